@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `make help` lists the targets. Everything is built below $(BUILD); nothing here needs root or the network but `setup`.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build$(if $(SAN),-san)
+DEPS := .deps
+CC = gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+VERSION := 0.1.0
+
+Q := $(if $(V),,@)
+msg = @$(if $(V),true,printf '  %-8s %s\n' "$(1)" "$(2)")
+
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DSTACKS_VERSION='"$(VERSION)"' \
+	-Isrc -Ibpf -I$(BUILD)/gen -I$(DEPS)/duckdb/include -MMD -MP
+ifdef SAN
+ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+ALL_LDFLAGS += -fsanitize=$(SAN)
+endif
+
+# A layer includes only layers before it. Each program says which it is made of.
+LAYERS := base event process symbol unwind store collector stacksexport
+objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix src/,$(1)))))
+
+collector_OBJS := $(call objs,base event process symbol unwind store collector)
+collector_LIBS := -lbpf -ldw -lelf -lzstd -llzma -lz -liberty -lcap -lpthread
+stacksexport_OBJS := $(call objs,base event process symbol stacksexport) $(BUILD)/gen/profile.pb-c.o
+stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
+	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
+PROGRAMS := collector stacksexport
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+BPF_OBJS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
+SKEL := $(BUILD)/gen/collector.skel.h
+
+.PHONY: all setup demo test check unit e2e bench install uninstall format format-check fuzz clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+## all: build the programs and the examples (the default)
+all: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(EXAMPLES)
+
+## setup: install what is needed to build and test; changes nothing when run again
+setup:
+	@tools/setup
+
+## demo: set up, build, record 10 s of a running workload and show the result
+demo: setup
+	@$(MAKE) --no-print-directory -j2 all
+	@tools/demo
+
+## test: set up, build and run every test
+test: setup
+	@$(MAKE) --no-print-directory check
+
+## check: build and run every test, without set-up
+check:
+	@$(MAKE) --no-print-directory -j2 all unit-build
+	@$(MAKE) --no-print-directory -j2 SAN=address,undefined unit-build
+	@tests/run
+
+## unit: build and run the unit tests only
+unit: unit-build
+	@tests/run unit
+
+.PHONY: unit-build
+unit-build: $(UNIT_TESTS)
+
+## bench: measure what things cost, as one table
+bench: all
+	@tests/bench/run
+
+## fuzz: fuzz every parser for FUZZ_SECONDS each (default 60)
+fuzz:
+	@tests/fuzz/run
+
+## install: install below $(DESTDIR)$(PREFIX)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(DEPS)/duckdb/lib/libduckdb.so $(DESTDIR)$(PREFIX)/lib/stacks
+	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	cd sql && find . -name '*.sql' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/stacks/sql/{} \;
+
+## uninstall: remove what install put there
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
+	rm -rf $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/stacks
+
+FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
+## format: apply .clang-format
+format:
+	clang-format -i $(FORMATTED)
+
+## format-check: fail when a file is not formatted
+format-check:
+	clang-format --dry-run -Werror $(FORMATTED)
+
+clean:
+	rm -rf build build-san
+
+## help: this list
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | sed 's/^\([a-z-]*\): /\1\t/' | expand -t 16
+
+# ---- programs --------------------------------------------------------------------------------------------------------
+
+$(BUILD)/bin/collector: $(collector_OBJS)
+	$(call msg,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(collector_LIBS)
+
+$(BUILD)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so
+	$(call msg,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(stacksexport_OBJS) $(stacksexport_LIBS)
+
+$(BUILD)/lib/stacks/libduckdb.so: | $(DEPS)/duckdb/lib/libduckdb.so
+	@mkdir -p $(@D)
+	$(Q)ln -sf $(abspath $(DEPS))/duckdb/lib/libduckdb.so $@
+
+$(DEPS)/duckdb/lib/libduckdb.so $(DEPS)/duckdb/include/duckdb.h:
+	@echo "libduckdb is missing: run 'make setup' first" >&2; exit 1
+
+$(call objs,stacksexport): | $(DEPS)/duckdb/include/duckdb.h
+$(call objs,stacksexport): $(BUILD)/gen/profile.pb-c.h
+$(call objs,collector): $(SKEL)
+
+$(BUILD)/obj/%.o: src/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# ---- BPF -------------------------------------------------------------------------------------------------------------
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h)
+	$(call msg,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -D__TARGET_ARCH_x86 \
+		-Ibpf -Ivmlinux -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+
+$(BUILD)/bpf/collector.bpf.o: $(BPF_OBJS)
+	$(call msg,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKEL): $(BUILD)/bpf/collector.bpf.o
+	$(call msg,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name collector_bpf > $@
+
+# ---- generated code --------------------------------------------------------------------------------------------------
+
+$(BUILD)/gen/profile.pb-c.c $(BUILD)/gen/profile.pb-c.h &: src/stacksexport/profile.proto
+	$(call msg,PROTOC,$@)
+	@mkdir -p $(@D)
+	$(Q)protoc-c --c_out=$(BUILD)/gen -Isrc/stacksexport $<
+
+$(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
+	$(call msg,CC,$@)
+	$(Q)$(CC) -O2 -g -I$(BUILD)/gen -c -o $@ $<
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+# Everything but the two main.o, so that a test links what it names and no more.
+TEST_LIB := $(BUILD)/tests/libtest.a
+TEST_LAYERS ?= $(LAYERS)
+TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter stacksexport,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o))
+$(TEST_LIB): $(TEST_OBJS)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
+		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+
+# Examples are what people run: optimized, without frame pointers, as distributions build.
+$(BUILD)/examples/%: examples/%.c
+	$(call msg,EXAMPLE,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -lpthread -lm
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

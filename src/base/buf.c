@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void buf__free(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){ 0 };
+}
+
+void buf__reset(struct buf *b)
+{
+	b->sz = 0;
+	b->err = 0;
+}
+
+static int grow(struct buf *b, size_t sz)
+{
+	size_t cap = b->cap ? b->cap : 64;
+	uint8_t *data;
+
+	if (sz > SIZE_MAX / 2 - b->sz)
+		return -ENOMEM;
+	while (cap < b->sz + sz)
+		cap *= 2;
+	data = realloc(b->data, cap);
+	if (!data)
+		return -ENOMEM;
+	b->data = data;
+	b->cap = cap;
+	return 0;
+}
+
+uint8_t *buf__extend(struct buf *b, size_t sz)
+{
+	uint8_t *at;
+
+	if (b->err)
+		return NULL;
+	if (sz > b->cap - b->sz && (b->err = grow(b, sz)) != 0)
+		return NULL;
+	at = b->data + b->sz;
+	b->sz += sz;
+	return at;
+}
+
+void buf__append(struct buf *b, const void *data, size_t sz)
+{
+	uint8_t *at = sz ? buf__extend(b, sz) : NULL;
+
+	if (at)
+		memcpy(at, data, sz);
+}
+
+void buf__u8(struct buf *b, uint8_t v)
+{
+	buf__append(b, &v, 1);
+}
+
+void buf__u32(struct buf *b, uint32_t v)
+{
+	uint8_t le[4] = { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24) };
+
+	buf__append(b, le, sizeof(le));
+}
+
+void buf__u64(struct buf *b, uint64_t v)
+{
+	buf__u32(b, (uint32_t)v);
+	buf__u32(b, (uint32_t)(v >> 32));
+}
+
+void buf__uleb(struct buf *b, uint64_t v)
+{
+	uint8_t out[10];
+	size_t n = 0;
+
+	do {
+		out[n++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+		v >>= 7;
+	} while (v);
+	buf__append(b, out, n);
+}

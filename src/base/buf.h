@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A growable run of bytes. Errors stick: after a failed allocation appends do nothing and
+ * buf__err() says -ENOMEM, so that encoders chain calls and check once.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	uint8_t *data;
+	size_t sz, cap;
+	int err;
+};
+
+void buf__free(struct buf *);  /* leaves it empty and usable */
+void buf__reset(struct buf *); /* empties it, keeps the memory, clears the error */
+void buf__append(struct buf *, const void *data, size_t sz);
+uint8_t *buf__extend(struct buf *,
+		     size_t sz); /* room for sz more bytes, already counted; NULL on error */
+void buf__u8(struct buf *, uint8_t);
+void buf__u32(struct buf *, uint32_t); /* little-endian */
+void buf__u64(struct buf *, uint64_t); /* little-endian */
+void buf__uleb(struct buf *, uint64_t);
+static inline int buf__err(const struct buf *b)
+{
+	return b->err;
+}
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static struct {
+	const char *program;
+	enum log_level level;
+	void (*before)(void);
+} state = { "stacks", LOG_INFO, NULL };
+
+void log__init(const char *program, enum log_level level)
+{
+	state.program = program;
+	state.level = level;
+}
+
+void log__set_before(void (*before)(void))
+{
+	state.before = before;
+}
+
+static void print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
+{
+	char line[2048];
+
+	if (level > state.level)
+		return;
+	if (state.before)
+		state.before();
+	vsnprintf(line, sizeof(line), fmt, ap);
+	fprintf(stderr, "%s: %s%s\n", state.program, prefix, line);
+}
+
+#define LOG_FN(name, level, prefix)            \
+	void log__##name(const char *fmt, ...) \
+	{                                      \
+		va_list ap;                    \
+		va_start(ap, fmt);             \
+		print(level, prefix, fmt, ap); \
+		va_end(ap);                    \
+	}
+
+LOG_FN(error, LOG_ERROR, "")
+LOG_FN(warn, LOG_WARN, "warning: ")
+LOG_FN(info, LOG_INFO, "")
+LOG_FN(debug, LOG_DEBUG, "debug: ")

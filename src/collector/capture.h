@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The BPF side of the collector: load, filter, attach, start, count, stop. The only user of libbpf.
+ */
+#ifndef COLLECTOR_CAPTURE_H
+#define COLLECTOR_CAPTURE_H
+
+#include <stdbool.h>
+#include "collector/probe.h"
+#include "event/merge.h"
+
+/*
+ * Which threads are recorded. A thread is recorded when every kind of filter that is given accepts
+ * it (comms and pids are one kind: who); a process that was accepted stays so, and so do its
+ * descendants. Nothing given: the whole system but this process.
+ */
+struct capture_filter {
+	const char **comms; /* exact comm of the process, at most 15 bytes */
+	size_t comm_cnt;
+	uint32_t *pids; /* a process: all its threads and descendants; another thread's id: that
+			   thread */
+	size_t pid_cnt;
+	uint32_t *uids; /* effective */
+	size_t uid_cnt;
+	const char *
+		*cgroups; /* absolute path, or below the cgroup v2 root; with everything below it */
+	size_t cgroup_cnt;
+	bool none_yet; /* nobody until capture__add_target(): a command is to be launched */
+};
+
+struct capture_options {
+	const struct probe_choice *probes;
+	size_t probe_cnt;
+	struct capture_filter filter;
+	uint32_t stack_sz; /* bytes of user stack at most */
+	uint32_t ring_sz;  /* bytes per CPU, a power of two */
+	bool debug;	   /* libbpf's own messages and the verifier's log */
+};
+
+struct capture;
+
+/* Opens and loads what the probes need and the kernel has. NULL + errno after saying what is
+ * missing and what to do. */
+struct capture *capture__new(const struct capture_options *);
+/* Attaches all programs; no event is recorded before capture__begin(). 0 or -errno, said. */
+int capture__attach(struct capture *);
+/* A process (and its descendants) to record from now on: the launched command, before it execs. */
+int capture__add_target(struct capture *, uint32_t tgid);
+/* Events are on from *begin_ns (CLOCK_MONOTONIC); writes the rows of who is off the CPU then. */
+int capture__begin(struct capture *, uint64_t *begin_ns);
+/* Events are off from *end_ns; writes the `running` and `waiting` rows. */
+int capture__end(struct capture *, uint64_t *end_ns);
+void capture__free(struct capture *);
+
+/* One stream per CPU, for merge__drain(), and fds to poll that become readable when a ring is a
+ * quarter full. */
+size_t capture__streams(struct capture *, struct stream *const **streams);
+int capture__epoll_fd(const struct capture *);
+
+/* What was lost since the last call, by probe, CPU and reason; not called for zeros. */
+typedef void (*capture_loss_fn)(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
+				void *arg);
+void capture__losses(struct capture *, capture_loss_fn, void *arg);
+
+/* What each BPF program cost so far (kernel.bpf_stats while the capture lives). */
+struct capture_cost {
+	const char *program;
+	uint64_t runs, run_ns;
+};
+size_t capture__costs(struct capture *, struct capture_cost *out, size_t max);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the unwinder makes of a sample. */
+#ifndef EVENT_TRACE_H
+#define EVENT_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mapping; /* process/process.h */
+
+/* How a walk ended. X(id, value of the column `unwind`). Append only. */
+#define UNWIND_STATUSES(X)                                                                    \
+	X(ROOT, "root")		    /* reached the thread's first function */                 \
+	X(TRUNCATED, "truncated")   /* the snapshot ends before the stack does */             \
+	X(NO_CFI, "no_cfi")	    /* no rule for a pc, and its frame pointer led nowhere */ \
+	X(NO_MAP, "no_map")	    /* a pc in no executable mapping */                       \
+	X(BAD_MEMORY, "bad_memory") /* a rule reads memory that is no stack */                \
+	X(OTHER_STACK,                                                                        \
+	  "other_stack") /* the callers are on another stack: signal stack, coroutine */      \
+	X(NO_PROGRESS, "no_progress") /* the stack pointer did not move towards the root */   \
+	X(LIMIT, "limit")	      /* more frames than TRACE_MAX */                        \
+	X(COMPAT, "compat")	      /* a 32-bit process */
+
+#define X(id, ...) UNWIND_##id,
+enum unwind_status { UNWIND_STATUSES(X) UNWIND_STATUS_CNT };
+#undef X
+
+#define TRACE_MAX 8192 /* frames; 1 MiB of stack in the smallest frames that compilers make */
+
+enum frame_flags {
+	FRAME_CALLER = 1 << 0, /* pc is a return address: its place is pc - 1 */
+	FRAME_SIGNAL =
+		1 << 1,	   /* a signal trampoline; the next frame was interrupted, not calling */
+	FRAME_FP = 1 << 2, /* found through the frame pointer, for lack of CFI */
+};
+
+struct frame {
+	uint64_t pc;		   /* leaf: pc; caller: return address */
+	const struct mapping *map; /* where pc lies; NULL when nowhere; borrowed from the process */
+	uint32_t flags;		   /* enum frame_flags */
+};
+
+/* Owned by the caller, reused for every sample. Leaf first. */
+struct trace {
+	size_t cnt;
+	enum unwind_status status;
+	struct frame frames[TRACE_MAX];
+};
+
+/* The address inside the instruction that frame is at: what symbols and lines are looked up by. */
+static inline uint64_t frame__place(const struct frame *f)
+{
+	return f->pc - ((f->flags & FRAME_CALLER) ? 1 : 0);
+}
+
+#endif

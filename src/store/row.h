@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One row of `events`, as the collector hands it to a batch. Columns: src/store/columns.c. */
+#ifndef STORE_ROW_H
+#define STORE_ROW_H
+
+#include <stdint.h>
+
+/*
+ * Strings are ids of the batch's own dictionary (batch__string()); 0 is null, or "" in a required
+ * column. Nullable numbers are null unless their bit is set in `present`.
+ */
+enum row_present {
+	ROW_USTACK_ID = 1 << 0,
+	ROW_KSTACK_ID = 1 << 1,
+	ROW_RUNNABLE = 1 << 2,
+	ROW_GAPS = 1 << 3,
+	ROW_TARGET = 1 << 4,
+	ROW_ADDRESS = 1 << 5,
+};
+
+struct row {
+	int64_t timestamp, duration; /* unix ns, ns */
+	uint64_t span_id, parent_id, id;
+	int64_t amount;
+	uint64_t ustack_id, kstack_id;
+	int64_t runnable, gaps; /* ns */
+	uint64_t address;
+	int32_t cpu, tgid, pid, target, weight;
+	uint32_t present; /* enum row_present */
+	uint32_t kind, command, trace_name, buildid, thread;
+	uint32_t unwind, state, device, file, fs, local, peer, cgroup, host, lost_kind, reason;
+};
+
+/* One frame of a stack; strings are ids of the batch's dictionary. Leaf first in arrays. */
+struct row_frame {
+	uint32_t name; /* 0: unknown */
+	uint32_t module;
+	uint32_t build_id; /* lower-case hex; 0: none */
+	uint32_t has_file_offset;
+	uint64_t address, offset, file_offset;
+};
+
+#endif

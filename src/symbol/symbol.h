@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of addresses: ELF files (process/elffile.h) and the kernel. */
+#ifndef SYMBOL_SYMBOL_H
+#define SYMBOL_SYMBOL_H
+
+#include "process/elffile.h"
+
+struct symbol {
+	const char *name; /* demangled, valid UTF-8, NUL-terminated; lives as long as its file or
+			     kallsyms */
+	uint64_t address; /* its start: link-time address in the ELF file; kernel: where it runs */
+	const char *module; /* kernel only: "[kernel]", "[ext4]" …; NULL for files */
+	uint64_t base;	    /* kernel only: _text, or where the module was loaded */
+};
+
+/*
+ * The function that holds the link-time address `vaddr`, or false. The file's table is built at
+ * first use from .symtab, .dynsym, .gnu_debugdata and separate debug files (by build ID, then
+ * debuglink).
+ */
+bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
+
+struct kallsyms;
+/* Reads /proc/kallsyms (path is for tests). NULL + errno; EPERM when kptr_restrict hides the
+ * addresses. */
+struct kallsyms *kallsyms__new(const char *path);
+void kallsyms__free(struct kallsyms *);
+bool kallsyms__symbol(struct kallsyms *, uint64_t addr, struct symbol *);
+
+#endif
