@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/clock.h"
+
+#include <time.h>
+
+#define SUSPEND_MIN_NS 1000000 /* less is the jitter of reading two clocks */
+
+static int64_t now(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+uint64_t clock__now_ns(void)
+{
+	return (uint64_t)now(CLOCK_MONOTONIC);
+}
+
+/* `id` less CLOCK_MONOTONIC: of five readings the one that took least, so that preemption does not
+ * count. */
+static int64_t ahead_of_monotonic(clockid_t id)
+{
+	int64_t best = 0, best_took = INT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		int64_t before = now(CLOCK_MONOTONIC);
+		int64_t at = now(id);
+		int64_t took = now(CLOCK_MONOTONIC) - before;
+
+		if (took < best_took) {
+			best_took = took;
+			best = at - before - took / 2;
+		}
+	}
+	return best;
+}
+
+void clock__init(struct clock *c)
+{
+	*c = (struct clock){
+		.offset_ns = ahead_of_monotonic(CLOCK_REALTIME),
+		.suspended_ns = ahead_of_monotonic(CLOCK_BOOTTIME),
+		.updated_ns = clock__now_ns(),
+	};
+}
+
+void clock__update(struct clock *c)
+{
+	int64_t suspended = now(CLOCK_BOOTTIME) - now(CLOCK_MONOTONIC);
+
+	if (suspended - c->suspended_ns > SUSPEND_MIN_NS) {
+		suspended = ahead_of_monotonic(CLOCK_BOOTTIME);
+		c->slept_before_ns = c->slept_ns;
+		c->slept_ns += suspended - c->suspended_ns;
+		c->suspended_ns = suspended;
+		c->since_ns = c->updated_ns;
+	}
+	c->updated_ns = clock__now_ns();
+}
+
+int64_t clock__unix_ns(const struct clock *c, uint64_t monotonic_ns)
+{
+	int64_t slept = monotonic_ns > c->since_ns ? c->slept_ns : c->slept_before_ns;
+
+	return (int64_t)monotonic_ns + c->offset_ns + slept;
+}

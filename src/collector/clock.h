@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CLOCK_MONOTONIC, which events carry, to unix time, which rows carry.
+ *
+ * The offset is measured once, at the start. Later it grows by the time that the machine was
+ * suspended (CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC does not), and by nothing else: when
+ * somebody sets the wall clock, rows go on in the clock of the start, so that differences between
+ * rows stay exact.
+ */
+#ifndef COLLECTOR_CLOCK_H
+#define COLLECTOR_CLOCK_H
+
+#include <stdint.h>
+
+struct clock {
+	int64_t offset_ns;	 /* unix - monotonic at the start */
+	int64_t suspended_ns;	 /* boottime - monotonic at the last update */
+	int64_t slept_ns;	 /* suspended since the start, for times after since_ns */
+	int64_t slept_before_ns; /* the same for times up to since_ns */
+	uint64_t since_ns;
+	uint64_t updated_ns;
+};
+
+uint64_t clock__now_ns(void); /* CLOCK_MONOTONIC */
+void clock__init(struct clock *);
+/* Notices a suspend; called about as often as events are read. */
+void clock__update(struct clock *);
+int64_t clock__unix_ns(const struct clock *, uint64_t monotonic_ns);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+
+#define TERM_GRACE_MS 5000
+
+/* What the parent tells the child, by pipe: argv is only in the parent's memory until then. */
+struct pipes {
+	int go[2], exec[2];
+};
+
+static bool env_id(const char *name, unsigned *id)
+{
+	const char *s = getenv(name);
+	uint64_t v;
+
+	if (!s || parse__u64(s, &v) || v >= UINT32_MAX)
+		return false;
+	*id = (unsigned)v;
+	return true;
+}
+
+struct caller caller__get(void)
+{
+	struct caller c = { .uid = getuid(), .gid = getgid() };
+	unsigned uid, gid;
+
+	if (geteuid() == 0 && env_id("SUDO_UID", &uid) && env_id("SUDO_GID", &gid))
+		c = (struct caller){ uid, gid, true };
+	return c;
+}
+
+/* In the child: become `as` for good, with its groups and the environment that its login would
+ * have. */
+static int become(const struct caller *as)
+{
+	const struct passwd *pw = getpwuid(as->uid);
+
+	if (pw ? initgroups(pw->pw_name, as->gid) : setgroups(0, NULL))
+		return -errno;
+	if (setresgid(as->gid, as->gid, as->gid) || setresuid(as->uid, as->uid, as->uid))
+		return -errno;
+	if (!pw)
+		return 0;
+	setenv("HOME", pw->pw_dir, 1);
+	setenv("USER", pw->pw_name, 1);
+	setenv("LOGNAME", pw->pw_name, 1);
+	setenv("SHELL", pw->pw_shell, 1);
+	return 0;
+}
+
+static void __attribute__((noreturn)) child(const struct pipes *p, const struct caller *as)
+{
+	char **argv = NULL;
+	sigset_t none;
+	int err = 0;
+
+	/* The parent's write of the argv pointer is its go; the fork has the same memory. */
+	if (read(p->go[0], &argv, sizeof(argv)) != sizeof(argv))
+		_exit(0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (as && as->sudo)
+		err = -become(as);
+	if (!err) {
+		execvp(argv[0], argv);
+		err = errno;
+	}
+	if (write(p->exec[1], &err, sizeof(err)) != sizeof(err))
+		_exit(125);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+int launch__prepare(struct launch *l, const struct caller *as)
+{
+	struct pipes p;
+	int err;
+
+	*l = (struct launch){ .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
+	if (pipe2(p.go, O_CLOEXEC) || pipe2(p.exec, O_CLOEXEC))
+		goto failed;
+	l->pid = fork();
+	if (l->pid < 0) {
+		l->pid = 0;
+		goto failed;
+	}
+	if (l->pid == 0) {
+		close(p.go[1]);
+		child(&p, as);
+	}
+	close(p.go[0]);
+	close(p.exec[1]);
+	l->go_fd = p.go[1];
+	l->exec_fd = p.exec[0];
+	l->pid_fd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	if (l->pid_fd >= 0)
+		return 0;
+failed:
+	err = errno;
+	log__error("cannot start a command: %s", strerror(err));
+	return -err;
+}
+
+int launch__go(struct launch *l, char **argv)
+{
+	int err = 0;
+
+	if (write(l->go_fd, &argv, sizeof(argv)) != sizeof(argv))
+		err = EPIPE;
+	else if (read(l->exec_fd, &err, sizeof(err)) != sizeof(err))
+		return 0;
+	log__error("%s: %s", argv[0], strerror(err));
+	launch__kill(l);
+	l->status = err == ENOENT ? 127 : 126;
+	return -err;
+}
+
+bool launch__ended(struct launch *l)
+{
+	siginfo_t info = { 0 };
+
+	if (l->ended || !l->pid)
+		return l->ended;
+	if (waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOHANG) || info.si_pid != l->pid)
+		return false;
+	l->ended = true;
+	l->status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+	return true;
+}
+
+void launch__kill(struct launch *l)
+{
+	struct pollfd p = { .fd = l->pid_fd, .events = POLLIN };
+
+	if (!l->pid || launch__ended(l))
+		return;
+	kill(l->pid, SIGTERM);
+	if (poll(&p, 1, TERM_GRACE_MS) == 0) {
+		log__warn("the command did not end on SIGTERM: sending SIGKILL");
+		kill(l->pid, SIGKILL);
+		poll(&p, 1, TERM_GRACE_MS);
+	}
+	launch__ended(l);
+}
+
+void launch__free(struct launch *l)
+{
+	int fds[] = { l->go_fd, l->exec_fd, l->pid_fd };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The collector's command line. */
+#ifndef COLLECTOR_OPTIONS_H
+#define COLLECTOR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/capture.h"
+#include "store/recording.h"
+
+enum unwinder_kind { UNWINDER_TABLES, UNWINDER_NAIVE };
+
+struct options {
+	struct probe_choice probes[PROBE_CHOICE_MAX];
+	struct capture_options capture; /* points into this struct */
+	struct recording_options recording;
+	uint64_t duration_ns; /* 0: until a signal or the command's end */
+	uint64_t poll_ns;
+	uint64_t
+		bill_ns; /* how often the bill of the BPF programs is printed; 0: only at the end */
+	enum unwinder_kind unwinder;
+	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */
+	bool all;	/* with a command: the whole system all the same */
+	bool keep_root;
+	bool list; /* print the probes and end */
+	bool quiet, verbose;
+};
+
+/* Parses argv; prints and exits for --help, --version and errors (status 2), as argp does. */
+void options__parse(struct options *, int argc, char **argv);
+void options__free(struct options *);
+
+#endif
