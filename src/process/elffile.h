@@ -3,8 +3,10 @@
 #ifndef PROCESS_ELFFILE_H
 #define PROCESS_ELFFILE_H
 
+#include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include "event/record.h"
 
@@ -40,9 +42,37 @@ struct elf_file {
 	size_t segment_cnt;
 	unsigned refs;
 	struct elf_attachment slots[ELF_SLOT_CNT];
+	struct elf_cache *cache; /* private to process/: who keeps it; NULL: nobody */
+	void *image;		 /* private to process/: the bytes of a file in memory */
 };
+
+/* Sections larger than this are taken for a lie: a sparse file costs its owner nothing. */
+#define ELF_SECTION_MAX (256u << 20)
+
+/*
+ * Opens a file that is in no cache; put it when done. NULL + errno, ENOEXEC when it is no ELF
+ * program or library of this machine's byte order.
+ */
+struct elf_file *elf_file__open(const char *path);
+struct elf_file *elf_file__new(int fd, const char *path); /* takes fd, also when it fails */
+/* `image` is malloc()ed and taken, also when it fails. It is trusted: the kernel's vdso. */
+struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path);
+
+struct elf_file *elf_file__get(struct elf_file *); /* one more reference; NULL gives NULL */
+void elf_file__put(struct elf_file *);		   /* accepts NULL */
 
 /* Link-time address of a file offset, or 0 and false when no PT_LOAD holds it. */
 bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);
+
+/* The first section of that name, or NULL. */
+Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr *);
+/* Its bytes, read at the first call and kept by libelf; NULL when there are none, or more than
+ * ELF_SECTION_MAX. Use this instead of elf_getdata(). */
+Elf_Data *elf_section__data(Elf_Scn *);
+
+static inline bool build_id__equal(const struct build_id *a, const struct build_id *b)
+{
+	return a->sz == b->sz && memcmp(a->bytes, b->bytes, a->sz) == 0;
+}
 
 #endif

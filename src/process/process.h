@@ -51,6 +51,9 @@ void process_table__apply(struct process_table *, const struct record *);
  * mappings. */
 struct process *process_table__get(struct process_table *, uint32_t tgid);
 
+/* The process if it is known already, else NULL. */
+struct process *process_table__find(const struct process_table *, uint32_t tgid);
+
 /* The executable mapping that holds addr, or NULL. */
 const struct mapping *process__find(const struct process *, uint64_t addr);
 

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/elfcache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+#define IDLE_MAX   1024	 /* files that nobody refers to, each with an open fd */
+#define INODES_MAX 16384 /* identities; forgetting one costs a reopening */
+
+struct inode_key {
+	uint64_t dev, ino, sec, nsec; /* of the last change */
+};
+
+/* What is behind an inode: many may be the same file, by build ID. */
+struct inode {
+	struct inode_key key;
+	struct entry *entry; /* NULL: no ELF file */
+	UT_hash_handle hh;   /* in the order in which they were met */
+	struct inode *prev, *next;
+};
+
+struct entry {
+	struct elf_file *file;
+	struct inode *inodes;
+	UT_hash_handle hh_file, hh_build_id; /* by file; trusted ones by build ID */
+	struct entry *prev, *next;	     /* while nobody refers to it */
+	bool named;			     /* it is in by_build_id */
+};
+
+struct elf_cache {
+	struct inode *by_inode;
+	struct entry *by_file, *by_build_id;
+	struct entry *idle; /* longest first */
+	size_t idle_cnt;
+};
+
+struct elf_cache *elf_cache__new(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	return calloc(1, sizeof(struct elf_cache));
+}
+
+static void forget_inode(struct elf_cache *c, struct inode *i)
+{
+	if (i->entry)
+		DL_DELETE(i->entry->inodes, i);
+	HASH_DEL(c->by_inode, i);
+	free(i);
+}
+
+static void free_entry(struct elf_cache *c, struct entry *e)
+{
+	while (e->inodes)
+		forget_inode(c, e->inodes);
+	if (e->named)
+		HASH_DELETE(hh_build_id, c->by_build_id, e);
+	HASH_DELETE(hh_file, c->by_file, e);
+	elf_file__free(e->file);
+	free(e);
+}
+
+void elf_cache__free(struct elf_cache *c)
+{
+	if (!c)
+		return;
+	while (c->by_file)
+		free_entry(c, c->by_file);
+	while (c->by_inode)
+		forget_inode(c, c->by_inode);
+	free(c);
+}
+
+static struct inode_key key_of(const struct stat *st)
+{
+	return (struct inode_key){ st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
+				   (uint64_t)st->st_ctim.tv_nsec };
+}
+
+static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
+{
+	struct inode_key key = key_of(st);
+	struct inode *i;
+
+	HASH_FIND(hh, c->by_inode, &key, sizeof(key), i);
+	return i;
+}
+
+/* Lack of memory only means that the file is opened again next time. */
+static void remember_inode(struct elf_cache *c, const struct stat *st, struct entry *e)
+{
+	struct inode *i = calloc(1, sizeof(*i));
+
+	if (!i)
+		return;
+	i->key = key_of(st);
+	HASH_ADD(hh, c->by_inode, key, sizeof(i->key), i);
+	if (!i->hh.tbl) {
+		free(i);
+		return;
+	}
+	i->entry = e;
+	if (e)
+		DL_APPEND(e->inodes, i);
+	if (HASH_COUNT(c->by_inode) > INODES_MAX)
+		forget_inode(c, c->by_inode);
+}
+
+static struct entry *find_build_id(struct elf_cache *c, const struct build_id *id)
+{
+	struct entry *e = NULL;
+
+	if (id->sz > 0 && id->sz <= BUILD_ID_MAX)
+		HASH_FIND(hh_build_id, c->by_build_id, id->bytes, id->sz, e);
+	return e;
+}
+
+static struct elf_file *hand_out(struct elf_cache *c, struct entry *e)
+{
+	if (e->file->refs++ == 0) {
+		DL_DELETE(c->idle, e);
+		c->idle_cnt--;
+	}
+	return e->file;
+}
+
+struct elf_file *elf_cache__by_build_id(struct elf_cache *c, const struct build_id *id)
+{
+	struct entry *e = find_build_id(c, id);
+
+	return e ? hand_out(c, e) : NULL;
+}
+
+struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
+				 const struct build_id *expected)
+{
+	struct inode *i = find_inode(c, st);
+
+	if (!i)
+		return errno = ENOENT, NULL;
+	if (!i->entry)
+		return errno = ENOEXEC, NULL;
+	if (expected && !build_id__equal(expected, &i->entry->file->build_id))
+		return errno = ESTALE, NULL;
+	return hand_out(c, i->entry);
+}
+
+/* Takes a file that the cache does not have yet; its only reference is the caller's. */
+static struct entry *add(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->file = f;
+	HASH_ADD(hh_file, c->by_file, file, sizeof(e->file), e);
+	if (!e->hh_file.tbl) {
+		free(e);
+		return NULL;
+	}
+	f->cache = c;
+	if (f->trusted && f->build_id.sz > 0) {
+		HASH_ADD_KEYPTR(hh_build_id, c->by_build_id, f->build_id.bytes, f->build_id.sz, e);
+		e->named = e->hh_build_id.tbl != NULL;
+	}
+	return e;
+}
+
+/* The file itself, or the one that already speaks for its build ID. */
+static struct entry *unify(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *known = f->trusted ? find_build_id(c, &f->build_id) : NULL;
+
+	if (known) {
+		elf_file__free(f);
+		hand_out(c, known);
+		return known;
+	}
+	known = add(c, f);
+	if (!known)
+		elf_file__free(f);
+	return known;
+}
+
+struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
+				 const struct build_id *expected)
+{
+	struct elf_file *f;
+	struct entry *e;
+	struct stat st;
+
+	if (fstat(fd, &st) != 0) {
+		close(fd);
+		return NULL;
+	}
+	f = elf_cache__find(c, &st, expected);
+	if (f || errno != ENOENT) {
+		close(fd);
+		return f;
+	}
+	f = elf_file__new(fd, path);
+	if (!f) {
+		if (errno == ENOEXEC)
+			remember_inode(c, &st, NULL);
+		return NULL;
+	}
+	e = unify(c, f);
+	if (!e)
+		return errno = ENOMEM, NULL;
+	remember_inode(c, &st, e);
+	if (!expected || build_id__equal(expected, &e->file->build_id))
+		return e->file;
+	elf_file__put(e->file);
+	return errno = ESTALE, NULL;
+}
+
+size_t elf_cache__cnt(const struct elf_cache *c)
+{
+	return HASH_CNT(hh_file, c->by_file);
+}
+
+void elf_cache__release(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *e;
+
+	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	DL_APPEND(c->idle, e);
+	if (++c->idle_cnt <= IDLE_MAX)
+		return;
+	e = c->idle;
+	DL_DELETE(c->idle, e);
+	c->idle_cnt--;
+	free_entry(c, e);
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/elffile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "process/elfcache.h"
+
+/* Linked programs have a few dozen of each; libelf allocates for every one that a header claims. */
+#define SECTIONS_MAX 2048
+#define SEGMENTS_MAX 512
+#define NOTES_MAX    65536	 /* bytes of one note segment */
+#define NAMES_MAX    (1u << 20)	 /* bytes of the section names */
+#define DIGEST_MAX   (64u << 20) /* bytes of symbols and strings that are hashed */
+
+/* Checked before libelf sees the file: it allocates by these counts when it opens it. */
+static bool header_ok(const unsigned char *hdr, size_t sz)
+{
+	size_t shoff, shnum, phnum, type;
+	Elf64_Ehdr e64;
+	Elf32_Ehdr e32;
+
+	if (sz < sizeof(e64) || memcmp(hdr, ELFMAG, SELFMAG) != 0)
+		return false;
+	memcpy(&e64, hdr, sizeof(e64));
+	memcpy(&e32, hdr, sizeof(e32));
+	if (hdr[EI_DATA] != ELFDATA2LSB ||
+	    (hdr[EI_CLASS] != ELFCLASS64 && hdr[EI_CLASS] != ELFCLASS32))
+		return false;
+	type = e64.e_type;
+	shoff = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_shoff : e32.e_shoff;
+	shnum = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_shnum : e32.e_shnum;
+	phnum = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_phnum : e32.e_phnum;
+	/* No sections but a table of them: the real count is elsewhere, and has 32 bits. */
+	return (type == ET_EXEC || type == ET_DYN) && (shnum > 0 || shoff == 0) &&
+	       shnum <= SECTIONS_MAX && phnum <= SEGMENTS_MAX;
+}
+
+static int by_off(const void *a, const void *b)
+{
+	const struct elf_segment *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static int read_segments(struct elf_file *f)
+{
+	size_t cnt;
+
+	if (elf_getphdrnum(f->elf, &cnt) != 0 || cnt > SEGMENTS_MAX)
+		return -ENOEXEC;
+	f->segments = calloc(cnt ? cnt : 1, sizeof(*f->segments));
+	if (!f->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		GElf_Phdr p;
+
+		if (!gelf_getphdr(f->elf, (int)i, &p))
+			return -ENOEXEC;
+		if (p.p_type != PT_LOAD || p.p_filesz > UINT64_MAX - p.p_offset)
+			continue;
+		f->segments[f->segment_cnt++] =
+			(struct elf_segment){ p.p_offset, p.p_vaddr, p.p_filesz, p.p_flags };
+	}
+	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), by_off);
+	return 0;
+}
+
+static bool find_note(struct elf_file *f, Elf_Data *notes)
+{
+	size_t off = 0, name, desc;
+	GElf_Nhdr n;
+
+	while ((off = gelf_getnote(notes, off, &n, &name, &desc)) > 0) {
+		const char *base = notes->d_buf;
+
+		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != sizeof(ELF_NOTE_GNU) ||
+		    memcmp(base + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 || n.n_descsz == 0)
+			continue;
+		f->build_id.sz = n.n_descsz < BUILD_ID_MAX ? (uint8_t)n.n_descsz : BUILD_ID_MAX;
+		memcpy(f->build_id.bytes, base + desc, f->build_id.sz);
+		return true;
+	}
+	return false;
+}
+
+static bool notes_at(struct elf_file *f, uint64_t off, uint64_t sz, uint64_t align)
+{
+	Elf_Data *notes;
+
+	if (sz == 0 || sz > NOTES_MAX || off > INT64_MAX)
+		return false;
+	notes = elf_getdata_rawchunk(f->elf, (int64_t)off, sz,
+				     align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	return notes && find_note(f, notes);
+}
+
+static void read_build_id(struct elf_file *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Phdr ph;
+	size_t cnt;
+
+	if (elf_getphdrnum(f->elf, &cnt) != 0)
+		cnt = 0;
+	for (size_t i = 0; i < cnt; i++)
+		if (gelf_getphdr(f->elf, (int)i, &ph) && ph.p_type == PT_NOTE &&
+		    notes_at(f, ph.p_offset, ph.p_filesz, ph.p_align))
+			return;
+	while ((scn = elf_nextscn(f->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE &&
+		    notes_at(f, sh.sh_offset, sh.sh_size, sh.sh_addralign))
+			return;
+}
+
+/* Hashes a section piece by piece, so that nothing of it stays in memory. */
+static int hash_section(const struct elf_file *f, Elf_Scn *scn, XXH3_state_t *hash, size_t *left)
+{
+	uint64_t head[2], off;
+	char piece[16384];
+	GElf_Shdr sh;
+
+	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+		return 0;
+	if (sh.sh_size > *left)
+		return -EFBIG;
+	*left -= sh.sh_size;
+	head[0] = sh.sh_type;
+	head[1] = sh.sh_size;
+	XXH3_64bits_update(hash, head, sizeof(head));
+	for (off = 0; off < sh.sh_size;) {
+		size_t want = sh.sh_size - off < sizeof(piece) ? sh.sh_size - off : sizeof(piece);
+		ssize_t got = pread(f->fd, piece, want, (off_t)(sh.sh_offset + off));
+
+		if (got <= 0)
+			return got < 0 ? -errno : -ENOEXEC;
+		XXH3_64bits_update(hash, piece, (size_t)got);
+		off += (uint64_t)got;
+	}
+	return 0;
+}
+
+/*
+ * What a file that speaks only for itself has in its stacks' ids. The same program has the same
+ * digest on every host; one whose tables are too large, or not there, has one of its own.
+ */
+static void read_digest(struct elf_file *f)
+{
+	size_t left = DIGEST_MAX;
+	Elf_Scn *scn = NULL;
+	XXH3_state_t hash;
+	GElf_Shdr sh;
+	int err = 0;
+
+	XXH3_64bits_reset(&hash);
+	while (err == 0 && (scn = elf_nextscn(f->elf, scn))) {
+		Elf_Scn *names;
+
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
+			continue;
+		err = hash_section(f, scn, &hash, &left);
+		names = elf_getscn(f->elf, sh.sh_link);
+		if (err == 0 && names)
+			err = hash_section(f, names, &hash, &left);
+	}
+	if (err) {
+		uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
+				   (uint64_t)f->ctime.tv_nsec };
+
+		XXH3_64bits_update(&hash, own, sizeof(own));
+	}
+	f->digest = XXH3_64bits_digest(&hash);
+}
+
+/*
+ * On a file system that is mounted nosuid (removable media, FUSE) somebody else says what root
+ * owns: the kernel does not believe it, and neither do we.
+ */
+static bool is_trusted(int fd, const struct stat *st)
+{
+	struct statvfs fs;
+
+	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) && fstatvfs(fd, &fs) == 0 &&
+	       !(fs.f_flag & ST_NOSUID);
+}
+
+static int identify(struct elf_file *f)
+{
+	unsigned char hdr[sizeof(Elf64_Ehdr)];
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(f->fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	f->ctime = st.st_ctim;
+	got = pread(f->fd, hdr, sizeof(hdr), 0);
+	if (got < 0)
+		return -errno;
+	if (!header_ok(hdr, (size_t)got))
+		return -ENOEXEC;
+	f->trusted = is_trusted(f->fd, &st);
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	return f->elf ? 0 : -ENOEXEC;
+}
+
+static int read_elf(struct elf_file *f)
+{
+	int err;
+
+	if (elf_kind(f->elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	err = read_segments(f);
+	if (err)
+		return err;
+	read_build_id(f);
+	if (!f->trusted)
+		read_digest(f);
+	return 0;
+}
+
+static struct elf_file *begin(const char *path)
+{
+	struct elf_file *f = calloc(1, sizeof(*f));
+
+	elf_version(EV_CURRENT);
+	if (!f)
+		return NULL;
+	f->fd = -1;
+	f->refs = 1;
+	f->path = strdup(path);
+	if (!f->path) {
+		elf_file__free(f);
+		return errno = ENOMEM, NULL;
+	}
+	return f;
+}
+
+struct elf_file *elf_file__new(int fd, const char *path)
+{
+	struct elf_file *f = begin(path);
+	int err = f ? 0 : -ENOMEM;
+
+	if (!f)
+		close(fd);
+	else
+		f->fd = fd;
+	if (!err)
+		err = identify(f);
+	if (!err)
+		err = read_elf(f);
+	if (!err)
+		return f;
+	elf_file__free(f);
+	return errno = -err, NULL;
+}
+
+struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
+{
+	struct elf_file *f = begin(path);
+	int err = f ? 0 : -ENOMEM;
+
+	if (!f)
+		free(image);
+	else
+		f->image = image;
+	if (!err)
+		err = image && header_ok(image, sz) ? 0 : -ENOEXEC;
+	if (!err) {
+		f->trusted = true;
+		f->elf = elf_memory(image, sz);
+		err = f->elf ? read_elf(f) : -ENOEXEC;
+	}
+	if (!err)
+		return f;
+	elf_file__free(f);
+	return errno = -err, NULL;
+}
+
+struct elf_file *elf_file__open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? NULL : elf_file__new(fd, path);
+}
+
+void elf_file__free(struct elf_file *f)
+{
+	if (!f)
+		return;
+	for (int i = 0; i < ELF_SLOT_CNT; i++)
+		if (f->slots[i].free)
+			f->slots[i].free(f->slots[i].data);
+	elf_end(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->image);
+	free(f->segments);
+	free(f->path);
+	free(f);
+}
+
+struct elf_file *elf_file__get(struct elf_file *f)
+{
+	if (f)
+		f->refs++;
+	return f;
+}
+
+void elf_file__put(struct elf_file *f)
+{
+	if (!f || --f->refs > 0)
+		return;
+	if (f->cache)
+		elf_cache__release(f->cache, f);
+	else
+		elf_file__free(f);
+}
+
+/* Ranges may overlap in a forged file, or share a page of it: code is what is looked for. */
+bool elf_file__vaddr(const struct elf_file *f, uint64_t off, uint64_t *vaddr)
+{
+	const struct elf_segment *found = NULL;
+
+	*vaddr = 0;
+	for (size_t i = 0; i < f->segment_cnt && f->segments[i].off <= off; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (off - s->off < s->sz && (!found || (s->flags & PF_X)))
+			found = s;
+	}
+	if (found)
+		*vaddr = off - found->off + found->vaddr;
+	return found != NULL;
+}
+
+Elf_Scn *elf_file__section(const struct elf_file *f, const char *name, GElf_Shdr *sh)
+{
+	Elf_Scn *scn;
+	size_t names;
+
+	if (elf_getshdrstrndx(f->elf, &names) != 0 || !(scn = elf_getscn(f->elf, names)) ||
+	    !gelf_getshdr(scn, sh) || sh->sh_size > NAMES_MAX)
+		return NULL;
+	for (scn = NULL; (scn = elf_nextscn(f->elf, scn));) {
+		const char *s =
+			gelf_getshdr(scn, sh) ? elf_strptr(f->elf, names, sh->sh_name) : NULL;
+
+		if (s && strcmp(s, name) == 0)
+			return scn;
+	}
+	return NULL;
+}
+
+Elf_Data *elf_section__data(Elf_Scn *scn)
+{
+	GElf_Shdr sh;
+
+	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS || sh.sh_size > ELF_SECTION_MAX)
+		return NULL;
+	return elf_getdata(scn, NULL);
+}
