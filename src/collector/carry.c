@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/carry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/strtab.h"
+
+struct saved {
+	uint64_t stack_id;
+	size_t cnt; /* frames; they follow it in carry.stacks, their strings are ids of carry.strings */
+};
+
+struct carry {
+	struct strtab *strings;
+	struct buf stacks;
+};
+
+struct carry *carry__new(void)
+{
+	struct carry *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->strings = strtab__new();
+	if (!c->strings) {
+		carry__free(c);
+		return errno = ENOMEM, NULL;
+	}
+	return c;
+}
+
+void carry__free(struct carry *c)
+{
+	if (!c)
+		return;
+	strtab__free(c->strings);
+	buf__free(&c->stacks);
+	free(c);
+}
+
+static uint32_t save_string(struct carry *c, const struct recording *r, uint32_t id)
+{
+	size_t sz;
+	const char *s = recording__str(r, id, &sz);
+
+	return strtab__id(c->strings, s, sz);
+}
+
+void carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
+{
+	struct saved saved = { .stack_id = stack_id };
+	const struct row_frame *frames = stack_id ? recording__stack(r, stack_id, &saved.cnt) : NULL;
+
+	if (!frames)
+		return;
+	buf__append(&c->stacks, &saved, sizeof(saved));
+	for (size_t i = 0; i < saved.cnt; i++) {
+		struct row_frame f = frames[i];
+
+		f.name = save_string(c, r, f.name);
+		f.module = save_string(c, r, f.module);
+		f.build_id = save_string(c, r, f.build_id);
+		buf__append(&c->stacks, &f, sizeof(f));
+	}
+}
+
+static uint32_t restore_string(struct carry *c, struct recording *r, uint32_t id)
+{
+	size_t sz;
+	const char *s = strtab__str(c->strings, id, &sz);
+
+	return recording__string(r, s, sz);
+}
+
+void carry__restore(struct carry *c, struct recording *r)
+{
+	uint8_t *at = c->stacks.data, *end = at + (buf__err(&c->stacks) ? 0 : c->stacks.sz);
+
+	while (at < end) {
+		struct saved saved;
+		struct row_frame *frames = (struct row_frame *)(void *)(at + sizeof(saved));
+
+		memcpy(&saved, at, sizeof(saved));
+		for (size_t i = 0; i < saved.cnt; i++) {
+			frames[i].name = restore_string(c, r, frames[i].name);
+			frames[i].module = restore_string(c, r, frames[i].module);
+			frames[i].build_id = restore_string(c, r, frames[i].build_id);
+		}
+		if (!recording__has_stack(r, saved.stack_id))
+			recording__add_stack(r, saved.stack_id, frames, saved.cnt);
+		at += sizeof(saved) + saved.cnt * sizeof(*frames);
+	}
+	buf__reset(&c->stacks);
+	strtab__reset(c->strings);
+}

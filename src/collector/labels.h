@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Ids of the constant strings in the batch being made. */
+#ifndef COLLECTOR_LABELS_H
+#define COLLECTOR_LABELS_H
+
+#include <limits.h>
+
+#include "event/record.h"
+#include "event/trace.h"
+#include "store/recording.h"
+
+struct labels {
+	uint32_t generation;
+	uint32_t kinds[EVENT_KIND_CNT], states[EVENT_STATE_CNT], unwinds[UNWIND_STATUS_CNT];
+	uint32_t lost, host;
+	char host_name[HOST_NAME_MAX + 1];
+};
+
+/* Makes the ids again when the recording has begun another batch. */
+void labels__refresh(struct labels *, struct recording *);
+
+/* The column `kind` of an enum event_kind, and the probe that makes it. */
+const char *event_kind__name(enum event_kind);
+const char *event_kind__probe(enum event_kind);
+const char *unwind_status__name(enum unwind_status);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From records to rows: process table, unwinder, symbols, stacks, recording. One thread. */
+#ifndef COLLECTOR_SESSION_H
+#define COLLECTOR_SESSION_H
+
+#include "collector/options.h"
+#include "event/record.h"
+#include "event/trace.h"
+
+struct session;
+
+struct session_stats {
+	uint64_t rows[EVENT_KIND_CNT];
+	uint64_t user_stacks[EVENT_KIND_CNT], to_root[EVENT_KIND_CNT];
+	uint64_t lost[EVENT_KIND_CNT]; /* by the first kind of the probe that lost them */
+	uint64_t lost_sideband;
+	uint64_t unwound[UNWIND_STATUS_CNT];
+};
+
+/* Reads /proc. NULL + errno after saying what failed. */
+struct session *session__new(const struct options *, struct recording *);
+void session__free(struct session *);
+
+/* Scans what runs already; called when the side-band is on and before events are. 0 or -errno. */
+int session__scan(struct session *);
+/* Takes any record; the callback of merge__drain(). */
+void session__record(const struct record *, void *session);
+/* Events that never came; the callback of capture__losses(). */
+void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt, void *session);
+/* Between drains, with the time up to which everything was drained. 0, or -errno of the recording: stop. */
+int session__tick(struct session *, uint64_t now_ns);
+/* Writes the slices that still wait to be joined. */
+void session__flush(struct session *);
+
+const struct session_stats *session__stats(const struct session *);
+
+#endif

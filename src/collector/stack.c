@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/stack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "process/process.h"
+
+#define KERNEL_CACHE_CNT 4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
+
+/* What a frame contributes to the hash: whose code, and where in it. */
+struct frame_key {
+	uint64_t origin, place;
+};
+
+struct kernel_frame {
+	uint64_t pc;
+	struct frame_key key;
+};
+
+struct stacks {
+	struct recording *recording;
+	struct kallsyms *kernel;
+	struct build_id kernel_build_id;
+	struct frame_key keys[TRACE_MAX];
+	struct row_frame frames[TRACE_MAX];
+	struct kernel_frame cache[KERNEL_CACHE_CNT];
+};
+
+/* The running kernel's build ID, from its notes. */
+static struct build_id kernel_build_id(void)
+{
+	struct build_id id = { 0 };
+	uint8_t notes[4096];
+	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+	ssize_t sz = fd < 0 ? 0 : read(fd, notes, sizeof(notes));
+
+	for (size_t at = 0; sz > 0 && at + sizeof(Elf64_Nhdr) <= (size_t)sz;) {
+		Elf64_Nhdr h;
+		size_t name, desc;
+
+		memcpy(&h, notes + at, sizeof(h));
+		name = at + sizeof(h);
+		desc = name + (((size_t)h.n_namesz + 3) & ~(size_t)3);
+		at = desc + (((size_t)h.n_descsz + 3) & ~(size_t)3);
+		if (at > (size_t)sz)
+			break;
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
+		    memcmp(notes + name, "GNU", 4) == 0 && h.n_descsz <= BUILD_ID_MAX) {
+			id.sz = (uint8_t)h.n_descsz;
+			memcpy(id.bytes, notes + desc, id.sz);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return id;
+}
+
+struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->recording = recording;
+	s->kernel = kernel;
+	s->kernel_build_id = kernel_build_id();
+	return s;
+}
+
+void stacks__free(struct stacks *s)
+{
+	free(s);
+}
+
+static uint64_t hash_string(const char *s)
+{
+	return XXH3_64bits(s, strlen(s));
+}
+
+static uint64_t stack_id(const struct frame_key *keys, size_t cnt)
+{
+	uint64_t id = XXH3_64bits(keys, cnt * sizeof(*keys));
+
+	return id ? id : 1;
+}
+
+static uint32_t intern(struct stacks *s, const char *str)
+{
+	return recording__string(s->recording, str, strlen(str));
+}
+
+static uint32_t intern_build_id(struct stacks *s, const struct build_id *id)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[2 * BUILD_ID_MAX];
+
+	for (size_t i = 0; i < id->sz; i++) {
+		hex[2 * i] = digits[id->bytes[i] >> 4];
+		hex[2 * i + 1] = digits[id->bytes[i] & 15];
+	}
+	return recording__string(s->recording, hex, 2 * (size_t)id->sz);
+}
+
+/* ---- user stacks -------------------------------------------------------------------------------- */
+
+/* Where a frame lies, from its file's view. */
+struct location {
+	const struct mapping *map;
+	uint64_t place;	   /* address in the process */
+	uint64_t file_off; /* of place */
+	uint64_t vaddr;	   /* link-time address; valid with has_vaddr */
+	bool has_vaddr;
+};
+
+static struct location locate(const struct frame *f)
+{
+	struct location l = { .map = f->map, .place = frame__place(f) };
+
+	if (!l.map)
+		return l;
+	l.file_off = l.place - l.map->start + l.map->pgoff;
+	l.has_vaddr = l.map->file && elf_file__vaddr(l.map->file, l.file_off, &l.vaddr);
+	return l;
+}
+
+static const char *module_name(const struct mapping *m)
+{
+	static const char *const special[] = {
+		[MAPPING_ANON] = "[anon]",
+		[MAPPING_VDSO] = "[vdso]",
+		[MAPPING_VSYSCALL] = "[vsyscall]",
+	};
+
+	if (!m)
+		return "[unknown]";
+	return m->kind == MAPPING_FILE ? m->path : special[m->kind];
+}
+
+static bool has_name(const struct location *l, struct symbol *symbol)
+{
+	return l->has_vaddr && elf_file__symbol(l->map->file, l->vaddr, symbol);
+}
+
+/* A file without a build ID counts by name where it has one, else by address; anonymous code as a whole. */
+static struct frame_key nameless_key(const struct location *l)
+{
+	struct frame_key k = { .origin = hash_string(module_name(l->map)) };
+	struct symbol symbol;
+
+	if (!l->map || l->map->kind == MAPPING_ANON)
+		return k;
+	k.place = has_name(l, &symbol) ? hash_string(symbol.name) : l->file_off;
+	return k;
+}
+
+static struct frame_key user_key(const struct frame *f)
+{
+	struct location l = locate(f);
+	const struct elf_file *file = l.map ? l.map->file : NULL;
+
+	if (file && file->build_id.sz)
+		return (struct frame_key){
+			XXH3_64bits_withSeed(file->build_id.bytes, file->build_id.sz, file->digest), l.file_off
+		};
+	return nameless_key(&l);
+}
+
+static void describe(struct stacks *s, const struct frame *f, struct row_frame *out)
+{
+	struct location l = locate(f);
+	struct symbol symbol = { 0 };
+	uint64_t at = l.has_vaddr ? l.vaddr : l.map && l.map->kind == MAPPING_FILE ? l.file_off : l.place;
+
+	*out = (struct row_frame){ .module = intern(s, module_name(l.map)), .offset = at };
+	if (l.map && l.map->kind != MAPPING_ANON) {
+		const struct elf_file *file = l.map->file;
+
+		out->build_id = intern_build_id(s, file ? &file->build_id : &l.map->build_id);
+		out->has_file_offset = l.map->kind == MAPPING_FILE || l.map->kind == MAPPING_VDSO;
+		out->file_offset = l.file_off;
+	}
+	if (has_name(&l, &symbol)) {
+		out->name = intern(s, symbol.name);
+		out->address = symbol.address;
+		out->offset = l.vaddr - symbol.address;
+	}
+}
+
+uint64_t stacks__user(struct stacks *s, const struct trace *t)
+{
+	uint64_t id;
+
+	for (size_t i = 0; i < t->cnt; i++)
+		s->keys[i] = user_key(&t->frames[i]);
+	id = stack_id(s->keys, t->cnt);
+	if (recording__has_stack(s->recording, id))
+		return id;
+	for (size_t i = 0; i < t->cnt; i++)
+		describe(s, &t->frames[i], &s->frames[i]);
+	recording__add_stack(s->recording, id, s->frames, t->cnt);
+	return id;
+}
+
+/* ---- kernel stacks ------------------------------------------------------------------------------ */
+
+/* Counted from _text or the module's base, so that the id survives a reboot with another KASLR offset. */
+static struct frame_key kernel_key(struct stacks *s, uint64_t place)
+{
+	struct kernel_frame *c = &s->cache[(place >> 2) % KERNEL_CACHE_CNT];
+	struct symbol symbol;
+
+	if (c->pc == place)
+		return c->key;
+	c->pc = place;
+	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol))
+		c->key = (struct frame_key){
+			hash_string(symbol.module) ^ XXH3_64bits(s->kernel_build_id.bytes, s->kernel_build_id.sz),
+			place - symbol.base
+		};
+	else
+		c->key = (struct frame_key){ hash_string("[kernel]"), place };
+	return c->key;
+}
+
+static void describe_kernel(struct stacks *s, uint64_t place, struct row_frame *out)
+{
+	struct symbol symbol;
+
+	*out = (struct row_frame){ .module = intern(s, "[kernel]"), .offset = place };
+	if (!s->kernel || !kallsyms__symbol(s->kernel, place, &symbol))
+		return;
+	out->module = intern(s, symbol.module);
+	out->name = intern(s, symbol.name);
+	out->address = symbol.address;
+	out->offset = place - symbol.address;
+	if (strcmp(symbol.module, "[kernel]") == 0)
+		out->build_id = intern_build_id(s, &s->kernel_build_id);
+}
+
+static uint64_t kernel_place(const uint64_t *pcs, size_t i)
+{
+	return i ? pcs[i] - 1 : pcs[i];
+}
+
+uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t cnt)
+{
+	uint64_t id;
+
+	if (cnt > TRACE_MAX)
+		cnt = TRACE_MAX;
+	for (size_t i = 0; i < cnt; i++)
+		s->keys[i] = kernel_key(s, kernel_place(pcs, i));
+	id = stack_id(s->keys, cnt);
+	if (recording__has_stack(s->recording, id))
+		return id;
+	for (size_t i = 0; i < cnt; i++)
+		describe_kernel(s, kernel_place(pcs, i), &s->frames[i]);
+	recording__add_stack(s->recording, id, s->frames, cnt);
+	return id;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/thread.h"
+
+#include <stdlib.h>
+
+struct thread *threads__find(struct threads *ts, uint32_t tid)
+{
+	struct thread *t;
+
+	HASH_FIND(hh, ts->by_tid, &tid, sizeof(tid), t);
+	return t;
+}
+
+struct thread *threads__get(struct threads *ts, uint32_t tid)
+{
+	struct thread *t = threads__find(ts, tid);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	HASH_ADD(hh, ts->by_tid, tid, sizeof(t->tid), t);
+	return t;
+}
+
+static void drop(struct threads *ts, struct thread *t)
+{
+	HASH_DEL(ts->by_tid, t);
+	free(t->pending);
+	free(t);
+}
+
+void threads__sweep(struct threads *ts)
+{
+	struct thread *t, *next;
+
+	HASH_ITER (hh, ts->by_tid, t, next)
+		if (t->exited && !t->pending)
+			drop(ts, t);
+}
+
+void threads__free(struct threads *ts)
+{
+	struct thread *t, *next;
+
+	HASH_ITER (hh, ts->by_tid, t, next)
+		drop(ts, t);
+}
