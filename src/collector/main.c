@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* collector: takes a snapshot at every event of the chosen probes, unwinds it, writes Parquet. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collector/clock.h"
+#include "collector/launch.h"
+#include "collector/options.h"
+#include "collector/session.h"
+#include "collector/status.h"
+#include "event/sideband.h"
+
+#define ROUND_MIN_NS 1000000 /* wake-ups closer than that are served together */
+
+struct collector {
+	struct options options;
+	struct launch launch;
+	struct capture *capture;
+	struct sideband *sideband;
+	struct recording *recording;
+	struct session *session;
+	struct status status;
+	struct stream **streams; /* of capture, then of sideband */
+	size_t stream_cnt;
+	int epoll_fd, signal_fd;
+	uint64_t begin_ns, end_ns, billed_ns;
+	bool interrupted;
+	int err; /* what failed while recording */
+};
+
+static int list_probes(void)
+{
+	for (const struct probe *p = probes; p->name; p++)
+		printf("%-24s %s\n", p->usage, p->help);
+	return 0;
+}
+
+/* ---- start -------------------------------------------------------------------------------------- */
+
+static int open_signals(struct collector *c)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return c->signal_fd < 0 ? -errno : 0;
+}
+
+static int watch(struct collector *c, int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+
+	return fd >= 0 && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+/* The streams of both kinds of rings in one array, for merge__drain(). */
+static int collect_streams(struct collector *c)
+{
+	struct stream *const *bpf, *const *sideband;
+	size_t bpf_cnt = capture__streams(c->capture, &bpf);
+	size_t sideband_cnt = sideband__streams(c->sideband, &sideband);
+
+	c->stream_cnt = bpf_cnt + sideband_cnt;
+	c->streams = calloc(c->stream_cnt, sizeof(*c->streams));
+	if (!c->streams)
+		return -ENOMEM;
+	memcpy(c->streams, bpf, bpf_cnt * sizeof(*bpf));
+	memcpy(c->streams + bpf_cnt, sideband, sideband_cnt * sizeof(*sideband));
+	return 0;
+}
+
+static int open_epoll(struct collector *c)
+{
+	int err;
+
+	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll_fd < 0)
+		return -errno;
+	err = watch(c, c->signal_fd);
+	if (!err)
+		err = watch(c, capture__epoll_fd(c->capture));
+	if (!err && c->options.command)
+		err = watch(c, c->launch.pid_fd);
+	if (!err)
+		err = sideband__add_to_epoll(c->sideband, c->epoll_fd);
+	return err;
+}
+
+/* The command's process first: it must not inherit what the others open. */
+static int prepare(struct collector *c)
+{
+	struct options *o = &c->options;
+	struct caller caller = caller__get();
+	int err = 0;
+
+	if (o->command)
+		err = launch__prepare(&c->launch, o->keep_root ? NULL : &caller);
+	if (err || (err = open_signals(c)) != 0)
+		return err;
+	o->recording.owner_uid = caller.uid;
+	o->recording.owner_gid = caller.gid;
+	c->capture = capture__new(&o->capture);
+	if (!c->capture)
+		return -errno;
+	c->sideband = sideband__new(SIDEBAND_PAGES);
+	if (!c->sideband)
+		return -errno;
+	c->recording = recording__new(&o->recording);
+	if (!c->recording)
+		return -errno;
+	c->session = session__new(o, c->recording);
+	if (!c->session)
+		return -errno;
+	err = collect_streams(c);
+	return err ? err : open_epoll(c);
+}
+
+/* ---- run ---------------------------------------------------------------------------------------- */
+
+/* Everything that happened before now, earliest first, into rows. */
+static void drain(struct collector *c)
+{
+	uint64_t now_ns = clock__now_ns();
+	int err;
+
+	merge__drain(c->streams, c->stream_cnt, now_ns, session__record, c->session);
+	capture__losses(c->capture, session__loss, c->session);
+	err = session__tick(c->session, now_ns);
+	if (!c->err)
+		c->err = err;
+}
+
+/* Attach, learn what runs already, then turn events on: nothing falls between. */
+static int begin(struct collector *c)
+{
+	int err = sideband__enable(c->sideband);
+
+	if (!err)
+		err = capture__attach(c->capture);
+	if (!err)
+		err = session__scan(c->session);
+	if (!err && c->options.command && !c->options.all)
+		err = capture__add_target(c->capture, (uint32_t)c->launch.pid);
+	if (!err)
+		err = capture__begin(c->capture, &c->begin_ns);
+	if (err)
+		return err;
+	c->billed_ns = c->begin_ns;
+	status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
+	return c->options.command ? launch__go(&c->launch, c->options.command) : 0;
+}
+
+static void wait_for_events(struct collector *c)
+{
+	struct epoll_event events[64];
+	struct signalfd_siginfo signal;
+	uint64_t from_ns = clock__now_ns(), took_ns;
+	uint64_t left_ns = c->options.poll_ns;
+
+	if (c->options.duration_ns) {
+		uint64_t end_ns = c->begin_ns + c->options.duration_ns;
+
+		left_ns = end_ns <= from_ns ? 0 : end_ns - from_ns < left_ns ? end_ns - from_ns : left_ns;
+	}
+	epoll_wait(c->epoll_fd, events, 64, (int)((left_ns + 999999) / 1000000));
+	while (read(c->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
+		c->interrupted = true;
+	took_ns = clock__now_ns() - from_ns;
+	if (took_ns < ROUND_MIN_NS)
+		nanosleep(&(struct timespec){ .tv_nsec = (long)(ROUND_MIN_NS - took_ns) }, NULL);
+}
+
+static bool over(struct collector *c)
+{
+	if (c->err || c->interrupted)
+		return true;
+	if (c->options.command && launch__ended(&c->launch))
+		return true;
+	return c->options.duration_ns && clock__now_ns() >= c->begin_ns + c->options.duration_ns;
+}
+
+static void bill(struct collector *c)
+{
+	uint64_t now_ns = clock__now_ns();
+
+	if (!c->options.bill_ns || now_ns - c->billed_ns < c->options.bill_ns)
+		return;
+	c->billed_ns = now_ns;
+	status__bill(&c->status, c->capture, now_ns - c->begin_ns);
+}
+
+static void record(struct collector *c)
+{
+	while (!over(c)) {
+		wait_for_events(c);
+		drain(c);
+		status__tick(&c->status, c->session, c->recording, clock__now_ns());
+		bill(c);
+	}
+}
+
+/* Events off, then a last drain: what the rings hold is in the recording before it closes. */
+static int end(struct collector *c)
+{
+	int err = capture__end(c->capture, &c->end_ns);
+
+	drain(c);
+	session__flush(c->session);
+	if (!err)
+		err = c->err;
+	if (!err)
+		err = recording__finish(c->recording);
+	status__summary(&c->status, c->session, c->recording, c->end_ns);
+	status__bill(&c->status, c->capture, c->end_ns - c->begin_ns);
+	return err;
+}
+
+static int run(struct collector *c)
+{
+	int err = begin(c);
+
+	if (!err)
+		record(c);
+	if (c->begin_ns) {
+		int end_err = end(c);
+
+		err = err ? err : end_err;
+	}
+	return err;
+}
+
+/* The command's own status when it ended by itself, else whether recording went well. */
+static int exit_status(struct collector *c, int err)
+{
+	bool by_itself = c->options.command && c->launch.ended;
+
+	launch__kill(&c->launch);
+	if (by_itself)
+		return c->launch.status ? c->launch.status : err ? 1 : 0;
+	return err ? 1 : 0;
+}
+
+static void collector__free(struct collector *c)
+{
+	session__free(c->session);
+	recording__free(c->recording);
+	sideband__free(c->sideband);
+	capture__free(c->capture);
+	launch__free(&c->launch);
+	free(c->streams);
+	options__free(&c->options);
+}
+
+int main(int argc, char **argv)
+{
+	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 }, .epoll_fd = -1 };
+	int err, status;
+
+	options__parse(&c.options, argc, argv);
+	log__init("collector", c.options.quiet ? LOG_WARN : c.options.verbose ? LOG_DEBUG : LOG_INFO);
+	if (c.options.list)
+		return list_probes();
+	status__init(&c.status, &c.options);
+	err = prepare(&c);
+	if (!err)
+		err = run(&c);
+	status = exit_status(&c, err);
+	collector__free(&c);
+	return status;
+}

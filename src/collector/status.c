@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/status.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collector/labels.h"
+
+#define LIVE_NS	   500000000
+#define LINE_NS	   10000000000
+#define BILL_MAX   64
+#define CLEAR_LINE "\r\033[K"
+
+static void clear_line(void)
+{
+	fputs(CLEAR_LINE, stderr);
+}
+
+void status__init(struct status *s, const struct options *o)
+{
+	*s = (struct status){ .quiet = o->quiet, .terminal = isatty(STDERR_FILENO) };
+	if (s->terminal && !s->quiet)
+		log__set_before(clear_line);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void status__recording(struct status *s, const char *dir, uint64_t begin_ns)
+{
+	s->begin_ns = s->shown_ns = begin_ns;
+	s->cpu_ns = own_cpu_ns();
+	fprintf(stderr, "recording to %s%s\n", dir, s->terminal && !s->quiet ? " (Ctrl-C ends it)" : "");
+}
+
+struct totals {
+	uint64_t rows, user_stacks, to_root, lost;
+};
+
+static struct totals total(const struct session_stats *st)
+{
+	struct totals t = { .lost = st->lost_sideband };
+
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
+		t.rows += st->rows[k];
+		t.user_stacks += st->user_stacks[k];
+		t.to_root += st->to_root[k];
+		t.lost += st->lost[k];
+	}
+	return t;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 100.0;
+}
+
+static double mb(uint64_t bytes)
+{
+	return (double)bytes / 1e6;
+}
+
+void status__tick(struct status *s, const struct session *session, const struct recording *r, uint64_t now_ns)
+{
+	struct totals t = total(session__stats(session));
+	struct recording_stats written;
+	uint64_t cpu_ns;
+
+	if (s->quiet || now_ns - s->shown_ns < (s->terminal ? LIVE_NS : LINE_NS))
+		return;
+	cpu_ns = own_cpu_ns();
+	recording__stats(r, &written);
+	fprintf(stderr, "%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %.1f MB  own CPU %.1f %%%s",
+		s->terminal ? CLEAR_LINE : "", (double)(now_ns - s->begin_ns) / 1e9, t.rows,
+		percent(t.to_root, t.user_stacks), t.lost, mb(written.bytes),
+		percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns), s->terminal ? "" : "\n");
+	s->cpu_ns = cpu_ns;
+	s->shown_ns = now_ns;
+}
+
+/* "unwound: root 1234, truncated 12" */
+static void print_unwound(const struct session_stats *st)
+{
+	const char *separator = "  user stacks ended:";
+
+	for (size_t i = 0; i < UNWIND_STATUS_CNT; i++) {
+		if (!st->unwound[i])
+			continue;
+		fprintf(stderr, "%s %s %lu", separator, unwind_status__name(i), st->unwound[i]);
+		separator = ",";
+	}
+	if (*separator == ',')
+		fputc('\n', stderr);
+}
+
+void status__summary(struct status *s, const struct session *session, const struct recording *r, uint64_t end_ns)
+{
+	const struct session_stats *st = session__stats(session);
+	struct recording_stats written;
+
+	if (s->terminal && !s->quiet)
+		clear_line();
+	log__set_before(NULL);
+	if (s->quiet)
+		return;
+	recording__stats(r, &written);
+	fprintf(stderr, "%-12s %12s %14s %10s\n", "kind", "rows", "to the root", "lost");
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
+		char root[16] = "-";
+
+		if (!st->rows[k] && !st->lost[k])
+			continue;
+		if (st->user_stacks[k])
+			snprintf(root, sizeof(root), "%.2f %%", percent(st->to_root[k], st->user_stacks[k]));
+		fprintf(stderr, "%-12s %12lu %14s %10lu\n", event_kind__name(k), st->rows[k], root, st->lost[k]);
+	}
+	print_unwound(st);
+	if (st->lost_sideband)
+		fprintf(stderr, "  lost notices of mappings and processes: %lu\n", st->lost_sideband);
+	fprintf(stderr, "%.1f s, %lu rows in %lu batches, %.1f MB in %s; own CPU %.2f s\n",
+		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches, mb(written.bytes),
+		recording__dir(r), (double)own_cpu_ns() / 1e9);
+}
+
+void status__bill(struct status *s, struct capture *c, uint64_t ns)
+{
+	struct capture_cost costs[BILL_MAX];
+	size_t cnt = s->quiet ? 0 : capture__costs(c, costs, BILL_MAX);
+
+	if (cnt)
+		fprintf(stderr, "%-28s %12s %10s %10s\n", "BPF program", "runs", "ns/run", "% of a CPU");
+	for (size_t i = 0; i < cnt; i++)
+		fprintf(stderr, "%-28s %12lu %10.0f %10.3f\n", costs[i].program, costs[i].runs,
+			costs[i].runs ? (double)costs[i].run_ns / (double)costs[i].runs : 0,
+			percent(costs[i].run_ns, ns));
+}
