@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The collector's command line: what it refuses, and how it says so."""
+import os
+import subprocess
+
+import pytest
+
+from conftest import COLLECTOR, EXAMPLES, needs_bpf
+
+
+def run(*args, **kw):
+    return subprocess.run([COLLECTOR, *map(str, args)], capture_output=True, text=True, timeout=60, **kw)
+
+
+@pytest.mark.parametrize(
+    "args, named",
+    [
+        (["-p", "profil"], ["profil", "profile", "switch"]),
+        (["-p", "profile:x"], ["profile", "'x'"]),
+        (["-p", "profile:0"], ["profile:0"]),
+        (["-p", "profile,profile"], ["profile", "twice"]),
+        (["-p", ""], ["-"]),
+        (["-p", "switch:10"], ["switch", "10"]),
+        (["--duration", "5"], ["duration", "'5'", "5s"]),
+        (["--stack-size", "2M"], ["1M"]),
+        (["--stack-size", "64KX"], ["64KX"]),
+        (["--pid", "12x"], ["12x"]),
+        (["--pid", "0"], ["'0'"]),
+        (["--uid", "no such user"], ["no such user"]),
+        (["-r", "0"], ["rows"]),
+        (["a-command-that-is-too-long"], ["15 bytes", "a-command-that-'"]),
+        (["--nonsense"], ["nonsense"]),
+        (["-a"], ["--all"]),
+        (["--append"], ["--dir"]),
+        (["--"], ["no command"]),
+        (["sh", "--", "true"], ["do not go together"]),
+    ],
+)
+def test_wrong_calls(args, named):
+    p = run(*args)
+    assert p.returncode == 2, p.stderr
+    assert p.stdout == ""
+    for part in named:
+        assert part in p.stderr, p.stderr
+
+
+def test_help_and_version_and_list():
+    p = run("--help")
+    assert p.returncode == 0 and p.stderr == ""
+    for part in ("profile[:S][:HZ]", "switch[:S][:DUR]", "--duration=TIME", "Examples:", "stacksexport top"):
+        assert part in p.stdout, p.stdout
+    p = run("--version")
+    assert p.returncode == 0 and p.stdout.startswith("collector ")
+    p = run("--list")
+    assert p.returncode == 0 and "profile" in p.stdout and "switch" in p.stdout
+
+
+def test_help_needs_no_privilege():
+    p = run("--help", user=65534, cwd="/") if os.geteuid() == 0 else run("--help")
+    assert p.returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_without_privilege_says_what_is_missing(tmp_path):
+    os.chmod(tmp_path, 0o777)
+    p = run("-d", tmp_path / "r", "--duration", "1s", user=65534, cwd="/")
+    assert p.returncode == 1
+    assert p.stdout == ""
+    assert "CAP_BPF" in p.stderr or "root" in p.stderr, p.stderr
+    assert not (tmp_path / "r").exists()
+
+
+@needs_bpf
+def test_status_of_the_command(tmp_path):
+    for i, (argv, status) in enumerate(
+        [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137), (["/no/such/program"], 127), (["/etc/passwd"], 126), (["true"], 0)]
+    ):
+        p = run("-d", tmp_path / str(i), "--", *argv)
+        assert p.returncode == status, p.stderr
+        assert p.stdout == ""
+
+
+@needs_bpf
+def test_the_commands_streams_are_its_own(tmp_path):
+    p = run("-d", tmp_path / "r", "--quiet", "--", "sh", "-c", "read x; echo out $x; echo err >&2", input="in\n")
+    assert p.stdout == "out in\n"
+    assert "err\n" in p.stderr and "recording to" in p.stderr
+
+
+@needs_bpf
+def test_duration_ends_the_command(tmp_path):
+    p = run("-d", tmp_path / "r", "--duration", "300ms", "--", "sleep", "100")
+    assert p.returncode == 0, p.stderr
+
+
+@needs_bpf
+def test_command_runs_as_who_called_sudo(tmp_path):
+    env = {**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody"}
+    os.chmod(tmp_path, 0o755)
+    p = run("-d", tmp_path / "r", "--", "id", "-u", env=env)
+    assert p.stdout == "65534\n", p.stderr
+    st = os.stat(tmp_path / "r")
+    assert (st.st_uid, st.st_gid, st.st_mode & 0o7777) == (65534, 65534, 0o750)
+    for f in (tmp_path / "r").iterdir():
+        st = f.stat()
+        assert (st.st_uid, st.st_gid, st.st_mode & 0o7777) == (65534, 65534, 0o640)
+    p = run("-d", tmp_path / "root", "--keep-root", "--", "id", "-u", env=env)
+    assert p.stdout == "0\n"
+
+
+@needs_bpf
+def test_folders(tmp_path):
+    env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
+    for n in (1, 2):
+        p = run("--duration", "200ms", env=env)
+        assert p.returncode == 0 and f"recording to {tmp_path}/all/{n}\n" in p.stderr, p.stderr
+    (tmp_path / "all" / "10").mkdir()
+    p = run("--duration", "200ms", env=env)
+    assert f"recording to {tmp_path}/all/11\n" in p.stderr
+    p = run("-d", tmp_path / "all" / "1", "--duration", "200ms")
+    assert p.returncode == 1 and "--append" in p.stderr
+    p = run("-d", tmp_path / "all" / "1", "--append", "--duration", "200ms")
+    assert p.returncode == 0
+    assert len(list((tmp_path / "all" / "1").glob("events-*.parquet"))) == 2
+    p = run("-d", "/proc/nothing/here", "--duration", "200ms")
+    assert p.returncode == 1 and "/proc/nothing" in p.stderr
+
+
+@needs_bpf
+def test_unknown_process_and_cgroup(tmp_path):
+    p = run("-d", tmp_path / "r", "--pid", 4194000, "--duration", "200ms")
+    assert p.returncode == 1 and "4194000" in p.stderr
+    p = run("-d", tmp_path / "r2", "--cgroup", "/no/such/cgroup", "--duration", "200ms")
+    assert p.returncode == 1 and "/no/such/cgroup" in p.stderr
+    assert not (tmp_path / "r").exists() and not (tmp_path / "r2").exists()

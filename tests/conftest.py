@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the end-to-end tests share: the built programs, and a collector to run."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+COLLECTOR = BUILD / "bin" / "collector"
+EXPORT = BUILD / "bin" / "stacksexport"
+EXAMPLES = BUILD / "examples"
+
+
+def can_record():
+    return os.geteuid() == 0 and os.path.exists("/sys/kernel/btf/vmlinux")
+
+
+needs_bpf = pytest.mark.skipif(not can_record(), reason="needs root and a kernel with BTF (/sys/kernel/btf/vmlinux)")
+
+
+class Recording:
+    """A recording on disk, opened with DuckDB's own Parquet reader: events, stacktraces, stacks."""
+
+    def __init__(self, path, returncode=0, stdout="", stderr=""):
+        self.path, self.returncode, self.stdout, self.stderr = pathlib.Path(path), returncode, stdout, stderr
+        self.db = None
+
+    def open(self):
+        self.db = duckdb.connect()
+        self.db.execute("SET TimeZone = 'UTC'")
+        self.db.execute(f"CREATE VIEW events AS FROM read_parquet('{self.path}/events-*.parquet')")
+        self.db.execute(
+            "CREATE VIEW stacktraces AS SELECT stack_id, any_value(frames) AS frames "
+            f"FROM read_parquet('{self.path}/stacktraces-*.parquet') GROUP BY ALL"
+        )
+        self.db.execute(
+            "CREATE VIEW stacks AS SELECT e.*, u.frames AS ustack, k.frames AS kstack FROM events e "
+            "LEFT JOIN stacktraces u ON e.ustack_id = u.stack_id LEFT JOIN stacktraces k ON e.kstack_id = k.stack_id"
+        )
+        return self
+
+    def rows(self, sql, *params):
+        if self.db is None:
+            self.open()
+        return self.db.execute(sql, params).fetchall()
+
+    def one(self, sql, *params):
+        return self.rows(sql, *params)[0][0]
+
+    def stacks(self, where="true"):
+        """[(names leaf first, modules, status, row count)] of the user stacks."""
+        return self.rows(
+            "SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.module), unwind, count(*) "
+            f"FROM stacks WHERE ustack_id IS NOT NULL AND ({where}) GROUP BY ALL ORDER BY 4 DESC"
+        )
+
+
+class Collector:
+    """A running collector."""
+
+    def __init__(self, path, args, **popen):
+        self.path = pathlib.Path(path)
+        self.proc = subprocess.Popen(
+            [COLLECTOR, "-d", self.path, *map(str, args)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen,
+        )
+        self.seen = ""
+
+    def wait_recording(self):
+        """Until the line that says that events are on."""
+        for line in self.proc.stderr:
+            self.seen += line
+            if line.startswith("recording"):
+                return self
+        raise AssertionError(f"the collector ended early: {self.seen}")
+
+    def finish(self, timeout=60):
+        out, err = self.proc.communicate(timeout=timeout)
+        return Recording(self.path, self.proc.returncode, out, self.seen + err)
+
+    def stop(self, sig=signal.SIGINT, timeout=60):
+        self.proc.send_signal(sig)
+        return self.finish(timeout)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(*args) → a Collector that is recording; killed at the end of the test."""
+    running = []
+
+    def go(*args, wait=True, name=None, **popen):
+        c = Collector(tmp_path / (name or f"recording{len(running)}"), args, **popen)
+        running.append(c)
+        return c.wait_recording() if wait else c
+
+    yield go
+    for c in running:
+        if c.proc.poll() is None:
+            c.proc.kill()
+            c.proc.communicate()
+
+
+@pytest.fixture
+def record(start):
+    """record(*args) runs a collector that ends by itself; it must end well."""
+
+    def go(*args, status=0, **popen):
+        r = start(*args, wait=False, **popen).finish(timeout=120)
+        assert r.returncode == status, r.stderr
+        return r
+
+    return go
+
+
+@pytest.fixture
+def spawn():
+    """spawn(*argv) → a process, killed at the end of the test."""
+    procs = []
+
+    def go(*argv, **popen):
+        popen.setdefault("stdout", subprocess.PIPE)
+        p = subprocess.Popen(list(map(str, argv)), text=True, **popen)
+        procs.append(p)
+        return p
+
+    yield go
+    for p in procs:
+        if p.poll() is None:
+            p.kill()
+        p.communicate()
+
+
+@pytest.fixture
+def compile_c(tmp_path):
+    """compile_c(source, *flags) → path of a program without frame pointers."""
+    count = [0]
+
+    def go(source, *flags, compiler="gcc", suffix=".c", name=None):
+        count[0] += 1
+        out = tmp_path / (name or f"prog{count[0]}")
+        src = tmp_path / f"prog{count[0]}{suffix}"
+        src.write_text(source)
+        subprocess.run(
+            [compiler, "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-o", out, src, *flags], check=True
+        )
+        return out
+
+    return go
+
+
+def wait_until(condition, seconds=10, what="a condition"):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not come true in {seconds} s")

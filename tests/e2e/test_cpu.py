@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CPU profiles of programs whose stacks are known."""
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import EXAMPLES, needs_bpf
+
+pytestmark = needs_bpf
+
+
+def share(stacks, function):
+    total = sum(n for _, _, _, n in stacks)
+    return sum(n for names, _, _, n in stacks if function in names) / total
+
+
+def to_root(stacks):
+    return sum(n for _, _, status, n in stacks if status == "root") / sum(n for _, _, _, n in stacks)
+
+
+def test_cpu_example(record):
+    r = record("-p", "profile:u:499", "--", EXAMPLES / "cpu", 3)
+    assert r.stdout.strip() in ("0", "1")
+    stacks = r.stacks("command = 'cpu' AND list_contains(list_transform(ustack, lambda f: f.name), 'main')")
+    assert sum(n for *_, n in stacks) > 100
+    assert to_root(stacks) == 1
+    for names, modules, _, _ in stacks:
+        assert names[-1] == "_start"
+        assert names[-4] == "main" or names[-3] == "main", names
+        assert names[names.index("main") - 1] == "work" or names[0] == "main"
+    assert 0.65 < share(stacks, "render") < 0.85
+    assert 0.15 < share(stacks, "compress") < 0.35
+    # Through libc, which has no frame pointers, and back.
+    through = [(names, modules) for names, modules, _, _ in stacks if "by_value" in names]
+    assert through
+    for names, modules in through:
+        at = names.index("by_value")
+        assert modules[at].endswith("/cpu") and "libc.so.6" in modules[at + 1] and "sort_some" in names[at + 2 :]
+
+
+def test_deep_recursion_keeps_every_frame(record):
+    r = record("-p", "profile:u:499", "--", EXAMPLES / "deep", 1.5, 600)
+    stacks = [s for s in r.stacks("command = 'deep'") if "spin" in s[0]]
+    assert stacks and to_root(stacks) == 1
+    assert {names.count("descend") for names, *_ in stacks} == {601}
+
+
+def test_a_stack_deeper_than_the_limit_says_so(record):
+    r = record("-p", "profile:u:499", "--stack-size", "16K", "--", EXAMPLES / "deep", 1, 5000)
+    stacks = [s for s in r.stacks("command = 'deep'") if "spin" in s[0]]
+    assert stacks
+    assert {status for _, _, status, _ in stacks} == {"truncated"}
+    assert all(names.count("descend") > 100 for names, *_ in stacks)
+
+
+def test_no_sample_without_its_stack(record):
+    r = record("-p", "profile:uk:199", "--duration", "1s")
+    assert r.one("SELECT count(*) FROM events") == r.one("SELECT count(*) FROM stacks")
+    assert r.one("SELECT count(*) FROM stacks WHERE ustack_id IS NOT NULL AND ustack IS NULL") == 0
+    assert r.one("SELECT count(*) FROM stacks WHERE kstack_id IS NOT NULL AND kstack IS NULL") == 0
+    assert r.one("SELECT count(*) FROM events WHERE pid = 0") == 0
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'profile' AND duration != 1000000000 // 199") == 0
+
+
+SPIN = "volatile unsigned long sink; __attribute__((noinline)) void spin(void) { for (int i = 0; i < 1000000; i++) sink += i; }\n"
+
+
+def test_static_and_stripped_and_pie(record, compile_c):
+    source = SPIN + (
+        "__attribute__((noinline)) int outer(void) { for (int i = 0; i < 700; i++) spin(); return 1; }\n"
+        "int main(void) { return outer() - 1; }\n"
+    )
+    for flags in (["-static"], ["-static-pie"], ["-no-pie"], ["-pie", "-fPIE"]):
+        prog = compile_c(source, *flags, name="prog" + flags[0])
+        r = record("-p", "profile:u:499", "--", prog)
+        stacks = [s for s in r.stacks() if "spin" in s[0]]
+        assert stacks and to_root(stacks) == 1, (flags, stacks)
+        for names, *_ in stacks:
+            assert names[:3] == ["spin", "outer", "main"] and names[-1] == "_start", (flags, names)
+    stripped = compile_c(source, "-s", name="stripped")
+    r = record("-p", "profile:u:499", "--", stripped)
+    stacks = [s for s in r.stacks() if str(stripped) in s[1]]
+    assert to_root(stacks) == 1
+    for names, modules, _, _ in stacks:
+        own = [n for n, m in zip(names, modules) if m == str(stripped)]
+        assert set(own) <= {None, "_start"}
+    offsets = r.one(
+        "SELECT count(*) FROM (SELECT unnest(ustack) AS f FROM stacks) WHERE f.name IS NULL AND (f.address != 0 OR f.build_id IS NULL)"
+    )
+    assert offsets == 0
+
+
+def test_cplusplus_and_signal_handler_and_threads(record, compile_c):
+    prog = compile_c(
+        "#include <csignal>\n#include <thread>\n#include <vector>\n#include <sys/time.h>\n" + SPIN +
+        "namespace shop { template <class T> struct cart { __attribute__((noinline)) void total(T n) { for (T i = 0; i < n; i++) spin(); } }; }\n"
+        "extern \"C\" __attribute__((noinline)) void on_alarm(int) { for (int i = 0; i < 300; i++) spin(); }\n"
+        "int main() {\n"
+        "  std::thread t([] { shop::cart<int>().total(600); });\n"
+        "  signal(SIGALRM, on_alarm); raise(SIGALRM);\n"
+        "  t.join(); }\n",
+        "-pthread", compiler="g++", suffix=".cc", name="shop",
+    )
+    r = record("-p", "profile:u:499", "--", prog)
+    stacks = [s for s in r.stacks() if s[0] and s[0][0] == "spin()"]
+    assert stacks and to_root(stacks) == 1, stacks
+    seen = set()
+    for names, *_ in stacks:
+        if "shop::cart<int>::total(int)" in names:
+            seen.add("thread")
+            assert "clone" in names[-1]
+        else:
+            seen.add("signal")
+            at = names.index("on_alarm")
+            assert "main" in names[at:] and names[-1] == "_start", names
+    assert seen == {"thread", "signal"}
+
+
+@pytest.mark.skipif(not shutil.which("rustc"), reason="no rustc")
+def test_rust(record, tmp_path):
+    src = tmp_path / "r.rs"
+    src.write_text(
+        "mod bank { #[inline(never)] pub fn spin(n: u64) -> u64 { let mut x = n; for i in 0..300_000_000u64 {"
+        " x = std::hint::black_box(x.wrapping_mul(6364136223846793005).wrapping_add(i)); } x } }\n"
+        "fn main() { std::thread::spawn(|| println!(\"{}\", bank::spin(1))).join().unwrap(); }\n"
+    )
+    prog = tmp_path / "rusty"
+    subprocess.run(["rustc", "-O", "-o", prog, src], check=True)
+    r = record("-p", "profile:u:499", "--", prog)
+    stacks = [s for s in r.stacks() if "rusty::bank::spin" in s[0]]
+    assert stacks and to_root(stacks) == 1, r.stacks()
+    assert all("clone" in names[-1] for names, *_ in stacks)
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="no go")
+def test_go(record, tmp_path):
+    src = tmp_path / "g.go"
+    src.write_text(
+        "package main\nvar sink uint64\n//go:noinline\nfunc spin() { for i := uint64(0); i < 400000000; i++ { sink += i } }\n"
+        "//go:noinline\nfunc outer(done chan bool) { spin(); done <- true }\n"
+        "func main() { done := make(chan bool); go outer(done); <-done; spin() }\n"
+    )
+    prog = tmp_path / "gopher"
+    subprocess.run(["go", "build", "-o", prog, src], check=True, env={**__import__("os").environ, "GOFLAGS": ""})
+    r = record("-p", "profile:u:499", "--", prog)
+    stacks = [s for s in r.stacks() if "main.spin" in s[0]]
+    assert stacks and to_root(stacks) == 1, stacks
+    assert {"main.outer" in names for names, *_ in stacks} == {True, False}
+    for names, *_ in stacks:
+        assert names[-1] == "runtime.goexit.abi0" or names[-1] == "runtime.goexit", names
+
+
+def test_python3(record):
+    code = "def f(n):\n  return sum(i*i for i in range(20000)) if n == 0 else f(n-1)\nimport time\ne=time.time()+1.5\nwhile time.time()<e: f(20)\n"
+    r = record("-p", "profile:u:499", "--", "/usr/bin/python3", "-c", code)
+    stacks = [s for s in r.stacks("command = 'python3'") if s[0] and "_PyEval_EvalFrameDefault" in s[0]]
+    assert sum(n for *_, n in stacks) > 50
+    assert to_root(stacks) > 0.99
+    assert all(names[-1] == "_start" for names, _, status, _ in stacks if status == "root")

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whom a recording is about, and names of what came and went."""
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from conftest import EXAMPLES, needs_bpf
+
+pytestmark = needs_bpf
+
+SPIN = "volatile unsigned long sink; __attribute__((noinline)) void spin(long n) { for (long i = 0; i < n; i++) sink += i; }\n"
+
+
+def commands(r):
+    return {c for c, in r.rows("SELECT DISTINCT command FROM events WHERE kind != 'lost'")}
+
+
+def test_only_these_commands(start, spawn):
+    spawn(EXAMPLES / "cpu", 30)
+    spawn(EXAMPLES / "deep", 30)
+    spawn(EXAMPLES / "sleeper", 30)
+    c = start("-p", "profile:u,switch:u", "cpu", "sleeper")
+    time.sleep(1)
+    assert commands(c.stop()) == {"cpu", "sleeper"}
+
+
+def test_the_whole_system_but_not_the_collector(start, spawn):
+    spawn(EXAMPLES / "cpu", 30)
+    c = start("-p", "profile:u,switch:uk")
+    time.sleep(1)
+    r = c.stop()
+    assert "cpu" in commands(r) and "collector" not in commands(r)
+    # Kernel threads have a kernel stack only.
+    kernel = r.rows("SELECT count(*), count(ustack_id), count(kstack_id), count(buildid) FILTER (buildid != ''::BLOB) FROM events WHERE command LIKE 'rcu%' AND state NOT IN ('waiting', 'running')")[0]
+    assert kernel[0] > 0 and kernel[1] == 0 and kernel[2] > 0 and kernel[3] == 0
+
+
+def test_a_process_its_threads_and_descendants(start, spawn):
+    forker = spawn(
+        "/usr/bin/python3", "-c",
+        "import os, threading, time\n"
+        "threading.Thread(target=lambda: time.sleep(100), daemon=True).start()\n"
+        "def burn(s):\n  e = time.time() + s\n  while time.time() < e: pass\n"
+        "while True:\n  p = os.fork()\n  if p == 0: burn(.05); os._exit(0)\n  os.waitpid(p, 0)\n",
+    )
+    spawn(EXAMPLES / "cpu", 30)
+    time.sleep(0.5)
+    c = start("-p", "profile:u:499,switch:u", "--pid", forker.pid)
+    time.sleep(1.5)
+    r = c.stop()
+    assert commands(r) == {"python3"}
+    tgids = {t for t, in r.rows("SELECT DISTINCT tgid FROM events")}
+    assert forker.pid in tgids and len(tgids) > 3
+    assert r.one("SELECT count(DISTINCT pid) FROM events WHERE tgid = ?", forker.pid) == 2
+    stacks = r.stacks(f"kind = 'profile' AND tgid != {forker.pid}")
+    assert stacks and sum(n for _, _, s, n in stacks if s == "root") / sum(n for *_, n in stacks) > 0.95
+
+
+def test_one_thread(start, spawn, compile_c):
+    prog = compile_c(
+        "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n" + SPIN +
+        "static void *run(void *a) { (void)a; printf(\"%ld\\n\", syscall(SYS_gettid)); fflush(stdout); for (;;) { spin(1000000); usleep(1000); } return 0; }\n"
+        "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); for (;;) { spin(1000000); usleep(1000); } }\n",
+        "-pthread", name="twothreads",
+    )
+    p = spawn(prog)
+    tid = int(p.stdout.readline())
+    c = start("-p", "profile:u,switch:u", "--pid", tid)
+    time.sleep(1)
+    r = c.stop()
+    assert r.rows("SELECT DISTINCT tgid, pid FROM events WHERE kind != 'lost'") == [(p.pid, tid)]
+
+
+def test_a_user(start, spawn):
+    spawn(EXAMPLES / "sleeper", 30, user=65534)
+    spawn(EXAMPLES / "lock", 30)
+    c = start("-p", "switch:u", "--uid", "nobody")
+    time.sleep(1)
+    assert commands(c.stop()) == {"sleeper"}
+
+
+def test_a_cgroup(start, spawn):
+    root = next((l.split()[1] for l in open("/proc/mounts") if l.split()[2] == "cgroup2"), None)
+    if root is None:
+        pytest.skip("no cgroup v2 is mounted")
+    group = pathlib.Path(root) / f"stacks-test-{os.getpid()}" / "inner"
+    group.mkdir(parents=True)
+    try:
+        p = spawn(EXAMPLES / "sleeper", 30)
+        spawn(EXAMPLES / "lock", 30)
+        (group / "cgroup.procs").write_text(str(p.pid))
+        c = start("-p", "switch:u", "--cgroup", group.parent.name)
+        time.sleep(1)
+        r = c.stop()
+        assert commands(r) == {"sleeper"}
+        assert r.rows("SELECT DISTINCT cgroup FROM events WHERE kind = 'switch'") == [(f"/{group.parent.name}/inner",)]
+        p.kill()
+        p.wait()
+        time.sleep(0.1)
+    finally:
+        group.rmdir()
+        group.parent.rmdir()
+
+
+def test_names_and_host(start, spawn, compile_c):
+    prog = compile_c(
+        "#define _GNU_SOURCE\n#include <pthread.h>\n#include <unistd.h>\n"
+        "static void *run(void *a) { (void)a; pthread_setname_np(pthread_self(), \"worker-7\"); for (;;) usleep(1000); return 0; }\n"
+        "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); for (;;) usleep(1000); }\n",
+        "-pthread", name="mainname",
+    )
+    p = spawn(prog)
+    time.sleep(0.2)
+    c = start("-p", "switch:u", "mainname")
+    time.sleep(0.5)
+    r = c.stop()
+    assert set(r.rows("SELECT DISTINCT command, thread, pid = tgid FROM events WHERE kind = 'switch'")) == {
+        ("mainname", "mainname", True), ("mainname", "worker-7", False)
+    }
+    assert r.rows("SELECT DISTINCT host FROM events") == [(os.uname().nodename,)]
+    notes = subprocess.run(["readelf", "-n", prog], capture_output=True, text=True).stdout
+    build_id = notes.split("Build ID: ")[1].split()[0]
+    assert r.rows("SELECT DISTINCT hex(buildid) FROM events WHERE kind = 'switch'") == [(build_id.upper(),)]
+    assert r.rows("SELECT DISTINCT f.build_id FROM (SELECT unnest(frames) AS f FROM stacktraces) WHERE f.name = 'main'") == [(build_id,)]
+
+
+def test_a_program_that_is_gone_keeps_its_names(start, compile_c, tmp_path):
+    prog = compile_c(SPIN + "int main(void) { spin(20000000); return 0; }\n", name="shortlived")
+    c = start("-p", "profile:u:999,switch:u")
+    for i in range(30):
+        copy = tmp_path / f"brief{i}"
+        shutil.copy(prog, copy)
+        subprocess.run([copy], check=True)
+        copy.unlink()
+    r = c.stop()
+    seen = r.rows("SELECT command, list_transform(ustack, lambda f: f.name), unwind FROM stacks WHERE kind = 'profile' AND command LIKE 'brief%' AND len(ustack) > 0")
+    inside = [names for _, names, unwind in seen if "spin" in names]
+    assert len({command for command, *_ in seen}) > 20
+    named = sum("main" in names or names[-1] == "_start" for _, names, _ in seen)
+    assert named / len(seen) > 0.9, [s for s in seen if "main" not in s[1]][:5]
+    assert inside
+
+
+def test_exec_replaces_and_dlopen_is_followed(record, compile_c, tmp_path):
+    lib = compile_c(SPIN + "void plugin_work(void) { for (int i = 0; i < 300; i++) spin(1000000); }\n", "-shared", "-fPIC", name="plugin.so")
+    prog = compile_c(
+        "#include <dlfcn.h>\n#include <stddef.h>\nint main(int c, char **v) { (void)c;\n"
+        "  for (int i = 0; i < 2; i++) { void *h = dlopen(v[1], RTLD_NOW); void (*f)(void) = (void (*)(void))dlsym(h, \"plugin_work\"); f(); dlclose(h); }\n"
+        "  return 0; }\n", "-ldl", name="loader",
+    )
+    r = record("-p", "profile:u:499", "--", "sh", "-c", f"exec {prog} {lib}")
+    stacks = [s for s in r.stacks("command = 'loader'") if s[0] and "spin" in s[0]]
+    assert stacks
+    for names, modules, status, _ in stacks:
+        assert status == "root" and names[:3] == ["spin", "plugin_work", "main"] and names[-1] == "_start"
+        assert modules[0] == str(lib)
+
+
+def test_a_replaced_file_is_not_taken_for_the_old_one(start, spawn, compile_c, tmp_path):
+    body = "int main(void) { for (;;) %s(10000000); }\n"
+    old = compile_c(SPIN.replace("spin(", "old_spin(") + body % "old_spin", name="old")
+    new = compile_c("int pad[99];\n__attribute__((noinline)) int other(void) { return pad[0]; }\n" + SPIN.replace("spin(", "new_spin(") + body % "new_spin", name="new")
+    run = tmp_path / "victim"
+    shutil.copy(old, run)
+    spawn(run)
+    time.sleep(0.1)
+    run.unlink()
+    shutil.copy(new, run)
+    c = start("-p", "profile:u:499", "victim")
+    time.sleep(0.7)
+    r = c.stop()
+    names = {n for s in r.stacks() for n in s[0]}
+    assert "old_spin" in names and "new_spin" not in names

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Nothing is lost, and what is lost is said."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import EXAMPLES, Recording, needs_bpf
+
+pytestmark = needs_bpf
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_flush_everything(start, spawn, sig):
+    spawn(EXAMPLES / "sleeper", 30)
+    c = start("-p", "switch:u", "sleeper")
+    time.sleep(0.7)
+    r = c.stop(sig)
+    assert r.returncode == 0, r.stderr
+    # About 100 slices a second; the last ones are in.
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'switch'") > 40
+    assert r.one("SELECT count(*) FROM events WHERE state IN ('waiting', 'running')") == 1
+    assert not list(r.path.glob("*.tmp"))
+
+
+def test_after_kill_9_every_finished_batch_is_whole(start, spawn):
+    spawn("sh", "-c", "while :; do sleep 0.001; done")
+    c = start("-p", "switch:uk", "-r", 200, "-g", 2)
+    time.sleep(2)
+    r = c.stop(signal.SIGKILL)
+    files = sorted(f.name for f in r.path.glob("*.parquet"))
+    events = {f.split("-")[1] for f in files if f.startswith("events")}
+    stacks = {f.split("-")[1] for f in files if f.startswith("stacktraces")}
+    assert len(events) >= 2 and events <= stacks
+    for n in events:
+        one = Recording(r.path)
+        import duckdb
+        assert duckdb.sql(
+            f"SELECT count(*) FROM read_parquet('{r.path}/events-{n}') e ANTI JOIN read_parquet('{r.path}/stacktraces-{n}') s "
+            "ON e.ustack_id = s.stack_id WHERE ustack_id IS NOT NULL"
+        ).fetchone()[0] == 0
+
+
+def test_a_batch_is_at_most_ten_seconds_old(start, spawn):
+    spawn(EXAMPLES / "sleeper", 30)
+    c = start("-p", "switch:u", "sleeper")
+    time.sleep(11.5)
+    assert list(c.path.glob("events-000001.parquet"))
+    c.stop()
+
+
+def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
+    mount = tmp_path / "small"
+    mount.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", mount], check=True)
+    try:
+        spawn("sh", "-c", "while :; do /bin/true; done")
+        c = start("-p", "switch:uk", "-r", 500, "-g", 2, "--compression", "none", name="small/r")
+        r = c.finish(timeout=60)
+        assert r.returncode == 1
+        assert "No space left on device" in r.stderr and str(mount) in r.stderr, r.stderr
+        assert r.one("SELECT count(*) FROM events") > 0
+        assert not list(r.path.glob("*.tmp"))
+    finally:
+        subprocess.run(["umount", mount], check=True)
+
+
+def test_lost_events_are_rows(start):
+    c = start("-p", "switch:u", "--ring-size", "128K", "--poll", "1s")
+    subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
+    r = c.stop()
+    lost = r.rows("SELECT lost_kind, reason, sum(amount), min(duration) FROM events WHERE kind = 'lost' GROUP BY ALL")
+    assert [x[:2] for x in lost] == [("switch", "ring_full")]
+    assert lost[0][2] > 0 and lost[0][3] > 0
+    # Both ends of the pipe switch once per turn: kept and lost add up to no less than that.
+    kept = r.one("SELECT count(*) FROM events WHERE kind = 'switch'")
+    assert kept + lost[0][2] >= 200000
+    summary = [l for l in r.stderr.splitlines() if l.startswith("switch")][0].split()
+    assert int(summary[1]) == kept and int(summary[-1]) == lost[0][2]
+
+
+def test_no_loss_at_a_busy_schedulers_rate(start):
+    c = start("-p", "switch:u")
+    subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
+    r = c.stop()
+    assert r.rows("SELECT sum(amount) FROM events WHERE kind = 'lost'") == [(None,)], r.stderr
+    assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND unwind != 'root'") == 0
+    assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND kind = 'switch'") >= 200000
+
+
+def test_events_are_sorted_and_times_are_now(start):
+    before = time.time_ns()
+    c = start("-p", "profile:u,switch:u")
+    time.sleep(0.5)
+    r = c.stop()
+    after = time.time_ns()
+    first, last = r.rows("SELECT min(timestamp), max(timestamp) FROM events")[0]
+    assert before - 1_000_000_000 < first and last < after
+    ts = [t for t, in r.rows(f"SELECT timestamp FROM read_parquet('{r.path}/events-000001.parquet')")]
+    assert ts == sorted(ts)
