@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/debugfile.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "base/buf.h"
+#include "symbol/section.h"
+
+#define CRC_MAX	   (2LL << 30) /* bytes read to compute a CRC */
+#define UNPACK_MAX (64U << 20)
+#define LZMA_MAX   (128U << 20) /* bytes that the decoder may allocate */
+
+/* What is behind the path is looked at before it is opened: opening a device can have effects. */
+static int open_regular(const char *path)
+{
+	char link[64];
+	struct stat st;
+	int fd = -1, probe = open(path, O_PATH | O_CLOEXEC);
+
+	if (probe < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", probe);
+	if (fstat(probe, &st) == 0 && S_ISREG(st.st_mode))
+		fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	close(probe);
+	return fd;
+}
+
+static bool same_owner(const struct elf_file *a, const struct elf_file *b)
+{
+	struct stat sta, stb;
+
+	return fstat(a->fd, &sta) == 0 && fstat(b->fd, &stb) == 0 && sta.st_uid == stb.st_uid;
+}
+
+static bool has_crc(int fd, uint32_t want)
+{
+	unsigned char bytes[65536];
+	uLong crc = crc32(0, NULL, 0);
+	off_t off = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, bytes, sizeof(bytes), off)) > 0 && (off += n) < CRC_MAX)
+		crc = crc32(crc, bytes, (uInt)n);
+	return n == 0 && crc == want;
+}
+
+static bool is_wanted(const struct elf_file *f, const struct elf_file *debug, const uint32_t *crc)
+{
+	if (!debug->trusted && (f->trusted || !same_owner(f, debug)))
+		return false;
+	return f->build_id.sz ? build_id__equal(&f->build_id, &debug->build_id)
+			      : crc && has_crc(debug->fd, *crc);
+}
+
+/* The file at `path` when it is the one that is wanted, else NULL. */
+static struct elf_file *open_matching(const struct elf_file *f, const char *path,
+				      const uint32_t *crc)
+{
+	int fd = open_regular(path);
+	struct elf_file *debug = fd < 0 ? NULL : elf_file__new(fd, path);
+
+	if (debug && is_wanted(f, debug, crc))
+		return debug;
+	elf_file__put(debug);
+	return NULL;
+}
+
+static struct elf_file *by_build_id(const struct elf_file *f, const char *dir)
+{
+	char hex[2 * BUILD_ID_MAX + 1], path[PATH_MAX];
+
+	if (f->build_id.sz < 2)
+		return NULL;
+	for (size_t i = 0; i < f->build_id.sz; i++)
+		snprintf(hex + 2 * i, 3, "%02x", f->build_id.bytes[i]);
+	if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) >=
+	    (int)sizeof(path))
+		return NULL;
+	return open_matching(f, path, NULL);
+}
+
+static struct elf_file *by_debuglink(const struct elf_file *f, const char *dir)
+{
+	/* before the file's folder, and between it and the name */
+	const char *places[][2] = { { "", "" }, { "", ".debug/" }, { dir, "" } };
+	GElf_Word crc;
+	const char *name = dwelf_elf_gnu_debuglink(f->elf, &crc), *slash = strrchr(f->path, '/');
+	struct elf_file *debug = NULL;
+	char path[PATH_MAX];
+
+	if (!name || !slash || name[0] == '\0' || strchr(name, '/'))
+		return NULL;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !debug; i++) {
+		int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", places[i][0],
+				 (int)(slash - f->path), f->path, places[i][1], name);
+
+		if (n > 0 && n < (int)sizeof(path) && strcmp(path, f->path) != 0)
+			debug = open_matching(f, path, &crc);
+	}
+	return debug;
+}
+
+struct elf_file *debug_file__open(const struct elf_file *f, const char *dir)
+{
+	struct elf_file *debug = NULL;
+
+	if (f->fd >= 0)
+		debug = by_build_id(f, dir);
+	if (f->fd >= 0 && !debug)
+		debug = by_debuglink(f, dir);
+	if (!debug)
+		errno = ENOENT;
+	return debug;
+}
+
+/* Decodes until `room` more bytes are there or the input ends. */
+static lzma_ret decode(lzma_stream *s, struct buf *out, size_t room)
+{
+	uint8_t *at = buf__extend(out, room);
+	lzma_ret ret;
+
+	if (!at)
+		return LZMA_MEM_ERROR;
+	s->next_out = at;
+	s->avail_out = room;
+	ret = lzma_code(s, LZMA_FINISH);
+	out->sz -= s->avail_out;
+	return ret;
+}
+
+static int unpack(const void *xz, size_t sz, struct buf *out)
+{
+	lzma_stream s = LZMA_STREAM_INIT;
+	lzma_ret ret = lzma_stream_decoder(&s, LZMA_MAX, 0);
+
+	s.next_in = xz;
+	s.avail_in = sz;
+	while (ret == LZMA_OK && out->sz < UNPACK_MAX)
+		ret = decode(&s, out, out->sz ? out->sz : 65536);
+	lzma_end(&s);
+	return ret == LZMA_STREAM_END ? 0 : -EINVAL;
+}
+
+struct elf_file *debug_data__open(const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf_file__section(f, ".gnu_debugdata", &shdr);
+	size_t sz;
+	uint8_t *xz = scn ? section__read(f, scn, &sz) : NULL;
+	struct buf image = { 0 };
+
+	if (!xz)
+		return errno = ENOENT, NULL;
+	if (unpack(xz, sz, &image) != 0)
+		buf__free(&image);
+	free(xz);
+	return elf_file__from_memory(image.data, image.sz, f->path);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/demangle.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+
+#define MANGLED_MAX                                                                  \
+	1024 /* bytes; libiberty's own limit on recursion refuses longer ones of C++ \
+	      */
+#define D_BACKREFS_MAX \
+	24 /* a D name repeats parts of itself: n of them make 3^(n/3) copies at most */
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define ELLIPSIS    "\xe2\x80\xa6"
+
+/*
+ * Substitutions make a name of 100 bytes expand to gigabytes, and libiberty has no way to stop it
+ * but to leave its callback. It keeps its state on the stack there.
+ */
+struct output {
+	char *data;
+	size_t sz, cap;
+	jmp_buf full;
+};
+
+static void append(const char *s, size_t sz, void *arg)
+{
+	struct output *o = arg;
+	size_t room = o->cap - o->sz, n = sz < room ? sz : room;
+
+	memcpy(o->data + o->sz, s, n);
+	o->sz += n;
+	if (n < sz)
+		longjmp(o->full, 1);
+}
+
+typedef int (*demangle_fn)(const char *mangled, int options, demangle_callbackref, void *opaque);
+
+static bool run(demangle_fn fn, const char *mangled, struct output *o)
+{
+	o->sz = 0;
+	if (setjmp(o->full) != 0)
+		return true;
+	return fn(mangled, DMGL_PARAMS | DMGL_ANSI, append, o) && o->sz > 0;
+}
+
+static int dlang(const char *mangled, int options, demangle_callbackref callback, void *opaque)
+{
+	size_t backrefs = 0;
+	char *s;
+
+	for (const char *p = strchr(mangled, 'Q'); p; p = strchr(p + 1, 'Q'))
+		backrefs++;
+	if (backrefs > D_BACKREFS_MAX)
+		return 0;
+	s = dlang_demangle(mangled, options);
+	if (s) /* no more than fits, because what does not fit would not come back to free */
+		callback(s, strnlen(s, SYMBOL_NAME_MAX), opaque);
+	free(s);
+	return s != NULL;
+}
+
+/* Rust's old names are C++ names with a hash at the end: Rust is asked first. */
+static const struct {
+	const char *prefix;
+	demangle_fn fn;
+} languages[] = {
+	{ "_R", rust_demangle_callback },
+	{ "_ZN", rust_demangle_callback },
+	{ "_Z", cplus_demangle_v3_callback },
+	{ "_GLOBAL_", cplus_demangle_v3_callback },
+	{ "_D", dlang },
+};
+
+static bool demangle(const char *mangled, struct output *o)
+{
+	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++)
+		if (strncmp(mangled, languages[i].prefix, strlen(languages[i].prefix)) == 0 &&
+		    run(languages[i].fn, mangled, o))
+			return true;
+	return false;
+}
+
+/* Bytes of the character at s, 0 when it is none or a control character. */
+static size_t character(const uint8_t *s, size_t sz)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7f >> n);
+
+	if (n == 0 || s[0] > 0xf4 || n > sz)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[n] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+		return 0;
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : n;
+}
+
+/* As many whole characters of s as fit; a cut name ends in "…". */
+static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
+{
+	const size_t max = SYMBOL_NAME_MAX - 1;
+	size_t at = 0, fits = 0;
+
+	for (size_t i = 0; i < sz;) {
+		size_t n = character((const uint8_t *)s + i, sz - i);
+		const char *from = n ? s + i : REPLACEMENT;
+		size_t len = n ? n : strlen(REPLACEMENT);
+
+		if (at + len > max) {
+			memcpy(out + fits, ELLIPSIS, strlen(ELLIPSIS));
+			at = fits + strlen(ELLIPSIS);
+			break;
+		}
+		memcpy(out + at, from, len);
+		at += len;
+		if (at + strlen(ELLIPSIS) <= max)
+			fits = at;
+		i += n ? n : 1;
+	}
+	out[at] = '\0';
+	return at;
+}
+
+size_t symbol_name(const char *raw, char out[SYMBOL_NAME_MAX])
+{
+	static const char plt[] = "@plt";
+	char text[SYMBOL_NAME_MAX + 1], mangled[MANGLED_MAX + 1];
+	struct output o = { .data = text, .cap = sizeof(text) };
+	size_t sz = strnlen(raw, SYMBOL_NAME_MAX);
+	size_t suffix =
+		sz > strlen(plt) && strcmp(raw + sz - strlen(plt), plt) == 0 ? strlen(plt) : 0;
+
+	if (raw[0] != '_' || sz - suffix > MANGLED_MAX)
+		return clean(raw, sz, out);
+	memcpy(mangled, raw, sz - suffix);
+	mangled[sz - suffix] = '\0';
+	if (!demangle(mangled, &o))
+		return clean(raw, sz, out);
+	if (suffix && o.cap - o.sz >= suffix)
+		append(plt, suffix, &o);
+	return clean(text, o.sz, out);
+}

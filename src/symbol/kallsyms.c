@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* /proc/kallsyms: "ffffffff81000000 T _text", after a tab "[module]" where there is one. */
+#include "symbol/symbol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "base/strtab.h"
+#include "symbol/demangle.h"
+
+#define TEXT_MAX     (512U << 20) /* bytes of the file */
+#define MODULES_MAX  65536
+#define FUNCTION_MAX (1U << 20) /* bytes; past that a symbol does not speak for an address */
+#define WAIT_MIN_NS  1000000000ULL
+#define WAIT_MAX_NS  (64 * WAIT_MIN_NS)
+
+struct entry {
+	uint64_t addr;
+	uint32_t name;	 /* offset in text; 0: data, which only ends the function before it */
+	uint16_t module; /* index in modules; 0: the kernel */
+	uint16_t rank;	 /* of names for one address the lowest is shown */
+};
+
+struct module {
+	uint32_t name; /* in names, with its brackets */
+	uint64_t base; /* lowest function */
+};
+
+/* One reading of the file. */
+struct table {
+	struct buf text; /* with NULs where fields end */
+	struct entry *entries;
+	size_t cnt, cap;
+	struct module *modules;
+	size_t module_cnt;
+};
+
+struct kallsyms {
+	char *path;
+	struct table table;
+	struct strtab *names; /* what was handed out, and modules: outlive a reading */
+	uint64_t read_ns, wait_ns;
+};
+
+static void table__free(struct table *t)
+{
+	buf__free(&t->text);
+	free(t->entries);
+	free(t->modules);
+	*t = (struct table){ 0 };
+}
+
+static int read_all(const char *path, struct buf *text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	ssize_t n = fd < 0 ? -1 : 1;
+
+	while (n > 0 && !err) {
+		const size_t step = 1 << 18;
+		uint8_t *at = buf__extend(text, step);
+
+		n = at ? read(fd, at, step) : 0;
+		text->sz -= at ? step - (size_t)(n > 0 ? n : 0) : 0;
+		err = text->sz > TEXT_MAX ? -EFBIG : buf__err(text);
+	}
+	if (n < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	buf__u8(text, 0);
+	return err ? err : buf__err(text);
+}
+
+/* Lines of a module follow each other, so that its last one is nearly always the one. */
+static int find_module(struct kallsyms *k, struct table *t, const char *name, uint16_t *idx)
+{
+	uint32_t id = strtab__id(k->names, name, strlen(name));
+	struct module *modules;
+
+	for (size_t i = t->module_cnt; i-- > 0;)
+		if (t->modules[i].name == id)
+			return *idx = (uint16_t)i, 0;
+	if (t->module_cnt == MODULES_MAX)
+		return -E2BIG;
+	modules = realloc(t->modules, (t->module_cnt + 1) * sizeof(*modules));
+	if (!modules)
+		return -ENOMEM;
+	t->modules = modules;
+	t->modules[t->module_cnt] = (struct module){ id, UINT64_MAX };
+	*idx = (uint16_t)t->module_cnt++;
+	return 0;
+}
+
+static int push(struct table *t, struct entry e)
+{
+	if (t->cnt == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 1 << 16;
+		struct entry *entries = realloc(t->entries, cap * sizeof(*entries));
+
+		if (!entries)
+			return -ENOMEM;
+		t->entries = entries;
+		t->cap = cap;
+	}
+	t->entries[t->cnt++] = e;
+	return 0;
+}
+
+/* Global before weak before local, plain before underscored, short before long; data last. */
+static uint16_t rank(char type, const char *name)
+{
+	uint16_t binding = type == 'T' ? 0 : type == 'W' || type == 'w' ? 1 : type == 't' ? 2 : 3;
+	size_t underscores = strspn(name, "_"), sz = strnlen(name, 1023);
+
+	return (uint16_t)(binding << 14 | (underscores < 15 ? underscores : 15) << 10 | sz);
+}
+
+static bool is_digit(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+static char *parse_address(char *s, uint64_t *addr)
+{
+	char *p = s;
+
+	for (*addr = 0; is_digit(*p); p++)
+		*addr = *addr << 4 | (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+	return p > s && p - s <= 16 && *p == ' ' ? p + 1 : NULL;
+}
+
+/* A line that is not what it should be is skipped. */
+static int parse_line(struct kallsyms *k, struct table *t, char *line)
+{
+	struct entry e = { 0 };
+	char *p = parse_address(line, &e.addr), *name = p ? p + 2 : NULL, *module;
+	int err = 0;
+
+	if (!p || e.addr == 0 || p[0] == '\0' || p[1] != ' ' || *name == '\0')
+		return 0;
+	if (p[0] == 'a' || p[0] == 'A') /* absolute: offsets of per-CPU variables */
+		return 0;
+	module = strchr(name, '\t');
+	if (module)
+		*module++ = '\0';
+	e.rank = rank(p[0], name);
+	if (e.rank < 3 << 14)
+		e.name = (uint32_t)((uint8_t *)name - t->text.data);
+	if (module && e.name)
+		err = find_module(k, t, module, &e.module);
+	return err ? err : push(t, e);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* The kernel's own base, whatever its boot code has below it. */
+static bool is_text(const struct table *t, const struct entry *e)
+{
+	return e->module == 0 && strcmp((const char *)t->text.data + e->name, "_text") == 0;
+}
+
+/* One entry per address, and where each module begins. */
+static void settle(struct table *t)
+{
+	size_t cnt = 0;
+
+	qsort(t->entries, t->cnt, sizeof(*t->entries), compare);
+	for (size_t i = 0; i < t->cnt; i++) {
+		const struct entry *e = &t->entries[i];
+		struct module *m = &t->modules[e->module];
+
+		if (e->name && (e->addr < m->base || is_text(t, e)))
+			m->base = e->addr;
+		if (cnt && t->entries[cnt - 1].addr == e->addr)
+			continue;
+		t->entries[cnt++] = *e;
+	}
+	t->cnt = cnt;
+}
+
+static int parse(struct kallsyms *k, struct table *t)
+{
+	char *line = (char *)t->text.data, *end = line + t->text.sz;
+	uint16_t kernel;
+	int err = find_module(k, t, "[kernel]", &kernel);
+
+	while (line < end && !err) {
+		char *eol = memchr(line, '\n', (size_t)(end - line));
+
+		eol = eol ? eol : end - 1;
+		*eol = '\0';
+		err = parse_line(k, t, line);
+		line = eol + 1;
+	}
+	if (!err && t->cnt == 0) /* with kptr_restrict the lines are there, with addresses of 0 */
+		err = t->text.sz > 1 ? -EPERM : -ENOENT;
+	if (!err)
+		settle(t);
+	return err;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int load(struct kallsyms *k)
+{
+	struct table t = { 0 };
+	int err = read_all(k->path, &t.text);
+
+	if (!err)
+		err = parse(k, &t);
+	k->read_ns = now_ns();
+	if (err) {
+		table__free(&t);
+		return err;
+	}
+	table__free(&k->table);
+	k->table = t;
+	return 0;
+}
+
+struct kallsyms *kallsyms__new(const char *path)
+{
+	struct kallsyms *k = calloc(1, sizeof(*k));
+	int err = -ENOMEM;
+
+	if (!k)
+		return NULL;
+	k->path = strdup(path);
+	k->names = strtab__new();
+	k->wait_ns = WAIT_MIN_NS;
+	if (k->path && k->names)
+		err = load(k);
+	if (err) {
+		kallsyms__free(k);
+		return errno = -err, NULL;
+	}
+	return k;
+}
+
+void kallsyms__free(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	table__free(&k->table);
+	strtab__free(k->names);
+	free(k->path);
+	free(k);
+}
+
+static const struct entry *find(const struct table *t, uint64_t addr)
+{
+	size_t lo = 0, hi = t->cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->entries[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0 || !t->entries[lo - 1].name || addr - t->entries[lo - 1].addr >= FUNCTION_MAX)
+		return NULL;
+	return &t->entries[lo - 1];
+}
+
+/* A module or BPF program may have come since the file was read. Reading takes the kernel 50 ms, so
+ * the wait doubles as long as it does not help. */
+static const struct entry *find_again(struct kallsyms *k, uint64_t addr)
+{
+	const struct entry *e;
+
+	if (now_ns() - k->read_ns < k->wait_ns || load(k) != 0)
+		return NULL;
+	e = find(&k->table, addr);
+	k->wait_ns = e ? WAIT_MIN_NS : k->wait_ns < WAIT_MAX_NS ? 2 * k->wait_ns : WAIT_MAX_NS;
+	return e;
+}
+
+bool kallsyms__symbol(struct kallsyms *k, uint64_t addr, struct symbol *sym)
+{
+	const struct entry *e = find(&k->table, addr);
+	char readable[SYMBOL_NAME_MAX];
+	const struct module *m;
+	size_t sz;
+
+	if (!e)
+		e = find_again(k, addr);
+	if (!e)
+		return false;
+	m = &k->table.modules[e->module];
+	sz = symbol_name((const char *)k->table.text.data + e->name, readable);
+	*sym = (struct symbol){
+		.name = strtab__str(k->names, strtab__id(k->names, readable, sz), NULL),
+		.address = e->addr,
+		.module = strtab__str(k->names, m->name, NULL),
+		.base = m->base,
+	};
+	return sym->name[0] != '\0';
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/symbol.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/buf.h"
+#include "base/strtab.h"
+#include "symbol/debugfile.h"
+#include "symbol/demangle.h"
+#include "symbol/spans.h"
+#include "symbol/symlist.h"
+
+struct function {
+	uint64_t addr;
+	uint32_t raw;  /* offset in `raw` */
+	uint32_t name; /* in `names`, 0 before somebody asked */
+};
+
+struct symtab {
+	struct span_map map; /* link-time address → index in functions */
+	struct function *functions;
+	size_t cnt;
+	struct buf raw;	      /* names as the file has them, NUL-terminated */
+	struct strtab *names; /* readable ones, of the functions that were asked for */
+};
+
+static void symtab__free(void *data)
+{
+	struct symtab *t = data;
+
+	if (!t)
+		return;
+	span_map__free(&t->map);
+	free(t->functions);
+	buf__free(&t->raw);
+	strtab__free(t->names);
+	free(t);
+}
+
+/* Adds the functions of a separate file, and puts it. 0 or -errno. */
+static int add_other(struct symlist *l, struct elf_file *other)
+{
+	int err = other ? symlist__add_table(l, other, SHT_SYMTAB) : -ENOENT;
+
+	elf_file__put(other);
+	return err;
+}
+
+/* What cannot be read is left out: some names are better than none. */
+static void collect(struct symlist *l, const struct elf_file *f)
+{
+	if (symlist__add_table(l, f, SHT_SYMTAB) != 0) {
+		symlist__add_table(l, f, SHT_DYNSYM);
+		if (add_other(l, debug_file__open(f, DEBUG_DIR)) != 0)
+			add_other(l, debug_data__open(f));
+	}
+	symlist__add_plt(l, f);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct raw_symbol *a = pa, *b = pb;
+	uint32_t sz = a->name_sz < b->name_sz ? a->name_sz : b->name_sz;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (a->sz != b->sz) /* unsized ones last */
+		return a->sz > b->sz ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return memcmp(a->name, b->name, sz);
+}
+
+/* The range of the symbol at `i` of the sorted list; `covered` is where sized ones before it end.
+ */
+static struct span extent(const struct symlist *l, size_t i, uint64_t covered)
+{
+	const struct raw_symbol *s = &l->syms[i];
+	const struct code_range *code = symlist__code(l, s->addr);
+	struct span span = { s->addr, code->end, (uint32_t)i };
+	size_t next = i + 1;
+
+	if (s->sz) {
+		if (s->sz < code->end - s->addr)
+			span.end = s->addr + s->sz;
+		return span;
+	}
+	while (next < l->cnt && l->syms[next].addr == s->addr)
+		next++;
+	if (next < l->cnt && l->syms[next].addr < span.end)
+		span.end = l->syms[next].addr;
+	if (covered > s->addr && covered < span.end)
+		span.end = covered;
+	return span;
+}
+
+/*
+ * One range per place: of symbols with the same start and size the best ranked, an unsized one only
+ * where no other starts, a label only outside of functions. Returns how many.
+ */
+static size_t make_spans(const struct symlist *l, struct span *spans)
+{
+	uint64_t covered = 0;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < l->cnt; i++) {
+		const struct raw_symbol *s = &l->syms[i], *before = i ? s - 1 : NULL;
+		bool alias =
+			before && before->addr == s->addr && (before->sz == s->sz || s->sz == 0);
+
+		if (alias || (s->sz == 0 && s->label && covered > s->addr))
+			continue;
+		spans[cnt] = extent(l, i, covered);
+		if (s->sz && spans[cnt].end > covered)
+			covered = spans[cnt].end;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* Names may overlap in a string table; one that was made to take more memory than the table itself
+ * ends here. */
+static uint32_t keep_name(struct symtab *t, const struct symlist *l, const struct raw_symbol *s)
+{
+	size_t at = t->raw.sz;
+
+	if (at + s->name_sz > 2 * l->strings_sz + 64 || at > UINT32_MAX - 2 * SYMBOL_NAME_MAX)
+		return 0;
+	buf__append(&t->raw, s->name, s->name_sz);
+	if (s->plt)
+		buf__append(&t->raw, "@plt", 4);
+	buf__u8(&t->raw, 0);
+	return buf__err(&t->raw) ? 0 : (uint32_t)at;
+}
+
+/* Keeps the functions that the map leads to, and turns its owners into their indexes. */
+static int keep(struct symtab *t, const struct symlist *l)
+{
+	uint32_t *kept = calloc(l->cnt + 1, sizeof(*kept));
+
+	t->functions = malloc((l->cnt + 1) * sizeof(*t->functions));
+	if (!kept || !t->functions) {
+		free(kept);
+		return -ENOMEM;
+	}
+	buf__u8(&t->raw, 0); /* offset 0: no name */
+	for (size_t i = 0; i < t->map.cnt; i++) {
+		uint32_t owner = t->map.owners[i];
+
+		if (owner == SPAN_NONE)
+			continue;
+		if (!kept[owner]) {
+			const struct raw_symbol *s = &l->syms[owner];
+			const struct function f = { s->addr, keep_name(t, l, s), 0 };
+
+			t->functions[t->cnt] = f;
+			kept[owner] = (uint32_t)++t->cnt;
+		}
+		t->map.owners[i] = kept[owner] - 1;
+	}
+	free(kept);
+	return buf__err(&t->raw);
+}
+
+static int fill(struct symtab *t, struct symlist *l)
+{
+	struct span *spans = malloc((l->cnt + 1) * sizeof(*spans));
+	int err = -ENOMEM;
+
+	if (!spans)
+		return err;
+	if (l->cnt)
+		qsort(l->syms, l->cnt, sizeof(*l->syms), compare);
+	err = span_map__build(&t->map, spans, make_spans(l, spans));
+	free(spans);
+	return err ? err : keep(t, l);
+}
+
+static void shrink(struct symtab *t)
+{
+	struct function *functions = realloc(t->functions, (t->cnt + 1) * sizeof(*functions));
+	uint8_t *raw = realloc(t->raw.data, t->raw.sz);
+
+	t->functions = functions ? functions : t->functions;
+	if (raw) {
+		t->raw.data = raw;
+		t->raw.cap = t->raw.sz;
+	}
+}
+
+static struct symtab *symtab__new(const struct elf_file *f)
+{
+	struct symtab *t = calloc(1, sizeof(*t));
+	struct symlist l = { 0 };
+	int err = -ENOMEM;
+
+	if (!t)
+		return NULL;
+	t->names = strtab__new();
+	if (t->names)
+		err = symlist__init(&l, f);
+	if (!err) {
+		collect(&l, f);
+		err = fill(t, &l);
+	}
+	symlist__free(&l);
+	if (err) {
+		symtab__free(t);
+		return errno = -err, NULL;
+	}
+	shrink(t);
+	return t;
+}
+
+static const char *name(struct symtab *t, struct function *f)
+{
+	char readable[SYMBOL_NAME_MAX];
+
+	if (!f->name && f->raw) {
+		size_t sz = symbol_name((const char *)t->raw.data + f->raw, readable);
+
+		f->name = strtab__id(t->names, readable, sz);
+	}
+	return f->name ? strtab__str(t->names, f->name, NULL) : NULL;
+}
+
+bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
+{
+	struct elf_attachment *slot = &f->slots[ELF_SLOT_SYMBOLS];
+	struct symtab *t = slot->data;
+	uint32_t idx;
+
+	if (!t) {
+		t = symtab__new(f);
+		if (!t)
+			return false;
+		*slot = (struct elf_attachment){ t, symtab__free };
+	}
+	idx = span_map__find(&t->map, vaddr);
+	if (idx == SPAN_NONE)
+		return false;
+	*sym = (struct symbol){ .name = name(t, &t->functions[idx]),
+				.address = t->functions[idx].addr };
+	return sym->name != NULL;
+}
