@@ -44,7 +44,8 @@ bool recording__has_stack(const struct recording *, uint64_t stack_id);
 int recording__add_stack(struct recording *, uint64_t stack_id, const struct row_frame *,
 			 size_t cnt);
 
-/* What the batch being made has: borrowed until the next call that adds; NULL when it has no such stack. */
+/* What the batch being made has: borrowed until the next call that adds; NULL when it has no such
+ * stack. */
 const struct row_frame *recording__stack(const struct recording *, uint64_t stack_id, size_t *cnt);
 const char *recording__str(const struct recording *, uint32_t id, size_t *sz);
 

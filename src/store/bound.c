@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/bound.h"
+
+#include "store/encode.h"
+
+/* Bytes of a prefix of at most BOUND_MAX that ends where a character ends. */
+static size_t prefix(const struct leaf *l, struct slice s)
+{
+	return l->column->type == COLUMN_STRING ? utf8__valid(s.data, BOUND_MAX) : BOUND_MAX;
+}
+
+/* A byte that can grow by one and leave valid text: a character's last, unless it is the largest
+ * of its length. */
+static bool can_grow(const struct leaf *l, struct slice s, size_t at, size_t sz)
+{
+	uint8_t c = (uint8_t)s.data[at];
+
+	if (l->column->type != COLUMN_STRING)
+		return c < 0xff;
+	return c < 0xbf && c != 0x7f && (at + 1 == sz || (s.data[at + 1] & 0xc0) != 0x80);
+}
+
+static bool whole(struct buf *out, const struct leaf *l, uint64_t value)
+{
+	struct slice s;
+
+	buf__reset(out);
+	if (!column__is_bytes(l->column)) {
+		encode__plain(out, &value, 1, 8 * (unsigned)column__width(l->column));
+		return true;
+	}
+	s = leaf__slice(l, value);
+	if (s.sz > BOUND_MAX)
+		return false;
+	buf__append(out, s.data, s.sz);
+	return true;
+}
+
+bool bound__min(struct buf *out, const struct leaf *l, uint64_t value)
+{
+	struct slice s;
+
+	if (whole(out, l, value))
+		return true;
+	s = leaf__slice(l, value);
+	buf__append(out, s.data, prefix(l, s));
+	return false;
+}
+
+bool bound__max(struct buf *out, const struct leaf *l, uint64_t value)
+{
+	struct slice s;
+	size_t sz, at;
+
+	if (whole(out, l, value))
+		return true;
+	s = leaf__slice(l, value);
+	sz = at = prefix(l, s);
+	while (at > 0 && !can_grow(l, s, at - 1, sz))
+		at--;
+	buf__append(out, s.data, at ? at : s.sz);
+	if (at && !buf__err(out))
+		out->data[at - 1]++;
+	return at == 0;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "store/chunkmeta.h"
+#include "store/encode.h"
+
+/* A dictionary is one page, which readers keep in memory. */
+#define DICT_SZ_MAX (8u << 20)
+
+int chunk_writer__init(struct chunk_writer *w, struct sink *sink, int level)
+{
+	memset(w, 0, sizeof(*w));
+	return page_writer__init(&w->pages, sink, level);
+}
+
+void chunk_writer__free(struct chunk_writer *w)
+{
+	page_writer__free(&w->pages);
+	dict__free(&w->dict);
+	free(w->v);
+	buf__free(&w->bound);
+}
+
+void chunk__free(struct chunk *c)
+{
+	buf__free(&c->meta);
+	buf__free(&c->column_index);
+	buf__free(&c->offset_index);
+}
+
+/* ---- encoding ------------------------------------------------------------------------------- */
+
+static size_t plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
+{
+	size_t sz = cnt * column__width(l->column);
+
+	for (size_t i = 0; i < cnt && column__is_bytes(l->column); i++)
+		sz += leaf__slice(l, values[i]).sz;
+	return sz;
+}
+
+/* The smallest of what fits the type, before compression: PLAIN for a few or random values,
+ * DELTA for times and sizes, DICT for what repeats. Or -ENOMEM. */
+static int choose(struct chunk_writer *w, const struct leaf *l)
+{
+	size_t best_sz = plain_sz(l, l->values, l->value_cnt), sz;
+	int best = ENCODING_PLAIN, made = dict__build(&w->dict, l);
+	unsigned width = 0;
+
+	if (made < 0)
+		return made;
+	if (made && w->dict.cnt) {
+		size_t dict_sz = plain_sz(l, w->dict.keys, w->dict.cnt);
+
+		width = encode__bits(w->dict.cnt - 1);
+		sz = dict_sz + l->value_cnt * width / 8;
+		if (sz < best_sz && dict_sz <= DICT_SZ_MAX) {
+			best = ENCODING_DICT;
+			best_sz = sz;
+		}
+	}
+	if (column__is_bytes(l->column) || (best == ENCODING_DICT && width <= 8))
+		return best;
+	sz = encode__delta_sz(l->values, l->value_cnt, 8 * (unsigned)column__width(l->column));
+	return sz < best_sz ? ENCODING_DELTA : best;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+static void find_bounds(struct page *p, const struct leaf *l, const struct dict *d)
+{
+	const uint64_t *values = l->values + p->value_from;
+	const uint32_t *idx = d->idx + p->value_from;
+	uint32_t min = UINT32_MAX, max = 0;
+
+	if (p->encoding == ENCODING_DICT) {
+		for (size_t i = 0; i < p->value_cnt; i++) {
+			min = idx[i] < min ? idx[i] : min;
+			max = idx[i] > max ? idx[i] : max;
+		}
+		p->min = p->value_cnt ? d->keys[min] : 0;
+		p->max = p->value_cnt ? d->keys[max] : 0;
+		return;
+	}
+	p->min = p->max = p->value_cnt ? values[0] : 0;
+	for (size_t i = 1; i < p->value_cnt; i++) {
+		if (leaf__cmp(l, values[i], p->min) < 0)
+			p->min = values[i];
+		else if (leaf__cmp(l, values[i], p->max) > 0)
+			p->max = values[i];
+	}
+}
+
+static struct page *next_page(struct chunk_writer *w)
+{
+	if (w->cnt == w->cap) {
+		size_t cap = w->cap ? 2 * w->cap : 16;
+		struct page *v = reallocarray(w->v, cap, sizeof(*v));
+
+		if (!v)
+			return NULL;
+		w->v = v;
+		w->cap = cap;
+	}
+	return &w->v[w->cnt];
+}
+
+static int put_data(struct chunk_writer *w, const struct leaf *l, enum encoding encoding)
+{
+	struct page at = { .encoding = encoding };
+
+	for (w->cnt = 0; at.from < l->level_cnt; w->cnt++) {
+		struct page *p = next_page(w);
+		int err;
+
+		if (!p)
+			return -ENOMEM;
+		page__cut(&at, l);
+		*p = at;
+		find_bounds(p, l, &w->dict);
+		err = page_writer__data(&w->pages, p, l, &w->dict);
+		if (err)
+			return err;
+		at.from += at.cnt;
+		at.value_from += at.value_cnt;
+		at.row_from += at.row_cnt;
+	}
+	return 0;
+}
+
+int chunk_writer__write(struct chunk_writer *w, const struct leaf *l, struct chunk *c)
+{
+	struct page dict = { 0 };
+	int encoding = choose(w, l), err = 0;
+
+	if (encoding < 0)
+		return encoding;
+	c->off = w->pages.sink->off;
+	if (encoding == ENCODING_DICT)
+		err = page_writer__dict(&w->pages, &dict, l, &w->dict);
+	if (!err)
+		err = put_data(w, l, (enum encoding)encoding);
+	return err ? err : chunk__describe(c, l, w, &dict);
+}

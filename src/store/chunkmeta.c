@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Field numbers are those of parquet.thrift. */
+#include "store/chunkmeta.h"
+
+#include <errno.h>
+#include <string.h>
+#include "store/bound.h"
+#include "store/thrift.h"
+
+enum codec { CODEC_NONE = 0, CODEC_ZSTD = 6 };
+
+int32_t column__physical(const struct column *c)
+{
+	static const uint8_t types[COLUMN_TYPE_CNT] = {
+		[COLUMN_INT32] = 1,  [COLUMN_INT64] = 2,  [COLUMN_UINT64] = 2,
+		[COLUMN_STRING] = 6, [COLUMN_BINARY] = 6,
+	};
+
+	return types[c->type];
+}
+
+/* The page with the smallest or largest bound, NULL when no page has a value. */
+static const struct page *extreme(const struct chunk_writer *w, const struct leaf *l, bool max)
+{
+	const struct page *best = NULL;
+
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+		if (!p->value_cnt)
+			continue;
+		if (!best || (max ? leaf__cmp(l, p->max, best->max) > 0
+				  : leaf__cmp(l, p->min, best->min) < 0))
+			best = p;
+	}
+	return best;
+}
+
+static void put_statistics(struct thrift *t, const struct leaf *l, struct chunk_writer *w)
+{
+	const struct page *min = extreme(w, l, false), *max = extreme(w, l, true);
+	bool min_exact, max_exact;
+
+	thrift__struct(t, 12);
+	thrift__i64(t, 3, (int64_t)leaf__null_cnt(l));
+	if (min) {
+		max_exact = bound__max(&w->bound, l, max->max);
+		thrift__binary(t, 5, w->bound.data, w->bound.sz);
+		min_exact = bound__min(&w->bound, l, min->min);
+		thrift__binary(t, 6, w->bound.data, w->bound.sz);
+		thrift__bool(t, 7, max_exact);
+		thrift__bool(t, 8, min_exact);
+	}
+	thrift__end(t);
+}
+
+static void put_encodings(struct thrift *t, enum encoding encoding, bool dict)
+{
+	thrift__list(t, 2, THRIFT_I32, dict ? 3 : 2);
+	thrift__item_int(t, ENCODING_RLE);
+	if (dict)
+		thrift__item_int(t, ENCODING_PLAIN);
+	thrift__item_int(t, encoding);
+}
+
+static void put_path(struct thrift *t, const struct leaf *l)
+{
+	const char *path[] = { l->list, "list", "element", l->column->name };
+	size_t from = l->list ? 0 : 3;
+
+	thrift__list(t, 3, THRIFT_BINARY, 4 - from);
+	for (size_t i = from; i < 4; i++)
+		thrift__item_binary(t, path[i], strlen(path[i]));
+}
+
+static void put_encoding_stat(struct thrift *t, enum page_type type, enum encoding e, size_t cnt)
+{
+	thrift__element(t);
+	thrift__i32(t, 1, (int32_t)type);
+	thrift__i32(t, 2, (int32_t)e);
+	thrift__i32(t, 3, (int32_t)cnt);
+	thrift__end(t);
+}
+
+static void put_meta(struct chunk *c, const struct leaf *l, struct chunk_writer *w,
+		     const struct page *dict)
+{
+	struct thrift t = thrift__on(&c->meta);
+	enum encoding encoding = w->v[0].encoding;
+
+	thrift__i32(&t, 1, column__physical(l->column));
+	put_encodings(&t, encoding, dict->off != 0);
+	put_path(&t, l);
+	thrift__i32(&t, 4, w->pages.zstd ? CODEC_ZSTD : CODEC_NONE);
+	thrift__i64(&t, 5, (int64_t)l->level_cnt);
+	thrift__i64(&t, 6, (int64_t)c->raw_sz);
+	thrift__i64(&t, 7, (int64_t)c->stored_sz);
+	thrift__i64(&t, 9, (int64_t)w->v[0].off);
+	if (dict->off)
+		thrift__i64(&t, 11, (int64_t)dict->off);
+	put_statistics(&t, l, w);
+	thrift__list(&t, 13, THRIFT_STRUCT, dict->off ? 2 : 1);
+	if (dict->off)
+		put_encoding_stat(&t, PAGE_DICT, ENCODING_PLAIN, 1);
+	put_encoding_stat(&t, PAGE_DATA, encoding, w->cnt);
+	thrift__end(&t);
+}
+
+/* ---- page index ----------------------------------------------------------------------------- */
+
+static void put_bounds(struct thrift *t, int id, const struct leaf *l, struct chunk_writer *w)
+{
+	thrift__list(t, id, THRIFT_BINARY, w->cnt);
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+		buf__reset(&w->bound);
+		if (p->value_cnt && id == 2)
+			bound__min(&w->bound, l, p->min);
+		else if (p->value_cnt)
+			bound__max(&w->bound, l, p->max);
+		thrift__item_binary(t, w->bound.data, w->bound.sz);
+	}
+}
+
+/* Whether both bounds never fall from page to page; pages of nulls do not count. */
+static bool is_ascending(const struct leaf *l, const struct chunk_writer *w)
+{
+	const struct page *last = NULL;
+
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+		if (!p->value_cnt)
+			continue;
+		if (last &&
+		    (leaf__cmp(l, last->min, p->min) > 0 || leaf__cmp(l, last->max, p->max) > 0))
+			return false;
+		last = p;
+	}
+	return true;
+}
+
+static void put_column_index(struct chunk *c, const struct leaf *l, struct chunk_writer *w)
+{
+	struct thrift t = thrift__on(&c->column_index);
+
+	thrift__list(&t, 1, THRIFT_TRUE, w->cnt);
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++)
+		thrift__item_bool(&t, p->value_cnt == 0);
+	put_bounds(&t, 2, l, w);
+	put_bounds(&t, 3, l, w);
+	thrift__i32(&t, 4, is_ascending(l, w));
+	thrift__list(&t, 5, THRIFT_I64, w->cnt);
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++)
+		thrift__item_int(&t, (int64_t)(p->cnt - p->value_cnt));
+	thrift__end(&t);
+}
+
+static void put_offset_index(struct chunk *c, const struct chunk_writer *w)
+{
+	struct thrift t = thrift__on(&c->offset_index);
+
+	thrift__list(&t, 1, THRIFT_STRUCT, w->cnt);
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+		thrift__element(&t);
+		thrift__i64(&t, 1, (int64_t)p->off);
+		thrift__i32(&t, 2, (int32_t)p->stored_sz);
+		thrift__i64(&t, 3, (int64_t)p->row_from);
+		thrift__end(&t);
+	}
+	thrift__end(&t);
+}
+
+int chunk__describe(struct chunk *c, const struct leaf *l, struct chunk_writer *w,
+		    const struct page *dict)
+{
+	c->raw_sz = dict->raw_sz;
+	c->stored_sz = dict->stored_sz;
+	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+		c->raw_sz += p->raw_sz;
+		c->stored_sz += p->stored_sz;
+	}
+	put_meta(c, l, w, dict);
+	put_column_index(c, l, w);
+	put_offset_index(c, w);
+	return buf__err(&c->meta) || buf__err(&c->column_index) || buf__err(&c->offset_index) ||
+			       buf__err(&w->bound)
+		       ? -ENOMEM
+		       : 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tables of a recording and their columns: the schema, the batch in memory and the Parquet
+ * writer loop over these. A new column is a field in row.h and a row in columns.c.
+ */
+#ifndef STORE_COLUMNS_H
+#define STORE_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum column_type {
+	COLUMN_INT32,
+	COLUMN_INT64,
+	COLUMN_UINT64,
+	COLUMN_STRING, /* valid UTF-8; in memory the id of a string of the batch */
+	COLUMN_BINARY, /* the same without a promise of UTF-8 */
+	COLUMN_TYPE_CNT,
+};
+
+struct column {
+	const char *name;
+	enum column_type type;
+	uint32_t off; /* of the field in the table's struct; 4 bytes for INT32 and ids, else 8 */
+	bool nullable;
+	/* Nullable only: the bit of the table's `present` word that says "not null"; 0: 0 is null.
+	 */
+	uint32_t present;
+};
+
+struct table {
+	const char *name;
+	const struct column *columns;
+	size_t column_cnt;
+	size_t row_sz;	       /* of the struct */
+	size_t present_off;    /* of the word that `present` bits are looked up in */
+	bool sorted;	       /* rows are written sorted by the first column */
+	const char *list_name; /* one LIST<STRUCT> may follow the columns; NULL: none */
+	const struct table *list;
+};
+
+/* The row of stacktraces-N; its list are its struct row_frame. */
+struct stack_row {
+	uint64_t stack_id;
+};
+
+extern const struct table events_table;	     /* of struct row */
+extern const struct table stacktraces_table; /* of struct stack_row, list of struct row_frame */
+
+#define TABLE_COLUMNS_MAX 64
+
+static inline bool column__is_bytes(const struct column *c)
+{
+	return c->type == COLUMN_STRING || c->type == COLUMN_BINARY;
+}
+
+/* Bytes of the field in the table's struct and in the batch. */
+static inline size_t column__width(const struct column *c)
+{
+	return c->type == COLUMN_INT64 || c->type == COLUMN_UINT64 ? 8 : 4;
+}
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/dict.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A column of which nearly all of the first values differ is not counted to its end. */
+#define SAMPLE	   8192
+#define SAMPLE_MAX (SAMPLE / 8 * 7)
+#define KEYS_MAX   (1u << 20)
+
+static bool grow(uint32_t **array, size_t *cap, size_t cnt)
+{
+	uint32_t *new;
+
+	if (cnt <= *cap)
+		return true;
+	new = reallocarray(*array, cnt, sizeof(*new));
+	if (!new)
+		return false;
+	*array = new;
+	*cap = cnt;
+	return true;
+}
+
+void dict__free(struct dict *d)
+{
+	free(d->keys);
+	free(d->idx);
+	free(d->slots);
+	free(d->ranks);
+	*d = (struct dict){ 0 };
+}
+
+/* Fibonacci hashing: ids are dense small numbers, addresses share their low bits. */
+static size_t slot_of(const struct dict *d, uint64_t key)
+{
+	size_t i = (size_t)((key * 0x9e3779b97f4a7c15) >> 32) & (d->slot_cnt - 1);
+
+	while (d->slots[i] && d->keys[d->slots[i] - 1] != key)
+		i = (i + 1) & (d->slot_cnt - 1);
+	return i;
+}
+
+/* Room for as many keys again, in slots that are at most half full. */
+static int grow_keys(struct dict *d)
+{
+	size_t slot_cnt = d->cnt ? 4 * (size_t)d->cnt : 512;
+	uint32_t *slots = calloc(slot_cnt, sizeof(*slots));
+	uint64_t *keys = d->keys;
+
+	if (slots && d->key_cap < slot_cnt / 2) {
+		keys = reallocarray(d->keys, slot_cnt / 2, sizeof(*keys));
+		if (keys) {
+			d->keys = keys;
+			d->key_cap = slot_cnt / 2;
+		}
+	}
+	if (!slots || !keys) {
+		free(slots);
+		return -ENOMEM;
+	}
+	free(d->slots);
+	d->slots = slots;
+	d->slot_cnt = slot_cnt;
+	for (uint32_t k = 0; k < d->cnt; k++)
+		d->slots[slot_of(d, d->keys[k])] = k + 1;
+	return 0;
+}
+
+static int add(struct dict *d, uint64_t key)
+{
+	size_t i = slot_of(d, key);
+
+	if (d->slots[i])
+		return (int)d->slots[i] - 1;
+	if (2 * (size_t)d->cnt >= d->slot_cnt) {
+		if (grow_keys(d) != 0)
+			return -ENOMEM;
+		i = slot_of(d, key);
+	}
+	d->keys[d->cnt] = key;
+	d->slots[i] = ++d->cnt;
+	return (int)d->cnt - 1;
+}
+
+/* Numbers the keys in the order they come. */
+static int number(struct dict *d, const struct leaf *l)
+{
+	for (size_t i = 0; i < l->value_cnt; i++) {
+		int k;
+
+		if (i && l->values[i] == l->values[i - 1]) {
+			d->idx[i] = d->idx[i - 1];
+			continue;
+		}
+		k = add(d, l->values[i]);
+		if (k < 0)
+			return k;
+		d->idx[i] = (uint32_t)k;
+		if (d->cnt > KEYS_MAX || (i == SAMPLE && d->cnt > SAMPLE_MAX))
+			return 0;
+	}
+	return 1;
+}
+
+struct by_value {
+	const struct leaf *leaf;
+	const uint64_t *keys;
+};
+
+static int cmp(const void *a, const void *b, void *arg)
+{
+	const struct by_value *by = arg;
+
+	return leaf__cmp(by->leaf, by->keys[*(const uint32_t *)a], by->keys[*(const uint32_t *)b]);
+}
+
+/* Renumbers by value, so that the order of places is that of values: a page's smallest and largest
+ * are found among integers. */
+static int sort(struct dict *d, const struct leaf *l)
+{
+	struct by_value by = { l, d->keys };
+	uint32_t *perm, *rank;
+	uint64_t *keys;
+
+	if (!grow(&d->ranks, &d->rank_cap, 2 * (size_t)d->cnt))
+		return -ENOMEM;
+	keys = calloc(d->key_cap, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	perm = d->ranks;
+	rank = d->ranks + d->cnt;
+	for (uint32_t k = 0; k < d->cnt; k++)
+		perm[k] = k;
+	qsort_r(perm, d->cnt, sizeof(*perm), cmp, &by);
+	for (uint32_t k = 0; k < d->cnt; k++) {
+		keys[k] = d->keys[perm[k]];
+		rank[perm[k]] = k;
+	}
+	for (size_t i = 0; i < l->value_cnt; i++)
+		d->idx[i] = rank[d->idx[i]];
+	free(d->keys);
+	d->keys = keys;
+	return 1;
+}
+
+int dict__build(struct dict *d, const struct leaf *l)
+{
+	int made;
+
+	d->cnt = 0;
+	if (!grow(&d->idx, &d->idx_cap, l->value_cnt) || grow_keys(d) != 0)
+		return -ENOMEM;
+	made = number(d, l);
+	return made == 1 && d->cnt ? sort(d, l) : made;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/encode.h"
+
+#include <endian.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Packs cnt (a multiple of 8) values of width bits, least significant bit first. */
+static void pack(struct buf *out, const uint64_t *values, size_t cnt, unsigned width)
+{
+	uint8_t *at = buf__extend(out, cnt * width / 8);
+	uint64_t acc = 0, le;
+	unsigned have = 0;
+
+	for (size_t i = 0; at && i < cnt; i++) {
+		acc |= values[i] << have;
+		if (have + width < 64) {
+			have += width;
+			continue;
+		}
+		le = htole64(acc);
+		memcpy(at, &le, 8);
+		at += 8;
+		acc = have ? values[i] >> (64 - have) : 0;
+		have = have + width - 64;
+	}
+	le = htole64(acc);
+	if (at && have)
+		memcpy(at, &le, have / 8);
+}
+
+/* ---- RLE/bit-packed hybrid ------------------------------------------------------------------ */
+
+#define GROUP 8 /* values per bit-packed group */
+
+/* Bit-packed run; padded with zeros to a whole group, which only the last run of a page may be. */
+static void literals(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
+{
+	size_t groups = (cnt + GROUP - 1) / GROUP;
+
+	if (!cnt)
+		return;
+	buf__uleb(out, groups << 1 | 1);
+	while (cnt) {
+		uint64_t wide[8 * GROUP] = { 0 };
+		size_t n = cnt < 8 * GROUP ? cnt : 8 * GROUP;
+
+		for (size_t i = 0; i < n; i++)
+			wide[i] = values[i];
+		pack(out, wide, (n + GROUP - 1) / GROUP * GROUP, width);
+		values += n;
+		cnt -= n;
+	}
+}
+
+static void repeated(struct buf *out, uint32_t value, size_t cnt, unsigned width)
+{
+	uint32_t le = htole32(value);
+
+	buf__uleb(out, (uint64_t)cnt << 1);
+	buf__append(out, &le, (width + 7) / 8);
+}
+
+void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
+{
+	size_t start = 0, i = 0; /* values from start to i wait to be bit-packed */
+
+	while (i < cnt) {
+		size_t fill = (GROUP - (i - start) % GROUP) % GROUP, run = 1;
+
+		while (i + run < cnt && values[i + run] == values[i])
+			run++;
+		if (run >= fill + GROUP) {
+			literals(out, values + start, i + fill - start, width);
+			repeated(out, values[i], run - fill, width);
+			start = i + run;
+		}
+		i += run;
+	}
+	literals(out, values + start, cnt - start, width);
+}
+
+/* ---- DELTA_BINARY_PACKED -------------------------------------------------------------------- */
+
+#define BLOCK	   128
+#define MINI	   32
+#define MINIBLOCKS (BLOCK / MINI)
+
+struct block {
+	uint64_t over[BLOCK]; /* deltas less the smallest; zeros after the last */
+	int64_t min;
+	unsigned widths[MINIBLOCKS];
+	size_t minis; /* that have values */
+};
+
+static int64_t wrap(uint64_t v, unsigned bits)
+{
+	return bits == 32 ? (int64_t)(int32_t)(uint32_t)v : (int64_t)v;
+}
+
+/* The block of the cnt (1…BLOCK) deltas that lead from values[-1] on; arithmetic wraps at bits. */
+static void plan(struct block *b, const uint64_t *values, size_t cnt, unsigned bits)
+{
+	uint64_t mask = bits == 32 ? UINT32_MAX : UINT64_MAX;
+
+	memset(b, 0, sizeof(*b));
+	b->min = INT64_MAX;
+	for (size_t i = 0; i < cnt; i++) {
+		int64_t delta = wrap(values[i] - values[(ptrdiff_t)i - 1], bits);
+
+		b->over[i] = (uint64_t)delta;
+		if (delta < b->min)
+			b->min = delta;
+	}
+	b->minis = (cnt + MINI - 1) / MINI;
+	for (size_t m = 0; m < b->minis; m++) {
+		uint64_t any = 0;
+
+		for (size_t i = m * MINI; i < cnt && i < (m + 1) * MINI; i++)
+			any |= b->over[i] = (b->over[i] - (uint64_t)b->min) & mask;
+		b->widths[m] = encode__bits(any);
+	}
+}
+
+static void zigzag(struct buf *out, int64_t v)
+{
+	buf__uleb(out, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
+}
+
+void encode__delta(struct buf *out, const uint64_t *values, size_t cnt, unsigned bits)
+{
+	buf__uleb(out, BLOCK);
+	buf__uleb(out, MINIBLOCKS);
+	buf__uleb(out, cnt);
+	zigzag(out, cnt ? wrap(values[0], bits) : 0);
+	for (size_t i = 1; i < cnt; i += BLOCK) {
+		struct block b;
+
+		plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
+		zigzag(out, b.min);
+		for (size_t m = 0; m < MINIBLOCKS; m++)
+			buf__u8(out, (uint8_t)b.widths[m]);
+		for (size_t m = 0; m < b.minis; m++)
+			pack(out, b.over + m * MINI, MINI, b.widths[m]);
+	}
+}
+
+size_t encode__delta_sz(const uint64_t *values, size_t cnt, unsigned bits)
+{
+	size_t sz = 4 * 10;
+
+	for (size_t i = 1; i < cnt; i += BLOCK) {
+		struct block b;
+
+		plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
+		sz += 10 + MINIBLOCKS;
+		for (size_t m = 0; m < b.minis; m++)
+			sz += MINI * b.widths[m] / 8;
+	}
+	return sz;
+}
+
+/* ---- PLAIN ---------------------------------------------------------------------------------- */
+
+void encode__plain(struct buf *out, const uint64_t *values, size_t cnt, unsigned bits)
+{
+	size_t width = bits / 8;
+	uint8_t *at = buf__extend(out, cnt * width);
+
+	for (size_t i = 0; at && i < cnt; i++) {
+		uint64_t le = htole64(values[i]);
+
+		memcpy(at + i * width, &le, width);
+	}
+}

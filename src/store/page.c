@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/page.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+#include "store/encode.h"
+#include "store/thrift.h"
+
+int page_writer__init(struct page_writer *w, struct sink *sink, int level)
+{
+	*w = (struct page_writer){ .sink = sink };
+	if (!level)
+		return 0;
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
+	return 0;
+}
+
+void page_writer__free(struct page_writer *w)
+{
+	ZSTD_freeCCtx(w->zstd);
+	buf__free(&w->body);
+	buf__free(&w->zipped);
+	buf__free(&w->header);
+}
+
+static unsigned bits(const struct leaf *l)
+{
+	return 8 * (unsigned)column__width(l->column);
+}
+
+static bool is_value(const struct leaf *l, size_t entry)
+{
+	return !l->max_def || l->defs[entry] == l->max_def;
+}
+
+static size_t plain_sz(const struct leaf *l, size_t value)
+{
+	if (!column__is_bytes(l->column))
+		return column__width(l->column);
+	return 4 + leaf__slice(l, l->values[value]).sz;
+}
+
+void page__cut(struct page *p, const struct leaf *l)
+{
+	bool measured = p->encoding == ENCODING_PLAIN && column__is_bytes(l->column);
+	size_t sz = 0, i = p->from, value = p->value_from, rows = 0;
+
+	for (; i < l->level_cnt; i++) {
+		bool row = !l->max_rep || l->reps[i] == 0;
+
+		if (row && (rows == PAGE_ROWS || sz >= PAGE_SZ))
+			break;
+		rows += row;
+		if (!is_value(l, i))
+			continue;
+		sz += measured ? plain_sz(l, value) : 8;
+		value++;
+	}
+	p->cnt = i - p->from;
+	p->value_cnt = value - p->value_from;
+	p->row_cnt = rows;
+}
+
+/* ---- body ----------------------------------------------------------------------------------- */
+
+static void put_levels(struct buf *out, const uint32_t *levels, size_t cnt, uint32_t max)
+{
+	size_t at = out->sz;
+	uint32_t sz;
+
+	if (!max)
+		return;
+	buf__u32(out, 0);
+	encode__hybrid(out, levels, cnt, encode__bits(max));
+	if (buf__err(out))
+		return;
+	sz = htole32((uint32_t)(out->sz - at - 4));
+	memcpy(out->data + at, &sz, 4);
+}
+
+static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *values, size_t cnt)
+{
+	if (!column__is_bytes(l->column)) {
+		encode__plain(out, values, cnt, bits(l));
+		return;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		struct slice s = leaf__slice(l, values[i]);
+
+		buf__u32(out, (uint32_t)s.sz);
+		buf__append(out, s.data, s.sz);
+	}
+}
+
+static void put_values(struct buf *out, const struct page *p, const struct leaf *l,
+		       const struct dict *dict)
+{
+	const uint64_t *values = l->values + p->value_from;
+	unsigned width;
+
+	switch (p->encoding) {
+	case ENCODING_DICT:
+		width = encode__bits(dict->cnt - 1);
+		width = width ? width : 1; /* 0 is legal, but not every reader's habit */
+		buf__u8(out, (uint8_t)width);
+		encode__hybrid(out, dict->idx + p->value_from, p->value_cnt, width);
+		break;
+	case ENCODING_DELTA: encode__delta(out, values, p->value_cnt, bits(l)); break;
+	case ENCODING_PLAIN: put_plain(out, l, values, p->value_cnt); break;
+	case ENCODING_RLE: break; /* levels only */
+	}
+}
+
+/* ---- header and file ------------------------------------------------------------------------ */
+
+/* What is stored of w->body: itself, or its one zstd frame. */
+static int zip(struct page_writer *w, struct buf **stored)
+{
+	size_t n;
+
+	*stored = &w->body;
+	if (buf__err(&w->body))
+		return buf__err(&w->body);
+	if (w->body.sz > INT32_MAX)
+		return -EFBIG;
+	if (!w->zstd)
+		return 0;
+	*stored = &w->zipped;
+	buf__reset(&w->zipped);
+	if (!buf__extend(&w->zipped, ZSTD_compressBound(w->body.sz)))
+		return -ENOMEM;
+	n = ZSTD_compress2(w->zstd, w->zipped.data, w->zipped.sz, w->body.data, w->body.sz);
+	if (ZSTD_isError(n))
+		return -ENOMEM;
+	w->zipped.sz = n;
+	return n > INT32_MAX ? -EFBIG : 0;
+}
+
+static void put_kind(struct thrift *t, const struct page *p, enum page_type type)
+{
+	if (type == PAGE_DICT) {
+		thrift__struct(t, 7);
+		thrift__i32(t, 1, (int32_t)p->cnt);
+		thrift__i32(t, 2, ENCODING_PLAIN);
+		thrift__bool(t, 3, true); /* sorted */
+	} else {
+		thrift__struct(t, 5);
+		thrift__i32(t, 1, (int32_t)p->cnt);
+		thrift__i32(t, 2, (int32_t)p->encoding);
+		thrift__i32(t, 3, ENCODING_RLE);
+		thrift__i32(t, 4, ENCODING_RLE);
+	}
+	thrift__end(t);
+}
+
+/* Appends header and body; the checksum is of the bytes as they are stored. */
+static int put_page(struct page_writer *w, struct page *p, enum page_type type)
+{
+	struct buf *stored;
+	struct thrift t = thrift__on(&w->header);
+	int err = zip(w, &stored);
+
+	if (err)
+		return err;
+	buf__reset(&w->header);
+	thrift__i32(&t, 1, (int32_t)type);
+	thrift__i32(&t, 2, (int32_t)w->body.sz);
+	thrift__i32(&t, 3, (int32_t)stored->sz);
+	thrift__i32(&t, 4, (int32_t)crc32_z(0, stored->data, stored->sz));
+	put_kind(&t, p, type);
+	thrift__end(&t);
+	if (buf__err(&w->header))
+		return buf__err(&w->header);
+	p->off = w->sink->off;
+	p->raw_sz = (uint32_t)(w->header.sz + w->body.sz);
+	p->stored_sz = (uint32_t)(w->header.sz + stored->sz);
+	sink__append(w->sink, w->header.data, w->header.sz);
+	sink__append(w->sink, stored->data, stored->sz);
+	return w->sink->err;
+}
+
+int page_writer__data(struct page_writer *w, struct page *p, const struct leaf *l,
+		      const struct dict *dict)
+{
+	buf__reset(&w->body);
+	put_levels(&w->body, l->reps + p->from, p->cnt, l->max_rep);
+	put_levels(&w->body, l->defs + p->from, p->cnt, l->max_def);
+	put_values(&w->body, p, l, dict);
+	return put_page(w, p, PAGE_DATA);
+}
+
+int page_writer__dict(struct page_writer *w, struct page *p, const struct leaf *l,
+		      const struct dict *dict)
+{
+	buf__reset(&w->body);
+	p->cnt = dict->cnt;
+	put_plain(&w->body, l, dict->keys, dict->cnt);
+	return put_page(w, p, PAGE_DICT);
+}

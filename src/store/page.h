@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pages of a column chunk: cut, encoded, compressed, checksummed, appended to the file. */
+#ifndef STORE_PAGE_H
+#define STORE_PAGE_H
+
+#include <zstd.h>
+#include "store/dict.h"
+#include "store/sink.h"
+
+/* parquet.thrift, enum Encoding */
+enum encoding {
+	ENCODING_PLAIN = 0,
+	ENCODING_RLE = 3,
+	ENCODING_DELTA = 5,
+	ENCODING_DICT = 8,
+};
+
+/* parquet.thrift, enum PageType; version 1 is what every reader knows. */
+enum page_type { PAGE_DATA = 0, PAGE_DICT = 2 };
+
+/* A page ends at a row's end, after so many rows or so many bytes of values. */
+#define PAGE_ROWS 20000
+#define PAGE_SZ	  (1u << 20)
+
+struct page {
+	enum encoding encoding;
+	size_t from, cnt;	      /* level entries */
+	size_t value_from, value_cnt; /* values */
+	size_t row_from, row_cnt;
+	uint64_t min, max;	    /* values; when value_cnt is not 0 */
+	uint64_t off;		    /* of its header, in the file */
+	uint32_t raw_sz, stored_sz; /* with the header */
+};
+
+struct page_writer {
+	struct sink *sink;		 /* borrowed */
+	ZSTD_CCtx *zstd;		 /* NULL: not compressed */
+	struct buf body, zipped, header; /* scratch */
+};
+
+/* zstd level, 0: none. 0 or -ENOMEM; page_writer__free() either way. */
+int page_writer__init(struct page_writer *, struct sink *, int level);
+void page_writer__free(struct page_writer *);
+
+/* Finds the end of the page that begins at p->from, p->value_from, p->row_from. */
+void page__cut(struct page *, const struct leaf *);
+
+/* Both set p->off and the sizes. 0 or -errno; -EFBIG for a page of 2 GiB or more. The dictionary is
+ * made for ENCODING_DICT only. */
+int page_writer__data(struct page_writer *, struct page *, const struct leaf *,
+		      const struct dict *);
+int page_writer__dict(struct page_writer *, struct page *, const struct leaf *,
+		      const struct dict *);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A file that is appended to through a buffer. Errors stick: the first -errno is kept. */
+#ifndef STORE_SINK_H
+#define STORE_SINK_H
+
+#include "base/buf.h"
+
+struct sink {
+	int fd;		/* borrowed */
+	uint64_t off;	/* bytes appended so far */
+	struct buf buf; /* not written yet */
+	int err;
+};
+
+void sink__append(struct sink *, const void *data, size_t sz);
+int sink__flush(struct sink *); /* 0 or the -errno */
+void sink__free(struct sink *); /* drops what was not flushed */
+
+#endif
