@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/cfi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "symbol/debugfile.h"
+#include "unwind/framedata.h"
+#include "unwind/go.h"
+#include "unwind/rulebook.h"
+#include "unwind/text.h"
+
+/*
+ * Bounds of what one file may keep; all is forgotten when one is reached. Hot code of the largest
+ * programs (clang, node) has 10,000 places that samples see.
+ */
+#define PCS_MIN	 64
+#define PCS_MAX	 65536 /* slots of 8 bytes, at most three quarters in use */
+#define ROWS_MAX 16384 /* of 16 bytes; they are moved when one is inserted: 10 us at most */
+
+#define PC_BITS 47 /* of a user address on x86-64 */
+
+#define CALL_SITES 256
+
+struct row {
+	uint64_t start;
+	uint32_t sz, rule;
+};
+
+struct cfi {
+	struct elf_file *file; /* borrowed: it owns us */
+	struct framedata own, separate;
+	bool separate_tried;
+	struct go_marks go;
+
+	uint64_t *pcs; /* open addressing: pc << 17 | caller << 16 | rule; 0: free */
+	size_t pc_slots, pc_cnt;
+	struct row *rows; /* ascending, no overlaps */
+	size_t row_cnt, row_cap;
+	struct rulebook rules;
+	uint64_t call_sites[CALL_SITES]; /* pc << 1 | whether it follows a call */
+	uint64_t rows_compiled, flushes;
+};
+
+/* ---- pc → rule ---- */
+
+static size_t hash(uint64_t key)
+{
+	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 40);
+}
+
+/* Where the key is, or the free slot where it would be. */
+static uint64_t *slot(const struct cfi *c, uint64_t key)
+{
+	size_t i = hash(key);
+
+	while (c->pcs[i & (c->pc_slots - 1)] && c->pcs[i & (c->pc_slots - 1)] >> 16 != key)
+		i++;
+	return &c->pcs[i & (c->pc_slots - 1)];
+}
+
+static void flush(struct cfi *c)
+{
+	memset(c->pcs, 0, c->pc_slots * sizeof(*c->pcs));
+	c->pc_cnt = 0;
+	c->row_cnt = 0;
+	rulebook__clear(&c->rules);
+	c->flushes++;
+}
+
+static void rehash(struct cfi *c, size_t slots)
+{
+	uint64_t *old = c->pcs, *pcs = calloc(slots, sizeof(*pcs));
+	size_t old_slots = c->pc_slots;
+
+	if (!pcs)
+		return;
+	c->pcs = pcs;
+	c->pc_slots = slots;
+	for (size_t i = 0; i < old_slots; i++)
+		if (old[i])
+			*slot(c, old[i] >> 16) = old[i];
+	free(old);
+}
+
+/* Room for one more pc, one more row and one more rule. */
+static void make_room(struct cfi *c)
+{
+	if (c->pc_cnt >= c->pc_slots / 4 * 3 && c->pc_slots < PCS_MAX)
+		rehash(c, c->pc_slots * 2);
+	if (c->pc_cnt >= c->pc_slots / 4 * 3 || c->row_cnt == ROWS_MAX || rulebook__full(&c->rules))
+		flush(c);
+}
+
+/* ---- row → rule ---- */
+
+/* The number of rows that start at or before the address. */
+static size_t row_upper(const struct cfi *c, uint64_t vaddr)
+{
+	size_t lo = 0, hi = c->row_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->rows[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static const struct row *row_find(const struct cfi *c, uint64_t vaddr)
+{
+	size_t i = row_upper(c, vaddr);
+	const struct row *r = i ? &c->rows[i - 1] : NULL;
+
+	return r && vaddr - r->start < r->sz ? r : NULL;
+}
+
+static bool row_room(struct cfi *c)
+{
+	size_t cap = c->row_cap ? c->row_cap * 2 : 64;
+	struct row *rows;
+
+	if (c->row_cnt < c->row_cap)
+		return true;
+	rows = reallocarray(c->rows, cap, sizeof(*rows));
+	if (!rows)
+		return false;
+	c->rows = rows;
+	c->row_cap = cap;
+	return true;
+}
+
+/* A forged file may have rows that overlap: only what no other row covers is taken. */
+static void row_insert(struct cfi *c, uint64_t vaddr, Dwarf_Frame *frame, uint16_t rule)
+{
+	size_t i = row_upper(c, vaddr);
+	Dwarf_Addr start, end;
+
+	dwarf_frame_info(frame, &start, &end, NULL);
+	if (i && start < c->rows[i - 1].start + c->rows[i - 1].sz)
+		start = c->rows[i - 1].start + c->rows[i - 1].sz;
+	if (i < c->row_cnt && end > c->rows[i].start)
+		end = c->rows[i].start;
+	if (start > vaddr || end <= vaddr || end - start > UINT32_MAX || !row_room(c))
+		return;
+	memmove(c->rows + i + 1, c->rows + i, (c->row_cnt - i) * sizeof(*c->rows));
+	c->rows[i] = (struct row){ start, (uint32_t)(end - start), rule };
+	c->row_cnt++;
+}
+
+/* ---- where rules come from ---- */
+
+/* What the file itself lacks: .debug_frame, in .gnu_debugdata or a separate debug file. */
+static void open_separate(struct cfi *c)
+{
+	struct elf_file *debug;
+
+	c->separate_tried = true;
+	debug = debug_data__open(c->file);
+	if (debug && framedata__make(&c->separate, debug) != 0)
+		framedata__free(&c->separate);
+	elf_file__put(debug); /* the bytes were copied */
+	if (c->separate.elf)
+		return;
+	debug = debug_file__open(c->file, DEBUG_DIR);
+	if (debug)
+		framedata__make(&c->separate, debug);
+	elf_file__put(debug);
+}
+
+static Dwarf_Frame *find_frame(struct cfi *c, uint64_t vaddr)
+{
+	Dwarf_Frame *frame = framedata__frame(&c->own, vaddr);
+
+	if (frame)
+		return frame;
+	if (!c->separate_tried)
+		open_separate(c);
+	return framedata__frame(&c->separate, vaddr);
+}
+
+static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
+{
+	Dwarf_Frame *frame = find_frame(c, vaddr);
+	union rule_room room;
+	uint16_t rule = 0;
+
+	if (!frame)
+		return 0;
+	c->rows_compiled++;
+	if (rule__compile(frame, &room) == 0)
+		rule = rulebook__add(&c->rules, &room.rule);
+	if (rule)
+		row_insert(c, vaddr, frame, rule);
+	free(frame);
+	return rule;
+}
+
+static uint16_t signal_frame(struct cfi *c, uint64_t pc)
+{
+	union rule_room room;
+
+	if (!text__sigreturn(c->file, pc))
+		return 0;
+	rule__signal_frame(&room);
+	return rulebook__add(&c->rules, &room.rule);
+}
+
+static uint16_t from_go(struct cfi *c, uint64_t vaddr)
+{
+	union rule_room room;
+
+	switch (go_marks__at(&c->go, vaddr)) {
+	case GO_NONE: return 0;
+	case GO_ROOT: rule__mark(&room, RULE_ROOT); break;
+	case GO_SWITCH: rule__mark(&room, RULE_SWITCH); break;
+	case GO_FRAME_POINTER: rule__frame_pointer(&room); break;
+	}
+	return rulebook__add(&c->rules, &room.rule);
+}
+
+/*
+ * A trampoline is known by its code where CFI does not mark it: libraries without CFI for it, and
+ * Go, whose CFI takes it for a function (and starts it where return addresses point, not before).
+ */
+static uint16_t find_rule(struct cfi *c, uint64_t pc, bool caller)
+{
+	bool marked = c->own.eh_frame && !c->go.cnt;
+	uint16_t rule = marked ? 0 : signal_frame(c, pc);
+	const struct row *row;
+
+	if (!rule)
+		rule = from_go(c, pc - caller);
+	if (rule)
+		return rule;
+	row = row_find(c, pc - caller);
+	if (row)
+		return (uint16_t)row->rule;
+	rule = from_libdw(c, pc - caller);
+	return rule || !marked ? rule : signal_frame(c, pc);
+}
+
+const struct rule *cfi__rule(struct cfi *c, uint64_t pc, bool caller)
+{
+	uint64_t key = pc << 1 | caller, *s;
+	uint16_t rule;
+
+	if (pc < caller || pc >> PC_BITS)
+		return NULL;
+	s = slot(c, key);
+	if (__builtin_expect(*s != 0, 1))
+		return rulebook__get(&c->rules, (uint16_t)*s);
+	make_room(c);
+	rule = find_rule(c, pc, caller);
+	if (c->pc_cnt < c->pc_slots / 4 * 3) {
+		*slot(c, key) = key << 16 | rule;
+		c->pc_cnt++;
+	}
+	return rulebook__get(&c->rules, rule);
+}
+
+bool cfi__after_call(struct cfi *c, uint64_t pc)
+{
+	uint64_t *site = &c->call_sites[hash(pc) % CALL_SITES];
+
+	if (*site >> 1 != pc || pc == 0)
+		*site = pc << 1 | text__after_call(c->file, pc);
+	return *site & 1;
+}
+
+/* ---- life ---- */
+
+static void cfi__free(void *data)
+{
+	struct cfi *c = data;
+
+	if (!c)
+		return;
+	framedata__free(&c->own);
+	framedata__free(&c->separate);
+	rulebook__free(&c->rules);
+	free(c->pcs);
+	free(c->rows);
+	free(c);
+}
+
+static struct cfi *cfi__new(struct elf_file *file)
+{
+	struct cfi *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->file = file;
+	c->pc_slots = PCS_MIN;
+	c->pcs = calloc(c->pc_slots, sizeof(*c->pcs));
+	if (!c->pcs || framedata__make(&c->own, file) == -ENOMEM) {
+		cfi__free(c);
+		return NULL;
+	}
+	go_marks__find(&c->go, file);
+	return c;
+}
+
+struct cfi *cfi__of(struct elf_file *file)
+{
+	struct elf_attachment *a = &file->slots[ELF_SLOT_UNWIND];
+
+	if (__builtin_expect(!a->data, 0)) {
+		a->data = cfi__new(file);
+		a->free = cfi__free;
+	}
+	return a->data;
+}
+
+void cfi__stats(const struct cfi *c, struct cfi_stats *s)
+{
+	*s = (struct cfi_stats){ .rows_compiled = c->rows_compiled,
+				 .flushes = c->flushes,
+				 .rows = c->row_cnt,
+				 .pcs = c->pc_cnt };
+	s->rules = c->rules.cnt;
+	s->bytes = sizeof(*c) + c->pc_slots * sizeof(*c->pcs) + c->row_cap * sizeof(*c->rows) +
+		   c->rules.bytes;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The call-frame information of an ELF file, copied into a small ELF file in memory for libdw. So
+ * libdw reads neither the rest of the file (it would load every .debug_ section for .debug_frame's
+ * sake) nor bytes that may change or vanish under it, and a lie about a size ends here.
+ */
+#ifndef UNWIND_FRAMEDATA_H
+#define UNWIND_FRAMEDATA_H
+
+#include <elfutils/libdw.h>
+#include "process/elffile.h"
+
+struct framedata {
+	uint8_t *bytes;
+	Elf *elf;
+	Dwarf *dwarf;
+	Dwarf_CFI *eh_frame;	/* NULL: none */
+	Dwarf_CFI *debug_frame; /* NULL: none; belongs to dwarf */
+};
+
+/* -ENOENT: the file has none, or is not for x86-64; -ENOMEM, -EIO … The image can be freed. */
+int framedata__make(struct framedata *, const struct elf_file *);
+void framedata__free(struct framedata *);
+
+/* libdw's row for an address, or NULL; the caller frees it. */
+Dwarf_Frame *framedata__frame(const struct framedata *, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/naive.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "unwind/snapshot.h"
+
+#define PROCESSES 64 /* modules of that many processes are kept */
+
+/* The sample in hand. */
+struct sample {
+	const struct process *process;
+	const struct event *event;
+	struct trace *trace;
+};
+
+/* One process: its modules, made again when its mappings are others. */
+struct modules {
+	uint32_t tgid;
+	Dwfl *dwfl;
+	struct mapping *maps; /* that the modules were made of; compared, never followed */
+	size_t map_cnt;
+	const struct sample *sample; /* what libdwfl's callbacks read */
+};
+
+struct naive {
+	struct modules processes[PROCESSES]; /* by tgid % PROCESSES */
+};
+
+struct naive *naive__new(void)
+{
+	return calloc(1, sizeof(struct naive));
+}
+
+static void modules__clear(struct modules *m)
+{
+	dwfl_end(m->dwfl);
+	free(m->maps);
+	*m = (struct modules){ 0 };
+}
+
+void naive__free(struct naive *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < PROCESSES; i++)
+		modules__clear(&n->processes[i]);
+	free(n);
+}
+
+/* ---- modules from mappings ---- */
+
+static int no_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+			const char *file_name, const char *link, GElf_Word crc, char **path)
+{
+	(void)mod, (void)userdata, (void)name, (void)base;
+	(void)file_name, (void)link, (void)crc, (void)path;
+	return -1;
+}
+
+static int file_fd(const struct elf_file *f)
+{
+	size_t sz;
+	const char *bytes;
+	int fd;
+
+	if (f->fd >= 0)
+		return fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	bytes = elf_rawfile(f->elf, &sz);
+	fd = bytes ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	if (fd >= 0 && pwrite(fd, bytes, sz, 0) != (ssize_t)sz) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void report(Dwfl *dwfl, const struct mapping *m, size_t number)
+{
+	uint64_t vaddr;
+	char name[32];
+	int fd;
+
+	if (!m->file || !elf_file__vaddr(m->file, m->pgoff, &vaddr))
+		return;
+	snprintf(name, sizeof(name), "%zu", number);
+	fd = file_fd(m->file);
+	if (fd >= 0 && !dwfl_report_elf(dwfl, name, name, fd, m->start - vaddr, true))
+		close(fd);
+}
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+{
+	struct modules *m = arg;
+
+	(void)dwfl;
+	if (*thread_arg)
+		return 0;
+	*thread_arg = m;
+	return (pid_t)m->tgid;
+}
+
+static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
+{
+	const struct event *e = ((struct modules *)arg)->sample->event;
+	struct snapshot s = { e->stack_addr, e->ustack_sz, event__ustack(e) };
+
+	(void)dwfl;
+	return snapshot__word(&s, addr, word);
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *arg)
+{
+	const struct event *e = ((struct modules *)arg)->sample->event;
+
+	dwfl_thread_state_register_pc(thread, e->regs[REG_RIP]);
+	return dwfl_thread_state_registers(thread, 0, EVENT_REG_CNT,
+					   (const Dwarf_Word *)e->regs); /* both are 64 bits */
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.memory_read = memory_read,
+	.set_initial_registers = set_registers,
+};
+
+static const Dwfl_Callbacks callbacks = { .find_debuginfo = no_debuginfo };
+
+static int modules__make(struct modules *m, const struct process *p)
+{
+	m->tgid = p->tgid;
+	m->dwfl = dwfl_begin(&callbacks);
+	m->maps = calloc(p->map_cnt + 1, sizeof(*m->maps));
+	if (!m->dwfl || !m->maps)
+		return -ENOMEM;
+	memcpy(m->maps, p->maps, p->map_cnt * sizeof(*m->maps));
+	m->map_cnt = p->map_cnt;
+	dwfl_report_begin(m->dwfl);
+	for (size_t i = 0; i < p->map_cnt; i++)
+		report(m->dwfl, &p->maps[i], i);
+	dwfl_report_end(m->dwfl, NULL, NULL);
+	return dwfl_attach_state(m->dwfl, NULL, (pid_t)p->tgid, &thread_callbacks, m) ? 0 : -EINVAL;
+}
+
+static struct modules *modules_of(struct naive *n, const struct process *p)
+{
+	struct modules *m = &n->processes[p->tgid % PROCESSES];
+
+	if (m->dwfl && m->tgid == p->tgid && m->map_cnt == p->map_cnt &&
+	    memcmp(m->maps, p->maps, p->map_cnt * sizeof(*m->maps)) == 0)
+		return m;
+	modules__clear(m);
+	if (modules__make(m, p) == 0)
+		return m;
+	modules__clear(m);
+	return NULL;
+}
+
+/* ---- the walk ---- */
+
+static int add_frame(Dwfl_Frame *state, void *arg)
+{
+	const struct sample *s = arg;
+	struct trace *t = s->trace;
+	struct frame *f = &t->frames[t->cnt];
+	bool activation;
+	Dwarf_Addr pc;
+
+	if (t->cnt == TRACE_MAX || !dwfl_frame_pc(state, &pc, &activation))
+		return DWARF_CB_ABORT;
+	*f = (struct frame){ .pc = pc, .flags = activation ? 0 : FRAME_CALLER };
+	if (activation && t->cnt) /* the frame before was a trampoline */
+		f[-1].flags |= FRAME_SIGNAL;
+	f->map = process__find(s->process, frame__place(f));
+	t->cnt++;
+	return f->map ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+static enum unwind_status status_of(const struct sample *s, int rc)
+{
+	const struct trace *t = s->trace;
+
+	if (t->cnt == TRACE_MAX)
+		return UNWIND_LIMIT;
+	if (!t->frames[t->cnt - 1].map)
+		return UNWIND_NO_MAP;
+	if (rc == 0)
+		return UNWIND_ROOT;
+	return s->event->flags & EVENT_F_TRUNCATED ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
+}
+
+static void leaf_only(const struct sample *s)
+{
+	uint64_t pc = s->event->regs[REG_RIP];
+
+	s->trace->cnt = 1;
+	s->trace->frames[0] = (struct frame){ .pc = pc, .map = process__find(s->process, pc) };
+}
+
+void naive__walk(struct naive *n, const struct process *process, const struct event *event,
+		 struct trace *trace)
+{
+	struct sample s = { process, event, trace };
+	struct modules *m = modules_of(n, process);
+	bool compat = event->flags & EVENT_F_COMPAT;
+	int rc = -1;
+
+	trace->cnt = 0;
+	if (m && !compat) {
+		m->sample = &s;
+		rc = dwfl_getthread_frames(m->dwfl, (pid_t)m->tgid, add_frame, &s);
+		m->sample = NULL;
+	}
+	if (trace->cnt == 0)
+		leaf_only(&s);
+	trace->status = compat ? UNWIND_COMPAT : status_of(&s, rc);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How to get from a frame to its caller: one row of a call-frame table, compiled. */
+#ifndef UNWIND_RULE_H
+#define UNWIND_RULE_H
+
+#include "unwind/expr.h"
+
+enum rule_flags {
+	RULE_ROOT = 1 << 0,   /* no caller: the return address is undefined */
+	RULE_SIGNAL = 1 << 1, /* a signal trampoline: the caller was interrupted */
+	RULE_SWITCH = 1 << 2, /* the caller is on another stack, CFI does not say where */
+};
+
+enum rule_how {
+	RULE_AT,      /* saved at CFA + off */
+	RULE_VALUE,   /* is CFA + off */
+	RULE_REG,     /* is in register off */
+	RULE_EXPR_AT, /* saved where ops[op] … say */
+	RULE_EXPR,    /* is what ops[op] … say */
+};
+
+struct rule_reg {
+	uint8_t reg, how; /* whose value in the caller; enum rule_how */
+	uint16_t op_cnt;
+	int32_t off; /* of the expression: index of its first operation */
+};
+
+/*
+ * One block of memory without pointers and padding, so that equal rules are equal bytes. The
+ * caller's rsp is the CFA unless regs[] says otherwise; a register that neither regs[] nor
+ * `undefined` names keeps its value. regs[0] is the return address, but for RULE_ROOT and
+ * RULE_SWITCH, which have none.
+ */
+struct rule {
+	uint32_t sz; /* of the block */
+	uint8_t flags, reg_cnt;
+	uint16_t op_cnt;
+	uint32_t undefined; /* bit per register: not recoverable */
+	uint32_t reserved;
+	struct rule_reg cfa;	/* RULE_REG: .reg + .off; RULE_EXPR */
+	struct rule_reg regs[]; /* reg_cnt, then struct expr_op[op_cnt] */
+};
+
+#define RULE_OP_MAX 256 /* operations in one rule: __restore_rt needs 36 */
+
+/* Room for the largest rule. */
+union rule_room {
+	struct rule rule;
+	uint64_t words[2 + 1 + EVENT_REG_CNT + RULE_OP_MAX * sizeof(struct expr_op) / 8 + 1];
+};
+
+/* Compiles libdw's row. 0, or -EINVAL when it cannot be used: no CFA, no x86-64 row, nonsense. */
+int rule__compile(Dwarf_Frame *, union rule_room *out);
+
+/* A rule of flags only: RULE_ROOT or RULE_SWITCH. */
+void rule__mark(union rule_room *out, enum rule_flags);
+
+/* The rule of a frame that `push %rbp; mov %rsp,%rbp` made. */
+void rule__frame_pointer(union rule_room *out);
+
+/* The rule of the kernel's rt_sigframe, at the first instruction of the trampoline. */
+void rule__signal_frame(union rule_room *out);
+
+/*
+ * Makes the caller's registers of `regs`; regs->v[REG_RIP] is the return address then. 0; -EFAULT:
+ * the return address (or the CFA) is not in the snapshot; -EINVAL: it cannot be computed. *cfa is
+ * set but when that is what failed (then 0).
+ */
+int rule__apply(const struct rule *, const struct snapshot *, struct regs *, uint64_t *cfa);
+
+static inline const struct expr_op *rule__ops(const struct rule *r)
+{
+	return (const struct expr_op *)(const void *)(r->regs + r->reg_cnt);
+}
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/unwinder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "unwind/cfi.h"
+
+/* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
+#define SIGNAL_FRAME_MAX 32768
+
+#define ADDRESS_MIN 0x10000 /* vm.mmap_min_addr's default */
+#define ADDRESS_END (1ull << 47)
+
+#define GO_ON UNWIND_STATUS_CNT /* a step's result: there is a next frame */
+
+struct walk {
+	const struct process *process;
+	struct trace *trace;
+	struct snapshot snapshot;
+	struct regs regs;	   /* of the frame in hand */
+	const struct mapping *map; /* of the frame in hand */
+	uint64_t signal_sp; /* the signal frame's rsp when the frame in hand was interrupted */
+	bool truncated;
+};
+
+struct unwinder {
+	struct walk walk;
+};
+
+struct unwinder *unwinder__new(void)
+{
+	return calloc(1, sizeof(struct unwinder));
+}
+
+void unwinder__free(struct unwinder *u)
+{
+	free(u);
+}
+
+/* ---- where addresses are ---- */
+
+static uint64_t snapshot_end(const struct walk *w)
+{
+	return w->snapshot.addr + w->snapshot.sz;
+}
+
+static bool in_snapshot(const struct walk *w, uint64_t sp)
+{
+	return sp - w->snapshot.addr <= w->snapshot.sz;
+}
+
+static bool is_stack_like(uint64_t addr)
+{
+	return addr % 8 == 0 && addr >= ADDRESS_MIN && addr < ADDRESS_END;
+}
+
+static bool holds(const struct mapping *m, uint64_t addr)
+{
+	return m && addr >= m->start && addr < m->end;
+}
+
+static const struct mapping *find_map(const struct walk *w, uint64_t addr)
+{
+	return holds(w->map, addr) ? w->map : process__find(w->process, addr);
+}
+
+/* The link-time address and the tables of a pc; NULL when the mapping has none. */
+static struct cfi *find_cfi(const struct mapping *m, uint64_t pc, bool caller, uint64_t *vaddr)
+{
+	if (!m->file || !elf_file__vaddr(m->file, pc - caller - m->start + m->pgoff, vaddr))
+		return NULL;
+	*vaddr += caller;
+	return cfi__of(m->file);
+}
+
+/* ---- without CFI ---- */
+
+static bool is_return_address(const struct walk *w, uint64_t addr)
+{
+	const struct mapping *m = find_map(w, addr - 1);
+	uint64_t vaddr;
+	struct cfi *cfi;
+
+	if (!m)
+		return false;
+	cfi = find_cfi(m, addr, true, &vaddr);
+	return !cfi || cfi__after_call(cfi, vaddr);
+}
+
+static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
+{
+	w->regs.v[REG_RIP] = pc;
+	w->regs.v[REG_RSP] = sp;
+	return GO_ON;
+}
+
+/* A frame that `push %rbp; mov %rsp,%rbp` made. */
+static enum unwind_status follow_rbp(struct walk *w, bool caller)
+{
+	uint64_t rbp = w->regs.v[REG_RBP], saved, pc;
+
+	if (!regs__has(&w->regs, REG_RBP))
+		return UNWIND_NO_CFI;
+	if (rbp == 0) /* psABI 3.4.1: the outermost frame; in a leaf it may be any number */
+		return caller ? UNWIND_ROOT : UNWIND_NO_CFI;
+	if (rbp < w->regs.v[REG_RSP] || !is_stack_like(rbp))
+		return UNWIND_NO_CFI;
+	if (!snapshot__word(&w->snapshot, rbp, &saved) ||
+	    !snapshot__word(&w->snapshot, rbp + 8, &pc))
+		return w->truncated ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
+	if (pc == 0)
+		return UNWIND_ROOT;
+	if (!find_map(w, pc - 1))
+		return UNWIND_NO_CFI;
+	w->regs.v[REG_RBP] = saved;
+	w->regs.valid = 1u << REG_RBP | 1u << REG_RSP | 1u << REG_RIP;
+	return return_to(w, pc, rbp + 16);
+}
+
+/*
+ * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: rbp is its
+ * caller's then, and the return address is where rsp points.
+ */
+static enum unwind_status step_without_cfi(struct walk *w, bool caller)
+{
+	uint64_t sp = w->regs.v[REG_RSP], pc;
+
+	if (!caller && snapshot__word(&w->snapshot, sp, &pc) && is_return_address(w, pc))
+		return return_to(w, pc, sp + 8);
+	return follow_rbp(w, caller);
+}
+
+/* ---- with CFI ---- */
+
+/* rsp is outside the snapshot: it was restored by a signal frame, or a CFA changed stacks. */
+static enum unwind_status left_snapshot(const struct walk *w)
+{
+	uint64_t sp = w->regs.v[REG_RSP];
+	bool above = sp > snapshot_end(w) && is_stack_like(sp);
+
+	if (w->signal_sp && sp - w->signal_sp > SIGNAL_FRAME_MAX)
+		return UNWIND_OTHER_STACK;
+	if (w->truncated && above)
+		return UNWIND_TRUNCATED;
+	return w->trace->cnt > 1 && is_stack_like(sp) ? UNWIND_OTHER_STACK : UNWIND_BAD_MEMORY;
+}
+
+/* Why the return address could not be read. */
+static enum unwind_status failed(const struct walk *w, const struct rule *rule, uint64_t cfa)
+{
+	bool by_rsp = rule->cfa.how == RULE_REG && rule->cfa.reg == REG_RSP;
+
+	if (!cfa || !is_stack_like(cfa))
+		return w->truncated && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
+	if (w->truncated && cfa > snapshot_end(w))
+		return UNWIND_TRUNCATED;
+	return in_snapshot(w, cfa) || by_rsp ? UNWIND_BAD_MEMORY : UNWIND_OTHER_STACK;
+}
+
+/* The stack pointer must grow; only a leaf may have none of the stack to itself. */
+static bool moved(const struct walk *w, uint64_t old_sp, bool leaf)
+{
+	uint64_t sp = w->regs.v[REG_RSP];
+
+	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
+}
+
+static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, bool leaf)
+{
+	uint64_t sp = w->regs.v[REG_RSP], cfa;
+	bool signal = rule->flags & RULE_SIGNAL;
+	int err;
+
+	if (rule->flags & RULE_ROOT)
+		return UNWIND_ROOT;
+	if (rule->flags & RULE_SWITCH)
+		return UNWIND_OTHER_STACK;
+	if (!in_snapshot(w, sp))
+		return left_snapshot(w);
+	err = rule__apply(rule, &w->snapshot, &w->regs, &cfa);
+	if (err)
+		return failed(w, rule, cfa);
+	if (w->regs.v[REG_RIP] == 0 && !signal)
+		return UNWIND_ROOT;
+	w->signal_sp = signal ? sp : 0;
+	return moved(w, sp, leaf && !signal) ? GO_ON : UNWIND_NO_PROGRESS;
+}
+
+/* ---- the loop ---- */
+
+static enum unwind_status step(struct walk *w, struct frame *f, uint32_t *next_flags)
+{
+	bool caller = f->flags & FRAME_CALLER;
+	const struct rule *rule = NULL;
+	uint64_t vaddr;
+	struct cfi *cfi;
+
+	f->map = w->map = find_map(w, frame__place(f));
+	if (!f->map)
+		return UNWIND_NO_MAP;
+	cfi = find_cfi(f->map, f->pc, caller, &vaddr);
+	if (cfi)
+		rule = cfi__rule(cfi, vaddr, caller);
+	if (!rule) {
+		*next_flags = FRAME_CALLER | FRAME_FP;
+		return step_without_cfi(w, caller);
+	}
+	if (rule->flags & RULE_SIGNAL)
+		f->flags |= FRAME_SIGNAL;
+	*next_flags = rule->flags & RULE_SIGNAL ? 0 : FRAME_CALLER;
+	return step_by_rule(w, rule, !caller);
+}
+
+static enum unwind_status walk(struct walk *w, bool compat)
+{
+	enum unwind_status status = GO_ON;
+	struct trace *t = w->trace;
+	uint32_t flags = 0;
+
+	for (t->cnt = 0; status == GO_ON && t->cnt < TRACE_MAX;) {
+		struct frame *f = &t->frames[t->cnt++];
+
+		*f = (struct frame){ .pc = w->regs.v[REG_RIP], .flags = flags };
+		status = step(w, f, &flags);
+		if (compat)
+			return UNWIND_COMPAT;
+	}
+	return status == GO_ON ? UNWIND_LIMIT : status;
+}
+
+void unwinder__walk(struct unwinder *u, const struct process *process, const struct event *event,
+		    struct trace *trace)
+{
+	struct walk *w = &u->walk;
+
+	*w = (struct walk){
+		.process = process,
+		.trace = trace,
+		.snapshot = { event->stack_addr, event->ustack_sz, event__ustack(event) },
+		.truncated = event->flags & EVENT_F_TRUNCATED,
+	};
+	memcpy(w->regs.v, event->regs, sizeof(w->regs.v));
+	w->regs.valid = (1u << EVENT_REG_CNT) - 1;
+	trace->status = walk(w, event->flags & EVENT_F_COMPAT);
+}
