@@ -11,7 +11,8 @@
 
 enum mapping_kind {
 	MAPPING_FILE, /* .file when the ELF file could be opened, else path and build_id only */
-	MAPPING_ANON, /* executable memory without a file: JIT code, memfd … */
+	MAPPING_ANON, /* executable memory without a file: JIT code, a memfd that is no ELF file …
+		       */
 	MAPPING_VDSO, /* .file is the kernel's vdso image */
 	MAPPING_VSYSCALL,
 };
@@ -22,8 +23,8 @@ struct mapping {
 	enum mapping_kind kind;
 	struct elf_file *file;	  /* NULL when it could not be opened or is no ELF file */
 	struct build_id build_id; /* the file's, or what the kernel said of it */
-	const char *path; /* as the process saw it, without " (deleted)"; interned, lives as long as
-			     the table */
+	const char *path; /* as the process saw it, without " (deleted)"; lives as long as the
+			     mapping: copy what has to stay */
 };
 
 struct process {
@@ -41,14 +42,14 @@ struct process_table;
 struct process_table *process_table__new(const char *proc);
 void process_table__free(struct process_table *);
 
-/* Scans /proc for what runs already; `now_ns` is CLOCK_MONOTONIC. 0 or -errno. */
+/* Reads all of /proc: what runs already, or may have changed unseen. 0 or -errno. */
 int process_table__scan(struct process_table *);
 
 /* Applies a MMAP, COMM, FORK or EXIT record; others are ignored. */
 void process_table__apply(struct process_table *, const struct record *);
 
 /* The process, made from /proc on first sight. Never NULL but for lack of memory; may have no
- * mappings. */
+ * mappings. It and its mappings are valid until the next scan, refresh or record. */
 struct process *process_table__get(struct process_table *, uint32_t tgid);
 
 /* The process if it is known already, else NULL. */
@@ -57,8 +58,8 @@ struct process *process_table__find(const struct process_table *, uint32_t tgid)
 /* The executable mapping that holds addr, or NULL. */
 const struct mapping *process__find(const struct process *, uint64_t addr);
 
-/* Reads /proc/PID/maps again (a pc was in no mapping); at most once per 100 ms and process. True
- * when it changed. */
+/* Reads /proc/PID/maps again (a pc was in no mapping); at most once per 100 ms and process, and
+ * seldomer where that takes long. True when it changed. */
 bool process_table__refresh(struct process_table *, struct process *);
 
 struct process_table_stats {
