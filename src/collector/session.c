@@ -261,7 +261,7 @@ static void on_sample(struct session *s, const struct event *e)
 	add_slice(s, t, &sl);
 }
 
-static void on_exit(struct session *s, const struct record *r)
+static void on_thread_exit(struct session *s, const struct record *r)
 {
 	struct thread *t = threads__find(&s->threads, r->tid);
 
@@ -293,7 +293,7 @@ void session__record(const struct record *r, void *arg)
 	else
 		process_table__apply(s->processes, r);
 	if (r->type == RECORD_EXIT)
-		on_exit(s, r);
+		on_thread_exit(s, r);
 }
 
 /* ---- losses, batches ---------------------------------------------------------------------------- */
