@@ -39,7 +39,9 @@ uint32_t recording__bytes(struct recording *, const void *b, size_t sz);
 uint32_t recording__generation(
 	const struct recording *); /* grows by one with each batch, starts at 1 */
 
-/* A stack of the batch being made. */
+#define RECORDING_FRAMES_MAX 16384 /* of a stack; -E2BIG beyond */
+
+/* A stack of the batch being made. One that it has already is not added again. */
 bool recording__has_stack(const struct recording *, uint64_t stack_id);
 int recording__add_stack(struct recording *, uint64_t stack_id, const struct row_frame *,
 			 size_t cnt);

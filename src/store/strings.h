@@ -12,7 +12,8 @@
 #include "base/strtab.h"
 
 /* Longest value of a string or binary column in bytes; longer ones are cut when they are interned.
- * With FRAMES_MAX it keeps a page below 2 GiB even when it is one stack of the longest names. */
+ * With RECORDING_FRAMES_MAX it keeps a page below 2 GiB even when it is one stack of the longest
+ * names. */
 #define STRING_MAX 65535
 
 struct slice {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/folder.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "store/path.h"
+
+static const char *const prefixes[FOLDER_FILE_CNT] = {
+	[FOLDER_STACKTRACES] = "stacktraces-",
+	[FOLDER_EVENTS] = "events-",
+};
+#define SUFFIX	   ".parquet"
+#define TMP_SUFFIX ".parquet.tmp"
+
+void folder__name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t batch)
+{
+	snprintf(name, FOLDER_NAME_MAX, "%s%06u" SUFFIX, prefixes[file], batch);
+}
+
+static void tmp_name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t batch)
+{
+	snprintf(name, FOLDER_NAME_MAX, "%s%06u" TMP_SUFFIX, prefixes[file], batch);
+}
+
+/* ---- what the folder holds ------------------------------------------------------------------ */
+
+/* The number in prefix + digits + suffix, or 0. */
+static uint32_t number(const char *name, const char *prefix, const char *suffix)
+{
+	size_t len = strlen(prefix);
+	unsigned long n;
+	char *end;
+
+	if (strncmp(name, prefix, len) != 0 || !isdigit((unsigned char)name[len]))
+		return 0;
+	errno = 0;
+	n = strtoul(name + len, &end, 10);
+	return errno || n >= UINT32_MAX || strcmp(end, suffix) != 0 ? 0 : (uint32_t)n;
+}
+
+/* Calls fn for each name in the folder. 0 or -errno. */
+static int each_name(int fd, void (*fn)(const char *name, void *arg), void *arg)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+	int err;
+
+	if (!dir) {
+		err = -errno;
+		if (copy >= 0)
+			close(copy);
+		return err;
+	}
+	while ((errno = 0, entry = readdir(dir)) != NULL)
+		fn(entry->d_name, arg);
+	err = -errno;
+	closedir(dir);
+	return err;
+}
+
+struct finished {
+	uint32_t highest;
+	bool events;
+};
+
+static void count(const char *name, void *arg)
+{
+	struct finished *f = arg;
+
+	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
+		uint32_t n = number(name, prefixes[file], SUFFIX);
+
+		f->events |= n && file == FOLDER_EVENTS;
+		if (n > f->highest)
+			f->highest = n;
+	}
+}
+
+static void remove_leftover(const char *name, void *arg)
+{
+	const struct folder *f = arg;
+
+	for (int file = 0; file < FOLDER_FILE_CNT; file++)
+		if (number(name, prefixes[file], TMP_SUFFIX) && unlinkat(f->fd, name, 0) == 0)
+			log__info("%s/%s: removed, left unfinished by an earlier recording",
+				  f->path, name);
+}
+
+static void count_folder(const char *name, void *arg)
+{
+	uint32_t n = number(name, "", ""), *highest = arg;
+
+	if (n > *highest)
+		*highest = n;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int fail(const char *path, const char *what, int err)
+{
+	log__error("%s: %s: %s", path, what, strerror(-err));
+	return err;
+}
+
+/* The next number below root, made. */
+static int open_next(struct folder *f, const char *root)
+{
+	char name[16];
+	uint32_t n = 0;
+	int parent = path__open_parent(root, &f->owner), err;
+
+	if (parent < 0)
+		return fail(root, "cannot make or open the folder of recordings", parent);
+	err = each_name(parent, count_folder, &n);
+	do {
+		snprintf(name, sizeof(name), "%u", ++n);
+		f->fd = err ? err : path__make(parent, name, &f->owner);
+	} while (f->fd == -EEXIST); /* another recording was faster */
+	close(parent);
+	if (f->fd < 0)
+		return fail(root, "cannot make a folder for the recording in it", f->fd);
+	return asprintf(&f->path, "%s/%s", root, name) < 0 ? (f->path = NULL, -ENOMEM) : 0;
+}
+
+static int open_given(struct folder *f, const char *dir)
+{
+	f->fd = path__open(dir, &f->owner);
+	if (f->fd < 0)
+		return fail(dir, "cannot make or open the recording's folder", f->fd);
+	f->path = strdup(dir);
+	return f->path ? 0 : -ENOMEM;
+}
+
+int folder__open(struct folder *f, const struct folder_options *o)
+{
+	struct finished found = { 0 };
+	int err;
+
+	*f = (struct folder){ .fd = -1, .owner = o->owner };
+	err = o->dir ? open_given(f, o->dir) : open_next(f, o->root);
+	if (err)
+		return err;
+	/* Some network file systems have no locks; then only the user keeps two writers apart. */
+	if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return fail(f->path, "another recording is being written there", -EBUSY);
+	err = each_name(f->fd, count, &found);
+	if (err)
+		return fail(f->path, "cannot read the folder", err);
+	if (found.events && !o->append) {
+		log__error("%s: holds a recording already; --append continues it", f->path);
+		return -EEXIST;
+	}
+	f->next = found.highest + 1;
+	return each_name(f->fd, remove_leftover, f);
+}
+
+void folder__close(struct folder *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	*f = (struct folder){ .fd = -1 };
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+int folder__create(const struct folder *f, enum folder_file file, uint32_t batch)
+{
+	char name[FOLDER_NAME_MAX];
+	int fd, err = 0;
+
+	tmp_name(name, file, batch);
+	if (unlinkat(f->fd, name, 0) != 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if ((f->owner.uid != geteuid() || f->owner.gid != getegid()) &&
+	    fchown(fd, f->owner.uid, f->owner.gid) != 0)
+		err = -errno;
+	else if (fchmod(fd, 0640) != 0)
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	folder__discard(f, file, batch);
+	return err;
+}
+
+int folder__publish(const struct folder *f, enum folder_file file, uint32_t batch)
+{
+	char from[FOLDER_NAME_MAX], to[FOLDER_NAME_MAX];
+
+	tmp_name(from, file, batch);
+	folder__name(to, file, batch);
+	return renameat(f->fd, from, f->fd, to) != 0 ? -errno : 0;
+}
+
+void folder__discard(const struct folder *f, enum folder_file file, uint32_t batch)
+{
+	char name[FOLDER_NAME_MAX];
+
+	tmp_name(name, file, batch);
+	unlinkat(f->fd, name, 0);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The folder of a recording. The collector writes as root into places where others may write, so
+ * every step is relative to an open folder, a symbolic link is followed only when root, the caller
+ * or the owner made it, and a new file is never one that was there before.
+ */
+#ifndef STORE_FOLDER_H
+#define STORE_FOLDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "store/path.h"
+
+struct folder {
+	int fd;			 /* locked against other writers; -1: not open */
+	char *path;		 /* for people */
+	struct path_owner owner; /* who gets what is made here */
+	uint32_t next;		 /* number of the next batch */
+};
+
+/* Files of a batch, in the order in which they get their names. */
+enum folder_file { FOLDER_STACKTRACES, FOLDER_EVENTS, FOLDER_FILE_CNT };
+
+#define FOLDER_NAME_MAX 48
+
+struct folder_options {
+	const char *dir, *root; /* dir NULL: the next number below root */
+	bool append;		/* dir may hold a recording already */
+	struct path_owner owner;
+};
+
+/* Makes or opens the folder and clears away what a killed recording left unfinished. 0 or -errno,
+ * said on stderr; folder__close() either way. */
+int folder__open(struct folder *, const struct folder_options *);
+void folder__close(struct folder *);
+
+/* Final name of a batch's file; with ".tmp" behind it while it is written. */
+void folder__name(char name[FOLDER_NAME_MAX], enum folder_file, uint32_t batch);
+
+/* A new file to write a batch to: an fd or -errno; a leftover of that name is replaced. */
+int folder__create(const struct folder *, enum folder_file, uint32_t batch);
+/* Gives the file its final name. 0 or -errno. */
+int folder__publish(const struct folder *, enum folder_file, uint32_t batch);
+/* Removes the unfinished file, if there is one. */
+void folder__discard(const struct folder *, enum folder_file, uint32_t batch);
+
+#endif

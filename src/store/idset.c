@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/idset.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_MIN 4096
+
+int idset__init(struct idset *s)
+{
+	*s = (struct idset){ .mask = SLOTS_MIN - 1 };
+	s->slots = calloc(SLOTS_MIN, sizeof(*s->slots));
+	return s->slots ? 0 : -ENOMEM;
+}
+
+void idset__free(struct idset *s)
+{
+	free(s->slots);
+	s->slots = NULL;
+}
+
+void idset__clear(struct idset *s)
+{
+	memset(s->slots, 0, (s->mask + 1) * sizeof(*s->slots));
+	s->cnt = 0;
+	s->zero = false;
+}
+
+static int grow(struct idset *s)
+{
+	struct idset bigger = { .mask = 2 * s->mask + 1 };
+
+	bigger.slots = calloc(bigger.mask + 1, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i <= s->mask; i++)
+		if (s->slots[i])
+			bigger.slots[idset__slot(&bigger, s->slots[i])] = s->slots[i];
+	free(s->slots);
+	s->slots = bigger.slots;
+	s->mask = bigger.mask;
+	return 0;
+}
+
+int idset__add(struct idset *s, uint64_t id)
+{
+	size_t i;
+
+	if (!id) {
+		s->zero = true;
+		return 0;
+	}
+	if (2 * s->cnt > s->mask && grow(s) != 0)
+		return -ENOMEM;
+	i = idset__slot(s, id);
+	s->cnt += s->slots[i] == 0;
+	s->slots[i] = id;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A set of 64-bit hashes, asked once per event. */
+#ifndef STORE_IDSET_H
+#define STORE_IDSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct idset {
+	uint64_t *slots; /* open addressing, 0 = free; a power of two, at most half full */
+	size_t mask, cnt;
+	bool zero; /* the id 0 is in it */
+};
+
+int idset__init(struct idset *); /* 0 or -ENOMEM */
+void idset__free(struct idset *);
+void idset__clear(struct idset *);	     /* keeps the memory */
+int idset__add(struct idset *, uint64_t id); /* 0 or -ENOMEM */
+
+static inline size_t idset__slot(const struct idset *s, uint64_t id)
+{
+	size_t i = id & s->mask;
+
+	while (s->slots[i] && s->slots[i] != id)
+		i = (i + 1) & s->mask;
+	return i;
+}
+
+static inline bool idset__has(const struct idset *s, uint64_t id)
+{
+	return id ? s->slots[idset__slot(s, id)] == id : s->zero;
+}
+
+#endif

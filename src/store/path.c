@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int checked(int fd)
+{
+	return fd < 0 ? -errno : fd;
+}
+
+static int make(int parent, const char *name, mode_t mode, const struct path_owner *owner)
+{
+	struct stat st;
+	int fd, err = 0;
+
+	if (mkdirat(parent, name, 0700) != 0)
+		return -errno;
+	fd = checked(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0)
+		return fd;
+	/* Who may write in the parent may have put another folder in its place by now. */
+	if (fstat(fd, &st) != 0)
+		err = -errno;
+	else if (st.st_uid != geteuid())
+		err = -EPERM;
+	else if ((st.st_uid != owner->uid || st.st_gid != owner->gid) &&
+		 fchown(fd, owner->uid, owner->gid) != 0)
+		err = -errno;
+	else if (fchmod(fd, mode) != 0)
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int path__make(int parent, const char *name, const struct path_owner *owner)
+{
+	return make(parent, name, 0750, owner);
+}
+
+static int make_parent(int parent, const char *name)
+{
+	struct path_owner owner;
+	struct stat st;
+
+	if (fstat(parent, &st) != 0)
+		return -errno;
+	owner = (struct path_owner){ st.st_uid, st.st_gid };
+	/* Without root nothing can be given away. */
+	if (geteuid() != 0)
+		owner = (struct path_owner){ geteuid(), getegid() };
+	return make(parent, name, 0755, &owner);
+}
+
+static int enter(int parent, const char *name, const struct path_owner *owner)
+{
+	int fd = checked(openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+	struct stat st;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, &st) != 0 ? -errno : 0;
+	if (!err && S_ISDIR(st.st_mode))
+		return fd;
+	close(fd);
+	if (err)
+		return err;
+	if (!S_ISLNK(st.st_mode))
+		return -ENOTDIR;
+	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != owner->uid)
+		return -ELOOP;
+	return checked(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* Copies the next name of the path and moves on behind it. False at the end. */
+static bool next_name(const char **path, char name[NAME_MAX + 1], int *err)
+{
+	size_t len;
+
+	*path += strspn(*path, "/");
+	len = strcspn(*path, "/");
+	if (len > NAME_MAX)
+		*err = -ENAMETOOLONG;
+	if (!len || *err)
+		return false;
+	memcpy(name, *path, len);
+	name[len] = '\0';
+	*path += len;
+	return true;
+}
+
+static int walk(const char *path, const struct path_owner *owner, bool last_is_parent)
+{
+	int at = checked(open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	char name[NAME_MAX + 1];
+	int err = 0, next;
+
+	if (!*path)
+		err = -ENOENT;
+	while (at >= 0 && next_name(&path, name, &err)) {
+		bool last = path[strspn(path, "/")] == '\0';
+
+		next = enter(at, name, owner);
+		if (next == -ENOENT)
+			next = last && !last_is_parent ? path__make(at, name, owner)
+						       : make_parent(at, name);
+		if (next == -EEXIST) /* made by somebody else meanwhile */
+			next = enter(at, name, owner);
+		close(at);
+		at = next;
+	}
+	if (at < 0)
+		return at;
+	next = err ? err : checked(openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	close(at);
+	return next;
+}
+
+int path__open(const char *path, const struct path_owner *owner)
+{
+	return walk(path, owner, false);
+}
+
+int path__open_parent(const char *path, const struct path_owner *owner)
+{
+	return walk(path, owner, true);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "store/idset.h"
+#include "store/parquet.h"
+#include "store/writer.h"
+
+/* Parts that may wait for the writer before recording__tick() blocks. */
+#define PARTS_MAX 3
+/* A row group of stacks ends after so many stacks or so many frames. */
+#define STACKS_PER_GROUP 65536
+#define FRAMES_PER_GROUP 262144
+#define ROWS_MAX	 (1u << 28)
+
+struct recording {
+	struct folder folder;
+	struct writer *writer;
+	size_t rows_per_group, groups_per_file;
+	uint64_t batch_ns;
+	bool finished;
+	/* the batch in the making: */
+	struct batch *events, *stacks; /* row groups in hand */
+	struct strtab *strings;
+	size_t strings_taken; /* of the strings, by parts pushed so far */
+	struct idset ids;
+	size_t groups;	   /* of events, pushed */
+	uint64_t since_ns; /* when it was begun; 0: before the first tick */
+	uint32_t generation;
+	uint64_t rows;	    /* of all batches */
+	struct buf scratch; /* a string as valid UTF-8 */
+};
+
+/* ---- the batch in the making ---------------------------------------------------------------- */
+
+static struct batch *new_events(const struct recording *r)
+{
+	return batch__new(&events_table, r->rows_per_group, 0);
+}
+
+static struct batch *new_stacks(void)
+{
+	return batch__new(&stacktraces_table, STACKS_PER_GROUP, FRAMES_PER_GROUP);
+}
+
+/* Hands row groups over and puts new ones in their place. 0 or -ENOMEM, then nothing changed. */
+static int push(struct recording *r, bool events, bool stacks, struct strtab *fresh)
+{
+	struct part *p = calloc(1, sizeof(*p));
+	struct batch *new_e = events ? new_events(r) : NULL, *new_s = stacks ? new_stacks() : NULL;
+
+	if (!p || (events && !new_e) || (stacks && !new_s) ||
+	    strings__take(&p->strings, r->strings, r->strings_taken) != 0) {
+		batch__free(new_e);
+		batch__free(new_s);
+		free(p);
+		log__error("%s: out of memory", r->folder.path);
+		return -ENOMEM;
+	}
+	if (events) {
+		p->events = r->events;
+		r->events = new_e;
+	}
+	if (stacks) {
+		p->stacks = r->stacks;
+		r->stacks = new_s;
+	}
+	r->strings_taken = strtab__cnt(r->strings);
+	if (fresh) {
+		p->last = r->strings;
+		r->strings = fresh;
+		r->strings_taken = 0;
+	}
+	writer__push(r->writer, p);
+	return 0;
+}
+
+static int close_batch(struct recording *r)
+{
+	struct strtab *fresh = strtab__new();
+
+	if (!fresh || push(r, true, true, fresh) != 0) {
+		strtab__free(fresh);
+		return -ENOMEM;
+	}
+	idset__clear(&r->ids);
+	r->groups = 0;
+	r->generation++;
+	return 0;
+}
+
+uint32_t recording__bytes(struct recording *r, const void *b, size_t sz)
+{
+	return strtab__id(r->strings, b, sz < STRING_MAX ? sz : STRING_MAX);
+}
+
+uint32_t recording__string(struct recording *r, const char *s, size_t sz)
+{
+	if (sz > STRING_MAX)
+		sz = STRING_MAX;
+	if (utf8__valid(s, sz) == sz)
+		return strtab__id(r->strings, s, sz);
+	buf__reset(&r->scratch);
+	utf8__sanitize(&r->scratch, s, sz);
+	if (buf__err(&r->scratch))
+		return 0;
+	/* U+FFFD is longer than what it stands for. */
+	sz = r->scratch.sz;
+	if (sz > STRING_MAX)
+		sz = utf8__valid((const char *)r->scratch.data, STRING_MAX);
+	return strtab__id(r->strings, r->scratch.data, sz);
+}
+
+uint32_t recording__generation(const struct recording *r)
+{
+	return r->generation;
+}
+
+bool recording__has_stack(const struct recording *r, uint64_t stack_id)
+{
+	return idset__has(&r->ids, stack_id);
+}
+
+int recording__add_stack(struct recording *r, uint64_t stack_id, const struct row_frame *frames,
+			 size_t cnt)
+{
+	struct stack_row row = { stack_id };
+	int err = 0;
+
+	if (cnt > RECORDING_FRAMES_MAX)
+		return -E2BIG;
+	if (recording__has_stack(r, stack_id))
+		return 0;
+	if (!batch__room(r->stacks) || batch__room(r->stacks->list) < cnt)
+		err = push(r, false, true, NULL);
+	if (!err)
+		err = batch__add_list(r->stacks, &row, frames, cnt);
+	return err ? err : idset__add(&r->ids, stack_id);
+}
+
+/* Hands over a row group of events that is full. */
+static int push_full(struct recording *r)
+{
+	int err;
+
+	if (batch__room(r->events))
+		return 0;
+	err = push(r, true, false, NULL);
+	r->groups += !err;
+	return err;
+}
+
+int recording__add(struct recording *r, const struct row *row)
+{
+	int err = push_full(r);
+
+	if (!err)
+		err = batch__add(r->events, row);
+	r->rows += !err;
+	return err;
+}
+
+int recording__tick(struct recording *r, uint64_t now_ns)
+{
+	bool old = r->since_ns && now_ns - r->since_ns >= r->batch_ns;
+	int err = push_full(r);
+
+	if (!r->since_ns || (old && !r->groups && !r->events->cnt)) {
+		r->since_ns = now_ns;
+	} else if (!err && (old || r->groups >= r->groups_per_file)) {
+		err = close_batch(r);
+		r->since_ns = now_ns;
+	}
+	return err ? err : writer__wait(r->writer, PARTS_MAX);
+}
+
+int recording__finish(struct recording *r)
+{
+	int err = r->finished ? 0 : close_batch(r), write_err;
+
+	r->finished = true;
+	write_err = writer__stop(r->writer);
+	return err ? err : write_err;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static int begin(struct recording *r, int level)
+{
+	int err = idset__init(&r->ids);
+
+	r->events = new_events(r);
+	r->stacks = new_stacks();
+	r->strings = strtab__new();
+	if (err || !r->events || !r->stacks || !r->strings)
+		return -ENOMEM;
+	r->writer = writer__new(&r->folder, level);
+	return r->writer ? 0 : -errno;
+}
+
+static int check(const struct recording_options *o, int *level)
+{
+	if (parquet__parse_compression(o->compression, level) != 0) {
+		log__error("compression '%s': want zstd(1) ... zstd(22) or none", o->compression);
+		return -EINVAL;
+	}
+	if (!o->rows_per_group || o->rows_per_group > ROWS_MAX || !o->groups_per_file) {
+		log__error("rows per row group: 1 ... %u, row groups per file: at least 1",
+			   ROWS_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+struct recording *recording__new(const struct recording_options *o)
+{
+	struct folder_options where = { .dir = o->dir,
+					.root = o->root,
+					.append = o->append,
+					.owner = { o->owner_uid, o->owner_gid } };
+	struct recording *r;
+	int level, err = check(o, &level);
+
+	if (err)
+		return errno = -err, NULL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->rows_per_group = o->rows_per_group;
+	r->groups_per_file = o->groups_per_file;
+	r->batch_ns = o->batch_ns;
+	r->generation = 1;
+	err = folder__open(&r->folder, &where);
+	if (!err) {
+		err = begin(r, level);
+		if (err)
+			log__error("cannot begin a recording: %s", strerror(-err));
+	}
+	if (err) {
+		recording__free(r);
+		return errno = -err, NULL;
+	}
+	return r;
+}
+
+void recording__free(struct recording *r)
+{
+	if (!r)
+		return;
+	writer__free(r->writer);
+	folder__close(&r->folder);
+	batch__free(r->events);
+	batch__free(r->stacks);
+	strtab__free(r->strings);
+	idset__free(&r->ids);
+	buf__free(&r->scratch);
+	free(r);
+}
+
+const char *recording__dir(const struct recording *r)
+{
+	return r->folder.path;
+}
+
+void recording__stats(const struct recording *r, struct recording_stats *s)
+{
+	struct writer_stats w;
+
+	writer__stats(r->writer, &w);
+	*s = (struct recording_stats){ .rows = r->rows, .bytes = w.bytes, .batches = w.batches };
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "store/parquet.h"
+
+/* A file of the batch in the making. */
+struct output {
+	int fd; /* -1: not begun */
+	struct parquet *parquet;
+	uint64_t counted; /* of its bytes, in the statistics */
+};
+
+struct writer {
+	struct folder *folder;
+	int zstd_level;
+	/* the thread's own: */
+	struct output outputs[FOLDER_FILE_CNT];
+	struct strings strings; /* of the batch in the making */
+	/* shared, under the lock: */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct part *first, **last;
+	bool stop;
+	/* shared: */
+	_Atomic size_t waiting; /* parts that are not written yet */
+	_Atomic int err;
+	_Atomic uint64_t bytes, batches;
+	pthread_t thread;
+	bool running;
+};
+
+static const struct table *const tables[FOLDER_FILE_CNT] = {
+	[FOLDER_STACKTRACES] = &stacktraces_table,
+	[FOLDER_EVENTS] = &events_table,
+};
+
+void part__free(struct part *p)
+{
+	if (!p)
+		return;
+	batch__free(p->events);
+	batch__free(p->stacks);
+	strings__free(&p->strings);
+	strtab__free(p->last);
+	free(p);
+}
+
+/* ---- files of a batch ----------------------------------------------------------------------- */
+
+static int failed(const struct writer *w, enum folder_file file, int err)
+{
+	char name[FOLDER_NAME_MAX];
+
+	folder__name(name, file, w->folder->next);
+	log__error("cannot write %s/%s: %s", w->folder->path, name, strerror(-err));
+	return err;
+}
+
+static int begin(struct writer *w, enum folder_file file)
+{
+	struct output *o = &w->outputs[file];
+
+	if (o->parquet)
+		return 0;
+	o->fd = folder__create(w->folder, file, w->folder->next);
+	if (o->fd < 0)
+		return failed(w, file, o->fd);
+	o->parquet = parquet__new(tables[file], o->fd, w->zstd_level);
+	return o->parquet ? 0 : failed(w, file, -ENOMEM);
+}
+
+static void count_bytes(struct writer *w, struct output *o)
+{
+	uint64_t sz = parquet__sz(o->parquet);
+
+	atomic_fetch_add(&w->bytes, sz - o->counted);
+	o->counted = sz;
+}
+
+static int write_group(struct writer *w, enum folder_file file, const struct batch *b)
+{
+	struct output *o = &w->outputs[file];
+	int err;
+
+	if (!b || !b->cnt)
+		return 0;
+	err = begin(w, file);
+	if (err)
+		return err;
+	err = parquet__write(o->parquet, b, &w->strings);
+	count_bytes(w, o);
+	return err ? failed(w, file, err) : 0;
+}
+
+static int finish(struct writer *w, enum folder_file file)
+{
+	struct output *o = &w->outputs[file];
+	int err = begin(w, file);
+
+	if (err)
+		return err;
+	err = parquet__finish(o->parquet);
+	count_bytes(w, o);
+	if (!err && fsync(o->fd) != 0)
+		err = -errno;
+	return err ? failed(w, file, err) : 0;
+}
+
+/* Both files are whole on the disk before either has its name. */
+static int close_batch(struct writer *w)
+{
+	int err = 0;
+
+	/* Stacks that no event refers to are no batch. */
+	if (!w->outputs[FOLDER_EVENTS].parquet)
+		return 0;
+	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++)
+		err = finish(w, (enum folder_file)file);
+	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++) {
+		err = folder__publish(w->folder, (enum folder_file)file, w->folder->next);
+		if (err)
+			failed(w, (enum folder_file)file, err);
+	}
+	if (err)
+		return err;
+	fsync(w->folder->fd); /* some file systems cannot; the names are there all the same */
+	atomic_fetch_add(&w->batches, 1);
+	return 0;
+}
+
+/* Ends the batch in the making; what has not got its final name goes. */
+static void drop_batch(struct writer *w)
+{
+	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
+		struct output *o = &w->outputs[file];
+
+		parquet__free(o->parquet);
+		if (o->fd >= 0) {
+			close(o->fd);
+			folder__discard(w->folder, (enum folder_file)file, w->folder->next);
+		}
+		*o = (struct output){ .fd = -1 };
+	}
+	strings__free(&w->strings);
+}
+
+static int write_part(struct writer *w, const struct part *p)
+{
+	uint64_t batches = w->batches;
+	int err = strings__append(&w->strings, &p->strings);
+
+	if (err)
+		failed(w, FOLDER_EVENTS, err);
+	if (!err)
+		err = write_group(w, FOLDER_STACKTRACES, p->stacks);
+	if (!err)
+		err = write_group(w, FOLDER_EVENTS, p->events);
+	if (!err && p->last)
+		err = close_batch(w);
+	if (!err && p->last) {
+		drop_batch(w);
+		w->folder->next += w->batches > batches;
+	}
+	return err;
+}
+
+/* ---- thread --------------------------------------------------------------------------------- */
+
+static struct part *pop(struct writer *w)
+{
+	struct part *p;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->first && !w->stop)
+		pthread_cond_wait(&w->changed, &w->lock);
+	p = w->first;
+	if (p) {
+		w->first = p->next;
+		if (!w->first)
+			w->last = &w->first;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return p;
+}
+
+static void done(struct writer *w, int err)
+{
+	pthread_mutex_lock(&w->lock);
+	if (err)
+		w->err = err;
+	w->waiting--;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void *run(void *arg)
+{
+	struct writer *w = arg;
+	struct part *p;
+
+	while ((p = pop(w)) != NULL) {
+		int err = w->err ? 0 : write_part(w, p);
+
+		if (err)
+			drop_batch(w);
+		part__free(p);
+		done(w, err);
+	}
+	drop_batch(w);
+	return NULL;
+}
+
+/* Signals are for the thread that waits for them. */
+static int start(struct writer *w)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&w->thread, NULL, run, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	w->running = !err;
+	return -err;
+}
+
+struct writer *writer__new(struct folder *folder, int zstd_level)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return NULL;
+	w->folder = folder;
+	w->zstd_level = zstd_level;
+	w->last = &w->first;
+	for (int file = 0; file < FOLDER_FILE_CNT; file++)
+		w->outputs[file].fd = -1;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	err = start(w);
+	if (err) {
+		writer__free(w);
+		return errno = -err, NULL;
+	}
+	return w;
+}
+
+void writer__push(struct writer *w, struct part *p)
+{
+	p->next = NULL;
+	pthread_mutex_lock(&w->lock);
+	*w->last = p;
+	w->last = &p->next;
+	w->waiting++;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+int writer__wait(struct writer *w, size_t max)
+{
+	if (w->err || w->waiting < max)
+		return w->err;
+	pthread_mutex_lock(&w->lock);
+	while (w->waiting >= max && !w->err)
+		pthread_cond_wait(&w->changed, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+	return w->err;
+}
+
+int writer__stop(struct writer *w)
+{
+	if (!w || !w->running)
+		return w ? w->err : 0;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	w->running = false;
+	return w->err;
+}
+
+void writer__free(struct writer *w)
+{
+	if (!w)
+		return;
+	writer__stop(w);
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+void writer__stats(const struct writer *w, struct writer_stats *s)
+{
+	*s = (struct writer_stats){ .bytes = w->bytes, .batches = w->batches };
+}

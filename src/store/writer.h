@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The thread that sorts, encodes, compresses and writes what the collector's thread collected. */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include <stdbool.h>
+#include "store/batch.h"
+#include "store/folder.h"
+#include "store/strings.h"
+
+/* A piece of a batch, handed over with everything in it. */
+struct part {
+	struct part *next;
+	struct batch *events, *stacks; /* a row group each, or NULL */
+	struct strings strings;	       /* new since the part before */
+	struct strtab *last; /* not NULL: the batch ends here, and these were its strings */
+};
+
+void part__free(struct part *);
+
+struct writer;
+
+/* folder is borrowed. NULL + errno. */
+struct writer *writer__new(struct folder *, int zstd_level);
+/* Never blocks; the part is the writer's from now on, also when it has failed. */
+void writer__push(struct writer *, struct part *);
+/* Blocks until fewer than `max` parts wait, or the writer has failed. 0 or its -errno, which was
+ * said on stderr. Cheap when there is nothing to wait for. */
+int writer__wait(struct writer *, size_t max);
+/* Writes what was pushed and stops. A batch without its last part is thrown away. NULL is fine. */
+int writer__stop(struct writer *);
+void writer__free(struct writer *); /* stops it first */
+
+struct writer_stats {
+	uint64_t bytes, batches; /* written so far; finished */
+};
+void writer__stats(const struct writer *, struct writer_stats *);
+
+#endif
