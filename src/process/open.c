@@ -18,14 +18,21 @@
  */
 typedef int (*way_fn)(const struct open_request *);
 
-static int by_mapped_inode(const struct open_request *r)
-{
-	char name[80];
-	int fd;
+#define NAME_SZ 80
 
-	snprintf(name, sizeof(name), "%u/map_files/%llx-%llx", r->tgid,
+static void name_mapped_inode(const struct open_request *r, char name[NAME_SZ])
+{
+	snprintf(name, NAME_SZ, "%u/map_files/%llx-%llx", r->tgid,
 		 (unsigned long long)r->map->start,
 		 (unsigned long long)(r->map->start + r->map->len));
+}
+
+static int by_mapped_inode(const struct open_request *r)
+{
+	char name[NAME_SZ];
+	int fd;
+
+	name_mapped_inode(r, name);
 	fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -91,10 +98,15 @@ static struct elf_file *open_handle(struct elf_cache *c, int handle, const char 
 	return fd < 0 ? NULL : elf_cache__open(c, fd, path, expected);
 }
 
+static const struct build_id *expected_of(const struct open_request *r)
+{
+	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
+}
+
 static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
 			    bool exact)
 {
-	const struct build_id *expected = r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
+	const struct build_id *expected = expected_of(r);
 	struct elf_file *f;
 	struct stat st;
 
@@ -110,11 +122,25 @@ static struct elf_file *use(struct elf_cache *c, const struct open_request *r, i
 	return f;
 }
 
+/* One system call says what nearly always is known already. */
+static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r)
+{
+	char name[NAME_SZ];
+	struct stat st;
+
+	name_mapped_inode(r, name);
+	if (fstatat(r->proc, name, &st, 0) != 0)
+		return NULL;
+	return elf_cache__find(c, &st, expected_of(r));
+}
+
 struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_request *r)
 {
-	struct elf_file *f;
-	int err = ENOENT;
+	struct elf_file *f = find_mapped_inode(c, r);
+	int err = errno;
 
+	if (f || err == ENOEXEC)
+		return f;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		int handle = ways[i].open(r);
 
