@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "elfmaker.h"
+#include "process/elfcache.h"
+
+static char dir[] = "/tmp/test_elfcache.XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][64];
+	static int turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
+	return path[turn];
+}
+
+static void put_file(const char *name, const struct made_elf *made, uid_t owner)
+{
+	int fd = elfmaker__write(in_dir(name), made, sizeof(*made));
+
+	assert_true(fd >= 0);
+	assert_int_equal(fchown(fd, owner, 0), 0);
+	close(fd);
+}
+
+static struct elf_file *open_in(struct elf_cache *c, const char *name)
+{
+	int fd = open(in_dir(name), O_RDONLY);
+
+	assert_true(fd >= 0);
+	return elf_cache__open(c, fd, name, NULL);
+}
+
+/* Copies of one program are one file when root vouches for them. */
+static void trusted_files_are_shared(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+	struct elf_cache *c = elf_cache__new();
+	struct elf_file *a, *b;
+
+	(void)state;
+	put_file("a", &made, 0);
+	put_file("b", &made, 0);
+	a = open_in(c, "a");
+	b = open_in(c, "b");
+	assert_ptr_equal(a, b);
+	assert_int_equal(a->refs, 2);
+	assert_int_equal(elf_cache__cnt(c), 1);
+	elf_file__put(a);
+	elf_file__put(b);
+	a = elf_cache__by_build_id(c, &b->build_id);
+	assert_ptr_equal(a, b); /* nobody refers to it, but it is still there */
+	elf_file__put(a);
+	elf_cache__free(c);
+}
+
+/* A home-made file with a trusted one's build ID speaks for itself only, whichever came first. */
+static void forged_build_ids_poison_nobody(void **state)
+{
+	struct made_elf made = elfmaker__make(2, "f"), forged = elfmaker__make(2, "evil");
+
+	(void)state;
+	put_file("libc", &made, 0);
+	put_file("forged", &forged, 1000);
+	put_file("forged2", &forged, 1000);
+	for (int first = 0; first < 2; first++) {
+		struct elf_cache *c = elf_cache__new();
+		struct elf_file *f = open_in(c, first ? "forged" : "libc");
+		struct elf_file *g = open_in(c, first ? "libc" : "forged");
+		struct elf_file *h = open_in(c, "forged2"), *by_id;
+
+		assert_ptr_not_equal(f, g);
+		assert_ptr_not_equal(h, f);
+		assert_ptr_not_equal(h, g);
+		by_id = elf_cache__by_build_id(c, &f->build_id);
+		assert_ptr_equal(by_id, first ? g : f);
+		assert_true(by_id->trusted);
+		elf_cache__free(c);
+	}
+}
+
+static void expectations_are_checked(void **state)
+{
+	struct made_elf made = elfmaker__make(3, "f");
+	struct build_id other = { 20, { 4 } };
+	struct elf_cache *c = elf_cache__new();
+	struct stat st;
+
+	(void)state;
+	put_file("x", &made, 0);
+	assert_int_equal(stat(in_dir("x"), &st), 0);
+	assert_null(elf_cache__find(c, &st, NULL));
+	assert_int_equal(errno, ENOENT);
+	assert_null(elf_cache__open(c, open(in_dir("x"), O_RDONLY), "x", &other));
+	assert_int_equal(errno, ESTALE);
+	assert_null(elf_cache__find(c, &st, &other));
+	assert_int_equal(errno, ESTALE);
+	elf_file__put(elf_cache__find(c, &st, NULL));
+	assert_int_equal(elf_cache__cnt(c), 1);
+	assert_null(elf_cache__by_build_id(c, &other));
+	elf_cache__free(c);
+}
+
+/* Changed in place: another file, though the inode is the same. */
+static void changed_files_are_read_again(void **state)
+{
+	struct made_elf made = elfmaker__make(4, "f"), changed = elfmaker__make(5, "f");
+	struct elf_cache *c = elf_cache__new();
+	struct elf_file *f, *g;
+
+	(void)state;
+	put_file("y", &made, 1000);
+	f = open_in(c, "y");
+	usleep(20000); /* change times are as coarse as the kernel's tick */
+	put_file("y", &changed, 1000);
+	g = open_in(c, "y");
+	assert_ptr_not_equal(f, g);
+	assert_int_equal(g->build_id.bytes[0], 5);
+	elf_cache__free(c);
+}
+
+static void no_elf_is_remembered(void **state)
+{
+	int fd = elfmaker__write(in_dir("locale"), "LOCALE", 6);
+	struct elf_cache *c = elf_cache__new();
+	struct stat st;
+
+	(void)state;
+	fstat(fd, &st);
+	assert_null(elf_cache__open(c, fd, "locale", NULL));
+	assert_int_equal(errno, ENOEXEC);
+	assert_null(elf_cache__find(c, &st, NULL));
+	assert_int_equal(errno, ENOEXEC);
+	assert_null(elf_cache__open(c, -1, "closed", NULL));
+	assert_int_equal(errno, EBADF);
+	elf_cache__free(c);
+}
+
+static void count_free(void *data)
+{
+	++*(int *)data;
+}
+
+/* Idle files are bounded, go in the order in which they were used last, and take along what hangs
+ * on them. */
+static void idle_files_are_bounded(void **state)
+{
+	struct elf_cache *c = elf_cache__new();
+	struct elf_file *kept;
+	int freed = 0;
+
+	(void)state;
+	for (int i = 0; i < 1100; i++) {
+		struct made_elf made = elfmaker__make(0, "f");
+		struct elf_file *f;
+
+		memcpy(made.note.id, &i, sizeof(i));
+		put_file("z", &made, 0);
+		f = open_in(c, "z");
+		assert_non_null(f);
+		f->slots[ELF_SLOT_SYMBOLS] = (struct elf_attachment){ &freed, count_free };
+		if (i == 0)
+			kept = f;
+		else
+			elf_file__put(f);
+		unlink(in_dir("z"));
+	}
+	assert_int_equal(elf_cache__cnt(c), 1025);
+	assert_int_equal(freed, 75);
+	assert_int_equal(kept->refs, 1);
+	elf_cache__free(c);
+	assert_int_equal(freed, 1100);
+	elf_cache__free(NULL);
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+/* Ownership is what most of it is about. */
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trusted_files_are_shared),
+		cmocka_unit_test(forged_build_ids_poison_nobody),
+		cmocka_unit_test(expectations_are_checked),
+		cmocka_unit_test(changed_files_are_read_again),
+		cmocka_unit_test(no_elf_is_remembered),
+		cmocka_unit_test(idle_files_are_bounded),
+	};
+
+	if (geteuid() != 0) {
+		puts("needs root: files of other owners");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
