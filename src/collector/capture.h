@@ -10,8 +10,9 @@
 
 /*
  * Which threads are recorded. A thread is recorded when every kind of filter that is given accepts
- * it (comms and pids are one kind: who); a process that was accepted stays so, and so do its
- * descendants. Nothing given: the whole system but this process.
+ * it. comms and pids are one kind, who: a process that it accepted stays so, and so do its
+ * descendants, those that it had before too. uids and cgroups are looked at when an event happens.
+ * Nothing given: the whole system but this process.
  */
 struct capture_filter {
 	const char **comms; /* exact comm of the process, at most 15 bytes */
@@ -34,6 +35,10 @@ struct capture_options {
 	uint32_t stack_sz; /* bytes of user stack at most */
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
+	/* Called again and again by capture__begin() and capture__end() while they write a row for
+	 * each thread, so that the rings do not run full; NULL: they may. */
+	void (*drain)(void *arg);
+	void *drain_arg;
 };
 
 struct capture;
@@ -45,7 +50,8 @@ struct capture *capture__new(const struct capture_options *);
 int capture__attach(struct capture *);
 /* A process (and its descendants) to record from now on: the launched command, before it execs. */
 int capture__add_target(struct capture *, uint32_t tgid);
-/* Events are on from *begin_ns (CLOCK_MONOTONIC); writes the rows of who is off the CPU then. */
+/* Events are on from *begin_ns (CLOCK_MONOTONIC), which is set before the first drain; writes the
+ * rows of who is off the CPU then. */
 int capture__begin(struct capture *, uint64_t *begin_ns);
 /* Events are off from *end_ns; writes the `running` and `waiting` rows. */
 int capture__end(struct capture *, uint64_t *end_ns);
@@ -56,7 +62,11 @@ void capture__free(struct capture *);
 size_t capture__streams(struct capture *, struct stream *const **streams);
 int capture__epoll_fd(const struct capture *);
 
-/* What was lost since the last call, by probe, CPU and reason; not called for zeros. */
+/*
+ * What was lost since the last call, by probe ("filter": a process that could not be followed), CPU
+ * and reason; not called for zeros. To be called after each drain: it also looks for CPUs that have
+ * come online, once a second, and makes capture__epoll_fd() unreadable until a ring fills again.
+ */
 typedef void (*capture_loss_fn)(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
 				void *arg);
 void capture__losses(struct capture *, capture_loss_fn, void *arg);

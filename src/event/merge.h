@@ -23,8 +23,11 @@ struct stream {
 	void (*next)(struct stream *, record_fn,
 		     void *arg); /* hands it out and steps over it; one call may hand out none */
 	void (*end)(struct stream *); /* gives what was read back to the producer */
+	uint64_t head_ns;	      /* merge__drain()'s own */
 };
 
+/* Changes the order of `streams`. O(log cnt) per record, nothing when one stream goes on being the
+ * earliest. */
 void merge__drain(struct stream **streams, size_t cnt, uint64_t until_ns, record_fn, void *arg);
 
 #endif

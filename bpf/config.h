@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What user space decides before the BPF programs are loaded: constants to the verifier, so that
+ * code for what is switched off, or what this kernel lacks, is never checked nor run. */
+#ifndef BPF_CONFIG_H
+#define BPF_CONFIG_H
+
+#include <linux/types.h>
+
+/* Scratch slots per CPU: one for each context that can interrupt another while it captures (a
+ * preempted iterator, a task, an interrupt, an NMI). */
+#define CAPTURE_LEVELS 4
+
+/* Machinery between bpf_get_stack() and a tracepoint's caller, at most (see emit.bpf.c). */
+#define CAPTURE_PAGE 4096
+
+/* The stacks of an event, and of whom. */
+enum capture_how {
+	CAPTURE_USER = 1 << 0,
+	CAPTURE_KERNEL = 1 << 1,
+	CAPTURE_OTHER = 1 << 2, /* of a task that is not current: its kernel stack, its registers */
+	CAPTURE_FAULT = 1 << 3, /* of another task, user memory too: sleepable programs only */
+};
+
+struct capture_config {
+	__u64 profile_ns;	/* 1e9 / HZ */
+	__u64 sched_text_start; /* the scheduler's own functions; 0 when kallsyms does not say */
+	__u64 sched_text_end;
+	__u32 profile_how, switch_how; /* CAPTURE_USER, CAPTURE_KERNEL */
+	__u32 stack_sz;		       /* bytes of user stack at most */
+	__u32 wakeup_sz;	       /* bytes in a ring from which on user space is woken */
+	__u32 exclude_tgid;	       /* the collector; 0: nobody */
+	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
+	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
+	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;
+};
+
+#endif

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "emit.bpf.h"
+#include "ustack.bpf.h"
+
+#define WAKEUP_INTERVAL_NS 1000000
+
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000
+#define PF_KTHREAD     0x00200000
+
+#define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: ring 3, 32-bit code */
+
+const volatile struct capture_config cfg = {};
+volatile __u64 begin_ns, end_ns;
+
+struct slot {
+	__u64 busy;
+	struct event event;
+};
+
+/* Slot = cpu * CAPTURE_LEVELS + level. Sizes are set before loading. An ordinary array, because a
+ * value of a per-CPU one may have 32 KiB only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct slot));
+	__uint(max_entries, 1);
+} scratch SEC(".maps");
+
+/* One ring per CPU, made by user space: a shared one costs 200 ns more per event. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__type(key, __u32);
+	__uint(max_entries, 1);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_RINGBUF);
+			__uint(max_entries, CAPTURE_PAGE);
+		});
+} rings SEC(".maps");
+
+struct losses {
+	__u64 cnt[EVENT_KIND_CNT + 1][EVENT_LOSS_CNT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct losses);
+	__uint(max_entries, 1);
+} losses SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} woken SEC(".maps"); /* when this CPU last woke user space */
+
+/* Atomic: an interrupt on this CPU may lose one, too. */
+__hidden void lose(__u32 kind, __u32 reason)
+{
+	struct losses *l = bpf_map_lookup_elem(&losses, &(__u32){ 0 });
+
+	if (l && kind <= EVENT_KIND_CNT && reason < EVENT_LOSS_CNT)
+		__sync_fetch_and_add(&l->cnt[kind][reason], 1);
+}
+
+static __always_inline struct slot *slot__take(void)
+{
+	__u32 first = bpf_get_smp_processor_id() * CAPTURE_LEVELS;
+
+	for (__u32 i = 0; i < CAPTURE_LEVELS; i++) {
+		__u32 idx = first + i;
+		struct slot *slot = bpf_map_lookup_elem(&scratch, &idx);
+
+		if (slot && !__sync_lock_test_and_set(&slot->busy, 1))
+			return slot;
+	}
+	return NULL;
+}
+
+static __always_inline void slot__put(struct slot *slot)
+{
+	*(volatile __u64 *)&slot->busy = 0;
+}
+
+static __always_inline void copy_regs(struct event *e, const struct pt_regs *regs)
+{
+	__u64 *r = e->regs;
+
+	r[0] = regs->ax;
+	r[1] = regs->dx;
+	r[2] = regs->cx;
+	r[3] = regs->bx;
+	r[4] = regs->si;
+	r[5] = regs->di;
+	r[6] = regs->bp;
+	r[7] = regs->sp;
+	r[8] = regs->r8;
+	r[9] = regs->r9;
+	r[10] = regs->r10;
+	r[11] = regs->r11;
+	r[12] = regs->r12;
+	r[13] = regs->r13;
+	r[14] = regs->r14;
+	r[15] = regs->r15;
+	r[16] = regs->ip;
+}
+
+/* Kernel threads have no user registers; io_uring's and vhost's workers have empty ones. */
+static __always_inline bool has_user_side(const struct task_struct *task)
+{
+	__u32 none = PF_KTHREAD | PF_IO_WORKER;
+
+	if (bpf_core_type_exists(struct vhost_task))
+		none |= PF_USER_WORKER;
+	return task->mm && !(task->flags & none);
+}
+
+static __always_inline void copy_names(struct event *e, const struct task_struct *task)
+{
+	const struct task_struct *leader = task->group_leader;
+
+	e->tgid = task->tgid;
+	e->tid = task->pid;
+	e->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	__builtin_memcpy(e->thread, (const void *)task->comm, EVENT_COMM_SZ);
+	__builtin_memcpy(e->comm, (const void *)leader->comm, EVENT_COMM_SZ);
+}
+
+static __always_inline void fill_header(struct event *e, const struct emission *what)
+{
+	e->time_ns = what->time_ns;
+	e->duration_ns = what->duration_ns;
+	e->amount = what->amount;
+	e->id = what->id;
+	e->cpu = what->cpu;
+	e->kind = what->kind;
+	e->state = what->state;
+	e->target = 0;
+	e->weight = 1;
+	e->flags = 0;
+	e->runnable_ns = 0;
+	if (what->runnable_ns != ~0ULL) {
+		e->runnable_ns = what->runnable_ns;
+		e->flags |= EVENT_F_RUNNABLE;
+	}
+	e->stack_addr = 0;
+}
+
+#define KSTACK_SZ (EVENT_KSTACK_MAX * sizeof(__u64))
+
+/*
+ * Kernel frames, leaf first. A perf event's are those of what it interrupted, none when that was
+ * user code; a tracepoint's begin with the programs and the machinery that called them, which
+ * `skip` leaves out.
+ */
+static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, struct event *e,
+					 __u32 how)
+{
+	long sz;
+
+	if (how & CAPTURE_OTHER)
+		sz = bpf_get_task_stack(task, e->data, KSTACK_SZ, 0);
+	else
+		sz = bpf_get_stack(ctx, e->data, KSTACK_SZ, 0);
+	return sz > 0 && sz <= (long)KSTACK_SZ ? sz : 0;
+}
+
+static __always_inline __u64 copy_user(struct task_struct *task, struct event *e, __u64 at,
+				       __u32 how)
+{
+	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
+
+	e->flags |= EVENT_F_USER;
+	if ((__u16)regs->cs == USER32_CS)
+		e->flags |= EVENT_F_COMPAT;
+	copy_regs(e, regs);
+	if ((how & CAPTURE_OTHER) && !(how & CAPTURE_FAULT))
+		return 0;
+	return stack__copy(task, e, at, how);
+}
+
+/* User space looks at the rings from time to time; it is woken when that is too late for this one.
+ */
+static __always_inline __u64 wakeup_flags(void *ring, __u64 now_ns)
+{
+	__u64 *last_ns = bpf_map_lookup_elem(&woken, &(__u32){ 0 });
+
+	if (!last_ns || (__s64)(now_ns - *last_ns) < WAKEUP_INTERVAL_NS ||
+	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < cfg.wakeup_sz)
+		return BPF_RB_NO_WAKEUP;
+	*last_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline bool send(struct event *e, __u64 sz, __u64 now_ns)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (ring && !bpf_ringbuf_output(ring, e, sz, wakeup_flags(ring, now_ns)))
+		return true;
+	lose(e->kind, EVENT_LOST_RING_FULL);
+	return false;
+}
+
+/* A claim is made when everything is copied: what it protects has not changed before. */
+static __always_inline bool claimed(const struct emission *what)
+{
+	return what->claim && __sync_lock_test_and_set(what->claim, 1);
+}
+
+__hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u32 how)
+{
+	struct slot *slot = slot__take();
+	__u64 kstack_sz = 0, ustack_sz = 0;
+	bool sent = false;
+
+	if (!slot) {
+		lose(what->kind, EVENT_LOST_NESTED);
+		return 0;
+	}
+	fill_header(&slot->event, what);
+	copy_names(&slot->event, task);
+	if (how & CAPTURE_KERNEL)
+		kstack_sz = copy_kstack(ctx, task, &slot->event, how);
+	if ((how & CAPTURE_USER) && has_user_side(task))
+		ustack_sz = copy_user(task, &slot->event, kstack_sz, how);
+	slot->event.kstack_sz = kstack_sz;
+	slot->event.ustack_sz = ustack_sz;
+	if (!claimed(what))
+		sent = send(&slot->event, sizeof(struct event) + kstack_sz + ustack_sz,
+			    what->time_ns);
+	slot__put(slot);
+	return sent;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The one place where events are made: registers, stacks, names, and this CPU's ring. */
+#ifndef EMIT_BPF_H
+#define EMIT_BPF_H
+
+#include "vmlinux.h"
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "config.h"
+#include "event.h"
+
+#pragma clang diagnostic ignored "-Wunused-parameter" /* BPF_PROG() gives every program a ctx */
+
+extern const volatile struct capture_config cfg;
+
+/* CLOCK_MONOTONIC; written by user space, a little in the future, so that all CPUs turn events on
+ * and off at the same time. 0: not yet. */
+extern volatile __u64 begin_ns, end_ns;
+
+/* What a program knows of its event; the rest is the same for all kinds. */
+struct emission {
+	__u64 time_ns, duration_ns, amount, id;
+	__u64 runnable_ns; /* UINT64_MAX: unknown */
+	__u64 kind, state;
+	__u64 cpu;
+	__u32 *claim; /* NULL, or a flag that only one event may set: who comes second is dropped,
+			 uncounted */
+};
+
+/* A program asks this first, with a time that it took before. */
+static __always_inline bool capturing(__u64 now_ns)
+{
+	__u64 end = end_ns;
+
+	return begin_ns && now_ns >= begin_ns && (!end || now_ns <= end);
+}
+
+/* Captures `task` as `how` (enum capture_how, a constant to the verifier) says and sends it. 1 when
+ * an event was sent. */
+int emit(void *ctx, struct task_struct *task, const struct emission *what, __u32 how) __hidden;
+
+/* One more event of the kind was lost; EVENT_KIND_CNT stands for the filters. */
+void lose(__u32 kind, __u32 reason) __hidden;
+
+#endif

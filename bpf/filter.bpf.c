@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "filter.bpf.h"
+
+#define ANCESTORS_MAX	 32
+#define CGROUP_DEPTH_MAX 64
+#define CLONE_THREAD	 0x00010000 /* include/uapi/linux/sched.h */
+
+char LICENSE[] SEC("license") = "GPL";
+
+/*
+ * Processes that are recorded, with the start time of their first thread: a process id is used
+ * again. 0: user space put it there. Sizes of all these maps are set before loading.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} targets SEC(".maps");
+
+struct name {
+	char comm[EVENT_COMM_SZ];
+};
+
+#define SET_OF(key_type, name)                   \
+	struct {                                 \
+		__uint(type, BPF_MAP_TYPE_HASH); \
+		__type(key, key_type);           \
+		__type(value, __u8);             \
+		__uint(max_entries, 1);          \
+	} name SEC(".maps")
+
+SET_OF(__u32, tids);
+SET_OF(struct name, comms);
+SET_OF(__u32, uids);
+SET_OF(__u64, cgroups);
+
+static __always_inline void target__add(__u32 tgid, const struct task_struct *task)
+{
+	__u64 start_ns = task->group_leader->start_time;
+
+	if (bpf_map_update_elem(&targets, &tgid, &start_ns, BPF_ANY))
+		lose(EVENT_KIND_CNT, EVENT_LOST_STATE_FULL);
+}
+
+static __always_inline bool has_name(const struct task_struct *task)
+{
+	const struct task_struct *leader = task->group_leader;
+	struct name key;
+
+	__builtin_memcpy(key.comm, (const void *)leader->comm, EVENT_COMM_SZ);
+	return bpf_map_lookup_elem(&comms, &key);
+}
+
+/* Accepted by --pid, a name or descent; a process that is accepted by its name stays so. */
+static __always_inline bool is_target(const struct task_struct *task)
+{
+	__u32 tgid = task->tgid, tid = task->pid;
+
+	if (bpf_map_lookup_elem(&targets, &tgid))
+		return true;
+	if (cfg.comm_cnt && has_name(task)) {
+		target__add(tgid, task);
+		return true;
+	}
+	return cfg.tid_cnt && bpf_map_lookup_elem(&tids, &tid);
+}
+
+/* In one of the cgroups or below. A cgroup's own css leads up: cgroup_subsys_state.parent. */
+static __always_inline bool in_cgroups(const struct task_struct *task)
+{
+	const struct cgroup *cgroup = task->cgroups->dfl_cgrp;
+
+	for (int i = 0; i < CGROUP_DEPTH_MAX; i++) {
+		const struct cgroup_subsys_state *up;
+		__u64 id = cgroup->kn->id;
+
+		if (bpf_map_lookup_elem(&cgroups, &id))
+			return true;
+		up = cgroup->self.parent;
+		if (!up)
+			break;
+		cgroup = up->cgroup;
+	}
+	return false;
+}
+
+static __always_inline bool has_uid(const struct task_struct *task)
+{
+	__u32 uid = task->cred->euid.val;
+
+	return bpf_map_lookup_elem(&uids, &uid);
+}
+
+__hidden bool recorded(struct task_struct *task)
+{
+	if (!task->pid || task->tgid == (int)cfg.exclude_tgid)
+		return false;
+	if (cfg.who && !is_target(task))
+		return false;
+	if (cfg.uid_cnt && !has_uid(task))
+		return false;
+	return !cfg.cgroup_cnt || in_cgroups(task);
+}
+
+/* A child of a target is one before it runs. An id that is used again begins anew. */
+SEC("?tp_btf/task_newtask")
+int BPF_PROG(filter__newtask, struct task_struct *task, __u64 clone_flags)
+{
+	__u32 tgid = task->tgid, tid = task->pid;
+
+	bpf_map_delete_elem(&tids, &tid);
+	if (clone_flags & CLONE_THREAD)
+		return 0;
+	if (is_target((void *)bpf_get_current_task_btf()))
+		target__add(tgid, task);
+	else
+		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+/* Not at its exit: it switches once more after that. */
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(filter__free, struct task_struct *task)
+{
+	__u32 tgid = task->tgid, tid = task->pid;
+	__u64 *start_ns;
+
+	if (tgid != tid)
+		return 0;
+	start_ns = bpf_map_lookup_elem(&targets, &tgid);
+	if (start_ns && (!*start_ns || *start_ns == task->start_time))
+		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+/* Descendants that targets have when the recording begins. */
+SEC("?iter/task")
+int filter__scan(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task, *up = task;
+
+	if (!task || task->pid != task->tgid)
+		return 0;
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		if (!up || !up->pid)
+			break;
+		if (is_target(up)) {
+			target__add(task->tgid, task);
+			break;
+		}
+		up = up->real_parent;
+	}
+	return 0;
+}

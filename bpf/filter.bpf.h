@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Is this thread recorded? */
+#ifndef FILTER_BPF_H
+#define FILTER_BPF_H
+
+#include "emit.bpf.h"
+
+/*
+ * The name and pid filters (`who`) accept a process once and then for good, and its descendants
+ * with it; user and cgroup are looked at each time. Idle tasks never, the collector only when asked
+ * for.
+ */
+bool recorded(struct task_struct *task) __hidden;
+
+#endif

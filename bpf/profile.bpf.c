@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* profile: a sample of what runs, HZ times a second on each CPU. */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+
+SEC("?perf_event")
+int profile__sample(struct bpf_perf_event_data *ctx)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct task_struct *task;
+
+	if (!capturing(now_ns))
+		return 0;
+	task = (void *)bpf_get_current_task_btf();
+	if (!recorded(task))
+		return 0;
+	return emit(ctx, task,
+		    &(struct emission){ .time_ns = now_ns,
+					.duration_ns = cfg.profile_ns,
+					.kind = EVENT_PROFILE,
+					.cpu = bpf_get_smp_processor_id(),
+					.runnable_ns = ~0ULL },
+		    cfg.profile_how);
+}

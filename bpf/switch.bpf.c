@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* switch: each slice of a thread on a CPU that ended, and where it waits from then on. */
+#include "filter.bpf.h"
+
+/* include/linux/sched.h; macros there, so BTF does not know them */
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED	     0x0004
+#define TASK_TRACED	     0x0008
+#define TASK_PARKED	     0x0040
+#define TASK_DEAD	     0x0080
+#define TASK_NOLOAD	     0x0400
+#define TASK_RTLOCK_WAIT     0x1000
+
+#define UNKNOWN (~0ULL)
+
+/* What is remembered of a thread, recorded or not. Nothing changes after end_ns. */
+struct thread {
+	__u64 in_ns;	   /* since when it is on a CPU; 0: it is not, or not known */
+	__u64 runnable_ns; /* waited before that; UNKNOWN */
+	__u64 ready_ns;	   /* since when it waits for a CPU; 0: it does not, or not known */
+	__u32 seen;	   /* the recording knows how it began: its row for that has been made, or
+			      needs not be */
+	__u32 state;	   /* enum event_state: in which it was off the CPU before the beginning;
+			      DEAD when it is */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+static __always_inline __u32 state_of(__u32 task_state)
+{
+	if (task_state & TASK_DEAD)
+		return EVENT_STATE_DEAD;
+	if (task_state & TASK_TRACED)
+		return EVENT_STATE_TRACED;
+	if (task_state & TASK_STOPPED)
+		return EVENT_STATE_STOPPED;
+	if (task_state & TASK_PARKED)
+		return EVENT_STATE_PARKED;
+	if (task_state & TASK_UNINTERRUPTIBLE)
+		return task_state & TASK_NOLOAD ? EVENT_STATE_IDLE : EVENT_STATE_DISK_SLEEP;
+	if (task_state & TASK_RTLOCK_WAIT)
+		return EVENT_STATE_DISK_SLEEP;
+	return task_state ? EVENT_STATE_SLEEPING : EVENT_STATE_PREEMPTED;
+}
+
+static __always_inline __u32 task__cpu(const struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return ((const struct task_struct___cpu *)task)->cpu;
+}
+
+static __always_inline struct thread *thread__of(struct task_struct *task, __u64 flags)
+{
+	return bpf_task_storage_get(&threads, task, NULL, flags);
+}
+
+/* The row of a thread that is off the CPU at `time_ns`; its length is 0. */
+static __always_inline struct emission row_at(const struct task_struct *task, __u64 time_ns,
+					      __u32 state)
+{
+	return (struct emission){ .time_ns = time_ns,
+				  .kind = EVENT_SWITCH,
+				  .state = state,
+				  .cpu = task__cpu(task),
+				  .runnable_ns = UNKNOWN };
+}
+
+/* ---- switches ----------------------------------------------------------------------------------
+ */
+
+static __always_inline void leave(void *ctx, struct task_struct *task, __u32 state, __u64 now_ns)
+{
+	struct thread *th = thread__of(task, 0);
+	struct emission row = row_at(task, now_ns, state);
+	__u64 in_ns;
+
+	if (!th) {
+		if (recorded(task))
+			lose(EVENT_SWITCH, EVENT_LOST_STATE_FULL);
+		return;
+	}
+	in_ns = th->in_ns;
+	row.runnable_ns = th->runnable_ns;
+	if (!th->seen && !__sync_lock_test_and_set(&th->seen, 1)) {
+		in_ns = begin_ns; /* it was running at the beginning */
+		row.runnable_ns = UNKNOWN;
+	}
+	th->in_ns = 0;
+	th->ready_ns = state == EVENT_STATE_PREEMPTED ? now_ns : 0;
+	th->state = state;
+	if (!recorded(task))
+		return;
+	if (!in_ns) {
+		lose(EVENT_SWITCH, EVENT_LOST_STATE_FULL);
+		return;
+	}
+	row.duration_ns = now_ns - in_ns;
+	emit(ctx, task, &row, cfg.switch_how);
+}
+
+/* It has waited since the beginning, and runs before the iterator below has come to it. */
+static __always_inline void begin_late(void *ctx, struct task_struct *task, struct thread *th)
+{
+	struct emission row = row_at(task, begin_ns, th->state);
+
+	if (!th->ready_ns)
+		row.state = EVENT_STATE_PREEMPTED; /* not woken since: it waited for a CPU */
+	row.claim = &th->seen;
+	if (recorded(task))
+		emit(ctx, task, &row, cfg.switch_how | CAPTURE_OTHER);
+	th->seen = 1;
+}
+
+static __always_inline void enter(void *ctx, struct task_struct *task, __u64 now_ns)
+{
+	struct thread *th = thread__of(task, 0);
+
+	if (!th)
+		return;
+	if (!th->seen)
+		begin_late(ctx, task, th);
+	th->runnable_ns = th->ready_ns ? now_ns - th->ready_ns : UNKNOWN;
+	th->ready_ns = 0;
+	th->in_ns = now_ns;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	__u32 state;
+
+	if (!capturing(now_ns))
+		return 0;
+	if (prev->pid) {
+		state = cfg.has_prev_state ? prev_state : prev->__state;
+		leave(ctx, prev, preempt ? EVENT_STATE_PREEMPTED : state_of(state), now_ns);
+	}
+	if (next->pid)
+		enter(ctx, next, now_ns);
+	return 0;
+}
+
+/*
+ * sched_wakeup, not sched_waking: it comes when the thread is in a run queue, always after the
+ * switch in which it left. One that is woken before it has left is still on its CPU; what is
+ * noted of that is forgotten when it leaves.
+ */
+SEC("?tp_btf/sched_wakeup")
+int BPF_PROG(switch__wakeup, struct task_struct *task)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct thread *th;
+
+	if (!capturing(now_ns))
+		return 0;
+	th = thread__of(task, 0);
+	if (th && !th->ready_ns)
+		th->ready_ns = now_ns;
+	return 0;
+}
+
+/*
+ * Every thread gets its memory before it runs for the first time: here, where allocating is safe
+ * (in a switch the run queue is locked), whether it is recorded or not.
+ */
+SEC("?tp_btf/task_newtask")
+int BPF_PROG(switch__newtask, struct task_struct *task)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct thread *th = thread__of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (th && capturing(now_ns)) {
+		th->ready_ns = now_ns;
+		th->seen = 1;
+	}
+	return 0;
+}
+
+/* ---- the beginning and the end -----------------------------------------------------------------
+ */
+
+/* Before the beginning: memory for all threads, and in which state they were if they never get to
+ * say so themselves. */
+static __always_inline void prepare(struct task_struct *task)
+{
+	struct thread *th = thread__of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (th)
+		th->state = state_of(task->__state);
+}
+
+/*
+ * A thread that has not been seen and is on no CPU has been off since before the beginning: one
+ * that was on a CPU is marked before it leaves, one that comes back before it does. It may come
+ * back while its stack is copied; then the mark is set when the copy is complete, and the copy is
+ * dropped.
+ */
+static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_struct *task,
+				     __u32 how)
+{
+	struct thread *th = thread__of(task, 0);
+	struct emission row = row_at(task, begin_ns, state_of(task->__state));
+
+	if (!th || th->seen || task->on_cpu || task->exit_state)
+		return 0;
+	row.claim = &th->seen;
+	if (recorded(task))
+		return emit(ctx, task, &row, how);
+	__sync_lock_test_and_set(&th->seen, 1);
+	return 0;
+}
+
+static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struct *task)
+{
+	struct thread *th = thread__of(task, 0);
+	struct emission row = row_at(task, end_ns, EVENT_STATE_WAITING);
+
+	if (!th || th->state == EVENT_STATE_DEAD || (!th->seen && task->exit_state) ||
+	    !recorded(task))
+		return 0;
+	if (th->in_ns || !th->seen) {
+		row.state = EVENT_STATE_RUNNING;
+		row.duration_ns = end_ns - (th->in_ns ? th->in_ns : begin_ns);
+	}
+	return emit(ctx, task, &row, 0);
+}
+
+/* One byte of output for each row, so that a reader who asks for a few gets control in between. */
+static __always_inline int iterate(struct bpf_iter__task *ctx, __u32 how)
+{
+	struct task_struct *task = ctx->task;
+	int sent;
+
+	if (!task || !task->pid)
+		return 0;
+	if (!begin_ns) {
+		prepare(task);
+		return 0;
+	}
+	sent = end_ns ? end_row(ctx, task) : begin_row(ctx, task, how);
+	if (sent)
+		bpf_seq_write(ctx->meta->seq, &(char){ 0 }, 1);
+	return 0;
+}
+
+/* Where the kernel can read another task's memory in a program (5.18). */
+SEC("?iter.s/task")
+int switch__rows_sleepable(struct bpf_iter__task *ctx)
+{
+	return iterate(ctx, cfg.switch_how | CAPTURE_OTHER | CAPTURE_FAULT);
+}
+
+SEC("?iter/task")
+int switch__rows(struct bpf_iter__task *ctx)
+{
+	return iterate(ctx, cfg.switch_how | CAPTURE_OTHER);
+}

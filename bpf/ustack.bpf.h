@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The user stack of a thread: from its stack pointer, less the red zone, to its top, and no more.
+ * A copy that asks for more than is mapped costs 1-2 us and gives nothing (a page fault in the
+ * middle fails the whole helper), so where the top is decides what a snapshot costs.
+ */
+#ifndef USTACK_BPF_H
+#define USTACK_BPF_H
+
+#include "emit.bpf.h"
+
+static __always_inline long user__read(struct task_struct *task, void *dst, __u32 sz, __u64 addr,
+				       __u32 how)
+{
+	if (how & CAPTURE_FAULT)
+		return bpf_copy_from_user_task(dst, sz, (const void *)addr, task, 0);
+	return bpf_probe_read_user(dst, sz, (const void *)addr);
+}
+
+/*
+ * The thread pointer of glibc and musl: their thread descriptor lies on top of the thread's stack
+ * and begins with its own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
+ */
+static __always_inline bool is_thread_descriptor(struct task_struct *task, __u64 fsbase, __u32 how)
+{
+	__u64 self = 0;
+
+	return !user__read(task, &self, sizeof(self), fsbase, how) && self == fsbase;
+}
+
+/* Go: a g begins with {stack.lo, stack.hi} (runtime/runtime2.go). 0 when `g` is none for this sp.
+ */
+static __always_inline __u64 goroutine__top(struct task_struct *task, __u64 g, __u64 sp, __u32 how)
+{
+	struct {
+		__u64 lo, hi;
+	} stack = {};
+
+	if (g < CAPTURE_PAGE || g % sizeof(__u64) ||
+	    user__read(task, &stack, sizeof(stack), g, how))
+		return 0;
+	return sp - stack.lo < stack.hi - stack.lo ? stack.hi : 0;
+}
+
+/* g is in r14 in Go code (ABIInternal), else in the word below the thread pointer. */
+static __always_inline __u64 go__top(struct task_struct *task, __u64 r14, __u64 fsbase, __u64 sp,
+				     __u32 how)
+{
+	__u64 g = 0, top = goroutine__top(task, r14, sp, how);
+
+	if (top || !fsbase || user__read(task, &g, sizeof(g), fsbase - sizeof(g), how))
+		return top;
+	return goroutine__top(task, g, sp, how);
+}
+
+struct vma_end {
+	__u64 addr;
+};
+
+static long vma_end__see(struct task_struct *task, struct vm_area_struct *vma, struct vma_end *end)
+{
+	(void)task;
+	end->addr = vma->vm_end;
+	return 0;
+}
+
+/* Slow (it takes the mmap lock, and gives it back in an interrupt of its own): the last resort. */
+static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
+{
+	struct vma_end end = { 0 };
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
+		bpf_find_vma(task, sp, vma_end__see, &end, 0);
+	return end.addr;
+}
+
+/* Where the stack that sp is on ends; far away when nothing says. */
+static __always_inline __u64 stack__top(struct task_struct *task, const struct pt_regs *regs,
+					__u32 how)
+{
+	__u64 sp = regs->sp, fsbase = task->thread.fsbase, alt = task->sas_ss_sp;
+	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE, top;
+
+	if (sp - alt < task->sas_ss_size)
+		return alt + task->sas_ss_size;
+	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz)
+		return main_top;
+	if (fsbase - sp <= cfg.stack_sz && is_thread_descriptor(task, fsbase, how))
+		return fsbase;
+	top = go__top(task, regs->r14, fsbase, sp, how);
+	if (!top)
+		top = mapping__top(task, sp);
+	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
+}
+
+/* Keeps the verifier's knowledge of a bound that the compiler thinks it can do without. */
+#define OPAQUE(x) asm volatile("" : "+r"(x))
+
+/*
+ * Page by page, up to the first that is not there. One below the stack pointer that is missing is
+ * only red zone: the copy begins at the next then.
+ */
+static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct event *e, __u64 at,
+					       __u64 want, __u32 how)
+{
+	__u64 got = 0;
+
+	for (__u32 i = 0; i < cfg.stack_sz / CAPTURE_PAGE + 2; i++) {
+		__u64 addr = e->stack_addr + got;
+		__u64 step = CAPTURE_PAGE - addr % CAPTURE_PAGE;
+
+		if (step > want - got)
+			step = want - got;
+		OPAQUE(step);
+		OPAQUE(got);
+		if (step == 0 || step > CAPTURE_PAGE || got > cfg.stack_sz)
+			break;
+		if (!user__read(task, e->data + at + got, step, addr, how)) {
+			got += step;
+		} else if (i == 0 && step < EVENT_RED_ZONE) {
+			e->stack_addr += step;
+			want -= step;
+		} else {
+			break;
+		}
+	}
+	return got;
+}
+
+/* Copies the stack behind the `at` bytes that data[] has already; how many bytes it is. */
+static __always_inline __u64 stack__copy(struct task_struct *task, struct event *e, __u64 at,
+					 __u32 how)
+{
+	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
+	__u64 top = stack__top(task, regs, how), want, got;
+
+	e->stack_addr = regs->sp - EVENT_RED_ZONE;
+	want = top - e->stack_addr;
+	got = want;
+	if (got > cfg.stack_sz)
+		got = cfg.stack_sz;
+	OPAQUE(got);
+	if (at > EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
+		return 0;
+	if (user__read(task, e->data + at, got, e->stack_addr, how))
+		got = stack__copy_pages(task, e, at, got, how);
+	if (e->stack_addr + got != top)
+		e->flags |= EVENT_F_TRUNCATED;
+	return got;
+}
+
+#endif

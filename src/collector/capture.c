@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/capture_impl.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collector/diagnose.h"
+
+#define NS_PER_S 1000000000ull
+#define AHEAD_NS \
+	1000000 /* events are turned on and off that much in the future: all CPUs know by then */
+
+/* Built into the kernel's sched_text by __sched; what is captured in a switch begins there. */
+#define SCHED_TEXT_START "__sched_text_start"
+#define SCHED_TEXT_END	 "__sched_text_end"
+
+/* ---- open, choose, load -------------------------------------------------------------------------
+ */
+
+static int print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char line[4096];
+	int len = vsnprintf(line, sizeof(line), fmt, ap);
+
+	(void)level;
+	if (len > 0 && (size_t)len < sizeof(line) && line[len - 1] == '\n')
+		line[len - 1] = '\0';
+	fprintf(stderr, "libbpf: %s\n", line);
+	return len;
+}
+
+static uint32_t how_of(unsigned stacks)
+{
+	return (stacks & PROBE_USER ? CAPTURE_USER : 0) |
+	       (stacks & PROBE_KERNEL ? CAPTURE_KERNEL : 0);
+}
+
+static void set_probes(struct capture *c)
+{
+	struct capture_config *cfg = &c->skel->rodata->cfg;
+
+	for (size_t i = 0; i < c->options.probe_cnt; i++) {
+		const struct probe_choice *choice = &c->options.probes[i];
+
+		if (!strcmp(choice->probe->name, "profile")) {
+			c->sample_hz = choice->param;
+			cfg->profile_ns = NS_PER_S / choice->param;
+			cfg->profile_how = how_of(choice->stacks);
+		} else if (!strcmp(choice->probe->name, "switch")) {
+			cfg->switch_how = how_of(choice->stacks);
+		}
+	}
+}
+
+static bool has_prefix(const char *name, const char *probe)
+{
+	size_t len = strlen(probe);
+
+	return !strncmp(name, probe, len) && !strncmp(name + len, "__", 2);
+}
+
+static bool is_wanted(const struct capture *c, const char *name)
+{
+	if (has_prefix(name, "filter"))
+		return c->skel->rodata->cfg.who;
+	for (size_t i = 0; i < c->options.probe_cnt; i++) {
+		if (has_prefix(name, c->options.probes[i].probe->name))
+			return true;
+	}
+	return false;
+}
+
+/* Programs that this kernel can do without: they are left out where it lacks a helper. */
+static bool is_possible(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t;
+	int id;
+
+	if (strcmp(name, "switch__rows_sleepable"))
+		return true;
+	id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
+	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off),
+			    "BPF_FUNC_copy_from_user_task"))
+			return true;
+	}
+	return false;
+}
+
+/* The tracepoint's prototype, void * for the program's context first. NULL: there is no such one.
+ */
+static const struct btf_type *tracepoint(const struct btf *btf, const char *name)
+{
+	char type[128];
+	const struct btf_type *t;
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+static int check_tracepoint(const struct btf *btf, const struct bpf_program *prog)
+{
+	const char *name = strstr(bpf_program__section_name(prog), "tp_btf/");
+
+	if (!name || tracepoint(btf, name + strlen("tp_btf/")))
+		return 0;
+	log__error("the kernel has no tracepoint %s, which %s needs", name + strlen("tp_btf/"),
+		   bpf_program__name(prog));
+	return -ENOENT;
+}
+
+static int choose_programs(struct capture *c, const struct btf *btf)
+{
+	const struct btf_type *proto = tracepoint(btf, "sched_switch");
+	struct bpf_program *prog;
+
+	c->skel->rodata->cfg.has_prev_state = proto && btf_vlen(proto) >= 5;
+	bpf_object__for_each_program(prog, c->skel->obj)
+	{
+		const char *name = bpf_program__name(prog);
+		bool on = is_wanted(c, name) && is_possible(btf, name);
+		int err = on ? check_tracepoint(btf, prog) : 0;
+
+		if (err)
+			return err;
+		bpf_program__set_autoload(prog, on);
+	}
+	return 0;
+}
+
+/* Where the machinery under a switch's stack ends; without CAP_SYSLOG addresses read 0. */
+static void find_sched_text(struct capture_config *cfg)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long addr;
+	char name[128];
+
+	while (f && !(cfg->sched_text_start && cfg->sched_text_end) &&
+	       fscanf(f, "%llx %*c %127s%*[^\n]", &addr, name) == 2) {
+		if (!strcmp(name, SCHED_TEXT_START))
+			cfg->sched_text_start = addr;
+		else if (!strcmp(name, SCHED_TEXT_END))
+			cfg->sched_text_end = addr;
+	}
+	if (f)
+		fclose(f);
+}
+
+/* A slot has room for a stack and one page more: the verifier does not see that a copy page by page
+ * ends with the stack. */
+static int set_sizes(struct capture *c)
+{
+	uint32_t slot_sz = sizeof(uint64_t) + sizeof(struct event) +
+			   EVENT_KSTACK_MAX * sizeof(uint64_t) + c->options.stack_sz + CAPTURE_PAGE;
+	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
+	int err = bpf_map__set_value_size(c->skel->maps.scratch, slot_sz);
+
+	if (!err)
+		err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt * CAPTURE_LEVELS);
+	if (!err)
+		err = bpf_map__set_max_entries(c->skel->maps.rings, cpu_cnt);
+	return err;
+}
+
+static int open_skeleton(struct capture *c)
+{
+	struct capture_config *cfg;
+	struct btf *btf;
+	int err;
+
+	c->skel = collector_bpf__open();
+	if (!c->skel)
+		return -errno;
+	cfg = &c->skel->rodata->cfg;
+	cfg->stack_sz = c->options.stack_sz;
+	cfg->wakeup_sz = c->options.ring_sz / 4;
+	set_probes(c);
+	find_sched_text(cfg);
+	err = capture__set_filter(c, &c->options.filter);
+	if (!err)
+		err = set_sizes(c);
+	if (err)
+		return err;
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return -errno;
+	err = choose_programs(c, btf);
+	btf__free(btf);
+	return err;
+}
+
+static int load(struct capture *c)
+{
+	int err = collector_bpf__load(c->skel);
+
+	if (err) {
+		diagnose__load(err);
+		return err;
+	}
+	err = capture__fill_filter(c, &c->options.filter);
+	if (!err)
+		err = capture__open_rings(c);
+	if (!err && c->sample_hz) {
+		c->sampler = sampler__new(c->skel->progs.profile__sample, c->sample_hz);
+		err = c->sampler ? 0 : -errno;
+	}
+	return err;
+}
+
+struct capture *capture__new(const struct capture_options *options)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int cpu_cnt = libbpf_num_possible_cpus(), err;
+
+	if (!c)
+		return NULL;
+	c->options = *options;
+	c->epoll_fd = c->stats_fd = -1;
+	libbpf_set_print(options->debug ? print_to_log : NULL);
+	err = diagnose__start();
+	if (!err)
+		err = cpu_cnt < 0 ? cpu_cnt : 0;
+	c->cpu_cnt = err ? 0 : (size_t)cpu_cnt;
+	if (!err)
+		err = open_skeleton(c);
+	if (!err)
+		err = capture__new_rings(c);
+	if (!err)
+		err = load(c);
+	if (!err)
+		return c;
+	capture__free(c);
+	errno = -err;
+	return NULL;
+}
+
+void capture__free(struct capture *c)
+{
+	if (!c)
+		return;
+	sampler__free(c->sampler);
+	collector_bpf__destroy(c->skel);
+	capture__free_rings(c);
+	free(c->lost);
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	free(c);
+}
+
+/* ---- attach, begin, end -------------------------------------------------------------------------
+ */
+
+/* A perf event's program is attached by the sampler. */
+static int attach_program(const struct bpf_prog_skeleton *p)
+{
+	int err;
+
+	if (bpf_program__fd(*p->prog) < 0 ||
+	    bpf_program__type(*p->prog) == BPF_PROG_TYPE_PERF_EVENT)
+		return 0;
+	*p->link = bpf_program__attach(*p->prog);
+	if (*p->link)
+		return 0;
+	err = -errno;
+	log__error("cannot attach %s (%s): %s", p->name, bpf_program__section_name(*p->prog),
+		   strerror(-err));
+	return err;
+}
+
+int capture__attach(struct capture *c)
+{
+	const struct bpf_object_skeleton *s = c->skel->skeleton;
+	int err = 0;
+
+	c->stats_fd =
+		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there is no bill */
+	for (int i = 0; i < s->prog_cnt && !err; i++)
+		err = attach_program(&s->progs[i]);
+	return err || !c->sampler ? err : sampler__update(c->sampler);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Until the time has come and no program runs that has seen another state (a grace period of RCU).
+ */
+static void wait_for(uint64_t ns)
+{
+	struct timespec ts = { .tv_sec = (time_t)(ns / NS_PER_S),
+			       .tv_nsec = (long)(ns % NS_PER_S) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+int capture__begin(struct capture *c, uint64_t *begin_ns)
+{
+	int err = capture__scan_targets(c);
+
+	if (!err)
+		err = capture__visit_threads(c, false);
+	if (err)
+		return err;
+	*begin_ns = now_ns() + AHEAD_NS;
+	__atomic_store_n(&c->skel->bss->begin_ns, *begin_ns, __ATOMIC_RELEASE);
+	wait_for(*begin_ns);
+	return capture__visit_threads(c, true);
+}
+
+int capture__end(struct capture *c, uint64_t *end_ns)
+{
+	*end_ns = now_ns() + AHEAD_NS;
+	__atomic_store_n(&c->skel->bss->end_ns, *end_ns, __ATOMIC_RELEASE);
+	wait_for(*end_ns);
+	return capture__visit_threads(c, false);
+}
+
+/* ---- bills --------------------------------------------------------------------------------------
+ */
+
+static const char *const kind_probes[EVENT_KIND_CNT + 1] = {
+#define X(id, kind, probe) [EVENT_##id] = probe,
+	EVENT_KINDS(X)
+#undef X
+		[EVENT_KIND_CNT] = "filter",
+};
+
+static const char *const loss_reasons[] = {
+#define X(id, reason) [EVENT_LOST_##id] = reason,
+	EVENT_LOSSES(X)
+#undef X
+};
+
+static void report_losses(struct capture *c, capture_loss_fn fn, void *arg)
+{
+	const struct capture_losses *now = c->lost + c->cpu_cnt;
+	struct capture_losses *before = c->lost;
+
+	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {
+		for (size_t i = 0; i < (EVENT_KIND_CNT + 1) * EVENT_LOSS_CNT; i++) {
+			size_t kind = i / EVENT_LOSS_CNT, why = i % EVENT_LOSS_CNT;
+			uint64_t cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why];
+
+			if (cnt)
+				fn(kind_probes[kind], (uint32_t)cpu, loss_reasons[why], cnt, arg);
+		}
+		before[cpu] = now[cpu];
+	}
+}
+
+void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
+{
+	struct epoll_event woken[64];
+	uint64_t ns = now_ns();
+
+	while (epoll_wait(c->epoll_fd, woken, 64, 0) == 64)
+		;
+	if (ns - c->checked_ns >= NS_PER_S) {
+		c->checked_ns = ns;
+		capture__open_rings(c);
+		if (c->sampler)
+			sampler__update(c->sampler);
+	}
+	if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.losses), &(uint32_t){ 0 },
+				 c->lost + c->cpu_cnt))
+		report_losses(c, fn, arg);
+}
+
+size_t capture__costs(struct capture *c, struct capture_cost *out, size_t max)
+{
+	struct bpf_program *prog;
+	size_t cnt = 0;
+
+	bpf_object__for_each_program(prog, c->skel->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t sz = sizeof(info);
+
+		if (cnt == max || bpf_program__fd(prog) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &sz))
+			continue;
+		out[cnt++] = (struct capture_cost){ bpf_program__name(prog), info.run_cnt,
+						    info.run_time_ns };
+	}
+	return cnt;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the capture_*.c files share; nobody else includes it. */
+#ifndef COLLECTOR_CAPTURE_IMPL_H
+#define COLLECTOR_CAPTURE_IMPL_H
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <sys/epoll.h>
+
+#include "config.h"
+#include "collector/capture.h"
+#include "collector/sampler.h"
+#include "collector.skel.h"
+#include "event/ring.h"
+
+/* The map `losses`, one per CPU. The last row is the filters'. */
+struct capture_losses {
+	uint64_t cnt[EVENT_KIND_CNT + 1][EVENT_LOSS_CNT];
+};
+
+struct capture {
+	struct capture_options
+		options; /* borrowed pointers: used in capture__new() only, but drain */
+	struct collector_bpf *skel;
+	struct sampler *sampler; /* NULL without the probe profile */
+	uint64_t sample_hz;
+	size_t cpu_cnt;	     /* possible CPUs: of the arrays below */
+	struct ring **rings; /* mapped when the CPU is online for the first time */
+	int *ring_fds;	     /* -1 until then */
+	bool *online;	     /* scratch of capture__open_rings() */
+	struct stream **streams;
+	struct capture_losses *lost; /* what has been reported, then what is read: 2 * cpu_cnt */
+	uint64_t checked_ns;	     /* when CPUs were last looked for */
+	int epoll_fd, stats_fd;
+};
+
+/* capture_filter.c: sizes and constants before loading, contents after it. 0 or -errno, said. */
+int capture__set_filter(struct capture *, const struct capture_filter *);
+int capture__fill_filter(struct capture *, const struct capture_filter *);
+
+/* capture_ring.c: a ring for each CPU that is online and has none. 0 or -errno, said. */
+int capture__new_rings(struct capture *);
+int capture__open_rings(struct capture *);
+void capture__free_rings(struct capture *);
+
+/*
+ * capture_rows.c: visits every thread with one of the programs switch__rows*, which do what
+ * begin_ns and end_ns say. 0 or -errno, said.
+ */
+int capture__visit_threads(struct capture *, bool sleepable);
+int capture__scan_targets(struct capture *);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/diagnose.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define BTF_FILE "/sys/kernel/btf/vmlinux"
+
+static bool has_capability(cap_value_t cap)
+{
+	cap_t caps = cap_get_proc();
+	cap_flag_value_t value = CAP_CLEAR;
+
+	if (caps)
+		cap_get_flag(caps, cap, CAP_EFFECTIVE, &value);
+	cap_free(caps);
+	return value == CAP_SET;
+}
+
+/* The first line of a file, or "". */
+static const char *read_line(const char *path, char *line, size_t sz)
+{
+	FILE *f = fopen(path, "re");
+
+	line[0] = '\0';
+	if (f && fgets(line, (int)sz, f))
+		line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return line;
+}
+
+int diagnose__start(void)
+{
+	bool admin = has_capability(CAP_SYS_ADMIN);
+	bool bpf = admin || has_capability(CAP_BPF), perfmon = admin || has_capability(CAP_PERFMON);
+
+	if (!bpf || !perfmon) {
+		log__error("not allowed to load BPF programs: run it as root, or give it %s%s%s",
+			   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
+			   perfmon ? "" : "CAP_PERFMON");
+		return -EPERM;
+	}
+	if (access(BTF_FILE, R_OK)) {
+		log__error(BTF_FILE ": %s: the kernel must be built with CONFIG_DEBUG_INFO_BTF=y",
+			   strerror(errno));
+		return -ENOENT;
+	}
+	return 0;
+}
+
+void diagnose__load(int err)
+{
+	char line[256];
+
+	log__error("the kernel refuses the BPF programs: %s", strerror(-err));
+	if ((err == -EPERM || err == -EACCES) &&
+	    strstr(read_line("/sys/kernel/security/lockdown", line, sizeof(line)),
+		   "[confidentiality]"))
+		log__error("it is locked down (/sys/kernel/security/lockdown: %s): "
+			   "boot it with lockdown=integrity or none",
+			   line);
+	else if (err == -ENOMEM || err == -E2BIG)
+		log__error("less memory is needed with smaller rings and a smaller --stack-size");
+	else
+		log__error("--debug-bpf shows what its verifier says");
+}
+
+void diagnose__perf_event(int err, uint64_t hz)
+{
+	char line[256];
+
+	log__error("profile: perf_event_open: %s", strerror(-err));
+	if (err == -EACCES || err == -EPERM)
+		log__error("it needs CAP_PERFMON, or kernel.perf_event_paranoid below 1 (it is %s)",
+			   read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line)));
+	else if (err == -EINVAL)
+		log__error("%llu Hz may be more than kernel.perf_event_max_sample_rate (%s)",
+			   (unsigned long long)hz,
+			   read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
+				     sizeof(line)));
+	else if (err == -ENOSYS || err == -ENOENT)
+		log__error("the kernel must be built with CONFIG_PERF_EVENTS=y");
+}

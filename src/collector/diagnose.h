@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Says in words what this machine, or this user, lacks. */
+#ifndef COLLECTOR_DIAGNOSE_H
+#define COLLECTOR_DIAGNOSE_H
+
+#include <stdint.h>
+
+/* Before anything is loaded: 0, or -errno after saying what is missing. */
+int diagnose__start(void);
+/* After the kernel has refused the BPF programs. */
+void diagnose__load(int err);
+/* After perf_event_open() has failed. */
+void diagnose__perf_event(int err, uint64_t hz);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/sampler.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collector/cpus.h"
+#include "collector/diagnose.h"
+
+struct sampler {
+	struct bpf_program *prog;
+	uint64_t hz;
+	size_t cpu_cnt;
+	struct bpf_link **links; /* NULL where a CPU is offline */
+	bool *online;		 /* scratch of sampler__update() */
+};
+
+struct sampler *sampler__new(struct bpf_program *prog, uint64_t hz)
+{
+	int cpu_cnt = libbpf_num_possible_cpus();
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	if (!s || cpu_cnt <= 0)
+		goto fail;
+	s->prog = prog;
+	s->hz = hz;
+	s->cpu_cnt = (size_t)cpu_cnt;
+	s->links = calloc(s->cpu_cnt, sizeof(*s->links));
+	s->online = calloc(s->cpu_cnt, sizeof(*s->online));
+	if (s->links && s->online)
+		return s;
+fail:
+	sampler__free(s);
+	errno = cpu_cnt < 0 ? -cpu_cnt : ENOMEM;
+	return NULL;
+}
+
+void sampler__free(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->links && i < s->cpu_cnt; i++)
+		bpf_link__destroy(s->links[i]);
+	free(s->links);
+	free(s->online);
+	free(s);
+}
+
+static int open_event(const struct sampler *s, int cpu, uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = type,
+		.config = config,
+		.freq = 1,
+		.sample_freq = s->hz,
+		.exclude_idle = type == PERF_TYPE_SOFTWARE, /* spares idle CPUs the program */
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A machine without counters answers ENOENT, a virtual one or a busy one also others: any will do.
+ */
+static int open_any_event(const struct sampler *s, int cpu)
+{
+	int fd = open_event(s, cpu, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+
+	if (fd < 0)
+		fd = open_event(s, cpu, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A CPU may go between the look at the list and the opening. */
+static int attach(struct sampler *s, size_t cpu)
+{
+	int fd = open_any_event(s, (int)cpu), err;
+
+	if (fd == -ENODEV)
+		return 0;
+	if (fd < 0) {
+		diagnose__perf_event(fd, s->hz);
+		return fd;
+	}
+	s->links[cpu] = bpf_program__attach_perf_event(s->prog, fd);
+	if (s->links[cpu])
+		return 0;
+	err = -errno;
+	close(fd);
+	log__error("cannot attach the probe profile to CPU %zu: %s", cpu, strerror(-err));
+	return err;
+}
+
+int sampler__update(struct sampler *s)
+{
+	int err = cpus__online(s->online, s->cpu_cnt);
+
+	for (size_t i = 0; i < s->cpu_cnt && !err; i++) {
+		if (s->online[i] && !s->links[i]) {
+			err = attach(s, i);
+		} else if (!s->online[i] && s->links[i]) {
+			bpf_link__destroy(s->links[i]);
+			s->links[i] = NULL;
+		}
+	}
+	return err;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A perf event on each CPU that runs a BPF program HZ times a second. */
+#ifndef COLLECTOR_SAMPLER_H
+#define COLLECTOR_SAMPLER_H
+
+#include <stdint.h>
+
+struct bpf_program;
+struct sampler;
+
+/* Hardware cycles where a CPU has them, else its clock. NULL + errno. */
+struct sampler *sampler__new(struct bpf_program *, uint64_t hz);
+void sampler__free(struct sampler *);
+/*
+ * Opens an event on each CPU that has come online since the last call, and closes those of CPUs
+ * that went. 0, or -errno after saying what is missing.
+ */
+int sampler__update(struct sampler *);
+
+#endif
