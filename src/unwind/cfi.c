@@ -132,21 +132,29 @@ static bool row_room(struct cfi *c)
 	return true;
 }
 
-/* A forged file may have rows that overlap: only what no other row covers is taken. */
-static void row_insert(struct cfi *c, uint64_t vaddr, Dwarf_Frame *frame, uint16_t rule)
+/*
+ * Keeps the rule for the rest of its row, from vaddr on: where a row starts libdw (0.188) does not
+ * know after DW_CFA_restore_state, it says where the remembered one did. A forged file may have
+ * rows that overlap: only what no other row covers is taken.
+ */
+static void row_insert(struct cfi *c, uint64_t vaddr, uint64_t end, uint16_t rule)
 {
 	size_t i = row_upper(c, vaddr);
-	Dwarf_Addr start, end;
+	struct row *next = i < c->row_cnt ? &c->rows[i] : NULL;
 
-	dwarf_frame_info(frame, &start, &end, NULL);
-	if (i && start < c->rows[i - 1].start + c->rows[i - 1].sz)
-		start = c->rows[i - 1].start + c->rows[i - 1].sz;
-	if (i < c->row_cnt && end > c->rows[i].start)
-		end = c->rows[i].start;
-	if (start > vaddr || end <= vaddr || end - start > UINT32_MAX || !row_room(c))
+	if (next && end > next->start)
+		end = next->start;
+	if (end <= vaddr || end - vaddr > UINT32_MAX / 2)
+		return;
+	if (next && end == next->start && rule == next->rule && next->sz < UINT32_MAX / 2) {
+		next->sz += (uint32_t)(end - vaddr);
+		next->start = vaddr;
+		return;
+	}
+	if (!row_room(c))
 		return;
 	memmove(c->rows + i + 1, c->rows + i, (c->row_cnt - i) * sizeof(*c->rows));
-	c->rows[i] = (struct row){ start, (uint32_t)(end - start), rule };
+	c->rows[i] = (struct row){ vaddr, (uint32_t)(end - vaddr), rule };
 	c->row_cnt++;
 }
 
@@ -185,6 +193,7 @@ static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
 {
 	Dwarf_Frame *frame = find_frame(c, vaddr);
 	union rule_room room;
+	Dwarf_Addr end;
 	uint16_t rule = 0;
 
 	if (!frame)
@@ -192,8 +201,8 @@ static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
 	c->rows_compiled++;
 	if (rule__compile(frame, &room) == 0)
 		rule = rulebook__add(&c->rules, &room.rule);
-	if (rule)
-		row_insert(c, vaddr, frame, rule);
+	if (rule && dwarf_frame_info(frame, NULL, &end, NULL) >= 0)
+		row_insert(c, vaddr, end, rule);
 	free(frame);
 	return rule;
 }

@@ -118,7 +118,7 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
 	const struct event *e = ((struct modules *)arg)->sample->event;
 
-	dwfl_thread_state_register_pc(thread, e->regs[REG_RIP]);
+	dwfl_thread_state_register_pc(thread, e->regs[DWARF_RIP]);
 	return dwfl_thread_state_registers(thread, 0, EVENT_REG_CNT,
 					   (const Dwarf_Word *)e->regs); /* both are 64 bits */
 }
@@ -174,8 +174,8 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	if (t->cnt == TRACE_MAX || !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
 	*f = (struct frame){ .pc = pc, .flags = activation ? 0 : FRAME_CALLER };
-	if (activation && t->cnt) /* the frame before was a trampoline */
-		f[-1].flags |= FRAME_SIGNAL;
+	if (activation && t->cnt && !(f[-1].flags & FRAME_SIGNAL))
+		f->flags = FRAME_SIGNAL; /* a trampoline, or what it interrupted: in this order */
 	f->map = process__find(s->process, frame__place(f));
 	t->cnt++;
 	return f->map ? DWARF_CB_OK : DWARF_CB_ABORT;
@@ -196,7 +196,7 @@ static enum unwind_status status_of(const struct sample *s, int rc)
 
 static void leaf_only(const struct sample *s)
 {
-	uint64_t pc = s->event->regs[REG_RIP];
+	uint64_t pc = s->event->regs[DWARF_RIP];
 
 	s->trace->cnt = 1;
 	s->trace->frames[0] = (struct frame){ .pc = pc, .map = process__find(s->process, pc) };

@@ -91,7 +91,17 @@ static int compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt, st
 
 static bool is_default_rsp(const struct rule_reg *reg)
 {
-	return reg->reg == REG_RSP && reg->how == RULE_VALUE && reg->off == 0;
+	return reg->reg == DWARF_RSP && reg->how == RULE_VALUE && reg->off == 0;
+}
+
+/*
+ * Of the registers that CFI does not mention, those that a call preserves keep their values.
+ * libdw's table of them (0.188, x86_64_cfi.c) has 0 where it means rbx, so that it calls rbx
+ * undefined; _dl_runtime_resolve's CFA depends on it.
+ */
+static bool is_kept(int regno)
+{
+	return regno == DWARF_RBX || regno == DWARF_RSP;
 }
 
 static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
@@ -104,7 +114,7 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 	if (dwarf_frame_register(frame, regno, mem, &ops, &cnt))
 		return -EINVAL;
 	if (cnt == 0) {
-		if (ops == mem && regno != REG_RSP)
+		if (ops == mem && !is_kept(regno))
 			d->head.undefined |= 1u << regno;
 		return 0;
 	}
@@ -117,21 +127,20 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 int rule__compile(Dwarf_Frame *frame, union rule_room *out)
 {
 	struct draft d = { 0 };
-	Dwarf_Addr start, end;
 	bool signal;
 	int err;
 
-	if (dwarf_frame_info(frame, &start, &end, &signal) != REG_RIP)
+	if (dwarf_frame_info(frame, NULL, NULL, &signal) != DWARF_RIP)
 		return -EINVAL;
 	d.head.flags = signal ? RULE_SIGNAL : 0;
 	err = compile_cfa(&d, frame);
-	for (int reg = REG_RIP; reg >= 0 && !err; reg--) /* the return address first */
+	for (int reg = DWARF_RIP; reg >= 0 && !err; reg--) /* the return address first */
 		err = compile_reg(&d, frame, reg);
 	if (err)
 		return err;
-	if (d.head.undefined >> REG_RIP & 1)
+	if (d.head.undefined >> DWARF_RIP & 1)
 		rule__mark(out, RULE_ROOT);
-	else if (d.head.reg_cnt == 0 || d.regs[0].reg != REG_RIP)
+	else if (d.head.reg_cnt == 0 || d.regs[0].reg != DWARF_RIP)
 		return -EINVAL; /* a caller at the same pc */
 	else
 		finish(&d, out);
@@ -146,9 +155,9 @@ void rule__mark(union rule_room *out, enum rule_flags flags)
 void rule__frame_pointer(union rule_room *out)
 {
 	struct draft d = {
-		.head = { .cfa = { .reg = REG_RBP, .how = RULE_REG, .off = 16 }, .reg_cnt = 2 },
-		.regs = { { .reg = REG_RIP, .how = RULE_AT, .off = -8 },
-			  { .reg = REG_RBP, .how = RULE_AT, .off = -16 } },
+		.head = { .cfa = { .reg = DWARF_RBP, .how = RULE_REG, .off = 16 }, .reg_cnt = 2 },
+		.regs = { { .reg = DWARF_RIP, .how = RULE_AT, .off = -8 },
+			  { .reg = DWARF_RBP, .how = RULE_AT, .off = -16 } },
 	};
 
 	finish(&d, out);
@@ -159,7 +168,7 @@ static void add_rsp_slot(struct draft *d, struct rule_reg *reg, unsigned off)
 {
 	reg->off = d->head.op_cnt;
 	reg->op_cnt = 1;
-	d->ops[d->head.op_cnt++] = (struct expr_op){ .atom = DW_OP_breg0 + REG_RSP, .a = off };
+	d->ops[d->head.op_cnt++] = (struct expr_op){ .atom = DW_OP_breg0 + DWARF_RSP, .a = off };
 }
 
 void rule__signal_frame(union rule_room *out)
@@ -234,7 +243,7 @@ static int find_reg(const struct step *s, const struct rule_reg *reg, uint64_t *
 static bool is_popped(const struct step *s, const struct rule_reg *reg)
 {
 	return reg->how == RULE_AT &&
-	       s->env.cfa + (uint64_t)(int64_t)reg->off < s->env.regs->v[REG_RSP];
+	       s->env.cfa + (uint64_t)(int64_t)reg->off < s->env.regs->v[DWARF_RSP];
 }
 
 static int find_regs(const struct step *s, struct regs *out)
@@ -247,7 +256,7 @@ static int find_regs(const struct step *s, struct regs *out)
 			out->valid |= 1u << reg->reg;
 			continue;
 		}
-		if (reg->reg == REG_RIP)
+		if (reg->reg == DWARF_RIP)
 			return err;
 		out->v[reg->reg] = s->env.regs->v[reg->reg];
 		if (!is_popped(s, reg))
@@ -267,7 +276,7 @@ int rule__apply(const struct rule *rule, const struct snapshot *snapshot, struct
 	err = find_cfa(&s, &s.env.cfa);
 	if (err)
 		return err;
-	*cfa = regs->v[REG_RSP] = s.env.cfa;
-	regs->valid = (regs->valid | 1u << REG_RSP) & ~rule->undefined;
+	*cfa = regs->v[DWARF_RSP] = s.env.cfa;
+	regs->valid = (regs->valid | 1u << DWARF_RSP) & ~rule->undefined;
 	return find_regs(&s, regs);
 }

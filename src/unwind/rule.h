@@ -62,9 +62,9 @@ void rule__frame_pointer(union rule_room *out);
 void rule__signal_frame(union rule_room *out);
 
 /*
- * Makes the caller's registers of `regs`; regs->v[REG_RIP] is the return address then. 0; -EFAULT:
- * the return address (or the CFA) is not in the snapshot; -EINVAL: it cannot be computed. *cfa is
- * set but when that is what failed (then 0).
+ * Makes the caller's registers of `regs`; regs->v[DWARF_RIP] is the return address then. 0;
+ * -EFAULT: the return address (or the CFA) is not in the snapshot; -EINVAL: it cannot be computed.
+ * *cfa is set but when that is what failed (then 0).
  */
 int rule__apply(const struct rule *, const struct snapshot *, struct regs *, uint64_t *cfa);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "event/record.h"
 
-enum reg { REG_RBP = 6, REG_RSP = 7, REG_RIP = 16 }; /* DWARF numbers, psABI figure 3.36 */
+enum reg { DWARF_RBX = 3, DWARF_RBP = 6, DWARF_RSP = 7, DWARF_RIP = 16 }; /* psABI figure 3.36 */
 
 struct regs {
 	uint64_t v[EVENT_REG_CNT];

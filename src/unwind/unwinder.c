@@ -89,21 +89,21 @@ static bool is_return_address(const struct walk *w, uint64_t addr)
 
 static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
 {
-	w->regs.v[REG_RIP] = pc;
-	w->regs.v[REG_RSP] = sp;
+	w->regs.v[DWARF_RIP] = pc;
+	w->regs.v[DWARF_RSP] = sp;
 	return GO_ON;
 }
 
 /* A frame that `push %rbp; mov %rsp,%rbp` made. */
 static enum unwind_status follow_rbp(struct walk *w, bool caller)
 {
-	uint64_t rbp = w->regs.v[REG_RBP], saved, pc;
+	uint64_t rbp = w->regs.v[DWARF_RBP], saved, pc;
 
-	if (!regs__has(&w->regs, REG_RBP))
+	if (!regs__has(&w->regs, DWARF_RBP))
 		return UNWIND_NO_CFI;
 	if (rbp == 0) /* psABI 3.4.1: the outermost frame; in a leaf it may be any number */
 		return caller ? UNWIND_ROOT : UNWIND_NO_CFI;
-	if (rbp < w->regs.v[REG_RSP] || !is_stack_like(rbp))
+	if (rbp < w->regs.v[DWARF_RSP] || !is_stack_like(rbp))
 		return UNWIND_NO_CFI;
 	if (!snapshot__word(&w->snapshot, rbp, &saved) ||
 	    !snapshot__word(&w->snapshot, rbp + 8, &pc))
@@ -112,8 +112,8 @@ static enum unwind_status follow_rbp(struct walk *w, bool caller)
 		return UNWIND_ROOT;
 	if (!find_map(w, pc - 1))
 		return UNWIND_NO_CFI;
-	w->regs.v[REG_RBP] = saved;
-	w->regs.valid = 1u << REG_RBP | 1u << REG_RSP | 1u << REG_RIP;
+	w->regs.v[DWARF_RBP] = saved;
+	w->regs.valid = 1u << DWARF_RBP | 1u << DWARF_RSP | 1u << DWARF_RIP;
 	return return_to(w, pc, rbp + 16);
 }
 
@@ -123,7 +123,7 @@ static enum unwind_status follow_rbp(struct walk *w, bool caller)
  */
 static enum unwind_status step_without_cfi(struct walk *w, bool caller)
 {
-	uint64_t sp = w->regs.v[REG_RSP], pc;
+	uint64_t sp = w->regs.v[DWARF_RSP], pc;
 
 	if (!caller && snapshot__word(&w->snapshot, sp, &pc) && is_return_address(w, pc))
 		return return_to(w, pc, sp + 8);
@@ -135,7 +135,7 @@ static enum unwind_status step_without_cfi(struct walk *w, bool caller)
 /* rsp is outside the snapshot: it was restored by a signal frame, or a CFA changed stacks. */
 static enum unwind_status left_snapshot(const struct walk *w)
 {
-	uint64_t sp = w->regs.v[REG_RSP];
+	uint64_t sp = w->regs.v[DWARF_RSP];
 	bool above = sp > snapshot_end(w) && is_stack_like(sp);
 
 	if (w->signal_sp && sp - w->signal_sp > SIGNAL_FRAME_MAX)
@@ -148,7 +148,7 @@ static enum unwind_status left_snapshot(const struct walk *w)
 /* Why the return address could not be read. */
 static enum unwind_status failed(const struct walk *w, const struct rule *rule, uint64_t cfa)
 {
-	bool by_rsp = rule->cfa.how == RULE_REG && rule->cfa.reg == REG_RSP;
+	bool by_rsp = rule->cfa.how == RULE_REG && rule->cfa.reg == DWARF_RSP;
 
 	if (!cfa || !is_stack_like(cfa))
 		return w->truncated && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
@@ -160,14 +160,14 @@ static enum unwind_status failed(const struct walk *w, const struct rule *rule, 
 /* The stack pointer must grow; only a leaf may have none of the stack to itself. */
 static bool moved(const struct walk *w, uint64_t old_sp, bool leaf)
 {
-	uint64_t sp = w->regs.v[REG_RSP];
+	uint64_t sp = w->regs.v[DWARF_RSP];
 
 	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
 }
 
 static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, bool leaf)
 {
-	uint64_t sp = w->regs.v[REG_RSP], cfa;
+	uint64_t sp = w->regs.v[DWARF_RSP], cfa;
 	bool signal = rule->flags & RULE_SIGNAL;
 	int err;
 
@@ -180,7 +180,7 @@ static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, 
 	err = rule__apply(rule, &w->snapshot, &w->regs, &cfa);
 	if (err)
 		return failed(w, rule, cfa);
-	if (w->regs.v[REG_RIP] == 0 && !signal)
+	if (w->regs.v[DWARF_RIP] == 0 && !signal)
 		return UNWIND_ROOT;
 	w->signal_sp = signal ? sp : 0;
 	return moved(w, sp, leaf && !signal) ? GO_ON : UNWIND_NO_PROGRESS;
@@ -205,8 +205,8 @@ static enum unwind_status step(struct walk *w, struct frame *f, uint32_t *next_f
 		*next_flags = FRAME_CALLER | FRAME_FP;
 		return step_without_cfi(w, caller);
 	}
-	if (rule->flags & RULE_SIGNAL)
-		f->flags |= FRAME_SIGNAL;
+	if (rule->flags & RULE_SIGNAL) /* nothing was called there: the pc itself is the place */
+		f->flags = (f->flags & ~(uint32_t)FRAME_CALLER) | FRAME_SIGNAL;
 	*next_flags = rule->flags & RULE_SIGNAL ? 0 : FRAME_CALLER;
 	return step_by_rule(w, rule, !caller);
 }
@@ -220,7 +220,7 @@ static enum unwind_status walk(struct walk *w, bool compat)
 	for (t->cnt = 0; status == GO_ON && t->cnt < TRACE_MAX;) {
 		struct frame *f = &t->frames[t->cnt++];
 
-		*f = (struct frame){ .pc = w->regs.v[REG_RIP], .flags = flags };
+		*f = (struct frame){ .pc = w->regs.v[DWARF_RIP], .flags = flags };
 		status = step(w, f, &flags);
 		if (compat)
 			return UNWIND_COMPAT;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Real samples for tests: processes that are stopped by ptrace, and their stacks as events. */
+#ifndef UNIT_LIVE_H
+#define UNIT_LIVE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "event/record.h"
+
+/* Runs a shell command; fails the test when it fails. */
+static inline void live__shell(const char *command)
+{
+	if (system(command) != 0)
+		fail_msg("failed: %s", command);
+}
+
+/* Starts a program that stops before its first instruction. */
+static inline pid_t live__start(char *const argv[])
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, 0);
+		dup2(null, 1);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSTOPPED(status));
+	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL);
+	return pid;
+}
+
+static inline void live__kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+static inline void live__regs(const struct user_regs_struct *u, __u64 regs[EVENT_REG_CNT])
+{
+	const __u64 in_order[EVENT_REG_CNT] = { u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
+						u->rbp, u->rsp, u->r8,	u->r9,	u->r10, u->r11,
+						u->r12, u->r13, u->r14, u->r15, u->rip };
+
+	memcpy(regs, in_order, sizeof(in_order));
+}
+
+/* The end of the mapping that holds addr; 0: none does. */
+static inline uint64_t live__map_end(pid_t pid, uint64_t addr)
+{
+	char path[64], line[4352];
+	unsigned long start, end = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "r");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && addr >= start && addr < end)
+			break;
+		end = 0;
+	}
+	if (maps)
+		fclose(maps);
+	return end;
+}
+
+/* Room for an event of the largest stack. */
+static inline struct event *live__event(void)
+{
+	struct event *e = calloc(1, sizeof(*e) + EVENT_STACK_MAX);
+
+	assert_non_null(e);
+	return e;
+}
+
+/*
+ * Fills the event from a stopped thread, as the collector would: the stack from below the red zone
+ * to its end (`top`; 0: the end of the mapping), at most max bytes.
+ */
+static inline void live__capture(pid_t tid, struct event *e, uint64_t top, size_t max)
+{
+	struct user_regs_struct u;
+	struct iovec local, remote;
+	ssize_t got;
+
+	assert_int_equal(ptrace(PTRACE_GETREGS, tid, 0, &u), 0);
+	memset(e, 0, sizeof(*e));
+	live__regs(&u, e->regs);
+	if (!top)
+		top = live__map_end(tid, u.rsp);
+	e->flags = EVENT_F_USER;
+	e->tgid = e->tid = (uint32_t)tid;
+	e->stack_addr = u.rsp - EVENT_RED_ZONE;
+	local = (struct iovec){ e->data, top > e->stack_addr ? top - e->stack_addr : 0 };
+	if (local.iov_len > max) {
+		local.iov_len = max;
+		e->flags |= EVENT_F_TRUNCATED;
+	}
+	remote = (struct iovec){ (void *)e->stack_addr, local.iov_len };
+	got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	e->ustack_sz = got > 0 ? (uint32_t)got : 0;
+}
+
+#endif
