@@ -10,7 +10,6 @@
  * preempted iterator, a task, an interrupt, an NMI). */
 #define CAPTURE_LEVELS 4
 
-/* Machinery between bpf_get_stack() and a tracepoint's caller, at most (see emit.bpf.c). */
 #define CAPTURE_PAGE 4096
 
 /* The stacks of an event, and of whom. */
@@ -19,6 +18,8 @@ enum capture_how {
 	CAPTURE_KERNEL = 1 << 1,
 	CAPTURE_OTHER = 1 << 2, /* of a task that is not current: its kernel stack, its registers */
 	CAPTURE_FAULT = 1 << 3, /* of another task, user memory too: sleepable programs only */
+	CAPTURE_SWITCH =
+		1 << 4, /* at the tracepoint sched_switch: the stack begins in the scheduler */
 };
 
 struct capture_config {

@@ -149,22 +149,43 @@ static __always_inline void fill_header(struct event *e, const struct emission *
 	e->stack_addr = 0;
 }
 
-#define KSTACK_SZ (EVENT_KSTACK_MAX * sizeof(__u64))
+#define KSTACK_SZ	  (EVENT_KSTACK_MAX * sizeof(__u64))
+#define MACHINERY_DEFAULT 3
+#define MACHINERY_MAX	  8
 
 /*
- * Kernel frames, leaf first. A perf event's are those of what it interrupted, none when that was
- * user code; a tracepoint's begin with the programs and the machinery that called them, which
- * `skip` leaves out.
+ * Frames on top of a tracepoint's stack that are the programs' own and of what calls them: emit,
+ * the program, bpf_trace_run4, on some kernels more. Learned from the first switch, whose stack
+ * must begin in the scheduler. 0: not yet.
  */
+static __u64 machinery;
+
+static __always_inline void learn_machinery(const __u64 *pcs)
+{
+	__u64 found = MACHINERY_DEFAULT;
+
+	for (int i = MACHINERY_MAX - 1; i >= 0; i--) {
+		if (pcs[i] - cfg.sched_text_start < cfg.sched_text_end - cfg.sched_text_start)
+			found = i;
+	}
+	machinery = found;
+}
+
+/* Kernel frames, leaf first. A perf event's are those of what it interrupted: none in user code. */
 static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, struct event *e,
 					 __u32 how)
 {
 	long sz;
 
-	if (how & CAPTURE_OTHER)
+	if (how & CAPTURE_OTHER) {
 		sz = bpf_get_task_stack(task, e->data, KSTACK_SZ, 0);
-	else
+	} else if (how & CAPTURE_SWITCH) {
+		if (!machinery && bpf_get_stack(ctx, e->data, KSTACK_SZ, 0) > 0)
+			learn_machinery((const __u64 *)e->data);
+		sz = bpf_get_stack(ctx, e->data, KSTACK_SZ, machinery & BPF_F_SKIP_FIELD_MASK);
+	} else {
 		sz = bpf_get_stack(ctx, e->data, KSTACK_SZ, 0);
+	}
 	return sz > 0 && sz <= (long)KSTACK_SZ ? sz : 0;
 }
 
@@ -228,6 +249,8 @@ __hidden int emit(void *ctx, struct task_struct *task, const struct emission *wh
 		kstack_sz = copy_kstack(ctx, task, &slot->event, how);
 	if ((how & CAPTURE_USER) && has_user_side(task))
 		ustack_sz = copy_user(task, &slot->event, kstack_sz, how);
+	else
+		__builtin_memset(slot->event.regs, 0, sizeof(slot->event.regs));
 	slot->event.kstack_sz = kstack_sz;
 	slot->event.ustack_sz = ustack_sz;
 	if (!claimed(what))

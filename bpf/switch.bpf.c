@@ -101,7 +101,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 		return;
 	}
 	row.duration_ns = now_ns - in_ns;
-	emit(ctx, task, &row, cfg.switch_how);
+	emit(ctx, task, &row, cfg.switch_how | CAPTURE_SWITCH);
 }
 
 /* It has waited since the beginning, and runs before the iterator below has come to it. */

@@ -254,7 +254,6 @@ void capture__free(struct capture *c)
 	sampler__free(c->sampler);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
-	free(c->lost);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 	free(c);
