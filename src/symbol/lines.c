@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libdw's own searches walk all DIEs of a unit at every call. Here a unit is walked once, when an
+ * address of it is first asked for, and its functions are found by binary search from then on.
+ */
+#include "symbol/lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/strtab.h"
+#include "symbol/debugfile.h"
+#include "symbol/demangle.h"
+#include "symbol/spans.h"
+
+#define DEPTH_MAX 128	     /* of DIEs in each other */
+#define SPANS_MAX (1U << 24) /* ranges of one unit, and units of one file */
+
+struct span_list {
+	struct span *v;
+	size_t cnt, cap;
+	int err;
+};
+
+/* A function or an inlined copy of one. */
+struct scope {
+	Dwarf_Die die;
+	uint32_t parent; /* what it is inlined into; SPAN_NONE: a function of its own */
+	uint32_t name;	 /* in names, 0 before somebody asked */
+};
+
+struct unit {
+	Dwarf_Die cu;	/* has the lines */
+	Dwarf_Die tree; /* has the functions: cu, or what its .dwo file has instead */
+	bool indexed;
+	struct span_map map; /* address → index in scopes */
+	struct scope *scopes;
+	size_t cnt, cap;
+};
+
+struct lines {
+	struct elf_file *file, *debug;
+	Dwarf *dwarf;
+	struct unit *units;
+	size_t cnt, cap;
+	struct span_map map; /* address → index in units */
+	struct strtab *names;
+};
+
+static void *room(void *v, size_t cnt, size_t *cap, size_t sz)
+{
+	size_t more = *cap ? 2 * *cap : 16;
+	void *bigger = cnt < *cap ? v : realloc(v, more * sz);
+
+	if (bigger && cnt == *cap)
+		*cap = more;
+	return bigger;
+}
+
+static void span_list__add(struct span_list *l, struct span s)
+{
+	struct span *v = l->cnt < SPANS_MAX ? room(l->v, l->cnt, &l->cap, sizeof(*v)) : NULL;
+
+	if (!v) {
+		l->err = -ENOMEM;
+		return;
+	}
+	l->v = v;
+	l->v[l->cnt++] = s;
+}
+
+/* Adds where the DIE has code. Linkers set what they drop to 0 or 1. True when there is any. */
+static bool add_ranges(struct span_list *l, Dwarf_Die *die, uint32_t owner)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	bool any = false;
+
+	while (!l->err && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start > 1 && end > start) {
+			span_list__add(l, (struct span){ start, end, owner });
+			any = true;
+		}
+	return any;
+}
+
+struct walk {
+	struct unit *unit;
+	struct span_list spans;
+};
+
+static uint32_t add_scope(struct walk *w, const Dwarf_Die *die, uint32_t parent)
+{
+	struct unit *u = w->unit;
+	struct scope *scopes =
+		u->cnt < SPANS_MAX ? room(u->scopes, u->cnt, &u->cap, sizeof(*scopes)) : NULL;
+
+	if (!scopes) {
+		w->spans.err = -ENOMEM;
+		return SPAN_NONE;
+	}
+	u->scopes = scopes;
+	u->scopes[u->cnt] = (struct scope){ .die = *die, .parent = parent };
+	return (uint32_t)u->cnt++;
+}
+
+/* What has functions in it. */
+static bool is_container(int tag)
+{
+	static const int tags[] = {
+		DW_TAG_lexical_block,	 DW_TAG_namespace,   DW_TAG_structure_type,
+		DW_TAG_class_type,	 DW_TAG_union_type,  DW_TAG_try_block,
+		DW_TAG_enumeration_type, DW_TAG_catch_block, DW_TAG_module
+	};
+
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+		if (tags[i] == tag)
+			return true;
+	return false;
+}
+
+/* Adds the functions among the children of `die`; `parent` is the function that it is in. */
+static void walk(struct walk *w, Dwarf_Die *die, uint32_t parent, int depth)
+{
+	Dwarf_Die child;
+	int err = depth < DEPTH_MAX ? dwarf_child(die, &child) : 1;
+
+	for (; err == 0 && !w->spans.err; err = dwarf_siblingof(&child, &child)) {
+		int tag = dwarf_tag(&child);
+		uint32_t scope = parent;
+
+		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+			uint32_t idx = (uint32_t)w->unit->cnt;
+
+			if (!add_ranges(&w->spans, &child, idx))
+				continue;
+			scope = add_scope(w, &child, tag == DW_TAG_subprogram ? SPAN_NONE : parent);
+		} else if (!is_container(tag)) {
+			continue;
+		}
+		walk(w, &child, scope, depth + 1);
+	}
+}
+
+static int unit__index(struct unit *u)
+{
+	struct walk w = { .unit = u };
+	int err;
+
+	if (u->indexed)
+		return 0;
+	u->indexed = true;
+	walk(&w, &u->tree, SPAN_NONE, 0);
+	err = w.spans.err ? w.spans.err : span_map__build(&u->map, w.spans.v, w.spans.cnt);
+	if (err)
+		span_map__free(&u->map);
+	free(w.spans.v);
+	return err;
+}
+
+static int add_units(struct lines *l)
+{
+	struct span_list spans = { 0 };
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, sub;
+	int err;
+
+	while (!spans.err && dwarf_get_units(l->dwarf, cu, &cu, NULL, NULL, &die, &sub) == 0) {
+		struct unit *units;
+
+		if (!add_ranges(&spans, &die, (uint32_t)l->cnt))
+			continue;
+		units = room(l->units, l->cnt, &l->cap, sizeof(*units));
+		if (!units) {
+			spans.err = -ENOMEM;
+			break;
+		}
+		l->units = units;
+		l->units[l->cnt++] = (struct unit){ .cu = die, .tree = sub.addr ? sub : die };
+	}
+	err = spans.err ? spans.err : span_map__build(&l->map, spans.v, spans.cnt);
+	free(spans.v);
+	return err ? err : l->cnt ? 0 : -ENOENT;
+}
+
+static bool has_dwarf(const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+
+	return elf_file__section(f, ".debug_info", &shdr) && shdr.sh_type != SHT_NOBITS;
+}
+
+static int open_dwarf(struct lines *l)
+{
+	const struct elf_file *f = l->file;
+
+	if (!has_dwarf(f))
+		f = l->debug = debug_file__open(f, DEBUG_DIR);
+	if (!f || !has_dwarf(f))
+		return -ENOENT;
+	l->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	return l->dwarf ? add_units(l) : -ENOENT;
+}
+
+struct lines *lines__new(const char *path)
+{
+	struct lines *l = calloc(1, sizeof(*l));
+	int err = -ENOMEM;
+
+	if (!l)
+		return NULL;
+	l->names = strtab__new();
+	if (l->names) {
+		l->file = elf_file__open(path);
+		err = l->file ? open_dwarf(l) : -errno;
+	}
+	if (err) {
+		lines__free(l);
+		return errno = -err, NULL;
+	}
+	return l;
+}
+
+void lines__free(struct lines *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->cnt; i++) {
+		span_map__free(&l->units[i].map);
+		free(l->units[i].scopes);
+	}
+	free(l->units);
+	span_map__free(&l->map);
+	dwarf_end(l->dwarf);
+	elf_file__put(l->debug);
+	elf_file__put(l->file);
+	strtab__free(l->names);
+	free(l);
+}
+
+static const char *string_attr(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
+static int int_attr(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &v) != 0 || v > INT_MAX)
+		return 0;
+	return (int)v;
+}
+
+/* NULL for nothing. */
+static const char *keep(struct lines *l, const char *raw, uint32_t *id)
+{
+	char readable[SYMBOL_NAME_MAX];
+
+	*id = raw ? strtab__id(l->names, readable, symbol_name(raw, readable)) : 0;
+	return *id ? strtab__str(l->names, *id, NULL) : NULL;
+}
+
+static const char *function_name(struct lines *l, struct scope *s)
+{
+	const char *raw;
+
+	if (s->name)
+		return strtab__str(l->names, s->name, NULL);
+	raw = string_attr(&s->die, DW_AT_linkage_name);
+	if (!raw)
+		raw = string_attr(&s->die, DW_AT_MIPS_linkage_name);
+	if (!raw)
+		raw = string_attr(&s->die, DW_AT_name);
+	return keep(l, raw, &s->name);
+}
+
+static const char *file_name(struct lines *l, struct unit *u, const char *file)
+{
+	const char *dir = file && file[0] != '/' ? string_attr(&u->cu, DW_AT_comp_dir) : NULL;
+	char path[PATH_MAX];
+	uint32_t id;
+
+	if (dir && snprintf(path, sizeof(path), "%s/%s", dir, file) < (int)sizeof(path))
+		return keep(l, path, &id);
+	return keep(l, file, &id);
+}
+
+static struct line source_line(struct lines *l, struct unit *u, uint64_t vaddr)
+{
+	Dwarf_Line *src = dwarf_getsrc_die(&u->cu, vaddr);
+	struct line line = { 0 };
+
+	if (!src)
+		return line;
+	line.file = file_name(l, u, dwarf_linesrc(src, NULL, NULL));
+	if (dwarf_lineno(src, &line.line) != 0 || dwarf_linecol(src, &line.column) != 0)
+		line.line = line.column = 0;
+	return line;
+}
+
+/* Where the function was called that `s` is a copy of. */
+static struct line call_site(struct lines *l, struct unit *u, struct scope *s)
+{
+	struct line line = { .line = int_attr(&s->die, DW_AT_call_line),
+			     .column = int_attr(&s->die, DW_AT_call_column) };
+	int file = int_attr(&s->die, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t cnt;
+
+	if (dwarf_getsrcfiles(&u->cu, &files, &cnt) == 0 && (size_t)file < cnt)
+		line.file = file_name(l, u, dwarf_filesrc(files, (size_t)file, NULL, NULL));
+	return line;
+}
+
+int lines__at(struct lines *l, uint64_t vaddr, bool inlines, line_fn fn, void *arg)
+{
+	uint32_t at = span_map__find(&l->map, vaddr);
+	struct unit *u = at == SPAN_NONE ? NULL : &l->units[at];
+	struct line line;
+
+	if (!u)
+		return -ENOENT;
+	if (unit__index(u) != 0)
+		return -ENOMEM;
+	line = source_line(l, u, vaddr);
+	at = span_map__find(&u->map, vaddr);
+	if (at == SPAN_NONE && !line.file)
+		return -ENOENT;
+	if (at == SPAN_NONE)
+		fn(&line, arg);
+	while (at != SPAN_NONE) {
+		struct scope *s = &u->scopes[at];
+
+		line.function = function_name(l, s);
+		if (inlines || s->parent == SPAN_NONE)
+			fn(&line, arg);
+		if (s->parent != SPAN_NONE)
+			line = call_site(l, u, s);
+		at = s->parent;
+	}
+	return 0;
+}

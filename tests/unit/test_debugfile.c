@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include "shell.h"
+#include "symbol/debugfile.h"
+#include "symbol/symbol.h"
+
+/*
+ * In the folder: prog, stripped, with a debuglink to prog.debug; the same without a build ID as
+ * plain; bad.debug, which belongs to another program. Where they go is the test's.
+ */
+static int make_programs(void **state)
+{
+	char *out;
+
+	if (shell__setup(state) != 0)
+		return -1;
+	out = shell__output("cd %s && echo 'static int hidden(int n) { return n * 3; } "
+			    "int main(int c, char **v) { (void)v; return hidden(c); }' > p.c && "
+			    "gcc -g -O0 -Wl,--build-id -o full p.c && "
+			    "gcc -g -O0 -Wl,--build-id=none -o full.plain p.c && "
+			    "gcc -g -O1 -Wl,--build-id -o bad p.c && "
+			    "objcopy --only-keep-debug full prog.debug && "
+			    "objcopy --only-keep-debug full.plain plain.debug && "
+			    "objcopy --only-keep-debug bad bad.debug && "
+			    "objcopy -S --add-gnu-debuglink=prog.debug full prog && "
+			    "objcopy -S --add-gnu-debuglink=plain.debug full.plain plain && "
+			    "mkdir .debug dir kept && mv *.debug kept",
+			    (char *)*state);
+	free(out);
+	return out ? 0 : -1;
+}
+
+/* The path of the debug file that is found for FOLDER/name, "" for none. For the caller to free. */
+static char *found(const char *folder, const char *name)
+{
+	char path[256], dir[256];
+	struct elf_file *f, *debug;
+	char *s;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(dir, sizeof(dir), "%s/dir", folder);
+	f = elf_file__open(path);
+	assert_non_null(f);
+	debug = debug_file__open(f, dir);
+	s = strdup(debug ? debug->path + strlen(folder) + 1 : "");
+	elf_file__put(debug);
+	elf_file__put(f);
+	return s;
+}
+
+#define assert_found(folder, name, want)                \
+	do {                                            \
+		char *found_path = found(folder, name); \
+		assert_string_equal(found_path, want);  \
+		free(found_path);                       \
+	} while (0)
+
+static void by_debuglink(void **state)
+{
+	char *folder = *state;
+
+	assert_found(folder, "prog", "");
+	shell__run("cd %s && mkdir -p dir$PWD && cp kept/prog.debug dir$PWD", folder);
+	{
+		char *path = found(folder, "prog");
+
+		assert_int_equal(strncmp(path, "dir/tmp/", 8), 0);
+		free(path);
+	}
+	shell__run("cd %s && cp kept/prog.debug .debug", folder);
+	assert_found(folder, "prog", ".debug/prog.debug");
+	shell__run("cd %s && cp kept/prog.debug .", folder);
+	assert_found(folder, "prog", "prog.debug");
+	/* another program's is stepped over */
+	shell__run("cd %s && cp kept/bad.debug prog.debug", folder);
+	assert_found(folder, "prog", ".debug/prog.debug");
+	shell__run("cd %s && rm prog.debug && mkfifo prog.debug", folder);
+	assert_found(folder, "prog", ".debug/prog.debug");
+	shell__run("cd %s && rm prog.debug && ln -s /dev/zero prog.debug", folder);
+	assert_found(folder, "prog", ".debug/prog.debug");
+}
+
+static void by_build_id(void **state)
+{
+	char *folder = *state;
+
+	shell__run("cd %s && id=$(readelf -n prog | sed -n 's/.*Build ID: \\(..\\)/\\1 /p') && set "
+		   "$id && "
+		   "mkdir -p dir/.build-id/$1 && cp kept/prog.debug dir/.build-id/$1/$2.debug && "
+		   "cp kept/prog.debug . && ln -s $1/$2.debug dir/.build-id/link",
+		   folder);
+	{
+		char *path = found(folder, "prog");
+
+		assert_int_equal(strncmp(path, "dir/.build-id/", 14), 0);
+		free(path);
+	}
+	/* it lies in the right place, but is not what it should be */
+	shell__run("cd %s && cp kept/bad.debug $(readlink -f dir/.build-id/link)", folder);
+	assert_found(folder, "prog", "prog.debug");
+	shell__run("cd %s && echo nonsense > $(readlink -f dir/.build-id/link)", folder);
+	assert_found(folder, "prog", "prog.debug");
+}
+
+static void by_crc_without_a_build_id(void **state)
+{
+	char *folder = *state;
+
+	assert_found(folder, "plain", "");
+	shell__run("cd %s && cp kept/bad.debug plain.debug", folder);
+	assert_found(folder, "plain", "");
+	shell__run("cd %s && cp kept/plain.debug .", folder);
+	assert_found(folder, "plain", "plain.debug");
+	shell__run("cd %s && echo >> plain.debug", folder);
+	assert_found(folder, "plain", "");
+}
+
+static void whose_debug_file_is_believed(void **state)
+{
+	char *folder = *state;
+
+	if (getuid() != 0) {
+		print_message("only root can give files away\n");
+		skip();
+	}
+	shell__run("cd %s && cp kept/prog.debug . && chmod 755 prog && chmod 644 prog.debug",
+		   folder);
+	assert_found(folder, "prog", "prog.debug"); /* root's for root's */
+	shell__run("cd %s && chmod 666 prog.debug", folder);
+	assert_found(folder, "prog", ""); /* anybody's for root's */
+	shell__run("cd %s && chmod 644 prog.debug && chown 12345 prog.debug", folder);
+	assert_found(folder, "prog", ""); /* a user's for root's */
+	shell__run("cd %s && chown 12345 prog", folder);
+	assert_found(folder, "prog", "prog.debug"); /* a user's for the same user's */
+	shell__run("cd %s && chown 54321 prog", folder);
+	assert_found(folder, "prog", ""); /* a user's for another user's */
+	shell__run("cd %s && chown 0 prog.debug", folder);
+	assert_found(folder, "prog", "prog.debug"); /* root's for anybody's */
+}
+
+/* What it is for: the table of a stripped program has the names of its debug file. */
+static void symbols_of_a_stripped_program(void **state)
+{
+	char path[256];
+	char *line = shell__output("nm %s/full | grep ' hidden$'", (char *)*state);
+	struct elf_file *f;
+	struct symbol s;
+
+	assert_non_null(line);
+	shell__run("cd %s && cp kept/prog.debug .", (char *)*state);
+	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
+	f = elf_file__open(path);
+	assert_non_null(f);
+	assert_true(elf_file__symbol(f, strtoull(line, NULL, 16) + 3, &s));
+	assert_string_equal(s.name, "hidden");
+	elf_file__put(f);
+	free(line);
+}
+
+#define test_with_programs(f) cmocka_unit_test_setup_teardown(f, make_programs, shell__teardown)
+
+RUN_TESTS(test_with_programs(by_debuglink), test_with_programs(by_build_id),
+	  test_with_programs(by_crc_without_a_build_id),
+	  test_with_programs(whose_debug_file_is_believed),
+	  test_with_programs(symbols_of_a_stripped_program))
