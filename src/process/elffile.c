@@ -360,12 +360,3 @@ Elf_Scn *elf_file__section(const struct elf_file *f, const char *name, GElf_Shdr
 	}
 	return NULL;
 }
-
-Elf_Data *elf_section__data(Elf_Scn *scn)
-{
-	GElf_Shdr sh;
-
-	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS || sh.sh_size > ELF_SECTION_MAX)
-		return NULL;
-	return elf_getdata(scn, NULL);
-}

@@ -46,9 +46,6 @@ struct elf_file {
 	void *image;		 /* private to process/: the bytes of a file in memory */
 };
 
-/* Sections larger than this are taken for a lie: a sparse file costs its owner nothing. */
-#define ELF_SECTION_MAX (256u << 20)
-
 /*
  * Opens a file that is in no cache; put it when done. NULL + errno, ENOEXEC when it is no ELF
  * program or library of this machine's byte order.
@@ -64,11 +61,9 @@ void elf_file__put(struct elf_file *);		   /* accepts NULL */
 /* Link-time address of a file offset, or 0 and false when no PT_LOAD holds it. */
 bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);
 
-/* The first section of that name, or NULL. */
+/* The first section of that name, or NULL. Its size is what the file claims: see how much is
+ * reasonable before elf_getdata() reads it into memory. */
 Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr *);
-/* Its bytes, read at the first call and kept by libelf; NULL when there are none, or more than
- * ELF_SECTION_MAX. Use this instead of elf_getdata(). */
-Elf_Data *elf_section__data(Elf_Scn *);
 
 static inline bool build_id__equal(const struct build_id *a, const struct build_id *b)
 {
