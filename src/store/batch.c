@@ -42,104 +42,147 @@ void batch__free(struct batch *b)
  * reaches are never touched. */
 static int start(struct vector *v, const struct column *c, size_t cap)
 {
-	uint8_t *data = calloc(cap, column__width(c));
-
-	if (c->present && !v->present)
-		v->present = calloc(cap, 1);
-	if (!data || (c->present && !v->present)) {
-		free(data);
-		return -ENOMEM;
-	}
-	v->data = data;
-	return 0;
+	v->data = calloc(cap, column__width(c));
+	v->present = c->present ? calloc(cap, 1) : NULL;
+	if (v->data && (!c->present || v->present))
+		return 0;
+	free(v->data);
+	free(v->present);
+	*v = (struct vector){ 0 };
+	return -ENOMEM;
 }
 
-static uint64_t load(const void *at, size_t width)
+/* A field of consecutive structs. */
+struct fields {
+	const char *at;
+	size_t stride, cnt;
+};
+
+static struct fields fields__of(const struct table *t, uint32_t off, const void *rows, size_t cnt)
 {
-	uint64_t wide;
-	uint32_t narrow;
-
-	if (width == 8) {
-		memcpy(&wide, at, 8);
-		return wide;
-	}
-	memcpy(&narrow, at, 4);
-	return narrow;
+	return (struct fields){ (const char *)rows + off, t->row_sz, cnt };
 }
 
-static void set(const struct batch *b, size_t column, uint64_t value, bool present)
+static uint64_t any_wide(struct fields f)
 {
-	const struct column *c = &b->table->columns[column];
-	const struct vector *v = &b->vectors[column];
+	uint64_t any = 0, v;
 
-	if (column__width(c) == 8) {
-		memcpy(v->data + b->cnt * 8, &value, 8);
-	} else {
-		uint32_t narrow = (uint32_t)value;
-
-		memcpy(v->data + b->cnt * 4, &narrow, 4);
+	for (size_t i = 0; i < f.cnt; i++) {
+		memcpy(&v, f.at + i * f.stride, sizeof(v));
+		any |= v;
 	}
-	if (v->present)
-		v->present[b->cnt] = present;
+	return any;
 }
 
-int batch__add(struct batch *b, const void *row)
+static uint32_t any_narrow(struct fields f)
+{
+	uint32_t any = 0, v;
+
+	for (size_t i = 0; i < f.cnt; i++) {
+		memcpy(&v, f.at + i * f.stride, sizeof(v));
+		any |= v;
+	}
+	return any;
+}
+
+static void copy_fields(void *to, struct fields f, size_t width)
+{
+	if (width == 8)
+		for (size_t i = 0; i < f.cnt; i++)
+			memcpy((uint64_t *)to + i, f.at + i * f.stride, 8);
+	else
+		for (size_t i = 0; i < f.cnt; i++)
+			memcpy((uint32_t *)to + i, f.at + i * f.stride, 4);
+}
+
+static void copy_present(uint8_t *to, struct fields words, uint32_t bits)
+{
+	for (size_t i = 0; i < words.cnt; i++) {
+		uint32_t word;
+
+		memcpy(&word, words.at + i * words.stride, 4);
+		to[i] = (word & bits) != 0;
+	}
+}
+
+static int append_column(struct batch *b, size_t column, const void *rows, size_t cnt)
 {
 	const struct table *t = b->table;
-	uint32_t word = (uint32_t)load((const char *)row + t->present_off, 4);
+	const struct column *c = &t->columns[column];
+	struct fields values = fields__of(t, c->off, rows, cnt);
+	struct fields words = fields__of(t, (uint32_t)t->present_off, rows, cnt);
+	struct vector *v = &b->vectors[column];
+	size_t width = column__width(c);
 
-	assert(b->cnt < b->cap);
-	for (size_t i = 0; i < t->column_cnt; i++) {
-		const struct column *c = &t->columns[i];
-		uint64_t value = load((const char *)row + c->off, column__width(c));
-		bool other = c->present ? (word & c->present) != 0 : value != 0;
+	if (!v->data) {
+		bool other = c->present	  ? (any_narrow(words) & c->present) != 0
+			     : width == 8 ? any_wide(values) != 0
+					  : any_narrow(values) != 0;
 
-		if (!b->vectors[i].data && (!other || start(&b->vectors[i], c, b->cap) != 0)) {
-			if (other)
-				return -ENOMEM;
-			continue;
-		}
-		set(b, i, other ? value : 0, other);
+		if (!other)
+			return 0;
+		if (start(v, c, b->cap) != 0)
+			return -ENOMEM;
 	}
-	b->cnt++;
+	copy_fields((char *)v->data + b->cnt * width, values, width);
+	if (v->present)
+		copy_present(v->present + b->cnt, words, c->present);
 	return 0;
 }
 
-int batch__add_list(struct batch *b, const void *row, const void *elements, size_t cnt)
+int batch__append(struct batch *b, const void *rows, size_t cnt)
+{
+	assert(cnt <= batch__room(b));
+	for (size_t i = 0; i < b->table->column_cnt; i++)
+		if (append_column(b, i, rows, cnt) != 0)
+			return -ENOMEM;
+	b->cnt += cnt;
+	return 0;
+}
+
+int batch__append_list(struct batch *b, const void *row, const void *elements, size_t cnt)
 {
 	size_t before = b->list->cnt;
-	int err = 0;
+	int err = batch__append(b->list, elements, cnt);
 
-	assert(cnt <= batch__room(b->list));
-	for (size_t i = 0; i < cnt && !err; i++)
-		err = batch__add(b->list, (const char *)elements + i * b->table->list->row_sz);
 	b->list_cnts[b->cnt] = (uint32_t)cnt;
 	if (!err)
-		err = batch__add(b, row);
+		err = batch__append(b, row, 1);
 	if (err)
 		b->list->cnt = before;
 	return err;
 }
 
-uint64_t batch__value(const struct batch *b, size_t column, size_t row)
+#define WIDEN(type)                         \
+	for (size_t i = 0; i < b->cnt; i++) \
+	values[i] = (uint64_t)((const type *)data)[order ? order[i] : i]
+
+void batch__values(const struct batch *b, size_t column, const uint32_t *order, uint64_t *values)
 {
 	const struct column *c = &b->table->columns[column];
-	size_t width = column__width(c);
-	uint64_t value;
+	const void *data = b->vectors[column].data;
 
-	if (!b->vectors[column].data)
-		return 0;
-	value = load(b->vectors[column].data + row * width, width);
-	return c->type == COLUMN_INT32 ? (uint64_t)(int64_t)(int32_t)(uint32_t)value : value;
+	if (!data)
+		memset(values, 0, b->cnt * sizeof(*values));
+	else if (c->type == COLUMN_INT32)
+		WIDEN(int32_t);
+	else if (column__width(c) == 4)
+		WIDEN(uint32_t);
+	else
+		WIDEN(uint64_t);
 }
 
-bool batch__is_null(const struct batch *b, size_t column, size_t row)
+void batch__defined(const struct batch *b, size_t column, const uint32_t *order, uint32_t *defined)
 {
-	const struct column *c = &b->table->columns[column];
+	const struct vector *v = &b->vectors[column];
 
-	if (!c->nullable)
-		return false;
-	if (!c->present)
-		return batch__value(b, column, row) == 0;
-	return !b->vectors[column].present || !b->vectors[column].present[row];
+	if (!v->data)
+		memset(defined, 0, b->cnt * sizeof(*defined));
+	else if (v->present)
+		for (size_t i = 0; i < b->cnt; i++)
+			defined[i] = v->present[order ? order[i] : i];
+	else
+		/* strings and others of which 0 is null are 4 bytes wide */
+		for (size_t i = 0; i < b->cnt; i++)
+			defined[i] = ((const uint32_t *)v->data)[order ? order[i] : i] != 0;
 }

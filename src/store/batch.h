@@ -11,7 +11,7 @@
 #include "store/columns.h"
 
 struct vector {
-	uint8_t *data;	  /* column__width() bytes a row; NULL: all default */
+	void *data;	  /* column__width() bytes a row; NULL: all default */
 	uint8_t *present; /* one byte a row where the column has a `present` bit */
 };
 
@@ -32,13 +32,16 @@ static inline size_t batch__room(const struct batch *b)
 	return b->cap - b->cnt;
 }
 
-/* Copies a row of the table's struct; there must be room. 0 or -ENOMEM, then nothing was added. */
-int batch__add(struct batch *, const void *row);
-/* The same with the row's list: an array of cnt of the list's structs. */
-int batch__add_list(struct batch *, const void *row, const void *elements, size_t cnt);
+/* Copies an array of cnt of the table's structs; there must be room. A block of rows is turned into
+ * columns several times faster than one row. 0 or -ENOMEM, then nothing was added. */
+int batch__append(struct batch *, const void *rows, size_t cnt);
+/* One row and its list: an array of cnt of the list's structs. */
+int batch__append_list(struct batch *, const void *row, const void *elements, size_t cnt);
 
-/* Value of a column in a row, ids and numbers widened (INT32: with its sign). */
-uint64_t batch__value(const struct batch *, size_t column, size_t row);
-bool batch__is_null(const struct batch *, size_t column, size_t row);
+/* All rows of a column, widened (INT32: with its sign), in the given order (NULL: as they came).
+ * Where a row is null its value means nothing. */
+void batch__values(const struct batch *, size_t column, const uint32_t *order, uint64_t *values);
+/* Of a nullable column: 1 for each row that is not null, else 0. */
+void batch__defined(const struct batch *, size_t column, const uint32_t *order, uint32_t *defined);
 
 #endif

@@ -46,25 +46,26 @@ static size_t plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
  * DELTA for times and sizes, DICT for what repeats. Or -ENOMEM. */
 static int choose(struct chunk_writer *w, const struct leaf *l)
 {
-	size_t best_sz = plain_sz(l, l->values, l->value_cnt), sz;
+	size_t cnt = l->value_cnt, best_sz, dict_sz = SIZE_MAX, sz;
+	bool bytes = column__is_bytes(l->column);
 	int best = ENCODING_PLAIN, made = dict__build(&w->dict, l);
-	unsigned width = 0;
+	unsigned width = made > 0 ? encode__bits(w->dict.cnt - 1) : 0;
 
-	if (made < 0)
-		return made;
-	if (made && w->dict.cnt) {
-		size_t dict_sz = plain_sz(l, w->dict.keys, w->dict.cnt);
-
-		width = encode__bits(w->dict.cnt - 1);
-		sz = dict_sz + l->value_cnt * width / 8;
-		if (sz < best_sz && dict_sz <= DICT_SZ_MAX) {
-			best = ENCODING_DICT;
-			best_sz = sz;
-		}
+	if (made < 0 || !cnt)
+		return made < 0 ? made : ENCODING_PLAIN;
+	if (made)
+		dict_sz = plain_sz(l, w->dict.keys, w->dict.cnt);
+	/* Each string's length alone takes more than an index. */
+	if (bytes && dict_sz <= DICT_SZ_MAX && w->dict.cnt <= cnt / 2)
+		return ENCODING_DICT;
+	best_sz = plain_sz(l, l->values, cnt);
+	if (dict_sz <= DICT_SZ_MAX && dict_sz + cnt * width / 8 < best_sz) {
+		best = ENCODING_DICT;
+		best_sz = dict_sz + cnt * width / 8;
 	}
-	if (column__is_bytes(l->column) || (best == ENCODING_DICT && width <= 8))
+	if (bytes || (best == ENCODING_DICT && width <= 8))
 		return best;
-	sz = encode__delta_sz(l->values, l->value_cnt, 8 * (unsigned)column__width(l->column));
+	sz = encode__delta_sz(l->values, cnt, 8 * (unsigned)column__width(l->column));
 	return sz < best_sz ? ENCODING_DELTA : best;
 }
 

@@ -10,14 +10,16 @@
 #define SAMPLE	   8192
 #define SAMPLE_MAX (SAMPLE / 8 * 7)
 #define KEYS_MAX   (1u << 20)
+#define DIRECT_MAX (1u << 16)
+#define SLOTS_MIN  512
 
 static bool grow(uint32_t **array, size_t *cap, size_t cnt)
 {
 	uint32_t *new;
 
-	if (cnt <= *cap)
+	if (cnt <= *cap && *array)
 		return true;
-	new = reallocarray(*array, cnt, sizeof(*new));
+	new = reallocarray(*array, cnt + 1, sizeof(*new));
 	if (!new)
 		return false;
 	*array = new;
@@ -34,50 +36,75 @@ void dict__free(struct dict *d)
 	*d = (struct dict){ 0 };
 }
 
-/* Fibonacci hashing: ids are dense small numbers, addresses share their low bits. */
+/* Ids of strings, CPUs, threads lie close together: their slot is their distance from the smallest.
+ * Else Fibonacci hashing, as addresses share their low bits. */
 static size_t slot_of(const struct dict *d, uint64_t key)
 {
-	size_t i = (size_t)((key * 0x9e3779b97f4a7c15) >> 32) & (d->slot_cnt - 1);
+	size_t i;
 
+	if (d->direct)
+		return key - d->min;
+	i = (size_t)((key * 0x9e3779b97f4a7c15) >> 32) & (d->slot_cnt - 1);
 	while (d->slots[i] && d->keys[d->slots[i] - 1] != key)
 		i = (i + 1) & (d->slot_cnt - 1);
 	return i;
 }
 
-/* Room for as many keys again, in slots that are at most half full. */
+/* Empties the dictionary; chooses how slots are found. */
+static int reset(struct dict *d, const struct leaf *l)
+{
+	uint64_t min = UINT64_MAX, max = 0;
+
+	for (size_t i = 0; i < l->value_cnt; i++) {
+		min = l->values[i] < min ? l->values[i] : min;
+		max = l->values[i] > max ? l->values[i] : max;
+	}
+	d->direct = l->value_cnt && max - min < DIRECT_MAX;
+	d->min = min;
+	d->cnt = 0;
+	d->slot_cnt = d->direct ? max - min + 1 : SLOTS_MIN;
+	if (!grow(&d->slots, &d->slot_cap, d->slot_cnt))
+		return -ENOMEM;
+	memset(d->slots, 0, d->slot_cnt * sizeof(*d->slots));
+	return 0;
+}
+
+/* Room for as many keys again. */
 static int grow_keys(struct dict *d)
 {
-	size_t slot_cnt = d->cnt ? 4 * (size_t)d->cnt : 512;
-	uint32_t *slots = calloc(slot_cnt, sizeof(*slots));
-	uint64_t *keys = d->keys;
+	size_t cap = d->key_cap ? 2 * d->key_cap : 512;
+	uint64_t *keys = reallocarray(d->keys, cap, sizeof(*keys));
 
-	if (slots && d->key_cap < slot_cnt / 2) {
-		keys = reallocarray(d->keys, slot_cnt / 2, sizeof(*keys));
-		if (keys) {
-			d->keys = keys;
-			d->key_cap = slot_cnt / 2;
-		}
-	}
-	if (!slots || !keys) {
-		free(slots);
+	if (!keys)
 		return -ENOMEM;
-	}
-	free(d->slots);
-	d->slots = slots;
-	d->slot_cnt = slot_cnt;
+	d->keys = keys;
+	d->key_cap = cap;
+	return 0;
+}
+
+/* Hashed slots are at most half full. */
+static int grow_slots(struct dict *d)
+{
+	if (!grow(&d->slots, &d->slot_cap, 2 * d->slot_cnt))
+		return -ENOMEM;
+	d->slot_cnt *= 2;
+	memset(d->slots, 0, d->slot_cnt * sizeof(*d->slots));
 	for (uint32_t k = 0; k < d->cnt; k++)
 		d->slots[slot_of(d, d->keys[k])] = k + 1;
 	return 0;
 }
 
+/* The number of the key, or -ENOMEM. */
 static int add(struct dict *d, uint64_t key)
 {
 	size_t i = slot_of(d, key);
 
 	if (d->slots[i])
 		return (int)d->slots[i] - 1;
-	if (2 * (size_t)d->cnt >= d->slot_cnt) {
-		if (grow_keys(d) != 0)
+	if (d->cnt == d->key_cap && grow_keys(d) != 0)
+		return -ENOMEM;
+	if (!d->direct && 2 * (size_t)d->cnt >= d->slot_cnt) {
+		if (grow_slots(d) != 0)
 			return -ENOMEM;
 		i = slot_of(d, key);
 	}
@@ -151,8 +178,7 @@ int dict__build(struct dict *d, const struct leaf *l)
 {
 	int made;
 
-	d->cnt = 0;
-	if (!grow(&d->idx, &d->idx_cap, l->value_cnt) || grow_keys(d) != 0)
+	if (!grow(&d->idx, &d->idx_cap, l->value_cnt) || reset(d, l) != 0)
 		return -ENOMEM;
 	made = number(d, l);
 	return made == 1 && d->cnt ? sort(d, l) : made;

@@ -10,9 +10,12 @@ struct dict {
 	uint32_t cnt;
 	uint32_t *idx; /* per value of the leaf: its place in keys */
 	/* private: */
-	uint32_t *slots;
+	uint32_t *slots; /* key number + 1, 0 = free; direct: of the key slot + min, else a hash
+			    table with a power of two */
 	uint32_t *ranks;
-	size_t key_cap, slot_cnt, idx_cap, rank_cap;
+	size_t key_cap, slot_cnt, slot_cap, idx_cap, rank_cap;
+	bool direct;
+	uint64_t min;
 };
 
 /*

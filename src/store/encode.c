@@ -61,18 +61,28 @@ static void repeated(struct buf *out, uint32_t value, size_t cnt, unsigned width
 	buf__append(out, &le, (width + 7) / 8);
 }
 
+static bool is_group_equal(const uint32_t *v)
+{
+	uint32_t differs = 0;
+
+	for (size_t i = 1; i < GROUP; i++)
+		differs |= v[i] ^ v[0];
+	return !differs;
+}
+
+/* Runs are looked for where groups begin, so that what is bit-packed before is whole groups. */
 void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
 {
 	size_t start = 0, i = 0; /* values from start to i wait to be bit-packed */
 
-	while (i < cnt) {
-		size_t fill = (GROUP - (i - start) % GROUP) % GROUP, run = 1;
+	while (i + GROUP <= cnt) {
+		size_t run = GROUP;
 
-		while (i + run < cnt && values[i + run] == values[i])
-			run++;
-		if (run >= fill + GROUP) {
-			literals(out, values + start, i + fill - start, width);
-			repeated(out, values[i], run - fill, width);
+		if (is_group_equal(values + i)) {
+			while (i + run < cnt && values[i + run] == values[i])
+				run++;
+			literals(out, values + start, i - start, width);
+			repeated(out, values[i], run, width);
 			start = i + run;
 		}
 		i += run;

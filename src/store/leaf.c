@@ -33,6 +33,18 @@ void leaf__free(struct leaf *l)
 	l->cap = 0;
 }
 
+/* Moves the values that are not null together; defs are 1 and 0 for each of them. */
+static size_t squeeze(uint64_t *values, const uint32_t *defs, size_t cnt)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		values[n] = values[i];
+		n += defs[i];
+	}
+	return n;
+}
+
 int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const uint32_t *order)
 {
 	int err = reserve(l, b->cnt);
@@ -40,57 +52,67 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 	if (err)
 		return err;
 	l->column = &b->table->columns[column];
+	l->list = NULL;
 	l->max_def = l->column->nullable;
 	l->max_rep = 0;
-	l->list = NULL;
-	for (size_t i = 0; i < b->cnt; i++) {
-		size_t row = order ? order[i] : i;
-		bool null = batch__is_null(b, column, row);
-
-		l->defs[i] = !null;
-		if (!null)
-			l->values[l->value_cnt++] = batch__value(b, column, row);
+	l->level_cnt = l->value_cnt = b->cnt;
+	if (l->column->nullable && !b->vectors[column].data) {
+		memset(l->defs, 0, b->cnt * sizeof(*l->defs));
+		l->value_cnt = 0;
+		return 0;
 	}
-	l->level_cnt = b->cnt;
+	batch__values(b, column, order, l->values);
+	if (l->column->nullable) {
+		batch__defined(b, column, order, l->defs);
+		l->value_cnt = squeeze(l->values, l->defs, b->cnt);
+	}
 	return 0;
 }
 
-/* Levels of a required list: an empty one is one entry of definition 0 (parquet-format, Nested
- * Encoding). */
-static void add_list(struct leaf *l, const struct batch *list, size_t column, size_t *at)
+/* Levels of a required list: an element is a definition of 1 and more, an empty list one entry of 0
+ * (parquet-format, Nested Encoding). defined: of the elements, NULL: none is null. */
+static void put_list_levels(struct leaf *l, const struct batch *b, const uint32_t *defined)
 {
-	size_t end = at[0] + at[1];
+	size_t n = 0, element = 0;
 
-	if (!at[1]) {
-		l->reps[l->level_cnt] = 0;
-		l->defs[l->level_cnt++] = 0;
-	}
-	for (size_t i = at[0]; i < end; i++) {
-		bool null = batch__is_null(list, column, i);
+	for (size_t row = 0; row < b->cnt; row++) {
+		size_t end = element + b->list_cnts[row];
 
-		l->reps[l->level_cnt] = i > at[0];
-		l->defs[l->level_cnt++] = l->max_def - null;
-		if (!null)
-			l->values[l->value_cnt++] = batch__value(list, column, i);
+		l->reps[n] = 0;
+		l->defs[n] = 0;
+		n += element == end;
+		for (size_t i = element; i < end; i++) {
+			l->reps[n] = i > element;
+			l->defs[n++] = 1 + (defined ? defined[i] : 0);
+		}
+		element = end;
 	}
-	at[0] = end;
+	l->level_cnt = n;
 }
 
 int leaf__from_list(struct leaf *l, const struct batch *b, size_t column)
 {
-	int err = reserve(l, b->cnt + b->list->cnt);
-	size_t at[2] = { 0 }; /* first element of the row, elements */
+	size_t cnt = b->list->cnt;
+	int err = reserve(l, b->cnt + cnt);
+	uint32_t *defined = NULL;
 
 	if (err)
 		return err;
 	l->column = &b->list->table->columns[column];
+	l->list = b->table->list_name;
 	l->max_def = 1 + l->column->nullable;
 	l->max_rep = 1;
-	l->list = b->table->list_name;
-	for (size_t i = 0; i < b->cnt; i++) {
-		at[1] = b->list_cnts[i];
-		add_list(l, b->list, column, at);
+	batch__values(b->list, column, NULL, l->values);
+	l->value_cnt = cnt;
+	if (l->column->nullable) {
+		defined = calloc(cnt + 1, sizeof(*defined));
+		if (!defined)
+			return -ENOMEM;
+		batch__defined(b->list, column, NULL, defined);
+		l->value_cnt = squeeze(l->values, defined, cnt);
 	}
+	put_list_levels(l, b, defined);
+	free(defined);
 	return 0;
 }
 

@@ -9,10 +9,10 @@ struct keyed {
 	uint32_t row;
 };
 
-static bool is_sorted(const struct batch *b)
+static bool is_sorted(const int64_t *times, size_t cnt)
 {
-	for (size_t i = 1; i < b->cnt; i++)
-		if ((int64_t)batch__value(b, 0, i - 1) > (int64_t)batch__value(b, 0, i))
+	for (size_t i = 1; i < cnt; i++)
+		if (times[i - 1] > times[i])
 			return false;
 	return true;
 }
@@ -30,30 +30,30 @@ static void pass(const struct keyed *from, struct keyed *to, size_t cnt, unsigne
 		to[starts[from[i].key >> shift & 0xff]++] = from[i];
 }
 
-static uint64_t load_keys(const struct batch *b, struct keyed *keys)
+/* The largest key. */
+static uint64_t load_keys(const int64_t *times, size_t cnt, struct keyed *keys)
 {
 	int64_t min = INT64_MAX;
 	uint64_t max = 0;
 
-	for (size_t i = 0; i < b->cnt; i++)
-		if ((int64_t)batch__value(b, 0, i) < min)
-			min = (int64_t)batch__value(b, 0, i);
-	for (size_t i = 0; i < b->cnt; i++) {
-		keys[i] = (struct keyed){ batch__value(b, 0, i) - (uint64_t)min, (uint32_t)i };
-		if (keys[i].key > max)
-			max = keys[i].key;
+	for (size_t i = 0; i < cnt; i++)
+		min = times[i] < min ? times[i] : min;
+	for (size_t i = 0; i < cnt; i++) {
+		keys[i] = (struct keyed){ (uint64_t)times[i] - (uint64_t)min, (uint32_t)i };
+		max = keys[i].key > max ? keys[i].key : max;
 	}
 	return max;
 }
 
 uint32_t *batch__order(const struct batch *b, int *err)
 {
+	const int64_t *times = b->vectors[0].data; /* NULL: all are 0 */
 	struct keyed *keys, *from, *to;
 	uint32_t *order;
 	uint64_t max;
 
 	*err = 0;
-	if (is_sorted(b))
+	if (!times || is_sorted(times, b->cnt))
 		return NULL;
 	keys = calloc(2 * b->cnt, sizeof(*keys));
 	order = calloc(b->cnt, sizeof(*order));
@@ -62,7 +62,7 @@ uint32_t *batch__order(const struct batch *b, int *err)
 		free(order);
 		return *err = -ENOMEM, NULL;
 	}
-	max = load_keys(b, keys);
+	max = load_keys(times, b->cnt, keys);
 	from = keys;
 	to = keys + b->cnt;
 	for (unsigned shift = 0; shift < 64 && max >> shift; shift += 8) {

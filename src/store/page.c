@@ -33,11 +33,6 @@ static unsigned bits(const struct leaf *l)
 	return 8 * (unsigned)column__width(l->column);
 }
 
-static bool is_value(const struct leaf *l, size_t entry)
-{
-	return !l->max_def || l->defs[entry] == l->max_def;
-}
-
 static size_t plain_sz(const struct leaf *l, size_t value)
 {
 	if (!column__is_bytes(l->column))
@@ -45,9 +40,10 @@ static size_t plain_sz(const struct leaf *l, size_t value)
 	return 4 + leaf__slice(l, l->values[value]).sz;
 }
 
-void page__cut(struct page *p, const struct leaf *l)
+/* A value that is not written in full is a dictionary's index or a delta. */
+static void cut_measured(struct page *p, const struct leaf *l)
 {
-	bool measured = p->encoding == ENCODING_PLAIN && column__is_bytes(l->column);
+	bool full = p->encoding == ENCODING_PLAIN;
 	size_t sz = 0, i = p->from, value = p->value_from, rows = 0;
 
 	for (; i < l->level_cnt; i++) {
@@ -56,14 +52,35 @@ void page__cut(struct page *p, const struct leaf *l)
 		if (row && (rows == PAGE_ROWS || sz >= PAGE_SZ))
 			break;
 		rows += row;
-		if (!is_value(l, i))
+		if (l->max_def && l->defs[i] != l->max_def)
 			continue;
-		sz += measured ? plain_sz(l, value) : 8;
+		sz += full ? plain_sz(l, value) : column__width(l->column);
 		value++;
 	}
 	p->cnt = i - p->from;
 	p->value_cnt = value - p->value_from;
 	p->row_cnt = rows;
+}
+
+/* PAGE_ROWS numbers are less than PAGE_SZ. */
+static void cut_flat(struct page *p, const struct leaf *l)
+{
+	size_t left = l->level_cnt - p->from, values = 0;
+
+	p->row_cnt = p->cnt = left < PAGE_ROWS ? left : PAGE_ROWS;
+	for (size_t i = 0; l->max_def && i < p->cnt; i++)
+		values += l->defs[p->from + i];
+	p->value_cnt = l->max_def ? values : p->cnt;
+}
+
+void page__cut(struct page *p, const struct leaf *l)
+{
+	bool long_values = column__is_bytes(l->column) && p->encoding == ENCODING_PLAIN;
+
+	if (l->max_rep || long_values)
+		cut_measured(p, l);
+	else
+		cut_flat(p, l);
 }
 
 /* ---- body ----------------------------------------------------------------------------------- */

@@ -14,7 +14,9 @@
 /* A row group of stacks ends after so many stacks or so many frames. */
 #define STACKS_PER_GROUP 65536
 #define FRAMES_PER_GROUP 262144
-#define ROWS_MAX	 (1u << 28)
+/* Rows that are copied as they come before they are turned into columns. */
+#define BLOCK	 64
+#define ROWS_MAX (1u << 28)
 
 struct recording {
 	struct folder folder;
@@ -30,7 +32,9 @@ struct recording {
 	size_t groups;	   /* of events, pushed */
 	uint64_t since_ns; /* when it was begun; 0: before the first tick */
 	uint32_t generation;
-	uint64_t rows;	    /* of all batches */
+	uint64_t total;		/* rows of all batches */
+	struct row rows[BLOCK]; /* the last ones, not in `events` yet */
+	size_t row_cnt;
 	struct buf scratch; /* a string as valid UTF-8 */
 };
 
@@ -75,20 +79,6 @@ static int push(struct recording *r, bool events, bool stacks, struct strtab *fr
 		r->strings_taken = 0;
 	}
 	writer__push(r->writer, p);
-	return 0;
-}
-
-static int close_batch(struct recording *r)
-{
-	struct strtab *fresh = strtab__new();
-
-	if (!fresh || push(r, true, true, fresh) != 0) {
-		strtab__free(fresh);
-		return -ENOMEM;
-	}
-	idset__clear(&r->ids);
-	r->groups = 0;
-	r->generation++;
 	return 0;
 }
 
@@ -137,15 +127,18 @@ int recording__add_stack(struct recording *r, uint64_t stack_id, const struct ro
 	if (!batch__room(r->stacks) || batch__room(r->stacks->list) < cnt)
 		err = push(r, false, true, NULL);
 	if (!err)
-		err = batch__add_list(r->stacks, &row, frames, cnt);
+		err = batch__append_list(r->stacks, &row, frames, cnt);
 	return err ? err : idset__add(&r->ids, stack_id);
 }
 
-/* Hands over a row group of events that is full. */
-static int push_full(struct recording *r)
+/* Turns the rows in hand into columns; hands over a row group of events that is full. */
+static int settle(struct recording *r)
 {
-	int err;
+	int err = batch__append(r->events, r->rows, r->row_cnt);
 
+	if (err)
+		return err;
+	r->row_cnt = 0;
 	if (batch__room(r->events))
 		return 0;
 	err = push(r, true, false, NULL);
@@ -155,20 +148,38 @@ static int push_full(struct recording *r)
 
 int recording__add(struct recording *r, const struct row *row)
 {
-	int err = push_full(r);
+	bool full = r->row_cnt == BLOCK || r->row_cnt == batch__room(r->events);
+	int err = full ? settle(r) : 0;
 
-	if (!err)
-		err = batch__add(r->events, row);
-	r->rows += !err;
-	return err;
+	if (err)
+		return err;
+	r->rows[r->row_cnt++] = *row;
+	r->total++;
+	return 0;
+}
+
+static int close_batch(struct recording *r)
+{
+	int err = settle(r);
+	struct strtab *fresh = err ? NULL : strtab__new();
+
+	if (!fresh || push(r, true, true, fresh) != 0) {
+		strtab__free(fresh);
+		return -ENOMEM;
+	}
+	idset__clear(&r->ids);
+	r->groups = 0;
+	r->generation++;
+	return 0;
 }
 
 int recording__tick(struct recording *r, uint64_t now_ns)
 {
 	bool old = r->since_ns && now_ns - r->since_ns >= r->batch_ns;
-	int err = push_full(r);
+	bool empty = !r->groups && !r->events->cnt && !r->row_cnt;
+	int err = r->row_cnt == batch__room(r->events) ? settle(r) : 0;
 
-	if (!r->since_ns || (old && !r->groups && !r->events->cnt)) {
+	if (!r->since_ns || (old && empty)) {
 		r->since_ns = now_ns;
 	} else if (!err && (old || r->groups >= r->groups_per_file)) {
 		err = close_batch(r);
@@ -270,5 +281,5 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 	struct writer_stats w;
 
 	writer__stats(r->writer, &w);
-	*s = (struct recording_stats){ .rows = r->rows, .bytes = w.bytes, .batches = w.batches };
+	*s = (struct recording_stats){ .rows = r->total, .bytes = w.bytes, .batches = w.batches };
 }

@@ -361,14 +361,14 @@ static int bench(struct recording *r, uint64_t cnt)
 		uint64_t t0, t1;
 
 		err = make_block(r, &m, &s, rows);
-		t0 = clock_ns(CLOCK_MONOTONIC);
+		t0 = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		for (size_t i = 0; i < BLOCK; i++)
 			has += recording__has_stack(r, rows[i].ustack_id);
-		t1 = clock_ns(CLOCK_MONOTONIC);
+		t1 = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		has_ns += t1 - t0;
 		for (size_t i = 0; i < BLOCK && !err; i++)
 			err = recording__add(r, &rows[i]);
-		add_ns += clock_ns(CLOCK_MONOTONIC) - t1;
+		add_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - t1;
 		if (!err)
 			err = recording__tick(r, (uint64_t)rows[BLOCK - 1].timestamp);
 	}
