@@ -115,7 +115,7 @@ $(BUILD)/bin/collector: $(collector_OBJS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(collector_LIBS)
 
-$(BUILD)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so
+$(BUILD)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so | $(BUILD)/share/stacks/sql
 	$(call msg,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(stacksexport_OBJS) $(stacksexport_LIBS)
@@ -123,6 +123,11 @@ $(BUILD)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so
 $(BUILD)/lib/stacks/libduckdb.so: | $(DEPS)/duckdb/lib/libduckdb.so
 	@mkdir -p $(@D)
 	$(Q)ln -sf $(abspath $(DEPS))/duckdb/lib/libduckdb.so $@
+
+# The same place beside the program as after installation.
+$(BUILD)/share/stacks/sql:
+	@mkdir -p $(@D)
+	$(Q)ln -sfn $(CURDIR)/sql $@
 
 $(DEPS)/duckdb/lib/libduckdb.so $(DEPS)/duckdb/include/duckdb.h:
 	@echo "libduckdb is missing: run 'make setup' first" >&2; exit 1

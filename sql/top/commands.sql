@@ -1,0 +1,20 @@
+-- CPU and off-CPU time by command. This and the other tables of `stacksexport top` are printed as they come out:
+-- integers are nanoseconds when their name ends in " s", columns that begin with "total" do not add up.
+WITH cpu AS (
+    SELECT command, sum(cpu_ns) AS cpu_ns
+    FROM cpu_samples
+    GROUP BY command
+), off AS (
+    SELECT command, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
+    FROM offcpu_waits
+    GROUP BY command
+)
+SELECT
+    coalesce(cpu_ns, 0)::BIGINT AS "cpu s",
+    100.0 * coalesce(cpu_ns, 0) / nullif(sum(cpu_ns) OVER (), 0) AS "cpu %",
+    coalesce(blocked_ns, 0)::BIGINT AS "blocked s",
+    coalesce(runnable_ns, 0)::BIGINT AS "runnable s",
+    coalesce(cpu.command, off.command) AS command
+FROM cpu
+FULL JOIN off ON off.command = cpu.command
+ORDER BY "cpu s" DESC, "blocked s" + "runnable s" DESC, command;

@@ -1,0 +1,34 @@
+-- Off-CPU time by command and function. self: the function waited; total: it or what it called, a recursive function
+-- once. Intervals without a stack are [no stack].
+WITH waits AS (
+    SELECT command, stack_id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
+    FROM offcpu_waits
+    GROUP BY ALL
+), functions AS (
+    SELECT
+        stack_id,
+        list_transform(frames, lambda f: {
+            'name': coalesce(f.name, '[no symbol]'), 'module': coalesce(parse_filename(f.module), '')}) AS functions
+    FROM stacktraces
+    WHERE stack_id IN (SELECT stack_id FROM waits)
+), shares AS (
+    SELECT command, functions[1] AS function, blocked_ns, runnable_ns, 0 AS total_ns
+    FROM waits
+    LEFT JOIN functions USING (stack_id)
+    UNION ALL
+    SELECT command, unnest(list_distinct(functions)), 0, 0, blocked_ns + runnable_ns
+    FROM waits
+    JOIN functions USING (stack_id)
+)
+SELECT
+    sum(blocked_ns)::BIGINT AS "blocked s",
+    sum(runnable_ns)::BIGINT AS "runnable s",
+    100.0 * ("blocked s" + "runnable s") / nullif(sum(sum(blocked_ns) + sum(runnable_ns)) OVER (), 0) AS "self %",
+    greatest(sum(total_ns), "blocked s" + "runnable s")::BIGINT AS "total s",
+    100.0 * "total s" / nullif(sum(sum(blocked_ns) + sum(runnable_ns)) OVER (), 0) AS "total %",
+    command,
+    coalesce(function.module, '') AS module,
+    coalesce(function.name, '[no stack]') AS function
+FROM shares
+GROUP BY command, function
+ORDER BY "blocked s" + "runnable s" DESC, "total s" DESC, command, module, function.name;

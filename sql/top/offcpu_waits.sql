@@ -1,0 +1,10 @@
+-- Off-CPU time by command, state and stack: what the tables of off-CPU time are made of. Kernel frames count only
+-- for threads without a user stack: at the leaf they say `schedule` of everyone.
+CREATE OR REPLACE TEMP TABLE offcpu_waits AS
+SELECT
+    command, coalesce(ustack_id, kstack_id) AS stack_id, coalesce(state, 'unknown') AS state,
+    count(*) AS count, sum(blocked_ns)::BIGINT AS blocked_ns, sum(runnable_ns)::BIGINT AS runnable_ns
+FROM offcpu
+WHERE ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
+GROUP BY ALL;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to builder.c, which fills it, and builder_write.c, which encodes it. */
+#ifndef STACKSEXPORT_BUILDER_STATE_H
+#define STACKSEXPORT_BUILDER_STATE_H
+
+#include "base/buf.h"
+#include "profile.pb-c.h"
+#include "stacksexport/builder.h"
+#include "stacksexport/hash.h"
+
+/* Keys are compared as bytes: no padding. Strings are ids of builder.strings. */
+struct mapping_key {
+	uint32_t module, build_id;
+	uint64_t bias; /* link-time address less file offset: one per segment */
+	uint64_t has_bias;
+};
+
+struct function_key {
+	uint32_t name, file;
+};
+
+/* JIT code and files without a build ID may have different functions at one address. */
+struct location_key {
+	uint64_t place, offset;
+	uint32_t mapping, name;
+};
+
+_Static_assert(sizeof(struct mapping_key) == 24 && sizeof(struct function_key) == 8 &&
+		       sizeof(struct location_key) == 24,
+	       "no padding");
+
+struct mapping_entry {
+	UT_hash_handle hh;
+	struct mapping_key key;
+	uint64_t low, high;  /* places in it */
+	struct lines *lines; /* NULL: none; borrowed */
+	Perftools__Profiles__Mapping pb;
+};
+
+struct function_entry {
+	UT_hash_handle hh;
+	struct function_key key;
+	Perftools__Profiles__Function pb;
+};
+
+struct location_entry {
+	UT_hash_handle hh;
+	struct location_key key;
+	Perftools__Profiles__Location pb;
+};
+
+struct sample_entry {
+	UT_hash_handle hh;
+	Perftools__Profiles__Sample pb;
+	int64_t values[BUILDER_VALUE_CNT];
+	uint64_t location_ids[]; /* the key */
+};
+
+/* The tables keep the order in which entries came; ids count from 1 in that order. */
+struct builder {
+	struct builder_options options;
+	struct strtab *strings;
+	struct mapping_entry *mappings;
+	struct function_entry *functions;
+	struct location_entry *locations;
+	struct sample_entry *samples;
+	struct buf scratch;  /* a string on its way into strings */
+	struct buf stack;    /* uint64_t location ids of the sample being read */
+	struct buf lines;    /* struct found_line of the location being made */
+	struct buf comments; /* int64_t string ids */
+	uint32_t types[BUILDER_VALUE_CNT], units[BUILDER_VALUE_CNT];
+	uint32_t period_type, period_unit;
+	int64_t start_ns, wall_ns, period_ns;
+	size_t unnamed;
+	int err;
+};
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "base/strtab.h"
+#include "stacksexport/builder_state.h"
+
+#define PROFILE_SZ_MAX INT32_MAX /* protobuf's limit of a message */
+#define PAGE_SZ	       4096
+
+/* An array of pointers to the entries' messages, in order. NULL when empty or out of memory. */
+#define COLLECT(b, entries, type, cnt)                                                 \
+	({                                                                             \
+		__typeof__((b)->entries) e_, next_;                                    \
+		type **array_ = calloc(HASH_COUNT((b)->entries) + 1, sizeof(*array_)); \
+		size_t i_ = 0;                                                         \
+		if (!array_)                                                           \
+			(b)->err = -ENOMEM;                                            \
+		HASH_ITER (hh, (b)->entries, e_, next_) {                              \
+			if (array_)                                                    \
+				array_[i_++] = &e_->pb;                                \
+		}                                                                      \
+		*(cnt) = i_;                                                           \
+		array_;                                                                \
+	})
+
+/* The range of a mapping is what was seen of it, in whole pages. */
+static void set_ranges(struct builder *b)
+{
+	struct mapping_entry *m, *next;
+
+	HASH_ITER (hh, b->mappings, m, next) {
+		uint64_t start = m->low & ~(uint64_t)(PAGE_SZ - 1);
+		uint64_t limit = (m->high | (PAGE_SZ - 1)) + 1;
+
+		m->pb.memory_start = start;
+		m->pb.memory_limit = limit ? limit : UINT64_MAX;
+		m->pb.file_offset =
+			m->key.has_bias && start >= m->key.bias ? start - m->key.bias : 0;
+	}
+}
+
+static char **collect_strings(struct builder *b, size_t *cnt)
+{
+	char **strings;
+
+	*cnt = strtab__cnt(b->strings);
+	strings = calloc(*cnt, sizeof(*strings));
+	if (!strings) {
+		b->err = -ENOMEM;
+		*cnt = 0;
+	}
+	for (size_t i = 0; i < *cnt; i++)
+		strings[i] = (char *)strtab__str(b->strings, (uint32_t)i, NULL);
+	return strings;
+}
+
+/* protobuf-c hands over the message piece by piece. */
+struct gz_sink {
+	ProtobufCBuffer base; /* first: protobuf-c knows only this */
+	gzFile gz;
+	int err;
+};
+
+static void sink_append(ProtobufCBuffer *base, size_t sz, const uint8_t *data)
+{
+	struct gz_sink *sink = (struct gz_sink *)base;
+
+	while (sz && !sink->err) {
+		unsigned part = sz > 1u << 20 ? 1u << 20 : (unsigned)sz;
+
+		errno = 0;
+		if (gzwrite(sink->gz, data, part) != (int)part)
+			sink->err = errno ? -errno : -EIO;
+		data += part;
+		sz -= part;
+	}
+}
+
+static int write_gz(const Perftools__Profiles__Profile *p, const char *path)
+{
+	struct gz_sink sink = { .base = { .append = sink_append } };
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	sink.gz = gzdopen(fd, "wb");
+	if (!sink.gz) {
+		close(fd);
+		return -ENOMEM;
+	}
+	protobuf_c_message_pack_to_buffer(&p->base, &sink.base);
+	errno = 0;
+	if (gzclose(sink.gz) != Z_OK && !sink.err)
+		sink.err = errno ? -errno : -EIO;
+	return sink.err;
+}
+
+/* The rest of the message, and off it goes. */
+static int write_profile(struct builder *b, Perftools__Profiles__Profile *p, const char *path)
+{
+	Perftools__Profiles__ValueType types[BUILDER_VALUE_CNT], *type_ptrs[BUILDER_VALUE_CNT];
+	Perftools__Profiles__ValueType period = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+
+	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++) {
+		perftools__profiles__value_type__init(&types[i]);
+		types[i].type = b->types[i];
+		types[i].unit = b->units[i];
+		type_ptrs[i] = &types[i];
+	}
+	p->sample_type = type_ptrs;
+	p->n_sample_type = BUILDER_VALUE_CNT;
+	p->default_sample_type = b->types[BUILDER_VALUE_CNT - 1];
+	p->time_nanos = b->start_ns;
+	p->duration_nanos = b->wall_ns;
+	period.type = b->period_type;
+	period.unit = b->period_unit;
+	if (b->period_ns) {
+		p->period_type = &period;
+		p->period = b->period_ns;
+	}
+	p->comment = (int64_t *)b->comments.data;
+	p->n_comment = b->comments.sz / sizeof(int64_t);
+	if (perftools__profiles__profile__get_packed_size(p) > PROFILE_SZ_MAX)
+		return -EFBIG;
+	return write_gz(p, path);
+}
+
+int builder__write(struct builder *b, const char *path)
+{
+	Perftools__Profiles__Profile p = PERFTOOLS__PROFILES__PROFILE__INIT;
+	int err;
+
+	set_ranges(b);
+	p.sample = COLLECT(b, samples, Perftools__Profiles__Sample, &p.n_sample);
+	p.mapping = COLLECT(b, mappings, Perftools__Profiles__Mapping, &p.n_mapping);
+	p.location = COLLECT(b, locations, Perftools__Profiles__Location, &p.n_location);
+	p.function = COLLECT(b, functions, Perftools__Profiles__Function, &p.n_function);
+	p.string_table = collect_strings(b, &p.n_string_table);
+	err = b->err ? b->err : buf__err(&b->comments) ? -ENOMEM : write_profile(b, &p, path);
+	free(p.sample);
+	free(p.mapping);
+	free(p.location);
+	free(p.function);
+	free(p.string_table);
+	return err;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The subcommands. Each returns the exit status, after saying on stderr what went wrong. */
+#ifndef STACKSEXPORT_COMMANDS_H
+#define STACKSEXPORT_COMMANDS_H
+
+#include "stacksexport/export_options.h"
+
+int pprof__run(const struct export_options *);
+int query__run(const struct export_options *);
+int top__run(const struct export_options *);
+
+#endif

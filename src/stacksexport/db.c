@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/db.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "base/log.h"
+#include "stacksexport/share.h"
+
+static const struct {
+	const char *name, *value;
+} settings[] = {
+	{ "autoload_known_extensions", "false" },
+	{ "autoinstall_known_extensions", "false" },
+	{ "allow_community_extensions", "false" },
+};
+
+static int db__settings(duckdb_config *config)
+{
+	const char *tmp = getenv("TMPDIR");
+	char spill[4096];
+
+	if (duckdb_create_config(config) != DuckDBSuccess)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (duckdb_set_config(*config, settings[i].name, settings[i].value) !=
+		    DuckDBSuccess)
+			return -EINVAL;
+	/* Not ".tmp" in the current folder, which may be anybody's. */
+	snprintf(spill, sizeof(spill), "%s/stacksexport-%d", tmp && *tmp ? tmp : "/tmp",
+		 (int)getpid());
+	return duckdb_set_config(*config, "temp_directory", spill) == DuckDBSuccess ? 0 : -EINVAL;
+}
+
+static int db__connect(struct db *db)
+{
+	duckdb_config config = NULL;
+	char *why = NULL;
+	int err = db__settings(&config);
+
+	if (!err && duckdb_open_ext(NULL, &db->database, config, &why) != DuckDBSuccess)
+		err = -EINVAL;
+	if (!err && duckdb_connect(db->database, &db->connection) != DuckDBSuccess)
+		err = -ENOMEM;
+	if (err)
+		log__error("cannot start DuckDB: %s", why ? why : strerror(-err));
+	duckdb_free(why);
+	duckdb_destroy_config(&config);
+	return err;
+}
+
+/* One error line for a query that failed. */
+static int failed(const struct db *db, const char *words)
+{
+	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->label);
+	return -EINVAL;
+}
+
+static int db__plain(struct db *db, const char *sql)
+{
+	duckdb_result result;
+	int err = 0;
+
+	if (duckdb_query(db->connection, sql, &result) != DuckDBSuccess)
+		err = failed(db, duckdb_result_error(&result));
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+static void append_quoted(struct buf *sql, const char *s)
+{
+	buf__u8(sql, '\'');
+	for (; *s; s++) {
+		buf__append(sql, "''", *s == '\'' ? 2 : 0);
+		buf__append(sql, s, *s != '\'');
+	}
+	buf__u8(sql, '\'');
+}
+
+/* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
+static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
+{
+	struct buf sql = { 0 };
+	int err;
+
+	buf__append(&sql, "SET VARIABLE ", strlen("SET VARIABLE "));
+	buf__append(&sql, name, strlen(name));
+	for (size_t i = 0; i < files->cnt; i++) {
+		buf__append(&sql, i ? ", " : " = [", i ? 2 : 4);
+		append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field));
+	}
+	buf__append(&sql, "]", 2);
+	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	buf__free(&sql);
+	return err;
+}
+
+int db__script(struct db *db, const char *path)
+{
+	char *sql = share__read(path);
+	int err = sql ? db__plain(db, sql) : -ENOENT;
+
+	free(sql);
+	return err;
+}
+
+int db__open(struct db *db, const struct recfiles *files)
+{
+	int err;
+
+	*db = (struct db){ .label = files->label };
+	err = db__connect(db);
+	if (!err)
+		err = db__set_list(db, "events_files", files,
+				   offsetof(struct recfile_pair, events));
+	if (!err)
+		err = db__set_list(db, "stacktraces_files", files,
+				   offsetof(struct recfile_pair, stacktraces));
+	if (!err)
+		err = db__script(db, "sql/stacks.sql");
+	if (!err)
+		err = db__script(db, "sql/datafusion.sql");
+	return err;
+}
+
+void db__close(struct db *db)
+{
+	duckdb_disconnect(&db->connection);
+	duckdb_close(&db->database);
+}
+
+static int db__bind(struct db *db, duckdb_prepared_statement prepared)
+{
+	for (size_t i = 0; i < PARAM_CNT; i++) {
+		duckdb_state state;
+		idx_t idx;
+
+		if (duckdb_bind_parameter_index(prepared, &idx, param_names[i]) != DuckDBSuccess)
+			continue; /* the query does not name it */
+		state = db->values[i] ? duckdb_bind_varchar(prepared, idx, db->values[i])
+				      : duckdb_bind_null(prepared, idx);
+		if (state != DuckDBSuccess)
+			return failed(db, duckdb_prepare_error(prepared));
+	}
+	return 0;
+}
+
+int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
+{
+	if (duckdb_prepare(db->connection, sql, out) != DuckDBSuccess)
+		return failed(db, duckdb_prepare_error(*out));
+	return db__bind(db, *out);
+}
+
+int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
+{
+	if (duckdb_execute_prepared(prepared, out) != DuckDBSuccess)
+		return failed(db, duckdb_result_error(out));
+	return 0;
+}
+
+int db__run(struct db *db, const char *sql, duckdb_result *out)
+{
+	duckdb_prepared_statement prepared = NULL;
+	int err = db__prepare(db, sql, &prepared);
+
+	*out = (duckdb_result){ 0 };
+	if (!err)
+		err = db__execute(db, prepared, out);
+	duckdb_destroy_prepare(&prepared);
+	return err;
+}
+
+int db__run_but_last(struct db *db, const struct statements *st)
+{
+	int err = 0;
+
+	for (size_t i = 0; i + 1 < st->cnt && !err; i++) {
+		duckdb_result result;
+
+		err = db__run(db, st->sql[i], &result);
+		duckdb_destroy_result(&result);
+	}
+	return err;
+}
+
+int db__run_file(struct db *db, const char *path, duckdb_result *out)
+{
+	char *text = share__read(path);
+	struct statements st = { 0 };
+	int err = text ? statements__parse(&st, text) : -ENOENT;
+
+	*out = (duckdb_result){ 0 };
+	if (!err && st.cnt > 0)
+		err = db__run_but_last(db, &st);
+	if (!err && st.cnt > 0)
+		err = db__run(db, st.sql[st.cnt - 1], out);
+	statements__free(&st);
+	free(text);
+	return err;
+}

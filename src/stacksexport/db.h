@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* DuckDB over the files of recordings: opening, preparing, running. It never loads anything from
+ * the network. */
+#ifndef STACKSEXPORT_DB_H
+#define STACKSEXPORT_DB_H
+
+#include <duckdb.h>
+#include "stacksexport/params.h"
+#include "stacksexport/recfiles.h"
+
+struct db {
+	duckdb_database database;
+	duckdb_connection connection;
+	const char *label; /* of the recording; borrowed from recfiles */
+	const char
+		*values[PARAM_CNT]; /* what ?command and ?buildid stand for; NULL is SQL's NULL */
+};
+
+/*
+ * Opens with the tables of sql/stacks.sql over `files`, which must live longer. 0 or -errno, after
+ * saying on stderr what failed; db__close() is called in either case.
+ */
+int db__open(struct db *, const struct recfiles *);
+void db__close(struct db *);
+
+/* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
+int db__script(struct db *, const char *path);
+
+/*
+ * Prepares `sql` (one statement) and binds the parameters that it names. 0, or -EINVAL after
+ * reporting DuckDB's words; the caller destroys *out in either case.
+ */
+int db__prepare(struct db *, const char *sql, duckdb_prepared_statement *out);
+
+/* Runs to the end, before any row is looked at. The caller destroys *out in either case. Reports.
+ */
+int db__execute(struct db *, duckdb_prepared_statement, duckdb_result *out);
+
+/* Both in turn. */
+int db__run(struct db *, const char *sql, duckdb_result *out);
+
+/* Parses a text and runs all its statements but the last, which is left in st->sql[st->cnt - 1].
+ * Reports. */
+int db__run_but_last(struct db *, const struct statements *);
+
+/* The file sql/PATH of the share folder, run as one query. Reports. */
+int db__run_file(struct db *, const char *path, duckdb_result *out);
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/export_options.h"
+
+#include <argp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/parse.h"
+
+/* Keys of options without a letter. */
+enum { KEY_OUTPUT = 0x100, KEY_FORMAT };
+
+/* Where an option's argument goes. */
+enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER };
+
+struct option_row {
+	unsigned bit; /* enum export_option */
+	enum field_kind kind;
+	size_t field; /* offset in struct export_options */
+	struct argp_option argp;
+};
+
+#define FIELD(kind, name) FIELD_##kind, offsetof(struct export_options, name)
+
+static const struct option_row rows[] = {
+	{ OPTION_RECORDING,
+	  FIELD(STRING, recording),
+	  { "register", 'r', "RECORDING", 0,
+	    "a recording's folder, a folder of recordings (the one with the highest number is "
+	    "taken), one of "
+	    "its files, or a glob; default: the newest in $STACKS_DIR, else in /var/lib/stacks",
+	    0 } },
+	{ OPTION_COMM,
+	  FIELD(STRING, comm),
+	  { "command", 'c', "COMM", 0, "the command: ?command in the query", 0 } },
+	{ OPTION_BINARY,
+	  FIELD(STRING, binary),
+	  { "binary", 'b', "ELF", 0,
+	    "the program: its build ID is ?buildid in the query, its debug information gives lines",
+	    0 } },
+	{ OPTION_INLINES,
+	  FIELD(FLAG, inlines),
+	  { "inlined", 'i', NULL, 0, "show inlined functions, where there is debug information",
+	    0 } },
+	{ OPTION_OFFSETS,
+	  FIELD(FLAG, offsets),
+	  { "offset", 'o', NULL, 0,
+	    "append -OFFSET (hexadecimal) to function names, so that a graph has no cycles", 0 } },
+	{ OPTION_DIR,
+	  FIELD(STRING, dir),
+	  { "directory", 'd', "DIR", 0,
+	    "write pprof-N.pb.gz there, N one more than the highest; default: ~/stacks_export_data",
+	    0 } },
+	{ OPTION_OUTPUT,
+	  FIELD(STRING, output),
+	  { "output", KEY_OUTPUT, "FILE", 0, "write this file; - is the standard output", 0 } },
+	{ OPTION_NO_OPEN,
+	  FIELD(FLAG, no_open),
+	  { "no-open", 'n', NULL, 0, "do not open google/pprof on what was written", 0 } },
+	{ OPTION_FORMAT,
+	  FIELD(STRING, format),
+	  { "format", KEY_FORMAT, "FORMAT", 0, "table (the default), csv, json or parquet", 0 } },
+	{ OPTION_FILE,
+	  FIELD(STRING, file),
+	  { "file", 'f', "FILE", 0, "read the query from a file", 0 } },
+	{ OPTION_ROWS,
+	  FIELD(NUMBER, rows),
+	  { "rows", 'N', "N", 0, "rows of each table; default: 20", 0 } },
+};
+
+#define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
+
+static const struct argp_option general[] = {
+	{ "help", 'h', NULL, 0, "this list", -1 },
+	{ "usage", '?', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
+	{ "version", 'v', NULL, 0, "the program's version", -1 },
+	{ NULL, 'V', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
+};
+
+#define GENERAL_CNT (sizeof(general) / sizeof(general[0]))
+
+/* The state of one parse. */
+struct parse {
+	struct export_options *options;
+	const struct subcommand *subcommands;
+	bool help, version;
+};
+
+/* The rows that `accepts` has, then the general ones; `out` has room for all and a last empty one.
+ */
+static void argp_options(unsigned accepts, struct argp_option *out)
+{
+	for (size_t i = 0; i < ROW_CNT; i++)
+		if (rows[i].bit & accepts)
+			*out++ = rows[i].argp;
+	for (size_t i = 0; i < GENERAL_CNT; i++)
+		*out++ = general[i];
+	*out = (struct argp_option){ 0 };
+}
+
+static int option__set(struct export_options *o, const struct option_row *row, const char *arg)
+{
+	void *field = (char *)o + row->field;
+	uint64_t n;
+
+	o->given |= row->bit;
+	switch (row->kind) {
+	case FIELD_STRING: *(const char **)field = arg; return 0;
+	case FIELD_FLAG: *(bool *)field = true; return 0;
+	case FIELD_NUMBER:
+		if (parse__u64(arg, &n) != 0 || n == 0 || n > INT32_MAX)
+			return -1;
+		*(size_t *)field = n;
+		return 0;
+	}
+	return -1;
+}
+
+static const struct subcommand *subcommand__find(const struct subcommand *s, const char *name)
+{
+	for (; s->name; s++)
+		if (strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
+static error_t positional(struct parse *p, const char *arg, struct argp_state *state)
+{
+	struct export_options *o = p->options;
+
+	if (!o->subcommand) {
+		o->subcommand = subcommand__find(p->subcommands, arg);
+		if (!o->subcommand)
+			argp_error(state, "there is no command '%s'", arg);
+		return 0;
+	}
+	if (!o->subcommand->argument || o->argument)
+		argp_error(state, "what is '%s' for? '%s' takes %s", arg, o->subcommand->name,
+			   o->subcommand->argument ? "one argument" : "options only");
+	o->argument = arg;
+	return 0;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct parse *p = state->input;
+
+	if (key == ARGP_KEY_ARG)
+		return positional(p, arg, state);
+	if (key == 'h' || key == '?')
+		p->help = true;
+	if (key == 'v' || key == 'V')
+		p->version = true;
+	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
+		return 0;
+	for (size_t i = 0; i < ROW_CNT; i++) {
+		if (rows[i].argp.key != key)
+			continue;
+		if (option__set(p->options, &rows[i], arg) != 0)
+			argp_error(state, "--%s: '%s' is no number above 0", rows[i].argp.name,
+				   arg);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static void help_subcommand(const struct subcommand *s)
+{
+	struct argp_option options[ROW_CNT + GENERAL_CNT + 1];
+	char doc[4096], name[64];
+	struct argp argp = { .options = options, .args_doc = s->argument, .doc = doc };
+
+	argp_options(s->accepts, options);
+	snprintf(doc, sizeof(doc), "%s\v%s", s->summary, s->doc);
+	snprintf(name, sizeof(name), "stacksexport %s", s->name);
+	argp_help(&argp, stdout, ARGP_HELP_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG, name);
+}
+
+static void help_all(const struct subcommand *s)
+{
+	puts("Usage: stacksexport COMMAND [OPTION...] [ARGUMENT]\n"
+	     "Reads recordings of the collector: profiles, tables and a first look.\n");
+	for (; s->name; s++)
+		printf("  %-8s %-20s %s\n", s->name, s->argument ? s->argument : "", s->summary);
+	puts("\n  -h, --help           this list; after a command, its options and examples\n"
+	     "  -v, --version        the program's version\n\n"
+	     "Examples:\n"
+	     "  stacksexport top\n"
+	     "  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n"
+	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
+	     "Exit status: 0; 1 when there is no recording or no result, or it cannot be read; 2 "
+	     "for a wrong call.");
+}
+
+int export_options__wrong(const struct export_options *o, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log__error("%s (see: stacksexport%s%s --help)", text, o->subcommand ? " " : "",
+		   o->subcommand ? o->subcommand->name : "");
+	return STATUS_USAGE;
+}
+
+/* The options that were given all belong to the subcommand. */
+static bool check_accepted(const struct export_options *o, int *status)
+{
+	unsigned foreign = o->given & ~o->subcommand->accepts;
+
+	for (size_t i = 0; foreign && i < ROW_CNT; i++) {
+		if (!(rows[i].bit & foreign))
+			continue;
+		*status = export_options__wrong(o, "'%s' does not take --%s", o->subcommand->name,
+						rows[i].argp.name);
+		return false;
+	}
+	return true;
+}
+
+static bool check(const struct parse *p, int *status)
+{
+	const struct export_options *o = p->options;
+
+	*status = STATUS_OK;
+	if (p->version) {
+		puts("stacksexport " STACKS_VERSION);
+		return false;
+	}
+	if (p->help) {
+		if (o->subcommand)
+			help_subcommand(o->subcommand);
+		else
+			help_all(p->subcommands);
+		return false;
+	}
+	if (!o->subcommand) {
+		*status = export_options__wrong(o, "a command is missing: pprof, query or top");
+		return false;
+	}
+	return check_accepted(o, status);
+}
+
+bool export_options__parse(struct export_options *o, const struct subcommand *subcommands,
+			   char **argv, int *status)
+{
+	struct argp_option options[ROW_CNT + GENERAL_CNT + 1];
+	struct argp argp = { .options = options, .parser = parse_one };
+	struct parse p = { .options = o, .subcommands = subcommands };
+	int argc = 0;
+
+	*o = (struct export_options){ 0 };
+	argp_options(~0u, options);
+	while (argv[argc])
+		argc++;
+	argp_err_exit_status = STATUS_USAGE;
+	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p) != 0) {
+		*status = STATUS_USAGE;
+		return false;
+	}
+	return check(&p, status);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* stacksexport: reads recordings. One row per subcommand. */
+#include "base/log.h"
+#include "stacksexport/commands.h"
+
+static const struct subcommand subcommands[] = {
+	{
+		.name = "top",
+		.summary = "shows where CPU time and off-CPU time went",
+		.doc = "Tables of commands and functions, the busiest first. self is the time in "
+		       "the function itself, "
+		       "total also that in what it called. Off-CPU time is blocked (waiting for "
+		       "something) or "
+		       "runnable (waiting for a CPU).\n\n"
+		       "Examples:\n"
+		       "  stacksexport top\n"
+		       "  stacksexport top -c postgres -N 40\n"
+		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
+		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_ROWS,
+		.run = top__run,
+	},
+	{
+		.name = "pprof",
+		.argument = "QUERY.sql",
+		.summary = "writes a query's result as a profile of google/pprof",
+		.doc = "The query's first column is a list of frames, the second a count, the "
+		       "third a value. It is looked "
+		       "for here, then among the installed ones. ?command and ?buildid in it stand "
+		       "for what -c "
+		       "and -b say.\n\n"
+		       "Examples:\n"
+		       "  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n"
+		       "  stacksexport pprof sql/pprof/offcpu_blocked_stacks_for_buildid.sql -b "
+		       "./prog -i\n"
+		       "  stacksexport pprof sql/pprof/cpu_stacks.sql --output - > cpu.pb.gz",
+		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INLINES |
+			   OPTION_OFFSETS | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
+		.run = pprof__run,
+	},
+	{
+		.name = "query",
+		.argument = "[SQL]",
+		.summary = "prints the result of a query, or writes it to a file",
+		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
+		       "frames), offcpu (one row "
+		       "per interval off the CPU).\n\n"
+		       "Examples:\n"
+		       "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY "
+		       "ALL'\n"
+		       "  stacksexport query 'DESCRIBE events'\n"
+		       "  stacksexport query 'FROM events LIMIT 100' --format csv --output "
+		       "events.csv\n"
+		       "  stacksexport query -f my.sql -c postgres --format json",
+		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_FORMAT |
+			   OPTION_OUTPUT | OPTION_FILE,
+		.run = query__run,
+	},
+	{ .name = NULL },
+};
+
+int main(int argc, char **argv)
+{
+	struct export_options options;
+	int status;
+
+	(void)argc;
+	log__init("stacksexport", LOG_INFO);
+	if (!export_options__parse(&options, subcommands, argv, &status))
+		return status;
+	return options.subcommand->run(&options);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/outfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+
+#define NAME	    "pprof-"
+#define NAME_SUFFIX ".pb.gz"
+
+static int cannot_write(const char *path, int err)
+{
+	log__error("cannot write %s: %s", path, strerror(-err));
+	return err;
+}
+
+/* mkdir -p */
+static int make_dirs(const char *dir)
+{
+	char *path = strdup(dir);
+	int err = path ? 0 : -ENOMEM;
+
+	for (char *slash = path; slash && !err; slash = strchr(slash + 1, '/')) {
+		if (slash == path)
+			continue;
+		*slash = '\0';
+		if (mkdir(path, 0777) != 0 && errno != EEXIST)
+			err = -errno;
+		*slash = '/';
+	}
+	if (!err && mkdir(path, 0777) != 0 && errno != EEXIST)
+		err = -errno;
+	free(path);
+	return err ? cannot_write(dir, err) : 0;
+}
+
+/* A new empty file DIR/.NAME.XXXXXX, beside where it will go so that it can be renamed. */
+static int make_tmp(struct outfile *o, const char *dir, const char *name)
+{
+	int fd;
+
+	if (asprintf(&o->tmp, "%s/.%s.XXXXXX", dir, name) < 0) {
+		o->tmp = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(o->tmp, O_CLOEXEC);
+	if (fd < 0) {
+		int err = cannot_write(dir, -errno);
+
+		free(o->tmp);
+		o->tmp = NULL;
+		return err;
+	}
+	close(fd);
+	return 0;
+}
+
+static int open_numbered(struct outfile *o, const char *dir)
+{
+	int err = make_dirs(dir);
+
+	if (err)
+		return err;
+	o->dir = strdup(dir);
+	return o->dir ? make_tmp(o, dir, "pprof") : -ENOMEM;
+}
+
+static int open_stdout(struct outfile *o)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return make_tmp(o, tmp && *tmp ? tmp : "/tmp", "stacksexport");
+}
+
+static int open_named(struct outfile *o, const char *output)
+{
+	const char *slash = strrchr(output, '/');
+	char *dir;
+	int err;
+
+	o->path = strdup(output);
+	dir = slash ? strndup(output, slash == output ? 1 : (size_t)(slash - output)) : strdup(".");
+	if (!o->path || !dir)
+		err = -ENOMEM;
+	else
+		err = make_tmp(o, dir, slash ? slash + 1 : output);
+	free(dir);
+	return err;
+}
+
+/* A device or a pipe is written to, not replaced. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+int outfile__open(struct outfile *o, const char *output, const char *dir)
+{
+	struct stat st;
+	int err;
+
+	*o = (struct outfile){ 0 };
+	if (!output)
+		return open_numbered(o, dir);
+	if (stat(output, &st) == 0 && S_ISDIR(st.st_mode))
+		return cannot_write(output, -EISDIR);
+	if (strcmp(output, "-") != 0 && !is_special(output))
+		return open_named(o, output);
+	err = open_stdout(o);
+	if (!err && strcmp(output, "-") != 0 && !(o->path = strdup(output)))
+		err = -ENOMEM;
+	return err;
+}
+
+static int write_all(int fd, const char *data, size_t sz)
+{
+	while (sz) {
+		ssize_t n = write(fd, data, sz);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		data += n > 0 ? n : 0;
+		sz -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int copy_to(const char *from, int out)
+{
+	char piece[1 << 16];
+	int in = open(from, O_RDONLY | O_CLOEXEC), err = 0;
+	ssize_t n;
+
+	if (in < 0)
+		return -errno;
+	while (!err && (n = read(in, piece, sizeof(piece))) > 0)
+		err = write_all(out, piece, (size_t)n);
+	if (!err && n < 0)
+		err = -errno;
+	close(in);
+	return err;
+}
+
+/* Copies to stdout, or to the device or pipe at o->path. */
+static int commit_copy(struct outfile *o)
+{
+	int out = o->path ? open(o->path, O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
+	int err = out < 0 ? -errno : copy_to(o->tmp, out);
+
+	if (o->path && out >= 0)
+		close(out);
+	return err ? cannot_write(o->path ? o->path : "the standard output", err) : 0;
+}
+
+/* The number in pprof-N.pb.gz, or 0. */
+static uint64_t number_of(const char *name)
+{
+	uint64_t n = 0;
+	int end = 0;
+
+	if (sscanf(name, NAME "%" SCNu64 NAME_SUFFIX "%n", &n, &end) != 1 || end == 0 || name[end])
+		return 0;
+	return n;
+}
+
+static uint64_t highest(const char *dir)
+{
+	uint64_t max = 0;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		uint64_t n = number_of(e->d_name);
+
+		max = n > max ? n : max;
+	}
+	if (d)
+		closedir(d);
+	return max;
+}
+
+/* Never takes the name of another file: two exports at once get two numbers. */
+static int commit_numbered(struct outfile *o)
+{
+	for (uint64_t n = highest(o->dir) + 1;; n++) {
+		free(o->path);
+		if (asprintf(&o->path, "%s/" NAME "%" PRIu64 NAME_SUFFIX, o->dir, n) < 0) {
+			o->path = NULL;
+			return -ENOMEM;
+		}
+		if (link(o->tmp, o->path) == 0)
+			return unlink(o->tmp) == 0 ? 0 : -errno;
+		if (errno == EPERM || errno == EOPNOTSUPP) /* no links on this file system */
+			return rename(o->tmp, o->path) == 0 ? 0 : cannot_write(o->path, -errno);
+		if (errno != EEXIST)
+			return cannot_write(o->path, -errno);
+	}
+}
+
+static int commit_named(struct outfile *o)
+{
+	return rename(o->tmp, o->path) == 0 ? 0 : cannot_write(o->path, -errno);
+}
+
+/* As a file made by open() would have, or as the one that is replaced has. */
+static mode_t final_mode(const struct outfile *o)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	return o->path && stat(o->path, &st) == 0 ? st.st_mode & 0777 : 0666 & ~mask;
+}
+
+int outfile__commit(struct outfile *o)
+{
+	int err;
+
+	if (!o->dir && (!o->path || is_special(o->path)))
+		return commit_copy(o); /* outfile__free() removes what was copied */
+	if (chmod(o->tmp, final_mode(o)) != 0)
+		return cannot_write(o->tmp, -errno);
+	err = o->dir ? commit_numbered(o) : commit_named(o);
+	if (!err) {
+		free(o->tmp);
+		o->tmp = NULL;
+	}
+	return err;
+}
+
+void outfile__free(struct outfile *o)
+{
+	if (o->tmp)
+		unlink(o->tmp);
+	free(o->tmp);
+	free(o->path);
+	free(o->dir);
+	*o = (struct outfile){ 0 };
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport query`: a query's result as a table, or in a format that DuckDB writes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "base/log.h"
+#include "stacksexport/cells.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/outfile.h"
+#include "stacksexport/printer.h"
+#include "stacksexport/request.h"
+#include "stacksexport/share.h"
+
+/* How a column is shown, by its type; the part before and after the column's name. */
+struct shown {
+	const char *before, *after;
+};
+
+static const struct shown as_is = { "", "" };
+static const struct shown as_text = { "CAST(", " AS VARCHAR)" };
+static const struct shown as_hex = { "lower(hex(", "))" };
+static const struct shown as_names = {
+	"array_to_string(list_transform(",
+	", lambda f: coalesce(f.name, parse_filename(f.module), '?')), ' < ')"
+};
+
+static const struct format {
+	const char *name;
+	const char *copy; /* the options of COPY; NULL: printed here */
+	bool hex;	  /* bytes as hexadecimal digits */
+	bool text;	  /* everything as text, stacks as names only */
+	bool binary;	  /* not for terminals */
+} formats[] = {
+	{ "table", NULL, true, true, false },
+	{ "csv", "FORMAT csv, HEADER true", true, false, false },
+	{ "json", "FORMAT json, ARRAY true", true, false, false },
+	{ "parquet", "FORMAT parquet, COMPRESSION zstd", false, false, true },
+};
+
+/* One call of the command. */
+struct query {
+	struct request request;
+	const struct format *format;
+	struct outfile out;
+	duckdb_prepared_statement prepared; /* the last statement, as the user wrote it */
+	struct buf sql;			    /* the same, wrapped */
+};
+
+static const struct format *format__find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
+}
+
+/* LIST of STRUCT with a `name` and a `module`: a stack. */
+static bool is_stack(duckdb_logical_type type)
+{
+	duckdb_logical_type element;
+	unsigned found = 0;
+
+	if (duckdb_get_type_id(type) != DUCKDB_TYPE_LIST)
+		return false;
+	element = duckdb_list_type_child_type(type);
+	if (duckdb_get_type_id(element) == DUCKDB_TYPE_STRUCT)
+		for (idx_t i = 0; i < duckdb_struct_type_child_count(element); i++) {
+			char *name = duckdb_struct_type_child_name(element, i);
+
+			found |= strcmp(name, "name") == 0     ? 1
+				 : strcmp(name, "module") == 0 ? 2
+							       : 0;
+			duckdb_free(name);
+		}
+	duckdb_destroy_logical_type(&element);
+	return found == 3;
+}
+
+static const struct shown *shown__of(const struct query *q, idx_t column)
+{
+	duckdb_logical_type type =
+		duckdb_prepared_statement_column_logical_type(q->prepared, column);
+	const struct shown *shown = q->format->text ? &as_text : &as_is;
+
+	if (!type)
+		return shown;
+	if (q->format->hex && duckdb_get_type_id(type) == DUCKDB_TYPE_BLOB)
+		shown = &as_hex;
+	else if (q->format->text && is_stack(type))
+		shown = &as_names;
+	duckdb_destroy_logical_type(&type);
+	return shown;
+}
+
+static void append(struct buf *b, const char *s)
+{
+	buf__append(b, s, strlen(s));
+}
+
+static void append_quoted(struct buf *b, const char *s, char quote)
+{
+	buf__u8(b, (uint8_t)quote);
+	for (; *s; s++) {
+		if (*s == quote)
+			buf__u8(b, (uint8_t)quote);
+		buf__u8(b, (uint8_t)*s);
+	}
+	buf__u8(b, (uint8_t)quote);
+}
+
+/* SELECT shown(c0) AS "name", … FROM (statement) t(c0, …): by position, as names may be the same.
+ */
+static void wrap(struct query *q, const char *statement)
+{
+	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared);
+	char column[32];
+
+	append(&q->sql, "SELECT ");
+	for (idx_t i = 0; i < cnt; i++) {
+		const char *name = duckdb_prepared_statement_column_name(q->prepared, i);
+		const struct shown *shown = shown__of(q, i);
+
+		snprintf(column, sizeof(column), "c%d", (int)i);
+		append(&q->sql, i ? ", " : "");
+		append(&q->sql, shown->before);
+		append(&q->sql, column);
+		append(&q->sql, shown->after);
+		append(&q->sql, " AS ");
+		append_quoted(&q->sql, name, '"');
+		duckdb_free((void *)name);
+	}
+	append(&q->sql, " FROM (");
+	append(&q->sql, statement);
+	append(&q->sql, "\n) t(");
+	for (idx_t i = 0; i < cnt; i++) {
+		snprintf(column, sizeof(column), "%sc%d", i ? ", " : "", (int)i);
+		append(&q->sql, column);
+	}
+	append(&q->sql, ")");
+}
+
+static void wrap_copy(struct query *q, const char *statement)
+{
+	append(&q->sql, "COPY (");
+	wrap(q, statement);
+	append(&q->sql, ") TO ");
+	append_quoted(&q->sql, q->out.tmp, '\'');
+	append(&q->sql, " (");
+	append(&q->sql, q->format->copy);
+	append(&q->sql, ", USE_TMP_FILE false)");
+}
+
+/* COPY's result is the number of rows. */
+static int64_t copied_rows(duckdb_result *result)
+{
+	duckdb_data_chunk chunk = duckdb_fetch_chunk(*result);
+	int64_t cnt = 0;
+
+	if (chunk && duckdb_data_chunk_get_size(chunk)) {
+		struct cells cells = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+		cnt = cells__int(&cells, 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	return cnt;
+}
+
+static struct printer *make_printer(const struct query *q)
+{
+	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared);
+	bool *right = calloc(cnt ? cnt : 1, sizeof(*right));
+	struct printer *p = NULL;
+
+	for (idx_t i = 0; right && i < cnt; i++) {
+		duckdb_type type = duckdb_prepared_statement_column_type(q->prepared, i);
+
+		right[i] = cells__type_is_integer(type) || type == DUCKDB_TYPE_DOUBLE ||
+			   type == DUCKDB_TYPE_FLOAT || type == DUCKDB_TYPE_DECIMAL;
+	}
+	if (right)
+		p = printer__new(cnt, right);
+	for (idx_t i = 0; p && i < cnt; i++) {
+		const char *name = duckdb_prepared_statement_column_name(q->prepared, i);
+
+		printer__cell(p, name, strlen(name));
+		duckdb_free((void *)name);
+	}
+	free(right);
+	return p;
+}
+
+static int64_t add_rows(struct printer *p, duckdb_result *result)
+{
+	idx_t columns = duckdb_column_count(result);
+	duckdb_data_chunk chunk;
+	int64_t cnt = 0;
+
+	while ((chunk = duckdb_fetch_chunk(*result))) {
+		idx_t rows = duckdb_data_chunk_get_size(chunk);
+
+		for (idx_t row = 0; row < rows; row++)
+			for (idx_t i = 0; i < columns; i++) {
+				struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+				size_t sz;
+				const char *s = cells__str(&c, row, &sz);
+
+				printer__cell(p, s ? s : "", sz);
+			}
+		cnt += (int64_t)rows;
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	return cnt;
+}
+
+static int print_table(struct query *q, const struct printer *p)
+{
+	FILE *out = q->out.tmp ? fopen(q->out.tmp, "we") : stdout;
+	int err = out ? printer__print(p, out, q->out.tmp ? 0 : terminal__width()) : -errno;
+
+	if (!err && (ferror(out) || fflush(out) != 0))
+		err = errno ? -errno : -EIO;
+	if (q->out.tmp && out && fclose(out) != 0 && !err)
+		err = -errno;
+	if (err)
+		log__error("cannot write the table: %s", strerror(-err));
+	return err;
+}
+
+/* Rows written, or -errno after reporting. */
+static int64_t table(struct query *q, duckdb_result *result)
+{
+	struct printer *p = make_printer(q);
+	int64_t cnt = p ? add_rows(p, result) : -ENOMEM;
+	int err = cnt > 0 ? print_table(q, p) : 0;
+
+	if (!p)
+		log__error("out of memory");
+	printer__free(p);
+	return err ? err : cnt;
+}
+
+static int run_wrapped(struct query *q, const char *statement)
+{
+	duckdb_result result = { 0 };
+	int64_t cnt = -1;
+	int err;
+
+	if (q->format->copy)
+		wrap_copy(q, statement);
+	else
+		wrap(q, statement);
+	buf__u8(&q->sql, 0);
+	err = buf__err(&q->sql);
+	if (!err)
+		err = db__run(&q->request.db, (const char *)q->sql.data, &result);
+	if (!err)
+		cnt = q->format->copy ? copied_rows(&result) : table(q, &result);
+	duckdb_destroy_result(&result);
+	if (cnt == 0)
+		return request__empty(&q->request);
+	return cnt > 0 && (!q->out.tmp || outfile__commit(&q->out) == 0) ? STATUS_OK
+									 : STATUS_FAILED;
+}
+
+/* What cannot be a subquery has no rows to show: SET, CREATE … */
+static int run_last(struct query *q, const char *statement)
+{
+	if (db__prepare(&q->request.db, statement, &q->prepared) != 0)
+		return STATUS_FAILED;
+	if (duckdb_prepared_statement_type(q->prepared) != DUCKDB_STATEMENT_TYPE_SELECT) {
+		log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, "
+			   "WITH, "
+			   "DESCRIBE or SUMMARIZE");
+		return STATUS_FAILED;
+	}
+	return run_wrapped(q, statement);
+}
+
+static int run_text(struct query *q, const char *text)
+{
+	const struct export_options *o = q->request.options;
+	struct statements st = { 0 };
+	int status = request__parse(&q->request, o->file ? o->file : "the query", text, &st);
+
+	if (status == STATUS_OK && db__run_but_last(&q->request.db, &st) != 0)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK)
+		status = run_last(q, st.sql[st.cnt - 1]);
+	statements__free(&st);
+	return status;
+}
+
+/* A table for the standard output is printed when all of it is there; everything else goes through
+ * a file. */
+static int open_output(struct query *q)
+{
+	const char *output = q->request.options->output;
+	bool to_stdout = !output || strcmp(output, "-") == 0;
+
+	if (to_stdout && q->format->binary && isatty(STDOUT_FILENO))
+		return export_options__wrong(q->request.options,
+					     "%s is not for a terminal: add --output FILE",
+					     q->format->name);
+	if (to_stdout && !q->format->copy)
+		return STATUS_OK;
+	return outfile__open(&q->out, to_stdout ? "-" : output, NULL) == 0 ? STATUS_OK
+									   : STATUS_FAILED;
+}
+
+static int run(struct query *q, const struct export_options *o)
+{
+	char *text = o->file ? share__read_query(o->file) : strdup(o->argument);
+	int status = text ? request__open(&q->request, o) : STATUS_FAILED;
+
+	if (status == STATUS_OK)
+		status = open_output(q);
+	if (status == STATUS_OK)
+		status = run_text(q, text);
+	free(text);
+	duckdb_destroy_prepare(&q->prepared);
+	buf__free(&q->sql);
+	outfile__free(&q->out);
+	request__close(&q->request);
+	return status;
+}
+
+int query__run(const struct export_options *o)
+{
+	struct query q = { .format = format__find(o->format ? o->format : "table") };
+
+	if (!q.format)
+		return export_options__wrong(
+			o, "there is no format '%s': table, csv, json, parquet", o->format);
+	if (!o->argument == !o->file)
+		return export_options__wrong(o, "give a query, or -f and a file with one");
+	q.request.options = o;
+	return run(&q, o);
+}

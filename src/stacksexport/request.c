@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/buf.h"
+#include "base/log.h"
+#include "stacksexport/cells.h"
+#include "stacksexport/utf8.h"
+
+static int read_binary(struct request *r)
+{
+	const char *path = r->options->binary;
+	int err = path ? binary__build_id(path, r->build_id) : 0;
+
+	if (!err)
+		return STATUS_OK;
+	if (err == -ENOEXEC)
+		log__error("-b %s: it is no ELF file", path);
+	else if (err == -ENODATA)
+		log__error("-b %s: it has no build ID to find it by; link it with -Wl,--build-id",
+			   path);
+	else
+		log__error("-b %s: %s", path, strerror(-err));
+	return STATUS_FAILED;
+}
+
+/* The kernel keeps 15 bytes of a name, so no longer one is in any recording. */
+static void read_comm(struct request *r)
+{
+	const char *comm = r->options->comm;
+
+	if (!comm)
+		return;
+	snprintf(r->comm, sizeof(r->comm), "%s", comm);
+	if (strlen(comm) >= sizeof(r->comm))
+		log__warn("-c %s: names of commands have at most %zu bytes; looking for '%s'", comm,
+			  sizeof(r->comm) - 1, r->comm);
+}
+
+int request__open(struct request *r, const struct export_options *options)
+{
+	*r = (struct request){ .options = options };
+	if (read_binary(r) != STATUS_OK || recfiles__find(&r->files, options->recording) != 0 ||
+	    db__open(&r->db, &r->files) != 0)
+		return STATUS_FAILED;
+	read_comm(r);
+	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
+	r->db.values[PARAM_BUILDID] = options->binary ? r->build_id : NULL;
+	return STATUS_OK;
+}
+
+void request__close(struct request *r)
+{
+	db__close(&r->db);
+	recfiles__free(&r->files);
+}
+
+static const struct {
+	enum param param;
+	const char *option;
+} givers[] = { { PARAM_COMMAND, "-c COMM" }, { PARAM_BUILDID, "-b ELF" } };
+
+int request__parse(const struct request *r, const char *name, const char *text,
+		   struct statements *st)
+{
+	int err = statements__parse(st, text);
+
+	if (err)
+		log__error("%s: %s", name,
+			   err == -EINVAL ? "a quote or a comment does not end" : strerror(-err));
+	else if (!st->cnt)
+		log__error("%s: there is no query in it", name);
+	if (err || !st->cnt)
+		return STATUS_FAILED;
+	for (size_t i = 0; i < PARAM_CNT; i++)
+		if (st->uses[givers[i].param] && !r->db.values[givers[i].param])
+			return export_options__wrong(r->options, "%s asks for ?%s: give it with %s",
+						     name, param_names[givers[i].param],
+						     givers[i].option);
+	if (r->options->comm && !st->uses[PARAM_COMMAND])
+		log__warn("%s does not ask for ?command: -c changes nothing", name);
+	return STATUS_OK;
+}
+
+/* "postgres (120 events), …" */
+static void append_commands(struct buf *out, duckdb_result *result)
+{
+	duckdb_data_chunk chunk;
+
+	while ((chunk = duckdb_fetch_chunk(*result))) {
+		struct cells name = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
+			size_t sz;
+			const char *s = cells__str(&name, i, &sz);
+
+			if (out->sz)
+				buf__append(out, ", ", 2);
+			utf8__append_printable(out, s ? s : "", sz);
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	buf__u8(out, 0);
+}
+
+int request__empty(struct request *r)
+{
+	struct buf commands = { 0 };
+	duckdb_result result;
+
+	if (db__run_file(&r->db, "sql/commands.sql", &result) == 0) {
+		append_commands(&commands, &result);
+		log__error("the result is empty; commands in %s: %s", r->db.label,
+			   buf__err(&commands) ? "?"
+			   : *commands.data    ? (char *)commands.data
+					       : "none");
+	}
+	duckdb_destroy_result(&result);
+	buf__free(&commands);
+	return STATUS_FAILED;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What every subcommand begins with: a recording, open in DuckDB, and what -c and -b stand for. */
+#ifndef STACKSEXPORT_REQUEST_H
+#define STACKSEXPORT_REQUEST_H
+
+#include "stacksexport/binary.h"
+#include "stacksexport/db.h"
+#include "stacksexport/export_options.h"
+#include "stacksexport/recfiles.h"
+
+struct request {
+	const struct export_options *options;
+	struct recfiles files;
+	struct db db;
+	char build_id[BUILD_ID_HEX_SZ]; /* of -b; "" without */
+	char comm[16];			/* -c, as long as the kernel keeps it */
+};
+
+/* Opens it all. STATUS_OK, or an exit status after reporting; request__close() in either case. */
+int request__open(struct request *, const struct export_options *);
+void request__close(struct request *);
+
+/*
+ * Parses a query and checks that -c and -b are there for what it uses. STATUS_OK, or an exit status
+ * after reporting; `name` is what the query is called then.
+ */
+int request__parse(const struct request *, const char *name, const char *text, struct statements *);
+
+/* Says that the result is empty and, as -c is easily mistyped, which commands there are. Returns
+ * STATUS_FAILED. */
+int request__empty(struct request *);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The program's share folder: ../share/stacks beside the folder of the executable, both when
+ * installed (PREFIX/bin, PREFIX/share/stacks) and after a build (the Makefile makes
+ * build/share/stacks).
+ */
+#ifndef STACKSEXPORT_SHARE_H
+#define STACKSEXPORT_SHARE_H
+
+#include <stddef.h>
+
+/* The text of PATH below the share folder. NULL, after saying on stderr what could not be read. */
+char *share__read(const char *path);
+
+/*
+ * The text of a file that the user names: as it is, else below the share folder. NULL, after saying
+ * on stderr where it was looked for and which queries there are.
+ */
+char *share__read_query(const char *path);
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport top`: where time went, in a terminal. The numbers are sql/top/'s. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/log.h"
+#include "stacksexport/cells.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/printer.h"
+#include "stacksexport/request.h"
+
+#define ROWS_DEFAULT 20
+#define COLUMN_MAX   16
+
+struct top {
+	struct request request;
+	FILE *out; /* memory: nothing is printed before all of it is known */
+	size_t row_max;
+};
+
+/* One table: its columns, and what the rows that are not shown add up to. */
+struct top_table {
+	idx_t column_cnt;
+	bool number[COLUMN_MAX], adds_up[COLUMN_MAX], seconds[COLUMN_MAX];
+	double sum[COLUMN_MAX], rest[COLUMN_MAX];
+	size_t row_cnt;
+	struct printer *printer;
+};
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t sz = strlen(s), end_sz = strlen(end);
+
+	return sz >= end_sz && strcmp(s + sz - end_sz, end) == 0;
+}
+
+static int table__init(struct top_table *t, duckdb_result *result)
+{
+	t->column_cnt = duckdb_column_count(result);
+	if (t->column_cnt > COLUMN_MAX)
+		return -E2BIG;
+	for (idx_t i = 0; i < t->column_cnt; i++) {
+		const char *name = duckdb_column_name(result, i);
+
+		t->number[i] = duckdb_column_type(result, i) != DUCKDB_TYPE_VARCHAR;
+		t->seconds[i] = ends_with(name, " s");
+		t->adds_up[i] = t->number[i] && strncmp(name, "total", strlen("total")) != 0;
+	}
+	t->printer = printer__new(t->column_cnt, t->number);
+	if (!t->printer)
+		return -ENOMEM;
+	for (idx_t i = 0; i < t->column_cnt; i++)
+		printer__cell(t->printer, duckdb_column_name(result, i),
+			      strlen(duckdb_column_name(result, i)));
+	return 0;
+}
+
+/* Seconds, percent or a plain number. */
+static double number(const struct top_table *t, idx_t column, const struct cells *c, idx_t row)
+{
+	if (cells__is_null(c, row))
+		return 0;
+	if (c->type == DUCKDB_TYPE_DOUBLE)
+		return ((const double *)c->data)[row];
+	return (double)cells__int(c, row) / (t->seconds[column] ? 1e9 : 1);
+}
+
+static int decimals(const struct top_table *t, idx_t column, duckdb_type type)
+{
+	return t->seconds[column] ? 3 : type == DUCKDB_TYPE_DOUBLE ? 1 : 0;
+}
+
+static void table__row(struct top_table *t, duckdb_data_chunk chunk, idx_t row, bool show)
+{
+	for (idx_t i = 0; i < t->column_cnt; i++) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+		double n = t->number[i] ? number(t, i, &c, row) : 0;
+		const char *s;
+		size_t sz;
+
+		t->sum[i] += n;
+		t->rest[i] += show ? 0 : n;
+		if (show && t->number[i])
+			printer__cellf(t->printer, "%.*f", decimals(t, i, c.type), n);
+		if (!show || t->number[i])
+			continue;
+		s = cells__str(&c, row, &sz);
+		printer__cell(t->printer, s ? s : "", sz);
+	}
+	t->row_cnt++;
+}
+
+/* What adds up, with a word in the last column. */
+static void table__sums(struct top_table *t, duckdb_result *result, const double *sums,
+			const char *word)
+{
+	for (idx_t i = 0; i < t->column_cnt; i++) {
+		if (t->adds_up[i])
+			printer__cellf(t->printer, "%.*f",
+				       decimals(t, i, duckdb_column_type(result, i)), sums[i]);
+		else
+			printer__cellf(t->printer, "%s", i + 1 == t->column_cnt ? word : "");
+	}
+}
+
+static void table__rows(struct top_table *t, duckdb_result *result, size_t row_max)
+{
+	duckdb_data_chunk chunk;
+	char word[64];
+
+	while ((chunk = duckdb_fetch_chunk(*result))) {
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
+			table__row(t, chunk, row, t->row_cnt < row_max);
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	if (t->row_cnt > row_max) {
+		snprintf(word, sizeof(word), "(%zu more)", t->row_cnt - row_max);
+		table__sums(t, result, t->rest, word);
+	}
+	table__sums(t, result, t->sum, "(all)");
+}
+
+/* A title and the table of a query; nothing when it is empty. */
+static int print_table(struct top *top, const char *title, const char *path)
+{
+	struct top_table t = { 0 };
+	duckdb_result result;
+	int err = db__run_file(&top->request.db, path, &result);
+
+	if (!err && duckdb_row_count(&result) > 0) {
+		err = table__init(&t, &result);
+		if (!err) {
+			table__rows(&t, &result, top->row_max);
+			fprintf(top->out, "\n%s\n", title);
+			err = printer__print(t.printer, top->out, terminal__width());
+		}
+		if (err)
+			log__error("cannot print %s: %s", path, strerror(-err));
+	}
+	printer__free(t.printer);
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+/* "no_cfi 19, truncated 5" */
+static int print_counts(struct top *top, const char *path)
+{
+	duckdb_result result;
+	duckdb_data_chunk chunk;
+	const char *between = "";
+	int err = db__run_file(&top->request.db, path, &result);
+
+	while (!err && (chunk = duckdb_fetch_chunk(result))) {
+		struct cells what = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+		struct cells cnt = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
+
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+			size_t sz;
+			const char *s = cells__str(&what, row, &sz);
+
+			fprintf(top->out, "%s%.*s %" PRId64, between, (int)sz, s ? s : "",
+				cells__int(&cnt, row));
+			between = ", ";
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+/* Columns of sql/top/recording.sql. */
+enum fact { FACT_START, FACT_END, FACT_EVENTS, FACT_STACKS, FACT_AT_ROOT, FACT_LOST, FACT_CNT };
+
+static int read_facts(struct top *top, int64_t facts[FACT_CNT])
+{
+	duckdb_result result;
+	duckdb_data_chunk chunk = NULL;
+	int err = db__run_file(&top->request.db, "sql/top/recording.sql", &result);
+
+	if (!err)
+		chunk = duckdb_fetch_chunk(result);
+	for (idx_t i = 0; chunk && i < FACT_CNT; i++) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+
+		facts[i] = cells__int(&c, 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+static int print_facts(struct top *top, const int64_t f[FACT_CNT])
+{
+	time_t start = (time_t)(f[FACT_START] / 1000000000);
+	struct tm local;
+	char when[64] = "";
+	int err = 0;
+
+	if (localtime_r(&start, &local))
+		strftime(when, sizeof(when), "%F %T %z", &local);
+	fprintf(top->out, "%s: %.1f s from %s, %" PRId64 " events\n", top->request.files.label,
+		(double)(f[FACT_END] - f[FACT_START]) / 1e9, when, f[FACT_EVENTS]);
+	if (f[FACT_STACKS])
+		fprintf(top->out, "User stacks: %" PRId64 ", %.1f %% reach the root",
+			f[FACT_STACKS], 100.0 * (double)f[FACT_AT_ROOT] / (double)f[FACT_STACKS]);
+	if (f[FACT_STACKS] > f[FACT_AT_ROOT]) {
+		fputs("; the others: ", top->out);
+		err = print_counts(top, "sql/top/unwinds.sql");
+	}
+	fprintf(top->out, "%sLost events: %" PRId64, f[FACT_STACKS] ? "\n" : "", f[FACT_LOST]);
+	if (!err && f[FACT_LOST]) {
+		fputs(" (", top->out);
+		err = print_counts(top, "sql/top/lost.sql");
+		fputs("): times are too small", top->out);
+	}
+	fputs("\n", top->out);
+	return err;
+}
+
+/* Runs a script that makes one of the tables the others read; the number of its rows, or -errno. */
+static int64_t make_base(struct top *top, const char *path)
+{
+	duckdb_result result;
+	duckdb_data_chunk chunk = NULL;
+	int64_t cnt = db__run_file(&top->request.db, path, &result);
+
+	if (cnt == 0)
+		chunk = duckdb_fetch_chunk(result);
+	if (chunk && duckdb_data_chunk_get_size(chunk)) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+		cnt = cells__int(&c, 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
+	return cnt;
+}
+
+static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
+{
+	int err = print_table(top, "TIME BY COMMAND", "sql/top/commands.sql");
+
+	if (!err && has_cpu)
+		err = print_table(top, "CPU TIME BY FUNCTION", "sql/top/cpu_functions.sql");
+	if (!err && has_offcpu)
+		err = print_table(top, "OFF-CPU TIME BY FUNCTION", "sql/top/offcpu_functions.sql");
+	if (!err && has_offcpu)
+		err = print_table(top, "OFF-CPU TIME BY STATE (how threads left the CPU)",
+				  "sql/top/states.sql");
+	if (!err && !has_cpu)
+		fputs("\nNo CPU time: nothing of kind 'profile' was recorded (collector -p "
+		      "profile).\n",
+		      top->out);
+	if (!err && !has_offcpu)
+		fputs("\nNo off-CPU time: nothing of kind 'switch' was recorded (collector -p "
+		      "switch).\n",
+		      top->out);
+	return err;
+}
+
+static int fill(struct top *top)
+{
+	int64_t facts[FACT_CNT] = { 0 };
+	int64_t cpu = make_base(top, "sql/top/cpu_samples.sql");
+	int64_t offcpu = cpu < 0 ? cpu : make_base(top, "sql/top/offcpu_waits.sql");
+
+	if (offcpu < 0 || read_facts(top, facts) != 0)
+		return STATUS_FAILED;
+	if (cpu == 0 && offcpu == 0)
+		return request__empty(&top->request);
+	if (print_facts(top, facts) != 0 || print_all(top, cpu > 0, offcpu > 0) != 0)
+		return STATUS_FAILED;
+	return STATUS_OK;
+}
+
+static int print_memory(struct top *top)
+{
+	char *text = NULL;
+	size_t sz = 0;
+	int status = STATUS_FAILED;
+
+	top->out = open_memstream(&text, &sz);
+	if (top->out)
+		status = fill(top);
+	else
+		log__error("out of memory");
+	if (top->out && fclose(top->out) != 0)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK && (fwrite(text, 1, sz, stdout) != sz || fflush(stdout) != 0)) {
+		log__error("cannot write to the standard output: %s", strerror(errno));
+		status = STATUS_FAILED;
+	}
+	free(text);
+	return status;
+}
+
+int top__run(const struct export_options *o)
+{
+	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT };
+	int status = request__open(&top.request, o);
+
+	if (status == STATUS_OK)
+		status = print_memory(&top);
+	request__close(&top.request);
+	return status;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/viewer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/log.h"
+
+extern char **environ;
+
+static bool find_in_path(const char *program, char *out, size_t sz)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		size_t dir = strcspn(path, ":");
+
+		if (dir && snprintf(out, sz, "%.*s/%s", (int)dir, path, program) < (int)sz &&
+		    access(out, X_OK) == 0)
+			return true;
+		path += dir + (path[dir] == ':');
+	}
+	return false;
+}
+
+static bool person_is_there(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+}
+
+static void run(const char *pprof, const char *path)
+{
+	char *argv[] = { (char *)"pprof", (char *)"-http=:0", (char *)path, NULL };
+	int status, err;
+	pid_t pid;
+
+	log__info("opening pprof -http=:0 %s; Ctrl-C ends it", path);
+	err = posix_spawn(&pid, pprof, NULL, NULL, argv, environ);
+	if (err) {
+		log__warn("cannot run %s: %s", pprof, strerror(err));
+		return;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+void viewer__show(const char *path, bool open)
+{
+	char pprof[PATH_MAX];
+	bool installed = find_in_path("pprof", pprof, sizeof(pprof));
+
+	if (installed && open && person_is_there())
+		run(pprof, path);
+	else
+		log__info("look at it with: pprof -http=:0 %s%s", path,
+			  installed ? "" : " (pprof: go install github.com/google/pprof@latest)");
+}
