@@ -16,6 +16,7 @@
 /* What is remembered of a thread, recorded or not. Nothing changes after end_ns. */
 struct thread {
 	__u64 in_ns;	   /* since when it is on a CPU; 0: it is not, or not known */
+	__u64 out_ns;	   /* when it last left one */
 	__u64 runnable_ns; /* waited before that; UNKNOWN */
 	__u64 ready_ns;	   /* since when it waits for a CPU; 0: it does not, or not known */
 	__u32 seen;	   /* the recording knows how it began: its row for that has been made, or
@@ -30,6 +31,14 @@ struct {
 	__type(key, int);
 	__type(value, struct thread);
 } threads SEC(".maps");
+
+/* When this CPU last switched, as far as the program has seen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} switched SEC(".maps");
 
 static __always_inline __u32 state_of(__u32 task_state)
 {
@@ -74,34 +83,45 @@ static __always_inline struct emission row_at(const struct task_struct *task, __
 /* ---- switches ----------------------------------------------------------------------------------
  */
 
+static __always_inline __u64 later(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Since when a thread that leaves has been on this CPU. The kernel may skip a program (when it
+ * would interrupt itself, or for tasks of which it lets nobody know), so a thread may come in
+ * unseen: then the slice begins when it can have begun at the earliest.
+ */
+static __always_inline __u64 slice_start(struct thread *th)
+{
+	__u64 *switched_ns = bpf_map_lookup_elem(&switched, &(__u32){ 0 });
+	__u64 last_ns = switched_ns ? later(*switched_ns, begin_ns) : begin_ns;
+
+	return th->in_ns ? th->in_ns : later(last_ns, later(th->out_ns, th->ready_ns));
+}
+
 static __always_inline void leave(void *ctx, struct task_struct *task, __u32 state, __u64 now_ns)
 {
 	struct thread *th = thread__of(task, 0);
 	struct emission row = row_at(task, now_ns, state);
-	__u64 in_ns;
 
 	if (!th) {
 		if (recorded(task))
 			lose(EVENT_SWITCH, EVENT_LOST_STATE_FULL);
 		return;
 	}
-	in_ns = th->in_ns;
-	row.runnable_ns = th->runnable_ns;
-	if (!th->seen && !__sync_lock_test_and_set(&th->seen, 1)) {
-		in_ns = begin_ns; /* it was running at the beginning */
-		row.runnable_ns = UNKNOWN;
-	}
+	row.duration_ns = now_ns - slice_start(th);
+	if (th->in_ns)
+		row.runnable_ns = th->runnable_ns;
+	if (!th->seen && !__sync_lock_test_and_set(&th->seen, 1))
+		row.duration_ns = now_ns - begin_ns; /* it was running at the beginning */
 	th->in_ns = 0;
+	th->out_ns = now_ns;
 	th->ready_ns = state == EVENT_STATE_PREEMPTED ? now_ns : 0;
 	th->state = state;
-	if (!recorded(task))
-		return;
-	if (!in_ns) {
-		lose(EVENT_SWITCH, EVENT_LOST_STATE_FULL);
-		return;
-	}
-	row.duration_ns = now_ns - in_ns;
-	emit(ctx, task, &row, cfg.switch_how | CAPTURE_SWITCH);
+	if (recorded(task))
+		emit(ctx, task, &row, cfg.switch_how | CAPTURE_SWITCH);
 }
 
 /* It has waited since the beginning, and runs before the iterator below has come to it. */
@@ -134,7 +154,7 @@ SEC("?tp_btf/sched_switch")
 int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 now_ns = bpf_ktime_get_ns(), *switched_ns;
 	__u32 state;
 
 	if (!capturing(now_ns))
@@ -145,6 +165,9 @@ int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task
 	}
 	if (next->pid)
 		enter(ctx, next, now_ns);
+	switched_ns = bpf_map_lookup_elem(&switched, &(__u32){ 0 });
+	if (switched_ns)
+		*switched_ns = now_ns;
 	return 0;
 }
 
