@@ -153,6 +153,28 @@ int batch__append_list(struct batch *b, const void *row, const void *elements, s
 	return err;
 }
 
+void batch__get(const struct batch *b, size_t row, void *out)
+{
+	const struct table *t = b->table;
+
+	memset(out, 0, t->row_sz);
+	for (size_t i = 0; i < t->column_cnt; i++) {
+		const struct column *c = &t->columns[i];
+		const struct vector *v = &b->vectors[i];
+		size_t width = column__width(c);
+		uint32_t word;
+
+		if (!v->data)
+			continue;
+		memcpy((char *)out + c->off, (const char *)v->data + row * width, width);
+		if (!v->present || !v->present[row])
+			continue;
+		memcpy(&word, (char *)out + t->present_off, sizeof(word));
+		word |= c->present;
+		memcpy((char *)out + t->present_off, &word, sizeof(word));
+	}
+}
+
 #define WIDEN(type)                         \
 	for (size_t i = 0; i < b->cnt; i++) \
 	values[i] = (uint64_t)((const type *)data)[order ? order[i] : i]

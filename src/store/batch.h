@@ -38,6 +38,9 @@ int batch__append(struct batch *, const void *rows, size_t cnt);
 /* One row and its list: an array of cnt of the list's structs. */
 int batch__append_list(struct batch *, const void *row, const void *elements, size_t cnt);
 
+/* The row as it was appended, into one of the table's structs. */
+void batch__get(const struct batch *, size_t row, void *out);
+
 /* All rows of a column, widened (INT32: with its sign), in the given order (NULL: as they came).
  * Where a row is null its value means nothing. */
 void batch__values(const struct batch *, size_t column, const uint32_t *order, uint64_t *values);

@@ -71,22 +71,30 @@ static int choose(struct chunk_writer *w, const struct leaf *l)
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-static void find_bounds(struct page *p, const struct leaf *l, const struct dict *d)
+static void find_dict_bounds(struct page *p, const struct dict *d)
 {
-	const uint64_t *values = l->values + p->value_from;
 	const uint32_t *idx = d->idx + p->value_from;
 	uint32_t min = UINT32_MAX, max = 0;
 
+	for (size_t i = 0; i < p->value_cnt; i++) {
+		min = idx[i] < min ? idx[i] : min;
+		max = idx[i] > max ? idx[i] : max;
+	}
+	p->min = d->keys[min];
+	p->max = d->keys[max];
+}
+
+static void find_bounds(struct page *p, const struct leaf *l, const struct dict *d)
+{
+	const uint64_t *values = l->values + p->value_from;
+
+	if (!p->value_cnt)
+		return;
 	if (p->encoding == ENCODING_DICT) {
-		for (size_t i = 0; i < p->value_cnt; i++) {
-			min = idx[i] < min ? idx[i] : min;
-			max = idx[i] > max ? idx[i] : max;
-		}
-		p->min = p->value_cnt ? d->keys[min] : 0;
-		p->max = p->value_cnt ? d->keys[max] : 0;
+		find_dict_bounds(p, d);
 		return;
 	}
-	p->min = p->max = p->value_cnt ? values[0] : 0;
+	p->min = p->max = values[0];
 	for (size_t i = 1; i < p->value_cnt; i++) {
 		if (leaf__cmp(l, values[i], p->min) < 0)
 			p->min = values[i];
@@ -135,7 +143,7 @@ static int put_data(struct chunk_writer *w, const struct leaf *l, enum encoding 
 int chunk_writer__write(struct chunk_writer *w, const struct leaf *l, struct chunk *c)
 {
 	struct page dict = { 0 };
-	int encoding = choose(w, l), err = 0;
+	int encoding = l->sorted ? ENCODING_DELTA : choose(w, l), err = 0;
 
 	if (encoding < 0)
 		return encoding;

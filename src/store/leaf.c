@@ -53,6 +53,7 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 		return err;
 	l->column = &b->table->columns[column];
 	l->list = NULL;
+	l->sorted = b->table->sorted && column == 0;
 	l->max_def = l->column->nullable;
 	l->max_rep = 0;
 	l->level_cnt = l->value_cnt = b->cnt;
@@ -100,6 +101,7 @@ int leaf__from_list(struct leaf *l, const struct batch *b, size_t column)
 		return err;
 	l->column = &b->list->table->columns[column];
 	l->list = b->table->list_name;
+	l->sorted = false;
 	l->max_def = 1 + l->column->nullable;
 	l->max_rep = 1;
 	batch__values(b->list, column, NULL, l->values);

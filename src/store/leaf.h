@@ -13,6 +13,7 @@ struct leaf {
 	const struct column *column;
 	const char *list;	       /* name of the list that it is in, NULL: none */
 	const struct strings *strings; /* borrowed; what the ids of a string column mean */
+	bool sorted;		       /* values never fall */
 	uint32_t max_def, max_rep;
 	uint64_t *values; /* not null, widened as batch__value() does */
 	size_t value_cnt;

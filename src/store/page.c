@@ -60,6 +60,7 @@ static void cut_measured(struct page *p, const struct leaf *l)
 	p->cnt = i - p->from;
 	p->value_cnt = value - p->value_from;
 	p->row_cnt = rows;
+	p->values_sz = sz;
 }
 
 /* PAGE_ROWS numbers are less than PAGE_SZ. */
@@ -71,6 +72,7 @@ static void cut_flat(struct page *p, const struct leaf *l)
 	for (size_t i = 0; l->max_def && i < p->cnt; i++)
 		values += l->defs[p->from + i];
 	p->value_cnt = l->max_def ? values : p->cnt;
+	p->values_sz = p->value_cnt * column__width(l->column);
 }
 
 void page__cut(struct page *p, const struct leaf *l)
@@ -143,8 +145,6 @@ static int zip(struct page_writer *w, struct buf **stored)
 	*stored = &w->body;
 	if (buf__err(&w->body))
 		return buf__err(&w->body);
-	if (w->body.sz > INT32_MAX)
-		return -EFBIG;
 	if (!w->zstd)
 		return 0;
 	*stored = &w->zipped;
@@ -155,7 +155,7 @@ static int zip(struct page_writer *w, struct buf **stored)
 	if (ZSTD_isError(n))
 		return -ENOMEM;
 	w->zipped.sz = n;
-	return n > INT32_MAX ? -EFBIG : 0;
+	return 0;
 }
 
 static void put_kind(struct thrift *t, const struct page *p, enum page_type type)
@@ -204,6 +204,8 @@ static int put_page(struct page_writer *w, struct page *p, enum page_type type)
 int page_writer__data(struct page_writer *w, struct page *p, const struct leaf *l,
 		      const struct dict *dict)
 {
+	if (p->values_sz > PAGE_MAX)
+		return -EFBIG;
 	buf__reset(&w->body);
 	put_levels(&w->body, l->reps + p->from, p->cnt, l->max_rep);
 	put_levels(&w->body, l->defs + p->from, p->cnt, l->max_def);

@@ -22,11 +22,17 @@ enum page_type { PAGE_DATA = 0, PAGE_DICT = 2 };
 #define PAGE_ROWS 20000
 #define PAGE_SZ	  (1u << 20)
 
+/* Sizes in headers are signed 32 bits. What is left above the values is for levels and for what
+ * zstd adds to the incompressible. The longest row has RECORDING_FRAMES_MAX strings of STRING_MAX.
+ */
+#define PAGE_MAX (3u << 29)
+
 struct page {
 	enum encoding encoding;
 	size_t from, cnt;	      /* level entries */
 	size_t value_from, value_cnt; /* values */
 	size_t row_from, row_cnt;
+	size_t values_sz;	    /* bytes of the values, about */
 	uint64_t min, max;	    /* values; when value_cnt is not 0 */
 	uint64_t off;		    /* of its header, in the file */
 	uint32_t raw_sz, stored_sz; /* with the header */
@@ -45,7 +51,7 @@ void page_writer__free(struct page_writer *);
 /* Finds the end of the page that begins at p->from, p->value_from, p->row_from. */
 void page__cut(struct page *, const struct leaf *);
 
-/* Both set p->off and the sizes. 0 or -errno; -EFBIG for a page of 2 GiB or more. The dictionary is
+/* Both set p->off and the sizes. 0 or -errno; -EFBIG for a page beyond PAGE_MAX. The dictionary is
  * made for ENCODING_DICT only. */
 int page_writer__data(struct page_writer *, struct page *, const struct leaf *,
 		      const struct dict *);

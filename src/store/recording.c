@@ -131,6 +131,33 @@ int recording__add_stack(struct recording *r, uint64_t stack_id, const struct ro
 	return err ? err : idset__add(&r->ids, stack_id);
 }
 
+ssize_t recording__stack(const struct recording *r, uint64_t stack_id, struct buf *frames)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < r->stacks->cnt; first += r->stacks->list_cnts[i++]) {
+		struct stack_row row;
+
+		batch__get(r->stacks, i, &row);
+		if (row.stack_id != stack_id)
+			continue;
+		for (size_t f = 0; f < r->stacks->list_cnts[i]; f++) {
+			struct row_frame *out = (void *)buf__extend(frames, sizeof(*out));
+
+			if (!out)
+				return -ENOMEM;
+			batch__get(r->stacks->list, first + f, out);
+		}
+		return (ssize_t)r->stacks->list_cnts[i];
+	}
+	return -ENOENT;
+}
+
+const char *recording__str(const struct recording *r, uint32_t id, size_t *sz)
+{
+	return strtab__str(r->strings, id, sz);
+}
+
 /* Turns the rows in hand into columns; hands over a row group of events that is full. */
 static int settle(struct recording *r)
 {
@@ -173,9 +200,21 @@ static int close_batch(struct recording *r)
 	return 0;
 }
 
+static bool is_old(const struct recording *r, uint64_t now_ns)
+{
+	return r->since_ns && now_ns - r->since_ns >= r->batch_ns;
+}
+
+bool recording__due(const struct recording *r, uint64_t now_ns)
+{
+	bool fills = r->row_cnt == batch__room(r->events) && r->groups + 1 >= r->groups_per_file;
+
+	return is_old(r, now_ns) || r->groups >= r->groups_per_file || fills;
+}
+
 int recording__tick(struct recording *r, uint64_t now_ns)
 {
-	bool old = r->since_ns && now_ns - r->since_ns >= r->batch_ns;
+	bool old = is_old(r, now_ns);
 	bool empty = !r->groups && !r->events->cnt && !r->row_cnt;
 	int err = r->row_cnt == batch__room(r->events) ? settle(r) : 0;
 

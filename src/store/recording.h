@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include "base/buf.h"
 #include "store/row.h"
 
 struct recording_options {
@@ -46,9 +47,12 @@ bool recording__has_stack(const struct recording *, uint64_t stack_id);
 int recording__add_stack(struct recording *, uint64_t stack_id, const struct row_frame *,
 			 size_t cnt);
 
-/* What the batch being made has: borrowed until the next call that adds; NULL when it has no such
- * stack. */
-const struct row_frame *recording__stack(const struct recording *, uint64_t stack_id, size_t *cnt);
+/*
+ * A stack of the batch being made: appends its frames (struct row_frame, with ids of this batch).
+ * How many, or -ENOENT when the batch does not have it or has handed its row group over to the
+ * writer.
+ */
+ssize_t recording__stack(const struct recording *, uint64_t stack_id, struct buf *frames);
 const char *recording__str(const struct recording *, uint32_t id, size_t *sz);
 
 /* True when recording__tick() at now_ns would close the batch. */
