@@ -10,7 +10,8 @@
 
 struct saved {
 	uint64_t stack_id;
-	size_t cnt; /* frames; they follow it in carry.stacks, their strings are ids of carry.strings */
+	size_t cnt; /* frames; they follow it in carry.stacks, their strings are ids of
+		       carry.strings */
 };
 
 struct carry {
@@ -49,22 +50,30 @@ static uint32_t save_string(struct carry *c, const struct recording *r, uint32_t
 	return strtab__id(c->strings, s, sz);
 }
 
-void carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
+bool carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
 {
 	struct saved saved = { .stack_id = stack_id };
-	const struct row_frame *frames = stack_id ? recording__stack(r, stack_id, &saved.cnt) : NULL;
+	size_t at = c->stacks.sz;
+	struct row_frame *frames;
+	ssize_t cnt;
 
-	if (!frames)
-		return;
+	if (!stack_id)
+		return true;
 	buf__append(&c->stacks, &saved, sizeof(saved));
-	for (size_t i = 0; i < saved.cnt; i++) {
-		struct row_frame f = frames[i];
-
-		f.name = save_string(c, r, f.name);
-		f.module = save_string(c, r, f.module);
-		f.build_id = save_string(c, r, f.build_id);
-		buf__append(&c->stacks, &f, sizeof(f));
+	cnt = recording__stack(r, stack_id, &c->stacks);
+	if (cnt < 0 || buf__err(&c->stacks)) {
+		c->stacks.sz = at;
+		return false;
 	}
+	saved.cnt = (size_t)cnt;
+	memcpy(c->stacks.data + at, &saved, sizeof(saved));
+	frames = (struct row_frame *)(void *)(c->stacks.data + at + sizeof(saved));
+	for (size_t i = 0; i < saved.cnt; i++) {
+		frames[i].name = save_string(c, r, frames[i].name);
+		frames[i].module = save_string(c, r, frames[i].module);
+		frames[i].build_id = save_string(c, r, frames[i].build_id);
+	}
+	return true;
 }
 
 static uint32_t restore_string(struct carry *c, struct recording *r, uint32_t id)
@@ -77,7 +86,7 @@ static uint32_t restore_string(struct carry *c, struct recording *r, uint32_t id
 
 void carry__restore(struct carry *c, struct recording *r)
 {
-	uint8_t *at = c->stacks.data, *end = at + (buf__err(&c->stacks) ? 0 : c->stacks.sz);
+	uint8_t *at = c->stacks.data, *end = at + c->stacks.sz;
 
 	while (at < end) {
 		struct saved saved;

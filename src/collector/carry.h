@@ -9,8 +9,9 @@ struct carry;
 
 struct carry *carry__new(void); /* NULL + errno */
 void carry__free(struct carry *);
-/* Before the batch closes: copies a stack of it with its strings. 0 is no stack. */
-void carry__save(struct carry *, const struct recording *, uint64_t stack_id);
+/* Before the batch closes: copies a stack of it with its strings; 0 is no stack. False when it
+ * cannot be had. */
+bool carry__save(struct carry *, const struct recording *, uint64_t stack_id);
 /* After: adds what was saved to the new batch and forgets it. */
 void carry__restore(struct carry *, struct recording *);
 

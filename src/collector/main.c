@@ -43,7 +43,22 @@ static int list_probes(void)
 	return 0;
 }
 
-/* ---- start -------------------------------------------------------------------------------------- */
+/* Everything that happened before now, earliest first, into rows. */
+static void drain(void *arg)
+{
+	struct collector *c = arg;
+	uint64_t now_ns = clock__now_ns();
+	int err;
+
+	merge__drain(c->streams, c->stream_cnt, now_ns, session__record, c->session);
+	capture__losses(c->capture, session__loss, c->session);
+	err = session__tick(c->session, now_ns);
+	if (!c->err)
+		c->err = err;
+}
+
+/* ---- start --------------------------------------------------------------------------------------
+ */
 
 static int open_signals(struct collector *c)
 {
@@ -110,6 +125,8 @@ static int prepare(struct collector *c)
 		err = launch__prepare(&c->launch, o->keep_root ? NULL : &caller);
 	if (err || (err = open_signals(c)) != 0)
 		return err;
+	o->capture.drain = drain;
+	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;
 	o->recording.owner_gid = caller.gid;
 	c->capture = capture__new(&o->capture);
@@ -128,20 +145,8 @@ static int prepare(struct collector *c)
 	return err ? err : open_epoll(c);
 }
 
-/* ---- run ---------------------------------------------------------------------------------------- */
-
-/* Everything that happened before now, earliest first, into rows. */
-static void drain(struct collector *c)
-{
-	uint64_t now_ns = clock__now_ns();
-	int err;
-
-	merge__drain(c->streams, c->stream_cnt, now_ns, session__record, c->session);
-	capture__losses(c->capture, session__loss, c->session);
-	err = session__tick(c->session, now_ns);
-	if (!c->err)
-		c->err = err;
-}
+/* ---- run ----------------------------------------------------------------------------------------
+ */
 
 /* Attach, learn what runs already, then turn events on: nothing falls between. */
 static int begin(struct collector *c)
@@ -173,7 +178,9 @@ static void wait_for_events(struct collector *c)
 	if (c->options.duration_ns) {
 		uint64_t end_ns = c->begin_ns + c->options.duration_ns;
 
-		left_ns = end_ns <= from_ns ? 0 : end_ns - from_ns < left_ns ? end_ns - from_ns : left_ns;
+		left_ns = end_ns <= from_ns	       ? 0
+			  : end_ns - from_ns < left_ns ? end_ns - from_ns
+						       : left_ns;
 	}
 	epoll_wait(c->epoll_fd, events, 64, (int)((left_ns + 999999) / 1000000));
 	while (read(c->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
@@ -266,11 +273,14 @@ static void collector__free(struct collector *c)
 
 int main(int argc, char **argv)
 {
-	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 }, .epoll_fd = -1 };
+	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
+			       .epoll_fd = -1 };
 	int err, status;
 
 	options__parse(&c.options, argc, argv);
-	log__init("collector", c.options.quiet ? LOG_WARN : c.options.verbose ? LOG_DEBUG : LOG_INFO);
+	log__init("collector", c.options.quiet	   ? LOG_WARN
+			       : c.options.verbose ? LOG_DEBUG
+						   : LOG_INFO);
 	if (c.options.list)
 		return list_probes();
 	status__init(&c.status, &c.options);

@@ -31,10 +31,10 @@ struct session {
 	struct threads threads;
 	struct trace trace;
 	struct session_stats stats;
-	uint64_t join_min_ns;	    /* switch::DUR */
-	uint64_t losses_from_ns;    /* when losses were last asked for */
+	uint64_t join_min_ns;	 /* switch::DUR */
+	uint64_t losses_from_ns; /* when losses were last asked for */
 	uint64_t rescanned_ns;
-	int err;		    /* of the recording: stop */
+	int err; /* of the recording: stop */
 };
 
 static uint64_t join_min(const struct options *o)
@@ -51,7 +51,8 @@ static struct kallsyms *open_kernel(void)
 
 	if (!k)
 		log__warn("kernel frames will have no names: /proc/kallsyms: %s%s", strerror(errno),
-			  errno == EPERM ? " (needs CAP_SYSLOG, or sysctl kernel.kptr_restrict=0)" : "");
+			  errno == EPERM ? " (needs CAP_SYSLOG, or sysctl kernel.kptr_restrict=0)"
+					 : "");
 	return k;
 }
 
@@ -100,7 +101,8 @@ int session__scan(struct session *s)
 	return process_table__scan(s->processes);
 }
 
-/* ---- a thread's strings ------------------------------------------------------------------------- */
+/* ---- a thread's strings -------------------------------------------------------------------------
+ */
 
 static uint32_t comm_id(struct session *s, const char comm[EVENT_COMM_SZ])
 {
@@ -114,7 +116,8 @@ static uint32_t cgroup_id(struct session *s, uint64_t id)
 	return path ? recording__string(s->recording, path, strlen(path)) : 0;
 }
 
-/* Makes the ids that the event or a new batch asks for; compares bytes, looks up nothing when they are the same. */
+/* Makes the ids that the event or a new batch asks for; compares bytes, looks up nothing when they
+ * are the same. */
 static void refresh_thread(struct session *s, struct thread *t, const struct event *e)
 {
 	bool all = t->generation != s->labels.generation;
@@ -145,7 +148,8 @@ static void set_build_id(struct session *s, struct thread *t, const struct build
 	t->build_id_id = recording__bytes(s->recording, id->bytes, id->sz);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
 
 static int64_t at_most_int64(uint64_t v)
 {
@@ -186,11 +190,21 @@ static void add_row(struct session *s, const struct slice *sl, const struct thre
 		s->err = -ENOMEM;
 }
 
-/* A slice that waited since an earlier batch, or since its thread had another name, gets the ids of now. */
+/* A slice that waited since an earlier batch, or since its thread had another name, gets the ids of
+ * now. */
 static void add_pending(struct session *s, struct thread *t)
 {
 	refresh_thread(s, t, &t->pending->event);
 	add_row(s, t->pending, t);
+}
+
+static void end_pending(struct session *s, struct thread *t)
+{
+	if (!t->pending)
+		return;
+	add_pending(s, t);
+	free(t->pending);
+	t->pending = NULL;
 }
 
 /* With a minimum a slice waits until it is known how long its thread stays off the CPU. */
@@ -217,7 +231,8 @@ static void add_slice(struct session *s, struct thread *t, struct slice *sl)
 	t->pending = NULL;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples ------------------------------------------------------------------------------------
+ */
 
 static void walk(struct session *s, const struct process *p, const struct event *e)
 {
@@ -250,8 +265,8 @@ static void on_sample(struct session *s, const struct event *e)
 	labels__refresh(&s->labels, s->recording);
 	refresh_thread(s, t, e);
 	/* A dead thread's process may be gone from the table: its last build ID stands. */
-	p = e->flags & EVENT_F_USER ? process_table__get(s->processes, e->tgid) :
-				      process_table__find(s->processes, e->tgid);
+	p = e->flags & EVENT_F_USER ? process_table__get(s->processes, e->tgid)
+				    : process_table__find(s->processes, e->tgid);
 	if (p)
 		set_build_id(s, t, &p->build_id);
 	if (p && (e->flags & EVENT_F_USER))
@@ -296,7 +311,8 @@ void session__record(const struct record *r, void *arg)
 		on_thread_exit(s, r);
 }
 
-/* ---- losses, batches ---------------------------------------------------------------------------- */
+/* ---- losses, batches ----------------------------------------------------------------------------
+ */
 
 static void count_loss(struct session *s, const char *probe, uint64_t cnt)
 {
@@ -326,13 +342,15 @@ void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t
 		s->err = -ENOMEM;
 }
 
-static void save_pending(struct session *s)
+/* The slices that wait go on in the next batch, with their stacks; where that cannot be had they
+ * wait no longer. */
+static void carry_pending(struct session *s)
 {
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next) {
-		if (!t->pending)
+		if (!t->pending || (carry__save(s->carry, s->recording, t->pending->ustack_id) &&
+				    carry__save(s->carry, s->recording, t->pending->kstack_id)))
 			continue;
-		carry__save(s->carry, s->recording, t->pending->ustack_id);
-		carry__save(s->carry, s->recording, t->pending->kstack_id);
+		end_pending(s, t);
 	}
 }
 
@@ -346,7 +364,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 	if (s->err)
 		return s->err;
 	if (s->join_min_ns && recording__due(s->recording, now_ns))
-		save_pending(s);
+		carry_pending(s);
 	err = recording__tick(s->recording, now_ns);
 	if (generation != recording__generation(s->recording)) {
 		carry__restore(s->carry, s->recording);
@@ -358,13 +376,8 @@ int session__tick(struct session *s, uint64_t now_ns)
 void session__flush(struct session *s)
 {
 	labels__refresh(&s->labels, s->recording);
-	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next) {
-		if (!t->pending)
-			continue;
-		add_pending(s, t);
-		free(t->pending);
-		t->pending = NULL;
-	}
+	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
+		end_pending(s, t);
 }
 
 const struct session_stats *session__stats(const struct session *s)
