@@ -33,7 +33,8 @@ stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzm
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 PROGRAMS := collector stacksexport
 
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
+	$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 BPF_OBJS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SKEL := $(BUILD)/gen/collector.skel.h
@@ -66,7 +67,7 @@ check:
 
 ## unit: build and run the unit tests only
 unit: unit-build
-	@tests/run unit
+	@BUILDS=$(BUILD) tests/run unit
 
 .PHONY: unit-build
 unit-build: $(UNIT_TESTS)
@@ -102,7 +103,7 @@ format-check:
 	clang-format --dry-run -Werror $(FORMATTED)
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-fuzz
 
 ## help: this list
 help:
@@ -182,6 +183,17 @@ $(TEST_LIB): $(TEST_OBJS)
 $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
+		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+
+# A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
+$(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
+		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+
+$(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
+	$(call msg,FUZZ,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
 
 # Examples are what people run: optimized, without frame pointers, as distributions build.

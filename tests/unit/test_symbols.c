@@ -162,7 +162,7 @@ static void compare_file(const char *path)
 {
 	struct elf_file *f = elf_file__open(path);
 	struct listing l = list(path);
-	size_t step = 1 + l.cnt / 500, compared = 0;
+	size_t step = 1 + l.cnt / (l.cnt > 50000 ? 100 : 500), compared = 0;
 
 	assert_non_null(f);
 	for (size_t i = 0; i < l.cnt; i += step) {
