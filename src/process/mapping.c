@@ -35,13 +35,14 @@ static void strip_deleted(char *path)
 		path[sz - suffix] = '\0';
 }
 
-/* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. */
+/* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
+ * the kernel found a build ID, there was one. */
 static void open_file(struct process_table *t, struct mapping *out, struct open_request *r)
 {
 	out->file = elf_cache__open_mapped(t->files, r);
-	if (out->file)
+	if (out->file || r->map->build_id.sz > 0)
 		out->kind = MAPPING_FILE;
-	else if (out->kind == MAPPING_FILE && errno != ENOEXEC)
+	if (!out->file && out->kind == MAPPING_FILE && errno != ENOEXEC)
 		t->files_failed++;
 	out->build_id = out->file ? out->file->build_id : r->map->build_id;
 }
