@@ -195,7 +195,7 @@ static int jump_target(const Dwarf_Op *ops, size_t cnt, size_t jump)
 			return (int)i;
 	for (size_t i = 0; i < cnt; i++)
 		end = ops[i].offset > end ? ops[i].offset : end;
-	return to > end ? (int)cnt : -EINVAL;
+	return (int64_t)to > (int64_t)end ? (int)cnt : -EINVAL;
 }
 
 static bool known(uint64_t atom)
