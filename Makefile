@@ -35,6 +35,7 @@ PROGRAMS := collector stacksexport
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
 	$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(wildcard tests/tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 BPF_OBJS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SKEL := $(BUILD)/gen/collector.skel.h
@@ -70,7 +71,7 @@ unit: unit-build
 	@BUILDS=$(BUILD) tests/run unit
 
 .PHONY: unit-build
-unit-build: $(UNIT_TESTS)
+unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 
 ## bench: measure what things cost, as one table
 bench: all
@@ -184,6 +185,11 @@ $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+
+# Programs that tests drive.
+$(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)
+	$(call msg,TOOL,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS)
 
 # A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
 $(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so

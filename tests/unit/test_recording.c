@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A recording's folder, its numbers and generations, and what goes wrong with them. */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "store/folder.h"
+#include "store/recording.h"
+#include "store/strings.h"
+
+#define SECOND 1000000000ull
+
+static int enter_tmp(void **state)
+{
+	char dir[] = "/tmp/test_recording.XXXXXX";
+
+	log__init("test_recording", LOG_ERROR);
+	if (!mkdtemp(dir) || chdir(dir) != 0)
+		return -1;
+	*state = strdup(dir);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static int leave_tmp(void **state)
+{
+	int err = chdir("/") || nftw(*state, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+
+	free(*state);
+	return err;
+}
+
+static struct recording *open_recording(const char *dir, bool append)
+{
+	struct recording_options o = { .dir = dir,
+				       .root = "root",
+				       .append = append,
+				       .owner_uid = geteuid(),
+				       .owner_gid = getegid(),
+				       .rows_per_group = 10,
+				       .groups_per_file = 2,
+				       .batch_ns = 10 * SECOND,
+				       .compression = "zstd(1)" };
+
+	return recording__new(&o);
+}
+
+static void add_rows(struct recording *r, size_t cnt)
+{
+	struct row row = { .kind = recording__string(r, "switch", 6), .timestamp = 1 };
+
+	for (size_t i = 0; i < cnt; i++)
+		assert_int_equal(recording__add(r, &row), 0);
+}
+
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static size_t count(const char *dir)
+{
+	DIR *d = opendir(dir);
+	size_t cnt = 0;
+
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d)) != NULL;)
+		cnt += e->d_name[0] != '.';
+	closedir(d);
+	return cnt;
+}
+
+static void touch(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* A batch ends when it is full or old, and its strings and stacks with it. */
+static void generations(void **state)
+{
+	struct recording *r = open_recording("rec", false);
+	struct recording_stats stats;
+	uint32_t first;
+
+	(void)state;
+	assert_non_null(r);
+	first = recording__generation(r);
+	assert_int_equal(first, 1);
+	assert_int_equal(recording__tick(r, SECOND), 0);
+	assert_int_equal(recording__add_stack(r, 7, NULL, 0), 0);
+	assert_true(recording__has_stack(r, 7));
+	add_rows(r, 19);
+	assert_int_equal(recording__tick(r, 2 * SECOND), 0);
+	assert_int_equal(recording__generation(r), 1);
+	add_rows(r, 1);
+	assert_int_equal(recording__tick(r, 2 * SECOND), 0);
+	assert_int_equal(recording__generation(r), 2); /* 2 groups of 10 rows */
+	assert_false(recording__has_stack(r, 7));
+
+	add_rows(r, 1);
+	assert_int_equal(recording__tick(r, 11 * SECOND), 0);
+	assert_int_equal(recording__generation(r), 2);
+	assert_int_equal(recording__tick(r, 12 * SECOND), 0);
+	assert_int_equal(recording__generation(r), 3); /* 10 s old */
+	assert_int_equal(recording__tick(r, 40 * SECOND), 0);
+	assert_int_equal(recording__generation(r), 3); /* empty */
+	assert_int_equal(recording__finish(r), 0);
+	assert_int_equal(recording__finish(r), 0);
+	recording__stats(r, &stats);
+	assert_int_equal(stats.rows, 21);
+	assert_int_equal(stats.batches, 2);
+	assert_true(stats.bytes > 0);
+	assert_int_equal(count("rec"), 4);
+	assert_true(exists("rec/events-000001.parquet"));
+	assert_true(exists("rec/stacktraces-000002.parquet"));
+	recording__free(r);
+}
+
+/* Strings that a row in hand refers to belong to the batch that the row goes to. */
+static void strings(void **state)
+{
+	static char longest[STRING_MAX + 10];
+	struct recording *r = open_recording("rec", false);
+
+	(void)state;
+	assert_int_equal(recording__string(r, "", 0), 0);
+	assert_int_equal(recording__bytes(r, NULL, 0), 0);
+	assert_int_equal(recording__string(r, "a", 1), recording__string(r, "a", 1));
+	assert_int_equal(recording__string(r, "a\xff", 2),
+			 recording__string(r, "a\xef\xbf\xbd", 4));
+	assert_int_not_equal(recording__bytes(r, "a\xff", 2),
+			     recording__bytes(r, "a\xef\xbf\xbd", 4));
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(recording__string(r, longest, sizeof(longest)),
+			 recording__string(r, longest, STRING_MAX));
+	memset(longest, 0xff, sizeof(longest));
+	assert_int_not_equal(recording__string(r, longest, sizeof(longest)), 0);
+	recording__free(r);
+}
+
+static void stacks(void **state)
+{
+	static struct row_frame frames[RECORDING_FRAMES_MAX + 1];
+	struct recording *r = open_recording("rec", false);
+
+	(void)state;
+	assert_int_equal(recording__add_stack(r, 1, frames, RECORDING_FRAMES_MAX + 1), -E2BIG);
+	assert_false(recording__has_stack(r, 1));
+	/* several row groups of stacks */
+	for (uint64_t id = 0; id < 40; id++)
+		assert_int_equal(recording__add_stack(r, id, frames, RECORDING_FRAMES_MAX), 0);
+	assert_int_equal(recording__add_stack(r, 1, frames, 1), 0);
+	assert_int_equal(recording__finish(r), 0);
+	recording__free(r);
+	assert_int_equal(count("rec"), 0); /* no event, no batch */
+}
+
+static void free_without_finish(void **state)
+{
+	struct recording *r = open_recording("rec", false);
+
+	(void)state;
+	add_rows(r, 15);
+	recording__free(r);
+	assert_int_equal(count("rec"), 0);
+	recording__free(NULL);
+}
+
+static void refused_and_continued(void **state)
+{
+	struct recording *r = open_recording("a/b/rec", false);
+	struct stat st;
+
+	(void)state;
+	assert_non_null(r);
+	assert_null(open_recording("a/b/rec", true)); /* two writers */
+	assert_int_equal(errno, EBUSY);
+	add_rows(r, 1);
+	assert_int_equal(recording__finish(r), 0);
+	recording__free(r);
+	assert_int_equal(stat("a/b", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_int_equal(stat("a/b/rec", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	assert_int_equal(stat("a/b/rec/events-000001.parquet", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+
+	assert_null(open_recording("a/b/rec", false));
+	assert_int_equal(errno, EEXIST);
+
+	touch("a/b/rec/events-000041.parquet.tmp");
+	touch("a/b/rec/stacktraces-000040.parquet");
+	touch("a/b/rec/notes.tmp");
+	r = open_recording("a/b/rec/", true);
+	assert_non_null(r);
+	assert_false(exists("a/b/rec/events-000041.parquet.tmp"));
+	assert_true(exists("a/b/rec/notes.tmp"));
+	add_rows(r, 1);
+	assert_int_equal(recording__finish(r), 0);
+	recording__free(r);
+	assert_true(exists("a/b/rec/events-000041.parquet"));
+}
+
+static void next_number(void **state)
+{
+	struct recording *r;
+
+	(void)state;
+	assert_int_equal(mkdir("root", 0755), 0);
+	assert_int_equal(mkdir("root/8", 0755), 0);
+	assert_int_equal(mkdir("root/30x", 0755), 0);
+	touch("root/9");
+	r = open_recording(NULL, false);
+	assert_non_null(r);
+	assert_string_equal(recording__dir(r), "root/10");
+	recording__free(r);
+}
+
+static void bad_folders(void **state)
+{
+	(void)state;
+	touch("file");
+	assert_null(open_recording("file", false));
+	assert_int_equal(errno, ENOTDIR);
+	assert_null(open_recording("file/rec", false));
+	assert_int_equal(errno, ENOTDIR);
+	assert_null(open_recording("", false));
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	assert_null(open_recording("loop", false));
+	assert_int_equal(errno, ELOOP);
+}
+
+/* A link that somebody else made leads nowhere; one's own and root's are followed. */
+static void links(void **state)
+{
+	struct recording *r;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdir("target", 0755), 0);
+	assert_int_equal(symlink("target", "mine"), 0);
+	assert_int_equal(symlink("target", "theirs"), 0);
+	assert_int_equal(lchown("theirs", 65534, 65534), 0);
+	r = open_recording("mine", false);
+	assert_non_null(r);
+	recording__free(r);
+	assert_null(open_recording("theirs", false));
+	assert_int_equal(errno, ELOOP);
+	assert_null(open_recording("theirs/rec", false));
+	assert_int_equal(errno, ELOOP);
+}
+
+/* A planted file of the name that is written to is replaced, not followed or filled. */
+static void planted_file(void **state)
+{
+	struct folder_options o = { .dir = "rec", .owner = { geteuid(), getegid() } };
+	struct folder f;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	touch("precious");
+	assert_int_equal(folder__open(&f, &o), 0);
+	assert_int_equal(symlink("../precious", "rec/events-000001.parquet.tmp"), 0);
+	fd = folder__create(&f, FOLDER_EVENTS, 1);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	assert_int_equal(stat("precious", &st), 0);
+	assert_int_equal(st.st_size, 0);
+	folder__discard(&f, FOLDER_EVENTS, 1);
+	folder__close(&f);
+}
+
+static void bad_options(void **state)
+{
+	struct recording_options o = {
+		.dir = "rec", .rows_per_group = 1, .groups_per_file = 1, .compression = "lz4"
+	};
+
+	(void)state;
+	assert_null(recording__new(&o));
+	assert_int_equal(errno, EINVAL);
+	o.compression = "none";
+	o.rows_per_group = 0;
+	assert_null(recording__new(&o));
+	assert_int_equal(errno, EINVAL);
+	assert_false(exists("rec"));
+}
+
+/* A write that fails is an error of every later call, and nothing else. */
+static void folder_gone(void **state)
+{
+	struct recording *r = open_recording("rec", false);
+	int err = 0;
+
+	(void)state;
+	add_rows(r, 20);
+	assert_int_equal(rmdir("rec"), 0);
+	for (uint64_t t = 1; t < 5000 && !err; t++) {
+		err = recording__tick(r, t * SECOND);
+		usleep(1000);
+	}
+	assert_int_equal(err, -ENOENT);
+	add_rows(r, 100); /* nothing blocks or breaks afterwards */
+	assert_int_equal(recording__tick(r, SECOND), -ENOENT);
+	assert_int_equal(recording__finish(r), -ENOENT);
+	recording__free(r);
+}
+
+#define IN_TMP(test) cmocka_unit_test_setup_teardown(test, enter_tmp, leave_tmp)
+RUN_TESTS(IN_TMP(generations), IN_TMP(strings), IN_TMP(stacks), IN_TMP(free_without_finish),
+	  IN_TMP(refused_and_continued), IN_TMP(next_number), IN_TMP(bad_folders), IN_TMP(links),
+	  IN_TMP(planted_file), IN_TMP(bad_options), IN_TMP(folder_gone))
