@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A short recording for a test: what the capture delivers, copied, in the order in which it came.
+ */
+#ifndef UNIT_CAPTURE_TAKE_H
+#define UNIT_CAPTURE_TAKE_H
+
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/capture.h"
+
+struct take {
+	struct capture_options options;
+	struct probe_choice choices[PROBE_CHOICE_MAX];
+	struct capture *capture;
+	struct stream **streams;
+	size_t stream_cnt;
+	struct event **events;
+	size_t cnt;
+	uint64_t lost, begin_ns, end_ns;
+};
+
+static inline uint64_t take__now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static inline void take__keep(const struct record *r, void *arg)
+{
+	size_t sz = sizeof(*r->event) + r->event->kstack_sz + r->event->ustack_sz;
+	struct take *t = arg;
+
+	if (t->cnt % 1024 == 0)
+		t->events = realloc(t->events, (t->cnt + 1024) * sizeof(*t->events));
+	assert_non_null(t->events);
+	t->events[t->cnt] = malloc(sz);
+	assert_non_null(t->events[t->cnt]);
+	memcpy(t->events[t->cnt++], r->event, sz);
+}
+
+static inline void take__lose(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
+			      void *arg)
+{
+	(void)cpu;
+	print_message("lost: %s %s %lu\n", probe, reason, (unsigned long)cnt);
+	((struct take *)arg)->lost += cnt;
+}
+
+static inline void take__drain(void *arg)
+{
+	struct take *t = arg;
+
+	merge__drain(t->streams, t->stream_cnt, take__now(), take__keep, t);
+	capture__losses(t->capture, take__lose, t);
+}
+
+/* Loads; the caller may change t->options before. */
+static inline void take__load(struct take *t, const char *programs)
+{
+	struct stream *const *streams;
+	char why[256] = "";
+	int cnt = probes__parse(programs, t->choices, why, sizeof(why));
+
+	assert_string_equal(why, "");
+	t->options.probes = t->choices;
+	t->options.probe_cnt = (size_t)cnt;
+	t->options.stack_sz = t->options.stack_sz ? t->options.stack_sz : 65536;
+	t->options.ring_sz = t->options.ring_sz ? t->options.ring_sz : 4 << 20;
+	t->capture = capture__new(&t->options);
+	assert_non_null(t->capture);
+	t->stream_cnt = capture__streams(t->capture, &streams);
+	t->streams = calloc(t->stream_cnt, sizeof(*t->streams));
+	assert_non_null(t->streams);
+	memcpy(t->streams, streams, t->stream_cnt * sizeof(*streams));
+	assert_int_equal(capture__attach(t->capture), 0);
+}
+
+static inline void take__begin(struct take *t, const char *programs)
+{
+	t->options.drain = take__drain;
+	t->options.drain_arg = t;
+	take__load(t, programs);
+	assert_int_equal(capture__begin(t->capture, &t->begin_ns), 0);
+}
+
+static inline void take__for(struct take *t, unsigned ms)
+{
+	for (uint64_t end_ns = take__now() + ms * 1000000ull; take__now() < end_ns;) {
+		usleep(2000);
+		take__drain(t);
+	}
+}
+
+static inline void take__end(struct take *t)
+{
+	assert_int_equal(capture__end(t->capture, &t->end_ns), 0);
+	take__drain(t);
+}
+
+static inline void take__free(struct take *t)
+{
+	for (size_t i = 0; i < t->cnt; i++)
+		free(t->events[i]);
+	free(t->events);
+	free(t->streams);
+	capture__free(t->capture);
+}
+
+/* Events of a thread from index *i on; NULL after the last. */
+static inline const struct event *take__next(const struct take *t, size_t *i, pid_t tid)
+{
+	while (*i < t->cnt) {
+		const struct event *e = t->events[(*i)++];
+
+		if ((pid_t)e->tid == tid)
+			return e;
+	}
+	return NULL;
+}
+
+static inline size_t take__count(const struct take *t, pid_t tid)
+{
+	size_t i = 0, cnt = 0;
+
+	while (take__next(t, &i, tid))
+		cnt++;
+	return cnt;
+}
+
+/* The first event of a thread, which must have one. */
+static inline const struct event *take__first(const struct take *t, pid_t tid)
+{
+	size_t i = 0;
+	const struct event *e = take__next(t, &i, tid);
+
+	assert_non_null(e);
+	return e;
+}
+
+/* ---- processes to record ------------------------------------------------------------------------
+ */
+
+/* Shared with the child; freed with the process. */
+static inline void *take__shared(size_t sz)
+{
+	void *p = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+/* A child that runs fn(arg) and never returns; it dies with the test. */
+static inline pid_t take__fork(void (*fn)(void *), void *arg)
+{
+	pid_t pid = fork();
+
+	assert_int_not_equal(pid, -1);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fn(arg);
+	_exit(0);
+}
+
+/* Until a thread sleeps in the kernel. */
+static inline void take__wait_asleep(pid_t tid)
+{
+	char path[64], line[512], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	for (int i = 0; i < 5000 && state != 'S'; i++) {
+		FILE *f = fopen(path, "r");
+		char *end;
+
+		assert_non_null(f);
+		assert_non_null(fgets(line, sizeof(line), f));
+		fclose(f);
+		end = strrchr(line, ')');
+		assert_non_null(end);
+		state = end[2];
+		if (state != 'S')
+			usleep(1000);
+	}
+	assert_int_equal(state, 'S');
+}
+
+static inline void take__kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static inline int take__needs_root(void **state)
+{
+	(void)state;
+	if (geteuid() == 0)
+		return 0;
+	print_message("skipped: loading BPF programs needs root\n");
+	skip();
+	return 0;
+}
+
+#endif
