@@ -20,6 +20,7 @@ struct walk {
 	struct regs regs;	   /* of the frame in hand */
 	const struct mapping *map; /* of the frame in hand */
 	uint64_t signal_sp; /* the signal frame's rsp when the frame in hand was interrupted */
+	bool chained;	    /* the frame in hand was found by following rbp */
 	bool truncated;
 };
 
@@ -94,6 +95,16 @@ static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
 	return GO_ON;
 }
 
+/*
+ * rbp is 0 in the outermost frame (psABI 3.4.1), but code that does not use it as frame pointer may
+ * have any number there: 0 is believed at the end of a chain, and in a file, which has code without
+ * CFI only where it starts.
+ */
+static enum unwind_status end_of_chain(const struct walk *w, bool caller)
+{
+	return caller && (w->chained || w->map->file) ? UNWIND_ROOT : UNWIND_NO_CFI;
+}
+
 /* A frame that `push %rbp; mov %rsp,%rbp` made. */
 static enum unwind_status follow_rbp(struct walk *w, bool caller)
 {
@@ -101,8 +112,8 @@ static enum unwind_status follow_rbp(struct walk *w, bool caller)
 
 	if (!regs__has(&w->regs, DWARF_RBP))
 		return UNWIND_NO_CFI;
-	if (rbp == 0) /* psABI 3.4.1: the outermost frame; in a leaf it may be any number */
-		return caller ? UNWIND_ROOT : UNWIND_NO_CFI;
+	if (rbp == 0)
+		return end_of_chain(w, caller);
 	if (rbp < w->regs.v[DWARF_RSP] || !is_stack_like(rbp))
 		return UNWIND_NO_CFI;
 	if (!snapshot__word(&w->snapshot, rbp, &saved) ||
@@ -112,6 +123,7 @@ static enum unwind_status follow_rbp(struct walk *w, bool caller)
 		return UNWIND_ROOT;
 	if (!find_map(w, pc - 1))
 		return UNWIND_NO_CFI;
+	w->chained = true;
 	w->regs.v[DWARF_RBP] = saved;
 	w->regs.valid = 1u << DWARF_RBP | 1u << DWARF_RSP | 1u << DWARF_RIP;
 	return return_to(w, pc, rbp + 16);
@@ -183,6 +195,7 @@ static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, 
 	if (w->regs.v[DWARF_RIP] == 0 && !signal)
 		return UNWIND_ROOT;
 	w->signal_sp = signal ? sp : 0;
+	w->chained = false;
 	return moved(w, sp, leaf && !signal) ? GO_ON : UNWIND_NO_PROGRESS;
 }
 
