@@ -2,7 +2,10 @@
 --     stacksexport pprof sql/pprof/cpu_stacks_for_command.sql -c COMMAND
 -- count: samples. cpu_time: what they stand for. Kernel frames lie on top of the user frames that called them.
 WITH samples AS (
-    SELECT ustack_id, kstack_id, sum(weight)::BIGINT AS count, sum(duration * weight)::BIGINT AS cpu_time
+    SELECT
+        ustack_id, kstack_id,
+        sum(coalesce(weight, 1))::BIGINT AS count,
+        sum(duration * coalesce(weight, 1))::BIGINT AS cpu_time
     FROM events
     WHERE kind = 'profile' AND command = '?command'
     GROUP BY ustack_id, kstack_id

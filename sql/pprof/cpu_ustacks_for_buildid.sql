@@ -3,7 +3,10 @@
 -- count: samples. cpu_time: what they stand for. Time inside the kernel counts for the function that called it;
 -- [no stack] is time of a thread that has no user stack.
 WITH samples AS (
-    SELECT ustack_id, sum(weight)::BIGINT AS count, sum(duration * weight)::BIGINT AS cpu_time
+    SELECT
+        ustack_id,
+        sum(coalesce(weight, 1))::BIGINT AS count,
+        sum(duration * coalesce(weight, 1))::BIGINT AS cpu_time
     FROM events
     WHERE kind = 'profile' AND buildid = decode('?buildid', 'hex')
     GROUP BY ustack_id

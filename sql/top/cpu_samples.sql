@@ -1,6 +1,9 @@
 -- CPU time by command and stacks: what the tables of CPU time are made of.
 CREATE OR REPLACE TEMP TABLE cpu_samples AS
-SELECT command, ustack_id, kstack_id, sum(weight)::BIGINT AS samples, sum(duration * weight)::BIGINT AS cpu_ns
+SELECT
+    command, ustack_id, kstack_id,
+    sum(coalesce(weight, 1))::BIGINT AS samples,
+    sum(duration * coalesce(weight, 1))::BIGINT AS cpu_ns
 FROM events
 WHERE kind = 'profile'
     AND ('?command' IS NULL OR command = '?command')

@@ -1,6 +1,6 @@
 -- Why walks of user stacks ended before the root.
-SELECT coalesce(unwind, 'unknown') AS reason, count(*) AS count
+SELECT coalesce(unwind, 'unknown') AS how, count(*) AS count
 FROM events
 WHERE ustack_id IS NOT NULL AND unwind IS DISTINCT FROM 'root'
-GROUP BY reason
-ORDER BY count DESC, reason;
+GROUP BY how
+ORDER BY count DESC, how;

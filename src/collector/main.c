@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "event/sideband.h"
 
 #define ROUND_MIN_NS 1000000 /* wake-ups closer than that are served together */
+#define NICE	     -15 /* rings fill in milliseconds: who empties them must not queue behind the load */
 
 struct collector {
 	struct options options;
@@ -141,6 +143,8 @@ static int prepare(struct collector *c)
 	c->session = session__new(o, c->recording);
 	if (!c->session)
 		return -errno;
+	setpriority(PRIO_PROCESS, 0,
+		    NICE); /* this thread, not the writer's; without the privilege as it is */
 	err = collect_streams(c);
 	return err ? err : open_epoll(c);
 }

@@ -46,7 +46,8 @@ static uint64_t peek(struct stream *s)
 	if (r->record_sz)
 		return r->record.time_ns;
 	while ((sz = size_at_tail(r)) > 0) {
-		if (perfrecord__parse(at_tail(r, sz), sz, &r->record)) {
+		if (perfrecord__parse(at_tail(r, sz), sz, &r->record) &&
+		    r->record.time_ns != STREAM_EMPTY) {
 			r->record_sz = sz;
 			return r->record.time_ns;
 		}

@@ -30,7 +30,7 @@ static uint32_t intern_str(struct builder *b, const char *s)
 	return intern(b, s ? s : "", s ? strlen(s) : 0);
 }
 
-static const char *const byte_names[] = { "amount", "growth", "bandwidth", "_bytes" };
+static const char *const byte_names[] = { "amount", "growth", "bandwidth", "bytes" };
 static const char *const time_names[] = { "duration", "time", "_ns" };
 
 static bool ends_with_any(const char *s, size_t sz, const char *const *ends, size_t cnt)

@@ -45,8 +45,8 @@ struct query {
 	struct request request;
 	const struct format *format;
 	struct outfile out;
-	duckdb_prepared_statement prepared; /* the last statement, as the user wrote it */
-	struct buf sql;			    /* the same, wrapped */
+	duckdb_prepared_statement prepared; /* the last statement, to know its columns */
+	struct buf sql;			    /* the same, as it is run */
 };
 
 static const struct format *format__find(const char *name)
@@ -265,6 +265,23 @@ static int run_wrapped(struct query *q, const char *statement)
 									 : STATUS_FAILED;
 }
 
+/* Prepares FROM (statement), to know its columns; their names are different ones then. */
+static int prepare_columns(struct query *q, const char *statement)
+{
+	struct buf sql = { 0 };
+	int err;
+
+	append(&sql, "FROM (");
+	append(&sql, statement);
+	buf__append(&sql, "\n)", sizeof("\n)"));
+	duckdb_destroy_prepare(&q->prepared);
+	err = buf__err(&sql);
+	if (!err)
+		err = db__prepare(&q->request.db, (const char *)sql.data, &q->prepared);
+	buf__free(&sql);
+	return err;
+}
+
 /* What cannot be a subquery has no rows to show: SET, CREATE … */
 static int run_last(struct query *q, const char *statement)
 {
@@ -276,7 +293,7 @@ static int run_last(struct query *q, const char *statement)
 			   "DESCRIBE or SUMMARIZE");
 		return STATUS_FAILED;
 	}
-	return run_wrapped(q, statement);
+	return prepare_columns(q, statement) == 0 ? run_wrapped(q, statement) : STATUS_FAILED;
 }
 
 static int run_text(struct query *q, const char *text)

@@ -18,22 +18,33 @@
 
 /*
  * Substitutions make a name of 100 bytes expand to gigabytes, and libiberty has no way to stop it
- * but to leave its callback. It keeps its state on the stack there.
+ * but to leave its callback. It keeps its state on the stack there, but for the decoded text of
+ * Rust's non-ASCII identifiers, which is freed when the callback returns; ASCII follows soon.
  */
 struct output {
 	char *data;
 	size_t sz, cap;
+	bool rust;
 	jmp_buf full;
 };
+
+static bool is_ascii(const char *s, size_t sz)
+{
+	for (size_t i = 0; i < sz; i++)
+		if (s[i] & 0x80)
+			return false;
+	return true;
+}
 
 static void append(const char *s, size_t sz, void *arg)
 {
 	struct output *o = arg;
 	size_t room = o->cap - o->sz, n = sz < room ? sz : room;
 
-	memcpy(o->data + o->sz, s, n);
+	if (n) /* s may be NULL when it is empty */
+		memcpy(o->data + o->sz, s, n);
 	o->sz += n;
-	if (n < sz)
+	if (n < sz && (!o->rust || is_ascii(s, sz)))
 		longjmp(o->full, 1);
 }
 
@@ -42,6 +53,7 @@ typedef int (*demangle_fn)(const char *mangled, int options, demangle_callbackre
 static bool run(demangle_fn fn, const char *mangled, struct output *o)
 {
 	o->sz = 0;
+	o->rust = fn == rust_demangle_callback;
 	if (setjmp(o->full) != 0)
 		return true;
 	return fn(mangled, DMGL_PARAMS | DMGL_ANSI, append, o) && o->sz > 0;

@@ -83,7 +83,7 @@ def test_a_thread_that_never_runs_shows_with_its_stack(start, spawn, compile_c):
 
 def test_blocked_and_runnable_are_told_apart(record):
     # Two spinners on one CPU: each waits for the other about half the time, and never sleeps.
-    r = record("-p", "switch:u", "--duration", "1500ms", "--", "taskset", "-c", "0", "sh", "-c", "yes >/dev/null & exec yes >/dev/null")
+    r = record("-p", "switch:u", "--duration", "1500ms", "--", "taskset", "-c", "0", "sh", "-c", "timeout 3 yes >/dev/null 2>&1 & exec yes >/dev/null")
     on, off, runnable = r.rows(
         INTERVALS + "SELECT sum(duration) / 1e9, sum(off) / 1e9, sum(next_runnable) / 1e9 FROM next "
         "WHERE command = 'yes' AND state IN ('preempted')"

@@ -8,6 +8,7 @@
  * Options: rows, groups, batch_ns, compression, append, root (DIR "-": the next number below it),
  * uid, gid
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -47,10 +48,12 @@ static uint32_t intern(struct recording *r, const char *hex, bool binary)
 {
 	struct buf bytes = { 0 };
 	uint32_t id;
-	unsigned byte;
 
-	for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
-		buf__u8(&bytes, (uint8_t)byte);
+	for (; isxdigit((unsigned char)hex[0]) && hex[1]; hex += 2) {
+		char digits[3] = { hex[0], hex[1], '\0' };
+
+		buf__u8(&bytes, (uint8_t)strtoul(digits, NULL, 16));
+	}
 	id = binary ? recording__bytes(r, bytes.data, bytes.sz)
 		    : recording__string(r, (const char *)bytes.data, bytes.sz);
 	buf__free(&bytes);

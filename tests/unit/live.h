@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -18,15 +18,8 @@
 #include <unistd.h>
 #include "event/record.h"
 
-/* Runs a shell command; fails the test when it fails. */
-static inline void live__shell(const char *command)
-{
-	if (system(command) != 0)
-		fail_msg("failed: %s", command);
-}
-
-/* Starts a program that stops before its first instruction. */
-static inline pid_t live__start(char *const argv[])
+/* Starts a program that dies with the test; traced: it stops before its first instruction. */
+static inline pid_t live__start(const char *const argv[], bool traced)
 {
 	pid_t pid = fork();
 	int status;
@@ -35,16 +28,33 @@ static inline pid_t live__start(char *const argv[])
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR);
 
-		dup2(null, 0);
-		dup2(null, 1);
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execvp(argv[0], argv);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int fd = 0; fd < 3; fd++)
+			dup2(null, fd);
+		if (traced)
+			ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSTOPPED(status));
-	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL);
+	if (traced) {
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSTOPPED(status));
+	}
 	return pid;
+}
+
+/* Stops a running thread; it must be let go again before the next signal comes. */
+static inline bool live__interrupt(pid_t tid)
+{
+	int status;
+
+	return ptrace(PTRACE_SEIZE, tid, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 &&
+	       waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
+}
+
+static inline void live__let_go(pid_t tid)
+{
+	ptrace(PTRACE_DETACH, tid, 0, 0);
 }
 
 static inline void live__kill(pid_t pid)
