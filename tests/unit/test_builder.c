@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "profile.pb-c.h"
+#include "stacksexport/builder.h"
+
+typedef Perftools__Profiles__Profile Profile;
+
+#define TEXT(t)                  \
+	{                        \
+		t, sizeof(t) - 1 \
+	}
+
+static struct builder *new_builder(struct binary_lines **lines, bool offsets)
+{
+	struct builder_options options = { .value_names = { "count", "cpu_time" },
+					   .offsets = offsets };
+	struct builder *b;
+
+	options.lines = *lines = binary_lines__new(NULL);
+	b = builder__new(&options);
+	assert_non_null(*lines);
+	assert_non_null(b);
+	return b;
+}
+
+/* Writes, reads back, frees the builder. */
+static Profile *finish(struct builder *b, struct binary_lines *lines)
+{
+	static uint8_t bytes[1 << 20];
+	char path[] = "/tmp/test_builder.XXXXXX";
+	Profile *p;
+	gzFile gz;
+	int sz;
+
+	close(mkstemp(path));
+	assert_int_equal(builder__write(b, path), 0);
+	gz = gzopen(path, "rb");
+	sz = gzread(gz, bytes, sizeof(bytes));
+	assert_true(sz > 0);
+	gzclose(gz);
+	unlink(path);
+	p = perftools__profiles__profile__unpack(NULL, (size_t)sz, bytes);
+	assert_non_null(p);
+	builder__free(b);
+	binary_lines__free(lines);
+	return p;
+}
+
+static const char *str(const Profile *p, int64_t id)
+{
+	assert_in_range(id, 0, p->n_string_table - 1);
+	return p->string_table[id];
+}
+
+static const char *name_at(const Profile *p, uint64_t location)
+{
+	return str(p, p->function[p->location[location - 1]->line[0]->function_id - 1]->name);
+}
+
+static void add(struct builder *b, const struct builder_frame *frames, size_t cnt, int64_t count,
+		int64_t value)
+{
+	for (size_t i = 0; i < cnt; i++)
+		builder__frame(b, &frames[i]);
+	builder__sample(b, (const int64_t[]){ count, value });
+}
+
+static const struct builder_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
+					   0x10,	 0x110,		 true };
+static const struct builder_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
+					     0x2f,	   0x22f,	   true };
+
+static void same_stacks_are_one_sample(void **state)
+{
+	const struct builder_frame stack[] = { work, work, caller };
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	add(b, stack, 3, 2, 200);
+	add(b, stack, 2, 1, INT64_MAX);
+	add(b, stack, 3, 3, 300);
+	add(b, stack, 2, 1, 1);
+	p = finish(b, lines);
+	assert_int_equal(p->n_sample, 2);
+	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion stays */
+	assert_int_equal(p->sample[0]->value[0], 5);
+	assert_int_equal(p->sample[0]->value[1], 500);
+	assert_int_equal(p->sample[1]->value[1], INT64_MAX);
+	assert_int_equal(p->n_location, 2);
+	assert_int_equal(p->n_function, 2);
+	assert_int_equal(p->location[1]->address, 0x122f);
+	assert_string_equal(name_at(p, 1), "work");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void mappings_say_where_the_file_lies(void **state)
+{
+	struct builder_frame data = work;
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	data.file_offset = 0x1110; /* another segment of the same file */
+	add(b, (const struct builder_frame[]){ work, caller, data }, 3, 1, 1);
+	p = finish(b, lines);
+	assert_int_equal(p->n_mapping, 2);
+	assert_int_equal(p->mapping[0]->memory_start, 0x1000);
+	assert_int_equal(p->mapping[0]->memory_limit, 0x2000);
+	assert_int_equal(p->mapping[0]->file_offset, 0);
+	assert_int_equal(p->mapping[1]->file_offset, 0x1000);
+	assert_string_equal(str(p, p->mapping[0]->filename), "/bin/p");
+	assert_string_equal(str(p, p->mapping[0]->build_id), "ab12");
+	assert_true(p->mapping[0]->has_functions);
+	assert_false(p->mapping[0]->has_line_numbers);
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void nameless_frames_are_seen(void **state)
+{
+	const struct builder_frame frames[] = {
+		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true },
+		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false },
+		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false },
+	};
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	struct builder_stats stats;
+	Profile *p;
+
+	(void)state;
+	add(b, frames, 3, 1, 1);
+	builder__stats(b, &stats);
+	assert_int_equal(stats.unnamed, 3);
+	p = finish(b, lines);
+	assert_string_equal(name_at(p, 1), "x.so+0x1234");
+	assert_string_equal(name_at(p, 2), "[unknown]+0x99");
+	assert_string_equal(name_at(p, 3), "[kernel]+0xffffffffffffffff");
+	assert_true(p->mapping[2]->memory_limit > p->mapping[2]->memory_start);
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void a_sample_without_frames_is_seen(void **state)
+{
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	add(b, NULL, 0, 4, 44);
+	p = finish(b, lines);
+	assert_int_equal(p->sample[0]->n_location_id, 1);
+	assert_string_equal(name_at(p, 1), "[no stack]");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void offsets_part_functions(void **state)
+{
+	struct builder_frame other = work;
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, true);
+	Profile *p;
+
+	(void)state;
+	other.offset = 0x2a;
+	add(b, (const struct builder_frame[]){ work, other }, 2, 1, 1);
+	p = finish(b, lines);
+	assert_int_equal(p->n_function, 2);
+	assert_string_equal(name_at(p, 1), "work-10");
+	assert_string_equal(name_at(p, 2), "work-2a");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+/* JIT code: one address, two functions. */
+static void names_part_locations(void **state)
+{
+	const struct builder_frame a = {
+		TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false
+	};
+	const struct builder_frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0,
+					 false };
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	add(b, (const struct builder_frame[]){ a, c }, 2, 1, 1);
+	p = finish(b, lines);
+	assert_int_equal(p->n_location, 2);
+	assert_string_equal(name_at(p, 2), "b\xef\xbf\xbd");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void head(void **state)
+{
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	add(b, &work, 1, 1, 1);
+	builder__set_time(b, 1700000000000000000, 5, 10101010);
+	builder__comment(b, "why");
+	p = finish(b, lines);
+	assert_string_equal(str(p, 0), "");
+	assert_int_equal(p->n_sample_type, 2);
+	assert_string_equal(str(p, p->sample_type[0]->type), "count");
+	assert_string_equal(str(p, p->sample_type[0]->unit), "count");
+	assert_string_equal(str(p, p->sample_type[1]->type), "cpu_time");
+	assert_string_equal(str(p, p->sample_type[1]->unit), "nanoseconds");
+	assert_string_equal(str(p, p->default_sample_type), "cpu_time");
+	assert_string_equal(str(p, p->period_type->type), "cpu");
+	assert_int_equal(p->period, 10101010);
+	assert_int_equal(p->time_nanos, 1700000000000000000);
+	assert_int_equal(p->duration_nanos, 5);
+	assert_string_equal(str(p, p->comment[0]), "why");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void units(void **state)
+{
+	static const struct {
+		const char *name, *unit;
+	} cases[] = {
+		{ "sampled_duration", "nanoseconds" },
+		{ "cpu_time", "nanoseconds" },
+		{ "wait_ns", "nanoseconds" },
+		{ "sum(duration)", "nanoseconds" },
+		{ "amount", "bytes" },
+		{ "rss_growth", "bytes" },
+		{ "bandwidth", "bytes" },
+		{ "read_bytes", "bytes" },
+		{ "bytes", "bytes" },
+		{ "count", "count" },
+		{ "timeouts", "count" },
+		{ "", "count" },
+		{ ")))", "count" },
+		{ "ns", "count" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(builder__unit(cases[i].name), cases[i].unit);
+}
+
+static void a_folder_that_is_not_there(void **state)
+{
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+
+	(void)state;
+	add(b, &work, 1, 1, 1);
+	assert_int_equal(builder__write(b, "/nonexistent/x"), -ENOENT);
+	assert_int_equal(builder__write(b, "/dev/full"), -ENOSPC);
+	builder__free(b);
+	binary_lines__free(lines);
+	builder__free(NULL);
+	binary_lines__free(NULL);
+}
+
+RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
+	  cmocka_unit_test(mappings_say_where_the_file_lies),
+	  cmocka_unit_test(nameless_frames_are_seen),
+	  cmocka_unit_test(a_sample_without_frames_is_seen),
+	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),
+	  cmocka_unit_test(head), cmocka_unit_test(units),
+	  cmocka_unit_test(a_folder_that_is_not_there))

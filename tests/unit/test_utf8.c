@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <string.h>
+#include "stacksexport/utf8.h"
+
+#define BAD "\xef\xbf\xbd"
+
+static void same(void (*append)(struct buf *, const char *, size_t), const char *in,
+		 const char *expected)
+{
+	struct buf out = { 0 };
+
+	append(&out, in, strlen(in));
+	buf__u8(&out, 0);
+	assert_int_equal(buf__err(&out), 0);
+	assert_string_equal(out.data, expected);
+	buf__free(&out);
+}
+
+static void well_formed_stays(void **state)
+{
+	(void)state;
+	same(utf8__append, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n",
+	     "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n");
+	same(utf8__append, "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf",
+	     "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf");
+}
+
+static void the_rest_is_replaced(void **state)
+{
+	(void)state;
+	same(utf8__append,
+	     "a\xff"
+	     "b",
+	     "a" BAD "b");
+	same(utf8__append, "\xc3", BAD);
+	same(utf8__append, "\xe2\x82", BAD BAD);
+	same(utf8__append, "\xc0\x80", BAD BAD);		 /* overlong */
+	same(utf8__append, "\xe0\x9f\xbf", BAD BAD BAD);	 /* overlong */
+	same(utf8__append, "\xed\xa0\x80", BAD BAD BAD);	 /* a surrogate */
+	same(utf8__append, "\xf4\x90\x80\x80", BAD BAD BAD BAD); /* above U+10FFFF */
+	same(utf8__append, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
+}
+
+static void controls_are_not_printed(void **state)
+{
+	(void)state;
+	same(utf8__append_printable, "a\x1b[31m\n\x7f\xc2\x9b\xc2\xa0", "a?[31m???\xc2\xa0");
+}
+
+static void counts_code_points(void **state)
+{
+	const char *s = "a\xc3\xa9\xe2\x82\xac";
+
+	(void)state;
+	assert_int_equal(utf8__cnt(s, strlen(s)), 3);
+	assert_int_equal(utf8__prefix(s, strlen(s), 0), 0);
+	assert_int_equal(utf8__prefix(s, strlen(s), 2), 3);
+	assert_int_equal(utf8__prefix(s, strlen(s), 9), 6);
+}
+
+RUN_TESTS(cmocka_unit_test(well_formed_stays), cmocka_unit_test(the_rest_is_replaced),
+	  cmocka_unit_test(controls_are_not_printed), cmocka_unit_test(counts_code_points))
