@@ -17,10 +17,11 @@ struct body {
 static void parse_identity(struct body *b, struct record_mmap *m)
 {
 	const void *at = cursor__bytes(&b->c, IDENTITY_SZ);
-	struct cursor id = cursor__on(at, at ? IDENTITY_SZ : 0);
+	struct cursor id;
 
 	if (!at)
 		return;
+	id = cursor__on(at, IDENTITY_SZ);
 	if (b->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		m->build_id.sz = cursor__u8(&id);
 		if (m->build_id.sz > BUILD_ID_MAX)
