@@ -46,18 +46,19 @@ CREATE OR REPLACE VIEW offcpu AS
 WITH slices AS (
     SELECT
         timestamp, command, thread, tgid, pid, buildid, cgroup, host, ustack_id, kstack_id, unwind, state,
-        greatest(lead(timestamp - duration) OVER next_slice - timestamp, 0) AS offcpu_ns,
+        lead(timestamp - duration) OVER next_slice AS next_start,
         lead(runnable - least(runnable, coalesce(gaps, 0))) OVER next_slice AS waited_ns
     FROM events
     WHERE kind = 'switch'
     WINDOW next_slice AS (PARTITION BY host, pid ORDER BY timestamp)
 ), intervals AS (
     SELECT
-        * EXCLUDE (waited_ns),
+        * EXCLUDE (next_start, waited_ns),
+        greatest(next_start - timestamp, 0) AS offcpu_ns,
         -- Who was preempted could run all the time.
         least(offcpu_ns, coalesce(waited_ns, CASE WHEN state = 'preempted' THEN offcpu_ns ELSE 0 END)) AS runnable_ns
     FROM slices
-    WHERE offcpu_ns IS NOT NULL AND coalesce(state, '') NOT IN ('dead', 'running', 'waiting')
+    WHERE next_start IS NOT NULL AND coalesce(state, '') NOT IN ('dead', 'running', 'waiting')
     UNION ALL
     SELECT
         timestamp, command, thread, tgid, pid, buildid, cgroup, host, NULL, NULL, NULL, 'gaps',

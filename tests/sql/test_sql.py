@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sql/ in a DuckDB shell: the tables, off-CPU time, and every shipped query as stacksexport runs it."""
+import json
+import re
+import subprocess
+
+import duckdb
+import pytest
+
+from conftest import EXPORT, ROOT
+from recordings import BUILD_ID, PERIOD, SECOND, START, Batch, event, kernel, names
+
+SQL = ROOT / "sql"
+
+
+def shell(rec, datafusion=False):
+    """As sql/stacks.sql's head says, with DuckDB's Python module as the shell."""
+    db = duckdb.connect()
+    db.execute(f"SET VARIABLE recording = '{rec}'")
+    db.execute((SQL / "stacks.sql").read_text())
+    if datafusion:
+        db.execute((SQL / "datafusion.sql").read_text())
+    return db
+
+
+def offcpu(batch, tmp_path, columns="state, offcpu_ns, blocked_ns, runnable_ns", order="timestamp"):
+    return shell(batch.write(tmp_path / "rec")).execute(f"SELECT {columns} FROM offcpu ORDER BY {order}").fetchall()
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+
+def test_tables(tmp_path):
+    b = Batch().profile(1, names("f", "g"), kernel("k")).profile(2).add("lost", 3, amount=5, lost_kind="switch")
+    db = shell(b.write(tmp_path / "r"))
+    columns = [r[0] for r in db.execute("DESCRIBE stacks").fetchall()]
+    assert columns == [r[0] for r in db.execute("DESCRIBE events").fetchall()] + ["ustack", "kstack"]
+    assert columns[:13] == list(event("x"))[-13:] or set(event("x")) == set(columns[:-2])
+    rows = db.execute("SELECT list_transform(ustack, lambda f: f.name), list_transform(kstack, lambda f: f.name) FROM stacks ORDER BY timestamp").fetchall()
+    assert rows == [(["f", "g"], ["k"]), ([], []), ([], [])]
+    assert db.execute("SELECT count(*) FROM stacks WHERE len(ustack) = 0").fetchone() == (2,)
+
+
+def test_a_stack_of_many_batches_does_not_multiply_events(tmp_path):
+    for n in (1, 2, 3):
+        Batch().profile(n, names("f"), kernel("k")).write(tmp_path / "r", n)
+    db = shell(tmp_path / "r")
+    assert db.execute("SELECT count(*) FROM stacks").fetchone() == (3,)
+    assert db.execute("SELECT count(*) FROM stacktraces").fetchone() == (2,)
+
+
+def test_another_recording_without_reading_the_file_again(tmp_path):
+    Batch().profile(1, count=2).write(tmp_path / "1")
+    Batch().profile(1, count=5).write(tmp_path / "2")
+    db = shell(tmp_path / "1")
+    assert db.execute("SELECT count(*) FROM events").fetchone() == (2,)
+    db.execute(f"SET VARIABLE recording = '{tmp_path}/*'")
+    assert db.execute("SELECT count(*) FROM events").fetchone() == (7,)
+
+
+def test_the_current_directory_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(Batch().profile(1).write(tmp_path / "r"))
+    db = duckdb.connect()
+    db.execute((SQL / "stacks.sql").read_text())
+    assert db.execute("SELECT count(*) FROM stacks").fetchone() == (1,)
+
+
+def test_batches_of_an_older_collector(tmp_path):
+    """A column that came later is null where it was not."""
+    Batch().profile(1).write(tmp_path / "r", 1)
+    Batch().profile(2).write(tmp_path / "r", 2)
+    db = duckdb.connect()
+    old = tmp_path / "r" / "events-000001.parquet"
+    db.execute(f"COPY (SELECT * EXCLUDE (reason) FROM '{old}') TO '{old}.new' (FORMAT parquet)")
+    (tmp_path / "r" / "events-000001.parquet.new").rename(old)
+    assert shell(tmp_path / "r").execute("SELECT reason FROM stacks").fetchall() == [(None,), (None,)]
+
+
+def test_macros_of_the_predecessor(tmp_path):
+    db = shell(Batch().profile(1).write(tmp_path / "r"), datafusion=True)
+    assert db.execute("SELECT empty([]), empty([1]), empty(NULL)").fetchone() == (True, False, True)
+    assert db.execute("SELECT array_union([1, 2, 1], [2])").fetchone() == ([1, 2, 1, 2],)
+    assert db.execute("SELECT array_union([], [2]), array_union([1], NULL)").fetchone() == ([2], [1])
+    assert db.execute("SELECT decode('00FFab', 'hex'), decode('x'::BLOB)").fetchone() == (b"\x00\xff\xab", "x")
+    with pytest.raises(duckdb.Error, match="hex"):
+        db.execute("SELECT decode('eA==', 'base64')").fetchone()
+
+
+# ---- off-CPU time --------------------------------------------------------------------------------------------------
+
+
+def test_an_interval_lies_between_two_slices(tmp_path):
+    b = Batch().slice(0, 10, "sleeping", names("wait")).slice(110, 150, "disk_sleep", runnable=30).slice(150, 160, "dead", runnable=0)
+    assert offcpu(b, tmp_path) == [("sleeping", 100, 70, 30), ("disk_sleep", 0, 0, 0)]
+
+
+def test_threads_are_apart(tmp_path):
+    b = Batch()
+    b.slice(0, 10, "sleeping", pid=1).slice(0, 20, "sleeping", pid=2).slice(50, 60, "dead", pid=2).slice(100, 110, "dead", pid=1)
+    assert offcpu(b, tmp_path, "pid, offcpu_ns", "pid") == [(1, 90), (2, 30)]
+
+
+def test_hosts_are_apart(tmp_path):
+    b = Batch().slice(0, 10, "sleeping", host="a").slice(20, 30, "sleeping", host="b").slice(50, 60, "dead", host="a")
+    assert offcpu(b, tmp_path, "host, offcpu_ns") == [("a", 40)]
+
+
+def test_who_was_preempted_waits_for_a_cpu(tmp_path):
+    b = Batch().slice(0, 10, "preempted").slice(30, 40, "preempted", runnable=20).slice(60, 60, "waiting")
+    assert offcpu(b, tmp_path) == [("preempted", 20, 0, 20), ("preempted", 20, 0, 20)]
+
+
+def test_a_wake_up_that_was_not_seen_counts_as_blocked(tmp_path):
+    b = Batch().slice(0, 10, "sleeping").slice(30, 40, "dead")
+    assert offcpu(b, tmp_path) == [("sleeping", 20, 20, 0)]
+
+
+def test_a_thread_that_never_ran(tmp_path):
+    b = Batch().slice(0, 0, "sleeping", names("deadlock")).slice(10 * SECOND, 10 * SECOND, "waiting")
+    assert offcpu(b, tmp_path) == [("sleeping", 10 * SECOND, 10 * SECOND, 0)]
+
+
+@pytest.mark.parametrize("state", ["dead", "running", "waiting"])
+def test_ends_begin_nothing(tmp_path, state):
+    """After an end another recording, or another thread with the same number, may follow."""
+    b = Batch().slice(0, 10, state).slice(100, 110, "sleeping").slice(115, 120, "dead")
+    assert offcpu(b, tmp_path) == [("sleeping", 5, 5, 0)]
+
+
+def test_never_negative(tmp_path):
+    """Lost events, a clock that was set: slices overlap, more was waited than there was time."""
+    b = Batch().slice(0, 100, "sleeping").slice(50, 120, "sleeping", runnable=500).slice(130, 140, "dead", runnable=500)
+    assert offcpu(b, tmp_path) == [("sleeping", 0, 0, 0), ("sleeping", 10, 0, 10)]
+
+
+def test_gaps_are_counted_once(tmp_path):
+    """Slices joined over gaps: 30 ns of gaps and 50 ns runnable in all, of which 20 before the slice."""
+    b = Batch().slice(0, 10, "sleeping").slice(110, 200, "sleeping", gaps=30, runnable=50).slice(300, 310, "dead", runnable=0)
+    rows = offcpu(b, tmp_path, "state, offcpu_ns, blocked_ns, runnable_ns, ustack_id", "state, timestamp")
+    assert [r[:4] for r in rows] == [("gaps", 30, 0, 30), ("sleeping", 100, 80, 20), ("sleeping", 100, 100, 0)]
+    assert rows[0][4] is None
+
+
+# ---- shipped queries -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Any program with a build ID, and that."""
+    out = subprocess.run(["readelf", "-n", EXPORT], capture_output=True, text=True, check=True).stdout
+    return EXPORT, bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", out)[1])
+
+
+@pytest.fixture
+def rec(tmp_path, program):
+    b, mine = Batch(), dict(buildid=program[1])
+    b.profile(0, names("f", "f", "main"), count=3, **mine)
+    b.profile(5, names("f", "f", "main"), kernel("copy"), **mine)
+    b.profile(7, None, kernel("idle"), command="other", buildid=b"")
+    b.slice(0, 100, "sleeping", names("lock", "main"), kernel("schedule"), pid=7, **mine)
+    b.slice(300, 400, "preempted", names("f", "main"), pid=7, runnable=50, **mine)
+    b.slice(500, 600, "sleeping", names("lock", "main"), kernel("schedule"), pid=7, runnable=100, **mine)
+    b.slice(900, 900, "waiting", pid=7, **mine)
+    b.slice(0, 0, "sleeping", names("else"), pid=8, command="other").slice(1000, 1000, "waiting", pid=8, command="other")
+    return b.write(tmp_path / "rec")
+
+
+LOCK = ("schedule", "lock", "main")
+EXPECTED = {
+    "cpu_ustacks": {("f", "f", "main"): (4, 4 * PERIOD)},
+    "cpu_stacks": {("f", "f", "main"): (3, 3 * PERIOD), ("copy", "f", "f", "main"): (1, PERIOD)},
+    "offcpu_stacks": {LOCK: (2, 500), ("f", "main"): (1, 100)},
+    "offcpu_blocked_stacks": {LOCK: (2, 450)},
+    "offcpu_runnable_stacks": {LOCK: (1, 50), ("f", "main"): (1, 100)},
+}
+QUERIES = sorted((SQL / "pprof").glob("*.sql"))
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_shipped_queries(rec, path, program):
+    """By stacksexport's DuckDB and by a newer one, with the same result, and that the right one."""
+    args = ["-c", "prog"] if path.stem.endswith("_command") else ["-b", program[0]]
+    p = subprocess.run([EXPORT, "query", "-f", path, *args, "-r", rec, "--format", "json"], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    ours = {tuple(f["name"] for f in stack or ()): (n, v) for stack, n, v in (r.values() for r in json.loads(p.stdout))}
+    sql = path.read_text().replace("?command", "prog").replace("?buildid", program[1].hex())
+    db = shell(rec, datafusion=True)
+    theirs = {tuple(f["name"] for f in stack or ()): (n, v) for stack, n, v in db.execute(sql).fetchall()}
+    assert ours == theirs
+    expected = EXPECTED[re.sub("_for_.*", "", path.stem)]
+    if path.stem == "cpu_stacks":
+        expected = {**expected, ("idle",): (1, PERIOD)}
+    assert ours == expected
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_heads_say_what_they_answer(path):
+    head = [l for l in path.read_text().splitlines() if l.startswith("--")]
+    assert head[0].endswith("?") or "?" in head[0]
+    assert f"stacksexport pprof sql/pprof/{path.name}" in head[1]
+    assert "count:" in "".join(head)
+
+
+@pytest.mark.parametrize("path", sorted(SQL.rglob("*.sql")), ids=lambda p: p.stem)
+def test_files_begin_with_what_they_are_for(path):
+    text = path.read_text()
+    assert text.startswith("-- ") and text.endswith("\n") and "\t" not in text
+    assert max(map(len, text.splitlines())) <= 125
+
+
+def test_top_runs_on_a_newer_duckdb_too(rec):
+    db = shell(rec)
+    for name in ("cpu_samples", "offcpu_waits"):
+        db.execute((SQL / "top" / f"{name}.sql").read_text().replace("'?command'", "NULL").replace("'?buildid'", "NULL"))
+    for path in sorted((SQL / "top").glob("*.sql")):
+        if path.stem not in ("cpu_samples", "offcpu_waits"):
+            db.execute(path.read_text()).fetchall()
+    assert db.execute((SQL / "top" / "states.sql").read_text()).fetchall() == [(1450, 50, 3, "sleeping"), (0, 100, 1, "preempted")]
+    db.execute(f"SET VARIABLE events_files = ['{rec}/events-000001.parquet']")
+    start, wall, period, lost = db.execute((SQL / "recording.sql").read_text()).fetchone()
+    assert (start, wall, period, lost) == (START - PERIOD, 1000 + PERIOD, PERIOD, 0)
+    assert db.execute((SQL / "commands.sql").read_text()).fetchall() == [("prog", 8), ("other", 3)]
