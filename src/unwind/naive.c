@@ -80,17 +80,31 @@ static int file_fd(const struct elf_file *f)
 	return fd;
 }
 
+/* What is added to link-time addresses. The first page may be another segment's too. */
+static bool find_bias(const struct mapping *m, uint64_t *bias)
+{
+	for (size_t i = 0; m->file && i < m->file->segment_cnt; i++) {
+		const struct elf_segment *s = &m->file->segments[i];
+
+		*bias = m->start - m->pgoff + s->off - s->vaddr;
+		if ((s->flags & PF_X) && s->off + s->sz > m->pgoff &&
+		    s->off < m->pgoff + (m->end - m->start))
+			return true;
+	}
+	return false;
+}
+
 static void report(Dwfl *dwfl, const struct mapping *m, size_t number)
 {
-	uint64_t vaddr;
+	uint64_t bias;
 	char name[32];
 	int fd;
 
-	if (!m->file || !elf_file__vaddr(m->file, m->pgoff, &vaddr))
+	if (!find_bias(m, &bias))
 		return;
 	snprintf(name, sizeof(name), "%zu", number);
 	fd = file_fd(m->file);
-	if (fd >= 0 && !dwfl_report_elf(dwfl, name, name, fd, m->start - vaddr, true))
+	if (fd >= 0 && !dwfl_report_elf(dwfl, name, name, fd, bias, true))
 		close(fd);
 }
 

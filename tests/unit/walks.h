@@ -97,19 +97,22 @@ static inline size_t walks__common(const struct walks *w)
  *   there while _dl_fixup has not saved it.
  * - Without CFI (a static program's PLT, _init, JIT code) it follows rbp also from leaves that have
  *   no frame, and so loses their callers or ends up anywhere.
- * - It knows nothing of the ends of Go's stacks and goes on into what is above them.
+ * - It knows nothing of the ends of Go's stacks and goes on into what is above them, nor that
+ *   Go's nanotime1 and walltime call the vdso on another stack.
  */
 static inline bool walks__reference_is_wrong(const struct walks *w, size_t at)
 {
 	const struct trace *t = w->fast;
+	const char *last = walks__name(&t->frames[at - 1]);
 
 	if (at < t->cnt && (t->frames[at].flags & FRAME_FP))
 		return true;
 	if (at == t->cnt)
-		return strncmp(walks__name(&t->frames[at - 1]), "runtime.", 8) == 0 &&
+		return strncmp(last, "runtime.", 8) == 0 &&
 		       (t->status == UNWIND_ROOT || t->status == UNWIND_OTHER_STACK);
-	return at == w->reference->cnt &&
-	       strncmp(walks__name(&t->frames[at - 1]), "_dl_runtime_resolve", 19) == 0;
+	return strncmp(last, "runtime.nanotime1", 17) == 0 ||
+	       strncmp(last, "runtime.walltime", 16) == 0 ||
+	       (at == w->reference->cnt && strncmp(last, "_dl_runtime_resolve", 19) == 0);
 }
 
 /* Walks w->event both ways; false after printing a difference that is our fault. */
