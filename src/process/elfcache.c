@@ -10,7 +10,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#define IDLE_MAX   1024	 /* files that nobody refers to, each with an open fd */
+#define IDLE_MAX   1024	 /* files that nobody refers to, each with an open fd … */
+#define IDLE_SHARE 4	 /* … and no more than this part of all that may be open */
 #define INODES_MAX 16384 /* identities; forgetting one costs a reopening */
 
 struct inode_key {
@@ -37,18 +38,24 @@ struct elf_cache {
 	struct inode *by_inode;
 	struct entry *by_file, *by_build_id;
 	struct entry *idle; /* longest first */
-	size_t idle_cnt;
+	size_t idle_cnt, idle_max;
 };
 
 struct elf_cache *elf_cache__new(void)
 {
+	struct elf_cache *c = calloc(1, sizeof(*c));
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	return calloc(1, sizeof(struct elf_cache));
+	if (!c)
+		return NULL;
+	c->idle_max = IDLE_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return c;
+	if (files.rlim_max / IDLE_SHARE < IDLE_MAX)
+		c->idle_max = files.rlim_max / IDLE_SHARE;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	return c;
 }
 
 static void forget_inode(struct elf_cache *c, struct inode *i)
@@ -235,7 +242,7 @@ void elf_cache__release(struct elf_cache *c, struct elf_file *f)
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
 	DL_APPEND(c->idle, e);
-	if (++c->idle_cnt <= IDLE_MAX)
+	if (++c->idle_cnt <= c->idle_max)
 		return;
 	e = c->idle;
 	DL_DELETE(c->idle, e);

@@ -122,36 +122,56 @@ static struct elf_file *use(struct elf_cache *c, const struct open_request *r, i
 	return f;
 }
 
-/* One system call says what nearly always is known already. */
-static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r)
+/* One system call says what nearly always is known already; else which way to try first. */
+static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
+					  size_t *way)
 {
 	char name[NAME_SZ];
 	struct stat st;
 
 	name_mapped_inode(r, name);
-	if (fstatat(r->proc, name, &st, 0) != 0)
+	*way = fstatat(r->proc, name, &st, 0) == 0 ? 0 : 1;
+	if (*way > 0)
 		return NULL;
 	return elf_cache__find(c, &st, expected_of(r));
 }
 
+/*
+ * The process is gone, mostly, and its libraries are everybody's: asking for them again by path
+ * would cost 5 system calls each. A forged file gets the names of the real one here, no other file
+ * gets its.
+ */
+static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_request *r)
+{
+	struct elf_file *f = elf_cache__by_build_id(c, &r->map->build_id);
+
+	if (f && strcmp(f->path, r->path) == 0)
+		return f;
+	elf_file__put(f);
+	return NULL;
+}
+
 struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_request *r)
 {
-	struct elf_file *f = find_mapped_inode(c, r);
+	size_t way;
+	struct elf_file *f = find_mapped_inode(c, r, &way);
 	int err = errno;
 
+	if (!f && way > 0)
+		f = find_by_claim(c, r);
 	if (f || err == ENOEXEC)
 		return f;
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		int handle = ways[i].open(r);
+	for (; way < sizeof(ways) / sizeof(*ways); way++) {
+		int handle = ways[way].open(r);
 
 		if (handle < 0) {
 			err = -handle;
 			continue;
 		}
-		f = use(c, r, handle, ways[i].exact);
+		f = use(c, r, handle, ways[way].exact);
 		err = f ? 0 : errno;
 		close(handle);
-		if (f || (err == ENOEXEC && ways[i].exact))
+		if (f || (err == ENOEXEC && ways[way].exact))
 			return errno = err, f;
 	}
 	f = elf_cache__by_build_id(c, &r->map->build_id);
