@@ -12,8 +12,9 @@
 
 #include "base/log.h"
 
-#define ROWS_AT_ONCE 8 /* a read returns when that many rows were made: half a MB of full stacks \
-			*/
+#define ROWS_AT_ONCE                                                                \
+	8 /* a read returns when that many rows were made: half a MB of full stacks \
+	   */
 #define NAP_NS	    500000
 #define PATIENCE_NS 5000000000ull
 

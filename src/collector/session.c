@@ -17,6 +17,8 @@
 #include "unwind/naive.h"
 #include "unwind/unwinder.h"
 
+#define NAMES_PATIENCE_NS 2000000000 /* then rings may overflow, and say so */
+
 struct session {
 	struct clock clock;
 	struct recording *recording;
@@ -34,7 +36,8 @@ struct session {
 	uint64_t join_min_ns;	 /* switch::DUR */
 	uint64_t losses_from_ns; /* when losses were last asked for */
 	uint64_t rescanned_ns;
-	int err; /* of the recording: stop */
+	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
+	int err;	     /* of the recording: stop */
 };
 
 static uint64_t join_min(const struct options *o)
@@ -354,6 +357,24 @@ static void carry_pending(struct session *s)
 	}
 }
 
+/* A batch has every stack that it refers to: it waits for their names, within reason without
+ * blocking. */
+static bool may_close(struct session *s, uint64_t now_ns)
+{
+	bool named = stacks__collect(s->stacks);
+
+	if (named || !recording__due(s->recording, now_ns)) {
+		s->overdue_ns = 0;
+		return true;
+	}
+	if (!s->overdue_ns)
+		s->overdue_ns = now_ns;
+	if (now_ns - s->overdue_ns < NAMES_PATIENCE_NS)
+		return false;
+	stacks__finish(s->stacks);
+	return true;
+}
+
 int session__tick(struct session *s, uint64_t now_ns)
 {
 	uint32_t generation = recording__generation(s->recording);
@@ -361,7 +382,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 
 	clock__update(&s->clock);
 	s->losses_from_ns = now_ns;
-	if (s->err)
+	if (s->err || !may_close(s, now_ns))
 		return s->err;
 	if (s->join_min_ns && recording__due(s->recording, now_ns))
 		carry_pending(s);
@@ -378,6 +399,7 @@ void session__flush(struct session *s)
 	labels__refresh(&s->labels, s->recording);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
+	stacks__finish(s->stacks);
 }
 
 const struct session_stats *session__stats(const struct session *s)

@@ -9,7 +9,8 @@ bool slice__join(struct slice *s, const struct slice *before, uint64_t min_ns)
 	/* An event was lost, or clocks of two CPUs differ: do not invent a gap. */
 	if (start_ns < before->event.time_ns || gap_ns >= min_ns)
 		return false;
-	s->event.duration_ns = s->event.time_ns - (before->event.time_ns - before->event.duration_ns);
+	s->event.duration_ns =
+		s->event.time_ns - (before->event.time_ns - before->event.duration_ns);
 	s->gaps_ns += before->gaps_ns + gap_ns;
 	if (before->event.flags & EVENT_F_RUNNABLE) {
 		s->event.runnable_ns += before->event.runnable_ns;

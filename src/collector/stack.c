@@ -10,27 +10,32 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "collector/symbolizer.h"
 #include "process/process.h"
 
-#define KERNEL_CACHE_CNT 4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
+#define CACHE_CNT 4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
 
 /* What a frame contributes to the hash: whose code, and where in it. */
 struct frame_key {
 	uint64_t origin, place;
 };
 
-struct kernel_frame {
-	uint64_t pc;
+/* Keys that take a look into a symbol table, by place: kernel frames, and files without a build ID.
+ */
+struct cached_key {
+	uint64_t file, place; /* file 0: the kernel */
 	struct frame_key key;
 };
 
 struct stacks {
 	struct recording *recording;
 	struct kallsyms *kernel;
+	struct symbolizer *symbolizer;
 	struct build_id kernel_build_id;
+	uint64_t kernel_origin; /* of the build ID */
 	struct frame_key keys[TRACE_MAX];
 	struct row_frame frames[TRACE_MAX];
-	struct kernel_frame cache[KERNEL_CACHE_CNT];
+	struct cached_key cache[CACHE_CNT];
 };
 
 /* The running kernel's build ID, from its notes. */
@@ -71,11 +76,19 @@ struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
 	s->recording = recording;
 	s->kernel = kernel;
 	s->kernel_build_id = kernel_build_id();
-	return s;
+	s->kernel_origin = XXH3_64bits(s->kernel_build_id.bytes, s->kernel_build_id.sz);
+	s->symbolizer = symbolizer__new();
+	if (s->symbolizer)
+		return s;
+	stacks__free(s);
+	return NULL;
 }
 
 void stacks__free(struct stacks *s)
 {
+	if (!s)
+		return;
+	symbolizer__free(s->symbolizer);
 	free(s);
 }
 
@@ -89,6 +102,17 @@ static uint64_t stack_id(const struct frame_key *keys, size_t cnt)
 	uint64_t id = XXH3_64bits(keys, cnt * sizeof(*keys));
 
 	return id ? id : 1;
+}
+
+/* The slot for a place; *hit says whether it holds its key already. */
+static struct frame_key *cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
+{
+	struct cached_key *c = &s->cache[((place >> 1) ^ file) % CACHE_CNT];
+
+	*hit = c->file == file && c->place == place;
+	c->file = file;
+	c->place = place;
+	return &c->key;
 }
 
 static uint32_t intern(struct stacks *s, const char *str)
@@ -108,7 +132,8 @@ static uint32_t intern_build_id(struct stacks *s, const struct build_id *id)
 	return recording__string(s->recording, hex, 2 * (size_t)id->sz);
 }
 
-/* ---- user stacks -------------------------------------------------------------------------------- */
+/* ---- user stacks --------------------------------------------------------------------------------
+ */
 
 /* Where a frame lies, from its file's view. */
 struct location {
@@ -143,90 +168,131 @@ static const char *module_name(const struct mapping *m)
 	return m->kind == MAPPING_FILE ? m->path : special[m->kind];
 }
 
-static bool has_name(const struct location *l, struct symbol *symbol)
+/* A file without a build ID counts by name where the place has one, else by address. */
+static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 {
-	return l->has_vaddr && elf_file__symbol(l->map->file, l->vaddr, symbol);
-}
-
-/* A file without a build ID counts by name where it has one, else by address; anonymous code as a whole. */
-static struct frame_key nameless_key(const struct location *l)
-{
-	struct frame_key k = { .origin = hash_string(module_name(l->map)) };
+	const struct elf_file *f = l->map->file;
+	const uint64_t identity[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
+				      (uint64_t)f->ctime.tv_nsec };
 	struct symbol symbol;
+	bool hit;
+	struct frame_key *k = cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
 
-	if (!l->map || l->map->kind == MAPPING_ANON)
-		return k;
-	k.place = has_name(l, &symbol) ? hash_string(symbol.name) : l->file_off;
-	return k;
+	if (hit)
+		return *k;
+	*k = (struct frame_key){ hash_string(module_name(l->map)), l->file_off };
+	if (l->has_vaddr && symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol))
+		k->place = hash_string(symbol.name);
+	return *k;
 }
 
-static struct frame_key user_key(const struct frame *f)
+static struct frame_key user_key(struct stacks *s, const struct frame *f)
 {
 	struct location l = locate(f);
 	const struct elf_file *file = l.map ? l.map->file : NULL;
+	bool anonymous = !l.map || l.map->kind == MAPPING_ANON;
 
 	if (file && file->build_id.sz)
-		return (struct frame_key){
-			XXH3_64bits_withSeed(file->build_id.bytes, file->build_id.sz, file->digest), l.file_off
-		};
-	return nameless_key(&l);
+		return (struct frame_key){ XXH3_64bits_withSeed(file->build_id.bytes,
+								file->build_id.sz, file->digest),
+					   l.file_off };
+	if (file)
+		return nameless_key(s, &l);
+	/* Anonymous code counts as a whole: where it lies is chance. */
+	return (struct frame_key){ hash_string(module_name(l.map)), anonymous ? 0 : l.file_off };
 }
 
-static void describe(struct stacks *s, const struct frame *f, struct row_frame *out)
+static void describe(struct stacks *s, const struct frame *f, struct stack_frame *out)
 {
 	struct location l = locate(f);
-	struct symbol symbol = { 0 };
-	uint64_t at = l.has_vaddr ? l.vaddr : l.map && l.map->kind == MAPPING_FILE ? l.file_off : l.place;
+	bool anonymous = !l.map || l.map->kind == MAPPING_ANON;
+	struct row_frame *row = &out->row;
 
-	*out = (struct row_frame){ .module = intern(s, module_name(l.map)), .offset = at };
-	if (l.map && l.map->kind != MAPPING_ANON) {
-		const struct elf_file *file = l.map->file;
-
-		out->build_id = intern_build_id(s, file ? &file->build_id : &l.map->build_id);
-		out->has_file_offset = l.map->kind == MAPPING_FILE || l.map->kind == MAPPING_VDSO;
-		out->file_offset = l.file_off;
-	}
-	if (has_name(&l, &symbol)) {
-		out->name = intern(s, symbol.name);
-		out->address = symbol.address;
-		out->offset = l.vaddr - symbol.address;
-	}
+	*out = (struct stack_frame){ .vaddr = l.vaddr };
+	row->module = intern(s, module_name(l.map));
+	row->offset = l.has_vaddr ? l.vaddr : anonymous ? l.place : l.file_off;
+	if (l.has_vaddr)
+		out->file = elf_file__get(l.map->file);
+	if (anonymous)
+		return;
+	row->build_id = intern_build_id(s, l.map->file ? &l.map->file->build_id : &l.map->build_id);
+	row->has_file_offset = true;
+	row->file_offset = l.file_off;
 }
 
 uint64_t stacks__user(struct stacks *s, const struct trace *t)
 {
+	struct stack_job *job;
 	uint64_t id;
 
 	for (size_t i = 0; i < t->cnt; i++)
-		s->keys[i] = user_key(&t->frames[i]);
+		s->keys[i] = user_key(s, &t->frames[i]);
 	id = stack_id(s->keys, t->cnt);
 	if (recording__has_stack(s->recording, id))
 		return id;
+	job = malloc(sizeof(*job) + t->cnt * sizeof(*job->frames));
+	if (!job || recording__reserve_stack(s->recording, id) != 0) {
+		free(job);
+		return 0;
+	}
+	job->stack_id = id;
+	job->cnt = t->cnt;
 	for (size_t i = 0; i < t->cnt; i++)
-		describe(s, &t->frames[i], &s->frames[i]);
-	recording__add_stack(s->recording, id, s->frames, t->cnt);
+		describe(s, &t->frames[i], &job->frames[i]);
+	symbolizer__submit(s->symbolizer, job);
 	return id;
 }
 
-/* ---- kernel stacks ------------------------------------------------------------------------------ */
+static void add(struct stacks *s, const struct stack_job *job)
+{
+	for (size_t i = 0; i < job->cnt; i++) {
+		const struct stack_frame *f = &job->frames[i];
 
-/* Counted from _text or the module's base, so that the id survives a reboot with another KASLR offset. */
+		s->frames[i] = f->row;
+		if (!f->symbol.name)
+			continue;
+		s->frames[i].name = intern(s, f->symbol.name);
+		s->frames[i].address = f->symbol.address;
+		s->frames[i].offset = f->vaddr - f->symbol.address;
+	}
+	recording__add_stack(s->recording, job->stack_id, s->frames, job->cnt);
+}
+
+bool stacks__collect(struct stacks *s)
+{
+	struct stack_job *job;
+
+	while ((job = symbolizer__take(s->symbolizer)) != NULL) {
+		add(s, job);
+		stack_job__free(job);
+	}
+	return symbolizer__pending(s->symbolizer) == 0;
+}
+
+void stacks__finish(struct stacks *s)
+{
+	symbolizer__wait(s->symbolizer);
+	stacks__collect(s);
+}
+
+/* ---- kernel stacks ------------------------------------------------------------------------------
+ */
+
+/* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
+ * offset. */
 static struct frame_key kernel_key(struct stacks *s, uint64_t place)
 {
-	struct kernel_frame *c = &s->cache[(place >> 2) % KERNEL_CACHE_CNT];
 	struct symbol symbol;
+	bool hit;
+	struct frame_key *k = cached(s, 0, place, &hit);
 
-	if (c->pc == place)
-		return c->key;
-	c->pc = place;
+	if (hit)
+		return *k;
+	*k = (struct frame_key){ hash_string("[kernel]"), place };
 	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol))
-		c->key = (struct frame_key){
-			hash_string(symbol.module) ^ XXH3_64bits(s->kernel_build_id.bytes, s->kernel_build_id.sz),
-			place - symbol.base
-		};
-	else
-		c->key = (struct frame_key){ hash_string("[kernel]"), place };
-	return c->key;
+		*k = (struct frame_key){ hash_string(symbol.module) ^ s->kernel_origin,
+					 place - symbol.base };
+	return *k;
 }
 
 static void describe_kernel(struct stacks *s, uint64_t place, struct row_frame *out)
@@ -262,6 +328,8 @@ uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t cnt)
 		return id;
 	for (size_t i = 0; i < cnt; i++)
 		describe_kernel(s, kernel_place(pcs, i), &s->frames[i]);
+	if (recording__reserve_stack(s->recording, id) != 0)
+		return 0;
 	recording__add_stack(s->recording, id, s->frames, cnt);
 	return id;
 }

@@ -14,11 +14,17 @@ struct stacks *stacks__new(struct recording *, struct kallsyms *kernel);
 void stacks__free(struct stacks *);
 
 /*
- * The id of a stack, a hash of its content that is the same on every host and after a reboot: (build ID,
- * file offset) per frame; see README, "Stack ids". The first time that a batch sees it, it is
- * symbolized and added to the batch.
+ * The id of a stack, a hash of its content that is the same on every host and after a reboot:
+ * (build ID, file offset) per frame; see README, "Stack ids". The first time that a batch sees it,
+ * it is named in another thread and added to the batch by a later stacks__collect().
  */
 uint64_t stacks__user(struct stacks *, const struct trace *);
-uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt); /* leaf first, then return addresses */
+/* Leaf first, then return addresses. Named and added at once. */
+uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt);
+
+/* Adds the stacks that have got their names. True when none is left: the batch may be closed. */
+bool stacks__collect(struct stacks *);
+/* The same, waiting for all of them. */
+void stacks__finish(struct stacks *);
 
 #endif

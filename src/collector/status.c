@@ -38,7 +38,8 @@ void status__recording(struct status *s, const char *dir, uint64_t begin_ns)
 {
 	s->begin_ns = s->shown_ns = begin_ns;
 	s->cpu_ns = own_cpu_ns();
-	fprintf(stderr, "recording to %s%s\n", dir, s->terminal && !s->quiet ? " (Ctrl-C ends it)" : "");
+	fprintf(stderr, "recording to %s%s\n", dir,
+		s->terminal && !s->quiet ? " (Ctrl-C ends it)" : "");
 }
 
 struct totals {
@@ -68,7 +69,8 @@ static double mb(uint64_t bytes)
 	return (double)bytes / 1e6;
 }
 
-void status__tick(struct status *s, const struct session *session, const struct recording *r, uint64_t now_ns)
+void status__tick(struct status *s, const struct session *session, const struct recording *r,
+		  uint64_t now_ns)
 {
 	struct totals t = total(session__stats(session));
 	struct recording_stats written;
@@ -78,7 +80,8 @@ void status__tick(struct status *s, const struct session *session, const struct 
 		return;
 	cpu_ns = own_cpu_ns();
 	recording__stats(r, &written);
-	fprintf(stderr, "%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %.1f MB  own CPU %.1f %%%s",
+	fprintf(stderr,
+		"%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %.1f MB  own CPU %.1f %%%s",
 		s->terminal ? CLEAR_LINE : "", (double)(now_ns - s->begin_ns) / 1e9, t.rows,
 		percent(t.to_root, t.user_stacks), t.lost, mb(written.bytes),
 		percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns), s->terminal ? "" : "\n");
@@ -101,7 +104,8 @@ static void print_unwound(const struct session_stats *st)
 		fputc('\n', stderr);
 }
 
-void status__summary(struct status *s, const struct session *session, const struct recording *r, uint64_t end_ns)
+void status__summary(struct status *s, const struct session *session, const struct recording *r,
+		     uint64_t end_ns)
 {
 	const struct session_stats *st = session__stats(session);
 	struct recording_stats written;
@@ -119,15 +123,18 @@ void status__summary(struct status *s, const struct session *session, const stru
 		if (!st->rows[k] && !st->lost[k])
 			continue;
 		if (st->user_stacks[k])
-			snprintf(root, sizeof(root), "%.2f %%", percent(st->to_root[k], st->user_stacks[k]));
-		fprintf(stderr, "%-12s %12lu %14s %10lu\n", event_kind__name(k), st->rows[k], root, st->lost[k]);
+			snprintf(root, sizeof(root), "%.2f %%",
+				 percent(st->to_root[k], st->user_stacks[k]));
+		fprintf(stderr, "%-12s %12lu %14s %10lu\n", event_kind__name(k), st->rows[k], root,
+			st->lost[k]);
 	}
 	print_unwound(st);
 	if (st->lost_sideband)
-		fprintf(stderr, "  lost notices of mappings and processes: %lu\n", st->lost_sideband);
+		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
+			st->lost_sideband);
 	fprintf(stderr, "%.1f s, %lu rows in %lu batches, %.1f MB in %s; own CPU %.2f s\n",
-		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches, mb(written.bytes),
-		recording__dir(r), (double)own_cpu_ns() / 1e9);
+		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
+		mb(written.bytes), recording__dir(r), (double)own_cpu_ns() / 1e9);
 }
 
 void status__bill(struct status *s, struct capture *c, uint64_t ns)
@@ -136,7 +143,8 @@ void status__bill(struct status *s, struct capture *c, uint64_t ns)
 	size_t cnt = s->quiet ? 0 : capture__costs(c, costs, BILL_MAX);
 
 	if (cnt)
-		fprintf(stderr, "%-28s %12s %10s %10s\n", "BPF program", "runs", "ns/run", "% of a CPU");
+		fprintf(stderr, "%-28s %12s %10s %10s\n", "BPF program", "runs", "ns/run",
+			"% of a CPU");
 	for (size_t i = 0; i < cnt; i++)
 		fprintf(stderr, "%-28s %12lu %10.0f %10.3f\n", costs[i].program, costs[i].runs,
 			costs[i].runs ? (double)costs[i].run_ns / (double)costs[i].runs : 0,

@@ -20,9 +20,11 @@ void status__init(struct status *, const struct options *);
 /* The line that scripts wait for: events are on. */
 void status__recording(struct status *, const char *dir, uint64_t begin_ns);
 /* The live line: twice a second on a terminal, else a line every ten seconds. */
-void status__tick(struct status *, const struct session *, const struct recording *, uint64_t now_ns);
+void status__tick(struct status *, const struct session *, const struct recording *,
+		  uint64_t now_ns);
 /* What was recorded, by probe. */
-void status__summary(struct status *, const struct session *, const struct recording *, uint64_t end_ns);
+void status__summary(struct status *, const struct session *, const struct recording *,
+		     uint64_t end_ns);
 /* What the BPF programs cost. */
 void status__bill(struct status *, struct capture *, uint64_t ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is remembered of each thread between its events: the ids of its strings in the batch, so that
- * nothing is looked up by string per event, and the slice that waits to be joined (slice.h).
+ * What is remembered of each thread between its events: the ids of its strings in the batch, so
+ * that nothing is looked up by string per event, and the slice that waits to be joined (slice.h).
  */
 #ifndef COLLECTOR_THREAD_H
 #define COLLECTOR_THREAD_H

@@ -114,6 +114,11 @@ bool recording__has_stack(const struct recording *r, uint64_t stack_id)
 	return idset__has(&r->ids, stack_id);
 }
 
+int recording__reserve_stack(struct recording *r, uint64_t stack_id)
+{
+	return idset__add(&r->ids, stack_id);
+}
+
 int recording__add_stack(struct recording *r, uint64_t stack_id, const struct row_frame *frames,
 			 size_t cnt)
 {
@@ -122,8 +127,6 @@ int recording__add_stack(struct recording *r, uint64_t stack_id, const struct ro
 
 	if (cnt > RECORDING_FRAMES_MAX)
 		return -E2BIG;
-	if (recording__has_stack(r, stack_id))
-		return 0;
 	if (!batch__room(r->stacks) || batch__room(r->stacks->list) < cnt)
 		err = push(r, false, true, NULL);
 	if (!err)

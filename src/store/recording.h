@@ -42,8 +42,13 @@ uint32_t recording__generation(
 
 #define RECORDING_FRAMES_MAX 16384 /* of a stack; -E2BIG beyond */
 
-/* A stack of the batch being made. One that it has already is not added again. */
-bool recording__has_stack(const struct recording *, uint64_t stack_id);
+/*
+ * The stacks of the batch being made. One may be reserved, so that rows can refer to it, and added
+ * later, but before the batch closes. Added once: the caller has seen that it is not there. 0 or
+ * -errno.
+ */
+bool recording__has_stack(const struct recording *, uint64_t stack_id); /* or reserved */
+int recording__reserve_stack(struct recording *, uint64_t stack_id);
 int recording__add_stack(struct recording *, uint64_t stack_id, const struct row_frame *,
 			 size_t cnt);
 

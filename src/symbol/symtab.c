@@ -189,22 +189,39 @@ static void shrink(struct symtab *t)
 	}
 }
 
+/* Reads the file through a handle of its own: another thread may be reading its call-frame
+ * information. */
+static int read_symbols(struct symtab *t, const struct elf_file *f)
+{
+	struct elf_file own = *f;
+	struct symlist l = { 0 };
+	size_t sz;
+	char *image = f->fd < 0 ? elf_rawfile(f->elf, &sz) : NULL;
+	int err;
+
+	own.elf = image ? elf_memory(image, sz) : elf_begin(f->fd, ELF_C_READ, NULL);
+	if (!own.elf)
+		return -ENOEXEC;
+	err = symlist__init(&l, &own);
+	if (!err) {
+		collect(&l, &own);
+		err = fill(t, &l);
+	}
+	symlist__free(&l);
+	elf_end(own.elf);
+	return err;
+}
+
 static struct symtab *symtab__new(const struct elf_file *f)
 {
 	struct symtab *t = calloc(1, sizeof(*t));
-	struct symlist l = { 0 };
 	int err = -ENOMEM;
 
 	if (!t)
 		return NULL;
 	t->names = strtab__new();
 	if (t->names)
-		err = symlist__init(&l, f);
-	if (!err) {
-		collect(&l, f);
-		err = fill(t, &l);
-	}
-	symlist__free(&l);
+		err = read_symbols(t, f);
 	if (err) {
 		symtab__free(t);
 		return errno = -err, NULL;

@@ -122,7 +122,7 @@ static int add_stack(struct recording *r, char *words)
 
 	while ((word = strtok_r(NULL, " ", &save)) != NULL && cnt <= RECORDING_FRAMES_MAX)
 		frames[cnt++] = parse_frame(r, word);
-	return recording__add_stack(r, id, frames, cnt);
+	return recording__has_stack(r, id) ? 0 : recording__add_stack(r, id, frames, cnt);
 }
 
 static int tick(struct recording *r, char *words)

@@ -167,7 +167,10 @@ static void stacks(void **state)
 	/* several row groups of stacks */
 	for (uint64_t id = 0; id < 40; id++)
 		assert_int_equal(recording__add_stack(r, id, frames, RECORDING_FRAMES_MAX), 0);
-	assert_int_equal(recording__add_stack(r, 1, frames, 1), 0);
+	assert_true(recording__has_stack(r, 1));
+	assert_false(recording__has_stack(r, 40));
+	assert_int_equal(recording__reserve_stack(r, 40), 0);
+	assert_true(recording__has_stack(r, 40));
 	assert_int_equal(recording__finish(r), 0);
 	recording__free(r);
 	assert_int_equal(count("rec"), 0); /* no event, no batch */
