@@ -65,6 +65,10 @@ static int choose(struct chunk_writer *w, const struct leaf *l)
 	}
 	if (bytes || (best == ENCODING_DICT && width <= 8))
 		return best;
+	/* zstd finds more in whole numbers than deltas of over 2 bytes save, and nothing in these.
+	 */
+	if (w->pages.zstd && best_sz > 2 * cnt)
+		best_sz = 2 * cnt;
 	sz = encode__delta_sz(l->values, cnt, 8 * (unsigned)column__width(l->column));
 	return sz < best_sz ? ENCODING_DELTA : best;
 }

@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+void encode__zigzag(struct buf *out, int64_t v)
+{
+	buf__uleb(out, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
+}
+
 /* Packs cnt (a multiple of 8) values of width bits, least significant bit first. */
 static void pack(struct buf *out, const uint64_t *values, size_t cnt, unsigned width)
 {
@@ -132,22 +137,17 @@ static void plan(struct block *b, const uint64_t *values, size_t cnt, unsigned b
 	}
 }
 
-static void zigzag(struct buf *out, int64_t v)
-{
-	buf__uleb(out, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
-}
-
 void encode__delta(struct buf *out, const uint64_t *values, size_t cnt, unsigned bits)
 {
 	buf__uleb(out, BLOCK);
 	buf__uleb(out, MINIBLOCKS);
 	buf__uleb(out, cnt);
-	zigzag(out, cnt ? wrap(values[0], bits) : 0);
+	encode__zigzag(out, cnt ? wrap(values[0], bits) : 0);
 	for (size_t i = 1; i < cnt; i += BLOCK) {
 		struct block b;
 
 		plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
-		zigzag(out, b.min);
+		encode__zigzag(out, b.min);
 		for (size_t m = 0; m < MINIBLOCKS; m++)
 			buf__u8(out, (uint8_t)b.widths[m]);
 		for (size_t m = 0; m < b.minis; m++)

@@ -11,6 +11,9 @@ static inline unsigned encode__bits(uint64_t v)
 	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
 
+/* A signed number as a varint whose small ones, of either sign, are short. */
+void encode__zigzag(struct buf *, int64_t);
+
 /* RLE/bit-packed hybrid of values below 2^width, width 1…32, without length prefix. */
 void encode__hybrid(struct buf *, const uint32_t *values, size_t cnt, unsigned width);
 

@@ -108,6 +108,8 @@ static void count_folder(const char *name, void *arg)
 
 static int fail(const char *path, const char *what, int err)
 {
+	if (err == -ELOOP)
+		what = "a symbolic link on the way is somebody else's or leads nowhere";
 	log__error("%s: %s: %s", path, what, strerror(-err));
 	return err;
 }
@@ -151,8 +153,10 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	if (err)
 		return err;
 	/* Some network file systems have no locks; then only the user keeps two writers apart. */
-	if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-		return fail(f->path, "another recording is being written there", -EBUSY);
+	if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+		log__error("%s: another recording is being written there", f->path);
+		return -EBUSY;
+	}
 	err = each_name(f->fd, count, &found);
 	if (err)
 		return fail(f->path, "cannot read the folder", err);

@@ -116,7 +116,22 @@ static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *val
 	}
 }
 
-static void put_values(struct buf *out, const struct page *p, const struct leaf *l,
+/*
+ * Bits of an index. Where zstd follows, indexes end where bytes do, so that it sees what repeats:
+ * a third less in the columns of thread, command and stack of a redis server's switches.
+ */
+static unsigned index_width(const struct page_writer *w, const struct dict *dict)
+{
+	unsigned width = encode__bits(dict->cnt - 1);
+
+	if (width < 2) /* 0 is legal, but not every reader's habit */
+		return 1;
+	if (!w->zstd)
+		return width;
+	return width <= 8 ? 1u << encode__bits(width - 1) : (width + 7) / 8 * 8;
+}
+
+static void put_values(struct page_writer *w, const struct page *p, const struct leaf *l,
 		       const struct dict *dict)
 {
 	const uint64_t *values = l->values + p->value_from;
@@ -124,13 +139,12 @@ static void put_values(struct buf *out, const struct page *p, const struct leaf 
 
 	switch (p->encoding) {
 	case ENCODING_DICT:
-		width = encode__bits(dict->cnt - 1);
-		width = width ? width : 1; /* 0 is legal, but not every reader's habit */
-		buf__u8(out, (uint8_t)width);
-		encode__hybrid(out, dict->idx + p->value_from, p->value_cnt, width);
+		width = index_width(w, dict);
+		buf__u8(&w->body, (uint8_t)width);
+		encode__hybrid(&w->body, dict->idx + p->value_from, p->value_cnt, width);
 		break;
-	case ENCODING_DELTA: encode__delta(out, values, p->value_cnt, bits(l)); break;
-	case ENCODING_PLAIN: put_plain(out, l, values, p->value_cnt); break;
+	case ENCODING_DELTA: encode__delta(&w->body, values, p->value_cnt, bits(l)); break;
+	case ENCODING_PLAIN: put_plain(&w->body, l, values, p->value_cnt); break;
 	case ENCODING_RLE: break; /* levels only */
 	}
 }
@@ -209,7 +223,7 @@ int page_writer__data(struct page_writer *w, struct page *p, const struct leaf *
 	buf__reset(&w->body);
 	put_levels(&w->body, l->reps + p->from, p->cnt, l->max_rep);
 	put_levels(&w->body, l->defs + p->from, p->cnt, l->max_def);
-	put_values(&w->body, p, l, dict);
+	put_values(w, p, l, dict);
 	return put_page(w, p, PAGE_DATA);
 }
 

@@ -3,11 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
-
-static void zigzag(struct thrift *t, int64_t v)
-{
-	buf__uleb(t->out, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
-}
+#include "store/encode.h"
 
 static void field(struct thrift *t, int id, enum thrift_type type)
 {
@@ -37,19 +33,19 @@ void thrift__i8(struct thrift *t, int id, int8_t v)
 void thrift__i16(struct thrift *t, int id, int16_t v)
 {
 	field(t, id, THRIFT_I16);
-	zigzag(t, v);
+	encode__zigzag(t->out, v);
 }
 
 void thrift__i32(struct thrift *t, int id, int32_t v)
 {
 	field(t, id, THRIFT_I32);
-	zigzag(t, v);
+	encode__zigzag(t->out, v);
 }
 
 void thrift__i64(struct thrift *t, int id, int64_t v)
 {
 	field(t, id, THRIFT_I64);
-	zigzag(t, v);
+	encode__zigzag(t->out, v);
 }
 
 void thrift__binary(struct thrift *t, int id, const void *data, size_t sz)
@@ -104,7 +100,7 @@ void thrift__element(struct thrift *t)
 
 void thrift__item_int(struct thrift *t, int64_t v)
 {
-	zigzag(t, v);
+	encode__zigzag(t->out, v);
 }
 
 void thrift__item_bool(struct thrift *t, bool v)
