@@ -200,6 +200,7 @@ static inline void take__wait_asleep(pid_t tid)
 
 static inline void take__kill(pid_t pid)
 {
+	assert_true(pid > 1);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

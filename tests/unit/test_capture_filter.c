@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whom the BPF programs record. */
+#include "capture_take.h"
+
+#include <mntent.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+static void nap_for_ever(void *arg)
+{
+	(void)arg;
+	for (;;)
+		usleep(2000);
+}
+
+static void rename_and_nap(void *arg)
+{
+	prctl(PR_SET_NAME, (const char *)arg);
+	nap_for_ever(NULL);
+}
+
+/* Only events of `pid`, and some; takes 60 ms. */
+static void check_only(struct take *t, pid_t pid)
+{
+	take__begin(t, "switch:n");
+	take__for(t, 60);
+	take__end(t);
+	assert_true(take__count(t, pid) > 5);
+	assert_int_equal(take__count(t, pid), t->cnt);
+	take__free(t);
+}
+
+static void by_comm(void **state)
+{
+	pid_t pid = take__fork(rename_and_nap, "test-comm-00001");
+	pid_t other = take__fork(rename_and_nap, "test-comm-00002");
+	const char *comms[] = { "nobody-has-this", "test-comm-00001" };
+	struct take t = { .options.filter = { .comms = comms, .comm_cnt = 2 } };
+
+	(void)state;
+	check_only(&t, pid);
+	take__kill(pid);
+	take__kill(other);
+}
+
+static void rename_later_and_nap(void *go)
+{
+	while (!*(volatile bool *)go)
+		usleep(1000);
+	rename_and_nap("test-comm-00003");
+}
+
+/* The name is looked at when an event happens. */
+static void by_a_comm_that_comes_later(void **state)
+{
+	bool *go = take__shared(sizeof(*go));
+	const char *comms[] = { "test-comm-00003" };
+	struct take t = { .options.filter = { .comms = comms, .comm_cnt = 1 } };
+	pid_t pid = take__fork(rename_later_and_nap, go);
+
+	(void)state;
+	take__begin(&t, "switch:n");
+	take__for(&t, 30);
+	assert_int_equal(t.cnt, 0);
+	*go = true;
+	take__for(&t, 60);
+	take__end(&t);
+	assert_true(take__count(&t, pid) > 5);
+	assert_int_equal(take__count(&t, pid), t.cnt);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void nap_as_54321(void *arg)
+{
+	assert_int_equal(setresuid(54321, 54321, 54321), 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* forgotten with the user */
+	nap_for_ever(arg);
+}
+
+static void by_uid(void **state)
+{
+	uint32_t uids[] = { 54321 };
+	struct take t = { .options.filter = { .uids = uids, .uid_cnt = 1 } };
+	pid_t pid = take__fork(nap_as_54321, NULL);
+
+	(void)state;
+	usleep(10000);
+	check_only(&t, pid);
+	take__kill(pid);
+}
+
+static void all_kinds_must_accept(void **state)
+{
+	pid_t pid = take__fork(nap_for_ever, NULL);
+	uint32_t pids[] = { (uint32_t)pid }, uids[] = { 54321 };
+	struct take t = { .options.filter = {
+				  .pids = pids, .pid_cnt = 1, .uids = uids, .uid_cnt = 1 } };
+
+	(void)state;
+	take__begin(&t, "switch:n,profile");
+	take__for(&t, 40);
+	take__end(&t);
+	assert_int_equal(t.cnt, 0);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static bool cgroup_root(char *root, size_t sz)
+{
+	FILE *f = setmntent("/proc/self/mounts", "r");
+	struct mntent *m;
+
+	assert_non_null(f);
+	while ((m = getmntent(f)) != NULL && strcmp(m->mnt_type, "cgroup2"))
+		;
+	if (m)
+		snprintf(root, sz, "%s", m->mnt_dir);
+	endmntent(f);
+	return m;
+}
+
+static bool join(const char *cgroup, pid_t pid)
+{
+	char path[640];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	f = fopen(path, "w");
+	return f && fprintf(f, "%d\n", pid) > 0 && fclose(f) == 0;
+}
+
+static void by_cgroup(void **state)
+{
+	pid_t pid = take__fork(nap_for_ever, NULL), other = take__fork(nap_for_ever, NULL);
+	char root[256], outer[512], inner[600], name[64];
+	const char *cgroups[1];
+	struct take t = { .options.filter = { .cgroups = cgroups, .cgroup_cnt = 1 } };
+	struct stat st;
+
+	(void)state;
+	if (!cgroup_root(root, sizeof(root))) {
+		print_message("skipped: no cgroup v2 is mounted\n");
+		skip();
+	}
+	snprintf(name, sizeof(name), "/stacks-test-%d", getpid());
+	snprintf(outer, sizeof(outer), "%s%s", root, name);
+	snprintf(inner, sizeof(inner), "%s/inner", outer);
+	assert_int_equal(mkdir(outer, 0755), 0);
+	assert_int_equal(mkdir(inner, 0755), 0);
+	assert_int_equal(stat(inner, &st), 0);
+	assert_true(join(inner, pid)); /* below the one that is asked for */
+	cgroups[0] = name;
+	take__begin(&t, "switch:n");
+	take__for(&t, 60);
+	take__end(&t);
+	assert_true(take__count(&t, pid) > 5);
+	assert_int_equal(take__count(&t, pid), t.cnt);
+	assert_int_equal(take__first(&t, pid)->cgroup_id, st.st_ino);
+	take__free(&t);
+	take__kill(pid);
+	take__kill(other);
+	assert_int_equal(rmdir(inner) | rmdir(outer), 0);
+}
+
+static void *nap_in_thread(void *arg)
+{
+	*(pid_t *)arg = gettid();
+	nap_for_ever(NULL);
+	return NULL;
+}
+
+static void start_two_threads(void *arg)
+{
+	pid_t *tids = arg;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, nap_in_thread, &tids[0]), 0);
+	assert_int_equal(pthread_create(&thread, NULL, nap_in_thread, &tids[1]), 0);
+	nap_for_ever(NULL);
+}
+
+static void a_pid_means_all_threads_a_tid_only_that_one(void **state)
+{
+	pid_t *tids = take__shared(2 * sizeof(*tids));
+	pid_t pid = take__fork(start_two_threads, tids);
+	uint32_t pids[1] = { (uint32_t)pid };
+	struct take all = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
+	struct take one = all;
+
+	(void)state;
+	usleep(20000);
+	assert_true(tids[0] && tids[1]);
+	take__begin(&all, "switch:n");
+	take__for(&all, 60);
+	take__end(&all);
+	assert_true(take__count(&all, pid) > 5);
+	assert_true(take__count(&all, tids[0]) > 5);
+	assert_true(take__count(&all, tids[1]) > 5);
+	take__free(&all);
+	pids[0] = (uint32_t)tids[1];
+	check_only(&one, tids[1]);
+	take__kill(pid);
+}
+
+struct family {
+	pid_t before, after, grandchild;
+	bool go;
+};
+
+static void have_grandchild(void *arg)
+{
+	struct family *family = arg;
+
+	family->grandchild = take__fork(nap_for_ever, NULL);
+	nap_for_ever(NULL);
+}
+
+static void have_children(void *arg)
+{
+	struct family *family = arg;
+
+	family->before = take__fork(nap_for_ever, NULL);
+	while (!*(volatile bool *)&family->go)
+		usleep(1000);
+	family->after = take__fork(have_grandchild, family);
+	nap_for_ever(NULL);
+}
+
+static void descendants_belong_to_it(void **state)
+{
+	struct family *family = take__shared(sizeof(*family));
+	pid_t pid = take__fork(have_children, family);
+	uint32_t pids[] = { (uint32_t)pid };
+	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
+
+	(void)state;
+	usleep(20000);
+	take__begin(&t, "switch:n");
+	family->go = true;
+	take__for(&t, 100);
+	take__end(&t);
+	assert_true(take__count(&t, pid) > 5);
+	assert_true(take__count(&t, family->before) > 5);
+	assert_true(take__count(&t, family->after) > 5);
+	assert_true(take__count(&t, family->grandchild) > 5);
+	assert_int_equal(take__count(&t, pid) + take__count(&t, family->before) +
+				 take__count(&t, family->after) +
+				 take__count(&t, family->grandchild),
+			 t.cnt);
+	/* one that was born later has no row at the beginning, but one at the end */
+	assert_true(take__first(&t, family->after)->time_ns > t.begin_ns);
+	take__free(&t);
+	take__kill(pid); /* and with it its children */
+}
+
+static void nobody_until_one_is_added(void **state)
+{
+	pid_t pid = take__fork(nap_for_ever, NULL);
+	struct take t = { .options.filter.none_yet = true };
+
+	(void)state;
+	take__begin(&t, "switch:n,profile:u");
+	take__for(&t, 30);
+	assert_int_equal(t.cnt, 0);
+	assert_int_equal(capture__add_target(t.capture, (uint32_t)pid), 0);
+	take__for(&t, 60);
+	take__end(&t);
+	assert_true(take__count(&t, pid) > 5);
+	assert_int_equal(take__count(&t, pid), t.cnt);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void ourselves_when_asked_for(void **state)
+{
+	uint32_t pids[] = { (uint32_t)getpid() };
+	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
+
+	(void)state;
+	take__begin(&t, "switch:n");
+	take__for(&t, 60);
+	take__end(&t);
+	assert_true(take__count(&t, getpid()) > 5);
+	for (size_t i = 0; i < t.cnt; i++)
+		assert_int_equal(t.events[i]->tgid, getpid());
+	take__free(&t);
+}
+
+static void what_is_not_there_is_an_error(void **state)
+{
+	uint32_t pids[] = { 4194305 }; /* more than PID_MAX_LIMIT */
+	const char *cgroups[] = { "/there/is/no/such/cgroup" };
+	struct probe_choice choice = { &probes[0], PROBE_USER, 99 };
+	struct capture_options o = { .probes = &choice,
+				     .probe_cnt = 1,
+				     .stack_sz = 65536,
+				     .ring_sz = 65536,
+				     .filter = { .pids = pids, .pid_cnt = 1 } };
+
+	(void)state;
+	assert_null(capture__new(&o));
+	assert_int_equal(errno, ESRCH);
+	o.filter = (struct capture_filter){ .cgroups = cgroups, .cgroup_cnt = 1 };
+	assert_null(capture__new(&o));
+}
+
+#define ROOT_TEST(fn) cmocka_unit_test_setup(fn, take__needs_root)
+
+RUN_TESTS(ROOT_TEST(by_comm), ROOT_TEST(by_a_comm_that_comes_later), ROOT_TEST(by_uid),
+	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(by_cgroup),
+	  ROOT_TEST(a_pid_means_all_threads_a_tid_only_that_one),
+	  ROOT_TEST(descendants_belong_to_it), ROOT_TEST(nobody_until_one_is_added),
+	  ROOT_TEST(ourselves_when_asked_for), ROOT_TEST(what_is_not_there_is_an_error))

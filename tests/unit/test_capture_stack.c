@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The user stack in an event: the right bytes of the right stack, from the stack pointer to its
+ * top. */
+#include "capture_take.h"
+
+#include <asm/prctl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#define STACK_SZ (256 * 1024)
+
+/* What a child says of itself before it sleeps. */
+struct scene {
+	uint64_t top;  /* where its stack ends */
+	uint64_t base; /* and begins, when the test made it */
+	size_t depth;  /* bytes that it shall use */
+	pid_t tid;
+};
+
+static volatile bool stop; /* never */
+
+static __attribute__((noinline)) void sleep_deep(struct scene *scene, size_t left)
+{
+	volatile uint8_t pattern[4096];
+
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (uint8_t)(left / 4096 + i);
+	if (left > sizeof(pattern))
+		sleep_deep(scene, left - sizeof(pattern));
+	else
+		while (!stop)
+			pause();
+	pattern[0] = 0; /* no tail call */
+}
+
+static void main_thread(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->tid = gettid();
+	sleep_deep(scene, scene->depth);
+}
+
+/* Waits until scene->tid sleeps and takes its row of the beginning. */
+static const struct event *take__asleep(struct take *t, const struct scene *scene)
+{
+	uint32_t pids[1];
+
+	for (int i = 0; i < 1000 && !*(volatile const pid_t *)&scene->tid; i++)
+		usleep(1000);
+	assert_true(scene->tid);
+	take__wait_asleep(scene->tid);
+	pids[0] = (uint32_t)scene->tid;
+	t->options.filter = (struct capture_filter){ .pids = pids, .pid_cnt = 1 };
+	take__begin(t, "switch:u");
+	take__end(t);
+	assert_true(t->cnt >= 2);
+	assert_true(t->events[0]->flags & EVENT_F_USER);
+	assert_int_equal(t->events[0]->stack_addr, t->events[0]->regs[7] - EVENT_RED_ZONE);
+	return t->events[0];
+}
+
+static void assert_same_memory(pid_t pid, const struct event *e)
+{
+	uint8_t *memory = malloc(e->ustack_sz);
+	struct iovec local = { memory, e->ustack_sz };
+	struct iovec remote = { (void *)(uintptr_t)e->stack_addr, e->ustack_sz };
+
+	assert_non_null(memory);
+	assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), e->ustack_sz);
+	assert_memory_equal(memory, event__ustack(e), e->ustack_sz);
+	free(memory);
+}
+
+static uint64_t end_of(const struct event *e)
+{
+	return e->stack_addr + e->ustack_sz;
+}
+
+/* mm->start_stack, which /proc shows as the 28th field of stat. */
+static uint64_t start_stack(pid_t pid)
+{
+	char path[64], line[1024], *at;
+	uint64_t value;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	at = strrchr(line, ')') + 1;
+	for (int i = 3; i < 28; i++)
+		at = strchr(at + 1, ' ');
+	value = strtoull(at, NULL, 10);
+	return value;
+}
+
+static void of_a_main_thread(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { 0 };
+	const struct event *e;
+	pid_t pid;
+
+	(void)state;
+	scene->depth = 20000;
+	pid = take__fork(main_thread, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(end_of(e), start_stack(pid));
+	assert_true(e->ustack_sz > 20000);
+	assert_false(e->flags & EVENT_F_TRUNCATED);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void deeper_than_the_limit(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { .options.stack_sz = 16384 };
+	const struct event *e;
+	pid_t pid;
+
+	(void)state;
+	scene->depth = 100000;
+	pid = take__fork(main_thread, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(e->ustack_sz, 16384);
+	assert_true(e->flags & EVENT_F_TRUNCATED);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void as_deep_as_can_be(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { .options.stack_sz = EVENT_STACK_MAX };
+	const struct event *e;
+	pid_t pid;
+
+	(void)state;
+	scene->depth = 900000;
+	pid = take__fork(main_thread, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(end_of(e), start_stack(pid));
+	assert_true(e->ustack_sz > 900000);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void *sleep_in_thread(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->top = pthread_self(); /* glibc: the thread descriptor */
+	scene->tid = gettid();
+	sleep_deep(scene, scene->depth);
+	return NULL;
+}
+
+static void thread(void *arg)
+{
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, sleep_in_thread, arg), 0);
+	pthread_join(t, NULL);
+}
+
+static void of_a_thread(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { 0 };
+	const struct event *e;
+	pid_t pid;
+
+	(void)state;
+	scene->depth = 12000;
+	pid = take__fork(thread, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(end_of(e), scene->top);
+	assert_false(e->flags & EVENT_F_TRUNCATED);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static struct scene *signal_scene;
+
+static void on_signal(int signo)
+{
+	(void)signo;
+	signal_scene->tid = gettid();
+	sleep_deep(signal_scene, signal_scene->depth);
+}
+
+static void signal_stack(void *arg)
+{
+	struct scene *scene = arg;
+	uint8_t *p =
+		mmap(NULL, STACK_SZ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t ss = { .ss_sp = p, .ss_size = STACK_SZ / 2 };
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	assert_int_equal(sigaltstack(&ss, NULL), 0);
+	assert_int_equal(sigaction(SIGUSR1, &sa, NULL), 0);
+	scene->top = (uint64_t)(uintptr_t)p + STACK_SZ / 2;
+	signal_scene = scene;
+	raise(SIGUSR1);
+}
+
+static void of_a_signal_handler(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { 0 };
+	const struct event *e;
+	pid_t pid;
+
+	(void)state;
+	scene->depth = 8000;
+	pid = take__fork(signal_stack, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(end_of(e), scene->top);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+/* Sleeps in pause() on another stack, with r14 as given: as a coroutine or a goroutine does. */
+static __attribute__((noreturn)) void sleep_on(uint64_t sp, uint64_t r14)
+{
+	asm volatile("mov %0, %%r14\n\tmov %1, %%rsp\n\t"
+		     "1: mov %2, %%eax\n\tsyscall\n\tjmp 1b"
+		     :
+		     : "r"(r14), "r"(sp), "i"(SYS_pause)
+		     : "memory", "rax", "rcx", "r11", "r14");
+	__builtin_unreachable();
+}
+
+static uint64_t map_stack(struct scene *scene)
+{
+	uint8_t *p = mmap(NULL, STACK_SZ + 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	for (size_t i = 0; i < STACK_SZ; i++)
+		p[i] = (uint8_t)(i * 7);
+	assert_int_equal(mprotect(p + STACK_SZ, 4096, PROT_NONE), 0);
+	scene->base = (uint64_t)(uintptr_t)p;
+	scene->top = scene->base + STACK_SZ;
+	scene->tid = gettid();
+	return scene->top - scene->depth;
+}
+
+static void goroutine(void *arg)
+{
+	struct scene *scene = arg;
+	uint64_t sp = map_stack(scene);
+	uint64_t *g = take__shared(4096);
+
+	scene->top -= 8192; /* stacks of others follow in the same mapping */
+	g[0] = scene->base;
+	g[1] = scene->top;
+	sleep_on(sp, (uint64_t)(uintptr_t)g);
+}
+
+/* In C code r14 is anything: g is found through the thread pointer then. */
+static void goroutine_in_c(void *arg)
+{
+	struct scene *scene = arg;
+	uint64_t sp = map_stack(scene);
+	uint64_t *g = take__shared(4096), *m = take__shared(4096);
+
+	scene->top -= 8192;
+	g[0] = scene->base;
+	g[1] = scene->top;
+	m[1] = (uint64_t)(uintptr_t)g;
+	syscall(SYS_arch_prctl, ARCH_SET_FS,
+		&m[2]); /* as runtime.settls does: no libc from here on */
+	sleep_on(sp, 0x1234567);
+}
+
+static void coroutine(void *arg)
+{
+	struct scene *scene = arg;
+	uint64_t sp = map_stack(scene);
+
+	sleep_on(sp, 0);
+}
+
+static void ends_at_top(void (*fn)(void *))
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { 0 };
+	const struct event *e;
+	pid_t pid;
+
+	scene->depth = 30000;
+	pid = take__fork(fn, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(e->regs[7], scene->base + STACK_SZ - scene->depth);
+	assert_int_equal(end_of(e), scene->top);
+	assert_false(e->flags & EVENT_F_TRUNCATED);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void of_a_goroutine(void **state)
+{
+	(void)state;
+	ends_at_top(goroutine);
+	ends_at_top(goroutine_in_c);
+}
+
+/* Nothing but its mapping says where it ends. */
+static void of_a_coroutine(void **state)
+{
+	(void)state;
+	ends_at_top(coroutine);
+}
+
+/* A hole between the stack pointer and what the thread says is the top. */
+static void goroutine_with_hole(void *arg)
+{
+	struct scene *scene = arg;
+	uint64_t sp = map_stack(scene);
+	uint64_t *g = take__shared(4096);
+
+	g[0] = scene->base;
+	g[1] = scene->top;
+	scene->top -= 3 * 4096;
+	assert_int_equal(munmap((void *)(uintptr_t)scene->top, 4096), 0);
+	sleep_on(sp, (uint64_t)(uintptr_t)g);
+}
+
+static void up_to_a_page_that_is_not_there(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	struct take t = { 0 };
+	const struct event *e;
+	pid_t pid;
+
+	(void)state;
+	scene->depth = 30000;
+	pid = take__fork(goroutine_with_hole, scene);
+	e = take__asleep(&t, scene);
+	assert_int_equal(end_of(e), scene->top);
+	assert_true(e->flags & EVENT_F_TRUNCATED);
+	assert_same_memory(pid, e);
+	take__free(&t);
+	take__kill(pid);
+}
+
+static void nap_in_thread(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->tid = gettid();
+	for (;;)
+		usleep(2000);
+}
+
+/* The same from the thread's own context: a switch, not the row of the beginning. */
+static void of_a_switch(void **state)
+{
+	struct scene *scene = take__shared(sizeof(*scene));
+	pid_t pid = take__fork(nap_in_thread, scene);
+	uint32_t pids[] = { (uint32_t)pid };
+	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
+	size_t rows = 0;
+
+	(void)state;
+	take__begin(&t, "switch:u");
+	take__for(&t, 60);
+	take__end(&t);
+	for (size_t i = 1; i + 1 < t.cnt; i++) {
+		if (t.events[i]->state != EVENT_STATE_SLEEPING || !t.events[i]->duration_ns)
+			continue;
+		assert_int_equal(end_of(t.events[i]), start_stack(pid));
+		assert_false(t.events[i]->flags & EVENT_F_TRUNCATED);
+		rows++;
+	}
+	assert_true(rows > 5);
+	take__free(&t);
+	take__kill(pid);
+}
+
+#define ROOT_TEST(fn) cmocka_unit_test_setup(fn, take__needs_root)
+
+RUN_TESTS(ROOT_TEST(of_a_main_thread), ROOT_TEST(deeper_than_the_limit),
+	  ROOT_TEST(as_deep_as_can_be), ROOT_TEST(of_a_thread), ROOT_TEST(of_a_signal_handler),
+	  ROOT_TEST(of_a_goroutine), ROOT_TEST(of_a_coroutine),
+	  ROOT_TEST(up_to_a_page_that_is_not_there), ROOT_TEST(of_a_switch))
