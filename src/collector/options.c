@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "store/parquet.h"
 
 #define DEFAULT_PROBES "profile:u:99,switch:ku"
 
@@ -193,6 +194,15 @@ static void set_count(size_t *cnt, const char *option, const char *arg,
 	*cnt = n;
 }
 
+static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
+{
+	int level;
+
+	if (parquet__parse_compression(arg, &level) != 0)
+		wrong(state, "compression", arg, "zstd(1) ... zstd(22) or none");
+	o->recording.compression = arg;
+}
+
 static void set_unwinder(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (strcmp(arg, "naive") == 0)
@@ -222,7 +232,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
 	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
-	case KEY_COMPRESSION: o->recording.compression = arg; break;
+	case KEY_COMPRESSION: set_compression(o, arg, state); break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
 	case KEY_LIST: o->list = true; break;
 	case KEY_QUIET: o->quiet = true; break;

@@ -28,6 +28,7 @@ def run(*args, **kw):
         (["--pid", "0"], ["'0'"]),
         (["--uid", "no such user"], ["no such user"]),
         (["-r", "0"], ["rows"]),
+        (["--compression", "zip"], ["zip", "zstd(1)"]),
         (["a-command-that-is-too-long"], ["15 bytes", "a-command-that-'"]),
         (["--nonsense"], ["nonsense"]),
         (["-a"], ["--all"]),

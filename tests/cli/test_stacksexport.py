@@ -109,7 +109,15 @@ def test_kernel_frames_lie_on_top(rec, tmp_path):
     raw = Raw(tmp_path / "p.pb.gz")
     assert raw.samples[("vfs_read", "do_syscall_64", "read", "main", "_start")] == (1, PERIOD)
     assert raw.samples[("poll", "run")] == (1, PERIOD)
-    assert [m for m in raw.mappings if m.split()[1].endswith("[kernel]") or "[kernel]" in m]
+    assert [m.split()[2] for m in raw.mappings] == ["/usr/bin/prog", "[kernel]"]
+    assert "File: prog" in pprof(tmp_path / "p.pb.gz", "-top")
+
+
+def test_the_program_is_the_first_mapping(tmp_path):
+    b = Batch().profile(1, [frame("a", "/lib/libc.so.6"), frame("b", "/opt/x.solid"), frame("c", "/usr/bin/prog")], kernel("k"))
+    run("pprof", "sql/pprof/cpu_stacks.sql", "-r", b.write(tmp_path / "r"), "--output", tmp_path / "p")
+    assert "File: x.solid" in pprof(tmp_path / "p", "-top")
+    assert Raw(tmp_path / "p").samples == {("k", "a", "b", "c"): (1, PERIOD)}
 
 
 def test_one_location_per_address_and_file(tmp_path):
@@ -779,7 +787,7 @@ def test_top(busy):
     out = sections(run("top", "-r", busy).stdout)
     head = "\n".join(out[""])
     assert "6.0 s from" in head and "15 events" in head
-    assert "User stacks: 12, 91.7 % reach the root; the others: truncated 1" in head
+    assert "User stacks: 12, 91.6 % reach the root; the others: truncated 1" in head, head
     assert "Lost events: 12 (switch ring_full 12): times are too small" in head
     rows = [r.split() for r in out["TIME BY COMMAND"]]
     ms = PERIOD / 1e9

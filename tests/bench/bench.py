@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What things cost, as one Markdown table. Figures are of this machine and this run: read the ratios."""
+import os
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import duckdb
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
+COLLECTOR = BUILD / "bin" / "collector"
+SECONDS = 10
+PIPE = ["perf", "bench", "sched", "pipe", "-l", "400000"]
+BUSY = {
+    "python3": ["/usr/bin/python3", "-c", "import json\nd=[{'id':i,'t':['a','b']} for i in range(500)]\nwhile 1: json.loads(json.dumps(d,indent=1))"],
+    "sqlite3": ["sqlite3", ":memory:", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(DISTINCT x*x%1000003) FROM c"],
+}
+
+rows = []
+
+
+def row(what, value):
+    rows.append((what, value))
+    print(f"  {what}: {value}", file=sys.stderr)
+
+
+def say(what):
+    print(f"bench: {what} …", file=sys.stderr)
+
+
+class Run:
+    """A collector run: its summary's figures and its recording."""
+
+    def __init__(self, folder, *args):
+        self.path = pathlib.Path(folder)
+        self.proc = subprocess.Popen([COLLECTOR, "-d", folder, *args], stderr=subprocess.PIPE, text=True)
+        for line in self.proc.stderr:
+            if line.startswith("recording"):
+                break
+        self.cpu_at_start = self.cpu()
+
+    def cpu(self):
+        utime, stime = pathlib.Path(f"/proc/{self.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        return (int(utime) + int(stime)) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.cpu_used = self.cpu() - self.cpu_at_start
+        self.proc.send_signal(2)
+        self.err = self.proc.communicate()[1]
+        self.ns = {m[1]: float(m[2]) for m in re.finditer(r"^(\w+__\w+) +\d+ +(\d+)", self.err, re.M)}
+        self.size = sum(f.stat().st_size for f in self.path.glob("*.parquet"))
+        db = duckdb.connect()
+        events = f"read_parquet('{self.path}/events-*.parquet')"
+        self.rows = db.execute(f"SELECT count(*) FROM {events} WHERE kind != 'lost'").fetchone()[0]
+        self.lost = db.execute(f"SELECT coalesce(sum(amount), 0) FROM {events} WHERE kind = 'lost'").fetchone()[0]
+        walked, root = db.execute(f"SELECT count(unwind), count(*) FILTER (unwind = 'root') FROM {events}").fetchone()
+        self.root = 100 * root / max(walked, 1)
+        return self
+
+
+def usecs_per_op(argv):
+    out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    return float(re.search(r"([\d.]+) usecs/op", out)[1])
+
+
+def sampling(tmp):
+    say(f"99 Hz on busy CPUs, {SECONDS} s")
+    load = [subprocess.Popen(argv, stdout=subprocess.DEVNULL) for argv in BUSY.values()]
+    time.sleep(1)
+    try:
+        r = Run(tmp / "profile", "-p", "profile:u:99")
+        time.sleep(SECONDS)
+        r.stop()
+        row("profile:u:99, BPF per sample", f"{r.ns['profile__sample']:.0f} ns")
+        row("profile:u:99, python3 and sqlite3 busy: collector's CPU", f"{100 * r.cpu_used / SECONDS:.2f} % of a core")
+        row("… stacks that reach the root", f"{r.root:.1f} % of {r.rows}")
+        row("… bytes per row, all included", f"{r.size / r.rows:.0f}")
+        perf_sampling(tmp)
+    finally:
+        for p in load:
+            p.kill()
+            p.wait()
+
+
+def perf_sampling(tmp):
+    say("the same by perf record --call-graph dwarf")
+    data = tmp / "perf.data"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["perf", "record", "-q", "-a", "-F", "99", "-g", "--call-graph", "dwarf,65528", "-o", data, "sleep", str(SECONDS)],
+                   check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run(["perf", "script", "--no-inline", "-F", "comm,ip,sym", "-i", data], capture_output=True, text=True).stdout
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    samples = max(1, len([s for s in out.split("\n\n") if s.strip()]))
+    script = end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
+    row("perf record -F 99 --call-graph dwarf,65528: its CPU", f"{100 * cpu / SECONDS:.2f} % of a core")
+    row("… and perf script's afterwards", f"{1e6 * script / samples:.0f} µs per sample")
+    row("… bytes per sample", f"{data.stat().st_size / samples:.0f}")
+    data.unlink()
+
+
+def switches(tmp):
+    say("perf bench sched pipe, alone and recorded")
+    alone = usecs_per_op(PIPE)
+    for source in ("switch:u", "switch:uk"):
+        r = Run(tmp / source, "-p", source)
+        start = time.monotonic()
+        recorded = usecs_per_op(PIPE)
+        seconds = time.monotonic() - start
+        r.stop()
+        row(f"{source}, BPF per switch", f"{r.ns['switch__switch']:.0f} ns")
+        row(f"{source}, perf bench sched pipe: slowdown", f"{recorded / alone:.2f}")
+        row(f"… collector's CPU at {r.rows / seconds:.0f} rows/s", f"{100 * r.cpu_used / seconds:.1f} % of a core, {1e6 * r.cpu_used / r.rows:.2f} µs per row")
+        row("… lost", f"{r.lost} of {r.rows + r.lost}")
+        row("… bytes per row", f"{r.size / r.rows:.1f}")
+    perf_switches(tmp, alone)
+
+
+def perf_switches(tmp, alone):
+    say("the same by perf record -e sched:sched_switch --call-graph dwarf")
+    if not os.path.exists("/sys/kernel/tracing/events/sched"):
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=False)
+    data = tmp / "perf.data"
+    p = subprocess.run(["perf", "record", "-a", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", data, "--", *PIPE],
+                       capture_output=True, text=True)
+    if p.returncode != 0 or not data.exists():
+        return
+    slowdown = float(re.search(r"([\d.]+) usecs/op", p.stdout)[1]) / alone
+    lost = subprocess.run(["perf", "report", "--stats", "-i", data], capture_output=True, text=True).stdout
+    samples = int(re.search(r"SAMPLE events: +(\d+)", lost)[1])
+    row("perf record -e sched:sched_switch --call-graph dwarf,8192: slowdown", f"{slowdown:.2f}")
+    row("… events that it has of 800,000", f"{samples} ({100 * samples / 800000:.0f} %)")
+    row("… bytes per event", f"{data.stat().st_size / max(samples, 1):.0f}")
+    data.unlink()
+
+
+def tool(name, *args):
+    """What a measuring program of tests/tools prints."""
+    path = BUILD / "tests" / name
+    subprocess.run(["make", "-s", f"BUILD={BUILD}", str(path)], cwd=ROOT, check=True)
+    p = subprocess.run([path, *map(str, args)], capture_output=True, text=True, check=True)
+    return p.stdout + p.stderr
+
+
+WALKED = {
+    **BUSY,
+    "perl": ["perl", "-e", "while(1){my %h; $h{$_ % 997} .= $_ for 1..20000; my @k = sort keys %h}"],
+    "gdb": ["gdb", "-q", "-batch", "-ex", "python\nwhile True: gdb.parse_and_eval('1+1')\nend"],
+}
+
+
+def unwinder():
+    say("the unwinder, on snapshots of real programs")
+    for name, argv in WALKED.items():
+        m = re.search(r"([\d.]+) frames, (\d+) bytes; unwinder ([\d.]+) \(first ([\d.]+)\), libdwfl ([\d.]+)", tool("bench_unwind", 300, *argv))
+        frames, sz, ours, first, theirs = map(float, m.groups())
+        row(f"the walk, {name} ({frames:.0f} frames, {sz / 1024:.1f} KiB)",
+            f"{ours:.0f} ns per frame ({first:.0f} at first sight); libdwfl, kept per process: {theirs:.0f}, {theirs / ours:.0f} ×")
+
+
+def writer(tmp):
+    say("the writer, a million rows")
+    out = tool("write_recording", tmp / "written", "bench=1000000")
+    for key, what in (("add_ns_per_row", "adding a row to a batch"), ("writer_ns_per_row", "sorting, encoding and writing a row, in its own thread")):
+        row(what, re.search(key + r" ([\d.]+)", out)[1] + " ns")
+    row("bytes per row, random mix of all columns", re.search(r"bytes_per_row ([\d.]+)", out)[1])
+
+
+def main():
+    if os.geteuid() != 0:
+        sys.exit("bench: needs root")
+    tmp = pathlib.Path(tempfile.mkdtemp(prefix="stacks-bench-"))
+    try:
+        sampling(tmp)
+        switches(tmp)
+        unwinder()
+        writer(tmp)
+    finally:
+        shutil.rmtree(tmp)
+    print(f"\n{time.strftime('%Y-%m-%d')}, {os.cpu_count()} CPUs, Linux {os.uname().release.split('-')[0]}\n\n| what | measured |\n|---|---|")
+    for what, value in rows:
+        print(f"| {what} | {value} |")
+
+
+main()
