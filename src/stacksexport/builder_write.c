@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "base/strtab.h"
@@ -39,6 +40,28 @@ static void set_ranges(struct builder *b)
 		m->pb.memory_limit = limit ? limit : UINT64_MAX;
 		m->pb.file_offset =
 			m->key.has_bias && start >= m->key.bias ? start - m->key.bias : 0;
+	}
+}
+
+/* A program rather than a library, or what the kernel maps. */
+static bool is_program(const char *module)
+{
+	const char *so = strstr(module, ".so");
+
+	return module[0] && module[0] != '[' && !(so && (so[3] == '\0' || so[3] == '.'));
+}
+
+/* pprof takes the first mapping for the main program. */
+static void program_first(struct builder *b, Perftools__Profiles__Mapping **mappings, size_t cnt)
+{
+	for (size_t i = 0; mappings && i < cnt; i++) {
+		Perftools__Profiles__Mapping *m = mappings[i];
+
+		if (!is_program(strtab__str(b->strings, (uint32_t)m->filename, NULL)))
+			continue;
+		mappings[i] = mappings[0];
+		mappings[0] = m;
+		return;
 	}
 }
 
@@ -136,6 +159,7 @@ int builder__write(struct builder *b, const char *path)
 	set_ranges(b);
 	p.sample = COLLECT(b, samples, Perftools__Profiles__Sample, &p.n_sample);
 	p.mapping = COLLECT(b, mappings, Perftools__Profiles__Mapping, &p.n_mapping);
+	program_first(b, p.mapping, p.n_mapping);
 	p.location = COLLECT(b, locations, Perftools__Profiles__Location, &p.n_location);
 	p.function = COLLECT(b, functions, Perftools__Profiles__Function, &p.n_function);
 	p.string_table = collect_strings(b, &p.n_string_table);

@@ -192,6 +192,12 @@ static int read_facts(struct top *top, int64_t facts[FACT_CNT])
 	return err;
 }
 
+/* Percent, cut to one decimal: 100.0 means all. */
+static double percent(int64_t part, int64_t all)
+{
+	return (double)(int64_t)(1000.0 * (double)part / (double)all) / 10;
+}
+
 static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 {
 	time_t start = (time_t)(f[FACT_START] / 1000000000);
@@ -205,7 +211,7 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 		(double)(f[FACT_END] - f[FACT_START]) / 1e9, when, f[FACT_EVENTS]);
 	if (f[FACT_STACKS])
 		fprintf(top->out, "User stacks: %" PRId64 ", %.1f %% reach the root",
-			f[FACT_STACKS], 100.0 * (double)f[FACT_AT_ROOT] / (double)f[FACT_STACKS]);
+			f[FACT_STACKS], percent(f[FACT_AT_ROOT], f[FACT_STACKS]));
 	if (f[FACT_STACKS] > f[FACT_AT_ROOT]) {
 		fputs("; the others: ", top->out);
 		err = print_counts(top, "sql/top/unwinds.sql");
