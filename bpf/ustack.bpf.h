@@ -20,6 +20,7 @@ static __always_inline long user__read(struct task_struct *task, void *dst, __u3
 /*
  * The thread pointer of glibc and musl: their thread descriptor lies on top of the thread's stack
  * and begins with its own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
+ * A first thread's lies somewhere else, maybe just above a coroutine's stack.
  */
 static __always_inline bool is_thread_descriptor(struct task_struct *task, __u64 fsbase, __u32 how)
 {
@@ -85,7 +86,8 @@ static __always_inline __u64 stack__top(struct task_struct *task, const struct p
 		return alt + task->sas_ss_size;
 	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz)
 		return main_top;
-	if (fsbase - sp <= cfg.stack_sz && is_thread_descriptor(task, fsbase, how))
+	if (task->pid != task->tgid && fsbase - sp <= cfg.stack_sz &&
+	    is_thread_descriptor(task, fsbase, how))
 		return fsbase;
 	top = go__top(task, regs->r14, fsbase, sp, how);
 	if (!top)
