@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collector/probe.h"
+
+#define MS 1000000ull
+
+static void right_ones(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		unsigned stacks;
+		uint64_t param;
+	} cases[] = {
+		{ "profile", "profile", PROBE_USER, 99 },
+		{ "profile:u:99", "profile", PROBE_USER, 99 },
+		{ "profile:999", "profile", PROBE_USER, 999 },
+		{ "profile::999", "profile", PROBE_USER, 999 },
+		{ "profile:k", "profile", PROBE_KERNEL, 99 },
+		{ "profile:1:uk", "profile", PROBE_USER | PROBE_KERNEL, 1 },
+		{ "profile:9999:n", "profile", 0, 9999 },
+		{ "switch", "switch", PROBE_KERNEL, 0 },
+		{ "switch:ku", "switch", PROBE_USER | PROBE_KERNEL, 0 },
+		{ "switch:ku:0s", "switch", PROBE_USER | PROBE_KERNEL, 0 },
+		{ "switch:0", "switch", PROBE_KERNEL, 0 },
+		{ "switch::10ms", "switch", PROBE_KERNEL, 10 * MS },
+		{ "switch:10ms:u", "switch", PROBE_USER, 10 * MS },
+		{ "switch:1h", "switch", PROBE_KERNEL, 3600000 * MS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct probe_choice out[PROBE_CHOICE_MAX];
+		char why[256] = "";
+
+		assert_int_equal(probes__parse(cases[i].text, out, why, sizeof(why)), 1);
+		assert_string_equal(why, "");
+		assert_string_equal(out[0].probe->name, cases[i].name);
+		assert_int_equal(out[0].stacks, cases[i].stacks);
+		assert_int_equal(out[0].param, cases[i].param);
+	}
+}
+
+static void several(void **state)
+{
+	struct probe_choice out[PROBE_CHOICE_MAX];
+	char why[256];
+
+	(void)state;
+	assert_int_equal(probes__parse("switch:uk:10ms,profile:uk:49", out, why, sizeof(why)), 2);
+	assert_string_equal(out[0].probe->name, "switch");
+	assert_int_equal(out[0].param, 10 * MS);
+	assert_string_equal(out[1].probe->name, "profile");
+	assert_int_equal(out[1].param, 49);
+}
+
+/* Each message names the part that is wrong, and what is allowed. */
+static void wrong_ones(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "profil", "probe 'profil': unknown; there are: profile, switch" },
+		{ "", "probe '': empty; there are: profile, switch" },
+		{ "profile,", "probe '': empty; there are: profile, switch" },
+		{ ",profile", "probe '': empty; there are: profile, switch" },
+		{ "Profile", "probe 'Profile': unknown; there are: profile, switch" },
+		{ "profile:", "probe 'profile:': nothing follows the last ':'; "
+			      "it is written profile[:S][:HZ]" },
+		{ "profile:u:", "probe 'profile:u:': nothing follows the last ':'; "
+				"it is written profile[:S][:HZ]" },
+		{ "profile:u:0", "probe 'profile:u:0': HZ is 1 to 9999" },
+		{ "profile:10000", "probe 'profile:10000': HZ is 1 to 9999" },
+		{ "profile:99999999999999999999",
+		  "probe 'profile:99999999999999999999': HZ is 1 to 9999" },
+		{ "profile:x",
+		  "probe 'profile:x': 'x' is neither stacks (u, k, uk, ku, n) nor HZ" },
+		{ "profile:-1",
+		  "probe 'profile:-1': '-1' is neither stacks (u, k, uk, ku, n) nor HZ" },
+		{ "profile:u:k", "probe 'profile:u:k': says twice which stacks" },
+		{ "profile:1:2", "probe 'profile:1:2': '2' is one part too many; "
+				 "it is written profile[:S][:HZ]" },
+		{ "switch:10", "probe 'switch:10': '10' is neither stacks (u, k, uk, ku, n) "
+			       "nor a time such as 0s, 500us, 10ms" },
+		{ "switch:2h", "probe 'switch:2h': the time is at most 1h" },
+		{ "switch:999999999999999h",
+		  "probe 'switch:999999999999999h': the time is at most 1h" },
+		{ "switch,profile:u,switch:u", "probe 'switch:u': named twice" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct probe_choice out[PROBE_CHOICE_MAX];
+		char why[256] = "";
+
+		assert_int_equal(probes__parse(cases[i].text, out, why, sizeof(why)), -EINVAL);
+		assert_string_equal(why, cases[i].why);
+	}
+}
+
+static void long_ones(void **state)
+{
+	struct probe_choice out[PROBE_CHOICE_MAX];
+	char text[4096], why[64];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(probes__parse(text, out, why, sizeof(why)), -EINVAL);
+	assert_true(strlen(why) < sizeof(why));
+	memset(text, ',', sizeof(text) - 1);
+	assert_int_equal(probes__parse(text, out, why, sizeof(why)), -EINVAL);
+	memset(text, ':', sizeof(text) - 1);
+	memcpy(text, "switch", 6);
+	assert_int_equal(probes__parse(text, out, why, sizeof(why)), -EINVAL);
+}
+
+/* --help and the README show the table. */
+static void the_table(void **state)
+{
+	(void)state;
+	for (const struct probe *p = probes; p->name; p++) {
+		struct probe_choice out[PROBE_CHOICE_MAX];
+		char why[64];
+
+		assert_memory_equal(p->usage, p->name, strlen(p->name));
+		assert_true(strlen(p->help) > 0);
+		assert_true(p->param_default <= p->param_max);
+		assert_int_equal(probes__parse(p->name, out, why, sizeof(why)), 1);
+		assert_ptr_equal(out[0].probe, p);
+	}
+}
+
+RUN_TESTS(cmocka_unit_test(right_ones), cmocka_unit_test(several), cmocka_unit_test(wrong_ones),
+	  cmocka_unit_test(long_ones), cmocka_unit_test(the_table))
