@@ -230,14 +230,22 @@ static void of_a_signal_handler(void **state)
 	take__kill(pid);
 }
 
-/* Sleeps in pause() on another stack, with r14 as given: as a coroutine or a goroutine does. */
-static __attribute__((noreturn)) void sleep_on(uint64_t sp, uint64_t r14)
+/*
+ * Sleeps in pause() on another stack, with r14 and the thread pointer as given: as a coroutine or a
+ * goroutine does. No C code can run after that.
+ */
+static __attribute__((noreturn)) void sleep_on(uint64_t sp, uint64_t r14, const void *fs)
 {
-	asm volatile("mov %0, %%r14\n\tmov %1, %%rsp\n\t"
-		     "1: mov %2, %%eax\n\tsyscall\n\tjmp 1b"
+	register uint64_t top asm("r13") = sp;
+	register uint64_t g asm("r14") = r14;
+
+	asm volatile("test %%rsi, %%rsi\n\tjz 1f\n\tsyscall\n"
+		     "1: mov %%r13, %%rsp\n"
+		     "2: mov %[pause], %%eax\n\tsyscall\n\tjmp 2b"
 		     :
-		     : "r"(r14), "r"(sp), "i"(SYS_pause)
-		     : "memory", "rax", "rcx", "r11", "r14");
+		     : "a"(SYS_arch_prctl), "D"(ARCH_SET_FS), "S"(fs), "r"(top),
+		       "r"(g), [pause] "i"(SYS_pause)
+		     : "memory", "rcx", "r11");
 	__builtin_unreachable();
 }
 
@@ -265,7 +273,7 @@ static void goroutine(void *arg)
 	scene->top -= 8192; /* stacks of others follow in the same mapping */
 	g[0] = scene->base;
 	g[1] = scene->top;
-	sleep_on(sp, (uint64_t)(uintptr_t)g);
+	sleep_on(sp, (uint64_t)(uintptr_t)g, NULL);
 }
 
 /* In C code r14 is anything: g is found through the thread pointer then. */
@@ -289,7 +297,7 @@ static void coroutine(void *arg)
 	struct scene *scene = arg;
 	uint64_t sp = map_stack(scene);
 
-	sleep_on(sp, 0);
+	sleep_on(sp, 0, NULL);
 }
 
 static void ends_at_top(void (*fn)(void *))
@@ -335,7 +343,7 @@ static void goroutine_with_hole(void *arg)
 	g[1] = scene->top;
 	scene->top -= 3 * 4096;
 	assert_int_equal(munmap((void *)(uintptr_t)scene->top, 4096), 0);
-	sleep_on(sp, (uint64_t)(uintptr_t)g);
+	sleep_on(sp, (uint64_t)(uintptr_t)g, NULL);
 }
 
 static void up_to_a_page_that_is_not_there(void **state)
