@@ -1,8 +1,10 @@
 -- Off-CPU time by command and function. self: the function waited; total: it or what it called, a recursive function
--- once. Intervals without a stack are [no stack].
+-- once. Intervals without a stack are [no stack]. The kernel's own idle workers (state `idle`) are left out: they wait
+-- for work by design, and the table of states counts them.
 WITH waits AS (
     SELECT command, stack_id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
     FROM offcpu_waits
+    WHERE state != 'idle'
     GROUP BY ALL
 ), functions AS (
     SELECT

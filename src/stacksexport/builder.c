@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/strtab.h"
 #include "stacksexport/builder_state.h"
-#include "stacksexport/utf8.h"
+#include "base/utf8.h"
 
 static uint32_t intern(struct builder *b, const char *s, size_t sz)
 {
@@ -18,7 +18,7 @@ static uint32_t intern(struct builder *b, const char *s, size_t sz)
 	if (!sz)
 		return 0;
 	buf__reset(&b->scratch);
-	utf8__append(&b->scratch, s, sz);
+	utf8__sanitize(&b->scratch, s, sz);
 	id = buf__err(&b->scratch) ? 0 : strtab__id(b->strings, b->scratch.data, b->scratch.sz);
 	if (!id)
 		b->err = -ENOMEM;

@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
 	  { "file", 'f', "FILE", 0, "read the query from a file", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
-	  { "rows", 'N', "N", 0, "rows of each table; default: 20", 0 } },
+	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
 };
 
 #define ROW_CNT (sizeof(rows) / sizeof(rows[0]))

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/parse.h"
-#include "stacksexport/utf8.h"
+#include "base/utf8.h"
 
 #define TEXT_MIN 8 /* columns of text are not cut below this */
 
@@ -51,7 +51,7 @@ void printer__cell(struct printer *p, const char *s, size_t sz)
 	struct column *c = &p->columns[p->cell_cnt++ % p->column_cnt];
 	size_t begin = p->text.sz, width;
 
-	utf8__append_printable(&p->text, s, sz);
+	utf8__sanitize_printable(&p->text, s, sz);
 	buf__append(&p->ends, &p->text.sz, sizeof(p->text.sz));
 	width = utf8__cnt((const char *)p->text.data + begin, p->text.sz - begin);
 	c->width = width > c->width ? width : c->width;

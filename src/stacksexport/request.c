@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "stacksexport/cells.h"
-#include "stacksexport/utf8.h"
+#include "base/utf8.h"
 
 static int read_binary(struct request *r)
 {
@@ -98,7 +98,7 @@ static void append_commands(struct buf *out, duckdb_result *result)
 
 			if (out->sz)
 				buf__append(out, ", ", 2);
-			utf8__append_printable(out, s ? s : "", sz);
+			utf8__sanitize_printable(out, s ? s : "", sz);
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}

@@ -12,7 +12,7 @@
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
 
-#define ROWS_DEFAULT 20
+#define ROWS_DEFAULT 10
 #define COLUMN_MAX   16
 
 struct top {

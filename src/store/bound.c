@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/utf8.h"
 #include "store/bound.h"
 
 #include "store/encode.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/utf8.h"
 #include "store/idset.h"
 #include "store/parquet.h"
 #include "store/writer.h"

@@ -8,7 +8,6 @@
 #define STORE_STRINGS_H
 
 #include <stddef.h>
-#include "base/buf.h"
 #include "base/strtab.h"
 
 /* Longest value of a string or binary column in bytes; longer ones are cut when they are interned.
@@ -31,11 +30,5 @@ int strings__take(struct strings *, const struct strtab *tab, size_t from);
 /* Appends what `from` has. 0 or -ENOMEM. */
 int strings__append(struct strings *, const struct strings *from);
 void strings__free(struct strings *); /* leaves it empty */
-
-/* Appends the text as valid UTF-8, with U+FFFD for each maximal part that is no character (Unicode
- * 15, section 3.9: as Python's and the web's decoders do). */
-void utf8__sanitize(struct buf *, const char *s, size_t sz);
-/* Bytes of s that are whole valid characters from its start on; sz when all are. */
-size_t utf8__valid(const char *s, size_t sz);
 
 #endif

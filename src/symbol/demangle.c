@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
+#include "base/utf8.h"
 
 #define MANGLED_MAX                                                                  \
 	1024 /* bytes; libiberty's own limit on recursion refuses longer ones of C++ \
 	      */
 #define D_BACKREFS_MAX \
 	24 /* a D name repeats parts of itself: n of them make 3^(n/3) copies at most */
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-#define ELLIPSIS    "\xe2\x80\xa6"
+#define ELLIPSIS "\xe2\x80\xa6"
 
 /*
  * Substitutions make a name of 100 bytes expand to gigabytes, and libiberty has no way to stop it
@@ -96,25 +96,6 @@ static bool demangle(const char *mangled, struct output *o)
 	return false;
 }
 
-/* Bytes of the character at s, 0 when it is none or a control character. */
-static size_t character(const uint8_t *s, size_t sz)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	uint32_t c = n == 1 ? s[0] : s[0] & (0x7f >> n);
-
-	if (n == 0 || s[0] > 0xf4 || n > sz)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < least[n] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
-		return 0;
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : n;
-}
-
 /* As many whole characters of s as fit; a cut name ends in "…". */
 static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 {
@@ -122,9 +103,11 @@ static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 	size_t at = 0, fits = 0;
 
 	for (size_t i = 0; i < sz;) {
-		size_t n = character((const uint8_t *)s + i, sz - i);
-		const char *from = n ? s + i : REPLACEMENT;
-		size_t len = n ? n : strlen(REPLACEMENT);
+		bool whole;
+		size_t n = utf8__character(s + i, sz - i, &whole);
+		bool good = whole && !utf8__is_control(s + i, n);
+		const char *from = good ? s + i : UTF8_REPLACEMENT;
+		size_t len = good ? n : strlen(UTF8_REPLACEMENT);
 
 		if (at + len > max) {
 			memcpy(out + fits, ELLIPSIS, strlen(ELLIPSIS));
@@ -135,7 +118,7 @@ static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 		at += len;
 		if (at + strlen(ELLIPSIS) <= max)
 			fits = at;
-		i += n ? n : 1;
+		i += n;
 	}
 	out[at] = '\0';
 	return at;

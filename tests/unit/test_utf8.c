@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include <string.h>
-#include "stacksexport/utf8.h"
+#include "base/utf8.h"
 
 #define BAD "\xef\xbf\xbd"
 
@@ -21,32 +21,32 @@ static void same(void (*append)(struct buf *, const char *, size_t), const char 
 static void well_formed_stays(void **state)
 {
 	(void)state;
-	same(utf8__append, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n",
+	same(utf8__sanitize, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n",
 	     "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n");
-	same(utf8__append, "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf",
+	same(utf8__sanitize, "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf",
 	     "\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf");
 }
 
 static void the_rest_is_replaced(void **state)
 {
 	(void)state;
-	same(utf8__append,
+	same(utf8__sanitize,
 	     "a\xff"
 	     "b",
 	     "a" BAD "b");
-	same(utf8__append, "\xc3", BAD);
-	same(utf8__append, "\xe2\x82", BAD BAD);
-	same(utf8__append, "\xc0\x80", BAD BAD);		 /* overlong */
-	same(utf8__append, "\xe0\x9f\xbf", BAD BAD BAD);	 /* overlong */
-	same(utf8__append, "\xed\xa0\x80", BAD BAD BAD);	 /* a surrogate */
-	same(utf8__append, "\xf4\x90\x80\x80", BAD BAD BAD BAD); /* above U+10FFFF */
-	same(utf8__append, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
+	same(utf8__sanitize, "\xc3", BAD);
+	same(utf8__sanitize, "\xe2\x82", BAD);
+	same(utf8__sanitize, "\xc0\x80", BAD BAD);		 /* overlong */
+	same(utf8__sanitize, "\xe0\x9f\xbf", BAD BAD BAD);	 /* overlong */
+	same(utf8__sanitize, "\xed\xa0\x80", BAD BAD BAD);	 /* a surrogate */
+	same(utf8__sanitize, "\xf4\x90\x80\x80", BAD BAD BAD BAD); /* above U+10FFFF */
+	same(utf8__sanitize, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
 }
 
 static void controls_are_not_printed(void **state)
 {
 	(void)state;
-	same(utf8__append_printable, "a\x1b[31m\n\x7f\xc2\x9b\xc2\xa0", "a?[31m???\xc2\xa0");
+	same(utf8__sanitize_printable, "a\x1b[31m\n\x7f\xc2\x9b\xc2\xa0", "a?[31m???\xc2\xa0");
 }
 
 static void counts_code_points(void **state)

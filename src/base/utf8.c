@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/utf8.h"
+
+#include <string.h>
+
+/* The second byte's range depends on the first. */
+struct lead {
+	uint8_t from, to, second_from, second_to, sz;
+};
+
+static const struct lead leads[] = {
+	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+	{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+};
+#define LEAD_CNT (sizeof(leads) / sizeof(*leads))
+
+size_t utf8__character(const char *text, size_t sz, bool *whole)
+{
+	const uint8_t *s = (const uint8_t *)text;
+	const struct lead *l = leads;
+	size_t n;
+
+	*whole = *s < 0x80;
+	if (*whole)
+		return 1;
+	while (l < leads + LEAD_CNT && (*s < l->from || *s > l->to))
+		l++;
+	if (l == leads + LEAD_CNT || sz < 2 || s[1] < l->second_from || s[1] > l->second_to)
+		return 1;
+	for (n = 2; n < l->sz && n < sz && (s[n] & 0xc0) == 0x80; n++)
+		;
+	*whole = n == l->sz;
+	return n;
+}
+
+bool utf8__is_control(const char *text, size_t sz)
+{
+	const uint8_t *s = (const uint8_t *)text;
+
+	return sz == 1 ? s[0] < 0x20 || s[0] == 0x7f : sz == 2 && s[0] == 0xc2 && s[1] < 0xa0;
+}
+
+size_t utf8__valid(const char *s, size_t sz)
+{
+	size_t at = 0;
+	bool whole = true;
+
+	while (at < sz) {
+		size_t n = utf8__character(s + at, sz - at, &whole);
+
+		if (!whole)
+			break;
+		at += n;
+	}
+	return at;
+}
+
+void utf8__sanitize(struct buf *out, const char *s, size_t sz)
+{
+	size_t at;
+	bool whole;
+
+	for (; (at = utf8__valid(s, sz)) < sz; s += at, sz -= at) {
+		buf__append(out, s, at);
+		buf__append(out, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+		at += utf8__character(s + at, sz - at, &whole);
+	}
+	buf__append(out, s, sz);
+}
+
+void utf8__sanitize_printable(struct buf *out, const char *s, size_t sz)
+{
+	for (size_t at = 0, n; at < sz; at += n) {
+		bool whole;
+
+		n = utf8__character(s + at, sz - at, &whole);
+		if (!whole)
+			buf__append(out, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+		else if (utf8__is_control(s + at, n))
+			buf__u8(out, '?');
+		else
+			buf__append(out, s + at, n);
+	}
+}
+
+size_t utf8__cnt(const char *s, size_t sz)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < sz; i++)
+		cnt += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return cnt;
+}
+
+size_t utf8__prefix(const char *s, size_t sz, size_t cnt)
+{
+	size_t i = 0;
+
+	for (; i < sz; i++)
+		if (((unsigned char)s[i] & 0xc0) != 0x80 && cnt-- == 0)
+			break;
+	return i;
+}
