@@ -287,9 +287,7 @@ static void goroutine_in_c(void *arg)
 	g[0] = scene->base;
 	g[1] = scene->top;
 	m[1] = (uint64_t)(uintptr_t)g;
-	syscall(SYS_arch_prctl, ARCH_SET_FS,
-		&m[2]); /* as runtime.settls does: no libc from here on */
-	sleep_on(sp, 0x1234567);
+	sleep_on(sp, 0x1234567, &m[2]); /* as runtime.settls does */
 }
 
 static void coroutine(void *arg)
