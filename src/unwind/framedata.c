@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "unwind/forgery.h"
 #include "unwind/text.h"
 
 #define BYTES_MAX (256u << 20) /* of one section, also when decompressed */
@@ -19,6 +20,7 @@ struct builder {
 	const struct elf_file *from;
 	struct buf out;
 	size_t cnt;
+	size_t index[WANTED_CNT];	  /* of the section; 0: there is none */
 	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* the null section first, the names last */
 };
 
@@ -71,8 +73,7 @@ static int add_section(struct builder *b, size_t which, const GElf_Shdr *shdr)
 	int err;
 
 	align(&b->out);
-	*s = (Elf64_Shdr){ .sh_name = (uint32_t)which, /* until add_names() */
-			   .sh_type = SHT_PROGBITS,
+	*s = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
 			   .sh_flags = shdr->sh_flags & (SHF_ALLOC | SHF_COMPRESSED),
 			   .sh_addr = shdr->sh_addr,
 			   .sh_offset = b->out.sz,
@@ -83,7 +84,8 @@ static int add_section(struct builder *b, size_t which, const GElf_Shdr *shdr)
 		err = check_compressed(b, s->sh_offset, s->sh_size);
 	else if (!err && which == ZDEBUG_FRAME)
 		err = check_zdebug(b, s->sh_offset, s->sh_size);
-	b->cnt += !err;
+	if (!err)
+		b->index[which] = b->cnt++;
 	return err;
 }
 
@@ -106,11 +108,10 @@ static void add_names(struct builder *b)
 	size_t at = b->out.sz;
 
 	buf__u8(&b->out, 0);
-	for (size_t i = 1; i < b->cnt; i++) {
-		const char *name = wanted[b->shdrs[i].sh_name];
-
-		b->shdrs[i].sh_name = (uint32_t)(b->out.sz - at);
-		buf__append(&b->out, name, strlen(name) + 1);
+	for (size_t i = 0; i < WANTED_CNT; i++) {
+		if (b->index[i])
+			b->shdrs[b->index[i]].sh_name = (uint32_t)(b->out.sz - at);
+		buf__append(&b->out, wanted[i], strlen(wanted[i]) + 1);
 	}
 	*s = (Elf64_Shdr){
 		.sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = b->out.sz - at, .sh_addralign = 1
@@ -149,8 +150,10 @@ static int build_from_sections(struct builder *b)
 	return 0;
 }
 
-/* A file without section headers: the program header says where the search table is, that says
- * where the frames are, and only the segment's end says where they end. */
+/*
+ * A file without section headers: the program header says where the search table is, that says
+ * where the frames are, and only the segment's end says where they end: not for forgers.
+ */
 static int build_from_segments(struct builder *b)
 {
 	Elf64_Ehdr ehdr = blank;
@@ -178,15 +181,53 @@ static int build_from_segments(struct builder *b)
 	return err ? err : buf__err(&b->out);
 }
 
-static int open_bytes(struct framedata *img, struct buf *bytes)
+/* What libdw will see: decompressed, when it was opened before. False when there is none. */
+static bool find_bytes(const struct framedata *img, size_t index, struct frame_section *s)
 {
-	img->bytes = bytes->data;
-	img->elf = elf_memory((char *)bytes->data, bytes->sz);
+	Elf_Scn *scn = index ? elf_getscn(img->elf, index) : NULL;
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Shdr shdr;
+
+	if (!data || !gelf_getshdr(scn, &shdr))
+		return false;
+	s->data = data->d_buf;
+	s->sz = data->d_buf ? data->d_size : 0;
+	s->vaddr = shdr.sh_addr;
+	return true;
+}
+
+static bool eh_frame_ok(const struct framedata *img, const struct builder *b)
+{
+	struct frame_section frames = { .eh = true }, hdr = { 0 };
+	bool has_hdr = find_bytes(img, b->index[EH_FRAME_HDR], &hdr);
+
+	if (b->from->trusted)
+		return true;
+	return find_bytes(img, b->index[EH_FRAME], &frames) &&
+	       frame_section__is_sane(&frames, has_hdr ? &hdr : NULL);
+}
+
+static bool debug_frame_ok(const struct framedata *img, const struct builder *b)
+{
+	size_t index = b->index[DEBUG_FRAME] ? b->index[DEBUG_FRAME] : b->index[ZDEBUG_FRAME];
+	struct frame_section frames = { .eh = false };
+
+	return b->from->trusted ||
+	       (find_bytes(img, index, &frames) && frame_section__is_sane(&frames, NULL));
+}
+
+/* Takes the builder's bytes. */
+static int open_bytes(struct framedata *img, struct builder *b)
+{
+	img->bytes = b->out.data;
+	img->elf = elf_memory((char *)b->out.data, b->out.sz);
 	if (!img->elf)
 		return -ENOENT;
-	img->eh_frame = dwarf_getcfi_elf(img->elf);
+	if (eh_frame_ok(img, b))
+		img->eh_frame = dwarf_getcfi_elf(img->elf);
 	img->dwarf = dwarf_begin_elf(img->elf, DWARF_C_READ, NULL);
-	img->debug_frame = img->dwarf ? dwarf_getcfi(img->dwarf) : NULL;
+	if (img->dwarf && debug_frame_ok(img, b))
+		img->debug_frame = dwarf_getcfi(img->dwarf);
 	return img->eh_frame || img->debug_frame ? 0 : -ENOENT;
 }
 
@@ -201,10 +242,10 @@ int framedata__make(struct framedata *img, const struct elf_file *from)
 	    ehdr.e_machine != EM_X86_64)
 		return -ENOENT;
 	err = build_from_sections(&b);
-	if (err == -ENOENT)
+	if (err == -ENOENT && from->trusted)
 		err = build_from_segments(&b);
 	if (!err)
-		return open_bytes(img, &b.out);
+		return open_bytes(img, &b);
 	buf__free(&b.out);
 	return err;
 }

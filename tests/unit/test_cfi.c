@@ -278,6 +278,48 @@ static void from_memory(void **state)
 	elf_file__put(plain);
 }
 
+/* ---- files that speak only for themselves ---- */
+
+static void others_files_have_the_same_rules(void **state)
+{
+	struct elf_file *plain = open_lib(build(*state, "eh", ""));
+	struct elf_file *eh = open_lib(build(*state, "eh", ""));
+	struct elf_file *df = open_lib(build(*state, "df", ".cfi_sections .debug_frame\n"));
+
+	eh->trusted = df->trusted = false;
+	check_same_rules(plain, eh);
+	check_same_rules(plain, df);
+	elf_file__put(plain);
+}
+
+/* What libdw would pay for with memory; a rule more than there is elsewhere. */
+static void no_rules_from_forgers(void **state)
+{
+	static const char *const bombs[] = {
+		".cfi_escape 5,0xff,0xff,0xff,0xff,0xf,1\n", /* register 2^32 - 1 */
+		".rept 40\n.cfi_remember_state\n.endr\n",    /* states */
+		".cfi_escape 0xf,0x81,0x10\n.rept 2049\n.cfi_escape 0x30\n.endr\n", /* a long
+										       expression */
+		".rept 150000\n.cfi_def_cfa_offset 8\n.endr\n",			    /* a long FDE */
+		".cfi_escape 0x2d\n",	     /* of another machine */
+		".cfi_escape 0x10,3,0x7f\n", /* ends past the entry */
+	};
+	char head[256];
+
+	for (size_t i = 0; i < sizeof(bombs) / sizeof(bombs[0]); i++) {
+		struct elf_file *f;
+
+		snprintf(head, sizeof(head), ".cfi_startproc\n%s nop\n.cfi_endproc\n", bombs[i]);
+		f = open_lib(build(*state, "bomb", head));
+		f->trusted = false;
+		/* all are one further on; the trampoline needs no CFI */
+		for (unsigned n = 0; n <= FUNCTION_CNT; n++)
+			if (n != 9 && rule_at(f, FUNCTION(n)))
+				fail_msg("bomb %zu: a rule for function %u", i, n);
+		elf_file__put(f);
+	}
+}
+
 /* ---- the cache ---- */
 
 /* Every pc of the dynamic linker in random order: what the tables say is what libdw says. */
@@ -368,6 +410,7 @@ static void forged_tables(void **state)
 		assert_int_equal(pread(fd, &was, 1, at), 1);
 		assert_int_equal(pwrite(fd, &is, 1, at), 1);
 		f = elf_file__open(copy);
+		f->trusted = false;
 		for (uint64_t pc = FUNCTION(0); pc < FUNCTION(FUNCTION_CNT); pc += i % 16 + 1)
 			if (rule_at(f, pc) && !(rule_at(f, pc)->flags & (RULE_ROOT | RULE_SWITCH)))
 				apply(f, pc);
@@ -420,5 +463,7 @@ RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folde
 	  test_with_folder(marks), test_with_folder(no_rule_for_what_cannot_be),
 	  test_with_folder(debug_frame), test_with_folder(separate_debug_frame),
 	  test_with_folder(no_section_headers), test_with_folder(from_memory),
-	  cmocka_unit_test(tables_say_what_libdw_says), test_with_folder(tables_are_bounded),
-	  test_with_folder(forged_tables), test_with_folder(calls_are_recognized))
+	  test_with_folder(others_files_have_the_same_rules),
+	  test_with_folder(no_rules_from_forgers), cmocka_unit_test(tables_say_what_libdw_says),
+	  test_with_folder(tables_are_bounded), test_with_folder(forged_tables),
+	  test_with_folder(calls_are_recognized))

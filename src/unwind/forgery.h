@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call-frame information that would make libdw (0.188) use memory or time without bound: it grows
+ * its tables to the largest register number that is named, keeps as many states as are remembered
+ * and operations as an expression claims to have. Files that only root can write are believed; all
+ * others are read once by this before libdw sees them.
+ */
+#ifndef UNWIND_FORGERY_H
+#define UNWIND_FORGERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct frame_section {
+	const uint8_t *data;
+	size_t sz;
+	uint64_t vaddr;
+	bool eh; /* .eh_frame, else .debug_frame */
+};
+
+/*
+ * Whether every CIE and FDE is what a compiler might have written, and every entry of the search
+ * table (.eh_frame_hdr; NULL: there is none) one of them.
+ */
+bool frame_section__is_sane(const struct frame_section *, const struct frame_section *hdr);
+
+#endif
