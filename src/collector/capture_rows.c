@@ -27,7 +27,7 @@ struct visit {
 	struct capture *capture;
 	int fd;
 	atomic_uint reads; /* progress */
-	atomic_bool done;
+	atomic_bool done, abandoned;
 	int err; /* valid when done */
 };
 
@@ -36,12 +36,14 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 }
 
-/* While it is more than half full, as long as somebody drains it. */
-static void wait_for_room(struct capture *c)
+/* While a ring is more than half full, as long as somebody drains it. */
+static void wait_for_room(const struct visit *v)
 {
-	for (size_t i = 0; i < c->cpu_cnt; i++) {
+	struct capture *c = v->capture;
+
+	for (size_t i = 0; i < c->cpu_cnt && c->options.drain; i++) {
 		for (uint64_t ns = 0;
-		     ring__used(c->rings[i]) > c->options.ring_sz / 2 && ns < PATIENCE_NS;
+		     ring__used(c->rings[i]) > c->options.ring_sz / 2 && ns < PATIENCE_NS / 2;
 		     ns += NAP_NS)
 			nap();
 	}
@@ -57,8 +59,10 @@ static void *visit__run(void *arg)
 	do {
 		n = read(v->fd, rows, sizeof(rows));
 		atomic_fetch_add(&v->reads, 1);
-		if (n > 0 && v->capture->options.drain)
-			wait_for_room(v->capture);
+		if (atomic_load(&v->abandoned)) /* the capture may be gone; so `v` is lost */
+			break;
+		if (n > 0)
+			wait_for_room(v);
 	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	v->err = n < 0 ? -errno : 0;
 	close(v->fd);
@@ -104,6 +108,7 @@ static int visit_with(struct capture *c, struct bpf_link *link)
 		return err;
 	}
 	if (!visit__wait(v)) {
+		atomic_store(&v->abandoned, true);
 		pthread_detach(thread);
 		return -EBUSY;
 	}
