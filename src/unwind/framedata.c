@@ -9,7 +9,7 @@
 #include "unwind/forgery.h"
 #include "unwind/text.h"
 
-#define BYTES_MAX (256u << 20) /* of one section, also when decompressed */
+#define BYTES_MAX (64u << 20) /* of one section, also when decompressed */
 
 /* In this order: libdw looks for the search table before the frames. */
 enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT };

@@ -105,6 +105,14 @@ static enum unwind_status end_of_chain(const struct walk *w, bool caller)
 	return caller && (w->chained || w->map->file) ? UNWIND_ROOT : UNWIND_NO_CFI;
 }
 
+/* rbp points outside the snapshot; after a chain it surely is a frame pointer. */
+static enum unwind_status off_snapshot(const struct walk *w, uint64_t rbp)
+{
+	if (w->truncated && rbp + 16 > snapshot_end(w))
+		return UNWIND_TRUNCATED;
+	return w->chained ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
+}
+
 /* A frame that `push %rbp; mov %rsp,%rbp` made. */
 static enum unwind_status follow_rbp(struct walk *w, bool caller)
 {
@@ -114,11 +122,13 @@ static enum unwind_status follow_rbp(struct walk *w, bool caller)
 		return UNWIND_NO_CFI;
 	if (rbp == 0)
 		return end_of_chain(w, caller);
-	if (rbp < w->regs.v[DWARF_RSP] || !is_stack_like(rbp))
+	if (!is_stack_like(rbp))
 		return UNWIND_NO_CFI;
 	if (!snapshot__word(&w->snapshot, rbp, &saved) ||
 	    !snapshot__word(&w->snapshot, rbp + 8, &pc))
-		return w->truncated ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
+		return off_snapshot(w, rbp);
+	if (rbp < w->regs.v[DWARF_RSP])
+		return UNWIND_NO_CFI;
 	if (pc == 0)
 		return UNWIND_ROOT;
 	if (!find_map(w, pc - 1))

@@ -205,6 +205,11 @@ static void jit_code(void **state)
 	CHECK(t, NO_CFI, 2);
 	t->event->flags |= EVENT_F_TRUNCATED;
 	CHECK(t, TRUNCATED, 2);
+	t->event->flags = EVENT_F_USER;
+	t->event->regs[6] = STACK + 16;
+	t->words[2] = 0x7c0000010000; /* a chain that goes on elsewhere */
+	t->words[3] = JIT + 300;
+	CHECK(t, OTHER_STACK, 3);
 }
 
 static void signal_frames(void **state)
