@@ -4,9 +4,7 @@
 
 #define WAKEUP_INTERVAL_NS 1000000
 
-#define PF_IO_WORKER   0x00000010
-#define PF_USER_WORKER 0x00004000
-#define PF_KTHREAD     0x00200000
+#define PF_KTHREAD 0x00200000
 
 #define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: ring 3, 32-bit code */
 
@@ -109,13 +107,16 @@ static __always_inline void copy_regs(struct event *e, const struct pt_regs *reg
 }
 
 /* Kernel threads have no user registers; io_uring's and vhost's workers have empty ones. */
-static __always_inline bool has_user_side(const struct task_struct *task)
+static __always_inline bool has_user_side(struct task_struct *task)
 {
-	__u32 none = PF_KTHREAD | PF_IO_WORKER;
+	return task->mm && !(task->flags & PF_KTHREAD) &&
+	       ((const struct pt_regs *)bpf_task_pt_regs(task))->sp;
+}
 
-	if (bpf_core_type_exists(struct vhost_task))
-		none |= PF_USER_WORKER;
-	return task->mm && !(task->flags & none);
+/* From the moment that exec has a new address space until it ends, the registers are still the old program's. */
+static __always_inline bool between_programs(const struct task_struct *task, __u64 ustack_sz)
+{
+	return !ustack_sz && BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
 static __always_inline void copy_names(struct event *e, const struct task_struct *task)
@@ -251,6 +252,8 @@ __hidden int emit(void *ctx, struct task_struct *task, const struct emission *wh
 		ustack_sz = copy_user(task, &slot->event, kstack_sz, how);
 	else
 		__builtin_memset(slot->event.regs, 0, sizeof(slot->event.regs));
+	if (between_programs(task, ustack_sz))
+		slot->event.flags &= ~EVENT_F_USER;
 	slot->event.kstack_sz = kstack_sz;
 	slot->event.ustack_sz = ustack_sz;
 	if (!claimed(what))

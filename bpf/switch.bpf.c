@@ -150,9 +150,17 @@ static __always_inline void enter(void *ctx, struct task_struct *task, __u64 now
 	th->in_ns = now_ns;
 }
 
+/*
+ * The tracepoint's fourth argument is read only where there is one: BPF_PROG() would read it at the
+ * start, and kernels that have none refuse that.
+ */
+static __always_inline __u32 prev_state(const volatile __u64 *args, const struct task_struct *prev)
+{
+	return cfg.has_prev_state ? args[3] : prev->__state;
+}
+
 SEC("?tp_btf/sched_switch")
-int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u64 now_ns = bpf_ktime_get_ns(), *switched_ns;
 	__u32 state;
@@ -160,8 +168,8 @@ int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task
 	if (!capturing(now_ns))
 		return 0;
 	if (prev->pid) {
-		state = cfg.has_prev_state ? prev_state : prev->__state;
-		leave(ctx, prev, preempt ? EVENT_STATE_PREEMPTED : state_of(state), now_ns);
+		state = state_of(prev_state((const volatile __u64 *)ctx, prev));
+		leave(ctx, prev, preempt ? EVENT_STATE_PREEMPTED : state, now_ns);
 	}
 	if (next->pid)
 		enter(ctx, next, now_ns);

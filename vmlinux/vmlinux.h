@@ -31,10 +31,6 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
-struct sched_entity {
-	unsigned char on_rq;
-};
-
 struct mm_struct {
 	unsigned long start_stack, stack_vm;
 };
@@ -73,6 +69,7 @@ struct task_struct {
 	unsigned int flags;
 	int on_cpu;
 	int exit_state;
+	unsigned int in_execve : 1;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
 	u64 start_time;
@@ -87,8 +84,6 @@ struct task_struct {
 struct task_struct___cpu {
 	unsigned int cpu; /* up to 5.15 */
 };
-
-struct vhost_task; /* 6.4: there are user workers besides io_uring's */
 
 struct vm_area_struct {
 	unsigned long vm_end;
