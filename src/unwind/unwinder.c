@@ -8,6 +8,8 @@
 /* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
 #define SIGNAL_FRAME_MAX 32768
 
+#define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may have in use */
+
 #define ADDRESS_MIN 0x10000 /* vm.mmap_min_addr's default */
 #define ADDRESS_END (1ull << 47)
 
@@ -139,6 +141,14 @@ static enum unwind_status follow_rbp(struct walk *w, bool caller)
 	return return_to(w, pc, rbp + 16);
 }
 
+/* The kernel starts a program with rbp 0 at the very top of its stack (psABI 3.4.1): ld.so's _start
+ * has no CFI. */
+static bool at_entry(const struct walk *w)
+{
+	return w->map->file && w->regs.v[DWARF_RBP] == 0 && !w->truncated &&
+	       snapshot_end(w) - w->regs.v[DWARF_RSP] <= ENTRY_MAX;
+}
+
 /*
  * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: rbp is its
  * caller's then, and the return address is where rsp points.
@@ -147,6 +157,8 @@ static enum unwind_status step_without_cfi(struct walk *w, bool caller)
 {
 	uint64_t sp = w->regs.v[DWARF_RSP], pc;
 
+	if (!caller && at_entry(w))
+		return UNWIND_ROOT;
 	if (!caller && snapshot__word(&w->snapshot, sp, &pc) && is_return_address(w, pc))
 		return return_to(w, pc, sp + 8);
 	return follow_rbp(w, caller);
