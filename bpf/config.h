@@ -31,8 +31,7 @@ struct capture_config {
 	__u32 wakeup_sz;	       /* bytes in a ring from which on user space is woken */
 	__u32 exclude_tgid;	       /* the collector; 0: nobody */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
-	__u32 has_user_workers; /* PF_USER_WORKER means that (6.4); the bit had another meaning */
-	__u32 who; /* only processes in `targets`, threads in `tids`, names in `comms` */
+	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;
 };
 

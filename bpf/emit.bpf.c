@@ -106,14 +106,16 @@ static __always_inline void copy_regs(struct event *e, const struct pt_regs *reg
 	r[16] = regs->ip;
 }
 
-/* Kernel threads have no user registers; io_uring's and vhost's workers have empty ones. */
+/* Kernel threads have no user registers; io_uring's and vhost's workers have a stack pointer of 0.
+ */
 static __always_inline bool has_user_side(struct task_struct *task)
 {
 	return task->mm && !(task->flags & PF_KTHREAD) &&
 	       ((const struct pt_regs *)bpf_task_pt_regs(task))->sp;
 }
 
-/* From the moment that exec has a new address space until it ends, the registers are still the old program's. */
+/* From the moment that exec has a new address space until it ends, the registers are still the old
+ * program's. */
 static __always_inline bool between_programs(const struct task_struct *task, __u64 ustack_sz)
 {
 	return !ustack_sz && BPF_CORE_READ_BITFIELD(task, in_execve);

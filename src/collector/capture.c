@@ -128,8 +128,6 @@ static int choose_programs(struct capture *c, const struct btf *btf)
 	struct bpf_program *prog;
 
 	c->skel->rodata->cfg.has_prev_state = proto && btf_vlen(proto) >= 5;
-	c->skel->rodata->cfg.has_user_workers =
-		btf__find_by_name_kind(btf, "vhost_task", BTF_KIND_STRUCT) > 0;
 	bpf_object__for_each_program(prog, c->skel->obj)
 	{
 		const char *name = bpf_program__name(prog);
