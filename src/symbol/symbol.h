@@ -25,6 +25,8 @@ struct kallsyms;
  * addresses. */
 struct kallsyms *kallsyms__new(const char *path);
 void kallsyms__free(struct kallsyms *);
+/* The function that holds addr, or false. Reads the file again for an address that it does not
+ * know, at most once a second: a module may have come. */
 bool kallsyms__symbol(struct kallsyms *, uint64_t addr, struct symbol *);
 
 #endif

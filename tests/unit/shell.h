@@ -40,6 +40,19 @@ __attribute__((format(printf, 1, 2))) static inline char *shell__output(const ch
 		free(shell_text);                              \
 	} while (0)
 
+/* Makes FOLDER/NAME. */
+static inline void shell__write(const char *folder, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
 static inline int shell__has(const char *program)
 {
 	char *text = shell__output("command -v %s", program);

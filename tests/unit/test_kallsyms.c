@@ -6,21 +6,12 @@
 #include "shell.h"
 #include "symbol/symbol.h"
 
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
 static struct kallsyms *load(const char *folder, const char *text)
 {
 	char path[256];
 
+	shell__write(folder, "kallsyms", text);
 	snprintf(path, sizeof(path), "%s/kallsyms", folder);
-	write_file(path, text);
 	return kallsyms__new(path);
 }
 
@@ -123,14 +114,13 @@ static void a_module_comes_later(void **state)
 {
 	struct kallsyms *k = load(*state, kernel);
 	const struct timespec wait = { 1, 100000000 };
-	char path[256], longer[sizeof(kernel) + 100];
+	char longer[sizeof(kernel) + 100];
 	struct symbol before, s;
 
 	assert_non_null(k);
 	assert_true(kallsyms__symbol(k, 0xffffffff81000040, &before));
 	snprintf(longer, sizeof(longer), "%sffffffffd0000000 t late\t[late]\n", kernel);
-	snprintf(path, sizeof(path), "%s/kallsyms", (char *)*state);
-	write_file(path, longer);
+	shell__write(*state, "kallsyms", longer);
 	assert_false(kallsyms__symbol(k, 0xffffffffd0000000, &s)); /* less than a second ago */
 	nanosleep(&wait, NULL);
 	assert_true(kallsyms__symbol(k, 0xffffffffd0000004, &s));
@@ -138,7 +128,7 @@ static void a_module_comes_later(void **state)
 	assert_string_equal(s.module, "[late]");
 	assert_string_equal(before.name, "global");
 	assert_string_equal(before.module, "[kernel]");
-	write_file(path, ""); /* a reading that fails changes nothing */
+	shell__write(*state, "kallsyms", ""); /* a reading that fails changes nothing */
 	nanosleep(&wait, NULL);
 	assert_false(kallsyms__symbol(k, 0xffffffffe0000000, &s));
 	assert_true(kallsyms__symbol(k, 0xffffffffd0000004, &s));

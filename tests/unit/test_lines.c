@@ -107,18 +107,6 @@ static void compare_program(const char *folder, const char *build)
 	compare_all(path, addresses);
 }
 
-static void write_source(const char *folder, const char *name, const char *text)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
 static const char cxx[] =
 	"#include <algorithm>\n#include <map>\n#include <string>\n#include <vector>\n"
 	"namespace shop {\n"
@@ -153,7 +141,7 @@ static void dwarf_of_several_kinds(void **state)
 		"g++ -O2 -g -gsplit-dwarf -o prog p.cpp",
 	};
 
-	write_source(*state, "p.cpp", cxx);
+	shell__write(*state, "p.cpp", cxx);
 	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++)
 		compare_program(*state, builds[i]);
 }
@@ -170,7 +158,7 @@ static void a_go_program(void **state)
 		print_message("no Go compiler\n");
 		skip();
 	}
-	write_source(*state, "main.go", go);
+	shell__write(*state, "main.go", go);
 	compare_program(*state, "HOME=${HOME:-$PWD} GO111MODULE=off go build -o prog main.go");
 }
 
@@ -214,7 +202,7 @@ static void a_chain_of_inlined_functions(void **state)
 	char path[256], file[256], *addr;
 	struct lines *l;
 
-	write_source(*state, "p.c", inlined);
+	shell__write(*state, "p.c", inlined);
 	shell__run("cd %s && gcc -O1 -g -fno-ipa-icf -o prog p.c", (char *)*state);
 	addr = shell__output("objdump -d --no-show-raw-insn %s/prog | sed -n '/<outer>:/,/^$/"
 			     "s/^ *\\([0-9a-f]*\\):.*mov .*0x0.*/\\1/p'",
@@ -247,7 +235,7 @@ static void no_debug_information(void **state)
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
 	assert_null(lines__new(path));
 	assert_int_equal(errno, ENOENT);
-	write_source(*state, "p.c", inlined);
+	shell__write(*state, "p.c", inlined);
 	shell__run("cd %s && gcc -O1 -o prog p.c", (char *)*state);
 	assert_null(lines__new(path));
 	assert_int_equal(errno, ENOENT);
@@ -263,7 +251,7 @@ static void corrupted_copies(void **state)
 	size_t sz;
 	FILE *f;
 
-	write_source(*state, "p.c", inlined);
+	shell__write(*state, "p.c", inlined);
 	shell__run("cd %s && gcc -O1 -g -o good p.c", (char *)*state);
 	snprintf(source, sizeof(source), "%s/good", (char *)*state);
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);

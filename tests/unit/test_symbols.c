@@ -203,18 +203,6 @@ static void real_files(void **state)
 	}
 }
 
-static void write_source(const char *folder, const char *name, const char *text)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
 static void find_by_name(const char *path, const char *mangled, const char *readable)
 {
 	char *line = shell__output("nm '%s' | grep ' [tTwWi] %s$'", path, mangled);
@@ -247,13 +235,13 @@ static void programs_of_other_languages(void **state)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
-	write_source(*state, "p.cpp", cxx);
+	shell__write(*state, "p.cpp", cxx);
 	shell__run("cd %s && g++ -O1 -o prog p.cpp", (char *)*state);
 	find_by_name(path, "_ZN4shop4workERSt6vectorIiSaIiEE",
 		     "shop::work(std::vector<int, std::allocator<int> >&)");
 	find_by_name(path, "_start", "_start");
 	compare_file(path);
-	write_source(*state, "main.go", go);
+	shell__write(*state, "main.go", go);
 	if (shell__has("go")) {
 		shell__run(
 			"cd %s && HOME=${HOME:-$PWD} GO111MODULE=off go build -o prog main.go 2>&1",
@@ -261,7 +249,7 @@ static void programs_of_other_languages(void **state)
 		find_by_name(path, "main\\.(\\*Cart)\\.Sum", "main.(*Cart).Sum");
 		compare_file(path);
 	}
-	write_source(*state, "p.rs", rust);
+	shell__write(*state, "p.rs", rust);
 	if (shell__has("rustc")) {
 		shell__run("cd %s && rustc -O --crate-name prog -o prog p.rs 2>&1", (char *)*state);
 		find_by_name(path, "_[RZ].*4Cart.*3sum.*", "prog::Cart::sum");
@@ -329,7 +317,7 @@ static void which_symbol_wins(void **state)
 	uint64_t sized, start;
 
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
-	write_source(*state, "p.s", assembly);
+	shell__write(*state, "p.s", assembly);
 	shell__run("cd %s && gcc -nostdlib -static -o prog p.s", (char *)*state);
 	f = elf_file__open(path);
 	assert_non_null(f);
@@ -352,56 +340,6 @@ static void which_symbol_wins(void **state)
 	elf_file__put(f);
 }
 
-/* objdump names stubs by a way of its own. */
-static void compare_stubs(const char *path)
-{
-	char *text = shell__output("objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got "
-				   "'%s' 2>/dev/null | sed -n 's/^\\([0-9a-f]*\\) <\\(.*@plt\\)>:/"
-				   "\\1 \\2/p'",
-				   path);
-	struct elf_file *f = elf_file__open(path);
-	size_t cnt = 0;
-
-	assert_non_null(text);
-	assert_non_null(f);
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), cnt++) {
-		char readable[SYMBOL_NAME_MAX], *name;
-		uint64_t addr = strtoull(line, &name, 16);
-
-		if (strncmp(name + 1, "*ABS*", 5) == 0) /* a resolver without a name */
-			continue;
-		symbol_name(name + 1, readable);
-		assert_at(f, addr, readable);
-		assert_at(f, addr + 5, readable);
-	}
-	print_message("%s: %zu stubs\n", path, cnt);
-	assert_true(cnt > 0);
-	elf_file__put(f);
-	free(text);
-}
-
-static void stubs(void **state)
-{
-	static const char *flags[] = { "-fcf-protection=none -Wl,-z,lazy",
-				       "-fcf-protection=none -Wl,-z,now",
-				       "-fcf-protection=full -Wl,-z,lazy,-z,ibtplt",
-				       "-fcf-protection=full -Wl,-z,now,-z,ibtplt",
-				       "-no-pie -Wl,-z,lazy" };
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
-	write_source(*state, "p.c",
-		     "#include <stdlib.h>\n#include <stdio.h>\n"
-		     "void *(*volatile p)(size_t) = malloc;\n"
-		     "int main(void) { puts(getenv(\"HOME\")); free(malloc(3)); free(p(1)); }\n");
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-		shell__run("cd %s && gcc %s -o prog p.c && strip prog", (char *)*state, flags[i]);
-		compare_stubs(path);
-	}
-	compare_stubs("/usr/bin/sqlite3");
-	compare_stubs("/lib/x86_64-linux-gnu/libm.so.6");
-}
-
 /* A stripped program with the rest of its symbols in .gnu_debugdata, as Fedora makes them. */
 static void mini_debuginfo(void **state)
 {
@@ -410,7 +348,7 @@ static void mini_debuginfo(void **state)
 	struct elf_file *f;
 
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
-	write_source(*state, "p.c",
+	shell__write(*state, "p.c",
 		     "__attribute__((noinline)) static int hidden(int n) { return n * 3; }\n"
 		     "int main(int c, char **v) { (void)v; return hidden(c); }\n");
 	shell__run("cd %s && gcc -O0 -o prog p.c", (char *)*state);
@@ -440,7 +378,7 @@ static void a_bomb_in_mini_debuginfo(void **state)
 	struct symbol s;
 
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
-	write_source(*state, "p.c", "int main(void) { return 0; }\n");
+	shell__write(*state, "p.c", "int main(void) { return 0; }\n");
 	shell__run("cd %s && gcc -s -o prog p.c && head -c 100M /dev/zero | xz -0 > bomb.xz && "
 		   "objcopy --add-section .gnu_debugdata=bomb.xz prog",
 		   (char *)*state);
@@ -533,7 +471,6 @@ static void one_mapping_many_names(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(real_files), test_with_folder(programs_of_other_languages),
-	  test_with_folder(which_symbol_wins), test_with_folder(stubs),
-	  test_with_folder(mini_debuginfo), test_with_folder(a_bomb_in_mini_debuginfo),
-	  cmocka_unit_test(corrupted_copies), cmocka_unit_test(the_vdso),
-	  cmocka_unit_test(one_mapping_many_names))
+	  test_with_folder(which_symbol_wins), test_with_folder(mini_debuginfo),
+	  test_with_folder(a_bomb_in_mini_debuginfo), cmocka_unit_test(corrupted_copies),
+	  cmocka_unit_test(the_vdso), cmocka_unit_test(one_mapping_many_names))

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include "shell.h"
+#include "symbol/demangle.h"
+#include "symbol/symbol.h"
+
+static void assert_at(struct elf_file *f, uint64_t addr, const char *name)
+{
+	struct symbol s;
+
+	assert_true(elf_file__symbol(f, addr, &s));
+	assert_string_equal(s.name, name);
+}
+
+/* objdump names stubs by a way of its own. */
+static void compare_stubs(const char *path)
+{
+	char *text = shell__output("objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got "
+				   "'%s' 2>/dev/null | sed -n 's/^\\([0-9a-f]*\\) <\\(.*@plt\\)>:/"
+				   "\\1 \\2/p'",
+				   path);
+	struct elf_file *f = elf_file__open(path);
+	size_t cnt = 0;
+
+	assert_non_null(text);
+	assert_non_null(f);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), cnt++) {
+		char readable[SYMBOL_NAME_MAX], *name;
+		uint64_t addr = strtoull(line, &name, 16);
+
+		if (strncmp(name + 1, "*ABS*", 5) == 0) /* a resolver without a name */
+			continue;
+		symbol_name(name + 1, readable);
+		assert_at(f, addr, readable);
+		assert_at(f, addr + 5, readable);
+	}
+	print_message("%s: %zu stubs\n", path, cnt);
+	assert_true(cnt > 0);
+	elf_file__put(f);
+	free(text);
+}
+
+static void stubs(void **state)
+{
+	static const char *flags[] = { "-fcf-protection=none -Wl,-z,lazy",
+				       "-fcf-protection=none -Wl,-z,now",
+				       "-fcf-protection=full -Wl,-z,lazy,-z,ibtplt",
+				       "-fcf-protection=full -Wl,-z,now,-z,ibtplt",
+				       "-no-pie -Wl,-z,lazy" };
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
+	shell__write(*state, "p.c",
+		     "#include <stdlib.h>\n#include <stdio.h>\n"
+		     "void *(*volatile p)(size_t) = malloc;\n"
+		     "int main(void) { puts(getenv(\"HOME\")); free(malloc(3)); free(p(1)); }\n");
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		shell__run("cd %s && gcc %s -o prog p.c && strip prog", (char *)*state, flags[i]);
+		compare_stubs(path);
+	}
+	compare_stubs("/usr/bin/sqlite3");
+	compare_stubs("/lib/x86_64-linux-gnu/libm.so.6");
+}
+
+RUN_TESTS(test_with_folder(stubs))
