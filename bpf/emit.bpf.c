@@ -201,8 +201,10 @@ static __always_inline __u64 copy_user(struct task_struct *task, struct event *e
 	if ((__u16)regs->cs == USER32_CS)
 		e->flags |= EVENT_F_COMPAT;
 	copy_regs(e, regs);
-	if ((how & CAPTURE_OTHER) && !(how & CAPTURE_FAULT))
+	if ((how & CAPTURE_OTHER) && !(how & CAPTURE_FAULT)) {
+		e->flags |= EVENT_F_TRUNCATED;
 		return 0;
+	}
 	return stack__copy(task, e, at, how);
 }
 
