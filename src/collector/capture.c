@@ -24,16 +24,11 @@
 /* ---- open, choose, load -------------------------------------------------------------------------
  */
 
+/* Whole, of any length: the end of the verifier's log is what matters. */
 static int print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	char line[4096];
-	int len = vsnprintf(line, sizeof(line), fmt, ap);
-
 	(void)level;
-	if (len > 0 && (size_t)len < sizeof(line) && line[len - 1] == '\n')
-		line[len - 1] = '\0';
-	fprintf(stderr, "libbpf: %s\n", line);
-	return len;
+	return vfprintf(stderr, fmt, ap);
 }
 
 static uint32_t how_of(unsigned stacks)

@@ -338,9 +338,10 @@ static void build_and_check(const char *dir, const char *command, const char *ar
 	shell__run("cd %s && %s -o x x.c -lpthread 2>&1", dir, command);
 	snprintf(path, sizeof(path), "%s/x", dir);
 	pid = live__start((const char *[]){ path, arg, NULL }, false);
-	sleep_us(100000);
-	cnt = threads_of(pid, tids);
+	for (int i = 0; (cnt = threads_of(pid, tids)) < 2 && i < 1000; i++)
+		sleep_us(10000);
 	assert_int_equal(cnt, 2);
+	sleep_us(200000); /* until both are where they stay */
 	for (size_t i = 0; i < cnt; i++)
 		check_against_gdb(dir, pid, tids[i]);
 	live__kill(pid);

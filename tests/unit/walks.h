@@ -99,13 +99,14 @@ static inline size_t walks__common(const struct walks *w)
  *   no frame, and so loses their callers or ends up anywhere.
  * - It knows nothing of the ends of Go's stacks and goes on into what is above them, nor that
  *   Go's nanotime1 and walltime call the vdso on another stack.
+ * - It knows signal trampolines by their CFI only: Go's has none.
  */
 static inline bool walks__reference_is_wrong(const struct walks *w, size_t at)
 {
 	const struct trace *t = w->fast;
 	const char *last = walks__name(&t->frames[at - 1]);
 
-	if (at < t->cnt && (t->frames[at].flags & FRAME_FP))
+	if (at < t->cnt && (t->frames[at].flags & (FRAME_FP | FRAME_SIGNAL)))
 		return true;
 	if (at == t->cnt)
 		return strncmp(last, "runtime.", 8) == 0 &&
