@@ -189,7 +189,10 @@ static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, st
 	} else {
 		sz = bpf_get_stack(ctx, e->data, KSTACK_SZ, 0);
 	}
-	return sz > 0 && sz <= (long)KSTACK_SZ ? sz : 0;
+	if (sz <= 0)
+		return 0;
+	OPAQUE(sz); /* two comparisons: old verifiers learn nothing of sz from one of sz - 1 */
+	return sz <= (long)KSTACK_SZ ? sz : 0;
 }
 
 static __always_inline __u64 copy_user(struct task_struct *task, struct event *e, __u64 at,

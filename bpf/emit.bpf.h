@@ -13,6 +13,9 @@
 
 #pragma clang diagnostic ignored "-Wunused-parameter" /* BPF_PROG() gives every program a ctx */
 
+/* Keeps the verifier's knowledge of a bound that the compiler thinks it can do without. */
+#define OPAQUE(x) asm volatile("" : "+r"(x))
+
 extern const volatile struct capture_config cfg;
 
 /* CLOCK_MONOTONIC; written by user space, a little in the future, so that all CPUs turn events on

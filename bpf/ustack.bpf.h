@@ -95,9 +95,6 @@ static __always_inline __u64 stack__top(struct task_struct *task, const struct p
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
 
-/* Keeps the verifier's knowledge of a bound that the compiler thinks it can do without. */
-#define OPAQUE(x) asm volatile("" : "+r"(x))
-
 /*
  * Page by page, up to the first that is not there. One below the stack pointer that is missing is
  * only red zone: the copy begins at the next then.
