@@ -72,6 +72,7 @@ bool carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
 		frames[i].name = save_string(c, r, frames[i].name);
 		frames[i].module = save_string(c, r, frames[i].module);
 		frames[i].build_id = save_string(c, r, frames[i].build_id);
+		frames[i].mark = save_string(c, r, frames[i].mark);
 	}
 	return true;
 }
@@ -97,6 +98,7 @@ void carry__restore(struct carry *c, struct recording *r)
 			frames[i].name = restore_string(c, r, frames[i].name);
 			frames[i].module = restore_string(c, r, frames[i].module);
 			frames[i].build_id = restore_string(c, r, frames[i].build_id);
+			frames[i].mark = restore_string(c, r, frames[i].mark);
 		}
 		if (!recording__has_stack(r, saved.stack_id))
 			recording__add_stack(r, saved.stack_id, frames, saved.cnt);

@@ -211,6 +211,8 @@ static void describe(struct stacks *s, const struct frame *f, struct stack_frame
 	*out = (struct stack_frame){ .vaddr = l.vaddr };
 	row->module = intern(s, module_name(l.map));
 	row->offset = l.has_vaddr ? l.vaddr : anonymous ? l.place : l.file_off;
+	if (f->flags & FRAME_FP)
+		row->mark = intern(s, "frame_pointer");
 	if (l.has_vaddr)
 		out->file = elf_file__get(l.map->file);
 	if (anonymous)

@@ -87,7 +87,7 @@ def test_schema(tmp_path):
     frames = pq.read_schema(files(rec, "stacktraces")[0])
     assert [(f.name, f.type) for f in frames.field("frames").type.value_type] == [
         ("name", pa.string()), ("address", pa.uint64()), ("offset", pa.uint64()), ("module", pa.string()),
-        ("build_id", pa.string()), ("file_offset", pa.uint64())]
+        ("build_id", pa.string()), ("file_offset", pa.uint64()), ("mark", pa.string())]
     meta = pq.read_metadata(file)
     assert re.fullmatch(r"stacks version \S+ \(build \S+\)", meta.created_by)
     assert meta.metadata[b"stacks.schema_version"] == b"1" and meta.metadata[b"stacks.version"]
@@ -139,7 +139,7 @@ STACKS = {
     5: [("\u00df\u20ac", "[kernel]", None, U64, 0, None)] * 300,
 }
 FIELDS = ["name", "module", "build_id", "address", "offset", "file_offset"]
-ORDER = ["name", "address", "offset", "module", "build_id", "file_offset"]
+ORDER = ["name", "address", "offset", "module", "build_id", "file_offset", "mark"]
 
 
 def stack(stack_id, frames):
@@ -149,7 +149,7 @@ def stack(stack_id, frames):
 
 
 def as_dicts(frames):
-    return [{k: dict(zip(FIELDS, f))[k] for k in ORDER} for f in frames]
+    return [{k: dict(zip(FIELDS, f)).get(k) for k in ORDER} for f in frames]
 
 
 def test_stacks(tmp_path):
@@ -239,7 +239,7 @@ def test_statistics(million, tmp_path):
 def test_statistics_of_list_leaves(tmp_path):
     rec = write(tmp_path / "rec", script="".join(stack(i, f) for i, f in STACKS.items()) + row(kind="x"))
     group = pq.read_metadata(files(rec, "stacktraces")[0]).row_group(0)
-    flat = [dict(zip(FIELDS, f)) for frames in STACKS.values() for f in frames]
+    flat = [{"mark": None, **dict(zip(FIELDS, f))} for frames in STACKS.values() for f in frames]
     empty = sum(not f for f in STACKS.values())
     for i, name in enumerate(ORDER, 1):
         chunk, values = group.column(i), [f[name] for f in flat]
