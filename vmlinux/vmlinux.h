@@ -67,7 +67,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
+	unsigned int on_cpu; /* 8 bits in 7.3; libbpf adjusts loads of unsigned fields only */
 	int exit_state;
 	unsigned int in_execve : 1;
 	int pid, tgid;
