@@ -36,9 +36,9 @@ static void the_rest_is_replaced(void **state)
 	     "a" BAD "b");
 	same(utf8__sanitize, "\xc3", BAD);
 	same(utf8__sanitize, "\xe2\x82", BAD);
-	same(utf8__sanitize, "\xc0\x80", BAD BAD);		 /* overlong */
-	same(utf8__sanitize, "\xe0\x9f\xbf", BAD BAD BAD);	 /* overlong */
-	same(utf8__sanitize, "\xed\xa0\x80", BAD BAD BAD);	 /* a surrogate */
+	same(utf8__sanitize, "\xc0\x80", BAD BAD);		   /* overlong */
+	same(utf8__sanitize, "\xe0\x9f\xbf", BAD BAD BAD);	   /* overlong */
+	same(utf8__sanitize, "\xed\xa0\x80", BAD BAD BAD);	   /* a surrogate */
 	same(utf8__sanitize, "\xf4\x90\x80\x80", BAD BAD BAD BAD); /* above U+10FFFF */
 	same(utf8__sanitize, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
 }
