@@ -23,10 +23,10 @@ ALL_LDFLAGS += -fsanitize=$(SAN)
 endif
 
 # A layer includes only layers before it. Each program says which it is made of.
-LAYERS := base event process symbol unwind store collector stacksexport
+LAYERS := base event process symbol unwind store capture collector stacksexport
 objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix src/,$(1)))))
 
-collector_OBJS := $(call objs,base event process symbol unwind store collector)
+collector_OBJS := $(call objs,base event process symbol unwind store capture collector)
 collector_LIBS := -lbpf -ldw -lelf -lzstd -llzma -lz -liberty -lcap -lpthread
 stacksexport_OBJS := $(call objs,base event process symbol stacksexport) $(BUILD)/gen/profile.pb-c.o
 stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
@@ -136,7 +136,7 @@ $(DEPS)/duckdb/lib/libduckdb.so $(DEPS)/duckdb/include/duckdb.h:
 
 $(call objs,stacksexport): | $(DEPS)/duckdb/include/duckdb.h
 $(call objs,stacksexport): $(BUILD)/gen/profile.pb-c.h
-$(call objs,collector): $(SKEL)
+$(call objs,capture): $(SKEL)
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call msg,CC,$@)

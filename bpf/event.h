@@ -6,7 +6,7 @@
 
 /*
  * Kinds of events. A new event source adds its rows here, its bpf/NAME.bpf.c, and one row to
- * probes[] in src/collector/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
+ * probes[] in src/capture/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
  * the column `kind`, probe that makes it)
  */
 #define EVENT_KINDS(X)                   \

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/capture.h"
+#include "capture/capture.h"
 #include "store/recording.h"
 
 enum unwinder_kind { UNWINDER_TABLES, UNWINDER_NAIVE };

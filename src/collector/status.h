@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/capture.h"
+#include "capture/capture.h"
 #include "collector/session.h"
 #include "store/recording.h"
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/capture.h"
+#include "capture/capture.h"
 
 struct take {
 	struct capture_options options;

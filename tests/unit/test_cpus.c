@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collector/cpus.h"
+#include "capture/cpus.h"
 
 static void lists(void **state)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collector/probe.h"
+#include "capture/probe.h"
 
 #define MS 1000000ull
 

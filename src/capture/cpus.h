@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The CPUs that are online now. */
-#ifndef COLLECTOR_CPUS_H
-#define COLLECTOR_CPUS_H
+#ifndef CAPTURE_CPUS_H
+#define CAPTURE_CPUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

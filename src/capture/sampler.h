@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A perf event on each CPU that runs a BPF program HZ times a second. */
-#ifndef COLLECTOR_SAMPLER_H
-#define COLLECTOR_SAMPLER_H
+#ifndef CAPTURE_SAMPLER_H
+#define CAPTURE_SAMPLER_H
 
 #include <stdint.h>
 

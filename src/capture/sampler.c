@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/sampler.h"
+#include "capture/sampler.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/cpus.h"
-#include "collector/diagnose.h"
+#include "capture/cpus.h"
+#include "capture/diagnose.h"
 
 struct sampler {
 	struct bpf_program *prog;

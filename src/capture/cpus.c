@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/cpus.h"
+#include "capture/cpus.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/capture_impl.h"
+#include "capture/impl.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/diagnose.h"
+#include "capture/diagnose.h"
 
 #define NS_PER_S 1000000000ull
 #define AHEAD_NS \

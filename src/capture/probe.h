@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The probes that -p can name, as one table; see probe.c. */
-#ifndef COLLECTOR_PROBE_H
-#define COLLECTOR_PROBE_H
+#ifndef CAPTURE_PROBE_H
+#define CAPTURE_PROBE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF side of the collector: load, filter, attach, start, count, stop. The only user of libbpf.
  */
-#ifndef COLLECTOR_CAPTURE_H
-#define COLLECTOR_CAPTURE_H
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
 
 #include <stdbool.h>
-#include "collector/probe.h"
+#include "capture/probe.h"
 #include "event/merge.h"
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/diagnose.h"
+#include "capture/diagnose.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Says in words what this machine, or this user, lacks. */
-#ifndef COLLECTOR_DIAGNOSE_H
-#define COLLECTOR_DIAGNOSE_H
+#ifndef CAPTURE_DIAGNOSE_H
+#define CAPTURE_DIAGNOSE_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/capture_impl.h"
+#include "capture/impl.h"
 
 #include <errno.h>
 #include <linux/magic.h>

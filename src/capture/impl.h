@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the capture_*.c files share; nobody else includes it. */
-#ifndef COLLECTOR_CAPTURE_IMPL_H
-#define COLLECTOR_CAPTURE_IMPL_H
+/* What the files of this folder share; nobody else includes it. */
+#ifndef CAPTURE_IMPL_H
+#define CAPTURE_IMPL_H
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -9,8 +9,8 @@
 #include <sys/epoll.h>
 
 #include "config.h"
-#include "collector/capture.h"
-#include "collector/sampler.h"
+#include "capture/capture.h"
+#include "capture/sampler.h"
 #include "collector.skel.h"
 #include "event/ring.h"
 
@@ -35,17 +35,17 @@ struct capture {
 	int epoll_fd, stats_fd;
 };
 
-/* capture_filter.c: sizes and constants before loading, contents after it. 0 or -errno, said. */
+/* filter.c: sizes and constants before loading, contents after it. 0 or -errno, said. */
 int capture__set_filter(struct capture *, const struct capture_filter *);
 int capture__fill_filter(struct capture *, const struct capture_filter *);
 
-/* capture_ring.c: a ring for each CPU that is online and has none. 0 or -errno, said. */
+/* rings.c: a ring for each CPU that is online and has none. 0 or -errno, said. */
 int capture__new_rings(struct capture *);
 int capture__open_rings(struct capture *);
 void capture__free_rings(struct capture *);
 
 /*
- * capture_rows.c: visits every thread with one of the programs switch__rows*, which do what
+ * rows.c: visits every thread with one of the programs switch__rows*, which do what
  * begin_ns and end_ns say. 0 or -errno, said.
  */
 int capture__visit_threads(struct capture *, bool sleepable);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/capture_impl.h"
+#include "capture/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/cpus.h"
+#include "capture/cpus.h"
 
 int capture__new_rings(struct capture *c)
 {

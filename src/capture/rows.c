@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Visits all threads with BPF iterators. */
-#include "collector/capture_impl.h"
+#include "capture/impl.h"
 
 #include <errno.h>
 #include <pthread.h>

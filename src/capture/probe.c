@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/probe.h"
+#include "capture/probe.h"
 
 #include <errno.h>
 #include <stdarg.h>
