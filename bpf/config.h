@@ -5,6 +5,7 @@
 #define BPF_CONFIG_H
 
 #include <linux/types.h>
+#include "event.h"
 
 /* Scratch slots per CPU: one for each context that can interrupt another while it captures (a
  * preempted iterator, a task, an interrupt, an NMI). */
@@ -23,13 +24,13 @@ enum capture_how {
 };
 
 struct capture_config {
-	__u64 profile_ns;	/* 1e9 / HZ */
+	__u64 param[EVENT_KIND_CNT]; /* of the kind's probe: Hz, ns … */
 	__u64 sched_text_start; /* the scheduler's own functions; 0 when kallsyms does not say */
 	__u64 sched_text_end;
-	__u32 profile_how, switch_how; /* CAPTURE_USER, CAPTURE_KERNEL */
-	__u32 stack_sz;		       /* bytes of user stack at most */
-	__u32 wakeup_sz;	       /* bytes in a ring from which on user space is woken */
-	__u32 exclude_tgid;	       /* the collector; 0: nobody */
+	__u32 how[EVENT_KIND_CNT]; /* CAPTURE_USER, CAPTURE_KERNEL */
+	__u32 stack_sz;		   /* bytes of user stack at most */
+	__u32 wakeup_sz;	   /* bytes in a ring from which on user space is woken */
+	__u32 exclude_tgid;	   /* the collector; 0: nobody */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;

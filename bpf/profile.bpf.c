@@ -16,9 +16,9 @@ int profile__sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	return emit(ctx, task,
 		    &(struct emission){ .time_ns = now_ns,
-					.duration_ns = cfg.profile_ns,
+					.duration_ns = 1000000000 / cfg.param[EVENT_PROFILE],
 					.kind = EVENT_PROFILE,
 					.cpu = bpf_get_smp_processor_id(),
 					.runnable_ns = ~0ULL },
-		    cfg.profile_how);
+		    cfg.how[EVENT_PROFILE]);
 }

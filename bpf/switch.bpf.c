@@ -121,7 +121,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 	th->ready_ns = state == EVENT_STATE_PREEMPTED ? now_ns : 0;
 	th->state = state;
 	if (recorded(task))
-		emit(ctx, task, &row, cfg.switch_how | CAPTURE_SWITCH);
+		emit(ctx, task, &row, cfg.how[EVENT_SWITCH] | CAPTURE_SWITCH);
 }
 
 /* It has waited since the beginning, and runs before the iterator below has come to it. */
@@ -133,7 +133,7 @@ static __always_inline void begin_late(void *ctx, struct task_struct *task, stru
 		row.state = EVENT_STATE_PREEMPTED; /* not woken since: it waited for a CPU */
 	row.claim = &th->seen;
 	if (recorded(task))
-		emit(ctx, task, &row, cfg.switch_how | CAPTURE_OTHER);
+		emit(ctx, task, &row, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER);
 	th->seen = 1;
 }
 
@@ -286,11 +286,11 @@ static __always_inline int iterate(struct bpf_iter__task *ctx, __u32 how)
 SEC("?iter.s/task")
 int switch__rows_sleepable(struct bpf_iter__task *ctx)
 {
-	return iterate(ctx, cfg.switch_how | CAPTURE_OTHER | CAPTURE_FAULT);
+	return iterate(ctx, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER | CAPTURE_FAULT);
 }
 
 SEC("?iter/task")
 int switch__rows(struct bpf_iter__task *ctx)
 {
-	return iterate(ctx, cfg.switch_how | CAPTURE_OTHER);
+	return iterate(ctx, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER);
 }

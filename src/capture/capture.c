@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "capture/diagnose.h"
+#include "event/kind.h"
 
 #define NS_PER_S 1000000000ull
 #define AHEAD_NS \
@@ -37,21 +38,18 @@ static uint32_t how_of(unsigned stacks)
 	       (stacks & PROBE_KERNEL ? CAPTURE_KERNEL : 0);
 }
 
-static void set_probes(struct capture *c)
+static void set_probe(struct capture *c, const struct probe_choice *choice)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
 
-	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		const struct probe_choice *choice = &c->options.probes[i];
-
-		if (!strcmp(choice->probe->name, "profile")) {
-			c->sample_hz = choice->param;
-			cfg->profile_ns = NS_PER_S / choice->param;
-			cfg->profile_how = how_of(choice->stacks);
-		} else if (!strcmp(choice->probe->name, "switch")) {
-			cfg->switch_how = how_of(choice->stacks);
-		}
+	for (size_t kind = 0; kind < EVENT_KIND_CNT; kind++) {
+		if (strcmp(event_kind__probe((enum event_kind)kind), choice->probe->name))
+			continue;
+		cfg->how[kind] = how_of(choice->stacks);
+		cfg->param[kind] = choice->param;
 	}
+	if (choice->probe->param == PROBE_HZ)
+		c->sample_hz = choice->param;
 }
 
 static bool has_prefix(const char *name, const char *probe)
@@ -182,7 +180,8 @@ static int open_skeleton(struct capture *c)
 	cfg = &c->skel->rodata->cfg;
 	cfg->stack_sz = c->options.stack_sz;
 	cfg->wakeup_sz = c->options.ring_sz / 4;
-	set_probes(c);
+	for (size_t i = 0; i < c->options.probe_cnt; i++)
+		set_probe(c, &c->options.probes[i]);
 	find_sched_text(cfg);
 	err = capture__set_filter(c, &c->options.filter);
 	if (!err)
@@ -331,18 +330,17 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 /* ---- bills --------------------------------------------------------------------------------------
  */
 
-static const char *const kind_probes[EVENT_KIND_CNT + 1] = {
-#define X(id, kind, probe) [EVENT_##id] = probe,
-	EVENT_KINDS(X)
-#undef X
-		[EVENT_KIND_CNT] = "filter",
-};
-
 static const char *const loss_reasons[] = {
 #define X(id, reason) [EVENT_LOST_##id] = reason,
 	EVENT_LOSSES(X)
 #undef X
 };
+
+/* The last row of the losses is the filters'. */
+static const char *losing_probe(size_t kind)
+{
+	return kind == EVENT_KIND_CNT ? "filter" : event_kind__probe((enum event_kind)kind);
+}
 
 static void report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 {
@@ -355,7 +353,7 @@ static void report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 			uint64_t cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why];
 
 			if (cnt)
-				fn(kind_probes[kind], (uint32_t)cpu, loss_reasons[why], cnt, arg);
+				fn(losing_probe(kind), (uint32_t)cpu, loss_reasons[why], cnt, arg);
 		}
 		before[cpu] = now[cpu];
 	}

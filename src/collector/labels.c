@@ -4,11 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define X(id, name, probe) [EVENT_##id] = { name, probe },
-static const struct {
-	const char *name, *probe;
-} kinds[] = { EVENT_KINDS(X) };
-#undef X
+#include "event/kind.h"
 
 #define X(id, name) [EVENT_STATE_##id] = name,
 static const char *const states[] = { EVENT_STATES(X) };
@@ -17,16 +13,6 @@ static const char *const states[] = { EVENT_STATES(X) };
 #define X(id, name) [UNWIND_##id] = name,
 static const char *const unwinds[] = { UNWIND_STATUSES(X) };
 #undef X
-
-const char *event_kind__name(enum event_kind kind)
-{
-	return kinds[kind].name;
-}
-
-const char *event_kind__probe(enum event_kind kind)
-{
-	return kinds[kind].probe;
-}
 
 const char *unwind_status__name(enum unwind_status status)
 {
@@ -46,7 +32,7 @@ void labels__refresh(struct labels *l, struct recording *r)
 	if (!l->host_name[0])
 		gethostname(l->host_name, HOST_NAME_MAX);
 	for (size_t i = 0; i < EVENT_KIND_CNT; i++)
-		l->kinds[i] = id(r, kinds[i].name);
+		l->kinds[i] = id(r, event_kind__name((enum event_kind)i));
 	for (size_t i = 0; i < EVENT_STATE_CNT; i++)
 		l->states[i] = id(r, states[i]);
 	for (size_t i = 0; i < UNWIND_STATUS_CNT; i++)

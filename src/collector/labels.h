@@ -19,9 +19,7 @@ struct labels {
 /* Makes the ids again when the recording has begun another batch. */
 void labels__refresh(struct labels *, struct recording *);
 
-/* The column `kind` of an enum event_kind, and the probe that makes it. */
-const char *event_kind__name(enum event_kind);
-const char *event_kind__probe(enum event_kind);
+/* The value of the column `unwind`. */
 const char *unwind_status__name(enum unwind_status);
 
 #endif

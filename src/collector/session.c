@@ -13,6 +13,7 @@
 #include "collector/slice.h"
 #include "collector/stack.h"
 #include "collector/thread.h"
+#include "event/kind.h"
 #include "process/process.h"
 #include "unwind/naive.h"
 #include "unwind/unwinder.h"
@@ -43,7 +44,7 @@ struct session {
 static uint64_t join_min(const struct options *o)
 {
 	for (size_t i = 0; i < o->capture.probe_cnt; i++)
-		if (o->probes[i].probe->param == PROBE_DURATION)
+		if (strcmp(o->probes[i].probe->name, event_kind__probe(EVENT_SWITCH)) == 0)
 			return o->probes[i].param;
 	return 0;
 }

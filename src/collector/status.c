@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "collector/labels.h"
+#include "event/kind.h"
 
 #define LIVE_NS	   500000000
 #define LINE_NS	   10000000000

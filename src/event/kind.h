@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kinds of events, by name. */
+#ifndef EVENT_KIND_H
+#define EVENT_KIND_H
+
+#include "event/record.h"
+
+/* The value of the column `kind`, and the probe that makes it. */
+const char *event_kind__name(enum event_kind);
+const char *event_kind__probe(enum event_kind);
+
+#endif
