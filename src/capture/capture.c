@@ -70,22 +70,34 @@ static bool is_wanted(const struct capture *c, const char *name)
 	return false;
 }
 
-/* Programs that this kernel can do without: they are left out where it lacks a helper. */
-static bool is_possible(const struct btf *btf, const char *name)
+static bool has_helper(const struct btf *btf, const char *name)
 {
 	const struct btf_type *t;
-	int id;
+	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
 
-	if (strcmp(name, "switch__rows_sleepable"))
-		return true;
-	id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
 	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off),
-			    "BPF_FUNC_copy_from_user_task"))
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
 			return true;
 	}
 	return false;
+}
+
+/* The newest helper that nothing works without. */
+static int check_kernel(const struct btf *btf)
+{
+	if (has_helper(btf, "BPF_FUNC_task_pt_regs"))
+		return 0;
+	log__error("the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with "
+		   "Linux 5.15");
+	return -ENOTSUP;
+}
+
+/* Programs that this kernel can do without: they are left out where it lacks a helper. */
+static bool is_possible(const struct btf *btf, const char *name)
+{
+	return strcmp(name, "switch__rows_sleepable") ||
+	       has_helper(btf, "BPF_FUNC_copy_from_user_task");
 }
 
 /* The tracepoint's prototype, void * for the program's context first. NULL: there is no such one.
@@ -191,7 +203,9 @@ static int open_skeleton(struct capture *c)
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		return -errno;
-	err = choose_programs(c, btf);
+	err = check_kernel(btf);
+	if (!err)
+		err = choose_programs(c, btf);
 	btf__free(btf);
 	return err;
 }
