@@ -198,6 +198,12 @@ static struct frame_key user_key(struct stacks *s, const struct frame *f)
 					   l.file_off };
 	if (file)
 		return nameless_key(s, &l);
+	/* What the kernel said of a file that could not be read, which may be anybody's claim. */
+	if (!anonymous && l.map->build_id.sz)
+		return (struct frame_key){ XXH3_64bits_withSeed(l.map->build_id.bytes,
+								l.map->build_id.sz,
+								hash_string(module_name(l.map))),
+					   l.file_off };
 	/* Anonymous code counts as a whole: where it lies is chance. */
 	return (struct frame_key){ hash_string(module_name(l.map)), anonymous ? 0 : l.file_off };
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a stack's id depends on, and the names that its frames get. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "collector/stack.h"
+#include "process/process.h"
+#include "shell.h"
+
+struct rig {
+	char *dir;
+	struct recording *recording;
+	struct stacks *stacks;
+	struct trace trace;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	struct recording_options o = { .owner_uid = geteuid(),
+				       .owner_gid = getegid(),
+				       .rows_per_group = 10,
+				       .groups_per_file = 2,
+				       .batch_ns = 10000000000,
+				       .compression = "none" };
+
+	log__init("test_stack", LOG_ERROR);
+	if (!r || shell__setup((void **)&r->dir))
+		return -1;
+	o.dir = r->dir;
+	r->recording = recording__new(&o);
+	r->stacks = r->recording ? stacks__new(r->recording, NULL) : NULL;
+	*state = r;
+	return r->stacks ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	stacks__free(r->stacks);
+	recording__free(r->recording);
+	shell__teardown((void **)&r->dir);
+	free(r);
+	return 0;
+}
+
+#define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+/* The id of a stack of one frame. */
+static uint64_t id_at(struct rig *r, const struct mapping *m, uint64_t pc)
+{
+	r->trace.cnt = 1;
+	r->trace.frames[0] = (struct frame){ .pc = pc, .map = m };
+	return stacks__user(r->stacks, &r->trace);
+}
+
+static struct mapping unread(const char *path, uint8_t build_id)
+{
+	return (struct mapping){ .start = 0x1000,
+				 .end = 0x3000,
+				 .kind = MAPPING_FILE,
+				 .build_id = { .sz = 20, .bytes = { build_id } },
+				 .path = path };
+}
+
+static void files_that_cannot_be_read_differ_by_build_id(void **state)
+{
+	struct mapping one = unread("/gone", 1), two = unread("/gone", 2), moved = one;
+
+	moved.start += 0x10000;
+	moved.end += 0x10000;
+	assert_int_not_equal(id_at(*state, &one, 0x1234), id_at(*state, &two, 0x1234));
+	assert_int_not_equal(id_at(*state, &one, 0x1234), id_at(*state, &one, 0x1235));
+	assert_int_equal(id_at(*state, &one, 0x1234), id_at(*state, &moved, 0x11234));
+}
+
+static void an_unread_claim_is_not_the_file(void **state)
+{
+	struct elf_file *file = elf_file__open("/bin/sh");
+	struct mapping m, claim;
+
+	assert_non_null(file);
+	m = (struct mapping){ .start = 0x1000,
+			      .end = 0x100000,
+			      .kind = MAPPING_FILE,
+			      .file = file,
+			      .build_id = file->build_id,
+			      .path = "/bin/sh" };
+	claim = m;
+	claim.file = NULL;
+	assert_int_not_equal(id_at(*state, &m, 0x6000), id_at(*state, &claim, 0x6000));
+	stacks__finish(((struct rig *)*state)->stacks);
+	elf_file__put(file);
+}
+
+static void anonymous_code_counts_as_a_whole(void **state)
+{
+	struct mapping jit = { .start = 0x1000, .end = 0x3000, .kind = MAPPING_ANON, .path = "" };
+
+	assert_int_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
+	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, NULL, 0x1234));
+}
+
+/* The link-time address of elf_file__open() in this program. */
+static uint64_t link_time(void)
+{
+	char *text = shell__output("nm /proc/%d/exe | awk '$3 == \"elf_file__open\" { print $1 }'",
+				   (int)getpid());
+	uint64_t vaddr = text ? strtoull(text, NULL, 16) : 0;
+
+	free(text);
+	return vaddr;
+}
+
+static void frames_get_their_names_in_another_thread(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *self = elf_file__open("/proc/self/exe");
+	uint64_t vaddr = link_time(), id;
+	struct mapping m = { .kind = MAPPING_FILE, .file = self, .path = "/self" };
+	struct row_frame *frame;
+	struct buf frames = { 0 };
+	size_t sz;
+
+	assert_non_null(self);
+	assert_int_not_equal(vaddr, 0);
+	for (size_t i = 0; i < self->segment_cnt; i++) {
+		const struct elf_segment *s = &self->segments[i];
+
+		if (vaddr - s->vaddr < s->sz)
+			m.pgoff = s->off - s->vaddr;
+	}
+	m.end = UINT64_MAX; /* loaded where it was linked */
+	id = id_at(r, &m, vaddr + 4);
+	assert_true(recording__has_stack(r->recording, id));
+	stacks__finish(r->stacks);
+	assert_int_equal(recording__stack(r->recording, id, &frames), 1);
+	frame = (struct row_frame *)(void *)frames.data;
+	assert_string_equal(recording__str(r->recording, frame->name, &sz), "elf_file__open");
+	assert_string_equal(recording__str(r->recording, frame->module, &sz), "/self");
+	assert_int_equal(frame->address, vaddr);
+	assert_int_equal(frame->offset, 4);
+	buf__free(&frames);
+	elf_file__put(self);
+}
+
+RUN_TESTS(test_with_rig(files_that_cannot_be_read_differ_by_build_id),
+	  test_with_rig(an_unread_claim_is_not_the_file),
+	  test_with_rig(anonymous_code_counts_as_a_whole),
+	  test_with_rig(frames_get_their_names_in_another_thread))
