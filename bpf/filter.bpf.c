@@ -43,12 +43,13 @@ static __always_inline void target__add(__u32 tgid, const struct task_struct *ta
 		lose(EVENT_KIND_CNT, EVENT_LOST_STATE_FULL);
 }
 
+/* Kernels before 5.17 leave bytes of an earlier, longer name behind the end of this one. */
 static __always_inline bool has_name(const struct task_struct *task)
 {
 	const struct task_struct *leader = task->group_leader;
-	struct name key;
+	struct name key = {};
 
-	__builtin_memcpy(key.comm, (const void *)leader->comm, EVENT_COMM_SZ);
+	bpf_probe_read_kernel_str(key.comm, EVENT_COMM_SZ, leader->comm);
 	return bpf_map_lookup_elem(&comms, &key);
 }
 
