@@ -226,14 +226,13 @@ static void record(struct collector *c)
 /* Events off, then a last drain: what the rings hold is in the recording before it closes. */
 static int end(struct collector *c)
 {
-	int err = capture__end(c->capture, &c->end_ns);
+	int err = capture__end(c->capture, &c->end_ns), finish_err;
 
 	drain(c);
 	session__flush(c->session);
+	finish_err = recording__finish(c->recording);
 	if (!err)
-		err = c->err;
-	if (!err)
-		err = recording__finish(c->recording);
+		err = c->err ? c->err : finish_err;
 	status__summary(&c->status, c->session, c->recording, c->end_ns);
 	status__bill(&c->status, c->capture, c->end_ns - c->begin_ns);
 	return err;

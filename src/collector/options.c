@@ -11,6 +11,7 @@
 #include "store/parquet.h"
 
 #define DEFAULT_PROBES "profile:u:99,switch:ku"
+#define POLL_MAX_NS    3600000000000
 
 enum key {
 	KEY_DURATION = 256,
@@ -170,7 +171,7 @@ static void set_probes(struct options *o, const char *arg, const struct argp_sta
 static void set_duration(uint64_t *ns, const char *option, const char *arg,
 			 const struct argp_state *state)
 {
-	if (parse__duration(arg, ns))
+	if (parse__duration(arg, ns) || *ns > INT64_MAX / 2) /* no sum with a clock overflows */
 		wrong(state, option, arg, "a time such as 500ms, 5s or 10m");
 }
 
@@ -308,6 +309,8 @@ static void check(struct options *o, char *program)
 		why = "--stack-size is at most 1M";
 	else if (o->capture.ring_sz < 2 * o->capture.stack_sz)
 		why = "--ring-size must be at least twice --stack-size";
+	else if (o->poll_ns > POLL_MAX_NS)
+		why = "--poll is at most 1h";
 	else if (o->all && !o->command)
 		why = "--all goes with a command: collector -a -- COMMAND";
 	else if (o->command && !o->command[0])
