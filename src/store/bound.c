@@ -5,14 +5,14 @@
 #include "store/encode.h"
 
 /* Bytes of a prefix of at most BOUND_MAX that ends where a character ends. */
-static size_t prefix(const struct leaf *l, struct slice s)
+static size_t prefix(const struct leaf *l, struct string s)
 {
 	return l->column->type == COLUMN_STRING ? utf8__valid(s.data, BOUND_MAX) : BOUND_MAX;
 }
 
 /* A byte that can grow by one and leave valid text: a character's last, unless it is the largest
  * of its length. */
-static bool can_grow(const struct leaf *l, struct slice s, size_t at, size_t sz)
+static bool can_grow(const struct leaf *l, struct string s, size_t at, size_t sz)
 {
 	uint8_t c = (uint8_t)s.data[at];
 
@@ -23,14 +23,14 @@ static bool can_grow(const struct leaf *l, struct slice s, size_t at, size_t sz)
 
 static bool whole(struct buf *out, const struct leaf *l, uint64_t value)
 {
-	struct slice s;
+	struct string s;
 
 	buf__reset(out);
 	if (!column__is_bytes(l->column)) {
 		encode__plain(out, &value, 1, 8 * (unsigned)column__width(l->column));
 		return true;
 	}
-	s = leaf__slice(l, value);
+	s = leaf__string(l, value);
 	if (s.sz > BOUND_MAX)
 		return false;
 	buf__append(out, s.data, s.sz);
@@ -39,23 +39,23 @@ static bool whole(struct buf *out, const struct leaf *l, uint64_t value)
 
 bool bound__min(struct buf *out, const struct leaf *l, uint64_t value)
 {
-	struct slice s;
+	struct string s;
 
 	if (whole(out, l, value))
 		return true;
-	s = leaf__slice(l, value);
+	s = leaf__string(l, value);
 	buf__append(out, s.data, prefix(l, s));
 	return false;
 }
 
 bool bound__max(struct buf *out, const struct leaf *l, uint64_t value)
 {
-	struct slice s;
+	struct string s;
 	size_t sz, at;
 
 	if (whole(out, l, value))
 		return true;
-	s = leaf__slice(l, value);
+	s = leaf__string(l, value);
 	sz = at = prefix(l, s);
 	while (at > 0 && !can_grow(l, s, at - 1, sz))
 		at--;

@@ -38,7 +38,7 @@ static size_t plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
 	size_t sz = cnt * column__width(l->column);
 
 	for (size_t i = 0; i < cnt && column__is_bytes(l->column); i++)
-		sz += leaf__slice(l, values[i]).sz;
+		sz += leaf__string(l, values[i]).sz;
 	return sz;
 }
 

@@ -118,13 +118,13 @@ int leaf__from_list(struct leaf *l, const struct batch *b, size_t column)
 	return 0;
 }
 
-struct slice leaf__slice(const struct leaf *l, uint64_t value)
+struct string leaf__string(const struct leaf *l, uint64_t value)
 {
 	assert(value < l->strings->cnt);
 	return l->strings->v[value];
 }
 
-static int cmp_bytes(struct slice a, struct slice b)
+static int cmp_bytes(struct string a, struct string b)
 {
 	int c = memcmp(a.data, b.data, a.sz < b.sz ? a.sz : b.sz);
 
@@ -136,7 +136,7 @@ int leaf__cmp(const struct leaf *l, uint64_t a, uint64_t b)
 	if (a == b)
 		return 0;
 	if (column__is_bytes(l->column))
-		return cmp_bytes(leaf__slice(l, a), leaf__slice(l, b));
+		return cmp_bytes(leaf__string(l, a), leaf__string(l, b));
 	if (l->column->type == COLUMN_UINT64)
 		return a < b ? -1 : 1;
 	return (int64_t)a < (int64_t)b ? -1 : 1;

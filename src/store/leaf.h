@@ -36,6 +36,6 @@ void leaf__free(struct leaf *); /* its arrays */
 /* The order of values: < 0, 0, > 0. Unsigned by magnitude, strings by bytes. */
 int leaf__cmp(const struct leaf *, uint64_t a, uint64_t b);
 /* The string that a value means. */
-struct slice leaf__slice(const struct leaf *, uint64_t value);
+struct string leaf__string(const struct leaf *, uint64_t value);
 
 #endif

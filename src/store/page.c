@@ -37,7 +37,7 @@ static size_t plain_sz(const struct leaf *l, size_t value)
 {
 	if (!column__is_bytes(l->column))
 		return column__width(l->column);
-	return 4 + leaf__slice(l, l->values[value]).sz;
+	return 4 + leaf__string(l, l->values[value]).sz;
 }
 
 /* A value that is not written in full is a dictionary's index or a delta. */
@@ -109,7 +109,7 @@ static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *val
 		return;
 	}
 	for (size_t i = 0; i < cnt; i++) {
-		struct slice s = leaf__slice(l, values[i]);
+		struct string s = leaf__string(l, values[i]);
 
 		buf__u32(out, (uint32_t)s.sz);
 		buf__append(out, s.data, s.sz);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct slice *grow(struct strings *s, size_t cnt)
+static struct string *grow(struct strings *s, size_t cnt)
 {
-	struct slice *v = reallocarray(s->v, s->cnt + cnt + 1, sizeof(*v));
+	struct string *v = reallocarray(s->v, s->cnt + cnt + 1, sizeof(*v));
 
 	if (!v)
 		return NULL;
@@ -19,7 +19,7 @@ static struct slice *grow(struct strings *s, size_t cnt)
 int strings__take(struct strings *s, const struct strtab *tab, size_t from)
 {
 	size_t cnt = strtab__cnt(tab) - from;
-	struct slice *v = grow(s, cnt);
+	struct string *v = grow(s, cnt);
 
 	if (!v)
 		return -ENOMEM;
@@ -30,7 +30,7 @@ int strings__take(struct strings *s, const struct strtab *tab, size_t from)
 
 int strings__append(struct strings *s, const struct strings *from)
 {
-	struct slice *v = grow(s, from->cnt);
+	struct string *v = grow(s, from->cnt);
 
 	if (!v)
 		return -ENOMEM;

@@ -15,13 +15,13 @@
  * names. */
 #define STRING_MAX 65535
 
-struct slice {
+struct string {
 	const char *data;
 	size_t sz;
 };
 
 struct strings {
-	struct slice *v; /* owned; the bytes are the strtab's */
+	struct string *v; /* owned; the bytes are the strtab's */
 	size_t cnt;
 };
 

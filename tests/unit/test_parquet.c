@@ -108,7 +108,7 @@ static const uint8_t toy_strings[] = {
 
 static const struct strings *toy_names(void)
 {
-	static struct slice v[] = { { "", 0 }, { "a", 1 } };
+	static struct string v[] = { { "", 0 }, { "a", 1 } };
 	static const struct strings names = { .v = v, .cnt = 2 };
 
 	return &names;
@@ -190,7 +190,7 @@ static void full_disk(void **state)
 static void pages(void **state)
 {
 	static char text[STRING_MAX];
-	struct slice v[] = { { text, STRING_MAX }, { "", 0 } };
+	struct string v[] = { { text, STRING_MAX }, { "", 0 } };
 	struct strings strings = { .v = v, .cnt = 2 };
 	struct column column = { .name = "c", .type = COLUMN_STRING };
 	uint64_t values[100] = { 0 };
@@ -225,7 +225,7 @@ static void page_of_2_gib(void **state)
 {
 	static char text[STRING_MAX];
 	size_t cnt = ((size_t)1 << 31) / STRING_MAX + 1;
-	struct slice v = { text, STRING_MAX };
+	struct string v = { text, STRING_MAX };
 	struct strings strings = { .v = &v, .cnt = 1 };
 	struct column column = { .name = "c", .type = COLUMN_STRING };
 	struct leaf l = { .column = &column, .strings = &strings, .max_rep = 1 };

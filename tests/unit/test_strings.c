@@ -53,14 +53,14 @@ static void sanitize(void **state)
 static void bounds_of(const char *unit, size_t times, enum column_type type, struct buf out[3])
 {
 	struct column column = { .name = "c", .type = type };
-	struct slice value;
+	struct string value;
 	struct strings strings = { .v = &value, .cnt = 1 };
 	struct leaf leaf = { .column = &column, .strings = &strings };
 	struct buf *all = &out[2];
 
 	for (size_t i = 0; i < times; i++)
 		buf__append(all, unit, strlen(unit));
-	value = (struct slice){ (const char *)all->data, all->sz };
+	value = (struct string){ (const char *)all->data, all->sz };
 	assert_int_equal(bound__min(&out[0], &leaf, 0), all->sz <= BOUND_MAX);
 	bound__max(&out[1], &leaf, 0);
 }
