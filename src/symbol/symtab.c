@@ -189,11 +189,16 @@ static void shrink(struct symtab *t)
 	}
 }
 
-/* Reads the file through a handle of its own: another thread may be reading its call-frame
- * information. */
+/* Reads the file through a handle of its own, and none of what changes in it: another thread may be
+ * counting references and reading its call-frame information. */
 static int read_symbols(struct symtab *t, const struct elf_file *f)
 {
-	struct elf_file own = *f;
+	struct elf_file own = { .build_id = f->build_id,
+				.trusted = f->trusted,
+				.path = f->path,
+				.fd = f->fd,
+				.segments = f->segments,
+				.segment_cnt = f->segment_cnt };
 	struct symlist l = { 0 };
 	size_t sz;
 	char *image = f->fd < 0 ? elf_rawfile(f->elf, &sz) : NULL;
