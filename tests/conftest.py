@@ -4,11 +4,12 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 import time
 
 import duckdb
 import pytest
+
+from recordings import SECOND, Batch, kernel, names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
@@ -154,10 +155,15 @@ def compile_c(tmp_path):
     return go
 
 
-def wait_until(condition, seconds=10, what="a condition"):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"{what} did not come true in {seconds} s")
+@pytest.fixture
+def rec(tmp_path):
+    """A small recording of two commands."""
+    b = Batch()
+    b.profile(10, names("hash", "lookup", "main", "_start"), count=3)
+    b.profile(20, names("fib", "fib", "fib", "main", "_start"), count=2)
+    b.profile(30, names("read", "main", "_start"), kernel("vfs_read", "do_syscall_64"))
+    b.profile(40, names("poll", "run"), command="other", pid=200, tgid=200, buildid=b"\x99" * 20)
+    b.add("lost", 2 * SECOND, duration=SECOND, amount=7, tgid=0, pid=0, command="", buildid=b"", lost_kind="switch", reason="ring_full")
+    return b.write(tmp_path / "rec")
+
+

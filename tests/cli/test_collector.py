@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import COLLECTOR, EXAMPLES, needs_bpf
+from conftest import COLLECTOR, needs_bpf
 
 
 def run(*args, **kw):

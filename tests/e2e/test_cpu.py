@@ -2,8 +2,6 @@
 """CPU profiles of programs whose stacks are known."""
 import shutil
 import subprocess
-import sys
-import time
 
 import pytest
 

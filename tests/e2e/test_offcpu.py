@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Off-CPU time: exact per thread over the whole recording."""
-import subprocess
 import time
 
-import pytest
-
-from conftest import EXAMPLES, needs_bpf, wait_until
+from conftest import EXAMPLES, needs_bpf
 
 pytestmark = needs_bpf
 

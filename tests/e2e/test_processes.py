@@ -113,7 +113,7 @@ def test_names_and_host(start, spawn, compile_c):
         "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); for (;;) usleep(1000); }\n",
         "-pthread", name="mainname",
     )
-    p = spawn(prog)
+    spawn(prog)
     time.sleep(0.2)
     c = start("-p", "switch:u", "mainname")
     time.sleep(0.5)

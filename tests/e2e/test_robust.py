@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Nothing is lost, and what is lost is said."""
-import os
 import signal
 import subprocess
 import time

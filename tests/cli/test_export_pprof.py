@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pprof: what a profile holds."""
+import duckdb
+import pytest
+
+from exporter import CPU, Raw, pprof, query_profile, run
+from recordings import PERIOD, START, Batch, event, frame, kernel, names
+
+
+def test_profile(rec, tmp_path):
+    out = tmp_path / "out.pb.gz"
+    p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out)
+    assert p.stdout == ""
+    assert f"wrote {out}" in p.stderr and f"pprof -http=:0 {out}" in p.stderr and "7 events were lost" in p.stderr
+    raw = Raw(out)
+    assert raw.types == ["count/count", "cpu_time/nanoseconds[dflt]"]
+    assert raw.samples == {
+        ("hash", "lookup", "main", "_start"): (3, 3 * PERIOD),
+        ("fib", "fib", "fib", "main", "_start"): (2, 2 * PERIOD),
+        ("read", "main", "_start"): (1, PERIOD),
+    }
+    assert "PeriodType: cpu nanoseconds" in raw.head and f"Period: {PERIOD}" in raw.head
+    assert "Time: 2023-11-14" in raw.head
+    assert "lost events: 7" in raw.head
+    assert len(raw.mappings) == 1 and "/usr/bin/prog" in raw.mappings[0] and "ab" * 20 in raw.mappings[0]
+    assert "[FN]" in raw.mappings[0]
+    assert "Duration: 2" in pprof(out, "-top") and "fib" in pprof(out, "-traces")
+
+
+def test_kernel_frames_lie_on_top(rec, tmp_path):
+    run("pprof", "sql/pprof/cpu_stacks.sql", "-r", rec, "--output", tmp_path / "p.pb.gz")
+    raw = Raw(tmp_path / "p.pb.gz")
+    assert raw.samples[("vfs_read", "do_syscall_64", "read", "main", "_start")] == (1, PERIOD)
+    assert raw.samples[("poll", "run")] == (1, PERIOD)
+    assert [m.split()[2] for m in raw.mappings] == ["/usr/bin/prog", "[kernel]"]
+    assert "File: prog" in pprof(tmp_path / "p.pb.gz", "-top")
+
+
+def test_the_program_is_the_first_mapping(tmp_path):
+    b = Batch().profile(1, [frame("a", "/lib/libc.so.6"), frame("b", "/opt/x.solid"), frame("c", "/usr/bin/prog")], kernel("k"))
+    run("pprof", "sql/pprof/cpu_stacks.sql", "-r", b.write(tmp_path / "r"), "--output", tmp_path / "p")
+    assert "File: x.solid" in pprof(tmp_path / "p", "-top")
+    assert Raw(tmp_path / "p").samples == {("k", "a", "b", "c"): (1, PERIOD)}
+
+
+def test_one_location_per_address_and_file(tmp_path):
+    b = Batch()
+    b.profile(1, [frame("f", address=0x1000, offset=4), frame("f", address=0x1000, offset=8)])
+    b.profile(2, [frame("f", address=0x1000, offset=4), frame("g", "/lib/other.so", 0x1000, 4, build_id=None)])
+    b.profile(3, [frame(None, "/lib/libx.so.1", 0x2000, 0x34), frame(None, "[anon]", 0x7F00_0000_0000, 1)])
+    rec = b.write(tmp_path / "r")
+    run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
+    raw = Raw(tmp_path / "p")
+    assert sorted(a for a, _, _ in raw.locations.values()) == [0x1004, 0x1004, 0x1008, 0x2034, 0x7F0000000001]
+    assert ("libx.so.1+0x2034", "[anon]+0x7f0000000001") in raw.samples
+    assert len(raw.mappings) == 4
+
+
+def test_offsets(rec, tmp_path):
+    run("pprof", CPU, "-c", "prog", "-o", "-r", rec, "--output", tmp_path / "p")
+    assert ("fib-10", "fib-10", "fib-10", "main-10", "_start-10") in Raw(tmp_path / "p").samples
+
+
+def test_samples_without_a_stack_count(tmp_path):
+    rec = Batch().profile(1, None, count=5).profile(9, []).write(tmp_path / "r")
+    run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
+    assert Raw(tmp_path / "p").samples == {("[no stack]",): (6, 6 * PERIOD)}
+
+
+def test_weights_count(tmp_path):
+    b = Batch().profile(1, names("f"), weight=29).profile(2, names("f"), weight=None)
+    run("pprof", CPU, "-c", "prog", "-r", b.write(tmp_path / "r"), "--output", tmp_path / "p")
+    assert Raw(tmp_path / "p").samples == {("f",): (30, 30 * PERIOD)}
+
+
+INTEGERS = "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT".split()
+
+
+@pytest.mark.parametrize("integer", INTEGERS)
+def test_every_integer_type(rec, tmp_path, integer):
+    raw = query_profile(rec, tmp_path, f"SELECT ustack, count(*)::{integer} AS n, 100::{integer} AS v FROM stacks WHERE ustack[1].name = 'hash' GROUP BY ustack")
+    assert raw.samples == {("hash", "lookup", "main", "_start"): (3, 100)}
+
+
+@pytest.mark.parametrize(
+    "value, seen",
+    [("-5", -5), ("NULL::BIGINT", 0), ("(-128)::TINYINT", -128), ("18446744073709551615::UBIGINT", 2**63 - 1),
+     ("(-170141183460469231731687303715884105727)::HUGEINT", -(2**63)), ("-3::HUGEINT", -3), ("9223372036854775808::UHUGEINT", 2**63 - 1)],
+)
+def test_values_at_the_ends(rec, tmp_path, value, seen):
+    raw = query_profile(rec, tmp_path, f"SELECT ustack, 1 AS n, {value} AS v FROM stacks WHERE ustack[1].name = 'hash' LIMIT 1")
+    assert list(raw.samples.values()) == [(1, seen)]
+
+
+def test_frames_of_ones_own(rec, tmp_path):
+    raw = query_profile(rec, tmp_path, "SELECT [{'name': 'a', 'address': 5, 'offset': 1::UTINYINT}, NULL, {'name': NULL, 'address': 1, 'offset': 1}] AS s, 1 AS n, 2 AS v")
+    assert raw.samples == {("a", "[unknown]+0x2"): (1, 2)}
+
+
+def test_names_units_and_no_period(rec, tmp_path):
+    raw = query_profile(rec, tmp_path, "SELECT ustack, count(*), sum(timestamp) * 0 + 3 AS rss_growth FROM stacks WHERE kind = 'profile' GROUP BY 1")
+    assert raw.types == ["count(*)/count", "rss_growth/bytes[dflt]"]
+    assert "PeriodType: \n" in raw.head or "PeriodType:" not in raw.head or "Period: 0" in raw.head
+
+
+def test_hostile_names(tmp_path):
+    b = Batch().profile(1, names("a\x1b[31m", "b\nc", "é€😀", "x" * 5000))
+    rec = b.write(tmp_path / "r")
+    run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
+    assert "é€😀" in pprof(tmp_path / "p", "-raw")
+    assert "\x1b" not in run("query", "FROM stacks", "-r", rec).stdout
+    assert "\x1b" not in run("top", "-r", rec).stdout
+
+
+def test_a_million_events(tmp_path):
+    """Nothing here is quadratic: a million rows, five thousand stacks, in one go."""
+    rec = tmp_path / "big"
+    rec.mkdir()
+    db = duckdb.connect()
+    db.execute(f"""COPY (SELECT i::UBIGINT AS stack_id, [{{'name': 'f' || (i * 7 + d) % 3000, 'address': (4096 + (i * 7 + d) % 3000 * 64)::UBIGINT,
+        'offset': (d % 60)::UBIGINT, 'module': '/bin/p', 'build_id': 'ab', 'file_offset': (4096 + (i * 7 + d) % 3000 * 64 + d % 60)::UBIGINT}} for d in range(20)] AS frames
+        FROM range(5000) t(i)) TO '{rec}/stacktraces-000001.parquet'""")
+    fields = {**event("profile"), "duration": PERIOD}
+    def literal(name, v):
+        special = {"timestamp": f"{START} + i * 10000", "ustack_id": "hash(i) % 5000", "command": "CASE i % 3 WHEN 0 THEN 'a' ELSE 'b' END"}
+        return special.get(name) or ("NULL" if v is None else f"unhex('{v.hex()}')" if isinstance(v, bytes) else repr(v))
+    columns = ", ".join(f"{literal(n, v)} AS {n}" for n, v in fields.items())
+    db.execute(f"COPY (SELECT {columns} FROM range(1000000) t(i)) TO '{rec}/events-000001.parquet'")
+    run("pprof", CPU, "-c", "a", "-r", rec, "--output", tmp_path / "p")
+    raw = Raw(tmp_path / "p")
+    assert sum(c for c, _ in raw.samples.values()) == 333334
+    assert "(all)" in run("top", "-r", rec).stdout

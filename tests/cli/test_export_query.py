@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""query: tables and other formats."""
+import csv
+import io
+import json
+
+import duckdb
+import pytest
+
+from exporter import CPU, run
+from recordings import BUILD_ID, Batch, names
+
+
+def test_formats(rec, tmp_path):
+    sql = "SELECT command, kind, count(*) AS n, any_value(buildid) AS id FROM stacks WHERE kind != 'lost' GROUP BY ALL ORDER BY n DESC"
+    expected = [("prog", "profile", 6, BUILD_ID.hex()), ("other", "profile", 1, "99" * 20)]
+    table = run("query", sql, "-r", rec).stdout.splitlines()
+    assert [l.split() for l in table] == [["command", "kind", "n", "id"]] + [[str(c) for c in r] for r in expected]
+    assert len({len(l) for l in table}) <= 2
+    rows = list(csv.reader(io.StringIO(run("query", sql, "-r", rec, "--format", "csv").stdout)))
+    assert rows == [["command", "kind", "n", "id"]] + [[str(c) for c in r] for r in expected]
+    rows = json.loads(run("query", sql, "-r", rec, "--format=json").stdout)
+    assert [tuple(r.values()) for r in rows] == expected
+    run("query", sql, "-r", rec, "--format", "parquet", "--output", tmp_path / "o.parquet")
+    rows = duckdb.connect().execute(f"FROM '{tmp_path}/o.parquet'").fetchall()
+    assert [(a, b, c, d.hex()) for a, b, c, d in rows] == expected
+    p = run("query", sql, "-r", rec, "--format", "parquet", text=False)
+    assert p.stdout[:4] == p.stdout[-4:] == b"PAR1"
+
+
+def test_stacks_in_each_format(rec):
+    sql = "SELECT ustack, kstack FROM stacks WHERE kstack_id IS NOT NULL"
+    assert "read < main < _start" in run("query", sql, "-r", rec).stdout
+    (row,) = json.loads(run("query", sql, "-r", rec, "--format", "json").stdout)
+    assert [f["name"] for f in row["ustack"]] == ["read", "main", "_start"]
+    assert [f["module"] for f in row["kstack"]] == ["[kernel]"] * 2
+
+
+def test_strings_that_need_quoting(tmp_path):
+    odd = 'a,"b\n\u00e9\\'
+    rec = Batch().profile(1, names("f"), command=odd).write(tmp_path / "r")
+    sql = "SELECT command, NULL AS nothing FROM events"
+    assert list(csv.reader(io.StringIO(run("query", sql, "-r", rec, "--format", "csv").stdout)))[1] == [odd, ""]
+    assert json.loads(run("query", sql, "-r", rec, "--format", "json").stdout) == [{"command": odd, "nothing": None}]
+
+
+@pytest.mark.parametrize("sql", ["DESCRIBE stacks", "FROM events LIMIT 1", "WITH a AS (SELECT 1) FROM a", "SUMMARIZE events", "SHOW TABLES",
+                                 "SELECT 1 AS a, 2 AS a", 'SELECT 1 AS "a""b"', "SELECT 1; SELECT 2 -- ;", "VALUES (1)",
+                                 "SELECT INTERVAL 1 DAY, DATE '2024-01-01', 1.5::DECIMAL(5,2), [1], MAP {'a': 1}, uuid(), true"])
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_queries_of_all_sorts(rec, sql, form):
+    assert run("query", sql, "-r", rec, "--format", form).stdout
+
+
+def test_statements_before_the_last(rec):
+    p = run("query", "CREATE TEMP TABLE t AS SELECT '?command' AS c; SET VARIABLE n = 3; SELECT c, getvariable('n') AS n FROM t", "-c", "it's", "-r", rec, "--format", "csv")
+    assert p.stdout == "c,n\nit's,3\n"
+    p = run("query", "SET VARIABLE n = 3", "-r", rec, status=1)
+    assert "no rows" in p.stderr
+
+
+def test_query_from_a_file(rec, tmp_path):
+    (tmp_path / "q.sql").write_text("SELECT count(*) AS n FROM events WHERE command = '?command'")
+    assert run("query", "-f", tmp_path / "q.sql", "-c", "other", "-r", rec, "--format", "csv").stdout == "n\n1\n"
+    assert "cpu_time" in run("query", "-f", CPU, "-c", "other", "-r", rec).stdout
+
+
+def test_a_table_in_a_file(rec, tmp_path):
+    run("query", "SELECT 1 AS n", "-r", rec, "--output", tmp_path / "t")
+    assert (tmp_path / "t").read_text() == "n\n1\n"
+
+
+def test_nothing_is_fetched_from_the_network(rec):
+    p = run("query", "SELECT value FROM duckdb_settings() WHERE name IN ('autoload_known_extensions', 'autoinstall_known_extensions')", "-r", rec, "--format", "csv")
+    assert p.stdout == "value\nfalse\nfalse\n"

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What -r takes, and what is said when it cannot be read."""
+import os
+import pathlib
+import re
+
+import pytest
+
+from exporter import COUNT, CPU, Raw, count, pprof, query_profile, run
+from recordings import PERIOD, SECOND, Batch, names
+
+
+
+def test_what_r_takes(tmp_path):
+    for number, rows in ((2, 1), (9, 2), (10, 4)):
+        Batch().profile(1, names("f"), count=rows).write(tmp_path / str(number))
+    Batch().profile(9, names("f", "g"), count=8).write(tmp_path / "10", 2)
+    (tmp_path / "notes").mkdir()
+    assert count("-r", tmp_path / "9") == 2
+    assert count("-r", f"{tmp_path}/9/") == 2
+    assert count("-r", tmp_path) == 12
+    assert count(env={**os.environ, "STACKS_DIR": str(tmp_path)}) == 12
+    assert count("-r", tmp_path / "10" / "events-000001.parquet") == 4
+    assert count("-r", tmp_path / "10" / "stacktraces-000002.parquet") == 8
+    assert count("-r", tmp_path / "10" / "events-*2.parquet") == 8
+    assert count("-r", tmp_path / "10" / "*") == 12
+    assert count("-r", tmp_path / "[29]") == 3
+    assert count("-r", tmp_path / "*") == 15
+
+
+def test_several_recordings_add_up(tmp_path):
+    for number in (1, 2):
+        b = Batch().profile(PERIOD, names("f")).profile(number * SECOND + PERIOD, names("f"))
+        b.write(tmp_path / str(number))
+    run("pprof", CPU, "-c", "prog", "-r", tmp_path / "*", "--output", tmp_path / "p")
+    raw = Raw(tmp_path / "p")
+    assert raw.samples == {("f",): (4, 4 * PERIOD)}, "a stack that is in both is one"
+    # 1 s + 2 s and, per recording, what the first sample stands for
+    assert "Duration: 3.02s" in pprof(tmp_path / "p", "-top")
+
+
+def test_odd_names(tmp_path):
+    rec = Batch().profile(1, names("f")).write(tmp_path / "it's [o]dd *é")
+    assert count("-r", rec) == 1
+    assert count("-r", rec / "events-000001.parquet") == 1
+
+
+def test_a_stack_in_many_batches_is_one(tmp_path):
+    for number in range(1, 5):
+        Batch().profile(number, names("f", "g")).write(tmp_path / "r", number)
+    assert count("-r", tmp_path / "r") == 4
+    p = run("query", "SELECT count(*) AS n, count(DISTINCT ustack) AS d FROM stacks", "-r", tmp_path / "r", "--format", "csv")
+    assert p.stdout == "n,d\n4,1\n"
+    assert run("query", "SELECT count(*) AS n FROM stacktraces", "-r", tmp_path / "r", "--format", "csv").stdout == "n\n1\n"
+
+
+def refused(rec, tmp_path, *parts, args=("query", COUNT, "--output", "out")):
+    """It says all parts, prints nothing and leaves nothing."""
+    before = sorted(tmp_path.rglob("*"))
+    p = run(*args, *(("-r", rec) if rec else ()), status=1, cwd=tmp_path)
+    assert p.stdout == ""
+    for part in parts:
+        assert str(part) in p.stderr, p.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+    return p
+
+
+def test_no_recording(tmp_path):
+    p = run("top", status=1, env={**os.environ, "STACKS_DIR": str(tmp_path)})
+    assert str(tmp_path) in p.stderr and "sudo collector" in p.stderr
+    p = run("top", status=1, env={**os.environ, "STACKS_DIR": str(tmp_path / "none")})
+    assert "none" in p.stderr and "sudo collector" in p.stderr
+    refused(tmp_path, tmp_path, "no recording", tmp_path)
+    refused(tmp_path / "nothing", tmp_path, "no recording", "nothing")
+    refused(f"{tmp_path}/*.parquet", tmp_path, "no recording", "*.parquet")
+    (tmp_path / "3").mkdir()
+    refused(tmp_path, tmp_path, tmp_path / "3", "no finished batch")
+
+
+def test_a_file_that_is_none_of_ours(tmp_path):
+    (tmp_path / "x.parquet").write_text("x")
+    refused(tmp_path / "x.parquet", tmp_path, "x.parquet", "events-N.parquet")
+
+
+def test_the_other_file_is_missing(rec, tmp_path):
+    (rec / "stacktraces-000001.parquet").unlink()
+    refused(rec, tmp_path, "stacktraces-000001.parquet is missing", "events-000001.parquet")
+    refused(rec / "events-000001.parquet", tmp_path, "stacktraces-000001.parquet is missing")
+
+
+@pytest.mark.parametrize("name", ["events", "stacktraces"])
+def test_damaged_files(rec, tmp_path, name):
+    path = rec / f"{name}-000001.parquet"
+    whole = path.read_bytes()
+    for content, word in ((whole[: len(whole) // 2], "cut short"), (whole[:-1], "cut short"), (b"", "empty"),
+                          (b"no parquet at all, but text", "no Parquet"), (b"PAR1" * 3, "damaged")):
+        path.write_bytes(content)
+        refused(rec, tmp_path, path, word)
+    path.write_bytes(b"PAR1" + b"\0" * (len(whole) - 12) + whole[-8:])
+    refused(rec, tmp_path, rec)
+
+
+def test_damage_inside(rec, tmp_path):
+    path = rec / "events-000001.parquet"
+    whole = bytearray(path.read_bytes())
+    whole[4 : len(whole) // 3] = b"\xff" * (len(whole) // 3 - 4)
+    path.write_bytes(whole)
+    refused(rec, tmp_path, rec, args=("query", "FROM events", "--output", "out"))
+    refused(rec, tmp_path, rec, args=("top",))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
+def test_somebody_elses_folder(rec, tmp_path):
+    for f in (tmp_path, *tmp_path.parents):
+        if f != pathlib.Path("/") and not f.stat().st_mode & 0o001:
+            f.chmod(f.stat().st_mode | 0o011)
+    rec.chmod(0o700)
+    p = run("query", COUNT, "-r", rec, status=1, user=65534, group=65534, extra_groups=[])
+    assert str(rec) in p.stderr and "Permission denied" in p.stderr and "root" in p.stderr
+    rec.chmod(0o755)
+    (rec / "events-000001.parquet").chmod(0o600)
+    p = run("query", COUNT, "-r", rec, status=1, user=65534, group=65534, extra_groups=[])
+    assert "events-000001.parquet" in p.stderr and "Permission denied" in p.stderr
+
+
+def test_an_unknown_command(rec, tmp_path):
+    p = refused(rec, tmp_path, "empty", "prog, other", args=("pprof", CPU, "-c", "porg", "-d", "out"))
+    assert str(rec) in p.stderr
+    refused(rec, tmp_path, "prog, other", args=("top", "-c", "porg"))
+    refused(rec, tmp_path, "empty", args=("query", "FROM events WHERE false", "--format", "csv", "--output", "out"))
+    assert run("query", "FROM events WHERE false", "--format", "json", "-r", rec, status=1).stdout == ""
+
+
+@pytest.mark.parametrize(
+    "sql, parts",
+    [
+        ("SELECT 1", ["number of columns", "three columns"]),
+        ("SELECT ustack, 1 AS n, 2 AS v, 3 AS w FROM stacks", ["number of columns"]),
+        ("SELECT command, 1 AS n, 2 AS v FROM stacks", ["no list of frames", "command"]),
+        ("SELECT [1], 1 AS n, 2 AS v", ["no list of frames"]),
+        ("SELECT [{'name': 1, 'address': 1, 'offset': 1}] AS s, 1 AS n, 2 AS v", ["no list of frames: s"]),
+        ("SELECT ustack, 1.5::DOUBLE AS n, 2 AS v FROM stacks", ["no integer", "n"]),
+        ("SELECT ustack, 1 AS n, avg(duration) AS mean FROM stacks GROUP BY 1", ["no integer", "mean"]),
+        ("SELEC 1", ["syntax error", "SELEC"]),
+        ("SELECT x FROM stacks", ["x"]),
+        ("SELECT 'abc", ["does not end"]),
+        (" -- nothing", ["no query"]),
+        ("SELECT ustack, ?, 1 FROM stacks", ["q.sql"]),
+    ],
+)
+def test_queries_that_do_not_fit(rec, tmp_path, sql, parts):
+    p = query_profile(rec, tmp_path, sql, status=1)
+    assert not (tmp_path / "q.pb.gz").exists()
+    for part in parts if "?" not in sql else []:
+        assert part in p.stderr, p.stderr
+
+
+def test_query_files(rec, tmp_path):
+    p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
+    assert "nothing.sql" in p.stderr and "sql/pprof/cpu_stacks.sql" in p.stderr
+    p = run("pprof", "/", "-r", rec, status=1)
+    assert "directory" in p.stderr
+    (tmp_path / "zero.sql").write_bytes(b"SELECT\0")
+    assert "no text" in run("pprof", tmp_path / "zero.sql", "-r", rec, status=1).stderr
+    here = tmp_path / CPU
+    here.parent.mkdir(parents=True)
+    here.write_text("SELECT ustack, 1 AS mine, 2 AS v FROM stacks LIMIT 1 -- ?command")
+    run("pprof", CPU, "-r", rec, "--output", "p", cwd=tmp_path)
+    assert Raw(tmp_path / "p").types[0] == "mine/count"
+
+
+@pytest.mark.parametrize(
+    "args, parts",
+    [
+        ([], ["pprof, query or top"]),
+        (["profile"], ["profile"]),
+        (["pprof"], ["query"]),
+        (["pprof", "a.sql", "b.sql"], ["b.sql"]),
+        (["top", "x"], ["x"]),
+        (["query"], ["-f"]),
+        (["query", "SELECT 1", "-f", "x"], ["-f"]),
+        (["query", "SELECT 1", "--format", "xml"], ["xml", "parquet"]),
+        (["query", "SELECT 1", "-i"], ["inlined"]),
+        (["top", "-N", "0"], ["'0'"]),
+        (["top", "-N", "many"], ["many"]),
+        (["top", "--nonsense"], ["nonsense"]),
+        (["pprof", CPU, "-d", "a", "--output", "b"], ["--directory"]),
+        (["pprof", CPU, "-c"], ["c"]),
+    ],
+)
+def test_wrong_calls(args, parts):
+    p = run(*args, status=2)
+    assert p.stdout == ""
+    for part in parts:
+        assert part in p.stderr, p.stderr
+
+
+def test_help_and_version():
+    for args in (["--help"], ["-h"], ["pprof", "--help"], ["--help", "top"], ["query", "-h"]):
+        p = run(*args)
+        assert p.stderr == "" and "stacksexport" in p.stdout and "Examples:" in p.stdout
+    assert "--no-open" in run("pprof", "--help").stdout and "--no-open" not in run("top", "--help").stdout
+    for flag in ("--version", "-v", "-V"):
+        assert re.fullmatch(r"stacksexport \d+\.\d+\.\d+\n", run(flag).stdout)

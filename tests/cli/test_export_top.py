@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""top."""
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+from conftest import EXPORT
+from exporter import SOURCE, build_id, run
+from recordings import PERIOD, SECOND, Batch, kernel, names
+
+
+def sections(text):
+    """{title: [rows]}, the head under ''."""
+    out, title = {"": []}, ""
+    for line in text.splitlines():
+        if re.fullmatch(r"[A-Z -]+( \(.*\))?", line) and line.strip():
+            title = line
+            out[title] = []
+        elif line:
+            out[title].append(line)
+    return out
+
+
+@pytest.fixture
+def busy(tmp_path):
+    b = Batch()
+    b.profile(0, names("hot", "main"), count=6)
+    b.profile(10, names("rec", "rec", "main"), count=2)
+    b.profile(20, names("read", "main"), kernel("copy", "entry"), unwind="truncated")
+    b.profile(30, names("poll"), command="other", pid=200)
+    b.slice(0, SECOND, "sleeping", names("wait", "main"), kernel("schedule"), pid=1)
+    b.slice(3 * SECOND, 4 * SECOND, "preempted", names("hot", "main"), pid=1, runnable=SECOND // 2)
+    b.slice(5 * SECOND, 6 * SECOND, "dead", pid=1, runnable=SECOND)
+    b.slice(0, 0, "disk_sleep", None, kernel("io_schedule"), pid=2, command="kworker")
+    b.slice(6 * SECOND, 6 * SECOND, "waiting", pid=2, command="kworker")
+    b.add("lost", 6 * SECOND, duration=SECOND, amount=12, lost_kind="switch", reason="ring_full", tgid=0, pid=0, command="")
+    return b.write(tmp_path / "busy")
+
+
+def test_top(busy):
+    out = sections(run("top", "-r", busy).stdout)
+    head = "\n".join(out[""])
+    assert "6.0 s from" in head and "15 events" in head
+    assert "User stacks: 12, 91.6 % reach the root; the others: truncated 1" in head, head
+    assert "Lost events: 12 (switch ring_full 12): times are too small" in head
+    rows = [r.split() for r in out["TIME BY COMMAND"]]
+    ms = PERIOD / 1e9
+    assert rows[1] == [f"{9 * ms:.3f}", "90.0", "1.500", "1.500", "prog"]
+    assert rows[2] == [f"{ms:.3f}", "10.0", "0.000", "0.000", "other"]
+    assert rows[3] == ["0.000", "0.0", "6.000", "0.000", "kworker"]
+    assert rows[4] == [f"{10 * ms:.3f}", "100.0", "7.500", "1.500", "(all)"]
+    cpu = {tuple(r.split()[4:]): r.split()[:4] for r in out["CPU TIME BY FUNCTION"][1:-1]}
+    assert cpu[("prog", "prog", "hot")] == [f"{6 * ms:.3f}", "60.0", f"{6 * ms:.3f}", "60.0"]
+    assert cpu[("prog", "prog", "rec")] == [f"{2 * ms:.3f}", "20.0", f"{2 * ms:.3f}", "20.0"], "a recursion counts once"
+    assert cpu[("prog", "prog", "main")] == ["0.000", "0.0", f"{9 * ms:.3f}", "90.0"]
+    assert cpu[("prog", "[kernel]", "copy")] == [f"{ms:.3f}", "10.0", f"{ms:.3f}", "10.0"]
+    assert cpu[("prog", "[kernel]", "entry")][:2] == ["0.000", "0.0"]
+    assert cpu[("prog", "prog", "read")][:3] == ["0.000", "0.0", f"{ms:.3f}"]
+    off = {tuple(r.split()[5:]): r.split()[:5] for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
+    assert off[("prog", "prog", "wait")] == ["1.500", "0.500", "22.2", "2.000", "22.2"]
+    assert off[("prog", "prog", "hot")] == ["0.000", "1.000", "11.1", "1.000", "11.1"]
+    assert off[("kworker", "[kernel]", "io_schedule")] == ["6.000", "0.000", "66.7", "6.000", "66.7"]
+    states = {r.split()[-1]: r.split()[:3] for k, v in out.items() if "BY STATE" in k for r in v[1:]}
+    assert states == {"disk_sleep": ["6.000", "0.000", "1"], "sleeping": ["1.500", "0.500", "1"],
+                      "preempted": ["0.000", "1.000", "1"], "(all)": ["7.500", "1.500", "3"]}
+
+
+def test_top_selects(busy):
+    out = sections(run("top", "-r", busy, "-c", "other").stdout)
+    assert [r.split()[-1] for r in out["TIME BY COMMAND"][1:]] == ["other", "(all)"]
+    assert "No off-CPU time" in "\n".join(sum(out.values(), []))
+    out = sections(run("top", "-r", busy, "-N", 1).stdout)
+    rows = out["CPU TIME BY FUNCTION"]
+    assert len(rows) == 4 and rows[2].endswith("(6 more)") and rows[3].endswith("(all)")
+    assert float(rows[1].split()[0]) + float(rows[2].split()[0]) == pytest.approx(float(rows[3].split()[0]), abs=0.002)
+
+
+def test_top_selects_by_build_id(busy, compile_c, tmp_path):
+    prog = compile_c(SOURCE)
+    p = run("top", "-r", busy, "-b", prog, status=1)
+    assert "empty" in p.stderr
+    Batch().profile(1, names("f"), buildid=bytes.fromhex(build_id(prog))).profile(2, names("g")).write(tmp_path / "r")
+    out = run("top", "-r", tmp_path / "r", "-b", prog).stdout
+    assert " f\n" in out and " g\n" not in out
+
+
+def test_top_without_a_loss_or_a_stack(tmp_path):
+    out = run("top", "-r", Batch().profile(1, None, None).write(tmp_path / "r")).stdout
+    assert "Lost events: 0\n" in out and "[no stack]" in out and "User stacks" not in out
+
+
+def test_top_fits_the_terminal(tmp_path):
+    rec = Batch().profile(1, names("a" * 300, "b" * 200), command="c" * 15).write(tmp_path / "r")
+    ours, theirs = pty.openpty()
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    p = subprocess.Popen([EXPORT, "top", "-r", rec], stdout=theirs, stderr=subprocess.PIPE, cwd="/")
+    os.close(theirs)
+    text = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            text += chunk
+    except OSError:
+        pass
+    assert p.wait(timeout=60) == 0
+    table = text.decode().split("TIME BY COMMAND")[1]
+    assert "…" in table and max(map(len, table.splitlines())) <= 80
