@@ -282,12 +282,17 @@ static const char *function_name(struct lines *l, struct scope *s)
 	return keep(l, raw, &s->name);
 }
 
+/* Before DWARF 5 libdw has put the folder before the name already. */
 static const char *file_name(struct lines *l, struct unit *u, const char *file)
 {
-	const char *dir = file && file[0] != '/' ? string_attr(&u->cu, DW_AT_comp_dir) : NULL;
+	Dwarf_Half version = 5;
+	const char *dir = NULL;
 	char path[PATH_MAX];
 	uint32_t id;
 
+	dwarf_cu_info(u->cu.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	if (file && file[0] != '/' && version >= 5)
+		dir = string_attr(&u->cu, DW_AT_comp_dir);
 	if (dir && snprintf(path, sizeof(path), "%s/%s", dir, file) < (int)sizeof(path))
 		return keep(l, path, &id);
 	return keep(l, file, &id);

@@ -135,10 +135,15 @@ static const char cxx[] =
 static void dwarf_of_several_kinds(void **state)
 {
 	static const char *builds[] = {
-		"g++ -O2 -gdwarf-5 -o prog p.cpp",	  "g++ -O2 -gdwarf-4 -o prog p.cpp",
-		"clang++ -O2 -g -o prog p.cpp",		  "clang++ -O2 -gdwarf-4 -o prog p.cpp",
-		"g++ -O0 -g -no-pie -o prog p.cpp",	  "g++ -O2 -g -gz -o prog p.cpp",
+		"g++ -O2 -gdwarf-5 -o prog p.cpp",
+		"g++ -O2 -gdwarf-4 -o prog p.cpp",
+		"clang++ -O2 -g -o prog p.cpp",
+		"clang++ -O2 -gdwarf-4 -o prog p.cpp",
+		"g++ -O0 -g -no-pie -o prog p.cpp",
+		"g++ -O2 -g -gz -o prog p.cpp",
 		"g++ -O2 -g -gsplit-dwarf -o prog p.cpp",
+		"g++ -O2 -gdwarf-5 -ffile-prefix-map=$PWD=. -o prog p.cpp",
+		"g++ -O2 -gdwarf-4 -ffile-prefix-map=$PWD=. -o prog p.cpp",
 	};
 
 	shell__write(*state, "p.cpp", cxx);
