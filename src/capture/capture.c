@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "capture/diagnose.h"
 #include "event/kind.h"
 
@@ -299,14 +300,6 @@ int capture__attach(struct capture *c)
 	return err || !c->sampler ? err : sampler__update(c->sampler);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* Until the time has come and no program runs that has seen another state (a grace period of RCU).
  */
 static void wait_for(uint64_t ns)
@@ -327,7 +320,7 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 		err = capture__visit_threads(c, false);
 	if (err)
 		return err;
-	*begin_ns = now_ns() + AHEAD_NS;
+	*begin_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->begin_ns, *begin_ns, __ATOMIC_RELEASE);
 	wait_for(*begin_ns);
 	return capture__visit_threads(c, true);
@@ -335,7 +328,7 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 
 int capture__end(struct capture *c, uint64_t *end_ns)
 {
-	*end_ns = now_ns() + AHEAD_NS;
+	*end_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->end_ns, *end_ns, __ATOMIC_RELEASE);
 	wait_for(*end_ns);
 	return capture__visit_threads(c, false);
@@ -376,7 +369,7 @@ static void report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 {
 	struct epoll_event woken[64];
-	uint64_t ns = now_ns();
+	uint64_t ns = monotonic__ns();
 
 	while (epoll_wait(c->epoll_fd, woken, 64, 0) == 64)
 		;

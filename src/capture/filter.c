@@ -2,8 +2,8 @@
 #include "capture/impl.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/magic.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mount.h"
 
 #define TARGETS_MAX \
 	65536 /* processes at a time; 4 MB of kernel memory, only when somebody is chosen */
@@ -121,22 +122,6 @@ static int put_comm(struct capture *c, const char *comm)
 	return put(c->skel->maps.comms, key);
 }
 
-/* Where cgroup v2 is mounted: alone, or beside the old hierarchies. */
-static bool cgroup_root(char *root, size_t sz)
-{
-	FILE *f = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-	bool found = false;
-
-	while (f && !found && (m = getmntent(f)) != NULL) {
-		found = !strcmp(m->mnt_type, "cgroup2") &&
-			(size_t)snprintf(root, sz, "%s", m->mnt_dir) < sz;
-	}
-	if (f)
-		endmntent(f);
-	return found;
-}
-
 /* A cgroup's id is the inode number of its folder. */
 static int cgroup_id(const char *path, uint64_t *id)
 {
@@ -154,20 +139,21 @@ static int cgroup_id(const char *path, uint64_t *id)
 /* "/sys/fs/cgroup/a", or "a" and "/a" below the root. */
 static int put_cgroup(struct capture *c, const char *name)
 {
-	char root[512] = "", path[4096];
+	char *root = mount__point("cgroup2"), path[PATH_MAX];
 	uint64_t id;
 	int err = *name == '/' ? cgroup_id(name, &id) : -ENOENT;
 
-	if (err && cgroup_root(root, sizeof(root))) {
+	if (err && root) {
 		snprintf(path, sizeof(path), "%s/%s", root, name);
 		err = cgroup_id(path, &id);
 	}
 	if (!err)
-		return put(c->skel->maps.cgroups, &id);
-	if (!*root)
+		err = put(c->skel->maps.cgroups, &id);
+	else if (!root)
 		log__error("cgroup '%s': no cgroup v2 file system is mounted", name);
 	else
 		log__error("'%s' is no cgroup below %s: %s", name, root, strerror(-err));
+	free(root);
 	return err;
 }
 

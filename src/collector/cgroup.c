@@ -3,18 +3,19 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uthash.h>
 
-#include "collector/clock.h"
+#include "base/mount.h"
+#include "base/monotonic.h"
 
-#define RESCAN_NS 1000000000
-#define DEPTH_MAX 64
-#define KNOWN_MAX 65536 /* folders; a user may make as many as it likes */
+#define RESCAN_NS    1000000000
+#define RESCAN_SHARE 50 /* and no more than this part of the time, for many */
+#define DEPTH_MAX    64
+#define KNOWN_MAX    65536 /* folders; a user may make as many as it likes */
 
 struct known {
 	uint64_t id;
@@ -25,42 +26,33 @@ struct known {
 struct cgroups {
 	char *root; /* mount point of cgroup v2, or NULL */
 	struct known *by_id;
-	uint64_t scanned_ns;
+	uint64_t rescan_ns; /* not before this time */
 };
-
-static char *mount_point(void)
-{
-	FILE *f = setmntent("/proc/self/mounts", "r");
-	struct mntent *m;
-	char *root = NULL;
-
-	while (f && !root && (m = getmntent(f)))
-		if (strcmp(m->mnt_type, "cgroup2") == 0)
-			root = strdup(m->mnt_dir);
-	if (f)
-		endmntent(f);
-	return root;
-}
 
 struct cgroups *cgroups__new(void)
 {
 	struct cgroups *c = calloc(1, sizeof(*c));
 
 	if (c)
-		c->root = mount_point();
+		c->root = mount__point("cgroup2");
 	return c;
 }
 
-void cgroups__free(struct cgroups *c)
+static void forget(struct cgroups *c)
 {
 	struct known *k, *next;
 
-	if (!c)
-		return;
 	HASH_ITER (hh, c->by_id, k, next) {
 		HASH_DEL(c->by_id, k);
 		free(k);
 	}
+}
+
+void cgroups__free(struct cgroups *c)
+{
+	if (!c)
+		return;
+	forget(c);
 	free(c->root);
 	free(c);
 }
@@ -106,15 +98,28 @@ static void scan(struct cgroups *c, const char *dir, int depth)
 		closedir(d);
 }
 
+/* Most of a full table are gone by now. */
+static void rescan(struct cgroups *c, uint64_t begin_ns)
+{
+	uint64_t cost_ns;
+
+	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
+		forget(c);
+	scan(c, c->root, 0);
+	cost_ns = monotonic__ns() - begin_ns;
+	c->rescan_ns = begin_ns + cost_ns * RESCAN_SHARE;
+	if (c->rescan_ns < begin_ns + RESCAN_NS)
+		c->rescan_ns = begin_ns + RESCAN_NS;
+}
+
 const char *cgroups__path(struct cgroups *c, uint64_t id)
 {
-	uint64_t now = clock__now_ns();
+	uint64_t begin_ns = monotonic__ns();
 	struct known *k;
 
 	HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
-	if (!k && c->root && (c->scanned_ns == 0 || now - c->scanned_ns > RESCAN_NS)) {
-		scan(c, c->root, 0);
-		c->scanned_ns = now;
+	if (!k && c->root && begin_ns >= c->rescan_ns) {
+		rescan(c, begin_ns);
 		HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
 	}
 	return k ? k->path : NULL;

@@ -13,7 +13,8 @@ void cgroups__free(struct cgroups *);
 
 /*
  * "/system.slice/ssh.service", or NULL when the cgroup is gone or none is mounted. Remembered; one
- * that is not known makes the tree be read again, at most once a second. Lives until the next call.
+ * that is not known makes the tree be read again, at most once a second, and seldomer where that
+ * takes long. Lives until the next call.
  */
 const char *cgroups__path(struct cgroups *, uint64_t id);
 

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "base/monotonic.h"
+
 #define SUSPEND_MIN_NS 1000000 /* less is the jitter of reading two clocks */
 
 static int64_t now(clockid_t id)
@@ -11,11 +13,6 @@ static int64_t now(clockid_t id)
 
 	clock_gettime(id, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-uint64_t clock__now_ns(void)
-{
-	return (uint64_t)now(CLOCK_MONOTONIC);
 }
 
 /* `id` less CLOCK_MONOTONIC: of five readings the one that took least, so that preemption does not
@@ -42,7 +39,7 @@ void clock__init(struct clock *c)
 	*c = (struct clock){
 		.offset_ns = ahead_of_monotonic(CLOCK_REALTIME),
 		.suspended_ns = ahead_of_monotonic(CLOCK_BOOTTIME),
-		.updated_ns = clock__now_ns(),
+		.updated_ns = monotonic__ns(),
 	};
 }
 
@@ -57,7 +54,7 @@ void clock__update(struct clock *c)
 		c->suspended_ns = suspended;
 		c->since_ns = c->updated_ns;
 	}
-	c->updated_ns = clock__now_ns();
+	c->updated_ns = monotonic__ns();
 }
 
 int64_t clock__unix_ns(const struct clock *c, uint64_t monotonic_ns)

@@ -21,7 +21,6 @@ struct clock {
 	uint64_t updated_ns;
 };
 
-uint64_t clock__now_ns(void); /* CLOCK_MONOTONIC */
 void clock__init(struct clock *);
 /* Notices a suspend; called about as often as events are read. */
 void clock__update(struct clock *);

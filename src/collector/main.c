@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "collector/clock.h"
 #include "collector/launch.h"
 #include "collector/options.h"
@@ -49,7 +50,7 @@ static int list_probes(void)
 static void drain(void *arg)
 {
 	struct collector *c = arg;
-	uint64_t now_ns = clock__now_ns();
+	uint64_t now_ns = monotonic__ns();
 	int err;
 
 	merge__drain(c->streams, c->stream_cnt, now_ns, session__record, c->session);
@@ -176,7 +177,7 @@ static void wait_for_events(struct collector *c)
 {
 	struct epoll_event events[64];
 	struct signalfd_siginfo signal;
-	uint64_t from_ns = clock__now_ns(), took_ns;
+	uint64_t from_ns = monotonic__ns(), took_ns;
 	uint64_t left_ns = c->options.poll_ns;
 
 	if (c->options.duration_ns) {
@@ -189,7 +190,7 @@ static void wait_for_events(struct collector *c)
 	epoll_wait(c->epoll_fd, events, 64, (int)((left_ns + 999999) / 1000000));
 	while (read(c->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
 		c->interrupted = true;
-	took_ns = clock__now_ns() - from_ns;
+	took_ns = monotonic__ns() - from_ns;
 	if (took_ns < ROUND_MIN_NS)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(ROUND_MIN_NS - took_ns) }, NULL);
 }
@@ -200,12 +201,12 @@ static bool over(struct collector *c)
 		return true;
 	if (c->options.command && launch__ended(&c->launch))
 		return true;
-	return c->options.duration_ns && clock__now_ns() >= c->begin_ns + c->options.duration_ns;
+	return c->options.duration_ns && monotonic__ns() >= c->begin_ns + c->options.duration_ns;
 }
 
 static void bill(struct collector *c)
 {
-	uint64_t now_ns = clock__now_ns();
+	uint64_t now_ns = monotonic__ns();
 
 	if (!c->options.bill_ns || now_ns - c->billed_ns < c->options.bill_ns)
 		return;
@@ -218,7 +219,7 @@ static void record(struct collector *c)
 	while (!over(c)) {
 		wait_for_events(c);
 		drain(c);
-		status__tick(&c->status, c->session, c->recording, clock__now_ns());
+		status__tick(&c->status, c->session, c->recording, monotonic__ns());
 		bill(c);
 	}
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "collector/carry.h"
 #include "collector/cgroup.h"
 #include "collector/clock.h"
@@ -291,7 +292,7 @@ static void on_thread_exit(struct session *s, const struct record *r)
 /* Mappings may have been missed: read them again. */
 static void on_sideband_lost(struct session *s, const struct record *r)
 {
-	uint64_t now_ns = clock__now_ns();
+	uint64_t now_ns = monotonic__ns();
 
 	s->stats.lost_sideband += r->lost.cnt;
 	session__loss("process", r->cpu, "ring_full", r->lost.cnt, s);
@@ -331,7 +332,7 @@ static void count_loss(struct session *s, const char *probe, uint64_t cnt)
 void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt, void *arg)
 {
 	struct session *s = arg;
-	uint64_t now_ns = clock__now_ns();
+	uint64_t now_ns = monotonic__ns();
 	struct row row = { .cpu = (int32_t)cpu, .amount = at_most_int64(cnt), .weight = 1 };
 
 	labels__refresh(&s->labels, s->recording);

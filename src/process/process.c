@@ -7,23 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
+#include "base/monotonic.h"
 #include "process/open.h"
 #include "process/table.h"
 
 #define REFRESH_NS    100000000	 /* between two readings of a process's maps */
 #define REFRESH_SHARE 20	 /* and no more than this part of the time, for huge ones */
 #define LINGER_NS     1000000000 /* after the first thread's end, until it is looked for in /proc */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- entries ------------------------------------------------------------------------------------
  */
@@ -110,7 +102,7 @@ static void sweep(struct process_table *t, uint64_t time_ns)
 /* Makes the entry what /proc says. What is not there leaves the entry as it was. */
 static void read_process(struct process_table *t, struct entry *e)
 {
-	uint64_t from_ns = now_ns();
+	uint64_t from_ns = monotonic__ns();
 	struct image *i = process_table__read(t, e->pub.tgid);
 
 	if (!i || i->cnt == 0) {
@@ -134,7 +126,7 @@ static struct entry *get(struct process_table *t, uint32_t tgid)
 		return NULL;
 	read_process(t, e);
 	if (e->pub.map_cnt == 0) /* gone, and its end perhaps too */
-		queue(t, e, now_ns());
+		queue(t, e, monotonic__ns());
 	return e;
 }
 
@@ -154,7 +146,7 @@ static void scan_process(struct process_table *t, uint32_t tgid)
 static void queue_unseen(struct process_table *t)
 {
 	struct entry *e, *next;
-	uint64_t now = now_ns();
+	uint64_t now = monotonic__ns();
 
 	HASH_ITER (hh, t->processes, e, next)
 		if (e->scan != t->scans && !e->exited_ns)
@@ -167,8 +159,13 @@ int process_table__scan(struct process_table *t)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *d;
 
-	if (!dir)
-		return -errno;
+	if (!dir) {
+		int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
 	t->scans++;
 	while ((d = readdir(dir))) {
 		unsigned long tgid = strtoul(d->d_name, NULL, 10);
@@ -184,13 +181,13 @@ int process_table__scan(struct process_table *t)
 bool process_table__refresh(struct process_table *t, struct process *p)
 {
 	struct entry *e = (struct entry *)p;
-	uint64_t begin_ns = now_ns(), cost_ns;
+	uint64_t begin_ns = monotonic__ns(), cost_ns;
 	struct image *i;
 
 	if (begin_ns < e->refresh_ns)
 		return false;
 	i = process_table__read(t, p->tgid);
-	cost_ns = now_ns() - begin_ns;
+	cost_ns = monotonic__ns() - begin_ns;
 	e->refresh_ns = begin_ns + cost_ns * REFRESH_SHARE;
 	if (e->refresh_ns < begin_ns + REFRESH_NS)
 		e->refresh_ns = begin_ns + REFRESH_NS;

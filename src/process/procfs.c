@@ -46,6 +46,8 @@ static void read_tasks(struct reading *to)
 	snprintf(name, sizeof(name), "%u/task", to->tgid);
 	fd = openat(to->table->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !dir)
+		close(fd);
 	if (!dir)
 		return;
 	while (to->image->cnt == 0 && (d = readdir(dir))) {

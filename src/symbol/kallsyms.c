@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/monotonic.h"
 #include "base/strtab.h"
 #include "symbol/demangle.h"
 
@@ -212,14 +212,6 @@ static int parse(struct kallsyms *k, struct table *t)
 	return err;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static int load(struct kallsyms *k)
 {
 	struct table t = { 0 };
@@ -227,7 +219,7 @@ static int load(struct kallsyms *k)
 
 	if (!err)
 		err = parse(k, &t);
-	k->read_ns = now_ns();
+	k->read_ns = monotonic__ns();
 	if (err) {
 		table__free(&t);
 		return err;
@@ -289,7 +281,7 @@ static const struct entry *find_again(struct kallsyms *k, uint64_t addr)
 {
 	const struct entry *e;
 
-	if (now_ns() - k->read_ns < k->wait_ns || load(k) != 0)
+	if (monotonic__ns() - k->read_ns < k->wait_ns || load(k) != 0)
 		return NULL;
 	e = find(&k->table, addr);
 	k->wait_ns = e ? WAIT_MIN_NS : k->wait_ns < WAIT_MAX_NS ? 2 * k->wait_ns : WAIT_MAX_NS;

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define must(ok)                                              \
 	do {                                                  \
@@ -26,6 +25,7 @@
 #define assert_int_equal(a, b) must((a) == (b))
 
 #include "../unit/live.h"
+#include "base/monotonic.h"
 #include "unwind/naive.h"
 #include "unwind/unwinder.h"
 
@@ -34,14 +34,6 @@ struct samples {
 	size_t cnt, max;
 	uint64_t bytes;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void keep(struct samples *s, const struct event *e)
 {
@@ -76,18 +68,18 @@ static void catch_threads(struct samples *s, pid_t pid, struct event *e)
 }
 
 /* The best of `rounds`, ns per frame. */
-#define MEASURE(rounds, s, t, frames, walk)                                       \
-	({                                                                        \
-		double best_ = 1e18;                                              \
-		for (int r_ = 0; r_ < (rounds); r_++) {                           \
-			uint64_t from_ = now_ns();                                \
-			frames = 0;                                               \
-			for (size_t i = 0; i < (s).cnt; i++, frames += (t)->cnt)  \
-				walk;                                             \
-			double ns_ = (double)(now_ns() - from_) / (double)frames; \
-			best_ = ns_ < best_ ? ns_ : best_;                        \
-		}                                                                 \
-		best_;                                                            \
+#define MEASURE(rounds, s, t, frames, walk)                                              \
+	({                                                                               \
+		double best_ = 1e18;                                                     \
+		for (int r_ = 0; r_ < (rounds); r_++) {                                  \
+			uint64_t from_ = monotonic__ns();                                \
+			frames = 0;                                                      \
+			for (size_t i = 0; i < (s).cnt; i++, frames += (t)->cnt)         \
+				walk;                                                    \
+			double ns_ = (double)(monotonic__ns() - from_) / (double)frames; \
+			best_ = ns_ < best_ ? ns_ : best_;                               \
+		}                                                                        \
+		best_;                                                                   \
 	})
 
 static void measure(const struct samples *s, pid_t pid)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "elfmaker.h"
 #include "process/process.h"
 #include "shell.h"
@@ -64,14 +64,6 @@ static const char *show(const struct process *p)
 static const char *show_tgid(const struct world *w, uint32_t tgid)
 {
 	return show(process_table__find(w->table, tgid));
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 static void apply_mmap(struct world *w, uint64_t time_ns, uint32_t tgid, struct record_mmap m)
@@ -203,7 +195,7 @@ static void exec_replaces_and_fork_inherits(void **state)
 	uint64_t t;
 
 	process_table__scan(w.table);
-	t = now_ns();
+	t = monotonic__ns();
 	apply_fork(&w, t, 10, 11);
 	apply_fork(&w, t, 10, 10); /* a thread */
 	assert_string_equal(show_tgid(&w, 11), "1000 /bin/ten|8000 [vdso]|");
@@ -231,7 +223,7 @@ static void exec_replaces_and_fork_inherits(void **state)
 static void records_older_than_the_scan_are_ignored(void **state)
 {
 	struct world w = begin(state);
-	uint64_t before = now_ns();
+	uint64_t before = monotonic__ns();
 
 	process_table__scan(w.table);
 	apply_exec(&w, before, 10);
@@ -256,7 +248,7 @@ static void the_dead_are_dropped(void **state)
 	uint64_t t;
 
 	process_table__scan(w.table);
-	t = now_ns();
+	t = monotonic__ns();
 	apply_fork(&w, t, 10, 11);
 	apply_fork(&w, t, 10, 12);
 	apply_exit(&w, t + 1, 11, 11);
@@ -273,7 +265,7 @@ static void the_dead_are_dropped(void **state)
 	assert_null(process_table__find(w.table, 10));
 	/* Of a lost end a scan takes note. */
 	process_table__scan(w.table);
-	apply_exit(&w, now_ns() + 6000000000, 999, 999);
+	apply_exit(&w, monotonic__ns() + 6000000000, 999, 999);
 	assert_null(process_table__find(w.table, 12));
 	process_table__free(w.table);
 }
@@ -284,7 +276,7 @@ static void ids_are_used_again(void **state)
 	uint64_t t;
 
 	process_table__scan(w.table);
-	t = now_ns();
+	t = monotonic__ns();
 	apply_fork(&w, t, 10, 11);
 	map_path(&w, t + 1, 11, "/first");
 	apply_exit(&w, t + 2, 11, 11);

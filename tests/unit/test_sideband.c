@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "elfmaker.h"
 #include "event/sideband.h"
 #include "process/process.h"
@@ -28,14 +28,6 @@ struct watch {
 	char maps[4096]; /* what it had mapped just before its end, see note_maps() */
 	struct build_id exe;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static struct watch watch__new(void)
 {
@@ -79,7 +71,7 @@ static void on_record(const struct record *r, void *arg)
 	struct watch *w = arg;
 	struct process *p = process_table__find(w->table, r->tgid);
 
-	assert_true(r->time_ns <= now_ns());
+	assert_true(r->time_ns <= monotonic__ns());
 	if (r->type == RECORD_EXIT && r->tgid == w->tgid && r->tid == w->tgid && p) {
 		w->ended = true;
 		note_maps(w, p);
@@ -95,19 +87,19 @@ static void drain(struct watch *w)
 
 	assert_non_null(order);
 	memcpy(order, streams, cnt * sizeof(*streams));
-	merge__drain(order, cnt, now_ns(), on_record, w);
+	merge__drain(order, cnt, monotonic__ns(), on_record, w);
 	free(order);
 }
 
 /* Follows the process until its end has been told. */
 static void follow(struct watch *w, pid_t pid)
 {
-	uint64_t until_ns = now_ns() + 10000000000;
+	uint64_t until_ns = monotonic__ns() + 10000000000;
 	struct epoll_event e;
 	int status;
 
 	w->tgid = (uint32_t)pid;
-	while (!w->ended && now_ns() < until_ns) {
+	while (!w->ended && monotonic__ns() < until_ns) {
 		epoll_wait(w->epoll_fd, &e, 1, 100);
 		drain(w);
 	}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mount.h"
+#include "collector/cgroup.h"
+
+static void finds_the_root_and_one_made_later(void **state)
+{
+	char *root = mount__point("cgroup2"), path[512];
+	struct cgroups *c = cgroups__new();
+	struct stat st;
+
+	(void)state;
+	assert_non_null(c);
+	if (!root) {
+		assert_null(cgroups__path(c, 1));
+		cgroups__free(c);
+		skip();
+	}
+	assert_int_equal(stat(root, &st), 0);
+	assert_string_equal(cgroups__path(c, st.st_ino), "/");
+	assert_null(cgroups__path(c, UINT64_MAX));
+	snprintf(path, sizeof(path), "%s/test_cgroup.%d", root, (int)getpid());
+	if (mkdir(path, 0755) != 0) {
+		printf("cannot make a cgroup\n");
+	} else {
+		assert_int_equal(stat(path, &st), 0);
+		assert_null(cgroups__path(c, st.st_ino)); /* the tree was read just now */
+		sleep(2);
+		assert_string_equal(cgroups__path(c, st.st_ino), path + strlen(root));
+		rmdir(path);
+	}
+	cgroups__free(c);
+	free(root);
+}
+
+RUN_TESTS(cmocka_unit_test(finds_the_root_and_one_made_later))
