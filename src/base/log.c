@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/log.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#define WAIT_MS 200
 
 static struct {
 	const char *program;
@@ -10,8 +15,20 @@ static struct {
 	void (*before)(void);
 } state = { "stacks", LOG_INFO, NULL };
 
+static void fill_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 void log__init(const char *program, enum log_level level)
 {
+	fill_streams();
 	state.program = program;
 	state.level = level;
 }
@@ -21,11 +38,18 @@ void log__set_before(void (*before)(void))
 	state.before = before;
 }
 
+bool log__writable(int wait_ms)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, wait_ms) > 0;
+}
+
 static void print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
 	char line[2048];
 
-	if (level > state.level)
+	if (level > state.level || !log__writable(WAIT_MS))
 		return;
 	if (state.before)
 		state.before();

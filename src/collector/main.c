@@ -20,8 +20,9 @@
 #include "collector/status.h"
 #include "event/sideband.h"
 
-#define ROUND_MIN_NS 1000000 /* wake-ups closer than that are served together */
-#define NICE	     -15 /* rings fill in milliseconds: who empties them must not queue behind the load */
+#define ROUND_MIN_NS   1000000 /* wake-ups closer than that are served together */
+#define NICE	       -15 /* rings fill in milliseconds: who empties them must not queue behind the load */
+#define STATUS_WAIT_MS 1000 /* for a reader of stderr who is slow, not for one who is not there */
 
 struct collector {
 	struct options options;
@@ -122,7 +123,7 @@ static int prepare(struct collector *c)
 {
 	struct options *o = &c->options;
 	struct caller caller = caller__get();
-	int err = 0;
+	int err = 0, nice;
 
 	if (o->command)
 		err = launch__prepare(&c->launch, o->keep_root ? NULL : &caller);
@@ -132,20 +133,22 @@ static int prepare(struct collector *c)
 	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;
 	o->recording.owner_gid = caller.gid;
+	nice = getpriority(PRIO_PROCESS, 0);
+	setpriority(PRIO_PROCESS, 0, NICE); /* without the privilege as it is */
 	c->capture = capture__new(&o->capture);
 	if (!c->capture)
 		return -errno;
 	c->sideband = sideband__new(SIDEBAND_PAGES);
 	if (!c->sideband)
 		return -errno;
+	setpriority(PRIO_PROCESS, 0, nice); /* the writer's, until somebody waits for it */
 	c->recording = recording__new(&o->recording);
+	setpriority(PRIO_PROCESS, 0, NICE);
 	if (!c->recording)
 		return -errno;
 	c->session = session__new(o, c->recording);
 	if (!c->session)
 		return -errno;
-	setpriority(PRIO_PROCESS, 0,
-		    NICE); /* this thread, not the writer's; without the privilege as it is */
 	err = collect_streams(c);
 	return err ? err : open_epoll(c);
 }
@@ -169,7 +172,8 @@ static int begin(struct collector *c)
 	if (err)
 		return err;
 	c->billed_ns = c->begin_ns;
-	status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
+	if (log__writable(STATUS_WAIT_MS))
+		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
 	return c->options.command ? launch__go(&c->launch, c->options.command) : 0;
 }
 
@@ -219,8 +223,10 @@ static void record(struct collector *c)
 	while (!over(c)) {
 		wait_for_events(c);
 		drain(c);
-		status__tick(&c->status, c->session, c->recording, monotonic__ns());
-		bill(c);
+		if (log__writable(0)) {
+			status__tick(&c->status, c->session, c->recording, monotonic__ns());
+			bill(c);
+		}
 	}
 }
 
@@ -234,8 +240,10 @@ static int end(struct collector *c)
 	finish_err = recording__finish(c->recording);
 	if (!err)
 		err = c->err ? c->err : finish_err;
-	status__summary(&c->status, c->session, c->recording, c->end_ns);
-	status__bill(&c->status, c->capture, c->end_ns - c->begin_ns);
+	if (log__writable(STATUS_WAIT_MS)) {
+		status__summary(&c->status, c->session, c->recording, c->end_ns);
+		status__bill(&c->status, c->capture, c->end_ns - c->begin_ns);
+	}
 	return err;
 }
 

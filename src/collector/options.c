@@ -115,9 +115,9 @@ static void *grow(const struct argp_state *state, void *array, size_t cnt, size_
 
 static void add_pids(struct capture_filter *f, const char *arg, const struct argp_state *state)
 {
-	char *list = strdupa(arg), *save = NULL;
+	char *list = strdupa(arg), *p;
 
-	for (char *p = strtok_r(list, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+	while ((p = strsep(&list, ","))) {
 		uint64_t pid;
 
 		if (parse__u64(p, &pid) || pid == 0 || pid > INT32_MAX)
@@ -125,8 +125,6 @@ static void add_pids(struct capture_filter *f, const char *arg, const struct arg
 		f->pids = grow(state, f->pids, f->pid_cnt, sizeof(*f->pids));
 		f->pids[f->pid_cnt++] = (uint32_t)pid;
 	}
-	if (f->pid_cnt == 0)
-		wrong(state, "pid", arg, "a process or thread id");
 }
 
 static void add_uid(struct capture_filter *f, const char *arg, const struct argp_state *state)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "base/priority.h"
 #include "store/parquet.h"
 
 /* A file of the batch in the making. */
@@ -33,6 +34,7 @@ struct writer {
 	_Atomic size_t waiting; /* parts that are not written yet */
 	_Atomic int err;
 	_Atomic uint64_t bytes, batches;
+	_Atomic pid_t tid;
 	pthread_t thread;
 	bool running;
 };
@@ -206,6 +208,7 @@ static void *run(void *arg)
 	struct writer *w = arg;
 	struct part *p;
 
+	w->tid = gettid();
 	while ((p = pop(w)) != NULL) {
 		int err = w->err ? 0 : write_part(w, p);
 
@@ -269,6 +272,7 @@ int writer__wait(struct writer *w, size_t max)
 {
 	if (w->err || w->waiting < max)
 		return w->err;
+	priority__lend(w->tid);
 	pthread_mutex_lock(&w->lock);
 	while (w->waiting >= max && !w->err)
 		pthread_cond_wait(&w->changed, &w->lock);
@@ -280,6 +284,7 @@ int writer__stop(struct writer *w)
 {
 	if (!w || !w->running)
 		return w ? w->err : 0;
+	priority__lend(w->tid);
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_broadcast(&w->changed);

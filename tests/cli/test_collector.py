@@ -28,6 +28,7 @@ def run(*args, **kw):
         (["--stack-size", "64KX"], ["64KX"]),
         (["--pid", "12x"], ["12x"]),
         (["--pid", "0"], ["'0'"]),
+        (["--pid", "1,,2"], ["pid", "''"]),
         (["--uid", "no such user"], ["no such user"]),
         (["-r", "0"], ["rows"]),
         (["--compression", "zip"], ["zip", "zstd(1)"]),

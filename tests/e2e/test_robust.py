@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Nothing is lost, and what is lost is said."""
+import os
 import signal
 import subprocess
 import time
@@ -7,7 +8,7 @@ import time
 import duckdb
 import pytest
 
-from conftest import EXAMPLES, needs_bpf
+from conftest import COLLECTOR, EXAMPLES, Recording, needs_bpf
 
 pytestmark = needs_bpf
 
@@ -98,3 +99,41 @@ def test_events_are_sorted_and_times_are_now(start):
     assert before - 1_000_000_000 < first and last < after
     ts = [t for t, in r.rows(f"SELECT timestamp FROM read_parquet('{r.path}/events-000001.parquet')")]
     assert ts == sorted(ts)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_files_of_ours(tmp_path, closed):
+    """What is said to people went into the pipe to the command, which took it for a pointer."""
+    r, ran = tmp_path / "r", tmp_path / "ran"
+    p = subprocess.run(["sh", "-c", f'exec "$0" -d {r} -p switch:u -- touch {ran} {closed}', COLLECTOR], timeout=60, stderr=subprocess.PIPE, text=True)
+    assert p.returncode == 0 and ran.exists(), p.stderr
+    assert Recording(r).one("SELECT count(*) FROM events WHERE command = 'touch'") > 0
+
+
+def test_nobody_reads_stderr(tmp_path):
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                os.write(writing, b"x" * 4096)
+        os.set_blocking(writing, True)
+        subprocess.run([COLLECTOR, "-d", tmp_path / "r", "--duration", "1s"], stderr=writing, timeout=30, check=True)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert Recording(tmp_path / "r").one("SELECT count(*) FROM events") > 0
+
+
+def test_a_crowd_of_busy_threads_does_not_stop_the_recording(start, spawn, compile_c):
+    """With ordinary priority the collector gets a thousandth of a CPU here: it took minutes to begin and to end."""
+    crowd = compile_c(
+        "#include <pthread.h>\n#include <unistd.h>\n"
+        "static void *spin(void *p) { for (;;) { for (volatile long n = 0; n < 1000; n++); usleep(1000); } return p; }\n"
+        "int main(void) { pthread_t t; for (int i = 0; i < 2000; i++) pthread_create(&t, 0, spin, 0); sleep(60); return 0; }",
+        "-pthread",
+    )
+    spawn(crowd)
+    begin = time.monotonic()
+    r = start("-p", "switch:uk", "-r", 2000, "-g", 4, "--duration", "3s").finish()
+    assert r.returncode == 0 and time.monotonic() - begin < 30, r.stderr
