@@ -133,16 +133,24 @@ void status__summary(struct status *s, const struct session *session, const stru
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
-	fprintf(stderr, "%.1f s, %lu rows in %lu batches, %.1f MB in %s; own CPU %.2f s\n",
+	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %.1f MB in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
-		mb(written.bytes), recording__dir(r), (double)own_cpu_ns() / 1e9);
+		written.batches == 1 ? "batch" : "batches", mb(written.bytes), recording__dir(r),
+		(double)own_cpu_ns() / 1e9);
 }
 
 void status__bill(struct status *s, struct capture *c, uint64_t ns)
 {
 	struct capture_cost costs[BILL_MAX];
 	size_t cnt = s->quiet ? 0 : capture__costs(c, costs, BILL_MAX);
+	uint64_t runs = 0;
 
+	for (size_t i = 0; i < cnt; i++)
+		runs += costs[i].runs;
+	if (cnt && !runs) { /* the kernel counts for CAP_SYS_ADMIN only */
+		fprintf(stderr, "what the BPF programs cost is not known without CAP_SYS_ADMIN\n");
+		return;
+	}
 	if (cnt)
 		fprintf(stderr, "%-28s %12s %10s %10s\n", "BPF program", "runs", "ns/run",
 			"% of a CPU");
