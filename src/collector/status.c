@@ -148,7 +148,8 @@ void status__bill(struct status *s, struct capture *c, uint64_t ns)
 	for (size_t i = 0; i < cnt; i++)
 		runs += costs[i].runs;
 	if (cnt && !runs) { /* the kernel counts for CAP_SYS_ADMIN only */
-		fprintf(stderr, "what the BPF programs cost is not known without CAP_SYS_ADMIN\n");
+		fprintf(stderr,
+			"no BPF program ran, or CAP_SYS_ADMIN is missing to see what they cost\n");
 		return;
 	}
 	if (cnt)
