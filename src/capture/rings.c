@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "capture/cpus.h"
+#include "base/cpus.h"
 
 int capture__new_rings(struct capture *c)
 {

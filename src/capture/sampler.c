@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "capture/cpus.h"
+#include "base/cpus.h"
 #include "capture/diagnose.h"
 
 struct sampler {

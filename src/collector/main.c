@@ -56,6 +56,8 @@ static void drain(void *arg)
 
 	merge__drain(c->streams, c->stream_cnt, now_ns, session__record, c->session);
 	capture__losses(c->capture, session__loss, c->session);
+	if (sideband__update(c->sideband) > 0)
+		session__scan(c->session);
 	err = session__tick(c->session, now_ns);
 	if (!c->err)
 		c->err = err;

@@ -2,8 +2,6 @@
 #include "event/sideband.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,10 +10,15 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/cpus.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "event/perfrecord.h"
 #include "event/perfring.h"
 
+#define LOOK_NS 1000000000
+
+/* Of one CPU. While that is offline, fd is -1 and the ring is an empty one. */
 struct channel {
 	struct perfring ring;
 	int fd;
@@ -24,9 +27,16 @@ struct channel {
 };
 
 struct sideband {
-	struct channel **channels;
+	struct channel *channels;
 	struct stream **streams;
-	size_t cnt;
+	bool *online;
+	size_t cnt; /* CPUs that there can be */
+	size_t pages;
+	int epoll_fd; /* borrowed; -1: none yet */
+	bool enabled;
+	uint64_t looked_ns;
+	struct perf_event_mmap_page idle; /* of empty rings */
+	uint64_t nothing;
 };
 
 static const struct perf_event_attr request = {
@@ -75,99 +85,116 @@ static int open_event(int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static void channel__free(struct channel *c)
+static void channel__close(struct sideband *s, struct channel *c)
 {
-	if (!c)
-		return;
 	if (c->map)
 		munmap(c->map, c->map_sz);
 	if (c->fd >= 0)
 		close(c->fd);
-	free(c);
+	c->map = NULL;
+	c->fd = -1;
+	perfring__init(&c->ring, &s->idle, &s->nothing, sizeof(s->nothing));
 }
 
-static struct channel *channel__new(int fd, size_t pages)
+static int map_ring(struct sideband *s, struct channel *c)
 {
 	size_t page_sz = (size_t)sysconf(_SC_PAGESIZE);
-	struct channel *c = calloc(1, sizeof(*c));
 	void *map;
+	int err;
 
-	if (!c) {
-		close(fd);
-		return NULL;
-	}
-	c->fd = fd;
-	c->map_sz = (1 + pages) * page_sz;
-	map = mmap(NULL, c->map_sz, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	c->map_sz = (1 + s->pages) * page_sz;
+	map = mmap(NULL, c->map_sz, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
 	if (map == MAP_FAILED) {
-		int err = errno;
-
+		err = errno;
 		log__error("a ring of %zu kB for what processes do: %s%s", c->map_sz / 1024,
 			   strerror(err),
 			   err == EPERM ? "; raise the sysctl kernel.perf_event_mlock_kb" : "");
-		channel__free(c);
-		return errno = err, NULL;
+		return -err;
 	}
 	c->map = map;
-	perfring__init(&c->ring, map, (uint8_t *)map + page_sz, pages * page_sz);
-	return c;
+	perfring__init(&c->ring, map, (uint8_t *)map + page_sz, s->pages * page_sz);
+	return 0;
 }
 
-/* The highest CPU number that the machine can have, from a list such as "0,2-7". */
-static int last_cpu(void)
+static int watch(const struct sideband *s, const struct channel *c)
 {
-	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	char list[256] = "";
-	ssize_t sz = fd < 0 ? 0 : read(fd, list, sizeof(list) - 1);
-	size_t digits = 0;
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = c->fd };
 
-	if (fd >= 0)
-		close(fd);
-	while (sz > 0 && (list[sz - 1] < '0' || list[sz - 1] > '9'))
-		list[--sz] = '\0';
-	while (digits < (size_t)sz && strchr("0123456789", list[(size_t)sz - 1 - digits]))
-		digits++;
-	return sz > 0 ? (int)strtol(list + (size_t)sz - digits, NULL, 10)
-		      : (int)sysconf(_SC_NPROCESSORS_CONF) - 1;
+	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, c->fd, &e) ? -errno : 0;
 }
 
-/* -ENODEV: the CPU is offline, or no CPU. */
-static int add_cpu(struct sideband *s, int cpu, size_t pages)
+static int enable(const struct channel *c)
 {
-	int fd = open_event(cpu);
-	struct channel *c;
+	int err = ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) ? errno : 0;
 
-	if (fd == -ENODEV || (fd == -EINVAL && s->cnt > 0))
-		return -ENODEV;
+	if (err)
+		complain(err);
+	return -err;
+}
+
+/* 0 also when the CPU has gone offline again. */
+static int channel__open(struct sideband *s, size_t cpu)
+{
+	struct channel *c = &s->channels[cpu];
+	int fd = open_event((int)cpu), err;
+
+	if (fd == -ENODEV)
+		return 0;
 	if (fd < 0) {
 		complain(-fd);
 		return fd;
 	}
-	c = channel__new(fd, pages);
-	if (!c)
-		return -errno;
-	s->channels[s->cnt] = c;
-	s->streams[s->cnt++] = &c->ring.stream;
+	c->fd = fd;
+	err = map_ring(s, c);
+	if (!err && s->epoll_fd >= 0)
+		err = watch(s, c);
+	if (!err && s->enabled)
+		err = enable(c);
+	if (err)
+		channel__close(s, c);
+	return err;
+}
+
+static int open_channels(struct sideband *s)
+{
+	int err = cpus__online(s->online, s->cnt);
+
+	for (size_t i = 0; i < s->cnt && !err; i++)
+		if (s->online[i])
+			err = channel__open(s, i);
+	return err;
+}
+
+static int allocate(struct sideband *s)
+{
+	s->cnt = cpus__possible();
+	s->channels = calloc(s->cnt, sizeof(*s->channels));
+	s->streams = calloc(s->cnt, sizeof(*s->streams));
+	s->online = calloc(s->cnt, sizeof(*s->online));
+	if (!s->channels || !s->streams || !s->online)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->cnt; i++) {
+		s->channels[i].fd = -1;
+		channel__close(s, &s->channels[i]);
+		s->streams[i] = &s->channels[i].ring.stream;
+	}
 	return 0;
 }
 
 struct sideband *sideband__new(size_t pages)
 {
 	struct sideband *s = calloc(1, sizeof(*s));
-	int cpus = last_cpu() + 1, err = 0;
+	int err;
 
 	if (!s)
 		return NULL;
-	s->channels = calloc((size_t)cpus, sizeof(struct channel *));
-	s->streams = calloc((size_t)cpus, sizeof(struct stream *));
-	if (!s->channels || !s->streams)
-		err = -ENOMEM;
-	for (int cpu = 0; cpu < cpus && (err == 0 || err == -ENODEV); cpu++)
-		err = add_cpu(s, cpu, pages);
-	if (s->cnt > 0 && (err == 0 || err == -ENODEV))
+	s->pages = pages;
+	s->epoll_fd = -1;
+	err = allocate(s);
+	if (!err)
+		err = open_channels(s);
+	if (!err)
 		return s;
-	if (err == -ENODEV)
-		complain(ENODEV);
 	sideband__free(s);
 	return errno = -err, NULL;
 }
@@ -176,10 +203,11 @@ void sideband__free(struct sideband *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->cnt; i++)
-		channel__free(s->channels[i]);
+	for (size_t i = 0; s->channels && i < s->cnt; i++)
+		channel__close(s, &s->channels[i]);
 	free(s->channels);
 	free(s->streams);
+	free(s->online);
 	free(s);
 }
 
@@ -191,23 +219,41 @@ size_t sideband__streams(struct sideband *s, struct stream *const **streams)
 
 int sideband__add_to_epoll(struct sideband *s, int epoll_fd)
 {
-	for (size_t i = 0; i < s->cnt; i++) {
-		struct epoll_event e = { .events = EPOLLIN, .data.fd = s->channels[i]->fd };
+	int err = 0;
 
-		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, e.data.fd, &e) != 0)
-			return -errno;
-	}
-	return 0;
+	s->epoll_fd = epoll_fd;
+	for (size_t i = 0; i < s->cnt && !err; i++)
+		if (s->channels[i].fd >= 0)
+			err = watch(s, &s->channels[i]);
+	return err;
 }
 
 int sideband__enable(struct sideband *s)
 {
-	for (size_t i = 0; i < s->cnt; i++)
-		if (ioctl(s->channels[i]->fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
-			int err = errno;
+	int err = 0;
 
-			complain(err);
-			return -err;
-		}
-	return 0;
+	s->enabled = true;
+	for (size_t i = 0; i < s->cnt && !err; i++)
+		if (s->channels[i].fd >= 0)
+			err = enable(&s->channels[i]);
+	return err;
+}
+
+int sideband__update(struct sideband *s)
+{
+	uint64_t now_ns = monotonic__ns();
+	int came = 0;
+
+	if (now_ns - s->looked_ns < LOOK_NS || cpus__online(s->online, s->cnt) != 0)
+		return 0;
+	s->looked_ns = now_ns;
+	for (size_t i = 0; i < s->cnt; i++) {
+		struct channel *c = &s->channels[i];
+
+		if (!s->online[i] && c->fd >= 0) /* its event does not come back with the CPU */
+			channel__close(s, c);
+		else if (s->online[i] && c->fd < 0)
+			came += channel__open(s, i) == 0 && c->fd >= 0;
+	}
+	return came;
 }

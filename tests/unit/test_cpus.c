@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/cpus.h"
+#include "base/cpus.h"
 
 static void lists(void **state)
 {

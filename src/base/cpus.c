@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture/cpus.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define ONLINE_FILE "/sys/devices/system/cpu/online"
+#define CPUS_MAX 8192 /* CONFIG_NR_CPUS of the largest configurations */
+#define FOLDER	 "/sys/devices/system/cpu/"
 
 int cpus__parse(const char *list, bool *online, size_t cnt)
 {
@@ -31,17 +33,34 @@ int cpus__parse(const char *list, bool *online, size_t cnt)
 	return 0;
 }
 
-int cpus__online(bool *online, size_t cnt)
+static int read_list(const char *path, bool *cpus, size_t cnt)
 {
 	char *line = NULL;
 	size_t cap = 0;
-	FILE *f = fopen(ONLINE_FILE, "re");
+	FILE *f = fopen(path, "re");
 	int err;
 
 	if (!f)
 		return -errno;
-	err = getline(&line, &cap, f) < 0 ? -EIO : cpus__parse(line, online, cnt);
+	err = getline(&line, &cap, f) < 0 ? -EIO : cpus__parse(line, cpus, cnt);
 	free(line);
 	fclose(f);
 	return err;
+}
+
+size_t cpus__possible(void)
+{
+	bool cpus[CPUS_MAX] = { false };
+	size_t cnt = CPUS_MAX;
+
+	if (read_list(FOLDER "possible", cpus, CPUS_MAX) != 0)
+		return (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	while (cnt > 1 && !cpus[cnt - 1])
+		cnt--;
+	return cnt;
+}
+
+int cpus__online(bool *online, size_t cnt)
+{
+	return read_list(FOLDER "online", online, cnt);
 }
