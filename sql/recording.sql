@@ -1,12 +1,13 @@
 -- What a profile says of the recording: when it began, how long it is (of several: the sum), what a sample of
--- kind 'profile' stands for where all stand for the same, and what was lost.
+-- kind 'profile' stands for where all stand for the same, and how many events were lost (lost notices of processes are
+-- none).
 WITH recordings AS (
     SELECT
         min(timestamp - duration) AS start_ns,
         max(timestamp) - min(timestamp - duration) AS wall_ns,
         min(duration) FILTER (kind = 'profile') AS shortest,
         max(duration) FILTER (kind = 'profile') AS longest,
-        sum(amount) FILTER (kind = 'lost') AS lost
+        sum(amount) FILTER (kind = 'lost' AND lost_kind IS DISTINCT FROM 'process') AS lost
     FROM read_parquet(getvariable('events_files'), union_by_name => true)
     GROUP BY parse_dirpath(filename)
 )

@@ -140,6 +140,8 @@ static void add_uid(struct capture_filter *f, const char *arg, const struct argp
 
 static void add_cgroup(struct capture_filter *f, const char *arg, const struct argp_state *state)
 {
+	if (!*arg)
+		wrong(state, "cgroup", arg, "a path");
 	f->cgroups = grow(state, f->cgroups, f->cgroup_cnt, sizeof(*f->cgroups));
 	f->cgroups[f->cgroup_cnt++] = arg;
 }
@@ -171,6 +173,13 @@ static void set_duration(uint64_t *ns, const char *option, const char *arg,
 {
 	if (parse__duration(arg, ns) || *ns > INT64_MAX / 2) /* no sum with a clock overflows */
 		wrong(state, option, arg, "a time such as 500ms, 5s or 10m");
+}
+
+static void set_end(struct options *o, const char *arg, const struct argp_state *state)
+{
+	set_duration(&o->duration_ns, "duration", arg, state);
+	if (o->duration_ns == 0)
+		wrong(state, "duration", arg, "a time such as 500ms, 5s or 10m");
 }
 
 static void set_size(uint32_t *bytes, const char *option, const char *arg,
@@ -222,7 +231,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'r': set_count(&o->recording.rows_per_group, "rows", arg, state); break;
 	case 'g': set_count(&o->recording.groups_per_file, "groups-per-file", arg, state); break;
 	case 'v': o->verbose = true; break;
-	case KEY_DURATION: set_duration(&o->duration_ns, "duration", arg, state); break;
+	case KEY_DURATION: set_end(o, arg, state); break;
 	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
 	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
 	case KEY_APPEND: o->recording.append = true; break;

@@ -40,6 +40,7 @@ struct session {
 	uint64_t rescanned_ns;
 	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
 	int err;	     /* of the recording: stop */
+	bool said;
 };
 
 static uint64_t join_min(const struct options *o)
@@ -377,6 +378,14 @@ static bool may_close(struct session *s, uint64_t now_ns)
 	return true;
 }
 
+static int out_of_memory(struct session *s)
+{
+	if (!s->said)
+		log__error("out of memory: the recording ends here");
+	s->said = true;
+	return s->err;
+}
+
 int session__tick(struct session *s, uint64_t now_ns)
 {
 	uint32_t generation = recording__generation(s->recording);
@@ -384,8 +393,12 @@ int session__tick(struct session *s, uint64_t now_ns)
 
 	clock__update(&s->clock);
 	s->losses_from_ns = now_ns;
-	if (s->err || !may_close(s, now_ns))
-		return s->err;
+	if (!may_close(s, now_ns))
+		return 0;
+	if (!s->err)
+		s->err = stacks__err(s->stacks);
+	if (s->err)
+		return out_of_memory(s);
 	if (s->join_min_ns && recording__due(s->recording, now_ns))
 		carry_pending(s);
 	err = recording__tick(s->recording, now_ns);

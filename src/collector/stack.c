@@ -33,6 +33,7 @@ struct stacks {
 	struct symbolizer *symbolizer;
 	struct build_id kernel_build_id;
 	uint64_t kernel_origin; /* of the build ID */
+	int err;		/* sticky: a stack that rows refer to could not be added */
 	struct frame_key keys[TRACE_MAX];
 	struct row_frame frames[TRACE_MAX];
 	struct cached_key cache[CACHE_CNT];
@@ -263,7 +264,8 @@ static void add(struct stacks *s, const struct stack_job *job)
 		s->frames[i].address = f->symbol.address;
 		s->frames[i].offset = f->vaddr - f->symbol.address;
 	}
-	recording__add_stack(s->recording, job->stack_id, s->frames, job->cnt);
+	if (recording__add_stack(s->recording, job->stack_id, s->frames, job->cnt) != 0)
+		s->err = -ENOMEM;
 }
 
 bool stacks__collect(struct stacks *s)
@@ -275,6 +277,11 @@ bool stacks__collect(struct stacks *s)
 		stack_job__free(job);
 	}
 	return symbolizer__pending(s->symbolizer) == 0;
+}
+
+int stacks__err(const struct stacks *s)
+{
+	return s->err;
 }
 
 void stacks__finish(struct stacks *s)
@@ -338,6 +345,7 @@ uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t cnt)
 		describe_kernel(s, kernel_place(pcs, i), &s->frames[i]);
 	if (recording__reserve_stack(s->recording, id) != 0)
 		return 0;
-	recording__add_stack(s->recording, id, s->frames, cnt);
+	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
+		s->err = -ENOMEM;
 	return id;
 }

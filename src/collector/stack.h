@@ -26,5 +26,6 @@ uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt);
 bool stacks__collect(struct stacks *);
 /* The same, waiting for all of them. */
 void stacks__finish(struct stacks *);
+int stacks__err(const struct stacks *); /* sticky: 0, or -ENOMEM when a stack could not be added */
 
 #endif

@@ -84,7 +84,7 @@ uint8_t *section__read(const struct elf_file *f, Elf_Scn *scn, size_t *sz)
 	if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS || shdr.sh_size == 0 ||
 	    (shdr.sh_flags & SHF_COMPRESSED) || !holds(f, &shdr))
 		return errno = EINVAL, NULL;
-	if (shdr.sh_size > SECTION_SZ_MAX)
+	if (shdr.sh_size > (f->trusted ? SECTION_SZ_MAX : SECTION_SZ_UNTRUSTED_MAX))
 		return errno = EFBIG, NULL;
 	*sz = shdr.sh_size;
 	data = malloc(*sz + 1);

@@ -5,7 +5,10 @@
 
 #include "process/elffile.h"
 
-#define SECTION_SZ_MAX (512ULL << 20) /* bytes; the largest browsers' symbols have 300 MiB */
+/* Bytes. The largest browsers' symbols have 300 MiB; a file that anybody may have made must not
+ * take that much. */
+#define SECTION_SZ_MAX		 (512ULL << 20)
+#define SECTION_SZ_UNTRUSTED_MAX (128ULL << 20)
 
 /* The next section after `scn` (NULL: the first) and its header, or NULL. */
 Elf_Scn *section__next(const struct elf_file *, Elf_Scn *scn, GElf_Shdr *);

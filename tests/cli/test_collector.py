@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector's command line: what it refuses, and how it says so."""
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -24,6 +25,8 @@ def run(*args, **kw):
         (["--duration", "5"], ["duration", "'5'", "5s"]),
         (["--duration", "5000000h"], ["duration", "'5000000h'"]),
         (["--poll", "2h"], ["--poll", "1h"]),
+        (["--duration", "0s"], ["duration", "'0s'"]),
+        (["--cgroup", ""], ["cgroup"]),
         (["--stack-size", "2M"], ["1M"]),
         (["--stack-size", "64KX"], ["64KX"]),
         (["--pid", "12x"], ["12x"]),
@@ -137,3 +140,17 @@ def test_unknown_process_and_cgroup(tmp_path):
     p = run("-d", tmp_path / "r2", "--cgroup", "/no/such/cgroup", "--duration", "200ms")
     assert p.returncode == 1 and "/no/such/cgroup" in p.stderr
     assert not (tmp_path / "r").exists() and not (tmp_path / "r2").exists()
+
+
+@needs_bpf
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv")
+def test_capabilities_serve_instead_of_root(tmp_path):
+    os.chmod(tmp_path, 0o777)
+    capabilities = "+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog"
+    p = subprocess.run(
+        ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", f"--inh-caps={capabilities}", f"--ambient-caps={capabilities}",
+         COLLECTOR, "-d", tmp_path / "r", "-p", "profile:uk,switch:uk", "--duration", "500ms"],
+        capture_output=True, text=True, timeout=60, cwd="/",
+    )
+    assert p.returncode == 0, p.stderr
+    assert list((tmp_path / "r").glob("events-*.parquet"))
