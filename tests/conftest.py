@@ -2,8 +2,10 @@
 """What the end-to-end tests share: the built programs, and a collector to run."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import duckdb
@@ -135,6 +137,26 @@ def spawn():
         if p.poll() is None:
             p.kill()
         p.communicate()
+
+
+@pytest.fixture(scope="session")
+def public():
+    """public(program) → a copy that every user may run: the checkout may be closed to others."""
+    with tempfile.TemporaryDirectory(prefix="stacks-public-") as folder:
+        folder = pathlib.Path(folder)
+        (folder / "bin").mkdir()
+        folder.chmod(0o755)
+
+        def copy(program):
+            to = folder / "bin" / program.name
+            if not to.exists():
+                shutil.copy(program, to)
+            if program == EXPORT and not (folder / "lib").exists():
+                shutil.copytree(BUILD / "lib", folder / "lib")
+                shutil.copytree(BUILD / "share", folder / "share")
+            return to
+
+        yield copy
 
 
 @pytest.fixture

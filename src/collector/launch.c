@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 
 #define TERM_GRACE_MS 5000
 
-/* What the parent tells the child, by pipe: argv is only in the parent's memory until then. */
+/* The parent's go, and the child's errno when it could not exec. */
 struct pipes {
 	int go[2], exec[2];
 };
@@ -64,14 +65,16 @@ static int become(const struct caller *as)
 	return 0;
 }
 
-static void __attribute__((noreturn)) child(const struct pipes *p, const struct caller *as)
+static void __attribute__((noreturn))
+child(const struct pipes *p, char **argv, const struct caller *as)
 {
-	char **argv = NULL;
 	sigset_t none;
 	int err = 0;
+	char go;
 
-	/* The parent's write of the argv pointer is its go; the fork has the same memory. */
-	if (read(p->go[0], &argv, sizeof(argv)) != sizeof(argv))
+	/* Its first rows are from before the exec. */
+	prctl(PR_SET_NAME, basename(argv[0]));
+	if (read(p->go[0], &go, sizeof(go)) != sizeof(go))
 		_exit(0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -86,12 +89,12 @@ static void __attribute__((noreturn)) child(const struct pipes *p, const struct 
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-int launch__prepare(struct launch *l, const struct caller *as)
+int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 {
 	struct pipes p;
 	int err;
 
-	*l = (struct launch){ .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
+	*l = (struct launch){ .command = argv[0], .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
 	if (pipe2(p.go, O_CLOEXEC) || pipe2(p.exec, O_CLOEXEC))
 		goto failed;
 	l->pid = fork();
@@ -101,7 +104,7 @@ int launch__prepare(struct launch *l, const struct caller *as)
 	}
 	if (l->pid == 0) {
 		close(p.go[1]);
-		child(&p, as);
+		child(&p, argv, as);
 	}
 	close(p.go[0]);
 	close(p.exec[1]);
@@ -116,15 +119,15 @@ failed:
 	return -err;
 }
 
-int launch__go(struct launch *l, char **argv)
+int launch__go(struct launch *l)
 {
 	int err = 0;
 
-	if (write(l->go_fd, &argv, sizeof(argv)) != sizeof(argv))
+	if (write(l->go_fd, "", 1) != 1)
 		err = EPIPE;
 	else if (read(l->exec_fd, &err, sizeof(err)) != sizeof(err))
 		return 0;
-	log__error("%s: %s", argv[0], strerror(err));
+	log__error("%s: %s", l->command, strerror(err));
 	launch__kill(l);
 	l->status = err == ENOENT ? 127 : 126;
 	return -err;

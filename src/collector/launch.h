@@ -7,10 +7,11 @@
 #include <sys/types.h>
 
 struct launch {
-	pid_t pid;   /* 0: not started */
-	int go_fd;   /* the child waits for a byte on it before it execs */
-	int exec_fd; /* the child's errno when exec failed; closed by a successful one */
-	int pid_fd;  /* readable when the child has ended */
+	const char *command; /* argv[0]; borrowed */
+	pid_t pid;	     /* 0: not started */
+	int go_fd;	     /* the child waits for a byte on it before it execs */
+	int exec_fd;	     /* the child's errno when exec failed; closed by a successful one */
+	int pid_fd;	     /* readable when the child has ended */
 	bool ended;
 	int status; /* as a shell has it: exit code, 128 + signal, 127 not found, 126 not executable
 		     */
@@ -24,10 +25,11 @@ struct caller {
 };
 struct caller caller__get(void);
 
-/* Forks a child that waits; as `as` unless keep_root. 0 or -errno, said. */
-int launch__prepare(struct launch *, const struct caller *as);
-/* Lets it exec argv. 0, or -errno said, with ->status and ->ended set. */
-int launch__go(struct launch *, char **argv);
+/* Forks a child that waits, under the command's name, to become `as` (NULL: who we are). 0 or
+ * -errno, said. */
+int launch__prepare(struct launch *, char **argv, const struct caller *as);
+/* Lets it exec. 0, or -errno said, with ->status and ->ended set. */
+int launch__go(struct launch *);
 /* Takes the status when it has ended; true once it has. */
 bool launch__ended(struct launch *);
 /* SIGTERM, then SIGKILL after five seconds; waits for the end. */

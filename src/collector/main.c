@@ -125,17 +125,16 @@ static int prepare(struct collector *c)
 {
 	struct options *o = &c->options;
 	struct caller caller = caller__get();
-	int err = 0, nice;
+	int err = 0;
 
 	if (o->command)
-		err = launch__prepare(&c->launch, o->keep_root ? NULL : &caller);
+		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
 	if (err || (err = open_signals(c)) != 0)
 		return err;
 	o->capture.drain = drain;
 	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;
 	o->recording.owner_gid = caller.gid;
-	nice = getpriority(PRIO_PROCESS, 0);
 	setpriority(PRIO_PROCESS, 0, NICE); /* without the privilege as it is */
 	c->capture = capture__new(&o->capture);
 	if (!c->capture)
@@ -143,9 +142,7 @@ static int prepare(struct collector *c)
 	c->sideband = sideband__new(SIDEBAND_PAGES);
 	if (!c->sideband)
 		return -errno;
-	setpriority(PRIO_PROCESS, 0, nice); /* the writer's, until somebody waits for it */
 	c->recording = recording__new(&o->recording);
-	setpriority(PRIO_PROCESS, 0, NICE);
 	if (!c->recording)
 		return -errno;
 	c->session = session__new(o, c->recording);
@@ -176,7 +173,7 @@ static int begin(struct collector *c)
 	c->billed_ns = c->begin_ns;
 	if (log__writable(STATUS_WAIT_MS))
 		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
-	return c->options.command ? launch__go(&c->launch, c->options.command) : 0;
+	return c->options.command ? launch__go(&c->launch) : 0;
 }
 
 static void wait_for_events(struct collector *c)

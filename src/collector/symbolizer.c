@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "base/priority.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
 
@@ -13,6 +16,7 @@ struct queue {
 
 struct symbolizer {
 	pthread_t thread;
+	pid_t tid;
 	bool running;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -66,7 +70,9 @@ static void *run(void *arg)
 {
 	struct symbolizer *s = arg;
 
+	priority__ordinary();
 	pthread_mutex_lock(&s->lock);
+	s->tid = gettid();
 	while (!s->stop || s->todo.first) {
 		struct stack_job *j = queue__take(&s->todo);
 
@@ -159,6 +165,7 @@ size_t symbolizer__pending(const struct symbolizer *s)
 void symbolizer__wait(struct symbolizer *s)
 {
 	pthread_mutex_lock(&s->lock);
+	priority__lend(s->tid);
 	while (s->todo.first || s->busy)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);

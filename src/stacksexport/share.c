@@ -99,12 +99,18 @@ static void list_queries(char *out, size_t sz)
 
 char *share__read_query(const char *path)
 {
-	char full[PATH_MAX], queries[1500];
+	static const char *const prefixes[] = { "", "sql/pprof/" };
+	char full[PATH_MAX], installed[PATH_MAX], queries[1500];
 	char *text = read_all(path);
 	int err = errno;
 
-	if (!text && err == ENOENT && path[0] != '/' && share__path(path, full, sizeof(full)) == 0)
-		text = read_all(full);
+	for (size_t i = 0;
+	     !text && err == ENOENT && path[0] != '/' && i < sizeof(prefixes) / sizeof(*prefixes);
+	     i++) {
+		snprintf(installed, sizeof(installed), "%s%s", prefixes[i], path);
+		if (share__path(installed, full, sizeof(full)) == 0)
+			text = read_all(full);
+	}
 	if (text)
 		return text;
 	if (err == ENOENT) {

@@ -208,6 +208,7 @@ static void *run(void *arg)
 	struct writer *w = arg;
 	struct part *p;
 
+	priority__ordinary();
 	w->tid = gettid();
 	while ((p = pop(w)) != NULL) {
 		int err = w->err ? 0 : write_part(w, p);

@@ -28,11 +28,11 @@ int main(void)
 """
 
 
-def run(*args, status=0, **kw):
+def run(*args, status=0, program=EXPORT, **kw):
     """Runs it where there is no sql/ folder, so that what is installed is found."""
     kw.setdefault("cwd", "/")
     kw.setdefault("text", True)
-    p = subprocess.run([EXPORT, *map(str, args)], capture_output=True, timeout=120, **kw)
+    p = subprocess.run([program, *map(str, args)], capture_output=True, timeout=120, **kw)
     assert p.returncode == status, p.stderr
     return p
 

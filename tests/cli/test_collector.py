@@ -9,8 +9,8 @@ import pytest
 from conftest import COLLECTOR, needs_bpf
 
 
-def run(*args, **kw):
-    return subprocess.run([COLLECTOR, *map(str, args)], capture_output=True, text=True, timeout=60, **kw)
+def run(*args, program=COLLECTOR, **kw):
+    return subprocess.run([program, *map(str, args)], capture_output=True, text=True, timeout=60, **kw)
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_help_and_version_and_list():
     assert p.returncode == 0 and "profile" in p.stdout and "switch" in p.stdout
 
 
-def test_help_needs_no_privilege():
-    p = run("--help", user=65534, cwd="/") if os.geteuid() == 0 else run("--help")
+def test_help_needs_no_privilege(public):
+    p = run("--help", program=public(COLLECTOR), user=65534, cwd="/") if os.geteuid() == 0 else run("--help")
     assert p.returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_without_privilege_says_what_is_missing(tmp_path):
+def test_without_privilege_says_what_is_missing(tmp_path, public):
     os.chmod(tmp_path, 0o777)
-    p = run("-d", tmp_path / "r", "--duration", "1s", user=65534, cwd="/")
+    p = run("-d", tmp_path / "r", "--duration", "1s", program=public(COLLECTOR), user=65534, cwd="/")
     assert p.returncode == 1
     assert p.stdout == ""
     assert "CAP_BPF" in p.stderr or "root" in p.stderr, p.stderr
@@ -144,12 +144,12 @@ def test_unknown_process_and_cgroup(tmp_path):
 
 @needs_bpf
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv")
-def test_capabilities_serve_instead_of_root(tmp_path):
+def test_capabilities_serve_instead_of_root(tmp_path, public):
     os.chmod(tmp_path, 0o777)
     capabilities = "+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog"
     p = subprocess.run(
         ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", f"--inh-caps={capabilities}", f"--ambient-caps={capabilities}",
-         COLLECTOR, "-d", tmp_path / "r", "-p", "profile:uk,switch:uk", "--duration", "500ms"],
+         public(COLLECTOR), "-d", tmp_path / "r", "-p", "profile:uk,switch:uk", "--duration", "500ms"],
         capture_output=True, text=True, timeout=60, cwd="/",
     )
     assert p.returncode == 0, p.stderr

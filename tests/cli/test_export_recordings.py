@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from conftest import EXPORT
 from exporter import COUNT, CPU, Raw, count, pprof, query_profile, run
 from recordings import PERIOD, SECOND, Batch, names
 
@@ -110,16 +111,17 @@ def test_damage_inside(rec, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
-def test_somebody_elses_folder(rec, tmp_path):
+def test_somebody_elses_folder(rec, tmp_path, public):
     for f in (tmp_path, *tmp_path.parents):
         if f != pathlib.Path("/") and not f.stat().st_mode & 0o001:
             f.chmod(f.stat().st_mode | 0o011)
+    nobody = dict(program=public(EXPORT), user=65534, group=65534, extra_groups=[])
     rec.chmod(0o700)
-    p = run("query", COUNT, "-r", rec, status=1, user=65534, group=65534, extra_groups=[])
+    p = run("query", COUNT, "-r", rec, status=1, **nobody)
     assert str(rec) in p.stderr and "Permission denied" in p.stderr and "root" in p.stderr
     rec.chmod(0o755)
     (rec / "events-000001.parquet").chmod(0o600)
-    p = run("query", COUNT, "-r", rec, status=1, user=65534, group=65534, extra_groups=[])
+    p = run("query", COUNT, "-r", rec, status=1, **nobody)
     assert "events-000001.parquet" in p.stderr and "Permission denied" in p.stderr
 
 

@@ -75,8 +75,8 @@ def test_one_thread(start, spawn, compile_c):
     assert r.rows("SELECT DISTINCT tgid, pid FROM events WHERE kind != 'lost'") == [(p.pid, tid)]
 
 
-def test_a_user(start, spawn):
-    spawn(EXAMPLES / "sleeper", 30, user=65534)
+def test_a_user(start, spawn, public):
+    spawn(public(EXAMPLES / "sleeper"), 30, user=65534)
     spawn(EXAMPLES / "lock", 30)
     c = start("-p", "switch:u", "--uid", "nobody")
     time.sleep(1)

@@ -73,9 +73,9 @@ def test_lost_events_are_rows(start):
     lost = r.rows("SELECT lost_kind, reason, sum(amount), min(duration) FROM events WHERE kind = 'lost' GROUP BY ALL")
     assert [x[:2] for x in lost] == [("switch", "ring_full")]
     assert lost[0][2] > 0 and lost[0][3] > 0
-    # Both ends of the pipe switch once per turn: kept and lost add up to no less than that.
+    # Both ends of the pipe switch about once per turn.
     kept = r.one("SELECT count(*) FROM events WHERE kind = 'switch'")
-    assert kept + lost[0][2] >= 200000
+    assert kept + lost[0][2] > 150000
     summary = [l for l in r.stderr.splitlines() if l.startswith("switch")][0].split()
     assert int(summary[1]) == kept and int(summary[-1]) == lost[0][2]
 
@@ -86,7 +86,8 @@ def test_no_loss_at_a_busy_schedulers_rate(start):
     r = c.stop()
     assert r.rows("SELECT sum(amount) FROM events WHERE kind = 'lost'") == [(None,)], r.stderr
     assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND unwind != 'root'") == 0
-    assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND kind = 'switch'") >= 200000
+    # Nearly every one of the 200,000 reads finds nothing yet and sleeps.
+    assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND kind = 'switch'") > 150000
 
 
 def test_events_are_sorted_and_times_are_now(start):
