@@ -97,15 +97,18 @@ static __always_inline __u64 stack__top(struct task_struct *task, const struct p
 
 /*
  * Page by page, up to the first that is not there. One below the stack pointer that is missing is
- * only red zone: the copy begins at the next then.
+ * only red zone: the copy begins at the next then. How far it is lies in memory, of which the
+ * verifier knows nothing, so that it checks each round once: for what it knows of a register, 6.1
+ * goes through the rounds that follow again and again, and gives up at 128 KiB.
  */
 static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct event *e, __u64 at,
 					       __u64 want, __u32 how)
 {
-	__u64 got = 0;
+	volatile __u32 *done = &e->ustack_sz;
 
+	*done = 0;
 	for (__u32 i = 0; i < cfg.stack_sz / CAPTURE_PAGE + 2; i++) {
-		__u64 addr = e->stack_addr + got;
+		__u64 got = *done, addr = e->stack_addr + got;
 		__u64 step = CAPTURE_PAGE - addr % CAPTURE_PAGE;
 
 		if (step > want - got)
@@ -115,7 +118,7 @@ static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct 
 		if (step == 0 || step > CAPTURE_PAGE || got > cfg.stack_sz)
 			break;
 		if (!user__read(task, e->data + at + got, step, addr, how)) {
-			got += step;
+			*done = got + step;
 		} else if (i == 0 && step < EVENT_RED_ZONE) {
 			e->stack_addr += step;
 			want -= step;
@@ -123,7 +126,7 @@ static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct 
 			break;
 		}
 	}
-	return got;
+	return *done;
 }
 
 /* Copies the stack behind the `at` bytes that data[] has already; how many bytes it is. */
@@ -143,6 +146,9 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 		return 0;
 	if (user__read(task, e->data + at, got, e->stack_addr, how))
 		got = stack__copy_pages(task, e, at, got, how);
+	OPAQUE(got);
+	if (got > cfg.stack_sz)
+		return 0;
 	if (e->stack_addr + got != top)
 		e->flags |= EVENT_F_TRUNCATED;
 	return got;
