@@ -73,6 +73,11 @@ unit: unit-build
 .PHONY: unit-build
 unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 
+## test-vm: test the collector on other kernels, from 5.10 to the newest of Debian, in qemu; not part of test
+.PHONY: test-vm
+test-vm: $(BUILD)/bin/collector $(EXAMPLES)
+	@BUILD=$(BUILD) tests/vm/run
+
 ## bench: measure what things cost, as one table
 bench: all
 	@tests/bench/run
@@ -103,6 +108,7 @@ format:
 format-check:
 	clang-format --dry-run -Werror $(FORMATTED)
 
+## clean: remove what was built
 clean:
 	rm -rf build build-san build-fuzz
 

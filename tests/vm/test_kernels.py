@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The same collector on other kernels: what it records there, and what it says where it cannot."""
+import re
+
+import pytest
+
+from vm import Machine, kernels
+
+TOO_OLD = ["bullseye"]  # 5.10
+CASES = """
+record cpu -p profile:uk:99,switch:uk --duration 5s -- /examples/cpu 4
+record sleeper -p switch:uk -- /examples/sleeper 2
+
+/examples/lock 100 4 &
+record system -p profile:uk:99,switch:uk --duration 3s
+kill $!
+
+/examples/cpu 100 &
+sleep 1
+kill -STOP $!
+sleep 1
+record stopped -p switch:uk --duration 1s --pid $!
+kill -KILL $!
+
+record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
+"""
+OFF_CPU = """
+SELECT sum(off) / 1e9 FROM (
+  SELECT *, lead(timestamp - duration) OVER (PARTITION BY pid ORDER BY timestamp, duration DESC) - timestamp AS off
+  FROM stacks WHERE kind = 'switch'
+) WHERE state = 'sleeping' AND command = 'sleeper' AND list_contains(list_transform(ustack, lambda f: f.name), ?)
+"""
+
+
+@pytest.fixture(scope="module", params=[k for k in kernels() if k not in TOO_OLD])
+def machine(request, tmp_path_factory):
+    return Machine(tmp_path_factory.mktemp("vm") / "machine", request.param, CASES)
+
+
+def recorded(machine, name):
+    r = machine.recording(name)
+    assert r.returncode == 0, machine.console() + machine.said(f"{name}.verifier")[-4000:]
+    assert "refuses" not in r.stderr and "cannot" not in r.stderr
+    assert r.one("SELECT count(*) FROM events") > 0
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
+    return r
+
+
+def test_there_are_kernels_to_test():
+    assert "bookworm" in kernels()
+
+
+def test_profile_and_switches_of_a_command(machine):
+    r = recorded(machine, "cpu")
+    assert {k for k, in r.rows("SELECT DISTINCT kind FROM events")} == {"profile", "switch"}
+    profile = r.stacks("kind = 'profile' AND command = 'cpu'")
+    rooted = [(names, count) for names, _, status, count in profile if status == "root" and names[-1] == "_start"]
+    assert sum(n for _, n in rooted) > 100
+    assert sum(n for _, n in rooted) > 0.95 * sum(row[3] for row in profile)
+    assert sum(n for names, n in rooted if names[names.index("main") - 1] == "work") > 100
+    for function in ("render_line", "sort_some"):
+        assert any(function in names for names, _ in rooted)
+
+
+def test_a_slice_begins_in_the_scheduler(machine):
+    r = recorded(machine, "sleeper")
+    leaves = r.rows("SELECT kstack[1].name, list_transform(kstack, lambda f: f.name) FROM stacks "
+                    "WHERE kind = 'switch' AND state = 'sleeping' AND duration > 0")
+    assert len(leaves) > 20
+    for leaf, names in leaves:
+        assert leaf in ("__schedule", "schedule"), names
+        assert any("nanosleep" in (n or "") for n in names) or "do_syscall_64" in names, names
+
+
+def test_waits_are_found_where_they_were(machine):
+    r = recorded(machine, "sleeper")
+    words = r.stdout.split()
+    for function, seconds in zip(words[0::2], map(float, words[1::2])):
+        off = r.one(OFF_CPU, function)
+        # Here the system call's way in and out takes its time.
+        assert 0.7 * seconds <= off <= seconds, (function, off, r.stdout)
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'switch' AND runnable > 0") > 20
+
+
+def test_the_whole_system_from_the_beginning_to_the_end(machine):
+    r = recorded(machine, "system")
+    assert {k for k, in r.rows("SELECT DISTINCT kind FROM events")} == {"profile", "switch"}
+    begin, end = r.rows("SELECT min(timestamp - duration), max(timestamp) FROM events WHERE kind = 'switch'")[0]
+    assert 2.5e9 < end - begin < 4e9
+    for command in ("lock", "init"):
+        assert r.one("SELECT count(*) FROM events WHERE kind = 'switch' AND timestamp = ? AND duration = 0 AND command = ?",
+                     begin, command) > 0
+        assert r.one("SELECT count(*) FROM events WHERE state = 'waiting' AND timestamp = ? AND command = ?", end, command) > 0
+    assert r.one("SELECT count(*) FROM events WHERE runnable IS NOT NULL AND command = 'lock'") > 20
+    # Slices and gaps cover each thread: no switch was missed.
+    assert r.one("SELECT count(*) FROM (SELECT lead(timestamp - duration) OVER (PARTITION BY pid ORDER BY timestamp, "
+                 "duration DESC) - timestamp AS off FROM events WHERE kind = 'switch') WHERE off < 0") == 0
+    stacks = r.stacks("command = 'lock' AND pid != tgid")
+    assert sum(n for names, _, status, n in stacks if status == "root" and "update_account" in names) > 10
+
+
+def test_a_thread_that_does_not_run_shows_with_its_stack(machine):
+    r = recorded(machine, "stopped")
+    rows = r.rows("SELECT state, duration, unwind, list_transform(ustack, lambda f: f.name), len(kstack) FROM stacks "
+                  "ORDER BY timestamp")
+    assert [row[:2] for row in rows] == [("stopped", 0), ("waiting", 0)]
+    _, _, status, names, kernel_frames = rows[0]
+    assert status == "root" and names[-1] == "_start"
+    assert names[names.index("main") - 1] == "work"
+    assert kernel_frames > 0
+
+
+def test_the_largest_stack_size_loads(machine):
+    recorded(machine, "largest")
+
+
+def test_no_program_was_left_out_and_each_ran(machine):
+    programs = set(re.findall(r"^(\w+__\w+) +[1-9]", recorded(machine, "cpu").stderr, re.M))
+    assert {"profile__sample", "switch__switch", "switch__wakeup", "switch__newtask", "switch__rows_sleepable"} <= programs
+
+
+def test_the_kernel_has_nothing_to_complain_about(machine):
+    assert not re.search(r"\b(BUG|WARNING|Oops|Call Trace|INFO: task)\b", machine.said("dmesg")), machine.said("dmesg")
+
+
+@pytest.mark.skipif("bullseye" not in kernels(), reason="the Debian archive has no kernel 5.10 any more")
+def test_a_kernel_that_is_too_old_is_told_so(tmp_path):
+    machine = Machine(tmp_path / "machine", "bullseye", "record old -p profile,switch --duration 1s\n")
+    r = machine.recording("old")
+    assert r.returncode == 1
+    assert r.stderr == ("collector: the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with Linux 5.15\n")
+    assert not list(r.path.glob("*.parquet"))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A virtual machine in qemu, without KVM: a kernel, and in memory busybox, the collector, the examples and what they link to."""
+import pathlib
+import re
+import shutil
+import subprocess
+
+from conftest import BUILD, ROOT, Recording
+
+DEPS = ROOT / ".deps" / "vm"
+SECONDS = 600
+
+# qemu 7.2 computes wrong flags for cmpxchg16b, and 6.12 looks at them before it sets others: without the instruction it does
+# without. Newer kernels cannot: their BPF local storage needs it.
+CPU = {"bookworm-backports": "max,la57=off,cx16=off"}
+CPU_DEFAULT = "max,la57=off"
+
+
+def kernels():
+    """[suite] of those that tests/vm/setup could get."""
+    return sorted(p.parent.name for p in DEPS.glob("*/release"))
+
+
+def libraries(program):
+    """Files that it is linked to, the loader too."""
+    return set(re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout))
+
+
+def install(source, root, target):
+    target = root / target.lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def pack(root, out):
+    """The folder as an archive that the kernel unpacks (newc)."""
+    names = "\n".join(["."] + sorted(str(p.relative_to(root)) for p in root.rglob("*")))
+    with open(out, "wb") as f:
+        subprocess.run([DEPS / "busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=f,
+                       stderr=subprocess.DEVNULL, check=True)
+
+
+def make_initramfs(folder, cases):
+    root = folder / "root"
+    install(DEPS / "busybox", root, "busybox")
+    install(pathlib.Path(__file__).with_name("init"), root, "init")
+    programs = {"collector": BUILD / "bin/collector"}
+    programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock")}
+    for target, program in programs.items():
+        install(program, root, target)
+        for library in libraries(program):
+            install(library, root, library)
+    (root / "cases").write_text(cases)
+    pack(root, folder / "initramfs")
+    return folder / "initramfs"
+
+
+class Machine:
+    """What a machine that has run its cases left behind."""
+
+    def __init__(self, folder, suite, cases):
+        self.folder, self.out = folder, folder / "out"
+        self.out.mkdir(parents=True)
+        command = [
+            "nice", "-n", "19", "qemu-system-x86_64", "-accel", "tcg", "-cpu", CPU.get(suite, CPU_DEFAULT), "-smp", "2", "-m", "1024",
+            "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{folder}/console", "-serial", f"file:{folder}/tar",
+            "-kernel", DEPS / suite / "vmlinuz", "-initrd", make_initramfs(folder, cases),
+            "-append", "console=ttyS0 panic=-1 quiet",
+        ]
+        try:
+            subprocess.run(command, timeout=SECONDS, check=True, stdin=subprocess.DEVNULL)
+            subprocess.run(["tar", "x", "-f", folder / "tar", "-C", self.out], check=True)
+        except subprocess.SubprocessError as e:
+            raise AssertionError(f"{suite}: {e}\n{self.console()}") from e
+
+    def console(self):
+        return (self.folder / "console").read_text(errors="replace")
+
+    def said(self, name):
+        path = self.out / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def recording(self, name):
+        """Also one that failed."""
+        assert self.said(f"{name}.status"), self.console()
+        return Recording(self.out / name, int(self.said(f"{name}.status")), self.said(f"{name}.stdout"), self.said(f"{name}.stderr"))
