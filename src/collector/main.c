@@ -170,6 +170,7 @@ static int begin(struct collector *c)
 		err = capture__begin(c->capture, &c->begin_ns);
 	if (err)
 		return err;
+	drain(c); /* whoever waits for the line below finds a reader that has nothing left to do */
 	c->billed_ns = c->begin_ns;
 	if (log__writable(STATUS_WAIT_MS))
 		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
