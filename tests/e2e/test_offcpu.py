@@ -116,4 +116,5 @@ def test_lock_waiters_and_the_holder(record):
     assert 1.5 < off["main"] < 2.5
     for names, _, status, _ in r.stacks("command = 'lock' AND pid != tgid"):
         assert status == "root", names
-        assert names[-2:] == ["start_thread", names[-1]] and "clone" in names[-1]
+        assert "clone" in names[-1], names
+        assert names[-2:-1] == ["start_thread"] or "worker" not in names  # in the middle of its first instructions
