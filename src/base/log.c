@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+#include "base/utf8.h"
 
 #define WAIT_MS 200
 
@@ -45,8 +47,10 @@ bool log__writable(int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
+/* Messages have names in them of processes and files, which may be hostile. */
 static void print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
+	struct buf shown = { 0 };
 	char line[2048];
 
 	if (level > state.level || !log__writable(WAIT_MS))
@@ -54,7 +58,9 @@ static void print(enum log_level level, const char *prefix, const char *fmt, va_
 	if (state.before)
 		state.before();
 	vsnprintf(line, sizeof(line), fmt, ap);
-	fprintf(stderr, "%s: %s%s\n", state.program, prefix, line);
+	utf8__sanitize_lines(&shown, line, strlen(line));
+	fprintf(stderr, "%s: %s%.*s\n", state.program, prefix, (int)shown.sz, shown.data);
+	buf__free(&shown);
 }
 
 #define LOG_FN(name, level, prefix)            \

@@ -84,6 +84,17 @@ void utf8__sanitize_printable(struct buf *out, const char *s, size_t sz)
 	}
 }
 
+void utf8__sanitize_lines(struct buf *out, const char *s, size_t sz)
+{
+	const char *end;
+
+	for (; (end = memchr(s, '\n', sz)); sz -= (size_t)(end + 1 - s), s = end + 1) {
+		utf8__sanitize_printable(out, s, (size_t)(end - s));
+		buf__u8(out, '\n');
+	}
+	utf8__sanitize_printable(out, s, sz);
+}
+
 size_t utf8__cnt(const char *s, size_t sz)
 {
 	size_t cnt = 0;

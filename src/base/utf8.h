@@ -23,6 +23,8 @@ size_t utf8__valid(const char *s, size_t sz);
 void utf8__sanitize(struct buf *, const char *s, size_t sz);
 /* The same with '?' for control characters: names come from processes that may be hostile. */
 void utf8__sanitize_printable(struct buf *, const char *s, size_t sz);
+/* The same of text in lines, whose ends stay. */
+void utf8__sanitize_lines(struct buf *, const char *s, size_t sz);
 
 /* Of valid text: characters, which terminals show as one column each, mostly. */
 size_t utf8__cnt(const char *s, size_t sz);

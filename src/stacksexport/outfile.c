@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 #define NAME	    "pprof-"
 #define NAME_SUFFIX ".pb.gz"
@@ -134,6 +136,32 @@ static int write_all(int fd, const char *data, size_t sz)
 	return 0;
 }
 
+/* For a terminal, which would obey control characters in names; files and pipes get every byte. */
+static int show_on(const char *from, int terminal)
+{
+	FILE *in = fopen(from, "re");
+	struct buf shown = { 0 };
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int err = in ? 0 : -errno;
+
+	while (!err && (n = getline(&line, &cap, in)) > 0) {
+		buf__reset(&shown);
+		utf8__sanitize_lines(&shown, line, (size_t)n);
+		err = buf__err(&shown);
+		if (!err)
+			err = write_all(terminal, (const char *)shown.data, shown.sz);
+	}
+	if (!err && !feof(in))
+		err = -errno;
+	if (in)
+		fclose(in);
+	buf__free(&shown);
+	free(line);
+	return err;
+}
+
 static int copy_to(const char *from, int out)
 {
 	char piece[1 << 16];
@@ -154,8 +182,12 @@ static int copy_to(const char *from, int out)
 static int commit_copy(struct outfile *o)
 {
 	int out = o->path ? open(o->path, O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
-	int err = out < 0 ? -errno : copy_to(o->tmp, out);
+	int err;
 
+	if (out < 0)
+		err = -errno;
+	else
+		err = isatty(out) ? show_on(o->tmp, out) : copy_to(o->tmp, out);
 	if (o->path && out >= 0)
 		close(out);
 	return err ? cannot_write(o->path ? o->path : "the standard output", err) : 0;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "stacksexport/cells.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/json.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
@@ -29,15 +30,16 @@ static const struct shown as_names = {
 
 static const struct format {
 	const char *name;
-	const char *copy; /* the options of COPY; NULL: printed here */
-	bool hex;	  /* bytes as hexadecimal digits */
-	bool text;	  /* everything as text, stacks as names only */
-	bool binary;	  /* not for terminals */
+	const char *copy;		 /* the options of COPY; NULL: printed here */
+	bool hex;			 /* bytes as hexadecimal digits */
+	bool text;			 /* everything as text, stacks as names only */
+	bool binary;			 /* not for terminals */
+	int (*finish)(const char *path); /* what COPY leaves to do; NULL: nothing */
 } formats[] = {
-	{ "table", NULL, true, true, false },
-	{ "csv", "FORMAT csv, HEADER true", true, false, false },
-	{ "json", "FORMAT json, ARRAY true", true, false, false },
-	{ "parquet", "FORMAT parquet, COMPRESSION zstd", false, false, true },
+	{ "table", NULL, true, true, false, NULL },
+	{ "csv", "FORMAT csv, HEADER true", true, false, false, NULL },
+	{ "json", "FORMAT json, ARRAY true", true, false, false, json__make_valid },
+	{ "parquet", "FORMAT parquet, COMPRESSION zstd", false, false, true, NULL },
 };
 
 /* One call of the command. */
@@ -261,8 +263,9 @@ static int run_wrapped(struct query *q, const char *statement)
 	duckdb_destroy_result(&result);
 	if (cnt == 0)
 		return request__empty(&q->request);
-	return cnt > 0 && (!q->out.tmp || outfile__commit(&q->out) == 0) ? STATUS_OK
-									 : STATUS_FAILED;
+	if (cnt < 0 || (q->format->finish && q->format->finish(q->out.tmp) != 0))
+		return STATUS_FAILED;
+	return !q->out.tmp || outfile__commit(&q->out) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Prepares FROM (statement), to know its columns; their names are different ones then. */

@@ -3,10 +3,14 @@
 import csv
 import io
 import json
+import os
+import pty
+import subprocess
 
 import duckdb
 import pytest
 
+from conftest import EXPORT
 from exporter import CPU, run
 from recordings import BUILD_ID, Batch, names
 
@@ -42,6 +46,32 @@ def test_strings_that_need_quoting(tmp_path):
     sql = "SELECT command, NULL AS nothing FROM events"
     assert list(csv.reader(io.StringIO(run("query", sql, "-r", rec, "--format", "csv").stdout)))[1] == [odd, ""]
     assert json.loads(run("query", sql, "-r", rec, "--format", "json").stdout) == [{"command": odd, "nothing": None}]
+
+
+def test_numbers_that_json_does_not_have(rec):
+    sql = """SELECT 'inf'::DOUBLE AS a, '-inf'::FLOAT AS b, 'nan'::DOUBLE AS "NaN", ['inf'::DOUBLE, -1.5, '-inf'] AS l,
+        {'x': 'nan'::DOUBLE} AS s, 'Infinity "NaN\\" NaN' AS text, 'inf'::DOUBLE AS last"""
+    valid = json.loads(run("query", sql, "-r", rec, "--format", "json").stdout, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
+    text = 'Infinity "NaN\\" NaN'
+    assert valid == [{"a": None, "b": None, "NaN": None, "l": [None, -1.5, None], "s": {"x": None}, "text": text, "last": None}]
+
+
+@pytest.mark.parametrize("form, safe", [("table", "a?[31mb??"), ("csv", "a?[31mb??"), ("json", "a\\u001B[31mb??")])
+def test_a_terminal_does_not_obey_names(tmp_path, form, safe):
+    hostile = "a\x1b[31mb\u009b\x7f"
+    rec = Batch().profile(1, names("f"), command=hostile).write(tmp_path / "r")
+    args = [EXPORT, "query", "SELECT command, 'é' AS e FROM events", "-r", rec, "--format", form]
+    ours, terminal = pty.openpty()
+    subprocess.run(args, stdout=terminal, check=True)
+    os.close(terminal)
+    shown = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert safe in shown and "é" in shown and not set(shown) & set("\x1b\u009b\x7f")
+    error = run("query", "SELECT command::INT FROM events", "-r", rec, status=1).stderr
+    assert "a?[31mb??" in error and len(error.splitlines()) > 1
+    # Files and pipes get every byte; tables are for people anywhere.
+    exact = subprocess.run(args, capture_output=True, check=True).stdout.decode()
+    assert (hostile in exact or hostile in json.loads(exact)[0]["command"]) if form != "table" else safe in exact
 
 
 @pytest.mark.parametrize("sql", ["DESCRIBE stacks", "FROM events LIMIT 1", "WITH a AS (SELECT 1) FROM a", "SUMMARIZE events", "SHOW TABLES",

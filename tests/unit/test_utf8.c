@@ -47,6 +47,9 @@ static void controls_are_not_printed(void **state)
 {
 	(void)state;
 	same(utf8__sanitize_printable, "a\x1b[31m\n\x7f\xc2\x9b\xc2\xa0", "a?[31m???\xc2\xa0");
+	same(utf8__sanitize_lines, "a\x1b[31m\n\r\n\nb\x7f", "a?[31m\n?\n\nb?");
+	same(utf8__sanitize_lines, "a\n", "a\n");
+	same(utf8__sanitize_lines, "", "");
 }
 
 static void counts_code_points(void **state)

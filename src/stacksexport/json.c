@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/log.h"
+
+static int peek(FILE *in)
+{
+	return ungetc(getc_unlocked(in), in);
+}
+
+/* `c` begins NaN, Infinity or -Infinity; it is outside strings. */
+static bool is_no_number(int c, FILE *in)
+{
+	return c == 'N' || c == 'I' || (c == '-' && peek(in) == 'I');
+}
+
+static void put_null(FILE *in, FILE *out)
+{
+	while (isalpha(peek(in)))
+		getc_unlocked(in);
+	fputs("null", out);
+}
+
+static void copy_valid(FILE *in, FILE *out)
+{
+	bool string = false, escaped = false;
+	int c;
+
+	while ((c = getc_unlocked(in)) != EOF) {
+		if (!string && is_no_number(c, in)) {
+			put_null(in, out);
+			continue;
+		}
+		if (c == '"' && !escaped)
+			string = !string;
+		escaped = c == '\\' && !escaped;
+		putc_unlocked(c, out);
+	}
+}
+
+/* A new file under the name of the one that is read: still nobody else's. */
+static FILE *open_anew(const char *path)
+{
+	int fd;
+
+	if (unlink(path) != 0)
+		return NULL;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+int json__make_valid(const char *path)
+{
+	FILE *in = fopen(path, "re"), *out = in ? open_anew(path) : NULL;
+	int err = out ? 0 : -errno;
+
+	if (!err)
+		copy_valid(in, out);
+	if (!err && (ferror(in) || ferror(out)))
+		err = -EIO;
+	if (out && fclose(out) != 0 && !err)
+		err = -errno;
+	if (in)
+		fclose(in);
+	if (err)
+		log__error("cannot write %s: %s", path, strerror(-err));
+	return err;
+}
