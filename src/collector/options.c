@@ -12,6 +12,7 @@
 
 #define DEFAULT_PROBES "profile:u:99,switch:ku"
 #define POLL_MAX_NS    3600000000000
+#define RING_MAX       (1u << 30)
 
 enum key {
 	KEY_DURATION = 256,
@@ -67,7 +68,7 @@ static const struct argp_option argp_options[] = {
 	{ "verbose", 'v', 0, 0, "More about what happens", 3 },
 	{ "list", KEY_LIST, 0, 0, "List the event sources and end", 3 },
 	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 50ms)", 3 },
-	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M)", 3 },
+	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M, at most 1G)", 3 },
 	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
 	{ "profiling-interval", KEY_BILL, "TIME", 0,
 	  "Print what the BPF programs cost this often, not only at the end (default: 0, off)", 3 },
@@ -182,14 +183,16 @@ static void set_end(struct options *o, const char *arg, const struct argp_state 
 		wrong(state, "duration", arg, "a time such as 500ms, 5s or 10m");
 }
 
+/* What is too large for anything stays so: check() names the limit. */
 static void set_size(uint32_t *bytes, const char *option, const char *arg,
 		     const struct argp_state *state)
 {
 	uint64_t sz;
+	int err = parse__size(arg, &sz);
 
-	if (parse__size(arg, &sz) || sz == 0 || sz > 1u << 30)
+	if (err == -EINVAL || (!err && sz == 0))
 		wrong(state, option, arg, "a size such as 64K or 4M");
-	*bytes = (uint32_t)sz;
+	*bytes = err || sz > 2 * RING_MAX ? 2 * RING_MAX : (uint32_t)sz;
 }
 
 static void set_count(size_t *cnt, const char *option, const char *arg,
@@ -314,12 +317,16 @@ static void check(struct options *o, char *program)
 
 	if (o->capture.stack_sz > EVENT_STACK_MAX)
 		why = "--stack-size is at most 1M";
+	else if (o->capture.ring_sz > RING_MAX)
+		why = "--ring-size is at most 1G";
 	else if (o->capture.ring_sz < 2 * o->capture.stack_sz)
 		why = "--ring-size must be at least twice --stack-size";
 	else if (o->poll_ns > POLL_MAX_NS)
 		why = "--poll is at most 1h";
 	else if (o->all && !o->command)
 		why = "--all goes with a command: collector -a -- COMMAND";
+	else if (o->keep_root && !o->command)
+		why = "--keep-root goes with a command: collector --keep-root -- COMMAND";
 	else if (o->command && !o->command[0])
 		why = "there is no command after --";
 	else if (o->command && (o->capture.filter.comm_cnt || o->capture.filter.pid_cnt))

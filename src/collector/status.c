@@ -65,9 +65,19 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 100.0;
 }
 
-static double mb(uint64_t bytes)
+struct size_text {
+	char s[32];
+};
+
+static struct size_text size_text(uint64_t bytes)
 {
-	return (double)bytes / 1e6;
+	struct size_text t;
+
+	if (bytes < 1000000)
+		snprintf(t.s, sizeof(t.s), "%.0f KB", (double)bytes / 1e3);
+	else
+		snprintf(t.s, sizeof(t.s), "%.1f MB", (double)bytes / 1e6);
+	return t;
 }
 
 void status__tick(struct status *s, const struct session *session, const struct recording *r,
@@ -82,9 +92,9 @@ void status__tick(struct status *s, const struct session *session, const struct 
 	cpu_ns = own_cpu_ns();
 	recording__stats(r, &written);
 	fprintf(stderr,
-		"%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %.1f MB  own CPU %.1f %%%s",
+		"%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %s  own CPU %.1f %%%s",
 		s->terminal ? CLEAR_LINE : "", (double)(now_ns - s->begin_ns) / 1e9, t.rows,
-		percent(t.to_root, t.user_stacks), t.lost, mb(written.bytes),
+		percent(t.to_root, t.user_stacks), t.lost, size_text(written.bytes).s,
 		percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns), s->terminal ? "" : "\n");
 	s->cpu_ns = cpu_ns;
 	s->shown_ns = now_ns;
@@ -133,10 +143,10 @@ void status__summary(struct status *s, const struct session *session, const stru
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
-	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %.1f MB in %s; own CPU %.2f s\n",
+	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
-		written.batches == 1 ? "batch" : "batches", mb(written.bytes), recording__dir(r),
-		(double)own_cpu_ns() / 1e9);
+		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
+		recording__dir(r), (double)own_cpu_ns() / 1e9);
 }
 
 void status__bill(struct status *s, struct capture *c, uint64_t ns)

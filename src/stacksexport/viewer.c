@@ -11,6 +11,9 @@
 #include <unistd.h>
 #include "base/log.h"
 
+/* As in tools/setup: later ones need a newer Go than Debian 12 has. */
+#define PPROF "github.com/google/pprof@v0.0.0-20240227163752-401108e1b7e7"
+
 extern char **environ;
 
 static bool find_in_path(const char *program, char *out, size_t sz)
@@ -58,5 +61,5 @@ void viewer__show(const char *path, bool open)
 		run(pprof, path);
 	else
 		log__info("look at it with: pprof -http=:0 %s%s", path,
-			  installed ? "" : " (pprof: go install github.com/google/pprof@latest)");
+			  installed ? "" : " (pprof: go install " PPROF ")");
 }

@@ -27,7 +27,12 @@ def run(*args, program=COLLECTOR, **kw):
         (["--poll", "2h"], ["--poll", "1h"]),
         (["--duration", "0s"], ["duration", "'0s'"]),
         (["--cgroup", ""], ["cgroup"]),
-        (["--stack-size", "2M"], ["1M"]),
+        (["--stack-size", "2M"], ["--stack-size is at most 1M"]),
+        (["--stack-size", "100G"], ["--stack-size is at most 1M"]),
+        (["--ring-size", "100G"], ["--ring-size is at most 1G"]),
+        (["--ring-size", "99999999999999999999"], ["--ring-size is at most 1G"]),
+        (["--ring-size", "1025M"], ["--ring-size is at most 1G"]),
+        (["--ring-size", "64K"], ["--ring-size", "twice --stack-size"]),
         (["--stack-size", "64KX"], ["64KX"]),
         (["--pid", "12x"], ["12x"]),
         (["--pid", "0"], ["'0'"]),
@@ -38,6 +43,7 @@ def run(*args, program=COLLECTOR, **kw):
         (["a-command-that-is-too-long"], ["15 bytes", "a-command-that-'"]),
         (["--nonsense"], ["nonsense"]),
         (["-a"], ["--all"]),
+        (["--keep-root"], ["--keep-root goes with a command"]),
         (["--append"], ["--dir"]),
         (["--"], ["no command"]),
         (["sh", "--", "true"], ["do not go together"]),
@@ -113,6 +119,13 @@ def test_command_runs_as_who_called_sudo(tmp_path):
         assert (st.st_uid, st.st_gid, st.st_mode & 0o7777) == (65534, 65534, 0o640)
     p = run("-d", tmp_path / "root", "--keep-root", "--", "id", "-u", env=env)
     assert p.stdout == "0\n"
+
+
+@needs_bpf
+def test_summary_counts_what_was_written(tmp_path):
+    p = run("-d", tmp_path / "r", "-p", "switch:n", "--", "true")
+    written = sum(f.stat().st_size for f in (tmp_path / "r").iterdir())
+    assert f", {written / 1000:.0f} KB in {tmp_path}/r;" in p.stderr, p.stderr
 
 
 @needs_bpf

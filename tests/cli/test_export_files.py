@@ -4,6 +4,7 @@ import gzip
 import os
 import pathlib
 import pty
+import re
 import shutil
 import subprocess
 
@@ -27,6 +28,12 @@ def test_numbered_files(rec, tmp_path):
 def test_default_folder(rec, tmp_path):
     p = run("pprof", CPU, "-c", "prog", "-r", rec, env={**os.environ, "HOME": str(tmp_path)})
     assert (tmp_path / "stacks_export_data" / "pprof-1.pb.gz").exists(), p.stderr
+
+
+def test_who_has_no_pprof_is_told_how_to_get_one(rec, tmp_path):
+    p = run("pprof", CPU, "-c", "prog", "-r", rec, "-d", tmp_path, env={**os.environ, "PATH": "/nowhere"})
+    pinned = re.search(r"^PPROF=(\S+)", (ROOT / "tools/setup").read_text(), re.M)[1]
+    assert f"go install {pinned})" in p.stderr
 
 
 def test_standard_output(rec, tmp_path):
