@@ -19,14 +19,12 @@ enum capture_how {
 	CAPTURE_KERNEL = 1 << 1,
 	CAPTURE_OTHER = 1 << 2, /* of a task that is not current: its kernel stack, its registers */
 	CAPTURE_FAULT = 1 << 3, /* of another task, user memory too: sleepable programs only */
-	CAPTURE_SWITCH =
-		1 << 4, /* at the tracepoint sched_switch: the stack begins in the scheduler */
 };
 
 struct capture_config {
 	__u64 param[EVENT_KIND_CNT]; /* of the kind's probe: Hz, ns … */
-	__u64 sched_text_start; /* the scheduler's own functions; 0 when kallsyms does not say */
-	__u64 sched_text_end;
+	__u64 pace_ns; /* a kind's events on one CPU come at most this often in the long run; 0: no
+			  limit */
 	__u32 how[EVENT_KIND_CNT]; /* CAPTURE_USER, CAPTURE_KERNEL */
 	__u32 stack_sz;		   /* bytes of user stack at most */
 	__u32 wakeup_sz;	   /* bytes in a ring from which on user space is woken */

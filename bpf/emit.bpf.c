@@ -3,6 +3,7 @@
 #include "ustack.bpf.h"
 
 #define WAKEUP_INTERVAL_NS 1000000
+#define PACE_BURST_NS	   1000000000
 
 #define PF_KTHREAD 0x00200000
 
@@ -54,6 +55,17 @@ struct {
 	__type(value, __u64);
 	__uint(max_entries, 1);
 } woken SEC(".maps"); /* when this CPU last woke user space */
+
+struct pace {
+	__u64 full_ns[EVENT_KIND_CNT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct pace);
+	__uint(max_entries, 1);
+} paces SEC(".maps");
 
 /* Atomic: an interrupt on this CPU may lose one, too. */
 __hidden void lose(__u32 kind, __u32 reason)
@@ -121,15 +133,25 @@ static __always_inline bool between_programs(const struct task_struct *task, __u
 	return !ustack_sz && BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
-static __always_inline void copy_names(struct event *e, const struct task_struct *task)
+static __always_inline void copy_names(struct event *e, const struct task_struct *task,
+				       __u64 cgroup_id)
 {
 	const struct task_struct *leader = task->group_leader;
 
 	e->tgid = task->tgid;
 	e->tid = task->pid;
-	e->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	e->cgroup_id = cgroup_id ? cgroup_id : task->cgroups->dfl_cgrp->kn->id;
 	__builtin_memcpy(e->thread, (const void *)task->comm, EVENT_COMM_SZ);
 	__builtin_memcpy(e->comm, (const void *)leader->comm, EVENT_COMM_SZ);
+}
+
+static __always_inline void copy_owner(struct event *e, const struct owner *owner, __u64 cgroup_id)
+{
+	e->tgid = owner->tgid;
+	e->tid = owner->tid;
+	e->cgroup_id = cgroup_id ? cgroup_id : owner->cgroup_id;
+	__builtin_memcpy(e->thread, owner->thread, EVENT_COMM_SZ);
+	__builtin_memcpy(e->comm, owner->comm, EVENT_COMM_SZ);
 }
 
 static __always_inline void fill_header(struct event *e, const struct emission *what)
@@ -138,57 +160,55 @@ static __always_inline void fill_header(struct event *e, const struct emission *
 	e->duration_ns = what->duration_ns;
 	e->amount = what->amount;
 	e->id = what->id;
+	e->span_id = 0;
+	e->parent_id = 0;
+	e->join = what->join;
 	e->cpu = what->cpu;
 	e->kind = what->kind;
 	e->state = what->state;
-	e->target = 0;
-	e->weight = 1;
-	e->flags = 0;
+	e->target = what->target;
+	e->weight = what->weight ? what->weight : 1;
+	e->reason = what->reason;
+	e->detail = what->detail;
+	e->flags = what->flags;
 	e->runnable_ns = 0;
 	if (what->runnable_ns != ~0ULL) {
 		e->runnable_ns = what->runnable_ns;
 		e->flags |= EVENT_F_RUNNABLE;
 	}
 	e->stack_addr = 0;
+	__builtin_memset(e->span, 0, sizeof(e->span));
 }
 
-#define KSTACK_SZ	  (EVENT_KSTACK_MAX * sizeof(__u64))
-#define MACHINERY_DEFAULT 3
-#define MACHINERY_MAX	  8
+static __always_inline __u64 copy_detail(struct event *e, const struct emission *what)
+{
+	__u64 sz = what->detail_sz;
+
+	OPAQUE(sz);
+	if (!sz || sz > EVENT_DETAIL_MAX || bpf_probe_read_kernel(e->data, sz, what->detail_data))
+		return 0;
+	return sz;
+}
+
+#define KSTACK_SZ (EVENT_KSTACK_MAX * sizeof(__u64))
 
 /*
- * Frames on top of a tracepoint's stack that are the programs' own and of what calls them: emit,
- * the program, bpf_trace_run4, on some kernels more. Learned from the first switch, whose stack
- * must begin in the scheduler. 0: not yet.
+ * Kernel frames, leaf first, behind the `at` bytes that data[] has already. A perf event's are
+ * those of what it interrupted: none in user code. A tracepoint's begin with this program and what
+ * calls it; user space leaves them away by name.
  */
-static __u64 machinery;
-
-static __always_inline void learn_machinery(const __u64 *pcs)
-{
-	__u64 found = MACHINERY_DEFAULT;
-
-	for (int i = MACHINERY_MAX - 1; i >= 0; i--) {
-		if (pcs[i] - cfg.sched_text_start < cfg.sched_text_end - cfg.sched_text_start)
-			found = i;
-	}
-	machinery = found;
-}
-
-/* Kernel frames, leaf first. A perf event's are those of what it interrupted: none in user code. */
 static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, struct event *e,
-					 __u32 how)
+					 __u64 at, __u32 how)
 {
 	long sz;
 
-	if (how & CAPTURE_OTHER) {
-		sz = bpf_get_task_stack(task, e->data, KSTACK_SZ, 0);
-	} else if (how & CAPTURE_SWITCH) {
-		if (!machinery && bpf_get_stack(ctx, e->data, KSTACK_SZ, 0) > 0)
-			learn_machinery((const __u64 *)e->data);
-		sz = bpf_get_stack(ctx, e->data, KSTACK_SZ, machinery & BPF_F_SKIP_FIELD_MASK);
-	} else {
-		sz = bpf_get_stack(ctx, e->data, KSTACK_SZ, 0);
-	}
+	OPAQUE(at);
+	if (at > EVENT_DETAIL_MAX)
+		return 0;
+	if (how & CAPTURE_OTHER)
+		sz = bpf_get_task_stack(task, e->data + at, KSTACK_SZ, 0);
+	else
+		sz = bpf_get_stack(ctx, e->data + at, KSTACK_SZ, 0);
 	if (sz <= 0)
 		return 0;
 	OPAQUE(sz); /* two comparisons: old verifiers learn nothing of sz from one of sz - 1 */
@@ -241,31 +261,71 @@ static __always_inline bool claimed(const struct emission *what)
 	return what->claim && __sync_lock_test_and_set(what->claim, 1);
 }
 
+/*
+ * A bucket that holds a second's worth of tokens, as the time at which it will be full again
+ * (generic cell rate algorithm). A nested program on this CPU may make it a token too many or too
+ * few.
+ */
+static __always_inline bool paced(__u32 kind, __u64 now_ns)
+{
+	struct pace *p = bpf_map_lookup_elem(&paces, &(__u32){ 0 });
+	__u64 full_ns;
+
+	if (!cfg.pace_ns || !p || kind >= EVENT_KIND_CNT)
+		return true;
+	full_ns = p->full_ns[kind];
+	if (full_ns < now_ns)
+		full_ns = now_ns;
+	if (full_ns - now_ns > PACE_BURST_NS)
+		return false;
+	p->full_ns[kind] = full_ns + cfg.pace_ns;
+	return true;
+}
+
+/* Bytes that the event has become. */
+static __always_inline __u64 fill(void *ctx, struct task_struct *task, const struct emission *what,
+				  struct event *e, __u32 how)
+{
+	__u64 detail_sz, kstack_sz = 0, ustack_sz = 0;
+
+	fill_header(e, what);
+	if (what->owner)
+		copy_owner(e, what->owner, what->cgroup_id);
+	else
+		copy_names(e, task, what->cgroup_id);
+	detail_sz = copy_detail(e, what);
+	if (how & CAPTURE_KERNEL)
+		kstack_sz = copy_kstack(ctx, task, e, detail_sz, how);
+	if ((how & CAPTURE_USER) && has_user_side(task))
+		ustack_sz = copy_user(task, e, detail_sz + kstack_sz, how);
+	else
+		__builtin_memset(e->regs, 0, sizeof(e->regs));
+	if (between_programs(task, ustack_sz))
+		e->flags &= ~EVENT_F_USER;
+	e->detail_sz = detail_sz;
+	e->kstack_sz = kstack_sz;
+	e->ustack_sz = ustack_sz;
+	return sizeof(*e) + detail_sz + kstack_sz + ustack_sz;
+}
+
 __hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u32 how)
 {
-	struct slot *slot = slot__take();
-	__u64 kstack_sz = 0, ustack_sz = 0;
+	struct slot *slot;
 	bool sent = false;
+	__u64 sz;
 
+	if (!what->unpaced && !paced(what->kind, what->time_ns)) {
+		lose(what->kind, EVENT_LOST_RATE_LIMIT);
+		return 0;
+	}
+	slot = slot__take();
 	if (!slot) {
 		lose(what->kind, EVENT_LOST_NESTED);
 		return 0;
 	}
-	fill_header(&slot->event, what);
-	copy_names(&slot->event, task);
-	if (how & CAPTURE_KERNEL)
-		kstack_sz = copy_kstack(ctx, task, &slot->event, how);
-	if ((how & CAPTURE_USER) && has_user_side(task))
-		ustack_sz = copy_user(task, &slot->event, kstack_sz, how);
-	else
-		__builtin_memset(slot->event.regs, 0, sizeof(slot->event.regs));
-	if (between_programs(task, ustack_sz))
-		slot->event.flags &= ~EVENT_F_USER;
-	slot->event.kstack_sz = kstack_sz;
-	slot->event.ustack_sz = ustack_sz;
+	sz = fill(ctx, task, what, &slot->event, how);
 	if (!claimed(what))
-		sent = send(&slot->event, sizeof(struct event) + kstack_sz + ustack_sz,
-			    what->time_ns);
+		sent = send(&slot->event, sz, what->time_ns);
 	slot__put(slot);
 	return sent;
 }

@@ -22,12 +22,33 @@ extern const volatile struct capture_config cfg;
  * and off at the same time. 0: not yet. */
 extern volatile __u64 begin_ns, end_ns;
 
+/* Whose event it is, when that is not the task that it is captured from: all zero when nobody
+ * knows.
+ */
+struct owner {
+	__u64 cgroup_id;
+	__u32 tgid, tid;
+	char comm[EVENT_COMM_SZ], thread[EVENT_COMM_SZ];
+};
+
 /* What a program knows of its event; the rest is the same for all kinds. */
 struct emission {
 	__u64 time_ns, duration_ns, amount, id;
 	__u64 runnable_ns; /* UINT64_MAX: unknown */
 	__u64 kind, state;
 	__u64 cpu;
+	__u64 join;		 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
+	__u64 cgroup_id;	 /* 0: the task's */
+	__u64 reason;		 /* errno, enum event_reason, 0 */
+	__u32 target;		 /* with EVENT_F_TARGET */
+	__u32 flags;		 /* enum event_flags, what the program knows of them */
+	__u32 weight;		 /* 0: 1 */
+	__u32 detail;		 /* enum event_detail */
+	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the
+				    stack */
+	__u64 detail_sz;
+	const struct owner *owner; /* NULL: the task */
+	bool unpaced;		   /* --max-rate does not count it */
 	__u32 *claim; /* NULL, or a flag that only one event may set: who comes second is dropped,
 			 uncounted */
 };

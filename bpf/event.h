@@ -11,7 +11,10 @@
  */
 #define EVENT_KINDS(X)                   \
 	X(PROFILE, "profile", "profile") \
-	X(SWITCH, "switch", "switch")
+	X(SWITCH, "switch", "switch")    \
+	X(EXEC, "exec", "exec")          \
+	X(EXIT, "exit", "exec")          \
+	X(FORK, "fork", "exec")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -22,7 +25,8 @@ enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
 	X(RING_FULL, "ring_full") /* user space did not drain this CPU's ring in time */    \
 	X(NESTED,                                                                           \
 	  "nested") /* more programs interrupted each other than there are scratch slots */ \
-	X(STATE_FULL, "state_full") /* a map that the kind needs had no room */
+	X(STATE_FULL, "state_full") /* a map that the kind needs had no room */             \
+	X(RATE_LIMIT, "rate_limit") /* more than --max-rate of this kind on this CPU */
 
 #define X(id, ...) EVENT_LOST_##id,
 enum event_loss { EVENT_LOSSES(X) EVENT_LOSS_CNT };
@@ -33,7 +37,64 @@ enum event_flags {
 	EVENT_F_TRUNCATED = 1 << 1, /* the user stack goes on past the bytes that were copied */
 	EVENT_F_COMPAT = 1 << 2,    /* 32-bit registers */
 	EVENT_F_RUNNABLE = 1 << 3,  /* runnable_ns is known */
+	EVENT_F_TARGET = 1 << 4,    /* target is set */
+	EVENT_F_OPEN = 1 << 5,	    /* the operation `join` began: no row before it has ended */
+	EVENT_F_CLOSE = 1 << 6,	    /* it has ended: time_ns, amount, reason are of the end */
 };
+
+/*
+ * What an event says besides: one of these structs, detail_sz bytes of it. X(id, struct)
+ */
+#define EVENT_DETAILS(X)        \
+	X(NONE, event_none)     \
+	X(DISK, event_disk)     \
+	X(FILE, event_file)     \
+	X(SOCKET, event_socket) \
+	X(ADDRESS, event_address)
+
+#define X(id, ...) EVENT_DETAIL_##id,
+enum event_detail { EVENT_DETAILS(X) EVENT_DETAIL_CNT };
+#undef X
+
+struct event_none {
+	__u64 unused;
+};
+
+struct event_disk {
+	char name[32]; /* DISK_NAME_LEN */
+};
+
+struct event_file {
+	char fs[16];	/* file system type */
+	char name[256]; /* last part of the path; shorter ones may be sent shorter */
+};
+
+struct event_socket {
+	__u16 family; /* AF_INET: the first 4 bytes of the addresses; AF_INET6 */
+	__u16 local_port, peer_port;
+	__u16 unused;
+	__u8 local[16], peer[16];
+};
+
+struct event_address {
+	__u64 address;
+};
+
+#define EVENT_DETAIL_MAX sizeof(struct event_file)
+
+/* The column `reason`: 0 none, an errno, or one of these. X(id, value) */
+#define EVENT_REASON_FIRST 4096
+#define EVENT_REASONS(X)        \
+	X(SENT, "sent")         \
+	X(RECEIVED, "received") \
+	X(WRITEBACK, "writeback")
+
+#define X(id, ...) EVENT_REASON_##id,
+enum event_reason {
+	EVENT_REASON_BEFORE = EVENT_REASON_FIRST - 1,
+	EVENT_REASONS(X) EVENT_REASON_END
+};
+#undef X
 
 /* How a thread left the CPU. X(id, value of the column `state`). Append only. */
 #define EVENT_STATES(X)                                                       \
@@ -54,17 +115,23 @@ enum event_state { EVENT_STATES(X) EVENT_STATE_CNT };
 #undef X
 
 #define EVENT_COMM_SZ	 16
+#define EVENT_SPAN_SZ	 16
 #define EVENT_KSTACK_MAX 127 /* frames, kernel.perf_event_max_stack's default */
 #define EVENT_REG_CNT	 17 /* x86-64 in DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define EVENT_RED_ZONE \
 	128 /* bytes below the stack pointer that leaf functions use (x86-64 psABI 3.2.2) */
 #define EVENT_STACK_MAX (1u << 20)
 
-/* Fixed part of an event; kernel pcs (leaf first), then user stack bytes follow in data[]. */
+/*
+ * Fixed part of an event; in data[] follow its detail, kernel pcs (leaf first) and user stack
+ * bytes. Detail and pcs are multiples of 8 bytes.
+ */
 struct event {
 	__u64 time_ns;	   /* CLOCK_MONOTONIC, end of the event */
 	__u64 duration_ns; /* what it spans depends on the kind */
 	__u64 amount, id;
+	__u64 span_id, parent_id; /* of the thread's innermost open span; 0: none */
+	__u64 join;		  /* with EVENT_F_OPEN, EVENT_F_CLOSE: which operation */
 	__u64 runnable_ns; /* switch: waited for a CPU before the slice; valid with EVENT_F_RUNNABLE
 			    */
 	__u64 cgroup_id;   /* inode of the cgroup v2 folder */
@@ -78,11 +145,14 @@ struct event {
 	__u32 flags;		    /* enum event_flags */
 	__u32 weight;		    /* events that this one stands for */
 	__u32 kstack_sz, ustack_sz; /* bytes */
+	__u16 detail_sz;	    /* bytes */
+	__u16 reason;		    /* errno, enum event_reason, 0 */
+	__u32 detail;		    /* enum event_detail */
 	char comm[EVENT_COMM_SZ];   /* of the process: its first thread's */
 	char thread[EVENT_COMM_SZ]; /* of the thread */
+	char span[EVENT_SPAN_SZ];   /* the span's name; not NUL-terminated at its full length */
 	__u8 data[];
 };
-_Static_assert(sizeof(struct event) == 7 * 8 + EVENT_REG_CNT * 8 + 32 + 2 * EVENT_COMM_SZ,
-	       "no padding");
+_Static_assert(sizeof(struct event) == 10 * 8 + EVENT_REG_CNT * 8 + 40 + 3 * 16, "no padding");
 
 #endif

@@ -121,7 +121,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 	th->ready_ns = state == EVENT_STATE_PREEMPTED ? now_ns : 0;
 	th->state = state;
 	if (recorded(task))
-		emit(ctx, task, &row, cfg.how[EVENT_SWITCH] | CAPTURE_SWITCH);
+		emit(ctx, task, &row, cfg.how[EVENT_SWITCH]);
 }
 
 /* It has waited since the beginning, and runs before the iterator below has come to it. */
@@ -132,6 +132,7 @@ static __always_inline void begin_late(void *ctx, struct task_struct *task, stru
 	if (!th->ready_ns)
 		row.state = EVENT_STATE_PREEMPTED; /* not woken since: it waited for a CPU */
 	row.claim = &th->seen;
+	row.unpaced = true;
 	if (recorded(task))
 		emit(ctx, task, &row, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER);
 	th->seen = 1;
@@ -243,6 +244,7 @@ static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_str
 	if (!th || th->seen || task->on_cpu || task->exit_state)
 		return 0;
 	row.claim = &th->seen;
+	row.unpaced = true;
 	if (recorded(task))
 		return emit(ctx, task, &row, how);
 	__sync_lock_test_and_set(&th->seen, 1);
@@ -261,6 +263,7 @@ static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struc
 		row.state = EVENT_STATE_RUNNING;
 		row.duration_ns = end_ns - (th->in_ns ? th->in_ns : begin_ns);
 	}
+	row.unpaced = true;
 	return emit(ctx, task, &row, 0);
 }
 

@@ -142,7 +142,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	if (got > cfg.stack_sz)
 		got = cfg.stack_sz;
 	OPAQUE(got);
-	if (at > EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
+	if (at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
 		return 0;
 	if (user__read(task, e->data + at, got, e->stack_addr, how))
 		got = stack__copy_pages(task, e, at, got, how);

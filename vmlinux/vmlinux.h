@@ -63,12 +63,20 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
 	unsigned int on_cpu; /* 8 bits in 7.3; libbpf adjusts loads of unsigned fields only */
-	int exit_state;
+	int exit_state, exit_code;
 	unsigned int in_execve : 1;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
@@ -77,6 +85,7 @@ struct task_struct {
 	char comm[16];
 	unsigned long sas_ss_sp, sas_ss_size;
 	struct mm_struct *mm;
+	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct thread_struct thread;
 };

@@ -13,15 +13,13 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "capture/diagnose.h"
+#include "capture/feature.h"
 #include "event/kind.h"
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S      1000000000ull
+#define FILTER_PREFIX "filter__"
 #define AHEAD_NS \
 	1000000 /* events are turned on and off that much in the future: all CPUs know by then */
-
-/* Built into the kernel's sched_text by __sched; what is captured in a switch begins there. */
-#define SCHED_TEXT_START "__sched_text_start"
-#define SCHED_TEXT_END	 "__sched_text_end"
 
 /* ---- open, choose, load -------------------------------------------------------------------------
  */
@@ -53,123 +51,56 @@ static void set_probe(struct capture *c, const struct probe_choice *choice)
 		c->sample_hz = choice->param;
 }
 
-static bool has_prefix(const char *name, const char *probe)
+/* Leaves out what `all` named and the kernel lacks; what was named itself is an error. */
+static int choose_ways(struct capture *c, struct features *f)
 {
-	size_t len = strlen(probe);
+	char why[256];
+	int err = 0;
 
-	return !strncmp(name, probe, len) && !strncmp(name + len, "__", 2);
+	for (size_t i = 0; i < c->options.probe_cnt && !err; i++) {
+		const struct probe_choice *choice = &c->options.probes[i];
+
+		err = features__choose(f, c->skel->obj, choice->probe, &c->ways[i], why,
+				       sizeof(why));
+		c->left_out[i] = err && choice->optional;
+		if (c->left_out[i]) {
+			log__info("%s is left out: %s", choice->probe->name, why);
+			err = 0;
+		} else if (err) {
+			log__error("%s: %s", choice->probe->name, why);
+		}
+	}
+	return err;
 }
 
 static bool is_wanted(const struct capture *c, const char *name)
 {
-	if (has_prefix(name, "filter"))
+	if (!strncmp(name, FILTER_PREFIX, strlen(FILTER_PREFIX)))
 		return c->skel->rodata->cfg.who;
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		if (has_prefix(name, c->options.probes[i].probe->name))
+		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
 			return true;
 	}
 	return false;
 }
 
-static bool has_helper(const struct btf *btf, const char *name)
+static int choose_programs(struct capture *c, struct features *f)
 {
-	const struct btf_type *t;
-	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
-
-	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
-			return true;
-	}
-	return false;
-}
-
-/* The newest helper that nothing works without. */
-static int check_kernel(const struct btf *btf)
-{
-	if (has_helper(btf, "BPF_FUNC_task_pt_regs"))
-		return 0;
-	log__error("the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with "
-		   "Linux 5.15");
-	return -ENOTSUP;
-}
-
-/* Programs that this kernel can do without: they are left out where it lacks a helper. */
-static bool is_possible(const struct btf *btf, const char *name)
-{
-	return strcmp(name, "switch__rows_sleepable") ||
-	       has_helper(btf, "BPF_FUNC_copy_from_user_task");
-}
-
-/* The tracepoint's prototype, void * for the program's context first. NULL: there is no such one.
- */
-static const struct btf_type *tracepoint(const struct btf *btf, const char *name)
-{
-	char type[128];
-	const struct btf_type *t;
-	int id;
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	t = t ? btf__type_by_id(btf, t->type) : NULL;
-	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-	return t && btf_is_func_proto(t) ? t : NULL;
-}
-
-static int check_tracepoint(const struct btf *btf, const struct bpf_program *prog)
-{
-	const char *name = strstr(bpf_program__section_name(prog), "tp_btf/");
-
-	if (!name || tracepoint(btf, name + strlen("tp_btf/")))
-		return 0;
-	log__error("the kernel has no tracepoint %s, which %s needs", name + strlen("tp_btf/"),
-		   bpf_program__name(prog));
-	return -ENOENT;
-}
-
-static int choose_programs(struct capture *c, const struct btf *btf)
-{
-	const struct btf_type *proto = tracepoint(btf, "sched_switch");
 	struct bpf_program *prog;
+	int err = choose_ways(c, f);
 
-	c->skel->rodata->cfg.has_prev_state = proto && btf_vlen(proto) >= 5;
-	bpf_object__for_each_program(prog, c->skel->obj)
-	{
-		const char *name = bpf_program__name(prog);
-		bool on = is_wanted(c, name) && is_possible(btf, name);
-		int err = on ? check_tracepoint(btf, prog) : 0;
-
-		if (err)
-			return err;
-		bpf_program__set_autoload(prog, on);
-	}
-	return 0;
-}
-
-/* Where the machinery under a switch's stack ends; without CAP_SYSLOG addresses read 0. */
-static void find_sched_text(struct capture_config *cfg)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long addr;
-	char name[128];
-
-	while (f && !(cfg->sched_text_start && cfg->sched_text_end) &&
-	       fscanf(f, "%llx %*c %127s%*[^\n]", &addr, name) == 2) {
-		if (!strcmp(name, SCHED_TEXT_START))
-			cfg->sched_text_start = addr;
-		else if (!strcmp(name, SCHED_TEXT_END))
-			cfg->sched_text_end = addr;
-	}
-	if (f)
-		fclose(f);
+	/* preempt, prev, next, and prev's state from 5.18 on */
+	c->skel->rodata->cfg.has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
+	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(
+		prog, is_wanted(c, bpf_program__name(prog)) && !features__leaves_out(f, prog));
+	return err;
 }
 
 /* A slot has room for a stack and one page more: the verifier does not see that a copy page by page
  * ends with the stack. */
 static int set_sizes(struct capture *c)
 {
-	uint32_t slot_sz = sizeof(uint64_t) + sizeof(struct event) +
+	uint32_t slot_sz = sizeof(uint64_t) + sizeof(struct event) + EVENT_DETAIL_MAX +
 			   EVENT_KSTACK_MAX * sizeof(uint64_t) + c->options.stack_sz + CAPTURE_PAGE;
 	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
 	int err = bpf_map__set_value_size(c->skel->maps.scratch, slot_sz);
@@ -184,7 +115,7 @@ static int set_sizes(struct capture *c)
 static int open_skeleton(struct capture *c)
 {
 	struct capture_config *cfg;
-	struct btf *btf;
+	struct features *f;
 	int err;
 
 	c->skel = collector_bpf__open();
@@ -193,21 +124,19 @@ static int open_skeleton(struct capture *c)
 	cfg = &c->skel->rodata->cfg;
 	cfg->stack_sz = c->options.stack_sz;
 	cfg->wakeup_sz = c->options.ring_sz / 4;
+	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;
 	for (size_t i = 0; i < c->options.probe_cnt; i++)
 		set_probe(c, &c->options.probes[i]);
-	find_sched_text(cfg);
 	err = capture__set_filter(c, &c->options.filter);
 	if (!err)
 		err = set_sizes(c);
 	if (err)
 		return err;
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
+	f = features__new();
+	if (!f)
 		return -errno;
-	err = check_kernel(btf);
-	if (!err)
-		err = choose_programs(c, btf);
-	btf__free(btf);
+	err = choose_programs(c, f);
+	features__free(f);
 	return err;
 }
 
@@ -401,4 +330,24 @@ size_t capture__costs(struct capture *c, struct capture_cost *out, size_t max)
 						    info.run_time_ns };
 	}
 	return cnt;
+}
+
+/* ---- what there is ------------------------------------------------------------------------------
+ */
+
+int capture__list(capture_list_fn fn, void *arg)
+{
+	struct collector_bpf *skel = collector_bpf__open();
+	struct features *f = skel ? features__new() : NULL;
+	int err = f ? 0 : -errno;
+
+	for (const struct probe *p = probes; p->name && !err; p++) {
+		char why[256];
+		const char *way;
+
+		fn(p, features__choose(f, skel->obj, p, &way, why, sizeof(why)) ? why : NULL, arg);
+	}
+	features__free(f);
+	collector_bpf__destroy(skel);
+	return err;
 }

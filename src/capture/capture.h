@@ -34,6 +34,7 @@ struct capture_options {
 	struct capture_filter filter;
 	uint32_t stack_sz; /* bytes of user stack at most */
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
+	uint64_t max_rate; /* events of a kind per second and CPU; 0: no limit */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
 	/* Called again and again by capture__begin() and capture__end() while they write a row for
 	 * each thread, so that the rings do not run full; NULL: they may. */
@@ -70,6 +71,11 @@ int capture__epoll_fd(const struct capture *);
 typedef void (*capture_loss_fn)(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
 				void *arg);
 void capture__losses(struct capture *, capture_loss_fn, void *arg);
+
+/* Every probe, with what this machine lacks for it (NULL: nothing). 0, or -errno after saying why
+ * nothing can be said. */
+typedef void (*capture_list_fn)(const struct probe *, const char *missing, void *arg);
+int capture__list(capture_list_fn, void *arg);
 
 /* What each BPF program cost so far (kernel.bpf_stats while the capture lives). */
 struct capture_cost {

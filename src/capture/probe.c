@@ -9,7 +9,8 @@
 
 #include "base/parse.h"
 
-#define ITEM_MAX 128 /* bytes; no right item is nearly as long */
+#define ITEM_MAX 128 /* bytes; no right item without a path is nearly as long */
+#define NAMES_SZ 256
 
 const struct probe probes[] = {
 	{ .name = "profile",
@@ -27,8 +28,14 @@ const struct probe probes[] = {
 	  .usage = "switch[:S][:DUR]",
 	  .help = "each slice on a CPU and the wait after it; waits under DUR are joined (default "
 		  "k, 0s)" },
+	{ .name = "exec",
+	  .stacks = PROBE_USER,
+	  .usage = "exec[:S]",
+	  .help = "programs that start, processes that fork and end (default u)" },
 	{ .name = NULL },
 };
+
+#define ALL "all"
 
 static const struct {
 	const char *text;
@@ -51,7 +58,7 @@ struct explain {
 static __attribute__((format(printf, 2, 3))) int wrong(const struct explain *x, const char *fmt,
 						       ...)
 {
-	int n = snprintf(x->why, x->why_sz, "probe '%s': ", x->item);
+	int n = snprintf(x->why, x->why_sz, "probe '%.*s': ", ITEM_MAX, x->item);
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -63,13 +70,12 @@ static __attribute__((format(printf, 2, 3))) int wrong(const struct explain *x, 
 
 static int unknown_probe(const struct explain *x)
 {
-	char names[ITEM_MAX] = "";
+	char names[NAMES_SZ] = "";
 	size_t used = 0;
 
 	for (const struct probe *p = probes; p->name && used < sizeof(names); p++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-					 p == probes ? "" : ", ", p->name);
-	return wrong(x, "%s; there are: %s", *x->item ? "unknown" : "empty", names);
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", p->name);
+	return wrong(x, "%s; there are: %s" ALL, *x->item ? "unknown" : "empty", names);
 }
 
 static bool parse_stacks(const char *part, unsigned *stacks)
@@ -107,11 +113,23 @@ static int parse_wait(const struct explain *x, const struct probe *p, const char
 	return 0;
 }
 
+static int parse_every(const struct explain *x, struct probe_choice *choice, const char *part)
+{
+	if (part[strspn(part, "0123456789")] != '\0')
+		return wrong(x, "'%s' is neither stacks (u, k, uk, ku, n) nor N (1 of N)", part);
+	if (parse__u64(part, &choice->param) || choice->param > choice->probe->param_max)
+		return wrong(x, "N is 0 (all) to %llu",
+			     (unsigned long long)choice->probe->param_max);
+	return 0;
+}
+
 static int parse_param(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	switch (choice->probe->param) {
 	case PROBE_HZ: return parse_hz(x, choice->probe, part, &choice->param);
 	case PROBE_DURATION: return parse_wait(x, choice->probe, part, &choice->param);
+	case PROBE_EVERY: return parse_every(x, choice, part);
+	case PROBE_PATH:
 	case PROBE_NO_PARAM: break;
 	}
 	return wrong(x, "'%s' is not stacks (u, k, uk, ku, n)", part);
@@ -148,19 +166,63 @@ static int parse_parts(const struct explain *x, struct probe_choice *choice, cha
 	return 0;
 }
 
-static int parse_item(const struct explain *x, struct probe_choice *choice)
+static bool takes_path(const struct probe *p)
 {
-	char parts[ITEM_MAX], *rest = parts, *name;
+	return p->param == PROBE_PATH;
+}
 
+/* S:PATH, :PATH, PATH:S or PATH, which may have colons; what is left is the path. */
+static char *cut_stacks(struct probe_choice *choice, char *rest)
+{
+	char *colon = strchrnul(rest, ':'), *last = strrchr(rest, ':');
+	size_t len = (size_t)(colon - rest);
+
+	for (size_t i = 0; *colon && i < sizeof(stack_specs) / sizeof(*stack_specs); i++) {
+		if (strlen(stack_specs[i].text) == len &&
+		    !strncmp(rest, stack_specs[i].text, len)) {
+			choice->stacks = stack_specs[i].stacks;
+			return colon + 1;
+		}
+	}
+	if (last && parse_stacks(last + 1, &choice->stacks))
+		*last = '\0';
+	return rest + (*rest == ':');
+}
+
+/* What follows the name of a probe that takes a path. */
+static int parse_path(const struct explain *x, struct probe_choice *choice, char *rest)
+{
+	const char *path = rest ? cut_stacks(choice, rest) : NULL;
+
+	if (!path || !*path)
+		return wrong(x, "a path is missing; it is written %s", choice->probe->usage);
+	choice->path = path;
+	return 0;
+}
+
+static int parse_rest(const struct explain *x, struct probe_choice *choice, char *rest)
+{
+	char parts[ITEM_MAX], *at = rest ? parts : NULL;
+
+	if (takes_path(choice->probe))
+		return parse_path(x, choice, rest);
 	if (strlen(x->item) >= sizeof(parts))
 		return wrong(x, "too long");
-	strcpy(parts, x->item);
-	name = strsep(&rest, ":");
+	strcpy(parts, rest ? rest : "");
+	return parse_parts(x, choice, at);
+}
+
+static int parse_item(const struct explain *x, struct probe_choice *choice, char *item)
+{
+	size_t len = strcspn(item, ":");
+
 	for (const struct probe *p = probes; p->name; p++) {
-		if (!strcmp(p->name, name)) {
-			*choice = (struct probe_choice){ p, p->stacks, p->param_default };
-			return parse_parts(x, choice, rest);
-		}
+		if (strlen(p->name) != len || strncmp(p->name, item, len))
+			continue;
+		*choice = (struct probe_choice){ .probe = p,
+						 .stacks = p->stacks,
+						 .param = p->param_default };
+		return parse_rest(x, choice, item[len] ? item + len + 1 : NULL);
 	}
 	return unknown_probe(x);
 }
@@ -174,26 +236,46 @@ static bool chosen(const struct probe_choice *choices, size_t cnt, const struct 
 	return false;
 }
 
-int probes__parse(const char *text, struct probe_choice *out, char *why, size_t why_sz)
+static int add_all(struct probe_choice *out, size_t cnt)
 {
-	size_t cnt = 0;
-
-	for (const char *end; text; text = *end ? end + 1 : NULL) {
-		char item[2 * ITEM_MAX];
-		struct explain x = { why, why_sz, item };
-		int err;
-
-		end = strchrnul(text, ',');
-		snprintf(item, sizeof(item), "%.*s",
-			 (int)(end - text < 2 * ITEM_MAX ? end - text : 2 * ITEM_MAX), text);
-		if (cnt == PROBE_CHOICE_MAX)
-			return wrong(&x, "one probe too many");
-		err = parse_item(&x, &out[cnt]);
-		if (err)
-			return err;
-		if (chosen(out, cnt, out[cnt].probe))
-			return wrong(&x, "named twice");
-		cnt++;
+	for (const struct probe *p = probes; p->name && cnt < PROBE_CHOICE_MAX; p++) {
+		if (takes_path(p) || chosen(out, cnt, p))
+			continue;
+		out[cnt++] = (struct probe_choice){
+			.probe = p, .stacks = p->stacks, .param = p->param_default, .optional = true
+		};
 	}
 	return (int)cnt;
+}
+
+/* One item; 0, 1 for `all`, or -EINVAL. */
+static int add_item(const struct explain *x, char *item, struct probe_choice *out, size_t cnt)
+{
+	int err;
+
+	if (!strcmp(item, ALL))
+		return 1;
+	if (cnt == PROBE_CHOICE_MAX)
+		return wrong(x, "one probe too many");
+	err = parse_item(x, &out[cnt], item);
+	if (!err && !takes_path(out[cnt].probe) && chosen(out, cnt, out[cnt].probe))
+		err = wrong(x, "named twice");
+	return err;
+}
+
+int probes__parse(char *text, struct probe_choice *out, char *why, size_t why_sz)
+{
+	size_t cnt = 0;
+	bool all = false;
+
+	for (char *item; (item = strsep(&text, ",")) != NULL;) {
+		struct explain x = { why, why_sz, item };
+		int added = add_item(&x, item, out, cnt);
+
+		if (added < 0)
+			return added;
+		all |= added == 1;
+		cnt += added == 0;
+	}
+	return all ? add_all(out, cnt) : (int)cnt;
 }

@@ -3,17 +3,31 @@
 #ifndef CAPTURE_PROBE_H
 #define CAPTURE_PROBE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum probe_stacks { PROBE_USER = 1, PROBE_KERNEL = 2 };
-enum probe_param { PROBE_NO_PARAM, PROBE_HZ, PROBE_DURATION };
+enum probe_param {
+	PROBE_NO_PARAM,
+	PROBE_HZ,
+	PROBE_DURATION,
+	PROBE_EVERY, /* 1 of N; 0 and 1: all */
+	PROBE_PATH,  /* of a file; the probe may be named more than once */
+};
+
+#define PROBE_WAY_MAX 3
 
 struct probe {
 	const char *name; /* as in -p; its BPF programs are named NAME__HOOK */
-	unsigned stacks;  /* default, enum probe_stacks */
+	/*
+	 * Where kernels differ: ways to get at the same events, the best first; the first that the
+	 * kernel can is taken. Its programs are named NAME__WAY__HOOK. None: there is one way.
+	 */
+	const char *ways[PROBE_WAY_MAX];
+	unsigned stacks; /* default, enum probe_stacks */
 	enum probe_param param;
-	uint64_t param_default, param_max; /* Hz, ns */
+	uint64_t param_default, param_max; /* Hz, ns, N */
 	const char *usage;		   /* "profile[:S][:HZ]" */
 	const char *help;		   /* one line */
 };
@@ -23,15 +37,18 @@ extern const struct probe probes[]; /* ends with a NULL name */
 struct probe_choice {
 	const struct probe *probe;
 	unsigned stacks;
+	bool optional; /* left out, and said, where the machine does not have it: named by `all` */
 	uint64_t param;
+	const char *path; /* PROBE_PATH; points into the text that was parsed */
 };
 
-#define PROBE_CHOICE_MAX 16
+#define PROBE_CHOICE_MAX 32
 
 /*
- * Parses "profile:u:99,switch:uk". Returns how many choices were made, or -EINVAL with `why` saying
+ * Parses "profile:u:99,switch:uk". "all" means every probe that is not named beside it and needs no
+ * path. Cuts the text into pieces. Returns how many choices were made, or -EINVAL with `why` saying
  * which part is wrong and what is allowed.
  */
-int probes__parse(const char *text, struct probe_choice *out, char *why, size_t why_sz);
+int probes__parse(char *text, struct probe_choice *out, char *why, size_t why_sz);
 
 #endif

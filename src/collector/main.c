@@ -18,6 +18,7 @@
 #include "collector/options.h"
 #include "collector/session.h"
 #include "collector/status.h"
+#include "event/kind.h"
 #include "event/sideband.h"
 
 #define ROUND_MIN_NS   1000000 /* wake-ups closer than that are served together */
@@ -40,11 +41,15 @@ struct collector {
 	int err; /* what failed while recording */
 };
 
-static int list_probes(void)
+static void list_probe(const struct probe *p, const char *missing, void *arg)
 {
-	for (const struct probe *p = probes; p->name; p++)
-		printf("%-24s %s\n", p->usage, p->help);
-	return 0;
+	(void)arg;
+	printf("%-24s %s\n%26srows:", p->usage, p->help, "");
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
+		if (!strcmp(event_kind__probe((enum event_kind)k), p->name))
+			printf(" %s", event_kind__name((enum event_kind)k));
+	}
+	printf("\n%26shere: %s%s\n", "", missing ? "no, " : "yes", missing ? missing : "");
 }
 
 /* Everything that happened before now, earliest first, into rows. */
@@ -294,7 +299,7 @@ int main(int argc, char **argv)
 			       : c.options.verbose ? LOG_DEBUG
 						   : LOG_INFO);
 	if (c.options.list)
-		return list_probes();
+		return capture__list(list_probe, NULL) ? 1 : 0;
 	status__init(&c.status, &c.options);
 	err = prepare(&c);
 	if (!err)

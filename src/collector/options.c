@@ -11,6 +11,8 @@
 #include "store/parquet.h"
 
 #define DEFAULT_PROBES "profile:u:99,switch:ku"
+#define MAX_RATE       500000
+#define MAX_RATE_MAX   100000000
 #define POLL_MAX_NS    3600000000000
 #define RING_MAX       (1u << 30)
 
@@ -22,6 +24,7 @@ enum key {
 	KEY_CGROUP,
 	KEY_STACK_SIZE,
 	KEY_RING_SIZE,
+	KEY_MAX_RATE,
 	KEY_COMPRESSION,
 	KEY_POLL,
 	KEY_KEEP_ROOT,
@@ -69,6 +72,10 @@ static const struct argp_option argp_options[] = {
 	{ "list", KEY_LIST, 0, 0, "List the event sources and end", 3 },
 	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 50ms)", 3 },
 	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M, at most 1G)", 3 },
+	{ "max-rate", KEY_MAX_RATE, "N", 0,
+	  "At most N events of a kind per second on each CPU, the rest is counted as lost "
+	  "(default: 500000; 0: no limit)",
+	  3 },
 	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
 	{ "profiling-interval", KEY_BILL, "TIME", 0,
 	  "Print what the BPF programs cost this often, not only at the end (default: 0, off)", 3 },
@@ -159,7 +166,7 @@ static void add_comm(struct capture_filter *f, const char *arg, const struct arg
 	f->comms[f->comm_cnt++] = arg;
 }
 
-static void set_probes(struct options *o, const char *arg, const struct argp_state *state)
+static void set_probes(struct options *o, char *arg, const struct argp_state *state)
 {
 	char why[256];
 	int cnt = probes__parse(arg, o->probes, why, sizeof(why));
@@ -205,6 +212,12 @@ static void set_count(size_t *cnt, const char *option, const char *arg,
 	*cnt = n;
 }
 
+static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_state *state)
+{
+	if (parse__u64(arg, rate) || *rate > MAX_RATE_MAX)
+		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
+}
+
 static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
 {
 	int level;
@@ -243,6 +256,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
 	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
+	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
 	case KEY_LIST: o->list = true; break;
@@ -273,6 +287,8 @@ static char *help_filter(int key, const char *text, void *input)
 	fprintf(f, "PROGRAMS is a comma list of:\n");
 	for (const struct probe *p = probes; p->name; p++)
 		fprintf(f, "  %-24s %s\n", p->usage, p->help);
+	fprintf(f, "  %-24s every one of them that this machine has and that needs no PATH\n",
+		"all");
 	fprintf(f, "S says which stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
 	fclose(f);
 	return out;
@@ -298,7 +314,10 @@ static uint32_t power_of_two(uint32_t sz)
 static void set_defaults(struct options *o)
 {
 	*o = (struct options){
-		.capture = { .probes = o->probes, .stack_sz = 64 << 10, .ring_sz = 4 << 20 },
+		.capture = { .probes = o->probes,
+			     .stack_sz = 64 << 10,
+			     .ring_sz = 4 << 20,
+			     .max_rate = MAX_RATE },
 		.recording = { .root = getenv("STACKS_DIR"),
 			       .rows_per_group = 100000,
 			       .groups_per_file = 10,

@@ -8,9 +8,8 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "collector/carry.h"
-#include "collector/cgroup.h"
-#include "collector/clock.h"
-#include "collector/labels.h"
+#include "collector/joins.h"
+#include "collector/rows.h"
 #include "collector/slice.h"
 #include "collector/stack.h"
 #include "collector/thread.h"
@@ -22,16 +21,15 @@
 #define NAMES_PATIENCE_NS 2000000000 /* then rings may overflow, and say so */
 
 struct session {
-	struct clock clock;
 	struct recording *recording;
 	struct process_table *processes;
 	struct unwinder *unwinder;
 	struct naive *naive; /* instead of it, with --unwinder=naive */
 	struct kallsyms *kernel;
-	struct cgroups *cgroups;
 	struct stacks *stacks;
 	struct carry *carry;
-	struct labels labels;
+	struct rows rows;
+	struct joins *joins;
 	struct threads threads;
 	struct trace trace;
 	struct session_stats stats;
@@ -68,19 +66,19 @@ struct session *session__new(const struct options *o, struct recording *recordin
 
 	if (!s)
 		return NULL;
-	clock__init(&s->clock);
 	s->recording = recording;
 	s->join_min_ns = join_min(o);
 	s->kernel = open_kernel();
 	s->processes = process_table__new("/proc");
-	s->cgroups = cgroups__new();
+	s->joins = joins__new();
 	s->carry = carry__new();
 	s->stacks = stacks__new(recording, s->kernel);
 	if (o->unwinder == UNWINDER_NAIVE)
 		s->naive = naive__new();
 	else
 		s->unwinder = unwinder__new();
-	if (s->processes && s->cgroups && s->carry && s->stacks && (s->naive || s->unwinder))
+	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->processes && s->joins &&
+	    s->carry && s->stacks && (s->naive || s->unwinder))
 		return s;
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
@@ -94,7 +92,8 @@ void session__free(struct session *s)
 	threads__free(&s->threads);
 	stacks__free(s->stacks);
 	carry__free(s->carry);
-	cgroups__free(s->cgroups);
+	joins__free(s->joins);
+	rows__free(&s->rows);
 	unwinder__free(s->unwinder);
 	naive__free(s->naive);
 	process_table__free(s->processes);
@@ -107,92 +106,13 @@ int session__scan(struct session *s)
 	return process_table__scan(s->processes);
 }
 
-/* ---- a thread's strings -------------------------------------------------------------------------
- */
-
-static uint32_t comm_id(struct session *s, const char comm[EVENT_COMM_SZ])
-{
-	return recording__string(s->recording, comm, strnlen(comm, EVENT_COMM_SZ));
-}
-
-static uint32_t cgroup_id(struct session *s, uint64_t id)
-{
-	const char *path = id ? cgroups__path(s->cgroups, id) : NULL;
-
-	return path ? recording__string(s->recording, path, strlen(path)) : 0;
-}
-
-/* Makes the ids that the event or a new batch asks for; compares bytes, looks up nothing when they
- * are the same. */
-static void refresh_thread(struct session *s, struct thread *t, const struct event *e)
-{
-	bool all = t->generation != s->labels.generation;
-
-	if (all || memcmp(t->comm, e->comm, sizeof(t->comm)) != 0) {
-		memcpy(t->comm, e->comm, sizeof(t->comm));
-		t->comm_id = comm_id(s, t->comm);
-	}
-	if (all || memcmp(t->name, e->thread, sizeof(t->name)) != 0) {
-		memcpy(t->name, e->thread, sizeof(t->name));
-		t->name_id = comm_id(s, t->name);
-	}
-	if (all || t->cgroup_id != e->cgroup_id) {
-		t->cgroup_id = e->cgroup_id;
-		t->cgroup_str_id = cgroup_id(s, t->cgroup_id);
-	}
-	if (all)
-		t->build_id_id = recording__bytes(s->recording, t->build_id.bytes, t->build_id.sz);
-	t->generation = s->labels.generation;
-	t->tgid = e->tgid;
-}
-
-static void set_build_id(struct session *s, struct thread *t, const struct build_id *id)
-{
-	if (memcmp(&t->build_id, id, sizeof(*id)) == 0)
-		return;
-	t->build_id = *id;
-	t->build_id_id = recording__bytes(s->recording, id->bytes, id->sz);
-}
-
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static int64_t at_most_int64(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 static void add_row(struct session *s, const struct slice *sl, const struct thread *t)
 {
-	const struct event *e = &sl->event;
-	struct row row = {
-		.timestamp = clock__unix_ns(&s->clock, e->time_ns),
-		.duration = at_most_int64(e->duration_ns),
-		.id = e->id,
-		.amount = at_most_int64(e->amount),
-		.ustack_id = sl->ustack_id,
-		.kstack_id = sl->kstack_id,
-		.runnable = at_most_int64(e->runnable_ns),
-		.gaps = at_most_int64(sl->gaps_ns),
-		.cpu = e->cpu,
-		.tgid = (int32_t)e->tgid,
-		.pid = (int32_t)e->tid,
-		.weight = (int32_t)e->weight,
-		.kind = s->labels.kinds[e->kind],
-		.command = t->comm_id,
-		.thread = t->name_id,
-		.buildid = t->build_id_id,
-		.unwind = sl->ustack_id ? s->labels.unwinds[sl->unwind] : 0,
-		.state = s->labels.states[e->state],
-		.cgroup = t->cgroup_str_id,
-		.host = s->labels.host,
-	};
-
-	row.present = (sl->ustack_id ? ROW_USTACK_ID : 0) | (sl->kstack_id ? ROW_KSTACK_ID : 0) |
-		      (e->flags & EVENT_F_RUNNABLE ? ROW_RUNNABLE : 0) |
-		      (e->kind == EVENT_SWITCH && s->join_min_ns ? ROW_GAPS : 0);
-	s->stats.rows[e->kind]++;
-	if (recording__add(s->recording, &row) != 0)
+	s->stats.rows[sl->event.kind]++;
+	if (rows__add(&s->rows, sl, t) != 0)
 		s->err = -ENOMEM;
 }
 
@@ -200,7 +120,7 @@ static void add_row(struct session *s, const struct slice *sl, const struct thre
  * now. */
 static void add_pending(struct session *s, struct thread *t)
 {
-	refresh_thread(s, t, &t->pending->event);
+	rows__name(&s->rows, t, &t->pending->event);
 	add_row(s, t->pending, t);
 }
 
@@ -224,7 +144,7 @@ static void add_slice(struct session *s, struct thread *t, struct slice *sl)
 	}
 	if (t->pending && !slice__join(sl, t->pending, s->join_min_ns)) {
 		add_pending(s, t);
-		refresh_thread(s, t, &sl->event);
+		rows__name(&s->rows, t, &sl->event);
 	}
 	if (!t->pending && !last)
 		t->pending = malloc(sizeof(*t->pending));
@@ -260,26 +180,78 @@ static void unwind(struct session *s, struct process *p, const struct event *e, 
 	s->stats.unwound[s->trace.status]++;
 }
 
+/* Stacks and the process's build ID: the rest is in the event. */
+static void resolve(struct session *s, struct thread *t, const struct event *e, struct slice *sl)
+{
+	struct process *p = e->flags & EVENT_F_USER ? process_table__get(s->processes, e->tgid)
+						    : process_table__find(s->processes, e->tgid);
+
+	sl->event = *e;
+	sl->ustack_id = sl->kstack_id = sl->gaps_ns = 0;
+	memcpy(sl->detail, event__detail(e), e->detail_sz);
+	/* A dead thread's process may be gone from the table: its last build ID stands. */
+	if (p)
+		rows__set_build_id(&s->rows, t, &p->build_id);
+	if (p && (e->flags & EVENT_F_USER))
+		unwind(s, p, e, sl);
+	if (e->kstack_sz)
+		sl->kstack_id = stacks__kernel(s->stacks, event__kstack(e), event__kstack_cnt(e));
+}
+
+static void lose_one(struct session *s, const struct slice *sl)
+{
+	session__loss(event_kind__probe(sl->event.kind), sl->event.cpu, "state_full", 1, s);
+}
+
+/* A stack of an earlier batch could not be taken over when memory was short. */
+static uint64_t carried(const struct session *s, uint64_t stack_id)
+{
+	return recording__has_stack(s->recording, stack_id) ? stack_id : 0;
+}
+
+/* The operation that began earlier is a row now, in the name of who began it. */
+static void on_close(struct session *s, const struct event *e)
+{
+	struct thread *t;
+	struct slice sl;
+	struct build_id build_id;
+	bool known;
+
+	if (!joins__close(s->joins, e, &sl, &build_id))
+		return;
+	known = threads__find(&s->threads, sl.event.tid) != NULL;
+	t = threads__get(&s->threads, sl.event.tid);
+	if (!t)
+		return;
+	t->exited |= !known;
+	sl.ustack_id = carried(s, sl.ustack_id);
+	sl.kstack_id = carried(s, sl.kstack_id);
+	rows__name(&s->rows, t, &sl.event);
+	rows__set_build_id(&s->rows, t, &build_id);
+	add_row(s, &sl, t);
+}
+
 static void on_sample(struct session *s, const struct event *e)
 {
-	struct slice sl = { .event = *e };
-	struct thread *t = threads__get(&s->threads, e->tid);
-	struct process *p;
+	struct slice sl, given_up;
+	struct thread *t;
 
-	if (!t || e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT)
+	if (e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT ||
+	    e->detail_sz > sizeof(sl.detail))
 		return;
-	labels__refresh(&s->labels, s->recording);
-	refresh_thread(s, t, e);
-	/* A dead thread's process may be gone from the table: its last build ID stands. */
-	p = e->flags & EVENT_F_USER ? process_table__get(s->processes, e->tgid)
-				    : process_table__find(s->processes, e->tgid);
-	if (p)
-		set_build_id(s, t, &p->build_id);
-	if (p && (e->flags & EVENT_F_USER))
-		unwind(s, p, e, &sl);
-	if (e->kstack_sz)
-		sl.kstack_id = stacks__kernel(s->stacks, event__kstack(e), event__kstack_cnt(e));
-	add_slice(s, t, &sl);
+	if (e->flags & EVENT_F_CLOSE) {
+		on_close(s, e);
+		return;
+	}
+	t = threads__get(&s->threads, e->tid);
+	if (!t)
+		return;
+	rows__name(&s->rows, t, e);
+	resolve(s, t, e, &sl);
+	if (!(e->flags & EVENT_F_OPEN))
+		add_slice(s, t, &sl);
+	else if (joins__open(s->joins, &sl, &t->build_id, &given_up))
+		lose_one(s, &given_up);
 }
 
 static void on_thread_exit(struct session *s, const struct record *r)
@@ -334,29 +306,32 @@ void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t
 {
 	struct session *s = arg;
 	uint64_t now_ns = monotonic__ns();
-	struct row row = { .cpu = (int32_t)cpu, .amount = at_most_int64(cnt), .weight = 1 };
+	const struct loss loss = { probe, reason, cpu, cnt, s->losses_from_ns, now_ns };
 
-	labels__refresh(&s->labels, s->recording);
 	count_loss(s, probe, cnt);
-	row.timestamp = clock__unix_ns(&s->clock, now_ns);
-	row.duration = (int64_t)(now_ns - s->losses_from_ns);
-	row.kind = s->labels.lost;
-	row.host = s->labels.host;
-	row.lost_kind = recording__string(s->recording, probe, strlen(probe));
-	row.reason = recording__string(s->recording, reason, strlen(reason));
-	if (recording__add(s->recording, &row) != 0)
+	if (rows__add_loss(&s->rows, &loss) != 0)
 		s->err = -ENOMEM;
 }
 
-/* The slices that wait go on in the next batch, with their stacks; where that cannot be had they
- * wait no longer. */
+static bool carry_stacks(struct session *s, const struct slice *sl)
+{
+	return carry__save(s->carry, s->recording, sl->ustack_id) &&
+	       carry__save(s->carry, s->recording, sl->kstack_id);
+}
+
+static void carry_open(const struct slice *sl, void *arg)
+{
+	carry_stacks(arg, sl);
+}
+
+/* The slices and operations that wait go on in the next batch, with their stacks; where that cannot
+ * be had slices wait no longer. */
 static void carry_pending(struct session *s)
 {
+	joins__each(s->joins, carry_open, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next) {
-		if (!t->pending || (carry__save(s->carry, s->recording, t->pending->ustack_id) &&
-				    carry__save(s->carry, s->recording, t->pending->kstack_id)))
-			continue;
-		end_pending(s, t);
+		if (t->pending && !carry_stacks(s, t->pending))
+			end_pending(s, t);
 	}
 }
 
@@ -391,7 +366,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 	uint32_t generation = recording__generation(s->recording);
 	int err;
 
-	clock__update(&s->clock);
+	clock__update(&s->rows.clock);
 	s->losses_from_ns = now_ns;
 	if (!may_close(s, now_ns))
 		return 0;
@@ -399,7 +374,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 		s->err = stacks__err(s->stacks);
 	if (s->err)
 		return out_of_memory(s);
-	if (s->join_min_ns && recording__due(s->recording, now_ns))
+	if (recording__due(s->recording, now_ns))
 		carry_pending(s);
 	err = recording__tick(s->recording, now_ns);
 	if (generation != recording__generation(s->recording)) {
@@ -411,7 +386,6 @@ int session__tick(struct session *s, uint64_t now_ns)
 
 void session__flush(struct session *s)
 {
-	labels__refresh(&s->labels, s->recording);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
 	stacks__finish(s->stacks);

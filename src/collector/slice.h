@@ -15,9 +15,10 @@
 
 /* An event with its stacks resolved: what a row is made of. */
 struct slice {
-	struct event event;	       /* the fixed part only */
-	uint64_t ustack_id, kstack_id; /* 0: none */
-	enum unwind_status unwind;     /* with a ustack_id */
+	struct event event;				      /* the fixed part only */
+	uint64_t detail[EVENT_DETAIL_MAX / sizeof(uint64_t)]; /* event.detail_sz bytes of it */
+	uint64_t ustack_id, kstack_id;			      /* 0: none */
+	enum unwind_status unwind;			      /* with a ustack_id */
 	uint64_t gaps_ns;
 };
 

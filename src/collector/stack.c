@@ -13,7 +13,8 @@
 #include "collector/symbolizer.h"
 #include "process/process.h"
 
-#define CACHE_CNT 4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
+#define MACHINERY_MAX 10   /* frames */
+#define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
 
 /* What a frame contributes to the hash: whose code, and where in it. */
 struct frame_key {
@@ -25,6 +26,7 @@ struct frame_key {
 struct cached_key {
 	uint64_t file, place; /* file 0: the kernel */
 	struct frame_key key;
+	bool machinery; /* a kernel frame of what calls our programs */
 };
 
 struct stacks {
@@ -106,14 +108,14 @@ static uint64_t stack_id(const struct frame_key *keys, size_t cnt)
 }
 
 /* The slot for a place; *hit says whether it holds its key already. */
-static struct frame_key *cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
+static struct cached_key *cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
 {
 	struct cached_key *c = &s->cache[((place >> 1) ^ file) % CACHE_CNT];
 
 	*hit = c->file == file && c->place == place;
 	c->file = file;
 	c->place = place;
-	return &c->key;
+	return c;
 }
 
 static uint32_t intern(struct stacks *s, const char *str)
@@ -177,7 +179,9 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 				      (uint64_t)f->ctime.tv_nsec };
 	struct symbol symbol;
 	bool hit;
-	struct frame_key *k = cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
+	struct cached_key *c =
+		cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
+	struct frame_key *k = &c->key;
 
 	if (hit)
 		return *k;
@@ -293,21 +297,37 @@ void stacks__finish(struct stacks *s)
 /* ---- kernel stacks ------------------------------------------------------------------------------
  */
 
+/* What calls a program at a tracepoint or a function: it is above the program's own frames. */
+static bool is_machinery(const char *name)
+{
+	static const char *const prefixes[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_",
+						"bpf_trampoline_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
  * offset. */
-static struct frame_key kernel_key(struct stacks *s, uint64_t place)
+static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 {
 	struct symbol symbol;
 	bool hit;
-	struct frame_key *k = cached(s, 0, place, &hit);
+	struct cached_key *k = cached(s, 0, place, &hit);
 
 	if (hit)
-		return *k;
-	*k = (struct frame_key){ hash_string("[kernel]"), place };
-	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol))
-		*k = (struct frame_key){ hash_string(symbol.module) ^ s->kernel_origin,
-					 place - symbol.base };
-	return *k;
+		return k;
+	k->key = (struct frame_key){ hash_string("[kernel]"), place };
+	k->machinery = false;
+	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol)) {
+		k->key = (struct frame_key){ hash_string(symbol.module) ^ s->kernel_origin,
+					     place - symbol.base };
+		k->machinery = is_machinery(symbol.name);
+	}
+	return k;
 }
 
 static void describe_kernel(struct stacks *s, uint64_t place, struct row_frame *out)
@@ -330,19 +350,31 @@ static uint64_t kernel_place(const uint64_t *pcs, size_t i)
 	return i ? pcs[i] - 1 : pcs[i];
 }
 
-uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t cnt)
+/* Frames on top that are our own program's and of what called it. */
+static size_t machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
 {
+	size_t own = 0;
+
+	for (size_t i = 0; i < cnt && i < MACHINERY_MAX; i++) {
+		if (kernel_key(s, kernel_place(pcs, i))->machinery)
+			own = i + 1;
+	}
+	return own;
+}
+
+uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all)
+{
+	size_t own = machinery_cnt(s, pcs, all);
+	size_t cnt = all - own > TRACE_MAX ? TRACE_MAX : all - own;
 	uint64_t id;
 
-	if (cnt > TRACE_MAX)
-		cnt = TRACE_MAX;
 	for (size_t i = 0; i < cnt; i++)
-		s->keys[i] = kernel_key(s, kernel_place(pcs, i));
+		s->keys[i] = kernel_key(s, kernel_place(pcs, own + i))->key;
 	id = stack_id(s->keys, cnt);
 	if (recording__has_stack(s->recording, id))
 		return id;
 	for (size_t i = 0; i < cnt; i++)
-		describe_kernel(s, kernel_place(pcs, i), &s->frames[i]);
+		describe_kernel(s, kernel_place(pcs, own + i), &s->frames[i]);
 	if (recording__reserve_stack(s->recording, id) != 0)
 		return 0;
 	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)

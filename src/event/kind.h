@@ -9,4 +9,7 @@
 const char *event_kind__name(enum event_kind);
 const char *event_kind__probe(enum event_kind);
 
+/* The value of the column `reason`: of an errno or an enum event_reason; NULL for 0. */
+const char *event_reason__name(uint16_t reason);
+
 #endif

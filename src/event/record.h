@@ -62,10 +62,16 @@ struct record {
 
 typedef void (*record_fn)(const struct record *, void *arg);
 
-/* Kernel return addresses of a sample, leaf first, and the bytes of its user stack. */
+/* What an event says besides (enum event_detail), its kernel return addresses, leaf first, and the
+ * bytes of its user stack. */
+static inline const void *event__detail(const struct event *e)
+{
+	return e->data;
+}
+
 static inline const uint64_t *event__kstack(const struct event *e)
 {
-	return (const uint64_t *)(const void *)e->data;
+	return (const uint64_t *)(const void *)(e->data + e->detail_sz);
 }
 
 static inline size_t event__kstack_cnt(const struct event *e)
@@ -75,7 +81,7 @@ static inline size_t event__kstack_cnt(const struct event *e)
 
 static inline const uint8_t *event__ustack(const struct event *e)
 {
-	return e->data + e->kstack_sz;
+	return e->data + e->detail_sz + e->kstack_sz;
 }
 
 #endif

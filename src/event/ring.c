@@ -36,7 +36,8 @@ static uint64_t record_sz(uint32_t header)
 static bool event_fits(const struct event *e, uint32_t sz)
 {
 	return sz >= sizeof(*e) && e->kstack_sz % sizeof(uint64_t) == 0 &&
-	       (uint64_t)e->kstack_sz + e->ustack_sz == sz - sizeof(*e);
+	       e->detail_sz % sizeof(uint64_t) == 0 &&
+	       (uint64_t)e->detail_sz + e->kstack_sz + e->ustack_sz == sz - sizeof(*e);
 }
 
 /* The next event that is complete and makes sense; NULL when there is none in this round. */

@@ -41,7 +41,8 @@ static inline uint64_t take__now(void)
 
 static inline void take__keep(const struct record *r, void *arg)
 {
-	size_t sz = sizeof(*r->event) + r->event->kstack_sz + r->event->ustack_sz;
+	size_t sz =
+		sizeof(*r->event) + r->event->detail_sz + r->event->kstack_sz + r->event->ustack_sz;
 	struct take *t = arg;
 
 	if (t->cnt % 1024 == 0)
@@ -73,7 +74,7 @@ static inline void take__load(struct take *t, const char *programs)
 {
 	struct stream *const *streams;
 	char why[256] = "";
-	int cnt = probes__parse(programs, t->choices, why, sizeof(why));
+	int cnt = probes__parse(strdupa(programs), t->choices, why, sizeof(why));
 
 	assert_string_equal(why, "");
 	t->options.probes = t->choices;

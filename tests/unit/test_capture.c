@@ -241,37 +241,6 @@ static void kernel_threads_have_kernel_stacks_only(void **state)
 	take__free(&t);
 }
 
-/* The scheduler is on top of a switch's kernel stack, not what carries the program. */
-static void switch_stacks_begin_in_the_scheduler(void **state)
-{
-	unsigned long long start = 0, end = 0, addr;
-	pid_t pid = take__fork(work_and_sleep, NULL);
-	uint32_t pids[] = { (uint32_t)pid };
-	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char name[128];
-
-	(void)state;
-	assert_non_null(f);
-	while (fscanf(f, "%llx %*c %127s%*[^\n]", &addr, name) == 2) {
-		if (!strcmp(name, "__sched_text_start"))
-			start = addr;
-		else if (!strcmp(name, "__sched_text_end"))
-			end = addr;
-	}
-	fclose(f);
-	assert_true(start && end);
-	take__begin(&t, "switch:k");
-	take__for(&t, 100);
-	take__end(&t);
-	for (size_t i = 1; i + 1 < t.cnt; i++) {
-		assert_true(event__kstack_cnt(t.events[i]) > 1);
-		assert_in_range(event__kstack(t.events[i])[0], start, end);
-	}
-	take__free(&t);
-	take__kill(pid);
-}
-
 struct turns {
 	int go[2], done[2];
 	unsigned cnt;
@@ -366,6 +335,5 @@ static void costs_are_told(void **state)
 RUN_TESTS(ROOT_TEST(profile_samples_a_busy_child), ROOT_TEST(switch_covers_the_whole_time),
 	  ROOT_TEST(one_that_sleeps_through_has_two_rows),
 	  ROOT_TEST(busy_ones_end_with_a_running_row), ROOT_TEST(a_last_row_is_dead),
-	  ROOT_TEST(kernel_threads_have_kernel_stacks_only),
-	  ROOT_TEST(switch_stacks_begin_in_the_scheduler), ROOT_TEST(a_full_ring_is_counted),
+	  ROOT_TEST(kernel_threads_have_kernel_stacks_only), ROOT_TEST(a_full_ring_is_counted),
 	  ROOT_TEST(costs_are_told))

@@ -291,7 +291,7 @@ static void what_is_not_there_is_an_error(void **state)
 {
 	uint32_t pids[] = { 4194305 }; /* more than PID_MAX_LIMIT */
 	const char *cgroups[] = { "/there/is/no/such/cgroup" };
-	struct probe_choice choice = { &probes[0], PROBE_USER, 99 };
+	struct probe_choice choice = { .probe = &probes[0], .stacks = PROBE_USER, .param = 99 };
 	struct capture_options o = { .probes = &choice,
 				     .probe_cnt = 1,
 				     .stack_sz = 65536,

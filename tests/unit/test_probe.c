@@ -36,7 +36,7 @@ static void right_ones(void **state)
 		struct probe_choice out[PROBE_CHOICE_MAX];
 		char why[256] = "";
 
-		assert_int_equal(probes__parse(cases[i].text, out, why, sizeof(why)), 1);
+		assert_int_equal(probes__parse(strdupa(cases[i].text), out, why, sizeof(why)), 1);
 		assert_string_equal(why, "");
 		assert_string_equal(out[0].probe->name, cases[i].name);
 		assert_int_equal(out[0].stacks, cases[i].stacks);
@@ -50,11 +50,31 @@ static void several(void **state)
 	char why[256];
 
 	(void)state;
-	assert_int_equal(probes__parse("switch:uk:10ms,profile:uk:49", out, why, sizeof(why)), 2);
+	assert_int_equal(
+		probes__parse(strdupa("switch:uk:10ms,profile:uk:49"), out, why, sizeof(why)), 2);
 	assert_string_equal(out[0].probe->name, "switch");
 	assert_int_equal(out[0].param, 10 * MS);
 	assert_string_equal(out[1].probe->name, "profile");
 	assert_int_equal(out[1].param, 49);
+}
+
+/* Every probe that needs no path, but for what is said otherwise. */
+static void all_of_them(void **state)
+{
+	struct probe_choice out[PROBE_CHOICE_MAX];
+	char why[256];
+	int cnt = probes__parse(strdupa("all,profile:k:999"), out, why, sizeof(why)), profiles = 0;
+
+	(void)state;
+	assert_true(cnt > 1);
+	for (int i = 0; i < cnt; i++) {
+		bool profile = !strcmp(out[i].probe->name, "profile");
+
+		assert_int_not_equal(out[i].probe->param, PROBE_PATH);
+		assert_int_equal(out[i].optional, !profile);
+		profiles += profile && out[i].stacks == PROBE_KERNEL && out[i].param == 999;
+	}
+	assert_int_equal(profiles, 1);
 }
 
 /* Each message names the part that is wrong, and what is allowed. */
@@ -63,11 +83,11 @@ static void wrong_ones(void **state)
 	static const struct {
 		const char *text, *why;
 	} cases[] = {
-		{ "profil", "probe 'profil': unknown; there are: profile, switch" },
-		{ "", "probe '': empty; there are: profile, switch" },
-		{ "profile,", "probe '': empty; there are: profile, switch" },
-		{ ",profile", "probe '': empty; there are: profile, switch" },
-		{ "Profile", "probe 'Profile': unknown; there are: profile, switch" },
+		{ "profil", "probe 'profil': unknown; there are: profile, switch, exec, all" },
+		{ "", "probe '': empty; there are: profile, switch, exec, all" },
+		{ "profile,", "probe '': empty; there are: profile, switch, exec, all" },
+		{ ",profile", "probe '': empty; there are: profile, switch, exec, all" },
+		{ "Profile", "probe 'Profile': unknown; there are: profile, switch, exec, all" },
 		{ "profile:", "probe 'profile:': nothing follows the last ':'; "
 			      "it is written profile[:S][:HZ]" },
 		{ "profile:u:", "probe 'profile:u:': nothing follows the last ':'; "
@@ -96,7 +116,8 @@ static void wrong_ones(void **state)
 		struct probe_choice out[PROBE_CHOICE_MAX];
 		char why[256] = "";
 
-		assert_int_equal(probes__parse(cases[i].text, out, why, sizeof(why)), -EINVAL);
+		assert_int_equal(probes__parse(strdupa(cases[i].text), out, why, sizeof(why)),
+				 -EINVAL);
 		assert_string_equal(why, cases[i].why);
 	}
 }
@@ -124,15 +145,15 @@ static void the_table(void **state)
 	(void)state;
 	for (const struct probe *p = probes; p->name; p++) {
 		struct probe_choice out[PROBE_CHOICE_MAX];
-		char why[64];
+		char why[256];
 
 		assert_memory_equal(p->usage, p->name, strlen(p->name));
 		assert_true(strlen(p->help) > 0);
 		assert_true(p->param_default <= p->param_max);
-		assert_int_equal(probes__parse(p->name, out, why, sizeof(why)), 1);
+		assert_int_equal(probes__parse(strdupa(p->name), out, why, sizeof(why)), 1);
 		assert_ptr_equal(out[0].probe, p);
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(right_ones), cmocka_unit_test(several), cmocka_unit_test(wrong_ones),
-	  cmocka_unit_test(long_ones), cmocka_unit_test(the_table))
+RUN_TESTS(cmocka_unit_test(right_ones), cmocka_unit_test(several), cmocka_unit_test(all_of_them),
+	  cmocka_unit_test(wrong_ones), cmocka_unit_test(long_ones), cmocka_unit_test(the_table))

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* exec: programs that start, processes that fork and that end. */
+#include "filter.bpf.h"
+
+#define SIGNAL_MASK	0x7f
+#define SIGNAL_STATUS	128 /* as a shell counts: 128 + the signal */
+#define EXIT_CODE_SHIFT 8
+
+static __always_inline struct emission row_at(__u64 now_ns, __u32 kind)
+{
+	return (struct emission){ .time_ns = now_ns,
+				  .kind = kind,
+				  .cpu = bpf_get_smp_processor_id(),
+				  .runnable_ns = ~0ULL };
+}
+
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(exec__exec, struct task_struct *task)
+{
+	struct emission row = row_at(bpf_ktime_get_ns(), EVENT_EXEC);
+
+	if (!capturing(row.time_ns) || !recorded(task))
+		return 0;
+	return emit(ctx, task, &row, cfg.how[EVENT_EXEC]);
+}
+
+/* A new process, not a new thread; the stack is the parent's. */
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(exec__fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct emission row = row_at(bpf_ktime_get_ns(), EVENT_FORK);
+
+	if (!capturing(row.time_ns) || child->pid != child->tgid || !recorded(parent))
+		return 0;
+	row.target = child->pid;
+	row.flags = EVENT_F_TARGET;
+	return emit(ctx, parent, &row, cfg.how[EVENT_FORK]);
+}
+
+static __always_inline __u64 exit_status(int code)
+{
+	__u32 signal = code & SIGNAL_MASK;
+
+	return signal ? SIGNAL_STATUS + signal : (code >> EXIT_CODE_SHIFT) & 0xff;
+}
+
+/* The last thread of a process ends: how long it lived, and with which status. */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(exec__exit, struct task_struct *task)
+{
+	struct emission row = row_at(bpf_ktime_get_ns(), EVENT_EXIT);
+
+	if (!capturing(row.time_ns) || task->signal->live.counter || !recorded(task))
+		return 0;
+	row.duration_ns = row.time_ns - task->group_leader->start_time;
+	row.amount = exit_status(task->exit_code);
+	return emit(ctx, task, &row, cfg.how[EVENT_EXIT]);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/feature.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define NAME_MAX_SZ 128
+
+struct features {
+	struct btf *btf;
+	int trampolines; /* 0: not tried, 1: the kernel attaches fentry, else -errno */
+};
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+/* When things came, and what they are built with: only for messages. */
+static const struct {
+	const char *name, *since, *config;
+} origins[] = {
+	{ "rss_stat", "5.5", NULL },
+	{ "block_io_start", "6.5", "CONFIG_BLOCK" },
+	{ "sock_send_length", "6.3", "CONFIG_NET" },
+	{ "sock_recv_length", "6.3", "CONFIG_NET" },
+};
+
+/* Programs that a probe can do without, and the helper that they need. */
+static const struct {
+	const char *program, *helper;
+} optional[] = {
+	{ "switch__rows_sleepable", "BPF_FUNC_copy_from_user_task" },
+};
+
+#define CNT(a) (sizeof(a) / sizeof(*(a)))
+
+static void explain(char *why, size_t sz, const char *what, const char *name)
+{
+	size_t at = (size_t)snprintf(why, sz, "the kernel has no %s %s", what, name);
+
+	for (size_t i = 0; i < CNT(origins) && at < sz; i++) {
+		if (strcmp(origins[i].name, name))
+			continue;
+		if (origins[i].since)
+			at += (size_t)snprintf(why + at, sz - at, " (it came with Linux %s)",
+					       origins[i].since);
+		if (origins[i].config && at < sz)
+			snprintf(why + at, sz - at, "; it is built with %s", origins[i].config);
+	}
+}
+
+/* ---- types --------------------------------------------------------------------------------------
+ */
+
+static bool has_helper(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+			return true;
+	}
+	return false;
+}
+
+/* The tracepoint's prototype, void * for the program's context first. NULL: there is no such. */
+static const struct btf_type *tracepoint(const struct btf *btf, const char *name)
+{
+	char type[NAME_MAX_SZ];
+	const struct btf_type *t;
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+size_t features__tracepoint_args(struct features *f, const char *name)
+{
+	const struct btf_type *proto = tracepoint(f->btf, name);
+
+	return proto ? btf_vlen(proto) - 1u : 0;
+}
+
+/* ---- trials -------------------------------------------------------------------------------------
+ */
+
+/* Some kernels have the functions in their types and refuse all trampolines. */
+static int try_trampoline(const struct btf *btf)
+{
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int id = btf__find_by_name_kind(btf, "vfs_read", BTF_KIND_FUNC), prog, link, err = 0;
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = (uint32_t)(id > 0 ? id : 0));
+
+	prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, CNT(nothing), &opts);
+	if (prog < 0)
+		return -errno;
+	link = bpf_raw_tracepoint_open(NULL, prog);
+	if (link < 0)
+		err = -errno;
+	else
+		close(link);
+	close(prog);
+	return err ? err : 1;
+}
+
+static bool has_function(struct features *f, const char *name, char *why, size_t why_sz)
+{
+	if (btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) <= 0) {
+		explain(why, why_sz, "function", name);
+		return false;
+	}
+	if (!f->trampolines)
+		f->trampolines = try_trampoline(f->btf);
+	if (f->trampolines == 1)
+		return true;
+	snprintf(why, why_sz, "the kernel attaches no programs to functions (fentry): %s",
+		 strerror(-f->trampolines));
+	return false;
+}
+
+static bool has_tracepoint(struct features *f, const char *name, char *why, size_t why_sz)
+{
+	if (tracepoint(f->btf, name))
+		return true;
+	explain(why, why_sz, "tracepoint", name);
+	return false;
+}
+
+static const struct {
+	const char *section;
+	bool (*has)(struct features *, const char *name, char *why, size_t why_sz);
+} hooks[] = {
+	{ "tp_btf/", has_tracepoint },
+	{ "fentry/", has_function },
+	{ "fexit/", has_function },
+};
+
+bool features__has_hook(struct features *f, const struct bpf_program *prog, char *why,
+			size_t why_sz)
+{
+	const char *section = bpf_program__section_name(prog);
+
+	section += *section == '?';
+	for (size_t i = 0; i < CNT(hooks); i++) {
+		size_t len = strlen(hooks[i].section);
+
+		if (!strncmp(section, hooks[i].section, len))
+			return hooks[i].has(f, section + len, why, why_sz);
+	}
+	return true;
+}
+
+bool features__leaves_out(struct features *f, const struct bpf_program *prog)
+{
+	for (size_t i = 0; i < CNT(optional); i++) {
+		if (!strcmp(optional[i].program, bpf_program__name(prog)))
+			return !has_helper(f->btf, optional[i].helper);
+	}
+	return false;
+}
+
+/* ---- probes -------------------------------------------------------------------------------------
+ */
+
+static const char *after(const char *name, const char *part)
+{
+	size_t len = strlen(part);
+
+	return !strncmp(name, part, len) && !strncmp(name + len, "__", 2) ? name + len + 2 : NULL;
+}
+
+bool program__is_of(const char *program, const struct probe *p, const char *way)
+{
+	const char *rest = after(program, p->name);
+
+	return rest && (!way || after(rest, way));
+}
+
+static bool can(struct features *f, const struct bpf_object *obj, const struct probe *p,
+		const char *way, char *why, size_t why_sz)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		if (program__is_of(bpf_program__name(prog), p, way) &&
+		    !features__leaves_out(f, prog) && !features__has_hook(f, prog, why, why_sz))
+			return false;
+	}
+	return true;
+}
+
+int features__choose(struct features *f, const struct bpf_object *obj, const struct probe *p,
+		     const char **way, char *why, size_t why_sz)
+{
+	char other[NAME_MAX_SZ * 2];
+
+	*way = NULL;
+	if (!p->ways[0])
+		return can(f, obj, p, NULL, why, why_sz) ? 0 : -ENOTSUP;
+	for (size_t i = 0; i < PROBE_WAY_MAX && p->ways[i]; i++) {
+		*way = p->ways[i];
+		if (can(f, obj, p, *way, i ? other : why, i ? sizeof(other) : why_sz))
+			return 0;
+	}
+	return -ENOTSUP;
+}
+
+/* The newest helper that nothing works without. */
+static int check_kernel(const struct btf *btf)
+{
+	if (has_helper(btf, "BPF_FUNC_task_pt_regs"))
+		return 0;
+	log__error("the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with "
+		   "Linux 5.15");
+	return -ENOTSUP;
+}
+
+struct features *features__new(void)
+{
+	struct features *f = calloc(1, sizeof(*f));
+	int err = -ENOMEM;
+
+	if (!f)
+		return NULL;
+	f->btf = btf__load_vmlinux_btf();
+	if (!f->btf) {
+		err = -errno;
+		log__error("cannot read the kernel's types (/sys/kernel/btf/vmlinux): %s",
+			   strerror(errno));
+	} else {
+		err = check_kernel(f->btf);
+	}
+	if (!err)
+		return f;
+	features__free(f);
+	errno = -err;
+	return NULL;
+}
+
+void features__free(struct features *f)
+{
+	if (!f)
+		return;
+	btf__free(f->btf);
+	free(f);
+}

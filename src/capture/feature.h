@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What this kernel can, by trying and by its types (BTF); never by its version number. */
+#ifndef CAPTURE_FEATURE_H
+#define CAPTURE_FEATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "capture/probe.h"
+
+struct features;
+struct bpf_object;
+struct bpf_program;
+
+/* Reads the kernel's types. NULL + errno after saying what is missing. */
+struct features *features__new(void);
+void features__free(struct features *);
+
+/*
+ * Whether the kernel has what the program hooks into. False with `why`: what is missing, the
+ * version that it came with, the option that it is built with.
+ */
+bool features__has_hook(struct features *, const struct bpf_program *, char *why, size_t why_sz);
+
+/* Whether a program is left out where the kernel lacks what it needs; then the probe does without.
+ */
+bool features__leaves_out(struct features *, const struct bpf_program *);
+
+/* The number of arguments of a tracepoint, without the program's context; 0: there is no such. */
+size_t features__tracepoint_args(struct features *, const char *name);
+
+/*
+ * The first of the probe's ways (NULL where it has none) that the kernel can: 0, or -ENOTSUP with
+ * `why`, of the first.
+ */
+int features__choose(struct features *, const struct bpf_object *, const struct probe *,
+		     const char **way, char *why, size_t why_sz);
+
+/* Is the program one of the probe, and of that way? A program name is PROBE__HOOK or
+ * PROBE__WAY__HOOK. */
+bool program__is_of(const char *program, const struct probe *, const char *way);
+
+#endif

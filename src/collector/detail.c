@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/detail.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A string that fills its field has no NUL behind it. */
+static uint32_t intern(struct recording *r, const char *s, size_t max)
+{
+	return recording__string(r, s, strnlen(s, max));
+}
+
+static void fill_none(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	(void)row, (void)data, (void)sz, (void)r;
+}
+
+static void fill_disk(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_disk *d = data;
+
+	if (sz == sizeof(*d))
+		row->device = intern(r, d->name, sizeof(d->name));
+}
+
+static void fill_file(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_file *f = data;
+
+	if (sz < offsetof(struct event_file, name))
+		return;
+	row->fs = intern(r, f->fs, sizeof(f->fs));
+	row->file = intern(r, f->name, sz - offsetof(struct event_file, name));
+}
+
+/* "1.2.3.4:80", "[::1]:80"; an IPv4 address in IPv6's clothes is shown as what it is. */
+static uint32_t intern_endpoint(struct recording *r, uint16_t family, const uint8_t *addr,
+				uint16_t port)
+{
+	char host[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + 16];
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	bool v6 = family == AF_INET6 && memcmp(addr, mapped, sizeof(mapped)) != 0;
+	int sz;
+
+	if (family == AF_INET6 && !v6)
+		addr += sizeof(mapped);
+	inet_ntop(v6 ? AF_INET6 : AF_INET, addr, host, sizeof(host));
+	sz = snprintf(text, sizeof(text), v6 ? "[%s]:%u" : "%s:%u", host, port);
+	return recording__string(r, text, (size_t)sz);
+}
+
+static void fill_socket(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_socket *s = data;
+
+	if (sz != sizeof(*s) || (s->family != AF_INET && s->family != AF_INET6))
+		return;
+	row->local = intern_endpoint(r, s->family, s->local, s->local_port);
+	row->peer = intern_endpoint(r, s->family, s->peer, s->peer_port);
+}
+
+static void fill_address(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_address *a = data;
+
+	(void)r;
+	if (sz != sizeof(*a))
+		return;
+	row->address = a->address;
+	row->present |= ROW_ADDRESS;
+}
+
+static void (*const fillers[])(struct row *, const void *, size_t, struct recording *) = {
+	[EVENT_DETAIL_NONE] = fill_none,       [EVENT_DETAIL_DISK] = fill_disk,
+	[EVENT_DETAIL_FILE] = fill_file,       [EVENT_DETAIL_SOCKET] = fill_socket,
+	[EVENT_DETAIL_ADDRESS] = fill_address,
+};
+
+void detail__fill(struct row *row, const struct slice *s, struct recording *r)
+{
+	if (s->event.detail < EVENT_DETAIL_CNT && s->event.detail_sz)
+		fillers[s->event.detail](row, s->detail, s->event.detail_sz, r);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The columns that an event's detail fills: device, file, fs, local, peer, address. */
+#ifndef COLLECTOR_DETAIL_H
+#define COLLECTOR_DETAIL_H
+
+#include "collector/slice.h"
+#include "store/recording.h"
+
+void detail__fill(struct row *, const struct slice *, struct recording *);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collector/cgroup.h"
+#include "collector/detail.h"
+#include "event/kind.h"
+
+int rows__init(struct rows *r, struct recording *recording, bool has_gaps)
+{
+	*r = (struct rows){ .recording = recording, .has_gaps = has_gaps };
+	clock__init(&r->clock);
+	r->cgroups = cgroups__new();
+	return r->cgroups ? 0 : -ENOMEM;
+}
+
+void rows__free(struct rows *r)
+{
+	cgroups__free(r->cgroups);
+	r->cgroups = NULL;
+}
+
+/* ---- a thread's strings -------------------------------------------------------------------------
+ */
+
+static uint32_t comm_id(struct rows *r, const char comm[EVENT_COMM_SZ])
+{
+	return recording__string(r->recording, comm, strnlen(comm, EVENT_COMM_SZ));
+}
+
+static uint32_t cgroup_id(struct rows *r, uint64_t id)
+{
+	const char *path = id ? cgroups__path(r->cgroups, id) : NULL;
+
+	return path ? recording__string(r->recording, path, strlen(path)) : 0;
+}
+
+void rows__name(struct rows *r, struct thread *t, const struct event *e)
+{
+	bool all;
+
+	labels__refresh(&r->labels, r->recording);
+	all = t->generation != r->labels.generation;
+
+	if (all || memcmp(t->comm, e->comm, sizeof(t->comm)) != 0) {
+		memcpy(t->comm, e->comm, sizeof(t->comm));
+		t->comm_id = comm_id(r, t->comm);
+	}
+	if (all || memcmp(t->name, e->thread, sizeof(t->name)) != 0) {
+		memcpy(t->name, e->thread, sizeof(t->name));
+		t->name_id = comm_id(r, t->name);
+	}
+	if (all || t->cgroup_id != e->cgroup_id) {
+		t->cgroup_id = e->cgroup_id;
+		t->cgroup_str_id = cgroup_id(r, t->cgroup_id);
+	}
+	if (all)
+		t->build_id_id = recording__bytes(r->recording, t->build_id.bytes, t->build_id.sz);
+	t->generation = r->labels.generation;
+	t->tgid = e->tgid;
+}
+
+void rows__set_build_id(struct rows *r, struct thread *t, const struct build_id *id)
+{
+	if (memcmp(&t->build_id, id, sizeof(*id)) == 0)
+		return;
+	t->build_id = *id;
+	t->build_id_id = recording__bytes(r->recording, id->bytes, id->sz);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+static int64_t at_most_int64(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+static uint32_t reason_id(struct rows *r, uint16_t reason)
+{
+	const char *name = event_reason__name(reason);
+
+	return name ? recording__string(r->recording, name, strlen(name)) : 0;
+}
+
+int rows__add(struct rows *r, const struct slice *sl, const struct thread *t)
+{
+	const struct event *e = &sl->event;
+	struct row row = {
+		.timestamp = clock__unix_ns(&r->clock, e->time_ns),
+		.duration = at_most_int64(e->duration_ns),
+		.span_id = e->span_id,
+		.parent_id = e->parent_id,
+		.id = e->id,
+		.amount = at_most_int64(e->amount),
+		.ustack_id = sl->ustack_id,
+		.kstack_id = sl->kstack_id,
+		.runnable = at_most_int64(e->runnable_ns),
+		.gaps = at_most_int64(sl->gaps_ns),
+		.cpu = e->cpu,
+		.tgid = (int32_t)e->tgid,
+		.pid = (int32_t)e->tid,
+		.target = (int32_t)e->target,
+		.weight = (int32_t)e->weight,
+		.kind = r->labels.kinds[e->kind],
+		.command = t->comm_id,
+		.thread = t->name_id,
+		.buildid = t->build_id_id,
+		.trace_name =
+			recording__string(r->recording, e->span, strnlen(e->span, sizeof(e->span))),
+		.reason = reason_id(r, e->reason),
+		.unwind = sl->ustack_id ? r->labels.unwinds[sl->unwind] : 0,
+		.state = r->labels.states[e->state],
+		.cgroup = t->cgroup_str_id,
+		.host = r->labels.host,
+	};
+
+	row.present = (sl->ustack_id ? ROW_USTACK_ID : 0) | (sl->kstack_id ? ROW_KSTACK_ID : 0) |
+		      (e->flags & EVENT_F_RUNNABLE ? ROW_RUNNABLE : 0) |
+		      (e->flags & EVENT_F_TARGET ? ROW_TARGET : 0) |
+		      (e->kind == EVENT_SWITCH && r->has_gaps ? ROW_GAPS : 0);
+	detail__fill(&row, sl, r->recording);
+	return recording__add(r->recording, &row);
+}
+
+int rows__add_loss(struct rows *r, const struct loss *l)
+{
+	struct row row = {
+		.timestamp = clock__unix_ns(&r->clock, l->to_ns),
+		.duration = (int64_t)(l->to_ns - l->from_ns),
+		.cpu = (int32_t)l->cpu,
+		.amount = at_most_int64(l->cnt),
+		.weight = 1,
+	};
+
+	labels__refresh(&r->labels, r->recording);
+	row.kind = r->labels.lost;
+	row.host = r->labels.host;
+	row.lost_kind = recording__string(r->recording, l->probe, strlen(l->probe));
+	row.reason = recording__string(r->recording, l->reason, strlen(l->reason));
+	return recording__add(r->recording, &row);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From slices to rows of the batch being made: times, strings, labels. */
+#ifndef COLLECTOR_ROWS_H
+#define COLLECTOR_ROWS_H
+
+#include "collector/clock.h"
+#include "collector/labels.h"
+#include "collector/slice.h"
+#include "collector/thread.h"
+
+struct cgroups;
+
+struct rows {
+	struct recording *recording; /* borrowed */
+	struct clock clock;
+	struct cgroups *cgroups;
+	struct labels labels;
+	bool has_gaps; /* slices are joined: the column `gaps` is filled */
+};
+
+/* 0 or -errno. */
+int rows__init(struct rows *, struct recording *, bool has_gaps);
+void rows__free(struct rows *);
+
+/*
+ * Makes the ids that the event or a new batch asks for; compares bytes, looks up nothing when they
+ * are the same. To be called before rows__add() with the event's thread.
+ */
+void rows__name(struct rows *, struct thread *, const struct event *);
+void rows__set_build_id(struct rows *, struct thread *, const struct build_id *);
+
+/* 0 or -ENOMEM. */
+int rows__add(struct rows *, const struct slice *, const struct thread *);
+
+/* A row of the kind `lost`. */
+struct loss {
+	const char *probe, *reason;
+	uint32_t cpu;
+	uint64_t cnt;
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: it happened in between */
+};
+int rows__add_loss(struct rows *, const struct loss *);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Operations that begin in one event and end in another. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collector/joins.h"
+
+static struct slice opened(uint64_t join, uint64_t time_ns)
+{
+	return (struct slice){ .event = { .join = join,
+					  .time_ns = time_ns,
+					  .tgid = 7,
+					  .amount = 1,
+					  .flags = EVENT_F_OPEN },
+			       .ustack_id = join * 10 };
+}
+
+static struct event closing(uint64_t join, uint64_t time_ns)
+{
+	return (struct event){ .join = join,
+			       .time_ns = time_ns,
+			       .amount = 4096,
+			       .flags = EVENT_F_CLOSE };
+}
+
+static void an_end_takes_what_began(void **state)
+{
+	const struct build_id who = { .sz = 1, .bytes = { 9 } };
+	struct slice s = opened(5, 100), given_up, out;
+	struct event end = closing(5, 350), other = closing(6, 350);
+	struct joins *j = joins__new();
+	struct build_id build_id;
+
+	(void)state;
+	assert_false(joins__open(j, &s, &who, &given_up));
+	assert_false(joins__close(j, &other, &out, &build_id));
+	end.reason = EIO;
+	assert_true(joins__close(j, &end, &out, &build_id));
+	assert_int_equal(out.event.tgid, 7);
+	assert_int_equal(out.event.time_ns, 350);
+	assert_int_equal(out.event.duration_ns, 250);
+	assert_int_equal(out.event.amount, 4096);
+	assert_int_equal(out.event.reason, EIO);
+	assert_int_equal(out.ustack_id, 50);
+	assert_memory_equal(&build_id, &who, sizeof(who));
+	assert_false(joins__close(j, &end, &out, &build_id)); /* once */
+	joins__free(j);
+}
+
+/* A request's memory is used again; the end of the first was lost. */
+static void a_second_beginning_gives_up_the_first(void **state)
+{
+	const struct build_id nobody = { 0 };
+	struct slice first = opened(5, 100), second = opened(5, 200), given_up, out;
+	struct event end = closing(5, 350);
+	struct joins *j = joins__new();
+	struct build_id build_id;
+
+	(void)state;
+	assert_false(joins__open(j, &first, &nobody, &given_up));
+	assert_true(joins__open(j, &second, &nobody, &given_up));
+	assert_int_equal(given_up.event.time_ns, 100);
+	assert_true(joins__close(j, &end, &out, &build_id));
+	assert_int_equal(out.event.duration_ns, 150);
+	joins__free(j);
+}
+
+static void count(const struct slice *s, void *arg)
+{
+	uint64_t *expected = arg;
+
+	assert_int_equal(s->event.join, *expected);
+	++*expected;
+}
+
+static void the_oldest_goes_when_it_is_full(void **state)
+{
+	const struct build_id nobody = { 0 };
+	struct joins *j = joins__new();
+	struct slice s, given_up;
+	uint64_t expected = 4;
+
+	(void)state;
+	for (uint64_t i = 1; i <= JOINS_MAX + 3; i++) {
+		s = opened(i, i);
+		assert_int_equal(joins__open(j, &s, &nobody, &given_up), i > JOINS_MAX);
+		if (i > JOINS_MAX)
+			assert_int_equal(given_up.event.join, i - JOINS_MAX);
+	}
+	joins__each(j, count, &expected);
+	assert_int_equal(expected, JOINS_MAX + 4);
+	joins__free(j);
+}
+
+RUN_TESTS(cmocka_unit_test(an_end_takes_what_began),
+	  cmocka_unit_test(a_second_beginning_gives_up_the_first),
+	  cmocka_unit_test(the_oldest_goes_when_it_is_full))
