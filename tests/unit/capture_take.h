@@ -206,14 +206,16 @@ static inline void take__kill(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static inline int take__needs_root(void **state)
+static inline void take__needs_root(void **state)
 {
 	(void)state;
-	if (geteuid() == 0)
-		return 0;
-	print_message("skipped: loading BPF programs needs root\n");
-	skip();
-	return 0;
+	skip_because("loading BPF programs needs root");
 }
+
+/* A row of RUN_TESTS. */
+#define ROOT_TEST(fn)                                                            \
+	{                                                                        \
+		.name = #fn, .test_func = geteuid() == 0 ? fn : take__needs_root \
+	}
 
 #endif

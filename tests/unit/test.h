@@ -9,6 +9,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+/* Ends the test; tests/run prints why. A test that cannot run here always says so. */
+#define skip_because(...)                   \
+	do {                                \
+		print_message(__VA_ARGS__); \
+		print_message("\n");        \
+		skip();                     \
+	} while (0)
+
 #define RUN_TESTS(...)                                             \
 	int main(void)                                             \
 	{                                                          \

@@ -330,8 +330,6 @@ static void costs_are_told(void **state)
 	take__free(&t);
 }
 
-#define ROOT_TEST(fn) cmocka_unit_test_setup(fn, take__needs_root)
-
 RUN_TESTS(ROOT_TEST(profile_samples_a_busy_child), ROOT_TEST(switch_covers_the_whole_time),
 	  ROOT_TEST(one_that_sleeps_through_has_two_rows),
 	  ROOT_TEST(busy_ones_end_with_a_running_row), ROOT_TEST(a_last_row_is_dead),

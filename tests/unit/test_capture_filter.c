@@ -139,10 +139,8 @@ static void by_cgroup(void **state)
 	struct stat st;
 
 	(void)state;
-	if (!cgroup_root(root, sizeof(root))) {
-		print_message("skipped: no cgroup v2 is mounted\n");
-		skip();
-	}
+	if (!cgroup_root(root, sizeof(root)))
+		skip_because("no cgroup v2 is mounted");
 	snprintf(name, sizeof(name), "/stacks-test-%d", getpid());
 	snprintf(outer, sizeof(outer), "%s%s", root, name);
 	snprintf(inner, sizeof(inner), "%s/inner", outer);
@@ -304,8 +302,6 @@ static void what_is_not_there_is_an_error(void **state)
 	o.filter = (struct capture_filter){ .cgroups = cgroups, .cgroup_cnt = 1 };
 	assert_null(capture__new(&o));
 }
-
-#define ROOT_TEST(fn) cmocka_unit_test_setup(fn, take__needs_root)
 
 RUN_TESTS(ROOT_TEST(by_comm), ROOT_TEST(by_a_comm_that_comes_later), ROOT_TEST(by_uid),
 	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(by_cgroup),

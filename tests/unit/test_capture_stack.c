@@ -396,8 +396,6 @@ static void of_a_switch(void **state)
 	take__kill(pid);
 }
 
-#define ROOT_TEST(fn) cmocka_unit_test_setup(fn, take__needs_root)
-
 RUN_TESTS(ROOT_TEST(of_a_main_thread), ROOT_TEST(deeper_than_the_limit),
 	  ROOT_TEST(as_deep_as_can_be), ROOT_TEST(of_a_thread), ROOT_TEST(of_a_signal_handler),
 	  ROOT_TEST(of_a_goroutine), ROOT_TEST(of_a_coroutine),

@@ -122,10 +122,8 @@ static void whose_debug_file_is_believed(void **state)
 {
 	char *folder = *state;
 
-	if (getuid() != 0) {
-		print_message("only root can give files away\n");
-		skip();
-	}
+	if (getuid() != 0)
+		skip_because("only root can give files away");
 	shell__run("cd %s && cp kept/prog.debug . && chmod 755 prog && chmod 644 prog.debug",
 		   folder);
 	assert_found(folder, "prog", "prog.debug"); /* root's for root's */

@@ -63,7 +63,7 @@ static void trusts_root_only(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		skip_because("only root can give files away");
 	for (int i = 0; i < 4; i++) {
 		f = open_made(&made, sizeof(made), i == 1 ? 1000 : 0);
 		elf_file__put(f);
@@ -91,7 +91,7 @@ static void digest_is_of_the_symbols(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		skip_because("only root can give files away");
 	digest = digest_of(&made);
 	assert_int_equal(digest, digest_of(&made));
 	assert_int_not_equal(digest, digest_of(&other));

@@ -159,10 +159,8 @@ static const char go[] =
 
 static void a_go_program(void **state)
 {
-	if (!shell__has("go")) {
-		print_message("no Go compiler\n");
-		skip();
-	}
+	if (!shell__has("go"))
+		skip_because("no Go compiler");
 	shell__write(*state, "main.go", go);
 	compare_program(*state, "HOME=${HOME:-$PWD} GO111MODULE=off go build -o prog main.go");
 }

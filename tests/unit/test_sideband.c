@@ -34,10 +34,8 @@ static struct watch watch__new(void)
 	struct watch w = { .sideband = sideband__new(16), .epoll_fd = epoll_create1(0) };
 
 	if (!w.sideband &&
-	    (errno == ENOSYS || errno == ENOENT || errno == EPERM || errno == EACCES)) {
-		printf("perf_event_open: %s\n", strerror(errno));
-		skip();
-	}
+	    (errno == ENOSYS || errno == ENOENT || errno == EPERM || errno == EACCES))
+		skip_because("perf_event_open: %s", strerror(errno));
 	assert_non_null(w.sideband);
 	w.table = process_table__new("/proc");
 	assert_non_null(w.table);

@@ -430,7 +430,7 @@ static void the_vdso(void **state)
 
 	(void)state;
 	if (!vdso)
-		skip();
+		skip_because("this kernel gives no vDSO");
 	f = elf_file__from_memory(memcpy(malloc(8192), vdso, 8192), 8192, "[vdso]");
 	assert_non_null(f);
 	for (uint64_t at = 0; at < 8192; at++)

@@ -120,10 +120,8 @@ static struct tally check_program(const char *const argv[], long warm_up_ms)
 /* Skips the test where the machine has not got the program. */
 static void need(const char *program)
 {
-	if (shell__has(program))
-		return;
-	print_message("%s is not installed\n", program);
-	skip();
+	if (!shell__has(program))
+		skip_because("%s is not installed", program);
 }
 
 #define ROOTS(t) ((t).by_status[UNWIND_ROOT])
@@ -381,8 +379,8 @@ static void signal_handler_as_gdb(void **state)
 
 static void cplusplus_as_gdb(void **state)
 {
-	if (!shell__has("gdb") || !shell__has("g++"))
-		skip();
+	need("gdb");
+	need("g++");
 	build_and_check(*state, "g++ -x c++ -fpermissive -w -O2", NULL);
 }
 
