@@ -2,6 +2,7 @@
 /* What a stack's id depends on, and the names that its frames get. */
 #include "test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,7 +149,65 @@ static void frames_get_their_names_in_another_thread(void **state)
 	elf_file__put(self);
 }
 
+/* Names of the frames of the kernel stack, leaf first, separated by blanks. */
+static char *kernel_names(struct rig *r, struct stacks *stacks, const uint64_t *pcs, size_t cnt)
+{
+	uint64_t id = stacks__kernel(stacks, pcs, cnt);
+	struct buf frames = { 0 };
+	ssize_t frame_cnt = recording__stack(r->recording, id, &frames);
+	static char names[256];
+	size_t at = 0, sz;
+
+	names[0] = '\0';
+	for (ssize_t i = 0; i < frame_cnt; i++) {
+		const struct row_frame *f = (struct row_frame *)(void *)frames.data + i;
+
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? " " : "",
+				       recording__str(r->recording, f->name, &sz));
+	}
+	buf__free(&frames);
+	return names;
+}
+
+/* Our own program and what calls it are on top of the stack that a tracepoint sees. */
+static void kernel_stacks_begin_below_our_programs(void **state)
+{
+	static const char table[] = "ffffffff81000000 T _text\n"
+				    "ffffffff81001000 T entry\n"
+				    "ffffffff81002000 T schedule\n"
+				    "ffffffff81003000 T bpf_trace_run4\n"
+				    "ffffffff81004000 t __bpf_trace_sched_switch\n"
+				    "ffffffff81005000 t __traceiter_sched_switch\n"
+				    "ffffffff81006000 T _etext\n";
+	const uint64_t program = 0xffffffffc0001010, run = 0xffffffff81003010,
+		       stub = 0xffffffff81004010, iter = 0xffffffff81005010,
+		       schedule = 0xffffffff81002010, entry = 0xffffffff81001010;
+	const uint64_t traced[] = { program, program, run, stub, iter, schedule, entry };
+	const uint64_t other[] = { schedule, entry };
+	struct rig *r = *state;
+	char *path = shell__output("printf %%s %s/kallsyms", r->dir);
+	FILE *f = fopen(path, "w");
+	struct kallsyms *kernel;
+	struct stacks *stacks;
+
+	assert_non_null(f);
+	fputs(table, f);
+	fclose(f);
+	kernel = kallsyms__new(path);
+	assert_non_null(kernel);
+	stacks = stacks__new(r->recording, kernel);
+	assert_string_equal(kernel_names(r, stacks, traced, 7), "schedule entry");
+	assert_string_equal(kernel_names(r, stacks, traced + 5, 2), "schedule entry");
+	assert_string_equal(kernel_names(r, stacks, other, 2), "schedule entry");
+	/* A leaf that is no tracepoint's is where the CPU is, not where a call returns to. */
+	assert_int_not_equal(stacks__kernel(stacks, traced, 7), stacks__kernel(stacks, other, 2));
+	stacks__free(stacks);
+	kallsyms__free(kernel);
+	free(path);
+}
+
 RUN_TESTS(test_with_rig(files_that_cannot_be_read_differ_by_build_id),
 	  test_with_rig(an_unread_claim_is_not_the_file),
 	  test_with_rig(anonymous_code_counts_as_a_whole),
+	  test_with_rig(kernel_stacks_begin_below_our_programs),
 	  test_with_rig(frames_get_their_names_in_another_thread))
