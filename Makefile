@@ -36,7 +36,8 @@ PROGRAMS := collector stacksexport
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
 	$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(wildcard tests/tools/*.c))
-EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out examples/lib%,$(wildcard examples/*.c))) \
+	$(patsubst examples/lib%.c,$(BUILD)/examples/lib%.so,$(wildcard examples/lib*.c))
 BPF_OBJS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SKEL := $(BUILD)/gen/collector.skel.h
 
@@ -92,11 +93,13 @@ install: all
 	install -m 755 $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(DEPS)/duckdb/lib/libduckdb.so $(DESTDIR)$(PREFIX)/lib/stacks
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include include/stacks_tracing.h
 	cd sql && find . -name '*.sql' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/stacks/sql/{} \;
 
 ## uninstall: remove what install put there
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
+	rm -f $(DESTDIR)$(PREFIX)/include/stacks_tracing.h
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/stacks
 
 FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
@@ -209,9 +212,16 @@ $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
 
 # Examples are what people run: optimized, without frame pointers, as distributions build.
-$(BUILD)/examples/%: examples/%.c
+EXAMPLE_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -Iinclude
+
+$(BUILD)/examples/%: examples/%.c include/stacks_tracing.h
 	$(call msg,EXAMPLE,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -lpthread -lm
+	$(Q)$(CC) $(EXAMPLE_CFLAGS) -o $@ $< -lpthread -lm
+
+$(BUILD)/examples/lib%.so: examples/lib%.c include/stacks_tracing.h
+	$(call msg,EXAMPLE,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: 0BSD */
+/*
+ * Spans: a program says what it is working on, and every event that `collector -p usdt:PROGRAM`
+ * records carries the innermost span of its thread. One header, nothing to link; C (from C99 on)
+ * and C++ (from C++11 on) with gcc or clang, x86-64 and arm64 Linux; elsewhere it compiles to
+ * nothing. Unlike the rest of the project it may go into any program (0BSD).
+ *
+ * C:
+ *	STACKS_SPAN("parse", .id = number, .amount = size);	from here to the end of the block
+ *
+ *	struct stacks_span s = STACKS_SPAN_OPEN("fetch", .id = fd);	not tied to a thread
+ *	stacks_span__enter(&s);		this thread works on it now; as often as you like
+ *	stacks_span__exit(&s);		on the thread that entered it
+ *	stacks_span__close(&s);		once, on any thread
+ *
+ * C++:
+ *	stacks_tracing::span parsing("parse", number, size);
+ *
+ *	stacks_tracing::async_span fetch("fetch", fd);	closed by its destructor
+ *	{
+ *		stacks_tracing::async_span::entered now(fetch);
+ *	}
+ *
+ * While nobody listens, a probe is a load, a test and a branch that is not taken. Not for signal
+ * handlers: ids and names are made in memory of the thread.
+ */
+#ifndef STACKS_TRACING_H
+#define STACKS_TRACING_H
+
+#include <stdint.h>
+
+/* ---- the wire: four USDT probes of the provider stacks_tracing -------------------------------
+ *
+ *	enter(span_id, parent_id, id, amount, name)	a thread begins to work on the span
+ *	exit(span_id)					it stops, for now or for good
+ *	exit_stack(span_id)				the same, and its stack is asked for
+ *	close(span_id)					the span is over
+ *
+ * All arguments are u64, but `name` is a string of which the first 16 bytes count. Span ids are
+ * unique in the process and never 0; a parent_id of 0 is none; `id` and `amount` mean what you
+ * like. Arguments are evaluated only while somebody listens.
+ */
+#define STACKS_ENTER(span_id, parent_id, id, amount, name)                           \
+	do {                                                                         \
+		if (STACKS_LISTENING(enter))                                         \
+			stacks_tracing__enter(span_id, parent_id, id, amount, name); \
+	} while (0)
+#define STACKS_EXIT(span_id)	   STACKS_PROBE_(exit, span_id)
+#define STACKS_EXIT_STACK(span_id) STACKS_PROBE_(exit_stack, span_id)
+#define STACKS_CLOSE(span_id)	   STACKS_PROBE_(close, span_id)
+
+#define STACKS_PROBE_(probe, span_id)                     \
+	do {                                              \
+		if (STACKS_LISTENING(probe))              \
+			stacks_tracing__##probe(span_id); \
+	} while (0)
+
+#define STACKS_NAME_SZ 16
+
+#define STACKS_INLINE_ static inline __attribute__((always_inline))
+
+#define STACKS_COLD_ static __attribute__((noinline, cold, unused))
+
+/* One for all files that are linked into a program or a shared library. */
+#define STACKS_SHARED_ __attribute__((weak, visibility("hidden")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of the thread, and used only while somebody listens. */
+struct stacks_tracing_thread {
+	uint64_t span_id;	   /* the innermost one, of the spans made below */
+	uint64_t next_id, end_id;  /* ids that it may give to spans */
+	char name[STACKS_NAME_SZ]; /* of the span that it enters; on the stack it would give every
+				      function with a span a stack protector */
+};
+
+STACKS_SHARED_ __thread struct stacks_tracing_thread stacks_tracing_thread;
+STACKS_SHARED_ uint64_t stacks_tracing_id_cnt; /* given to threads so far */
+
+#if defined(__ELF__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
+
+/*
+ * How many listen, counted by the kernel in the memory of each process. Volatile and used: in the
+ * program nobody writes to it, and that a note refers to it is hidden from the compiler.
+ */
+#define STACKS_SEMAPHORE_(probe)       \
+	STACKS_SHARED_ __attribute__(( \
+		used, section(".probes"))) volatile uint16_t stacks_tracing_##probe##_semaphore
+
+STACKS_SEMAPHORE_(enter);
+STACKS_SEMAPHORE_(exit);
+STACKS_SEMAPHORE_(exit_stack);
+STACKS_SEMAPHORE_(close);
+
+#define STACKS_LISTENING(probe) __builtin_expect(stacks_tracing_##probe##_semaphore != 0, 0)
+
+/* The same registers wherever a probe is inlined: then a listener needs one description of the
+ * arguments, and not one for each place. */
+#ifdef __x86_64__
+#define STACKS_REG1_ "rdi"
+#define STACKS_REG2_ "rsi"
+#define STACKS_REG3_ "rdx"
+#define STACKS_REG4_ "rcx"
+#define STACKS_REG5_ "r8"
+#define STACKS_ARG_  "8@%%rdi"
+#define STACKS_ARGS_ "8@%%rdi 8@%%rsi 8@%%rdx 8@%%rcx 8@%%r8"
+#else
+#define STACKS_REG1_ "x0"
+#define STACKS_REG2_ "x1"
+#define STACKS_REG3_ "x2"
+#define STACKS_REG4_ "x3"
+#define STACKS_REG5_ "x4"
+#define STACKS_ARG_  "8@x0"
+#define STACKS_ARGS_ "8@x0 8@x1 8@x2 8@x3 8@x4"
+#endif
+
+/*
+ * A nop, and the note that says where it is (SystemTap's SDT, version 3). "?": of several copies of
+ * an inline function the linker keeps one, and its note. .stapsdt.base is for prelink.
+ */
+#define STACKS_NOP_(probe, args)                                                     \
+	"990:	nop\n"                                                                 \
+	"	.pushsection .note.stapsdt, \"?\", \"note\"\n"                             \
+	"	.balign 4\n"                                                               \
+	"	.4byte 992f - 991f, 994f - 993f, 3\n"                                      \
+	"991:	.asciz \"stapsdt\"\n"                                                  \
+	"992:	.balign 4\n"                                                           \
+	"993:	.8byte 990b, _.stapsdt.base, stacks_tracing_" #probe "_semaphore\n"  \
+	"	.asciz \"stacks_tracing\", \"" #probe "\", \"" args "\"\n"           \
+	"994:	.balign 4\n"                                                           \
+	"	.popsection\n"                                                             \
+	"	.ifndef _.stapsdt.base\n"                                                  \
+	"	.pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n" \
+	"	.weak _.stapsdt.base\n"                                                    \
+	"	.hidden _.stapsdt.base\n"                                                  \
+	"_.stapsdt.base: .space 1\n"                                                 \
+	"	.size _.stapsdt.base, 1\n"                                                 \
+	"	.popsection\n"                                                             \
+	"	.endif\n"
+
+/* The first 16 bytes, in memory that is there; no byte behind the string is read. */
+STACKS_COLD_ const char *stacks_tracing__copy(const char *name)
+{
+	char *copy = stacks_tracing_thread.name;
+	int n = 0;
+
+	for (; n < STACKS_NAME_SZ && name[n]; n++)
+		copy[n] = name[n];
+	for (; n < STACKS_NAME_SZ; n++)
+		copy[n] = '\0';
+	return copy;
+}
+
+STACKS_INLINE_ void stacks_tracing__enter(uint64_t span_id, uint64_t parent_id, uint64_t id,
+					  uint64_t amount, const char *name)
+{
+	const char *copy = stacks_tracing__copy(name);
+	register uint64_t arg1 __asm__(STACKS_REG1_);
+	register uint64_t arg2 __asm__(STACKS_REG2_);
+	register uint64_t arg3 __asm__(STACKS_REG3_);
+	register uint64_t arg4 __asm__(STACKS_REG4_);
+	register const char *arg5 __asm__(STACKS_REG5_);
+
+	arg1 = span_id;
+	arg2 = parent_id;
+	arg3 = id;
+	arg4 = amount;
+	arg5 = copy;
+	__asm__ __volatile__(STACKS_NOP_(enter, STACKS_ARGS_)
+			     :
+			     : "r"(arg1), "r"(arg2), "r"(arg3), "r"(arg4), "r"(arg5)
+			     : "memory");
+}
+
+#define STACKS_DEFINE_(probe)                                                        \
+	STACKS_INLINE_ void stacks_tracing__##probe(uint64_t span_id)                \
+	{                                                                            \
+		register uint64_t arg1 __asm__(STACKS_REG1_) = span_id;              \
+		__asm__ __volatile__(STACKS_NOP_(probe, STACKS_ARG_) : : "r"(arg1)); \
+	}
+
+STACKS_DEFINE_(exit)
+STACKS_DEFINE_(exit_stack)
+STACKS_DEFINE_(close)
+
+#else
+
+#define STACKS_LISTENING(probe)		    0
+#define stacks_tracing__exit(span_id)	    ((void)(span_id))
+#define stacks_tracing__exit_stack(span_id) ((void)(span_id))
+#define stacks_tracing__close(span_id)	    ((void)(span_id))
+#define stacks_tracing__enter(span_id, parent_id, id, amount, name) \
+	((void)(span_id), (void)(parent_id), (void)(id), (void)(amount), (void)(name))
+
+#endif
+
+/* ---- spans with ids of their own --------------------------------------------------------------
+ */
+
+/*
+ * A span belongs to whoever has this struct; one thread at a time uses it. What comes first is
+ * yours, to set before it is opened. Threads that are inside of other spans meanwhile leave them in
+ * reverse order.
+ */
+struct stacks_span {
+	const char *name; /* lives as long as the span */
+	uint64_t id, amount;
+	const struct stacks_span *parent; /* looked at when the span is opened; NULL: the innermost
+					     span of the thread, as far as this program or library
+					     has entered it */
+	int exit_stack;			  /* each exit gets a user stack */
+
+	uint64_t span_id; /* 0: nobody listened so far */
+	uint64_t parent_id, outer_id;
+	int entered;
+};
+
+#define STACKS_ID_BLOCK 1024
+
+/*
+ * Ids that no other thread, program or library in this process gives: the address of the counter,
+ * which each of them has its own of, 16 bits up, and on from there. Libraries that are loaded next
+ * to each other are at least 16 KiB apart: a billion spans.
+ */
+STACKS_COLD_ uint64_t stacks_tracing__new_id(void)
+{
+	struct stacks_tracing_thread *thread = &stacks_tracing_thread;
+
+	if (thread->next_id == thread->end_id) {
+		const uint64_t *counter = &stacks_tracing_id_cnt;
+		uint64_t address = 0;
+
+		__builtin_memcpy(&address, &counter, sizeof(counter));
+		thread->next_id =
+			(address << 16) + __atomic_fetch_add(&stacks_tracing_id_cnt,
+							     STACKS_ID_BLOCK, __ATOMIC_RELAXED);
+		thread->end_id = thread->next_id + STACKS_ID_BLOCK;
+	}
+	return thread->next_id++;
+}
+
+STACKS_INLINE_ struct stacks_span stacks_span__open(struct stacks_span s)
+{
+	if (STACKS_LISTENING(enter)) {
+		s.span_id = stacks_tracing__new_id();
+		s.parent_id = s.parent ? s.parent->span_id : stacks_tracing_thread.span_id;
+	}
+	return s;
+}
+
+/* One that was opened before anybody listened gets its id now, and no parent. */
+STACKS_INLINE_ void stacks_span__enter(struct stacks_span *s)
+{
+	if (STACKS_LISTENING(enter)) {
+		if (!s->span_id)
+			s->span_id = stacks_tracing__new_id();
+		s->outer_id = stacks_tracing_thread.span_id;
+		s->entered = 1;
+		stacks_tracing_thread.span_id = s->span_id;
+		stacks_tracing__enter(s->span_id, s->parent_id, s->id, s->amount, s->name);
+	}
+}
+
+STACKS_INLINE_ void stacks_span__exit(struct stacks_span *s)
+{
+	if (__builtin_expect(s->entered, 0)) {
+		s->entered = 0;
+		stacks_tracing_thread.span_id = s->outer_id;
+		if (s->exit_stack)
+			STACKS_EXIT_STACK(s->span_id);
+		else
+			STACKS_EXIT(s->span_id);
+	}
+}
+
+/* After its last exit. */
+STACKS_INLINE_ void stacks_span__close(struct stacks_span *s)
+{
+	if (__builtin_expect(s->span_id != 0, 0))
+		STACKS_CLOSE(s->span_id);
+	s->span_id = 0;
+}
+
+STACKS_INLINE_ struct stacks_span stacks_span__begin(struct stacks_span s)
+{
+	if (STACKS_LISTENING(enter)) {
+		s = stacks_span__open(s);
+		stacks_span__enter(&s);
+	}
+	return s;
+}
+
+STACKS_INLINE_ void stacks_span__end(struct stacks_span *s)
+{
+	stacks_span__exit(s);
+	stacks_span__close(s);
+}
+
+#define STACKS_JOIN_(a, b)  STACKS_JOIN2_(a, b)
+#define STACKS_JOIN2_(a, b) a##b
+#define STACKS_LOCAL_	    STACKS_JOIN_(stacks_span_, __LINE__)
+
+#ifndef __cplusplus
+
+/* STACKS_SPAN(name, .field = value …); a declaration */
+#define STACKS_SPAN(...)                                                                      \
+	__attribute__((cleanup(stacks_span__end), unused)) struct stacks_span STACKS_LOCAL_ = \
+		stacks_span__begin((struct stacks_span){ .name = __VA_ARGS__ })
+
+/* STACKS_SPAN_OPEN(name, .field = value …); an expression */
+#define STACKS_SPAN_OPEN(...) stacks_span__open((struct stacks_span){ .name = __VA_ARGS__ })
+
+#else
+} /* extern "C" */
+
+/* STACKS_SPAN(name, id, amount); a declaration */
+#define STACKS_SPAN(...) ::stacks_tracing::span STACKS_LOCAL_(__VA_ARGS__)
+
+namespace stacks_tracing
+{
+
+/* With more to say than name, id and amount: a stacks_span with the first fields set. */
+inline stacks_span describe(const char *name, uint64_t id, uint64_t amount) noexcept
+{
+	stacks_span how = {};
+
+	how.name = name;
+	how.id = id;
+	how.amount = amount;
+	return how;
+}
+
+/* From its construction to the end of its scope. */
+class span
+{
+      public:
+	explicit span(const stacks_span &how) noexcept : s(stacks_span__begin(how))
+	{
+	}
+	explicit span(const char *name, uint64_t id = 0, uint64_t amount = 0) noexcept
+	    : span(describe(name, id, amount))
+	{
+	}
+	~span()
+	{
+		stacks_span__end(&s);
+	}
+	span(const span &) = delete;
+	span &operator=(const span &) = delete;
+
+	/* To be the parent of others. */
+	const stacks_span *get() const noexcept
+	{
+		return &s;
+	}
+
+      private:
+	stacks_span s;
+};
+
+/* A span that no scope holds. */
+class async_span
+{
+      public:
+	explicit async_span(const stacks_span &how) noexcept : s(stacks_span__open(how))
+	{
+	}
+	explicit async_span(const char *name, uint64_t id = 0, uint64_t amount = 0) noexcept
+	    : async_span(describe(name, id, amount))
+	{
+	}
+	async_span(async_span &&from) noexcept : s(from.s)
+	{
+		from.s = stacks_span();
+	}
+	~async_span()
+	{
+		stacks_span__close(&s);
+	}
+	async_span(const async_span &) = delete;
+	async_span &operator=(const async_span &) = delete;
+	async_span &operator=(async_span &&) = delete;
+
+	void enter() noexcept
+	{
+		stacks_span__enter(&s);
+	}
+	void exit() noexcept
+	{
+		stacks_span__exit(&s);
+	}
+	const stacks_span *get() const noexcept
+	{
+		return &s;
+	}
+
+	/* In the span to the end of the scope. */
+	class entered
+	{
+	      public:
+		explicit entered(async_span &span_) noexcept : span(span_)
+		{
+			span.enter();
+		}
+		~entered()
+		{
+			span.exit();
+		}
+		entered(const entered &) = delete;
+		entered &operator=(const entered &) = delete;
+
+	      private:
+		async_span &span;
+	};
+
+      private:
+	stacks_span s;
+};
+
+} /* namespace stacks_tracing */
+#endif
+#endif
