@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads .eh_frame and .debug_frame: entries, and the rows that their instructions make (DWARF 5,
+ * section 6.4; LSB 5.0 core, 10.6 for .eh_frame). Only what flat rules can say is followed; every
+ * byte is checked, and time is bounded by the section's size.
+ */
+#ifndef UNWIND_CALLFRAME_H
+#define UNWIND_CALLFRAME_H
+
+#include <stdbool.h>
+
+#include "base/cursor.h"
+#include "unwind/flat.h"
+#include "unwind/forgery.h"
+
+/* Of a machine: DWARF numbers of the registers that flat rules follow. */
+struct callframe_machine {
+	uint16_t sp, fp, ra;
+};
+extern const struct callframe_machine callframe_x86_64;
+
+struct callframe_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra;
+	uint8_t encoding; /* of locations, DW_EH_PE_* */
+	bool has_data;	  /* FDEs have augmentation data */
+	bool is_signal;
+	struct cursor instructions;
+};
+
+struct callframe_fde {
+	uint64_t start, sz; /* link-time addresses that it covers */
+	uint64_t at;	    /* offset of its entry in the section */
+	struct callframe_cie cie;
+	struct cursor instructions;
+};
+
+struct callframe_reader {
+	const struct frame_section *section; /* borrowed */
+	uint64_t cie_at;		     /* of the CIE in hand */
+	struct callframe_cie cie;
+	bool has_cie;
+};
+
+/* Every FDE in the order of the section; those that make no sense are left out. */
+typedef void (*callframe_fde_fn)(const struct callframe_fde *, void *arg);
+void callframe__each(struct callframe_reader *, callframe_fde_fn, void *arg);
+
+/* One that callframe__each() has seen, again. */
+bool callframe__fde(struct callframe_reader *, uint64_t at, struct callframe_fde *);
+
+/* The rows of an FDE, ascending and without gaps: link-time addresses [start, end). */
+typedef void (*callframe_row_fn)(uint64_t start, uint64_t end, struct flat_rule, void *arg);
+void callframe__rows(const struct callframe_fde *, const struct callframe_machine *,
+		     callframe_row_fn, void *arg);
+
+#endif

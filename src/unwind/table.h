@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The call-frame information of one ELF file, compiled: about 4 bytes a row. One block of memory
+ * without pointers, the same in memory, in a cache file and in a BPF map:
+ *
+ *     struct table             header
+ *     struct flat_rule[]       rule_cnt: the rules that rows refer to
+ *     uint32_t[]               page_cnt + 1: the first row of each 4 KiB of the file, from
+ *                              first_page on
+ *     uint16_t[]               row_cnt: where in its page a row starts, ascending
+ *     uint16_t[]               row_cnt: its rule
+ *
+ * A row goes to the next one, or to the end of its page. Rows are found by file offset: that is
+ * what a mapping says of a pc, and no file has more of them than bytes. The rules are the file's
+ * own, and not of all files together, so that a forged file cannot use up what others need.
+ */
+#ifndef UNWIND_TABLE_H
+#define UNWIND_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "event/record.h"
+#include "unwind/callframe.h"
+
+#define TABLE_PAGE_BITS	  12
+#define TABLE_RULE_MAX	  UINT16_MAX
+#define TABLE_PAGE_MAX	  (1u << 20) /* 4 GiB of code */
+#define TABLE_ROW_MAX	  (1u << 26)
+#define TABLE_SECTION_MAX 3
+
+struct table {
+	char magic[8];
+	uint32_t version;
+	uint32_t rule_cnt, page_cnt, row_cnt;
+	uint64_t first_page;
+	uint64_t sz;	   /* of the whole block */
+	uint64_t checksum; /* XXH3 of what follows the header */
+	struct build_id build_id;
+	uint8_t unused[3];
+};
+
+/* Where link-time addresses lie in the file: an executable segment. */
+struct table_segment {
+	uint64_t vaddr, off, sz;
+};
+
+struct table_source {
+	const struct callframe_machine *machine;
+	struct build_id build_id;
+	const struct table_segment *segments;
+	size_t segment_cnt;
+	const struct frame_section *sections; /* where FDEs overlap the first one is believed */
+	size_t section_cnt;		      /* at most TABLE_SECTION_MAX */
+};
+
+/* malloc()ed. NULL + errno: ENOENT without a row, E2BIG for what no real file has, ENOMEM. */
+struct table *table__make(const struct table_source *);
+
+/* Whether `sz` bytes are a whole table of this version for that build ID, safe to look up in. */
+bool table__is_sound(const struct table *, size_t sz, const struct build_id *);
+
+static inline const struct flat_rule *table__rules(const struct table *t)
+{
+	return (const struct flat_rule *)(const void *)(t + 1);
+}
+
+static inline const uint32_t *table__pages(const struct table *t)
+{
+	return (const uint32_t *)(const void *)(table__rules(t) + t->rule_cnt);
+}
+
+static inline const uint16_t *table__starts(const struct table *t)
+{
+	return (const uint16_t *)(const void *)(table__pages(t) + t->page_cnt + 1);
+}
+
+static inline const uint16_t *table__ids(const struct table *t)
+{
+	return table__starts(t) + t->row_cnt;
+}
+
+/* The rule at a file offset; FLAT_NONE outside. */
+static inline struct flat_rule table__at(const struct table *t, uint64_t off)
+{
+	const struct flat_rule none = { .how = FLAT_NONE };
+	const uint16_t *starts = table__starts(t);
+	uint16_t in_page = off & ((1u << TABLE_PAGE_BITS) - 1);
+	uint64_t page = (off >> TABLE_PAGE_BITS) - t->first_page;
+	const uint32_t *pages = table__pages(t);
+	uint32_t first, cnt;
+
+	if (page >= t->page_cnt)
+		return none;
+	first = pages[page];
+	cnt = pages[page + 1] - first;
+	if (!cnt)
+		return none;
+	while (cnt > 1) {
+		uint32_t half = cnt / 2;
+
+		first = starts[first + half] <= in_page ? first + half : first;
+		cnt -= half;
+	}
+	return table__rules(t)[table__ids(t)[first]];
+}
+
+#endif
