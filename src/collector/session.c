@@ -367,6 +367,8 @@ int session__tick(struct session *s, uint64_t now_ns)
 	int err;
 
 	clock__update(&s->rows.clock);
+	if (s->unwinder)
+		unwinder__collect(s->unwinder);
 	s->losses_from_ns = now_ns;
 	if (!may_close(s, now_ns))
 		return 0;

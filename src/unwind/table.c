@@ -215,7 +215,10 @@ static void make_all(struct maker *m)
 
 static uint64_t checksum(const struct table *t)
 {
-	return XXH3_64bits(t + 1, t->sz - sizeof(*t));
+	struct table head = *t;
+
+	head.checksum = 0;
+	return XXH3_64bits_withSeed(t + 1, t->sz - sizeof(*t), XXH3_64bits(&head, sizeof(head)));
 }
 
 static struct table *assemble(const struct maker *m)

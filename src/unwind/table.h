@@ -35,7 +35,7 @@ struct table {
 	uint32_t rule_cnt, page_cnt, row_cnt;
 	uint64_t first_page;
 	uint64_t sz;	   /* of the whole block */
-	uint64_t checksum; /* XXH3 of what follows the header */
+	uint64_t checksum; /* XXH3 of the rest */
 	struct build_id build_id;
 	uint8_t unused[3];
 };

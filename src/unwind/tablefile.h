@@ -9,8 +9,8 @@
 /*
  * Compiles .eh_frame and .debug_frame (also compressed; of .gnu_debugdata or the separate debug
  * file where the file itself has neither). Reads the file through its libelf handle, so nobody else
- * may use that meanwhile. malloc()ed; NULL + errno: ENOENT when there is nothing to compile, ENOTSUP
- * for what has rules besides its call-frame information (Go).
+ * may use that meanwhile. malloc()ed; NULL + errno: ENOENT when there is nothing to compile,
+ * ENOTSUP for what has rules besides its call-frame information (Go).
  */
 struct table *table__of_file(struct elf_file *);
 

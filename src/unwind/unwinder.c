@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "unwind/cfi.h"
+#include "unwind/flatwalk.h"
 
 /* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
 #define SIGNAL_FRAME_MAX 32768
@@ -28,15 +29,28 @@ struct walk {
 
 struct unwinder {
 	struct walk walk;
+	struct flatwalk *flat;
+	struct unwinder_stats stats;
 };
 
 struct unwinder *unwinder__new(void)
 {
-	return calloc(1, sizeof(struct unwinder));
+	struct unwinder *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->flat = flatwalk__new();
+	if (u->flat)
+		return u;
+	unwinder__free(u);
+	return NULL;
 }
 
 void unwinder__free(struct unwinder *u)
 {
+	if (!u)
+		return;
+	flatwalk__free(u->flat);
 	free(u);
 }
 
@@ -246,35 +260,99 @@ static enum unwind_status step(struct walk *w, struct frame *f, uint32_t *next_f
 	return step_by_rule(w, rule, !caller);
 }
 
-static enum unwind_status walk(struct walk *w, bool compat)
+/* The long way: full rules, all registers. */
+static enum unwind_status walk_on(struct walk *w, uint32_t flags)
 {
 	enum unwind_status status = GO_ON;
 	struct trace *t = w->trace;
-	uint32_t flags = 0;
 
-	for (t->cnt = 0; status == GO_ON && t->cnt < TRACE_MAX;) {
+	while (status == GO_ON && t->cnt < TRACE_MAX) {
 		struct frame *f = &t->frames[t->cnt++];
 
 		*f = (struct frame){ .pc = w->regs.v[DWARF_RIP], .flags = flags };
 		status = step(w, f, &flags);
-		if (compat)
-			return UNWIND_COMPAT;
 	}
 	return status == GO_ON ? UNWIND_LIMIT : status;
+}
+
+static void begin(struct walk *w, const struct event *event)
+{
+	memcpy(w->regs.v, event->regs, sizeof(w->regs.v));
+	w->regs.valid = (1u << EVENT_REG_CNT) - 1;
+	w->trace->cnt = 0;
+}
+
+/* Goes on behind what the short way found; the first frame has all registers. */
+static enum unwind_status walk_behind(struct walk *w, const struct flatwalk_state *s)
+{
+	w->map = s->map;
+	w->regs.v[DWARF_RIP] = s->pc;
+	w->regs.v[DWARF_RSP] = s->sp;
+	w->regs.v[DWARF_RBP] = s->fp;
+	if (s->caller)
+		w->regs.valid = 1u << DWARF_RBP | 1u << DWARF_RSP | 1u << DWARF_RIP;
+	return walk_on(w, s->caller ? FRAME_CALLER : 0);
+}
+
+static enum unwind_status walk(struct unwinder *u, const struct event *event)
+{
+	struct walk *w = &u->walk;
+	struct flatwalk_state s = { .process = w->process,
+				    .snapshot = &w->snapshot,
+				    .trace = w->trace,
+				    .pc = event->regs[DWARF_RIP],
+				    .sp = event->regs[DWARF_RSP],
+				    .fp = event->regs[DWARF_RBP] };
+	enum unwind_status status;
+
+	begin(w, event);
+	switch (flatwalk__go(u->flat, &s)) {
+	case FLATWALK_ROOT: u->stats.flat++; return UNWIND_ROOT;
+	case FLATWALK_NO_FILE: u->stats.partly++; return walk_behind(w, &s);
+	case FLATWALK_ODD: break;
+	}
+	u->stats.odd++;
+	w->trace->cnt = 0;
+	status = walk_on(w, 0);
+	flatwalk__ask(u->flat, w->trace);
+	return status;
+}
+
+/* A 32-bit process: where it was, and no more. */
+static enum unwind_status compat(struct walk *w, const struct event *event)
+{
+	uint32_t flags;
+
+	begin(w, event);
+	w->trace->frames[w->trace->cnt++] = (struct frame){ .pc = w->regs.v[DWARF_RIP] };
+	step(w, &w->trace->frames[0], &flags);
+	return UNWIND_COMPAT;
 }
 
 void unwinder__walk(struct unwinder *u, const struct process *process, const struct event *event,
 		    struct trace *trace)
 {
-	struct walk *w = &u->walk;
-
-	*w = (struct walk){
+	u->walk = (struct walk){
 		.process = process,
 		.trace = trace,
 		.snapshot = { event->stack_addr, event->ustack_sz, event__ustack(event) },
 		.truncated = event->flags & EVENT_F_TRUNCATED,
 	};
-	memcpy(w->regs.v, event->regs, sizeof(w->regs.v));
-	w->regs.valid = (1u << EVENT_REG_CNT) - 1;
-	trace->status = walk(w, event->flags & EVENT_F_COMPAT);
+	trace->status = event->flags & EVENT_F_COMPAT ? compat(&u->walk, event) : walk(u, event);
+}
+
+void unwinder__collect(struct unwinder *u)
+{
+	tables__collect(flatwalk__tables(u->flat));
+}
+
+void unwinder__settle(struct unwinder *u)
+{
+	tables__wait(flatwalk__tables(u->flat));
+}
+
+void unwinder__stats(const struct unwinder *u, struct unwinder_stats *s)
+{
+	*s = u->stats;
+	tables__stats(flatwalk__tables(u->flat), &s->tables);
 }

@@ -89,16 +89,22 @@ static void measure(const struct samples *s, pid_t pid)
 	struct trace *t = malloc(sizeof(*t));
 	struct unwinder *u = unwinder__new();
 	struct naive *n = naive__new();
-	double first, fast, naive;
+	struct unwinder_stats stats;
+	double first, before, fast, naive;
 	size_t frames;
 
 	must(p && t && u && n && s->cnt);
 	first = MEASURE(1, *s, t, frames, unwinder__walk(u, p, s->events[i], t));
 	naive = MEASURE(2, *s, t, frames, naive__walk(n, p, s->events[i], t));
+	before = MEASURE(5, *s, t, frames, unwinder__walk(u, p, s->events[i], t));
+	unwinder__settle(u);
 	fast = MEASURE(9, *s, t, frames, unwinder__walk(u, p, s->events[i], t));
-	printf("%zu walks, %.1f frames, %" PRIu64 " bytes; unwinder %.1f (first %.0f), "
-	       "libdwfl %.0f ns per frame\n",
-	       s->cnt, (double)frames / (double)s->cnt, s->bytes / s->cnt, fast, first, naive);
+	unwinder__stats(u, &stats);
+	printf("%zu walks, %.1f frames, %" PRIu64
+	       " bytes; unwinder %.1f (first %.0f, before tables "
+	       "%.1f), libdwfl %.0f ns per frame; %.2f %% of walks by tables alone\n",
+	       s->cnt, (double)frames / (double)s->cnt, s->bytes / s->cnt, fast, first, before,
+	       naive, 100.0 * (double)stats.flat / (double)(stats.flat + stats.partly + stats.odd));
 	naive__free(n);
 	unwinder__free(u);
 	free(t);

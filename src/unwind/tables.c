@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/tables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/priority.h"
+#include "unwind/tablefile.h"
+
+#define UNTRUSTED_MAX (256u << 20) /* bytes of tables of files that anybody may have made */
+
+struct job {
+	struct job *next;
+	struct elf_file *file; /* whose slot waits; only its owner's thread looks into it */
+	int fd;		       /* the thread's own */
+	struct table *table;   /* when done; NULL: there is none */
+};
+
+struct tables {
+	pthread_t thread;
+	pid_t tid;
+	bool running;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	struct job *todo, **todo_end, *done;
+	bool busy, stop;
+	uint64_t last_id; /* of the asking thread, as what follows */
+	size_t untrusted_sz;
+	struct tables_stats stats;
+};
+
+/* ---- the thread ---------------------------------------------------------------------------------
+ */
+
+/* With a handle of its own: libelf's must not be shared. */
+static struct table *make(struct job *j)
+{
+	struct elf_file *own = elf_file__new(j->fd, j->file->path);
+	struct table *t = own ? table__of_file(own) : NULL;
+
+	j->fd = -1;
+	elf_file__put(own);
+	return t;
+}
+
+static void *run(void *arg)
+{
+	struct tables *t = arg;
+	struct job *j;
+
+	priority__ordinary();
+	pthread_mutex_lock(&t->lock);
+	t->tid = gettid();
+	while (!t->stop) {
+		j = t->todo;
+		if (!j) {
+			pthread_cond_wait(&t->changed, &t->lock);
+			continue;
+		}
+		t->todo = j->next;
+		if (!t->todo)
+			t->todo_end = &t->todo;
+		t->busy = true;
+		pthread_mutex_unlock(&t->lock);
+		j->table = make(j);
+		pthread_mutex_lock(&t->lock);
+		t->busy = false;
+		j->next = t->done;
+		__atomic_store_n(&t->done, j, __ATOMIC_RELEASE);
+		pthread_cond_broadcast(&t->changed);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+/* ---- slots --------------------------------------------------------------------------------------
+ */
+
+static void slot__free(void *data)
+{
+	struct table_slot *slot = data;
+
+	if (slot)
+		free((struct table *)slot->table);
+	free(slot);
+}
+
+/* A table that came when the untrusted ones have taken all they may is thrown away. */
+static void adopt(struct tables *t, struct elf_file *file, struct table *table)
+{
+	struct table_slot *slot = file->slots[ELF_SLOT_TABLE].data;
+
+	if (table && !file->trusted && table->sz > UNTRUSTED_MAX - t->untrusted_sz) {
+		free(table);
+		table = NULL;
+	}
+	slot->table = table;
+	t->stats.made += table != NULL;
+	t->stats.failed += table == NULL;
+	t->stats.bytes += table ? table->sz : 0;
+	t->untrusted_sz += table && !file->trusted ? table->sz : 0;
+}
+
+static void submit(struct tables *t, struct elf_file *file)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	if (j)
+		j->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	if (!j || j->fd < 0) {
+		free(j);
+		t->stats.failed++;
+		return;
+	}
+	j->file = elf_file__get(file);
+	t->stats.pending++;
+	pthread_mutex_lock(&t->lock);
+	*t->todo_end = j;
+	t->todo_end = &j->next;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+const struct table_slot *tables__ask(struct tables *t, struct elf_file *file)
+{
+	struct elf_attachment *a = &file->slots[ELF_SLOT_TABLE];
+	struct table_slot *slot = calloc(1, sizeof(*slot));
+
+	if (!slot)
+		return NULL;
+	slot->id = ++t->last_id;
+	*a = (struct elf_attachment){ slot, slot__free };
+	if (file->fd < 0) /* the vdso: small, and nowhere to open again */
+		adopt(t, file, table__of_file(file));
+	else
+		submit(t, file);
+	return slot;
+}
+
+static void job__free(struct job *j)
+{
+	if (j->fd >= 0)
+		close(j->fd);
+	free(j->table);
+	elf_file__put(j->file);
+	free(j);
+}
+
+void tables__collect(struct tables *t)
+{
+	struct job *j, *next;
+
+	if (!__atomic_load_n(&t->done, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&t->lock);
+	j = t->done;
+	t->done = NULL;
+	pthread_mutex_unlock(&t->lock);
+	for (; j; j = next) {
+		next = j->next;
+		t->stats.pending--;
+		adopt(t, j->file, j->table);
+		j->table = NULL;
+		job__free(j);
+	}
+}
+
+void tables__wait(struct tables *t)
+{
+	pthread_mutex_lock(&t->lock);
+	priority__lend(t->tid);
+	while (t->todo || t->busy)
+		pthread_cond_wait(&t->changed, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+	tables__collect(t);
+}
+
+void tables__stats(const struct tables *t, struct tables_stats *s)
+{
+	*s = t->stats;
+}
+
+struct tables *tables__new(void)
+{
+	struct tables *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return NULL;
+	t->todo_end = &t->todo;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->changed, NULL);
+	err = pthread_create(&t->thread, NULL, run, t);
+	t->running = !err;
+	if (!err)
+		return t;
+	tables__free(t);
+	return errno = err, NULL;
+}
+
+static void free_jobs(struct job *j)
+{
+	for (struct job *next; j; j = next) {
+		next = j->next;
+		job__free(j);
+	}
+}
+
+void tables__free(struct tables *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	if (t->running)
+		pthread_join(t->thread, NULL);
+	free_jobs(t->todo);
+	free_jobs(t->done);
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Call-frame information that lies, compiled. The first byte says where it is (bit 0: .debug_frame,
+ * else .eh_frame) and what becomes of the table (bit 1: the rest is not frames but a table that
+ * somebody put into the cache).
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unwind/table.h"
+
+#define FRAMES_VADDR 0x2000
+#define CODE_VADDR   0x1000
+#define CODE_SZ	     0x3000
+
+static const struct table_segment segments[] = {
+	{ .vaddr = CODE_VADDR, .off = 0x400, .sz = CODE_SZ },
+	{ .vaddr = 0x7fff0000, .off = 0x10000, .sz = 0x1000 },
+};
+
+static void look_up(const struct table *t)
+{
+	for (uint64_t off = 0; off < 0x12000; off += 7)
+		FUZZ_CHECK(table__at(t, off).how <= UINT8_MAX);
+	table__at(t, UINT64_MAX);
+	table__at(t, t->first_page << TABLE_PAGE_BITS);
+	table__at(t, ((t->first_page + t->page_cnt) << TABLE_PAGE_BITS) - 1);
+}
+
+static void compile(const uint8_t *data, size_t sz, bool eh)
+{
+	struct frame_section section = { data, sz, FRAMES_VADDR, eh };
+	struct table_source source = { .machine = &callframe_x86_64,
+				       .segments = segments,
+				       .segment_cnt = 2,
+				       .sections = &section,
+				       .section_cnt = 1 };
+	struct table *t = table__make(&source);
+
+	FUZZ_CHECK(t || errno == ENOENT || errno == E2BIG);
+	if (!t)
+		return;
+	FUZZ_CHECK(table__is_sound(t, t->sz, &t->build_id));
+	look_up(t);
+	free(t);
+}
+
+static void open_foreign(const uint8_t *data, size_t sz)
+{
+	const struct build_id none = { 0 };
+	struct table *t = malloc(sz ? sz : 1);
+
+	FUZZ_CHECK(t);
+	memcpy(t, data, sz);
+	if (table__is_sound(t, sz, &none))
+		look_up(t);
+	free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
+{
+	if (sz && (data[0] & 2))
+		open_foreign(data + 1, sz - 1);
+	else if (sz)
+		compile(data + 1, sz - 1, !(data[0] & 1));
+	return 0;
+}

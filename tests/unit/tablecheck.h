@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A file's flat table, compared with what libdw says. */
+#ifndef UNIT_TABLECHECK_H
+#define UNIT_TABLECHECK_H
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "unwind/cfi.h"
+#include "unwind/tablefile.h"
+
+struct tablecheck {
+	size_t files, rows, bytes, rules, compared, elsewhere, different;
+	double make_s;
+};
+
+static inline double tablecheck__now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static inline bool tablecheck__in_words(int32_t off, int16_t words)
+{
+	return off == words * 8;
+}
+
+/* Whether libdw's rule has the frame pointer as the flat one says. */
+static inline bool tablecheck__same_fp(const struct rule *r, struct flat_rule flat)
+{
+	for (size_t i = 0; i < r->reg_cnt; i++) {
+		const struct rule_reg *reg = &r->regs[i];
+		const struct expr_op *op = rule__ops(r) + reg->off;
+
+		if (reg->reg != DWARF_RBP)
+			continue;
+		if (reg->how == RULE_EXPR_AT)
+			return flat.fp == FLAT_FP_AT_SELF && reg->op_cnt == 2 && /* the CFA first */
+			       op[1].atom == DW_OP_breg0 + DWARF_RBP && op[1].a == 0;
+		return reg->how == RULE_AT && tablecheck__in_words(reg->off, flat.fp);
+	}
+	return flat.fp == FLAT_FP_KEPT && !(r->undefined >> DWARF_RBP & 1);
+}
+
+static inline bool tablecheck__same_cfa(const struct rule *r, struct flat_rule flat)
+{
+	const struct expr_op *ops = rule__ops(r) + r->cfa.off;
+
+	switch ((enum flat_how)flat.how) {
+	case FLAT_SP:
+		return r->cfa.how == RULE_REG && r->cfa.reg == DWARF_RSP &&
+		       tablecheck__in_words(r->cfa.off, flat.cfa);
+	case FLAT_FP:
+		return r->cfa.how == RULE_REG && r->cfa.reg == DWARF_RBP &&
+		       tablecheck__in_words(r->cfa.off, flat.cfa);
+	case FLAT_AT_FP:
+		return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 2 &&
+		       ops[0].atom == DW_OP_breg0 + DWARF_RBP &&
+		       tablecheck__in_words((int32_t)ops[0].a, flat.cfa) &&
+		       ops[1].atom == DW_OP_deref;
+	case FLAT_PLT: return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 9;
+	case FLAT_NONE:
+	case FLAT_ROOT:
+	case FLAT_ELSEWHERE: break;
+	}
+	return false;
+}
+
+static inline bool tablecheck__same(const struct rule *r, struct flat_rule flat)
+{
+	if (flat.how == FLAT_ELSEWHERE)
+		return true;
+	if (!r || flat.how == FLAT_NONE)
+		return !r == (flat.how == FLAT_NONE);
+	if (r->flags & RULE_ROOT || flat.how == FLAT_ROOT)
+		return !(r->flags & RULE_ROOT) == (flat.how != FLAT_ROOT);
+	return r->flags == 0 && tablecheck__same_cfa(r, flat) && tablecheck__same_fp(r, flat) &&
+	       r->regs[0].how == RULE_AT && tablecheck__in_words(r->regs[0].off, flat.ra);
+}
+
+struct tablecheck_run {
+	struct elf_file *file;
+	struct cfi *cfi;
+	const struct table *table;
+	struct tablecheck *totals;
+};
+
+static inline void tablecheck__print(const struct tablecheck_run *c, uint64_t vaddr,
+				     const struct rule *r, struct flat_rule f)
+{
+	printf("%s: %#lx: flat how %u cfa %d fp %d ra %d; libdw", c->file->path,
+	       (unsigned long)vaddr, f.how, f.cfa, f.fp, f.ra);
+	if (!r)
+		printf(" nothing\n");
+	else
+		printf(" flags %x cfa how %u reg %u off %d, %u registers\n", r->flags, r->cfa.how,
+		       r->cfa.reg, r->cfa.off, r->reg_cnt);
+}
+
+/* Up to 16 bytes between two functions have the rule of the first: nobody is there. */
+static inline bool tablecheck__in_padding(const struct tablecheck_run *c, uint64_t vaddr)
+{
+	bool before = false, behind = false;
+
+	for (uint64_t i = 1; i <= 16; i++) {
+		before |= cfi__rule(c->cfi, vaddr - i, false) != NULL;
+		behind |= cfi__rule(c->cfi, vaddr + i, false) != NULL;
+	}
+	return before && behind;
+}
+
+static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t off)
+{
+	struct flat_rule flat = table__at(c->table, off);
+	const struct rule *rule;
+	uint64_t vaddr;
+
+	if (!elf_file__vaddr(c->file, off, &vaddr))
+		return;
+	rule = cfi__rule(c->cfi, vaddr, false);
+	if (!rule && flat.how != FLAT_NONE && tablecheck__in_padding(c, vaddr))
+		return;
+	c->totals->compared++;
+	c->totals->elsewhere += flat.how == FLAT_ELSEWHERE;
+	if (tablecheck__same(rule, flat))
+		return;
+	c->totals->different++;
+	if (c->totals->different < 50)
+		tablecheck__print(c, vaddr, rule, flat);
+}
+
+static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size_t random_cnt)
+{
+	const struct table *t = c->table;
+
+	for (uint32_t page = 0; page < t->page_cnt; page++) {
+		for (uint32_t i = table__pages(t)[page]; i < table__pages(t)[page + 1]; i++)
+			tablecheck__compare(c, ((t->first_page + page) << TABLE_PAGE_BITS) +
+						       table__starts(t)[i]);
+	}
+	for (size_t i = 0; i < random_cnt; i++) {
+		uint32_t page = (uint32_t)(((uint64_t)random() * t->page_cnt) >> 31);
+
+		tablecheck__compare(c, ((t->first_page + page) << TABLE_PAGE_BITS) +
+					       ((uint64_t)random() & 4095));
+	}
+}
+
+/* At the start of every row and at random_cnt places more. A file without a table counts for
+ * nothing. */
+static inline void tablecheck__file(const char *path, size_t random_cnt, struct tablecheck *totals)
+{
+	struct elf_file *f = elf_file__open(path);
+	struct tablecheck_run c = { .file = f, .totals = totals };
+	double start_s = tablecheck__now_s();
+	struct table *t = f ? table__of_file(f) : NULL;
+
+	if (t) {
+		totals->make_s += tablecheck__now_s() - start_s;
+		totals->files++;
+		totals->rows += t->row_cnt;
+		totals->rules += t->rule_cnt;
+		totals->bytes += t->sz;
+		if (!table__is_sound(t, t->sz, &f->build_id))
+			totals->different++;
+		c.table = t;
+		c.cfi = cfi__of(f);
+		tablecheck__compare_rows(&c, random_cnt);
+	} else if (f && errno != ENOENT && errno != ENOTSUP) {
+		printf("%s: %s\n", path, strerror(errno));
+		totals->different++;
+	}
+	free(t);
+	elf_file__put(f);
+}
+
+#endif
