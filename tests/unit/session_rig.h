@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A session over a recording in a folder of its own, events for it, and its rows as DuckDB reads
+ * them. */
+#ifndef UNIT_SESSION_RIG_H
+#define UNIT_SESSION_RIG_H
+
+#include <duckdb.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "collector/session.h"
+#include "shell.h"
+#include "stacksexport/cells.h"
+
+#define MS     1000000ull
+#define SECOND 1000000000ull
+
+struct session_rig {
+	char *dir;
+	struct options options;
+	struct recording *recording;
+	struct session *session;
+	uint64_t base_ns; /* CLOCK_MONOTONIC: the events' times count from here */
+};
+
+/* `text`: the probes, as -p has them. */
+static inline struct session_rig session_rig__new(const char *text)
+{
+	struct session_rig r = { .base_ns = monotonic__ns() };
+	struct recording_options *o = &r.options.recording;
+	char *list = strdup(text), why[256];
+	int cnt = probes__parse(list, r.options.probes, why, sizeof(why));
+
+	log__init("test", LOG_ERROR);
+	assert_true(cnt > 0);
+	r.options.capture.probe_cnt = (size_t)cnt;
+	assert_int_equal(shell__setup((void **)&r.dir), 0);
+	*o = (struct recording_options){ .dir = r.dir,
+					 .owner_uid = geteuid(),
+					 .owner_gid = getegid(),
+					 .rows_per_group = 100,
+					 .groups_per_file = 10,
+					 .batch_ns = 10 * SECOND,
+					 .compression = "none" };
+	r.recording = recording__new(o);
+	assert_non_null(r.recording);
+	r.session = session__new(&r.options, r.recording);
+	assert_non_null(r.session);
+	assert_int_equal(session__tick(r.session, r.base_ns), 0);
+	free(list);
+	return r;
+}
+
+static inline void session_rig__free(struct session_rig *r)
+{
+	session__free(r->session);
+	recording__free(r->recording);
+	shell__teardown((void **)&r->dir);
+}
+
+/* Drains until the batch has closed, which waits for the names of its stacks. */
+static inline void session_rig__close_batch(struct session_rig *r, uint64_t at_ns)
+{
+	uint32_t generation = recording__generation(r->recording);
+	uint64_t until_ns = monotonic__ns() + 10 * SECOND;
+
+	do {
+		assert_true(monotonic__ns() < until_ns);
+		assert_int_equal(session__tick(r->session, r->base_ns + at_ns), 0);
+		usleep(1000);
+	} while (recording__generation(r->recording) == generation);
+}
+
+static inline void session_rig__finish(struct session_rig *r)
+{
+	session__flush(r->session);
+	assert_int_equal(recording__finish(r->recording), 0);
+}
+
+static inline void session_rig__record(struct session_rig *r, const struct event *e)
+{
+	const struct record record = { .type = RECORD_SAMPLE,
+				       .time_ns = e->time_ns,
+				       .tgid = e->tgid,
+				       .tid = e->tid,
+				       .event = e };
+
+	session__record(&record, r->session);
+}
+
+/* The first thread has ended. */
+static inline void session_rig__exit(struct session_rig *r, uint32_t tgid)
+{
+	const struct record record = { .type = RECORD_EXIT, .tgid = tgid, .tid = tgid };
+
+	session__record(&record, r->session);
+}
+
+/* A slice of a thread of the process `prog`; times from the start on. */
+static inline struct event session_rig__slice(const struct session_rig *r, uint32_t tid,
+					      uint64_t from_ns, uint64_t to_ns)
+{
+	return (struct event){ .kind = EVENT_SWITCH,
+			       .state = EVENT_STATE_SLEEPING,
+			       .tgid = 1000000, /* nobody's: beyond the kernel's PID_MAX_DEFAULT */
+			       .tid = tid,
+			       .time_ns = r->base_ns + to_ns,
+			       .duration_ns = to_ns - from_ns,
+			       .weight = 1,
+			       .comm = "prog",
+			       .thread = "worker" };
+}
+
+static inline void session_rig__run(duckdb_connection db, duckdb_result *out, const char *sql)
+{
+	if (duckdb_query(db, sql, out) != DuckDBSuccess)
+		fail_msg("%s: %s", sql, duckdb_result_error(out));
+}
+
+/* The first column of what the query gives, text, in lines; for the caller to free. `events` and
+ * `stacktraces` are the files that there are. */
+static inline char *session_rig__read(const struct session_rig *r, const char *sql)
+{
+	duckdb_data_chunk chunk;
+	duckdb_connection db;
+	duckdb_database base;
+	duckdb_result result;
+	char view[256];
+	struct buf text = { 0 };
+
+	assert_int_equal(duckdb_open(NULL, &base), DuckDBSuccess);
+	assert_int_equal(duckdb_connect(base, &db), DuckDBSuccess);
+	for (size_t i = 0; i < 2; i++) {
+		const char *table = i ? "stacktraces" : "events";
+
+		snprintf(view, sizeof(view),
+			 "CREATE VIEW %s AS FROM read_parquet('%s/%s-*.parquet', filename := true)",
+			 table, r->dir, table);
+		session_rig__run(db, &result, view);
+		duckdb_destroy_result(&result);
+	}
+	session_rig__run(db, &result, sql);
+	while ((chunk = duckdb_fetch_chunk(result))) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+			size_t sz;
+			const char *s = cells__str(&c, row, &sz);
+
+			buf__append(&text, s ? s : "-", s ? sz : 1);
+			buf__u8(&text, '\n');
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	duckdb_destroy_result(&result);
+	duckdb_disconnect(&db);
+	duckdb_close(&base);
+	buf__u8(&text, 0);
+	return (char *)text.data;
+}
+
+static inline void session_rig__reads(const struct session_rig *r, const char *sql,
+				      const char *expected)
+{
+	char *text = session_rig__read(r, sql);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+#endif
