@@ -197,25 +197,15 @@ static void add_line(const struct line *line, void *arg)
 }
 
 /* The name as the recording has it, else what the lines say, else module+0xplace. */
-static uint32_t frame_name(struct builder *b, const struct builder_frame *f, uint32_t from_lines)
+static uint32_t frame_name(struct builder *b, const struct frame *f, uint32_t from_lines)
 {
 	struct buf name = { 0 };
-	const char *slash = f->module.sz ? memrchr(f->module.s, '/', f->module.sz) : NULL;
-	size_t skip = slash ? (size_t)(slash + 1 - f->module.s) : 0;
-	char place[32];
 	uint32_t id;
 
-	if (f->name.sz)
-		return intern(b, f->name.s, f->name.sz);
-	if (from_lines)
+	if (!f->name.sz && from_lines)
 		return from_lines;
-	b->unnamed++;
-	snprintf(place, sizeof(place), "+0x%" PRIx64, f->address + f->offset);
-	if (f->module.sz > skip)
-		buf__append(&name, f->module.s + skip, f->module.sz - skip);
-	else
-		buf__append(&name, "[unknown]", strlen("[unknown]"));
-	buf__append(&name, place, strlen(place));
+	b->unnamed += !f->name.sz;
+	frame__append_name(&name, f);
 	id = buf__err(&name) ? 0 : intern(b, (const char *)name.data, name.sz);
 	buf__free(&name);
 	return id;
@@ -269,7 +259,7 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 
 /* Looks up lines and gives the physical function, the last one, its name. */
 static int location__symbolize(struct builder *b, struct location_entry *l, struct mapping_entry *m,
-			       const struct builder_frame *f)
+			       const struct frame *f)
 {
 	struct found_line *last, none = { 0 };
 
@@ -286,7 +276,7 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 }
 
 static struct location_entry *location__new(struct builder *b, const struct location_key *key,
-					    struct mapping_entry *m, const struct builder_frame *f)
+					    struct mapping_entry *m, const struct frame *f)
 {
 	struct location_entry *l = calloc(1, sizeof(*l));
 
@@ -306,7 +296,7 @@ static struct location_entry *location__new(struct builder *b, const struct loca
 	return NULL;
 }
 
-static uint64_t location_id(struct builder *b, const struct builder_frame *f)
+static uint64_t location_id(struct builder *b, const struct frame *f)
 {
 	uint64_t place = f->address + f->offset;
 	struct mapping_key map_key = { .module = intern(b, f->module.s, f->module.sz),
@@ -331,7 +321,7 @@ static uint64_t location_id(struct builder *b, const struct builder_frame *f)
 	return l ? l->pb.id : 0;
 }
 
-void builder__frame(struct builder *b, const struct builder_frame *f)
+void builder__frame(struct builder *b, const struct frame *f)
 {
 	uint64_t id = b->err ? 0 : location_id(b, f);
 
@@ -342,8 +332,8 @@ void builder__frame(struct builder *b, const struct builder_frame *f)
 static void add_no_stack(struct builder *b)
 {
 	static const char name[] = "[no stack]";
-	struct builder_frame f = { .name = { name, sizeof(name) - 1 },
-				   .module = { name, sizeof(name) - 1 } };
+	struct frame f = { .name = { name, sizeof(name) - 1 },
+			   .module = { name, sizeof(name) - 1 } };
 
 	builder__frame(b, &f);
 }

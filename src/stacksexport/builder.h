@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "stacksexport/binary.h"
+#include "stacksexport/frames.h"
 
 #define BUILDER_VALUE_CNT 2
 
@@ -21,20 +22,6 @@ struct builder_options {
 	struct binary_lines *lines;		    /* borrowed */
 };
 
-/* Not NUL-terminated; NULL where there is none. */
-struct builder_text {
-	const char *s;
-	size_t sz;
-};
-
-/* One frame, as `stacktraces.frames` has it. */
-struct builder_frame {
-	struct builder_text name, module, build_id;
-	uint64_t address, offset; /* address + offset is the place, a link-time address in module */
-	uint64_t file_offset;
-	bool has_file_offset;
-};
-
 struct builder;
 
 /* Copies what it needs of the options, but for .lines. NULL + errno. */
@@ -42,7 +29,7 @@ struct builder *builder__new(const struct builder_options *);
 void builder__free(struct builder *);
 
 /* A sample: its frames, leaf first, then its values. Without frames it is one of [no stack]. */
-void builder__frame(struct builder *, const struct builder_frame *);
+void builder__frame(struct builder *, const struct frame *);
 void builder__sample(struct builder *, const int64_t values[BUILDER_VALUE_CNT]);
 
 /* Unix nanoseconds and nanoseconds; period_ns 0: the samples are not periodic. */

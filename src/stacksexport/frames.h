@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks in a result: columns that are lists of frames, leaf first. */
+#ifndef STACKSEXPORT_FRAMES_H
+#define STACKSEXPORT_FRAMES_H
+
+#include "base/buf.h"
+#include "stacksexport/cells.h"
+
+/* Not NUL-terminated; NULL where there is none. */
+struct frame_text {
+	const char *s;
+	size_t sz;
+};
+
+/* One frame, as `stacktraces.frames` has it. Borrows its texts. */
+struct frame {
+	struct frame_text name, module, build_id;
+	uint64_t address, offset; /* address + offset is the place, a link-time address in module */
+	uint64_t file_offset;
+	bool has_file_offset;
+};
+
+/* Appends its name; module+0xplace, without the module's folders, when it has none. */
+void frame__append_name(struct buf *, const struct frame *);
+
+/* Fields of a frame in a result; the first FRAME_NEEDED have to be there. */
+enum frame_field {
+	FRAME_NAME,
+	FRAME_ADDRESS,
+	FRAME_OFFSET,
+	FRAME_MODULE,
+	FRAME_BUILD_ID,
+	FRAME_FILE_OFFSET,
+	FRAME_FIELD_CNT,
+};
+
+#define FRAME_NEEDED FRAME_MODULE
+
+/* A vector of stacks. */
+struct frames {
+	struct cells list, frame, fields[FRAME_FIELD_CNT];
+};
+
+/* Whether it is a list of structs that have a frame's fields, with their types. */
+bool frames__is_stack(duckdb_logical_type);
+
+/* Borrows `vector`, of a type that is a stack, as long as its chunk lives. */
+struct frames frames__on(duckdb_vector vector);
+
+/* Calls `take` for each frame of a row, leaf first; null is a stack without frames. */
+void frames__each(const struct frames *, idx_t row, void (*take)(const struct frame *, void *arg),
+		  void *arg);
+
+#endif
