@@ -2,6 +2,8 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,28 @@ void buf__append(struct buf *b, const void *data, size_t sz)
 
 	if (at)
 		memcpy(at, data, sz);
+}
+
+void buf__str(struct buf *b, const char *text)
+{
+	buf__append(b, text, strlen(text));
+}
+
+void buf__printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int sz;
+
+	va_start(ap, fmt);
+	sz = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (sz < 0) {
+		b->err = -ENOMEM;
+		return;
+	}
+	buf__append(b, text, (size_t)sz);
+	free(text);
 }
 
 void buf__u8(struct buf *b, uint8_t v)

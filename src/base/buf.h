@@ -24,6 +24,8 @@ void buf__u8(struct buf *, uint8_t);
 void buf__u32(struct buf *, uint32_t); /* little-endian */
 void buf__u64(struct buf *, uint64_t); /* little-endian */
 void buf__uleb(struct buf *, uint64_t);
+void buf__str(struct buf *, const char *text); /* without its NUL */
+__attribute__((format(printf, 2, 3))) void buf__printf(struct buf *, const char *fmt, ...);
 static inline int buf__err(const struct buf *b)
 {
 	return b->err;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/log.h"
+#include "stacksexport/cells.h"
 #include "stacksexport/share.h"
 
 static const struct {
@@ -155,6 +157,39 @@ int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 	return db__bind(db, *out);
 }
 
+/* What cannot be a subquery has no rows to show. */
+static int check_gives_rows(duckdb_prepared_statement prepared)
+{
+	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
+		return 0;
+	log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, WITH, "
+		   "DESCRIBE or SUMMARIZE");
+	return -EINVAL;
+}
+
+int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *out)
+{
+	struct buf from = { 0 };
+	int err = db__prepare(db, sql, out);
+
+	if (!err)
+		err = check_gives_rows(*out);
+	if (err)
+		return err;
+	buf__append(&from, "FROM (", strlen("FROM ("));
+	buf__append(&from, sql, strlen(sql));
+	buf__append(&from, "\n)", sizeof("\n)"));
+	duckdb_destroy_prepare(out);
+	err = buf__err(&from) ? failed(db, NULL) : db__prepare(db, (const char *)from.data, out);
+	buf__free(&from);
+	return err;
+}
+
+int db__divide_integers(struct db *db)
+{
+	return db__plain(db, "SET integer_division = true");
+}
+
 int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
 {
 	if (duckdb_execute_prepared(prepared, out) != DuckDBSuccess)
@@ -200,5 +235,23 @@ int db__run_file(struct db *db, const char *path, duckdb_result *out)
 		err = db__run(db, st.sql[st.cnt - 1], out);
 	statements__free(&st);
 	free(text);
+	return err;
+}
+
+int db__read_integers(struct db *db, const char *path, int64_t *const *fields, size_t cnt)
+{
+	duckdb_data_chunk chunk = NULL;
+	duckdb_result result;
+	int err = db__run_file(db, path, &result);
+
+	if (!err && !(chunk = duckdb_fetch_chunk(result)))
+		err = failed(db, duckdb_result_error(&result));
+	for (idx_t i = 0; chunk && i < cnt; i++) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+
+		*fields[i] = cells__int(&c, 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
 	return err;
 }

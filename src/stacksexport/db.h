@@ -32,6 +32,16 @@ int db__script(struct db *, const char *path);
  */
 int db__prepare(struct db *, const char *sql, duckdb_prepared_statement *out);
 
+/*
+ * Prepares FROM (sql), to know the columns that `sql` gives; its parameters are bound. Refuses what
+ * gives no rows, as SET and CREATE do. 0 or -EINVAL, reports; the caller destroys *out in either
+ * case.
+ */
+int db__prepare_rows(struct db *, const char *sql, duckdb_prepared_statement *out);
+
+/* From now on / between integers divides as integers, as in the predecessor's queries. Reports. */
+int db__divide_integers(struct db *);
+
 /* Runs to the end, before any row is looked at. The caller destroys *out in either case. Reports.
  */
 int db__execute(struct db *, duckdb_prepared_statement, duckdb_result *out);
@@ -45,5 +55,8 @@ int db__run_but_last(struct db *, const struct statements *);
 
 /* The file sql/PATH of the share folder, run as one query. Reports. */
 int db__run_file(struct db *, const char *path, duckdb_result *out);
+
+/* The same for a query with one row of `cnt` integers; null is 0. 0 or -errno; reports. */
+int db__read_integers(struct db *, const char *path, int64_t *const *fields, size_t cnt);
 
 #endif

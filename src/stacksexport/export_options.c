@@ -51,7 +51,8 @@ static const struct option_row rows[] = {
 	{ OPTION_DIR,
 	  FIELD(STRING, dir),
 	  { "directory", 'd', "DIR", 0,
-	    "write pprof-N.pb.gz there, N one more than the highest; default: ~/stacks_export_data",
+	    "write pprof-N.pb.gz or traceview-N.json there, N one more than the highest; default: "
+	    "~/stacks_export_data",
 	    0 } },
 	{ OPTION_OUTPUT,
 	  FIELD(STRING, output),
@@ -136,10 +137,12 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 			argp_error(state, "there is no command '%s'", arg);
 		return 0;
 	}
-	if (!o->subcommand->argument || o->argument)
+	if (o->argument_cnt == o->subcommand->argument_max)
 		argp_error(state, "what is '%s' for? '%s' takes %s", arg, o->subcommand->name,
-			   o->subcommand->argument ? "one argument" : "options only");
-	o->argument = arg;
+			   o->argument_cnt > 1	  ? "no more files"
+			   : o->argument_cnt == 1 ? "one argument"
+						  : "options only");
+	o->arguments[o->argument_cnt++] = arg;
 	return 0;
 }
 
@@ -239,7 +242,8 @@ static bool check(const struct parse *p, int *status)
 		return false;
 	}
 	if (!o->subcommand) {
-		*status = export_options__wrong(o, "a command is missing: pprof, query or top");
+		*status = export_options__wrong(o,
+						"a command is missing: top, pprof, trace or query");
 		return false;
 	}
 	return check_accepted(o, status);

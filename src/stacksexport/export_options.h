@@ -25,12 +25,15 @@ enum export_option {
 	OPTION_ROWS = 1 << 10,
 };
 
+#define EXPORT_ARGUMENTS_MAX 64
+
 struct subcommand;
 
 /* Strings are argv's. */
 struct export_options {
 	const struct subcommand *subcommand;
-	const char *argument;  /* pprof: the query's file; query: its text; NULL when not given */
+	const char *arguments[EXPORT_ARGUMENTS_MAX]; /* query: its text; else the query's file */
+	size_t argument_cnt;
 	const char *binary;    /* -b: an ELF file */
 	const char *comm;      /* -c */
 	const char *recording; /* -r; NULL: the newest one */
@@ -46,9 +49,10 @@ struct export_options {
 struct subcommand {
 	const char *name;
 	const char *argument; /* its name in the usage; NULL when it takes none */
-	const char *summary;  /* one line */
-	const char *doc;      /* what --help says after the options: details and examples */
-	unsigned accepts;     /* enum export_option */
+	size_t argument_max;
+	const char *summary; /* one line */
+	const char *doc;     /* what --help says after the options: details and examples */
+	unsigned accepts;    /* enum export_option */
 	int (*run)(const struct export_options *); /* returns the exit status */
 };
 

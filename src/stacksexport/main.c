@@ -22,6 +22,7 @@ static const struct subcommand subcommands[] = {
 	{
 		.name = "pprof",
 		.argument = "QUERY.sql",
+		.argument_max = 1,
 		.summary = "writes a query's result as a profile of google/pprof",
 		.doc = "The query's first column is a list of frames, the second a count, the "
 		       "third a value. It is looked "
@@ -38,8 +39,32 @@ static const struct subcommand subcommands[] = {
 		.run = pprof__run,
 	},
 	{
+		.name = "trace",
+		.argument = "QUERY.sql...",
+		.argument_max = EXPORT_ARGUMENTS_MAX,
+		.summary = "writes queries' results as one trace for ui.perfetto.dev",
+		.doc = "Each row of a query is an event of a timeline. Its columns: event "
+		       "('complete', "
+		       "'counter' or 'instant'), name and pid; of start, timestamp (its end) and "
+		       "duration, in microseconds, what the event needs; and as the query likes "
+		       "tid, "
+		       "kind, cpu, amount, rate, stack and end_stack. Other columns are shown as "
+		       "they "
+		       "are. Queries are looked for here, then in sql/traceview/ among the "
+		       "installed "
+		       "ones. The file is in Chrome's JSON format, compressed when FILE ends in "
+		       ".gz.\n\n"
+		       "Examples:\n"
+		       "  stacksexport trace switch_with_stacks.sql usdt_all.sql\n"
+		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
+		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_DIR |
+			   OPTION_OUTPUT | OPTION_NO_OPEN,
+		.run = trace__run,
+	},
+	{
 		.name = "query",
 		.argument = "[SQL]",
+		.argument_max = 1,
 		.summary = "prints the result of a query, or writes it to a file",
 		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
 		       "frames), offcpu (one row "

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,6 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/utf8.h"
-
-#define NAME	    "pprof-"
-#define NAME_SUFFIX ".pb.gz"
 
 static int cannot_write(const char *path, int err)
 {
@@ -64,14 +62,29 @@ static int make_tmp(struct outfile *o, const char *dir, const char *name)
 	return 0;
 }
 
-static int open_numbered(struct outfile *o, const char *dir)
+/* NULL when out of memory. */
+static char *default_dir(void)
 {
-	int err = make_dirs(dir);
+	const char *home = getenv("HOME");
+	struct passwd *user = home && *home ? NULL : getpwuid(getuid());
+	char *dir;
 
-	if (err)
-		return err;
-	o->dir = strdup(dir);
-	return o->dir ? make_tmp(o, dir, "pprof") : -ENOMEM;
+	if (user)
+		home = user->pw_dir;
+	return asprintf(&dir, "%s/stacks_export_data", home && *home ? home : ".") < 0 ? NULL : dir;
+}
+
+static int open_numbered(struct outfile *o, const struct outfile_series *series)
+{
+	int err;
+
+	o->prefix = series->prefix;
+	o->suffix = series->suffix;
+	o->dir = series->dir ? strdup(series->dir) : default_dir();
+	if (!o->dir)
+		return -ENOMEM;
+	err = make_dirs(o->dir);
+	return err ? err : make_tmp(o, o->dir, series->prefix);
 }
 
 static int open_stdout(struct outfile *o)
@@ -105,14 +118,14 @@ static bool is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-int outfile__open(struct outfile *o, const char *output, const char *dir)
+int outfile__open(struct outfile *o, const char *output, const struct outfile_series *series)
 {
 	struct stat st;
 	int err;
 
 	*o = (struct outfile){ 0 };
 	if (!output)
-		return open_numbered(o, dir);
+		return open_numbered(o, series);
 	if (stat(output, &st) == 0 && S_ISDIR(st.st_mode))
 		return cannot_write(output, -EISDIR);
 	if (strcmp(output, "-") != 0 && !is_special(output))
@@ -193,25 +206,27 @@ static int commit_copy(struct outfile *o)
 	return err ? cannot_write(o->path ? o->path : "the standard output", err) : 0;
 }
 
-/* The number in pprof-N.pb.gz, or 0. */
-static uint64_t number_of(const char *name)
+/* The number in PREFIX-N.SUFFIX, or 0. */
+static uint64_t number_of(const struct outfile *o, const char *name)
 {
+	size_t prefix = strlen(o->prefix);
 	uint64_t n = 0;
 	int end = 0;
 
-	if (sscanf(name, NAME "%" SCNu64 NAME_SUFFIX "%n", &n, &end) != 1 || end == 0 || name[end])
+	if (strncmp(name, o->prefix, prefix) != 0 ||
+	    sscanf(name + prefix, "-%" SCNu64 ".%n", &n, &end) != 1 || end == 0)
 		return 0;
-	return n;
+	return strcmp(name + prefix + end, o->suffix) == 0 ? n : 0;
 }
 
-static uint64_t highest(const char *dir)
+static uint64_t highest(const struct outfile *o)
 {
 	uint64_t max = 0;
-	DIR *d = opendir(dir);
+	DIR *d = opendir(o->dir);
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		uint64_t n = number_of(e->d_name);
+		uint64_t n = number_of(o, e->d_name);
 
 		max = n > max ? n : max;
 	}
@@ -223,9 +238,10 @@ static uint64_t highest(const char *dir)
 /* Never takes the name of another file: two exports at once get two numbers. */
 static int commit_numbered(struct outfile *o)
 {
-	for (uint64_t n = highest(o->dir) + 1;; n++) {
+	for (uint64_t n = highest(o) + 1;; n++) {
 		free(o->path);
-		if (asprintf(&o->path, "%s/" NAME "%" PRIu64 NAME_SUFFIX, o->dir, n) < 0) {
+		if (asprintf(&o->path, "%s/%s-%" PRIu64 ".%s", o->dir, o->prefix, n, o->suffix) <
+		    0) {
 			o->path = NULL;
 			return -ENOMEM;
 		}

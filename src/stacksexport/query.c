@@ -97,11 +97,6 @@ static const struct shown *shown__of(const struct query *q, idx_t column)
 	return shown;
 }
 
-static void append(struct buf *b, const char *s)
-{
-	buf__append(b, s, strlen(s));
-}
-
 static void append_quoted(struct buf *b, const char *s, char quote)
 {
 	buf__u8(b, (uint8_t)quote);
@@ -120,39 +115,39 @@ static void wrap(struct query *q, const char *statement)
 	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared);
 	char column[32];
 
-	append(&q->sql, "SELECT ");
+	buf__str(&q->sql, "SELECT ");
 	for (idx_t i = 0; i < cnt; i++) {
 		const char *name = duckdb_prepared_statement_column_name(q->prepared, i);
 		const struct shown *shown = shown__of(q, i);
 
 		snprintf(column, sizeof(column), "c%d", (int)i);
-		append(&q->sql, i ? ", " : "");
-		append(&q->sql, shown->before);
-		append(&q->sql, column);
-		append(&q->sql, shown->after);
-		append(&q->sql, " AS ");
+		buf__str(&q->sql, i ? ", " : "");
+		buf__str(&q->sql, shown->before);
+		buf__str(&q->sql, column);
+		buf__str(&q->sql, shown->after);
+		buf__str(&q->sql, " AS ");
 		append_quoted(&q->sql, name, '"');
 		duckdb_free((void *)name);
 	}
-	append(&q->sql, " FROM (");
-	append(&q->sql, statement);
-	append(&q->sql, "\n) t(");
+	buf__str(&q->sql, " FROM (");
+	buf__str(&q->sql, statement);
+	buf__str(&q->sql, "\n) t(");
 	for (idx_t i = 0; i < cnt; i++) {
 		snprintf(column, sizeof(column), "%sc%d", i ? ", " : "", (int)i);
-		append(&q->sql, column);
+		buf__str(&q->sql, column);
 	}
-	append(&q->sql, ")");
+	buf__str(&q->sql, ")");
 }
 
 static void wrap_copy(struct query *q, const char *statement)
 {
-	append(&q->sql, "COPY (");
+	buf__str(&q->sql, "COPY (");
 	wrap(q, statement);
-	append(&q->sql, ") TO ");
+	buf__str(&q->sql, ") TO ");
 	append_quoted(&q->sql, q->out.tmp, '\'');
-	append(&q->sql, " (");
-	append(&q->sql, q->format->copy);
-	append(&q->sql, ", USE_TMP_FILE false)");
+	buf__str(&q->sql, " (");
+	buf__str(&q->sql, q->format->copy);
+	buf__str(&q->sql, ", USE_TMP_FILE false)");
 }
 
 /* COPY's result is the number of rows. */
@@ -268,35 +263,11 @@ static int run_wrapped(struct query *q, const char *statement)
 	return !q->out.tmp || outfile__commit(&q->out) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Prepares FROM (statement), to know its columns; their names are different ones then. */
-static int prepare_columns(struct query *q, const char *statement)
-{
-	struct buf sql = { 0 };
-	int err;
-
-	append(&sql, "FROM (");
-	append(&sql, statement);
-	buf__append(&sql, "\n)", sizeof("\n)"));
-	duckdb_destroy_prepare(&q->prepared);
-	err = buf__err(&sql);
-	if (!err)
-		err = db__prepare(&q->request.db, (const char *)sql.data, &q->prepared);
-	buf__free(&sql);
-	return err;
-}
-
-/* What cannot be a subquery has no rows to show: SET, CREATE … */
 static int run_last(struct query *q, const char *statement)
 {
-	if (db__prepare(&q->request.db, statement, &q->prepared) != 0)
-		return STATUS_FAILED;
-	if (duckdb_prepared_statement_type(q->prepared) != DUCKDB_STATEMENT_TYPE_SELECT) {
-		log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, "
-			   "WITH, "
-			   "DESCRIBE or SUMMARIZE");
-		return STATUS_FAILED;
-	}
-	return prepare_columns(q, statement) == 0 ? run_wrapped(q, statement) : STATUS_FAILED;
+	return db__prepare_rows(&q->request.db, statement, &q->prepared) == 0
+		       ? run_wrapped(q, statement)
+		       : STATUS_FAILED;
 }
 
 static int run_text(struct query *q, const char *text)
@@ -332,7 +303,7 @@ static int open_output(struct query *q)
 
 static int run(struct query *q, const struct export_options *o)
 {
-	char *text = o->file ? share__read_query(o->file) : strdup(o->argument);
+	char *text = o->file ? share__read_query(o->file, "sql/tables") : strdup(o->arguments[0]);
 	int status = text ? request__open(&q->request, o) : STATUS_FAILED;
 
 	if (status == STATUS_OK)
@@ -354,7 +325,7 @@ int query__run(const struct export_options *o)
 	if (!q.format)
 		return export_options__wrong(
 			o, "there is no format '%s': table, csv, json, parquet", o->format);
-	if (!o->argument == !o->file)
+	if (!o->argument_cnt == !o->file)
 		return export_options__wrong(o, "give a query, or -f and a file with one");
 	q.request.options = o;
 	return run(&q, o);

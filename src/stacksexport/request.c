@@ -84,6 +84,15 @@ int request__parse(const struct request *r, const char *name, const char *text,
 	return STATUS_OK;
 }
 
+int request__facts(struct request *r, struct recording_facts *facts)
+{
+	int64_t *const fields[] = { &facts->start_ns, &facts->wall_ns, &facts->period_ns,
+				    &facts->lost };
+
+	return db__read_integers(&r->db, "sql/recording.sql", fields,
+				 sizeof(fields) / sizeof(fields[0]));
+}
+
 /* "postgres (120 events), …" */
 static void append_commands(struct buf *out, duckdb_result *result)
 {

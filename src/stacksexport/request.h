@@ -26,6 +26,14 @@ void request__close(struct request *);
  */
 int request__parse(const struct request *, const char *name, const char *text, struct statements *);
 
+/* What sql/recording.sql says. */
+struct recording_facts {
+	int64_t start_ns, wall_ns, period_ns, lost;
+};
+
+/* 0 or -errno; reports. */
+int request__facts(struct request *, struct recording_facts *);
+
 /* Says that the result is empty and, as -c is easily mistyped, which commands there are. Returns
  * STATUS_FAILED. */
 int request__empty(struct request *);

@@ -79,42 +79,51 @@ char *share__read(const char *path)
 	return text;
 }
 
-/* "; there are: sql/pprof/a.sql …" or nothing. */
-static void list_queries(char *out, size_t sz)
+/* "; in sql/pprof there are: a.sql, b.sql …" or nothing. */
+static void list_queries(const char *folder, char *out, size_t sz)
 {
-	char pattern[PATH_MAX];
+	char pattern[PATH_MAX], full[PATH_MAX];
 	glob_t found = { 0 };
 	size_t at = 0;
 
 	out[0] = '\0';
-	if (share__path("sql/pprof/*.sql", pattern, sizeof(pattern)) != 0 ||
-	    glob(pattern, 0, NULL, &found) != 0)
+	snprintf(pattern, sizeof(pattern), "%s/*.sql", folder);
+	if (share__path(pattern, full, sizeof(full)) != 0 || glob(full, 0, NULL, &found) != 0)
 		return;
-	at = (size_t)snprintf(out, sz, "; there are:");
+	at = (size_t)snprintf(out, sz, "; in %s there are:", folder);
 	for (size_t i = 0; i < found.gl_pathc && at < sz; i++)
-		at += (size_t)snprintf(out + at, sz - at, "\n    %s",
-				       strstr(found.gl_pathv[i], "sql/pprof/"));
+		at += (size_t)snprintf(out + at, sz - at, "%s %s", i ? "," : "",
+				       strrchr(found.gl_pathv[i], '/') + 1);
 	globfree(&found);
 }
 
-char *share__read_query(const char *path)
+/* Below the share folder. NULL: it is not there, or cannot be read. */
+static char *read_shared(const char *folder, const char *path)
 {
-	static const char *const prefixes[] = { "", "sql/pprof/" };
-	char full[PATH_MAX], installed[PATH_MAX], queries[1500];
+	char relative[PATH_MAX], full[PATH_MAX];
+
+	if (snprintf(relative, sizeof(relative), "%s%s%s", folder, *folder ? "/" : "", path) >=
+		    (int)sizeof(relative) ||
+	    share__path(relative, full, sizeof(full)) != 0)
+		return NULL;
+	return read_all(full);
+}
+
+char *share__read_query(const char *path, const char *folder)
+{
 	char *text = read_all(path);
+	char queries[1800];
 	int err = errno;
 
-	for (size_t i = 0;
-	     !text && err == ENOENT && path[0] != '/' && i < sizeof(prefixes) / sizeof(*prefixes);
-	     i++) {
-		snprintf(installed, sizeof(installed), "%s%s", prefixes[i], path);
-		if (share__path(installed, full, sizeof(full)) == 0)
-			text = read_all(full);
+	if (!text && err == ENOENT && path[0] != '/') {
+		text = read_shared("", path);
+		if (!text)
+			text = read_shared(folder, path);
 	}
 	if (text)
 		return text;
 	if (err == ENOENT) {
-		list_queries(queries, sizeof(queries));
+		list_queries(folder, queries, sizeof(queries));
 		log__error("there is no query file %s%s", path, queries);
 	} else {
 		log__error("cannot read %s: %s", path,

@@ -13,9 +13,9 @@
 char *share__read(const char *path);
 
 /*
- * The text of a file that the user names: as it is, else below the share folder. NULL, after saying
- * on stderr where it was looked for and which queries there are.
+ * The text of a file that the user names: as it is, else below the share folder, or below `folder`
+ * of it. NULL, after saying on stderr which queries there are in `folder`.
  */
-char *share__read_query(const char *path);
+char *share__read_query(const char *path, const char *folder);
 
 #endif

@@ -159,7 +159,7 @@ def test_queries_that_do_not_fit(rec, tmp_path, sql, parts):
 
 def test_query_files(rec, tmp_path):
     p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
-    assert "nothing.sql" in p.stderr and "sql/pprof/cpu_stacks.sql" in p.stderr
+    assert "nothing.sql" in p.stderr and "in sql/pprof there are: " in p.stderr and "cpu_stacks.sql" in p.stderr
     p = run("pprof", "/", "-r", rec, status=1)
     assert "directory" in p.stderr
     (tmp_path / "zero.sql").write_bytes(b"SELECT\0")
@@ -174,7 +174,7 @@ def test_query_files(rec, tmp_path):
 @pytest.mark.parametrize(
     "args, parts",
     [
-        ([], ["pprof, query or top"]),
+        ([], ["top, pprof, trace or query"]),
         (["profile"], ["profile"]),
         (["pprof"], ["query"]),
         (["pprof", "a.sql", "b.sql"], ["b.sql"]),

@@ -73,9 +73,9 @@ static void add(struct builder *b, const struct frame *frames, size_t cnt, int64
 }
 
 static const struct frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
-					   0x10,	 0x110,		 true };
+				   0x10,	 0x110,		 true };
 static const struct frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
-					     0x2f,	   0x22f,	   true };
+				     0x2f,	   0x22f,	   true };
 
 static void same_stacks_are_one_sample(void **state)
 {
@@ -183,11 +183,8 @@ static void offsets_part_functions(void **state)
 /* JIT code: one address, two functions. */
 static void names_part_locations(void **state)
 {
-	const struct frame a = {
-		TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false
-	};
-	const struct frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0,
-					 false };
+	const struct frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false };
+	const struct frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false };
 	struct binary_lines *lines;
 	struct builder *b = new_builder(&lines, false);
 	Profile *p;

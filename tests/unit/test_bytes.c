@@ -29,6 +29,19 @@ static void round_trip(void **state)
 	buf__free(&b);
 }
 
+static void text(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf__str(&b, "a");
+	buf__str(&b, "");
+	buf__printf(&b, "%s%d", "bc", -4);
+	assert_int_equal(b.sz, 5);
+	assert_memory_equal(b.data, "abc-4", 5);
+	buf__free(&b);
+}
+
 static void errors_stick(void **state)
 {
 	static const uint8_t endless[] = { 0x80, 0x80, 0x80 };
@@ -57,4 +70,5 @@ static void sleb(void **state)
 	assert_false(c.err);
 }
 
-RUN_TESTS(cmocka_unit_test(round_trip), cmocka_unit_test(errors_stick), cmocka_unit_test(sleb))
+RUN_TESTS(cmocka_unit_test(round_trip), cmocka_unit_test(text), cmocka_unit_test(errors_stick),
+	  cmocka_unit_test(sleb))

@@ -1,0 +1,17 @@
+-- `stacksexport trace`: the names of the processes and threads that are drawn, as the recording had them last.
+WITH drawn AS (
+    SELECT DISTINCT pid, tid
+    FROM trace_events
+    WHERE problem IS NULL
+), named AS (
+    SELECT
+        tgid AS pid, pid AS tid,
+        arg_max(command, timestamp) AS command, arg_max(coalesce(thread, command), timestamp) AS thread
+    FROM events
+    WHERE tgid IN (SELECT pid FROM drawn) AND command != ''
+    GROUP BY ALL
+)
+SELECT pid, tid, (SELECT any_value(command) FROM named n WHERE n.pid = drawn.pid) AS command, thread
+FROM drawn
+LEFT JOIN named USING (pid, tid)
+ORDER BY pid, tid;
