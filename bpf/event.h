@@ -9,12 +9,16 @@
  * probes[] in src/capture/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
  * the column `kind`, probe that makes it)
  */
-#define EVENT_KINDS(X)                   \
-	X(PROFILE, "profile", "profile") \
-	X(SWITCH, "switch", "switch")    \
-	X(EXEC, "exec", "exec")          \
-	X(EXIT, "exit", "exec")          \
-	X(FORK, "fork", "exec")
+#define EVENT_KINDS(X)                     \
+	X(PROFILE, "profile", "profile")   \
+	X(SWITCH, "switch", "switch")      \
+	X(EXEC, "exec", "exec")            \
+	X(EXIT, "exit", "exec")            \
+	X(FORK, "fork", "exec")            \
+	X(BLK_READ, "blk_read", "block")   \
+	X(BLK_WRITE, "blk_write", "block") \
+	X(BLK_FLUSH, "blk_flush", "block") \
+	X(BLK_DISCARD, "blk_discard", "block")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -40,6 +44,7 @@ enum event_flags {
 	EVENT_F_TARGET = 1 << 4,    /* target is set */
 	EVENT_F_OPEN = 1 << 5,	    /* the operation `join` began: no row before it has ended */
 	EVENT_F_CLOSE = 1 << 6,	    /* it has ended: time_ns, amount, reason are of the end */
+	EVENT_F_CANCEL = 1 << 7,    /* with CLOSE: it became part of another, and is no row */
 };
 
 /*

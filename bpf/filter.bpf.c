@@ -68,10 +68,8 @@ static __always_inline bool is_target(const struct task_struct *task)
 }
 
 /* In one of the cgroups or below. A cgroup's own css leads up: cgroup_subsys_state.parent. */
-static __always_inline bool in_cgroups(const struct task_struct *task)
+static __always_inline bool in_cgroups(const struct cgroup *cgroup)
 {
-	const struct cgroup *cgroup = task->cgroups->dfl_cgrp;
-
 	for (int i = 0; i < CGROUP_DEPTH_MAX; i++) {
 		const struct cgroup_subsys_state *up;
 		__u64 id = cgroup->kn->id;
@@ -93,7 +91,7 @@ static __always_inline bool has_uid(const struct task_struct *task)
 	return bpf_map_lookup_elem(&uids, &uid);
 }
 
-__hidden bool recorded(struct task_struct *task)
+__hidden bool recorded_in(struct task_struct *task, const struct cgroup *cgroup)
 {
 	if (!task->pid || task->tgid == (int)cfg.exclude_tgid)
 		return false;
@@ -101,7 +99,12 @@ __hidden bool recorded(struct task_struct *task)
 		return false;
 	if (cfg.uid_cnt && !has_uid(task))
 		return false;
-	return !cfg.cgroup_cnt || in_cgroups(task);
+	return !cfg.cgroup_cnt || in_cgroups(cgroup);
+}
+
+__hidden bool recorded(struct task_struct *task)
+{
+	return recorded_in(task, task->cgroups->dfl_cgrp);
 }
 
 /* A child of a target is one before it runs. An id that is used again begins anew. */

@@ -12,4 +12,7 @@
  */
 bool recorded(struct task_struct *task) __hidden;
 
+/* The same for what a thread does in the name of a cgroup that need not be its own. */
+bool recorded_in(struct task_struct *task, const struct cgroup *cgroup) __hidden;
+
 #endif

@@ -54,9 +54,12 @@ struct cgroup_subsys_state {
 	struct cgroup_subsys_state *parent;
 };
 
+struct cgroup_root;
+
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct css_set {
@@ -88,10 +91,54 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct thread_struct thread;
+	void *worker_private; /* a kernel thread's struct kthread, from 5.17 on */
+	int *set_child_tid;   /* before */
 };
 
 struct task_struct___cpu {
 	unsigned int cpu; /* up to 5.15 */
+};
+
+struct kthread {
+	void *data; /* a kworker's struct worker */
+};
+
+struct worker {
+	char desc[24]; /* longer from 6.10 on */
+};
+
+struct gendisk {
+	char disk_name[32];
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct bvec_iter {
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+	struct blkcg_gq *bi_blkg; /* CONFIG_BLK_CGROUP */
+};
+
+struct request {
+	unsigned int __data_len;
+	struct bio *bio;
+	void *end_io;
 };
 
 struct vm_area_struct {

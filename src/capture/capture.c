@@ -73,6 +73,25 @@ static int choose_ways(struct capture *c, struct features *f)
 	return err;
 }
 
+static bool is_chosen(const struct capture *c, const struct probe *p)
+{
+	for (size_t i = 0; i < c->options.probe_cnt; i++) {
+		if (c->options.probes[i].probe == p)
+			return !c->left_out[i];
+	}
+	return false;
+}
+
+/* A map that is named like a probe's programs is for them: without them it needs no memory. */
+static bool is_used(const struct capture *c, const char *map)
+{
+	for (const struct probe *p = probes; p->name; p++) {
+		if (program__is_of(map, p, NULL))
+			return is_chosen(c, p);
+	}
+	return true;
+}
+
 static bool is_wanted(const struct capture *c, const char *name)
 {
 	if (!strncmp(name, FILTER_PREFIX, strlen(FILTER_PREFIX)))
@@ -87,12 +106,15 @@ static bool is_wanted(const struct capture *c, const char *name)
 static int choose_programs(struct capture *c, struct features *f)
 {
 	struct bpf_program *prog;
+	struct bpf_map *map;
 	int err = choose_ways(c, f);
 
 	/* preempt, prev, next, and prev's state from 5.18 on */
 	c->skel->rodata->cfg.has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
 	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(
 		prog, is_wanted(c, bpf_program__name(prog)) && !features__leaves_out(f, prog));
+	bpf_object__for_each_map(map, c->skel->obj)
+		bpf_map__set_autocreate(map, is_used(c, bpf_map__name(map)));
 	return err;
 }
 

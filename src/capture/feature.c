@@ -28,7 +28,7 @@ static const struct {
 	const char *name, *since, *config;
 } origins[] = {
 	{ "rss_stat", "5.5", NULL },
-	{ "block_io_start", "6.5", "CONFIG_BLOCK" },
+	{ "block_getrq", NULL, "CONFIG_BLOCK" },
 	{ "sock_send_length", "6.3", "CONFIG_NET" },
 	{ "sock_recv_length", "6.3", "CONFIG_NET" },
 };

@@ -32,6 +32,10 @@ const struct probe probes[] = {
 	  .stacks = PROBE_USER,
 	  .usage = "exec[:S]",
 	  .help = "programs that start, processes that fork and end (default u)" },
+	{ .name = "block",
+	  .stacks = 0,
+	  .usage = "block[:S]",
+	  .help = "requests to disks: reads, writes, flushes, discards (default n)" },
 	{ .name = NULL },
 };
 

@@ -86,6 +86,8 @@ bool joins__close(struct joins *j, const struct event *close, struct slice *out,
 	*out = o->slice;
 	*build_id = o->build_id;
 	drop(j, o);
+	if (close->flags & EVENT_F_CANCEL)
+		return false;
 	out->event.duration_ns = close->time_ns - out->event.time_ns;
 	out->event.time_ns = close->time_ns;
 	out->event.amount = close->amount;

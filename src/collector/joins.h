@@ -25,7 +25,7 @@ bool joins__open(struct joins *, const struct slice *, const struct build_id *,
 
 /*
  * What began the operation that `close` ends, with time, duration, amount and reason of its end.
- * False when nothing is known of its beginning.
+ * False when nothing is known of its beginning, and for one that became part of another.
  */
 bool joins__close(struct joins *, const struct event *close, struct slice *out,
 		  struct build_id *build_id);

@@ -19,10 +19,9 @@ static struct slice opened(uint64_t join, uint64_t time_ns)
 
 static struct event closing(uint64_t join, uint64_t time_ns)
 {
-	return (struct event){ .join = join,
-			       .time_ns = time_ns,
-			       .amount = 4096,
-			       .flags = EVENT_F_CLOSE };
+	return (struct event){
+		.join = join, .time_ns = time_ns, .amount = 4096, .flags = EVENT_F_CLOSE
+	};
 }
 
 static void an_end_takes_what_began(void **state)
@@ -46,6 +45,23 @@ static void an_end_takes_what_began(void **state)
 	assert_int_equal(out.ustack_id, 50);
 	assert_memory_equal(&build_id, &who, sizeof(who));
 	assert_false(joins__close(j, &end, &out, &build_id)); /* once */
+	joins__free(j);
+}
+
+/* A request that was merged into another. */
+static void what_became_part_of_another_is_forgotten(void **state)
+{
+	const struct build_id nobody = { 0 };
+	struct slice s = opened(5, 100), given_up, out;
+	struct event end = closing(5, 150);
+	struct joins *j = joins__new();
+	struct build_id build_id;
+
+	(void)state;
+	assert_false(joins__open(j, &s, &nobody, &given_up));
+	end.flags |= EVENT_F_CANCEL;
+	assert_false(joins__close(j, &end, &out, &build_id));
+	assert_false(joins__open(j, &s, &nobody, &given_up));
 	joins__free(j);
 }
 
@@ -95,5 +111,6 @@ static void the_oldest_goes_when_it_is_full(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(an_end_takes_what_began),
+	  cmocka_unit_test(what_became_part_of_another_is_forgotten),
 	  cmocka_unit_test(a_second_beginning_gives_up_the_first),
 	  cmocka_unit_test(the_oldest_goes_when_it_is_full))
