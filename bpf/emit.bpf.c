@@ -198,7 +198,7 @@ static __always_inline __u64 copy_detail(struct event *e, const struct emission 
  * calls it; user space leaves them away by name.
  */
 static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, struct event *e,
-					 __u64 at, __u32 how)
+					 __u64 at, __u64 how)
 {
 	long sz;
 
@@ -216,7 +216,7 @@ static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, st
 }
 
 static __always_inline __u64 copy_user(struct task_struct *task, struct event *e, __u64 at,
-				       __u32 how)
+				       __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
 
@@ -284,7 +284,7 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 
 /* Bytes that the event has become. */
 static __always_inline __u64 fill(void *ctx, struct task_struct *task, const struct emission *what,
-				  struct event *e, __u32 how)
+				  struct event *e, __u64 how)
 {
 	__u64 detail_sz, kstack_sz = 0, ustack_sz = 0;
 
@@ -308,7 +308,7 @@ static __always_inline __u64 fill(void *ctx, struct task_struct *task, const str
 	return sizeof(*e) + detail_sz + kstack_sz + ustack_sz;
 }
 
-__hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u32 how)
+__hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u64 how)
 {
 	struct slot *slot;
 	bool sent = false;

@@ -61,9 +61,13 @@ static __always_inline bool capturing(__u64 now_ns)
 	return begin_ns && now_ns >= begin_ns && (!end || now_ns <= end);
 }
 
-/* Captures `task` as `how` (enum capture_how, a constant to the verifier) says and sends it. 1 when
- * an event was sent. */
-int emit(void *ctx, struct task_struct *task, const struct emission *what, __u32 how) __hidden;
+/*
+ * Captures `task` as `how` (enum capture_how, a constant to the verifier) says and sends it. 1 when
+ * an event was sent. 64 bits wide, as are the counters of long loops: before 354e8f1970f8 ("bpf:
+ * Support <8-byte scalar spill and refill", 5.16) the verifier forgets what the compiler puts on
+ * the stack for a while with fewer.
+ */
+int emit(void *ctx, struct task_struct *task, const struct emission *what, __u64 how) __hidden;
 
 /* One more event of the kind was lost; EVENT_KIND_CNT stands for the filters. */
 void lose(__u32 kind, __u32 reason) __hidden;

@@ -236,7 +236,7 @@ static __always_inline void prepare(struct task_struct *task)
  * dropped.
  */
 static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_struct *task,
-				     __u32 how)
+				     __u64 how)
 {
 	struct thread *th = thread__of(task, 0);
 	struct emission row = row_at(task, begin_ns, state_of(task->__state));
@@ -268,7 +268,7 @@ static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struc
 }
 
 /* One byte of output for each row, so that a reader who asks for a few gets control in between. */
-static __always_inline int iterate(struct bpf_iter__task *ctx, __u32 how)
+static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 {
 	struct task_struct *task = ctx->task;
 	int sent;

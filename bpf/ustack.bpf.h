@@ -10,7 +10,7 @@
 #include "emit.bpf.h"
 
 static __always_inline long user__read(struct task_struct *task, void *dst, __u32 sz, __u64 addr,
-				       __u32 how)
+				       __u64 how)
 {
 	if (how & CAPTURE_FAULT)
 		return bpf_copy_from_user_task(dst, sz, (const void *)addr, task, 0);
@@ -22,7 +22,7 @@ static __always_inline long user__read(struct task_struct *task, void *dst, __u3
  * and begins with its own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
  * A first thread's lies somewhere else, maybe just above a coroutine's stack.
  */
-static __always_inline bool is_thread_descriptor(struct task_struct *task, __u64 fsbase, __u32 how)
+static __always_inline bool is_thread_descriptor(struct task_struct *task, __u64 fsbase, __u64 how)
 {
 	__u64 self = 0;
 
@@ -31,7 +31,7 @@ static __always_inline bool is_thread_descriptor(struct task_struct *task, __u64
 
 /* Go: a g begins with {stack.lo, stack.hi} (runtime/runtime2.go). 0 when `g` is none for this sp.
  */
-static __always_inline __u64 goroutine__top(struct task_struct *task, __u64 g, __u64 sp, __u32 how)
+static __always_inline __u64 goroutine__top(struct task_struct *task, __u64 g, __u64 sp, __u64 how)
 {
 	struct {
 		__u64 lo, hi;
@@ -45,7 +45,7 @@ static __always_inline __u64 goroutine__top(struct task_struct *task, __u64 g, _
 
 /* g is in r14 in Go code (ABIInternal), else in the word below the thread pointer. */
 static __always_inline __u64 go__top(struct task_struct *task, __u64 r14, __u64 fsbase, __u64 sp,
-				     __u32 how)
+				     __u64 how)
 {
 	__u64 g = 0, top = goroutine__top(task, r14, sp, how);
 
@@ -77,7 +77,7 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 
 /* Where the stack that sp is on ends; far away when nothing says. */
 static __always_inline __u64 stack__top(struct task_struct *task, const struct pt_regs *regs,
-					__u32 how)
+					__u64 how)
 {
 	__u64 sp = regs->sp, fsbase = task->thread.fsbase, alt = task->sas_ss_sp;
 	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE, top;
@@ -97,22 +97,24 @@ static __always_inline __u64 stack__top(struct task_struct *task, const struct p
 
 /*
  * Page by page, up to the first that is not there. One below the stack pointer that is missing is
- * only red zone: the copy begins at the next then. How far it is lies in memory, of which the
- * verifier knows nothing, so that it checks each round once: for what it knows of a register, 6.1
- * goes through the rounds that follow again and again, and gives up at 128 KiB.
+ * only red zone: the copy begins at the next then. How far it is and how far it goes lie in memory
+ * (in fields that are set when all is copied), of which the verifier knows nothing, so that it
+ * checks each round once: for what it knows of a register, 6.1 goes through the rounds that follow
+ * again and again, and gives up at 128 KiB.
  */
 static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct event *e, __u64 at,
-					       __u64 want, __u32 how)
+					       __u64 want, __u64 how)
 {
-	volatile __u32 *done = &e->ustack_sz;
+	volatile __u32 *done = &e->ustack_sz, *wanted = &e->kstack_sz;
 
 	*done = 0;
-	for (__u32 i = 0; i < cfg.stack_sz / CAPTURE_PAGE + 2; i++) {
+	*wanted = want;
+	for (__u64 i = 0; i < cfg.stack_sz / CAPTURE_PAGE + 2; i++) {
 		__u64 got = *done, addr = e->stack_addr + got;
 		__u64 step = CAPTURE_PAGE - addr % CAPTURE_PAGE;
 
-		if (step > want - got)
-			step = want - got;
+		if (step > *wanted - got)
+			step = *wanted - got;
 		OPAQUE(step);
 		OPAQUE(got);
 		if (step == 0 || step > CAPTURE_PAGE || got > cfg.stack_sz)
@@ -121,7 +123,7 @@ static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct 
 			*done = got + step;
 		} else if (i == 0 && step < EVENT_RED_ZONE) {
 			e->stack_addr += step;
-			want -= step;
+			*wanted -= step;
 		} else {
 			break;
 		}
@@ -131,7 +133,7 @@ static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct 
 
 /* Copies the stack behind the `at` bytes that data[] has already; how many bytes it is. */
 static __always_inline __u64 stack__copy(struct task_struct *task, struct event *e, __u64 at,
-					 __u32 how)
+					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
 	__u64 top = stack__top(task, regs, how), want, got;
