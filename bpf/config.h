@@ -13,6 +13,10 @@
 
 #define CAPTURE_PAGE 4096
 
+/* User memory goes through a bounce buffer of this size where cfg.bounce says so; see
+ * src/capture/usercopy.c. Divides a page. */
+#define CAPTURE_BOUNCE_SZ 2048
+
 /* The stacks of an event, and of whom. */
 enum capture_how {
 	CAPTURE_USER = 1 << 0,
@@ -29,6 +33,7 @@ struct capture_config {
 	__u32 stack_sz;		   /* bytes of user stack at most */
 	__u32 wakeup_sz;	   /* bytes in a ring from which on user space is woken */
 	__u32 exclude_tgid;	   /* the collector; 0: nobody */
+	__u32 bounce;		   /* user memory is read through the map `bounces` */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;

@@ -12,11 +12,6 @@
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
 
-struct slot {
-	__u64 busy;
-	struct event event;
-};
-
 /* Slot = cpu * CAPTURE_LEVELS + level. Sizes are set before loading. An ordinary array, because a
  * value of a per-CPU one may have 32 KiB only. */
 struct {
@@ -84,15 +79,17 @@ static __always_inline struct slot *slot__take(void)
 		__u32 idx = first + i;
 		struct slot *slot = bpf_map_lookup_elem(&scratch, &idx);
 
-		if (slot && !__sync_lock_test_and_set(&slot->busy, 1))
+		if (slot && !__sync_lock_test_and_set(&slot->busy, 1)) {
+			slot->idx = idx;
 			return slot;
+		}
 	}
 	return NULL;
 }
 
 static __always_inline void slot__put(struct slot *slot)
 {
-	*(volatile __u64 *)&slot->busy = 0;
+	*(volatile __u32 *)&slot->busy = 0;
 }
 
 static __always_inline void copy_regs(struct event *e, const struct pt_regs *regs)

@@ -9,12 +9,56 @@
 
 #include "emit.bpf.h"
 
-static __always_inline long user__read(struct task_struct *task, void *dst, __u32 sz, __u64 addr,
-				       __u64 how)
+/* Where an event is put together. */
+struct slot {
+	__u32 busy, idx;
+	struct event event;
+};
+
+/* A bounce buffer for each slot; empty where cfg.bounce is 0. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__type(key, __u32);
+	__uint(max_entries, 1);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, CAPTURE_BOUNCE_SZ);
+			__uint(max_entries, 1);
+		});
+} bounces SEC(".maps");
+
+/* Whose memory is read. */
+struct user {
+	struct task_struct *task;
+	void *bounce; /* of the slot that it is read for; NULL: none */
+	__u64 how;
+};
+
+static __always_inline bool user__bounces(const struct user *u)
 {
-	if (how & CAPTURE_FAULT)
-		return bpf_copy_from_user_task(dst, sz, (const void *)addr, task, 0);
-	return bpf_probe_read_user(dst, sz, (const void *)addr);
+	return cfg.bounce && !(u->how & CAPTURE_FAULT);
+}
+
+static __always_inline void *slot__bounce(struct event *e)
+{
+	struct slot *slot = (void *)e - offsetof(struct slot, event);
+	void *bounce = bpf_map_lookup_elem(&bounces, &slot->idx);
+
+	return bounce ? bpf_map_lookup_elem(bounce, &(__u32){ 0 }) : NULL;
+}
+
+/* By way of a bounce buffer at most CAPTURE_BOUNCE_SZ. */
+static __always_inline long user__read(const struct user *u, void *dst, __u32 sz, __u64 addr)
+{
+	if (u->how & CAPTURE_FAULT)
+		return bpf_copy_from_user_task(dst, sz, (const void *)addr, u->task, 0);
+	if (!user__bounces(u))
+		return bpf_probe_read_user(dst, sz, (const void *)addr);
+	if (!u->bounce || bpf_probe_read_user(u->bounce, sz, (const void *)addr))
+		return -1;
+	return bpf_probe_read_kernel(dst, sz, u->bounce);
 }
 
 /*
@@ -22,36 +66,34 @@ static __always_inline long user__read(struct task_struct *task, void *dst, __u3
  * and begins with its own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
  * A first thread's lies somewhere else, maybe just above a coroutine's stack.
  */
-static __always_inline bool is_thread_descriptor(struct task_struct *task, __u64 fsbase, __u64 how)
+static __always_inline bool is_thread_descriptor(const struct user *u, __u64 fsbase)
 {
 	__u64 self = 0;
 
-	return !user__read(task, &self, sizeof(self), fsbase, how) && self == fsbase;
+	return !user__read(u, &self, sizeof(self), fsbase) && self == fsbase;
 }
 
 /* Go: a g begins with {stack.lo, stack.hi} (runtime/runtime2.go). 0 when `g` is none for this sp.
  */
-static __always_inline __u64 goroutine__top(struct task_struct *task, __u64 g, __u64 sp, __u64 how)
+static __always_inline __u64 goroutine__top(const struct user *u, __u64 g, __u64 sp)
 {
 	struct {
 		__u64 lo, hi;
 	} stack = {};
 
-	if (g < CAPTURE_PAGE || g % sizeof(__u64) ||
-	    user__read(task, &stack, sizeof(stack), g, how))
+	if (g < CAPTURE_PAGE || g % sizeof(__u64) || user__read(u, &stack, sizeof(stack), g))
 		return 0;
 	return sp - stack.lo < stack.hi - stack.lo ? stack.hi : 0;
 }
 
 /* g is in r14 in Go code (ABIInternal), else in the word below the thread pointer. */
-static __always_inline __u64 go__top(struct task_struct *task, __u64 r14, __u64 fsbase, __u64 sp,
-				     __u64 how)
+static __always_inline __u64 go__top(const struct user *u, __u64 r14, __u64 fsbase, __u64 sp)
 {
-	__u64 g = 0, top = goroutine__top(task, r14, sp, how);
+	__u64 g = 0, top = goroutine__top(u, r14, sp);
 
-	if (top || !fsbase || user__read(task, &g, sizeof(g), fsbase - sizeof(g), how))
+	if (top || !fsbase || user__read(u, &g, sizeof(g), fsbase - sizeof(g)))
 		return top;
-	return goroutine__top(task, g, sp, how);
+	return goroutine__top(u, g, sp);
 }
 
 struct vma_end {
@@ -76,9 +118,9 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 }
 
 /* Where the stack that sp is on ends; far away when nothing says. */
-static __always_inline __u64 stack__top(struct task_struct *task, const struct pt_regs *regs,
-					__u64 how)
+static __always_inline __u64 stack__top(const struct user *u, const struct pt_regs *regs)
 {
+	struct task_struct *task = u->task;
 	__u64 sp = regs->sp, fsbase = task->thread.fsbase, alt = task->sas_ss_sp;
 	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE, top;
 
@@ -87,39 +129,43 @@ static __always_inline __u64 stack__top(struct task_struct *task, const struct p
 	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz)
 		return main_top;
 	if (task->pid != task->tgid && fsbase - sp <= cfg.stack_sz &&
-	    is_thread_descriptor(task, fsbase, how))
+	    is_thread_descriptor(u, fsbase))
 		return fsbase;
-	top = go__top(task, regs->r14, fsbase, sp, how);
+	top = go__top(u, regs->r14, fsbase, sp);
 	if (!top)
 		top = mapping__top(task, sp);
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
 
 /*
- * Page by page, up to the first that is not there. One below the stack pointer that is missing is
- * only red zone: the copy begins at the next then. How far it is and how far it goes lie in memory
- * (in fields that are set when all is copied), of which the verifier knows nothing, so that it
- * checks each round once: for what it knows of a register, 6.1 goes through the rounds that follow
- * again and again, and gives up at 128 KiB.
+ * Page by page, or as much of one as a bounce buffer holds, up to the first that is not there. One
+ * below the stack pointer that is missing is only red zone: the copy begins at the next then. How
+ * far it is and how far it goes lie in memory (in fields that are set when all is copied), of which
+ * the verifier knows nothing, so that it checks each round once: for what it knows of a register,
+ * 6.1 goes through the rounds that follow again and again, and gives up at 128 KiB.
  */
-static __always_inline __u64 stack__copy_pages(struct task_struct *task, struct event *e, __u64 at,
-					       __u64 want, __u64 how)
+static __always_inline __u64 stack__copy_pages(const struct user *u, struct event *e, __u64 at,
+					       __u64 want)
 {
+	const __u64 per_page = user__bounces(u) ? CAPTURE_PAGE / CAPTURE_BOUNCE_SZ : 1;
+	const __u64 most = user__bounces(u) ? CAPTURE_BOUNCE_SZ : CAPTURE_PAGE;
 	volatile __u32 *done = &e->ustack_sz, *wanted = &e->kstack_sz;
 
 	*done = 0;
 	*wanted = want;
-	for (__u64 i = 0; i < cfg.stack_sz / CAPTURE_PAGE + 2; i++) {
+	for (__u64 i = 0; i < (cfg.stack_sz / CAPTURE_PAGE + 2) * per_page; i++) {
 		__u64 got = *done, addr = e->stack_addr + got;
-		__u64 step = CAPTURE_PAGE - addr % CAPTURE_PAGE;
+		__u64 step = most - (addr & (most - 1));
 
 		if (step > *wanted - got)
 			step = *wanted - got;
+		if (step == 0)
+			break;
 		OPAQUE(step);
 		OPAQUE(got);
-		if (step == 0 || step > CAPTURE_PAGE || got > cfg.stack_sz)
+		if (step > most || got > cfg.stack_sz)
 			break;
-		if (!user__read(task, e->data + at + got, step, addr, how)) {
+		if (!user__read(u, e->data + at + got, step, addr)) {
 			*done = got + step;
 		} else if (i == 0 && step < EVENT_RED_ZONE) {
 			e->stack_addr += step;
@@ -136,8 +182,12 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-	__u64 top = stack__top(task, regs, how), want, got;
+	struct user u = { .task = task, .how = how };
+	__u64 top, want, got;
 
+	if (user__bounces(&u))
+		u.bounce = slot__bounce(e);
+	top = stack__top(&u, regs);
 	e->stack_addr = regs->sp - EVENT_RED_ZONE;
 	want = top - e->stack_addr;
 	got = want;
@@ -146,8 +196,8 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	OPAQUE(got);
 	if (at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
 		return 0;
-	if (user__read(task, e->data + at, got, e->stack_addr, how))
-		got = stack__copy_pages(task, e, at, got, how);
+	if (user__bounces(&u) || user__read(&u, e->data + at, got, e->stack_addr))
+		got = stack__copy_pages(&u, e, at, got);
 	OPAQUE(got);
 	if (got > cfg.stack_sz)
 		return 0;

@@ -151,6 +151,8 @@ static int open_skeleton(struct capture *c)
 		set_probe(c, &c->options.probes[i]);
 	err = capture__set_filter(c, &c->options.filter);
 	if (!err)
+		err = capture__set_bounce(c);
+	if (!err)
 		err = set_sizes(c);
 	if (err)
 		return err;
@@ -171,6 +173,8 @@ static int load(struct capture *c)
 		return err;
 	}
 	err = capture__fill_filter(c, &c->options.filter);
+	if (!err)
+		err = capture__fill_bounce(c);
 	if (!err)
 		err = capture__open_rings(c);
 	if (!err && c->sample_hz) {

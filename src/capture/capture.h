@@ -36,6 +36,8 @@ struct capture_options {
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
 	uint64_t max_rate; /* events of a kind per second and CPU; 0: no limit */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
+	bool bounce; /* user memory is read the way that kernels need whose own takes a lock; those
+			that do are found out */
 	/* Called again and again by capture__begin() and capture__end() while they write a row for
 	 * each thread, so that the rings do not run full; NULL: they may. */
 	void (*drain)(void *arg);

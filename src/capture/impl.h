@@ -41,6 +41,10 @@ struct capture {
 int capture__set_filter(struct capture *, const struct capture_filter *);
 int capture__fill_filter(struct capture *, const struct capture_filter *);
 
+/* usercopy.c: where the kernel needs it, before loading and after it. 0 or -errno, said. */
+int capture__set_bounce(struct capture *);
+int capture__fill_bounce(struct capture *);
+
 /* rings.c: a ring for each CPU that is online and has none. 0 or -errno, said. */
 int capture__new_rings(struct capture *);
 int capture__open_rings(struct capture *);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/usercopy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "capture/impl.h"
+
+#define CALL 0xe8 /* rel32: the distance from the next instruction */
+#define JUMP 0xe9 /* rel32: of a call that is the last thing a function does */
+
+/* ---- the kernel's machine code ------------------------------------------------------------------
+ */
+
+/* At every byte, whether an instruction begins there or not: four others that happen to be the
+ * distance are one chance in four billion. */
+static bool calls(const struct usercopy_code *fn, uint64_t target)
+{
+	for (size_t i = 0; target && i + 5 <= fn->sz; i++) {
+		int32_t rel;
+
+		memcpy(&rel, fn->bytes + i + 1, sizeof(rel));
+		if ((fn->bytes[i] == CALL || fn->bytes[i] == JUMP) &&
+		    fn->addr + i + 5 + (uint64_t)rel == target)
+			return true;
+	}
+	return false;
+}
+
+/* The fix made the copy ask nmi_uaccess_okay() too, which it had not before. */
+bool usercopy__takes_lock(const struct usercopy_code *copy, const struct usercopy_code *check,
+			  const struct ksym syms[USERCOPY_SYM_CNT])
+{
+	return calls(copy, syms[USERCOPY_CHECK].addr) &&
+	       calls(check, syms[USERCOPY_LOOK_UP].addr) && !calls(copy, syms[USERCOPY_FIXED].addr);
+}
+
+/* bpf_probe_read_kernel(map, USERCOPY_CODE_MAX, ctx[0]): /proc/kcore is not on every machine. */
+static int load_reader(int map_fd)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_3, .src_reg = BPF_REG_1 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW,
+		  .dst_reg = BPF_REG_1,
+		  .src_reg = BPF_PSEUDO_MAP_VALUE,
+		  .imm = map_fd },
+		{ 0 }, /* its second half */
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K,
+		  .dst_reg = BPF_REG_2,
+		  .imm = USERCOPY_CODE_MAX },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "usercopy", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), NULL);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int run_reader(int prog_fd, int map_fd, struct usercopy_code *code)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &code->addr,
+		    .ctx_size_in = sizeof(code->addr));
+
+	if (bpf_prog_test_run_opts(prog_fd, &run))
+		return -errno;
+	if (run.retval)
+		return (int)run.retval;
+	return bpf_map_lookup_elem(map_fd, &(uint32_t){ 0 }, code->bytes) ? -errno : 0;
+}
+
+static int read_code(const struct ksym *fn, struct usercopy_code *code)
+{
+	int map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "usercopy", sizeof(uint32_t),
+				    USERCOPY_CODE_MAX, 1, NULL);
+	int prog_fd = map_fd < 0 ? -errno : load_reader(map_fd);
+	int err;
+
+	code->addr = fn->addr;
+	code->sz = fn->end - fn->addr;
+	if (code->sz > USERCOPY_CODE_MAX)
+		code->sz = USERCOPY_CODE_MAX;
+	err = prog_fd < 0 ? prog_fd : run_reader(prog_fd, map_fd, code);
+	if (prog_fd >= 0)
+		close(prog_fd);
+	if (map_fd >= 0)
+		close(map_fd);
+	return err;
+}
+
+int usercopy__test(void)
+{
+	struct ksym syms[USERCOPY_SYM_CNT] = {
+		[USERCOPY_COPY] = { .name = "copy_from_user_nofault" },
+		[USERCOPY_CHECK] = { .name = "__check_object_size" },
+		[USERCOPY_LOOK_UP] = { .name = "find_vmap_area" },
+		[USERCOPY_FIXED] = { .name = "nmi_uaccess_okay" },
+	};
+	struct usercopy_code copy, check;
+	int err = ksyms__find("/proc/kallsyms", syms, USERCOPY_SYM_CNT);
+
+	if (err || !syms[USERCOPY_COPY].end || !syms[USERCOPY_CHECK].end)
+		return err;
+	err = read_code(&syms[USERCOPY_COPY], &copy);
+	if (!err)
+		err = read_code(&syms[USERCOPY_CHECK], &check);
+	return err ? err : usercopy__takes_lock(&copy, &check, syms);
+}
+
+/* ---- bounce buffers -----------------------------------------------------------------------------
+ */
+
+static bool reads_user_stacks(const struct capture *c)
+{
+	for (size_t i = 0; i < c->options.probe_cnt; i++) {
+		if (c->options.probes[i].stacks & PROBE_USER)
+			return true;
+	}
+	return false;
+}
+
+static bool needs_bounce(void)
+{
+	int locks = usercopy__test();
+
+	if (locks > 0)
+		log__warn("this kernel can lock up when a BPF program reads user memory (fixed by "
+			  "\"mm: Fix copy_from_user_nofault()\", Linux 6.4 and stable kernels "
+			  "since): stacks are copied in a safe way, which takes a little longer");
+	else if (locks < 0)
+		log__debug("cannot see whether this kernel can lock up when user memory is read: "
+			   "%s",
+			   strerror(-locks));
+	return locks > 0;
+}
+
+int capture__set_bounce(struct capture *c)
+{
+	struct capture_config *cfg = &c->skel->rodata->cfg;
+
+	cfg->bounce = c->options.bounce || (reads_user_stacks(c) && needs_bounce());
+	return cfg->bounce ? bpf_map__set_max_entries(c->skel->maps.bounces,
+						      (uint32_t)c->cpu_cnt * CAPTURE_LEVELS)
+			   : 0;
+}
+
+/* With the map's own header less than a page: the kernel has that without vmalloc. */
+static int add_bounce(struct capture *c, uint32_t idx)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bounce", sizeof(uint32_t), CAPTURE_BOUNCE_SZ,
+				1, NULL);
+	int err = fd < 0 ? -errno : 0;
+
+	if (!err && bpf_map_update_elem(bpf_map__fd(c->skel->maps.bounces), &idx, &fd, BPF_ANY))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int capture__fill_bounce(struct capture *c)
+{
+	int err = 0;
+
+	if (!c->skel->rodata->cfg.bounce)
+		return 0;
+	for (uint32_t i = 0; i < c->cpu_cnt * CAPTURE_LEVELS && !err; i++)
+		err = add_bounce(c, i);
+	if (err)
+		log__error("cannot make a bounce buffer: %s", strerror(-err));
+	return err;
+}
