@@ -23,6 +23,7 @@
 struct session {
 	struct recording *recording;
 	struct process_table *processes;
+	struct table_cache *cache; /* of the unwinder; NULL: none */
 	struct unwinder *unwinder;
 	struct naive *naive; /* instead of it, with --unwinder=naive */
 	struct kallsyms *kernel;
@@ -60,6 +61,18 @@ static struct kallsyms *open_kernel(void)
 	return k;
 }
 
+/* Recording goes on without one. */
+static struct table_cache *open_cache(struct session *s, const struct options *o)
+{
+	if (!o->cache_dir)
+		return NULL;
+	s->cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX);
+	if (!s->cache)
+		log__warn("compiled call-frame tables are not kept: %s: %s", o->cache_dir,
+			  errno == EPERM ? "others can write there" : strerror(errno));
+	return s->cache;
+}
+
 struct session *session__new(const struct options *o, struct recording *recording)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -76,7 +89,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	if (o->unwinder == UNWINDER_NAIVE)
 		s->naive = naive__new();
 	else
-		s->unwinder = unwinder__new();
+		s->unwinder = unwinder__new(open_cache(s, o));
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->processes && s->joins &&
 	    s->carry && s->stacks && (s->naive || s->unwinder))
 		return s;
@@ -95,6 +108,7 @@ void session__free(struct session *s)
 	joins__free(s->joins);
 	rows__free(&s->rows);
 	unwinder__free(s->unwinder);
+	table_cache__free(s->cache);
 	naive__free(s->naive);
 	process_table__free(s->processes);
 	kallsyms__free(s->kernel);

@@ -17,13 +17,13 @@ struct flatwalk {
 	struct cached_rule cache[1 << CACHE_BITS];
 };
 
-struct flatwalk *flatwalk__new(void)
+struct flatwalk *flatwalk__new(struct table_cache *cache)
 {
 	struct flatwalk *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
-	w->tables = tables__new();
+	w->tables = tables__new(cache);
 	if (w->tables)
 		return w;
 	flatwalk__free(w);
@@ -55,7 +55,7 @@ static struct flat_rule find_rule(struct flatwalk *w, struct elf_file *file, uin
 	key = slot->id << OFF_BITS | off;
 	c = &w->cache[(key * 0x9e3779b97f4a7c15u) >> (64 - CACHE_BITS)];
 	if (__builtin_expect(c->key != key, 0)) {
-		c->rule = table__at(slot->table, off);
+		c->rule = frame_table__at(slot->table, off);
 		c->key = off >> OFF_BITS ? 0 : key;
 	}
 	return c->rule;

@@ -13,7 +13,7 @@
 
 struct flatwalk;
 
-struct flatwalk *flatwalk__new(void); /* NULL + errno */
+struct flatwalk *flatwalk__new(struct table_cache *); /* see tables__new() */
 void flatwalk__free(struct flatwalk *);
 
 struct tables *flatwalk__tables(struct flatwalk *);

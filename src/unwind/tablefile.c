@@ -99,11 +99,11 @@ static bool is_plain(const struct elf_file *f)
 	       ehdr.e_machine == EM_X86_64;
 }
 
-struct table *table__of_file(struct elf_file *f)
+struct frame_table *frame_table__of_file(struct elf_file *f)
 {
 	struct gathered g = { 0 };
 	struct table_source source = { .machine = &callframe_x86_64, .build_id = f->build_id };
-	struct table *t;
+	struct frame_table *t;
 	int err;
 
 	if (!is_plain(f))
@@ -117,7 +117,7 @@ struct table *table__of_file(struct elf_file *f)
 	source.segment_cnt = g.segment_cnt;
 	source.sections = g.sections;
 	source.section_cnt = g.section_cnt;
-	t = table__make(&source);
+	t = frame_table__make(&source);
 	err = errno;
 	for (size_t i = 0; i < g.section_cnt; i++)
 		free(g.bytes[i]);

@@ -4,7 +4,7 @@
 #define UNWIND_TABLEFILE_H
 
 #include "process/elffile.h"
-#include "unwind/table.h"
+#include "unwind/frametable.h"
 
 /*
  * Compiles .eh_frame and .debug_frame (also compressed; of .gnu_debugdata or the separate debug
@@ -12,6 +12,6 @@
  * may use that meanwhile. malloc()ed; NULL + errno: ENOENT when there is nothing to compile,
  * ENOTSUP for what has rules besides its call-frame information (Go).
  */
-struct table *table__of_file(struct elf_file *);
+struct frame_table *frame_table__of_file(struct elf_file *);
 
 #endif

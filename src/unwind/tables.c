@@ -16,10 +16,12 @@ struct job {
 	struct job *next;
 	struct elf_file *file; /* whose slot waits; only its owner's thread looks into it */
 	int fd;		       /* the thread's own */
-	struct table *table;   /* when done; NULL: there is none */
+	const struct frame_table *table; /* when done; NULL: there is none */
+	bool mapped;
 };
 
 struct tables {
+	struct table_cache *cache; /* of the thread */
 	pthread_t thread;
 	pid_t tid;
 	bool running;
@@ -35,15 +37,39 @@ struct tables {
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
+/* The cache is for files that speak for their build ID. */
+static void make(struct tables *t, struct job *j, struct elf_file *own)
+{
+	bool cached = t->cache && own->trusted && own->build_id.sz;
+	struct frame_table *table;
+
+	j->table = cached ? table_cache__load(t->cache, &own->build_id) : NULL;
+	j->mapped = j->table;
+	if (j->table)
+		return;
+	table = frame_table__of_file(own);
+	if (table && cached)
+		table_cache__store(t->cache, table);
+	j->table = table;
+}
+
 /* With a handle of its own: libelf's must not be shared. */
-static struct table *make(struct job *j)
+static void work(struct tables *t, struct job *j)
 {
 	struct elf_file *own = elf_file__new(j->fd, j->file->path);
-	struct table *t = own ? table__of_file(own) : NULL;
 
 	j->fd = -1;
+	if (own)
+		make(t, j, own);
 	elf_file__put(own);
-	return t;
+}
+
+static void drop_table(const struct frame_table *t, bool mapped)
+{
+	if (t && mapped)
+		table_cache__unmap(t);
+	else
+		free((struct frame_table *)t);
 }
 
 static void *run(void *arg)
@@ -65,7 +91,7 @@ static void *run(void *arg)
 			t->todo_end = &t->todo;
 		t->busy = true;
 		pthread_mutex_unlock(&t->lock);
-		j->table = make(j);
+		work(t, j);
 		pthread_mutex_lock(&t->lock);
 		t->busy = false;
 		j->next = t->done;
@@ -84,22 +110,25 @@ static void slot__free(void *data)
 	struct table_slot *slot = data;
 
 	if (slot)
-		free((struct table *)slot->table);
+		drop_table(slot->table, slot->mapped);
 	free(slot);
 }
 
-/* A table that came when the untrusted ones have taken all they may is thrown away. */
-static void adopt(struct tables *t, struct elf_file *file, struct table *table)
+/* A table that comes when the untrusted ones have taken all they may is thrown away. */
+static void adopt(struct tables *t, struct elf_file *file, const struct frame_table *table,
+		  bool mapped)
 {
 	struct table_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
 	if (table && !file->trusted && table->sz > UNTRUSTED_MAX - t->untrusted_sz) {
-		free(table);
+		drop_table(table, mapped);
 		table = NULL;
 	}
 	slot->table = table;
-	t->stats.made += table != NULL;
-	t->stats.failed += table == NULL;
+	slot->mapped = mapped;
+	t->stats.made += table && !mapped;
+	t->stats.cached += table && mapped;
+	t->stats.failed += !table;
 	t->stats.bytes += table ? table->sz : 0;
 	t->untrusted_sz += table && !file->trusted ? table->sz : 0;
 }
@@ -134,7 +163,7 @@ const struct table_slot *tables__ask(struct tables *t, struct elf_file *file)
 	slot->id = ++t->last_id;
 	*a = (struct elf_attachment){ slot, slot__free };
 	if (file->fd < 0) /* the vdso: small, and nowhere to open again */
-		adopt(t, file, table__of_file(file));
+		adopt(t, file, frame_table__of_file(file), false);
 	else
 		submit(t, file);
 	return slot;
@@ -144,7 +173,7 @@ static void job__free(struct job *j)
 {
 	if (j->fd >= 0)
 		close(j->fd);
-	free(j->table);
+	drop_table(j->table, j->mapped);
 	elf_file__put(j->file);
 	free(j);
 }
@@ -162,7 +191,7 @@ void tables__collect(struct tables *t)
 	for (; j; j = next) {
 		next = j->next;
 		t->stats.pending--;
-		adopt(t, j->file, j->table);
+		adopt(t, j->file, j->table, j->mapped);
 		j->table = NULL;
 		job__free(j);
 	}
@@ -183,13 +212,14 @@ void tables__stats(const struct tables *t, struct tables_stats *s)
 	*s = t->stats;
 }
 
-struct tables *tables__new(void)
+struct tables *tables__new(struct table_cache *cache)
 {
 	struct tables *t = calloc(1, sizeof(*t));
 	int err;
 
 	if (!t)
 		return NULL;
+	t->cache = cache;
 	t->todo_end = &t->todo;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->changed, NULL);

@@ -7,16 +7,20 @@
 #define UNWIND_TABLES_H
 
 #include "process/elffile.h"
-#include "unwind/table.h"
+#include "unwind/frametable.h"
+#include "unwind/tablecache.h"
 
 struct tables;
 
-struct tables *tables__new(void); /* NULL + errno */
+/* `cache`: where tables of trusted files are looked for first and kept; NULL: nowhere. Borrowed.
+ * NULL + errno. */
+struct tables *tables__new(struct table_cache *cache);
 void tables__free(struct tables *);
 
 /* What hangs on a file. `id` is never used again, and is not 0. */
 struct table_slot {
-	const struct table *table; /* NULL: not yet, or never */
+	const struct frame_table *table; /* NULL: not yet, or never */
+	bool mapped;			 /* from the cache */
 	uint64_t id;
 };
 
@@ -36,8 +40,9 @@ void tables__collect(struct tables *);
 void tables__wait(struct tables *);
 
 struct tables_stats {
-	size_t made, failed, pending; /* files; failed: without call-frame information, or odd */
-	size_t bytes;		      /* of tables */
+	size_t made, cached, failed, pending; /* files; failed: without call-frame information, or
+						 with odd one */
+	size_t bytes;			      /* of tables */
 };
 void tables__stats(const struct tables *, struct tables_stats *);
 

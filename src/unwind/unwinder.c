@@ -33,13 +33,13 @@ struct unwinder {
 	struct unwinder_stats stats;
 };
 
-struct unwinder *unwinder__new(void)
+struct unwinder *unwinder__new(struct table_cache *cache)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return NULL;
-	u->flat = flatwalk__new();
+	u->flat = flatwalk__new(cache);
 	if (u->flat)
 		return u;
 	unwinder__free(u);

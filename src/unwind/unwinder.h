@@ -9,7 +9,8 @@
 
 struct unwinder;
 
-struct unwinder *unwinder__new(void); /* NULL + errno */
+/* `cache` is borrowed; NULL: tables are not kept. NULL + errno. */
+struct unwinder *unwinder__new(struct table_cache *cache);
 void unwinder__free(struct unwinder *);
 
 /*

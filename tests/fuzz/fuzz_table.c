@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unwind/table.h"
+#include "unwind/frametable.h"
 
 #define FRAMES_VADDR 0x2000
 #define CODE_VADDR   0x1000
@@ -20,13 +20,13 @@ static const struct table_segment segments[] = {
 	{ .vaddr = 0x7fff0000, .off = 0x10000, .sz = 0x1000 },
 };
 
-static void look_up(const struct table *t)
+static void look_up(const struct frame_table *t)
 {
-	for (uint64_t off = 0; off < 0x12000; off += 7)
-		FUZZ_CHECK(table__at(t, off).how <= UINT8_MAX);
-	table__at(t, UINT64_MAX);
-	table__at(t, t->first_page << TABLE_PAGE_BITS);
-	table__at(t, ((t->first_page + t->page_cnt) << TABLE_PAGE_BITS) - 1);
+	for (uint64_t off = 0; off < 0x12000; off += 61)
+		FUZZ_CHECK(frame_table__at(t, off).how <= UINT8_MAX);
+	frame_table__at(t, UINT64_MAX);
+	frame_table__at(t, t->first_page << TABLE_PAGE_BITS);
+	frame_table__at(t, ((t->first_page + t->page_cnt) << TABLE_PAGE_BITS) - 1);
 }
 
 static void compile(const uint8_t *data, size_t sz, bool eh)
@@ -37,12 +37,12 @@ static void compile(const uint8_t *data, size_t sz, bool eh)
 				       .segment_cnt = 2,
 				       .sections = &section,
 				       .section_cnt = 1 };
-	struct table *t = table__make(&source);
+	struct frame_table *t = frame_table__make(&source);
 
 	FUZZ_CHECK(t || errno == ENOENT || errno == E2BIG);
 	if (!t)
 		return;
-	FUZZ_CHECK(table__is_sound(t, t->sz, &t->build_id));
+	FUZZ_CHECK(frame_table__is_sound(t, t->sz, &t->build_id));
 	look_up(t);
 	free(t);
 }
@@ -50,11 +50,11 @@ static void compile(const uint8_t *data, size_t sz, bool eh)
 static void open_foreign(const uint8_t *data, size_t sz)
 {
 	const struct build_id none = { 0 };
-	struct table *t = malloc(sz ? sz : 1);
+	struct frame_table *t = malloc(sz ? sz : 1);
 
 	FUZZ_CHECK(t);
 	memcpy(t, data, sz);
-	if (table__is_sound(t, sz, &none))
+	if (frame_table__is_sound(t, sz, &none))
 		look_up(t);
 	free(t);
 }

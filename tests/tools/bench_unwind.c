@@ -87,7 +87,7 @@ static void measure(const struct samples *s, pid_t pid)
 	struct process_table *table = process_table__new("/proc");
 	const struct process *p = table ? process_table__get(table, (uint32_t)pid) : NULL;
 	struct trace *t = malloc(sizeof(*t));
-	struct unwinder *u = unwinder__new();
+	struct unwinder *u = unwinder__new(NULL);
 	struct naive *n = naive__new();
 	struct unwinder_stats stats;
 	double first, before, fast, naive;

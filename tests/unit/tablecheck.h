@@ -87,7 +87,7 @@ static inline bool tablecheck__same(const struct rule *r, struct flat_rule flat)
 struct tablecheck_run {
 	struct elf_file *file;
 	struct cfi *cfi;
-	const struct table *table;
+	const struct frame_table *table;
 	struct tablecheck *totals;
 };
 
@@ -117,7 +117,7 @@ static inline bool tablecheck__in_padding(const struct tablecheck_run *c, uint64
 
 static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t off)
 {
-	struct flat_rule flat = table__at(c->table, off);
+	struct flat_rule flat = frame_table__at(c->table, off);
 	const struct rule *rule;
 	uint64_t vaddr;
 
@@ -137,12 +137,13 @@ static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t 
 
 static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size_t random_cnt)
 {
-	const struct table *t = c->table;
+	const struct frame_table *t = c->table;
 
 	for (uint32_t page = 0; page < t->page_cnt; page++) {
-		for (uint32_t i = table__pages(t)[page]; i < table__pages(t)[page + 1]; i++)
+		for (uint32_t i = frame_table__pages(t)[page]; i < frame_table__pages(t)[page + 1];
+		     i++)
 			tablecheck__compare(c, ((t->first_page + page) << TABLE_PAGE_BITS) +
-						       table__starts(t)[i]);
+						       frame_table__starts(t)[i]);
 	}
 	for (size_t i = 0; i < random_cnt; i++) {
 		uint32_t page = (uint32_t)(((uint64_t)random() * t->page_cnt) >> 31);
@@ -159,7 +160,7 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 	struct elf_file *f = elf_file__open(path);
 	struct tablecheck_run c = { .file = f, .totals = totals };
 	double start_s = tablecheck__now_s();
-	struct table *t = f ? table__of_file(f) : NULL;
+	struct frame_table *t = f ? frame_table__of_file(f) : NULL;
 
 	if (t) {
 		totals->make_s += tablecheck__now_s() - start_s;
@@ -167,7 +168,7 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 		totals->rows += t->row_cnt;
 		totals->rules += t->rule_cnt;
 		totals->bytes += t->sz;
-		if (!table__is_sound(t, t->sz, &f->build_id))
+		if (!frame_table__is_sound(t, t->sz, &f->build_id))
 			totals->different++;
 		c.table = t;
 		c.cfi = cfi__of(f);

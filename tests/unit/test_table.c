@@ -64,7 +64,7 @@ static const char source[] =
 
 struct lib {
 	struct elf_file *file;
-	struct table *table;
+	struct frame_table *table;
 };
 
 static struct lib build(const char *dir, const char *flags)
@@ -82,7 +82,7 @@ static struct lib build(const char *dir, const char *flags)
 	path = shell__output("printf %%s %s/lib.so", dir);
 	l.file = elf_file__open(path);
 	assert_non_null(l.file);
-	l.table = table__of_file(l.file);
+	l.table = frame_table__of_file(l.file);
 	assert_non_null(l.table);
 	free(path);
 	return l;
@@ -100,7 +100,7 @@ static struct flat_rule at(const struct lib *l, uint64_t vaddr)
 		const struct elf_segment *s = &l->file->segments[i];
 
 		if (vaddr - s->vaddr < s->sz && (s->flags & PF_X))
-			return table__at(l->table, vaddr - s->vaddr + s->off);
+			return frame_table__at(l->table, vaddr - s->vaddr + s->off);
 	}
 	return (struct flat_rule){ .how = FLAT_NONE }; /* behind the text */
 }
@@ -166,7 +166,7 @@ static void every_instruction(void **state)
 	struct lib l = build(*state, "");
 
 	check_rows(&l);
-	assert_true(table__is_sound(l.table, l.table->sz, &l.file->build_id));
+	assert_true(frame_table__is_sound(l.table, l.table->sz, &l.file->build_id));
 	drop(&l);
 }
 
@@ -177,15 +177,15 @@ static void a_damaged_table_is_not_sound(void **state)
 	uint8_t *bytes = (uint8_t *)l.table;
 
 	other.bytes[0] ^= 1;
-	assert_false(table__is_sound(l.table, l.table->sz, &other));
+	assert_false(frame_table__is_sound(l.table, l.table->sz, &other));
 	for (size_t sz = 0; sz < l.table->sz; sz += 13)
-		assert_false(table__is_sound(l.table, sz, &l.file->build_id));
+		assert_false(frame_table__is_sound(l.table, sz, &l.file->build_id));
 	for (size_t i = 0; i < l.table->sz; i++) {
 		bytes[i] ^= 0x10;
-		assert_false(table__is_sound(l.table, l.table->sz, &l.file->build_id));
+		assert_false(frame_table__is_sound(l.table, l.table->sz, &l.file->build_id));
 		bytes[i] ^= 0x10;
 	}
-	assert_true(table__is_sound(l.table, l.table->sz, &l.file->build_id));
+	assert_true(frame_table__is_sound(l.table, l.table->sz, &l.file->build_id));
 	drop(&l);
 }
 

@@ -65,7 +65,7 @@ static int setup(void **state)
 			t->maps[1].pgoff = t->file->segments[i].off;
 		}
 	t->process = (struct process){ .tgid = 7, .maps = t->maps, .map_cnt = 2 };
-	t->unwinder = unwinder__new();
+	t->unwinder = unwinder__new(NULL);
 	t->naive = naive__new();
 	t->trace = malloc(sizeof(*t->trace));
 	t->event = calloc(1, sizeof(*t->event) + EVENT_RED_ZONE + WORDS * 8);

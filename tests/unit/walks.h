@@ -27,7 +27,7 @@ static inline struct walks *walks__new(pid_t pid)
 	assert_non_null(w);
 	w->table = process_table__new("/proc");
 	w->process = process_table__get(w->table, (uint32_t)pid);
-	w->unwinder = unwinder__new();
+	w->unwinder = unwinder__new(NULL);
 	w->naive = naive__new();
 	w->event = live__event();
 	w->fast = calloc(1, sizeof(*w->fast));

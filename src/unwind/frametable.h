@@ -3,7 +3,7 @@
  * The call-frame information of one ELF file, compiled: about 4 bytes a row. One block of memory
  * without pointers, the same in memory, in a cache file and in a BPF map:
  *
- *     struct table             header
+ *     struct frame_table             header
  *     struct flat_rule[]       rule_cnt: the rules that rows refer to
  *     uint32_t[]               page_cnt + 1: the first row of each 4 KiB of the file, from
  *                              first_page on
@@ -14,8 +14,8 @@
  * what a mapping says of a pc, and no file has more of them than bytes. The rules are the file's
  * own, and not of all files together, so that a forged file cannot use up what others need.
  */
-#ifndef UNWIND_TABLE_H
-#define UNWIND_TABLE_H
+#ifndef UNWIND_FRAMETABLE_H
+#define UNWIND_FRAMETABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@
 #define TABLE_ROW_MAX	  (1u << 26)
 #define TABLE_SECTION_MAX 3
 
-struct table {
+struct frame_table {
 	char magic[8];
 	uint32_t version;
 	uint32_t rule_cnt, page_cnt, row_cnt;
@@ -55,39 +55,42 @@ struct table_source {
 };
 
 /* malloc()ed. NULL + errno: ENOENT without a row, E2BIG for what no real file has, ENOMEM. */
-struct table *table__make(const struct table_source *);
+struct frame_table *frame_table__make(const struct table_source *);
+
+/* Sets the checksum: to be called when anything has been changed. */
+void frame_table__seal(struct frame_table *);
 
 /* Whether `sz` bytes are a whole table of this version for that build ID, safe to look up in. */
-bool table__is_sound(const struct table *, size_t sz, const struct build_id *);
+bool frame_table__is_sound(const struct frame_table *, size_t sz, const struct build_id *);
 
-static inline const struct flat_rule *table__rules(const struct table *t)
+static inline const struct flat_rule *frame_table__rules(const struct frame_table *t)
 {
 	return (const struct flat_rule *)(const void *)(t + 1);
 }
 
-static inline const uint32_t *table__pages(const struct table *t)
+static inline const uint32_t *frame_table__pages(const struct frame_table *t)
 {
-	return (const uint32_t *)(const void *)(table__rules(t) + t->rule_cnt);
+	return (const uint32_t *)(const void *)(frame_table__rules(t) + t->rule_cnt);
 }
 
-static inline const uint16_t *table__starts(const struct table *t)
+static inline const uint16_t *frame_table__starts(const struct frame_table *t)
 {
-	return (const uint16_t *)(const void *)(table__pages(t) + t->page_cnt + 1);
+	return (const uint16_t *)(const void *)(frame_table__pages(t) + t->page_cnt + 1);
 }
 
-static inline const uint16_t *table__ids(const struct table *t)
+static inline const uint16_t *frame_table__ids(const struct frame_table *t)
 {
-	return table__starts(t) + t->row_cnt;
+	return frame_table__starts(t) + t->row_cnt;
 }
 
 /* The rule at a file offset; FLAT_NONE outside. */
-static inline struct flat_rule table__at(const struct table *t, uint64_t off)
+static inline struct flat_rule frame_table__at(const struct frame_table *t, uint64_t off)
 {
 	const struct flat_rule none = { .how = FLAT_NONE };
-	const uint16_t *starts = table__starts(t);
+	const uint16_t *starts = frame_table__starts(t);
 	uint16_t in_page = off & ((1u << TABLE_PAGE_BITS) - 1);
 	uint64_t page = (off >> TABLE_PAGE_BITS) - t->first_page;
-	const uint32_t *pages = table__pages(t);
+	const uint32_t *pages = frame_table__pages(t);
 	uint32_t first, cnt;
 
 	if (page >= t->page_cnt)
@@ -102,7 +105,7 @@ static inline struct flat_rule table__at(const struct table *t, uint64_t off)
 		first = starts[first + half] <= in_page ? first + half : first;
 		cnt -= half;
 	}
-	return table__rules(t)[table__ids(t)[first]];
+	return frame_table__rules(t)[frame_table__ids(t)[first]];
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/table.h"
+#include "unwind/frametable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -213,18 +213,23 @@ static void make_all(struct maker *m)
 /* ---- the block ----------------------------------------------------------------------------------
  */
 
-static uint64_t checksum(const struct table *t)
+static uint64_t checksum(const struct frame_table *t)
 {
-	struct table head = *t;
+	struct frame_table head = *t;
 
 	head.checksum = 0;
 	return XXH3_64bits_withSeed(t + 1, t->sz - sizeof(*t), XXH3_64bits(&head, sizeof(head)));
 }
 
-static struct table *assemble(const struct maker *m)
+void frame_table__seal(struct frame_table *t)
+{
+	t->checksum = checksum(t);
+}
+
+static struct frame_table *assemble(const struct maker *m)
 {
 	const struct buf *const parts[] = { &m->rules, &m->pages, &m->starts, &m->ids };
-	struct table *t;
+	struct frame_table *t;
 	uint8_t *to;
 	size_t sz = sizeof(*t);
 
@@ -233,20 +238,20 @@ static struct table *assemble(const struct maker *m)
 	t = malloc(sz);
 	if (!t)
 		return NULL;
-	*t = (struct table){ .version = VERSION,
-			     .rule_cnt = (uint32_t)rule_cnt(m),
-			     .page_cnt = (uint32_t)(m->pages.sz / sizeof(uint32_t)) - 1,
-			     .row_cnt = row_cnt(m),
-			     .first_page = m->first_page,
-			     .sz = sz,
-			     .build_id = m->source->build_id };
+	*t = (struct frame_table){ .version = VERSION,
+				   .rule_cnt = (uint32_t)rule_cnt(m),
+				   .page_cnt = (uint32_t)(m->pages.sz / sizeof(uint32_t)) - 1,
+				   .row_cnt = row_cnt(m),
+				   .first_page = m->first_page,
+				   .sz = sz,
+				   .build_id = m->source->build_id };
 	memcpy(t->magic, MAGIC, sizeof(t->magic));
 	to = (uint8_t *)(t + 1);
 	for (size_t i = 0; i < 4; i++) {
 		memcpy(to, parts[i]->data, parts[i]->sz);
 		to += parts[i]->sz;
 	}
-	t->checksum = checksum(t);
+	frame_table__seal(t);
 	return t;
 }
 
@@ -258,10 +263,10 @@ static int buffers_err(const struct maker *m)
 		       : 0;
 }
 
-struct table *table__make(const struct table_source *source)
+struct frame_table *frame_table__make(const struct table_source *source)
 {
 	struct maker m = { .source = source };
-	struct table *t = NULL;
+	struct frame_table *t = NULL;
 
 	m.slots = calloc(RULE_SLOTS, sizeof(*m.slots));
 	m.err = m.slots ? 0 : -ENOMEM;
@@ -288,10 +293,10 @@ struct table *table__make(const struct table_source *source)
 	return t;
 }
 
-static bool rows_are_sound(const struct table *t)
+static bool rows_are_sound(const struct frame_table *t)
 {
-	const uint32_t *pages = table__pages(t);
-	const uint16_t *ids = table__ids(t);
+	const uint32_t *pages = frame_table__pages(t);
+	const uint16_t *ids = frame_table__ids(t);
 
 	if (pages[0] != 0 || pages[t->page_cnt] != t->row_cnt)
 		return false;
@@ -306,7 +311,7 @@ static bool rows_are_sound(const struct table *t)
 	return true;
 }
 
-bool table__is_sound(const struct table *t, size_t sz, const struct build_id *build_id)
+bool frame_table__is_sound(const struct frame_table *t, size_t sz, const struct build_id *build_id)
 {
 	uint64_t expected;
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tables on disk, one file per build ID, so that the next start finds them: they are mapped, not
+ * read. What is damaged, of another version or somebody else's is not believed, and made again.
+ */
+#ifndef UNWIND_TABLECACHE_H
+#define UNWIND_TABLECACHE_H
+
+#include "unwind/frametable.h"
+
+#define TABLE_CACHE_DIR "/var/cache/stacks/tables"
+#define TABLE_CACHE_MAX (512u << 20) /* bytes: a whole distribution takes 70 MB */
+
+struct table_cache;
+
+/*
+ * Makes the folder with its parents where it is missing (0700). NULL + errno; EPERM when others
+ * could write into it. When the files have more than max_sz bytes those that were not used for
+ * longest go.
+ */
+struct table_cache *table_cache__new(const char *dir, size_t max_sz);
+void table_cache__free(struct table_cache *);
+
+/* Mapped read-only; for table_cache__unmap(). NULL: there is none. Any thread. */
+const struct frame_table *table_cache__load(const struct table_cache *, const struct build_id *);
+void table_cache__unmap(const struct frame_table *);
+
+/* Keeps a copy. 0 or -errno: nobody has to care. One thread. */
+int table_cache__store(struct table_cache *, const struct frame_table *);
+
+#endif

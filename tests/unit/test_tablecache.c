@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables on disk: what is kept, what is not believed, and what goes. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shell.h"
+#include "unwind/tablecache.h"
+#include "unwind/tablefile.h"
+
+struct rig {
+	char *dir, *cache_dir;
+	struct table_cache *cache;
+	struct elf_file *file;
+	struct frame_table *table;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	if (!r || shell__setup((void **)&r->dir))
+		return -1;
+	r->cache_dir = shell__output("printf %%s %s/a/b", r->dir);
+	r->cache = table_cache__new(r->cache_dir, 1 << 20);
+	r->file = elf_file__open("/bin/sh");
+	r->table = r->file ? frame_table__of_file(r->file) : NULL;
+	return r->cache && r->table ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	table_cache__free(r->cache);
+	elf_file__put(r->file);
+	free(r->table);
+	free(r->cache_dir);
+	shell__teardown((void **)&r->dir);
+	free(r);
+	return 0;
+}
+
+static void what_is_kept_is_found(void **state)
+{
+	struct rig *r = *state;
+	struct build_id other = r->file->build_id, none = { 0 };
+	const struct frame_table *t;
+	struct stat st;
+
+	assert_null(table_cache__load(r->cache, &r->file->build_id));
+	assert_int_equal(table_cache__store(r->cache, r->table), 0);
+	t = table_cache__load(r->cache, &r->file->build_id);
+	assert_non_null(t);
+	assert_memory_equal(t, r->table, r->table->sz);
+	table_cache__unmap(t);
+	other.bytes[3] ^= 1;
+	assert_null(table_cache__load(r->cache, &other));
+	assert_null(table_cache__load(r->cache, &none));
+	assert_int_equal(stat(r->cache_dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(table_cache__store(r->cache, r->table), 0); /* again: replaced */
+}
+
+/* Runs a shell command on the one file that is in the cache. */
+static void damage(struct rig *r, const char *command)
+{
+	assert_int_equal(table_cache__store(r->cache, r->table), 0);
+	shell__run("cd %s && f=$(ls) && %s", r->cache_dir, command);
+	assert_null(table_cache__load(r->cache, &r->file->build_id));
+}
+
+static void damaged_ones_are_not_believed(void **state)
+{
+	struct rig *r = *state;
+	const struct frame_table *t;
+
+	damage(r, "truncate -s -1 $f");
+	damage(r, "truncate -s 10 $f");
+	damage(r, "truncate -s 0 $f");
+	damage(r, "printf x | dd of=$f bs=1 seek=5000 conv=notrunc status=none");
+	damage(r, "printf x | dd of=$f bs=1 seek=8 conv=notrunc status=none"); /* version */
+	damage(r, "mv $f x && ln -s x $f");
+	shell__run("rm -f %s/*", r->cache_dir);
+	damage(r, "rm $f && mkfifo $f");
+	shell__run("rm -f %s/*", r->cache_dir);
+	assert_int_equal(table_cache__store(r->cache, r->table), 0);
+	t = table_cache__load(r->cache, &r->file->build_id);
+	assert_non_null(t);
+	table_cache__unmap(t);
+}
+
+static void a_folder_that_others_can_write_is_refused(void **state)
+{
+	struct rig *r = *state;
+	char *link = shell__output("printf %%s %s/link", r->dir);
+
+	chmod(r->cache_dir, 0770);
+	assert_null(table_cache__new(r->cache_dir, 1));
+	assert_int_equal(errno, EPERM);
+	chmod(r->cache_dir, 0700);
+	shell__run("ln -s %s %s", r->cache_dir, link);
+	assert_null(table_cache__new(link, 1));
+	assert_null(table_cache__new("/proc/no/such", 1));
+	free(link);
+}
+
+static bool is_kept(struct rig *r, uint8_t first)
+{
+	struct build_id id = r->table->build_id;
+	const struct frame_table *t;
+
+	id.bytes[0] = first;
+	t = table_cache__load(r->cache, &id);
+	if (t)
+		table_cache__unmap(t);
+	return t;
+}
+
+/* The table of another file of the same content. */
+static void keep(struct rig *r, uint8_t first)
+{
+	r->table->build_id.bytes[0] = first;
+	frame_table__seal(r->table);
+	assert_int_equal(table_cache__store(r->cache, r->table), 0);
+	shell__run("cd %s && touch -d '2020-01-01 00:00:%02d' %02x*", r->cache_dir, first, first);
+}
+
+static void who_was_not_used_for_longest_goes(void **state)
+{
+	struct rig *r = *state;
+
+	table_cache__free(r->cache);
+	r->cache = table_cache__new(r->cache_dir, r->table->sz * 3);
+	keep(r, 1);
+	keep(r, 2);
+	keep(r, 3);
+	assert_true(is_kept(r, 1)); /* and is used now */
+	keep(r, 4);
+	assert_false(is_kept(r, 2));
+	assert_true(is_kept(r, 1) && is_kept(r, 3) && is_kept(r, 4));
+	table_cache__free(r->cache);
+	r->cache = table_cache__new(r->cache_dir, r->table->sz); /* a smaller one from now on */
+	assert_int_equal(is_kept(r, 1) + is_kept(r, 3) + is_kept(r, 4), 1);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+RUN_TESTS(T(what_is_kept_is_found), T(damaged_ones_are_not_believed),
+	  T(a_folder_that_others_can_write_is_refused), T(who_was_not_used_for_longest_goes))
