@@ -18,6 +18,7 @@
 #include "collector/options.h"
 #include "collector/session.h"
 #include "collector/status.h"
+#include "collector/statusfile.h"
 #include "event/kind.h"
 #include "event/sideband.h"
 
@@ -33,7 +34,8 @@ struct collector {
 	struct recording *recording;
 	struct session *session;
 	struct status status;
-	struct stream **streams; /* of capture, then of sideband */
+	struct statusfile *statusfile; /* NULL: none */
+	struct stream **streams;       /* of capture, then of sideband */
 	size_t stream_cnt;
 	int epoll_fd, signal_fd;
 	uint64_t begin_ns, end_ns, billed_ns;
@@ -153,6 +155,7 @@ static int prepare(struct collector *c)
 	c->session = session__new(o, c->recording);
 	if (!c->session)
 		return -errno;
+	c->statusfile = statusfile__new(o->status_path);
 	err = collect_streams(c);
 	return err ? err : open_epoll(c);
 }
@@ -228,6 +231,7 @@ static void record(struct collector *c)
 	while (!over(c)) {
 		wait_for_events(c);
 		drain(c);
+		statusfile__tick(c->statusfile, c->session, monotonic__ns());
 		if (log__writable(0)) {
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
 			bill(c);
@@ -279,6 +283,7 @@ static int exit_status(struct collector *c, int err)
 
 static void collector__free(struct collector *c)
 {
+	statusfile__free(c->statusfile);
 	session__free(c->session);
 	recording__free(c->recording);
 	sideband__free(c->sideband);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "collector/statusfile.h"
 #include "store/parquet.h"
 #include "unwind/tablecache.h"
 
@@ -26,6 +27,7 @@ enum key {
 	KEY_STACK_SIZE,
 	KEY_RING_SIZE,
 	KEY_MAX_RATE,
+	KEY_STATUS,
 	KEY_CACHE,
 	KEY_NO_CACHE,
 	KEY_COMPRESSION,
@@ -75,6 +77,10 @@ static const struct argp_option argp_options[] = {
 	{ "list", KEY_LIST, 0, 0, "List the event sources and end", 3 },
 	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 50ms)", 3 },
 	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M, at most 1G)", 3 },
+	{ "status", KEY_STATUS, "FILE", 0,
+	  "Keep how it goes in FILE, as JSON, twice a second (default: " STATUS_FILE
+	  "; '' for none)",
+	  3 },
 	{ "cache", KEY_CACHE, "DIR", 0,
 	  "Keep compiled call-frame tables there (default: " TABLE_CACHE_DIR ")", 3 },
 	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep them", 3 },
@@ -264,6 +270,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
+	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
 	case KEY_CACHE: o->cache_dir = arg; break;
 	case KEY_NO_CACHE: o->cache_dir = NULL; break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
@@ -332,6 +339,7 @@ static void set_defaults(struct options *o)
 			       .batch_ns = 10000000000,
 			       .compression = "zstd(1)" },
 		.poll_ns = 50000000,
+		.status_path = STATUS_FILE,
 		.cache_dir = TABLE_CACHE_DIR,
 	};
 	if (!o->recording.root || !*o->recording.root)

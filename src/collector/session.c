@@ -411,3 +411,19 @@ const struct session_stats *session__stats(const struct session *s)
 {
 	return &s->stats;
 }
+
+struct session_totals session__totals(const struct session *s)
+{
+	struct session_totals t = { .lost = s->stats.lost_sideband,
+				    .unnamed = stacks__unnamed(s->stacks) };
+
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
+		t.rows += s->stats.rows[k];
+		t.user_stacks += s->stats.user_stacks[k];
+		t.to_root += s->stats.to_root[k];
+		t.lost += s->stats.lost[k];
+	}
+	if (s->unwinder)
+		unwinder__stats(s->unwinder, &t.unwinder);
+	return t;
+}

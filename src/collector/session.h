@@ -6,6 +6,7 @@
 #include "collector/options.h"
 #include "event/record.h"
 #include "event/trace.h"
+#include "unwind/unwinder.h"
 
 struct session;
 
@@ -35,5 +36,13 @@ int session__tick(struct session *, uint64_t now_ns);
 void session__flush(struct session *);
 
 const struct session_stats *session__stats(const struct session *);
+
+/* The same over all kinds, and what is under way. */
+struct session_totals {
+	uint64_t rows, user_stacks, to_root, lost;
+	size_t unnamed; /* stacks whose names are being looked up */
+	struct unwinder_stats unwinder;
+};
+struct session_totals session__totals(const struct session *);
 
 #endif

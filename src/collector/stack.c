@@ -283,6 +283,11 @@ bool stacks__collect(struct stacks *s)
 	return symbolizer__pending(s->symbolizer) == 0;
 }
 
+size_t stacks__unnamed(const struct stacks *s)
+{
+	return symbolizer__pending(s->symbolizer);
+}
+
 int stacks__err(const struct stacks *s)
 {
 	return s->err;

@@ -24,6 +24,7 @@ uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt);
 
 /* Adds the stacks that have got their names. True when none is left: the batch may be closed. */
 bool stacks__collect(struct stacks *);
+size_t stacks__unnamed(const struct stacks *);
 /* The same, waiting for all of them. */
 void stacks__finish(struct stacks *);
 int stacks__err(const struct stacks *); /* sticky: 0, or -ENOMEM when a stack could not be added */

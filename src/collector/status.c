@@ -43,23 +43,6 @@ void status__recording(struct status *s, const char *dir, uint64_t begin_ns)
 		s->terminal && !s->quiet ? " (Ctrl-C ends it)" : "");
 }
 
-struct totals {
-	uint64_t rows, user_stacks, to_root, lost;
-};
-
-static struct totals total(const struct session_stats *st)
-{
-	struct totals t = { .lost = st->lost_sideband };
-
-	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		t.rows += st->rows[k];
-		t.user_stacks += st->user_stacks[k];
-		t.to_root += st->to_root[k];
-		t.lost += st->lost[k];
-	}
-	return t;
-}
-
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 100.0;
@@ -83,7 +66,7 @@ static struct size_text size_text(uint64_t bytes)
 void status__tick(struct status *s, const struct session *session, const struct recording *r,
 		  uint64_t now_ns)
 {
-	struct totals t = total(session__stats(session));
+	struct session_totals t = session__totals(session);
 	struct recording_stats written;
 	uint64_t cpu_ns;
 
