@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A session over a recording in a folder of its own, events for it, and its rows as DuckDB reads
- * them. */
+/* A session over a recording in a folder of its own, and events for it. */
 #ifndef UNIT_SESSION_RIG_H
 #define UNIT_SESSION_RIG_H
 
-#include <duckdb.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +10,8 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "collector/session.h"
+#include "duck.h"
 #include "shell.h"
-#include "stacksexport/cells.h"
 
 #define MS     1000000ull
 #define SECOND 1000000000ull
@@ -112,63 +110,6 @@ static inline struct event session_rig__slice(const struct session_rig *r, uint3
 			       .weight = 1,
 			       .comm = "prog",
 			       .thread = "worker" };
-}
-
-static inline void session_rig__run(duckdb_connection db, duckdb_result *out, const char *sql)
-{
-	if (duckdb_query(db, sql, out) != DuckDBSuccess)
-		fail_msg("%s: %s", sql, duckdb_result_error(out));
-}
-
-/* The first column of what the query gives, text, in lines; for the caller to free. `events` and
- * `stacktraces` are the files that there are. */
-static inline char *session_rig__read(const struct session_rig *r, const char *sql)
-{
-	duckdb_data_chunk chunk;
-	duckdb_connection db;
-	duckdb_database base;
-	duckdb_result result;
-	char view[256];
-	struct buf text = { 0 };
-
-	assert_int_equal(duckdb_open(NULL, &base), DuckDBSuccess);
-	assert_int_equal(duckdb_connect(base, &db), DuckDBSuccess);
-	for (size_t i = 0; i < 2; i++) {
-		const char *table = i ? "stacktraces" : "events";
-
-		snprintf(view, sizeof(view),
-			 "CREATE VIEW %s AS FROM read_parquet('%s/%s-*.parquet', filename := true)",
-			 table, r->dir, table);
-		session_rig__run(db, &result, view);
-		duckdb_destroy_result(&result);
-	}
-	session_rig__run(db, &result, sql);
-	while ((chunk = duckdb_fetch_chunk(result))) {
-		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
-
-		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
-			size_t sz;
-			const char *s = cells__str(&c, row, &sz);
-
-			buf__append(&text, s ? s : "-", s ? sz : 1);
-			buf__u8(&text, '\n');
-		}
-		duckdb_destroy_data_chunk(&chunk);
-	}
-	duckdb_destroy_result(&result);
-	duckdb_disconnect(&db);
-	duckdb_close(&base);
-	buf__u8(&text, 0);
-	return (char *)text.data;
-}
-
-static inline void session_rig__reads(const struct session_rig *r, const char *sql,
-				      const char *expected)
-{
-	char *text = session_rig__read(r, sql);
-
-	assert_string_equal(text, expected);
-	free(text);
 }
 
 #endif

@@ -35,20 +35,20 @@ static void rows_say_who_and_when(void **state)
 	memcpy(e.span, "sixteen letters!", EVENT_SPAN_SZ);
 	session_rig__record(&r, &e);
 	session_rig__finish(&r);
-	session_rig__reads(&r, TIMES "FROM events ORDER BY timestamp",
-			   "1000000 0+3 sleeping\n1000001 5+2 preempted\n");
-	session_rig__reads(
-		&r,
+	duck__reads(r.dir, TIMES "FROM events ORDER BY timestamp",
+		    "1000000 0+3 sleeping\n1000001 5+2 preempted\n");
+	duck__reads(
+		r.dir,
 		"SELECT concat_ws(' ', kind, cpu, tgid, command, thread, runnable, target, amount, "
 		"reason, nullif(trace_name, ''), weight, gaps IS NULL, host != '', unwind IS NULL) "
 		"FROM events ORDER BY timestamp",
 		"switch 0 1000000 prog worker 0 1 true true true\n"
 		"switch 3 1000000 prog worker 77 8 9223372036854775807 EIO sixteen letters! 1 true "
 		"true true\n");
-	session_rig__reads(&r,
-			   "SELECT (abs(max(timestamp) - 1000 * epoch_us(now()::TIMESTAMP)) < "
-			   "60000000000)::VARCHAR FROM events",
-			   "true\n");
+	duck__reads(r.dir,
+		    "SELECT (abs(max(timestamp) - 1000 * epoch_us(now()::TIMESTAMP)) < "
+		    "60000000000)::VARCHAR FROM events",
+		    "true\n");
 	assert_int_equal(session__stats(r.session)->rows[EVENT_SWITCH], 2);
 	session_rig__free(&r);
 }
@@ -69,8 +69,8 @@ static void names_are_those_of_the_moment(void **state)
 	e.time_ns++;
 	session_rig__record(&r, &e);
 	session_rig__finish(&r);
-	session_rig__reads(&r, "SELECT command || ' ' || thread FROM events ORDER BY timestamp",
-			   "c0 t0\nc0 t0\nc1 t0\nc1 t1\nc2 t1\nc2 t1\nsixteen letters! t1\n");
+	duck__reads(r.dir, "SELECT command || ' ' || thread FROM events ORDER BY timestamp",
+		    "c0 t0\nc0 t0\nc1 t0\nc1 t1\nc2 t1\nc2 t1\nsixteen letters! t1\n");
 	session_rig__free(&r);
 }
 
@@ -91,7 +91,7 @@ static void what_no_program_sends_is_dropped(void **state)
 		session_rig__record(&r, &bad[i]);
 	add(&r, 1000001, 0, 1);
 	session_rig__finish(&r);
-	session_rig__reads(&r, "SELECT count(*)::VARCHAR FROM events", "1\n");
+	duck__reads(r.dir, "SELECT count(*)::VARCHAR FROM events", "1\n");
 	session_rig__free(&r);
 }
 
@@ -114,11 +114,11 @@ static void a_minimum_joins_slices(void **state)
 	add(&r, 2, 90, 95);
 	add(&r, 1, 21, 25);
 	session_rig__finish(&r);
-	session_rig__reads(
-		&r,
-		TIMES "|| ' ' || coalesce(gaps // 1000000, -1) FROM events ORDER BY pid, timestamp",
-		"1 2+1 - -1\n1 0+6 sleeping 3\n1 16+9 sleeping 1\n"
-		"2 1+1 sleeping 0\n2 90+5 sleeping 0\n");
+	duck__reads(r.dir,
+		    TIMES
+		    "|| ' ' || coalesce(gaps // 1000000, -1) FROM events ORDER BY pid, timestamp",
+		    "1 2+1 - -1\n1 0+6 sleeping 3\n1 16+9 sleeping 1\n"
+		    "2 1+1 sleeping 0\n2 90+5 sleeping 0\n");
 	assert_int_equal(session__stats(r.session)->rows[EVENT_SWITCH], 4);
 	assert_int_equal(session__stats(r.session)->rows[EVENT_PROFILE], 1);
 	session_rig__free(&r);
@@ -138,8 +138,8 @@ static void a_last_slice_waits_for_none(void **state)
 	assert_int_equal(session__stats(r.session)->rows[EVENT_SWITCH], 2);
 	add(&r, 1, 5, 6); /* another thread, of the same number */
 	session_rig__finish(&r);
-	session_rig__reads(&r, TIMES "FROM events ORDER BY pid, timestamp",
-			   "1 0+4 dead\n1 5+1 sleeping\n2 3+1 dead\n");
+	duck__reads(r.dir, TIMES "FROM events ORDER BY pid, timestamp",
+		    "1 0+4 dead\n1 5+1 sleeping\n2 3+1 dead\n");
 	session_rig__free(&r);
 }
 
@@ -157,8 +157,8 @@ static void a_slice_that_waited_has_the_names_of_its_time(void **state)
 	e.state = EVENT_STATE_DEAD;
 	session_rig__record(&r, &e);
 	session_rig__finish(&r);
-	session_rig__reads(&r, "SELECT command FROM events ORDER BY timestamp",
-			   "prog\nrenamed\nagain\n");
+	duck__reads(r.dir, "SELECT command FROM events ORDER BY timestamp",
+		    "prog\nrenamed\nagain\n");
 	session_rig__free(&r);
 }
 
@@ -175,8 +175,8 @@ static void losses_are_rows(void **state)
 	session__loss("filter", 0, "state_full", 1, r.session);
 	session__record(&notices, r.session);
 	session_rig__finish(&r);
-	session_rig__reads(
-		&r,
+	duck__reads(
+		r.dir,
 		"SELECT concat_ws(' ', kind, lost_kind, reason, cpu, amount, tgid, pid, weight, "
 		"command = '', duration BETWEEN 0 AND 60000000000, "
 		"abs(timestamp - 1000 * epoch_us(now()::TIMESTAMP)) < 60000000000) "
@@ -233,13 +233,12 @@ static void check_sleeper(const struct session_rig *r)
 {
 	const struct session_stats *stats = session__stats(r->session);
 
-	session_rig__reads(
-		r,
-		"SELECT DISTINCT concat_ws(' ', unwind, frames[-1].module, hex(e.buildid) = "
-		"upper(frames[-1].build_id), len(frames) > 4) "
-		"FROM events e JOIN stacktraces ON stack_id = ustack_id",
-		"root /usr/bin/sleep true true\n");
-	session_rig__reads(r, MISSING_STACKS, "0\n");
+	duck__reads(r->dir,
+		    "SELECT DISTINCT concat_ws(' ', unwind, frames[-1].module, hex(e.buildid) = "
+		    "upper(frames[-1].build_id), len(frames) > 4) "
+		    "FROM events e JOIN stacktraces ON stack_id = ustack_id",
+		    "root /usr/bin/sleep true true\n");
+	duck__reads(r->dir, MISSING_STACKS, "0\n");
 	assert_int_equal(stats->to_root[EVENT_PROFILE], stats->user_stacks[EVENT_PROFILE]);
 	assert_int_equal(stats->unwound[UNWIND_ROOT], stats->user_stacks[EVENT_PROFILE]);
 }
@@ -262,10 +261,10 @@ static void a_stack_is_in_the_batch_of_its_rows(void **state)
 	live__kill(pid);
 	session_rig__finish(&r);
 	check_sleeper(&r);
-	session_rig__reads(&r,
-			   "SELECT concat_ws(' ', count(DISTINCT filename), count(DISTINCT "
-			   "ustack_id), count(*)) FROM events",
-			   "3 1 6\n");
+	duck__reads(r.dir,
+		    "SELECT concat_ws(' ', count(DISTINCT filename), count(DISTINCT "
+		    "ustack_id), count(*)) FROM events",
+		    "3 1 6\n");
 	assert_int_equal(session__stats(r.session)->user_stacks[EVENT_PROFILE], 6);
 	session_rig__free(&r);
 	free(e);
@@ -291,11 +290,11 @@ static void a_slice_that_waits_keeps_its_stack(void **state)
 	}
 	live__kill(pid);
 	session_rig__finish(&r);
-	session_rig__reads(&r,
-			   "SELECT DISTINCT concat_ws(' ', e.command, parse_filename(e.filename)) "
-			   "FROM events e JOIN stacktraces ON stack_id = ustack_id",
-			   "sleep events-000003.parquet\n");
-	session_rig__reads(&r, MISSING_STACKS, "0\n");
+	duck__reads(r.dir,
+		    "SELECT DISTINCT concat_ws(' ', e.command, parse_filename(e.filename)) "
+		    "FROM events e JOIN stacktraces ON stack_id = ustack_id",
+		    "sleep events-000003.parquet\n");
+	duck__reads(r.dir, MISSING_STACKS, "0\n");
 	session_rig__free(&r);
 	free(e);
 }
@@ -328,15 +327,15 @@ static void an_end_is_a_row_of_who_began(void **state)
 	session_rig__record(&r, &end);
 	session_rig__record(&r, &end); /* it ended already */
 	session_rig__finish(&r);
-	session_rig__reads(
-		&r,
+	duck__reads(
+		r.dir,
 		"SELECT DISTINCT concat_ws(' ', command, amount, duration, frames[-1].module, "
 		"hex(buildid) "
 		"= "
 		"upper(frames[-1].build_id)) FROM events JOIN stacktraces ON stack_id = ustack_id",
 		"sleep 4096 20000000000 /usr/bin/sleep true\n");
-	session_rig__reads(&r, MISSING_STACKS, "0\n");
-	session_rig__reads(&r, "SELECT count(*)::VARCHAR FROM events", "2\n");
+	duck__reads(r.dir, MISSING_STACKS, "0\n");
+	duck__reads(r.dir, "SELECT count(*)::VARCHAR FROM events", "2\n");
 	session_rig__free(&r);
 	free(e);
 }
@@ -379,8 +378,8 @@ static void both_unwinders_agree(void **state)
 	session_rig__finish(&r);
 	session_rig__finish(&naive);
 	check_sleeper(&naive);
-	id = session_rig__read(&r, "SELECT ustack_id::VARCHAR FROM events");
-	session_rig__reads(&naive, "SELECT ustack_id::VARCHAR FROM events", id);
+	id = duck__read(r.dir, "SELECT ustack_id::VARCHAR FROM events");
+	duck__reads(naive.dir, "SELECT ustack_id::VARCHAR FROM events", id);
 	free(id);
 	session_rig__free(&naive);
 	session_rig__free(&r);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a person reads on stderr: in a file, and on a terminal. */
+#include "test.h"
+
+#include <pty.h>
+#include "capture_take.h"
+#include "collector/status.h"
+#include "session_rig.h"
+
+#define CLEAR_LINE "\r\033[K"
+
+struct rig {
+	struct session_rig session;
+	struct status status;
+	int reader, writer, own_stderr; /* `writer` is stderr while somebody speaks */
+	char text[8192];
+};
+
+static void divert(struct rig *r)
+{
+	r->own_stderr = dup(STDERR_FILENO);
+	dup2(r->writer, STDERR_FILENO);
+}
+
+/* All that came up to a mark: a terminal hands it on in its own time. */
+static const char *restore(struct rig *r)
+{
+	size_t sz = 0;
+
+	assert_int_equal(write(r->writer, "\1", 1), 1);
+	dup2(r->own_stderr, STDERR_FILENO);
+	close(r->own_stderr);
+	do {
+		ssize_t n = read(r->reader, r->text + sz, sizeof(r->text) - 1 - sz);
+
+		assert_true(n > 0);
+		sz += (size_t)n;
+	} while (r->text[sz - 1] != '\1');
+	r->text[sz - 1] = '\0';
+	return r->text;
+}
+
+/* What a call writes to stderr. */
+#define said(r, call) (divert(r), (call), restore(r))
+
+static void begin(struct rig *r, bool terminal, bool quiet)
+{
+	r->session = session_rig__new("profile:u,switch:n");
+	r->session.options.quiet = quiet;
+	if (terminal) {
+		assert_int_equal(openpty(&r->reader, &r->writer, NULL, NULL, NULL), 0);
+	} else {
+		int fds[2];
+
+		assert_int_equal(pipe(fds), 0);
+		r->reader = fds[0];
+		r->writer = fds[1];
+	}
+	assert_string_equal(said(r, status__init(&r->status, &r->session.options)), "");
+}
+
+static void end(struct rig *r)
+{
+	close(r->reader);
+	close(r->writer);
+	log__set_before(NULL);
+	session_rig__free(&r->session);
+}
+
+static const char *recording(struct rig *r)
+{
+	return said(r, status__recording(&r->status, "/some/where", r->session.base_ns));
+}
+
+static const char *tick(struct rig *r, uint64_t at_ms)
+{
+	return said(r, status__tick(&r->status, r->session.session, r->session.recording,
+				    r->session.base_ns + at_ms * MS));
+}
+
+static const char *summary(struct rig *r, uint64_t at_ms)
+{
+	return said(r, status__summary(&r->status, r->session.session, r->session.recording,
+				       r->session.base_ns + at_ms * MS));
+}
+
+static void add_slices(struct rig *r, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		struct event e = session_rig__slice(&r->session, 1, i, i + 1);
+
+		session_rig__record(&r->session, &e);
+	}
+}
+
+static void in_a_file_a_line_each_ten_seconds(void **state)
+{
+	struct rig r = { 0 };
+	double cpu;
+
+	(void)state;
+	begin(&r, false, false);
+	assert_string_equal(recording(&r), "recording to /some/where\n");
+	assert_string_equal(tick(&r, 9999), "");
+	add_slices(&r, 5);
+	session__loss("switch", 0, "ring_full", 3, r.session.session);
+	assert_int_equal(sscanf(tick(&r, 10000),
+				"   10 s  5 samples  100.0 %% to the root  3 lost  0 KB  "
+				"own CPU %lf %%\n",
+				&cpu),
+			 1);
+	assert_true(cpu >= 0 && cpu < 100);
+	assert_ptr_equal(strchr(r.text, '\n'), r.text + strlen(r.text) - 1);
+	assert_string_equal(tick(&r, 19999), "");
+	assert_memory_equal(tick(&r, 20000), "   20 s", 7);
+	end(&r);
+}
+
+/* One line that is written over, twice a second, and cleared for what is said meanwhile. */
+static void on_a_terminal_a_line_that_lives(void **state)
+{
+	struct rig r = { 0 };
+
+	(void)state;
+	begin(&r, true, false);
+	assert_string_equal(recording(&r), "recording to /some/where (Ctrl-C ends it)\r\n");
+	assert_string_equal(tick(&r, 499), "");
+	assert_memory_equal(tick(&r, 500), CLEAR_LINE "    0 s", 10);
+	assert_null(strchr(r.text, '\n'));
+	assert_memory_equal(tick(&r, 1500), CLEAR_LINE "    2 s", 10);
+	assert_string_equal(said(&r, log__error("it")), CLEAR_LINE "test: it\r\n");
+	session_rig__finish(&r.session);
+	assert_memory_equal(summary(&r, 2000), CLEAR_LINE "kind ", 8);
+	assert_string_equal(said(&r, log__error("it")), "test: it\r\n");
+	end(&r);
+}
+
+static void quiet_says_where_and_no_more(void **state)
+{
+	struct rig r = { 0 };
+
+	(void)state;
+	for (int terminal = 0; terminal < 2; terminal++) {
+		begin(&r, terminal, true);
+		assert_string_equal(recording(&r), terminal ? "recording to /some/where\r\n"
+							    : "recording to /some/where\n");
+		assert_string_equal(tick(&r, 60000), "");
+		assert_memory_equal(said(&r, log__error("it")), "test: it", 8);
+		session_rig__finish(&r.session);
+		assert_string_equal(summary(&r, 60000), "");
+		assert_string_equal(said(&r, status__bill(&r.status, NULL, SECOND)), "");
+		end(&r);
+	}
+}
+
+/* A profile's stack that does not reach the root: its process is gone. */
+static void add_sample(struct rig *r)
+{
+	struct event e = session_rig__slice(&r->session, 1, 0, 1);
+
+	e.kind = EVENT_PROFILE;
+	e.state = EVENT_STATE_NONE;
+	e.flags = EVENT_F_USER;
+	session_rig__record(&r->session, &e);
+}
+
+static void a_summary_counts(void **state)
+{
+	const struct record notices = { .type = RECORD_LOST, .lost = { 9 } };
+	char expected[512], *size;
+	struct rig r = { 0 };
+	double cpu;
+
+	(void)state;
+	begin(&r, false, false);
+	recording(&r);
+	add_slices(&r, 5);
+	add_sample(&r);
+	add_sample(&r);
+	session__loss("switch", 0, "ring_full", 3, r.session.session);
+	session__loss("exec", 0, "ring_full", 4, r.session.session);
+	session__record(&notices, r.session.session);
+	session_rig__finish(&r.session);
+	size = shell__output("cat %s/*.parquet | wc -c | awk '{ printf \"%%.0f KB\", $1 / 1000 }'",
+			     r.session.dir);
+	assert_non_null(size);
+	snprintf(expected, sizeof(expected),
+		 "kind                 rows    to the root       lost\n"
+		 "profile                 2         0.00 %%          0\n"
+		 "switch                  5              -          3\n"
+		 "exec                    0              -          4\n"
+		 "  user stacks ended: no_map 2\n"
+		 "  lost notices of mappings and processes: 9\n"
+		 "12.3 s, 10 rows in 1 batch, %s in %s; own CPU ",
+		 size, r.session.dir); /* 5 slices, 2 samples, 3 losses */
+	assert_int_equal(strncmp(summary(&r, 12345), expected, strlen(expected)), 0);
+	assert_int_equal(sscanf(r.text + strlen(expected), "%lf s\n", &cpu), 1);
+	free(size);
+	end(&r);
+}
+
+static void a_bill_by_program(void **state)
+{
+	static const char head[] =
+		"BPF program                          runs     ns/run % of a CPU\n";
+	struct take take = { 0 };
+	struct rig r = { 0 };
+
+	(void)state;
+	begin(&r, false, false);
+	take__begin(&take, "switch:n");
+	take__for(&take, 100);
+	take__end(&take);
+	assert_memory_equal(said(&r, status__bill(&r.status, take.capture, 100 * MS)), head,
+			    strlen(head));
+	assert_non_null(strstr(r.text, "\nswitch__switch "));
+	take__free(&take);
+	end(&r);
+}
+
+RUN_TESTS(cmocka_unit_test(in_a_file_a_line_each_ten_seconds),
+	  cmocka_unit_test(on_a_terminal_a_line_that_lives),
+	  cmocka_unit_test(quiet_says_where_and_no_more), cmocka_unit_test(a_summary_counts),
+	  ROOT_TEST(a_bill_by_program))

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names by a thread of their own. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "collector/symbolizer.h"
+
+extern const char __executable_start[]; /* the linker's: link-time address 0 of this program */
+
+struct rig {
+	struct symbolizer *symbolizer;
+	struct elf_file *self;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	r->symbolizer = symbolizer__new();
+	r->self = elf_file__open("/proc/self/exe");
+	return r->symbolizer && r->self ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	symbolizer__free(r->symbolizer);
+	assert_int_equal(r->self->refs, 1); /* jobs had references, and are gone */
+	elf_file__put(r->self);
+	free(r);
+	return 0;
+}
+
+static uint64_t link_time(const void *function)
+{
+	return (uintptr_t)function - (uintptr_t)__executable_start;
+}
+
+/* A stack of this program: symbolizer__new(), a place that has no name, a file that nobody has, and
+ * symbolizer__free(). */
+static struct stack_job *make_job(struct rig *r, uint64_t id)
+{
+	const uint64_t places[] = { link_time(symbolizer__new) + 4, 1, 1,
+				    link_time(symbolizer__free) };
+	struct stack_job *j = malloc(sizeof(*j) + 4 * sizeof(*j->frames));
+
+	assert_non_null(j);
+	j->stack_id = id;
+	j->cnt = 4;
+	for (size_t i = 0; i < 4; i++)
+		j->frames[i] = (struct stack_frame){ .file = i == 2 ? NULL : elf_file__get(r->self),
+						     .vaddr = places[i],
+						     .symbol.name = "not asked yet" };
+	return j;
+}
+
+static void check(const struct stack_job *j, uint64_t id)
+{
+	assert_non_null(j);
+	assert_int_equal(j->stack_id, id);
+	assert_string_equal(j->frames[0].symbol.name, "symbolizer__new");
+	assert_int_equal(j->frames[0].symbol.address, j->frames[0].vaddr - 4);
+	assert_null(j->frames[1].symbol.name);
+	assert_null(j->frames[2].symbol.name);
+	assert_string_equal(j->frames[3].symbol.name, "symbolizer__free");
+}
+
+static void jobs_come_back_in_order(void **state)
+{
+	struct rig *r = *state;
+
+	assert_null(symbolizer__take(r->symbolizer));
+	symbolizer__wait(r->symbolizer);
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t id = 1; id <= 100; id++)
+			symbolizer__submit(r->symbolizer, make_job(r, id));
+		assert_int_equal(symbolizer__pending(r->symbolizer), 100);
+		symbolizer__wait(r->symbolizer);
+		for (uint64_t id = 1; id <= 100; id++) {
+			struct stack_job *j = symbolizer__take(r->symbolizer);
+
+			check(j, id);
+			stack_job__free(j);
+			assert_int_equal(symbolizer__pending(r->symbolizer), 100 - id);
+		}
+		assert_null(symbolizer__take(r->symbolizer));
+	}
+}
+
+/* The first name of a file takes milliseconds: its table is made. */
+static void waits_for_the_job_in_hand(void **state)
+{
+	struct rig *r = *state;
+
+	for (int i = 0; i < 10; i++) {
+		struct stack_job *j = make_job(r, 1);
+
+		elf_file__put(j->frames[0].file);
+		j->frames[0].file = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
+		assert_non_null(j->frames[0].file);
+		symbolizer__submit(r->symbolizer, j);
+		usleep(1000); /* likely it is in hand by now, and not done */
+		symbolizer__wait(r->symbolizer);
+		assert_ptr_equal(symbolizer__take(r->symbolizer), j);
+		stack_job__free(j);
+	}
+}
+
+/* Others may ask for names meanwhile, also of the same file, whose table is not there yet. */
+static void while_another_thread_asks(void **state)
+{
+	struct rig *r = *state;
+	struct symbol s;
+
+	for (uint64_t id = 1; id <= 200; id++) {
+		symbolizer__submit(r->symbolizer, make_job(r, id));
+		assert_true(symbolizer__symbol(r->symbolizer, r->self,
+					       link_time(symbolizer__wait) + 1, &s));
+		assert_string_equal(s.name, "symbolizer__wait");
+		assert_false(symbolizer__symbol(r->symbolizer, r->self, 1, &s));
+	}
+	symbolizer__wait(r->symbolizer);
+	for (uint64_t id = 1; id <= 200; id++) {
+		struct stack_job *j = symbolizer__take(r->symbolizer);
+
+		check(j, id);
+		stack_job__free(j);
+	}
+}
+
+static void what_nobody_takes_is_freed(void **state)
+{
+	struct rig *r = *state;
+
+	for (uint64_t id = 1; id <= 100; id++)
+		symbolizer__submit(r->symbolizer, make_job(r, id));
+}
+
+static void an_end_without_work(void **state)
+{
+	(void)state;
+	symbolizer__free(NULL);
+}
+
+#define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+RUN_TESTS(test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
+	  test_with_rig(while_another_thread_asks), test_with_rig(what_nobody_takes_is_freed),
+	  test_with_rig(an_end_without_work))
