@@ -30,6 +30,7 @@ struct capture_config {
 	__u64 pace_ns; /* a kind's events on one CPU come at most this often in the long run; 0: no
 			  limit */
 	__u32 how[EVENT_KIND_CNT]; /* CAPTURE_USER, CAPTURE_KERNEL */
+	__u32 cpu_cnt;		   /* possible CPUs */
 	__u32 stack_sz;		   /* bytes of user stack at most */
 	__u32 wakeup_sz;	   /* bytes in a ring from which on user space is woken */
 	__u32 exclude_tgid;	   /* the collector; 0: nobody */

@@ -31,6 +31,17 @@ struct owner {
 	char comm[EVENT_COMM_SZ], thread[EVENT_COMM_SZ];
 };
 
+static __always_inline void owner__set(struct owner *owner, const struct task_struct *task)
+{
+	const struct task_struct *leader = task->group_leader;
+
+	owner->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	owner->tgid = task->tgid;
+	owner->tid = task->pid;
+	__builtin_memcpy(owner->thread, (const void *)task->comm, EVENT_COMM_SZ);
+	__builtin_memcpy(owner->comm, (const void *)leader->comm, EVENT_COMM_SZ);
+}
+
 /* What a program knows of its event; the rest is the same for all kinds. */
 struct emission {
 	__u64 time_ns, duration_ns, amount, id;

@@ -9,16 +9,17 @@
  * probes[] in src/capture/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
  * the column `kind`, probe that makes it)
  */
-#define EVENT_KINDS(X)                     \
-	X(PROFILE, "profile", "profile")   \
-	X(SWITCH, "switch", "switch")      \
-	X(EXEC, "exec", "exec")            \
-	X(EXIT, "exit", "exec")            \
-	X(FORK, "fork", "exec")            \
-	X(BLK_READ, "blk_read", "block")   \
-	X(BLK_WRITE, "blk_write", "block") \
-	X(BLK_FLUSH, "blk_flush", "block") \
-	X(BLK_DISCARD, "blk_discard", "block")
+#define EVENT_KINDS(X)                         \
+	X(PROFILE, "profile", "profile")       \
+	X(SWITCH, "switch", "switch")          \
+	X(EXEC, "exec", "exec")                \
+	X(EXIT, "exit", "exec")                \
+	X(FORK, "fork", "exec")                \
+	X(BLK_READ, "blk_read", "block")       \
+	X(BLK_WRITE, "blk_write", "block")     \
+	X(BLK_FLUSH, "blk_flush", "block")     \
+	X(BLK_DISCARD, "blk_discard", "block") \
+	X(RSS, "rss", "rss")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };

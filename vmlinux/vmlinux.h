@@ -3,7 +3,8 @@
  * The kernel types that the BPF programs use, and of each only the fields that they read. Every
  * access is relocated against the running kernel's BTF when the programs are loaded (CO-RE), so
  * order, offsets and what is left out do not matter; names and types do. A name that ends in
- * ___SUFFIX is the same type as some other kernel version has it.
+ * ___SUFFIX is the same type as some other kernel version has it. No type of its own name may be
+ * one that newer kernels have not: libbpf then looks for it in modules, which takes CAP_SYS_ADMIN.
  */
 #ifndef VMLINUX_H
 #define VMLINUX_H
@@ -31,8 +32,27 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct task_struct;
+
+struct percpu_counter {
+	long long count;
+	int *counters; /* per CPU; only with CONFIG_SMP */
+};
+
 struct mm_struct {
 	unsigned long start_stack, stack_vm;
+	struct percpu_counter rss_stat[4]; /* from 6.2 on */
+	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
+};
+
+typedef struct {
+	long long counter;
+} atomic64_t;
+
+struct mm_struct___old {
+	struct {
+		atomic64_t count[4];
+	} rss_stat; /* up to 6.1 */
 };
 
 typedef struct {
@@ -139,6 +159,10 @@ struct request {
 	unsigned int __data_len;
 	struct bio *bio;
 	void *end_io;
+};
+
+struct bpf_array {
+	void *pptrs[0];
 };
 
 struct vm_area_struct {

@@ -131,6 +131,8 @@ static int set_sizes(struct capture *c)
 		err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt * CAPTURE_LEVELS);
 	if (!err)
 		err = bpf_map__set_max_entries(c->skel->maps.rings, cpu_cnt);
+	if (!err)
+		err = bpf_map__set_max_entries(c->skel->maps.offsets, cpu_cnt);
 	return err;
 }
 
@@ -144,6 +146,7 @@ static int open_skeleton(struct capture *c)
 	if (!c->skel)
 		return -errno;
 	cfg = &c->skel->rodata->cfg;
+	cfg->cpu_cnt = (uint32_t)c->cpu_cnt;
 	cfg->stack_sz = c->options.stack_sz;
 	cfg->wakeup_sz = c->options.ring_sz / 4;
 	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;

@@ -33,11 +33,12 @@ static const struct {
 	{ "sock_recv_length", "6.3", "CONFIG_NET" },
 };
 
-/* Programs that a probe can do without, and the helper that they need. */
+/* Programs that a probe can do without, and the helper that they need; NULL: their hook. */
 static const struct {
 	const char *program, *helper;
 } optional[] = {
 	{ "switch__rows_sleepable", "BPF_FUNC_copy_from_user_task" },
+	{ "rss__release", NULL },
 };
 
 #define CNT(a) (sizeof(a) / sizeof(*(a)))
@@ -169,9 +170,13 @@ bool features__has_hook(struct features *f, const struct bpf_program *prog, char
 
 bool features__leaves_out(struct features *f, const struct bpf_program *prog)
 {
+	char why[NAME_MAX_SZ * 2];
+
 	for (size_t i = 0; i < CNT(optional); i++) {
-		if (!strcmp(optional[i].program, bpf_program__name(prog)))
-			return !has_helper(f->btf, optional[i].helper);
+		if (strcmp(optional[i].program, bpf_program__name(prog)))
+			continue;
+		return optional[i].helper ? !has_helper(f->btf, optional[i].helper)
+					  : !features__has_hook(f, prog, why, sizeof(why));
 	}
 	return false;
 }

@@ -51,8 +51,8 @@ int capture__open_rings(struct capture *);
 void capture__free_rings(struct capture *);
 
 /*
- * rows.c: visits every thread with one of the programs switch__rows*, which do what
- * begin_ns and end_ns say. 0 or -errno, said.
+ * rows.c: visits every thread with the programs that make rows of the beginning and the end
+ * (PROBE__rows*), which do what begin_ns and end_ns say. 0 or -errno, said.
  */
 int capture__visit_threads(struct capture *, bool sleepable);
 int capture__scan_targets(struct capture *);

@@ -36,6 +36,14 @@ const struct probe probes[] = {
 	  .stacks = 0,
 	  .usage = "block[:S]",
 	  .help = "requests to disks: reads, writes, flushes, discards (default n)" },
+	{ .name = "rss",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_EVERY,
+	  .param_default = 29,
+	  .param_max = 1000000,
+	  .usage = "rss[:S][:N]",
+	  .help = "memory of a process, at 1 of N of its changes and at large ones (default u, "
+		  "29; 0: all)" },
 	{ .name = NULL },
 };
 

@@ -118,7 +118,7 @@ static int visit_with(struct capture *c, struct bpf_link *link)
 	return err;
 }
 
-int capture__visit_threads(struct capture *c, bool sleepable)
+static int visit_for_switch(struct capture *c, bool sleepable)
 {
 	int err;
 
@@ -127,12 +127,19 @@ int capture__visit_threads(struct capture *c, bool sleepable)
 	if (sleepable && c->skel->links.switch__rows_sleepable) {
 		err = visit_with(c, c->skel->links.switch__rows_sleepable);
 		if (err != -EBUSY)
-			goto out;
+			return err;
 		log__warn("a process does not let its memory be read: threads that sleep since "
 			  "before the beginning get a kernel stack only");
 	}
-	err = visit_with(c, c->skel->links.switch__rows);
-out:
+	return visit_with(c, c->skel->links.switch__rows);
+}
+
+int capture__visit_threads(struct capture *c, bool sleepable)
+{
+	int err = visit_for_switch(c, sleepable);
+
+	if (!err && c->skel->links.rss__rows)
+		err = visit_with(c, c->skel->links.rss__rows);
 	if (err)
 		log__error("cannot visit the threads that run: %s", strerror(-err));
 	return err;

@@ -12,7 +12,7 @@
 #include "store/parquet.h"
 #include "unwind/tablecache.h"
 
-#define DEFAULT_PROBES "profile:u:99,switch:ku"
+#define DEFAULT_PROBES "profile:u:99,rss:u:29,switch:ku:0s"
 #define MAX_RATE       500000
 #define MAX_RATE_MAX   100000000
 #define POLL_MAX_NS    3600000000000

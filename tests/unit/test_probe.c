@@ -29,6 +29,9 @@ static void right_ones(void **state)
 		{ "switch::10ms", "switch", PROBE_KERNEL, 10 * MS },
 		{ "switch:10ms:u", "switch", PROBE_USER, 10 * MS },
 		{ "switch:1h", "switch", PROBE_KERNEL, 3600000 * MS },
+		{ "rss", "rss", PROBE_USER, 29 },
+		{ "rss:uk:0", "rss", PROBE_USER | PROBE_KERNEL, 0 },
+		{ "rss:1:n", "rss", 0, 1 },
 	};
 
 	(void)state;
@@ -108,6 +111,9 @@ static void wrong_ones(void **state)
 		{ "switch:2h", "probe 'switch:2h': the time is at most 1h" },
 		{ "switch:999999999999999h",
 		  "probe 'switch:999999999999999h': the time is at most 1h" },
+		{ "rss:x",
+		  "probe 'rss:x': 'x' is neither stacks (u, k, uk, ku, n) nor N (1 of N)" },
+		{ "rss:1000001", "probe 'rss:1000001': N is 0 (all) to 1000000" },
 		{ "switch,profile:u,switch:u", "probe 'switch:u': named twice" },
 	};
 

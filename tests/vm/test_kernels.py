@@ -22,6 +22,8 @@ sleep 1
 record stopped -p switch:uk --duration 1s --pid $!
 kill -KILL $!
 
+record memory -p rss:uk -- /examples/memory 16
+
 record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
 """
 OFF_CPU = """
@@ -130,3 +132,18 @@ def test_a_kernel_that_is_too_old_is_told_so(tmp_path):
     assert r.returncode == 1
     assert r.stderr == ("collector: the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with Linux 5.15\n")
     assert not list(r.path.glob("*.parquet"))
+
+
+def test_memory_grows_where_it_is_touched(machine):
+    """However the kernel counts pages, and whether it can be asked when a process ends."""
+    r = recorded(machine, "memory")
+    words = machine.said("memory.stdout").split()
+    kb = dict(zip(words[0::2], map(int, words[1::2])))
+    rows = r.rows("SELECT list_transform(ustack, lambda f: f.name), amount - lag(amount) OVER (ORDER BY timestamp), unwind "
+                  "FROM stacks WHERE kind = 'rss' AND command = 'memory' ORDER BY timestamp")
+    for function in ("cache_row", "share_table", "parse_batch"):
+        grown = sum(max(growth or 0, 0) for names, growth, _ in rows if names and function in names)
+        assert abs(grown - kb[function] * 1024) < 768 * 1024, function
+    assert {unwind for names, growth, unwind in rows if names and (growth or 0) > 0} == {"root"}
+    last = r.one("SELECT arg_max(amount, timestamp) FROM events WHERE kind = 'rss' AND command = 'memory'")
+    assert abs(last - kb["resident"] * 1024) < 512 * 1024

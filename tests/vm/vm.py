@@ -45,7 +45,7 @@ def make_initramfs(folder, cases):
     install(DEPS / "busybox", root, "busybox")
     install(pathlib.Path(__file__).with_name("init"), root, "init")
     programs = {"collector": BUILD / "bin/collector"}
-    programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock")}
+    programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory")}
     for target, program in programs.items():
         install(program, root, target)
         for library in libraries(program):

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rss: how much memory a process has, in RAM and in swap, after a change. `amount` is absolute:
+ * what a stack has grown by is the difference to the process's row before, whatever N is. So that
+ * these differences add up, a process has a row at the beginning, one at its end or the recording's
+ * when something changed since the last, and between them one for N changes, and for each change
+ * that is large. The first and the last have no stacks: nobody knows who made the changes.
+ */
+#include "filter.bpf.h"
+
+#define TRIES 3
+
+/* Of a process: in its first thread. */
+struct memory {
+	__u64 mm;      /* what the rest is about; never followed */
+	__s64 pages;   /* when its last row was made, without what single CPUs hold */
+	__u32 changes; /* since its last row */
+	__u32 owed;    /* the last row was lost */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct memory);
+} memories SEC(".maps");
+
+/* Something that is allocated per CPU, and tells where its parts are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} yardstick SEC(".maps");
+
+/* By CPU, of which there are as many as user space says before loading: what it told. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} offsets SEC(".maps");
+
+static __always_inline struct memory *memory_of(const struct task_struct *owner, __u64 flags)
+{
+	return bpf_task_storage_get(&memories, owner->group_leader, NULL, flags);
+}
+
+/* NULL: nobody's, because a fork or an exec still makes it, or because its last thread has left it.
+ * `task` has to do with it. */
+static __always_inline struct task_struct *owner_of(const struct mm_struct *mm,
+						    struct task_struct *task)
+{
+	struct task_struct *owner = task->group_leader;
+
+	if (bpf_core_field_exists(mm->owner))
+		owner = mm->owner;
+	return owner && owner->mm == mm ? owner : NULL;
+}
+
+/* ---- pages --------------------------------------------------------------------------------------
+ * The four counters of a process are of file, anonymous, swapped and shared memory
+ * (include/linux/mm_types_task.h).
+ */
+
+/* Without what single CPUs hold; all of it up to 6.1. Not inlined: what is taken out of a loop
+ * would be done on kernels that have no such field. */
+static __noinline __s64 pages_in_common(const struct mm_struct *mm)
+{
+	const struct mm_struct___old *old = (const void *)mm;
+	__s64 pages[4] = {};
+
+	if (!bpf_core_field_exists(old->rss_stat.count))
+		return mm->rss_stat[0].count + mm->rss_stat[1].count + mm->rss_stat[2].count +
+		       mm->rss_stat[3].count;
+	bpf_core_read(pages, sizeof(pages), &old->rss_stat.count);
+	return pages[0] + pages[1] + pages[2] + pages[3];
+}
+
+/* How far a CPU's part of what is allocated per CPU lies behind its address. 0: not known. */
+static __always_inline __u64 offset_of_cpu(__u32 cpu)
+{
+	const void *map = &yardstick, *part;
+	__u64 map_addr = 0, addr = 0, part_addr = 0;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
+		return 0;
+	part = bpf_map_lookup_percpu_elem(&yardstick, &(__u32){ 0 }, cpu);
+	/* From pointers to numbers, with which the verifier lets us calculate. */
+	bpf_probe_read_kernel(&map_addr, sizeof(map_addr), &map);
+	bpf_probe_read_kernel(&part_addr, sizeof(part_addr), &part);
+	bpf_probe_read_kernel(&addr, sizeof(addr),
+			      (const void *)map_addr +
+				      bpf_core_field_offset(struct bpf_array, pptrs));
+	return addr && part_addr ? part_addr - addr : 0;
+}
+
+static __always_inline __s64 part(const int *counter, __u64 offset)
+{
+	__s32 pages = 0;
+
+	bpf_probe_read_kernel(&pages, sizeof(pages), (const void *)counter + offset);
+	return pages;
+}
+
+static __noinline __s64 pages_on_cpus(const struct mm_struct *mm)
+{
+	__s64 pages = 0;
+
+	if (!bpf_core_field_exists(mm->rss_stat[0].counters))
+		return 0;
+	for (__u32 cpu = 0; cpu < cfg.cpu_cnt; cpu++) {
+		__u32 key = cpu; /* the verifier follows no variable whose address is taken */
+		__u64 *offset = bpf_map_lookup_elem(&offsets, &key);
+
+		if (!offset)
+			break;
+		if (!*offset)
+			*offset = offset_of_cpu(cpu);
+		pages += part(mm->rss_stat[0].counters, *offset) +
+			 part(mm->rss_stat[1].counters, *offset) +
+			 part(mm->rss_stat[2].counters, *offset) +
+			 part(mm->rss_stat[3].counters, *offset);
+	}
+	return pages;
+}
+
+/*
+ * lib/percpu_counter.c, percpu_counter_sum(), which holds a lock that we cannot have: a CPU that
+ * moves its part into the common one meanwhile would be counted twice, or not at all, so all is
+ * read again then.
+ */
+static __always_inline __u64 pages_of(const struct mm_struct *mm)
+{
+	__s64 pages = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		__s64 common = pages_in_common(mm);
+
+		pages = common + pages_on_cpus(mm);
+		if (pages_in_common(mm) == common)
+			break;
+	}
+	return pages > 0 ? pages : 0;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+/*
+ * Whether a row is made at this change: of how many changes, else 0. Mostly a change is a page; it
+ * is many of a file or of what munmap() frees, a huge page, on kernels up to 6.1 what a thread has
+ * collected. So that a row is never about much more than N pages it does not wait for N changes
+ * when the memory has moved by twice that. (As far as the common counters know: they move by 32
+ * pages or more at a time.)
+ */
+static __always_inline __u32 due(struct memory *m, const struct mm_struct *mm)
+{
+	__s64 moved = pages_in_common(mm) - m->pages, most = 2 * cfg.param[EVENT_RSS];
+	__u32 changes;
+
+	if (m->mm != (__u64)mm) {
+		m->mm = (__u64)mm;
+		m->changes = 0;
+		return 1;
+	}
+	changes = __sync_fetch_and_add(&m->changes, 1) + 1;
+	if (changes < cfg.param[EVENT_RSS] && moved < most && moved > -most)
+		return 0;
+	/* Another CPU that is as far makes the row. */
+	return __sync_val_compare_and_swap(&m->changes, changes, 0) == changes ? changes : 0;
+}
+
+struct change {
+	struct task_struct *owner, *task; /* whose memory, whose stacks */
+	const struct mm_struct *mm;
+	__u64 time_ns;
+	__u32 cnt;
+	bool outer; /* the first or the last row: --max-rate does not count it */
+};
+
+static __always_inline int row(void *ctx, struct memory *m, const struct change *c, __u32 how)
+{
+	struct owner owner;
+	struct emission row = { .time_ns = c->time_ns,
+				.kind = EVENT_RSS,
+				.cpu = bpf_get_smp_processor_id(),
+				.weight = c->cnt,
+				.runnable_ns = ~0ULL,
+				.owner = &owner,
+				.unpaced = c->outer };
+	int sent;
+
+	owner__set(&owner, c->owner);
+	m->pages = pages_in_common(c->mm);
+	row.amount = pages_of(c->mm) * CAPTURE_PAGE;
+	sent = emit(ctx, c->task, &row, how);
+	m->owed = !sent;
+	return sent;
+}
+
+/* While a program is replaced its registers are those of the one before. */
+static __always_inline bool is_its_own(const struct task_struct *task, const struct mm_struct *mm)
+{
+	return task->mm == mm && !BPF_CORE_READ_BITFIELD(task, in_execve);
+}
+
+SEC("?tp_btf/rss_stat")
+int BPF_PROG(rss__change, struct mm_struct *mm)
+{
+	struct change c = { .mm = mm, .time_ns = bpf_ktime_get_ns() };
+	struct memory *m;
+
+	if (!capturing(c.time_ns))
+		return 0;
+	c.task = (void *)bpf_get_current_task_btf();
+	c.owner = owner_of(mm, c.task);
+	if (!c.owner || !recorded(c.owner))
+		return 0;
+	m = memory_of(c.owner, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!m) {
+		lose(EVENT_RSS, EVENT_LOST_STATE_FULL);
+		return 0;
+	}
+	c.cnt = due(m, mm);
+	if (!c.cnt)
+		return 0;
+	if (is_its_own(c.task, mm))
+		return row(ctx, m, &c, cfg.how[EVENT_RSS]);
+	return row(ctx, m, &c, cfg.how[EVENT_RSS] & CAPTURE_KERNEL);
+}
+
+/* ---- the beginning and the end ------------------------------------------------------------------
+ */
+
+static __always_inline int last_row(void *ctx, struct task_struct *owner, __u64 time_ns)
+{
+	struct memory *m = memory_of(owner, 0);
+	struct change c = {
+		.owner = owner, .task = owner, .mm = owner->mm, .time_ns = time_ns, .outer = true
+	};
+
+	if (!m || m->mm != (__u64)c.mm || !recorded(owner))
+		return 0;
+	c.cnt = __sync_lock_test_and_set(&m->changes, 0);
+	return c.cnt || m->owed ? row(ctx, m, &c, 0) : 0;
+}
+
+/* The last thread of a process is about to leave its memory. */
+static __always_inline void leave(void *ctx, struct task_struct *task)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	const struct mm_struct *mm = task->mm;
+	struct task_struct *owner;
+
+	if (!mm || task->signal->live.counter || !capturing(now_ns))
+		return;
+	owner = owner_of(mm, task);
+	if (owner && owner->tgid == task->tgid)
+		last_row(ctx, owner, now_ns);
+}
+
+/* From 6.16 on it comes before the memory is gone. */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(rss__exit, struct task_struct *task)
+{
+	leave(ctx, task);
+	return 0;
+}
+
+/* Up to 6.15; where both come, the second has nothing to do. */
+SEC("?fentry/exit_mm_release")
+int BPF_PROG(rss__release, struct task_struct *task)
+{
+	leave(ctx, task);
+	return 0;
+}
+
+static __always_inline int first_row(void *ctx, struct task_struct *owner)
+{
+	struct memory *m = memory_of(owner, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct change c = { .owner = owner,
+			    .task = owner,
+			    .mm = owner->mm,
+			    .time_ns = begin_ns,
+			    .cnt = 1,
+			    .outer = true };
+
+	if (!m || m->mm || !recorded(owner))
+		return 0;
+	m->mm = (__u64)c.mm;
+	return row(ctx, m, &c, 0);
+}
+
+/* One byte of output for each row, so that a reader who asks for a few gets control in between. */
+SEC("?iter/task")
+int rss__rows(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	int sent;
+
+	if (!begin_ns || !task || !task->mm || owner_of(task->mm, task) != task)
+		return 0;
+	sent = end_ns ? last_row(ctx, task, end_ns) : first_row(ctx, task);
+	if (sent)
+		bpf_seq_write(ctx->meta->seq, &(char){ 0 }, 1);
+	return 0;
+}
