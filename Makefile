@@ -79,6 +79,12 @@ unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 test-vm: $(BUILD)/bin/collector $(EXAMPLES)
 	@BUILD=$(BUILD) tests/vm/run
 
+## check-all: compare the flat table of every ELF file of this machine with what libdw says; minutes
+.PHONY: check-all
+check-all: $(BUILD)/tests/check_tables
+	@find /usr/bin /usr/sbin /usr/lib /usr/libexec -type f \( -perm /111 -o -name '*.so*' \) -print0 | \
+		xargs -0 $< 0
+
 ## bench: measure what things cost, as one table
 bench: all
 	@tests/bench/run

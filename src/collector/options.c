@@ -58,7 +58,7 @@ static const struct argp_option argp_options[] = {
 	{ "keep-root", KEY_KEEP_ROOT, 0, 0,
 	  "Run the command as root, not as the user who called sudo", 1 },
 	{ "stack-size", KEY_STACK_SIZE, "SIZE", 0,
-	  "Copy at most this much of a user stack (default: 64K, at most 1M)", 1 },
+	  "Copy at most this much of a user stack (default: 256K, at most 1M)", 1 },
 
 	{ 0, 0, 0, 0, "Where it goes", 2 },
 	{ "dir", 'd', "DIR", 0,
@@ -330,7 +330,7 @@ static void set_defaults(struct options *o)
 {
 	*o = (struct options){
 		.capture = { .probes = o->probes,
-			     .stack_sz = 64 << 10,
+			     .stack_sz = 256 << 10,
 			     .ring_sz = 4 << 20,
 			     .max_rate = MAX_RATE },
 		.recording = { .root = getenv("STACKS_DIR"),
