@@ -25,6 +25,25 @@ kill -KILL $!
 record memory -p rss:uk -- /examples/memory 16
 
 record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
+
+mkdir /mnt
+mount -t ext4 /dev/nvme0n1 /mnt
+echo '+io +memory' >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/fs/cgroup/writer
+cat >/disk <<'END'
+cat /sys/block/nvme0n1/stat >/out/$1.before
+dd if=/dev/zero of=/mnt/direct bs=1M count=4 oflag=direct conv=fsync
+echo $$ >/sys/fs/cgroup/writer/cgroup.procs
+dd if=/dev/zero of=/mnt/$1 bs=1M count=4
+echo $$ >/sys/fs/cgroup/cgroup.procs
+sync
+dd if=/mnt/direct of=/dev/null bs=64k count=16 iflag=direct
+rm /mnt/direct
+fstrim /mnt
+cat /sys/block/nvme0n1/stat >/out/$1.after
+END
+record disk -a -p block:k -- sh /disk disk
+record cgroup -a -p block:k --cgroup writer -- sh /disk cgroup
 """
 OFF_CPU = """
 SELECT sum(off) / 1e9 FROM (
@@ -110,6 +129,31 @@ def test_a_thread_that_does_not_run_shows_with_its_stack(machine):
     assert status == "root" and names[-1] == "_start"
     assert names[names.index("main") - 1] == "work"
     assert kernel_frames > 0
+
+
+def test_requests_to_a_disk(machine):
+    r = recorded(machine, "disk")
+    before, after = ([int(n) for n in machine.said(f"disk.{when}").split()] for when in ("before", "after"))
+    counted = [b - a for a, b in zip(before, after)]  # Documentation/block/stat.rst; an empty flush counts as a write, too
+    rows = {kind: (n, int(amount) // 512) for kind, n, amount in r.rows("SELECT kind, count(*), sum(amount) FROM events GROUP BY ALL")}
+    alone = r.one("SELECT count(*) FROM events f WHERE kind = 'blk_flush' AND NOT EXISTS (FROM events w WHERE w.kind = 'blk_write' "
+                  "AND w.pid = f.pid AND w.timestamp - w.duration = f.timestamp - f.duration)")
+    assert rows["blk_read"] == (counted[0], counted[2])
+    assert (rows["blk_write"][0] + alone, rows["blk_write"][1]) == (counted[4], counted[6])
+    assert rows["blk_discard"] == (counted[11], counted[13])
+    assert rows["blk_flush"][0] >= 2
+    of_dd = "SELECT sum(amount) FROM events WHERE command = 'dd' AND reason IS NULL AND kind = ?"
+    assert r.one(of_dd, "blk_write") == 4 << 20
+    assert 1 << 20 <= r.one(of_dd, "blk_read") < 2 << 20  # the file system's own, too
+    assert r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback' AND cgroup = '/writer' AND device = 'nvme0n1' "
+                 "AND thread LIKE 'kworker/%'") == 4 << 20
+    assert r.one("SELECT count(*) FROM stacks WHERE NOT list_contains(list_transform(kstack, lambda f: f.name), 'blk_mq_submit_bio')") == 0
+
+
+def test_write_back_belongs_to_the_cgroup_that_dirtied(machine):
+    r = recorded(machine, "cgroup")
+    assert r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback'") == 4 << 20
+    assert r.rows("SELECT DISTINCT cgroup FROM events") == [("/writer",)]
 
 
 def test_the_largest_stack_size_loads(machine):

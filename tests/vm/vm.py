@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A virtual machine in qemu, without KVM: a kernel, and in memory busybox, the collector, the examples and what they link to."""
+"""A virtual machine in qemu, without KVM: a kernel, a disk, and in memory busybox, the collector, the examples and what they link to."""
 import pathlib
 import re
 import shutil
@@ -55,6 +55,15 @@ def make_initramfs(folder, cases):
     return folder / "initramfs"
 
 
+def make_disk(folder):
+    """64 MiB of ext4, /dev/nvme0n1 in the machine."""
+    disk = folder / "disk"
+    with open(disk, "wb") as f:
+        f.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk], check=True)
+    return disk
+
+
 class Machine:
     """What a machine that has run its cases left behind."""
 
@@ -64,6 +73,7 @@ class Machine:
         command = [
             "nice", "-n", "19", "qemu-system-x86_64", "-accel", "tcg", "-cpu", CPU.get(suite, CPU_DEFAULT), "-smp", "2", "-m", "1024",
             "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{folder}/console", "-serial", f"file:{folder}/tar",
+            "-drive", f"file={make_disk(folder)},if=none,id=disk,format=raw", "-device", "nvme,drive=disk,serial=1",
             "-kernel", DEPS / suite / "vmlinuz", "-initrd", make_initramfs(folder, cases),
             "-append", "console=ttyS0 panic=-1 quiet",
         ]
