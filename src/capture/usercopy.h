@@ -4,13 +4,14 @@
  * looks at where it copies to; from 0aef499f3172 ("mm/usercopy: Detect vmalloc overruns", 5.19) on
  * it looks memory from vmalloc up, under a spinlock: copy_from_user_nofault ->
  * __check_object_size -> find_vmap_area. d319f344561d ("mm: Fix copy_from_user_nofault()", 6.4, and
- * stable kernels since) ends that for BPF programs. Until then each of these hangs:
+ * stable kernels since) ends that for BPF programs. Until then both of these may hang for good:
  *
- * - a sample that interrupts the holder of the lock on its own CPU;
- * - a switch. Nobody is switched out who holds the lock: a spinlock keeps its holder from being
- *   preempted, at the end of an interrupt too. But the program runs under the lock of this CPU's
- * run queue. It waits for a holder on another CPU, whom an interrupt may keep that wants this run
- *   queue, to wake somebody on it.
+ * - A sample that interrupts the holder of the lock on its own CPU.
+ *
+ * - A switch. Who holds the lock is not switched out: a spinlock keeps its holder from being
+ *   preempted, at the end of an interrupt too. But the program itself runs with the run queue of
+ *   this CPU locked. It waits for a holder on another CPU, whom an interrupt may keep that wants to
+ *   wake somebody here, and so waits for this run queue.
  *
  * BPF maps are from vmalloc, but for small ones. So on such a kernel user memory is read into a
  * small map, and from there to where it belongs: no stack is lost, and no program of ours needs to
