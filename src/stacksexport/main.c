@@ -68,7 +68,8 @@ static const struct subcommand subcommands[] = {
 		.summary = "prints the result of a query, or writes it to a file",
 		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
 		       "frames), offcpu (one row "
-		       "per interval off the CPU).\n\n"
+		       "per interval off the CPU), wakeups (the same with who ended it), rss (with "
+		       "growth), span_waits.\n\n"
 		       "Examples:\n"
 		       "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY "
 		       "ALL'\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sql/ in a DuckDB shell: the tables, off-CPU time, and every shipped query as stacksexport runs it."""
+"""sql/ in a DuckDB shell: the tables, off-CPU time and what ended it, memory that grows, spans that wait."""
 import json
 import re
 import subprocess
@@ -141,19 +141,85 @@ def test_gaps_are_counted_once(tmp_path):
     assert rows[0][4] is None
 
 
-# ---- shipped queries -----------------------------------------------------------------------------------------------
+# ---- wake-ups ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    """Any program with a build ID, and that."""
-    out = subprocess.run(["readelf", "-n", EXPORT], capture_output=True, text=True, check=True).stdout
-    return EXPORT, bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", out)[1])
+def wakeups(batch, tmp_path):
+    db = shell(batch.write(tmp_path / "rec"))
+    return db.execute("SELECT timestamp, woken, waker_timestamp, waker_pid, waker_command, waker_kstack_id IS NULL FROM wakeups ORDER BY timestamp, state").fetchall()
+
+
+def test_the_wake_up_that_ended_a_sleep(tmp_path):
+    b = Batch().slice(0, 10, "sleeping", pid=7).slice(100, 110, "sleeping", pid=7, runnable=20).slice(200, 210, "dead", pid=7)
+    for at, pid in ((5, 1), (50, 2), (80, 3), (105, 4)):  # before it slept, twice in between, and while it ran
+        b.add("wake", at, pid=pid, target=7, command="waker")
+    b.add("wake", 85, pid=9, target=8).add("wake", 85, pid=9, target=7, host="there")
+    assert wakeups(b, tmp_path) == [(START + 10, True, START + 80, 3, "waker", True), (START + 110, False, None, None, None, True)]
+
+
+def test_without_wake_rows(tmp_path):
+    b = Batch().slice(0, 10, "preempted").slice(100, 110, "sleeping", gaps=5).slice(200, 210, "dead")
+    assert {r[1:] for r in wakeups(b, tmp_path)} == {(False, None, None, None, True)}
+
+
+def test_gaps_have_no_waker(tmp_path):
+    b = Batch().slice(0, 10, "sleeping", pid=7).slice(100, 200, "dead", pid=7, gaps=50).add("wake", 150, target=7)
+    assert [r[1] for r in wakeups(b, tmp_path)] == [False, False]
+
+
+# ---- growth --------------------------------------------------------------------------------------------------------
+
+
+def test_growth_is_per_process(tmp_path):
+    b = Batch()
+    for at, tgid, amount in ((1, 1, 100), (2, 2, 5000), (3, 1, 350), (4, 2, 4000), (5, 1, 200), (6, 1, 200)):
+        b.add("rss", at, tgid=tgid, pid=tgid, amount=amount)
+    b.add("rss", 4, tgid=1, pid=1, amount=7, host="there")
+    db = shell(b.write(tmp_path / "rec"))
+    assert db.execute("SELECT tgid, growth FROM rss WHERE host = 'here' ORDER BY timestamp").fetchall() == [(1, None), (2, None), (1, 250), (2, -1000), (1, -150), (1, 0)]
+
+
+# ---- spans that wait -----------------------------------------------------------------------------------------------
+
+
+def span_waits(batch, tmp_path):
+    db = shell(batch.add("exit", 10_000).write(tmp_path / "rec"))
+    return db.execute(f"SELECT timestamp - {START}, tgid, span_id, ended, wait_ns FROM span_waits ORDER BY ALL").fetchall()
+
+
+def test_waits_lie_between_exit_and_enter(tmp_path):
+    b = Batch()
+    b.add("trace_exit", 1000, duration=10, span_id=5).add("trace_exit", 1500, duration=100, span_id=5).add("trace_close", 2000, duration=1010, span_id=5)
+    assert span_waits(b, tmp_path) == [(1000, 100, 5, "entered", 400), (1500, 100, 5, "closed", 500)]
+
+
+def test_a_span_closed_as_it_is_left_does_not_wait(tmp_path):
+    b = Batch().add("trace_close", 1000, duration=10, span_id=5).add("trace_exit", 1000, duration=10, span_id=5)
+    assert span_waits(b, tmp_path) == [(1000, 100, 5, "closed", 0)]
+
+
+def test_spans_of_two_processes_are_two(tmp_path):
+    b = Batch().add("trace_exit", 1000, span_id=5, tgid=1).add("trace_exit", 2000, duration=1, span_id=5, tgid=2).add("trace_close", 3000, span_id=5, tgid=2)
+    assert span_waits(b, tmp_path) == [(1000, 1, 5, "open", 9000), (2000, 2, 5, "closed", 1000)]
+
+
+def test_waits_are_never_negative(tmp_path):
+    """Two threads in one span at the same time."""
+    b = Batch().add("trace_exit", 1000, duration=900, span_id=5, pid=1).add("trace_exit", 1100, duration=1000, span_id=5, pid=2)
+    assert span_waits(b, tmp_path) == [(1000, 100, 5, "entered", 0), (1100, 100, 5, "open", 8900)]
+
+
+def test_an_id_that_is_used_again(tmp_path):
+    b = Batch().add("trace_exit", 1000, span_id=5).add("trace_close", 1000, span_id=5).add("trace_exit", 5000, duration=10, span_id=5)
+    assert span_waits(b, tmp_path) == [(1000, 100, 5, "closed", 0), (5000, 100, 5, "open", 5000)]
+
+
+# ---- shipped files -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def rec(tmp_path, program):
-    b, mine = Batch(), dict(buildid=program[1])
+def rec(tmp_path):
+    b, mine = Batch(), dict(buildid=BUILD_ID)
     b.profile(0, names("f", "f", "main"), count=3, **mine)
     b.profile(5, names("f", "f", "main"), kernel("copy"), **mine)
     b.profile(7, None, kernel("idle"), command="other", buildid=b"")
@@ -163,42 +229,6 @@ def rec(tmp_path, program):
     b.slice(900, 900, "waiting", pid=7, **mine)
     b.slice(0, 0, "sleeping", names("else"), pid=8, command="other").slice(1000, 1000, "waiting", pid=8, command="other")
     return b.write(tmp_path / "rec")
-
-
-LOCK = ("schedule", "lock", "main")
-EXPECTED = {
-    "cpu_ustacks": {("f", "f", "main"): (4, 4 * PERIOD)},
-    "cpu_stacks": {("f", "f", "main"): (3, 3 * PERIOD), ("copy", "f", "f", "main"): (1, PERIOD)},
-    "offcpu_stacks": {LOCK: (2, 500), ("f", "main"): (1, 100)},
-    "offcpu_blocked_stacks": {LOCK: (2, 450)},
-    "offcpu_runnable_stacks": {LOCK: (1, 50), ("f", "main"): (1, 100)},
-}
-QUERIES = sorted((SQL / "pprof").glob("*.sql"))
-
-
-@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_shipped_queries(rec, path, program):
-    """By stacksexport's DuckDB and by a newer one, with the same result, and that the right one."""
-    args = ["-c", "prog"] if path.stem.endswith("_command") else ["-b", program[0]]
-    p = subprocess.run([EXPORT, "query", "-f", path, *args, "-r", rec, "--format", "json"], capture_output=True, text=True, timeout=60)
-    assert p.returncode == 0, p.stderr
-    ours = {tuple(f["name"] for f in stack or ()): (n, v) for stack, n, v in (r.values() for r in json.loads(p.stdout))}
-    sql = path.read_text().replace("?command", "prog").replace("?buildid", program[1].hex())
-    db = shell(rec, datafusion=True)
-    theirs = {tuple(f["name"] for f in stack or ()): (n, v) for stack, n, v in db.execute(sql).fetchall()}
-    assert ours == theirs
-    expected = EXPECTED[re.sub("_for_.*", "", path.stem)]
-    if path.stem == "cpu_stacks":
-        expected = {**expected, ("idle",): (1, PERIOD)}
-    assert ours == expected
-
-
-@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_heads_say_what_they_answer(path):
-    head = [l for l in path.read_text().splitlines() if l.startswith("--")]
-    assert head[0].endswith("?") or "?" in head[0]
-    assert f"stacksexport pprof sql/pprof/{path.name}" in head[1]
-    assert "count:" in "".join(head)
 
 
 @pytest.mark.parametrize("path", sorted(SQL.rglob("*.sql")), ids=lambda p: p.stem)

@@ -1,0 +1,28 @@
+-- Which code of a program starts processes and threads, and how long do they live?
+--     stacksexport pprof sql/pprof/fork_ustacks_for_buildid.sql -b PROGRAM
+-- count: those that were started. life_time: from then to their end, or to the end of the recording; it adds up. The
+-- stack is the user's, or the kernel's where there is none.
+WITH forks AS (
+    SELECT
+        coalesce(ustack_id, kstack_id) AS stack_id, timestamp, coalesce(weight, 1) AS weight,
+        hash(host, target) AS thread_key
+    FROM events
+    WHERE kind = 'fork' AND buildid = decode('?buildid', 'hex')
+), exits AS (
+    SELECT timestamp, hash(host, pid) AS thread_key
+    FROM events
+    WHERE kind = 'exit'
+), lives AS (
+    SELECT
+        stack_id, weight,
+        coalesce(exits.timestamp, (SELECT max(timestamp) FROM events)) - forks.timestamp AS life_ns
+    FROM forks
+    ASOF LEFT JOIN exits ON forks.thread_key = exits.thread_key AND forks.timestamp <= exits.timestamp
+), sums AS (
+    SELECT stack_id, sum(weight)::BIGINT AS count, sum(life_ns * weight)::BIGINT AS life_time
+    FROM lives
+    GROUP BY ALL
+)
+SELECT frames AS stack, count, life_time
+FROM sums
+LEFT JOIN stacktraces USING (stack_id);

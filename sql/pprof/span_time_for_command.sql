@@ -1,0 +1,30 @@
+-- Where does the time of each kind of span of a command go: running, ready to run, or blocked in what?
+--     stacksexport pprof sql/pprof/span_time_for_command.sql -c COMMAND
+-- count: samples or intervals. span_time: of threads that were in the span (the root is its name), by what they did.
+-- Time counts for the innermost span. Needs kinds switch and profile.
+WITH waits AS (
+    SELECT
+        trace_name, ustack_id, kstack_id,
+        count(*) FILTER (blocked_ns > 0) AS blocked, sum(blocked_ns)::BIGINT AS blocked_ns,
+        count(*) FILTER (runnable_ns > 0) AS runnable, sum(runnable_ns)::BIGINT AS runnable_ns
+    FROM offcpu
+    WHERE span_id != 0 AND command = '?command'
+    GROUP BY ALL
+), times AS (
+    SELECT
+        trace_name, ustack_id, kstack_id, 'running' AS what,
+        sum(coalesce(weight, 1))::BIGINT AS count, sum(duration * coalesce(weight, 1))::BIGINT AS ns
+    FROM events
+    WHERE kind = 'profile' AND span_id != 0 AND command = '?command'
+    GROUP BY ALL
+    UNION ALL
+    SELECT trace_name, ustack_id, kstack_id, 'blocked', blocked, blocked_ns FROM waits WHERE blocked > 0
+    UNION ALL
+    SELECT trace_name, ustack_id, kstack_id, 'runnable', runnable, runnable_ns FROM waits WHERE runnable > 0
+)
+SELECT
+    list_concat(as_frames(k.frames), as_frames(u.frames), label(what), label(trace_name)) AS stack,
+    count, ns AS span_time
+FROM times
+LEFT JOIN stacktraces k ON k.stack_id = kstack_id
+LEFT JOIN stacktraces u ON u.stack_id = ustack_id;

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sql/pprof/: every query against a recording whose answers are known, by stacksexport and by a newer DuckDB."""
+import json
+import re
+import subprocess
+
+import duckdb
+import pytest
+
+from conftest import EXPORT, ROOT
+from recordings import PERIOD, Batch, kernel, names
+
+SQL = ROOT / "sql"
+QUERIES = sorted((SQL / "pprof").glob("*.sql"))
+END = 10_000  # ns, of the recording
+LOCK, SCHEDULE, MAIN = names("lock", "main"), kernel("schedule"), names("f", "main")
+
+
+@pytest.fixture(scope="module")
+def program():
+    """Any program with a build ID, and that."""
+    out = subprocess.run(["readelf", "-n", EXPORT], capture_output=True, text=True, check=True).stdout
+    return EXPORT, bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", out)[1])
+
+
+def cpu(b, mine, other):
+    b.profile(0, names("f", "f", "main"), count=3, **mine)
+    b.profile(5, names("f", "f", "main"), kernel("copy"), span_id=5, trace_name="req", **mine)
+    b.profile(7, None, kernel("idle"), **other)
+
+
+def switches(b, mine, other):
+    span = dict(pid=7, span_id=5, trace_name="req", **mine)
+    b.slice(0, 100, "sleeping", LOCK, SCHEDULE, **span)
+    b.slice(300, 400, "preempted", MAIN, runnable=50, **span)
+    b.slice(500, 600, "sleeping", LOCK, SCHEDULE, pid=7, runnable=100, **mine)
+    b.slice(900, 900, "waiting", pid=7, **mine)
+    b.slice(0, 0, "sleeping", names("else"), pid=8, **other).slice(420, 430, "dead", pid=8, runnable=20, **other)
+    b.add("wake", 50, names("early"), pid=9, target=7, **other)
+    b.add("wake", 250, names("unlock", "worker"), kernel("try_to_wake"), pid=9, target=7, **other)
+    b.add("wake", 400, names("notify", "main"), pid=7, target=8, **mine)
+
+
+def amounts(b, mine, other):
+    """Each with a row of another program, and one that stands for three."""
+    def rows(kind, ustack, kstack=None, amount=100, duration=10, **fields):
+        b.add(kind, 600, ustack, kstack, amount=amount, duration=duration, **fields, **mine)
+        b.add(kind, 610, ustack, kstack, amount=amount, duration=duration, weight=3, **fields, **mine)
+        b.add(kind, 620, ustack, kstack, amount=amount, duration=duration, **fields, **other)
+    rows("blk_read", names("read", "main"))
+    rows("blk_write", None, kernel("writeback"))
+    rows("blk_flush", names("fsync", "main"), amount=0)
+    rows("blk_discard", names("trim", "main"))
+    for kind in ("vfs_read", "vfs_write", "tcp_send", "tcp_recv", "udp_send", "udp_recv", "tcp_connect"):
+        rows(kind, names(kind, "main"))
+    rows("tcp_retransmit", None, kernel("timer"), peer="10.0.0.1:80")
+    b.add("tcp_retransmit", 630, None, None, amount=7, **mine)
+    rows("fault", names("touch", "main"), address=0x1000)
+
+
+def memory(b, mine, other):
+    for at, amount in ((1, 100), (2, 350), (3, 200), (4, 260)):
+        b.add("rss", at, names("malloc", "main"), amount=amount, weight=29, **mine)
+    for at, amount in ((1, 1000), (3, 1500)):
+        b.add("rss", at, None, kernel("fill"), amount=amount, tgid=101, **mine)
+        b.add("rss", at, names("malloc", "main"), amount=amount, tgid=102, **other)
+
+
+def spans(b, mine, other):
+    b.add("trace_exit", 1000, names("poll", "main"), duration=10, span_id=5, trace_name="req", **mine)
+    b.add("trace_exit", 1500, names("poll", "main"), duration=100, span_id=5, trace_name="req", **mine)
+    b.add("trace_close", 2000, duration=1010, span_id=5, trace_name="req", **mine)
+    b.add("trace_exit", 1200, names("stuck", "main"), duration=10, span_id=5, trace_name="req", tgid=101, **mine)
+    b.add("trace_exit", 1300, names("poll", "main"), duration=10, span_id=5, trace_name="req", tgid=102, **other)
+
+
+def forks(b, mine, other):
+    b.add("fork", 10, names("spawn", "main"), target=300, **mine).add("exit", 110, pid=300, tgid=300, **mine)
+    b.add("fork", 200, names("spawn", "main"), target=300, **mine)  # the number again, and it lives on
+    b.add("exit", END, **other)
+
+
+@pytest.fixture
+def rec(tmp_path, program):
+    b, mine, other = Batch(), dict(buildid=program[1]), dict(command="other", buildid=b"")
+    for part in (cpu, switches, amounts, memory, spans, forks):
+        part(b, mine, other)
+    return b.write(tmp_path / "rec")
+
+
+SLEPT = ("schedule", "lock", "main")
+READ, WRITEBACK = ("read", "main"), ("writeback",)
+EXPECTED = {
+    "cpu_ustacks": {("f", "f", "main"): (4, 4 * PERIOD)},
+    "cpu_stacks": {("f", "f", "main"): (3, 3 * PERIOD), ("copy", "f", "f", "main"): (1, PERIOD)},
+    "offcpu_stacks": {SLEPT: (2, 500), ("f", "main"): (1, 100)},
+    "offcpu_blocked_stacks": {SLEPT: (2, 450)},
+    "offcpu_runnable_stacks": {SLEPT: (1, 50), ("f", "main"): (1, 100)},
+    "why_off_cpu": {("worker", "unlock", "try_to_wake", "woken by other", *SLEPT): (1, 200), ("f", "main"): (1, 100), SLEPT: (1, 300)},
+    "wake_wakers": {("try_to_wake", "unlock", "worker", "woken by other"): (1, 150)},
+    "wake_woken": {("wakes other", "notify", "main"): (1, 400)},
+    "span_time": {(*SLEPT, "blocked", "req"): (1, 150), (*SLEPT, "runnable", "req"): (1, 50), ("f", "main", "runnable", "req"): (1, 100),
+                  ("copy", "f", "f", "main", "running", "req"): (1, PERIOD)},
+    "blk_ustack_amount": {READ: (4, 400), WRITEBACK: (4, 400)},
+    "blk_ustack_duration": {READ: (4, 40), WRITEBACK: (4, 40), ("fsync", "main"): (4, 40), ("trim", "main"): (4, 40)},
+    "vfs_read_amount": {("vfs_read", "main"): (4, 400)},
+    "vfs_write_amount": {("vfs_write", "main"): (4, 400)},
+    "net_ustack_tcp_bandwidth": {("tcp_send", "main"): (4, 400), ("tcp_recv", "main"): (4, 400)},
+    "net_ustack_udp_bandwidth": {("udp_send", "main"): (4, 400), ("udp_recv", "main"): (4, 400)},
+    "tcp_connect_ustacks": {("tcp_connect", "main"): (4, 40)},
+    "tcp_retransmit_peers": {("timer", "10.0.0.1:80"): (4, 400), ("[unknown peer]",): (1, 7)},
+    "fault_ustacks": {("touch", "main"): (4, 4 * 4096)},
+    "rss_ustacks_growth": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
+    "usdt_ustack_trace_wait": {("poll", "main", "req"): (2, 400 + 500), ("stuck", "main", "req"): (1, END - 1200)},
+    "fork_ustacks": {("spawn", "main"): (2, 100 + END - 200)},
+}
+EXPECTED["ustack_rss_growth"] = EXPECTED["rss_ustacks_growth"]
+
+
+def shell(rec):
+    db = duckdb.connect()
+    db.execute(f"SET VARIABLE recording = '{rec}'")
+    for file in ("stacks.sql", "datafusion.sql"):
+        db.execute((SQL / file).read_text())
+    return db
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_shipped_queries(rec, path, program):
+    """By stacksexport's DuckDB and by a newer one, with the same result, and that the right one."""
+    args = ["-c", "prog"] if path.stem.endswith("_command") else ["-b", program[0]]
+    p = subprocess.run([EXPORT, "query", "-f", path, *args, "-r", rec, "--format", "json"], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    ours = {tuple(f["name"] for f in stack or ()): (n, v) for stack, n, v in (r.values() for r in json.loads(p.stdout))}
+    sql = path.read_text().replace("?command", "prog").replace("?buildid", program[1].hex())
+    theirs = {tuple(f["name"] for f in stack or ()): (n, v) for stack, n, v in shell(rec).execute(sql).fetchall()}
+    assert ours == theirs
+    expected = EXPECTED[re.sub("_for_.*", "", path.stem)]
+    if path.stem == "cpu_stacks":
+        expected = {**expected, ("idle",): (1, PERIOD)}
+    assert ours == expected
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_as_profiles(rec, path, program, tmp_path):
+    args = ["-c", "prog"] if path.stem.endswith("_command") else ["-b", program[0]]
+    p = subprocess.run([EXPORT, "pprof", path.name, *args, "-r", rec, "--output", tmp_path / "p"], capture_output=True, text=True, timeout=60, cwd="/")
+    assert p.returncode == 0, p.stderr
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_heads_say_what_they_answer(path):
+    head = [l for l in path.read_text().splitlines() if l.startswith("--")]
+    assert head[0].endswith("?") or "?" in head[0]
+    assert f"stacksexport pprof sql/pprof/{path.name}" in head[1]
+    assert "count:" in "".join(head)
+
+
+def test_each_query_is_there_for_a_command_and_for_a_program():
+    stems = {p.stem for p in QUERIES} - {"cpu_stacks", "rss_ustacks_growth_for_buildid", "ustack_rss_growth_for_command"}
+    assert {s for s in stems if s.endswith("_for_command")} == {s.replace("_for_buildid", "_for_command") for s in stems}
+
+
+def test_an_older_recording_without_marks(tmp_path):
+    """Frames with fewer fields, and labels on them."""
+    rec = Batch().slice(0, 10, "sleeping", LOCK, pid=7).slice(50, 60, "dead", pid=7).add("wake", 40, MAIN, target=7).write(tmp_path / "r")
+    (stack,) = shell(rec).execute((SQL / "pprof/why_off_cpu_for_command.sql").read_text().replace("?command", "prog")).fetchall()
+    assert [f["name"] for f in stack[0]] == ["main", "f", "woken by prog", "lock", "main"]
