@@ -146,6 +146,10 @@ static int prepare(struct collector *c)
 	c->capture = capture__new(&o->capture);
 	if (!c->capture)
 		return -errno;
+	/* Before the kernel's symbols are read: what calls the programs is among them then. */
+	err = capture__attach(c->capture);
+	if (err)
+		return err;
 	c->sideband = sideband__new(SIDEBAND_PAGES);
 	if (!c->sideband)
 		return -errno;
@@ -163,13 +167,11 @@ static int prepare(struct collector *c)
 /* ---- run ----------------------------------------------------------------------------------------
  */
 
-/* Attach, learn what runs already, then turn events on: nothing falls between. */
+/* Learn what runs already, then turn events on: nothing falls between. */
 static int begin(struct collector *c)
 {
 	int err = sideband__enable(c->sideband);
 
-	if (!err)
-		err = capture__attach(c->capture);
 	if (!err)
 		err = session__scan(c->session);
 	if (!err && c->options.command && !c->options.all)
