@@ -76,7 +76,7 @@ unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 
 ## test-vm: test the collector on other kernels, from 5.10 to the newest of Debian, in qemu; not part of test
 .PHONY: test-vm
-test-vm: $(BUILD)/bin/collector $(EXAMPLES)
+test-vm: $(BUILD)/bin/collector $(EXAMPLES) $(TEST_TOOLS)
 	@BUILD=$(BUILD) tests/vm/run
 
 ## check-all: compare the flat table of every ELF file of this machine with what libdw says; minutes

@@ -19,7 +19,9 @@
 	X(BLK_WRITE, "blk_write", "block")     \
 	X(BLK_FLUSH, "blk_flush", "block")     \
 	X(BLK_DISCARD, "blk_discard", "block") \
-	X(RSS, "rss", "rss")
+	X(RSS, "rss", "rss")                   \
+	X(VFS_READ, "vfs_read", "vfs")         \
+	X(VFS_WRITE, "vfs_write", "vfs")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };

@@ -26,6 +26,7 @@ struct pt_regs {
 
 struct thread_info {
 	u32 cpu; /* from 5.16 on */
+	u32 status;
 };
 
 struct thread_struct {
@@ -90,6 +91,55 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct file_system_type {
+	const char *name;
+};
+
+struct super_block {
+	struct file_system_type *s_type;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	unsigned int f_mode;
+	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct sigaction {
+	void (*sa_handler)(int);
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
 struct signal_struct {
 	atomic_t live;
 };
@@ -108,6 +158,7 @@ struct task_struct {
 	char comm[16];
 	unsigned long sas_ss_sp, sas_ss_size;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct thread_struct thread;

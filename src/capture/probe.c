@@ -44,6 +44,10 @@ const struct probe probes[] = {
 	  .usage = "rss[:S][:N]",
 	  .help = "memory of a process, at 1 of N of its changes and at large ones (default u, "
 		  "29; 0: all)" },
+	{ .name = "vfs",
+	  .ways = { "fentry", "syscalls" },
+	  .usage = "vfs[:S]",
+	  .help = "bytes that calls read from files and write to them, pipes too (default n)" },
 	{ .name = NULL },
 };
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from books import compare
 from vm import Machine, kernels
 
 TOO_OLD = ["bullseye"]  # 5.10
@@ -23,6 +24,11 @@ record stopped -p switch:uk --duration 1s --pid $!
 kill -KILL $!
 
 record memory -p rss:uk -- /examples/memory 16
+for part in all compat errors signals threads; do
+	mkdir -p /out/books-$part/folder
+	record vfs-$part -p vfs -- /tests/vfs_calls $part /out/books-$part/folder
+done
+record vfs-stacks -p vfs:uk -- /tests/vfs_calls all /tmp
 
 record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
 
@@ -160,6 +166,23 @@ def test_write_back_belongs_to_the_cgroup_that_dirtied(machine):
     r = recorded(machine, "cgroup")
     assert r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback'") == 4 << 20
     assert r.rows("SELECT DISTINCT cgroup FROM events") == [("/writer",)]
+
+
+@pytest.mark.parametrize("part", ["all", "compat", "errors", "signals", "threads"])
+def test_the_books_of_every_call(machine, part):
+    r = recorded(machine, f"vfs-{part}")
+    compare(r, machine.said(f"books-{part}/folder/report"))
+    assert re.search(r"^vfs__fentry__write_end +[1-9]", r.stderr, re.M)  # not at the system calls
+
+
+def test_the_kernel_stack_of_a_call(machine):
+    stacks = recorded(machine, "vfs-stacks").rows(
+        "SELECT list_transform(kstack, lambda f: f.name), list_transform(ustack, lambda f: f.name), unwind FROM stacks "
+        "WHERE kind = 'vfs_write' AND file = 'writev'")
+    assert len(stacks) == 7
+    for kernel, user, unwind in stacks:
+        assert kernel[0] in ("vfs_writev", "do_writev") and "do_syscall_64" in kernel, kernel
+        assert unwind == "root" and user[-1] == "_start"
 
 
 def test_the_largest_stack_size_loads(machine):

@@ -46,6 +46,7 @@ def make_initramfs(folder, cases):
     install(pathlib.Path(__file__).with_name("init"), root, "init")
     programs = {"collector": BUILD / "bin/collector"}
     programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory")}
+    programs["tests/vfs_calls"] = BUILD / "tests/vfs_calls"
     for target, program in programs.items():
         install(program, root, target)
         for library in libraries(program):

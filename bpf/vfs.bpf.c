@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vfs: calls that move bytes from or to a file, with the bytes that they moved.
+ *
+ * A call is noted when it begins, with what its files are called: another thread may close them
+ * before it ends. A read has one side, sendfile two, and each side is a row. Sockets are the
+ * probe net's.
+ */
+#include "filter.bpf.h"
+
+/* Macros there, so BTF does not know them. */
+#define S_IFMT		00170000 /* include/uapi/linux/stat.h */
+#define S_IFSOCK	0140000
+#define FMODE_WRITE	0x2 /* include/linux/fs.h */
+#define FMODE_NOACCOUNT 0x20000000
+#define TS_COMPAT	0x0002	   /* arch/x86/include/asm/thread_info.h */
+#define SA_RESTART	0x10000000 /* arch/x86/include/uapi/asm/signal.h */
+#define SIG_IGN		1	   /* include/uapi/asm-generic/signal-defs.h */
+#define EINTR		4
+
+/* include/linux/errno.h: a signal came; the call begins anew, or ends with EINTR */
+#define ERESTARTSYS	      512 /* EINTR when a handler without SA_RESTART has run */
+#define ERESTARTNOINTR	      513 /* always anew */
+#define ERESTARTNOHAND	      514 /* EINTR when a handler has run */
+#define ERESTART_RESTARTBLOCK 516 /* the same */
+
+enum call_state {
+	CALL_NONE,
+	CALL_OPEN,
+	CALL_INTERRUPTED, /* by a signal that has not been delivered yet */
+	CALL_RESTARTS,	  /* when the signal's handler has run */
+};
+
+struct side {
+	__u64 sz; /* of the file, as it is sent; 0: this side is none of ours */
+	struct event_file file;
+};
+
+/* What a thread is about, or has been: the last call. */
+struct call {
+	__u64 state;	/* enum call_state */
+	__u64 what;	/* the same when it begins and ends */
+	__u64 start_ns; /* when it was first called */
+	__u64 ip, sp;	/* the user's: a call that is restarted comes from the same place */
+	__u64 error;	/* when interrupted */
+	struct side in, out;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+/* ---- files --------------------------------------------------------------------------------------
+ */
+
+/* NULL when nothing is open there. */
+static __always_inline struct file *file_of(__u32 fd)
+{
+	const struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+	struct file *file = NULL;
+
+	if (fd < table->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
+	return file;
+}
+
+/* vmsplice() moves to or from a pipe, whichever its end is for. */
+static __always_inline struct file *pipe_end(__u32 fd, bool writes)
+{
+	struct file *file = file_of(fd);
+	bool is_writable = file && BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
+
+	return is_writable == writes ? file : NULL;
+}
+
+/* No socket, nor a file that a file system has opened for itself, as overlayfs does with the one
+ * below: the call on its own file has a row already. */
+static __always_inline bool is_ours(const struct file *file)
+{
+	if (!file || BPF_CORE_READ(file, f_mode) & FMODE_NOACCOUNT)
+		return false;
+	return (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK;
+}
+
+static __always_inline void side__set(struct side *s, const struct file *file)
+{
+	long sz;
+
+	bpf_probe_read_kernel_str(s->file.fs, sizeof(s->file.fs),
+				  BPF_CORE_READ(file, f_inode, i_sb, s_type, name));
+	sz = bpf_probe_read_kernel_str(s->file.name, sizeof(s->file.name),
+				       BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	if (sz < 0)
+		sz = 0;
+	s->sz = (sizeof(s->file.fs) + sz + 7) & ~7UL;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------
+ */
+
+static __always_inline bool is_again(const struct call *c, __u64 what, const struct pt_regs *regs)
+{
+	return c->state >= CALL_INTERRUPTED && c->what == what && c->ip == regs->ip &&
+	       c->sp == regs->sp;
+}
+
+static __always_inline bool is_wanted(__u64 now_ns)
+{
+	return capturing(now_ns) && recorded(bpf_get_current_task_btf());
+}
+
+/* A call begins that reads from `in` and writes to `out`; NULL when it does not. */
+static __noinline int call__enter(__u64 now_ns, __u64 what, const struct file *in,
+				  const struct file *out)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
+	bool reads = is_ours(in), writes = is_ours(out);
+	struct call *c;
+
+	if (!(reads | writes))
+		return 0;
+	c = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!c) {
+		lose(reads ? EVENT_VFS_READ : EVENT_VFS_WRITE, EVENT_LOST_STATE_FULL);
+		return 0;
+	}
+	if (!is_again(c, what, regs))
+		c->start_ns = now_ns;
+	c->state = CALL_OPEN;
+	c->what = what;
+	c->ip = regs->ip;
+	c->sp = regs->sp;
+	c->in.sz = c->out.sz = 0;
+	if (reads)
+		side__set(&c->in, in);
+	if (writes)
+		side__set(&c->out, out);
+	return 0;
+}
+
+static __always_inline void side__emit(void *ctx, struct emission *row, const struct side *s,
+				       __u32 kind)
+{
+	row->kind = kind;
+	row->detail_data = &s->file;
+	row->detail_sz = s->sz;
+	if (s->sz)
+		emit(ctx, bpf_get_current_task_btf(), row, cfg.how[EVENT_VFS_READ]);
+}
+
+/* `result`: bytes, or -errno. */
+static __noinline int call__emit(void *ctx, struct call *c, __u64 now_ns, long result)
+{
+	struct emission row = { .time_ns = now_ns,
+				.duration_ns = now_ns - c->start_ns,
+				.amount = result < 0 ? 0 : result,
+				.reason = result < 0 ? -result : 0,
+				.cpu = bpf_get_smp_processor_id(),
+				.runnable_ns = ~0ULL,
+				.detail = EVENT_DETAIL_FILE };
+
+	c->state = CALL_NONE;
+	side__emit(ctx, &row, &c->in, EVENT_VFS_READ);
+	side__emit(ctx, &row, &c->out, EVENT_VFS_WRITE);
+	return 0;
+}
+
+static __always_inline bool is_interrupted(long result)
+{
+	return (result <= -ERESTARTSYS && result >= -ERESTARTNOHAND) ||
+	       result == -ERESTART_RESTARTBLOCK;
+}
+
+static __always_inline int call__exit(void *ctx, __u64 what, long result)
+{
+	struct call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), NULL, 0);
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!c || c->state != CALL_OPEN || c->what != what || !capturing(now_ns))
+		return 0;
+	if (!is_interrupted(result))
+		return call__emit(ctx, c, now_ns, result);
+	c->state = CALL_INTERRUPTED;
+	c->error = -result;
+	return 0;
+}
+
+/*
+ * A signal is about to be delivered. Only a handler decides what becomes of the call, and the first
+ * one does (arch/x86/kernel/signal.c, handle_signal()): without any it begins anew.
+ */
+static __always_inline int call__signal(void *ctx, const struct k_sigaction *action)
+{
+	struct call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), NULL, 0);
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!c || c->state != CALL_INTERRUPTED || (__u64)action->sa.sa_handler <= SIG_IGN)
+		return 0;
+	c->state = CALL_RESTARTS;
+	if (c->error == ERESTARTNOINTR ||
+	    (c->error == ERESTARTSYS && action->sa.sa_flags & SA_RESTART) || !capturing(now_ns))
+		return 0;
+	return call__emit(ctx, c, now_ns, -EINTR);
+}
+
+/* ---- at the kernel's functions ------------------------------------------------------------------
+ */
+
+/*
+ * X(hook, function, its number of arguments, what it reads from, what it writes to): those that all
+ * system calls for the same come to, also those of 32-bit programs (but for their vmsplice()).
+ */
+#define NOTHING	     NULL
+#define FILE(n)	     ((const struct file *)args[n])
+#define FD(n)	     file_of(args[n])
+#define VMSPLICE(to) pipe_end(((const struct pt_regs *)args[0])->di, to)
+#define FUNCTIONS(X)                                                        \
+	X(read, vfs_read, 4, FILE(0), NOTHING)                              \
+	X(readv, vfs_readv, 5, FILE(0), NOTHING)                            \
+	X(write, vfs_write, 4, NOTHING, FILE(0))                            \
+	X(writev, vfs_writev, 5, NOTHING, FILE(0))                          \
+	X(sendfile, do_sendfile, 5, FD(1), FD(0))                           \
+	X(copy, vfs_copy_file_range, 6, FILE(0), FILE(2))                   \
+	X(splice, do_splice, 6, FILE(0), FILE(2))                           \
+	X(tee, do_tee, 4, NOTHING, FILE(1)) /* what it reads stays there */ \
+	X(vmsplice, __x64_sys_vmsplice, 1, VMSPLICE(false), VMSPLICE(true))
+
+#define X(hook, function, arg_cnt, in, out)                              \
+	SEC("?fentry/" #function)                                        \
+	int vfs__fentry__##hook(const __u64 *args)                       \
+	{                                                                \
+		__u64 now_ns = bpf_ktime_get_ns();                       \
+                                                                         \
+		if (!is_wanted(now_ns))                                  \
+			return 0;                                        \
+		return call__enter(now_ns, args[0], in, out);            \
+	}                                                                \
+	SEC("?fexit/" #function)                                         \
+	int vfs__fentry__##hook##_end(const __u64 *args)                 \
+	{                                                                \
+		return call__exit((void *)args, args[0], args[arg_cnt]); \
+	}
+FUNCTIONS(X)
+#undef X
+
+SEC("?tp_btf/signal_deliver")
+int BPF_PROG(vfs__fentry__signal, int sig, void *info, struct k_sigaction *action)
+{
+	return call__signal(ctx, action);
+}
+
+/* ---- at the system calls ------------------------------------------------------------------------
+ */
+
+/*
+ * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
+ * none. arch/x86/entry/syscalls/syscall_64.tbl, syscall_32.tbl.
+ */
+#define SYSCALLS(X)                        \
+	X(read, 0, 3, 1, 0)                \
+	X(pread64, 17, 180, 1, 0)          \
+	X(readv, 19, 145, 1, 0)            \
+	X(preadv, 295, 333, 1, 0)          \
+	X(preadv2, 327, 378, 1, 0)         \
+	X(write, 1, 4, 0, 1)               \
+	X(pwrite64, 18, 181, 0, 1)         \
+	X(writev, 20, 146, 0, 1)           \
+	X(pwritev, 296, 334, 0, 1)         \
+	X(pwritev2, 328, 379, 0, 1)        \
+	X(sendfile, 40, 187, 2, 1)         \
+	X(sendfile64, UNUSED, 239, 2, 1)   \
+	X(copy_file_range, 326, 377, 1, 3) \
+	X(splice, 275, 313, 1, 3)          \
+	X(tee, 276, 315, 0, 2)             \
+	X(vmsplice, 278, UNUSED, 1, 1) /* as at the functions */
+#define SYSCALL_CNT 392
+#define UNUSED	    391 /* neither has one with that number, nor will */
+
+struct syscall {
+	struct {
+		__u8 in, out;
+	} native, compat;
+};
+
+static const volatile struct syscall syscalls[SYSCALL_CNT] = {
+#define X(name, number, number_32, from, to) \
+	[number].native = { from, to }, [number_32].compat = { from, to },
+	SYSCALLS(X)
+#undef X
+};
+
+/* NULL for nearly all: the two programs below see every system call of the machine. */
+static __always_inline const volatile struct syscall *syscall_of(__u64 nr)
+{
+	const volatile struct syscall *s = &syscalls[nr];
+
+	if (nr >= SYSCALL_CNT || !(s->native.in | s->native.out | s->compat.in | s->compat.out))
+		return NULL;
+	return s;
+}
+
+static __always_inline __u32 arg(const struct pt_regs *regs, bool compat, __u32 n)
+{
+	switch (n) {
+	case 1: return compat ? regs->bx : regs->di;
+	case 2: return compat ? regs->cx : regs->si;
+	default: return regs->dx;
+	}
+}
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(vfs__syscalls__enter, struct pt_regs *regs, __u64 nr)
+{
+	const volatile struct syscall *s = syscall_of(nr);
+	__u64 now_ns;
+	bool compat;
+	__u8 in, out;
+
+	if (!s)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (!is_wanted(now_ns))
+		return 0;
+	compat = bpf_get_current_task_btf()->thread_info.status & TS_COMPAT;
+	in = compat ? s->compat.in : s->native.in;
+	out = compat ? s->compat.out : s->native.out;
+	if (in && in == out)
+		return call__enter(now_ns, nr, pipe_end(arg(regs, compat, in), false),
+				   pipe_end(arg(regs, compat, in), true));
+	return call__enter(now_ns, nr, in ? file_of(arg(regs, compat, in)) : NULL,
+			   out ? file_of(arg(regs, compat, out)) : NULL);
+}
+
+SEC("?tp_btf/sys_exit")
+int BPF_PROG(vfs__syscalls__exit, struct pt_regs *regs, long result)
+{
+	__u64 nr = regs->orig_ax;
+
+	return syscall_of(nr) ? call__exit(ctx, nr, result) : 0;
+}
+
+SEC("?tp_btf/signal_deliver")
+int BPF_PROG(vfs__syscalls__signal, int sig, void *info, struct k_sigaction *action)
+{
+	return call__signal(ctx, action);
+}

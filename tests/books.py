@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests/tools/vfs_calls.c did, and what a recording says of it: {(kind, file, reason): (rows, bytes)}."""
+
+
+def kept(report):
+    lines = (line.split() for line in report.splitlines())
+    return {(kind, name, reason): (int(rows), int(size)) for kind, name, reason, rows, size in lines}
+
+
+def recorded(r, names):
+    """Of files with these names; pipes have none and are "pipefs"."""
+    return {
+        (kind, name, reason): (rows, size) for kind, name, reason, rows, size in r.rows(
+            "SELECT kind, coalesce(nullif(file, ''), fs) AS name, coalesce(reason, '-'), count(*), sum(amount) FROM events "
+            "WHERE command = 'vfs_calls' AND list_contains(?, name) GROUP BY ALL", list(names))
+    }
+
+
+def compare(r, report):
+    """The two are the same, and there is nothing of a socket."""
+    books = kept(report)
+    assert len(books) >= 3
+    assert recorded(r, {name for _, name, _ in books}) == books
+    assert r.one("SELECT count(*) FROM events WHERE fs = 'sockfs' OR kind = 'lost'") == 0

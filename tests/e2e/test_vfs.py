@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vfs: the bytes that calls move from and to files."""
+import pathlib
+import subprocess
+import tempfile
+
+import pytest
+
+from books import compare
+from conftest import BUILD, needs_bpf
+
+pytestmark = needs_bpf
+
+CALLS = BUILD / "tests" / "vfs_calls"
+OVERLAY = "cd {0} && mkdir -p below above work && mount -t overlay -o lowerdir=below,upperdir=above,workdir=work none folder"
+
+
+def fs_of(path):
+    out = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", path], check=True, capture_output=True, text=True).stdout
+    return out.split()[0]
+
+
+@pytest.fixture
+def place(request):
+    """A folder in memory, or below the test's parameter."""
+    with tempfile.TemporaryDirectory(dir=getattr(request, "param", "/dev/shm")) as path:
+        (pathlib.Path(path) / "folder").mkdir()
+        yield pathlib.Path(path)
+
+
+def python(record, script, *args, programs="vfs"):
+    return record("-p", programs, "--", "/usr/bin/python3", "-c", "import os\n" + script, *args)
+
+
+# ---- bytes -----------------------------------------------------------------------------------------------------------
+
+PARTS = [("/var/tmp", "all"), *(("/dev/shm", part) for part in ("all", "compat", "errors", "signals", "threads"))]
+
+
+@pytest.mark.parametrize("place, part", PARTS, indirect=["place"])
+def test_the_books_of_every_call(record, place, part):
+    r = record("-p", "vfs", "--", CALLS, part, place / "folder")
+    compare(r, (place / "folder" / "report").read_text())
+    assert set(r.rows("SELECT DISTINCT fs FROM events WHERE file IN ('read', 'errors', 'threads')")) <= {(fs_of(place),)}
+    # A row that is no error is of a call that took its time.
+    assert r.one("SELECT min(duration) FROM events") > 0
+
+
+def test_a_file_system_on_another_is_counted_once(record, place):
+    if subprocess.run(["unshare", "-m", "sh", "-c", OVERLAY.format(place)], capture_output=True).returncode:
+        pytest.skip("needs overlayfs, to be mounted")
+    script = OVERLAY.format(place) + f" && {CALLS} all folder && cp folder/report report"
+    r = record("-p", "vfs", "--", "unshare", "-m", "sh", "-c", script)
+    compare(r, (place / "report").read_text())
+    assert r.rows("SELECT DISTINCT fs FROM events WHERE file IN ('read', 'write', 'copy.in', 'copy.out')") == [("overlay",)]
+
+
+def test_two_sides_of_a_call_are_two_rows_of_one_time(record, place):
+    (place / "from").write_bytes(bytes(5000))
+    r = python(record, f"""
+os.chdir('{place}')
+os.sendfile(os.open('to', os.O_CREAT | os.O_WRONLY), os.open('from', 0), 0, 9000)
+""")
+    assert r.rows("SELECT w.file, r.amount, w.amount, r.duration = w.duration FROM events r JOIN events w "
+                  "USING (timestamp, pid) WHERE r.kind = 'vfs_read' AND w.kind = 'vfs_write' AND r.file = 'from'") == [
+        ("to", 5000, 5000, True)]
+
+
+def test_the_duration_is_the_time_in_the_call(record):
+    r = python(record, """
+import time
+r, w = os.pipe()
+if os.fork():
+    os.close(w)
+    before = time.monotonic_ns()
+    os.read(r, 10)
+    print(time.monotonic_ns() - before)
+else:
+    time.sleep(.2)
+    os.write(w, b'x' * 3)
+""")
+    rows = r.rows("SELECT amount, duration FROM events WHERE kind = 'vfs_read' AND fs = 'pipefs' AND amount = 3")
+    assert len(rows) == 1
+    assert 150e6 < rows[0][1] < int(r.stdout)
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+def test_names_as_they_are(record, place):
+    r = python(record, f"""
+for name in (b'plain', b'new\\nline', b'x' * 255, b'\\xff\\xfe', 'größe'.encode()):
+    fd = os.open(b'{place}/' + name, os.O_CREAT | os.O_RDWR)
+    if name == b'plain':
+        os.unlink(b'{place}/plain')
+    os.write(fd, b'1' * (1000 + len(name)))
+""")
+    assert r.rows("SELECT file, amount FROM events WHERE kind = 'vfs_write' AND amount >= 1000 ORDER BY timestamp") == [
+        ("plain", 1005), ("new\nline", 1008), ("x" * 255, 1255), ("\ufffd\ufffd", 1002), ("größe", 1007)]
+
+
+def test_files_of_every_kind(record):
+    r = python(record, """
+import ctypes, socket
+m = os.memfd_create('memory')
+os.write(m, b'x' * 501)
+ctypes.CDLL(None).eventfd(1, 0)
+os.read(m + 1, 8)
+os.read(os.open('/proc/self/stat', 0), 5)
+os.read(os.open('/dev/zero', 0), 6)
+s = socket.create_server(('127.0.0.1', 0))
+c, a = socket.create_connection(s.getsockname()), s.accept()[0]
+os.write(c.fileno(), b'x' * 507)
+assert len(os.read(a.fileno(), 1000)) == 507
+t = os.openpty()
+os.write(t[1], b'x' * 17)
+print(os.path.basename(os.ttyname(t[1])))
+""")
+    rows = set(r.rows("SELECT kind, file, fs, amount FROM events WHERE command = 'python3'"))
+    assert {("vfs_write", "memfd:memory", "tmpfs", 501), ("vfs_read", "[eventfd]", "anon_inodefs", 8),
+            ("vfs_read", "stat", "proc", 5), ("vfs_read", "zero", "devtmpfs", 6),
+            ("vfs_write", r.stdout.strip(), "devpts", 17)} <= rows
+    assert 507 not in {amount for *_, amount in rows}
+
+
+# ---- stacks and processes --------------------------------------------------------------------------------------------
+
+def test_a_stack_when_it_is_asked_for(record, place):
+    r = record("-p", "vfs:uk", "--", CALLS, "all", place / "folder")
+    compare(r, (place / "folder" / "report").read_text())
+    stacks = r.rows("SELECT unwind, list_transform(ustack, lambda f: f.name), kstack_id FROM stacks "
+                    "WHERE kind = 'vfs_write' AND file = 'pwritev2'")
+    for unwind, names, kstack in stacks:
+        assert unwind == "root" and "do_all" in names and names[-1] == "_start" and kstack
+    assert len(stacks) == 7
+
+
+def test_only_whom_it_is_about(start, place):
+    c = start("-p", "vfs", "vfs_calls")
+    subprocess.run([CALLS, "all", place / "folder"], check=True)
+    subprocess.run(["dd", "if=/dev/zero", f"of={place}/other", "bs=7919", "count=3"], check=True, capture_output=True)
+    r = c.stop()
+    compare(r, (place / "folder" / "report").read_text())
+    assert r.rows("SELECT DISTINCT command FROM events") == [("vfs_calls",)]
+    assert r.one("SELECT count(ustack_id) + count(kstack_id) FROM events") == 0
