@@ -140,9 +140,9 @@ struct entry {
 	char type, name[600];
 };
 
-static size_t read_entries(struct entry **entries)
+static size_t read_entries(const char *path, struct entry **entries)
 {
-	FILE *f = fopen("/proc/kallsyms", "r");
+	FILE *f = fopen(path, "r");
 	size_t cnt = 0;
 	char line[1024];
 
@@ -172,18 +172,22 @@ static uint64_t linear(const struct entry *e, size_t cnt, uint64_t addr)
 	return best;
 }
 
+/* A copy: BPF programs come and go, and have names there. */
 static void this_kernel_against_a_linear_search(void **state)
 {
-	struct kallsyms *k = kallsyms__new("/proc/kallsyms");
 	struct entry *entries;
-	size_t cnt = read_entries(&entries), compared = 0;
+	size_t cnt, compared = 0;
+	struct kallsyms *k;
+	char path[256];
 
-	(void)state;
+	snprintf(path, sizeof(path), "%s/kallsyms", (char *)*state);
+	shell__run("cat /proc/kallsyms >%s", path);
+	k = kallsyms__new(path);
 	if (!k) {
 		assert_int_equal(errno, EPERM);
-		free(entries);
 		skip_because("/proc/kallsyms shows no addresses here");
 	}
+	cnt = read_entries(path, &entries);
 	for (size_t i = 0; i < cnt; i += 97) {
 		const uint64_t addr = entries[i].addr, start = linear(entries, cnt, addr + 3);
 		struct symbol s;
@@ -205,4 +209,4 @@ static void this_kernel_against_a_linear_search(void **state)
 
 RUN_TESTS(test_with_folder(lookups), test_with_folder(errors),
 	  test_with_folder(odd_lines_are_skipped), test_with_folder(a_module_comes_later),
-	  cmocka_unit_test(this_kernel_against_a_linear_search))
+	  test_with_folder(this_kernel_against_a_linear_search))
