@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "store/chunkmeta.h"
 #include "store/encode.h"
 
@@ -109,15 +110,11 @@ static void find_bounds(struct page *p, const struct leaf *l, const struct dict 
 
 static struct page *next_page(struct chunk_writer *w)
 {
-	if (w->cnt == w->cap) {
-		size_t cap = w->cap ? 2 * w->cap : 16;
-		struct page *v = reallocarray(w->v, cap, sizeof(*v));
+	struct page *v = array__room(w->v, w->cnt, &w->cap, sizeof(*v));
 
-		if (!v)
-			return NULL;
-		w->v = v;
-		w->cap = cap;
-	}
+	if (!v)
+		return NULL;
+	w->v = v;
 	return &w->v[w->cnt];
 }
 

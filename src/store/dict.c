@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 /* A column of which nearly all of the first values differ is not counted to its end. */
 #define SAMPLE	   8192
@@ -69,16 +70,13 @@ static int reset(struct dict *d, const struct leaf *l)
 	return 0;
 }
 
-/* Room for as many keys again. */
 static int grow_keys(struct dict *d)
 {
-	size_t cap = d->key_cap ? 2 * d->key_cap : 512;
-	uint64_t *keys = reallocarray(d->keys, cap, sizeof(*keys));
+	uint64_t *keys = array__room(d->keys, d->cnt, &d->key_cap, sizeof(*keys));
 
 	if (!keys)
 		return -ENOMEM;
 	d->keys = keys;
-	d->key_cap = cap;
 	return 0;
 }
 

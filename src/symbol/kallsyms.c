@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/monotonic.h"
 #include "base/strtab.h"
@@ -97,15 +98,11 @@ static int find_module(struct kallsyms *k, struct table *t, const char *name, ui
 
 static int push(struct table *t, struct entry e)
 {
-	if (t->cnt == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 1 << 16;
-		struct entry *entries = realloc(t->entries, cap * sizeof(*entries));
+	struct entry *entries = array__room(t->entries, t->cnt, &t->cap, sizeof(*entries));
 
-		if (!entries)
-			return -ENOMEM;
-		t->entries = entries;
-		t->cap = cap;
-	}
+	if (!entries)
+		return -ENOMEM;
+	t->entries = entries;
 	t->entries[t->cnt++] = e;
 	return 0;
 }

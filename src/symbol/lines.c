@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/strtab.h"
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
@@ -51,19 +52,9 @@ struct lines {
 	struct strtab *names;
 };
 
-static void *room(void *v, size_t cnt, size_t *cap, size_t sz)
-{
-	size_t more = *cap ? 2 * *cap : 16;
-	void *bigger = cnt < *cap ? v : realloc(v, more * sz);
-
-	if (bigger && cnt == *cap)
-		*cap = more;
-	return bigger;
-}
-
 static void span_list__add(struct span_list *l, struct span s)
 {
-	struct span *v = l->cnt < SPANS_MAX ? room(l->v, l->cnt, &l->cap, sizeof(*v)) : NULL;
+	struct span *v = l->cnt < SPANS_MAX ? array__room(l->v, l->cnt, &l->cap, sizeof(*v)) : NULL;
 
 	if (!v) {
 		l->err = -ENOMEM;
@@ -96,8 +87,9 @@ struct walk {
 static uint32_t add_scope(struct walk *w, const Dwarf_Die *die, uint32_t parent)
 {
 	struct unit *u = w->unit;
-	struct scope *scopes =
-		u->cnt < SPANS_MAX ? room(u->scopes, u->cnt, &u->cap, sizeof(*scopes)) : NULL;
+	struct scope *scopes = u->cnt < SPANS_MAX
+				       ? array__room(u->scopes, u->cnt, &u->cap, sizeof(*scopes))
+				       : NULL;
 
 	if (!scopes) {
 		w->spans.err = -ENOMEM;
@@ -174,7 +166,7 @@ static int add_units(struct lines *l)
 
 		if (!add_ranges(&spans, &die, (uint32_t)l->cnt))
 			continue;
-		units = room(l->units, l->cnt, &l->cap, sizeof(*units));
+		units = array__room(l->units, l->cnt, &l->cap, sizeof(*units));
 		if (!units) {
 			spans.err = -ENOMEM;
 			break;

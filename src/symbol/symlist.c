@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "symbol/demangle.h"
 
 #define SYMBOLS_MAX (1U << 22) /* functions; a browser has 1.5 million */
@@ -81,17 +82,14 @@ int symlist__keep(struct symlist *l, void *block, size_t sz)
 
 int symlist__add(struct symlist *l, const struct raw_symbol *s)
 {
+	struct raw_symbol *syms;
+
 	if (l->cnt == SYMBOLS_MAX)
 		return -E2BIG;
-	if (l->cnt == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 256;
-		struct raw_symbol *syms = realloc(l->syms, cap * sizeof(*syms));
-
-		if (!syms)
-			return -ENOMEM;
-		l->syms = syms;
-		l->cap = cap;
-	}
+	syms = array__room(l->syms, l->cnt, &l->cap, sizeof(*syms));
+	if (!syms)
+		return -ENOMEM;
+	l->syms = syms;
 	l->syms[l->cnt++] = *s;
 	return 0;
 }

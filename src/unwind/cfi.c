@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "symbol/debugfile.h"
 #include "unwind/framedata.h"
 #include "unwind/go.h"
@@ -119,16 +120,11 @@ static const struct row *row_find(const struct cfi *c, uint64_t vaddr)
 
 static bool row_room(struct cfi *c)
 {
-	size_t cap = c->row_cap ? c->row_cap * 2 : 64;
-	struct row *rows;
+	struct row *rows = array__room(c->rows, c->row_cnt, &c->row_cap, sizeof(*rows));
 
-	if (c->row_cnt < c->row_cap)
-		return true;
-	rows = reallocarray(c->rows, cap, sizeof(*rows));
 	if (!rows)
 		return false;
 	c->rows = rows;
-	c->row_cap = cap;
 	return true;
 }
 
