@@ -215,8 +215,9 @@ def test_memory_grows_where_it_is_touched(machine):
     rows = r.rows("SELECT list_transform(ustack, lambda f: f.name), amount - lag(amount) OVER (ORDER BY timestamp), unwind "
                   "FROM stacks WHERE kind = 'rss' AND command = 'memory' ORDER BY timestamp")
     for function in ("cache_row", "share_table", "parse_batch"):
-        grown = sum(max(growth or 0, 0) for names, growth, _ in rows if names and function in names)
-        assert abs(grown - kb[function] * 1024) < 768 * 1024, function
+        growths = [max(growth or 0, 0) for names, growth, _ in rows if names and function in names]
+        # The first may have what was touched before, too: 6.1 counts that later.
+        assert sum(growths) - growths[0] - 768 * 1024 < kb[function] * 1024 < sum(growths) + 768 * 1024, function
     assert {unwind for names, growth, unwind in rows if names and (growth or 0) > 0} == {"root"}
     last = r.one("SELECT arg_max(amount, timestamp) FROM events WHERE kind = 'rss' AND command = 'memory'")
     assert abs(last - kb["resident"] * 1024) < 512 * 1024
