@@ -85,7 +85,7 @@ check-all: $(BUILD)/tests/check_tables
 	@find /usr/bin /usr/sbin /usr/lib /usr/libexec -type f \( -perm /111 -o -name '*.so*' \) -print0 | \
 		xargs -0 $< 0
 
-## bench: measure what things cost, as one table
+## bench: measure what things cost, as tables
 bench: all
 	@tests/bench/run
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What things cost, as one Markdown table. Figures are of this machine and this run: read the ratios."""
+"""What things cost, as Markdown tables. Figures are of this machine and this run: read the ratios.
+
+bench.py [sampling|switches|sources|unwinder|writer]…, all without arguments; sources=NAME,NAME… for some of them.
+"""
 import os
 import pathlib
 import re
@@ -10,59 +13,15 @@ import sys
 import tempfile
 import time
 
-import duckdb
+import sources
+from measure import BUILD, ROOT, Run, row, rows, say
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
-COLLECTOR = BUILD / "bin" / "collector"
 SECONDS = 10
 PIPE = ["perf", "bench", "sched", "pipe", "-l", "400000"]
 BUSY = {
     "python3": ["/usr/bin/python3", "-c", "import json\nd=[{'id':i,'t':['a','b']} for i in range(500)]\nwhile 1: json.loads(json.dumps(d,indent=1))"],
     "sqlite3": ["sqlite3", ":memory:", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(DISTINCT x*x%1000003) FROM c"],
 }
-
-rows = []
-
-
-def row(what, value):
-    rows.append((what, value))
-    print(f"  {what}: {value}", file=sys.stderr)
-
-
-def say(what):
-    print(f"bench: {what} …", file=sys.stderr)
-
-
-class Run:
-    """A collector run: its summary's figures and its recording."""
-
-    def __init__(self, folder, *args):
-        self.path = pathlib.Path(folder)
-        self.proc = subprocess.Popen([COLLECTOR, "-d", folder, *args], stderr=subprocess.PIPE, text=True)
-        for line in self.proc.stderr:
-            if line.startswith("recording"):
-                break
-        self.cpu_at_start = self.cpu()
-
-    def cpu(self):
-        utime, stime = pathlib.Path(f"/proc/{self.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
-        return (int(utime) + int(stime)) / os.sysconf("SC_CLK_TCK")
-
-    def stop(self):
-        self.cpu_used = self.cpu() - self.cpu_at_start
-        self.proc.send_signal(2)
-        self.err = self.proc.communicate()[1]
-        self.ns = {m[1]: float(m[2]) for m in re.finditer(r"^(\w+__\w+) +\d+ +(\d+)", self.err, re.M)}
-        self.size = sum(f.stat().st_size for f in self.path.glob("*.parquet"))
-        db = duckdb.connect()
-        events = f"read_parquet('{self.path}/events-*.parquet')"
-        self.rows = db.execute(f"SELECT count(*) FROM {events} WHERE kind != 'lost'").fetchone()[0]
-        self.lost = db.execute(f"SELECT coalesce(sum(amount), 0) FROM {events} WHERE kind = 'lost'").fetchone()[0]
-        walked, root = db.execute(f"SELECT count(unwind), count(*) FILTER (unwind = 'root') FROM {events}").fetchone()
-        self.root = 100 * root / max(walked, 1)
-        return self
-
 
 def usecs_per_op(argv):
     out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
@@ -176,20 +135,34 @@ def writer(tmp):
     row("bytes per row, random mix of all columns", re.search(r"bytes_per_row ([\d.]+)", out)[1])
 
 
-def main():
+PARTS = {
+    "sampling": sampling,
+    "switches": switches,
+    "unwinder": lambda tmp: unwinder(),
+    "writer": writer,
+    "sources": sources.measure,
+}
+
+
+def main(wanted):
     if os.geteuid() != 0:
         sys.exit("bench: needs root")
-    tmp = pathlib.Path(tempfile.mkdtemp(prefix="stacks-bench-"))
+    unknown = {w.partition("=")[0] for w in wanted} - set(PARTS)
+    if unknown:
+        sys.exit(f"usage: bench.py [{'|'.join(PARTS)}]…")
+    tmp = pathlib.Path(tempfile.mkdtemp(prefix="stacks-bench-", dir="/var/tmp"))
     try:
-        sampling(tmp)
-        switches(tmp)
-        unwinder()
-        writer(tmp)
+        for part in wanted or PARTS:
+            name, _, names = part.partition("=")
+            PARTS[name](tmp, *([names.split(",")] if names else []))
     finally:
         shutil.rmtree(tmp)
-    print(f"\n{time.strftime('%Y-%m-%d')}, {os.cpu_count()} CPUs, Linux {os.uname().release.split('-')[0]}\n\n| what | measured |\n|---|---|")
+    print(f"\n{time.strftime('%Y-%m-%d')}, {os.cpu_count()} CPUs, Linux {os.uname().release.split('-')[0]}")
+    if rows:
+        print("\n| what | measured |\n|---|---|")
     for what, value in rows:
         print(f"| {what} | {value} |")
+    sources.print_table()
 
 
-main()
+main(sys.argv[1:])

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each event source costs: in the kernel, in the collector, on disk, and how much slower it makes real programs."""
+import contextlib
+import json
+import re
+import socket
+import subprocess
+import time
+
+from measure import BUILD, COLLECTOR, ROOT, Run, say
+
+SECONDS = 3
+NGINX = ROOT / ".deps/bench/usr/sbin/nginx"
+SPANS = BUILD / "examples/spans_server"
+FEW = 1000  # events: what they cost is not seen
+CHURN = """
+import json, time
+end, n = time.monotonic() + %d, 0
+while time.monotonic() < end:
+    rows = [{"id": i, "name": "name %%d" %% i, "tags": ["a", "b"] * 4} for i in range(20000)]
+    text = json.dumps(rows)
+    del rows
+    json.loads(text)
+    n += 1
+print(n)
+"""
+
+# ---- loads: each returns operations per second -------------------------------------------------------------------
+
+
+def output(*argv):
+    return subprocess.run([str(a) for a in argv], check=True, capture_output=True, text=True).stdout
+
+
+class Loads:
+    """Real programs, as long as they are measured."""
+
+    def __init__(self, tmp):
+        self.tmp = tmp
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.address = s.getsockname()
+        self.url = "http://%s:%d/" % self.address
+
+    @contextlib.contextmanager
+    def server(self):
+        (self.tmp / "index.html").write_text("x" * 4096)
+        conf = self.tmp / "nginx.conf"
+        folders = "".join(f"{what}_temp_path {self.tmp}; " for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        conf.write_text(f"daemon off; worker_processes 1; pid {self.tmp}/pid; user root; error_log stderr crit; events {{}}\n"
+                        f"http {{ access_log off; {folders}server {{ listen %s:%d; root {self.tmp}; }} }}\n" % self.address)
+        nginx = subprocess.Popen([NGINX, "-p", self.tmp, "-c", conf])
+        try:
+            while nginx.poll() is None and socket.socket().connect_ex(self.address):
+                time.sleep(0.01)
+            yield
+        finally:
+            nginx.terminate()
+            nginx.wait()
+
+    def fio(self):
+        """Random reads and writes of 4 KiB, past the page cache."""
+        out = output("fio", "--name=load", f"--filename={self.tmp}/fio", "--size=64M", "--rw=randrw", "--bs=4k", "--direct=1",
+                     "--ioengine=libaio", "--iodepth=8", "--time_based", f"--runtime={SECONDS}", "--output-format=json")
+        job = json.loads(out[out.index("{"):])["jobs"][0]
+        return job["read"]["iops"] + job["write"]["iops"]
+
+    def wrk(self, *headers):
+        """Requests of 4 KiB to nginx."""
+        out = output("wrk", "-t1", "-c16", f"-d{SECONDS}s", *headers, self.url)
+        return float(re.search(r"Requests/sec: +([\d.]+)", out)[1])
+
+    def wrk_connections(self):
+        """A connection for each request."""
+        return self.wrk("-H", "Connection: close")
+
+    def python3(self):
+        """Builds and drops millions of objects."""
+        return int(output("/usr/bin/python3", "-c", CHURN % SECONDS)) / SECONDS
+
+    def sh(self):
+        """Starts programs, one after the other."""
+        start = time.monotonic()
+        output("sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
+        return 1000 / (time.monotonic() - start)
+
+    def spans_server(self):
+        """Spans of requests that wait 2 ms each, 16 at a time."""
+        start = time.monotonic()
+        output(SPANS, 2000, 16)
+        return 2000 / (time.monotonic() - start)
+
+
+LOADS = {
+    "fio": Loads.fio,
+    "wrk": Loads.wrk,
+    "wrk, a connection each": Loads.wrk_connections,
+    "python3": Loads.python3,
+    "sh": Loads.sh,
+    "spans_server": Loads.spans_server,
+}
+
+# ---- measuring ---------------------------------------------------------------------------------------------------
+
+
+def sources(wanted):
+    """What -p takes: each source that this machine has, and with user stacks where they are not the default."""
+    found = []
+    for usage, help_, here in re.findall(r"^(\S+) +(.+)\n +rows: .*\n +here: (\w+)", output(COLLECTOR, "--list"), re.M):
+        name = usage.partition("[")[0]
+        path = f":{SPANS}" if usage.endswith(":PATH") else ""
+        if here != "yes" or (wanted and name not in wanted):
+            continue
+        found.append(name + path)
+        if "default n" in help_:
+            found.append(f"{name}:u{path}")
+    return found
+
+
+class Cost:
+    """Of one source: how much slower each load was, and what its events cost under the load that made the most of them."""
+
+    def __init__(self, source):
+        self.source = source
+        self.slowdown = {}
+        self.load = self.run = None
+
+    def add(self, load, run, slowdown):
+        self.slowdown[load] = slowdown
+        if not self.run or run.events > self.run.events:
+            self.load, self.run = load, run
+
+    def cells(self):
+        r, few = self.run, self.run.events < FEW
+        per_event = [f"{r.bpf_ns / r.events:.0f} ns", f"{1e6 * r.cpu_used / r.events:.1f} s", f"{r.size / r.events:.1f}"]
+        return [self.source.replace(str(SPANS), SPANS.name), *(["–"] * 3 if few else per_event),
+                f"{r.lost} of {r.events + r.lost} ({self.load})", *(f"{self.slowdown[name]:.2f}" for name in LOADS)]
+
+
+costs = []
+
+
+def measure(tmp, wanted=None):
+    loads = Loads(tmp)
+    measured = [Cost(source) for source in sources(wanted)]
+    with loads.server():
+        for name, load in LOADS.items():
+            before = load(loads)
+            for i, cost in enumerate(measured):
+                say(f"{name} with {cost.source}")
+                run = Run(tmp / f"{name}-{i}", "-p", cost.source)
+                rate = load(loads)
+                run.stop()
+                after = load(loads)
+                cost.add(name, run, (before + after) / 2 / rate)
+                before = after
+    costs.extend(measured)
+
+
+def print_table():
+    if not costs:
+        return
+    columns = ["source", "BPF per event", "collector's CPU per million events", "bytes per event", "lost events", *LOADS]
+    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for cost in costs:
+        print(f"| {' | '.join(cost.cells())} |")
