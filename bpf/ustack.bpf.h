@@ -137,9 +137,12 @@ static __always_inline __u64 stack__top(const struct user *u, const struct pt_re
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
 
+#define LEAF_MAX 65536 /* bytes at the stack's end that may be missing; each try takes its time */
+
 /*
- * Page by page, or as much of one as a bounce buffer holds, up to the first that is not there. One
- * below the stack pointer that is missing is only red zone: the copy begins at the next then. How
+ * Page by page, or as much of one as a bounce buffer holds, up to the first that is not there. The
+ * copy begins at the first that is: what is missing before is red zone, or what the leaf has not
+ * touched yet, as when the stack grows by the very page fault that is recorded. How
  * far it is and how far it goes lie in memory (in fields that are set when all is copied), of which
  * the verifier knows nothing, so that it checks each round once: for what it knows of a register,
  * 6.1 goes through the rounds that follow again and again, and gives up at 128 KiB.
@@ -167,7 +170,7 @@ static __always_inline __u64 stack__copy_pages(const struct user *u, struct even
 			break;
 		if (!user__read(u, e->data + at + got, step, addr)) {
 			*done = got + step;
-		} else if (i == 0 && step < EVENT_RED_ZONE) {
+		} else if (!got && i <= LEAF_MAX / most) {
 			e->stack_addr += step;
 			*wanted -= step;
 		} else {

@@ -22,6 +22,7 @@ struct walk {
 	struct snapshot snapshot;
 	struct regs regs;	   /* of the frame in hand */
 	const struct mapping *map; /* of the frame in hand */
+	uint64_t low;	    /* where the stack begins: before the snapshot when that lacks pages */
 	uint64_t signal_sp; /* the signal frame's rsp when the frame in hand was interrupted */
 	bool chained;	    /* the frame in hand was found by following rbp */
 	bool truncated;
@@ -61,9 +62,10 @@ static uint64_t snapshot_end(const struct walk *w)
 	return w->snapshot.addr + w->snapshot.sz;
 }
 
+/* Or before it, in what the leaf has not touched yet. */
 static bool in_snapshot(const struct walk *w, uint64_t sp)
 {
-	return sp - w->snapshot.addr <= w->snapshot.sz;
+	return sp - w->low <= snapshot_end(w) - w->low;
 }
 
 static bool is_stack_like(uint64_t addr)
@@ -332,10 +334,13 @@ static enum unwind_status compat(struct walk *w, const struct event *event)
 void unwinder__walk(struct unwinder *u, const struct process *process, const struct event *event,
 		    struct trace *trace)
 {
+	uint64_t sp = event->regs[DWARF_RSP];
+
 	u->walk = (struct walk){
 		.process = process,
 		.trace = trace,
 		.snapshot = { event->stack_addr, event->ustack_sz, event__ustack(event) },
+		.low = sp < event->stack_addr ? sp : event->stack_addr,
 		.truncated = event->flags & EVENT_F_TRUNCATED,
 	};
 	trace->status = event->flags & EVENT_F_COMPAT ? compat(&u->walk, event) : walk(u, event);

@@ -283,6 +283,22 @@ static void a_leaf_without_stack(void **state)
 }
 
 /* The slot of a register that was popped lies below rsp, in the red zone or not in the snapshot. */
+/* Pages at the end of the stack that are not there yet are not in the snapshot. */
+static void a_leaf_that_has_not_touched_its_stack(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(SIGNAL), 0);
+	uint64_t *words = (uint64_t *)(void *)t->event->data;
+
+	t->event->stack_addr = STACK + 16 * 8;
+	t->event->ustack_sz = 16 * 8;
+	words[20 - 16] = STACK + 24 * 8;
+	words[21 - 16] = return_into(PLAIN);
+	words[24 - 16] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	t->event->regs[16] = FUNCTION(PLAIN); /* its return address is among what is missing */
+	CHECK(t, BAD_MEMORY, 1);
+}
+
 static void popped_registers(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(POPPED), 8);
@@ -375,5 +391,5 @@ static void random_stacks(void **state)
 RUN_TESTS(test(root), test(the_end_of_the_snapshot), test(no_mapping),
 	  test(frame_pointers_without_cfi), test(jit_code), test(signal_frames),
 	  test(another_stack), test(no_progress), test(a_leaf_without_stack),
-	  test(popped_registers), test(limit), test(compat), test(without_mappings),
-	  test(random_stacks))
+	  test(a_leaf_that_has_not_touched_its_stack), test(popped_registers), test(limit),
+	  test(compat), test(without_mappings), test(random_stacks))
