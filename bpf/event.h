@@ -21,7 +21,8 @@
 	X(BLK_DISCARD, "blk_discard", "block") \
 	X(RSS, "rss", "rss")                   \
 	X(VFS_READ, "vfs_read", "vfs")         \
-	X(VFS_WRITE, "vfs_write", "vfs")
+	X(VFS_WRITE, "vfs_write", "vfs")       \
+	X(FAULT, "fault", "fault")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };

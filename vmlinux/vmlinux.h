@@ -231,8 +231,12 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
-struct bpf_perf_event_data;
-
 #pragma clang attribute pop
+
+/* include/uapi/linux/bpf_perf_event.h: not relocated, the same everywhere */
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	__u64 sample_period, addr;
+};
 
 #endif

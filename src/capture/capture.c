@@ -47,8 +47,6 @@ static void set_probe(struct capture *c, const struct probe_choice *choice)
 		cfg->how[kind] = how_of(choice->stacks);
 		cfg->param[kind] = choice->param;
 	}
-	if (choice->probe->param == PROBE_HZ)
-		c->sample_hz = choice->param;
 }
 
 /* Leaves out what `all` named and the kernel lacks; what was named itself is an error. */
@@ -167,6 +165,39 @@ static int open_skeleton(struct capture *c)
 	return err;
 }
 
+/* For each program of a perf event; the parameter of its probe says how often it runs. */
+static int new_samplers(struct capture *c)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, c->skel->obj)
+	{
+		if (!bpf_program__autoload(prog) ||
+		    bpf_program__type(prog) != BPF_PROG_TYPE_PERF_EVENT)
+			continue;
+		for (size_t i = 0; i < c->options.probe_cnt; i++) {
+			const struct probe_choice *choice = &c->options.probes[i];
+
+			if (!program__is_of(bpf_program__name(prog), choice->probe, c->ways[i]))
+				continue;
+			c->samplers[c->sampler_cnt] = sampler__new(prog, choice->param);
+			if (!c->samplers[c->sampler_cnt])
+				return -errno;
+			c->sampler_cnt++;
+		}
+	}
+	return 0;
+}
+
+static int update_samplers(struct capture *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->sampler_cnt && !err; i++)
+		err = sampler__update(c->samplers[i]);
+	return err;
+}
+
 static int load(struct capture *c)
 {
 	int err = collector_bpf__load(c->skel);
@@ -180,11 +211,7 @@ static int load(struct capture *c)
 		err = capture__fill_bounce(c);
 	if (!err)
 		err = capture__open_rings(c);
-	if (!err && c->sample_hz) {
-		c->sampler = sampler__new(c->skel->progs.profile__sample, c->sample_hz);
-		err = c->sampler ? 0 : -errno;
-	}
-	return err;
+	return err ? err : new_samplers(c);
 }
 
 struct capture *capture__new(const struct capture_options *options)
@@ -218,7 +245,8 @@ void capture__free(struct capture *c)
 {
 	if (!c)
 		return;
-	sampler__free(c->sampler);
+	for (size_t i = 0; i < c->sampler_cnt; i++)
+		sampler__free(c->samplers[i]);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
 	if (c->stats_fd >= 0)
@@ -255,7 +283,7 @@ int capture__attach(struct capture *c)
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there is no bill */
 	for (int i = 0; i < s->prog_cnt && !err; i++)
 		err = attach_program(&s->progs[i]);
-	return err || !c->sampler ? err : sampler__update(c->sampler);
+	return err ? err : update_samplers(c);
 }
 
 /* Until the time has come and no program runs that has seen another state (a grace period of RCU).
@@ -334,8 +362,7 @@ void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 	if (ns - c->checked_ns >= NS_PER_S) {
 		c->checked_ns = ns;
 		capture__open_rings(c);
-		if (c->sampler)
-			sampler__update(c->sampler);
+		update_samplers(c);
 	}
 	if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.losses), &(uint32_t){ 0 },
 				 c->lost + c->cpu_cnt))

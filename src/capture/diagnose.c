@@ -72,17 +72,17 @@ void diagnose__load(int err)
 		log__error("--debug-bpf shows what its verifier says");
 }
 
-void diagnose__perf_event(int err, uint64_t hz)
+void diagnose__perf_event(int err, const char *program, uint64_t rate)
 {
 	char line[256];
 
-	log__error("profile: perf_event_open: %s", strerror(-err));
+	log__error("%s: perf_event_open: %s", program, strerror(-err));
 	if (err == -EACCES || err == -EPERM)
 		log__error("it needs CAP_PERFMON, or kernel.perf_event_paranoid below 1 (it is %s)",
 			   read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line)));
 	else if (err == -EINVAL)
 		log__error("%llu Hz may be more than kernel.perf_event_max_sample_rate (%s)",
-			   (unsigned long long)hz,
+			   (unsigned long long)rate,
 			   read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
 				     sizeof(line)));
 	else if (err == -ENOSYS || err == -ENOENT)

@@ -10,6 +10,6 @@ int diagnose__start(void);
 /* After the kernel has refused the BPF programs. */
 void diagnose__load(int err);
 /* After perf_event_open() has failed. */
-void diagnose__perf_event(int err, uint64_t hz);
+void diagnose__perf_event(int err, const char *program, uint64_t rate);
 
 #endif

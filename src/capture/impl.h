@@ -23,10 +23,10 @@ struct capture {
 	struct capture_options
 		options; /* borrowed pointers: used in capture__new() only, but drain */
 	struct collector_bpf *skel;
-	struct sampler *sampler;	    /* NULL without the probe profile */
+	struct sampler *samplers[PROBE_CHOICE_MAX];
+	size_t sampler_cnt;
 	const char *ways[PROBE_CHOICE_MAX]; /* of options.probes; NULL where there is only one */
 	bool left_out[PROBE_CHOICE_MAX];
-	uint64_t sample_hz;
 	size_t cpu_cnt;	     /* possible CPUs: of the arrays below */
 	struct ring **rings; /* mapped when the CPU is online for the first time */
 	int *ring_fds;	     /* -1 until then */

@@ -48,6 +48,14 @@ const struct probe probes[] = {
 	  .ways = { "fentry", "syscalls" },
 	  .usage = "vfs[:S]",
 	  .help = "bytes that calls read from files and write to them, pipes too (default n)" },
+	{ .name = "fault",
+	  .ways = { "tp", "perf" },
+	  .stacks = PROBE_USER,
+	  .param = PROBE_EVERY,
+	  .param_default = 29,
+	  .param_max = 1000000,
+	  .usage = "fault[:S][:N]",
+	  .help = "page faults of user code, 1 of N, with the address (default u, 29; 0: all)" },
 	{ .name = NULL },
 };
 

@@ -14,15 +14,36 @@
 #include "base/cpus.h"
 #include "capture/diagnose.h"
 
+/*
+ * What to try for a program, the best first. A machine without counters answers ENOENT, a virtual
+ * one or a busy one also others: at any error the next is tried.
+ */
+static const struct {
+	const char *program;
+	struct perf_event_attr attr;
+} events[] = {
+	{ "profile__sample",
+	  { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .freq = 1 } },
+	{ "profile__sample", /* idle CPUs are spared the program */
+	  { .type = PERF_TYPE_SOFTWARE,
+	    .config = PERF_COUNT_SW_CPU_CLOCK,
+	    .freq = 1,
+	    .exclude_idle = 1 } },
+	{ "fault__perf__user",
+	  { .type = PERF_TYPE_SOFTWARE,
+	    .config = PERF_COUNT_SW_PAGE_FAULTS,
+	    .exclude_kernel = 1 } },
+};
+
 struct sampler {
 	struct bpf_program *prog;
-	uint64_t hz;
+	uint64_t rate;
 	size_t cpu_cnt;
 	struct bpf_link **links; /* NULL where a CPU is offline */
 	bool *online;		 /* scratch of sampler__update() */
 };
 
-struct sampler *sampler__new(struct bpf_program *prog, uint64_t hz)
+struct sampler *sampler__new(struct bpf_program *prog, uint64_t rate)
 {
 	int cpu_cnt = libbpf_num_possible_cpus();
 	struct sampler *s = calloc(1, sizeof(*s));
@@ -30,7 +51,7 @@ struct sampler *sampler__new(struct bpf_program *prog, uint64_t hz)
 	if (!s || cpu_cnt <= 0)
 		goto fail;
 	s->prog = prog;
-	s->hz = hz;
+	s->rate = rate ? rate : 1;
 	s->cpu_cnt = (size_t)cpu_cnt;
 	s->links = calloc(s->cpu_cnt, sizeof(*s->links));
 	s->online = calloc(s->cpu_cnt, sizeof(*s->online));
@@ -53,28 +74,21 @@ void sampler__free(struct sampler *s)
 	free(s);
 }
 
-static int open_event(const struct sampler *s, int cpu, uint32_t type, uint64_t config)
+static int open_event(const struct sampler *s, int cpu, struct perf_event_attr attr)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = type,
-		.config = config,
-		.freq = 1,
-		.sample_freq = s->hz,
-		.exclude_idle = type == PERF_TYPE_SOFTWARE, /* spares idle CPUs the program */
-	};
-
+	attr.size = sizeof(attr);
+	attr.sample_period = s->rate; /* sample_freq is the same field */
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A machine without counters answers ENOENT, a virtual one or a busy one also others: any will do.
- */
 static int open_any_event(const struct sampler *s, int cpu)
 {
-	int fd = open_event(s, cpu, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	int fd = -1;
 
-	if (fd < 0)
-		fd = open_event(s, cpu, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events) && fd < 0; i++) {
+		if (!strcmp(events[i].program, bpf_program__name(s->prog)))
+			fd = open_event(s, cpu, events[i].attr);
+	}
 	return fd < 0 ? -errno : fd;
 }
 
@@ -86,7 +100,7 @@ static int attach(struct sampler *s, size_t cpu)
 	if (fd == -ENODEV)
 		return 0;
 	if (fd < 0) {
-		diagnose__perf_event(fd, s->hz);
+		diagnose__perf_event(fd, bpf_program__name(s->prog), s->rate);
 		return fd;
 	}
 	s->links[cpu] = bpf_program__attach_perf_event(s->prog, fd);
@@ -94,7 +108,8 @@ static int attach(struct sampler *s, size_t cpu)
 		return 0;
 	err = -errno;
 	close(fd);
-	log__error("cannot attach the probe profile to CPU %zu: %s", cpu, strerror(-err));
+	log__error("cannot attach %s to CPU %zu: %s", bpf_program__name(s->prog), cpu,
+		   strerror(-err));
 	return err;
 }
 

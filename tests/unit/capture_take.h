@@ -22,6 +22,8 @@
 
 struct take {
 	struct capture_options options;
+	const char *way; /* NULL, or the first probe's only way */
+	struct probe one_way;
 	struct probe_choice choices[PROBE_CHOICE_MAX];
 	struct capture *capture;
 	struct stream **streams;
@@ -77,6 +79,12 @@ static inline void take__load(struct take *t, const char *programs)
 	int cnt = probes__parse(strdupa(programs), t->choices, why, sizeof(why));
 
 	assert_string_equal(why, "");
+	if (t->way) {
+		t->one_way = *t->choices[0].probe;
+		t->one_way.ways[0] = t->way;
+		t->one_way.ways[1] = NULL;
+		t->choices[0].probe = &t->one_way;
+	}
 	t->options.probes = t->choices;
 	t->options.probe_cnt = (size_t)cnt;
 	t->options.stack_sz = t->options.stack_sz ? t->options.stack_sz : 65536;

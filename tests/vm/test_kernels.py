@@ -29,6 +29,7 @@ for part in all compat errors signals threads; do
 	record vfs-$part -p vfs -- /tests/vfs_calls $part /out/books-$part/folder
 done
 record vfs-stacks -p vfs:uk -- /tests/vfs_calls all /tmp
+record fault -p fault:u:0 -- /examples/memory 4
 
 record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
 
@@ -221,3 +222,10 @@ def test_memory_grows_where_it_is_touched(machine):
     assert {unwind for names, growth, unwind in rows if names and (growth or 0) > 0} == {"root"}
     last = r.one("SELECT arg_max(amount, timestamp) FROM events WHERE kind = 'rss' AND command = 'memory'")
     assert abs(last - kb["resident"] * 1024) < 512 * 1024
+
+
+def test_each_page_faults_once(machine):
+    r = recorded(machine, "fault")
+    touched = r.one("SELECT count(DISTINCT address // 4096) FROM stacks WHERE kind = 'fault' AND unwind = 'root' "
+                    "AND list_contains(list_transform(ustack, lambda f: f.name), 'share_table')")
+    assert touched == 2 * 1024 * 1024 / 4096

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * fault: a page fault of user code, and the address that it wanted. One of N is kept on each CPU,
+ * not of each process: so that short-lived ones, which have fewer than N each, count together.
+ */
+#include "filter.bpf.h"
+
+/* How many faults this CPU leaves out until the next that is kept, and that one; 0: not begun. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} faults_left SEC(".maps");
+
+static __always_inline __u32 every(void)
+{
+	return cfg.param[EVENT_FAULT] ? cfg.param[EVENT_FAULT] : 1;
+}
+
+/* Begins anywhere: who always began at N would see too little. */
+static __always_inline bool is_kept(void)
+{
+	__u64 *left = bpf_map_lookup_elem(&faults_left, &(__u32){ 0 });
+
+	if (!left)
+		return false;
+	if (!*left)
+		*left = 1 + bpf_get_prandom_u32() % every();
+	if (--*left)
+		return false;
+	*left = every();
+	return true;
+}
+
+static __always_inline int row(void *ctx, struct task_struct *task, __u64 now_ns, __u64 address)
+{
+	struct event_address detail = { .address = address };
+
+	return emit(ctx, task,
+		    &(struct emission){ .time_ns = now_ns,
+					.kind = EVENT_FAULT,
+					.cpu = bpf_get_smp_processor_id(),
+					.weight = every(),
+					.runnable_ns = ~0ULL,
+					.detail = EVENT_DETAIL_ADDRESS,
+					.detail_data = &detail,
+					.detail_sz = sizeof(detail) },
+		    cfg.how[EVENT_FAULT]);
+}
+
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(fault__tp__user, unsigned long address)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!capturing(now_ns) || !recorded(task) || !is_kept())
+		return 0;
+	return row(ctx, task, now_ns, address);
+}
+
+/* The kernel calls it for one of N. */
+SEC("?perf_event")
+int fault__perf__user(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!capturing(now_ns) || !recorded(task))
+		return 0;
+	return row(ctx, task, now_ns, ctx->addr);
+}
