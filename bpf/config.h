@@ -36,6 +36,7 @@ struct capture_config {
 	__u32 exclude_tgid;	   /* the collector; 0: nobody */
 	__u32 bounce;		   /* user memory is read through the map `bounces` */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
+	__u32 spans;	      /* the probe usdt is on */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "emit.bpf.h"
+#include "span.bpf.h"
 #include "ustack.bpf.h"
 
 #define WAKEUP_INTERVAL_NS 1000000
@@ -177,6 +178,22 @@ static __always_inline void fill_header(struct event *e, const struct emission *
 	__builtin_memset(e->span, 0, sizeof(e->span));
 }
 
+/* What somebody else owns is not known to have happened in a span of theirs. */
+static __always_inline void copy_span(struct event *e, struct task_struct *task,
+				      const struct emission *what)
+{
+	const struct open_span *s = what->span;
+
+	if (!s && !what->owner)
+		s = span__innermost(task);
+	if (!s)
+		return;
+	e->span_id = s->span_id;
+	e->parent_id = s->parent_id;
+	e->id = s->id;
+	__builtin_memcpy(e->span, s->name, EVENT_SPAN_SZ);
+}
+
 static __always_inline __u64 copy_detail(struct event *e, const struct emission *what)
 {
 	__u64 sz = what->detail_sz;
@@ -290,6 +307,8 @@ static __always_inline __u64 fill(void *ctx, struct task_struct *task, const str
 		copy_owner(e, what->owner, what->cgroup_id);
 	else
 		copy_names(e, task, what->cgroup_id);
+	if (cfg.spans)
+		copy_span(e, task, what);
 	detail_sz = copy_detail(e, what);
 	if (how & CAPTURE_KERNEL)
 		kstack_sz = copy_kstack(ctx, task, e, detail_sz, how);

@@ -58,8 +58,9 @@ struct emission {
 	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the
 				    stack */
 	__u64 detail_sz;
-	const struct owner *owner; /* NULL: the task */
-	bool unpaced;		   /* --max-rate does not count it */
+	const struct owner *owner;    /* NULL: the task */
+	const struct open_span *span; /* NULL: the innermost one of the task */
+	bool unpaced;		      /* --max-rate does not count it */
 	__u32 *claim; /* NULL, or a flag that only one event may set: who comes second is dropped,
 			 uncounted */
 };

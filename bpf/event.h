@@ -22,7 +22,9 @@
 	X(RSS, "rss", "rss")                   \
 	X(VFS_READ, "vfs_read", "vfs")         \
 	X(VFS_WRITE, "vfs_write", "vfs")       \
-	X(FAULT, "fault", "fault")
+	X(FAULT, "fault", "fault")             \
+	X(TRACE_EXIT, "trace_exit", "usdt")    \
+	X(TRACE_CLOSE, "trace_close", "usdt")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -34,7 +36,8 @@ enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
 	X(NESTED,                                                                           \
 	  "nested") /* more programs interrupted each other than there are scratch slots */ \
 	X(STATE_FULL, "state_full") /* a map that the kind needs had no room */             \
-	X(RATE_LIMIT, "rate_limit") /* more than --max-rate of this kind on this CPU */
+	X(RATE_LIMIT, "rate_limit") /* more than --max-rate of this kind on this CPU */     \
+	X(UNMATCHED, "unmatched")   /* an exit from a span that the thread is not inside of */
 
 #define X(id, ...) EVENT_LOST_##id,
 enum event_loss { EVENT_LOSSES(X) EVENT_LOSS_CNT };

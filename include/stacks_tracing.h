@@ -36,9 +36,10 @@
  *	exit_stack(span_id)				the same, and its stack is asked for
  *	close(span_id)					the span is over
  *
- * All arguments are u64, but `name` is a string of which the first 16 bytes count. Span ids are
- * unique in the process and never 0; a parent_id of 0 is none; `id` and `amount` mean what you
- * like. Arguments are evaluated only while somebody listens.
+ * All arguments are u64, but `name` is a string of which the first 16 bytes count, in memory that
+ * has been touched (a copy on the way makes it so here). Span ids are unique in the process and
+ * never 0; a parent_id of 0 is none; `id` and `amount` mean what you like. Arguments are evaluated
+ * only while somebody listens.
  */
 #define STACKS_ENTER(span_id, parent_id, id, amount, name)                           \
 	do {                                                                         \
@@ -104,6 +105,7 @@ STACKS_SEMAPHORE_(close);
 #define STACKS_REG3_ "rdx"
 #define STACKS_REG4_ "rcx"
 #define STACKS_REG5_ "r8"
+#define STACKS_NOPS_ "nop\n	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #define STACKS_ARG_  "8@%%rdi"
 #define STACKS_ARGS_ "8@%%rdi 8@%%rsi 8@%%rdx 8@%%rcx 8@%%r8"
 #else
@@ -112,17 +114,18 @@ STACKS_SEMAPHORE_(close);
 #define STACKS_REG3_ "x2"
 #define STACKS_REG4_ "x3"
 #define STACKS_REG5_ "x4"
+#define STACKS_NOPS_ "nop\n"
 #define STACKS_ARG_  "8@x0"
 #define STACKS_ARGS_ "8@x0 8@x1 8@x2 8@x3 8@x4"
 #endif
 
 /*
- * A nop, and the note that says where it is (SystemTap's SDT, version 3). "?": of several copies of
- * an inline function the linker keeps one, and its note. .stapsdt.base is for prelink.
+ * A nop, and the note that says where it is (SystemTap's SDT, version 3). x86-64 has one of 5 bytes
+ * besides, which kernels from 6.18 on turn into a call where the other is a trap. "?": of several
+ * copies of an inline function the linker keeps one, and its note. .stapsdt.base is for prelink.
  */
 #define STACKS_NOP_(probe, args)                                                     \
-	"990:	nop\n"                                                                 \
-	"	.pushsection .note.stapsdt, \"?\", \"note\"\n"                             \
+	"990:	" STACKS_NOPS_ "	.pushsection .note.stapsdt, \"?\", \"note\"\n"      \
 	"	.balign 4\n"                                                               \
 	"	.4byte 992f - 991f, 994f - 993f, 3\n"                                      \
 	"991:	.asciz \"stapsdt\"\n"                                                  \

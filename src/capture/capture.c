@@ -161,6 +161,8 @@ static int open_skeleton(struct capture *c)
 	if (!f)
 		return -errno;
 	err = choose_programs(c, f);
+	if (!err)
+		err = usdt__prepare(c->usdt, c->skel, features__uprobe_multi(f));
 	features__free(f);
 	return err;
 }
@@ -228,6 +230,8 @@ struct capture *capture__new(const struct capture_options *options)
 	if (!err)
 		err = cpu_cnt < 0 ? cpu_cnt : 0;
 	c->cpu_cnt = err ? 0 : (size_t)cpu_cnt;
+	if (!err && !(c->usdt = usdt__new(options->probes, options->probe_cnt)))
+		err = -errno;
 	if (!err)
 		err = open_skeleton(c);
 	if (!err)
@@ -247,6 +251,8 @@ void capture__free(struct capture *c)
 		return;
 	for (size_t i = 0; i < c->sampler_cnt; i++)
 		sampler__free(c->samplers[i]);
+	sampler__free(c->sampler);
+	usdt__free(c->usdt);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
 	if (c->stats_fd >= 0)
@@ -257,13 +263,14 @@ void capture__free(struct capture *c)
 /* ---- attach, begin, end -------------------------------------------------------------------------
  */
 
-/* A perf event's program is attached by the sampler. */
+/* A perf event's program is attached by the sampler, a uprobe's by usdt. */
 static int attach_program(const struct bpf_prog_skeleton *p)
 {
+	enum bpf_prog_type type = bpf_program__type(*p->prog);
 	int err;
 
-	if (bpf_program__fd(*p->prog) < 0 ||
-	    bpf_program__type(*p->prog) == BPF_PROG_TYPE_PERF_EVENT)
+	if (bpf_program__fd(*p->prog) < 0 || type == BPF_PROG_TYPE_PERF_EVENT ||
+	    type == BPF_PROG_TYPE_KPROBE)
 		return 0;
 	*p->link = bpf_program__attach(*p->prog);
 	if (*p->link)
@@ -284,6 +291,9 @@ int capture__attach(struct capture *c)
 	for (int i = 0; i < s->prog_cnt && !err; i++)
 		err = attach_program(&s->progs[i]);
 	return err ? err : update_samplers(c);
+	if (!err)
+		err = usdt__attach(c->usdt, c->skel);
+	return err || !c->sampler ? err : sampler__update(c->sampler);
 }
 
 /* Until the time has come and no program runs that has seen another state (a grace period of RCU).

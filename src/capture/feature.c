@@ -61,9 +61,9 @@ static void explain(char *why, size_t sz, const char *what, const char *name)
 /* ---- types --------------------------------------------------------------------------------------
  */
 
-static bool has_helper(const struct btf *btf, const char *name)
+static bool has_value(const struct btf *btf, const char *type, const char *name)
 {
-	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 
 	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
@@ -71,6 +71,16 @@ static bool has_helper(const struct btf *btf, const char *name)
 			return true;
 	}
 	return false;
+}
+
+static bool has_helper(const struct btf *btf, const char *name)
+{
+	return has_value(btf, "bpf_func_id", name);
+}
+
+bool features__uprobe_multi(struct features *f)
+{
+	return has_value(f->btf, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
 }
 
 /* The tracepoint's prototype, void * for the program's context first. NULL: there is no such. */
@@ -144,6 +154,17 @@ static bool has_tracepoint(struct features *f, const char *name, char *why, size
 	return false;
 }
 
+static bool has_uprobes(struct features *f, const char *name, char *why, size_t why_sz)
+{
+	(void)f;
+	(void)name;
+	if (!access("/sys/bus/event_source/devices/uprobe", F_OK))
+		return true;
+	snprintf(why, why_sz,
+		 "the kernel has no uprobes; they are built with CONFIG_UPROBE_EVENTS");
+	return false;
+}
+
 static const struct {
 	const char *section;
 	bool (*has)(struct features *, const char *name, char *why, size_t why_sz);
@@ -151,6 +172,7 @@ static const struct {
 	{ "tp_btf/", has_tracepoint },
 	{ "fentry/", has_function },
 	{ "fexit/", has_function },
+	{ "uprobe", has_uprobes },
 };
 
 bool features__has_hook(struct features *f, const struct bpf_program *prog, char *why,

@@ -26,6 +26,10 @@ bool features__has_hook(struct features *, const struct bpf_program *, char *why
  */
 bool features__leaves_out(struct features *, const struct bpf_program *);
 
+/* Whether one link can attach a program to many user-space places (6.6). Without, each takes a file
+ * descriptor; and where newer kernels do it one by one, detaching takes 0.1 s for each. */
+bool features__uprobe_multi(struct features *);
+
 /* The number of arguments of a tracepoint, without the program's context; 0: there is no such. */
 size_t features__tracepoint_args(struct features *, const char *name);
 

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
+#include "capture/usdt.h"
 #include "collector.skel.h"
 #include "event/ring.h"
 
@@ -25,6 +26,8 @@ struct capture {
 	struct collector_bpf *skel;
 	struct sampler *samplers[PROBE_CHOICE_MAX];
 	size_t sampler_cnt;
+	struct sampler *sampler; /* NULL without the probe profile */
+	struct usdt *usdt;
 	const char *ways[PROBE_CHOICE_MAX]; /* of options.probes; NULL where there is only one */
 	bool left_out[PROBE_CHOICE_MAX];
 	size_t cpu_cnt;	     /* possible CPUs: of the arrays below */

@@ -56,6 +56,12 @@ const struct probe probes[] = {
 	  .param_max = 1000000,
 	  .usage = "fault[:S][:N]",
 	  .help = "page faults of user code, 1 of N, with the address (default u, 29; 0: all)" },
+	{ .name = "usdt",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_PATH,
+	  .usage = "usdt[:S]:PATH",
+	  .help = "spans of programs that use stacks_tracing.h; PATH is a program or library, one "
+		  "per usdt (default u)" },
 	{ .name = NULL },
 };
 

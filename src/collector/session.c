@@ -40,6 +40,7 @@ struct session {
 	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
 	int err;	     /* of the recording: stop */
 	bool said;
+	bool said_full[EVENT_KIND_CNT]; /* of the kind's probe */
 };
 
 static uint64_t join_min(const struct options *o)
@@ -306,13 +307,26 @@ void session__record(const struct record *r, void *arg)
 /* ---- losses, batches ----------------------------------------------------------------------------
  */
 
-static void count_loss(struct session *s, const char *probe, uint64_t cnt)
+/* Once for each probe: what it has to remember is bounded. */
+static void say_full(struct session *s, size_t kind, const char *probe)
+{
+	if (s->said_full[kind])
+		return;
+	s->said_full[kind] = true;
+	log__warn("%s: more is under way than there is room for; what is missing is counted in "
+		  "rows of the kind lost, with the reason state_full",
+		  probe);
+}
+
+static void count_loss(struct session *s, const struct loss *l)
 {
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		if (strcmp(event_kind__probe(k), probe) == 0) {
-			s->stats.lost[k] += cnt;
-			return;
-		}
+		if (strcmp(event_kind__probe(k), l->probe) != 0)
+			continue;
+		s->stats.lost[k] += l->cnt;
+		if (strcmp(l->reason, "state_full") == 0)
+			say_full(s, k, l->probe);
+		return;
 	}
 }
 
@@ -322,7 +336,7 @@ void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t
 	uint64_t now_ns = monotonic__ns();
 	const struct loss loss = { probe, reason, cpu, cnt, s->losses_from_ns, now_ns };
 
-	count_loss(s, probe, cnt);
+	count_loss(s, &loss);
 	if (rows__add_loss(&s->rows, &loss) != 0)
 		s->err = -ENOMEM;
 }

@@ -80,6 +80,32 @@ static void all_of_them(void **state)
 	assert_int_equal(profiles, 1);
 }
 
+/* A path may have colons, and be one of many. */
+static void paths(void **state)
+{
+	static const struct {
+		const char *text, *path;
+		unsigned stacks;
+	} cases[] = {
+		{ "usdt:./server", "./server", PROBE_USER },
+		{ "usdt:n:/opt/a:b", "/opt/a:b", 0 },
+		{ "usdt:/opt/a:b:uk", "/opt/a:b", PROBE_USER | PROBE_KERNEL },
+		{ "usdt::u:x", "u:x", PROBE_USER },
+		{ "usdt:k:u", "u", PROBE_KERNEL },
+	};
+	struct probe_choice out[PROBE_CHOICE_MAX];
+	char why[256] = "";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(probes__parse(strdupa(cases[i].text), out, why, sizeof(why)), 1);
+		assert_string_equal(out[0].path, cases[i].path);
+		assert_int_equal(out[0].stacks, cases[i].stacks);
+	}
+	assert_int_equal(probes__parse(strdupa("usdt:a,usdt:n:b"), out, why, sizeof(why)), 2);
+	assert_string_equal(out[1].path, "b");
+}
+
 /* Each message names the part that is wrong, and what is allowed; how it begins. */
 static void wrong_ones(void **state)
 {
@@ -115,6 +141,8 @@ static void wrong_ones(void **state)
 		  "probe 'rss:x': 'x' is neither stacks (u, k, uk, ku, n) nor N (1 of N)" },
 		{ "rss:1000001", "probe 'rss:1000001': N is 0 (all) to 1000000" },
 		{ "switch,profile:u,switch:u", "probe 'switch:u': named twice" },
+		{ "usdt", "probe 'usdt': a path is missing; it is written usdt[:S]:PATH" },
+		{ "usdt:u:", "probe 'usdt:u:': a path is missing; it is written usdt[:S]:PATH" },
 	};
 
 	(void)state;
@@ -156,10 +184,14 @@ static void the_table(void **state)
 		assert_memory_equal(p->usage, p->name, strlen(p->name));
 		assert_true(strlen(p->help) > 0);
 		assert_true(p->param_default <= p->param_max);
-		assert_int_equal(probes__parse(strdupa(p->name), out, why, sizeof(why)), 1);
+		assert_int_equal(
+			probes__parse(p->param == PROBE_PATH ? strdupa("usdt:x") : strdupa(p->name),
+				      out, why, sizeof(why)),
+			1);
 		assert_ptr_equal(out[0].probe, p);
 	}
 }
 
 RUN_TESTS(cmocka_unit_test(right_ones), cmocka_unit_test(several), cmocka_unit_test(all_of_them),
-	  cmocka_unit_test(wrong_ones), cmocka_unit_test(long_ones), cmocka_unit_test(the_table))
+	  cmocka_unit_test(paths), cmocka_unit_test(wrong_ones), cmocka_unit_test(long_ones),
+	  cmocka_unit_test(the_table))

@@ -31,6 +31,8 @@ done
 record vfs-stacks -p vfs:uk -- /tests/vfs_calls all /tmp
 record fault -p fault:u:0 -- /examples/memory 4
 
+record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
+
 record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
 
 mkdir /mnt
@@ -184,6 +186,17 @@ def test_the_kernel_stack_of_a_call(machine):
     for kernel, user, unwind in stacks:
         assert kernel[0] in ("vfs_writev", "do_writev") and "do_syscall_64" in kernel, kernel
         assert unwind == "root" and user[-1] == "_start"
+
+
+def test_spans(machine):
+    r = recorded(machine, "spans")
+    assert r.rows("SELECT kind, trace_name, count(*), count(DISTINCT span_id), sum(id)::INT, sum(amount)::INT FROM events "
+                  "WHERE kind LIKE 'trace_%' GROUP BY ALL ORDER BY ALL") == [
+        ("trace_close", "step", 50, 50, 150, 225), ("trace_close", "task", 5, 5, 15, 50),
+        ("trace_exit", "step", 50, 50, 150, 225), ("trace_exit", "task", 50, 5, 150, 500),
+    ]
+    assert all(names[0] in ("task__step", "task__poll") and status == "root" for names, _, status, _ in r.stacks("kind LIKE 'trace_%'"))
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'profile' AND trace_name = 'step'") > 5
 
 
 def test_the_largest_stack_size_loads(machine):

@@ -49,7 +49,7 @@ def make_initramfs(folder, cases):
     install(DEPS / "busybox", root, "busybox")
     install(pathlib.Path(__file__).with_name("init"), root, "init")
     programs = {"collector": BUILD / "bin/collector"}
-    programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory")}
+    programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory", "spans_async")}
     programs["tests/vfs_calls"] = BUILD / "tests/vfs_calls"
     for target, program in programs.items():
         install(program, root, target)

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * usdt: the spans of programs that have the USDT probes of the provider stacks_tracing. A thread
+ * enters and leaves spans in a nested way, and each span has one close, on any thread.
+ */
+#include <linux/errno.h>
+#include "filter.bpf.h"
+#include "span.bpf.h"
+#include "usdt_arg.bpf.h"
+
+#define DEPTH_MAX   32 /* spans that a thread is inside of at a time; a power of two */
+#define EVICT_TRIES 8
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct usdt_site);
+	__uint(max_entries, 1); /* set before loading */
+} usdt_sites SEC(".maps");
+
+static __always_inline const struct usdt_site *site_of(__u64 cookie)
+{
+	__u32 idx = cookie;
+
+	return bpf_map_lookup_elem(&usdt_sites, &idx);
+}
+
+/* ---- what a thread is inside of ---------------------------------------------------------------
+ */
+
+struct thread_spans {
+	__u32 depth;
+	__u32 deeper; /* entered beyond DEPTH_MAX */
+	struct open_span open[DEPTH_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_spans);
+} thread_spans SEC(".maps");
+
+__hidden const struct open_span *span__innermost(struct task_struct *task)
+{
+	struct thread_spans *th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+
+	return th && th->depth ? &th->open[(th->depth - 1) % DEPTH_MAX] : NULL;
+}
+
+/* An interrupt that comes in between sees the outer span or the new one. */
+static __always_inline void push(struct thread_spans *th, const struct open_span *s)
+{
+	__u32 depth = th->depth;
+
+	if (depth >= DEPTH_MAX) {
+		th->deeper++;
+		lose(EVENT_TRACE_EXIT, EVENT_LOST_STATE_FULL);
+		return;
+	}
+	th->open[depth % DEPTH_MAX] = *s;
+	barrier();
+	th->depth = depth + 1;
+}
+
+/* How deep the span is, from 1 on; 0: the thread is not inside of it. */
+static __always_inline __u32 find(const struct thread_spans *th, __u64 span_id)
+{
+	for (__u32 i = 0; i < DEPTH_MAX; i++) {
+		__u32 depth = th->depth - i;
+
+		if (depth - 1 >= DEPTH_MAX)
+			break;
+		if (th->open[(depth - 1) % DEPTH_MAX].span_id == span_id)
+			return depth;
+	}
+	return 0;
+}
+
+/* Out of the span, and of those inside of it that have not been left. */
+static __always_inline void pop_to(struct thread_spans *th, __u32 depth)
+{
+	th->deeper = 0;
+	th->depth = depth - 1;
+}
+
+/* ---- spans of a process -----------------------------------------------------------------------
+ */
+
+/* Of a process's first thread, so that it ends with the process. */
+struct process {
+	__u64 number; /* unique, from 1 on; 0: none yet */
+	__s64 live;   /* spans of it in `spans` */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct process);
+} processes SEC(".maps");
+
+__u64 process_cnt;
+
+struct span_key {
+	__u64 span_id;
+	__u64 process; /* its number */
+};
+
+struct span {
+	struct open_span last; /* but enter_ns is the first */
+	__u64 place;	       /* in `places` */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, struct span_key);
+	__type(value, struct span);
+	__uint(max_entries, 1); /* USDT_SPAN_MAX, set before loading */
+} spans SEC(".maps");
+
+/* Which keys there are, in the order in which they came. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct span_key);
+	__uint(max_entries, 1); /* USDT_SPAN_MAX, set before loading */
+} places SEC(".maps");
+
+struct region {
+	__u64 hand; /* the place that is looked at next */
+	__u64 used[USDT_REGION_BITS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct region);
+	__uint(max_entries, USDT_REGIONS);
+} regions SEC(".maps");
+
+static __always_inline struct process *process_of(struct task_struct *task, __u64 flags)
+{
+	struct process *p = bpf_task_storage_get(&processes, task->group_leader, NULL, flags);
+
+	if (p && !p->number && flags)
+		__sync_val_compare_and_swap(&p->number, 0,
+					    __sync_fetch_and_add(&process_cnt, 1) + 1);
+	return p;
+}
+
+/* By counting the bits below it, without branches, of which a verifier would follow each. clang 14
+ * crashes on __builtin_ctzll() here. */
+static __always_inline __u32 lowest_bit(__u64 v)
+{
+	v = (v & -v) - 1;
+	v -= v >> 1 & 0x5555555555555555;
+	v = (v & 0x3333333333333333) + (v >> 2 & 0x3333333333333333);
+	v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return v * 0x0101010101010101 >> 56;
+}
+
+/* The lowest place that is free in the next word that has one; USDT_REGION_SZ: all are taken. */
+static __always_inline __u32 region__take(struct region *r)
+{
+	__u32 word = r->hand / 64;
+
+	for (__u32 i = 0; i < USDT_REGION_BITS; i++, word++) {
+		__u64 *used = &r->used[word % USDT_REGION_BITS], bit;
+		__u32 at;
+
+		if (!~*used)
+			continue;
+		at = lowest_bit(~*used);
+		bit = 1ULL << at;
+		if (__sync_fetch_and_or(used, bit) & bit)
+			continue; /* another CPU was faster */
+		at += word % USDT_REGION_BITS * 64;
+		r->hand = at + 1;
+		return at;
+	}
+	return USDT_REGION_SZ;
+}
+
+/* Forgets the span whose turn it is, the oldest where none has been closed. Whoever takes a span
+ * out of `spans` has its place. */
+static __always_inline __u32 region__evict(struct region *r, __u32 base)
+{
+	for (int i = 0; i < EVICT_TRIES; i++) {
+		__u32 at = __sync_fetch_and_add(&r->hand, 1) % USDT_REGION_SZ, idx = base + at;
+		struct span_key *key = bpf_map_lookup_elem(&places, &idx), old;
+
+		if (!key)
+			break;
+		old = *key;
+		if (!bpf_map_delete_elem(&spans, &old)) {
+			lose(EVENT_TRACE_CLOSE, EVENT_LOST_STATE_FULL);
+			return at;
+		}
+	}
+	return USDT_REGION_SZ;
+}
+
+static __always_inline void release(__u32 place)
+{
+	__u32 idx = place / USDT_REGION_SZ, at = place % USDT_REGION_SZ;
+	struct region *r = bpf_map_lookup_elem(&regions, &idx);
+
+	if (r)
+		__sync_fetch_and_and(&r->used[at / 64 % USDT_REGION_BITS], ~(1ULL << at % 64));
+}
+
+static __always_inline bool add_at(struct process *p, const struct span_key *key,
+				   const struct span *s)
+{
+	__u32 place = s->place;
+	struct span_key *named = bpf_map_lookup_elem(&places, &place);
+	long err;
+
+	if (!named)
+		return false;
+	*named = *key;
+	err = bpf_map_update_elem(&spans, key, s, BPF_NOEXIST);
+	if (!err)
+		__sync_fetch_and_add(&p->live, 1);
+	else
+		release(place);
+	return !err || err == -EEXIST;
+}
+
+static __always_inline void add(struct process *p, const struct span_key *key, struct span *s)
+{
+	__u32 idx = (p->number - 1) % USDT_REGIONS, base = idx * USDT_REGION_SZ, at;
+	struct region *r = bpf_map_lookup_elem(&regions, &idx);
+
+	if (!r)
+		return;
+	at = region__take(r);
+	if (at == USDT_REGION_SZ)
+		at = region__evict(r, base);
+	s->place = base + at;
+	if (at == USDT_REGION_SZ || !add_at(p, key, s))
+		lose(EVENT_TRACE_CLOSE, EVENT_LOST_STATE_FULL);
+}
+
+/* The first enter makes the span, later ones may know more of it. */
+static __always_inline void remember(struct task_struct *task, const struct open_span *s)
+{
+	struct process *p = process_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct span_key key = { .span_id = s->span_id };
+	struct span new = { .last = *s }, *known;
+
+	if (!p) {
+		lose(EVENT_TRACE_CLOSE, EVENT_LOST_STATE_FULL);
+		return;
+	}
+	key.process = p->number;
+	known = bpf_map_lookup_elem(&spans, &key);
+	if (known) {
+		known->last.id = s->id;
+		known->last.amount = s->amount;
+	} else {
+		add(p, &key, &new);
+	}
+}
+
+/* False: it was not known. A copy that another thread spoils is one that it has closed itself. */
+static __always_inline bool forget(struct task_struct *task, __u64 span_id, struct open_span *s)
+{
+	struct process *p = process_of(task, 0);
+	struct span_key key = { .span_id = span_id };
+	struct span *known;
+	__u32 place;
+
+	if (!p)
+		return false;
+	key.process = p->number;
+	known = bpf_map_lookup_elem(&spans, &key);
+	if (!known)
+		return false;
+	*s = known->last;
+	place = known->place;
+	if (bpf_map_delete_elem(&spans, &key))
+		return false;
+	__sync_fetch_and_add(&p->live, -1);
+	release(place);
+	return true;
+}
+
+/* ---- the probes -------------------------------------------------------------------------------
+ */
+
+static __always_inline bool over(__u64 now_ns)
+{
+	__u64 end = end_ns;
+
+	return end && now_ns > end;
+}
+
+SEC("?uprobe")
+int usdt__enter(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct usdt_site *site = site_of(bpf_get_attach_cookie(ctx));
+	struct open_span s = { .enter_ns = bpf_ktime_get_ns() };
+	struct thread_spans *th;
+
+	if (!site || over(s.enter_ns) || !recorded(task))
+		return 0;
+	s.span_id = read_arg(ctx, &site->args[0]);
+	if (!s.span_id)
+		return 0;
+	s.parent_id = read_arg(ctx, &site->args[1]);
+	s.id = read_arg(ctx, &site->args[2]);
+	s.amount = read_arg(ctx, &site->args[3]);
+	read_name(s.name, read_arg(ctx, &site->args[4]));
+	th = bpf_task_storage_get(&thread_spans, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (th)
+		push(th, &s);
+	else
+		lose(EVENT_TRACE_EXIT, EVENT_LOST_STATE_FULL);
+	remember(task, &s);
+	return 0;
+}
+
+static __always_inline void send_row(void *ctx, struct task_struct *task,
+				     const struct emission *row, bool user)
+{
+	if (!capturing(row->time_ns))
+		return;
+	if (user)
+		emit(ctx, task, row, CAPTURE_USER);
+	else
+		emit(ctx, task, row, 0);
+}
+
+static __always_inline struct emission row_of(const struct open_span *s, __u64 now_ns, __u32 kind)
+{
+	return (struct emission){ .time_ns = now_ns,
+				  .duration_ns = now_ns - s->enter_ns,
+				  .amount = s->amount,
+				  .kind = kind,
+				  .cpu = bpf_get_smp_processor_id(),
+				  .runnable_ns = ~0ULL,
+				  .span = s };
+}
+
+/*
+ * A span that the thread is not inside of was entered before anybody listened, or the program
+ * does not nest: that is counted, and nothing changes. Where the thread has left an outer span
+ * without the inner ones, it is out of these, too.
+ */
+static __always_inline void leave(void *ctx, __u64 cookie, bool user)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct usdt_site *site = site_of(cookie);
+	__u64 now_ns = bpf_ktime_get_ns(), span_id;
+	struct thread_spans *th;
+	__u32 depth;
+
+	if (!site || over(now_ns) || !recorded(task))
+		return;
+	th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+	span_id = th ? read_arg(ctx, &site->args[0]) : 0;
+	if (!span_id)
+		return;
+	depth = find(th, span_id);
+	if (depth) {
+		struct open_span *s = &th->open[(depth - 1) % DEPTH_MAX];
+		struct emission row = row_of(s, now_ns, EVENT_TRACE_EXIT);
+
+		send_row(ctx, task, &row, user);
+		pop_to(th, depth);
+	} else if (th->deeper) {
+		th->deeper--;
+	} else {
+		lose(EVENT_TRACE_EXIT, EVENT_LOST_UNMATCHED);
+	}
+}
+
+SEC("?uprobe")
+int usdt__exit(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	leave(ctx, cookie, cookie & USDT_COOKIE_USER);
+	return 0;
+}
+
+SEC("?uprobe")
+int usdt__exit_stack(struct pt_regs *ctx)
+{
+	leave(ctx, bpf_get_attach_cookie(ctx), true);
+	return 0;
+}
+
+/* One that was never entered, or not since somebody listens, has no row. */
+SEC("?uprobe")
+int usdt__close(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 cookie = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns(), span_id;
+	const struct usdt_site *site = site_of(cookie);
+	struct thread_spans *th;
+	struct open_span s;
+	__u32 depth;
+
+	if (!site || over(now_ns) || !recorded(task))
+		return 0;
+	span_id = read_arg(ctx, &site->args[0]);
+	if (forget(task, span_id, &s)) {
+		struct emission row = row_of(&s, now_ns, EVENT_TRACE_CLOSE);
+
+		send_row(ctx, task, &row, cookie & USDT_COOKIE_USER);
+	}
+	th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+	depth = th ? find(th, span_id) : 0;
+	if (depth)
+		pop_to(th, depth);
+	return 0;
+}
+
+/* ---- processes that end -----------------------------------------------------------------------
+ */
+
+static long forget_if_of(void *map, struct span_key *key, struct span *s, const __u64 *process)
+{
+	struct span_key copy = *key;
+	__u64 place = s->place;
+
+	if (copy.process == *process && !bpf_map_delete_elem(&spans, &copy))
+		release(place);
+	return 0;
+}
+
+/* It has left spans open: rare, and a fraction of a millisecond. */
+static __always_inline void end_process(struct task_struct *task)
+{
+	struct process *p = process_of(task, 0);
+	__u64 number;
+
+	if (!p)
+		return;
+	number = p->number;
+	if (p->live > 0)
+		bpf_for_each_map_elem(&spans, forget_if_of, &number, 0);
+	p->live = 0;
+	p->number = 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(usdt__process_exit, struct task_struct *task)
+{
+	if (!task->signal->live.counter)
+		end_process(task);
+	return 0;
+}
+
+/* The thread that called exec is the only one now, and in no span of the new program. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(usdt__process_exec, struct task_struct *task)
+{
+	struct thread_spans *th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+
+	if (th)
+		th->depth = th->deeper = 0;
+	end_process(task);
+	return 0;
+}

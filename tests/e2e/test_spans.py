@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The probe usdt: spans as the programs have them, whatever order they enter, leave and close them in."""
+import bisect
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, EXAMPLES, ROOT, needs_bpf
+
+pytestmark = needs_bpf
+
+SCRIPT = BUILD / "tests" / "spans_script"
+DEPTH_MAX = 32  # of a thread
+SPANS_MAX = 16384  # open ones of a process, where no others share its region
+ROWS = """SELECT kind, pid, span_id, parent_id, id, amount, trace_name, duration, timestamp, ustack_id IS NOT NULL
+FROM events WHERE kind LIKE 'trace_%' ORDER BY timestamp"""
+
+
+# ---- random programs against a model ----------------------------------------------------------------------------------
+
+
+class Thread:
+    def __init__(self):
+        self.stack, self.deeper, self.known = [], 0, False
+
+    def find(self, span):
+        return max((i for i, s in enumerate(self.stack) if s["span"] == span), default=None)
+
+    def pop_to(self, i):
+        del self.stack[i:]
+        self.deeper = 0
+
+
+class Model:
+    """What README says of spans, in Python."""
+
+    def __init__(self):
+        self.threads, self.spans, self.rows, self.unmatched, self.full = {}, {}, [], 0, 0
+
+    def row(self, kind, op, s, start):
+        self.rows.append((kind, op, s, start))
+
+    def do(self, op):
+        t = self.threads.setdefault(op["thread"], Thread())
+        getattr(self, op["verb"].replace("exit_stack", "exit"))(t, op)
+        return t.stack[-1]["span"] if t.stack else 0
+
+    def enter(self, t, op):
+        t.known = True
+        if len(t.stack) < DEPTH_MAX:
+            t.stack.append(op)
+        else:
+            t.deeper += 1
+            self.full += 1
+        first = self.spans.setdefault(op["span"], dict(op, start=op))
+        first.update(id=op["id"], amount=op["amount"])
+
+    def exit(self, t, op):
+        i = t.find(op["span"])
+        if i is not None:
+            self.row("trace_exit", op, t.stack[i], t.stack[i])
+            t.pop_to(i)
+        elif t.deeper:
+            t.deeper -= 1
+        elif t.known:
+            self.unmatched += 1
+
+    def close(self, t, op):
+        s = self.spans.pop(op["span"], None)
+        if s:
+            self.row("trace_close", op, s, s["start"])
+        i = t.find(op["span"])
+        if i is not None:
+            t.pop_to(i)
+
+    def end(self, t, op):
+        del self.threads[op["thread"]]
+
+
+def random_ops(r, cnt, enters):
+    """Threads that mostly nest their spans; `enters`: how much they prefer to go deeper."""
+    stacks, ops = {}, []
+    names = [b"a", b"fifteen bytes..", b"sixteen bytes...", b"seventeen bytes..", "cut in umlaut: ä".encode(), b"no\xffutf\xc3", "ümläut".encode()]
+    for _ in range(cnt):
+        thread, span = r.randrange(4), r.randrange(1, 12) << r.choice([0, 0, 60])
+        stack = stacks.setdefault(thread, [])
+        verb = r.choices(["enter", "exit", "exit_stack", "close", "end"], [enters, 4, 1, 2, 0.1])[0]
+        op = {"thread": thread, "verb": verb, "span": span}
+        if verb == "enter":
+            op |= {"parent": r.randrange(3), "id": r.randrange(1 << 64), "amount": r.randrange(1 << 63), "name": r.choice(names)}
+            stack.append(span)
+        elif verb.startswith("exit") and stack and r.random() < 0.8:
+            op["span"] = stack.pop()
+        elif verb == "end":
+            stacks[thread] = []
+        ops.append(op)
+    return ops
+
+
+def line(op):
+    words = [op["thread"], op["verb"]] + ([] if op["verb"] == "end" else [op["span"]])
+    words += [op["parent"], op["id"], op["amount"]] if op["verb"] == "enter" else []
+    return " ".join(map(str, words)).encode() + b" " + op.get("name", b"") + b"\n"
+
+
+def run_script(record, tmp_path, lines, *options):
+    script = tmp_path / "script"
+    script.write_bytes(b"".join(lines))
+    with script.open("rb") as stdin:
+        r = record(*options, "--", SCRIPT, stdin=stdin)
+    return r, [tuple(map(int, answer.split())) for answer in r.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("seed, enters, user", [(1, 5, False), (2, 5, True), (3, 30, False)])
+def test_rows_are_those_of_a_model(record, tmp_path, seed, enters, user):
+    ops = random_ops(random.Random(seed), 1500, enters)
+    r, answers = run_script(
+        record, tmp_path, map(line, ops), "-p", f"switch:n,usdt:{'u' if user else 'n'}:{SCRIPT}"
+    )
+    assert len(answers) == len(ops)
+    model = Model()
+    for op, (tid, before, after) in zip(ops, answers):
+        op |= {"tid": tid, "before": before, "after": after}
+        op["innermost"] = model.do(op)
+
+    rows = r.rows(ROWS)
+    assert len(rows) == len(model.rows)
+    low, high = -(1 << 63), 1 << 63  # unix time less CLOCK_MONOTONIC
+    for row, (kind, op, s, start) in zip(rows, model.rows):
+        expected = (kind, op["tid"], s["span"], s["parent"], s["id"], s["amount"], s["name"][:16].decode(errors="replace"))
+        assert row[:7] == expected
+        assert op["before"] - start["after"] <= row[7] <= op["after"] - start["before"]
+        assert row[9] == (user or op["verb"] == "exit_stack")
+        low, high = max(low, row[8] - op["after"]), min(high, row[8] - op["before"])
+    assert low <= high
+
+    lost = dict(r.rows("SELECT reason, sum(amount)::BIGINT FROM events WHERE kind = 'lost' AND lost_kind = 'usdt' GROUP BY ALL"))
+    assert lost == {k: v for k, v in (("unmatched", model.unmatched), ("state_full", model.full)) if v}
+    assert ("state_full" in r.stderr) == (model.full > 0)
+
+    # Whatever else happens in a thread carries the innermost span: here, that it waits for its next order.
+    seen = 0
+    for tid in {op["tid"] for op in ops}:
+        mine = [op for op in ops if op["tid"] == tid]
+        times = [op["after"] for op in mine]
+        for at, span in r.rows("SELECT timestamp, span_id FROM events WHERE kind = 'switch' AND pid = ?", tid):
+            i = bisect.bisect_right(times, at - high) - 1
+            if i >= 0 and mine[i]["verb"] != "end" and (i + 1 == len(mine) or at - low < mine[i + 1]["before"]):
+                assert span == mine[i]["innermost"], mine[i]
+                seen += 1
+    assert seen > len(ops) / 2
+
+
+# ---- real programs ----------------------------------------------------------------------------------------------------
+
+
+def words(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def spans_of(r, command, name):
+    """{kind: (rows, spans, sum of ids, amount, seconds)}"""
+    return {
+        row[0]: row[1:]
+        for row in r.rows(
+            "SELECT kind, count(*), count(DISTINCT span_id), sum(id)::BIGINT, sum(amount)::BIGINT, sum(duration) / 1e9 FROM events "
+            "WHERE kind LIKE 'trace_%' AND command = ? AND trace_name = ? GROUP BY ALL", command, name
+        )
+    }
+
+
+def about(measured, counted):
+    """A span takes what the program measured inside of it, and its own probes."""
+    return measured <= counted <= measured * 1.3 + 0.05
+
+
+def test_programs_of_three_languages_in_one_recording(start, spawn):
+    """They run before the recording begins, or start in it; a library is loaded by whoever loads it."""
+    python = [sys.executable, ROOT / "examples/spans.py", 40, 3, EXAMPLES / "libspans.so"]
+    early = spawn(sys.executable, "-c", EARLY, EXAMPLES / "libspans.so", stdin=subprocess.PIPE)
+    assert early.stdout.readline() == "loaded\n"
+    paths = [EXAMPLES / "spans_server", EXAMPLES / "spans_async", EXAMPLES / "libspans.so"]
+    c = start("-p", "profile:u:499," + ",".join(f"usdt:{s}:{path}" for s, path in zip(("u", "uk", "n"), paths)))
+    programs = [spawn(EXAMPLES / "spans_server", 30, 3), spawn(EXAMPLES / "spans_async", 7, 11), spawn(*python)]
+    early.stdin.write("go\n")
+    early.stdin.flush()
+    early_said = early.stdout.read()
+    said = [words(p.stdout.read()) for p in programs]
+    r = c.stop()
+    assert r.returncode == 0 and r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
+
+    for command, output in (("spans_server", said[0]), (pathlib.Path(os.path.realpath(sys.executable)).name[:15], said[2])):
+        for name, count, amount, seconds in output:
+            ids = 0 if name == "rest" else int(count) * (int(count) + 1) // 2
+            for rows, spans, id_sum, amounts, took in spans_of(r, command, name).values():
+                assert (rows, spans, id_sum, amounts) == (int(count), int(count), ids, int(amount)), name
+                assert about(float(seconds), took), name
+    tasks, steps, seconds = int(said[1][0][0]), int(said[1][0][2]), float(said[1][0][4])
+    step, task = spans_of(r, "spans_async", "step"), spans_of(r, "spans_async", "task")
+    assert step.keys() == task.keys() == {"trace_exit", "trace_close"}
+    assert step["trace_exit"][:2] == step["trace_close"][:2] == (steps, steps)
+    assert about(seconds, step["trace_exit"][4]) and about(seconds, task["trace_exit"][4])
+    assert task["trace_exit"][:4] == (steps, tasks, tasks * (tasks + 1) // 2 * 11, steps * 11)
+    assert task["trace_close"][:4] == (tasks, tasks, tasks * (tasks + 1) // 2, tasks * 11)
+    assert task["trace_close"][4] > 10 * tasks * 0.01  # from the first step to the last
+    assert early_said == "done\n"
+    assert r.rows("SELECT kind, id, amount, trace_name FROM events WHERE kind LIKE 'trace_%' AND tgid = ? ORDER BY timestamp",
+                  early.pid) == [("trace_exit", 5, 6, "early"), ("trace_close", 5, 6, "early")]
+
+    # Parents, stacks, and samples that know in which span they were taken.
+    assert r.one(
+        "SELECT count(*) FROM events c JOIN events p ON p.span_id = c.parent_id AND p.tgid = c.tgid AND p.id = c.id "
+        "WHERE c.kind = 'trace_close' AND p.kind = 'trace_close' AND p.trace_name = 'request' AND c.trace_name IN ('query', 'reply')"
+    ) == 60
+    for name, function in (("query", "query"), ("reply", "reply"), ("request", "answer"), ("step", "task__step"), ("task", "task__poll")):
+        stacks = r.stacks(f"kind LIKE 'trace_%' AND trace_name = '{name}' AND kstack_id IS NULL")
+        assert stacks and all(names[0] == function and status == "root" for names, _, status, _ in stacks), stacks
+    assert r.one("SELECT count(*) FROM events WHERE ustack_id IS NOT NULL AND trace_name IN ('job', 'rest') AND kind LIKE 'trace_%'") == 0
+    inside = r.stacks("kind = 'profile' AND command = 'spans_async' AND trace_name = 'step'")
+    assert sum(n for *_, n in inside) > 5
+    assert all("task__step" in names for names, *_ in inside)
+
+
+EARLY = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+lib.spans_enter.argtypes = [ctypes.c_uint64] * 4 + [ctypes.c_char_p]
+print("loaded", flush=True)
+sys.stdin.readline()
+if not lib.spans_listening():
+    sys.exit("nobody listens")
+lib.spans_enter(1 << 40, 0, 5, 6, b"early")
+lib.spans_exit(ctypes.c_uint64(1 << 40))
+lib.spans_close(ctypes.c_uint64(1 << 40))
+print("done")
+"""
+
+
+def test_a_span_that_waits_forever_shows_up(record):
+    r = record("-p", f"usdt:u:{EXAMPLES / 'deadlock'}", "--", EXAMPLES / "deadlock", 0.5)
+    ticks = int(r.stdout.split()[0])
+    assert ticks == 50
+    # The last exit of each span, when neither an enter nor a close follows.
+    stuck = r.rows(
+        "SELECT trace_name, id, max(timestamp), max_by(ustack, timestamp) FROM stacks WHERE kind LIKE 'trace_%' "
+        "GROUP BY tgid, span_id, trace_name, id HAVING count_if(kind = 'trace_close') = 0 ORDER BY id"
+    )
+    assert [s[:2] for s in stuck] == [("transfer", 1), ("transfer", 2)]
+    for _, _, last, stack in stuck:
+        assert r.one("SELECT count(*) FROM events WHERE kind = 'trace_close' AND timestamp > ?", last) == ticks - 9
+        assert [f["name"] for f in stack][:2] == ["poll_transfer", "main"]
+    assert spans_of(r, "deadlock", "tick")["trace_close"][:3] == (50, 50, 50 * 51 // 2)
+    assert spans_of(r, "deadlock", "transfer")["trace_exit"][:3] == (20, 2, 30)
+
+
+# ---- what ends, and what is too much ----------------------------------------------------------------------------------
+
+
+class Script:
+    """A program that does with spans what it is told."""
+
+    def __init__(self, spawn):
+        self.proc = spawn(SCRIPT, stdin=subprocess.PIPE)
+        self.pid = self.proc.pid
+
+    def do(self, *lines):
+        """The thread id of the last answer."""
+        for text in lines:
+            self.proc.stdin.write(text + "\n")
+            self.proc.stdin.flush()
+            tid = int(self.proc.stdout.readline().split()[0])
+        return tid
+
+    def end(self):
+        self.proc.stdin.close()
+        self.proc.stdin = None
+        assert self.proc.wait(timeout=10) == 0
+
+
+def test_a_flood_takes_its_own_oldest_spans_only(start, spawn):
+    c = start("-p", f"usdt:n:{SCRIPT}", "--ring-size", "64M", "--max-rate", "100000000")
+    victim, flooder = Script(spawn), Script(spawn)
+    victim.do("0 enter 7 0 1 2 long", "0 exit 7")
+    flooder.do("0 enter 8 0 3 4 first", f"0 flood 1000 {SPANS_MAX + 5000}")
+    victim.do("0 close 7")
+    flooder.do("0 exit 8", f"0 drain 1000 {SPANS_MAX + 5000}", "0 close 8", "0 flood 1000 100", "0 drain 1000 100")
+    r = c.stop()
+    assert r.stderr.count("more is under way than there is room for") == 1
+    mine = "SELECT kind, count(*), min(span_id)::BIGINT, max(span_id)::BIGINT FROM events WHERE tgid = ? GROUP BY ALL ORDER BY ALL"
+    assert r.rows(mine, victim.pid) == [("trace_close", 1, 7, 7), ("trace_exit", 1, 7, 7)]
+    assert dict(r.rows("SELECT reason, sum(amount)::BIGINT FROM events WHERE kind = 'lost' GROUP BY ALL")) == {"state_full": 5001}
+    # The span in which all that happened, and the oldest of the flood, have no close; what came after it is as if nothing had been.
+    assert r.rows("SELECT count(*), count(DISTINCT span_id), min(span_id)::BIGINT FROM events WHERE kind = 'trace_close' AND tgid = ? "
+                  "AND span_id >= 1000", flooder.pid) == [(SPANS_MAX + 100, SPANS_MAX + 100, 1000)]
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'trace_exit' AND tgid = ?", flooder.pid) == SPANS_MAX + 5101
+    assert r.rows("SELECT id, amount, trace_name FROM events WHERE kind = 'trace_exit' AND span_id = 8") == [(3, 4, "first")]
+
+
+def test_threads_processes_and_programs_end_inside_of_spans(start, spawn):
+    c = start("-p", f"switch:n,usdt:n:{SCRIPT}")
+    # Another thread closes the span of one that ended; a new thread is in no span.
+    script = Script(spawn)
+    dead = script.do("1 enter 5 0 1 2 orphan", "1 end")
+    new = script.do("1 enter 6 5 1 2 next", "1 exit 6")
+    closer = script.do("2 close 5", "2 close 6", "2 exit 5")
+    # A process that ends with open spans, and others with the same ids, leaves them nothing.
+    script.do("1 enter 7 0 1 2 left")
+    script.end()
+    other = Script(spawn)
+    other.do("1 close 7", "1 enter 9 0 1 2 old")
+    # The same process as another program.
+    other.do("1 exec", "1 exit 9", "1 close 9")
+    other.do("0 enter 9 0 3 4 new", "0 exit 9", "0 close 9")
+    other.end()
+    r = c.stop()
+    rows = r.rows("SELECT pid, kind, span_id, parent_id, id, trace_name FROM events WHERE kind LIKE 'trace_%' ORDER BY timestamp")
+    assert rows[:3] == [(new, "trace_exit", 6, 5, 1, "next"), (closer, "trace_close", 5, 0, 1, "orphan"),
+                        (closer, "trace_close", 6, 5, 1, "next")]
+    assert [row[1:] for row in rows[3:]] == [("trace_exit", 9, 0, 3, "new"), ("trace_close", 9, 0, 3, "new")]
+    assert r.rows("SELECT DISTINCT span_id FROM events WHERE kind = 'switch' AND pid = ? AND span_id != 0", dead) == [(5,)]
+    assert r.one("SELECT max(span_id) FROM events WHERE kind = 'switch' AND tgid = ? AND pid = tgid", other.pid) == 0
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
