@@ -251,7 +251,6 @@ void capture__free(struct capture *c)
 		return;
 	for (size_t i = 0; i < c->sampler_cnt; i++)
 		sampler__free(c->samplers[i]);
-	sampler__free(c->sampler);
 	usdt__free(c->usdt);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
@@ -290,10 +289,9 @@ int capture__attach(struct capture *c)
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there is no bill */
 	for (int i = 0; i < s->prog_cnt && !err; i++)
 		err = attach_program(&s->progs[i]);
-	return err ? err : update_samplers(c);
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
-	return err || !c->sampler ? err : sampler__update(c->sampler);
+	return err ? err : update_samplers(c);
 }
 
 /* Until the time has come and no program runs that has seen another state (a grace period of RCU).

@@ -26,7 +26,6 @@ struct capture {
 	struct collector_bpf *skel;
 	struct sampler *samplers[PROBE_CHOICE_MAX];
 	size_t sampler_cnt;
-	struct sampler *sampler; /* NULL without the probe profile */
 	struct usdt *usdt;
 	const char *ways[PROBE_CHOICE_MAX]; /* of options.probes; NULL where there is only one */
 	bool left_out[PROBE_CHOICE_MAX];
