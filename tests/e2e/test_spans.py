@@ -301,7 +301,7 @@ def test_a_flood_takes_its_own_oldest_spans_only(start, spawn):
 
 
 def test_threads_processes_and_programs_end_inside_of_spans(start, spawn):
-    c = start("-p", f"switch:n,usdt:n:{SCRIPT}")
+    c = start("-p", f"exec:n,switch:n,usdt:n:{SCRIPT}")
     # Another thread closes the span of one that ended; a new thread is in no span.
     script = Script(spawn)
     dead = script.do("1 enter 5 0 1 2 orphan", "1 end")
@@ -322,5 +322,6 @@ def test_threads_processes_and_programs_end_inside_of_spans(start, spawn):
                         (closer, "trace_close", 6, 5, 1, "next")]
     assert [row[1:] for row in rows[3:]] == [("trace_exit", 9, 0, 3, "new"), ("trace_close", 9, 0, 3, "new")]
     assert r.rows("SELECT DISTINCT span_id FROM events WHERE kind = 'switch' AND pid = ? AND span_id != 0", dead) == [(5,)]
-    assert r.one("SELECT max(span_id) FROM events WHERE kind = 'switch' AND tgid = ? AND pid = tgid", other.pid) == 0
+    execs = "(SELECT max(timestamp) FROM events WHERE kind = 'exec' AND tgid = e.tgid)"
+    assert r.one(f"SELECT max(span_id) FROM events e WHERE kind = 'switch' AND tgid = ? AND pid = tgid AND timestamp > {execs}", other.pid) == 0
     assert r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
