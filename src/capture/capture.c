@@ -351,10 +351,15 @@ static void report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {
 		for (size_t i = 0; i < (EVENT_KIND_CNT + 1) * EVENT_LOSS_CNT; i++) {
 			size_t kind = i / EVENT_LOSS_CNT, why = i % EVENT_LOSS_CNT;
-			uint64_t cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why];
+			const struct capture_loss loss = {
+				.probe = losing_probe(kind),
+				.reason = loss_reasons[why],
+				.cpu = (uint32_t)cpu,
+				.cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why],
+			};
 
-			if (cnt)
-				fn(losing_probe(kind), (uint32_t)cpu, loss_reasons[why], cnt, arg);
+			if (loss.cnt)
+				fn(&loss, arg);
 		}
 		before[cpu] = now[cpu];
 	}

@@ -70,8 +70,12 @@ int capture__epoll_fd(const struct capture *);
  * and reason; not called for zeros. To be called after each drain: it also looks for CPUs that have
  * come online, once a second, and makes capture__epoll_fd() unreadable until a ring fills again.
  */
-typedef void (*capture_loss_fn)(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
-				void *arg);
+struct capture_loss {
+	const char *probe, *reason;
+	uint32_t cpu;
+	uint64_t cnt;
+};
+typedef void (*capture_loss_fn)(const struct capture_loss *, void *arg);
 void capture__losses(struct capture *, capture_loss_fn, void *arg);
 
 /* Every probe, with what this machine lacks for it (NULL: nothing). 0, or -errno after saying why

@@ -125,11 +125,11 @@ int rows__add(struct rows *r, const struct slice *sl, const struct thread *t)
 	return recording__add(r->recording, &row);
 }
 
-int rows__add_loss(struct rows *r, const struct loss *l)
+int rows__add_loss(struct rows *r, const struct capture_loss *l, uint64_t from_ns, uint64_t to_ns)
 {
 	struct row row = {
-		.timestamp = clock__unix_ns(&r->clock, l->to_ns),
-		.duration = (int64_t)(l->to_ns - l->from_ns),
+		.timestamp = clock__unix_ns(&r->clock, to_ns),
+		.duration = (int64_t)(to_ns - from_ns),
 		.cpu = (int32_t)l->cpu,
 		.amount = at_most_int64(l->cnt),
 		.weight = 1,

@@ -3,6 +3,7 @@
 #ifndef COLLECTOR_ROWS_H
 #define COLLECTOR_ROWS_H
 
+#include "capture/capture.h"
 #include "collector/clock.h"
 #include "collector/labels.h"
 #include "collector/slice.h"
@@ -32,13 +33,7 @@ void rows__set_build_id(struct rows *, struct thread *, const struct build_id *)
 /* 0 or -ENOMEM. */
 int rows__add(struct rows *, const struct slice *, const struct thread *);
 
-/* A row of the kind `lost`. */
-struct loss {
-	const char *probe, *reason;
-	uint32_t cpu;
-	uint64_t cnt;
-	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: it happened in between */
-};
-int rows__add_loss(struct rows *, const struct loss *);
+/* A row of the kind `lost`: it happened in between (CLOCK_MONOTONIC). 0 or -ENOMEM. */
+int rows__add_loss(struct rows *, const struct capture_loss *, uint64_t from_ns, uint64_t to_ns);
 
 #endif

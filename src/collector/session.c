@@ -215,7 +215,11 @@ static void resolve(struct session *s, struct thread *t, const struct event *e, 
 
 static void lose_one(struct session *s, const struct slice *sl)
 {
-	session__loss(event_kind__probe(sl->event.kind), sl->event.cpu, "state_full", 1, s);
+	session__loss(&(struct capture_loss){ .probe = event_kind__probe(sl->event.kind),
+					      .reason = "state_full",
+					      .cpu = sl->event.cpu,
+					      .cnt = 1 },
+		      s);
 }
 
 /* A stack of an earlier batch could not be taken over when memory was short. */
@@ -283,7 +287,11 @@ static void on_sideband_lost(struct session *s, const struct record *r)
 	uint64_t now_ns = monotonic__ns();
 
 	s->stats.lost_sideband += r->lost.cnt;
-	session__loss("process", r->cpu, "ring_full", r->lost.cnt, s);
+	session__loss(&(struct capture_loss){ .probe = "process",
+					      .reason = "ring_full",
+					      .cpu = r->cpu,
+					      .cnt = r->lost.cnt },
+		      s);
 	if (now_ns - s->rescanned_ns < 1000000000)
 		return;
 	s->rescanned_ns = now_ns;
@@ -318,7 +326,7 @@ static void say_full(struct session *s, size_t kind, const char *probe)
 		  probe);
 }
 
-static void count_loss(struct session *s, const struct loss *l)
+static void count_loss(struct session *s, const struct capture_loss *l)
 {
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
 		if (strcmp(event_kind__probe(k), l->probe) != 0)
@@ -330,14 +338,12 @@ static void count_loss(struct session *s, const struct loss *l)
 	}
 }
 
-void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt, void *arg)
+void session__loss(const struct capture_loss *l, void *arg)
 {
 	struct session *s = arg;
-	uint64_t now_ns = monotonic__ns();
-	const struct loss loss = { probe, reason, cpu, cnt, s->losses_from_ns, now_ns };
 
-	count_loss(s, &loss);
-	if (rows__add_loss(&s->rows, &loss) != 0)
+	count_loss(s, l);
+	if (rows__add_loss(&s->rows, l, s->losses_from_ns, monotonic__ns()) != 0)
 		s->err = -ENOMEM;
 }
 

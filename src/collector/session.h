@@ -27,8 +27,7 @@ int session__scan(struct session *);
 /* Takes any record; the callback of merge__drain(). */
 void session__record(const struct record *, void *session);
 /* Events that never came; the callback of capture__losses(). */
-void session__loss(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
-		   void *session);
+void session__loss(const struct capture_loss *, void *session);
 /* Between drains, with the time up to which everything was drained. 0, or -errno of the recording:
  * stop. */
 int session__tick(struct session *, uint64_t now_ns);

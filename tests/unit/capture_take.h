@@ -55,12 +55,10 @@ static inline void take__keep(const struct record *r, void *arg)
 	memcpy(t->events[t->cnt++], r->event, sz);
 }
 
-static inline void take__lose(const char *probe, uint32_t cpu, const char *reason, uint64_t cnt,
-			      void *arg)
+static inline void take__lose(const struct capture_loss *l, void *arg)
 {
-	(void)cpu;
-	print_message("lost: %s %s %lu\n", probe, reason, (unsigned long)cnt);
-	((struct take *)arg)->lost += cnt;
+	print_message("lost: %s %s %lu\n", l->probe, l->reason, (unsigned long)l->cnt);
+	((struct take *)arg)->lost += l->cnt;
 }
 
 static inline void take__drain(void *arg)

@@ -59,6 +59,14 @@ static inline void session_rig__free(struct session_rig *r)
 	shell__teardown((void **)&r->dir);
 }
 
+static inline void session_rig__lose(struct session_rig *r, const char *probe, const char *reason,
+				     uint64_t cnt)
+{
+	session__loss(
+		&(struct capture_loss){ .probe = probe, .reason = reason, .cpu = 2, .cnt = cnt },
+		r->session);
+}
+
 /* Drains until the batch has closed, which waits for the names of its stacks. */
 static inline void session_rig__close_batch(struct session_rig *r, uint64_t at_ns)
 {

@@ -171,8 +171,8 @@ static void losses_are_rows(void **state)
 	const struct session_stats *stats = session__stats(r.session);
 
 	(void)state;
-	session__loss("switch", 2, "ring_full", 7, r.session);
-	session__loss("filter", 0, "state_full", 1, r.session);
+	session_rig__lose(&r, "switch", "ring_full", 7);
+	session_rig__lose(&r, "filter", "state_full", 1);
 	session__record(&notices, r.session);
 	session_rig__finish(&r);
 	duck__reads(
@@ -181,7 +181,7 @@ static void losses_are_rows(void **state)
 		"command = '', duration BETWEEN 0 AND 60000000000, "
 		"abs(timestamp - 1000 * epoch_us(now()::TIMESTAMP)) < 60000000000) "
 		"FROM events ORDER BY lost_kind",
-		"lost filter state_full 0 1 0 0 1 true true true\n"
+		"lost filter state_full 2 1 0 0 1 true true true\n"
 		"lost process ring_full 1 3 0 0 1 true true true\n"
 		"lost switch ring_full 2 7 0 0 1 true true true\n");
 	assert_int_equal(stats->lost[EVENT_SWITCH], 7);

@@ -103,7 +103,7 @@ static void in_a_file_a_line_each_ten_seconds(void **state)
 	assert_string_equal(recording(&r), "recording to /some/where\n");
 	assert_string_equal(tick(&r, 9999), "");
 	add_slices(&r, 5);
-	session__loss("switch", 0, "ring_full", 3, r.session.session);
+	session_rig__lose(&r.session, "switch", "ring_full", 3);
 	assert_int_equal(sscanf(tick(&r, 10000),
 				"   10 s  5 samples  100.0 %% to the root  3 lost  0 KB  "
 				"own CPU %lf %%\n",
@@ -177,8 +177,8 @@ static void a_summary_counts(void **state)
 	add_slices(&r, 5);
 	add_sample(&r);
 	add_sample(&r);
-	session__loss("switch", 0, "ring_full", 3, r.session.session);
-	session__loss("exec", 0, "ring_full", 4, r.session.session);
+	session_rig__lose(&r.session, "switch", "ring_full", 3);
+	session_rig__lose(&r.session, "exec", "ring_full", 4);
 	session__record(&notices, r.session.session);
 	session_rig__finish(&r.session);
 	size = shell__output("cat %s/*.parquet | wc -c | awk '{ printf \"%%.0f KB\", $1 / 1000 }'",
