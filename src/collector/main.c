@@ -35,8 +35,7 @@ struct collector {
 	struct session *session;
 	struct status status;
 	struct statusfile *statusfile; /* NULL: none */
-	struct stream **streams;       /* of capture, then of sideband */
-	size_t stream_cnt;
+	struct streams streams;	       /* of capture, then of sideband */
 	int epoll_fd, signal_fd;
 	uint64_t begin_ns, end_ns, billed_ns;
 	bool interrupted;
@@ -61,7 +60,7 @@ static void drain(void *arg)
 	uint64_t now_ns = monotonic__ns();
 	int err;
 
-	merge__drain(c->streams, c->stream_cnt, now_ns, session__record, c->session);
+	merge__drain(&c->streams, now_ns, session__record, c->session);
 	capture__losses(c->capture, session__loss, c->session);
 	if (sideband__update(c->sideband) > 0)
 		session__scan(c->session);
@@ -101,12 +100,12 @@ static int collect_streams(struct collector *c)
 	size_t bpf_cnt = capture__streams(c->capture, &bpf);
 	size_t sideband_cnt = sideband__streams(c->sideband, &sideband);
 
-	c->stream_cnt = bpf_cnt + sideband_cnt;
-	c->streams = calloc(c->stream_cnt, sizeof(*c->streams));
-	if (!c->streams)
+	c->streams.cnt = bpf_cnt + sideband_cnt;
+	c->streams.v = calloc(c->streams.cnt, sizeof(*c->streams.v));
+	if (!c->streams.v)
 		return -ENOMEM;
-	memcpy(c->streams, bpf, bpf_cnt * sizeof(*bpf));
-	memcpy(c->streams + bpf_cnt, sideband, sideband_cnt * sizeof(*sideband));
+	memcpy(c->streams.v, bpf, bpf_cnt * sizeof(*bpf));
+	memcpy(c->streams.v + bpf_cnt, sideband, sideband_cnt * sizeof(*sideband));
 	return 0;
 }
 
@@ -291,7 +290,7 @@ static void collector__free(struct collector *c)
 	sideband__free(c->sideband);
 	capture__free(c->capture);
 	launch__free(&c->launch);
-	free(c->streams);
+	free(c->streams.v);
 	options__free(&c->options);
 }
 

@@ -21,19 +21,22 @@ static void sift_down(struct stream **heap, size_t cnt, size_t at)
 	heap[at] = moving;
 }
 
-void merge__drain(struct stream **streams, size_t cnt, uint64_t until_ns, record_fn fn, void *arg)
+void merge__drain(const struct streams *streams, uint64_t until_ns, record_fn fn, void *arg)
 {
+	struct stream **v = streams->v;
+	size_t cnt = streams->cnt;
+
 	for (size_t i = 0; i < cnt; i++) {
-		streams[i]->begin(streams[i]);
-		streams[i]->head_ns = streams[i]->peek(streams[i]);
+		v[i]->begin(v[i]);
+		v[i]->head_ns = v[i]->peek(v[i]);
 	}
 	for (size_t i = cnt / 2; i-- > 0;)
-		sift_down(streams, cnt, i);
-	while (cnt && streams[0]->head_ns <= until_ns && streams[0]->head_ns != STREAM_EMPTY) {
-		streams[0]->next(streams[0], fn, arg);
-		streams[0]->head_ns = streams[0]->peek(streams[0]);
-		sift_down(streams, cnt, 0);
+		sift_down(v, cnt, i);
+	while (cnt && v[0]->head_ns <= until_ns && v[0]->head_ns != STREAM_EMPTY) {
+		v[0]->next(v[0], fn, arg);
+		v[0]->head_ns = v[0]->peek(v[0]);
+		sift_down(v, cnt, 0);
 	}
 	for (size_t i = 0; i < cnt; i++)
-		streams[i]->end(streams[i]);
+		v[i]->end(v[i]);
 }

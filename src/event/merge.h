@@ -26,8 +26,13 @@ struct stream {
 	uint64_t head_ns;	      /* merge__drain()'s own */
 };
 
-/* Changes the order of `streams`. O(log cnt) per record, nothing when one stream goes on being the
- * earliest. */
-void merge__drain(struct stream **streams, size_t cnt, uint64_t until_ns, record_fn, void *arg);
+struct streams {
+	struct stream **v;
+	size_t cnt;
+};
+
+/* Changes the order of the streams. O(log cnt) per record, nothing when one stream goes on being
+ * the earliest. */
+void merge__drain(const struct streams *, uint64_t until_ns, record_fn, void *arg);
 
 #endif

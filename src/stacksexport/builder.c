@@ -265,7 +265,9 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 
 	buf__reset(&b->lines);
 	if (m->lines)
-		lines__at(m->lines, f->address + f->offset, b->options.inlines, add_line, b);
+		lines__at(m->lines,
+			  (struct line_query){ f->address + f->offset, b->options.inlines },
+			  add_line, b);
 	if (!b->lines.sz)
 		buf__append(&b->lines, &none, sizeof(none));
 	if (buf__err(&b->lines))

@@ -317,9 +317,9 @@ static struct line call_site(struct lines *l, struct unit *u, struct scope *s)
 	return line;
 }
 
-int lines__at(struct lines *l, uint64_t vaddr, bool inlines, line_fn fn, void *arg)
+int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 {
-	uint32_t at = span_map__find(&l->map, vaddr);
+	uint32_t at = span_map__find(&l->map, q.vaddr);
 	struct unit *u = at == SPAN_NONE ? NULL : &l->units[at];
 	struct line line;
 
@@ -327,8 +327,8 @@ int lines__at(struct lines *l, uint64_t vaddr, bool inlines, line_fn fn, void *a
 		return -ENOENT;
 	if (unit__index(u) != 0)
 		return -ENOMEM;
-	line = source_line(l, u, vaddr);
-	at = span_map__find(&u->map, vaddr);
+	line = source_line(l, u, q.vaddr);
+	at = span_map__find(&u->map, q.vaddr);
 	if (at == SPAN_NONE && !line.file)
 		return -ENOENT;
 	if (at == SPAN_NONE)
@@ -337,7 +337,7 @@ int lines__at(struct lines *l, uint64_t vaddr, bool inlines, line_fn fn, void *a
 		struct scope *s = &u->scopes[at];
 
 		line.function = function_name(l, s);
-		if (inlines || s->parent == SPAN_NONE)
+		if (q.inlines || s->parent == SPAN_NONE)
 			fn(&line, arg);
 		if (s->parent != SPAN_NONE)
 			line = call_site(l, u, s);

@@ -24,12 +24,16 @@ typedef void (*line_fn)(const struct line *, void *arg);
 struct lines *lines__new(const char *path);
 void lines__free(struct lines *);
 
+struct line_query {
+	uint64_t vaddr; /* link-time address */
+	bool inlines;	/* all of them; else only the last, which others were inlined into */
+};
+
 /*
- * What is at the link-time address `vaddr`, innermost first: each function that was inlined there,
- * last the one that they were inlined into. Each one's line is the place in that function, of all
- * but the first that is where it calls the one before. Without `inlines` the last one only. 0, or
- * -ENOENT when nothing is known and `fn` was not called.
+ * What is at an address, innermost first: each function that was inlined there, last the one that
+ * they were inlined into. Each one's line is the place in that function, of all but the first that
+ * is where it calls the one before. 0, or -ENOENT when nothing is known and `fn` was not called.
  */
-int lines__at(struct lines *, uint64_t vaddr, bool inlines, line_fn fn, void *arg);
+int lines__at(struct lines *, struct line_query, line_fn fn, void *arg);
 
 #endif

@@ -26,8 +26,7 @@ struct take {
 	struct probe one_way;
 	struct probe_choice choices[PROBE_CHOICE_MAX];
 	struct capture *capture;
-	struct stream **streams;
-	size_t stream_cnt;
+	struct streams streams;
 	struct event **events;
 	size_t cnt;
 	uint64_t lost, begin_ns, end_ns;
@@ -65,7 +64,7 @@ static inline void take__drain(void *arg)
 {
 	struct take *t = arg;
 
-	merge__drain(t->streams, t->stream_cnt, take__now(), take__keep, t);
+	merge__drain(&t->streams, take__now(), take__keep, t);
 	capture__losses(t->capture, take__lose, t);
 }
 
@@ -89,10 +88,10 @@ static inline void take__load(struct take *t, const char *programs)
 	t->options.ring_sz = t->options.ring_sz ? t->options.ring_sz : 4 << 20;
 	t->capture = capture__new(&t->options);
 	assert_non_null(t->capture);
-	t->stream_cnt = capture__streams(t->capture, &streams);
-	t->streams = calloc(t->stream_cnt, sizeof(*t->streams));
-	assert_non_null(t->streams);
-	memcpy(t->streams, streams, t->stream_cnt * sizeof(*streams));
+	t->streams.cnt = capture__streams(t->capture, &streams);
+	t->streams.v = calloc(t->streams.cnt, sizeof(*t->streams.v));
+	assert_non_null(t->streams.v);
+	memcpy(t->streams.v, streams, t->streams.cnt * sizeof(*streams));
 	assert_int_equal(capture__attach(t->capture), 0);
 }
 
@@ -123,7 +122,7 @@ static inline void take__free(struct take *t)
 	for (size_t i = 0; i < t->cnt; i++)
 		free(t->events[i]);
 	free(t->events);
-	free(t->streams);
+	free(t->streams.v);
 	capture__free(t->capture);
 }
 

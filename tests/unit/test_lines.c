@@ -24,7 +24,7 @@ static void keep(const struct line *line, void *arg)
 static struct chain at(struct lines *l, uint64_t vaddr)
 {
 	struct chain c = { 0 };
-	int err = lines__at(l, vaddr, true, keep, &c);
+	int err = lines__at(l, (struct line_query){ vaddr, true }, keep, &c);
 
 	assert_int_equal(err, c.cnt ? 0 : -ENOENT);
 	return c;
@@ -223,7 +223,9 @@ static void a_chain_of_inlined_functions(void **state)
 		assert_int_equal(all.lines[i].line, want[i].line);
 		assert_true(all.lines[i].column > 0);
 	}
-	assert_int_equal(lines__at(l, strtoull(addr, NULL, 16), false, keep, &last), 0);
+	assert_int_equal(
+		lines__at(l, (struct line_query){ strtoull(addr, NULL, 16), false }, keep, &last),
+		0);
 	assert_int_equal(last.cnt, 1);
 	assert_string_equal(last.lines[0].function, "outer");
 	assert_int_equal(last.lines[0].line, 11);

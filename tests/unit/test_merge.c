@@ -76,7 +76,7 @@ static void earliest_first(void **state)
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		streams[i] = &fakes[i].stream;
-	merge__drain(streams, 4, 100, see, &seen);
+	merge__drain(&(struct streams){ streams, 4 }, 100, see, &seen);
 	assert_int_equal(seen.cnt, 8);
 	assert_memory_equal(seen.times, expected, sizeof(expected));
 	for (size_t i = 0; i < 4; i++) {
@@ -93,10 +93,10 @@ static void later_ones_wait(void **state)
 	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	merge__drain(streams, 2, 20, see, &seen);
+	merge__drain(&(struct streams){ streams, 2 }, 20, see, &seen);
 	assert_int_equal(seen.cnt, 3);
 	assert_int_equal(seen.times[2], 20); /* until is part of it */
-	merge__drain(streams, 2, UINT64_MAX, see, &seen);
+	merge__drain(&(struct streams){ streams, 2 }, UINT64_MAX, see, &seen);
 	assert_int_equal(seen.cnt, 5);
 	assert_int_equal(seen.times[4], 30);
 }
@@ -110,7 +110,7 @@ static void disorder_inside_a_stream(void **state)
 	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	merge__drain(streams, 2, 100, see, &seen);
+	merge__drain(&(struct streams){ streams, 2 }, 100, see, &seen);
 	assert_int_equal(seen.cnt, 6);
 }
 
@@ -119,7 +119,7 @@ static void no_streams(void **state)
 	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	merge__drain(NULL, 0, 100, see, &seen);
+	merge__drain(&(struct streams){ NULL, 0 }, 100, see, &seen);
 	assert_int_equal(seen.cnt, 0);
 }
 
@@ -149,7 +149,7 @@ static void many_at_random(void **state)
 	}
 	qsort(all, cnt, sizeof(*all), compare);
 	for (uint64_t until = 0; until <= 1000000; until += 50000)
-		merge__drain(streams, STREAMS_MAX, until, see, &seen);
+		merge__drain(&(struct streams){ streams, STREAMS_MAX }, until, see, &seen);
 	assert_int_equal(seen.cnt, cnt);
 	assert_memory_equal(seen.times, all, cnt * sizeof(*all));
 }

@@ -98,7 +98,7 @@ static struct seen drain(struct fixture *f)
 	struct stream *streams[] = { ring__stream(f->ring) };
 	struct seen seen = { .cnt = 0 };
 
-	merge__drain(streams, 1, UINT64_MAX, see, &seen);
+	merge__drain(&(struct streams){ streams, 1 }, UINT64_MAX, see, &seen);
 	return seen;
 }
 
@@ -231,7 +231,7 @@ static void room_comes_back(void **state)
 
 	for (uint64_t i = 1; i <= 10; i++)
 		append_event(f, i, 64);
-	merge__drain(streams, 1, UINT64_MAX, see_room, f);
+	merge__drain(&(struct streams){ streams, 1 }, UINT64_MAX, see_room, f);
 	assert_int_equal(f->consumer, f->producer);
 }
 
@@ -242,7 +242,7 @@ static void an_empty_one(void **state)
 	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	merge__drain(streams, 1, UINT64_MAX, see, &seen);
+	merge__drain(&(struct streams){ streams, 1 }, UINT64_MAX, see, &seen);
 	assert_int_equal(seen.cnt, 0);
 	assert_int_equal(ring__used(ring), 0);
 	assert_true(ring__map(ring, -1, RING_SZ) < 0);

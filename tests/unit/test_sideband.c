@@ -81,12 +81,12 @@ static void drain(struct watch *w)
 {
 	struct stream *const *streams;
 	size_t cnt = sideband__streams(w->sideband, &streams);
-	struct stream **order = calloc(cnt, sizeof(*order));
+	struct streams order = { calloc(cnt, sizeof(*order.v)), cnt };
 
-	assert_non_null(order);
-	memcpy(order, streams, cnt * sizeof(*streams));
-	merge__drain(order, cnt, monotonic__ns(), on_record, w);
-	free(order);
+	assert_non_null(order.v);
+	memcpy(order.v, streams, cnt * sizeof(*streams));
+	merge__drain(&order, monotonic__ns(), on_record, w);
+	free(order.v);
 }
 
 /* Follows the process until its end has been told. */
