@@ -74,6 +74,9 @@ WITH slices AS (
 SELECT *, offcpu_ns - runnable_ns AS blocked_ns
 FROM intervals;
 
+-- Estimates of how many rows an ASOF join gets are far too low here, and for few rows DuckDB compares each with each.
+SET asof_loop_join_threshold = 0;
+
 -- Off-CPU intervals with the last wake-up of the thread in them: when it was, by whom and with which stacks. Null where
 -- none was recorded: the thread was preempted, it waits still, or the recording has no kind wake.
 CREATE OR REPLACE VIEW wakeups AS

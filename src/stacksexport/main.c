@@ -76,6 +76,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport query 'DESCRIBE events'\n"
 		       "  stacksexport query 'FROM events LIMIT 100' --format csv --output "
 		       "events.csv\n"
+		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
 		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_FORMAT |
 			   OPTION_OUTPUT | OPTION_FILE,

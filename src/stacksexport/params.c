@@ -11,8 +11,9 @@ const char *const param_names[PARAM_CNT] = { "command", "buildid" };
 
 struct scan {
 	const char *pos;
-	struct buf out; /* the statement being read */
-	bool empty;	/* no more than spaces and comments so far */
+	struct buf out;	 /* the statement being read */
+	bool empty;	 /* no more than spaces and comments so far */
+	enum param last; /* the parameter that was just read; PARAM_CNT: something else */
 	struct statements *statements;
 };
 
@@ -57,6 +58,7 @@ static void emit_param(struct scan *s, enum param p)
 	emit(s, param_names[p]);
 	emit(s, " AS VARCHAR)");
 	s->statements->uses[p] = true;
+	s->last = p;
 }
 
 static void copy(struct scan *s, size_t sz)
@@ -271,15 +273,20 @@ static int step(struct scan *s)
 		if (strncmp(s->pos, t->begins, strlen(t->begins)) != 0)
 			continue;
 		s->empty = s->empty && !t->text;
+		if (t->text)
+			s->last = PARAM_CNT;
 		return t->read(s);
 	}
 	s->empty = false;
+	if (s->last != PARAM_CNT && strncasecmp(s->pos, "is null", strlen("is null")) == 0)
+		s->statements->optional[s->last] = true;
+	s->last = PARAM_CNT;
 	return is_word(*s->pos) ? word(s) : other(s);
 }
 
 int statements__parse(struct statements *st, const char *text)
 {
-	struct scan s = { .pos = text, .empty = true, .statements = st };
+	struct scan s = { .pos = text, .empty = true, .last = PARAM_CNT, .statements = st };
 	int err = 0;
 
 	*st = (struct statements){ 0 };

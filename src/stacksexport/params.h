@@ -2,7 +2,7 @@
 /*
  * ?command and ?buildid in a query: bare, quoted ('?command') or inside a longer literal
  * ('%?command%'). They become DuckDB's named parameters, so that what the user gives for them is
- * never part of the SQL.
+ * never part of the SQL. A query that asks whether one IS NULL can do without it.
  */
 #ifndef STACKSEXPORT_PARAMS_H
 #define STACKSEXPORT_PARAMS_H
@@ -19,7 +19,7 @@ extern const char *const param_names[PARAM_CNT];
 struct statements {
 	char **sql;
 	size_t cnt;
-	bool uses[PARAM_CNT];
+	bool uses[PARAM_CNT], optional[PARAM_CNT];
 };
 
 /* 0, -ENOMEM, or -EINVAL when a literal, an identifier or a comment does not end. */

@@ -75,7 +75,8 @@ int request__parse(const struct request *r, const char *name, const char *text,
 	if (err || !st->cnt)
 		return STATUS_FAILED;
 	for (size_t i = 0; i < PARAM_CNT; i++)
-		if (st->uses[givers[i].param] && !r->db.values[givers[i].param])
+		if (st->uses[givers[i].param] && !st->optional[givers[i].param] &&
+		    !r->db.values[givers[i].param])
 			return export_options__wrong(r->options, "%s asks for ?%s: give it with %s",
 						     name, param_names[givers[i].param],
 						     givers[i].option);

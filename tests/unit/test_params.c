@@ -65,6 +65,31 @@ static void says_what_is_used(void **state)
 	statements__free(&st);
 }
 
+static void asking_for_null_makes_it_optional(void **state)
+{
+	static const struct {
+		const char *text;
+		bool optional;
+	} cases[] = {
+		{ "'?command' IS NULL OR a = '?command'", true },
+		{ "a = ?command OR ?command /* maybe */ is null", true },
+		{ "a = ?command AND b IS NULL", false },
+		{ "?command || x IS NULL", false },
+		{ "?command IS NOT NULL", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct statements st;
+
+		assert_int_equal(statements__parse(&st, cases[i].text), 0);
+		assert_true(st.uses[PARAM_COMMAND]);
+		assert_true(st.optional[PARAM_COMMAND] == cases[i].optional);
+		assert_false(st.optional[PARAM_BUILDID]);
+		statements__free(&st);
+	}
+}
+
 static void several_statements(void **state)
 {
 	struct statements st;
@@ -97,4 +122,5 @@ static void what_does_not_end(void **state)
 
 RUN_TESTS(cmocka_unit_test(bare_and_quoted), cmocka_unit_test(inside_literals),
 	  cmocka_unit_test(no_parameters), cmocka_unit_test(says_what_is_used),
-	  cmocka_unit_test(several_statements), cmocka_unit_test(what_does_not_end))
+	  cmocka_unit_test(asking_for_null_makes_it_optional), cmocka_unit_test(several_statements),
+	  cmocka_unit_test(what_does_not_end))
