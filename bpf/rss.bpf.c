@@ -7,6 +7,7 @@
  * that is large. The first and the last have no stacks: nobody knows who made the changes.
  */
 #include "filter.bpf.h"
+#include "span.bpf.h"
 
 #define TRIES 3
 
@@ -179,6 +180,12 @@ struct change {
 	bool outer; /* the first or the last row: --max-rate does not count it */
 };
 
+/* While a program is replaced its registers are those of the one before. */
+static __always_inline bool is_its_own(const struct task_struct *task, const struct mm_struct *mm)
+{
+	return task->mm == mm && !BPF_CORE_READ_BITFIELD(task, in_execve);
+}
+
 static __always_inline int row(void *ctx, struct memory *m, const struct change *c, __u32 how)
 {
 	struct owner owner;
@@ -192,17 +199,14 @@ static __always_inline int row(void *ctx, struct memory *m, const struct change 
 	int sent;
 
 	owner__set(&owner, c->owner);
+	/* The span in which its memory changed: of one of its own threads. */
+	if (cfg.spans && !c->outer && is_its_own(c->task, c->mm))
+		row.span = span__innermost(c->task);
 	m->pages = pages_in_common(c->mm);
 	row.amount = pages_of(c->mm) * CAPTURE_PAGE;
 	sent = emit(ctx, c->task, &row, how);
 	m->owed = !sent;
 	return sent;
-}
-
-/* While a program is replaced its registers are those of the one before. */
-static __always_inline bool is_its_own(const struct task_struct *task, const struct mm_struct *mm)
-{
-	return task->mm == mm && !BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
 SEC("?tp_btf/rss_stat")

@@ -240,6 +240,76 @@ print("done")
 """
 
 
+EVERYTHING = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <stacks_tracing.h>
+static void do_everything(const char *path)
+{
+	static char bytes[65536];
+	int fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0600);
+	char *memory = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	clock_t end;
+	pid_t pid;
+
+	if (write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd))
+		exit(1);
+	memset(memory, 1, 8 << 20);
+	for (end = clock() + CLOCKS_PER_SEC / 20; clock() < end;)
+		;
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	munmap(memory, 8 << 20);
+}
+static void *run(void *path)
+{
+	do_everything(path);
+	{
+		STACKS_SPAN("everything", .id = 7);
+		do_everything(path);
+	}
+	do_everything(path);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, run, argv[1]);
+	pthread_join(t, NULL);
+	printf("%d", argc);
+	return 0;
+}
+"""
+
+
+def test_events_of_every_source_carry_the_span(record, tmp_path, compile_c):
+    program = compile_c(EVERYTHING, f"-I{ROOT}/include", "-pthread", name="everything")
+    r = record("-p", f"all,profile:n:999,rss:u:0,fault:n:0,usdt:n:{program}", "--", program, tmp_path / "file")
+    begin, end, span, tgid = r.rows("SELECT timestamp - duration, timestamp, span_id, tgid FROM events WHERE kind = 'trace_exit'")[0]
+    mine = f"tgid = {tgid} AND timestamp BETWEEN ? AND ? AND (tgid != pid OR kind = 'rss')"
+    kinds = dict(r.rows(f"SELECT kind, count(*) FROM events WHERE {mine} AND kind NOT LIKE 'trace_%' GROUP BY ALL", begin, end))
+    assert {"profile", "switch", "fork", "rss", "fault", "vfs_write"} <= kinds.keys(), kinds
+    inside = dict(r.rows(f"SELECT kind, count(*) FROM events WHERE {mine} AND kind NOT LIKE 'trace_%' AND span_id = ? AND id = 7 "
+                         "AND trace_name = 'everything' GROUP BY ALL", begin, end, span))
+    assert inside == kinds
+    assert r.one("SELECT count(*) FROM events WHERE span_id != 0 AND NOT (timestamp BETWEEN ? AND ?)", begin, end + 10**6) == 0
+    grown = r.one("SELECT sum(g) FROM (SELECT span_id, amount - lag(amount) OVER (PARTITION BY tgid ORDER BY timestamp) AS g FROM events "
+                  "WHERE kind = 'rss') WHERE g > 0 AND span_id = ?", span)
+    assert 8 << 20 <= grown < 10 << 20
+
+
 def test_a_span_that_waits_forever_shows_up(record):
     r = record("-p", f"usdt:u:{EXAMPLES / 'deadlock'}", "--", EXAMPLES / "deadlock", 0.5)
     ticks = int(r.stdout.split()[0])
