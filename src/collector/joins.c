@@ -58,15 +58,14 @@ bool joins__open(struct joins *j, const struct slice *s, const struct build_id *
 		 struct slice *given_up)
 {
 	struct open *o = find(j, s->event.join);
-	bool full;
+	bool full = !o && !j->free;
 
-	if (!o && !j->free)
-		o = j->by_join;
-	full = o != NULL;
 	if (full) {
+		o = j->by_join;
 		*given_up = o->slice;
-		drop(j, o);
 	}
+	if (o) /* else its end was lost, and counted where that happened */
+		drop(j, o);
 	o = j->free;
 	j->free = o->next_free;
 	o->join = s->event.join;

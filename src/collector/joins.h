@@ -18,7 +18,8 @@ struct joins *joins__new(void); /* NULL + errno */
 void joins__free(struct joins *);
 
 /*
- * Remembers what began. True with *given_up, when an older one had to go for it. Copies.
+ * Remembers what began. True with *given_up, when an older one had to go for it: there are too
+ * many. Copies.
  */
 bool joins__open(struct joins *, const struct slice *, const struct build_id *,
 		 struct slice *given_up);
