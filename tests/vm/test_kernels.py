@@ -94,7 +94,7 @@ def test_profile_and_switches_of_a_command(machine):
 
 
 def test_the_kernel_copies_user_memory_without_a_lock(machine):
-    """They all have the fix. That the kernel's code could not be read would begin with "cannot", at -v."""
+    """They all have the fix. That its code could not be read would begin with "cannot", at -v."""
     assert "can lock up" not in recorded(machine, "cpu").stderr
 
 
@@ -231,7 +231,8 @@ def test_memory_grows_where_it_is_touched(machine):
     for function in ("cache_row", "share_table", "parse_batch"):
         growths = [max(growth or 0, 0) for names, growth, _ in rows if names and function in names]
         # The first may have what was touched before, too: 6.1 counts that later.
-        assert sum(growths) - growths[0] - 768 * 1024 < kb[function] * 1024 < sum(growths) + 768 * 1024, function
+        kb_grown = sum(growths) / 1024
+        assert kb_grown - growths[0] / 1024 - 768 < kb[function] < kb_grown + 768, function
     assert {unwind for names, growth, unwind in rows if names and (growth or 0) > 0} == {"root"}
     last = r.one("SELECT arg_max(amount, timestamp) FROM events WHERE kind = 'rss' AND command = 'memory'")
     assert abs(last - kb["resident"] * 1024) < 512 * 1024

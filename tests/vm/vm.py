@@ -15,8 +15,8 @@ SECONDS = 600
 CPU = {"bookworm-backports": "max,la57=off,cx16=off"}
 CPU_DEFAULT = "max,la57=off"
 
-# The machine's CPUs take turns. In threads of their own, one can run what another has patched since: 7.3 dies of an int3 then that
-# was there while a tracepoint was switched on.
+# The machine's CPUs take turns. In threads of their own, one can run what another has patched since: 7.3 dies then of
+# an int3 that was there while a tracepoint was switched on.
 ACCELERATOR = "tcg,thread=single"
 
 
@@ -76,8 +76,9 @@ class Machine:
         self.folder, self.out = folder, folder / "out"
         self.out.mkdir(parents=True)
         command = [
-            "nice", "-n", "19", "qemu-system-x86_64", "-accel", ACCELERATOR, "-cpu", CPU.get(suite, CPU_DEFAULT), "-smp", "2", "-m", "1024",
-            "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{folder}/console", "-serial", f"file:{folder}/tar",
+            "nice", "-n", "19", "qemu-system-x86_64", "-accel", ACCELERATOR, "-cpu", CPU.get(suite, CPU_DEFAULT),
+            "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
+            "-serial", f"file:{folder}/console", "-serial", f"file:{folder}/tar",
             "-drive", f"file={make_disk(folder)},if=none,id=disk,format=raw", "-device", "nvme,drive=disk,serial=1",
             "-kernel", DEPS / suite / "vmlinuz", "-initrd", make_initramfs(folder, cases),
             "-append", "console=ttyS0 panic=-1 quiet",
