@@ -112,7 +112,7 @@ static __always_inline bool is_wanted(__u64 now_ns)
 	return capturing(now_ns) && recorded(bpf_get_current_task_btf());
 }
 
-/* A call begins that reads from `in` and writes to `out`; NULL when it does not. */
+/* A call begins that reads from `in` and writes to `out`; NULL: it does not. */
 static __noinline int call__enter(__u64 now_ns, __u64 what, const struct file *in,
 				  const struct file *out)
 {
@@ -207,8 +207,7 @@ static __always_inline int call__signal(void *ctx, const struct k_sigaction *act
 	return call__emit(ctx, c, now_ns, -EINTR);
 }
 
-/* ---- at the kernel's functions ------------------------------------------------------------------
- */
+/* ---- at the kernel's functions --------------------------------------------------------------- */
 
 /*
  * X(hook, function, its number of arguments, what it reads from, what it writes to): those that all
@@ -280,34 +279,43 @@ int BPF_PROG(vfs__fentry__signal, int sig, void *info, struct k_sigaction *actio
 #define SYSCALL_CNT 392
 #define UNUSED	    391 /* neither has one with that number, nor will */
 
-struct syscall {
-	struct {
-		__u8 in, out;
-	} native, compat;
+struct moves {
+	__u8 in, out;
 };
 
-static const volatile struct syscall syscalls[SYSCALL_CNT] = {
+static const volatile struct {
+	struct moves native, compat;
+} syscalls[SYSCALL_CNT] = {
 #define X(name, number, number_32, from, to) \
 	[number].native = { from, to }, [number_32].compat = { from, to },
 	SYSCALLS(X)
 #undef X
 };
 
-/* NULL for nearly all: the two programs below see every system call of the machine. */
-static __always_inline const volatile struct syscall *syscall_of(__u64 nr)
+static __always_inline bool is_compat(void)
 {
-	const volatile struct syscall *s = &syscalls[nr];
-
-	if (nr >= SYSCALL_CNT || !(s->native.in | s->native.out | s->compat.in | s->compat.out))
-		return NULL;
-	return s;
+	return bpf_get_current_task_btf()->thread_info.status & TS_COMPAT;
 }
 
-static __always_inline __u32 arg(const struct pt_regs *regs, bool compat, __u32 n)
+/* Nothing for nearly all: the two programs below see every system call of the machine. */
+static __always_inline struct moves moves_of(__u64 nr)
+{
+	struct moves native, compat;
+
+	if (nr >= SYSCALL_CNT)
+		return (struct moves){ 0 };
+	native = syscalls[nr].native;
+	compat = syscalls[nr].compat;
+	if (!(native.in | native.out | compat.in | compat.out))
+		return native;
+	return is_compat() ? compat : native;
+}
+
+static __always_inline __u32 arg(const struct pt_regs *regs, __u32 n)
 {
 	switch (n) {
-	case 1: return compat ? regs->bx : regs->di;
-	case 2: return compat ? regs->cx : regs->si;
+	case 1: return is_compat() ? regs->bx : regs->di;
+	case 2: return is_compat() ? regs->cx : regs->si;
 	default: return regs->dx;
 	}
 }
@@ -315,32 +323,27 @@ static __always_inline __u32 arg(const struct pt_regs *regs, bool compat, __u32 
 SEC("?tp_btf/sys_enter")
 int BPF_PROG(vfs__syscalls__enter, struct pt_regs *regs, __u64 nr)
 {
-	const volatile struct syscall *s = syscall_of(nr);
+	struct moves m = moves_of(nr);
 	__u64 now_ns;
-	bool compat;
-	__u8 in, out;
 
-	if (!s)
+	if (!(m.in | m.out))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	if (!is_wanted(now_ns))
 		return 0;
-	compat = bpf_get_current_task_btf()->thread_info.status & TS_COMPAT;
-	in = compat ? s->compat.in : s->native.in;
-	out = compat ? s->compat.out : s->native.out;
-	if (in && in == out)
-		return call__enter(now_ns, nr, pipe_end(arg(regs, compat, in), false),
-				   pipe_end(arg(regs, compat, in), true));
-	return call__enter(now_ns, nr, in ? file_of(arg(regs, compat, in)) : NULL,
-			   out ? file_of(arg(regs, compat, out)) : NULL);
+	if (m.in == m.out) /* vmsplice() */
+		return call__enter(now_ns, nr, pipe_end(arg(regs, m.in), false),
+				   pipe_end(arg(regs, m.in), true));
+	return call__enter(now_ns, nr, m.in ? file_of(arg(regs, m.in)) : NULL,
+			   m.out ? file_of(arg(regs, m.out)) : NULL);
 }
 
 SEC("?tp_btf/sys_exit")
 int BPF_PROG(vfs__syscalls__exit, struct pt_regs *regs, long result)
 {
-	__u64 nr = regs->orig_ax;
+	struct moves m = moves_of(regs->orig_ax);
 
-	return syscall_of(nr) ? call__exit(ctx, nr, result) : 0;
+	return m.in | m.out ? call__exit(ctx, regs->orig_ax, result) : 0;
 }
 
 SEC("?tp_btf/signal_deliver")

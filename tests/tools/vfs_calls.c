@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -57,8 +56,7 @@ static void check(bool ok, const char *what)
 	exit(1);
 }
 
-/* ---- the books ----------------------------------------------------------------------------------
- */
+/* ---- the books ------------------------------------------------------------------------------ */
 
 static struct line *line_of(const char *kind, const char *name, const char *reason)
 {
@@ -108,8 +106,7 @@ static void write_report(void)
 	fclose(f);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------
- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 struct call {
 	long nr, nr_32, args[6];
@@ -184,8 +181,7 @@ static void close_pair(const int fds[2])
 	close(fds[1]);
 }
 
-/* ---- every call ---------------------------------------------------------------------------------
- */
+/* ---- every call ----------------------------------------------------------------------------- */
 
 static long simple_call(const char *name, int fd, long at, long sz)
 {
@@ -331,14 +327,7 @@ static void do_all(void)
 	splice_memory();
 }
 
-static void do_compat(void)
-{
-	compat = true;
-	do_all();
-}
-
-/* ---- errors -------------------------------------------------------------------------------------
- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static void do_errors(void)
 {
@@ -365,8 +354,7 @@ static void do_errors(void)
 	check(read(999, shared->buf, 10) < 0 && read(sockets[0], shared->buf, 10) < 0, "read");
 }
 
-/* ---- signals ------------------------------------------------------------------------------------
- */
+/* ---- signals -------------------------------------------------------------------------------- */
 
 static void on_signal(int sig)
 {
@@ -376,9 +364,9 @@ static void on_signal(int sig)
 
 static void handle(int flags)
 {
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = flags };
-
-	check(sigaction(SIGUSR1, &sa, NULL) == 0, "sigaction");
+	check(!sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = on_signal, .sa_flags = flags },
+			 NULL),
+	      "sigaction");
 }
 
 /* Until it sleeps in read(). */
@@ -387,16 +375,12 @@ static void wait_asleep(pid_t pid)
 	char path[64], line[64] = "";
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
-	for (;;) {
+	do {
 		FILE *f = fopen(path, "r");
 
-		check(f, path);
-		if (fgets(line, sizeof(line), f) && !strncmp(line, "0 ", 2)) {
-			fclose(f);
-			return;
-		}
+		check(f && fgets(line, sizeof(line), f), path);
 		fclose(f);
-	}
+	} while (strncmp(line, "0 ", 2) != 0);
 }
 
 /* A child that interrupts its parent's reads and, when it asks to, writes. */
@@ -445,8 +429,7 @@ static void do_signals(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------
- */
+/* ---- threads -------------------------------------------------------------------------------- */
 
 static void *write_much(void *arg)
 {
@@ -459,10 +442,8 @@ static void *write_much(void *arg)
 
 static void *read_pipe(void *arg)
 {
-	char bytes[10];
-
 	shared->tid = gettid();
-	book(READ, PIPE, read(*(int *)arg, bytes, sizeof(bytes)));
+	book(READ, PIPE, read(*(int *)arg, shared->buf, 10));
 	return NULL;
 }
 
@@ -493,7 +474,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} parts[] = { { "all", do_all },
-		      { "compat", do_compat },
+		      { "compat", do_all },
 		      { "errors", do_errors },
 		      { "signals", do_signals },
 		      { "threads", do_threads } };
@@ -502,6 +483,7 @@ int main(int argc, char **argv)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	check(shared != MAP_FAILED && argc == 3 && chdir(argv[2]) == 0, "vfs_calls PART FOLDER");
+	compat = !strcmp(argv[1], "compat");
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutex_init(&shared->lock, &attr);
