@@ -27,6 +27,7 @@ struct strtab {
 	uint32_t *slots; /* open addressing; id + 1, 0 = free; a power of two, at most half full */
 	size_t slot_cnt;
 	struct chunk *chunks;
+	size_t sz;
 };
 
 struct strtab *strtab__new(void)
@@ -73,6 +74,7 @@ void strtab__reset(struct strtab *t)
 	memset(t->slots, 0, t->slot_cnt * sizeof(*t->slots));
 	t->entries[0] = (struct entry){ .str = (char *)"" };
 	t->cnt = 1;
+	t->sz = 0;
 }
 
 static char *copy(struct strtab *t, const void *s, size_t sz)
@@ -156,6 +158,7 @@ uint32_t strtab__id(struct strtab *t, const void *s, size_t sz)
 	slot = find(t, s, sz, hash);
 	t->entries[t->cnt] = (struct entry){ hash, str, sz };
 	*slot = (uint32_t)++t->cnt;
+	t->sz += sz;
 	return *slot - 1;
 }
 
@@ -169,4 +172,9 @@ const char *strtab__str(const struct strtab *t, uint32_t id, size_t *sz)
 size_t strtab__cnt(const struct strtab *t)
 {
 	return t->cnt;
+}
+
+size_t strtab__sz(const struct strtab *t)
+{
+	return t->sz;
 }

@@ -15,5 +15,6 @@ uint32_t strtab__id(struct strtab *, const void *s, size_t sz); /* interned; 0 w
 const char *strtab__str(const struct strtab *, uint32_t id,
 			size_t *sz);	   /* NUL-terminated; sz may be NULL */
 size_t strtab__cnt(const struct strtab *); /* ids are 0 … cnt - 1 */
+size_t strtab__sz(const struct strtab *);  /* bytes of all strings */
 
 #endif

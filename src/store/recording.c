@@ -11,7 +11,8 @@
 #include "store/writer.h"
 
 /* Parts that may wait for the writer before recording__tick() blocks. */
-#define PARTS_MAX 3
+#define PARTS_MAX      3
+#define STRINGS_SZ_MAX (64u << 20) /* of a batch: names of files are whatever any user wants */
 /* A row group of stacks ends after so many stacks or so many frames. */
 #define STACKS_PER_GROUP 65536
 #define FRAMES_PER_GROUP 262144
@@ -209,11 +210,16 @@ static bool is_old(const struct recording *r, uint64_t now_ns)
 	return r->since_ns && now_ns - r->since_ns >= r->batch_ns;
 }
 
+static bool is_full(const struct recording *r)
+{
+	return r->groups >= r->groups_per_file || strtab__sz(r->strings) >= STRINGS_SZ_MAX;
+}
+
 bool recording__due(const struct recording *r, uint64_t now_ns)
 {
 	bool fills = r->row_cnt == batch__room(r->events) && r->groups + 1 >= r->groups_per_file;
 
-	return is_old(r, now_ns) || r->groups >= r->groups_per_file || fills;
+	return is_old(r, now_ns) || is_full(r) || fills;
 }
 
 int recording__tick(struct recording *r, uint64_t now_ns)
@@ -224,7 +230,7 @@ int recording__tick(struct recording *r, uint64_t now_ns)
 
 	if (!r->since_ns || (old && empty)) {
 		r->since_ns = now_ns;
-	} else if (!err && (old || r->groups >= r->groups_per_file)) {
+	} else if (!err && (old || is_full(r))) {
 		err = close_batch(r);
 		r->since_ns = now_ns;
 	}

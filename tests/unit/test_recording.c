@@ -93,6 +93,33 @@ static void touch(const char *path)
 	close(fd);
 }
 
+/* A batch ends when its strings are many MB, too: they may all be different. */
+static void large_strings(void **state)
+{
+	struct recording *r = open_recording("rec", false);
+	char name[4096];
+
+	(void)state;
+	assert_non_null(r);
+	assert_int_equal(recording__tick(r, SECOND), 0);
+	memset(name, 'x', sizeof(name));
+	for (uint32_t i = 0; i < (64 << 20) / sizeof(name); i++) {
+		assert_false(recording__due(r, SECOND));
+		memcpy(name,
+		       (char[4]){ (char)('a' + (i >> 12)), (char)('0' + (i >> 6) % 64),
+				  (char)('0' + i % 64), 'x' },
+		       4);
+		assert_int_not_equal(recording__string(r, name, sizeof(name)), 0);
+	}
+	assert_true(recording__due(r, SECOND));
+	add_rows(r, 1);
+	assert_int_equal(recording__tick(r, SECOND), 0);
+	assert_int_equal(recording__generation(r), 2);
+	assert_false(recording__due(r, SECOND));
+	assert_int_equal(recording__finish(r), 0);
+	recording__free(r);
+}
+
 /* A batch ends when it is full or old, and its strings and stacks with it. */
 static void generations(void **state)
 {
@@ -332,6 +359,7 @@ static void folder_gone(void **state)
 }
 
 #define IN_TMP(test) cmocka_unit_test_setup_teardown(test, enter_tmp, leave_tmp)
-RUN_TESTS(IN_TMP(generations), IN_TMP(strings), IN_TMP(stacks), IN_TMP(free_without_finish),
-	  IN_TMP(refused_and_continued), IN_TMP(next_number), IN_TMP(bad_folders), IN_TMP(links),
-	  IN_TMP(planted_file), IN_TMP(bad_options), IN_TMP(folder_gone))
+RUN_TESTS(IN_TMP(generations), IN_TMP(large_strings), IN_TMP(strings), IN_TMP(stacks),
+	  IN_TMP(free_without_finish), IN_TMP(refused_and_continued), IN_TMP(next_number),
+	  IN_TMP(bad_folders), IN_TMP(links), IN_TMP(planted_file), IN_TMP(bad_options),
+	  IN_TMP(folder_gone))
