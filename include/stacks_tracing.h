@@ -60,7 +60,8 @@
 
 #define STACKS_INLINE_ static inline __attribute__((always_inline))
 
-#define STACKS_COLD_ static __attribute__((noinline, cold, unused))
+/* Not cold: the compiler would put what calls it into functions of their own, such as main.cold. */
+#define STACKS_CALLED_ static __attribute__((noinline, unused))
 
 /* One for all files that are linked into a program or a shared library. */
 #define STACKS_SHARED_ __attribute__((weak, visibility("hidden")))
@@ -144,7 +145,7 @@ STACKS_SEMAPHORE_(close);
 	"	.endif\n"
 
 /* The first 16 bytes, in memory that is there; no byte behind the string is read. */
-STACKS_COLD_ const char *stacks_tracing__copy(const char *name)
+STACKS_CALLED_ const char *stacks_tracing__copy(const char *name)
 {
 	char *copy = stacks_tracing_thread.name;
 	int n = 0;
@@ -227,7 +228,7 @@ struct stacks_span {
  * which each of them has its own of, 16 bits up, and on from there. Libraries that are loaded next
  * to each other are at least 16 KiB apart: a billion spans.
  */
-STACKS_COLD_ uint64_t stacks_tracing__new_id(void)
+STACKS_CALLED_ uint64_t stacks_tracing__new_id(void)
 {
 	struct stacks_tracing_thread *thread = &stacks_tracing_thread;
 

@@ -18,7 +18,8 @@
 #include "process/sdt.h"
 
 #define PROVIDER  "stacks_tracing"
-#define PLACE_MAX 65536 /* of one probe in one file */
+#define PLACE_MAX 16384 /* of one probe in one file: each counts in a semaphore of 16 bits */
+#define SITE_MAX  1024	/* ways to hand over arguments */
 #define NAMES_SZ  256
 #define PATH_SZ	  64
 
@@ -111,9 +112,9 @@ static int add_place(struct reading *r, struct places *p, const struct sdt_place
 {
 	uint64_t user = r->target->choice->stacks & PROBE_USER ? USDT_COOKIE_USER : 0;
 
-	if (places__cnt(p) == PLACE_MAX) {
-		log__error("%s: it has more than %d places of one probe", r->target->choice->path,
-			   PLACE_MAX);
+	if (places__cnt(p) == PLACE_MAX || usdt__site_cnt(r->usdt) == SITE_MAX) {
+		log__error("%s: its probes are in too many places, or their arguments are",
+			   r->target->choice->path);
 		r->said = true;
 		return -EFBIG;
 	}

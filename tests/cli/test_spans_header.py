@@ -172,6 +172,13 @@ def test_probes_survive_strip(tmp_path):
     assert notes(stripped) == notes(EXAMPLES / "spans_server") != []
 
 
+def test_functions_are_not_cut_in_two(tmp_path):
+    """Their names are what stacks show."""
+    for example in ("spans_server", "spans_async", "deadlock", "libspans.so"):
+        symbols = subprocess.run(["nm", EXAMPLES / example], capture_output=True, text=True, check=True).stdout
+        assert "stacks_tracing_enter_semaphore" in symbols and ".cold" not in symbols
+
+
 def run(*argv):
     out = subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=True, timeout=60).stdout
     return [line.split() for line in out.splitlines()]
