@@ -34,7 +34,8 @@ WITH entered AS (
     -- of one depth follow each other, so it lies in the last one that began.
     SELECT e.trace_name, n.stack_id, n.blocked_ns, n.runnable_ns, true AS is_left
     FROM nested n
-    ASOF JOIN (FROM boundaries WHERE step = 1) e ON n.thread_key = e.thread_key AND n.depth = e.depth AND n.moment >= e.moment
+    ASOF JOIN (FROM boundaries WHERE step = 1) e
+        ON n.thread_key = e.thread_key AND n.depth = e.depth AND n.moment >= e.moment
     WHERE n.moment < e.ends
     UNION ALL
     SELECT s.trace_name, s.stack_id, s.blocked_ns, s.runnable_ns, false
