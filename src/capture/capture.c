@@ -52,20 +52,18 @@ static void set_probe(struct capture *c, const struct probe_choice *choice)
 /* Leaves out what `all` named and the kernel lacks; what was named itself is an error. */
 static int choose_ways(struct capture *c, struct features *f)
 {
-	char why[256];
 	int err = 0;
 
 	for (size_t i = 0; i < c->options.probe_cnt && !err; i++) {
 		const struct probe_choice *choice = &c->options.probes[i];
 
-		err = features__choose(f, c->skel->obj, choice->probe, &c->ways[i], why,
-				       sizeof(why));
+		err = features__choose(f, c->skel->obj, choice->probe, &c->ways[i]);
 		c->left_out[i] = err && choice->optional;
 		if (c->left_out[i]) {
-			log__info("%s is left out: %s", choice->probe->name, why);
+			log__info("%s is left out: %s", choice->probe->name, features__why(f));
 			err = 0;
 		} else if (err) {
-			log__error("%s: %s", choice->probe->name, why);
+			log__error("%s: %s", choice->probe->name, features__why(f));
 		}
 	}
 	return err;
@@ -411,10 +409,9 @@ int capture__list(capture_list_fn fn, void *arg)
 	int err = f ? 0 : -errno;
 
 	for (const struct probe *p = probes; p->name && !err; p++) {
-		char why[256];
 		const char *way;
 
-		fn(p, features__choose(f, skel->obj, p, &way, why, sizeof(why)) ? why : NULL, arg);
+		fn(p, features__choose(f, skel->obj, p, &way) ? features__why(f) : NULL, arg);
 	}
 	features__free(f);
 	collector_bpf__destroy(skel);

@@ -18,6 +18,7 @@
 struct features {
 	struct btf *btf;
 	int trampolines; /* 0: not tried, 1: the kernel attaches fentry, else -errno */
+	char why[256];
 };
 
 /* ---- the table ----------------------------------------------------------------------------------
@@ -43,18 +44,19 @@ static const struct {
 
 #define CNT(a) (sizeof(a) / sizeof(*(a)))
 
-static void explain(char *why, size_t sz, const char *what, const char *name)
+static void explain(struct features *f, const char *what, const char *name)
 {
-	size_t at = (size_t)snprintf(why, sz, "the kernel has no %s %s", what, name);
+	size_t sz = sizeof(f->why), at;
 
+	at = (size_t)snprintf(f->why, sz, "the kernel has no %s %s", what, name);
 	for (size_t i = 0; i < CNT(origins) && at < sz; i++) {
 		if (strcmp(origins[i].name, name))
 			continue;
 		if (origins[i].since)
-			at += (size_t)snprintf(why + at, sz - at, " (it came with Linux %s)",
+			at += (size_t)snprintf(f->why + at, sz - at, " (it came with Linux %s)",
 					       origins[i].since);
 		if (origins[i].config && at < sz)
-			snprintf(why + at, sz - at, "; it is built with %s", origins[i].config);
+			snprintf(f->why + at, sz - at, "; it is built with %s", origins[i].config);
 	}
 }
 
@@ -131,43 +133,43 @@ static int try_trampoline(const struct btf *btf)
 	return err ? err : 1;
 }
 
-static bool has_function(struct features *f, const char *name, char *why, size_t why_sz)
+static bool has_function(struct features *f, const char *name)
 {
 	if (btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) <= 0) {
-		explain(why, why_sz, "function", name);
+		explain(f, "function", name);
 		return false;
 	}
 	if (!f->trampolines)
 		f->trampolines = try_trampoline(f->btf);
 	if (f->trampolines == 1)
 		return true;
-	snprintf(why, why_sz, "the kernel attaches no programs to functions (fentry): %s",
+	snprintf(f->why, sizeof(f->why),
+		 "the kernel attaches no programs to functions (fentry): %s",
 		 strerror(-f->trampolines));
 	return false;
 }
 
-static bool has_tracepoint(struct features *f, const char *name, char *why, size_t why_sz)
+static bool has_tracepoint(struct features *f, const char *name)
 {
 	if (tracepoint(f->btf, name))
 		return true;
-	explain(why, why_sz, "tracepoint", name);
+	explain(f, "tracepoint", name);
 	return false;
 }
 
-static bool has_uprobes(struct features *f, const char *name, char *why, size_t why_sz)
+static bool has_uprobes(struct features *f, const char *name)
 {
-	(void)f;
 	(void)name;
 	if (!access("/sys/bus/event_source/devices/uprobe", F_OK))
 		return true;
-	snprintf(why, why_sz,
+	snprintf(f->why, sizeof(f->why),
 		 "the kernel has no uprobes; they are built with CONFIG_UPROBE_EVENTS");
 	return false;
 }
 
 static const struct {
 	const char *section;
-	bool (*has)(struct features *, const char *name, char *why, size_t why_sz);
+	bool (*has)(struct features *, const char *name);
 } hooks[] = {
 	{ "tp_btf/", has_tracepoint },
 	{ "fentry/", has_function },
@@ -175,8 +177,7 @@ static const struct {
 	{ "uprobe", has_uprobes },
 };
 
-bool features__has_hook(struct features *f, const struct bpf_program *prog, char *why,
-			size_t why_sz)
+bool features__has_hook(struct features *f, const struct bpf_program *prog)
 {
 	const char *section = bpf_program__section_name(prog);
 
@@ -185,20 +186,18 @@ bool features__has_hook(struct features *f, const struct bpf_program *prog, char
 		size_t len = strlen(hooks[i].section);
 
 		if (!strncmp(section, hooks[i].section, len))
-			return hooks[i].has(f, section + len, why, why_sz);
+			return hooks[i].has(f, section + len);
 	}
 	return true;
 }
 
 bool features__leaves_out(struct features *f, const struct bpf_program *prog)
 {
-	char why[NAME_MAX_SZ * 2];
-
 	for (size_t i = 0; i < CNT(optional); i++) {
 		if (strcmp(optional[i].program, bpf_program__name(prog)))
 			continue;
 		return optional[i].helper ? !has_helper(f->btf, optional[i].helper)
-					  : !features__has_hook(f, prog, why, sizeof(why));
+					  : !features__has_hook(f, prog);
 	}
 	return false;
 }
@@ -221,33 +220,41 @@ bool program__is_of(const char *program, const struct probe *p, const char *way)
 }
 
 static bool can(struct features *f, const struct bpf_object *obj, const struct probe *p,
-		const char *way, char *why, size_t why_sz)
+		const char *way)
 {
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, obj)
 	{
 		if (program__is_of(bpf_program__name(prog), p, way) &&
-		    !features__leaves_out(f, prog) && !features__has_hook(f, prog, why, why_sz))
+		    !features__leaves_out(f, prog) && !features__has_hook(f, prog))
 			return false;
 	}
 	return true;
 }
 
 int features__choose(struct features *f, const struct bpf_object *obj, const struct probe *p,
-		     const char **way, char *why, size_t why_sz)
+		     const char **way)
 {
-	char other[NAME_MAX_SZ * 2];
+	char first[sizeof(f->why)] = "";
 
 	*way = NULL;
 	if (!p->ways[0])
-		return can(f, obj, p, NULL, why, why_sz) ? 0 : -ENOTSUP;
+		return can(f, obj, p, NULL) ? 0 : -ENOTSUP;
 	for (size_t i = 0; i < PROBE_WAY_MAX && p->ways[i]; i++) {
 		*way = p->ways[i];
-		if (can(f, obj, p, *way, i ? other : why, i ? sizeof(other) : why_sz))
+		if (can(f, obj, p, *way))
 			return 0;
+		if (i == 0)
+			strcpy(first, f->why);
 	}
+	strcpy(f->why, first);
 	return -ENOTSUP;
+}
+
+const char *features__why(const struct features *f)
+{
+	return f->why;
 }
 
 /* The newest helper that nothing works without. */

@@ -16,11 +16,8 @@ struct bpf_program;
 struct features *features__new(void);
 void features__free(struct features *);
 
-/*
- * Whether the kernel has what the program hooks into. False with `why`: what is missing, the
- * version that it came with, the option that it is built with.
- */
-bool features__has_hook(struct features *, const struct bpf_program *, char *why, size_t why_sz);
+/* Whether the kernel has what the program hooks into. */
+bool features__has_hook(struct features *, const struct bpf_program *);
 
 /* Whether a program is left out where the kernel lacks what it needs; then the probe does without.
  */
@@ -34,11 +31,14 @@ bool features__uprobe_multi(struct features *);
 size_t features__tracepoint_args(struct features *, const char *name);
 
 /*
- * The first of the probe's ways (NULL where it has none) that the kernel can: 0, or -ENOTSUP with
- * `why`, of the first.
+ * The first of the probe's ways (NULL where it has none) that the kernel can: 0, or -ENOTSUP, for
+ * what the first of them lacks.
  */
 int features__choose(struct features *, const struct bpf_object *, const struct probe *,
-		     const char **way, char *why, size_t why_sz);
+		     const char **way);
+
+/* What was missing last: with the version that it came with, the option that it is built with. */
+const char *features__why(const struct features *);
 
 /* Is the program one of the probe, and of that way? A program name is PROBE__HOOK or
  * PROBE__WAY__HOOK. */
