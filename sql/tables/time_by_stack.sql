@@ -3,7 +3,8 @@
 -- Seconds of all threads together, and bytes; a function counts with all that it calls, a recursive one once. self_s:
 -- CPU, blocked and runnable time with the function itself on top of the user's stack. disk_s: from start to end of the
 -- requests that it made; net_s: in calls that send, receive or connect. These two overlap with blocked_s, or with
--- nothing. rss_growth: memory that was added. A column is 0 where the recording does not have its source.
+-- nothing. rss_growth: memory that was added. The user's functions, or the kernel's where there is no user stack. A
+-- column is 0 where the recording does not have its source.
 WITH costs AS (
     SELECT
         coalesce(ustack_id, kstack_id) AS stack_id,
