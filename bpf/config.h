@@ -30,11 +30,13 @@ struct capture_config {
 	__u64 pace_ns; /* a kind's events on one CPU come at most this often in the long run; 0: no
 			  limit */
 	__u32 how[EVENT_KIND_CNT]; /* CAPTURE_USER, CAPTURE_KERNEL */
-	__u32 cpu_cnt;		   /* possible CPUs */
-	__u32 stack_sz;		   /* bytes of user stack at most */
-	__u32 wakeup_sz;	   /* bytes in a ring from which on user space is woken */
-	__u32 exclude_tgid;	   /* the collector; 0: nobody */
-	__u32 bounce;		   /* user memory is read through the map `bounces` */
+	__s64 preempt_count_off; /* from a CPU's run queue to its preemption count; 0: not known */
+	__u32 interrupt_bits;	 /* of that count: in a hard or soft interrupt */
+	__u32 cpu_cnt;		 /* possible CPUs */
+	__u32 stack_sz;		 /* bytes of user stack at most */
+	__u32 wakeup_sz;	 /* bytes in a ring from which on user space is woken */
+	__u32 exclude_tgid;	 /* the collector; 0: nobody */
+	__u32 bounce;		 /* user memory is read through the map `bounces` */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
 	__u32 spans;	      /* the probe usdt is on */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */

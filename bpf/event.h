@@ -24,7 +24,8 @@
 	X(VFS_WRITE, "vfs_write", "vfs")       \
 	X(FAULT, "fault", "fault")             \
 	X(TRACE_EXIT, "trace_exit", "usdt")    \
-	X(TRACE_CLOSE, "trace_close", "usdt")
+	X(TRACE_CLOSE, "trace_close", "usdt")  \
+	X(WAKE, "wake", "wake")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -52,6 +53,8 @@ enum event_flags {
 	EVENT_F_OPEN = 1 << 5,	    /* the operation `join` began: no row before it has ended */
 	EVENT_F_CLOSE = 1 << 6,	    /* it has ended: time_ns, amount, reason are of the end */
 	EVENT_F_CANCEL = 1 << 7,    /* with CLOSE: it became part of another, and is no row */
+	EVENT_F_INTERRUPT = 1 << 8, /* the kernel stack is an interrupt's: what it interrupted has
+				       no part in it */
 };
 
 /*

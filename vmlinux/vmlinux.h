@@ -144,8 +144,21 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct rq {
+	int cpu;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct sched_entity se;
 	unsigned int __state;
 	unsigned int flags;
 	unsigned int on_cpu; /* 8 bits in 7.3; libbpf adjusts loads of unsigned fields only */

@@ -99,12 +99,23 @@ static bool is_wanted(const struct capture *c, const char *name)
 	return false;
 }
 
+static void set_preempt_count(struct capture_config *cfg, struct features *f)
+{
+	struct preempt_count count;
+
+	if (!features__preempt_count(f, &count))
+		return;
+	cfg->preempt_count_off = count.from_rq;
+	cfg->interrupt_bits = count.interrupt_bits;
+}
+
 static int choose_programs(struct capture *c, struct features *f)
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
 	int err = choose_ways(c, f);
 
+	set_preempt_count(&c->skel->rodata->cfg, f);
 	/* preempt, prev, next, and prev's state from 5.18 on */
 	c->skel->rodata->cfg.has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
 	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(

@@ -233,12 +233,32 @@ static bool can(struct features *f, const struct bpf_object *obj, const struct p
 	return true;
 }
 
+bool features__preempt_count(struct features *f, struct preempt_count *count)
+{
+	return preempt_count__find(f->btf, count);
+}
+
+/* What a probe needs besides its hooks. */
+static bool has_needs(struct features *f, const struct probe *p)
+{
+	struct preempt_count count;
+
+	if (!p->tells_interrupts || features__preempt_count(f, &count))
+		return true;
+	snprintf(f->why, sizeof(f->why),
+		 "the kernel's types do not say how to tell interrupts from the threads that they "
+		 "interrupt; it is built with CONFIG_FAIR_GROUP_SCHED");
+	return false;
+}
+
 int features__choose(struct features *f, const struct bpf_object *obj, const struct probe *p,
 		     const char **way)
 {
 	char first[sizeof(f->why)] = "";
 
 	*way = NULL;
+	if (!has_needs(f, p))
+		return -ENOTSUP;
 	if (!p->ways[0])
 		return can(f, obj, p, NULL) ? 0 : -ENOTSUP;
 	for (size_t i = 0; i < PROBE_WAY_MAX && p->ways[i]; i++) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "capture/preempt.h"
 #include "capture/probe.h"
 
 struct features;
@@ -26,6 +27,9 @@ bool features__leaves_out(struct features *, const struct bpf_program *);
 /* Whether one link can attach a program to many user-space places (6.6). Without, each takes a file
  * descriptor; and where newer kernels do it one by one, detaching takes 0.1 s for each. */
 bool features__uprobe_multi(struct features *);
+
+/* False: not known; then the probes that need it are refused. */
+bool features__preempt_count(struct features *, struct preempt_count *);
 
 /* The number of arguments of a tracepoint, without the program's context; 0: there is no such. */
 size_t features__tracepoint_args(struct features *, const char *name);

@@ -62,6 +62,11 @@ const struct probe probes[] = {
 	  .usage = "usdt[:S]:PATH",
 	  .help = "spans of programs that use stacks_tracing.h; PATH is a program or library, one "
 		  "per usdt (default u)" },
+	{ .name = "wake",
+	  .tells_interrupts = true,
+	  .stacks = PROBE_USER,
+	  .usage = "wake[:S]",
+	  .help = "threads that are woken, with the stack of who wakes them (default u)" },
 	{ .name = NULL },
 };
 

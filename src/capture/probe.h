@@ -25,7 +25,8 @@ struct probe {
 	 * kernel can is taken. Its programs are named NAME__WAY__HOOK. None: there is one way.
 	 */
 	const char *ways[PROBE_WAY_MAX];
-	unsigned stacks; /* default, enum probe_stacks */
+	unsigned stacks;       /* default, enum probe_stacks */
+	bool tells_interrupts; /* its programs ask in_interrupt() */
 	enum probe_param param;
 	uint64_t param_default, param_max; /* Hz, ns, N */
 	const char *usage;		   /* "profile[:S][:HZ]" */

@@ -210,7 +210,8 @@ static void resolve(struct session *s, struct thread *t, const struct event *e, 
 	if (p && (e->flags & EVENT_F_USER))
 		unwind(s, p, e, sl);
 	if (e->kstack_sz)
-		sl->kstack_id = stacks__kernel(s->stacks, event__kstack(e), event__kstack_cnt(e));
+		sl->kstack_id = stacks__kernel(s->stacks, event__kstack(e), event__kstack_cnt(e),
+					       e->flags & EVENT_F_INTERRUPT);
 }
 
 static void lose_one(struct session *s, const struct slice *sl)

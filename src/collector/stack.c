@@ -27,6 +27,7 @@ struct cached_key {
 	uint64_t file, place; /* file 0: the kernel */
 	struct frame_key key;
 	bool machinery; /* a kernel frame of what calls our programs */
+	bool entry;	/* a kernel frame with which an interrupt begins */
 };
 
 struct stacks {
@@ -302,18 +303,24 @@ void stacks__finish(struct stacks *s)
 /* ---- kernel stacks ------------------------------------------------------------------------------
  */
 
-/* What calls a program at a tracepoint or a function: it is above the program's own frames. */
-static bool is_machinery(const char *name)
+static bool begins_with_any(const char *name, const char *const *prefixes)
 {
-	static const char *const prefixes[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_",
-						"bpf_trampoline_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+	for (; *prefixes; prefixes++) {
+		if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
 			return true;
 	}
 	return false;
 }
+
+/* What calls a program at a tracepoint or a function: it is above the program's own frames. */
+static const char *const machinery[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_",
+					 "bpf_trampoline_", NULL };
+
+/* With which interrupts begin (x86): what is below was interrupted, or happened to let softirqs
+ * run. */
+static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
+				       "asm_common_interrupt", "asm_sysvec_",
+				       "asm_fred_entrypoint",  NULL };
 
 /* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
  * offset. */
@@ -326,11 +333,12 @@ static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 	if (hit)
 		return k;
 	k->key = (struct frame_key){ hash_string("[kernel]"), place };
-	k->machinery = false;
+	k->machinery = k->entry = false;
 	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol)) {
 		k->key = (struct frame_key){ hash_string(symbol.module) ^ s->kernel_origin,
 					     place - symbol.base };
-		k->machinery = is_machinery(symbol.name);
+		k->machinery = begins_with_any(symbol.name, machinery);
+		k->entry = begins_with_any(symbol.name, entries);
 	}
 	return k;
 }
@@ -367,11 +375,24 @@ static size_t machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
 	return own;
 }
 
-uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all)
+/* Up to the frame with which it began. */
+static size_t interrupt_cnt(struct stacks *s, const uint64_t *pcs, size_t own, size_t cnt)
 {
-	size_t own = machinery_cnt(s, pcs, all);
-	size_t cnt = all - own > TRACE_MAX ? TRACE_MAX : all - own;
+	for (size_t i = own; i < cnt; i++) {
+		if (kernel_key(s, kernel_place(pcs, i))->entry)
+			return i + 1;
+	}
+	return cnt;
+}
+
+uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all, bool interrupt)
+{
+	size_t own = machinery_cnt(s, pcs, all), cnt;
 	uint64_t id;
+
+	if (interrupt)
+		all = interrupt_cnt(s, pcs, own, all);
+	cnt = all - own > TRACE_MAX ? TRACE_MAX : all - own;
 
 	for (size_t i = 0; i < cnt; i++)
 		s->keys[i] = kernel_key(s, kernel_place(pcs, own + i))->key;

@@ -19,8 +19,9 @@ void stacks__free(struct stacks *);
  * it is named in another thread and added to the batch by a later stacks__collect().
  */
 uint64_t stacks__user(struct stacks *, const struct trace *);
-/* Leaf first, then return addresses. Named and added at once. */
-uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt);
+/* Leaf first, then return addresses; of an interrupt only its own frames. Named and added at once.
+ */
+uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt, bool interrupt);
 
 /* Adds the stacks that have got their names. True when none is left: the batch may be closed. */
 bool stacks__collect(struct stacks *);

@@ -150,9 +150,8 @@ static void frames_get_their_names_in_another_thread(void **state)
 }
 
 /* Names of the frames of the kernel stack, leaf first, separated by blanks. */
-static char *kernel_names(struct rig *r, struct stacks *stacks, const uint64_t *pcs, size_t cnt)
+static char *kernel_names(struct rig *r, uint64_t id)
 {
-	uint64_t id = stacks__kernel(stacks, pcs, cnt);
 	struct buf frames = { 0 };
 	ssize_t frame_cnt = recording__stack(r->recording, id, &frames);
 	static char names[256];
@@ -178,17 +177,22 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 				    "ffffffff81003000 T bpf_trace_run4\n"
 				    "ffffffff81004000 t __bpf_trace_sched_switch\n"
 				    "ffffffff81005000 t __traceiter_sched_switch\n"
-				    "ffffffff81006000 T _etext\n";
+				    "ffffffff81006000 T asm_sysvec_apic_timer_interrupt\n"
+				    "ffffffff81007000 T handle_softirqs\n"
+				    "ffffffff81008000 T _etext\n";
 	const uint64_t program = 0xffffffffc0001010, run = 0xffffffff81003010,
 		       stub = 0xffffffff81004010, iter = 0xffffffff81005010,
-		       schedule = 0xffffffff81002010, entry = 0xffffffff81001010;
+		       schedule = 0xffffffff81002010, entry = 0xffffffff81001010,
+		       timer = 0xffffffff81006010, softirq = 0xffffffff81007010;
 	const uint64_t traced[] = { program, program, run, stub, iter, schedule, entry };
 	const uint64_t other[] = { schedule, entry };
+	const uint64_t interrupt[] = { program, run, schedule, softirq, entry, timer, entry };
 	struct rig *r = *state;
 	char *path = shell__output("printf %%s %s/kallsyms", r->dir);
 	FILE *f = fopen(path, "w");
 	struct kallsyms *kernel;
 	struct stacks *stacks;
+	uint64_t ids[2];
 
 	assert_non_null(f);
 	fputs(table, f);
@@ -196,11 +200,23 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 	kernel = kallsyms__new(path);
 	assert_non_null(kernel);
 	stacks = stacks__new(r->recording, kernel);
-	assert_string_equal(kernel_names(r, stacks, traced, 7), "schedule entry");
-	assert_string_equal(kernel_names(r, stacks, traced + 5, 2), "schedule entry");
-	assert_string_equal(kernel_names(r, stacks, other, 2), "schedule entry");
+	ids[0] = stacks__kernel(stacks, traced, 7, false);
+	ids[1] = stacks__kernel(stacks, other, 2, false);
+	assert_string_equal(kernel_names(r, ids[0]), "schedule entry");
+	assert_string_equal(kernel_names(r, ids[1]), "schedule entry");
+	assert_string_equal(kernel_names(r, stacks__kernel(stacks, traced + 5, 2, false)),
+			    "schedule entry");
 	/* A leaf that is no tracepoint's is where the CPU is, not where a call returns to. */
-	assert_int_not_equal(stacks__kernel(stacks, traced, 7), stacks__kernel(stacks, other, 2));
+	assert_int_not_equal(ids[0], ids[1]);
+	/* What an interrupt came between is not its stack's. */
+	assert_string_equal(kernel_names(r, stacks__kernel(stacks, interrupt, 7, true)),
+			    "schedule handle_softirqs");
+	ids[0] = stacks__kernel(stacks, interrupt + 4, 2, true);
+	ids[1] = stacks__kernel(stacks, interrupt + 4, 3, true);
+	assert_int_equal(ids[0], ids[1]);
+	assert_string_equal(kernel_names(r, ids[1]), "entry asm_sysvec_apic_timer_interrupt");
+	assert_int_equal(stacks__kernel(stacks, traced, 7, true),
+			 stacks__kernel(stacks, traced, 7, false));
 	stacks__free(stacks);
 	kallsyms__free(kernel);
 	free(path);

@@ -30,6 +30,7 @@ for part in all compat errors signals threads; do
 done
 record vfs-stacks -p vfs:uk -- /tests/vfs_calls all /tmp
 record fault -p fault:u:0 -- /examples/memory 4
+record wake -p wake:uk -- /examples/lock 2 4
 
 record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
 
@@ -243,3 +244,18 @@ def test_each_page_faults_once(machine):
     touched = r.one("SELECT count(DISTINCT address // 4096) FROM stacks WHERE kind = 'fault' AND unwind = 'root' "
                     "AND list_contains(list_transform(ustack, lambda f: f.name), 'share_table')")
     assert touched == 2 * 1024 * 1024 / 4096
+
+
+def test_interrupts_are_told_from_threads(machine):
+    """By a count that each kernel keeps somewhere else."""
+    r = recorded(machine, "wake")
+    rows = r.rows("SELECT tgid, pid, ustack_id, list_transform(ustack, lambda f: f.name), "
+                  "list_transform(kstack, lambda f: f.name) FROM stacks WHERE kind = 'wake'")
+    timers = [row for row in rows if row[0] == 0]
+    unlocks = [row for row in rows if row[3] and "transfer" in row[3]]
+    assert len(timers) > 100 and len(unlocks) > 100
+    for _, pid, ustack_id, _, kernel in timers:
+        assert (pid, ustack_id) == (0, None)
+        assert kernel[-1].startswith(("asm_", "handle_softirqs", "__do_softirq")), kernel
+    entries = ("asm_sysvec", "handle_softirqs", "__do_softirq")
+    assert not [kernel for tgid, *_, kernel in rows if tgid and any((name or "").startswith(entries) for name in kernel)]

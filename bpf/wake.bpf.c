@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * wake: a thread is woken, at the moment and with the stack of who does it. The row is the waker's,
+ * also when only the woken one is recorded: who looks at a program wants to know whom it waits for.
+ */
+#include "filter.bpf.h"
+#include "interrupt.bpf.h"
+
+/* An interrupt, also one of an idle CPU, belongs to nobody. */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(wake__waking, struct task_struct *woken)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	const struct owner nobody = {};
+	struct emission row = { .time_ns = bpf_ktime_get_ns(),
+				.kind = EVENT_WAKE,
+				.cpu = bpf_get_smp_processor_id(),
+				.target = woken->pid,
+				.flags = EVENT_F_TARGET,
+				.runnable_ns = ~0ULL };
+	bool own;
+
+	if (!capturing(row.time_ns))
+		return 0;
+	own = task->pid && !in_interrupt();
+	if (own && task->tgid == (int)cfg.exclude_tgid)
+		return 0;
+	if (!recorded(woken) && !(own && recorded(task)))
+		return 0;
+	if (own)
+		return emit(ctx, task, &row, cfg.how[EVENT_WAKE]);
+	row.owner = &nobody;
+	row.flags |= EVENT_F_INTERRUPT;
+	return emit(ctx, task, &row, cfg.how[EVENT_WAKE] & CAPTURE_KERNEL);
+}
