@@ -108,7 +108,7 @@ EXPECTED = {
     "net_ustack_tcp_bandwidth": {("tcp_send", "main"): (4, 400), ("tcp_recv", "main"): (4, 400)},
     "net_ustack_udp_bandwidth": {("udp_send", "main"): (4, 400), ("udp_recv", "main"): (4, 400)},
     "tcp_connect_ustacks": {("tcp_connect", "main"): (4, 40)},
-    "tcp_retransmit_peers": {("timer", "10.0.0.1:80"): (4, 400), ("[unknown peer]",): (1, 7)},
+    "tcp_retransmit_peers": {("timer", "10.0.0.1:80"): (2, 4), ("[unknown peer]",): (1, 1)},
     "fault_ustacks": {("touch", "main"): (4, 4 * 4096)},
     "rss_ustacks_growth": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
     "usdt_ustack_trace_wait": {("poll", "main", "req"): (2, 400 + 500), ("stuck", "main", "req"): (1, END - 1200)},
