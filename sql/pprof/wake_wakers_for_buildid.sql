@@ -9,7 +9,9 @@ WITH wakes AS (
     GROUP BY waker_command, waker_ustack_id, waker_kstack_id
 )
 SELECT
-    list_concat(as_frames(k.frames), as_frames(u.frames), label('woken by ' || waker_command)) AS stack,
+    list_concat(
+        as_frames(k.frames), as_frames(u.frames),
+        label('woken by ' || coalesce(nullif(waker_command, ''), 'an interrupt'))) AS stack,
     count, blocked_time
 FROM wakes
 LEFT JOIN stacktraces k ON k.stack_id = waker_kstack_id

@@ -15,7 +15,8 @@ WITH intervals AS (
 SELECT
     list_concat(
         list_reverse(list_concat(as_frames(wk.frames), as_frames(wu.frames))),
-        CASE WHEN waker_command IS NOT NULL THEN label('woken by ' || waker_command) END,
+        CASE WHEN waker_command IS NOT NULL
+            THEN label('woken by ' || coalesce(nullif(waker_command, ''), 'an interrupt')) END,
         as_frames(k.frames), as_frames(u.frames)) AS stack,
     count, offcpu_time
 FROM intervals

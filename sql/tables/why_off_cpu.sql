@@ -21,7 +21,9 @@ SELECT
     (offcpu_ns / 1e9)::DECIMAL(18, 3) AS offcpu_s,
     (blocked_ns / 1e9)::DECIMAL(18, 3) AS blocked_s,
     (runnable_ns / 1e9)::DECIMAL(18, 3) AS runnable_s,
-    s.frames AS slept, coalesce(waker_command, '') AS woken_by, w.frames AS woke
+    s.frames AS slept,
+    CASE waker_command WHEN '' THEN '[interrupt]' ELSE coalesce(waker_command, '') END AS woken_by,
+    w.frames AS woke
 FROM intervals
 LEFT JOIN stacktraces s ON s.stack_id = slept_id
 LEFT JOIN stacktraces w ON w.stack_id = woke_id

@@ -34,7 +34,9 @@ def switches(b, mine, other):
     b.slice(0, 100, "sleeping", LOCK, SCHEDULE, **span)
     b.slice(300, 400, "preempted", MAIN, runnable=50, **span)
     b.slice(500, 600, "sleeping", LOCK, SCHEDULE, pid=7, runnable=100, **mine)
-    b.slice(900, 900, "waiting", pid=7, **mine)
+    b.slice(900, 910, "sleeping", LOCK, SCHEDULE, pid=7, **mine)
+    b.add("wake", 930, None, kernel("timer"), pid=0, tgid=0, target=7, command="", buildid=b"")
+    b.slice(940, 940, "waiting", pid=7, **mine)
     b.slice(0, 0, "sleeping", names("else"), pid=8, **other).slice(420, 430, "dead", pid=8, runnable=20, **other)
     b.add("wake", 50, names("early"), pid=9, target=7, **other)
     b.add("wake", 250, names("unlock", "worker"), kernel("try_to_wake"), pid=9, target=7, **other)
@@ -93,11 +95,12 @@ READ, WRITEBACK = ("read", "main"), ("writeback",)
 EXPECTED = {
     "cpu_ustacks": {("f", "f", "main"): (4, 4 * PERIOD)},
     "cpu_stacks": {("f", "f", "main"): (3, 3 * PERIOD), ("copy", "f", "f", "main"): (1, PERIOD)},
-    "offcpu_stacks": {SLEPT: (2, 500), ("f", "main"): (1, 100)},
-    "offcpu_blocked_stacks": {SLEPT: (2, 450)},
+    "offcpu_stacks": {SLEPT: (3, 530), ("f", "main"): (1, 100)},
+    "offcpu_blocked_stacks": {SLEPT: (3, 480)},
     "offcpu_runnable_stacks": {SLEPT: (1, 50), ("f", "main"): (1, 100)},
-    "why_off_cpu": {("worker", "unlock", "try_to_wake", "woken by other", *SLEPT): (1, 200), ("f", "main"): (1, 100), SLEPT: (1, 300)},
-    "wake_wakers": {("try_to_wake", "unlock", "worker", "woken by other"): (1, 150)},
+    "why_off_cpu": {("worker", "unlock", "try_to_wake", "woken by other", *SLEPT): (1, 200), ("f", "main"): (1, 100), SLEPT: (1, 300),
+                    ("timer", "woken by an interrupt", *SLEPT): (1, 30)},
+    "wake_wakers": {("try_to_wake", "unlock", "worker", "woken by other"): (1, 150), ("timer", "woken by an interrupt"): (1, 30)},
     "wake_woken": {("wakes other", "notify", "main"): (1, 400)},
     "span_time": {(*SLEPT, "blocked", "req"): (1, 150), (*SLEPT, "runnable", "req"): (1, 50), ("f", "main", "runnable", "req"): (1, 100),
                   ("copy", "f", "f", "main", "running", "req"): (1, PERIOD)},

@@ -80,10 +80,12 @@ def test_why_off_cpu(tmp_path):
     for i in range(2):
         b.slice(i * 1000 * MS, i * 1000 * MS + 100 * MS, "sleeping", LOCK, kernel("schedule"), pid=7, runnable=50 * MS if i else None)
         b.add("wake", i * 1000 * MS + 900 * MS, names("unlock", "other"), pid=9, target=7, command="holder")
+    b.slice(0, 1, "sleeping", IO, pid=6).slice(10 * MS, 10 * MS, "dead", pid=6).add("wake", 9 * MS, None, kernel("timer"), tgid=0, pid=0, target=6, command="")
     b.slice(2000 * MS, 2100 * MS, "preempted", IO, pid=7, runnable=50 * MS).slice(2200 * MS, 2200 * MS, "dead", pid=7, runnable=100 * MS)
     b.slice(0, 1, "idle", pid=8).slice(5000 * MS, 5000 * MS, "dead", pid=8)
     rows = table(b.write(tmp_path / "r"), "why_off_cpu", "command", "state", "count", "offcpu_s", "blocked_s", "runnable_s", "slept", "woken_by", "woke")
-    assert rows == [("prog", "sleeping", 2, 1.8, 1.7, 0.1, "lock<main", "holder", "unlock<other"), ("prog", "preempted", 1, 0.1, 0, 0.1, "io<main", "", None)]
+    assert rows == [("prog", "sleeping", 2, 1.8, 1.7, 0.1, "lock<main", "holder", "unlock<other"), ("prog", "preempted", 1, 0.1, 0, 0.1, "io<main", "", None),
+                    ("prog", "sleeping", 1, 0.01, 0.01, 0, "io<main", "[interrupt]", "timer")]
 
 
 @pytest.fixture
