@@ -152,6 +152,9 @@ static int open_skeleton(struct capture *c)
 	c->skel = collector_bpf__open();
 	if (!c->skel)
 		return -errno;
+	c->skipped = calloc((size_t)c->skel->skeleton->prog_cnt, sizeof(*c->skipped));
+	if (!c->skipped)
+		return -ENOMEM;
 	cfg = &c->skel->rodata->cfg;
 	cfg->cpu_cnt = (uint32_t)c->cpu_cnt;
 	cfg->stack_sz = c->options.stack_sz;
@@ -263,6 +266,7 @@ void capture__free(struct capture *c)
 	usdt__free(c->usdt);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
+	free(c->skipped);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 	free(c);
@@ -326,6 +330,7 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 	*begin_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->begin_ns, *begin_ns, __ATOMIC_RELEASE);
 	wait_for(*begin_ns);
+	capture__report_skipped(c, NULL, NULL);
 	return capture__visit_threads(c, true);
 }
 
@@ -340,40 +345,6 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 /* ---- bills --------------------------------------------------------------------------------------
  */
 
-static const char *const loss_reasons[] = {
-#define X(id, reason) [EVENT_LOST_##id] = reason,
-	EVENT_LOSSES(X)
-#undef X
-};
-
-/* The last row of the losses is the filters'. */
-static const char *losing_probe(size_t kind)
-{
-	return kind == EVENT_KIND_CNT ? "filter" : event_kind__probe((enum event_kind)kind);
-}
-
-static void report_losses(struct capture *c, capture_loss_fn fn, void *arg)
-{
-	const struct capture_losses *now = c->lost + c->cpu_cnt;
-	struct capture_losses *before = c->lost;
-
-	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {
-		for (size_t i = 0; i < (EVENT_KIND_CNT + 1) * EVENT_LOSS_CNT; i++) {
-			size_t kind = i / EVENT_LOSS_CNT, why = i % EVENT_LOSS_CNT;
-			const struct capture_loss loss = {
-				.probe = losing_probe(kind),
-				.reason = loss_reasons[why],
-				.cpu = (uint32_t)cpu,
-				.cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why],
-			};
-
-			if (loss.cnt)
-				fn(&loss, arg);
-		}
-		before[cpu] = now[cpu];
-	}
-}
-
 void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 {
 	struct epoll_event woken[64];
@@ -385,10 +356,11 @@ void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 		c->checked_ns = ns;
 		capture__open_rings(c);
 		update_samplers(c);
+		capture__report_skipped(c, fn, arg);
+	} else if (c->skel->bss->end_ns) {
+		capture__report_skipped(c, fn, arg);
 	}
-	if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.losses), &(uint32_t){ 0 },
-				 c->lost + c->cpu_cnt))
-		report_losses(c, fn, arg);
+	capture__report_losses(c, fn, arg);
 }
 
 size_t capture__costs(struct capture *c, struct capture_cost *out, size_t max)

@@ -35,6 +35,7 @@ struct capture {
 	bool *online;	     /* scratch of capture__open_rings() */
 	struct stream **streams;
 	struct capture_losses *lost; /* what has been reported, then what is read: 2 * cpu_cnt */
+	uint64_t *skipped;	     /* the same of each program of the skeleton, by the kernel */
 	uint64_t checked_ns;	     /* when CPUs were last looked for */
 	int epoll_fd, stats_fd;
 };
@@ -51,6 +52,15 @@ int capture__fill_bounce(struct capture *);
 int capture__new_rings(struct capture *);
 int capture__open_rings(struct capture *);
 void capture__free_rings(struct capture *);
+
+/* losses.c: what was lost since the last time. */
+void capture__report_losses(struct capture *, capture_loss_fn, void *arg);
+
+/*
+ * The kernel skips a program while it runs already on that CPU: a thread was preempted in it
+ * (kernels that preempt themselves), or an interrupt came. NULL: only from now on.
+ */
+void capture__report_skipped(struct capture *, capture_loss_fn, void *arg);
 
 /*
  * rows.c: visits every thread with the programs that make rows of the beginning and the end
