@@ -6,8 +6,6 @@
 #define WAKEUP_INTERVAL_NS 1000000
 #define PACE_BURST_NS	   1000000000
 
-#define PF_KTHREAD 0x00200000
-
 #define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: ring 3, 32-bit code */
 
 const volatile struct capture_config cfg = {};
@@ -115,14 +113,6 @@ static __always_inline void copy_regs(struct event *e, const struct pt_regs *reg
 	r[14] = regs->r14;
 	r[15] = regs->r15;
 	r[16] = regs->ip;
-}
-
-/* Kernel threads have no user registers; io_uring's and vhost's workers have a stack pointer of 0.
- */
-static __always_inline bool has_user_side(struct task_struct *task)
-{
-	return task->mm && !(task->flags & PF_KTHREAD) &&
-	       ((const struct pt_regs *)bpf_task_pt_regs(task))->sp;
 }
 
 /* From the moment that exec has a new address space until it ends, the registers are still the old

@@ -73,6 +73,16 @@ static __always_inline bool capturing(__u64 now_ns)
 	return begin_ns && now_ns >= begin_ns && (!end || now_ns <= end);
 }
 
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+/* Kernel threads have no user registers; io_uring's and vhost's workers have a stack pointer of 0.
+ */
+static __always_inline bool has_user_side(struct task_struct *task)
+{
+	return task->mm && !(task->flags & PF_KTHREAD) &&
+	       ((const struct pt_regs *)bpf_task_pt_regs(task))->sp;
+}
+
 /*
  * Captures `task` as `how` (enum capture_how, a constant to the verifier) says and sends it. 1 when
  * an event was sent. 64 bits wide, as are the counters of long loops: before 354e8f1970f8 ("bpf:

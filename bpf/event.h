@@ -25,7 +25,11 @@
 	X(FAULT, "fault", "fault")             \
 	X(TRACE_EXIT, "trace_exit", "usdt")    \
 	X(TRACE_CLOSE, "trace_close", "usdt")  \
-	X(WAKE, "wake", "wake")
+	X(WAKE, "wake", "wake")                \
+	X(TCP_SEND, "tcp_send", "net")         \
+	X(TCP_RECV, "tcp_recv", "net")         \
+	X(UDP_SEND, "udp_send", "net")         \
+	X(UDP_RECV, "udp_recv", "net")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };

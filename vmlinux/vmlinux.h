@@ -119,6 +119,7 @@ struct path {
 struct file {
 	unsigned int f_mode;
 	struct inode *f_inode;
+	void *private_data;
 	struct path f_path;
 };
 
@@ -231,6 +232,42 @@ struct bpf_array {
 
 struct vm_area_struct {
 	unsigned long vm_end;
+};
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	unsigned short skc_family;
+	__be16 skc_dport;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* with CONFIG_IPV6 */
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	long sk_rcvtimeo, sk_sndtimeo;
+	unsigned short sk_type, sk_protocol;
+};
+
+struct inet_sock {
+	__be16 inet_sport;
+};
+
+struct tcp_sock {
+	u32 copied_seq;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct msghdr {
+	void *msg_name;
+	unsigned int msg_flags;
 };
 
 struct seq_file;

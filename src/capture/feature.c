@@ -40,6 +40,14 @@ static const struct {
 } optional[] = {
 	{ "switch__rows_sleepable", "BPF_FUNC_copy_from_user_task" },
 	{ "rss__release", NULL },
+	{ "net__tp__inet6_sendmsg_begins", NULL }, /* CONFIG_IPV6 */
+	{ "net__tp__inet6_recvmsg_begins", NULL },
+	{ "net__fexit__inet6_sendmsg", NULL },
+	{ "net__fexit__inet6_sendmsg_begins", NULL },
+	{ "net__fexit__inet6_recvmsg", NULL },
+	{ "net__fexit__inet6_recvmsg_begins", NULL },
+	{ "net__fexit__inet_sendpage", NULL }, /* up to 6.4 */
+	{ "net__fexit__inet_sendpage_begins", NULL },
 };
 
 #define CNT(a) (sizeof(a) / sizeof(*(a)))

@@ -67,6 +67,10 @@ const struct probe probes[] = {
 	  .stacks = PROBE_USER,
 	  .usage = "wake[:S]",
 	  .help = "threads that are woken, with the stack of who wakes them (default u)" },
+	{ .name = "net",
+	  .ways = { "tp", "syscalls", "fexit" },
+	  .usage = "net[:S]",
+	  .help = "what TCP and UDP sockets send and receive (default n)" },
 	{ .name = NULL },
 };
 

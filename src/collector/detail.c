@@ -34,15 +34,18 @@ static void fill_file(struct row *row, const void *data, size_t sz, struct recor
 	row->file = intern(r, f->name, sz - offsetof(struct event_file, name));
 }
 
-/* "1.2.3.4:80", "[::1]:80"; an IPv4 address in IPv6's clothes is shown as what it is. */
+/* "1.2.3.4:80", "[::1]:80"; null where all is 0: nothing is known of it. An IPv4 address in IPv6's
+ * clothes is shown as what it is. */
 static uint32_t intern_endpoint(struct recording *r, uint16_t family, const uint8_t *addr,
 				uint16_t port)
 {
 	char host[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + 16];
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff }, unknown[16];
 	bool v6 = family == AF_INET6 && memcmp(addr, mapped, sizeof(mapped)) != 0;
 	int sz;
 
+	if (!port && memcmp(addr, unknown, sizeof(unknown)) == 0)
+		return 0;
 	if (family == AF_INET6 && !v6)
 		addr += sizeof(mapped);
 	inet_ntop(v6 ? AF_INET6 : AF_INET, addr, host, sizeof(host));

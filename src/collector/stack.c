@@ -313,8 +313,8 @@ static bool begins_with_any(const char *name, const char *const *prefixes)
 }
 
 /* What calls a program at a tracepoint or a function: it is above the program's own frames. */
-static const char *const machinery[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_",
-					 "bpf_trampoline_", NULL };
+static const char *const machinery[] = { "bpf_trace_run",   "__bpf_trace_",	"__traceiter_",
+					 "bpf_trampoline_", "call_trace_sock_", NULL };
 
 /* With which interrupts begin (x86): what is below was interrupted, or happened to let softirqs
  * run. */

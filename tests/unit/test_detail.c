@@ -82,7 +82,7 @@ static void endpoints(void **state)
 	check(*state, row.peer, "127.0.0.1:65535");
 	row = filled(*state, EVENT_DETAIL_SOCKET, &v6, sizeof(v6));
 	check(*state, row.local, "[::1]:1");
-	check(*state, row.peer, "[::]:0");
+	assert_int_equal(row.peer, 0);
 	row = filled(*state, EVENT_DETAIL_SOCKET, &mapped, sizeof(mapped));
 	check(*state, row.peer, "9.8.7.6:0");
 	row = filled(*state, EVENT_DETAIL_SOCKET, &unknown, sizeof(unknown));

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * net: what TCP and UDP sockets send and receive. Tracepoints say what a call has returned (6.3),
+ * hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at its
+ * functions, the entry into the system call says that: `syscalls`, at a price for every system
+ * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
+ * another thread; a function's program can, and then that one's event is missed.
+ */
+#include <asm/unistd_64.h>
+#include "filter.bpf.h"
+#include "socket.bpf.h"
+
+/* include/linux/socket.h */
+#define MSG_PEEK     0x2
+#define MSG_ERRQUEUE 0x2000
+
+#define MMSGHDR_SZ 64 /* struct mmsghdr */
+
+/* What a thread does. */
+struct call {
+	__u64 since_ns; /* when it began, or when it last sent or received; 0: not known */
+	__u64 msg;	/* struct msghdr */
+	__u64 nr;	/* syscalls: which one */
+	__u32 sends;	/* in this call, so far */
+	__u32 copied;	/* splice: up to here the socket has been read */
+	__u64 sk;	/* splice: from this one */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call);
+} net_calls SEC(".maps");
+
+#define NAME_V4_SZ 16 /* struct sockaddr_in */
+
+/* A sockaddr_in6; the first half is a sockaddr_in. */
+struct name {
+	__u16 family;
+	__be16 port;
+	__u8 v4[4];
+	__u8 rest[16]; /* IPv6: the address */
+};
+
+struct transfer {
+	__u64 since_ns; /* now_ns: not known */
+	__u64 now_ns;
+	long ret;
+	__u32 kind;
+	__u32 flags;	  /* MSG_… */
+	struct name peer; /* where the hook knows it; family 0: not */
+};
+
+/* ---- rows --------------------------------------------------------------------------------------
+ */
+
+static __always_inline __u32 kind_of(const struct sock *sk, bool sends)
+{
+	if (!is_inet(sk))
+		return EVENT_KIND_CNT;
+	if (is_tcp(sk))
+		return sends ? EVENT_TCP_SEND : EVENT_TCP_RECV;
+	if (is_udp(sk))
+		return sends ? EVENT_UDP_SEND : EVENT_UDP_RECV;
+	return EVENT_KIND_CNT;
+}
+
+static __always_inline bool is_wanted(struct task_struct *task, const struct transfer *t)
+{
+	return capturing(t->now_ns) && t->kind != EVENT_KIND_CNT && recorded(task);
+}
+
+static __always_inline bool is_send(const struct transfer *t)
+{
+	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND;
+}
+
+static __always_inline bool is_datagram(const struct transfer *t)
+{
+	return t->kind == EVENT_UDP_SEND || t->kind == EVENT_UDP_RECV;
+}
+
+/* A peek, what is in the queue of errors, the end of a stream: nothing was received. */
+static __always_inline bool has_moved(const struct sock *sk, const struct transfer *t)
+{
+	if (!is_send(t) && t->flags & (MSG_PEEK | MSG_ERRQUEUE))
+		return false;
+	if (t->ret == -EAGAIN)
+		return timed_out(is_send(t) ? BPF_CORE_READ(sk, sk_sndtimeo)
+					    : BPF_CORE_READ(sk, sk_rcvtimeo),
+				 t->flags);
+	return t->ret || is_datagram(t);
+}
+
+/* IPv6 sockets may send to IPv4 addresses. */
+static __always_inline void set_peer(struct event_socket *ends, const struct name *peer)
+{
+	if (peer->family != AF_INET && peer->family != AF_INET6)
+		return;
+	ends->peer_port = bpf_ntohs(peer->port);
+	__builtin_memset(ends->peer, 0, sizeof(ends->peer));
+	if (peer->family == AF_INET6) {
+		__builtin_memcpy(ends->peer, peer->rest, sizeof(peer->rest));
+	} else if (ends->family == AF_INET6) {
+		ends->peer[10] = ends->peer[11] = 0xff;
+		__builtin_memcpy(ends->peer + 12, peer->v4, sizeof(peer->v4));
+	} else {
+		__builtin_memcpy(ends->peer, peer->v4, sizeof(peer->v4));
+	}
+}
+
+static __always_inline void transfer__emit(void *ctx, const struct sock *sk,
+					   const struct transfer *t)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 since_ns = t->since_ns < begin_ns ? begin_ns : t->since_ns;
+	struct event_socket ends;
+
+	if (!has_moved(sk, t))
+		return;
+	socket__describe(sk, &ends);
+	set_peer(&ends, &t->peer);
+	emit(ctx, task,
+	     &(struct emission){ .time_ns = t->now_ns,
+				 .duration_ns = t->now_ns - since_ns,
+				 .amount = t->ret > 0 ? t->ret : 0,
+				 .reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
+				 .kind = t->kind,
+				 .cpu = bpf_get_smp_processor_id(),
+				 .runnable_ns = ~0ULL,
+				 .detail = EVENT_DETAIL_SOCKET,
+				 .detail_data = &ends,
+				 .detail_sz = sizeof(ends) },
+	     cfg.how[EVENT_TCP_SEND]);
+}
+
+/* ---- tp, fexit ---------------------------------------------------------------------------------
+ */
+
+static __always_inline int begin(const void *msg)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct call *call;
+
+	call = bpf_task_storage_get(&net_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (call) {
+		call->since_ns = bpf_ktime_get_ns();
+		call->msg = (__u64)msg;
+	}
+	return 0;
+}
+
+/* The message is still there. Of a receive that failed nobody has written the name. */
+static __always_inline void read_message(const struct msghdr *msg, struct transfer *t)
+{
+	const void *name = BPF_CORE_READ(msg, msg_name);
+
+	if (is_send(t))
+		t->flags = BPF_CORE_READ(msg, msg_flags);
+	if (name && is_datagram(t) && (is_send(t) || t->ret >= 0))
+		bpf_probe_read_kernel(&t->peer, sizeof(t->peer), name);
+}
+
+static __always_inline int end(void *ctx, const struct sock *sk, struct transfer *t)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct call *call;
+
+	t->now_ns = t->since_ns = bpf_ktime_get_ns();
+	if (!is_wanted(task, t))
+		return 0;
+	call = bpf_task_storage_get(&net_calls, task, NULL, 0);
+	if (call && call->since_ns) {
+		t->since_ns = call->since_ns;
+		if (call->msg)
+			read_message((const struct msghdr *)call->msg, t);
+		call->since_ns = 0;
+	}
+	transfer__emit(ctx, sk, t);
+	return 0;
+}
+
+SEC("?tp_btf/sock_send_length")
+int BPF_PROG(net__tp__send, struct sock *sk, int ret, int flags)
+{
+	struct transfer t = { .ret = ret, .kind = kind_of(sk, true) };
+
+	return end(ctx, sk, &t);
+}
+
+SEC("?tp_btf/sock_recv_length")
+int BPF_PROG(net__tp__recv, struct sock *sk, int ret, int flags)
+{
+	struct transfer t = { .ret = ret, .kind = kind_of(sk, false), .flags = flags };
+
+	return end(ctx, sk, &t);
+}
+
+#define BEGINS(way, function, message)                                                        \
+	SEC("?fentry/" #function)                                                             \
+	int BPF_PROG(net__##way##__##function##_begins, struct socket *sock, const void *msg) \
+	{                                                                                     \
+		return begin(message);                                                        \
+	}
+
+BEGINS(tp, inet_sendmsg, msg)
+BEGINS(tp, inet6_sendmsg, msg)
+BEGINS(tp, inet_recvmsg, msg)
+BEGINS(tp, inet6_recvmsg, msg)
+BEGINS(tp, tcp_splice_read, NULL)
+
+BEGINS(fexit, inet_sendmsg, msg)
+BEGINS(fexit, inet6_sendmsg, msg)
+BEGINS(fexit, inet_recvmsg, msg)
+BEGINS(fexit, inet6_recvmsg, msg)
+BEGINS(fexit, inet_sendpage, NULL)
+BEGINS(fexit, tcp_splice_read, NULL)
+
+#define SENDS(way, function)                                                                     \
+	SEC("?fexit/" #function)                                                                 \
+	int BPF_PROG(net__##way##__##function, struct socket *sock, void *msg, unsigned long sz, \
+		     int ret)                                                                    \
+	{                                                                                        \
+		struct transfer t = { .ret = ret, .kind = kind_of(sock->sk, true) };             \
+		return end(ctx, sock->sk, &t);                                                   \
+	}
+
+SENDS(fexit, inet_sendmsg)
+SENDS(fexit, inet6_sendmsg)
+
+#define RECEIVES(way, function)                                                                  \
+	SEC("?fexit/" #function)                                                                 \
+	int BPF_PROG(net__##way##__##function, struct socket *sock, void *msg, unsigned long sz, \
+		     int flags, int ret)                                                         \
+	{                                                                                        \
+		struct transfer t = { .ret = ret,                                                \
+				      .kind = kind_of(sock->sk, false),                          \
+				      .flags = flags };                                          \
+		return end(ctx, sock->sk, &t);                                                   \
+	}
+
+RECEIVES(fexit, inet_recvmsg)
+RECEIVES(fexit, inet6_recvmsg)
+
+/* No tracepoint says what splice() has received. */
+#define SPLICES(way)                                                                            \
+	SEC("?fexit/tcp_splice_read")                                                           \
+	int BPF_PROG(net__##way##__tcp_splice_read, struct socket *sock, void *pos, void *pipe, \
+		     unsigned long sz, unsigned flags, long ret)                                \
+	{                                                                                       \
+		struct transfer t = { .ret = ret, .kind = kind_of(sock->sk, false) };           \
+		return end(ctx, sock->sk, &t);                                                  \
+	}
+
+SPLICES(tp)
+SPLICES(fexit)
+
+/* sendfile() and splice() to a socket, up to 6.4 */
+SEC("?fexit/inet_sendpage")
+int BPF_PROG(net__fexit__inet_sendpage, struct socket *sock, void *page, int offset,
+	     unsigned long sz, int flags, long ret)
+{
+	struct transfer t = { .ret = ret, .kind = kind_of(sock->sk, true), .flags = flags };
+
+	return end(ctx, sock->sk, &t);
+}
+
+/* ---- syscalls ----------------------------------------------------------------------------------
+ */
+
+/* Calls that may send or receive. */
+static const bool may_move[] = {
+	[__NR_read] = true,	      [__NR_readv] = true,   [__NR_preadv2] = true,
+	[__NR_recvfrom] = true,	      [__NR_recvmsg] = true, [__NR_recvmmsg] = true,
+	[__NR_write] = true,	      [__NR_writev] = true,  [__NR_pwritev2] = true,
+	[__NR_sendto] = true,	      [__NR_sendmsg] = true, [__NR_sendmmsg] = true,
+	[__NR_sendfile] = true,	      [__NR_splice] = true,  [__NR_io_submit] = true,
+	[__NR_io_uring_enter] = true,
+};
+
+/* 32-bit programs count their calls differently: any of theirs may. */
+static __always_inline bool is_call(const struct task_struct *task, __u64 nr)
+{
+	return task->thread_info.status & TS_COMPAT || (nr < sizeof(may_move) && may_move[nr]);
+}
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct call *call;
+
+	if (!is_call(task, nr))
+		return 0;
+	call = bpf_task_storage_get(&net_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!call)
+		return 0;
+	call->since_ns = bpf_ktime_get_ns();
+	call->nr = nr;
+	call->sends = 0;
+	if (nr == __NR_splice) {
+		struct sock *sk = socket__of_fd(task, regs->di);
+
+		call->sk = (__u64)sk;
+		call->copied = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
+	}
+	return 0;
+}
+
+static __always_inline __u64 current_nr(struct task_struct *task)
+{
+	return ((const struct pt_regs *)bpf_task_pt_regs(task))->orig_ax;
+}
+
+/* What is remembered of the system call that the thread is in; NULL: nothing. */
+static __always_inline struct call *current_call(struct task_struct *task)
+{
+	struct call *call;
+
+	if (!has_user_side(task)) /* threads of the kernel and of io_uring are in no call */
+		return NULL;
+	call = bpf_task_storage_get(&net_calls, task, NULL, 0);
+	return call && call->nr == current_nr(task) ? call : NULL;
+}
+
+/* Of several sends in one call each has the time since the one before. */
+static __always_inline __u64 since_of(struct task_struct *task, struct call *call, __u64 now_ns)
+{
+	__u64 since_ns = now_ns;
+
+	if (call) {
+		since_ns = call->since_ns;
+		call->since_ns = now_ns;
+	} else if (has_user_side(task) && is_call(task, current_nr(task)) &&
+		   !bpf_task_storage_get(&net_calls, task, NULL, 0)) {
+		since_ns = begin_ns; /* it came in before the programs were attached */
+	}
+	return since_ns;
+}
+
+static __always_inline void read_name(struct name *out, __u64 addr)
+{
+	if (bpf_probe_read_user(out, NAME_V4_SZ, (const void *)addr))
+		out->family = 0;
+	else if (out->family == AF_INET6 &&
+		 bpf_probe_read_user(out, sizeof(*out), (const void *)addr))
+		out->family = 0;
+}
+
+/* To whom a send goes that names it: as the program wrote it. Not that of 32-bit programs. */
+static __always_inline void read_destination(struct task_struct *task, const struct call *call,
+					     struct name *out)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 addr = 0;
+
+	if (task->thread_info.status & TS_COMPAT)
+		return;
+	if (call->nr == __NR_sendto)
+		addr = regs->r8;
+	else if (call->nr == __NR_sendmsg)
+		bpf_probe_read_user(&addr, sizeof(addr), (const void *)regs->si);
+	else if (call->nr == __NR_sendmmsg)
+		bpf_probe_read_user(&addr, sizeof(addr),
+				    (const void *)(regs->si + call->sends * MMSGHDR_SZ));
+	if (addr)
+		read_name(out, addr);
+}
+
+SEC("?tp_btf/sock_send_length")
+int BPF_PROG(net__syscalls__send, struct sock *sk, int ret, int flags)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct transfer t = { .now_ns = bpf_ktime_get_ns(), .ret = ret, .kind = kind_of(sk, true) };
+	struct call *call;
+
+	if (!is_wanted(task, &t))
+		return 0;
+	call = current_call(task);
+	t.since_ns = since_of(task, call, t.now_ns);
+	if (call && is_datagram(&t))
+		read_destination(task, call, &t.peer);
+	if (call)
+		call->sends++;
+	transfer__emit(ctx, sk, &t);
+	return 0;
+}
+
+SEC("?tp_btf/sock_recv_length")
+int BPF_PROG(net__syscalls__recv, struct sock *sk, int ret, int flags)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct transfer t = {
+		.now_ns = bpf_ktime_get_ns(), .ret = ret, .kind = kind_of(sk, false), .flags = flags
+	};
+
+	if (!is_wanted(task, &t))
+		return 0;
+	t.since_ns = since_of(task, current_call(task), t.now_ns);
+	transfer__emit(ctx, sk, &t);
+	return 0;
+}
+
+/*
+ * splice() from a socket says nothing of itself, but for this, after it has taken bytes and with
+ * the socket locked. Also in interrupts, for sockets that the kernel reads.
+ */
+SEC("?tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(net__syscalls__splice, struct sock *sk)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct transfer t = { .kind = EVENT_TCP_RECV };
+	struct call *call;
+	__u32 copied;
+
+	if (current_nr(task) != __NR_splice)
+		return 0;
+	t.now_ns = bpf_ktime_get_ns();
+	call = current_call(task);
+	if (!call || call->sk != (__u64)sk || !is_wanted(task, &t))
+		return 0;
+	copied = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
+	t.ret = copied - call->copied;
+	call->copied = copied;
+	t.since_ns = since_of(task, call, t.now_ns);
+	transfer__emit(ctx, sk, &t);
+	return 0;
+}
