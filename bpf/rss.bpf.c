@@ -3,8 +3,8 @@
  * rss: how much memory a process has, in RAM and in swap, after a change. `amount` is absolute:
  * what a stack has grown by is the difference to the process's row before, whatever N is. So that
  * these differences add up, a process has a row at the beginning, one at its end or the recording's
- * when something changed since the last, and between them one for N changes, and for each change
- * that is large. The first and the last have no stacks: nobody knows who made the changes.
+ * when something changed since the last, and between them one for N changes, or for fewer when they
+ * are large. The first and the last have no stacks: nobody knows who made the changes.
  */
 #include "filter.bpf.h"
 #include "span.bpf.h"
