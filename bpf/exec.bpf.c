@@ -6,6 +6,16 @@
 #define SIGNAL_STATUS	128 /* as a shell counts: 128 + the signal */
 #define EXIT_CODE_SHIFT 8
 
+#define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h */
+
+/* Of a process, in its first thread: it has its row. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} exec__ended SEC(".maps");
+
 static __always_inline struct emission row_at(__u64 now_ns, __u32 kind)
 {
 	return (struct emission){ .time_ns = now_ns,
@@ -37,14 +47,22 @@ int BPF_PROG(exec__fork, struct task_struct *parent, struct task_struct *child)
 	return emit(ctx, parent, &row, cfg.how[EVENT_FORK]);
 }
 
-static __always_inline __u64 exit_status(int code)
+/* What its parent is told (wait_task_zombie() in kernel/exit.c). */
+static __always_inline __u64 exit_status(const struct task_struct *task)
 {
-	__u32 signal = code & SIGNAL_MASK;
+	const struct signal_struct *signal = task->signal;
+	int code = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code
+						     : task->group_leader->exit_code;
+	__u32 number = code & SIGNAL_MASK;
 
-	return signal ? SIGNAL_STATUS + signal : (code >> EXIT_CODE_SHIFT) & 0xff;
+	return number ? SIGNAL_STATUS + number : (code >> EXIT_CODE_SHIFT) & 0xff;
 }
 
-/* The last thread of a process ends: how long it lived, and with which status. */
+/*
+ * The last thread of a process ends: how long it lived, and with which status. Threads that end at
+ * the same time may all see that none is left, most of all up to 6.15, where this comes after they
+ * have left their memory: the first has the row.
+ */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exec__exit, struct task_struct *task)
 {
@@ -52,7 +70,9 @@ int BPF_PROG(exec__exit, struct task_struct *task)
 
 	if (!capturing(row.time_ns) || task->signal->live.counter || !recorded(task))
 		return 0;
+	row.claim = bpf_task_storage_get(&exec__ended, task->group_leader, NULL,
+					 BPF_LOCAL_STORAGE_GET_F_CREATE);
 	row.duration_ns = row.time_ns - task->group_leader->start_time;
-	row.amount = exit_status(task->exit_code);
+	row.amount = exit_status(task);
 	return emit(ctx, task, &row, cfg.how[EVENT_EXIT]);
 }

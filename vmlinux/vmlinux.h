@@ -143,6 +143,8 @@ struct k_sigaction {
 
 struct signal_struct {
 	atomic_t live;
+	int group_exit_code;
+	unsigned int flags;
 };
 
 struct rq {

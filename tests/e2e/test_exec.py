@@ -27,3 +27,21 @@ def test_a_fork_has_the_stack_of_the_parent(record):
             "WHERE kind = 'fork'"):
         assert unwind == "root" and ustack[0] in ("__vfork", "_Fork", "__libc_fork")
         assert kstack[0] == "kernel_clone"  # not the frames of the program that took it
+
+
+# Eight threads that end at the same time.
+THREADS = """
+import ctypes, threading
+end = threading.Barrier(8)
+def leave():
+    end.wait()
+    ctypes.CDLL(None).syscall(60, 3)
+for i in range(7):
+    threading.Thread(target=leave).start()
+leave()
+"""
+
+
+def test_a_process_of_many_threads_ends_once(record):
+    r = record("-p", "exec", "--", "/usr/bin/python3", "-c", THREADS, status=3)
+    assert r.rows("SELECT amount FROM events WHERE kind = 'exit'") == [(3,)]
