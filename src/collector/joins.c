@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 struct open {
@@ -16,20 +17,13 @@ struct open {
 struct joins {
 	struct open *by_join;
 	struct open *free;
+	size_t used_cnt; /* slots that were ever taken: the others' memory has not been touched */
 	struct open slots[JOINS_MAX];
 };
 
 struct joins *joins__new(void)
 {
-	struct joins *j = calloc(1, sizeof(*j));
-
-	if (!j)
-		return NULL;
-	for (size_t i = JOINS_MAX; i-- > 0;) {
-		j->slots[i].next_free = j->free;
-		j->free = &j->slots[i];
-	}
-	return j;
+	return calloc(1, sizeof(struct joins));
 }
 
 void joins__free(struct joins *j)
@@ -39,11 +33,28 @@ void joins__free(struct joins *j)
 	free(j);
 }
 
+/* NULL: all are taken. */
+static struct open *take(struct joins *j)
+{
+	struct open *o = j->free;
+
+	if (o)
+		j->free = o->next_free;
+	else if (j->used_cnt < JOINS_MAX)
+		o = &j->slots[j->used_cnt++];
+	return o;
+}
+
+static void give_back(struct joins *j, struct open *o)
+{
+	o->next_free = j->free;
+	j->free = o;
+}
+
 static void drop(struct joins *j, struct open *o)
 {
 	HASH_DEL(j->by_join, o);
-	o->next_free = j->free;
-	j->free = o;
+	give_back(j, o);
 }
 
 static struct open *find(const struct joins *j, uint64_t join)
@@ -58,21 +69,24 @@ bool joins__open(struct joins *j, const struct slice *s, const struct build_id *
 		 struct slice *given_up)
 {
 	struct open *o = find(j, s->event.join);
-	bool full = !o && !j->free;
+	bool full = false;
 
-	if (full) {
-		o = j->by_join;
-		*given_up = o->slice;
-	}
-	if (o) /* else its end was lost, and counted where that happened */
+	if (o) /* its end was lost, and counted where that happened */
 		drop(j, o);
-	o = j->free;
-	j->free = o->next_free;
-	o->join = s->event.join;
-	o->slice = *s;
-	o->build_id = *build_id;
+	o = take(j);
+	if (!o) {
+		*given_up = j->by_join->slice;
+		drop(j, j->by_join);
+		full = true;
+		o = take(j);
+	}
+	*o = (struct open){ .join = s->event.join, .slice = *s, .build_id = *build_id };
 	HASH_ADD(hh, j->by_join, join, sizeof(o->join), o);
-	return full;
+	if (o->hh.tbl)
+		return full;
+	*given_up = *s; /* no memory */
+	give_back(j, o);
+	return true;
 }
 
 bool joins__close(struct joins *j, const struct event *close, struct slice *out,

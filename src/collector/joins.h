@@ -19,7 +19,7 @@ void joins__free(struct joins *);
 
 /*
  * Remembers what began. True with *given_up, when an older one had to go for it: there are too
- * many. Copies.
+ * many; or it itself, for want of memory. Copies.
  */
 bool joins__open(struct joins *, const struct slice *, const struct build_id *,
 		 struct slice *given_up);
