@@ -20,6 +20,18 @@ struct job {
 	bool mapped;
 };
 
+/* How much the tables are that there are, in bytes. A file may outlive us: who is last frees it. */
+struct held {
+	size_t sz, untrusted_sz;
+	unsigned refs; /* ours, and one of each table */
+};
+
+struct slot {
+	struct table_slot seen;
+	bool mapped, trusted; /* the table is from the cache; the file's is */
+	struct held *held;    /* where the table counts; NULL: there is none */
+};
+
 struct tables {
 	struct table_cache *cache; /* of the thread */
 	pthread_t thread;
@@ -30,7 +42,7 @@ struct tables {
 	struct job *todo, **todo_end, *done;
 	bool busy, stop;
 	uint64_t last_id; /* of the asking thread, as what follows */
-	size_t untrusted_sz;
+	struct held *held;
 	struct tables_stats stats;
 };
 
@@ -105,32 +117,56 @@ static void *run(void *arg)
 /* ---- slots --------------------------------------------------------------------------------------
  */
 
+static void held__put(struct held *h)
+{
+	if (h && --h->refs == 0)
+		free(h);
+}
+
+static void held__count(struct held *h, const struct slot *slot, int sign)
+{
+	size_t sz = (size_t)sign * slot->seen.table->sz;
+
+	h->sz += sz;
+	h->untrusted_sz += slot->trusted ? 0 : sz;
+}
+
 static void slot__free(void *data)
 {
-	struct table_slot *slot = data;
+	struct slot *slot = data;
 
-	if (slot)
-		drop_table(slot->table, slot->mapped);
+	if (slot->held)
+		held__count(slot->held, slot, -1);
+	held__put(slot->held);
+	drop_table(slot->seen.table, slot->mapped);
 	free(slot);
+}
+
+static void slot__hold(struct slot *slot, struct held *h)
+{
+	slot->held = h;
+	h->refs++;
+	held__count(h, slot, 1);
 }
 
 /* A table that comes when the untrusted ones have taken all they may is thrown away. */
 static void adopt(struct tables *t, struct elf_file *file, const struct frame_table *table,
 		  bool mapped)
 {
-	struct table_slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
-	if (table && !file->trusted && table->sz > UNTRUSTED_MAX - t->untrusted_sz) {
+	if (table && !file->trusted && table->sz > UNTRUSTED_MAX - t->held->untrusted_sz) {
 		drop_table(table, mapped);
 		table = NULL;
 	}
-	slot->table = table;
+	slot->seen.table = table;
 	slot->mapped = mapped;
+	slot->trusted = file->trusted;
+	if (table)
+		slot__hold(slot, t->held);
 	t->stats.made += table && !mapped;
 	t->stats.cached += table && mapped;
 	t->stats.failed += !table;
-	t->stats.bytes += table ? table->sz : 0;
-	t->untrusted_sz += table && !file->trusted ? table->sz : 0;
 }
 
 static void submit(struct tables *t, struct elf_file *file)
@@ -156,17 +192,17 @@ static void submit(struct tables *t, struct elf_file *file)
 const struct table_slot *tables__ask(struct tables *t, struct elf_file *file)
 {
 	struct elf_attachment *a = &file->slots[ELF_SLOT_TABLE];
-	struct table_slot *slot = calloc(1, sizeof(*slot));
+	struct slot *slot = calloc(1, sizeof(*slot));
 
 	if (!slot)
 		return NULL;
-	slot->id = ++t->last_id;
+	slot->seen.id = ++t->last_id;
 	*a = (struct elf_attachment){ slot, slot__free };
 	if (file->fd < 0) /* the vdso: small, and nowhere to open again */
 		adopt(t, file, frame_table__of_file(file), false);
 	else
 		submit(t, file);
-	return slot;
+	return &slot->seen;
 }
 
 static void job__free(struct job *j)
@@ -210,6 +246,7 @@ void tables__wait(struct tables *t)
 void tables__stats(const struct tables *t, struct tables_stats *s)
 {
 	*s = t->stats;
+	s->bytes = t->held->sz;
 }
 
 struct tables *tables__new(struct table_cache *cache)
@@ -223,7 +260,10 @@ struct tables *tables__new(struct table_cache *cache)
 	t->todo_end = &t->todo;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
-	err = pthread_create(&t->thread, NULL, run, t);
+	t->held = calloc(1, sizeof(*t->held));
+	if (t->held)
+		t->held->refs = 1;
+	err = t->held ? pthread_create(&t->thread, NULL, run, t) : ENOMEM;
 	t->running = !err;
 	if (!err)
 		return t;
@@ -251,6 +291,7 @@ void tables__free(struct tables *t)
 		pthread_join(t->thread, NULL);
 	free_jobs(t->todo);
 	free_jobs(t->done);
+	held__put(t->held);
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
 	free(t);

@@ -20,7 +20,6 @@ void tables__free(struct tables *);
 /* What hangs on a file. `id` is never used again, and is not 0. */
 struct table_slot {
 	const struct frame_table *table; /* NULL: not yet, or never */
-	bool mapped;			 /* from the cache */
 	uint64_t id;
 };
 
@@ -42,7 +41,7 @@ void tables__wait(struct tables *);
 struct tables_stats {
 	size_t made, cached, failed, pending; /* files; failed: without call-frame information, or
 						 with odd one */
-	size_t bytes;			      /* of tables */
+	size_t bytes;			      /* of tables that there are now */
 };
 void tables__stats(const struct tables *, struct tables_stats *);
 
