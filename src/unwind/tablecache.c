@@ -16,7 +16,8 @@
 #define SUFFIX	 ".table"
 #define NAME_SZ	 (2 * BUILD_ID_MAX + sizeof(SUFFIX))
 #define TEMP	 ".new"
-#define USED_SEC 3600 /* a file's time says to the hour when it was last used */
+#define TEMP_SZ	 (NAME_SZ + 32) /* NAME.new.PID */
+#define USED_SEC 3600		/* a file's time says to the hour when it was last used */
 
 struct table_cache {
 	int dir_fd;
@@ -114,7 +115,7 @@ void table_cache__unmap(const struct frame_table *t)
 }
 
 struct entry {
-	char name[NAME_SZ];
+	char name[TEMP_SZ];
 	struct timespec used;
 	off_t sz;
 };
@@ -129,7 +130,8 @@ static int longest_unused(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* All tables of the folder; *cnt of them, for the caller to free. */
+/* All tables of the folder, also those that nobody finished; *cnt of them, for the caller to free.
+ */
 static struct entry *list(const struct table_cache *c, size_t *cnt, size_t *sz)
 {
 	int fd = openat(c->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -140,7 +142,7 @@ static struct entry *list(const struct table_cache *c, size_t *cnt, size_t *sz)
 
 	*cnt = *sz = 0;
 	while (dir && (d = readdir(dir)) != NULL) {
-		if (strlen(d->d_name) >= NAME_SZ || !strstr(d->d_name, SUFFIX) ||
+		if (strlen(d->d_name) >= TEMP_SZ || !strstr(d->d_name, SUFFIX) ||
 		    fstatat(c->dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		more = reallocarray(entries, *cnt + 1, sizeof(*entries));
@@ -210,7 +212,7 @@ static int write_all(int fd, const void *data, size_t sz)
 
 int table_cache__store(struct table_cache *c, const struct frame_table *t)
 {
-	char name[NAME_SZ], temp[NAME_SZ + 32];
+	char name[NAME_SZ], temp[TEMP_SZ];
 	int fd, err;
 
 	if (!t->build_id.sz)

@@ -151,7 +151,22 @@ static void who_was_not_used_for_longest_goes(void **state)
 	assert_int_equal(is_kept(r, 1) + is_kept(r, 3) + is_kept(r, 4), 1);
 }
 
+/* One that was killed while it wrote. */
+static void what_was_not_finished_goes_too(void **state)
+{
+	struct rig *r = *state;
+
+	keep(r, 1);
+	shell__run("cd %s && cp 01*.table $(ls 01*).new.4711 && touch -d 2019-01-01 *.new.*",
+		   r->cache_dir);
+	table_cache__free(r->cache);
+	r->cache = table_cache__new(r->cache_dir, r->table->sz);
+	assert_true(is_kept(r, 1));
+	shell__run("cd %s && test $(ls | wc -l) = 1", r->cache_dir);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(what_is_kept_is_found), T(damaged_ones_are_not_believed),
-	  T(a_folder_that_others_can_write_is_refused), T(who_was_not_used_for_longest_goes))
+	  T(a_folder_that_others_can_write_is_refused), T(who_was_not_used_for_longest_goes),
+	  T(what_was_not_finished_goes_too))
