@@ -20,7 +20,7 @@
 
 struct statusfile {
 	char path[PATH_MAX], temp[PATH_MAX + sizeof(TEMP)];
-	uint64_t written_ns, cpu_ns;
+	uint64_t tried_ns, written_ns, cpu_ns;
 	bool quiet; /* nobody asked for it, or it has been said that it cannot be written */
 };
 
@@ -120,8 +120,9 @@ void statusfile__tick(struct statusfile *s, const struct session *session, uint6
 {
 	int err;
 
-	if (!s || now_ns - s->written_ns < EVERY_NS)
+	if (!s || now_ns - s->tried_ns < EVERY_NS)
 		return;
+	s->tried_ns = now_ns;
 	err = replace(s, session, now_ns);
 	if (!err)
 		s->written_ns = now_ns;
