@@ -108,6 +108,13 @@ static __always_inline bool writes_back(const struct task_struct *task)
 	return desc == FLUSH;
 }
 
+/* The verifier goes through emit() once for each value that it knows; of this one it knows none. */
+static __always_inline __u64 unknown(__u64 value)
+{
+	bpf_probe_read_kernel(&value, sizeof(value), &value);
+	return value;
+}
+
 static __always_inline bool begin(void *ctx, struct task_struct *task, const struct emission *row)
 {
 	return emit(ctx, task, row, cfg.how[EVENT_BLK_READ]);
@@ -136,9 +143,11 @@ int BPF_PROG(block__start, struct bio *bio)
 	row.cgroup_id = cgroup->kn->id;
 	if (flight.kind != EVENT_BLK_READ && writes_back(task))
 		row.reason = EVENT_REASON_WRITEBACK;
+	row.reason = unknown(row.reason);
 	if (flight.kind == EVENT_BLK_WRITE && bio->bi_opf & OP_PREFLUSH)
 		flight.flushing = begin(ctx, task, &row);
-	row.kind = flight.kind;
+	flight.flushing = unknown(flight.flushing);
+	row.kind = flight.kind = unknown(flight.kind);
 	row.join = flight.join;
 	sent = begin(ctx, task, &row);
 	if ((sent || flight.flushing) &&

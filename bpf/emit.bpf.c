@@ -276,6 +276,7 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 	struct pace *p = bpf_map_lookup_elem(&paces, &(__u32){ 0 });
 	__u64 full_ns;
 
+	OPAQUE(kind);
 	if (!cfg.pace_ns || !p || kind >= EVENT_KIND_CNT)
 		return true;
 	full_ns = p->full_ns[kind];

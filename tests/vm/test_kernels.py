@@ -35,7 +35,7 @@ record wake -p wake:uk -- /examples/lock 2 4
 
 record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
 
-record largest -p profile:uk,switch:uk --stack-size 1M --duration 1s
+record largest -p profile:uk,switch:uk,block:uk --stack-size 1M --duration 1s
 
 mkdir /mnt
 mount -t ext4 /dev/nvme0n1 /mnt
