@@ -90,8 +90,7 @@ WITH sleeps AS (
 ), joined AS (
     SELECT
         s.* EXCLUDE (ends, thread_key),
-        -- 1 wake in 10,000 is stamped up to 7 us before the switch that it ends has been.
-        coalesce(w.timestamp >= s.timestamp - 20000 AND s.state != 'gaps', false) AS woken,
+        coalesce(w.timestamp >= s.timestamp AND s.state != 'gaps', false) AS woken,
         w.timestamp AS waker_timestamp, w.command AS waker_command, w.thread AS waker_thread, w.tgid AS waker_tgid,
         w.pid AS waker_pid, w.buildid AS waker_buildid, w.ustack_id AS waker_ustack_id, w.kstack_id AS waker_kstack_id
     FROM sleeps s
