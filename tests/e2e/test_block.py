@@ -213,6 +213,7 @@ def test_what_failed_says_why_and_has_no_bytes(watch, disk):
     done = []
 
     def work():
+        done.clear()
         for block in (3, 5):
             done.append(run("dd", f"if={disk.path}", "of=/dev/null", "bs=1M", "count=1", f"skip={block}", "iflag=direct", check=False).returncode)
 
