@@ -370,6 +370,17 @@ def test_a_flood_takes_its_own_oldest_spans_only(start, spawn):
     assert r.rows("SELECT id, amount, trace_name FROM events WHERE kind = 'trace_exit' AND span_id = 8") == [(3, 4, "first")]
 
 
+def test_processes_that_end_make_room(start, spawn):
+    """There are eight regions for open spans: the second eight processes come to those of the first."""
+    c = start("-p", f"usdt:n:{SCRIPT}", "--ring-size", "64M")
+    for _ in range(16):
+        script = Script(spawn)
+        script.do(f"0 flood 1 {SPANS_MAX // 2 + 500}", "0 close 1")
+        script.end()
+    r = c.stop()
+    assert r.rows("SELECT kind, count(*) FROM events WHERE kind != 'trace_exit' GROUP BY ALL") == [("trace_close", 16)]
+
+
 def test_threads_processes_and_programs_end_inside_of_spans(start, spawn):
     c = start("-p", f"exec:n,switch:n,usdt:n:{SCRIPT}")
     # Another thread closes the span of one that ended; a new thread is in no span.
