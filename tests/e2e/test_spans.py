@@ -173,11 +173,6 @@ def spans_of(r, command, name):
     }
 
 
-def about(measured, counted):
-    """A span takes what the program measured inside of it, and its own probes."""
-    return measured <= counted <= measured * 1.3 + 0.05
-
-
 def test_programs_of_three_languages_in_one_recording(start, spawn):
     """They run before the recording begins, or start in it; a library is loaded by whoever loads it."""
     python = [sys.executable, ROOT / "examples/spans.py", 40, 3, EXAMPLES / "libspans.so"]
@@ -198,12 +193,12 @@ def test_programs_of_three_languages_in_one_recording(start, spawn):
             ids = 0 if name == "rest" else int(count) * (int(count) + 1) // 2
             for rows, spans, id_sum, amounts, took in spans_of(r, command, name).values():
                 assert (rows, spans, id_sum, amounts) == (int(count), int(count), ids, int(amount)), name
-                assert about(float(seconds), took), name
+                assert took >= float(seconds), name  # by its own clock, inside of the span
     tasks, steps, seconds = int(said[1][0][0]), int(said[1][0][2]), float(said[1][0][4])
     step, task = spans_of(r, "spans_async", "step"), spans_of(r, "spans_async", "task")
     assert step.keys() == task.keys() == {"trace_exit", "trace_close"}
     assert step["trace_exit"][:2] == step["trace_close"][:2] == (steps, steps)
-    assert about(seconds, step["trace_exit"][4]) and about(seconds, task["trace_exit"][4])
+    assert seconds <= step["trace_exit"][4] <= task["trace_exit"][4]
     assert task["trace_exit"][:4] == (steps, tasks, tasks * (tasks + 1) // 2 * 11, steps * 11)
     assert task["trace_close"][:4] == (tasks, tasks, tasks * (tasks + 1) // 2, tasks * 11)
     assert task["trace_close"][4] > 10 * tasks * 0.01  # from the first step to the last
@@ -213,8 +208,9 @@ def test_programs_of_three_languages_in_one_recording(start, spawn):
 
     # Parents, stacks, and samples that know in which span they were taken.
     assert r.one(
-        "SELECT count(*) FROM events c JOIN events p ON p.span_id = c.parent_id AND p.tgid = c.tgid AND p.id = c.id "
-        "WHERE c.kind = 'trace_close' AND p.kind = 'trace_close' AND p.trace_name = 'request' AND c.trace_name IN ('query', 'reply')"
+        "SELECT count(*) FROM events c JOIN events p ON p.span_id = c.parent_id AND p.tgid = c.tgid AND p.pid = c.pid AND p.id = c.id "
+        "WHERE c.kind = 'trace_close' AND p.kind = 'trace_close' AND p.trace_name = 'request' AND c.trace_name IN ('query', 'reply') "
+        "AND p.timestamp - p.duration <= c.timestamp - c.duration AND c.timestamp <= p.timestamp"
     ) == 60
     for name, function in (("query", "query"), ("reply", "reply"), ("request", "answer"), ("step", "task__step"), ("task", "task__poll")):
         stacks = r.stacks(f"kind LIKE 'trace_%' AND trace_name = '{name}' AND kstack_id IS NULL")
