@@ -48,19 +48,26 @@ __hidden const struct open_span *span__innermost(struct task_struct *task)
 	return th && th->depth ? &th->open[(th->depth - 1) % DEPTH_MAX] : NULL;
 }
 
-/* An interrupt that comes in between sees the outer span or the new one. */
-static __always_inline void push(struct thread_spans *th, const struct open_span *s)
+/*
+ * An interrupt that comes in between sees the outer span or the new one. It begins when everybody
+ * sees the new one, so that what happens between its enter and its exit is in it.
+ */
+static __always_inline void push(struct thread_spans *th, struct open_span *s)
 {
 	__u32 depth = th->depth;
 
 	if (depth >= DEPTH_MAX) {
 		th->deeper++;
 		lose(EVENT_TRACE_EXIT, EVENT_LOST_STATE_FULL);
+		s->enter_ns = bpf_ktime_get_ns();
 		return;
 	}
 	th->open[depth % DEPTH_MAX] = *s;
 	barrier();
 	th->depth = depth + 1;
+	barrier();
+	s->enter_ns = bpf_ktime_get_ns();
+	th->open[depth % DEPTH_MAX].enter_ns = s->enter_ns;
 }
 
 /* How deep the span is, from 1 on; 0: the thread is not inside of it. */
@@ -302,10 +309,10 @@ int usdt__enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct usdt_site *site = site_of(bpf_get_attach_cookie(ctx));
-	struct open_span s = { .enter_ns = bpf_ktime_get_ns() };
+	struct open_span s = {};
 	struct thread_spans *th;
 
-	if (!site || over(s.enter_ns) || !recorded(task))
+	if (!site || over(bpf_ktime_get_ns()) || !recorded(task))
 		return 0;
 	s.span_id = read_arg(ctx, &site->args[0]);
 	if (!s.span_id)
@@ -315,10 +322,11 @@ int usdt__enter(struct pt_regs *ctx)
 	s.amount = read_arg(ctx, &site->args[3]);
 	read_name(s.name, read_arg(ctx, &site->args[4]));
 	th = bpf_task_storage_get(&thread_spans, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (th)
-		push(th, &s);
-	else
+	if (!th) {
 		lose(EVENT_TRACE_EXIT, EVENT_LOST_STATE_FULL);
+		return 0;
+	}
+	push(th, &s);
 	remember(task, &s);
 	return 0;
 }

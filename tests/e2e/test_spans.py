@@ -204,7 +204,7 @@ def test_programs_of_three_languages_in_one_recording(start, spawn):
     assert seconds <= step["trace_exit"][4] <= task["trace_exit"][4]
     assert task["trace_exit"][:4] == (steps, tasks, tasks * (tasks + 1) // 2 * 11, steps * 11)
     assert task["trace_close"][:4] == (tasks, tasks, tasks * (tasks + 1) // 2, tasks * 11)
-    assert task["trace_close"][4] > 10 * tasks * 0.01  # from the first step to the last
+    assert task["trace_close"][4] > 9 * tasks * 0.01  # from the first step, which may be late, to the last
     assert early_said == "done\n"
     assert r.rows("SELECT kind, id, amount, trace_name FROM events WHERE kind LIKE 'trace_%' AND tgid = ? ORDER BY timestamp",
                   early.pid) == [("trace_exit", 5, 6, "early"), ("trace_close", 5, 6, "early")]
