@@ -33,16 +33,20 @@ void joins__free(struct joins *j)
 	free(j);
 }
 
-/* NULL: all are taken. */
+/* When it is not full. */
 static struct open *take(struct joins *j)
 {
 	struct open *o = j->free;
 
-	if (o)
-		j->free = o->next_free;
-	else if (j->used_cnt < JOINS_MAX)
-		o = &j->slots[j->used_cnt++];
+	if (!o)
+		return &j->slots[j->used_cnt++];
+	j->free = o->next_free;
 	return o;
+}
+
+static bool is_full(const struct joins *j)
+{
+	return !j->free && j->used_cnt == JOINS_MAX;
 }
 
 static void give_back(struct joins *j, struct open *o)
@@ -65,28 +69,32 @@ static struct open *find(const struct joins *j, uint64_t join)
 	return o;
 }
 
-bool joins__open(struct joins *j, const struct slice *s, const struct build_id *build_id,
-		 struct slice *given_up)
+static void make_room(struct joins *j, struct open *o, struct slice *given_up)
+{
+	*given_up = o->slice;
+	drop(j, o);
+}
+
+const char *joins__open(struct joins *j, const struct slice *s, const struct build_id *build_id,
+			struct slice *given_up)
 {
 	struct open *o = find(j, s->event.join);
-	bool full = false;
+	const char *reason = o ? "end_lost" : NULL;
 
-	if (o) /* its end was lost, and counted where that happened */
-		drop(j, o);
-	o = take(j);
-	if (!o) {
-		*given_up = j->by_join->slice;
-		drop(j, j->by_join);
-		full = true;
-		o = take(j);
+	if (!o && is_full(j)) {
+		o = j->by_join; /* the oldest */
+		reason = "state_full";
 	}
+	if (o)
+		make_room(j, o, given_up);
+	o = take(j);
 	*o = (struct open){ .join = s->event.join, .slice = *s, .build_id = *build_id };
 	HASH_ADD(hh, j->by_join, join, sizeof(o->join), o);
 	if (o->hh.tbl)
-		return full;
+		return reason;
 	*given_up = *s; /* no memory */
 	give_back(j, o);
-	return true;
+	return "state_full";
 }
 
 bool joins__close(struct joins *j, const struct event *close, struct slice *out,

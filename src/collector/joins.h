@@ -18,11 +18,12 @@ struct joins *joins__new(void); /* NULL + errno */
 void joins__free(struct joins *);
 
 /*
- * Remembers what began. True with *given_up, when an older one had to go for it: there are too
- * many; or it itself, for want of memory. Copies.
+ * Remembers what began; copies. NULL, or why another had to go for it, which is in *given_up then:
+ * `state_full`, there are too many; `end_lost`, it began with the same `join` and nobody said how
+ * it ended.
  */
-bool joins__open(struct joins *, const struct slice *, const struct build_id *,
-		 struct slice *given_up);
+const char *joins__open(struct joins *, const struct slice *, const struct build_id *,
+			struct slice *given_up);
 
 /*
  * What began the operation that `close` ends, with time, duration, amount and reason of its end.

@@ -214,10 +214,10 @@ static void resolve(struct session *s, struct thread *t, const struct event *e, 
 					       e->flags & EVENT_F_INTERRUPT);
 }
 
-static void lose_one(struct session *s, const struct slice *sl)
+static void lose_one(struct session *s, const struct slice *sl, const char *reason)
 {
 	session__loss(&(struct capture_loss){ .probe = event_kind__probe(sl->event.kind),
-					      .reason = "state_full",
+					      .reason = reason,
 					      .cpu = sl->event.cpu,
 					      .cnt = 1 },
 		      s);
@@ -254,6 +254,7 @@ static void on_close(struct session *s, const struct event *e)
 static void on_sample(struct session *s, const struct event *e)
 {
 	struct slice sl, given_up;
+	const char *reason;
 	struct thread *t;
 
 	if (e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT ||
@@ -270,8 +271,8 @@ static void on_sample(struct session *s, const struct event *e)
 	resolve(s, t, e, &sl);
 	if (!(e->flags & EVENT_F_OPEN))
 		add_slice(s, t, &sl);
-	else if (joins__open(s->joins, &sl, &t->build_id, &given_up))
-		lose_one(s, &given_up);
+	else if ((reason = joins__open(s->joins, &sl, &t->build_id, &given_up)) != NULL)
+		lose_one(s, &given_up, reason);
 }
 
 static void on_thread_exit(struct session *s, const struct record *r)

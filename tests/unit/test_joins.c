@@ -33,7 +33,7 @@ static void an_end_takes_what_began(void **state)
 	struct build_id build_id;
 
 	(void)state;
-	assert_false(joins__open(j, &s, &who, &given_up));
+	assert_null(joins__open(j, &s, &who, &given_up));
 	assert_false(joins__close(j, &other, &out, &build_id));
 	end.reason = EIO;
 	assert_true(joins__close(j, &end, &out, &build_id));
@@ -58,14 +58,14 @@ static void what_became_part_of_another_is_forgotten(void **state)
 	struct build_id build_id;
 
 	(void)state;
-	assert_false(joins__open(j, &s, &nobody, &given_up));
+	assert_null(joins__open(j, &s, &nobody, &given_up));
 	end.flags |= EVENT_F_CANCEL;
 	assert_false(joins__close(j, &end, &out, &build_id));
-	assert_false(joins__open(j, &s, &nobody, &given_up));
+	assert_null(joins__open(j, &s, &nobody, &given_up));
 	joins__free(j);
 }
 
-/* A request's memory is used again: the end of the first was lost, and counted where it was. */
+/* A request's memory is used again: nobody said how the first ended. */
 static void a_second_beginning_replaces_the_first(void **state)
 {
 	const struct build_id nobody = { 0 };
@@ -75,8 +75,9 @@ static void a_second_beginning_replaces_the_first(void **state)
 	struct build_id build_id;
 
 	(void)state;
-	assert_false(joins__open(j, &first, &nobody, &given_up));
-	assert_false(joins__open(j, &second, &nobody, &given_up));
+	assert_null(joins__open(j, &first, &nobody, &given_up));
+	assert_string_equal(joins__open(j, &second, &nobody, &given_up), "end_lost");
+	assert_int_equal(given_up.event.time_ns, 100);
 	assert_true(joins__close(j, &end, &out, &build_id));
 	assert_int_equal(out.event.duration_ns, 150);
 	joins__free(j);
@@ -95,12 +96,16 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	const struct build_id nobody = { 0 };
 	struct joins *j = joins__new();
 	struct slice s, given_up;
+	const char *reason;
 	uint64_t expected = 4;
 
 	(void)state;
 	for (uint64_t i = 1; i <= JOINS_MAX + 3; i++) {
 		s = opened(i, i);
-		assert_int_equal(joins__open(j, &s, &nobody, &given_up), i > JOINS_MAX);
+		reason = joins__open(j, &s, &nobody, &given_up);
+		assert_int_equal(reason != NULL, i > JOINS_MAX);
+		if (reason)
+			assert_string_equal(reason, "state_full");
 		if (i > JOINS_MAX)
 			assert_int_equal(given_up.event.join, i - JOINS_MAX);
 	}
