@@ -14,6 +14,8 @@ struct queue {
 	struct stack_job *first, **last;
 };
 
+enum { WORKER, ASKER, THREAD_CNT };
+
 struct symbolizer {
 	pthread_t thread;
 	pid_t tid;
@@ -23,8 +25,10 @@ struct symbolizer {
 	struct queue todo, done;
 	size_t todo_frames;
 	bool busy, stop;
-	size_t pending;		/* of the submitting thread */
-	pthread_mutex_t tables; /* of the files' symbol tables */
+	size_t pending;	       /* of the submitting thread */
+	pthread_mutex_t files; /* of what follows */
+	pthread_cond_t given_back;
+	const struct elf_file *in_hand[THREAD_CNT]; /* whose symbol table each looks into */
 };
 
 static void queue__put(struct queue *q, struct stack_job *j)
@@ -45,25 +49,54 @@ static struct stack_job *queue__take(struct queue *q)
 	return j;
 }
 
+/* A file's table is for one thread at a time. Who asks waits for no other file: its table may take
+ * a second, and rings fill meanwhile. */
+static void claim(struct symbolizer *s, const struct elf_file *f, int who)
+{
+	pthread_mutex_lock(&s->files);
+	while (s->in_hand[!who] == f) {
+		if (who == ASKER)
+			priority__lend(s->tid);
+		pthread_cond_wait(&s->given_back, &s->files);
+	}
+	s->in_hand[who] = f;
+	pthread_mutex_unlock(&s->files);
+}
+
+static void give_back(struct symbolizer *s, int who)
+{
+	pthread_mutex_lock(&s->files);
+	s->in_hand[who] = NULL;
+	pthread_cond_signal(&s->given_back);
+	pthread_mutex_unlock(&s->files);
+}
+
 bool symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
 			struct symbol *symbol)
 {
 	bool found;
 
-	pthread_mutex_lock(&s->tables);
+	claim(s, f, ASKER);
 	found = elf_file__symbol(f, vaddr, symbol);
-	pthread_mutex_unlock(&s->tables);
+	give_back(s, ASKER);
 	return found;
+}
+
+static void name_frame(struct symbolizer *s, struct stack_frame *f)
+{
+	f->symbol.name = NULL;
+	if (!f->file)
+		return;
+	claim(s, f->file, WORKER);
+	if (!elf_file__symbol(f->file, f->vaddr, &f->symbol))
+		f->symbol.name = NULL;
+	give_back(s, WORKER);
 }
 
 static void resolve(struct symbolizer *s, struct stack_job *j)
 {
-	for (size_t i = 0; i < j->cnt; i++) {
-		struct stack_frame *f = &j->frames[i];
-
-		if (!f->file || !symbolizer__symbol(s, f->file, f->vaddr, &f->symbol))
-			f->symbol.name = NULL;
-	}
+	for (size_t i = 0; i < j->cnt; i++)
+		name_frame(s, &j->frames[i]);
 }
 
 static void *run(void *arg)
@@ -101,8 +134,9 @@ struct symbolizer *symbolizer__new(void)
 	if (!s)
 		return NULL;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->tables, NULL);
+	pthread_mutex_init(&s->files, NULL);
 	pthread_cond_init(&s->changed, NULL);
+	pthread_cond_init(&s->given_back, NULL);
 	err = pthread_create(&s->thread, NULL, run, s);
 	s->running = !err;
 	if (!err)
@@ -126,7 +160,8 @@ void symbolizer__free(struct symbolizer *s)
 	while ((j = queue__take(&s->done)) != NULL)
 		stack_job__free(j);
 	pthread_cond_destroy(&s->changed);
-	pthread_mutex_destroy(&s->tables);
+	pthread_cond_destroy(&s->given_back);
+	pthread_mutex_destroy(&s->files);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

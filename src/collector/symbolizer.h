@@ -38,7 +38,7 @@ size_t symbolizer__pending(const struct symbolizer *); /* submitted and not take
 void symbolizer__wait(struct symbolizer *);	       /* until all that was submitted is done */
 void stack_job__free(struct stack_job *);
 
-/* elf_file__symbol() for other threads while jobs are being done. */
+/* elf_file__symbol() for the thread that submits, while jobs are being done. */
 bool symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
 
 #endif
