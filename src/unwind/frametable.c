@@ -134,8 +134,12 @@ static void take_fde(const struct callframe_fde *fde, void *arg)
 {
 	struct maker *m = arg;
 
-	if (cursor__left(&fde->instructions) > INSTRUCTIONS_MAX || fde->at > UINT32_MAX)
+	if (m->err || cursor__left(&fde->instructions) > INSTRUCTIONS_MAX || fde->at > UINT32_MAX)
 		return;
+	if (m->spans.sz / sizeof(struct span) == TABLE_FDE_MAX) {
+		m->err = -E2BIG;
+		return;
+	}
 	for (size_t i = 0; i < m->source->segment_cnt; i++) {
 		const struct table_segment *s = &m->source->segments[i];
 		uint64_t in = fde->start - s->vaddr;

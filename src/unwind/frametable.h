@@ -26,7 +26,8 @@
 #define TABLE_PAGE_BITS	  12
 #define TABLE_RULE_MAX	  UINT16_MAX
 #define TABLE_PAGE_MAX	  (1u << 20) /* 4 GiB of code */
-#define TABLE_ROW_MAX	  (1u << 26)
+#define TABLE_FDE_MAX	  (1u << 21)
+#define TABLE_ROW_MAX	  (1u << 24)
 #define TABLE_SECTION_MAX 3
 
 struct frame_table {

@@ -32,6 +32,10 @@ struct slot {
 	struct held *held;    /* where the table counts; NULL: there is none */
 };
 
+struct queue {
+	struct job *first, **end;
+};
+
 struct tables {
 	struct table_cache *cache; /* of the thread */
 	pthread_t thread;
@@ -39,7 +43,8 @@ struct tables {
 	bool running;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
-	struct job *todo, **todo_end, *done;
+	struct queue todo[2]; /* of trusted files, which go first; of others */
+	struct job *done;
 	bool busy, stop;
 	uint64_t last_id; /* of the asking thread, as what follows */
 	struct held *held;
@@ -48,6 +53,37 @@ struct tables {
 
 /* ---- the thread ---------------------------------------------------------------------------------
  */
+
+static void queue__init(struct queue *q)
+{
+	*q = (struct queue){ .end = &q->first };
+}
+
+static void queue__add(struct queue *q, struct job *j)
+{
+	*q->end = j;
+	q->end = &j->next;
+}
+
+/* NULL: it is empty. */
+static struct job *queue__take(struct queue *q)
+{
+	struct job *j = q->first;
+
+	if (!j)
+		return NULL;
+	q->first = j->next;
+	if (!q->first)
+		q->end = &q->first;
+	return j;
+}
+
+static struct job *next_job(struct tables *t)
+{
+	struct job *j = queue__take(&t->todo[0]);
+
+	return j ? j : queue__take(&t->todo[1]);
+}
 
 /* The cache is for files that speak for their build ID. */
 static void make(struct tables *t, struct job *j, struct elf_file *own)
@@ -93,14 +129,11 @@ static void *run(void *arg)
 	pthread_mutex_lock(&t->lock);
 	t->tid = gettid();
 	while (!t->stop) {
-		j = t->todo;
+		j = next_job(t);
 		if (!j) {
 			pthread_cond_wait(&t->changed, &t->lock);
 			continue;
 		}
-		t->todo = j->next;
-		if (!t->todo)
-			t->todo_end = &t->todo;
 		t->busy = true;
 		pthread_mutex_unlock(&t->lock);
 		work(t, j);
@@ -183,8 +216,7 @@ static void submit(struct tables *t, struct elf_file *file)
 	j->file = elf_file__get(file);
 	t->stats.pending++;
 	pthread_mutex_lock(&t->lock);
-	*t->todo_end = j;
-	t->todo_end = &j->next;
+	queue__add(&t->todo[!file->trusted], j);
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -237,7 +269,7 @@ void tables__wait(struct tables *t)
 {
 	pthread_mutex_lock(&t->lock);
 	priority__lend(t->tid);
-	while (t->todo || t->busy)
+	while (t->todo[0].first || t->todo[1].first || t->busy)
 		pthread_cond_wait(&t->changed, &t->lock);
 	pthread_mutex_unlock(&t->lock);
 	tables__collect(t);
@@ -257,7 +289,8 @@ struct tables *tables__new(struct table_cache *cache)
 	if (!t)
 		return NULL;
 	t->cache = cache;
-	t->todo_end = &t->todo;
+	queue__init(&t->todo[0]);
+	queue__init(&t->todo[1]);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	t->held = calloc(1, sizeof(*t->held));
@@ -284,12 +317,15 @@ void tables__free(struct tables *t)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
+	if (t->running)
+		priority__lend(t->tid); /* it ends what it has in hand */
 	t->stop = true;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 	if (t->running)
 		pthread_join(t->thread, NULL);
-	free_jobs(t->todo);
+	free_jobs(t->todo[0].first);
+	free_jobs(t->todo[1].first);
 	free_jobs(t->done);
 	held__put(t->held);
 	pthread_cond_destroy(&t->changed);

@@ -221,7 +221,58 @@ static void real_files_are_as_libdw_says(void **state)
 	assert_true(totals.bytes < totals.rows * 5);
 }
 
+/* ---- forged sections ---------------------------------------------------------------------------
+ */
+
+#define FDE_SZ 20
+
+/* A CIE of `cie_sz` bytes behind its length, then `cnt` FDEs of a byte of code each. */
+static struct frame_section forge(size_t cie_sz, size_t cnt)
+{
+	static const uint8_t cie[] = { 0,    0,	 0, 0, 1,  'z', 'R', 0,	   1,
+				       0x78, 16, 1, 3, 12, 7,	8,   0x90, 1 };
+	size_t sz = 4 + cie_sz + cnt * FDE_SZ;
+	uint8_t *data = calloc(1, sz), *at = data;
+
+	assert_non_null(data);
+	memcpy(at, &(uint32_t){ (uint32_t)cie_sz }, 4);
+	memcpy(at + 4, cie, sizeof(cie));
+	at += 4 + cie_sz;
+	for (uint32_t i = 0; i < cnt; i++, at += FDE_SZ)
+		memcpy(at, (uint32_t[]){ FDE_SZ - 4, (uint32_t)(at + 4 - data), 0x1000 + i, 1, 0 },
+		       FDE_SZ);
+	return (struct frame_section){ data, sz, 0x10000000, true };
+}
+
+static int error_of(size_t cie_sz, size_t cnt)
+{
+	struct frame_section s = forge(cie_sz, cnt);
+	struct table_segment code = { 0x1000, 0x1000, 1 << 24 };
+	struct table_source forged = { .machine = &callframe_x86_64,
+				       .segments = &code,
+				       .segment_cnt = 1,
+				       .sections = &s,
+				       .section_cnt = 1 };
+	struct frame_table *t = frame_table__make(&forged);
+	int err = t ? 0 : errno;
+
+	free(t);
+	free((void *)s.data);
+	return err;
+}
+
+/* Anybody can have the collector read such a file, and its 64 MB took 20 s. */
+static void a_forged_section_takes_little_time(void **state)
+{
+	(void)state;
+	assert_int_equal(error_of(64, 100), 0);
+	assert_int_equal(error_of(400, 100), ENOENT);
+	assert_int_equal(error_of(64, TABLE_FDE_MAX), 0);
+	assert_int_equal(error_of(64, TABLE_FDE_MAX + 1), E2BIG);
+}
+
 RUN_TESTS(cmocka_unit_test_setup_teardown(every_instruction, shell__setup, shell__teardown),
 	  cmocka_unit_test_setup_teardown(a_damaged_table_is_not_sound, shell__setup,
 					  shell__teardown),
+	  cmocka_unit_test(a_forged_section_takes_little_time),
 	  cmocka_unit_test(real_files_are_as_libdw_says))
