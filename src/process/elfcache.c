@@ -10,9 +10,10 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#define IDLE_MAX   1024	 /* files that nobody refers to, each with an open fd … */
-#define IDLE_SHARE 4	 /* … and no more than this part of all that may be open */
-#define INODES_MAX 16384 /* identities; forgetting one costs a reopening */
+#define IDLE_MAX   1024		/* files that nobody refers to, each with an open fd … */
+#define IDLE_SHARE 4		/* … and no more than this part of all that may be open */
+#define INODES_MAX 16384	/* identities; forgetting one costs a reopening */
+#define HELD_MAX   (256u << 20) /* bytes that hang on files that anybody may have made */
 
 struct inode_key {
 	uint64_t dev, ino, sec, nsec; /* of the last change */
@@ -39,6 +40,7 @@ struct elf_cache {
 	struct entry *by_file, *by_build_id;
 	struct entry *idle; /* longest first */
 	size_t idle_cnt, idle_max;
+	size_t held_sz;
 };
 
 struct elf_cache *elf_cache__new(void)
@@ -73,6 +75,7 @@ static void free_entry(struct elf_cache *c, struct entry *e)
 	if (e->named)
 		HASH_DELETE(hh_build_id, c->by_build_id, e);
 	HASH_DELETE(hh_file, c->by_file, e);
+	c->held_sz -= e->file->held_sz;
 	elf_file__free(e->file);
 	free(e);
 }
@@ -229,6 +232,17 @@ struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
 		return e->file;
 	elf_file__put(e->file);
 	return errno = ESTALE, NULL;
+}
+
+bool elf_file__hold(struct elf_file *f, size_t sz)
+{
+	if (f->trusted || !f->cache)
+		return true;
+	if (sz > HELD_MAX - f->cache->held_sz)
+		return false;
+	f->cache->held_sz += sz;
+	f->held_sz += sz;
+	return true;
 }
 
 size_t elf_cache__cnt(const struct elf_cache *c)

@@ -42,6 +42,7 @@ struct elf_file {
 	size_t segment_cnt;
 	unsigned refs;
 	struct elf_attachment slots[ELF_SLOT_CNT];
+	size_t held_sz;		 /* what elf_file__hold() allowed */
 	struct elf_cache *cache; /* private to process/: who keeps it; NULL: nobody */
 	void *image;		 /* private to process/: the bytes of a file in memory */
 };
@@ -64,6 +65,13 @@ bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);
 /* The first section of that name, or NULL. Its size is what the file claims: see how much is
  * reasonable before elf_getdata() reads it into memory. */
 Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr *);
+
+/*
+ * Asks before `sz` bytes of the file's are kept in memory for as long as it is: all files of a
+ * cache that anybody may have made share 256 MB. Files in no cache, and trusted ones, may. For the
+ * thread that owns the cache.
+ */
+bool elf_file__hold(struct elf_file *, size_t sz);
 
 static inline bool build_id__equal(const struct build_id *a, const struct build_id *b)
 {

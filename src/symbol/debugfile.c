@@ -157,11 +157,15 @@ struct elf_file *debug_data__open(const struct elf_file *f)
 	size_t sz;
 	uint8_t *xz = scn ? section__read(f, scn, &sz) : NULL;
 	struct buf image = { 0 };
+	struct elf_file *debug;
 
 	if (!xz)
 		return errno = ENOENT, NULL;
 	if (unpack(xz, sz, &image) != 0)
 		buf__free(&image);
 	free(xz);
-	return elf_file__from_memory(image.data, image.sz, f->path);
+	debug = elf_file__from_memory(image.data, image.sz, f->path);
+	if (debug)
+		debug->trusted = f->trusted; /* it is a part of the file */
+	return debug;
 }

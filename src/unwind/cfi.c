@@ -163,14 +163,14 @@ static void open_separate(struct cfi *c)
 
 	c->separate_tried = true;
 	debug = debug_data__open(c->file);
-	if (debug && framedata__make(&c->separate, debug) != 0)
+	if (debug && framedata__make(&c->separate, debug, c->file) != 0)
 		framedata__free(&c->separate);
 	elf_file__put(debug); /* the bytes were copied */
 	if (c->separate.elf)
 		return;
 	debug = debug_file__open(c->file, DEBUG_DIR);
 	if (debug)
-		framedata__make(&c->separate, debug);
+		framedata__make(&c->separate, debug, c->file);
 	elf_file__put(debug);
 }
 
@@ -300,7 +300,7 @@ static struct cfi *cfi__new(struct elf_file *file)
 	c->file = file;
 	c->pc_slots = PCS_MIN;
 	c->pcs = calloc(c->pc_slots, sizeof(*c->pcs));
-	if (!c->pcs || framedata__make(&c->own, file) == -ENOMEM) {
+	if (!c->pcs || framedata__make(&c->own, file, file) == -ENOMEM) {
 		cfi__free(c);
 		return NULL;
 	}

@@ -9,7 +9,10 @@
 #include "unwind/forgery.h"
 #include "unwind/text.h"
 
-#define BYTES_MAX (64u << 20) /* of one section, also when decompressed */
+/* Of one section, also when decompressed. What anybody may have made is read by who reads the
+ * events: 16 MB take 10 ms. */
+#define BYTES_MAX	    (64u << 20)
+#define BYTES_UNTRUSTED_MAX (16u << 20)
 
 /* In this order: libdw looks for the search table before the frames. */
 enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT };
@@ -18,11 +21,18 @@ static const char *const wanted[WANTED_CNT] = { ".eh_frame_hdr", ".eh_frame", ".
 
 struct builder {
 	const struct elf_file *from;
+	struct elf_file *owner;
 	struct buf out;
 	size_t cnt;
 	size_t index[WANTED_CNT];	  /* of the section; 0: there is none */
 	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* the null section first, the names last */
 };
+
+static bool may_keep(struct builder *b, uint64_t sz)
+{
+	return sz <= (b->owner->trusted ? BYTES_MAX : BYTES_UNTRUSTED_MAX) &&
+	       elf_file__hold(b->owner, sz);
+}
 
 /* Appends bytes of the file; they are there, or memory is not asked for. */
 static int append(struct builder *b, uint64_t off, uint64_t sz)
@@ -30,8 +40,8 @@ static int append(struct builder *b, uint64_t off, uint64_t sz)
 	off_t end = b->from->fd < 0 ? 0 : lseek(b->from->fd, 0, SEEK_END);
 	uint8_t *to;
 
-	if (sz > BYTES_MAX || end < 0 ||
-	    (b->from->fd >= 0 && (off > (uint64_t)end || sz > (uint64_t)end - off)))
+	if (end < 0 || (b->from->fd >= 0 && (off > (uint64_t)end || sz > (uint64_t)end - off)) ||
+	    !may_keep(b, sz))
 		return -EIO;
 	to = buf__extend(&b->out, sz);
 	if (!to)
@@ -53,7 +63,7 @@ static int check_compressed(struct builder *b, uint64_t at, uint64_t sz)
 	if (sz < sizeof(chdr))
 		return -EIO;
 	memcpy(&chdr, b->out.data + at, sizeof(chdr));
-	return chdr.ch_size > BYTES_MAX ? -EIO : 0;
+	return may_keep(b, chdr.ch_size) ? 0 : -EIO;
 }
 
 /* The old form: "ZLIB" and the size, big-endian. */
@@ -64,7 +74,7 @@ static int check_zdebug(struct builder *b, uint64_t at, uint64_t sz)
 	if (sz < 4 + sizeof(big))
 		return -EIO;
 	memcpy(&big, b->out.data + at + 4, sizeof(big));
-	return be64toh(big) > BYTES_MAX ? -EIO : 0;
+	return may_keep(b, be64toh(big)) ? 0 : -EIO;
 }
 
 static int add_section(struct builder *b, size_t which, const GElf_Shdr *shdr)
@@ -231,9 +241,9 @@ static int open_bytes(struct framedata *img, struct builder *b)
 	return img->eh_frame || img->debug_frame ? 0 : -ENOENT;
 }
 
-int framedata__make(struct framedata *img, const struct elf_file *from)
+int framedata__make(struct framedata *img, const struct elf_file *from, struct elf_file *owner)
 {
-	struct builder b = { .from = from };
+	struct builder b = { .from = from, .owner = owner };
 	GElf_Ehdr ehdr;
 	int err;
 

@@ -18,8 +18,11 @@ struct framedata {
 	Dwarf_CFI *debug_frame; /* NULL: none; belongs to dwarf */
 };
 
-/* -ENOENT: the file has none, or is not for x86-64; -ENOMEM, -EIO … The image can be freed. */
-int framedata__make(struct framedata *, const struct elf_file *);
+/*
+ * What is read from one file hangs on its owner: itself, or whose separate data it has. -ENOENT:
+ * the file has none, or is not for x86-64; -ENOMEM, -EIO … The image can be freed.
+ */
+int framedata__make(struct framedata *, const struct elf_file *from, struct elf_file *owner);
 void framedata__free(struct framedata *);
 
 /* libdw's row for an address, or NULL; the caller frees it. */

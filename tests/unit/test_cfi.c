@@ -320,6 +320,23 @@ static void no_rules_from_forgers(void **state)
 	}
 }
 
+/* What is packed into a file is no better than the file. */
+static void no_rules_from_forgers_debug_data(void **state)
+{
+	char *lib = build(*state, "packed",
+			  ".cfi_sections .debug_frame\n.cfi_startproc\n"
+			  ".cfi_escape 5,0xff,0xff,0xff,0xff,0xf,1\n nop\n.cfi_endproc\n");
+	struct elf_file *f;
+
+	shell__run("cd %s && cp %s full && strip -g %s && xz full && "
+		   "objcopy --add-section .gnu_debugdata=full.xz %s",
+		   (char *)*state, lib, lib, lib);
+	f = open_lib(lib);
+	f->trusted = false;
+	assert_null(rule_at(f, FUNCTION(1)));
+	elf_file__put(f);
+}
+
 /* ---- the cache ---- */
 
 /* Every pc of the dynamic linker in random order: what the tables say is what libdw says. */
@@ -333,7 +350,7 @@ static void tables_say_what_libdw_says(void **state)
 
 	(void)state;
 	assert_non_null(elf_file__section(f, ".text", &text));
-	assert_int_equal(framedata__make(&fresh, f), 0);
+	assert_int_equal(framedata__make(&fresh, f, f), 0);
 	for (int i = 0; i < 60000; i++) {
 		uint64_t vaddr = text.sh_addr + pc % text.sh_size;
 		Dwarf_Frame *frame = framedata__frame(&fresh, vaddr);
@@ -464,6 +481,7 @@ RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folde
 	  test_with_folder(debug_frame), test_with_folder(separate_debug_frame),
 	  test_with_folder(no_section_headers), test_with_folder(from_memory),
 	  test_with_folder(others_files_have_the_same_rules),
-	  test_with_folder(no_rules_from_forgers), cmocka_unit_test(tables_say_what_libdw_says),
-	  test_with_folder(tables_are_bounded), test_with_folder(forged_tables),
-	  test_with_folder(calls_are_recognized))
+	  test_with_folder(no_rules_from_forgers),
+	  test_with_folder(no_rules_from_forgers_debug_data),
+	  cmocka_unit_test(tables_say_what_libdw_says), test_with_folder(tables_are_bounded),
+	  test_with_folder(forged_tables), test_with_folder(calls_are_recognized))

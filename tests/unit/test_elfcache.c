@@ -62,6 +62,33 @@ static void trusted_files_are_shared(void **state)
 	elf_cache__free(c);
 }
 
+/* What hangs on files that anybody may have made is bounded for all of them together. */
+static void others_files_hold_little(void **state)
+{
+	struct made_elf mine = elfmaker__make(1, "f"), theirs = elfmaker__make(2, "f"),
+			more = elfmaker__make(3, "f");
+	struct elf_cache *c = elf_cache__new();
+	struct elf_file *a, *b, *d;
+
+	(void)state;
+	put_file("mine", &mine, 0);
+	put_file("theirs", &theirs, 1000);
+	put_file("more", &more, 1001);
+	a = open_in(c, "mine");
+	b = open_in(c, "theirs");
+	d = open_in(c, "more");
+	assert_true(elf_file__hold(a, 1u << 30));
+	assert_true(elf_file__hold(b, 200u << 20));
+	assert_false(elf_file__hold(d, 100u << 20));
+	assert_false(elf_file__hold(d, SIZE_MAX));
+	assert_true(elf_file__hold(d, 50u << 20));
+	assert_false(elf_file__hold(b, 50u << 20));
+	elf_file__put(a);
+	elf_file__put(b);
+	elf_file__put(d);
+	elf_cache__free(c);
+}
+
 /* A home-made file with a trusted one's build ID speaks for itself only, whichever came first. */
 static void forged_build_ids_poison_nobody(void **state)
 {
@@ -201,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trusted_files_are_shared),
+		cmocka_unit_test(others_files_hold_little),
 		cmocka_unit_test(forged_build_ids_poison_nobody),
 		cmocka_unit_test(expectations_are_checked),
 		cmocka_unit_test(changed_files_are_read_again),
