@@ -99,10 +99,15 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 
 static int replace(struct statusfile *s, const struct session *session, uint64_t now_ns)
 {
-	int fd = open(s->temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	int err = f ? 0 : -errno;
+	FILE *f;
+	int fd, err;
 
+	unlink(s->temp); /* of one that was killed */
+	/* Nobody else's: a FIFO would block, and a file's owner could write what we are believed.
+	 */
+	fd = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	err = f ? 0 : -errno;
 	if (!f) {
 		if (fd >= 0)
 			close(fd);

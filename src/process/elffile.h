@@ -68,8 +68,8 @@ Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr 
 
 /*
  * Asks before `sz` bytes of the file's are kept in memory for as long as it is: all files of a
- * cache that anybody may have made share 256 MB. Files in no cache, and trusted ones, may. For the
- * thread that owns the cache.
+ * cache that anybody may have made share 256 MB (tables have 256 MB of their own). Files in no
+ * cache, and trusted ones, may. For the thread that owns the cache.
  */
 bool elf_file__hold(struct elf_file *, size_t sz);
 

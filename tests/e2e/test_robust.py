@@ -138,3 +138,24 @@ def test_a_crowd_of_busy_threads_does_not_stop_the_recording(start, spawn, compi
     begin = time.monotonic()
     r = start("-p", "switch:uk", "-r", 2000, "-g", 4, "--duration", "3s").finish()
     assert r.returncode == 0 and time.monotonic() - begin < 30, r.stderr
+
+
+@pytest.mark.parametrize("planted", ["fifo", "file", "link"])
+def test_a_status_file_is_nobody_elses(start, tmp_path, planted):
+    """Where others may write, they could hold the collector up, or own the file that is believed."""
+    status, temp, other = tmp_path / "status", tmp_path / "status.new", tmp_path / "other"
+    other.write_text("precious")
+    if planted == "fifo":
+        os.mkfifo(temp)
+    elif planted == "file":
+        temp.write_text("theirs")
+        os.chown(temp, 1000, 1000)
+    else:
+        temp.symlink_to(other)
+    c = start("-p", "profile:u", "--status", status)
+    deadline = time.monotonic() + 10
+    while not status.exists():
+        assert time.monotonic() < deadline, "no status file"
+        time.sleep(0.05)
+    assert status.stat().st_uid == 0 and other.read_text() == "precious"
+    assert c.stop(timeout=10).returncode == 0
