@@ -1,10 +1,11 @@
 -- What a profile says of the recording: when it began, how long it is (of several: the sum), what a sample of
 -- kind 'profile' stands for where all stand for the same, and how many events were lost (lost notices of processes are
 -- none).
+-- A process that ends has lived longer than the recording (exit).
 WITH recordings AS (
     SELECT
-        min(timestamp - duration) AS start_ns,
-        max(timestamp) - min(timestamp - duration) AS wall_ns,
+        min(timestamp - duration) FILTER (kind != 'exit') AS start_ns,
+        max(timestamp) - min(timestamp - duration) FILTER (kind != 'exit') AS wall_ns,
         min(duration) FILTER (kind = 'profile') AS shortest,
         max(duration) FILTER (kind = 'profile') AS longest,
         sum(amount) FILTER (kind = 'lost' AND lost_kind IS DISTINCT FROM 'process') AS lost

@@ -168,6 +168,8 @@ static void add_cgroup(struct capture_filter *f, const char *arg, const struct a
 
 static void add_comm(struct capture_filter *f, const char *arg, const struct argp_state *state)
 {
+	if (strchr(arg, '/'))
+		argp_error(state, "'%s' is no command's name: to launch it write -- %s", arg, arg);
 	if (strlen(arg) >= EVENT_COMM_SZ)
 		argp_error(
 			state,

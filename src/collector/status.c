@@ -98,6 +98,32 @@ static void print_unwound(const struct session_stats *st)
 		fputc('\n', stderr);
 }
 
+static bool is_only_kind(size_t kind)
+{
+	size_t cnt = 0;
+
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
+		cnt += strcmp(event_kind__probe(k), event_kind__probe(kind)) == 0;
+	return cnt == 1;
+}
+
+static void print_kind(const struct session_stats *st, size_t k)
+{
+	char root[16] = "-", lost[24] = "";
+
+	if (st->user_stacks[k])
+		snprintf(root, sizeof(root), "%.2f %%",
+			 percent(st->to_root[k], st->user_stacks[k]));
+	if (is_only_kind(k))
+		snprintf(lost, sizeof(lost), "%lu", st->lost[k]);
+	if (st->rows[k] || (*lost && st->lost[k]))
+		fprintf(stderr, "%-12s %12lu %14s %10s\n", event_kind__name(k), st->rows[k], root,
+			lost);
+	if (!*lost && st->lost[k]) /* which of its kinds nobody knows */
+		fprintf(stderr, "%-12s %12s %14s %10lu\n", event_kind__probe(k), "", "all kinds",
+			st->lost[k]);
+}
+
 void status__summary(struct status *s, const struct session *session, const struct recording *r,
 		     uint64_t end_ns)
 {
@@ -111,17 +137,8 @@ void status__summary(struct status *s, const struct session *session, const stru
 		return;
 	recording__stats(r, &written);
 	fprintf(stderr, "%-12s %12s %14s %10s\n", "kind", "rows", "to the root", "lost");
-	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		char root[16] = "-";
-
-		if (!st->rows[k] && !st->lost[k])
-			continue;
-		if (st->user_stacks[k])
-			snprintf(root, sizeof(root), "%.2f %%",
-				 percent(st->to_root[k], st->user_stacks[k]));
-		fprintf(stderr, "%-12s %12lu %14s %10lu\n", event_kind__name(k), st->rows[k], root,
-			st->lost[k]);
-	}
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
+		print_kind(st, k);
 	print_unwound(st);
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
@@ -130,6 +147,9 @@ void status__summary(struct status *s, const struct session *session, const stru
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
 		recording__dir(r), (double)own_cpu_ns() / 1e9);
+	if (!session__totals(session).rows)
+		log__warn("nothing was recorded: nothing happened, or no process was what was "
+			  "asked for");
 }
 
 void status__bill(struct status *s, struct capture *c, uint64_t ns)

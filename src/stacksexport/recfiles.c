@@ -267,9 +267,8 @@ static int add_dir(struct recfiles *r, const char *dir)
 		return err;
 	err = add_batches(r, number);
 	if (!err && r->cnt == before)
-		log__error("%s, the newest recording in %s, has no finished batch yet; wait some "
-			   "seconds, "
-			   "or name another with -r",
+		log__error("%s, the newest recording in %s, has no batch: none is finished yet, "
+			   "or nothing was recorded; wait some seconds, or name another with -r",
 			   number, dir);
 	if (!err)
 		err = r->cnt == before ? -ENODATA : set_label(r, number);

@@ -75,7 +75,7 @@ def test_no_recording(tmp_path):
     refused(tmp_path / "nothing", tmp_path, "no recording", "nothing")
     refused(f"{tmp_path}/*.parquet", tmp_path, "no recording", "*.parquet")
     (tmp_path / "3").mkdir()
-    refused(tmp_path, tmp_path, tmp_path / "3", "no finished batch")
+    refused(tmp_path, tmp_path, tmp_path / "3", "has no batch")
 
 
 def test_a_file_that_is_none_of_ours(tmp_path):

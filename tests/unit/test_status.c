@@ -188,7 +188,7 @@ static void a_summary_counts(void **state)
 		 "kind                 rows    to the root       lost\n"
 		 "profile                 2         0.00 %%          0\n"
 		 "switch                  5              -          3\n"
-		 "exec                    0              -          4\n"
+		 "exec                           all kinds          4\n"
 		 "  user stacks ended: no_map 2\n"
 		 "  lost notices of mappings and processes: 9\n"
 		 "12.3 s, 10 rows in 1 batch, %s in %s; own CPU ",
