@@ -48,9 +48,14 @@ SKEL := $(BUILD)/gen/collector.skel.h
 ## all: build the programs and the examples (the default)
 all: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(EXAMPLES)
 
-## setup: install what is needed to build and test; changes nothing when run again
+## setup: install what is needed to build; changes nothing when run again
 setup:
 	@tools/setup
+
+## setup-tests: the same, and what the tests need
+.PHONY: setup-tests
+setup-tests:
+	@tools/setup tests
 
 ## demo: set up, build, record 10 s of a running workload and show the result
 demo: setup
@@ -58,7 +63,7 @@ demo: setup
 	@tools/demo
 
 ## test: set up, build and run every test
-test: setup
+test: setup-tests
 	@$(MAKE) --no-print-directory check
 
 ## check: build and run every test, without set-up
@@ -86,7 +91,8 @@ check-all: $(BUILD)/tests/check_tables
 		xargs -0 $< 0
 
 ## bench: measure what things cost, as tables
-bench: all
+bench: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
 	@tests/bench/run
 
 ## fuzz: fuzz every parser for FUZZ_SECONDS each (default 60)
