@@ -67,7 +67,7 @@ def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
 
 
 def test_lost_events_are_rows(start):
-    c = start("-p", "switch:u", "--ring-size", "128K", "--poll", "1s")
+    c = start("-p", "switch:u", "--ring-size", "128K", "--stack-size", "64K", "--poll", "1s")
     subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
     r = c.stop()
     lost = r.rows("SELECT lost_kind, reason, sum(amount), min(duration) FROM events WHERE kind = 'lost' GROUP BY ALL")
