@@ -2,8 +2,25 @@
 #ifndef BASE_PRIORITY_H
 #define BASE_PRIORITY_H
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#define PRIORITY_NICE -15 /* without real time */
+
+/*
+ * For a thread that must not queue behind the load: rings fill in milliseconds. Nice alone counts
+ * within one login session only where the scheduler groups by session (sched_autogroup_enabled); a
+ * real-time thread that works some per cent of the time is in nobody's way. The threads that it
+ * makes are ordinary. Without the privilege it stays as it is.
+ */
+static inline void priority__punctual(void)
+{
+	const struct sched_param lowest = { .sched_priority = 1 };
+
+	setpriority(PRIO_PROCESS, 0, PRIORITY_NICE);
+	sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
+}
 
 /* A thread that only works ahead begins with it: it inherits the priority of who makes it. */
 static inline void priority__ordinary(void)

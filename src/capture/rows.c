@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/priority.h"
 
 #define ROWS_AT_ONCE                                                                \
 	8 /* a read returns when that many rows were made: half a MB of full stacks \
@@ -56,6 +57,7 @@ static void *visit__run(void *arg)
 	char rows[ROWS_AT_ONCE];
 	ssize_t n;
 
+	priority__punctual(); /* the caller waits for it */
 	do {
 		n = read(v->fd, rows, sizeof(rows));
 		atomic_fetch_add(&v->reads, 1);

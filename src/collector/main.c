@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* collector: takes a snapshot at every event of the chosen probes, unwinds it, writes Parquet. */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "base/priority.h"
 #include "collector/clock.h"
 #include "collector/launch.h"
 #include "collector/options.h"
@@ -24,7 +24,6 @@
 #include "event/sideband.h"
 
 #define ROUND_MIN_NS   1000000 /* wake-ups closer than that are served together */
-#define NICE	       -15 /* rings fill in milliseconds: who empties them must not queue behind the load */
 #define STATUS_WAIT_MS 1000 /* for a reader of stderr who is slow, not for one who is not there */
 
 struct collector {
@@ -127,19 +126,6 @@ static int open_epoll(struct collector *c)
 	return err;
 }
 
-/*
- * Without the privilege it stays as it is. Nice alone counts within one login session only where
- * the scheduler groups by session (sched_autogroup_enabled); a real-time thread that works some per
- * cent of the time is in nobody's way. What it starts is ordinary.
- */
-static void be_punctual(void)
-{
-	const struct sched_param lowest = { .sched_priority = 1 };
-
-	setpriority(PRIO_PROCESS, 0, NICE);
-	sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
-}
-
 /* The command's process first: it must not inherit what the others open. */
 static int prepare(struct collector *c)
 {
@@ -155,7 +141,7 @@ static int prepare(struct collector *c)
 	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;
 	o->recording.owner_gid = caller.gid;
-	be_punctual();
+	priority__punctual();
 	c->capture = capture__new(&o->capture);
 	if (!c->capture)
 		return -errno;
