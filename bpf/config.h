@@ -37,6 +37,8 @@ struct capture_config {
 	__u32 wakeup_sz;	 /* bytes in a ring from which on user space is woken */
 	__u32 exclude_tgid;	 /* the collector; 0: nobody */
 	__u32 bounce;		 /* user memory is read through the map `bounces` */
+	__u32 accept_args;	 /* of the kernel's function inet_accept() */
+	__u32 retransmit_has_error; /* the tracepoint tcp_retransmit_skb says how it went (6.17) */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
 	__u32 spans;	      /* the probe usdt is on */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */

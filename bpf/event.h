@@ -9,27 +9,31 @@
  * probes[] in src/capture/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
  * the column `kind`, probe that makes it)
  */
-#define EVENT_KINDS(X)                         \
-	X(PROFILE, "profile", "profile")       \
-	X(SWITCH, "switch", "switch")          \
-	X(EXEC, "exec", "exec")                \
-	X(EXIT, "exit", "exec")                \
-	X(FORK, "fork", "exec")                \
-	X(BLK_READ, "blk_read", "block")       \
-	X(BLK_WRITE, "blk_write", "block")     \
-	X(BLK_FLUSH, "blk_flush", "block")     \
-	X(BLK_DISCARD, "blk_discard", "block") \
-	X(RSS, "rss", "rss")                   \
-	X(VFS_READ, "vfs_read", "vfs")         \
-	X(VFS_WRITE, "vfs_write", "vfs")       \
-	X(FAULT, "fault", "fault")             \
-	X(TRACE_EXIT, "trace_exit", "usdt")    \
-	X(TRACE_CLOSE, "trace_close", "usdt")  \
-	X(WAKE, "wake", "wake")                \
-	X(TCP_SEND, "tcp_send", "net")         \
-	X(TCP_RECV, "tcp_recv", "net")         \
-	X(UDP_SEND, "udp_send", "net")         \
-	X(UDP_RECV, "udp_recv", "net")
+#define EVENT_KINDS(X)                             \
+	X(PROFILE, "profile", "profile")           \
+	X(SWITCH, "switch", "switch")              \
+	X(EXEC, "exec", "exec")                    \
+	X(EXIT, "exit", "exec")                    \
+	X(FORK, "fork", "exec")                    \
+	X(BLK_READ, "blk_read", "block")           \
+	X(BLK_WRITE, "blk_write", "block")         \
+	X(BLK_FLUSH, "blk_flush", "block")         \
+	X(BLK_DISCARD, "blk_discard", "block")     \
+	X(RSS, "rss", "rss")                       \
+	X(VFS_READ, "vfs_read", "vfs")             \
+	X(VFS_WRITE, "vfs_write", "vfs")           \
+	X(FAULT, "fault", "fault")                 \
+	X(TRACE_EXIT, "trace_exit", "usdt")        \
+	X(TRACE_CLOSE, "trace_close", "usdt")      \
+	X(WAKE, "wake", "wake")                    \
+	X(TCP_SEND, "tcp_send", "net")             \
+	X(TCP_RECV, "tcp_recv", "net")             \
+	X(UDP_SEND, "udp_send", "net")             \
+	X(UDP_RECV, "udp_recv", "net")             \
+	X(TCP_RETRANSMIT, "tcp_retransmit", "tcp") \
+	X(TCP_CONNECT, "tcp_connect", "tcp")       \
+	X(TCP_ACCEPT, "tcp_accept", "tcp")         \
+	X(TCP_RESET, "tcp_reset", "tcp")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -59,6 +63,7 @@ enum event_flags {
 	EVENT_F_CANCEL = 1 << 7,    /* with CLOSE: it became part of another, and is no row */
 	EVENT_F_INTERRUPT = 1 << 8, /* the kernel stack is an interrupt's: what it interrupted has
 				       no part in it */
+	EVENT_F_PENDING = 1 << 9,   /* with OPEN: a row also when the recording ends before it */
 };
 
 /*
@@ -103,10 +108,12 @@ struct event_address {
 
 /* The column `reason`: 0 none, an errno, or one of these. X(id, value) */
 #define EVENT_REASON_FIRST 4096
-#define EVENT_REASONS(X)        \
-	X(SENT, "sent")         \
-	X(RECEIVED, "received") \
-	X(WRITEBACK, "writeback")
+#define EVENT_REASONS(X)          \
+	X(SENT, "sent")           \
+	X(RECEIVED, "received")   \
+	X(WRITEBACK, "writeback") \
+	X(CLOSED, "closed")       \
+	X(PENDING, "pending")
 
 #define X(id, ...) EVENT_REASON_##id,
 enum event_reason {

@@ -31,7 +31,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct call);
-} net_calls SEC(".maps");
+} net__calls SEC(".maps");
 
 #define NAME_V4_SZ 16 /* struct sockaddr_in */
 
@@ -143,7 +143,7 @@ static __always_inline int begin(const void *msg)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct call *call;
 
-	call = bpf_task_storage_get(&net_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	call = bpf_task_storage_get(&net__calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (call) {
 		call->since_ns = bpf_ktime_get_ns();
 		call->msg = (__u64)msg;
@@ -170,7 +170,7 @@ static __always_inline int end(void *ctx, const struct sock *sk, struct transfer
 	t->now_ns = t->since_ns = bpf_ktime_get_ns();
 	if (!is_wanted(task, t))
 		return 0;
-	call = bpf_task_storage_get(&net_calls, task, NULL, 0);
+	call = bpf_task_storage_get(&net__calls, task, NULL, 0);
 	if (call && call->since_ns) {
 		t->since_ns = call->since_ns;
 		if (call->msg)
@@ -293,7 +293,7 @@ int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
 
 	if (!is_call(task, nr))
 		return 0;
-	call = bpf_task_storage_get(&net_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	call = bpf_task_storage_get(&net__calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!call)
 		return 0;
 	call->since_ns = bpf_ktime_get_ns();
@@ -308,11 +308,6 @@ int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-static __always_inline __u64 current_nr(struct task_struct *task)
-{
-	return ((const struct pt_regs *)bpf_task_pt_regs(task))->orig_ax;
-}
-
 /* What is remembered of the system call that the thread is in; NULL: nothing. */
 static __always_inline struct call *current_call(struct task_struct *task)
 {
@@ -320,7 +315,7 @@ static __always_inline struct call *current_call(struct task_struct *task)
 
 	if (!has_user_side(task)) /* threads of the kernel and of io_uring are in no call */
 		return NULL;
-	call = bpf_task_storage_get(&net_calls, task, NULL, 0);
+	call = bpf_task_storage_get(&net__calls, task, NULL, 0);
 	return call && call->nr == current_nr(task) ? call : NULL;
 }
 
@@ -333,7 +328,7 @@ static __always_inline __u64 since_of(struct task_struct *task, struct call *cal
 		since_ns = call->since_ns;
 		call->since_ns = now_ns;
 	} else if (has_user_side(task) && is_call(task, current_nr(task)) &&
-		   !bpf_task_storage_get(&net_calls, task, NULL, 0)) {
+		   !bpf_task_storage_get(&net__calls, task, NULL, 0)) {
 		since_ns = begin_ns; /* it came in before the programs were attached */
 	}
 	return since_ns;

@@ -84,6 +84,12 @@ static __always_inline bool timed_out(long timeout, __u32 flags)
 	return timeout != MAX_SCHEDULE_TIMEOUT && !(flags & MSG_DONTWAIT);
 }
 
+/* The system call that the thread is in; something else for those of the kernel. */
+static __always_inline __u64 current_nr(struct task_struct *task)
+{
+	return ((const struct pt_regs *)bpf_task_pt_regs(task))->orig_ax;
+}
+
 /* The socket behind a file descriptor of the task; NULL when it is none. A scalar to the verifier:
  * what it points to is read with bpf_core_read(). */
 static __always_inline struct sock *socket__of_fd(struct task_struct *task, __u64 fd)

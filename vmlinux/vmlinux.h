@@ -117,7 +117,7 @@ struct path {
 };
 
 struct file {
-	unsigned int f_mode;
+	unsigned int f_mode, f_flags;
 	struct inode *f_inode;
 	void *private_data;
 	struct path f_path;
@@ -249,8 +249,12 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* with CONFIG_IPV6 */
 };
 
+struct socket;
+
 struct sock {
 	struct sock_common __sk_common;
+	int sk_err;
+	struct socket *sk_socket;
 	long sk_rcvtimeo, sk_sndtimeo;
 	unsigned short sk_type, sk_protocol;
 };
@@ -264,7 +268,15 @@ struct tcp_sock {
 };
 
 struct socket {
+	struct file *file;
 	struct sock *sk;
+};
+
+struct sk_buff {
+	unsigned int len;
+	__be16 protocol;
+	__u16 transport_header, network_header;
+	unsigned char *head;
 };
 
 struct msghdr {
@@ -281,6 +293,11 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct task_struct *task;
+	struct file *file;
 };
 
 #pragma clang attribute pop

@@ -109,6 +109,15 @@ static void set_preempt_count(struct capture_config *cfg, struct features *f)
 	cfg->interrupt_bits = count.interrupt_bits;
 }
 
+/* What the programs see differently from kernel to kernel. */
+static void set_arguments(struct capture_config *cfg, struct features *f)
+{
+	/* preempt, prev, next, and prev's state from 5.18 on */
+	cfg->has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
+	cfg->retransmit_has_error = features__tracepoint_args(f, "tcp_retransmit_skb") >= 3;
+	cfg->accept_args = (uint32_t)features__function_args(f, "inet_accept");
+}
+
 static int choose_programs(struct capture *c, struct features *f)
 {
 	struct bpf_program *prog;
@@ -116,8 +125,7 @@ static int choose_programs(struct capture *c, struct features *f)
 	int err = choose_ways(c, f);
 
 	set_preempt_count(&c->skel->rodata->cfg, f);
-	/* preempt, prev, next, and prev's state from 5.18 on */
-	c->skel->rodata->cfg.has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
+	set_arguments(&c->skel->rodata->cfg, f);
 	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(
 		prog, is_wanted(c, bpf_program__name(prog)) && !features__leaves_out(f, prog));
 	bpf_object__for_each_map(map, c->skel->obj)
@@ -323,6 +331,8 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 {
 	int err = capture__scan_targets(c);
 
+	if (!err)
+		err = capture__scan_sockets(c);
 	if (!err)
 		err = capture__visit_threads(c, false);
 	if (err)

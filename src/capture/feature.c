@@ -14,6 +14,7 @@
 #include "base/log.h"
 
 #define NAME_MAX_SZ 128
+#define ANY_WAY	    "any"
 
 struct features {
 	struct btf *btf;
@@ -113,6 +114,15 @@ size_t features__tracepoint_args(struct features *f, const char *name)
 	const struct btf_type *proto = tracepoint(f->btf, name);
 
 	return proto ? btf_vlen(proto) - 1u : 0;
+}
+
+size_t features__function_args(struct features *f, const char *name)
+{
+	int id = btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(f->btf, (uint32_t)id) : NULL;
+
+	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
 }
 
 /* ---- trials -------------------------------------------------------------------------------------
@@ -224,7 +234,7 @@ bool program__is_of(const char *program, const struct probe *p, const char *way)
 {
 	const char *rest = after(program, p->name);
 
-	return rest && (!way || after(rest, way));
+	return rest && (!way || after(rest, way) || after(rest, ANY_WAY));
 }
 
 static bool can(struct features *f, const struct bpf_object *obj, const struct probe *p,

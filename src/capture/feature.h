@@ -34,6 +34,9 @@ bool features__preempt_count(struct features *, struct preempt_count *);
 /* The number of arguments of a tracepoint, without the program's context; 0: there is no such. */
 size_t features__tracepoint_args(struct features *, const char *name);
 
+/* The number of arguments of a function of the kernel; 0: there is no such. */
+size_t features__function_args(struct features *, const char *name);
+
 /*
  * The first of the probe's ways (NULL where it has none) that the kernel can: 0, or -ENOTSUP, for
  * what the first of them lacks.
@@ -45,7 +48,7 @@ int features__choose(struct features *, const struct bpf_object *, const struct 
 const char *features__why(const struct features *);
 
 /* Is the program one of the probe, and of that way? A program name is PROBE__HOOK or
- * PROBE__WAY__HOOK. */
+ * PROBE__WAY__HOOK, PROBE__any__HOOK for all ways. */
 bool program__is_of(const char *program, const struct probe *, const char *way);
 
 #endif

@@ -68,5 +68,6 @@ void capture__report_skipped(struct capture *, capture_loss_fn, void *arg);
  */
 int capture__visit_threads(struct capture *, bool sleepable);
 int capture__scan_targets(struct capture *);
+int capture__scan_sockets(struct capture *);
 
 #endif

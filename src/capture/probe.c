@@ -71,6 +71,12 @@ const struct probe probes[] = {
 	  .ways = { "tp", "syscalls", "fexit" },
 	  .usage = "net[:S]",
 	  .help = "what TCP and UDP sockets send and receive (default n)" },
+	{ .name = "tcp",
+	  .ways = { "fexit", "syscalls" },
+	  .tells_interrupts = true,
+	  .stacks = PROBE_USER,
+	  .usage = "tcp[:S]",
+	  .help = "connections made, accepted, reset, and what is sent again (default u)" },
 	{ .name = NULL },
 };
 

@@ -22,7 +22,8 @@ struct probe {
 	const char *name; /* as in -p; its BPF programs are named NAME__HOOK */
 	/*
 	 * Where kernels differ: ways to get at the same events, the best first; the first that the
-	 * kernel can is taken. Its programs are named NAME__WAY__HOOK. None: there is one way.
+	 * kernel can is taken. Its programs are named NAME__WAY__HOOK, and
+	 * NAME__any__HOOK those of all ways. None: there is one way.
 	 */
 	const char *ways[PROBE_WAY_MAX];
 	unsigned stacks;       /* default, enum probe_stacks */

@@ -156,3 +156,12 @@ int capture__scan_targets(struct capture *c)
 			   strerror(-err));
 	return err;
 }
+
+int capture__scan_sockets(struct capture *c)
+{
+	int err = c->skel->links.tcp__any__scan ? visit_with(c, c->skel->links.tcp__any__scan) : 0;
+
+	if (err)
+		log__error("cannot look for the sockets that are open: %s", strerror(-err));
+	return err;
+}

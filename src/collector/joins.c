@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -112,6 +113,11 @@ bool joins__close(struct joins *j, const struct event *close, struct slice *out,
 	out->event.duration_ns = close->time_ns - out->event.time_ns;
 	out->event.time_ns = close->time_ns;
 	out->event.amount = close->amount;
+	if (close->detail_sz) {
+		memcpy(out->detail, event__detail(close), close->detail_sz);
+		out->event.detail = close->detail;
+		out->event.detail_sz = close->detail_sz;
+	}
 	if (close->reason)
 		out->event.reason = close->reason;
 	return true;
@@ -119,6 +125,8 @@ bool joins__close(struct joins *j, const struct event *close, struct slice *out,
 
 void joins__each(const struct joins *j, joins_fn fn, void *arg)
 {
-	for (const struct open *o = j->by_join; o; o = o->hh.next)
+	for (const struct open *o = j->by_join, *next; o; o = next) {
+		next = o->hh.next;
 		fn(&o->slice, arg);
+	}
 }

@@ -26,13 +26,14 @@ const char *joins__open(struct joins *, const struct slice *, const struct build
 			struct slice *given_up);
 
 /*
- * What began the operation that `close` ends, with time, duration, amount and reason of its end.
- * False when nothing is known of its beginning, and for one that became part of another.
+ * What began the operation that `close` ends, with time, duration, amount and reason of its end,
+ * and its detail where it has one. False when nothing is known of its beginning, and for one that
+ * became part of another.
  */
 bool joins__close(struct joins *, const struct event *close, struct slice *out,
 		  struct build_id *build_id);
 
-/* Each that is open, the oldest first. */
+/* Each that is open, the oldest first; it may be closed. */
 typedef void (*joins_fn)(const struct slice *, void *arg);
 void joins__each(const struct joins *, joins_fn, void *arg);
 

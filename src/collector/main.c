@@ -246,7 +246,7 @@ static int end(struct collector *c)
 	int err = capture__end(c->capture, &c->end_ns), finish_err;
 
 	drain(c);
-	session__flush(c->session);
+	session__flush(c->session, c->end_ns);
 	finish_err = recording__finish(c->recording);
 	if (!err)
 		err = c->err ? c->err : finish_err;

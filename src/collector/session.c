@@ -37,6 +37,7 @@ struct session {
 	uint64_t join_min_ns;	 /* switch::DUR */
 	uint64_t losses_from_ns; /* when losses were last asked for */
 	uint64_t rescanned_ns;
+	uint64_t end_ns;     /* of the recording, at its end */
 	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
 	int err;	     /* of the recording: stop */
 	bool said;
@@ -422,8 +423,21 @@ int session__tick(struct session *s, uint64_t now_ns)
 	return err;
 }
 
-void session__flush(struct session *s)
+static void end_unfinished(const struct slice *sl, void *arg)
 {
+	struct session *s = arg;
+	const struct event end = { .time_ns = s->end_ns,
+				   .join = sl->event.join,
+				   .reason = EVENT_REASON_PENDING };
+
+	if (sl->event.flags & EVENT_F_PENDING)
+		on_close(s, &end);
+}
+
+void session__flush(struct session *s, uint64_t end_ns)
+{
+	s->end_ns = end_ns;
+	joins__each(s->joins, end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
 	stacks__finish(s->stacks);

@@ -31,8 +31,8 @@ void session__loss(const struct capture_loss *, void *session);
 /* Between drains, with the time up to which everything was drained. 0, or -errno of the recording:
  * stop. */
 int session__tick(struct session *, uint64_t now_ns);
-/* Writes the slices that still wait to be joined. */
-void session__flush(struct session *);
+/* Writes the slices that still wait to be joined, and the operations that go on after the end. */
+void session__flush(struct session *, uint64_t end_ns);
 
 const struct session_stats *session__stats(const struct session *);
 

@@ -82,7 +82,7 @@ static inline void session_rig__close_batch(struct session_rig *r, uint64_t at_n
 
 static inline void session_rig__finish(struct session_rig *r)
 {
-	session__flush(r->session);
+	session__flush(r->session, r->base_ns + 10 * SECOND);
 	assert_int_equal(recording__finish(r->recording), 0);
 }
 

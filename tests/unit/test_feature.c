@@ -36,6 +36,16 @@ static void programs_belong_to_a_probe_and_a_way(void **state)
 	assert_true(program__is_of("vfs__fentry__read", &ways, "fentry"));
 	assert_false(program__is_of("vfs__syscalls__enter", &ways, "fentry"));
 	assert_false(program__is_of("vfs__fentry", &ways, "fentry"));
+	assert_true(program__is_of("vfs__any__scan", &ways, "fentry"));
+}
+
+static bool is_of_some_way(const char *program, const struct probe *p)
+{
+	bool is_of = !p->ways[0] && program__is_of(program, p, NULL);
+
+	for (int i = 0; i < PROBE_WAY_MAX && p->ways[i]; i++)
+		is_of |= program__is_of(program, p, p->ways[i]);
+	return is_of;
 }
 
 /* Every program of ours belongs to exactly one probe, or to the filters. */
@@ -51,12 +61,8 @@ static void no_program_is_left_over(void **state)
 		const char *name = bpf_program__name(prog);
 		int owners = !strncmp(name, "filter__", 8);
 
-		for (const struct probe *p = probes; p->name; p++) {
-			if (!p->ways[0])
-				owners += program__is_of(name, p, NULL);
-			for (int i = 0; i < PROBE_WAY_MAX && p->ways[i]; i++)
-				owners += program__is_of(name, p, p->ways[i]);
-		}
+		for (const struct probe *p = probes; p->name; p++)
+			owners += is_of_some_way(name, p);
 		if (owners != 1)
 			print_message("%s\n", name);
 		assert_int_equal(owners, 1);
@@ -72,6 +78,8 @@ static void tracepoints_have_arguments(void **state)
 	assert_non_null(f);
 	assert_in_range(features__tracepoint_args(f, "sched_switch"), 3, 4);
 	assert_int_equal(features__tracepoint_args(f, "no_such_tracepoint"), 0);
+	assert_int_equal(features__function_args(f, "vfs_read"), 4);
+	assert_int_equal(features__function_args(f, "no_such_function"), 0);
 	features__free(f);
 }
 

@@ -48,6 +48,32 @@ static void an_end_takes_what_began(void **state)
 	joins__free(j);
 }
 
+/* What is known of it only then. */
+static void the_end_may_have_a_detail(void **state)
+{
+	const struct build_id nobody = { 0 };
+	const uint64_t detail[2] = { 11, 12 };
+	struct slice s = opened(5, 100), given_up, out;
+	struct joins *j = joins__new();
+	struct event *end = test_calloc(1, sizeof(*end) + sizeof(detail));
+	struct build_id build_id;
+
+	(void)state;
+	s.event.detail = EVENT_DETAIL_ADDRESS;
+	s.event.detail_sz = sizeof(uint64_t);
+	*end = closing(5, 350);
+	end->detail = EVENT_DETAIL_SOCKET;
+	end->detail_sz = sizeof(detail);
+	memcpy(end->data, detail, sizeof(detail));
+	assert_false(joins__open(j, &s, &nobody, &given_up));
+	assert_true(joins__close(j, end, &out, &build_id));
+	assert_int_equal(out.event.detail, EVENT_DETAIL_SOCKET);
+	assert_int_equal(out.event.detail_sz, sizeof(detail));
+	assert_memory_equal(out.detail, detail, sizeof(detail));
+	test_free(end);
+	joins__free(j);
+}
+
 /* A request that was merged into another. */
 static void what_became_part_of_another_is_forgotten(void **state)
 {
@@ -83,6 +109,35 @@ static void a_second_beginning_replaces_the_first(void **state)
 	joins__free(j);
 }
 
+static void close_it(const struct slice *s, void *j)
+{
+	struct event end = closing(s->event.join, 900);
+	struct slice out;
+	struct build_id build_id;
+
+	assert_true(joins__close(j, &end, &out, &build_id));
+}
+
+/* At the end of the recording. */
+static void each_may_be_closed(void **state)
+{
+	const struct build_id nobody = { 0 };
+	struct joins *j = joins__new();
+	struct event end = closing(3, 950);
+	struct slice given_up, out;
+	struct build_id build_id;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 5; i++) {
+		struct slice s = opened(i, 100 * i);
+
+		assert_false(joins__open(j, &s, &nobody, &given_up));
+	}
+	joins__each(j, close_it, j);
+	assert_false(joins__close(j, &end, &out, &build_id));
+	joins__free(j);
+}
+
 static void count(const struct slice *s, void *arg)
 {
 	uint64_t *expected = arg;
@@ -114,7 +169,8 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	joins__free(j);
 }
 
-RUN_TESTS(cmocka_unit_test(an_end_takes_what_began),
+RUN_TESTS(cmocka_unit_test(an_end_takes_what_began), cmocka_unit_test(the_end_may_have_a_detail),
+	  cmocka_unit_test(each_may_be_closed),
 	  cmocka_unit_test(what_became_part_of_another_is_forgotten),
 	  cmocka_unit_test(a_second_beginning_replaces_the_first),
 	  cmocka_unit_test(the_oldest_goes_when_it_is_full))

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import connections
 import sockets
 from books import compare
 from vm import Machine, kernels
@@ -58,7 +59,8 @@ record cgroup -a -p block:k --cgroup writer -- sh /disk cgroup
 
 ip link set lo up
 record net -p net:uk -- sh -c 'SOCKETS'
-""".replace("SOCKETS", sockets.script("/tests", "/examples"))
+record tcp -p tcp:uk -- sh -c 'CONNECTIONS'
+""".replace("SOCKETS", sockets.script("/tests", "/examples")).replace("CONNECTIONS", connections.script("/tests"))
 OFF_CPU = """
 SELECT sum(off) / 1e9 FROM (
   SELECT *, lead(timestamp - duration) OVER (PARTITION BY pid ORDER BY timestamp, duration DESC) - timestamp AS off
@@ -223,6 +225,15 @@ def test_sockets(machine):
         for case in sockets.CASES:
             sockets.check_case(r, case, family)
     sockets.check_kernel_stacks(r)
+
+
+def test_connections(machine):
+    r = recorded(machine, "tcp")
+    assert "tcp__fexit__accept" in r.stderr
+    if not skipped(r):
+        for name in connections.CHECKS:
+            for family in "46":
+                connections.check(r, name, family)
 
 
 def test_the_largest_stack_size_loads(machine):

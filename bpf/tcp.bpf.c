@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tcp: connections that begin, are accepted, send something again, are reset. Most of that happens
+ * in interrupts, where whoever runs has nothing to do with it: it belongs to the socket's owner,
+ * the process that has connected or accepted it, or read from it since. When a call has returned
+ * say the functions: `fexit`; where the kernel lets nobody at them, all system calls: `syscalls`.
+ */
+#include <asm/unistd_64.h>
+#include "filter.bpf.h"
+#include "interrupt.bpf.h"
+#include "socket.bpf.h"
+
+/* include/net/tcp_states.h */
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define TCP_CLOSE    7
+#define TCP_LISTEN   10
+
+/* System calls of 32-bit programs, and of socketcall() the operations. */
+#define NR_32_SOCKETCALL 102
+#define NR_32_ACCEPT4	 364
+#define SYS_ACCEPT	 5
+#define SYS_ACCEPT4	 18
+
+/* RFC 791, 8200: where the sender's address is, and the receiver's after it */
+#define IPV4_SOURCE 12
+#define IPV4_SZ	    4
+#define IPV6_SOURCE 8
+#define IPV6_SZ	    16
+#define ETH_P_IPV6  0x86dd /* include/uapi/linux/if_ether.h */
+
+#define O_NONBLOCK 04000 /* include/uapi/asm-generic/fcntl.h */
+
+#define CONNS_MAX 65536
+
+/* A socket that belongs to a process that is recorded. */
+struct conn {
+	struct owner owner;
+	__u64 connecting; /* the event that began it has been sent */
+	__u64 failed;	  /* connect() has failed by itself, and says why when it returns */
+};
+
+/* By the address of its struct sock, until it is closed; the least used one goes when it is full.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__type(key, __u64);
+	__type(value, struct conn);
+	__uint(max_entries, CONNS_MAX);
+} tcp__conns SEC(".maps");
+
+/* When a thread has called accept(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} tcp__accepts SEC(".maps");
+
+static __always_inline struct conn *conn__of(const struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+
+	return bpf_map_lookup_elem(&tcp__conns, &key);
+}
+
+static __always_inline void conn__set(const struct sock *sk, const struct task_struct *task,
+				      __u64 connecting, __u64 flags)
+{
+	struct conn conn = { .connecting = connecting };
+	__u64 key = (__u64)sk;
+
+	owner__set(&conn.owner, task);
+	bpf_map_update_elem(&tcp__conns, &key, &conn, flags);
+}
+
+static __always_inline void conn__delete(const struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+
+	bpf_map_delete_elem(&tcp__conns, &key);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+static __always_inline struct emission row_at(__u64 now_ns, __u32 kind,
+					      const struct event_socket *ends)
+{
+	return (struct emission){ .time_ns = now_ns,
+				  .kind = kind,
+				  .cpu = bpf_get_smp_processor_id(),
+				  .runnable_ns = ~0ULL,
+				  .detail = EVENT_DETAIL_SOCKET,
+				  .detail_data = ends,
+				  .detail_sz = sizeof(*ends) };
+}
+
+static __always_inline bool is_filtered(void)
+{
+	return cfg.who || cfg.uid_cnt || cfg.cgroup_cnt;
+}
+
+/* In the name of the socket's owner, of nobody where there is none. */
+static __always_inline void emit_owned(void *ctx, const struct sock *sk, struct emission *row,
+				       __u64 how)
+{
+	const struct conn *conn = conn__of(sk);
+	struct owner owner = {};
+
+	if (conn)
+		owner = conn->owner;
+	else if (is_filtered())
+		return;
+	row->owner = &owner;
+	if (in_interrupt())
+		row->flags |= EVENT_F_INTERRUPT;
+	emit(ctx, (void *)bpf_get_current_task_btf(), row, how & CAPTURE_KERNEL);
+}
+
+/* ---- connect ------------------------------------------------------------------------------------
+ */
+
+/*
+ * A thread connects, or listens. A program of its own: while it runs, interrupts end other
+ * connections, and the kernel lets no program interrupt itself.
+ */
+SEC("?tp_btf/inet_sock_set_state")
+int BPF_PROG(tcp__any__begins, const struct sock *sk, int before, int state)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct event_socket ends;
+	struct emission row;
+	int sent = 0;
+
+	if ((state != TCP_SYN_SENT && state != TCP_LISTEN) || !is_tcp(sk) || !recorded(task))
+		return 0;
+	socket__describe(sk, &ends);
+	row = row_at(bpf_ktime_get_ns(), EVENT_TCP_CONNECT, &ends);
+	row.join = (__u64)sk;
+	row.flags = EVENT_F_OPEN | EVENT_F_PENDING;
+	if (state == TCP_SYN_SENT && capturing(row.time_ns))
+		sent = emit(ctx, task, &row, cfg.how[EVENT_TCP_CONNECT]);
+	conn__set(sk, task, sent, BPF_ANY);
+	return 0;
+}
+
+/*
+ * Without stacks: those, and whose it is, are of the beginning. Only now the local port is known; a
+ * socket that has failed by itself has forgotten all.
+ */
+static __always_inline void end_connect(void *ctx, const struct sock *sk, __u64 reason)
+{
+	struct event_socket ends;
+	struct emission row;
+
+	socket__describe(sk, &ends);
+	row = row_at(bpf_ktime_get_ns(), EVENT_TCP_CONNECT, &ends);
+	row.join = (__u64)sk;
+	row.flags = EVENT_F_CLOSE;
+	row.reason = reason;
+	row.unpaced = true;
+	if (!ends.peer_port)
+		row.detail_sz = 0;
+	if (capturing(row.time_ns))
+		emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
+}
+
+/* It fails without an error: by itself in its own call (no port is free), or because it is closed.
+ */
+static __always_inline bool is_in_connect(const struct conn *conn)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	return task->pid == (int)conn->owner.tid && current_nr(task) == __NR_connect &&
+	       !in_interrupt();
+}
+
+SEC("?tp_btf/inet_sock_set_state")
+int BPF_PROG(tcp__any__ends, const struct sock *sk, int before, int state)
+{
+	struct conn *conn;
+	int error;
+
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return 0;
+	conn = conn__of(sk);
+	if (!conn)
+		return 0;
+	error = BPF_CORE_READ(sk, sk_err);
+	if (conn->connecting && state == TCP_CLOSE && !error && is_in_connect(conn)) {
+		conn->failed = 1;
+		return 0;
+	}
+	if (conn->connecting)
+		end_connect(ctx, sk, state != TCP_CLOSE ? 0 : error ? error : EVENT_REASON_CLOSED);
+	conn->connecting = 0;
+	if (state == TCP_CLOSE)
+		conn__delete(sk);
+	return 0;
+}
+
+static __always_inline void connect_returned(void *ctx, const struct sock *sk, long ret)
+{
+	struct conn *conn = conn__of(sk);
+
+	if (!conn || !conn->failed)
+		return;
+	end_connect(ctx, sk, ret < 0 ? reason_of(ret) : EVENT_REASON_CLOSED);
+	conn__delete(sk);
+}
+
+SEC("?fexit/inet_stream_connect")
+int BPF_PROG(tcp__fexit__connect, struct socket *sock, void *addr, int len, int flags, int ret)
+{
+	connect_returned(ctx, sock->sk, ret);
+	return 0;
+}
+
+/* ---- accept -------------------------------------------------------------------------------------
+ */
+
+static __always_inline int accept_begins(void)
+{
+	__u64 *since_ns = bpf_task_storage_get(&tcp__accepts, (void *)bpf_get_current_task_btf(),
+					       NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (since_ns)
+		*since_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Since when the thread is in accept(); one that is since before the programs were attached has
+ * been there from the beginning. */
+static __always_inline __u64 accept_began(struct task_struct *task)
+{
+	__u64 *since_ns = bpf_task_storage_get(&tcp__accepts, task, NULL, 0);
+
+	return since_ns && *since_ns > begin_ns ? *since_ns : begin_ns;
+}
+
+static __always_inline bool accept_timed_out(const struct sock *sk)
+{
+	__u32 flags = BPF_CORE_READ(sk, sk_socket, file, f_flags);
+
+	return timed_out(BPF_CORE_READ(sk, sk_rcvtimeo), flags & O_NONBLOCK ? MSG_DONTWAIT : 0);
+}
+
+/* `sk`: the new socket, or the one that listens when there is none. */
+static __always_inline void accept_ends(void *ctx, const struct sock *sk, long ret)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct event_socket ends;
+	struct emission row;
+
+	if (!sk || !is_inet(sk) || !is_tcp(sk) || !recorded(task))
+		return;
+	if (ret >= 0)
+		conn__set(sk, task, 0, BPF_ANY);
+	if (ret == -EAGAIN && !accept_timed_out(sk))
+		return;
+	socket__describe(sk, &ends);
+	row = row_at(bpf_ktime_get_ns(), EVENT_TCP_ACCEPT, &ends);
+	row.duration_ns = row.time_ns - accept_began(task);
+	row.reason = ret == -EAGAIN ? ETIMEDOUT : reason_of(ret);
+	if (capturing(row.time_ns))
+		emit(ctx, task, &row, cfg.how[EVENT_TCP_ACCEPT]);
+}
+
+SEC("?fentry/inet_accept")
+int BPF_PROG(tcp__fexit__accept_begins)
+{
+	return accept_begins();
+}
+
+/*
+ * From 6.10 on it has three arguments, before four; then comes what it returns. Kept apart, or the
+ * compiler reads the context at an offset that it computes, which the verifier does not let it.
+ */
+static __always_inline int accept_result(const __u64 *args)
+{
+	int ret;
+
+	if (cfg.accept_args != 3)
+		return args[4];
+	ret = args[3];
+	OPAQUE(ret);
+	return ret;
+}
+
+SEC("?fexit/inet_accept")
+int BPF_PROG(tcp__fexit__accept, struct socket *sock, struct socket *new)
+{
+	int ret = accept_result(ctx);
+
+	accept_ends(ctx, ret < 0 ? sock->sk : new->sk, ret);
+	return 0;
+}
+
+static __always_inline bool is_compat(const struct task_struct *task)
+{
+	return task->thread_info.status & TS_COMPAT;
+}
+
+static __always_inline bool is_accept(const struct task_struct *task, const struct pt_regs *regs,
+				      __u64 nr)
+{
+	if (!is_compat(task))
+		return nr == __NR_accept || nr == __NR_accept4;
+	return nr == NR_32_ACCEPT4 ||
+	       (nr == NR_32_SOCKETCALL && (regs->bx == SYS_ACCEPT || regs->bx == SYS_ACCEPT4));
+}
+
+/* On which socket accept() was called. */
+static __always_inline __u32 accept_fd(const struct task_struct *task, const struct pt_regs *regs)
+{
+	__u32 fd = ~0u;
+
+	if (!is_compat(task))
+		return regs->di;
+	if (regs->orig_ax == NR_32_ACCEPT4)
+		return regs->bx;
+	bpf_probe_read_user(&fd, sizeof(fd), (const void *)regs->cx);
+	return fd;
+}
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(tcp__syscalls__sys_enter, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	return is_accept(task, regs, nr) ? accept_begins() : 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int BPF_PROG(tcp__syscalls__sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	if (is_accept(task, regs, regs->orig_ax))
+		accept_ends(ctx, socket__of_fd(task, ret < 0 ? accept_fd(task, regs) : ret), ret);
+	else if (regs->orig_ax == __NR_connect && ret < 0)
+		connect_returned(ctx, socket__of_fd(task, regs->di), ret);
+	return 0;
+}
+
+/* ---- owners -------------------------------------------------------------------------------------
+ */
+
+/* Sockets are handed on: to a child that serves the connection, or by a message. Who reads has it.
+ */
+SEC("?tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(tcp__any__reads, struct sock *sk)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct conn *conn = conn__of(sk);
+
+	if ((conn && conn->owner.tgid == (__u32)task->tgid) || in_interrupt())
+		return 0;
+	if (!recorded(task))
+		conn__delete(sk);
+	else if (conn)
+		owner__set(&conn->owner, task);
+	else
+		conn__set(sk, task, 0, BPF_NOEXIST);
+	return 0;
+}
+
+/* Sockets that there are when the recording begins. */
+SEC("?iter/task_file")
+int tcp__any__scan(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct socket *sock;
+	struct sock *sk;
+
+	if (!task || !file)
+		return 0;
+	sock = bpf_sock_from_file(file);
+	sk = sock ? sock->sk : NULL;
+	if (sk && is_inet(sk) && is_tcp(sk) && recorded(task))
+		conn__set(sk, task, 0, BPF_NOEXIST);
+	return 0;
+}
+
+/* ---- retransmit, reset --------------------------------------------------------------------------
+ */
+
+/* What the device or its queue did not take is no errno (net_xmit_errno()). */
+static __always_inline __u64 transmit_error(const volatile __u64 *args)
+{
+	int err = cfg.retransmit_has_error ? args[2] : 0;
+
+	return err > 0 ? ENOBUFS : reason_of(err);
+}
+
+SEC("?tp_btf/tcp_retransmit_skb")
+int BPF_PROG(tcp__any__retransmit, const struct sock *sk, const struct sk_buff *skb)
+{
+	struct event_socket ends;
+	struct emission row;
+
+	socket__describe(sk, &ends);
+	row = row_at(bpf_ktime_get_ns(), EVENT_TCP_RETRANSMIT, &ends);
+	row.reason = transmit_error((const volatile __u64 *)ctx);
+	row.amount = row.reason ? 0 : skb->len;
+	if (capturing(row.time_ns))
+		emit_owned(ctx, sk, &row, cfg.how[EVENT_TCP_RETRANSMIT]);
+	return 0;
+}
+
+SEC("?tp_btf/tcp_receive_reset")
+int BPF_PROG(tcp__any__receive_reset, const struct sock *sk)
+{
+	struct event_socket ends;
+	struct emission row;
+
+	socket__describe(sk, &ends);
+	row = row_at(bpf_ktime_get_ns(), EVENT_TCP_RESET, &ends);
+	row.reason = EVENT_REASON_RECEIVED;
+	if (capturing(row.time_ns))
+		emit_owned(ctx, sk, &row, cfg.how[EVENT_TCP_RESET]);
+	return 0;
+}
+
+struct reset_args {
+	const struct sock *sk;
+	const struct sk_buff *skb;
+};
+
+struct ports {
+	__be16 source, dest;
+};
+
+/* Of the packet that is answered with a reset, the two ends the other way round. */
+static __always_inline void packet__describe(const struct sk_buff *skb, struct event_socket *out)
+{
+	const unsigned char *ip = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
+	const unsigned char *tcp = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header);
+	bool v6 = BPF_CORE_READ(skb, protocol) == bpf_htons(ETH_P_IPV6);
+	struct ports ports = {};
+
+	__builtin_memset(out, 0, sizeof(*out));
+	out->family = v6 ? AF_INET6 : AF_INET;
+	bpf_probe_read_kernel(&ports, sizeof(ports), tcp);
+	out->local_port = bpf_ntohs(ports.dest);
+	out->peer_port = bpf_ntohs(ports.source);
+	if (v6) {
+		bpf_probe_read_kernel(out->peer, IPV6_SZ, ip + IPV6_SOURCE);
+		bpf_probe_read_kernel(out->local, IPV6_SZ, ip + IPV6_SOURCE + IPV6_SZ);
+	} else {
+		bpf_probe_read_kernel(out->peer, IPV4_SZ, ip + IPV4_SOURCE);
+		bpf_probe_read_kernel(out->local, IPV4_SZ, ip + IPV4_SOURCE + IPV4_SZ);
+	}
+}
+
+/*
+ * In answer to a packet, or without one: by a process that closes, or a timer. Without a socket for
+ * the packet there is none (from 6.10 on).
+ */
+SEC("?tp_btf/tcp_send_reset")
+int BPF_PROG(tcp__any__send_reset)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct reset_args args;
+	struct event_socket ends;
+	struct emission row;
+
+	/* As numbers: some verifiers take it that pointers to sockets are never NULL. */
+	bpf_probe_read_kernel(&args, sizeof(args), ctx);
+	if (args.skb)
+		packet__describe(args.skb, &ends);
+	else
+		socket__describe(args.sk, &ends);
+	row = row_at(bpf_ktime_get_ns(), EVENT_TCP_RESET, &ends);
+	row.reason = EVENT_REASON_SENT;
+	if (!capturing(row.time_ns))
+		return 0;
+	if (args.skb || in_interrupt())
+		emit_owned(ctx, args.sk, &row, cfg.how[EVENT_TCP_RESET]);
+	else if (recorded(task))
+		emit(ctx, task, &row, cfg.how[EVENT_TCP_RESET]);
+	return 0;
+}
