@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rows that the instructions of an FDE make. */
+#include "unwind/callframe.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#define STATES_MAX 32 /* remembered at a time; compilers remember one */
+
+const struct callframe_machine callframe_x86_64 = { .sp = 7, .fp = 6, .ra = 16 };
+
+enum saved_how {
+	SAVED_SAME,	 /* not, or DW_CFA_same_value */
+	SAVED_AT,	 /* at CFA + off */
+	SAVED_UNDEFINED, /* gone */
+	SAVED_AT_FP,	 /* the frame pointer's: where it points */
+	SAVED_OTHERWISE,
+};
+
+struct saved {
+	enum saved_how how;
+	int64_t off;
+};
+
+enum cfa_how { CFA_REGISTER, CFA_AT_FP, CFA_PLT, CFA_OTHERWISE };
+
+struct state {
+	struct {
+		enum cfa_how how;
+		uint64_t reg;
+		int64_t off;
+	} cfa;
+	struct saved fp, ra;
+	bool own_sp; /* the caller's stack pointer is not the CFA */
+};
+
+struct run {
+	const struct callframe_fde *fde;
+	const struct callframe_machine *machine;
+	struct cursor c;
+	uint64_t at; /* where the row in hand starts */
+	struct state state, initial, remembered[STATES_MAX];
+	unsigned remembered_cnt;
+	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
+	callframe_row_fn fn;
+	void *arg;
+};
+
+static bool in_words(int64_t off)
+{
+	return off % 8 == 0 && off / 8 > FLAT_FP_AT_SELF && off / 8 <= INT16_MAX;
+}
+
+/* The flat rule's `how`; FLAT_ELSEWHERE when there is none. */
+static enum flat_how flat_how(const struct run *r)
+{
+	const struct state *s = &r->state;
+
+	if (r->fde->cie.ra != r->machine->ra)
+		return FLAT_ELSEWHERE;
+	if (s->ra.how == SAVED_UNDEFINED && !r->lost)
+		return FLAT_ROOT;
+	if (r->lost || r->fde->cie.is_signal || s->own_sp || s->ra.how != SAVED_AT ||
+	    !in_words(s->ra.off))
+		return FLAT_ELSEWHERE;
+	if (s->fp.how > SAVED_AT && s->fp.how != SAVED_AT_FP)
+		return FLAT_ELSEWHERE;
+	if (s->fp.how == SAVED_AT && !in_words(s->fp.off))
+		return FLAT_ELSEWHERE;
+	if (s->cfa.how == CFA_PLT)
+		return FLAT_PLT;
+	if (s->cfa.how == CFA_OTHERWISE || !in_words(s->cfa.off))
+		return FLAT_ELSEWHERE;
+	if (s->cfa.how == CFA_AT_FP)
+		return FLAT_AT_FP;
+	return s->cfa.reg == r->machine->sp   ? FLAT_SP
+	       : s->cfa.reg == r->machine->fp ? FLAT_FP
+					      : FLAT_ELSEWHERE;
+}
+
+static struct flat_rule flatten(const struct run *r)
+{
+	const struct state *s = &r->state;
+	struct flat_rule rule = { .how = (uint8_t)flat_how(r) };
+
+	if (rule.how == FLAT_ELSEWHERE || rule.how == FLAT_ROOT)
+		return rule;
+	rule.cfa = (int16_t)(rule.how == FLAT_PLT ? s->cfa.off : s->cfa.off / 8);
+	rule.ra = (int16_t)(s->ra.off / 8);
+	rule.fp = s->fp.how == SAVED_SAME    ? FLAT_FP_KEPT
+		  : s->fp.how == SAVED_AT_FP ? FLAT_FP_AT_SELF
+					     : (int16_t)(s->fp.off / 8);
+	return rule;
+}
+
+/* The row in hand ends here; none goes beyond the FDE. */
+static void advance_to(struct run *r, uint64_t to)
+{
+	uint64_t end = r->fde->start + r->fde->sz;
+
+	if (to > end)
+		to = end;
+	if (to <= r->at)
+		return;
+	r->fn(r->at, to, flatten(r), r->arg);
+	r->at = to;
+}
+
+static void advance(struct run *r, uint64_t steps)
+{
+	uint64_t by;
+
+	if (__builtin_mul_overflow(steps, r->fde->cie.code_align, &by) ||
+	    by > r->fde->sz - (r->at - r->fde->start))
+		by = r->fde->sz - (r->at - r->fde->start);
+	advance_to(r, r->at + by);
+}
+
+/* The register's place in the state; NULL: nobody follows it. */
+static struct saved *followed(struct run *r, uint64_t reg, struct state *s)
+{
+	return reg == r->fde->cie.ra ? &s->ra : reg == r->machine->fp ? &s->fp : NULL;
+}
+
+static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
+{
+	struct saved *saved = followed(r, reg, &r->state);
+
+	if (saved)
+		*saved = (struct saved){ how, off };
+	else if (reg == r->machine->sp)
+		r->state.own_sp = how != SAVED_SAME;
+}
+
+static void restore(struct run *r, uint64_t reg)
+{
+	struct saved *saved = followed(r, reg, &r->state);
+
+	if (saved)
+		*saved = *followed(r, reg, &r->initial);
+	else if (reg == r->machine->sp)
+		r->state.own_sp = r->initial.own_sp;
+}
+
+static int64_t factored(struct run *r, int64_t n)
+{
+	int64_t off;
+
+	if (__builtin_mul_overflow(n, r->fde->cie.data_align, &off))
+		r->lost = true;
+	return r->lost ? 0 : off;
+}
+
+static struct cursor read_block(struct run *r)
+{
+	uint64_t sz = cursor__uleb(&r->c);
+	const uint8_t *bytes = cursor__bytes(&r->c, sz);
+
+	return cursor__on(bytes ? bytes : r->c.pos, bytes ? sz : 0);
+}
+
+/* DW_OP_breg<fp> off, and whether DW_OP_deref and nothing more follows, or nothing at all. */
+static bool is_at_fp(const struct run *r, struct cursor c, bool deref, int64_t *off)
+{
+	if (cursor__u8(&c) != DW_OP_breg0 + r->machine->fp)
+		return false;
+	*off = cursor__sleb(&c);
+	if (deref && cursor__u8(&c) != DW_OP_deref)
+		return false;
+	return !c.err && !cursor__left(&c);
+}
+
+/* What linkers write for PLT entries: sp + 8 + ((rip & 15) >= n) << 3. */
+static bool is_plt(struct cursor c, int64_t *from)
+{
+	static const uint8_t before[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
+	static const uint8_t behind[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	const uint8_t *bytes = cursor__bytes(&c, sizeof(before) + 1 + sizeof(behind));
+
+	if (!bytes || cursor__left(&c) || memcmp(bytes, before, sizeof(before)) ||
+	    memcmp(bytes + sizeof(before) + 1, behind, sizeof(behind)))
+		return false;
+	*from = bytes[sizeof(before)] - DW_OP_lit0;
+	return *from >= 0 && *from < 16;
+}
+
+static void set_cfa(struct run *r, uint64_t reg, int64_t off)
+{
+	r->state.cfa.how = CFA_REGISTER;
+	r->state.cfa.reg = reg;
+	r->state.cfa.off = off;
+}
+
+/* Allowed where the CFA is a register and an offset already. */
+static void change_cfa(struct run *r, uint64_t reg, int64_t off)
+{
+	r->lost |= r->state.cfa.how != CFA_REGISTER;
+	set_cfa(r, reg, off);
+}
+
+static void set_cfa_expression(struct run *r)
+{
+	struct cursor block = read_block(r);
+	int64_t *off = &r->state.cfa.off;
+
+	r->state.cfa.how = is_at_fp(r, block, true, off)			   ? CFA_AT_FP
+			   : r->machine == &callframe_x86_64 && is_plt(block, off) ? CFA_PLT
+										   : CFA_OTHERWISE;
+}
+
+static void save_expression(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+	struct cursor block = read_block(r);
+	int64_t off;
+
+	if (reg == r->machine->fp && is_at_fp(r, block, false, &off) && off == 0)
+		save(r, reg, SAVED_AT_FP, 0);
+	else
+		save(r, reg, SAVED_OTHERWISE, 0);
+}
+
+static void remember(struct run *r)
+{
+	if (r->remembered_cnt == STATES_MAX)
+		r->lost = true;
+	else
+		r->remembered[r->remembered_cnt++] = r->state;
+}
+
+static void recall(struct run *r)
+{
+	if (r->remembered_cnt == 0)
+		r->lost = true;
+	else
+		r->state = r->remembered[--r->remembered_cnt];
+}
+
+/* Those with operands of their own, DWARF 5 table 7.29 and the GNU ones. */
+static void extended(struct run *r, uint8_t op)
+{
+	struct cursor *c = &r->c;
+	uint64_t reg;
+
+	switch (op) {
+	case DW_CFA_nop: break;
+	case DW_CFA_advance_loc1: advance(r, cursor__u8(c)); break;
+	case DW_CFA_advance_loc2: advance(r, cursor__u16(c)); break;
+	case DW_CFA_advance_loc4: advance(r, cursor__u32(c)); break;
+	case DW_CFA_offset_extended:
+		reg = cursor__uleb(c);
+		save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(c)));
+		break;
+	case DW_CFA_offset_extended_sf:
+		reg = cursor__uleb(c);
+		save(r, reg, SAVED_AT, factored(r, cursor__sleb(c)));
+		break;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = cursor__uleb(c);
+		save(r, reg, SAVED_AT, -factored(r, (int64_t)cursor__uleb(c)));
+		break;
+	case DW_CFA_restore_extended: restore(r, cursor__uleb(c)); break;
+	case DW_CFA_undefined: save(r, cursor__uleb(c), SAVED_UNDEFINED, 0); break;
+	case DW_CFA_same_value: save(r, cursor__uleb(c), SAVED_SAME, 0); break;
+	case DW_CFA_remember_state: remember(r); break;
+	case DW_CFA_restore_state: recall(r); break;
+	case DW_CFA_def_cfa:
+		reg = cursor__uleb(c);
+		set_cfa(r, reg, (int64_t)cursor__uleb(c));
+		break;
+	case DW_CFA_def_cfa_sf:
+		reg = cursor__uleb(c);
+		set_cfa(r, reg, factored(r, cursor__sleb(c)));
+		break;
+	case DW_CFA_def_cfa_register:
+		reg = cursor__uleb(c);
+		change_cfa(r, reg, r->state.cfa.off);
+		break;
+	case DW_CFA_def_cfa_offset:
+		change_cfa(r, r->state.cfa.reg, (int64_t)cursor__uleb(c));
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		change_cfa(r, r->state.cfa.reg, factored(r, cursor__sleb(c)));
+		break;
+	case DW_CFA_def_cfa_expression: set_cfa_expression(r); break;
+	case DW_CFA_expression: save_expression(r); break;
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		reg = cursor__uleb(c);
+		cursor__uleb(c);
+		save(r, reg, SAVED_OTHERWISE, 0);
+		break;
+	case DW_CFA_val_expression:
+		reg = cursor__uleb(c);
+		read_block(r);
+		save(r, reg, SAVED_OTHERWISE, 0);
+		break;
+	case DW_CFA_GNU_args_size: cursor__uleb(c); break;
+	default: r->lost = true; break; /* DW_CFA_set_loc too: no compiler writes it */
+	}
+}
+
+static void execute(struct run *r, struct cursor instructions)
+{
+	r->c = instructions;
+	while (cursor__left(&r->c) && !r->c.err && !r->lost) {
+		uint8_t op = cursor__u8(&r->c), low = op & 0x3f;
+
+		switch (op & 0xc0) {
+		case DW_CFA_advance_loc: advance(r, low); break;
+		case DW_CFA_offset:
+			save(r, low, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->c)));
+			break;
+		case DW_CFA_restore: restore(r, low); break;
+		default: extended(r, op); break;
+		}
+	}
+	r->lost |= r->c.err;
+}
+
+static void ignore_row(uint64_t start, uint64_t end, struct flat_rule rule, void *arg)
+{
+	(void)start, (void)end, (void)rule, (void)arg;
+}
+
+void callframe__rows(const struct callframe_fde *fde, const struct callframe_machine *machine,
+		     callframe_row_fn fn, void *arg)
+{
+	struct run r = { .fde = fde,
+			 .machine = machine,
+			 .at = fde->start,
+			 .state = { .cfa.how = CFA_OTHERWISE },
+			 .fn = ignore_row };
+
+	execute(&r, fde->cie.instructions);
+	r.initial = r.state;
+	r.remembered_cnt = 0;
+	r.at = fde->start;
+	r.fn = fn;
+	r.arg = arg;
+	if (!r.lost)
+		execute(&r, fde->instructions);
+	advance_to(&r, fde->start + fde->sz);
+}
