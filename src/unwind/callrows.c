@@ -236,69 +236,154 @@ static void recall(struct run *r)
 		r->state = r->remembered[--r->remembered_cnt];
 }
 
-/* Those with operands of their own, DWARF 5 table 7.29 and the GNU ones. */
+/* ---- one instruction each ---- */
+
+static void nop(struct run *r)
+{
+	(void)r;
+}
+
+static void advance_1(struct run *r)
+{
+	advance(r, cursor__u8(&r->c));
+}
+
+static void advance_2(struct run *r)
+{
+	advance(r, cursor__u16(&r->c));
+}
+
+static void advance_4(struct run *r)
+{
+	advance(r, cursor__u32(&r->c));
+}
+
+static void offset(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+
+	save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->c)));
+}
+
+static void offset_sf(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+
+	save(r, reg, SAVED_AT, factored(r, cursor__sleb(&r->c)));
+}
+
+static void negative_offset(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+	int64_t off = factored(r, (int64_t)cursor__uleb(&r->c));
+
+	r->lost |= __builtin_sub_overflow(0, off, &off);
+	save(r, reg, SAVED_AT, off);
+}
+
+static void restore_extended(struct run *r)
+{
+	restore(r, cursor__uleb(&r->c));
+}
+
+static void undefined(struct run *r)
+{
+	save(r, cursor__uleb(&r->c), SAVED_UNDEFINED, 0);
+}
+
+static void same_value(struct run *r)
+{
+	save(r, cursor__uleb(&r->c), SAVED_SAME, 0);
+}
+
+/* DW_CFA_register, DW_CFA_val_offset(_sf): a register, and a number that no flat rule needs. */
+static void otherwise(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+
+	cursor__uleb(&r->c);
+	save(r, reg, SAVED_OTHERWISE, 0);
+}
+
+static void val_expression(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+
+	read_block(r);
+	save(r, reg, SAVED_OTHERWISE, 0);
+}
+
+static void def_cfa(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+
+	set_cfa(r, reg, (int64_t)cursor__uleb(&r->c));
+}
+
+static void def_cfa_sf(struct run *r)
+{
+	uint64_t reg = cursor__uleb(&r->c);
+
+	set_cfa(r, reg, factored(r, cursor__sleb(&r->c)));
+}
+
+static void def_cfa_register(struct run *r)
+{
+	change_cfa(r, cursor__uleb(&r->c), r->state.cfa.off);
+}
+
+static void def_cfa_offset(struct run *r)
+{
+	change_cfa(r, r->state.cfa.reg, (int64_t)cursor__uleb(&r->c));
+}
+
+static void def_cfa_offset_sf(struct run *r)
+{
+	change_cfa(r, r->state.cfa.reg, factored(r, cursor__sleb(&r->c)));
+}
+
+static void args_size(struct run *r)
+{
+	cursor__uleb(&r->c);
+}
+
+/*
+ * DWARF 5, table 7.29, and the GNU ones; the three with an operand in their own byte are in
+ * execute(). NULL: nobody knows it (DW_CFA_set_loc too: no compiler writes it).
+ */
+static void (*const handlers[64])(struct run *) = {
+	[DW_CFA_nop] = nop,
+	[DW_CFA_advance_loc1] = advance_1,
+	[DW_CFA_advance_loc2] = advance_2,
+	[DW_CFA_advance_loc4] = advance_4,
+	[DW_CFA_offset_extended] = offset,
+	[DW_CFA_offset_extended_sf] = offset_sf,
+	[DW_CFA_GNU_negative_offset_extended] = negative_offset,
+	[DW_CFA_restore_extended] = restore_extended,
+	[DW_CFA_undefined] = undefined,
+	[DW_CFA_same_value] = same_value,
+	[DW_CFA_register] = otherwise,
+	[DW_CFA_val_offset] = otherwise,
+	[DW_CFA_val_offset_sf] = otherwise,
+	[DW_CFA_val_expression] = val_expression,
+	[DW_CFA_expression] = save_expression,
+	[DW_CFA_remember_state] = remember,
+	[DW_CFA_restore_state] = recall,
+	[DW_CFA_def_cfa] = def_cfa,
+	[DW_CFA_def_cfa_sf] = def_cfa_sf,
+	[DW_CFA_def_cfa_register] = def_cfa_register,
+	[DW_CFA_def_cfa_offset] = def_cfa_offset,
+	[DW_CFA_def_cfa_offset_sf] = def_cfa_offset_sf,
+	[DW_CFA_def_cfa_expression] = set_cfa_expression,
+	[DW_CFA_GNU_args_size] = args_size,
+};
+
 static void extended(struct run *r, uint8_t op)
 {
-	struct cursor *c = &r->c;
-	uint64_t reg;
-
-	switch (op) {
-	case DW_CFA_nop: break;
-	case DW_CFA_advance_loc1: advance(r, cursor__u8(c)); break;
-	case DW_CFA_advance_loc2: advance(r, cursor__u16(c)); break;
-	case DW_CFA_advance_loc4: advance(r, cursor__u32(c)); break;
-	case DW_CFA_offset_extended:
-		reg = cursor__uleb(c);
-		save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(c)));
-		break;
-	case DW_CFA_offset_extended_sf:
-		reg = cursor__uleb(c);
-		save(r, reg, SAVED_AT, factored(r, cursor__sleb(c)));
-		break;
-	case DW_CFA_GNU_negative_offset_extended:
-		reg = cursor__uleb(c);
-		save(r, reg, SAVED_AT, -factored(r, (int64_t)cursor__uleb(c)));
-		break;
-	case DW_CFA_restore_extended: restore(r, cursor__uleb(c)); break;
-	case DW_CFA_undefined: save(r, cursor__uleb(c), SAVED_UNDEFINED, 0); break;
-	case DW_CFA_same_value: save(r, cursor__uleb(c), SAVED_SAME, 0); break;
-	case DW_CFA_remember_state: remember(r); break;
-	case DW_CFA_restore_state: recall(r); break;
-	case DW_CFA_def_cfa:
-		reg = cursor__uleb(c);
-		set_cfa(r, reg, (int64_t)cursor__uleb(c));
-		break;
-	case DW_CFA_def_cfa_sf:
-		reg = cursor__uleb(c);
-		set_cfa(r, reg, factored(r, cursor__sleb(c)));
-		break;
-	case DW_CFA_def_cfa_register:
-		reg = cursor__uleb(c);
-		change_cfa(r, reg, r->state.cfa.off);
-		break;
-	case DW_CFA_def_cfa_offset:
-		change_cfa(r, r->state.cfa.reg, (int64_t)cursor__uleb(c));
-		break;
-	case DW_CFA_def_cfa_offset_sf:
-		change_cfa(r, r->state.cfa.reg, factored(r, cursor__sleb(c)));
-		break;
-	case DW_CFA_def_cfa_expression: set_cfa_expression(r); break;
-	case DW_CFA_expression: save_expression(r); break;
-	case DW_CFA_register:
-	case DW_CFA_val_offset:
-	case DW_CFA_val_offset_sf:
-		reg = cursor__uleb(c);
-		cursor__uleb(c);
-		save(r, reg, SAVED_OTHERWISE, 0);
-		break;
-	case DW_CFA_val_expression:
-		reg = cursor__uleb(c);
-		read_block(r);
-		save(r, reg, SAVED_OTHERWISE, 0);
-		break;
-	case DW_CFA_GNU_args_size: cursor__uleb(c); break;
-	default: r->lost = true; break; /* DW_CFA_set_loc too: no compiler writes it */
-	}
+	if (handlers[op])
+		handlers[op](r);
+	else
+		r->lost = true;
 }
 
 static void execute(struct run *r, struct cursor instructions)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tests of user stacks in events share: what a child says of itself, and where stacks end.
+ */
+#ifndef UNIT_CAPTURE_SCENE_H
+#define UNIT_CAPTURE_SCENE_H
+
+#include "capture_take.h"
+
+#include <sys/uio.h>
+
+/* What a child says of itself before it sleeps. */
+struct scene {
+	uint64_t top;  /* where its stack ends */
+	uint64_t base; /* and begins, when the test made it */
+	size_t depth;  /* bytes that it shall use */
+	pid_t tid;
+};
+
+/* But for the first bytes, below the stack pointer of one that goes on meanwhile. */
+static inline void assert_same_memory(pid_t pid, const struct event *e, size_t skip)
+{
+	size_t sz = e->ustack_sz - skip;
+	uint8_t *memory = malloc(sz);
+	struct iovec local = { memory, sz };
+	struct iovec remote = { (void *)(uintptr_t)(e->stack_addr + skip), sz };
+
+	assert_non_null(memory);
+	assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), sz);
+	assert_memory_equal(memory, event__ustack(e) + skip, sz);
+	free(memory);
+}
+
+static inline uint64_t end_of(const struct event *e)
+{
+	return e->stack_addr + e->ustack_sz;
+}
+
+/* mm->start_stack, which /proc shows as the 28th field of stat. */
+static inline uint64_t start_stack(pid_t pid)
+{
+	char path[64], line[1024], *at;
+	uint64_t value;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	at = strrchr(line, ')') + 1;
+	for (int i = 3; i < 28; i++)
+		at = strchr(at + 1, ' ');
+	value = strtoull(at, NULL, 10);
+	return value;
+}
+
+#endif
