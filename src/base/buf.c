@@ -36,17 +36,11 @@ static int grow(struct buf *b, size_t sz)
 	return 0;
 }
 
-uint8_t *buf__extend(struct buf *b, size_t sz)
+uint8_t *buf__grow(struct buf *b, size_t sz)
 {
-	uint8_t *at;
-
-	if (b->err)
-		return NULL;
-	if (sz > b->cap - b->sz && (b->err = grow(b, sz)) != 0)
-		return NULL;
-	at = b->data + b->sz;
-	b->sz += sz;
-	return at;
+	if (!b->err)
+		b->err = grow(b, sz);
+	return b->err ? NULL : buf__extend(b, sz);
 }
 
 void buf__append(struct buf *b, const void *data, size_t sz)

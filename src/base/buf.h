@@ -18,8 +18,17 @@ struct buf {
 void buf__free(struct buf *);  /* leaves it empty and usable */
 void buf__reset(struct buf *); /* empties it, keeps the memory, clears the error */
 void buf__append(struct buf *, const void *data, size_t sz);
-uint8_t *buf__extend(struct buf *,
-		     size_t sz); /* room for sz more bytes, already counted; NULL on error */
+uint8_t *buf__grow(struct buf *, size_t sz); /* for buf__extend() */
+
+/* Room for sz more bytes, already counted; NULL on error. */
+static inline uint8_t *buf__extend(struct buf *b, size_t sz)
+{
+	if (b->err || sz > b->cap - b->sz)
+		return buf__grow(b, sz);
+	b->sz += sz;
+	return b->data + b->sz - sz;
+}
+
 void buf__u8(struct buf *, uint8_t);
 void buf__u32(struct buf *, uint32_t); /* little-endian */
 void buf__u64(struct buf *, uint64_t); /* little-endian */

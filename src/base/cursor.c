@@ -4,18 +4,6 @@
 #include <endian.h>
 #include <string.h>
 
-const void *cursor__bytes(struct cursor *c, size_t sz)
-{
-	const void *at = c->pos;
-
-	if (c->err || sz > cursor__left(c)) {
-		c->err = true;
-		return NULL;
-	}
-	c->pos += sz;
-	return at;
-}
-
 #define CURSOR_INT(bits, name)                               \
 	uint##bits##_t cursor__##name(struct cursor *c)      \
 	{                                                    \
@@ -29,13 +17,6 @@ const void *cursor__bytes(struct cursor *c, size_t sz)
 CURSOR_INT(16, u16)
 CURSOR_INT(32, u32)
 CURSOR_INT(64, u64)
-
-uint8_t cursor__u8(struct cursor *c)
-{
-	const uint8_t *at = cursor__bytes(c, 1);
-
-	return at ? *at : 0;
-}
 
 /* Bits past the 64th are dropped; a number that never ends is an error. */
 static uint64_t leb(struct cursor *c, unsigned *shift, uint8_t *last)
@@ -52,7 +33,7 @@ static uint64_t leb(struct cursor *c, unsigned *shift, uint8_t *last)
 	return c->err ? 0 : v;
 }
 
-uint64_t cursor__uleb(struct cursor *c)
+uint64_t cursor__long_uleb(struct cursor *c)
 {
 	unsigned shift;
 	uint8_t last;

@@ -25,13 +25,38 @@ static inline size_t cursor__left(const struct cursor *c)
 	return (size_t)(c->end - c->pos);
 }
 
-const void *cursor__bytes(struct cursor *, size_t sz); /* NULL past the end */
-uint8_t cursor__u8(struct cursor *);
+/* NULL past the end */
+static inline const void *cursor__bytes(struct cursor *c, size_t sz)
+{
+	const void *at = c->pos;
+
+	if (c->err || sz > cursor__left(c)) {
+		c->err = true;
+		return NULL;
+	}
+	c->pos += sz;
+	return at;
+}
+
+static inline uint8_t cursor__u8(struct cursor *c)
+{
+	const uint8_t *at = cursor__bytes(c, 1);
+
+	return at ? *at : 0;
+}
+
 uint16_t cursor__u16(struct cursor *);
 uint32_t cursor__u32(struct cursor *);
 uint64_t cursor__u64(struct cursor *);
-uint64_t cursor__uleb(struct cursor *);
+uint64_t cursor__long_uleb(struct cursor *); /* for cursor__uleb() */
 int64_t cursor__sleb(struct cursor *);
 const char *cursor__str(struct cursor *); /* NUL-terminated inside the bytes, else NULL and err */
+
+static inline uint64_t cursor__uleb(struct cursor *c)
+{
+	if (__builtin_expect(!c->err && c->pos < c->end && *c->pos < 0x80, 1))
+		return *c->pos++;
+	return cursor__long_uleb(c);
+}
 
 #endif

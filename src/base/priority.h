@@ -2,6 +2,7 @@
 #ifndef BASE_PRIORITY_H
 #define BASE_PRIORITY_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -37,6 +38,17 @@ static inline void priority__ordinary(void)
 static inline void priority__lend(pid_t tid)
 {
 	setpriority(PRIO_PROCESS, (id_t)tid, getpriority(PRIO_PROCESS, 0));
+}
+
+/* A lock between threads of different priority: who holds it has that of whom it holds up. */
+static inline void priority__init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 }
 
 #endif

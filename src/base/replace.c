@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMP ".new"
+
+static int write_all(int fd, const char *data, size_t sz)
+{
+	while (sz) {
+		ssize_t n = write(fd, data, sz);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		data += n < 0 ? 0 : n;
+		sz -= n < 0 ? 0 : (size_t)n;
+	}
+	return 0;
+}
+
+int replace__file(const char *path, const void *data, size_t sz)
+{
+	char temp[PATH_MAX];
+	int fd, err;
+
+	if ((size_t)snprintf(temp, sizeof(temp), "%s" TEMP, path) >= sizeof(temp))
+		return -ENAMETOOLONG;
+	unlink(temp); /* of one that was killed */
+	/* Nobody else's: a FIFO would block, and a file's owner could write what we are believed.
+	 */
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, data, sz);
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && rename(temp, path))
+		err = -errno;
+	if (err)
+		unlink(temp);
+	return err;
+}
