@@ -11,11 +11,27 @@
  * preempted iterator, a task, an interrupt, an NMI). */
 #define CAPTURE_LEVELS 4
 
-#define CAPTURE_PAGE 4096
+#define CAPTURE_PAGE EVENT_PAGE
 
 /* User memory goes through a bounce buffer of this size where cfg.bounce says so; see
  * src/capture/usercopy.c. Divides a page. */
 #define CAPTURE_BOUNCE_SZ 2048
+
+/* How far a copy page by page has come, counted from the event's stack_addr on. */
+struct capture_progress {
+	__u32 want, seen; /* bytes: wanted, and looked at so far */
+	__u32 end;	  /* up to here, the last bytes that were there */
+	__u32 got;	  /* bytes that were there */
+	__u64 missing;	  /* pages */
+	__u64 holes[EVENT_HOLES_SZ / sizeof(__u64)];
+};
+
+/* Where an event is put together. */
+struct capture_slot {
+	__u32 busy, idx;
+	struct capture_progress progress;
+	struct event event;
+};
 
 /* The stacks of an event, and of whom. */
 enum capture_how {

@@ -11,13 +11,19 @@
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
 
-/* Slot = cpu * CAPTURE_LEVELS + level. Sizes are set before loading. An ordinary array, because a
- * value of a per-CPU one may have 32 KiB only. */
+/* The slots of each CPU, made by user space when it is online. Sizes are set before loading.
+ * Ordinary arrays, because a value of a per-CPU one may have 32 KiB only. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct slot));
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__type(key, __u32);
 	__uint(max_entries, 1);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, sizeof(struct capture_slot));
+			__uint(max_entries, CAPTURE_LEVELS);
+		});
 } scratch SEC(".maps");
 
 /* One ring per CPU, made by user space: a shared one costs 200 ns more per event. */
@@ -71,23 +77,24 @@ __hidden void lose(__u32 kind, __u32 reason)
 		__sync_fetch_and_add(&l->cnt[kind][reason], 1);
 }
 
-static __always_inline struct slot *slot__take(void)
+static __always_inline struct capture_slot *slot__take(void)
 {
-	__u32 first = bpf_get_smp_processor_id() * CAPTURE_LEVELS;
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *slots = bpf_map_lookup_elem(&scratch, &cpu);
 
-	for (__u32 i = 0; i < CAPTURE_LEVELS; i++) {
-		__u32 idx = first + i;
-		struct slot *slot = bpf_map_lookup_elem(&scratch, &idx);
+	for (__u32 i = 0; slots && i < CAPTURE_LEVELS; i++) {
+		__u32 level = i;
+		struct capture_slot *slot = bpf_map_lookup_elem(slots, &level);
 
 		if (slot && !__sync_lock_test_and_set(&slot->busy, 1)) {
-			slot->idx = idx;
+			slot->idx = cpu * CAPTURE_LEVELS + i;
 			return slot;
 		}
 	}
 	return NULL;
 }
 
-static __always_inline void slot__put(struct slot *slot)
+static __always_inline void slot__put(struct capture_slot *slot)
 {
 	*(volatile __u32 *)&slot->busy = 0;
 }
@@ -292,7 +299,7 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 static __always_inline __u64 fill(void *ctx, struct task_struct *task, const struct emission *what,
 				  struct event *e, __u64 how)
 {
-	__u64 detail_sz, kstack_sz = 0, ustack_sz = 0;
+	__u64 detail_sz, kstack_sz = 0, ustack_sz = 0, holes_sz = 0;
 
 	fill_header(e, what);
 	if (what->owner)
@@ -308,17 +315,19 @@ static __always_inline __u64 fill(void *ctx, struct task_struct *task, const str
 		ustack_sz = copy_user(task, e, detail_sz + kstack_sz, how);
 	else
 		__builtin_memset(e->regs, 0, sizeof(e->regs));
+	if (e->flags & EVENT_F_HOLES)
+		holes_sz = EVENT_HOLES_SZ;
 	if (between_programs(task, ustack_sz))
 		e->flags &= ~EVENT_F_USER;
 	e->detail_sz = detail_sz;
 	e->kstack_sz = kstack_sz;
 	e->ustack_sz = ustack_sz;
-	return sizeof(*e) + detail_sz + kstack_sz + ustack_sz;
+	return sizeof(*e) + detail_sz + kstack_sz + ustack_sz + holes_sz;
 }
 
 __hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u64 how)
 {
-	struct slot *slot;
+	struct capture_slot *slot;
 	bool sent = false;
 	__u64 sz;
 

@@ -64,6 +64,7 @@ enum event_flags {
 	EVENT_F_INTERRUPT = 1 << 8, /* the kernel stack is an interrupt's: what it interrupted has
 				       no part in it */
 	EVENT_F_PENDING = 1 << 9,   /* with OPEN: a row also when the recording ends before it */
+	EVENT_F_HOLES = 1 << 10,    /* pages inside of the user stack are missing: see event */
 };
 
 /*
@@ -147,10 +148,14 @@ enum event_state { EVENT_STATES(X) EVENT_STATE_CNT };
 #define EVENT_RED_ZONE \
 	128 /* bytes below the stack pointer that leaf functions use (x86-64 psABI 3.2.2) */
 #define EVENT_STACK_MAX (1u << 20)
+#define EVENT_PAGE	4096
+#define EVENT_HOLES_SZ	40 /* bytes: a bit for each page of the largest stack, in words of 8 */
 
 /*
  * Fixed part of an event; in data[] follow its detail, kernel pcs (leaf first) and user stack
- * bytes. Detail and pcs are multiples of 8 bytes.
+ * bytes. Detail and pcs are multiples of 8 bytes. With EVENT_F_HOLES pages that were not in memory
+ * are left out of the stack's bytes, and EVENT_HOLES_SZ bytes behind them say which: bit n (of
+ * byte n / 8) is the nth page from that of stack_addr on.
  */
 struct event {
 	__u64 time_ns;	   /* CLOCK_MONOTONIC, end of the event */
@@ -179,6 +184,8 @@ struct event {
 	char span[EVENT_SPAN_SZ];   /* the span's name; not NUL-terminated at its full length */
 	__u8 data[];
 };
+_Static_assert(EVENT_HOLES_SZ % 8 == 0 && EVENT_HOLES_SZ * 8 > EVENT_STACK_MAX / EVENT_PAGE + 1,
+	       "a bit for each page");
 _Static_assert(sizeof(struct event) == 10 * 8 + EVENT_REG_CNT * 8 + 40 + 3 * 16, "no padding");
 
 #endif

@@ -104,26 +104,38 @@ static __always_inline __s64 part(const int *counter, __u64 offset)
 	return pages;
 }
 
+struct cpu_sum {
+	const int *counters[4];
+	__s64 pages;
+};
+
+static long cpu_sum__add(__u32 cpu, struct cpu_sum *sum)
+{
+	__u64 *offset = bpf_map_lookup_elem(&offsets, &cpu);
+
+	if (!offset)
+		return 1;
+	if (!*offset)
+		*offset = offset_of_cpu(cpu);
+	for (int i = 0; i < 4; i++)
+		sum->pages += part(sum->counters[i], *offset);
+	return 0;
+}
+
+/* Not a loop of our own: the verifier would go round once for each CPU, and gives up at some
+ * hundred. Kernels with such counters (6.2) have bpf_loop() (5.17). */
 static __noinline __s64 pages_on_cpus(const struct mm_struct *mm)
 {
-	__s64 pages = 0;
+	struct cpu_sum sum = {};
 
 	if (!bpf_core_field_exists(mm->rss_stat[0].counters))
 		return 0;
-	for (__u32 cpu = 0; cpu < cfg.cpu_cnt; cpu++) {
-		__u32 key = cpu; /* the verifier follows no variable whose address is taken */
-		__u64 *offset = bpf_map_lookup_elem(&offsets, &key);
-
-		if (!offset)
-			break;
-		if (!*offset)
-			*offset = offset_of_cpu(cpu);
-		pages += part(mm->rss_stat[0].counters, *offset) +
-			 part(mm->rss_stat[1].counters, *offset) +
-			 part(mm->rss_stat[2].counters, *offset) +
-			 part(mm->rss_stat[3].counters, *offset);
-	}
-	return pages;
+	sum.counters[0] = mm->rss_stat[0].counters;
+	sum.counters[1] = mm->rss_stat[1].counters;
+	sum.counters[2] = mm->rss_stat[2].counters;
+	sum.counters[3] = mm->rss_stat[3].counters;
+	bpf_loop(cfg.cpu_cnt, cpu_sum__add, &sum, 0);
+	return sum.pages;
 }
 
 /*
