@@ -21,8 +21,43 @@ static void sift_down(struct stream **heap, size_t cnt, size_t at)
 	heap[at] = moving;
 }
 
-void merge__drain(const struct streams *streams, uint64_t until_ns, record_fn fn, void *arg)
+/* Samples that have not been handed out yet. */
+struct batch {
+	struct record records[RECORD_BATCH];
+	struct stream *from[RECORD_BATCH];
+	size_t cnt;
+	records_fn fn;
+	void *arg;
+	struct stream *stream; /* that is being read */
+};
+
+static void hand_out(struct batch *b)
 {
+	if (b->cnt)
+		b->fn(b->records, b->cnt, b->arg);
+	for (size_t i = 0; i < b->cnt; i++) {
+		if (i == 0 || b->from[i] != b->from[i - 1])
+			b->from[i]->end(b->from[i]);
+	}
+	b->cnt = 0;
+}
+
+static void take(const struct record *r, void *arg)
+{
+	struct batch *b = arg;
+
+	if (r->type != RECORD_SAMPLE) {
+		hand_out(b);
+		b->fn(r, 1, b->arg);
+		return;
+	}
+	b->from[b->cnt] = b->stream;
+	b->records[b->cnt++] = *r;
+}
+
+void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn fn, void *arg)
+{
+	struct batch b = { .cnt = 0, .fn = fn, .arg = arg };
 	struct stream **v = streams->v;
 	size_t cnt = streams->cnt;
 
@@ -33,10 +68,14 @@ void merge__drain(const struct streams *streams, uint64_t until_ns, record_fn fn
 	for (size_t i = cnt / 2; i-- > 0;)
 		sift_down(v, cnt, i);
 	while (cnt && v[0]->head_ns <= until_ns && v[0]->head_ns != STREAM_EMPTY) {
-		v[0]->next(v[0], fn, arg);
+		b.stream = v[0];
+		v[0]->next(v[0], take, &b);
+		if (b.cnt == RECORD_BATCH)
+			hand_out(&b);
 		v[0]->head_ns = v[0]->peek(v[0]);
 		sift_down(v, cnt, 0);
 	}
-	for (size_t i = 0; i < cnt; i++)
+	hand_out(&b);
+	for (size_t i = 0; i < streams->cnt; i++)
 		v[i]->end(v[i]);
 }

@@ -22,7 +22,7 @@ struct stream {
 	uint64_t (*peek)(struct stream *); /* time of the next record, or STREAM_EMPTY */
 	void (*next)(struct stream *, record_fn,
 		     void *arg); /* hands it out and steps over it; one call may hand out none */
-	void (*end)(struct stream *); /* gives what was read back to the producer */
+	void (*end)(struct stream *); /* gives what was read back to the producer; in between too */
 	uint64_t head_ns;	      /* merge__drain()'s own */
 };
 
@@ -33,6 +33,6 @@ struct streams {
 
 /* Changes the order of the streams. O(log cnt) per record, nothing when one stream goes on being
  * the earliest. */
-void merge__drain(const struct streams *, uint64_t until_ns, record_fn, void *arg);
+void merge__drain(const struct streams *, uint64_t until_ns, records_fn, void *arg);
 
 #endif

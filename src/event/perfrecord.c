@@ -3,39 +3,60 @@
 
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "base/cursor.h"
 
 #define SAMPLE_ID_SZ 24 /* pid, tid; time; cpu, reserved */
 #define IDENTITY_SZ  24 /* of a file in PERF_RECORD_MMAP2 */
+
+#define SURE_BUILD_ID_SZ 16 /* no disk has such a major number */
+#define MINOR_BITS	 20
 
 struct body {
 	struct cursor c; /* between the header and the sample id */
 	uint16_t misc;
 };
 
+/*
+ * Whether these bytes are a build ID: its length, three zeros, itself, and zeros. Where another
+ * event of the machine wants build IDs the kernel leaves the flag for one in the records of events
+ * that do not (6.18, perf_event_mmap_output()), and a device number may look like a length; but the
+ * minor one behind it has no more than 20 bits.
+ */
+static bool is_build_id(const uint8_t at[IDENTITY_SZ])
+{
+	static const uint8_t zeros[IDENTITY_SZ];
+	uint32_t minor;
+	size_t sz = at[0];
+
+	memcpy(&minor, at + 4, sizeof(minor));
+	return sz > 0 && sz <= BUILD_ID_MAX && memcmp(at + 1, zeros, 3) == 0 &&
+	       memcmp(at + 4 + sz, zeros, BUILD_ID_MAX - sz) == 0 &&
+	       (sz >= SURE_BUILD_ID_SZ || minor >> MINOR_BITS);
+}
+
 /* A union: of 20 bytes for a build ID with its length, or device, inode and its generation. */
 static void parse_identity(struct body *b, struct record_mmap *m)
 {
-	const void *at = cursor__bytes(&b->c, IDENTITY_SZ);
+	const uint8_t *at = cursor__bytes(&b->c, IDENTITY_SZ);
 	struct cursor id;
 
 	if (!at)
 		return;
-	id = cursor__on(at, IDENTITY_SZ);
-	if (b->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		m->build_id.sz = cursor__u8(&id);
-		if (m->build_id.sz > BUILD_ID_MAX)
-			b->c.err = true;
-		cursor__bytes(&id, 3);
-		memcpy(m->build_id.bytes, cursor__bytes(&id, BUILD_ID_MAX), BUILD_ID_MAX);
+	if ((b->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && is_build_id(at)) {
+		m->build_id.sz = at[0];
+		memcpy(m->build_id.bytes, at + 4, BUILD_ID_MAX);
 		return;
 	}
+	id = cursor__on(at, IDENTITY_SZ);
 	m->maj = cursor__u32(&id);
 	m->min = cursor__u32(&id);
 	m->ino = cursor__u64(&id);
+	m->gen = cursor__u64(&id);
 }
 
-static void parse_mmap2(struct body *b, struct record *out)
+/* What both records of mappings begin with. */
+static void parse_place(struct body *b, struct record *out)
 {
 	out->type = RECORD_MMAP;
 	out->tgid = cursor__u32(&b->c);
@@ -44,9 +65,21 @@ static void parse_mmap2(struct body *b, struct record *out)
 	out->mmap.start = cursor__u64(&b->c);
 	out->mmap.len = cursor__u64(&b->c);
 	out->mmap.pgoff = cursor__u64(&b->c);
+}
+
+static void parse_mmap2(struct body *b, struct record *out)
+{
+	parse_place(b, out);
 	parse_identity(b, &out->mmap);
 	out->mmap.prot = cursor__u32(&b->c);
 	cursor__u32(&b->c); /* MAP_* */
+	out->mmap.path = cursor__str(&b->c);
+}
+
+static void parse_mmap(struct body *b, struct record *out)
+{
+	parse_place(b, out);
+	out->mmap.prot = b->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
 	out->mmap.path = cursor__str(&b->c);
 }
 
@@ -88,25 +121,33 @@ static void parse_lost(struct body *b, struct record *out)
 }
 
 static void (*const parsers[])(struct body *, struct record *) = {
-	[PERF_RECORD_MMAP2] = parse_mmap2, [PERF_RECORD_COMM] = parse_comm,
-	[PERF_RECORD_FORK] = parse_fork,   [PERF_RECORD_EXIT] = parse_exit,
-	[PERF_RECORD_LOST] = parse_lost,
+	[PERF_RECORD_MMAP] = parse_mmap, [PERF_RECORD_MMAP2] = parse_mmap2,
+	[PERF_RECORD_COMM] = parse_comm, [PERF_RECORD_FORK] = parse_fork,
+	[PERF_RECORD_EXIT] = parse_exit, [PERF_RECORD_LOST] = parse_lost,
 };
+
+bool perfrecord__parse_body(const struct perfrecord_body *in, struct record *out)
+{
+	struct body b = { cursor__on(in->data, in->sz), in->misc };
+
+	if (in->type >= sizeof(parsers) / sizeof(*parsers) || !parsers[in->type])
+		return false;
+	parsers[in->type](&b, out);
+	return !b.c.err;
+}
 
 bool perfrecord__parse(const void *data, size_t sz, struct record *out)
 {
 	struct cursor c = cursor__on(data, sz), id;
-	uint32_t type = cursor__u32(&c);
-	struct body b = { .misc = cursor__u16(&c) };
+	struct perfrecord_body body = { .type = cursor__u32(&c), .misc = cursor__u16(&c) };
 
-	if (cursor__u16(&c) != sz || cursor__left(&c) < SAMPLE_ID_SZ ||
-	    type >= sizeof(parsers) / sizeof(*parsers) || !parsers[type])
+	if (cursor__u16(&c) != sz || cursor__left(&c) < SAMPLE_ID_SZ)
 		return false;
-	b.c = cursor__on(c.pos, cursor__left(&c) - SAMPLE_ID_SZ);
-	id = cursor__on(b.c.end, SAMPLE_ID_SZ);
+	body.data = c.pos;
+	body.sz = cursor__left(&c) - SAMPLE_ID_SZ;
+	id = cursor__on(c.pos + body.sz, SAMPLE_ID_SZ);
 	cursor__u64(&id); /* who wrote it: for a fork not whom it is about */
 	out->time_ns = cursor__u64(&id);
 	out->cpu = cursor__u32(&id);
-	parsers[type](&b, out);
-	return !b.c.err;
+	return perfrecord__parse_body(&body, out);
 }

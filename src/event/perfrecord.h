@@ -14,4 +14,15 @@
  */
 bool perfrecord__parse(const void *data, size_t sz, struct record *out);
 
+/* What is between a record's header and its sample id; type and misc are the header's. */
+struct perfrecord_body {
+	uint32_t type;
+	uint16_t misc;
+	const uint8_t *data;
+	size_t sz;
+};
+
+/* The same where it is known otherwise when and on which CPU it was; these two are left alone. */
+bool perfrecord__parse_body(const struct perfrecord_body *, struct record *out);
+
 #endif

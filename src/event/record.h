@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <linux/types.h>
 #include "event.h" /* bpf/event.h: kinds, states, registers */
+#include "event/sample.h"
 
 #define BUILD_ID_MAX 20 /* bytes; longer ones are cut, as the kernel does in PERF_RECORD_MMAP2 */
 
@@ -28,9 +29,9 @@ enum record_type {
 
 struct record_mmap {
 	uint64_t start, len, pgoff; /* bytes */
-	uint32_t prot;	   /* PROT_*; only executable mappings are reported by the kernel */
-	uint32_t maj, min; /* device; 0 when build_id is given by the kernel instead */
-	uint64_t ino;
+	uint32_t prot;		  /* PROT_*; only executable mappings are reported by the kernel */
+	uint32_t maj, min;	  /* device; 0 when build_id is given by the kernel instead */
+	uint64_t ino, gen;	  /* inode, and which use of its number; 0: not told */
 	struct build_id build_id; /* sz 0 when unknown */
 	const char *path;	  /* NUL-terminated, as the process sees it; "//anon", "[vdso]", "/x
 				     (deleted)" … */
@@ -62,6 +63,11 @@ struct record {
 
 typedef void (*record_fn)(const struct record *, void *arg);
 
+/* The same for samples together, in order of time: who gets several may wait for memory once. Any
+ * other record comes alone. */
+#define RECORD_BATCH 32
+typedef void (*records_fn)(const struct record *, size_t cnt, void *arg);
+
 /* What an event says besides (enum event_detail), its kernel return addresses, leaf first, and the
  * bytes of its user stack. */
 static inline const void *event__detail(const struct event *e)
@@ -82,6 +88,32 @@ static inline size_t event__kstack_cnt(const struct event *e)
 static inline const uint8_t *event__ustack(const struct event *e)
 {
 	return e->data + e->detail_sz + e->kstack_sz;
+}
+
+_Static_assert(SNAPSHOT_PAGE == EVENT_PAGE && SNAPSHOT_PAGE_MAX == EVENT_HOLES_SZ * 8, "");
+
+/* Which pages of its user stack are missing, EVENT_HOLES_SZ bytes; NULL: none inside of it. */
+static inline const uint8_t *event__holes(const struct event *e)
+{
+	return e->flags & EVENT_F_HOLES ? event__ustack(e) + e->ustack_sz : NULL;
+}
+
+/* With all that follows it. */
+static inline uint64_t event__sz(const struct event *e)
+{
+	return sizeof(*e) + (uint64_t)e->detail_sz + e->kstack_sz + e->ustack_sz +
+	       (e->flags & EVENT_F_HOLES ? EVENT_HOLES_SZ : 0);
+}
+
+/* Of an event with EVENT_F_USER; snapshot__spread() has to follow where it has holes. */
+static inline struct sample event__sample(const struct event *e)
+{
+	return (struct sample){ .machine = &machine_x86_64,
+				.regs = (const void *)e->regs, /* both are 64 bits wide */
+				.valid = (1ull << EVENT_REG_CNT) - 1,
+				.stack = { e->stack_addr, e->ustack_sz, event__ustack(e) },
+				.truncated = e->flags & EVENT_F_TRUNCATED,
+				.compat = e->flags & EVENT_F_COMPAT };
 }
 
 #endif

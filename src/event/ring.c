@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SIZE_MASK ((uint32_t) ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT))
+#define STACK_BEGIN_SZ 512 /* of a stack: its red zone and the first frames */
+#define SIZE_MASK      ((uint32_t) ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT))
 
 struct ring {
 	struct stream stream; /* first: the stream is the ring */
@@ -36,8 +37,14 @@ static uint64_t record_sz(uint32_t header)
 static bool event_fits(const struct event *e, uint32_t sz)
 {
 	return sz >= sizeof(*e) && e->kstack_sz % sizeof(uint64_t) == 0 &&
-	       e->detail_sz % sizeof(uint64_t) == 0 &&
-	       (uint64_t)e->detail_sz + e->kstack_sz + e->ustack_sz == sz - sizeof(*e);
+	       e->detail_sz % sizeof(uint64_t) == 0 && event__sz(e) == sz;
+}
+
+/* Another CPU wrote it: what is looked at first is asked for while others are taken. */
+static void prefetch_event(const struct event *e)
+{
+	for (size_t off = 0; off < sizeof(*e) + STACK_BEGIN_SZ; off += 64)
+		__builtin_prefetch((const char *)e + off);
 }
 
 /* The next event that is complete and makes sense; NULL when there is none in this round. */
@@ -86,7 +93,7 @@ static uint64_t ring__peek(struct stream *s)
 
 static void publish(struct ring *r)
 {
-	if (r->area.sz)
+	if (r->pos != r->published)
 		__atomic_store_n(r->area.consumer_pos, r->pos, __ATOMIC_RELEASE);
 	r->published = r->pos;
 }
@@ -96,9 +103,13 @@ static void ring__next(struct stream *s, record_fn fn, void *arg)
 	struct ring *r = ring__of(s);
 	const struct event *e = event_next(r);
 	struct record record;
+	uint64_t next;
 
 	if (!e)
 		return;
+	next = r->pos + record_sz(header_at(r, r->pos));
+	__builtin_prefetch(r->area.data + (next & (r->area.sz - 1)));
+	prefetch_event(e);
 	record = (struct record){ .type = RECORD_SAMPLE,
 				  .time_ns = e->time_ns,
 				  .tgid = e->tgid,
@@ -106,9 +117,7 @@ static void ring__next(struct stream *s, record_fn fn, void *arg)
 				  .cpu = e->cpu,
 				  .event = e };
 	fn(&record, arg);
-	r->pos += record_sz(header_at(r, r->pos));
-	if (r->pos - r->published >= r->area.sz / 8) /* room for the producer in a long round */
-		publish(r);
+	r->pos = next;
 }
 
 static void ring__end(struct stream *s)

@@ -39,6 +39,11 @@ struct sideband {
 	uint64_t nothing;
 };
 
+/*
+ * Files are told by device and inode. For one event that asks for build IDs (.build_id, since 5.12)
+ * the kernel marks the records of others as if they had one (6.18, perf_event_mmap_output()), and
+ * perf up to 6.16 crashes on what it records meanwhile.
+ */
 static const struct perf_event_attr request = {
 	.type = PERF_TYPE_SOFTWARE,
 	.size = sizeof(request),
@@ -47,7 +52,6 @@ static const struct perf_event_attr request = {
 	.disabled = 1,
 	.mmap = 1,
 	.mmap2 = 1,
-	.build_id = 1,
 	.comm = 1,
 	.comm_exec = 1,
 	.task = 1,
@@ -72,16 +76,11 @@ static void complain(int err)
 		log__error("perf_event_open: %s", strerror(err));
 }
 
-/* Kernels before 5.12 know no build_id: files are told apart by device and inode there. */
 static int open_event(int cpu)
 {
 	struct perf_event_attr attr = request;
 	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0 && (errno == EINVAL || errno == E2BIG)) {
-		attr.build_id = 0;
-		fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	}
 	return fd < 0 ? -errno : (int)fd;
 }
 

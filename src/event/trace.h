@@ -19,7 +19,8 @@ struct mapping; /* process/process.h */
 	  "other_stack") /* the callers are on another stack: signal stack, coroutine */      \
 	X(NO_PROGRESS, "no_progress") /* the stack pointer did not move towards the root */   \
 	X(LIMIT, "limit")	      /* more frames than TRACE_MAX */                        \
-	X(COMPAT, "compat")	      /* a 32-bit process */
+	X(COMPAT, "compat")	      /* a 32-bit process */                                  \
+	X(STITCHED, "stitched")	      /* reached it by callers of an earlier stack */
 
 #define X(id, ...) UNWIND_##id,
 enum unwind_status { UNWIND_STATUSES(X) UNWIND_STATUS_CNT };
@@ -29,21 +30,36 @@ enum unwind_status { UNWIND_STATUSES(X) UNWIND_STATUS_CNT };
 
 enum frame_flags {
 	FRAME_CALLER = 1 << 0, /* pc is a return address: its place is pc - 1 */
-	FRAME_SIGNAL =
-		1 << 1,	   /* a signal trampoline; the next frame was interrupted, not calling */
-	FRAME_FP = 1 << 2, /* found through the frame pointer, for lack of CFI */
+	FRAME_SIGNAL = 1 << 1, /* a signal trampoline; the next frame was interrupted */
 };
 
+/* How a frame was found. X(id, value of the column `mark`): */
+#define FRAME_SOURCES(X)                                                                        \
+	X(BY_SAMPLE, NULL)	       /* the leaf */                                           \
+	X(BY_CFI, NULL)		       /* by call-frame information of the frame before it */   \
+	X(BY_POINTER, "frame_pointer") /* by the frame pointer, for lack of that */             \
+	X(BY_RETURN_ADDRESS,                                                                    \
+	  "frame_pointer")	 /* the leaf had none: its stack began with a return address */ \
+	X(BY_STITCH, "stitched") /* it was there in an earlier stack of the thread's */
+
+#define X(id, ...) FRAME_##id,
+enum frame_source { FRAME_SOURCES(X) FRAME_SOURCE_CNT };
+#undef X
+
 struct frame {
-	uint64_t pc;		   /* leaf: pc; caller: return address */
+	uint64_t pc; /* leaf: pc; caller: return address */
+	uint64_t sp; /* its stack pointer: the CFA of the frame before it; on AArch64 not
+			less than this, when found by frame pointer */
 	const struct mapping *map; /* where pc lies; NULL when nowhere; borrowed from the process */
 	uint32_t flags;		   /* enum frame_flags */
+	uint32_t source;	   /* enum frame_source */
 };
 
 /* Owned by the caller, reused for every sample. Leaf first. */
 struct trace {
 	size_t cnt;
 	enum unwind_status status;
+	uint8_t apart[688]; /* several are written in turns: frames at odds with the cache's sets */
 	struct frame frames[TRACE_MAX];
 };
 

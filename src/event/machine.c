@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "event/machine.h"
+
+#include <elf.h>
+#include <stddef.h>
+
+#define BIT(n)		  (1ull << (n))
+#define BITS(first, last) (BIT((last) + 1) - BIT(first))
+
+const struct machine machine_x86_64 = {
+	.name = "x86_64",
+	.elf = EM_X86_64,
+	.reg_cnt = 17,
+	.sp = 7,
+	.fp = 6,
+	.pc = 16,
+	.ra = 16,
+	.kept = BIT(3) | BITS(6, 7) | BITS(12, 15), /* rbx rbp rsp r12 … r15 */
+	.stack_end = BIT(47),
+	.code_bits = UINT64_MAX,
+};
+
+/*
+ * Signatures of PAuth are in the bits above an address, all of which but one (55) are 0 in user
+ * space. A process gets addresses of 48 bits when it does not ask for larger ones.
+ */
+const struct machine machine_aarch64 = {
+	.name = "aarch64",
+	.elf = EM_AARCH64,
+	.reg_cnt = 33,
+	.sp = 31,
+	.fp = 29,
+	.pc = 32,
+	.ra = 30,
+	.kept = BITS(19, 29) | BIT(31),
+	.stack_end = BIT(52),
+	.code_bits = BITS(0, 47),
+};
+
+const struct machine *machine__of_elf(uint16_t e_machine)
+{
+	static const struct machine *const all[] = { &machine_x86_64, &machine_aarch64 };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i]->elf == e_machine)
+			return all[i];
+	return NULL;
+}
