@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -14,6 +15,10 @@
 #define IDLE_SHARE 4		/* … and no more than this part of all that may be open */
 #define INODES_MAX 16384	/* identities; forgetting one costs a reopening */
 #define HELD_MAX   (256u << 20) /* bytes that hang on files that anybody may have made */
+#define ACCOUNTS   32		/* each new one has half of what the one before had at most */
+
+#define NAMED \
+	UINT64_MAX /* in the place of nsec: .sec is the generation in a name of the kernel's */
 
 struct inode_key {
 	uint64_t dev, ino, sec, nsec; /* of the last change */
@@ -39,24 +44,31 @@ struct elf_cache {
 	struct inode *by_inode;
 	struct entry *by_file, *by_build_id;
 	struct entry *idle; /* longest first */
-	size_t idle_cnt, idle_max;
-	size_t held_sz;
+	size_t idle_cnt, idle_max, held_max;
+	struct account {
+		uint32_t owner;
+		size_t sz; /* 0: free */
+	} accounts[ACCOUNTS];
+	size_t held_sz; /* in all accounts */
 };
 
-struct elf_cache *elf_cache__new(void)
+static size_t suitable_max(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / IDLE_SHARE > IDLE_MAX)
+		return IDLE_MAX;
+	return files.rlim_cur / IDLE_SHARE;
+}
+
+struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
 {
 	struct elf_cache *c = calloc(1, sizeof(*c));
-	struct rlimit files;
 
 	if (!c)
 		return NULL;
-	c->idle_max = IDLE_MAX;
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return c;
-	if (files.rlim_max / IDLE_SHARE < IDLE_MAX)
-		c->idle_max = files.rlim_max / IDLE_SHARE;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
+	c->idle_max = idle_max ? idle_max : suitable_max();
+	c->held_max = held_max ? held_max : HELD_MAX;
 	return c;
 }
 
@@ -68,14 +80,45 @@ static void forget_inode(struct elf_cache *c, struct inode *i)
 	free(i);
 }
 
-static void free_entry(struct elf_cache *c, struct entry *e)
+/* NULL: there are too many. */
+static struct account *account_of(struct elf_cache *c, uint32_t owner)
+{
+	struct account *unused = NULL;
+
+	for (size_t i = 0; i < ACCOUNTS; i++) {
+		struct account *a = &c->accounts[i];
+
+		if (a->sz && a->owner == owner)
+			return a;
+		if (!a->sz)
+			unused = a;
+	}
+	if (unused)
+		unused->owner = owner;
+	return unused;
+}
+
+static void let_go(struct elf_cache *c, struct elf_file *f)
+{
+	if (!f->held_sz)
+		return;
+	account_of(c, f->owner)->sz -= f->held_sz;
+	c->held_sz -= f->held_sz;
+}
+
+static void unlink_entry(struct elf_cache *c, struct entry *e)
 {
 	while (e->inodes)
 		forget_inode(c, e->inodes);
 	if (e->named)
 		HASH_DELETE(hh_build_id, c->by_build_id, e);
 	HASH_DELETE(hh_file, c->by_file, e);
-	c->held_sz -= e->file->held_sz;
+	let_go(c, e->file);
+}
+
+static void free_entry(struct elf_cache *c, struct entry *e)
+{
+	unlink_entry(c, e);
 	elf_file__free(e->file);
 	free(e);
 }
@@ -97,23 +140,32 @@ static struct inode_key key_of(const struct stat *st)
 				   (uint64_t)st->st_ctim.tv_nsec };
 }
 
-static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
+static struct inode_key name_of(const struct record_mmap *m)
 {
-	struct inode_key key = key_of(st);
+	return (struct inode_key){ makedev(m->maj, m->min), m->ino, m->gen, NAMED };
+}
+
+static struct inode *find_key(struct elf_cache *c, struct inode_key key)
+{
 	struct inode *i;
 
 	HASH_FIND(hh, c->by_inode, &key, sizeof(key), i);
 	return i;
 }
 
+static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
+{
+	return find_key(c, key_of(st));
+}
+
 /* Lack of memory only means that the file is opened again next time. */
-static void remember_inode(struct elf_cache *c, const struct stat *st, struct entry *e)
+static void remember_key(struct elf_cache *c, struct inode_key key, struct entry *e)
 {
 	struct inode *i = calloc(1, sizeof(*i));
 
 	if (!i)
 		return;
-	i->key = key_of(st);
+	i->key = key;
 	HASH_ADD(hh, c->by_inode, key, sizeof(i->key), i);
 	if (!i->hh.tbl) {
 		free(i);
@@ -124,6 +176,11 @@ static void remember_inode(struct elf_cache *c, const struct stat *st, struct en
 		DL_APPEND(e->inodes, i);
 	if (HASH_COUNT(c->by_inode) > INODES_MAX)
 		forget_inode(c, c->by_inode);
+}
+
+static void remember_inode(struct elf_cache *c, const struct stat *st, struct entry *e)
+{
+	remember_key(c, key_of(st), e);
 }
 
 static struct entry *find_build_id(struct elf_cache *c, const struct build_id *id)
@@ -149,6 +206,28 @@ struct elf_file *elf_cache__by_build_id(struct elf_cache *c, const struct build_
 	struct entry *e = find_build_id(c, id);
 
 	return e ? hand_out(c, e) : NULL;
+}
+
+void elf_cache__name(struct elf_cache *c, struct elf_file *f, const struct record_mmap *m)
+{
+	struct inode *i = find_key(c, name_of(m));
+	struct entry *e;
+
+	if (m->ino == 0 || (i && i->entry->file == f))
+		return;
+	if (i)
+		forget_inode(c, i);
+	if (!f->trusted)
+		return;
+	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	remember_key(c, name_of(m), e);
+}
+
+struct elf_file *elf_cache__by_name(struct elf_cache *c, const struct record_mmap *m)
+{
+	struct inode *i = find_key(c, name_of(m));
+
+	return i ? hand_out(c, i->entry) : NULL;
 }
 
 struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
@@ -179,6 +258,7 @@ static struct entry *add(struct elf_cache *c, struct elf_file *f)
 		return NULL;
 	}
 	f->cache = c;
+	f->held_sz = 0;
 	if (f->trusted && f->build_id.sz > 0) {
 		HASH_ADD_KEYPTR(hh_build_id, c->by_build_id, f->build_id.bytes, f->build_id.sz, e);
 		e->named = e->hh_build_id.tbl != NULL;
@@ -234,13 +314,66 @@ struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
 	return errno = ESTALE, NULL;
 }
 
+void elf_cache__give(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *e;
+
+	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	unlink_entry(c, e);
+	f->cache = NULL;
+	free(e);
+}
+
+static struct entry *take(struct elf_cache *c, struct elf_file *f, const struct stat *own)
+{
+	struct inode *i = find_inode(c, own);
+	struct entry *e;
+
+	if (i && i->entry) { /* another one was faster */
+		elf_file__free(f);
+		hand_out(c, i->entry);
+		return i->entry;
+	}
+	e = unify(c, f);
+	if (e && !i)
+		remember_inode(c, own, e);
+	return e;
+}
+
+struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const struct stat *st)
+{
+	struct stat own = { 0 };
+	struct entry *e = NULL;
+
+	if (f) {
+		own.st_dev = f->dev;
+		own.st_ino = f->ino;
+		own.st_ctim = f->ctime;
+		e = take(c, f, &own);
+	}
+	if (st && (e || !f) && !find_inode(c, st))
+		remember_inode(c, st, e);
+	return e ? e->file : NULL;
+}
+
 bool elf_file__hold(struct elf_file *f, size_t sz)
 {
-	if (f->trusted || !f->cache)
+	struct elf_cache *c = f->cache;
+	struct account *a;
+	size_t share;
+
+	if (f->trusted)
 		return true;
-	if (sz > HELD_MAX - f->cache->held_sz)
+	if (!c) {
+		f->held_sz += sz;
+		return true;
+	}
+	a = account_of(c, f->owner);
+	share = a ? (c->held_max - (c->held_sz - a->sz)) / 2 : 0;
+	if (!a || a->sz > share || sz > share - a->sz)
 		return false;
-	f->cache->held_sz += sz;
+	a->sz += sz;
+	c->held_sz += sz;
 	f->held_sz += sz;
 	return true;
 }

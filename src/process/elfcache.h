@@ -7,11 +7,16 @@
 #ifndef PROCESS_ELFCACHE_H
 #define PROCESS_ELFCACHE_H
 
+#include "event/record.h"
 #include "process/elffile.h"
 
 struct elf_cache;
 
-struct elf_cache *elf_cache__new(void);	  /* NULL + errno; raises the soft limit of open files */
+/*
+ * `idle_max`: files that nobody refers to; 0: what suits the limit of open files. `held_max`: bytes
+ * that hang on files that anybody may have made; 0: 256 MB. NULL + errno.
+ */
+struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max);
 void elf_cache__free(struct elf_cache *); /* and every file in it, referenced or not */
 
 /*
@@ -31,6 +36,22 @@ struct elf_file *elf_cache__find(struct elf_cache *, const struct stat *,
 
 /* A trusted file with that build ID, or NULL. The caller puts it. */
 struct elf_file *elf_cache__by_build_id(struct elf_cache *, const struct build_id *);
+
+/*
+ * What the kernel calls a file (.maj, .min, .ino, .gen) is kept with it, to find it by when the
+ * process that maps it cannot be asked any more: the one that was mapped by that name last, if
+ * it is trusted; or NULL. The caller puts it.
+ */
+void elf_cache__name(struct elf_cache *, struct elf_file *, const struct record_mmap *);
+struct elf_file *elf_cache__by_name(struct elf_cache *, const struct record_mmap *);
+
+/* A file of the cache's, with one reference, becomes the caller's own, in no cache. */
+void elf_cache__give(struct elf_cache *, struct elf_file *);
+/*
+ * Takes such a file, or that it is none (NULL: remembered, too). `st` says whose identity it has;
+ * NULL: its own. What speaks for the file: itself, or one that did already; the caller puts it.
+ */
+struct elf_file *elf_cache__adopt(struct elf_cache *, struct elf_file *, const struct stat *st);
 
 size_t elf_cache__cnt(const struct elf_cache *);
 

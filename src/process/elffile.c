@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -182,17 +184,26 @@ static void read_digest(struct elf_file *f)
  * On a file system that is mounted nosuid (removable media, FUSE) somebody else says what root
  * owns: the kernel does not believe it, and neither do we.
  */
-static bool is_trusted(int fd, const struct stat *st)
+static bool is_trusted(const struct stat *st, const struct statfs *fs)
 {
-	struct statvfs fs;
+	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       !(fs->f_flags & ST_NOSUID);
+}
 
-	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) && fstatvfs(fd, &fs) == 0 &&
-	       !(fs.f_flag & ST_NOSUID);
+#define OWNER_FUSE  UINT32_MAX /* where any owner can be said */
+#define OWNER_RANGE 65536      /* ids that one user may have besides (/etc/subuid) */
+
+static uint32_t owner_of(const struct stat *st, const struct statfs *fs)
+{
+	if (fs->f_type == FUSE_SUPER_MAGIC)
+		return OWNER_FUSE;
+	return st->st_uid < OWNER_RANGE ? st->st_uid : st->st_uid / OWNER_RANGE * OWNER_RANGE;
 }
 
 static int identify(struct elf_file *f)
 {
 	unsigned char hdr[sizeof(Elf64_Ehdr)];
+	struct statfs fs;
 	struct stat st;
 	ssize_t got;
 
@@ -208,23 +219,31 @@ static int identify(struct elf_file *f)
 		return -errno;
 	if (!header_ok(hdr, (size_t)got))
 		return -ENOEXEC;
-	f->trusted = is_trusted(f->fd, &st);
+	if (fstatfs(f->fd, &fs) != 0)
+		return -errno;
+	f->trusted = is_trusted(&st, &fs);
+	f->owner = owner_of(&st, &fs);
 	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	return f->elf ? 0 : -ENOEXEC;
 }
 
 static int read_elf(struct elf_file *f)
 {
+	GElf_Ehdr ehdr;
 	int err;
 
-	if (elf_kind(f->elf) != ELF_K_ELF)
+	if (elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &ehdr))
 		return -ENOEXEC;
+	if (ehdr.e_ident[EI_CLASS] == ELFCLASS64)
+		f->machine = machine__of_elf(ehdr.e_machine);
 	err = read_segments(f);
 	if (err)
 		return err;
 	read_build_id(f);
 	if (!f->trusted)
 		read_digest(f);
+	if (f->build_id.sz)
+		f->origin = XXH3_64bits_withSeed(f->build_id.bytes, f->build_id.sz, f->digest);
 	return 0;
 }
 

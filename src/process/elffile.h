@@ -31,10 +31,14 @@ struct elf_attachment {
 struct elf_file {
 	struct build_id build_id; /* from the file itself; sz 0: none */
 	bool trusted;
+	uint32_t owner;	 /* !trusted: on whose account it is, see elf_file__hold() */
 	uint64_t digest; /* !trusted: XXH3 over its symbol and string tables; else 0 */
+	uint64_t origin; /* what its code counts as in the ids of stacks, made once of the build ID
+			    and the digest; 0: it has no build ID */
 	dev_t dev;
 	ino_t ino;
 	struct timespec ctime;
+	const struct machine *machine; /* NULL: one that we do not know, or of 32 bits */
 	char *path; /* as the first process that mapped it saw it, without " (deleted)" */
 	Elf *elf;   /* read with pread, never mapped: a file cut short must not raise SIGBUS */
 	int fd;
@@ -67,9 +71,10 @@ bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);
 Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr *);
 
 /*
- * Asks before `sz` bytes of the file's are kept in memory for as long as it is: all files of a
- * cache that anybody may have made share 256 MB (tables have 256 MB of their own). Files in no
- * cache, and trusted ones, may. For the thread that owns the cache.
+ * Asks before `sz` bytes are kept in memory for as long as the file is: what anybody may have made
+ * has 256 MB in all, and the files of one user half of what those of others leave, so that nobody
+ * uses up what others need. Files in no cache, and trusted ones, may. For the thread that owns the
+ * cache.
  */
 bool elf_file__hold(struct elf_file *, size_t sz);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "process/opening.h"
 
 struct image *image__new(struct pathtab *paths)
 {
@@ -25,6 +26,7 @@ struct image *image__get(struct image *i)
 static void release(struct image *i, struct mapping *m)
 {
 	elf_file__put(m->file);
+	opening__put(m->opening);
 	pathtab__put(i->paths, m->path);
 }
 
@@ -36,6 +38,7 @@ static struct mapping part(const struct mapping *m, uint64_t start, uint64_t end
 	p.start = start;
 	p.end = end;
 	elf_file__get(p.file);
+	opening__get(p.opening);
 	pathtab__get(p.path);
 	return p;
 }
@@ -102,8 +105,35 @@ static size_t first_after(const struct image *i, uint64_t addr)
 static bool same(const struct mapping *a, const struct mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
-	       a->kind == b->kind && a->file == b->file && a->path == b->path &&
-	       build_id__equal(&a->build_id, &b->build_id);
+	       a->kind == b->kind && a->file == b->file && a->opening == b->opening &&
+	       a->path == b->path && build_id__equal(&a->build_id, &b->build_id);
+}
+
+bool mapping__settle(struct mapping *m)
+{
+	struct opening *o = m->opening;
+
+	if (!o)
+		return true;
+	if (!o->done)
+		return false;
+	m->opening = NULL;
+	m->file = elf_file__get(o->file);
+	if (m->file) {
+		m->kind = MAPPING_FILE;
+		m->build_id = m->file->build_id;
+	}
+	opening__put(o);
+	return true;
+}
+
+bool image__settle(struct image *i)
+{
+	bool all = true;
+
+	for (size_t n = 0; n < i->cnt; n++)
+		all &= mapping__settle(&i->maps[n]);
+	return all;
 }
 
 bool image__equal(const struct image *a, const struct image *b)

@@ -15,6 +15,7 @@ struct image {
 		*maps; /* ascending, no overlaps; each has a reference to its file and path */
 	size_t cnt, cap;
 	unsigned refs;
+	uint16_t hints[PROCESS_HINTS];
 };
 
 struct image *image__new(struct pathtab *); /* NULL + errno */
@@ -26,6 +27,10 @@ void image__put(struct image *); /* accepts NULL */
  * image that others share is copied first, and *image is then the copy. 0 or -errno.
  */
 int image__insert(struct image **image, struct mapping *);
+
+/* What has been opened meanwhile becomes a file. False when some are still being opened. */
+bool image__settle(struct image *);
+bool mapping__settle(struct mapping *);
 
 bool image__equal(const struct image *, const struct image *);
 

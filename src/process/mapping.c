@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include "process/open.h"
-#include "process/table.h"
+#include "process/opening.h"
 
 #define DELETED " (deleted)"
 
@@ -12,11 +12,17 @@ static const struct {
 	const char *prefix;
 	enum mapping_kind kind;
 } kinds[] = {
-	{ "[vdso]", MAPPING_VDSO },    { "[vsyscall]", MAPPING_VSYSCALL },
-	{ "/memfd:", MAPPING_ANON },   { "/SYSV", MAPPING_ANON },
-	{ "/dev/zero", MAPPING_ANON }, { "/anon_hugepage", MAPPING_ANON },
-	{ "//toolong", MAPPING_FILE }, { "//enomem", MAPPING_FILE },
-	{ "//", MAPPING_ANON },	       { "/", MAPPING_FILE },
+	{ "[vdso]", MAPPING_VDSO },
+	{ "[vsyscall]", MAPPING_VSYSCALL },
+	{ "[uprobes", MAPPING_UPROBES },
+	{ "/memfd:", MAPPING_ANON },
+	{ "/SYSV", MAPPING_ANON },
+	{ "/dev/zero", MAPPING_ANON },
+	{ "/anon_hugepage", MAPPING_ANON },
+	{ "//toolong", MAPPING_FILE },
+	{ "//enomem", MAPPING_FILE },
+	{ "//", MAPPING_ANON },
+	{ "/", MAPPING_FILE },
 };
 
 static enum mapping_kind kind_of(const char *path)
@@ -36,10 +42,28 @@ static void strip_deleted(char *path)
 }
 
 /* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
- * the kernel found a build ID, there was one. */
+ * a record tells a build ID, there was one. */
+static struct elf_file *open_now_or_later(struct process_table *t, struct mapping *out,
+					  const struct open_request *r)
+{
+	struct elf_file *f;
+	struct stat st;
+	bool there;
+
+	if (!t->jobs)
+		return elf_cache__open_mapped(t->files, r);
+	f = elf_cache__find_mapped(t->files, r, &st, &there);
+	if (f || errno == ENOEXEC)
+		return f;
+	if (there && !S_ISREG(st.st_mode))
+		return errno = ENOEXEC, NULL;
+	out->opening = opening__begin(t, r, there ? &st : NULL);
+	return errno = out->opening ? ENOEXEC : ENFILE, NULL;
+}
+
 static void open_file(struct process_table *t, struct mapping *out, struct open_request *r)
 {
-	out->file = elf_cache__open_mapped(t->files, r);
+	out->file = open_now_or_later(t, out, r);
 	if (out->file || r->map->build_id.sz > 0)
 		out->kind = MAPPING_FILE;
 	if (!out->file && out->kind == MAPPING_FILE && errno != ENOEXEC)
@@ -47,11 +71,30 @@ static void open_file(struct process_table *t, struct mapping *out, struct open_
 	out->build_id = out->file ? out->file->build_id : r->map->build_id;
 }
 
-int process_table__map(struct process_table *t, uint32_t tgid, const struct record_mmap *m,
+/* This kernel's own, when it is not another one that records speak of. */
+static bool is_own_vdso(const struct process_table *t, const struct record_mmap *m)
+{
+	/* A 32-bit process has another vdso than ours. */
+	return t->vdso && m->start > UINT32_MAX &&
+	       (m->build_id.sz == 0 || build_id__equal(&m->build_id, &t->vdso->build_id));
+}
+
+static void open_vdso(struct process_table *t, struct mapping *out, struct open_request *r)
+{
+	out->build_id = r->map->build_id;
+	if (is_own_vdso(t, r->map))
+		out->file = elf_file__get(t->vdso);
+	else if (r->map->build_id.sz > 0)
+		out->file = elf_cache__open_mapped(t->files, r);
+	if (out->file)
+		out->build_id = out->file->build_id;
+}
+
+int process_table__map(struct process_table *t, const struct entry *e, const struct record_mmap *m,
 		       struct mapping *out)
 {
 	char path[PATH_MAX + sizeof(DELETED)];
-	struct open_request r = { t->proc, tgid, m, path };
+	struct open_request r = { &t->places, e->overlays, e->pub.tgid, m, path, NULL };
 
 	if (m->len == 0 || m->len > UINT64_MAX - m->start)
 		return -EINVAL;
@@ -61,15 +104,48 @@ int process_table__map(struct process_table *t, uint32_t tgid, const struct reco
 				 .end = m->start + m->len,
 				 .pgoff = m->pgoff,
 				 .kind = kind_of(path),
+				 .vague = m->ino == 0 && m->build_id.sz == 0,
 				 .path = pathtab__add(t->paths, path) };
 	if (!out->path)
 		return -ENOMEM;
 	if (path[0] == '/' && (path[1] != '/' || out->kind == MAPPING_FILE))
 		open_file(t, out, &r);
-	/* A 32-bit process has another vdso than ours. */
-	if (out->kind == MAPPING_VDSO && t->vdso && m->start > UINT32_MAX) {
-		out->file = elf_file__get(t->vdso);
-		out->build_id = t->vdso->build_id;
-	}
+	if (out->kind == MAPPING_VDSO)
+		open_vdso(t, out, &r);
 	return 0;
+}
+
+static void look_again(struct process_table *t, const struct entry *e, struct mapping *m)
+{
+	struct record_mmap told = { .start = m->start,
+				    .len = m->end - m->start,
+				    .pgoff = m->pgoff,
+				    .build_id = m->build_id,
+				    .path = m->path };
+	struct open_request r = { &t->places, e->overlays, e->pub.tgid, &told, m->path, NULL };
+
+	if (m->kind != MAPPING_FILE || m->file || m->opening || !(m->build_id.sz || m->vague))
+		return;
+	m->file = elf_cache__open_mapped(t->files, &r);
+	if (m->file)
+		m->build_id = m->file->build_id;
+}
+
+void process_table__look_again(struct process_table *t, const struct entry *e)
+{
+	for (size_t i = 0; i < e->pub.image->cnt; i++)
+		look_again(t, e, &e->pub.image->maps[i]);
+}
+
+bool process_table__collect(struct process_table *t)
+{
+	size_t found = t->places.finder ? finder__found(t->places.finder) : 0;
+	struct entry *e, *next;
+
+	if (found == t->found)
+		return false;
+	t->found = found;
+	HASH_ITER (hh, t->processes, e, next)
+		process_table__look_again(t, e);
+	return true;
 }

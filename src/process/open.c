@@ -3,22 +3,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "process/handle.h"
 #include "process/maps.h"
 
 /*
- * One way to the file: a handle that names it (O_PATH), which opens nothing, so that a FIFO cannot
- * block us and no device notices. >= 0 or -errno.
+ * One way to the file: a handle that names it (process/handle.h) in the nth place that it knows.
+ * >= 0 or -errno; -ERANGE: there is no such place.
  */
-typedef int (*way_fn)(const struct open_request *);
+typedef int (*way_fn)(const struct open_request *, size_t nth);
 
 #define NAME_SZ 80
+
+static bool is_path(const struct open_request *r)
+{
+	return r->path[0] == '/'; /* "[vdso]" is none */
+}
 
 static void name_mapped_inode(const struct open_request *r, char name[NAME_SZ])
 {
@@ -27,63 +31,122 @@ static void name_mapped_inode(const struct open_request *r, char name[NAME_SZ])
 		 (unsigned long long)(r->map->start + r->map->len));
 }
 
-static int by_mapped_inode(const struct open_request *r)
+int open_request__handle(const struct open_request *r)
 {
 	char name[NAME_SZ];
 	int fd;
 
 	name_mapped_inode(r, name);
-	fd = openat(r->proc, name, O_PATH | O_CLOEXEC);
+	fd = openat(r->places->proc, name, O_PATH | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static int resolve(int root, const char *path, uint64_t rules)
+/* Whether nothing but a path says which file it was, or no more than an inode. */
+static bool is_vague(const struct record_mmap *m)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = rules };
-	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return m->build_id.sz == 0 && m->maj == 0 && m->min == 0;
 }
 
-/* RESOLVE_IN_ROOT: a symbolic link in a container's root folder leads nowhere but into it. */
-static int by_process_root(const struct open_request *r)
+/* A process that has the id by now, but may be another one, may have what can be told apart. */
+static bool asks_process(const struct open_request *r)
+{
+	return r->places->proc >= 0 && !(r->places->past && is_vague(r->map));
+}
+
+static int by_mapped_inode(const struct open_request *r, size_t nth)
+{
+	int fd;
+
+	if (nth > 0 || !asks_process(r))
+		return -ERANGE;
+	if (!r->handle)
+		return open_request__handle(r);
+	fd = fcntl(*r->handle, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : fd;
+}
+
+static int by_sysroot(const struct open_request *r, size_t nth)
+{
+	if (nth > 0 || !r->places->finder || !is_path(r))
+		return -ERANGE;
+	return finder__by_path(r->places->finder, r->path);
+}
+
+static int by_process_root(const struct open_request *r, size_t nth)
 {
 	char name[32];
 	int root, fd;
 
+	if (nth > 0 || !asks_process(r) || !is_path(r))
+		return -ERANGE;
 	snprintf(name, sizeof(name), "%u/root", r->tgid);
-	root = openat(r->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = openat(r->places->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	fd = resolve(root, r->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	fd = handle__below(root, r->path);
 	close(root);
 	return fd;
 }
 
-static int by_host_path(const struct open_request *r)
+static int by_overlay(const struct open_request *r, size_t nth)
 {
-	return resolve(AT_FDCWD, r->path, RESOLVE_NO_MAGICLINKS);
+	return overlays__open(r->overlays, r->path, nth);
+}
+
+static int by_host_path(const struct open_request *r, size_t nth)
+{
+	return nth > 0 || !is_path(r) ? -ERANGE : handle__open(r->path);
+}
+
+static int by_build_id(const struct open_request *r, size_t nth)
+{
+	return r->places->finder ? finder__by_build_id(r->places->finder, &r->map->build_id, nth)
+				 : -ERANGE;
 }
 
 static const struct {
 	way_fn open;
-	bool exact; /* it cannot be another file */
+	enum trust {
+		TRUST_IDENTITY, /* in a file that has the build ID, or else the inode */
+		TRUST_COPY,	/* also in one without: whoever put it there knew what for */
+		TRUST_ALL,	/* it cannot be another file, unless the process is another one */
+	} trust;
 } ways[] = {
-	{ by_mapped_inode, true },
-	{ by_process_root, false },
-	{ by_host_path, false },
+	{ by_sysroot, TRUST_COPY },	     { by_mapped_inode, TRUST_ALL },
+	{ by_process_root, TRUST_IDENTITY }, { by_overlay, TRUST_IDENTITY },
+	{ by_host_path, TRUST_IDENTITY },    { by_build_id, TRUST_IDENTITY },
 };
 
 /*
  * Devices without a number of their own (major 0: overlay, btrfs) have one in maps and another one
- * in stat(2); the inode has to do.
+ * in stat(2); the inode has to do. As it has where records know no device (0:0).
  */
 static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
 {
-	bool anonymous = m->maj == 0 && major(st->st_dev) == 0;
+	bool anonymous = m->maj == 0 && (m->min == 0 || major(st->st_dev) == 0);
 
 	return m->ino != 0 && m->ino == st->st_ino &&
 	       (anonymous || makedev(m->maj, m->min) == st->st_dev);
+}
+
+static bool may_be(const struct open_request *r, const struct stat *st)
+{
+	const struct record_mmap *m = r->map;
+
+	return m->build_id.sz > 0 || is_mapped_inode(m, st) ||
+	       (r->places->told && m->ino == 0 && is_vague(m));
+}
+
+/* Whether the file has code where the process has. */
+static bool has_code(const struct elf_file *f, const struct record_mmap *m)
+{
+	for (size_t i = 0; i < f->segment_cnt; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if ((s->flags & PF_X) && m->pgoff < s->off + s->sz && m->pgoff + m->len > s->off)
+			return true;
+	}
+	return false;
 }
 
 /* Opens what a handle names; O_NONBLOCK, because a lease on the file would hold us up for 45 s. */
@@ -104,36 +167,41 @@ static const struct build_id *expected_of(const struct open_request *r)
 }
 
 static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
-			    bool exact)
+			    enum trust trust)
 {
 	const struct build_id *expected = expected_of(r);
+	bool sure = trust == TRUST_ALL;
 	struct elf_file *f;
 	struct stat st;
 
 	if (fstat(handle, &st) != 0)
 		return NULL;
 	if (!S_ISREG(st.st_mode))
-		return errno = exact ? ENOEXEC : ESTALE, NULL;
-	if (!exact && !expected && !is_mapped_inode(r->map, &st))
+		return errno = sure ? ENOEXEC : ESTALE, NULL;
+	if (trust == TRUST_IDENTITY && !may_be(r, &st))
 		return errno = ESTALE, NULL;
 	f = elf_cache__find(c, &st, expected);
 	if (!f && errno == ENOENT)
 		f = open_handle(c, handle, r->path, expected);
-	return f;
+	sure |= expected || (trust == TRUST_IDENTITY && !is_vague(r->map));
+	if (!f || sure || has_code(f, r->map))
+		return f;
+	elf_file__put(f);
+	return errno = ESTALE, NULL;
 }
 
-/* One system call says what nearly always is known already; else which way to try first. */
+/* One system call says what nearly always is known already; *there: the process has such a mapping.
+ */
 static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
-					  size_t *way)
+					  struct stat *st, bool *there)
 {
 	char name[NAME_SZ];
-	struct stat st;
 
 	name_mapped_inode(r, name);
-	*way = fstatat(r->proc, name, &st, 0) == 0 ? 0 : 1;
-	if (*way > 0)
-		return NULL;
-	return elf_cache__find(c, &st, expected_of(r));
+	*there = asks_process(r) && handle__stat(r->places->proc, name, st) == 0;
+	if (!*there || (r->places->told && !may_be(r, st)))
+		return errno = ENOENT, NULL;
+	return elf_cache__find(c, st, expected_of(r));
 }
 
 /*
@@ -143,7 +211,8 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
  */
 static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_request *r)
 {
-	struct elf_file *f = elf_cache__by_build_id(c, &r->map->build_id);
+	struct elf_file *f = r->places->told ? elf_cache__by_build_id(c, &r->map->build_id)
+					     : elf_cache__by_name(c, r->map);
 
 	if (f && strcmp(f->path, r->path) == 0)
 		return f;
@@ -151,30 +220,71 @@ static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_req
 	return NULL;
 }
 
-struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_request *r)
+/* Who runs here has the files that are here; whose records are told has them elsewhere. */
+static enum trust trust_of(const struct open_request *r, size_t way)
 {
-	size_t way;
-	struct elf_file *f = find_mapped_inode(c, r, &way);
+	enum trust t = ways[way].trust;
+
+	return t == (r->places->told ? TRUST_ALL : TRUST_COPY) ? TRUST_IDENTITY : t;
+}
+
+/* The first place that has it. *err: 0, or why it is not in the last one. */
+static struct elf_file *try_way(struct elf_cache *c, const struct open_request *r, size_t way,
+				int *err)
+{
+	struct elf_file *f = NULL;
+	int handle;
+
+	for (size_t nth = 0; !f && (handle = ways[way].open(r, nth)) != -ERANGE; nth++) {
+		*err = -handle;
+		if (handle < 0)
+			continue;
+		f = use(c, r, handle, trust_of(r, way));
+		*err = f ? 0 : errno;
+		close(handle);
+	}
+	return f;
+}
+
+static struct elf_file *try_ways(struct elf_cache *c, const struct open_request *r, int *err)
+{
+	struct elf_file *f = NULL;
+
+	for (size_t way = 0; !f && way < sizeof(ways) / sizeof(*ways); way++) {
+		f = try_way(c, r, way, err);
+		if (*err == ENOEXEC && trust_of(r, way) == TRUST_ALL)
+			return NULL;
+	}
+	if (!f)
+		f = elf_cache__by_build_id(c, &r->map->build_id);
+	if (!f && r->places->finder)
+		finder__ask(r->places->finder, &r->map->build_id);
+	return f;
+}
+
+struct elf_file *elf_cache__find_mapped(struct elf_cache *c, const struct open_request *r,
+					struct stat *st, bool *there)
+{
+	struct elf_file *f = find_mapped_inode(c, r, st, there);
 	int err = errno;
 
-	if (!f && way > 0)
+	if (f && !r->places->told)
+		elf_cache__name(c, f, r->map);
+	if (!f && !*there)
 		f = find_by_claim(c, r);
-	if (f || err == ENOEXEC)
-		return f;
-	for (; way < sizeof(ways) / sizeof(*ways); way++) {
-		int handle = ways[way].open(r);
+	return errno = err, f;
+}
 
-		if (handle < 0) {
-			err = -handle;
-			continue;
-		}
-		f = use(c, r, handle, ways[way].exact);
-		err = f ? 0 : errno;
-		close(handle);
-		if (f || (err == ENOEXEC && ways[way].exact))
-			return errno = err, f;
-	}
-	f = elf_cache__by_build_id(c, &r->map->build_id);
+struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_request *r)
+{
+	bool there;
+	struct stat st;
+	struct elf_file *f = elf_cache__find_mapped(c, r, &st, &there);
+	int err = errno;
+
+	if (f || (err == ENOEXEC && !r->places->told))
+		return f;
+	f = try_ways(c, r, &err);
 	return errno = f ? 0 : err, f;
 }
 

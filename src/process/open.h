@@ -4,23 +4,49 @@
 #define PROCESS_OPEN_H
 
 #include "process/elfcache.h"
+#include "process/finder.h"
+#include "process/overlay.h"
 
-/* What is mapped where: `proc` is an open /proc. */
-struct open_request {
-	int proc;
-	uint32_t tgid;
-	const struct record_mmap *map;
-	const char *path; /* without " (deleted)" */
+/* Where files may be. */
+struct file_places {
+	int proc;  /* an open /proc; -1: none */
+	bool told; /* what is mapped was told by records: a process with this id may be another one
+		    */
+	bool past; /* … and surely is when the records do not say which file it was */
+	struct finder *finder; /* borrowed; NULL: none */
 };
 
+/* What is mapped where. */
+struct open_request {
+	const struct file_places *places;
+	const struct overlays *overlays; /* of the process; NULL: none */
+	uint32_t tgid;
+	const struct record_mmap *map;
+	const char *path;  /* without " (deleted)" */
+	const int *handle; /* names what is mapped (process/handle.h); NULL: still to be had */
+};
+
+/* A handle for what is mapped, while the process has it. >= 0 or -errno. */
+int open_request__handle(const struct open_request *);
+
 /*
- * The ELF file of a mapping. Tried in turn: the inode that is mapped, the path in the process's
- * root folder, the path on the host, each used only when it has the build ID, else the device and
- * inode, that the mapping has; last a trusted file that is already open and has the build ID.
+ * The ELF file of a mapping. Tried in turn: the path in the sysroot, the inode that is mapped, the
+ * path in the process's root folder, in its overlays and on the host, the finder's places for its
+ * build ID, last a trusted file that is already open and has the build ID. Each is used only when
+ * it has the build ID that the mapping has. When none is known, device and inode must be the same,
+ * but for a sysroot's copies of the files that records tell of; for these, and where records have
+ * not told inodes, the file must have code at the offsets that are mapped.
  * NULL + errno: ENOEXEC when what is mapped is no ELF file. Never blocks on, nor disturbs, what is
- * no regular file.
+ * no regular file; asks the finder for a download of what was not found.
  */
 struct elf_file *elf_cache__open_mapped(struct elf_cache *, const struct open_request *);
+
+/*
+ * The same of what is known without opening anything: NULL + errno, ENOENT when the file has to be
+ * opened. `st` is of what is mapped; *there: whether it could be looked at.
+ */
+struct elf_file *elf_cache__find_mapped(struct elf_cache *, const struct open_request *,
+					struct stat *st, bool *there);
 
 /* The kernel's vdso for 64-bit processes: a copy of this process's own. NULL + errno. */
 struct elf_file *elf_file__vdso(void);

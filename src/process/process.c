@@ -11,7 +11,7 @@
 #include <utlist.h>
 #include "base/monotonic.h"
 #include "process/open.h"
-#include "process/table.h"
+#include "process/opening.h"
 
 #define REFRESH_NS    100000000	 /* between two readings of a process's maps */
 #define REFRESH_SHARE 20	 /* and no more than this part of the time, for huge ones */
@@ -23,18 +23,19 @@
 /* Takes the image. */
 static void adopt(struct entry *e, struct image *i)
 {
-	if (e->image != i)
-		image__put(e->image);
-	e->image = i;
+	if (e->pub.image != i)
+		image__put(e->pub.image);
+	e->pub.image = i;
 	e->pub.maps = i->maps;
 	e->pub.map_cnt = i->cnt;
+	e->pub.hints = i->hints;
 }
 
 static struct entry *find(const struct process_table *t, uint32_t tgid)
 {
 	struct entry *e;
 
-	HASH_FIND(hh, t->processes, &tgid, sizeof(tgid), e);
+	HASH_FIND_BYHASHVALUE(hh, t->processes, &tgid, sizeof(tgid), entry__hash(tgid), e);
 	return e;
 }
 
@@ -47,13 +48,20 @@ static struct entry *add(struct process_table *t, uint32_t tgid)
 		goto err_out;
 	e->pub.tgid = tgid;
 	adopt(e, i);
-	HASH_ADD(hh, t->processes, pub.tgid, sizeof(e->pub.tgid), e);
+	HASH_ADD_BYHASHVALUE(hh, t->processes, pub.tgid, sizeof(tgid), entry__hash(tgid), e);
 	if (e->hh.tbl)
 		return e;
 err_out:
 	image__put(i);
 	free(e);
 	return errno = ENOMEM, NULL;
+}
+
+static struct entry *find_or_add(struct process_table *t, uint32_t tgid)
+{
+	struct entry *e = find(t, tgid);
+
+	return e ? e : add(t, tgid);
 }
 
 static void unqueue(struct process_table *t, struct entry *e)
@@ -70,26 +78,66 @@ static void queue(struct process_table *t, struct entry *e, uint64_t time_ns)
 	DL_APPEND(t->exited, e);
 }
 
+static void discard(struct entry *e)
+{
+	image__put(e->pub.image);
+	opening__put(e->pub.exe);
+	overlays__put(e->overlays);
+	free(e);
+}
+
 static void drop(struct process_table *t, struct entry *e)
 {
 	unqueue(t, e);
 	HASH_DEL(t->processes, e);
-	image__put(e->image);
-	free(e);
+	discard(e);
+}
+
+/* Who was looked up since the last time is spared once more. */
+static void make_room(struct process_table *t)
+{
+	while (t->process_max && HASH_COUNT(t->processes) > t->process_max) {
+		struct entry *e = t->processes;
+		bool used = e->used;
+
+		e->used = false;
+		if (!used) {
+			drop(t, e);
+			continue;
+		}
+		HASH_DEL(t->processes, e);
+		HASH_ADD_BYHASHVALUE(hh, t->processes, pub.tgid, sizeof(e->pub.tgid),
+				     entry__hash(e->pub.tgid), e);
+		if (!e->hh.tbl) {
+			unqueue(t, e);
+			discard(e);
+		}
+	}
+}
+
+static bool is_alive(const struct process_table *t, struct entry *e)
+{
+	bool used = e->used;
+	char name[16];
+
+	e->used = false;
+	if (t->places.told)
+		return used;
+	snprintf(name, sizeof(name), "%u", e->pub.tgid);
+	return faccessat(t->places.proc, name, F_OK, 0) == 0;
 }
 
 /*
  * The end of a first thread is not yet the end of its process: other threads may go on. So those
- * that /proc still has (perhaps unwaited for) stay for another round.
+ * that /proc still has (perhaps unwaited for) stay for another round, or where that says nothing
+ * those that were looked up since.
  */
 static void sweep(struct process_table *t, uint64_t time_ns)
 {
 	while (t->exited && time_ns > t->exited->exited_ns + LINGER_NS) {
 		struct entry *e = t->exited;
-		char name[16];
 
-		snprintf(name, sizeof(name), "%u", e->pub.tgid);
-		if (faccessat(t->proc, name, F_OK, 0) == 0)
+		if (is_alive(t, e))
 			queue(t, e, time_ns);
 		else
 			drop(t, e);
@@ -99,43 +147,45 @@ static void sweep(struct process_table *t, uint64_t time_ns)
 /* ---- /proc --------------------------------------------------------------------------------------
  */
 
+/* The time of records. */
+static uint64_t now_ns(const struct process_table *t)
+{
+	return t->places.told ? t->last_ns : monotonic__ns();
+}
+
 /* Makes the entry what /proc says. What is not there leaves the entry as it was. */
 static void read_process(struct process_table *t, struct entry *e)
 {
-	uint64_t from_ns = monotonic__ns();
-	struct image *i = process_table__read(t, e->pub.tgid);
+	uint64_t from_ns = t->places.told ? 0 : monotonic__ns();
+	struct image *i = process_table__read(t, e);
 
+	e->asked = true;
 	if (!i || i->cnt == 0) {
 		image__put(i);
 		return;
 	}
 	adopt(e, i);
 	e->pub.from_ns = from_ns;
-	e->pub.build_id = process_table__exe(t, e->pub.tgid, i);
+	process_table__name(t, &e->pub);
 	e->named = true;
 }
 
 static struct entry *get(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find(t, tgid);
+	struct entry *e = find_or_add(t, tgid);
 
-	if (e)
+	if (!e || e->asked || e->told || t->places.past)
 		return e;
-	e = add(t, tgid);
-	if (!e)
-		return NULL;
 	read_process(t, e);
 	if (e->pub.map_cnt == 0) /* gone, and its end perhaps too */
-		queue(t, e, monotonic__ns());
+		queue(t, e, now_ns(t));
 	return e;
 }
 
 static void scan_process(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find(t, tgid);
+	struct entry *e = find_or_add(t, tgid);
 
-	if (!e)
-		e = add(t, tgid);
 	if (!e)
 		return;
 	e->scan = t->scans;
@@ -155,12 +205,12 @@ static void queue_unseen(struct process_table *t)
 
 int process_table__scan(struct process_table *t)
 {
-	int fd = openat(t->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(t->places.proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *d;
 
 	if (!dir) {
-		int err = -errno;
+		int err = t->places.proc < 0 ? -ENOENT : -errno;
 
 		if (fd >= 0)
 			close(fd);
@@ -184,14 +234,15 @@ bool process_table__refresh(struct process_table *t, struct process *p)
 	uint64_t begin_ns = monotonic__ns(), cost_ns;
 	struct image *i;
 
-	if (begin_ns < e->refresh_ns)
+	if (begin_ns < e->refresh_ns || (t->places.told && e->told) || t->places.past)
 		return false;
-	i = process_table__read(t, p->tgid);
+	i = process_table__read(t, e);
 	cost_ns = monotonic__ns() - begin_ns;
 	e->refresh_ns = begin_ns + cost_ns * REFRESH_SHARE;
 	if (e->refresh_ns < begin_ns + REFRESH_NS)
 		e->refresh_ns = begin_ns + REFRESH_NS;
-	if (!i || i->cnt == 0 || image__equal(i, e->image)) {
+	image__settle(e->pub.image);
+	if (!i || i->cnt == 0 || image__equal(i, e->pub.image)) {
 		image__put(i);
 		return false;
 	}
@@ -202,19 +253,27 @@ bool process_table__refresh(struct process_table *t, struct process *p)
 /* ---- records ------------------------------------------------------------------------------------
  */
 
+static void set_exe(struct entry *e, struct build_id id, struct opening *exe)
+{
+	opening__put(e->pub.exe);
+	e->pub.build_id = id;
+	e->pub.exe = opening__get(exe);
+}
+
 static void apply_mmap(struct process_table *t, struct entry *e, const struct record *r)
 {
-	struct image *i = e->image;
+	struct image *i = e->pub.image;
 	struct mapping m;
 
-	if (!(r->mmap.prot & PROT_EXEC) || process_table__map(t, e->pub.tgid, &r->mmap, &m) != 0)
+	if (!(r->mmap.prot & PROT_EXEC) || process_table__map(t, e, &r->mmap, &m) != 0)
 		return;
+	e->told = true;
 	if (!e->named && m.kind == MAPPING_FILE) {
-		e->pub.build_id = m.build_id;
+		set_exe(e, m.build_id, m.build_id.sz ? NULL : m.opening);
 		e->named = true;
 	}
 	image__insert(&i, &m);
-	e->image = i;
+	e->pub.image = i;
 	adopt(e, i);
 }
 
@@ -225,8 +284,9 @@ static void apply_comm(struct process_table *t, struct entry *e, const struct re
 	if (!i)
 		return;
 	adopt(e, i);
-	e->pub.build_id = (struct build_id){ 0 };
-	e->named = false;
+	set_exe(e, (struct build_id){ 0 }, NULL);
+	e->named = e->told = false;
+	e->asked = !t->places.told;
 	unqueue(t, e); /* the thread that called exec has the first one's id now */
 }
 
@@ -236,6 +296,12 @@ static void apply_exit(struct process_table *t, struct entry *e, const struct re
 		queue(t, e, r->time_ns);
 }
 
+/* Where records tell what is mapped /proc is not asked yet. */
+static struct entry *at_record(struct process_table *t, uint32_t tgid)
+{
+	return t->places.told ? find_or_add(t, tgid) : get(t, tgid);
+}
+
 /* A child begins with its parent's mappings, but for one scanned later than it forked. */
 static void apply_fork(struct process_table *t, const struct record *r)
 {
@@ -243,20 +309,23 @@ static void apply_fork(struct process_table *t, const struct record *r)
 
 	if (r->tgid == r->fork.parent_tgid || (child && r->time_ns < child->pub.from_ns))
 		return;
-	parent = get(t, r->fork.parent_tgid);
+	parent = at_record(t, r->fork.parent_tgid);
 	if (child)
 		drop(t, child);
 	child = parent ? add(t, r->tgid) : NULL;
 	if (!child)
 		return;
+	child->overlays = overlays__get(parent->overlays);
 	if (r->time_ns < parent->pub.from_ns)
 		read_process(t, child);
 	if (child->pub.map_cnt > 0)
 		return;
-	adopt(child, image__get(parent->image));
+	adopt(child, image__get(parent->pub.image));
 	child->pub.from_ns = r->time_ns;
-	child->pub.build_id = parent->pub.build_id;
+	set_exe(child, parent->pub.build_id, parent->pub.exe);
 	child->named = parent->named;
+	child->asked = parent->asked;
+	child->told = parent->told;
 }
 
 void process_table__apply(struct process_table *t, const struct record *r)
@@ -269,7 +338,9 @@ void process_table__apply(struct process_table *t, const struct record *r)
 	};
 	struct entry *e;
 
+	t->last_ns = r->time_ns > t->last_ns ? r->time_ns : t->last_ns;
 	sweep(t, r->time_ns);
+	make_room(t);
 	/* The kernel's ids for a task that is past having one, or in no namespace of ours. */
 	if (r->tgid == 0 || r->tgid == UINT32_MAX)
 		return;
@@ -279,7 +350,7 @@ void process_table__apply(struct process_table *t, const struct record *r)
 	}
 	if ((size_t)r->type >= sizeof(handlers) / sizeof(*handlers) || !handlers[r->type])
 		return;
-	e = r->type == RECORD_EXIT ? find(t, r->tgid) : get(t, r->tgid);
+	e = r->type == RECORD_EXIT ? find(t, r->tgid) : at_record(t, r->tgid);
 	if (e && r->time_ns >= e->pub.from_ns)
 		handlers[r->type](t, e, r);
 }
@@ -289,9 +360,16 @@ void process_table__apply(struct process_table *t, const struct record *r)
 
 struct process *process_table__get(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = get(t, tgid);
+	struct entry *e = find(t, tgid);
 
-	return e ? &e->pub : NULL;
+	if (!e || !(e->asked || e->told)) {
+		make_room(t);
+		e = get(t, tgid);
+	}
+	if (!e)
+		return NULL;
+	e->used = true;
+	return &e->pub;
 }
 
 struct process *process_table__find(const struct process_table *t, uint32_t tgid)
@@ -301,7 +379,41 @@ struct process *process_table__find(const struct process_table *t, uint32_t tgid
 	return e ? &e->pub : NULL;
 }
 
-const struct mapping *process__find(const struct process *p, uint64_t addr)
+struct process process__keep(const struct process *p)
+{
+	struct process kept = *p;
+
+	image__get(kept.image);
+	opening__get(kept.exe);
+	return kept;
+}
+
+void process__drop(struct process *p)
+{
+	image__put(p->image);
+	opening__put(p->exe);
+	*p = (struct process){ 0 };
+}
+
+bool process__named(struct process *p)
+{
+	if (!p->exe)
+		return true;
+	if (!p->exe->done)
+		return false;
+	if (p->exe->file)
+		p->build_id = p->exe->file->build_id;
+	opening__put(p->exe);
+	p->exe = NULL;
+	return true;
+}
+
+bool process__settled(struct process *p)
+{
+	return process__named(p) && image__settle(p->image);
+}
+
+const struct mapping *process__search(const struct process *p, uint64_t addr)
 {
 	size_t lo = 0, hi = p->map_cnt;
 
@@ -313,7 +425,24 @@ const struct mapping *process__find(const struct process *p, uint64_t addr)
 		else
 			hi = mid;
 	}
-	return lo < p->map_cnt && p->maps[lo].start <= addr ? &p->maps[lo] : NULL;
+	if (lo == p->map_cnt || p->maps[lo].start > addr)
+		return NULL;
+	if (__builtin_expect(p->maps[lo].opening != NULL, 0))
+		mapping__settle(&p->maps[lo]);
+	if (p->hints)
+		*process__hint(p, addr) = (uint16_t)lo;
+	return &p->maps[lo];
+}
+
+int process_table__overlay(struct process_table *t, uint32_t tgid, const char *at, const char *from)
+{
+	struct entry *e = at_record(t, tgid);
+
+	int err = e ? overlays__add(&e->overlays, at, from) : -ENOMEM;
+
+	if (!err) /* what is mapped may have been told before */
+		process_table__look_again(t, e);
+	return err;
 }
 
 void process_table__stats(const struct process_table *t, struct process_table_stats *out)
@@ -323,17 +452,21 @@ void process_table__stats(const struct process_table *t, struct process_table_st
 	out->files_failed = t->files_failed;
 }
 
-struct process_table *process_table__new(const char *proc)
+struct process_table *process_table__new(const struct process_options *o)
 {
 	struct process_table *t = calloc(1, sizeof(*t));
 	int err;
 
 	if (!t)
 		return NULL;
-	t->proc = open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (t->proc < 0)
+	t->jobs = o->jobs;
+	t->places = (struct file_places){ -1, o->told, o->past, o->finder };
+	t->process_max = o->process_max;
+	if (o->proc)
+		t->places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->proc && t->places.proc < 0)
 		goto err_out;
-	t->files = elf_cache__new();
+	t->files = elf_cache__new(o->file_max, o->held_max);
 	t->paths = pathtab__new();
 	t->vdso = elf_file__vdso();
 	if (t->files && t->paths)
@@ -352,10 +485,11 @@ void process_table__free(struct process_table *t)
 		return;
 	HASH_ITER (hh, t->processes, e, next)
 		drop(t, e);
+	HASH_CLEAR(hh, t->openings);
 	elf_file__put(t->vdso);
 	elf_cache__free(t->files);
 	pathtab__free(t->paths);
-	if (t->proc >= 0)
-		close(t->proc);
+	if (t->places.proc >= 0)
+		close(t->places.proc);
 	free(t);
 }

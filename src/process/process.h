@@ -8,6 +8,7 @@
 
 #include "event/record.h"
 #include "process/elffile.h"
+#include "process/finder.h"
 
 enum mapping_kind {
 	MAPPING_FILE, /* .file when the ELF file could be opened, else path and build_id only */
@@ -15,6 +16,7 @@ enum mapping_kind {
 		       */
 	MAPPING_VDSO, /* .file is the kernel's vdso image */
 	MAPPING_VSYSCALL,
+	MAPPING_UPROBES, /* the kernel's page of code that uprobes go through */
 };
 
 struct mapping {
@@ -22,7 +24,9 @@ struct mapping {
 	uint64_t pgoff;	     /* file offset of start */
 	enum mapping_kind kind;
 	struct elf_file *file;	  /* NULL when it could not be opened or is no ELF file */
-	struct build_id build_id; /* the file's, or what the kernel said of it */
+	struct opening *opening;  /* that is still being found out; NULL: it is not */
+	struct build_id build_id; /* the file's, or what records said of it */
+	bool vague;		  /* records have told its path, and neither ID nor inode */
 	const char *path; /* as the process saw it, without " (deleted)"; lives as long as the
 			     mapping: copy what has to stay */
 };
@@ -31,16 +35,36 @@ struct process {
 	uint32_t tgid;
 	uint64_t from_ns;	  /* records before this time are in the mappings already */
 	struct build_id build_id; /* of the main executable */
+	struct opening *exe;	  /* that is being opened: .build_id is not known yet */
 	struct mapping *maps;	  /* ascending, no overlaps, executable ones only */
 	size_t map_cnt;
-	/* private to process.c follows in its own struct */
+	struct image *image; /* private to process/: .maps are its */
+	uint16_t *hints;     /* PROCESS_HINTS, for process__find() alone; NULL: none */
+};
+
+/* Where the table learns what no record says. All zero: from nowhere. */
+struct process_options {
+	struct jobs *jobs; /* what files are opened by; borrowed; NULL: they are opened at once */
+	const char *proc;  /* "/proc" but in tests; NULL: it is not looked at */
+	/*
+	 * Records are of another time or machine, perhaps: /proc is asked only about a process of
+	 * which they have told no mapping when it is looked up, and its word is taken for files
+	 * with the right build ID or inode only.
+	 */
+	bool told;
+	bool past; /* told, and over: /proc is asked for files, not for what is mapped */
+	struct finder
+		*finder;    /* borrowed; NULL: files are where processes and this host have them */
+	size_t process_max; /* of more, those go that were not looked up for longest; 0: none does
+			     */
+	size_t held_max;    /* bytes that hang on files that anybody may have made; 0: 256 MB */
+	size_t file_max;    /* open files that no process maps; 0: as many as the limit allows */
 };
 
 struct process_table;
 
-/* NULL + errno. `proc` is "/proc" but in tests. */
-struct process_table *process_table__new(const char *proc);
-void process_table__free(struct process_table *);
+struct process_table *process_table__new(const struct process_options *); /* NULL + errno */
+void process_table__free(struct process_table *);			  /* after jobs__free() */
 
 /* Reads all of /proc: what runs already, or may have changed unseen. 0 or -errno. */
 int process_table__scan(struct process_table *);
@@ -49,18 +73,56 @@ int process_table__scan(struct process_table *);
 void process_table__apply(struct process_table *, const struct record *);
 
 /* The process, made from /proc on first sight. Never NULL but for lack of memory; may have no
- * mappings. It and its mappings are valid until the next scan, refresh or record. */
+ * mappings. It and its mappings are valid until the next scan, refresh, record or collection, or,
+ * where there is a process_max, the first look at another one. */
 struct process *process_table__get(struct process_table *, uint32_t tgid);
 
 /* The process if it is known already, else NULL. */
 struct process *process_table__find(const struct process_table *, uint32_t tgid);
 
+/*
+ * The process as it is now, for somebody who keeps it: its mappings stay what they are. To be
+ * dropped before the table goes.
+ */
+struct process process__keep(const struct process *);
+void process__drop(struct process *);
+
+/* False while the main program is being opened: its build ID is not known yet. */
+bool process__named(struct process *);
+/* False while any of its files is being opened. */
+bool process__settled(struct process *);
+
+/* Which mapping was the right one for addresses like that; may be wrong by now. */
+#define PROCESS_HINTS 128
+
+static inline uint16_t *process__hint(const struct process *p, uint64_t addr)
+{
+	return &p->hints[(addr >> 14) * 0x9e3779b97f4a7c15u >> 57];
+}
+
+/* For process__find(). */
+const struct mapping *process__search(const struct process *, uint64_t addr);
+
 /* The executable mapping that holds addr, or NULL. */
-const struct mapping *process__find(const struct process *, uint64_t addr);
+static inline const struct mapping *process__find(const struct process *p, uint64_t addr)
+{
+	size_t i = p->hints ? *process__hint(p, addr) : 0;
+
+	if (i < p->map_cnt && addr - p->maps[i].start < p->maps[i].end - p->maps[i].start &&
+	    !p->maps[i].opening)
+		return &p->maps[i];
+	return process__search(p, addr);
+}
 
 /* Reads /proc/PID/maps again (a pc was in no mapping); at most once per 100 ms and process, and
  * seldomer where that takes long. True when it changed. */
 bool process_table__refresh(struct process_table *, struct process *);
+
+/* In this process `from` is a folder of this host that is seen at `at`. 0 or -errno. */
+int process_table__overlay(struct process_table *, uint32_t tgid, const char *at, const char *from);
+
+/* Takes over what the finder has downloaded since; true when there was something. */
+bool process_table__collect(struct process_table *);
 
 struct process_table_stats {
 	size_t processes, files;

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "process/maps.h"
-#include "process/table.h"
+#include "process/opening.h"
+#include "process/handle.h"
 
 struct reading {
 	struct process_table *table;
-	uint32_t tgid;
+	const struct entry *entry;
 	struct image *image;
 };
 
@@ -21,13 +22,13 @@ static void add(const struct record_mmap *r, void *arg)
 	struct reading *to = arg;
 	struct mapping m;
 
-	if (process_table__map(to->table, to->tgid, r, &m) == 0)
+	if (process_table__map(to->table, to->entry, r, &m) == 0)
 		image__insert(&to->image, &m);
 }
 
 static void read_maps(struct reading *to, const char *name)
 {
-	int fd = openat(to->table->proc, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(to->table->places.proc, name, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -38,13 +39,14 @@ static void read_maps(struct reading *to, const char *name)
 /* The first thread may end before the others: it has no mappings then, but they do. */
 static void read_tasks(struct reading *to)
 {
+	uint32_t tgid = to->entry->pub.tgid;
 	char name[64];
 	struct dirent *d;
 	DIR *dir;
 	int fd;
 
-	snprintf(name, sizeof(name), "%u/task", to->tgid);
-	fd = openat(to->table->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%u/task", tgid);
+	fd = openat(to->table->places.proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (fd >= 0 && !dir)
 		close(fd);
@@ -53,42 +55,58 @@ static void read_tasks(struct reading *to)
 	while (to->image->cnt == 0 && (d = readdir(dir))) {
 		unsigned long tid = strtoul(d->d_name, NULL, 10);
 
-		if (tid == 0 || tid == to->tgid)
+		if (tid == 0 || tid == tgid)
 			continue;
-		snprintf(name, sizeof(name), "%u/task/%lu/maps", to->tgid, tid);
+		snprintf(name, sizeof(name), "%u/task/%lu/maps", tgid, tid);
 		read_maps(to, name);
 	}
 	closedir(dir);
 }
 
-struct image *process_table__read(struct process_table *t, uint32_t tgid)
+struct image *process_table__read(struct process_table *t, const struct entry *e)
 {
-	struct reading to = { t, tgid, image__new(t->paths) };
+	struct reading to = { t, e, image__new(t->paths) };
 	char name[32];
 
 	if (!to.image)
 		return NULL;
-	snprintf(name, sizeof(name), "%u/maps", tgid);
+	snprintf(name, sizeof(name), "%u/maps", e->pub.tgid);
 	read_maps(&to, name);
 	if (to.image->cnt == 0)
 		read_tasks(&to);
 	return to.image;
 }
 
-struct build_id process_table__exe(struct process_table *t, uint32_t tgid, const struct image *i)
+/* The first of what the image has. */
+static void name_by_map(struct process *p)
 {
-	struct build_id id = { 0 };
+	if (p->map_cnt == 0)
+		return;
+	mapping__settle(&p->maps[0]);
+	p->build_id = p->maps[0].build_id;
+	p->exe = opening__get(p->maps[0].opening);
+}
+
+void process_table__name(struct process_table *t, struct process *p)
+{
 	struct elf_file *exe = NULL;
+	struct opening *o = NULL;
 	struct stat st;
 	char name[32];
 
-	snprintf(name, sizeof(name), "%u/exe", tgid);
-	if (fstatat(t->proc, name, &st, 0) == 0)
+	opening__put(p->exe);
+	p->exe = NULL;
+	p->build_id = (struct build_id){ 0 };
+	snprintf(name, sizeof(name), "%u/exe", p->tgid);
+	if (handle__stat(t->places.proc, name, &st) == 0) {
 		exe = elf_cache__find(t->files, &st, NULL);
+		o = exe ? NULL : opening__find(t, &st);
+	}
 	if (exe)
-		id = exe->build_id;
-	else if (i->cnt > 0)
-		id = i->maps[0].build_id;
+		p->build_id = exe->build_id;
+	else if (o)
+		p->exe = opening__get(o);
+	else
+		name_by_map(p);
 	elf_file__put(exe);
-	return id;
 }

@@ -6,13 +6,18 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include "base/jobs.h"
 #include "process/elfcache.h"
 #include "process/image.h"
+#include "process/open.h"
 
 struct entry {
 	struct process pub;
-	struct image *image; /* never NULL; pub.maps is its */
+	struct overlays *overlays;
 	bool named;	     /* pub.build_id is known: the first file mapped since exec */
+	bool asked;	     /* /proc was read, or need not be */
+	bool told;	     /* of a mapping, since exec */
+	bool used;	     /* looked up since it was last spared */
 	uint64_t refresh_ns; /* not before this time, CLOCK_MONOTONIC */
 	uint64_t exited_ns;  /* != 0: in the queue of those that may be gone */
 	unsigned scan;	     /* the last one that saw it */
@@ -20,8 +25,20 @@ struct entry {
 	UT_hash_handle hh;
 };
 
+/* Asked for each event; ids lie close together. */
+static inline unsigned entry__hash(uint32_t tgid)
+{
+	return tgid * 2654435761u;
+}
+
 struct process_table {
-	int proc; /* the folder */
+	struct jobs *jobs;	  /* borrowed; NULL: files are opened at once */
+	struct opening *openings; /* under way, by inode */
+	size_t opening_cnt;	  /* all of them */
+	struct file_places places;
+	size_t process_max;
+	uint64_t last_ns; /* time of the last record */
+	size_t found;	  /* downloads that are in the mappings */
 	struct elf_cache *files;
 	struct pathtab *paths;
 	struct elf_file *vdso; /* NULL when there is none */
@@ -32,13 +49,16 @@ struct process_table {
 };
 
 /* Opens what the record says is mapped. The caller owns the references in *out. 0 or -errno. */
-int process_table__map(struct process_table *, uint32_t tgid, const struct record_mmap *,
+int process_table__map(struct process_table *, const struct entry *, const struct record_mmap *,
 		       struct mapping *out);
 
-/* The mappings as /proc has them now, none when the process is gone. NULL + errno. */
-struct image *process_table__read(struct process_table *, uint32_t tgid);
+/* Opens what could not be opened before, as far as it is known which file it was. */
+void process_table__look_again(struct process_table *, const struct entry *);
 
-/* Build ID of the main executable: of /proc/PID/exe, else of the image's first file. */
-struct build_id process_table__exe(struct process_table *, uint32_t tgid, const struct image *);
+/* The mappings as /proc has them now, none when the process is gone. NULL + errno. */
+struct image *process_table__read(struct process_table *, const struct entry *);
+
+/* Sets .build_id or, until that is known, .exe: of /proc/PID/exe, else of the first mapping. */
+void process_table__name(struct process_table *, struct process *);
 
 #endif

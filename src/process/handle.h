@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Handles that name a file (O_PATH) and open nothing: a FIFO cannot block us, no device notices. */
+#ifndef PROCESS_HANDLE_H
+#define PROCESS_HANDLE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static inline int handle__resolve(int root, const char *path, uint64_t rules)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = rules };
+	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* >= 0 or -errno, as the next. */
+static inline int handle__open(const char *path)
+{
+	return handle__resolve(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS);
+}
+
+/* `path` as it is seen where `root` is the root folder: a symbolic link leads nowhere but into it.
+ */
+static inline int handle__below(int root, const char *path)
+{
+	return handle__resolve(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+}
+
+/*
+ * What stat(2) says of a file's identity and owner, as far as the kernel knows it by itself: a
+ * server that does not answer cannot block us. 0 or -errno.
+ */
+static inline int handle__stat(int dir, const char *name, struct stat *st)
+{
+	struct statx x;
+
+	if (statx(dir, name, AT_STATX_DONT_SYNC | (*name ? 0 : AT_EMPTY_PATH), STATX_BASIC_STATS,
+		  &x) != 0)
+		return -errno;
+	*st = (struct stat){
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.st_ino = x.stx_ino,
+		.st_mode = x.stx_mode,
+		.st_uid = x.stx_uid,
+		.st_ctim = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec },
+	};
+	return 0;
+}
+
+#endif
