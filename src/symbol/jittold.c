@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/jittold.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#define PROCESSES_MAX 65536 /* when there are more all are forgotten */
+
+struct telling {
+	uint32_t tgid;
+	char *path;
+	UT_hash_handle hh;
+};
+
+struct jit_told {
+	struct telling *tellings;
+};
+
+struct jit_told *jit_told__new(void)
+{
+	return calloc(1, sizeof(struct jit_told));
+}
+
+static void forget(struct jit_told *j, struct telling *t)
+{
+	HASH_DEL(j->tellings, t);
+	free(t->path);
+	free(t);
+}
+
+static void forget_all(struct jit_told *j)
+{
+	struct telling *t, *next;
+
+	HASH_ITER (hh, j->tellings, t, next)
+		forget(j, t);
+}
+
+void jit_told__free(struct jit_told *j)
+{
+	if (!j)
+		return;
+	forget_all(j);
+	free(j);
+}
+
+/* jit-PID.dump, whoever counts the PID: in a container it is another one. */
+static bool is_dump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	if (path[0] != '/' || strncmp(name, "/jit-", 5) != 0)
+		return false;
+	digits = strspn(name + 5, "0123456789");
+	return digits > 0 && strcmp(name + 5 + digits, ".dump") == 0;
+}
+
+static struct telling *find(const struct jit_told *j, uint32_t tgid)
+{
+	struct telling *t;
+
+	HASH_FIND(hh, j->tellings, &tgid, sizeof(tgid), t);
+	return t;
+}
+
+static void add(struct jit_told *j, uint32_t tgid, const char *path)
+{
+	struct telling *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return;
+	t->tgid = tgid;
+	t->path = strdup(path);
+	if (t->path)
+		HASH_ADD(hh, j->tellings, tgid, sizeof(t->tgid), t);
+	if (t->path && t->hh.tbl)
+		return;
+	free(t->path);
+	free(t);
+}
+
+void jit_told__apply(struct jit_told *j, const struct record *r)
+{
+	struct telling *t;
+
+	if (r->type != RECORD_MMAP || !(r->mmap.prot & PROT_EXEC) || !is_dump(r->mmap.path))
+		return;
+	t = find(j, r->tgid);
+	if (t && strcmp(t->path, r->mmap.path) == 0)
+		return;
+	if (t)
+		forget(j, t);
+	if (HASH_COUNT(j->tellings) >= PROCESSES_MAX)
+		forget_all(j);
+	add(j, r->tgid, r->mmap.path);
+}
+
+const char *jit_told__dump(const struct jit_told *j, uint32_t tgid)
+{
+	const struct telling *t = j ? find(j, tgid) : NULL;
+
+	return t ? t->path : NULL;
+}
