@@ -140,17 +140,22 @@ static bool is_cie(const struct frame_section *s, const struct entry *e)
 	return e->id == (e->wide ? UINT64_MAX : UINT32_MAX);
 }
 
-static bool find_cie(struct callframe_reader *r, const struct entry *fde)
+bool callframe__cie(const struct frame_section *s, uint64_t at, struct callframe_cie *cie)
 {
-	const struct frame_section *s = r->section;
-	uint64_t at = s->eh ? fde->id_at - fde->id : fde->id;
 	struct cursor left = cursor__on(s->data, s->sz);
 	struct entry e;
 
+	return cursor__bytes(&left, at) && next_entry(s, &left, &e) && is_cie(s, &e) &&
+	       read_cie(e.body, cie);
+}
+
+static bool find_cie(struct callframe_reader *r, const struct entry *fde)
+{
+	uint64_t at = r->section->eh ? fde->id_at - fde->id : fde->id;
+
 	if (r->has_cie && r->cie_at == at)
 		return true;
-	r->has_cie = cursor__bytes(&left, at) && next_entry(s, &left, &e) && is_cie(s, &e) &&
-		     read_cie(e.body, &r->cie);
+	r->has_cie = callframe__cie(r->section, at, &r->cie);
 	r->cie_at = at;
 	return r->has_cie;
 }

@@ -10,14 +10,11 @@
 #include <stdbool.h>
 
 #include "base/cursor.h"
+#include "event/machine.h"
 #include "unwind/flat.h"
 #include "unwind/forgery.h"
 
-/* Of a machine: DWARF numbers of the registers that flat rules follow. */
-struct callframe_machine {
-	uint16_t sp, fp, ra;
-};
-extern const struct callframe_machine callframe_x86_64;
+#define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c /* AADWARF64 4.4.1; not in dwarf.h yet */
 
 struct callframe_cie {
 	uint64_t code_align;
@@ -47,12 +44,15 @@ struct callframe_reader {
 typedef void (*callframe_fde_fn)(const struct callframe_fde *, void *arg);
 void callframe__each(struct callframe_reader *, callframe_fde_fn, void *arg);
 
-/* One that callframe__each() has seen, again. */
+/* The one at that offset of the section. False: there is none, or it makes no sense. */
 bool callframe__fde(struct callframe_reader *, uint64_t at, struct callframe_fde *);
+
+/* The same of a CIE; its instructions are the section's bytes. */
+bool callframe__cie(const struct frame_section *, uint64_t at, struct callframe_cie *);
 
 /* The rows of an FDE, ascending and without gaps: link-time addresses [start, end). */
 typedef void (*callframe_row_fn)(uint64_t start, uint64_t end, struct flat_rule, void *arg);
-void callframe__rows(const struct callframe_fde *, const struct callframe_machine *,
-		     callframe_row_fn, void *arg);
+void callframe__rows(const struct callframe_fde *, const struct machine *, callframe_row_fn,
+		     void *arg);
 
 #endif

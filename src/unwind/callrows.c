@@ -7,13 +7,12 @@
 
 #define STATES_MAX 32 /* remembered at a time; compilers remember one */
 
-const struct callframe_machine callframe_x86_64 = { .sp = 7, .fp = 6, .ra = 16 };
-
 enum saved_how {
 	SAVED_SAME,	 /* not, or DW_CFA_same_value */
 	SAVED_AT,	 /* at CFA + off */
 	SAVED_UNDEFINED, /* gone */
 	SAVED_AT_FP,	 /* the frame pointer's: where it points */
+	SAVED_AT_SP,	 /* at the frame's own stack pointer + off: in a signal frame */
 	SAVED_OTHERWISE,
 };
 
@@ -22,7 +21,7 @@ struct saved {
 	int64_t off;
 };
 
-enum cfa_how { CFA_REGISTER, CFA_AT_FP, CFA_PLT, CFA_OTHERWISE };
+enum cfa_how { CFA_REGISTER, CFA_AT_FP, CFA_AT_SP, CFA_PLT, CFA_OTHERWISE };
 
 struct state {
 	struct {
@@ -31,51 +30,82 @@ struct state {
 		int64_t off;
 	} cfa;
 	struct saved fp, ra;
-	bool own_sp; /* the caller's stack pointer is not the CFA */
+	struct saved sp; /* SAVED_SAME: it is the CFA */
 };
 
 struct run {
 	const struct callframe_fde *fde;
-	const struct callframe_machine *machine;
+	const struct machine *machine;
 	struct cursor c;
 	uint64_t at; /* where the row in hand starts */
 	struct state state, initial, remembered[STATES_MAX];
 	unsigned remembered_cnt;
-	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
+	bool lost;  /* an instruction that nobody knows: what follows is not to be believed */
+	bool known; /* `rule` is that of the state: most rows change the CFA only */
+	struct flat_rule rule;
 	callframe_row_fn fn;
 	void *arg;
 };
 
+/* Asked three times a row: without a division of what may be negative. */
 static bool in_words(int64_t off)
 {
-	return off % 8 == 0 && off / 8 > FLAT_FP_AT_SELF && off / 8 <= INT16_MAX;
+	return (off & 7) == 0 && off > FLAT_FP_AT_SELF * 8 && off <= INT16_MAX * 8;
+}
+
+static int16_t words(int64_t off)
+{
+	return (int16_t)(off >> 3);
+}
+
+/* Where registers that are AT_SP are, that is in words. */
+static bool is_signal_frame(const struct run *r)
+{
+	const struct state *s = &r->state;
+
+	return s->cfa.how == CFA_AT_SP && s->sp.how == SAVED_AT_SP && s->sp.off == s->cfa.off &&
+	       s->fp.how == SAVED_AT_SP && s->ra.how == SAVED_AT_SP && in_words(s->cfa.off) &&
+	       in_words(s->fp.off) && in_words(s->ra.off) && !machine__links(r->machine);
+}
+
+static bool has_flat_registers(const struct run *r)
+{
+	const struct state *s = &r->state;
+	bool linked = s->ra.how == SAVED_SAME && machine__links(r->machine);
+
+	if (!linked && (s->ra.how != SAVED_AT || !in_words(s->ra.off)))
+		return false;
+	if (s->fp.how == SAVED_AT && !in_words(s->fp.off))
+		return false;
+	return s->sp.how == SAVED_SAME && (s->fp.how <= SAVED_AT || s->fp.how == SAVED_AT_FP);
+}
+
+static enum flat_how flat_cfa(const struct run *r)
+{
+	const struct state *s = &r->state;
+
+	if (s->cfa.how == CFA_PLT)
+		return FLAT_PLT;
+	if (!in_words(s->cfa.off))
+		return FLAT_ELSEWHERE;
+	if (s->cfa.how == CFA_AT_FP)
+		return FLAT_AT_FP;
+	if (s->cfa.how == CFA_REGISTER && s->cfa.reg == r->machine->sp)
+		return FLAT_SP;
+	return s->cfa.how == CFA_REGISTER && s->cfa.reg == r->machine->fp ? FLAT_FP
+									  : FLAT_ELSEWHERE;
 }
 
 /* The flat rule's `how`; FLAT_ELSEWHERE when there is none. */
 static enum flat_how flat_how(const struct run *r)
 {
-	const struct state *s = &r->state;
-
-	if (r->fde->cie.ra != r->machine->ra)
+	if (r->fde->cie.ra != r->machine->ra || r->lost)
 		return FLAT_ELSEWHERE;
-	if (s->ra.how == SAVED_UNDEFINED && !r->lost)
+	if (r->state.ra.how == SAVED_UNDEFINED)
 		return FLAT_ROOT;
-	if (r->lost || r->fde->cie.is_signal || s->own_sp || s->ra.how != SAVED_AT ||
-	    !in_words(s->ra.off))
-		return FLAT_ELSEWHERE;
-	if (s->fp.how > SAVED_AT && s->fp.how != SAVED_AT_FP)
-		return FLAT_ELSEWHERE;
-	if (s->fp.how == SAVED_AT && !in_words(s->fp.off))
-		return FLAT_ELSEWHERE;
-	if (s->cfa.how == CFA_PLT)
-		return FLAT_PLT;
-	if (s->cfa.how == CFA_OTHERWISE || !in_words(s->cfa.off))
-		return FLAT_ELSEWHERE;
-	if (s->cfa.how == CFA_AT_FP)
-		return FLAT_AT_FP;
-	return s->cfa.reg == r->machine->sp   ? FLAT_SP
-	       : s->cfa.reg == r->machine->fp ? FLAT_FP
-					      : FLAT_ELSEWHERE;
+	if (r->fde->cie.is_signal)
+		return is_signal_frame(r) ? FLAT_SIGNAL : FLAT_ELSEWHERE;
+	return has_flat_registers(r) ? flat_cfa(r) : FLAT_ELSEWHERE;
 }
 
 static struct flat_rule flatten(const struct run *r)
@@ -85,11 +115,11 @@ static struct flat_rule flatten(const struct run *r)
 
 	if (rule.how == FLAT_ELSEWHERE || rule.how == FLAT_ROOT)
 		return rule;
-	rule.cfa = (int16_t)(rule.how == FLAT_PLT ? s->cfa.off : s->cfa.off / 8);
-	rule.ra = (int16_t)(s->ra.off / 8);
+	rule.cfa = rule.how == FLAT_PLT ? (int16_t)s->cfa.off : words(s->cfa.off);
+	rule.ra = s->ra.how == SAVED_SAME ? FLAT_RA_LINKED : words(s->ra.off);
 	rule.fp = s->fp.how == SAVED_SAME    ? FLAT_FP_KEPT
 		  : s->fp.how == SAVED_AT_FP ? FLAT_FP_AT_SELF
-					     : (int16_t)(s->fp.off / 8);
+					     : words(s->fp.off);
 	return rule;
 }
 
@@ -102,7 +132,10 @@ static void advance_to(struct run *r, uint64_t to)
 		to = end;
 	if (to <= r->at)
 		return;
-	r->fn(r->at, to, flatten(r), r->arg);
+	if (!r->known)
+		r->rule = flatten(r);
+	r->known = true;
+	r->fn(r->at, to, r->rule, r->arg);
 	r->at = to;
 }
 
@@ -119,27 +152,30 @@ static void advance(struct run *r, uint64_t steps)
 /* The register's place in the state; NULL: nobody follows it. */
 static struct saved *followed(struct run *r, uint64_t reg, struct state *s)
 {
-	return reg == r->fde->cie.ra ? &s->ra : reg == r->machine->fp ? &s->fp : NULL;
+	return reg == r->fde->cie.ra   ? &s->ra
+	       : reg == r->machine->fp ? &s->fp
+	       : reg == r->machine->sp ? &s->sp
+				       : NULL;
 }
 
 static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
 {
 	struct saved *saved = followed(r, reg, &r->state);
 
-	if (saved)
-		*saved = (struct saved){ how, off };
-	else if (reg == r->machine->sp)
-		r->state.own_sp = how != SAVED_SAME;
+	if (!saved)
+		return;
+	*saved = (struct saved){ how, off };
+	r->known = false;
 }
 
 static void restore(struct run *r, uint64_t reg)
 {
 	struct saved *saved = followed(r, reg, &r->state);
 
-	if (saved)
-		*saved = *followed(r, reg, &r->initial);
-	else if (reg == r->machine->sp)
-		r->state.own_sp = r->initial.own_sp;
+	if (!saved)
+		return;
+	*saved = *followed(r, reg, &r->initial);
+	r->known = false;
 }
 
 static int64_t factored(struct run *r, int64_t n)
@@ -159,10 +195,10 @@ static struct cursor read_block(struct run *r)
 	return cursor__on(bytes ? bytes : r->c.pos, bytes ? sz : 0);
 }
 
-/* DW_OP_breg<fp> off, and whether DW_OP_deref and nothing more follows, or nothing at all. */
-static bool is_at_fp(const struct run *r, struct cursor c, bool deref, int64_t *off)
+/* DW_OP_breg<reg> off, and whether DW_OP_deref and nothing more follows, or nothing at all. */
+static bool is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off)
 {
-	if (cursor__u8(&c) != DW_OP_breg0 + r->machine->fp)
+	if (cursor__u8(&c) != DW_OP_breg0 + reg)
 		return false;
 	*off = cursor__sleb(&c);
 	if (deref && cursor__u8(&c) != DW_OP_deref)
@@ -186,6 +222,9 @@ static bool is_plt(struct cursor c, int64_t *from)
 
 static void set_cfa(struct run *r, uint64_t reg, int64_t off)
 {
+	r->known &= r->rule.how <= FLAT_FP && reg == r->state.cfa.reg && in_words(off);
+	if (r->known)
+		r->rule.cfa = words(off);
 	r->state.cfa.how = CFA_REGISTER;
 	r->state.cfa.reg = reg;
 	r->state.cfa.off = off;
@@ -200,12 +239,15 @@ static void change_cfa(struct run *r, uint64_t reg, int64_t off)
 
 static void set_cfa_expression(struct run *r)
 {
+	const struct machine *m = r->machine;
 	struct cursor block = read_block(r);
 	int64_t *off = &r->state.cfa.off;
 
-	r->state.cfa.how = is_at_fp(r, block, true, off)			   ? CFA_AT_FP
-			   : r->machine == &callframe_x86_64 && is_plt(block, off) ? CFA_PLT
-										   : CFA_OTHERWISE;
+	r->known = false;
+	r->state.cfa.how = is_at(block, m->fp, true, off)		? CFA_AT_FP
+			   : is_at(block, m->sp, true, off)		? CFA_AT_SP
+			   : m == &machine_x86_64 && is_plt(block, off) ? CFA_PLT
+									: CFA_OTHERWISE;
 }
 
 static void save_expression(struct run *r)
@@ -214,8 +256,10 @@ static void save_expression(struct run *r)
 	struct cursor block = read_block(r);
 	int64_t off;
 
-	if (reg == r->machine->fp && is_at_fp(r, block, false, &off) && off == 0)
+	if (reg == r->machine->fp && is_at(block, r->machine->fp, false, &off) && off == 0)
 		save(r, reg, SAVED_AT_FP, 0);
+	else if (is_at(block, r->machine->sp, false, &off))
+		save(r, reg, SAVED_AT_SP, off);
 	else
 		save(r, reg, SAVED_OTHERWISE, 0);
 }
@@ -234,6 +278,7 @@ static void recall(struct run *r)
 		r->lost = true;
 	else
 		r->state = r->remembered[--r->remembered_cnt];
+	r->known = false;
 }
 
 /* ---- one instruction each ---- */
@@ -348,6 +393,15 @@ static void args_size(struct run *r)
 }
 
 /*
+ * DW_CFA_AARCH64_negate_ra_state (AADWARF64 4.4.1): whether the return address is signed changes
+ * here, which who takes the signature off need not know. SPARC means something else by it.
+ */
+static void negate_ra_state(struct run *r)
+{
+	r->lost |= r->machine != &machine_aarch64;
+}
+
+/*
  * DWARF 5, table 7.29, and the GNU ones; the three with an operand in their own byte are in
  * execute(). NULL: nobody knows it (DW_CFA_set_loc too: no compiler writes it).
  */
@@ -376,6 +430,8 @@ static void (*const handlers[64])(struct run *) = {
 	[DW_CFA_def_cfa_offset_sf] = def_cfa_offset_sf,
 	[DW_CFA_def_cfa_expression] = set_cfa_expression,
 	[DW_CFA_GNU_args_size] = args_size,
+	[DW_CFA_AARCH64_negate_ra_state] = negate_ra_state,
+	[DW_CFA_AARCH64_negate_ra_state_with_pc] = negate_ra_state,
 };
 
 static void extended(struct run *r, uint8_t op)
@@ -402,6 +458,7 @@ static void execute(struct run *r, struct cursor instructions)
 		}
 	}
 	r->lost |= r->c.err;
+	r->known &= !r->lost;
 }
 
 static void ignore_row(uint64_t start, uint64_t end, struct flat_rule rule, void *arg)
@@ -409,15 +466,18 @@ static void ignore_row(uint64_t start, uint64_t end, struct flat_rule rule, void
 	(void)start, (void)end, (void)rule, (void)arg;
 }
 
-void callframe__rows(const struct callframe_fde *fde, const struct callframe_machine *machine,
+void callframe__rows(const struct callframe_fde *fde, const struct machine *machine,
 		     callframe_row_fn fn, void *arg)
 {
-	struct run r = { .fde = fde,
-			 .machine = machine,
-			 .at = fde->start,
-			 .state = { .cfa.how = CFA_OTHERWISE },
-			 .fn = ignore_row };
+	struct run r; /* not zeroed: what is remembered is large */
 
+	r.fde = fde;
+	r.machine = machine;
+	r.at = fde->start;
+	r.state = (struct state){ .cfa.how = CFA_OTHERWISE };
+	r.remembered_cnt = 0;
+	r.lost = r.known = false;
+	r.fn = ignore_row;
 	execute(&r, fde->cie.instructions);
 	r.initial = r.state;
 	r.remembered_cnt = 0;

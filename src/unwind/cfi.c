@@ -4,11 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
-#include "symbol/debugfile.h"
-#include "unwind/framedata.h"
-#include "unwind/go.h"
+#include "unwind/cfidata.h"
 #include "unwind/rulebook.h"
-#include "unwind/text.h"
 
 /*
  * Bounds of what one file may keep; all is forgotten when one is reached. Hot code of the largest
@@ -18,9 +15,7 @@
 #define PCS_MAX	 65536 /* slots of 8 bytes, at most three quarters in use */
 #define ROWS_MAX 16384 /* of 16 bytes; they are moved when one is inserted: 10 us at most */
 
-#define PC_BITS 47 /* of a user address on x86-64 */
-
-#define CALL_SITES 256
+#define PC_BITS 47 /* of a link-time address */
 
 struct row {
 	uint64_t start;
@@ -28,17 +23,13 @@ struct row {
 };
 
 struct cfi {
-	struct elf_file *file; /* borrowed: it owns us */
-	struct framedata own, separate;
-	bool separate_tried;
-	struct go_marks go;
+	struct cfi_data data;
 
 	uint64_t *pcs; /* open addressing: pc << 17 | caller << 16 | rule; 0: free */
 	size_t pc_slots, pc_cnt;
 	struct row *rows; /* ascending, no overlaps */
 	size_t row_cnt, row_cap;
 	struct rulebook rules;
-	uint64_t call_sites[CALL_SITES]; /* pc << 1 | whether it follows a call */
 	uint64_t rows_compiled, flushes;
 };
 
@@ -156,33 +147,13 @@ static void row_insert(struct cfi *c, uint64_t vaddr, uint64_t end, uint16_t rul
 
 /* ---- where rules come from ---- */
 
-/* What the file itself lacks: .debug_frame, in .gnu_debugdata or a separate debug file. */
-static void open_separate(struct cfi *c)
-{
-	struct elf_file *debug;
-
-	c->separate_tried = true;
-	debug = debug_data__open(c->file);
-	if (debug && framedata__make(&c->separate, debug, c->file) != 0)
-		framedata__free(&c->separate);
-	elf_file__put(debug); /* the bytes were copied */
-	if (c->separate.elf)
-		return;
-	debug = debug_file__open(c->file, DEBUG_DIR);
-	if (debug)
-		framedata__make(&c->separate, debug, c->file);
-	elf_file__put(debug);
-}
-
 static Dwarf_Frame *find_frame(struct cfi *c, uint64_t vaddr)
 {
-	Dwarf_Frame *frame = framedata__frame(&c->own, vaddr);
+	Dwarf_Frame *frame = framedata__frame(&c->data.own, vaddr);
 
-	if (frame)
+	if (frame || !cfi_data__has(&c->data, CFI_SEPARATE))
 		return frame;
-	if (!c->separate_tried)
-		open_separate(c);
-	return framedata__frame(&c->separate, vaddr);
+	return framedata__frame(&c->data.separate, vaddr);
 }
 
 static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
@@ -195,7 +166,7 @@ static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
 	if (!frame)
 		return 0;
 	c->rows_compiled++;
-	if (rule__compile(frame, &room) == 0)
+	if (rule__compile(frame, c->data.file->machine, &room) == 0)
 		rule = rulebook__add(&c->rules, &room.rule);
 	if (rule && dwarf_frame_info(frame, NULL, &end, NULL) >= 0)
 		row_insert(c, vaddr, end, rule);
@@ -205,39 +176,41 @@ static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
 
 static uint16_t signal_frame(struct cfi *c, uint64_t pc)
 {
+	const struct text *text = cfi_data__text(&c->data, pc);
 	union rule_room room;
 
-	if (!text__sigreturn(c->file, pc))
+	if (!text || !text__sigreturn(text))
 		return 0;
-	rule__signal_frame(&room);
+	rule__signal_frame(c->data.file->machine, &room);
 	return rulebook__add(&c->rules, &room.rule);
 }
 
-static uint16_t from_go(struct cfi *c, uint64_t vaddr)
+static uint16_t from_marks(struct cfi *c, uint64_t vaddr)
 {
+	const struct flat_rule *mark = marks__at(&c->data.marks, vaddr);
 	union rule_room room;
 
-	switch (go_marks__at(&c->go, vaddr)) {
-	case GO_NONE: return 0;
-	case GO_ROOT: rule__mark(&room, RULE_ROOT); break;
-	case GO_SWITCH: rule__mark(&room, RULE_SWITCH); break;
-	case GO_FRAME_POINTER: rule__frame_pointer(&room); break;
-	}
+	if (!mark || mark->how == FLAT_SIGNAL) /* which is known by its code */
+		return 0;
+	rule__of_flat(*mark, c->data.file->machine, &room);
 	return rulebook__add(&c->rules, &room.rule);
 }
 
 /*
  * A trampoline is known by its code where CFI does not mark it: libraries without CFI for it, and
  * Go, whose CFI takes it for a function (and starts it where return addresses point, not before).
+ * On AArch64 few have CFI, and that of old vdsos has the link register of what was interrupted for
+ * its program counter.
  */
 static uint16_t find_rule(struct cfi *c, uint64_t pc, bool caller)
 {
-	bool marked = c->own.eh_frame && !c->go.cnt;
+	bool marked = c->data.own.eh_frame && !c->data.marks.is_go &&
+		      !machine__links(c->data.file->machine);
 	uint16_t rule = marked ? 0 : signal_frame(c, pc);
 	const struct row *row;
 
 	if (!rule)
-		rule = from_go(c, pc - caller);
+		rule = from_marks(c, pc - caller);
 	if (rule)
 		return rule;
 	row = row_find(c, pc - caller);
@@ -251,28 +224,40 @@ const struct rule *cfi__rule(struct cfi *c, uint64_t pc, bool caller)
 {
 	uint64_t key = pc << 1 | caller, *s;
 	uint16_t rule;
+	bool awaited;
 
 	if (pc < caller || pc >> PC_BITS)
 		return NULL;
 	s = slot(c, key);
 	if (__builtin_expect(*s != 0, 1))
 		return rulebook__get(&c->rules, (uint16_t)*s);
+	if (!cfi_data__has(&c->data, CFI_OWN))
+		return NULL;
 	make_room(c);
+	awaited = c->data.awaits;
+	c->data.awaits = false;
 	rule = find_rule(c, pc, caller);
-	if (c->pc_cnt < c->pc_slots / 4 * 3) {
+	if (!c->data.awaits && c->pc_cnt < c->pc_slots / 4 * 3) {
 		*slot(c, key) = key << 16 | rule;
 		c->pc_cnt++;
 	}
+	c->data.awaits |= awaited;
 	return rulebook__get(&c->rules, rule);
 }
 
-bool cfi__after_call(struct cfi *c, uint64_t pc)
+bool cfi__text(struct cfi *c, uint64_t pc, cfi_text_fn is)
 {
-	uint64_t *site = &c->call_sites[hash(pc) % CALL_SITES];
+	const struct text *text = cfi_data__text(&c->data, pc);
 
-	if (*site >> 1 != pc || pc == 0)
-		*site = pc << 1 | text__after_call(c->file, pc);
-	return *site & 1;
+	return text && is(text);
+}
+
+bool cfi__awaits(struct cfi *c)
+{
+	bool awaits = c->data.awaits;
+
+	c->data.awaits = false;
+	return awaits;
 }
 
 /* ---- life ---- */
@@ -283,37 +268,34 @@ static void cfi__free(void *data)
 
 	if (!c)
 		return;
-	framedata__free(&c->own);
-	framedata__free(&c->separate);
+	cfi_data__clear(&c->data);
 	rulebook__free(&c->rules);
 	free(c->pcs);
 	free(c->rows);
 	free(c);
 }
 
-static struct cfi *cfi__new(struct elf_file *file)
+static struct cfi *cfi__new(struct elf_file *file, struct jobs *jobs)
 {
-	struct cfi *c = calloc(1, sizeof(*c));
+	struct cfi *c = file->machine ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c)
 		return NULL;
-	c->file = file;
+	cfi_data__init(&c->data, file, jobs);
 	c->pc_slots = PCS_MIN;
 	c->pcs = calloc(c->pc_slots, sizeof(*c->pcs));
-	if (!c->pcs || framedata__make(&c->own, file, file) == -ENOMEM) {
-		cfi__free(c);
-		return NULL;
-	}
-	go_marks__find(&c->go, file);
-	return c;
+	if (c->pcs)
+		return c;
+	cfi__free(c);
+	return NULL;
 }
 
-struct cfi *cfi__of(struct elf_file *file)
+struct cfi *cfi__of(struct elf_file *file, struct jobs *jobs)
 {
 	struct elf_attachment *a = &file->slots[ELF_SLOT_UNWIND];
 
 	if (__builtin_expect(!a->data, 0)) {
-		a->data = cfi__new(file);
+		a->data = cfi__new(file, jobs);
 		a->free = cfi__free;
 	}
 	return a->data;

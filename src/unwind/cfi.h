@@ -2,17 +2,28 @@
 /*
  * The call-frame information of one ELF file: which rule holds at an address. Rows are compiled
  * when they are first met and kept; the tables hang on the file, so that all processes share them.
+ * The file itself is read by jobs: an answer that needs what has not been read yet is none.
  */
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
 
+#include "base/jobs.h"
 #include "process/elffile.h"
 #include "unwind/rule.h"
+#include "unwind/text.h"
 
 struct cfi;
 
-/* The file's; made at first use and freed with the file. NULL when memory is short. */
-struct cfi *cfi__of(struct elf_file *);
+/*
+ * The file's; made at first use and freed with the file. NULL when memory is short, or the
+ * machine is unknown. With NULL for `jobs` it is read when it is needed, by who needs it; of the
+ * first call for a file.
+ */
+struct cfi *cfi__of(struct elf_file *, struct jobs *jobs);
+
+/* Whether one of the calls below was answered for lack of what is being read, since this was asked
+ * last. */
+bool cfi__awaits(struct cfi *);
 
 /*
  * The rule for a frame at link-time address `pc`, a return address when `caller`. NULL: the file
@@ -20,8 +31,9 @@ struct cfi *cfi__of(struct elf_file *);
  */
 const struct rule *cfi__rule(struct cfi *, uint64_t pc, bool caller);
 
-/* Whether the bytes before `pc` are a call instruction. Reads the file, once per address. */
-bool cfi__after_call(struct cfi *, uint64_t pc);
+/* What a function of unwind/text.h says of the code around `pc`. */
+typedef bool (*cfi_text_fn)(const struct text *);
+bool cfi__text(struct cfi *, uint64_t pc, cfi_text_fn);
 
 /* For tests and figures: how often libdw was asked, and bytes held without libdw's own. */
 struct cfi_stats {

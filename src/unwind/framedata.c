@@ -132,7 +132,6 @@ static void add_names(struct builder *b)
 static const Elf64_Ehdr blank = {
 	.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 	.e_type = ET_DYN,
-	.e_machine = EM_X86_64,
 	.e_version = EV_CURRENT,
 	.e_ehsize = sizeof(Elf64_Ehdr),
 	.e_phentsize = sizeof(Elf64_Phdr),
@@ -144,6 +143,7 @@ static int build_from_sections(struct builder *b)
 	Elf64_Ehdr ehdr = blank;
 	int err;
 
+	ehdr.e_machine = b->from->machine->elf;
 	buf__append(&b->out, &ehdr, sizeof(ehdr));
 	err = add_sections(b);
 	if (err)
@@ -181,6 +181,7 @@ static int build_from_segments(struct builder *b)
 			load = p;
 	if (!load.p_filesz)
 		return -ENOENT;
+	ehdr.e_machine = b->from->machine->elf;
 	ehdr.e_phoff = sizeof(ehdr);
 	ehdr.e_phnum = 1;
 	buf__reset(&b->out);
@@ -206,15 +207,24 @@ static bool find_bytes(const struct framedata *img, size_t index, struct frame_s
 	return true;
 }
 
+/* The bytes are ours. */
+static bool check_frames(const struct builder *b, const struct frame_section *frames,
+			 const struct frame_section *hdr)
+{
+	if (machine__links(b->from->machine))
+		frame_section__forget_signatures(frames, (uint8_t *)frames->data);
+	return b->from->trusted || frame_section__is_sane(frames, hdr);
+}
+
+/* In a segment, all that is known of where frames are is that they are believed. */
 static bool eh_frame_ok(const struct framedata *img, const struct builder *b)
 {
 	struct frame_section frames = { .eh = true }, hdr = { 0 };
 	bool has_hdr = find_bytes(img, b->index[EH_FRAME_HDR], &hdr);
 
-	if (b->from->trusted)
-		return true;
-	return find_bytes(img, b->index[EH_FRAME], &frames) &&
-	       frame_section__is_sane(&frames, has_hdr ? &hdr : NULL);
+	if (!find_bytes(img, b->index[EH_FRAME], &frames))
+		return b->from->trusted;
+	return check_frames(b, &frames, has_hdr ? &hdr : NULL);
 }
 
 static bool debug_frame_ok(const struct framedata *img, const struct builder *b)
@@ -222,8 +232,9 @@ static bool debug_frame_ok(const struct framedata *img, const struct builder *b)
 	size_t index = b->index[DEBUG_FRAME] ? b->index[DEBUG_FRAME] : b->index[ZDEBUG_FRAME];
 	struct frame_section frames = { .eh = false };
 
-	return b->from->trusted ||
-	       (find_bytes(img, index, &frames) && frame_section__is_sane(&frames, NULL));
+	if (!find_bytes(img, index, &frames))
+		return b->from->trusted;
+	return check_frames(b, &frames, NULL);
 }
 
 /* Takes the builder's bytes. */
@@ -244,12 +255,10 @@ static int open_bytes(struct framedata *img, struct builder *b)
 int framedata__make(struct framedata *img, const struct elf_file *from, struct elf_file *owner)
 {
 	struct builder b = { .from = from, .owner = owner };
-	GElf_Ehdr ehdr;
 	int err;
 
 	*img = (struct framedata){ 0 };
-	if (!gelf_getehdr(from->elf, &ehdr) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_machine != EM_X86_64)
+	if (!from->machine || from->machine != owner->machine)
 		return -ENOENT;
 	err = build_from_sections(&b);
 	if (err == -ENOENT && from->trusted)

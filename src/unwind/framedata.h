@@ -20,7 +20,8 @@ struct framedata {
 
 /*
  * What is read from one file hangs on its owner: itself, or whose separate data it has. -ENOENT:
- * the file has none, or is not for x86-64; -ENOMEM, -EIO … The image can be freed.
+ * the file has none, or is for a machine that we do not know; -ENOMEM, -EIO … The image can be
+ * freed.
  */
 int framedata__make(struct framedata *, const struct elf_file *from, struct elf_file *owner);
 void framedata__free(struct framedata *);

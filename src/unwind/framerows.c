@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/framerows.h"
+
+#define ALIGNMENT_GAP	 16 /* bytes of padding before an aligned function: nobody is there */
+#define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
+
+/* The first mark that ends behind `from`, if it begins before `to`. Asked with ascending places;
+ * nearly all files have none. */
+static const struct table_mark *next_mark(struct frame_rows *r, uint64_t from, uint64_t to)
+{
+	const struct table_source *s = r->source;
+
+	while (r->mark < s->mark_cnt && s->marks[r->mark].off + s->marks[r->mark].sz <= from)
+		r->mark++;
+	return r->mark < s->mark_cnt && s->marks[r->mark].off < to ? &s->marks[r->mark] : NULL;
+}
+
+/* The rule holds in [from, to), but where there are marks. */
+static void set_rules(struct frame_rows *r, uint64_t from, uint64_t to, struct flat_rule rule)
+{
+	const struct table_mark *mark;
+
+	while (from < to && (mark = next_mark(r, from, to))) {
+		if (mark->off > from)
+			r->set(from, rule, r->arg);
+		from = mark->off > from ? mark->off : from;
+		r->set(from, mark->rule, r->arg);
+		from = mark->off + mark->sz;
+	}
+	if (from < to)
+		r->set(from, rule, r->arg);
+}
+
+static void take_row(uint64_t start, uint64_t end, struct flat_rule rule, void *arg)
+{
+	struct frame_rows *r = arg;
+	uint64_t from = start - r->bias, to = end - r->bias;
+
+	if (from < r->from)
+		from = r->from;
+	if (to > r->to)
+		to = r->to;
+	if (from >= to)
+		return;
+	if (r->mark == r->source->mark_cnt)
+		r->set(from, rule, r->arg);
+	else
+		set_rules(r, from, to, rule);
+	r->end = to;
+}
+
+/* Code that is left out is not: the C library's clone() has no CFI between its system call and the
+ * child's part. */
+static bool is_padding(uint64_t from, uint64_t to)
+{
+	return to - from <= ALIGNMENT_GAP && to % ALIGNMENT_GAP == 0;
+}
+
+/* Those of x86-64 that lie so narrowly have call-frame information. */
+static bool find_trampoline(const struct frame_rows *r, uint64_t from, uint64_t to,
+			    struct table_mark *found)
+{
+	const struct table_source *s = r->source;
+
+	return s->find_trampoline && (machine__links(s->machine) || !is_padding(from, to)) &&
+	       s->find_trampoline(s->find_arg, from, to, found);
+}
+
+/* The return address of a signal handler is where the trampoline begins, and looked up is the place
+ * before it, be it in an FDE. */
+void frame_rows__gap(struct frame_rows *r, uint64_t to)
+{
+	const struct flat_rule none = { .how = FLAT_NONE };
+	uint64_t from = r->end;
+	bool padding = is_padding(from, to) && !next_mark(r, from, to);
+	struct table_mark found;
+
+	while (from < to && find_trampoline(r, from, to, &found)) {
+		struct flat_rule before = found.rule;
+
+		set_rules(r, from, found.off - 1, none);
+		before.callers_only = true;
+		r->set(found.off - 1, before, r->arg);
+		r->set(found.off, found.rule, r->arg);
+		from = found.off + found.sz;
+		padding = false;
+	}
+	if (!padding)
+		set_rules(r, from, to, none);
+}
+
+bool frame_rows__span(const struct table_source *source, const struct callframe_fde *fde,
+		      struct frame_span *span)
+{
+	if (cursor__left(&fde->instructions) > INSTRUCTIONS_MAX)
+		return false;
+	for (size_t i = 0; i < source->segment_cnt; i++) {
+		const struct table_segment *s = &source->segments[i];
+		uint64_t in = fde->start - s->vaddr;
+
+		if (in >= s->sz)
+			continue;
+		span->off = s->off + in;
+		span->sz = fde->sz < s->sz - in ? fde->sz : s->sz - in;
+		span->bias = s->vaddr - s->off;
+		return true;
+	}
+	return false;
+}
+
+void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde,
+		     const struct frame_span *s)
+{
+	if (r->end && s->off > r->end)
+		frame_rows__gap(r, s->off);
+	r->from = s->off > r->end ? s->off : r->end;
+	r->to = s->off + s->sz;
+	r->bias = s->bias;
+	callframe__rows(fde, r->source->machine, take_row, r);
+}
+
+/* Of the segment in which the last row is. */
+static uint64_t end_of_code(const struct frame_rows *r)
+{
+	for (size_t i = 0; i < r->source->segment_cnt; i++) {
+		const struct table_segment *s = &r->source->segments[i];
+
+		if (r->end - s->off < s->sz)
+			return s->off + s->sz;
+	}
+	return r->end;
+}
+
+void frame_rows__finish(struct frame_rows *r)
+{
+	frame_rows__gap(r, end_of_code(r) + ALIGNMENT_GAP + 1); /* no padding: it ends here */
+}

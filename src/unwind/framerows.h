@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which rule holds where in a file: the rows of FDEs, marks over them, and what is in the gaps
+ * between. For a whole table (unwind/frametable.h), or for one place (unwind/frameindex.h).
+ */
+#ifndef UNWIND_FRAMEROWS_H
+#define UNWIND_FRAMEROWS_H
+
+#include "unwind/frametable.h"
+
+/* From a file offset on the rule holds; ascending. */
+typedef void (*frame_rows_fn)(uint64_t off, struct flat_rule, void *arg);
+
+struct frame_rows {
+	const struct table_source *source;
+	frame_rows_fn set;
+	void *arg;
+	uint64_t end; /* file offset up to which rows have been made; 0: none have */
+	/* private */
+	uint64_t from;	   /* of the FDE in hand: what is below has been made by another */
+	uint64_t to, bias; /* of the FDE in hand */
+	size_t mark;	   /* the source's, which is next */
+};
+
+/* Where an FDE lies in the file. */
+struct frame_span {
+	uint64_t off, sz;
+	uint64_t bias; /* link-time address - off */
+};
+
+/* False: in no code, or larger than any compiler makes one. */
+bool frame_rows__span(const struct table_source *, const struct callframe_fde *,
+		      struct frame_span *);
+
+/* The FDE that is next in the file, and the gap before it. */
+void frame_rows__fde(struct frame_rows *, const struct callframe_fde *, const struct frame_span *);
+/* From where rows end: there is no FDE up to `to`. */
+void frame_rows__gap(struct frame_rows *, uint64_t to);
+/* The same behind the last FDE. */
+void frame_rows__finish(struct frame_rows *);
+
+#endif

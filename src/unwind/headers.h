@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the sections of an ELF file are, for who must not wait for a disk: libelf would. */
+#ifndef UNWIND_HEADERS_H
+#define UNWIND_HEADERS_H
+
+#include "unwind/text.h"
+
+#define HEADERS_MAX	 128
+#define HEADERS_NAMES_SZ 4096
+
+struct headers {
+	size_t cnt;
+	Elf64_Shdr sections[HEADERS_MAX];
+	char names[HEADERS_NAMES_SZ]; /* NUL at the end */
+};
+
+/* 0; -EINVAL: it has none, or more than linkers make; or what `read` says. */
+int headers__read(struct headers *, const struct elf_file *, elf_file_read_fn read);
+
+/* The first section of that name that has bytes, and not compressed ones; or NULL. */
+const Elf64_Shdr *headers__find(const struct headers *, const char *name);
+
+#endif
