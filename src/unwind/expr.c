@@ -6,20 +6,20 @@
 
 #define STACK_MAX 64
 
-struct machine {
+struct evaluation {
 	const struct expr_env *env;
 	uint64_t stack[STACK_MAX];
 	size_t depth, next; /* index of the next operation */
 	int err;	    /* sticky */
 };
 
-static void fail(struct machine *m, int err)
+static void fail(struct evaluation *m, int err)
 {
 	if (!m->err)
 		m->err = err;
 }
 
-static void push(struct machine *m, uint64_t v)
+static void push(struct evaluation *m, uint64_t v)
 {
 	if (m->depth == STACK_MAX)
 		fail(m, -EINVAL);
@@ -27,7 +27,7 @@ static void push(struct machine *m, uint64_t v)
 		m->stack[m->depth++] = v;
 }
 
-static uint64_t pop(struct machine *m)
+static uint64_t pop(struct evaluation *m)
 {
 	if (m->depth)
 		return m->stack[--m->depth];
@@ -35,7 +35,7 @@ static uint64_t pop(struct machine *m)
 	return 0;
 }
 
-static void pick(struct machine *m, uint64_t from_top)
+static void pick(struct evaluation *m, uint64_t from_top)
 {
 	if (from_top < m->depth)
 		push(m, m->stack[m->depth - 1 - from_top]);
@@ -43,15 +43,15 @@ static void pick(struct machine *m, uint64_t from_top)
 		fail(m, -EINVAL);
 }
 
-static void push_reg(struct machine *m, uint64_t reg, uint64_t offset)
+static void push_reg(struct evaluation *m, uint64_t reg, uint64_t offset)
 {
-	if (reg < EVENT_REG_CNT && regs__has(m->env->regs, (unsigned)reg))
+	if (regs__has(m->env->regs, reg))
 		push(m, m->env->regs->v[reg] + offset);
 	else
 		fail(m, -EINVAL);
 }
 
-static void deref(struct machine *m, uint64_t sz)
+static void deref(struct evaluation *m, uint64_t sz)
 {
 	const uint8_t *p = snapshot__at(m->env->snapshot, pop(m), sz);
 	uint64_t v = 0;
@@ -64,7 +64,7 @@ static void deref(struct machine *m, uint64_t sz)
 	push(m, v);
 }
 
-static void swap(struct machine *m)
+static void swap(struct evaluation *m)
 {
 	uint64_t top = pop(m), second = pop(m);
 
@@ -72,7 +72,7 @@ static void swap(struct machine *m)
 	push(m, second);
 }
 
-static void rotate(struct machine *m)
+static void rotate(struct evaluation *m)
 {
 	uint64_t top = pop(m), second = pop(m), third = pop(m);
 
@@ -81,7 +81,7 @@ static void rotate(struct machine *m)
 	push(m, second);
 }
 
-static uint64_t divide(struct machine *m, uint64_t a, uint64_t b)
+static uint64_t divide(struct evaluation *m, uint64_t a, uint64_t b)
 {
 	if (b == 0) {
 		fail(m, -EINVAL);
@@ -90,7 +90,7 @@ static uint64_t divide(struct machine *m, uint64_t a, uint64_t b)
 	return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b); /* INT64_MIN / -1 */
 }
 
-static uint64_t modulo(struct machine *m, uint64_t a, uint64_t b)
+static uint64_t modulo(struct evaluation *m, uint64_t a, uint64_t b)
 {
 	if (b)
 		return a % b;
@@ -98,7 +98,7 @@ static uint64_t modulo(struct machine *m, uint64_t a, uint64_t b)
 	return 0;
 }
 
-static uint64_t binary(struct machine *m, uint64_t atom, uint64_t a, uint64_t b)
+static uint64_t binary(struct evaluation *m, uint64_t atom, uint64_t a, uint64_t b)
 {
 	switch (atom) {
 	case DW_OP_and: return a & b;
@@ -122,7 +122,7 @@ static uint64_t binary(struct machine *m, uint64_t atom, uint64_t a, uint64_t b)
 	}
 }
 
-static void shuffle_or_compute(struct machine *m, const struct expr_op *op)
+static void shuffle_or_compute(struct evaluation *m, const struct expr_op *op)
 {
 	uint64_t top;
 
@@ -142,7 +142,7 @@ static void shuffle_or_compute(struct machine *m, const struct expr_op *op)
 	}
 }
 
-static void step(struct machine *m, const struct expr_op *op)
+static void step(struct evaluation *m, const struct expr_op *op)
 {
 	switch (op->atom) {
 	case DW_OP_call_frame_cfa: push(m, m->env->cfa); return;
@@ -163,7 +163,7 @@ static void step(struct machine *m, const struct expr_op *op)
 
 int expr__eval(const struct expr_op *ops, size_t cnt, const struct expr_env *env, uint64_t *out)
 {
-	struct machine m = { .env = env };
+	struct evaluation m = { .env = env };
 
 	for (int steps = 0; m.next < cnt && !m.err; steps++) {
 		if (steps == EXPR_STEPS_MAX)

@@ -4,7 +4,7 @@
 #define UNWIND_EXPR_H
 
 #include <elfutils/libdw.h>
-#include "unwind/snapshot.h"
+#include "unwind/regs.h"
 
 #define EXPR_OP_MAX    256  /* operations of one expression */
 #define EXPR_STEPS_MAX 1024 /* operations executed: an expression may jump back */

@@ -3,6 +3,10 @@
  * A row of call-frame information in 8 bytes: what nearly every row of compiled code needs. The
  * return address is saved at CFA + 8 * ra, the caller's frame pointer at CFA + 8 * fp, and the
  * caller's stack pointer is the CFA. User space and BPF programs read the same bytes.
+ *
+ * Of a signal trampoline (FLAT_SIGNAL) the three are where the kernel saved what it interrupted:
+ * the stack pointer at sp + 8 * cfa, the frame pointer at sp + 8 * fp (and the link register, where
+ * there is one, in the word behind it), the program counter at sp + 8 * ra.
  */
 #ifndef UNWIND_FLAT_H
 #define UNWIND_FLAT_H
@@ -11,22 +15,26 @@
 #include <string.h>
 
 enum flat_how {
-	FLAT_NONE,	/* no call-frame information here */
-	FLAT_ROOT,	/* no caller: the return address is undefined */
 	FLAT_SP,	/* CFA = sp + 8 * cfa */
 	FLAT_FP,	/* CFA = fp + 8 * cfa */
+	FLAT_NONE,	/* no call-frame information here */
+	FLAT_ROOT,	/* no caller: the return address is undefined */
 	FLAT_AT_FP,	/* CFA = *(fp + 8 * cfa): a realigned stack */
 	FLAT_PLT,	/* CFA = sp + 8, and 8 more from byte `cfa` of a 16-byte PLT entry on */
 	FLAT_ELSEWHERE, /* what no flat rule can say: libdw is asked */
+	FLAT_SIGNAL,	/* a signal trampoline */
+	FLAT_SWITCH,	/* the caller is on another stack, nothing says where */
+	FLAT_POINTER,	/* FLAT_NONE, and callers are found by frame pointer; in no table */
 };
 
+#define FLAT_RA_LINKED	INT16_MIN	/* the return address is in the link register: a leaf's */
 #define FLAT_FP_KEPT	INT16_MIN	/* the frame pointer is the caller's */
 #define FLAT_FP_AT_SELF (INT16_MIN + 1) /* the caller's is saved where it points: *(fp) */
 
 struct flat_rule {
-	uint8_t how; /* enum flat_how */
-	uint8_t unused;
-	int16_t cfa, fp, ra; /* in words of 8 bytes */
+	uint8_t how;	      /* enum flat_how */
+	uint8_t callers_only; /* holds for return addresses: no code is here, but behind it */
+	int16_t cfa, fp, ra;  /* in words of 8 bytes */
 };
 _Static_assert(sizeof(struct flat_rule) == 8, "8 bytes");
 

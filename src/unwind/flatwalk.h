@@ -6,37 +6,94 @@
 #ifndef UNWIND_FLATWALK_H
 #define UNWIND_FLATWALK_H
 
+#include "event/sample.h"
 #include "event/trace.h"
 #include "process/process.h"
-#include "unwind/snapshot.h"
 #include "unwind/tables.h"
 
 struct flatwalk;
+struct cached_rule;
 
-struct flatwalk *flatwalk__new(struct table_cache *); /* see tables__new() */
+struct flatwalk *flatwalk__new(struct table_cache *, struct jobs *); /* see tables__new() */
 void flatwalk__free(struct flatwalk *);
 
 struct tables *flatwalk__tables(struct flatwalk *);
 
-/* The frame that is next, and what has been walked already is in the trace. */
-struct flatwalk_state {
+enum flatwalk_end {
+	FLATWALK_ROOT,	 /* done */
+	FLATWALK_SWITCH, /* done: the callers are on another stack, nothing says where */
+	FLATWALK_NO_CFI, /* no table knows the frame in the lane: it is in no file, or without CFI
+			  */
+	FLATWALK_ODD,	 /* no flat rule, or one that leads nowhere: walk all of it the long way */
+};
+
+/*
+ * A walk under way: the frame that is next, and what has been walked already is in the trace. May
+ * go on behind what was in its way.
+ */
+struct flatwalk_lane {
+	void *arg; /* the caller's own */
 	const struct process *process;
 	const struct snapshot *snapshot;
 	struct trace *trace;
 	const struct mapping *map; /* of the frame before; NULL: none */
+	uint64_t code_bits;	   /* of a return address */
 	uint64_t pc, sp, fp;
-	bool caller; /* pc is a return address */
+	uint64_t link;	 /* the link register, of a leaf and of what a signal interrupted */
+	uint32_t source; /* of the frame `first`; the others are found by CFI */
+	bool caller;	 /* pc is a return address */
+	bool pointers;	 /* code without a file has no CFI: callers there are found by frame pointer
+			  */
+	bool idle;	 /* not to be walked this way: FLATWALK_ODD */
+	bool resumed;
+	enum flatwalk_end end;
+	/* private */
+	struct frame *frame, *past;    /* of the trace: the one that is next, the end */
+	struct frame *first;	       /* the last one that was not found by CFI */
+	const struct table_slot *slot; /* of the mapping's file */
+	uint64_t start, sz;	       /* of the mapping */
+	uint64_t base, key;	       /* of rules in it: a place and the base make the key */
+	struct cached_rule *cached;    /* where the frame's rule may be */
+	const uint8_t *bytes;	       /* of the snapshot */
+	uint64_t addr, last;	       /* of its first byte; place of the last word in it */
+	uint64_t ra_at, fp_at;	       /* places in it: the caller's registers */
+	bool climbing, fp_kept; /* they are to be read; the frame pointer is the one in hand */
 };
 
-enum flatwalk_end {
-	FLATWALK_ROOT,	  /* done */
-	FLATWALK_NO_FILE, /* the frame in the state is in no file: without CFI, if at all */
-	FLATWALK_ODD,	  /* no flat rule, or one that leads nowhere: walk all of it the long way */
-};
+#define FLATWALK_LANES 16
 
-enum flatwalk_end flatwalk__go(struct flatwalk *, struct flatwalk_state *);
+/* Walks up to FLATWALK_LANES stacks, a frame of each in turn: while one waits for memory the others
+ * go on. */
+void flatwalk__go(struct flatwalk *, struct flatwalk_lane *, size_t cnt);
 
-/* Asks for the tables of all files that the trace goes through: the next walk finds them. */
+/* Whether a table has a rule for a place in the mapping; asks for the table. */
+bool flatwalk__knows(struct flatwalk *, const struct mapping *, uint64_t place);
+
+/*
+ * There the callers of callers are found by frame pointer, for lack of CFI: from now on by the
+ * short way, too. The place is one that no table has a rule for.
+ */
+void flatwalk__learn(struct flatwalk *, const struct mapping *, uint64_t place);
+
+/* How the frame that is next was found. */
+static inline uint32_t flatwalk_lane__source(const struct flatwalk_lane *l)
+{
+	return l->frame == l->first ? l->source : (uint32_t)FRAME_BY_CFI;
+}
+
+/* Goes on from a caller that was found otherwise, which is not in the trace yet. */
+static inline void flatwalk_lane__resume(struct flatwalk_lane *l, const struct frame *caller,
+					 uint64_t fp)
+{
+	l->climbing = false;
+	l->caller = l->resumed = true;
+	l->source = caller->source;
+	l->pc = caller->pc;
+	l->sp = caller->sp;
+	l->fp = fp;
+}
+
+/* Looks at all files that the trace goes through: the next walk finds their rules. */
 void flatwalk__ask(struct flatwalk *, const struct trace *);
 
 #endif

@@ -7,8 +7,9 @@
 
 /* A rule in the making: regs[] and operations grow on their own and are joined at the end. */
 struct draft {
+	const struct machine *machine;
 	struct rule head;
-	struct rule_reg regs[EVENT_REG_CNT];
+	struct rule_reg regs[MACHINE_REG_MAX];
 	struct expr_op ops[RULE_OP_MAX];
 };
 
@@ -51,7 +52,7 @@ static int compile_cfa(struct draft *d, Dwarf_Frame *frame)
 	if (dwarf_frame_cfa(frame, &ops, &cnt) || cnt == 0)
 		return -EINVAL;
 	if (cnt == 1 && ops[0].atom == DW_OP_bregx && fits(ops[0].number2)) {
-		if (ops[0].number >= EVENT_REG_CNT)
+		if (ops[0].number >= d->machine->reg_cnt)
 			return -EINVAL;
 		*cfa = (struct rule_reg){ .reg = (uint8_t)ops[0].number,
 					  .how = RULE_REG,
@@ -80,7 +81,7 @@ static int compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt, st
 {
 	if (is_cfa_offset(ops, cnt, reg))
 		return 0;
-	if (cnt == 1 && ops[0].atom == DW_OP_regx && ops[0].number < EVENT_REG_CNT) {
+	if (cnt == 1 && ops[0].atom == DW_OP_regx && ops[0].number < d->machine->reg_cnt) {
 		reg->how = RULE_REG;
 		reg->off = (int32_t)ops[0].number;
 		return 0;
@@ -89,9 +90,36 @@ static int compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt, st
 	return add_expr(d, ops, cnt, reg);
 }
 
-static bool is_default_rsp(const struct rule_reg *reg)
+/* The caller's stack pointer is the CFA: that needs no saying. */
+static bool is_default_sp(const struct draft *d, const struct rule_reg *reg)
 {
-	return reg->reg == DWARF_RSP && reg->how == RULE_VALUE && reg->off == 0;
+	return reg->reg == d->machine->sp && reg->how == RULE_VALUE && reg->off == 0;
+}
+
+/* The return address's column says what the program counter is; a link register's own value is
+ * lost in the call. */
+static int compile_return_address(struct draft *d, struct rule_reg reg)
+{
+	const struct machine *m = d->machine;
+
+	if (machine__links(m))
+		d->head.undefined |= 1ull << m->ra;
+	reg.reg = (uint8_t)m->pc;
+	d->regs[d->head.reg_cnt++] = reg;
+	return 0;
+}
+
+/* The column has no rule: the return address is still in the link register, or was lost. */
+static int compile_no_return_address(struct draft *d, bool kept)
+{
+	struct rule_reg in_link = { .how = RULE_REG, .off = d->machine->ra };
+
+	if (kept && !machine__links(d->machine))
+		return -EINVAL; /* a caller at the same pc */
+	if (kept)
+		return compile_return_address(d, in_link);
+	d->head.flags = RULE_ROOT;
+	return 0;
 }
 
 /*
@@ -99,94 +127,154 @@ static bool is_default_rsp(const struct rule_reg *reg)
  * libdw's table of them (0.188, x86_64_cfi.c) has 0 where it means rbx, so that it calls rbx
  * undefined; _dl_runtime_resolve's CFA depends on it.
  */
-static bool is_kept(int regno)
-{
-	return regno == DWARF_RBX || regno == DWARF_RSP;
-}
-
 static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 {
 	struct rule_reg reg = { .reg = (uint8_t)regno };
+	bool is_ra = regno == d->machine->ra;
 	Dwarf_Op mem[3], *ops;
 	size_t cnt;
 	int err;
 
 	if (dwarf_frame_register(frame, regno, mem, &ops, &cnt))
 		return -EINVAL;
+	if (cnt == 0 && is_ra)
+		return compile_no_return_address(d, ops != mem);
 	if (cnt == 0) {
-		if (ops == mem && !is_kept(regno))
-			d->head.undefined |= 1u << regno;
+		if (ops == mem && !(d->machine->kept >> regno & 1))
+			d->head.undefined |= 1ull << regno;
 		return 0;
 	}
 	err = compile_location(d, ops, cnt, &reg);
-	if (!err && !is_default_rsp(&reg))
-		d->regs[d->head.reg_cnt++] = reg;
-	return err;
-}
-
-int rule__compile(Dwarf_Frame *frame, union rule_room *out)
-{
-	struct draft d = { 0 };
-	bool signal;
-	int err;
-
-	if (dwarf_frame_info(frame, NULL, NULL, &signal) != DWARF_RIP)
-		return -EINVAL;
-	d.head.flags = signal ? RULE_SIGNAL : 0;
-	err = compile_cfa(&d, frame);
-	for (int reg = DWARF_RIP; reg >= 0 && !err; reg--) /* the return address first */
-		err = compile_reg(&d, frame, reg);
-	if (err)
+	if (err || is_default_sp(d, &reg))
 		return err;
-	if (d.head.undefined >> DWARF_RIP & 1)
-		rule__mark(out, RULE_ROOT);
-	else if (d.head.reg_cnt == 0 || d.regs[0].reg != DWARF_RIP)
-		return -EINVAL; /* a caller at the same pc */
-	else
-		finish(&d, out);
+	if (is_ra)
+		return compile_return_address(d, reg);
+	d->regs[d->head.reg_cnt++] = reg;
 	return 0;
 }
 
-void rule__mark(union rule_room *out, enum rule_flags flags)
+int rule__compile(Dwarf_Frame *frame, const struct machine *machine, union rule_room *out)
 {
-	finish(&(struct draft){ .head.flags = (uint8_t)flags }, out);
+	struct draft d = { .machine = machine };
+	bool signal;
+	int err;
+
+	if (dwarf_frame_info(frame, NULL, NULL, &signal) != machine->ra)
+		return -EINVAL;
+	d.head.flags = signal ? RULE_SIGNAL : 0;
+	err = compile_cfa(&d, frame);
+	if (!err)
+		err = compile_reg(&d, frame, machine->ra);
+	if (err)
+		return err;
+	if (d.head.flags & RULE_ROOT) {
+		finish(&(struct draft){ .head.flags = RULE_ROOT }, out);
+		return 0;
+	}
+	for (int reg = 0; reg < machine->reg_cnt && !err; reg++)
+		if (reg != machine->ra && reg != machine->pc)
+			err = compile_reg(&d, frame, reg);
+	if (!err)
+		finish(&d, out);
+	return err;
 }
 
-void rule__frame_pointer(union rule_room *out)
+static void add_saved(struct draft *d, uint16_t reg, int16_t words)
 {
-	struct draft d = {
-		.head = { .cfa = { .reg = DWARF_RBP, .how = RULE_REG, .off = 16 }, .reg_cnt = 2 },
-		.regs = { { .reg = DWARF_RIP, .how = RULE_AT, .off = -8 },
-			  { .reg = DWARF_RBP, .how = RULE_AT, .off = -16 } },
-	};
+	d->regs[d->head.reg_cnt++] =
+		(struct rule_reg){ .reg = (uint8_t)reg, .how = RULE_AT, .off = words * 8 };
+}
 
+void rule__of_flat(struct flat_rule flat, const struct machine *m, union rule_room *out)
+{
+	struct draft d = { .machine = m };
+
+	if (flat.how == FLAT_ROOT || flat.how == FLAT_SWITCH) {
+		d.head.flags = flat.how == FLAT_ROOT ? RULE_ROOT : RULE_SWITCH;
+		finish(&d, out);
+		return;
+	}
+	d.head.cfa = (struct rule_reg){ .reg = (uint8_t)(flat.how == FLAT_SP ? m->sp : m->fp),
+					.how = RULE_REG,
+					.off = flat.cfa * 8 };
+	if (flat.ra == FLAT_RA_LINKED)
+		compile_no_return_address(&d, true);
+	else
+		add_saved(&d, m->pc, flat.ra);
+	if (flat.fp != FLAT_FP_KEPT)
+		add_saved(&d, m->fp, flat.fp);
 	finish(&d, out);
 }
 
-/* Appends "the word at rsp + off". */
-static void add_rsp_slot(struct draft *d, struct rule_reg *reg, unsigned off)
+/* Appends "sp + off". */
+static void add_sp_plus(struct draft *d, struct rule_reg *reg, unsigned off)
 {
 	reg->off = d->head.op_cnt;
 	reg->op_cnt = 1;
-	d->ops[d->head.op_cnt++] = (struct expr_op){ .atom = DW_OP_breg0 + DWARF_RSP, .a = off };
+	d->ops[d->head.op_cnt++] =
+		(struct expr_op){ .atom = (uint64_t)DW_OP_breg0 + d->machine->sp, .a = off };
 }
 
-void rule__signal_frame(union rule_room *out)
-{
-	/* struct ucontext from rsp on: five words, then r8 … r15 rdi rsi rbp rbx rdx rax rcx rsp
-	 * rip */
-	static const uint8_t saved[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16 };
-	struct draft d = { .head = { .flags = RULE_SIGNAL, .cfa.how = RULE_EXPR } };
+/* Where the kernel saved registers, from the stack pointer on: a word each. */
+struct signal_frame {
+	unsigned off;
+	uint8_t reg_cnt, regs[MACHINE_REG_MAX];
+};
 
-	add_rsp_slot(&d, &d.head.cfa, 40 + 15 * 8);
-	d.ops[d.head.op_cnt++].atom = DW_OP_deref;
-	d.head.cfa.op_cnt++;
-	for (unsigned i = sizeof(saved); i-- > 0;) {
+/* struct ucontext: five words, then struct sigcontext (arch/x86/include/uapi/asm). */
+static const struct signal_frame signal_x86_64 = {
+	.off = 40,
+	.reg_cnt = 17,
+	.regs = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16 },
+};
+
+/* 128 bytes of siginfo, 176 of struct ucontext, a word of struct sigcontext (arch/arm64). */
+static const struct signal_frame signal_aarch64 = {
+	.off = 128 + 176 + 8,
+	.reg_cnt = 33,
+	.regs = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+		  17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 },
+};
+
+static const struct signal_frame *signal_frame_of(const struct machine *m)
+{
+	return m == &machine_x86_64 ? &signal_x86_64 : &signal_aarch64;
+}
+
+/* Where a register is, in words from the stack pointer on. */
+static int16_t find_saved(const struct signal_frame *f, uint16_t reg)
+{
+	const uint8_t *at = memchr(f->regs, reg, f->reg_cnt);
+
+	return (int16_t)(f->off / 8 + (unsigned)(at - f->regs));
+}
+
+struct flat_rule rule__flat_signal_frame(const struct machine *m)
+{
+	const struct signal_frame *f = signal_frame_of(m);
+
+	return (struct flat_rule){ .how = FLAT_SIGNAL,
+				   .cfa = find_saved(f, m->sp),
+				   .fp = find_saved(f, m->fp),
+				   .ra = find_saved(f, m->pc) };
+}
+
+void rule__signal_frame(const struct machine *m, union rule_room *out)
+{
+	const struct signal_frame *f = signal_frame_of(m);
+	struct draft d = { .machine = m, .head = { .flags = RULE_SIGNAL, .cfa.how = RULE_EXPR } };
+
+	for (unsigned i = f->reg_cnt; i-- > 0;) { /* the program counter first */
 		struct rule_reg *reg = &d.regs[d.head.reg_cnt++];
 
-		*reg = (struct rule_reg){ .reg = saved[i], .how = RULE_EXPR_AT };
-		add_rsp_slot(&d, reg, 40 + i * 8);
+		*reg = (struct rule_reg){ .reg = f->regs[i], .how = RULE_EXPR_AT };
+		add_sp_plus(&d, reg, f->off + i * 8);
+		if (f->regs[i] == m->sp)
+			d.head.cfa.off = reg->off;
 	}
+	add_sp_plus(&d, &d.head.cfa, (unsigned)d.ops[d.head.cfa.off].a);
+	d.ops[d.head.op_cnt++].atom = DW_OP_deref;
+	d.head.cfa.op_cnt++;
 	finish(&d, out);
 }
 
@@ -243,7 +331,7 @@ static int find_reg(const struct step *s, const struct rule_reg *reg, uint64_t *
 static bool is_popped(const struct step *s, const struct rule_reg *reg)
 {
 	return reg->how == RULE_AT &&
-	       s->env.cfa + (uint64_t)(int64_t)reg->off < s->env.regs->v[DWARF_RSP];
+	       s->env.cfa + (uint64_t)(int64_t)reg->off < s->env.regs->v[s->env.regs->machine->sp];
 }
 
 static int find_regs(const struct step *s, struct regs *out)
@@ -253,14 +341,14 @@ static int find_regs(const struct step *s, struct regs *out)
 		int err = find_reg(s, reg, &out->v[reg->reg]);
 
 		if (!err) {
-			out->valid |= 1u << reg->reg;
+			out->valid |= 1ull << reg->reg;
 			continue;
 		}
-		if (reg->reg == DWARF_RIP)
+		if (reg->reg == out->machine->pc)
 			return err;
 		out->v[reg->reg] = s->env.regs->v[reg->reg];
 		if (!is_popped(s, reg))
-			out->valid &= ~(1u << reg->reg);
+			out->valid &= ~(1ull << reg->reg);
 	}
 	return 0;
 }
@@ -270,13 +358,14 @@ int rule__apply(const struct rule *rule, const struct snapshot *snapshot, struct
 {
 	struct regs old = *regs;
 	struct step s = { rule, { &old, snapshot, 0 } };
+	uint16_t sp = regs->machine->sp;
 	int err;
 
 	*cfa = 0;
 	err = find_cfa(&s, &s.env.cfa);
 	if (err)
 		return err;
-	*cfa = regs->v[DWARF_RSP] = s.env.cfa;
-	regs->valid = (regs->valid | 1u << DWARF_RSP) & ~rule->undefined;
+	*cfa = regs->v[sp] = s.env.cfa;
+	regs->valid = (regs->valid | 1ull << sp) & ~rule->undefined;
 	return find_regs(&s, regs);
 }

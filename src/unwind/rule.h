@@ -4,6 +4,7 @@
 #define UNWIND_RULE_H
 
 #include "unwind/expr.h"
+#include "unwind/flat.h"
 
 enum rule_flags {
 	RULE_ROOT = 1 << 0,   /* no caller: the return address is undefined */
@@ -27,16 +28,15 @@ struct rule_reg {
 
 /*
  * One block of memory without pointers and padding, so that equal rules are equal bytes. The
- * caller's rsp is the CFA unless regs[] says otherwise; a register that neither regs[] nor
- * `undefined` names keeps its value. regs[0] is the return address, but for RULE_ROOT and
+ * caller's stack pointer is the CFA unless regs[] says otherwise; a register that neither regs[]
+ * nor `undefined` names keeps its value. regs[0] is the program counter, but for RULE_ROOT and
  * RULE_SWITCH, which have none.
  */
 struct rule {
 	uint32_t sz; /* of the block */
 	uint8_t flags, reg_cnt;
 	uint16_t op_cnt;
-	uint32_t undefined; /* bit per register: not recoverable */
-	uint32_t reserved;
+	uint64_t undefined;	/* bit per register: not recoverable */
 	struct rule_reg cfa;	/* RULE_REG: .reg + .off; RULE_EXPR */
 	struct rule_reg regs[]; /* reg_cnt, then struct expr_op[op_cnt] */
 };
@@ -46,23 +46,24 @@ struct rule {
 /* Room for the largest rule. */
 union rule_room {
 	struct rule rule;
-	uint64_t words[2 + 1 + EVENT_REG_CNT + RULE_OP_MAX * sizeof(struct expr_op) / 8 + 1];
+	uint64_t words[2 + 1 + MACHINE_REG_MAX + RULE_OP_MAX * sizeof(struct expr_op) / 8 + 1];
 };
 
-/* Compiles libdw's row. 0, or -EINVAL when it cannot be used: no CFA, no x86-64 row, nonsense. */
-int rule__compile(Dwarf_Frame *, union rule_room *out);
+/* Compiles libdw's row. 0, or -EINVAL when it cannot be used: no CFA, another machine's, nonsense.
+ */
+int rule__compile(Dwarf_Frame *, const struct machine *, union rule_room *out);
 
-/* A rule of flags only: RULE_ROOT or RULE_SWITCH. */
-void rule__mark(union rule_room *out, enum rule_flags);
-
-/* The rule of a frame that `push %rbp; mov %rsp,%rbp` made. */
-void rule__frame_pointer(union rule_room *out);
+/* The same as a flat rule that is one of a mark: FLAT_ROOT, FLAT_SWITCH, FLAT_SP, FLAT_FP. */
+void rule__of_flat(struct flat_rule, const struct machine *, union rule_room *out);
 
 /* The rule of the kernel's rt_sigframe, at the first instruction of the trampoline. */
-void rule__signal_frame(union rule_room *out);
+void rule__signal_frame(const struct machine *, union rule_room *out);
+
+/* The same as a flat rule. */
+struct flat_rule rule__flat_signal_frame(const struct machine *);
 
 /*
- * Makes the caller's registers of `regs`; regs->v[DWARF_RIP] is the return address then. 0;
+ * Makes the caller's registers of `regs`; the program counter is the return address then. 0;
  * -EFAULT: the return address (or the CFA) is not in the snapshot; -EINVAL: it cannot be computed.
  * *cfa is set but when that is what failed (then 0).
  */

@@ -2,7 +2,11 @@
 #include "unwind/text.h"
 
 #include <errno.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#define BEFORE_SZ 7
+#define AT_SZ	  9
 
 static int read_memory(Elf *elf, uint64_t off, void *to, size_t sz)
 {
@@ -15,14 +19,12 @@ static int read_memory(Elf *elf, uint64_t off, void *to, size_t sz)
 	return 0;
 }
 
-int elf_file__read(const struct elf_file *f, uint64_t off, void *to, size_t sz)
+static int read_fd(int fd, uint64_t off, void *to, size_t sz)
 {
 	uint8_t *at = to;
 
-	if (f->fd < 0)
-		return read_memory(f->elf, off, to, sz);
 	while (sz) {
-		ssize_t n = pread(f->fd, at, sz, (off_t)off);
+		ssize_t n = pread(fd, at, sz, (off_t)off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -35,16 +37,54 @@ int elf_file__read(const struct elf_file *f, uint64_t off, void *to, size_t sz)
 	return 0;
 }
 
-static bool read_text(const struct elf_file *f, uint64_t vaddr, void *to, size_t sz)
+int elf_file__read(const struct elf_file *f, uint64_t off, void *to, size_t sz)
+{
+	return f->fd < 0 ? read_memory(f->elf, off, to, sz) : read_fd(f->fd, off, to, sz);
+}
+
+int elf_file__read_now(const struct elf_file *f, uint64_t off, void *to, size_t sz)
+{
+	struct iovec part = { to, sz };
+	ssize_t n;
+
+	if (f->fd < 0)
+		return read_memory(f->elf, off, to, sz);
+	n = preadv2(f->fd, &part, 1, (off_t)off, RWF_NOWAIT);
+	return n == (ssize_t)sz ? 0 : n < 0 ? -errno : -EAGAIN;
+}
+
+static uint64_t find(const struct elf_file *f, uint64_t vaddr, size_t sz)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		const struct elf_segment *s = &f->segments[i];
 		uint64_t in = vaddr - s->vaddr;
 
 		if ((s->flags & PF_X) && in < s->sz && s->sz - in >= sz)
-			return elf_file__read(f, s->off + in, to, sz) == 0;
+			return s->off + in;
 	}
-	return false;
+	return UINT64_MAX;
+}
+
+struct text text__at(const struct elf_file *f, uint64_t vaddr)
+{
+	return (struct text){ .machine = f->machine,
+			      .vaddr = vaddr,
+			      .before_off = find(f, vaddr - BEFORE_SZ, BEFORE_SZ),
+			      .at_off = find(f, vaddr, AT_SZ) };
+}
+
+void text__read(struct text *t, int fd)
+{
+	t->has_before = t->before_off != UINT64_MAX &&
+			read_fd(fd, t->before_off, t->before, BEFORE_SZ) == 0;
+	t->has_at = t->at_off != UINT64_MAX && read_fd(fd, t->at_off, t->at, AT_SZ) == 0;
+}
+
+void text__copy(struct text *t, const struct elf_file *f)
+{
+	t->has_before = t->before_off != UINT64_MAX &&
+			elf_file__read(f, t->before_off, t->before, BEFORE_SZ) == 0;
+	t->has_at = t->at_off != UINT64_MAX && elf_file__read(f, t->at_off, t->at, AT_SZ) == 0;
 }
 
 /* Bytes of an indirect call (FF /2) from its opcode on, by its ModRM and SIB bytes; 0: it is none.
@@ -61,24 +101,83 @@ static size_t indirect_call_sz(const uint8_t *op)
 	return 2 + sib + (mod == 1);
 }
 
-bool text__after_call(const struct elf_file *f, uint64_t pc)
+static bool after_call_x86_64(const struct text *t)
 {
-	uint8_t before[8] = { 0 }; /* the last is never read, but as a SIB byte that is not there */
-
-	if (!read_text(f, pc - 7, before, 7))
+	if (!t->has_before)
 		return false;
-	if (before[2] == 0xe8) /* call rel32 */
+	if (t->before[2] == 0xe8) /* call rel32 */
 		return true;
-	for (size_t sz = 2; sz <= 7; sz++)
-		if (indirect_call_sz(before + 7 - sz) == sz)
+	for (size_t sz = 2; sz <= BEFORE_SZ; sz++)
+		if (indirect_call_sz(t->before + BEFORE_SZ - sz) == sz)
 			return true;
 	return false;
 }
 
-bool text__sigreturn(const struct elf_file *f, uint64_t pc)
+bool text__after_nop(const struct text *t)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	uint8_t at[sizeof(code)];
+	static const uint8_t nop[] = { 0x0f, 0x1f, 0x44, 0, 0 };
 
-	return read_text(f, pc, at, sizeof(at)) && memcmp(at, code, sizeof(code)) == 0;
+	return t->has_before && memcmp(t->before + BEFORE_SZ - sizeof(nop), nop, sizeof(nop)) == 0;
+}
+
+/* mov $NUMBER, %eax; syscall. mov x8, #NUMBER; svc #0, but for the first byte, which has the
+ * register. */
+bool text__after_clone(const struct text *t)
+{
+	static const uint8_t codes[][BEFORE_SZ] = {
+		{ 0xb8, 56, 0, 0, 0, 0x0f, 0x05 },	/* clone */
+		{ 0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05 }, /* clone3 */
+		{ 0x1b, 0x80, 0xd2, 0x01, 0, 0, 0xd4 }, /* 220 … 223: clone */
+		{ 0x36, 0x80, 0xd2, 0x01, 0, 0, 0xd4 }, /* 432 … 439: clone3 */
+	};
+	size_t first = t->machine == &machine_aarch64 ? 2 : 0;
+
+	return t->has_before && (memcmp(t->before, codes[first], BEFORE_SZ) == 0 ||
+				 memcmp(t->before, codes[first + 1], BEFORE_SZ) == 0);
+}
+
+/* BL; BLR, and BLRAA … BLRABZ, which check a signature. */
+static bool after_call_aarch64(const struct text *t)
+{
+	uint32_t insn;
+
+	memcpy(&insn, t->before + BEFORE_SZ - sizeof(insn), sizeof(insn));
+	return t->has_before && t->vaddr % 4 == 0 &&
+	       ((insn & 0xfc000000) == 0x94000000 || (insn & 0xfefff000) == 0xd63f0000);
+}
+
+bool text__after_call(const struct text *t)
+{
+	return t->machine == &machine_x86_64	? after_call_x86_64(t)
+	       : t->machine == &machine_aarch64 ? after_call_aarch64(t)
+						: false;
+}
+
+static const struct text_pattern sigreturn_x86_64 = {
+	.bytes = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+	.sz = 9,
+	.first_sz = 7,
+};
+static const struct text_pattern sigreturn_aarch64 = {
+	.bytes = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 },
+	.sz = 8,
+	.first_sz = 4,
+};
+
+const struct text_pattern *text__sigreturn_code(const struct machine *m)
+{
+	return m == &machine_aarch64 ? &sigreturn_aarch64 : &sigreturn_x86_64;
+}
+
+bool text__sigreturn(const struct text *t)
+{
+	const struct text_pattern *code = text__sigreturn_code(t->machine);
+	size_t first = code->first_sz;
+
+	if (!t->has_at)
+		return false;
+	if (memcmp(t->at, code->bytes, code->sz) == 0)
+		return true;
+	return t->has_before && memcmp(t->before + BEFORE_SZ - first, code->bytes, first) == 0 &&
+	       memcmp(t->at, code->bytes + first, code->sz - first) == 0;
 }

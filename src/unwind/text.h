@@ -7,10 +7,42 @@
 
 /* sz bytes from a file offset. 0; -EIO when the file does not hold them; -errno. */
 int elf_file__read(const struct elf_file *, uint64_t off, void *to, size_t sz);
+/* The same for who must not wait for a disk: -EAGAIN when the kernel has not all of it in memory,
+ * or cannot say (-EOPNOTSUPP). */
+int elf_file__read_now(const struct elf_file *, uint64_t off, void *to, size_t sz);
 
-/* Whether the bytes before the link-time address `pc` are a call instruction. */
-bool text__after_call(const struct elf_file *, uint64_t pc);
-/* Whether `pc` is where signal handlers return to: mov $SYS_rt_sigreturn, %rax; syscall. */
-bool text__sigreturn(const struct elf_file *, uint64_t pc);
+typedef int (*elf_file_read_fn)(const struct elf_file *, uint64_t off, void *to, size_t sz);
+
+/* The code around a link-time address. */
+struct text {
+	const struct machine *machine;
+	uint64_t vaddr;
+	uint64_t before_off, at_off; /* in the file; UINT64_MAX: it is no code */
+	uint8_t before[8];	     /* the 7 before it, and a 0 */
+	uint8_t at[9];
+	bool has_before, has_at;
+};
+
+/* Where it is; nothing is read. */
+struct text text__at(const struct elf_file *, uint64_t vaddr);
+void text__read(struct text *, int fd);
+void text__copy(struct text *, const struct elf_file *); /* the same for any file */
+
+/* Whether the bytes before the address are a call instruction. */
+bool text__after_call(const struct text *);
+/* The same of a nop of five bytes, and of a system call that makes a thread or process. */
+bool text__after_nop(const struct text *);
+bool text__after_clone(const struct text *);
+/*
+ * Where signal handlers return to: mov $SYS_rt_sigreturn, %rax; syscall, or mov x8,
+ * #SYS_rt_sigreturn; svc #0. The file has a machine.
+ */
+struct text_pattern {
+	uint8_t bytes[9], sz, first_sz; /* of both instructions, of the first */
+};
+
+const struct text_pattern *text__sigreturn_code(const struct machine *);
+/* Whether the address is that of one of the two instructions. */
+bool text__sigreturn(const struct text *);
 
 #endif

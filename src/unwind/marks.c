@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "symbol/section.h"
+#include "unwind/rule.h"
+#include "unwind/text.h"
+
+#define FUNCTION_MAX (1u << 20) /* bytes of what is marked */
+
+static void add(struct marks *m, uint64_t vaddr, uint64_t sz, struct flat_rule rule)
+{
+	if (m->cnt < MARK_MAX && sz && sz <= FUNCTION_MAX)
+		m->marks[m->cnt++] = (struct mark){ vaddr, sz, rule };
+}
+
+/* ---- Go -----------------------------------------------------------------------------------------
+ */
+
+#define ROOT                     \
+	{                        \
+		.how = FLAT_ROOT \
+	}
+#define SWITCH                     \
+	{                          \
+		.how = FLAT_SWITCH \
+	}
+#define FRAME_POINTER                                        \
+	{                                                    \
+		.how = FLAT_FP, .cfa = 2, .fp = -2, .ra = -1 \
+	}
+#define TRAMPOLINE                 \
+	{                          \
+		.how = FLAT_SIGNAL \
+	}
+
+/*
+ * Functions of Go's runtime (asm_amd64.s, sys_linux_amd64.s). Go's linker marks the ends of stacks
+ * on other architectures only, and rows describe rsp as if no function changed stacks.
+ */
+static const struct {
+	const char *name;
+	struct flat_rule rule;
+} known[] = {
+	{ "runtime.goexit", ROOT },
+	{ "runtime.mstart", ROOT },
+	{ "runtime.rt0_go", ROOT },
+	{ "_rt0_amd64", ROOT },
+	{ "_rt0_amd64_linux", ROOT },
+	{ "runtime.mcall",
+	  ROOT }, /* leaves its goroutine for good; Go's profiler ends there, too */
+	/* called on a goroutine's stack, they call on the thread's */
+	{ "runtime.systemstack", SWITCH },
+	{ "runtime.morestack", SWITCH },
+	{ "runtime.asmcgocall", SWITCH },
+	/* call the vdso on the thread's stack; rbp stays */
+	{ "runtime.nanotime1", FRAME_POINTER },
+	{ "runtime.walltime", FRAME_POINTER },
+	/* of signals; is taken for a function */
+	{ "runtime.sigreturn", TRAMPOLINE },
+	{ "runtime.sigreturn__sigaction", TRAMPOLINE },
+};
+
+/* Assembly functions have a suffix where the compiler made a wrapper with the plain name. */
+static bool is_name(const char *symbol, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(symbol, name, len) == 0 &&
+	       (symbol[len] == '\0' || strcmp(symbol + len, ".abi0") == 0);
+}
+
+/* Return addresses in it point to where it begins, and looked up is the place before. */
+static void add_trampoline(struct marks *m, const struct elf_file *f, uint64_t vaddr)
+{
+	struct flat_rule rule = rule__flat_signal_frame(f->machine), before = rule;
+	struct text text = text__at(f, vaddr);
+
+	text__copy(&text, f);
+	if (!text__sigreturn(&text))
+		return;
+	before.callers_only = true;
+	add(m, vaddr - 1, 1, before);
+	add(m, vaddr, text__sigreturn_code(f->machine)->sz, rule);
+}
+
+static void mark_symbol(struct marks *m, const struct elf_file *f, const char *name,
+			const Elf64_Sym *sym)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (!is_name(name, known[i].name))
+			continue;
+		if (known[i].rule.how == FLAT_SIGNAL)
+			add_trampoline(m, f, sym->st_value);
+		else
+			add(m, sym->st_value, sym->st_size, known[i].rule);
+	}
+}
+
+static void mark_symbols(struct marks *m, const struct elf_file *f, Elf_Scn *table,
+			 const GElf_Shdr *shdr)
+{
+	size_t sz, names_sz;
+	uint8_t *syms = section__read(f, table, &sz);
+	Elf_Scn *strings = elf_getscn(f->elf, shdr->sh_link);
+	uint8_t *names = strings ? section__read(f, strings, &names_sz) : NULL; /* NUL at the end */
+	Elf64_Sym sym;
+
+	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
+		memcpy(&sym, syms + at, sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_name < names_sz)
+			mark_symbol(m, f, (const char *)names + sym.st_name, &sym);
+	}
+	free(names);
+	free(syms);
+}
+
+static void find_go(struct marks *m, const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *table;
+
+	if (!elf_file__section(f, ".gopclntab", &shdr) &&
+	    !elf_file__section(f, ".data.rel.ro.gopclntab", &shdr))
+		return;
+	table = section__typed(f, SHT_SYMTAB, &shdr);
+	if (table)
+		mark_symbols(m, f, table, &shdr);
+	m->is_go = m->cnt;
+}
+
+/* ---- the PLT of AArch64 -------------------------------------------------------------------------
+ */
+
+/* The first entry begins with this, maybe behind a `bti c`; the others leave the stack alone. */
+#define STP_X16_X30 0xa9bf7bf0 /* stp x16, x30, [sp, #-16]! */
+#define FIRST_SZ    32
+
+void marks__of_plt(struct marks *m, const struct marks_plt *plt)
+{
+	const struct flat_rule bare = { .how = FLAT_SP, .fp = FLAT_FP_KEPT, .ra = FLAT_RA_LINKED };
+	struct flat_rule pushed = bare;
+	uint64_t before;
+
+	*m = (struct marks){ 0 };
+	if (plt->sz < FIRST_SZ)
+		return;
+	if (plt->first[0] != STP_X16_X30 && plt->first[1] != STP_X16_X30) {
+		add(m, plt->vaddr, plt->sz, bare);
+		return;
+	}
+	pushed.cfa = 2;
+	before = plt->first[0] == STP_X16_X30 ? 4 : 8;
+	add(m, plt->vaddr, before, bare);
+	add(m, plt->vaddr + before, FIRST_SZ - before, pushed);
+	add(m, plt->vaddr + FIRST_SZ, plt->sz - FIRST_SZ, bare);
+}
+
+static void find_plt(struct marks *m, const struct elf_file *f)
+{
+	struct marks_plt plt = { 0 };
+	GElf_Shdr shdr;
+
+	if (!elf_file__section(f, ".plt", &shdr))
+		return;
+	plt.vaddr = shdr.sh_addr;
+	plt.sz = shdr.sh_size;
+	elf_file__read(f, shdr.sh_offset, plt.first, sizeof(plt.first));
+	marks__of_plt(m, &plt);
+}
+
+/* ---- _init and _fini ----------------------------------------------------------------------------
+ */
+
+#define INIT_MAX 64 /* bytes */
+
+/* Put together from pieces of the C library's that have no CFI: 8 bytes of stack in between. */
+static void find_init(struct marks *m, const struct elf_file *f, const char *section)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t push[] = { 0x48, 0x83, 0xec, 0x08 };      /* sub $8,%rsp */
+	static const uint8_t pop[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 }; /* add $8,%rsp; ret */
+	const struct flat_rule bare = { .how = FLAT_SP, .cfa = 1, .fp = FLAT_FP_KEPT, .ra = -1 };
+	struct flat_rule pushed = bare;
+	uint8_t code[INIT_MAX];
+	uint64_t from, to;
+	GElf_Shdr s;
+
+	if (!elf_file__section(f, section, &s) || s.sh_size > sizeof(code) ||
+	    s.sh_size < sizeof(endbr) + sizeof(push) ||
+	    elf_file__read(f, s.sh_offset, code, s.sh_size) != 0)
+		return;
+	from = (memcmp(code, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0) + sizeof(push);
+	to = s.sh_size - 1;
+	if (to < from + sizeof(push) || memcmp(code + from - sizeof(push), push, sizeof(push)) ||
+	    memcmp(code + to - sizeof(push), pop, sizeof(pop)))
+		return;
+	pushed.cfa = 2;
+	add(m, s.sh_addr, from, bare);
+	add(m, s.sh_addr + from, to - from, pushed);
+	add(m, s.sh_addr + to, 1, bare);
+}
+
+/* ---- any file ---- */
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/* Where symbols overlap the first is believed. */
+static void put_in_order(struct marks *m)
+{
+	uint64_t end = 0;
+	size_t kept = 0;
+
+	qsort(m->marks, m->cnt, sizeof(m->marks[0]), by_vaddr);
+	for (size_t i = 0; i < m->cnt; i++) {
+		if (m->marks[i].vaddr < end || m->marks[i].vaddr > UINT64_MAX - FUNCTION_MAX)
+			continue;
+		end = m->marks[i].vaddr + m->marks[i].sz;
+		m->marks[kept++] = m->marks[i];
+	}
+	m->cnt = kept;
+}
+
+void marks__find(struct marks *m, const struct elf_file *f)
+{
+	*m = (struct marks){ 0 };
+	if (f->machine == &machine_x86_64) {
+		find_go(m, f);
+		find_init(m, f, ".init");
+		find_init(m, f, ".fini");
+	} else if (f->machine == &machine_aarch64) {
+		find_plt(m, f);
+	}
+	put_in_order(m);
+}
+
+const struct flat_rule *marks__at(const struct marks *m, uint64_t vaddr)
+{
+	for (size_t i = 0; i < m->cnt; i++)
+		if (vaddr - m->marks[i].vaddr < m->marks[i].sz)
+			return &m->marks[i].rule;
+	return NULL;
+}

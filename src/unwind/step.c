@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/step.h"
+
+#include "unwind/cfi.h"
+#include "unwind/text.h"
+
+/* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
+#define SIGNAL_FRAME_MAX 32768
+
+#define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may have in use */
+
+#define ADDRESS_MIN 0x10000 /* vm.mmap_min_addr's default */
+
+/* ---- where addresses are ---- */
+
+static uint64_t snapshot_end(const struct walk *w)
+{
+	return w->sample->stack.addr + w->sample->stack.sz;
+}
+
+/* Or before it, in what the leaf has not touched yet. */
+static bool in_snapshot(const struct walk *w, uint64_t sp)
+{
+	return sp - w->low <= snapshot_end(w) - w->low;
+}
+
+/* A page between others that was not in memory. */
+static bool lacks(const struct walk *w, uint64_t addr)
+{
+	return in_snapshot(w, addr) && snapshot__lacks(&w->sample->stack, addr);
+}
+
+static bool is_stack_like(const struct walk *w, uint64_t addr)
+{
+	return addr % 8 == 0 && addr >= ADDRESS_MIN && addr < walk__machine(w)->stack_end;
+}
+
+/* The same of code that the process has made; addresses are those of the process. */
+static struct cfi *find_jit_cfi(const struct walk *w, const struct frame *f, uint64_t *vaddr)
+{
+	struct jit_place place = { w->process->tgid, frame__place(f), w->sample->time_ns };
+	struct elf_file *file;
+
+	if (f->map->kind != MAPPING_ANON)
+		return NULL;
+	*vaddr = f->pc;
+	if (!place.time_ns)
+		place.time_ns = UINT64_MAX;
+	file = jit_cfi__find(w->jit, &place, w->jobs);
+	return file && file->machine == walk__machine(w) ? cfi__of(file, NULL) : NULL;
+}
+
+/* The link-time address and the tables of a pc; NULL when the mapping has none. */
+static struct cfi *find_cfi(struct walk *w, const struct frame *f, uint64_t *vaddr)
+{
+	const struct mapping *m = f->map;
+	bool caller = f->flags & FRAME_CALLER;
+
+	w->awaits |= m->opening != NULL;
+	if (!m->file)
+		return find_jit_cfi(w, f, vaddr);
+	if (m->file->machine != walk__machine(w) ||
+	    !elf_file__vaddr(m->file, frame__place(f) - m->start + m->pgoff, vaddr))
+		return NULL;
+	*vaddr += caller;
+	return cfi__of(m->file, w->jobs);
+}
+
+/* ---- without CFI ---- */
+
+/* Whether the code before an address is what `is` says; `other` where there is no file. */
+static bool is_behind(struct walk *w, uint64_t addr, cfi_text_fn is, bool other)
+{
+	struct frame caller = { addr, .map = walk__map(w, addr - 1), .flags = FRAME_CALLER };
+	struct cfi *cfi;
+	uint64_t vaddr;
+	bool found;
+
+	if (!caller.map)
+		return false;
+	cfi = caller.map->file ? find_cfi(w, &caller, &vaddr) : NULL;
+	found = cfi ? cfi__text(cfi, vaddr, is) : other;
+	w->awaits |= cfi && cfi__awaits(cfi);
+	return found;
+}
+
+static bool is_return_address(struct walk *w, uint64_t addr)
+{
+	return is_behind(w, addr, text__after_call, true);
+}
+
+static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
+{
+	w->flags = FRAME_CALLER;
+	w->regs.v[walk__machine(w)->pc] = pc;
+	w->regs.v[walk__machine(w)->sp] = sp;
+	if (machine__links(walk__machine(w)))
+		w->regs.valid &= ~(1ull << walk__machine(w)->ra);
+	return WALK_GO_ON;
+}
+
+/*
+ * The frame pointer is 0 in the outermost frame (psABI 3.4.1, AAPCS64 6.4.6), but code that does
+ * not use it as frame pointer may have any number there: 0 is believed at the end of a chain, and
+ * in a file, which has code without CFI only where it starts.
+ */
+static enum unwind_status end_of_chain(const struct walk *w, bool caller)
+{
+	return caller && (w->chained || w->map->file) ? UNWIND_ROOT : UNWIND_NO_CFI;
+}
+
+/* The frame pointer points to what the snapshot has not; after a chain it surely is one. */
+static enum unwind_status off_snapshot(const struct walk *w, uint64_t fp)
+{
+	if (w->sample->truncated && fp + 16 > snapshot_end(w))
+		return UNWIND_TRUNCATED;
+	if (lacks(w, fp) || lacks(w, fp + 8))
+		return UNWIND_TRUNCATED;
+	return w->chained ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
+}
+
+/*
+ * A frame that `push %rbp; mov %rsp,%rbp` made, or `stp x29, x30, [sp, #-n]!; mov x29, sp`: there
+ * the caller's stack pointer is somewhere above.
+ */
+static enum unwind_status follow_fp(struct walk *w, bool caller)
+{
+	const struct machine *m = walk__machine(w);
+	uint64_t fp = walk__fp(w), saved, pc;
+
+	if (!regs__has(&w->regs, m->fp))
+		return UNWIND_NO_CFI;
+	if (fp == 0)
+		return end_of_chain(w, caller);
+	if (!is_stack_like(w, fp))
+		return UNWIND_NO_CFI;
+	if (!snapshot__word(&w->sample->stack, fp, &saved) ||
+	    !snapshot__word(&w->sample->stack, fp + 8, &pc))
+		return off_snapshot(w, fp);
+	if (fp < walk__sp(w))
+		return UNWIND_NO_CFI;
+	pc &= w->code_bits;
+	if (pc == 0)
+		return UNWIND_ROOT;
+	if (!walk__map(w, pc - 1))
+		return UNWIND_NO_CFI;
+	w->chained = true;
+	w->source = FRAME_BY_POINTER;
+	w->regs.v[m->fp] = saved;
+	w->regs.valid = machine__caller_regs(m) & ~(machine__links(m) ? 1ull << m->sp : 0);
+	return return_to(w, pc, fp + 16);
+}
+
+/* The kernel starts a program with a frame pointer of 0 at the very top of its stack (psABI 3.4.1):
+ * ld.so's _start has no CFI. */
+static bool at_entry(const struct walk *w)
+{
+	return w->map->file && walk__fp(w) == 0 && !w->sample->truncated &&
+	       snapshot_end(w) - walk__sp(w) <= ENTRY_MAX;
+}
+
+/* Where a leaf without a frame returns to, and what its caller's stack pointer is then. */
+static bool find_return_address(const struct walk *w, uint64_t *pc, uint64_t *sp)
+{
+	const struct machine *m = walk__machine(w);
+	uint64_t own;
+
+	*sp = walk__sp(w);
+	if (!machine__links(m)) {
+		*sp += 8;
+		return snapshot__word(&w->sample->stack, *sp - 8, pc);
+	}
+	*pc = w->regs.v[m->ra] & w->code_bits;
+	/* It may have a frame of its own, and nothing called yet. */
+	return regs__has(&w->regs, m->ra) &&
+	       (!snapshot__word(&w->sample->stack, walk__fp(w) + 8, &own) ||
+		(own & w->code_bits) != *pc);
+}
+
+#define RESULT_REG 0 /* rax, x0: what a system call returns */
+
+/*
+ * A new thread begins behind the system call that made it, where the C library has no CFI: it
+ * returns 0 there, and the thread's stack has nothing yet, or something old.
+ */
+static bool is_new_thread(struct walk *w)
+{
+	return regs__has(&w->regs, RESULT_REG) && w->regs.v[RESULT_REG] == 0 &&
+	       is_behind(w, walk__pc(w), text__after_clone, false);
+}
+
+/*
+ * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: the frame
+ * pointer is its caller's then, and the return address is where the stack pointer points, or in the
+ * link register.
+ */
+static enum unwind_status step_without_cfi(struct walk *w, bool caller)
+{
+	uint64_t pc, sp;
+
+	if (!caller && at_entry(w))
+		return UNWIND_ROOT;
+	if (!caller && find_return_address(w, &pc, &sp) && is_return_address(w, pc)) {
+		w->source = FRAME_BY_RETURN_ADDRESS;
+		return return_to(w, pc, sp);
+	}
+	if (!caller && is_new_thread(w))
+		return UNWIND_ROOT;
+	return follow_fp(w, caller);
+}
+
+/* ---- with CFI ---- */
+
+/* The stack pointer is outside: it was restored by a signal frame, or a CFA changed stacks. */
+static enum unwind_status left_snapshot(const struct walk *w)
+{
+	uint64_t sp = walk__sp(w);
+	bool above = sp > snapshot_end(w) && is_stack_like(w, sp);
+
+	if (w->signal_sp && sp - w->signal_sp > SIGNAL_FRAME_MAX)
+		return UNWIND_OTHER_STACK;
+	if (w->sample->truncated && above)
+		return UNWIND_TRUNCATED;
+	return w->trace->cnt > 1 && is_stack_like(w, sp) ? UNWIND_OTHER_STACK : UNWIND_BAD_MEMORY;
+}
+
+/* Why the return address could not be read. */
+static enum unwind_status failed(const struct walk *w, const struct rule *rule, uint64_t cfa)
+{
+	bool by_sp = rule->cfa.how == RULE_REG && rule->cfa.reg == walk__machine(w)->sp;
+	bool incomplete = w->sample->truncated || w->sample->stack.holes;
+
+	if (!cfa || !is_stack_like(w, cfa))
+		return incomplete && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
+	if (lacks(w, cfa - sizeof(cfa))) /* where the return address is */
+		return UNWIND_TRUNCATED;
+	if (w->sample->truncated && cfa > snapshot_end(w))
+		return UNWIND_TRUNCATED;
+	return in_snapshot(w, cfa) || by_sp ? UNWIND_BAD_MEMORY : UNWIND_OTHER_STACK;
+}
+
+/* The stack pointer must grow; only a leaf may have none of the stack to itself. */
+static bool moved(const struct walk *w, uint64_t old_sp, bool leaf)
+{
+	uint64_t sp = walk__sp(w);
+
+	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
+}
+
+static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, bool leaf)
+{
+	uint64_t sp = walk__sp(w), cfa;
+	bool signal = rule->flags & RULE_SIGNAL;
+	int err;
+
+	if (rule->flags & RULE_ROOT)
+		return UNWIND_ROOT;
+	if (rule->flags & RULE_SWITCH)
+		return UNWIND_OTHER_STACK;
+	if (!in_snapshot(w, sp))
+		return left_snapshot(w);
+	err = rule__apply(rule, &w->sample->stack, &w->regs, &cfa);
+	if (err)
+		return failed(w, rule, cfa);
+	w->regs.v[walk__machine(w)->pc] &= w->code_bits;
+	if (walk__pc(w) == 0 && !signal)
+		return UNWIND_ROOT;
+	w->signal_sp = signal ? sp : 0;
+	w->chained = false;
+	w->flags = signal ? 0 : FRAME_CALLER;
+	w->source = FRAME_BY_CFI;
+	return moved(w, sp, leaf && !signal) ? WALK_GO_ON : UNWIND_NO_PROGRESS;
+}
+
+/* ---- in a uprobe ---- */
+
+/*
+ * From Linux 6.18 on a uprobe in the place of a nop of five bytes is a call to a page of the
+ * kernel's: push %rcx, %r11, %rax; a system call; pop them; ret (arch/x86/kernel/uprobes.c). How
+ * much it has pushed, by byte of the page.
+ */
+static const uint8_t uprobe_pushed[] = { 0,  8,	 8,  16, 24, 24, 24, 24, 24,
+					 24, 24, 24, 24, 24, 16, 16, 8,	 0 };
+
+#define UPROBE_IN_CALL 13 /* behind the system call */
+
+/* That the page is as it is taken to be shows where it returns to: in the file there is the nop. */
+static bool leaves_at(struct walk *w, uint64_t at, uint64_t *pc)
+{
+	return snapshot__word(&w->sample->stack, at, pc) &&
+	       is_behind(w, *pc, text__after_nop, false);
+}
+
+/* In the system call the registers become those of the nop: the stack pointer may be its already.
+ */
+static enum unwind_status leave_uprobe(struct walk *w)
+{
+	uint64_t off = walk__pc(w) - w->map->start, at = walk__sp(w), pc;
+
+	if (off >= sizeof(uprobe_pushed))
+		return UNWIND_NO_CFI;
+	at += uprobe_pushed[off];
+	if (!leaves_at(w, at, &pc)) {
+		at = walk__sp(w) - sizeof(pc);
+		if (off != UPROBE_IN_CALL || !leaves_at(w, at, &pc))
+			return UNWIND_NO_CFI;
+	}
+	w->source = FRAME_BY_CFI;
+	return return_to(w, pc, at + sizeof(pc));
+}
+
+/* Behind a frame without CFI it may not be known. */
+static bool needs_sp(const struct walk *w, const struct rule *rule)
+{
+	return !(rule->flags & (RULE_ROOT | RULE_SWITCH)) &&
+	       (rule->cfa.how != RULE_REG || rule->cfa.reg == walk__machine(w)->sp);
+}
+
+/* ---- any of them ---- */
+
+enum unwind_status walk__step(struct walk *w, struct frame *f)
+{
+	bool caller = f->flags & FRAME_CALLER;
+	const struct rule *rule = NULL;
+	uint64_t vaddr;
+	struct cfi *cfi;
+
+	f->map = w->map = walk__map(w, frame__place(f));
+	if (!f->map)
+		return UNWIND_NO_MAP;
+	if (f->map->kind == MAPPING_UPROBES && !caller)
+		return leave_uprobe(w);
+	cfi = find_cfi(w, f, &vaddr);
+	if (cfi) {
+		rule = cfi__rule(cfi, vaddr, caller);
+		w->awaits |= cfi__awaits(cfi);
+	}
+	if (w->awaits && w->patient)
+		return UNWIND_NO_CFI;
+	if (!rule)
+		return step_without_cfi(w, caller);
+	if (rule->flags & RULE_SIGNAL) /* nothing was called there: the pc itself is the place */
+		f->flags = (f->flags & ~(uint32_t)FRAME_CALLER) | FRAME_SIGNAL;
+	if (!regs__has(&w->regs, walk__machine(w)->sp) && needs_sp(w, rule))
+		return follow_fp(w, caller);
+	return step_by_rule(w, rule, !caller);
+}

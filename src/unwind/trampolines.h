@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Signal trampolines in code that no FDE covers: the gaps between FDEs are looked through, which
+ * are few, and small, in real files. */
+#ifndef UNWIND_TRAMPOLINES_H
+#define UNWIND_TRAMPOLINES_H
+
+#include "unwind/frametable.h"
+#include "unwind/text.h"
+
+struct trampolines {
+	const struct elf_file *file;
+	elf_file_read_fn read;
+	int err; /* of the last search: what read() said */
+	/* private */
+	size_t gaps_left, bytes_left;
+	uint8_t *bytes;
+};
+
+/* Looks through at most that many gaps. */
+struct trampolines trampolines__in(const struct elf_file *, elf_file_read_fn, size_t gaps_max);
+void trampolines__free(struct trampolines *);
+
+/* A table_find_fn, whose `arg` is a struct trampolines. */
+bool trampolines__find(void *arg, uint64_t off, uint64_t end, struct table_mark *found);
+
+#endif
