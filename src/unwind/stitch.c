@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/stitch.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define AGREE_MIN                                                                       \
+	5 /* frames in a row; with 3 a recursion of node's is joined wrong now and then \
+	   */
+#define SIGNATURE_SZ                                                                \
+	32 /* bytes below a frame's CFA: its return address, and registers it saved \
+	    */
+
+/* A frame whose caller is known, so that its CFA, the caller's stack pointer, is too. */
+struct node {
+	uint64_t pc, sp;
+	uint32_t signature; /* of the stack's bytes below the CFA; 0: not known */
+	uint32_t flags;	    /* enum frame_flags */
+};
+
+/* The last stack of a thread that is known to its root. */
+struct memory {
+	uint32_t tid;
+	uint32_t tgid;
+	uint64_t from_ns; /* of the process: another one when the pid is used again */
+	size_t cnt, cap;
+	struct node *nodes; /* leaf first */
+	struct memory *prev, *next;
+	UT_hash_handle hh;
+};
+
+struct stitch {
+	size_t max_sz;
+	struct memory *by_tid;
+	struct memory *recent; /* the one used last is the list's last */
+	struct stitch_stats stats;
+	struct node nodes[TRACE_MAX]; /* of the stack in hand */
+};
+
+struct stitch *stitch__new(size_t max_sz)
+{
+	struct stitch *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->max_sz = max_sz;
+	return s;
+}
+
+static size_t memory__sz(const struct memory *m)
+{
+	return sizeof(*m) + m->cap * sizeof(*m->nodes);
+}
+
+static void forget(struct stitch *s, struct memory *m)
+{
+	HASH_DEL(s->by_tid, m);
+	DL_DELETE(s->recent, m);
+	s->stats.sz -= memory__sz(m);
+	s->stats.threads--;
+	free(m->nodes);
+	free(m);
+}
+
+void stitch__free(struct stitch *s)
+{
+	if (!s)
+		return;
+	while (s->recent)
+		forget(s, s->recent);
+	free(s);
+}
+
+void stitch__stats(const struct stitch *s, struct stitch_stats *stats)
+{
+	*stats = s->stats;
+}
+
+/* ---- what a stack looks like ---- */
+
+/* What stays as it is for as long as the frame's call lasts. */
+static uint32_t signature(const struct snapshot *snapshot, uint64_t cfa)
+{
+	const uint8_t *bytes = snapshot__at(snapshot, cfa - SIGNATURE_SZ, SIGNATURE_SZ);
+	uint32_t hash = bytes ? (uint32_t)XXH3_64bits(bytes, SIGNATURE_SZ) : 0;
+
+	return bytes && !hash ? 1 : hash;
+}
+
+static void look(struct stitch *s, const struct snapshot *snapshot, const struct trace *t)
+{
+	for (size_t i = 0; i < t->cnt; i++) {
+		const struct frame *f = &t->frames[i];
+
+		s->nodes[i] = (struct node){ f->pc, f->sp, 0, f->flags };
+		if (i + 1 < t->cnt)
+			s->nodes[i].signature = signature(snapshot, f[1].sp);
+	}
+}
+
+/* ---- remembering ---- */
+
+static struct memory *find(struct stitch *s, const struct stitch_thread *thread)
+{
+	struct memory *m;
+
+	HASH_FIND(hh, s->by_tid, &thread->tid, sizeof(thread->tid), m);
+	if (!m || (m->tgid == thread->process->tgid && m->from_ns == thread->process->from_ns))
+		return m;
+	forget(s, m);
+	return NULL;
+}
+
+static struct memory *make(struct stitch *s, const struct stitch_thread *thread)
+{
+	struct memory *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->tid = thread->tid;
+	m->tgid = thread->process->tgid;
+	m->from_ns = thread->process->from_ns;
+	HASH_ADD(hh, s->by_tid, tid, sizeof(m->tid), m);
+	if (!m->hh.tbl) { /* no memory for the table */
+		free(m);
+		return NULL;
+	}
+	DL_APPEND(s->recent, m);
+	s->stats.threads++;
+	s->stats.sz += memory__sz(m);
+	return m;
+}
+
+static bool reserve(struct stitch *s, struct memory *m, size_t cnt)
+{
+	struct node *nodes;
+
+	if (cnt <= m->cap)
+		return true;
+	nodes = realloc(m->nodes, cnt * sizeof(*nodes));
+	if (!nodes)
+		return false;
+	s->stats.sz += (cnt - m->cap) * sizeof(*nodes);
+	m->nodes = nodes;
+	m->cap = cnt;
+	return true;
+}
+
+static void remember(struct stitch *s, const struct stitch_thread *thread, size_t cnt)
+{
+	struct memory *m = find(s, thread);
+
+	if (!m)
+		m = make(s, thread);
+	if (!m)
+		return;
+	DL_DELETE(s->recent, m);
+	DL_APPEND(s->recent, m);
+	m->cnt = 0;
+	if (reserve(s, m, cnt)) {
+		memcpy(m->nodes, s->nodes, cnt * sizeof(*m->nodes));
+		m->cnt = cnt;
+	}
+	while (s->stats.sz > s->max_sz && s->recent)
+		forget(s, s->recent);
+}
+
+/* ---- joining ---- */
+
+static bool same_place(const struct node *a, const struct node *b)
+{
+	return a->pc == b->pc && a->sp == b->sp;
+}
+
+/* Where in the memory the frame is whose stack pointer is `sp`; stack pointers grow. */
+static size_t find_sp(const struct memory *m, uint64_t sp)
+{
+	size_t low = 0, high = m->cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->nodes[mid].sp < sp)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * The stack in hand ends with `cnt` frames, of which the last has no signature. Everything that
+ * both stacks have must be the same: where is the last one in the memory? False when they do not
+ * agree.
+ */
+static bool agree(const struct stitch *s, size_t cnt, const struct memory *m, size_t *at)
+{
+	size_t i = cnt - 1, j = find_sp(m, s->nodes[i].sp), same = 0;
+
+	*at = j;
+	if (j == m->cnt || !same_place(&s->nodes[i], &m->nodes[j]))
+		return false;
+	while (same < AGREE_MIN && i-- > 0 && j-- > 0) {
+		const struct node *a = &s->nodes[i], *b = &m->nodes[j];
+
+		if (!same_place(a, b) || !a->signature || a->signature != b->signature)
+			return false;
+		same++;
+	}
+	return same == AGREE_MIN;
+}
+
+/* False when one of the callers is in code that is no longer there. */
+static bool join(struct stitch *s, const struct process *p, const struct memory *m, size_t at,
+		 struct trace *t)
+{
+	size_t cnt = m->cnt - at - 1;
+
+	if (t->cnt + cnt > TRACE_MAX)
+		return false;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct node *n = &m->nodes[at + 1 + i];
+		struct frame f = {
+			.pc = n->pc, .sp = n->sp, .flags = n->flags, .source = FRAME_BY_STITCH
+		};
+
+		f.map = process__find(p, frame__place(&f));
+		if (!f.map)
+			return false;
+		t->frames[t->cnt + i] = f;
+		s->nodes[t->cnt + i] = *n;
+	}
+	s->nodes[t->cnt - 1] = m->nodes[at];
+	t->cnt += cnt;
+	t->status = UNWIND_STITCHED;
+	return true;
+}
+
+static void complete(struct stitch *s, const struct stitch_thread *thread, struct trace *t)
+{
+	struct memory *m = find(s, thread);
+	size_t at;
+
+	s->stats.truncated++;
+	if (!m || !agree(s, t->cnt, m, &at) || !join(s, thread->process, m, at, t))
+		return;
+	s->stats.joined++;
+	remember(s, thread, t->cnt);
+}
+
+void stitch__apply(struct stitch *s, const struct stitch_thread *thread,
+		   const struct snapshot *snapshot, struct trace *t)
+{
+	if (t->status != UNWIND_ROOT && t->status != UNWIND_TRUNCATED)
+		return;
+	look(s, snapshot, t);
+	if (t->status == UNWIND_ROOT)
+		remember(s, thread, t->cnt);
+	else
+		complete(s, thread, t);
+}
