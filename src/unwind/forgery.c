@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cursor.h"
+#include "unwind/callframe.h"
 
 #define REGISTER_MAX	 200	      /* x86-64 has 125 and some reserved ones */
 #define STATES_MAX	 32	      /* remembered at a time; compilers remember one */
@@ -47,6 +48,7 @@ struct starts {
 
 struct checker {
 	const struct frame_section *section;
+	uint8_t *rewrite; /* its bytes, when signatures are to be forgotten; else NULL */
 	struct starts starts;
 	struct cursor c; /* on the entry in hand */
 };
@@ -102,8 +104,15 @@ static void skip_operand(struct cursor *c, char kind, const struct cie *cie)
 	}
 }
 
-static bool check_instructions(struct cursor c, const struct cie *cie)
+/* On AArch64: where return addresses are signed. */
+static bool is_signature(uint8_t op)
 {
+	return op == DW_CFA_AARCH64_negate_ra_state || op == DW_CFA_AARCH64_negate_ra_state_with_pc;
+}
+
+static bool check_instructions(const struct checker *k, const struct cie *cie)
+{
+	struct cursor c = k->c;
 	int states = 0;
 
 	if (cursor__left(&c) > INSTRUCTIONS_MAX)
@@ -114,6 +123,10 @@ static bool check_instructions(struct cursor c, const struct cie *cie)
 
 		if ((op & 0xc0) == DW_CFA_offset)
 			kinds = "n";
+		if (is_signature(op) && k->rewrite) {
+			k->rewrite[c.pos - 1 - k->section->data] = DW_CFA_nop;
+			continue;
+		}
 		if (!kinds)
 			return false;
 		for (; *kinds; kinds++)
@@ -179,7 +192,7 @@ static bool check_cie(struct checker *k, size_t start)
 	struct cie cie;
 
 	set(k->starts.cie, start);
-	return read_cie(&k->c, &cie) && check_instructions(k->c, &cie);
+	return read_cie(&k->c, &cie) && check_instructions(k, &cie);
 }
 
 /* The CIE came first, and was checked. */
@@ -204,7 +217,7 @@ static bool check_fde(struct checker *k, size_t start, uint64_t cie_start)
 	cursor__bytes(&k->c, 2 * location_sz(cie.encoding));
 	if (cie.has_data)
 		cursor__bytes(&k->c, cursor__uleb(&k->c));
-	return !k->c.err && check_instructions(k->c, &cie);
+	return !k->c.err && check_instructions(k, &cie);
 }
 
 /* Steps over one entry; at the end, which may be a length of 0 in .eh_frame, *left is empty. */
@@ -258,9 +271,10 @@ static bool check_table(const struct checker *k, const struct frame_section *hdr
 	return true;
 }
 
-bool frame_section__is_sane(const struct frame_section *s, const struct frame_section *hdr)
+static bool check_section(const struct frame_section *s, const struct frame_section *hdr,
+			  uint8_t *rewrite)
 {
-	struct checker k = { .section = s };
+	struct checker k = { .section = s, .rewrite = rewrite };
 	struct cursor left = cursor__on(s->data, s->sz);
 	bool sane;
 
@@ -274,4 +288,14 @@ bool frame_section__is_sane(const struct frame_section *s, const struct frame_se
 	free(k.starts.cie);
 	free(k.starts.fde);
 	return sane;
+}
+
+bool frame_section__is_sane(const struct frame_section *s, const struct frame_section *hdr)
+{
+	return check_section(s, hdr, NULL);
+}
+
+void frame_section__forget_signatures(const struct frame_section *s, uint8_t *data)
+{
+	check_section(s, NULL, data);
 }

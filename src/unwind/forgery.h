@@ -25,4 +25,10 @@ struct frame_section {
  */
 bool frame_section__is_sane(const struct frame_section *, const struct frame_section *hdr);
 
+/*
+ * Makes DW_CFA_nop of what says where return addresses are signed (AArch64): libdw (0.188) takes it
+ * for SPARC's DW_CFA_GNU_window_save. `data` are the section's bytes.
+ */
+void frame_section__forget_signatures(const struct frame_section *, uint8_t *data);
+
 #endif

@@ -8,19 +8,23 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "unwind/framerows.h"
 
-#define MAGIC		 "STKTABLE"
-#define VERSION		 1
-#define PAGE_SZ		 (1u << TABLE_PAGE_BITS)
-#define ALIGNMENT_GAP	 16 /* bytes of padding between functions: nobody is there */
-#define RULE_SLOTS	 (2 * (TABLE_RULE_MAX + 1))
-#define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
+#define MAGIC	   "STKTABLE"
+#define VERSION	   6
+#define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
+#define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
+#define KNOWN_BITS 10
 
-/* An FDE, where it lies in the file. */
 struct span {
-	uint64_t off, sz;
-	uint64_t bias; /* link-time address - off */
+	struct frame_span place;
 	uint32_t section, at;
+};
+
+struct known_rule {
+	uint64_t bits;
+	uint16_t id;
+	bool valid;
 };
 
 struct maker {
@@ -29,12 +33,14 @@ struct maker {
 	uint32_t section; /* that is being read */
 	struct buf spans;
 	struct buf rules, pages, starts, ids;
-	uint32_t *slots; /* rule numbers + 1, by hash */
+	uint32_t *slots;			  /* rule numbers + 1, by hash; half of them free */
+	size_t slot_cnt;			  /* a power of two */
+	struct known_rule known[1 << KNOWN_BITS]; /* in front of them */
 	uint64_t first_page;
-	uint64_t end;	   /* file offset up to which rows have been made */
-	uint64_t from;	   /* of the FDE in hand: what is below has been made by another */
-	uint64_t to, bias; /* of the FDE in hand */
-	uint16_t last;	   /* rule of the last row */
+	uint64_t page_end; /* file offset up to which pages have begun */
+	struct frame_rows made;
+	uint64_t last_bits; /* the last row's rule */
+	uint16_t last;	    /* … and its number */
 	int err;
 };
 
@@ -51,25 +57,73 @@ static uint32_t row_cnt(const struct maker *m)
 	return (uint32_t)(m->ids.sz / sizeof(uint16_t));
 }
 
-static uint16_t rule_id(struct maker *m, struct flat_rule rule)
+/* Where the rule's number is, or has to be. */
+static uint32_t *slot_of(const struct maker *m, uint64_t bits)
 {
 	const struct flat_rule *rules = (const void *)m->rules.data;
-	uint64_t bits = flat_rule__bits(rule);
 	size_t i = (bits * 0x9e3779b97f4a7c15u) >> 40;
 
 	for (;; i++) {
-		uint32_t *slot = &m->slots[i % RULE_SLOTS];
+		uint32_t *slot = &m->slots[i & (m->slot_cnt - 1)];
 
-		if (*slot && flat_rule__bits(rules[*slot - 1]) == bits)
-			return (uint16_t)(*slot - 1);
-		if (*slot)
-			continue;
-		if (rule_cnt(m) == TABLE_RULE_MAX)
-			return rule_id(m, (struct flat_rule){ .how = FLAT_ELSEWHERE });
-		buf__append(&m->rules, &rule, sizeof(rule));
-		*slot = (uint32_t)rule_cnt(m);
-		return (uint16_t)(*slot - 1);
+		if (!*slot || flat_rule__bits(rules[*slot - 1]) == bits)
+			return slot;
 	}
+}
+
+static bool make_slots(struct maker *m, size_t cnt)
+{
+	const struct flat_rule *rules = (const void *)m->rules.data;
+	uint32_t *slots = calloc(cnt, sizeof(*slots));
+
+	if (!slots) {
+		m->err = -ENOMEM;
+		return false;
+	}
+	free(m->slots);
+	m->slots = slots;
+	m->slot_cnt = cnt;
+	for (uint32_t i = 0; i < rule_cnt(m); i++)
+		*slot_of(m, flat_rule__bits(rules[i])) = i + 1;
+	return true;
+}
+
+static uint16_t add_rule(struct maker *m, struct flat_rule rule)
+{
+	uint64_t bits = flat_rule__bits(rule);
+	uint32_t *slot = slot_of(m, bits);
+
+	if (*slot)
+		return (uint16_t)(*slot - 1);
+	if (rule_cnt(m) == TABLE_RULE_MAX)
+		return add_rule(m, (struct flat_rule){ .how = FLAT_ELSEWHERE });
+	if (rule_cnt(m) == m->slot_cnt / 2) {
+		if (!make_slots(m, 2 * m->slot_cnt))
+			return 0;
+		slot = slot_of(m, bits);
+	}
+	buf__append(&m->rules, &rule, sizeof(rule));
+	*slot = (uint32_t)rule_cnt(m);
+	return (uint16_t)(*slot - 1);
+}
+
+/* Nearly all rows have one of some hundred rules. */
+static uint16_t rule_id(struct maker *m, struct flat_rule rule)
+{
+	uint64_t bits = flat_rule__bits(rule);
+	struct known_rule *k = &m->known[(bits * 0x9e3779b97f4a7c15u) >> (64 - KNOWN_BITS)];
+
+	if (k->bits != bits || !k->valid)
+		*k = (struct known_rule){ bits, add_rule(m, rule), true };
+	return k->id;
+}
+
+static void append_u16(struct buf *b, uint16_t v)
+{
+	uint8_t *at = buf__extend(b, sizeof(v));
+
+	if (at)
+		memcpy(at, &v, sizeof(v));
 }
 
 static void add_row(struct maker *m, uint64_t off, uint16_t id)
@@ -80,51 +134,39 @@ static void add_row(struct maker *m, uint64_t off, uint16_t id)
 		m->err = -E2BIG;
 	if (m->err)
 		return;
-	buf__append(&m->starts, &start, sizeof(start));
-	buf__append(&m->ids, &id, sizeof(id));
+	append_u16(&m->starts, start);
+	append_u16(&m->ids, id);
 	m->last = id;
 }
 
 /* Pages up to that of `off` begin with the rule that holds there: the last row's. */
 static void begin_pages(struct maker *m, uint64_t off)
 {
-	uint64_t page = off / PAGE_SZ;
-	uint64_t next = m->first_page + m->pages.sz / sizeof(uint32_t);
-
-	for (; next <= page && !m->err; next++) {
+	for (; m->page_end <= off && !m->err; m->page_end += PAGE_SZ) {
 		uint32_t first = row_cnt(m);
 
-		if (next - m->first_page == TABLE_PAGE_MAX)
+		if (m->page_end / PAGE_SZ - m->first_page == TABLE_PAGE_MAX)
 			m->err = -E2BIG;
 		buf__append(&m->pages, &first, sizeof(first));
-		if (next < page || off % PAGE_SZ)
-			add_row(m, next * PAGE_SZ, m->last);
+		if (m->page_end < off)
+			add_row(m, m->page_end, m->last);
 	}
 }
 
 /* From `off` on the rule holds; before it, what held there. */
-static void set_rule(struct maker *m, uint64_t off, struct flat_rule rule)
-{
-	uint16_t id = rule_id(m, rule);
-
-	begin_pages(m, off);
-	if (id != m->last || off % PAGE_SZ == 0)
-		add_row(m, off, id);
-}
-
-static void take_row(uint64_t start, uint64_t end, struct flat_rule rule, void *arg)
+static void set_rule(uint64_t off, struct flat_rule rule, void *arg)
 {
 	struct maker *m = arg;
-	uint64_t from = start - m->bias, to = end - m->bias;
+	uint64_t bits = flat_rule__bits(rule);
 
-	if (from < m->from)
-		from = m->from;
-	if (to > m->to)
-		to = m->to;
-	if (from >= to || m->err)
+	if (bits == m->last_bits && off < m->page_end)
 		return;
-	set_rule(m, from, rule);
-	m->end = to;
+	if (off >= m->page_end)
+		begin_pages(m, off);
+	if (bits == m->last_bits && off % PAGE_SZ)
+		return;
+	add_row(m, off, rule_id(m, rule));
+	m->last_bits = bits;
 }
 
 /* ---- FDEs ---------------------------------------------------------------------------------------
@@ -133,85 +175,96 @@ static void take_row(uint64_t start, uint64_t end, struct flat_rule rule, void *
 static void take_fde(const struct callframe_fde *fde, void *arg)
 {
 	struct maker *m = arg;
+	struct span span = { .section = m->section, .at = (uint32_t)fde->at };
 
-	if (m->err || cursor__left(&fde->instructions) > INSTRUCTIONS_MAX || fde->at > UINT32_MAX)
+	if (m->err || fde->at > UINT32_MAX || !frame_rows__span(m->source, fde, &span.place))
 		return;
-	if (m->spans.sz / sizeof(struct span) == TABLE_FDE_MAX) {
+	if (m->spans.sz / sizeof(struct span) == TABLE_FDE_MAX)
 		m->err = -E2BIG;
-		return;
-	}
-	for (size_t i = 0; i < m->source->segment_cnt; i++) {
-		const struct table_segment *s = &m->source->segments[i];
-		uint64_t in = fde->start - s->vaddr;
-		struct span span = { .off = s->off + in,
-				     .sz = fde->sz < s->sz - in ? fde->sz : s->sz - in,
-				     .bias = s->vaddr - s->off,
-				     .section = m->section,
-				     .at = (uint32_t)fde->at };
-
-		if (in >= s->sz)
-			continue;
+	else
 		buf__append(&m->spans, &span, sizeof(span));
-		return;
-	}
-}
-
-/* By place; where several begin, in the order in which they came. */
-static int by_place(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->off != y->off)
-		return x->off < y->off ? -1 : 1;
-	if (x->section != y->section)
-		return x->section < y->section ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 static void make_rows(struct maker *m, const struct span *s)
 {
-	const struct flat_rule none = { .how = FLAT_NONE };
 	struct callframe_fde fde;
 
-	if (!callframe__fde(&m->readers[s->section], s->at, &fde))
-		return;
-	if (m->end && s->off > m->end + ALIGNMENT_GAP)
-		set_rule(m, m->end, none);
-	m->from = s->off > m->end ? s->off : m->end;
-	m->to = s->off + s->sz;
-	m->bias = s->bias;
-	callframe__rows(&fde, m->source->machine, take_row, m);
+	if (callframe__fde(&m->readers[s->section], s->at, &fde))
+		frame_rows__fde(&m->made, &fde, &s->place);
 }
 
-static bool is_sorted(const struct span *spans, size_t cnt)
+/* A span's place in the file, and in the order in which they came: ascending, that is the order in
+ * which they are believed. */
+#define ORDER_BITS 21 /* TABLE_FDE_MAX */
+#define OFF_MAX	   (1ull << (64 - ORDER_BITS))
+#define DIGIT_BITS 11
+#define DIGIT_CNT  (1u << DIGIT_BITS)
+
+static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, unsigned shift)
 {
-	for (size_t i = 1; i < cnt; i++) {
-		if (by_place(&spans[i - 1], &spans[i]) > 0)
-			return false;
+	size_t at[DIGIT_CNT + 1] = { 0 };
+
+	for (size_t i = 0; i < cnt; i++)
+		at[(from[i] >> shift) % DIGIT_CNT + 1]++;
+	for (size_t d = 1; d < DIGIT_CNT; d++)
+		at[d] += at[d - 1];
+	for (size_t i = 0; i < cnt; i++)
+		to[at[(from[i] >> shift) % DIGIT_CNT]++] = from[i];
+}
+
+/* Keys that are in the order of their lower bits; there is room for as many behind them. Returns
+ * where they are then. */
+static const uint64_t *sort(uint64_t *keys, size_t cnt)
+{
+	uint64_t *from = keys, *to = keys + cnt, max = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		max = keys[i] > max ? keys[i] : max;
+	for (unsigned shift = ORDER_BITS; shift < 64 && max >> shift; shift += DIGIT_BITS) {
+		uint64_t *swap = from;
+
+		sort_by_digit(from, to, cnt, shift);
+		from = to;
+		to = swap;
 	}
-	return true;
+	return from;
+}
+
+static void make_in_order(struct maker *m, const uint64_t *order, size_t cnt)
+{
+	const struct span *spans = (const struct span *)(const void *)m->spans.data;
+	uint64_t first = order[0] >> ORDER_BITS;
+	uint32_t end;
+
+	if (m->source->mark_cnt && m->source->marks[0].off < first)
+		m->made.end = m->source->marks[0].off; /* it is in a gap */
+	m->first_page = (m->made.end ? m->made.end : first) / PAGE_SZ;
+	m->page_end = m->first_page * PAGE_SZ;
+	rule_id(m, (struct flat_rule){ .how = FLAT_ELSEWHERE }); /* there is room for it later */
+	m->last = rule_id(m, (struct flat_rule){ .how = FLAT_NONE });
+	m->last_bits = flat_rule__bits((struct flat_rule){ .how = FLAT_NONE });
+	for (size_t i = 0; i < cnt && !m->err; i++)
+		make_rows(m, &spans[order[i] % TABLE_FDE_MAX]);
+	frame_rows__finish(&m->made);
+	end = row_cnt(m);
+	buf__append(&m->pages, &end, sizeof(end));
 }
 
 static void make_all(struct maker *m)
 {
-	struct span *spans = (struct span *)(void *)m->spans.data;
+	const struct span *spans = (const struct span *)(const void *)m->spans.data;
 	size_t cnt = m->spans.sz / sizeof(*spans);
-	uint32_t end;
+	uint64_t *keys = cnt ? calloc(2 * cnt, sizeof(*keys)) : NULL;
 
-	if (!cnt) {
-		m->err = -ENOENT;
-		return;
+	m->err = cnt ? keys ? 0 : -ENOMEM : -ENOENT;
+	for (size_t i = 0; i < cnt && !m->err; i++) {
+		keys[i] = spans[i].place.off << ORDER_BITS | i;
+		if (spans[i].place.off >= OFF_MAX)
+			m->err = -E2BIG;
 	}
-	if (!is_sorted(spans, cnt))
-		qsort(spans, cnt, sizeof(*spans), by_place);
-	m->first_page = spans[0].off / PAGE_SZ;
-	rule_id(m, (struct flat_rule){ .how = FLAT_ELSEWHERE }); /* there is room for it later */
-	m->last = rule_id(m, (struct flat_rule){ .how = FLAT_NONE });
-	for (size_t i = 0; i < cnt && !m->err; i++)
-		make_rows(m, &spans[i]);
-	set_rule(m, m->end, (struct flat_rule){ .how = FLAT_NONE });
-	end = row_cnt(m);
-	buf__append(&m->pages, &end, sizeof(end));
+	if (!m->err)
+		make_in_order(m, sort(keys, cnt), cnt);
+	free(keys);
 }
 
 /* ---- the block ----------------------------------------------------------------------------------
@@ -269,11 +322,11 @@ static int buffers_err(const struct maker *m)
 
 struct frame_table *frame_table__make(const struct table_source *source)
 {
-	struct maker m = { .source = source };
+	struct maker m = { .source = source, .made = { .source = source, .set = set_rule } };
 	struct frame_table *t = NULL;
 
-	m.slots = calloc(RULE_SLOTS, sizeof(*m.slots));
-	m.err = m.slots ? 0 : -ENOMEM;
+	m.made.arg = &m;
+	make_slots(&m, SLOTS_MIN);
 	for (; m.section < source->section_cnt && !m.err; m.section++) {
 		m.readers[m.section].section = &source->sections[m.section];
 		callframe__each(&m.readers[m.section], take_fde, &m);

@@ -5,7 +5,7 @@
  *
  *     struct frame_table             header
  *     struct flat_rule[]       rule_cnt: the rules that rows refer to
- *     uint32_t[]               page_cnt + 1: the first row of each 4 KiB of the file, from
+ *     uint32_t[]               page_cnt + 1: the first row of each 16 KiB of the file, from
  *                              first_page on
  *     uint16_t[]               row_cnt: where in its page a row starts, ascending
  *     uint16_t[]               row_cnt: its rule
@@ -23,9 +23,9 @@
 #include "event/record.h"
 #include "unwind/callframe.h"
 
-#define TABLE_PAGE_BITS	  12
+#define TABLE_PAGE_BITS	  14
 #define TABLE_RULE_MAX	  UINT16_MAX
-#define TABLE_PAGE_MAX	  (1u << 20) /* 4 GiB of code */
+#define TABLE_PAGE_MAX	  (1u << 18) /* 4 GiB of code */
 #define TABLE_FDE_MAX	  (1u << 21)
 #define TABLE_ROW_MAX	  (1u << 24)
 #define TABLE_SECTION_MAX 3
@@ -46,13 +46,26 @@ struct table_segment {
 	uint64_t vaddr, off, sz;
 };
 
+/* A rule that call-frame information does not say, or says wrong. */
+struct table_mark {
+	uint64_t off, sz; /* in the file */
+	struct flat_rule rule;
+};
+
+/* Looks for a signal trampoline in [off, end) of the file. */
+typedef bool (*table_find_fn)(void *arg, uint64_t off, uint64_t end, struct table_mark *found);
+
 struct table_source {
-	const struct callframe_machine *machine;
+	const struct machine *machine;
 	struct build_id build_id;
 	const struct table_segment *segments;
 	size_t segment_cnt;
 	const struct frame_section *sections; /* where FDEs overlap the first one is believed */
 	size_t section_cnt;		      /* at most TABLE_SECTION_MAX */
+	const struct table_mark *marks;	      /* ascending, none over another */
+	size_t mark_cnt;
+	table_find_fn find_trampoline; /* where no FDE is; NULL: in vain */
+	void *find_arg;
 };
 
 /* malloc()ed. NULL + errno: ENOENT without a row, E2BIG for what no real file has, ENOMEM. */

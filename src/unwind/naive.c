@@ -8,16 +8,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "unwind/snapshot.h"
+#include "unwind/regs.h"
 
 #define PROCESSES 64 /* modules of that many processes are kept */
-
-/* The sample in hand. */
-struct sample {
-	const struct process *process;
-	const struct event *event;
-	struct trace *trace;
-};
 
 /* One process: its modules, made again when its mappings are others. */
 struct modules {
@@ -25,7 +18,16 @@ struct modules {
 	Dwfl *dwfl;
 	struct mapping *maps; /* that the modules were made of; compared, never followed */
 	size_t map_cnt;
-	const struct sample *sample; /* what libdwfl's callbacks read */
+	const struct sample *sample; /* in hand: what libdwfl's callbacks read */
+	bool past_end; /* the frame in hand has its caller behind the snapshot's end */
+};
+
+/* The walk in hand. */
+struct visit {
+	const struct process *process;
+	const struct sample *sample;
+	struct trace *trace;
+	struct modules *modules; /* NULL: there are none */
 };
 
 struct naive {
@@ -121,20 +123,20 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
 {
-	const struct event *e = ((struct modules *)arg)->sample->event;
-	struct snapshot s = { e->stack_addr, e->ustack_sz, event__ustack(e) };
+	struct modules *m = arg;
+	const struct snapshot *s = &m->sample->stack;
 
 	(void)dwfl;
-	return snapshot__word(&s, addr, word);
+	m->past_end |= addr >= s->addr && addr + sizeof(addr) > s->addr + s->sz;
+	return snapshot__word(s, addr, word);
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
-	const struct event *e = ((struct modules *)arg)->sample->event;
+	const struct sample *s = ((struct modules *)arg)->sample;
 
-	dwfl_thread_state_register_pc(thread, e->regs[DWARF_RIP]);
-	return dwfl_thread_state_registers(thread, 0, EVENT_REG_CNT,
-					   (const Dwarf_Word *)e->regs); /* both are 64 bits */
+	dwfl_thread_state_register_pc(thread, s->regs[s->machine->pc]);
+	return dwfl_thread_state_registers(thread, 0, s->machine->reg_cnt, s->regs);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
@@ -179,58 +181,60 @@ static struct modules *modules_of(struct naive *n, const struct process *p)
 
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
-	const struct sample *s = arg;
-	struct trace *t = s->trace;
+	const struct visit *v = arg;
+	struct trace *t = v->trace;
 	struct frame *f = &t->frames[t->cnt];
 	bool activation;
 	Dwarf_Addr pc;
 
+	v->modules->past_end = false; /* the next line goes on to the caller */
 	if (t->cnt == TRACE_MAX || !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
-	*f = (struct frame){ .pc = pc, .flags = activation ? 0 : FRAME_CALLER };
+	*f = (struct frame){ .pc = pc,
+			     .flags = activation ? 0 : FRAME_CALLER,
+			     .source = t->cnt ? FRAME_BY_CFI : FRAME_BY_SAMPLE };
 	if (activation && t->cnt && !(f[-1].flags & FRAME_SIGNAL))
 		f->flags = FRAME_SIGNAL; /* a trampoline, or what it interrupted: in this order */
-	f->map = process__find(s->process, frame__place(f));
+	f->map = process__find(v->process, frame__place(f));
 	t->cnt++;
 	return f->map ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-static enum unwind_status status_of(const struct sample *s, int rc)
+static enum unwind_status status_of(const struct visit *v, int rc)
 {
-	const struct trace *t = s->trace;
+	const struct trace *t = v->trace;
 
 	if (t->cnt == TRACE_MAX)
 		return UNWIND_LIMIT;
 	if (!t->frames[t->cnt - 1].map)
 		return UNWIND_NO_MAP;
-	if (rc == 0)
+	if (rc == 0 && !v->modules->past_end) /* libdwfl takes what it cannot read for the end */
 		return UNWIND_ROOT;
-	return s->event->flags & EVENT_F_TRUNCATED ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
+	return v->sample->truncated || v->sample->stack.holes ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
 }
 
-static void leaf_only(const struct sample *s)
+static void leaf_only(const struct visit *v)
 {
-	uint64_t pc = s->event->regs[DWARF_RIP];
+	uint64_t pc = v->sample->regs[v->sample->machine->pc];
 
-	s->trace->cnt = 1;
-	s->trace->frames[0] = (struct frame){ .pc = pc, .map = process__find(s->process, pc) };
+	v->trace->cnt = 1;
+	v->trace->frames[0] = (struct frame){ .pc = pc, .map = process__find(v->process, pc) };
 }
 
-void naive__walk(struct naive *n, const struct process *process, const struct event *event,
+void naive__walk(struct naive *n, const struct process *process, const struct sample *sample,
 		 struct trace *trace)
 {
-	struct sample s = { process, event, trace };
 	struct modules *m = modules_of(n, process);
-	bool compat = event->flags & EVENT_F_COMPAT;
+	struct visit v = { process, sample, trace, m };
 	int rc = -1;
 
 	trace->cnt = 0;
-	if (m && !compat) {
-		m->sample = &s;
-		rc = dwfl_getthread_frames(m->dwfl, (pid_t)m->tgid, add_frame, &s);
+	if (m && !sample->compat) {
+		m->sample = sample;
+		rc = dwfl_getthread_frames(m->dwfl, (pid_t)m->tgid, add_frame, &v);
 		m->sample = NULL;
 	}
 	if (trace->cnt == 0)
-		leaf_only(&s);
-	trace->status = compat ? UNWIND_COMPAT : status_of(&s, rc);
+		leaf_only(&v);
+	trace->status = sample->compat ? UNWIND_COMPAT : status_of(&v, rc);
 }

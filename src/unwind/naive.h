@@ -6,6 +6,7 @@
 #ifndef UNWIND_NAIVE_H
 #define UNWIND_NAIVE_H
 
+#include "event/sample.h"
 #include "event/trace.h"
 #include "process/process.h"
 
@@ -16,8 +17,8 @@ void naive__free(struct naive *);
 
 /*
  * As unwinder__walk(). libdwfl does not say why a walk ended: the status is ROOT, NO_MAP, LIMIT,
- * TRUNCATED (of an event that was), COMPAT or else NO_CFI.
+ * TRUNCATED (of a sample that was), COMPAT or else NO_CFI.
  */
-void naive__walk(struct naive *, const struct process *, const struct event *, struct trace *);
+void naive__walk(struct naive *, const struct process *, const struct sample *, struct trace *);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,12 @@
 #define USED_SEC 3600		/* a file's time says to the hour when it was last used */
 
 struct table_cache {
+	unsigned refs; /* atomic: who hangs while it reads may be the last */
 	int dir_fd;
-	size_t max_sz, sz; /* bytes of files: at most, about now */
+	size_t max_sz;
+	pthread_mutex_t lock; /* of what follows */
+	bool listed;	      /* somebody has looked what there is */
+	size_t sz;	      /* bytes of files, about now */
 };
 
 /* ---- the folder ---------------------------------------------------------------------------------
@@ -53,12 +58,20 @@ static int check_folder(int fd)
 	return st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) ? -EPERM : 0;
 }
 
-void table_cache__free(struct table_cache *c)
+struct table_cache *table_cache__get(struct table_cache *c)
 {
-	if (!c)
+	if (c)
+		__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+	return c;
+}
+
+void table_cache__put(struct table_cache *c)
+{
+	if (!c || __atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
 	if (c->dir_fd >= 0)
 		close(c->dir_fd);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
@@ -164,6 +177,7 @@ static void trim(struct table_cache *c)
 	size_t cnt;
 	struct entry *entries = list(c, &cnt, &c->sz);
 
+	c->listed = true;
 	if (c->sz > c->max_sz)
 		qsort(entries, cnt, sizeof(*entries), longest_unused);
 	for (size_t i = 0; i < cnt && c->sz > c->max_sz; i++) {
@@ -180,15 +194,15 @@ struct table_cache *table_cache__new(const char *dir, size_t max_sz)
 
 	if (!c)
 		return NULL;
+	c->refs = 1;
+	pthread_mutex_init(&c->lock, NULL);
 	c->max_sz = max_sz;
 	c->dir_fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (!err)
 		err = c->dir_fd < 0 ? -errno : check_folder(c->dir_fd);
-	if (!err) {
-		trim(c);
+	if (!err)
 		return c;
-	}
-	table_cache__free(c);
+	table_cache__put(c);
 	errno = -err;
 	return NULL;
 }
@@ -230,8 +244,10 @@ int table_cache__store(struct table_cache *c, const struct frame_table *t)
 		err = -errno;
 	if (err)
 		unlinkat(c->dir_fd, temp, 0);
+	pthread_mutex_lock(&c->lock);
 	c->sz += err ? 0 : t->sz;
-	if (c->sz > c->max_sz)
+	if (!c->listed || c->sz > c->max_sz)
 		trim(c);
+	pthread_mutex_unlock(&c->lock);
 	return err;
 }

@@ -15,17 +15,19 @@ struct table_cache;
 
 /*
  * Makes the folder with its parents where it is missing (0700). NULL + errno; EPERM when others
- * could write into it. When the files have more than max_sz bytes those that were not used for
- * longest go.
+ * could write into it. When one is kept and the files have more than max_sz bytes, those that were
+ * not used for longest go.
  */
 struct table_cache *table_cache__new(const char *dir, size_t max_sz);
-void table_cache__free(struct table_cache *);
+/* One more reference; NULL gives NULL. Any thread. */
+struct table_cache *table_cache__get(struct table_cache *);
+void table_cache__put(struct table_cache *); /* accepts NULL */
 
 /* Mapped read-only; for table_cache__unmap(). NULL: there is none. Any thread. */
 const struct frame_table *table_cache__load(const struct table_cache *, const struct build_id *);
 void table_cache__unmap(const struct frame_table *);
 
-/* Keeps a copy. 0 or -errno: nobody has to care. One thread. */
+/* Keeps a copy. 0 or -errno: nobody has to care. Any thread. */
 int table_cache__store(struct table_cache *, const struct frame_table *);
 
 #endif

@@ -7,10 +7,13 @@
 
 #include "symbol/debugfile.h"
 #include "symbol/section.h"
-#include "unwind/go.h"
+#include "unwind/headers.h"
+#include "unwind/marks.h"
+#include "unwind/trampolines.h"
 
 #define SEGMENTS_MAX 64
 #define SECTION_MAX  (64u << 20) /* bytes, also when decompressed */
+#define GAPS_MAX     256	 /* that are looked through */
 
 struct gathered {
 	struct frame_section sections[TABLE_SECTION_MAX];
@@ -18,6 +21,8 @@ struct gathered {
 	size_t section_cnt;
 	struct table_segment segments[SEGMENTS_MAX];
 	size_t segment_cnt;
+	struct table_mark marks[MARK_MAX];
+	size_t mark_cnt;
 };
 
 static void gather_segments(struct gathered *g, const struct elf_file *f)
@@ -89,38 +94,143 @@ static void gather_separate(struct gathered *g, const struct elf_file *f)
 	elf_file__put(debug);
 }
 
-static bool is_plain(const struct elf_file *f)
-{
-	struct go_marks go;
-	GElf_Ehdr ehdr;
+/* ---- what call-frame information does not say ---------------------------------------------------
+ */
 
-	go_marks__find(&go, f);
-	return !go.cnt && gelf_getehdr(f->elf, &ehdr) && ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       ehdr.e_machine == EM_X86_64;
+static bool is_code(const struct gathered *g, uint64_t vaddr, uint64_t *off)
+{
+	for (size_t i = 0; i < g->segment_cnt; i++) {
+		const struct table_segment *s = &g->segments[i];
+
+		*off = vaddr - s->vaddr + s->off;
+		if (vaddr - s->vaddr < s->sz)
+			return true;
+	}
+	return false;
+}
+
+static void gather_marks(struct gathered *g, const struct marks *marks)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < marks->cnt; i++) {
+		struct table_mark *mark = &g->marks[g->mark_cnt];
+
+		if (!is_code(g, marks->marks[i].vaddr, &mark->off) || mark->off < end)
+			continue; /* in the file they may be in another order */
+		mark->sz = marks->marks[i].sz;
+		mark->rule = marks->marks[i].rule;
+		end = mark->off + mark->sz;
+		g->mark_cnt++;
+	}
+}
+
+/* ---- all together -------------------------------------------------------------------------------
+ */
+
+static struct frame_table *make(const struct gathered *g, const struct elf_file *f)
+{
+	struct trampolines search = trampolines__in(f, elf_file__read, GAPS_MAX);
+	struct frame_table *t =
+		frame_table__make(&(struct table_source){ .machine = f->machine,
+							  .build_id = f->build_id,
+							  .segments = g->segments,
+							  .segment_cnt = g->segment_cnt,
+							  .sections = g->sections,
+							  .section_cnt = g->section_cnt,
+							  .marks = g->marks,
+							  .mark_cnt = g->mark_cnt,
+							  .find_trampoline = trampolines__find,
+							  .find_arg = &search });
+	int err = errno;
+
+	trampolines__free(&search);
+	return errno = err, t;
 }
 
 struct frame_table *frame_table__of_file(struct elf_file *f)
 {
 	struct gathered g = { 0 };
-	struct table_source source = { .machine = &callframe_x86_64, .build_id = f->build_id };
 	struct frame_table *t;
+	struct marks marks;
 	int err;
 
-	if (!is_plain(f))
+	if (!f->machine)
 		return errno = ENOTSUP, NULL;
 	gather_segments(&g, f);
 	gather_section(&g, f, ".eh_frame", true);
 	gather_debug_frame(&g, f);
 	if (!g.section_cnt)
 		gather_separate(&g, f);
-	source.segments = g.segments;
-	source.segment_cnt = g.segment_cnt;
-	source.sections = g.sections;
-	source.section_cnt = g.section_cnt;
-	t = frame_table__make(&source);
+	marks__find(&marks, f);
+	gather_marks(&g, &marks);
+	t = make(&g, f);
 	err = errno;
 	for (size_t i = 0; i < g.section_cnt; i++)
 		free(g.bytes[i]);
 	errno = err;
 	return t;
+}
+
+/* ---- without a table ----------------------------------------------------------------------------
+ */
+
+static bool find_section(const struct headers *h, const char *name, struct index_section *s)
+{
+	const Elf64_Shdr *shdr = headers__find(h, name);
+
+	if (!shdr || shdr->sh_size > SECTION_MAX)
+		return false;
+	*s = (struct index_section){ shdr->sh_offset, shdr->sh_addr, shdr->sh_size };
+	return true;
+}
+
+/* Frames that the search table does not know, and marks that take a symbol table. Those of _init
+ * and _fini are left out: these run once, and go the long way. */
+static bool has_more(const struct headers *h)
+{
+	return headers__find(h, ".debug_frame") || headers__find(h, ".gopclntab") ||
+	       headers__find(h, ".data.rel.ro.gopclntab");
+}
+
+static int read_plt(const struct headers *h, const struct elf_file *f, elf_file_read_fn read,
+		    struct marks *marks)
+{
+	const Elf64_Shdr *shdr = f->machine == &machine_aarch64 ? headers__find(h, ".plt") : NULL;
+	struct marks_plt plt = { 0 };
+	int err;
+
+	marks->cnt = 0;
+	if (!shdr)
+		return 0;
+	plt.vaddr = shdr->sh_addr;
+	plt.sz = shdr->sh_size;
+	err = read(f, shdr->sh_offset, plt.first, sizeof(plt.first));
+	marks__of_plt(marks, &plt);
+	return err;
+}
+
+struct frame_index *frame_index__of_file(const struct elf_file *f, elf_file_read_fn read)
+{
+	struct headers h;
+	struct index_source s;
+	struct gathered g;
+	struct marks marks;
+	int err = headers__read(&h, f, read);
+
+	if (!err && (!find_section(&h, ".eh_frame_hdr", &s.hdr) ||
+		     !find_section(&h, ".eh_frame", &s.frames) || has_more(&h)))
+		err = -EINVAL;
+	if (!err)
+		err = read_plt(&h, f, read, &marks);
+	if (err)
+		return errno = -err, NULL;
+	g.segment_cnt = g.mark_cnt = 0;
+	gather_segments(&g, f);
+	gather_marks(&g, &marks);
+	s.segments = g.segments;
+	s.segment_cnt = g.segment_cnt;
+	s.marks = g.marks;
+	s.mark_cnt = g.mark_cnt;
+	return frame_index__new(&s, f, read);
 }

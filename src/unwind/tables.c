@@ -3,112 +3,80 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "base/priority.h"
 #include "unwind/tablefile.h"
 
-#define UNTRUSTED_MAX (256u << 20) /* bytes of tables of files that anybody may have made */
-
-struct job {
-	struct job *next;
-	struct elf_file *file; /* whose slot waits; only its owner's thread looks into it */
-	int fd;		       /* the thread's own */
+/* Owned by who asks, but for what is above the line while it is being done. */
+struct making {
+	struct job job;
+	struct table_cache *cache; /* a reference; NULL: none */
+	char *path;
+	int fd;
+	bool trusted;
+	bool whole;			 /* it is to be made when the cache has none */
 	const struct frame_table *table; /* when done; NULL: there is none */
 	bool mapped;
+	/* ---- */
+	struct tables *tables;
+	struct elf_file *file; /* whose slot waits */
 };
 
-/* How much the tables are that there are, in bytes. A file may outlive us: who is last frees it. */
+/* What there is of tables and indexes, in bytes. A file may outlive us: who is last frees it. */
 struct held {
-	size_t sz, untrusted_sz;
-	unsigned refs; /* ours, and one of each table */
+	size_t sz, indexed;
+	unsigned refs; /* ours, and one of each slot */
 };
 
 struct slot {
 	struct table_slot seen;
-	bool mapped, trusted; /* the table is from the cache; the file's is */
-	struct held *held;    /* where the table counts; NULL: there is none */
-};
-
-struct queue {
-	struct job *first, **end;
+	bool mapped;		   /* the table is from the cache */
+	bool asked;		   /* for it to be made */
+	struct frame_index *index; /* as long as there is no table; NULL: none */
+	size_t answers;		   /* of the index */
+	struct held *held;
 };
 
 struct tables {
-	struct table_cache *cache; /* of the thread */
-	pthread_t thread;
-	pid_t tid;
-	bool running;
-	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t changed;
-	struct queue todo[2]; /* of trusted files, which go first; of others */
-	struct job *done;
-	bool busy, stop;
-	uint64_t last_id; /* of the asking thread, as what follows */
+	struct table_cache *cache;
+	struct jobs *jobs;
+	uint64_t last_id;
 	struct held *held;
 	struct tables_stats stats;
 };
 
-/* ---- the thread ---------------------------------------------------------------------------------
+/* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
 
-static void queue__init(struct queue *q)
-{
-	*q = (struct queue){ .end = &q->first };
-}
-
-static void queue__add(struct queue *q, struct job *j)
-{
-	*q->end = j;
-	q->end = &j->next;
-}
-
-/* NULL: it is empty. */
-static struct job *queue__take(struct queue *q)
-{
-	struct job *j = q->first;
-
-	if (!j)
-		return NULL;
-	q->first = j->next;
-	if (!q->first)
-		q->end = &q->first;
-	return j;
-}
-
-static struct job *next_job(struct tables *t)
-{
-	struct job *j = queue__take(&t->todo[0]);
-
-	return j ? j : queue__take(&t->todo[1]);
-}
-
 /* The cache is for files that speak for their build ID. */
-static void make(struct tables *t, struct job *j, struct elf_file *own)
+static void make(struct making *m, struct elf_file *own)
 {
-	bool cached = t->cache && own->trusted && own->build_id.sz;
+	bool cached = m->cache && own->trusted && own->build_id.sz;
 	struct frame_table *table;
 
-	j->table = cached ? table_cache__load(t->cache, &own->build_id) : NULL;
-	j->mapped = j->table;
-	if (j->table)
+	m->table = cached ? table_cache__load(m->cache, &own->build_id) : NULL;
+	m->mapped = m->table;
+	if (m->table || !m->whole)
 		return;
 	table = frame_table__of_file(own);
 	if (table && cached)
-		table_cache__store(t->cache, table);
-	j->table = table;
+		table_cache__store(m->cache, table);
+	m->table = table;
 }
 
 /* With a handle of its own: libelf's must not be shared. */
-static void work(struct tables *t, struct job *j)
+static void work(struct job *job)
 {
-	struct elf_file *own = elf_file__new(j->fd, j->file->path);
+	struct making *m = (struct making *)job;
+	struct elf_file *own = elf_file__new(m->fd, m->path);
 
-	j->fd = -1;
-	if (own)
-		make(t, j, own);
+	m->fd = -1;
+	if (own) {
+		own->trusted &= m->trusted;
+		make(m, own);
+	}
 	elf_file__put(own);
 }
 
@@ -120,105 +88,151 @@ static void drop_table(const struct frame_table *t, bool mapped)
 		free((struct frame_table *)t);
 }
 
-static void *run(void *arg)
-{
-	struct tables *t = arg;
-	struct job *j;
-
-	priority__ordinary();
-	pthread_mutex_lock(&t->lock);
-	t->tid = gettid();
-	while (!t->stop) {
-		j = next_job(t);
-		if (!j) {
-			pthread_cond_wait(&t->changed, &t->lock);
-			continue;
-		}
-		t->busy = true;
-		pthread_mutex_unlock(&t->lock);
-		work(t, j);
-		pthread_mutex_lock(&t->lock);
-		t->busy = false;
-		j->next = t->done;
-		__atomic_store_n(&t->done, j, __ATOMIC_RELEASE);
-		pthread_cond_broadcast(&t->changed);
-	}
-	pthread_mutex_unlock(&t->lock);
-	return NULL;
-}
-
 /* ---- slots --------------------------------------------------------------------------------------
  */
 
 static void held__put(struct held *h)
 {
-	if (h && --h->refs == 0)
+	if (--h->refs == 0)
 		free(h);
 }
 
-static void held__count(struct held *h, const struct slot *slot, int sign)
+static void slot__drop_index(struct slot *slot)
 {
-	size_t sz = (size_t)sign * slot->seen.table->sz;
-
-	h->sz += sz;
-	h->untrusted_sz += slot->trusted ? 0 : sz;
+	if (!slot->index)
+		return;
+	slot->held->indexed--;
+	slot->held->sz -= frame_index__sz(slot->index);
+	frame_index__free(slot->index);
+	slot->index = NULL;
 }
 
 static void slot__free(void *data)
 {
 	struct slot *slot = data;
 
-	if (slot->held)
-		held__count(slot->held, slot, -1);
-	held__put(slot->held);
+	slot__drop_index(slot);
+	if (slot->seen.table)
+		slot->held->sz -= slot->seen.table->sz;
 	drop_table(slot->seen.table, slot->mapped);
+	held__put(slot->held);
 	free(slot);
 }
 
-static void slot__hold(struct slot *slot, struct held *h)
-{
-	slot->held = h;
-	h->refs++;
-	held__count(h, slot, 1);
-}
-
-/* A table that comes when the untrusted ones have taken all they may is thrown away. */
+/* A table that comes when its owner's have taken all they may is thrown away. */
 static void adopt(struct tables *t, struct elf_file *file, const struct frame_table *table,
 		  bool mapped)
 {
 	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
-	if (table && !file->trusted && table->sz > UNTRUSTED_MAX - t->held->untrusted_sz) {
+	if (table && !elf_file__hold(file, table->sz)) {
 		drop_table(table, mapped);
 		table = NULL;
 	}
-	slot->seen.table = table;
-	slot->mapped = mapped;
-	slot->trusted = file->trusted;
-	if (table)
-		slot__hold(slot, t->held);
 	t->stats.made += table && !mapped;
 	t->stats.cached += table && mapped;
-	t->stats.failed += !table;
+	t->stats.failed += !table && !slot->index;
+	if (!table)
+		return;
+	slot__drop_index(slot);
+	slot->seen.table = table;
+	slot->mapped = mapped;
+	slot->held->sz += table->sz;
 }
 
-static void submit(struct tables *t, struct elf_file *file)
+/* None where it would have to be waited for, or is too much. */
+static void make_index(struct elf_file *file, struct slot *slot)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct frame_index *index = frame_index__of_file(file, elf_file__read_now);
 
-	if (j)
-		j->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-	if (!j || j->fd < 0) {
-		free(j);
+	if (!index)
+		return;
+	if (!elf_file__hold(file, frame_index__sz(index))) {
+		frame_index__free(index);
+		return;
+	}
+	slot->index = index;
+	slot->held->indexed++;
+	slot->held->sz += frame_index__sz(index);
+}
+
+static void making__free(struct making *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	drop_table(m->table, m->mapped);
+	table_cache__put(m->cache);
+	elf_file__put(m->file);
+	free(m->path);
+	free(m);
+}
+
+static void done(struct job *job)
+{
+	struct making *m = (struct making *)job;
+	const struct slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
+
+	m->tables->stats.pending--;
+	/* Who is asked for often is asked for again before the cache has answered. */
+	if (!slot->seen.table && (m->table || m->whole)) {
+		adopt(m->tables, m->file, m->table, m->mapped);
+		m->table = NULL;
+	}
+	making__free(m);
+}
+
+static struct making *making__new(struct tables *t, struct elf_file *file, bool whole)
+{
+	const struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	struct making *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->job = (struct job){ .rank = file->trusted && !slot->index ? JOB_NEXT : JOB_LAST,
+			       .lane = file->dev,
+			       .work = work,
+			       .done = done };
+	m->tables = t;
+	m->whole = whole;
+	m->trusted = file->trusted;
+	m->cache = table_cache__get(t->cache);
+	m->path = strdup(file->path);
+	m->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	m->file = elf_file__get(file);
+	if (m->path && m->fd >= 0)
+		return m;
+	making__free(m);
+	return NULL;
+}
+
+static void submit(struct tables *t, struct elf_file *file, bool whole)
+{
+	struct making *m = making__new(t, file, whole);
+
+	if (!m) {
 		t->stats.failed++;
 		return;
 	}
-	j->file = elf_file__get(file);
 	t->stats.pending++;
-	pthread_mutex_lock(&t->lock);
-	queue__add(&t->todo[!file->trusted], j);
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
+	jobs__submit(t->jobs, &m->job);
+}
+
+static void ask_for_table(struct tables *t, struct elf_file *file)
+{
+	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+
+	if (!slot->asked)
+		submit(t, file, true);
+	slot->asked = true;
+}
+
+static void meet(struct tables *t, struct elf_file *file, struct slot *slot)
+{
+	make_index(file, slot);
+	if (!slot->index)
+		ask_for_table(t, file);
+	else if (t->cache && file->trusted)
+		submit(t, file, false);
 }
 
 const struct table_slot *tables__ask(struct tables *t, struct elf_file *file)
@@ -229,106 +243,63 @@ const struct table_slot *tables__ask(struct tables *t, struct elf_file *file)
 	if (!slot)
 		return NULL;
 	slot->seen.id = ++t->last_id;
+	slot->held = t->held;
+	t->held->refs++;
 	*a = (struct elf_attachment){ slot, slot__free };
 	if (file->fd < 0) /* the vdso: small, and nowhere to open again */
 		adopt(t, file, frame_table__of_file(file), false);
 	else
-		submit(t, file);
+		meet(t, file, slot);
 	return &slot->seen;
 }
 
-static void job__free(struct job *j)
+bool tables__rule(struct tables *t, struct elf_file *file, uint64_t off, struct flat_rule *rule)
 {
-	if (j->fd >= 0)
-		close(j->fd);
-	drop_table(j->table, j->mapped);
-	elf_file__put(j->file);
-	free(j);
-}
+	const struct index_query query = { file, elf_file__read_now, off };
+	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
-void tables__collect(struct tables *t)
-{
-	struct job *j, *next;
-
-	if (!__atomic_load_n(&t->done, __ATOMIC_ACQUIRE))
-		return;
-	pthread_mutex_lock(&t->lock);
-	j = t->done;
-	t->done = NULL;
-	pthread_mutex_unlock(&t->lock);
-	for (; j; j = next) {
-		next = j->next;
-		t->stats.pending--;
-		adopt(t, j->file, j->table, j->mapped);
-		j->table = NULL;
-		job__free(j);
+	if (slot->seen.table)
+		*rule = frame_table__at(slot->seen.table, off);
+	if (slot->seen.table || !slot->index)
+		return slot->seen.table;
+	if (frame_index__rule(slot->index, &query, rule)) {
+		slot__drop_index(slot);
+		ask_for_table(t, file);
+		return false;
 	}
-}
-
-void tables__wait(struct tables *t)
-{
-	pthread_mutex_lock(&t->lock);
-	priority__lend(t->tid);
-	while (t->todo[0].first || t->todo[1].first || t->busy)
-		pthread_cond_wait(&t->changed, &t->lock);
-	pthread_mutex_unlock(&t->lock);
-	tables__collect(t);
+	if (++slot->answers == frame_index__worth(slot->index))
+		ask_for_table(t, file);
+	return true;
 }
 
 void tables__stats(const struct tables *t, struct tables_stats *s)
 {
 	*s = t->stats;
+	s->indexed = t->held->indexed;
 	s->bytes = t->held->sz;
 }
 
-struct tables *tables__new(struct table_cache *cache)
+struct tables *tables__new(struct table_cache *cache, struct jobs *jobs)
 {
 	struct tables *t = calloc(1, sizeof(*t));
-	int err;
 
 	if (!t)
 		return NULL;
 	t->cache = cache;
-	queue__init(&t->todo[0]);
-	queue__init(&t->todo[1]);
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->changed, NULL);
+	t->jobs = jobs;
 	t->held = calloc(1, sizeof(*t->held));
-	if (t->held)
-		t->held->refs = 1;
-	err = t->held ? pthread_create(&t->thread, NULL, run, t) : ENOMEM;
-	t->running = !err;
-	if (!err)
-		return t;
-	tables__free(t);
-	return errno = err, NULL;
-}
-
-static void free_jobs(struct job *j)
-{
-	for (struct job *next; j; j = next) {
-		next = j->next;
-		job__free(j);
+	if (!t->held) {
+		free(t);
+		return errno = ENOMEM, NULL;
 	}
+	t->held->refs = 1;
+	return t;
 }
 
 void tables__free(struct tables *t)
 {
 	if (!t)
 		return;
-	pthread_mutex_lock(&t->lock);
-	if (t->running)
-		priority__lend(t->tid); /* it ends what it has in hand */
-	t->stop = true;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
-	if (t->running)
-		pthread_join(t->thread, NULL);
-	free_jobs(t->todo[0].first);
-	free_jobs(t->todo[1].first);
-	free_jobs(t->done);
 	held__put(t->held);
-	pthread_cond_destroy(&t->changed);
-	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tables of all files, made in a thread of their own: whoever asks first does not wait, and
- * goes the long way until the table is there.
+ * The tables of all files. Whoever asks first does not wait: files are read, and tables made, by
+ * jobs, which say here what there is. Of a file that the kernel has in memory rules are compiled
+ * one by one at first (unwind/frameindex.h); when that has cost as much as the table, or does not
+ * go, the table is made.
  */
 #ifndef UNWIND_TABLES_H
 #define UNWIND_TABLES_H
 
+#include "base/jobs.h"
 #include "process/elffile.h"
 #include "unwind/frametable.h"
 #include "unwind/tablecache.h"
 
 struct tables;
 
-/* `cache`: where tables of trusted files are looked for first and kept; NULL: nowhere. Borrowed.
- * NULL + errno. */
-struct tables *tables__new(struct table_cache *cache);
+/* `cache`: where tables of trusted files are looked for first and kept; NULL: nowhere. Both are
+ * borrowed. NULL + errno. */
+struct tables *tables__new(struct table_cache *cache, struct jobs *);
+/* When no job of theirs is left: after jobs__free(). */
 void tables__free(struct tables *);
 
 /* What hangs on a file. `id` is never used again, and is not 0. */
@@ -23,7 +27,7 @@ struct table_slot {
 	uint64_t id;
 };
 
-/* Asks for the file's table at first sight. NULL when memory is short. */
+/* At first sight of a file. NULL when memory is short. */
 const struct table_slot *tables__ask(struct tables *, struct elf_file *);
 
 static inline const struct table_slot *tables__of(struct tables *t, struct elf_file *file)
@@ -33,15 +37,14 @@ static inline const struct table_slot *tables__of(struct tables *t, struct elf_f
 	return __builtin_expect(a->data != NULL, 1) ? a->data : tables__ask(t, file);
 }
 
-/* Takes over what has been made; called between walks. */
-void tables__collect(struct tables *);
-/* Until all that was asked for is there. */
-void tables__wait(struct tables *);
+/* The rule at an offset of a file that has been asked for. False: there is none, or not yet. */
+bool tables__rule(struct tables *, struct elf_file *, uint64_t off, struct flat_rule *);
 
 struct tables_stats {
 	size_t made, cached, failed, pending; /* files; failed: without call-frame information, or
 						 with odd one */
-	size_t bytes;			      /* of tables that there are now */
+	size_t indexed;			      /* files whose rules come one by one */
+	size_t bytes;			      /* of tables and indexes that there are now */
 };
 void tables__stats(const struct tables *, struct tables_stats *);
 

@@ -3,48 +3,37 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "unwind/cfi.h"
 #include "unwind/flatwalk.h"
+#include "unwind/jitcfi.h"
+#include "unwind/step.h"
 
-/* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
-#define SIGNAL_FRAME_MAX 32768
-
-#define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may have in use */
-
-#define ADDRESS_MIN 0x10000 /* vm.mmap_min_addr's default */
-#define ADDRESS_END (1ull << 47)
-
-#define GO_ON UNWIND_STATUS_CNT /* a step's result: there is a next frame */
-
-struct walk {
-	const struct process *process;
-	struct trace *trace;
-	struct snapshot snapshot;
-	struct regs regs;	   /* of the frame in hand */
-	const struct mapping *map; /* of the frame in hand */
-	uint64_t low;	    /* where the stack begins: before the snapshot when that lacks pages */
-	uint64_t signal_sp; /* the signal frame's rsp when the frame in hand was interrupted */
-	bool chained;	    /* the frame in hand was found by following rbp */
-	bool truncated;
-};
+#define WALKS_MAX 64
 
 struct unwinder {
 	struct walk walk;
 	struct flatwalk *flat;
+	struct jobs *jobs;
 	struct unwinder_stats stats;
 };
 
-struct unwinder *unwinder__new(struct table_cache *cache)
+struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *jobs)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return NULL;
-	u->flat = flatwalk__new(cache);
-	if (u->flat)
+	u->jobs = jobs;
+	u->flat = flatwalk__new(cache, jobs);
+	u->walk.jit = jit_cfi__new();
+	if (u->flat && u->walk.jit)
 		return u;
 	unwinder__free(u);
 	return NULL;
+}
+
+void unwinder__set_jit_places(struct unwinder *u, const struct jit_places *places)
+{
+	jit_cfi__set_places(u->walk.jit, places);
 }
 
 void unwinder__free(struct unwinder *u)
@@ -52,308 +41,255 @@ void unwinder__free(struct unwinder *u)
 	if (!u)
 		return;
 	flatwalk__free(u->flat);
+	jit_cfi__free(u->walk.jit);
 	free(u);
 }
 
-/* ---- where addresses are ---- */
-
-static uint64_t snapshot_end(const struct walk *w)
+/* The long way, a frame: full rules, all registers. */
+static enum unwind_status walk_frame(struct walk *w)
 {
-	return w->snapshot.addr + w->snapshot.sz;
+	struct frame *f = &w->trace->frames[w->trace->cnt++];
+
+	*f = (struct frame){
+		.pc = walk__pc(w), .sp = walk__sp(w), .flags = w->flags, .source = w->source
+	};
+	return walk__step(w, f);
 }
 
-/* Or before it, in what the leaf has not touched yet. */
-static bool in_snapshot(const struct walk *w, uint64_t sp)
+static enum unwind_status walk_on(struct walk *w)
 {
-	return sp - w->low <= snapshot_end(w) - w->low;
+	enum unwind_status status = WALK_GO_ON;
+
+	while (status == WALK_GO_ON && w->trace->cnt < TRACE_MAX)
+		status = walk_frame(w);
+	return status == WALK_GO_ON ? UNWIND_LIMIT : status;
 }
 
-static bool is_stack_like(uint64_t addr)
+static void begin(struct walk *w)
 {
-	return addr % 8 == 0 && addr >= ADDRESS_MIN && addr < ADDRESS_END;
+	const struct sample *s = w->sample;
+
+	w->regs.machine = s->machine;
+	memcpy(w->regs.v, s->regs, s->machine->reg_cnt * sizeof(*s->regs));
+	w->regs.valid = s->valid;
+	w->flags = 0;
+	w->source = FRAME_BY_SAMPLE;
 }
 
-static bool holds(const struct mapping *m, uint64_t addr)
+/* The frame before is a trampoline. */
+static void come_from_signal(struct walk *w, const struct flatwalk_lane *l)
 {
-	return m && addr >= m->start && addr < m->end;
+	const struct machine *m = walk__machine(w);
+
+	w->signal_sp = w->trace->frames[w->trace->cnt - 1].sp;
+	if (!machine__links(m))
+		return;
+	w->regs.v[m->ra] = l->link;
+	w->regs.valid |= 1ull << m->ra;
 }
 
-static const struct mapping *find_map(const struct walk *w, uint64_t addr)
+/* Whether the short way can take over from the frame that is next. */
+static bool is_known(struct unwinder *u)
 {
-	return holds(w->map, addr) ? w->map : process__find(w->process, addr);
+	struct walk *w = &u->walk;
+	uint64_t place = walk__pc(w) - 1, needed = machine__caller_regs(walk__machine(w));
+
+	return w->flags & FRAME_CALLER && (w->regs.valid & needed) == needed &&
+	       flatwalk__knows(u->flat, walk__map(w, place), place);
 }
 
-/* The link-time address and the tables of a pc; NULL when the mapping has none. */
-static struct cfi *find_cfi(const struct mapping *m, uint64_t pc, bool caller, uint64_t *vaddr)
+/* The frame pointer led from that frame to the next one: next time the short way follows it. */
+static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct frame *f)
 {
-	if (!m->file || !elf_file__vaddr(m->file, pc - caller - m->start + m->pgoff, vaddr))
-		return NULL;
-	*vaddr += caller;
-	return cfi__of(m->file);
+	const struct walk *w = &u->walk;
+
+	if (w->source != FRAME_BY_POINTER || w->awaits || machine__links(walk__machine(w)))
+		return;
+	if (f->map->file && f->flags & FRAME_CALLER)
+		flatwalk__learn(u->flat, f->map, frame__place(f));
+	else if (!f->map->file)
+		l->pointers = jit_cfi__none(w->jit, w->process);
 }
 
-/* ---- without CFI ---- */
-
-static bool is_return_address(const struct walk *w, uint64_t addr)
+/* The long way through what no table knows. WALK_GO_ON: the short way knows what is next. */
+static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 {
-	const struct mapping *m = find_map(w, addr - 1);
-	uint64_t vaddr;
-	struct cfi *cfi;
+	struct walk *w = &u->walk;
+	enum unwind_status status;
 
-	if (!m)
-		return false;
-	cfi = find_cfi(m, addr, true, &vaddr);
-	return !cfi || cfi__after_call(cfi, vaddr);
-}
-
-static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
-{
-	w->regs.v[DWARF_RIP] = pc;
-	w->regs.v[DWARF_RSP] = sp;
-	return GO_ON;
-}
-
-/*
- * rbp is 0 in the outermost frame (psABI 3.4.1), but code that does not use it as frame pointer may
- * have any number there: 0 is believed at the end of a chain, and in a file, which has code without
- * CFI only where it starts.
- */
-static enum unwind_status end_of_chain(const struct walk *w, bool caller)
-{
-	return caller && (w->chained || w->map->file) ? UNWIND_ROOT : UNWIND_NO_CFI;
-}
-
-/* rbp points outside the snapshot; after a chain it surely is a frame pointer. */
-static enum unwind_status off_snapshot(const struct walk *w, uint64_t rbp)
-{
-	if (w->truncated && rbp + 16 > snapshot_end(w))
-		return UNWIND_TRUNCATED;
-	return w->chained ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
-}
-
-/* A frame that `push %rbp; mov %rsp,%rbp` made. */
-static enum unwind_status follow_rbp(struct walk *w, bool caller)
-{
-	uint64_t rbp = w->regs.v[DWARF_RBP], saved, pc;
-
-	if (!regs__has(&w->regs, DWARF_RBP))
-		return UNWIND_NO_CFI;
-	if (rbp == 0)
-		return end_of_chain(w, caller);
-	if (!is_stack_like(rbp))
-		return UNWIND_NO_CFI;
-	if (!snapshot__word(&w->snapshot, rbp, &saved) ||
-	    !snapshot__word(&w->snapshot, rbp + 8, &pc))
-		return off_snapshot(w, rbp);
-	if (rbp < w->regs.v[DWARF_RSP])
-		return UNWIND_NO_CFI;
-	if (pc == 0)
-		return UNWIND_ROOT;
-	if (!find_map(w, pc - 1))
-		return UNWIND_NO_CFI;
-	w->chained = true;
-	w->regs.v[DWARF_RBP] = saved;
-	w->regs.valid = 1u << DWARF_RBP | 1u << DWARF_RSP | 1u << DWARF_RIP;
-	return return_to(w, pc, rbp + 16);
-}
-
-/* The kernel starts a program with rbp 0 at the very top of its stack (psABI 3.4.1): ld.so's _start
- * has no CFI. */
-static bool at_entry(const struct walk *w)
-{
-	return w->map->file && w->regs.v[DWARF_RBP] == 0 && !w->truncated &&
-	       snapshot_end(w) - w->regs.v[DWARF_RSP] <= ENTRY_MAX;
-}
-
-/*
- * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: rbp is its
- * caller's then, and the return address is where rsp points.
- */
-static enum unwind_status step_without_cfi(struct walk *w, bool caller)
-{
-	uint64_t sp = w->regs.v[DWARF_RSP], pc;
-
-	if (!caller && at_entry(w))
-		return UNWIND_ROOT;
-	if (!caller && snapshot__word(&w->snapshot, sp, &pc) && is_return_address(w, pc))
-		return return_to(w, pc, sp + 8);
-	return follow_rbp(w, caller);
-}
-
-/* ---- with CFI ---- */
-
-/* rsp is outside the snapshot: it was restored by a signal frame, or a CFA changed stacks. */
-static enum unwind_status left_snapshot(const struct walk *w)
-{
-	uint64_t sp = w->regs.v[DWARF_RSP];
-	bool above = sp > snapshot_end(w) && is_stack_like(sp);
-
-	if (w->signal_sp && sp - w->signal_sp > SIGNAL_FRAME_MAX)
-		return UNWIND_OTHER_STACK;
-	if (w->truncated && above)
-		return UNWIND_TRUNCATED;
-	return w->trace->cnt > 1 && is_stack_like(sp) ? UNWIND_OTHER_STACK : UNWIND_BAD_MEMORY;
-}
-
-/* Why the return address could not be read. */
-static enum unwind_status failed(const struct walk *w, const struct rule *rule, uint64_t cfa)
-{
-	bool by_rsp = rule->cfa.how == RULE_REG && rule->cfa.reg == DWARF_RSP;
-
-	if (!cfa || !is_stack_like(cfa))
-		return w->truncated && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
-	if (w->truncated && cfa > snapshot_end(w))
-		return UNWIND_TRUNCATED;
-	return in_snapshot(w, cfa) || by_rsp ? UNWIND_BAD_MEMORY : UNWIND_OTHER_STACK;
-}
-
-/* The stack pointer must grow; only a leaf may have none of the stack to itself. */
-static bool moved(const struct walk *w, uint64_t old_sp, bool leaf)
-{
-	uint64_t sp = w->regs.v[DWARF_RSP];
-
-	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
-}
-
-static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, bool leaf)
-{
-	uint64_t sp = w->regs.v[DWARF_RSP], cfa;
-	bool signal = rule->flags & RULE_SIGNAL;
-	int err;
-
-	if (rule->flags & RULE_ROOT)
-		return UNWIND_ROOT;
-	if (rule->flags & RULE_SWITCH)
-		return UNWIND_OTHER_STACK;
-	if (!in_snapshot(w, sp))
-		return left_snapshot(w);
-	err = rule__apply(rule, &w->snapshot, &w->regs, &cfa);
-	if (err)
-		return failed(w, rule, cfa);
-	if (w->regs.v[DWARF_RIP] == 0 && !signal)
-		return UNWIND_ROOT;
-	w->signal_sp = signal ? sp : 0;
-	w->chained = false;
-	return moved(w, sp, leaf && !signal) ? GO_ON : UNWIND_NO_PROGRESS;
-}
-
-/* ---- the loop ---- */
-
-static enum unwind_status step(struct walk *w, struct frame *f, uint32_t *next_flags)
-{
-	bool caller = f->flags & FRAME_CALLER;
-	const struct rule *rule = NULL;
-	uint64_t vaddr;
-	struct cfi *cfi;
-
-	f->map = w->map = find_map(w, frame__place(f));
-	if (!f->map)
-		return UNWIND_NO_MAP;
-	cfi = find_cfi(f->map, f->pc, caller, &vaddr);
-	if (cfi)
-		rule = cfi__rule(cfi, vaddr, caller);
-	if (!rule) {
-		*next_flags = FRAME_CALLER | FRAME_FP;
-		return step_without_cfi(w, caller);
-	}
-	if (rule->flags & RULE_SIGNAL) /* nothing was called there: the pc itself is the place */
-		f->flags = (f->flags & ~(uint32_t)FRAME_CALLER) | FRAME_SIGNAL;
-	*next_flags = rule->flags & RULE_SIGNAL ? 0 : FRAME_CALLER;
-	return step_by_rule(w, rule, !caller);
-}
-
-/* The long way: full rules, all registers. */
-static enum unwind_status walk_on(struct walk *w, uint32_t flags)
-{
-	enum unwind_status status = GO_ON;
-	struct trace *t = w->trace;
-
-	while (status == GO_ON && t->cnt < TRACE_MAX) {
-		struct frame *f = &t->frames[t->cnt++];
-
-		*f = (struct frame){ .pc = w->regs.v[DWARF_RIP], .flags = flags };
-		status = step(w, f, &flags);
-	}
-	return status == GO_ON ? UNWIND_LIMIT : status;
-}
-
-static void begin(struct walk *w, const struct event *event)
-{
-	memcpy(w->regs.v, event->regs, sizeof(w->regs.v));
-	w->regs.valid = (1u << EVENT_REG_CNT) - 1;
-	w->trace->cnt = 0;
+	do {
+		status = walk_frame(w);
+		if (status != WALK_GO_ON)
+			return status;
+		learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
+		if (w->trace->cnt == TRACE_MAX)
+			return UNWIND_LIMIT;
+	} while (!is_known(u));
+	flatwalk_lane__resume(
+		l, &(struct frame){ .pc = walk__pc(w), .sp = walk__sp(w), .source = w->source },
+		walk__fp(w));
+	return WALK_GO_ON;
 }
 
 /* Goes on behind what the short way found; the first frame has all registers. */
-static enum unwind_status walk_behind(struct walk *w, const struct flatwalk_state *s)
-{
-	w->map = s->map;
-	w->regs.v[DWARF_RIP] = s->pc;
-	w->regs.v[DWARF_RSP] = s->sp;
-	w->regs.v[DWARF_RBP] = s->fp;
-	if (s->caller)
-		w->regs.valid = 1u << DWARF_RBP | 1u << DWARF_RSP | 1u << DWARF_RIP;
-	return walk_on(w, s->caller ? FRAME_CALLER : 0);
-}
-
-static enum unwind_status walk(struct unwinder *u, const struct event *event)
+static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *l)
 {
 	struct walk *w = &u->walk;
-	struct flatwalk_state s = { .process = w->process,
-				    .snapshot = &w->snapshot,
-				    .trace = w->trace,
-				    .pc = event->regs[DWARF_RIP],
-				    .sp = event->regs[DWARF_RSP],
-				    .fp = event->regs[DWARF_RBP] };
+	const struct machine *m = walk__machine(w);
+
+	begin(w);
+	w->map = l->map;
+	w->regs.v[m->pc] = l->pc;
+	w->regs.v[m->sp] = l->sp;
+	w->regs.v[m->fp] = l->fp;
+	if (!w->trace->cnt)
+		return cross(u, l);
+	w->source = flatwalk_lane__source(l);
+	w->chained = w->source == FRAME_BY_POINTER;
+	w->flags = l->caller ? FRAME_CALLER : 0;
+	w->regs.valid = machine__caller_regs(m);
+	if (!l->caller)
+		come_from_signal(w, l);
+	return cross(u, l);
+}
+
+static bool is_final(const struct walk *w)
+{
+	return !(w->awaits && w->patient);
+}
+
+/* What the short way has not done. WALK_GO_ON: it goes on. */
+static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
+{
+	struct walk *w = &u->walk;
 	enum unwind_status status;
 
-	begin(w, event);
-	switch (flatwalk__go(u->flat, &s)) {
-	case FLATWALK_ROOT: u->stats.flat++; return UNWIND_ROOT;
-	case FLATWALK_NO_FILE: u->stats.partly++; return walk_behind(w, &s);
+	switch (l->end) {
+	case FLATWALK_ROOT:
+	case FLATWALK_SWITCH:
+		u->stats.flat += !l->resumed;
+		u->stats.partly += l->resumed;
+		return l->end == FLATWALK_ROOT ? UNWIND_ROOT : UNWIND_OTHER_STACK;
+	case FLATWALK_NO_CFI:
+		status = walk_behind(u, l);
+		u->stats.partly += status != WALK_GO_ON && is_final(w);
+		return status;
 	case FLATWALK_ODD: break;
 	}
-	u->stats.odd++;
 	w->trace->cnt = 0;
-	status = walk_on(w, 0);
+	begin(w);
+	status = walk_on(w);
+	u->stats.odd += is_final(w);
 	flatwalk__ask(u->flat, w->trace);
 	return status;
 }
 
 /* A 32-bit process: where it was, and no more. */
-static enum unwind_status compat(struct walk *w, const struct event *event)
+static enum unwind_status compat(struct walk *w)
 {
-	uint32_t flags;
+	struct frame *f = &w->trace->frames[0];
 
-	begin(w, event);
-	w->trace->frames[w->trace->cnt++] = (struct frame){ .pc = w->regs.v[DWARF_RIP] };
-	step(w, &w->trace->frames[0], &flags);
+	*f = (struct frame){ .pc = w->sample->regs[walk__machine(w)->pc],
+			     .sp = w->sample->regs[walk__machine(w)->sp] };
+	f->map = walk__map(w, f->pc);
+	w->trace->cnt = 1;
 	return UNWIND_COMPAT;
 }
 
-void unwinder__walk(struct unwinder *u, const struct process *process, const struct event *event,
+static uint64_t code_bits(const struct sample *s)
+{
+	return s->code_bits ? s->code_bits : s->machine->code_bits;
+}
+
+static struct flatwalk_lane begin_flat(struct walk_job *j)
+{
+	const struct sample *s = j->sample;
+	const struct machine *m = s->machine;
+	uint64_t needed = machine__caller_regs(m) | 1ull << m->ra;
+
+	j->trace->cnt = 0;
+	return (struct flatwalk_lane){ .arg = j,
+				       .process = j->process,
+				       .snapshot = &s->stack,
+				       .trace = j->trace,
+				       .code_bits = code_bits(s),
+				       .pc = s->regs[m->pc],
+				       .sp = s->regs[m->sp],
+				       .fp = s->regs[m->fp],
+				       .link = machine__links(m) ? s->regs[m->ra] : 0,
+				       .idle = s->compat || (s->valid & needed) != needed };
+}
+
+/* False: the short way goes on. */
+static bool finish(struct unwinder *u, struct flatwalk_lane *l)
+{
+	struct walk_job *j = l->arg;
+	const struct sample *s = j->sample;
+	uint64_t sp = s->regs[s->machine->sp], addr = s->stack.addr;
+	struct walk *w = &u->walk;
+
+	w->process = j->process;
+	w->sample = s;
+	w->trace = j->trace;
+	w->map = NULL;
+	w->code_bits = l->code_bits;
+	w->low = sp < addr ? sp : addr;
+	w->signal_sp = 0;
+	w->chained = w->awaits = false;
+	j->trace->status = s->compat ? compat(w) : walk(u, l);
+	j->awaits = w->awaits;
+	return j->trace->status != WALK_GO_ON;
+}
+
+/* Up to WALKS_MAX. */
+static void walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
+{
+	struct flatwalk_lane lanes[WALKS_MAX];
+	size_t left;
+
+	for (size_t i = 0; i < cnt; i++)
+		lanes[i] = begin_flat(&jobs[i]);
+	for (; cnt; cnt = left) {
+		flatwalk__go(u->flat, lanes, cnt);
+		left = 0;
+		for (size_t i = 0; i < cnt; i++)
+			if (!finish(u, &lanes[i]))
+				lanes[left++] = lanes[i];
+	}
+}
+
+void unwinder__walk(struct unwinder *u, const struct process *process, const struct sample *sample,
 		    struct trace *trace)
 {
-	uint64_t sp = event->regs[DWARF_RSP];
-
-	u->walk = (struct walk){
-		.process = process,
-		.trace = trace,
-		.snapshot = { event->stack_addr, event->ustack_sz, event__ustack(event) },
-		.low = sp < event->stack_addr ? sp : event->stack_addr,
-		.truncated = event->flags & EVENT_F_TRUNCATED,
-	};
-	trace->status = event->flags & EVENT_F_COMPAT ? compat(&u->walk, event) : walk(u, event);
+	u->walk.jobs = NULL;
+	u->walk.patient = false;
+	walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
 }
 
-void unwinder__collect(struct unwinder *u)
+bool unwinder__try(struct unwinder *u, const struct process *process, const struct sample *sample,
+		   struct trace *trace)
 {
-	tables__collect(flatwalk__tables(u->flat));
+	struct walk_job job = { process, sample, trace, false };
+
+	unwinder__try_many(u, &job, 1);
+	return !job.awaits;
 }
 
-void unwinder__settle(struct unwinder *u)
+void unwinder__try_many(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 {
-	tables__wait(flatwalk__tables(u->flat));
+	u->walk.jobs = u->jobs;
+	u->walk.patient = true;
+	for (; cnt > WALKS_MAX; jobs += WALKS_MAX, cnt -= WALKS_MAX)
+		walk_some(u, jobs, WALKS_MAX);
+	walk_some(u, jobs, cnt);
+}
+
+void unwinder__make_do(struct unwinder *u, const struct process *process,
+		       const struct sample *sample, struct trace *trace)
+{
+	u->walk.jobs = u->jobs;
+	u->walk.patient = false;
+	walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
 }
 
 void unwinder__stats(const struct unwinder *u, struct unwinder_stats *s)
