@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "formats/mapped.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LET_GO_SZ (8u << 20) /* at least, at once: each time costs a system call */
+
+/* What the signal handler looks at: it has no argument. `end` 0: nothing is mapped. */
+static struct {
+	uintptr_t start, end, page_sz;
+	volatile uintptr_t lost; /* from here on there are zeros in the file's place */
+	struct sigaction before;
+} guarded;
+
+static uintptr_t page_of(uintptr_t at)
+{
+	return at & ~(guarded.page_sz - 1);
+}
+
+/* A page that the file does not reach any more: zeros from there on. Else the signal is not ours.
+ */
+static void on_lost_page(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t page = page_of((uintptr_t)info->si_addr);
+	int err = errno;
+
+	(void)context;
+	if (page < guarded.start || page >= guarded.end ||
+	    mmap((void *)page, guarded.end - page, PROT_READ,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		signal(sig, SIG_DFL); /* and raised again by the same access */
+	else if (page < guarded.lost)
+		guarded.lost = page;
+	errno = err;
+}
+
+static void guard(const struct mapped *m)
+{
+	struct sigaction a = { .sa_sigaction = on_lost_page, .sa_flags = SA_SIGINFO };
+
+	guarded.page_sz = (uintptr_t)sysconf(_SC_PAGESIZE);
+	guarded.start = (uintptr_t)m->bytes;
+	guarded.end = page_of(guarded.start + m->map_sz + guarded.page_sz - 1);
+	guarded.lost = guarded.end;
+	sigaction(SIGBUS, &a, &guarded.before);
+}
+
+bool mapped__open(struct mapped *m, int fd, uint64_t sz)
+{
+	void *at = MAP_FAILED;
+
+	*m = (struct mapped){ .fd = fd };
+	if (sz > 0 && sz <= PTRDIFF_MAX && guarded.end == 0)
+		at = mmap(NULL, sz, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	madvise(at, sz, MADV_SEQUENTIAL);
+	m->bytes = at;
+	m->sz = m->map_sz = sz;
+	guard(m);
+	return true;
+}
+
+void mapped__close(struct mapped *m)
+{
+	if (!m->bytes)
+		return;
+	guarded.end = 0;
+	sigaction(SIGBUS, &guarded.before, NULL);
+	munmap((void *)(uintptr_t)m->bytes, m->map_sz);
+	m->bytes = NULL;
+}
+
+void mapped__check(struct mapped *m)
+{
+	uint64_t lost = guarded.lost - guarded.start;
+	struct stat st;
+
+	if (fstat(m->fd, &st) == 0 && (uint64_t)st.st_size < m->sz)
+		m->sz = (uint64_t)st.st_size;
+	if (lost < m->sz)
+		m->sz = lost;
+}
+
+void mapped__let_go(struct mapped *m, uint64_t off)
+{
+	if (off < m->let_go + LET_GO_SZ)
+		return;
+	off = page_of(off);
+	madvise((void *)(uintptr_t)(m->bytes + m->let_go), off - m->let_go, MADV_DONTNEED);
+	m->let_go = off;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "formats/perfsample.h"
+
+#include <string.h>
+#include <time.h>
+#include "base/cursor.h"
+
+#define HEADER_SZ 8
+
+struct parse {
+	struct cursor c;
+	const struct perf_attr *attr;
+	struct perf_sample_cuts cuts;
+	const uint8_t *data; /* the record's first byte */
+	uint64_t *chain;     /* NULL: nobody wants to know */
+	struct item *item;   /* the same */
+};
+
+static uint64_t read_u64(struct parse *p)
+{
+	const uint8_t *at = cursor__bytes(&p->c, 8);
+	uint64_t v = 0;
+
+	if (at)
+		memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+static void skip_words(struct parse *p, uint64_t cnt)
+{
+	if (cnt > UINT32_MAX)
+		p->c.err = true;
+	cursor__bytes(&p->c, (size_t)cnt * 8);
+}
+
+/* ---- fields of any size ---- */
+
+/* Values of one counter, or of all that were opened together. */
+static void read_counters(struct parse *p)
+{
+	uint64_t f = p->attr->attr.read_format, cnt = 1;
+	bool group = f & PERF_FORMAT_GROUP;
+	uint64_t times = (f & PERF_FORMAT_TOTAL_TIME_ENABLED ? 1u : 0) +
+			 (f & PERF_FORMAT_TOTAL_TIME_RUNNING ? 1u : 0);
+	uint64_t each = 1u + (f & PERF_FORMAT_ID ? 1u : 0) + (f & (1u << 4) /* LOST */ ? 1u : 0);
+
+	if (group)
+		cnt = read_u64(p);
+	if (cnt > UINT16_MAX)
+		p->c.err = true;
+	else
+		skip_words(p, times + cnt * each);
+}
+
+static void read_chain(struct parse *p)
+{
+	uint64_t cnt = read_u64(p);
+	const uint8_t *ips;
+
+	if (cnt > ITEM_CHAIN_MAX) {
+		p->c.err = true;
+		return;
+	}
+	ips = cursor__bytes(&p->c, cnt * 8);
+	if (!ips || !p->chain)
+		return;
+	memcpy(p->chain, ips, cnt * 8);
+	p->item->sample.chain_cnt = cnt;
+}
+
+static void read_raw(struct parse *p)
+{
+	cursor__bytes(&p->c, cursor__u32(&p->c));
+}
+
+#define BRANCH_HW_INDEX (1u << 17)
+#define BRANCH_COUNTERS (1u << 19)
+
+static void read_branches(struct parse *p)
+{
+	uint64_t cnt = read_u64(p), type = p->attr->attr.branch_sample_type;
+
+	if (cnt > UINT16_MAX) {
+		p->c.err = true;
+		return;
+	}
+	skip_words(p, (type & BRANCH_HW_INDEX ? 1 : 0) + cnt * (type & BRANCH_COUNTERS ? 4 : 3));
+}
+
+static void read_regs(struct parse *p)
+{
+	uint64_t abi = read_u64(p);
+	size_t sz = p->attr->reg_cnt * sizeof(uint64_t);
+	const uint8_t *values = abi ? cursor__bytes(&p->c, sz) : NULL;
+	struct item_stack *s;
+
+	if (!values || !p->item)
+		return;
+	s = &p->item->sample.stack;
+	s->abi = (uint32_t)abi;
+	s->mask = p->attr->attr.sample_regs_user;
+	s->cnt = p->attr->reg_cnt;
+	memcpy(s->regs, values, sz);
+}
+
+static void read_stack(struct parse *p)
+{
+	uint64_t wanted = read_u64(p), sz;
+	const uint8_t *bytes;
+
+	if (wanted == 0)
+		return;
+	bytes = cursor__bytes(&p->c, wanted);
+	sz = read_u64(p);
+	if (sz > wanted)
+		p->c.err = true;
+	if (!p->item)
+		return;
+	p->item->sample.stack.wanted = wanted;
+	p->item->sample.stack.bytes = bytes;
+	p->item->sample.stack.sz = sz;
+}
+
+struct field {
+	uint64_t bit;
+	void (*read)(struct parse *);
+};
+
+/* In the order in which fields stand. What is behind the stack is nobody's concern. */
+static const struct field before_chain[] = { { PERF_SAMPLE_READ, read_counters }, { 0, NULL } };
+static const struct field chain_field[] = { { PERF_SAMPLE_CALLCHAIN, read_chain }, { 0, NULL } };
+static const struct field before_stack[] = {
+	{ PERF_SAMPLE_RAW, read_raw },
+	{ PERF_SAMPLE_BRANCH_STACK, read_branches },
+	{ 0, NULL },
+};
+static const struct field stack_fields[] = {
+	{ PERF_SAMPLE_REGS_USER, read_regs },
+	{ PERF_SAMPLE_STACK_USER, read_stack },
+	{ 0, NULL },
+};
+
+/* Returns where they end. */
+static size_t read_fields(struct parse *p, const struct field *f)
+{
+	for (; f->bit; f++)
+		if (p->attr->attr.sample_type & f->bit)
+			f->read(p);
+	return (size_t)(p->c.pos - p->data);
+}
+
+static bool parse(struct parse *p)
+{
+	cursor__bytes(&p->c, p->attr->layout.rest);
+	p->cuts.chain = read_fields(p, before_chain);
+	p->cuts.chain_end = read_fields(p, chain_field);
+	p->cuts.stack = read_fields(p, before_stack);
+	p->cuts.stack_end = read_fields(p, stack_fields);
+	return !p->c.err;
+}
+
+/* ---- fields of one size ---- */
+
+static uint64_t u64_at(const uint8_t *data, size_t at, uint64_t otherwise)
+{
+	if (at)
+		memcpy(&otherwise, data + at, sizeof(otherwise));
+	return otherwise;
+}
+
+static uint32_t u32_at(const uint8_t *data, size_t at)
+{
+	uint32_t v = UINT32_MAX;
+
+	if (at)
+		memcpy(&v, data + at, sizeof(v));
+	return v;
+}
+
+static void read_fixed(const struct perf_layout *l, const uint8_t *data, struct item *item)
+{
+	struct record *r = &item->record;
+
+	item->sample.ip = u64_at(data, l->ip, 0);
+	item->sample.period = u64_at(data, l->period, 1);
+	r->time_ns = u64_at(data, l->time, 0);
+	r->tgid = u32_at(data, l->tid);
+	r->tid = u32_at(data, l->tid ? l->tid + 4u : 0);
+	r->cpu = u32_at(data, l->cpu);
+}
+
+bool perf_sample__parse(const struct perf_attr *a, const void *data, size_t sz, uint64_t *chain,
+			struct item *item)
+{
+	struct parse p = {
+		.c = cursor__on(data, sz), .attr = a, .data = data, .chain = chain, .item = item
+	};
+	struct item_sample *s = &item->sample;
+
+	s->chain = chain;
+	s->chain_cnt = 0;
+	s->has_stack = a->converts;
+	s->monotonic = a->attr.use_clockid && a->attr.clockid == CLOCK_MONOTONIC;
+	s->stack.abi = 0;
+	s->stack.foreign = false;
+	s->stack.cnt = 0;
+	s->stack.mask = s->stack.wanted = s->stack.sz = 0;
+	s->stack.bytes = NULL;
+	if (!parse(&p))
+		return false;
+	read_fixed(&a->layout, data, item);
+	return true;
+}
+
+bool perf_sample__cut(const struct perf_attr *a, const void *data, size_t sz,
+		      struct perf_sample_cuts *cuts)
+{
+	struct parse p = { .c = cursor__on(data, sz), .attr = a, .data = data };
+	bool ok = parse(&p);
+
+	*cuts = p.cuts;
+	return ok;
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cursor.h"
+#include "formats/perfdata.h"
+#include "formats/perfforeign.h"
+#include "formats/perfsample.h"
+
+#define RECORD_HEADER_SZ 8
+#define RECORD_SZ_AT	 6
+
+struct perf_writer {
+	struct stream_writer base;
+	struct perf_reader *reader;	/* NULL: records are of another format */
+	bool pipe;			/* we write a stream */
+	bool has_features;		/* they are written */
+	struct perf_file_header header; /* of a file */
+};
+
+static struct perf_writer *of(struct stream_writer *w)
+{
+	return (struct perf_writer *)w;
+}
+
+/* ---- samples ---- */
+
+/* How many of the chain's entries a record has room for that is `sz` bytes large without them. */
+static size_t fitting(size_t sz, size_t cnt)
+{
+	size_t room = (PERF_RECORD_MAX - sz) / 8;
+
+	return cnt < room ? cnt : room;
+}
+
+static uint8_t *put(uint8_t *to, const void *from, size_t sz)
+{
+	memcpy(to, from, sz);
+	return to + sz;
+}
+
+static void perf_unwound(struct stream_writer *base, const struct raw *raw, const struct item *item)
+{
+	const struct perf_attr *a = perf_reader__attr(of(base)->reader, raw);
+	struct perf_sample_cuts cut;
+	uint64_t cnt;
+	uint16_t sz;
+	uint8_t *to;
+
+	if (!a || !perf_sample__cut(a, raw->data, raw->sz, &cut))
+		return;
+	sz = (uint16_t)(raw->sz - (cut.chain_end - cut.chain) - (cut.stack_end - cut.stack) + 8);
+	cnt = fitting(sz, item->sample.chain_cnt);
+	sz += (uint16_t)(cnt * 8);
+	to = output__extend(base->out, sz);
+	put(to, raw->data, cut.chain);
+	put(to + RECORD_SZ_AT, &sz, sizeof(sz));
+	to = put(to + cut.chain, &cnt, sizeof(cnt));
+	to = put(to, item->sample.chain, cnt * 8);
+	to = put(to, raw->data + cut.chain_end, cut.stack - cut.chain_end);
+	put(to, raw->data + cut.stack_end, raw->sz - cut.stack_end);
+}
+
+/* ---- what describes events ---- */
+
+void perf_event_desc__rewrite(uint8_t *data, size_t sz)
+{
+	struct cursor c = cursor__on(data, sz);
+	uint32_t cnt = cursor__u32(&c), attr_sz = cursor__u32(&c);
+
+	if (attr_sz < PERF_ATTR_MIN)
+		return;
+	for (uint32_t i = 0; i < cnt && !c.err; i++) {
+		const uint8_t *attr = cursor__bytes(&c, attr_sz);
+		uint32_t ids = cursor__u32(&c), name_sz = cursor__u32(&c);
+
+		cursor__bytes(&c, name_sz);
+		cursor__bytes(&c, (size_t)ids * 8);
+		if (attr && !c.err)
+			perf_attr__rewrite(data + (attr - data), attr_sz);
+	}
+}
+
+/* A copy of something of the reader's, changed on its way. */
+static void write_changed(struct output *out, const uint8_t *data, size_t sz,
+			  void (*rewrite)(uint8_t *, size_t))
+{
+	uint8_t *copy = malloc(sz + 1);
+
+	if (!copy)
+		return;
+	memcpy(copy, data, sz);
+	rewrite(copy, sz);
+	output__write(out, copy, sz);
+	free(copy);
+}
+
+static void write_attr(struct perf_writer *w, const struct perf_attr *a)
+{
+	write_changed(w->base.out, a->bytes, a->sz, perf_attr__rewrite);
+}
+
+/* Those that say what the records no longer are. */
+static bool is_stale(uint64_t feature)
+{
+	return feature == PERF_FEAT_COMPRESSED || feature == PERF_FEAT_AUXTRACE;
+}
+
+static void write_feature(struct perf_writer *w, unsigned id, const struct perf_feature *f)
+{
+	if (id == PERF_FEAT_EVENT_DESC)
+		write_changed(w->base.out, f->data, f->sz, perf_event_desc__rewrite);
+	else
+		output__write(w->base.out, f->data, f->sz);
+}
+
+/* ---- a stream ---- */
+
+static void write_record_header(struct output *out, uint32_t type, size_t sz)
+{
+	struct perf_event_header h = { .type = type, .size = (uint16_t)sz };
+
+	output__write(out, &h, sizeof(h));
+}
+
+static void write_attr_record(struct perf_writer *w, const struct perf_attr *a)
+{
+	size_t room = (PERF_RECORD_MAX - RECORD_HEADER_SZ - a->sz) / 8;
+	size_t cnt = a->id_cnt < room ? a->id_cnt : room;
+
+	write_record_header(w->base.out, PERF_HEADER_ATTR, RECORD_HEADER_SZ + a->sz + cnt * 8);
+	write_attr(w, a);
+	output__write(w->base.out, a->ids, cnt * 8);
+}
+
+static void write_tracing_data(struct perf_writer *w, const struct perf_feature *f)
+{
+	write_record_header(w->base.out, PERF_TRACING_DATA, 12);
+	output__u32(w->base.out, (uint32_t)f->sz);
+	output__write(w->base.out, f->data, f->sz);
+	output__zeros(w->base.out, -f->sz % 8);
+}
+
+/* The section is a list of records already, which only have no type. */
+static void write_build_ids(struct perf_writer *w, const struct perf_feature *f)
+{
+	struct cursor c = cursor__on(f->data, f->sz);
+
+	while (cursor__left(&c) >= RECORD_HEADER_SZ) {
+		const uint8_t *record = c.pos;
+		const uint32_t type = PERF_HEADER_BUILD_ID;
+		uint16_t sz;
+
+		memcpy(&sz, record + 6, sizeof(sz));
+		if (sz < RECORD_HEADER_SZ || !cursor__bytes(&c, sz))
+			return;
+		output__write(w->base.out, &type, sizeof(type));
+		output__write(w->base.out, record + 4, sz - 4u);
+	}
+}
+
+static void write_feature_record(struct perf_writer *w, unsigned id, const struct perf_feature *f)
+{
+	if (f->sz > PERF_RECORD_MAX - 16) {
+		w->base.dropped++;
+		return;
+	}
+	write_record_header(w->base.out, PERF_HEADER_FEATURE, 16 + f->sz);
+	output__u64(w->base.out, id);
+	write_feature(w, id, f);
+}
+
+/* A file's features as records of a stream. */
+static void write_features_as_records(struct perf_writer *w)
+{
+	static const struct {
+		unsigned id;
+		void (*write)(struct perf_writer *, const struct perf_feature *);
+	} own_records[] = {
+		{ PERF_FEAT_TRACING_DATA, write_tracing_data },
+		{ PERF_FEAT_BUILD_ID, write_build_ids },
+	};
+
+	w->has_features = true;
+	for (unsigned id = 0; id < PERF_FEATURES; id++) {
+		const struct perf_feature *f = &w->reader->features[id];
+		size_t own = 0;
+
+		while (own < 2 && own_records[own].id != id)
+			own++;
+		if (!f->data || is_stale(id))
+			continue;
+		if (own < 2)
+			own_records[own].write(w, f);
+		else if (f->sz > 0)
+			write_feature_record(w, id, f);
+	}
+}
+
+static void begin_stream(struct perf_writer *w)
+{
+	output__u64(w->base.out, PERF_MAGIC);
+	output__u64(w->base.out, PERF_PIPE_HEADER_SZ);
+	if (!w->reader || w->reader->pipe)
+		return;
+	for (size_t i = 0; i < w->reader->attrs.cnt; i++)
+		write_attr_record(w, &w->reader->attrs.v[i]);
+	if (w->reader->has_features)
+		write_features_as_records(w);
+}
+
+/* ---- a file ---- */
+
+/* In perf's own order: header, ids, events, records, features. */
+static void begin_file(struct perf_writer *w)
+{
+	const struct perf_attrs *attrs = &w->reader->attrs;
+	struct output *out = w->base.out;
+	size_t each = w->reader->header.attr_sz - sizeof(struct perf_file_section);
+	uint64_t ids_off = sizeof(w->header);
+
+	w->header = w->reader->header;
+	output__zeros(out, sizeof(w->header)); /* until all is known */
+	for (size_t i = 0; i < attrs->cnt; i++)
+		output__write(out, attrs->v[i].ids, attrs->v[i].id_cnt * 8);
+	w->header.attrs.off = output__off(out);
+	for (size_t i = 0; i < attrs->cnt; i++) {
+		const struct perf_attr *a = &attrs->v[i];
+
+		write_attr(w, a);
+		output__zeros(out, each - a->sz);
+		output__u64(out, a->id_cnt ? ids_off : 0);
+		output__u64(out, a->id_cnt * 8);
+		ids_off += a->id_cnt * 8;
+	}
+	w->header.data.off = output__off(out);
+	w->header.attrs.sz = w->header.data.off - w->header.attrs.off;
+}
+
+static void end_file(struct perf_writer *w)
+{
+	struct output *out = w->base.out;
+	uint64_t off;
+
+	if (output__off(out) == w->header.data.off) /* perf takes none for a file not closed */
+		write_record_header(out, PERF_FINISHED_ROUND, RECORD_HEADER_SZ);
+	off = output__off(out);
+
+	w->header.data.sz = off - w->header.data.off;
+	memset(w->header.features, 0, sizeof(w->header.features));
+	for (unsigned id = 0; id < PERF_FEATURES; id++) {
+		if (!w->reader->features[id].data || is_stale(id))
+			continue;
+		w->header.features[id / 64] |= 1ull << (id % 64);
+		off += sizeof(struct perf_file_section);
+	}
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (unsigned id = 0; id < PERF_FEATURES; id++) {
+			const struct perf_feature *f = &w->reader->features[id];
+
+			if (!f->data || is_stale(id))
+				continue;
+			if (pass == 1) {
+				write_feature(w, id, f);
+				continue;
+			}
+			output__u64(out, off);
+			output__u64(out, f->sz);
+			off += f->sz;
+		}
+	}
+	output__patch(out, 0, &w->header, sizeof(w->header));
+}
+
+/* ---- the object ---- */
+
+static void perf_begin(struct stream_writer *base)
+{
+	struct perf_writer *w = of(base);
+
+	if (w->pipe)
+		begin_stream(w);
+	else
+		begin_file(w);
+	if (!w->reader)
+		perf_foreign__begin(base->out);
+}
+
+static void pass_attr(struct perf_writer *w, const struct raw *raw)
+{
+	write_attr_record(w, &w->reader->attrs.v[w->reader->attrs.cnt - 1]);
+	(void)raw;
+}
+
+static void pass_feature(struct perf_writer *w, const struct raw *raw)
+{
+	struct perf_feature f = { (uint8_t *)raw->data + 16, raw->sz - 16 };
+	uint64_t id;
+
+	if (raw->sz < 16)
+		return;
+	memcpy(&id, raw->data + RECORD_HEADER_SZ, sizeof(id));
+	if (is_stale(id))
+		return;
+	output__write(w->base.out, raw->data, 16);
+	write_feature(w, id < PERF_FEATURES ? (unsigned)id : 0, &f);
+}
+
+static void perf_pass(struct stream_writer *base, const struct raw *raw)
+{
+	struct perf_writer *w = of(base);
+	uint32_t type = raw__type(raw);
+
+	if (type == PERF_HEADER_ATTR && w->reader->pipe)
+		pass_attr(w, raw);
+	else if (type == PERF_HEADER_FEATURE)
+		pass_feature(w, raw);
+	else
+		output__write(base->out, raw->data, raw->sz);
+}
+
+static void perf_convert(struct stream_writer *base, const struct item *item)
+{
+	base->dropped += !perf_foreign__write(base->out, item);
+}
+
+static void perf_end(struct stream_writer *base)
+{
+	struct perf_writer *w = of(base);
+
+	if (!w->pipe)
+		end_file(w);
+	else if (w->reader && !w->reader->pipe && !w->has_features)
+		write_features_as_records(w);
+}
+
+static void perf_free(struct stream_writer *base)
+{
+	free(of(base));
+}
+
+static const struct stream_writer_ops ops = { perf_free,    perf_begin,	  perf_pass,
+					      perf_unwound, perf_convert, perf_end };
+
+struct stream_writer *perf_writer__new(const struct stream_writer_options *o)
+{
+	struct perf_writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->base.ops = &ops;
+	w->base.format = FORMAT_PERF;
+	w->base.out = o->out;
+	if (o->reader->format == FORMAT_PERF)
+		w->reader = (struct perf_reader *)o->reader;
+	w->pipe = !w->reader || w->reader->pipe || !output__can_patch(o->out);
+	return &w->base;
+}

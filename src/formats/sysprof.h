@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Captures of sysprof: frames behind a header of 256 bytes, in the byte order of the machine that
+ * wrote them. What reader and writer share. Private to src/formats. */
+#ifndef FORMATS_SYSPROF_H
+#define FORMATS_SYSPROF_H
+
+#include "formats/stream.h"
+
+#define SYSPROF_MAGIC	   "\x5e\x97\xca\xfd" /* in every byte order */
+#define SYSPROF_HEADER_SZ  256
+#define SYSPROF_FRAME_SZ   24 /* the header of a frame */
+#define SYSPROF_SAMPLE_SZ  32 /* without its addresses */
+#define SYSPROF_FRAME_MAX  65528
+#define SYSPROF_INDEX_MARK 0x53504958 /* in padding2 of a TIMESTAMP: an index of the file */
+#define SYSPROF_LITTLE	   1	      /* in flags */
+
+enum {
+	SYSPROF_TIMESTAMP = 1,
+	SYSPROF_SAMPLE = 2,
+	SYSPROF_MAP = 3,
+	SYSPROF_PROCESS = 4,
+	SYSPROF_FORK = 5,
+	SYSPROF_EXIT = 6,
+	SYSPROF_OVERLAY = 15,
+	SYSPROF_STACK_USER = 18, /* registers and stack, of recorders that leave unwinding to us */
+};
+
+/* Offsets in the header of a capture. */
+enum { SYSPROF_AT_FLAGS = 5, SYSPROF_AT_DATE = 8, SYSPROF_AT_TIME = 72, SYSPROF_AT_INDEX = 88 };
+
+/* Offsets in the header of a frame. */
+enum {
+	SYSPROF_AT_LEN = 0,
+	SYSPROF_AT_CPU = 2,
+	SYSPROF_AT_PID = 4,
+	SYSPROF_AT_FRAME_TIME = 8,
+	SYSPROF_AT_TYPE = 16,
+	SYSPROF_AT_PADDING2 = 20
+};
+
+struct sysprof_reader {
+	struct stream_reader base;
+	bool swap; /* the other byte order */
+	uint8_t header[SYSPROF_HEADER_SZ];
+	size_t step; /* bytes of the frame that was handed out last */
+};
+
+struct stream_reader *sysprof_reader__new(struct input *);
+struct stream_writer *sysprof_writer__new(const struct stream_writer_options *);
+
+#endif

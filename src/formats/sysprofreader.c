@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <byteswap.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "formats/sysprof.h"
+
+static struct sysprof_reader *of(struct stream_reader *r)
+{
+	return (struct sysprof_reader *)r;
+}
+
+/* ---- numbers in the capture's byte order; whoever asks has checked that they are there ---- */
+
+struct frame_view {
+	const struct sysprof_reader *reader;
+	const uint8_t *data;
+	size_t sz;
+};
+
+static uint16_t u16_at(const struct frame_view *f, size_t off)
+{
+	uint16_t v;
+
+	memcpy(&v, f->data + off, sizeof(v));
+	return f->reader->swap ? bswap_16(v) : v;
+}
+
+static uint32_t u32_at(const struct frame_view *f, size_t off)
+{
+	uint32_t v;
+
+	memcpy(&v, f->data + off, sizeof(v));
+	return f->reader->swap ? bswap_32(v) : v;
+}
+
+static uint64_t u64_at(const struct frame_view *f, size_t off)
+{
+	uint64_t v;
+
+	memcpy(&v, f->data + off, sizeof(v));
+	return f->reader->swap ? bswap_64(v) : v;
+}
+
+/* NULL: no NUL in the frame. */
+static const char *str_at(const struct frame_view *f, size_t off)
+{
+	if (off >= f->sz || !memchr(f->data + off, 0, f->sz - off))
+		return NULL;
+	return (const char *)f->data + off;
+}
+
+static void words_at(const struct frame_view *f, size_t off, uint64_t *to, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		to[i] = u64_at(f, off + i * 8);
+}
+
+/* ---- frames ---- */
+
+static bool is_index(const struct frame_view *f)
+{
+	return f->data[SYSPROF_AT_TYPE] == SYSPROF_TIMESTAMP &&
+	       u32_at(f, SYSPROF_AT_PADDING2) == SYSPROF_INDEX_MARK;
+}
+
+static bool peek_frame(struct sysprof_reader *r, struct frame_view *f)
+{
+	struct input *in = r->base.in;
+	uint64_t off = input__off(in);
+
+	f->data = input__peek(in, SYSPROF_FRAME_SZ);
+	if (!f->data) {
+		if (input__left(in))
+			fault__set(&r->base.fault, off, "ends in a frame");
+		return false;
+	}
+	f->sz = u16_at(f, SYSPROF_AT_LEN);
+	if (f->sz < SYSPROF_FRAME_SZ || f->sz % 8) {
+		fault__set(&r->base.fault, off, "a frame of %zu bytes", f->sz);
+		return false;
+	}
+	f->data = input__peek(in, f->sz);
+	if (!f->data)
+		fault__set(&r->base.fault, off, "ends in a frame");
+	return f->data;
+}
+
+/* An index has offsets in the file that it stands in: it is left out of every other. */
+static bool sysprof_next(struct stream_reader *base, struct raw *raw)
+{
+	struct sysprof_reader *r = of(base);
+	struct frame_view f = { .reader = r };
+
+	do {
+		input__step(base->in, r->step);
+		r->step = 0;
+		if (base->fault.set || !peek_frame(r, &f))
+			return false;
+		r->step = f.sz;
+	} while (is_index(&f));
+	*raw = (struct raw){ .data = f.data, .sz = f.sz, .off = input__off(base->in) };
+	return true;
+}
+
+static uint64_t sysprof_time(struct stream_reader *base, const struct raw *raw)
+{
+	struct frame_view f = { of(base), raw->data, raw->sz };
+	int64_t time = (int64_t)u64_at(&f, SYSPROF_AT_FRAME_TIME);
+
+	return time > 0 ? (uint64_t)time : 0;
+}
+
+/* ---- what frames say ---- */
+
+typedef bool (*parse_fn)(const struct frame_view *, uint64_t *chain, struct item *);
+
+static bool parse_sample(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	struct item_sample *s = &item->sample;
+	bool kernel;
+
+	if (f->sz < SYSPROF_SAMPLE_SZ)
+		return false;
+	s->chain_cnt = u16_at(f, 24);
+	if (s->chain_cnt > ITEM_CHAIN_MAX || SYSPROF_SAMPLE_SZ + s->chain_cnt * 8 > f->sz)
+		return false;
+	item->kind = ITEM_SAMPLE;
+	item->record.tid = u32_at(f, 28);
+	words_at(f, SYSPROF_SAMPLE_SZ, chain, s->chain_cnt);
+	kernel = s->chain_cnt > 0 && chain[0] == CONTEXT_KERNEL;
+	s->chain = chain;
+	s->has_stack = false;
+	s->monotonic = true;
+	s->period = 1;
+	s->kernel = kernel;
+	s->ip = 0;
+	for (size_t i = 0; i < s->chain_cnt && !s->ip; i++)
+		s->ip = chain[i] < CONTEXT_MAX ? chain[i] : 0;
+	return true;
+}
+
+/* The frame has no mask of registers: recorders send one of these sets. */
+static uint64_t mask_of(uint32_t cnt, uint32_t abi)
+{
+	static const struct {
+		uint32_t cnt, abi;
+		uint64_t mask;
+	} masks[] = {
+		{ 17, 2, 0xff01ff }, /* x86-64: what unwinding needs */
+		{ 18, 2, 0xff03ff }, /* and the flags: until 2024 */
+		{ 20, 2, 0xff0fff }, /* perf's own choice */
+		{ 9, 1, 0x1ff },     /* of a 32-bit task */
+		{ 17, 1, 0xff01ff },	{ 18, 1, 0xff03ff },
+		{ 27, 2, 0x1fff81fff }, /* AArch64: what unwinding needs, and the 32-bit set */
+		{ 33, 2, 0x1ffffffff }, /* perf's own choice */
+	};
+
+	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++)
+		if (masks[i].cnt == cnt && masks[i].abi == abi)
+			return masks[i].mask;
+	return 0;
+}
+
+/* By perf's numbers. */
+static uint64_t program_counter(const struct item_stack *s)
+{
+	unsigned number = s->mask >> 32 ? 32 : 8;
+
+	return s->mask ? s->regs[__builtin_popcountll(s->mask & ((1ull << number) - 1))] : 0;
+}
+
+static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	struct item_stack *s = &item->sample.stack;
+	uint64_t sz, regs;
+
+	if (f->sz < 48)
+		return false;
+	sz = u64_at(f, 24);
+	if (sz > f->sz - 48)
+		return false;
+	regs = 40 + sz;
+	item->sample = (struct item_sample){
+		.period = 1, .has_stack = true, .monotonic = true, .chain = chain
+	};
+	s->cnt = u32_at(f, regs);
+	if (s->cnt > ITEM_REGS_MAX || regs + 8 + s->cnt * 8 > f->sz)
+		return false;
+	s->abi = u32_at(f, regs + 4);
+	if (s->abi == 0)
+		s->abi = 2; /* where it was padding still */
+	s->foreign = f->reader->swap;
+	s->mask = mask_of(s->cnt, s->abi);
+	words_at(f, regs + 8, s->regs, s->cnt);
+	item->sample.ip = program_counter(s);
+	s->sz = s->wanted = sz;
+	s->bytes = f->data + 40;
+	item->record.tid = u32_at(f, 32);
+	item->kind = ITEM_SAMPLE;
+	return true;
+}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void parse_build_id(const char *text, struct build_id *id)
+{
+	for (; id->sz < BUILD_ID_MAX && hex(text[0]) >= 0 && hex(text[1]) >= 0; text += 2)
+		id->bytes[id->sz++] = (uint8_t)(hex(text[0]) << 4 | hex(text[1]));
+}
+
+static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	const char *path = f->sz > 56 ? str_at(f, 56) : NULL, *id;
+	struct record_mmap *m = &item->record.mmap;
+
+	(void)chain;
+	if (!path)
+		return false;
+	item->kind = ITEM_PROCESS;
+	item->record.type = RECORD_MMAP;
+	*m = (struct record_mmap){ .start = u64_at(f, 24),
+				   .pgoff = u64_at(f, 40),
+				   .ino = u64_at(f, 48),
+				   .prot = PROT_READ | PROT_EXEC,
+				   .path = path };
+	m->len = u64_at(f, 32) - m->start;
+	id = str_at(f, 56 + strlen(path) + 1);
+	if (id && id[0] == '@')
+		parse_build_id(id + 1, &m->build_id);
+	return true;
+}
+
+/* At the start of a process, and when its name changed: no sign that its mappings went. */
+static bool parse_process(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	(void)chain;
+	item->kind = ITEM_PROCESS;
+	item->record.type = RECORD_COMM;
+	item->record.comm.name = str_at(f, SYSPROF_FRAME_SZ);
+	item->record.comm.exec = false;
+	return item->record.comm.name;
+}
+
+static bool parse_fork(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	struct record *r = &item->record;
+
+	(void)chain;
+	if (f->sz < 28)
+		return false;
+	item->kind = ITEM_PROCESS;
+	r->type = RECORD_FORK;
+	r->fork.parent_tgid = r->fork.parent_tid = r->tgid;
+	r->tgid = r->tid = u32_at(f, 24);
+	return true;
+}
+
+static bool parse_exit(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	(void)f;
+	(void)chain;
+	item->kind = ITEM_PROCESS;
+	item->record.type = RECORD_EXIT;
+	return true;
+}
+
+static bool parse_overlay(const struct frame_view *f, uint64_t *chain, struct item *item)
+{
+	struct item_overlay *o = &item->overlay;
+
+	(void)chain;
+	if (f->sz < 32)
+		return false;
+	*o = (struct item_overlay){ .layer = f->data[24], .src = str_at(f, 32) };
+	o->dst = o->src ? str_at(f, 32 + strlen(o->src) + 1) : NULL;
+	item->kind = ITEM_OVERLAY;
+	return o->dst;
+}
+
+static const parse_fn parsers[] = {
+	[SYSPROF_SAMPLE] = parse_sample,    [SYSPROF_MAP] = parse_map,
+	[SYSPROF_PROCESS] = parse_process,  [SYSPROF_FORK] = parse_fork,
+	[SYSPROF_EXIT] = parse_exit,	    [SYSPROF_OVERLAY] = parse_overlay,
+	[SYSPROF_STACK_USER] = parse_stack,
+};
+
+static void sysprof_parse(struct stream_reader *base, const struct raw *raw, struct item *item)
+{
+	struct frame_view f = { of(base), raw->data, raw->sz };
+	uint8_t type = raw->data[SYSPROF_AT_TYPE];
+	int16_t cpu = (int16_t)u16_at(&f, SYSPROF_AT_CPU);
+
+	item->kind = ITEM_OTHER;
+	item->record.time_ns = sysprof_time(base, raw);
+	item->record.tgid = item->record.tid = u32_at(&f, SYSPROF_AT_PID);
+	item->record.cpu = (uint32_t)cpu;
+	if (type < sizeof(parsers) / sizeof(*parsers) && parsers[type] &&
+	    !parsers[type](&f, base->chain, item))
+		item->kind = ITEM_OTHER;
+}
+
+/* ---- the object ---- */
+
+static void read_header(struct sysprof_reader *r)
+{
+	const uint8_t *p = input__peek(r->base.in, SYSPROF_HEADER_SZ);
+
+	if (!p || memcmp(p, SYSPROF_MAGIC, 4) != 0 || p[4] != 1) {
+		fault__set(&r->base.fault, 0, "%s",
+			   !p				      ? "ends in its header"
+			   : memcmp(p, SYSPROF_MAGIC, 4) == 0 ? "is a capture of an unknown version"
+							      : "is no capture of sysprof");
+		return;
+	}
+	memcpy(r->header, p, sizeof(r->header));
+	r->swap = !(p[SYSPROF_AT_FLAGS] & SYSPROF_LITTLE);
+	input__step(r->base.in, SYSPROF_HEADER_SZ);
+}
+
+static void sysprof_free(struct stream_reader *base)
+{
+	free(of(base));
+}
+
+static const struct stream_reader_ops ops = { sysprof_free, sysprof_next, sysprof_time,
+					      sysprof_parse };
+
+struct stream_reader *sysprof_reader__new(struct input *in)
+{
+	struct sysprof_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->base.ops = &ops;
+	r->base.format = FORMAT_SYSPROF;
+	r->base.in = in;
+	read_header(r);
+	return &r->base;
+}
