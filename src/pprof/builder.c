@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stacksexport/builder.h"
+#include "pprof/builder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/strtab.h"
-#include "stacksexport/builder_state.h"
+#include "pprof/builder_state.h"
 #include "base/utf8.h"
 
 static uint32_t intern(struct builder *b, const char *s, size_t sz)
@@ -109,6 +109,7 @@ void builder__free(struct builder *b)
 		HASH_DEL(b->samples, s);
 		free(s);
 	}
+	builder__free_kept(b);
 	strtab__free(b->strings);
 	buf__free(&b->scratch);
 	buf__free(&b->stack);
@@ -197,7 +198,7 @@ static void add_line(const struct line *line, void *arg)
 }
 
 /* The name as the recording has it, else what the lines say, else module+0xplace. */
-static uint32_t frame_name(struct builder *b, const struct frame *f, uint32_t from_lines)
+static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint32_t from_lines)
 {
 	struct buf name = { 0 };
 	uint32_t id;
@@ -205,7 +206,7 @@ static uint32_t frame_name(struct builder *b, const struct frame *f, uint32_t fr
 	if (!f->name.sz && from_lines)
 		return from_lines;
 	b->unnamed += !f->name.sz;
-	frame__append_name(&name, f);
+	named_frame__append(&name, f);
 	id = buf__err(&name) ? 0 : intern(b, (const char *)name.data, name.sz);
 	buf__free(&name);
 	return id;
@@ -259,7 +260,7 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 
 /* Looks up lines and gives the physical function, the last one, its name. */
 static int location__symbolize(struct builder *b, struct location_entry *l, struct mapping_entry *m,
-			       const struct frame *f)
+			       const struct named_frame *f)
 {
 	struct found_line *last, none = { 0 };
 
@@ -278,7 +279,7 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 }
 
 static struct location_entry *location__new(struct builder *b, const struct location_key *key,
-					    struct mapping_entry *m, const struct frame *f)
+					    struct mapping_entry *m, const struct named_frame *f)
 {
 	struct location_entry *l = calloc(1, sizeof(*l));
 
@@ -298,7 +299,7 @@ static struct location_entry *location__new(struct builder *b, const struct loca
 	return NULL;
 }
 
-static uint64_t location_id(struct builder *b, const struct frame *f)
+static uint64_t location_id(struct builder *b, const struct named_frame *f)
 {
 	uint64_t place = f->address + f->offset;
 	struct mapping_key map_key = { .module = intern(b, f->module.s, f->module.sz),
@@ -323,7 +324,7 @@ static uint64_t location_id(struct builder *b, const struct frame *f)
 	return l ? l->pb.id : 0;
 }
 
-void builder__frame(struct builder *b, const struct frame *f)
+void builder__frame(struct builder *b, const struct named_frame *f)
 {
 	uint64_t id = b->err ? 0 : location_id(b, f);
 
@@ -334,8 +335,8 @@ void builder__frame(struct builder *b, const struct frame *f)
 static void add_no_stack(struct builder *b)
 {
 	static const char name[] = "[no stack]";
-	struct frame f = { .name = { name, sizeof(name) - 1 },
-			   .module = { name, sizeof(name) - 1 } };
+	struct named_frame f = { .name = { name, sizeof(name) - 1 },
+				 .module = { name, sizeof(name) - 1 } };
 
 	builder__frame(b, &f);
 }

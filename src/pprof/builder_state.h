@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to builder.c, which fills it, and builder_write.c, which encodes it. */
-#ifndef STACKSEXPORT_BUILDER_STATE_H
-#define STACKSEXPORT_BUILDER_STATE_H
+/* Private to builder.c and builder_parts.c, which fill it, and builder_write.c, which encodes. */
+#ifndef PPROF_BUILDER_STATE_H
+#define PPROF_BUILDER_STATE_H
 
 #include "base/buf.h"
 #include "profile.pb-c.h"
-#include "stacksexport/builder.h"
-#include "stacksexport/hash.h"
+#include "pprof/builder.h"
+#include "base/hash.h"
 
 /* Keys are compared as bytes: no padding. Strings are ids of builder.strings. */
 struct mapping_key {
@@ -56,6 +56,13 @@ struct sample_entry {
 	uint64_t location_ids[]; /* the key */
 };
 
+struct kept_stack {
+	UT_hash_handle hh;
+	uint64_t stack_id; /* the key */
+	size_t cnt;
+	uint64_t location_ids[];
+};
+
 /* The tables keep the order in which entries came; ids count from 1 in that order. */
 struct builder {
 	struct builder_options options;
@@ -64,6 +71,7 @@ struct builder {
 	struct function_entry *functions;
 	struct location_entry *locations;
 	struct sample_entry *samples;
+	struct kept_stack *kept;
 	struct buf scratch;  /* a string on its way into strings */
 	struct buf stack;    /* uint64_t location ids of the sample being read */
 	struct buf lines;    /* struct found_line of the location being made */
@@ -74,5 +82,7 @@ struct builder {
 	size_t unnamed;
 	int err;
 };
+
+void builder__free_kept(struct builder *);
 
 #endif

@@ -3,14 +3,14 @@
  * Builds a profile of google/pprof from samples. Errors stick: after a failed allocation nothing is
  * added and builder__write() says so.
  */
-#ifndef STACKSEXPORT_BUILDER_H
-#define STACKSEXPORT_BUILDER_H
+#ifndef PPROF_BUILDER_H
+#define PPROF_BUILDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "stacksexport/binary.h"
-#include "stacksexport/frames.h"
+#include "pprof/binary.h"
+#include "pprof/named_frame.h"
 
 #define BUILDER_VALUE_CNT 2
 
@@ -29,8 +29,15 @@ struct builder *builder__new(const struct builder_options *);
 void builder__free(struct builder *);
 
 /* A sample: its frames, leaf first, then its values. Without frames it is one of [no stack]. */
-void builder__frame(struct builder *, const struct frame *);
+void builder__frame(struct builder *, const struct named_frame *);
 void builder__sample(struct builder *, const int64_t values[BUILDER_VALUE_CNT]);
+
+/*
+ * Keeps the frames that were added since the last sample, as a stack and not as a sample's; each id
+ * once. Then adds the frames of such a stack to a sample, or none when there is no such stack.
+ */
+void builder__keep(struct builder *, uint64_t stack_id);
+void builder__kept(struct builder *, uint64_t stack_id, bool reversed);
 
 /* Unix nanoseconds and nanoseconds; period_ns 0: the samples are not periodic. */
 void builder__set_time(struct builder *, int64_t start_ns, int64_t wall_ns, int64_t period_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Build IDs of ELF files, and source lines of the files that a profile's frames lie in. */
-#ifndef STACKSEXPORT_BINARY_H
-#define STACKSEXPORT_BINARY_H
+#ifndef PPROF_BINARY_H
+#define PPROF_BINARY_H
 
 #include <stdbool.h>
 #include "event/record.h"

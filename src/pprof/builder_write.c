@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "base/strtab.h"
-#include "stacksexport/builder_state.h"
+#include "pprof/builder_state.h"
 
 #define PROFILE_SZ_MAX INT32_MAX /* protobuf's limit of a message */
 #define PAGE_SZ	       4096

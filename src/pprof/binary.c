@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stacksexport/binary.h"
+#include "pprof/binary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "process/elffile.h"
-#include "stacksexport/hash.h"
+#include "base/hash.h"
 
 struct known {
 	UT_hash_handle hh;
