@@ -102,6 +102,19 @@ bool cells__type_is_integer(duckdb_type type)
 	return false;
 }
 
+duckdb_type cells__element_type(duckdb_logical_type list)
+{
+	duckdb_logical_type element;
+	duckdb_type type;
+
+	if (duckdb_get_type_id(list) != DUCKDB_TYPE_LIST)
+		return DUCKDB_TYPE_INVALID;
+	element = duckdb_list_type_child_type(list);
+	type = duckdb_get_type_id(element);
+	duckdb_destroy_logical_type(&element);
+	return type;
+}
+
 int64_t cells__int(const struct cells *c, idx_t row)
 {
 	if (cells__is_null(c, row))

@@ -21,6 +21,7 @@ struct cells cells__on(duckdb_vector vector);
 bool cells__is_null(const struct cells *, idx_t row);
 
 bool cells__type_is_integer(duckdb_type);
+duckdb_type cells__element_type(duckdb_logical_type list); /* DUCKDB_TYPE_INVALID: it is no list */
 
 /* An integer of any width, at the ends of int64_t when it lies beyond; 0 for null. */
 int64_t cells__int(const struct cells *, idx_t row);

@@ -2,13 +2,14 @@
 #include "stacksexport/db.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/log.h"
+#include "stacksexport/batches.h"
 #include "stacksexport/cells.h"
 #include "stacksexport/share.h"
 
@@ -57,7 +58,7 @@ static int db__connect(struct db *db)
 /* One error line for a query that failed. */
 static int failed(const struct db *db, const char *words)
 {
-	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->label);
+	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->files->label);
 	return -EINVAL;
 }
 
@@ -72,7 +73,7 @@ static int db__plain(struct db *db, const char *sql)
 	return err;
 }
 
-static void append_quoted(struct buf *sql, const char *s)
+void db__append_quoted(struct buf *sql, const char *s)
 {
 	buf__u8(sql, '\'');
 	for (; *s; s++) {
@@ -92,7 +93,7 @@ static int db__set_list(struct db *db, const char *name, const struct recfiles *
 	buf__append(&sql, name, strlen(name));
 	for (size_t i = 0; i < files->cnt; i++) {
 		buf__append(&sql, i ? ", " : " = [", i ? 2 : 4);
-		append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field));
+		db__append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field));
 	}
 	buf__append(&sql, "]", 2);
 	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
@@ -109,18 +110,23 @@ int db__script(struct db *db, const char *path)
 	return err;
 }
 
-int db__open(struct db *db, const struct recfiles *files)
+int db__set_files(struct db *db, const struct recfiles *files)
+{
+	int err = db__set_list(db, "events_files", files, offsetof(struct recfile_pair, events));
+
+	return err ? err
+		   : db__set_list(db, "stacktraces_files", files,
+				  offsetof(struct recfile_pair, stacktraces));
+}
+
+int db__open(struct db *db, struct recfiles *files)
 {
 	int err;
 
-	*db = (struct db){ .label = files->label };
+	*db = (struct db){ .files = files };
 	err = db__connect(db);
 	if (!err)
-		err = db__set_list(db, "events_files", files,
-				   offsetof(struct recfile_pair, events));
-	if (!err)
-		err = db__set_list(db, "stacktraces_files", files,
-				   offsetof(struct recfile_pair, stacktraces));
+		err = batches__check(db, files);
 	if (!err)
 		err = db__script(db, "sql/stacks.sql");
 	if (!err)
@@ -190,11 +196,28 @@ int db__divide_integers(struct db *db)
 	return db__plain(db, "SET integer_division = true");
 }
 
+/* Whether it may be the files' fault, and not the query's. */
+static bool is_of_files(duckdb_error_type type)
+{
+	static const duckdb_error_type types[] = {
+		DUCKDB_ERROR_INVALID, DUCKDB_ERROR_UNKNOWN_TYPE,  DUCKDB_ERROR_SERIALIZATION,
+		DUCKDB_ERROR_IO,      DUCKDB_ERROR_INVALID_INPUT, DUCKDB_ERROR_INTERNAL
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i] == type)
+			return true;
+	return false;
+}
+
 int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
 {
-	if (duckdb_execute_prepared(prepared, out) != DuckDBSuccess)
-		return failed(db, duckdb_result_error(out));
-	return 0;
+	if (duckdb_execute_prepared(prepared, out) == DuckDBSuccess)
+		return 0;
+	failed(db, duckdb_result_error(out));
+	if (is_of_files(duckdb_result_error_type(out)))
+		batches__blame(db, db->files);
+	return -EINVAL;
 }
 
 int db__run(struct db *db, const char *sql, duckdb_result *out)

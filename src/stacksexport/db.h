@@ -5,23 +5,31 @@
 #define STACKSEXPORT_DB_H
 
 #include <duckdb.h>
+#include "base/buf.h"
 #include "stacksexport/params.h"
 #include "stacksexport/recfiles.h"
 
 struct db {
 	duckdb_database database;
 	duckdb_connection connection;
-	const char *label; /* of the recording; borrowed from recfiles */
+	const struct recfiles *files; /* of the recording; borrowed */
 	const char
 		*values[PARAM_CNT]; /* what ?command and ?buildid stand for; NULL is SQL's NULL */
 };
 
 /*
- * Opens with the tables of sql/stacks.sql over `files`, which must live longer. 0 or -errno, after
- * saying on stderr what failed; db__close() is called in either case.
+ * Opens with the tables of sql/stacks.sql over those of `files` that can be read (batches.h), which
+ * must live longer. 0 or -errno, after saying on stderr what failed; db__close() is called in
+ * either case.
  */
-int db__open(struct db *, const struct recfiles *);
+int db__open(struct db *, struct recfiles *);
 void db__close(struct db *);
+
+/* Which files the tables are made of. 0 or -errno; reports. */
+int db__set_files(struct db *, const struct recfiles *);
+
+/* As a literal of SQL. */
+void db__append_quoted(struct buf *, const char *);
 
 /* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
 int db__script(struct db *, const char *path);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stacksexport/frames.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -12,24 +10,6 @@ static const struct {
 	{ "name", true },   { "address", false }, { "offset", false },
 	{ "module", true }, { "build_id", true }, { "file_offset", false },
 };
-
-void frame__append_name(struct buf *out, const struct frame *f)
-{
-	const char *slash = f->module.sz ? memrchr(f->module.s, '/', f->module.sz) : NULL;
-	size_t skip = slash ? (size_t)(slash + 1 - f->module.s) : 0;
-	char place[32];
-
-	if (f->name.sz) {
-		buf__append(out, f->name.s, f->name.sz);
-		return;
-	}
-	if (f->module.sz > skip)
-		buf__append(out, f->module.s + skip, f->module.sz - skip);
-	else
-		buf__append(out, "[unknown]", strlen("[unknown]"));
-	snprintf(place, sizeof(place), "+0x%" PRIx64, f->address + f->offset);
-	buf__append(out, place, strlen(place));
-}
 
 /* The place of each field in the struct; -1: it has none. False: what is there has the wrong type.
  */
@@ -108,15 +88,15 @@ static uint64_t address(const struct frames *v, enum frame_field f, idx_t at)
 	return (uint64_t)cells__int(c, at);
 }
 
-void frames__each(const struct frames *v, idx_t row, void (*take)(const struct frame *, void *arg),
-		  void *arg)
+void frames__each(const struct frames *v, idx_t row,
+		  void (*take)(const struct named_frame *, void *arg), void *arg)
 {
 	duckdb_list_entry list = { 0 };
 
 	if (!cells__is_null(&v->list, row))
 		list = ((const duckdb_list_entry *)v->list.data)[row];
 	for (idx_t at = list.offset; at < list.offset + list.length; at++) {
-		struct frame frame = {
+		struct named_frame frame = {
 			.name = text(v, FRAME_NAME, at),
 			.module = text(v, FRAME_MODULE, at),
 			.build_id = text(v, FRAME_BUILD_ID, at),

@@ -3,25 +3,8 @@
 #ifndef STACKSEXPORT_FRAMES_H
 #define STACKSEXPORT_FRAMES_H
 
-#include "base/buf.h"
+#include "pprof/named_frame.h"
 #include "stacksexport/cells.h"
-
-/* Not NUL-terminated; NULL where there is none. */
-struct frame_text {
-	const char *s;
-	size_t sz;
-};
-
-/* One frame, as `stacktraces.frames` has it. Borrows its texts. */
-struct frame {
-	struct frame_text name, module, build_id;
-	uint64_t address, offset; /* address + offset is the place, a link-time address in module */
-	uint64_t file_offset;
-	bool has_file_offset;
-};
-
-/* Appends its name; module+0xplace, without the module's folders, when it has none. */
-void frame__append_name(struct buf *, const struct frame *);
 
 /* Fields of a frame in a result; the first FRAME_NEEDED have to be there. */
 enum frame_field {
@@ -48,7 +31,7 @@ bool frames__is_stack(duckdb_logical_type);
 struct frames frames__on(duckdb_vector vector);
 
 /* Calls `take` for each frame of a row, leaf first; null is a stack without frames. */
-void frames__each(const struct frames *, idx_t row, void (*take)(const struct frame *, void *arg),
-		  void *arg);
+void frames__each(const struct frames *, idx_t row,
+		  void (*take)(const struct named_frame *, void *arg), void *arg);
 
 #endif

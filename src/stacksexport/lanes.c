@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include "base/buf.h"
-#include "stacksexport/hash.h"
+#include "base/hash.h"
 
 struct open_lane {
 	struct lane lane;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/log.h"
-#include "stacksexport/builder.h"
+#include "pprof/builder.h"
 #include "stacksexport/commands.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/request.h"
@@ -69,44 +69,37 @@ static int finish(struct request *r, struct builder *b, const struct samples_sta
 }
 
 /* Reads the rows, builds the profile, writes it. */
-static int convert(struct request *r, duckdb_result *result)
+static int convert(struct request *r, const struct samples *samples)
 {
-	char *names[BUILDER_VALUE_CNT] = { 0 };
 	struct samples_stats stats = { 0 };
 	struct builder_options options = { .offsets = r->options->offsets,
 					   .inlines = r->options->inlines };
 	struct builder *b = NULL;
 	int status = STATUS_FAILED;
 
-	if (samples__check(r->options->arguments[0], result, names) != 0)
-		return STATUS_FAILED;
 	options.lines = binary_lines__new(r->options->binary);
 	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
-		options.value_names[i] = names[i];
+		options.value_names[i] = samples->names[i];
 	if (options.lines)
 		b = builder__new(&options);
-	if (b) {
-		samples__read(result, b, &stats);
-		status = stats.rows ? finish(r, b, &stats) : request__empty(r);
-	} else {
+	if (!b)
 		log__error("out of memory");
-	}
+	else if (samples__read(samples, &r->db, b, &stats) == 0)
+		status = stats.rows ? finish(r, b, &stats) : request__empty(r);
 	builder__free(b);
 	binary_lines__free(options.lines);
-	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
-		free(names[i]);
 	return status;
 }
 
 static int run_query(struct request *r, const struct statements *st)
 {
-	duckdb_result result = { 0 };
+	struct samples samples = { 0 };
 	int status = STATUS_FAILED;
 
 	if (db__divide_integers(&r->db) == 0 && db__run_but_last(&r->db, st) == 0 &&
-	    db__run(&r->db, st->sql[st->cnt - 1], &result) == 0)
-		status = convert(r, &result);
-	duckdb_destroy_result(&result);
+	    samples__init(&samples, &r->db, r->options->arguments[0], st->sql[st->cnt - 1]) == 0)
+		status = convert(r, &samples);
+	samples__free(&samples);
 	return status;
 }
 

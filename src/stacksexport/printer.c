@@ -11,7 +11,9 @@
 #include "base/parse.h"
 #include "base/utf8.h"
 
-#define TEXT_MIN 8 /* columns of text are not cut below this */
+#define TEXT_MIN      8	 /* columns of text are not cut below this */
+#define TEXT_WRAPPED  32 /* nor below this in a table that does not fit even so: its lines wrap */
+#define WIDTH_DEFAULT 80 /* of a terminal that does not say it: a serial line, a container's */
 
 struct column {
 	bool right;
@@ -69,25 +71,34 @@ void printer__cellf(struct printer *p, const char *fmt, ...)
 	printer__cell(p, text, n < 0 ? 0 : n >= (int)sizeof(text) ? sizeof(text) - 1 : (size_t)n);
 }
 
-/* Takes from the widest text column, one at a time, until the table fits. */
-static void fit(const struct printer *p, size_t width, size_t *widths)
+/* Takes from the widest text column, one at a time, until the table fits. False: it does not. */
+static bool shrink(const struct printer *p, size_t width, size_t text_min, size_t *widths)
 {
 	size_t sum = 2 * (p->column_cnt - 1);
 
 	for (size_t i = 0; i < p->column_cnt; i++)
 		sum += widths[i] = p->columns[i].width;
-	while (width && sum > width) {
+	while (sum > width) {
 		size_t widest = p->column_cnt;
 
 		for (size_t i = 0; i < p->column_cnt; i++)
-			if (!p->columns[i].right && widths[i] > TEXT_MIN &&
+			if (!p->columns[i].right && widths[i] > text_min &&
 			    (widest == p->column_cnt || widths[i] >= widths[widest]))
 				widest = i;
 		if (widest == p->column_cnt)
-			return;
+			return false;
 		widths[widest]--;
 		sum--;
 	}
+	return true;
+}
+
+static void fit(const struct printer *p, size_t width, size_t *widths)
+{
+	if (!width)
+		width = SIZE_MAX;
+	if (!shrink(p, width, TEXT_MIN, widths))
+		shrink(p, width, TEXT_WRAPPED, widths);
 }
 
 /* The last column is not padded: no line ends with spaces. */
@@ -129,9 +140,13 @@ int printer__print(const struct printer *p, FILE *out, size_t width)
 
 size_t terminal__width(void)
 {
-	struct winsize size;
+	struct winsize size = { 0 };
+	const char *columns = getenv("COLUMNS");
+	uint64_t n;
 
-	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+	if (!isatty(STDOUT_FILENO))
 		return 0;
-	return size.ws_col;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return columns && parse__u64(columns, &n) == 0 && n > 0 && n < 10000 ? n : WIDTH_DEFAULT;
 }

@@ -75,10 +75,10 @@ static const char *parquet_problem(int fd, off_t sz)
 					  : NULL;
 }
 
-static int check_parquet(const char *path)
+/* 0; -EBADMSG, *problem says why; or -errno after reporting. */
+static int check_parquet(const char *path, const char **problem)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *problem;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
@@ -88,12 +88,9 @@ static int check_parquet(const char *path)
 			close(fd);
 		return unreadable(path, err);
 	}
-	problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "it is no file";
+	*problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "it is no file";
 	close(fd);
-	if (!problem)
-		return 0;
-	log__error("cannot read %s: %s", path, problem);
-	return -EBADMSG;
+	return *problem ? -EBADMSG : 0;
 }
 
 /* The other file of a pair: PATH with `from` at the beginning of its name replaced by `to`. */
@@ -135,6 +132,11 @@ static int by_events(const void *a, const void *b)
 	return strcmp(x->events, y->events);
 }
 
+static bool is_path(const char *path, const char *other, size_t other_sz)
+{
+	return strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
+}
+
 /* A glob may match both files of a pair, or a folder and what is in it. */
 static void sort_unique(struct recfiles *r)
 {
@@ -153,7 +155,9 @@ static void sort_unique(struct recfiles *r)
 
 static int missing_pair(const char *have, const char *missing)
 {
-	log__error("%s is missing, without which %s cannot be read: a batch is a pair of files",
+	log__error("%s is missing, without which %s cannot be read, and is left out: a batch is a "
+		   "pair of "
+		   "files",
 		   missing, base_name(have));
 	return -ENOENT;
 }
@@ -222,27 +226,44 @@ static int add_batches(struct recfiles *r, const char *dir)
 		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) >=
 		    (int)sizeof(path))
 			err = -ENAMETOOLONG;
-		else
-			err = add_file(r, path);
+		else if ((err = add_file(r, path)) == -ENOENT && cnt > 1)
+			err = 0; /* the others can be read without it */
 	}
 	free_names(names, cnt);
 	return err;
 }
 
-/* The name with the highest number in `root`, or NULL; *err is set when the folder cannot be read.
- */
-static char *newest(const char *root, int *err)
+/* Whether there is a batch in the folder. */
+static bool has_batch(const char *dir)
+{
+	struct dirent **names;
+	int cnt = scandir(dir, &names, events_only, NULL);
+
+	if (cnt >= 0)
+		free_names(names, cnt);
+	return cnt > 0;
+}
+
+/* The recording with the highest number in `root`, of all or of those with a batch; NULL: none, or
+ * *err says why. The caller frees it. */
+static char *newest(const char *root, bool with_batch, int *err)
 {
 	struct dirent **names;
 	int cnt = scandir(root, &names, numbers_only, by_number);
 	char *path = NULL;
 
 	*err = cnt < 0 ? -errno : 0;
-	if (cnt < 0)
-		return NULL;
-	if (cnt > 0 && asprintf(&path, "%s/%s", root, names[cnt - 1]->d_name) < 0)
-		path = NULL;
-	free_names(names, cnt);
+	for (int i = cnt; i-- > 0 && !path && !*err;) {
+		if (asprintf(&path, "%s/%s", root, names[i]->d_name) < 0) {
+			path = NULL;
+			*err = -ENOMEM;
+		} else if (with_batch && !has_batch(path)) {
+			free(path);
+			path = NULL;
+		}
+	}
+	if (cnt >= 0)
+		free_names(names, cnt);
 	return path;
 }
 
@@ -253,27 +274,42 @@ static int set_label(struct recfiles *r, const char *path)
 	return r->label ? 0 : -ENOMEM;
 }
 
+static int newest_is_empty(const char *dir, const char *path)
+{
+	int err;
+	char *other = newest(dir, true, &err);
+
+	log__error("%s, the newest recording in %s, has no batch: none is finished yet, or nothing "
+		   "was recorded; wait some seconds, or name another with -r%s%s",
+		   path, dir, other ? "; the newest that has one is " : "", other ? other : "");
+	free(other);
+	return -ENODATA;
+}
+
+/* The newest of a folder of recordings; none is no error. */
+static int add_newest(struct recfiles *r, const char *dir)
+{
+	size_t before = r->cnt;
+	int err;
+	char *path = newest(dir, false, &err);
+
+	if (path)
+		err = add_batches(r, path);
+	if (path && !err)
+		err = r->cnt == before ? newest_is_empty(dir, path) : set_label(r, path);
+	free(path);
+	return err;
+}
+
 /* A recording, or the newest of a folder of recordings. */
 static int add_dir(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
 	int err = add_batches(r, dir);
-	char *number;
 
 	if (err || r->cnt > before)
 		return err ? err : set_label(r, dir);
-	number = newest(dir, &err);
-	if (!number)
-		return err;
-	err = add_batches(r, number);
-	if (!err && r->cnt == before)
-		log__error("%s, the newest recording in %s, has no batch: none is finished yet, "
-			   "or nothing was recorded; wait some seconds, or name another with -r",
-			   number, dir);
-	if (!err)
-		err = r->cnt == before ? -ENODATA : set_label(r, number);
-	free(number);
-	return err;
+	return add_newest(r, dir);
 }
 
 /* A file or folder that is there; a folder without a recording adds nothing. */
@@ -337,6 +373,51 @@ static int add_arg(struct recfiles *r, const char *arg)
 	return -ENOENT;
 }
 
+void recfiles__leave_out(struct recfiles *r, const char *path, size_t path_sz, const char *why,
+			 size_t why_sz)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->cnt; i++) {
+		struct recfile_pair *p = &r->pairs[i];
+
+		if (!is_path(p->events, path, path_sz) && !is_path(p->stacktraces, path, path_sz)) {
+			r->pairs[kept++] = *p;
+			continue;
+		}
+		log__warn("left out, with the other file of its batch: %.*s: %.*s", (int)path_sz,
+			  path, (int)why_sz, why);
+		pair__free(p);
+		r->left_out++;
+	}
+	r->cnt = kept;
+}
+
+int recfiles__check_left(const struct recfiles *r)
+{
+	if (r->cnt)
+		return 0;
+	log__error("nothing in %s can be read: it has no batch of two good files", r->label);
+	return -EBADMSG;
+}
+
+/* Leaves out the pairs that are not whole. */
+static int check_pairs(struct recfiles *r)
+{
+	for (size_t i = r->cnt; i-- > 0;) {
+		const char *path = r->pairs[i].events, *problem;
+		int err = check_parquet(path, &problem);
+
+		if (!err)
+			err = check_parquet(path = r->pairs[i].stacktraces, &problem);
+		if (err && err != -EBADMSG)
+			return err;
+		if (err)
+			recfiles__leave_out(r, path, strlen(path), problem, strlen(problem));
+	}
+	return recfiles__check_left(r);
+}
+
 int recfiles__find(struct recfiles *r, const char *arg)
 {
 	int err;
@@ -344,13 +425,10 @@ int recfiles__find(struct recfiles *r, const char *arg)
 	*r = (struct recfiles){ 0 };
 	err = arg ? add_arg(r, arg) : add_default(r);
 	sort_unique(r);
-	for (size_t i = 0; i < r->cnt && !err; i++) {
-		err = check_parquet(r->pairs[i].events);
-		if (!err)
-			err = check_parquet(r->pairs[i].stacktraces);
-	}
 	if (!err && !r->label)
 		err = set_label(r, arg);
+	if (!err)
+		err = check_pairs(r);
 	if (err == -ENOMEM)
 		log__error("out of memory");
 	if (err)

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "stacksexport/cells.h"
+#include "stacksexport/sources.h"
 #include "base/utf8.h"
 
 static int read_binary(struct request *r)
@@ -62,8 +63,7 @@ static const struct {
 	const char *option;
 } givers[] = { { PARAM_COMMAND, "-c COMM" }, { PARAM_BUILDID, "-b ELF" } };
 
-int request__parse(const struct request *r, const char *name, const char *text,
-		   struct statements *st)
+int request__parse(struct request *r, const char *name, const char *text, struct statements *st)
 {
 	int err = statements__parse(st, text);
 
@@ -74,6 +74,8 @@ int request__parse(const struct request *r, const char *name, const char *text,
 		log__error("%s: there is no query in it", name);
 	if (err || !st->cnt)
 		return STATUS_FAILED;
+	for (size_t i = 0; i < st->cnt; i++)
+		r->reads |= sources__read_by(st->sql[i]);
 	for (size_t i = 0; i < PARAM_CNT; i++)
 		if (st->uses[givers[i].param] && !st->optional[givers[i].param] &&
 		    !r->db.values[givers[i].param])
@@ -94,17 +96,17 @@ int request__facts(struct request *r, struct recording_facts *facts)
 				 sizeof(fields) / sizeof(fields[0]));
 }
 
-/* "postgres (120 events), …" */
-static void append_commands(struct buf *out, duckdb_result *result)
+/* "postgres, nginx": the texts of the first column. The result's owner is who asked for it. */
+static void append_texts(struct buf *out, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 
 	while ((chunk = duckdb_fetch_chunk(*result))) {
-		struct cells name = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+		struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 
 		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
 			size_t sz;
-			const char *s = cells__str(&name, i, &sz);
+			const char *s = cells__str(&text, i, &sz);
 
 			if (out->sz)
 				buf__append(out, ", ", 2);
@@ -112,22 +114,75 @@ static void append_commands(struct buf *out, duckdb_result *result)
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}
+	if (!out->sz)
+		buf__str(out, "none");
 	buf__u8(out, 0);
 }
 
-int request__empty(struct request *r)
+/* The kinds that the recording has, as a set. */
+static uint64_t take_kinds(duckdb_result *result)
+{
+	duckdb_data_chunk chunk;
+	uint64_t kinds = 0;
+
+	while ((chunk = duckdb_fetch_chunk(*result))) {
+		struct cells kind = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
+			size_t sz;
+			const char *s = cells__str(&kind, i, &sz);
+
+			kinds |= s ? sources__kind(s, sz) : 0;
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	return kinds;
+}
+
+static uint64_t recorded_kinds(struct request *r)
+{
+	duckdb_result result;
+	uint64_t kinds =
+		db__run_file(&r->db, "sql/kinds.sql", &result) == 0 ? take_kinds(&result) : 0;
+
+	duckdb_destroy_result(&result);
+	return kinds;
+}
+
+static const char *text_of(const struct buf *b)
+{
+	return buf__err(b) ? "?" : (const char *)b->data;
+}
+
+/* What is there, when that does not explain it. */
+static void say_commands(struct request *r)
 {
 	struct buf commands = { 0 };
 	duckdb_result result;
 
 	if (db__run_file(&r->db, "sql/commands.sql", &result) == 0) {
-		append_commands(&commands, &result);
-		log__error("the result is empty; commands in %s: %s", r->db.label,
-			   buf__err(&commands) ? "?"
-			   : *commands.data    ? (char *)commands.data
-					       : "none");
+		append_texts(&commands, &result);
+		log__error("the result is empty; commands in %s: %s", r->files.label,
+			   text_of(&commands));
 	}
 	duckdb_destroy_result(&result);
 	buf__free(&commands);
+}
+
+int request__empty(struct request *r)
+{
+	uint64_t recorded = r->reads ? recorded_kinds(r) : 0;
+	struct buf missing = { 0 };
+
+	sources__missing(&missing, r->reads, recorded);
+	if (missing.sz) {
+		buf__u8(&missing, 0);
+		log__error("the result is empty; the query reads what is not in %s, and has to be "
+			   "recorded: %s",
+			   r->files.label, text_of(&missing));
+	}
+	if (!missing.sz || (r->reads & recorded))
+		say_commands(r);
+	buf__free(&missing);
 	return STATUS_FAILED;
 }

@@ -3,7 +3,7 @@
 #ifndef STACKSEXPORT_REQUEST_H
 #define STACKSEXPORT_REQUEST_H
 
-#include "stacksexport/binary.h"
+#include "pprof/binary.h"
 #include "stacksexport/db.h"
 #include "stacksexport/export_options.h"
 #include "stacksexport/recfiles.h"
@@ -14,6 +14,7 @@ struct request {
 	struct db db;
 	char build_id[BUILD_ID_HEX_SZ]; /* of -b; "" without */
 	char comm[16];			/* -c, as long as the kernel keeps it */
+	uint64_t reads;			/* kinds that the queries name (sources.h) */
 };
 
 /* Opens it all. STATUS_OK, or an exit status after reporting; request__close() in either case. */
@@ -24,7 +25,7 @@ void request__close(struct request *);
  * Parses a query and checks that -c and -b are there for what it uses. STATUS_OK, or an exit status
  * after reporting; `name` is what the query is called then.
  */
-int request__parse(const struct request *, const char *name, const char *text, struct statements *);
+int request__parse(struct request *, const char *name, const char *text, struct statements *);
 
 /* What sql/recording.sql says. */
 struct recording_facts {
@@ -34,8 +35,8 @@ struct recording_facts {
 /* 0 or -errno; reports. */
 int request__facts(struct request *, struct recording_facts *);
 
-/* Says that the result is empty and, as -c is easily mistyped, which commands there are. Returns
- * STATUS_FAILED. */
+/* Says that the result is empty, what would have to be recorded for it and, as -c is easily
+ * mistyped, which commands there are. Returns STATUS_FAILED. */
 int request__empty(struct request *);
 
 #endif

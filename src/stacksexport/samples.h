@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of a query, a list of frames and two integers, as samples of a profile. */
+/* The rows of a query, a stack and two integers, as samples of a profile. */
 #ifndef STACKSEXPORT_SAMPLES_H
 #define STACKSEXPORT_SAMPLES_H
 
-#include "stacksexport/builder.h"
-#include "stacksexport/cells.h"
+#include "pprof/builder.h"
+#include "stacksexport/db.h"
 
 struct samples_stats {
 	size_t rows;
 	int64_t quantum_ns; /* every row's value is its count times this; -1: it is not */
 };
 
-/*
- * Whether the columns are what a profile needs; `names` get the values' names, to be freed. 0, or
- * -EINVAL after saying on stderr what `query` has and what is needed.
- */
-int samples__check(const char *query, duckdb_result *, char *names[BUILDER_VALUE_CNT]);
+/* How a query says what a stack is. */
+enum samples_form { SAMPLES_OF_FRAMES, SAMPLES_OF_IDS, SAMPLES_OF_PARTS };
 
-/* Feeds all rows of a checked result to the builder. */
-void samples__read(duckdb_result *, struct builder *, struct samples_stats *);
+/* A query, and what its columns are. */
+struct samples {
+	const char *query; /* what it is called, and its last statement; borrowed */
+	const char *sql;
+	enum samples_form form;
+	char *names[BUILDER_VALUE_CNT]; /* of the values */
+};
+
+/*
+ * Looks whether the columns are what a profile needs. 0, or -errno after saying on stderr what the
+ * query has and what is needed; samples__free() in either case.
+ */
+int samples__init(struct samples *, struct db *, const char *query, const char *sql);
+void samples__free(struct samples *);
+
+/* Runs the query and feeds all its rows to the builder. 0 or -errno; reports. */
+int samples__read(const struct samples *, struct db *, struct builder *, struct samples_stats *);
 
 #endif

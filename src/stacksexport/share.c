@@ -14,7 +14,7 @@
 
 #define QUERY_SZ_MAX (16u << 20) /* bytes; nobody writes a longer query */
 
-static int share__path(const char *path, char *out, size_t sz)
+int share__path(const char *path, char *out, size_t sz)
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -79,21 +79,31 @@ char *share__read(const char *path)
 	return text;
 }
 
-/* "; in sql/pprof there are: a.sql, b.sql …" or nothing. */
-static void list_queries(const char *folder, char *out, size_t sz)
+/* The first line of a query, which says what it answers, without its dashes. */
+static void print_query(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+
+	if (f && getline(&line, &cap, f) > 0)
+		fprintf(stderr, "  %-45s %s", strrchr(path, '/') + 1, line + strspn(line, "- "));
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* Which queries there are in a folder, one a line. */
+static void list_queries(const char *folder)
 {
 	char pattern[PATH_MAX], full[PATH_MAX];
 	glob_t found = { 0 };
-	size_t at = 0;
 
-	out[0] = '\0';
 	snprintf(pattern, sizeof(pattern), "%s/*.sql", folder);
 	if (share__path(pattern, full, sizeof(full)) != 0 || glob(full, 0, NULL, &found) != 0)
 		return;
-	at = (size_t)snprintf(out, sz, "; in %s there are:", folder);
-	for (size_t i = 0; i < found.gl_pathc && at < sz; i++)
-		at += (size_t)snprintf(out + at, sz - at, "%s %s", i ? "," : "",
-				       strrchr(found.gl_pathv[i], '/') + 1);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		print_query(found.gl_pathv[i]);
 	globfree(&found);
 }
 
@@ -112,7 +122,6 @@ static char *read_shared(const char *folder, const char *path)
 char *share__read_query(const char *path, const char *folder)
 {
 	char *text = read_all(path);
-	char queries[1800];
 	int err = errno;
 
 	if (!text && err == ENOENT && path[0] != '/') {
@@ -123,8 +132,8 @@ char *share__read_query(const char *path, const char *folder)
 	if (text)
 		return text;
 	if (err == ENOENT) {
-		list_queries(folder, queries, sizeof(queries));
-		log__error("there is no query file %s%s", path, queries);
+		log__error("there is no query file %s; in %s there are:", path, folder);
+		list_queries(folder);
 	} else {
 		log__error("cannot read %s: %s", path,
 			   err == EILSEQ ? "it is no text" : strerror(err));

@@ -9,6 +9,9 @@
 
 #include <stddef.h>
 
+/* Where PATH below the share folder is, whether it is there or not. 0 or -errno. */
+int share__path(const char *path, char *out, size_t sz);
+
 /* The text of PATH below the share folder. NULL, after saying on stderr what could not be read. */
 char *share__read(const char *path);
 

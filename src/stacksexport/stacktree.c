@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/strtab.h"
-#include "stacksexport/hash.h"
+#include "base/hash.h"
 #include "stacksexport/jsonbuf.h"
 
 /* Compared as bytes: no padding. Texts are ids of stacktree.strings. */
@@ -84,14 +84,14 @@ static uint32_t intern(struct stacktree *t, const void *s, size_t sz)
 	return id;
 }
 
-void stacktree__frame(struct stacktree *t, const struct frame *f)
+void stacktree__frame(struct stacktree *t, const struct named_frame *f)
 {
 	const char *slash = f->module.sz ? memrchr(f->module.s, '/', f->module.sz) : NULL;
 	size_t skip = slash ? (size_t)(slash + 1 - f->module.s) : 0;
 	struct node_key key = { 0 };
 
 	buf__reset(&t->text);
-	frame__append_name(&t->text, f);
+	named_frame__append(&t->text, f);
 	if (buf__err(&t->text)) {
 		t->err = -ENOMEM;
 		return;

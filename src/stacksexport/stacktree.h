@@ -15,7 +15,7 @@ void stacktree__free(struct stacktree *);
 
 /* A stack: its frames, leaf first, then the key that events know it by. One without frames is
  * none. */
-void stacktree__frame(struct stacktree *, const struct frame *);
+void stacktree__frame(struct stacktree *, const struct named_frame *);
 void stacktree__stack(struct stacktree *, uint64_t key);
 
 /* One stack; borrowed from the tree. */

@@ -26,7 +26,7 @@ struct top_table {
 	idx_t column_cnt;
 	bool number[COLUMN_MAX], adds_up[COLUMN_MAX], seconds[COLUMN_MAX];
 	double sum[COLUMN_MAX], rest[COLUMN_MAX];
-	size_t row_cnt;
+	size_t row_cnt, shown_cnt;
 	struct printer *printer;
 };
 
@@ -73,6 +73,20 @@ static int decimals(const struct top_table *t, idx_t column, duckdb_type type)
 	return t->seconds[column] ? 3 : type == DUCKDB_TYPE_DOUBLE ? 1 : 0;
 }
 
+/* Whether a number of the row is not 0 when it is printed; what is not shown is in the sums. */
+static bool has_something(const struct top_table *t, duckdb_data_chunk chunk, idx_t row)
+{
+	static const double least[] = { [0] = 0.5, [1] = 0.05, [3] = 0.0005 };
+	bool found = false;
+
+	for (idx_t i = 0; i < t->column_cnt && !found; i++) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+
+		found = t->number[i] && number(t, i, &c, row) >= least[decimals(t, i, c.type)];
+	}
+	return found;
+}
+
 static void table__row(struct top_table *t, duckdb_data_chunk chunk, idx_t row, bool show)
 {
 	for (idx_t i = 0; i < t->column_cnt; i++) {
@@ -91,6 +105,7 @@ static void table__row(struct top_table *t, duckdb_data_chunk chunk, idx_t row, 
 		printer__cell(t->printer, s ? s : "", sz);
 	}
 	t->row_cnt++;
+	t->shown_cnt += show;
 }
 
 /* What adds up, with a word in the last column. */
@@ -113,11 +128,12 @@ static void table__rows(struct top_table *t, duckdb_result *result, size_t row_m
 
 	while ((chunk = duckdb_fetch_chunk(*result))) {
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
-			table__row(t, chunk, row, t->row_cnt < row_max);
+			table__row(t, chunk, row,
+				   t->shown_cnt < row_max && has_something(t, chunk, row));
 		duckdb_destroy_data_chunk(&chunk);
 	}
-	if (t->row_cnt > row_max) {
-		snprintf(word, sizeof(word), "(%zu more)", t->row_cnt - row_max);
+	if (t->row_cnt > t->shown_cnt) {
+		snprintf(word, sizeof(word), "(%zu more)", t->row_cnt - t->shown_cnt);
 		table__sums(t, result, t->rest, word);
 	}
 	table__sums(t, result, t->sum, "(all)");
@@ -245,6 +261,19 @@ static int64_t make_base(struct top *top, const char *path)
 	return cnt;
 }
 
+static int print_idle(struct top *top)
+{
+	int64_t idle_ns = 0, *const fields[] = { &idle_ns };
+	int err = db__read_integers(&top->request.db, "sql/top/idle.sql", fields, 1);
+
+	if (!err && idle_ns)
+		fprintf(top->out,
+			"Not counted: %.3f s in which idle workers of the kernel waited for "
+			"work.\n",
+			(double)idle_ns / 1e9);
+	return err;
+}
+
 static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 {
 	int err = print_table(top, "TIME BY COMMAND", "sql/top/commands.sql");
@@ -256,6 +285,8 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 	if (!err && has_offcpu)
 		err = print_table(top, "OFF-CPU TIME BY STATE (how threads left the CPU)",
 				  "sql/top/states.sql");
+	if (!err && has_offcpu)
+		err = print_idle(top);
 	if (!err && !has_cpu)
 		fputs("\nNo CPU time: nothing of kind 'profile' was recorded (collector -p "
 		      "profile).\n",
@@ -275,8 +306,11 @@ static int fill(struct top *top)
 
 	if (offcpu < 0 || read_facts(top, facts) != 0)
 		return STATUS_FAILED;
+	top->request.reads = 1ull << EVENT_PROFILE | 1ull << EVENT_SWITCH;
 	if (cpu == 0 && offcpu == 0)
 		return request__empty(&top->request);
+	if (make_base(top, "sql/top/stack_functions.sql") < 0)
+		return STATUS_FAILED;
 	if (print_facts(top, facts) != 0 || print_all(top, cpu > 0, offcpu > 0) != 0)
 		return STATUS_FAILED;
 	return STATUS_OK;

@@ -82,16 +82,9 @@ struct work {
 
 static enum form form_of_list(duckdb_logical_type type)
 {
-	duckdb_logical_type element;
-	enum form form = FORM_NONE;
-
-	if (frames__is_stack(type))
-		return FORM_FRAMES;
-	element = duckdb_list_type_child_type(type);
-	if (cells__type_is_integer(duckdb_get_type_id(element)))
-		form = FORM_IDS;
-	duckdb_destroy_logical_type(&element);
-	return form;
+	return frames__is_stack(type)				   ? FORM_FRAMES
+	       : cells__type_is_integer(cells__element_type(type)) ? FORM_IDS
+								   : FORM_NONE;
 }
 
 static enum form form_of(duckdb_prepared_statement prepared, idx_t column)
@@ -237,7 +230,7 @@ static int run_sql(struct work *w, const char *sql)
 	return err ? STATUS_FAILED : STATUS_OK;
 }
 
-static void take_frame(const struct frame *frame, void *stacks)
+static void take_frame(const struct named_frame *frame, void *stacks)
 {
 	stacktree__frame(stacks, frame);
 }

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "stacksexport/share.h"
 
 /* As in tools/setup: later ones need a newer Go than Debian 12 has. */
 #define PPROF "github.com/google/pprof@v0.0.0-20240227163752-401108e1b7e7"
@@ -29,6 +31,17 @@ static bool find_in_path(const char *program, char *out, size_t sz)
 		path += dir + (path[dir] == ':');
 	}
 	return false;
+}
+
+/* The one that `make setup` puts beside a build. Nobody else's: the build may lie in /tmp. */
+static bool find_beside(char *out)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return share__path("../../../.deps/bin/pprof", path, sizeof(path)) == 0 &&
+	       realpath(path, out) && stat(out, &st) == 0 &&
+	       (st.st_uid == 0 || st.st_uid == geteuid()) && access(out, X_OK) == 0;
 }
 
 static bool person_is_there(void)
@@ -55,11 +68,13 @@ static void run(const char *pprof, const char *path)
 void viewer__show(const char *path, bool open)
 {
 	char pprof[PATH_MAX];
-	bool installed = find_in_path("pprof", pprof, sizeof(pprof));
+	bool in_path = find_in_path("pprof", pprof, sizeof(pprof));
+	bool installed = in_path || find_beside(pprof);
 
 	if (installed && open && person_is_there())
 		run(pprof, path);
 	else
-		log__info("look at it with: pprof -http=:0 %s%s", path,
+		log__info("look at it with: %s -http=:0 %s%s",
+			  installed && !in_path ? pprof : "pprof", path,
 			  installed ? "" : " (pprof: go install " PPROF ")");
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which kinds of events a query reads, and what records them: sets of kinds, 1 << enum event_kind.
+ */
+#ifndef STACKSEXPORT_SOURCES_H
+#define STACKSEXPORT_SOURCES_H
+
+#include <stdint.h>
+#include "base/buf.h"
+
+/* Those that the text of a statement names, itself or by a view that is made of them. */
+uint64_t sources__read_by(const char *sql);
+
+/* The kind with that name, as a set; 0: there is none. */
+uint64_t sources__kind(const char *name, size_t sz);
+
+/*
+ * Appends "tcp_connect (collector -p tcp), wake (collector -p wake)": the kinds in `read` whose
+ * source has recorded nothing. Nothing when there are none.
+ */
+void sources__missing(struct buf *out, uint64_t read, uint64_t recorded);
+
+#endif
