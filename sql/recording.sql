@@ -2,19 +2,29 @@
 -- kind 'profile' stands for where all stand for the same, and how many events were lost (lost notices of processes are
 -- none).
 -- A process that ends has lived longer than the recording (exit).
-WITH recordings AS (
+WITH batches AS (
     SELECT
+        file_index,
         min(timestamp - duration) FILTER (kind != 'exit') AS start_ns,
-        max(timestamp) - min(timestamp - duration) FILTER (kind != 'exit') AS wall_ns,
+        max(timestamp) AS end_ns,
         min(duration) FILTER (kind = 'profile') AS shortest,
-        max(duration) FILTER (kind = 'profile') AS longest,
-        sum(amount) FILTER (kind = 'lost' AND lost_kind IS DISTINCT FROM 'process') AS lost
+        max(duration) FILTER (kind = 'profile') AS longest
     FROM read_parquet(getvariable('events_files'), union_by_name => true)
-    GROUP BY parse_dirpath(filename)
+    GROUP BY file_index
+), recordings AS (
+    SELECT
+        min(start_ns) AS start_ns, max(end_ns) - min(start_ns) AS wall_ns,
+        min(shortest) AS shortest, max(longest) AS longest
+    FROM batches
+    GROUP BY parse_dirpath(getvariable('events_files')[file_index::BIGINT + 1])
+), losses AS (
+    SELECT coalesce(sum(amount), 0) AS lost
+    FROM events
+    WHERE kind = 'lost' AND lost_kind IS DISTINCT FROM 'process'
 )
 SELECT
     min(start_ns) AS start_ns,
-    sum(wall_ns)::BIGINT AS wall_ns,
+    sum(wall_ns) AS wall_ns,
     CASE WHEN min(shortest) = max(longest) THEN min(shortest) ELSE 0 END AS period_ns,
-    coalesce(sum(lost), 0)::BIGINT AS lost
-FROM recordings;
+    any_value(lost) AS lost
+FROM recordings, losses;

@@ -16,10 +16,16 @@
 --   rss          events of kind rss with the growth of the process's memory
 --   span_waits   one row per interval in which a span was open and no thread was in it
 --
--- and as_frames(list), label(text) to put frames of one's own onto stacks.
+-- as_frames(list), label(text) to put frames of one's own onto stacks, and stack_part(id), reversed_part(id),
+-- label_part(text), of which `stacksexport pprof` puts stacks together: it fetches their frames, each once.
+--
+-- offcpu_of('NAME'), rss_of('NAME') and span_waits_of('NAME') are these views over the events of a table, a view or a CTE:
+-- those of a few threads are sorted in a fraction of the time. Of each thread, process or span that is in it, it has to
+-- have all rows of their kinds.
 --
 -- Frames are long. A query over many events is fastest when it groups events by ustack_id and kstack_id first,
--- and fetches frames for what is left; sql/pprof/ does so.
+-- and fetches frames for what is left; sql/pprof/ does so. A filter by a constant on what a view sorts by (pid in offcpu,
+-- tgid in rss, span_id in span_waits) acts before it sorts.
 
 CREATE OR REPLACE VIEW events AS
 SELECT *
@@ -27,13 +33,19 @@ FROM read_parquet(
     coalesce(getvariable('events_files'), [coalesce(getvariable('recording'), '.') || '/events-*.parquet']),
     union_by_name => true);
 
--- Each batch has all stacks that its own events refer to, so most stacks are in many batches.
+-- Each batch has all stacks that its own events refer to, so most stacks are in many batches: the row in the first of
+-- them counts. Which that is, is known from the ids alone; frames are read of these rows, and of no file without one.
 CREATE OR REPLACE VIEW stacktraces AS
-SELECT stack_id, any_value(frames) AS frames
+SELECT stack_id, frames
 FROM read_parquet(
     coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
     union_by_name => true)
-GROUP BY stack_id;
+WHERE (file_index, file_row_number) IN (
+    SELECT min(file_index), arg_min(file_row_number, file_index)
+    FROM read_parquet(
+        coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
+        union_by_name => true)
+    GROUP BY stack_id);
 
 CREATE OR REPLACE VIEW stacks AS
 SELECT e.*, coalesce(u.frames, []) AS ustack, coalesce(k.frames, []) AS kstack
@@ -47,32 +59,43 @@ LEFT JOIN stacktraces k ON k.stack_id = e.kstack_id;
 -- intervals inside a slice are a row of their own, of the slice that they are in, with state 'gaps' and without a
 -- stack; the slice's runnable time is counted as theirs first. A dead thread and the end of the recording begin no
 -- interval.
-CREATE OR REPLACE VIEW offcpu AS
+CREATE OR REPLACE MACRO offcpu_of(switches) AS TABLE
 WITH slices AS (
     SELECT
-        timestamp, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, trace_name,
-        ustack_id, kstack_id, unwind, state,
-        lead(timestamp - duration) OVER next_slice AS next_start,
-        lead(runnable - least(runnable, coalesce(gaps, 0))) OVER next_slice AS waited_ns
-    FROM (SELECT *, hash(host, pid) AS thread_key FROM events WHERE kind = 'switch') -- one key sorts faster than two
-    WINDOW next_slice AS (PARTITION BY thread_key ORDER BY timestamp)
+        * EXCLUDE (start, waited, host_key),
+        lead(start) OVER next_slice AS next_start,
+        lead(waited) OVER next_slice AS waited_ns
+    FROM (
+        -- What the sort has to carry is small.
+        SELECT
+            timestamp, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, trace_name,
+            ustack_id, kstack_id, unwind, state,
+            coalesce(state, '') NOT IN ('dead', 'running', 'waiting') AS leaves,
+            timestamp - duration AS start, runnable - least(runnable, coalesce(gaps, 0)) AS waited,
+            (hash(host) >> 33)::INTEGER AS host_key -- short, as it is sorted by
+        FROM query_table(switches)
+        WHERE kind = 'switch')
+    WINDOW next_slice AS (PARTITION BY pid, host_key ORDER BY timestamp)
 ), intervals AS (
     SELECT
-        * EXCLUDE (next_start, waited_ns),
+        * EXCLUDE (next_start, waited_ns, leaves),
         greatest(next_start - timestamp, 0) AS offcpu_ns,
         -- Who was preempted could run all the time.
         least(offcpu_ns, coalesce(waited_ns, CASE WHEN state = 'preempted' THEN offcpu_ns ELSE 0 END)) AS runnable_ns
     FROM slices
-    WHERE next_start IS NOT NULL AND coalesce(state, '') NOT IN ('dead', 'running', 'waiting')
+    WHERE leaves AND next_start IS NOT NULL
     UNION ALL
     SELECT
         timestamp, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, trace_name,
         NULL, NULL, NULL, 'gaps', gaps, least(gaps, coalesce(runnable, 0))
-    FROM events
+    FROM query_table(switches)
     WHERE kind = 'switch' AND gaps > 0
 )
 SELECT *, offcpu_ns - runnable_ns AS blocked_ns
 FROM intervals;
+
+CREATE OR REPLACE VIEW offcpu AS
+FROM offcpu_of('events');
 
 -- Estimates of how many rows an ASOF join gets are far too low here, and for few rows DuckDB compares each with each.
 SET asof_loop_join_threshold = 0;
@@ -110,38 +133,43 @@ FROM joined;
 -- `growth` is the change since the row before of the same process: null in its first, as what it had before the
 -- recording is not known. It is the change since that row and not only of this one event where 1 of N are kept: sums are
 -- right, and with N = 1 (rss:u:0) each stack's part is.
+CREATE OR REPLACE MACRO rss_of(changes) AS TABLE
+SELECT * EXCLUDE (host_key), amount - lag(amount) OVER (PARTITION BY tgid, host_key ORDER BY timestamp) AS growth
+FROM (SELECT *, (hash(host) >> 33)::INTEGER AS host_key FROM query_table(changes) WHERE kind = 'rss');
+
 CREATE OR REPLACE VIEW rss AS
-SELECT * EXCLUDE (process_key), amount - lag(amount) OVER (PARTITION BY process_key ORDER BY timestamp) AS growth
-FROM (SELECT *, hash(host, tgid) AS process_key FROM events WHERE kind = 'rss');
+FROM rss_of('events');
 
 -- A span that is entered and left several times (a task that is polled) waits in between: from one trace_exit, whose
 -- stacks these are, to the next time it is entered, or to its end. `ended` says which: entered, closed, or open when nothing
 -- was seen after it; then it runs to the end of the recording.
-CREATE OR REPLACE VIEW span_waits AS
+CREATE OR REPLACE MACRO span_waits_of(spans) AS TABLE
 WITH ends AS (
     SELECT host, max(timestamp) AS end_ns
     FROM events
     GROUP BY host
-), spans AS (
-    SELECT *, hash(host, tgid, span_id) AS span_key
-    FROM events
-    WHERE kind IN ('trace_exit', 'trace_close')
-), exits AS (
+), rows AS (
+    -- The duration of a close is that of the whole span.
     SELECT
-        *,
-        lead(kind) OVER next_row AS next_kind,
-        -- The duration of a close is that of the whole span.
-        lead(CASE WHEN kind = 'trace_close' THEN timestamp ELSE timestamp - duration END) OVER next_row AS next_ns
-    FROM spans
-    WINDOW next_row AS (PARTITION BY span_key ORDER BY timestamp, kind = 'trace_close')
+        *, kind = 'trace_close' AS is_close, timestamp - CASE WHEN is_close THEN 0 ELSE duration END AS begin_ns,
+        hash(host, tgid) AS process_key
+    FROM query_table(spans)
+    WHERE starts_with(kind, 'trace_') -- and not IN: that is applied while the file is read
+), exits AS (
+    SELECT *, lead(is_close) OVER next_row AS next_is_close, lead(begin_ns) OVER next_row AS next_ns
+    FROM rows
+    WINDOW next_row AS (PARTITION BY span_id, process_key ORDER BY timestamp, is_close)
 )
 SELECT
-    exits.* EXCLUDE (span_key, next_kind, next_ns),
-    CASE next_kind WHEN 'trace_exit' THEN 'entered' WHEN 'trace_close' THEN 'closed' ELSE 'open' END AS ended,
+    exits.* EXCLUDE (process_key, is_close, begin_ns, next_is_close, next_ns),
+    CASE WHEN next_is_close THEN 'closed' WHEN next_ns IS NOT NULL THEN 'entered' ELSE 'open' END AS ended,
     greatest(coalesce(next_ns, end_ns) - timestamp, 0) AS wait_ns
 FROM exits
 JOIN ends ON ends.host IS NOT DISTINCT FROM exits.host
-WHERE kind = 'trace_exit';
+WHERE NOT is_close;
+
+CREATE OR REPLACE VIEW span_waits AS
+FROM span_waits_of('events');
 
 -- Frames with the fields that all recordings have, so that lists of them go together.
 CREATE OR REPLACE MACRO as_frames(list) AS list_transform(list, lambda f: {
@@ -152,3 +180,11 @@ CREATE OR REPLACE MACRO as_frames(list) AS list_transform(list, lambda f: {
 CREATE OR REPLACE MACRO label(text) AS [{
     'name': text, 'address': 0::UBIGINT, 'offset': 0::UBIGINT, 'module': '[label]', 'build_id': NULL::VARCHAR,
     'file_offset': NULL::UBIGINT}];
+
+-- A stack as a list of these has its frames fetched last, by `stacksexport pprof`: those of a stack by its id, root first
+-- when it is reversed, and frames that are no code. Null is none.
+CREATE OR REPLACE MACRO stack_part(id) AS {'stack_id': id::UBIGINT, 'label': NULL::VARCHAR, 'reversed': false};
+
+CREATE OR REPLACE MACRO reversed_part(id) AS {'stack_id': id::UBIGINT, 'label': NULL::VARCHAR, 'reversed': true};
+
+CREATE OR REPLACE MACRO label_part(text) AS {'stack_id': NULL::UBIGINT, 'label': text::VARCHAR, 'reversed': false};

@@ -3,15 +3,10 @@
 -- count: requests. amount: their bytes. The code is what the request was made in: what is written back later belongs to
 -- the kernel's threads that do it (its cgroup column says for whom). The stack is the user's, or the kernel's where
 -- there is none.
-WITH requests AS (
-    SELECT
-        coalesce(ustack_id, kstack_id) AS stack_id,
-        sum(coalesce(weight, 1))::BIGINT AS count,
-        sum(amount * coalesce(weight, 1))::BIGINT AS amount
-    FROM events
-    WHERE kind IN ('blk_read', 'blk_write') AND buildid = decode('?buildid', 'hex')
-    GROUP BY ALL
-)
-SELECT frames AS stack, count, amount
-FROM requests
-LEFT JOIN stacktraces USING (stack_id);
+SELECT
+    [coalesce(ustack_id, kstack_id)] AS stack,
+    sum(coalesce(weight, 1)) AS count,
+    sum(amount::HUGEINT * coalesce(weight, 1)) AS amount
+FROM events
+WHERE kind IN ('blk_read', 'blk_write') AND buildid = decode('?buildid', 'hex')
+GROUP BY coalesce(ustack_id, kstack_id);

@@ -1,16 +1,10 @@
 -- Where does the whole machine, or all that was recorded, spend CPU time?
 --     stacksexport pprof sql/pprof/cpu_stacks.sql
 -- count: samples. cpu_time: what they stand for. Kernel frames lie on top of the user frames that called them.
-WITH samples AS (
-    SELECT
-        ustack_id, kstack_id,
-        sum(coalesce(weight, 1))::BIGINT AS count,
-        sum(duration * coalesce(weight, 1))::BIGINT AS cpu_time
-    FROM events
-    WHERE kind = 'profile'
-    GROUP BY ustack_id, kstack_id
-)
-SELECT list_concat(k.frames, u.frames) AS stack, count, cpu_time
-FROM samples
-LEFT JOIN stacktraces k ON k.stack_id = kstack_id
-LEFT JOIN stacktraces u ON u.stack_id = ustack_id;
+SELECT
+    [kstack_id, ustack_id] AS stack,
+    sum(coalesce(weight, 1)) AS count,
+    sum(duration::HUGEINT * coalesce(weight, 1)) AS cpu_time
+FROM events
+WHERE kind = 'profile'
+GROUP BY ustack_id, kstack_id;

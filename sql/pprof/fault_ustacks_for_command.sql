@@ -2,15 +2,10 @@
 --     stacksexport pprof sql/pprof/fault_ustacks_for_command.sql -c COMMAND
 -- count: page faults (1 of N is kept, and stands for N). faulted_amount: 4 KiB for each: at least that much became
 -- present, or was copied, by this code. The stack is the user's, or the kernel's where there is none.
-WITH faults AS (
-    SELECT
-        coalesce(ustack_id, kstack_id) AS stack_id,
-        sum(coalesce(weight, 1))::BIGINT AS count,
-        sum(4096 * coalesce(weight, 1))::BIGINT AS faulted_amount
-    FROM events
-    WHERE kind = 'fault' AND command = '?command'
-    GROUP BY ALL
-)
-SELECT frames AS stack, count, faulted_amount
-FROM faults
-LEFT JOIN stacktraces USING (stack_id);
+SELECT
+    [coalesce(ustack_id, kstack_id)] AS stack,
+    sum(coalesce(weight, 1)) AS count,
+    4096 * sum(coalesce(weight, 1)) AS faulted_amount
+FROM events
+WHERE kind = 'fault' AND command = '?command'
+GROUP BY coalesce(ustack_id, kstack_id);

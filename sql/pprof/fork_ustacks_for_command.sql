@@ -18,11 +18,9 @@ WITH forks AS (
         coalesce(exits.timestamp, (SELECT max(timestamp) FROM events)) - forks.timestamp AS life_ns
     FROM forks
     ASOF LEFT JOIN exits ON forks.thread_key = exits.thread_key AND forks.timestamp <= exits.timestamp
-), sums AS (
-    SELECT stack_id, sum(weight)::BIGINT AS count, sum(life_ns * weight)::BIGINT AS life_time
-    FROM lives
-    GROUP BY ALL
 )
-SELECT frames AS stack, count, life_time
-FROM sums
-LEFT JOIN stacktraces USING (stack_id);
+SELECT
+    [stack_id] AS stack, sum(life_ns::HUGEINT * weight) AS life_time,
+    sum(weight) AS count -- a profile opens on the last column
+FROM lives
+GROUP BY stack_id;

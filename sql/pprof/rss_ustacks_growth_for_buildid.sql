@@ -4,12 +4,7 @@
 -- in this code; what was given back is not subtracted. It counts from the first row of each process on; what it had
 -- before is not known. Where 1 of N changes is kept, a row's growth is that of all since the row before. The stack is
 -- the user's, or the kernel's where there is none.
-WITH growths AS (
-    SELECT coalesce(ustack_id, kstack_id) AS stack_id, count(*) AS count, sum(growth)::BIGINT AS growth
-    FROM rss
-    WHERE growth > 0 AND buildid = decode('?buildid', 'hex')
-    GROUP BY ALL
-)
-SELECT frames AS stack, count, growth
-FROM growths
-LEFT JOIN stacktraces USING (stack_id);
+SELECT [coalesce(ustack_id, kstack_id)] AS stack, count(*) AS count, sum(growth) AS growth
+FROM rss
+WHERE growth > 0 AND buildid = decode('?buildid', 'hex')
+GROUP BY coalesce(ustack_id, kstack_id);

@@ -2,12 +2,19 @@
 --     stacksexport pprof sql/pprof/span_time_for_buildid.sql -b PROGRAM
 -- count: samples or intervals. span_time: of threads that were in the span (the root is its name), by what they did.
 -- Time counts for the innermost span. Needs kinds switch and profile.
-WITH waits AS (
+WITH span_threads AS MATERIALIZED (
+    SELECT DISTINCT pid
+    FROM events
+    WHERE kind = 'switch' AND span_id != 0 AND buildid = decode('?buildid', 'hex')
+), switches AS (
+    FROM events
+    WHERE kind = 'switch' AND pid IN (FROM span_threads)
+), waits AS (
     SELECT
         trace_name, ustack_id, kstack_id,
         count(*) FILTER (blocked_ns > 0) AS blocked, sum(blocked_ns)::BIGINT AS blocked_ns,
         count(*) FILTER (runnable_ns > 0) AS runnable, sum(runnable_ns)::BIGINT AS runnable_ns
-    FROM offcpu
+    FROM offcpu_of('switches')
     WHERE span_id != 0 AND buildid = decode('?buildid', 'hex')
     GROUP BY ALL
 ), times AS (
@@ -23,8 +30,6 @@ WITH waits AS (
     SELECT trace_name, ustack_id, kstack_id, 'runnable', runnable, runnable_ns FROM waits WHERE runnable > 0
 )
 SELECT
-    list_concat(as_frames(k.frames), as_frames(u.frames), label(what), label(trace_name)) AS stack,
+    [stack_part(kstack_id), stack_part(ustack_id), label_part(what), label_part(trace_name)] AS stack,
     count, ns AS span_time
-FROM times
-LEFT JOIN stacktraces k ON k.stack_id = kstack_id
-LEFT JOIN stacktraces u ON u.stack_id = ustack_id;
+FROM times;

@@ -1,16 +1,12 @@
 -- To which peers of a command does TCP have to send again?
 --     stacksexport pprof sql/pprof/tcp_retransmit_peers_for_command.sql -c COMMAND
 -- count: rows of the recording. segments: what they stand for: the segments that were sent again. The root of each
--- stack is the peer's address; what lies on it is the kernel's code that decided it: most often the timer.
-WITH retransmits AS (
-    SELECT
-        peer, kstack_id,
-        count(*) AS count,
-        sum(coalesce(weight, 1))::BIGINT AS segments
-    FROM events
-    WHERE kind = 'tcp_retransmit' AND command = '?command'
-    GROUP BY peer, kstack_id
-)
-SELECT list_concat(as_frames(frames), label(coalesce(peer, '[unknown peer]'))) AS stack, count, segments
-FROM retransmits
-LEFT JOIN stacktraces ON stack_id = kstack_id;
+-- stack is the peer's address; what lies on it is the kernel's code that decided it, most often the timer, where that was
+-- recorded (tcp:uk).
+SELECT
+    [stack_part(kstack_id), label_part(coalesce(peer, '[unknown peer]'))] AS stack,
+    count(*) AS count,
+    sum(coalesce(weight, 1)) AS segments
+FROM events
+WHERE kind = 'tcp_retransmit' AND command = '?command'
+GROUP BY kstack_id, peer;

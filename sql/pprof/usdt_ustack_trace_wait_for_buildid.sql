@@ -3,12 +3,9 @@
 -- count: waits. wait_time: from leaving the span (the stack is where, the root is the span's name) to entering it again
 -- or closing it; one that never happens runs to the end of the recording, and so does that of a span which a thread is
 -- in then. Spans wait at the same time: times add up.
-WITH waits AS (
-    SELECT trace_name, coalesce(ustack_id, kstack_id) AS stack_id, count(*) AS count, sum(wait_ns)::BIGINT AS wait_time
-    FROM span_waits
-    WHERE wait_ns > 0 AND buildid = decode('?buildid', 'hex')
-    GROUP BY ALL
-)
-SELECT list_concat(as_frames(frames), label(trace_name)) AS stack, count, wait_time
-FROM waits
-LEFT JOIN stacktraces USING (stack_id);
+SELECT
+    [stack_part(coalesce(ustack_id, kstack_id)), label_part(trace_name)] AS stack,
+    count(*) AS count, sum(wait_ns)::BIGINT AS wait_time
+FROM span_waits
+WHERE wait_ns > 0 AND buildid = decode('?buildid', 'hex')
+GROUP BY trace_name, coalesce(ustack_id, kstack_id);

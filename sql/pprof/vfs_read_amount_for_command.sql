@@ -2,15 +2,10 @@
 --     stacksexport pprof sql/pprof/vfs_read_amount_for_command.sql -c COMMAND
 -- count: calls. amount: bytes that were really read, from a disk or memory; a call that failed has none. The stack is
 -- the user's, or the kernel's where there is none.
-WITH calls AS (
-    SELECT
-        coalesce(ustack_id, kstack_id) AS stack_id,
-        sum(coalesce(weight, 1))::BIGINT AS count,
-        sum(amount * coalesce(weight, 1))::BIGINT AS amount
-    FROM events
-    WHERE kind = 'vfs_read' AND command = '?command'
-    GROUP BY ALL
-)
-SELECT frames AS stack, count, amount
-FROM calls
-LEFT JOIN stacktraces USING (stack_id);
+SELECT
+    [coalesce(ustack_id, kstack_id)] AS stack,
+    sum(coalesce(weight, 1)) AS count,
+    sum(amount::HUGEINT * coalesce(weight, 1)) AS amount
+FROM events
+WHERE kind = 'vfs_read' AND command = '?command'
+GROUP BY coalesce(ustack_id, kstack_id);

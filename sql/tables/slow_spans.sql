@@ -4,11 +4,12 @@
 -- span inside of it. span_s: from the first time it was entered until it was closed, or to the end of the recording when
 -- it is open. at_s: since its beginning, the first time. For off-CPU time `detail` is the state; for files, disks and
 -- connections which; for inner spans their names. `enter` is being in the span itself, `wait` when nobody was.
+CREATE OR REPLACE TEMP TABLE slow AS
 WITH ends AS (
     SELECT host, max(timestamp) AS end_ns
     FROM events
     GROUP BY host
-), closes AS (
+), closes AS MATERIALIZED (
     SELECT host, tgid, span_id, trace_name, timestamp - duration AS begins, timestamp AS ends
     FROM events
     WHERE kind = 'trace_close'
@@ -31,11 +32,28 @@ WITH ends AS (
     SELECT opens.*, end_ns, 'open'
     FROM opens
     JOIN ends ON ends.host IS NOT DISTINCT FROM opens.host
-), slow AS (
-    SELECT *, row_number() OVER (ORDER BY ends - begins DESC, begins, tgid, span_id) AS rank, hash(host, tgid) AS process_key
-    FROM spans
-    ORDER BY rank
-    LIMIT 10
+)
+SELECT *, row_number() OVER (ORDER BY ends - begins DESC, begins, tgid, span_id) AS rank, hash(host, tgid) AS process_key
+FROM (FROM spans ORDER BY ends - begins DESC, begins, tgid, span_id LIMIT 10);
+
+-- Which they are, and the threads that were in them: what else there is need not be sorted. Variables, as DuckDB moves a
+-- filter by a constant into a view, and none by a subquery.
+SET VARIABLE slow_tgids = (SELECT list(tgid) FROM slow);
+SET VARIABLE slow_ids = (SELECT list(span_id) FROM slow);
+SET VARIABLE slow_threads = (
+    SELECT list(DISTINCT pid)
+    FROM events
+    WHERE list_contains(getvariable('slow_ids'), span_id) AND list_contains(getvariable('slow_tgids'), tgid));
+
+WITH nearby AS MATERIALIZED (
+    -- All that is asked of the events, read once (the rest of what offcpu_of() gives is not).
+    SELECT
+        timestamp, duration, kind, host, tgid, pid, span_id, trace_name, ustack_id, kstack_id, state, runnable, gaps, amount,
+        weight, file, peer, device,
+        NULL AS command, NULL AS thread, NULL AS buildid, NULL AS cgroup, NULL AS parent_id, NULL AS unwind
+    FROM events
+    WHERE list_contains(getvariable('slow_tgids'), tgid)
+        AND (kind = 'rss' OR list_contains(getvariable('slow_threads'), pid))
 ), happened AS (
     SELECT
         hash(host, tgid) AS process_key, pid, span_id, timestamp, timestamp - duration AS begins, duration AS ns,
@@ -43,23 +61,23 @@ WITH ends AS (
         coalesce(file, peer, device, CASE kind WHEN 'trace_exit' THEN trace_name END, '') AS detail,
         CASE WHEN kind != 'rss' THEN amount END AS amount, coalesce(weight, 1) AS weight,
         coalesce(ustack_id, kstack_id) AS stack_id
-    FROM events
-    WHERE kind NOT IN ('switch', 'trace_close', 'lost', 'rss') AND tgid IN (SELECT tgid FROM slow)
+    FROM nearby
+    WHERE kind NOT IN ('switch', 'trace_close', 'lost', 'rss')
     UNION ALL
     SELECT
         hash(host, tgid), pid, span_id, timestamp, timestamp, NULL, 'rss growth', '', growth, 1,
         coalesce(ustack_id, kstack_id)
-    FROM rss
-    WHERE growth > 0 AND tgid IN (SELECT tgid FROM slow)
+    FROM rss_of('nearby')
+    WHERE growth > 0
     UNION ALL
     SELECT
         hash(host, tgid), pid, span_id, timestamp, timestamp, unnest([blocked_ns, runnable_ns]),
         unnest(['blocked', 'runnable']), state, NULL, 1, coalesce(ustack_id, kstack_id)
-    FROM offcpu
-    WHERE state != 'gaps' AND tgid IN (SELECT tgid FROM slow)
+    FROM offcpu_of('nearby')
+    WHERE state != 'gaps'
 ), entered AS (
     SELECT s.rank, e.pid, e.timestamp - e.duration AS begins, e.timestamp AS ends
-    FROM events e
+    FROM nearby e
     JOIN slow s ON s.process_key = hash(e.host, e.tgid) AND s.span_id = e.span_id
         AND e.timestamp >= s.begins AND e.timestamp <= s.ends
     WHERE e.kind = 'trace_exit'
@@ -72,7 +90,7 @@ WITH ends AS (
     SELECT
         c.rank, CASE WHEN is_own AND what = 'span' THEN 'enter' ELSE what END AS what,
         CASE WHEN is_own AND what = 'span' THEN '' ELSE detail END AS detail, stack_id,
-        sum(weight) AS count, sum(ns * weight) AS ns, sum(amount * weight) AS amount,
+        sum(weight) AS count, sum(ns * weight) AS ns, sum(amount::HUGEINT * weight) AS amount,
         min(greatest(c.begins - span_begins, 0)) AS at
     FROM candidates c
     ASOF LEFT JOIN entered e ON e.rank = c.rank AND e.pid = c.pid AND c.timestamp > e.begins
@@ -82,7 +100,7 @@ WITH ends AS (
     SELECT
         s.rank, 'wait', w.ended, coalesce(w.ustack_id, w.kstack_id), count(*), sum(w.wait_ns), NULL,
         min(w.timestamp - s.begins)
-    FROM span_waits w
+    FROM span_waits_of('nearby') w
     JOIN slow s ON s.process_key = hash(w.host, w.tgid) AND s.span_id = w.span_id
         AND w.timestamp >= s.begins AND w.timestamp <= s.ends
     WHERE w.wait_ns > 0
@@ -92,7 +110,8 @@ SELECT
     s.rank, s.trace_name AS span, s.span_id, s.tgid,
     ((s.ends - s.begins) / 1e9)::DECIMAL(18, 6) AS span_s, s.ended,
     (i.at / 1e9)::DECIMAL(18, 6) AS at_s, i.what, i.detail, i.count::BIGINT AS count,
-    (i.ns / 1e9)::DECIMAL(18, 6) AS seconds, i.amount::BIGINT AS amount,
+    (i.ns / 1e9)::DECIMAL(18, 6) AS seconds,
+    (CASE WHEN i.amount > 9223372036854775807 THEN 9223372036854775807 ELSE i.amount END)::BIGINT AS amount,
     t.frames AS stack
 FROM slow s
 LEFT JOIN inside i USING (rank)

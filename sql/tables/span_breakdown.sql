@@ -4,44 +4,59 @@
 -- runnable and blocked: of threads that were in the span, or in one inside of it. waiting: open and no thread was in it
 -- (a task between two polls); times of spans that wait at once add up. For blocked and waiting the ten longest stacks of
 -- each. Spans that are never left count with what is blocked in them. Needs sources usdt and switch.
-WITH entered AS (
-    SELECT trace_name, span_id, duration, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends
-    FROM events
-    WHERE kind = 'trace_exit' AND duration >= 0
-        AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
-), boundaries AS (
-    -- How many spans a thread is in from a moment on; what begins then is entered from the outside in.
+WITH entered AS MATERIALIZED (
     SELECT
-        *,
-        sum(step) OVER (PARTITION BY thread_key ORDER BY moment, step, ends DESC ROWS UNBOUNDED PRECEDING) AS depth
-    FROM (
-        SELECT thread_key, begins AS moment, 1 AS step, ends, trace_name FROM entered WHERE duration > 0
-        UNION ALL
-        SELECT thread_key, ends, -1, ends, trace_name FROM entered WHERE duration > 0)
-), sleeps AS (
+        trace_name, span_id, duration, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends,
+        coalesce(ustack_id, kstack_id) AS stack_id, wait_ns
+    FROM span_waits
+    WHERE ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
+), span_threads AS MATERIALIZED (
+    SELECT DISTINCT pid
+    FROM events
+    WHERE kind = 'switch' AND span_id != 0
+), switches AS (
+    FROM events
+    WHERE kind = 'switch' AND pid IN (FROM span_threads)
+), sleeps AS MATERIALIZED (
     SELECT
         trace_name, span_id, coalesce(ustack_id, kstack_id) AS stack_id, blocked_ns, runnable_ns,
         hash(host, pid) AS thread_key, timestamp AS moment
-    FROM offcpu
+    FROM offcpu_of('switches')
     WHERE span_id != 0 AND state != 'gaps'
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
+), outer_spans AS MATERIALIZED (
+    -- Those with another one inside: what the thread left last before it had begun after it.
+    SELECT thread_key, span_id, trace_name, begins, ends
+    FROM entered
+    WHERE duration > 0
+    QUALIFY begins <= lag(begins) OVER (PARTITION BY thread_key ORDER BY ends, begins DESC)
+), boundaries AS MATERIALIZED (
+    -- How many of these a thread is in from a moment on; what begins then is entered from the outside in. A sum of
+    -- DOUBLE, as that costs half of what others do.
+    SELECT
+        *,
+        sum(step) OVER (PARTITION BY thread_key ORDER BY moment, step, ends DESC ROWS UNBOUNDED PRECEDING)::INTEGER AS depth
+    FROM (
+        SELECT *, begins AS moment, 1::DOUBLE AS step FROM outer_spans
+        UNION ALL
+        SELECT *, ends, -1 FROM outer_spans)
 ), nested AS (
-    SELECT s.*, unnest(range(1, b.depth::BIGINT + 1)) AS depth
+    SELECT s.*, unnest(range(1, b.depth + 1))::INTEGER AS depth
     FROM sleeps s
     ASOF JOIN boundaries b ON s.thread_key = b.thread_key AND s.moment >= b.moment
 ), inside AS (
-    -- A thread enters and leaves spans while it runs: an interval off the CPU lies in one as a whole, or not at all. Those
-    -- of one depth follow each other, so it lies in the last one that began.
-    SELECT e.trace_name, n.stack_id, n.blocked_ns, n.runnable_ns, true AS is_left
-    FROM nested n
-    ASOF JOIN (FROM boundaries WHERE step = 1) e
-        ON n.thread_key = e.thread_key AND n.depth = e.depth AND n.moment >= e.moment
-    WHERE n.moment < e.ends
-    UNION ALL
-    SELECT s.trace_name, s.stack_id, s.blocked_ns, s.runnable_ns, false
+    -- A thread enters and leaves spans while it runs: an interval off the CPU lies in one as a whole, or not at all. It is
+    -- in the span that its row names, and in those around it. Of one depth these follow each other, so it lies in the
+    -- last one that began.
+    SELECT s.trace_name, s.stack_id, s.blocked_ns, s.runnable_ns, s.moment < coalesce(e.last_end, 0) AS is_left
     FROM sleeps s
     LEFT JOIN (SELECT thread_key, span_id, max(ends) AS last_end FROM entered GROUP BY ALL) e USING (thread_key, span_id)
-    WHERE e.last_end IS NULL OR s.moment >= e.last_end
+    UNION ALL
+    SELECT o.trace_name, n.stack_id, n.blocked_ns, n.runnable_ns, true
+    FROM nested n
+    ASOF JOIN (FROM boundaries WHERE step = 1) o
+        ON n.thread_key = o.thread_key AND n.depth = o.depth AND n.moment >= o.moment
+    WHERE n.moment < o.ends AND n.span_id != o.span_id
 ), times AS (
     SELECT trace_name, 'running' AS what, NULL AS stack_id, count(*) AS count, sum(duration) AS ns
     FROM entered
@@ -62,11 +77,10 @@ WITH entered AS (
     WHERE blocked_ns > 0
     GROUP BY trace_name, stack_id
     UNION ALL
-    SELECT trace_name, 'waiting', coalesce(ustack_id, kstack_id), count(*), sum(wait_ns)
-    FROM span_waits
+    SELECT trace_name, 'waiting', stack_id, count(*), sum(wait_ns)
+    FROM entered
     WHERE wait_ns > 0
-        AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
-    GROUP BY ALL
+    GROUP BY trace_name, stack_id
 ), sums AS (
     SELECT
         trace_name, what, stack_id, sum(count) AS count, greatest(sum(ns), 0) AS ns,

@@ -8,9 +8,11 @@
 WITH costs AS (
     SELECT
         coalesce(ustack_id, kstack_id) AS stack_id,
-        sum(duration * coalesce(weight, 1)) FILTER (kind = 'profile') AS cpu,
-        sum(duration * coalesce(weight, 1)) FILTER (kind IN ('blk_read', 'blk_write', 'blk_flush', 'blk_discard')) AS disk,
-        sum(duration * coalesce(weight, 1)) FILTER (kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv', 'tcp_connect'))
+        sum(duration::HUGEINT * coalesce(weight, 1)) FILTER (kind = 'profile') AS cpu,
+        sum(duration::HUGEINT * coalesce(weight, 1))
+            FILTER (kind IN ('blk_read', 'blk_write', 'blk_flush', 'blk_discard')) AS disk,
+        sum(duration::HUGEINT * coalesce(weight, 1))
+            FILTER (kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv', 'tcp_connect'))
             AS net,
         0 AS blocked, 0 AS runnable, 0 AS growth
     FROM events
@@ -35,7 +37,7 @@ WITH costs AS (
         sum(growth) AS growth
     FROM costs
     GROUP BY stack_id
-), functions AS (
+), functions AS MATERIALIZED (
     SELECT
         stack_id,
         list_transform(frames, lambda f: {

@@ -4,7 +4,7 @@
 -- the wake-up and runnable_s waiting for a CPU. `slept` is the stack that left the CPU, `woke` the one that woke the
 -- thread; empty where it was preempted, waits still, or the recording has no source `wake`. The user's stacks, or the
 -- kernel's where there are none.
-WITH intervals AS (
+WITH intervals AS MATERIALIZED (
     SELECT
         command, state, coalesce(ustack_id, kstack_id) AS slept_id,
         waker_command, coalesce(waker_ustack_id, waker_kstack_id) AS woke_id,
@@ -15,6 +15,9 @@ WITH intervals AS (
     GROUP BY ALL
     ORDER BY offcpu_ns DESC, command, state, slept_id, woke_id
     LIMIT 100
+), frames_of AS MATERIALIZED (
+    FROM stacktraces
+    WHERE stack_id IN (SELECT slept_id FROM intervals UNION SELECT woke_id FROM intervals)
 )
 SELECT
     command, state, count,
@@ -25,6 +28,6 @@ SELECT
     CASE waker_command WHEN '' THEN '[interrupt]' ELSE coalesce(waker_command, '') END AS woken_by,
     w.frames AS woke
 FROM intervals
-LEFT JOIN stacktraces s ON s.stack_id = slept_id
-LEFT JOIN stacktraces w ON w.stack_id = woke_id
+LEFT JOIN frames_of s ON s.stack_id = slept_id
+LEFT JOIN frames_of w ON w.stack_id = woke_id
 ORDER BY offcpu_ns DESC, command, state, count;

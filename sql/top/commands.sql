@@ -1,5 +1,6 @@
 -- CPU and off-CPU time by command. This and the other tables of `stacksexport top` are printed as they come out:
--- integers are nanoseconds when their name ends in " s", columns that begin with "total" do not add up.
+-- integers are nanoseconds when their name ends in " s", columns that begin with "total" do not add up. The kernel's own
+-- idle workers (state `idle`) are in none of them: they wait for work by design. idle.sql counts them.
 WITH cpu AS (
     SELECT command, sum(cpu_ns) AS cpu_ns
     FROM cpu_samples
@@ -7,13 +8,14 @@ WITH cpu AS (
 ), off AS (
     SELECT command, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
     FROM offcpu_waits
+    WHERE state != 'idle'
     GROUP BY command
 )
 SELECT
-    coalesce(cpu_ns, 0)::BIGINT AS "cpu s",
+    coalesce(cpu_ns, 0) AS "cpu s",
     100.0 * coalesce(cpu_ns, 0) / nullif(sum(cpu_ns) OVER (), 0) AS "cpu %",
-    coalesce(blocked_ns, 0)::BIGINT AS "blocked s",
-    coalesce(runnable_ns, 0)::BIGINT AS "runnable s",
+    coalesce(blocked_ns, 0) AS "blocked s",
+    coalesce(runnable_ns, 0) AS "runnable s",
     coalesce(cpu.command, off.command) AS command
 FROM cpu
 FULL JOIN off ON off.command = cpu.command

@@ -9,27 +9,20 @@ WITH halves AS (
     FROM cpu_samples
     WHERE kstack_id IS NOT NULL
     GROUP BY ALL
-), functions AS (
-    SELECT
-        stack_id,
-        list_transform(frames, lambda f: {
-            'name': coalesce(f.name, '[no symbol]'), 'module': coalesce(parse_filename(f.module), '')}) AS functions
-    FROM stacktraces
-    WHERE stack_id IN (SELECT stack_id FROM halves)
 ), shares AS (
-    SELECT command, functions[1] AS function, self_ns, 0 AS total_ns
+    SELECT command, leaf AS function, self_ns, 0 AS total_ns
     FROM halves
-    LEFT JOIN functions USING (stack_id)
+    LEFT JOIN stack_functions USING (stack_id)
     WHERE self_ns > 0
     UNION ALL
-    SELECT command, unnest(list_distinct(functions)), 0, ns
+    SELECT command, unnest(functions), 0, ns
     FROM halves
-    JOIN functions USING (stack_id)
+    JOIN stack_functions USING (stack_id)
 )
 SELECT
-    sum(self_ns)::BIGINT AS "self s",
+    sum(self_ns) AS "self s",
     100.0 * sum(self_ns) / nullif(sum(sum(self_ns)) OVER (), 0) AS "self %",
-    greatest(sum(total_ns), sum(self_ns))::BIGINT AS "total s",
+    greatest(sum(total_ns), sum(self_ns)) AS "total s",
     100.0 * "total s" / nullif(sum(sum(self_ns)) OVER (), 0) AS "total %",
     command,
     coalesce(function.module, '') AS module,

@@ -2,8 +2,8 @@
 CREATE OR REPLACE TEMP TABLE cpu_samples AS
 SELECT
     command, ustack_id, kstack_id,
-    sum(coalesce(weight, 1))::BIGINT AS samples,
-    sum(duration * coalesce(weight, 1))::BIGINT AS cpu_ns
+    sum(coalesce(weight, 1)) AS samples,
+    sum(duration::HUGEINT * coalesce(weight, 1)) AS cpu_ns
 FROM events
 WHERE kind = 'profile'
     AND ('?command' IS NULL OR command = '?command')

@@ -1,32 +1,24 @@
 -- Off-CPU time by command and function. self: the function waited; total: it or what it called, a recursive function
--- once. Intervals without a stack are [no stack]. The kernel's own idle workers (state `idle`) are left out: they wait
--- for work by design, and the table of states counts them.
+-- once. Intervals without a stack are [no stack].
 WITH waits AS (
     SELECT command, stack_id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
     FROM offcpu_waits
     WHERE state != 'idle'
     GROUP BY ALL
-), functions AS (
-    SELECT
-        stack_id,
-        list_transform(frames, lambda f: {
-            'name': coalesce(f.name, '[no symbol]'), 'module': coalesce(parse_filename(f.module), '')}) AS functions
-    FROM stacktraces
-    WHERE stack_id IN (SELECT stack_id FROM waits)
 ), shares AS (
-    SELECT command, functions[1] AS function, blocked_ns, runnable_ns, 0 AS total_ns
+    SELECT command, leaf AS function, blocked_ns, runnable_ns, 0 AS total_ns
     FROM waits
-    LEFT JOIN functions USING (stack_id)
+    LEFT JOIN stack_functions USING (stack_id)
     UNION ALL
-    SELECT command, unnest(list_distinct(functions)), 0, 0, blocked_ns + runnable_ns
+    SELECT command, unnest(functions), 0, 0, blocked_ns + runnable_ns
     FROM waits
-    JOIN functions USING (stack_id)
+    JOIN stack_functions USING (stack_id)
 )
 SELECT
-    sum(blocked_ns)::BIGINT AS "blocked s",
-    sum(runnable_ns)::BIGINT AS "runnable s",
+    sum(blocked_ns) AS "blocked s",
+    sum(runnable_ns) AS "runnable s",
     100.0 * ("blocked s" + "runnable s") / nullif(sum(sum(blocked_ns) + sum(runnable_ns)) OVER (), 0) AS "self %",
-    greatest(sum(total_ns), "blocked s" + "runnable s")::BIGINT AS "total s",
+    greatest(sum(total_ns), "blocked s" + "runnable s") AS "total s",
     100.0 * "total s" / nullif(sum(sum(blocked_ns) + sum(runnable_ns)) OVER (), 0) AS "total %",
     command,
     coalesce(function.module, '') AS module,

@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP TABLE offcpu_waits AS
 SELECT
     command, coalesce(ustack_id, kstack_id) AS stack_id, coalesce(state, 'unknown') AS state,
-    count(*) AS count, sum(blocked_ns)::BIGINT AS blocked_ns, sum(runnable_ns)::BIGINT AS runnable_ns
+    count(*) AS count, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
 FROM offcpu
 WHERE ('?command' IS NULL OR command = '?command')
     AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))

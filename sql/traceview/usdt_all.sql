@@ -3,17 +3,12 @@
 -- A slice from each time that a thread enters a span until it leaves it, with the stack there, and an instant where the
 -- span is closed.
 SELECT
-    'complete' AS event, trace_name AS name,
+    CASE kind WHEN 'trace_exit' THEN 'complete' ELSE 'instant' END AS event,
+    CASE kind WHEN 'trace_exit' THEN trace_name ELSE 'close ' || trace_name END AS name,
     tgid AS pid, pid AS tid, kind, cpu,
-    (timestamp - duration) * 0.001 AS start, duration * 0.001 AS duration, -- microseconds, exactly
+    (timestamp - CASE kind WHEN 'trace_exit' THEN duration ELSE 0 END) * 0.001 AS start, -- microseconds, exactly
+    duration * 0.001 AS duration,
     [kstack_id, ustack_id] AS end_stack, span_id, parent_id, id, amount
 FROM events
-WHERE kind = 'trace_exit'
-    AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
-UNION ALL
-SELECT
-    'instant', 'close ' || trace_name, tgid, pid, kind, cpu, timestamp * 0.001, duration * 0.001, [kstack_id, ustack_id],
-    span_id, parent_id, id, amount
-FROM events
-WHERE kind = 'trace_close'
+WHERE starts_with(kind, 'trace_') -- exit and close; not IN, as this is applied while the file is read
     AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'));
