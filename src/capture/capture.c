@@ -49,6 +49,14 @@ static void set_probe(struct capture *c, const struct probe_choice *choice)
 	}
 }
 
+static void say_chosen(const struct probe_choice *choice, const char *way)
+{
+	log__debug("%s: %s user stacks, %s kernel stacks%s%s", choice->probe->name,
+		   choice->stacks & PROBE_USER ? "with" : "no",
+		   choice->stacks & PROBE_KERNEL ? "with" : "no", way ? ", by way of " : "",
+		   way ? way : "");
+}
+
 /* Leaves out what `all` named and the kernel lacks; what was named itself is an error. */
 static int choose_ways(struct capture *c, struct features *f)
 {
@@ -64,6 +72,8 @@ static int choose_ways(struct capture *c, struct features *f)
 			err = 0;
 		} else if (err) {
 			log__error("%s: %s", choice->probe->name, features__why(f));
+		} else {
+			say_chosen(choice, c->ways[i]);
 		}
 	}
 	return err;
@@ -137,13 +147,15 @@ static int choose_programs(struct capture *c, struct features *f)
  * ends with the stack. */
 static int set_sizes(struct capture *c)
 {
-	uint32_t slot_sz = sizeof(uint64_t) + sizeof(struct event) + EVENT_DETAIL_MAX +
-			   EVENT_KSTACK_MAX * sizeof(uint64_t) + c->options.stack_sz + CAPTURE_PAGE;
 	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
-	int err = bpf_map__set_value_size(c->skel->maps.scratch, slot_sz);
+	struct bpf_map *slots = bpf_map__inner_map(c->skel->maps.scratch);
+	int err;
 
+	c->slot_sz = sizeof(struct capture_slot) + EVENT_DETAIL_MAX +
+		     EVENT_KSTACK_MAX * sizeof(uint64_t) + c->options.stack_sz + CAPTURE_PAGE;
+	err = slots ? bpf_map__set_value_size(slots, c->slot_sz) : -EINVAL;
 	if (!err)
-		err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt * CAPTURE_LEVELS);
+		err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt);
 	if (!err)
 		err = bpf_map__set_max_entries(c->skel->maps.rings, cpu_cnt);
 	if (!err)
@@ -239,7 +251,8 @@ static int load(struct capture *c)
 struct capture *capture__new(const struct capture_options *options)
 {
 	struct capture *c = calloc(1, sizeof(*c));
-	int cpu_cnt = libbpf_num_possible_cpus(), err;
+	int cpu_cnt = options->cpu_cnt ? (int)options->cpu_cnt : libbpf_num_possible_cpus();
+	int err;
 
 	if (!c)
 		return NULL;
@@ -315,8 +328,6 @@ int capture__attach(struct capture *c)
 	return err ? err : update_samplers(c);
 }
 
-/* Until the time has come and no program runs that has seen another state (a grace period of RCU).
- */
 static void wait_for(uint64_t ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(ns / NS_PER_S),
@@ -324,6 +335,11 @@ static void wait_for(uint64_t ns)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;
+}
+
+/* Until no program runs that has seen another state: a grace period of RCU, some 10 ms. */
+static void wait_for_programs(void)
+{
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
@@ -340,6 +356,8 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 	*begin_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->begin_ns, *begin_ns, __ATOMIC_RELEASE);
 	wait_for(*begin_ns);
+	if (capture__visits_threads(c))
+		wait_for_programs();
 	capture__report_skipped(c, NULL, NULL);
 	return capture__visit_threads(c, true);
 }
@@ -349,6 +367,7 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 	*end_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->end_ns, *end_ns, __ATOMIC_RELEASE);
 	wait_for(*end_ns);
+	wait_for_programs();
 	return capture__visit_threads(c, false);
 }
 
@@ -357,11 +376,8 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 
 void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 {
-	struct epoll_event woken[64];
 	uint64_t ns = monotonic__ns();
 
-	while (epoll_wait(c->epoll_fd, woken, 64, 0) == 64)
-		;
 	if (ns - c->checked_ns >= NS_PER_S) {
 		c->checked_ns = ns;
 		capture__open_rings(c);
@@ -406,6 +422,8 @@ int capture__list(capture_list_fn fn, void *arg)
 
 		fn(p, features__choose(f, skel->obj, p, &way) ? features__why(f) : NULL, arg);
 	}
+	if (!err)
+		diagnose__rights();
 	features__free(f);
 	collector_bpf__destroy(skel);
 	return err;

@@ -36,6 +36,7 @@ struct capture_options {
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
 	uint64_t max_rate; /* events of a kind per second and CPU; 0: no limit */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
+	size_t cpu_cnt;	   /* possible CPUs, for tests of machines with many; 0: as there are */
 	bool bounce; /* user memory is read the way that kernels need whose own takes a lock; those
 			that do are found out */
 	/* Called again and again by capture__begin() and capture__end() while they write a row for
@@ -60,15 +61,16 @@ int capture__begin(struct capture *, uint64_t *begin_ns);
 int capture__end(struct capture *, uint64_t *end_ns);
 void capture__free(struct capture *);
 
-/* One stream per CPU, for merge__drain(), and fds to poll that become readable when a ring is a
- * quarter full. */
+/* One stream per CPU, for merge__drain(), and an fd to poll that becomes readable when a ring is a
+ * quarter full; capture__woken() makes it unreadable until another is. */
 size_t capture__streams(struct capture *, struct stream *const **streams);
 int capture__epoll_fd(const struct capture *);
+void capture__woken(struct capture *);
 
 /*
  * What was lost since the last call, by probe ("filter": a process that could not be followed), CPU
  * and reason; not called for zeros. To be called after each drain: it also looks for CPUs that have
- * come online, once a second, and makes capture__epoll_fd() unreadable until a ring fills again.
+ * come online, once a second.
  */
 struct capture_loss {
 	const char *probe, *reason;

@@ -36,17 +36,25 @@ static const char *read_line(const char *path, char *line, size_t sz)
 	return line;
 }
 
-int diagnose__start(void)
+int diagnose__rights(void)
 {
 	bool admin = has_capability(CAP_SYS_ADMIN);
 	bool bpf = admin || has_capability(CAP_BPF), perfmon = admin || has_capability(CAP_PERFMON);
 
-	if (!bpf || !perfmon) {
-		log__error("not allowed to load BPF programs: run it as root, or give it %s%s%s",
-			   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
-			   perfmon ? "" : "CAP_PERFMON");
-		return -EPERM;
-	}
+	if (bpf && perfmon)
+		return 0;
+	log__error("not allowed to load BPF programs: run it as root, or give it %s%s%s",
+		   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
+		   perfmon ? "" : "CAP_PERFMON");
+	return -EPERM;
+}
+
+int diagnose__start(void)
+{
+	int err = diagnose__rights();
+
+	if (err)
+		return err;
 	if (access(BTF_FILE, R_OK)) {
 		log__error(BTF_FILE ": %s: the kernel must be built with CONFIG_DEBUG_INFO_BTF=y",
 			   strerror(errno));

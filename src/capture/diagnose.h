@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+/* Whether this user may record: 0, or -EPERM after saying what is missing. */
+int diagnose__rights(void);
 /* Before anything is loaded: 0, or -errno after saying what is missing. */
 int diagnose__start(void);
 /* After the kernel has refused the BPF programs. */

@@ -29,6 +29,7 @@ struct capture {
 	struct usdt *usdt;
 	const char *ways[PROBE_CHOICE_MAX]; /* of options.probes; NULL where there is only one */
 	bool left_out[PROBE_CHOICE_MAX];
+	uint32_t slot_sz;    /* bytes of a slot in `scratch` */
 	size_t cpu_cnt;	     /* possible CPUs: of the arrays below */
 	struct ring **rings; /* mapped when the CPU is online for the first time */
 	int *ring_fds;	     /* -1 until then */
@@ -66,6 +67,7 @@ void capture__report_skipped(struct capture *, capture_loss_fn, void *arg);
  * rows.c: visits every thread with the programs that make rows of the beginning and the end
  * (PROBE__rows*), which do what begin_ns and end_ns say. 0 or -errno, said.
  */
+bool capture__visits_threads(const struct capture *); /* there are such programs */
 int capture__visit_threads(struct capture *, bool sleepable);
 int capture__scan_targets(struct capture *);
 int capture__scan_sockets(struct capture *);

@@ -47,35 +47,93 @@ void capture__free_rings(struct capture *c)
 		close(c->epoll_fd);
 }
 
-/* The map takes it last: from then on the programs write to it. */
-static int open_ring(struct capture *c, uint32_t cpu)
+/* ---- rings of CPUs that are online and have none --------------------------------------------- */
+
+/* The maps of CPUs that come; a map of the kernel's each. */
+struct coming {
+	uint32_t *cpus;
+	int *rings, *scratches;
+	uint32_t cnt;
+};
+
+static int coming__init(struct coming *n, size_t cpu_cnt)
+{
+	*n = (struct coming){ .cpus = calloc(cpu_cnt, sizeof(*n->cpus)),
+			      .rings = calloc(cpu_cnt, sizeof(*n->rings)),
+			      .scratches = calloc(cpu_cnt, sizeof(*n->scratches)) };
+	return n->cpus && n->rings && n->scratches ? 0 : -ENOMEM;
+}
+
+/* The rings stay open, the capture's. */
+static void coming__free(struct coming *n)
+{
+	for (uint32_t i = 0; i < n->cnt; i++) {
+		if (n->scratches[i] >= 0)
+			close(n->scratches[i]);
+	}
+	free(n->cpus);
+	free(n->rings);
+	free(n->scratches);
+}
+
+/* A ring, and slots in which events are put together there, a stack's worth each: not for CPUs that
+ * are never online, of which a virtual machine may have many. */
+static int open_maps(struct capture *c, uint32_t cpu, struct coming *n)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.u32 = cpu };
-	int err,
-		fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "events", 0, 0, c->options.ring_sz, NULL);
+	int ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "events", 0, 0, c->options.ring_sz, NULL);
+	int scratch, err;
 
-	if (fd < 0)
+	if (ring < 0)
 		return -errno;
-	c->ring_fds[cpu] = fd;
-	err = ring__map(c->rings[cpu], fd, c->options.ring_sz);
-	if (!err && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &e))
-		err = -errno;
-	if (!err && bpf_map_update_elem(bpf_map__fd(c->skel->maps.rings), &cpu, &fd, BPF_ANY))
+	c->ring_fds[cpu] = ring;
+	scratch = bpf_map_create(BPF_MAP_TYPE_ARRAY, "scratch", sizeof(uint32_t), c->slot_sz,
+				 CAPTURE_LEVELS, NULL);
+	if (scratch < 0)
+		return -errno;
+	n->cpus[n->cnt] = cpu;
+	n->rings[n->cnt] = ring;
+	n->scratches[n->cnt++] = scratch;
+	err = ring__map(c->rings[cpu], ring, c->options.ring_sz);
+	if (!err && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, ring, &e))
 		err = -errno;
 	return err;
 }
 
+/* In one call: after each the kernel waits until no program runs that has seen what was there
+ * before, some 10 ms. Before 5.16 it takes them one by one. */
+static int put_maps(const struct bpf_map *into, const struct coming *n, const int *maps)
+{
+	int fd = bpf_map__fd(into), err = 0;
+	uint32_t cnt = n->cnt;
+
+	if (!cnt || !bpf_map_update_batch(fd, n->cpus, maps, &cnt, NULL))
+		return 0;
+	for (uint32_t i = 0; i < n->cnt && !err; i++)
+		err = bpf_map_update_elem(fd, &n->cpus[i], &maps[i], BPF_ANY) ? -errno : 0;
+	return err;
+}
+
+/* The rings last: from then on the programs write to them. */
 int capture__open_rings(struct capture *c)
 {
-	int err = cpus__online(c->online, c->cpu_cnt);
+	struct coming n;
+	int err = coming__init(&n, c->cpu_cnt);
 
+	if (!err)
+		err = cpus__online(c->online, c->cpu_cnt);
 	for (size_t i = 0; i < c->cpu_cnt && !err; i++) {
 		if (c->online[i] && c->ring_fds[i] < 0)
-			err = open_ring(c, (uint32_t)i);
+			err = open_maps(c, (uint32_t)i, &n);
 	}
+	if (!err)
+		err = put_maps(c->skel->maps.scratch, &n, n.scratches);
+	if (!err)
+		err = put_maps(c->skel->maps.rings, &n, n.rings);
+	coming__free(&n);
 	if (err)
-		log__error("cannot make a ring of %u bytes for each CPU: %s", c->options.ring_sz,
-			   strerror(-err));
+		log__error("cannot make a ring of %u bytes and %u slots of %u for each CPU: %s",
+			   c->options.ring_sz, CAPTURE_LEVELS, c->slot_sz, strerror(-err));
 	return err;
 }
 
@@ -88,4 +146,12 @@ size_t capture__streams(struct capture *c, struct stream *const **streams)
 int capture__epoll_fd(const struct capture *c)
 {
 	return c->epoll_fd;
+}
+
+void capture__woken(struct capture *c)
+{
+	struct epoll_event woken[64];
+
+	while (epoll_wait(c->epoll_fd, woken, 64, 0) == 64)
+		;
 }

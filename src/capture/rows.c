@@ -136,6 +136,11 @@ static int visit_for_switch(struct capture *c, bool sleepable)
 	return visit_with(c, c->skel->links.switch__rows);
 }
 
+bool capture__visits_threads(const struct capture *c)
+{
+	return c->skel->links.switch__rows || c->skel->links.rss__rows;
+}
+
 int capture__visit_threads(struct capture *c, bool sleepable)
 {
 	int err = visit_for_switch(c, sleepable);

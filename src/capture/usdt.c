@@ -77,6 +77,8 @@ struct reading {
 	struct target *target;
 	char others[NAMES_SZ]; /* probes that it has of other providers */
 	bool ours, said;
+	size_t left_out; /* places that cannot be read, and what is wrong with the first */
+	const char *bad_probe, *bad_arg;
 };
 
 static void note_other(struct reading *r, const struct sdt_note *n)
@@ -138,9 +140,10 @@ static int read_probe(struct reading *r, int probe, const struct sdt_note *n)
 		return lies(r, n, why);
 	cnt = usdt_args__parse(n->args, site.args, usdt_probes[probe].arg_cnt, &bad);
 	if (cnt < 0) {
-		log__warn("%s: one place of the probe " PROVIDER ":%s is left out: its argument "
-			  "'%.*s' is in no register and at no address",
-			  r->target->choice->path, n->name, (int)strcspn(bad, " "), bad);
+		if (r->left_out++ == 0) {
+			r->bad_probe = n->name;
+			r->bad_arg = bad;
+		}
 		return 0;
 	}
 	if ((size_t)cnt < usdt_probes[probe].arg_cnt)
@@ -185,11 +188,22 @@ static void say_what_is_missing(const struct reading *r, int err)
 		log__error("%s: it has no probe " PROVIDER ":enter that can be read", path);
 }
 
+static void say_left_out(const struct reading *r)
+{
+	log__warn("%s: %zu %s left out of its probes: the argument '%.*s' of " PROVIDER
+		  ":%s is in no register and at no address",
+		  r->target->choice->path, r->left_out,
+		  r->left_out == 1 ? "place is" : "places are", (int)strcspn(r->bad_arg, " "),
+		  r->bad_arg, r->bad_probe);
+}
+
 static int read_notes(struct usdt *u, struct target *t)
 {
 	struct reading r = { .usdt = u, .target = t };
 	int err = sdt__each(t->file, see_note, &r);
 
+	if (r.left_out)
+		say_left_out(&r);
 	if (!err && places__cnt(&t->places[ENTER]))
 		return 0;
 	if (!r.said)
