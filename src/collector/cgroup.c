@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collector/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <uthash.h>
 
 #include "base/mount.h"
-#include "base/monotonic.h"
 
-#define RESCAN_NS    1000000000
-#define RESCAN_SHARE 50 /* and no more than this part of the time, for many */
-#define DEPTH_MAX    64
-#define KNOWN_MAX    65536 /* folders; a user may make as many as it likes */
+#define KNOWN_MAX     65536 /* folders; a user may make as many as it likes */
+#define FILEID_KERNFS 0xfe  /* include/linux/exportfs.h: a handle is the id */
 
 struct known {
 	uint64_t id;
@@ -25,16 +23,18 @@ struct known {
 
 struct cgroups {
 	char *root; /* mount point of cgroup v2, or NULL */
+	int root_fd;
 	struct known *by_id;
-	uint64_t rescan_ns; /* not before this time */
 };
 
 struct cgroups *cgroups__new(void)
 {
 	struct cgroups *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->root = mount__point("cgroup2");
+	if (!c)
+		return NULL;
+	c->root = mount__point("cgroup2");
+	c->root_fd = c->root ? open(c->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	return c;
 }
 
@@ -53,74 +53,68 @@ void cgroups__free(struct cgroups *c)
 	if (!c)
 		return;
 	forget(c);
+	if (c->root_fd >= 0)
+		close(c->root_fd);
 	free(c->root);
 	free(c);
 }
 
-static void remember(struct cgroups *c, uint64_t id, const char *path)
+/* A handle (O_PATH) of the folder, or -1. */
+static int open_by_id(const struct cgroups *c, uint64_t id)
 {
-	struct known *k;
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + sizeof(id)];
+	} h = { .handle = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
 
-	HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
-	if (k || HASH_COUNT(c->by_id) >= KNOWN_MAX)
-		return;
-	k = malloc(sizeof(*k) + strlen(path) + 1);
+	memcpy(h.handle.f_handle, &id, sizeof(id));
+	return open_by_handle_at(c->root_fd, &h.handle, O_PATH | O_CLOEXEC);
+}
+
+/* What the kernel says where it is; 0, or -1 when it is not below the root. */
+static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
+{
+	size_t root_len = strlen(c->root);
+	int fd = open_by_id(c, id);
+	char name[40];
+	ssize_t len;
+
+	if (fd < 0)
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	len = readlink(name, path, PATH_MAX - 1);
+	close(fd);
+	if (len < 0 || (size_t)len < root_len || memcmp(path, c->root, root_len) != 0)
+		return -1;
+	path[len] = '\0';
+	if (path[root_len])
+		memmove(path, path + root_len, (size_t)len - root_len + 1);
+	else
+		strcpy(path, "/");
+	return 0;
+}
+
+static struct known *remember(struct cgroups *c, uint64_t id, const char *path)
+{
+	struct known *k = malloc(sizeof(*k) + strlen(path) + 1);
+
 	if (!k)
-		return;
+		return NULL;
+	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
+		forget(c);
 	k->id = id;
 	strcpy(k->path, path);
 	HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
-}
-
-/* Remembers `dir` and what is below it; `path` is its end, from the root. */
-static void scan(struct cgroups *c, const char *dir, int depth)
-{
-	const char *path = dir + strlen(c->root);
-	struct dirent *e;
-	struct stat st;
-	DIR *d;
-
-	if (stat(dir, &st) != 0 || depth == DEPTH_MAX)
-		return;
-	remember(c, st.st_ino, *path ? path : "/");
-	d = opendir(dir);
-	while (d && (e = readdir(d))) {
-		char *sub;
-
-		if (e->d_type != DT_DIR || e->d_name[0] == '.')
-			continue;
-		if (asprintf(&sub, "%s/%s", dir, e->d_name) < 0)
-			continue;
-		scan(c, sub, depth + 1);
-		free(sub);
-	}
-	if (d)
-		closedir(d);
-}
-
-/* Most of a full table are gone by now. */
-static void rescan(struct cgroups *c, uint64_t begin_ns)
-{
-	uint64_t cost_ns;
-
-	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
-		forget(c);
-	scan(c, c->root, 0);
-	cost_ns = monotonic__ns() - begin_ns;
-	c->rescan_ns = begin_ns + cost_ns * RESCAN_SHARE;
-	if (c->rescan_ns < begin_ns + RESCAN_NS)
-		c->rescan_ns = begin_ns + RESCAN_NS;
+	return k;
 }
 
 const char *cgroups__path(struct cgroups *c, uint64_t id)
 {
-	uint64_t begin_ns = monotonic__ns();
+	char path[PATH_MAX];
 	struct known *k;
 
 	HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
-	if (!k && c->root && begin_ns >= c->rescan_ns) {
-		rescan(c, begin_ns);
-		HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
-	}
+	if (!k && c->root_fd >= 0 && find_path(c, id, path) == 0)
+		k = remember(c, id, path);
 	return k ? k->path : NULL;
 }

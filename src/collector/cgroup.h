@@ -12,9 +12,8 @@ struct cgroups *cgroups__new(
 void cgroups__free(struct cgroups *);
 
 /*
- * "/system.slice/ssh.service", or NULL when the cgroup is gone or none is mounted. Remembered; one
- * that is not known makes the tree be read again, at most once a second, and seldomer where that
- * takes long. Lives until the next call.
+ * "/system.slice/ssh.service", or NULL when the cgroup is gone or none is mounted, or without
+ * CAP_DAC_READ_SEARCH. Asked for once, and remembered when it is gone. Lives until the next call.
  */
 const char *cgroups__path(struct cgroups *, uint64_t id);
 

@@ -14,6 +14,15 @@ static const char *const states[] = { EVENT_STATES(X) };
 static const char *const unwinds[] = { UNWIND_STATUSES(X) };
 #undef X
 
+#define X(id, mark) [FRAME_##id] = mark,
+static const char *const marks[] = { FRAME_SOURCES(X) };
+#undef X
+
+const char *frame_source__mark(uint32_t source)
+{
+	return marks[source];
+}
+
 const char *unwind_status__name(enum unwind_status status)
 {
 	return unwinds[status];

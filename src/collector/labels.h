@@ -21,5 +21,6 @@ void labels__refresh(struct labels *, struct recording *);
 
 /* The value of the column `unwind`. */
 const char *unwind_status__name(enum unwind_status);
+const char *frame_source__mark(uint32_t frame_source); /* NULL: nothing to say */
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/parse.h"
 
 #define TERM_GRACE_MS 5000
+#define MEANWHILE_MS  10
 
 /* The parent's go, and the child's errno when it could not exec. */
 struct pipes {
@@ -119,13 +120,16 @@ failed:
 	return -err;
 }
 
-int launch__go(struct launch *l)
+int launch__go(struct launch *l, void (*meanwhile)(void *), void *arg)
 {
+	struct pollfd exec = { .fd = l->exec_fd, .events = POLLIN };
 	int err = 0;
 
 	if (write(l->go_fd, "", 1) != 1)
 		err = EPIPE;
-	else if (read(l->exec_fd, &err, sizeof(err)) != sizeof(err))
+	while (!err && meanwhile && poll(&exec, 1, MEANWHILE_MS) == 0)
+		meanwhile(arg);
+	if (!err && read(l->exec_fd, &err, sizeof(err)) != sizeof(err))
 		return 0;
 	log__error("%s: %s", l->command, strerror(err));
 	launch__kill(l);

@@ -28,8 +28,10 @@ struct caller caller__get(void);
 /* Forks a child that waits, under the command's name, to become `as` (NULL: who we are). 0 or
  * -errno, said. */
 int launch__prepare(struct launch *, char **argv, const struct caller *as);
-/* Lets it exec. 0, or -errno said, with ->status and ->ended set. */
-int launch__go(struct launch *);
+/* Lets it exec and waits for that, which may take seconds where all are busy: meanwhile(arg),
+ * unless it is NULL, is called from time to time. 0, or -errno said, with ->status and ->ended set.
+ */
+int launch__go(struct launch *, void (*meanwhile)(void *), void *arg);
 /* Takes the status when it has ended; true once it has. */
 bool launch__ended(struct launch *);
 /* SIGTERM, then SIGKILL after five seconds; waits for the end. */

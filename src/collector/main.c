@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -13,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "base/openfiles.h"
 #include "base/priority.h"
 #include "collector/clock.h"
 #include "collector/launch.h"
@@ -20,10 +20,10 @@
 #include "collector/session.h"
 #include "collector/status.h"
 #include "collector/statusfile.h"
+#include "collector/wakeups.h"
 #include "event/kind.h"
 #include "event/sideband.h"
 
-#define ROUND_MIN_NS   1000000 /* wake-ups closer than that are served together */
 #define STATUS_WAIT_MS 1000 /* for a reader of stderr who is slow, not for one who is not there */
 
 struct collector {
@@ -36,8 +36,10 @@ struct collector {
 	struct status status;
 	struct statusfile *statusfile; /* NULL: none */
 	struct streams streams;	       /* of capture, then of sideband */
-	int epoll_fd, signal_fd;
+	struct wakeups wakeups;
+	int signal_fd;
 	uint64_t begin_ns, end_ns, billed_ns;
+	uint64_t drained_ns; /* all that happened before has been read */
 	bool interrupted;
 	int err; /* what failed while recording */
 };
@@ -53,18 +55,18 @@ static void list_probe(const struct probe *p, const char *missing, void *arg)
 	printf("\n%26shere: %s%s\n", "", missing ? "no, " : "yes", missing ? missing : "");
 }
 
-/* Everything that happened before now, earliest first, into rows. */
+/* Everything that happened before now, earliest first, into rows. What was read the last time has
+ * its names by now: a batch can be closed before there is more. */
 static void drain(void *arg)
 {
 	struct collector *c = arg;
-	uint64_t now_ns = monotonic__ns();
-	int err;
+	int err = session__tick(c->session, c->drained_ns);
 
-	merge__drain(&c->streams, now_ns, session__record, c->session);
+	c->drained_ns = monotonic__ns();
+	merge__drain(&c->streams, c->drained_ns, session__records, c->session);
 	capture__losses(c->capture, session__loss, c->session);
 	if (sideband__update(c->sideband) > 0)
 		session__scan(c->session);
-	err = session__tick(c->session, now_ns);
 	if (!c->err)
 		c->err = err;
 }
@@ -86,13 +88,6 @@ static int open_signals(struct collector *c)
 	return c->signal_fd < 0 ? -errno : 0;
 }
 
-static int watch(struct collector *c, int fd)
-{
-	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
-
-	return fd >= 0 && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
-}
-
 /* The streams of both kinds of rings in one array, for merge__drain(). */
 static int collect_streams(struct collector *c)
 {
@@ -109,20 +104,21 @@ static int collect_streams(struct collector *c)
 	return 0;
 }
 
-static int open_epoll(struct collector *c)
+static int watch_all(struct collector *c)
 {
-	int err;
+	struct wakeups *w = &c->wakeups;
+	int err = wakeups__init(w);
 
-	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (c->epoll_fd < 0)
-		return -errno;
-	err = watch(c, c->signal_fd);
 	if (!err)
-		err = watch(c, capture__epoll_fd(c->capture));
+		err = wakeups__watch(w, c->signal_fd, WAKEUP_SIGNAL);
+	if (!err)
+		err = wakeups__watch(w, capture__epoll_fd(c->capture), WAKEUP_RING);
+	if (!err)
+		err = wakeups__watch(w, session__fd(c->session), WAKEUP_OTHER);
 	if (!err && c->options.command)
-		err = watch(c, c->launch.pid_fd);
+		err = wakeups__watch(w, c->launch.pid_fd, WAKEUP_OTHER);
 	if (!err)
-		err = sideband__add_to_epoll(c->sideband, c->epoll_fd);
+		err = sideband__add_to_epoll(c->sideband, w->news_fd);
 	return err;
 }
 
@@ -137,6 +133,7 @@ static int prepare(struct collector *c)
 		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
 	if (err || (err = open_signals(c)) != 0)
 		return err;
+	openfiles__raise();
 	o->capture.drain = drain;
 	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;
@@ -158,9 +155,10 @@ static int prepare(struct collector *c)
 	c->session = session__new(o, c->recording);
 	if (!c->session)
 		return -errno;
+	c->drained_ns = monotonic__ns();
 	c->statusfile = statusfile__new(o->status_path);
 	err = collect_streams(c);
-	return err ? err : open_epoll(c);
+	return err ? err : watch_all(c);
 }
 
 /* ---- run ----------------------------------------------------------------------------------------
@@ -183,29 +181,29 @@ static int begin(struct collector *c)
 	c->billed_ns = c->begin_ns;
 	if (log__writable(STATUS_WAIT_MS))
 		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
-	return c->options.command ? launch__go(&c->launch) : 0;
+	return c->options.command ? launch__go(&c->launch, drain, c) : 0;
+}
+
+/* Until the rings are to be read. */
+static uint64_t left_ns(const struct collector *c)
+{
+	uint64_t now_ns = monotonic__ns(), end_ns = c->begin_ns + c->options.duration_ns;
+	uint64_t left_ns = session__backlog(c->session) ? 0 : c->options.poll_ns;
+
+	if (!c->options.duration_ns || now_ns + left_ns <= end_ns)
+		return left_ns;
+	return end_ns > now_ns ? end_ns - now_ns : 0;
 }
 
 static void wait_for_events(struct collector *c)
 {
-	struct epoll_event events[64];
+	unsigned why = wakeups__wait(&c->wakeups, left_ns(c));
 	struct signalfd_siginfo signal;
-	uint64_t from_ns = monotonic__ns(), took_ns;
-	uint64_t left_ns = c->options.poll_ns;
 
-	if (c->options.duration_ns) {
-		uint64_t end_ns = c->begin_ns + c->options.duration_ns;
-
-		left_ns = end_ns <= from_ns	       ? 0
-			  : end_ns - from_ns < left_ns ? end_ns - from_ns
-						       : left_ns;
-	}
-	epoll_wait(c->epoll_fd, events, 64, (int)((left_ns + 999999) / 1000000));
-	while (read(c->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
+	if (why & WAKEUP_RING)
+		capture__woken(c->capture);
+	while (why & WAKEUP_SIGNAL && read(c->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
 		c->interrupted = true;
-	took_ns = monotonic__ns() - from_ns;
-	if (took_ns < ROUND_MIN_NS)
-		nanosleep(&(struct timespec){ .tv_nsec = (long)(ROUND_MIN_NS - took_ns) }, NULL);
 }
 
 static bool over(struct collector *c)
@@ -217,14 +215,15 @@ static bool over(struct collector *c)
 	return c->options.duration_ns && monotonic__ns() >= c->begin_ns + c->options.duration_ns;
 }
 
+static bool bill_due(const struct collector *c)
+{
+	return c->options.bill_ns && monotonic__ns() - c->billed_ns >= c->options.bill_ns;
+}
+
 static void bill(struct collector *c)
 {
-	uint64_t now_ns = monotonic__ns();
-
-	if (!c->options.bill_ns || now_ns - c->billed_ns < c->options.bill_ns)
-		return;
-	c->billed_ns = now_ns;
-	status__bill(&c->status, c->capture, now_ns - c->begin_ns);
+	c->billed_ns = monotonic__ns();
+	status__bill(&c->status, c->capture, c->billed_ns - c->begin_ns);
 }
 
 static void record(struct collector *c)
@@ -233,10 +232,10 @@ static void record(struct collector *c)
 		wait_for_events(c);
 		drain(c);
 		statusfile__tick(c->statusfile, c->session, monotonic__ns());
-		if (log__writable(0)) {
+		if (status__due(&c->status, monotonic__ns()) && log__writable(0))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
+		if (bill_due(c) && log__writable(0))
 			bill(c);
-		}
 	}
 }
 
@@ -290,6 +289,7 @@ static void collector__free(struct collector *c)
 	sideband__free(c->sideband);
 	capture__free(c->capture);
 	launch__free(&c->launch);
+	wakeups__close(&c->wakeups);
 	free(c->streams.v);
 	options__free(&c->options);
 }
@@ -297,7 +297,7 @@ static void collector__free(struct collector *c)
 int main(int argc, char **argv)
 {
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
-			       .epoll_fd = -1 };
+			       .wakeups = { .urgent_fd = -1, .news_fd = -1 } };
 	int err, status;
 
 	options__parse(&c.options, argc, argv);

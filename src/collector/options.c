@@ -9,6 +9,7 @@
 
 #include "base/parse.h"
 #include "collector/statusfile.h"
+#include "event/kind.h"
 #include "store/parquet.h"
 #include "unwind/tablecache.h"
 
@@ -25,6 +26,7 @@ enum key {
 	KEY_UID,
 	KEY_CGROUP,
 	KEY_STACK_SIZE,
+	KEY_STITCH,
 	KEY_RING_SIZE,
 	KEY_MAX_RATE,
 	KEY_STATUS,
@@ -59,6 +61,8 @@ static const struct argp_option argp_options[] = {
 	  "Run the command as root, not as the user who called sudo", 1 },
 	{ "stack-size", KEY_STACK_SIZE, "SIZE", 0,
 	  "Copy at most this much of a user stack (default: 256K, at most 1M)", 1 },
+	{ "stitch", KEY_STITCH, 0, 0,
+	  "Larger stacks get their callers from what the thread's stack was before; marked", 1 },
 
 	{ 0, 0, 0, 0, "Where it goes", 2 },
 	{ "dir", 'd', "DIR", 0,
@@ -269,6 +273,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_UID: add_uid(filter, arg, state); break;
 	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
 	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
+	case KEY_STITCH: o->stitch = true; break;
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
@@ -404,4 +409,12 @@ void options__free(struct options *o)
 	free(o->capture.filter.pids);
 	free(o->capture.filter.uids);
 	free(o->capture.filter.cgroups);
+}
+
+uint64_t options__join_min_ns(const struct options *o)
+{
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		if (strcmp(o->probes[i].probe->name, event_kind__probe(EVENT_SWITCH)) == 0)
+			return o->probes[i].param;
+	return 0;
 }

@@ -25,12 +25,15 @@ struct options {
 	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */
 	bool all;	/* with a command: the whole system all the same */
 	bool keep_root;
-	bool list; /* print the probes and end */
+	bool stitch; /* see unwind/stitch.h */
+	bool list;   /* print the probes and end */
 	bool quiet, verbose;
 };
 
 /* Parses argv; prints and exits for --help, --version and errors (status 2), as argp does. */
 void options__parse(struct options *, int argc, char **argv);
 void options__free(struct options *);
+/* switch::DUR; 0: slices are not joined. */
+uint64_t options__join_min_ns(const struct options *);
 
 #endif

@@ -9,30 +9,31 @@
 #include "base/monotonic.h"
 #include "collector/carry.h"
 #include "collector/joins.h"
+#include "collector/kernelnames.h"
 #include "collector/rows.h"
 #include "collector/slice.h"
+#include "collector/spool.h"
 #include "collector/stack.h"
 #include "collector/thread.h"
+#include "collector/walker.h"
 #include "event/kind.h"
 #include "process/process.h"
-#include "unwind/naive.h"
-#include "unwind/unwinder.h"
 
+#define END_PATIENCE_NS	  2000000000
 #define NAMES_PATIENCE_NS 2000000000 /* then rings may overflow, and say so */
 
 struct session {
 	struct recording *recording;
 	struct process_table *processes;
-	struct table_cache *cache; /* of the unwinder; NULL: none */
-	struct unwinder *unwinder;
-	struct naive *naive; /* instead of it, with --unwinder=naive */
-	struct kallsyms *kernel;
+	struct jobs *jobs;
+	struct walker *walker;
+	struct kernel_names *kernel;
 	struct stacks *stacks;
 	struct carry *carry;
+	struct spool *spool;
 	struct rows rows;
 	struct joins *joins;
 	struct threads threads;
-	struct trace trace;
 	struct session_stats stats;
 	uint64_t join_min_ns;	 /* switch::DUR */
 	uint64_t losses_from_ns; /* when losses were last asked for */
@@ -40,40 +41,17 @@ struct session {
 	uint64_t end_ns;     /* of the recording, at its end */
 	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
 	int err;	     /* of the recording: stop */
+	bool backlog;	     /* of the spool: its files are there */
 	bool said;
-	bool said_full[EVENT_KIND_CNT]; /* of the kind's probe */
 };
 
-static uint64_t join_min(const struct options *o)
-{
-	for (size_t i = 0; i < o->capture.probe_cnt; i++)
-		if (strcmp(o->probes[i].probe->name, event_kind__probe(EVENT_SWITCH)) == 0)
-			return o->probes[i].param;
-	return 0;
-}
-
-static struct kallsyms *open_kernel(void)
-{
-	struct kallsyms *k = kallsyms__new("/proc/kallsyms");
-
-	if (!k)
-		log__warn("kernel frames will have no names: /proc/kallsyms: %s%s", strerror(errno),
-			  errno == EPERM ? " (needs CAP_SYSLOG, or sysctl kernel.kptr_restrict=0)"
-					 : "");
-	return k;
-}
-
-/* Recording goes on without one. */
-static struct table_cache *open_cache(struct session *s, const struct options *o)
-{
-	if (!o->cache_dir)
-		return NULL;
-	s->cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX);
-	if (!s->cache)
-		log__warn("compiled call-frame tables are not kept: %s: %s", o->cache_dir,
-			  errno == EPERM ? "others can write there" : strerror(errno));
-	return s->cache;
-}
+/* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
+ * in one. */
+static const struct spool_options spool_options = {
+	.max_sz = 64 << 20,
+	.each_sz = 16 << 20,
+	.wait_ns = 5000000000,
+};
 
 struct session *session__new(const struct options *o, struct recording *recording)
 {
@@ -82,18 +60,19 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	if (!s)
 		return NULL;
 	s->recording = recording;
-	s->join_min_ns = join_min(o);
-	s->kernel = open_kernel();
-	s->processes = process_table__new("/proc");
+	s->join_min_ns = options__join_min_ns(o);
+	s->jobs = jobs__new();
+	s->processes =
+		process_table__new(&(struct process_options){ .jobs = s->jobs, .proc = "/proc" });
 	s->joins = joins__new();
 	s->carry = carry__new();
-	s->stacks = stacks__new(recording, s->kernel);
-	if (o->unwinder == UNWINDER_NAIVE)
-		s->naive = naive__new();
-	else
-		s->unwinder = unwinder__new(open_cache(s, o));
+	s->spool = spool__new(&spool_options);
+	s->stacks = stacks__new(recording, NULL);
+	if (s->jobs && s->stacks)
+		s->kernel = kernel_names__new(s->jobs, s->stacks);
+	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->processes && s->joins &&
-	    s->carry && s->stacks && (s->naive || s->unwinder))
+	    s->carry && s->stacks && s->jobs && s->spool && s->kernel && s->walker)
 		return s;
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
@@ -104,16 +83,18 @@ void session__free(struct session *s)
 {
 	if (!s)
 		return;
+	if (!jobs__free(s->jobs))
+		log__warn("a file system does not answer: all is written, but this program ends "
+			  "only when it does, or is unmounted by force");
+	spool__free(s->spool);
 	threads__free(&s->threads);
 	stacks__free(s->stacks);
 	carry__free(s->carry);
 	joins__free(s->joins);
 	rows__free(&s->rows);
-	unwinder__free(s->unwinder);
-	table_cache__free(s->cache);
-	naive__free(s->naive);
+	walker__free(s->walker);
 	process_table__free(s->processes);
-	kallsyms__free(s->kernel);
+	kernel_names__free(s->kernel);
 	free(s);
 }
 
@@ -176,40 +157,18 @@ static void add_slice(struct session *s, struct thread *t, struct slice *sl)
 /* ---- samples ------------------------------------------------------------------------------------
  */
 
-static void walk(struct session *s, const struct process *p, const struct event *e)
+/* The kernel stack and the process's build ID: the rest is in the event. */
+static void resolve(struct session *s, struct thread *t, const struct spool_entry *in,
+		    struct slice *sl)
 {
-	if (s->naive)
-		naive__walk(s->naive, p, e, &s->trace);
-	else
-		unwinder__walk(s->unwinder, p, e, &s->trace);
-}
-
-static void unwind(struct session *s, struct process *p, const struct event *e, struct slice *sl)
-{
-	walk(s, p, e);
-	if (s->trace.status == UNWIND_NO_MAP && process_table__refresh(s->processes, p))
-		walk(s, p, e);
-	sl->ustack_id = stacks__user(s->stacks, &s->trace);
-	sl->unwind = s->trace.status;
-	s->stats.user_stacks[e->kind]++;
-	s->stats.to_root[e->kind] += s->trace.status == UNWIND_ROOT;
-	s->stats.unwound[s->trace.status]++;
-}
-
-/* Stacks and the process's build ID: the rest is in the event. */
-static void resolve(struct session *s, struct thread *t, const struct event *e, struct slice *sl)
-{
-	struct process *p = e->flags & EVENT_F_USER ? process_table__get(s->processes, e->tgid)
-						    : process_table__find(s->processes, e->tgid);
+	const struct event *e = in->event;
 
 	sl->event = *e;
-	sl->ustack_id = sl->kstack_id = sl->gaps_ns = 0;
+	sl->kstack_id = sl->gaps_ns = 0;
 	memcpy(sl->detail, event__detail(e), e->detail_sz);
 	/* A dead thread's process may be gone from the table: its last build ID stands. */
-	if (p)
-		rows__set_build_id(&s->rows, t, &p->build_id);
-	if (p && (e->flags & EVENT_F_USER))
-		unwind(s, p, e, sl);
+	if (in->process)
+		rows__set_build_id(&s->rows, t, &in->process->build_id);
 	if (e->kstack_sz)
 		sl->kstack_id = stacks__kernel(s->stacks, event__kstack(e), event__kstack_cnt(e),
 					       e->flags & EVENT_F_INTERRUPT);
@@ -252,28 +211,80 @@ static void on_close(struct session *s, const struct event *e)
 	add_row(s, &sl, t);
 }
 
-static void on_sample(struct session *s, const struct event *e)
+/* Whether all is known that the row needs besides the user stack. */
+static bool is_ready(const struct session *s, const struct spool_entry *in)
 {
+	return (!in->event->kstack_sz || kernel_names__ready(s->kernel)) &&
+	       (!in->process || process__named(in->process));
+}
+
+/* An event that may have waited. False: it has to. */
+static bool take(const struct spool_entry *in, bool last, void *arg)
+{
+	struct session *s = arg;
+	const struct event *e = in->event;
 	struct slice sl, given_up;
+	bool user = in->process && (e->flags & EVENT_F_USER);
+	const struct trace *trace;
 	const char *reason;
 	struct thread *t;
 
-	if (e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT ||
-	    e->detail_sz > sizeof(sl.detail))
-		return;
 	if (e->flags & EVENT_F_CLOSE) {
 		on_close(s, e);
-		return;
+		return true;
+	}
+	trace = user ? walker__walk(s->walker, in->process, e, last) : NULL;
+	if (user && !trace)
+		return false;
+	if (!last && !is_ready(s, in))
+		return false;
+	sl.ustack_id = 0;
+	if (trace &&
+	    stacks__user(s->stacks, trace, &(struct stack_owner){ e->tgid, e->time_ns, last },
+			 &sl.ustack_id) == -EAGAIN)
+		return false;
+	if (trace) {
+		sl.unwind = trace->status;
+		session_stats__walked(&s->stats, e->kind, trace->status);
 	}
 	t = threads__get(&s->threads, e->tid);
 	if (!t)
-		return;
+		return true;
 	rows__name(&s->rows, t, e);
-	resolve(s, t, e, &sl);
+	resolve(s, t, in, &sl);
 	if (!(e->flags & EVENT_F_OPEN))
 		add_slice(s, t, &sl);
 	else if ((reason = joins__open(s->joins, &sl, &t->build_id, &given_up)) != NULL)
 		lose_one(s, &given_up, reason);
+	return true;
+}
+
+/* In whose queue it waits for others, if they do: what happens to a thread stays in order, what
+ * ends an operation comes after its beginning, and the next of its name after both. */
+static bool is_behind(const struct session *s, const struct event *e, uint32_t *tgid)
+{
+	bool joined = e->flags & (EVENT_F_OPEN | EVENT_F_CLOSE);
+	uint32_t opener = joined ? spool__opener(s->spool, e->join) : 0;
+
+	*tgid = opener || e->flags & EVENT_F_CLOSE ? opener : e->tgid;
+	return spool__holds(s->spool, *tgid);
+}
+
+static void on_sample(struct session *s, const struct event *e, struct process *process)
+{
+	struct spool_entry in = { .event = e, .process = process };
+	bool behind;
+
+	if (e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT ||
+	    e->detail_sz > EVENT_DETAIL_MAX)
+		return;
+	behind = is_behind(s, e, &in.tgid);
+	if (!behind && take(&in, false, s))
+		return;
+	if (spool__add(s->spool, &in, monotonic__ns()) == 0)
+		spool__relieve(s->spool, in.tgid, take, s);
+	else
+		take(&in, true, s);
 }
 
 static void on_thread_exit(struct session *s, const struct record *r)
@@ -301,12 +312,33 @@ static void on_sideband_lost(struct session *s, const struct record *r)
 	process_table__scan(s->processes);
 }
 
-void session__record(const struct record *r, void *arg)
+static struct process *process_of(struct session *s, const struct event *e)
+{
+	if (e->flags & EVENT_F_USER)
+		return process_table__get(s->processes, e->tgid);
+	return e->flags & EVENT_F_CLOSE ? NULL : process_table__find(s->processes, e->tgid);
+}
+
+static void on_samples(struct session *s, const struct record *records, size_t cnt)
+{
+	struct walker_entry entries[RECORD_BATCH] = { { NULL, NULL } };
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct event *e = records[i].event;
+
+		entries[i] = (struct walker_entry){ process_of(s, e), e };
+	}
+	walker__ahead(s->walker, entries, cnt);
+	for (size_t i = 0; i < cnt; i++)
+		on_sample(s, entries[i].event, entries[i].process);
+}
+
+void session__records(const struct record *r, size_t cnt, void *arg)
 {
 	struct session *s = arg;
 
 	if (r->type == RECORD_SAMPLE)
-		on_sample(s, r->event);
+		on_samples(s, r, cnt);
 	else if (r->type == RECORD_LOST)
 		on_sideband_lost(s, r);
 	else
@@ -318,34 +350,11 @@ void session__record(const struct record *r, void *arg)
 /* ---- losses, batches ----------------------------------------------------------------------------
  */
 
-/* Once for each probe: what it has to remember is bounded. */
-static void say_full(struct session *s, size_t kind, const char *probe)
-{
-	if (s->said_full[kind])
-		return;
-	s->said_full[kind] = true;
-	log__warn("%s: more is under way than there is room for; what is missing is counted in "
-		  "rows of the kind lost, with the reason state_full",
-		  probe);
-}
-
-static void count_loss(struct session *s, const struct capture_loss *l)
-{
-	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		if (strcmp(event_kind__probe(k), l->probe) != 0)
-			continue;
-		s->stats.lost[k] += l->cnt;
-		if (strcmp(l->reason, "state_full") == 0)
-			say_full(s, k, l->probe);
-		return;
-	}
-}
-
 void session__loss(const struct capture_loss *l, void *arg)
 {
 	struct session *s = arg;
 
-	count_loss(s, l);
+	session_stats__lose(&s->stats, l);
 	if (rows__add_loss(&s->rows, l, s->losses_from_ns, monotonic__ns()) != 0)
 		s->err = -ENOMEM;
 }
@@ -376,7 +385,7 @@ static void carry_pending(struct session *s)
  * blocking. */
 static bool may_close(struct session *s, uint64_t now_ns)
 {
-	bool named = stacks__collect(s->stacks);
+	bool named = stacks__unnamed(s->stacks) == 0;
 
 	if (named || !recording__due(s->recording, now_ns)) {
 		s->overdue_ns = 0;
@@ -401,11 +410,12 @@ static int out_of_memory(struct session *s)
 int session__tick(struct session *s, uint64_t now_ns)
 {
 	uint32_t generation = recording__generation(s->recording);
+	size_t news = jobs__collect(s->jobs) + stacks__collect(s->stacks);
 	int err;
 
 	clock__update(&s->rows.clock);
-	if (s->unwinder)
-		unwinder__collect(s->unwinder);
+	if (news || s->backlog || now_ns >= spool__due_ns(s->spool))
+		s->backlog = !spool__retry(s->spool, monotonic__ns(), take, s);
 	s->losses_from_ns = now_ns;
 	if (!may_close(s, now_ns))
 		return 0;
@@ -423,6 +433,16 @@ int session__tick(struct session *s, uint64_t now_ns)
 	return err;
 }
 
+int session__fd(const struct session *s)
+{
+	return jobs__fd(s->jobs);
+}
+
+bool session__backlog(const struct session *s)
+{
+	return s->backlog;
+}
+
 static void end_unfinished(const struct slice *sl, void *arg)
 {
 	struct session *s = arg;
@@ -434,9 +454,23 @@ static void end_unfinished(const struct slice *sl, void *arg)
 		on_close(s, &end);
 }
 
+/* Files that are being read have a moment more. */
+static void end_waits(struct session *s)
+{
+	uint64_t until_ns = monotonic__ns() + END_PATIENCE_NS;
+
+	while (spool__due_ns(s->spool) != UINT64_MAX && monotonic__ns() < until_ns) {
+		jobs__wait(s->jobs, END_PATIENCE_NS / 100);
+		spool__retry(s->spool, monotonic__ns(), take, s);
+	}
+	while (!spool__retry(s->spool, UINT64_MAX, take, s))
+		;
+}
+
 void session__flush(struct session *s, uint64_t end_ns)
 {
 	s->end_ns = end_ns;
+	end_waits(s);
 	joins__each(s->joins, end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
@@ -450,16 +484,15 @@ const struct session_stats *session__stats(const struct session *s)
 
 struct session_totals session__totals(const struct session *s)
 {
-	struct session_totals t = { .lost = s->stats.lost_sideband,
+	const struct session_stats *st = &s->stats;
+	struct session_totals t = { .rows = session_stats__sum(st->rows),
+				    .user_stacks = session_stats__sum(st->user_stacks),
+				    .to_root = session_stats__sum(st->to_root),
+				    .lost = st->lost_sideband + session_stats__sum(st->lost),
+				    .reading = jobs__pending(s->jobs),
 				    .unnamed = stacks__unnamed(s->stacks) };
 
-	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		t.rows += s->stats.rows[k];
-		t.user_stacks += s->stats.user_stacks[k];
-		t.to_root += s->stats.to_root[k];
-		t.lost += s->stats.lost[k];
-	}
-	if (s->unwinder)
-		unwinder__stats(s->unwinder, &t.unwinder);
+	walker__stats(s->walker, &t.unwinder);
+	spool__stats(s->spool, &t.spool);
 	return t;
 }

@@ -4,19 +4,11 @@
 #define COLLECTOR_SESSION_H
 
 #include "collector/options.h"
-#include "event/record.h"
-#include "event/trace.h"
+#include "collector/spool.h"
+#include "collector/tally.h"
 #include "unwind/unwinder.h"
 
 struct session;
-
-struct session_stats {
-	uint64_t rows[EVENT_KIND_CNT];
-	uint64_t user_stacks[EVENT_KIND_CNT], to_root[EVENT_KIND_CNT];
-	uint64_t lost[EVENT_KIND_CNT]; /* by the first kind of the probe that lost them */
-	uint64_t lost_sideband;
-	uint64_t unwound[UNWIND_STATUS_CNT];
-};
 
 /* Reads /proc. NULL + errno after saying what failed. */
 struct session *session__new(const struct options *, struct recording *);
@@ -24,13 +16,17 @@ void session__free(struct session *);
 
 /* Scans what runs already; called when the side-band is on and before events are. 0 or -errno. */
 int session__scan(struct session *);
-/* Takes any record; the callback of merge__drain(). */
-void session__record(const struct record *, void *session);
+/* Takes records; the callback of merge__drain(). */
+void session__records(const struct record *, size_t cnt, void *session);
 /* Events that never came; the callback of capture__losses(). */
 void session__loss(const struct capture_loss *, void *session);
-/* Between drains, with the time up to which everything was drained. 0, or -errno of the recording:
- * stop. */
+/* Before each drain, with the time up to which everything was drained. 0, or -errno of the
+ * recording: stop. */
 int session__tick(struct session *, uint64_t now_ns);
+/* Readable when a tick would find something that has been waited for. */
+int session__fd(const struct session *);
+/* Whether the next tick has something to do at once. */
+bool session__backlog(const struct session *);
 /* Writes the slices that still wait to be joined, and the operations that go on after the end. */
 void session__flush(struct session *, uint64_t end_ns);
 
@@ -39,8 +35,10 @@ const struct session_stats *session__stats(const struct session *);
 /* The same over all kinds, and what is under way. */
 struct session_totals {
 	uint64_t rows, user_stacks, to_root, lost;
+	size_t reading; /* files that are being opened or read, and tables that are being made */
 	size_t unnamed; /* stacks whose names are being looked up */
 	struct unwinder_stats unwinder;
+	struct spool_stats spool;
 };
 struct session_totals session__totals(const struct session *);
 

@@ -2,16 +2,15 @@
 #include "collector/stack.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "collector/labels.h"
 #include "collector/symbolizer.h"
 #include "process/process.h"
+#include "symbol/kernelid.h"
 
 #define MACHINERY_MAX 10   /* frames */
 #define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
@@ -34,42 +33,15 @@ struct stacks {
 	struct recording *recording;
 	struct kallsyms *kernel;
 	struct symbolizer *symbolizer;
+	struct jit_keys *jit;
 	struct build_id kernel_build_id;
 	uint64_t kernel_origin; /* of the build ID */
+	bool awaits;		/* the id in hand needs a symbol table that is not read yet */
 	int err;		/* sticky: a stack that rows refer to could not be added */
 	struct frame_key keys[TRACE_MAX];
 	struct row_frame frames[TRACE_MAX];
 	struct cached_key cache[CACHE_CNT];
 };
-
-/* The running kernel's build ID, from its notes. */
-static struct build_id kernel_build_id(void)
-{
-	struct build_id id = { 0 };
-	uint8_t notes[4096];
-	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
-	ssize_t sz = fd < 0 ? 0 : read(fd, notes, sizeof(notes));
-
-	for (size_t at = 0; sz > 0 && at + sizeof(Elf64_Nhdr) <= (size_t)sz;) {
-		Elf64_Nhdr h;
-		size_t name, desc;
-
-		memcpy(&h, notes + at, sizeof(h));
-		name = at + sizeof(h);
-		desc = name + (((size_t)h.n_namesz + 3) & ~(size_t)3);
-		at = desc + (((size_t)h.n_descsz + 3) & ~(size_t)3);
-		if (at > (size_t)sz)
-			break;
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
-		    memcmp(notes + name, "GNU", 4) == 0 && h.n_descsz <= BUILD_ID_MAX) {
-			id.sz = (uint8_t)h.n_descsz;
-			memcpy(id.bytes, notes + desc, id.sz);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return id;
-}
 
 struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
 {
@@ -79,13 +51,19 @@ struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
 		return NULL;
 	s->recording = recording;
 	s->kernel = kernel;
-	s->kernel_build_id = kernel_build_id();
+	s->kernel_build_id = kernel__build_id();
 	s->kernel_origin = XXH3_64bits(s->kernel_build_id.bytes, s->kernel_build_id.sz);
 	s->symbolizer = symbolizer__new();
-	if (s->symbolizer)
+	s->jit = jit_keys__new();
+	if (s->symbolizer && s->jit)
 		return s;
 	stacks__free(s);
 	return NULL;
+}
+
+void stacks__set_kernel(struct stacks *s, struct kallsyms *kernel)
+{
+	s->kernel = kernel;
 }
 
 void stacks__free(struct stacks *s)
@@ -93,8 +71,11 @@ void stacks__free(struct stacks *s)
 	if (!s)
 		return;
 	symbolizer__free(s->symbolizer);
+	jit_keys__free(s->jit);
 	free(s);
 }
+
+#define JIT_MODULE "[jit]"
 
 static uint64_t hash_string(const char *s)
 {
@@ -165,6 +146,7 @@ static const char *module_name(const struct mapping *m)
 		[MAPPING_ANON] = "[anon]",
 		[MAPPING_VDSO] = "[vdso]",
 		[MAPPING_VSYSCALL] = "[vsyscall]",
+		[MAPPING_UPROBES] = "[uprobes]",
 	};
 
 	if (!m)
@@ -183,48 +165,85 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 	struct cached_key *c =
 		cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
 	struct frame_key *k = &c->key;
+	int err = -ENOENT;
 
 	if (hit)
 		return *k;
 	*k = (struct frame_key){ hash_string(module_name(l->map)), l->file_off };
-	if (l->has_vaddr && symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol))
+	if (l->has_vaddr)
+		err = symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol);
+	if (err == 0)
 		k->place = hash_string(symbol.name);
+	if (err == -EAGAIN) {
+		s->awaits = true;
+		c->file = c->place = 0;
+	}
 	return *k;
 }
 
-static struct frame_key user_key(struct stacks *s, const struct frame *f)
+static bool is_anonymous(const struct location *l)
 {
-	struct location l = locate(f);
-	const struct elf_file *file = l.map ? l.map->file : NULL;
-	bool anonymous = !l.map || l.map->kind == MAPPING_ANON;
-
-	if (file && file->build_id.sz)
-		return (struct frame_key){ XXH3_64bits_withSeed(file->build_id.bytes,
-								file->build_id.sz, file->digest),
-					   l.file_off };
-	if (file)
-		return nameless_key(s, &l);
-	/* What the kernel said of a file that could not be read, which may be anybody's claim. */
-	if (!anonymous && l.map->build_id.sz)
-		return (struct frame_key){ XXH3_64bits_withSeed(l.map->build_id.bytes,
-								l.map->build_id.sz,
-								hash_string(module_name(l.map))),
-					   l.file_off };
-	/* Anonymous code counts as a whole: where it lies is chance. */
-	return (struct frame_key){ hash_string(module_name(l.map)), anonymous ? 0 : l.file_off };
+	return !l->map || l->map->kind == MAPPING_ANON || l->map->kind == MAPPING_UPROBES;
 }
 
-static void describe(struct stacks *s, const struct frame *f, struct stack_frame *out)
+/* Code that a process has made, or a file that is nowhere any more: who made it may tell. */
+static bool may_be_jit(struct stacks *s, const struct location *l, const struct stack_owner *owner)
+{
+	return l->map && !l->map->file && !l->map->build_id.sz &&
+	       (l->map->kind == MAPPING_ANON || l->map->kind == MAPPING_FILE) &&
+	       jit_keys__begin(s->jit, owner);
+}
+
+/* By name, as soon as it is known, so that it is the same in every process; else by address. */
+static struct frame_key jit_key(const struct stacks *s, uint64_t place)
+{
+	struct frame_key k;
+	bool named = jit_keys__name(s->jit, place, &k.place);
+
+	k.origin = hash_string(named ? JIT_MODULE : JIT_MODULE " unnamed");
+	return k;
+}
+
+/* Of code in no file that has a build ID. */
+static struct frame_key odd_key(struct stacks *s, const struct location *l)
+{
+	bool anonymous = is_anonymous(l);
+
+	if (l->map && l->map->file)
+		return nameless_key(s, l);
+	/* What records said of a file that could not be read, which may be anybody's claim. */
+	if (!anonymous && l->map->build_id.sz)
+		return (struct frame_key){ XXH3_64bits_withSeed(l->map->build_id.bytes,
+								l->map->build_id.sz,
+								hash_string(module_name(l->map))),
+					   l->file_off };
+	/* Anonymous code counts as a whole: where it lies is chance. */
+	return (struct frame_key){ hash_string(module_name(l->map)), anonymous ? 0 : l->file_off };
+}
+
+static struct frame_key slow_key(struct stacks *s, const struct frame *f,
+				 const struct stack_owner *owner, bool *jit)
 {
 	struct location l = locate(f);
-	bool anonymous = !l.map || l.map->kind == MAPPING_ANON;
+
+	if (!may_be_jit(s, &l, owner))
+		return odd_key(s, &l);
+	*jit = true;
+	return jit_key(s, l.place);
+}
+
+static void describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
+		     struct stack_frame *out)
+{
+	struct location l = locate(f);
+	bool anonymous = is_anonymous(&l), jit = may_be_jit(s, &l, owner);
 	struct row_frame *row = &out->row;
 
-	*out = (struct stack_frame){ .vaddr = l.vaddr };
+	*out = (struct stack_frame){ .vaddr = jit ? l.place : l.vaddr, .jit = jit };
 	row->module = intern(s, module_name(l.map));
 	row->offset = l.has_vaddr ? l.vaddr : anonymous ? l.place : l.file_off;
-	if (f->flags & FRAME_FP)
-		row->mark = intern(s, "frame_pointer");
+	if (frame_source__mark(f->source))
+		row->mark = intern(s, frame_source__mark(f->source));
 	if (l.has_vaddr)
 		out->file = elf_file__get(l.map->file);
 	if (anonymous)
@@ -234,32 +253,86 @@ static void describe(struct stacks *s, const struct frame *f, struct stack_frame
 	row->file_offset = l.file_off;
 }
 
-uint64_t stacks__user(struct stacks *s, const struct trace *t)
+/* Hands the stack to the thread that finds names; id 0: only for what it learns of JIT code. */
+static int submit(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+		  uint64_t id)
 {
-	struct stack_job *job;
-	uint64_t id;
+	struct stack_job *job = malloc(sizeof(*job) + t->cnt * sizeof(*job->frames));
 
-	for (size_t i = 0; i < t->cnt; i++)
-		s->keys[i] = user_key(s, &t->frames[i]);
-	id = stack_id(s->keys, t->cnt);
-	if (recording__has_stack(s->recording, id))
-		return id;
-	job = malloc(sizeof(*job) + t->cnt * sizeof(*job->frames));
-	if (!job || recording__reserve_stack(s->recording, id) != 0) {
+	if (!job || (id && recording__reserve_stack(s->recording, id) != 0)) {
 		free(job);
+		return -ENOMEM;
+	}
+	*job = (struct stack_job){ .stack_id = id, .owner = *owner, .cnt = t->cnt };
+	for (size_t i = 0; i < t->cnt; i++)
+		describe(s, &t->frames[i], owner, &job->frames[i]);
+	symbolizer__submit(s->symbolizer, job);
+	return 0;
+}
+
+static uint64_t user_id(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+			bool *jit)
+{
+	*jit = s->awaits = false;
+	for (size_t i = 0; i < t->cnt; i++) {
+		const struct frame *f = &t->frames[i];
+		const struct mapping *m = f->map;
+
+		if (m && m->file && m->file->origin)
+			s->keys[i] = (struct frame_key){ m->file->origin,
+							 frame__place(f) - m->start + m->pgoff };
+		else
+			s->keys[i] = slow_key(s, f, owner, jit);
+		if (f->source == FRAME_BY_STITCH) /* not one that was seen */
+			s->keys[i].origin = ~s->keys[i].origin;
+	}
+	return stack_id(s->keys, t->cnt);
+}
+
+int stacks__user(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+		 uint64_t *stack_id)
+{
+	bool jit;
+	uint64_t id = user_id(s, t, owner, &jit);
+
+	*stack_id = 0;
+	if (s->awaits && !owner->last) {
+		submit(s, t, owner, 0); /* for the tables' sake */
+		return -EAGAIN;
+	}
+	if (recording__has_stack(s->recording, id)) {
+		*stack_id = id;
+		if (jit && jit_keys__due(s->jit))
+			submit(s, t, owner, 0);
 		return 0;
 	}
-	job->stack_id = id;
-	job->cnt = t->cnt;
-	for (size_t i = 0; i < t->cnt; i++)
-		describe(s, &t->frames[i], &job->frames[i]);
-	symbolizer__submit(s->symbolizer, job);
-	return id;
+	*stack_id = submit(s, t, owner, id) == 0 ? id : 0;
+	return 0;
+}
+
+static void learn(struct stacks *s, const struct stack_job *job)
+{
+	if (job->has_jit)
+		jit_keys__learn(s->jit, &job->owner, job->jit_generation);
+	for (size_t i = 0; job->has_jit && i < job->cnt; i++)
+		if (job->frames[i].jit_name)
+			jit_keys__learn_name(s->jit, job->frames[i].vaddr,
+					     hash_string(job->frames[i].jit_name));
+}
+
+/* Where it lies in a file means nothing for code that was made while running. */
+static void add_jit_name(struct stacks *s, struct row_frame *row)
+{
+	row->module = intern(s, JIT_MODULE);
+	row->build_id = 0;
+	row->has_file_offset = false;
+	row->file_offset = 0;
 }
 
 static void add(struct stacks *s, const struct stack_job *job)
 {
-	for (size_t i = 0; i < job->cnt; i++) {
+	learn(s, job);
+	for (size_t i = 0; i < job->cnt && job->stack_id; i++) {
 		const struct stack_frame *f = &job->frames[i];
 
 		s->frames[i] = f->row;
@@ -268,20 +341,25 @@ static void add(struct stacks *s, const struct stack_job *job)
 		s->frames[i].name = intern(s, f->symbol.name);
 		s->frames[i].address = f->symbol.address;
 		s->frames[i].offset = f->vaddr - f->symbol.address;
+		if (f->jit)
+			add_jit_name(s, &s->frames[i]);
 	}
-	if (recording__add_stack(s->recording, job->stack_id, s->frames, job->cnt) != 0)
+	if (job->stack_id &&
+	    recording__add_stack(s->recording, job->stack_id, s->frames, job->cnt) != 0)
 		s->err = -ENOMEM;
 }
 
-bool stacks__collect(struct stacks *s)
+size_t stacks__collect(struct stacks *s)
 {
 	struct stack_job *job;
+	size_t cnt = 0;
 
 	while ((job = symbolizer__take(s->symbolizer)) != NULL) {
 		add(s, job);
 		stack_job__free(job);
+		cnt++;
 	}
-	return symbolizer__pending(s->symbolizer) == 0;
+	return cnt;
 }
 
 size_t stacks__unnamed(const struct stacks *s)

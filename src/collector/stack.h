@@ -3,6 +3,7 @@
 #ifndef COLLECTOR_STACK_H
 #define COLLECTOR_STACK_H
 
+#include "collector/jitkeys.h"
 #include "event/trace.h"
 #include "store/recording.h"
 #include "symbol/symbol.h"
@@ -12,20 +13,24 @@ struct stacks;
 /* Both are borrowed; `kernel` may be NULL: kernel frames have no names then. NULL + errno. */
 struct stacks *stacks__new(struct recording *, struct kallsyms *kernel);
 void stacks__free(struct stacks *);
+void stacks__set_kernel(struct stacks *, struct kallsyms *);
 
 /*
  * The id of a stack, a hash of its content that is the same on every host and after a reboot:
  * (build ID, file offset) per frame; see README, "Stack ids". The first time that a batch sees it,
  * it is named in another thread and added to the batch by a later stacks__collect().
+ * 0, with an id of 0 when memory is short; -EAGAIN while a symbol table has to be read that the id
+ * needs (of a file without a build ID): again when stacks__collect() has taken something back.
  */
-uint64_t stacks__user(struct stacks *, const struct trace *);
+int stacks__user(struct stacks *, const struct trace *, const struct stack_owner *,
+		 uint64_t *stack_id);
 /* Leaf first, then return addresses; of an interrupt only its own frames. Named and added at once.
  */
 uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt, bool interrupt);
 
-/* Adds the stacks that have got their names. True when none is left: the batch may be closed. */
-bool stacks__collect(struct stacks *);
-size_t stacks__unnamed(const struct stacks *);
+/* Adds the stacks that have got their names. How many. */
+size_t stacks__collect(struct stacks *);
+size_t stacks__unnamed(const struct stacks *); /* 0: the batch may be closed */
 /* The same, waiting for all of them. */
 void stacks__finish(struct stacks *);
 int stacks__err(const struct stacks *); /* sticky: 0, or -ENOMEM when a stack could not be added */

@@ -52,15 +52,23 @@ struct size_text {
 	char s[32];
 };
 
+/* Before the first batch is closed nothing is. */
 static struct size_text size_text(uint64_t bytes)
 {
 	struct size_text t;
 
-	if (bytes < 1000000)
+	if (bytes == 0)
+		snprintf(t.s, sizeof(t.s), "nothing written yet");
+	else if (bytes < 1000000)
 		snprintf(t.s, sizeof(t.s), "%.0f KB", (double)bytes / 1e3);
 	else
 		snprintf(t.s, sizeof(t.s), "%.1f MB", (double)bytes / 1e6);
 	return t;
+}
+
+bool status__due(const struct status *s, uint64_t now_ns)
+{
+	return !s->quiet && now_ns - s->shown_ns >= (s->terminal ? LIVE_NS : LINE_NS);
 }
 
 void status__tick(struct status *s, const struct session *session, const struct recording *r,
@@ -68,11 +76,8 @@ void status__tick(struct status *s, const struct session *session, const struct 
 {
 	struct session_totals t = session__totals(session);
 	struct recording_stats written;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns = own_cpu_ns();
 
-	if (s->quiet || now_ns - s->shown_ns < (s->terminal ? LIVE_NS : LINE_NS))
-		return;
-	cpu_ns = own_cpu_ns();
 	recording__stats(r, &written);
 	fprintf(stderr,
 		"%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %s  own CPU %.1f %%%s",
@@ -96,6 +101,17 @@ static void print_unwound(const struct session_stats *st)
 	}
 	if (*separator == ',')
 		fputc('\n', stderr);
+}
+
+static void say_walks(const struct session *session)
+{
+	struct unwinder_stats u = session__totals(session).unwinder;
+
+	log__debug("stacks walked by tables %lu, across code without a table %lu, by libdw's rules "
+		   "%lu; tables made %zu, from the cache %zu, in parts %zu, of files without one "
+		   "%zu, %zu bytes of them",
+		   u.flat, u.partly, u.odd, u.tables.made, u.tables.cached, u.tables.indexed,
+		   u.tables.failed, u.tables.bytes);
 }
 
 static bool is_only_kind(size_t kind)
@@ -140,6 +156,7 @@ void status__summary(struct status *s, const struct session *session, const stru
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
 		print_kind(st, k);
 	print_unwound(st);
+	say_walks(session);
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);

@@ -19,7 +19,8 @@ struct status {
 void status__init(struct status *, const struct options *);
 /* The line that scripts wait for: events are on. */
 void status__recording(struct status *, const char *dir, uint64_t begin_ns);
-/* The live line: twice a second on a terminal, else a line every ten seconds. */
+/* The live line, when it is due: twice a second on a terminal, else a line every ten seconds. */
+bool status__due(const struct status *, uint64_t now_ns);
 void status__tick(struct status *, const struct session *, const struct recording *,
 		  uint64_t now_ns);
 /* What was recorded, by probe. */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/jobs.h"
 #include "base/log.h"
+#include "base/replace.h"
 #include "collector/labels.h"
 
 #define EVERY_NS 500000000
-#define TEMP	 ".new"
+#define PID_SZ	 16	    /* ".PID" */
+#define END_NS	 1000000000 /* for what is being written at the end */
+
+/* A text on its way into the file. A disk may take seconds for it: rings fill in milliseconds. */
+struct writing {
+	struct job job;
+	struct statusfile *file;
+	char path[PATH_MAX];
+	bool moved; /* to a name of its own */
+	int other;  /* pid of the collector that had the first one; 0: there is none */
+	char *text;
+	size_t sz;
+	int err;
+};
 
 struct statusfile {
-	char path[PATH_MAX], temp[PATH_MAX + sizeof(TEMP)];
-	uint64_t tried_ns, written_ns, cpu_ns;
-	bool quiet; /* nobody asked for it, or it has been said that it cannot be written */
+	struct jobs *jobs; /* one at a time */
+	char path[PATH_MAX];
+	uint64_t tried_ns, cpu_ns;
+	bool moved;   /* to a name of its own */
+	bool written; /* at least once */
+	bool quiet;   /* nobody asked for it, or it has been said that it cannot be written */
 };
+
+static void say_unwritable(const char *path, int err)
+{
+	log__warn("the status file %.200s cannot be written: %s", path, strerror(err));
+}
 
 struct statusfile *statusfile__new(const char *path)
 {
@@ -31,22 +55,45 @@ struct statusfile *statusfile__new(const char *path)
 
 	if (!path || !s)
 		return errno = path ? ENOMEM : 0, NULL;
-	if (strlen(path) >= sizeof(s->path)) {
+	if (strlen(path) >= sizeof(s->path) - PID_SZ) {
+		say_unwritable(path, ENAMETOOLONG);
 		free(s);
 		return errno = ENAMETOOLONG, NULL;
 	}
 	strcpy(s->path, path);
 	s->quiet = strcmp(path, STATUS_FILE) == 0;
-	snprintf(s->temp, sizeof(s->temp), "%s" TEMP, path);
 	strcpy(folder, path);
 	mkdir(dirname(folder), 0755); /* whether it can be written is seen when it is */
-	return s;
+	s->jobs = jobs__new();
+	if (s->jobs)
+		return s;
+	say_unwritable(path, errno);
+	free(s);
+	return NULL;
+}
+
+/* The pid in the file; 0: there is none. */
+static int writer_of(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), pid = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	if (f && fscanf(f, " { \"pid\": %d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	return pid;
 }
 
 void statusfile__free(struct statusfile *s)
 {
-	if (s && s->written_ns)
+	if (!s)
+		return;
+	if (jobs__wait(s->jobs, END_NS) && s->written && writer_of(s->path) == getpid())
 		unlink(s->path);
+	jobs__free(s->jobs);
 	free(s);
 }
 
@@ -80,58 +127,101 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 	uint64_t cpu_ns = own_cpu_ns();
 	double converted =
 		sum.user_stacks ? 100.0 * (double)sum.to_root / (double)sum.user_stacks : 100;
-	double cpu = s->written_ns ? 100.0 * (double)(cpu_ns - s->cpu_ns) /
-					     (double)(now_ns - s->written_ns)
-				   : 0;
+	double cpu = s->tried_ns
+			     ? 100.0 * (double)(cpu_ns - s->cpu_ns) / (double)(now_ns - s->tried_ns)
+			     : 0;
 
 	fprintf(f, "{\n  \"pid\": %d,\n  \"samples\": %lu,\n  \"stacks\": %lu,\n", (int)getpid(),
 		sum.rows, sum.user_stacks);
 	fprintf(f, "  \"unwound\": %lu,\n  \"converted_percent\": %.2f,\n", sum.to_root, converted);
 	print_failed(f, st);
+	fprintf(f, "  \"waiting\": %zu,\n  \"waited\": %lu,\n  \"reading\": %zu,\n", sum.spool.cnt,
+		sum.spool.waited, sum.reading);
 	fprintf(f, "  \"unnamed_stacks\": %zu,\n", sum.unnamed);
 	fprintf(f,
-		"  \"tables\": {\"made\": %zu, \"cached\": %zu, \"pending\": %zu, \"none\": %zu, "
-		"\"bytes\": %zu},\n",
-		tables->made, tables->cached, tables->pending, tables->failed, tables->bytes);
+		"  \"tables\": {\"made\": %zu, \"cached\": %zu, \"indexed\": %zu, \"pending\": "
+		"%zu, "
+		"\"none\": %zu, \"bytes\": %zu},\n",
+		tables->made, tables->cached, tables->indexed, tables->pending, tables->failed,
+		tables->bytes);
 	fprintf(f, "  \"lost\": %lu,\n  \"own_cpu_percent\": %.2f\n}\n", sum.lost, cpu);
 	s->cpu_ns = cpu_ns;
 }
 
-static int replace(struct statusfile *s, const struct session *session, uint64_t now_ns)
+/* Two collectors do not replace each other's file: who finds another's takes one beside it. */
+static void make_way(struct writing *w)
 {
-	FILE *f;
-	int fd, err;
+	int pid = writer_of(w->path);
 
-	unlink(s->temp); /* of one that was killed */
-	/* Nobody else's: a FIFO would block, and a file's owner could write what we are believed.
-	 */
-	fd = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	err = f ? 0 : -errno;
-	if (!f) {
-		if (fd >= 0)
-			close(fd);
-		return err;
+	if (pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH))
+		return;
+	w->other = pid;
+	w->moved = true;
+	sprintf(w->path + strlen(w->path), ".%d", (int)getpid());
+}
+
+static void writing__work(struct job *j)
+{
+	struct writing *w = (struct writing *)(void *)j;
+
+	if (!w->moved)
+		make_way(w);
+	w->err = replace__file(w->path, w->text, w->sz);
+}
+
+static void writing__done(struct job *j)
+{
+	struct writing *w = (struct writing *)(void *)j;
+	struct statusfile *s = w->file;
+
+	if (w->other)
+		log__warn("another collector (%d) writes the status file %s: this one writes %s",
+			  w->other, s->path, w->path);
+	if (w->err && !s->quiet)
+		say_unwritable(w->path, -w->err);
+	strcpy(s->path, w->path);
+	s->moved = w->moved;
+	s->written |= w->err == 0;
+	s->quiet |= w->err != 0;
+	free(w->text);
+	free(w);
+}
+
+static void submit(struct statusfile *s, char *text, size_t sz)
+{
+	struct writing *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		free(text);
+		return;
 	}
-	print(s, f, session, now_ns);
-	if (fclose(f) || rename(s->temp, s->path)) {
-		err = -errno;
-		unlink(s->temp);
-	}
-	return err;
+	w->job = (struct job){ .rank = JOB_LAST, .work = writing__work, .done = writing__done };
+	w->file = s;
+	strcpy(w->path, s->path);
+	w->moved = s->moved;
+	w->text = text;
+	w->sz = sz;
+	jobs__submit(s->jobs, &w->job);
 }
 
 void statusfile__tick(struct statusfile *s, const struct session *session, uint64_t now_ns)
 {
-	int err;
+	char *text = NULL;
+	size_t sz;
+	FILE *f;
 
-	if (!s || now_ns - s->tried_ns < EVERY_NS)
+	if (!s)
 		return;
+	jobs__collect(s->jobs);
+	if (now_ns - s->tried_ns < EVERY_NS || jobs__pending(s->jobs))
+		return;
+	f = open_memstream(&text, &sz);
+	if (!f)
+		return;
+	print(s, f, session, now_ns);
 	s->tried_ns = now_ns;
-	err = replace(s, session, now_ns);
-	if (!err)
-		s->written_ns = now_ns;
-	else if (!s->quiet)
-		log__warn("the status file %s cannot be written: %s", s->path, strerror(-err));
-	s->quiet |= err != 0;
+	if (fclose(f) == 0)
+		submit(s, text, sz);
+	else
+		free(text);
 }

@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/bell.h"
 #include "base/priority.h"
+#include "symbol/demangle.h"
+#include "symbol/jit.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
+#define TOGETHER_NS	   1000000    /* stacks come in drains: the thread is woken once for each */
 
 struct queue {
 	struct stack_job *first, **last;
@@ -21,14 +27,15 @@ struct symbolizer {
 	pid_t tid;
 	bool running;
 	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t changed;
+	struct bell changed;
 	struct queue todo, done;
 	size_t todo_frames;
-	bool busy, stop;
+	bool asleep, busy, stop;
 	size_t pending;	       /* of the submitting thread */
 	pthread_mutex_t files; /* of what follows */
-	pthread_cond_t given_back;
+	struct bell given_back;
 	const struct elf_file *in_hand[THREAD_CNT]; /* whose symbol table each looks into */
+	struct jit *jit;			    /* of the thread; NULL: no such names */
 };
 
 static void queue__put(struct queue *q, struct stack_job *j)
@@ -54,11 +61,8 @@ static struct stack_job *queue__take(struct queue *q)
 static void claim(struct symbolizer *s, const struct elf_file *f, int who)
 {
 	pthread_mutex_lock(&s->files);
-	while (s->in_hand[!who] == f) {
-		if (who == ASKER)
-			priority__lend(s->tid);
-		pthread_cond_wait(&s->given_back, &s->files);
-	}
+	while (s->in_hand[!who] == f)
+		bell__wait(&s->given_back, &s->files, UINT64_MAX);
 	s->in_hand[who] = f;
 	pthread_mutex_unlock(&s->files);
 }
@@ -67,19 +71,33 @@ static void give_back(struct symbolizer *s, int who)
 {
 	pthread_mutex_lock(&s->files);
 	s->in_hand[who] = NULL;
-	pthread_cond_signal(&s->given_back);
+	bell__ring(&s->given_back);
 	pthread_mutex_unlock(&s->files);
 }
 
-bool symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
-			struct symbol *symbol)
+static bool try_claim(struct symbolizer *s, const struct elf_file *f)
 {
-	bool found;
+	bool is_free;
 
-	claim(s, f, ASKER);
-	found = elf_file__symbol(f, vaddr, symbol);
+	pthread_mutex_lock(&s->files);
+	is_free = s->in_hand[WORKER] != f;
+	if (is_free)
+		s->in_hand[ASKER] = f;
+	pthread_mutex_unlock(&s->files);
+	return is_free;
+}
+
+int symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
+		       struct symbol *symbol)
+{
+	int err = -EAGAIN;
+
+	if (!try_claim(s, f))
+		return err;
+	if (f->slots[ELF_SLOT_SYMBOLS].data)
+		err = elf_file__symbol(f, vaddr, symbol) ? 0 : -ENOENT;
 	give_back(s, ASKER);
-	return found;
+	return err;
 }
 
 static void name_frame(struct symbolizer *s, struct stack_frame *f)
@@ -93,10 +111,43 @@ static void name_frame(struct symbolizer *s, struct stack_frame *f)
 	give_back(s, WORKER);
 }
 
+static void name_jit_frame(struct symbolizer *s, struct stack_job *j, struct stack_frame *f)
+{
+	const struct jit_place place = { j->owner.tgid, f->vaddr, j->owner.time_ns };
+	char readable[SYMBOL_NAME_MAX];
+	struct jit_symbol symbol;
+
+	if (!s->jit || !jit__symbol(s->jit, &place, &symbol))
+		return;
+	symbol_name(symbol.name, readable);
+	f->jit_name = strdup(readable);
+	f->symbol = (struct symbol){ .name = f->jit_name, .address = symbol.start };
+}
+
 static void resolve(struct symbolizer *s, struct stack_job *j)
 {
-	for (size_t i = 0; i < j->cnt; i++)
+	for (size_t i = 0; i < j->cnt; i++) {
 		name_frame(s, &j->frames[i]);
+		if (!j->frames[i].jit)
+			continue;
+		name_jit_frame(s, j, &j->frames[i]);
+		j->has_jit = true;
+	}
+	if (j->has_jit && s->jit)
+		j->jit_generation = jit__generation(s->jit, j->owner.tgid);
+}
+
+/* Until there is something to do, and what comes along with it. The lock is held. */
+static void wait_for_work(struct symbolizer *s)
+{
+	s->asleep = true;
+	bell__wait(&s->changed, &s->lock, UINT64_MAX);
+	s->asleep = false;
+	if (s->stop || !s->todo.first)
+		return;
+	pthread_mutex_unlock(&s->lock);
+	nanosleep(&(struct timespec){ .tv_nsec = TOGETHER_NS }, NULL);
+	pthread_mutex_lock(&s->lock);
 }
 
 static void *run(void *arg)
@@ -110,7 +161,7 @@ static void *run(void *arg)
 		struct stack_job *j = queue__take(&s->todo);
 
 		if (!j) {
-			pthread_cond_wait(&s->changed, &s->lock);
+			wait_for_work(s);
 			continue;
 		}
 		s->busy = true;
@@ -120,7 +171,7 @@ static void *run(void *arg)
 		s->busy = false;
 		s->todo_frames -= j->cnt;
 		queue__put(&s->done, j);
-		pthread_cond_broadcast(&s->changed);
+		bell__ring(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -133,10 +184,9 @@ struct symbolizer *symbolizer__new(void)
 
 	if (!s)
 		return NULL;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->files, NULL);
-	pthread_cond_init(&s->changed, NULL);
-	pthread_cond_init(&s->given_back, NULL);
+	priority__init_lock(&s->lock);
+	priority__init_lock(&s->files);
+	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
 	err = pthread_create(&s->thread, NULL, run, s);
 	s->running = !err;
 	if (!err)
@@ -153,14 +203,13 @@ void symbolizer__free(struct symbolizer *s)
 		return;
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
-	pthread_cond_broadcast(&s->changed);
+	bell__ring(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (s->running)
 		pthread_join(s->thread, NULL);
 	while ((j = queue__take(&s->done)) != NULL)
 		stack_job__free(j);
-	pthread_cond_destroy(&s->changed);
-	pthread_cond_destroy(&s->given_back);
+	jit__free(s->jit);
 	pthread_mutex_destroy(&s->files);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -171,10 +220,12 @@ void symbolizer__submit(struct symbolizer *s, struct stack_job *j)
 	s->pending++;
 	pthread_mutex_lock(&s->lock);
 	while (s->todo_frames > WAITING_FRAMES_MAX)
-		pthread_cond_wait(&s->changed, &s->lock);
+		bell__wait(&s->changed, &s->lock, UINT64_MAX);
 	s->todo_frames += j->cnt;
 	queue__put(&s->todo, j);
-	pthread_cond_broadcast(&s->changed);
+	if (s->asleep)
+		bell__ring(&s->changed);
+	s->asleep = false;
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -202,13 +253,15 @@ void symbolizer__wait(struct symbolizer *s)
 	pthread_mutex_lock(&s->lock);
 	priority__lend(s->tid);
 	while (s->todo.first || s->busy)
-		pthread_cond_wait(&s->changed, &s->lock);
+		bell__wait(&s->changed, &s->lock, UINT64_MAX);
 	pthread_mutex_unlock(&s->lock);
 }
 
 void stack_job__free(struct stack_job *j)
 {
-	for (size_t i = 0; i < j->cnt; i++)
+	for (size_t i = 0; i < j->cnt; i++) {
 		elf_file__put(j->frames[i].file);
+		free(j->frames[i].jit_name);
+	}
 	free(j);
 }

@@ -7,19 +7,27 @@
 #ifndef COLLECTOR_SYMBOLIZER_H
 #define COLLECTOR_SYMBOLIZER_H
 
+#include "collector/jitkeys.h"
 #include "store/row.h"
 #include "symbol/symbol.h"
 
 struct stack_frame {
 	struct row_frame row;  /* all but the name; address and offset as if there were none */
-	struct elf_file *file; /* a reference, or NULL: no name to be had */
-	uint64_t vaddr;	       /* in it */
-	struct symbol symbol;  /* the answer; .name NULL: none. Lives as long as the reference */
+	struct elf_file *file; /* a reference, or NULL: no name to be had from a file */
+	uint64_t vaddr;	       /* in it; of JIT code: in the process */
+	bool jit;	       /* the process may have said what is there */
+	char *jit_name;	       /* the job's: what it said */
+	struct symbol symbol;  /* the answer; .name NULL: none. Lives as long as the reference, or
+				  the job */
 };
 
 struct stack_job {
 	struct stack_job *next;
 	uint64_t stack_id;
+	struct stack_owner owner;
+	bool has_jit; /* the answer: there was a .jit frame, and this is
+			 jit__generation() */
+	uint32_t jit_generation;
 	size_t cnt;
 	struct stack_frame frames[];
 };
@@ -38,7 +46,10 @@ size_t symbolizer__pending(const struct symbolizer *); /* submitted and not take
 void symbolizer__wait(struct symbolizer *);	       /* until all that was submitted is done */
 void stack_job__free(struct stack_job *);
 
-/* elf_file__symbol() for the thread that submits, while jobs are being done. */
-bool symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
+/*
+ * elf_file__symbol() for the thread that submits, which does not wait: -EAGAIN while the file's
+ * table is not read or is in use, until a job of the file has been done. 0; -ENOENT: no name.
+ */
+int symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
 
 #endif

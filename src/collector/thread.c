@@ -3,11 +3,17 @@
 
 #include <stdlib.h>
 
+/* Asked for each event; ids lie close together. */
+static unsigned hash(uint32_t tid)
+{
+	return tid * 2654435761u;
+}
+
 struct thread *threads__find(struct threads *ts, uint32_t tid)
 {
 	struct thread *t;
 
-	HASH_FIND(hh, ts->by_tid, &tid, sizeof(tid), t);
+	HASH_FIND_BYHASHVALUE(hh, ts->by_tid, &tid, sizeof(tid), hash(tid), t);
 	return t;
 }
 
@@ -21,7 +27,7 @@ struct thread *threads__get(struct threads *ts, uint32_t tid)
 	if (!t)
 		return NULL;
 	t->tid = tid;
-	HASH_ADD(hh, ts->by_tid, tid, sizeof(t->tid), t);
+	HASH_ADD_BYHASHVALUE(hh, ts->by_tid, tid, sizeof(t->tid), hash(tid), t);
 	return t;
 }
 

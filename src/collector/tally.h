@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many of what a session has seen. */
+#ifndef COLLECTOR_TALLY_H
+#define COLLECTOR_TALLY_H
+
+#include "capture/capture.h"
+#include "event/record.h"
+#include "event/trace.h"
+
+struct session_stats {
+	uint64_t rows[EVENT_KIND_CNT];
+	uint64_t user_stacks[EVENT_KIND_CNT], to_root[EVENT_KIND_CNT];
+	uint64_t lost[EVENT_KIND_CNT]; /* by the first kind of the probe that lost them */
+	uint64_t lost_sideband;
+	uint64_t unwound[UNWIND_STATUS_CNT];
+	bool said_full[EVENT_KIND_CNT]; /* that what the kind's probe remembers is bounded */
+};
+
+/* Counts what a probe lost; says it once where that has to do with a bound. */
+void session_stats__lose(struct session_stats *, const struct capture_loss *);
+/* Of all kinds. */
+uint64_t session_stats__sum(const uint64_t by_kind[EVENT_KIND_CNT]);
+void session_stats__walked(struct session_stats *, enum event_kind, enum unwind_status);
+
+#endif
