@@ -79,9 +79,9 @@ static int choose(struct chunk_writer *w, const struct leaf *l)
 static void find_dict_bounds(struct page *p, const struct dict *d)
 {
 	const uint32_t *idx = d->idx + p->value_from;
-	uint32_t min = UINT32_MAX, max = 0;
+	uint32_t min = d->cnt == 1 ? 0 : UINT32_MAX, max = 0;
 
-	for (size_t i = 0; i < p->value_cnt; i++) {
+	for (size_t i = 0; i < p->value_cnt && d->cnt > 1; i++) {
 		min = idx[i] < min ? idx[i] : min;
 		max = idx[i] > max ? idx[i] : max;
 	}

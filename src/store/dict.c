@@ -172,12 +172,23 @@ static int sort(struct dict *d, const struct leaf *l)
 	return 1;
 }
 
+/* Most columns of most recordings: the kind, the host, whatever nobody asked for. */
+static int build_of_one(struct dict *d, const struct leaf *l)
+{
+	if (add(d, d->min) < 0)
+		return -ENOMEM;
+	memset(d->idx, 0, l->value_cnt * sizeof(*d->idx));
+	return 1;
+}
+
 int dict__build(struct dict *d, const struct leaf *l)
 {
 	int made;
 
 	if (!grow(&d->idx, &d->idx_cap, l->value_cnt) || reset(d, l) != 0)
 		return -ENOMEM;
+	if (d->direct && d->slot_cnt == 1)
+		return build_of_one(d, l);
 	made = number(d, l);
 	return made == 1 && d->cnt ? sort(d, l) : made;
 }

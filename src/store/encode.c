@@ -66,13 +66,25 @@ static void repeated(struct buf *out, uint32_t value, size_t cnt, unsigned width
 	buf__append(out, &le, (width + 7) / 8);
 }
 
-static bool is_group_equal(const uint32_t *v)
+static bool is_group_of(const uint32_t *v, uint32_t value)
 {
 	uint32_t differs = 0;
 
-	for (size_t i = 1; i < GROUP; i++)
-		differs |= v[i] ^ v[0];
+	for (size_t i = 0; i < GROUP; i++)
+		differs |= v[i] ^ value;
 	return !differs;
+}
+
+/* How many of the first are equal: whole groups as long as they are. */
+static size_t run_length(const uint32_t *v, size_t cnt)
+{
+	size_t run = 0;
+
+	while (run + GROUP <= cnt && is_group_of(v + run, v[0]))
+		run += GROUP;
+	while (run < cnt && v[run] == v[0])
+		run++;
+	return run;
 }
 
 /* Runs are looked for where groups begin, so that what is bit-packed before is whole groups. */
@@ -83,9 +95,8 @@ void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigne
 	while (i + GROUP <= cnt) {
 		size_t run = GROUP;
 
-		if (is_group_equal(values + i)) {
-			while (i + run < cnt && values[i + run] == values[i])
-				run++;
+		if (is_group_of(values + i, values[i])) {
+			run = run_length(values + i, cnt - i);
 			literals(out, values + start, i - start, width);
 			repeated(out, values[i], run, width);
 			start = i + run;

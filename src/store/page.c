@@ -63,15 +63,25 @@ static void cut_measured(struct page *p, const struct leaf *l)
 	p->values_sz = sz;
 }
 
+/* Of the next cnt entries, those that are not null. */
+static size_t count_values(const struct leaf *l, size_t from, size_t cnt)
+{
+	size_t values = 0;
+
+	if (!leaf__null_cnt(l) || !l->value_cnt)
+		return l->value_cnt ? cnt : 0;
+	for (size_t i = 0; i < cnt; i++)
+		values += l->defs[from + i];
+	return values;
+}
+
 /* PAGE_ROWS numbers are less than PAGE_SZ. */
 static void cut_flat(struct page *p, const struct leaf *l)
 {
-	size_t left = l->level_cnt - p->from, values = 0;
+	size_t left = l->level_cnt - p->from;
 
 	p->row_cnt = p->cnt = left < PAGE_ROWS ? left : PAGE_ROWS;
-	for (size_t i = 0; l->max_def && i < p->cnt; i++)
-		values += l->defs[p->from + i];
-	p->value_cnt = l->max_def ? values : p->cnt;
+	p->value_cnt = count_values(l, p->from, p->cnt);
 	p->values_sz = p->value_cnt * column__width(l->column);
 }
 

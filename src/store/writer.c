@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/bell.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "base/thread.h"
 #include "store/parquet.h"
 
 /* A file of the batch in the making. */
@@ -27,7 +28,7 @@ struct writer {
 	struct strings strings; /* of the batch in the making */
 	/* shared, under the lock: */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	struct bell changed;
 	struct part *first, **last;
 	bool stop;
 	/* shared: */
@@ -182,7 +183,7 @@ static struct part *pop(struct writer *w)
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->first && !w->stop)
-		pthread_cond_wait(&w->changed, &w->lock);
+		bell__wait(&w->changed, &w->lock, UINT64_MAX);
 	p = w->first;
 	if (p) {
 		w->first = p->next;
@@ -199,7 +200,7 @@ static void done(struct writer *w, int err)
 	if (err)
 		w->err = err;
 	w->waiting--;
-	pthread_cond_broadcast(&w->changed);
+	bell__ring(&w->changed);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -222,16 +223,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that waits for them. */
 static int start(struct writer *w)
 {
-	sigset_t all, old;
-	int err;
+	int err = thread__start(&w->thread, run, w);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&w->thread, NULL, run, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	w->running = !err;
 	return -err;
 }
@@ -248,8 +243,7 @@ struct writer *writer__new(struct folder *folder, int zstd_level)
 	w->last = &w->first;
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		w->outputs[file].fd = -1;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->changed, NULL);
+	priority__init_lock(&w->lock);
 	err = start(w);
 	if (err) {
 		writer__free(w);
@@ -265,7 +259,7 @@ void writer__push(struct writer *w, struct part *p)
 	*w->last = p;
 	w->last = &p->next;
 	w->waiting++;
-	pthread_cond_broadcast(&w->changed);
+	bell__ring(&w->changed);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -276,7 +270,7 @@ int writer__wait(struct writer *w, size_t max)
 	priority__lend(w->tid);
 	pthread_mutex_lock(&w->lock);
 	while (w->waiting >= max && !w->err)
-		pthread_cond_wait(&w->changed, &w->lock);
+		bell__wait(&w->changed, &w->lock, UINT64_MAX);
 	pthread_mutex_unlock(&w->lock);
 	return w->err;
 }
@@ -288,7 +282,7 @@ int writer__stop(struct writer *w)
 	priority__lend(w->tid);
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
-	pthread_cond_broadcast(&w->changed);
+	bell__ring(&w->changed);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	w->running = false;
@@ -300,7 +294,6 @@ void writer__free(struct writer *w)
 	if (!w)
 		return;
 	writer__stop(w);
-	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacktrace/filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "stacktrace/profile.h"
+#include "stacktrace/queue.h"
+#include "stacktrace/report.h"
+#include "stacktrace/unwinding.h"
+
+#define INTERRUPTS_MAX 2
+#define DISORDER_NS    1000000000 /* of streams that have no marks: CPUs write one after the other */
+#define NS_PER_MS      1000000
+
+struct filter {
+	const struct options *options;
+	const struct filter_files *files;
+	struct input *in;
+	struct output *out;
+	struct stream_reader *reader;
+	struct stream_writer *writer;
+	struct queue *queue;
+	struct unwinding *unwinding;
+	struct profile *profile; /* instead of the writer's records; NULL: before the first */
+	struct tally *tally;
+	struct report *report;
+	bool live;	   /* the input is no file: what came has to go out */
+	bool began;	   /* the first record went out */
+	uint64_t round_ns; /* of the newest record before the last mark */
+	uint64_t tick_ns;  /* of the newest record at the last tick */
+	struct item item;  /* that goes out */
+	struct item samples[UNWINDING_MAX +
+			    1]; /* with stacks, to be walked together; the one in hand */
+	struct queued *queued[UNWINDING_MAX];
+	size_t sample_cnt;
+	uint64_t kernel[2 * ITEM_CHAIN_MAX]; /* the kernel's part of their chains */
+	size_t kernel_cnt;
+};
+
+/* ---- records, in the order of time ---- */
+
+/* The kernel's part, and a guest's: up to the first address of user space. */
+static size_t kernel_part(const struct item_sample *s)
+{
+	bool kernel = s->kernel;
+	size_t cnt = 0;
+
+	for (; cnt < s->chain_cnt; cnt++) {
+		uint64_t entry = s->chain[cnt];
+
+		kernel |= entry > CONTEXT_MAX; /* a marker, of the kernel's but for these two: */
+		if (!kernel || entry == CONTEXT_USER || entry == CONTEXT_USER_DEFERRED)
+			break;
+	}
+	return cnt;
+}
+
+/* Kernel part, marker, user part. */
+static void keep_chain(struct filter *f, struct queued *q, const struct item_sample *s,
+		       const struct trace *t)
+{
+	size_t kernel = s->chain_cnt, cnt = t ? t->cnt : 0;
+	size_t alone = kernel == 0 && s->kernel && s->ip ? 2 : 0;
+	uint64_t *chain = queue__chain(f->queue, q, alone + kernel + 1 + cnt);
+
+	if (!chain)
+		return;
+	if (alone) {
+		*chain++ = CONTEXT_KERNEL;
+		*chain++ = s->ip;
+	}
+	memcpy(chain, s->chain, kernel * sizeof(*chain));
+	chain += kernel;
+	if (cnt)
+		*chain++ = CONTEXT_USER;
+	else
+		q->chain_cnt--;
+	for (size_t i = 0; i < cnt; i++)
+		*chain++ = t->frames[i].pc;
+}
+
+/* When the first sample comes it is known what samples are. */
+static struct profile *profile_of(struct filter *f)
+{
+	struct profile_options o = { f->live, f->reader->clock,
+				     unwinding__jit_places(f->unwinding) };
+
+	if (!f->profile)
+		f->profile = profile__new(&o);
+	return f->profile;
+}
+
+/* It came with its chain, if with anything. */
+static void take_as_it_is(struct filter *f, const struct item *item)
+{
+	struct profile_sample sample = { item, kernel_part(&item->sample), NULL };
+
+	tally__other(f->tally);
+	if (!f->options->pprof || !profile_of(f))
+		return;
+	sample.user = unwinding__look_up(f->unwinding, item, sample.kernel_cnt);
+	profile__add(f->profile, &sample);
+}
+
+static void take_unwound(void *arg, size_t nth, const struct trace *t)
+{
+	struct filter *f = arg;
+	const struct item *item = &f->samples[nth];
+	struct queued *q = f->queued[nth];
+
+	if (nth == 0)
+		input__check(f->in); /* that it was there while it was walked */
+	if (!input__has(f->in, q->raw.data, q->raw.sz))
+		return;
+	if (t)
+		tally__add(f->tally, item->record.tgid, t);
+	else
+		tally__other(f->tally);
+	if (!f->options->pprof)
+		keep_chain(f, q, &item->sample, t);
+	else if (profile_of(f))
+		profile__add(f->profile,
+			     &(struct profile_sample){ item, item->sample.chain_cnt, t });
+}
+
+/* All that wait are walked. */
+static void settle(void *arg)
+{
+	struct filter *f = arg;
+	size_t cnt = f->sample_cnt;
+
+	f->sample_cnt = f->kernel_cnt = 0;
+	if (cnt)
+		unwinding__walk(f->unwinding, f->samples, cnt, take_unwound, f);
+	else
+		input__check(f->in);
+}
+
+/* Until it is walked the reader's memory of its chain is another one's. */
+static void add_sample(struct filter *f, struct item_sample *s, struct queued *q)
+{
+	uint64_t *kernel = f->kernel + f->kernel_cnt;
+
+	s->chain_cnt = kernel_part(s);
+	memcpy(kernel, s->chain, s->chain_cnt * sizeof(*kernel));
+	s->chain = kernel;
+	f->kernel_cnt += s->chain_cnt;
+	f->queued[f->sample_cnt++] = q;
+	if (f->sample_cnt == UNWINDING_MAX || f->kernel_cnt > ITEM_CHAIN_MAX)
+		settle(f);
+}
+
+static void note_kernel(struct filter *f, const struct record *r)
+{
+	static const char kernel[] = "[kernel.kallsyms]";
+
+	if (f->options->pprof && r->type == RECORD_MMAP && r->tgid == UINT32_MAX &&
+	    strncmp(r->mmap.path, kernel, strlen(kernel)) == 0 && profile_of(f))
+		profile__kernel_text(f->profile, r->mmap.pgoff);
+}
+
+static void note_names(struct tally *t, const struct record *r)
+{
+	if (r->type == RECORD_COMM && r->tid == r->tgid)
+		tally__name(t, r->tgid, r->comm.name);
+	if (r->type == RECORD_FORK && r->tgid != r->fork.parent_tgid)
+		tally__inherit(t, r->tgid, r->fork.parent_tgid);
+}
+
+/* What holds from now on: all before it is walked first. */
+static void apply(struct filter *f, const struct item *item)
+{
+	settle(f);
+	unwinding__apply(f->unwinding, item);
+	if (item->kind != ITEM_PROCESS)
+		return;
+	note_names(f->tally, &item->record);
+	note_kernel(f, &item->record);
+}
+
+static void work(void *arg, struct queued *q)
+{
+	struct filter *f = arg;
+	struct item *item = &f->samples[f->sample_cnt];
+
+	stream_reader__parse(f->reader, &q->raw, item);
+	if (item->kind == ITEM_PROCESS || item->kind == ITEM_OVERLAY)
+		apply(f, item);
+	else if (item->kind == ITEM_SAMPLE && item->sample.has_stack)
+		add_sample(f, &item->sample, q);
+	else if (item->kind == ITEM_SAMPLE)
+		take_as_it_is(f, item);
+}
+
+/* ---- records, in the order of the stream ---- */
+
+static void begin(struct filter *f)
+{
+	f->began = true;
+	if (f->options->pprof)
+		return;
+	f->writer->start_ns = queue__oldest(f->queue);
+	stream_writer__begin(f->writer);
+}
+
+static void emit(void *arg, const struct queued *q)
+{
+	struct filter *f = arg;
+
+	if (f->options->pprof || !input__has(f->in, q->raw.data, q->raw.sz))
+		return;
+	if (!q->chain) {
+		stream_writer__pass(f->writer, f->reader, &q->raw);
+		return;
+	}
+	if (f->writer->format != f->reader->format)
+		stream_reader__parse(f->reader, &q->raw, &f->item);
+	f->item.sample.chain = q->chain;
+	f->item.sample.chain_cnt = q->chain_cnt;
+	stream_writer__unwound(f->writer, f->reader, &q->raw, &f->item);
+}
+
+/* All up to that time is known. */
+static void advance(struct filter *f, uint64_t until_ns)
+{
+	if (!f->began)
+		begin(f);
+	queue__until(f->queue, until_ns);
+}
+
+/* ---- the stream ---- */
+
+static void report(struct filter *f, bool ended)
+{
+	report__tick(f->report,
+		     &(struct report_facts){
+			     .sums = tally__sums(f->tally),
+			     .read_sz = input__off(f->in),
+			     .written_sz = output__off(f->out),
+			     .input_sz = input__sz(f->in),
+			     .pending = f->unwinding ? unwinding__pending(f->unwinding) : 0,
+			     .ended = ended });
+}
+
+/*
+ * Of a pipe: what was there when the last tick came goes out now, and all when nothing more comes.
+ * So it waits for two ticks at most.
+ */
+static bool tick(void *arg, bool idle)
+{
+	struct filter *f = arg;
+
+	if (f->live && f->queue && f->writer) {
+		advance(f, idle ? UINT64_MAX : f->tick_ns);
+		f->tick_ns = queue__newest(f->queue);
+		output__flush(f->out);
+	}
+	report(f, false);
+	return *f->files->interrupts <= INTERRUPTS_MAX && output__err(f->out) == 0;
+}
+
+/* Who marks no rounds is in order but for a second, at the most. */
+static void pace(struct filter *f, bool round)
+{
+	uint64_t newest_ns = queue__newest(f->queue);
+
+	if (!f->reader->rounds && newest_ns > f->round_ns + 2 * DISORDER_NS) {
+		advance(f, newest_ns - DISORDER_NS);
+		f->round_ns = newest_ns - DISORDER_NS;
+	}
+	if (!round)
+		return;
+	advance(f, f->round_ns);
+	f->round_ns = newest_ns;
+}
+
+static int write_profile(struct filter *f)
+{
+	int err = profile_of(f) ? profile__write(f->profile, f->files->out) : -ENOMEM;
+
+	if (!err)
+		return STATUS_OK;
+	log__error("the profile cannot be written: %s",
+		   err == -EFBIG ? "it is larger than 2 GiB" : strerror(-err));
+	return STATUS_FAILED;
+}
+
+static int convert(struct filter *f)
+{
+	struct raw raw;
+
+	while (stream_reader__next(f->reader, &raw) && output__err(f->out) == 0) {
+		uint64_t time_ns = stream_reader__time(f->reader, &raw);
+
+		if (f->options->mode == MODE_NONE)
+			continue;
+		if (queue__add(f->queue, &raw, time_ns) != 0)
+			return log__error("out of memory"), STATUS_FAILED;
+		pace(f, raw.round);
+		input__hold(f->in, queue__off(f->queue));
+	}
+	advance(f, UINT64_MAX);
+	if (f->options->pprof)
+		return write_profile(f);
+	stream_writer__end(f->writer);
+	return STATUS_OK;
+}
+
+/* The input's bytes, whatever they are. */
+static int copy(struct filter *f)
+{
+	const uint8_t *p;
+
+	while ((p = input__peek(f->in, 1)) && output__err(f->out) == 0) {
+		size_t sz = input__left(f->in);
+
+		output__write(f->out, p, sz);
+		input__step(f->in, sz);
+	}
+	return STATUS_OK;
+}
+
+/* ---- from beginning to end ---- */
+
+static enum format find_format(struct filter *f)
+{
+	enum format format = f->options->format;
+
+	if (format == FORMAT_UNKNOWN)
+		format = format__detect(f->in);
+	if (format == FORMAT_UNKNOWN)
+		log__error("%s: %s", f->options->input ? f->options->input : "the standard input",
+			   input__err(f->in)	? strerror(-input__err(f->in))
+			   : input__left(f->in) ? "is neither a perf.data nor a capture of sysprof"
+						: "is empty");
+	return format;
+}
+
+static bool open_reader(struct filter *f, enum format format)
+{
+	f->reader = stream_reader__new(format, f->in);
+	if (!f->reader)
+		log__error("out of memory");
+	return f->reader && !f->reader->fault.set;
+}
+
+static bool open_writer(struct filter *f)
+{
+	enum format target = f->options->target;
+	struct stream_writer_options options = { target ? target : f->reader->format, f->reader,
+						 f->out };
+	struct queue_handlers handlers = { work, settle, emit, f };
+
+	f->unwinding = unwinding__new(f->options, f->live);
+	if (!f->unwinding)
+		return false;
+	f->writer = stream_writer__new(&options);
+	f->queue = queue__new(&handlers);
+	if (!f->writer || !f->queue)
+		log__error("out of memory");
+	return f->writer && f->queue;
+}
+
+static int run(struct filter *f)
+{
+	enum format format = find_format(f);
+	int status = STATUS_FAILED;
+
+	if (format == FORMAT_UNKNOWN)
+		return STATUS_FAILED;
+	if (f->options->mode == MODE_PASSTHRU)
+		status = copy(f);
+	else if (open_reader(f, format) && open_writer(f))
+		status = convert(f);
+	output__flush(f->out);
+	return status;
+}
+
+/* What went wrong with the files, whatever else did. */
+static int judge(struct filter *f, int status)
+{
+	const char *in = f->options->input ? f->options->input : "the standard input";
+	const char *out = f->options->output ? f->options->output : "the standard output";
+	int err = output__err(f->out);
+
+	if (input__err(f->in)) {
+		log__error("%s: %s", in, strerror(-input__err(f->in)));
+		status = STATUS_FAILED;
+	} else if (f->reader && f->reader->fault.set && !input__stopped(f->in)) {
+		log__error("%s: %s", in, f->reader->fault.text);
+		status = status ? status : STATUS_DAMAGED;
+	}
+	if (err == -EPIPE)
+		log__error("nobody reads %s any more", out);
+	else if (err)
+		log__error("%s: %s", out, strerror(-err));
+	return err ? STATUS_FAILED : status;
+}
+
+static void summarize(const struct filter *f)
+{
+	if (f->reader && f->reader->skipped)
+		log__info("%lu records of hardware traces are left out", f->reader->skipped);
+	if (f->writer && f->writer->dropped && f->options->verbosity > 0)
+		log__info("%lu records have no place in the output's format", f->writer->dropped);
+	if (f->unwinding)
+		unwinding__debug(f->unwinding);
+	if (f->unwinding && f->options->verbosity > 0)
+		tally__print(f->tally, stderr);
+}
+
+static void filter__free(struct filter *f)
+{
+	report__free(f->report);
+	tally__free(f->tally);
+	unwinding__free(f->unwinding);
+	profile__free(f->profile);
+	queue__free(f->queue);
+	stream_writer__free(f->writer);
+	stream_reader__free(f->reader);
+	output__free(f->out);
+	input__free(f->in);
+}
+
+int filter__run(const struct options *o, const struct filter_files *files)
+{
+	struct filter f = { .options = o, .files = files };
+	int status = STATUS_FAILED;
+
+	f.in = input__new(files->in);
+	f.out = output__new(files->out);
+	f.tally = tally__new();
+	f.report = report__new(o->status);
+	if (f.in && f.out && f.tally && f.report) {
+		f.live = input__sz(f.in) == 0;
+		input__set_tick(f.in, (unsigned)(o->latency_ns / NS_PER_MS / 2 + 1), tick, &f);
+		status = run(&f);
+		report(&f, true);
+		status = judge(&f, status);
+		summarize(&f);
+	} else {
+		log__error("out of memory");
+	}
+	filter__free(&f);
+	return status;
+}

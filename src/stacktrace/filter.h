@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From input to output: records are read, put in the order of time, unwound and written. */
+#ifndef STACKTRACE_FILTER_H
+#define STACKTRACE_FILTER_H
+
+#include "stacktrace/options.h"
+#include "stacktrace/tally.h"
+
+struct filter_files {
+	int in, out;
+	const volatile int *interrupts; /* how many have come: with the third the input ends */
+};
+
+/* Runs to the end of the input. The exit status, after saying what went wrong. */
+int filter__run(const struct options *, const struct filter_files *);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* stacktrace: raw stack samples in, call chains out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "stacktrace/filter.h"
+
+static volatile int interrupts;
+
+/* Who writes the input gets the signal, too, and ends it. */
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupts++;
+}
+
+static void set_signals(void)
+{
+	struct sigaction interrupt = { .sa_handler = on_interrupt };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+static int open_input(const char *path)
+{
+	int fd;
+
+	if (!path)
+		return STDIN_FILENO;
+	do
+		fd = open(path, O_RDONLY | O_CLOEXEC); /* a fifo: waits for its writer */
+	while (fd < 0 && errno == EINTR && interrupts < 3);
+	if (fd < 0)
+		log__error("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static bool is_same_file(int in, const char *path)
+{
+	struct stat a, b;
+
+	return fstat(in, &a) == 0 && stat(path, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int open_output(const char *path, int in)
+{
+	int fd;
+
+	if (!path)
+		return STDOUT_FILENO;
+	if (is_same_file(in, path)) {
+		log__error("%s is the input, too", path);
+		return -1;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		log__error("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/*
+ * A terminal is no place for a recording. In a folder each of perf's threads has a file of its own,
+ * without marks of order; perf itself makes one stream of them.
+ */
+static int check(int in, int out, const char *name)
+{
+	struct stat st;
+
+	if (fstat(in, &st) == 0 && S_ISDIR(st.st_mode)) {
+		log__error("the input is a folder (perf record --threads); make one stream of it: "
+			   "perf inject -i %s -o - | stacktrace",
+			   name ? name : "FOLDER");
+		return STATUS_FAILED;
+	}
+	if (isatty(in) || isatty(out)) {
+		log__error("%s is a terminal: see stacktrace --help",
+			   isatty(in) ? "the input" : "the output");
+		return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct filter_files files = { .interrupts = &interrupts };
+	int status;
+
+	log__init("stacktrace", LOG_INFO);
+	filter_options__parse(&options, argc, argv);
+	if (options.verbosity > 1)
+		log__init("stacktrace", LOG_DEBUG);
+	set_signals();
+	files.in = open_input(options.input);
+	files.out = files.in < 0 ? -1 : open_output(options.output, files.in);
+	if (files.in < 0 || files.out < 0)
+		return STATUS_FAILED;
+	status = check(files.in, files.out, options.input);
+	return status ? status : filter__run(&options, &files);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacktrace/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pprof/builder.h"
+#include "process/process.h"
+#include "symbol/jit.h"
+#include "symbol/symbol.h"
+
+struct profile {
+	struct builder *builder;
+	struct binary_lines *lines;
+	struct kallsyms *kernel; /* NULL: not readable, or not the recorded one's */
+	struct jit *jit;	 /* NULL: nobody can be asked */
+	uint64_t first_ns, last_ns;
+};
+
+static const char *const special_modules[] = {
+	[MAPPING_ANON] = "[anon]",
+	[MAPPING_VDSO] = "[vdso]",
+	[MAPPING_VSYSCALL] = "[vsyscall]",
+	[MAPPING_UPROBES] = "[uprobes]",
+};
+
+struct profile *profile__new(const struct profile_options *o)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct builder_options builder = { .value_names = { "samples",
+							    o->clock ? "cpu_time" : "events" } };
+
+	if (!p)
+		return NULL;
+	p->lines = builder.lines = binary_lines__new(NULL);
+	if (p->lines)
+		p->builder = builder__new(&builder);
+	p->kernel = o->live ? kallsyms__new("/proc/kallsyms") : NULL;
+	p->jit = jit__new(o->jit);
+	if (p->builder)
+		return p;
+	profile__free(p);
+	return errno = ENOMEM, NULL;
+}
+
+void profile__free(struct profile *p)
+{
+	if (!p)
+		return;
+	builder__free(p->builder);
+	binary_lines__free(p->lines);
+	kallsyms__free(p->kernel);
+	jit__free(p->jit);
+	free(p);
+}
+
+void profile__kernel_text(struct profile *p, uint64_t addr)
+{
+	struct symbol s;
+
+	if (!p->kernel)
+		p->kernel = kallsyms__new("/proc/kallsyms");
+	if (!p->kernel || (kallsyms__symbol(p->kernel, addr, &s) && s.base == addr))
+		return;
+	kallsyms__free(p->kernel);
+	p->kernel = NULL;
+}
+
+static struct frame_text text(const char *s)
+{
+	return (struct frame_text){ s, strlen(s) };
+}
+
+/* ---- frames ---- */
+
+static void add_kernel_frame(struct profile *p, uint64_t place)
+{
+	struct named_frame f = { .module = text("[kernel]"), .offset = place };
+	struct symbol s;
+
+	if (p->kernel && kallsyms__symbol(p->kernel, place, &s)) {
+		f.module = text(s.module);
+		f.name = text(s.name);
+		f.address = s.address;
+		f.offset = place - s.address;
+	}
+	builder__frame(p->builder, &f);
+}
+
+/* The first is where it was, the others are return addresses. */
+static void add_kernel_frames(struct profile *p, const struct item_sample *s, size_t cnt)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (s->chain[i] < CONTEXT_MAX)
+			add_kernel_frame(p, s->chain[i] - (found++ > 0));
+	if (!found && s->kernel && s->ip)
+		add_kernel_frame(p, s->ip);
+}
+
+/* Of a file: by its symbols. False: it could not be opened. */
+static bool name_by_file(const struct frame *f, struct named_frame *out)
+{
+	const struct mapping *m = f->map;
+	struct symbol s;
+	uint64_t vaddr;
+
+	if (!m->file || !elf_file__vaddr(m->file, out->file_offset, &vaddr))
+		return false;
+	out->offset = vaddr;
+	if (!elf_file__symbol(m->file, vaddr, &s))
+		return true;
+	out->name = text(s.name);
+	out->address = s.address;
+	out->offset = vaddr - s.address;
+	return true;
+}
+
+static void name_by_process(struct profile *p, const struct frame *f, const struct item *i,
+			    struct named_frame *out)
+{
+	struct jit_place place = { i->record.tgid, frame__place(f), item__monotonic_ns(i) };
+	struct jit_symbol s;
+
+	if (!p->jit || !jit__symbol(p->jit, &place, &s))
+		return;
+	out->module = text("[jit]");
+	out->name = text(s.name);
+	out->address = s.start;
+	out->offset = place.addr - s.start;
+	out->has_file_offset = false;
+}
+
+static void hex(const struct build_id *id, char out[BUILD_ID_HEX_SZ])
+{
+	out[0] = '\0';
+	for (size_t i = 0; i < id->sz; i++)
+		snprintf(out + 2 * i, 3, "%02x", id->bytes[i]);
+}
+
+static void add_user_frame(struct profile *p, const struct frame *f, const struct item *i)
+{
+	struct named_frame out = { .module = text("[unknown]"), .offset = frame__place(f) };
+	const struct mapping *m = f->map;
+	char id[BUILD_ID_HEX_SZ];
+
+	if (m) {
+		out.file_offset = frame__place(f) - m->start + m->pgoff;
+		out.has_file_offset = m->kind == MAPPING_FILE || m->kind == MAPPING_VDSO;
+		out.module = text(m->kind == MAPPING_FILE ? m->path : special_modules[m->kind]);
+		hex(&m->build_id, id);
+		out.build_id = text(id);
+		if (out.has_file_offset)
+			out.offset = out.file_offset;
+	}
+	if (m && !name_by_file(f, &out))
+		name_by_process(p, f, i, &out);
+	builder__frame(p->builder, &out);
+}
+
+/* ---- samples ---- */
+
+void profile__add(struct profile *p, const struct profile_sample *s)
+{
+	const struct record *r = &s->item->record;
+	int64_t values[BUILDER_VALUE_CNT] = { 1, (int64_t)s->item->sample.period };
+
+	if (r->time_ns && (!p->first_ns || r->time_ns < p->first_ns))
+		p->first_ns = r->time_ns;
+	if (r->time_ns > p->last_ns)
+		p->last_ns = r->time_ns;
+	add_kernel_frames(p, &s->item->sample, s->kernel_cnt);
+	for (size_t i = 0; s->user && i < s->user->cnt; i++)
+		add_user_frame(p, &s->user->frames[i], s->item);
+	builder__sample(p->builder, values);
+}
+
+int profile__write(struct profile *p, int fd)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	builder__set_time(p->builder, 0, (int64_t)(p->last_ns - p->first_ns), 0);
+	builder__comment(p->builder, "stacktrace " STACKS_VERSION);
+	return builder__write(p->builder, path);
+}

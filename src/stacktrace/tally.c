@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacktrace/tally.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#define NAME_SZ	      16
+#define PROCESSES_MAX 65536 /* those that come later count together */
+#define LOST_FRAMES   2
+
+struct row {
+	uint32_t tgid;
+	char comm[NAME_SZ];
+	uint64_t samples, lost;
+	size_t frames_max;
+	enum frame_source last, worst;
+	UT_hash_handle hh;
+};
+
+struct tally {
+	struct row *rows;
+	struct row *last;  /* that was asked for; NULL: none yet */
+	struct row others; /* processes that have no row */
+	struct tally_sums sums;
+};
+
+static const char *const source_names[] = {
+	[FRAME_BY_SAMPLE] = "registers",      [FRAME_BY_CFI] = "cfi",
+	[FRAME_BY_POINTER] = "frame pointer", [FRAME_BY_RETURN_ADDRESS] = "return address",
+	[FRAME_BY_STITCH] = "stitch",
+};
+
+struct tally *tally__new(void)
+{
+	return calloc(1, sizeof(struct tally));
+}
+
+void tally__free(struct tally *t)
+{
+	struct row *r, *next;
+
+	if (!t)
+		return;
+	HASH_ITER (hh, t->rows, r, next) {
+		HASH_DEL(t->rows, r);
+		free(r);
+	}
+	free(t);
+}
+
+static struct row *row_of(struct tally *t, uint32_t tgid)
+{
+	struct row *r = t->last;
+
+	if (r && r->tgid == tgid)
+		return r;
+	HASH_FIND(hh, t->rows, &tgid, sizeof(tgid), r);
+	if (r)
+		return t->last = r;
+	r = HASH_COUNT(t->rows) < PROCESSES_MAX ? calloc(1, sizeof(*r)) : NULL;
+	if (!r)
+		return &t->others;
+	r->tgid = tgid;
+	HASH_ADD(hh, t->rows, tgid, sizeof(r->tgid), r);
+	if (r->hh.tbl)
+		return r;
+	free(r);
+	return &t->others;
+}
+
+void tally__name(struct tally *t, uint32_t tgid, const char *comm)
+{
+	struct row *r = row_of(t, tgid);
+
+	if (r == &t->others)
+		return;
+	snprintf(r->comm, sizeof(r->comm), "%s", comm);
+	for (char *c = r->comm; *c; c++) /* a name must not paint on a terminal */
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
+void tally__inherit(struct tally *t, uint32_t tgid, uint32_t parent)
+{
+	struct row *r;
+
+	HASH_FIND(hh, t->rows, &parent, sizeof(parent), r);
+	if (r)
+		tally__name(t, tgid, r->comm);
+}
+
+/* The weakest way in which one of its frames was found. */
+static enum frame_source worst_of(const struct trace *t)
+{
+	enum frame_source worst = t->cnt > 1 ? FRAME_BY_CFI : FRAME_BY_SAMPLE;
+
+	for (size_t i = 1; i < t->cnt; i++)
+		worst = t->frames[i].source > worst ? t->frames[i].source : worst;
+	return worst;
+}
+
+void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
+{
+	struct row *r = row_of(t, tgid);
+	bool root = trace->status == UNWIND_ROOT;
+	bool lost = !root && trace->cnt <= LOST_FRAMES;
+
+	r->samples++;
+	r->lost += lost;
+	r->last = worst_of(trace);
+	if (r->last > r->worst)
+		r->worst = r->last;
+	if (trace->cnt > r->frames_max)
+		r->frames_max = trace->cnt;
+	t->sums.samples++;
+	t->sums.to_root += root;
+	t->sums.stitched += trace->status == UNWIND_STITCHED;
+	t->sums.lost += lost;
+}
+
+void tally__other(struct tally *t)
+{
+	t->sums.others++;
+}
+
+const struct tally_sums *tally__sums(const struct tally *t)
+{
+	return &t->sums;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_row(const struct row *r, const char *name, FILE *to)
+{
+	fprintf(to,
+		"%s -- max %zu frames, received %lu samples, lost %lu samples (%.1f%%) (last %s, "
+		"worst %s)\n",
+		name, r->frames_max, r->samples, r->lost, percent(r->lost, r->samples),
+		source_names[r->last], source_names[r->worst]);
+}
+
+void tally__print(const struct tally *t, FILE *to)
+{
+	const struct tally_sums *s = &t->sums;
+	char name[NAME_SZ + 16];
+	size_t processes = 0;
+	struct row *r, *next;
+
+	HASH_ITER (hh, t->rows, r, next) {
+		if (!r->samples)
+			continue;
+		processes++;
+		snprintf(name, sizeof(name), "%u %s", r->tgid, r->comm);
+		print_row(r, name, to);
+	}
+	if (t->others.samples)
+		print_row(&t->others, "others", to);
+	fprintf(to,
+		"TOTAL -- received %lu samples, lost %lu samples (%.1f%%), %.2f%% to the root, "
+		"loaded %zu processes\n",
+		s->samples, s->lost, percent(s->lost, s->samples), percent(s->to_root, s->samples),
+		processes);
+}

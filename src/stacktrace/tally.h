@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What became of samples, by process. */
+#ifndef STACKTRACE_TALLY_H
+#define STACKTRACE_TALLY_H
+
+#include <stdio.h>
+#include "event/trace.h"
+
+struct tally_sums {
+	uint64_t samples;  /* with a user stack to unwind */
+	uint64_t to_root;  /* of these */
+	uint64_t stitched; /* of these: by the thread's stack of before */
+	uint64_t lost;	   /* of these: at most two frames, and the root is none of them */
+	uint64_t others;   /* samples that pass as they are */
+	size_t processes;
+};
+
+struct tally;
+
+struct tally *tally__new(void); /* NULL + errno */
+void tally__free(struct tally *);
+
+void tally__name(struct tally *, uint32_t tgid, const char *comm); /* copied */
+void tally__inherit(struct tally *, uint32_t tgid, uint32_t parent);
+void tally__add(struct tally *, uint32_t tgid, const struct trace *);
+void tally__other(struct tally *); /* a sample that passes as it is */
+const struct tally_sums *tally__sums(const struct tally *);
+/* One line per process that had samples, and one of all. */
+void tally__print(const struct tally *, FILE *);
+
+#endif

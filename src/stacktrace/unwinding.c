@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacktrace/unwinding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/jobs.h"
+#include "base/log.h"
+#include "base/openfiles.h"
+#include "formats/itemstack.h"
+#include "symbol/jittold.h"
+#include "unwind/naive.h"
+#include "unwind/stitch.h"
+#include "unwind/unwinder.h"
+
+#define PATIENCE_NS	     10000000000 /* for a file's table, from a disk that answers */
+#define DOWNLOAD_PATIENCE_NS 90000000000
+#define PROCESSES_MAX	     65536
+#define STITCH_SZ	     (64u << 20) /* bytes of stacks that are remembered */
+
+/* A sample in hand. */
+struct slot {
+	const struct item *item;
+	struct process *process; /* NULL: there is nothing to walk */
+	struct sample sample;
+	uint64_t regs[MACHINE_REG_MAX];
+};
+
+struct unwinding {
+	struct finder *finder; /* NULL: none */
+	struct process_table *processes;
+	struct jobs *jobs;
+	struct unwinder *unwinder; /* NULL: naive */
+	struct naive *naive;
+	struct stitch *stitch; /* NULL without --stitch */
+	struct jit_told *jit_told;
+	struct jit_places jit_places;
+	bool live;
+	struct slot slots[UNWINDING_MAX];
+	struct walk_job jobs_of[UNWINDING_MAX]; /* of slots in hand */
+	struct trace *traces;			/* one for each slot */
+};
+
+static bool open_finder(struct unwinding *u, const struct options *o)
+{
+	struct finder_options options = { .sysroot = o->sysroot, .debuginfod = o->debuginfod };
+
+	u->finder = finder__new(&options);
+	if (u->finder)
+		return true;
+	if (errno == ELIBACC)
+		log__error("--debuginfod needs libdebuginfod.so.1 (package libdebuginfod1)");
+	else
+		log__error("%s: %s", o->sysroot ? o->sysroot : "cannot start", strerror(errno));
+	return false;
+}
+
+static bool open_parts(struct unwinding *u, const struct options *o)
+{
+	struct process_options processes = { .proc = "/proc",
+					     .told = true,
+					     .past = !u->live,
+					     .finder = u->finder,
+					     .process_max = PROCESSES_MAX };
+
+	u->traces = calloc(UNWINDING_MAX, sizeof(*u->traces));
+	u->processes = process_table__new(&processes);
+	u->jobs = jobs__new();
+	u->jit_told = jit_told__new();
+	u->jit_places = (struct jit_places){ .proc = u->live ? "/proc" : NULL,
+					     .root = o->sysroot ? o->sysroot : "/",
+					     .told = u->jit_told };
+	if (o->mode == MODE_NAIVE)
+		u->naive = naive__new();
+	else if (u->jobs)
+		u->unwinder = unwinder__new(NULL, u->jobs);
+	if (u->unwinder)
+		unwinder__set_jit_places(u->unwinder, &u->jit_places);
+	if (o->stitch)
+		u->stitch = stitch__new(STITCH_SZ);
+	return u->traces && u->processes && u->jobs && u->jit_told && (u->naive || u->unwinder) &&
+	       (u->stitch || !o->stitch);
+}
+
+struct unwinding *unwinding__new(const struct options *o, bool live)
+{
+	struct unwinding *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return log__error("out of memory"), NULL;
+	openfiles__raise();
+	u->live = live;
+	if (!open_finder(u, o)) {
+		unwinding__free(u);
+		return NULL;
+	}
+	if (open_parts(u, o))
+		return u;
+	log__error("cannot start: %s", strerror(errno));
+	unwinding__free(u);
+	return NULL;
+}
+
+void unwinding__free(struct unwinding *u)
+{
+	if (!u)
+		return;
+	jobs__free(u->jobs);
+	unwinder__free(u->unwinder);
+	naive__free(u->naive);
+	stitch__free(u->stitch);
+	process_table__free(u->processes);
+	jit_told__free(u->jit_told);
+	finder__free(u->finder);
+	free(u->traces);
+	free(u);
+}
+
+const struct jit_places *unwinding__jit_places(const struct unwinding *u)
+{
+	return &u->jit_places;
+}
+
+/* Captures of sysprof know the inode, but not of which device: then the path has to do. */
+static void apply_record(struct unwinding *u, struct record r)
+{
+	if (r.type == RECORD_MMAP && r.mmap.maj == 0 && r.mmap.min == 0)
+		r.mmap.ino = 0;
+	process_table__apply(u->processes, &r);
+	jit_told__apply(u->jit_told, &r);
+}
+
+void unwinding__apply(struct unwinding *u, const struct item *item)
+{
+	if (item->kind == ITEM_PROCESS)
+		apply_record(u, item->record);
+	if (item->kind == ITEM_OVERLAY)
+		process_table__overlay(u->processes, item->record.tgid, item->overlay.dst,
+				       item->overlay.src);
+}
+
+/* ---- a sample alone ---- */
+
+/* Files that it needs are read first, and their tables made. */
+static void walk_with_tables(struct unwinding *u, const struct walk_job *j)
+{
+	while (!unwinder__try(u->unwinder, j->process, j->sample, j->trace)) {
+		if (jobs__wait(u->jobs, PATIENCE_NS))
+			continue;
+		unwinder__make_do(u->unwinder, j->process, j->sample, j->trace);
+		return;
+	}
+}
+
+static void walk_alone(struct unwinding *u, const struct walk_job *j)
+{
+	j->trace->cnt = 0;
+	if (u->naive)
+		naive__walk(u->naive, j->process, j->sample, j->trace);
+	else
+		walk_with_tables(u, j);
+}
+
+/* Whether there is more to walk by than there was. */
+static bool has_more(struct unwinding *u, struct process *p, const struct trace *t)
+{
+	struct download_stats downloads;
+
+	if (t->status == UNWIND_ROOT)
+		return false;
+	if (u->live)
+		return t->status == UNWIND_NO_MAP && process_table__refresh(u->processes, p);
+	finder__stats(u->finder, &downloads);
+	return downloads.pending > 0 && finder__wait(u->finder, DOWNLOAD_PATIENCE_NS) &&
+	       process_table__collect(u->processes);
+}
+
+/* ---- several ---- */
+
+static bool is_same_process(const struct slot *a, const struct slot *b)
+{
+	return a->process && a->item->record.tgid == b->item->record.tgid;
+}
+
+/* Fills the slot, and its trace where nothing is to be walked. */
+static void prepare(struct unwinding *u, struct slot *s, struct trace *t)
+{
+	const struct item_sample *sample = &s->item->sample;
+
+	s->process = NULL;
+	t->cnt = 0;
+	if (sample->stack.abi == 0)
+		return;
+	if (item_stack__sample(&sample->stack, s->regs, &s->sample)) {
+		s->sample.time_ns = item__monotonic_ns(s->item);
+		s->process = s > u->slots && is_same_process(s - 1, s)
+				     ? s[-1].process
+				     : process_table__get(u->processes, s->item->record.tgid);
+		return;
+	}
+	t->status = UNWIND_NO_CFI;
+	t->frames[0] = (struct frame){ .pc = sample->ip };
+	t->cnt = !sample->kernel && sample->ip;
+}
+
+/*
+ * How many of them can be walked together: one that has to be made a process for might cost another
+ * one its process, when there are very many.
+ */
+static size_t prepare_some(struct unwinding *u, const struct item *items, size_t cnt)
+{
+	size_t n = 0;
+
+	for (; n < cnt; n++) {
+		struct slot *s = &u->slots[n];
+
+		s->item = &items[n];
+		if (n > 0 && !is_same_process(s - 1, s) &&
+		    !process_table__find(u->processes, s->item->record.tgid))
+			break;
+		prepare(u, s, &u->traces[n]);
+	}
+	return n;
+}
+
+static void walk_together(struct unwinding *u, size_t cnt)
+{
+	size_t jobs = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (u->slots[i].process)
+			u->jobs_of[jobs++] =
+				(struct walk_job){ u->slots[i].process, &u->slots[i].sample,
+						   &u->traces[i], !u->unwinder };
+	if (u->unwinder && jobs)
+		unwinder__try_many(u->unwinder, u->jobs_of, jobs);
+}
+
+/* What walking together left. Whether mappings are others now, so that the next have to go again.
+ */
+static bool finish(struct unwinding *u, struct slot *s, struct walk_job *j, bool again)
+{
+	bool changed = false;
+
+	if (j->awaits || again)
+		walk_alone(u, j);
+	while (has_more(u, s->process, j->trace)) {
+		changed = true;
+		walk_alone(u, j);
+	}
+	if (u->stitch)
+		stitch__apply(u->stitch, &(struct stitch_thread){ s->process, s->item->record.tid },
+			      &s->sample.stack, j->trace);
+	return changed;
+}
+
+void unwinding__walk(struct unwinding *u, const struct item *items, size_t cnt, unwound_fn fn,
+		     void *arg)
+{
+	process_table__collect(u->processes);
+	jobs__collect(u->jobs);
+	for (size_t from = 0, n; from < cnt; from += n) {
+		struct walk_job *j = u->jobs_of;
+		bool again = false;
+
+		n = prepare_some(u, items + from, cnt - from);
+		walk_together(u, n);
+		for (size_t i = 0; i < n; i++) {
+			const struct trace *t = &u->traces[i];
+
+			if (u->slots[i].process)
+				again |= finish(u, &u->slots[i], j++, again);
+			fn(arg, from + i, t->cnt ? t : NULL);
+		}
+	}
+}
+
+const struct trace *unwinding__look_up(struct unwinding *u, const struct item *item, size_t from)
+{
+	const struct item_sample *s = &item->sample;
+	const struct process *p = process_table__get(u->processes, item->record.tgid);
+	struct trace *t = u->traces;
+
+	t->cnt = 0;
+	for (size_t i = from; p && i < s->chain_cnt && t->cnt < TRACE_MAX; i++) {
+		struct frame f = { .pc = s->chain[i], .flags = t->cnt ? FRAME_CALLER : 0 };
+
+		if (f.pc > CONTEXT_MAX)
+			continue;
+		f.map = process__find(p, frame__place(&f));
+		t->frames[t->cnt++] = f;
+	}
+	if (p && !t->cnt && !s->kernel && s->ip)
+		t->frames[t->cnt++] = (struct frame){ .pc = s->ip, .map = process__find(p, s->ip) };
+	return t;
+}
+
+void unwinding__debug(const struct unwinding *u)
+{
+	struct process_table_stats processes;
+	struct download_stats downloads;
+	struct unwinder_stats walks = { 0 };
+
+	process_table__stats(u->processes, &processes);
+	finder__stats(u->finder, &downloads);
+	if (u->unwinder)
+		unwinder__stats(u->unwinder, &walks);
+	log__debug(
+		"%zu processes now, %zu files open, %lu mapped files that could not be opened or "
+		"had another build ID",
+		processes.processes, processes.files, processes.files_failed);
+	log__debug("%zu files downloaded, %zu not found", downloads.found, downloads.failed);
+	log__debug("%zu tables made, %zu files without; walks by tables alone: %lu, into code "
+		   "without a file: %lu, others: %lu",
+		   walks.tables.made, walks.tables.failed, walks.flat, walks.partly, walks.odd);
+}
+
+size_t unwinding__pending(const struct unwinding *u)
+{
+	struct download_stats downloads;
+
+	finder__stats(u->finder, &downloads);
+	return jobs__pending(u->jobs) + downloads.pending;
+}
