@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The dwflst_* functions of elfutils (0.193 and later, <elfutils/libdwfl_stacktrace.h>) over
+ * libstacktrace, so that a profiler that is written to them builds where libdw has none:
+ *
+ *	#include <dwflst_compat.h>	instead of <elfutils/libdwfl_stacktrace.h>
+ *
+ * and `pkg-config --libs libstacktrace libdw`. Where libdw has the functions, these take their
+ *place: the other header is refused before this one, and empty behind it. Dwfls are libdw's own,
+ *for names and lines; walks are libstacktrace's, which knows from /proc what is mapped, whatever
+ *was reported to the Dwfl. What is different:
+ * - In a file that includes this, dwfl_frame_pc(), dwfl_frame_reg(), dwfl_frame_unwound_source(),
+ *   dwfl_pid() and dwfl_end() are this header's: a Dwfl_Frame is one of a sample. Of registers it
+ *   has the stack pointer.
+ * - -1 for a stack that does not reach its root leaves dwfl_errno() as it was.
+ * - Nothing is attached; dwfl_pid() says whose the samples are that were walked.
+ * One state is shared by all files of a program that include this, behind one lock.
+ */
+#ifndef DWFLST_COMPAT_H
+#define DWFLST_COMPAT_H
+
+#ifdef _LIBDWFL_STACKTRACE_H
+#error "dwflst_compat.h stands in for <elfutils/libdwfl_stacktrace.h>: include only one of them"
+#endif
+#define _LIBDWFL_STACKTRACE_H 1 /* who includes that one behind has it already */
+
+#include <elfutils/libdwfl.h>
+#include <elfutils/version.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stacktrace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct Dwflst_Process_Tracker Dwflst_Process_Tracker;
+
+/* ---- private ----------------------------------------------------------------------------------
+ */
+
+struct dwflst_compat_session {
+	Dwfl *dwfl;
+	pid_t pid;     /* 0: not known yet */
+	bool attached; /* a sample was walked */
+	struct dwflst_compat_session *next;
+};
+
+struct dwflst_compat_file {
+	char *name;
+	struct stat st;
+	Elf *elf; /* a reference */
+	int fd;
+	struct dwflst_compat_file *next;
+};
+
+struct Dwflst_Process_Tracker {
+	const Dwfl_Callbacks *callbacks;
+	stacktrace_tracker *tracker;
+	struct dwflst_compat_session *sessions;
+	struct dwflst_compat_file *files;
+	Dwflst_Process_Tracker *next;
+};
+
+struct dwflst_compat_state {
+	pthread_mutex_t lock;
+	Dwflst_Process_Tracker *trackers;
+};
+
+/* One for all: a Dwfl does not say whose it is. */
+__attribute__((weak)) struct dwflst_compat_state dwflst_compat_state = { PTHREAD_MUTEX_INITIALIZER,
+									 NULL };
+
+static inline void dwflst_compat_lock(void)
+{
+	pthread_mutex_lock(&dwflst_compat_state.lock);
+}
+
+static inline void dwflst_compat_unlock(void)
+{
+	pthread_mutex_unlock(&dwflst_compat_state.lock);
+}
+
+/* Locked. NULL: it is no tracker's. */
+static inline struct dwflst_compat_session *dwflst_compat_find(const Dwfl *dwfl,
+							       Dwflst_Process_Tracker **tracker)
+{
+	Dwflst_Process_Tracker *t;
+	struct dwflst_compat_session *s;
+
+	for (t = dwflst_compat_state.trackers; t; t = t->next)
+		for (s = t->sessions; s; s = s->next)
+			if (s->dwfl == dwfl) {
+				*tracker = t;
+				return s;
+			}
+	return NULL;
+}
+
+static inline void dwflst_compat_drop_file(struct dwflst_compat_file *f)
+{
+	elf_end(f->elf);
+	close(f->fd);
+	free(f->name);
+	free(f);
+}
+
+/* ---- trackers and their Dwfls -----------------------------------------------------------------
+ */
+
+static inline Dwflst_Process_Tracker *dwflst_tracker_begin(const Dwfl_Callbacks *callbacks)
+{
+	Dwflst_Process_Tracker *t = (Dwflst_Process_Tracker *)calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->callbacks = callbacks;
+	t->tracker = stacktrace_tracker_new(NULL);
+	if (!t->tracker) {
+		free(t);
+		return NULL;
+	}
+	dwflst_compat_lock();
+	t->next = dwflst_compat_state.trackers;
+	dwflst_compat_state.trackers = t;
+	dwflst_compat_unlock();
+	return t;
+}
+
+static inline Dwfl *dwflst_tracker_dwfl_begin(Dwflst_Process_Tracker *t)
+{
+	struct dwflst_compat_session *s = (struct dwflst_compat_session *)calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->dwfl = dwfl_begin(t->callbacks);
+	if (!s->dwfl) {
+		free(s);
+		return NULL;
+	}
+	dwflst_compat_lock();
+	s->next = t->sessions;
+	t->sessions = s;
+	dwflst_compat_unlock();
+	return s->dwfl;
+}
+
+/* Takes it off its tracker's list, if it is on one. */
+static inline void dwflst_compat_forget(const Dwfl *dwfl)
+{
+	Dwflst_Process_Tracker *t;
+	struct dwflst_compat_session *s, **at;
+
+	dwflst_compat_lock();
+	s = dwflst_compat_find(dwfl, &t);
+	if (s) {
+		for (at = &t->sessions; *at != s; at = &(*at)->next)
+			;
+		*at = s->next;
+	}
+	dwflst_compat_unlock();
+	free(s);
+}
+
+static inline void dwflst_compat_dwfl_end(Dwfl *dwfl)
+{
+	dwflst_compat_forget(dwfl);
+	dwfl_end(dwfl);
+}
+#define dwfl_end dwflst_compat_dwfl_end
+
+static inline void dwflst_tracker_end(Dwflst_Process_Tracker *t)
+{
+	Dwflst_Process_Tracker **at;
+	struct dwflst_compat_file *f;
+
+	if (!t)
+		return;
+	while (t->sessions)
+		dwfl_end(t->sessions->dwfl);
+	dwflst_compat_lock();
+	for (at = &dwflst_compat_state.trackers; *at != t; at = &(*at)->next)
+		;
+	*at = t->next;
+	dwflst_compat_unlock();
+	while ((f = t->files)) {
+		t->files = f->next;
+		dwflst_compat_drop_file(f);
+	}
+	stacktrace_tracker_free(t->tracker);
+	free(t);
+}
+
+static inline pid_t dwflst_compat_dwfl_pid(Dwfl *dwfl)
+{
+	struct dwflst_compat_session *s;
+	Dwflst_Process_Tracker *t;
+	pid_t pid;
+
+	dwflst_compat_lock();
+	s = dwflst_compat_find(dwfl, &t);
+	pid = s && s->attached ? s->pid : -1;
+	dwflst_compat_unlock();
+	return s ? pid : dwfl_pid(dwfl);
+}
+#define dwfl_pid dwflst_compat_dwfl_pid
+
+/* Says that the Dwfl is the process's, when nobody has yet. */
+static inline Dwflst_Process_Tracker *dwflst_compat_tracker(const Dwfl *dwfl, pid_t pid,
+							    bool attach)
+{
+	Dwflst_Process_Tracker *t = NULL;
+	struct dwflst_compat_session *s;
+
+	dwflst_compat_lock();
+	s = dwfl ? dwflst_compat_find(dwfl, &t) : NULL;
+	if (s && !s->pid)
+		s->pid = pid;
+	if (s && attach)
+		s->attached = true;
+	dwflst_compat_unlock();
+	return t;
+}
+
+static inline Dwfl *dwflst_tracker_find_pid(Dwflst_Process_Tracker *t, pid_t pid,
+					    Dwfl *(*callback)(Dwflst_Process_Tracker *, pid_t,
+							      void *),
+					    void *arg)
+{
+	struct dwflst_compat_session *s;
+	Dwfl *dwfl;
+
+	dwflst_compat_lock();
+	for (s = t->sessions; s && s->pid != pid; s = s->next)
+		;
+	dwfl = s ? s->dwfl : NULL;
+	dwflst_compat_unlock();
+	if (dwfl || !callback)
+		return dwfl;
+	dwfl = callback(t, pid, arg);
+	dwflst_compat_tracker(dwfl, pid, false);
+	return dwfl;
+}
+
+static inline Dwflst_Process_Tracker *dwflst_module_gettracker(Dwfl_Module *mod)
+{
+	Dwflst_Process_Tracker *t;
+	struct dwflst_compat_session *s;
+	Dwarf_Addr start = 0;
+
+	dwfl_module_info(mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+	dwflst_compat_lock();
+	for (t = dwflst_compat_state.trackers; t; t = t->next) {
+		for (s = t->sessions; s && dwfl_addrmodule(s->dwfl, start) != mod; s = s->next)
+			;
+		if (s)
+			break;
+	}
+	dwflst_compat_unlock();
+	return t;
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static inline bool dwflst_compat_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* The fd is the caller's, as is a reference to the Elf. */
+static inline int dwflst_tracker_find_cached_elf(Dwflst_Process_Tracker *t, const char *module_name,
+						 const char *module_path, char **file_name,
+						 Elf **elfp)
+{
+	struct dwflst_compat_file *f;
+	struct stat st;
+	int fd = -1;
+
+	if (stat(module_path ? module_path : module_name, &st) != 0)
+		return -1;
+	dwflst_compat_lock();
+	for (f = t->files; f; f = f->next)
+		if (strcmp(f->name, module_name) == 0 && dwflst_compat_same(&f->st, &st))
+			break;
+	if (f)
+		fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0) {
+		*elfp = elf_begin(-1, ELF_C_READ, f->elf);
+		*file_name = strdup(f->name);
+	}
+	dwflst_compat_unlock();
+	return fd;
+}
+
+static inline bool dwflst_tracker_cache_elf(Dwflst_Process_Tracker *t, const char *module_name,
+					    const char *file_name, Elf *elf, int fd)
+{
+	struct dwflst_compat_file *f = (struct dwflst_compat_file *)calloc(1, sizeof(*f));
+
+	(void)file_name;
+	if (!f || fstat(fd, &f->st) != 0) {
+		free(f);
+		return false;
+	}
+	f->name = strdup(module_name);
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	f->elf = elf_begin(-1, ELF_C_READ, elf);
+	if (!f->name || f->fd < 0 || !f->elf) {
+		dwflst_compat_drop_file(f);
+		return false;
+	}
+	dwflst_compat_lock();
+	f->next = t->files;
+	t->files = f;
+	dwflst_compat_unlock();
+	return true;
+}
+
+/* libdwfl will close the fd: the Elf has one of its own. */
+static inline void dwflst_compat_share(Dwflst_Process_Tracker *t, const char *name, int fd,
+				       Elf **elfp)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = own < 0 ? NULL : elf_begin(own, ELF_C_READ_MMAP_PRIVATE, NULL);
+	if (!elf || elf_cntl(elf, ELF_C_FDREAD) != 0 ||
+	    !dwflst_tracker_cache_elf(t, name, name, elf, own)) {
+		elf_end(elf);
+		elf = NULL;
+	}
+	if (own >= 0)
+		close(own);
+	*elfp = elf;
+}
+
+static inline int dwflst_tracker_linux_proc_find_elf(Dwfl_Module *mod, void **userdata,
+						     const char *module_name, Dwarf_Addr base,
+						     char **file_name, Elf **elfp)
+{
+	Dwflst_Process_Tracker *t = dwflst_module_gettracker(mod);
+	int fd = -1;
+
+	if (t && module_name[0] == '/')
+		fd = dwflst_tracker_find_cached_elf(t, module_name, module_name, file_name, elfp);
+	if (fd >= 0)
+		return fd;
+	fd = dwfl_linux_proc_find_elf(mod, userdata, module_name, base, file_name, elfp);
+	if (t && fd >= 0 && !*elfp)
+		dwflst_compat_share(t, module_name, fd, elfp);
+	return fd;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+struct dwflst_compat_walk {
+	int (*callback)(Dwfl_Frame *, void *);
+	void *arg;
+	int result;
+};
+
+static inline int dwflst_compat_on_frame(const struct stacktrace_frame *frame, void *arg)
+{
+	struct dwflst_compat_walk *w = (struct dwflst_compat_walk *)arg;
+
+	w->result = w->callback((Dwfl_Frame *)(uintptr_t)frame, w->arg);
+	return w->result != DWARF_CB_OK;
+}
+
+static inline int dwflst_compat_getframes(Dwfl *dwfl, const struct stacktrace_sample *sample,
+					  struct dwflst_compat_walk *w)
+{
+	Dwflst_Process_Tracker *t = dwflst_compat_tracker(dwfl, sample->pid, true);
+	int end;
+
+	if (!t)
+		return -1;
+	end = stacktrace_sample_getframes(t->tracker, sample, dwflst_compat_on_frame, w);
+	if (end == STACKTRACE_STOPPED)
+		return w->result;
+	return end == STACKTRACE_ROOT ? 0 : -1;
+}
+
+static inline struct stacktrace_sample dwflst_compat_sample(Elf *elf, pid_t pid, pid_t tid)
+{
+	struct stacktrace_sample s = stacktrace_sample_init();
+	GElf_Ehdr ehdr;
+
+	s.pid = pid;
+	s.tid = tid;
+	s.abi = STACKTRACE_ABI_64;
+	if (!elf || !gelf_getehdr(elf, &ehdr))
+		return s;
+	s.machine = ehdr.e_machine;
+	if (ehdr.e_ident[EI_CLASS] == ELFCLASS32)
+		s.abi = STACKTRACE_ABI_32;
+	return s;
+}
+
+static inline int dwflst_sample_getframes(Dwfl *dwfl, Elf *elf, pid_t pid, pid_t tid,
+					  const void *stack, size_t stack_size,
+					  const Dwarf_Word *regs, uint32_t n_regs,
+					  const int *regs_mapping, size_t n_regs_mapping,
+					  int (*callback)(Dwfl_Frame *state, void *arg), void *arg)
+{
+	struct dwflst_compat_walk w = { callback, arg, 0 };
+	struct stacktrace_sample s = dwflst_compat_sample(elf, pid, tid);
+
+	s.stack = stack;
+	s.stack_size = stack_size;
+	s.regs = (const uint64_t *)regs;
+	s.n_regs = n_regs < n_regs_mapping ? n_regs : n_regs_mapping;
+	s.mapping = regs_mapping;
+	return dwflst_compat_getframes(dwfl, &s, &w);
+}
+
+static inline int dwflst_perf_sample_getframes(Dwfl *dwfl, Elf *elf, pid_t pid, pid_t tid,
+					       const void *stack, size_t stack_size,
+					       const Dwarf_Word *regs, uint32_t n_regs,
+					       uint64_t perf_regs_mask, uint32_t abi,
+					       int (*callback)(Dwfl_Frame *state, void *arg),
+					       void *arg)
+{
+	struct dwflst_compat_walk w = { callback, arg, 0 };
+	struct stacktrace_sample s = dwflst_compat_sample(elf, pid, tid);
+
+	s.stack = stack;
+	s.stack_size = stack_size;
+	s.regs = (const uint64_t *)regs;
+	s.n_regs = n_regs;
+	s.perf_mask = perf_regs_mask;
+	s.abi = abi;
+	return dwflst_compat_getframes(dwfl, &s, &w);
+}
+
+static inline uint64_t dwflst_perf_sample_preferred_regs_mask(GElf_Half machine)
+{
+	return stacktrace_preferred_regs_mask(machine);
+}
+
+/* ---- machines (0.196) -------------------------------------------------------------------------
+ */
+
+static inline GElf_Half dwflst_arch_from_uname(const char *machine)
+{
+	static const struct {
+		const char *name;
+		GElf_Half elf;
+	} names[] = { { "x86_64", EM_X86_64 },
+		      { "i386", EM_386 },
+		      { "i686", EM_386 },
+		      { "aarch64", EM_AARCH64 } };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(machine, names[i].name, strlen(names[i].name)) == 0)
+			return names[i].elf;
+	return EM_NONE;
+}
+
+/* How many registers a sample has at least; 0: not supported. */
+static inline uint32_t dwflst_arch_expected_frame_nregs(GElf_Half machine)
+{
+	return machine == EM_X86_64 ? 17 : machine == EM_386 ? 9 : machine == EM_AARCH64 ? 14 : 0;
+}
+
+/* The stack pointer's DWARF number; -1: not supported. */
+static inline int dwflst_arch_sp_dwarf_reg(GElf_Half machine, bool abi32)
+{
+	if (machine == EM_X86_64 || machine == EM_386)
+		return abi32 || machine == EM_386 ? 4 : 7;
+	return machine != EM_AARCH64 ? -1 : abi32 ? 13 : 31;
+}
+
+/* Where it is among the values of a perf sample (mask 0: of all registers); -1: not supported, -2:
+ * it is not in the mask. */
+static inline int dwflst_arch_sp_perf_reg(GElf_Half machine, uint64_t mask, bool abi32)
+{
+	int sp = dwflst_arch_sp_dwarf_reg(machine, abi32);
+
+	if (machine == EM_X86_64 || machine == EM_386)
+		sp = 7;
+	if (sp < 0 || mask == 0)
+		return sp;
+	return mask >> sp & 1 ? __builtin_popcountll(mask & ((1ULL << sp) - 1)) : -2;
+}
+
+/* ---- frames -----------------------------------------------------------------------------------
+ */
+
+static inline bool dwflst_compat_frame_pc(Dwfl_Frame *state, Dwarf_Addr *pc, bool *isactivation)
+{
+	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
+
+	*pc = f->pc;
+	if (isactivation)
+		*isactivation = f->place == f->pc;
+	return true;
+}
+#define dwfl_frame_pc dwflst_compat_frame_pc
+
+/* 7: rsp of x86-64; 31: sp of arm64. */
+static inline int dwflst_compat_frame_reg(Dwfl_Frame *state, unsigned regno, Dwarf_Word *val)
+{
+	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
+
+#if defined(__aarch64__)
+	const unsigned sp = 31;
+#else
+	const unsigned sp = 7;
+#endif
+	if (regno != sp)
+		return -1;
+	*val = f->sp;
+	return 0;
+}
+#define dwfl_frame_reg dwflst_compat_frame_reg
+
+#if !_ELFUTILS_PREREQ(0, 192)
+typedef enum {
+	DWFL_UNWOUND_NONE,
+	DWFL_UNWOUND_INITIAL_FRAME,
+	DWFL_UNWOUND_EH_CFI,
+	DWFL_UNWOUND_DWARF_CFI,
+	DWFL_UNWOUND_EBL,
+} Dwfl_Unwound_Source;
+
+static inline const char *dwfl_unwound_source_str(Dwfl_Unwound_Source source)
+{
+	static const char *const names[] = { "none", "initial", "eh_frame", "dwarf", "ebl" };
+
+	return (unsigned)source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
+}
+#endif
+
+/* Which section a rule is from is not told apart; what has none was found by a frame pointer. */
+static inline Dwfl_Unwound_Source dwflst_compat_frame_unwound_source(Dwfl_Frame *state)
+{
+	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
+
+	return (Dwfl_Unwound_Source)(f->found == STACKTRACE_BY_SAMPLE ? 1
+				     : f->found == STACKTRACE_BY_CFI  ? 2
+								      : 4);
+}
+#define dwfl_frame_unwound_source dwflst_compat_frame_unwound_source
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

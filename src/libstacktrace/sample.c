@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/monotonic.h"
+#include "event/perfregs.h"
+#include "libstacktrace/tracker.h"
+
+#if defined(__aarch64__)
+#define HOST EM_AARCH64
+#else
+#define HOST EM_X86_64
+#endif
+
+/* Of i386's numbers, as far as a process of 32 bits has use for them. */
+enum { I386_SP = 4, I386_PC = 8 };
+
+API uint64_t stacktrace_preferred_regs_mask(uint16_t machine)
+{
+	return perfregs__preferred(machine);
+}
+
+API const char *stacktrace_end_name(int end)
+{
+#define X(id, name) name,
+	static const char *const names[STACKTRACE_END_COUNT] = {
+		UNWIND_STATUSES(X)[STACKTRACE_STOPPED] = "stopped",
+	};
+#undef X
+
+	return end >= 0 && end < STACKTRACE_END_COUNT && names[end] ? names[end] : "?";
+}
+
+/* ---- from theirs to ours ------------------------------------------------------------------------
+ */
+
+/* enum stacktrace_end and _found count as ours do; what is appended there is to be here. */
+_Static_assert(STACKTRACE_ROOT == (int)UNWIND_ROOT &&
+		       STACKTRACE_STITCHED == (int)UNWIND_STATUS_CNT - 1 &&
+		       STACKTRACE_STOPPED >= (int)UNWIND_STATUS_CNT,
+	       "the same");
+_Static_assert(STACKTRACE_BY_SAMPLE == (int)FRAME_BY_SAMPLE &&
+		       STACKTRACE_BY_STITCH == (int)FRAME_SOURCE_CNT - 1,
+	       "the same");
+
+/* A sample with room for its registers, by DWARF number. */
+struct prepared {
+	const struct stacktrace_sample *from;
+	struct sample sample;
+	uint64_t regs[MACHINE_REG_MAX];
+};
+
+/* NULL: not supported. A 32-bit process is one of the 64-bit machine. */
+static const struct machine *machine_of(uint16_t elf)
+{
+	return machine__of_elf(!elf ? HOST : elf == EM_386 ? EM_X86_64 : elf);
+}
+
+static unsigned number_of(const struct stacktrace_sample *s, const struct machine *m, int dwarf)
+{
+	if (s->machine != EM_386)
+		return (unsigned)dwarf;
+	return dwarf == I386_PC ? m->pc : dwarf == I386_SP ? m->sp : MACHINE_REG_MAX;
+}
+
+static uint64_t spread(const struct stacktrace_sample *s, const struct machine *m, uint64_t *regs)
+{
+	uint64_t known = 0;
+
+	if (!s->mapping)
+		return perfregs__spread(m, &(struct perfregs){ s->perf_mask, s->regs, s->n_regs },
+					regs);
+	for (size_t i = 0; i < s->n_regs; i++) {
+		unsigned reg = number_of(s, m, s->mapping[i]);
+
+		if (reg >= m->reg_cnt)
+			continue;
+		regs[reg] = s->regs[i];
+		known |= 1ull << reg;
+	}
+	return known;
+}
+
+static int prepare(const struct stacktrace_sample *s, struct prepared *p)
+{
+	const struct machine *m = machine_of(s->machine);
+
+	if (s->size != sizeof(*s) || s->pid <= 0 || s->abi > STACKTRACE_ABI_64)
+		return -EINVAL;
+	if (s->abi == STACKTRACE_ABI_NONE)
+		return -ENODATA;
+	if (!m)
+		return -ENOTSUP;
+	p->from = s;
+	memset(p->regs, 0, sizeof(p->regs));
+	p->sample = (struct sample){
+		.machine = m,
+		.regs = p->regs,
+		.valid = spread(s, m, p->regs),
+		.truncated = s->flags & STACKTRACE_STACK_IS_CUT,
+		.compat = s->abi == STACKTRACE_ABI_32 || s->machine == EM_386,
+	};
+	p->sample.stack = (struct snapshot){
+		.addr = s->stack_address ? s->stack_address : p->regs[m->sp],
+		.sz = s->stack ? s->stack_size : 0,
+		.bytes = s->stack,
+	};
+	return (p->sample.valid >> m->pc & p->sample.valid >> m->sp & 1) ? 0 : -EINVAL;
+}
+
+/* ---- the walk -----------------------------------------------------------------------------------
+ */
+
+static struct scratch *take_scratch(stacktrace_tracker *t)
+{
+	struct scratch *s = t->scratch;
+
+	if (!s)
+		return malloc(sizeof(*s));
+	t->scratch = s->next;
+	return s;
+}
+
+static void put_scratch(stacktrace_tracker *t, struct scratch *s)
+{
+	s->next = t->scratch;
+	t->scratch = s;
+}
+
+/* NULL: out of memory. */
+static struct process *find_process(stacktrace_tracker *t, uint32_t tgid)
+{
+	if (t->on_process && !process_table__find(t->processes, tgid))
+		t->on_process(t, (pid_t)tgid, t->arg);
+	return process_table__get(t->processes, tgid);
+}
+
+static void count(stacktrace_tracker *t, struct trace *trace)
+{
+	if (trace->cnt > t->max_frames) {
+		trace->cnt = t->max_frames;
+		trace->status = UNWIND_LIMIT;
+	}
+	t->samples++;
+	t->frames += trace->cnt;
+	t->ended[trace->status]++;
+}
+
+/* False: it is to be tried again. */
+static bool walk_in(stacktrace_tracker *t, const struct process *p, const struct prepared *in,
+		    struct trace *trace)
+{
+	if (in->from->flags & STACKTRACE_DONT_WAIT)
+		return unwinder__try(t->unwinder, p, &in->sample, trace);
+	unwinder__walk(t->unwinder, p, &in->sample, trace);
+	return true;
+}
+
+static int walk(stacktrace_tracker *t, const struct prepared *in, struct trace *trace)
+{
+	struct stitch_thread thread = { .tid = (uint32_t)in->from->tid };
+	struct process *p;
+
+	tracker__collect(t);
+	p = find_process(t, (uint32_t)in->from->pid);
+	if (!p)
+		return -ENOMEM;
+	if (!walk_in(t, p, in, trace))
+		return -EAGAIN;
+	if (trace->status == UNWIND_NO_MAP && process_table__refresh(t->processes, p) &&
+	    !walk_in(t, p, in, trace))
+		return -EAGAIN;
+	thread.process = p;
+	if (t->stitch)
+		stitch__apply(t->stitch, &thread, &in->sample.stack, trace);
+	count(t, trace);
+	return (int)trace->status;
+}
+
+static int hand_out(const struct trace *trace, stacktrace_frame_fn callback, void *arg)
+{
+	for (size_t i = 0; i < trace->cnt; i++) {
+		const struct frame *f = &trace->frames[i];
+		struct stacktrace_frame out = {
+			.pc = f->pc,
+			.sp = f->sp,
+			.place = frame__place(f),
+			.found = (enum stacktrace_found)f->source,
+			.flags = f->flags & FRAME_SIGNAL ? STACKTRACE_SIGNAL : 0,
+		};
+
+		if (callback(&out, arg) != 0)
+			return STACKTRACE_STOPPED;
+	}
+	return (int)trace->status;
+}
+
+API int stacktrace_sample_getframes(stacktrace_tracker *t, const struct stacktrace_sample *sample,
+				    stacktrace_frame_fn callback, void *arg)
+{
+	struct prepared p;
+	struct scratch *s;
+	int end = prepare(sample, &p);
+
+	if (end)
+		return end;
+	tracker__lock(t);
+	s = take_scratch(t);
+	end = s ? walk(t, &p, &s->trace) : -ENOMEM;
+	tracker__unlock(t);
+	if (end >= 0)
+		end = hand_out(&s->trace, callback, arg);
+	tracker__lock(t);
+	if (s)
+		put_scratch(t, s);
+	t->ended[STACKTRACE_STOPPED] += end == STACKTRACE_STOPPED;
+	tracker__unlock(t);
+	return end;
+}
+
+/* In slices, so that others can work meanwhile. */
+API int stacktrace_settle(stacktrace_tracker *t, uint64_t max_ns)
+{
+	uint64_t now = monotonic__ns(), until = now + max_ns < now ? UINT64_MAX : now + max_ns;
+	bool settled;
+
+	do {
+		tracker__lock(t);
+		settled = jobs__wait(t->jobs, 10000000);
+		tracker__unlock(t);
+		settled = finder__wait(t->finder, 10000000) && settled;
+		tracker__lock(t);
+		tracker__collect(t);
+		settled = settled && jobs__pending(t->jobs) == 0;
+		tracker__unlock(t);
+	} while (!settled && monotonic__ns() < until);
+	return settled ? 0 : -ETIMEDOUT;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libstacktrace/tracker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROCESS_MAX 32768
+
+API const char *stacktrace_version(void)
+{
+	return STACKS_VERSION;
+}
+
+static void on_download(const struct download_stats *s, void *arg)
+{
+	const stacktrace_tracker *t = arg;
+	struct stacktrace_downloads d = tracker__downloads(s);
+
+	t->on_download(&d, t->arg);
+}
+
+static struct finder *make_finder(stacktrace_tracker *t, const struct stacktrace_options *o)
+{
+	return finder__new(
+		&(struct finder_options){ .sysroot = o->sysroot,
+					  .dirs = o->build_id_dirs,
+					  .debuginfod = o->debuginfod,
+					  .progress = o->on_download ? on_download : NULL,
+					  .arg = t });
+}
+
+static struct process_table *make_processes(const stacktrace_tracker *t,
+					    const struct stacktrace_options *o)
+{
+	const char *proc = o->proc ? o->proc : "/proc";
+
+	return process_table__new(&(struct process_options){
+		.proc = o->source == STACKTRACE_TOLD_ONLY ? NULL : proc,
+		.told = o->source != STACKTRACE_LIVE,
+		.finder = t->finder,
+		.process_max = o->max_processes ? o->max_processes : PROCESS_MAX,
+		.file_max = o->max_files,
+		.held_max = o->max_file_bytes });
+}
+
+/* Of living processes nothing is believed but what is theirs. */
+static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
+{
+	if (o->source != STACKTRACE_TOLD_ONLY && !(t->proc = strdup(o->proc ? o->proc : "/proc")))
+		return false;
+	if (o->source != STACKTRACE_LIVE && !(t->jit_root = strdup(o->sysroot ? o->sysroot : "/")))
+		return false;
+	t->jit_told = jit_told__new();
+	t->jit_places = (struct jit_places){ t->proc, t->jit_root, t->jit_told };
+	t->jit = t->jit_told ? jit__new(&t->jit_places) : NULL;
+	return t->jit;
+}
+
+static bool fill(stacktrace_tracker *t, const struct stacktrace_options *o)
+{
+	t->on_process = o->on_process;
+	t->on_download = o->on_download;
+	t->arg = o->arg;
+	t->max_frames = o->max_frames && o->max_frames < TRACE_MAX ? o->max_frames : TRACE_MAX;
+	t->finder = make_finder(t, o);
+	if (!t->finder)
+		return false;
+	t->processes = make_processes(t, o);
+	if (!t->processes)
+		return false;
+	if (o->cache_dir && !(t->cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX)))
+		return false;
+	if (o->max_stitch && !(t->stitch = stitch__new(o->max_stitch)))
+		return false;
+	t->jobs = jobs__new();
+	if (!t->jobs || !make_jit(t, o))
+		return false;
+	t->unwinder = unwinder__new(t->cache, t->jobs);
+	if (t->unwinder)
+		unwinder__set_jit_places(t->unwinder, &t->jit_places);
+	return t->unwinder;
+}
+
+/* A callback that tells what a process maps does so while the tracker is locked for others. */
+static void init_lock(stacktrace_tracker *t)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&t->lock, &a);
+	pthread_mutexattr_destroy(&a);
+}
+
+/* Programs that were built with an older header have a smaller one. */
+static bool copy_options(struct stacktrace_options *to, const struct stacktrace_options *o)
+{
+	*to = (struct stacktrace_options){ 0 };
+	if (!o)
+		return true;
+	if (o->size <= offsetof(struct stacktrace_options, source) || o->size > sizeof(*to))
+		return false;
+	memcpy(to, o, o->size);
+	return to->source <= STACKTRACE_TOLD_ONLY;
+}
+
+API stacktrace_tracker *stacktrace_tracker_new(const struct stacktrace_options *options)
+{
+	struct stacktrace_options o;
+	stacktrace_tracker *t;
+	int err;
+
+	if (!copy_options(&o, options))
+		return errno = EINVAL, NULL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	init_lock(t);
+	if (fill(t, &o))
+		return t;
+	err = errno;
+	stacktrace_tracker_free(t);
+	return errno = err, NULL;
+}
+
+API void stacktrace_tracker_free(stacktrace_tracker *t)
+{
+	struct scratch *next;
+
+	if (!t)
+		return;
+	jobs__free(t->jobs);
+	unwinder__free(t->unwinder);
+	table_cache__put(t->cache);
+	stitch__free(t->stitch);
+	jit__free(t->jit);
+	jit_told__free(t->jit_told);
+	free(t->proc);
+	free(t->jit_root);
+	process_table__free(t->processes);
+	finder__free(t->finder);
+	for (struct scratch *s = t->scratch; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+API int stacktrace_stats(stacktrace_tracker *t, struct stacktrace_stats *out)
+{
+	struct stacktrace_stats s = { .size = out->size };
+	struct process_table_stats processes;
+	struct unwinder_stats unwinder;
+	struct download_stats downloads;
+
+	if (out->size <= sizeof(out->size) || out->size > sizeof(s))
+		return -EINVAL;
+	tracker__lock(t);
+	tracker__collect(t);
+	process_table__stats(t->processes, &processes);
+	unwinder__stats(t->unwinder, &unwinder);
+	finder__stats(t->finder, &downloads);
+	s.samples = t->samples;
+	s.frames = t->frames;
+	memcpy(s.ended, t->ended, sizeof(t->ended));
+	tracker__unlock(t);
+	s.processes = processes.processes;
+	s.files = processes.files;
+	s.files_missing = processes.files_failed;
+	s.tables = unwinder.tables.made + unwinder.tables.cached + unwinder.tables.indexed;
+	s.tables_pending = unwinder.tables.pending;
+	s.tables_none = unwinder.tables.failed;
+	s.table_bytes = unwinder.tables.bytes;
+	s.downloads = tracker__downloads(&downloads);
+	memcpy(out, &s, out->size);
+	return 0;
+}
