@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * check_tables ADDRESSES FILE…: compiles each file's table and compares it with what libdw says, at
- * the start of every row and at ADDRESSES random places more. Prints differences and totals; exit
- * status 1 when there was one.
+ * check_tables ADDRESSES FILE…: compiles each file's table and compares it with what libdw says,
+ * and with what one FDE alone does, at the start of every row and at ADDRESSES random places more.
+ * Prints differences and totals; exit status 1 when there was one.
  */
 #include "../unit/tablecheck.h"
 
@@ -14,10 +14,11 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++)
 		tablecheck__file(argv[i], strtoul(argv[1], NULL, 10), &totals);
 	printf("%zu files, %zu rows, %zu rules, %.2f bytes a row, made in %.1f ms; compared %zu "
-	       "places: "
-	       "%zu left to libdw, %zu different\n",
+	       "places: %zu left to libdw, %zu in %zu files answered without a table, "
+	       "%zu different\n",
 	       totals.files, totals.rows, totals.rules,
 	       totals.rows ? (double)totals.bytes / (double)totals.rows : 0, totals.make_s * 1e3,
-	       totals.compared, totals.elsewhere, totals.different);
+	       totals.compared, totals.elsewhere, totals.answered, totals.indexed,
+	       totals.different);
 	return totals.different != 0;
 }

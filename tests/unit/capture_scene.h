@@ -10,9 +10,11 @@
 
 /* What a child says of itself before it sleeps. */
 struct scene {
-	uint64_t top;  /* where its stack ends */
-	uint64_t base; /* and begins, when the test made it */
-	size_t depth;  /* bytes that it shall use */
+	uint64_t top;	/* where its stack ends */
+	uint64_t base;	/* and begins, when the test made it */
+	size_t depth;	/* bytes that it shall use */
+	size_t again;	/* times that it shall use them besides */
+	size_t missing; /* pages of them that are not there */
 	pid_t tid;
 };
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "live.h"
 
 struct take {
 	struct capture_options options;
@@ -40,10 +41,9 @@ static inline uint64_t take__now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static inline void take__keep(const struct record *r, void *arg)
+static inline void take__keep_one(const struct record *r, void *arg)
 {
-	size_t sz =
-		sizeof(*r->event) + r->event->detail_sz + r->event->kstack_sz + r->event->ustack_sz;
+	size_t sz = event__sz(r->event);
 	struct take *t = arg;
 
 	if (t->cnt % 1024 == 0)
@@ -52,6 +52,12 @@ static inline void take__keep(const struct record *r, void *arg)
 	t->events[t->cnt] = malloc(sz);
 	assert_non_null(t->events[t->cnt]);
 	memcpy(t->events[t->cnt++], r->event, sz);
+}
+
+static inline void take__keep(const struct record *r, size_t cnt, void *arg)
+{
+	while (cnt--)
+		take__keep_one(r++, arg);
 }
 
 static inline void take__lose(const struct capture_loss *l, void *arg)
@@ -65,6 +71,7 @@ static inline void take__drain(void *arg)
 	struct take *t = arg;
 
 	merge__drain(&t->streams, take__now(), take__keep, t);
+	capture__woken(t->capture);
 	capture__losses(t->capture, take__lose, t);
 }
 
@@ -111,6 +118,14 @@ static inline void take__for(struct take *t, unsigned ms)
 	}
 }
 
+/* Between two looks at what must come: however busy the machine is, within two minutes. */
+static inline void take__look_again(struct take *t)
+{
+	assert_true(take__now() - t->begin_ns < 120000000000);
+	usleep(2000);
+	take__drain(t);
+}
+
 static inline void take__end(struct take *t)
 {
 	assert_int_equal(capture__end(t->capture, &t->end_ns), 0);
@@ -147,6 +162,13 @@ static inline size_t take__count(const struct take *t, pid_t tid)
 	return cnt;
 }
 
+/* Until there are that many. */
+static inline void take__wait(struct take *t, pid_t tid, size_t cnt)
+{
+	while (take__count(t, tid) < cnt)
+		take__look_again(t);
+}
+
 /* The first event of a thread, which must have one. */
 static inline const struct event *take__first(const struct take *t, pid_t tid)
 {
@@ -180,28 +202,6 @@ static inline pid_t take__fork(void (*fn)(void *), void *arg)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fn(arg);
 	_exit(0);
-}
-
-/* Until a thread sleeps in the kernel. */
-static inline void take__wait_asleep(pid_t tid)
-{
-	char path[64], line[512], state = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	for (int i = 0; i < 5000 && state != 'S'; i++) {
-		FILE *f = fopen(path, "r");
-		char *end;
-
-		assert_non_null(f);
-		assert_non_null(fgets(line, sizeof(line), f));
-		fclose(f);
-		end = strrchr(line, ')');
-		assert_non_null(end);
-		state = end[2];
-		if (state != 'S')
-			usleep(1000);
-	}
-	assert_int_equal(state, 'S');
 }
 
 static inline void take__kill(pid_t pid)

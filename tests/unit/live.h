@@ -3,6 +3,7 @@
 #ifndef UNIT_LIVE_H
 #define UNIT_LIVE_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,9 +13,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "event/record.h"
 
@@ -63,6 +66,94 @@ static inline void live__kill(pid_t pid)
 	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 }
+
+/* ---- where a thread is: waits for it for a minute, for a busy machine takes its time ---- */
+
+#define LIVE_LOOKS 60000 /* of a millisecond or more each */
+
+/* The first line of a file of a thread's in /proc, from `after` on; "" when it is not there. */
+static inline void live__read(pid_t tid, const char *name, char after, char line[512])
+{
+	char path[64], *at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+	f = fopen(path, "r");
+	if (!f || !fgets(line, 512, f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	at = after ? strrchr(line, after) : NULL;
+	if (at)
+		memmove(line, at + 1, strlen(at));
+}
+
+/* Until it is in that state: 'S' asleep, 'T' stopped. */
+static inline void live__wait_state(pid_t tid, char state)
+{
+	char line[512] = "";
+
+	for (int i = 0; line[0] != ' ' || line[1] != state; i++) {
+		assert_true(i < LIVE_LOOKS);
+		live__read(tid, "stat", ')', line);
+		usleep(1000);
+	}
+}
+
+/* Until it waits in that system call. */
+static inline void live__wait_in(pid_t tid, long nr)
+{
+	char line[512] = "", *end = line;
+
+	for (int i = 0; end == line || strtol(line, NULL, 10) != nr; i++) {
+		assert_true(i < LIVE_LOOKS);
+		live__read(tid, "syscall", 0, line); /* "running", or a number first */
+		strtol(line, &end, 10);
+		usleep(1000);
+	}
+}
+
+/* CPU time that a process has had. */
+static inline uint64_t live__cpu_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+	assert_int_equal(clock_gettime(clock, &ts), 0);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Until it has had so much more. */
+static inline void live__wait_cpu(pid_t pid, uint64_t ns)
+{
+	uint64_t until_ns = live__cpu_ns(pid) + ns;
+
+	for (int i = 0; live__cpu_ns(pid) < until_ns; i++) {
+		assert_true(i < LIVE_LOOKS);
+		usleep(1000);
+	}
+}
+
+/* The threads that a process has now, at most max. */
+static inline size_t live__threads(pid_t pid, pid_t *tids, size_t max)
+{
+	char path[64];
+	struct dirent *entry;
+	size_t cnt = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)) && cnt < max)
+		if (entry->d_name[0] != '.')
+			tids[cnt++] = (pid_t)atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return cnt;
+}
+
+/* ---- samples ---- */
 
 static inline void live__regs(const struct user_regs_struct *u, __u64 regs[EVENT_REG_CNT])
 {

@@ -44,6 +44,16 @@ static inline void perfmaker__comm(struct buf *b, uint64_t time_ns, const char *
 	perfmaker__end(b, time_ns);
 }
 
+#define PERFMAKER_INODE 1234567
+
+static inline void perfmaker__inode(struct buf *b, uint32_t maj, uint32_t min, uint64_t generation)
+{
+	buf__u32(b, maj);
+	buf__u32(b, min);
+	buf__u64(b, PERFMAKER_INODE);
+	buf__u64(b, generation);
+}
+
 /* With a build ID of `id_sz` bytes; 0: with a device and inode. */
 static inline void perfmaker__mmap2(struct buf *b, uint64_t time_ns, uint8_t id_sz,
 				    const char *path)
@@ -59,10 +69,7 @@ static inline void perfmaker__mmap2(struct buf *b, uint64_t time_ns, uint8_t id_
 		for (int i = 0; i < 20; i++)
 			buf__u8(b, i < id_sz ? (uint8_t)(0xa0 + i) : 0);
 	} else {
-		buf__u32(b, 8);
-		buf__u32(b, 1);
-		buf__u64(b, 1234567);
-		buf__u64(b, 42); /* generation */
+		perfmaker__inode(b, 8, 1, 42);
 	}
 	buf__u32(b, 5);
 	buf__u32(b, 2);

@@ -71,8 +71,13 @@ static inline void session_rig__lose(struct session_rig *r, const char *probe, c
 static inline void session_rig__close_batch(struct session_rig *r, uint64_t at_ns)
 {
 	uint32_t generation = recording__generation(r->recording);
-	uint64_t until_ns = monotonic__ns() + 10 * SECOND;
+	uint64_t until_ns = monotonic__ns() + 60 * SECOND;
 
+	while (session__totals(r->session).spool.cnt) {
+		assert_true(monotonic__ns() < until_ns);
+		assert_int_equal(session__tick(r->session, r->base_ns), 0);
+		usleep(1000);
+	}
 	do {
 		assert_true(monotonic__ns() < until_ns);
 		assert_int_equal(session__tick(r->session, r->base_ns + at_ns), 0);
@@ -94,7 +99,7 @@ static inline void session_rig__record(struct session_rig *r, const struct event
 				       .tid = e->tid,
 				       .event = e };
 
-	session__record(&record, r->session);
+	session__records(&record, 1, r->session);
 }
 
 /* The first thread has ended. */
@@ -102,7 +107,7 @@ static inline void session_rig__exit(struct session_rig *r, uint32_t tgid)
 {
 	const struct record record = { .type = RECORD_EXIT, .tgid = tgid, .tid = tgid };
 
-	session__record(&record, r->session);
+	session__records(&record, 1, r->session);
 }
 
 /* A slice of a thread of the process `prog`; times from the start on. */

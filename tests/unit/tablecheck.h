@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file's flat table, compared with what libdw says. */
+/* A file's flat table, compared with what libdw says, and with what is said without it. */
 #ifndef UNIT_TABLECHECK_H
 #define UNIT_TABLECHECK_H
 
@@ -11,10 +11,13 @@
 #include <time.h>
 
 #include "unwind/cfi.h"
+#include "unwind/marks.h"
 #include "unwind/tablefile.h"
 
 struct tablecheck {
 	size_t files, rows, bytes, rules, compared, elsewhere, different;
+	size_t indexed,
+		answered; /* files, and places in them, that have an answer before a table */
 	double make_s;
 };
 
@@ -31,48 +34,85 @@ static inline bool tablecheck__in_words(int32_t off, int16_t words)
 	return off == words * 8;
 }
 
-/* Whether libdw's rule has the frame pointer as the flat one says. */
-static inline bool tablecheck__same_fp(const struct rule *r, struct flat_rule flat)
+static inline const struct rule_reg *tablecheck__reg(const struct rule *r, uint16_t reg)
 {
-	for (size_t i = 0; i < r->reg_cnt; i++) {
-		const struct rule_reg *reg = &r->regs[i];
-		const struct expr_op *op = rule__ops(r) + reg->off;
-
-		if (reg->reg != DWARF_RBP)
-			continue;
-		if (reg->how == RULE_EXPR_AT)
-			return flat.fp == FLAT_FP_AT_SELF && reg->op_cnt == 2 && /* the CFA first */
-			       op[1].atom == DW_OP_breg0 + DWARF_RBP && op[1].a == 0;
-		return reg->how == RULE_AT && tablecheck__in_words(reg->off, flat.fp);
-	}
-	return flat.fp == FLAT_FP_KEPT && !(r->undefined >> DWARF_RBP & 1);
+	for (size_t i = 0; i < r->reg_cnt; i++)
+		if (r->regs[i].reg == reg)
+			return &r->regs[i];
+	return NULL;
 }
 
-static inline bool tablecheck__same_cfa(const struct rule *r, struct flat_rule flat)
+/* Whether libdw's rule has the frame pointer as the flat one says. */
+static inline bool tablecheck__same_fp(const struct rule *r, const struct machine *m,
+				       struct flat_rule flat)
+{
+	const struct rule_reg *reg = tablecheck__reg(r, m->fp);
+	const struct expr_op *op = reg ? rule__ops(r) + reg->off : NULL;
+
+	if (!reg)
+		return flat.fp == FLAT_FP_KEPT && !(r->undefined >> m->fp & 1);
+	if (reg->how == RULE_EXPR_AT)
+		return flat.fp == FLAT_FP_AT_SELF && reg->op_cnt == 2 && /* the CFA first */
+		       op[1].atom == (uint64_t)DW_OP_breg0 + m->fp && op[1].a == 0;
+	return reg->how == RULE_AT && tablecheck__in_words(reg->off, flat.fp);
+}
+
+static inline bool tablecheck__same_ra(const struct rule *r, const struct machine *m,
+				       struct flat_rule flat)
+{
+	if (flat.ra == FLAT_RA_LINKED)
+		return r->regs[0].how == RULE_REG && r->regs[0].off == m->ra;
+	return r->regs[0].how == RULE_AT && tablecheck__in_words(r->regs[0].off, flat.ra);
+}
+
+static inline bool tablecheck__same_cfa(const struct rule *r, const struct machine *m,
+					struct flat_rule flat)
 {
 	const struct expr_op *ops = rule__ops(r) + r->cfa.off;
+	uint16_t reg = flat.how == FLAT_SP ? m->sp : m->fp;
 
 	switch ((enum flat_how)flat.how) {
 	case FLAT_SP:
-		return r->cfa.how == RULE_REG && r->cfa.reg == DWARF_RSP &&
-		       tablecheck__in_words(r->cfa.off, flat.cfa);
 	case FLAT_FP:
-		return r->cfa.how == RULE_REG && r->cfa.reg == DWARF_RBP &&
+		return r->cfa.how == RULE_REG && r->cfa.reg == reg &&
 		       tablecheck__in_words(r->cfa.off, flat.cfa);
 	case FLAT_AT_FP:
 		return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 2 &&
-		       ops[0].atom == DW_OP_breg0 + DWARF_RBP &&
+		       ops[0].atom == (uint64_t)DW_OP_breg0 + m->fp &&
 		       tablecheck__in_words((int32_t)ops[0].a, flat.cfa) &&
 		       ops[1].atom == DW_OP_deref;
 	case FLAT_PLT: return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 9;
 	case FLAT_NONE:
 	case FLAT_ROOT:
-	case FLAT_ELSEWHERE: break;
+	case FLAT_ELSEWHERE:
+	case FLAT_SIGNAL:
+	case FLAT_SWITCH:
+	case FLAT_POINTER: break;
 	}
 	return false;
 }
 
-static inline bool tablecheck__same(const struct rule *r, struct flat_rule flat)
+/* Saved at sp + 8 * words. */
+static inline bool tablecheck__in_signal_frame(const struct rule *r, const struct machine *m,
+					       uint16_t regno, int16_t words)
+{
+	const struct rule_reg *reg = tablecheck__reg(r, regno);
+	const struct expr_op *last = reg ? rule__ops(r) + reg->off + reg->op_cnt - 1 : NULL;
+
+	return reg && reg->how == RULE_EXPR_AT && last->atom == (uint64_t)DW_OP_breg0 + m->sp &&
+	       tablecheck__in_words((int32_t)last->a, words);
+}
+
+static inline bool tablecheck__same_signal(const struct rule *r, const struct machine *m,
+					   struct flat_rule flat)
+{
+	return r->flags == RULE_SIGNAL && tablecheck__in_signal_frame(r, m, m->sp, flat.cfa) &&
+	       tablecheck__in_signal_frame(r, m, m->fp, flat.fp) &&
+	       tablecheck__in_signal_frame(r, m, m->pc, flat.ra);
+}
+
+static inline bool tablecheck__same(const struct rule *r, const struct machine *m,
+				    struct flat_rule flat)
 {
 	if (flat.how == FLAT_ELSEWHERE)
 		return true;
@@ -80,14 +120,20 @@ static inline bool tablecheck__same(const struct rule *r, struct flat_rule flat)
 		return !r == (flat.how == FLAT_NONE);
 	if (r->flags & RULE_ROOT || flat.how == FLAT_ROOT)
 		return !(r->flags & RULE_ROOT) == (flat.how != FLAT_ROOT);
-	return r->flags == 0 && tablecheck__same_cfa(r, flat) && tablecheck__same_fp(r, flat) &&
-	       r->regs[0].how == RULE_AT && tablecheck__in_words(r->regs[0].off, flat.ra);
+	if (r->flags & RULE_SWITCH || flat.how == FLAT_SWITCH)
+		return !(r->flags & RULE_SWITCH) == (flat.how != FLAT_SWITCH);
+	if (flat.how == FLAT_SIGNAL)
+		return tablecheck__same_signal(r, m, flat);
+	return r->flags == 0 && tablecheck__same_cfa(r, m, flat) &&
+	       tablecheck__same_fp(r, m, flat) && tablecheck__same_ra(r, m, flat);
 }
 
 struct tablecheck_run {
 	struct elf_file *file;
 	struct cfi *cfi;
 	const struct frame_table *table;
+	struct frame_index *index; /* NULL: none */
+	struct marks marks;
 	struct tablecheck *totals;
 };
 
@@ -115,12 +161,45 @@ static inline bool tablecheck__in_padding(const struct tablecheck_run *c, uint64
 	return before && behind;
 }
 
+static inline void tablecheck__differs(const struct tablecheck_run *c, uint64_t vaddr,
+				       const struct rule *r, struct flat_rule f)
+{
+	c->totals->different++;
+	if (c->totals->different < 50)
+		tablecheck__print(c, vaddr, r, f);
+}
+
+/* _init and _fini: at first sight they are not looked at, and go the long way. */
+static inline bool tablecheck__knows_less(const struct tablecheck_run *c, uint64_t off)
+{
+	uint64_t vaddr;
+
+	return elf_file__vaddr(c->file, off, &vaddr) && marks__at(&c->marks, vaddr);
+}
+
+/* One FDE alone says the same as the table. */
+static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_t off)
+{
+	const struct index_query query = { c->file, elf_file__read, off };
+	struct flat_rule flat = frame_table__at(c->table, off), one;
+
+	if (!c->index || frame_index__rule(c->index, &query, &one))
+		return;
+	c->totals->answered++;
+	if (flat_rule__bits(one) == flat_rule__bits(flat) ||
+	    (one.how == FLAT_NONE && tablecheck__knows_less(c, off)))
+		return;
+	printf("of the FDE alone: how %u cfa %d fp %d ra %d\n", one.how, one.cfa, one.fp, one.ra);
+	tablecheck__differs(c, off, NULL, flat);
+}
+
 static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t off)
 {
 	struct flat_rule flat = frame_table__at(c->table, off);
 	const struct rule *rule;
 	uint64_t vaddr;
 
+	tablecheck__ask_index(c, off);
 	if (!elf_file__vaddr(c->file, off, &vaddr))
 		return;
 	rule = cfi__rule(c->cfi, vaddr, false);
@@ -128,11 +207,9 @@ static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t 
 		return;
 	c->totals->compared++;
 	c->totals->elsewhere += flat.how == FLAT_ELSEWHERE;
-	if (tablecheck__same(rule, flat))
+	if (flat.callers_only || tablecheck__same(rule, c->file->machine, flat))
 		return;
-	c->totals->different++;
-	if (c->totals->different < 50)
-		tablecheck__print(c, vaddr, rule, flat);
+	tablecheck__differs(c, vaddr, rule, flat);
 }
 
 static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size_t random_cnt)
@@ -149,7 +226,7 @@ static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size
 		uint32_t page = (uint32_t)(((uint64_t)random() * t->page_cnt) >> 31);
 
 		tablecheck__compare(c, ((t->first_page + page) << TABLE_PAGE_BITS) +
-					       ((uint64_t)random() & 4095));
+					       ((uint64_t)random() % (1u << TABLE_PAGE_BITS)));
 	}
 }
 
@@ -158,7 +235,8 @@ static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size
 static inline void tablecheck__file(const char *path, size_t random_cnt, struct tablecheck *totals)
 {
 	struct elf_file *f = elf_file__open(path);
-	struct tablecheck_run c = { .file = f, .totals = totals };
+	struct elf_file *again = elf_file__open(path); /* f has unpacked its sections */
+	struct tablecheck_run c = { .file = again, .totals = totals };
 	double start_s = tablecheck__now_s();
 	struct frame_table *t = f ? frame_table__of_file(f) : NULL;
 
@@ -171,14 +249,19 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 		if (!frame_table__is_sound(t, t->sz, &f->build_id))
 			totals->different++;
 		c.table = t;
-		c.cfi = cfi__of(f);
+		c.cfi = cfi__of(again, NULL);
+		marks__find(&c.marks, again);
+		c.index = frame_index__of_file(again, elf_file__read);
+		totals->indexed += c.index != NULL;
 		tablecheck__compare_rows(&c, random_cnt);
 	} else if (f && errno != ENOENT && errno != ENOTSUP) {
 		printf("%s: %s\n", path, strerror(errno));
 		totals->different++;
 	}
+	frame_index__free(c.index);
 	free(t);
 	elf_file__put(f);
+	elf_file__put(again);
 }
 
 #endif

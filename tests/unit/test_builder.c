@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "profile.pb-c.h"
-#include "stacksexport/builder.h"
+#include "pprof/builder.h"
 
 typedef Perftools__Profiles__Profile Profile;
 
@@ -64,7 +64,7 @@ static const char *name_at(const Profile *p, uint64_t location)
 	return str(p, p->function[p->location[location - 1]->line[0]->function_id - 1]->name);
 }
 
-static void add(struct builder *b, const struct frame *frames, size_t cnt, int64_t count,
+static void add(struct builder *b, const struct named_frame *frames, size_t cnt, int64_t count,
 		int64_t value)
 {
 	for (size_t i = 0; i < cnt; i++)
@@ -72,14 +72,14 @@ static void add(struct builder *b, const struct frame *frames, size_t cnt, int64
 	builder__sample(b, (const int64_t[]){ count, value });
 }
 
-static const struct frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
-				   0x10,	 0x110,		 true };
-static const struct frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
-				     0x2f,	   0x22f,	   true };
+static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
+					 0x10,	       0x110,	       true };
+static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
+					   0x2f,	 0x22f,		 true };
 
 static void same_stacks_are_one_sample(void **state)
 {
-	const struct frame stack[] = { work, work, caller };
+	const struct named_frame stack[] = { work, work, caller };
 	struct binary_lines *lines;
 	struct builder *b = new_builder(&lines, false);
 	Profile *p;
@@ -104,14 +104,14 @@ static void same_stacks_are_one_sample(void **state)
 
 static void mappings_say_where_the_file_lies(void **state)
 {
-	struct frame data = work;
+	struct named_frame data = work;
 	struct binary_lines *lines;
 	struct builder *b = new_builder(&lines, false);
 	Profile *p;
 
 	(void)state;
 	data.file_offset = 0x1110; /* another segment of the same file */
-	add(b, (const struct frame[]){ work, caller, data }, 3, 1, 1);
+	add(b, (const struct named_frame[]){ work, caller, data }, 3, 1, 1);
 	p = finish(b, lines);
 	assert_int_equal(p->n_mapping, 2);
 	assert_int_equal(p->mapping[0]->memory_start, 0x1000);
@@ -127,7 +127,7 @@ static void mappings_say_where_the_file_lies(void **state)
 
 static void nameless_frames_are_seen(void **state)
 {
-	const struct frame frames[] = {
+	const struct named_frame frames[] = {
 		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true },
 		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false },
 		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false },
@@ -165,14 +165,14 @@ static void a_sample_without_frames_is_seen(void **state)
 
 static void offsets_part_functions(void **state)
 {
-	struct frame other = work;
+	struct named_frame other = work;
 	struct binary_lines *lines;
 	struct builder *b = new_builder(&lines, true);
 	Profile *p;
 
 	(void)state;
 	other.offset = 0x2a;
-	add(b, (const struct frame[]){ work, other }, 2, 1, 1);
+	add(b, (const struct named_frame[]){ work, other }, 2, 1, 1);
 	p = finish(b, lines);
 	assert_int_equal(p->n_function, 2);
 	assert_string_equal(name_at(p, 1), "work-10");
@@ -183,14 +183,15 @@ static void offsets_part_functions(void **state)
 /* JIT code: one address, two functions. */
 static void names_part_locations(void **state)
 {
-	const struct frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false };
-	const struct frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false };
+	const struct named_frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false };
+	const struct named_frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0,
+				       false };
 	struct binary_lines *lines;
 	struct builder *b = new_builder(&lines, false);
 	Profile *p;
 
 	(void)state;
-	add(b, (const struct frame[]){ a, c }, 2, 1, 1);
+	add(b, (const struct named_frame[]){ a, c }, 2, 1, 1);
 	p = finish(b, lines);
 	assert_int_equal(p->n_location, 2);
 	assert_string_equal(name_at(p, 2), "b\xef\xbf\xbd");
@@ -264,10 +265,35 @@ static void a_folder_that_is_not_there(void **state)
 	binary_lines__free(NULL);
 }
 
+static void kept_stacks_make_samples(void **state)
+{
+	const uint64_t stack = UINT64_MAX;
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	builder__frame(b, &work);
+	builder__frame(b, &caller);
+	builder__keep(b, stack);
+	builder__kept(b, stack, true);
+	builder__kept(b, stack, false);
+	builder__kept(b, 1, false); /* there is none */
+	builder__sample(b, (const int64_t[]){ 1, 2 });
+	p = finish(b, lines);
+	assert_int_equal(p->n_sample, 1);
+	assert_int_equal(p->sample[0]->n_location_id, 4);
+	assert_string_equal(name_at(p, p->sample[0]->location_id[0]), "main");
+	assert_string_equal(name_at(p, p->sample[0]->location_id[1]), "work");
+	assert_string_equal(name_at(p, p->sample[0]->location_id[2]), "work");
+	assert_string_equal(name_at(p, p->sample[0]->location_id[3]), "main");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
 RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(mappings_say_where_the_file_lies),
 	  cmocka_unit_test(nameless_frames_are_seen),
 	  cmocka_unit_test(a_sample_without_frames_is_seen),
 	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),
-	  cmocka_unit_test(head), cmocka_unit_test(units),
-	  cmocka_unit_test(a_folder_that_is_not_there))
+	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head),
+	  cmocka_unit_test(units), cmocka_unit_test(a_folder_that_is_not_there))

@@ -3,6 +3,7 @@
 #include "capture_take.h"
 
 #include <poll.h>
+#include <sched.h>
 
 static volatile uint64_t sink;
 
@@ -67,10 +68,8 @@ static void profile_samples_a_busy_child(void **state)
 
 	(void)state;
 	take__begin(&t, "profile:uk:499");
-	for (int i = 0; i < 100 && t.cnt < 20; i++)
-		take__for(&t, 50);
+	take__wait(&t, pid, 20);
 	take__end(&t);
-	assert_true(t.cnt >= 10);
 	for (size_t i = 0; i < t.cnt; i++) {
 		const struct event *e = t.events[i];
 
@@ -115,35 +114,33 @@ static uint64_t check_rows(const struct take *t, pid_t tid)
 	return on_cpu_ns;
 }
 
+/* Slices that ended in a sleep, after one whose end was seen, too. */
+static size_t sleeps(const struct take *t)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < t->cnt; i++)
+		cnt += t->events[i]->state == EVENT_STATE_SLEEPING &&
+		       t->events[i]->flags & EVENT_F_RUNNABLE;
+	return cnt;
+}
+
 static void switch_covers_the_whole_time(void **state)
 {
 	pid_t pid = take__fork(work_and_sleep, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
 	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
-	size_t i = 0, sleeping = 0, runnable = 0;
-	struct timespec before, after;
-	uint64_t on_cpu_ns, cpu_ns;
-	const struct event *e;
-	clockid_t clock;
+	uint64_t before_ns, cpu_ns;
 
 	(void)state;
-	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
 	take__begin(&t, "switch:uk");
-	clock_gettime(clock, &before);
-	take__for(&t, 500);
-	clock_gettime(clock, &after);
+	before_ns = live__cpu_ns(pid);
+	while (sleeps(&t) <= 20)
+		take__look_again(&t);
+	cpu_ns = live__cpu_ns(pid) - before_ns;
 	take__end(&t);
 	assert_int_equal(t.lost, 0);
-	on_cpu_ns = check_rows(&t, pid);
-	cpu_ns = (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
-			    before.tv_nsec);
-	assert_true(on_cpu_ns >= cpu_ns / 2);
-	while ((e = take__next(&t, &i, pid)) != NULL) {
-		sleeping += e->state == EVENT_STATE_SLEEPING;
-		runnable += !!(e->flags & EVENT_F_RUNNABLE);
-	}
-	assert_true(sleeping > 20);
-	assert_true(runnable > 20);
+	assert_true(check_rows(&t, pid) >= cpu_ns / 2);
 	take__free(&t);
 	take__kill(pid);
 }
@@ -157,7 +154,7 @@ static void one_that_sleeps_through_has_two_rows(void **state)
 	const struct event *begin, *end;
 
 	(void)state;
-	take__wait_asleep(pid);
+	live__wait_state(pid, 'S');
 	take__begin(&t, "switch:uk");
 	take__for(&t, 50);
 	take__end(&t);
@@ -181,10 +178,13 @@ static void busy_ones_end_with_a_running_row(void **state)
 	pid_t pid = take__fork(spin, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
 	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
+	uint64_t before_ns;
 
 	(void)state;
 	take__begin(&t, "switch:n");
-	take__for(&t, 100);
+	before_ns = live__cpu_ns(pid);
+	while (live__cpu_ns(pid) - before_ns < 10000000)
+		take__look_again(&t);
 	take__end(&t);
 	assert_true(check_rows(&t, pid) > 0);
 	for (size_t i = 0; i < t.cnt; i++) {
@@ -202,17 +202,17 @@ static void a_last_row_is_dead(void **state)
 	pid_t pid = take__fork(sleep_for_ever, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
 	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
-	const struct event *last;
 
 	(void)state;
 	take__begin(&t, "switch:uk");
 	take__kill(pid);
-	take__for(&t, 20);
+	/* After it is no child any more. */
+	while (!t.cnt || t.events[t.cnt - 1]->state != EVENT_STATE_DEAD)
+		take__look_again(&t);
 	take__end(&t);
 	assert_true(t.cnt >= 2);
-	last = t.events[t.cnt - 1];
-	assert_int_equal(last->state, EVENT_STATE_DEAD);
-	assert_false(last->flags & EVENT_F_USER);
+	assert_int_equal(t.events[t.cnt - 1]->state, EVENT_STATE_DEAD);
+	assert_false(t.events[t.cnt - 1]->flags & EVENT_F_USER);
 	take__free(&t);
 }
 
@@ -249,8 +249,12 @@ struct turns {
 static void take_turns(void *arg)
 {
 	struct turns *turns = arg;
+	cpu_set_t one_ring;
 	char c = 0;
 
+	CPU_ZERO(&one_ring);
+	CPU_SET(sched_getcpu(), &one_ring);
+	assert_int_equal(sched_setaffinity(0, sizeof(one_ring), &one_ring), 0);
 	assert_int_equal(read(turns->go[0], &c, 1), 1);
 	for (unsigned i = 0; i < turns->cnt; i++)
 		usleep(10);
@@ -289,7 +293,7 @@ static void a_full_ring_is_counted(void **state)
 	(void)state;
 	assert_int_equal(pipe(turns.go) | pipe(turns.done), 0);
 	pid = (uint32_t)take__fork(take_turns, &turns);
-	take__wait_asleep((pid_t)pid);
+	live__wait_state((pid_t)pid, 'S');
 	t.options.filter = (struct capture_filter){ .pids = &pid, .pid_cnt = 1 };
 	take__load(&t, "switch:uk");
 	epoll.fd = capture__epoll_fd(t.capture);
@@ -298,7 +302,7 @@ static void a_full_ring_is_counted(void **state)
 	assert_int_equal(poll(&epoll, 1, 0), 0);
 	assert_int_equal(write(turns.go[1], &c, 1), 1);
 	assert_int_equal(read(turns.done[0], &c, 1), 1);
-	take__wait_asleep((pid_t)pid);
+	live__wait_state((pid_t)pid, 'S');
 	assert_int_equal(poll(&epoll, 1, 1000), 1); /* user space was woken */
 	take__end(&t);
 	assert_int_equal(poll(&epoll, 1, 0), 0);

@@ -47,7 +47,9 @@ static void check(const struct take *t, pid_t pid, const struct touching *child,
 		assert_int_equal((a.address - first) % PAGE, 0);
 		weight += e->weight;
 	}
-	assert_in_range(weight, PAGES - CPU_SLACK * (every - 1), PAGES + CPU_SLACK * (every - 1));
+	/* A program that interrupted itself has lost one, of whatever process. */
+	assert_in_range(weight, 0, PAGES + CPU_SLACK * (every - 1));
+	assert_true(weight + t->lost * every >= PAGES - CPU_SLACK * (every - 1));
 }
 
 static void faults(const char *way, const char *programs, uint64_t every)
@@ -68,7 +70,6 @@ static void faults(const char *way, const char *programs, uint64_t every)
 		take__for(&t, 5);
 	take__end(&t);
 	check(&t, (pid_t)pid, child, every);
-	assert_int_equal(t.lost, 0);
 	take__free(&t);
 	take__kill((pid_t)pid);
 }

@@ -42,7 +42,7 @@ static const struct event *take__asleep(struct take *t, const struct scene *scen
 	for (int i = 0; i < 1000 && !*(volatile const pid_t *)&scene->tid; i++)
 		usleep(1000);
 	assert_true(scene->tid);
-	take__wait_asleep(scene->tid);
+	live__wait_state(scene->tid, 'S');
 	pids[0] = (uint32_t)scene->tid;
 	t->options.filter = (struct capture_filter){ .pids = pids, .pid_cnt = 1 };
 	take__begin(t, "switch:u");
@@ -286,7 +286,7 @@ static void of_a_coroutine(void **state)
 	ends_at_top(coroutine);
 }
 
-/* A hole between the stack pointer and what the thread says is the top; of threads that sleep. */
+/* A hole between the stack pointer and what the thread says is the top. */
 static void goroutine_with_hole(void *arg)
 {
 	struct scene *scene = arg;
@@ -295,25 +295,29 @@ static void goroutine_with_hole(void *arg)
 
 	g[0] = scene->base;
 	g[1] = scene->top;
-	scene->top -= 3 * 4096;
-	assert_int_equal(munmap((void *)(uintptr_t)scene->top, 4096), 0);
+	assert_int_equal(munmap((void *)(uintptr_t)(scene->top - 3 * 4096), 4096), 0);
 	sleep_on(sp, (uint64_t)(uintptr_t)g, NULL);
 }
 
-static void up_to_a_page_that_is_not_there(void **state)
+static void behind_a_page_that_is_not_there(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { 0 };
 	const struct event *e;
+	uint64_t hole;
 	pid_t pid;
 
 	(void)state;
 	scene->depth = 30000;
 	pid = take__fork(goroutine_with_hole, scene);
 	e = take__asleep(&t, scene);
-	assert_int_equal(end_of(e), scene->top);
-	assert_true(e->flags & EVENT_F_TRUNCATED);
-	assert_same_memory(pid, e, 0);
+	hole = (scene->top - 3 * 4096 - e->stack_addr) / 4096 + 1;
+	assert_int_equal(end_of(e) + 4096, scene->top);
+	assert_int_equal(e->flags & (EVENT_F_TRUNCATED | EVENT_F_HOLES), EVENT_F_HOLES);
+	for (uint64_t i = 0; i < EVENT_HOLES_SZ * 8; i++)
+		assert_int_equal(event__holes(e)[i / 8] >> i % 8 & 1, i == hole);
+	assert_memory_equal(event__ustack(e) + e->ustack_sz - 2 * 4096,
+			    event__ustack(e) + e->ustack_sz - 2 * 4096 - 512, 4096);
 	take__free(&t);
 	take__kill(pid);
 }
@@ -321,4 +325,4 @@ static void up_to_a_page_that_is_not_there(void **state)
 RUN_TESTS(ROOT_TEST(of_a_main_thread), ROOT_TEST(deeper_than_the_limit),
 	  ROOT_TEST(as_deep_as_can_be), ROOT_TEST(of_a_thread), ROOT_TEST(of_a_signal_handler),
 	  ROOT_TEST(of_a_goroutine), ROOT_TEST(of_a_coroutine),
-	  ROOT_TEST(up_to_a_page_that_is_not_there))
+	  ROOT_TEST(behind_a_page_that_is_not_there))

@@ -74,7 +74,7 @@ static struct elf_file *open_lib(char *path)
 
 static const struct rule *rule_at(struct elf_file *f, uint64_t pc)
 {
-	struct cfi *cfi = cfi__of(f);
+	struct cfi *cfi = cfi__of(f, NULL);
 
 	assert_non_null(cfi);
 	return cfi__rule(cfi, pc, false);
@@ -92,15 +92,18 @@ struct applied {
 static struct applied apply(struct elf_file *f, uint64_t pc)
 {
 	static uint64_t stack[64];
-	struct snapshot snapshot = { STACK_ADDR, sizeof(stack), (const uint8_t *)stack };
-	struct applied a = { .regs.valid = (1u << EVENT_REG_CNT) - 1 };
+	struct snapshot snapshot = { .addr = STACK_ADDR,
+				     .sz = sizeof(stack),
+				     .bytes = (const uint8_t *)stack };
+	struct applied a = { .regs.machine = &machine_x86_64,
+			     .regs.valid = (1ull << machine_x86_64.reg_cnt) - 1 };
 	const struct rule *rule = rule_at(f, pc);
 
 	for (size_t i = 0; i < 64; i++)
 		stack[i] = i;
 	stack[20] = STACK_ADDR + 400; /* where the trampoline looks for rsp */
 	stack[31] = STACK_ADDR + 320; /* where the realigned frame looks for its CFA */
-	for (size_t i = 0; i < EVENT_REG_CNT; i++)
+	for (size_t i = 0; i < machine_x86_64.reg_cnt; i++)
 		a.regs.v[i] = i * 0x1000000;
 	a.regs.v[DWARF_RSP] = STACK_ADDR;
 	a.regs.v[DWARF_RBP] = STACK_ADDR + 256;
@@ -197,10 +200,10 @@ static void no_rule_for_what_cannot_be(void **state)
 	assert_null(rule_at(f, FUNCTION(60)));
 	assert_null(rule_at(f, 1ull << 47));
 	assert_null(rule_at(f, UINT64_MAX));
-	assert_null(cfi__rule(cfi__of(f), 0, true));
+	assert_null(cfi__rule(cfi__of(f, NULL), 0, true));
 	/* a return address belongs to the function of the instruction before it */
-	assert_non_null(cfi__rule(cfi__of(f), FUNCTION(1) + 2, true));
-	assert_null(cfi__rule(cfi__of(f), FUNCTION(1) + 2, false));
+	assert_non_null(cfi__rule(cfi__of(f, NULL), FUNCTION(1) + 2, true));
+	assert_null(cfi__rule(cfi__of(f, NULL), FUNCTION(1) + 2, false));
 	elf_file__put(f);
 }
 
@@ -356,7 +359,7 @@ static void tables_say_what_libdw_says(void **state)
 		Dwarf_Frame *frame = framedata__frame(&fresh, vaddr);
 		const struct rule *rule = rule_at(f, vaddr);
 		union rule_room room;
-		bool usable = frame && rule__compile(frame, &room) == 0;
+		bool usable = frame && rule__compile(frame, &machine_x86_64, &room) == 0;
 
 		pc = pc * 6364136223846793005u + 1442695040888963407u;
 		free(frame);
@@ -396,7 +399,7 @@ static void tables_are_bounded(void **state)
 
 			assert_int_equal(r->cfa.off, i / 4 * 8);
 		}
-	cfi__stats(cfi__of(f), &stats);
+	cfi__stats(cfi__of(f, NULL), &stats);
 	assert_true(stats.flushes > 2);
 	assert_true(stats.bytes < 2 << 20);
 	elf_file__put(f);
@@ -467,11 +470,13 @@ static void calls_are_recognized(void **state)
 	for (char *line = strtok(names, "\n"); line; line = strtok(NULL, "\n"), checked++) {
 		uint64_t at = strtoull(line, NULL, 16);
 
-		assert_int_equal(cfi__after_call(cfi__of(f), at), strstr(line, "yes") != NULL);
-		assert_int_equal(cfi__after_call(cfi__of(f), at), strstr(line, "yes") != NULL);
+		assert_int_equal(cfi__text(cfi__of(f, NULL), at, text__after_call),
+				 strstr(line, "yes") != NULL);
+		assert_int_equal(cfi__text(cfi__of(f, NULL), at, text__after_call),
+				 strstr(line, "yes") != NULL);
 	}
 	assert_int_equal(checked, 13);
-	assert_false(cfi__after_call(cfi__of(f), 3));
+	assert_false(cfi__text(cfi__of(f, NULL), 3, text__after_call));
 	free(names);
 	elf_file__put(f);
 }

@@ -43,7 +43,7 @@ static struct elf_file *open_in(struct elf_cache *c, const char *name)
 static void trusted_files_are_shared(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
-	struct elf_cache *c = elf_cache__new();
+	struct elf_cache *c = elf_cache__new(0, 0);
 	struct elf_file *a, *b;
 
 	(void)state;
@@ -62,30 +62,94 @@ static void trusted_files_are_shared(void **state)
 	elf_cache__free(c);
 }
 
-/* What hangs on files that anybody may have made is bounded for all of them together. */
-static void others_files_hold_little(void **state)
+/* By what the kernel's records call it: the last that was mapped by that name, if root vouches for
+ * it. */
+static void files_have_the_kernels_names(void **state)
 {
-	struct made_elf mine = elfmaker__make(1, "f"), theirs = elfmaker__make(2, "f"),
-			more = elfmaker__make(3, "f");
-	struct elf_cache *c = elf_cache__new();
-	struct elf_file *a, *b, *d;
+	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(2, "f");
+	struct record_mmap name = { .maj = 8, .min = 1, .ino = 5, .gen = 9 },
+			   unknown = { .ino = 0 };
+	struct elf_cache *c = elf_cache__new(0, 0);
+	struct elf_file *a, *b, *theirs;
 
 	(void)state;
-	put_file("mine", &mine, 0);
-	put_file("theirs", &theirs, 1000);
-	put_file("more", &more, 1001);
-	a = open_in(c, "mine");
-	b = open_in(c, "theirs");
-	d = open_in(c, "more");
-	assert_true(elf_file__hold(a, 1u << 30));
-	assert_true(elf_file__hold(b, 200u << 20));
-	assert_false(elf_file__hold(d, 100u << 20));
-	assert_false(elf_file__hold(d, SIZE_MAX));
-	assert_true(elf_file__hold(d, 50u << 20));
-	assert_false(elf_file__hold(b, 50u << 20));
+	put_file("a", &made, 0);
+	put_file("b", &other, 0);
+	put_file("theirs", &made, 1000);
+	a = open_in(c, "a");
+	b = open_in(c, "b");
+	theirs = open_in(c, "theirs");
+	assert_null(elf_cache__by_name(c, &name));
+	elf_cache__name(c, a, &unknown);
+	assert_null(elf_cache__by_name(c, &unknown));
+	elf_cache__name(c, a, &name);
+	elf_cache__name(c, b, &name);
 	elf_file__put(a);
+	assert_ptr_equal(elf_cache__by_name(c, &name), b);
 	elf_file__put(b);
-	elf_file__put(d);
+	name.gen++; /* the number is another file's now */
+	assert_null(elf_cache__by_name(c, &name));
+	name.gen--;
+	elf_cache__name(c, theirs, &name);
+	assert_null(elf_cache__by_name(c, &name));
+	elf_file__put(b);
+	elf_file__put(theirs);
+	elf_cache__free(c);
+}
+
+#define MB ((size_t)1 << 20)
+
+/* What hangs on files that anybody may have made is bounded, and nobody takes what others need. */
+static void others_files_hold_little(void **state)
+{
+	static const struct {
+		const char *name;
+		uid_t owner;
+	} files[] = { { "mine", 0 },	 { "theirs", 1000 },	   { "more", 1000 },
+		      { "other", 1001 }, { "of_a_range", 200000 }, { "of_the_same", 262143 } };
+	struct elf_cache *c = elf_cache__new(1, 0);
+	struct elf_file *f[6];
+
+	(void)state;
+	for (uint8_t i = 0; i < 6; i++) {
+		struct made_elf made = elfmaker__make(i, "f");
+
+		put_file(files[i].name, &made, files[i].owner);
+		f[i] = open_in(c, files[i].name);
+	}
+	assert_true(elf_file__hold(f[0], 1024 * MB));
+	assert_true(elf_file__hold(f[1], 100 * MB));
+	assert_false(elf_file__hold(f[2], 29 * MB));
+	assert_false(elf_file__hold(f[2], SIZE_MAX));
+	assert_true(elf_file__hold(f[2], 28 * MB)); /* half of 256 MB */
+	assert_false(elf_file__hold(f[1], 1));
+	assert_true(elf_file__hold(f[3], 64 * MB)); /* half of the rest */
+	assert_false(elf_file__hold(f[3], 1));
+	assert_true(elf_file__hold(f[4], 30 * MB)); /* 64 MB are left */
+	assert_false(elf_file__hold(f[5], 3 * MB));
+	assert_true(elf_file__hold(f[5], 2 * MB));
+	for (size_t i = 1; i < 6; i++)
+		elf_file__put(f[i]); /* all but the last are freed */
+	assert_true(elf_file__hold(f[5], 125 * MB));
+	elf_file__put(f[0]);
+	elf_cache__free(c);
+}
+
+/* However many users there are. */
+static void the_hundredth_user_has_none(void **state)
+{
+	struct elf_cache *c = elf_cache__new(0, 0);
+	struct elf_file *f;
+
+	(void)state;
+	for (uint8_t i = 0; i < 100; i++) {
+		struct made_elf made = elfmaker__make(i, "f");
+
+		put_file("f", &made, 1000u + i);
+		f = open_in(c, "f");
+		assert_non_null(f);
+		assert_int_equal(elf_file__hold(f, i < 28 ? 128 * MB >> i : 1), i < 28);
+	}
 	elf_cache__free(c);
 }
 
@@ -99,7 +163,7 @@ static void forged_build_ids_poison_nobody(void **state)
 	put_file("forged", &forged, 1000);
 	put_file("forged2", &forged, 1000);
 	for (int first = 0; first < 2; first++) {
-		struct elf_cache *c = elf_cache__new();
+		struct elf_cache *c = elf_cache__new(0, 0);
 		struct elf_file *f = open_in(c, first ? "forged" : "libc");
 		struct elf_file *g = open_in(c, first ? "libc" : "forged");
 		struct elf_file *h = open_in(c, "forged2"), *by_id;
@@ -118,7 +182,7 @@ static void expectations_are_checked(void **state)
 {
 	struct made_elf made = elfmaker__make(3, "f");
 	struct build_id other = { 20, { 4 } };
-	struct elf_cache *c = elf_cache__new();
+	struct elf_cache *c = elf_cache__new(0, 0);
 	struct stat st;
 
 	(void)state;
@@ -140,7 +204,7 @@ static void expectations_are_checked(void **state)
 static void changed_files_are_read_again(void **state)
 {
 	struct made_elf made = elfmaker__make(4, "f"), changed = elfmaker__make(5, "f");
-	struct elf_cache *c = elf_cache__new();
+	struct elf_cache *c = elf_cache__new(0, 0);
 	struct elf_file *f, *g;
 
 	(void)state;
@@ -157,7 +221,7 @@ static void changed_files_are_read_again(void **state)
 static void no_elf_is_remembered(void **state)
 {
 	int fd = elfmaker__write(in_dir("locale"), "LOCALE", 6);
-	struct elf_cache *c = elf_cache__new();
+	struct elf_cache *c = elf_cache__new(0, 0);
 	struct stat st;
 
 	(void)state;
@@ -180,7 +244,7 @@ static void count_free(void *data)
  * on them. */
 static void idle_files_are_bounded(void **state)
 {
-	struct elf_cache *c = elf_cache__new();
+	struct elf_cache *c = elf_cache__new(0, 0);
 	struct elf_file *kept;
 	int freed = 0;
 
@@ -228,7 +292,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trusted_files_are_shared),
+		cmocka_unit_test(files_have_the_kernels_names),
 		cmocka_unit_test(others_files_hold_little),
+		cmocka_unit_test(the_hundredth_user_has_none),
 		cmocka_unit_test(forged_build_ids_poison_nobody),
 		cmocka_unit_test(expectations_are_checked),
 		cmocka_unit_test(changed_files_are_read_again),

@@ -17,8 +17,11 @@ struct result {
 /* rax is 10, rbp is on the stack, rip is 0x401017; r8 is not known. The CFA is 0x5000. */
 static struct result run_ops(const Dwarf_Op *ops, size_t cnt)
 {
-	struct snapshot snapshot = { STACK_ADDR, sizeof(stack), (const uint8_t *)stack };
-	struct regs regs = { .valid = ((1u << EVENT_REG_CNT) - 1) & ~(1u << 8) };
+	struct snapshot snapshot = { .addr = STACK_ADDR,
+				     .sz = sizeof(stack),
+				     .bytes = (const uint8_t *)stack };
+	struct regs regs = { .machine = &machine_x86_64,
+			     .valid = ((1ull << machine_x86_64.reg_cnt) - 1) & ~(1ull << 8) };
 	struct expr_env env = { &regs, &snapshot, 0x5000 };
 	struct expr_op compiled[EXPR_OP_MAX];
 	struct result r = { 0, 0 };

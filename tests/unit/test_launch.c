@@ -20,7 +20,7 @@ static void wait_end(struct launch *l)
 {
 	struct pollfd p = { .fd = l->pid_fd, .events = POLLIN };
 
-	assert_int_equal(poll(&p, 1, 10000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_true(launch__ended(l));
 }
 
@@ -38,7 +38,7 @@ static int run(const char *script, const struct caller *as)
 	const char *const argv[] = { "sh", "-c", script, NULL };
 	struct launch l = prepare(argv, as);
 
-	assert_int_equal(launch__go(&l), 0);
+	assert_int_equal(launch__go(&l, NULL, NULL), 0);
 	wait_end(&l);
 	launch__free(&l);
 	return l.status;
@@ -68,7 +68,7 @@ static void commands_that_cannot_run(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct launch l = prepare((const char *[]){ cases[i].command, NULL }, NULL);
 
-		assert_int_equal(launch__go(&l), cases[i].err);
+		assert_int_equal(launch__go(&l, NULL, NULL), cases[i].err);
 		assert_true(launch__ended(&l));
 		assert_int_equal(l.status, cases[i].status);
 		launch__free(&l);
@@ -95,7 +95,7 @@ static void waits_to_be_let_go(void **state)
 	free(name);
 	assert_false(launch__ended(&l));
 	shell__run("! test -e %s/begun", folder);
-	assert_int_equal(launch__go(&l), 0);
+	assert_int_equal(launch__go(&l, NULL, NULL), 0);
 	wait_end(&l);
 	shell__run("test -e %s/begun", folder);
 	launch__free(&l);
@@ -149,7 +149,7 @@ static void ends_when_told_to(void **state)
 	struct launch none = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
 
 	(void)state;
-	assert_int_equal(launch__go(&l), 0);
+	assert_int_equal(launch__go(&l, NULL, NULL), 0);
 	assert_false(launch__ended(&l));
 	launch__kill(&l);
 	assert_true(launch__ended(&l));

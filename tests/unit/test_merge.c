@@ -34,7 +34,8 @@ static uint64_t fake__peek(struct stream *s)
 static void fake__next(struct stream *s, record_fn fn, void *arg)
 {
 	struct fake *f = (struct fake *)(void *)s;
-	struct record r = { .type = RECORD_EXIT, .time_ns = f->times[f->pos++] };
+	uint64_t time_ns = f->times[f->pos++];
+	struct record r = { .type = time_ns % 7 ? RECORD_SAMPLE : RECORD_EXIT, .time_ns = time_ns };
 
 	if (r.time_ns % 10 != 7) /* a call may hand out nothing */
 		fn(&r, arg);
@@ -57,12 +58,15 @@ struct seen {
 	size_t cnt;
 };
 
-static void see(const struct record *r, void *arg)
+static void see(const struct record *r, size_t cnt, void *arg)
 {
 	struct seen *seen = arg;
 
-	assert_in_range(seen->cnt, 0, 4095);
-	seen->times[seen->cnt++] = r->time_ns;
+	assert_in_range(cnt, 1, r->type == RECORD_SAMPLE ? RECORD_BATCH : 1);
+	for (; cnt; cnt--, r++) {
+		assert_in_range(seen->cnt, 0, 4095);
+		seen->times[seen->cnt++] = r->time_ns;
+	}
 }
 
 static void earliest_first(void **state)
@@ -81,7 +85,7 @@ static void earliest_first(void **state)
 	assert_memory_equal(seen.times, expected, sizeof(expected));
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(fakes[i].begins, 1);
-		assert_int_equal(fakes[i].ends, 1);
+		assert_true(fakes[i].ends >= 1);
 	}
 }
 

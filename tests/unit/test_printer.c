@@ -53,11 +53,22 @@ static void cut_to_the_width(void **state)
 static void never_below_what_can_be_read(void **state)
 {
 	(void)state;
+	prints(24, "    n  command  function\n"
+		   "12345  b\xc3\xa9"
+		   "e      a_rathe…\n"
+		   "    7  a?b      \n");
+}
+
+/* The lines wrap anyway. */
+static void longer_where_it_cannot_fit(void **state)
+{
+	(void)state;
 	prints(1, "    n  command  function\n"
 		  "12345  b\xc3\xa9"
-		  "e      a_rathe…\n"
+		  "e      a_rather_long_function\n"
 		  "    7  a?b      \n");
 }
 
 RUN_TESTS(cmocka_unit_test(aligned), cmocka_unit_test(cut_to_the_width),
-	  cmocka_unit_test(never_below_what_can_be_read))
+	  cmocka_unit_test(never_below_what_can_be_read),
+	  cmocka_unit_test(longer_where_it_cannot_fit))

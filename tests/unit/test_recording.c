@@ -347,7 +347,7 @@ static void folder_gone(void **state)
 	(void)state;
 	assert_int_equal(rmdir("rec"), 0);
 	add_rows(r, 20);
-	for (uint64_t t = 1; t < 5000 && !err; t++) {
+	for (uint64_t t = 1; t < 60000 && !err; t++) {
 		err = recording__tick(r, t * SECOND);
 		usleep(1000);
 	}

@@ -173,7 +173,7 @@ static void losses_are_rows(void **state)
 	(void)state;
 	session_rig__lose(&r, "switch", "ring_full", 7);
 	session_rig__lose(&r, "filter", "state_full", 1);
-	session__record(&notices, r.session);
+	session__records(&notices, 1, r.session);
 	session_rig__finish(&r);
 	duck__reads(
 		r.dir,
@@ -203,19 +203,10 @@ static const char *const sleeper[] = { "sleep", "100", NULL };
 /* An event with the stack of a program in its sleep. */
 static void capture_sleep(pid_t pid, struct event *e)
 {
-	for (;;) { /* until it is in its sleep: before that it may be anywhere */
-		struct user_regs_struct u;
-		uint64_t sleeping;
-
-		assert_true(live__interrupt(pid));
-		assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &u), 0);
-		sleeping = u.orig_rax == SYS_clock_nanosleep;
-		live__capture(pid, e, 0, EVENT_STACK_MAX);
-		live__let_go(pid);
-		if (sleeping)
-			break;
-		usleep(1000);
-	}
+	live__wait_in(pid, SYS_clock_nanosleep); /* before that it may be anywhere */
+	assert_true(live__interrupt(pid));
+	live__capture(pid, e, 0, EVENT_STACK_MAX);
+	live__let_go(pid);
 	e->kind = EVENT_PROFILE;
 	e->weight = 1;
 	memcpy(e->comm, "sleep", sizeof("sleep"));

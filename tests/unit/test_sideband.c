@@ -37,7 +37,7 @@ static struct watch watch__new(void)
 	    (errno == ENOSYS || errno == ENOENT || errno == EPERM || errno == EACCES))
 		skip_because("perf_event_open: %s", strerror(errno));
 	assert_non_null(w.sideband);
-	w.table = process_table__new("/proc");
+	w.table = process_table__new(&(struct process_options){ .proc = "/proc" });
 	assert_non_null(w.table);
 	assert_int_equal(sideband__enable(w.sideband), 0);
 	assert_int_equal(sideband__add_to_epoll(w.sideband, w.epoll_fd), 0);
@@ -64,11 +64,12 @@ static void note_maps(struct watch *w, const struct process *p)
 				       p->maps[i].file ? "" : "?");
 }
 
-static void on_record(const struct record *r, void *arg)
+static void on_record(const struct record *r, size_t cnt, void *arg)
 {
 	struct watch *w = arg;
 	struct process *p = process_table__find(w->table, r->tgid);
 
+	assert_int_equal(cnt, 1); /* no sample */
 	assert_true(r->time_ns <= monotonic__ns());
 	if (r->type == RECORD_EXIT && r->tgid == w->tgid && r->tid == w->tgid && p) {
 		w->ended = true;
@@ -92,7 +93,7 @@ static void drain(struct watch *w)
 /* Follows the process until its end has been told. */
 static void follow(struct watch *w, pid_t pid)
 {
-	uint64_t until_ns = monotonic__ns() + 10000000000;
+	uint64_t until_ns = monotonic__ns() + 60000000000;
 	struct epoll_event e;
 	int status;
 
@@ -164,11 +165,21 @@ static void scan_knows_what_runs(void **state)
 	sideband__free(NULL);
 }
 
+/* Until the process that is followed is known to run this program, or ended. */
+static void drain_until_known(struct watch *w, const struct build_id *exe)
+{
+	const struct process *p;
+
+	do {
+		drain(w);
+		p = process_table__find(w->table, w->tgid);
+	} while (!w->ended && !(p && build_id__equal(&p->build_id, exe)));
+}
+
 /* It lived 20 ms and its program is deleted before it ends: still there are its files. */
 static void short_lives_have_names(void **state)
 {
 	struct watch w = watch__new();
-	const struct process *p;
 	struct build_id id;
 	char path[128];
 
@@ -176,10 +187,7 @@ static void short_lives_have_names(void **state)
 	shell__run("cp $(command -v sleep) '%s' && chown 1000 '%s'", path, path);
 	id = build_id_of(path);
 	w.tgid = (uint32_t)spawn(path, "0.02");
-	do {
-		drain(&w);
-		p = process_table__find(w.table, w.tgid);
-	} while (!w.ended && !(p && build_id__equal(&p->build_id, &id)));
+	drain_until_known(&w, &id);
 	unlink(path);
 	follow(&w, (pid_t)w.tgid);
 	assert_true(has(&w, path));
@@ -188,7 +196,7 @@ static void short_lives_have_names(void **state)
 	watch__free(&w);
 }
 
-/* Nothing was read before it was over: its program is found again by build ID. */
+/* Nothing was read before it was over: its program is found again by path. */
 static void the_gone_have_names(void **state)
 {
 	struct watch w = watch__new();
@@ -355,28 +363,28 @@ static void libraries_come_and_go(void **state)
 /* A program in a memfd has no path anywhere, but it is an ELF file. */
 static void run_memfd(const char *arg)
 {
-	int fd = memfd_create("in memory", MFD_CLOEXEC), from = open("/bin/true", O_RDONLY);
-	char *argv[] = { (char *)(uintptr_t)arg, NULL }, block[65536];
+	int fd = memfd_create("in memory", MFD_CLOEXEC), from = open("/bin/sleep", O_RDONLY);
+	char *argv[] = { "sleep", (char *)(uintptr_t)arg, NULL }, block[65536];
 	ssize_t sz;
 
 	while ((sz = read(from, block, sizeof(block))) > 0)
 		if (write(fd, block, (size_t)sz) != sz)
 			_exit(5);
-	fexecve(fd, argv, argv + 1);
+	fexecve(fd, argv, argv + 2);
 	_exit(6);
 }
 
 static void programs_in_memory_have_names(void **state)
 {
-	struct build_id id = build_id_of("/bin/true");
+	struct build_id id = build_id_of("/bin/sleep");
 	struct watch w = watch__new();
-	pid_t pid;
 	int go;
 
 	(void)state;
-	pid = child(run_memfd, "x", &go);
+	w.tgid = (uint32_t)child(run_memfd, "0.5", &go);
 	close(go);
-	follow(&w, pid);
+	drain_until_known(&w, &id);
+	follow(&w, (pid_t)w.tgid);
 	assert_non_null(strstr(w.maps, "/memfd:in memory"));
 	assert_true(build_id__equal(&w.exe, &id));
 	watch__free(&w);

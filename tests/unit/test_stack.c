@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +57,11 @@ static uint64_t id_at(struct rig *r, const struct mapping *m, uint64_t pc)
 {
 	r->trace.cnt = 1;
 	r->trace.frames[0] = (struct frame){ .pc = pc, .map = m };
-	return stacks__user(r->stacks, &r->trace);
+	uint64_t id;
+
+	while (stacks__user(r->stacks, &r->trace, &(struct stack_owner){ 0 }, &id) == -EAGAIN)
+		stacks__finish(r->stacks);
+	return id;
 }
 
 static struct mapping unread(const char *path, uint8_t build_id)
@@ -98,10 +103,74 @@ static void an_unread_claim_is_not_the_file(void **state)
 	elf_file__put(file);
 }
 
+/* The id of a stack of two frames in one mapping. */
+static uint64_t id_of_two(struct rig *r, const struct mapping *m, uint32_t tgid)
+{
+	uint64_t id;
+
+	r->trace.cnt = 2;
+	r->trace.frames[0] = (struct frame){ .pc = 0x1234, .map = m };
+	r->trace.frames[1] = (struct frame){ .pc = 0x2345, .map = m, .flags = FRAME_CALLER };
+	assert_int_equal(
+		stacks__user(r->stacks, &r->trace, &(struct stack_owner){ .tgid = tgid }, &id), 0);
+	return id;
+}
+
+/* They are of files and places, not of addresses: others are mapped there later. */
+static void ids_are_those_of_what_is_mapped(void **state)
+{
+	struct elf_file *files[] = { elf_file__open("/bin/sh"), elf_file__open("/bin/ls") };
+	struct mapping m = { .start = 0x1000, .end = 0x9000, .kind = MAPPING_FILE, .path = "/x" };
+	uint64_t first[3];
+
+	assert_true(files[0] && files[0]->origin && files[1] && files[1]->origin);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 3; i++) {
+			uint64_t id;
+
+			m.file = files[i % 2];
+			m.pgoff = i == 2 ? 0x4000 : 0;
+			id = id_of_two(*state, &m, 1);
+			first[i] = round ? first[i] : id;
+			assert_int_equal(id, first[i]);
+			assert_int_equal(id_of_two(*state, &m, 2), id);
+		}
+	}
+	assert_true(first[0] != first[1] && first[0] != first[2] && first[1] != first[2]);
+	stacks__finish(((struct rig *)*state)->stacks);
+	elf_file__put(files[0]);
+	elf_file__put(files[1]);
+}
+
+/* It is another stack, whatever was seen before. */
+static void a_stitched_frame_is_not_the_one_that_was_seen(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *file = elf_file__open("/bin/sh");
+	struct mapping m = { .start = 0x1000,
+			     .end = 0x9000,
+			     .kind = MAPPING_FILE,
+			     .file = file,
+			     .path = "/bin/sh" };
+	uint64_t seen = id_of_two(r, &m, 1), stitched;
+
+	r->trace.frames[1].source = FRAME_BY_STITCH;
+	assert_int_equal(
+		stacks__user(r->stacks, &r->trace, &(struct stack_owner){ .tgid = 1 }, &stitched),
+		0);
+	assert_int_not_equal(stitched, seen);
+	assert_int_equal(id_of_two(r, &m, 1), seen);
+	stacks__finish(r->stacks);
+	elf_file__put(file);
+}
+
 static void anonymous_code_counts_as_a_whole(void **state)
 {
 	struct mapping jit = { .start = 0x1000, .end = 0x3000, .kind = MAPPING_ANON, .path = "" };
 
+	/* Until it is known that the process (there is none) tells nothing of it. */
+	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
+	stacks__finish(((struct rig *)*state)->stacks);
 	assert_int_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
 	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, NULL, 0x1234));
 }
@@ -224,6 +293,8 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 
 RUN_TESTS(test_with_rig(files_that_cannot_be_read_differ_by_build_id),
 	  test_with_rig(an_unread_claim_is_not_the_file),
+	  test_with_rig(ids_are_those_of_what_is_mapped),
+	  test_with_rig(a_stitched_frame_is_not_the_one_that_was_seen),
 	  test_with_rig(anonymous_code_counts_as_a_whole),
 	  test_with_rig(kernel_stacks_begin_below_our_programs),
 	  test_with_rig(frames_get_their_names_in_another_thread))

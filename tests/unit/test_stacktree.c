@@ -7,10 +7,10 @@
 
 static void frame(struct stacktree *t, const char *name, const char *module)
 {
-	struct frame f = { .name = { name, strlen(name) },
-			   .module = { module, strlen(module) },
-			   .address = 0x1000,
-			   .offset = 0x34 };
+	struct named_frame f = { .name = { name, strlen(name) },
+				 .module = { module, strlen(module) },
+				 .address = 0x1000,
+				 .offset = 0x34 };
 
 	stacktree__frame(t, &f);
 }

@@ -248,7 +248,7 @@ static int error_of(size_t cie_sz, size_t cnt)
 {
 	struct frame_section s = forge(cie_sz, cnt);
 	struct table_segment code = { 0x1000, 0x1000, 1 << 24 };
-	struct table_source forged = { .machine = &callframe_x86_64,
+	struct table_source forged = { .machine = &machine_x86_64,
 				       .segments = &code,
 				       .segment_cnt = 1,
 				       .sections = &s,

@@ -39,7 +39,7 @@ static int teardown(void **state)
 {
 	struct rig *r = *state;
 
-	table_cache__free(r->cache);
+	table_cache__put(r->cache);
 	elf_file__put(r->file);
 	free(r->table);
 	free(r->cache_dir);
@@ -137,7 +137,7 @@ static void who_was_not_used_for_longest_goes(void **state)
 {
 	struct rig *r = *state;
 
-	table_cache__free(r->cache);
+	table_cache__put(r->cache);
 	r->cache = table_cache__new(r->cache_dir, r->table->sz * 3);
 	keep(r, 1);
 	keep(r, 2);
@@ -146,9 +146,13 @@ static void who_was_not_used_for_longest_goes(void **state)
 	keep(r, 4);
 	assert_false(is_kept(r, 2));
 	assert_true(is_kept(r, 1) && is_kept(r, 3) && is_kept(r, 4));
-	table_cache__free(r->cache);
+	table_cache__put(r->cache);
 	r->cache = table_cache__new(r->cache_dir, r->table->sz); /* a smaller one from now on */
-	assert_int_equal(is_kept(r, 1) + is_kept(r, 3) + is_kept(r, 4), 1);
+	assert_int_equal(is_kept(r, 1) + is_kept(r, 3) + is_kept(r, 4), 3);
+	shell__run("cd %s && touch -d 2020-01-02 *", r->cache_dir);
+	keep(r, 5);
+	assert_false(is_kept(r, 1) || is_kept(r, 3) || is_kept(r, 4));
+	assert_true(is_kept(r, 5));
 }
 
 /* One that was killed while it wrote. */
@@ -159,10 +163,12 @@ static void what_was_not_finished_goes_too(void **state)
 	keep(r, 1);
 	shell__run("cd %s && cp 01*.table $(ls 01*).new.4711 && touch -d 2019-01-01 *.new.*",
 		   r->cache_dir);
-	table_cache__free(r->cache);
-	r->cache = table_cache__new(r->cache_dir, r->table->sz);
-	assert_true(is_kept(r, 1));
-	shell__run("cd %s && test $(ls | wc -l) = 1", r->cache_dir);
+	table_cache__put(r->cache);
+	r->cache = table_cache__new(r->cache_dir, r->table->sz * 2);
+	keep(r, 1);
+	keep(r, 2);
+	assert_true(is_kept(r, 1) && is_kept(r, 2));
+	shell__run("cd %s && test $(ls | wc -l) = 2", r->cache_dir);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

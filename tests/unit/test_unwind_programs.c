@@ -4,17 +4,11 @@
  */
 #include "test.h"
 
-#include <dirent.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include "shell.h"
 #include "walks.h"
 
 #define THREADS_MAX 64
-
-static void sleep_us(long us)
-{
-	nanosleep(&(struct timespec){ us / 1000000, us % 1000000 * 1000 }, NULL);
-}
 
 static void write_file(const char *dir, const char *name, const char *text)
 {
@@ -28,24 +22,6 @@ static void write_file(const char *dir, const char *name, const char *text)
 	fclose(f);
 }
 
-/* The threads that are running now. */
-static size_t threads_of(pid_t pid, pid_t tids[THREADS_MAX])
-{
-	char path[64];
-	struct dirent *entry;
-	size_t cnt = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) && cnt < THREADS_MAX)
-		if (entry->d_name[0] != '.')
-			tids[cnt++] = (pid_t)atoi(entry->d_name);
-	if (dir)
-		closedir(dir);
-	return cnt;
-}
-
 struct tally {
 	size_t walks, frames;
 	size_t by_status[UNWIND_STATUS_CNT];
@@ -55,7 +31,7 @@ static void catch_thread(struct walks *w, pid_t pid, pid_t tid, struct tally *ta
 {
 	if (!live__interrupt(tid))
 		return;
-	live__capture(tid, w->event, 0, 65536);
+	live__capture(tid, w->event, 0, 256 << 10);
 	live__let_go(tid);
 	w->event->tgid = (uint32_t)pid;
 	assert_true(walks__agree(w));
@@ -81,7 +57,7 @@ static uint64_t maps_of(pid_t pid)
 	return hash;
 }
 
-/* Every thread, `rounds` times, 2 ms apart. */
+/* Every thread, `rounds` times, 2 ms of the program's work apart. */
 static struct tally catch_all(pid_t pid, int rounds)
 {
 	struct walks *w = walks__new(pid);
@@ -90,7 +66,7 @@ static struct tally catch_all(pid_t pid, int rounds)
 	uint64_t maps = maps_of(pid);
 
 	for (int i = 0; i < rounds; i++) {
-		size_t cnt = threads_of(pid, tids);
+		size_t cnt = live__threads(pid, tids, THREADS_MAX);
 
 		if (maps_of(pid) != maps) { /* it is still loading */
 			walks__free(w);
@@ -99,18 +75,18 @@ static struct tally catch_all(pid_t pid, int rounds)
 		}
 		for (size_t j = 0; j < cnt; j++)
 			catch_thread(w, pid, tids[j], &tally);
-		sleep_us(2000);
+		live__wait_cpu(pid, 2000000);
 	}
 	walks__free(w);
 	return tally;
 }
 
-static struct tally check_program(const char *const argv[], long warm_up_ms)
+static struct tally check_program(const char *const argv[], uint64_t warm_up_ms)
 {
 	pid_t pid = live__start(argv, false);
 	struct tally tally;
 
-	sleep_us(warm_up_ms * 1000);
+	live__wait_cpu(pid, warm_up_ms * 1000000);
 	tally = catch_all(pid, 40);
 	live__kill(pid);
 	assert_true(tally.walks >= 20);
@@ -297,7 +273,7 @@ static void check_against_gdb(const char *dir, pid_t pid, pid_t tid)
 	char *text;
 
 	kill(pid, SIGSTOP);
-	sleep_us(20000);
+	live__wait_state(tid, 'T');
 	assert_true(live__interrupt(tid));
 	live__capture(tid, w->event, 0, EVENT_STACK_MAX);
 	live__let_go(tid);
@@ -343,10 +319,11 @@ static void build_and_check(const char *dir, const char *command, const char *ar
 	shell__run("cd %s && %s -o x x.c -lpthread 2>&1", dir, command);
 	snprintf(path, sizeof(path), "%s/x", dir);
 	pid = live__start((const char *[]){ path, arg, NULL }, false);
-	for (int i = 0; (cnt = threads_of(pid, tids)) < 2 && i < 1000; i++)
-		sleep_us(10000);
+	for (int i = 0; (cnt = live__threads(pid, tids, THREADS_MAX)) < 2 && i < LIVE_LOOKS; i++)
+		usleep(1000);
 	assert_int_equal(cnt, 2);
-	sleep_us(200000); /* until both are where they stay */
+	live__wait_in(tids[1], SYS_futex);
+	live__wait_cpu(pid, 50000000); /* until the other is where it stays, too */
 	for (size_t i = 0; i < cnt; i++)
 		check_against_gdb(dir, pid, tids[i]);
 	live__kill(pid);

@@ -14,6 +14,7 @@
 struct walks {
 	struct process_table *table;
 	const struct process *process;
+	struct jobs *jobs;
 	struct unwinder *unwinder;
 	struct naive *naive;
 	struct event *event;
@@ -25,9 +26,10 @@ static inline struct walks *walks__new(pid_t pid)
 	struct walks *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	w->table = process_table__new("/proc");
+	w->table = process_table__new(&(struct process_options){ .proc = "/proc" });
 	w->process = process_table__get(w->table, (uint32_t)pid);
-	w->unwinder = unwinder__new(NULL);
+	w->jobs = jobs__new();
+	w->unwinder = unwinder__new(NULL, w->jobs);
 	w->naive = naive__new();
 	w->event = live__event();
 	w->fast = calloc(1, sizeof(*w->fast));
@@ -39,6 +41,7 @@ static inline struct walks *walks__new(pid_t pid)
 static inline void walks__free(struct walks *w)
 {
 	naive__free(w->naive);
+	jobs__free(w->jobs);
 	unwinder__free(w->unwinder);
 	process_table__free(w->table);
 	free(w->event);
@@ -90,38 +93,154 @@ static inline size_t walks__common(const struct walks *w)
 	return i;
 }
 
-/*
- * Where libdwfl (0.188) is wrong:
- * - It takes rbx for a register that calls clobber, because its table of the ones they preserve
- *   (x86_64_cfi.c) has 0, rax, in rbx's place. _dl_runtime_resolve's CFA is in rbx: the walk stops
- *   there while _dl_fixup has not saved it.
- * - Without CFI (a static program's PLT, _init, JIT code) it follows rbp also from leaves that have
- *   no frame, and so loses their callers or ends up anywhere.
- * - It knows nothing of the ends of Go's stacks and goes on into what is above them, nor that
- *   Go's nanotime1 and walltime call the vdso on another stack.
- * - It knows signal trampolines by their CFI only: Go's has none.
- */
-static inline bool walks__reference_is_wrong(const struct walks *w, size_t at)
-{
-	const struct trace *t = w->fast;
-	const char *last = walks__name(&t->frames[at - 1]);
+/* ---- why two walks differ, and who is right ---- */
 
-	if (at < t->cnt && (t->frames[at].flags & (FRAME_FP | FRAME_SIGNAL)))
+/* What the first frame that differs is called by, and that frame. */
+static inline bool walks__last_is(const struct walks *w, size_t at, const char *prefix)
+{
+	return strncmp(walks__name(&w->fast->frames[at - 1]), prefix, strlen(prefix)) == 0;
+}
+
+static inline bool walks__is_in(const struct frame *f, const char *section)
+{
+	GElf_Shdr shdr;
+	uint64_t vaddr;
+
+	return f->map && f->map->file && elf_file__section(f->map->file, section, &shdr) &&
+	       elf_file__vaddr(f->map->file, frame__place(f) - f->map->start + f->map->pgoff,
+			       &vaddr) &&
+	       vaddr - shdr.sh_addr < shdr.sh_size;
+}
+
+/* libdwfl has lost callers, and goes on with those that we find behind them; or it comes nowhere.
+ */
+static inline bool walks__comes_back(const struct walks *w, size_t at)
+{
+	const struct trace *fast = w->fast, *reference = w->reference;
+	size_t rest = reference->cnt - at;
+
+	if (reference->status != UNWIND_ROOT)
 		return true;
-	if (at == t->cnt)
-		return strncmp(last, "runtime.", 8) == 0 &&
-		       (t->status == UNWIND_ROOT || t->status == UNWIND_OTHER_STACK);
-	return strncmp(last, "runtime.nanotime1", 17) == 0 ||
-	       strncmp(last, "runtime.walltime", 16) == 0 ||
-	       (at == w->reference->cnt && strncmp(last, "_dl_runtime_resolve", 19) == 0);
+	if (rest > fast->cnt - at)
+		return false;
+	for (size_t i = 0; i < rest; i++)
+		if (fast->frames[fast->cnt - rest + i].pc != reference->frames[at + i].pc)
+			return false;
+	return true;
+}
+
+static inline bool walks__init(const struct walks *w, size_t at)
+{
+	const struct frame *f = &w->fast->frames[at - 1];
+
+	return (walks__is_in(f, ".init") || walks__is_in(f, ".fini")) && walks__comes_back(w, at);
+}
+
+static inline bool walks__without_cfi(const struct walks *w, size_t at)
+{
+	return at < w->fast->cnt && w->fast->frames[at].source > FRAME_BY_CFI &&
+	       walks__comes_back(w, at);
+}
+
+static inline bool walks__unmarked_signal(const struct walks *w, size_t at)
+{
+	return at < w->fast->cnt && w->fast->frames[at].flags & FRAME_SIGNAL;
+}
+
+static inline bool walks__end_of_go(const struct walks *w, size_t at)
+{
+	return at == w->fast->cnt && walks__last_is(w, at, "runtime.") &&
+	       (w->fast->status == UNWIND_ROOT || w->fast->status == UNWIND_OTHER_STACK);
+}
+
+static inline bool walks__go_in_vdso(const struct walks *w, size_t at)
+{
+	return walks__last_is(w, at, "runtime.nanotime1") ||
+	       walks__last_is(w, at, "runtime.walltime");
+}
+
+static inline bool walks__resolver(const struct walks *w, size_t at)
+{
+	return at == w->reference->cnt && walks__last_is(w, at, "_dl_runtime_resolve");
+}
+
+static inline bool walks__no_frame_pointer(const struct walks *w, size_t at)
+{
+	return at == w->fast->cnt && w->fast->status == UNWIND_NO_CFI;
+}
+
+static inline bool walks__new_thread(const struct walks *w, size_t at)
+{
+	return at == 1 && w->fast->cnt == 1 && w->fast->status == UNWIND_ROOT &&
+	       (walks__last_is(w, at, "clone") || walks__last_is(w, at, "__clone"));
+}
+
+static inline bool walks__jit_cfi(const struct walks *w, size_t at)
+{
+	const struct frame *f = &w->fast->frames[at - 1];
+
+	return at < w->fast->cnt && f[1].source == FRAME_BY_CFI && f->map &&
+	       f->map->kind == MAPPING_ANON;
+}
+
+/* The first that holds explains; `at` is the first frame that differs. libdwfl is 0.188. */
+static const struct {
+	const char *name;
+	const char *why; /* we are right */
+	bool (*holds)(const struct walks *, size_t at);
+} walks__explanations[] = {
+	{ "no CFI",
+	  "a static program's PLT, JIT code: libdwfl follows rbp also from leaves that have no "
+	  "frame, "
+	  "and so loses their callers, or ends up nowhere",
+	  walks__without_cfi },
+	{ "_init, _fini",
+	  "they have no CFI, and are known by their code; libdwfl does as without CFI",
+	  walks__init },
+	{ "CFI of generated code", "a jitdump, or the list for gdb, has it: libdwfl reads neither",
+	  walks__jit_cfi },
+	{ "unmarked signal frame", "libdwfl knows trampolines by their CFI only: Go's has none",
+	  walks__unmarked_signal },
+	{ "end of a Go stack", "libdwfl does not know it and goes on into what is above",
+	  walks__end_of_go },
+	{ "Go in the vdso", "nanotime1 and walltime call it on another stack", walks__go_in_vdso },
+	{ "no frame pointer",
+	  "code without CFI that uses rbp for something else (PCRE's and LuaJIT's JIT, assembly): "
+	  "we say "
+	  "so and end, libdwfl takes it for a frame",
+	  walks__no_frame_pointer },
+	{ "new thread",
+	  "it begins behind the system call in clone(), where the C library has no CFI; libdwfl "
+	  "takes "
+	  "what lies on its stack for a caller",
+	  walks__new_thread },
+	{ "_dl_runtime_resolve",
+	  "its CFA is in rbx, which libdwfl takes for a register that calls clobber: its table of "
+	  "the "
+	  "ones they preserve (x86_64_cfi.c) has 0, rax, in rbx's place; it stops there",
+	  walks__resolver },
+};
+
+#define WALKS_EXPLANATIONS (sizeof(walks__explanations) / sizeof(*walks__explanations))
+
+/* Index of what explains the difference; WALKS_EXPLANATIONS: nothing does. */
+static inline size_t walks__explain(const struct walks *w, size_t at)
+{
+	size_t i = 0;
+
+	while (i < WALKS_EXPLANATIONS && (!at || !walks__explanations[i].holds(w, at)))
+		i++;
+	return i;
 }
 
 /* With libdw's rules and, when its files' tables are there, by flat ones: the same to the frame. */
 static inline bool walks__both_ways(struct walks *w)
 {
-	unwinder__walk(w->unwinder, w->process, w->event, w->reference);
-	unwinder__settle(w->unwinder);
-	unwinder__walk(w->unwinder, w->process, w->event, w->fast);
+	struct sample s = event__sample(w->event);
+
+	unwinder__walk(w->unwinder, w->process, &s, w->reference);
+	assert_true(jobs__wait(w->jobs, 60000000000));
+	unwinder__walk(w->unwinder, w->process, &s, w->fast);
 	if (w->fast->cnt == w->reference->cnt && w->fast->status == w->reference->status &&
 	    memcmp(w->fast->frames, w->reference->frames,
 		   w->fast->cnt * sizeof(w->fast->frames[0])) == 0)
@@ -134,15 +253,16 @@ static inline bool walks__both_ways(struct walks *w)
 /* Walks w->event all ways; false after printing a difference that is our fault. */
 static inline bool walks__agree(struct walks *w)
 {
+	struct sample s = event__sample(w->event);
 	size_t common;
 
 	if (!walks__both_ways(w))
 		return false;
-	naive__walk(w->naive, w->process, w->event, w->reference);
+	naive__walk(w->naive, w->process, &s, w->reference);
 	common = walks__common(w);
 	if (common == w->fast->cnt && common == w->reference->cnt)
 		return true;
-	if (common && walks__reference_is_wrong(w, common))
+	if (walks__explain(w, common) < WALKS_EXPLANATIONS)
 		return true;
 	walks__print("the walk", w->fast);
 	walks__print("libdwfl", w->reference);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * slowfs SOURCE MOUNTPOINT: the files of a folder, by a server that takes its time: as many
+ * milliseconds per request as SOURCE/.delay says, and for ever while there is a SOURCE/.hang.
+ * "mounted" on stdout; ends when it is unmounted or killed.
+ */
+#define FUSE_USE_VERSION 31
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int source(void)
+{
+	return (int)(intptr_t)fuse_get_context()->private_data;
+}
+
+static void take_time(void)
+{
+	char text[16] = "";
+	int fd = openat(source(), ".delay", O_RDONLY);
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		usleep((useconds_t)atoi(text) * 1000);
+	if (fd >= 0)
+		close(fd);
+	while (faccessat(source(), ".hang", F_OK, 0) == 0)
+		usleep(10000);
+}
+
+static int slow_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
+{
+	(void)fi;
+	take_time();
+	return fstatat(source(), path[1] ? path + 1 : ".", st, 0) ? -errno : 0;
+}
+
+static int slow_open(const char *path, struct fuse_file_info *fi)
+{
+	int fd = openat(source(), path + 1, O_RDONLY);
+
+	take_time();
+	if (fd < 0)
+		return -errno;
+	fi->fh = (uint64_t)fd;
+	fi->keep_cache = 1; /* what is mapped stays in memory */
+	return 0;
+}
+
+static int slow_read(const char *path, char *to, size_t sz, off_t off, struct fuse_file_info *fi)
+{
+	ssize_t n;
+
+	(void)path;
+	take_time();
+	n = pread((int)fi->fh, to, sz, off);
+	return n < 0 ? -errno : (int)n;
+}
+
+static int slow_release(const char *path, struct fuse_file_info *fi)
+{
+	(void)path;
+	return close((int)fi->fh);
+}
+
+/* The kernel asks once what a file is. */
+static void *slow_init(struct fuse_conn_info *conn, struct fuse_config *config)
+{
+	(void)conn;
+	config->attr_timeout = config->entry_timeout = 3600;
+	puts("mounted");
+	fflush(stdout);
+	return fuse_get_context()->private_data;
+}
+
+static const struct fuse_operations operations = {
+	.init = slow_init,
+	.getattr = slow_getattr,
+	.open = slow_open,
+	.read = slow_read,
+	.release = slow_release,
+};
+
+int main(int argc, char **argv)
+{
+	char *args[] = { argv[0], "-f", "-o", "allow_other", argc == 3 ? argv[2] : NULL, NULL };
+	int fd = argc == 3 ? open(argv[1], O_RDONLY | O_DIRECTORY) : -1;
+
+	if (fd < 0) {
+		fprintf(stderr, "usage: slowfs SOURCE MOUNTPOINT\n");
+		return 2;
+	}
+	return fuse_main(5, args, &operations, (void *)(intptr_t)fd);
+}

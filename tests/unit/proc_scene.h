@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A process table with a /proc of its own, for its tests. */
+#ifndef UNIT_PROC_SCENE_H
+#define UNIT_PROC_SCENE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/monotonic.h"
+#include "process/process.h"
+#include "shell.h"
+
+/* A /proc of our own, with process 10 and whatever a test adds. */
+struct world {
+	char proc[64];
+	struct process_table *table;
+};
+
+static inline void set_maps(const struct world *w, unsigned tgid, const char *maps)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%u", w->proc, tgid);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/%u/maps", w->proc, tgid);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(maps, f);
+	fclose(f);
+}
+
+static inline struct world begin(void **state)
+{
+	struct world w;
+
+	snprintf(w.proc, sizeof(w.proc), "%s", (char *)*state);
+	set_maps(&w, 10,
+		 "1000-3000 r-xp 00001000 08:01 5 /bin/ten\n"
+		 "3000-4000 rw-p 00003000 08:01 5 /bin/ten\n"
+		 "8000-9000 r-xp 00000000 00:00 0 [vdso]\n");
+	w.table = process_table__new(&(struct process_options){ .proc = w.proc });
+	assert_non_null(w.table);
+	return w;
+}
+
+/* Starts and paths of the mappings. */
+static inline const char *show(const struct process *p)
+{
+	static char text[4096];
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; p && i < p->map_cnt; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%lx %s|", p->maps[i].start,
+				       p->maps[i].path);
+	return text;
+}
+
+static inline const char *show_tgid(const struct world *w, uint32_t tgid)
+{
+	return show(process_table__find(w->table, tgid));
+}
+
+static inline void apply_mmap(struct world *w, uint64_t time_ns, uint32_t tgid,
+			      struct record_mmap m)
+{
+	struct record r = { RECORD_MMAP, time_ns, tgid, tgid, 0, { .mmap = m } };
+
+	process_table__apply(w->table, &r);
+}
+
+static inline void map_path(struct world *w, uint64_t time_ns, uint32_t tgid, const char *path)
+{
+	apply_mmap(w, time_ns, tgid,
+		   (struct record_mmap){ .start = 0x20000,
+					 .len = 0x1000,
+					 .prot = PROT_READ | PROT_EXEC,
+					 .path = path });
+}
+
+static inline void apply_exec(struct world *w, uint64_t time_ns, uint32_t tgid)
+{
+	struct record r = { RECORD_COMM, time_ns, tgid, tgid, 0, { .comm = { "x", true } } };
+
+	process_table__apply(w->table, &r);
+}
+
+static inline void apply_fork(struct world *w, uint64_t time_ns, uint32_t parent, uint32_t tgid)
+{
+	struct record r = { RECORD_FORK, time_ns, tgid, tgid, 0, { .fork = { parent, parent } } };
+
+	process_table__apply(w->table, &r);
+}
+
+static inline void apply_exit(struct world *w, uint64_t time_ns, uint32_t tgid, uint32_t tid)
+{
+	struct record r = { RECORD_EXIT, time_ns, tgid, tid, 0, { .fork = { 1, 1 } } };
+
+	process_table__apply(w->table, &r);
+}
+
+#endif

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The process table when records, not /proc, say what is mapped, and files are looked for. */
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "debuginfod.h"
+#include "elfmaker.h"
+#include "process/process.h"
+#include "shell.h"
+
+struct world {
+	const char *dir;
+	struct finder *finder;
+	struct process_table *table;
+	uint64_t now_ns;
+};
+
+static struct world begin(void **state, struct process_options o)
+{
+	struct world w = { .dir = *state, .finder = o.finder };
+
+	o.told = true;
+	w.table = process_table__new(&o);
+	assert_non_null(w.table);
+	return w;
+}
+
+static void end(struct world *w)
+{
+	process_table__free(w->table);
+	finder__free(w->finder);
+}
+
+static void put_elf(const char *dir, const char *path, unsigned char id)
+{
+	struct made_elf made = elfmaker__make(id, "f");
+	char full[512];
+	int fd;
+
+	snprintf(full, sizeof(full), "%s%s", dir, path);
+	fd = elfmaker__write(full, &made, sizeof(made));
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* `id` 0: none. The code is where it is in a file of elfmaker's. */
+static struct record_mmap mmap_of(const char *path, unsigned char id)
+{
+	struct record_mmap m = { .start = 0x40000,
+				 .len = 0x1000,
+				 .pgoff = offsetof(struct made_elf, code),
+				 .prot = PROT_READ | PROT_EXEC,
+				 .path = path };
+
+	if (id)
+		m.build_id.sz = 20;
+	memset(m.build_id.bytes, id, m.build_id.sz);
+	return m;
+}
+
+static void tell(struct world *w, struct record r)
+{
+	r.time_ns = ++w->now_ns;
+	process_table__apply(w->table, &r);
+}
+
+static void map(struct world *w, uint32_t tgid, struct record_mmap m)
+{
+	tell(w, (struct record){ RECORD_MMAP, 0, tgid, tgid, 0, { .mmap = m } });
+}
+
+static const struct mapping *look(struct world *w, uint32_t tgid, uint64_t addr)
+{
+	return process__find(process_table__get(w->table, tgid), addr);
+}
+
+/* The build ID (its first byte) of the file that is found for a mapping; 0: no file. */
+static int found(struct world *w, struct record_mmap m)
+{
+	const struct mapping *to;
+
+	map(w, 10, m);
+	to = look(w, 10, m.start);
+	assert_non_null(to);
+	return to->file ? to->file->build_id.bytes[0] : 0;
+}
+
+static void write_maps(const char *proc, unsigned tgid, const char *maps)
+{
+	char dir[128];
+
+	snprintf(dir, sizeof(dir), "%s/%u", proc, tgid);
+	mkdir(dir, 0755);
+	shell__write(dir, "maps", maps);
+}
+
+/* ---- who is asked -------------------------------------------------------------------------------
+ */
+
+static void without_proc_only_records_say_something(void **state)
+{
+	struct world w = begin(state, (struct process_options){ 0 });
+
+	assert_null(look(&w, (uint32_t)getpid(), (uint64_t)&put_elf));
+	assert_false(process_table__refresh(w.table, process_table__get(w.table, 10)));
+	map(&w, 10, mmap_of("/nowhere", 1));
+	assert_non_null(look(&w, 10, 0x40fff));
+	assert_null(look(&w, 10, 0x40fff)->file);
+	assert_true(process_table__scan(w.table) < 0);
+	end(&w);
+}
+
+static void proc_is_asked_about_whom_nobody_spoke_of(void **state)
+{
+	struct world w = begin(state, (struct process_options){ .proc = *state });
+
+	write_maps(*state, 10, "1000-2000 r-xp 00000000 08:01 5 /bin/ten\n");
+	write_maps(*state, 11, "1000-2000 r-xp 00000000 08:01 5 /bin/eleven\n");
+	map(&w, 10, mmap_of("/told", 0));
+	tell(&w, (struct record){ RECORD_COMM, 0, 11, 11, 0, { .comm = { "x", false } } });
+	assert_null(look(&w, 10, 0x1000));
+	assert_non_null(look(&w, 10, 0x40000));
+	assert_false(process_table__refresh(w.table, process_table__get(w.table, 10)));
+	assert_non_null(look(&w, 11, 0x1000));
+	/* What is told later comes on top, though the time of records is another one. */
+	map(&w, 11, mmap_of("/told", 0));
+	assert_non_null(look(&w, 11, 0x1000));
+	assert_non_null(look(&w, 11, 0x40000));
+	/* Of a fork is told what was of its parent. */
+	write_maps(*state, 12, "1000-2000 r-xp 00000000 08:01 5 /bin/twelve\n");
+	tell(&w, (struct record){ RECORD_FORK, 0, 12, 12, 0, { .fork = { 10, 10 } } });
+	assert_null(look(&w, 12, 0x1000));
+	assert_non_null(look(&w, 12, 0x40000));
+	/* After an exec nothing is. */
+	tell(&w, (struct record){ RECORD_COMM, 0, 12, 12, 0, { .comm = { "x", true } } });
+	assert_string_equal(look(&w, 12, 0x1000)->path, "/bin/twelve");
+	end(&w);
+}
+
+static void who_ended_goes_when_nobody_looks(void **state)
+{
+	struct world w = begin(state, (struct process_options){ .proc = *state });
+
+	for (uint32_t tgid = 20; tgid < 22; tgid++) {
+		map(&w, tgid, mmap_of("/told", 0));
+		tell(&w, (struct record){ RECORD_EXIT, 0, tgid, tgid, 0, { .fork = { 1, 1 } } });
+	}
+	look(&w, 20, 0x40000);
+	w.now_ns += 1500000000;
+	tell(&w, (struct record){ .type = RECORD_LOST });
+	assert_non_null(process_table__find(w.table, 20));
+	assert_null(process_table__find(w.table, 21));
+	w.now_ns += 1500000000;
+	tell(&w, (struct record){ .type = RECORD_LOST });
+	assert_null(process_table__find(w.table, 20));
+	end(&w);
+}
+
+static void no_more_processes_than_may_be(void **state)
+{
+	struct world w = begin(state, (struct process_options){ .process_max = 100 });
+	struct process_table_stats stats;
+
+	for (uint32_t tgid = 1; tgid <= 5000; tgid++) {
+		map(&w, tgid, mmap_of("/told", 0));
+		assert_non_null(look(&w, 1, 0x40000)); /* in use all the time */
+		process_table__get(w.table, 100000 + tgid);
+		process_table__stats(w.table, &stats);
+		assert_in_range(stats.processes, 1, 102);
+	}
+	assert_non_null(look(&w, 5000, 0x40000));
+	end(&w);
+}
+
+/* ---- where files are ----------------------------------------------------------------------------
+ */
+
+static struct finder *finder(const char *sysroot, const char *dir)
+{
+	const char *dirs[] = { dir, NULL };
+	struct finder *f =
+		finder__new(&(struct finder_options){ .sysroot = sysroot, .dirs = dirs });
+
+	assert_non_null(f);
+	return f;
+}
+
+static void the_sysroot_comes_first(void **state)
+{
+	char host[128], root[128];
+	struct world w;
+
+	shell__run("mkdir -p %s/root%s/lib %s/lib", (char *)*state, (char *)*state, (char *)*state);
+	snprintf(root, sizeof(root), "%s/root", (char *)*state);
+	snprintf(host, sizeof(host), "%s/lib/a.so", (char *)*state);
+	put_elf(root, host, 1);
+	put_elf("", host, 2);
+	w = begin(state, (struct process_options){ .finder = finder(root, NULL) });
+	assert_int_equal(found(&w, mmap_of(host, 1)), 1);
+	assert_int_equal(found(&w, mmap_of(host, 2)), 2); /* not in the sysroot: the host's */
+	assert_int_equal(found(&w, mmap_of(host, 3)), 0);
+	assert_int_equal(found(&w, mmap_of(host, 0)), 1);
+	end(&w);
+	assert_null(finder__new(&(struct finder_options){ .sysroot = "/nothing/there" }));
+	assert_int_equal(errno, ENOENT);
+}
+
+/* They have other inodes; whoever names a sysroot says that it has the right files. */
+static void copies_in_a_sysroot(void **state)
+{
+	struct record_mmap m;
+	struct world w;
+	char root[128];
+
+	shell__run("mkdir -p %s/root/lib", (char *)*state);
+	snprintf(root, sizeof(root), "%s/root", (char *)*state);
+	put_elf(root, "/lib/a.so", 1);
+	w = begin(state, (struct process_options){ .finder = finder(root, NULL) });
+	m = mmap_of("/lib/a.so", 0);
+	m.maj = 8;
+	m.ino = 4711;
+	assert_int_equal(found(&w, m), 1);
+	m.pgoff = 0x100000;
+	assert_int_equal(found(&w, m), 0);
+	end(&w);
+}
+
+/* Then a process that has its id may be another one: its files count where an ID or an inode says
+ * so. */
+static void a_recording_of_the_past(void **state)
+{
+	struct record_mmap m = mmap_of("/lib/a.so", 0);
+	struct world w;
+	struct stat st;
+	char path[128];
+
+	write_maps(*state, 10, "1000-2000 r-xp 00000000 08:01 5 /bin/ten\n");
+	shell__run("mkdir -p %s/10/root/lib", (char *)*state);
+	snprintf(path, sizeof(path), "%s/10/root", (char *)*state);
+	put_elf(path, "/lib/a.so", 1);
+	w = begin(state, (struct process_options){ .proc = *state, .past = true });
+	assert_null(look(&w, 10, 0x1000));
+	assert_false(process_table__refresh(w.table, process_table__get(w.table, 10)));
+	assert_int_equal(found(&w, m), 0);
+	assert_int_equal(found(&w, mmap_of("/lib/a.so", 1)), 1);
+	snprintf(path, sizeof(path), "%s/10/root/lib/a.so", (char *)*state);
+	assert_int_equal(stat(path, &st), 0);
+	m.maj = major(st.st_dev);
+	m.min = minor(st.st_dev);
+	m.ino = st.st_ino;
+	assert_int_equal(found(&w, m), 1);
+	m.ino++;
+	assert_int_equal(found(&w, m), 0);
+	end(&w);
+}
+
+/* A path alone is believed when the file has code where the process has; an inode must be right. */
+static void without_a_build_id(void **state)
+{
+	struct world w = begin(state, (struct process_options){ 0 });
+	struct record_mmap m;
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/a", w.dir);
+	put_elf("", path, 1);
+	assert_int_equal(stat(path, &st), 0);
+	m = mmap_of(path, 0);
+	assert_int_equal(found(&w, m), 1);
+	m.pgoff = 0x100000;
+	assert_int_equal(found(&w, m), 0);
+	m = mmap_of(path, 0);
+	m.ino = st.st_ino;
+	assert_int_equal(found(&w, m), 1);
+	m.ino++;
+	assert_int_equal(found(&w, m), 0);
+	m.ino = 0;
+	m.min = 99; /* a device and no inode: nobody says that */
+	assert_int_equal(found(&w, m), 0);
+	end(&w);
+}
+
+static void by_build_id_in_trees(void **state)
+{
+	char tree[128], hex[41] = "";
+	struct world w;
+
+	snprintf(tree, sizeof(tree), "%s/.build-id", (char *)*state);
+	w = begin(state, (struct process_options){ .finder = finder(NULL, tree) });
+	for (int i = 1; i <= 5; i++) {
+		for (int at = 0; at < 20; at++)
+			snprintf(hex + 2 * at, 3, "%02x", i);
+		shell__run("mkdir -p %s/%.2s", tree, hex);
+		if (i == 1) /* a link to the file */
+			shell__run("ln -s ../../a %s/%.2s/%s", tree, hex, hex + 2);
+		else /* perf's: to a folder */
+			shell__run("mkdir %s/../b%d && ln -s ../../b%d %s/%.2s/%s", tree, i, i,
+				   tree, hex, hex + 2);
+	}
+	put_elf(w.dir, "/a", 1);
+	put_elf(w.dir, "/b2/elf", 2);
+	put_elf(w.dir, "/b3/elf", 33); /* a lie */
+	put_elf(w.dir, "/b4/vdso", 4);
+	shell__run("mkfifo %s/b5/elf", w.dir);
+	for (unsigned char i = 1; i <= 6; i++)
+		assert_int_equal(found(&w, mmap_of("/gone", i)),
+				 i == 1 || i == 2 || i == 4 ? i : 0);
+	/* Another kernel's vdso, and this one's. */
+	for (unsigned char i = 4; i <= 5; i++) {
+		struct record_mmap m = mmap_of("[vdso]", i);
+
+		m.start = 0x7fff00000000;
+		assert_int_equal(found(&w, m), i == 4 ? 4 : 0);
+	}
+	end(&w);
+}
+
+static void overlays_are_below(void **state)
+{
+	struct world w = begin(state, (struct process_options){ 0 });
+	char one[128], two[128];
+
+	shell__run("mkdir -p %s/one/lib/x %s/two/lib && ln -s /lib %s/two/link", w.dir, w.dir,
+		   w.dir);
+	snprintf(one, sizeof(one), "%s/one", w.dir);
+	snprintf(two, sizeof(two), "%s/two", w.dir);
+	put_elf(one, "/lib/a", 1);
+	put_elf(two, "/lib/a", 2);
+	put_elf(two, "/lib/b", 3);
+	put_elf(one, "/lib/x/b", 4);
+	assert_int_equal(process_table__overlay(w.table, 10, "/", one), 0);
+	assert_int_equal(process_table__overlay(w.table, 10, "/", two), 0);
+	assert_int_equal(found(&w, mmap_of("/lib/a", 1)), 1);
+	assert_int_equal(found(&w, mmap_of("/lib/a", 2)), 2);
+	assert_int_equal(found(&w, mmap_of("/lib/a", 0)), 1); /* the first */
+	assert_int_equal(found(&w, mmap_of("/link/b", 0)), 3);
+	assert_int_equal(found(&w, mmap_of("/../lib/b", 0)), 3);
+	/* The longest wins, and its name ends where a folder's does. */
+	snprintf(two, sizeof(two), "%s/one/lib/x", w.dir);
+	assert_int_equal(process_table__overlay(w.table, 10, "/lib/", two), 0);
+	assert_int_equal(found(&w, mmap_of("/lib/b", 0)), 4);
+	assert_int_equal(found(&w, mmap_of("/libb", 0)), 0);
+	tell(&w, (struct record){ RECORD_FORK, 0, 11, 11, 0, { .fork = { 10, 10 } } });
+	map(&w, 11, mmap_of("/lib/a", 2));
+	assert_non_null(look(&w, 11, 0x40000)->file);
+	map(&w, 12, mmap_of("/lib/a", 2)); /* another process's are not its */
+	assert_int_equal(look(&w, 12, 0x40000)->file != NULL, geteuid() == 0);
+	for (int i = 0; i < 300; i++)
+		process_table__overlay(w.table, 13, "/", one);
+	assert_int_equal(process_table__overlay(w.table, 13, "/", one), -E2BIG);
+	end(&w);
+}
+
+/* ---- debuginfod ---------------------------------------------------------------------------------
+ */
+
+struct seen {
+	size_t calls, pending, found, failed;
+};
+
+static void note(const struct download_stats *s, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->calls++;
+	seen->pending = s->pending;
+	seen->found = s->found;
+	seen->failed = s->failed;
+}
+
+static struct finder *downloader(const char *dir, const char *url, struct seen *seen)
+{
+	const char *none[] = { NULL };
+
+	debuginfod__set(url, dir);
+	return finder__new(&(struct finder_options){
+		.dirs = none, .debuginfod = true, .progress = note, .arg = seen });
+}
+
+/* What nobody has here comes later; who walks meanwhile does not wait. */
+static void a_file_comes_from_a_server(void **state)
+{
+	struct elf_file *served = elf_file__open("/bin/sh");
+	struct record_mmap m = mmap_of("/gone/sh", 0), none = mmap_of("/gone/b", 8);
+	struct download_stats stats;
+	struct seen seen = { 0 };
+	char url[64];
+	struct world w;
+	pid_t server;
+
+	if (!shell__has("debuginfod"))
+		skip_because("debuginfod is not installed");
+	assert_non_null(served);
+	m.build_id = served->build_id;
+	none.start = 0x80000;
+	shell__run("mkdir %s/served && cp /bin/sh %s/served", (char *)*state, (char *)*state);
+	close(debuginfod__listen(url));
+	server = debuginfod__start(*state, url);
+	debuginfod__wait(url, &m.build_id);
+	w = begin(state, (struct process_options){ .finder = downloader(*state, url, &seen) });
+	assert_non_null(w.finder);
+	assert_int_equal(found(&w, m), 0);
+	assert_int_equal(found(&w, m), 0); /* asked once */
+	assert_int_equal(found(&w, none), 0);
+	assert_true(finder__wait(w.finder, 60000000000));
+	finder__stats(w.finder, &stats);
+	assert_int_equal(stats.found, 1);
+	assert_int_equal(stats.failed, 1);
+	assert_int_equal(stats.pending, 0);
+	assert_true(process_table__collect(w.table));
+	assert_false(process_table__collect(w.table));
+	assert_true(build_id__equal(&look(&w, 10, 0x40000)->file->build_id, &m.build_id));
+	assert_null(look(&w, 10, 0x80000)->file);
+	m.path = "/other/sh"; /* another process's */
+	assert_int_equal(found(&w, m), m.build_id.bytes[0]);
+	end(&w); /* and with it the thread that calls note() */
+	assert_true(seen.calls >= 2);
+	assert_int_equal(seen.found, 1);
+	assert_int_equal(seen.failed, 1);
+	elf_file__put(served);
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+}
+
+/* A server that takes the question and never answers holds nobody up. */
+static void a_server_that_does_not_answer(void **state)
+{
+	struct seen seen = { 0 };
+	char url[64];
+	int fd = debuginfod__listen(url);
+	struct world w =
+		begin(state, (struct process_options){ .finder = downloader(*state, url, &seen) });
+
+	alarm(100);
+	assert_non_null(w.finder);
+	assert_int_equal(found(&w, mmap_of("/gone/a.so", 7)), 0);
+	assert_false(finder__wait(w.finder, 100000000));
+	end(&w);
+	alarm(0);
+	close(fd);
+}
+
+static void servers_are_asked_when_somebody_says_so(void **state)
+{
+	const struct build_id id = { 20, { 1 } };
+	struct finder *f;
+
+	(void)state;
+	unsetenv("DEBUGINFOD_URLS");
+	f = finder__new(&(struct finder_options){ .debuginfod = true });
+	assert_non_null(f);
+	finder__ask(f, &id);
+	assert_true(finder__wait(f, 0));
+	assert_int_equal(finder__found(f), 0);
+	finder__free(f);
+	finder__free(NULL);
+}
+
+RUN_TESTS(test_with_folder(without_proc_only_records_say_something),
+	  test_with_folder(proc_is_asked_about_whom_nobody_spoke_of),
+	  test_with_folder(who_ended_goes_when_nobody_looks),
+	  test_with_folder(no_more_processes_than_may_be),
+	  test_with_folder(the_sysroot_comes_first), test_with_folder(copies_in_a_sysroot),
+	  test_with_folder(a_recording_of_the_past), test_with_folder(without_a_build_id),
+	  test_with_folder(by_build_id_in_trees), test_with_folder(overlays_are_below),
+	  test_with_folder(a_file_comes_from_a_server),
+	  test_with_folder(a_server_that_does_not_answer),
+	  cmocka_unit_test(servers_are_asked_when_somebody_says_so))

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of code that processes make while they run: whose files are believed. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "base/monotonic.h"
+#include "shell.h"
+#include "symbol/codemap.h"
+#include "symbol/jit.h"
+#include "symbol/jitdump.h"
+#include "symbol/jittold.h"
+#include "symbol/perfmap.h"
+
+static char map_path[64];
+
+static int setup(void **state)
+{
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)getpid());
+	*state = jit__new(&(struct jit_places){ .proc = "/proc" });
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	jit__free(*state);
+	unlink(map_path);
+	return 0;
+}
+
+static void write_map(const char *text)
+{
+	FILE *f = fopen(map_path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* The name that this process gives an address now, or "". */
+static const char *told(struct jit *j, uint64_t addr)
+{
+	const struct jit_place place = { (uint32_t)getpid(), addr, monotonic__ns() };
+	struct jit_symbol s;
+
+	return jit__symbol(j, &place, &s) ? s.name : "";
+}
+
+static uint32_t own_generation(const struct jit *j)
+{
+	return jit__generation(j, (uint32_t)getpid());
+}
+
+static void a_map_of_this_process(void **state)
+{
+	uint64_t from_ns = monotonic__ns();
+	uint32_t generation;
+
+	write_map("1000 10 a\n");
+	assert_int_equal(own_generation(*state), 0);
+	assert_string_equal(told(*state, 0x1008), "a");
+	generation = own_generation(*state);
+	assert_int_not_equal(generation, 0);
+	write_map("1000 10 a\n2000 10 b\n"); /* the same and more, as far as can be seen */
+	assert_string_equal(told(*state, 0x2000), "b");
+	assert_int_equal(own_generation(*state), generation);
+	write_map("1000 10 other\n2000 10 b\n3000 10 c\n");
+	assert_string_equal(told(*state, 0x1000), "other");
+	assert_int_not_equal(own_generation(*state), generation);
+	generation = own_generation(*state);
+	unlink(map_path);
+	write_map("1000 10 new\n");
+	while (strcmp(told(*state, 0x1000), "new") != 0)
+		assert_true(monotonic__ns() - from_ns < 60000000000);
+	assert_true(monotonic__ns() - from_ns >= 250000000); /* it is not looked for all the time */
+	assert_int_not_equal(own_generation(*state), generation);
+}
+
+static void refuse(struct jit *j)
+{
+	alarm(60); /* nothing blocks */
+	assert_string_equal(told(j, 0x1000), "");
+	assert_int_equal(own_generation(j), 0);
+	alarm(0);
+}
+
+static void what_is_no_file_of_its_own_is_not_believed(void **state)
+{
+	const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	char other[80];
+
+	snprintf(other, sizeof(other), "%s.other", map_path);
+	assert_int_equal(mkfifo(map_path, 0666), 0);
+	refuse(*state);
+	unlink(map_path);
+
+	write_map("1000 10 a\n");
+	assert_int_equal(rename(map_path, other), 0);
+	assert_int_equal(symlink(other, map_path), 0);
+	refuse(*state);
+	unlink(map_path);
+
+	assert_int_equal(link(other, map_path), 0);
+	refuse(*state);
+	unlink(map_path);
+
+	unlink(other);
+	write_map("1000 10 a\n");
+	assert_int_equal(utimensat(AT_FDCWD, map_path, old, 0), 0);
+	refuse(*state);
+}
+
+static void anothers_file_is_not_believed(void **state)
+{
+	write_map("1000 10 a\n");
+	if (geteuid() != 0)
+		skip_because("giving a file away needs root");
+	assert_int_equal(chown(map_path, 12345, 12345), 0);
+	refuse(*state);
+}
+
+static void processes_that_are_gone(void **state)
+{
+	struct jit_symbol s;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(jit__symbol(*state, &(struct jit_place){ (uint32_t)pid, 1, 1 }, &s));
+	/* Far more than are kept. */
+	for (uint32_t tgid = 4000000; tgid < 4001000; tgid++)
+		assert_false(jit__symbol(*state, &(struct jit_place){ tgid, 1, 1 }, &s));
+	assert_int_equal(jit__generation(*state, 4000999), 0);
+}
+
+#define test_with_jit(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static void apply_mmap(struct jit_told *t, uint32_t tgid, const char *path, uint32_t prot)
+{
+	const struct record r = {
+		.type = RECORD_MMAP,
+		.tgid = tgid,
+		.tid = tgid,
+		.mmap = { .start = 0x1000, .len = 4096, .prot = prot, .path = path }
+	};
+
+	jit_told__apply(t, &r);
+}
+
+static void dumps_that_records_tell_of(void **state)
+{
+	static const char *const others[] = { "/tmp/jit-.dump",
+					      "/tmp/jit-1.dump.so",
+					      "jit-1.dump",
+					      "/tmp/jit-1x.dump",
+					      "/tmp/xjit-1.dump",
+					      "//anon",
+					      "/tmp/jit-1.dump/file",
+					      "",
+					      "/" };
+	struct jit_told *t = jit_told__new();
+	const char *dump;
+
+	(void)state;
+	assert_non_null(t);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		apply_mmap(t, 7, others[i], PROT_READ | PROT_EXEC);
+	apply_mmap(t, 7, "/tmp/jit-7.dump", PROT_READ);
+	assert_null(jit_told__dump(t, 7));
+	apply_mmap(t, 7, "/home/u/.debug/jit-7.dump", PROT_READ | PROT_EXEC);
+	dump = jit_told__dump(t, 7);
+	assert_string_equal(dump, "/home/u/.debug/jit-7.dump");
+	apply_mmap(t, 7, "/home/u/.debug/jit-7.dump", PROT_READ | PROT_EXEC);
+	assert_ptr_equal(jit_told__dump(t, 7), dump);
+	apply_mmap(t, 7, "/tmp/jit-1.dump", PROT_READ | PROT_EXEC); /* in its container it is 1 */
+	assert_string_equal(jit_told__dump(t, 7), "/tmp/jit-1.dump");
+	assert_null(jit_told__dump(t, 8));
+	jit_told__free(t);
+}
+
+/* Of one that has gone, whoever owned its files; read when they are asked for first. */
+static void a_process_of_a_recording(void **state)
+{
+	struct jit_told *t = jit_told__new();
+	struct jit_places places = { .root = "/", .told = t };
+	struct jit *j = jit__new(&places);
+	const struct jit_place place = { (uint32_t)getpid(), 0x1008, UINT64_MAX };
+	struct jit_symbol s;
+
+	(void)state;
+	write_map("1000 10 a\n");
+	assert_int_equal(chown(map_path, geteuid() ? geteuid() : 12345, (gid_t)-1), 0);
+	assert_true(jit__symbol(j, &place, &s));
+	assert_string_equal(s.name, "a");
+	write_map("1000 10 b\n");
+	assert_true(jit__symbol(j, &place, &s));
+	assert_string_equal(s.name, "a");
+	jit__free(j);
+	jit_told__free(t);
+	unlink(map_path);
+}
+
+RUN_TESTS(test_with_jit(a_map_of_this_process),
+	  test_with_jit(what_is_no_file_of_its_own_is_not_believed),
+	  test_with_jit(anothers_file_is_not_believed), test_with_jit(processes_that_are_gone),
+	  cmocka_unit_test(dumps_that_records_tell_of), cmocka_unit_test(a_process_of_a_recording))

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Work in threads: what is held up holds up nobody else. */
+#include "test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/jobs.h"
+#include "base/monotonic.h"
+
+#define SECOND	1000000000ull
+#define JOB_MAX 16
+
+struct rig;
+
+struct step {
+	struct job job;
+	struct rig *rig;
+	char name;
+	bool worked;
+	int gate[2]; /* work waits for a byte; -1: it does not wait */
+};
+
+struct rig {
+	struct jobs *jobs;
+	struct step steps[JOB_MAX];
+	size_t cnt;
+	pthread_mutex_t lock;
+	char worked[JOB_MAX + 1], done[JOB_MAX + 1]; /* names, in this order */
+	int probes;
+};
+
+static void work(struct job *j)
+{
+	struct step *s = (struct step *)j;
+	char byte;
+
+	if (s->gate[0] >= 0)
+		assert_int_equal(read(s->gate[0], &byte, 1), 1);
+	s->worked = true;
+	pthread_mutex_lock(&s->rig->lock);
+	strncat(s->rig->worked, &s->name, 1);
+	pthread_mutex_unlock(&s->rig->lock);
+}
+
+static void done(struct job *j)
+{
+	struct step *s = (struct step *)j;
+
+	strncat(s->rig->done, &s->name, 1);
+}
+
+static struct step *add(struct rig *r, char name, enum job_rank rank, uint64_t lane)
+{
+	struct step *s = &r->steps[r->cnt++];
+
+	*s = (struct step){
+		.job = { .rank = rank, .lane = lane, .work = work, .done = done },
+		.rig = r,
+		.name = name,
+		.gate = { -1, -1 },
+	};
+	return s;
+}
+
+static struct step *submit(struct rig *r, char name, enum job_rank rank, uint64_t lane)
+{
+	struct step *s = add(r, name, rank, lane);
+
+	jobs__submit(r->jobs, &s->job);
+	return s;
+}
+
+/* Its work is not done before pass(). */
+static struct step *submit_slow(struct rig *r, char name, uint64_t lane)
+{
+	struct step *s = add(r, name, JOB_FIRST, lane);
+
+	assert_int_equal(pipe(s->gate), 0);
+	jobs__submit(r->jobs, &s->job);
+	return s;
+}
+
+static void pass(struct step *s)
+{
+	assert_int_equal(write(s->gate[1], "x", 1), 1);
+}
+
+static void wait_for(struct rig *r)
+{
+	assert_true(jobs__wait(r->jobs, 60 * SECOND));
+	assert_int_equal(jobs__pending(r->jobs), 0);
+}
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	pthread_mutex_init(&r->lock, NULL);
+	r->jobs = jobs__new();
+	*state = r;
+	return r->jobs ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	assert_true(jobs__free(r->jobs));
+	for (size_t i = 0; i < r->cnt; i++) {
+		close(r->steps[i].gate[0]);
+		close(r->steps[i].gate[1]);
+	}
+	free(r);
+	return 0;
+}
+
+static void better_ranks_go_first(void **state)
+{
+	struct rig *r = *state;
+	struct step *slow = submit_slow(r, 's', 1);
+
+	submit(r, 'c', JOB_LAST, 1);
+	submit(r, 'b', JOB_NEXT, 1);
+	submit(r, 'B', JOB_NEXT, 1);
+	submit(r, 'a', JOB_FIRST, 1);
+	assert_int_equal(jobs__collect(r->jobs), 0);
+	assert_int_equal(jobs__pending(r->jobs), 5);
+	pass(slow);
+	wait_for(r);
+	assert_string_equal(r->worked, "sabBc");
+	assert_string_equal(r->done, "sabBc");
+}
+
+/* Until so many are done. */
+static void wait_for_some(struct rig *r, size_t cnt)
+{
+	for (uint64_t until = monotonic__ns() + 60 * SECOND; strlen(r->done) < cnt; usleep(1000)) {
+		jobs__collect(r->jobs);
+		assert_true(monotonic__ns() < until);
+	}
+}
+
+/* Seven lanes hang; the eighth goes on, and what waits behind the seven keeps its place. */
+static void who_hangs_holds_up_its_own_lane_only(void **state)
+{
+	struct rig *r = *state;
+	struct step *slow[7];
+
+	for (size_t i = 0; i < 7; i++)
+		slow[i] = submit_slow(r, (char)('1' + i), i);
+	submit(r, 'x', JOB_FIRST, 0);
+	submit(r, 'y', JOB_LAST, 7);
+	wait_for_some(r, 1);
+	assert_string_equal(r->done, "y");
+	pass(slow[0]);
+	assert_false(jobs__wait(r->jobs, SECOND / 100));
+	wait_for_some(r, 3);
+	assert_string_equal(r->done, "y1x");
+	for (size_t i = 1; i < 7; i++)
+		pass(slow[i]);
+	wait_for(r);
+	assert_int_equal(strlen(r->done), 9);
+}
+
+/* What has not begun is given back undone. */
+static void who_hangs_at_the_end_is_left_behind(void **state)
+{
+	struct rig *r = *state;
+	struct step *hung = submit_slow(r, 'h', 1), *undone;
+	uint64_t from_ns = monotonic__ns();
+
+	usleep(20000);
+	undone = submit(r, 'u', JOB_FIRST, 1);
+	assert_false(jobs__free(r->jobs));
+	r->jobs = NULL;
+	assert_in_range(monotonic__ns() - from_ns, SECOND, 60 * SECOND);
+	assert_string_equal(r->done, "u");
+	assert_false(undone->worked);
+	pass(hung); /* it finds nobody, and ends */
+	while (!__atomic_load_n(&hung->worked, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	usleep(20000);
+}
+
+static bool never(struct job *j)
+{
+	__atomic_add_fetch(&((struct step *)j)->rig->probes, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static bool always(struct job *j)
+{
+	return !never(j);
+}
+
+/* A lane is probed once; nothing is done in one that does not answer. */
+static void a_dead_lane_is_left_alone(void **state)
+{
+	struct rig *r = *state;
+	struct step *first = add(r, 'a', JOB_FIRST, 1), *good = add(r, 'c', JOB_FIRST, 2);
+
+	first->job.probe = never;
+	good->job.probe = always;
+	jobs__submit(r->jobs, &first->job);
+	submit(r, 'b', JOB_NEXT, 1);
+	jobs__submit(r->jobs, &good->job);
+	submit(r, 'd', JOB_LAST, 2);
+	wait_for(r);
+	assert_int_equal(strlen(r->done), 4);
+	assert_string_equal(r->worked, "cd");
+	assert_int_equal(r->probes, 2);
+}
+
+static void without_threads_it_is_done_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct step *s = add(r, 'a', JOB_FIRST, 1);
+
+	jobs__submit(NULL, &s->job);
+	assert_string_equal(r->worked, "a");
+	assert_string_equal(r->done, "a");
+	assert_int_equal(jobs__pending(NULL), 0);
+	jobs__free(NULL);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+RUN_TESTS(T(better_ranks_go_first), T(who_hangs_holds_up_its_own_lane_only),
+	  T(who_hangs_at_the_end_is_left_behind), T(a_dead_lane_is_left_alone),
+	  T(without_threads_it_is_done_at_once))

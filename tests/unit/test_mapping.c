@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Opening what is mapped. */
+#include "test.h"
+
+#include "base/jobs.h"
+#include "elfmaker.h"
+#include "proc_scene.h"
+
+static void put_elf(const char *root, const char *path, const struct made_elf *made)
+{
+	char full[256];
+	int fd;
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	fd = elfmaker__write(full, made, sizeof(*made));
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static const struct mapping *map_elf(struct world *w, const char *path, unsigned char id)
+{
+	struct record_mmap m = { .start = 0x40000, .len = 0x1000, .prot = 5, .path = path };
+
+	m.build_id.sz = 20;
+	memset(m.build_id.bytes, id, 20);
+	process_table__get(w->table, 10);
+	apply_mmap(w, UINT64_MAX, 10, m);
+	return process__find(process_table__find(w->table, 10), 0x40000);
+}
+
+/* The process's root folder comes before the host's, links in it stay in it. */
+static void files_are_the_ones_the_process_sees(void **state)
+{
+	struct made_elf a = elfmaker__make(1, "f"), b = elfmaker__make(2, "f");
+	struct world w = begin(state);
+	const struct mapping *m;
+	char root[128], host[128];
+
+	snprintf(root, sizeof(root), "%s/10/root", w.proc);
+	snprintf(host, sizeof(host), "%s/lib", w.proc);
+	shell__run("mkdir -p %s%s %s && ln -s %s %s/link", root, host, host, host, root);
+	snprintf(host, sizeof(host), "%s/lib/x.so", w.proc);
+	put_elf(root, host, &a);
+	put_elf("", host, &b);
+	m = map_elf(&w, host, 1);
+	assert_non_null(m->file);
+	assert_int_equal(m->file->build_id.bytes[0], 1);
+	m = map_elf(&w, host, 2); /* the host's is the one with this build ID */
+	assert_non_null(m->file);
+	assert_int_equal(m->file->build_id.bytes[0], 2);
+	m = map_elf(&w, host, 3); /* neither */
+	assert_null(m->file);
+	assert_int_equal(m->build_id.bytes[0], 3);
+	assert_int_equal(m->kind, MAPPING_FILE);
+	/* Gone, but a trusted file with that build ID was opened before. */
+	shell__run("rm %s", host);
+	m = map_elf(&w, "/gone/long/ago.so (deleted)", 2);
+	assert_int_equal(m->file != NULL, geteuid() == 0);
+	/* An absolute link in the root folder leads to what is in it, not to the host's. */
+	b = elfmaker__make(5, "f");
+	put_elf("", host, &b);
+	assert_null(map_elf(&w, "/link/x.so", 5)->file);
+	put_elf(root, host, &b);
+	assert_non_null(map_elf(&w, "/link/x.so", 5)->file);
+	process_table__free(w.table);
+}
+
+/* Without a build ID the device and inode must be the same. */
+static void inodes_are_compared(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+	struct record_mmap m = { .start = 0x40000, .len = 0x1000, .prot = 5 };
+	struct world w = begin(state);
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/x.so", w.proc);
+	put_elf("", path, &made);
+	assert_int_equal(stat(path, &st), 0);
+	m.path = path;
+	m.maj = (uint32_t)(st.st_dev >> 8);
+	m.min = (uint32_t)(st.st_dev & 0xff);
+	process_table__get(w.table, 10);
+	for (int i = 0; i < 3; i++) {
+		m.ino = i == 0 ? 0 : st.st_ino + (i == 1);
+		apply_mmap(&w, UINT64_MAX, 10, m);
+		assert_int_equal(process__find(process_table__find(w.table, 10), 0x40000)->file !=
+					 NULL,
+				 i == 2);
+	}
+	process_table__free(w.table);
+}
+
+/* A path that a process names can be anything. None of it may block us. */
+static void no_path_blocks(void **state)
+{
+	static const char *const names[] = { "fifo", "loop", "folder", "no-elf", "/dev/null" };
+	struct world w = begin(state);
+	char path[128];
+
+	shell__run("cd %s && mkfifo fifo && ln -s loop loop && mkdir folder && echo x >no-elf",
+		   w.proc);
+	alarm(60);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s%s%s", names[i][0] == '/' ? "" : w.proc,
+			 names[i][0] == '/' ? "" : "/", names[i]);
+		assert_null(map_elf(&w, path, 1)->file);
+	}
+	alarm(0);
+	process_table__free(w.table);
+}
+
+/* A process that maps file after file leaves nothing behind. */
+static void hostile_paths_do_not_add_up(void **state)
+{
+	struct world w = begin(state);
+	char path[3000];
+
+	process_table__get(w.table, 10);
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	for (int i = 0; i < 50000; i++) {
+		snprintf(path + 1, 9, "%08d", i);
+		path[9] = 'x';
+		map_path(&w, UINT64_MAX, 10, path);
+	}
+	assert_int_equal(process_table__find(w.table, 10)->map_cnt, 3);
+	process_table__free(w.table);
+}
+
+/* Who asks does not wait: the file comes later, also into a process that somebody has kept. */
+static void files_are_opened_by_jobs(void **state)
+{
+	struct jobs *jobs = jobs__new();
+	struct process_table *t =
+		process_table__new(&(struct process_options){ .jobs = jobs, .proc = "/proc" });
+	struct process *p = process_table__get(t, (uint32_t)getpid()), kept = process__keep(p);
+	const uint64_t here = (uint64_t)(uintptr_t)files_are_opened_by_jobs;
+	const struct mapping *m = process__find(p, here);
+	struct process_table_stats stats;
+
+	(void)state;
+	assert_true(jobs__pending(jobs) > 0);
+	assert_true(m && m->opening && !m->file);
+	assert_false(process__settled(p));
+	assert_true(jobs__wait(jobs, 20000000000));
+	assert_true(process__settled(p) && process__settled(&kept));
+	m = process__find(&kept, here);
+	assert_true(m && m->file && !m->opening);
+	assert_true(build_id__equal(&p->build_id, &m->file->build_id));
+	assert_true(build_id__equal(&kept.build_id, &p->build_id));
+	process_table__scan(t); /* what is known is there at once */
+	assert_true(process__settled(process_table__get(t, (uint32_t)getpid())));
+	process_table__stats(t, &stats);
+	assert_true(stats.files > 1);
+	jobs__free(jobs);
+	process__drop(&kept);
+	process_table__free(t);
+}
+
+RUN_TESTS(test_with_folder(files_are_the_ones_the_process_sees),
+	  test_with_folder(inodes_are_compared), test_with_folder(no_path_blocks),
+	  test_with_folder(hostile_paths_do_not_add_up), test_with_folder(files_are_opened_by_jobs))

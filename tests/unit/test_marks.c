@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rules that no call-frame information says. */
+#include "test.h"
+
+#include <unistd.h>
+#include "shell.h"
+#include "symbol/section.h"
+#include "unwind/cfi.h"
+#include "unwind/frametable.h"
+#include "unwind/tablefile.h"
+
+/* Words between the stack pointer and the CFA. */
+static void check_rule(struct elf_file *f, const struct frame_table *t, uint64_t vaddr, int words)
+{
+	const struct rule *rule = cfi__rule(cfi__of(f, NULL), vaddr, false);
+	struct flat_rule flat = { .how = FLAT_NONE };
+
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		if (vaddr - f->segments[i].vaddr < f->segments[i].sz)
+			flat = frame_table__at(t,
+					       vaddr - f->segments[i].vaddr + f->segments[i].off);
+	assert_int_equal(flat.how, FLAT_SP);
+	assert_int_equal(flat.cfa, words);
+	assert_int_equal(flat.fp, FLAT_FP_KEPT);
+	assert_int_equal(flat.ra, -1);
+	assert_non_null(rule);
+	assert_int_equal(rule->cfa.how, RULE_REG);
+	assert_int_equal(rule->cfa.reg, f->machine->sp);
+	assert_int_equal(rule->cfa.off, 8 * words);
+}
+
+/* Byte by byte: sub $8,%rsp comes first, and add $8,%rsp; ret last. */
+static void check_section(struct elf_file *f, const struct frame_table *t, const char *name)
+{
+	GElf_Shdr s;
+
+	assert_non_null(elf_file__section(f, name, &s));
+	for (uint64_t i = 0; i < s.sh_size; i++)
+		check_rule(f, t, s.sh_addr + i, i >= 4 && i < s.sh_size - 1 ? 2 : 1);
+}
+
+static void init_and_fini(void **state)
+{
+	char dir[] = "/tmp/test-XXXXXX", path[64];
+	struct frame_table *t;
+	struct elf_file *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/x", mkdtemp(dir));
+	shell__run(
+		"printf '.section .note.GNU-stack\\n.section .init\\n sub $8,%%%%rsp\\n nop\\n add "
+		"$8,%%%%rsp\\n ret\\n.section .fini\\n sub $8,%%%%rsp\\n add $8,%%%%rsp\\n ret\\n"
+		".text\\n.cfi_startproc\\n ret\\n.cfi_endproc\\n' >%s.s && "
+		"gcc -shared -nostdlib -o %s %s.s 2>&1",
+		path, path, path);
+	f = elf_file__open(path);
+	shell__run("rm -r %s", dir);
+	assert_non_null(f);
+	t = frame_table__of_file(f);
+	assert_non_null(t);
+	check_section(f, t, ".init");
+	check_section(f, t, ".fini");
+	free(t);
+	elf_file__put(f);
+}
+
+RUN_TESTS(cmocka_unit_test(init_and_fini))

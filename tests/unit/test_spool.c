@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Events that wait: in order, not for ever, and not more than there is room for. */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/spool.h"
+
+#define WAIT_NS	 1000
+#define EVENT_SZ 4096 /* with its stack */
+#define EACH	 10   /* events of a process */
+#define ALL	 15
+
+struct rig {
+	struct spool *spool;
+	struct event *event;
+	uint64_t ready; /* process 1 can go on until this event, 2 not at all */
+	char out[256];	/* "tgid.id", with a ! when it was the last time */
+};
+
+static int setup(void **state)
+{
+	const struct spool_options options = { .max_sz = ALL * (EVENT_SZ + 400),
+					       .each_sz = EACH * (EVENT_SZ + 400),
+					       .wait_ns = WAIT_NS };
+	struct rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	r->event = calloc(1, EVENT_SZ);
+	r->event->ustack_sz = EVENT_SZ - sizeof(*r->event);
+	r->spool = spool__new(&options);
+	return r->spool ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	spool__free(r->spool);
+	free(r->event);
+	free(r);
+	return 0;
+}
+
+static bool take(const struct spool_entry *in, bool last, void *arg)
+{
+	struct rig *r = arg;
+	size_t at = strlen(r->out);
+
+	assert_int_equal(in->event->ustack_sz, EVENT_SZ - sizeof(*in->event));
+	if (!last && (in->tgid != 1 || in->event->id > r->ready))
+		return false;
+	snprintf(r->out + at, sizeof(r->out) - at, "%u.%lu%s ", in->tgid,
+		 (unsigned long)in->event->id, last ? "!" : "");
+	return true;
+}
+
+static void add(struct rig *r, uint32_t tgid, uint64_t id, uint64_t now_ns)
+{
+	r->event->id = id;
+	r->event->tgid = tgid;
+	assert_int_equal(
+		spool__add(r->spool, &(struct spool_entry){ tgid, r->event, NULL }, now_ns), 0);
+	spool__relieve(r->spool, tgid, take, r);
+}
+
+static const char *retry(struct rig *r, uint64_t now_ns)
+{
+	*r->out = '\0';
+	assert_true(spool__retry(r->spool, now_ns, take, r));
+	return r->out;
+}
+
+static void they_come_back_in_order(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(spool__due_ns(r->spool), UINT64_MAX);
+	for (uint64_t i = 1; i < 5; i++) {
+		add(r, 1, i, i);
+		add(r, 2, i, i);
+	}
+	assert_true(spool__holds(r->spool, 1));
+	assert_false(spool__holds(r->spool, 3));
+	assert_int_equal(spool__due_ns(r->spool), 1 + WAIT_NS);
+	assert_string_equal(retry(r, 10), "");
+	r->ready = 2;
+	assert_string_equal(retry(r, 10), "1.1 1.2 ");
+	r->ready = 9;
+	assert_string_equal(retry(r, 10), "1.3 1.4 ");
+	assert_false(spool__holds(r->spool, 1));
+	assert_true(spool__holds(r->spool, 2));
+}
+
+static void nobody_waits_for_ever(void **state)
+{
+	struct rig *r = *state;
+	struct spool_stats s;
+
+	add(r, 2, 1, 100);
+	add(r, 2, 2, 200);
+	assert_string_equal(retry(r, 99 + WAIT_NS), "");
+	assert_string_equal(retry(r, 100 + WAIT_NS), "2.1! ");
+	assert_int_equal(spool__due_ns(r->spool), 200 + WAIT_NS);
+	assert_string_equal(retry(r, UINT64_MAX), "2.2! ");
+	spool__stats(r->spool, &s);
+	assert_int_equal(s.cnt + s.sz, 0);
+	assert_int_equal(s.waited, 2);
+	assert_int_equal(s.forced, 2);
+}
+
+/* The oldest goes for what comes: of the process, then of all. */
+static void there_is_room_for_so_many(void **state)
+{
+	struct rig *r = *state;
+
+	for (uint64_t i = 1; i <= EACH; i++)
+		add(r, 2, i, i);
+	assert_string_equal(r->out, "");
+	add(r, 2, 11, 11);
+	assert_string_equal(r->out, "2.1! ");
+	for (uint64_t i = 1; i <= ALL - EACH; i++)
+		add(r, 1, i, 11 + i);
+	assert_string_equal(r->out, "2.1! ");
+	add(r, 1, 6, 20);
+	assert_string_equal(r->out, "2.1! 2.2! ");
+}
+
+static void an_end_finds_its_beginning(void **state)
+{
+	struct rig *r = *state;
+
+	r->event->flags = EVENT_F_OPEN;
+	r->event->join = 77;
+	add(r, 1, 1, 1);
+	r->event->flags = 0;
+	add(r, 1, 2, 2);
+	assert_int_equal(spool__opener(r->spool, 77), 1);
+	assert_int_equal(spool__opener(r->spool, 78), 0);
+	r->ready = 1;
+	retry(r, 10);
+	assert_int_equal(spool__opener(r->spool, 77), 0);
+	assert_true(spool__holds(r->spool, 1));
+}
+
+/* A request is a place in memory, used again and again. */
+static void an_end_finds_the_last_beginning_of_its_name(void **state)
+{
+	struct rig *r = *state;
+
+	r->event->flags = EVENT_F_OPEN;
+	r->event->join = 77;
+	add(r, 1, 1, 1);
+	add(r, 1, 2, 2);
+	r->ready = 1;
+	assert_string_equal(retry(r, 10), "1.1 ");
+	assert_int_equal(spool__opener(r->spool, 77), 1);
+	add(r, 2, 3, 3);
+	assert_int_equal(spool__opener(r->spool, 77), 2);
+	r->ready = 2;
+	assert_string_equal(retry(r, 10), "1.2 ");
+	assert_int_equal(spool__opener(r->spool, 77), 2);
+	assert_string_equal(retry(r, UINT64_MAX), "2.3! ");
+	assert_int_equal(spool__opener(r->spool, 77), 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+RUN_TESTS(T(they_come_back_in_order), T(nobody_waits_for_ever), T(there_is_room_for_so_many),
+	  T(an_end_finds_its_beginning), T(an_end_finds_the_last_beginning_of_its_name))

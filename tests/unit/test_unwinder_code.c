@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks through code of special kinds. */
+#include "test.h"
+
+#include "walk_scene.h"
+
+static void frame_pointers_without_cfi(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(BARE), 8);
+	const struct frame *f = t->trace->frames;
+
+	t->words[0] = FUNCTION(PLAIN) + 4; /* code, but no call is before it */
+	CHECK(t, NO_CFI, 1);
+	t->event->regs[6] = STACK + 16; /* the leaf has a frame */
+	t->words[2] = STACK + 32;
+	t->words[3] = return_into(BARE);
+	t->words[5] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	assert_int_equal(f[1].source, FRAME_BY_POINTER);
+	assert_int_equal(f[2].source, FRAME_BY_POINTER);
+	t->words[0] = return_into(PLAIN); /* the leaf has none */
+	t->words[1] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	assert_int_equal(f[1].pc, return_into(PLAIN));
+	assert_int_equal(f[1].flags, FRAME_CALLER);
+	assert_int_equal(f[1].source, FRAME_BY_RETURN_ADDRESS);
+	assert_int_equal(f[2].source, FRAME_BY_CFI);
+}
+
+static void jit_code(void **state)
+{
+	struct fixture *t = leaf(state, JIT + 100, 8);
+
+	t->words[0] = JIT + 200;
+	t->event->regs[6] = STACK + 16;
+	t->words[2] = 0; /* outermost frame */
+	t->words[3] = JIT + 300;
+	CHECK(t, ROOT, 3);
+	t->words[3] = 0xdead; /* no code: the frame pointer led nowhere */
+	CHECK(t, NO_CFI, 2);
+	t->event->regs[6] = STACK + 12; /* no stack address */
+	CHECK(t, NO_CFI, 2);
+	t->event->regs[6] = STACK - 64; /* below the stack pointer */
+	CHECK(t, NO_CFI, 2);
+	t->event->regs[6] = STACK + 4096;
+	CHECK(t, NO_CFI, 2);
+	t->event->flags |= EVENT_F_TRUNCATED;
+	CHECK(t, TRUNCATED, 2);
+	t->event->flags = EVENT_F_USER;
+	t->event->regs[6] = STACK + 16;
+	t->words[2] = 0x7c0000010000; /* a chain that goes on elsewhere */
+	t->words[3] = JIT + 300;
+	CHECK(t, OTHER_STACK, 3);
+}
+
+/* Rules, and frame pointers between them: the same by the long way, when tables have come, and
+ * when the short way has learned where there is no CFI. */
+static void across_code_without_cfi(void **state)
+{
+	static const uint32_t sources[] = { FRAME_BY_SAMPLE,  FRAME_BY_CFI, FRAME_BY_POINTER,
+					    FRAME_BY_POINTER, FRAME_BY_CFI, FRAME_BY_POINTER };
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 16);
+	const uint64_t words[] = { JIT + 100,	       0,	  0,
+				   STACK + 48, /* of the JIT's frame, to which rbp points */
+				   return_into(BARE),  0,	  STACK + 72,
+				   return_into(PLAIN), JIT + 200, 0,
+				   return_into(ROOT) };
+	const struct frame *f = t->trace->frames;
+	struct unwinder_stats stats;
+
+	memcpy(t->words, words, sizeof(words));
+	t->event->regs[6] = STACK + 24;
+	for (uint64_t turn = 0; turn < 4; turn++) {
+		CHECK(t, ROOT, 6);
+		for (size_t i = 0; i < 6; i++)
+			assert_int_equal(f[i].source, sources[i]);
+		assert_int_equal(f[1].pc, JIT + 100);
+		assert_int_equal(f[1].sp, STACK + 8);
+		assert_int_equal(f[2].pc, return_into(BARE));
+		assert_int_equal(f[2].sp, STACK + 40);
+		assert_int_equal(f[3].pc, return_into(PLAIN));
+		assert_int_equal(f[4].sp, STACK + 72);
+		assert_int_equal(f[5].pc, return_into(ROOT));
+		assert_ptr_equal(f[5].map, &t->maps[2]);
+		assert_true(jobs__wait(t->jobs, 60000000000));
+		unwinder__stats(t->unwinder, &stats);
+		assert_in_range(stats.odd, 0, 1); /* where the file had to be waited for */
+		assert_int_equal(stats.odd + stats.partly, turn + 1);
+	}
+	/* a chain of frame pointers that ends in code without a file */
+	t->words[6] = STACK + 72;
+	t->words[7] = JIT + 300;
+	t->words[9] = 0;
+	t->words[10] = JIT + 400;
+	CHECK(t, ROOT, 5);
+	t->words[9] = 0x7c0000010000;
+	CHECK(t, OTHER_STACK, 5);
+	t->words[10] = 0xdead;
+	CHECK(t, NO_CFI, 4);
+}
+
+static void in_a_uprobe(void **state)
+{
+	/* push %rcx; push %r11; push %rax; mov, syscall; pop; pop; pop; ret */
+	static const struct {
+		unsigned off, pushed;
+	} places[] = { { 0, 0 },  { 1, 1 },  { 3, 2 },	{ 4, 3 }, { 11, 3 },
+		       { 13, 3 }, { 14, 2 }, { 16, 1 }, { 17, 0 } };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		struct fixture *t = leaf(state, UPROBES + places[i].off, 8);
+
+		t->words[places[i].pushed] = return_into(PROBED);
+		t->words[places[i].pushed + 1] = return_into(ROOT);
+		CHECK(t, ROOT, 3);
+		assert_int_equal(t->trace->frames[1].pc, return_into(PROBED));
+		assert_int_equal(t->trace->frames[1].flags, FRAME_CALLER);
+		t->words[places[i].pushed] = return_into(PLAIN); /* where no nop is */
+		CHECK(t, NO_CFI, 1);
+	}
+	/* the kernel has popped it all, but for the pc */
+	leaf(state, UPROBES + 13, 8)->words[-1] = return_into(PROBED);
+	((struct fixture *)*state)->words[0] = return_into(ROOT);
+	CHECK((struct fixture *)*state, ROOT, 3);
+	leaf(state, UPROBES + 14, 8)->words[-1] = return_into(PROBED);
+	CHECK((struct fixture *)*state, NO_CFI, 1);
+	leaf(state, UPROBES + 18, 8)->words[0] =
+		return_into(PROBED); /* no code of the kernel's that we know */
+	CHECK((struct fixture *)*state, NO_CFI, 1);
+}
+
+static void signal_frames(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 64);
+	const struct frame *f = t->trace->frames;
+
+	t->words[0] = return_into(SIGNAL);
+	t->words[21] = STACK + 320; /* rsp + 160 there */
+	t->words[22] = FUNCTION(PLAIN);
+	t->words[40] = return_into(ROOT);
+	CHECK(t, ROOT, 4);
+	assert_int_equal(f[1].flags, FRAME_SIGNAL);
+	assert_int_equal(f[2].flags, 0); /* interrupted at its first instruction */
+	assert_int_equal(f[2].pc, FUNCTION(PLAIN));
+	t->words[21] = STACK + 0x100000; /* on another stack; the snapshot is whole */
+	CHECK(t, OTHER_STACK, 3);
+	t->words[21] = STACK - 0x100000;
+	CHECK(t, OTHER_STACK, 3);
+	t->event->flags |= EVENT_F_TRUNCATED;
+	CHECK(t, OTHER_STACK, 3);
+	t->words[21] = STACK + 0x100000;
+	CHECK(t, OTHER_STACK, 3);
+	t->words[21] = STACK + 4096; /* near: the same stack, of which the rest is missing */
+	CHECK(t, TRUNCATED, 3);
+	t->event->ustack_sz = EVENT_RED_ZONE + 16; /* cut in the signal frame */
+	CHECK(t, TRUNCATED, 2);
+}
+
+static void a_leaf_without_stack(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(VFORK), 4);
+
+	t->event->regs[5] = return_into(PLAIN); /* rdi */
+	t->words[0] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	/* as a caller it has lost rdi */
+	t->event->regs[16] = FUNCTION(PLAIN);
+	t->words[0] = return_into(VFORK);
+	CHECK(t, BAD_MEMORY, 2);
+}
+
+/* The slot of a register that was popped lies below rsp, in the red zone or not in the snapshot. */
+/* Pages at the end of the stack that are not there yet are not in the snapshot. */
+static void a_leaf_that_has_not_touched_its_stack(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(SIGNAL), 0);
+	uint64_t *words = (uint64_t *)(void *)t->event->data;
+
+	t->event->stack_addr = STACK + 16 * 8;
+	t->event->ustack_sz = 16 * 8;
+	words[20 - 16] = STACK + 24 * 8;
+	words[21 - 16] = return_into(PLAIN);
+	words[24 - 16] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	t->event->regs[16] = FUNCTION(PLAIN); /* its return address is among what is missing */
+	CHECK(t, BAD_MEMORY, 1);
+}
+
+static void popped_registers(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(POPPED), 8);
+
+	t->words[-1] = t->event->regs[6] = STACK + 16;
+	t->words[0] = return_into(FRAME);
+	t->words[3] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	memmove(t->event->data, t->words, 64); /* without the red zone */
+	t->event->stack_addr = STACK;
+	t->event->ustack_sz = 64;
+	CHECK(t, ROOT, 3);
+}
+
+/* Before and after there are tables, whose rows must not cover what has no CFI. */
+static void a_thread_begins_behind_a_system_call(void **state)
+{
+	for (int round = 0; round < 2; round++) {
+		struct fixture *t = leaf(state, FUNCTION(CLONED) + 8, 3);
+
+		t->words[0] = LIB; /* left over by somebody: no call is there */
+		CHECK(t, ROOT, 1);
+		t->event->regs[0] = 4711; /* who called it */
+		t->words[0] = return_into(PLAIN);
+		t->words[1] = return_into(ROOT);
+		CHECK(t, ROOT, 3);
+		assert_int_equal(t->trace->frames[1].source, FRAME_BY_RETURN_ADDRESS);
+		assert_true(jobs__wait(t->jobs, 10000000000));
+	}
+}
+
+RUN_TESTS(test(frame_pointers_without_cfi), test(jit_code), test(across_code_without_cfi),
+	  test(in_a_uprobe), test(signal_frames), test(a_leaf_without_stack),
+	  test(a_leaf_that_has_not_touched_its_stack), test(popped_registers),
+	  test(a_thread_begins_behind_a_system_call))
