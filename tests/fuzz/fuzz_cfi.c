@@ -55,13 +55,16 @@ static struct elf_file *wrap(const uint8_t *data, size_t sz)
 static void apply(const struct rule *rule, uint64_t pc)
 {
 	uint64_t words[32], cfa;
-	struct snapshot s = { STACK_ADDR, sizeof(words), (const uint8_t *)words };
-	struct regs regs = { .valid = (1u << EVENT_REG_CNT) - 1 };
+	struct snapshot s = { .addr = STACK_ADDR,
+			      .sz = sizeof(words),
+			      .bytes = (const uint8_t *)words };
+	struct regs regs = { .machine = &machine_x86_64,
+			     .valid = (1ull << machine_x86_64.reg_cnt) - 1 };
 	int err;
 
 	for (size_t i = 0; i < 32; i++)
 		words[i] = STACK_ADDR + i * 8;
-	for (size_t i = 0; i < EVENT_REG_CNT; i++)
+	for (size_t i = 0; i < machine_x86_64.reg_cnt; i++)
 		regs.v[i] = STACK_ADDR + i * 8;
 	regs.v[DWARF_RIP] = pc;
 	err = rule__apply(rule, &s, &regs, &cfa);
@@ -76,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 
 	if (f)
 		f->trusted = false;
-	cfi = f ? cfi__of(f) : NULL;
+	cfi = f ? cfi__of(f, NULL) : NULL;
 	for (uint64_t pc = CODE_VADDR; cfi && pc < CODE_VADDR + CODE_SZ; pc++) {
 		const struct rule *rule = cfi__rule(cfi, pc, pc & 1);
 

@@ -32,7 +32,7 @@ static void look_up(const struct frame_table *t)
 static void compile(const uint8_t *data, size_t sz, bool eh)
 {
 	struct frame_section section = { data, sz, FRAMES_VADDR, eh };
-	struct table_source source = { .machine = &callframe_x86_64,
+	struct table_source source = { .machine = &machine_x86_64,
 				       .segments = segments,
 				       .segment_cnt = 2,
 				       .sections = &section,

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A search table that lies, over call-frame information that does. The first two bytes say how many
+ * of the others are .eh_frame_hdr's; .eh_frame is behind it. Code is from 0x1000 on.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unwind/frameindex.h"
+
+#define CODE	    0x1000
+#define CODE_SZ	    0x2000
+#define FRAMES_FROM 0x8000 /* of the file, and its address */
+
+struct bytes {
+	struct elf_file file; /* nothing of it is used but the machine */
+	const uint8_t *data;
+	size_t sz;
+};
+
+static int read_bytes(const struct elf_file *f, uint64_t off, void *to, size_t sz)
+{
+	const struct bytes *b = (const struct bytes *)f;
+
+	if (off - FRAMES_FROM > b->sz || sz > b->sz - (off - FRAMES_FROM))
+		return -EAGAIN;
+	memcpy(to, b->data + (off - FRAMES_FROM), sz);
+	return 0;
+}
+
+static void ask(struct frame_index *x, const struct bytes *b)
+{
+	for (uint64_t off = CODE - 16; off < CODE + CODE_SZ + 16; off += 7) {
+		const struct index_query query = { &b->file, read_bytes, off };
+		struct flat_rule rule;
+		int err = frame_index__rule(x, &query, &rule);
+
+		FUZZ_CHECK(err == 0 || err == -EAGAIN || err == -EINVAL);
+		FUZZ_CHECK(err || rule.how <= FLAT_SWITCH);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
+{
+	static const struct table_segment code = { CODE, CODE, CODE_SZ };
+	struct bytes b = { .file = { .machine = &machine_x86_64, .fd = -1 } };
+	struct index_source s = { .segments = &code, .segment_cnt = 1 };
+	struct frame_index *x;
+	uint16_t hdr_sz;
+
+	if (sz < sizeof(hdr_sz))
+		return 0;
+	memcpy(&hdr_sz, data, sizeof(hdr_sz));
+	b.data = data + sizeof(hdr_sz);
+	b.sz = sz - sizeof(hdr_sz);
+	if (hdr_sz > b.sz)
+		return 0;
+	s.hdr = (struct index_section){ FRAMES_FROM, FRAMES_FROM, hdr_sz };
+	s.frames =
+		(struct index_section){ FRAMES_FROM + hdr_sz, FRAMES_FROM + hdr_sz, b.sz - hdr_sz };
+	x = frame_index__new(&s, &b.file, read_bytes);
+	FUZZ_CHECK(x || errno == EINVAL || errno == EAGAIN);
+	if (x)
+		ask(x, &b);
+	frame_index__free(x);
+	return 0;
+}
