@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# usage: tests/aarch64/make.sh
+# Builds the programs of tests/unit/test_aarch64.c and records their runs under emulation. Needs Debian's
+# gcc-aarch64-linux-gnu and qemu-user; what it makes is kept in the repository.
+set -eu
+cd "$(dirname "$0")"
+
+compile() { # name flags…
+	name=$1; shift
+	aarch64-linux-gnu-gcc "$@" -c -ffreestanding -fno-stack-protector -fno-ident -fno-pic -o "$name.o" calls.c
+	aarch64-linux-gnu-gcc -c -o start.o start.S
+	aarch64-linux-gnu-ld -static --build-id=sha1 -z max-page-size=4096 -z noseparate-code -o "$name.elf" start.o "$name.o"
+	aarch64-linux-gnu-strip --remove-section=.comment "$name.elf" --strip-debug
+	rm "$name.o" start.o
+	./record.py "$name.elf" >"$name.steps"
+}
+
+compile plain -O1 -mbranch-protection=none
+compile signed -O2 -mbranch-protection=standard
+compile no_frame_pointer -O1 -mbranch-protection=none -fomit-frame-pointer
+compile signed_leaves -Os -mbranch-protection=pac-ret+leaf+b-key
