@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What things cost, as Markdown tables. Figures are of this machine and this run: read the ratios.
 
-bench.py [sampling|switches|sources|unwinder|writer]…, all without arguments; sources=NAME,NAME… for some of them.
+bench.py [sampling|switches|sources|unwinder|streams|writer]…, all without arguments; sources=NAME,NAME… for some of them.
 """
 import os
 import pathlib
@@ -14,6 +14,8 @@ import tempfile
 import time
 
 import sources
+import streams
+import unwinder
 from measure import BUILD, ROOT, Run, row, rows, say
 
 SECONDS = 10
@@ -111,22 +113,6 @@ def tool(name, *args):
     return p.stdout + p.stderr
 
 
-WALKED = {
-    **BUSY,
-    "perl": ["perl", "-e", "while(1){my %h; $h{$_ % 997} .= $_ for 1..20000; my @k = sort keys %h}"],
-    "gdb": ["gdb", "-q", "-batch", "-ex", "python\nwhile True: gdb.parse_and_eval('1+1')\nend"],
-}
-
-
-def unwinder():
-    say("the unwinder, on snapshots of real programs")
-    for name, argv in WALKED.items():
-        m = re.search(r"([\d.]+) frames, (\d+) bytes; unwinder ([\d.]+) \(first ([\d.]+), before tables ([\d.]+)\), libdwfl ([\d.]+)", tool("bench_unwind", 300, *argv))
-        frames, sz, ours, first, before, theirs = map(float, m.groups())
-        row(f"the walk, {name} ({frames:.0f} frames, {sz / 1024:.1f} KiB)",
-            f"{ours:.0f} ns per frame ({before:.0f} before there are tables, {first:.0f} at first sight); libdwfl, kept per process: {theirs:.0f}, {theirs / ours:.0f} ×")
-
-
 def writer(tmp):
     say("the writer, a million rows")
     out = tool("write_recording", tmp / "written", "bench=1000000")
@@ -138,7 +124,8 @@ def writer(tmp):
 PARTS = {
     "sampling": sampling,
     "switches": switches,
-    "unwinder": lambda tmp: unwinder(),
+    "unwinder": unwinder.measure,
+    "streams": streams.streams,
     "writer": writer,
     "sources": sources.measure,
 }

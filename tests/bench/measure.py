@@ -12,6 +12,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 COLLECTOR = BUILD / "bin" / "collector"
 
+COUNTS = """
+SELECT count(*) FILTER (kind != 'lost'), coalesce(sum(weight) FILTER (kind != 'lost'), 0),
+       coalesce(sum(amount) FILTER (kind = 'lost'), 0), count(unwind), count(*) FILTER (unwind = 'root')
+FROM read_parquet(?)"""
+
 rows = []
 
 
@@ -47,10 +52,8 @@ class Run:
         self.ns = {name: float(ns) for name, _, ns in bill}
         self.bpf_ns = sum(int(runs) * int(ns) for _, runs, ns in bill)
         self.size = sum(f.stat().st_size for f in self.path.glob("*.parquet"))
-        db = duckdb.connect()
-        events = f"read_parquet('{self.path}/events-*.parquet')"
-        self.rows, self.events = db.execute(f"SELECT count(*), coalesce(sum(weight), 0) FROM {events} WHERE kind != 'lost'").fetchone()
-        self.lost = db.execute(f"SELECT coalesce(sum(amount), 0) FROM {events} WHERE kind = 'lost'").fetchone()[0]
-        walked, root = db.execute(f"SELECT count(unwind), count(*) FILTER (unwind = 'root') FROM {events}").fetchone()
+        self.rows = self.events = self.lost = walked = root = 0
+        if self.size:  # a recording without an event has no file
+            self.rows, self.events, self.lost, walked, root = duckdb.execute(COUNTS, [f"{self.path}/events-*.parquet"]).fetchone()
         self.root = 100 * root / max(walked, 1)
         return self

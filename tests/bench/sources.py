@@ -107,8 +107,8 @@ class Loads:
 
     def spans_server(self):
         """Spans of requests that wait 2 ms each, 16 at a time."""
-        output(*PIN, SPANS, 5000, 16)
-        return 5000
+        output(*PIN, SPANS, 1000, 16)
+        return 1000
 
 
 LOADS = {

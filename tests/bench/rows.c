@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * rows ROWS FOLDER FILE…: what the collector does for a row, apart from the kernel: snapshots of
+ * record_snapshots lie in two rings again and again, as slices of as many threads as there are
+ * files, and become rows of a recording in FOLDER. Prints the CPU time of the thread that reads
+ * the rings and of all threads; instructions are counted by valgrind --tool=callgrind.
+ */
+#include <linux/bpf.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "collector/session.h"
+#include "event/ring.h"
+#include "snapset.h"
+#include "store/recording.h"
+
+#define RINGS	    2
+#define RING_SZ	    (16u << 20)
+#define ROUND_ROWS  4000    /* that lie there when they are read: 50 ms of 80,000 a second */
+#define NOBODY	    5000000 /* process ids from here on the kernel does not give */
+#define PATIENCE_NS 10000000000
+#define TICK_NS	    50000000
+#define WARM_ROUNDS 4
+
+struct source {
+	struct ring *ring;
+	struct stream *stream;
+	uint64_t consumer, producer;
+	uint8_t *data;
+};
+
+struct bench {
+	struct source sources[RINGS];
+	struct snapset *sets;
+	size_t set_cnt;
+	size_t next; /* of all samples: the one that is put next */
+	struct recording *recording;
+	struct session *session;
+	uint64_t now_ns;
+};
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* As the kernel makes one: the data twice, so that no event is in two pieces. */
+static void open_source(struct source *s)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	struct ring_area area;
+
+	s->data = mmap(NULL, 2 * RING_SZ, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || ftruncate(fd, RING_SZ) || s->data == MAP_FAILED)
+		die("ring");
+	for (int i = 0; i < 2; i++)
+		if (mmap(s->data + i * RING_SZ, RING_SZ, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+			die("ring");
+	close(fd);
+	s->ring = ring__new();
+	if (!s->ring)
+		die("ring");
+	area = (struct ring_area){ &s->consumer, &s->producer, s->data, RING_SZ };
+	ring__set_area(s->ring, &area);
+	s->stream = ring__stream(s->ring);
+}
+
+/* A slice that ends now. */
+static void put(struct source *s, const struct event *sample, uint64_t now_ns)
+{
+	uint8_t *at = s->data + s->producer % RING_SZ;
+	struct event *e = (void *)(at + BPF_RINGBUF_HDR_SZ);
+	uint32_t sz = (uint32_t)(sizeof(*e) + sample->ustack_sz);
+
+	memcpy(at, &sz, sizeof(sz));
+	memcpy(e, sample, sz);
+	e->kind = EVENT_SWITCH;
+	e->state = EVENT_STATE_SLEEPING;
+	e->weight = 1;
+	e->cgroup_id = 1;
+	e->time_ns = now_ns;
+	e->duration_ns = 5000 + now_ns * 2654435761 % 20000;
+	e->runnable_ns = now_ns * 2246822519 % 3000;
+	e->flags |= EVENT_F_RUNNABLE;
+	snprintf(e->comm, sizeof(e->comm), "program");
+	snprintf(e->thread, sizeof(e->thread), "program");
+	s->producer += (sz + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
+}
+
+static void fill(struct bench *b)
+{
+	for (size_t i = 0; i < ROUND_ROWS; i++, b->next++) {
+		const struct snapset *set = &b->sets[b->next % b->set_cnt];
+
+		b->now_ns += TICK_NS / ROUND_ROWS;
+		put(&b->sources[i % RINGS], set->events[b->next / b->set_cnt % set->cnt],
+		    b->now_ns);
+	}
+}
+
+static void drain(struct bench *b)
+{
+	struct stream *streams[RINGS];
+	struct streams all = { streams, RINGS };
+
+	for (size_t i = 0; i < RINGS; i++)
+		streams[i] = b->sources[i].stream;
+	merge__drain(&all, b->now_ns, session__records, b->session);
+	if (session__tick(b->session, b->now_ns))
+		die("session");
+}
+
+static void apply(const struct record *r, void *session)
+{
+	session__records(r, 1, session);
+}
+
+static void open_session(struct bench *b, char *folder)
+{
+	static struct options o; /* keeps what it is told */
+	char probe[] = "switch:u", why[256];
+
+	o = (struct options){ .recording = { .dir = folder,
+					     .owner_uid = geteuid(),
+					     .owner_gid = getegid(),
+					     .rows_per_group = 100000,
+					     .groups_per_file = 10,
+					     .batch_ns = 10000000000,
+					     .compression = "zstd(1)" } };
+	o.capture.probe_cnt = (size_t)probes__parse(probe, o.probes, why, sizeof(why));
+	b->recording = recording__new(&o.recording);
+	b->session = b->recording ? session__new(&o, b->recording) : NULL;
+	if (!b->session)
+		die("session");
+	for (size_t i = 0; i < b->set_cnt; i++)
+		snapset__maps(&b->sets[i], apply, b->session);
+}
+
+/* Until all files that the stacks need are read. */
+static void warm(struct bench *b)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+
+	for (size_t i = 0; i < WARM_ROUNDS; i++) {
+		fill(b);
+		drain(b);
+		while ((session__totals(b->session).spool.cnt ||
+			session__totals(b->session).reading) &&
+		       clock_ns(CLOCK_MONOTONIC) < until_ns) {
+			usleep(1000);
+			session__tick(b->session, b->now_ns);
+		}
+	}
+}
+
+static void report(struct bench *b, uint64_t rows, uint64_t reader_ns, uint64_t all_ns)
+{
+	struct session_totals t = session__totals(b->session);
+
+	printf("rows\t%lu\treader=%.0f\tall=%.0f\troot=%.2f\n", rows,
+	       (double)reader_ns / (double)rows, (double)all_ns / (double)rows,
+	       100.0 * (double)t.to_root / (double)t.user_stacks);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { .set_cnt = argc > 3 ? (size_t)argc - 3 : 0 };
+	uint64_t wanted = argc > 3 ? strtoul(argv[1], NULL, 10) : 0, reader_ns = 0, from_ns, all_ns;
+	uint64_t rows = 0;
+
+	if (!wanted) {
+		fprintf(stderr, "usage: rows ROWS FOLDER FILE...\n");
+		return 2;
+	}
+	log__init("rows", LOG_WARN);
+	b.sets = calloc(b.set_cnt, sizeof(*b.sets));
+	b.now_ns = clock_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < b.set_cnt; i++)
+		b.sets[i] = snapset__read(argv[i + 3], NOBODY + (uint32_t)i);
+	for (size_t i = 0; i < RINGS; i++)
+		open_source(&b.sources[i]);
+	open_session(&b, argv[2]);
+	warm(&b);
+	all_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (uint64_t fill_ns; rows < wanted; rows += ROUND_ROWS) {
+		from_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		fill(&b);
+		fill_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns;
+		all_ns += fill_ns;
+		from_ns += fill_ns;
+		drain(&b);
+		reader_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns;
+	}
+	session__flush(b.session, b.now_ns);
+	if (recording__finish(b.recording))
+		die("recording");
+	report(&b, rows, reader_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all_ns);
+	session__free(b.session);
+	recording__free(b.recording);
+	return 0;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tables DETAILED FILE…: makes the tables of ELF files. Prints for each of the first DETAILED ones,
+ * and for all together, tab-separated: name, files, rows, bytes of the tables, bytes of code, ms of
+ * CPU, and ms that libdw takes to say all the same rows (0: not asked).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "unwind/framedata.h"
+#include "unwind/tablefile.h"
+
+struct totals {
+	size_t files, rows, bytes, code;
+	double ms, libdw_ms;
+};
+
+static double cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static size_t code_sz(const struct elf_file *f)
+{
+	size_t sz = 0;
+
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		sz += f->segments[i].flags & PF_X ? f->segments[i].sz : 0;
+	return sz;
+}
+
+/* Row by row, from one's end to the next. */
+static double ask_libdw(struct elf_file *f, const struct frame_table *t)
+{
+	double from_ms = cpu_ms();
+	struct framedata d;
+
+	if (framedata__make(&d, f, f))
+		return 0;
+	for (uint32_t page = 0; page < t->page_cnt; page++) {
+		for (uint32_t i = frame_table__pages(t)[page]; i < frame_table__pages(t)[page + 1];
+		     i++) {
+			uint64_t off = ((t->first_page + page) << TABLE_PAGE_BITS) +
+				       frame_table__starts(t)[i],
+				 vaddr;
+
+			if (elf_file__vaddr(f, off, &vaddr))
+				free(framedata__frame(&d, vaddr));
+		}
+	}
+	framedata__free(&d);
+	return cpu_ms() - from_ms;
+}
+
+static void print(const char *name, const struct totals *t)
+{
+	printf("%s\t%zu\t%zu\t%zu\t%zu\t%.3f\t%.1f\n", name, t->files, t->rows, t->bytes, t->code,
+	       t->ms, t->libdw_ms);
+}
+
+static void add(const char *path, bool detailed, struct totals *all)
+{
+	struct elf_file *f = elf_file__open(path);
+	double from_ms = cpu_ms();
+	struct frame_table *t = f ? frame_table__of_file(f) : NULL;
+	struct totals one = { .ms = cpu_ms() - from_ms };
+
+	if (t) {
+		one.files = 1;
+		one.rows = t->row_cnt;
+		one.bytes = t->sz;
+		one.code = code_sz(f);
+		one.libdw_ms = detailed ? ask_libdw(f, t) : 0;
+	}
+	all->files += one.files;
+	all->rows += one.rows;
+	all->bytes += one.bytes;
+	all->code += one.code;
+	all->ms += one.ms;
+	if (detailed)
+		print(path, &one);
+	free(t);
+	elf_file__put(f);
+}
+
+int main(int argc, char **argv)
+{
+	struct totals all = { 0 };
+
+	elf_version(EV_CURRENT);
+	for (int i = 2; i < argc; i++)
+		add(argv[i], i - 2 < atoi(argv[1]), &all);
+	print("all", &all);
+	return all.files == 0;
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * walks FILE…: what a frame costs, for this unwinder and others, on the snapshots of
+ * record_snapshots. Every figure is CPU time of this thread, the median of ROUNDS rounds in which
+ * all unwinders take turns. Lines of output, tab-separated:
+ *
+ *     warm    NAME SAMPLES FRAMES BYTES    ns per frame of each unwinder: one program's snapshots
+ *     l2      NAME …                       as many of them as fit into the second-level cache
+ *     dram    all …                        all programs' in a mix, in memory only
+ *     first   NAME …                       microseconds of the first 100 walks, all included
+ *     root    NAME SAMPLES, and how many reach the root
+ */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#include "peers.h"
+#include "snapset.h"
+#include "unwind/naive.h"
+#include "unwind/unwinder.h"
+
+#define BATCH	    RECORD_BATCH
+#define ROUNDS	    7
+#define FIRST_CNT   100
+#define FIRST_TRIES 5
+#define L2_SZ	    (1u << 20)
+#define L2_WALKS    4000 /* at least, in a round */
+#define CHUNK	    64	 /* walks between two emptyings of the caches */
+#define FRAMES_MAX  8192
+#define PATIENCE_NS 60000000000 /* for tables */
+#define NOBODY	    5000000	/* process ids from here on the kernel does not give */
+
+enum who { OURS, LIBDWFL, LIBUNWIND, FRAMEHOP, WHO_CNT };
+
+static const char *const names[WHO_CNT] = { "ours", "libdwfl", "libunwind", "framehop" };
+
+struct set {
+	struct snapset snaps;
+	const struct process *process;
+	struct libunwind *libunwind;
+	void *framehop;
+};
+
+struct work {
+	struct set *set;
+	const struct event *event;
+};
+
+struct bench {
+	struct process_table *table;
+	struct jobs *jobs; /* make tables */
+	struct unwinder *unwinder;
+	struct naive *naive;
+	void *framehop_cache;
+	struct trace traces[BATCH];
+	uint64_t pcs[FRAMES_MAX];
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "walks: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void *must(void *p)
+{
+	if (!p)
+		die("memory");
+	return p;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint64_t process_cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void apply(const struct record *r, void *table)
+{
+	process_table__apply(table, r);
+}
+
+/* The process, of what the file says is mapped; opens what is. */
+static void add_process(struct process_table *t, struct set *s)
+{
+	snapset__maps(&s->snaps, apply, t);
+	s->process = must(process_table__get(t, s->snaps.tgid));
+}
+
+/* ---- unwinders ----------------------------------------------------------------------------------
+ */
+
+/* As the collector does it: as many at a time as it takes from its rings. */
+static size_t by_us(struct bench *b, const struct work *w, size_t cnt)
+{
+	struct sample samples[BATCH];
+	struct walk_job jobs[BATCH];
+	size_t frames = 0;
+
+	for (size_t i = 0; i < cnt;) {
+		size_t n = 0;
+
+		for (; n < BATCH && i < cnt; n++, i++) {
+			samples[n] = event__sample(w[i].event);
+			jobs[n] = (struct walk_job){ w[i].set->process, &samples[n], &b->traces[n],
+						     false };
+		}
+		unwinder__try_many(b->unwinder, jobs, n);
+		while (n)
+			frames += b->traces[--n].cnt;
+	}
+	return frames;
+}
+
+static size_t by_libdwfl(struct bench *b, const struct work *w, size_t cnt)
+{
+	size_t frames = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct sample sample = event__sample(w[i].event);
+
+		naive__walk(b->naive, w[i].set->process, &sample, &b->traces[0]);
+		frames += b->traces[0].cnt;
+	}
+	return frames;
+}
+
+static size_t by_libunwind(struct bench *b, const struct work *w, size_t cnt)
+{
+	size_t frames = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct libunwind *u = w[i].set->libunwind;
+		const struct event *e = w[i].event;
+
+		u->regs = (const uint64_t *)e->regs;
+		u->stack = e->data;
+		u->addr = e->stack_addr;
+		u->sz = e->ustack_sz;
+		frames += libunwind__walk(u, b->pcs, FRAMES_MAX);
+	}
+	return frames;
+}
+
+static size_t by_framehop(struct bench *b, const struct work *w, size_t cnt)
+{
+	size_t frames = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct event *e = w[i].event;
+		const struct framehop_walk walk = { e->regs[16],   e->regs[7],	 e->regs[6],
+						    e->stack_addr, e->ustack_sz, e->data };
+
+		frames += framehop_walk(w[i].set->framehop, b->framehop_cache, &walk, b->pcs,
+					FRAMES_MAX);
+	}
+	return frames;
+}
+
+static size_t (*const walkers[WHO_CNT])(struct bench *, const struct work *,
+					size_t) = { by_us, by_libdwfl, by_libunwind, by_framehop };
+
+static size_t who_cnt(void)
+{
+	return framehop_walk ? WHO_CNT : FRAMEHOP;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------
+ */
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, size_t cnt)
+{
+	qsort(v, cnt, sizeof(*v), compare);
+	return v[cnt / 2];
+}
+
+static void forget(const struct work *w, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const char *at = (const char *)w[i].event;
+
+		for (size_t off = 0; off < sizeof(*w[i].event) + w[i].event->ustack_sz; off += 64)
+			_mm_clflush(at + off);
+	}
+	_mm_mfence();
+}
+
+struct plan {
+	const char *what, *name;
+	const struct work *work;
+	size_t cnt, repeat;
+	bool cold;
+};
+
+static double one_round(struct bench *b, const struct plan *p, enum who who)
+{
+	uint64_t spent_ns = 0, from_ns;
+	size_t frames = 0;
+
+	for (size_t r = 0; r < p->repeat; r++) {
+		for (size_t i = 0; i < p->cnt; i += CHUNK) {
+			size_t n = p->cnt - i < CHUNK ? p->cnt - i : CHUNK;
+
+			if (p->cold)
+				forget(p->work + i, n);
+			from_ns = cpu_ns();
+			frames += walkers[who](b, p->work + i, n);
+			spent_ns += cpu_ns() - from_ns;
+		}
+	}
+	return (double)spent_ns / (double)frames;
+}
+
+static void measure(struct bench *b, const struct plan *p)
+{
+	double ns[WHO_CNT][ROUNDS];
+	size_t bytes = 0, frames = by_us(b, p->work, p->cnt);
+
+	for (size_t i = 0; i < p->cnt; i++)
+		bytes += p->work[i].event->ustack_sz;
+	for (size_t r = 0; r < ROUNDS; r++)
+		for (size_t w = 0; w < who_cnt(); w++)
+			ns[(w + r) % who_cnt()][r] = one_round(b, p, (w + r) % who_cnt());
+	printf("%s\t%s\t%zu\t%.1f\t%zu", p->what, p->name, p->cnt, (double)frames / (double)p->cnt,
+	       bytes / p->cnt);
+	for (size_t w = 0; w < who_cnt(); w++)
+		printf("\t%s=%.2f", names[w], median(ns[w], ROUNDS));
+	printf("\n");
+	fflush(stdout);
+}
+
+static void measure_set(struct bench *b, struct set *s)
+{
+	struct work *w = must(calloc(s->snaps.cnt, sizeof(*w)));
+	struct plan p = {
+		.what = "warm", .name = s->snaps.name, .work = w, .cnt = s->snaps.cnt, .repeat = 1
+	};
+	size_t fit = 0, bytes = 0;
+
+	for (size_t i = 0; i < s->snaps.cnt; i++)
+		w[i] = (struct work){ s, s->snaps.events[i] };
+	measure(b, &p);
+	while (fit < s->snaps.cnt && bytes + s->snaps.events[fit]->ustack_sz <= L2_SZ)
+		bytes += s->snaps.events[fit++]->ustack_sz;
+	p.what = "l2";
+	p.cnt = fit;
+	p.repeat = L2_WALKS / fit + 1;
+	measure(b, &p);
+	free(w);
+}
+
+static void measure_mix(struct bench *b, struct set *sets, size_t set_cnt)
+{
+	struct work *w;
+	size_t cnt = 0;
+	struct plan p = { .what = "dram", .name = "all", .repeat = 1, .cold = true };
+
+	for (size_t i = 0; i < set_cnt; i++)
+		cnt += sets[i].snaps.cnt;
+	w = must(calloc(cnt, sizeof(*w)));
+	for (size_t i = 0; i < set_cnt; i++)
+		for (size_t k = 0; k < sets[i].snaps.cnt; k++)
+			w[p.cnt++] = (struct work){ &sets[i], sets[i].snaps.events[k] };
+	srandom(1);
+	for (size_t i = cnt; i > 1; i--) {
+		size_t k = (size_t)random() % i;
+		struct work swap = w[i - 1];
+
+		w[i - 1] = w[k];
+		w[k] = swap;
+	}
+	p.work = w;
+	measure(b, &p);
+	free(w);
+}
+
+static void print_roots(struct bench *b, struct set *s)
+{
+	size_t roots = 0, truncated = 0;
+
+	for (size_t i = 0; i < s->snaps.cnt; i++) {
+		struct sample sample = event__sample(s->snaps.events[i]);
+
+		unwinder__walk(b->unwinder, s->process, &sample, &b->traces[0]);
+		roots += b->traces[0].status == UNWIND_ROOT;
+		truncated += b->traces[0].status == UNWIND_TRUNCATED;
+	}
+	printf("root\t%s\t%zu\t%zu\ttruncated=%zu\n", s->snaps.name, s->snaps.cnt, roots,
+	       truncated);
+}
+
+/* ---- the first walks ----------------------------------------------------------------------------
+ */
+
+/* What a profiler that runs has already. */
+static void start(struct bench *b, enum who who)
+{
+	const struct process_options nobody = { 0 };
+
+	b->table = must(process_table__new(&nobody));
+	if (who == OURS) {
+		b->jobs = must(jobs__new());
+		b->unwinder = must(unwinder__new(NULL, b->jobs));
+	} else if (who == LIBDWFL) {
+		b->naive = must(naive__new());
+	} else if (who == FRAMEHOP) {
+		b->framehop_cache = framehop_cache_new();
+	}
+}
+
+static void meet(struct set *s, enum who who)
+{
+	if (who == LIBUNWIND)
+		s->libunwind = libunwind__new(s->process);
+	else if (who == FRAMEHOP)
+		s->framehop = framehop_process(s->process);
+}
+
+/* Waits for files, as stacktrace does. */
+static void walk_patiently(struct bench *b, const struct set *s, const struct event *e)
+{
+	struct sample sample = event__sample(e);
+
+	while (!unwinder__try(b->unwinder, s->process, &sample, &b->traces[0]))
+		if (!jobs__wait(b->jobs, PATIENCE_NS))
+			die("a file");
+}
+
+/*
+ * In a process of its own; CPU time of all its threads from when the program is met on. Those that
+ * open files themselves have the list of mappings given.
+ */
+static void walk_first(struct set *s, enum who who)
+{
+	struct bench *b = must(calloc(1, sizeof(*b)));
+	size_t cnt = s->snaps.cnt < FIRST_CNT ? s->snaps.cnt : FIRST_CNT;
+	uint64_t from_ns, ns;
+
+	start(b, who);
+	from_ns = process_cpu_ns();
+	add_process(b->table, s);
+	if (who > LIBDWFL)
+		from_ns = process_cpu_ns();
+	meet(s, who);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct event *e = s->snaps.events[i];
+
+		if (who == OURS)
+			walk_patiently(b, s, e);
+		else
+			walkers[who](b, &(struct work){ s, e }, 1);
+	}
+	ns = process_cpu_ns() - from_ns;
+	_exit(write(3, &ns, sizeof(ns)) != sizeof(ns));
+}
+
+static double first_ns(struct set *s, enum who who)
+{
+	double tries[FIRST_TRIES];
+
+	for (size_t i = 0; i < FIRST_TRIES; i++) {
+		uint64_t ns = 0;
+		int fds[2];
+		pid_t pid;
+
+		if (pipe(fds))
+			die("pipe");
+		pid = fork();
+		if (pid == 0) {
+			dup2(fds[1], 3);
+			walk_first(s, who);
+		}
+		close(fds[1]);
+		if (pid < 0 || read(fds[0], &ns, sizeof(ns)) != sizeof(ns))
+			die("first walks");
+		close(fds[0]);
+		waitpid(pid, NULL, 0);
+		tries[i] = (double)ns;
+	}
+	return median(tries, FIRST_TRIES);
+}
+
+static void measure_first(struct set *s)
+{
+	printf("first\t%s", s->snaps.name);
+	for (size_t w = 0; w < who_cnt(); w++)
+		printf("\t%s=%.0f", names[w], first_ns(s, w) / 1000);
+	printf("\n");
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const struct process_options nobody = { 0 };
+	struct bench *b = must(calloc(1, sizeof(*b)));
+	struct set *sets = must(calloc((size_t)argc, sizeof(*sets)));
+	size_t cnt = (size_t)argc - 1;
+
+	for (size_t i = 0; i < cnt; i++) {
+		sets[i].snaps = snapset__read(argv[i + 1], NOBODY + (uint32_t)i);
+		measure_first(&sets[i]);
+	}
+	b->table = must(process_table__new(&nobody));
+	b->jobs = must(jobs__new());
+	b->unwinder = must(unwinder__new(NULL, b->jobs));
+	b->naive = must(naive__new());
+	b->framehop_cache = framehop_walk ? framehop_cache_new() : NULL;
+	for (size_t i = 0; i < cnt; i++) {
+		add_process(b->table, &sets[i]);
+		sets[i].libunwind = libunwind__new(sets[i].process);
+		sets[i].framehop = framehop_walk ? framehop_process(sets[i].process) : NULL;
+		print_roots(b, &sets[i]);
+	}
+	jobs__wait(b->jobs, PATIENCE_NS);
+	for (size_t i = 0; i < cnt; i++)
+		measure_set(b, &sets[i]);
+	measure_mix(b, sets, cnt);
+	return 0;
+}
