@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the end-to-end tests share: the built programs, and a collector to run."""
+import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -56,12 +58,54 @@ class Recording:
     def one(self, sql, *params):
         return self.rows(sql, *params)[0][0]
 
+    def lost(self, *probes):
+        """Events of these probes that were lost, or of all, for whatever reason: what must be there is seen or lost."""
+        return int(self.one("SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost' AND (len(?) = 0 OR list_contains(?, lost_kind))",
+                            list(probes), list(probes)))
+
     def stacks(self, where="true"):
         """[(names leaf first, modules, status, row count)] of the user stacks."""
         return self.rows(
             "SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.module), unwind, count(*) "
             f"FROM stacks WHERE ustack_id IS NOT NULL AND ({where}) GROUP BY ALL ORDER BY 4 DESC"
         )
+
+
+def wait_for(condition, seconds=120):
+    """What condition() returns once it is true. However busy the machine is, it comes; a test does not wait for a time."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+    return found
+
+
+def worked(pid):
+    """CPU seconds that a process has had, all of its threads together."""
+    return time.clock_gettime((~pid << 3) | 2)  # its CPU clock: clock_getcpuclockid(3)
+
+
+def wait_worked(seconds, *processes):
+    """Until each of these has worked so much more: has that many samples, on a busy machine as on another."""
+    before = {p.pid: worked(p.pid) for p in processes}
+    for pid in before:
+        wait_for(lambda: worked(pid) >= before[pid] + seconds)
+
+
+def wait_switches(count, process):
+    """Until its first thread has left the CPU so many times more."""
+    def now():
+        return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())))
+    before = now()
+    wait_for(lambda: now() >= before + count)
+
+
+def wait_status(path, condition):
+    """The status file's content once that is true; never seen half-written."""
+    def now():
+        status = json.loads(path.read_text()) if path.exists() else None
+        return status if status and condition(status) else None
+    return wait_for(now)
 
 
 class Collector:
@@ -77,17 +121,24 @@ class Collector:
 
     def wait_recording(self):
         """Until the line that says that events are on."""
-        for line in self.proc.stderr:
+        while line := self.next_line():
             self.seen += line
             if line.startswith("recording"):
                 return self
         raise AssertionError(f"the collector ended early: {self.seen}")
 
-    def finish(self, timeout=60):
+    def next_line(self):
+        """Without a byte more: communicate() does not see what the stream has read ahead."""
+        line = b""
+        while not line.endswith(b"\n") and (byte := os.read(self.proc.stderr.fileno(), 1)):
+            line += byte
+        return line.decode()
+
+    def finish(self, timeout=300):
         out, err = self.proc.communicate(timeout=timeout)
         return Recording(self.path, self.proc.returncode, out, self.seen + err)
 
-    def stop(self, sig=signal.SIGINT, timeout=60):
+    def stop(self, sig=signal.SIGINT, timeout=300):
         self.proc.send_signal(sig)
         return self.finish(timeout)
 
@@ -114,7 +165,7 @@ def record(start):
     """record(*args) runs a collector that ends by itself; it must end well."""
 
     def go(*args, status=0, **popen):
-        r = start(*args, wait=False, **popen).finish(timeout=120)
+        r = start(*args, wait=False, **popen).finish(timeout=600)
         assert r.returncode == status, r.stderr
         return r
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A pytest plugin: a test that takes longer than $TEST_SECONDS (300) fails, with the place where it was."""
+"""A pytest plugin: a test that takes longer than $TEST_SECONDS (900) fails, with the place where it was."""
 import os
 import signal
 
 import pytest
 
-SECONDS = int(os.environ.get("TEST_SECONDS", 300))
+SECONDS = int(os.environ.get("TEST_SECONDS", 900))
 
 
 def give_up(*_):

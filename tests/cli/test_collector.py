@@ -65,12 +65,27 @@ def test_help_and_version_and_list():
     p = run("--version")
     assert p.returncode == 0 and p.stdout.startswith("collector ")
     p = run("--list")
-    assert p.returncode == 0 and "profile" in p.stdout and "switch" in p.stdout
+    assert p.returncode == 0 and "profile" in p.stdout and "switch" in p.stdout and p.stderr == ""
 
 
 def test_help_needs_no_privilege(public):
     p = run("--help", program=public(COLLECTOR), user=65534, cwd="/") if os.geteuid() == 0 else run("--help")
     assert p.returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_list_says_who_may_record(public):
+    p = run("--list", program=public(COLLECTOR), user=65534, cwd="/")
+    assert p.returncode == 0 and "here: yes" in p.stdout
+    assert "run it as root, or give it CAP_BPF and CAP_PERFMON" in p.stderr
+
+
+@needs_bpf
+def test_verbose_says_more(tmp_path):
+    p = run("-d", tmp_path / "r", "-v", "-p", "profile:u,net:k", "--status", "", "--duration", "500ms")
+    assert "profile: with user stacks, no kernel stacks" in p.stderr
+    assert "net: no user stacks, with kernel stacks, by way of " in p.stderr
+    assert "stacks walked by tables" in p.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")

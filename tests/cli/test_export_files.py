@@ -30,8 +30,9 @@ def test_default_folder(rec, tmp_path):
     assert (tmp_path / "stacks_export_data" / "pprof-1.pb.gz").exists(), p.stderr
 
 
-def test_who_has_no_pprof_is_told_how_to_get_one(rec, tmp_path):
-    p = run("pprof", CPU, "-c", "prog", "-r", rec, "-d", tmp_path, env={**os.environ, "PATH": "/nowhere"})
+def test_who_has_no_pprof_is_told_how_to_get_one(rec, tmp_path, public):
+    """None in the PATH, and none beside the build."""
+    p = run("pprof", CPU, "-c", "prog", "-r", rec, "-d", tmp_path, program=public(EXPORT), env={**os.environ, "PATH": "/nowhere"})
     pinned = re.search(r"^PPROF=(\S+)", (ROOT / "tools/setup").read_text(), re.M)[1]
     assert f"go install {pinned})" in p.stderr
 
@@ -103,4 +104,4 @@ def test_installed_it_finds_its_sql(rec, tmp_path):
     assert p.returncode == 0, p.stderr
     shutil.rmtree(tmp_path / "share")
     p = subprocess.run([tmp_path / "bin/stacksexport", "top", "-r", rec], capture_output=True, text=True, cwd="/")
-    assert p.returncode == 1 and "share/stacks/sql/stacks.sql" in p.stderr
+    assert p.returncode == 1 and "share/stacks/sql/files.sql" in p.stderr

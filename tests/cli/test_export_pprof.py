@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from exporter import CPU, Raw, pprof, query_profile, run
-from recordings import PERIOD, START, Batch, event, frame, kernel, names
+from recordings import NULLABLE, PERIOD, START, Batch, event, frame, kernel, names
 
 
 def test_profile(rec, tmp_path):
@@ -12,6 +12,7 @@ def test_profile(rec, tmp_path):
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out)
     assert p.stdout == ""
     assert f"wrote {out}" in p.stderr and f"pprof -http=:0 {out}" in p.stderr and "7 events were lost" in p.stderr
+    assert "/.deps/bin/pprof -http=:0" in run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out, env={"PATH": "/nowhere"}).stderr
     raw = Raw(out)
     assert raw.types == ["count/count", "cpu_time/nanoseconds[dflt]"]
     assert raw.samples == {
@@ -121,12 +122,29 @@ def test_a_million_events(tmp_path):
         'offset': (d % 60)::UBIGINT, 'module': '/bin/p', 'build_id': 'ab', 'file_offset': (4096 + (i * 7 + d) % 3000 * 64 + d % 60)::UBIGINT}} for d in range(20)] AS frames
         FROM range(5000) t(i)) TO '{rec}/stacktraces-000001.parquet'""")
     fields = {**event("profile"), "duration": PERIOD}
+    sql_types = {"string": "VARCHAR", "uint64": "UBIGINT", "int64": "BIGINT", "int32": "INTEGER"}
     def literal(name, v):
         special = {"timestamp": f"{START} + i * 10000", "ustack_id": "hash(i) % 5000", "command": "CASE i % 3 WHEN 0 THEN 'a' ELSE 'b' END"}
-        return special.get(name) or ("NULL" if v is None else f"unhex('{v.hex()}')" if isinstance(v, bytes) else repr(v))
+        return special.get(name) or (f"NULL::{sql_types[str(NULLABLE[name])]}" if v is None else f"unhex('{v.hex()}')" if isinstance(v, bytes) else repr(v))
     columns = ", ".join(f"{literal(n, v)} AS {n}" for n, v in fields.items())
     db.execute(f"COPY (SELECT {columns} FROM range(1000000) t(i)) TO '{rec}/events-000001.parquet'")
     run("pprof", CPU, "-c", "a", "-r", rec, "--output", tmp_path / "p")
     raw = Raw(tmp_path / "p")
     assert sum(c for c, _ in raw.samples.values()) == 333334
     assert "(all)" in run("top", "-r", rec).stdout
+
+
+def test_sums_of_more_than_63_bits(tmp_path):
+    """Rows may claim anything: a sum ends at the largest number, and the others stay readable."""
+    b = Batch().profile(1, names("small"))
+    for i in range(3):
+        b.add("profile", 10 + i, names("large"), duration=2**62, weight=2).add("vfs_read", 20 + i, names("large"), amount=2**62, weight=3)
+        b.add("lost", 30 + i, amount=2**62, lost_kind="switch", reason="ring_full", command="")
+    rec = b.write(tmp_path / "r")
+    for query, small in ((CPU, {("small",): (1, PERIOD)}), ("vfs_read_amount_for_command.sql", {})):
+        run("pprof", query, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
+        samples = Raw(tmp_path / "p").samples
+        assert samples.pop(("large",))[1] == 2**63 - 1
+        assert samples == small
+    assert "large" in run("top", "-r", rec).stdout
+    assert "large" in run("query", "-f", "time_by_stack.sql", "-r", rec).stdout

@@ -103,3 +103,28 @@ def test_a_table_in_a_file(rec, tmp_path):
 def test_nothing_is_fetched_from_the_network(rec):
     p = run("query", "SELECT value FROM duckdb_settings() WHERE name IN ('autoload_known_extensions', 'autoinstall_known_extensions')", "-r", rec, "--format", "csv")
     assert p.stdout == "value\nfalse\nfalse\n"
+
+
+@pytest.mark.parametrize("columns, env, longest", [(100, {}, 100), (0, {"COLUMNS": "110"}, 110), (0, {}, 135), (80, {}, 135)])
+def test_stacks_fit_the_terminal(tmp_path, columns, env, longest):
+    """Also one that does not say how wide it is; where even short columns do not fit, they stay readable. A pipe gets all."""
+    import fcntl
+    import struct
+    import termios
+
+    stack = names(*(f"function_{i}_of_a_long_stack" for i in range(50)))
+    b = Batch().slice(0, 1000, "sleeping", stack, pid=7).add("wake", 9000, stack, pid=9, target=7).slice(10_000, 20_000, "dead", pid=7)
+    args = ["query", "-f", "why_off_cpu.sql", "-r", b.write(tmp_path / "r")]
+    assert "function_49_of_a_long_stack" in run(*args).stdout
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    p = subprocess.Popen([EXPORT, *args], stdout=theirs, stderr=subprocess.PIPE, cwd="/", env={**{k: v for k, v in os.environ.items() if k != "COLUMNS"}, **env})
+    os.close(theirs)
+    text = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            text += chunk
+    except OSError:
+        pass
+    assert p.wait(timeout=60) == 0
+    assert "…" in text.decode() and max(map(len, text.decode().splitlines())) == longest

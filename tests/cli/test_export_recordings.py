@@ -4,6 +4,8 @@ import os
 import pathlib
 import re
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from conftest import EXPORT
@@ -76,6 +78,9 @@ def test_no_recording(tmp_path):
     refused(f"{tmp_path}/*.parquet", tmp_path, "no recording", "*.parquet")
     (tmp_path / "3").mkdir()
     refused(tmp_path, tmp_path, tmp_path / "3", "has no batch")
+    Batch().profile(1, names("f")).write(tmp_path / "2")
+    p = refused(tmp_path, tmp_path, tmp_path / "3", "has no batch", f"the newest that has one is {tmp_path}/2")
+    assert count("-r", tmp_path / "2") == 1
 
 
 def test_a_file_that_is_none_of_ours(tmp_path):
@@ -159,7 +164,8 @@ def test_queries_that_do_not_fit(rec, tmp_path, sql, parts):
 
 def test_query_files(rec, tmp_path):
     p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
-    assert "nothing.sql" in p.stderr and "in sql/pprof there are: " in p.stderr and "cpu_stacks.sql" in p.stderr
+    assert "nothing.sql; in sql/pprof there are:" in p.stderr
+    assert re.search(r"^  cpu_stacks\.sql +Where does .*\?$", p.stderr, re.M)
     p = run("pprof", "/", "-r", rec, status=1)
     assert "directory" in p.stderr
     (tmp_path / "zero.sql").write_bytes(b"SELECT\0")
@@ -204,3 +210,100 @@ def test_help_and_version():
     assert "--no-open" in run("pprof", "--help").stdout and "--no-open" not in run("top", "--help").stdout
     for flag in ("--version", "-v", "-V"):
         assert re.fullmatch(r"stacksexport \d+\.\d+\.\d+\n", run(flag).stdout)
+
+
+def test_an_empty_result_names_the_source(rec, tmp_path):
+    """What the query reads was not recorded; what was, and has nothing of that command, is another matter."""
+    def says(*args, status=1):
+        return run(*args, "-r", rec, status=status, cwd=tmp_path).stderr
+    assert "rss (collector -p rss)\n" in says("pprof", "ustack_rss_growth_for_command.sql", "-c", "prog")
+    assert "trace_exit (collector -p usdt:PATH)\n" in says("query", "-f", "span_breakdown.sql", "-c", "prog")
+    text = says("pprof", "wake_wakers_for_command.sql", "-c", "prog")
+    assert "wake (collector -p wake)\n" in text and ("switch (" in text) != ("commands in" in text)
+    text = says("pprof", CPU, "-c", "porg")
+    assert "collector -p" not in text and "commands in" in text
+    assert "tcp_send (collector -p net)\n" in says("query", "FROM events WHERE kind IN ('tcp_send', 'tcp_recv')")
+    assert "blk_read (collector -p block)\n" in says("trace", "blk_all.sql", "--output", "t.json")
+    Batch().add("rss", 1, None, amount=1).write(tmp_path / "other")
+    assert "profile (collector -p profile), switch (collector -p switch)\n" in run("top", "-r", tmp_path / "other", status=1).stderr
+
+
+def column(name, values):
+    """Puts other values into a column, or takes it away."""
+    def change(table):
+        at = table.schema.get_field_index(name)
+        return table.remove_column(at) if values is None else table.set_column(at, name, values(len(table)))
+    return change
+
+
+ODD = {
+    "no kind": ("events", column("kind", None), "column kind is missing"),
+    "times as text": ("events", column("timestamp", lambda n: pa.array(["now"] * n)), "column timestamp holds something else"),
+    "fractions": ("events", column("timestamp", lambda n: pa.array([1.5] * n)), "column timestamp holds something else"),
+    "64 bits": ("events", column("duration", lambda n: pa.array([2**63] * n, pa.uint64())), "column duration holds something else"),
+    "kinds as numbers": ("events", column("kind", lambda n: pa.array([7] * n)), "column kind holds something else"),
+    "no frames": ("stacktraces", column("frames", None), "column address is missing"),
+    "frames as text": ("stacktraces", column("frames", lambda n: pa.array(["f"] * n)), "column address is missing"),
+    "ids as text": ("stacktraces", column("stack_id", lambda n: pa.array(["x"] * n)), "column stack_id holds something else"),
+}
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two batches; of the second one something will be wrong."""
+    Batch().profile(1, names("f", "main"), count=3).write(tmp_path / "rec", 1)
+    return Batch().profile(5, names("g", "main"), count=2).write(tmp_path / "rec", 2)
+
+
+def check_left_out(rec, tmp_path, *parts):
+    """The first batch is shown, and what was left out is said."""
+    p = run("query", COUNT, "-r", rec, "--format", "csv")
+    assert p.stdout == "n\n3\n"
+    for part in parts:
+        assert part in p.stderr, p.stderr
+    run("top", "-r", rec)
+    run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
+    assert list(Raw(tmp_path / "p").samples) == [("f", "main")]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_batch_that_is_something_else(two, tmp_path, name):
+    file, change, words = ODD[name]
+    path = two / f"{file}-000002.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    check_left_out(two, tmp_path, str(path), "left out", words)
+    p = run("query", COUNT, "-r", path, status=1)
+    assert words in p.stderr and "nothing in" in p.stderr
+
+
+def test_a_batch_that_is_not_whole(two, tmp_path):
+    path = two / "events-000002.parquet"
+    whole = path.read_bytes()
+    for content, words in ((b"", "it is empty"), (whole[:-20], "cut short"), (whole[:4] + b"\xff" * (len(whole) - 12) + whole[-8:], "is damaged")):
+        path.write_bytes(content)
+        check_left_out(two, tmp_path, str(path), "left out", words)
+    path.write_bytes(whole)
+    (two / "stacktraces-000002.parquet").unlink()
+    check_left_out(two, tmp_path, "stacktraces-000002.parquet is missing", "left out")
+
+
+def test_damage_inside_names_the_file(two):
+    """It shows when it is read. The names are no UTF-8, which Parquet promises."""
+    path = two / "events-000002.parquet"
+    table = pq.read_table(path)
+    raw = pa.array([b"a\xff\x1b[31m"] * len(table), pa.binary())
+    pq.write_table(table.set_column(table.schema.get_field_index("command"), "command", pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())), path)
+    p = run("top", "-r", two, status=1)
+    assert f"{path} is damaged" in p.stderr and "move its two files away" in p.stderr and "\x1b" not in p.stderr and "000001.parquet is" not in p.stderr
+
+
+def test_values_that_mean_nothing(tmp_path):
+    """Negative, null, too large: nothing crashes, and a profile holds what fits."""
+    b = Batch().add("profile", 1, names("f"), duration=-5).profile(2, names("g")).slice(0, 10, "sleeping", pid=5).slice(-50, 5, "dead", pid=5)
+    rec = b.write(tmp_path / "rec")
+    path = rec / "events-000001.parquet"
+    schema = pa.schema([f.with_nullable(True) for f in pq.read_schema(path)])
+    pq.write_table(pa.concat_tables([pq.read_table(path).cast(schema), pa.table({f.name: pa.nulls(3, f.type) for f in schema}).cast(schema)]), path)
+    run("top", "-r", rec)
+    raw = query_profile(rec, tmp_path, "SELECT frames, x, y FROM stacktraces, (VALUES (18446744073709551615::UBIGINT, -9223372036854775808)) v(x, y)")
+    assert set(raw.samples.values()) == {(2**63 - 1, -(2**63))}

@@ -111,3 +111,18 @@ def test_top_fits_the_terminal(tmp_path):
     assert p.wait(timeout=60) == 0
     table = text.decode().split("TIME BY COMMAND")[1]
     assert "…" in table and max(map(len, table.splitlines())) <= 80
+
+
+def test_top_adds_up(tmp_path):
+    """Idle workers of the kernel are in no table, what prints as zeros has no row, and every table has the same sums."""
+    b = Batch().profile(0, names("f"), command="busy").profile(0, names("g"), command="brief", pid=5, tgid=5)
+    b.slice(0, SECOND, "sleeping", names("wait", "main"), pid=1).slice(3 * SECOND, 4 * SECOND, "dead", pid=1)
+    b.slice(0, SECOND, "idle", None, kernel("worker"), pid=2, command="kworker").slice(9 * SECOND, 9 * SECOND, "dead", pid=2, command="kworker")
+    for i in range(20):
+        b.slice(0, SECOND, "sleeping", names(f"nap{i}"), pid=10 + i, command=f"c{i}").slice(SECOND + 1000, SECOND + 1000, "dead", pid=10 + i, command=f"c{i}")
+    text = run("top", "-r", b.write(tmp_path / "r")).stdout
+    assert "Not counted: 8.000 s in which idle workers of the kernel waited for work.\n" in text and "kworker" not in text
+    out = sections(text)
+    states = next(v for k, v in out.items() if "BY STATE" in k)
+    assert [t[-1].split()[0] for t in (out["OFF-CPU TIME BY FUNCTION"], states[:-1])] == ["2.000"] * 2 and out["TIME BY COMMAND"][-1].split()[2] == "2.000"
+    assert text.count("(20 more)") == 2 and "nap" not in text and not re.search(r" c\d+$", text, re.M)

@@ -1,35 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The file that says how a recording goes."""
 import json
+import subprocess
 import time
 
-from conftest import EXAMPLES, needs_bpf
+from conftest import EXAMPLES, needs_bpf, wait_for, wait_status
 
 pytestmark = needs_bpf
 
 
-def poll(path, until):
-    """Reads the file again and again: it is never seen half-written."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if path.exists():
-            status = json.loads(path.read_text())
-            if until(status):
-                return status
-        time.sleep(0.01)
-    raise AssertionError("it never came")
-
-
 def test_it_says_how_it_goes_and_is_gone_at_the_end(start, spawn, tmp_path):
-    spawn(EXAMPLES / "cpu", 60)
+    spawn(EXAMPLES / "cpu", 600)
     path = tmp_path / "run" / "status"
     c = start("-p", "profile:u:199", "--status", path, "cpu")
-    first = poll(path, lambda s: s["samples"] > 0)
-    second = poll(path, lambda s: s["samples"] > first["samples"] and s["tables"]["pending"] == 0)
+    first = wait_status(path, lambda s: s["samples"] > 0)
+    second = wait_status(path, lambda s: s["samples"] > first["samples"] and s["tables"]["pending"] == 0)
     assert second["pid"] == c.proc.pid
     assert second["unwound"] <= second["stacks"] <= second["samples"]
     assert abs(second["converted_percent"] - 100 * second["unwound"] / second["stacks"]) < 0.01
-    assert second["tables"]["made"] + second["tables"]["cached"] >= 1 and second["tables"]["bytes"] > 1000
+    assert second["tables"]["made"] + second["tables"]["cached"] + second["tables"]["indexed"] >= 1 and second["tables"]["bytes"] > 1000
     assert second["lost"] == 0 and second["own_cpu_percent"] >= 0
     r = c.stop()
     assert r.returncode == 0 and not path.exists() and list(path.parent.iterdir()) == []
@@ -40,19 +29,39 @@ def test_one_that_cannot_be_written_is_said_once(record):
     assert r.stderr.count("the status file /proc/status/nowhere cannot be written: ") == 1
 
 
+def test_a_name_that_is_too_long_is_said(record):
+    r = record("--duration", "600ms", "--status", "/tmp/" + "a" * 4200, "-p", "profile:u")
+    assert r.stderr.count("cannot be written: File name too long") == 1
+
+
+def test_two_collectors_have_two_files(start, tmp_path):
+    """Also when one has its file for a while already, and when both begin at once."""
+    path = tmp_path / "status"
+    path.write_text('{\n  "pid": 4194304,\n  "samples": 1\n}\n')  # of one that was killed
+    one, two = (start("-p", "profile:u", "--status", path) for _ in range(2))
+    files = wait_for(lambda: json.loads(path.read_text())["samples"] != 1 and list(tmp_path.glob("status.*[0-9]")))
+    owner, other = (one, two) if json.loads(path.read_text())["pid"] == one.proc.pid else (two, one)
+    time.sleep(1.2)
+    assert [f.name for f in files] == [f"status.{other.proc.pid}"]
+    assert json.loads(path.read_text())["pid"] == owner.proc.pid
+    assert json.loads(files[0].read_text())["pid"] == other.proc.pid
+    owner, other = owner.stop(), other.stop()
+    assert "another collector" in other.stderr and "another collector" not in owner.stderr
+    assert not path.exists() and not files[0].exists()
+
+
 def test_none(record, tmp_path):
     r = record("--duration", "600ms", "--status", "", "-p", "profile:u")
     assert "status file" not in r.stderr
 
 
 def test_tables_are_kept_for_the_next_start(start, spawn, tmp_path):
-    spawn(EXAMPLES / "cpu", 60)
+    """One that is asked for often: until then there is no need of it. Of a program that is root's alone, so that it can be kept."""
+    spawn("gzip", "-9c", "/dev/zero", stdout=subprocess.DEVNULL)
     seen = []
     for i in range(2):
         path = tmp_path / f"status{i}"
-        c = start("-p", "profile:u:199", "--status", path, "--cache", tmp_path / "cache", "cpu")
-        seen.append(poll(path, lambda s: s["samples"] > 0 and s["tables"]["pending"] == 0)["tables"])
+        c = start("-p", "profile:u:499", "--status", path, "--cache", tmp_path / "cache", "gzip")
+        seen.append(wait_status(path, lambda s: s["tables"]["made"] + s["tables"]["cached"] > 0 and s["tables"]["pending"] == 0)["tables"])
         c.stop()
-    # The example is in a checkout, which need not be root's alone: its table need not be kept.
-    assert seen[0]["cached"] == 0 and seen[1]["made"] <= seen[0]["made"]
-    assert seen[1]["cached"] == len(list((tmp_path / "cache").glob("*.table")))
+    assert seen[0]["cached"] == 0 and seen[1]["cached"] == len(list((tmp_path / "cache").glob("*.table"))) > 0

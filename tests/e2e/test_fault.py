@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """fault: pages that user code touched for the first time."""
+import os
+
 import pytest
 
 from conftest import needs_bpf
@@ -8,7 +10,7 @@ pytestmark = needs_bpf
 
 N = 29
 PAGE = 4096
-CPUS = 8  # each leaves out up to N - 1 faults; the program may run on all of them
+CPUS = os.cpu_count()  # each leaves out up to N - 1 faults; the program may run on all of them
 PAGES = {"few": 1000, "many": 5000}
 
 TOUCH = r"""
@@ -44,10 +46,11 @@ def test_as_many_as_pages_that_were_touched(record, compile_c, every):
             "FROM stacks WHERE kind = 'fault' AND list_contains(list_transform(ustack, lambda f: f.name), ?) "
             "AND address BETWEEN ? AND ?", function, first, first + pages * PAGE)[0]
         assert odd == 0 and unwind == "root"
-        if every == 0:
-            assert (seen, weight, least, most) == (pages, pages, first + 5, first + (pages - 1) * PAGE + 5)
-        else:
-            assert weight == seen * N and abs(weight - pages) <= CPUS * (N - 1)
+        # A ring that was full may have lost some, of any function's: they are counted.
+        step, edge, lost = max(every, 1), CPUS * max(every - 1, 0), r.lost("fault", "filter")
+        assert weight == seen * step and pages - edge - lost * step <= weight <= pages + edge
+        if every == 0 and not lost:
+            assert (least, most) == (first + 5, first + (pages - 1) * PAGE + 5)
 
 
 def test_a_stack_that_grows_is_whole(record, compile_c):
@@ -63,6 +66,6 @@ def test_a_stack_that_grows_is_whole(record, compile_c):
 
 def test_kinds_of_rows_and_columns(record, compile_c):
     r = record("-p", "fault:uk", "--", compile_c(TOUCH, name="toucher"))
-    assert r.rows("SELECT DISTINCT kind, amount, duration, weight, address IS NULL, pid = tgid FROM events") == [
+    assert r.rows("SELECT DISTINCT kind, amount, duration, weight, address IS NULL, pid = tgid FROM events WHERE kind != 'lost'") == [
         ("fault", 0, 0, N, False, True)]
-    assert r.one("SELECT count(*) FROM events WHERE kstack_id IS NOT NULL") == r.one("SELECT count(*) FROM events")
+    assert r.one("SELECT count(*) FROM events WHERE kstack_id IS NULL AND kind != 'lost'") == 0

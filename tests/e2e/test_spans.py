@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The probe usdt: spans as the programs have them, whatever order they enter, leave and close them in."""
 import bisect
+import os
 import pathlib
 import random
 import subprocess
@@ -307,6 +308,17 @@ def test_events_of_every_source_carry_the_span(record, tmp_path, compile_c):
     grown = r.one("SELECT sum(g) FROM (SELECT span_id, amount - lag(amount) OVER (PARTITION BY tgid ORDER BY timestamp) AS g FROM events "
                   "WHERE kind = 'rss') WHERE g > 0 AND span_id = ?", span)
     assert 8 << 20 <= grown < 10 << 20
+
+
+def test_samples_on_the_way_into_a_probe(record):
+    """From Linux 6.18 on that is code of the kernel's in the program."""
+    r = record("-p", f"profile:u:9999,usdt:n:{EXAMPLES / 'spans_async'}", "--", EXAMPLES / "spans_async", 30, 100)
+    assert r.one("SELECT count(*) FROM stacks WHERE list_contains(list_transform(ustack, lambda f: f.module), '[anon]')") == 0
+    stacks = [(names, status) for names, modules, status, _ in r.stacks("kind = 'profile'") if modules[0] == "[uprobes]"]
+    assert {status for _, status in stacks} <= {"root"}
+    assert {names[1] for names, _ in stacks} <= {"task__poll", "task__step", "main"}
+    if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 18):
+        assert stacks
 
 
 def test_a_span_that_waits_forever_shows_up(record):

@@ -240,10 +240,11 @@ def test_files_begin_with_what_they_are_for(path):
 
 def test_top_runs_on_a_newer_duckdb_too(rec):
     db = shell(rec)
-    for name in ("cpu_samples", "offcpu_waits"):
+    bases = ("cpu_samples", "offcpu_waits", "stack_functions")
+    for name in bases:
         db.execute((SQL / "top" / f"{name}.sql").read_text().replace("'?command'", "NULL").replace("'?buildid'", "NULL"))
     for path in sorted((SQL / "top").glob("*.sql")):
-        if path.stem not in ("cpu_samples", "offcpu_waits"):
+        if path.stem not in bases:
             db.execute(path.read_text()).fetchall()
     assert db.execute((SQL / "top" / "states.sql").read_text()).fetchall() == [(1450, 50, 3, "sleeping"), (0, 100, 1, "preempted")]
     db.execute(f"SET VARIABLE events_files = ['{rec}/events-000001.parquet']")

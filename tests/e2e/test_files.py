@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that take their time: nothing is lost for them, and their stacks are there once they are."""
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, EXAMPLES, needs_bpf, wait_status, wait_worked
+
+pytestmark = needs_bpf
+
+BUSY = (
+    "volatile unsigned long sink;\n__attribute__((noinline)) void spin(long n) { for (long i = 0; i < n; i++) sink += i; }\n"
+    "__attribute__((noinline)) int work(void) { spin(100000); return 1; }\n"
+    "int main(void) { while (work()) ; return 0; }\n"
+)
+
+
+class SlowFolder:
+    """A folder that is served by a FUSE server; as fast as any before it is told something else."""
+
+    def __init__(self, source, at):
+        self.source, self.at = source, at
+        source.mkdir()
+        at.mkdir()
+
+    def mount(self):
+        self.server = subprocess.Popen([BUILD / "tests" / "slowfs", self.source, self.at], stdout=subprocess.PIPE, text=True)
+        line = self.server.stdout.readline()
+        if line != "mounted\n":
+            pytest.skip("no FUSE here")
+
+    def delay(self, ms):
+        (self.source / ".delay").write_text(str(ms))
+
+    def hang(self, yes=True):
+        flag = self.source / ".hang"
+        flag.touch() if yes else flag.unlink(missing_ok=True)
+
+    def close(self):
+        self.hang(False)
+        self.delay(0)
+        subprocess.run(["umount", "-l", self.at], stderr=subprocess.DEVNULL)
+        self.server.kill()
+        self.server.wait()
+
+
+@pytest.fixture
+def slow(tmp_path):
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("no /dev/fuse")
+    folder = SlowFolder(tmp_path / "source", tmp_path / "slow")
+    folder.mount()
+    yield folder
+    folder.close()
+
+
+def ends(r, command):
+    return dict(r.rows(f"SELECT unwind, count(*) FROM events WHERE kind = 'profile' AND command = '{command}' AND ustack_id IS NOT NULL GROUP BY 1"))
+
+
+def lost(r):
+    return r.one("SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost'")
+
+
+def run_from(slow, spawn, compile_c, name):
+    shutil.copy(compile_c(BUSY, name=name), slow.source / name)
+    p = spawn(slow.at / name)
+    wait_worked(0.05, p)
+    return p
+
+
+def test_a_slow_file(slow, start, spawn, compile_c):
+    """Its stacks wait, and are whole; what others do does not."""
+    busy = run_from(slow, spawn, compile_c, "slowly"), spawn(EXAMPLES / "cpu", 300)
+    slow.delay(80)
+    c = start("-p", "profile:u:199", "slowly", "cpu", "--no-cache")
+    time.sleep(3)
+    wait_worked(0.1, *busy)
+    r = c.stop()
+    assert r.returncode == 0
+    assert lost(r) == 0
+    for command in ("slowly", "cpu"):
+        assert set(ends(r, command)) == {"root"}, r.stderr
+    first = dict(r.rows("SELECT command, min(timestamp) FROM events WHERE kind = 'profile' GROUP BY 1"))
+    assert abs(first["slowly"] - first["cpu"]) < 1_000_000_000
+    names = [n for n, _, _, _ in r.stacks("kind = 'profile' AND command = 'slowly'")]
+    assert sum(n[-2:] == ["__libc_start_main_impl", "_start"] or n[-1] == "_start" for n in names) == len(names)
+    assert any(n[:3] == ["spin", "work", "main"] for n in names)
+
+
+def test_a_file_that_never_answers(slow, start, spawn, compile_c, tmp_path):
+    """Only what needs it goes without; everybody else has all, also a program that is new."""
+    busy = run_from(slow, spawn, compile_c, "hung"), spawn(EXAMPLES / "cpu", 300)
+    slow.hang()
+    status = tmp_path / "status"
+    c = start("-p", "profile:u:199,switch:u", "--status", status, "--no-cache")
+    wait_status(status, lambda s: s["waited"] > 0)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    time.sleep(3)
+    wait_worked(0.5, fresh, *busy)
+    fresh.kill()
+    before = time.monotonic()
+    r = c.stop()
+    assert time.monotonic() - before < 60
+    assert r.returncode == 0
+    assert lost(r) == 0, r.stderr
+    for command in ("cpu", "fresh"):
+        found = ends(r, command)
+        assert found["root"] / sum(found.values()) > 0.95, found
+    hung = ends(r, "hung")
+    assert "root" not in hung
+    assert sum(hung.values()) > 50
+    assert r.one("SELECT count(*) FROM events WHERE command = 'hung' AND unwind = 'root'") == 0
+
+
+def grow(program, hole):
+    """Puts a hole of so many bytes before the section headers, as large debug information is."""
+    data = bytearray(pathlib.Path(program).read_bytes())
+    shoff = struct.unpack_from("<Q", data, 0x28)[0]
+    headers, data = data[shoff:], data[:shoff]
+    struct.pack_into("<Q", data, 0x28, shoff + hole)
+    with open(program, "wb") as f:
+        f.write(data)
+        f.seek(shoff + hole)
+        f.write(headers)
+
+
+def test_a_large_cold_file(start, spawn, compile_c, tmp_path):
+    """A gigabyte that is in no cache: what is needed of it is read, and no more."""
+    program = compile_c(BUSY, name="large")
+    grow(program, 1 << 30)
+    busy = spawn(program)
+    fd = os.open(program, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+    c = start("-p", "profile:u:199", "large", "--no-cache", "--status", tmp_path / "status")
+    wait_worked(0.3, busy)
+    wait_status(tmp_path / "status", lambda s: s["samples"] > 10 and s["waiting"] == s["tables"]["pending"] == s["reading"] == 0)
+    read = int(next(l for l in open(f"/proc/{c.proc.pid}/io") if l.startswith("rchar")).split()[1])
+    r = c.stop()
+    assert lost(r) == 0
+    assert set(ends(r, "large")) == {"root"}, r.stderr
+    assert read < 200 << 20

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""libstacktrace as its users have it: installed, linked by pkg-config, and in three live profilers."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import BUILD, EXAMPLES, ROOT, needs_bpf, wait_worked
+
+# The README's.
+PROGRAM = re.search(r"## The library.*?```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder that `make install-library` filled, with an environment for pkg-config."""
+    dest = tmp_path_factory.mktemp("dest")
+    subprocess.run(["make", "-s", "install-library", f"DESTDIR={dest}", "PREFIX=/usr"], cwd=ROOT, check=True)
+    env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=str(dest), LD_LIBRARY_PATH=str(dest / "usr/lib"),
+               PKG_CONFIG_PATH=f"{dest}/usr/lib/pkgconfig")
+    return dest, env
+
+
+def flags(env, *what):
+    return subprocess.run(["pkg-config", *what, "libstacktrace"], env=env, check=True, capture_output=True,
+                          text=True).stdout.split()
+
+
+def check(text):
+    *frames, end = text.splitlines()
+    assert [f.split()[1] for f in frames] == ["main", "__libc_start_call_main", "__libc_start_main", "_start"]
+    assert end == "root"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "clang"])
+def test_a_program_outside(installed, tmp_path, compiler):
+    dest, env = installed
+    source = tmp_path / ("p.cc" if compiler == "g++" else "p.c")
+    source.write_text(PROGRAM)
+    subprocess.run([compiler, "-O1", "-Wall", "-Wextra", "-Werror", *flags(env, "--cflags"), "-o", tmp_path / "p", source,
+                    *flags(env, "--libs")], check=True)
+    out = subprocess.run([tmp_path / "p"], env=env, check=True, capture_output=True, text=True)
+    assert out.stderr == ""
+    check(out.stdout)
+    needed = subprocess.run(["readelf", "-d", tmp_path / "p"], check=True, capture_output=True, text=True).stdout
+    assert "[libstacktrace.so.0]" in needed
+
+
+def test_the_static_library(installed, tmp_path):
+    dest, env = installed
+    (tmp_path / "p.c").write_text(PROGRAM + "\nint buf__free, elf_file__new, process_table__new;\n")  # our own names are nobody's
+    subprocess.run(["gcc", *flags(env, "--cflags"), "-o", tmp_path / "p", tmp_path / "p.c", dest / "usr/lib/libstacktrace.a",
+                    "-ldw", "-lelf", "-llzma", "-lz", "-liberty"], check=True)
+    check(subprocess.run([tmp_path / "p"], check=True, capture_output=True, text=True).stdout)
+
+
+UPSTREAM = """
+#ifndef _LIBDWFL_STACKTRACE_H
+#define _LIBDWFL_STACKTRACE_H 1
+#include <elfutils/libdwfl.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct Dwflst_Process_Tracker Dwflst_Process_Tracker;
+extern Dwflst_Process_Tracker *dwflst_tracker_begin (const Dwfl_Callbacks *callbacks);
+extern uint64_t dwflst_perf_sample_preferred_regs_mask (GElf_Half machine);
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+SHIM = "#include <dwflst_compat.h>\n"
+THEIRS = "#include <elfutils/libdwfl_stacktrace.h>\n"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++"])
+def test_the_shim_beside_the_header_that_it_stands_in_for(installed, tmp_path, compiler):
+    """elfutils 0.193 has the functions, too."""
+    _, env = installed
+    (tmp_path / "elfutils").mkdir()
+    (tmp_path / "elfutils" / "libdwfl_stacktrace.h").write_text(UPSTREAM)
+    source = tmp_path / ("p.cc" if compiler == "g++" else "p.c")
+    command = [compiler, "-Wall", "-Werror", "-fsyntax-only", "-Wno-unused-function", f"-I{tmp_path}", *flags(env, "--cflags"), source]
+    for includes, fits in (SHIM, True), (SHIM + THEIRS, True), (THEIRS, True), (THEIRS + SHIM, False):
+        source.write_text(includes + "int main(void) { return !dwflst_perf_sample_preferred_regs_mask(EM_X86_64); }\n")
+        p = subprocess.run(command, capture_output=True, text=True)
+        assert (p.returncode == 0) == fits, p.stderr
+    assert "include only one of them" in p.stderr
+
+
+def test_nothing_but_the_header_is_exported(installed):
+    dest, _ = installed
+    header = (dest / "usr/include/stacktrace.h").read_text()
+    code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    declared = set(re.findall(r"\b(stacktrace_\w+)\(", code)) - set(re.findall(r"typedef[^;]*", code))
+    declared = {name for name in declared if "##" not in name and not name.endswith("_init")}
+    names = subprocess.run(["nm", "-D", "--defined-only", dest / "usr/lib/libstacktrace.so"], check=True, capture_output=True,
+                           text=True).stdout.split("\n")
+    symbols = {line.split()[-1] for line in names if line and " A " not in line}
+    assert {s.split("@@")[0] for s in symbols} == declared
+    assert {s.split("@@")[1] for s in symbols} == {"STACKTRACE_0.1"}
+
+
+def test_manual_pages_name_each_function(installed):
+    dest, _ = installed
+    text = "".join(p.read_text() for p in (dest / "usr/share/man/man3").iterdir())
+    names = re.findall(r"^\t(stacktrace_\w+);", (ROOT / "src/libstacktrace/libstacktrace.map").read_text(), re.M)
+    assert names
+    for name in names:
+        assert re.search(rf"\b{name}\b", text), name
+        assert (dest / f"usr/share/man/man3/{name}.3").exists(), name
+    for page in (dest / "usr/share/man/man3").iterdir():
+        lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+        assert lint.returncode == 0, lint.stdout
+
+
+def test_uninstall_leaves_nothing(tmp_path):
+    for target in "install-library", "uninstall":
+        subprocess.run(["make", "-s", target, f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=ROOT, check=True)
+    assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == []
+
+
+@pytest.fixture(scope="module")
+def cpu():
+    p = subprocess.Popen([EXAMPLES / "cpu", "600"], stdout=subprocess.DEVNULL)
+    wait_worked(0.1, p)
+    yield p
+    p.kill()
+    p.wait()
+
+
+def folded(text):
+    """[(names root first, count)]"""
+    return [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1])) for line in text.splitlines()]
+
+
+@needs_bpf
+@pytest.mark.parametrize("name", ["profiler", "dwflst_profiler", "bpf_profiler"])
+def test_live_profilers(cpu, name):
+    """Three quarters of cpu's time are below render(), one below compress(); every stack is whole."""
+    total, seconds = 0, 2.5
+    while total < 100:  # on a busy machine it takes longer
+        assert seconds < 100
+        out = subprocess.run([BUILD / "examples/stacktrace" / name, str(seconds), str(cpu.pid)], check=True, capture_output=True, text=True)
+        stacks = folded(out.stdout)
+        total = sum(n for _, n in stacks)
+        seconds *= 3
+    whole = sum(n for names, n in stacks if names[0] == "_start" and "main" in names)
+    assert whole >= 0.97 * total, out.stdout
+    render = sum(n for names, n in stacks if "render" in names)
+    compress = sum(n for names, n in stacks if "compress" in names)
+    assert render + compress >= 0.95 * total
+    assert 0.55 < render / total < 0.92
+    back = [names for names, _ in stacks if "by_value" in names]  # qsort calls back
+    assert back and all("qsort_r" in names for names in back)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stacktrace on recordings of perf, read back by perf and by sysprof's own library."""
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+
+from conftest import ROOT, needs_bpf
+from perfdata import (CONTEXT_MAX, PERF, STACKTRACE, Samples, capture_of, chains, needs_perf, perf, pprof, record, run,
+                      sysprof_samples)
+
+GOLDEN = ROOT / "tests" / "golden"
+USER = (1 << 64) - 512
+PYTHON = "import json\nx = [{'a': i} for i in range(2000)]\nfor _ in range(120): json.loads(json.dumps(x, indent=1))"
+SQL = ("create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<500000) "
+       "select count(hex(x)) from c;")
+SHELL = "for i in $(seq 30); do ls -l /usr/share/doc | sort -r | head -2 >/dev/null; done"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    return record(tmp_path_factory.mktemp("perf") / "perf.data", "/usr/bin/python3", "-c", PYTHON)
+
+
+@pytest.fixture(scope="module")
+def small(recorded):
+    out = recorded.with_name("small.data")
+    run("-i", recorded, "-o", out)
+    return out
+
+
+def assert_same_frames(was, now, share=0.999):
+    """`was` is unwound by perf, whose callers are a byte before the return address."""
+    assert [head for head, _, _ in was] == [head for head, _, _ in now]
+    assert [kernel for _, kernel, _ in was] == [kernel for _, kernel, _ in now]
+    frames = same = 0
+    for (_, _, theirs), (_, _, ours) in zip(was, now):
+        frames += len(theirs)
+        same += sum(a in (b, b - 1) for a, b in zip(theirs, ours))
+    assert frames > 1000
+    assert same >= share * frames, (same, frames)
+
+
+@needs_perf
+def test_frames_are_those_of_perf_script(recorded, small):
+    assert_same_frames(chains(recorded), chains(small))
+    assert small.stat().st_size * 5 < recorded.stat().st_size
+
+
+@needs_perf
+def test_compressed_and_two_programs(tmp_path):
+    z = record(tmp_path / "z.data", "sqlite3", ":memory:", SQL, options=["-z"])
+    run("-i", z, "-o", tmp_path / "out.data")
+    assert_same_frames(chains(z), chains(tmp_path / "out.data"))
+
+
+@needs_perf
+def test_perf_reads_it_without_a_warning(recorded, small, tmp_path):
+    for args in ["report", "--header-only", "-i"], ["report", "--stdio", "-i"], ["script", "-i"]:
+        theirs, ours = perf(*args, recorded), perf(*args, small)
+        assert ours.returncode == 0
+        assert ours.stderr == theirs.stderr
+    injected = perf("inject", "-b", "-i", small, "-o", tmp_path / "injected.data")
+    assert (injected.returncode, injected.stderr) == (0, b"")
+    assert chains(tmp_path / "injected.data") == chains(small)
+
+
+@needs_perf
+def test_header_says_the_same(recorded, small):
+    """All but the event's description, sizes and offsets."""
+    def header(path):
+        text = perf("report", "--header-only", "-I", "-i", path).stdout.decode()
+        return [line for line in text.splitlines() if not line.startswith(("# event :", "# data ", "# feat ", "# captured"))]
+    assert header(small) == header(recorded)
+    assert len(header(small)) > 15
+
+
+@needs_perf
+def test_pipe_of_perf_record(tmp_path):
+    """What the README shows: while it is being recorded."""
+    record_args = [PERF, "record", "-q", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-o", "-", "--", "sqlite3",
+                   ":memory:", SQL]
+    both, out = tmp_path / "both.data", tmp_path / "out.data"
+    with subprocess.Popen(record_args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as recorder:
+        with subprocess.Popen(["tee", both], stdin=recorder.stdout, stdout=subprocess.PIPE) as tee:
+            with out.open("wb") as f:
+                filtered = subprocess.run([STACKTRACE, "--format=perf"], stdin=tee.stdout, stdout=f, stderr=subprocess.PIPE,
+                                          timeout=300)
+    assert (filtered.returncode, filtered.stderr) == (0, b"")
+    was, now = chains(both), chains(out)
+    assert len(was) > 50
+    assert_same_frames(was, now)
+    assert perf("report", "--stdio", "-i", out).stderr == perf("report", "--stdio", "-i", both).stderr
+
+
+@needs_perf
+def test_from_file_to_pipe(recorded, small):
+    """A file's tables become records of a stream."""
+    streamed = subprocess.run(["sh", "-c", f"{STACKTRACE} -i {recorded} | cat"], capture_output=True, timeout=300)
+    assert streamed.returncode == 0
+    piped = recorded.with_name("streamed.data")
+    piped.write_bytes(streamed.stdout)
+    assert chains(piped) == chains(small)
+    with recorded.open("rb") as f:
+        assert subprocess.run(["sh", "-c", f"cat | {STACKTRACE}"], stdin=f, capture_output=True, timeout=300).stdout[:8] == b"PERFILE2"
+
+
+@needs_perf
+def test_to_sysprof_and_back(recorded, small, tmp_path):
+    cap, back, again = tmp_path / "p.syscap", tmp_path / "back.data", tmp_path / "again.syscap"
+    run("-i", recorded, "-o", cap)
+    samples, others = sysprof_samples(cap)
+    ours = chains(small)
+    assert len(samples) == len(ours)
+    assert all(kind in (3, 4, 5, 6) for kind in others), others  # mappings, processes, forks, ends
+    in_time = sorted(samples, key=lambda s: s[2])  # as perf script has them; the file has one CPU after the other
+    for (_, tid, when, addrs), (head, kernel, user) in zip(in_time, ours):
+        assert head.split() == [str(tid), f"{when // 10**9}.{when % 10**9 // 1000:06}:"]
+        assert [a for a in addrs if a < CONTEXT_MAX][:len(kernel)] == kernel
+        assert USER in addrs or not user
+    run("-i", cap, "-o", back)
+    assert [(h, k, u) for h, k, u in chains(back)] == ours
+    run("-i", back, "-o", again)
+    assert sysprof_samples(again) == (samples, others)
+
+
+@needs_bpf
+@needs_perf
+def test_a_collector_leaves_perf_alone(start, tmp_path):
+    """The kernel mixes up what several events of the machine want to know of mappings, and perf crashes on it."""
+    start("-p", "profile:u:1")
+    frames = [user for _, _, user in chains(record(tmp_path / "perf.data", "/usr/bin/python3", "-c", PYTHON))]
+    assert max(map(len, frames)) > 10
+
+
+@needs_perf
+def test_stacks_in_a_capture(recorded, small, tmp_path):
+    """Frames of type 18 with the same registers and stacks: the same frames come out."""
+    cap, out = tmp_path / "in.syscap", tmp_path / "out.syscap"
+    cap.write_bytes(capture_of(Samples(recorded)))
+    run("-i", cap, "-o", out)
+    samples, others = sysprof_samples(out)
+    assert 18 not in others
+    ours = {head: user for head, _, user in chains_raw(small, tmp_path)}
+    assert len(samples) == len(ours)
+    for _, tid, when, addrs in samples:
+        assert addrs[0] == USER
+        assert addrs[1:] == ours[tid, when]
+
+
+def chains_raw(path, tmp_path):
+    """[((tid, time), kernel, user)] as they are stored."""
+    cap = tmp_path / "raw.syscap"
+    run("-i", path, "-o", cap)
+    out = []
+    for _, tid, when, addrs in sysprof_samples(cap)[0]:
+        at = addrs.index(USER) if USER in addrs else len(addrs)
+        out.append(((tid, when), addrs[:at], addrs[at + 1:]))
+    return out
+
+
+@needs_perf
+def test_to_pprof(recorded, small, tmp_path):
+    """The samples' time, and the names that perf has for them; the same of stacks and of chains."""
+    out, again = tmp_path / "prof.pb.gz", tmp_path / "again.pb.gz"
+    run("-i", recorded, "-o", out)
+    run("-i", small, "-o", again)
+    periods = [int(p) for p in perf("script", "-F", "period", "-i", recorded).stdout.split()]
+    raw = pprof(out, "-raw")
+    assert pprof(again, "-raw") == raw
+    assert "samples/count cpu_time/nanoseconds" in raw
+    rows = [[int(n) for n in row] for row in re.findall(r"^ +(\d+) +(\d+): [\d ]+$", raw, re.M)]
+    assert [sum(column) for column in zip(*rows)] == [len(periods), sum(periods)]
+    top = pprof(out, "-top", "-nodecount=3", "-symbolize=none")
+    assert "_PyEval_EvalFrameDefault" in top
+
+
+@needs_perf
+def test_naive_and_caching_agree(tmp_path):
+    """Of a hundred short processes, mostly in ld.so, where perf's unwinder (libunwind) often leaves out a caller."""
+    data = record(tmp_path / "perf.data", "sh", "-c", SHELL)
+    for mode in "naive", "caching":
+        run("-i", data, "-o", tmp_path / mode, "-m", mode)
+    assert_same_frames(chains(tmp_path / "naive"), chains(tmp_path / "caching"), share=0.99)
+    assert sum(len(user) for _, _, user in chains(tmp_path / "caching")) > 500
+
+
+def test_modes_that_do_not_unwind(tmp_path):
+    out = tmp_path / "out"
+    out.write_bytes(b"x" * 100000)  # what was there goes
+    run("-i", GOLDEN / "file.data", "-o", out, "-m", "passthru")
+    assert out.read_bytes() == (GOLDEN / "file.data").read_bytes()
+    run("-i", GOLDEN / "file.data", "-o", out, "-m", "none")
+    assert struct.unpack_from("<2Q", out.read_bytes(), 40)[1] == 8  # a mark: perf warns of a file without any record
+    run("-i", GOLDEN / "sysprof-with-type18.syscap", "-o", out, "-m", "none")
+    assert out.read_bytes() == (GOLDEN / "sysprof-with-type18.syscap").read_bytes()[:256]
+    run("-i", GOLDEN / "sysprof.syscap", "-o", out)
+    assert out.read_bytes() == (GOLDEN / "sysprof.syscap").read_bytes()
+
+
+def test_damaged_input(tmp_path):
+    data = (GOLDEN / "file.data").read_bytes()
+    cut = tmp_path / "cut.data"
+    for size, samples in (len(data) - 4, 6), (len(data) // 2, None), (300, 0):
+        cut.write_bytes(data[:size])
+        p = run("-i", cut, "-o", tmp_path / "out", "-v", status=1)
+        assert b"cut.data: at byte " in p.stderr
+        if samples is not None:
+            assert f"received {samples} samples".encode() in p.stderr
+    cut.write_bytes(b"nothing of the kind")
+    assert b"neither a perf.data nor a capture" in run("-i", cut, status=2).stderr
+    cut.write_bytes(b"")
+    assert b"empty" in run("-i", cut, status=2).stderr
+    cut.write_bytes(data[7::-1] + data[8:])
+    assert b"big-endian" in run("-i", cut, status=2).stderr
+    assert b"no perf.data" in run("-i", GOLDEN / "sysprof.syscap", "-f", "perf", status=2).stderr
+
+
+def test_wrong_calls(tmp_path):
+    assert b"--mode" in run("-m", "fast", status=64).stderr
+    assert b"--latency" in run("--latency", "1h", status=64).stderr
+    run("extra", status=64)
+    run("-i", tmp_path / "missing", status=2)
+    same = tmp_path / "same"
+    same.write_bytes((GOLDEN / "file.data").read_bytes())
+    assert b"is the input, too" in run("-i", same, "-o", same, status=2).stderr
+    assert same.stat().st_size > 0
+    assert b"folder" in run("-i", tmp_path, status=2).stderr
+
+
+@needs_perf
+def test_folder_of_perf_threads(tmp_path):
+    """perf makes a stream of it, as we say, and nothing is missing then."""
+    folder = tmp_path / "perf.data"
+    p = perf("record", "-q", "--threads=cpu", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-N", "-B", "-o", folder, "--",
+             "sqlite3", ":memory:", SQL)
+    if not folder.is_dir():
+        pytest.skip(f"this perf records no folders: {p.stderr}")
+    said = run("-i", folder, status=2).stderr.decode()
+    assert f"perf inject -i {folder} -o - | stacktrace" in said
+    assert b"perf inject" in run("-i", folder / "data", status=2).stderr
+    out = tmp_path / "out.data"
+    subprocess.run(["sh", "-c", f"{PERF} inject -i {folder} -o - | {STACKTRACE} -o {out}"], check=True, timeout=60)
+    assert_same_frames(chains(folder), chains(out))
+
+
+def test_verbose_and_status(tmp_path):
+    env = dict(os.environ, ELFUTILS_STACKTRACE_VERBOSE="true")
+    p = run("-i", GOLDEN / "file.data", "-o", tmp_path / "out", "--status", tmp_path / "status", env=env)
+    lines = p.stderr.decode().splitlines()
+    assert lines[-1].startswith("TOTAL -- received 6 samples, lost ")
+    assert lines[-2].startswith("17457 sqlite3 -- max ")
+    status = json.loads((tmp_path / "status").read_text())
+    assert (status["samples"], status["ended"]) == (6, True)
+    assert status["bytes_read"] > 10000
+
+
+class Held:
+    """stacktrace behind a pipe that stays open."""
+
+    def __init__(self, *args):
+        self.p = subprocess.Popen([STACKTRACE, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.set_blocking(self.p.stdout.fileno(), False)
+
+    def feed(self, data):
+        self.p.stdin.write(data)
+        self.p.stdin.flush()
+
+    def wait_for(self, size, seconds=120):
+        """What came, `size` bytes or what was there when time was up."""
+        got, end = b"", time.monotonic() + seconds
+        while len(got) < size and time.monotonic() < end:
+            got += self.p.stdout.read() or b""
+            time.sleep(0.01)
+        return got
+
+
+def test_pipes_are_not_held_back():
+    """The last rounds have no mark behind them; they go out all the same while the recorder goes on."""
+    data = (GOLDEN / "pipe.data").read_bytes()
+    all_of_it = len(subprocess.run([STACKTRACE], input=data, capture_output=True, timeout=300).stdout)
+    held = Held()
+    held.feed(data)
+    assert len(held.wait_for(all_of_it)) == all_of_it
+    assert held.p.poll() is None
+    held.p.stdin.close()
+    assert held.p.wait(120) == 0
+
+
+def test_interrupts_are_for_the_recorder():
+    data = (GOLDEN / "pipe.data").read_bytes()
+    held = Held()
+    held.feed(data[:12000])
+    assert held.wait_for(100)  # it has begun
+    for _ in range(2):
+        held.p.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    held.feed(data[12000:])
+    held.p.stdin.close()
+    assert held.p.wait(120) == 0
+    held = Held()
+    held.feed(data[:12000])
+    assert held.wait_for(100)
+    while held.p.poll() is None:  # and the third that comes ends it, though nothing was closed
+        held.p.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    assert held.p.returncode in (0, 1)

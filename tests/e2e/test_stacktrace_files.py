@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where stacktrace finds the programs of a recording: sysroots, build IDs, a debuginfod server, containers."""
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+import pytest
+
+from conftest import ROOT
+from perfdata import PERF, Samples, capture_of, frame, needs_perf, pprof, record, run
+
+pytestmark = needs_perf
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+class Program:
+    """A program that nobody else has: static, so that all its code is in one file, with a build ID of its own."""
+
+    def __init__(self, path):
+        self.path, self.build_id = path, uuid.uuid4().hex + "01234567"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["gcc", "-O2", "-g", "-static", f"-Wl,--build-id=0x{self.build_id}", "-o", path, ROOT / "examples/deep.c"],
+                       check=True)
+
+
+@pytest.fixture
+def program(tmp_path):
+    return Program(tmp_path / "bin" / "deep")
+
+
+def whole(path, *args, env=None):
+    """The share of samples whose stacks are whole, with names, and what was said."""
+    out = path.with_name("prof.pb.gz")
+    said = run("-i", path, "-o", out, "-v", *args, env={**os.environ, "HOME": "/nowhere", **(env or {})}).stderr.decode()
+    share = float(said.split("% to the root")[0].split()[-1])
+    if share > 50:
+        assert "descend" in pprof(out, "-top", "-symbolize=none")
+    return share, said
+
+
+DEEP = "0.5", "5"  # seconds, depth
+BUILD_IDS = ["--buildid-mmap"]  # each mapping is recorded with its build ID
+
+
+def deep(path, program, options=()):
+    return record(path, program.path, *DEEP, options=options)
+
+
+@pytest.mark.parametrize("options", [[], BUILD_IDS])
+def test_sysroot(tmp_path, program, options):
+    """The recorded machine's files, copied; the program itself has gone here."""
+    data = deep(tmp_path / "perf.data", program, options)
+    assert whole(data)[0] > 99
+    here = tmp_path / "here.data"
+    run("-i", data, "-o", here)
+    root = tmp_path / "root"
+    copy = root / str(program.path)[1:]
+    copy.parent.mkdir(parents=True)
+    shutil.move(program.path, copy)
+    assert whole(data)[0] < 50
+    assert whole(data, "--sysroot", root)[0] > 99
+    there = tmp_path / "there.data"
+    run("-i", data, "-o", there, "--sysroot", root)
+    assert there.read_bytes() == here.read_bytes()
+
+
+def test_another_program_in_its_place(tmp_path, program):
+    """What has its path by now, but is not the file that was mapped, is not taken for it."""
+    for options in [], BUILD_IDS:
+        data = deep(tmp_path / "perf.data", program, options)
+        program.path.rename(tmp_path / "before")
+        Program(program.path)
+        assert whole(data)[0] < 50, options
+        program = Program(tmp_path / "bin" / "deep")
+
+
+def test_folders_of_build_ids(tmp_path, program):
+    """perf's cache and what debug packages link."""
+    data = deep(tmp_path / "perf.data", program, BUILD_IDS)
+    home, sysroot = tmp_path / "home", tmp_path / "sysroot"
+    in_cache = home / ".debug/.build-id" / program.build_id[:2] / program.build_id[2:] / "elf"
+    in_root = sysroot / "usr/lib/debug/.build-id" / program.build_id[:2] / program.build_id[2:]
+    for place in in_cache, in_root:
+        place.parent.mkdir(parents=True)
+        shutil.copy(program.path, place)
+    program.path.unlink()
+    assert whole(data)[0] < 50
+    assert whole(data, env={"HOME": str(home)})[0] > 99
+    assert whole(data, "--sysroot", sysroot)[0] > 99
+
+
+# ---- debuginfod ----
+
+
+class Server:
+    """Debian's debuginfod, with the files of one folder."""
+
+    def __init__(self, folder):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.p = subprocess.Popen(["debuginfod", "-F", folder, "-p", str(self.port), "-d", ":memory:"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+
+    def wait_for(self, build_id):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                urllib.request.urlopen(f"{self.url}/buildid/{build_id}/executable").close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+        raise TimeoutError("debuginfod has not looked through its folder")
+
+
+@pytest.mark.skipif(not shutil.which("debuginfod"), reason="no debuginfod in the PATH")
+def test_debuginfod(tmp_path, program):
+    data = deep(tmp_path / "perf.data", program, BUILD_IDS)
+    (tmp_path / "served").mkdir()
+    shutil.move(program.path, tmp_path / "served" / "deep")
+    server = Server(tmp_path / "served")
+    try:
+        server.wait_for(program.build_id)
+        env = {"DEBUGINFOD_URLS": server.url, "DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
+        assert whole(data, env=env)[0] < 50  # nobody is asked before somebody says so
+        assert whole(data, "--debuginfod", env={**env, "DEBUGINFOD_URLS": ""})[0] < 50
+        share, said = whole(data, "--debuginfod", "--debug", env=env)
+        assert share > 99
+        assert "1 files downloaded" in said
+    finally:
+        server.p.kill()
+        server.p.wait()
+    assert whole(data, "--debuginfod", env=env)[0] > 99  # from its cache
+    shutil.rmtree(tmp_path / "cache")
+    share, said = whole(data, "--debuginfod", "--debug", env=env)  # and now the server has gone
+    assert share < 50 and "0 files downloaded, 1 not found" in said
+
+
+# ---- containers ----
+
+
+@pytest.fixture
+def container(tmp_path, program):
+    """The root folder of a container: an overlay of two layers, the program in the lower one, as /deep."""
+    root = tmp_path / "merged"
+    for name in "lower", "upper", "work", "merged":
+        (tmp_path / name).mkdir()
+    shutil.move(program.path, tmp_path / "lower" / "deep")
+    layers = f"lowerdir={tmp_path}/lower,upperdir={tmp_path}/upper,workdir={tmp_path}/work"
+    mount = f"mount -t overlay overlay -o {layers} {root} 2>/dev/null || mount --bind {tmp_path}/lower {root}"  # on an overlay: no other
+    enter = f"{{ {mount}; }} && cd {root} && pivot_root . . && exec /deep \"$@\""
+    return ["unshare", "-m", "sh", "-c", enter, "sh"]
+
+
+def in_container(data, container, seconds):
+    """A recording of its program while that goes on, and the process."""
+    p = subprocess.Popen([*container, seconds, "5"], stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while open(f"/proc/{p.pid}/comm").read() != "deep\n":
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.1)  # behind ld.so
+    q = subprocess.run([PERF, "record", "-q", "-N", "-B", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf", "-p", str(p.pid),
+                        "-o", data, "--", "sleep", "0.5"], capture_output=True)
+    assert q.returncode == 0, q.stderr
+    return p
+
+
+@needs_root
+def test_through_the_process(tmp_path, container):
+    """As long as it runs, its own view is asked; then nobody knows /deep."""
+    data = tmp_path / "perf.data"
+    p = in_container(data, container, "60")
+    try:
+        assert whole(data)[0] > 99
+    finally:
+        p.kill()
+        p.wait()
+    assert whole(data)[0] < 50
+
+
+@needs_root
+def test_through_the_overlays_of_a_capture(tmp_path, container):
+    """sysprof says which folders of the host a container's root is made of, one record a layer."""
+    data, cap = tmp_path / "perf.data", tmp_path / "in.syscap"
+    in_container(data, container, "3").wait()
+    samples = Samples(data)
+    plain = capture_of(samples)
+    pid = samples.stacks[0][0]
+    layers = b"".join(overlay(pid, layer, tmp_path / name) for layer, name in enumerate(["upper", "lower"]))
+    cap.write_bytes(plain)
+    assert whole(cap)[0] < 50
+    cap.write_bytes(plain[:256] + layers + plain[256:])
+    assert whole(cap)[0] > 99
+
+
+def overlay(pid, layer, source):
+    source = str(source).encode()
+    return frame(15, pid, 1, struct.pack("<B3xHH", layer, len(source), 1) + source + b"\0/\0")
+
+
+@needs_root
+@pytest.mark.skipif(not shutil.which("debuginfod"), reason="no debuginfod in the PATH")
+def test_of_a_container_that_has_gone(tmp_path, program, container):
+    """Then debuginfod is left, when mappings were recorded with build IDs."""
+    data = record(tmp_path / "perf.data", *container, *DEEP, options=BUILD_IDS)
+    server = Server(tmp_path / "lower")
+    try:
+        server.wait_for(program.build_id)
+        env = {"DEBUGINFOD_URLS": server.url, "DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
+        assert whole(data, env=env)[0] < 50
+        assert whole(data, "--debuginfod", env=env)[0] > 90  # sh and unshare are in it, too
+    finally:
+        server.p.kill()
+        server.p.wait()

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""perf.data as the perf tool reads it, and captures of sysprof as its own library does."""
+import ctypes
+import os
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from conftest import BUILD, ROOT
+
+STACKTRACE = BUILD / "bin" / "stacktrace"
+PPROF = ROOT / ".deps" / "bin" / "pprof"
+PERF = shutil.which("perf")
+KERNEL = 1 << 63
+UNKNOWN = (1 << 64) - 1  # where perf script could not go on
+CONTEXT_MAX = (1 << 64) - 4095
+
+
+def perf(*args, **kw):
+    return subprocess.run([PERF, *map(str, args)], capture_output=True, timeout=120, **kw)
+
+
+def can_sample():
+    if PERF is None:
+        return False
+    return subprocess.run([PERF, "record", "-q", "-N", "-B", "-e", "cpu-clock", "-o", "/dev/null", "true"],
+                          capture_output=True, timeout=60).returncode == 0
+
+
+needs_perf = pytest.mark.skipif(not can_sample(), reason="needs linux-perf and the right to sample")
+
+
+def run(*args, status=0, **kw):
+    """stacktrace."""
+    p = subprocess.run([STACKTRACE, *map(str, args)], capture_output=True, timeout=120, **kw)
+    assert p.returncode == status, p.stderr
+    return p
+
+
+def record(path, *command, options=()):
+    """What perf record makes of the command, with stacks."""
+    p = perf("record", "-q", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-N", "-B", *options, "-o", path, "--", *command)
+    assert p.returncode == 0, p.stderr
+    return path
+
+
+def pprof(path, *args):
+    """What google/pprof says of a profile."""
+    p = subprocess.run([PPROF, *args, path], capture_output=True, text=True, timeout=60, env={**os.environ, "HOME": "/nowhere"})
+    assert (p.returncode, p.stderr) == (0, "")
+    return p.stdout
+
+
+def chains(path):
+    """[(thread and time, kernel addresses, user addresses)] of all samples, as perf script unwinds or reads them."""
+    out = perf("script", "-i", path, "--no-inline", "--max-stack", "1024", "-F", "tid,time,ip", text=True)
+    assert out.returncode == 0, out.stderr
+    samples = []
+    for block in out.stdout.split("\n\n"):
+        lines = block.split("\n")
+        head = next((i for i, line in enumerate(lines) if line.rstrip().endswith(":")), None)
+        if head is None:
+            continue
+        ips = [int(line.split()[0], 16) for line in lines[head + 1:] if line.strip()]
+        kernel = [ip for ip in ips if KERNEL <= ip < CONTEXT_MAX]
+        samples.append((lines[head].strip(), kernel, [ip for ip in ips if ip < KERNEL]))
+    return samples
+
+
+class Samples:
+    """The samples of a perf.data with one event, its registers and stacks: what tests make captures of."""
+
+    def __init__(self, path):
+        data = path.read_bytes()
+        attrs, _, at, size = struct.unpack_from("<4Q", data, 24)
+        self.type, = struct.unpack_from("<Q", data, attrs + 24)
+        self.mask, = struct.unpack_from("<Q", data, attrs + 80)
+        self.maps, self.stacks = [], []  # each in the order of time
+        end = at + size
+        while at < end:
+            kind, _, sz = struct.unpack_from("<IHH", data, at)
+            if kind == 9:
+                self.stacks.append(self.sample(data, at + 8))
+            if kind == 10:
+                self.maps.append(self.mmap2(data, at, sz))
+            at += sz
+        for rows in self.maps, self.stacks:
+            rows.sort(key=lambda row: row[2])
+
+    def sample(self, data, at):
+        """(pid, tid, time, registers, stack bytes) of cpu-clock's IP|TID|TIME|ADDR|CALLCHAIN|PERIOD|…"""
+        assert self.type & ~0x8000 == 0x312f & ~0x8000, hex(self.type)
+        _, pid, tid, time, _, _, chain = struct.unpack_from("<QIIQQQQ", data, at)
+        at += 48 + 8 * chain
+        abi, = struct.unpack_from("<Q", data, at)
+        cnt = self.mask.bit_count() if abi else 0
+        regs = struct.unpack_from(f"<{cnt}Q", data, at + 8)
+        at += 8 + 8 * cnt
+        size, = struct.unpack_from("<Q", data, at)
+        used = struct.unpack_from("<Q", data, at + 8 + size)[0] if size else 0
+        return pid, tid, time, regs, data[at + 8:at + 8 + used]
+
+    @staticmethod
+    def mmap2(data, at, sz):
+        """(pid, tid, time, start, length, offset, inode, protection, name); the time is the last of the sample's id."""
+        pid, tid, start, length, off, _, ino, _, prot = struct.unpack_from("<iIQQQQQQI", data, at + 8)
+        name = data[at + 72:at + sz].split(b"\0")[0]
+        time, = struct.unpack_from("<Q", data, at + sz - 8)
+        return pid, tid, time, start, length, off, ino, prot, name
+
+
+def frame(kind, pid, time, body):
+    """One frame of a capture."""
+    body += b"\0" * (-len(body) % 8)
+    return struct.pack("<HhiqB7x", 24 + len(body), 0, pid, time, kind) + body
+
+
+def capture_of(samples):
+    """A capture with the mappings and, as frames of type 18, the stacks of a perf.data."""
+    frames = []
+    for pid, _, time, start, length, off, ino, prot, name in samples.maps:
+        if prot & 4 and pid > 0:
+            frames.append((time, frame(3, pid, time, struct.pack("<4Q", start, start + length, off, ino) + name + b"\0\0")))
+    for pid, tid, time, regs, stack in samples.stacks:
+        stack += b"\0" * (-len(stack) % 8)
+        frames.append((time, frame(18, pid, time, struct.pack("<QiI", len(stack), tid, 0) + stack +
+                                   struct.pack(f"<II{len(regs)}Q", len(regs), 2, *regs))))
+    frames.sort(key=lambda row: row[0])  # a stack is unwound by the mappings of its moment
+    return b"\x5e\x97\xca\xfd\x01\x01" + b"\0" * 250 + b"".join(body for _, body in frames)
+
+
+class Sample(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("len", ctypes.c_uint16), ("cpu", ctypes.c_int16), ("pid", ctypes.c_int32), ("time", ctypes.c_int64),
+                ("type", ctypes.c_uint8), ("padding", ctypes.c_uint8 * 7), ("n_addrs", ctypes.c_uint16),
+                ("padding1", ctypes.c_uint16), ("tid", ctypes.c_int32)]
+
+
+def sysprof_samples(path):
+    """[(pid, tid, time, addresses)] of a capture, and how many frames of each other type, by sysprof's library."""
+    lib = ctypes.CDLL("libsysprof-4.so")
+    for name in "new", "read_sample":
+        getattr(lib, f"sysprof_capture_reader_{name}").restype = ctypes.c_void_p
+    reader = ctypes.c_void_p(lib.sysprof_capture_reader_new(str(path).encode()))
+    assert reader, "sysprof does not read it"
+    samples, others, kind = [], {}, ctypes.c_int()
+    while lib.sysprof_capture_reader_peek_type(reader, ctypes.byref(kind)):
+        if kind.value != 2:
+            others[kind.value] = others.get(kind.value, 0) + 1
+            assert lib.sysprof_capture_reader_skip(reader)
+            continue
+        at = lib.sysprof_capture_reader_read_sample(reader)
+        s = Sample.from_address(at)
+        addrs = (ctypes.c_uint64 * s.n_addrs).from_address(at + ctypes.sizeof(Sample))
+        samples.append((s.pid, s.tid, s.time, list(addrs)))
+    lib.sysprof_capture_reader_unref(reader)
+    return samples, others
