@@ -16,28 +16,36 @@ msg = @$(if $(V),true,printf '  %-8s %s\n' "$(1)" "$(2)")
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DSTACKS_VERSION='"$(VERSION)"' \
-	-Isrc -Ibpf -I$(BUILD)/gen -I$(DEPS)/duckdb/include -MMD -MP
+	-Isrc -Ibpf -Iinclude -I$(BUILD)/gen -I$(DEPS)/duckdb/include -MMD -MP
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 ALL_LDFLAGS += -fsanitize=$(SAN)
 endif
 
 # A layer includes only layers before it. Each program says which it is made of.
-LAYERS := base event process symbol unwind store capture collector stacksexport
+LAYERS := base event process symbol unwind libstacktrace formats pprof store capture collector stacksexport stacktrace
 objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix src/,$(1)))))
 
 collector_OBJS := $(call objs,base event process symbol unwind store capture collector)
 collector_LIBS := -lbpf -ldw -lelf -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call objs,base event process symbol stacksexport) $(BUILD)/gen/profile.pb-c.o
+stacksexport_OBJS := $(call objs,base event process symbol pprof stacksexport) $(BUILD)/gen/profile.pb-c.o
 stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
-PROGRAMS := collector stacksexport
+stacktrace_OBJS := $(call objs,base event process symbol unwind formats pprof stacktrace) $(BUILD)/gen/profile.pb-c.o
+stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
+PROGRAMS := collector stacksexport stacktrace
+library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call objs,base event process symbol unwind libstacktrace))
+library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
+library_SONAME := libstacktrace.so.0
+library_HEADERS := include/stacktrace.h include/dwflst_compat.h
+LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
 	$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(wildcard tests/tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(filter-out examples/lib%,$(wildcard examples/*.c))) \
-	$(patsubst examples/lib%.c,$(BUILD)/examples/lib%.so,$(wildcard examples/lib*.c))
+	$(patsubst examples/lib%.c,$(BUILD)/examples/lib%.so,$(wildcard examples/lib*.c)) \
+	$(addprefix $(BUILD)/examples/stacktrace/,profiler dwflst_profiler bpf_profiler)
 BPF_OBJS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SKEL := $(BUILD)/gen/collector.skel.h
 
@@ -46,7 +54,7 @@ SKEL := $(BUILD)/gen/collector.skel.h
 .SECONDARY:
 
 ## all: build the programs and the examples (the default)
-all: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(EXAMPLES)
+all: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(EXAMPLES)
 
 ## setup: install what is needed to build; changes nothing when run again
 setup:
@@ -81,7 +89,7 @@ unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 
 ## test-vm: test the collector on other kernels, from 5.10 to the newest of Debian, in qemu; not part of test
 .PHONY: test-vm
-test-vm: $(BUILD)/bin/collector $(EXAMPLES) $(TEST_TOOLS)
+test-vm: $(BUILD)/bin/collector $(EXAMPLES) $(TEST_TOOLS) $(BUILD)/tests/test_capture_running
 	@BUILD=$(BUILD) tests/vm/run
 
 ## check-all: compare the flat table of every ELF file of this machine with what libdw says; minutes
@@ -90,17 +98,30 @@ check-all: $(BUILD)/tests/check_tables
 	@find /usr/bin /usr/sbin /usr/lib /usr/libexec -type f \( -perm /111 -o -name '*.so*' \) -print0 | \
 		xargs -0 $< 0
 
+## differential: walk the stacks of some thirty real programs, as libdwfl and gdb do, and compare; minutes
+.PHONY: differential
+differential: setup-tests
+	@tests/differential/setup
+	@$(MAKE) --no-print-directory -j2 all $(BUILD)/tests/compare_walks
+	@tests/differential/run
+
 ## bench: measure what things cost, as tables
 bench: setup-tests
 	@$(MAKE) --no-print-directory -j2 all
 	@tests/bench/run
+
+## bench-unwind: only what the unwinder costs, beside libdwfl, libunwind and (where there is a cargo) framehop
+.PHONY: bench-unwind
+bench-unwind: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@tests/bench/run unwinder
 
 ## fuzz: fuzz every parser for FUZZ_SECONDS each (default 60)
 fuzz:
 	@tests/fuzz/run
 
 ## install: install below $(DESTDIR)$(PREFIX)
-install: all
+install: all install-library
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(DEPS)/duckdb/lib/libduckdb.so $(DESTDIR)$(PREFIX)/lib/stacks
@@ -108,20 +129,36 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include include/stacks_tracing.h
 	cd sql && find . -name '*.sql' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/stacks/sql/{} \;
 
+## install-library: of that only the library
+.PHONY: install-library
+install-library: $(LIBRARY)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(notdir $(firstword $(LIBRARY))) $(DESTDIR)$(PREFIX)/lib/$(library_SONAME)
+	ln -sf $(library_SONAME) $(DESTDIR)$(PREFIX)/lib/libstacktrace.so
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' src/libstacktrace/libstacktrace.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libstacktrace.pc
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include $(library_HEADERS)
+	install -m 644 $(wildcard man/*.3) $(DESTDIR)$(PREFIX)/share/man/man3
+	for page in $(notdir $(wildcard man/*.3)); do \
+		for name in $$(sed -n 's/^\.Nm \(stacktrace_[a-z_]*\).*/\1/p' man/$$page); do \
+			[ $$name.3 = $$page ] || ln -sf $$page $(DESTDIR)$(PREFIX)/share/man/man3/$$name.3; done; done
+
 ## uninstall: remove what install put there
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
-	rm -f $(DESTDIR)$(PREFIX)/include/stacks_tracing.h
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,include/stacks_tracing.h $(library_HEADERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,$(notdir $(LIBRARY)) $(library_SONAME) libstacktrace.so pkgconfig/libstacktrace.pc)
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man3/stacktrace.3 $(DESTDIR)$(PREFIX)/share/man/man3/stacktrace_*.3
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/stacks
 
 FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
 ## format: apply .clang-format
 format:
-	clang-format -i $(FORMATTED)
+	@clang-format -i $(FORMATTED)
 
 ## format-check: fail when a file is not formatted
 format-check:
-	clang-format --dry-run -Werror $(FORMATTED)
+	@clang-format --dry-run -Werror $(FORMATTED)
 
 ## clean: remove what was built
 clean:
@@ -143,6 +180,11 @@ $(BUILD)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(stacksexport_OBJS) $(stacksexport_LIBS)
 
+$(BUILD)/bin/stacktrace: $(stacktrace_OBJS)
+	$(call msg,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(stacktrace_LIBS)
+
 $(BUILD)/lib/stacks/libduckdb.so: | $(DEPS)/duckdb/lib/libduckdb.so
 	@mkdir -p $(@D)
 	$(Q)ln -sf $(abspath $(DEPS))/duckdb/lib/libduckdb.so $@
@@ -156,13 +198,35 @@ $(DEPS)/duckdb/lib/libduckdb.so $(DEPS)/duckdb/include/duckdb.h:
 	@echo "libduckdb is missing: run 'make setup' first" >&2; exit 1
 
 $(call objs,stacksexport): | $(DEPS)/duckdb/include/duckdb.h
-$(call objs,stacksexport): $(BUILD)/gen/profile.pb-c.h
+$(call objs,pprof): $(BUILD)/gen/profile.pb-c.h
 $(call objs,capture): $(SKEL)
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# ---- the library -----------------------------------------------------------------------------------------------------
+
+$(BUILD)/pic/%.o: src/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -c -o $@ $<
+
+# Its threads may outlive a dlclose(): -z nodelete.
+$(BUILD)/lib/$(library_SONAME).%: $(library_OBJS) src/libstacktrace/libstacktrace.map
+	$(call msg,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(library_SONAME) -Wl,--version-script,src/libstacktrace/libstacktrace.map \
+		-Wl,--gc-sections -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ $(library_OBJS) $(library_LIBS)
+
+# One object, in which what is hidden is local: no name of ours meets one of the program's.
+$(BUILD)/lib/libstacktrace.a: $(library_OBJS)
+	$(call msg,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -r -nostdlib -o $(@:.a=.o) $^
+	$(Q)objcopy --localize-hidden $(@:.a=.o)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
 
 # ---- BPF -------------------------------------------------------------------------------------------------------------
 
@@ -183,10 +247,10 @@ $(SKEL): $(BUILD)/bpf/collector.bpf.o
 
 # ---- generated code --------------------------------------------------------------------------------------------------
 
-$(BUILD)/gen/profile.pb-c.c $(BUILD)/gen/profile.pb-c.h &: src/stacksexport/profile.proto
+$(BUILD)/gen/profile.pb-c.c $(BUILD)/gen/profile.pb-c.h &: src/pprof/profile.proto
 	$(call msg,PROTOC,$@)
 	@mkdir -p $(@D)
-	$(Q)protoc-c --c_out=$(BUILD)/gen -Isrc/stacksexport $<
+	$(Q)protoc-c --c_out=$(BUILD)/gen -Isrc/pprof $<
 
 $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 	$(call msg,CC,$@)
@@ -194,23 +258,42 @@ $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
-# Everything but the two main.o, so that a test links what it names and no more.
+# Everything but the programs' main.o, so that a test links what it names and no more.
 TEST_LIB := $(BUILD)/tests/libtest.a
 TEST_LAYERS ?= $(LAYERS)
-TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter stacksexport,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o))
+TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter pprof,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o))
 $(TEST_LIB): $(TEST_OBJS)
 	@mkdir -p $(@D)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsP $@ $^
 
 $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
 
+$(BUILD)/tests/slowfs: tests/tools/slowfs.c
+	$(call msg,TOOL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -I/usr/include/fuse3 $(ALL_LDFLAGS) -o $@ $< -lfuse3
+
 # Programs that tests drive.
 $(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)
 	$(call msg,TOOL,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS)
+
+# Programs that the benchmark drives; one of them compares with libunwind, which tests/bench/setup installs.
+$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(TEST_LIB)
+	$(call msg,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS) $(bench_$*_LIBS)
+bench_walks_LIBS = -lunwind-x86_64 $(patsubst %,-Wl$(comma)-u$(comma)framehop_walk %,$(wildcard $(FRAMEHOP)))
+comma := ,
+FRAMEHOP := $(BUILD)/bench/cargo/release/libframehop_peer.a
+$(BUILD)/bench/walks: $(FRAMEHOP)
+# Where there is no cargo, the comparison goes without it.
+$(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
+	$(Q)if command -v cargo >/dev/null; then \
+		CARGO_TARGET_DIR=$(abspath $(BUILD))/bench/cargo cargo build -q --release --manifest-path tests/bench/framehop/Cargo.toml; fi
 
 # A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
 $(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
@@ -235,5 +318,23 @@ $(BUILD)/examples/lib%.so: examples/lib%.c include/stacks_tracing.h
 	$(call msg,EXAMPLE,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
+
+# Profilers on the library.
+$(BUILD)/examples/stacktrace/%: examples/stacktrace/%.c $(wildcard examples/stacktrace/*.h include/*.h) $(BUILD)/lib/libstacktrace.a
+	$(call msg,EXAMPLE,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -I$(BUILD)/gen -o $@ $< $(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
+
+$(BUILD)/examples/stacktrace/bpf_profiler: $(BUILD)/gen/bpf_profiler.skel.h
+$(BUILD)/examples/stacktrace/bpf_profiler: example_LIBS := -lbpf
+
+$(BUILD)/gen/bpf_profiler.bpf.o: examples/stacktrace/bpf_profiler.bpf.c examples/stacktrace/bpf_profiler.h
+	$(call msg,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+
+$(BUILD)/gen/bpf_profiler.skel.h: $(BUILD)/gen/bpf_profiler.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name bpf_profiler > $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
