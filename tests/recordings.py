@@ -92,11 +92,12 @@ class Batch:
         """One on-CPU slice of a thread."""
         return self.add("switch", end, ustack, kstack, duration=end - begin, state=state, **fields)
 
-    def write(self, folder, number=1):
+    def write(self, folder, number=1, metadata={"stacks.schema_version": "1"}):
+        """`metadata`: the collector's."""
         folder = pathlib.Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         rows = sorted(self.events, key=lambda r: r["timestamp"])
         stacks = [{"stack_id": i, "frames": f} for i, f in self.stacks.values()]
         pq.write_table(pa.Table.from_pylist(stacks, STACKS), folder / f"stacktraces-{number:06d}.parquet", compression="zstd")
-        pq.write_table(pa.Table.from_pylist(rows, EVENTS), folder / f"events-{number:06d}.parquet", compression="zstd")
+        pq.write_table(pa.Table.from_pylist(rows, EVENTS.with_metadata(metadata)), folder / f"events-{number:06d}.parquet", compression="zstd")
         return folder

@@ -2,19 +2,12 @@
 --     stacksexport pprof sql/pprof/span_time_for_command.sql -c COMMAND
 -- count: samples or intervals. span_time: of threads that were in the span (the root is its name), by what they did.
 -- Time counts for the innermost span. Needs kinds switch and profile.
-WITH span_threads AS MATERIALIZED (
-    SELECT DISTINCT pid
-    FROM events
-    WHERE kind = 'switch' AND span_id != 0 AND command = '?command'
-), switches AS (
-    FROM events
-    WHERE kind = 'switch' AND pid IN (FROM span_threads)
-), waits AS (
+WITH waits AS (
     SELECT
         trace_name, ustack_id, kstack_id,
         count(*) FILTER (blocked_ns > 0) AS blocked, sum(blocked_ns)::BIGINT AS blocked_ns,
         count(*) FILTER (runnable_ns > 0) AS runnable, sum(runnable_ns)::BIGINT AS runnable_ns
-    FROM offcpu_of('switches')
+    FROM offcpu
     WHERE span_id != 0 AND command = '?command'
     GROUP BY ALL
 ), times AS (

@@ -10,18 +10,11 @@ WITH entered AS MATERIALIZED (
         coalesce(ustack_id, kstack_id) AS stack_id, wait_ns
     FROM span_waits
     WHERE ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
-), span_threads AS MATERIALIZED (
-    SELECT DISTINCT pid
-    FROM events
-    WHERE kind = 'switch' AND span_id != 0
-), switches AS (
-    FROM events
-    WHERE kind = 'switch' AND pid IN (FROM span_threads)
 ), sleeps AS MATERIALIZED (
     SELECT
         trace_name, span_id, coalesce(ustack_id, kstack_id) AS stack_id, blocked_ns, runnable_ns,
         hash(host, pid) AS thread_key, timestamp AS moment
-    FROM offcpu_of('switches')
+    FROM offcpu
     WHERE span_id != 0 AND state != 'gaps'
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 ), outer_spans AS MATERIALIZED (

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "stacksexport/batches.h"
 #include "stacksexport/cells.h"
+#include "stacksexport/following.h"
 #include "stacksexport/share.h"
 
 static const struct {
@@ -119,6 +120,18 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
+/* Where rows lie in the order of time, the views that pair them do not sort. */
+static int db__use_order(struct db *db)
+{
+	int64_t in_order = 0;
+	int64_t *const fields[] = { &in_order };
+	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
+
+	if (!err && in_order)
+		err = following__register(db);
+	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
+}
+
 int db__open(struct db *db, struct recfiles *files)
 {
 	int err;
@@ -129,6 +142,8 @@ int db__open(struct db *db, struct recfiles *files)
 		err = batches__check(db, files);
 	if (!err)
 		err = db__script(db, "sql/stacks.sql");
+	if (!err)
+		err = db__use_order(db);
 	if (!err)
 		err = db__script(db, "sql/datafusion.sql");
 	return err;
