@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What things cost, as Markdown tables. Figures are of this machine and this run: read the ratios.
 
-bench.py [sampling|switches|sources|unwinder|streams|writer]…, all without arguments; sources=NAME,NAME… for some of them.
+bench.py [sampling|switches|sources|unwinder|streams|writer|queries]…, all without arguments; sources=NAME,NAME… for some of them.
 """
 import os
 import pathlib
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+import queries
 import sources
 import streams
 import unwinder
@@ -127,6 +128,7 @@ PARTS = {
     "unwinder": unwinder.measure,
     "streams": streams.streams,
     "writer": writer,
+    "queries": queries.measure,
     "sources": sources.measure,
 }
 
