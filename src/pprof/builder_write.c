@@ -51,18 +51,65 @@ static bool is_program(const char *module)
 	return module[0] && module[0] != '[' && !(so && (so[3] == '\0' || so[3] == '.'));
 }
 
-/* pprof takes the first mapping for the main program. */
-static void program_first(struct builder *b, Perftools__Profiles__Mapping **mappings, size_t cnt)
-{
-	for (size_t i = 0; mappings && i < cnt; i++) {
-		Perftools__Profiles__Mapping *m = mappings[i];
+struct candidate {
+	bool is_program;
+	uint64_t weight; /* of the samples that began in it */
+};
 
-		if (!is_program(strtab__str(b->strings, (uint32_t)m->filename, NULL)))
-			continue;
-		mappings[i] = mappings[0];
-		mappings[0] = m;
+/* The program that a stack begins in: the one nearest to its root. NULL: none. */
+static struct candidate *origin(const Perftools__Profiles__Profile *p,
+				const Perftools__Profiles__Sample *s, struct candidate *candidates)
+{
+	for (size_t i = s->n_location_id; i-- > 0;) {
+		const Perftools__Profiles__Location *l = p->location[s->location_id[i] - 1];
+
+		if (candidates[l->mapping_id - 1].is_program)
+			return &candidates[l->mapping_id - 1];
+	}
+	return NULL;
+}
+
+static size_t heaviest(const struct candidate *candidates, size_t cnt)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < cnt; i++)
+		if (candidates[i].is_program && (!candidates[best].is_program ||
+						 candidates[i].weight > candidates[best].weight))
+			best = i;
+	return best;
+}
+
+/* pprof takes the first mapping for the main program: the one that most of the last value began in.
+ */
+static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
+{
+	struct candidate *candidates = calloc(p->n_mapping + 1, sizeof(*candidates));
+	Perftools__Profiles__Mapping *program;
+	size_t best;
+
+	if (!candidates || b->err) {
+		b->err = b->err ? b->err : -ENOMEM;
+		free(candidates);
 		return;
 	}
+	for (size_t i = 0; i < p->n_mapping; i++)
+		candidates[i].is_program = is_program(
+			strtab__str(b->strings, (uint32_t)p->mapping[i]->filename, NULL));
+	for (size_t i = 0; i < p->n_sample; i++) {
+		struct candidate *c = origin(p, p->sample[i], candidates);
+		int64_t value = p->sample[i]->value[BUILDER_VALUE_CNT - 1];
+
+		if (c && value > 0)
+			c->weight += (uint64_t)value;
+	}
+	best = heaviest(candidates, p->n_mapping);
+	free(candidates);
+	if (best == 0)
+		return;
+	program = p->mapping[best];
+	p->mapping[best] = p->mapping[0];
+	p->mapping[0] = program;
 }
 
 static char **collect_strings(struct builder *b, size_t *cnt)
@@ -159,8 +206,8 @@ int builder__write(struct builder *b, const char *path)
 	set_ranges(b);
 	p.sample = COLLECT(b, samples, Perftools__Profiles__Sample, &p.n_sample);
 	p.mapping = COLLECT(b, mappings, Perftools__Profiles__Mapping, &p.n_mapping);
-	program_first(b, p.mapping, p.n_mapping);
 	p.location = COLLECT(b, locations, Perftools__Profiles__Location, &p.n_location);
+	program_first(b, &p);
 	p.function = COLLECT(b, functions, Perftools__Profiles__Function, &p.n_function);
 	p.string_table = collect_strings(b, &p.n_string_table);
 	err = b->err ? b->err : buf__err(&b->comments) ? -ENOMEM : write_profile(b, &p, path);

@@ -17,7 +17,7 @@ struct call {
 	struct call_column {
 		char *name;
 		duckdb_type type;
-	} *columns;
+	} * columns;
 	idx_t column_cnt;
 };
 
@@ -78,7 +78,8 @@ static int connect_again(const struct db *db, struct db *out)
 	return db__set_files(out, db->files);
 }
 
-static const char *take_column(struct call *call, duckdb_bind_info info, duckdb_prepared_statement query)
+static const char *take_column(struct call *call, duckdb_bind_info info,
+			       duckdb_prepared_statement query)
 {
 	idx_t i = call->column_cnt;
 	const char *name = duckdb_prepared_statement_column_name(query, i);
@@ -95,7 +96,8 @@ static const char *take_column(struct call *call, duckdb_bind_info info, duckdb_
 }
 
 /* NULL, or what is wrong. */
-static const char *take_columns(struct call *call, duckdb_bind_info info, duckdb_prepared_statement query)
+static const char *take_columns(struct call *call, duckdb_bind_info info,
+				duckdb_prepared_statement query)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(query);
 	const char *wrong = NULL;
@@ -200,7 +202,8 @@ static const char *run__start(struct run *run, const struct call *call, duckdb_i
 	run->pairing = make_pairing(call, info);
 	append_query(&run->sql, call, info);
 	if (!run->pairing || buf__err(&run->sql) != 0 ||
-	    connect_again(db, &run->batches[0].db) != 0 || connect_again(db, &run->batches[1].db) != 0)
+	    connect_again(db, &run->batches[0].db) != 0 ||
+	    connect_again(db, &run->batches[1].db) != 0)
 		return "out of memory";
 	return start_next(run) == 0 ? NULL : "the query of following() cannot be run";
 }

@@ -4,13 +4,13 @@
  *
  *   key      UBIGINT  of what follows each other: a thread, a process, a span
  *   moment   BIGINT   by which its rows are in order
- *   begin    BIGINT   where a row begins: what is between two rows lies between moment and the next one's begin
- *   is_mark  BOOLEAN  whether it is a mark
- *   is_end   BOOLEAN  whether nothing follows it
+ *   begin    BIGINT   where a row begins: what is between two rows lies between moment and the next
+ * one's begin is_mark  BOOLEAN  whether it is a mark is_end   BOOLEAN  whether nothing follows it
  *
- * and any other columns of numbers, texts and bytes. following() has them for each row that is neither; those whose
- * names begin with next_ are the following row's of the same key, and those with mark_ the last mark's between the two
- * (pairing.h). What sql/stacks.sql says with windows and joins, which sort all events, takes one pass so.
+ * and any other columns of numbers, texts and bytes. following() has them for each row that is
+ * neither; those whose names begin with next_ are the following row's of the same key, and those
+ * with mark_ the last mark's between the two (pairing.h). What sql/stacks.sql says with windows and
+ * joins, which sort all events, takes one pass so.
  */
 #ifndef STACKSEXPORT_FOLLOWING_H
 #define STACKSEXPORT_FOLLOWING_H

@@ -11,11 +11,20 @@
 
 /* Bytes of a value in a vector; 0: it cannot be kept. */
 static const uint8_t sizes[] = {
-	[DUCKDB_TYPE_BOOLEAN] = 1,   [DUCKDB_TYPE_TINYINT] = 1,	 [DUCKDB_TYPE_UTINYINT] = 1,
-	[DUCKDB_TYPE_SMALLINT] = 2,  [DUCKDB_TYPE_USMALLINT] = 2, [DUCKDB_TYPE_INTEGER] = 4,
-	[DUCKDB_TYPE_UINTEGER] = 4,  [DUCKDB_TYPE_FLOAT] = 4,	 [DUCKDB_TYPE_BIGINT] = 8,
-	[DUCKDB_TYPE_UBIGINT] = 8,   [DUCKDB_TYPE_DOUBLE] = 8,	 [DUCKDB_TYPE_HUGEINT] = 16,
-	[DUCKDB_TYPE_UHUGEINT] = 16, [DUCKDB_TYPE_VARCHAR] = sizeof(duckdb_string_t),
+	[DUCKDB_TYPE_BOOLEAN] = 1,
+	[DUCKDB_TYPE_TINYINT] = 1,
+	[DUCKDB_TYPE_UTINYINT] = 1,
+	[DUCKDB_TYPE_SMALLINT] = 2,
+	[DUCKDB_TYPE_USMALLINT] = 2,
+	[DUCKDB_TYPE_INTEGER] = 4,
+	[DUCKDB_TYPE_UINTEGER] = 4,
+	[DUCKDB_TYPE_FLOAT] = 4,
+	[DUCKDB_TYPE_BIGINT] = 8,
+	[DUCKDB_TYPE_UBIGINT] = 8,
+	[DUCKDB_TYPE_DOUBLE] = 8,
+	[DUCKDB_TYPE_HUGEINT] = 16,
+	[DUCKDB_TYPE_UHUGEINT] = 16,
+	[DUCKDB_TYPE_VARCHAR] = sizeof(duckdb_string_t),
 	[DUCKDB_TYPE_BLOB] = sizeof(duckdb_string_t),
 };
 
@@ -118,8 +127,8 @@ static uint32_t *slot_of(const struct pairing *p, uint64_t value)
 	return &p->slots[at];
 }
 
-/* Frees a slot; those behind it that had to give way to it move up (Knuth, The Art of Computer Programming 3, 6.4,
- * algorithm R). */
+/* Frees a slot; those behind it that had to give way to it move up (Knuth, The Art of Computer
+ * Programming 3, 6.4, algorithm R). */
 static void empty_slot(struct pairing *p, uint32_t *slot)
 {
 	uint32_t hole = (uint32_t)(slot - p->slots);
@@ -360,14 +369,15 @@ static void copy(void *to, const void *from, size_t sz)
 
 /* The two ends of a column in a call. */
 struct ends {
-	const uint8_t *in; /* NULL: the stream has ended */
+	const uint8_t *in;     /* NULL: the stream has ended */
 	uint64_t *in_validity; /* NULL: no row is null */
 	duckdb_vector output;
 	uint8_t *out;
 	uint64_t *out_validity;
 };
 
-static struct ends ends_of(const struct column *c, duckdb_data_chunk input, duckdb_data_chunk output)
+static struct ends ends_of(const struct column *c, duckdb_data_chunk input,
+			   duckdb_data_chunk output)
 {
 	struct ends e = { .output = duckdb_data_chunk_get_vector(output, c->is.output) };
 
@@ -383,7 +393,8 @@ static struct ends ends_of(const struct column *c, duckdb_data_chunk input, duck
 	return e;
 }
 
-static void give(const struct column *c, const struct ends *e, idx_t row, const void *value, bool null)
+static void give(const struct column *c, const struct ends *e, idx_t row, const void *value,
+		 bool null)
 {
 	if (null) {
 		duckdb_validity_set_row_invalid(e->out_validity, row);
@@ -540,7 +551,7 @@ void pairing__free(struct pairing *p)
 
 	if (!p)
 		return;
-	HASH_ITER(hh, p->texts, t, next) {
+	HASH_ITER (hh, p->texts, t, next) {
 		HASH_DEL(p->texts, t);
 		free(t);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Each row of a stream with the one that follows it under the same key, in one pass: what
- * `lead() OVER (PARTITION BY key ORDER BY moment)` says of rows that come in the order of time, without
- * sorting them. One row per key is kept, and the marks since then.
+ * `lead() OVER (PARTITION BY key ORDER BY moment)` says of rows that come in the order of time,
+ * without sorting them. One row per key is kept, and the marks since then.
  *
- * A row that is an end is followed by none: it completes the one before it, and its key is forgotten. A row that is a
- * mark is not given itself: it is told with the key's row before it; of the marks from that row's moment to where the next
- * one begins, the last.
+ * A row that is an end is followed by none: it completes the one before it, and its key is
+ * forgotten. A row that is a mark is not given itself: it is told with the key's row before it; of
+ * the marks from that row's moment to where the next one begins, the last.
  */
 #ifndef STACKSEXPORT_PAIRING_H
 #define STACKSEXPORT_PAIRING_H
@@ -31,11 +31,11 @@ struct pairing_column {
 
 /* The places of what the pass itself reads; null has no meaning there. */
 struct pairing_control {
-	idx_t key;	/* UBIGINT */
-	idx_t moment;	/* BIGINT */
-	idx_t begin;	/* BIGINT: where a row begins that follows another */
-	idx_t is_mark;	/* BOOLEAN */
-	idx_t is_end;	/* BOOLEAN */
+	idx_t key;     /* UBIGINT */
+	idx_t moment;  /* BIGINT */
+	idx_t begin;   /* BIGINT: where a row begins that follows another */
+	idx_t is_mark; /* BOOLEAN */
+	idx_t is_end;  /* BOOLEAN */
 };
 
 struct pairing;
@@ -49,8 +49,8 @@ void pairing__free(struct pairing *);
 bool pairing__can(duckdb_type);
 
 /*
- * Takes a chunk of the stream, of at most duckdb_vector_size() rows, and gives the rows that it completes, at
- * most as many; sets the output's size. 0 or -ENOMEM.
+ * Takes a chunk of the stream, of at most duckdb_vector_size() rows, and gives the rows that it
+ * completes, at most as many; sets the output's size. 0 or -ENOMEM.
  */
 int pairing__take(struct pairing *, duckdb_data_chunk input, duckdb_data_chunk output);
 

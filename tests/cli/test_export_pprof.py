@@ -38,10 +38,10 @@ def test_kernel_frames_lie_on_top(rec, tmp_path):
 
 
 def test_the_program_is_the_first_mapping(tmp_path):
-    b = Batch().profile(1, [frame("a", "/lib/libc.so.6"), frame("b", "/opt/x.solid"), frame("c", "/usr/bin/prog")], kernel("k"))
+    b = Batch().profile(1, [frame("a", "/lib/libc.so.6"), frame("b", "/usr/bin/prog"), frame("c", "/opt/x.solid"), frame("d", "/lib/libc.so.6")], kernel("k"))
     run("pprof", "sql/pprof/cpu_stacks.sql", "-r", b.write(tmp_path / "r"), "--output", tmp_path / "p")
     assert "File: x.solid" in pprof(tmp_path / "p", "-top")
-    assert Raw(tmp_path / "p").samples == {("k", "a", "b", "c"): (1, PERIOD)}
+    assert Raw(tmp_path / "p").samples == {("k", "a", "b", "c", "d"): (1, PERIOD)}
 
 
 def test_one_location_per_address_and_file(tmp_path):

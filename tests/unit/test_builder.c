@@ -111,7 +111,7 @@ static void mappings_say_where_the_file_lies(void **state)
 
 	(void)state;
 	data.file_offset = 0x1110; /* another segment of the same file */
-	add(b, (const struct named_frame[]){ work, caller, data }, 3, 1, 1);
+	add(b, (const struct named_frame[]){ data, work, caller }, 3, 1, 1);
 	p = finish(b, lines);
 	assert_int_equal(p->n_mapping, 2);
 	assert_int_equal(p->mapping[0]->memory_start, 0x1000);
@@ -122,6 +122,28 @@ static void mappings_say_where_the_file_lies(void **state)
 	assert_string_equal(str(p, p->mapping[0]->build_id), "ab12");
 	assert_true(p->mapping[0]->has_functions);
 	assert_false(p->mapping[0]->has_line_numbers);
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void the_program_that_most_began_in_is_first(void **state)
+{
+	const struct named_frame launcher = {
+		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true
+	};
+	const struct named_frame library = {
+		TEXT("start_thread"), TEXT("/lib/libc.so.6"), TEXT("cd"), 0x600, 0, 0x600, true
+	};
+	struct binary_lines *lines;
+	struct builder *b = new_builder(&lines, false);
+	Profile *p;
+
+	(void)state;
+	add(b, &launcher, 1, 9, 10);
+	add(b, (const struct named_frame[]){ library, work, library }, 3, 1, 6);
+	add(b, &caller, 1, 1, 5);
+	p = finish(b, lines);
+	assert_int_equal(p->n_mapping, 3);
+	assert_string_equal(str(p, p->mapping[0]->filename), "/bin/p");
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
@@ -292,6 +314,7 @@ static void kept_stacks_make_samples(void **state)
 
 RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(mappings_say_where_the_file_lies),
+	  cmocka_unit_test(the_program_that_most_began_in_is_first),
 	  cmocka_unit_test(nameless_frames_are_seen),
 	  cmocka_unit_test(a_sample_without_frames_is_seen),
 	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),

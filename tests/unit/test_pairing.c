@@ -26,7 +26,8 @@ static const struct pairing_column columns[] = {
 
 #define OUTPUT_CNT (sizeof(columns) / sizeof(columns[0]))
 
-/* One row of the stream; its number is its place, null for every seventh; its text says the same. */
+/* One row of the stream; its number is its place, null for every seventh; its text says the same.
+ */
 struct row {
 	uint64_t key;
 	int64_t begin;
@@ -116,7 +117,8 @@ static void assert_text(duckdb_data_chunk chunk, idx_t column, idx_t row, size_t
 	assert_memory_equal(duckdb_string_t_data(s), text, strlen(text));
 }
 
-/* The key's row before this one that is neither mark nor end, unless an end is between; SIZE_MAX: none. */
+/* The key's row before this one that is neither mark nor end, unless an end is between; SIZE_MAX:
+ * none. */
 static size_t row_before(const struct row *rows, size_t at)
 {
 	for (size_t i = at; i-- > 0;) {
@@ -184,7 +186,8 @@ static void check(const struct row *rows, size_t cnt)
 
 	assert_non_null(p);
 	for (size_t first = 0; first < cnt; first += duckdb_vector_size()) {
-		size_t end = first + duckdb_vector_size() < cnt ? first + duckdb_vector_size() : cnt;
+		size_t end =
+			first + duckdb_vector_size() < cnt ? first + duckdb_vector_size() : cnt;
 		duckdb_data_chunk input = make_chunk(input_types, COLUMN_CNT),
 				  output = make_output();
 		idx_t given = 0;
