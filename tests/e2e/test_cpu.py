@@ -31,7 +31,8 @@ def test_cpu_example(record):
     for names, modules, _, _ in stacks:
         assert names[-1] == "_start"
         assert names[-4] == "main" or names[-3] == "main", names
-        assert names[names.index("main") - 1] == "work" or names[0] == "main"
+    # main() itself prints, at the end.
+    assert sum(n for names, *_, n in stacks if names[names.index("main") - 1] == "work") > 0.95 * sum(n for *_, n in stacks)
     assert 0.65 < share(stacks, "render") < 0.85
     assert 0.15 < share(stacks, "compress") < 0.35
     # Through libc, which has no frame pointers, and back.
