@@ -8,46 +8,58 @@
 #include "base/log.h"
 
 struct kernel_names {
-	struct job job;
 	struct kallsyms *syms;
-	int err;
 	bool ready;
 	struct stacks *stacks;
 };
 
+struct reading {
+	struct job job;
+	struct kallsyms *syms;
+	int err;
+	struct kernel_names *names; /* only while there are jobs */
+};
+
 static void work(struct job *job)
 {
-	struct kernel_names *k = (struct kernel_names *)job;
+	struct reading *r = (struct reading *)job;
 
-	k->syms = kallsyms__new("/proc/kallsyms");
-	k->err = k->syms ? 0 : errno;
+	r->syms = kallsyms__new("/proc/kallsyms");
+	r->err = r->syms ? 0 : errno;
 }
 
 static void done(struct job *job)
 {
-	struct kernel_names *k = (struct kernel_names *)job;
+	struct reading *r = (struct reading *)job;
+	struct kernel_names *k = r->names;
 
-	if (k->err)
+	if (r->err)
 		log__warn("kernel frames will have no names: /proc/kallsyms: %s%s",
-			  strerror(k->err),
-			  k->err == EPERM ? " (needs CAP_SYSLOG, or sysctl kernel.kptr_restrict=0)"
+			  strerror(r->err),
+			  r->err == EPERM ? " (needs CAP_SYSLOG, or sysctl kernel.kptr_restrict=0)"
 					  : "");
 	k->ready = true;
+	k->syms = r->syms;
 	stacks__set_kernel(k->stacks, k->syms);
+	free(r);
 }
 
 struct kernel_names *kernel_names__new(struct jobs *jobs, struct stacks *stacks)
 {
 	struct kernel_names *k = calloc(1, sizeof(*k));
+	struct reading *r = k ? calloc(1, sizeof(*r)) : NULL;
 
-	if (!k)
+	if (!r) {
+		free(k);
 		return NULL;
+	}
+	k->stacks = stacks;
+	r->names = k;
 	/* A lane of its own: of no device. */
-	k->job = (struct job){
+	r->job = (struct job){
 		.rank = JOB_FIRST, .slow = true, .lane = UINT64_MAX, .work = work, .done = done
 	};
-	k->stacks = stacks;
-	jobs__submit(jobs, &k->job);
+	jobs__submit(jobs, &r->job);
 	return k;
 }
 
