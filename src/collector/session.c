@@ -260,14 +260,16 @@ static bool take(const struct spool_entry *in, bool last, void *arg)
 }
 
 /* In whose queue it waits for others, if they do: what happens to a thread stays in order, what
- * ends an operation comes after its beginning, and the next of its name after both. */
+ * ends an operation comes after its beginning, and the next of its name after both. Who is
+ * interrupted by an end has nothing to do with it. */
 static bool is_behind(const struct session *s, const struct event *e, uint32_t *tgid)
 {
 	bool joined = e->flags & (EVENT_F_OPEN | EVENT_F_CLOSE);
-	uint32_t opener = joined ? spool__opener(s->spool, e->join) : 0;
 
-	*tgid = opener || e->flags & EVENT_F_CLOSE ? opener : e->tgid;
-	return spool__holds(s->spool, *tgid);
+	*tgid = e->tgid;
+	if (joined && spool__joined(s->spool, e->join, tgid))
+		return true;
+	return !(e->flags & EVENT_F_CLOSE) && spool__holds(s->spool, e->tgid);
 }
 
 static void on_sample(struct session *s, const struct event *e, struct process *process)

@@ -17,7 +17,7 @@ struct spooled {
 	struct spooled *prev, *next; /* of all, the oldest first */
 	struct queue *queue;
 	uint64_t since_ns;
-	uint64_t join;	   /* of an operation that begins; 0: none does */
+	uint64_t join;	   /* of an operation that begins or ends; 0: none does */
 	UT_hash_handle hh; /* by that */
 	struct process process;
 	bool has_process;
@@ -35,7 +35,7 @@ struct queue {
 struct spool {
 	struct spool_options options;
 	struct queue *queues;
-	struct spooled *all, *openers;
+	struct spooled *all, *joined;
 	struct spool_stats stats;
 };
 
@@ -61,20 +61,22 @@ bool spool__holds(const struct spool *s, uint32_t tgid)
 	return s->stats.cnt && find(s, tgid);
 }
 
-static struct spooled *find_opener(const struct spool *s, uint64_t join)
+static struct spooled *find_joined(const struct spool *s, uint64_t join)
 {
 	struct spooled *e = NULL;
 
-	if (s->openers)
-		HASH_FIND(hh, s->openers, &join, sizeof(join), e);
+	if (s->joined)
+		HASH_FIND(hh, s->joined, &join, sizeof(join), e);
 	return e;
 }
 
-uint32_t spool__opener(const struct spool *s, uint64_t join)
+bool spool__joined(const struct spool *s, uint64_t join, uint32_t *tgid)
 {
-	const struct spooled *e = find_opener(s, join);
+	const struct spooled *e = find_joined(s, join);
 
-	return e ? e->queue->tgid : 0;
+	if (e)
+		*tgid = e->queue->tgid;
+	return e;
 }
 
 /* The first of its queue goes. */
@@ -88,7 +90,7 @@ static void drop_first(struct spool *s, struct queue *q)
 	s->stats.cnt--;
 	DL_DELETE(s->all, e);
 	if (e->join)
-		HASH_DEL(s->openers, e);
+		HASH_DEL(s->joined, e);
 	if (e->has_process)
 		process__drop(&e->process);
 	free(e);
@@ -120,7 +122,7 @@ static struct spooled *spooled__new(const struct spool_entry *entry, uint64_t no
 	memcpy(&e->event, entry->event, sz);
 	e->since_ns = now_ns;
 	e->sz = offsetof(struct spooled, event) + sz;
-	if (entry->event->flags & EVENT_F_OPEN)
+	if (entry->event->flags & (EVENT_F_OPEN | EVENT_F_CLOSE))
 		e->join = entry->event->join;
 	e->has_process = entry->process;
 	if (entry->process)
@@ -153,18 +155,18 @@ static size_t maps_sz(const struct queue *q, const struct spooled *e)
 	return same ? 0 : e->process.map_cnt * sizeof(*e->process.maps);
 }
 
-/* Operations follow each other under one name: what ends from now on is this one. */
-static void remember_opener(struct spool *s, struct spooled *e)
+/* Operations follow each other under one name: what comes of it from now on comes after this. */
+static void remember_join(struct spool *s, struct spooled *e)
 {
-	struct spooled *before = e->join ? find_opener(s, e->join) : NULL;
+	struct spooled *before = e->join ? find_joined(s, e->join) : NULL;
 
 	if (before) {
-		HASH_DEL(s->openers, before);
+		HASH_DEL(s->joined, before);
 		before->join = 0;
 	}
 	if (!e->join)
 		return;
-	HASH_ADD(hh, s->openers, join, sizeof(e->join), e);
+	HASH_ADD(hh, s->joined, join, sizeof(e->join), e);
 	if (!e->hh.tbl)
 		e->join = 0;
 }
@@ -191,7 +193,7 @@ int spool__add(struct spool *s, const struct spool_entry *entry, uint64_t now_ns
 	s->stats.cnt++;
 	s->stats.waited++;
 	DL_APPEND(s->all, e);
-	remember_opener(s, e);
+	remember_join(s, e);
 	return 0;
 }
 

@@ -25,8 +25,9 @@ void spool__free(struct spool *);
 
 /* Whether something of the process waits. */
 bool spool__holds(const struct spool *, uint32_t tgid);
-/* The queue in which the last beginning of an operation of that name waits (EVENT_F_OPEN), or 0. */
-uint32_t spool__opener(const struct spool *, uint64_t join);
+/* In whose queue the last beginning or end of an operation of that name waits, if one does
+ * (EVENT_F_OPEN, EVENT_F_CLOSE). */
+bool spool__joined(const struct spool *, uint64_t join, uint32_t *tgid);
 
 /* Copies the event; `process` as it is now, NULL: none is known. `tgid`: in whose queue. 0 or
  * -ENOMEM. */

@@ -331,6 +331,36 @@ static void an_end_is_a_row_of_who_began(void **state)
 	free(e);
 }
 
+/* The end of an operation comes from whatever CPU it interrupts; here from one that is idle, whose
+ * own events wait for the names of the kernel's functions. */
+static void operations_of_one_name_stay_apart(void **state)
+{
+	struct session_rig r = session_rig__new("block:k");
+	struct event *idle = calloc(1, sizeof(*idle) + sizeof(uint64_t));
+	struct event op = session_rig__slice(&r, 1, 0, 1);
+
+	(void)state;
+	*idle = (struct event){ .kind = EVENT_WAKE, .weight = 1, .kstack_sz = sizeof(uint64_t) };
+	op.kind = EVENT_BLK_READ;
+	op.join = 42;
+	for (op.tid = 1; op.tid < 4; op.tid++) {
+		op.flags = EVENT_F_OPEN;
+		op.tgid = 1000000 + op.tid;
+		session_rig__record(&r, &op);
+		session_rig__record(&r, idle);
+		op.flags = EVENT_F_CLOSE;
+		op.tgid = 0;
+		session_rig__record(&r, &op);
+	}
+	session_rig__finish(&r);
+	duck__reads(r.dir,
+		    "SELECT string_agg(concat_ws(' ', kind, pid), ', ' ORDER BY pid, kind) FROM "
+		    "events WHERE kind != 'wake'",
+		    "blk_read 1, blk_read 2, blk_read 3\n");
+	session_rig__free(&r);
+	free(idle);
+}
+
 /* What was mapped while the kernel's notices were lost is read when a stack leads there. */
 static void mappings_that_nobody_told_of(void **state)
 {
@@ -384,4 +414,5 @@ RUN_TESTS(cmocka_unit_test(rows_say_who_and_when), cmocka_unit_test(names_are_th
 	  cmocka_unit_test(losses_are_rows), cmocka_unit_test(a_stack_is_in_the_batch_of_its_rows),
 	  cmocka_unit_test(a_slice_that_waits_keeps_its_stack),
 	  cmocka_unit_test(an_end_is_a_row_of_who_began),
+	  cmocka_unit_test(operations_of_one_name_stay_apart),
 	  cmocka_unit_test(mappings_that_nobody_told_of), cmocka_unit_test(both_unwinders_agree))

@@ -128,20 +128,33 @@ static void there_is_room_for_so_many(void **state)
 	assert_string_equal(r->out, "2.1! 2.2! ");
 }
 
+static void add_joined(struct rig *r, uint32_t tgid, uint64_t id, uint32_t flag)
+{
+	r->event->flags = flag;
+	r->event->join = 77;
+	add(r, tgid, id, id);
+	r->event->flags = 0;
+}
+
+/* In whose queue, -1: it does not wait. */
+static int joined(const struct rig *r, uint64_t join)
+{
+	uint32_t tgid;
+
+	return spool__joined(r->spool, join, &tgid) ? (int)tgid : -1;
+}
+
 static void an_end_finds_its_beginning(void **state)
 {
 	struct rig *r = *state;
 
-	r->event->flags = EVENT_F_OPEN;
-	r->event->join = 77;
-	add(r, 1, 1, 1);
-	r->event->flags = 0;
+	add_joined(r, 1, 1, EVENT_F_OPEN);
 	add(r, 1, 2, 2);
-	assert_int_equal(spool__opener(r->spool, 77), 1);
-	assert_int_equal(spool__opener(r->spool, 78), 0);
+	assert_int_equal(joined(r, 77), 1);
+	assert_int_equal(joined(r, 78), -1);
 	r->ready = 1;
 	retry(r, 10);
-	assert_int_equal(spool__opener(r->spool, 77), 0);
+	assert_int_equal(joined(r, 77), -1);
 	assert_true(spool__holds(r->spool, 1));
 }
 
@@ -150,23 +163,37 @@ static void an_end_finds_the_last_beginning_of_its_name(void **state)
 {
 	struct rig *r = *state;
 
-	r->event->flags = EVENT_F_OPEN;
-	r->event->join = 77;
-	add(r, 1, 1, 1);
-	add(r, 1, 2, 2);
+	add_joined(r, 1, 1, EVENT_F_OPEN);
+	add_joined(r, 1, 2, EVENT_F_OPEN);
 	r->ready = 1;
 	assert_string_equal(retry(r, 10), "1.1 ");
-	assert_int_equal(spool__opener(r->spool, 77), 1);
-	add(r, 2, 3, 3);
-	assert_int_equal(spool__opener(r->spool, 77), 2);
+	assert_int_equal(joined(r, 77), 1);
+	add_joined(r, 0, 3, EVENT_F_OPEN); /* of nobody */
+	assert_int_equal(joined(r, 77), 0);
 	r->ready = 2;
 	assert_string_equal(retry(r, 10), "1.2 ");
-	assert_int_equal(spool__opener(r->spool, 77), 2);
-	assert_string_equal(retry(r, UINT64_MAX), "2.3! ");
-	assert_int_equal(spool__opener(r->spool, 77), 0);
+	assert_int_equal(joined(r, 77), 0);
+	assert_string_equal(retry(r, UINT64_MAX), "0.3! ");
+	assert_int_equal(joined(r, 77), -1);
+}
+
+/* When its beginning is out already, too. */
+static void a_beginning_finds_the_end_before_it(void **state)
+{
+	struct rig *r = *state;
+
+	add_joined(r, 1, 1, EVENT_F_OPEN);
+	add_joined(r, 1, 2, EVENT_F_CLOSE);
+	r->ready = 1;
+	assert_string_equal(retry(r, 10), "1.1 ");
+	assert_int_equal(joined(r, 77), 1);
+	r->ready = 2;
+	assert_string_equal(retry(r, 10), "1.2 ");
+	assert_int_equal(joined(r, 77), -1);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(they_come_back_in_order), T(nobody_waits_for_ever), T(there_is_room_for_so_many),
-	  T(an_end_finds_its_beginning), T(an_end_finds_the_last_beginning_of_its_name))
+	  T(an_end_finds_its_beginning), T(an_end_finds_the_last_beginning_of_its_name),
+	  T(a_beginning_finds_the_end_before_it))
