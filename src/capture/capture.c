@@ -389,23 +389,24 @@ void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 	capture__report_losses(c, fn, arg);
 }
 
-size_t capture__costs(struct capture *c, struct capture_cost *out, size_t max)
+struct capture_cost *capture__costs(struct capture *c, size_t *cnt)
 {
-	struct bpf_program *prog;
-	size_t cnt = 0;
+	const struct bpf_object_skeleton *s = c->skel->skeleton;
+	struct capture_cost *costs = calloc((size_t)s->prog_cnt, sizeof(*costs));
 
-	bpf_object__for_each_program(prog, c->skel->obj)
-	{
+	*cnt = 0;
+	for (int i = 0; costs && i < s->prog_cnt; i++) {
+		const struct bpf_program *prog = *s->progs[i].prog;
 		struct bpf_prog_info info = { 0 };
 		uint32_t sz = sizeof(info);
 
-		if (cnt == max || bpf_program__fd(prog) < 0 ||
+		if (bpf_program__fd(prog) < 0 ||
 		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &sz))
 			continue;
-		out[cnt++] = (struct capture_cost){ bpf_program__name(prog), info.run_cnt,
-						    info.run_time_ns };
+		costs[(*cnt)++] = (struct capture_cost){ bpf_program__name(prog), info.run_cnt,
+							 info.run_time_ns };
 	}
-	return cnt;
+	return costs;
 }
 
 /* ---- what there is ------------------------------------------------------------------------------

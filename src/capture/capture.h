@@ -85,11 +85,12 @@ void capture__losses(struct capture *, capture_loss_fn, void *arg);
 typedef void (*capture_list_fn)(const struct probe *, const char *missing, void *arg);
 int capture__list(capture_list_fn, void *arg);
 
-/* What each BPF program cost so far (kernel.bpf_stats while the capture lives). */
+/* What each BPF program cost so far (kernel.bpf_stats while the capture lives): to be given to
+ * free(). NULL: out of memory. */
 struct capture_cost {
 	const char *program;
 	uint64_t runs, run_ns;
 };
-size_t capture__costs(struct capture *, struct capture_cost *out, size_t max);
+struct capture_cost *capture__costs(struct capture *, size_t *cnt);
 
 #endif

@@ -2,6 +2,7 @@
 #include "collector/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 
 #define LIVE_NS	   500000000
 #define LINE_NS	   10000000000
-#define BILL_MAX   64
 #define CLEAR_LINE "\r\033[K"
 
 static void clear_line(void)
@@ -169,10 +169,8 @@ void status__summary(struct status *s, const struct session *session, const stru
 			  "asked for");
 }
 
-void status__bill(struct status *s, struct capture *c, uint64_t ns)
+static void print_costs(const struct capture_cost *costs, size_t cnt, uint64_t ns)
 {
-	struct capture_cost costs[BILL_MAX];
-	size_t cnt = s->quiet ? 0 : capture__costs(c, costs, BILL_MAX);
 	uint64_t runs = 0;
 
 	for (size_t i = 0; i < cnt; i++)
@@ -183,10 +181,19 @@ void status__bill(struct status *s, struct capture *c, uint64_t ns)
 		return;
 	}
 	if (cnt)
-		fprintf(stderr, "%-28s %12s %10s %10s\n", "BPF program", "runs", "ns/run",
+		fprintf(stderr, "%-34s %12s %10s %10s\n", "BPF program", "runs", "ns/run",
 			"% of a CPU");
 	for (size_t i = 0; i < cnt; i++)
-		fprintf(stderr, "%-28s %12lu %10.0f %10.3f\n", costs[i].program, costs[i].runs,
+		fprintf(stderr, "%-34s %12lu %10.0f %10.3f\n", costs[i].program, costs[i].runs,
 			costs[i].runs ? (double)costs[i].run_ns / (double)costs[i].runs : 0,
 			percent(costs[i].run_ns, ns));
+}
+
+void status__bill(struct status *s, struct capture *c, uint64_t ns)
+{
+	size_t cnt = 0;
+	struct capture_cost *costs = s->quiet ? NULL : capture__costs(c, &cnt);
+
+	print_costs(costs, cnt, ns);
+	free(costs);
 }

@@ -205,7 +205,7 @@ static void a_summary_counts(void **state)
 static void a_bill_by_program(void **state)
 {
 	static const char head[] =
-		"BPF program                          runs     ns/run % of a CPU\n";
+		"BPF program                                runs     ns/run % of a CPU\n";
 	struct take take = { 0 };
 	struct rig r = { 0 };
 
