@@ -77,7 +77,7 @@ def again(case):
 
 def impatient(case):
     row = case.accept("timeout")
-    assert row.peer is None and row.duration >= 50 * MS
+    assert row.peer is None and row.duration >= 40 * MS  # 50 ms, in ticks, which come late on a busy machine
     case.nothing_but("tcp_accept")
 
 
@@ -89,21 +89,22 @@ def given_up(case):
     assert case.connect("closed").duration >= 100 * MS
 
 
-def sent_again(case):
-    rows = case.of("tcp_retransmit")
+def sent_again(case, connect):
+    """On a busy machine what other connections send comes late, and is sent again, too."""
+    rows = [r for r in case.of("tcp_retransmit") if r.local == connect.local]
     assert rows
     for row in rows:  # a SYN has no bytes; the timer's interrupt has no user stack
         assert (row.peer, row.amount, row.functions, row.kernel) == (case.listener, 0, [], True)
 
 
 def timeout(case):
-    case.connect("timeout")
-    sent_again(case)
+    sent_again(case, case.connect("timeout"))
 
 
 def slow(case):
-    assert case.connect().duration > 0.9 * SECOND
-    sent_again(case)
+    connect = case.connect()
+    assert connect.duration > 0.9 * SECOND
+    sent_again(case, connect)
 
 
 def no_port(case):
