@@ -17,7 +17,7 @@ struct batch *batch__new(const struct table *table, size_t cap, size_t list_cap)
 	if (!table->list)
 		return b;
 	b->list = batch__new(table->list, list_cap, 0);
-	b->list_cnts = calloc(cap, sizeof(*b->list_cnts));
+	b->list_cnts = malloc(cap * sizeof(*b->list_cnts));
 	if (!b->list || !b->list_cnts) {
 		batch__free(b);
 		return errno = ENOMEM, NULL;
@@ -38,18 +38,24 @@ void batch__free(struct batch *b)
 	free(b);
 }
 
-/* calloc is the back-fill: its zeros are the defaults of the rows so far, and pages that no row
- * reaches are never touched. */
-static int start(struct vector *v, const struct column *c, size_t cap)
+/* Zeros are the defaults of the rows so far. The others' room is not touched, as calloc() would do
+ * with memory that was used before: a quiet recording would write 20 MB of them a batch. */
+static int start(struct vector *v, const struct column *c, const struct batch *b)
 {
-	v->data = calloc(cap, column__width(c));
-	v->present = c->present ? calloc(cap, 1) : NULL;
-	if (v->data && (!c->present || v->present))
-		return 0;
-	free(v->data);
-	free(v->present);
-	*v = (struct vector){ 0 };
-	return -ENOMEM;
+	size_t width = column__width(c);
+
+	v->data = malloc(b->cap * width);
+	v->present = c->present ? malloc(b->cap) : NULL;
+	if (!v->data || (c->present && !v->present)) {
+		free(v->data);
+		free(v->present);
+		*v = (struct vector){ 0 };
+		return -ENOMEM;
+	}
+	memset(v->data, 0, b->cnt * width);
+	if (v->present)
+		memset(v->present, 0, b->cnt);
+	return 0;
 }
 
 /* A field of consecutive structs. */
@@ -121,7 +127,7 @@ static int append_column(struct batch *b, size_t column, const void *rows, size_
 
 		if (!other)
 			return 0;
-		if (start(v, c, b->cap) != 0)
+		if (start(v, c, b) != 0)
 			return -ENOMEM;
 	}
 	copy_fields((char *)v->data + b->cnt * width, values, width);

@@ -2,6 +2,7 @@
 /* Rows into columns: defaults, back-fill, nulls, lists, the order of time. */
 #include "test.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include "store/batch.h"
@@ -73,6 +74,26 @@ static void first_value_fills_back(void **state)
 	batch__free(b);
 }
 
+/* Of memory that was used before only what rows reach is written. */
+static void room_is_not_cleared(void **state)
+{
+	struct row rows[2] = { { .cpu = 0 }, { .cpu = -3 } };
+	struct batch *b;
+	const int32_t *cpus;
+
+	(void)state;
+	mallopt(M_PERTURB, 0x55);
+	b = batch__new(&events_table, 1000, 0);
+	assert_int_equal(batch__append(b, &rows[0], 1), 0);
+	assert_int_equal(batch__append(b, &rows[1], 1), 0);
+	mallopt(M_PERTURB, 0);
+	cpus = vector(b, "cpu")->data;
+	assert_int_equal(cpus[0], 0);
+	assert_int_equal(cpus[1], -3);
+	assert_int_not_equal(cpus[2], 0);
+	batch__free(b);
+}
+
 static void lists(void **state)
 {
 	struct batch *b = batch__new(&stacktraces_table, 4, 8);
@@ -131,4 +152,4 @@ static void order(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(defaults_cost_nothing), cmocka_unit_test(first_value_fills_back),
-	  cmocka_unit_test(lists), cmocka_unit_test(order))
+	  cmocka_unit_test(room_is_not_cleared), cmocka_unit_test(lists), cmocka_unit_test(order))
