@@ -41,9 +41,27 @@ bool utf8__is_control(const char *text, size_t sz)
 	return sz == 1 ? s[0] < 0x20 || s[0] == 0x7f : sz == 2 && s[0] == 0xc2 && s[1] < 0xa0;
 }
 
-size_t utf8__valid(const char *s, size_t sz)
+#define HIGH_BITS 0x8080808080808080u
+
+/* Nearly all text is: eight bytes at a time. */
+static size_t ascii_prefix(const char *s, size_t sz)
 {
 	size_t at = 0;
+	uint64_t word;
+
+	for (; sz - at >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, s + at, sizeof(word));
+		if (word & HIGH_BITS)
+			break;
+	}
+	while (at < sz && (uint8_t)s[at] < 0x80)
+		at++;
+	return at;
+}
+
+size_t utf8__valid(const char *s, size_t sz)
+{
+	size_t at = ascii_prefix(s, sz);
 	bool whole = true;
 
 	while (at < sz) {
@@ -52,6 +70,7 @@ size_t utf8__valid(const char *s, size_t sz)
 		if (!whole)
 			break;
 		at += n;
+		at += ascii_prefix(s + at, sz - at);
 	}
 	return at;
 }

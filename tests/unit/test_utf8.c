@@ -43,6 +43,23 @@ static void the_rest_is_replaced(void **state)
 	same(utf8__sanitize, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
 }
 
+/* Text is looked at in words. */
+static void wherever_it_stands(void **state)
+{
+	char text[40];
+
+	(void)state;
+	for (size_t at = 0; at < 20; at++) {
+		memset(text, 'a', sizeof(text));
+		assert_int_equal(utf8__valid(text, at), at);
+		memcpy(text + at, "\xe2\x82\xac", 3);
+		assert_int_equal(utf8__valid(text, sizeof(text)), sizeof(text));
+		assert_int_equal(utf8__valid(text, at + 2), at);
+		text[at + 20] = '\xff';
+		assert_int_equal(utf8__valid(text, sizeof(text)), at + 20);
+	}
+}
+
 static void controls_are_not_printed(void **state)
 {
 	(void)state;
@@ -64,4 +81,5 @@ static void counts_code_points(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(well_formed_stays), cmocka_unit_test(the_rest_is_replaced),
-	  cmocka_unit_test(controls_are_not_printed), cmocka_unit_test(counts_code_points))
+	  cmocka_unit_test(wherever_it_stands), cmocka_unit_test(controls_are_not_printed),
+	  cmocka_unit_test(counts_code_points))
