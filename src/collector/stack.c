@@ -7,10 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "collector/labels.h"
+#include "collector/rowframes.h"
 #include "collector/symbolizer.h"
-#include "process/process.h"
-#include "symbol/kernelid.h"
 
 #define MACHINERY_MAX 10   /* frames */
 #define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
@@ -34,11 +32,12 @@ struct stacks {
 	struct kallsyms *kernel;
 	struct symbolizer *symbolizer;
 	struct jit_keys *jit;
-	struct build_id kernel_build_id;
-	uint64_t kernel_origin; /* of the build ID */
+	struct row_frames *rows;
+	uint64_t kernel_origin; /* of its build ID */
 	bool awaits;		/* the id in hand needs a symbol table that is not read yet */
 	int err;		/* sticky: a stack that rows refer to could not be added */
 	struct frame_key keys[TRACE_MAX];
+	struct stack_frame described[TRACE_MAX];
 	struct row_frame frames[TRACE_MAX];
 	struct cached_key cache[CACHE_CNT];
 };
@@ -46,24 +45,27 @@ struct stacks {
 struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
+	struct build_id id = kernel__build_id();
 
 	if (!s)
 		return NULL;
 	s->recording = recording;
-	s->kernel = kernel;
-	s->kernel_build_id = kernel__build_id();
-	s->kernel_origin = XXH3_64bits(s->kernel_build_id.bytes, s->kernel_build_id.sz);
+	s->kernel_origin = XXH3_64bits(id.bytes, id.sz);
 	s->symbolizer = symbolizer__new();
 	s->jit = jit_keys__new();
-	if (s->symbolizer && s->jit)
-		return s;
-	stacks__free(s);
-	return NULL;
+	s->rows = row_frames__new(recording, s->symbolizer);
+	if (!s->symbolizer || !s->jit || !s->rows) {
+		stacks__free(s);
+		return NULL;
+	}
+	stacks__set_kernel(s, kernel);
+	return s;
 }
 
 void stacks__set_kernel(struct stacks *s, struct kallsyms *kernel)
 {
 	s->kernel = kernel;
+	row_frames__set_kernel(s->rows, kernel);
 }
 
 void stacks__free(struct stacks *s)
@@ -72,10 +74,9 @@ void stacks__free(struct stacks *s)
 		return;
 	symbolizer__free(s->symbolizer);
 	jit_keys__free(s->jit);
+	row_frames__free(s->rows);
 	free(s);
 }
-
-#define JIT_MODULE "[jit]"
 
 static uint64_t hash_string(const char *s)
 {
@@ -100,59 +101,8 @@ static struct cached_key *cached(struct stacks *s, uint64_t file, uint64_t place
 	return c;
 }
 
-static uint32_t intern(struct stacks *s, const char *str)
-{
-	return recording__string(s->recording, str, strlen(str));
-}
-
-static uint32_t intern_build_id(struct stacks *s, const struct build_id *id)
-{
-	static const char digits[] = "0123456789abcdef";
-	char hex[2 * BUILD_ID_MAX];
-
-	for (size_t i = 0; i < id->sz; i++) {
-		hex[2 * i] = digits[id->bytes[i] >> 4];
-		hex[2 * i + 1] = digits[id->bytes[i] & 15];
-	}
-	return recording__string(s->recording, hex, 2 * (size_t)id->sz);
-}
-
 /* ---- user stacks --------------------------------------------------------------------------------
  */
-
-/* Where a frame lies, from its file's view. */
-struct location {
-	const struct mapping *map;
-	uint64_t place;	   /* address in the process */
-	uint64_t file_off; /* of place */
-	uint64_t vaddr;	   /* link-time address; valid with has_vaddr */
-	bool has_vaddr;
-};
-
-static struct location locate(const struct frame *f)
-{
-	struct location l = { .map = f->map, .place = frame__place(f) };
-
-	if (!l.map)
-		return l;
-	l.file_off = l.place - l.map->start + l.map->pgoff;
-	l.has_vaddr = l.map->file && elf_file__vaddr(l.map->file, l.file_off, &l.vaddr);
-	return l;
-}
-
-static const char *module_name(const struct mapping *m)
-{
-	static const char *const special[] = {
-		[MAPPING_ANON] = "[anon]",
-		[MAPPING_VDSO] = "[vdso]",
-		[MAPPING_VSYSCALL] = "[vsyscall]",
-		[MAPPING_UPROBES] = "[uprobes]",
-	};
-
-	if (!m)
-		return "[unknown]";
-	return m->kind == MAPPING_FILE ? m->path : special[m->kind];
-}
 
 /* A file without a build ID counts by name where the place has one, else by address. */
 static struct frame_key nameless_key(struct stacks *s, const struct location *l)
@@ -169,7 +119,7 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 
 	if (hit)
 		return *k;
-	*k = (struct frame_key){ hash_string(module_name(l->map)), l->file_off };
+	*k = (struct frame_key){ hash_string(location__module(l)), l->file_off };
 	if (l->has_vaddr)
 		err = symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol);
 	if (err == 0)
@@ -181,16 +131,11 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 	return *k;
 }
 
-static bool is_anonymous(const struct location *l)
-{
-	return !l->map || l->map->kind == MAPPING_ANON || l->map->kind == MAPPING_UPROBES;
-}
-
 /* Code that a process has made, or a file that is nowhere any more: who made it may tell. */
-static bool may_be_jit(struct stacks *s, const struct location *l, const struct stack_owner *owner)
+static bool may_be_jit(struct stacks *s, const struct mapping *m, const struct stack_owner *owner)
 {
-	return l->map && !l->map->file && !l->map->build_id.sz &&
-	       (l->map->kind == MAPPING_ANON || l->map->kind == MAPPING_FILE) &&
+	return m && !m->file && !m->build_id.sz &&
+	       (m->kind == MAPPING_ANON || m->kind == MAPPING_FILE) &&
 	       jit_keys__begin(s->jit, owner);
 }
 
@@ -207,7 +152,7 @@ static struct frame_key jit_key(const struct stacks *s, uint64_t place)
 /* Of code in no file that has a build ID. */
 static struct frame_key odd_key(struct stacks *s, const struct location *l)
 {
-	bool anonymous = is_anonymous(l);
+	bool anonymous = location__is_anonymous(l);
 
 	if (l->map && l->map->file)
 		return nameless_key(s, l);
@@ -215,58 +160,66 @@ static struct frame_key odd_key(struct stacks *s, const struct location *l)
 	if (!anonymous && l->map->build_id.sz)
 		return (struct frame_key){ XXH3_64bits_withSeed(l->map->build_id.bytes,
 								l->map->build_id.sz,
-								hash_string(module_name(l->map))),
+								hash_string(location__module(l))),
 					   l->file_off };
 	/* Anonymous code counts as a whole: where it lies is chance. */
-	return (struct frame_key){ hash_string(module_name(l->map)), anonymous ? 0 : l->file_off };
+	return (struct frame_key){ hash_string(location__module(l)), anonymous ? 0 : l->file_off };
 }
 
 static struct frame_key slow_key(struct stacks *s, const struct frame *f,
 				 const struct stack_owner *owner, bool *jit)
 {
-	struct location l = locate(f);
+	struct location l = location__of(f);
 
-	if (!may_be_jit(s, &l, owner))
+	if (!may_be_jit(s, l.map, owner))
 		return odd_key(s, &l);
 	*jit = true;
 	return jit_key(s, l.place);
 }
 
-static void describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
+static bool describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
 		     struct stack_frame *out)
 {
-	struct location l = locate(f);
-	bool anonymous = is_anonymous(&l), jit = may_be_jit(s, &l, owner);
-	struct row_frame *row = &out->row;
-
-	*out = (struct stack_frame){ .vaddr = jit ? l.place : l.vaddr, .jit = jit };
-	row->module = intern(s, module_name(l.map));
-	row->offset = l.has_vaddr ? l.vaddr : anonymous ? l.place : l.file_off;
-	if (frame_source__mark(f->source))
-		row->mark = intern(s, frame_source__mark(f->source));
-	if (l.has_vaddr)
-		out->file = elf_file__get(l.map->file);
-	if (anonymous)
-		return;
-	row->build_id = intern_build_id(s, l.map->file ? &l.map->file->build_id : &l.map->build_id);
-	row->has_file_offset = true;
-	row->file_offset = l.file_off;
+	return row_frames__user(s->rows, f, may_be_jit(s, f->map, owner), out);
 }
 
-/* Hands the stack to the thread that finds names; id 0: only for what it learns of JIT code. */
-static int submit(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
-		  uint64_t id)
+/* Hands what describe() said to the thread that finds names; id 0: only for what it learns of JIT
+ * code and symbol tables. */
+static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner, uint64_t id)
 {
-	struct stack_job *job = malloc(sizeof(*job) + t->cnt * sizeof(*job->frames));
+	struct stack_job *job = malloc(sizeof(*job) + cnt * sizeof(*job->frames));
 
 	if (!job || (id && recording__reserve_stack(s->recording, id) != 0)) {
+		for (size_t i = 0; i < cnt; i++)
+			elf_file__put(s->described[i].file);
 		free(job);
 		return -ENOMEM;
 	}
-	*job = (struct stack_job){ .stack_id = id, .owner = *owner, .cnt = t->cnt };
-	for (size_t i = 0; i < t->cnt; i++)
-		describe(s, &t->frames[i], owner, &job->frames[i]);
+	*job = (struct stack_job){ .stack_id = id, .owner = *owner, .cnt = cnt };
+	memcpy(job->frames, s->described, cnt * sizeof(*job->frames));
 	symbolizer__submit(s->symbolizer, job);
+	return 0;
+}
+
+static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		s->frames[i] = frames[i].row;
+	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
+		s->err = -ENOMEM;
+}
+
+/* Adds a stack that the batch does not have. 0, or -ENOMEM: it will not have it. */
+static int add_new(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+		   uint64_t id)
+{
+	bool named = true;
+
+	for (size_t i = 0; i < t->cnt; i++)
+		named &= describe(s, &t->frames[i], owner, &s->described[i]);
+	if (!named || !id)
+		return submit(s, t->cnt, owner, id);
+	add_rows(s, id, s->described, t->cnt);
 	return 0;
 }
 
@@ -297,16 +250,16 @@ int stacks__user(struct stacks *s, const struct trace *t, const struct stack_own
 
 	*stack_id = 0;
 	if (s->awaits && !owner->last) {
-		submit(s, t, owner, 0); /* for the tables' sake */
+		add_new(s, t, owner, 0); /* for the tables' sake */
 		return -EAGAIN;
 	}
 	if (recording__has_stack(s->recording, id)) {
 		*stack_id = id;
 		if (jit && jit_keys__due(s->jit))
-			submit(s, t, owner, 0);
+			add_new(s, t, owner, 0);
 		return 0;
 	}
-	*stack_id = submit(s, t, owner, id) == 0 ? id : 0;
+	*stack_id = add_new(s, t, owner, id) == 0 ? id : 0;
 	return 0;
 }
 
@@ -320,33 +273,13 @@ static void learn(struct stacks *s, const struct stack_job *job)
 					     hash_string(job->frames[i].jit_name));
 }
 
-/* Where it lies in a file means nothing for code that was made while running. */
-static void add_jit_name(struct stacks *s, struct row_frame *row)
-{
-	row->module = intern(s, JIT_MODULE);
-	row->build_id = 0;
-	row->has_file_offset = false;
-	row->file_offset = 0;
-}
-
-static void add(struct stacks *s, const struct stack_job *job)
+static void add(struct stacks *s, struct stack_job *job)
 {
 	learn(s, job);
-	for (size_t i = 0; i < job->cnt && job->stack_id; i++) {
-		const struct stack_frame *f = &job->frames[i];
-
-		s->frames[i] = f->row;
-		if (!f->symbol.name)
-			continue;
-		s->frames[i].name = intern(s, f->symbol.name);
-		s->frames[i].address = f->symbol.address;
-		s->frames[i].offset = f->vaddr - f->symbol.address;
-		if (f->jit)
-			add_jit_name(s, &s->frames[i]);
-	}
-	if (job->stack_id &&
-	    recording__add_stack(s->recording, job->stack_id, s->frames, job->cnt) != 0)
-		s->err = -ENOMEM;
+	for (size_t i = 0; i < job->cnt; i++)
+		row_frames__name(s->rows, &job->frames[i]);
+	if (job->stack_id)
+		add_rows(s, job->stack_id, job->frames, job->cnt);
 }
 
 size_t stacks__collect(struct stacks *s)
@@ -421,21 +354,6 @@ static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 	return k;
 }
 
-static void describe_kernel(struct stacks *s, uint64_t place, struct row_frame *out)
-{
-	struct symbol symbol;
-
-	*out = (struct row_frame){ .module = intern(s, "[kernel]"), .offset = place };
-	if (!s->kernel || !kallsyms__symbol(s->kernel, place, &symbol))
-		return;
-	out->module = intern(s, symbol.module);
-	out->name = intern(s, symbol.name);
-	out->address = symbol.address;
-	out->offset = place - symbol.address;
-	if (strcmp(symbol.module, "[kernel]") == 0)
-		out->build_id = intern_build_id(s, &s->kernel_build_id);
-}
-
 static uint64_t kernel_place(const uint64_t *pcs, size_t i)
 {
 	return i ? pcs[i] - 1 : pcs[i];
@@ -478,7 +396,7 @@ uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all, bool 
 	if (recording__has_stack(s->recording, id))
 		return id;
 	for (size_t i = 0; i < cnt; i++)
-		describe_kernel(s, kernel_place(pcs, own + i), &s->frames[i]);
+		row_frames__kernel(s->rows, kernel_place(pcs, own + i), &s->frames[i]);
 	if (recording__reserve_stack(s->recording, id) != 0)
 		return 0;
 	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)

@@ -90,12 +90,11 @@ static bool try_claim(struct symbolizer *s, const struct elf_file *f)
 int symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
 		       struct symbol *symbol)
 {
-	int err = -EAGAIN;
+	int err;
 
 	if (!try_claim(s, f))
-		return err;
-	if (f->slots[ELF_SLOT_SYMBOLS].data)
-		err = elf_file__symbol(f, vaddr, symbol) ? 0 : -ENOENT;
+		return -EAGAIN;
+	err = elf_file__known_symbol(f, vaddr, symbol);
 	give_back(s, ASKER);
 	return err;
 }

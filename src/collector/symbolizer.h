@@ -47,8 +47,8 @@ void symbolizer__wait(struct symbolizer *);	       /* until all that was submitt
 void stack_job__free(struct stack_job *);
 
 /*
- * elf_file__symbol() for the thread that submits, which does not wait: -EAGAIN while the file's
- * table is not read or is in use, until a job of the file has been done. 0; -ENOENT: no name.
+ * elf_file__known_symbol() for the thread that submits, which does not wait: -EAGAIN also while the
+ * file's table is in use. A job with the frame has found out when it is done.
  */
 int symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
 

@@ -19,6 +19,9 @@ struct symbol {
  * debuglink).
  */
 bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
+/* The same at no cost: -EAGAIN when the table has to be made, or the name of a function that nobody
+ * has asked for. 0; -ENOENT: no name. */
+int elf_file__known_symbol(const struct elf_file *, uint64_t vaddr, struct symbol *);
 
 struct kallsyms;
 /* Reads /proc/kallsyms (path is for tests). NULL + errno; EPERM when kptr_restrict hides the

@@ -235,23 +235,41 @@ static struct symtab *symtab__new(const struct elf_file *f)
 	return t;
 }
 
-static const char *name(struct symtab *t, struct function *f)
+/* The function at an address, or NULL. */
+static struct function *find(const struct symtab *t, uint64_t vaddr)
+{
+	uint32_t idx = span_map__find(&t->map, vaddr);
+
+	return idx == SPAN_NONE ? NULL : &t->functions[idx];
+}
+
+/* Makes its name readable, once; raw 0: it has none. */
+static void make_name(struct symtab *t, struct function *f)
 {
 	char readable[SYMBOL_NAME_MAX];
+	size_t sz = symbol_name((const char *)t->raw.data + f->raw, readable);
 
-	if (!f->name && f->raw) {
-		size_t sz = symbol_name((const char *)t->raw.data + f->raw, readable);
+	f->name = strtab__id(t->names, readable, sz);
+	if (!f->name)
+		f->raw = 0;
+}
 
-		f->name = strtab__id(t->names, readable, sz);
-	}
-	return f->name ? strtab__str(t->names, f->name, NULL) : NULL;
+/* 0; -ENOENT: it has no name; -EAGAIN: nobody has asked for it yet. */
+static int take_name(const struct symtab *t, const struct function *f, struct symbol *sym)
+{
+	if (!f || !f->raw)
+		return -ENOENT;
+	if (!f->name)
+		return -EAGAIN;
+	*sym = (struct symbol){ .name = strtab__str(t->names, f->name, NULL), .address = f->addr };
+	return 0;
 }
 
 bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 {
 	struct elf_attachment *slot = &f->slots[ELF_SLOT_SYMBOLS];
 	struct symtab *t = slot->data;
-	uint32_t idx;
+	struct function *function;
 
 	if (!t) {
 		t = symtab__new(f);
@@ -259,10 +277,15 @@ bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 			return false;
 		*slot = (struct elf_attachment){ t, symtab__free };
 	}
-	idx = span_map__find(&t->map, vaddr);
-	if (idx == SPAN_NONE)
-		return false;
-	*sym = (struct symbol){ .name = name(t, &t->functions[idx]),
-				.address = t->functions[idx].addr };
-	return sym->name != NULL;
+	function = find(t, vaddr);
+	if (function && function->raw && !function->name)
+		make_name(t, function);
+	return take_name(t, function, sym) == 0;
+}
+
+int elf_file__known_symbol(const struct elf_file *f, uint64_t vaddr, struct symbol *sym)
+{
+	const struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
+
+	return t ? take_name(t, find(t, vaddr), sym) : -EAGAIN;
 }

@@ -12,6 +12,8 @@
 #include "process/process.h"
 #include "shell.h"
 
+#define BATCH_NS 10000000000
+
 struct rig {
 	char *dir;
 	struct recording *recording;
@@ -26,7 +28,7 @@ static int setup(void **state)
 				       .owner_gid = getegid(),
 				       .rows_per_group = 10,
 				       .groups_per_file = 2,
-				       .batch_ns = 10000000000,
+				       .batch_ns = BATCH_NS,
 				       .compression = "none" };
 
 	log__init("test_stack", LOG_ERROR);
@@ -104,13 +106,13 @@ static void an_unread_claim_is_not_the_file(void **state)
 }
 
 /* The id of a stack of two frames in one mapping. */
-static uint64_t id_of_two(struct rig *r, const struct mapping *m, uint32_t tgid)
+static uint64_t id_of_two(struct rig *r, const struct mapping *m, uint64_t pc, uint32_t tgid)
 {
 	uint64_t id;
 
 	r->trace.cnt = 2;
-	r->trace.frames[0] = (struct frame){ .pc = 0x1234, .map = m };
-	r->trace.frames[1] = (struct frame){ .pc = 0x2345, .map = m, .flags = FRAME_CALLER };
+	r->trace.frames[0] = (struct frame){ .pc = pc, .map = m };
+	r->trace.frames[1] = (struct frame){ .pc = pc + 1, .map = m, .flags = FRAME_CALLER };
 	assert_int_equal(
 		stacks__user(r->stacks, &r->trace, &(struct stack_owner){ .tgid = tgid }, &id), 0);
 	return id;
@@ -130,10 +132,10 @@ static void ids_are_those_of_what_is_mapped(void **state)
 
 			m.file = files[i % 2];
 			m.pgoff = i == 2 ? 0x4000 : 0;
-			id = id_of_two(*state, &m, 1);
+			id = id_of_two(*state, &m, 0x1234, 1);
 			first[i] = round ? first[i] : id;
 			assert_int_equal(id, first[i]);
-			assert_int_equal(id_of_two(*state, &m, 2), id);
+			assert_int_equal(id_of_two(*state, &m, 0x1234, 2), id);
 		}
 	}
 	assert_true(first[0] != first[1] && first[0] != first[2] && first[1] != first[2]);
@@ -152,14 +154,14 @@ static void a_stitched_frame_is_not_the_one_that_was_seen(void **state)
 			     .kind = MAPPING_FILE,
 			     .file = file,
 			     .path = "/bin/sh" };
-	uint64_t seen = id_of_two(r, &m, 1), stitched;
+	uint64_t seen = id_of_two(r, &m, 0x1234, 1), stitched;
 
 	r->trace.frames[1].source = FRAME_BY_STITCH;
 	assert_int_equal(
 		stacks__user(r->stacks, &r->trace, &(struct stack_owner){ .tgid = 1 }, &stitched),
 		0);
 	assert_int_not_equal(stitched, seen);
-	assert_int_equal(id_of_two(r, &m, 1), seen);
+	assert_int_equal(id_of_two(r, &m, 0x1234, 1), seen);
 	stacks__finish(r->stacks);
 	elf_file__put(file);
 }
@@ -186,35 +188,86 @@ static uint64_t link_time(void)
 	return vaddr;
 }
 
-static void frames_get_their_names_in_another_thread(void **state)
+/* This program, loaded where it was linked. */
+static struct mapping map_self(struct elf_file *self, uint64_t vaddr)
 {
-	struct rig *r = *state;
-	struct elf_file *self = elf_file__open("/proc/self/exe");
-	uint64_t vaddr = link_time(), id;
-	struct mapping m = { .kind = MAPPING_FILE, .file = self, .path = "/self" };
-	struct row_frame *frame;
-	struct buf frames = { 0 };
-	size_t sz;
+	struct mapping m = {
+		.end = UINT64_MAX, .kind = MAPPING_FILE, .file = self, .path = "/self"
+	};
 
-	assert_non_null(self);
-	assert_int_not_equal(vaddr, 0);
 	for (size_t i = 0; i < self->segment_cnt; i++) {
 		const struct elf_segment *s = &self->segments[i];
 
 		if (vaddr - s->vaddr < s->sz)
 			m.pgoff = s->off - s->vaddr;
 	}
-	m.end = UINT64_MAX; /* loaded where it was linked */
+	return m;
+}
+
+/* What the batch says of the leaf. */
+static void check_leaf(struct rig *r, uint64_t id, const char *module, uint64_t vaddr,
+		       uint64_t offset)
+{
+	struct buf frames = { 0 };
+	struct row_frame *frame;
+
+	assert_true(recording__stack(r->recording, id, &frames) > 0);
+	frame = (struct row_frame *)(void *)frames.data;
+	assert_string_equal(recording__str(r->recording, frame->name, NULL), "elf_file__open");
+	assert_string_equal(recording__str(r->recording, frame->module, NULL), module);
+	assert_int_equal(frame->address, vaddr);
+	assert_int_equal(frame->offset, offset);
+	buf__free(&frames);
+}
+
+static void frames_get_their_names_in_another_thread(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *self = elf_file__open("/proc/self/exe");
+	uint64_t vaddr = link_time(), id;
+	struct mapping m = map_self(self, vaddr);
+
+	assert_int_not_equal(vaddr, 0);
 	id = id_at(r, &m, vaddr + 4);
+	assert_int_equal(stacks__unnamed(r->stacks), 1);
 	assert_true(recording__has_stack(r->recording, id));
 	stacks__finish(r->stacks);
-	assert_int_equal(recording__stack(r->recording, id, &frames), 1);
-	frame = (struct row_frame *)(void *)frames.data;
-	assert_string_equal(recording__str(r->recording, frame->name, &sz), "elf_file__open");
-	assert_string_equal(recording__str(r->recording, frame->module, &sz), "/self");
-	assert_int_equal(frame->address, vaddr);
-	assert_int_equal(frame->offset, 4);
-	buf__free(&frames);
+	check_leaf(r, id, "/self", vaddr, 4);
+	elf_file__put(self);
+}
+
+static void begin_another_batch(struct rig *r, uint64_t now_ns)
+{
+	uint32_t generation = recording__generation(r->recording);
+
+	assert_int_equal(recording__add(r->recording, &(struct row){ .timestamp = 1 }), 0);
+	recording__tick(r->recording, now_ns);
+	recording__tick(r->recording, now_ns + BATCH_NS);
+	assert_int_not_equal(recording__generation(r->recording), generation);
+}
+
+/* The other thread is not asked for what it has said. */
+static void names_that_are_known_are_there_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *self = elf_file__open("/proc/self/exe");
+	uint64_t vaddr = link_time(), id;
+	struct mapping m = map_self(self, vaddr), other = m;
+
+	other.path = "/elsewhere/self";
+	id_at(r, &m, vaddr + 4);
+	stacks__finish(r->stacks);
+	for (uint64_t batch = 1; batch < 3; batch++) {
+		id = id_at(r, &m, vaddr + 5);
+		check_leaf(r, id, "/self", vaddr, 5);
+		/* A path is that of who has the frame. */
+		id = id_of_two(r, &other, vaddr + 5, 1);
+		check_leaf(r, id, "/elsewhere/self", vaddr, 5);
+		id = id_of_two(r, &m, vaddr + 6, 1);
+		check_leaf(r, id, "/self", vaddr, 6);
+		assert_int_equal(stacks__unnamed(r->stacks), 0);
+		begin_another_batch(r, batch * 10 * BATCH_NS);
+	}
 	elf_file__put(self);
 }
 
@@ -297,4 +350,5 @@ RUN_TESTS(test_with_rig(files_that_cannot_be_read_differ_by_build_id),
 	  test_with_rig(a_stitched_frame_is_not_the_one_that_was_seen),
 	  test_with_rig(anonymous_code_counts_as_a_whole),
 	  test_with_rig(kernel_stacks_begin_below_our_programs),
-	  test_with_rig(frames_get_their_names_in_another_thread))
+	  test_with_rig(frames_get_their_names_in_another_thread),
+	  test_with_rig(names_that_are_known_are_there_at_once))

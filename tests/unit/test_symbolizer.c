@@ -118,13 +118,16 @@ static void while_another_thread_asks(void **state)
 
 	for (uint64_t id = 1; id <= 200; id++) {
 		symbolizer__submit(r->symbolizer, make_job(r, id));
-		while (symbolizer__symbol(r->symbolizer, r->self, link_time(symbolizer__wait) + 1,
+		while (symbolizer__symbol(r->symbolizer, r->self, link_time(symbolizer__new) + 1,
 					  &s) == -EAGAIN)
 			usleep(100);
-		assert_string_equal(s.name, "symbolizer__wait");
+		assert_string_equal(s.name, "symbolizer__new");
 	}
 	symbolizer__wait(r->symbolizer);
 	assert_int_equal(symbolizer__symbol(r->symbolizer, r->self, 1, &s), -ENOENT);
+	assert_int_equal(
+		symbolizer__symbol(r->symbolizer, r->self, link_time(symbolizer__wait), &s),
+		-EAGAIN); /* a name that no job has made */
 	symbolizer__wait(r->symbolizer);
 	for (uint64_t id = 1; id <= 200; id++) {
 		struct stack_job *j = symbolizer__take(r->symbolizer);
