@@ -10,6 +10,7 @@
 
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
+volatile __u64 lossy; /* something was lost since user space cleared it */
 
 /* The slots of each CPU, made by user space when it is online. Sizes are set before loading.
  * Ordinary arrays, because a value of a per-CPU one may have 32 KiB only. */
@@ -67,7 +68,8 @@ struct {
 	__uint(max_entries, 1);
 } paces SEC(".maps");
 
-/* Atomic: an interrupt on this CPU may lose one, too. */
+/* Atomic: an interrupt on this CPU may lose one, too. Who clears `lossy` reads the counts behind
+ * it. */
 __hidden void lose(__u32 kind, __u32 reason)
 {
 	struct losses *l = bpf_map_lookup_elem(&losses, &(__u32){ 0 });
@@ -75,6 +77,8 @@ __hidden void lose(__u32 kind, __u32 reason)
 	OPAQUE(kind); /* the compiler's comparison of its bits tells the verifier nothing */
 	if (l && kind <= EVENT_KIND_CNT && reason < EVENT_LOSS_CNT)
 		__sync_fetch_and_add(&l->cnt[kind][reason], 1);
+	if (!lossy)
+		lossy = 1;
 }
 
 static __always_inline struct capture_slot *slot__take(void)

@@ -57,10 +57,13 @@ static void take(const struct record *r, void *arg)
 
 void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn fn, void *arg)
 {
-	struct batch b = { .cnt = 0, .fn = fn, .arg = arg };
+	struct batch b; /* 4 KB: what is not in use is not cleared */
 	struct stream **v = streams->v;
 	size_t cnt = streams->cnt;
 
+	b.cnt = 0;
+	b.fn = fn;
+	b.arg = arg;
 	for (size_t i = 0; i < cnt; i++) {
 		v[i]->begin(v[i]);
 		v[i]->head_ns = v[i]->peek(v[i]);
