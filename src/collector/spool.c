@@ -115,10 +115,11 @@ void spool__free(struct spool *s)
 static struct spooled *spooled__new(const struct spool_entry *entry, uint64_t now_ns)
 {
 	size_t sz = event__sz(entry->event);
-	struct spooled *e = calloc(1, offsetof(struct spooled, event) + sz);
+	struct spooled *e = malloc(offsetof(struct spooled, event) + sz);
 
 	if (!e)
 		return NULL;
+	memset(e, 0, offsetof(struct spooled, event));
 	memcpy(&e->event, entry->event, sz);
 	e->since_ns = now_ns;
 	e->sz = offsetof(struct spooled, event) + sz;
