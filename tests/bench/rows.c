@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rows ROWS FOLDER FILE…: what the collector does for a row, apart from the kernel: snapshots of
- * record_snapshots lie in two rings again and again, as slices of as many threads as there are
- * files, and become rows of a recording in FOLDER. Prints the CPU time of the thread that reads
- * the rings and of all threads; instructions are counted by valgrind --tool=callgrind.
+ * rows ROWS RATE FOLDER FILE…: what the collector does for a row, apart from the kernel, when RATE
+ * of them come in a second: snapshots of record_snapshots lie in two rings again and again, as
+ * slices of as many threads as there are files, and become rows of a recording in FOLDER. Prints
+ * the CPU time of the thread that reads the rings and of all threads; instructions are counted by
+ * valgrind --tool=callgrind.
  */
 #include <linux/bpf.h>
 #include <time.h>
@@ -17,10 +18,11 @@
 
 #define RINGS	    2
 #define RING_SZ	    (16u << 20)
-#define ROUND_ROWS  4000    /* that lie there when they are read: 50 ms of 80,000 a second */
+#define POLLS_PER_S 10
+#define ROUND_MAX   4000    /* a ring that fills up is read sooner */
 #define NOBODY	    5000000 /* process ids from here on the kernel does not give */
 #define PATIENCE_NS 10000000000
-#define TICK_NS	    50000000
+#define NS_PER_S    1000000000
 #define WARM_ROUNDS 4
 
 struct source {
@@ -34,7 +36,9 @@ struct bench {
 	struct source sources[RINGS];
 	struct snapset *sets;
 	size_t set_cnt;
-	size_t next; /* of all samples: the one that is put next */
+	uint64_t rate;
+	size_t round_rows; /* that lie there when they are read */
+	size_t next;	   /* of all samples: the one that is put next */
 	struct recording *recording;
 	struct session *session;
 	uint64_t now_ns;
@@ -100,10 +104,10 @@ static void put(struct source *s, const struct event *sample, uint64_t now_ns)
 
 static void fill(struct bench *b)
 {
-	for (size_t i = 0; i < ROUND_ROWS; i++, b->next++) {
+	for (size_t i = 0; i < b->round_rows; i++, b->next++) {
 		const struct snapset *set = &b->sets[b->next % b->set_cnt];
 
-		b->now_ns += TICK_NS / ROUND_ROWS;
+		b->now_ns += NS_PER_S / b->rate;
 		put(&b->sources[i % RINGS], set->events[b->next / b->set_cnt % set->cnt],
 		    b->now_ns);
 	}
@@ -175,25 +179,27 @@ static void report(struct bench *b, uint64_t rows, uint64_t reader_ns, uint64_t 
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .set_cnt = argc > 3 ? (size_t)argc - 3 : 0 };
-	uint64_t wanted = argc > 3 ? strtoul(argv[1], NULL, 10) : 0, reader_ns = 0, from_ns, all_ns;
+	struct bench b = { .set_cnt = argc > 4 ? (size_t)argc - 4 : 0,
+			   .rate = argc > 4 ? strtoul(argv[2], NULL, 10) : 0 };
+	uint64_t wanted = argc > 4 ? strtoul(argv[1], NULL, 10) : 0, reader_ns = 0, from_ns, all_ns;
 	uint64_t rows = 0;
 
-	if (!wanted) {
-		fprintf(stderr, "usage: rows ROWS FOLDER FILE...\n");
+	if (!wanted || b.rate < POLLS_PER_S) {
+		fprintf(stderr, "usage: rows ROWS RATE FOLDER FILE...\n");
 		return 2;
 	}
+	b.round_rows = b.rate / POLLS_PER_S < ROUND_MAX ? b.rate / POLLS_PER_S : ROUND_MAX;
 	log__init("rows", LOG_WARN);
 	b.sets = calloc(b.set_cnt, sizeof(*b.sets));
 	b.now_ns = clock_ns(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < b.set_cnt; i++)
-		b.sets[i] = snapset__read(argv[i + 3], NOBODY + (uint32_t)i);
+		b.sets[i] = snapset__read(argv[i + 4], NOBODY + (uint32_t)i);
 	for (size_t i = 0; i < RINGS; i++)
 		open_source(&b.sources[i]);
-	open_session(&b, argv[2]);
+	open_session(&b, argv[3]);
 	warm(&b);
 	all_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	for (uint64_t fill_ns; rows < wanted; rows += ROUND_ROWS) {
+	for (uint64_t fill_ns; rows < wanted; rows += b.round_rows) {
 		from_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		fill(&b);
 		fill_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns;
