@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/cursor.h"
 
-#include <endian.h>
-#include <string.h>
-
-#define CURSOR_INT(bits, name)                               \
-	uint##bits##_t cursor__##name(struct cursor *c)      \
-	{                                                    \
-		const void *at = cursor__bytes(c, bits / 8); \
-		uint##bits##_t v = 0;                        \
-		if (at)                                      \
-			memcpy(&v, at, sizeof(v));           \
-		return le##bits##toh(v);                     \
-	}
-
-CURSOR_INT(16, u16)
-CURSOR_INT(32, u32)
-CURSOR_INT(64, u64)
-
 /* Bits past the 64th are dropped; a number that never ends is an error. */
 static uint64_t leb(struct cursor *c, unsigned *shift, uint8_t *last)
 {

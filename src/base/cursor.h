@@ -6,9 +6,11 @@
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cursor {
 	const uint8_t *pos, *end;
@@ -45,18 +47,35 @@ static inline uint8_t cursor__u8(struct cursor *c)
 	return at ? *at : 0;
 }
 
-uint16_t cursor__u16(struct cursor *);
-uint32_t cursor__u32(struct cursor *);
-uint64_t cursor__u64(struct cursor *);
-uint64_t cursor__long_uleb(struct cursor *); /* for cursor__uleb() */
+#define CURSOR_INT(bits, name)                                        \
+	static inline uint##bits##_t cursor__##name(struct cursor *c) \
+	{                                                             \
+		const void *at = cursor__bytes(c, bits / 8);          \
+		uint##bits##_t v = 0;                                 \
+		if (at)                                               \
+			memcpy(&v, at, sizeof(v));                    \
+		return le##bits##toh(v);                              \
+	}
+
+CURSOR_INT(16, u16)
+CURSOR_INT(32, u32)
+CURSOR_INT(64, u64)
+
+uint64_t cursor__long_uleb(struct cursor *c); /* for cursor__uleb() */
 int64_t cursor__sleb(struct cursor *);
 const char *cursor__str(struct cursor *); /* NUL-terminated inside the bytes, else NULL and err */
 
 static inline uint64_t cursor__uleb(struct cursor *c)
 {
+	struct cursor copy; /* so that the caller's may stay in registers */
+	uint64_t v;
+
 	if (__builtin_expect(!c->err && c->pos < c->end && *c->pos < 0x80, 1))
 		return *c->pos++;
-	return cursor__long_uleb(c);
+	copy = *c;
+	v = cursor__long_uleb(&copy);
+	*c = copy;
+	return v;
 }
 
 #endif

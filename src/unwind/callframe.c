@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define AUGMENTATION_MAX 8
-#define CIE_MAX		 128 /* bytes: it is run for each of its FDEs; real ones have 20 to 40 */
 
 static uint64_t address_of(const struct callframe_reader *r, const struct cursor *c)
 {
@@ -91,7 +90,7 @@ static bool read_cie(struct cursor c, struct callframe_cie *cie)
 	uint8_t version;
 
 	*cie = (struct callframe_cie){ .encoding = DW_EH_PE_absptr };
-	if (cursor__left(&c) > CIE_MAX)
+	if (cursor__left(&c) > CALLFRAME_CIE_MAX)
 		return false;
 	version = cursor__u8(&c);
 	augmentation = cursor__str(&c);
@@ -166,7 +165,7 @@ static bool read_fde(struct callframe_reader *r, const struct entry *e, struct c
 
 	if (!find_cie(r, e))
 		return false;
-	fde->cie = r->cie;
+	fde->cie = &r->cie;
 	fde->start = read_pointer(r, &c, r->cie.encoding);
 	fde->sz = read_value(&c, r->cie.encoding & 0x0f);
 	if (r->cie.has_data)

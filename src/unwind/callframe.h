@@ -16,6 +16,8 @@
 
 #define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c /* AADWARF64 4.4.1; not in dwarf.h yet */
 
+#define CALLFRAME_CIE_MAX 128 /* bytes: it is run for each of its FDEs; real ones have 20 to 40 */
+
 struct callframe_cie {
 	uint64_t code_align;
 	int64_t data_align;
@@ -27,9 +29,9 @@ struct callframe_cie {
 };
 
 struct callframe_fde {
-	uint64_t start, sz; /* link-time addresses that it covers */
-	uint64_t at;	    /* offset of its entry in the section */
-	struct callframe_cie cie;
+	uint64_t start, sz;		 /* link-time addresses that it covers */
+	uint64_t at;			 /* offset of its entry in the section */
+	const struct callframe_cie *cie; /* the reader's: until it reads the next one */
 	struct cursor instructions;
 };
 
@@ -50,9 +52,16 @@ bool callframe__fde(struct callframe_reader *, uint64_t at, struct callframe_fde
 /* The same of a CIE; its instructions are the section's bytes. */
 bool callframe__cie(const struct frame_section *, uint64_t at, struct callframe_cie *);
 
-/* The rows of an FDE, ascending and without gaps: link-time addresses [start, end). */
-typedef void (*callframe_row_fn)(uint64_t start, uint64_t end, struct flat_rule, void *arg);
-void callframe__rows(const struct callframe_fde *, const struct machine *, callframe_row_fn,
+/* From a place on the rule holds, to the next row or the end. */
+struct callframe_row {
+	uint64_t at; /* link-time address */
+	struct flat_rule rule;
+};
+
+/* The rows of an FDE, ascending, some at a time; the last one goes to `end`. They are the callee's
+ * to change. */
+typedef void (*callframe_rows_fn)(struct callframe_row *, size_t cnt, uint64_t end, void *arg);
+void callframe__rows(const struct callframe_fde *, const struct machine *, callframe_rows_fn,
 		     void *arg);
 
 #endif

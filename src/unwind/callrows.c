@@ -3,9 +3,14 @@
 #include "unwind/callframe.h"
 
 #include <dwarf.h>
+#include <stddef.h>
 #include <string.h>
 
-#define STATES_MAX 32 /* remembered at a time; compilers remember one */
+#define STATES_MAX 32  /* remembered at a time; compilers remember one */
+#define ROWS_MAX   128 /* that are handed on at a time */
+
+/* A CIE makes none that are handed on. */
+_Static_assert(ROWS_MAX >= CALLFRAME_CIE_MAX, "each of its bytes may make a row");
 
 enum saved_how {
 	SAVED_SAME,	 /* not, or DW_CFA_same_value */
@@ -31,19 +36,23 @@ struct state {
 	} cfa;
 	struct saved fp, ra;
 	struct saved sp; /* SAVED_SAME: it is the CFA */
+	uint64_t rule;	 /* flat_rule__bits() of all that, or UNKNOWN */
 };
+
+#define UNKNOWN UINT8_MAX /* to be found when it is needed */
 
 struct run {
 	const struct callframe_fde *fde;
 	const struct machine *machine;
-	struct cursor c;
-	uint64_t at; /* where the row in hand starts */
+	struct cursor c;   /* of the instruction in hand */
+	uint64_t at, left; /* where the row in hand starts; to the end of the FDE */
+	uint64_t code_align;
 	struct state state, initial, remembered[STATES_MAX];
 	unsigned remembered_cnt;
-	bool lost;  /* an instruction that nobody knows: what follows is not to be believed */
-	bool known; /* `rule` is that of the state: most rows change the CFA only */
-	struct flat_rule rule;
-	callframe_row_fn fn;
+	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
+	struct callframe_row *row; /* the next one of: */
+	struct callframe_row rows[ROWS_MAX];
+	callframe_rows_fn fn;
 	void *arg;
 };
 
@@ -99,11 +108,11 @@ static enum flat_how flat_cfa(const struct run *r)
 /* The flat rule's `how`; FLAT_ELSEWHERE when there is none. */
 static enum flat_how flat_how(const struct run *r)
 {
-	if (r->fde->cie.ra != r->machine->ra || r->lost)
+	if (r->fde->cie->ra != r->machine->ra || r->lost)
 		return FLAT_ELSEWHERE;
 	if (r->state.ra.how == SAVED_UNDEFINED)
 		return FLAT_ROOT;
-	if (r->fde->cie.is_signal)
+	if (r->fde->cie->is_signal)
 		return is_signal_frame(r) ? FLAT_SIGNAL : FLAT_ELSEWHERE;
 	return has_flat_registers(r) ? flat_cfa(r) : FLAT_ELSEWHERE;
 }
@@ -123,36 +132,64 @@ static struct flat_rule flatten(const struct run *r)
 	return rule;
 }
 
-/* The row in hand ends here; none goes beyond the FDE. */
-static void advance_to(struct run *r, uint64_t to)
+/*
+ * Most instructions change one number of a rule that is known. It is changed in a register: to read
+ * a word of which a part has just been written takes longer than all the rest.
+ */
+static bool is_plain(const struct state *s)
 {
-	uint64_t end = r->fde->start + r->fde->sz;
-
-	if (to > end)
-		to = end;
-	if (to <= r->at)
-		return;
-	if (!r->known)
-		r->rule = flatten(r);
-	r->known = true;
-	r->fn(r->at, to, r->rule, r->arg);
-	r->at = to;
+	return (uint8_t)s->rule <= FLAT_FP;
 }
 
-static void advance(struct run *r, uint64_t steps)
+static uint64_t with(uint64_t rule, size_t field, int64_t off)
+{
+	unsigned shift = 8 * (unsigned)field;
+
+	return (rule & ~((uint64_t)UINT16_MAX << shift)) | (uint64_t)(uint16_t)words(off) << shift;
+}
+
+__attribute__((noinline)) static void find_rule(struct run *r)
+{
+	r->state.rule = flat_rule__bits(flatten(r));
+}
+
+__attribute__((noinline)) static void hand_on(struct run *r)
+{
+	r->fn(r->rows, (size_t)(r->row - r->rows), r->at, r->arg);
+	r->row = r->rows;
+}
+
+/* The row in hand ends `by` bytes on; none goes beyond the FDE. */
+static inline void end_row(struct run *r, uint64_t by)
+{
+	if (by > r->left)
+		by = r->left;
+	if (!by)
+		return;
+	if (r->row == r->rows + ROWS_MAX)
+		hand_on(r);
+	if (r->state.rule == UNKNOWN)
+		find_rule(r);
+	r->row->at = r->at;
+	memcpy(&r->row->rule, &r->state.rule, sizeof(r->row->rule));
+	r->row++;
+	r->at += by;
+	r->left -= by;
+}
+
+static inline void advance(struct run *r, uint64_t steps)
 {
 	uint64_t by;
 
-	if (__builtin_mul_overflow(steps, r->fde->cie.code_align, &by) ||
-	    by > r->fde->sz - (r->at - r->fde->start))
-		by = r->fde->sz - (r->at - r->fde->start);
-	advance_to(r, r->at + by);
+	if (__builtin_mul_overflow(steps, r->code_align, &by))
+		by = UINT64_MAX;
+	end_row(r, by);
 }
 
 /* The register's place in the state; NULL: nobody follows it. */
 static struct saved *followed(struct run *r, uint64_t reg, struct state *s)
 {
-	return reg == r->fde->cie.ra   ? &s->ra
+	return reg == r->fde->cie->ra  ? &s->ra
 	       : reg == r->machine->fp ? &s->fp
 	       : reg == r->machine->sp ? &s->sp
 				       : NULL;
@@ -161,28 +198,30 @@ static struct saved *followed(struct run *r, uint64_t reg, struct state *s)
 static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
 {
 	struct saved *saved = followed(r, reg, &r->state);
+	struct state *s = &r->state;
 
 	if (!saved)
 		return;
 	*saved = (struct saved){ how, off };
-	r->known = false;
+	if (is_plain(s) && saved == &s->fp && how == SAVED_AT && in_words(off))
+		s->rule = with(s->rule, offsetof(struct flat_rule, fp), off);
+	else
+		s->rule = UNKNOWN;
 }
 
 static void restore(struct run *r, uint64_t reg)
 {
-	struct saved *saved = followed(r, reg, &r->state);
+	const struct saved *saved = followed(r, reg, &r->initial);
 
-	if (!saved)
-		return;
-	*saved = *followed(r, reg, &r->initial);
-	r->known = false;
+	if (saved)
+		save(r, reg, saved->how, saved->off);
 }
 
-static int64_t factored(struct run *r, int64_t n)
+static inline int64_t factored(struct run *r, int64_t n)
 {
 	int64_t off;
 
-	if (__builtin_mul_overflow(n, r->fde->cie.data_align, &off))
+	if (__builtin_mul_overflow(n, r->fde->cie->data_align, &off))
 		r->lost = true;
 	return r->lost ? 0 : off;
 }
@@ -220,21 +259,31 @@ static bool is_plt(struct cursor c, int64_t *from)
 	return *from >= 0 && *from < 16;
 }
 
+static inline void set_cfa_offset(struct run *r, int64_t off)
+{
+	struct state *s = &r->state;
+
+	s->rule = is_plain(s) && in_words(off) ? with(s->rule, offsetof(struct flat_rule, cfa), off)
+					       : UNKNOWN;
+	s->cfa.off = off;
+}
+
 static void set_cfa(struct run *r, uint64_t reg, int64_t off)
 {
-	r->known &= r->rule.how <= FLAT_FP && reg == r->state.cfa.reg && in_words(off);
-	if (r->known)
-		r->rule.cfa = words(off);
-	r->state.cfa.how = CFA_REGISTER;
-	r->state.cfa.reg = reg;
-	r->state.cfa.off = off;
+	struct state *s = &r->state;
+
+	if (reg != s->cfa.reg)
+		s->rule = UNKNOWN;
+	s->cfa.how = CFA_REGISTER;
+	s->cfa.reg = reg;
+	set_cfa_offset(r, off);
 }
 
 /* Allowed where the CFA is a register and an offset already. */
-static void change_cfa(struct run *r, uint64_t reg, int64_t off)
+static inline void need_register(struct run *r)
 {
-	r->lost |= r->state.cfa.how != CFA_REGISTER;
-	set_cfa(r, reg, off);
+	if (r->state.cfa.how != CFA_REGISTER)
+		r->lost = true;
 }
 
 static void set_cfa_expression(struct run *r)
@@ -243,7 +292,7 @@ static void set_cfa_expression(struct run *r)
 	struct cursor block = read_block(r);
 	int64_t *off = &r->state.cfa.off;
 
-	r->known = false;
+	r->state.rule = UNKNOWN;
 	r->state.cfa.how = is_at(block, m->fp, true, off)		? CFA_AT_FP
 			   : is_at(block, m->sp, true, off)		? CFA_AT_SP
 			   : m == &machine_x86_64 && is_plt(block, off) ? CFA_PLT
@@ -278,15 +327,9 @@ static void recall(struct run *r)
 		r->lost = true;
 	else
 		r->state = r->remembered[--r->remembered_cnt];
-	r->known = false;
 }
 
 /* ---- one instruction each ---- */
-
-static void nop(struct run *r)
-{
-	(void)r;
-}
 
 static void advance_1(struct run *r)
 {
@@ -374,17 +417,14 @@ static void def_cfa_sf(struct run *r)
 
 static void def_cfa_register(struct run *r)
 {
-	change_cfa(r, cursor__uleb(&r->c), r->state.cfa.off);
-}
-
-static void def_cfa_offset(struct run *r)
-{
-	change_cfa(r, r->state.cfa.reg, (int64_t)cursor__uleb(&r->c));
+	need_register(r);
+	set_cfa(r, cursor__uleb(&r->c), r->state.cfa.off);
 }
 
 static void def_cfa_offset_sf(struct run *r)
 {
-	change_cfa(r, r->state.cfa.reg, factored(r, cursor__sleb(&r->c)));
+	need_register(r);
+	set_cfa_offset(r, factored(r, cursor__sleb(&r->c)));
 }
 
 static void args_size(struct run *r)
@@ -402,11 +442,10 @@ static void negate_ra_state(struct run *r)
 }
 
 /*
- * DWARF 5, table 7.29, and the GNU ones; the three with an operand in their own byte are in
- * execute(). NULL: nobody knows it (DW_CFA_set_loc too: no compiler writes it).
+ * DWARF 5, table 7.29, and the GNU ones; those of execute() are left out. NULL: nobody knows it
+ * (DW_CFA_set_loc too: no compiler writes it).
  */
 static void (*const handlers[64])(struct run *) = {
-	[DW_CFA_nop] = nop,
 	[DW_CFA_advance_loc1] = advance_1,
 	[DW_CFA_advance_loc2] = advance_2,
 	[DW_CFA_advance_loc4] = advance_4,
@@ -426,7 +465,6 @@ static void (*const handlers[64])(struct run *) = {
 	[DW_CFA_def_cfa] = def_cfa,
 	[DW_CFA_def_cfa_sf] = def_cfa_sf,
 	[DW_CFA_def_cfa_register] = def_cfa_register,
-	[DW_CFA_def_cfa_offset] = def_cfa_offset,
 	[DW_CFA_def_cfa_offset_sf] = def_cfa_offset_sf,
 	[DW_CFA_def_cfa_expression] = set_cfa_expression,
 	[DW_CFA_GNU_args_size] = args_size,
@@ -434,57 +472,64 @@ static void (*const handlers[64])(struct run *) = {
 	[DW_CFA_AARCH64_negate_ra_state_with_pc] = negate_ra_state,
 };
 
-static void extended(struct run *r, uint8_t op)
+/* Of what is not in execute(). */
+static struct cursor extended(struct run *r, uint8_t op, struct cursor c)
 {
+	r->c = c;
 	if (handlers[op])
 		handlers[op](r);
-	else
-		r->lost = true;
+	r->lost |= !handlers[op] || r->c.err;
+	return r->c;
 }
 
-static void execute(struct run *r, struct cursor instructions)
+/* The usual instructions are done here, with the cursor in registers. */
+static void execute(struct run *r, struct cursor c)
 {
-	r->c = instructions;
-	while (cursor__left(&r->c) && !r->c.err && !r->lost) {
-		uint8_t op = cursor__u8(&r->c), low = op & 0x3f;
+	while (cursor__left(&c) && r->left && !r->lost) {
+		uint8_t op = *c.pos++, low = op & 0x3f;
 
-		switch (op & 0xc0) {
-		case DW_CFA_advance_loc: advance(r, low); break;
-		case DW_CFA_offset:
-			save(r, low, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->c)));
-			break;
-		case DW_CFA_restore: restore(r, low); break;
-		default: extended(r, op); break;
+		if ((op & 0xc0) == DW_CFA_advance_loc) {
+			advance(r, low);
+		} else if (op == DW_CFA_def_cfa_offset) {
+			need_register(r);
+			set_cfa_offset(r, (int64_t)cursor__uleb(&c));
+		} else if ((op & 0xc0) == DW_CFA_offset) {
+			save(r, low, SAVED_AT, factored(r, (int64_t)cursor__uleb(&c)));
+		} else if ((op & 0xc0) == DW_CFA_restore) {
+			restore(r, low);
+		} else if (op != DW_CFA_nop) {
+			c = extended(r, op, c);
 		}
 	}
-	r->lost |= r->c.err;
-	r->known &= !r->lost;
-}
-
-static void ignore_row(uint64_t start, uint64_t end, struct flat_rule rule, void *arg)
-{
-	(void)start, (void)end, (void)rule, (void)arg;
+	r->lost |= c.err;
+	if (r->lost)
+		r->state.rule = UNKNOWN;
 }
 
 void callframe__rows(const struct callframe_fde *fde, const struct machine *machine,
-		     callframe_row_fn fn, void *arg)
+		     callframe_rows_fn fn, void *arg)
 {
 	struct run r; /* not zeroed: what is remembered is large */
 
 	r.fde = fde;
 	r.machine = machine;
 	r.at = fde->start;
-	r.state = (struct state){ .cfa.how = CFA_OTHERWISE };
+	r.left = UINT64_MAX;
+	r.code_align = fde->cie->code_align;
+	r.state = (struct state){ .cfa.how = CFA_OTHERWISE, .rule = UNKNOWN };
 	r.remembered_cnt = 0;
-	r.lost = r.known = false;
-	r.fn = ignore_row;
-	execute(&r, fde->cie.instructions);
-	r.initial = r.state;
-	r.remembered_cnt = 0;
-	r.at = fde->start;
+	r.row = r.rows;
+	r.lost = false;
 	r.fn = fn;
 	r.arg = arg;
+	execute(&r, fde->cie->instructions);
+	r.initial = r.state;
+	r.remembered_cnt = 0;
+	r.row = r.rows;
+	r.at = fde->start;
+	r.left = fde->sz;
 	if (!r.lost)
 		execute(&r, fde->instructions);
-	advance_to(&r, fde->start + fde->sz);
+	end_row(&r, r.left);
+	hand_on(&r);
 }

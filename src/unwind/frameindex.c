@@ -9,15 +9,16 @@
 #include "unwind/framerows.h"
 #include "unwind/trampolines.h"
 
-#define STEP	32   /* entries of the search table, of which the first one's place is kept */
-#define CHUNK	2048 /* entries that are read at a time in the beginning */
+#define BLOCK	64 /* entries of the search table, of which the first one's place is kept */
+#define UNREAD	INT32_MIN
 #define FDE_MAX 4096 /* bytes; real ones have 50, the largest functions' 2,000 */
-#define GUESS	512  /* of them, that are read at first */
 #define CIE_MAX 160  /* bytes with what is before its version */
 #define CIES	4    /* that are kept: most files have two */
 
-/* An answer takes about a microsecond, a table four milliseconds per MB of .eh_frame. */
+/* An answer takes about a microsecond, a table some tens, and three milliseconds per MB of
+ * .eh_frame. */
 #define BYTES_PER_ANSWER 256
+#define ANSWERS_MIN	 64
 
 /* LSB 5.0 core, 10.6.2. */
 struct head {
@@ -47,9 +48,9 @@ struct gap {
 struct frame_index {
 	struct index_source source; /* owns its arrays */
 	const struct machine *machine;
-	uint32_t cnt;
-	size_t place_cnt;
-	int32_t *places;
+	struct paged_file paged;
+	uint32_t cnt;	 /* entries of the search table */
+	int32_t *firsts; /* of its blocks; UNREAD as long as nobody has asked */
 	struct known_cie cies[CIES];
 	struct gap gap; /* the last one that was looked through */
 };
@@ -72,25 +73,9 @@ static uint64_t entry_off(const struct index_source *s, uint32_t i)
 	return s->hdr.off + sizeof(struct head) + (uint64_t)i * sizeof(struct entry);
 }
 
-/* Those that are kept must ascend. */
-static int read_places(struct frame_index *x, const struct elf_file *f, elf_file_read_fn read)
+static uint32_t block_cnt(const struct frame_index *x)
 {
-	struct entry chunk[CHUNK];
-	int64_t before = INT64_MIN;
-
-	for (uint32_t i = 0; i < x->cnt; i += CHUNK) {
-		uint32_t cnt = x->cnt - i < CHUNK ? x->cnt - i : CHUNK;
-		int err = read(f, entry_off(&x->source, i), chunk, cnt * sizeof(*chunk));
-
-		if (err)
-			return err;
-		for (uint32_t k = 0; k < cnt; k += STEP) {
-			if (chunk[k].place <= before)
-				return -EINVAL;
-			before = x->places[x->place_cnt++] = chunk[k].place;
-		}
-	}
-	return 0;
+	return (x->cnt + BLOCK - 1) / BLOCK;
 }
 
 static void *copy(const void *from, size_t sz)
@@ -109,35 +94,35 @@ static struct frame_index *make(const struct elf_file *f, const struct index_sou
 		return NULL;
 	x->machine = f->machine;
 	x->cnt = cnt;
+	x->firsts = malloc(block_cnt(x) * sizeof(*x->firsts));
+	for (size_t i = 0; x->firsts && i < block_cnt(x); i++)
+		x->firsts[i] = UNREAD;
 	x->source = *s;
 	x->source.segments = copy(s->segments, s->segment_cnt * sizeof(*s->segments));
 	x->source.marks = copy(s->marks, s->mark_cnt * sizeof(*s->marks));
-	x->places = malloc((cnt + STEP - 1) / STEP * sizeof(*x->places));
-	if (x->source.segments && x->source.marks && x->places)
+	if (x->source.segments && x->source.marks && x->firsts)
 		return x;
 	frame_index__free(x);
 	return NULL;
 }
 
 struct frame_index *frame_index__new(const struct index_source *s, const struct elf_file *f,
-				     elf_file_read_fn read)
+				     struct index_reader reader)
 {
+	struct paged_file paged = file_pages__add(reader.pages);
+	struct page_read from = { f, reader.read, s->hdr.off, sizeof(struct head) };
 	struct frame_index *x;
 	struct head head;
-	int err = s->hdr.sz < sizeof(head) ? -EINVAL : read(f, s->hdr.off, &head, sizeof(head));
+	int err = s->hdr.sz < sizeof(head) ? -EINVAL : paged_file__read(&paged, from, &head);
 
 	if (!err && !is_usual(&head, s))
 		err = -EINVAL;
 	if (err)
 		return errno = -err, NULL;
 	x = make(f, s, head.cnt);
-	if (!x)
-		return NULL;
-	err = read_places(x, f, read);
-	if (!err)
-		return x;
-	frame_index__free(x);
-	return errno = -err, NULL;
+	if (x)
+		x->paged = paged;
+	return x;
 }
 
 void frame_index__free(struct frame_index *x)
@@ -146,18 +131,18 @@ void frame_index__free(struct frame_index *x)
 		return;
 	free((void *)x->source.segments);
 	free((void *)x->source.marks);
-	free(x->places);
+	free(x->firsts);
 	free(x);
 }
 
 size_t frame_index__sz(const struct frame_index *x)
 {
-	return sizeof(*x) + x->place_cnt * sizeof(*x->places);
+	return sizeof(*x) + block_cnt(x) * sizeof(*x->firsts);
 }
 
 size_t frame_index__worth(const struct frame_index *x)
 {
-	return x->source.frames.sz / BYTES_PER_ANSWER + 1;
+	return x->source.frames.sz / BYTES_PER_ANSWER + ANSWERS_MIN;
 }
 
 /* ---- asking -------------------------------------------------------------------------------------
@@ -171,19 +156,25 @@ struct question {
 	struct flat_rule rule; /* of the last row that begins before it, or there */
 	int err;
 	uint8_t *bytes; /* FDE_MAX, of the FDE in hand */
+	struct frame_section section;
+	struct callframe_reader reader; /* of that FDE */
 };
 
 static int read_at(const struct question *q, uint64_t off, void *to, size_t sz)
 {
-	return q->query->read(q->query->file, off, to, sz);
+	const struct page_read from = { q->query->file, q->query->read, off, sz };
+
+	return paged_file__read(&q->index->paged, from, to);
 }
 
-static void note(uint64_t off, struct flat_rule rule, void *arg)
+static void note(const struct callframe_row *rows, size_t cnt, void *arg)
 {
 	struct question *q = arg;
 
-	if (off <= q->query->off)
-		q->rule = rule;
+	while (cnt && rows[cnt - 1].at > q->query->off)
+		cnt--;
+	if (cnt)
+		q->rule = rows[cnt - 1].rule;
 }
 
 /* A table_find_fn. Programs that make code have one large gap that is asked for again and again. */
@@ -226,22 +217,6 @@ static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vad
 	return false;
 }
 
-/* How many of the places that are kept are not behind this one. */
-static size_t upper(const struct frame_index *x, int64_t place)
-{
-	size_t lo = 0, hi = x->place_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->places[mid] <= place)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* Its section's bytes begin at `at`. */
 static const struct callframe_cie *find_cie(const struct question *q, uint64_t at)
 {
@@ -264,39 +239,36 @@ static const struct callframe_cie *find_cie(const struct question *q, uint64_t a
 static int read_fde(const struct question *q, uint64_t at, uint32_t *sz)
 {
 	const struct index_section *frames = &q->index->source.frames;
-	uint64_t left = frames->sz - at, off = frames->off + at;
-	uint32_t got = left < GUESS ? (uint32_t)left : GUESS;
-	int err = got < 2 * sizeof(*sz) ? -EINVAL : read_at(q, off, q->bytes, got);
+	uint64_t left = frames->sz - at;
+	int err = left < sizeof(*sz) ? -EINVAL : read_at(q, frames->off + at, sz, sizeof(*sz));
 
 	if (err)
 		return err;
-	memcpy(sz, q->bytes, sizeof(*sz));
 	if (*sz < sizeof(*sz) || *sz > FDE_MAX - sizeof(*sz) || *sz > left - sizeof(*sz))
 		return -EINVAL;
 	*sz += sizeof(*sz);
-	return *sz > got ? read_at(q, off, q->bytes, *sz) : 0;
+	return read_at(q, frames->off + at, q->bytes, *sz);
 }
 
 /* The FDE at an offset of its section. The parser sees nothing but its bytes, and is given the CIE,
  * to which the FDE says the distance. */
-static int find_fde(const struct question *q, uint64_t at, struct callframe_fde *fde)
+static int find_fde(struct question *q, uint64_t at, struct callframe_fde *fde)
 {
-	struct frame_section s = { q->bytes, 0, q->index->source.frames.vaddr + at, true };
-	struct callframe_reader reader = { .section = &s, .has_cie = true };
 	const struct callframe_cie *cie;
 	uint32_t sz, distance;
 	int err = at < q->index->source.frames.sz ? read_fde(q, at, &sz) : -EINVAL;
 
 	if (err)
 		return err;
-	s.sz = sz;
+	q->section =
+		(struct frame_section){ q->bytes, sz, q->index->source.frames.vaddr + at, true };
 	memcpy(&distance, q->bytes + sizeof(distance), sizeof(distance));
 	cie = find_cie(q, at + sizeof(distance) - distance);
 	if (!cie)
 		return -EINVAL;
-	reader.cie = *cie;
-	reader.cie_at = sizeof(distance) - (uint64_t)distance;
-	return callframe__fde(&reader, 0, fde) ? 0 : -EINVAL;
+	q->reader = (struct callframe_reader){ &q->section, sizeof(distance) - (uint64_t)distance,
+					       *cie, true };
+	return callframe__fde(&q->reader, 0, fde) ? 0 : -EINVAL;
 }
 
 /* Before the first FDE there is nothing but marks. */
@@ -309,6 +281,13 @@ static int ask_before(struct question *q, struct frame_rows *rows, uint64_t firs
 		frame_rows__gap(rows, first);
 	}
 	return q->err;
+}
+
+/* Rows behind the place that is asked for are not made. */
+static void cut(const struct question *q, struct callframe_fde *fde, const struct frame_span *s)
+{
+	if (q->query->off - s->off < s->sz)
+		fde->sz = q->query->off - s->off + 1;
 }
 
 /* The FDE that begins last before the place, and the gap behind it. */
@@ -326,6 +305,7 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 	    !frame_rows__span(&q->source, &fde, &span) ||
 	    (!last && !find_place(&q->source, hdr + (uint64_t)(int64_t)e[1].place, &next)))
 		return -EINVAL;
+	cut(q, &fde, &span);
 	frame_rows__fde(rows, &fde, &span);
 	if (q->query->off < rows->end)
 		return 0;
@@ -336,24 +316,56 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 	return q->err;
 }
 
+static int read_entries(const struct question *q, uint32_t i, struct entry *e, uint32_t cnt)
+{
+	return read_at(q, entry_off(&q->index->source, i), e, cnt * sizeof(*e));
+}
+
+/* How many blocks begin not behind the place. */
+static int count_blocks(const struct question *q, int64_t place, uint32_t *cnt)
+{
+	int32_t *firsts = q->index->firsts;
+	uint32_t lo = 0, hi = block_cnt(q->index);
+	struct entry e;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		int err = firsts[mid] == UNREAD ? read_entries(q, mid * BLOCK, &e, 1) : 0;
+
+		if (err)
+			return err;
+		if (firsts[mid] == UNREAD)
+			firsts[mid] = e.place;
+		if (firsts[mid] <= place)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*cnt = lo;
+	return 0;
+}
+
 static int ask(struct question *q, int64_t place)
 {
 	struct frame_rows rows = { .source = &q->source, .set = note, .arg = q };
 	struct frame_index *x = q->index;
-	size_t block = upper(x, place);
-	struct entry e[STEP + 1];
-	uint32_t first = (uint32_t)(block - !!block) * STEP, k = 0;
-	uint32_t cnt = x->cnt - first < STEP + 1 ? x->cnt - first : STEP + 1;
+	struct entry e[BLOCK + 1];
+	uint32_t blocks, first, cnt, k = 0;
 	uint64_t off;
-	int err = read_at(q, entry_off(&x->source, first), e, cnt * sizeof(*e));
+	int err = count_blocks(q, place, &blocks);
 
+	if (err)
+		return err;
+	first = blocks ? (blocks - 1) * BLOCK : 0;
+	cnt = x->cnt - first < BLOCK + 1 ? x->cnt - first : BLOCK + 1;
+	err = read_entries(q, first, e, cnt);
 	if (err)
 		return err;
 	while (k < cnt && e[k].place <= place)
 		k++;
 	if (k)
 		return ask_fde(q, &rows, &e[k - 1], first + k == x->cnt);
-	if (block ||
+	if (blocks ||
 	    !find_place(&q->source, x->source.hdr.vaddr + (uint64_t)(int64_t)e[0].place, &off))
 		return -EINVAL;
 	return ask_before(q, &rows, off);

@@ -2,14 +2,14 @@
 /*
  * The rules of an ELF file that has no table yet, one at a time: .eh_frame_hdr says which FDE holds
  * an address, and only that one is compiled, as for a table (unwind/framerows.h), with the same
- * result. Kept is every 32nd place of the search table; all else is read when it is asked for.
- * Where the file is not as linkers write it there is no answer: the table has it.
+ * result. All is read when it is asked for. Where the file is not as linkers write it there is no
+ * answer: the table has it.
  */
 #ifndef UNWIND_FRAMEINDEX_H
 #define UNWIND_FRAMEINDEX_H
 
+#include "unwind/filepages.h"
 #include "unwind/frametable.h"
-#include "unwind/text.h"
 
 /* Where a section lies. */
 struct index_section {
@@ -26,9 +26,15 @@ struct index_source {
 
 struct frame_index;
 
+/* Who reads a file, and where its pages are kept (borrowed; NULL: nowhere). */
+struct index_reader {
+	elf_file_read_fn read;
+	struct file_pages *pages;
+};
+
 /* Copies what it needs. NULL + errno: EINVAL when the search table is odd, or what `read` said. */
 struct frame_index *frame_index__new(const struct index_source *, const struct elf_file *,
-				     elf_file_read_fn read);
+				     struct index_reader);
 void frame_index__free(struct frame_index *);	    /* accepts NULL */
 size_t frame_index__sz(const struct frame_index *); /* bytes of memory */
 

@@ -15,6 +15,11 @@ static const struct table_mark *next_mark(struct frame_rows *r, uint64_t from, u
 	return r->mark < s->mark_cnt && s->marks[r->mark].off < to ? &s->marks[r->mark] : NULL;
 }
 
+static void set_rule(struct frame_rows *r, uint64_t from, struct flat_rule rule)
+{
+	r->set(&(struct callframe_row){ from, rule }, 1, r->arg);
+}
+
 /* The rule holds in [from, to), but where there are marks. */
 static void set_rules(struct frame_rows *r, uint64_t from, uint64_t to, struct flat_rule rule)
 {
@@ -22,31 +27,37 @@ static void set_rules(struct frame_rows *r, uint64_t from, uint64_t to, struct f
 
 	while (from < to && (mark = next_mark(r, from, to))) {
 		if (mark->off > from)
-			r->set(from, rule, r->arg);
+			set_rule(r, from, rule);
 		from = mark->off > from ? mark->off : from;
-		r->set(from, mark->rule, r->arg);
+		set_rule(r, from, mark->rule);
 		from = mark->off + mark->sz;
 	}
 	if (from < to)
-		r->set(from, rule, r->arg);
+		set_rule(r, from, rule);
 }
 
-static void take_row(uint64_t start, uint64_t end, struct flat_rule rule, void *arg)
+/* Rows of the FDE in hand, without what is not its own. */
+static void take_rows(struct callframe_row *rows, size_t cnt, uint64_t end, void *arg)
 {
 	struct frame_rows *r = arg;
-	uint64_t from = start - r->bias, to = end - r->bias;
 
-	if (from < r->from)
-		from = r->from;
-	if (to > r->to)
-		to = r->to;
-	if (from >= to)
+	end = end - r->bias < r->to ? end - r->bias : r->to;
+	for (size_t i = 0; i < cnt; i++)
+		rows[i].at -= r->bias;
+	for (; cnt > 1 && rows[1].at <= r->from; cnt--)
+		rows++;
+	if (rows->at < r->from)
+		rows->at = r->from;
+	while (cnt && rows[cnt - 1].at >= end)
+		cnt--;
+	if (!cnt)
 		return;
-	if (r->mark == r->source->mark_cnt)
-		r->set(from, rule, r->arg);
+	if (!next_mark(r, rows->at, end))
+		r->set(rows, cnt, r->arg);
 	else
-		set_rules(r, from, to, rule);
-	r->end = to;
+		for (size_t i = 0; i < cnt; i++)
+			set_rules(r, rows[i].at, i + 1 < cnt ? rows[i + 1].at : end, rows[i].rule);
+	r->end = end;
 }
 
 /* Code that is left out is not: the C library's clone() has no CFI between its system call and the
@@ -80,8 +91,8 @@ void frame_rows__gap(struct frame_rows *r, uint64_t to)
 
 		set_rules(r, from, found.off - 1, none);
 		before.callers_only = true;
-		r->set(found.off - 1, before, r->arg);
-		r->set(found.off, found.rule, r->arg);
+		set_rule(r, found.off - 1, before);
+		set_rule(r, found.off, found.rule);
 		from = found.off + found.sz;
 		padding = false;
 	}
@@ -116,7 +127,7 @@ void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde,
 	r->from = s->off > r->end ? s->off : r->end;
 	r->to = s->off + s->sz;
 	r->bias = s->bias;
-	callframe__rows(fde, r->source->machine, take_row, r);
+	callframe__rows(fde, r->source->machine, take_rows, r);
 }
 
 /* Of the segment in which the last row is. */

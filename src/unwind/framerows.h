@@ -8,8 +8,8 @@
 
 #include "unwind/frametable.h"
 
-/* From a file offset on the rule holds; ascending. */
-typedef void (*frame_rows_fn)(uint64_t off, struct flat_rule, void *arg);
+/* Rows whose places are file offsets; ascending. */
+typedef void (*frame_rows_fn)(const struct callframe_row *, size_t cnt, void *arg);
 
 struct frame_rows {
 	const struct table_source *source;

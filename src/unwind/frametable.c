@@ -15,11 +15,7 @@
 #define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
 #define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
 #define KNOWN_BITS 10
-
-struct span {
-	struct frame_span place;
-	uint32_t section, at;
-};
+#define ROWS_MIN   1024
 
 struct known_rule {
 	uint64_t bits;
@@ -31,8 +27,10 @@ struct maker {
 	const struct table_source *source;
 	struct callframe_reader readers[TABLE_SECTION_MAX];
 	uint32_t section; /* that is being read */
-	struct buf spans;
-	struct buf rules, pages, starts, ids;
+	struct buf fdes;  /* uint64_t: see key_of() */
+	struct buf rules, pages;
+	uint16_t *starts, *ids; /* of rows */
+	uint32_t row_cnt, row_cap;
 	uint32_t *slots;			  /* rule numbers + 1, by hash; half of them free */
 	size_t slot_cnt;			  /* a power of two */
 	struct known_rule known[1 << KNOWN_BITS]; /* in front of them */
@@ -50,11 +48,6 @@ struct maker {
 static size_t rule_cnt(const struct maker *m)
 {
 	return m->rules.sz / sizeof(struct flat_rule);
-}
-
-static uint32_t row_cnt(const struct maker *m)
-{
-	return (uint32_t)(m->ids.sz / sizeof(uint16_t));
 }
 
 /* Where the rule's number is, or has to be. */
@@ -118,24 +111,32 @@ static uint16_t rule_id(struct maker *m, struct flat_rule rule)
 	return k->id;
 }
 
-static void append_u16(struct buf *b, uint16_t v)
+static bool grow_rows(struct maker *m)
 {
-	uint8_t *at = buf__extend(b, sizeof(v));
+	uint32_t cap = m->row_cap ? 2 * m->row_cap : ROWS_MIN;
+	uint16_t *starts, *ids;
 
-	if (at)
-		memcpy(at, &v, sizeof(v));
+	if (m->err || m->row_cap == TABLE_ROW_MAX) {
+		m->err = m->err ? m->err : -E2BIG;
+		return false;
+	}
+	starts = reallocarray(m->starts, cap, sizeof(*starts));
+	m->starts = starts ? starts : m->starts;
+	ids = reallocarray(m->ids, cap, sizeof(*ids));
+	m->ids = ids ? ids : m->ids;
+	if (starts && ids)
+		m->row_cap = cap;
+	else
+		m->err = -ENOMEM;
+	return starts && ids;
 }
 
 static void add_row(struct maker *m, uint64_t off, uint16_t id)
 {
-	uint16_t start = off % PAGE_SZ;
-
-	if (row_cnt(m) == TABLE_ROW_MAX)
-		m->err = -E2BIG;
-	if (m->err)
+	if (m->row_cnt == m->row_cap && !grow_rows(m))
 		return;
-	append_u16(&m->starts, start);
-	append_u16(&m->ids, id);
+	m->starts[m->row_cnt] = off % PAGE_SZ;
+	m->ids[m->row_cnt++] = id;
 	m->last = id;
 }
 
@@ -143,20 +144,17 @@ static void add_row(struct maker *m, uint64_t off, uint16_t id)
 static void begin_pages(struct maker *m, uint64_t off)
 {
 	for (; m->page_end <= off && !m->err; m->page_end += PAGE_SZ) {
-		uint32_t first = row_cnt(m);
-
 		if (m->page_end / PAGE_SZ - m->first_page == TABLE_PAGE_MAX)
 			m->err = -E2BIG;
-		buf__append(&m->pages, &first, sizeof(first));
+		buf__append(&m->pages, &m->row_cnt, sizeof(m->row_cnt));
 		if (m->page_end < off)
 			add_row(m, m->page_end, m->last);
 	}
 }
 
 /* From `off` on the rule holds; before it, what held there. */
-static void set_rule(uint64_t off, struct flat_rule rule, void *arg)
+static inline void set_rule(struct maker *m, uint64_t off, struct flat_rule rule)
 {
-	struct maker *m = arg;
 	uint64_t bits = flat_rule__bits(rule);
 
 	if (bits == m->last_bits && off < m->page_end)
@@ -169,34 +167,56 @@ static void set_rule(uint64_t off, struct flat_rule rule, void *arg)
 	m->last_bits = bits;
 }
 
+static void set_rules(const struct callframe_row *rows, size_t cnt, void *arg)
+{
+	for (size_t i = 0; i < cnt; i++)
+		set_rule(arg, rows[i].at, rows[i].rule);
+}
+
 /* ---- FDEs ---------------------------------------------------------------------------------------
  */
+
+/*
+ * An FDE's place in the file, its section and its place in that, so that ascending they are in the
+ * order in which they are believed.
+ */
+#define AT_BITS	 26 /* 64 MB of a section */
+#define OFF_FROM (AT_BITS + 2)
+#define OFF_MAX	 (1ull << (64 - OFF_FROM)) /* 64 GB of a file */
+
+_Static_assert(TABLE_SECTION_MAX <= 1 << (OFF_FROM - AT_BITS), "there is room for all sections");
+
+static uint64_t key_of(uint64_t off, uint32_t section, uint64_t at)
+{
+	return off << OFF_FROM | (uint64_t)section << AT_BITS | at;
+}
 
 static void take_fde(const struct callframe_fde *fde, void *arg)
 {
 	struct maker *m = arg;
-	struct span span = { .section = m->section, .at = (uint32_t)fde->at };
+	struct frame_span span;
+	uint64_t key;
 
-	if (m->err || fde->at > UINT32_MAX || !frame_rows__span(m->source, fde, &span.place))
+	if (m->err || fde->at >> AT_BITS || !frame_rows__span(m->source, fde, &span))
 		return;
-	if (m->spans.sz / sizeof(struct span) == TABLE_FDE_MAX)
+	key = key_of(span.off, m->section, fde->at);
+	if (span.off >= OFF_MAX || m->fdes.sz / sizeof(key) == TABLE_FDE_MAX)
 		m->err = -E2BIG;
 	else
-		buf__append(&m->spans, &span, sizeof(span));
+		buf__append(&m->fdes, &key, sizeof(key));
 }
 
-static void make_rows(struct maker *m, const struct span *s)
+static void make_rows(struct maker *m, uint64_t key)
 {
+	struct callframe_reader *r = &m->readers[(key & ((1u << OFF_FROM) - 1)) >> AT_BITS];
 	struct callframe_fde fde;
+	struct frame_span span;
 
-	if (callframe__fde(&m->readers[s->section], s->at, &fde))
-		frame_rows__fde(&m->made, &fde, &s->place);
+	if (callframe__fde(r, key & ((1u << AT_BITS) - 1), &fde) &&
+	    frame_rows__span(m->source, &fde, &span))
+		frame_rows__fde(&m->made, &fde, &span);
 }
 
-/* A span's place in the file, and in the order in which they came: ascending, that is the order in
- * which they are believed. */
-#define ORDER_BITS 21 /* TABLE_FDE_MAX */
-#define OFF_MAX	   (1ull << (64 - ORDER_BITS))
 #define DIGIT_BITS 11
 #define DIGIT_CNT  (1u << DIGIT_BITS)
 
@@ -220,7 +240,7 @@ static const uint64_t *sort(uint64_t *keys, size_t cnt)
 
 	for (size_t i = 0; i < cnt; i++)
 		max = keys[i] > max ? keys[i] : max;
-	for (unsigned shift = ORDER_BITS; shift < 64 && max >> shift; shift += DIGIT_BITS) {
+	for (unsigned shift = OFF_FROM; shift < 64 && max >> shift; shift += DIGIT_BITS) {
 		uint64_t *swap = from;
 
 		sort_by_digit(from, to, cnt, shift);
@@ -230,11 +250,9 @@ static const uint64_t *sort(uint64_t *keys, size_t cnt)
 	return from;
 }
 
-static void make_in_order(struct maker *m, const uint64_t *order, size_t cnt)
+static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 {
-	const struct span *spans = (const struct span *)(const void *)m->spans.data;
-	uint64_t first = order[0] >> ORDER_BITS;
-	uint32_t end;
+	uint64_t first = keys[0] >> OFF_FROM;
 
 	if (m->source->mark_cnt && m->source->marks[0].off < first)
 		m->made.end = m->source->marks[0].off; /* it is in a gap */
@@ -244,27 +262,21 @@ static void make_in_order(struct maker *m, const uint64_t *order, size_t cnt)
 	m->last = rule_id(m, (struct flat_rule){ .how = FLAT_NONE });
 	m->last_bits = flat_rule__bits((struct flat_rule){ .how = FLAT_NONE });
 	for (size_t i = 0; i < cnt && !m->err; i++)
-		make_rows(m, &spans[order[i] % TABLE_FDE_MAX]);
+		make_rows(m, keys[i]);
 	frame_rows__finish(&m->made);
-	end = row_cnt(m);
-	buf__append(&m->pages, &end, sizeof(end));
+	buf__append(&m->pages, &m->row_cnt, sizeof(m->row_cnt));
 }
 
 static void make_all(struct maker *m)
 {
-	const struct span *spans = (const struct span *)(const void *)m->spans.data;
-	size_t cnt = m->spans.sz / sizeof(*spans);
-	uint64_t *keys = cnt ? calloc(2 * cnt, sizeof(*keys)) : NULL;
+	size_t cnt = m->fdes.sz / sizeof(uint64_t);
 
-	m->err = cnt ? keys ? 0 : -ENOMEM : -ENOENT;
-	for (size_t i = 0; i < cnt && !m->err; i++) {
-		keys[i] = spans[i].place.off << ORDER_BITS | i;
-		if (spans[i].place.off >= OFF_MAX)
-			m->err = -E2BIG;
-	}
-	if (!m->err)
-		make_in_order(m, sort(keys, cnt), cnt);
-	free(keys);
+	if (!cnt)
+		m->err = -ENOENT;
+	else if (!buf__extend(&m->fdes, m->fdes.sz)) /* for sort() */
+		m->err = -ENOMEM;
+	else
+		make_in_order(m, sort((uint64_t *)(void *)m->fdes.data, cnt), cnt);
 }
 
 /* ---- the block ----------------------------------------------------------------------------------
@@ -285,28 +297,34 @@ void frame_table__seal(struct frame_table *t)
 
 static struct frame_table *assemble(const struct maker *m)
 {
-	const struct buf *const parts[] = { &m->rules, &m->pages, &m->starts, &m->ids };
+	const struct {
+		const void *data;
+		size_t sz;
+	} parts[] = { { m->rules.data, m->rules.sz },
+		      { m->pages.data, m->pages.sz },
+		      { m->starts, m->row_cnt * sizeof(*m->starts) },
+		      { m->ids, m->row_cnt * sizeof(*m->ids) } };
 	struct frame_table *t;
 	uint8_t *to;
 	size_t sz = sizeof(*t);
 
 	for (size_t i = 0; i < 4; i++)
-		sz += parts[i]->sz;
+		sz += parts[i].sz;
 	t = malloc(sz);
 	if (!t)
 		return NULL;
 	*t = (struct frame_table){ .version = VERSION,
 				   .rule_cnt = (uint32_t)rule_cnt(m),
 				   .page_cnt = (uint32_t)(m->pages.sz / sizeof(uint32_t)) - 1,
-				   .row_cnt = row_cnt(m),
+				   .row_cnt = m->row_cnt,
 				   .first_page = m->first_page,
 				   .sz = sz,
 				   .build_id = m->source->build_id };
 	memcpy(t->magic, MAGIC, sizeof(t->magic));
 	to = (uint8_t *)(t + 1);
 	for (size_t i = 0; i < 4; i++) {
-		memcpy(to, parts[i]->data, parts[i]->sz);
-		to += parts[i]->sz;
+		memcpy(to, parts[i].data, parts[i].sz);
+		to += parts[i].sz;
 	}
 	frame_table__seal(t);
 	return t;
@@ -314,15 +332,12 @@ static struct frame_table *assemble(const struct maker *m)
 
 static int buffers_err(const struct maker *m)
 {
-	return buf__err(&m->spans) || buf__err(&m->rules) || buf__err(&m->pages) ||
-			       buf__err(&m->starts) || buf__err(&m->ids)
-		       ? -ENOMEM
-		       : 0;
+	return buf__err(&m->fdes) || buf__err(&m->rules) || buf__err(&m->pages) ? -ENOMEM : 0;
 }
 
 struct frame_table *frame_table__make(const struct table_source *source)
 {
-	struct maker m = { .source = source, .made = { .source = source, .set = set_rule } };
+	struct maker m = { .source = source, .made = { .source = source, .set = set_rules } };
 	struct frame_table *t = NULL;
 
 	m.made.arg = &m;
@@ -339,11 +354,11 @@ struct frame_table *frame_table__make(const struct table_source *source)
 		m.err = buffers_err(&m);
 	if (!m.err)
 		t = assemble(&m);
-	buf__free(&m.spans);
+	buf__free(&m.fdes);
 	buf__free(&m.rules);
 	buf__free(&m.pages);
-	buf__free(&m.starts);
-	buf__free(&m.ids);
+	free(m.starts);
+	free(m.ids);
 	free(m.slots);
 	if (!t)
 		errno = m.err ? -m.err : ENOMEM;

@@ -210,19 +210,19 @@ static int read_plt(const struct headers *h, const struct elf_file *f, elf_file_
 	return err;
 }
 
-struct frame_index *frame_index__of_file(const struct elf_file *f, elf_file_read_fn read)
+struct frame_index *frame_index__of_file(const struct elf_file *f, struct index_reader reader)
 {
 	struct headers h;
 	struct index_source s;
 	struct gathered g;
 	struct marks marks;
-	int err = headers__read(&h, f, read);
+	int err = headers__read(&h, f, reader.read);
 
 	if (!err && (!find_section(&h, ".eh_frame_hdr", &s.hdr) ||
 		     !find_section(&h, ".eh_frame", &s.frames) || has_more(&h)))
 		err = -EINVAL;
 	if (!err)
-		err = read_plt(&h, f, read, &marks);
+		err = read_plt(&h, f, reader.read, &marks);
 	if (err)
 		return errno = -err, NULL;
 	g.segment_cnt = g.mark_cnt = 0;
@@ -232,5 +232,5 @@ struct frame_index *frame_index__of_file(const struct elf_file *f, elf_file_read
 	s.segment_cnt = g.segment_cnt;
 	s.marks = g.marks;
 	s.mark_cnt = g.mark_cnt;
-	return frame_index__new(&s, f, read);
+	return frame_index__new(&s, f, reader);
 }

@@ -16,6 +16,6 @@ struct frame_table *frame_table__of_file(struct elf_file *);
 
 /* By `read` alone, without libelf. NULL + errno: EINVAL when the file has no search table as
  * linkers write it, or more call-frame information than that knows of; or what `read` said. */
-struct frame_index *frame_index__of_file(const struct elf_file *, elf_file_read_fn read);
+struct frame_index *frame_index__of_file(const struct elf_file *, struct index_reader);
 
 #endif

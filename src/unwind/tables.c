@@ -42,6 +42,7 @@ struct slot {
 struct tables {
 	struct table_cache *cache;
 	struct jobs *jobs;
+	struct file_pages *pages; /* of files that have an index */
 	uint64_t last_id;
 	struct held *held;
 	struct tables_stats stats;
@@ -141,9 +142,10 @@ static void adopt(struct tables *t, struct elf_file *file, const struct frame_ta
 }
 
 /* None where it would have to be waited for, or is too much. */
-static void make_index(struct elf_file *file, struct slot *slot)
+static void make_index(struct tables *t, struct elf_file *file, struct slot *slot)
 {
-	struct frame_index *index = frame_index__of_file(file, elf_file__read_now);
+	struct index_reader reader = { elf_file__read_now, t->pages };
+	struct frame_index *index = frame_index__of_file(file, reader);
 
 	if (!index)
 		return;
@@ -228,7 +230,7 @@ static void ask_for_table(struct tables *t, struct elf_file *file)
 
 static void meet(struct tables *t, struct elf_file *file, struct slot *slot)
 {
-	make_index(file, slot);
+	make_index(t, file, slot);
 	if (!slot->index)
 		ask_for_table(t, file);
 	else if (t->cache && file->trusted)
@@ -287,13 +289,16 @@ struct tables *tables__new(struct table_cache *cache, struct jobs *jobs)
 		return NULL;
 	t->cache = cache;
 	t->jobs = jobs;
+	t->pages = file_pages__new();
 	t->held = calloc(1, sizeof(*t->held));
-	if (!t->held) {
-		free(t);
-		return errno = ENOMEM, NULL;
+	if (t->pages && t->held) {
+		t->held->refs = 1;
+		return t;
 	}
-	t->held->refs = 1;
-	return t;
+	file_pages__free(t->pages);
+	free(t->held);
+	free(t);
+	return errno = ENOMEM, NULL;
 }
 
 void tables__free(struct tables *t)
@@ -301,5 +306,6 @@ void tables__free(struct tables *t)
 	if (!t)
 		return;
 	held__put(t->held);
+	file_pages__free(t->pages);
 	free(t);
 }

@@ -57,7 +57,7 @@ def test_none(record, tmp_path):
 
 def test_tables_are_kept_for_the_next_start(start, spawn, tmp_path):
     """One that is asked for often: until then there is no need of it. Of a program that is root's alone, so that it can be kept."""
-    spawn("gzip", "-9c", "/dev/zero", stdout=subprocess.DEVNULL)
+    spawn("gzip", "-9c", "/dev/urandom", stdout=subprocess.DEVNULL)
     seen = []
     for i in range(2):
         path = tmp_path / f"status{i}"

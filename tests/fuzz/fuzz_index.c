@@ -47,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	static const struct table_segment code = { CODE, CODE, CODE_SZ };
 	struct bytes b = { .file = { .machine = &machine_x86_64, .fd = -1 } };
 	struct index_source s = { .segments = &code, .segment_cnt = 1 };
+	static struct index_reader reader = { .read = read_bytes };
 	struct frame_index *x;
 	uint16_t hdr_sz;
 
@@ -60,7 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	s.hdr = (struct index_section){ FRAMES_FROM, FRAMES_FROM, hdr_sz };
 	s.frames =
 		(struct index_section){ FRAMES_FROM + hdr_sz, FRAMES_FROM + hdr_sz, b.sz - hdr_sz };
-	x = frame_index__new(&s, &b.file, read_bytes);
+	if (!reader.pages)
+		reader.pages = file_pages__new();
+	x = frame_index__new(&s, &b.file, reader);
 	FUZZ_CHECK(x || errno == EINVAL || errno == EAGAIN);
 	if (x)
 		ask(x, &b);

@@ -237,6 +237,7 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 	struct elf_file *f = elf_file__open(path);
 	struct elf_file *again = elf_file__open(path); /* f has unpacked its sections */
 	struct tablecheck_run c = { .file = again, .totals = totals };
+	struct index_reader reader = { elf_file__read, file_pages__new() };
 	double start_s = tablecheck__now_s();
 	struct frame_table *t = f ? frame_table__of_file(f) : NULL;
 
@@ -251,7 +252,7 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 		c.table = t;
 		c.cfi = cfi__of(again, NULL);
 		marks__find(&c.marks, again);
-		c.index = frame_index__of_file(again, elf_file__read);
+		c.index = frame_index__of_file(again, reader);
 		totals->indexed += c.index != NULL;
 		tablecheck__compare_rows(&c, random_cnt);
 	} else if (f && errno != ENOENT && errno != ENOTSUP) {
@@ -259,6 +260,7 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 		totals->different++;
 	}
 	frame_index__free(c.index);
+	file_pages__free(reader.pages);
 	free(t);
 	elf_file__put(f);
 	elf_file__put(again);

@@ -24,6 +24,8 @@ static const char source[] = ".set i,0\n"
 			     " .set i,i+1\n"
 			     ".endr\n";
 
+static const struct index_reader reader = { elf_file__read, NULL };
+
 struct rig {
 	char *dir;
 	uint8_t *image; /* of the file */
@@ -114,7 +116,7 @@ static void it_says_what_the_table_says(void **state)
 
 	build(r, "");
 	f = open_file(r->dir);
-	x = frame_index__of_file(f, elf_file__read);
+	x = frame_index__of_file(f, reader);
 	assert_non_null(x);
 	t = frame_table__of_file(f);
 	for (uint64_t off = 0; off < r->code_sz; off++) {
@@ -138,7 +140,7 @@ static void what_is_in_no_code_has_no_answer(void **state)
 
 	build(r, "");
 	f = open_file(r->dir);
-	x = frame_index__of_file(f, elf_file__read);
+	x = frame_index__of_file(f, reader);
 	assert_int_equal(ask(x, f, r->code + r->code_sz, &rule), -EINVAL);
 	assert_int_equal(ask(x, f, r->code - 1, &rule), -EINVAL);
 	assert_int_equal(ask(x, f, UINT64_MAX, &rule), -EINVAL);
@@ -153,14 +155,14 @@ static void a_file_with_more_than_that_has_none(void **state)
 
 	build(r, "-Wl,--no-eh-frame-hdr");
 	f = open_file(r->dir);
-	assert_null(frame_index__of_file(f, elf_file__read));
+	assert_null(frame_index__of_file(f, reader));
 	assert_int_equal(errno, EINVAL);
 	elf_file__put(f);
 	shell__run("cd %s && gcc -shared -nostdlib -o lib.so lib.s && objcopy "
 		   "--add-section .debug_frame=lib.s lib.so",
 		   r->dir);
 	f = open_file(r->dir);
-	assert_null(frame_index__of_file(f, elf_file__read));
+	assert_null(frame_index__of_file(f, reader));
 	elf_file__put(f);
 }
 
@@ -181,7 +183,7 @@ static void put32(uint8_t *at, uint32_t value)
 static int answers(const struct rig *r)
 {
 	struct elf_file *f = reopen(r);
-	struct frame_index *x = f ? frame_index__of_file(f, elf_file__read) : NULL;
+	struct frame_index *x = f ? frame_index__of_file(f, reader) : NULL;
 	struct flat_rule rule;
 	int cnt = 0;
 
@@ -235,7 +237,7 @@ static void entries_that_lead_elsewhere_are_not_believed(void **state)
 	}
 }
 
-static void unsorted_entries_end_the_search(void **state)
+static void unsorted_entries_lead_somewhere(void **state)
 {
 	struct rig *r = *state;
 	uint8_t *first, swap[8];
@@ -244,7 +246,7 @@ static void unsorted_entries_end_the_search(void **state)
 	first = hdr_of(r) + 12;
 	memcpy(swap, first, 8);
 	memcpy(first, first + 40 * 8, 8);
-	assert_int_equal(answers(r), -1); /* it is one of those that are kept */
+	assert_true(answers(r) > 0);
 	memcpy(first, swap, 8);
 	memcpy(swap, first + 5 * 8, 8);
 	memcpy(first + 5 * 8, first + 20 * 8, 8);
@@ -281,12 +283,12 @@ static void a_file_cut_short_has_no_answer(void **state)
 
 	build(r, "");
 	f = open_file(r->dir);
-	x = frame_index__of_file(f, elf_file__read);
+	x = frame_index__of_file(f, reader);
 	shell__run("truncate -s 64 %s/lib.so", r->dir);
 	for (uint64_t off = 0; off < r->code_sz; off++)
 		assert_true(ask(x, f, r->code + off, &rule) < 0);
 	frame_index__free(x);
-	assert_null(frame_index__of_file(f, elf_file__read));
+	assert_null(frame_index__of_file(f, reader));
 	elf_file__put(f);
 }
 
@@ -294,5 +296,5 @@ static void a_file_cut_short_has_no_answer(void **state)
 
 RUN_TESTS(T(it_says_what_the_table_says), T(what_is_in_no_code_has_no_answer),
 	  T(a_file_with_more_than_that_has_none), T(an_odd_search_table_is_not_believed),
-	  T(entries_that_lead_elsewhere_are_not_believed), T(unsorted_entries_end_the_search),
+	  T(entries_that_lead_elsewhere_are_not_believed), T(unsorted_entries_lead_somewhere),
 	  T(any_byte_may_lie), T(a_file_cut_short_has_no_answer))

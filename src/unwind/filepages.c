@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/filepages.h"
+
+#include <sys/mman.h>
+
+#define PAGE_BITS 12
+#define PAGE_SZ	  (1u << PAGE_BITS)
+#define CNT_BITS  7
+#define CNT	  (1u << CNT_BITS) /* 512 KB: what rules take, too (unwind/flatwalk.h) */
+#define OFF_BITS  44
+
+struct file_pages {
+	uint64_t last_id;
+	uint64_t keys[CNT]; /* id << (OFF_BITS - PAGE_BITS) | page; 0: none */
+	uint8_t bytes[CNT][PAGE_SZ];
+};
+
+/* With all its memory: a page that is touched first costs more than to read one. */
+struct file_pages *file_pages__new(void)
+{
+	void *at = mmap(NULL, sizeof(struct file_pages), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void file_pages__free(struct file_pages *p)
+{
+	if (p)
+		munmap(p, sizeof(*p));
+}
+
+struct paged_file file_pages__add(struct file_pages *p)
+{
+	return (struct paged_file){ p, p ? ++p->last_id : 0 };
+}
+
+/* NULL when the file does not have all of it, or not now. */
+static const uint8_t *find(const struct paged_file *f, const struct page_read *r)
+{
+	uint64_t no = r->off >> PAGE_BITS, key = f->id << (OFF_BITS - PAGE_BITS) | no;
+	size_t slot = (key * 0x9e3779b97f4a7c15u) >> (64 - CNT_BITS);
+	struct file_pages *p = f->pages;
+
+	if (!p || r->off >> OFF_BITS)
+		return NULL;
+	if (p->keys[slot] != key) {
+		p->keys[slot] = 0;
+		if (r->read(r->file, no << PAGE_BITS, p->bytes[slot], PAGE_SZ))
+			return NULL;
+		p->keys[slot] = key;
+	}
+	return p->bytes[slot];
+}
+
+int paged_file__read(const struct paged_file *f, struct page_read r, void *to)
+{
+	uint8_t *at = to;
+
+	while (r.sz) {
+		size_t in = r.off % PAGE_SZ, n = PAGE_SZ - in < r.sz ? PAGE_SZ - in : r.sz;
+		const uint8_t *page = find(f, &r);
+		int err = page ? 0 : r.read(r.file, r.off, at, n);
+
+		if (err)
+			return err;
+		if (page)
+			memcpy(at, page + in, n);
+		at += n;
+		r.off += n;
+		r.sz -= n;
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pages of files that were read lately: who looks a few bytes up here and there asks for the same
+ * pages again and again, and a system call costs as much as all the rest. They are never mapped: a
+ * file cut short must not raise SIGBUS, nor a page that is not in memory let anybody wait.
+ */
+#ifndef UNWIND_FILEPAGES_H
+#define UNWIND_FILEPAGES_H
+
+#include "unwind/text.h"
+
+struct file_pages;
+
+struct file_pages *file_pages__new(void); /* NULL + errno */
+void file_pages__free(struct file_pages *); /* accepts NULL */
+
+/* A file that is read by pages. */
+struct paged_file {
+	struct file_pages *pages; /* borrowed; NULL: none are kept */
+	uint64_t id;		  /* among those of `pages` */
+};
+
+struct paged_file file_pages__add(struct file_pages *); /* accepts NULL */
+
+/* Bytes of the file, as `read` says them, now or when it was asked for their page. 0, or what it
+ * says. */
+struct page_read {
+	const struct elf_file *file;
+	elf_file_read_fn read;
+	uint64_t off;
+	size_t sz;
+};
+int paged_file__read(const struct paged_file *, struct page_read, void *to);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Pages of files: read once, whatever is asked of them; never more than the file has. */
+#include "test.h"
+
+#include <errno.h>
+#include "unwind/filepages.h"
+
+#define FILE_SZ (3 * 4096 + 100)
+
+struct fake {
+	struct elf_file file; /* nothing of it is used */
+	uint8_t salt;
+	size_t reads;
+	int err;
+};
+
+static uint8_t byte_at(const struct fake *f, uint64_t off)
+{
+	return (uint8_t)(off * 7 + (off >> 8) + f->salt);
+}
+
+static int read_fake(const struct elf_file *file, uint64_t off, void *to, size_t sz)
+{
+	struct fake *f = (struct fake *)file;
+
+	f->reads++;
+	if (f->err)
+		return f->err;
+	if (off > FILE_SZ || sz > FILE_SZ - off)
+		return -EIO;
+	for (size_t i = 0; i < sz; i++)
+		((uint8_t *)to)[i] = byte_at(f, off + i);
+	return 0;
+}
+
+static int get(const struct paged_file *p, struct fake *f, uint64_t off, size_t sz)
+{
+	uint8_t bytes[8192];
+	int err = paged_file__read(p, (struct page_read){ &f->file, read_fake, off, sz }, bytes);
+
+	for (size_t i = 0; !err && i < sz; i++)
+		assert_int_equal(bytes[i], byte_at(f, off + i));
+	return err;
+}
+
+static void a_page_is_read_once(void **state)
+{
+	struct file_pages *pages = file_pages__new();
+	struct paged_file one = file_pages__add(pages), two = file_pages__add(pages);
+	struct fake a = { .salt = 1 }, b = { .salt = 2 };
+
+	(void)state;
+	for (uint64_t off = 0; off < 4096; off += 100)
+		assert_int_equal(get(&one, &a, off, 50), 0);
+	assert_int_equal(a.reads, 1);
+	assert_int_equal(get(&one, &a, 4000, 5000), 0); /* it, the second and the third */
+	assert_int_equal(a.reads, 3);
+	assert_int_equal(get(&two, &b, 0, 50), 0);
+	assert_int_equal(b.reads, 1);
+	file_pages__free(pages);
+}
+
+static void more_files_than_pages(void **state)
+{
+	struct file_pages *pages = file_pages__new();
+	struct paged_file paged[300];
+	struct fake files[300] = { 0 };
+
+	(void)state;
+	for (size_t round = 0; round < 3; round++) {
+		for (size_t i = 0; i < 300; i++) {
+			if (!round)
+				paged[i] = file_pages__add(pages);
+			files[i].salt = (uint8_t)i;
+			assert_int_equal(get(&paged[i], &files[i], 4090, 12), 0);
+		}
+	}
+	file_pages__free(pages);
+}
+
+static void what_is_not_there_is_an_error(void **state)
+{
+	struct file_pages *pages = file_pages__new();
+	struct paged_file p = file_pages__add(pages);
+	struct fake f = { .err = -EAGAIN };
+
+	(void)state;
+	assert_int_equal(get(&p, &f, 10, 10), -EAGAIN);
+	f.err = 0;
+	assert_int_equal(get(&p, &f, 10, 10), 0);
+	assert_int_equal(get(&p, &f, FILE_SZ - 50, 50), 0); /* of no whole page */
+	assert_int_equal(get(&p, &f, FILE_SZ - 50, 51), -EIO);
+	assert_int_equal(get(&p, &f, UINT64_MAX, 1), -EIO);
+	f.err = -EAGAIN;
+	assert_int_equal(get(&p, &f, 20, 10), 0);
+	file_pages__free(pages);
+}
+
+static void without_pages(void **state)
+{
+	struct paged_file p = file_pages__add(NULL);
+	struct fake f = { 0 };
+
+	(void)state;
+	assert_int_equal(get(&p, &f, 10, 5000), 0);
+	assert_int_equal(get(&p, &f, 10, 10), 0);
+	assert_int_equal(f.reads, 3);
+	file_pages__free(NULL);
+}
+
+RUN_TESTS(cmocka_unit_test(a_page_is_read_once), cmocka_unit_test(more_files_than_pages),
+	  cmocka_unit_test(what_is_not_there_is_an_error), cmocka_unit_test(without_pages))
