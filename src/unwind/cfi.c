@@ -147,18 +147,19 @@ static void row_insert(struct cfi *c, uint64_t vaddr, uint64_t end, uint16_t rul
 
 /* ---- where rules come from ---- */
 
-static Dwarf_Frame *find_frame(struct cfi *c, uint64_t vaddr)
+static Dwarf_Frame *find_own(struct cfi *c, uint64_t vaddr)
 {
-	Dwarf_Frame *frame = framedata__frame(&c->data.own, vaddr);
-
-	if (frame || !cfi_data__has(&c->data, CFI_SEPARATE))
-		return frame;
-	return framedata__frame(&c->data.separate, vaddr);
+	return framedata__frame(&c->data.own, vaddr);
 }
 
-static uint16_t from_libdw(struct cfi *c, uint64_t vaddr)
+static Dwarf_Frame *find_separate(struct cfi *c, uint64_t vaddr)
 {
-	Dwarf_Frame *frame = find_frame(c, vaddr);
+	return cfi_data__has(&c->data, CFI_SEPARATE) ? framedata__frame(&c->data.separate, vaddr)
+						     : NULL;
+}
+
+static uint16_t from_libdw(struct cfi *c, uint64_t vaddr, Dwarf_Frame *frame)
+{
 	union rule_room room;
 	Dwarf_Addr end;
 	uint16_t rule = 0;
@@ -207,6 +208,7 @@ static uint16_t find_rule(struct cfi *c, uint64_t pc, bool caller)
 	bool marked = c->data.own.eh_frame && !c->data.marks.is_go &&
 		      !machine__links(c->data.file->machine);
 	uint16_t rule = marked ? 0 : signal_frame(c, pc);
+	Dwarf_Frame *frame;
 	const struct row *row;
 
 	if (!rule)
@@ -216,11 +218,24 @@ static uint16_t find_rule(struct cfi *c, uint64_t pc, bool caller)
 	row = row_find(c, pc - caller);
 	if (row)
 		return (uint16_t)row->rule;
-	rule = from_libdw(c, pc - caller);
+	frame = find_own(c, pc - caller);
+	rule = from_libdw(c, pc - caller, frame ? frame : find_separate(c, pc - caller));
 	return rule || !marked ? rule : signal_frame(c, pc);
 }
 
-const struct rule *cfi__rule(struct cfi *c, uint64_t pc, bool caller)
+static uint16_t find_beside(struct cfi *c, uint64_t pc, bool caller)
+{
+	uint16_t rule = signal_frame(c, pc);
+	const struct row *row = rule ? NULL : row_find(c, pc - caller);
+
+	if (rule || row)
+		return row ? (uint16_t)row->rule : rule;
+	return from_libdw(c, pc - caller, find_separate(c, pc - caller));
+}
+
+typedef uint16_t (*find_fn)(struct cfi *, uint64_t pc, bool caller);
+
+static const struct rule *remember(struct cfi *c, uint64_t pc, bool caller, find_fn find)
 {
 	uint64_t key = pc << 1 | caller, *s;
 	uint16_t rule;
@@ -231,18 +246,28 @@ const struct rule *cfi__rule(struct cfi *c, uint64_t pc, bool caller)
 	s = slot(c, key);
 	if (__builtin_expect(*s != 0, 1))
 		return rulebook__get(&c->rules, (uint16_t)*s);
-	if (!cfi_data__has(&c->data, CFI_OWN))
+	if (find == find_rule && !cfi_data__has(&c->data, CFI_OWN))
 		return NULL;
 	make_room(c);
 	awaited = c->data.awaits;
 	c->data.awaits = false;
-	rule = find_rule(c, pc, caller);
+	rule = find(c, pc, caller);
 	if (!c->data.awaits && c->pc_cnt < c->pc_slots / 4 * 3) {
 		*slot(c, key) = key << 16 | rule;
 		c->pc_cnt++;
 	}
 	c->data.awaits |= awaited;
 	return rulebook__get(&c->rules, rule);
+}
+
+const struct rule *cfi__rule(struct cfi *c, uint64_t pc, bool caller)
+{
+	return remember(c, pc, caller, find_rule);
+}
+
+const struct rule *cfi__rule_beside(struct cfi *c, uint64_t pc, bool caller)
+{
+	return remember(c, pc, caller, find_beside);
 }
 
 bool cfi__text(struct cfi *c, uint64_t pc, cfi_text_fn is)

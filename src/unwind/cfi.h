@@ -30,6 +30,9 @@ bool cfi__awaits(struct cfi *);
  * says nothing about it. Valid until the next call for the same file.
  */
 const struct rule *cfi__rule(struct cfi *, uint64_t pc, bool caller);
+/* The same where a table says that the file itself has none: its call-frame information is not
+ * read. */
+const struct rule *cfi__rule_beside(struct cfi *, uint64_t pc, bool caller);
 
 /* What a function of unwind/text.h says of the code around `pc`. */
 typedef bool (*cfi_text_fn)(const struct text *);

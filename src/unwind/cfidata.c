@@ -183,7 +183,7 @@ static void ask_text(struct cfi_data *d, uint64_t vaddr)
 
 const struct text *cfi_data__text(struct cfi_data *d, uint64_t vaddr)
 {
-	struct text *t;
+	struct text *t, now;
 
 	if (!d->texts)
 		d->texts = calloc(CFI_TEXTS, sizeof(*d->texts));
@@ -194,6 +194,11 @@ const struct text *cfi_data__text(struct cfi_data *d, uint64_t vaddr)
 		return t;
 	if (d->file->fd < 0)
 		return read_at_once(d, t, vaddr);
+	now = text__at(d->file, vaddr);
+	if (text__read_now(&now, d->file)) {
+		*t = now;
+		return t;
+	}
 	if (!d->text_asked)
 		ask_text(d, vaddr);
 	if (t->vaddr == vaddr) /* it was read at once */

@@ -414,6 +414,13 @@ bool flatwalk__knows(struct flatwalk *w, const struct mapping *m, uint64_t place
 	       c->rule.how != FLAT_POINTER;
 }
 
+bool flatwalk__lacks(struct flatwalk *w, const struct mapping *m, uint64_t place)
+{
+	const struct cached_rule *c = look_at(w, m, place);
+
+	return c && (c->rule.how == FLAT_NONE || c->rule.how == FLAT_POINTER);
+}
+
 void flatwalk__learn(struct flatwalk *w, const struct mapping *m, uint64_t place)
 {
 	struct cached_rule *c = look_at(w, m, place);

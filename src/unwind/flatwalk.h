@@ -69,6 +69,9 @@ void flatwalk__go(struct flatwalk *, struct flatwalk_lane *, size_t cnt);
 /* Whether a table has a rule for a place in the mapping; asks for the table. */
 bool flatwalk__knows(struct flatwalk *, const struct mapping *, uint64_t place);
 
+/* Whether one says that there is none. */
+bool flatwalk__lacks(struct flatwalk *, const struct mapping *, uint64_t place);
+
 /*
  * There the callers of callers are found by frame pointer, for lack of CFI: from now on by the
  * short way, too. The place is one that no table has a rule for.

@@ -137,69 +137,52 @@ static void find_go(struct marks *m, const struct elf_file *f)
 #define STP_X16_X30 0xa9bf7bf0 /* stp x16, x30, [sp, #-16]! */
 #define FIRST_SZ    32
 
-void marks__of_plt(struct marks *m, const struct marks_plt *plt)
+static void add_plt(struct marks *m, const struct marks_section *plt)
 {
 	const struct flat_rule bare = { .how = FLAT_SP, .fp = FLAT_FP_KEPT, .ra = FLAT_RA_LINKED };
 	struct flat_rule pushed = bare;
+	uint32_t first[2];
 	uint64_t before;
 
-	*m = (struct marks){ 0 };
+	memcpy(first, plt->bytes, sizeof(first));
 	if (plt->sz < FIRST_SZ)
 		return;
-	if (plt->first[0] != STP_X16_X30 && plt->first[1] != STP_X16_X30) {
+	if (first[0] != STP_X16_X30 && first[1] != STP_X16_X30) {
 		add(m, plt->vaddr, plt->sz, bare);
 		return;
 	}
 	pushed.cfa = 2;
-	before = plt->first[0] == STP_X16_X30 ? 4 : 8;
+	before = first[0] == STP_X16_X30 ? 4 : 8;
 	add(m, plt->vaddr, before, bare);
 	add(m, plt->vaddr + before, FIRST_SZ - before, pushed);
 	add(m, plt->vaddr + FIRST_SZ, plt->sz - FIRST_SZ, bare);
 }
 
-static void find_plt(struct marks *m, const struct elf_file *f)
-{
-	struct marks_plt plt = { 0 };
-	GElf_Shdr shdr;
-
-	if (!elf_file__section(f, ".plt", &shdr))
-		return;
-	plt.vaddr = shdr.sh_addr;
-	plt.sz = shdr.sh_size;
-	elf_file__read(f, shdr.sh_offset, plt.first, sizeof(plt.first));
-	marks__of_plt(m, &plt);
-}
-
 /* ---- _init and _fini ----------------------------------------------------------------------------
  */
 
-#define INIT_MAX 64 /* bytes */
-
 /* Put together from pieces of the C library's that have no CFI: 8 bytes of stack in between. */
-static void find_init(struct marks *m, const struct elf_file *f, const char *section)
+static void add_init(struct marks *m, const struct marks_section *s)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const uint8_t push[] = { 0x48, 0x83, 0xec, 0x08 };      /* sub $8,%rsp */
 	static const uint8_t pop[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 }; /* add $8,%rsp; ret */
 	const struct flat_rule bare = { .how = FLAT_SP, .cfa = 1, .fp = FLAT_FP_KEPT, .ra = -1 };
 	struct flat_rule pushed = bare;
-	uint8_t code[INIT_MAX];
 	uint64_t from, to;
-	GElf_Shdr s;
 
-	if (!elf_file__section(f, section, &s) || s.sh_size > sizeof(code) ||
-	    s.sh_size < sizeof(endbr) + sizeof(push) ||
-	    elf_file__read(f, s.sh_offset, code, s.sh_size) != 0)
+	if (s->sz > sizeof(s->bytes) || s->sz < sizeof(endbr) + sizeof(push))
 		return;
-	from = (memcmp(code, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0) + sizeof(push);
-	to = s.sh_size - 1;
-	if (to < from + sizeof(push) || memcmp(code + from - sizeof(push), push, sizeof(push)) ||
-	    memcmp(code + to - sizeof(push), pop, sizeof(pop)))
+	from = (memcmp(s->bytes, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0) + sizeof(push);
+	to = s->sz - 1;
+	if (to < from + sizeof(push) ||
+	    memcmp(s->bytes + from - sizeof(push), push, sizeof(push)) ||
+	    memcmp(s->bytes + to - sizeof(push), pop, sizeof(pop)))
 		return;
 	pushed.cfa = 2;
-	add(m, s.sh_addr, from, bare);
-	add(m, s.sh_addr + from, to - from, pushed);
-	add(m, s.sh_addr + to, 1, bare);
+	add(m, s->vaddr, from, bare);
+	add(m, s->vaddr + from, to - from, pushed);
+	add(m, s->vaddr + to, 1, bare);
 }
 
 /* ---- any file ---- */
@@ -227,17 +210,55 @@ static void put_in_order(struct marks *m)
 	m->cnt = kept;
 }
 
+static const struct {
+	const struct machine *machine;
+	const char *section;
+	void (*add)(struct marks *, const struct marks_section *);
+} sections[] = {
+	{ &machine_x86_64, ".init", add_init },
+	{ &machine_x86_64, ".fini", add_init },
+	{ &machine_aarch64, ".plt", add_plt },
+};
+
+int marks__of_sections(struct marks *m, const struct machine *machine, marks_section_fn find,
+		       void *arg)
+{
+	struct marks_section s;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !err; i++) {
+		if (sections[i].machine != machine)
+			continue;
+		s = (struct marks_section){ 0 };
+		err = find(arg, sections[i].section, &s);
+		if (!err)
+			sections[i].add(m, &s);
+	}
+	put_in_order(m);
+	return err;
+}
+
+/* A marks_section_fn. One that cannot be read is none. */
+static int find_section(void *arg, const char *name, struct marks_section *s)
+{
+	const struct elf_file *f = arg;
+	GElf_Shdr shdr;
+
+	if (!elf_file__section(f, name, &shdr) ||
+	    elf_file__read(f, shdr.sh_offset, s->bytes,
+			   shdr.sh_size < sizeof(s->bytes) ? shdr.sh_size : sizeof(s->bytes)))
+		return 0;
+	s->vaddr = shdr.sh_addr;
+	s->sz = shdr.sh_size;
+	return 0;
+}
+
 void marks__find(struct marks *m, const struct elf_file *f)
 {
 	*m = (struct marks){ 0 };
-	if (f->machine == &machine_x86_64) {
+	if (f->machine == &machine_x86_64)
 		find_go(m, f);
-		find_init(m, f, ".init");
-		find_init(m, f, ".fini");
-	} else if (f->machine == &machine_aarch64) {
-		find_plt(m, f);
-	}
-	put_in_order(m);
+	marks__of_sections(m, f->machine, find_section, (void *)f);
 }
 
 const struct flat_rule *marks__at(const struct marks *m, uint64_t vaddr)

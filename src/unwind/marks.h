@@ -24,12 +24,14 @@ struct marks {
 
 /* None of a Go program without a symbol table. Reads the file. */
 void marks__find(struct marks *, const struct elf_file *);
-/* The same of AArch64's PLT alone, of its place and its first two instructions. */
-struct marks_plt {
+/* The same without Go's, of sections that the caller finds; sz 0: there is none. 0, or what `find`
+ * says. */
+struct marks_section {
 	uint64_t vaddr, sz;
-	uint32_t first[2];
+	uint8_t bytes[64]; /* its first ones */
 };
-void marks__of_plt(struct marks *, const struct marks_plt *);
+typedef int (*marks_section_fn)(void *arg, const char *name, struct marks_section *);
+int marks__of_sections(struct marks *, const struct machine *, marks_section_fn find, void *arg);
 /* NULL: none. */
 const struct flat_rule *marks__at(const struct marks *, uint64_t vaddr);
 

@@ -332,7 +332,8 @@ enum unwind_status walk__step(struct walk *w, struct frame *f)
 		return leave_uprobe(w);
 	cfi = find_cfi(w, f, &vaddr);
 	if (cfi) {
-		rule = cfi__rule(cfi, vaddr, caller);
+		rule = w->bare && f->map->file ? cfi__rule_beside(cfi, vaddr, caller)
+					       : cfi__rule(cfi, vaddr, caller);
 		w->awaits |= cfi__awaits(cfi);
 	}
 	if (w->awaits && w->patient)

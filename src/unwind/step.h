@@ -20,6 +20,7 @@ struct walk {
 	uint64_t low;	    /* where the stack begins: before the snapshot when that lacks pages */
 	uint64_t signal_sp; /* the signal frame's stack pointer when the frame in hand was
 			       interrupted */
+	bool bare;	    /* a table says that the frame in hand has no rule in its file */
 	bool chained;	    /* the frame in hand was found by following the frame pointer */
 	struct jit_cfi *jit;
 	struct jobs *jobs; /* that read files; NULL: they are read at once */

@@ -185,29 +185,31 @@ static bool find_section(const struct headers *h, const char *name, struct index
 	return true;
 }
 
-/* Frames that the search table does not know, and marks that take a symbol table. Those of _init
- * and _fini are left out: these run once, and go the long way. */
+/* Frames that the search table does not know, and marks that take a symbol table. */
 static bool has_more(const struct headers *h)
 {
 	return headers__find(h, ".debug_frame") || headers__find(h, ".gopclntab") ||
 	       headers__find(h, ".data.rel.ro.gopclntab");
 }
 
-static int read_plt(const struct headers *h, const struct elf_file *f, elf_file_read_fn read,
-		    struct marks *marks)
-{
-	const Elf64_Shdr *shdr = f->machine == &machine_aarch64 ? headers__find(h, ".plt") : NULL;
-	struct marks_plt plt = { 0 };
-	int err;
+struct section_reader {
+	const struct headers *headers;
+	const struct elf_file *file;
+	elf_file_read_fn read;
+};
 
-	marks->cnt = 0;
+/* A marks_section_fn. */
+static int read_section(void *arg, const char *name, struct marks_section *s)
+{
+	const struct section_reader *r = arg;
+	const Elf64_Shdr *shdr = headers__find(r->headers, name);
+
 	if (!shdr)
 		return 0;
-	plt.vaddr = shdr->sh_addr;
-	plt.sz = shdr->sh_size;
-	err = read(f, shdr->sh_offset, plt.first, sizeof(plt.first));
-	marks__of_plt(marks, &plt);
-	return err;
+	s->vaddr = shdr->sh_addr;
+	s->sz = shdr->sh_size;
+	return r->read(r->file, shdr->sh_offset, s->bytes,
+		       s->sz < sizeof(s->bytes) ? s->sz : sizeof(s->bytes));
 }
 
 struct frame_index *frame_index__of_file(const struct elf_file *f, struct index_reader reader)
@@ -215,14 +217,15 @@ struct frame_index *frame_index__of_file(const struct elf_file *f, struct index_
 	struct headers h;
 	struct index_source s;
 	struct gathered g;
-	struct marks marks;
+	struct marks marks = { 0 };
+	struct section_reader sections = { &h, f, reader.read };
 	int err = headers__read(&h, f, reader.read);
 
 	if (!err && (!find_section(&h, ".eh_frame_hdr", &s.hdr) ||
 		     !find_section(&h, ".eh_frame", &s.frames) || has_more(&h)))
 		err = -EINVAL;
 	if (!err)
-		err = read_plt(&h, f, reader.read, &marks);
+		err = marks__of_sections(&marks, f->machine, read_section, &sections);
 	if (err)
 		return errno = -err, NULL;
 	g.segment_cnt = g.mark_cnt = 0;

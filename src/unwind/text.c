@@ -87,6 +87,15 @@ void text__copy(struct text *t, const struct elf_file *f)
 	t->has_at = t->at_off != UINT64_MAX && elf_file__read(f, t->at_off, t->at, AT_SZ) == 0;
 }
 
+bool text__read_now(struct text *t, const struct elf_file *f)
+{
+	t->has_before = t->before_off != UINT64_MAX;
+	t->has_at = t->at_off != UINT64_MAX;
+	return (!t->has_before ||
+		elf_file__read_now(f, t->before_off, t->before, BEFORE_SZ) == 0) &&
+	       (!t->has_at || elf_file__read_now(f, t->at_off, t->at, AT_SZ) == 0);
+}
+
 /* Bytes of an indirect call (FF /2) from its opcode on, by its ModRM and SIB bytes; 0: it is none.
  */
 static size_t indirect_call_sz(const uint8_t *op)

@@ -27,6 +27,8 @@ struct text {
 struct text text__at(const struct elf_file *, uint64_t vaddr);
 void text__read(struct text *, int fd);
 void text__copy(struct text *, const struct elf_file *); /* the same for any file */
+/* The same for who must not wait for a disk. False: the kernel has not all of it in memory. */
+bool text__read_now(struct text *, const struct elf_file *);
 
 /* Whether the bytes before the address are a call instruction. */
 bool text__after_call(const struct text *);

@@ -111,6 +111,15 @@ static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct fram
 		l->pointers = jit_cfi__none(w->jit, w->process);
 }
 
+/* Whether there is no rule for the frame that is next. */
+static bool is_bare(struct unwinder *u)
+{
+	const struct walk *w = &u->walk;
+	uint64_t place = walk__pc(w) - !!(w->flags & FRAME_CALLER);
+
+	return flatwalk__lacks(u->flat, walk__map(w, place), place);
+}
+
 /* The long way through what no table knows. WALK_GO_ON: the short way knows what is next. */
 static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 {
@@ -118,6 +127,7 @@ static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 	enum unwind_status status;
 
 	do {
+		w->bare = is_bare(u);
 		status = walk_frame(w);
 		if (status != WALK_GO_ON)
 			return status;
@@ -177,6 +187,7 @@ static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 	case FLATWALK_ODD: break;
 	}
 	w->trace->cnt = 0;
+	w->bare = false;
 	begin(w);
 	status = walk_on(w);
 	u->stats.odd += is_final(w);

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "unwind/cfi.h"
-#include "unwind/marks.h"
 #include "unwind/tablefile.h"
 
 struct tablecheck {
@@ -133,7 +132,6 @@ struct tablecheck_run {
 	struct cfi *cfi;
 	const struct frame_table *table;
 	struct frame_index *index; /* NULL: none */
-	struct marks marks;
 	struct tablecheck *totals;
 };
 
@@ -169,14 +167,6 @@ static inline void tablecheck__differs(const struct tablecheck_run *c, uint64_t 
 		tablecheck__print(c, vaddr, r, f);
 }
 
-/* _init and _fini: at first sight they are not looked at, and go the long way. */
-static inline bool tablecheck__knows_less(const struct tablecheck_run *c, uint64_t off)
-{
-	uint64_t vaddr;
-
-	return elf_file__vaddr(c->file, off, &vaddr) && marks__at(&c->marks, vaddr);
-}
-
 /* One FDE alone says the same as the table. */
 static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_t off)
 {
@@ -186,8 +176,7 @@ static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_
 	if (!c->index || frame_index__rule(c->index, &query, &one))
 		return;
 	c->totals->answered++;
-	if (flat_rule__bits(one) == flat_rule__bits(flat) ||
-	    (one.how == FLAT_NONE && tablecheck__knows_less(c, off)))
+	if (flat_rule__bits(one) == flat_rule__bits(flat))
 		return;
 	printf("of the FDE alone: how %u cfa %d fp %d ra %d\n", one.how, one.cfa, one.fp, one.ra);
 	tablecheck__differs(c, off, NULL, flat);
@@ -251,7 +240,6 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 			totals->different++;
 		c.table = t;
 		c.cfi = cfi__of(again, NULL);
-		marks__find(&c.marks, again);
 		c.index = frame_index__of_file(again, reader);
 		totals->indexed += c.index != NULL;
 		tablecheck__compare_rows(&c, random_cnt);

@@ -254,6 +254,28 @@ static void separate_debug_frame(void **state)
 	elf_file__put(plain);
 }
 
+/* The file's own call-frame information is not even read. */
+static void beside_the_own_is_what_is_separate(void **state)
+{
+	struct elf_file *own = open_lib(build(*state, "eh", "")), *separate;
+	char *lib = build(*state, "sep", ".cfi_sections .debug_frame\n");
+	struct cfi_stats stats;
+
+	shell__run("cd %s && cp %s full && strip -g %s && "
+		   "objcopy --only-keep-debug full sep.debug && "
+		   "objcopy --add-gnu-debuglink=sep.debug sep.so",
+		   (char *)*state, lib, lib);
+	separate = open_lib(lib);
+	for (uint64_t pc = FUNCTION(0); pc < FUNCTION(1); pc++)
+		assert_null(cfi__rule_beside(cfi__of(own, NULL), pc, false));
+	cfi__stats(cfi__of(own, NULL), &stats);
+	assert_int_equal(stats.rows_compiled, 0);
+	assert_non_null(cfi__rule_beside(cfi__of(separate, NULL), FUNCTION(0), false));
+	assert_non_null(cfi__rule_beside(cfi__of(separate, NULL), FUNCTION(0) + 1, true));
+	elf_file__put(separate);
+	elf_file__put(own);
+}
+
 static void no_section_headers(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
@@ -481,6 +503,21 @@ static void calls_are_recognized(void **state)
 	elf_file__put(f);
 }
 
+static void code_in_memory_is_not_waited_for(void **state)
+{
+	struct elf_file *f = open_lib(build(*state, "plain", ""));
+	struct jobs *jobs = jobs__new();
+	struct cfi *cfi = cfi__of(f, jobs);
+	uint8_t byte;
+	bool now = elf_file__read_now(f, 0, &byte, 1) == 0; /* not on every file system */
+
+	assert_false(cfi__text(cfi, FUNCTION(0) + 1, text__after_call));
+	assert_int_equal(cfi__awaits(cfi), !now);
+	assert_int_equal(jobs__pending(jobs), !now);
+	jobs__free(jobs);
+	elf_file__put(f);
+}
+
 RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folder(rare_rules),
 	  test_with_folder(marks), test_with_folder(no_rule_for_what_cannot_be),
 	  test_with_folder(debug_frame), test_with_folder(separate_debug_frame),
@@ -489,4 +526,6 @@ RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folde
 	  test_with_folder(no_rules_from_forgers),
 	  test_with_folder(no_rules_from_forgers_debug_data),
 	  cmocka_unit_test(tables_say_what_libdw_says), test_with_folder(tables_are_bounded),
-	  test_with_folder(forged_tables), test_with_folder(calls_are_recognized))
+	  test_with_folder(forged_tables), test_with_folder(calls_are_recognized),
+	  test_with_folder(beside_the_own_is_what_is_separate),
+	  test_with_folder(code_in_memory_is_not_waited_for))

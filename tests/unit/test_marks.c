@@ -29,6 +29,26 @@ static void check_rule(struct elf_file *f, const struct frame_table *t, uint64_t
 	assert_int_equal(rule->cfa.off, 8 * words);
 }
 
+/* As long as there is no table. */
+static void check_index(struct elf_file *f, const struct frame_table *t)
+{
+	struct frame_index *x =
+		frame_index__of_file(f, (struct index_reader){ elf_file__read, NULL });
+	uint64_t from = t->first_page << TABLE_PAGE_BITS;
+
+	assert_non_null(x);
+	for (uint64_t off = from; off < from + ((uint64_t)t->page_cnt << TABLE_PAGE_BITS); off++) {
+		const struct index_query query = { f, elf_file__read, off };
+		struct flat_rule table = frame_table__at(t, off), rule;
+
+		if (frame_index__rule(x, &query, &rule) == 0)
+			assert_int_equal(flat_rule__bits(rule), flat_rule__bits(table));
+		else
+			assert_int_equal(table.how, FLAT_NONE);
+	}
+	frame_index__free(x);
+}
+
 /* Byte by byte: sub $8,%rsp comes first, and add $8,%rsp; ret last. */
 static void check_section(struct elf_file *f, const struct frame_table *t, const char *name)
 {
@@ -60,6 +80,7 @@ static void init_and_fini(void **state)
 	assert_non_null(t);
 	check_section(f, t, ".init");
 	check_section(f, t, ".fini");
+	check_index(f, t);
 	free(t);
 	elf_file__put(f);
 }
