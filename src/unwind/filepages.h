@@ -11,7 +11,7 @@
 
 struct file_pages;
 
-struct file_pages *file_pages__new(void); /* NULL + errno */
+struct file_pages *file_pages__new(void);   /* NULL + errno */
 void file_pages__free(struct file_pages *); /* accepts NULL */
 
 /* A file that is read by pages. */
