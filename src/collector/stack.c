@@ -66,6 +66,7 @@ void stacks__set_kernel(struct stacks *s, struct kallsyms *kernel)
 {
 	s->kernel = kernel;
 	row_frames__set_kernel(s->rows, kernel);
+	memset(s->cache, 0, sizeof(s->cache)); /* keys of kernel frames without these names */
 }
 
 void stacks__free(struct stacks *s)

@@ -303,7 +303,7 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 				    "ffffffff81007000 T handle_softirqs\n"
 				    "ffffffff81008000 T _etext\n";
 	const uint64_t program = 0xffffffffc0001010, run = 0xffffffff81003010,
-		       stub = 0xffffffff81004010, iter = 0xffffffff81005010,
+		       stub = 0xffffffff81004010, iter = 0xffffffff81005020,
 		       schedule = 0xffffffff81002010, entry = 0xffffffff81001010,
 		       timer = 0xffffffff81006010, softirq = 0xffffffff81007010;
 	const uint64_t traced[] = { program, program, run, stub, iter, schedule, entry };
@@ -321,7 +321,9 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 	fclose(f);
 	kernel = kallsyms__new(path);
 	assert_non_null(kernel);
-	stacks = stacks__new(r->recording, kernel);
+	stacks = stacks__new(r->recording, NULL);
+	stacks__kernel(stacks, traced, 7, false); /* there are no names yet, as on a busy machine */
+	stacks__set_kernel(stacks, kernel);
 	ids[0] = stacks__kernel(stacks, traced, 7, false);
 	ids[1] = stacks__kernel(stacks, other, 2, false);
 	assert_string_equal(kernel_names(r, ids[0]), "schedule entry");
