@@ -1,5 +1,17 @@
 -- What is wrong with the files of a recording, one row for each that is no use: a column that is missing or holds
--- something else. They may come from anybody; stacksexport leaves such batches out.
+-- something else, or times whose differences do not fit into 64 bits. They may come from anybody; stacksexport leaves
+-- such batches out.
+
+-- From least to most, of each row group, as its end says; is_in_order.sql asks too. (Where an end is damaged, this is run
+-- again, for each batch alone.)
+CREATE TEMP TABLE IF NOT EXISTS parquet_limits(
+    file_name VARCHAR, row_group_id BIGINT, name VARCHAR, least BIGINT, most BIGINT);
+INSERT INTO parquet_limits
+SELECT
+    file_name, row_group_id, path_in_schema, TRY_CAST(stats_min_value AS BIGINT), TRY_CAST(stats_max_value AS BIGINT)
+FROM parquet_metadata(getvariable('events_files'))
+WHERE path_in_schema IN ('timestamp', 'duration', 'runnable', 'gaps', 'amount');
+
 WITH expected(part, name, holds, needed) AS (
     VALUES
         ('events', 'timestamp', 'int', true), ('events', 'duration', 'int', true), ('events', 'kind', 'text', true),
@@ -34,18 +46,30 @@ WITH expected(part, name, holds, needed) AS (
 ), files AS (
     SELECT DISTINCT part, file_name
     FROM found
+), possible(name, least, most) AS (
+    VALUES
+        ('timestamp', 0, 4e18::BIGINT), ('duration', -5e18::BIGINT, 5e18::BIGINT),
+        ('runnable', -4e18::BIGINT, 4e18::BIGINT), ('gaps', -4e18::BIGINT, 4e18::BIGINT), ('amount', 0, 9223372036854775807)
+), problems AS (
+    SELECT
+        file_name,
+        'column ' || name || CASE WHEN f.file_name IS NULL THEN ' is missing' ELSE ' holds something else' END AS problem
+    FROM files
+    JOIN expected USING (part)
+    JOIN types USING (holds)
+    LEFT JOIN found f USING (part, file_name, name)
+    WHERE CASE
+        WHEN f.file_name IS NULL THEN needed
+        WHEN holds = 'list' THEN num_children IS NULL
+        ELSE duckdb_type IS NULL OR NOT list_contains(types, duckdb_type)
+    END
+    UNION ALL
+    SELECT file_name, 'column ' || name || ' holds what cannot be'
+    FROM parquet_limits found
+    JOIN possible USING (name)
+    WHERE found.least < possible.least OR found.most > possible.most
 )
-SELECT
-    file_name,
-    min('column ' || name || CASE WHEN f.file_name IS NULL THEN ' is missing' ELSE ' holds something else' END) AS problem
-FROM files
-JOIN expected USING (part)
-JOIN types USING (holds)
-LEFT JOIN found f USING (part, file_name, name)
-WHERE CASE
-    WHEN f.file_name IS NULL THEN needed
-    WHEN holds = 'list' THEN num_children IS NULL
-    ELSE duckdb_type IS NULL OR NOT list_contains(types, duckdb_type)
-END
+SELECT file_name, min(problem) AS problem
+FROM problems
 GROUP BY file_name
 ORDER BY file_name;

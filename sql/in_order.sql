@@ -38,7 +38,8 @@ FROM following($$
         hash(host, tgid, span_id) AS key, timestamp AS moment,
         timestamp - CASE kind WHEN 'trace_close' THEN 0 ELSE duration END AS begin, false AS is_mark,
         kind = 'trace_close' AS is_end,
-        *,
+        timestamp, duration, kind, cpu, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, id, amount,
+        trace_name, ustack_id, kstack_id, unwind,
         kind = 'trace_close' AS next_is_close,
         timestamp - CASE kind WHEN 'trace_close' THEN 0 ELSE duration END AS next_begin
     FROM events

@@ -170,7 +170,9 @@ SELECT
 FROM (
     -- The duration of a close is that of the whole span.
     SELECT
-        *, kind = 'trace_close' AS is_close, timestamp - CASE WHEN is_close THEN 0 ELSE duration END AS begin,
+        timestamp, duration, kind, cpu, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, id, amount,
+        trace_name, ustack_id, kstack_id, unwind,
+        kind = 'trace_close' AS is_close, timestamp - CASE WHEN is_close THEN 0 ELSE duration END AS begin,
         hash(host, tgid) AS process_key
     FROM query_table(spans)
     WHERE starts_with(kind, 'trace_')) -- and not IN: that is applied while the file is read

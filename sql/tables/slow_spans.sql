@@ -50,7 +50,8 @@ WITH nearby AS MATERIALIZED (
     SELECT
         timestamp, duration, kind, host, tgid, pid, span_id, trace_name, ustack_id, kstack_id, state, runnable, gaps, amount,
         weight, file, peer, device,
-        NULL AS command, NULL AS thread, NULL AS buildid, NULL AS cgroup, NULL AS parent_id, NULL AS unwind
+        NULL AS cpu, NULL AS command, NULL AS thread, NULL AS buildid, NULL AS cgroup, NULL AS parent_id, NULL AS id,
+        NULL AS unwind
     FROM events
     WHERE list_contains(getvariable('slow_tgids'), tgid)
         AND (kind = 'rss' OR list_contains(getvariable('slow_threads'), pid))

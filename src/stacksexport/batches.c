@@ -89,7 +89,7 @@ static void blame(struct db *db, const char *path)
 	duckdb_result result;
 
 	buf__str(&sql, "SELECT max(hash(COLUMNS(*))) FROM read_parquet(");
-	db__append_quoted(&sql, path);
+	db__append_quoted(&sql, path, '\'');
 	buf__append(&sql, ")", sizeof(")"));
 	if (buf__err(&sql) == 0) {
 		if (duckdb_query(db->connection, (const char *)sql.data, &result) != DuckDBSuccess)

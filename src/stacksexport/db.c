@@ -74,14 +74,15 @@ static int db__plain(struct db *db, const char *sql)
 	return err;
 }
 
-void db__append_quoted(struct buf *sql, const char *s)
+void db__append_quoted(struct buf *sql, const char *s, char quote)
 {
-	buf__u8(sql, '\'');
+	buf__u8(sql, (uint8_t)quote);
 	for (; *s; s++) {
-		buf__append(sql, "''", *s == '\'' ? 2 : 0);
-		buf__append(sql, s, *s != '\'');
+		if (*s == quote)
+			buf__u8(sql, (uint8_t)quote);
+		buf__u8(sql, (uint8_t)*s);
 	}
-	buf__u8(sql, '\'');
+	buf__u8(sql, (uint8_t)quote);
 }
 
 /* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
@@ -94,7 +95,8 @@ static int db__set_list(struct db *db, const char *name, const struct recfiles *
 	buf__append(&sql, name, strlen(name));
 	for (size_t i = 0; i < files->cnt; i++) {
 		buf__append(&sql, i ? ", " : " = [", i ? 2 : 4);
-		db__append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field));
+		db__append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field),
+				  '\'');
 	}
 	buf__append(&sql, "]", 2);
 	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);

@@ -28,8 +28,8 @@ void db__close(struct db *);
 /* Which files the tables are made of. 0 or -errno; reports. */
 int db__set_files(struct db *, const struct recfiles *);
 
-/* As a literal of SQL. */
-void db__append_quoted(struct buf *, const char *);
+/* As a literal of SQL, or with " as a name. */
+void db__append_quoted(struct buf *, const char *, char quote);
 
 /* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
 int db__script(struct db *, const char *path);

@@ -7,9 +7,15 @@
 #include "base/log.h"
 #include "stacksexport/pairing.h"
 
-static const char *const control_names[] = { "key", "moment", "begin", "is_mark", "is_end" };
+/* The columns that the pass itself reads, and as what. */
+static const struct {
+	const char *name, *type;
+} controls[] = {
+	{ "key", "UBIGINT" },	  { "moment", "BIGINT" },  { "begin", "BIGINT" },
+	{ "is_mark", "BOOLEAN" }, { "is_end", "BOOLEAN" },
+};
 
-#define CONTROL_CNT (sizeof(control_names) / sizeof(control_names[0]))
+#define CONTROL_CNT (sizeof(controls) / sizeof(controls[0]))
 
 /* What the query of a call gives. */
 struct call {
@@ -110,27 +116,38 @@ static const char *take_columns(struct call *call, duckdb_bind_info info,
 	return wrong;
 }
 
+/* Prepares the query of a call, to know its columns. NULL, or what is wrong. */
+static const char *take_query(struct call *call, duckdb_bind_info info, const struct db *db,
+			      duckdb_prepared_statement *query)
+{
+	duckdb_value text = duckdb_bind_get_parameter(info, 0);
+
+	if (!duckdb_is_null_value(text))
+		call->query = duckdb_get_varchar(text);
+	duckdb_destroy_value(&text);
+	if (!call->query)
+		return "following() takes a query";
+	if (duckdb_prepare(db->connection, call->query, query) != DuckDBSuccess)
+		return duckdb_prepare_error(*query);
+	return take_columns(call, info, *query);
+}
+
 static void bind(duckdb_bind_info info)
 {
 	struct call *call = calloc(1, sizeof(*call));
 	duckdb_prepared_statement query = NULL;
-	duckdb_value text = duckdb_bind_get_parameter(info, 0);
 	const char *wrong = "out of memory";
 	struct db db = { 0 };
 
 	if (call) {
-		call->query = duckdb_get_varchar(text);
 		if (connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
-			wrong = duckdb_prepare(db.connection, call->query, &query) == DuckDBSuccess
-					? take_columns(call, info, query)
-					: duckdb_prepare_error(query);
+			wrong = take_query(call, info, &db, &query);
 		duckdb_bind_set_bind_data(info, call, call__free);
 	}
 	if (wrong)
 		duckdb_bind_set_error(info, wrong);
 	duckdb_destroy_prepare(&query);
 	duckdb_disconnect(&db.connection);
-	duckdb_destroy_value(&text);
 }
 
 static enum pairing_of of_name(const char *name)
@@ -145,10 +162,12 @@ static void append_query(struct buf *sql, const struct call *call, duckdb_init_i
 {
 	buf__str(sql, "SELECT ");
 	for (size_t i = 0; i < CONTROL_CNT; i++)
-		buf__printf(sql, "%s\"%s\"", i ? ", " : "", control_names[i]);
-	for (idx_t i = 0; i < duckdb_init_get_column_count(info); i++)
-		buf__printf(sql, ", \"%s\"",
-			    call->columns[duckdb_init_get_column_index(info, i)].name);
+		buf__printf(sql, "%s\"%s\"::%s", i ? ", " : "", controls[i].name, controls[i].type);
+	for (idx_t i = 0; i < duckdb_init_get_column_count(info); i++) {
+		buf__str(sql, ", ");
+		db__append_quoted(sql, call->columns[duckdb_init_get_column_index(info, i)].name,
+				  '"');
+	}
 	buf__printf(sql, " FROM (%s\n)", call->query);
 	buf__u8(sql, 0);
 }
@@ -250,12 +269,17 @@ static const char *give_rows(struct run *run, duckdb_data_chunk output)
 {
 	duckdb_data_chunk chunk = NULL;
 	const char *wrong = NULL;
+	int err = 0;
 
 	do {
 		duckdb_destroy_data_chunk(&chunk);
 		chunk = next_chunk(run, &wrong);
-		if (chunk && pairing__take(run->pairing, chunk, output) != 0)
-			wrong = "out of memory";
+		if (chunk)
+			err = pairing__take(run->pairing, chunk, output);
+		if (err)
+			wrong = err == -ENOMEM ? "out of memory"
+					       : "rows are not in the order of time, which their "
+						 "file says they are";
 	} while (chunk && !wrong && duckdb_data_chunk_get_size(output) == 0);
 	if (!chunk && !wrong)
 		pairing__finish(run->pairing, output);

@@ -4,8 +4,9 @@
  *
  *   key      UBIGINT  of what follows each other: a thread, a process, a span
  *   moment   BIGINT   by which its rows are in order
- *   begin    BIGINT   where a row begins: what is between two rows lies between moment and the next
- * one's begin is_mark  BOOLEAN  whether it is a mark is_end   BOOLEAN  whether nothing follows it
+ *   begin    BIGINT   where a row begins: the time until there, since the moment of the row before
+ *   is_mark  BOOLEAN  whether it is a mark
+ *   is_end   BOOLEAN  whether nothing follows it
  *
  * and any other columns of numbers, texts and bytes. following() has them for each row that is
  * neither; those whose names begin with next_ are the following row's of the same key, and those

@@ -74,6 +74,7 @@ struct pairing {
 	uint32_t key_cnt, key_capacity, free_key;
 	uint32_t *slots; /* key's number + 1 by its value, open addressing; 0: free */
 	uint32_t slot_mask;
+	int64_t moment; /* of the last row of all */
 
 	struct mark *marks;
 	uint32_t mark_cnt, mark_capacity, free_mark;
@@ -290,6 +291,9 @@ static int plan_one(struct pairing *p, const struct control *c, idx_t row, idx_t
 	uint32_t key = *slot - 1;
 
 	*s = no_step;
+	if (c->moment[row] < p->moment)
+		return -EINVAL;
+	p->moment = c->moment[row];
 	if (!*slot && c->is_end[row])
 		return 0;
 	if (!*slot)
@@ -537,6 +541,7 @@ struct pairing *pairing__new(const struct pairing_control *control,
 		return NULL;
 	p->control = *control;
 	p->free_mark = p->free_key = NONE;
+	p->moment = INT64_MIN;
 	p->steps = calloc(duckdb_vector_size(), sizeof(*p->steps));
 	p->last = calloc(duckdb_vector_size(), sizeof(*p->last));
 	if (p->steps && p->last && add_columns(p, columns, cnt) == 0 && grow_keys(p) == 0)

@@ -50,7 +50,8 @@ bool pairing__can(duckdb_type);
 
 /*
  * Takes a chunk of the stream, of at most duckdb_vector_size() rows, and gives the rows that it
- * completes, at most as many; sets the output's size. 0 or -ENOMEM.
+ * completes, at most as many; sets the output's size. 0, -ENOMEM, or -EINVAL for
+ * a row that is before the one before it.
  */
 int pairing__take(struct pairing *, duckdb_data_chunk input, duckdb_data_chunk output);
 

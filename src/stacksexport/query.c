@@ -97,17 +97,6 @@ static const struct shown *shown__of(const struct query *q, idx_t column)
 	return shown;
 }
 
-static void append_quoted(struct buf *b, const char *s, char quote)
-{
-	buf__u8(b, (uint8_t)quote);
-	for (; *s; s++) {
-		if (*s == quote)
-			buf__u8(b, (uint8_t)quote);
-		buf__u8(b, (uint8_t)*s);
-	}
-	buf__u8(b, (uint8_t)quote);
-}
-
 /* SELECT shown(c0) AS "name", … FROM (statement) t(c0, …): by position, as names may be the same.
  */
 static void wrap(struct query *q, const char *statement)
@@ -126,7 +115,7 @@ static void wrap(struct query *q, const char *statement)
 		buf__str(&q->sql, column);
 		buf__str(&q->sql, shown->after);
 		buf__str(&q->sql, " AS ");
-		append_quoted(&q->sql, name, '"');
+		db__append_quoted(&q->sql, name, '"');
 		duckdb_free((void *)name);
 	}
 	buf__str(&q->sql, " FROM (");
@@ -144,7 +133,7 @@ static void wrap_copy(struct query *q, const char *statement)
 	buf__str(&q->sql, "COPY (");
 	wrap(q, statement);
 	buf__str(&q->sql, ") TO ");
-	append_quoted(&q->sql, q->out.tmp, '\'');
+	db__append_quoted(&q->sql, q->out.tmp, '\'');
 	buf__str(&q->sql, " (");
 	buf__str(&q->sql, q->format->copy);
 	buf__str(&q->sql, ", USE_TMP_FILE false)");

@@ -241,6 +241,8 @@ ODD = {
     "times as text": ("events", column("timestamp", lambda n: pa.array(["now"] * n)), "column timestamp holds something else"),
     "fractions": ("events", column("timestamp", lambda n: pa.array([1.5] * n)), "column timestamp holds something else"),
     "64 bits": ("events", column("duration", lambda n: pa.array([2**63] * n, pa.uint64())), "column duration holds something else"),
+    "an age of the world": ("events", column("duration", lambda n: pa.array([2**63 - 1] * n)), "column duration holds what cannot be"),
+    "before all time": ("events", column("timestamp", lambda n: pa.array([-(2**63)] * n)), "column timestamp holds what cannot be"),
     "kinds as numbers": ("events", column("kind", lambda n: pa.array([7] * n)), "column kind holds something else"),
     "no frames": ("stacktraces", column("frames", None), "column address is missing"),
     "frames as text": ("stacktraces", column("frames", lambda n: pa.array(["f"] * n)), "column address is missing"),

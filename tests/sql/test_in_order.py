@@ -4,6 +4,8 @@ import random
 import subprocess
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from conftest import EXPORT, ROOT
@@ -110,11 +112,50 @@ def test_rows_that_may_be_in_disorder_are_sorted(tmp_path, write):
         assert differences(tmp_path / "r", tmp_path, view)[:2] == [0, 0], view
 
 
+def small_types(table):
+    """Times as INT32, counted from the first."""
+    first = min(table["timestamp"].to_pylist())
+    at = table.schema.get_field_index("timestamp")
+    return table.set_column(at, "timestamp", pa.array([t - first for t in table["timestamp"].to_pylist()], pa.int32()))
+
+
+def other_columns(table):
+    """Of a list; with a name that is taken; with one that looks like SQL."""
+    for name, value in [("list", [1, 2]), ("key", 7), ('x" FROM (SELECT 1) --', "x")]:
+        table = table.append_column(name, pa.array([value] * len(table)))
+    return table
+
+
+def odd_metadata(table):
+    return table.replace_schema_metadata({**table.schema.metadata, b"\xff": b"\xfe"})
+
+
+@pytest.mark.parametrize("change", [small_types, other_columns, odd_metadata], ids=lambda f: f.__name__)
+def test_files_of_others_that_say_they_are_in_order(tmp_path, change):
+    path = World(7, 10, 10).batch(2000).write(tmp_path / "r") / "events-000001.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    assert passes(tmp_path / "r")
+    for view in VIEWS:
+        assert differences(tmp_path / "r", tmp_path, view)[:2] == [0, 0], view
+
+
+def test_an_order_that_is_not_true_is_told(tmp_path):
+    path = World(8, 10, 10).batch(2000).write(tmp_path / "r") / "events-000001.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.take(list(reversed(range(len(table))))), path)
+    assert passes(tmp_path / "r")
+    for view in VIEWS:
+        p = export(tmp_path / "r", f"FROM {view}")
+        assert p.returncode == 1 and "not in the order of time" in p.stderr, view
+
+
 def test_a_query_that_following_cannot_take_is_told(tmp_path):
     rec = World(5, 2, 2).batch(100).write(tmp_path / "r")
     for query, words in [("SELECT 1", "key"), ("SELEC", "syntax error"), ("SELECT [1] AS l", "numbers, texts and bytes"), ("FROM nowhere", "nowhere")]:
         p = export(rec, f"FROM following('{query}')")
         assert p.returncode == 1 and words in p.stderr, p.stderr
+    p = export(rec, "FROM following(NULL)")
+    assert p.returncode == 1 and "takes a query" in p.stderr, p.stderr
 
 
 def test_an_end_of_a_query_in_the_middle(tmp_path):

@@ -2,6 +2,7 @@
 /* Rows paired with what follows them: against a model that looks at all rows again. */
 #include "test.h"
 
+#include <errno.h>
 #include <duckdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,6 +244,23 @@ static void test_keys_of_one_slot(void **state)
 	check(rows, 600);
 }
 
+static void test_disorder(void **state)
+{
+	static const struct row row = { .key = 1 };
+	struct pairing *p = pairing__new(&control, columns, OUTPUT_CNT);
+	duckdb_data_chunk input = make_chunk(input_types, COLUMN_CNT), output = make_output();
+
+	(void)state;
+	assert_non_null(p);
+	put(input, 0, &row, 9);
+	put(input, 1, &row, 8);
+	duckdb_data_chunk_set_size(input, 2);
+	assert_int_equal(pairing__take(p, input, output), -EINVAL);
+	duckdb_destroy_data_chunk(&input);
+	duckdb_destroy_data_chunk(&output);
+	pairing__free(p);
+}
+
 static void test_types(void **state)
 {
 	const struct pairing_column list = { NUMBER, 0, PAIRING_ROW, DUCKDB_TYPE_LIST };
@@ -260,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_keys_of_one_slot),
+		cmocka_unit_test(test_disorder),
 		cmocka_unit_test(test_types),
 	};
 
