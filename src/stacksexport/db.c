@@ -140,6 +140,8 @@ int db__open(struct db *db, struct recfiles *files)
 
 	*db = (struct db){ .files = files };
 	err = db__connect(db);
+	if (!err) /* each view asks every file for its columns */
+		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
 	if (!err)
 		err = batches__check(db, files);
 	if (!err)
