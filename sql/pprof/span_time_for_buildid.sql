@@ -5,15 +5,15 @@
 WITH waits AS (
     SELECT
         trace_name, ustack_id, kstack_id,
-        count(*) FILTER (blocked_ns > 0) AS blocked, sum(blocked_ns)::BIGINT AS blocked_ns,
-        count(*) FILTER (runnable_ns > 0) AS runnable, sum(runnable_ns)::BIGINT AS runnable_ns
+        count(*) FILTER (blocked_ns > 0) AS blocked, sum(blocked_ns) AS blocked_ns,
+        count(*) FILTER (runnable_ns > 0) AS runnable, sum(runnable_ns) AS runnable_ns
     FROM offcpu
     WHERE span_id != 0 AND buildid = decode('?buildid', 'hex')
     GROUP BY ALL
 ), times AS (
     SELECT
         trace_name, ustack_id, kstack_id, 'running' AS what,
-        sum(coalesce(weight, 1))::BIGINT AS count, sum(duration * coalesce(weight, 1))::BIGINT AS ns
+        sum(coalesce(weight, 1)) AS count, sum(duration::HUGEINT * coalesce(weight, 1)) AS ns
     FROM events
     WHERE kind = 'profile' AND span_id != 0 AND buildid = decode('?buildid', 'hex')
     GROUP BY ALL

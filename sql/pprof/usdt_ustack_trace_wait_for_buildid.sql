@@ -5,7 +5,7 @@
 -- in then. Spans wait at the same time: times add up.
 SELECT
     [stack_part(coalesce(ustack_id, kstack_id)), label_part(trace_name)] AS stack,
-    count(*) AS count, sum(wait_ns)::BIGINT AS wait_time
+    count(*) AS count, sum(wait_ns) AS wait_time
 FROM span_waits
 WHERE wait_ns > 0 AND buildid = decode('?buildid', 'hex')
 GROUP BY trace_name, coalesce(ustack_id, kstack_id);

@@ -158,6 +158,19 @@ def test_shipped_queries(rec, path, program, tmp_path):
     assert ours == expected
 
 
+@pytest.mark.parametrize("query, stack", [("usdt_ustack_trace_wait", ("f", "s")), ("span_time", ("f", "running", "s"))])
+def test_sums_of_more_than_64_bits(tmp_path, query, stack):
+    """As somebody may write them: they are as large as can be shown."""
+    b = Batch()
+    for span in range(1, 7):
+        b.add("trace_exit", 1, names("f"), span_id=span, trace_name="s").add("trace_exit", 2, None, span_id=span, duration=-19 * 10**17)
+        b.add("profile", 3, names("f"), span_id=span, trace_name="s", duration=19 * 10**17)
+    path = b.slice(0, 5, "waiting").write(tmp_path / "r")
+    p = subprocess.run([EXPORT, "pprof", f"{query}_for_command.sql", "-c", "prog", "-r", path, "--output", tmp_path / "p"], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    assert Raw(tmp_path / "p").samples[stack] == (6, 2**63 - 1)
+
+
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
 def test_heads_say_what_they_answer(path):
     head = [l for l in path.read_text().splitlines() if l.startswith("--")]
