@@ -71,6 +71,7 @@ SELECT
     sum(growth)::BIGINT AS rss_growth
 FROM shares
 GROUP BY function
-HAVING coalesce(sum(cpu), 0) + sum(blocked) + sum(runnable) + coalesce(sum(disk), 0) + coalesce(sum(net), 0) + sum(growth) > 0
+HAVING
+    coalesce(sum(cpu), 0) + sum(blocked) + sum(runnable) + coalesce(sum(disk), 0) + coalesce(sum(net), 0) + sum(growth) > 0
 ORDER BY coalesce(sum(cpu), 0) + sum(blocked) + sum(runnable) DESC, sum(self) DESC, rss_growth DESC, function, module
 LIMIT 100;
