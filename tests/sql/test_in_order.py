@@ -104,7 +104,21 @@ def one_of_somebody(world, folder):
     world.batch(2000).write(folder, 2, metadata={"stacks.other": "1"})
 
 
-@pytest.mark.parametrize("write", [swapped, of_somebody, one_of_somebody], ids=lambda f: f.__name__)
+def change_second(world, folder, change):
+    world.batch(2000).write(folder, 1)
+    path = world.batch(2000).write(folder, 2) / "events-000002.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+
+
+def of_fewer_columns(world, folder):
+    change_second(world, folder, lambda t: t.drop(["gaps", "thread"]))
+
+
+def of_another_type(world, folder):
+    change_second(world, folder, lambda t: t.set_column(t.schema.get_field_index("runnable"), "runnable", pa.array([1] * len(t), pa.int8())))
+
+
+@pytest.mark.parametrize("write", [swapped, of_somebody, one_of_somebody, of_fewer_columns, of_another_type], ids=lambda f: f.__name__)
 def test_rows_that_may_be_in_disorder_are_sorted(tmp_path, write):
     write(World(4, 10, 10), tmp_path / "r")
     assert not passes(tmp_path / "r")
