@@ -216,12 +216,25 @@ static bool leave_signal(struct flatwalk_lane *l, struct flat_rule r)
 	return true;
 }
 
+/* What step.c says of it: the return address is past a snapshot that was cut. */
+static bool is_cut_off(const struct flatwalk_lane *l, struct flat_rule r, uint64_t cfa)
+{
+	const struct snapshot *s = l->snapshot;
+
+	return r.ra != FLAT_RA_LINKED && !s->holes && cfa % 8 == 0 && cfa < l->top &&
+	       cfa > s->addr + s->sz;
+}
+
 /* Any rule to a caller, anywhere; at once. */
 static bool find_caller(struct flatwalk_lane *l, struct flat_rule r)
 {
 	uint64_t cfa, pc, fp;
 
-	if (!find_cfa(l, r, &cfa) || !find_pc(l, r, cfa, &pc) || !find_fp(l, r, cfa, &fp))
+	if (!find_cfa(l, r, &cfa))
+		return false;
+	if (is_cut_off(l, r, cfa))
+		return end_here(l, FLATWALK_CUT);
+	if (!find_pc(l, r, cfa, &pc) || !find_fp(l, r, cfa, &fp))
 		return false;
 	if (cfa <= l->sp && (l->caller || cfa < l->sp)) /* it must get somewhere */
 		return false;

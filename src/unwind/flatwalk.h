@@ -22,6 +22,7 @@ struct tables *flatwalk__tables(struct flatwalk *);
 enum flatwalk_end {
 	FLATWALK_ROOT,	 /* done */
 	FLATWALK_SWITCH, /* done: the callers are on another stack, nothing says where */
+	FLATWALK_CUT,	 /* done: the snapshot ends before the return address */
 	FLATWALK_NO_CFI, /* no table knows the frame in the lane: it is in no file, or without CFI
 			  */
 	FLATWALK_ODD,	 /* no flat rule, or one that leads nowhere: walk all of it the long way */
@@ -39,6 +40,8 @@ struct flatwalk_lane {
 	const struct mapping *map; /* of the frame before; NULL: none */
 	uint64_t code_bits;	   /* of a return address */
 	uint64_t pc, sp, fp;
+	uint64_t top; /* stacks are below it, and this one goes on past its snapshot; 0: it does not
+		       */
 	uint64_t link;	 /* the link register, of a leaf and of what a signal interrupted */
 	uint32_t source; /* of the frame `first`; the others are found by CFI */
 	bool caller;	 /* pc is a return address */

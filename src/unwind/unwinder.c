@@ -168,6 +168,15 @@ static bool is_final(const struct walk *w)
 	return !(w->awaits && w->patient);
 }
 
+/* The short way was all of it. */
+static enum unwind_status done(struct unwinder *u, const struct flatwalk_lane *l,
+			       enum unwind_status status)
+{
+	u->stats.flat += !l->resumed;
+	u->stats.partly += l->resumed;
+	return status;
+}
+
 /* What the short way has not done. WALK_GO_ON: it goes on. */
 static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 {
@@ -175,11 +184,9 @@ static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 	enum unwind_status status;
 
 	switch (l->end) {
-	case FLATWALK_ROOT:
-	case FLATWALK_SWITCH:
-		u->stats.flat += !l->resumed;
-		u->stats.partly += l->resumed;
-		return l->end == FLATWALK_ROOT ? UNWIND_ROOT : UNWIND_OTHER_STACK;
+	case FLATWALK_ROOT: return done(u, l, UNWIND_ROOT);
+	case FLATWALK_SWITCH: return done(u, l, UNWIND_OTHER_STACK);
+	case FLATWALK_CUT: return done(u, l, UNWIND_TRUNCATED);
 	case FLATWALK_NO_CFI:
 		status = walk_behind(u, l);
 		u->stats.partly += status != WALK_GO_ON && is_final(w);
@@ -227,6 +234,7 @@ static struct flatwalk_lane begin_flat(struct walk_job *j)
 				       .pc = s->regs[m->pc],
 				       .sp = s->regs[m->sp],
 				       .fp = s->regs[m->fp],
+				       .top = s->truncated ? m->stack_end : 0,
 				       .link = machine__links(m) ? s->regs[m->ra] : 0,
 				       .idle = s->compat || (s->valid & needed) != needed };
 }

@@ -43,6 +43,26 @@ static void the_end_of_the_snapshot(void **state)
 	CHECK(t, BAD_MEMORY, 1);
 }
 
+/* Deep stacks are mostly cut: that is seen by the tables, without a second walk. */
+static void the_end_of_the_snapshot_is_seen_at_once(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 1);
+	struct unwinder_stats before, after;
+
+	t->words[0] = return_into(PLAIN);
+	t->event->flags |= EVENT_F_TRUNCATED;
+	walk(t); /* with the file's table, from now on */
+	unwinder__stats(t->unwinder, &before);
+	CHECK(t, TRUNCATED, 2);
+	unwinder__stats(t->unwinder, &after);
+	assert_true(after.flat > before.flat);
+	assert_int_equal(after.odd, before.odd);
+	t->event->flags = EVENT_F_USER;
+	CHECK(t, BAD_MEMORY, 2);
+	unwinder__stats(t->unwinder, &before);
+	assert_true(before.odd > after.odd);
+}
+
 /* The pages from `page` of the stack on are missing, `cnt` of them. */
 static void make_hole(struct fixture *t, size_t page, size_t cnt)
 {
@@ -215,6 +235,7 @@ static void random_stacks(void **state)
 	}
 }
 
-RUN_TESTS(test(root), test(the_end_of_the_snapshot), test(pages_that_are_not_there),
-	  test(a_chain_into_pages_that_are_not_there), test(no_mapping), test(another_stack),
-	  test(no_progress), test(limit), test(compat), test(without_mappings), test(random_stacks))
+RUN_TESTS(test(root), test(the_end_of_the_snapshot), test(the_end_of_the_snapshot_is_seen_at_once),
+	  test(pages_that_are_not_there), test(a_chain_into_pages_that_are_not_there),
+	  test(no_mapping), test(another_stack), test(no_progress), test(limit), test(compat),
+	  test(without_mappings), test(random_stacks))
