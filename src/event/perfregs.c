@@ -4,7 +4,8 @@
 #include <elf.h>
 #include <string.h>
 
-#define NONE UINT8_MAX
+#define NONE	PERFREGS_NONE
+#define UNKNOWN UINT64_MAX /* an NMI in the kernel finds no callee-saved registers */
 
 /* perf's number → DWARF number (arch/…/include/uapi/asm/perf_regs.h). */
 static const uint8_t x86_64[] = {
@@ -43,33 +44,37 @@ uint64_t perfregs__preferred(uint16_t e_machine)
 	return 0;
 }
 
-static uint64_t spread(size_t machine, const struct perfregs *p, uint64_t regs[MACHINE_REG_MAX])
+/* NONE where the machine has no such register, or is not one of ours. */
+static uint8_t dwarf_of(const struct machine *m, unsigned bit)
 {
-	const uint8_t *dwarf = machines[machine].dwarf;
-	uint64_t known = 0, left = p->mask & ((1ull << machines[machine].cnt) - 1);
-	const uint64_t *value = p->values;
+	for (size_t i = 0; i < MACHINE_CNT; i++)
+		if (machines[i].elf == m->elf)
+			return bit < machines[i].cnt ? machines[i].dwarf[bit] : NONE;
+	return NONE;
+}
 
-	for (; left; left &= left - 1, value++) {
-		uint8_t reg = dwarf[__builtin_ctzll(left)];
+void perfregs__order(struct perfregs_order *o, const struct machine *m, uint64_t mask)
+{
+	*o = (struct perfregs_order){ .machine = m, .mask = mask };
+	for (; mask; mask &= mask - 1)
+		o->dwarf[o->cnt++] = dwarf_of(m, (unsigned)__builtin_ctzll(mask));
+}
+
+uint64_t perfregs__spread(const struct perfregs_order *o, const uint64_t *values, size_t cnt,
+			  uint64_t regs[MACHINE_REG_MAX])
+{
+	uint64_t known = 0;
+
+	memset(regs, 0, o->machine->reg_cnt * sizeof(*regs));
+	if (cnt < o->cnt)
+		return 0;
+	for (size_t i = 0; i < o->cnt; i++) {
+		unsigned reg = o->dwarf[i];
 
 		if (reg == NONE)
 			continue;
-		regs[reg] = *value;
-		known |= 1ull << reg;
+		regs[reg] = values[i];
+		known |= (uint64_t)(values[i] != UNKNOWN) << reg;
 	}
-	return known;
-}
-
-uint64_t perfregs__spread(const struct machine *m, const struct perfregs *p,
-			  uint64_t regs[MACHINE_REG_MAX])
-{
-	bool enough = (size_t)__builtin_popcountll(p->mask) <= p->cnt;
-	uint64_t known = 0;
-
-	for (size_t i = 0; i < MACHINE_CNT && enough && !known; i++)
-		if (machines[i].elf == m->elf)
-			known = spread(i, p, regs);
-	for (uint64_t none = ~known & ((1ull << m->reg_cnt) - 1); none; none &= none - 1)
-		regs[__builtin_ctzll(none)] = 0;
 	return known;
 }

@@ -38,6 +38,15 @@ struct item_stack {
 	const uint8_t *bytes;
 };
 
+/*
+ * Where in a record that stands what its converted form has otherwise: offsets from its beginning.
+ * What the format knows of itself, for its writer.
+ */
+struct item_cuts {
+	uint16_t chain, chain_end; /* the call chain; equal where it would be */
+	uint16_t stack, stack_end; /* registers and stack; equal: none */
+};
+
 struct item_sample {
 	uint64_t ip, period;
 	bool kernel;	  /* ip is the kernel's */
@@ -46,6 +55,7 @@ struct item_sample {
 	size_t chain_cnt; /* of the call chain that it came with: leaf first, with markers */
 	const uint64_t *chain;
 	struct item_stack stack;
+	struct item_cuts cuts;
 };
 
 /* For one process the folder `src` of the host is what it sees as `dst`. */

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "formats/itemstack.h"
 
-#include "event/perfregs.h"
-
-#define UNKNOWN UINT64_MAX /* an NMI in the kernel finds no callee-saved registers */
-
 /* A stream does not say of which machine it is, but program counter and stack pointer are in every
  * mask, and where only one machine has them. */
 static const struct {
@@ -23,17 +19,21 @@ static const struct machine *machine_of(uint64_t mask)
 	return NULL;
 }
 
-bool item_stack__sample(const struct item_stack *s, uint64_t regs[MACHINE_REG_MAX],
-			struct sample *out)
+bool item_stack__sample(const struct item_stack *s, struct perfregs_order *order,
+			uint64_t regs[MACHINE_REG_MAX], struct sample *out)
 {
-	const struct machine *m = s->abi && !s->foreign ? machine_of(s->mask) : NULL;
-	uint64_t valid = 0;
+	const struct machine *m = order->machine;
+	uint64_t valid;
 
-	if (m)
-		valid = perfregs__spread(m, &(struct perfregs){ s->mask, s->regs, s->cnt }, regs);
-	for (unsigned i = 0; m && i < m->reg_cnt; i++)
-		valid &= ~((uint64_t)(regs[i] == UNKNOWN) << i);
-	if (!m || !(valid >> m->pc & 1) || !(valid >> m->sp & 1))
+	if (!m || order->mask != s->mask) {
+		m = machine_of(s->mask);
+		if (m)
+			perfregs__order(order, m, s->mask);
+	}
+	if (!m || s->abi == 0 || s->foreign)
+		return false;
+	valid = perfregs__spread(order, s->regs, s->cnt, regs);
+	if (!(valid >> m->pc & valid >> m->sp & 1))
 		return false;
 	*out = (struct sample){
 		.machine = m,

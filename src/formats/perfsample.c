@@ -10,10 +10,9 @@
 struct parse {
 	struct cursor c;
 	const struct perf_attr *attr;
-	struct perf_sample_cuts cuts;
 	const uint8_t *data; /* the record's first byte */
-	uint64_t *chain;     /* NULL: nobody wants to know */
-	struct item *item;   /* the same */
+	uint64_t *chain;
+	struct item_sample *sample;
 };
 
 static uint64_t read_u64(struct parse *p)
@@ -62,10 +61,10 @@ static void read_chain(struct parse *p)
 		return;
 	}
 	ips = cursor__bytes(&p->c, cnt * 8);
-	if (!ips || !p->chain)
+	if (!ips)
 		return;
 	memcpy(p->chain, ips, cnt * 8);
-	p->item->sample.chain_cnt = cnt;
+	p->sample->chain_cnt = cnt;
 }
 
 static void read_raw(struct parse *p)
@@ -94,9 +93,9 @@ static void read_regs(struct parse *p)
 	const uint8_t *values = abi ? cursor__bytes(&p->c, sz) : NULL;
 	struct item_stack *s;
 
-	if (!values || !p->item)
+	if (!values)
 		return;
-	s = &p->item->sample.stack;
+	s = &p->sample->stack;
 	s->abi = (uint32_t)abi;
 	s->mask = p->attr->attr.sample_regs_user;
 	s->cnt = p->attr->reg_cnt;
@@ -114,11 +113,9 @@ static void read_stack(struct parse *p)
 	sz = read_u64(p);
 	if (sz > wanted)
 		p->c.err = true;
-	if (!p->item)
-		return;
-	p->item->sample.stack.wanted = wanted;
-	p->item->sample.stack.bytes = bytes;
-	p->item->sample.stack.sz = sz;
+	p->sample->stack.wanted = wanted;
+	p->sample->stack.bytes = bytes;
+	p->sample->stack.sz = sz;
 }
 
 struct field {
@@ -141,21 +138,23 @@ static const struct field stack_fields[] = {
 };
 
 /* Returns where they end. */
-static size_t read_fields(struct parse *p, const struct field *f)
+static uint16_t read_fields(struct parse *p, const struct field *f)
 {
 	for (; f->bit; f++)
 		if (p->attr->attr.sample_type & f->bit)
 			f->read(p);
-	return (size_t)(p->c.pos - p->data);
+	return (uint16_t)(p->c.pos - p->data);
 }
 
 static bool parse(struct parse *p)
 {
+	struct item_cuts *cuts = &p->sample->cuts;
+
 	cursor__bytes(&p->c, p->attr->layout.rest);
-	p->cuts.chain = read_fields(p, before_chain);
-	p->cuts.chain_end = read_fields(p, chain_field);
-	p->cuts.stack = read_fields(p, before_stack);
-	p->cuts.stack_end = read_fields(p, stack_fields);
+	cuts->chain = read_fields(p, before_chain);
+	cuts->chain_end = read_fields(p, chain_field);
+	cuts->stack = read_fields(p, before_stack);
+	cuts->stack_end = read_fields(p, stack_fields);
 	return !p->c.err;
 }
 
@@ -192,10 +191,10 @@ static void read_fixed(const struct perf_layout *l, const uint8_t *data, struct 
 bool perf_sample__parse(const struct perf_attr *a, const void *data, size_t sz, uint64_t *chain,
 			struct item *item)
 {
-	struct parse p = {
-		.c = cursor__on(data, sz), .attr = a, .data = data, .chain = chain, .item = item
-	};
 	struct item_sample *s = &item->sample;
+	struct parse p = {
+		.c = cursor__on(data, sz), .attr = a, .data = data, .chain = chain, .sample = s
+	};
 
 	s->chain = chain;
 	s->chain_cnt = 0;
@@ -210,14 +209,4 @@ bool perf_sample__parse(const struct perf_attr *a, const void *data, size_t sz, 
 		return false;
 	read_fixed(&a->layout, data, item);
 	return true;
-}
-
-bool perf_sample__cut(const struct perf_attr *a, const void *data, size_t sz,
-		      struct perf_sample_cuts *cuts)
-{
-	struct parse p = { .c = cursor__on(data, sz), .attr = a, .data = data };
-	bool ok = parse(&p);
-
-	*cuts = p.cuts;
-	return ok;
 }

@@ -5,7 +5,6 @@
 #include "base/cursor.h"
 #include "formats/perfdata.h"
 #include "formats/perfforeign.h"
-#include "formats/perfsample.h"
 
 #define RECORD_HEADER_SZ 8
 #define RECORD_SZ_AT	 6
@@ -41,14 +40,11 @@ static uint8_t *put(uint8_t *to, const void *from, size_t sz)
 
 static void perf_unwound(struct stream_writer *base, const struct raw *raw, const struct item *item)
 {
-	const struct perf_attr *a = perf_reader__attr(of(base)->reader, raw);
-	struct perf_sample_cuts cut;
+	const struct item_cuts cut = item->sample.cuts;
 	uint64_t cnt;
 	uint16_t sz;
 	uint8_t *to;
 
-	if (!a || !perf_sample__cut(a, raw->data, raw->sz, &cut))
-		return;
 	sz = (uint16_t)(raw->sz - (cut.chain_end - cut.chain) - (cut.stack_end - cut.stack) + 8);
 	cnt = fitting(sz, item->sample.chain_cnt);
 	sz += (uint16_t)(cnt * 8);

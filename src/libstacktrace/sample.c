@@ -67,11 +67,13 @@ static unsigned number_of(const struct stacktrace_sample *s, const struct machin
 
 static uint64_t spread(const struct stacktrace_sample *s, const struct machine *m, uint64_t *regs)
 {
+	struct perfregs_order order;
 	uint64_t known = 0;
 
-	if (!s->mapping)
-		return perfregs__spread(m, &(struct perfregs){ s->perf_mask, s->regs, s->n_regs },
-					regs);
+	if (!s->mapping) {
+		perfregs__order(&order, m, s->perf_mask);
+		return perfregs__spread(&order, s->regs, s->n_regs, regs);
+	}
 	for (size_t i = 0; i < s->n_regs; i++) {
 		unsigned reg = number_of(s, m, s->mapping[i]);
 

@@ -68,6 +68,7 @@ static void keep_chain(struct filter *f, struct queued *q, const struct item_sam
 
 	if (!chain)
 		return;
+	q->cuts = s->cuts;
 	if (alone) {
 		*chain++ = CONTEXT_KERNEL;
 		*chain++ = s->ip;
@@ -218,6 +219,7 @@ static void emit(void *arg, const struct queued *q)
 	}
 	if (f->writer->format != f->reader->format)
 		stream_reader__parse(f->reader, &q->raw, &f->item);
+	f->item.sample.cuts = q->cuts;
 	f->item.sample.chain = q->chain;
 	f->item.sample.chain_cnt = q->chain_cnt;
 	stream_writer__unwound(f->writer, f->reader, &q->raw, &f->item);
@@ -432,7 +434,7 @@ int filter__run(const struct options *o, const struct filter_files *files)
 
 	f.in = input__new(files->in);
 	f.out = output__new(files->out);
-	f.tally = tally__new();
+	f.tally = tally__new(o->verbosity > 0);
 	f.report = report__new(o->status);
 	if (f.in && f.out && f.tally && f.report) {
 		f.live = input__sz(f.in) == 0;

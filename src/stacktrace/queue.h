@@ -17,6 +17,7 @@ struct queued {
 	struct raw raw;
 	const uint64_t *chain; /* what was made of a sample; NULL: it passes as it is */
 	size_t chain_cnt;
+	struct item_cuts cuts; /* where it goes */
 	struct block *raw_block, *chain_block;
 	bool done;
 };

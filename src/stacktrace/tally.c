@@ -22,6 +22,7 @@ struct row {
 };
 
 struct tally {
+	bool has_rows;
 	struct row *rows;
 	struct row *last;  /* that was asked for; NULL: none yet */
 	struct row others; /* processes that have no row */
@@ -34,9 +35,13 @@ static const char *const source_names[] = {
 	[FRAME_BY_STITCH] = "stitch",
 };
 
-struct tally *tally__new(void)
+struct tally *tally__new(bool rows)
 {
-	return calloc(1, sizeof(struct tally));
+	struct tally *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->has_rows = rows;
+	return t;
 }
 
 void tally__free(struct tally *t)
@@ -74,7 +79,7 @@ static struct row *row_of(struct tally *t, uint32_t tgid)
 
 void tally__name(struct tally *t, uint32_t tgid, const char *comm)
 {
-	struct row *r = row_of(t, tgid);
+	struct row *r = t->has_rows ? row_of(t, tgid) : &t->others;
 
 	if (r == &t->others)
 		return;
@@ -103,12 +108,8 @@ static enum frame_source worst_of(const struct trace *t)
 	return worst;
 }
 
-void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
+static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 {
-	struct row *r = row_of(t, tgid);
-	bool root = trace->status == UNWIND_ROOT;
-	bool lost = !root && trace->cnt <= LOST_FRAMES;
-
 	r->samples++;
 	r->lost += lost;
 	r->last = worst_of(trace);
@@ -116,6 +117,15 @@ void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
 		r->worst = r->last;
 	if (trace->cnt > r->frames_max)
 		r->frames_max = trace->cnt;
+}
+
+void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
+{
+	bool root = trace->status == UNWIND_ROOT;
+	bool lost = !root && trace->cnt <= LOST_FRAMES;
+
+	if (t->has_rows)
+		add_to_row(row_of(t, tgid), trace, lost);
 	t->sums.samples++;
 	t->sums.to_root += root;
 	t->sums.stitched += trace->status == UNWIND_STITCHED;

@@ -3,6 +3,7 @@
 #ifndef STACKTRACE_TALLY_H
 #define STACKTRACE_TALLY_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include "event/trace.h"
 
@@ -17,7 +18,8 @@ struct tally_sums {
 
 struct tally;
 
-struct tally *tally__new(void); /* NULL + errno */
+/* `rows`: by process, too; without, only the sums. NULL + errno */
+struct tally *tally__new(bool rows);
 void tally__free(struct tally *);
 
 void tally__name(struct tally *, uint32_t tgid, const char *comm); /* copied */

@@ -36,6 +36,7 @@ struct unwinding {
 	struct jit_told *jit_told;
 	struct jit_places jit_places;
 	bool live;
+	struct perfregs_order order; /* of the registers of the sample before */
 	struct slot slots[UNWINDING_MAX];
 	struct walk_job jobs_of[UNWINDING_MAX]; /* of slots in hand */
 	struct trace *traces;			/* one for each slot */
@@ -191,7 +192,7 @@ static void prepare(struct unwinding *u, struct slot *s, struct trace *t)
 	t->cnt = 0;
 	if (sample->stack.abi == 0)
 		return;
-	if (item_stack__sample(&sample->stack, s->regs, &s->sample)) {
+	if (item_stack__sample(&sample->stack, &u->order, s->regs, &s->sample)) {
 		s->sample.time_ns = item__monotonic_ns(s->item);
 		s->process = s > u->slots && is_same_process(s - 1, s)
 				     ? s[-1].process

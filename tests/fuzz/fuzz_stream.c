@@ -10,6 +10,7 @@
 
 static void see(const struct item *item)
 {
+	struct perfregs_order order = { 0 };
 	uint64_t regs[MACHINE_REG_MAX];
 	struct sample s;
 
@@ -17,7 +18,7 @@ static void see(const struct item *item)
 		FUZZ_CHECK(strlen(item->record.mmap.path) < 65536);
 	if (item->kind != ITEM_SAMPLE || !item->sample.has_stack)
 		return;
-	if (item_stack__sample(&item->sample.stack, regs, &s) && s.stack.sz > 0)
+	if (item_stack__sample(&item->sample.stack, &order, regs, &s) && s.stack.sz > 0)
 		FUZZ_CHECK(s.stack.bytes[s.stack.sz - 1] + 1 > 0);
 }
 

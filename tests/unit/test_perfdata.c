@@ -77,13 +77,14 @@ static void reads_what_perf_wrote(void **state)
 
 static void registers_go_by_their_dwarf_numbers(void **state)
 {
+	struct perfregs_order order = { 0 };
 	uint64_t regs[MACHINE_REG_MAX];
 	struct sample s;
 	struct counts c;
 
 	(void)state;
 	count_file(&c, FILE_DATA);
-	assert_true(item_stack__sample(&c.first.sample.stack, regs, &s));
+	assert_true(item_stack__sample(&c.first.sample.stack, &order, regs, &s));
 	assert_ptr_equal(s.machine, &machine_x86_64);
 	assert_int_equal(s.valid, (1 << 17) - 1);
 	assert_int_equal(regs[0], 0xfffffffffffc2d80); /* rax */
@@ -100,24 +101,25 @@ static void registers_go_by_their_dwarf_numbers(void **state)
 	assert_true(s.truncated);
 	assert_false(s.compat);
 	c.first.sample.stack.regs[8] = UINT64_MAX; /* as an NMI leaves it */
-	assert_false(item_stack__sample(&c.first.sample.stack, regs, &s));
+	assert_false(item_stack__sample(&c.first.sample.stack, &order, regs, &s));
 }
 
 static void registers_of_aarch64(void **state)
 {
 	struct item_stack s = { .abi = 2, .mask = 0x1ffffffff, .cnt = 33 };
+	struct perfregs_order order = { 0 };
 	uint64_t regs[MACHINE_REG_MAX];
 	struct sample sample;
 
 	(void)state;
 	for (unsigned i = 0; i < 33; i++)
 		s.regs[i] = 0x1000 + i;
-	assert_true(item_stack__sample(&s, regs, &sample));
+	assert_true(item_stack__sample(&s, &order, regs, &sample));
 	assert_ptr_equal(sample.machine, &machine_aarch64);
 	for (unsigned i = 0; i < 33; i++)
 		assert_int_equal(regs[i], 0x1000 + i);
 	s.foreign = true;
-	assert_false(item_stack__sample(&s, regs, &sample));
+	assert_false(item_stack__sample(&s, &order, regs, &sample));
 }
 
 static void reads_streams_and_compressed_files(void **state)

@@ -13,6 +13,15 @@ static void masks_to_ask_for(void **state)
 	assert_int_equal(perfregs__preferred(EM_S390), 0);
 }
 
+static uint64_t spread_values(const struct machine *m, uint64_t mask, const uint64_t *values,
+			      size_t cnt, uint64_t regs[MACHINE_REG_MAX])
+{
+	struct perfregs_order order;
+
+	perfregs__order(&order, m, mask);
+	return perfregs__spread(&order, values, cnt, regs);
+}
+
 /* Values that say which register they are of, by perf's number. */
 static uint64_t spread(const struct machine *m, uint64_t mask, uint64_t regs[MACHINE_REG_MAX])
 {
@@ -22,7 +31,7 @@ static uint64_t spread(const struct machine *m, uint64_t mask, uint64_t regs[MAC
 	for (unsigned bit = 0; bit < 64; bit++)
 		if (mask >> bit & 1)
 			values[cnt++] = 100 + bit;
-	return perfregs__spread(m, &(struct perfregs){ mask, values, cnt }, regs);
+	return spread_values(m, mask, values, cnt, regs);
 }
 
 static void x86_registers_have_other_numbers(void **state)
@@ -61,16 +70,21 @@ static void fewer_values_than_the_mask_says(void **state)
 	uint64_t regs[MACHINE_REG_MAX], values[16] = { 1 };
 
 	(void)state;
-	assert_int_equal(
-		perfregs__spread(&machine_x86_64, &(struct perfregs){ 0xff01ff, values, 16 }, regs),
-		0);
-	assert_int_equal(perfregs__spread(&machine_x86_64,
-					  &(struct perfregs){ UINT64_MAX, values, 16 }, regs),
-			 0);
-	assert_int_equal(perfregs__spread(&machine_x86_64, &(struct perfregs){ 0, NULL, 0 }, regs),
-			 0);
+	assert_int_equal(spread_values(&machine_x86_64, 0xff01ff, values, 16, regs), 0);
+	assert_int_equal(spread_values(&machine_x86_64, UINT64_MAX, values, 16, regs), 0);
+	assert_int_equal(spread_values(&machine_x86_64, 0, NULL, 0, regs), 0);
+}
+
+static void values_that_are_not_known(void **state)
+{
+	uint64_t regs[MACHINE_REG_MAX], values[2] = { UINT64_MAX, 5 };
+
+	(void)state;
+	assert_int_equal(spread_values(&machine_x86_64, 1 << 6 | 1 << 7, values, 2, regs), 1 << 7);
+	assert_int_equal(regs[7], 5);
 }
 
 RUN_TESTS(cmocka_unit_test(masks_to_ask_for), cmocka_unit_test(x86_registers_have_other_numbers),
 	  cmocka_unit_test(arm_registers_have_the_same),
-	  cmocka_unit_test(fewer_values_than_the_mask_says))
+	  cmocka_unit_test(fewer_values_than_the_mask_says),
+	  cmocka_unit_test(values_that_are_not_known))

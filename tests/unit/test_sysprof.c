@@ -182,6 +182,7 @@ static void big_endian_stays_so(void **state)
 {
 	uint8_t data[SYSPROF_HEADER_SZ + 88] = SYSPROF_MAGIC, *f = data + SYSPROF_HEADER_SZ;
 	struct bytes b = { data, sizeof(data) }, again;
+	struct perfregs_order order = { 0 };
 	uint64_t regs[MACHINE_REG_MAX];
 	struct sample sample;
 	struct stream_in s;
@@ -203,7 +204,8 @@ static void big_endian_stays_so(void **state)
 	assert_int_equal(item.record.time_ns, 5000);
 	assert_int_equal(item.sample.stack.sz, 16);
 	assert_int_equal(item.sample.stack.regs[2], 0x1234);
-	assert_false(item_stack__sample(&item.sample.stack, regs, &sample)); /* walked by nobody */
+	assert_false(item_stack__sample(&item.sample.stack, &order, regs,
+					&sample)); /* walked by nobody */
 	stream_in__close(&s);
 
 	again = convert(&b, FORMAT_SYSPROF, FORMAT_SYSPROF);
