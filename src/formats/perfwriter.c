@@ -282,10 +282,14 @@ static void perf_begin(struct stream_writer *base)
 		perf_foreign__begin(base->out);
 }
 
-static void pass_attr(struct perf_writer *w, const struct raw *raw)
+/* Not the reader's copy: it may have read other events since. */
+static void rewrite_attr_record(uint8_t *data, size_t sz)
 {
-	write_attr_record(w, &w->reader->attrs.v[w->reader->attrs.cnt - 1]);
-	(void)raw;
+	uint32_t attr_sz;
+
+	sz -= RECORD_HEADER_SZ;
+	memcpy(&attr_sz, data + RECORD_HEADER_SZ + 4, sizeof(attr_sz));
+	perf_attr__rewrite(data + RECORD_HEADER_SZ, attr_sz < sz ? attr_sz : sz);
 }
 
 static void pass_feature(struct perf_writer *w, const struct raw *raw)
@@ -308,7 +312,7 @@ static void perf_pass(struct stream_writer *base, const struct raw *raw)
 	uint32_t type = raw__type(raw);
 
 	if (type == PERF_HEADER_ATTR && w->reader->pipe)
-		pass_attr(w, raw);
+		write_changed(base->out, raw->data, raw->sz, rewrite_attr_record);
 	else if (type == PERF_HEADER_FEATURE)
 		pass_feature(w, raw);
 	else

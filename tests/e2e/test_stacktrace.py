@@ -280,6 +280,37 @@ class Held:
         return got
 
 
+def events_of(stream):
+    """A stream's records HEADER_ATTR: (what is sampled, sample_type, ids)."""
+    at, events = 16, []
+    while at < len(stream):
+        kind, _, size = struct.unpack_from("<IHH", stream, at)
+        if kind == 64:
+            attr_sz, config, _, sample_type = struct.unpack_from("<IQQQ", stream, at + 12)
+            events.append((config, sample_type, stream[at + 8 + attr_sz:at + size]))
+        at += size
+    return events
+
+
+@pytest.mark.parametrize("golden", ["perf-5.10-pipe.data", "perf-7.3-pipe.data"])
+def test_events_of_a_stream_stay_apart(golden):
+    data = (GOLDEN / golden).read_bytes()
+    out = subprocess.run([STACKTRACE], input=data, capture_output=True, check=True, timeout=300).stdout
+    was, now = events_of(data), events_of(out)
+    assert [(config, ids) for config, _, ids in now] == [(config, ids) for config, _, ids in was]
+    assert len({config for config, _, _ in now}) == len({ids for _, _, ids in now}) == 2
+    assert all(sample_type & 0x3020 == 0x20 for _, sample_type, _ in now)  # a chain, no registers, no stack
+
+
+@needs_perf
+def test_two_events_by_a_pipe(tmp_path):
+    both = tmp_path / "both.data"
+    both.write_bytes(perf("record", "-q", "-N", "-B", "-F", "997", "-e", "cpu-clock", "-e", "page-faults", "--call-graph", "dwarf",
+                          "-o", "-", "--", "sqlite3", ":memory:", SQL).stdout)
+    run("-i", both, "-o", tmp_path / "out.data")
+    assert_same_frames(chains(both), chains(tmp_path / "out.data"))
+
+
 def test_pipes_are_not_held_back():
     """The last rounds have no mark behind them; they go out all the same while the recorder goes on."""
     data = (GOLDEN / "pipe.data").read_bytes()

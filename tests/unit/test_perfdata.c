@@ -141,6 +141,29 @@ static void reads_streams_and_compressed_files(void **state)
 	assert_int_equal(c.first.sample.ip, 0x7f7acd085a9c);
 }
 
+static void reads_what_other_versions_wrote(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t samples;
+	} goldens[] = {
+		{ "tests/golden/perf-5.10-pipe.data", 12 },
+		{ "tests/golden/perf-6.12.data", 8 },
+		{ "tests/golden/perf-7.3-pipe.data", 17 },
+		{ "tests/golden/perf-7.3-z.data", 7 },
+	};
+	struct counts c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(goldens) / sizeof(*goldens); i++) {
+		count_file(&c, goldens[i].path);
+		assert_int_equal(c.samples, goldens[i].samples);
+		assert_int_equal(c.stacks, goldens[i].samples);
+		assert_int_equal(c.comms, 2);
+		assert_int_equal(c.exits, 1);
+	}
+}
+
 static void samples_belong_to_their_events(void **state)
 {
 	struct bytes b = bytes__of_file("tests/golden/two-events.data");
@@ -272,6 +295,10 @@ static void only_samples_change(void **state)
 	check_written_again("tests/golden/two-events.data");
 	check_written_again("tests/golden/zstd.data");
 	check_written_again("tests/golden/pipe.data");
+	check_written_again("tests/golden/perf-5.10-pipe.data");
+	check_written_again("tests/golden/perf-6.12.data");
+	check_written_again("tests/golden/perf-7.3-pipe.data");
+	check_written_again("tests/golden/perf-7.3-z.data");
 }
 
 static void features_stay(void **state)
@@ -442,6 +469,7 @@ RUN_TESTS(cmocka_unit_test(reads_what_perf_wrote),
 	  cmocka_unit_test(registers_go_by_their_dwarf_numbers),
 	  cmocka_unit_test(registers_of_aarch64),
 	  cmocka_unit_test(reads_streams_and_compressed_files),
+	  cmocka_unit_test(reads_what_other_versions_wrote),
 	  cmocka_unit_test(samples_belong_to_their_events), cmocka_unit_test(only_samples_change),
 	  cmocka_unit_test(features_stay), cmocka_unit_test(cut_at_every_byte),
 	  cmocka_unit_test(cut_streams), cmocka_unit_test(says_what_is_wrong),
