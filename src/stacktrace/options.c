@@ -30,9 +30,8 @@ static const struct argp_option argp_options[] = {
 	  "default: what it looks like",
 	  1 },
 	{ "to", KEY_TO, "FORMAT", 0,
-	  "What to write: perf or sysprof; default: what FILE of --output ends in (.data, "
-	  ".syscap), "
-	  "else the same as the input",
+	  "What to write: perf, sysprof or pprof; default: what FILE of --output ends in (.data, "
+	  ".syscap, .pb.gz), else the same as the input",
 	  1 },
 	{ "mode", 'm', "MODE", 0,
 	  "How to unwind: caching (call-frame information compiled once per file, the default), "
