@@ -2,6 +2,7 @@
 """What stacktrace costs per sample, beside perf script and perf report on the same samples."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -100,6 +101,18 @@ def others(tmp):
         say_readers(f"{count} samples of {program}", recorded, count, ours)
 
 
+def all_of_them(tmp, many):
+    """At once, and in one perf.data."""
+    programs = " & ".join(shlex.join(argv) for argv in (LOAD, *OTHERS.values()))
+    recorded = record(tmp / "all.data", ["sh", "-c", programs + " & wait"])
+    count, _ = samples_in(recorded, "-o", "/dev/null")
+    file = generate(recorded, many, tmp / "many.data")
+    ours = 1e6 * min(cost([STACKTRACE, "-i", file])[0] for _ in range(3)) / many
+    file.unlink()
+    row(f"stacktrace, {many} samples of all of them in a file", f"{ours:.2f} µs of CPU per sample")
+    say_readers(f"{count} samples of all of them", recorded, count, ours)
+
+
 def streams(tmp):
     many = min(MANY, shutil.disk_usage(tmp).free // SAMPLE_SZ // 2)
     say(f"stacktrace on {many} samples, perf on {FEW} of them")
@@ -115,3 +128,4 @@ def streams(tmp):
     say_equality(few, small)
     say_readers("the same samples", few, count, ours, small)
     others(tmp)
+    all_of_them(tmp, many)
