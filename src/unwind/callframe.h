@@ -18,6 +18,31 @@
 
 #define CALLFRAME_CIE_MAX 128 /* bytes: it is run for each of its FDEs; real ones have 20 to 40 */
 
+enum saved_how {
+	SAVED_SAME,	 /* not, or DW_CFA_same_value */
+	SAVED_AT,	 /* at CFA + off */
+	SAVED_UNDEFINED, /* gone */
+	SAVED_AT_FP,	 /* the frame pointer's: where it points */
+	SAVED_AT_SP,	 /* at the frame's own stack pointer + off: in a signal frame */
+	SAVED_OTHERWISE,
+};
+
+enum cfa_how { CFA_REGISTER, CFA_AT_FP, CFA_AT_SP, CFA_PLT, CFA_OTHERWISE };
+
+/* Where the registers are at some place; of callrows.c. */
+struct callframe_state {
+	struct {
+		enum cfa_how how;
+		uint64_t reg;
+		int64_t off;
+	} cfa;
+	struct callframe_saved {
+		enum saved_how how;
+		int64_t off;
+	} fp, ra, sp;  /* sp SAVED_SAME: it is the CFA */
+	uint64_t rule; /* flat_rule__bits() of all that, or not known */
+};
+
 struct callframe_cie {
 	uint64_t code_align;
 	int64_t data_align;
@@ -26,12 +51,14 @@ struct callframe_cie {
 	bool has_data;	  /* FDEs have augmentation data */
 	bool is_signal;
 	struct cursor instructions;
+	struct callframe_state initial; /* what its instructions leave, when it has begun */
+	bool begun, lost;
 };
 
 struct callframe_fde {
 	uint64_t start, sz;		 /* link-time addresses that it covers */
 	uint64_t at;			 /* offset of its entry in the section */
-	const struct callframe_cie *cie; /* the reader's: until it reads the next one */
+	struct callframe_cie *cie; /* the reader's: until it reads the next one */
 	struct cursor instructions;
 };
 

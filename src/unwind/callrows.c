@@ -12,33 +12,6 @@
 /* A CIE makes none that are handed on. */
 _Static_assert(ROWS_MAX >= CALLFRAME_CIE_MAX, "each of its bytes may make a row");
 
-enum saved_how {
-	SAVED_SAME,	 /* not, or DW_CFA_same_value */
-	SAVED_AT,	 /* at CFA + off */
-	SAVED_UNDEFINED, /* gone */
-	SAVED_AT_FP,	 /* the frame pointer's: where it points */
-	SAVED_AT_SP,	 /* at the frame's own stack pointer + off: in a signal frame */
-	SAVED_OTHERWISE,
-};
-
-struct saved {
-	enum saved_how how;
-	int64_t off;
-};
-
-enum cfa_how { CFA_REGISTER, CFA_AT_FP, CFA_AT_SP, CFA_PLT, CFA_OTHERWISE };
-
-struct state {
-	struct {
-		enum cfa_how how;
-		uint64_t reg;
-		int64_t off;
-	} cfa;
-	struct saved fp, ra;
-	struct saved sp; /* SAVED_SAME: it is the CFA */
-	uint64_t rule;	 /* flat_rule__bits() of all that, or UNKNOWN */
-};
-
 #define UNKNOWN UINT8_MAX /* to be found when it is needed */
 
 struct run {
@@ -47,7 +20,7 @@ struct run {
 	struct cursor c;   /* of the instruction in hand */
 	uint64_t at, left; /* where the row in hand starts; to the end of the FDE */
 	uint64_t code_align;
-	struct state state, initial, remembered[STATES_MAX];
+	struct callframe_state state, remembered[STATES_MAX];
 	unsigned remembered_cnt;
 	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
 	struct callframe_row *row; /* the next one of: */
@@ -70,7 +43,7 @@ static int16_t words(int64_t off)
 /* Where registers that are AT_SP are, that is in words. */
 static bool is_signal_frame(const struct run *r)
 {
-	const struct state *s = &r->state;
+	const struct callframe_state *s = &r->state;
 
 	return s->cfa.how == CFA_AT_SP && s->sp.how == SAVED_AT_SP && s->sp.off == s->cfa.off &&
 	       s->fp.how == SAVED_AT_SP && s->ra.how == SAVED_AT_SP && in_words(s->cfa.off) &&
@@ -79,7 +52,7 @@ static bool is_signal_frame(const struct run *r)
 
 static bool has_flat_registers(const struct run *r)
 {
-	const struct state *s = &r->state;
+	const struct callframe_state *s = &r->state;
 	bool linked = s->ra.how == SAVED_SAME && machine__links(r->machine);
 
 	if (!linked && (s->ra.how != SAVED_AT || !in_words(s->ra.off)))
@@ -91,7 +64,7 @@ static bool has_flat_registers(const struct run *r)
 
 static enum flat_how flat_cfa(const struct run *r)
 {
-	const struct state *s = &r->state;
+	const struct callframe_state *s = &r->state;
 
 	if (s->cfa.how == CFA_PLT)
 		return FLAT_PLT;
@@ -119,7 +92,7 @@ static enum flat_how flat_how(const struct run *r)
 
 static struct flat_rule flatten(const struct run *r)
 {
-	const struct state *s = &r->state;
+	const struct callframe_state *s = &r->state;
 	struct flat_rule rule = { .how = (uint8_t)flat_how(r) };
 
 	if (rule.how == FLAT_ELSEWHERE || rule.how == FLAT_ROOT)
@@ -136,7 +109,7 @@ static struct flat_rule flatten(const struct run *r)
  * Most instructions change one number of a rule that is known. It is changed in a register: to read
  * a word of which a part has just been written takes longer than all the rest.
  */
-static bool is_plain(const struct state *s)
+static bool is_plain(const struct callframe_state *s)
 {
 	return (uint8_t)s->rule <= FLAT_FP;
 }
@@ -187,7 +160,7 @@ static inline void advance(struct run *r, uint64_t steps)
 }
 
 /* The register's place in the state; NULL: nobody follows it. */
-static struct saved *followed(struct run *r, uint64_t reg, struct state *s)
+static struct callframe_saved *followed(struct run *r, uint64_t reg, struct callframe_state *s)
 {
 	return reg == r->fde->cie->ra  ? &s->ra
 	       : reg == r->machine->fp ? &s->fp
@@ -197,12 +170,12 @@ static struct saved *followed(struct run *r, uint64_t reg, struct state *s)
 
 static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
 {
-	struct saved *saved = followed(r, reg, &r->state);
-	struct state *s = &r->state;
+	struct callframe_saved *saved = followed(r, reg, &r->state);
+	struct callframe_state *s = &r->state;
 
 	if (!saved)
 		return;
-	*saved = (struct saved){ how, off };
+	*saved = (struct callframe_saved){ how, off };
 	if (is_plain(s) && saved == &s->fp && how == SAVED_AT && in_words(off))
 		s->rule = with(s->rule, offsetof(struct flat_rule, fp), off);
 	else
@@ -211,7 +184,7 @@ static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
 
 static void restore(struct run *r, uint64_t reg)
 {
-	const struct saved *saved = followed(r, reg, &r->initial);
+	const struct callframe_saved *saved = followed(r, reg, &r->fde->cie->initial);
 
 	if (saved)
 		save(r, reg, saved->how, saved->off);
@@ -261,7 +234,7 @@ static bool is_plt(struct cursor c, int64_t *from)
 
 static inline void set_cfa_offset(struct run *r, int64_t off)
 {
-	struct state *s = &r->state;
+	struct callframe_state *s = &r->state;
 
 	s->rule = is_plain(s) && in_words(off) ? with(s->rule, offsetof(struct flat_rule, cfa), off)
 					       : UNKNOWN;
@@ -270,7 +243,7 @@ static inline void set_cfa_offset(struct run *r, int64_t off)
 
 static void set_cfa(struct run *r, uint64_t reg, int64_t off)
 {
-	struct state *s = &r->state;
+	struct callframe_state *s = &r->state;
 
 	if (reg != s->cfa.reg)
 		s->rule = UNKNOWN;
@@ -502,8 +475,24 @@ static void execute(struct run *r, struct cursor c)
 		}
 	}
 	r->lost |= c.err;
-	if (r->lost)
-		r->state.rule = UNKNOWN;
+	if (r->lost || r->state.rule == UNKNOWN)
+		find_rule(r);
+}
+
+/* What an FDE of the CIE in hand begins with: found once. */
+static void begin(struct run *r)
+{
+	struct callframe_cie *cie = r->fde->cie;
+
+	r->at = 0;
+	r->left = UINT64_MAX;
+	r->state = (struct callframe_state){ .cfa.how = CFA_OTHERWISE, .rule = UNKNOWN };
+	execute(r, cie->instructions);
+	r->remembered_cnt = 0;
+	r->row = r->rows;
+	cie->initial = r->state;
+	cie->lost = r->lost;
+	cie->begun = true;
 }
 
 void callframe__rows(const struct callframe_fde *fde, const struct machine *machine,
@@ -513,21 +502,18 @@ void callframe__rows(const struct callframe_fde *fde, const struct machine *mach
 
 	r.fde = fde;
 	r.machine = machine;
-	r.at = fde->start;
-	r.left = UINT64_MAX;
 	r.code_align = fde->cie->code_align;
-	r.state = (struct state){ .cfa.how = CFA_OTHERWISE, .rule = UNKNOWN };
 	r.remembered_cnt = 0;
 	r.row = r.rows;
 	r.lost = false;
 	r.fn = fn;
 	r.arg = arg;
-	execute(&r, fde->cie->instructions);
-	r.initial = r.state;
-	r.remembered_cnt = 0;
-	r.row = r.rows;
+	if (!fde->cie->begun)
+		begin(&r);
 	r.at = fde->start;
 	r.left = fde->sz;
+	r.state = fde->cie->initial;
+	r.lost = fde->cie->lost;
 	if (!r.lost)
 		execute(&r, fde->instructions);
 	end_row(&r, r.left);
