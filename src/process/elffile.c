@@ -42,34 +42,65 @@ static bool header_ok(const unsigned char *hdr, size_t sz)
 	       shnum <= SECTIONS_MAX && phnum <= SEGMENTS_MAX;
 }
 
+/* ---- headers ------------------------------------------------------------------------------------
+ */
+
+#define HEAD_SZ 2048 /* most files have all their headers in it, and their build ID */
+
+/* A file's bytes while it is opened: the first ones are at hand. */
+struct bytes {
+	int fd; /* -1: there are no more */
+	const uint8_t *head;
+	size_t head_sz;
+	bool is64;
+};
+
+static bool get(const struct bytes *b, uint64_t off, void *to, size_t sz)
+{
+	if (off <= b->head_sz && sz <= b->head_sz - off) {
+		memcpy(to, b->head + off, sz);
+		return true;
+	}
+	return b->fd >= 0 && off <= INT64_MAX && pread(b->fd, to, sz, (off_t)off) == (ssize_t)sz;
+}
+
+static bool get_ehdr(const struct bytes *b, GElf_Ehdr *e)
+{
+	Elf32_Ehdr e32;
+
+	if (b->is64)
+		return get(b, 0, e, sizeof(*e));
+	if (!get(b, 0, &e32, sizeof(e32)))
+		return false;
+	*e = (GElf_Ehdr){ .e_machine = e32.e_machine,
+			  .e_phoff = e32.e_phoff,
+			  .e_phentsize = e32.e_phentsize,
+			  .e_phnum = e32.e_phnum };
+	return true;
+}
+
+static bool get_phdr(const struct bytes *b, uint64_t off, GElf_Phdr *p)
+{
+	Elf32_Phdr p32;
+
+	if (b->is64)
+		return get(b, off, p, sizeof(*p));
+	if (!get(b, off, &p32, sizeof(p32)))
+		return false;
+	*p = (GElf_Phdr){ .p_type = p32.p_type,
+			  .p_flags = p32.p_flags,
+			  .p_offset = p32.p_offset,
+			  .p_vaddr = p32.p_vaddr,
+			  .p_filesz = p32.p_filesz,
+			  .p_align = p32.p_align };
+	return true;
+}
+
 static int by_off(const void *a, const void *b)
 {
 	const struct elf_segment *x = a, *y = b;
 
 	return (x->off > y->off) - (x->off < y->off);
-}
-
-static int read_segments(struct elf_file *f)
-{
-	size_t cnt;
-
-	if (elf_getphdrnum(f->elf, &cnt) != 0 || cnt > SEGMENTS_MAX)
-		return -ENOEXEC;
-	f->segments = calloc(cnt ? cnt : 1, sizeof(*f->segments));
-	if (!f->segments)
-		return -ENOMEM;
-	for (size_t i = 0; i < cnt; i++) {
-		GElf_Phdr p;
-
-		if (!gelf_getphdr(f->elf, (int)i, &p))
-			return -ENOEXEC;
-		if (p.p_type != PT_LOAD || p.p_filesz > UINT64_MAX - p.p_offset)
-			continue;
-		f->segments[f->segment_cnt++] =
-			(struct elf_segment){ p.p_offset, p.p_vaddr, p.p_filesz, p.p_flags };
-	}
-	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), by_off);
-	return 0;
 }
 
 static bool find_note(struct elf_file *f, Elf_Data *notes)
@@ -90,34 +121,63 @@ static bool find_note(struct elf_file *f, Elf_Data *notes)
 	return false;
 }
 
-static bool notes_at(struct elf_file *f, uint64_t off, uint64_t sz, uint64_t align)
-{
-	Elf_Data *notes;
+/* Where notes lie. */
+struct notes {
+	uint64_t off, sz, align;
+};
 
-	if (sz == 0 || sz > NOTES_MAX || off > INT64_MAX)
+static bool notes_at(struct elf_file *f, const struct bytes *b, struct notes n)
+{
+	Elf_Data notes = { .d_type = n.align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR,
+			   .d_version = EV_CURRENT,
+			   .d_size = n.sz };
+	uint8_t small[256] __attribute__((aligned(8)));
+	bool found;
+
+	if (f->build_id.sz || n.sz == 0 || n.sz > NOTES_MAX)
 		return false;
-	notes = elf_getdata_rawchunk(f->elf, (int64_t)off, sz,
-				     align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-	return notes && find_note(f, notes);
+	notes.d_buf = n.sz <= sizeof(small) ? small : malloc(n.sz);
+	found = notes.d_buf && get(b, n.off, notes.d_buf, n.sz) && find_note(f, &notes);
+	if (notes.d_buf != small)
+		free(notes.d_buf);
+	return found;
 }
 
-static void read_build_id(struct elf_file *f)
+static void take_phdr(struct elf_file *f, const struct bytes *b, const GElf_Phdr *p)
+{
+	if (p->p_type == PT_NOTE)
+		notes_at(f, b, (struct notes){ p->p_offset, p->p_filesz, p->p_align });
+	if (p->p_type == PT_LOAD && p->p_filesz <= UINT64_MAX - p->p_offset)
+		f->segments[f->segment_cnt++] =
+			(struct elf_segment){ p->p_offset, p->p_vaddr, p->p_filesz, p->p_flags };
+}
+
+/* Of a file that is cut short as many as there are. */
+static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr *e)
+{
+	size_t sz = b->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	GElf_Phdr p;
+
+	if (e->e_phnum && e->e_phentsize != sz)
+		return -ENOEXEC;
+	f->segments = calloc(e->e_phnum ? e->e_phnum : 1, sizeof(*f->segments));
+	if (!f->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->e_phnum && get_phdr(b, e->e_phoff + i * sz, &p); i++)
+		take_phdr(f, b, &p);
+	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), by_off);
+	return 0;
+}
+
+/* A separate debug file has notes in sections only. */
+static void read_note_sections(struct elf_file *f, const struct bytes *b)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
-	GElf_Phdr ph;
-	size_t cnt;
 
-	if (elf_getphdrnum(f->elf, &cnt) != 0)
-		cnt = 0;
-	for (size_t i = 0; i < cnt; i++)
-		if (gelf_getphdr(f->elf, (int)i, &ph) && ph.p_type == PT_NOTE &&
-		    notes_at(f, ph.p_offset, ph.p_filesz, ph.p_align))
-			return;
-	while ((scn = elf_nextscn(f->elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE &&
-		    notes_at(f, sh.sh_offset, sh.sh_size, sh.sh_addralign))
-			return;
+	while (!f->build_id.sz && (scn = elf_nextscn(elf_file__elf(f), scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE)
+			notes_at(f, b, (struct notes){ sh.sh_offset, sh.sh_size, sh.sh_addralign });
 }
 
 /* Hashes a section piece by piece, so that nothing of it stays in memory. */
@@ -160,14 +220,14 @@ static void read_digest(struct elf_file *f)
 	int err = 0;
 
 	XXH3_64bits_reset(&hash);
-	while (err == 0 && (scn = elf_nextscn(f->elf, scn))) {
+	while (err == 0 && (scn = elf_nextscn(elf_file__elf(f), scn))) {
 		Elf_Scn *names;
 
 		if (!gelf_getshdr(scn, &sh) ||
 		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
 			continue;
 		err = hash_section(f, scn, &hash, &left);
-		names = elf_getscn(f->elf, sh.sh_link);
+		names = elf_getscn(elf_file__elf(f), sh.sh_link);
 		if (err == 0 && names)
 			err = hash_section(f, names, &hash, &left);
 	}
@@ -200,9 +260,8 @@ static uint32_t owner_of(const struct stat *st, const struct statfs *fs)
 	return st->st_uid < OWNER_RANGE ? st->st_uid : st->st_uid / OWNER_RANGE * OWNER_RANGE;
 }
 
-static int identify(struct elf_file *f)
+static int identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
 {
-	unsigned char hdr[sizeof(Elf64_Ehdr)];
 	struct statfs fs;
 	struct stat st;
 	ssize_t got;
@@ -214,37 +273,48 @@ static int identify(struct elf_file *f)
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
 	f->ctime = st.st_ctim;
-	got = pread(f->fd, hdr, sizeof(hdr), 0);
+	got = pread(f->fd, head, HEAD_SZ, 0);
 	if (got < 0)
 		return -errno;
-	if (!header_ok(hdr, (size_t)got))
+	if (!header_ok(head, (size_t)got))
 		return -ENOEXEC;
 	if (fstatfs(f->fd, &fs) != 0)
 		return -errno;
 	f->trusted = is_trusted(&st, &fs);
 	f->owner = owner_of(&st, &fs);
-	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
-	return f->elf ? 0 : -ENOEXEC;
+	*head_sz = (size_t)got;
+	return 0;
 }
 
-static int read_elf(struct elf_file *f)
+static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 {
+	struct bytes b = { f->fd, head, head_sz, head[EI_CLASS] == ELFCLASS64 };
 	GElf_Ehdr ehdr;
 	int err;
 
-	if (elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &ehdr))
+	if (!get_ehdr(&b, &ehdr))
 		return -ENOEXEC;
-	if (ehdr.e_ident[EI_CLASS] == ELFCLASS64)
+	if (b.is64)
 		f->machine = machine__of_elf(ehdr.e_machine);
-	err = read_segments(f);
+	err = read_phdrs(f, &b, &ehdr);
 	if (err)
 		return err;
-	read_build_id(f);
+	read_note_sections(f, &b);
 	if (!f->trusted)
 		read_digest(f);
 	if (f->build_id.sz)
 		f->origin = XXH3_64bits_withSeed(f->build_id.bytes, f->build_id.sz, f->digest);
 	return 0;
+}
+
+Elf *elf_file__elf(const struct elf_file *f)
+{
+	struct elf_file *own = (struct elf_file *)f;
+
+	if (!f->elf)
+		own->elf = f->image ? elf_memory(f->image, f->image_sz)
+				    : elf_begin(f->fd, ELF_C_READ, NULL);
+	return f->elf;
 }
 
 static struct elf_file *begin(const char *path)
@@ -268,15 +338,17 @@ struct elf_file *elf_file__new(int fd, const char *path)
 {
 	struct elf_file *f = begin(path);
 	int err = f ? 0 : -ENOMEM;
+	uint8_t head[HEAD_SZ];
+	size_t head_sz = 0;
 
 	if (!f)
 		close(fd);
 	else
 		f->fd = fd;
 	if (!err)
-		err = identify(f);
+		err = identify(f, head, &head_sz);
 	if (!err)
-		err = read_elf(f);
+		err = read_elf(f, head, head_sz);
 	if (!err)
 		return f;
 	elf_file__free(f);
@@ -296,8 +368,8 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 		err = image && header_ok(image, sz) ? 0 : -ENOEXEC;
 	if (!err) {
 		f->trusted = true;
-		f->elf = elf_memory(image, sz);
-		err = f->elf ? read_elf(f) : -ENOEXEC;
+		f->image_sz = sz;
+		err = read_elf(f, image, sz);
 	}
 	if (!err)
 		return f;
@@ -367,10 +439,10 @@ Elf_Scn *elf_file__section(const struct elf_file *f, const char *name, GElf_Shdr
 	Elf_Scn *scn;
 	size_t names;
 
-	if (elf_getshdrstrndx(f->elf, &names) != 0 || !(scn = elf_getscn(f->elf, names)) ||
-	    !gelf_getshdr(scn, sh) || sh->sh_size > NAMES_MAX)
+	if (elf_getshdrstrndx(elf_file__elf(f), &names) != 0 ||
+	    !(scn = elf_getscn(f->elf, names)) || !gelf_getshdr(scn, sh) || sh->sh_size > NAMES_MAX)
 		return NULL;
-	for (scn = NULL; (scn = elf_nextscn(f->elf, scn));) {
+	for (scn = NULL; (scn = elf_nextscn(elf_file__elf(f), scn));) {
 		const char *s =
 			gelf_getshdr(scn, sh) ? elf_strptr(f->elf, names, sh->sh_name) : NULL;
 

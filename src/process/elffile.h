@@ -40,7 +40,7 @@ struct elf_file {
 	struct timespec ctime;
 	const struct machine *machine; /* NULL: one that we do not know, or of 32 bits */
 	char *path; /* as the first process that mapped it saw it, without " (deleted)" */
-	Elf *elf;   /* read with pread, never mapped: a file cut short must not raise SIGBUS */
+	Elf *elf;   /* private: elf_file__elf() */
 	int fd;
 	struct elf_segment *segments; /* PT_LOAD, ascending by off */
 	size_t segment_cnt;
@@ -49,6 +49,7 @@ struct elf_file {
 	size_t held_sz;		 /* what elf_file__hold() allowed */
 	struct elf_cache *cache; /* private to process/: who keeps it; NULL: nobody */
 	void *image;		 /* private to process/: the bytes of a file in memory */
+	size_t image_sz;
 };
 
 /*
@@ -62,6 +63,13 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 
 struct elf_file *elf_file__get(struct elf_file *); /* one more reference; NULL gives NULL */
 void elf_file__put(struct elf_file *);		   /* accepts NULL */
+
+/*
+ * libelf's handle, made when it is first asked for: most files are only looked at. It reads with
+ * pread and maps nothing: a file cut short must not raise SIGBUS. NULL when that fails, which
+ * libelf's functions accept.
+ */
+Elf *elf_file__elf(const struct elf_file *);
 
 /* Link-time address of a file offset, or 0 and false when no PT_LOAD holds it. */
 bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);

@@ -93,7 +93,8 @@ static struct elf_file *by_debuglink(const struct elf_file *f, const char *dir)
 	/* before the file's folder, and between it and the name */
 	const char *places[][2] = { { "", "" }, { "", ".debug/" }, { dir, "" } };
 	GElf_Word crc;
-	const char *name = dwelf_elf_gnu_debuglink(f->elf, &crc), *slash = strrchr(f->path, '/');
+	const char *name = dwelf_elf_gnu_debuglink(elf_file__elf(f), &crc),
+		   *slash = strrchr(f->path, '/');
 	struct elf_file *debug = NULL;
 	char path[PATH_MAX];
 

@@ -82,7 +82,7 @@ static uint64_t find_symbol(const struct elf_file *f, uint32_t type)
 
 	if (!table || shdr.sh_size > SYMBOLS_MAX)
 		return 0;
-	strings = elf_getscn(f->elf, shdr.sh_link);
+	strings = elf_getscn(elf_file__elf(f), shdr.sh_link);
 	syms = section__read(f, table, &sz);
 	names = strings ? section__read(f, strings, &names_sz) : NULL; /* NUL at the end */
 	for (size_t at = 0; !found && syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {

@@ -194,7 +194,7 @@ static int open_dwarf(struct lines *l)
 		f = l->debug = debug_file__open(f, DEBUG_DIR);
 	if (!f || !has_dwarf(f))
 		return -ENOENT;
-	l->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	l->dwarf = dwarf_begin_elf(elf_file__elf(f), DWARF_C_READ, NULL);
 	return l->dwarf ? add_units(l) : -ENOENT;
 }
 

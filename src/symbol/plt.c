@@ -194,7 +194,7 @@ int symlist__add_plt(struct symlist *l, const struct elf_file *f)
 	GElf_Ehdr ehdr;
 	int err;
 
-	if (!gelf_getehdr(f->elf, &ehdr) || ehdr.e_machine != EM_X86_64)
+	if (!gelf_getehdr(elf_file__elf(f), &ehdr) || ehdr.e_machine != EM_X86_64)
 		return 0;
 	err = symbol_section__read(&p.dynsym, l, f, SHT_DYNSYM);
 	if (!err)

@@ -10,7 +10,7 @@
 
 Elf_Scn *section__next(const struct elf_file *f, Elf_Scn *scn, GElf_Shdr *shdr)
 {
-	scn = elf_nextscn(f->elf, scn);
+	scn = elf_nextscn(elf_file__elf(f), scn);
 	return scn && gelf_getshdr(scn, shdr) ? scn : NULL;
 }
 
@@ -31,10 +31,11 @@ const char *section__name(const struct elf_file *f, const GElf_Shdr *shdr)
 	Elf_Scn *scn;
 	size_t idx;
 
-	if (elf_getshdrstrndx(f->elf, &idx) != 0 || !(scn = elf_getscn(f->elf, idx)) ||
-	    !gelf_getshdr(scn, &names) || names.sh_size > NAMES_MAX)
+	if (elf_getshdrstrndx(elf_file__elf(f), &idx) != 0 ||
+	    !(scn = elf_getscn(elf_file__elf(f), idx)) || !gelf_getshdr(scn, &names) ||
+	    names.sh_size > NAMES_MAX)
 		return "";
-	name = elf_strptr(f->elf, idx, shdr->sh_name);
+	name = elf_strptr(elf_file__elf(f), idx, shdr->sh_name);
 	return name ? name : "";
 }
 

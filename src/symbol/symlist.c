@@ -97,7 +97,7 @@ int symlist__add(struct symlist *l, const struct raw_symbol *s)
 static int read_strings(struct symbol_section *s, struct symlist *l, const struct elf_file *f,
 			uint32_t link)
 {
-	Elf_Scn *scn = elf_getscn(f->elf, link);
+	Elf_Scn *scn = elf_getscn(elf_file__elf(f), link);
 	uint8_t *strings = scn ? section__read(f, scn, &s->strings_sz) : NULL;
 
 	s->strings = (const char *)strings;
@@ -117,7 +117,7 @@ int symbol_section__read(struct symbol_section *s, struct symlist *l, const stru
 	*s = (struct symbol_section){ 0 };
 	if (!scn || shdr.sh_type == SHT_NOBITS)
 		return -ENOENT;
-	s->is64 = gelf_getclass(f->elf) == ELFCLASS64;
+	s->is64 = gelf_getclass(elf_file__elf(f)) == ELFCLASS64;
 	s->entry_sz = s->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	s->data = section__read(f, scn, &sz);
 	if (!s->data)

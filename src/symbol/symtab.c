@@ -201,7 +201,7 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 				.segment_cnt = f->segment_cnt };
 	struct symlist l = { 0 };
 	size_t sz;
-	char *image = f->fd < 0 ? elf_rawfile(f->elf, &sz) : NULL;
+	char *image = f->fd < 0 ? elf_rawfile(elf_file__elf(f), &sz) : NULL;
 	int err;
 
 	own.elf = image ? elf_memory(image, sz) : elf_begin(f->fd, ELF_C_READ, NULL);

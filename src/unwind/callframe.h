@@ -56,8 +56,8 @@ struct callframe_cie {
 };
 
 struct callframe_fde {
-	uint64_t start, sz;		 /* link-time addresses that it covers */
-	uint64_t at;			 /* offset of its entry in the section */
+	uint64_t start, sz;	   /* link-time addresses that it covers */
+	uint64_t at;		   /* offset of its entry in the section */
 	struct callframe_cie *cie; /* the reader's: until it reads the next one */
 	struct cursor instructions;
 };

@@ -171,12 +171,12 @@ static int build_from_segments(struct builder *b)
 	size_t cnt = 0;
 	int err;
 
-	elf_getphdrnum(b->from->elf, &cnt);
+	elf_getphdrnum(elf_file__elf(b->from), &cnt);
 	for (size_t i = 0; i < cnt; i++)
-		if (gelf_getphdr(b->from->elf, (int)i, &p) && p.p_type == PT_GNU_EH_FRAME)
+		if (gelf_getphdr(elf_file__elf(b->from), (int)i, &p) && p.p_type == PT_GNU_EH_FRAME)
 			hdr = p;
 	for (size_t i = 0; i < cnt && hdr.p_filesz; i++)
-		if (gelf_getphdr(b->from->elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		if (gelf_getphdr(elf_file__elf(b->from), (int)i, &p) && p.p_type == PT_LOAD &&
 		    hdr.p_offset - p.p_offset < p.p_filesz)
 			load = p;
 	if (!load.p_filesz)

@@ -103,7 +103,7 @@ static void mark_symbols(struct marks *m, const struct elf_file *f, Elf_Scn *tab
 {
 	size_t sz, names_sz;
 	uint8_t *syms = section__read(f, table, &sz);
-	Elf_Scn *strings = elf_getscn(f->elf, shdr->sh_link);
+	Elf_Scn *strings = elf_getscn(elf_file__elf(f), shdr->sh_link);
 	uint8_t *names = strings ? section__read(f, strings, &names_sz) : NULL; /* NUL at the end */
 	Elf64_Sym sym;
 

@@ -73,7 +73,7 @@ static int file_fd(const struct elf_file *f)
 
 	if (f->fd >= 0)
 		return fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-	bytes = elf_rawfile(f->elf, &sz);
+	bytes = elf_rawfile(elf_file__elf(f), &sz);
 	fd = bytes ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 	if (fd >= 0 && pwrite(fd, bytes, sz, 0) != (ssize_t)sz) {
 		close(fd);

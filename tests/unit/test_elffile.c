@@ -218,6 +218,22 @@ static void a_sparse_file_is_an_error(void **state)
 	assert_true(peak_kb() - before_kb < 100 * 1024);
 }
 
+/* libelf's handle is for those of which more is needed. */
+static void is_opened_without_libelf(void **state)
+{
+	struct elf_file *f = elf_file__open("/bin/sh");
+	GElf_Shdr sh;
+
+	(void)state;
+	assert_non_null(f);
+	assert_true(f->segment_cnt > 0 && f->build_id.sz > 0 && f->machine);
+	assert_null(f->elf);
+	assert_non_null(elf_file__section(f, ".text", &sh));
+	assert_non_null(f->elf);
+	assert_ptr_equal(elf_file__elf(f), f->elf);
+	elf_file__put(f);
+}
+
 static void code_wins_where_segments_overlap(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -279,6 +295,7 @@ int main(void)
 		cmocka_unit_test(survives_truncation),
 		cmocka_unit_test(a_sparse_file_is_an_error),
 		cmocka_unit_test(code_wins_where_segments_overlap),
+		cmocka_unit_test(is_opened_without_libelf),
 		cmocka_unit_test(opens_from_memory),
 	};
 
