@@ -312,6 +312,22 @@ static void print_roots(struct bench *b, struct set *s)
 /* ---- the first walks ----------------------------------------------------------------------------
  */
 
+static void nothing(struct job *job)
+{
+	(void)job;
+}
+
+/* Until a thread is there to do them. */
+static struct jobs *start_jobs(void)
+{
+	static struct job job = { .rank = JOB_FIRST, .work = nothing, .done = nothing };
+	struct jobs *jobs = must(jobs__new());
+
+	jobs__submit(jobs, &job);
+	jobs__wait(jobs, PATIENCE_NS);
+	return jobs;
+}
+
 /* What a profiler that runs has already. */
 static void start(struct bench *b, enum who who)
 {
@@ -319,7 +335,7 @@ static void start(struct bench *b, enum who who)
 
 	b->table = must(process_table__new(&nobody));
 	if (who == OURS) {
-		b->jobs = must(jobs__new());
+		b->jobs = start_jobs();
 		b->unwinder = must(unwinder__new(NULL, b->jobs));
 	} else if (who == LIBDWFL) {
 		b->naive = must(naive__new());
