@@ -26,10 +26,28 @@ struct capture_progress {
 	__u64 holes[EVENT_HOLES_SZ / sizeof(__u64)];
 };
 
+/* The beginning of Go's g, and what it says of where the goroutine stopped (runtime/runtime2.go).
+ * Up to Go 1.24 a word more was between ctxt and bp. */
+struct capture_goroutine {
+	__u64 lo, hi; /* of its stack */
+	__u64 guards[2], panic, defer;
+	__u64 m;
+	__u64 sp, pc, g, ctxt; /* sched */
+	__u64 rest[3];	       /* …, bp */
+	__u64 fp;	       /* not the g's: which of them is bp */
+	__u64 curg;
+	__u64 here; /* the g of the stack that the thread is on, as far as is known */
+};
+
+/* Bytes of data[] before an event_switched, at most. */
+#define CAPTURE_BEFORE_SWITCHED(stack_sz) \
+	(EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) + (stack_sz) + EVENT_HOLES_SZ)
+
 /* Where an event is put together. */
 struct capture_slot {
 	__u32 busy, idx;
 	struct capture_progress progress;
+	struct capture_goroutine goroutine;
 	struct event event;
 };
 

@@ -303,7 +303,7 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 static __always_inline __u64 fill(void *ctx, struct task_struct *task, const struct emission *what,
 				  struct event *e, __u64 how)
 {
-	__u64 detail_sz, kstack_sz = 0, ustack_sz = 0, holes_sz = 0;
+	__u64 detail_sz, kstack_sz = 0, user_sz = 0;
 
 	fill_header(e, what);
 	if (what->owner)
@@ -315,18 +315,16 @@ static __always_inline __u64 fill(void *ctx, struct task_struct *task, const str
 	detail_sz = copy_detail(e, what);
 	if (how & CAPTURE_KERNEL)
 		kstack_sz = copy_kstack(ctx, task, e, detail_sz, how);
+	e->ustack_sz = 0;
 	if ((how & CAPTURE_USER) && has_user_side(task))
-		ustack_sz = copy_user(task, e, detail_sz + kstack_sz, how);
+		user_sz = copy_user(task, e, detail_sz + kstack_sz, how);
 	else
 		__builtin_memset(e->regs, 0, sizeof(e->regs));
-	if (e->flags & EVENT_F_HOLES)
-		holes_sz = EVENT_HOLES_SZ;
-	if (between_programs(task, ustack_sz))
+	if (between_programs(task, e->ustack_sz))
 		e->flags &= ~EVENT_F_USER;
 	e->detail_sz = detail_sz;
 	e->kstack_sz = kstack_sz;
-	e->ustack_sz = ustack_sz;
-	return sizeof(*e) + detail_sz + kstack_sz + ustack_sz + holes_sz;
+	return sizeof(*e) + detail_sz + kstack_sz + user_sz;
 }
 
 __hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u64 how)

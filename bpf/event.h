@@ -65,6 +65,7 @@ enum event_flags {
 				       no part in it */
 	EVENT_F_PENDING = 1 << 9,   /* with OPEN: a row also when the recording ends before it */
 	EVENT_F_HOLES = 1 << 10,    /* pages inside of the user stack are missing: see event */
+	EVENT_F_SWITCHED = 1 << 11, /* the thread came from another stack: see event_switched */
 };
 
 /*
@@ -147,15 +148,17 @@ enum event_state { EVENT_STATES(X) EVENT_STATE_CNT };
 #define EVENT_REG_CNT	 17 /* x86-64 in DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define EVENT_RED_ZONE \
 	128 /* bytes below the stack pointer that leaf functions use (x86-64 psABI 3.2.2) */
-#define EVENT_STACK_MAX (1u << 20)
-#define EVENT_PAGE	4096
-#define EVENT_HOLES_SZ	40 /* bytes: a bit for each page of the largest stack, in words of 8 */
+#define EVENT_STACK_MAX	   (1u << 20)
+#define EVENT_PAGE	   4096
+#define EVENT_HOLES_SZ	   40 /* bytes: a bit for each page of the largest stack, in words of 8 */
+#define EVENT_SWITCHED_MAX 65536 /* bytes of that stack */
 
 /*
  * Fixed part of an event; in data[] follow its detail, kernel pcs (leaf first) and user stack
  * bytes. Detail and pcs are multiples of 8 bytes. With EVENT_F_HOLES pages that were not in memory
  * are left out of the stack's bytes, and EVENT_HOLES_SZ bytes behind them say which: bit n (of
- * byte n / 8) is the nth page from that of stack_addr on.
+ * byte n / 8) is the nth page from that of stack_addr on. With EVENT_F_SWITCHED an event_switched
+ * follows all that.
  */
 struct event {
 	__u64 time_ns;	   /* CLOCK_MONOTONIC, end of the event */
@@ -184,6 +187,16 @@ struct event {
 	char span[EVENT_SPAN_SZ];   /* the span's name; not NUL-terminated at its full length */
 	__u8 data[];
 };
+/*
+ * Go's runtime works on a thread's own stack for a goroutine (runtime.systemstack): where that goes
+ * on, and sz bytes of the goroutine's stack, from its stack pointer on. All 0: it has left the
+ * goroutine, and works for none (runtime.schedule).
+ */
+struct event_switched {
+	__u64 pc, sp, fp, sz;
+	__u8 bytes[];
+};
+
 _Static_assert(EVENT_HOLES_SZ % 8 == 0 && EVENT_HOLES_SZ * 8 > EVENT_STACK_MAX / EVENT_PAGE + 1,
 	       "a bit for each page");
 _Static_assert(sizeof(struct event) == 10 * 8 + EVENT_REG_CNT * 8 + 40 + 3 * 16, "no padding");

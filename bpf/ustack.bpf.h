@@ -87,13 +87,24 @@ static __always_inline __u64 goroutine__top(const struct user *u, __u64 g, __u64
 }
 
 /* g is in r14 in Go code (ABIInternal), else in the word below the thread pointer. */
-static __always_inline __u64 go__top(const struct user *u, __u64 r14, __u64 fsbase, __u64 sp)
+static __always_inline __u64 go__top(const struct user *u, struct capture_goroutine *c, __u64 r14,
+				     __u64 fsbase, __u64 sp)
 {
-	__u64 g = 0, top = goroutine__top(u, r14, sp);
+	__u64 top;
 
-	if (top || !fsbase || user__read(u, &g, sizeof(g), fsbase - sizeof(g)))
+	c->here = r14;
+	top = goroutine__top(u, r14, sp);
+	if (top || !fsbase)
 		return top;
-	return goroutine__top(u, g, sp);
+	if (user__read(u, &c->here, sizeof(c->here), fsbase - sizeof(c->here)))
+		return 0;
+	return goroutine__top(u, c->here, sp);
+}
+
+/* The first thread's g is in the program's data, where C libraries never have a thread pointer. */
+static __always_inline bool may_be_go(const struct mm_struct *mm, __u64 fsbase)
+{
+	return fsbase - mm->start_code < mm->start_brk - mm->start_code;
 }
 
 struct vma_end {
@@ -118,21 +129,26 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 }
 
 /* Where the stack that sp is on ends; far away when nothing says. */
-static __always_inline __u64 stack__top(struct user *u, const struct pt_regs *regs)
+static __always_inline __u64 stack__top(struct user *u, struct capture_goroutine *c,
+					const struct pt_regs *regs)
 {
 	struct task_struct *task = u->task;
 	__u64 sp = regs->sp, fsbase = task->thread.fsbase, alt = task->sas_ss_sp;
 	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE, top;
 
 	u->top_known = true;
+	c->here = 0;
 	if (sp - alt < task->sas_ss_size)
 		return alt + task->sas_ss_size;
-	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz)
+	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz) {
+		if (may_be_go(task->mm, fsbase))
+			go__top(u, c, regs->r14, fsbase, sp);
 		return main_top;
+	}
 	if (task->pid != task->tgid && fsbase - sp <= cfg.stack_sz &&
 	    is_thread_descriptor(u, fsbase))
 		return fsbase;
-	top = go__top(u, regs->r14, fsbase, sp);
+	top = go__top(u, c, regs->r14, fsbase, sp);
 	if (!top)
 		top = mapping__top(task, sp);
 	u->top_known = top;
@@ -247,7 +263,81 @@ static __always_inline __u64 holes__add(struct event *e, __u64 at, __u64 got)
 	return p->end;
 }
 
-/* Copies the stack behind the `at` bytes that data[] has already; how many bytes it is. */
+/* In Go's m (runtime/runtime2.go): what is 0 on x86-64 up to Go 1.24, and since then the thread's
+ * id; the goroutine that it works for, one word earlier since then. */
+#define M_PROCID 64
+#define M_CURG	 184
+
+/* The m whose own stack (g0) the thread is on; 0: none is known. */
+static __always_inline __u64 go__machine(const struct user *u, struct capture_goroutine *c)
+{
+	if (c->here < CAPTURE_PAGE ||
+	    user__read(u, &c->m, sizeof(c->m), c->here + offsetof(struct capture_goroutine, m)) ||
+	    user__read(u, &c->g, sizeof(c->g), c->m))
+		return 0;
+	return c->g == c->here ? c->m : 0;
+}
+
+/* What a g says is believed when it points back. */
+static __always_inline bool goroutine__read(const struct user *u, struct capture_goroutine *c,
+					    __u64 g, __u64 m)
+{
+	return g >= CAPTURE_PAGE && g != c->here &&
+	       !user__read(u, c, offsetof(struct capture_goroutine, fp), g) && c->m == m &&
+	       c->g == g && c->sp - c->lo < c->hi - c->lo;
+}
+
+/* The goroutine that an m works for. False: it cannot be told; its hi is 0 when there is none. */
+static __always_inline bool goroutine__find(const struct user *u, struct capture_goroutine *c,
+					    __u64 m)
+{
+	bool old;
+
+	if (user__read(u, &c->curg, sizeof(c->curg), m + M_PROCID))
+		return false;
+	old = !c->curg;
+	if (user__read(u, &c->curg, sizeof(c->curg), m + M_CURG + old * sizeof(__u64)))
+		return false;
+	if (!c->curg) {
+		c->sp = c->pc = c->fp = c->hi = 0;
+		return true;
+	}
+	if (!goroutine__read(u, c, c->curg, m))
+		return false;
+	c->fp = old ? c->rest[2] : c->rest[1];
+	return true;
+}
+
+/* Puts the stack that the thread came from behind the `at` bytes that data[] has already; how many
+ * bytes it is with its header. */
+static __always_inline __u64 switched__copy(const struct user *u, struct event *e, __u64 at)
+{
+	struct capture_goroutine *c = &slot__of(e)->goroutine;
+	__u64 m = user__bounces(u) ? 0 : go__machine(u, c), sz;
+	struct event_switched *s;
+
+	OPAQUE(at);
+	if (!m || at > CAPTURE_BEFORE_SWITCHED(cfg.stack_sz) || !goroutine__find(u, c, m))
+		return 0;
+	sz = c->hi - c->sp;
+	if (sz > EVENT_SWITCHED_MAX) {
+		sz = EVENT_SWITCHED_MAX;
+		e->flags |= EVENT_F_TRUNCATED;
+	}
+	OPAQUE(sz);
+	s = (void *)(e->data + at);
+	if (sz > EVENT_SWITCHED_MAX || (sz && user__read(u, s->bytes, sz, c->sp)))
+		return 0;
+	s->pc = c->pc;
+	s->sp = c->sp;
+	s->fp = c->fp;
+	s->sz = sz;
+	e->flags |= EVENT_F_SWITCHED;
+	return sizeof(*s) + sz;
+}
+
+/* Copies the stack, and what goes with it, behind the `at` bytes that data[] has already; how many
+ * bytes all of it is. */
 static __always_inline __u64 stack__copy(struct task_struct *task, struct event *e, __u64 at,
 					 __u64 how)
 {
@@ -257,7 +347,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 
 	if (user__bounces(&u))
 		u.bounce = slot__bounce(e);
-	top = stack__top(&u, regs);
+	top = stack__top(&u, &slot__of(e)->goroutine, regs);
 	e->stack_addr = regs->sp - EVENT_RED_ZONE;
 	want = top - e->stack_addr;
 	got = want;
@@ -276,7 +366,10 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	}
 	if (e->stack_addr + spans != top)
 		e->flags |= EVENT_F_TRUNCATED;
-	return got;
+	e->ustack_sz = got;
+	if (e->flags & EVENT_F_HOLES)
+		got += EVENT_HOLES_SZ;
+	return got + switched__copy(&u, e, at + got);
 }
 
 #endif

@@ -41,7 +41,7 @@ struct percpu_counter {
 };
 
 struct mm_struct {
-	unsigned long start_stack, stack_vm;
+	unsigned long start_code, start_brk, start_stack, stack_vm;
 	struct percpu_counter rss_stat[4]; /* from 6.2 on */
 	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
 };

@@ -151,8 +151,8 @@ static int set_sizes(struct capture *c)
 	struct bpf_map *slots = bpf_map__inner_map(c->skel->maps.scratch);
 	int err;
 
-	c->slot_sz = sizeof(struct capture_slot) + EVENT_DETAIL_MAX +
-		     EVENT_KSTACK_MAX * sizeof(uint64_t) + c->options.stack_sz + CAPTURE_PAGE;
+	c->slot_sz = sizeof(struct capture_slot) + CAPTURE_BEFORE_SWITCHED(c->options.stack_sz) +
+		     sizeof(struct event_switched) + EVENT_SWITCHED_MAX + CAPTURE_PAGE;
 	err = slots ? bpf_map__set_value_size(slots, c->slot_sz) : -EINVAL;
 	if (!err)
 		err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt);

@@ -98,22 +98,49 @@ static inline const uint8_t *event__holes(const struct event *e)
 	return e->flags & EVENT_F_HOLES ? event__ustack(e) + e->ustack_sz : NULL;
 }
 
-/* With all that follows it. */
-static inline uint64_t event__sz(const struct event *e)
+/* With what follows it, but for an event_switched. */
+static inline uint64_t event__sz_before_switched(const struct event *e)
 {
 	return sizeof(*e) + (uint64_t)e->detail_sz + e->kstack_sz + e->ustack_sz +
 	       (e->flags & EVENT_F_HOLES ? EVENT_HOLES_SZ : 0);
 }
 
+/* The stack that the thread came from; all 0 without EVENT_F_SWITCHED, too. *bytes is where it is
+ * copied to. */
+static inline struct event_switched event__switched(const struct event *e, const uint8_t **bytes)
+{
+	struct event_switched s = { 0 };
+
+	*bytes = (const uint8_t *)e + event__sz_before_switched(e) + sizeof(s);
+	if (e->flags & EVENT_F_SWITCHED)
+		memcpy(&s, *bytes - sizeof(s), sizeof(s));
+	return s;
+}
+
+/* With all that follows it. */
+static inline uint64_t event__sz(const struct event *e)
+{
+	const uint8_t *bytes;
+	struct event_switched s = event__switched(e, &bytes);
+
+	return event__sz_before_switched(e) + (e->flags & EVENT_F_SWITCHED ? sizeof(s) + s.sz : 0);
+}
+
 /* Of an event with EVENT_F_USER; snapshot__spread() has to follow where it has holes. */
 static inline struct sample event__sample(const struct event *e)
 {
-	return (struct sample){ .machine = &machine_x86_64,
-				.regs = (const void *)e->regs, /* both are 64 bits wide */
-				.valid = (1ull << EVENT_REG_CNT) - 1,
-				.stack = { e->stack_addr, e->ustack_sz, event__ustack(e) },
-				.truncated = e->flags & EVENT_F_TRUNCATED,
-				.compat = e->flags & EVENT_F_COMPAT };
+	const uint8_t *bytes;
+	struct event_switched s = event__switched(e, &bytes);
+
+	return (struct sample){
+		.machine = &machine_x86_64,
+		.regs = (const void *)e->regs, /* both are 64 bits wide */
+		.valid = (1ull << EVENT_REG_CNT) - 1,
+		.stack = { e->stack_addr, e->ustack_sz, event__ustack(e) },
+		.before = { e->flags & EVENT_F_SWITCHED, s.pc, s.sp, s.fp, { s.sp, s.sz, bytes } },
+		.truncated = e->flags & EVENT_F_TRUNCATED,
+		.compat = e->flags & EVENT_F_COMPAT
+	};
 }
 
 #endif

@@ -16,16 +16,24 @@ struct snapshot {
 				there */
 };
 
+/* Where a thread was on another stack when it switched to the sample's. */
+struct other_stack {
+	bool known;
+	uint64_t pc, sp, fp;
+	struct snapshot stack; /* of size 0: it was left for good */
+};
+
 /* Everything is borrowed. The program counter and the stack pointer must be valid. */
 struct sample {
 	const struct machine *machine;
 	const uint64_t *regs;  /* machine->reg_cnt */
 	uint64_t valid;	       /* bit per register whose value is known */
 	struct snapshot stack; /* at the stack pointer, or a little below, and above */
-	uint64_t code_bits;    /* of a return address, when it is signed; 0: as usual */
-	uint64_t time_ns;      /* CLOCK_MONOTONIC; 0: now, or not known */
-	bool truncated;	       /* the stack goes on past the snapshot */
-	bool compat;	       /* a 32-bit process: has a program counter, and no more */
+	struct other_stack before;
+	uint64_t code_bits; /* of a return address, when it is signed; 0: as usual */
+	uint64_t time_ns;   /* CLOCK_MONOTONIC; 0: now, or not known */
+	bool truncated;	    /* the stack goes on past the snapshot */
+	bool compat;	    /* a 32-bit process: has a program counter, and no more */
 };
 
 #define SNAPSHOT_PAGE	  4096

@@ -99,6 +99,22 @@ static inline void flatwalk_lane__resume(struct flatwalk_lane *l, const struct f
 	l->fp = fp;
 }
 
+/* Behind FLATWALK_SWITCH: to the stack from which this one was switched to. False: it is not there.
+ */
+static inline bool flatwalk_lane__go_back(struct flatwalk_lane *l, const struct other_stack *before)
+{
+	if (!before->stack.sz || l->snapshot == &before->stack)
+		return false;
+	l->snapshot = &before->stack;
+	l->climbing = l->caller = false;
+	l->resumed = true;
+	l->source = FRAME_BY_CFI;
+	l->pc = before->pc;
+	l->sp = before->sp;
+	l->fp = before->fp;
+	return true;
+}
+
 /* Looks at all files that the trace goes through: the next walk finds their rules. */
 void flatwalk__ask(struct flatwalk *, const struct trace *);
 

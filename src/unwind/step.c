@@ -15,7 +15,7 @@
 
 static uint64_t snapshot_end(const struct walk *w)
 {
-	return w->sample->stack.addr + w->sample->stack.sz;
+	return w->stack->addr + w->stack->sz;
 }
 
 /* Or before it, in what the leaf has not touched yet. */
@@ -27,7 +27,7 @@ static bool in_snapshot(const struct walk *w, uint64_t sp)
 /* A page between others that was not in memory. */
 static bool lacks(const struct walk *w, uint64_t addr)
 {
-	return in_snapshot(w, addr) && snapshot__lacks(&w->sample->stack, addr);
+	return in_snapshot(w, addr) && snapshot__lacks(w->stack, addr);
 }
 
 static bool is_stack_like(const struct walk *w, uint64_t addr)
@@ -134,8 +134,7 @@ static enum unwind_status follow_fp(struct walk *w, bool caller)
 		return end_of_chain(w, caller);
 	if (!is_stack_like(w, fp))
 		return UNWIND_NO_CFI;
-	if (!snapshot__word(&w->sample->stack, fp, &saved) ||
-	    !snapshot__word(&w->sample->stack, fp + 8, &pc))
+	if (!snapshot__word(w->stack, fp, &saved) || !snapshot__word(w->stack, fp + 8, &pc))
 		return off_snapshot(w, fp);
 	if (fp < walk__sp(w))
 		return UNWIND_NO_CFI;
@@ -168,13 +167,12 @@ static bool find_return_address(const struct walk *w, uint64_t *pc, uint64_t *sp
 	*sp = walk__sp(w);
 	if (!machine__links(m)) {
 		*sp += 8;
-		return snapshot__word(&w->sample->stack, *sp - 8, pc);
+		return snapshot__word(w->stack, *sp - 8, pc);
 	}
 	*pc = w->regs.v[m->ra] & w->code_bits;
 	/* It may have a frame of its own, and nothing called yet. */
 	return regs__has(&w->regs, m->ra) &&
-	       (!snapshot__word(&w->sample->stack, walk__fp(w) + 8, &own) ||
-		(own & w->code_bits) != *pc);
+	       (!snapshot__word(w->stack, walk__fp(w) + 8, &own) || (own & w->code_bits) != *pc);
 }
 
 #define RESULT_REG 0 /* rax, x0: what a system call returns */
@@ -228,7 +226,7 @@ static enum unwind_status left_snapshot(const struct walk *w)
 static enum unwind_status failed(const struct walk *w, const struct rule *rule, uint64_t cfa)
 {
 	bool by_sp = rule->cfa.how == RULE_REG && rule->cfa.reg == walk__machine(w)->sp;
-	bool incomplete = w->sample->truncated || w->sample->stack.holes;
+	bool incomplete = w->sample->truncated || w->stack->holes;
 
 	if (!cfa || !is_stack_like(w, cfa))
 		return incomplete && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
@@ -247,6 +245,28 @@ static bool moved(const struct walk *w, uint64_t old_sp, bool leaf)
 	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
 }
 
+/* To the stack from which this one was switched to. */
+static enum unwind_status go_back(struct walk *w)
+{
+	const struct other_stack *o = &w->sample->before;
+	const struct machine *m = walk__machine(w);
+
+	if (!o->known || w->stack == &o->stack)
+		return UNWIND_OTHER_STACK;
+	if (!o->stack.sz)
+		return UNWIND_ROOT;
+	walk__stand_on(w, &o->stack);
+	w->regs.v[m->pc] = o->pc;
+	w->regs.v[m->sp] = o->sp;
+	w->regs.v[m->fp] = o->fp;
+	w->regs.valid = machine__caller_regs(m);
+	w->flags = 0;
+	w->source = FRAME_BY_CFI;
+	w->signal_sp = 0;
+	w->chained = false;
+	return WALK_GO_ON;
+}
+
 static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, bool leaf)
 {
 	uint64_t sp = walk__sp(w), cfa;
@@ -256,10 +276,10 @@ static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, 
 	if (rule->flags & RULE_ROOT)
 		return UNWIND_ROOT;
 	if (rule->flags & RULE_SWITCH)
-		return UNWIND_OTHER_STACK;
+		return go_back(w);
 	if (!in_snapshot(w, sp))
 		return left_snapshot(w);
-	err = rule__apply(rule, &w->sample->stack, &w->regs, &cfa);
+	err = rule__apply(rule, w->stack, &w->regs, &cfa);
 	if (err)
 		return failed(w, rule, cfa);
 	w->regs.v[walk__machine(w)->pc] &= w->code_bits;
@@ -287,8 +307,7 @@ static const uint8_t uprobe_pushed[] = { 0,  8,	 8,  16, 24, 24, 24, 24, 24,
 /* That the page is as it is taken to be shows where it returns to: in the file there is the nop. */
 static bool leaves_at(struct walk *w, uint64_t at, uint64_t *pc)
 {
-	return snapshot__word(&w->sample->stack, at, pc) &&
-	       is_behind(w, *pc, text__after_nop, false);
+	return snapshot__word(w->stack, at, pc) && is_behind(w, *pc, text__after_nop, false);
 }
 
 /* In the system call the registers become those of the nop: the stack pointer may be its already.

@@ -12,6 +12,7 @@
 struct walk {
 	const struct process *process;
 	const struct sample *sample;
+	const struct snapshot *stack; /* of the sample: the one that it is on */
 	struct trace *trace;
 	struct regs regs;	   /* of the frame in hand */
 	uint32_t flags, source;	   /* of the frame that is next */
@@ -39,6 +40,15 @@ enum unwind_status walk__step(struct walk *, struct frame *);
 static inline const struct machine *walk__machine(const struct walk *w)
 {
 	return w->sample->machine;
+}
+
+/* Goes on on one of the sample's stacks. */
+static inline void walk__stand_on(struct walk *w, const struct snapshot *stack)
+{
+	uint64_t sp = w->sample->regs[walk__machine(w)->sp];
+
+	w->stack = stack;
+	w->low = stack == &w->sample->stack && sp < stack->addr ? sp : stack->addr;
 }
 
 static inline uint64_t walk__pc(const struct walk *w)

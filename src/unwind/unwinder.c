@@ -177,6 +177,16 @@ static enum unwind_status done(struct unwinder *u, const struct flatwalk_lane *l
 	return status;
 }
 
+/* Where code calls on another stack. */
+static enum unwind_status switched(struct unwinder *u, struct flatwalk_lane *l)
+{
+	const struct other_stack *before = &u->walk.sample->before;
+
+	if (before->known && !before->stack.sz)
+		return done(u, l, UNWIND_ROOT);
+	return flatwalk_lane__go_back(l, before) ? WALK_GO_ON : done(u, l, UNWIND_OTHER_STACK);
+}
+
 /* What the short way has not done. WALK_GO_ON: it goes on. */
 static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 {
@@ -185,7 +195,7 @@ static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 
 	switch (l->end) {
 	case FLATWALK_ROOT: return done(u, l, UNWIND_ROOT);
-	case FLATWALK_SWITCH: return done(u, l, UNWIND_OTHER_STACK);
+	case FLATWALK_SWITCH: return switched(u, l);
 	case FLATWALK_CUT: return done(u, l, UNWIND_TRUNCATED);
 	case FLATWALK_NO_CFI:
 		status = walk_behind(u, l);
@@ -195,6 +205,7 @@ static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 	}
 	w->trace->cnt = 0;
 	w->bare = false;
+	walk__stand_on(w, &w->sample->stack);
 	begin(w);
 	status = walk_on(w);
 	u->stats.odd += is_final(w);
@@ -244,7 +255,6 @@ static bool finish(struct unwinder *u, struct flatwalk_lane *l)
 {
 	struct walk_job *j = l->arg;
 	const struct sample *s = j->sample;
-	uint64_t sp = s->regs[s->machine->sp], addr = s->stack.addr;
 	struct walk *w = &u->walk;
 
 	w->process = j->process;
@@ -252,7 +262,7 @@ static bool finish(struct unwinder *u, struct flatwalk_lane *l)
 	w->trace = j->trace;
 	w->map = NULL;
 	w->code_bits = l->code_bits;
-	w->low = sp < addr ? sp : addr;
+	walk__stand_on(w, l->snapshot);
 	w->signal_sp = 0;
 	w->chained = w->awaits = false;
 	j->trace->status = s->compat ? compat(w) : walk(u, l);

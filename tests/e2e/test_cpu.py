@@ -158,6 +158,37 @@ def test_go(record, tmp_path):
         assert names[-1] == "runtime.goexit.abi0" or names[-1] == "runtime.goexit", names
 
 
+# Its runtime collects garbage, grows stacks and calls on behalf of goroutines, on the threads' own stacks.
+BUSY_GO = """package main
+import "fmt"
+type node struct { l, r *node; v [4]int }
+//go:noinline
+func build(d int) *node { if d == 0 { return &node{} }; return &node{l: build(d - 1), r: build(d - 1)} }
+//go:noinline
+func deep(n int) int { var a [64]byte; if n == 0 { return 1 }; a[n%64] = 1; return deep(n-1) + int(a[3]) }
+func main() {
+	for i := 0; i < 3000; i++ {
+		t, c := build(12), make(chan int)
+		go func() { c <- deep(200) }()
+		if <-c == 0 { fmt.Println(t) }
+	}
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="no go")
+def test_go_on_its_threads_own_stacks(record, tmp_path):
+    (tmp_path / "g.go").write_text(BUSY_GO)
+    prog = tmp_path / "gopher"
+    subprocess.run(["go", "build", "-o", prog, tmp_path / "g.go"], check=True, env={**__import__("os").environ, "GOFLAGS": ""})
+    r = record("-p", "profile:u:1999", "--", prog)
+    for function in ("runtime.systemstack", "runtime.morestack"):
+        stacks = [s for s in r.stacks("command = 'gopher'") if any(n and n.startswith(function + ".") for n in s[0])]
+        assert sum(n for *_, n in stacks) > 10 and to_root(stacks) > 0.9, (function, stacks)
+        # Behind it are who called it, on the goroutine's stack.
+        assert any("main.deep" in names or "main.build" in names for names, *_ in stacks), stacks
+
+
 def test_python3(record):
     code = "def f(n):\n  return sum(i*i for i in range(20000)) if n == 0 else f(n-1)\nimport time\nwhile time.process_time()<1.5: f(20)\n"
     r = record("-p", "profile:u:499", "--", "/usr/bin/python3", "-c", code)

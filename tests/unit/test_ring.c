@@ -171,6 +171,16 @@ static void discarded_ones_are_skipped(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
+/* With `sz` bytes of another stack, which says that it has `said`. */
+static void append_switched(struct fixture *f, uint64_t time_ns, uint32_t sz, uint64_t said)
+{
+	uint32_t all = sizeof(struct event) + 64 + sizeof(struct event_switched) + sz;
+	struct event *e = append(f, all, time_ns, 64);
+
+	e->flags = EVENT_F_SWITCHED;
+	memcpy(e->data + 64 + offsetof(struct event_switched, sz), &said, sizeof(said));
+}
+
 static void sizes_that_do_not_add_up(void **state)
 {
 	struct fixture *f = *state;
@@ -184,11 +194,16 @@ static void sizes_that_do_not_add_up(void **state)
 	append_event(f, 6, 64);
 	append_event(f, 7, 64)->flags = EVENT_F_HOLES; /* which are not there */
 	append(f, sizeof(struct event) + 64 + EVENT_HOLES_SZ, 8, 64)->flags = EVENT_F_HOLES;
+	append_event(f, 9, 64)->flags = EVENT_F_SWITCHED;
+	append_switched(f, 10, 48, 48);
+	append_switched(f, 11, 48, 47);
+	append_switched(f, 12, 48, UINT64_MAX - 7);
 	seen = drain(f);
-	assert_int_equal(seen.cnt, 2);
+	assert_int_equal(seen.cnt, 3);
 	assert_int_equal(seen.times[0], 6);
 	assert_int_equal(seen.times[1], 8);
-	assert_int_equal(ring__bad(f->ring), 6);
+	assert_int_equal(seen.times[2], 10);
+	assert_int_equal(ring__bad(f->ring), 9);
 	assert_int_equal(f->consumer, f->producer);
 }
 

@@ -147,8 +147,13 @@ static inline bool walks__unmarked_signal(const struct walks *w, size_t at)
 	return at < w->fast->cnt && w->fast->frames[at].flags & FRAME_SIGNAL;
 }
 
+/* Behind what switches to the thread's stack we go on on the goroutine's. */
 static inline bool walks__end_of_go(const struct walks *w, size_t at)
 {
+	if (walks__last_is(w, at, "runtime.systemstack") ||
+	    walks__last_is(w, at, "runtime.morestack") ||
+	    walks__last_is(w, at, "runtime.asmcgocall"))
+		return true;
 	return at == w->fast->cnt && walks__last_is(w, at, "runtime.") &&
 	       (w->fast->status == UNWIND_ROOT || w->fast->status == UNWIND_OTHER_STACK);
 }
