@@ -456,12 +456,14 @@ static void end_unfinished(const struct slice *sl, void *arg)
 		on_close(s, &end);
 }
 
-/* Files that are being read have a moment more. */
+/* Files that are being read have a moment more; the kernel's symbols, which hang on nobody, what
+ * they take. */
 static void end_waits(struct session *s)
 {
 	uint64_t until_ns = monotonic__ns() + END_PATIENCE_NS;
 
-	while (spool__due_ns(s->spool) != UINT64_MAX && monotonic__ns() < until_ns) {
+	while (spool__due_ns(s->spool) != UINT64_MAX &&
+	       (monotonic__ns() < until_ns || !kernel_names__ready(s->kernel))) {
 		jobs__wait(s->jobs, END_PATIENCE_NS / 100);
 		spool__retry(s->spool, monotonic__ns(), take, s);
 	}

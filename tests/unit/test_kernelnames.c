@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/kernelnames.h"
+#include "session_rig.h"
 
 /* In a mount namespace of this process's own the symbols come from a pipe. */
 static void let_symbols_come_from(const char *fifo)
@@ -57,26 +58,62 @@ static void read_when_all_is_gone(const char *fifo)
 	wait_for_threads();
 }
 
-/* A thread that is left behind with the symbols writes to nothing that is gone: a sanitizer looks.
- */
-static void who_reads_them_is_left_behind(void **state)
+static void finish_before_they_are_read(const char *fifo)
+{
+	static const char lines[] = "ffffffff81000000 T _text\nffffffff81000100 T vfs_read\n";
+	struct event *e = calloc(1, sizeof(*e) + sizeof(uint64_t));
+	struct session_rig r;
+
+	let_symbols_come_from(fifo);
+	if (fork() == 0) {
+		int fd = open_for_writing(fifo);
+
+		usleep(3000000);
+		_exit(write(fd, lines, strlen(lines)) < 0);
+	}
+	r = session_rig__new("block:k");
+	*e = session_rig__slice(&r, 1, 0, 1);
+	e->kind = EVENT_BLK_READ;
+	e->kstack_sz = sizeof(uint64_t);
+	*(uint64_t *)(void *)e->data = 0xffffffff81000110;
+	session_rig__record(&r, e);
+	session_rig__finish(&r);
+	duck__reads(r.dir, "SELECT frames[1].name FROM stacktraces", "vfs_read\n");
+	session_rig__free(&r);
+	free(e);
+}
+
+/* In a process of its own, without whom all else would have those symbols. */
+static void in_a_child(void (*fn)(const char *fifo))
 {
 	char *dir, fifo[4096];
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(shell__setup((void **)&dir), 0);
 	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	pid = fork();
 	if (pid == 0) {
-		read_when_all_is_gone(fifo);
-		_exit(0); /* what it has in hand is lost, as it is when the collector ends */
+		fn(fifo);
+		_exit(0); /* what is in hand is lost, as it is when the collector ends */
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	shell__teardown((void **)&dir);
 }
 
-RUN_TESTS(ROOT_TEST(who_reads_them_is_left_behind))
+/* A thread that is left behind with them writes to nothing that is gone: a sanitizer looks. */
+static void who_reads_them_is_left_behind(void **state)
+{
+	(void)state;
+	in_a_child(read_when_all_is_gone);
+}
+
+static void a_short_recording_waits_for_them(void **state)
+{
+	(void)state;
+	in_a_child(finish_before_they_are_read);
+}
+
+RUN_TESTS(ROOT_TEST(who_reads_them_is_left_behind), ROOT_TEST(a_short_recording_waits_for_them))
