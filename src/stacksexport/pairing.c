@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
-
-#define NONE UINT32_MAX
+#include "stacksexport/pairplan.h"
 
 /* Bytes of a value in a vector; 0: it cannot be kept. */
 static const uint8_t sizes[] = {
@@ -41,45 +40,14 @@ struct column {
 	bool *null;
 };
 
-struct key {
-	uint64_t value;
-	int64_t moment;	 /* of its last row */
-	uint32_t newest; /* of its marks */
-	uint32_t next;	 /* of the free ones */
-	bool has_row;
-};
-
-struct mark {
-	int64_t moment;
-	uint32_t older; /* of the same key, or the next free one */
-};
-
-/* What one row of a chunk does to the columns; NONE: nothing. */
-struct step {
-	uint32_t give;	    /* the row of the output for the key's row before it */
-	uint32_t from;	    /* where that is kept */
-	uint32_t from_mark; /* where its mark is kept */
-	uint32_t to;	    /* where the row is to be kept */
-	uint32_t to_mark;   /* where the mark is to be kept that it is */
-};
-
-static const struct step no_step = { NONE, NONE, NONE, NONE, NONE };
-
 struct pairing {
 	struct pairing_control control;
 	struct column *columns;
 	size_t column_cnt;
 
-	struct key *keys;
-	uint32_t key_cnt, key_capacity, free_key;
-	uint32_t *slots; /* key's number + 1 by its value, open addressing; 0: free */
-	uint32_t slot_mask;
-	int64_t moment; /* of the last row of all */
-
-	struct mark *marks;
-	uint32_t mark_cnt, mark_capacity, free_mark;
-
-	struct step *steps;
+	struct pair_plan plan;
+	uint32_t row_capacity, mark_capacity; /* of the columns */
+	struct pair_step *steps;	      /* of the chunk in hand */
 	struct text *texts;
 	uint32_t finished; /* keys whose last row was given */
 	uint32_t *last;	   /* keys whose last row is being given */
@@ -114,162 +82,18 @@ static int resize_columns(struct pairing *p, enum pairing_of of, uint32_t cnt)
 	return 0;
 }
 
-static uint32_t home_of(const struct pairing *p, uint64_t value)
+/* Room for all rows and marks that the plan keeps. */
+static int make_room(struct pairing *p)
 {
-	return (uint32_t)(value ^ value >> 32) & p->slot_mask;
-}
+	uint32_t rows = p->plan.key_capacity, marks = p->plan.mark_capacity;
 
-static uint32_t *slot_of(const struct pairing *p, uint64_t value)
-{
-	uint32_t at = home_of(p, value);
-
-	while (p->slots[at] && p->keys[p->slots[at] - 1].value != value)
-		at = (at + 1) & p->slot_mask;
-	return &p->slots[at];
-}
-
-/* Frees a slot; those behind it that had to give way to it move up (Knuth, The Art of Computer
- * Programming 3, 6.4, algorithm R). */
-static void empty_slot(struct pairing *p, uint32_t *slot)
-{
-	uint32_t hole = (uint32_t)(slot - p->slots);
-
-	for (uint32_t at = (hole + 1) & p->slot_mask; p->slots[at]; at = (at + 1) & p->slot_mask) {
-		uint32_t home = home_of(p, p->keys[p->slots[at] - 1].value);
-
-		if (((at - home) & p->slot_mask) < ((at - hole) & p->slot_mask))
-			continue;
-		p->slots[hole] = p->slots[at];
-		hole = at;
-	}
-	p->slots[hole] = 0;
-}
-
-/* Twice as many keys; half of the slots at most are used. */
-static int grow_keys(struct pairing *p)
-{
-	uint32_t capacity = p->key_capacity ? 2 * p->key_capacity : 1024;
-	struct key *keys = realloc(p->keys, capacity * sizeof(*keys));
-	uint32_t *slots = calloc(2 * (size_t)capacity, sizeof(*slots));
-
-	p->keys = keys ? keys : p->keys;
-	if (!keys || !slots || resize_columns(p, PAIRING_ROW, capacity) != 0) {
-		free(slots);
+	if (rows > p->row_capacity && resize_columns(p, PAIRING_ROW, rows) != 0)
 		return -ENOMEM;
-	}
-	free(p->slots);
-	p->slots = slots;
-	p->slot_mask = 2 * capacity - 1;
-	p->key_capacity = capacity;
-	for (uint32_t i = 0; i < p->key_cnt; i++) /* none is free */
-		*slot_of(p, keys[i].value) = i + 1;
-	return 0;
-}
-
-static int grow_marks(struct pairing *p)
-{
-	uint32_t capacity = p->mark_capacity ? 2 * p->mark_capacity : 1024;
-	struct mark *marks = realloc(p->marks, capacity * sizeof(*marks));
-
-	p->marks = marks ? marks : p->marks;
-	if (!marks || resize_columns(p, PAIRING_MARK, capacity) != 0)
+	p->row_capacity = rows;
+	if (marks > p->mark_capacity && resize_columns(p, PAIRING_MARK, marks) != 0)
 		return -ENOMEM;
-	p->mark_capacity = capacity;
+	p->mark_capacity = marks;
 	return 0;
-}
-
-/* The number of a key, NONE without memory. */
-static uint32_t add_key(struct pairing *p, uint64_t value)
-{
-	uint32_t key = p->free_key;
-
-	if (key != NONE)
-		p->free_key = p->keys[key].next;
-	else if (p->key_cnt < p->key_capacity || grow_keys(p) == 0)
-		key = p->key_cnt++;
-	else
-		return NONE;
-	*slot_of(p, value) = key + 1;
-	p->keys[key] = (struct key){ .value = value, .newest = NONE };
-	return key;
-}
-
-/* This one and those older. */
-static void drop_marks(struct pairing *p, uint32_t *first)
-{
-	while (*first != NONE) {
-		uint32_t mark = *first;
-
-		*first = p->marks[mark].older;
-		p->marks[mark].older = p->free_mark;
-		p->free_mark = mark;
-	}
-}
-
-static void forget_key(struct pairing *p, uint32_t *slot)
-{
-	uint32_t key = *slot - 1;
-
-	drop_marks(p, &p->keys[key].newest);
-	empty_slot(p, slot);
-	p->keys[key].has_row = false;
-	p->keys[key].next = p->free_key;
-	p->free_key = key;
-}
-
-/* A mark that is before the first row belongs to none. */
-static int plan_mark(struct pairing *p, struct key *k, int64_t moment, struct step *s)
-{
-	uint32_t mark;
-
-	if (!k->has_row)
-		drop_marks(p, &k->newest);
-	mark = p->free_mark;
-	if (mark != NONE)
-		p->free_mark = p->marks[mark].older;
-	else if (p->mark_cnt < p->mark_capacity || grow_marks(p) == 0)
-		mark = p->mark_cnt++;
-	else
-		return -ENOMEM;
-	p->marks[mark] = (struct mark){ .moment = moment, .older = k->newest };
-	k->newest = mark;
-	s->to_mark = mark;
-	return 0;
-}
-
-/* The last mark until `end` that is not before the key's row. */
-static uint32_t mark_until(const struct pairing *p, const struct key *k, int64_t end)
-{
-	uint32_t mark = k->newest;
-
-	while (mark != NONE && p->marks[mark].moment > end)
-		mark = p->marks[mark].older;
-	return mark != NONE && p->marks[mark].moment >= k->moment ? mark : NONE;
-}
-
-/* The row before it is complete. */
-static void plan_pair(const struct pairing *p, uint32_t key, int64_t begin, idx_t *given,
-		      struct step *s)
-{
-	const struct key *k = &p->keys[key];
-
-	if (!k->has_row)
-		return;
-	s->give = (uint32_t)(*given)++;
-	s->from = key;
-	s->from_mark = mark_until(p, k, begin > k->moment ? begin : k->moment);
-}
-
-static void plan_row(struct pairing *p, uint32_t key, int64_t moment, struct step *s)
-{
-	struct key *k = &p->keys[key];
-
-	s->to = key;
-	k->has_row = true;
-	k->moment = moment;
-	if (k->newest != NONE) /* the last may be of this very moment */
-		drop_marks(p, p->marks[k->newest].moment == moment ? &p->marks[k->newest].older
-								   : &k->newest);
 }
 
 static const void *values_of(duckdb_data_chunk chunk, idx_t column)
@@ -277,54 +101,22 @@ static const void *values_of(duckdb_data_chunk chunk, idx_t column)
 	return duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, column));
 }
 
-/* The columns that the pass itself reads. */
-struct control {
-	const uint64_t *key;
-	const int64_t *moment, *begin;
-	const bool *is_mark, *is_end;
-};
-
-static int plan_one(struct pairing *p, const struct control *c, idx_t row, idx_t *given,
-		    struct step *s)
-{
-	uint32_t *slot = slot_of(p, c->key[row]);
-	uint32_t key = *slot - 1;
-
-	*s = no_step;
-	if (c->moment[row] < p->moment)
-		return -EINVAL;
-	p->moment = c->moment[row];
-	if (!*slot && c->is_end[row])
-		return 0;
-	if (!*slot)
-		key = add_key(p, c->key[row]);
-	if (key == NONE)
-		return -ENOMEM;
-	if (c->is_mark[row])
-		return plan_mark(p, &p->keys[key], c->moment[row], s);
-	plan_pair(p, key, c->begin[row], given, s);
-	if (c->is_end[row])
-		forget_key(p, slot);
-	else
-		plan_row(p, key, c->moment[row], s);
-	return 0;
-}
-
 /* What each row does, in their order. */
-static int plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, idx_t *given)
+static int plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, uint32_t *given)
 {
-	const struct control c = {
-		.key = values_of(input, p->control.key),
-		.moment = values_of(input, p->control.moment),
-		.begin = values_of(input, p->control.begin),
-		.is_mark = values_of(input, p->control.is_mark),
-		.is_end = values_of(input, p->control.is_end),
-	};
+	const uint64_t *key = values_of(input, p->control.key);
+	const int64_t *moment = values_of(input, p->control.moment);
+	const int64_t *begin = values_of(input, p->control.begin);
+	const bool *is_mark = values_of(input, p->control.is_mark);
+	const bool *is_end = values_of(input, p->control.is_end);
 	int err = 0;
 
-	for (idx_t i = 0; i < rows && !err; i++)
-		err = plan_one(p, &c, i, given, &p->steps[i]);
-	return err;
+	for (idx_t i = 0; i < rows && !err; i++) {
+		const struct pair_row row = { key[i], moment[i], begin[i], is_mark[i], is_end[i] };
+
+		err = pair_plan__add(&p->plan, &row, given, &p->steps[i]);
+	}
+	return err ? err : make_room(p);
 }
 
 static const char *keep_bytes(struct pairing *p, const char *bytes, uint32_t sz)
@@ -433,11 +225,11 @@ static int move_rows(struct pairing *p, struct column *c, const struct ends *e, 
 	int err = 0;
 
 	for (idx_t i = 0; i < rows && !err; i++) {
-		const struct step *s = &p->steps[i];
+		const struct pair_step *s = &p->steps[i];
 
-		if (s->give != NONE)
+		if (s->give != PAIR_NONE)
 			give(c, e, s->give, c->kept + s->from * c->sz, c->null[s->from]);
-		if (s->to != NONE)
+		if (s->to != PAIR_NONE)
 			err = keep(p, c, s->to, e, i);
 	}
 	return err;
@@ -446,9 +238,9 @@ static int move_rows(struct pairing *p, struct column *c, const struct ends *e, 
 static int move_next(struct pairing *p, struct column *c, const struct ends *e, idx_t rows)
 {
 	for (idx_t i = 0; i < rows; i++) {
-		const struct step *s = &p->steps[i];
+		const struct pair_step *s = &p->steps[i];
 
-		if (s->give != NONE)
+		if (s->give != PAIR_NONE)
 			give(c, e, s->give, e->in + i * c->sz, is_null(e, i));
 	}
 	return 0;
@@ -459,13 +251,13 @@ static int move_marks(struct pairing *p, struct column *c, const struct ends *e,
 	int err = 0;
 
 	for (idx_t i = 0; i < rows && !err; i++) {
-		const struct step *s = &p->steps[i];
+		const struct pair_step *s = &p->steps[i];
 
-		if (s->give != NONE && s->from_mark != NONE)
+		if (s->give != PAIR_NONE && s->from_mark != PAIR_NONE)
 			give(c, e, s->give, c->kept + s->from_mark * c->sz, c->null[s->from_mark]);
-		else if (s->give != NONE)
+		else if (s->give != PAIR_NONE)
 			give(c, e, s->give, NULL, true);
-		if (s->to_mark != NONE)
+		if (s->to_mark != PAIR_NONE)
 			err = keep(p, c, s->to_mark, e, i);
 	}
 	return err;
@@ -479,7 +271,8 @@ static int (*const moves[])(struct pairing *, struct column *, const struct ends
 
 int pairing__take(struct pairing *p, duckdb_data_chunk input, duckdb_data_chunk output)
 {
-	idx_t rows = duckdb_data_chunk_get_size(input), given = 0;
+	idx_t rows = duckdb_data_chunk_get_size(input);
+	uint32_t given = 0;
 	int err = plan(p, input, rows, &given);
 
 	for (size_t i = 0; i < p->column_cnt && !err; i++) {
@@ -509,8 +302,8 @@ void pairing__finish(struct pairing *p, duckdb_data_chunk output)
 {
 	idx_t cnt = 0, most = duckdb_vector_size();
 
-	for (; p->finished < p->key_cnt && cnt < most; p->finished++)
-		if (p->keys[p->finished].has_row)
+	for (; p->finished < p->plan.key_cnt && cnt < most; p->finished++)
+		if (p->plan.keys[p->finished].has_row)
 			p->last[cnt++] = p->finished;
 	for (size_t i = 0; i < p->column_cnt; i++)
 		give_last(&p->columns[i], output, p->last, cnt);
@@ -540,11 +333,10 @@ struct pairing *pairing__new(const struct pairing_control *control,
 	if (!p)
 		return NULL;
 	p->control = *control;
-	p->free_mark = p->free_key = NONE;
-	p->moment = INT64_MIN;
 	p->steps = calloc(duckdb_vector_size(), sizeof(*p->steps));
 	p->last = calloc(duckdb_vector_size(), sizeof(*p->last));
-	if (p->steps && p->last && add_columns(p, columns, cnt) == 0 && grow_keys(p) == 0)
+	if (p->steps && p->last && add_columns(p, columns, cnt) == 0 &&
+	    pair_plan__init(&p->plan) == 0)
 		return p;
 	pairing__free(p);
 	return NULL;
@@ -565,9 +357,7 @@ void pairing__free(struct pairing *p)
 		free(p->columns[i].null);
 	}
 	free(p->columns);
-	free(p->keys);
-	free(p->slots);
-	free(p->marks);
+	pair_plan__free(&p->plan);
 	free(p->steps);
 	free(p->last);
 	free(p);

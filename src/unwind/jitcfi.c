@@ -27,9 +27,9 @@
 struct dump {
 	atomic_uint refs;
 	uint32_t tgid;
-	const char *proc, *root; /* see struct jit_places */
-	char *told;		 /* its path, as records tell; NULL: they do not */
-	pthread_mutex_t lock;	 /* of what follows */
+	char *proc, *root;    /* see struct jit_places; copies, for who is left behind with it */
+	char *told;	      /* its path, as records tell; NULL: they do not */
+	pthread_mutex_t lock; /* of what follows */
 	struct jit_owner owner;
 	int fd;		  /* -1: not found yet */
 	atomic_size_t sz; /* bytes of all of it; not under the lock */
@@ -90,8 +90,15 @@ static void dump__put(struct dump *d)
 	codemap__free(d->map);
 	gdb_jit__free(d->listed);
 	pthread_mutex_destroy(&d->lock);
+	free(d->proc);
+	free(d->root);
 	free(d->told);
 	free(d);
+}
+
+static char *copy_of(const char *s)
+{
+	return s ? strdup(s) : NULL;
 }
 
 static struct dump *dump__new(const struct jit_places *places, uint32_t tgid, const char *told)
@@ -102,15 +109,16 @@ static struct dump *dump__new(const struct jit_places *places, uint32_t tgid, co
 		return NULL;
 	d->refs = 1;
 	d->tgid = tgid;
-	d->proc = places->proc;
-	d->root = places->root;
-	d->told = told ? strdup(told) : NULL;
+	d->proc = copy_of(places->proc);
+	d->root = copy_of(places->root);
+	d->told = copy_of(told);
 	d->fd = d->owner.proc = d->owner.root = -1;
 	d->at.with_frames = true;
 	d->map = codemap__new();
 	d->listed = gdb_jit__new();
 	pthread_mutex_init(&d->lock, NULL);
-	if (d->map && d->listed && (d->told || !told))
+	if (d->map && d->listed && !d->proc == !places->proc && !d->root == !places->root &&
+	    !d->told == !told)
 		return d;
 	dump__put(d);
 	return NULL;
