@@ -25,8 +25,8 @@ def test_sleep_is_found_where_it_was(record):
             INTERVALS + "SELECT sum(off) / 1e9 FROM next WHERE command = 'sleeper' AND state = 'sleeping' "
             "AND list_contains(list_transform(ustack, lambda f: f.name), ?)", function,
         )
-        # The program's own clock also sees the system call's way in and out.
-        assert slept[function] * 0.9 <= off <= slept[function], (function, off, slept)
+        # The program's own clock also sees the system call's way in and out; it prints milliseconds.
+        assert slept[function] * 0.9 <= off <= slept[function] + 0.0005, (function, off, slept)
 
 
 def test_slices_and_gaps_cover_a_thread_exactly(start, spawn):
