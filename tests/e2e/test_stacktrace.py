@@ -17,7 +17,7 @@ from perfdata import (CONTEXT_MAX, PERF, STACKTRACE, Samples, capture_of, chains
 GOLDEN = ROOT / "tests" / "golden"
 USER = (1 << 64) - 512
 PYTHON = "import json\nx = [{'a': i} for i in range(2000)]\nfor _ in range(120): json.loads(json.dumps(x, indent=1))"
-SQL = ("create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<500000) "
+SQL = ("create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<2000000) "
        "select count(hex(x)) from c;")
 SHELL = "for i in $(seq 30); do ls -l /usr/share/doc | sort -r | head -2 >/dev/null; done"
 
@@ -42,7 +42,7 @@ def assert_same_frames(was, now, share=0.999):
     for (_, _, theirs), (_, _, ours) in zip(was, now):
         frames += len(theirs)
         same += sum(a in (b, b - 1) for a, b in zip(theirs, ours))
-    assert frames > 1000
+    assert frames * (1 - share) > 4  # one stack that perf ends otherwise does not matter
     assert same >= share * frames, (same, frames)
 
 
