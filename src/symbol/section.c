@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define NAMES_MAX (1U << 20) /* bytes of the section names, which libelf keeps */
@@ -76,6 +77,20 @@ static bool holds(const struct elf_file *f, const GElf_Shdr *shdr)
 	       shdr->sh_size <= (uint64_t)st.st_size - shdr->sh_offset;
 }
 
+#define PAGE_SZ	    4096
+#define POPULATE_SZ (16 * PAGE_SZ)
+
+/* Memory for a section at once, where the kernel can (5.14): a fault for each page costs more than
+ * what is read. */
+static void populate(uint8_t *data, size_t sz)
+{
+	uintptr_t from = ((uintptr_t)data + PAGE_SZ - 1) & -(uintptr_t)PAGE_SZ;
+	uintptr_t to = ((uintptr_t)data + sz) & -(uintptr_t)PAGE_SZ;
+
+	if (sz >= POPULATE_SZ)
+		madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+}
+
 uint8_t *section__read(const struct elf_file *f, Elf_Scn *scn, size_t *sz)
 {
 	GElf_Shdr shdr;
@@ -91,6 +106,7 @@ uint8_t *section__read(const struct elf_file *f, Elf_Scn *scn, size_t *sz)
 	data = malloc(*sz + 1);
 	if (!data)
 		return NULL;
+	populate(data, *sz);
 	err = f->fd < 0 ? copy(scn, data, *sz) : read_all(f->fd, data, *sz, shdr.sh_offset);
 	if (err) {
 		free(data);

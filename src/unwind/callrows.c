@@ -17,8 +17,8 @@ _Static_assert(ROWS_MAX >= CALLFRAME_CIE_MAX, "each of its bytes may make a row"
 struct run {
 	const struct callframe_fde *fde;
 	const struct machine *machine;
-	struct cursor c;   /* of the instruction in hand */
-	uint64_t at, left; /* where the row in hand starts; to the end of the FDE */
+	struct cursor c;  /* of the instruction in hand */
+	uint64_t at, end; /* where the row in hand starts; where the FDE ends */
 	uint64_t code_align;
 	struct callframe_state state, remembered[STATES_MAX];
 	unsigned remembered_cnt;
@@ -135,8 +135,8 @@ __attribute__((noinline)) static void hand_on(struct run *r)
 /* The row in hand ends `by` bytes on; none goes beyond the FDE. */
 static inline void end_row(struct run *r, uint64_t by)
 {
-	if (by > r->left)
-		by = r->left;
+	if (by > r->end - r->at)
+		by = r->end - r->at;
 	if (!by)
 		return;
 	if (r->row == r->rows + ROWS_MAX)
@@ -147,7 +147,6 @@ static inline void end_row(struct run *r, uint64_t by)
 	memcpy(&r->row->rule, &r->state.rule, sizeof(r->row->rule));
 	r->row++;
 	r->at += by;
-	r->left -= by;
 }
 
 static inline void advance(struct run *r, uint64_t steps)
@@ -458,7 +457,7 @@ static struct cursor extended(struct run *r, uint8_t op, struct cursor c)
 /* The usual instructions are done here, with the cursor in registers. */
 static void execute(struct run *r, struct cursor c)
 {
-	while (cursor__left(&c) && r->left && !r->lost) {
+	while (cursor__left(&c) && r->at != r->end && !r->lost) {
 		uint8_t op = *c.pos++, low = op & 0x3f;
 
 		if ((op & 0xc0) == DW_CFA_advance_loc) {
@@ -485,7 +484,7 @@ static void begin(struct run *r)
 	struct callframe_cie *cie = r->fde->cie;
 
 	r->at = 0;
-	r->left = UINT64_MAX;
+	r->end = UINT64_MAX;
 	r->state = (struct callframe_state){ .cfa.how = CFA_OTHERWISE, .rule = UNKNOWN };
 	execute(r, cie->instructions);
 	r->remembered_cnt = 0;
@@ -511,11 +510,11 @@ void callframe__rows(const struct callframe_fde *fde, const struct machine *mach
 	if (!fde->cie->begun)
 		begin(&r);
 	r.at = fde->start;
-	r.left = fde->sz;
+	r.end = fde->start + fde->sz;
 	r.state = fde->cie->initial;
 	r.lost = fde->cie->lost;
 	if (!r.lost)
 		execute(&r, fde->instructions);
-	end_row(&r, r.left);
+	end_row(&r, UINT64_MAX);
 	hand_on(&r);
 }

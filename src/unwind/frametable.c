@@ -11,7 +11,7 @@
 #include "unwind/framerows.h"
 
 #define MAGIC	   "STKTABLE"
-#define VERSION	   6
+#define VERSION	   7
 #define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
 #define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
 #define KNOWN_BITS 10
@@ -29,7 +29,8 @@ struct maker {
 	uint32_t section; /* that is being read */
 	struct buf fdes;  /* uint64_t: see key_of() */
 	struct buf rules, pages;
-	uint16_t *starts, *ids; /* of rows */
+	struct frame_table *table; /* with its rows; the rest comes last */
+	struct frame_row *rows;	   /* its */
 	uint32_t row_cnt, row_cap;
 	uint32_t *slots;			  /* rule numbers + 1, by hash; half of them free */
 	size_t slot_cnt;			  /* a power of two */
@@ -111,32 +112,36 @@ static uint16_t rule_id(struct maker *m, struct flat_rule rule)
 	return k->id;
 }
 
+static bool resize(struct maker *m, size_t sz)
+{
+	struct frame_table *t = realloc(m->table, sz);
+
+	if (!t) {
+		m->err = -ENOMEM;
+		return false;
+	}
+	m->table = t;
+	m->rows = (struct frame_row *)(void *)(t + 1);
+	return true;
+}
+
 static bool grow_rows(struct maker *m)
 {
 	uint32_t cap = m->row_cap ? 2 * m->row_cap : ROWS_MIN;
-	uint16_t *starts, *ids;
 
-	if (m->err || m->row_cap == TABLE_ROW_MAX) {
-		m->err = m->err ? m->err : -E2BIG;
+	if (!m->err && m->row_cap == TABLE_ROW_MAX)
+		m->err = -E2BIG;
+	if (m->err || !resize(m, sizeof(*m->table) + cap * sizeof(*m->rows)))
 		return false;
-	}
-	starts = reallocarray(m->starts, cap, sizeof(*starts));
-	m->starts = starts ? starts : m->starts;
-	ids = reallocarray(m->ids, cap, sizeof(*ids));
-	m->ids = ids ? ids : m->ids;
-	if (starts && ids)
-		m->row_cap = cap;
-	else
-		m->err = -ENOMEM;
-	return starts && ids;
+	m->row_cap = cap;
+	return true;
 }
 
 static void add_row(struct maker *m, uint64_t off, uint16_t id)
 {
 	if (m->row_cnt == m->row_cap && !grow_rows(m))
 		return;
-	m->starts[m->row_cnt] = off % PAGE_SZ;
-	m->ids[m->row_cnt++] = id;
+	m->rows[m->row_cnt++] = (struct frame_row){ off % PAGE_SZ, id };
 	m->last = id;
 }
 
@@ -295,24 +300,18 @@ void frame_table__seal(struct frame_table *t)
 	t->checksum = checksum(t);
 }
 
-static struct frame_table *assemble(const struct maker *m)
+/* Pages and rules go behind the rows, which stay where they were made. */
+static struct frame_table *assemble(struct maker *m)
 {
-	const struct {
-		const void *data;
-		size_t sz;
-	} parts[] = { { m->rules.data, m->rules.sz },
-		      { m->pages.data, m->pages.sz },
-		      { m->starts, m->row_cnt * sizeof(*m->starts) },
-		      { m->ids, m->row_cnt * sizeof(*m->ids) } };
+	size_t rows_end = sizeof(struct frame_table) + m->row_cnt * sizeof(*m->rows);
+	size_t sz = rows_end + m->pages.sz + m->rules.sz;
 	struct frame_table *t;
-	uint8_t *to;
-	size_t sz = sizeof(*t);
+	uint8_t *end;
 
-	for (size_t i = 0; i < 4; i++)
-		sz += parts[i].sz;
-	t = malloc(sz);
-	if (!t)
+	if (!resize(m, sz))
 		return NULL;
+	t = m->table;
+	m->table = NULL;
 	*t = (struct frame_table){ .version = VERSION,
 				   .rule_cnt = (uint32_t)rule_cnt(m),
 				   .page_cnt = (uint32_t)(m->pages.sz / sizeof(uint32_t)) - 1,
@@ -321,11 +320,9 @@ static struct frame_table *assemble(const struct maker *m)
 				   .sz = sz,
 				   .build_id = m->source->build_id };
 	memcpy(t->magic, MAGIC, sizeof(t->magic));
-	to = (uint8_t *)(t + 1);
-	for (size_t i = 0; i < 4; i++) {
-		memcpy(to, parts[i].data, parts[i].sz);
-		to += parts[i].sz;
-	}
+	end = (uint8_t *)t + rows_end;
+	memcpy(end, m->pages.data, m->pages.sz);
+	memcpy(end + m->pages.sz, m->rules.data, m->rules.sz);
 	frame_table__seal(t);
 	return t;
 }
@@ -357,8 +354,7 @@ struct frame_table *frame_table__make(const struct table_source *source)
 	buf__free(&m.fdes);
 	buf__free(&m.rules);
 	buf__free(&m.pages);
-	free(m.starts);
-	free(m.ids);
+	free(m.table);
 	free(m.slots);
 	if (!t)
 		errno = m.err ? -m.err : ENOMEM;
@@ -368,7 +364,7 @@ struct frame_table *frame_table__make(const struct table_source *source)
 static bool rows_are_sound(const struct frame_table *t)
 {
 	const uint32_t *pages = frame_table__pages(t);
-	const uint16_t *ids = frame_table__ids(t);
+	const struct frame_row *rows = frame_table__rows(t);
 
 	if (pages[0] != 0 || pages[t->page_cnt] != t->row_cnt)
 		return false;
@@ -377,7 +373,7 @@ static bool rows_are_sound(const struct frame_table *t)
 			return false;
 	}
 	for (uint32_t i = 0; i < t->row_cnt; i++) {
-		if (ids[i] >= t->rule_cnt)
+		if (rows[i].rule >= t->rule_cnt)
 			return false;
 	}
 	return true;
@@ -393,8 +389,8 @@ bool frame_table__is_sound(const struct frame_table *t, size_t sz, const struct 
 	if (t->rule_cnt > TABLE_RULE_MAX || t->page_cnt > TABLE_PAGE_MAX ||
 	    t->row_cnt > TABLE_ROW_MAX)
 		return false;
-	expected = sizeof(*t) + (uint64_t)t->rule_cnt * sizeof(struct flat_rule) +
+	expected = sizeof(*t) + (uint64_t)t->row_cnt * sizeof(struct frame_row) +
 		   ((uint64_t)t->page_cnt + 1) * sizeof(uint32_t) +
-		   (uint64_t)t->row_cnt * 2 * sizeof(uint16_t);
+		   (uint64_t)t->rule_cnt * sizeof(struct flat_rule);
 	return expected == sz && checksum(t) == t->checksum && rows_are_sound(t);
 }

@@ -4,11 +4,10 @@
  * without pointers, the same in memory, in a cache file and in a BPF map:
  *
  *     struct frame_table             header
- *     struct flat_rule[]       rule_cnt: the rules that rows refer to
+ *     struct frame_row[]       row_cnt: where in its page a row starts, ascending; its rule
  *     uint32_t[]               page_cnt + 1: the first row of each 16 KiB of the file, from
  *                              first_page on
- *     uint16_t[]               row_cnt: where in its page a row starts, ascending
- *     uint16_t[]               row_cnt: its rule
+ *     struct flat_rule[]       rule_cnt: the rules that rows refer to
  *
  * A row goes to the next one, or to the end of its page. Rows are found by file offset: that is
  * what a mapping says of a pc, and no file has more of them than bytes. The rules are the file's
@@ -39,6 +38,10 @@ struct frame_table {
 	uint64_t checksum; /* XXH3 of the rest */
 	struct build_id build_id;
 	uint8_t unused[3];
+};
+
+struct frame_row {
+	uint16_t start, rule;
 };
 
 /* Where link-time addresses lie in the file: an executable segment. */
@@ -77,31 +80,26 @@ void frame_table__seal(struct frame_table *);
 /* Whether `sz` bytes are a whole table of this version for that build ID, safe to look up in. */
 bool frame_table__is_sound(const struct frame_table *, size_t sz, const struct build_id *);
 
-static inline const struct flat_rule *frame_table__rules(const struct frame_table *t)
+static inline const struct frame_row *frame_table__rows(const struct frame_table *t)
 {
-	return (const struct flat_rule *)(const void *)(t + 1);
+	return (const struct frame_row *)(const void *)(t + 1);
 }
 
 static inline const uint32_t *frame_table__pages(const struct frame_table *t)
 {
-	return (const uint32_t *)(const void *)(frame_table__rules(t) + t->rule_cnt);
+	return (const uint32_t *)(const void *)(frame_table__rows(t) + t->row_cnt);
 }
 
-static inline const uint16_t *frame_table__starts(const struct frame_table *t)
+static inline const struct flat_rule *frame_table__rules(const struct frame_table *t)
 {
-	return (const uint16_t *)(const void *)(frame_table__pages(t) + t->page_cnt + 1);
-}
-
-static inline const uint16_t *frame_table__ids(const struct frame_table *t)
-{
-	return frame_table__starts(t) + t->row_cnt;
+	return (const struct flat_rule *)(const void *)(frame_table__pages(t) + t->page_cnt + 1);
 }
 
 /* The rule at a file offset; FLAT_NONE outside. */
 static inline struct flat_rule frame_table__at(const struct frame_table *t, uint64_t off)
 {
 	const struct flat_rule none = { .how = FLAT_NONE };
-	const uint16_t *starts = frame_table__starts(t);
+	const struct frame_row *rows = frame_table__rows(t);
 	uint16_t in_page = off & ((1u << TABLE_PAGE_BITS) - 1);
 	uint64_t page = (off >> TABLE_PAGE_BITS) - t->first_page;
 	const uint32_t *pages = frame_table__pages(t);
@@ -116,10 +114,10 @@ static inline struct flat_rule frame_table__at(const struct frame_table *t, uint
 	while (cnt > 1) {
 		uint32_t half = cnt / 2;
 
-		first = starts[first + half] <= in_page ? first + half : first;
+		first = rows[first + half].start <= in_page ? first + half : first;
 		cnt -= half;
 	}
-	return frame_table__rules(t)[frame_table__ids(t)[first]];
+	return frame_table__rules(t)[rows[first].rule];
 }
 
 #endif

@@ -46,7 +46,7 @@ static double ask_libdw(struct elf_file *f, const struct frame_table *t)
 		for (uint32_t i = frame_table__pages(t)[page]; i < frame_table__pages(t)[page + 1];
 		     i++) {
 			uint64_t off = ((t->first_page + page) << TABLE_PAGE_BITS) +
-				       frame_table__starts(t)[i],
+				       frame_table__rows(t)[i].start,
 				 vaddr;
 
 			if (elf_file__vaddr(f, off, &vaddr))

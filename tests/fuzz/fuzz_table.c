@@ -2,7 +2,7 @@
 /*
  * Call-frame information that lies, compiled. The first byte says where it is (bit 0: .debug_frame,
  * else .eh_frame) and what becomes of the table (bit 1: the rest is not frames but a table that
- * somebody put into the cache).
+ * somebody put into the cache; bit 2: with a checksum that is right).
  */
 #include "fuzz.h"
 
@@ -47,13 +47,17 @@ static void compile(const uint8_t *data, size_t sz, bool eh)
 	free(t);
 }
 
-static void open_foreign(const uint8_t *data, size_t sz)
+static void open_foreign(const uint8_t *data, size_t sz, bool seal)
 {
 	const struct build_id none = { 0 };
 	struct frame_table *t = malloc(sz ? sz : 1);
 
 	FUZZ_CHECK(t);
 	memcpy(t, data, sz);
+	if (seal && sz >= sizeof(*t)) {
+		t->sz = sz;
+		frame_table__seal(t);
+	}
 	if (frame_table__is_sound(t, sz, &none))
 		look_up(t);
 	free(t);
@@ -62,7 +66,7 @@ static void open_foreign(const uint8_t *data, size_t sz)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 {
 	if (sz && (data[0] & 2))
-		open_foreign(data + 1, sz - 1);
+		open_foreign(data + 1, sz - 1, data[0] & 4);
 	else if (sz)
 		compile(data + 1, sz - 1, !(data[0] & 1));
 	return 0;

@@ -209,7 +209,7 @@ static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size
 		for (uint32_t i = frame_table__pages(t)[page]; i < frame_table__pages(t)[page + 1];
 		     i++)
 			tablecheck__compare(c, ((t->first_page + page) << TABLE_PAGE_BITS) +
-						       frame_table__starts(t)[i]);
+						       frame_table__rows(t)[i].start);
 	}
 	for (size_t i = 0; i < random_cnt; i++) {
 		uint32_t page = (uint32_t)(((uint64_t)random() * t->page_cnt) >> 31);
