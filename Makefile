@@ -20,6 +20,10 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DSTACKS_VERSION='"
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 ALL_LDFLAGS += -fsanitize=$(SAN)
+else
+# It is root and reads what anybody wrote.
+ALL_CFLAGS += -D_FORTIFY_SOURCE=2
+ALL_LDFLAGS += -Wl,-z,relro,-z,now
 endif
 
 # A layer includes only layers before it. Each program says which it is made of.

@@ -89,6 +89,14 @@ void text__copy(struct text *t, const struct elf_file *f)
 
 bool text__read_now(struct text *t, const struct elf_file *f)
 {
+	uint8_t both[BEFORE_SZ + AT_SZ];
+
+	if (t->before_off + BEFORE_SZ == t->at_off &&
+	    elf_file__read_now(f, t->before_off, both, sizeof(both)) == 0) {
+		memcpy(t->before, both, BEFORE_SZ);
+		memcpy(t->at, both + BEFORE_SZ, AT_SZ);
+		return t->has_before = t->has_at = true;
+	}
 	t->has_before = t->before_off != UINT64_MAX;
 	t->has_at = t->at_off != UINT64_MAX;
 	return (!t->has_before ||

@@ -7,7 +7,9 @@
 
 #include "unwind/rule.h"
 
-#define GAP_MAX	  65536 /* bytes of a gap that are looked through */
+#define GAP_MAX 65536 /* bytes of a gap that are looked through */
+#define PIECE_SZ \
+	8192 /* that are read at a time: memory that is touched first costs more than they do */
 #define BYTES_MAX (1u << 20)
 
 struct trampolines trampolines__in(const struct elf_file *f, elf_file_read_fn read, size_t gaps_max)
@@ -22,26 +24,44 @@ void trampolines__free(struct trampolines *t)
 	free(t->bytes);
 }
 
+/* UINT64_MAX: it is not in [off, end), or that cannot be read. */
+static uint64_t search(struct trampolines *t, const struct text_pattern *code, uint64_t off,
+		       uint64_t end)
+{
+	for (; end - off >= code->sz; off += PIECE_SZ - (code->sz - 1)) {
+		size_t sz = end - off < PIECE_SZ ? end - off : PIECE_SZ;
+		const uint8_t *at;
+
+		t->err = t->read(t->file, off, t->bytes, sz);
+		at = t->err ? NULL : memmem(t->bytes, sz, code->bytes, code->sz);
+		if (at)
+			return off + (uint64_t)(at - t->bytes);
+		if (t->err || sz < PIECE_SZ)
+			break;
+	}
+	return UINT64_MAX;
+}
+
 bool trampolines__find(void *arg, uint64_t off, uint64_t end, struct table_mark *found)
 {
 	struct trampolines *t = arg;
 	const struct text_pattern *code = text__sigreturn_code(t->file->machine);
 	size_t sz = end - off < GAP_MAX ? end - off : GAP_MAX;
-	const uint8_t *at;
 
 	if (sz < code->sz || t->gaps_left == 0 || t->bytes_left < sz)
 		return false;
 	if (!t->bytes)
-		t->bytes = malloc(GAP_MAX);
-	t->err = t->bytes ? t->read(t->file, off, t->bytes, sz) : -ENOMEM;
-	if (t->err)
+		t->bytes = malloc(PIECE_SZ);
+	if (!t->bytes) {
+		t->err = -ENOMEM;
 		return false;
+	}
 	t->gaps_left--;
 	t->bytes_left -= sz;
-	at = memmem(t->bytes, sz, code->bytes, code->sz);
-	if (!at)
+	off = search(t, code, off, off + sz);
+	if (off == UINT64_MAX)
 		return false;
-	*found = (struct table_mark){ .off = off + (uint64_t)(at - t->bytes),
+	*found = (struct table_mark){ .off = off,
 				      .sz = code->sz,
 				      .rule = rule__flat_signal_frame(t->file->machine) };
 	return true;
