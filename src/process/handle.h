@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -51,6 +52,12 @@ static inline int handle__stat(int dir, const char *name, struct stat *st)
 		.st_ctim = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec },
 	};
 	return 0;
+}
+
+/* Whether a file's last change was at that time. */
+static inline bool handle__changed_at(const struct stat *st, struct timespec time)
+{
+	return st->st_ctim.tv_sec == time.tv_sec && st->st_ctim.tv_nsec == time.tv_nsec;
 }
 
 #endif

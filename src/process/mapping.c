@@ -52,6 +52,9 @@ static struct elf_file *open_now_or_later(struct process_table *t, struct mappin
 
 	if (!t->jobs)
 		return elf_cache__open_mapped(t->files, r);
+	out->opening = opening__get(opening__find_mapped(t, r->map));
+	if (out->opening)
+		return errno = ENOEXEC, NULL;
 	f = elf_cache__find_mapped(t->files, r, &st, &there);
 	if (f || errno == ENOEXEC)
 		return f;

@@ -75,18 +75,28 @@ static char *unescape(char *path)
 	return path;
 }
 
+/* Most lines are not: what else they say is left unread. */
+static bool is_executable(const char *text, const char *end)
+{
+	const char *past = memchr(text, ' ', (size_t)(end - text));
+
+	return past && end - past > 3 && past[3] == 'x';
+}
+
 /* `end` is where the newline is: the path is ended there. */
 static bool parse_line(char *text, char *end, struct record_mmap *m)
 {
 	struct line l = { text, end, false };
 	uint64_t past;
 
+	if (!is_executable(text, end))
+		return false;
 	m->start = number(&l, 16);
 	expect(&l, '-');
 	past = number(&l, 16);
 	expect(&l, ' ');
 	m->prot = permissions(&l);
-	if (l.err || !(m->prot & PROT_EXEC) || past <= m->start)
+	if (l.err || past <= m->start)
 		return false;
 	expect(&l, ' ');
 	m->pgoff = number(&l, 16);

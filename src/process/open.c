@@ -190,8 +190,25 @@ static struct elf_file *use(struct elf_cache *c, const struct open_request *r, i
 	return errno = ESTALE, NULL;
 }
 
-/* One system call says what nearly always is known already; *there: the process has such a mapping.
+/*
+ * A file that is held open keeps its number: what is mapped by that number is this file, and has
+ * been read unless it was changed since. To ask the file costs a sixth of asking the process.
+ * Where the device has no number of its own (major 0) files may share theirs.
  */
+static struct elf_file *find_held(struct elf_cache *c, const struct open_request *r)
+{
+	const struct record_mmap *m = r->map;
+	struct elf_file *f = m->maj && !r->places->told ? elf_cache__by_name(c, m) : NULL;
+	struct stat st = { 0 };
+
+	if (f && f->dev == makedev(m->maj, m->min) && f->ino == m->ino &&
+	    handle__stat(f->fd, "", &st) == 0 && handle__changed_at(&st, f->ctime))
+		return f;
+	elf_file__put(f);
+	return NULL;
+}
+
+/* One system call says what mostly is known already; *there: the process has such a mapping. */
 static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
 					  struct stat *st, bool *there)
 {
@@ -265,9 +282,13 @@ static struct elf_file *try_ways(struct elf_cache *c, const struct open_request 
 struct elf_file *elf_cache__find_mapped(struct elf_cache *c, const struct open_request *r,
 					struct stat *st, bool *there)
 {
-	struct elf_file *f = find_mapped_inode(c, r, st, there);
-	int err = errno;
+	struct elf_file *f = find_held(c, r);
+	int err;
 
+	if (f)
+		return f;
+	f = find_mapped_inode(c, r, st, there);
+	err = errno;
 	if (f && !r->places->told)
 		elf_cache__name(c, f, r->map);
 	if (!f && !*there)

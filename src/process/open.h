@@ -43,7 +43,7 @@ struct elf_file *elf_cache__open_mapped(struct elf_cache *, const struct open_re
 
 /*
  * The same of what is known without opening anything: NULL + errno, ENOENT when the file has to be
- * opened. `st` is of what is mapped; *there: whether it could be looked at.
+ * opened, with `st` of what is mapped; *there: whether it could be looked at.
  */
 struct elf_file *elf_cache__find_mapped(struct elf_cache *, const struct open_request *,
 					struct stat *st, bool *there);

@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "process/handle.h"
 
 #define CHILD_FD     3
 #define ANSWER_MS    2000 /* a server that takes longer does not answer */
@@ -112,19 +113,27 @@ void opening__put(struct opening *o)
 	free(o);
 }
 
-static struct opening_key key_of(const struct stat *st)
+static struct opening *find_key(struct process_table *t, struct opening_key key)
 {
-	return (struct opening_key){ st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
-				     (uint64_t)st->st_ctim.tv_nsec };
-}
-
-struct opening *opening__find(struct process_table *t, const struct stat *st)
-{
-	struct opening_key key = key_of(st);
 	struct opening *o;
 
 	HASH_FIND(hh, t->openings, &key, sizeof(key), o);
 	return o;
+}
+
+struct opening *opening__find(struct process_table *t, const struct stat *st)
+{
+	struct opening *o = find_key(t, (struct opening_key){ st->st_dev, st->st_ino });
+
+	return o && handle__changed_at(st, o->ctime) ? o : NULL;
+}
+
+/* Its handle keeps the file's number its own, where the device has one (major 0: none). */
+struct opening *opening__find_mapped(struct process_table *t, const struct record_mmap *m)
+{
+	if (t->places.told || m->maj == 0)
+		return NULL;
+	return find_key(t, (struct opening_key){ makedev(m->maj, m->min), m->ino });
 }
 
 static void work__free(struct work *w)
@@ -193,11 +202,14 @@ static struct work *work__new(struct process_table *t, const struct open_request
 	return w;
 }
 
-/* Lack of memory only means that another mapping of the file opens it, too. */
+/* Lack of memory only means that another mapping of the file opens it, too; as does that it was
+ * changed since its opening began. */
 static void share(struct process_table *t, struct opening *o, const struct stat *st)
 {
-	o->key = key_of(st);
-	HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
+	o->key = (struct opening_key){ st->st_dev, st->st_ino };
+	o->ctime = st->st_ctim;
+	if (!find_key(t, o->key))
+		HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
 }
 
 struct opening *opening__begin(struct process_table *t, const struct open_request *r,
@@ -212,7 +224,7 @@ struct opening *opening__begin(struct process_table *t, const struct open_reques
 	if (!w)
 		return NULL;
 	o = opening__get(w->opening);
-	if (st)
+	if (w->handle >= 0)
 		share(t, o, st);
 	t->opening_cnt++;
 	jobs__submit(t->jobs, &w->job);

@@ -12,15 +12,16 @@
 #include "process/table.h"
 
 struct opening_key {
-	uint64_t dev, ino, sec, nsec; /* of the last change */
+	uint64_t dev, ino;
 };
 
 struct opening {
 	unsigned refs;
 	bool done;
-	struct elf_file *file;	/* a reference; NULL: not done, or there is none */
-	struct opening_key key; /* all 0: nobody can share it */
-	UT_hash_handle hh;	/* of the table's, by key, until it is done */
+	struct elf_file *file; /* a reference; NULL: not done, or there is none */
+	struct opening_key key;
+	struct timespec ctime;
+	UT_hash_handle hh; /* of the table's, by key, until it is done */
 };
 
 /*
@@ -29,8 +30,9 @@ struct opening {
  */
 struct opening *opening__begin(struct process_table *, const struct open_request *,
 			       const struct stat *st);
-/* One that is under way, or NULL. */
+/* One that is under way, or NULL: of a file of which that is said, or which is mapped like that. */
 struct opening *opening__find(struct process_table *, const struct stat *st);
+struct opening *opening__find_mapped(struct process_table *, const struct record_mmap *);
 struct opening *opening__get(struct opening *); /* accepts NULL, as the next */
 void opening__put(struct opening *);
 

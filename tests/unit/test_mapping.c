@@ -2,6 +2,7 @@
 /* Opening what is mapped. */
 #include "test.h"
 
+#include <sys/sysmacros.h>
 #include "base/jobs.h"
 #include "elfmaker.h"
 #include "proc_scene.h"
@@ -91,6 +92,65 @@ static void inodes_are_compared(void **state)
 	process_table__free(w.table);
 }
 
+/* As the kernel says that a file is mapped. */
+static struct record_mmap mapped(const char *path)
+{
+	struct record_mmap m = { .start = 0x40000, .len = 0x1000, .prot = 5, .path = path };
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	m.maj = major(st.st_dev);
+	m.min = minor(st.st_dev);
+	m.ino = st.st_ino;
+	return m;
+}
+
+/* Whether one of which nothing but the mapping can be learned has its file. */
+static bool is_known(struct world *w, struct record_mmap m)
+{
+	m.path = "/nowhere";
+	process_table__get(w->table, 10);
+	apply_mmap(w, UINT64_MAX, 10, m);
+	return process__find(process_table__find(w->table, 10), m.start)->file != NULL;
+}
+
+/* No process is asked about a file that is known, unless it has been changed, or others may have
+ * its number. */
+static void files_are_known_by_their_numbers(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+	struct world w = begin(state);
+	struct record_mmap m, other;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x.so", w.proc);
+	put_elf("", path, &made);
+	m = mapped(path);
+	if (m.maj == 0 || geteuid() != 0)
+		skip();
+	set_maps(&w, 11, "1000-3000 r-xp 00001000 08:01 5 /bin/eleven\n");
+	shell__run("mkdir %s/11/map_files && ln -s %s %s/11/map_files/40000-41000", w.proc, path,
+		   w.proc);
+	assert_false(is_known(&w, m));
+	for (int i = 0; i < 2; i++) {
+		process_table__get(w.table, 11);
+		apply_mmap(&w, UINT64_MAX, 11, m);
+		apply_exec(&w, UINT64_MAX, 11);
+	}
+	assert_true(is_known(&w, m));
+	other = m;
+	other.ino++;
+	assert_false(is_known(&w, other));
+	other = m;
+	other.maj = 0;
+	assert_false(is_known(&w, other));
+	usleep(20000); /* the kernel's clock of files goes by ticks */
+	put_elf("", path, &made);
+	assert_int_equal(mapped(path).ino, m.ino);
+	assert_false(is_known(&w, m));
+	process_table__free(w.table);
+}
+
 /* A path that a process names can be anything. None of it may block us. */
 static void no_path_blocks(void **state)
 {
@@ -159,6 +219,33 @@ static void files_are_opened_by_jobs(void **state)
 	process_table__free(t);
 }
 
+/* So do all that map it while it is being opened, whoever they are. */
+static void an_opening_is_shared(void **state)
+{
+	struct jobs *jobs = jobs__new();
+	struct world w = { .table = process_table__new(
+				   &(struct process_options){ .jobs = jobs, .proc = "/proc" }) };
+	struct process *p = process_table__get(w.table, (uint32_t)getpid());
+	const struct mapping *m = process__find(p, (uint64_t)(uintptr_t)files_are_opened_by_jobs);
+	struct record_mmap same = mapped("/proc/self/exe");
+	struct opening *opening = m->opening;
+
+	(void)state;
+	assert_non_null(opening);
+	if (same.maj == 0)
+		skip();
+	for (int i = 0; i < 2; i++) {
+		same.ino += (uint64_t)i;
+		apply_mmap(&w, monotonic__ns(), 5000000, same);
+		m = process__find(process_table__find(w.table, 5000000), same.start);
+		assert_int_equal(m->opening == opening, i == 0);
+	}
+	jobs__free(jobs);
+	process_table__free(w.table);
+}
+
 RUN_TESTS(test_with_folder(files_are_the_ones_the_process_sees),
 	  test_with_folder(inodes_are_compared), test_with_folder(no_path_blocks),
-	  test_with_folder(hostile_paths_do_not_add_up), test_with_folder(files_are_opened_by_jobs))
+	  test_with_folder(hostile_paths_do_not_add_up), test_with_folder(files_are_opened_by_jobs),
+	  test_with_folder(files_are_known_by_their_numbers),
+	  test_with_folder(an_opening_is_shared))
