@@ -24,10 +24,12 @@ static bool in_snapshot(const struct walk *w, uint64_t sp)
 	return sp - w->low <= snapshot_end(w) - w->low;
 }
 
-/* A page between others that was not in memory. */
+/* A page between others that was not in memory; or the stack pointer's own, as while the kernel
+ * copies it when it is first written to after a fork. */
 static bool lacks(const struct walk *w, uint64_t addr)
 {
-	return in_snapshot(w, addr) && snapshot__lacks(w->stack, addr);
+	return in_snapshot(w, addr) &&
+	       ((addr < w->stack->addr && w->stack->sz) || snapshot__lacks(w->stack, addr));
 }
 
 static bool is_stack_like(const struct walk *w, uint64_t addr)
