@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What things cost, as Markdown tables. Figures are of this machine and this run: read the ratios.
 
-bench.py [sampling|switches|sources|unwinder|streams|writer|queries]…, all without arguments; sources=NAME,NAME… for some of them.
+bench.py [sampling|switches|sources|unwinder|streams|writer|queries|scale]…, all without arguments; sources=NAME,NAME… for some of them.
 """
 import os
 import pathlib
@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import queries
+import scale
 import sources
 import streams
 import unwinder
@@ -129,6 +130,7 @@ PARTS = {
     "streams": streams.streams,
     "writer": writer,
     "queries": queries.measure,
+    "scale": scale.measure,
     "sources": sources.measure,
 }
 

@@ -1,84 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many processes, many mappings, many of both a second: nothing is lost, and memory has bounds."""
 import pathlib
-import re
 import time
 
 from conftest import needs_bpf, wait_worked, worked
+from crowds import JIT, MANY, OPENS, OPENED, anonymous_mb
 
 pytestmark = needs_bpf
-
-# Forks argv[1] children that sleep, with argv[2] executable mappings of libc more than they need.
-MANY = r"""
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY);
-	for (int i = 0; i < atoi(argv[2]); i++) {
-		mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096 * 100);
-		mmap(0, 4096, PROT_READ, MAP_PRIVATE, fd, 4096 * 300);
-	}
-	for (int i = 0; i < atoi(argv[1]); i++)
-		if (fork() == 0) {
-			prctl(PR_SET_PDEATHSIG, 9);
-			for (;;)
-				usleep(100000);
-		}
-	puts("ready");
-	fflush(stdout);
-	pause();
-	return argc;
-}
-"""
-
-# Code that comes and goes: a page is mapped, called and unmapped, every millisecond; it says what it is called.
-JIT = r"""
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-int main(void)
-{
-	char name[64];
-	snprintf(name, sizeof(name), "/tmp/perf-%d.map", getpid());
-	FILE *map = fopen(name, "w");
-	for (void *told = 0;;) {
-		unsigned char *code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		memcpy(code, "\xb9\x00\x00\x01\x00\xff\xc9\x75\xfc\xc3", 10); /* mov $65536, %ecx; 1: dec %ecx; jnz 1b; ret */
-		if (code != told)
-			fprintf(map, "%lx 10 coming\n", (unsigned long)code);
-		told = code;
-		fflush(map);
-		((void (*)(void))code)();
-		munmap(code, 4096);
-		usleep(900);
-	}
-}
-"""
-
-OPENS = r"""
-#include <dlfcn.h>
-#include <stdio.h>
-int main(int argc, char **argv)
-{
-	for (int i = 0; i < 10000; i++) {
-		void *h = dlopen(argv[1], RTLD_NOW);
-		((void (*)(void))dlsym(h, "work"))();
-		dlclose(h);
-	}
-	return argc - 2;
-}
-"""
-
-
-def anonymous_mb(pid):
-    return int(re.search(r"RssAnon:\s+(\d+)", open(f"/proc/{pid}/status").read()).group(1)) / 1024
-
 
 def lost(r):
     return r.one("SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost'")
@@ -134,7 +62,7 @@ def test_code_that_comes_and_goes(start, spawn, compile_c):
 
 
 def test_a_library_that_is_loaded_ten_thousand_times(record, compile_c):
-    lib = compile_c("volatile int sink; void work(void) { for (int i = 0; i < 10000; i++) sink++; }\n", "-shared", "-fPIC", name="often.so")
+    lib = compile_c(OPENED, "-shared", "-fPIC", name="often.so")
     prog = compile_c(OPENS, "-ldl", name="opens")
     r = record("-p", "profile:u:499", "--", prog, lib)
     assert lost(r) == 0
