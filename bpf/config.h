@@ -39,6 +39,14 @@ struct capture_goroutine {
 	__u64 here; /* the g of the stack that the thread is on, as far as is known */
 };
 
+/* A part of what the kernel puts on a signal stack (struct rt_sigframe): which stack that is, and
+ * the registers of what the signal has interrupted. */
+struct capture_signal {
+	__u64 stack, stack_flags, stack_sz;
+	__u64 r8, r9, r10, r11, r12, r13, r14, r15;
+	__u64 di, si, bp, bx, dx, ax, cx, sp, ip;
+};
+
 /* Bytes of data[] before an event_switched, at most. */
 #define CAPTURE_BEFORE_SWITCHED(stack_sz) \
 	(EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) + (stack_sz) + EVENT_HOLES_SZ)
@@ -48,6 +56,7 @@ struct capture_slot {
 	__u32 busy, idx;
 	struct capture_progress progress;
 	struct capture_goroutine goroutine;
+	struct capture_signal signal;
 	struct event event;
 };
 
@@ -68,6 +77,7 @@ struct capture_config {
 	__u32 interrupt_bits;	 /* of that count: in a hard or soft interrupt */
 	__u32 cpu_cnt;		 /* possible CPUs */
 	__u32 stack_sz;		 /* bytes of user stack at most */
+	__u32 signal_fpu_sz;	 /* of what the kernel puts on a signal stack first */
 	__u32 wakeup_sz;	 /* bytes in a ring from which on user space is woken */
 	__u32 exclude_tgid;	 /* the collector; 0: nobody */
 	__u32 bounce;		 /* user memory is read through the map `bounces` */

@@ -190,7 +190,8 @@ struct event {
 /*
  * Go's runtime works on a thread's own stack for a goroutine (runtime.systemstack): where that goes
  * on, and sz bytes of the goroutine's stack, from its stack pointer on. All 0: it has left the
- * goroutine, and works for none (runtime.schedule).
+ * goroutine, and works for none (runtime.schedule). The same of what a signal interrupted whose
+ * handler is on a signal stack.
  */
 struct event_switched {
 	__u64 pc, sp, fp, sz;

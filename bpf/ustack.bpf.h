@@ -128,27 +128,73 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 	return end.addr;
 }
 
-/* Where the stack that sp is on ends; far away when nothing says. */
-static __always_inline __u64 stack__top(struct user *u, struct capture_goroutine *c,
-					const struct pt_regs *regs)
+/* Where the stack of a thread or goroutine ends; 0: nothing says. */
+static __always_inline __u64 thread__top(const struct user *u, struct capture_goroutine *c,
+					 __u64 r14, __u64 sp)
 {
 	struct task_struct *task = u->task;
-	__u64 sp = regs->sp, fsbase = task->thread.fsbase, alt = task->sas_ss_sp;
-	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE, top;
+	__u64 fsbase = task->thread.fsbase;
+	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE;
 
-	u->top_known = true;
-	c->here = 0;
-	if (sp - alt < task->sas_ss_size)
-		return alt + task->sas_ss_size;
 	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz) {
 		if (may_be_go(task->mm, fsbase))
-			go__top(u, c, regs->r14, fsbase, sp);
+			go__top(u, c, r14, fsbase, sp);
 		return main_top;
 	}
 	if (task->pid != task->tgid && fsbase - sp <= cfg.stack_sz &&
 	    is_thread_descriptor(u, fsbase))
 		return fsbase;
-	top = go__top(u, c, regs->r14, fsbase, sp);
+	return go__top(u, c, r14, fsbase, sp);
+}
+
+static __always_inline bool is_on_signal_stack(const struct task_struct *task, __u64 sp)
+{
+	return sp - task->sas_ss_sp < task->sas_ss_size;
+}
+
+/* Of struct rt_sigframe; and from where in it struct capture_signal is. */
+#define SIGFRAME_SZ	440
+#define SIGFRAME_SIGNAL 24
+
+/*
+ * What a thread did that handles a signal on a signal stack. The frame of the first one is at the
+ * stack's top, behind the FPU's state (arch/x86/kernel/signal.c, get_sigframe()), and says itself
+ * of which stack it is.
+ */
+static __always_inline bool signal__read(const struct user *u, struct capture_signal *s)
+{
+	__u64 stack = u->task->sas_ss_sp, sz = u->task->sas_ss_size;
+	__u64 fpu = (stack + sz - cfg.signal_fpu_sz) & ~63ULL;
+	__u64 frame = ((fpu - SIGFRAME_SZ) & ~15ULL) - 8;
+
+	return !user__read(u, s, sizeof(*s), frame + SIGFRAME_SIGNAL) && s->stack == stack &&
+	       s->stack_sz == sz;
+}
+
+/* Where the stack that sp is on ends; far away when nothing says. In a signal handler also of the
+ * stack that it came from: c->hi. */
+static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slot,
+					const struct pt_regs *regs)
+{
+	struct task_struct *task = u->task;
+	struct capture_goroutine *c = &slot->goroutine;
+	__u64 sp = regs->sp, r14 = regs->r14, top;
+
+	u->top_known = true;
+	c->here = c->hi = 0;
+	if (is_on_signal_stack(task, sp)) {
+		if (!signal__read(u, &slot->signal))
+			return task->sas_ss_sp + task->sas_ss_size;
+		c->pc = slot->signal.ip;
+		c->fp = slot->signal.bp;
+		c->sp = sp = slot->signal.sp;
+		r14 = slot->signal.r14;
+	}
+	top = thread__top(u, c, r14, sp);
+	if (is_on_signal_stack(task, regs->sp)) {
+		c->hi = top;
+		return task->sas_ss_sp + task->sas_ss_size;
+	}
 	if (!top)
 		top = mapping__top(task, sp);
 	u->top_known = top;
@@ -308,16 +354,30 @@ static __always_inline bool goroutine__find(const struct user *u, struct capture
 	return true;
 }
 
+/* The stack that the thread came from to the one it is on. */
+static __always_inline bool before__find(const struct user *u, struct capture_slot *slot)
+{
+	struct capture_goroutine *c = &slot->goroutine;
+	__u64 m;
+
+	if (user__bounces(u))
+		return false;
+	if (is_on_signal_stack(u->task, slot->event.regs[7]))
+		return c->hi;
+	m = go__machine(u, c);
+	return m && goroutine__find(u, c, m);
+}
+
 /* Puts the stack that the thread came from behind the `at` bytes that data[] has already; how many
  * bytes it is with its header. */
 static __always_inline __u64 switched__copy(const struct user *u, struct event *e, __u64 at)
 {
 	struct capture_goroutine *c = &slot__of(e)->goroutine;
-	__u64 m = user__bounces(u) ? 0 : go__machine(u, c), sz;
 	struct event_switched *s;
+	__u64 sz;
 
 	OPAQUE(at);
-	if (!m || at > CAPTURE_BEFORE_SWITCHED(cfg.stack_sz) || !goroutine__find(u, c, m))
+	if (at > CAPTURE_BEFORE_SWITCHED(cfg.stack_sz) || !before__find(u, slot__of(e)))
 		return 0;
 	sz = c->hi - c->sp;
 	if (sz > EVENT_SWITCHED_MAX) {
@@ -347,7 +407,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 
 	if (user__bounces(&u))
 		u.bounce = slot__bounce(e);
-	top = stack__top(&u, &slot__of(e)->goroutine, regs);
+	top = stack__top(&u, slot__of(e), regs);
 	e->stack_addr = regs->sp - EVENT_RED_ZONE;
 	want = top - e->stack_addr;
 	got = want;

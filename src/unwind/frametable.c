@@ -11,7 +11,7 @@
 #include "unwind/framerows.h"
 
 #define MAGIC	   "STKTABLE"
-#define VERSION	   7
+#define VERSION	   8
 #define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
 #define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
 #define KNOWN_BITS 10

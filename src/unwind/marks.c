@@ -71,7 +71,8 @@ static bool is_name(const char *symbol, const char *name)
 	       (symbol[len] == '\0' || strcmp(symbol + len, ".abi0") == 0);
 }
 
-/* Return addresses in it point to where it begins, and looked up is the place before. */
+/* Return addresses in it point to where it begins, and looked up is the place before; in the system
+ * call it is the one behind. */
 static void add_trampoline(struct marks *m, const struct elf_file *f, uint64_t vaddr)
 {
 	struct flat_rule rule = rule__flat_signal_frame(f->machine), before = rule;
@@ -82,7 +83,7 @@ static void add_trampoline(struct marks *m, const struct elf_file *f, uint64_t v
 		return;
 	before.callers_only = true;
 	add(m, vaddr - 1, 1, before);
-	add(m, vaddr, text__sigreturn_code(f->machine)->sz, rule);
+	add(m, vaddr, text__sigreturn_code(f->machine)->sz + 1u, rule);
 }
 
 static void mark_symbol(struct marks *m, const struct elf_file *f, const char *name,

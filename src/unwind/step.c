@@ -269,6 +269,18 @@ static enum unwind_status go_back(struct walk *w)
 	return WALK_GO_ON;
 }
 
+/* A handler on a signal stack has interrupted what is on another one. */
+static bool leave_signal_stack(struct walk *w)
+{
+	const struct other_stack *o = &w->sample->before;
+
+	if (!o->stack.sz || w->stack == &o->stack || walk__sp(w) != o->sp)
+		return false;
+	walk__stand_on(w, &o->stack);
+	w->signal_sp = 0;
+	return true;
+}
+
 static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, bool leaf)
 {
 	uint64_t sp = walk__sp(w), cfa;
@@ -291,6 +303,8 @@ static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, 
 	w->chained = false;
 	w->flags = signal ? 0 : FRAME_CALLER;
 	w->source = FRAME_BY_CFI;
+	if (signal && leave_signal_stack(w))
+		return WALK_GO_ON;
 	return moved(w, sp, leaf && !signal) ? WALK_GO_ON : UNWIND_NO_PROGRESS;
 }
 

@@ -186,6 +186,17 @@ const struct text_pattern *text__sigreturn_code(const struct machine *m)
 	return m == &machine_aarch64 ? &sigreturn_aarch64 : &sigreturn_x86_64;
 }
 
+/* Go has an int $3 behind it. Elsewhere it may be another function that begins there. */
+static bool in_sigreturn(const struct text *t)
+{
+	static const uint8_t behind[] = { 0xcd, 0x03 };
+	const uint8_t *code = sigreturn_x86_64.bytes + sigreturn_x86_64.sz - BEFORE_SZ;
+
+	return t->machine == &machine_x86_64 && t->has_before &&
+	       memcmp(t->before, code, BEFORE_SZ) == 0 &&
+	       memcmp(t->at, behind, sizeof(behind)) == 0;
+}
+
 bool text__sigreturn(const struct text *t)
 {
 	const struct text_pattern *code = text__sigreturn_code(t->machine);
@@ -193,7 +204,7 @@ bool text__sigreturn(const struct text *t)
 
 	if (!t->has_at)
 		return false;
-	if (memcmp(t->at, code->bytes, code->sz) == 0)
+	if (memcmp(t->at, code->bytes, code->sz) == 0 || in_sigreturn(t))
 		return true;
 	return t->has_before && memcmp(t->before + BEFORE_SZ - first, code->bytes, first) == 0 &&
 	       memcmp(t->at, code->bytes + first, code->sz - first) == 0;

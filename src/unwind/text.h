@@ -44,7 +44,8 @@ struct text_pattern {
 };
 
 const struct text_pattern *text__sigreturn_code(const struct machine *);
-/* Whether the address is that of one of the two instructions. */
+/* Whether the address is that of one of the two instructions, or of what Go has behind them: in the
+ * system call. */
 bool text__sigreturn(const struct text *);
 
 #endif

@@ -189,6 +189,68 @@ def test_go_on_its_threads_own_stacks(record, tmp_path):
         assert any("main.deep" in names or "main.build" in names for names, *_ in stacks), stacks
 
 
+# Signals to its threads, also while they are in their handlers' last system call.
+SIGNALLED_GO = """package main
+import ("fmt"; "os"; "os/signal"; "syscall"; "time")
+//go:noinline
+func deep(n int) int { if n == 0 { s := 0; for i := 0; i < 100000; i++ { s += i * i % 7 }; return s }; return deep(n-1) + 1 }
+func main() {
+	c := make(chan os.Signal, 100)
+	signal.Notify(c, syscall.SIGUSR1)
+	go func() { for range c {} }()
+	for i := 0; i < 3; i++ { go func() { for { syscall.Kill(os.Getpid(), syscall.SIGUSR1) } }() }
+	for end, t := time.Now().Add(2 * time.Second), 0; ; t += deep(20) { if time.Now().After(end) { fmt.Println(t); return } }
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="no go")
+def test_go_in_signal_handlers(record, tmp_path):
+    (tmp_path / "g.go").write_text(SIGNALLED_GO)
+    prog = tmp_path / "gopher"
+    subprocess.run(["go", "build", "-o", prog, tmp_path / "g.go"], check=True, env={**__import__("os").environ, "GOFLAGS": ""})
+    stacks = record("-p", "profile:u:1999", "--", prog).stacks("command = 'gopher'")
+    handlers = [s for s in stacks if any(n and n.startswith("runtime.sigreturn") for n in s[0])]
+    assert sum(n for *_, n in handlers) > 10 and to_root(handlers) > 0.9, handlers
+    assert any(names[-1].startswith("runtime.goexit") for names, *_ in handlers), handlers
+
+
+HANDLERS = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+volatile unsigned long sink;
+static void handler(int s) { for (int i = 0; i < 300000; i++) sink += s; }
+__attribute__((noinline)) void work(int n) { if (n) { work(n - 1); sink++; } else raise(SIGUSR1); }
+static void *run(void *arg)
+{
+	stack_t st = { .ss_sp = malloc(99999), .ss_size = 99999 };
+	sigaltstack(&st, 0);
+	for (int i = 0; i < 500; i++)
+		work(5);
+	return arg;
+}
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	pthread_t t;
+	sigaction(SIGUSR1, &sa, 0);
+	pthread_create(&t, 0, run, 0);
+	run(0);
+	return pthread_join(t, 0);
+}
+"""
+
+
+def test_handlers_on_signal_stacks(record, compile_c):
+    """Behind them is what they have interrupted, on the thread's own stack."""
+    stacks = record("-p", "profile:u:999", "--", compile_c(HANDLERS, "-lpthread", name="handlers")).stacks("command = 'handlers'")
+    handlers = [s for s in stacks if s[0][0] == "handler"]
+    assert to_root(handlers) > 0.95, handlers
+    for first in ("_start", "start_thread"):
+        assert any(names.count("work") == 6 and first in names for names, *_ in handlers), handlers
+
+
 def test_python3(record):
     code = "def f(n):\n  return sum(i*i for i in range(20000)) if n == 0 else f(n-1)\nimport time\nwhile time.process_time()<1.5: f(20)\n"
     r = record("-p", "profile:u:499", "--", "/usr/bin/python3", "-c", code)

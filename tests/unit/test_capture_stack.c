@@ -173,7 +173,9 @@ static void of_a_signal_handler(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { 0 };
+	struct event_switched interrupted;
 	const struct event *e;
+	const uint8_t *bytes;
 	pid_t pid;
 
 	(void)state;
@@ -182,6 +184,8 @@ static void of_a_signal_handler(void **state)
 	e = take__asleep(&t, scene);
 	assert_int_equal(end_of(e), scene->top);
 	assert_same_memory(pid, e, 0);
+	interrupted = event__switched(e, &bytes);
+	assert_int_equal(interrupted.sp + interrupted.sz, start_stack(pid));
 	take__free(&t);
 	take__kill(pid);
 }

@@ -147,6 +147,37 @@ static void another_stack(void **state)
 	CHECK(t, OTHER_STACK, 2);
 }
 
+#define INTERRUPTED 0x7e1234567000
+
+/* A handler on a signal stack has interrupted PLAIN; on its own stack there is its caller. */
+static struct fixture *handler(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 32);
+	uint8_t *end = t->event->data + t->event->ustack_sz;
+	const struct event_switched s = { FUNCTION(PLAIN), INTERRUPTED, 0, 16 };
+	const uint64_t words[] = { return_into(ROOT), 0 };
+
+	t->words[0] = return_into(SIGNAL);
+	t->words[1 + 20] = INTERRUPTED;
+	t->words[1 + 21] = FUNCTION(PLAIN);
+	memcpy(end, &s, sizeof(s));
+	memcpy(end + sizeof(s), words, sizeof(words));
+	return t;
+}
+
+static void a_signal_stack(void **state)
+{
+	struct fixture *t = handler(state);
+
+	CHECK(t, OTHER_STACK, 3);
+	t->event->flags |= EVENT_F_SWITCHED;
+	CHECK(t, ROOT, 4);
+	assert_int_equal(t->trace->frames[2].pc, FUNCTION(PLAIN));
+	assert_int_equal(t->trace->frames[3].pc, return_into(ROOT));
+	t->words[1 + 20] += 8; /* somewhere else than what was copied */
+	CHECK(t, OTHER_STACK, 3);
+}
+
 static void no_progress(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(FRAME), 8);
@@ -237,5 +268,5 @@ static void random_stacks(void **state)
 
 RUN_TESTS(test(root), test(the_end_of_the_snapshot), test(the_end_of_the_snapshot_is_seen_at_once),
 	  test(pages_that_are_not_there), test(a_chain_into_pages_that_are_not_there),
-	  test(no_mapping), test(another_stack), test(no_progress), test(limit), test(compat),
-	  test(without_mappings), test(random_stacks))
+	  test(no_mapping), test(another_stack), test(a_signal_stack), test(no_progress),
+	  test(limit), test(compat), test(without_mappings), test(random_stacks))

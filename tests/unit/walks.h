@@ -147,6 +147,12 @@ static inline bool walks__unmarked_signal(const struct walks *w, size_t at)
 	return at < w->fast->cnt && w->fast->frames[at].flags & FRAME_SIGNAL;
 }
 
+static inline bool walks__signal_stack(const struct walks *w, size_t at)
+{
+	return at > 1 && w->fast->frames[at - 2].flags & FRAME_SIGNAL &&
+	       w->event->flags & EVENT_F_SWITCHED;
+}
+
 /* Behind what switches to the thread's stack we go on on the goroutine's. */
 static inline bool walks__end_of_go(const struct walks *w, size_t at)
 {
@@ -206,6 +212,9 @@ static const struct {
 	  walks__jit_cfi },
 	{ "unmarked signal frame", "libdwfl knows trampolines by their CFI only: Go's has none",
 	  walks__unmarked_signal },
+	{ "signal stack",
+	  "libdwfl has the handler's stack only, not the one that it has interrupted",
+	  walks__signal_stack },
 	{ "end of a Go stack", "libdwfl does not know it and goes on into what is above",
 	  walks__end_of_go },
 	{ "Go in the vdso", "nanotime1 and walltime call it on another stack", walks__go_in_vdso },
