@@ -79,6 +79,10 @@ bool callframe__fde(struct callframe_reader *, uint64_t at, struct callframe_fde
 /* The same of a CIE; its instructions are the section's bytes. */
 bool callframe__cie(const struct frame_section *, uint64_t at, struct callframe_cie *);
 
+/* What a flat rule says of a state: FLAT_ELSEWHERE where none can. */
+struct flat_rule callframe_state__flatten(const struct callframe_state *,
+					  const struct callframe_cie *, const struct machine *);
+
 /* From a place on the rule holds, to the next row or the end. */
 struct callframe_row {
 	uint64_t at; /* link-time address */

@@ -29,82 +29,6 @@ struct run {
 	void *arg;
 };
 
-/* Asked three times a row: without a division of what may be negative. */
-static bool in_words(int64_t off)
-{
-	return (off & 7) == 0 && off > FLAT_FP_AT_SELF * 8 && off <= INT16_MAX * 8;
-}
-
-static int16_t words(int64_t off)
-{
-	return (int16_t)(off >> 3);
-}
-
-/* Where registers that are AT_SP are, that is in words. */
-static bool is_signal_frame(const struct run *r)
-{
-	const struct callframe_state *s = &r->state;
-
-	return s->cfa.how == CFA_AT_SP && s->sp.how == SAVED_AT_SP && s->sp.off == s->cfa.off &&
-	       s->fp.how == SAVED_AT_SP && s->ra.how == SAVED_AT_SP && in_words(s->cfa.off) &&
-	       in_words(s->fp.off) && in_words(s->ra.off) && !machine__links(r->machine);
-}
-
-static bool has_flat_registers(const struct run *r)
-{
-	const struct callframe_state *s = &r->state;
-	bool linked = s->ra.how == SAVED_SAME && machine__links(r->machine);
-
-	if (!linked && (s->ra.how != SAVED_AT || !in_words(s->ra.off)))
-		return false;
-	if (s->fp.how == SAVED_AT && !in_words(s->fp.off))
-		return false;
-	return s->sp.how == SAVED_SAME && (s->fp.how <= SAVED_AT || s->fp.how == SAVED_AT_FP);
-}
-
-static enum flat_how flat_cfa(const struct run *r)
-{
-	const struct callframe_state *s = &r->state;
-
-	if (s->cfa.how == CFA_PLT)
-		return FLAT_PLT;
-	if (!in_words(s->cfa.off))
-		return FLAT_ELSEWHERE;
-	if (s->cfa.how == CFA_AT_FP)
-		return FLAT_AT_FP;
-	if (s->cfa.how == CFA_REGISTER && s->cfa.reg == r->machine->sp)
-		return FLAT_SP;
-	return s->cfa.how == CFA_REGISTER && s->cfa.reg == r->machine->fp ? FLAT_FP
-									  : FLAT_ELSEWHERE;
-}
-
-/* The flat rule's `how`; FLAT_ELSEWHERE when there is none. */
-static enum flat_how flat_how(const struct run *r)
-{
-	if (r->fde->cie->ra != r->machine->ra || r->lost)
-		return FLAT_ELSEWHERE;
-	if (r->state.ra.how == SAVED_UNDEFINED)
-		return FLAT_ROOT;
-	if (r->fde->cie->is_signal)
-		return is_signal_frame(r) ? FLAT_SIGNAL : FLAT_ELSEWHERE;
-	return has_flat_registers(r) ? flat_cfa(r) : FLAT_ELSEWHERE;
-}
-
-static struct flat_rule flatten(const struct run *r)
-{
-	const struct callframe_state *s = &r->state;
-	struct flat_rule rule = { .how = (uint8_t)flat_how(r) };
-
-	if (rule.how == FLAT_ELSEWHERE || rule.how == FLAT_ROOT)
-		return rule;
-	rule.cfa = rule.how == FLAT_PLT ? (int16_t)s->cfa.off : words(s->cfa.off);
-	rule.ra = s->ra.how == SAVED_SAME ? FLAT_RA_LINKED : words(s->ra.off);
-	rule.fp = s->fp.how == SAVED_SAME    ? FLAT_FP_KEPT
-		  : s->fp.how == SAVED_AT_FP ? FLAT_FP_AT_SELF
-					     : words(s->fp.off);
-	return rule;
-}
-
 /*
  * Most instructions change one number of a rule that is known. It is changed in a register: to read
  * a word of which a part has just been written takes longer than all the rest.
@@ -118,12 +42,17 @@ static uint64_t with(uint64_t rule, size_t field, int64_t off)
 {
 	unsigned shift = 8 * (unsigned)field;
 
-	return (rule & ~((uint64_t)UINT16_MAX << shift)) | (uint64_t)(uint16_t)words(off) << shift;
+	return (rule & ~((uint64_t)UINT16_MAX << shift)) | (uint64_t)(uint16_t)flat__words(off)
+								   << shift;
 }
 
 __attribute__((noinline)) static void find_rule(struct run *r)
 {
-	r->state.rule = flat_rule__bits(flatten(r));
+	struct flat_rule rule = { .how = FLAT_ELSEWHERE };
+
+	if (!r->lost)
+		rule = callframe_state__flatten(&r->state, r->fde->cie, r->machine);
+	r->state.rule = flat_rule__bits(rule);
 }
 
 __attribute__((noinline)) static void hand_on(struct run *r)
@@ -175,7 +104,7 @@ static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
 	if (!saved)
 		return;
 	*saved = (struct callframe_saved){ how, off };
-	if (is_plain(s) && saved == &s->fp && how == SAVED_AT && in_words(off))
+	if (is_plain(s) && saved == &s->fp && how == SAVED_AT && flat__in_words(off))
 		s->rule = with(s->rule, offsetof(struct flat_rule, fp), off);
 	else
 		s->rule = UNKNOWN;
@@ -235,8 +164,9 @@ static inline void set_cfa_offset(struct run *r, int64_t off)
 {
 	struct callframe_state *s = &r->state;
 
-	s->rule = is_plain(s) && in_words(off) ? with(s->rule, offsetof(struct flat_rule, cfa), off)
-					       : UNKNOWN;
+	s->rule = is_plain(s) && flat__in_words(off)
+			  ? with(s->rule, offsetof(struct flat_rule, cfa), off)
+			  : UNKNOWN;
 	s->cfa.off = off;
 }
 

@@ -11,6 +11,7 @@
 #ifndef UNWIND_FLAT_H
 #define UNWIND_FLAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -37,6 +38,18 @@ struct flat_rule {
 	int16_t cfa, fp, ra;  /* in words of 8 bytes */
 };
 _Static_assert(sizeof(struct flat_rule) == 8, "8 bytes");
+
+/* Whether a flat rule can say so many bytes; asked three times a row: without a division of what
+ * may be negative. */
+static inline bool flat__in_words(int64_t off)
+{
+	return (off & 7) == 0 && off > FLAT_FP_AT_SELF * 8 && off <= INT16_MAX * 8;
+}
+
+static inline int16_t flat__words(int64_t off)
+{
+	return (int16_t)(off >> 3);
+}
 
 static inline uint64_t flat_rule__bits(struct flat_rule r)
 {
