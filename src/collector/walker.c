@@ -85,7 +85,7 @@ void walker__ahead(struct walker *w, const struct walker_entry *entries, size_t 
 		if (!e->process || !(e->event->flags & EVENT_F_USER) || event__holes(e->event))
 			continue;
 		w->ahead[n] = *e;
-		w->ahead_samples[n] = event__sample(e->event);
+		event__sample(e->event, &w->ahead_samples[n]);
 		w->ahead_jobs[n] = (struct walk_job){ .process = e->process,
 						      .sample = &w->ahead_samples[n],
 						      .trace = &w->traces[n] };
@@ -134,9 +134,10 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 {
 	const struct walk_job *before = last ? NULL : walked(w, e);
 	struct trace *t = before ? before->trace : &w->trace;
-	struct sample sample = event__sample(e);
+	struct sample sample;
 	struct process *now;
 
+	event__sample(e, &sample);
 	if (event__holes(e))
 		snapshot__spread(&sample.stack, event__holes(e), w->room);
 	if (before ? before->awaits : !walk(w, p, &sample, last))

@@ -117,6 +117,16 @@ static inline struct event_switched event__switched(const struct event *e, const
 	return s;
 }
 
+static inline void event__set_before(const struct event *e, struct other_stack *before)
+{
+	const uint8_t *bytes;
+	struct event_switched s = event__switched(e, &bytes);
+
+	*before = (struct other_stack){
+		true, s.pc, s.sp, s.fp, { .addr = s.sp, .sz = s.sz, .bytes = bytes }
+	};
+}
+
 /* With all that follows it. */
 static inline uint64_t event__sz(const struct event *e)
 {
@@ -126,21 +136,23 @@ static inline uint64_t event__sz(const struct event *e)
 	return event__sz_before_switched(e) + (e->flags & EVENT_F_SWITCHED ? sizeof(s) + s.sz : 0);
 }
 
-/* Of an event with EVENT_F_USER; snapshot__spread() has to follow where it has holes. */
-static inline struct sample event__sample(const struct event *e)
+/*
+ * Of an event with EVENT_F_USER; snapshot__spread() has to follow where it has holes. Where it is
+ * to be, field by field: a struct that is made elsewhere is copied before the processor has it.
+ */
+static inline void event__sample(const struct event *e, struct sample *s)
 {
-	const uint8_t *bytes;
-	struct event_switched s = event__switched(e, &bytes);
-
-	return (struct sample){
-		.machine = &machine_x86_64,
-		.regs = (const void *)e->regs, /* both are 64 bits wide */
-		.valid = (1ull << EVENT_REG_CNT) - 1,
-		.stack = { e->stack_addr, e->ustack_sz, event__ustack(e) },
-		.before = { e->flags & EVENT_F_SWITCHED, s.pc, s.sp, s.fp, { s.sp, s.sz, bytes } },
-		.truncated = e->flags & EVENT_F_TRUNCATED,
-		.compat = e->flags & EVENT_F_COMPAT
-	};
+	memset(s, 0, sizeof(*s));
+	s->machine = &machine_x86_64;
+	s->regs = (const void *)e->regs; /* both are 64 bits wide */
+	s->valid = (1ull << EVENT_REG_CNT) - 1;
+	s->stack.addr = e->stack_addr;
+	s->stack.sz = e->ustack_sz;
+	s->stack.bytes = event__ustack(e);
+	s->truncated = e->flags & EVENT_F_TRUNCATED;
+	s->compat = e->flags & EVENT_F_COMPAT;
+	if (e->flags & EVENT_F_SWITCHED)
+		event__set_before(e, &s->before);
 }
 
 #endif

@@ -35,13 +35,14 @@ bool item_stack__sample(const struct item_stack *s, struct perfregs_order *order
 	valid = perfregs__spread(order, s->regs, s->cnt, regs);
 	if (!(valid >> m->pc & valid >> m->sp & 1))
 		return false;
-	*out = (struct sample){
-		.machine = m,
-		.regs = regs,
-		.valid = valid,
-		.stack = { .addr = regs[m->sp], .sz = s->sz, .bytes = s->bytes },
-		.truncated = s->sz == s->wanted,
-		.compat = s->abi == 1,
-	};
+	memset(out, 0, sizeof(*out)); /* field by field: see event__sample() */
+	out->machine = m;
+	out->regs = regs;
+	out->valid = valid;
+	out->stack.addr = regs[m->sp];
+	out->stack.sz = s->sz;
+	out->stack.bytes = s->bytes;
+	out->truncated = s->sz == s->wanted;
+	out->compat = s->abi == 1;
 	return true;
 }

@@ -230,24 +230,26 @@ static uint64_t code_bits(const struct sample *s)
 	return s->code_bits ? s->code_bits : s->machine->code_bits;
 }
 
-static struct flatwalk_lane begin_flat(struct walk_job *j)
+/* Field by field: see event__sample(). */
+static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
 	const struct machine *m = s->machine;
 	uint64_t needed = machine__caller_regs(m) | 1ull << m->ra;
 
-	j->trace->cnt = 0;
-	return (struct flatwalk_lane){ .arg = j,
-				       .process = j->process,
-				       .snapshot = &s->stack,
-				       .trace = j->trace,
-				       .code_bits = code_bits(s),
-				       .pc = s->regs[m->pc],
-				       .sp = s->regs[m->sp],
-				       .fp = s->regs[m->fp],
-				       .top = s->truncated ? m->stack_end : 0,
-				       .link = machine__links(m) ? s->regs[m->ra] : 0,
-				       .idle = s->compat || (s->valid & needed) != needed };
+	memset(l, 0, sizeof(*l));
+	l->arg = j;
+	l->process = j->process;
+	l->snapshot = &s->stack;
+	l->trace = j->trace;
+	l->trace->cnt = 0;
+	l->code_bits = code_bits(s);
+	l->pc = s->regs[m->pc];
+	l->sp = s->regs[m->sp];
+	l->fp = s->regs[m->fp];
+	l->top = s->truncated ? m->stack_end : 0;
+	l->link = machine__links(m) ? s->regs[m->ra] : 0;
+	l->idle = s->compat || (s->valid & needed) != needed;
 }
 
 /* False: the short way goes on. */
@@ -277,7 +279,7 @@ static void walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 	size_t left;
 
 	for (size_t i = 0; i < cnt; i++)
-		lanes[i] = begin_flat(&jobs[i]);
+		begin_flat(&lanes[i], &jobs[i]);
 	for (; cnt; cnt = left) {
 		flatwalk__go(u->flat, lanes, cnt);
 		left = 0;

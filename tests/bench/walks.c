@@ -114,7 +114,7 @@ static size_t by_us(struct bench *b, const struct work *w, size_t cnt)
 		size_t n = 0;
 
 		for (; n < BATCH && i < cnt; n++, i++) {
-			samples[n] = event__sample(w[i].event);
+			event__sample(w[i].event, &samples[n]);
 			jobs[n] = (struct walk_job){ w[i].set->process, &samples[n], &b->traces[n],
 						     false };
 		}
@@ -130,8 +130,9 @@ static size_t by_libdwfl(struct bench *b, const struct work *w, size_t cnt)
 	size_t frames = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
-		struct sample sample = event__sample(w[i].event);
+		struct sample sample;
 
+		event__sample(w[i].event, &sample);
 		naive__walk(b->naive, w[i].set->process, &sample, &b->traces[0]);
 		frames += b->traces[0].cnt;
 	}
@@ -299,8 +300,9 @@ static void print_roots(struct bench *b, struct set *s)
 	size_t roots = 0, truncated = 0;
 
 	for (size_t i = 0; i < s->snaps.cnt; i++) {
-		struct sample sample = event__sample(s->snaps.events[i]);
+		struct sample sample;
 
+		event__sample(s->snaps.events[i], &sample);
 		unwinder__walk(b->unwinder, s->process, &sample, &b->traces[0]);
 		roots += b->traces[0].status == UNWIND_ROOT;
 		truncated += b->traces[0].status == UNWIND_TRUNCATED;
@@ -362,8 +364,9 @@ static void meet(struct set *s, enum who who)
 /* Waits for files, as stacktrace does. */
 static void walk_patiently(struct bench *b, const struct set *s, const struct event *e)
 {
-	struct sample sample = event__sample(e);
+	struct sample sample;
 
+	event__sample(e, &sample);
 	while (!unwinder__try(b->unwinder, s->process, &sample, &b->traces[0]))
 		if (!jobs__wait(b->jobs, PATIENCE_NS))
 			die("a file");

@@ -58,7 +58,7 @@ static void compare(struct check *c, const struct process *p, struct cut *cut)
 		e->ustack_sz = (uint32_t)cut->max;
 		e->flags |= EVENT_F_TRUNCATED;
 	}
-	sample = event__sample(e);
+	event__sample(e, &sample);
 	unwinder__walk(c->unwinder, p, &sample, &c->part);
 	cut->cut += c->part.status == UNWIND_TRUNCATED;
 	stitch__apply(cut->stitch, &thread, &sample.stack, &c->part);
@@ -78,7 +78,7 @@ static void take(struct check *c, pid_t pid, pid_t tid)
 	live__capture(tid, c->event, 0, EVENT_STACK_MAX);
 	c->event->tgid = (uint32_t)pid;
 	must(p);
-	sample = event__sample(c->event);
+	event__sample(c->event, &sample);
 	unwinder__walk(c->unwinder, p, &sample, &c->whole);
 	if (c->whole.status != UNWIND_ROOT)
 		return;

@@ -96,8 +96,9 @@ static void walk(struct compare *c, const struct sample *s, struct process *p)
 static void on_sample(struct compare *c, const struct event *e)
 {
 	struct process *p = process_table__get(c->w.table, e->tgid);
-	struct sample s = event__sample(e);
+	struct sample s;
 
+	event__sample(e, &s);
 	if (event__holes(e))
 		snapshot__spread(&s.stack, event__holes(e), c->room);
 	if (!p || !(e->flags & EVENT_F_USER) || c->tally.stacks == c->wanted ||
@@ -230,7 +231,7 @@ static void compare_with_gdb(struct compare *c, pid_t pid, pid_t tid, const char
 	live__let_go(tid);
 	c->w.event->tgid = (uint32_t)pid;
 	c->w.process = p;
-	s = event__sample(c->w.event);
+	event__sample(c->w.event, &s);
 	walk(c, &s, p);
 	snprintf(command, sizeof(command), "gdb -nx -batch -p %d -x %s 2>/dev/null </dev/null", tid,
 		 script);

@@ -208,16 +208,19 @@ static size_t missing_cnt(const struct event *e)
 static void assert_spread_memory(pid_t pid, const struct event *e)
 {
 	static uint8_t room[SNAPSHOT_ROOM_SZ];
-	struct snapshot s = event__sample(e).stack;
+	const struct snapshot *s;
+	struct sample sample;
 	uint64_t word, expected;
 
-	snapshot__spread(&s, event__holes(e), room);
-	assert_int_equal(s.sz, e->ustack_sz + missing_cnt(e) * EVENT_PAGE);
-	for (uint64_t at = e->stack_addr + EVENT_RED_ZONE; at + 8 <= s.addr + s.sz; at += 8) {
+	event__sample(e, &sample);
+	s = &sample.stack;
+	snapshot__spread(&sample.stack, event__holes(e), room);
+	assert_int_equal(s->sz, e->ustack_sz + missing_cnt(e) * EVENT_PAGE);
+	for (uint64_t at = e->stack_addr + EVENT_RED_ZONE; at + 8 <= s->addr + s->sz; at += 8) {
 		struct iovec local = { &expected, 8 }, remote = { (void *)(uintptr_t)at, 8 };
 
 		assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), 8);
-		if (snapshot__word(&s, at, &word))
+		if (snapshot__word(s, at, &word))
 			assert_int_equal(word, expected);
 		else
 			assert_int_equal(expected, 0);

@@ -119,8 +119,9 @@ static inline struct fixture *leaf(void **state, uint64_t pc, size_t cnt)
 
 static inline struct sample sample_of(struct fixture *t)
 {
-	struct sample s = event__sample(t->event);
+	struct sample s;
 
+	event__sample(t->event, &s);
 	if (event__holes(t->event))
 		snapshot__spread(&s.stack, event__holes(t->event), t->room);
 	return s;

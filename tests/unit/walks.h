@@ -250,8 +250,9 @@ static inline size_t walks__explain(const struct walks *w, size_t at)
 /* With libdw's rules and, when its files' tables are there, by flat ones: the same to the frame. */
 static inline bool walks__both_ways(struct walks *w)
 {
-	struct sample s = event__sample(w->event);
+	struct sample s;
 
+	event__sample(w->event, &s);
 	unwinder__walk(w->unwinder, w->process, &s, w->reference);
 	assert_true(jobs__wait(w->jobs, 60000000000));
 	unwinder__walk(w->unwinder, w->process, &s, w->fast);
@@ -267,9 +268,10 @@ static inline bool walks__both_ways(struct walks *w)
 /* Walks w->event all ways; false after printing a difference that is our fault. */
 static inline bool walks__agree(struct walks *w)
 {
-	struct sample s = event__sample(w->event);
+	struct sample s;
 	size_t common;
 
+	event__sample(w->event, &s);
 	if (!walks__both_ways(w))
 		return false;
 	naive__walk(w->naive, w->process, &s, w->reference);
