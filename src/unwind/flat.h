@@ -11,6 +11,7 @@
 #ifndef UNWIND_FLAT_H
 #define UNWIND_FLAT_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,10 +33,15 @@ enum flat_how {
 #define FLAT_FP_KEPT	INT16_MIN	/* the frame pointer is the caller's */
 #define FLAT_FP_AT_SELF (INT16_MIN + 1) /* the caller's is saved where it points: *(fp) */
 
+enum flat_flags {
+	FLAT_CALLERS_ONLY = 1 << 0, /* holds for return addresses: no code is here, but behind it */
+	FLAT_SPECIAL = 1 << 1, /* FLAT_RA_LINKED or FLAT_FP_AT_SELF; of a rule that is cached */
+};
+
 struct flat_rule {
-	uint8_t how;	      /* enum flat_how */
-	uint8_t callers_only; /* holds for return addresses: no code is here, but behind it */
-	int16_t cfa, fp, ra;  /* in words of 8 bytes */
+	uint8_t how;	     /* enum flat_how */
+	uint8_t flags;	     /* enum flat_flags */
+	int16_t cfa, fp, ra; /* in words of 8 bytes */
 };
 _Static_assert(sizeof(struct flat_rule) == 8, "8 bytes");
 
@@ -49,6 +55,15 @@ static inline bool flat__in_words(int64_t off)
 static inline int16_t flat__words(int64_t off)
 {
 	return (int16_t)(off >> 3);
+}
+
+/* `how` and, above it, the flags: of a plain rule nothing but FLAT_SP or FLAT_FP. */
+static inline uint16_t flat_rule__head(const struct flat_rule *r)
+{
+	uint16_t head;
+
+	memcpy(&head, r, sizeof(head));
+	return le16toh(head);
 }
 
 static inline uint64_t flat_rule__bits(struct flat_rule r)

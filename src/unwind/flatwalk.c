@@ -68,11 +68,21 @@ static struct cached_rule *place_of(struct flatwalk *w, uint64_t key)
 	return &w->cache[(key * 0x9e3779b97f4a7c15u) >> (64 - CACHE_BITS)];
 }
 
+static inline uint64_t flatwalk_lane__place(const struct flatwalk_lane *l)
+{
+	return l->pc - (l->flags & FRAME_CALLER ? 1 : 0);
+}
+
 /* Where in a file, and under which key its rule is kept. */
 struct spot {
 	struct elf_file *file;
 	uint64_t off, key;
 };
+
+static bool is_special(struct flat_rule r)
+{
+	return r.fp == FLAT_FP_AT_SELF || r.ra == FLAT_RA_LINKED;
+}
 
 /* Puts the rule into its place, if there is one. Two rules that want the same place share it and
  * the one beside it. */
@@ -87,19 +97,20 @@ static bool bring(struct flatwalk *w, struct cached_rule *c, const struct spot *
 		found.key = s->off >> OFF_BITS ? 0 : s->key;
 		if (!tables__rule(w->tables, s->file, s->off, &found.rule))
 			return false;
+		found.rule.flags |= is_special(found.rule) ? FLAT_SPECIAL : 0;
 	}
 	*c = found;
 	*beside = old;
 	return true;
 }
 
-__attribute__((noinline)) static struct flat_rule look_up(struct flatwalk *w,
-							  const struct flatwalk_lane *l)
+__attribute__((noinline)) static const struct flat_rule *look_up(struct flatwalk *w,
+								 const struct flatwalk_lane *l)
 {
-	uint64_t off = l->pc - l->caller - l->map->start + l->map->pgoff;
+	uint64_t off = flatwalk_lane__place(l) - l->map->start + l->map->pgoff;
 
-	return bring(w, l->cached, &(struct spot){ l->map->file, off, l->key }) ? l->cached->rule
-										: elsewhere;
+	return bring(w, l->cached, &(struct spot){ l->map->file, off, l->key }) ? &l->cached->rule
+										: &elsewhere;
 }
 
 /* Of a place in a mapping; NULL: there is no rule. */
@@ -182,10 +193,20 @@ static inline bool end(struct flatwalk_lane *l, enum flatwalk_end how)
 static bool find_pc(const struct flatwalk_lane *l, struct flat_rule r, uint64_t cfa, uint64_t *pc)
 {
 	if (r.ra == FLAT_RA_LINKED) {
-		*pc = l->caller ? 0 : l->link;
+		*pc = l->flags & FRAME_CALLER ? 0 : l->link;
 		return *pc != 0;
 	}
 	return snapshot__word(l->snapshot, cfa + words(r.ra), pc);
+}
+
+/* The registers of the frame that is next. */
+static inline void stand_at(struct flatwalk_lane *l, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	l->pc = pc;
+	l->sp = sp;
+	l->fp = fp;
+	l->pc_from = (const uint8_t *)&l->pc;
+	l->fp_from = (const uint8_t *)&l->fp;
 }
 
 static bool end_here(struct flatwalk_lane *l, enum flatwalk_end how)
@@ -200,7 +221,8 @@ static bool leave_signal(struct flatwalk_lane *l, struct flat_rule r)
 	const struct snapshot *s = l->snapshot;
 	uint64_t at = l->sp, sp, fp, link, pc;
 
-	if ((r.callers_only && !l->caller) || !snapshot__word(s, at + words(r.cfa), &sp) ||
+	if ((r.flags & FLAT_CALLERS_ONLY && !(l->flags & FRAME_CALLER)) ||
+	    !snapshot__word(s, at + words(r.cfa), &sp) ||
 	    !snapshot__word(s, at + words(r.fp), &fp) ||
 	    !snapshot__word(s, at + words(r.fp) + 8, &link) ||
 	    !snapshot__word(s, at + words(r.ra), &pc))
@@ -208,11 +230,10 @@ static bool leave_signal(struct flatwalk_lane *l, struct flat_rule r)
 	if (sp <= at || sp - at >= s->addr + s->sz - at)
 		return false;
 	l->frame->flags = FRAME_SIGNAL;
-	l->climbing = l->caller = false;
-	l->pc = pc & l->code_bits;
-	l->sp = sp;
-	l->fp = fp;
+	l->flags = 0;
+	l->source = FRAME_BY_CFI;
 	l->link = link;
+	stand_at(l, pc, sp, fp);
 	return true;
 }
 
@@ -223,6 +244,12 @@ static bool is_cut_off(const struct flatwalk_lane *l, struct flat_rule r, uint64
 
 	return r.ra != FLAT_RA_LINKED && !s->holes && cfa % 8 == 0 && cfa < l->top &&
 	       cfa > s->addr + s->sz;
+}
+
+/* A walk must get somewhere; only a leaf may have none of the stack to itself. */
+static inline bool stays(const struct flatwalk_lane *l, uint64_t cfa)
+{
+	return unlikely(cfa <= l->sp) && (l->flags & FRAME_CALLER || cfa < l->sp);
 }
 
 /* Any rule to a caller, anywhere; at once. */
@@ -236,13 +263,11 @@ static bool find_caller(struct flatwalk_lane *l, struct flat_rule r)
 		return end_here(l, FLATWALK_CUT);
 	if (!find_pc(l, r, cfa, &pc) || !find_fp(l, r, cfa, &fp))
 		return false;
-	if (cfa <= l->sp && (l->caller || cfa < l->sp)) /* it must get somewhere */
+	if (stays(l, cfa))
 		return false;
-	l->climbing = false;
-	l->caller = true;
-	l->pc = pc & l->code_bits;
-	l->sp = cfa;
-	l->fp = fp;
+	l->flags = FRAME_CALLER;
+	l->source = FRAME_BY_CFI;
+	stand_at(l, pc, cfa, fp);
 	return true;
 }
 
@@ -251,20 +276,16 @@ static bool follow_pointer(struct flatwalk_lane *l)
 {
 	uint64_t saved, pc;
 
-	if (!l->caller || l->fp < l->sp || l->fp % 8 ||
+	if (!(l->flags & FRAME_CALLER) || l->fp < l->sp || l->fp % 8 ||
 	    !snapshot__word(l->snapshot, l->fp, &saved) ||
 	    !snapshot__word(l->snapshot, l->fp + 8, &pc))
 		return end(l, FLATWALK_NO_CFI);
 	pc &= l->code_bits;
 	if (pc == 0 || !process__find(l->process, pc - 1))
 		return end(l, FLATWALK_NO_CFI);
-	l->climbing = false;
 	l->source = FRAME_BY_POINTER;
-	l->first = ++l->frame;
-	l->pc = pc;
-	l->sp = l->fp + 16;
-	l->fp = saved;
-	return l->frame < l->past;
+	stand_at(l, pc, l->fp + 16, saved);
+	return ++l->frame < l->past;
 }
 
 __attribute__((noinline)) static bool climb_slowly(struct flatwalk_lane *l, struct flat_rule r)
@@ -297,21 +318,19 @@ static bool enter_anonymous(struct flatwalk *w, struct flatwalk_lane *l)
 	return true;
 }
 
-/* To the caller that climb() has found, if it was called; finds where its rule is kept. */
+/* To the frame that is next, if it was called; finds where its rule is kept. */
 static inline bool arrive(struct flatwalk *w, struct flatwalk_lane *l)
 {
-	uint64_t pc = l->pc, saved, place;
+	uint64_t pc, fp, place;
 
-	if (likely(l->climbing)) {
-		memcpy(&pc, l->bytes + l->ra_at, sizeof(pc));
-		memcpy(&saved, l->bytes + l->fp_at, sizeof(saved));
-		pc &= l->code_bits;
-		l->fp = l->fp_kept ? l->fp : saved;
-		l->pc = pc;
-	}
-	if (unlikely(pc == 0 && l->caller))
+	memcpy(&pc, l->pc_from, sizeof(pc));
+	memcpy(&fp, l->fp_from, sizeof(fp));
+	pc &= l->code_bits;
+	l->pc = pc;
+	l->fp = fp;
+	if (unlikely(pc == 0) && l->flags & FRAME_CALLER)
 		return end(l, FLATWALK_ROOT);
-	place = pc - l->caller;
+	place = flatwalk_lane__place(l);
 	if (place - l->start >= l->sz && unlikely(!enter(w, l, place)))
 		return enter_anonymous(w, l);
 	l->key = place + l->base;
@@ -320,15 +339,15 @@ static inline bool arrive(struct flatwalk *w, struct flatwalk_lane *l)
 	return true;
 }
 
-static inline void add_frame(struct flatwalk_lane *l)
+static inline void add_frame(const struct flatwalk_lane *l)
 {
 	struct frame *f = l->frame;
 
 	f->pc = l->pc;
 	f->sp = l->sp;
 	f->map = l->map;
-	f->flags = l->caller ? FRAME_CALLER : 0;
-	f->source = f == l->first ? l->source : FRAME_BY_CFI;
+	f->flags = l->flags;
+	f->source = l->source;
 }
 
 /*
@@ -337,36 +356,32 @@ static inline void add_frame(struct flatwalk_lane *l)
  */
 static inline bool climb(struct flatwalk *w, struct flatwalk_lane *l)
 {
-	struct flat_rule r = likely(l->cached->key == l->key) ? l->cached->rule : look_up(w, l);
-	uint64_t sp = l->sp, fp = l->fp, cfa, ra_at, fp_at;
-	bool kept = r.fp == FLAT_FP_KEPT;
+	const struct cached_rule *c = l->cached;
+	const struct flat_rule *r = likely(c->key == l->key) ? &c->rule : look_up(w, l);
+	uint16_t head = flat_rule__head(r);
+	bool kept = r->fp == FLAT_FP_KEPT;
+	uint64_t cfa = (head == FLAT_FP ? l->fp : l->sp) + words(r->cfa);
+	uint64_t pc_at = cfa + words(r->ra) - l->addr;
+	uint64_t fp_at = cfa + words(kept ? r->ra : r->fp) - l->addr;
 
 	add_frame(l);
-	cfa = (r.how == FLAT_FP ? fp : sp) + words(r.cfa);
-	ra_at = cfa + words(r.ra) - l->addr;
-	fp_at = kept ? ra_at : cfa + words(r.fp) - l->addr;
-	__builtin_prefetch((const void *)((uintptr_t)l->bytes + ra_at)); /* be they anywhere */
-	__builtin_prefetch((const void *)((uintptr_t)l->bytes + fp_at));
+	if (unlikely(head > FLAT_FP) || unlikely(pc_at >= l->words_end) ||
+	    unlikely(fp_at >= l->words_end))
+		return climb_slowly(l, *r);
+	if (stays(l, cfa))
+		return false;
 	l->sp = cfa;
-	l->ra_at = ra_at;
-	l->fp_at = fp_at;
-	l->fp_kept = kept;
-	l->climbing = true;
-	if (unlikely(r.how > FLAT_FP || r.fp == FLAT_FP_AT_SELF || r.ra == FLAT_RA_LINKED ||
-		     ra_at > l->last || fp_at > l->last || l->snapshot->holes)) {
-		l->sp = sp;
-		return climb_slowly(l, r);
-	}
-	if (unlikely(l->sp <= sp && (l->caller || l->sp < sp)))
-		return false; /* it must get somewhere */
-	l->caller = true;
+	l->pc_from = l->bytes + pc_at;
+	l->fp_from = kept ? (const uint8_t *)&l->fp : l->bytes + fp_at;
+	__builtin_prefetch(l->pc_from);
+	__builtin_prefetch(l->fp_from);
+	l->flags = FRAME_CALLER;
+	l->source = FRAME_BY_CFI;
 	return ++l->frame < l->past;
 }
 
-/* The walks that are under way, and those that have not begun. */
+/* The walks that have not begun. */
 struct queue {
-	struct flatwalk_lane *going[FLATWALK_LANES];
-	size_t cnt;
 	struct flatwalk_lane *next, *past;
 };
 
@@ -375,46 +390,60 @@ static struct flatwalk_lane *next_walk(struct queue *q)
 	while (q->next < q->past) {
 		struct flatwalk_lane *l = q->next++;
 
-		l->first = l->frame = l->trace->frames + l->trace->cnt;
+		l->frame = l->trace->frames + l->trace->cnt;
 		l->past = l->trace->frames + TRACE_MAX;
 		l->bytes = l->snapshot->bytes;
 		l->addr = l->snapshot->addr;
-		l->last = l->snapshot->sz - 8;
+		l->words_end = l->snapshot->holes ? 0 : l->snapshot->sz - 7;
 		l->end = FLATWALK_ODD;
+		stand_at(l, l->pc, l->sp, l->fp);
 		if (l->snapshot->sz >= 8 && !l->idle)
 			return l;
 	}
 	return NULL;
 }
 
-/* Another walk begins where one has ended. */
-static void replace(struct queue *q, size_t i)
+/* Half a step of all walks that are under way. Another one begins where one has ended. How many
+ * there are then. */
+static inline size_t arrive_all(struct flatwalk *w, struct flatwalk_lane **going, size_t cnt,
+				struct queue *q)
 {
-	struct flatwalk_lane *l = next_walk(q);
+	for (size_t i = 0; i < cnt;) {
+		struct flatwalk_lane *l = going[i];
 
-	q->going[i] = l ? l : q->going[--q->cnt];
+		if (likely(arrive(w, l)))
+			i++;
+		else if ((l = next_walk(q)))
+			going[i] = l;
+		else
+			going[i] = going[--cnt];
+	}
+	return cnt;
+}
+
+static inline size_t climb_all(struct flatwalk *w, struct flatwalk_lane **going, size_t cnt)
+{
+	for (size_t i = 0; i < cnt;) {
+		if (likely(climb(w, going[i])))
+			i++;
+		else
+			going[i] = going[--cnt];
+	}
+	return cnt;
 }
 
 void flatwalk__go(struct flatwalk *w, struct flatwalk_lane *lanes, size_t cnt)
 {
 	struct queue q = { .next = lanes, .past = lanes + cnt };
+	struct flatwalk_lane *going[FLATWALK_LANES], *l;
+	size_t n = 0;
 
-	while (q.cnt < FLATWALK_LANES && (q.going[q.cnt] = next_walk(&q)))
-		q.cnt++;
-	while (q.cnt) {
-		for (size_t i = 0; i < q.cnt;)
-			if (likely(arrive(w, q.going[i])))
-				i++;
-			else
-				replace(&q, i);
-		for (size_t i = 0; i < q.cnt;)
-			if (likely(climb(w, q.going[i])))
-				i++;
-			else
-				q.going[i] = q.going[--q.cnt];
-		while (q.cnt < FLATWALK_LANES && (q.going[q.cnt] = next_walk(&q)))
-			q.cnt++;
-	}
+	do {
+		while (n < FLATWALK_LANES && (l = next_walk(&q)))
+			going[n++] = l;
+		n = arrive_all(w, going, n, &q);
+		n = climb_all(w, going, n);
+	} while (n || q.next < q.past);
 	for (size_t i = 0; i < cnt; i++)
 		lanes[i].trace->cnt = (size_t)(lanes[i].frame - lanes[i].trace->frames);
 }

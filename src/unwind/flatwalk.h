@@ -42,25 +42,24 @@ struct flatwalk_lane {
 	uint64_t pc, sp, fp;
 	uint64_t top; /* stacks are below it, and this one goes on past its snapshot; 0: it does not
 		       */
-	uint64_t link;	 /* the link register, of a leaf and of what a signal interrupted */
-	uint32_t source; /* of the frame `first`; the others are found by CFI */
-	bool caller;	 /* pc is a return address */
-	bool pointers;	 /* code without a file has no CFI: callers there are found by frame pointer
-			  */
-	bool idle;	 /* not to be walked this way: FLATWALK_ODD */
+	uint64_t link;	/* the link register, of a leaf and of what a signal interrupted */
+	uint32_t flags; /* of the frame that is next, as struct frame has them */
+	uint32_t source;
+	bool pointers; /* code without a file has no CFI: callers there are found by frame pointer
+			*/
+	bool idle;     /* not to be walked this way: FLATWALK_ODD */
 	bool resumed;
 	enum flatwalk_end end;
 	/* private */
 	struct frame *frame, *past;    /* of the trace: the one that is next, the end */
-	struct frame *first;	       /* the last one that was not found by CFI */
 	const struct table_slot *slot; /* of the mapping's file */
 	uint64_t start, sz;	       /* of the mapping */
 	uint64_t base, key;	       /* of rules in it: a place and the base make the key */
 	struct cached_rule *cached;    /* where the frame's rule may be */
 	const uint8_t *bytes;	       /* of the snapshot */
-	uint64_t addr, last;	       /* of its first byte; place of the last word in it */
-	uint64_t ra_at, fp_at;	       /* places in it: the caller's registers */
-	bool climbing, fp_kept; /* they are to be read; the frame pointer is the one in hand */
+	uint64_t addr;		       /* of its first byte */
+	uint64_t words_end; /* words of it begin before this place; 0: its pages have holes */
+	const uint8_t *pc_from, *fp_from; /* where these registers are: in it, or in the lane */
 };
 
 #define FLATWALK_LANES 16
@@ -81,18 +80,12 @@ bool flatwalk__lacks(struct flatwalk *, const struct mapping *, uint64_t place);
  */
 void flatwalk__learn(struct flatwalk *, const struct mapping *, uint64_t place);
 
-/* How the frame that is next was found. */
-static inline uint32_t flatwalk_lane__source(const struct flatwalk_lane *l)
-{
-	return l->frame == l->first ? l->source : (uint32_t)FRAME_BY_CFI;
-}
-
 /* Goes on from a caller that was found otherwise, which is not in the trace yet. */
 static inline void flatwalk_lane__resume(struct flatwalk_lane *l, const struct frame *caller,
 					 uint64_t fp)
 {
-	l->climbing = false;
-	l->caller = l->resumed = true;
+	l->resumed = true;
+	l->flags = FRAME_CALLER;
 	l->source = caller->source;
 	l->pc = caller->pc;
 	l->sp = caller->sp;
@@ -106,8 +99,8 @@ static inline bool flatwalk_lane__go_back(struct flatwalk_lane *l, const struct 
 	if (!before->stack.sz || l->snapshot == &before->stack)
 		return false;
 	l->snapshot = &before->stack;
-	l->climbing = l->caller = false;
 	l->resumed = true;
+	l->flags = 0;
 	l->source = FRAME_BY_CFI;
 	l->pc = before->pc;
 	l->sp = before->sp;

@@ -90,7 +90,7 @@ void frame_rows__gap(struct frame_rows *r, uint64_t to)
 		struct flat_rule before = found.rule;
 
 		set_rules(r, from, found.off - 1, none);
-		before.callers_only = true;
+		before.flags = FLAT_CALLERS_ONLY;
 		set_rule(r, found.off - 1, before);
 		set_rule(r, found.off, found.rule);
 		from = found.off + found.sz;

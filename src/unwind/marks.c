@@ -81,7 +81,7 @@ static void add_trampoline(struct marks *m, const struct elf_file *f, uint64_t v
 	text__copy(&text, f);
 	if (!text__sigreturn(&text))
 		return;
-	before.callers_only = true;
+	before.flags = FLAT_CALLERS_ONLY;
 	add(m, vaddr - 1, 1, before);
 	add(m, vaddr, text__sigreturn_code(f->machine)->sz + 1u, rule);
 }

@@ -154,11 +154,11 @@ static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *
 	w->regs.v[m->fp] = l->fp;
 	if (!w->trace->cnt)
 		return cross(u, l);
-	w->source = flatwalk_lane__source(l);
+	w->source = l->source;
 	w->chained = w->source == FRAME_BY_POINTER;
-	w->flags = l->caller ? FRAME_CALLER : 0;
+	w->flags = l->flags;
 	w->regs.valid = machine__caller_regs(m);
-	if (!l->caller)
+	if (!(l->flags & FRAME_CALLER))
 		come_from_signal(w, l);
 	return cross(u, l);
 }

@@ -196,7 +196,7 @@ static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t 
 		return;
 	c->totals->compared++;
 	c->totals->elsewhere += flat.how == FLAT_ELSEWHERE;
-	if (flat.callers_only || tablecheck__same(rule, c->file->machine, flat))
+	if (flat.flags & FLAT_CALLERS_ONLY || tablecheck__same(rule, c->file->machine, flat))
 		return;
 	tablecheck__differs(c, vaddr, rule, flat);
 }
