@@ -232,10 +232,22 @@ static double one_round(struct bench *b, const struct plan *p, enum who who)
 	return (double)spent_ns / (double)frames;
 }
 
+/* The frames of all, when nothing is waited for any more. */
+static size_t settle(struct bench *b, const struct plan *p)
+{
+	size_t frames;
+
+	do {
+		jobs__wait(b->jobs, PATIENCE_NS);
+		frames = by_us(b, p->work, p->cnt);
+	} while (jobs__pending(b->jobs));
+	return frames;
+}
+
 static void measure(struct bench *b, const struct plan *p)
 {
 	double ns[WHO_CNT][ROUNDS];
-	size_t bytes = 0, frames = by_us(b, p->work, p->cnt);
+	size_t bytes = 0, frames = settle(b, p);
 
 	for (size_t i = 0; i < p->cnt; i++)
 		bytes += p->work[i].event->ustack_sz;
