@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -248,6 +249,22 @@ ODD = {
     "frames as text": ("stacktraces", column("frames", lambda n: pa.array(["f"] * n)), "column address is missing"),
     "ids as text": ("stacktraces", column("stack_id", lambda n: pa.array(["x"] * n)), "column stack_id holds something else"),
 }
+
+
+@pytest.mark.parametrize("name", ["unwind", "kstack_id", "runnable", "host", "weight"])
+def test_a_column_that_no_file_has(rec, tmp_path, name):
+    """Where one file at least has it, the others have nulls."""
+    for number, folder in ((1, "one"), (2, "one"), (1, "both")):
+        shutil.copytree(rec, tmp_path / folder, dirs_exist_ok=True)
+        for file in ("events", "stacktraces"):
+            shutil.copy(rec / f"{file}-000001.parquet", tmp_path / folder / f"{file}-{number:06}.parquet")
+    path = tmp_path / "both" / "events-000001.parquet"
+    pq.write_table(column(name, None)(pq.read_table(path)), path)
+    shutil.copy(path, tmp_path / "one" / "events-000002.parquet")
+    for args in (["top"], ["query", COUNT], ["pprof", CPU, "-c", "prog", "--output", tmp_path / "p"]):
+        run(*args, "-r", tmp_path / "one")
+        said = run(*args, "-r", tmp_path / "both", status=1).stderr.splitlines()
+        assert len(said) == 2 and said[0].endswith(f"{path}: column {name} is missing") and "nothing in" in said[1], said
 
 
 @pytest.fixture
