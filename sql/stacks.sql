@@ -224,3 +224,6 @@ CREATE OR REPLACE MACRO stack_part(id) AS {'stack_id': id::UBIGINT, 'label': NUL
 CREATE OR REPLACE MACRO reversed_part(id) AS {'stack_id': id::UBIGINT, 'label': NULL::VARCHAR, 'reversed': true};
 
 CREATE OR REPLACE MACRO label_part(text) AS {'stack_id': NULL::UBIGINT, 'label': text::VARCHAR, 'reversed': false};
+
+-- What a span is called: programs may give an empty name.
+CREATE OR REPLACE MACRO span_name(name) AS coalesce(nullif(name, ''), '[no name]');

@@ -23,6 +23,6 @@ WITH waits AS (
     SELECT trace_name, ustack_id, kstack_id, 'runnable', runnable, runnable_ns FROM waits WHERE runnable > 0
 )
 SELECT
-    [stack_part(kstack_id), stack_part(ustack_id), label_part(what), label_part(trace_name)] AS stack,
+    [stack_part(kstack_id), stack_part(ustack_id), label_part(what), label_part(span_name(trace_name))] AS stack,
     count, ns AS span_time
 FROM times;

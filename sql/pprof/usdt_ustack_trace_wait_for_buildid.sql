@@ -4,7 +4,7 @@
 -- or closing it; one that never happens runs to the end of the recording, and so does that of a span which a thread is
 -- in then. Spans wait at the same time: times add up.
 SELECT
-    [stack_part(coalesce(ustack_id, kstack_id)), label_part(trace_name)] AS stack,
+    [stack_part(coalesce(ustack_id, kstack_id)), label_part(span_name(trace_name))] AS stack,
     count(*) AS count, sum(wait_ns) AS wait_time
 FROM span_waits
 WHERE wait_ns > 0 AND buildid = decode('?buildid', 'hex')

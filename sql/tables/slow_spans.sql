@@ -59,7 +59,7 @@ WITH nearby AS MATERIALIZED (
     SELECT
         hash(host, tgid) AS process_key, pid, span_id, timestamp, timestamp - duration AS begins, duration AS ns,
         CASE kind WHEN 'trace_exit' THEN 'span' ELSE kind END AS what,
-        coalesce(file, peer, device, CASE kind WHEN 'trace_exit' THEN trace_name END, '') AS detail,
+        coalesce(file, peer, device, CASE kind WHEN 'trace_exit' THEN span_name(trace_name) END, '') AS detail,
         CASE WHEN kind != 'rss' THEN amount END AS amount, coalesce(weight, 1) AS weight,
         coalesce(ustack_id, kstack_id) AS stack_id
     FROM nearby
@@ -108,7 +108,7 @@ WITH nearby AS MATERIALIZED (
     GROUP BY ALL
 )
 SELECT
-    s.rank, s.trace_name AS span, s.span_id, s.tgid,
+    s.rank, span_name(s.trace_name) AS span, s.span_id, s.tgid,
     ((s.ends - s.begins) / 1e9)::DECIMAL(18, 6) AS span_s, s.ended,
     (i.at / 1e9)::DECIMAL(18, 6) AS at_s, i.what, i.detail, i.count::BIGINT AS count,
     (i.ns / 1e9)::DECIMAL(18, 6) AS seconds,

@@ -83,7 +83,7 @@ WITH entered AS MATERIALIZED (
     QUALIFY row_number() OVER (PARTITION BY trace_name, what ORDER BY sum(ns) DESC, stack_id) <= 10
 )
 SELECT
-    trace_name AS span, what,
+    span_name(trace_name) AS span, what,
     (ns / 1e9)::DECIMAL(18, 3) AS seconds,
     (100 * share)::DECIMAL(5, 1) AS "share %",
     count::BIGINT AS count, frames AS stack

@@ -4,7 +4,7 @@
 -- span is closed.
 SELECT
     CASE kind WHEN 'trace_exit' THEN 'complete' ELSE 'instant' END AS event,
-    CASE kind WHEN 'trace_exit' THEN trace_name ELSE 'close ' || trace_name END AS name,
+    CASE kind WHEN 'trace_exit' THEN span_name(trace_name) ELSE 'close ' || span_name(trace_name) END AS name,
     tgid AS pid, pid AS tid, kind, cpu,
     (timestamp - CASE kind WHEN 'trace_exit' THEN duration ELSE 0 END) * 0.001 AS start, -- microseconds, exactly
     duration * 0.001 AS duration,

@@ -3,7 +3,7 @@
 -- In an asynchronous program nothing else runs on that thread meanwhile. The slices of usdt_all that are longer than 10
 -- ms; together with switch_with_stacks they show whether the thread ran or slept in them.
 SELECT
-    'complete' AS event, trace_name AS name,
+    'complete' AS event, span_name(trace_name) AS name,
     tgid AS pid, pid AS tid, kind, cpu,
     (timestamp - duration) * 0.001 AS start, duration * 0.001 AS duration, -- microseconds, exactly
     [kstack_id, ustack_id] AS end_stack, span_id, parent_id, id, amount

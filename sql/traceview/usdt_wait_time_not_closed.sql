@@ -3,7 +3,7 @@
 -- A slice from the last time that a thread left the span, with the stack there, to the end of the recording: what is
 -- stuck, or was being worked on when the recording ended.
 SELECT
-    'complete' AS event, trace_name AS name, tgid AS pid, pid AS tid, kind, cpu,
+    'complete' AS event, span_name(trace_name) AS name, tgid AS pid, pid AS tid, kind, cpu,
     timestamp * 0.001 AS start, wait_ns * 0.001 AS duration, -- microseconds, exactly
     [kstack_id, ustack_id] AS stack, span_id, parent_id, id, amount
 FROM span_waits

@@ -184,6 +184,25 @@ def test_each_query_is_there_for_a_command_and_for_a_program():
     assert {s for s in stems if s.endswith("_for_command")} == {s.replace("_for_buildid", "_for_command") for s in stems}
 
 
+SHOWS_SPANS = [("pprof", "span_time_for_command"), ("pprof", "usdt_ustack_trace_wait_for_command"), ("query", "span_breakdown"),
+               ("query", "slow_spans"), ("trace", "usdt_all"), ("trace", "usdt_slow_on_cpu_10ms"), ("trace", "usdt_wait_time_not_closed")]
+
+
+@pytest.mark.parametrize("command, query", SHOWS_SPANS)
+def test_spans_without_a_name(tmp_path, command, query):
+    """A program may give an empty one."""
+    ms = 10**6
+    b = Batch().slice(0, 5 * ms, "sleeping", LOCK, span_id=1).slice(9 * ms, 60 * ms, "running")
+    b.add("trace_exit", 30 * ms, MAIN, duration=29 * ms, span_id=1).add("trace_exit", 50 * ms, MAIN, duration=5 * ms, span_id=1)
+    out = tmp_path / "out"
+    args = ["-f", f"{query}.sql", "--format", "csv"] if command == "query" else [f"{query}.sql"]
+    subprocess.run([EXPORT, command, *args, "-c", "prog", "-r", b.write(tmp_path / "r"), "--output", out], check=True, cwd="/")
+    if command == "pprof":
+        assert {stack[-1] for stack in Raw(out).samples} == {"[no name]"}
+    else:
+        assert "[no name]" in out.read_text()
+
+
 def test_an_older_recording_without_marks(tmp_path):
     """Frames with fewer fields, and labels on them."""
     rec = Batch().slice(0, 10, "sleeping", LOCK, pid=7).slice(50, 60, "dead", pid=7).add("wake", 40, MAIN, target=7).write(tmp_path / "r")
