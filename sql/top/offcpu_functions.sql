@@ -1,16 +1,16 @@
 -- Off-CPU time by command and function. self: the function waited; total: it or what it called, a recursive function
--- once. Intervals without a stack are [no stack].
+-- once. Intervals without a stack are [no stack]. The scheduler's functions are not shown.
 WITH waits AS (
     SELECT command, stack_id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
     FROM offcpu_waits
     WHERE state != 'idle'
     GROUP BY ALL
 ), shares AS (
-    SELECT command, leaf AS function, blocked_ns, runnable_ns, 0 AS total_ns
+    SELECT command, waits_in AS function, blocked_ns, runnable_ns, 0 AS total_ns
     FROM waits
     LEFT JOIN stack_functions USING (stack_id)
     UNION ALL
-    SELECT command, unnest(functions), 0, 0, blocked_ns + runnable_ns
+    SELECT command, unnest(waiting), 0, 0, blocked_ns + runnable_ns
     FROM waits
     JOIN stack_functions USING (stack_id)
 )

@@ -68,6 +68,20 @@ def test_top(busy):
                       "preempted": ["0.000", "1.000", "1"], "(all)": ["7.500", "1.500", "3"]}
 
 
+def test_waits_are_of_who_called_the_scheduler(tmp_path):
+    """A recording with kernel stacks only says more than that everybody waits in schedule."""
+    b = Batch().profile(0, None, kernel("schedule", "entry"))
+    b.slice(0, SECOND, "sleeping", None, kernel("__schedule", "schedule", "schedule_timeout", "do_poll", "entry"))
+    b.slice(3 * SECOND, 4 * SECOND, "preempted", None, kernel("__schedule", "__cond_resched", "zap", "entry"))
+    b.slice(5 * SECOND, 6 * SECOND, "sleeping", names("reschedule", "main"), kernel("__schedule"))
+    b.slice(7 * SECOND, 7 * SECOND, "dead")
+    out = sections(run("top", "-r", b.write(tmp_path / "r")).stdout)
+    waits = {r.split()[-1]: [r.split()[i] for i in (0, 1, 3)] for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
+    assert waits == {"do_poll": ["2.000", "0.000", "2.000"], "zap": ["0.000", "1.000", "1.000"], "entry": ["0.000", "0.000", "3.000"],
+                     "reschedule": ["1.000", "0.000", "1.000"], "main": ["0.000", "0.000", "1.000"]}
+    assert out["CPU TIME BY FUNCTION"][1].split()[-1] == "schedule"
+
+
 def test_top_selects(busy):
     out = sections(run("top", "-r", busy, "-c", "other").stdout)
     assert [r.split()[-1] for r in out["TIME BY COMMAND"][1:]] == ["other", "(all)"]
