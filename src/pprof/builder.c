@@ -377,7 +377,9 @@ void builder__sample(struct builder *b, const int64_t values[BUILDER_VALUE_CNT])
 {
 	struct sample_entry *s = NULL;
 
-	if (!b->stack.sz)
+	if (b->stack.sz)
+		b->stacks = true;
+	else
 		add_no_stack(b);
 	if (!b->err && !buf__err(&b->stack))
 		s = sample__get(b);
@@ -409,4 +411,5 @@ void builder__stats(const struct builder *b, struct builder_stats *stats)
 	stats->samples = HASH_COUNT(b->samples);
 	stats->locations = HASH_COUNT(b->locations);
 	stats->unnamed = b->unnamed;
+	stats->stacks = b->stacks;
 }

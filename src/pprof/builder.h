@@ -45,6 +45,7 @@ void builder__comment(struct builder *, const char *text);
 
 struct builder_stats {
 	size_t samples, locations, unnamed; /* unnamed: locations without a name */
+	bool stacks;			    /* there is more than [no stack] */
 };
 void builder__stats(const struct builder *, struct builder_stats *);
 

@@ -80,6 +80,7 @@ struct builder {
 	uint32_t period_type, period_unit;
 	int64_t start_ns, wall_ns, period_ns;
 	size_t unnamed;
+	bool stacks;
 	int err;
 };
 

@@ -45,6 +45,19 @@ static int write_out(const struct export_options *o, struct builder *b, struct o
 	return STATUS_OK;
 }
 
+static void warn(const struct request *r, const struct builder *b,
+		 const struct recording_facts *facts)
+{
+	struct builder_stats built;
+
+	builder__stats(b, &built);
+	if (!built.stacks)
+		request__stackless(r);
+	if (facts->lost)
+		log__warn("%" PRId64 " events were lost while recording: sums are too small",
+			  facts->lost);
+}
+
 static int finish(struct request *r, struct builder *b, const struct samples_stats *stats)
 {
 	const struct export_options *o = r->options;
@@ -57,10 +70,7 @@ static int finish(struct request *r, struct builder *b, const struct samples_sta
 		builder__set_time(b, facts.start_ns, facts.wall_ns,
 				  stats->quantum_ns == facts.period_ns ? facts.period_ns : 0);
 		add_comments(b, r, &facts);
-		if (facts.lost)
-			log__warn("%" PRId64
-				  " events were lost while recording: sums are too small",
-				  facts.lost);
+		warn(r, b, &facts);
 		if (outfile__open(&out, o->output, &series) == 0)
 			status = write_out(o, b, &out);
 	}

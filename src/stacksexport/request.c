@@ -186,3 +186,14 @@ int request__empty(struct request *r)
 	buf__free(&missing);
 	return STATUS_FAILED;
 }
+
+void request__stackless(const struct request *r)
+{
+	struct buf sources = { 0 };
+
+	sources__with_stacks(&sources, r->reads);
+	buf__u8(&sources, 0);
+	log__warn("there are no stacks, as the events were recorded without%s%s",
+		  r->reads ? "; with stacks: " : "", text_of(&sources));
+	buf__free(&sources);
+}

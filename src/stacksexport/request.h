@@ -39,4 +39,7 @@ int request__facts(struct request *, struct recording_facts *);
  * mistyped, which commands there are. Returns STATUS_FAILED. */
 int request__empty(struct request *);
 
+/* Warns that no event of the result has a stack, and how they are recorded with stacks. */
+void request__stackless(const struct request *);
+
 #endif

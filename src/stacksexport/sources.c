@@ -90,7 +90,8 @@ static uint64_t kinds_of(const char *probe)
 	return kinds;
 }
 
-void sources__missing(struct buf *out, uint64_t read, uint64_t recorded)
+/* Those of `read` whose source has recorded nothing, and how they are recorded. */
+static void name_sources(struct buf *out, uint64_t read, uint64_t recorded, const char *stacks)
 {
 	const char *between = "";
 
@@ -101,9 +102,19 @@ void sources__missing(struct buf *out, uint64_t read, uint64_t recorded)
 		if (!(read >> i & 1) || (recorded & kinds))
 			continue;
 		read &= ~kinds; /* a source is named once */
-		buf__printf(out, "%s%s (collector -p %s%s)", between,
-			    event_kind__name((enum event_kind)i), probe,
+		buf__printf(out, "%s%s (collector -p %s%s%s)", between,
+			    event_kind__name((enum event_kind)i), probe, stacks,
 			    strcmp(probe, "usdt") == 0 ? ":PATH" : "");
 		between = ", ";
 	}
+}
+
+void sources__missing(struct buf *out, uint64_t read, uint64_t recorded)
+{
+	name_sources(out, read, recorded, "");
+}
+
+void sources__with_stacks(struct buf *out, uint64_t read)
+{
+	name_sources(out, read, 0, ":u");
 }

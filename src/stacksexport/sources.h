@@ -19,4 +19,7 @@ uint64_t sources__kind(const char *name, size_t sz);
  */
 void sources__missing(struct buf *out, uint64_t read, uint64_t recorded);
 
+/* The same for all kinds in `read`, with user stacks: "vfs_read (collector -p vfs:u)". */
+void sources__with_stacks(struct buf *out, uint64_t read);
+
 #endif

@@ -57,6 +57,16 @@ def test_one_location_per_address_and_file(tmp_path):
     assert len(raw.mappings) == 4
 
 
+def test_without_stacks_says_how_to_record_them(tmp_path):
+    b = Batch().add("vfs_read", 1, amount=5).add("fork", 2)
+    args = ["-c", "prog", "-r", b.write(tmp_path / "r"), "--output", tmp_path / "p"]
+    said = run("pprof", "vfs_read_amount_for_command.sql", *args).stderr
+    assert "there are no stacks" in said and "vfs_read (collector -p vfs:u)\n" in said
+    assert "there are no stacks" in run("pprof", "fork_ustacks_for_command.sql", *args).stderr
+    b.add("vfs_read", 3, names("f"), amount=5).write(tmp_path / "r")
+    assert "no stacks" not in run("pprof", "vfs_read_amount_for_command.sql", *args).stderr
+
+
 def test_offsets(rec, tmp_path):
     run("pprof", CPU, "-c", "prog", "-o", "-r", rec, "--output", tmp_path / "p")
     assert ("fib-10", "fib-10", "fib-10", "main-10", "_start-10") in Raw(tmp_path / "p").samples
