@@ -52,13 +52,12 @@ struct size_text {
 	char s[32];
 };
 
-/* Before the first batch is closed nothing is. */
 static struct size_text size_text(uint64_t bytes)
 {
 	struct size_text t;
 
 	if (bytes == 0)
-		snprintf(t.s, sizeof(t.s), "nothing written yet");
+		snprintf(t.s, sizeof(t.s), "nothing written");
 	else if (bytes < 1000000)
 		snprintf(t.s, sizeof(t.s), "%.0f KB", (double)bytes / 1e3);
 	else

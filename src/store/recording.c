@@ -34,7 +34,6 @@ struct recording {
 	size_t groups;	   /* of events, pushed */
 	uint64_t since_ns; /* when it was begun; 0: before the first tick */
 	uint32_t generation;
-	uint64_t total;		/* rows of all batches */
 	struct row rows[BLOCK]; /* the last ones, not in `events` yet */
 	size_t row_cnt;
 	struct buf scratch; /* a string as valid UTF-8 */
@@ -186,7 +185,6 @@ int recording__add(struct recording *r, const struct row *row)
 	if (err)
 		return err;
 	r->rows[r->row_cnt++] = *row;
-	r->total++;
 	return 0;
 }
 
@@ -330,5 +328,5 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 	struct writer_stats w;
 
 	writer__stats(r->writer, &w);
-	*s = (struct recording_stats){ .rows = r->total, .bytes = w.bytes, .batches = w.batches };
+	*s = (struct recording_stats){ .rows = w.rows, .bytes = w.bytes, .batches = w.batches };
 }

@@ -79,7 +79,8 @@ int recording__finish(struct recording *);
 void recording__free(struct recording *);
 
 struct recording_stats {
-	uint64_t rows, bytes, batches;
+	uint64_t rows, bytes,
+		batches; /* of finished batches; of the one in the making bytes only */
 };
 void recording__stats(const struct recording *, struct recording_stats *);
 

@@ -17,7 +17,7 @@
 struct output {
 	int fd; /* -1: not begun */
 	struct parquet *parquet;
-	uint64_t counted; /* of its bytes, in the statistics */
+	uint64_t counted; /* of its bytes, in the statistics; 0: they stay there */
 };
 
 struct writer {
@@ -26,6 +26,7 @@ struct writer {
 	/* the thread's own: */
 	struct output outputs[FOLDER_FILE_CNT];
 	struct strings strings; /* of the batch in the making */
+	uint64_t events;	/* in it */
 	/* shared, under the lock: */
 	pthread_mutex_t lock;
 	struct bell changed;
@@ -34,7 +35,7 @@ struct writer {
 	/* shared: */
 	_Atomic size_t waiting; /* parts that are not written yet */
 	_Atomic int err;
-	_Atomic uint64_t bytes, batches;
+	_Atomic uint64_t rows, bytes, batches;
 	_Atomic pid_t tid;
 	pthread_t thread;
 	bool running;
@@ -135,17 +136,21 @@ static int close_batch(struct writer *w)
 	if (err)
 		return err;
 	fsync(w->folder->fd); /* some file systems cannot; the names are there all the same */
+	for (int file = 0; file < FOLDER_FILE_CNT; file++)
+		w->outputs[file].counted = 0;
+	atomic_fetch_add(&w->rows, w->events);
 	atomic_fetch_add(&w->batches, 1);
 	return 0;
 }
 
-/* Ends the batch in the making; what has not got its final name goes. */
+/* Ends the batch in the making; what has not got its final name goes, and was not written. */
 static void drop_batch(struct writer *w)
 {
 	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
 		struct output *o = &w->outputs[file];
 
 		parquet__free(o->parquet);
+		atomic_fetch_sub(&w->bytes, o->counted);
 		if (o->fd >= 0) {
 			close(o->fd);
 			folder__discard(w->folder, (enum folder_file)file, w->folder->next);
@@ -153,6 +158,7 @@ static void drop_batch(struct writer *w)
 		*o = (struct output){ .fd = -1 };
 	}
 	strings__free(&w->strings);
+	w->events = 0;
 }
 
 static int write_part(struct writer *w, const struct part *p)
@@ -166,6 +172,7 @@ static int write_part(struct writer *w, const struct part *p)
 		err = write_group(w, FOLDER_STACKTRACES, p->stacks);
 	if (!err)
 		err = write_group(w, FOLDER_EVENTS, p->events);
+	w->events += p->events ? p->events->cnt : 0;
 	if (!err && p->last)
 		err = close_batch(w);
 	if (!err && p->last) {
@@ -300,5 +307,5 @@ void writer__free(struct writer *w)
 
 void writer__stats(const struct writer *w, struct writer_stats *s)
 {
-	*s = (struct writer_stats){ .bytes = w->bytes, .batches = w->batches };
+	*s = (struct writer_stats){ .rows = w->rows, .bytes = w->bytes, .batches = w->batches };
 }

@@ -32,7 +32,8 @@ int writer__stop(struct writer *);
 void writer__free(struct writer *); /* stops it first */
 
 struct writer_stats {
-	uint64_t bytes, batches; /* written so far; finished */
+	uint64_t rows, batches; /* of events, finished; and what they are in */
+	uint64_t bytes;		/* written so far, and not thrown away */
 };
 void writer__stats(const struct writer *, struct writer_stats *);
 

@@ -2,6 +2,7 @@
 """Nothing is lost, and what is lost is said."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -82,7 +83,11 @@ def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
         r = c.finish()
         assert r.returncode == 1
         assert "No space left on device" in r.stderr and str(mount) in r.stderr, r.stderr
-        assert r.one("SELECT count(*) FROM events") > 0
+        rows, batches, size = re.search(r"s, (\d+) rows in (\d+) batch\w*, (\d+ KB|[\d.]+ MB|nothing written) in", r.stderr).groups()
+        assert int(rows) == r.one("SELECT count(*) FROM events") > 0
+        assert int(batches) == len(list(r.path.glob("events-*.parquet")))
+        written = sum(f.stat().st_size for f in r.path.iterdir())
+        assert size == (f"{written / 1e6:.1f} MB" if written >= 1e6 else f"{written / 1e3:.0f} KB")
         assert not list(r.path.glob("*.tmp"))
     finally:
         subprocess.run(["umount", mount], check=True)
