@@ -18,6 +18,7 @@
 #define MAX_RATE_MAX   100000000
 #define POLL_MAX_NS    3600000000000
 #define RING_MAX       (1u << 30)
+#define HELP_WIDTH     56 /* of 79, beside the names of sources */
 
 enum key {
 	KEY_DURATION = 256,
@@ -109,12 +110,11 @@ static const char doc[] =
 	"what is "
 	"chosen, as Parquet files. Needs no frame pointers."
 	"\vExamples:\n"
-	"  sudo collector                                     the whole system, until Ctrl-C\n"
-	"  sudo collector --duration 10s -p profile:uk:999    ten seconds of CPU profile, kernel "
-	"too\n"
-	"  sudo collector -p switch:uk postgres redis-server  off-CPU, only these commands\n"
-	"  sudo collector --pid 4711                          one process and its descendants\n"
-	"  sudo collector -- ./prog args                      launch a command and record it\n"
+	"  sudo collector                                     the whole system\n"
+	"  sudo collector --duration 10s -p profile:uk:999    CPU time, kernel's too\n"
+	"  sudo collector -p switch:uk postgres redis-server  off-CPU, these only\n"
+	"  sudo collector --pid 4711                          one with descendants\n"
+	"  sudo collector -- ./prog args                      launch and record it\n"
 	"Then look at it:\n"
 	"  stacksexport top\n"
 	"  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n";
@@ -293,6 +293,22 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* A line of the list below; argp would break a long one anywhere. */
+static void print_entry(FILE *f, const char *usage, const char *help)
+{
+	const char *rest = help;
+
+	fprintf(f, "  %-17s", usage);
+	while (*rest) {
+		size_t sz = strnlen(rest, HELP_WIDTH);
+
+		while (rest[sz] && rest[sz] != ' ')
+			sz--;
+		fprintf(f, "%*s  %.*s\n", rest == help ? 0 : 19, "", (int)sz, rest);
+		rest += sz + (rest[sz] == ' ');
+	}
+}
+
 /* The list of probes in --help comes from their table. */
 static char *help_filter(int key, const char *text, void *input)
 {
@@ -308,9 +324,8 @@ static char *help_filter(int key, const char *text, void *input)
 		return (char *)text;
 	fprintf(f, "PROGRAMS is a comma list of:\n");
 	for (const struct probe *p = probes; p->name; p++)
-		fprintf(f, "  %-24s %s\n", p->usage, p->help);
-	fprintf(f, "  %-24s every one of them that this machine has and that needs no PATH\n",
-		"all");
+		print_entry(f, p->usage, p->help);
+	print_entry(f, "all", "every one of them that this machine has and that needs no PATH");
 	fprintf(f, "S says which stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
 	fclose(f);
 	return out;

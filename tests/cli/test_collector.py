@@ -68,6 +68,16 @@ def test_help_and_version_and_list():
     assert p.returncode == 0 and "profile" in p.stdout and "switch" in p.stdout and p.stderr == ""
 
 
+def test_help_is_not_broken_anywhere():
+    """argp puts what is too long for a line onto the next, from its first column on."""
+    text = run("--help").stdout
+    listed = text.split("PROGRAMS is a comma list of:\n")[1].split("S says which stacks")[0].splitlines()
+    assert len(listed) > 11 and all(line.startswith("  ") for line in listed), text
+    examples = text.split("Examples:\n")[1].split("Then look at it")[0].splitlines()
+    assert all(line.startswith("  sudo collector") for line in examples), text
+    assert max(map(len, text.splitlines())) <= 79
+
+
 def test_help_needs_no_privilege(public):
     p = run("--help", program=public(COLLECTOR), user=65534, cwd="/") if os.geteuid() == 0 else run("--help")
     assert p.returncode == 0
