@@ -105,22 +105,22 @@ static inline uint64_t event__sz_before_switched(const struct event *e)
 	       (e->flags & EVENT_F_HOLES ? EVENT_HOLES_SZ : 0);
 }
 
-/* The stack that the thread came from; all 0 without EVENT_F_SWITCHED, too. *bytes is where it is
+/* The stack that the thread came from; all 0 without EVENT_F_SWITCHED, too. Returns where it is
  * copied to. */
-static inline struct event_switched event__switched(const struct event *e, const uint8_t **bytes)
+static inline const uint8_t *event__switched(const struct event *e, struct event_switched *s)
 {
-	struct event_switched s = { 0 };
+	const uint8_t *bytes = (const uint8_t *)e + event__sz_before_switched(e) + sizeof(*s);
 
-	*bytes = (const uint8_t *)e + event__sz_before_switched(e) + sizeof(s);
+	*s = (struct event_switched){ 0 };
 	if (e->flags & EVENT_F_SWITCHED)
-		memcpy(&s, *bytes - sizeof(s), sizeof(s));
-	return s;
+		memcpy(s, bytes - sizeof(*s), sizeof(*s));
+	return bytes;
 }
 
 static inline void event__set_before(const struct event *e, struct other_stack *before)
 {
-	const uint8_t *bytes;
-	struct event_switched s = event__switched(e, &bytes);
+	struct event_switched s;
+	const uint8_t *bytes = event__switched(e, &s);
 
 	*before = (struct other_stack){
 		true, s.pc, s.sp, s.fp, { .addr = s.sp, .sz = s.sz, .bytes = bytes }
@@ -130,9 +130,9 @@ static inline void event__set_before(const struct event *e, struct other_stack *
 /* With all that follows it. */
 static inline uint64_t event__sz(const struct event *e)
 {
-	const uint8_t *bytes;
-	struct event_switched s = event__switched(e, &bytes);
+	struct event_switched s;
 
+	event__switched(e, &s);
 	return event__sz_before_switched(e) + (e->flags & EVENT_F_SWITCHED ? sizeof(s) + s.sz : 0);
 }
 

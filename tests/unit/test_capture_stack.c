@@ -175,7 +175,6 @@ static void of_a_signal_handler(void **state)
 	struct take t = { 0 };
 	struct event_switched interrupted;
 	const struct event *e;
-	const uint8_t *bytes;
 	pid_t pid;
 
 	(void)state;
@@ -184,7 +183,7 @@ static void of_a_signal_handler(void **state)
 	e = take__asleep(&t, scene);
 	assert_int_equal(end_of(e), scene->top);
 	assert_same_memory(pid, e, 0);
-	interrupted = event__switched(e, &bytes);
+	event__switched(e, &interrupted);
 	assert_int_equal(interrupted.sp + interrupted.sz, start_stack(pid));
 	take__free(&t);
 	take__kill(pid);
