@@ -102,8 +102,10 @@ int main(int argc, char **argv)
 	double seconds = argc > 1 ? atof(argv[1]) : 0;
 	struct ring_buffer *ring;
 
-	if (!p.tracker || !skel || seconds <= 0)
+	if (seconds <= 0)
 		return fputs("usage: bpf_profiler SECONDS [PID]\n", stderr), 2;
+	if (!p.tracker || !skel)
+		return perror("bpf_profiler"), 1;
 	skel->rodata->only = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	if (bpf_profiler__load(skel) != 0 || attach(skel) != 0)
 		return perror("bpf_profiler"), 1;

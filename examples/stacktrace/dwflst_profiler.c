@@ -119,11 +119,11 @@ int main(int argc, char **argv)
 			      .pid = argc > 2 ? atoi(argv[2]) : 0 };
 	struct perf_samples *samples = perf_samples_open(HZ, p.mask);
 
-	p.elf = argc > 2 ? open_program(argv[2]) : NULL;
-	if (!p.tracker || !samples || !p.elf) {
-		perror("dwflst_profiler SECONDS PID");
-		return 1;
-	}
+	if (argc < 3)
+		return fputs("usage: dwflst_profiler SECONDS PID\n", stderr), 2;
+	p.elf = open_program(argv[2]);
+	if (!p.tracker || !samples || !p.elf)
+		return perror("dwflst_profiler"), 1;
 	for (int i = 0; i < atof(argv[1]) * 20; i++) {
 		nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
 		perf_samples_read(samples, on_record, &p);

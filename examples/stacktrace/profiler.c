@@ -103,10 +103,10 @@ int main(int argc, char **argv)
 	struct perf_samples *samples = perf_samples_open(HZ, p.mask);
 	double seconds = argc > 1 ? atof(argv[1]) : 0;
 
-	if (!p.tracker || !samples || seconds <= 0) {
-		perror("profiler SECONDS [PID]");
-		return 1;
-	}
+	if (seconds <= 0)
+		return fputs("usage: profiler SECONDS [PID]\n", stderr), 2;
+	if (!p.tracker || !samples)
+		return perror("profiler"), 1;
 	for (int i = 0; i < seconds * 20; i++) {
 		nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
 		perf_samples_read(samples, on_record, &p);

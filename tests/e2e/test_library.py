@@ -137,6 +137,12 @@ def folded(text):
 
 @needs_bpf
 @pytest.mark.parametrize("name", ["profiler", "dwflst_profiler", "bpf_profiler"])
+def test_live_profilers_say_how_to_call_them(name):
+    p = subprocess.run([EXAMPLES / "stacktrace" / name], capture_output=True, text=True)
+    assert p.returncode == 2 and p.stderr.startswith(f"usage: {name} SECONDS")
+
+
+@pytest.mark.parametrize("name", ["profiler", "dwflst_profiler", "bpf_profiler"])
 def test_live_profilers(cpu, name):
     """Three quarters of cpu's time are below render(), one below compress(); every stack is whole."""
     total, seconds = 0, 2.5
