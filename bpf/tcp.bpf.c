@@ -36,8 +36,7 @@
 /* A socket that belongs to a process that is recorded. */
 struct conn {
 	struct owner owner;
-	__u64 connecting; /* the event that began it has been sent */
-	__u64 failed;	  /* connect() has failed by itself, and says why when it returns */
+	__u64 connecting; /* the event that began it has been sent, and none that ends it */
 };
 
 /* By the address of its struct sock, until it is closed; the least used one goes when it is full.
@@ -166,8 +165,8 @@ static __always_inline void end_connect(void *ctx, const struct sock *sk, __u64 
 		emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
 }
 
-/* It fails without an error: by itself in its own call (no port is free), or because it is closed.
- */
+/* It fails without an error: by itself in its own call (no port is free), which says why when it
+ * returns, or because it is closed. */
 static __always_inline bool is_in_connect(const struct conn *conn)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
@@ -188,10 +187,8 @@ int BPF_PROG(tcp__any__ends, const struct sock *sk, int before, int state)
 	if (!conn)
 		return 0;
 	error = BPF_CORE_READ(sk, sk_err);
-	if (conn->connecting && state == TCP_CLOSE && !error && is_in_connect(conn)) {
-		conn->failed = 1;
+	if (conn->connecting && state == TCP_CLOSE && !error && is_in_connect(conn))
 		return 0;
-	}
 	if (conn->connecting)
 		end_connect(ctx, sk, state != TCP_CLOSE ? 0 : error ? error : EVENT_REASON_CLOSED);
 	conn->connecting = 0;
@@ -200,14 +197,27 @@ int BPF_PROG(tcp__any__ends, const struct sock *sk, int before, int state)
 	return 0;
 }
 
+/*
+ * Its end is no news by now, but for the one above, and where an interrupt was not seen: programs
+ * are left out that would interrupt themselves, and some kernels show nothing of certain tasks.
+ */
 static __always_inline void connect_returned(void *ctx, const struct sock *sk, long ret)
 {
 	struct conn *conn = conn__of(sk);
+	int state;
 
-	if (!conn || !conn->failed)
+	if (!conn || !conn->connecting)
 		return;
-	end_connect(ctx, sk, ret < 0 ? reason_of(ret) : EVENT_REASON_CLOSED);
-	conn__delete(sk);
+	state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return;
+	end_connect(ctx, sk,
+		    ret < 0		 ? reason_of(ret)
+		    : state == TCP_CLOSE ? EVENT_REASON_CLOSED
+					 : 0);
+	conn->connecting = 0;
+	if (state == TCP_CLOSE)
+		conn__delete(sk);
 }
 
 SEC("?fexit/inet_stream_connect")
@@ -339,7 +349,7 @@ int BPF_PROG(tcp__syscalls__sys_exit, struct pt_regs *regs, long ret)
 
 	if (is_accept(task, regs, regs->orig_ax))
 		accept_ends(ctx, socket__of_fd(task, ret < 0 ? accept_fd(task, regs) : ret), ret);
-	else if (regs->orig_ax == __NR_connect && ret < 0)
+	else if (regs->orig_ax == __NR_connect)
 		connect_returned(ctx, socket__of_fd(task, regs->di), ret);
 	return 0;
 }

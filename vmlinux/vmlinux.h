@@ -245,6 +245,7 @@ struct in6_addr {
 struct sock_common {
 	__be32 skc_daddr, skc_rcv_saddr;
 	unsigned short skc_family;
+	unsigned char skc_state;
 	__be16 skc_dport;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* with CONFIG_IPV6 */
 };
