@@ -24,7 +24,7 @@ uint64_t cursor__long_uleb(struct cursor *c)
 	return leb(c, &shift, &last);
 }
 
-int64_t cursor__sleb(struct cursor *c)
+int64_t cursor__long_sleb(struct cursor *c)
 {
 	unsigned shift;
 	uint8_t last;

@@ -61,8 +61,8 @@ CURSOR_INT(16, u16)
 CURSOR_INT(32, u32)
 CURSOR_INT(64, u64)
 
-uint64_t cursor__long_uleb(struct cursor *c); /* for cursor__uleb() */
-int64_t cursor__sleb(struct cursor *);
+uint64_t cursor__long_uleb(struct cursor *); /* for cursor__uleb() */
+int64_t cursor__long_sleb(struct cursor *);  /* for cursor__sleb() */
 const char *cursor__str(struct cursor *); /* NUL-terminated inside the bytes, else NULL and err */
 
 static inline uint64_t cursor__uleb(struct cursor *c)
@@ -74,6 +74,19 @@ static inline uint64_t cursor__uleb(struct cursor *c)
 		return *c->pos++;
 	copy = *c;
 	v = cursor__long_uleb(&copy);
+	*c = copy;
+	return v;
+}
+
+static inline int64_t cursor__sleb(struct cursor *c)
+{
+	struct cursor copy;
+	int64_t v;
+
+	if (__builtin_expect(!c->err && c->pos < c->end && *c->pos < 0x80, 1))
+		return (int64_t)((uint64_t)*c->pos++ << 57) >> 57;
+	copy = *c;
+	v = cursor__long_sleb(&copy);
 	*c = copy;
 	return v;
 }

@@ -6,13 +6,17 @@
 
 #define AUGMENTATION_MAX 8
 
-static uint64_t address_of(const struct callframe_reader *r, const struct cursor *c)
+/* What is done for each FDE: with cursors in registers. One in memory is read while it is being
+ * written, in other pieces, and that takes longer than all the rest. */
+#define FOR_EACH static inline __attribute__((always_inline))
+
+FOR_EACH uint64_t address_of(const struct callframe_reader *r, const struct cursor *c)
 {
 	return r->section->vaddr + (uint64_t)(c->pos - r->section->data);
 }
 
 /* Without where it counts from. */
-static uint64_t read_value(struct cursor *c, uint8_t encoding)
+FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
 {
 	switch (encoding & 0x0f) {
 	case DW_EH_PE_absptr:
@@ -30,7 +34,7 @@ static uint64_t read_value(struct cursor *c, uint8_t encoding)
 }
 
 /* A location. What counts from a section's start that we do not know is an error. */
-static uint64_t read_pointer(const struct callframe_reader *r, struct cursor *c, uint8_t encoding)
+FOR_EACH uint64_t read_pointer(const struct callframe_reader *r, struct cursor *c, uint8_t encoding)
 {
 	uint64_t at = address_of(r, c), value = read_value(c, encoding);
 
@@ -115,7 +119,7 @@ struct entry {
 	bool wide;	/* 64-bit DWARF */
 };
 
-static bool next_entry(const struct frame_section *s, struct cursor *left, struct entry *e)
+FOR_EACH bool next_entry(const struct frame_section *s, struct cursor *left, struct entry *e)
 {
 	uint64_t sz = cursor__u32(left);
 	const uint8_t *body;
@@ -132,7 +136,7 @@ static bool next_entry(const struct frame_section *s, struct cursor *left, struc
 	return true;
 }
 
-static bool is_cie(const struct frame_section *s, const struct entry *e)
+FOR_EACH bool is_cie(const struct frame_section *s, const struct entry *e)
 {
 	if (s->eh)
 		return e->id == 0;
@@ -148,7 +152,7 @@ bool callframe__cie(const struct frame_section *s, uint64_t at, struct callframe
 	       read_cie(e.body, cie);
 }
 
-static bool find_cie(struct callframe_reader *r, const struct entry *fde)
+FOR_EACH bool find_cie(struct callframe_reader *r, const struct entry *fde)
 {
 	uint64_t at = r->section->eh ? fde->id_at - fde->id : fde->id;
 
@@ -159,7 +163,7 @@ static bool find_cie(struct callframe_reader *r, const struct entry *fde)
 	return r->has_cie;
 }
 
-static bool read_fde(struct callframe_reader *r, const struct entry *e, struct callframe_fde *fde)
+FOR_EACH bool read_fde(struct callframe_reader *r, const struct entry *e, struct callframe_fde *fde)
 {
 	struct cursor c = e->body;
 
