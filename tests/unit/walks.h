@@ -142,9 +142,13 @@ static inline bool walks__without_cfi(const struct walks *w, size_t at)
 	       walks__comes_back(w, at);
 }
 
+/* Or libdwfl ends in one: what is in the system call is behind it. */
 static inline bool walks__unmarked_signal(const struct walks *w, size_t at)
 {
-	return at < w->fast->cnt && w->fast->frames[at].flags & FRAME_SIGNAL;
+	const struct frame *f = w->fast->frames;
+
+	return (at < w->fast->cnt && f[at].flags & FRAME_SIGNAL) ||
+	       (at == w->reference->cnt && f[at - 1].flags & FRAME_SIGNAL);
 }
 
 static inline bool walks__signal_stack(const struct walks *w, size_t at)
@@ -210,7 +214,9 @@ static const struct {
 	  walks__init },
 	{ "CFI of generated code", "a jitdump, or the list for gdb, has it: libdwfl reads neither",
 	  walks__jit_cfi },
-	{ "unmarked signal frame", "libdwfl knows trampolines by their CFI only: Go's has none",
+	{ "unmarked signal frame",
+	  "libdwfl knows trampolines by their CFI only: Go's has none, and the C library's ends "
+	  "before the place where a thread is during the system call",
 	  walks__unmarked_signal },
 	{ "signal stack",
 	  "libdwfl has the handler's stack only, not the one that it has interrupted",
