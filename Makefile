@@ -14,16 +14,15 @@ Q := $(if $(V),,@)
 msg = @$(if $(V),true,printf '  %-8s %s\n' "$(1)" "$(2)")
 
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-CFLAGS ?= -O2 -g
+# The collector is root and reads what anybody wrote.
+CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
+LDFLAGS ?= -Wl,-z,relro,-z,now
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DSTACKS_VERSION='"$(VERSION)"' \
 	-Isrc -Ibpf -Iinclude -I$(BUILD)/gen -I$(DEPS)/duckdb/include -MMD -MP
+ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
-ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
 ALL_LDFLAGS += -fsanitize=$(SAN)
-else
-# It is root and reads what anybody wrote.
-ALL_CFLAGS += -D_FORTIFY_SOURCE=2
-ALL_LDFLAGS += -Wl,-z,relro,-z,now
 endif
 
 # A layer includes only layers before it. Each program says which it is made of.

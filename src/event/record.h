@@ -117,6 +117,7 @@ static inline const uint8_t *event__switched(const struct event *e, struct event
 	return bytes;
 }
 
+/* The same as a sample has it; of an event with EVENT_F_SWITCHED. */
 static inline void event__set_before(const struct event *e, struct other_stack *before)
 {
 	struct event_switched s;

@@ -7,9 +7,8 @@
 
 #include "unwind/rule.h"
 
-#define GAP_MAX 65536 /* bytes of a gap that are looked through */
-#define PIECE_SZ \
-	8192 /* that are read at a time: memory that is touched first costs more than they do */
+#define GAP_MAX	  65536 /* bytes of a gap that are looked through */
+#define PIECE_SZ  8192	/* … at a time: to touch memory first costs more than to read them */
 #define BYTES_MAX (1u << 20)
 
 struct trampolines trampolines__in(const struct elf_file *f, elf_file_read_fn read, size_t gaps_max)
