@@ -23,12 +23,15 @@
 /* Takes the image. */
 static void adopt(struct entry *e, struct image *i)
 {
+	static _Atomic uint64_t versions;
+
 	if (e->pub.image != i)
 		image__put(e->pub.image);
 	e->pub.image = i;
 	e->pub.maps = i->maps;
 	e->pub.map_cnt = i->cnt;
 	e->pub.hints = i->hints;
+	e->pub.version = ++versions;
 }
 
 static struct entry *find(const struct process_table *t, uint32_t tgid)

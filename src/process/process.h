@@ -38,6 +38,8 @@ struct process {
 	struct opening *exe;	  /* that is being opened: .build_id is not known yet */
 	struct mapping *maps;	  /* ascending, no overlaps, executable ones only */
 	size_t map_cnt;
+	uint64_t version;    /* of .maps: another one whenever they change, and nobody else's; 0:
+				not told */
 	struct image *image; /* private to process/: .maps are its */
 	uint16_t *hints;     /* PROCESS_HINTS, for process__find() alone; NULL: none */
 };

@@ -5,21 +5,16 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define CACHE_BITS 15 /* 512 KB: stays in the second-level cache */
-#define OFF_BITS   40 /* of a file offset that is cached */
-
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-struct cached_rule {
-	uint64_t key; /* table id << OFF_BITS | file offset; 0: free */
-	struct flat_rule rule;
-};
+#define NOTES (TRACE_MAX + 29) /* of a walk; at odds with the cache's sets */
 
 struct flatwalk {
-	struct tables *tables;
-	struct cached_rule by_pointer; /* of any place in code without a file */
-	struct cached_rule cache[1 << CACHE_BITS];
+	struct recall_note (*notes)[NOTES]; /* of each walk under way */
+	struct cached_rule by_pointer;	    /* of any place in code without a file */
+	struct rule_cache rules;
+	struct recall recall;
 };
 
 /* With all its memory: page by page it would take a third of the time of the first stacks. */
@@ -38,8 +33,9 @@ struct flatwalk *flatwalk__new(struct table_cache *cache, struct jobs *jobs)
 	if (!w)
 		return NULL;
 	w->by_pointer = (struct cached_rule){ .key = 1, .rule = { .how = FLAT_POINTER } };
-	w->tables = tables__new(cache, jobs);
-	if (w->tables)
+	w->rules.tables = tables__new(cache, jobs);
+	w->notes = calloc(FLATWALK_LANES, sizeof(*w->notes));
+	if (w->rules.tables && w->notes)
 		return w;
 	flatwalk__free(w);
 	return NULL;
@@ -49,13 +45,14 @@ void flatwalk__free(struct flatwalk *w)
 {
 	if (!w)
 		return;
-	tables__free(w->tables);
+	tables__free(w->rules.tables);
+	free(w->notes);
 	munmap(w, sizeof(*w));
 }
 
 struct tables *flatwalk__tables(struct flatwalk *w)
 {
-	return w->tables;
+	return w->rules.tables;
 }
 
 /* ---- rules --------------------------------------------------------------------------------------
@@ -63,45 +60,9 @@ struct tables *flatwalk__tables(struct flatwalk *w)
 
 static const struct flat_rule elsewhere = { .how = FLAT_ELSEWHERE };
 
-static struct cached_rule *place_of(struct flatwalk *w, uint64_t key)
-{
-	return &w->cache[(key * 0x9e3779b97f4a7c15u) >> (64 - CACHE_BITS)];
-}
-
 static inline uint64_t flatwalk_lane__place(const struct flatwalk_lane *l)
 {
 	return l->pc - (l->flags & FRAME_CALLER ? 1 : 0);
-}
-
-/* Where in a file, and under which key its rule is kept. */
-struct spot {
-	struct elf_file *file;
-	uint64_t off, key;
-};
-
-static bool is_special(struct flat_rule r)
-{
-	return r.fp == FLAT_FP_AT_SELF || r.ra == FLAT_RA_LINKED;
-}
-
-/* Puts the rule into its place, if there is one. Two rules that want the same place share it and
- * the one beside it. */
-static bool bring(struct flatwalk *w, struct cached_rule *c, const struct spot *s)
-{
-	struct cached_rule *beside = &w->cache[(size_t)(c - w->cache) ^ 1];
-	struct cached_rule old = *c, found = *beside;
-
-	if (old.key == s->key)
-		return true;
-	if (found.key != s->key) {
-		found.key = s->off >> OFF_BITS ? 0 : s->key;
-		if (!tables__rule(w->tables, s->file, s->off, &found.rule))
-			return false;
-		found.rule.flags |= is_special(found.rule) ? FLAT_SPECIAL : 0;
-	}
-	*c = found;
-	*beside = old;
-	return true;
 }
 
 __attribute__((noinline)) static const struct flat_rule *look_up(struct flatwalk *w,
@@ -109,24 +70,8 @@ __attribute__((noinline)) static const struct flat_rule *look_up(struct flatwalk
 {
 	uint64_t off = flatwalk_lane__place(l) - l->map->start + l->map->pgoff;
 
-	return bring(w, l->cached, &(struct spot){ l->map->file, off, l->key }) ? &l->cached->rule
-										: &elsewhere;
-}
-
-/* Of a place in a mapping; NULL: there is no rule. */
-static struct cached_rule *look_at(struct flatwalk *w, const struct mapping *m, uint64_t place)
-{
-	const struct table_slot *slot = m && m->file ? tables__of(w->tables, m->file) : NULL;
-	struct cached_rule *c;
-	struct spot s;
-
-	if (!slot)
-		return NULL;
-	s.file = m->file;
-	s.off = place - m->start + m->pgoff;
-	s.key = (slot->id << OFF_BITS) + s.off;
-	c = place_of(w, s.key);
-	return bring(w, c, &s) ? c : NULL;
+	return rule_cache__bring(&w->rules, l->map->file, off, l->key) ? &l->cached->rule
+								       : &elsewhere;
 }
 
 /* Into the mapping that holds the place. False when it has no file. */
@@ -136,12 +81,12 @@ static inline bool enter(struct flatwalk *w, struct flatwalk_lane *l, uint64_t p
 
 	l->map = m;
 	l->sz = 0;
-	l->slot = m && m->file ? tables__of(w->tables, m->file) : NULL;
+	l->slot = m && m->file ? tables__of(w->rules.tables, m->file) : NULL;
 	if (!l->slot)
 		return false;
 	l->start = m->start;
 	l->sz = m->end - m->start;
-	l->base = (l->slot->id << OFF_BITS) + m->pgoff - m->start;
+	l->base = rule_key(l->slot) + m->pgoff - m->start;
 	return true;
 }
 
@@ -274,17 +219,19 @@ static bool find_caller(struct flatwalk_lane *l, struct flat_rule r)
 /* What step.c does in the plain case, and nothing else. */
 static bool follow_pointer(struct flatwalk_lane *l)
 {
-	uint64_t saved, pc;
+	const uint8_t *saved = snapshot__at(l->snapshot, l->fp, 16);
+	uint64_t pc;
 
-	if (!(l->flags & FRAME_CALLER) || l->fp < l->sp || l->fp % 8 ||
-	    !snapshot__word(l->snapshot, l->fp, &saved) ||
-	    !snapshot__word(l->snapshot, l->fp + 8, &pc))
+	if (!(l->flags & FRAME_CALLER) || l->fp < l->sp || l->fp % 8 || !saved)
 		return end(l, FLATWALK_NO_CFI);
+	memcpy(&pc, saved + 8, sizeof(pc));
 	pc &= l->code_bits;
 	if (pc == 0 || !process__find(l->process, pc - 1))
 		return end(l, FLATWALK_NO_CFI);
 	l->source = FRAME_BY_POINTER;
-	stand_at(l, pc, l->fp + 16, saved);
+	l->sp = l->fp + 16;
+	l->pc_from = saved + 8;
+	l->fp_from = saved;
 	return ++l->frame < l->past;
 }
 
@@ -318,23 +265,37 @@ static bool enter_anonymous(struct flatwalk *w, struct flatwalk_lane *l)
 	return true;
 }
 
+/* Nobody called: there is no frame. */
+static bool end_without(struct flatwalk_lane *l)
+{
+	*l->frame = (struct frame){ .sp = l->sp };
+	return end(l, FLATWALK_ROOT);
+}
+
 /* To the frame that is next, if it was called; finds where its rule is kept. */
 static inline bool arrive(struct flatwalk *w, struct flatwalk_lane *l)
 {
+	const uint8_t *pc_from = l->pc_from, *fp_from = l->fp_from;
+	struct recall_note *note = l->note++;
 	uint64_t pc, fp, place;
 
-	memcpy(&pc, l->pc_from, sizeof(pc));
-	memcpy(&fp, l->fp_from, sizeof(fp));
+	memcpy(&pc, pc_from, sizeof(pc));
+	memcpy(&fp, fp_from, sizeof(fp));
+	note->pc_from = pc_from;
+	note->fp_from = fp_from;
+	note->fp = fp;
 	pc &= l->code_bits;
 	l->pc = pc;
 	l->fp = fp;
 	if (unlikely(pc == 0) && l->flags & FRAME_CALLER)
+		return end_without(l);
+	if (unlikely(l->sp >= l->joint) && recall__rest(l))
 		return end(l, FLATWALK_ROOT);
 	place = flatwalk_lane__place(l);
 	if (place - l->start >= l->sz && unlikely(!enter(w, l, place)))
 		return enter_anonymous(w, l);
 	l->key = place + l->base;
-	l->cached = place_of(w, l->key);
+	l->cached = rule_cache__place(&w->rules, l->key);
 	__builtin_prefetch(l->cached);
 	return true;
 }
@@ -385,49 +346,74 @@ struct queue {
 	struct flatwalk_lane *next, *past;
 };
 
-static struct flatwalk_lane *next_walk(struct queue *q)
+/* One that is under way, and what is its place's. */
+struct track {
+	struct flatwalk_lane *lane;
+	struct recall_note *notes;
+};
+
+static void set_out(struct flatwalk *w, struct flatwalk_lane *l)
+{
+	l->frame = l->trace->frames + l->trace->cnt;
+	l->past = l->trace->frames + TRACE_MAX;
+	l->bytes = l->snapshot->bytes;
+	l->addr = l->snapshot->addr;
+	l->words_end = l->snapshot->holes ? 0 : l->snapshot->sz - 7;
+	l->end = FLATWALK_ODD;
+	l->sz = 0;
+	l->known = l->words_end ? recall__stack(&w->recall, l->process, l->sp) : NULL;
+	l->joint = l->known ? 0 : UINT64_MAX;
+	l->met = 0;
+	l->recalled = false;
+	stand_at(l, l->pc, l->sp, l->fp);
+}
+
+/* False: there is none. */
+static bool begin_next(struct flatwalk *w, struct track *t, struct queue *q)
 {
 	while (q->next < q->past) {
 		struct flatwalk_lane *l = q->next++;
 
-		l->frame = l->trace->frames + l->trace->cnt;
-		l->past = l->trace->frames + TRACE_MAX;
-		l->bytes = l->snapshot->bytes;
-		l->addr = l->snapshot->addr;
-		l->words_end = l->snapshot->holes ? 0 : l->snapshot->sz - 7;
-		l->end = FLATWALK_ODD;
-		stand_at(l, l->pc, l->sp, l->fp);
+		set_out(w, l);
+		l->notes = t->notes;
+		l->note = l->notes + l->trace->cnt;
+		t->lane = l;
 		if (l->snapshot->sz >= 8 && !l->idle)
-			return l;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-/* Half a step of all walks that are under way. Another one begins where one has ended. How many
- * there are then. */
-static inline size_t arrive_all(struct flatwalk *w, struct flatwalk_lane **going, size_t cnt,
-				struct queue *q)
+/* Where one has ended: the last one takes its place. */
+static void take_off(struct track *t, struct track *last)
+{
+	struct track ended = *t;
+
+	if (ended.lane->end == FLATWALK_ROOT && ended.lane->known)
+		recall__keep(ended.lane);
+	*t = *last;
+	*last = ended;
+}
+
+/* Half a step of all walks that are under way. How many there are then. */
+static inline size_t arrive_all(struct flatwalk *w, struct track *going, size_t cnt)
 {
 	for (size_t i = 0; i < cnt;) {
-		struct flatwalk_lane *l = going[i];
-
-		if (likely(arrive(w, l)))
+		if (likely(arrive(w, going[i].lane)))
 			i++;
-		else if ((l = next_walk(q)))
-			going[i] = l;
 		else
-			going[i] = going[--cnt];
+			take_off(&going[i], &going[--cnt]);
 	}
 	return cnt;
 }
 
-static inline size_t climb_all(struct flatwalk *w, struct flatwalk_lane **going, size_t cnt)
+static inline size_t climb_all(struct flatwalk *w, struct track *going, size_t cnt)
 {
 	for (size_t i = 0; i < cnt;) {
-		if (likely(climb(w, going[i])))
+		if (likely(climb(w, going[i].lane)))
 			i++;
 		else
-			going[i] = going[--cnt];
+			take_off(&going[i], &going[--cnt]);
 	}
 	return cnt;
 }
@@ -435,13 +421,15 @@ static inline size_t climb_all(struct flatwalk *w, struct flatwalk_lane **going,
 void flatwalk__go(struct flatwalk *w, struct flatwalk_lane *lanes, size_t cnt)
 {
 	struct queue q = { .next = lanes, .past = lanes + cnt };
-	struct flatwalk_lane *going[FLATWALK_LANES], *l;
+	struct track going[FLATWALK_LANES];
 	size_t n = 0;
 
+	for (size_t i = 0; i < FLATWALK_LANES; i++)
+		going[i].notes = w->notes[i];
 	do {
-		while (n < FLATWALK_LANES && (l = next_walk(&q)))
-			going[n++] = l;
-		n = arrive_all(w, going, n, &q);
+		while (n < FLATWALK_LANES && begin_next(w, &going[n], &q))
+			n++;
+		n = arrive_all(w, going, n);
 		n = climb_all(w, going, n);
 	} while (n || q.next < q.past);
 	for (size_t i = 0; i < cnt; i++)
@@ -450,7 +438,7 @@ void flatwalk__go(struct flatwalk *w, struct flatwalk_lane *lanes, size_t cnt)
 
 bool flatwalk__knows(struct flatwalk *w, const struct mapping *m, uint64_t place)
 {
-	const struct cached_rule *c = look_at(w, m, place);
+	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
 	return c && c->rule.how != FLAT_NONE && c->rule.how != FLAT_ELSEWHERE &&
 	       c->rule.how != FLAT_POINTER;
@@ -458,14 +446,14 @@ bool flatwalk__knows(struct flatwalk *w, const struct mapping *m, uint64_t place
 
 bool flatwalk__lacks(struct flatwalk *w, const struct mapping *m, uint64_t place)
 {
-	const struct cached_rule *c = look_at(w, m, place);
+	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
 	return c && (c->rule.how == FLAT_NONE || c->rule.how == FLAT_POINTER);
 }
 
 void flatwalk__learn(struct flatwalk *w, const struct mapping *m, uint64_t place)
 {
-	struct cached_rule *c = look_at(w, m, place);
+	struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
 	if (c)
 		c->rule = (struct flat_rule){ .how = FLAT_POINTER };
@@ -477,6 +465,6 @@ void flatwalk__ask(struct flatwalk *w, const struct trace *t)
 		const struct mapping *m = t->frames[i].map;
 
 		if (m && m->file)
-			tables__of(w->tables, m->file);
+			tables__of(w->rules.tables, m->file);
 	}
 }

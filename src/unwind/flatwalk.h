@@ -9,10 +9,10 @@
 #include "event/sample.h"
 #include "event/trace.h"
 #include "process/process.h"
-#include "unwind/tables.h"
+#include "unwind/recall.h"
+#include "unwind/rulecache.h"
 
 struct flatwalk;
-struct cached_rule;
 
 struct flatwalk *flatwalk__new(struct table_cache *, struct jobs *); /* see tables__new() */
 void flatwalk__free(struct flatwalk *);
@@ -60,6 +60,11 @@ struct flatwalk_lane {
 	uint64_t addr;		       /* of its first byte */
 	uint64_t words_end; /* words of it begin before this place; 0: its pages have holes */
 	const uint8_t *pc_from, *fp_from; /* where these registers are: in it, or in the lane */
+	struct recall_note *notes, *note; /* of each frame in the trace; the next one */
+	struct recall_stack *known;	  /* what earlier walks found; NULL: nothing */
+	uint64_t joint;			  /* the stack pointer from which on this may be of use */
+	size_t met;			  /* the frame of .known that has it */
+	bool recalled;			  /* the trace goes on with that one */
 };
 
 #define FLATWALK_LANES 16

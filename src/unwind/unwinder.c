@@ -174,6 +174,7 @@ static enum unwind_status done(struct unwinder *u, const struct flatwalk_lane *l
 {
 	u->stats.flat += !l->resumed;
 	u->stats.partly += l->resumed;
+	u->stats.recalled += l->recalled;
 	return status;
 }
 
@@ -187,20 +188,19 @@ static enum unwind_status switched(struct unwinder *u, struct flatwalk_lane *l)
 	return flatwalk_lane__go_back(l, before) ? WALK_GO_ON : done(u, l, UNWIND_OTHER_STACK);
 }
 
-/* What the short way has not done. WALK_GO_ON: it goes on. */
 static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
 {
 	struct walk *w = &u->walk;
 	enum unwind_status status;
 
 	switch (l->end) {
-	case FLATWALK_ROOT: return done(u, l, UNWIND_ROOT);
 	case FLATWALK_SWITCH: return switched(u, l);
 	case FLATWALK_CUT: return done(u, l, UNWIND_TRUNCATED);
 	case FLATWALK_NO_CFI:
 		status = walk_behind(u, l);
 		u->stats.partly += status != WALK_GO_ON && is_final(w);
 		return status;
+	case FLATWALK_ROOT: /* nothing is left */
 	case FLATWALK_ODD: break;
 	}
 	w->trace->cnt = 0;
@@ -237,38 +237,53 @@ static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
 	const struct machine *m = s->machine;
 	uint64_t needed = machine__caller_regs(m) | 1ull << m->ra;
 
-	memset(l, 0, sizeof(*l));
 	l->arg = j;
 	l->process = j->process;
 	l->snapshot = &s->stack;
 	l->trace = j->trace;
 	l->trace->cnt = 0;
+	l->map = NULL;
 	l->code_bits = code_bits(s);
 	l->pc = s->regs[m->pc];
 	l->sp = s->regs[m->sp];
 	l->fp = s->regs[m->fp];
 	l->top = s->truncated ? m->stack_end : 0;
 	l->link = machine__links(m) ? s->regs[m->ra] : 0;
+	l->flags = 0;
+	l->source = FRAME_BY_SAMPLE;
+	l->pointers = l->resumed = false;
 	l->idle = s->compat || (s->valid & needed) != needed;
 }
 
-/* False: the short way goes on. */
-static bool finish(struct unwinder *u, struct flatwalk_lane *l)
+/* What the short way has not done. WALK_GO_ON: it goes on. */
+static enum unwind_status walk_rest(struct unwinder *u, struct flatwalk_lane *l)
 {
 	struct walk_job *j = l->arg;
-	const struct sample *s = j->sample;
 	struct walk *w = &u->walk;
 
 	w->process = j->process;
-	w->sample = s;
+	w->sample = j->sample;
 	w->trace = j->trace;
 	w->map = NULL;
 	w->code_bits = l->code_bits;
 	walk__stand_on(w, l->snapshot);
 	w->signal_sp = 0;
 	w->chained = w->awaits = false;
-	j->trace->status = s->compat ? compat(w) : walk(u, l);
-	j->awaits = w->awaits;
+	return j->sample->compat ? compat(w) : walk(u, l);
+}
+
+/* False: the short way goes on. */
+static bool finish(struct unwinder *u, struct flatwalk_lane *l)
+{
+	struct walk_job *j = l->arg;
+
+	if (l->end == FLATWALK_ROOT) {
+		j->trace->status = done(u, l, UNWIND_ROOT);
+		j->awaits = false;
+		return true;
+	}
+	j->trace->status = walk_rest(u, l);
+	j->awaits = u->walk.awaits;
 	return j->trace->status != WALK_GO_ON;
 }
 

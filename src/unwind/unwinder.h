@@ -49,7 +49,8 @@ void unwinder__try_many(struct unwinder *, struct walk_job *, size_t cnt);
 
 struct unwinder_stats {
 	uint64_t flat, partly,
-		odd; /* walks: all the short way, but for code without a table, not */
+		odd;	   /* walks: all the short way, but for code without a table, not */
+	uint64_t recalled; /* of them: where callers were those of an earlier walk */
 	struct tables_stats tables;
 };
 void unwinder__stats(const struct unwinder *, struct unwinder_stats *);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/recall.h"
+
+#include <string.h>
+#include "unwind/flatwalk.h"
+
+/* What is behind the last frame where a return address of 0 says which one that is. */
+static bool is_end(const struct frame *f)
+{
+	return f->pc == 0;
+}
+
+/* ---- using --------------------------------------------------------------------------------------
+ */
+
+static inline bool is_word(const struct flatwalk_lane *l, uint64_t at, uint64_t bits, uint64_t word)
+{
+	uint64_t off = at - l->addr, there;
+
+	if (off >= l->words_end)
+		return false;
+	memcpy(&there, l->bytes + off, sizeof(there));
+	return (there & bits) == word;
+}
+
+/* Whether the stack's words make this one the caller of the frame before it. */
+static inline bool is_next(const struct flatwalk_lane *l, const struct recall_frame *r)
+{
+	return is_word(l, r->pc_at, l->code_bits, r->frame.pc) &&
+	       is_word(l, r->fp_at, UINT64_MAX, r->fp_word);
+}
+
+/* The first frame from `at` on that is not below a stack pointer. */
+static size_t first_from(const struct recall_stack *s, size_t at, uint64_t sp)
+{
+	if (at < s->first)
+		at = s->first;
+	while (at < RECALL_FRAMES && s->frames[at].frame.sp < sp)
+		at++;
+	return at;
+}
+
+static bool is_here(const struct flatwalk_lane *l, const struct recall_frame *r)
+{
+	return l->flags & FRAME_CALLER && r->frame.pc == l->pc && r->frame.sp == l->sp &&
+	       r->fp == l->fp;
+}
+
+/* Copies the frame in hand and those behind it, as far as they are what they were. Where that
+ * ends. */
+static size_t copy_rest(const struct flatwalk_lane *l, const struct recall_stack *s, size_t at)
+{
+	struct frame *to = l->frame;
+
+	*to = s->frames[at].frame;
+	to->source = l->source;
+	for (at++; at < RECALL_FRAMES && is_next(l, &s->frames[at]); at++)
+		*++to = s->frames[at].frame;
+	return at;
+}
+
+/* Not here: what would end at the same frame is of no use, either. */
+static bool go_on(struct flatwalk_lane *l, const struct recall_stack *s, size_t at)
+{
+	l->met = at;
+	l->joint = at < RECALL_FRAMES ? s->frames[at].frame.sp : UINT64_MAX;
+	return false;
+}
+
+bool recall__rest(struct flatwalk_lane *l)
+{
+	const struct recall_stack *s = l->known;
+	size_t at, cnt, same;
+
+	if (s->maps != l->process->version) /* it has been forgotten meanwhile */
+		return go_on(l, s, RECALL_FRAMES);
+	at = first_from(s, l->met, l->sp);
+	cnt = RECALL_FRAMES - at;
+	if (!cnt || s->frames[at].frame.sp != l->sp)
+		return go_on(l, s, at);
+	if (cnt > (size_t)(l->past - l->frame) || !is_here(l, &s->frames[at]))
+		return go_on(l, s, at + 1);
+	same = copy_rest(l, s, at);
+	if (same < RECALL_FRAMES)
+		return go_on(l, s, same);
+	l->met = at;
+	l->frame += cnt;
+	if (is_end(l->frame - 1))
+		l->frame--;
+	return l->recalled = true;
+}
+
+/* ---- remembering --------------------------------------------------------------------------------
+ */
+
+/* Notes which words of the stack it is made of. False: it has not come from there. */
+static bool set_words(struct recall_frame *r, const struct flatwalk_lane *l,
+		      const struct recall_note *n)
+{
+	uint64_t pc_off = (uintptr_t)n->pc_from - (uintptr_t)l->bytes;
+	uint64_t fp_off = (uintptr_t)n->fp_from - (uintptr_t)l->bytes;
+
+	if (pc_off >= l->words_end)
+		return false;
+	if (fp_off >= l->words_end)
+		fp_off = pc_off;
+	r->pc_at = l->addr + pc_off;
+	r->fp_at = l->addr + fp_off;
+	memcpy(&r->fp_word, l->bytes + fp_off, sizeof(r->fp_word));
+	return true;
+}
+
+/* Signals interrupt anything, and what code without a file does may be told later. */
+static bool is_plain(const struct frame *f)
+{
+	return f->flags == FRAME_CALLER && f->map && f->map->file;
+}
+
+/*
+ * All of a stack that nothing was known of; else one frame more than was of use: what is next to
+ * the leaf is another one each time, and comparing it costs more than it saves.
+ */
+void recall__keep(struct flatwalk_lane *l)
+{
+	struct recall_stack *s = l->known;
+	const struct recall_note *n = l->note - 1; /* of the last frame that was walked to */
+	const struct frame *f = l->trace->frames + (n - l->notes);
+	size_t at = l->recalled ? l->met : RECALL_FRAMES - 1, more = l->recalled ? 1 : at;
+
+	if (s->maps != l->process->version || !(is_plain(f) || is_end(f)))
+		return;
+	for (;; more--, n--, f--, at--) {
+		s->frames[at].frame = *f;
+		s->frames[at].fp = n->fp;
+		if (!more || !at || !is_plain(f - 1) || !set_words(&s->frames[at], l, n))
+			break;
+	}
+	s->first = at;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What earlier walks found. Most callers in a stack are those of the sample before: where a walk
+ * comes to a frame that is remembered, with the same registers, and all words of the stack that
+ * lead from there to the root are what they were, the rest of it is the same, too, and is copied.
+ * Nothing is guessed: all that the rest depends on is compared. (Bytehound and memray do the like
+ * in the process itself, with return addresses.)
+ */
+#ifndef UNWIND_RECALL_H
+#define UNWIND_RECALL_H
+
+#include "event/trace.h"
+#include "process/process.h"
+
+struct flatwalk_lane;
+
+/* Where a frame's pc and frame pointer were read: in the snapshot, or somewhere else. */
+struct recall_note {
+	const uint8_t *pc_from, *fp_from;
+	uint64_t fp;
+};
+
+/* A caller: its registers, and the words of the stack that they are, as the caller's of the frame
+ * before it. */
+struct recall_frame {
+	struct frame frame;
+	uint64_t fp;
+	uint64_t pc_at, fp_at; /* addresses; the same where the frame pointer was not saved */
+	uint64_t fp_word;      /* what is at fp_at */
+};
+
+#define RECALL_FRAMES 120 /* up to the root; a size at odds with the cache's sets */
+
+/* Of the stacks of one process that end in one place. */
+struct recall_stack {
+	uint64_t maps, place; /* struct process, .version; 0: nobody's */
+	size_t first;	      /* of the frames; RECALL_FRAMES: there are none */
+	struct recall_frame frames[RECALL_FRAMES]; /* the last one is the root */
+};
+
+#define RECALL_BITS  6 /* as many as stay in the second-level cache */
+#define RECALL_PLACE 16
+
+struct recall {
+	struct recall_stack stacks[1 << RECALL_BITS];
+};
+
+/* What there is about stacks with their stack pointer about there. NULL: nothing, and this one is
+ * not to be remembered: the next one is. */
+static inline struct recall_stack *recall__stack(struct recall *r, const struct process *p,
+						 uint64_t sp)
+{
+	uint64_t place = sp >> RECALL_PLACE;
+	uint64_t hash = (p->version + (place << 20)) * 0x9e3779b97f4a7c15u;
+	struct recall_stack *s = &r->stacks[hash >> (64 - RECALL_BITS)];
+
+	if (s->maps == p->version && s->place == place)
+		return p->version ? s : NULL;
+	s->maps = p->version;
+	s->place = place;
+	s->first = RECALL_FRAMES;
+	return NULL;
+}
+
+/* At the lane's next frame: true when all from there on is remembered, and in the trace now. Else
+ * the lane's .joint is where to ask again. */
+bool recall__rest(struct flatwalk_lane *);
+
+/* Remembers a walk that has come to the root. */
+void recall__keep(struct flatwalk_lane *);
+
+#endif
