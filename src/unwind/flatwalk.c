@@ -69,9 +69,9 @@ __attribute__((noinline)) static const struct flat_rule *look_up(struct flatwalk
 								 const struct flatwalk_lane *l)
 {
 	uint64_t off = flatwalk_lane__place(l) - l->map->start + l->map->pgoff;
+	const struct cached_rule *c = rule_cache__bring(&w->rules, l->map->file, off, l->key);
 
-	return rule_cache__bring(&w->rules, l->map->file, off, l->key) ? &l->cached->rule
-								       : &elsewhere;
+	return c ? &c->rule : &elsewhere;
 }
 
 /* Into the mapping that holds the place. False when it has no file. */

@@ -6,35 +6,50 @@ static bool is_special(struct flat_rule r)
 	return r.fp == FLAT_FP_AT_SELF || r.ra == FLAT_RA_LINKED;
 }
 
-/* Two rules that want the same place share it and the one beside it. */
-bool rule_cache__bring(struct rule_cache *cache, struct elf_file *file, uint64_t off, uint64_t key)
+/* Rules that want the same place share the cache line that it is in. How many come before the one
+ * with the key; RULE_CACHE_LINE: it is not there. */
+static size_t find(const struct cached_rule *rules, size_t at, uint64_t key)
 {
-	struct cached_rule *c = rule_cache__place(cache, key);
-	struct cached_rule *beside = &cache->rules[(size_t)(c - cache->rules) ^ 1];
-	struct cached_rule old = *c, found = *beside;
+	size_t n = 0;
 
-	if (old.key == key)
-		return true;
-	if (found.key != key) {
-		found.key = off >> RULE_OFF_BITS ? 0 : key;
-		if (!tables__rule(cache->tables, file, off, &found.rule))
-			return false;
-		found.rule.flags |= is_special(found.rule) ? FLAT_SPECIAL : 0;
-	}
-	*c = found;
-	*beside = old;
-	return true;
+	while (n < RULE_CACHE_LINE && rules[at ^ n].key != key)
+		n++;
+	return n;
+}
+
+static struct cached_rule *move_to_front(struct cached_rule *rules, size_t at, size_t n)
+{
+	struct cached_rule found = rules[at ^ n];
+
+	for (; n > 0; n--)
+		rules[at ^ n] = rules[at ^ (n - 1)];
+	rules[at] = found;
+	return &rules[at];
+}
+
+/* A new one is the last of its line until it is asked for again: most places are met only once. */
+struct cached_rule *rule_cache__bring(struct rule_cache *cache, struct elf_file *file, uint64_t off,
+				      uint64_t key)
+{
+	size_t at = (size_t)(rule_cache__place(cache, key) - cache->rules);
+	size_t n = find(cache->rules, at, key);
+	struct cached_rule found = { .key = off >> RULE_OFF_BITS ? 0 : key }, *last;
+
+	if (n < RULE_CACHE_LINE)
+		return move_to_front(cache->rules, at, n);
+	if (!tables__rule(cache->tables, file, off, &found.rule))
+		return NULL;
+	found.rule.flags |= is_special(found.rule) ? FLAT_SPECIAL : 0;
+	last = &cache->rules[at ^ (RULE_CACHE_LINE - 1)];
+	*last = found;
+	return last;
 }
 
 struct cached_rule *rule_cache__find(struct rule_cache *cache, const struct mapping *m,
 				     uint64_t place)
 {
 	const struct table_slot *slot = m && m->file ? tables__of(cache->tables, m->file) : NULL;
-	uint64_t off, key;
+	uint64_t off = slot ? place - m->start + m->pgoff : 0;
 
-	if (!slot)
-		return NULL;
-	off = place - m->start + m->pgoff;
-	key = rule_key(slot) + off;
-	return rule_cache__bring(cache, m->file, off, key) ? rule_cache__place(cache, key) : NULL;
+	return slot ? rule_cache__bring(cache, m->file, off, rule_key(slot) + off) : NULL;
 }

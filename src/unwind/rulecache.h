@@ -15,9 +15,11 @@ struct cached_rule {
 #define RULE_CACHE_BITS 15 /* 512 KB: stays in the second-level cache */
 #define RULE_OFF_BITS	40 /* of a file offset whose rule is cached */
 
+#define RULE_CACHE_LINE 4 /* of them are in a cache line */
+
 struct rule_cache {
 	struct tables *tables;
-	struct cached_rule rules[1 << RULE_CACHE_BITS];
+	_Alignas(64) struct cached_rule rules[1 << RULE_CACHE_BITS];
 };
 
 /* An offset of a file may be added. */
@@ -32,9 +34,9 @@ static inline struct cached_rule *rule_cache__place(struct rule_cache *c, uint64
 	return &c->rules[(key * 0x9e3779b97f4a7c15u) >> (64 - RULE_CACHE_BITS)];
 }
 
-/* Puts the rule at an offset of a file into its place; `key` is its. False: there is none, or not
- * yet. */
-bool rule_cache__bring(struct rule_cache *, struct elf_file *, uint64_t off, uint64_t key);
+/* The rule at an offset of a file; `key` is its. NULL: there is none, or not yet. */
+struct cached_rule *rule_cache__bring(struct rule_cache *, struct elf_file *, uint64_t off,
+				      uint64_t key);
 
 /* The rule of a place in a mapping. NULL: there is none, or not yet; asks for the file's table. */
 struct cached_rule *rule_cache__find(struct rule_cache *, const struct mapping *, uint64_t place);
