@@ -234,19 +234,23 @@ static int update_samplers(struct capture *c)
 	return err;
 }
 
-static int load(struct capture *c)
+static int load_programs(struct capture *c)
 {
-	int err = collector_bpf__load(c->skel);
+	int err = capture__begin_rings(c), rings_err = 0;
 
+	if (!err) {
+		err = collector_bpf__load(c->skel);
+		rings_err = capture__end_rings(c);
+	}
 	if (err) {
 		diagnose__load(err);
 		return err;
 	}
-	err = capture__fill_filter(c, &c->options.filter);
+	err = rings_err;
+	if (!err)
+		err = capture__fill_filter(c, &c->options.filter);
 	if (!err)
 		err = capture__fill_bounce(c);
-	if (!err)
-		err = capture__open_rings(c);
 	return err ? err : new_samplers(c);
 }
 
@@ -271,8 +275,6 @@ struct capture *capture__new(const struct capture_options *options)
 		err = open_skeleton(c);
 	if (!err)
 		err = capture__new_rings(c);
-	if (!err)
-		err = load(c);
 	if (!err)
 		return c;
 	capture__free(c);
@@ -316,7 +318,7 @@ static int attach_program(const struct bpf_prog_skeleton *p)
 	return err;
 }
 
-int capture__attach(struct capture *c)
+static int attach(struct capture *c)
 {
 	const struct bpf_object_skeleton *s = c->skel->skeleton;
 	int err = 0;
@@ -328,6 +330,13 @@ int capture__attach(struct capture *c)
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
 	return err ? err : update_samplers(c);
+}
+
+int capture__load(struct capture *c)
+{
+	int err = load_programs(c);
+
+	return err ? err : attach(c);
 }
 
 static void wait_for(uint64_t ns)

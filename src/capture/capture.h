@@ -47,11 +47,12 @@ struct capture_options {
 
 struct capture;
 
-/* Opens and loads what the probes need and the kernel has. NULL + errno after saying what is
- * missing and what to do. */
+/* Chooses what the probes need and the kernel has. NULL + errno after saying what is missing and
+ * what to do. */
 struct capture *capture__new(const struct capture_options *);
-/* Attaches all programs; no event is recorded before capture__begin(). 0 or -errno, said. */
-int capture__attach(struct capture *);
+/* Loads and attaches all programs; no event is recorded before capture__begin(). 0 or -errno, said.
+ */
+int capture__load(struct capture *);
 /* A process (and its descendants) to record from now on: the launched command, before it execs. */
 int capture__add_target(struct capture *, uint32_t tgid);
 /* Events are on from *begin_ns (CLOCK_MONOTONIC), which is set before the first drain; writes the

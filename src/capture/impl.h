@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 
 #include "config.h"
@@ -22,7 +23,7 @@ struct capture_losses {
 
 struct capture {
 	struct capture_options
-		options; /* borrowed pointers: used in capture__new() only, but drain */
+		options; /* borrowed pointers: used until capture__load(), but drain */
 	struct collector_bpf *skel;
 	struct sampler *samplers[PROBE_CHOICE_MAX];
 	size_t sampler_cnt;
@@ -34,6 +35,8 @@ struct capture {
 	struct ring **rings; /* mapped when the CPU is online for the first time */
 	int *ring_fds;	     /* -1 until then */
 	bool *online;	     /* scratch of capture__open_rings() */
+	pthread_t opener;    /* of the first rings */
+	int opened_err;
 	struct stream **streams;
 	struct capture_losses *lost; /* what has been reported, then what is read: 2 * cpu_cnt */
 	uint64_t *skipped;	     /* the same of each program of the skeleton, by the kernel */
@@ -49,8 +52,12 @@ int capture__fill_filter(struct capture *, const struct capture_filter *);
 int capture__set_bounce(struct capture *);
 int capture__fill_bounce(struct capture *);
 
-/* rings.c: a ring for each CPU that is online and has none. 0 or -errno, said. */
+/* rings.c: a ring for each CPU that is online and has none. 0 or -errno, said. The first ones are
+ * put where the programs look while those are loaded: the kernel waits most of the time. What keeps
+ * that from beginning is not said. */
 int capture__new_rings(struct capture *);
+int capture__begin_rings(struct capture *);
+int capture__end_rings(struct capture *);
 int capture__open_rings(struct capture *);
 void capture__free_rings(struct capture *);
 

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "base/cpus.h"
+#include "base/priority.h"
+#include "base/thread.h"
 
 int capture__new_rings(struct capture *c)
 {
@@ -136,6 +138,58 @@ int capture__open_rings(struct capture *c)
 			   c->options.ring_sz, CAPTURE_LEVELS, c->slot_sz, strerror(-err));
 	return err;
 }
+
+/* ---- while the programs are loaded ------------------------------------------------------------
+ */
+
+/* What libbpf would make when it loads, to be filled before. */
+static int make_outer(struct bpf_map *map)
+{
+	const struct bpf_map *inner = bpf_map__inner_map(map);
+	int like = bpf_map_create(bpf_map__type(inner), NULL, bpf_map__key_size(inner),
+				  bpf_map__value_size(inner), bpf_map__max_entries(inner), NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = (uint32_t)like);
+	int fd = like < 0 ? -1
+			  : bpf_map_create(bpf_map__type(map), bpf_map__name(map),
+					   bpf_map__key_size(map), bpf_map__value_size(map),
+					   bpf_map__max_entries(map), &opts);
+	int err = fd < 0 ? -errno : bpf_map__reuse_fd(map, fd);
+
+	if (like >= 0)
+		close(like);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static void *open_first(void *arg)
+{
+	struct capture *c = arg;
+
+	priority__punctual();
+	c->opened_err = capture__open_rings(c);
+	return NULL;
+}
+
+int capture__begin_rings(struct capture *c)
+{
+	int err = make_outer(c->skel->maps.scratch);
+
+	if (!err)
+		err = make_outer(c->skel->maps.rings);
+	if (!err)
+		err = -thread__start(&c->opener, open_first, c);
+	return err;
+}
+
+int capture__end_rings(struct capture *c)
+{
+	pthread_join(c->opener, NULL);
+	return c->opened_err;
+}
+
+/* ---- to read them -----------------------------------------------------------------------------
+ */
 
 size_t capture__streams(struct capture *c, struct stream *const **streams)
 {

@@ -14,6 +14,7 @@
 #include "base/monotonic.h"
 #include "base/openfiles.h"
 #include "base/priority.h"
+#include "collector/census.h"
 #include "collector/clock.h"
 #include "collector/launch.h"
 #include "collector/options.h"
@@ -31,6 +32,7 @@ struct collector {
 	struct launch launch;
 	struct capture *capture;
 	struct sideband *sideband;
+	struct census census;
 	struct recording *recording;
 	struct session *session;
 	struct status status;
@@ -66,7 +68,7 @@ static void drain(void *arg)
 	merge__drain(&c->streams, c->drained_ns, session__records, c->session);
 	capture__losses(c->capture, session__loss, c->session);
 	if (sideband__update(c->sideband) > 0)
-		session__scan(c->session);
+		process_table__scan(c->census.processes);
 	if (!c->err)
 		c->err = err;
 }
@@ -122,6 +124,20 @@ static int watch_all(struct collector *c)
 	return err;
 }
 
+/* Learns what runs already meanwhile. */
+static int load(struct collector *c)
+{
+	int err = sideband__enable(c->sideband), census_err;
+
+	if (!err)
+		err = census__begin(&c->census);
+	if (err)
+		return err;
+	err = capture__load(c->capture);
+	census_err = census__end(&c->census);
+	return err ? err : census_err;
+}
+
 /* The command's process first: it must not inherit what the others open. */
 static int prepare(struct collector *c)
 {
@@ -142,17 +158,19 @@ static int prepare(struct collector *c)
 	c->capture = capture__new(&o->capture);
 	if (!c->capture)
 		return -errno;
-	/* Before the kernel's symbols are read: what calls the programs is among them then. */
-	err = capture__attach(c->capture);
-	if (err)
-		return err;
 	c->sideband = sideband__new(SIDEBAND_PAGES);
 	if (!c->sideband)
 		return -errno;
+	err = census__init(&c->census);
+	if (!err)
+		err = load(c);
+	if (err)
+		return err;
 	c->recording = recording__new(&o->recording);
 	if (!c->recording)
 		return -errno;
-	c->session = session__new(o, c->recording);
+	/* Reads the kernel's symbols: what calls the programs is among them now. */
+	c->session = session__new(o, c->recording, &c->census);
 	if (!c->session)
 		return -errno;
 	c->drained_ns = monotonic__ns();
@@ -164,14 +182,12 @@ static int prepare(struct collector *c)
 /* ---- run ----------------------------------------------------------------------------------------
  */
 
-/* Learn what runs already, then turn events on: nothing falls between. */
+/* What runs already is known, and what came since is told: nothing falls between. */
 static int begin(struct collector *c)
 {
-	int err = sideband__enable(c->sideband);
+	int err = 0;
 
-	if (!err)
-		err = session__scan(c->session);
-	if (!err && c->options.command && !c->options.all)
+	if (c->options.command && !c->options.all)
 		err = capture__add_target(c->capture, (uint32_t)c->launch.pid);
 	if (!err)
 		err = capture__begin(c->capture, &c->begin_ns);
@@ -284,10 +300,12 @@ static int exit_status(struct collector *c, int err)
 static void collector__free(struct collector *c)
 {
 	statusfile__free(c->statusfile);
+	census__stop(&c->census);
 	session__free(c->session);
 	recording__free(c->recording);
 	sideband__free(c->sideband);
 	capture__free(c->capture);
+	census__free(&c->census);
 	launch__free(&c->launch);
 	wakeups__close(&c->wakeups);
 	free(c->streams.v);

@@ -53,7 +53,8 @@ static const struct spool_options spool_options = {
 	.wait_ns = 5000000000,
 };
 
-struct session *session__new(const struct options *o, struct recording *recording)
+struct session *session__new(const struct options *o, struct recording *recording,
+			     const struct census *census)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -61,18 +62,17 @@ struct session *session__new(const struct options *o, struct recording *recordin
 		return NULL;
 	s->recording = recording;
 	s->join_min_ns = options__join_min_ns(o);
-	s->jobs = jobs__new();
-	s->processes =
-		process_table__new(&(struct process_options){ .jobs = s->jobs, .proc = "/proc" });
+	s->jobs = census->jobs;
+	s->processes = census->processes;
 	s->joins = joins__new();
 	s->carry = carry__new();
 	s->spool = spool__new(&spool_options);
 	s->stacks = stacks__new(recording, NULL);
-	if (s->jobs && s->stacks)
+	if (s->stacks)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
 	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
-	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->processes && s->joins &&
-	    s->carry && s->stacks && s->jobs && s->spool && s->kernel && s->walker)
+	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
+	    s->stacks && s->spool && s->kernel && s->walker)
 		return s;
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
@@ -83,9 +83,6 @@ void session__free(struct session *s)
 {
 	if (!s)
 		return;
-	if (!jobs__free(s->jobs))
-		log__warn("a file system does not answer: all is written, but this program ends "
-			  "only when it does, or is unmounted by force");
 	spool__free(s->spool);
 	threads__free(&s->threads);
 	stacks__free(s->stacks);
@@ -93,14 +90,8 @@ void session__free(struct session *s)
 	joins__free(s->joins);
 	rows__free(&s->rows);
 	walker__free(s->walker);
-	process_table__free(s->processes);
 	kernel_names__free(s->kernel);
 	free(s);
-}
-
-int session__scan(struct session *s)
-{
-	return process_table__scan(s->processes);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #ifndef COLLECTOR_SESSION_H
 #define COLLECTOR_SESSION_H
 
+#include "collector/census.h"
 #include "collector/options.h"
 #include "collector/spool.h"
 #include "collector/tally.h"
@@ -10,12 +11,11 @@
 
 struct session;
 
-/* Reads /proc. NULL + errno after saying what failed. */
-struct session *session__new(const struct options *, struct recording *);
+/* With what the census has, which outlives it, but for its jobs: those are stopped before. NULL +
+ * errno after saying what failed. */
+struct session *session__new(const struct options *, struct recording *, const struct census *);
 void session__free(struct session *);
 
-/* Scans what runs already; called when the side-band is on and before events are. 0 or -errno. */
-int session__scan(struct session *);
 /* Takes records; the callback of merge__drain(). */
 void session__records(const struct record *, size_t cnt, void *session);
 /* Events that never came; the callback of capture__losses(). */

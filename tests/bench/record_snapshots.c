@@ -154,7 +154,7 @@ static void open_capture(struct take *t, char *probe)
 	if (!t->streams.v)
 		die("memory");
 	memcpy(t->streams.v, streams, t->streams.cnt * sizeof(*streams));
-	if (capture__attach(t->capture) || capture__begin(t->capture, &begin_ns))
+	if (capture__load(t->capture) || capture__begin(t->capture, &begin_ns))
 		die("cannot sample");
 }
 

@@ -40,6 +40,7 @@ struct bench {
 	size_t round_rows; /* that lie there when they are read */
 	size_t next;	   /* of all samples: the one that is put next */
 	struct recording *recording;
+	struct census census;
 	struct session *session;
 	uint64_t now_ns;
 };
@@ -144,7 +145,8 @@ static void open_session(struct bench *b, char *folder)
 					     .compression = "zstd(1)" } };
 	o.capture.probe_cnt = (size_t)probes__parse(probe, o.probes, why, sizeof(why));
 	b->recording = recording__new(&o.recording);
-	b->session = b->recording ? session__new(&o, b->recording) : NULL;
+	if (b->recording && census__init(&b->census) == 0)
+		b->session = session__new(&o, b->recording, &b->census);
 	if (!b->session)
 		die("session");
 	for (size_t i = 0; i < b->set_cnt; i++)
@@ -212,7 +214,9 @@ int main(int argc, char **argv)
 	if (recording__finish(b.recording))
 		die("recording");
 	report(&b, rows, reader_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all_ns);
+	census__stop(&b.census);
 	session__free(b.session);
 	recording__free(b.recording);
+	census__free(&b.census);
 	return 0;
 }

@@ -165,7 +165,7 @@ static void begin(struct compare *c)
 	must((c->capture = capture__new(&o)));
 	collect_streams(c);
 	must(sideband__enable(c->sideband) == 0);
-	must(capture__attach(c->capture) == 0);
+	must(capture__load(c->capture) == 0);
 	must(capture__begin(c->capture, &begin_ns) == 0);
 }
 

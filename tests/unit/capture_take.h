@@ -99,7 +99,7 @@ static inline void take__load(struct take *t, const char *programs)
 	t->streams.v = calloc(t->streams.cnt, sizeof(*t->streams.v));
 	assert_non_null(t->streams.v);
 	memcpy(t->streams.v, streams, t->streams.cnt * sizeof(*streams));
-	assert_int_equal(capture__attach(t->capture), 0);
+	assert_int_equal(capture__load(t->capture), 0);
 }
 
 static inline void take__begin(struct take *t, const char *programs)

@@ -20,6 +20,7 @@ struct session_rig {
 	char *dir;
 	struct options options;
 	struct recording *recording;
+	struct census census;
 	struct session *session;
 	uint64_t base_ns; /* CLOCK_MONOTONIC: the events' times count from here */
 };
@@ -45,7 +46,8 @@ static inline struct session_rig session_rig__new(const char *text)
 					 .compression = "none" };
 	r.recording = recording__new(o);
 	assert_non_null(r.recording);
-	r.session = session__new(&r.options, r.recording);
+	assert_int_equal(census__init(&r.census), 0);
+	r.session = session__new(&r.options, r.recording, &r.census);
 	assert_non_null(r.session);
 	assert_int_equal(session__tick(r.session, r.base_ns), 0);
 	free(list);
@@ -54,8 +56,10 @@ static inline struct session_rig session_rig__new(const char *text)
 
 static inline void session_rig__free(struct session_rig *r)
 {
+	census__stop(&r->census);
 	session__free(r->session);
 	recording__free(r->recording);
+	census__free(&r->census);
 	shell__teardown((void **)&r->dir);
 }
 

@@ -242,7 +242,7 @@ static void a_stack_is_in_the_batch_of_its_rows(void **state)
 	pid_t pid = capture_sleeper(e);
 
 	(void)state;
-	assert_int_equal(session__scan(r.session), 0);
+	assert_int_equal(process_table__scan(r.census.processes), 0);
 	for (uint64_t i = 1; i < 4; i++) {
 		e->time_ns = r.base_ns + i * 11 * SECOND;
 		session_rig__record(&r, e);
@@ -369,7 +369,7 @@ static void mappings_that_nobody_told_of(void **state)
 	pid_t pid = live__start(sleeper, true); /* before its first instruction: without libc */
 
 	(void)state;
-	assert_int_equal(session__scan(r.session), 0);
+	assert_int_equal(process_table__scan(r.census.processes), 0);
 	live__let_go(pid);
 	capture_sleep(pid, e);
 	session_rig__record(&r, e);
@@ -389,9 +389,12 @@ static void both_unwinders_agree(void **state)
 
 	(void)state;
 	naive = session_rig__new("profile");
+	census__stop(&naive.census);
 	session__free(naive.session);
+	census__free(&naive.census);
+	assert_int_equal(census__init(&naive.census), 0);
 	naive.options.unwinder = UNWINDER_NAIVE;
-	naive.session = session__new(&naive.options, naive.recording);
+	naive.session = session__new(&naive.options, naive.recording, &naive.census);
 	assert_non_null(naive.session);
 	session_rig__record(&r, e);
 	session_rig__record(&naive, e);
