@@ -104,7 +104,7 @@ __hidden bool recorded_in(struct task_struct *task, const struct cgroup *cgroup)
 
 __hidden bool recorded(struct task_struct *task)
 {
-	return recorded_in(task, task->cgroups->dfl_cgrp);
+	return recorded_in(task, cfg.cgroup_cnt ? task->cgroups->dfl_cgrp : NULL);
 }
 
 /* A child of a target is one before it runs. An id that is used again begins anew. */

@@ -26,6 +26,8 @@ struct {
 /* Whose memory is read. */
 struct user {
 	struct task_struct *task;
+	const struct mm_struct
+		*mm;  /* the task's; the verifier takes 1 ms for each place that reads it */
 	void *bounce; /* of the slot that it is read for; NULL: none */
 	__u64 how;
 	bool top_known;
@@ -134,10 +136,10 @@ static __always_inline __u64 thread__top(const struct user *u, struct capture_go
 {
 	struct task_struct *task = u->task;
 	__u64 fsbase = task->thread.fsbase;
-	__u64 main_top = task->mm->start_stack, main_sz = task->mm->stack_vm * CAPTURE_PAGE;
+	__u64 main_top = u->mm->start_stack, main_sz = u->mm->stack_vm * CAPTURE_PAGE;
 
 	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz) {
-		if (may_be_go(task->mm, fsbase))
+		if (may_be_go(u->mm, fsbase))
 			go__top(u, c, r14, fsbase, sp);
 		return main_top;
 	}
@@ -402,7 +404,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-	struct user u = { .task = task, .how = how };
+	struct user u = { .task = task, .mm = task->mm, .how = how };
 	__u64 top, want, got, spans;
 
 	if (user__bounces(&u))
