@@ -72,8 +72,10 @@ bool recall__rest(struct flatwalk_lane *l)
 	const struct recall_stack *s = l->known;
 	size_t at, cnt, same;
 
-	if (s->maps != l->process->version) /* it has been forgotten meanwhile */
-		return go_on(l, s, RECALL_FRAMES);
+	if (!s || s->maps != l->process->version) { /* it may have been forgotten meanwhile */
+		l->joint = UINT64_MAX;
+		return false;
+	}
 	at = first_from(s, l->met, l->sp);
 	cnt = RECALL_FRAMES - at;
 	if (!cnt || s->frames[at].frame.sp != l->sp)

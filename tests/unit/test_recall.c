@@ -194,6 +194,22 @@ static void other_mappings_are_seen(void **state)
 	assert_ptr_equal(t->trace->frames[DEPTH].map, &t->maps[2]);
 }
 
+/* They are the process's own. */
+static void any_stack_pointer_will_do(void **state)
+{
+	struct fixture *t = plain(state, DEPTH);
+	static const uint64_t sps[] = { 0, 1, STACK - 8, UINT64_MAX - 7, UINT64_MAX };
+
+	for (int i = 0; i < 4; i++) {
+		for (size_t k = 0; k < sizeof(sps) / sizeof(*sps); k++) {
+			t->event->regs[7] = sps[k];
+			check(t);
+		}
+		t->event->regs[7] = STACK;
+		walk(t);
+	}
+}
+
 static uint64_t next_random(uint64_t *seed)
 {
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -296,4 +312,5 @@ static void a_crowd(void **state)
 RUN_TESTS(test(callers_are_remembered), test(not_all_is_remembered),
 	  test(any_word_that_changes_is_seen), test(a_frame_pointer_that_changes_is_seen),
 	  test(a_return_address_of_0_is_remembered), test(a_deep_stack_is_remembered),
-	  test(other_mappings_are_seen), test(random_changes), test(a_crowd))
+	  test(other_mappings_are_seen), test(any_stack_pointer_will_do), test(random_changes),
+	  test(a_crowd))

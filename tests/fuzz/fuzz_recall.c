@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks of three processes with the C library's code that change a little from walk to walk: what
+ * the unwinder remembers of earlier walks changes none. A byte says what comes next: another word,
+ * other registers, or a walk.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+#include "base/cursor.h"
+#include "unwind/unwinder.h"
+
+#define LIBC	  "/lib/x86_64-linux-gnu/libc.so.6"
+#define TEXT	  0x7f0000000000u /* where its code is mapped */
+#define STACK	  0x7ffd00001000u
+#define WORDS	  64
+#define PROCESSES 3
+
+static struct scene {
+	struct jobs *jobs;
+	struct unwinder *unwinder;
+	struct mapping maps[PROCESSES];
+	struct process processes[PROCESSES];
+	uint64_t words[WORDS], regs[17];
+	struct trace with, without;
+} * scene; /* of all inputs: what one has left is there for the next */
+
+static void open_code(struct mapping *m)
+{
+	struct elf_file *f = elf_file__open(LIBC);
+
+	FUZZ_CHECK(f);
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		if (f->segments[i].flags & 1) /* PF_X */
+			*m = (struct mapping){ .start = TEXT,
+					       .end = TEXT + f->segments[i].sz,
+					       .pgoff = f->segments[i].off,
+					       .kind = MAPPING_FILE,
+					       .file = f };
+}
+
+static void free_scene(void)
+{
+	jobs__free(scene->jobs);
+	unwinder__free(scene->unwinder);
+	elf_file__put(scene->maps[0].file);
+	free(scene);
+}
+
+static struct scene *new_scene(void)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+
+	FUZZ_CHECK(s);
+	s->jobs = jobs__new();
+	s->unwinder = unwinder__new(NULL, s->jobs);
+	FUZZ_CHECK(s->unwinder);
+	open_code(&s->maps[0]);
+	for (size_t i = 0; i < PROCESSES; i++) {
+		s->maps[i] = s->maps[0];
+		s->processes[i] = (struct process){
+			.tgid = 1, .maps = &s->maps[i], .map_cnt = 1, .version = i + 1
+		};
+	}
+	atexit(free_scene);
+	return s;
+}
+
+/* Mostly what leads somewhere: a place in the code, or in the stack. */
+static uint64_t take_word(const struct scene *s, struct cursor *in)
+{
+	uint8_t how = cursor__u8(in);
+	uint64_t at = cursor__u32(in);
+
+	if (how < 128)
+		return TEXT + at % (s->maps[0].end - TEXT);
+	return how < 240 ? STACK + at % (WORDS * 8) : how < 248 ? 0 : cursor__u64(in);
+}
+
+static void change_word(struct scene *s, struct cursor *in)
+{
+	uint8_t at = cursor__u8(in) % WORDS;
+
+	s->words[at] = take_word(s, in);
+}
+
+static void change_register(struct scene *s, struct cursor *in)
+{
+	static const uint8_t numbers[] = { 6, 7, 16 }; /* rbp, rsp, rip */
+	uint8_t at = cursor__u8(in) % 3;
+
+	s->regs[numbers[at]] = take_word(s, in);
+}
+
+static void check(const struct trace *a, const struct trace *b)
+{
+	FUZZ_CHECK(a->status == b->status && a->cnt == b->cnt);
+	for (size_t i = 0; i < a->cnt; i++)
+		FUZZ_CHECK(a->frames[i].pc == b->frames[i].pc &&
+			   a->frames[i].sp == b->frames[i].sp &&
+			   a->frames[i].map == b->frames[i].map &&
+			   a->frames[i].flags == b->frames[i].flags &&
+			   a->frames[i].source == b->frames[i].source);
+}
+
+static void walk(struct scene *s, struct cursor *in)
+{
+	struct process *p = &s->processes[cursor__u8(in) % PROCESSES], nobody = *p;
+	struct sample sample = {
+		.machine = &machine_x86_64,
+		.regs = s->regs,
+		.valid = (1u << 17) - 1,
+		.stack = { .addr = STACK, .sz = sizeof(s->words), .bytes = (uint8_t *)s->words },
+	};
+
+	nobody.version = 0;
+	unwinder__walk(s->unwinder, &nobody, &sample, &s->without);
+	unwinder__walk(s->unwinder, p, &sample, &s->with);
+	check(&s->with, &s->without);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
+{
+	static void (*const acts[])(struct scene *, struct cursor *) = {
+		walk, walk, change_word, change_word, change_word, change_register
+	};
+	struct cursor in = cursor__on(data, sz);
+
+	if (!scene)
+		scene = new_scene();
+	memset(scene->words, 0, sizeof(scene->words));
+	scene->regs[7] = STACK;
+	scene->regs[16] = TEXT;
+	while (!in.err && cursor__left(&in) > 0)
+		acts[cursor__u8(&in) % 6](scene, &in);
+	return 0;
+}
