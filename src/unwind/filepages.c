@@ -5,13 +5,15 @@
 
 #define PAGE_BITS 12
 #define PAGE_SZ	  (1u << PAGE_BITS)
-#define CNT_BITS  7
-#define CNT	  (1u << CNT_BITS) /* 512 KB: what rules take, too (unwind/flatwalk.h) */
+#define SET_BITS  5
+#define WAYS	  4		     /* pages that want one place and have room there */
+#define CNT	  (WAYS << SET_BITS) /* 512 KB: what rules take, too (unwind/flatwalk.h) */
 #define OFF_BITS  44
 
 struct file_pages {
 	uint64_t last_id;
 	uint64_t keys[CNT]; /* id << (OFF_BITS - PAGE_BITS) | page; 0: none */
+	uint8_t oldest[1 << SET_BITS];
 	uint8_t bytes[CNT][PAGE_SZ];
 };
 
@@ -35,22 +37,34 @@ struct paged_file file_pages__add(struct file_pages *p)
 	return (struct paged_file){ p, p ? ++p->last_id : 0 };
 }
 
+/* Where the page is, or the place of the oldest one of those beside it. */
+static size_t place_of(struct file_pages *p, uint64_t key)
+{
+	size_t set = (key * 0x9e3779b97f4a7c15u) >> (64 - SET_BITS);
+
+	for (size_t at = set * WAYS; at < (set + 1) * WAYS; at++)
+		if (p->keys[at] == key)
+			return at;
+	return set * WAYS + p->oldest[set]++ % WAYS;
+}
+
 /* NULL when the file does not have all of it, or not now. */
 static const uint8_t *find(const struct paged_file *f, const struct page_read *r)
 {
 	uint64_t no = r->off >> PAGE_BITS, key = f->id << (OFF_BITS - PAGE_BITS) | no;
-	size_t slot = (key * 0x9e3779b97f4a7c15u) >> (64 - CNT_BITS);
 	struct file_pages *p = f->pages;
+	size_t at;
 
 	if (!p || r->off >> OFF_BITS)
 		return NULL;
-	if (p->keys[slot] != key) {
-		p->keys[slot] = 0;
-		if (r->read(r->file, no << PAGE_BITS, p->bytes[slot], PAGE_SZ))
+	at = place_of(p, key);
+	if (p->keys[at] != key) {
+		p->keys[at] = 0;
+		if (r->read(r->file, no << PAGE_BITS, p->bytes[at], PAGE_SZ))
 			return NULL;
-		p->keys[slot] = key;
+		p->keys[at] = key;
 	}
-	return p->bytes[slot];
+	return p->bytes[at];
 }
 
 int paged_file__read(const struct paged_file *f, struct page_read r, void *to)

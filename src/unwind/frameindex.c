@@ -345,12 +345,28 @@ static int count_blocks(const struct question *q, int64_t place, uint32_t *cnt)
 	return 0;
 }
 
+/* How many of the entries begin not behind the place. */
+static uint32_t count_entries(const struct entry *e, uint32_t cnt, int64_t place)
+{
+	uint32_t lo = 0;
+
+	while (lo < cnt) {
+		uint32_t mid = lo + (cnt - lo) / 2;
+
+		if (e[mid].place <= place)
+			lo = mid + 1;
+		else
+			cnt = mid;
+	}
+	return lo;
+}
+
 static int ask(struct question *q, int64_t place)
 {
 	struct frame_rows rows = { .source = &q->source, .set = note, .arg = q };
 	struct frame_index *x = q->index;
 	struct entry e[BLOCK + 1];
-	uint32_t blocks, first, cnt, k = 0;
+	uint32_t blocks, first, cnt, k;
 	uint64_t off;
 	int err = count_blocks(q, place, &blocks);
 
@@ -361,8 +377,7 @@ static int ask(struct question *q, int64_t place)
 	err = read_entries(q, first, e, cnt);
 	if (err)
 		return err;
-	while (k < cnt && e[k].place <= place)
-		k++;
+	k = count_entries(e, cnt, place);
 	if (k)
 		return ask_fde(q, &rows, &e[k - 1], first + k == x->cnt);
 	if (blocks ||

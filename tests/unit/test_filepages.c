@@ -78,6 +78,27 @@ static void more_files_than_pages(void **state)
 	file_pages__free(pages);
 }
 
+/* Be it that both want the same place. */
+static void two_pages_are_kept(void **state)
+{
+	struct file_pages *pages = file_pages__new();
+	struct paged_file kept = file_pages__add(pages);
+	struct fake a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 300; i++) {
+		struct paged_file other = file_pages__add(pages);
+		struct fake b = { .salt = (uint8_t)i };
+
+		for (size_t turn = 0; turn < 5; turn++) {
+			assert_int_equal(get(&kept, &a, 0, 50), 0);
+			assert_int_equal(get(&other, &b, 0, 50), 0);
+		}
+		assert_int_equal(b.reads, 1);
+	}
+	file_pages__free(pages);
+}
+
 static void what_is_not_there_is_an_error(void **state)
 {
 	struct file_pages *pages = file_pages__new();
@@ -109,4 +130,5 @@ static void without_pages(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(a_page_is_read_once), cmocka_unit_test(more_files_than_pages),
-	  cmocka_unit_test(what_is_not_there_is_an_error), cmocka_unit_test(without_pages))
+	  cmocka_unit_test(two_pages_are_kept), cmocka_unit_test(what_is_not_there_is_an_error),
+	  cmocka_unit_test(without_pages))
