@@ -282,32 +282,35 @@ static struct entry *unify(struct elf_cache *c, struct elf_file *f)
 	return known;
 }
 
+/* Takes a file under its own identity. */
+static struct entry *take(struct elf_cache *c, struct elf_file *f)
+{
+	const struct stat own = { .st_dev = f->dev, .st_ino = f->ino, .st_ctim = f->ctime };
+	struct inode *i = find_inode(c, &own);
+	struct entry *e;
+
+	if (i && i->entry) { /* another one was faster */
+		elf_file__free(f);
+		hand_out(c, i->entry);
+		return i->entry;
+	}
+	e = unify(c, f);
+	if (e && !i)
+		remember_inode(c, &own, e);
+	return e;
+}
+
 struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
 				 const struct build_id *expected)
 {
-	struct elf_file *f;
+	struct elf_file *f = elf_file__new(fd, path);
 	struct entry *e;
-	struct stat st;
 
-	if (fstat(fd, &st) != 0) {
-		close(fd);
+	if (!f)
 		return NULL;
-	}
-	f = elf_cache__find(c, &st, expected);
-	if (f || errno != ENOENT) {
-		close(fd);
-		return f;
-	}
-	f = elf_file__new(fd, path);
-	if (!f) {
-		if (errno == ENOEXEC)
-			remember_inode(c, &st, NULL);
-		return NULL;
-	}
-	e = unify(c, f);
+	e = take(c, f);
 	if (!e)
 		return errno = ENOMEM, NULL;
-	remember_inode(c, &st, e);
 	if (!expected || build_id__equal(expected, &e->file->build_id))
 		return e->file;
 	elf_file__put(e->file);
@@ -324,33 +327,10 @@ void elf_cache__give(struct elf_cache *c, struct elf_file *f)
 	free(e);
 }
 
-static struct entry *take(struct elf_cache *c, struct elf_file *f, const struct stat *own)
-{
-	struct inode *i = find_inode(c, own);
-	struct entry *e;
-
-	if (i && i->entry) { /* another one was faster */
-		elf_file__free(f);
-		hand_out(c, i->entry);
-		return i->entry;
-	}
-	e = unify(c, f);
-	if (e && !i)
-		remember_inode(c, own, e);
-	return e;
-}
-
 struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const struct stat *st)
 {
-	struct stat own = { 0 };
-	struct entry *e = NULL;
+	struct entry *e = f ? take(c, f) : NULL;
 
-	if (f) {
-		own.st_dev = f->dev;
-		own.st_ino = f->ino;
-		own.st_ctim = f->ctime;
-		e = take(c, f, &own);
-	}
 	if (st && (e || !f) && !find_inode(c, st))
 		remember_inode(c, st, e);
 	return e ? e->file : NULL;

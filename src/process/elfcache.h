@@ -20,16 +20,17 @@ struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max);
 void elf_cache__free(struct elf_cache *); /* and every file in it, referenced or not */
 
 /*
- * The file behind fd, which is taken. `path` is remembered when the file is new. NULL + errno:
- * ENOEXEC when it is no ELF file (remembered too), ESTALE when its build ID is not `expected`
- * (NULL: any will do). The caller puts what it gets.
+ * The file behind fd, which is taken: for one that elf_cache__find() does not know. `path` is
+ * remembered when the file is new. NULL + errno: ENOEXEC when it is no ELF file, ESTALE when its
+ * build ID is not `expected` (NULL: any will do). The caller puts what it gets.
  */
 struct elf_file *elf_cache__open(struct elf_cache *, int fd, const char *path,
 				 const struct build_id *expected);
 
 /*
  * What elf_cache__open() would give for a file with this identity (.st_dev, .st_ino, .st_ctim), as
- * far as the cache knows: NULL + errno ENOENT when the file has to be opened.
+ * far as the cache knows: NULL + errno ENOENT when the file has to be opened, ENOEXEC also when
+ * elf_cache__adopt() was told so.
  */
 struct elf_file *elf_cache__find(struct elf_cache *, const struct stat *,
 				 const struct build_id *expected);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include "process/open.h"
 #include "process/opening.h"
 
 #define DELETED " (deleted)"
+#define PATH_SZ (PATH_MAX + sizeof(DELETED))
 
 /* What has no path in a file system. The first prefix that fits decides. */
 static const struct {
@@ -33,12 +33,15 @@ static enum mapping_kind kind_of(const char *path)
 	return MAPPING_ANON; /* "", [heap], [stack], [anon:…], anon_inode:… */
 }
 
-static void strip_deleted(char *path)
+/* Without that; to PATH_SZ bytes. */
+static void copy_path(char *to, const char *path)
 {
-	size_t sz = strlen(path), suffix = strlen(DELETED);
+	size_t sz = strnlen(path, PATH_SZ - 1), suffix = strlen(DELETED);
 
-	if (sz > suffix && path[0] == '/' && strcmp(path + sz - suffix, DELETED) == 0)
-		path[sz - suffix] = '\0';
+	memcpy(to, path, sz);
+	if (sz > suffix && path[0] == '/' && memcmp(path + sz - suffix, DELETED, suffix) == 0)
+		sz -= suffix;
+	to[sz] = '\0';
 }
 
 /* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
@@ -96,13 +99,12 @@ static void open_vdso(struct process_table *t, struct mapping *out, struct open_
 int process_table__map(struct process_table *t, const struct entry *e, const struct record_mmap *m,
 		       struct mapping *out)
 {
-	char path[PATH_MAX + sizeof(DELETED)];
+	char path[PATH_SZ];
 	struct open_request r = { &t->places, e->overlays, e->pub.tgid, m, path, NULL };
 
 	if (m->len == 0 || m->len > UINT64_MAX - m->start)
 		return -EINVAL;
-	snprintf(path, sizeof(path), "%s", m->path);
-	strip_deleted(path);
+	copy_path(path, m->path);
 	*out = (struct mapping){ .start = m->start,
 				 .end = m->start + m->len,
 				 .pgoff = m->pgoff,

@@ -149,21 +149,27 @@ static bool has_code(const struct elf_file *f, const struct record_mmap *m)
 	return false;
 }
 
-/* Opens what a handle names; O_NONBLOCK, because a lease on the file would hold us up for 45 s. */
-static struct elf_file *open_handle(struct elf_cache *c, int handle, const char *path,
-				    const struct build_id *expected)
+static const struct build_id *expected_of(const struct open_request *r)
 {
+	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
+}
+
+/* Opens what a handle names; O_NONBLOCK, because a lease on the file would hold us up for 45 s. */
+static struct elf_file *open_handle(struct elf_cache *c, int handle, const struct stat *st,
+				    const struct open_request *r)
+{
+	struct elf_file *f;
 	char name[40];
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", handle);
 	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? NULL : elf_cache__open(c, fd, path, expected);
-}
-
-static const struct build_id *expected_of(const struct open_request *r)
-{
-	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
+	f = fd < 0 ? NULL : elf_cache__open(c, fd, r->path, expected_of(r));
+	if (!f && errno == ENOEXEC) {
+		elf_cache__adopt(c, NULL, st);
+		errno = ENOEXEC;
+	}
+	return f;
 }
 
 static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
@@ -182,7 +188,7 @@ static struct elf_file *use(struct elf_cache *c, const struct open_request *r, i
 		return errno = ESTALE, NULL;
 	f = elf_cache__find(c, &st, expected);
 	if (!f && errno == ENOENT)
-		f = open_handle(c, handle, r->path, expected);
+		f = open_handle(c, handle, &st, r);
 	sure |= expected || (trust == TRUST_IDENTITY && !is_vague(r->map));
 	if (!f || sure || has_code(f, r->map))
 		return f;
@@ -214,8 +220,11 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
 {
 	char name[NAME_SZ];
 
-	name_mapped_inode(r, name);
-	*there = asks_process(r) && handle__stat(r->places->proc, name, st) == 0;
+	*there = asks_process(r);
+	if (*there) {
+		name_mapped_inode(r, name);
+		*there = handle__stat(r->places->proc, name, st) == 0;
+	}
 	if (!*there || (r->places->told && !may_be(r, st)))
 		return errno = ENOENT, NULL;
 	return elf_cache__find(c, st, expected_of(r));

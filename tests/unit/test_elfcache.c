@@ -228,6 +228,7 @@ static void no_elf_is_remembered(void **state)
 	fstat(fd, &st);
 	assert_null(elf_cache__open(c, fd, "locale", NULL));
 	assert_int_equal(errno, ENOEXEC);
+	assert_null(elf_cache__adopt(c, NULL, &st));
 	assert_null(elf_cache__find(c, &st, NULL));
 	assert_int_equal(errno, ENOEXEC);
 	assert_null(elf_cache__open(c, -1, "closed", NULL));
