@@ -172,8 +172,9 @@ static bool has_more(struct unwinding *u, struct process *p, const struct trace 
 	if (u->live)
 		return t->status == UNWIND_NO_MAP && process_table__refresh(u->processes, p);
 	finder__stats(u->finder, &downloads);
-	return downloads.pending > 0 && finder__wait(u->finder, DOWNLOAD_PATIENCE_NS) &&
-	       process_table__collect(u->processes);
+	if (downloads.pending > 0 && !finder__wait(u->finder, DOWNLOAD_PATIENCE_NS))
+		return false;
+	return process_table__collect(u->processes); /* also of what has come since the walk */
 }
 
 /* ---- several ---- */

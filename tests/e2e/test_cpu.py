@@ -274,7 +274,7 @@ def test_jit_code_is_walked_by_frame_pointer_and_marked(record):
 BUFFER = """
 #include <pthread.h>
 static volatile long sink;
-static __attribute__((noinline)) void leaf(void) { for (long i = 0; i < 100000000; i++) sink += i; }
+static __attribute__((noinline)) void leaf(void) { for (long i = 0; i < 400000000; i++) sink += i; }
 static __attribute__((noinline)) void caller(void)
 {
 	volatile char buffer[%d];

@@ -66,7 +66,7 @@ def test_a_jitdump_tells_who_was_where_at_that_time(record, tmp_path):
 def test_generated_code_has_call_frame_information(record, no_maps_left, tmp_path, where):
     """In a jitdump, or in what is listed for gdb. The caller has no frame pointer; until that has been read, which takes a moment, its
     callers are not found."""
-    r = record("-p", "profile:u:997", "--", PROGRAM, 2 * MS, where, tmp_path)
+    r = record("-p", "profile:u:997", "--", PROGRAM, 6 * MS, where, tmp_path)
     rows = r.rows("SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.mark), unwind FROM stacks "
                   "WHERE command = 'jit_program' AND kind = 'profile' AND ustack[1].module IN ('[jit]', '[anon]') ORDER BY timestamp")
     whole = [(names, marks) for names, marks, status in rows if status == "root"]
