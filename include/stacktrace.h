@@ -279,7 +279,8 @@ int stacktrace_stats(stacktrace_tracker *tracker, struct stacktrace_stats *stats
 
 /*
  * Until all that was asked for is there, tables and downloads, or the time has passed: -ETIMEDOUT.
- * Walks are right before, too, but slower, and where a file is still to be fetched shorter.
+ * Walks are right before, too, but slower, and where a file is still to be fetched shorter. Files
+ * are asked for by the walks that come to them: one that goes on further may ask for the next.
  */
 int stacktrace_settle(stacktrace_tracker *tracker, uint64_t max_ns);
 

@@ -3,6 +3,7 @@
 #define BASE_OPENFILES_H
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,6 +34,16 @@ static inline void openfiles__raise(void)
 	if (setrlimit(RLIMIT_NOFILE, &files) == 0)
 		openfiles__make_room(files.rlim_max < OPENFILES_ROOM ? files.rlim_max
 								     : OPENFILES_ROOM);
+}
+
+/* What one of those may have of them who keep files open, but no more than `most`. */
+static inline size_t openfiles__share(size_t most)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 > most)
+		return most;
+	return files.rlim_cur / 4;
 }
 
 #endif

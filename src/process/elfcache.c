@@ -4,15 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include <utlist.h>
+#include "base/openfiles.h"
 
-#define IDLE_MAX   1024		/* files that nobody refers to, each with an open fd … */
-#define IDLE_SHARE 4		/* … and no more than this part of all that may be open */
+#define IDLE_MAX   1024		/* files that nobody refers to, each with an open fd */
 #define INODES_MAX 16384	/* identities; forgetting one costs a reopening */
 #define HELD_MAX   (256u << 20) /* bytes that hang on files that anybody may have made */
 #define ACCOUNTS   32		/* each new one has half of what the one before had at most */
@@ -52,22 +51,13 @@ struct elf_cache {
 	size_t held_sz; /* in all accounts */
 };
 
-static size_t suitable_max(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / IDLE_SHARE > IDLE_MAX)
-		return IDLE_MAX;
-	return files.rlim_cur / IDLE_SHARE;
-}
-
 struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
 {
 	struct elf_cache *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->idle_max = idle_max ? idle_max : suitable_max();
+	c->idle_max = idle_max ? idle_max : openfiles__share(IDLE_MAX);
 	c->held_max = held_max ? held_max : HELD_MAX;
 	return c;
 }

@@ -109,20 +109,26 @@ static bool same(const struct mapping *a, const struct mapping *b)
 	       a->path == b->path && build_id__equal(&a->build_id, &b->build_id);
 }
 
+void mapping__set_file(struct mapping *m, struct elf_file *f)
+{
+	m->file = f;
+	m->kind = MAPPING_FILE;
+	m->build_id = f->build_id;
+}
+
 bool mapping__settle(struct mapping *m)
 {
 	struct opening *o = m->opening;
 
 	if (!o)
 		return true;
-	if (!o->done)
+	if (o->state != OPENING_DONE)
 		return false;
 	m->opening = NULL;
-	m->file = elf_file__get(o->file);
-	if (m->file) {
-		m->kind = MAPPING_FILE;
-		m->build_id = m->file->build_id;
-	}
+	if (o->file)
+		mapping__set_file(m, elf_file__get(o->file));
+	else if (m->kind == MAPPING_FILE && !o->no_elf)
+		o->table->files_failed++;
 	opening__put(o);
 	return true;
 }
@@ -134,6 +140,11 @@ bool image__settle(struct image *i)
 	for (size_t n = 0; n < i->cnt; n++)
 		all &= mapping__settle(&i->maps[n]);
 	return all;
+}
+
+bool mapping__open(struct mapping *m)
+{
+	return !m->opening || (opening__ask(m->opening) && mapping__settle(m));
 }
 
 bool image__equal(const struct image *a, const struct image *b)

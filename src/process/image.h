@@ -28,9 +28,11 @@ void image__put(struct image *); /* accepts NULL */
  */
 int image__insert(struct image **image, struct mapping *);
 
-/* What has been opened meanwhile becomes a file. False when some are still being opened. */
+/* What has been opened meanwhile becomes a file. False when some are still to be. */
 bool image__settle(struct image *);
 bool mapping__settle(struct mapping *);
+void mapping__set_file(struct mapping *, struct elf_file *); /* takes the reference */
+bool mapping__open(struct mapping *);			     /* also begins it */
 
 bool image__equal(const struct image *, const struct image *);
 

@@ -44,37 +44,35 @@ static void copy_path(char *to, const char *path)
 	to[sz] = '\0';
 }
 
-/* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
- * a record tells a build ID, there was one. */
-static struct elf_file *open_now_or_later(struct process_table *t, struct mapping *out,
-					  const struct open_request *r)
+/* Its file, when that is known, or the opening of it. */
+static void find_file(struct process_table *t, struct mapping *out, const struct open_request *r)
 {
-	struct elf_file *f;
+	bool told = t->places.told, there;
 	struct stat st;
-	bool there;
 
-	if (!t->jobs)
-		return elf_cache__open_mapped(t->files, r);
 	out->opening = opening__get(opening__find_mapped(t, r->map));
 	if (out->opening)
-		return errno = ENOEXEC, NULL;
-	f = elf_cache__find_mapped(t->files, r, &st, &there);
-	if (f || errno == ENOEXEC)
-		return f;
-	if (there && !S_ISREG(st.st_mode))
-		return errno = ENOEXEC, NULL;
-	out->opening = opening__begin(t, r, there ? &st : NULL);
-	return errno = out->opening ? ENOEXEC : ENFILE, NULL;
+		return;
+	out->file = elf_cache__find_mapped(t->files, r, &st, &there);
+	if (out->file || (errno == ENOEXEC && !told))
+		return;
+	if (there && !S_ISREG(st.st_mode) && !told)
+		return;
+	out->opening = opening__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
 }
 
-static void open_file(struct process_table *t, struct mapping *out, struct open_request *r)
+/* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
+ * a record tells a build ID, there was one. */
+static void open_file(struct process_table *t, struct mapping *out, const struct open_request *r)
 {
-	out->file = open_now_or_later(t, out, r);
-	if (out->file || r->map->build_id.sz > 0)
+	out->build_id = r->map->build_id;
+	if (out->build_id.sz > 0)
 		out->kind = MAPPING_FILE;
-	if (!out->file && out->kind == MAPPING_FILE && errno != ENOEXEC)
-		t->files_failed++;
-	out->build_id = out->file ? out->file->build_id : r->map->build_id;
+	find_file(t, out, r);
+	if (out->file)
+		mapping__set_file(out, out->file);
+	else if (out->opening)
+		mapping__settle(out);
 }
 
 /* This kernel's own, when it is not another one that records speak of. */
@@ -129,6 +127,8 @@ static void look_again(struct process_table *t, const struct entry *e, struct ma
 				    .path = m->path };
 	struct open_request r = { &t->places, e->overlays, e->pub.tgid, &told, m->path, NULL };
 
+	if (m->opening)
+		opening__overlay(m->opening, e->overlays);
 	if (m->kind != MAPPING_FILE || m->file || m->opening || !(m->build_id.sz || m->vague))
 		return;
 	m->file = elf_cache__open_mapped(t->files, &r);

@@ -220,14 +220,13 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
 {
 	char name[NAME_SZ];
 
-	*there = asks_process(r);
+	*there = may_be_asked(r->places);
 	if (*there) {
 		name_mapped_inode(r, name);
-		*there = handle__stat(r->places->proc, name, st) == 0;
+		*there = handle__stat(r->places->proc, name, st) == 0 &&
+			 (!r->places->told || may_be(r, st));
 	}
-	if (!*there || (r->places->told && !may_be(r, st)))
-		return errno = ENOENT, NULL;
-	return elf_cache__find(c, st, expected_of(r));
+	return *there ? elf_cache__find(c, st, expected_of(r)) : (errno = ENOENT, NULL);
 }
 
 /*
@@ -309,10 +308,10 @@ struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_r
 {
 	bool there;
 	struct stat st;
-	struct elf_file *f = elf_cache__find_mapped(c, r, &st, &there);
+	struct elf_file *f = r->handle ? NULL : elf_cache__find_mapped(c, r, &st, &there);
 	int err = errno;
 
-	if (f || (err == ENOEXEC && !r->places->told))
+	if (f || (!r->handle && err == ENOEXEC && !r->places->told))
 		return f;
 	f = try_ways(c, r, &err);
 	return errno = f ? 0 : err, f;

@@ -16,10 +16,16 @@ struct file_places {
 	struct finder *finder; /* borrowed; NULL: none */
 };
 
+/* Processes are still there, mostly, and have what they map. */
+static inline bool may_be_asked(const struct file_places *p)
+{
+	return p->proc >= 0 && !p->past;
+}
+
 /* What is mapped where. */
 struct open_request {
 	const struct file_places *places;
-	const struct overlays *overlays; /* of the process; NULL: none */
+	struct overlays *overlays; /* of the process, borrowed; NULL: none */
 	uint32_t tgid;
 	const struct record_mmap *map;
 	const char *path;  /* without " (deleted)" */
@@ -43,7 +49,7 @@ struct elf_file *elf_cache__open_mapped(struct elf_cache *, const struct open_re
 
 /*
  * The same of what is known without opening anything: NULL + errno, ENOENT when the file has to be
- * opened, with `st` of what is mapped; *there: whether it could be looked at.
+ * opened; *there: the process has it mapped, and `st` is the file's.
  */
 struct elf_file *elf_cache__find_mapped(struct elf_cache *, const struct open_request *,
 					struct stat *st, bool *there);

@@ -15,30 +15,17 @@
 #include <unistd.h>
 #include "process/handle.h"
 
-#define CHILD_FD     3
-#define ANSWER_MS    2000 /* a server that takes longer does not answer */
-#define OPENINGS_MAX 1024 /* under way, each with an open handle */
-
-struct work {
-	struct job job;
-	/* what the file is opened by: */
-	struct open_request request;
-	struct file_places places;
-	struct record_mmap map;
-	char *path;
-	int handle; /* -1: none */
-	/* what came of it: */
-	struct elf_file *file;
-	bool no_elf;
-	/* of who asks: */
-	struct process_table *table;
-	struct opening *opening; /* a reference */
-	struct stat st;
-	bool has_st;
-};
+#define CHILD_FD    3
+#define ANSWER_MS   2000 /* a server that takes longer does not answer */
+#define RUNNING_MAX 1024
 
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
+
+static struct opening *of_job(struct job *job)
+{
+	return (struct opening *)((char *)job - offsetof(struct opening, job));
+}
 
 static bool ends_in_time(pid_t pid)
 {
@@ -61,20 +48,20 @@ static bool ends_in_time(pid_t pid)
  */
 static bool answers(struct job *job)
 {
-	const struct work *w = (const struct work *)job;
+	const struct opening *o = of_job(job);
 	char name[32], *argv[] = { "head", "-c", "1", name, NULL };
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int err;
 
-	if (w->handle < 0 || major(w->st.st_dev) != 0)
+	if (o->handle < 0 || major(o->device) != 0)
 		return true;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", CHILD_FD);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
 	posix_spawn_file_actions_adddup2(&actions, 0, 1);
 	posix_spawn_file_actions_adddup2(&actions, 0, 2);
-	posix_spawn_file_actions_adddup2(&actions, w->handle, CHILD_FD);
+	posix_spawn_file_actions_adddup2(&actions, o->handle, CHILD_FD);
 	err = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return err || ends_in_time(pid);
@@ -83,20 +70,35 @@ static bool answers(struct job *job)
 /* In a cache of its own: the table's is for one thread. */
 static void open_file(struct job *job)
 {
-	struct work *w = (struct work *)job;
+	struct opening *o = of_job(job);
 	struct elf_cache *c = elf_cache__new(1, 0);
 
 	if (!c)
 		return;
-	w->file = elf_cache__open_mapped(c, &w->request);
-	w->no_elf = !w->file && errno == ENOEXEC;
-	if (w->file)
-		elf_cache__give(c, w->file);
+	o->found = elf_cache__open_mapped(c, &o->request);
+	o->no_elf = !o->found && errno == ENOEXEC;
+	if (o->found)
+		elf_cache__give(c, o->found);
 	elf_cache__free(c);
 }
 
 /* ---- who asks -----------------------------------------------------------------------------------
  */
+
+static bool has_handle(const struct opening *o)
+{
+	return o->handle >= 0;
+}
+
+/* Nobody else finds it any more, and what it needed is let go. */
+static void close_opening(struct opening *o)
+{
+	if (o->hh.tbl)
+		HASH_DEL(o->table->openings, o);
+	if (has_handle(o))
+		close(o->handle);
+	overlays__put(o->overlays);
+}
 
 struct opening *opening__get(struct opening *o)
 {
@@ -109,8 +111,76 @@ void opening__put(struct opening *o)
 {
 	if (!o || --o->refs > 0)
 		return;
+	if (o->state == OPENING_WAITS) {
+		o->table->waiting_cnt -= has_handle(o);
+		close_opening(o);
+	}
 	elf_file__put(o->file);
 	free(o);
+}
+
+static void finish(struct opening *o)
+{
+	struct process_table *t = o->table;
+
+	if (o->file && !t->places.told)
+		elf_cache__name(t->files, o->file, &o->map);
+	o->state = OPENING_DONE;
+	close_opening(o);
+}
+
+static void done(struct job *job)
+{
+	struct opening *o = of_job(job);
+	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
+	bool known = o->key.ino && (o->found || o->no_elf);
+
+	if (known || o->found)
+		o->file = elf_cache__adopt(o->table->files, o->found, known ? &st : NULL);
+	o->table->running_cnt--;
+	finish(o);
+	opening__put(o);
+}
+
+static void submit(struct opening *o)
+{
+	o->job = (struct job){ .rank = JOB_FIRST,
+			       .lane = o->device,
+			       .probe = answers,
+			       .work = open_file,
+			       .done = done };
+	o->state = OPENING_RUNS;
+	o->table->running_cnt++;
+	jobs__submit(o->table->jobs, &opening__get(o)->job);
+}
+
+static void open_now(struct opening *o)
+{
+	o->file = elf_cache__open_mapped(o->table->files, &o->request);
+	o->no_elf = !o->file && errno == ENOEXEC;
+	finish(o);
+}
+
+bool opening__ask(struct opening *o)
+{
+	struct process_table *t = o->table;
+
+	if (o->state != OPENING_WAITS || (t->jobs && t->running_cnt == RUNNING_MAX))
+		return o->state == OPENING_DONE;
+	t->waiting_cnt -= has_handle(o);
+	if (t->jobs)
+		submit(o);
+	else
+		open_now(o);
+	return o->state == OPENING_DONE;
+}
+
+void opening__overlay(struct opening *o, struct overlays *overlays)
+{
+	if (o->state != OPENING_WAITS)
+		return;
+	overlays__put(o->overlays);
+	o->request.overlays = o->overlays = overlays__get(overlays);
 }
 
 static struct opening *find_key(struct process_table *t, struct opening_key key)
@@ -121,11 +191,12 @@ static struct opening *find_key(struct process_table *t, struct opening_key key)
 	return o;
 }
 
+/* What is changed while it waits is opened as it is then. */
 struct opening *opening__find(struct process_table *t, const struct stat *st)
 {
 	struct opening *o = find_key(t, (struct opening_key){ st->st_dev, st->st_ino });
 
-	return o && handle__changed_at(st, o->ctime) ? o : NULL;
+	return o && (o->state == OPENING_WAITS || handle__changed_at(st, o->ctime)) ? o : NULL;
 }
 
 /* Its handle keeps the file's number its own, where the device has one (major 0: none). */
@@ -136,97 +207,68 @@ struct opening *opening__find_mapped(struct process_table *t, const struct recor
 	return find_key(t, (struct opening_key){ makedev(m->maj, m->min), m->ino });
 }
 
-static void work__free(struct work *w)
+static struct opening *make(struct process_table *t, const struct open_request *r)
 {
-	if (w->handle >= 0)
-		close(w->handle);
-	opening__put(w->opening);
-	free(w->path);
-	free(w);
-}
+	size_t path_sz = strlen(r->path) + 1;
+	struct opening *o = calloc(1, sizeof(*o) + path_sz);
 
-static void done(struct job *job)
-{
-	struct work *w = (struct work *)job;
-	struct process_table *t = w->table;
-	struct opening *o = w->opening;
-
-	if (w->has_st && (w->file || w->no_elf))
-		o->file = elf_cache__adopt(t->files, w->file, &w->st);
-	else if (w->file)
-		o->file = elf_cache__adopt(t->files, w->file, NULL);
-	if (o->file && !w->places.told)
-		elf_cache__name(t->files, o->file, &w->map);
-	t->files_failed += !o->file && !w->no_elf;
-	o->done = true;
-	if (o->hh.tbl)
-		HASH_DEL(t->openings, o);
-	t->opening_cnt--;
-	work__free(w);
-}
-
-static struct work *work__new(struct process_table *t, const struct open_request *r,
-			      const struct stat *st)
-{
-	struct work *w = calloc(1, sizeof(*w));
-
-	if (!w)
+	if (!o)
 		return NULL;
-	w->handle = -1;
-	w->path = strdup(r->path);
-	w->opening = calloc(1, sizeof(*w->opening));
-	if (!w->path || !w->opening) {
-		work__free(w);
-		return NULL;
-	}
-	w->opening->refs = 1;
-	w->job = (struct job){ .rank = JOB_FIRST,
-			       .lane = st ? st->st_dev : makedev(r->map->maj, r->map->min),
-			       .probe = answers,
-			       .work = open_file,
-			       .done = done };
-	w->places = *r->places;
-	w->map = *r->map;
-	w->map.path = w->path;
-	if (st) {
-		w->handle = open_request__handle(r);
-		w->st = *st;
-		w->has_st = true;
-	}
-	w->request = (struct open_request){ .places = &w->places,
+	memcpy(o->path, r->path, path_sz);
+	o->refs = 1;
+	o->table = t;
+	o->places = *r->places;
+	o->map = *r->map;
+	o->map.path = o->path;
+	o->overlays = overlays__get(r->overlays);
+	o->device = makedev(r->map->maj, r->map->min);
+	o->handle = -1;
+	o->request = (struct open_request){ .places = &o->places,
+					    .overlays = o->overlays,
 					    .tgid = r->tgid,
-					    .map = &w->map,
-					    .path = w->path,
-					    .handle = w->handle >= 0 ? &w->handle : NULL };
-	w->table = t;
-	return w;
+					    .map = &o->map,
+					    .path = o->path };
+	return o;
 }
 
 /* Lack of memory only means that another mapping of the file opens it, too; as does that it was
- * changed since its opening began. */
-static void share(struct process_table *t, struct opening *o, const struct stat *st)
+ * changed since its opening began. Of what records tell, another process may have the file. */
+static void share(struct opening *o, const struct stat *st)
 {
-	o->key = (struct opening_key){ st->st_dev, st->st_ino };
+	struct process_table *t = o->table;
+	struct opening_key key = { st->st_dev, st->st_ino };
+
+	if (t->places.told || find_key(t, key))
+		return;
+	o->key = key;
 	o->ctime = st->st_ctim;
-	if (!find_key(t, o->key))
-		HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
+	HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
 }
 
-struct opening *opening__begin(struct process_table *t, const struct open_request *r,
-			       const struct stat *st)
+static void hold(struct opening *o, const struct open_request *r, const struct stat *st)
+{
+	o->handle = open_request__handle(r);
+	if (!has_handle(o))
+		return;
+	o->request.handle = &o->handle;
+	o->device = st->st_dev;
+	o->table->waiting_cnt++;
+	share(o, st);
+}
+
+struct opening *opening__new(struct process_table *t, const struct open_request *r,
+			     const struct stat *st)
 {
 	struct opening *o = st ? opening__find(t, st) : NULL;
-	struct work *w;
 
 	if (o)
 		return opening__get(o);
-	w = t->opening_cnt < OPENINGS_MAX ? work__new(t, r, st) : NULL;
-	if (!w)
+	o = make(t, r);
+	if (!o)
 		return NULL;
-	o = opening__get(w->opening);
-	if (w->handle >= 0)
-		share(t, o, st);
-	t->opening_cnt++;
-	jobs__submit(t->jobs, &w->job);
+	if (st)
+		hold(o, r, st);
+	if (has_handle(o) ? t->waiting_cnt > t->waiting_max : may_be_asked(&t->places))
+		opening__ask(o);
 	return o;
 }

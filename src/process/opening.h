@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mapped file that is being opened by a job: who hears of the mapping must not wait for a disk or
- * a server. Shared by all mappings of the file meanwhile. Private to src/process.
+ * A mapped file that is opened when somebody asks for it, mostly a walk that comes through it: half
+ * of what processes map nobody ever comes through. A job opens it where there are jobs: who asks
+ * must not wait for a disk or a server. Private to src/process.
  */
 #ifndef PROCESS_OPENING_H
 #define PROCESS_OPENING_H
@@ -16,21 +17,41 @@ struct opening_key {
 };
 
 struct opening {
-	unsigned refs;
-	bool done;
+	unsigned refs; /* of mappings, of processes, and of the job */
+	enum { OPENING_WAITS, OPENING_RUNS, OPENING_DONE } state;
 	struct elf_file *file; /* a reference; NULL: not done, or there is none */
-	struct opening_key key;
-	struct timespec ctime;
-	UT_hash_handle hh; /* of the table's, by key, until it is done */
+	struct process_table *table;
+	/* what is mapped, of those that share it, until it is done: */
+	struct opening_key key; /* 0: it is not shared */
+	struct timespec ctime;	/* when it began to wait */
+	UT_hash_handle hh;
+	/* what the file is opened by: */
+	struct open_request request;
+	struct file_places places;
+	struct record_mmap map;
+	struct overlays *overlays; /* a reference */
+	int handle;		   /* -1: none */
+	dev_t device;		   /* that it is on, as far as that is known */
+	/* of the job, and what it finds: */
+	struct job job;
+	struct elf_file *found;
+	bool no_elf; /* what is mapped is none: no failure */
+	char path[];
 };
 
 /*
- * The opening of what the request is about, begun where it is not under way; `st` is the file's, or
- * NULL: it cannot be looked at. NULL when too many are under way, or memory is short.
+ * The opening of what the request is about; `st` is what the file was like when it was looked at
+ * in the process, or NULL: it cannot be. All mappings of that file share one, and its handle keeps
+ * the file. Where the process can be asked and has nothing to hold on to, it is begun at once. NULL
+ * for lack of memory.
  */
-struct opening *opening__begin(struct process_table *, const struct open_request *,
-			       const struct stat *st);
-/* One that is under way, or NULL: of a file of which that is said, or which is mapped like that. */
+struct opening *opening__new(struct process_table *, const struct open_request *,
+			     const struct stat *st);
+/* Begins it where that has not been done. True when it is done: at once where there are no jobs. */
+bool opening__ask(struct opening *);
+/* Where the process has its files besides, as long as it has not begun. */
+void opening__overlay(struct opening *, struct overlays *);
+/* One that is not done, or NULL: of a file of which that is said, or which is mapped like that. */
 struct opening *opening__find(struct process_table *, const struct stat *st);
 struct opening *opening__find_mapped(struct process_table *, const struct record_mmap *);
 struct opening *opening__get(struct opening *); /* accepts NULL, as the next */

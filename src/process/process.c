@@ -10,11 +10,13 @@
 #include <unistd.h>
 #include <utlist.h>
 #include "base/monotonic.h"
+#include "base/openfiles.h"
 #include "process/open.h"
 #include "process/opening.h"
 
-#define REFRESH_NS    100000000	 /* between two readings of a process's maps */
-#define REFRESH_SHARE 20	 /* and no more than this part of the time, for huge ones */
+#define REFRESH_NS    100000000 /* between two readings of a process's maps */
+#define REFRESH_SHARE 20	/* and no more than this part of the time, for huge ones */
+#define WAITING_MAX   1024
 #define LINGER_NS     1000000000 /* after the first thread's end, until it is looked for in /proc */
 
 /* ---- entries ------------------------------------------------------------------------------------
@@ -271,7 +273,7 @@ static void apply_mmap(struct process_table *t, struct entry *e, const struct re
 	if (!(r->mmap.prot & PROT_EXEC) || process_table__map(t, e, &r->mmap, &m) != 0)
 		return;
 	e->told = true;
-	if (!e->named && m.kind == MAPPING_FILE) {
+	if (!e->named && (m.kind == MAPPING_FILE || m.opening)) {
 		set_exe(e, m.build_id, m.build_id.sz ? NULL : m.opening);
 		e->named = true;
 	}
@@ -382,61 +384,6 @@ struct process *process_table__find(const struct process_table *t, uint32_t tgid
 	return e ? &e->pub : NULL;
 }
 
-struct process process__keep(const struct process *p)
-{
-	struct process kept = *p;
-
-	image__get(kept.image);
-	opening__get(kept.exe);
-	return kept;
-}
-
-void process__drop(struct process *p)
-{
-	image__put(p->image);
-	opening__put(p->exe);
-	*p = (struct process){ 0 };
-}
-
-bool process__named(struct process *p)
-{
-	if (!p->exe)
-		return true;
-	if (!p->exe->done)
-		return false;
-	if (p->exe->file)
-		p->build_id = p->exe->file->build_id;
-	opening__put(p->exe);
-	p->exe = NULL;
-	return true;
-}
-
-bool process__settled(struct process *p)
-{
-	return process__named(p) && image__settle(p->image);
-}
-
-const struct mapping *process__search(const struct process *p, uint64_t addr)
-{
-	size_t lo = 0, hi = p->map_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->maps[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == p->map_cnt || p->maps[lo].start > addr)
-		return NULL;
-	if (__builtin_expect(p->maps[lo].opening != NULL, 0))
-		mapping__settle(&p->maps[lo]);
-	if (p->hints)
-		*process__hint(p, addr) = (uint16_t)lo;
-	return &p->maps[lo];
-}
-
 int process_table__overlay(struct process_table *t, uint32_t tgid, const char *at, const char *from)
 {
 	struct entry *e = at_record(t, tgid);
@@ -465,6 +412,7 @@ struct process_table *process_table__new(const struct process_options *o)
 	t->jobs = o->jobs;
 	t->places = (struct file_places){ -1, o->told, o->past, o->finder };
 	t->process_max = o->process_max;
+	t->waiting_max = openfiles__share(WAITING_MAX);
 	if (o->proc)
 		t->places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->proc && t->places.proc < 0)

@@ -24,7 +24,7 @@ struct mapping {
 	uint64_t pgoff;	     /* file offset of start */
 	enum mapping_kind kind;
 	struct elf_file *file;	  /* NULL when it could not be opened or is no ELF file */
-	struct opening *opening;  /* that is still being found out; NULL: it is not */
+	struct opening *opening;  /* that is still to be found out; NULL: it is not */
 	struct build_id build_id; /* the file's, or what records said of it */
 	bool vague;		  /* records have told its path, and neither ID nor inode */
 	const char *path; /* as the process saw it, without " (deleted)"; lives as long as the
@@ -46,7 +46,7 @@ struct process {
 
 /* Where the table learns what no record says. All zero: from nowhere. */
 struct process_options {
-	struct jobs *jobs; /* what files are opened by; borrowed; NULL: they are opened at once */
+	struct jobs *jobs; /* what files are opened by; borrowed; NULL: who asks for one waits */
 	const char *proc;  /* "/proc" but in tests; NULL: it is not looked at */
 	/*
 	 * Records are of another time or machine, perhaps: /proc is asked only about a process of
@@ -91,7 +91,9 @@ void process__drop(struct process *);
 
 /* False while the main program is being opened: its build ID is not known yet. */
 bool process__named(struct process *);
-/* False while any of its files is being opened. */
+/* Opens all of its files, not only those that somebody comes across. False while one is. */
+bool process__open(const struct process *);
+/* Both. */
 bool process__settled(struct process *);
 
 /* Which mapping was the right one for addresses like that; may be wrong by now. */
@@ -128,7 +130,8 @@ bool process_table__collect(struct process_table *);
 
 struct process_table_stats {
 	size_t processes, files;
-	uint64_t files_failed; /* mapped files that could not be opened or had another build ID */
+	uint64_t files_failed; /* files that were asked for and could not be opened or had another
+				  build ID */
 };
 void process_table__stats(const struct process_table *, struct process_table_stats *);
 

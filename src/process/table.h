@@ -32,9 +32,11 @@ static inline unsigned entry__hash(uint32_t tgid)
 }
 
 struct process_table {
-	struct jobs *jobs;	  /* borrowed; NULL: files are opened at once */
-	struct opening *openings; /* under way, by inode */
-	size_t opening_cnt;	  /* all of them */
+	struct jobs *jobs;	  /* borrowed; NULL: who asks for a file waits */
+	struct opening *openings; /* not done yet, by inode */
+	size_t waiting_cnt;	  /* of openings that have not begun: those with a handle … */
+	size_t waiting_max;	  /* … more are begun at once */
+	size_t running_cnt;
 	struct file_places places;
 	size_t process_max;
 	uint64_t last_ns; /* time of the last record */

@@ -167,6 +167,7 @@ static struct modules *modules_of(struct naive *n, const struct process *p)
 {
 	struct modules *m = &n->processes[p->tgid % PROCESSES];
 
+	process__open(p);
 	if (m->dwfl && m->tgid == p->tgid && m->map_cnt == p->map_cnt &&
 	    memcmp(m->maps, p->maps, p->map_cnt * sizeof(*m->maps)) == 0)
 		return m;

@@ -92,7 +92,7 @@ static void apply(const struct record *r, void *table)
 	process_table__apply(table, r);
 }
 
-/* The process, of what the file says is mapped; opens what is. */
+/* The process, of what the file says is mapped. */
 static void add_process(struct process_table *t, struct set *s)
 {
 	snapset__maps(&s->snaps, apply, t);
@@ -420,8 +420,10 @@ static void walk_first(struct set *s, enum who who)
 	start(b, who);
 	from_ns = process_cpu_ns();
 	add_process(b->table, s);
-	if (who > LIBDWFL)
+	if (who > LIBDWFL) {
+		process__open(s->process);
 		from_ns = process_cpu_ns();
+	}
 	meet(s, who);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *e = s->snaps.events[i];
@@ -488,6 +490,7 @@ int main(int argc, char **argv)
 	b->framehop_cache = framehop_walk ? framehop_cache_new() : NULL;
 	for (size_t i = 0; i < cnt; i++) {
 		add_process(b->table, &sets[i]);
+		process__open(sets[i].process);
 		sets[i].libunwind = libunwind__new(sets[i].process);
 		sets[i].framehop = framehop_walk ? framehop_process(sets[i].process) : NULL;
 		print_roots(b, &sets[i]);

@@ -2,8 +2,10 @@
 /* Opening what is mapped. */
 #include "test.h"
 
+#include <dirent.h>
 #include <sys/sysmacros.h>
 #include "base/jobs.h"
+#include "base/openfiles.h"
 #include "elfmaker.h"
 #include "proc_scene.h"
 
@@ -135,6 +137,7 @@ static void files_are_known_by_their_numbers(void **state)
 	for (int i = 0; i < 2; i++) {
 		process_table__get(w.table, 11);
 		apply_mmap(&w, UINT64_MAX, 11, m);
+		process__find(process_table__find(w.table, 11), m.start);
 		apply_exec(&w, UINT64_MAX, 11);
 	}
 	assert_true(is_known(&w, m));
@@ -219,6 +222,91 @@ static void files_are_opened_by_jobs(void **state)
 	process_table__free(t);
 }
 
+/* Process 11 has it mapped at that address, as its folder in /proc says. */
+static void map_into_11(struct world *w, const char *path, uint64_t start)
+{
+	struct record_mmap m = mapped(path);
+	char link[160];
+
+	m.start = start;
+	snprintf(link, sizeof(link), "%s/11/map_files/%lx-%lx", w->proc, start, start + m.len);
+	unlink(link);
+	assert_int_equal(symlink(path, link), 0);
+	apply_mmap(w, UINT64_MAX, 11, m);
+}
+
+static struct world begin_with_11(void **state)
+{
+	struct world w = begin(state);
+
+	set_maps(&w, 11, "1000-3000 r-xp 00001000 00:00 0 \n");
+	shell__run("mkdir -p %s/11/map_files", w.proc);
+	process_table__get(w.table, 11);
+	return w;
+}
+
+static size_t open_file_cnt(const struct world *w)
+{
+	struct process_table_stats stats;
+
+	process_table__stats(w->table, &stats);
+	return stats.files;
+}
+
+/* What is mapped is held, so that it is there whenever somebody comes to it, and opened then. */
+static void files_are_opened_when_asked_for(void **state)
+{
+	struct made_elf made = elfmaker__make(7, "f");
+	struct world w = begin_with_11(state);
+	const struct mapping *m;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x.so", w.proc);
+	put_elf("", path, &made);
+	for (uint64_t i = 0; i < 3; i++)
+		map_into_11(&w, path, 0x40000 + i * 0x10000);
+	assert_int_equal(open_file_cnt(&w), 0);
+	shell__run("rm -r %s %s/11", path, w.proc);
+	for (uint64_t i = 0; i < 3; i++) {
+		m = process__find(process_table__find(w.table, 11), 0x40000 + i * 0x10000);
+		assert_non_null(m->file);
+		assert_int_equal(m->build_id.bytes[0], 7);
+		assert_int_equal(open_file_cnt(&w), 1);
+	}
+	process_table__free(w.table);
+}
+
+static int fd_cnt(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int cnt = 0;
+
+	while (readdir(d))
+		cnt++;
+	closedir(d);
+	return cnt;
+}
+
+/* Who maps thousands of files does not take all that may be open. */
+static void not_many_files_are_held(void **state)
+{
+	int before = fd_cnt(), cnt = 1200;
+	struct world w = begin_with_11(state);
+	char path[128];
+
+	openfiles__raise();
+	for (int i = 0; i < cnt; i++) {
+		snprintf(path, sizeof(path), "%s/no-elf-%d", w.proc, i);
+		shell__write(w.proc, strrchr(path, '/') + 1, "x");
+		map_into_11(&w, path, 0x40000 + (uint64_t)i * 0x1000);
+	}
+	assert_in_range(fd_cnt() - before, 2, 1100);
+	assert_true(process__open(process_table__find(w.table, 11)));
+	assert_in_range(fd_cnt() - before, 0, 20);
+	process_table__free(w.table);
+	assert_int_equal(fd_cnt(), before);
+}
+
 /* So do all that map it while it is being opened, whoever they are. */
 static void an_opening_is_shared(void **state)
 {
@@ -248,4 +336,5 @@ RUN_TESTS(test_with_folder(files_are_the_ones_the_process_sees),
 	  test_with_folder(inodes_are_compared), test_with_folder(no_path_blocks),
 	  test_with_folder(hostile_paths_do_not_add_up), test_with_folder(files_are_opened_by_jobs),
 	  test_with_folder(files_are_known_by_their_numbers),
-	  test_with_folder(an_opening_is_shared))
+	  test_with_folder(files_are_opened_when_asked_for),
+	  test_with_folder(not_many_files_are_held), test_with_folder(an_opening_is_shared))

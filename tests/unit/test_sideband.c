@@ -53,10 +53,11 @@ static void watch__free(struct watch *w)
 }
 
 /* "path " of each mapping, "path? " of one whose file could not be opened. */
-static void note_maps(struct watch *w, const struct process *p)
+static void note_maps(struct watch *w, struct process *p)
 {
 	size_t at = 0;
 
+	process__settled(p);
 	w->maps[0] = '\0';
 	w->exe = p->build_id;
 	for (size_t i = 0; i < p->map_cnt && at < sizeof(w->maps); i++)
@@ -146,13 +147,13 @@ static pid_t spawn(const char *path, const char *arg)
 static void scan_knows_what_runs(void **state)
 {
 	struct watch w = watch__new();
-	const struct process *p = process_table__get(w.table, (uint32_t)getpid());
+	struct process *p = process_table__get(w.table, (uint32_t)getpid());
 	const struct mapping *m = process__find(p, (uint64_t)(uintptr_t)getenv);
 	struct build_id exe = build_id_of("/proc/self/exe");
 	bool vdso = false;
 
 	(void)state;
-	assert_true(build_id__equal(&p->build_id, &exe));
+	assert_true(process__named(p) && build_id__equal(&p->build_id, &exe));
 	assert_non_null(m);
 	assert_non_null(m->file);
 	assert_non_null(strstr(m->path, "libc"));
@@ -168,12 +169,12 @@ static void scan_knows_what_runs(void **state)
 /* Until the process that is followed is known to run this program, or ended. */
 static void drain_until_known(struct watch *w, const struct build_id *exe)
 {
-	const struct process *p;
+	struct process *p;
 
 	do {
 		drain(w);
 		p = process_table__find(w->table, w->tgid);
-	} while (!w->ended && !(p && build_id__equal(&p->build_id, exe)));
+	} while (!w->ended && !(p && process__named(p) && build_id__equal(&p->build_id, exe)));
 }
 
 /* It lived 20 ms and its program is deleted before it ends: still there are its files. */
@@ -289,6 +290,7 @@ static void deleted_and_replaced_files_are_the_mapped_ones(void **state)
 		pid = child(replace ? map_and_replace : map_and_delete, path, &go);
 		drain(&w);
 		p = process_table__get(w.table, (uint32_t)pid);
+		process__open(p);
 		for (size_t i = 0; i < p->map_cnt; i++) {
 			if (strcmp(p->maps[i].path, path) != 0)
 				continue;
