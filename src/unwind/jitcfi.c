@@ -51,6 +51,7 @@ struct image {
 	struct {
 		uint64_t start, time_ns;
 	} key;
+	uint64_t end;
 	struct elf_file *file; /* NULL: they are broken */
 	UT_hash_handle hh;
 };
@@ -302,6 +303,7 @@ static struct elf_file *image_of(struct watched *w, const struct code *c)
 	if (!i)
 		return NULL;
 	i->key = wanted.key;
+	i->end = c->start + c->sz;
 	HASH_ADD(hh, w->images, key, sizeof(i->key), i);
 	if (!i->hh.tbl) {
 		free(i);
@@ -382,6 +384,18 @@ static bool find_code(const struct dump *d, const struct jit_place *p, struct co
 	return true;
 }
 
+/* Of functions that were asked for before. */
+static struct elf_file *known_image(const struct watched *w, const struct jit_place *p)
+{
+	const struct image *last = NULL;
+
+	for (const struct image *i = w->images; i; i = i->hh.next)
+		if (p->addr >= i->key.start && p->addr < i->end && p->time_ns >= i->key.time_ns &&
+		    (!last || last->key.time_ns < i->key.time_ns))
+			last = i;
+	return last ? last->file : NULL;
+}
+
 /* A reader that holds the dump is not waited for. How soon to read it again. */
 static uint64_t look_up(struct watched *w, const struct jit_place *p, struct elf_file **file)
 {
@@ -389,8 +403,10 @@ static uint64_t look_up(struct watched *w, const struct jit_place *p, struct elf
 	uint64_t wait_ns = SEARCH_NS;
 	struct code c;
 
-	if (pthread_mutex_trylock(&d->lock) != 0)
+	if (pthread_mutex_trylock(&d->lock) != 0) {
+		*file = known_image(w, p);
 		return wait_ns;
+	}
 	forget_old_images(w);
 	if (!find_code(d, p, &c))
 		wait_ns = d->none ? SEARCH_NS : AGAIN_NS;
