@@ -16,6 +16,7 @@
 #include <x86intrin.h>
 
 #include "peers.h"
+#include "process/maps.h"
 #include "snapset.h"
 #include "unwind/naive.h"
 #include "unwind/unwinder.h"
@@ -23,7 +24,7 @@
 #define BATCH	    RECORD_BATCH
 #define ROUNDS	    7
 #define FIRST_CNT   100
-#define FIRST_TRIES 25
+#define FIRST_TRIES 41
 #define L2_WALKS    4000 /* at least, in a round */
 #define CHUNK	    64	 /* walks between two emptyings of the caches */
 #define FRAMES_MAX  8192
@@ -31,6 +32,9 @@
 #define NOBODY	    5000000	/* process ids from here on the kernel does not give */
 
 enum who { OURS, LIBDWFL, LIBUNWIND, FRAMEHOP, WHO_CNT };
+
+/* Nothing but what the file tells. */
+static const struct process_options by_records = { .told = true, .past = true };
 
 static const char *const names[WHO_CNT] = { "ours", "libdwfl", "libunwind", "framehop" };
 
@@ -372,12 +376,27 @@ static struct jobs *start_jobs(void)
 	return jobs;
 }
 
+static void populate(const struct record_mmap *m, void *arg)
+{
+	(void)arg;
+	madvise((void *)(uintptr_t)m->start, m->len, MADV_POPULATE_READ);
+}
+
+/* A fork finds what is mapped from files only when it comes to it, a program has it. */
+static void populate_code(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || maps__read(fd, populate, NULL))
+		die("/proc/self/maps");
+	close(fd);
+}
+
 /* What a profiler that runs has already. */
 static void start(struct bench *b, enum who who)
 {
-	const struct process_options nobody = { 0 };
-
-	b->table = must(process_table__new(&nobody));
+	populate_code();
+	b->table = must(process_table__new(&by_records));
 	if (who == OURS) {
 		b->jobs = start_jobs();
 		b->unwinder = must(unwinder__new(NULL, b->jobs));
@@ -439,42 +458,41 @@ static void walk_first(struct set *s, enum who who)
 
 static double first_ns(struct set *s, enum who who)
 {
-	double tries[FIRST_TRIES];
+	uint64_t ns = 0;
+	int fds[2];
+	pid_t pid;
 
-	for (size_t i = 0; i < FIRST_TRIES; i++) {
-		uint64_t ns = 0;
-		int fds[2];
-		pid_t pid;
-
-		if (pipe(fds))
-			die("pipe");
-		pid = fork();
-		if (pid == 0) {
-			dup2(fds[1], 3);
-			walk_first(s, who);
-		}
-		close(fds[1]);
-		if (pid < 0 || read(fds[0], &ns, sizeof(ns)) != sizeof(ns))
-			die("first walks");
-		close(fds[0]);
-		waitpid(pid, NULL, 0);
-		tries[i] = (double)ns;
+	if (pipe(fds))
+		die("pipe");
+	pid = fork();
+	if (pid == 0) {
+		dup2(fds[1], 3);
+		walk_first(s, who);
 	}
-	return median(tries, FIRST_TRIES);
+	close(fds[1]);
+	if (pid < 0 || read(fds[0], &ns, sizeof(ns)) != sizeof(ns))
+		die("first walks");
+	close(fds[0]);
+	waitpid(pid, NULL, 0);
+	return (double)ns;
 }
 
 static void measure_first(struct set *s)
 {
+	double ns[WHO_CNT][FIRST_TRIES];
+
+	for (size_t i = 0; i < FIRST_TRIES; i++)
+		for (size_t w = 0; w < who_cnt(); w++)
+			ns[(w + i) % who_cnt()][i] = first_ns(s, (w + i) % who_cnt());
 	printf("first\t%s", s->snaps.name);
 	for (size_t w = 0; w < who_cnt(); w++)
-		printf("\t%s=%.0f", names[w], first_ns(s, w) / 1000);
+		printf("\t%s=%.0f", names[w], median(ns[w], FIRST_TRIES) / 1000);
 	printf("\n");
 	fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-	const struct process_options nobody = { 0 };
 	struct bench *b = must(calloc(1, sizeof(*b)));
 	struct set *sets = must(calloc((size_t)argc, sizeof(*sets)));
 	size_t cnt = (size_t)argc - 1;
@@ -483,7 +501,7 @@ int main(int argc, char **argv)
 		sets[i].snaps = snapset__read(argv[i + 1], NOBODY + (uint32_t)i);
 		measure_first(&sets[i]);
 	}
-	b->table = must(process_table__new(&nobody));
+	b->table = must(process_table__new(&by_records));
 	b->jobs = must(jobs__new());
 	b->unwinder = must(unwinder__new(NULL, b->jobs));
 	b->naive = must(naive__new());
