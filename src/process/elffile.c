@@ -296,6 +296,8 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 		return -ENOEXEC;
 	if (b.is64)
 		f->machine = machine__of_elf(ehdr.e_machine);
+	f->section_table = (struct elf_section_table){ ehdr.e_shoff, ehdr.e_shentsize, ehdr.e_shnum,
+						       ehdr.e_shstrndx };
 	err = read_phdrs(f, &b, &ehdr);
 	if (err)
 		return err;

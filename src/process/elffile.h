@@ -44,6 +44,10 @@ struct elf_file {
 	int fd;
 	struct elf_segment *segments; /* PT_LOAD, ascending by off */
 	size_t segment_cnt;
+	struct elf_section_table {
+		uint64_t off;
+		uint16_t entry_sz, cnt, names; /* the last: of the section with their names */
+	} section_table;		       /* as the ELF header says */
 	unsigned refs;
 	struct elf_attachment slots[ELF_SLOT_CNT];
 	size_t held_sz;		 /* what elf_file__hold() allowed */

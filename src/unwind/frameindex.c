@@ -39,12 +39,6 @@ struct known_cie {
 	uint8_t bytes[CIE_MAX];
 };
 
-struct gap {
-	uint64_t from, to;
-	bool searched, found;
-	struct table_mark mark;
-};
-
 struct frame_index {
 	struct index_source source; /* owns its arrays */
 	const struct machine *machine;
@@ -52,7 +46,6 @@ struct frame_index {
 	uint32_t cnt;	 /* entries of the search table */
 	int32_t *firsts; /* of its blocks; UNREAD as long as nobody has asked */
 	struct known_cie cies[CIES];
-	struct gap gap; /* the last one that was looked through */
 };
 
 /* ---- opening ------------------------------------------------------------------------------------
@@ -177,23 +170,24 @@ static void note(const struct callframe_row *rows, size_t cnt, void *arg)
 		q->rule = rows[cnt - 1].rule;
 }
 
-/* A table_find_fn. Programs that make code have one large gap that is asked for again and again. */
+/* A table_find_fn, of those that hold the place, or lie behind it. */
 static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_mark *found)
 {
 	struct question *q = arg;
-	struct gap *gap = &q->index->gap;
-	struct trampolines search;
+	const struct text_pattern *code = text__sigreturn_code(q->index->machine);
+	uint64_t place = q->query->off, first = place - (code->sz - 1), past = place + 1 + code->sz;
+	uint8_t bytes[2 * sizeof(code->bytes)], *at;
 
-	if (!gap->searched || gap->from != from || gap->to != to) {
-		search = trampolines__in(q->query->file, q->query->read, 1);
-		*gap = (struct gap){ .from = from, .to = to };
-		gap->found = trampolines__find(&search, from, to, &gap->mark);
-		gap->searched = !search.err;
-		q->err = search.err;
-		trampolines__free(&search);
-	}
-	*found = gap->mark;
-	return gap->found;
+	to = to - from < TRAMPOLINES_GAP_MAX ? to : from + TRAMPOLINES_GAP_MAX;
+	from = place >= code->sz && first > from ? first : from;
+	to = past < to ? past : to;
+	if (to < from || to - from < code->sz)
+		return false;
+	q->err = read_at(q, from, bytes, to - from);
+	at = q->err ? NULL : memmem(bytes, to - from, code->bytes, code->sz);
+	if (at)
+		*found = trampolines__mark(q->index->machine, from + (uint64_t)(at - bytes));
+	return at;
 }
 
 /* Of an address in code. */

@@ -4,28 +4,26 @@
 #include <errno.h>
 #include <string.h>
 
-/* The file has been opened before: its class and byte order are known. */
-static int read_sections(struct headers *h, const struct elf_file *f, elf_file_read_fn read,
-			 const Elf64_Ehdr *e)
+/* Those of a file whose class and byte order are ours. */
+static int read_sections(struct headers *h, const struct elf_file *f, elf_file_read_fn read)
 {
-	if (e->e_shentsize != sizeof(h->sections[0]) || e->e_shnum > HEADERS_MAX ||
-	    e->e_shstrndx >= e->e_shnum)
+	const struct elf_section_table *t = &f->section_table;
+
+	if (!f->machine || t->entry_sz != sizeof(h->sections[0]) || t->cnt > HEADERS_MAX ||
+	    t->names >= t->cnt)
 		return -EINVAL;
-	h->cnt = e->e_shnum;
-	return read(f, e->e_shoff, h->sections, h->cnt * sizeof(h->sections[0]));
+	h->cnt = t->cnt;
+	return read(f, t->off, h->sections, h->cnt * sizeof(h->sections[0]));
 }
 
 int headers__read(struct headers *h, const struct elf_file *f, elf_file_read_fn read)
 {
+	int err = read_sections(h, f, read);
 	const Elf64_Shdr *names;
-	Elf64_Ehdr ehdr;
-	int err = f->machine ? read(f, 0, &ehdr, sizeof(ehdr)) : -EINVAL;
 
-	if (!err)
-		err = read_sections(h, f, read, &ehdr);
 	if (err)
 		return err;
-	names = &h->sections[ehdr.e_shstrndx];
+	names = &h->sections[f->section_table.names];
 	if (names->sh_size == 0 || names->sh_size > sizeof(h->names))
 		return -EINVAL;
 	err = read(f, names->sh_offset, h->names, names->sh_size);
@@ -33,13 +31,19 @@ int headers__read(struct headers *h, const struct elf_file *f, elf_file_read_fn 
 	return err;
 }
 
+/* Most differ behind the dot already. */
+static bool is_name(const char *own, const char *name)
+{
+	return own[0] == name[0] && own[1] == name[1] && strcmp(own, name) == 0;
+}
+
 const Elf64_Shdr *headers__find(const struct headers *h, const char *name)
 {
 	for (size_t i = 0; i < h->cnt; i++) {
 		const Elf64_Shdr *s = &h->sections[i];
 
-		if (s->sh_name < sizeof(h->names) && s->sh_type != SHT_NOBITS &&
-		    !(s->sh_flags & SHF_COMPRESSED) && strcmp(h->names + s->sh_name, name) == 0)
+		if (s->sh_name < sizeof(h->names) && is_name(h->names + s->sh_name, name) &&
+		    s->sh_type != SHT_NOBITS && !(s->sh_flags & SHF_COMPRESSED))
 			return s;
 	}
 	return NULL;

@@ -7,8 +7,7 @@
 
 #include "unwind/rule.h"
 
-#define GAP_MAX	  65536 /* bytes of a gap that are looked through */
-#define PIECE_SZ  8192	/* … at a time: to touch memory first costs more than to read them */
+#define PIECE_SZ  8192 /* … at a time: to touch memory first costs more than to read them */
 #define BYTES_MAX (1u << 20)
 
 struct trampolines trampolines__in(const struct elf_file *f, elf_file_read_fn read, size_t gaps_max)
@@ -41,11 +40,18 @@ static uint64_t search(struct trampolines *t, const struct text_pattern *code, u
 	return UINT64_MAX;
 }
 
+struct table_mark trampolines__mark(const struct machine *machine, uint64_t off)
+{
+	return (struct table_mark){ .off = off,
+				    .sz = text__sigreturn_code(machine)->sz,
+				    .rule = rule__flat_signal_frame(machine) };
+}
+
 bool trampolines__find(void *arg, uint64_t off, uint64_t end, struct table_mark *found)
 {
 	struct trampolines *t = arg;
 	const struct text_pattern *code = text__sigreturn_code(t->file->machine);
-	size_t sz = end - off < GAP_MAX ? end - off : GAP_MAX;
+	size_t sz = end - off < TRAMPOLINES_GAP_MAX ? end - off : TRAMPOLINES_GAP_MAX;
 
 	if (sz < code->sz || t->gaps_left == 0 || t->bytes_left < sz)
 		return false;
@@ -60,8 +66,6 @@ bool trampolines__find(void *arg, uint64_t off, uint64_t end, struct table_mark 
 	off = search(t, code, off, off + sz);
 	if (off == UINT64_MAX)
 		return false;
-	*found = (struct table_mark){ .off = off,
-				      .sz = code->sz,
-				      .rule = rule__flat_signal_frame(t->file->machine) };
+	*found = trampolines__mark(t->file->machine, off);
 	return true;
 }

@@ -7,6 +7,8 @@
 #include "unwind/frametable.h"
 #include "unwind/text.h"
 
+#define TRAMPOLINES_GAP_MAX 65536 /* bytes of a gap that are looked through */
+
 struct trampolines {
 	const struct elf_file *file;
 	elf_file_read_fn read;
@@ -19,6 +21,9 @@ struct trampolines {
 /* Looks through at most that many gaps. */
 struct trampolines trampolines__in(const struct elf_file *, elf_file_read_fn, size_t gaps_max);
 void trampolines__free(struct trampolines *);
+
+/* One that begins at that offset of a file. */
+struct table_mark trampolines__mark(const struct machine *, uint64_t off);
 
 /* A table_find_fn, whose `arg` is a struct trampolines. */
 bool trampolines__find(void *arg, uint64_t off, uint64_t end, struct table_mark *found);
