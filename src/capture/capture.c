@@ -80,11 +80,11 @@ static int choose_ways(struct capture *c, struct features *f)
 	return err;
 }
 
-static bool is_chosen(const struct capture *c, const struct probe *p)
+static bool records(const struct capture *c, const char *probe)
 {
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		if (c->options.probes[i].probe == p)
-			return !c->left_out[i];
+		if (!c->left_out[i] && !strcmp(c->options.probes[i].probe->name, probe))
+			return true;
 	}
 	return false;
 }
@@ -94,7 +94,7 @@ static bool is_used(const struct capture *c, const char *map)
 {
 	for (const struct probe *p = probes; p->name; p++) {
 		if (program__is_of(map, p, NULL))
-			return is_chosen(c, p);
+			return records(c, p->name);
 	}
 	return true;
 }
@@ -105,6 +105,15 @@ static bool is_wanted(const struct capture *c, const char *name)
 		return c->skel->rodata->cfg.who;
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool tells_interrupts(const struct capture *c)
+{
+	for (size_t i = 0; i < c->options.probe_cnt; i++) {
+		if (c->options.probes[i].probe->tells_interrupts)
 			return true;
 	}
 	return false;
@@ -121,12 +130,18 @@ static void set_preempt_count(struct capture_config *cfg, struct features *f)
 }
 
 /* What the programs see differently from kernel to kernel. */
-static void set_arguments(struct capture_config *cfg, struct features *f)
+static void set_arguments(const struct capture *c, struct features *f)
 {
-	/* preempt, prev, next, and prev's state from 5.18 on */
-	cfg->has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
-	cfg->retransmit_has_error = features__tracepoint_args(f, "tcp_retransmit_skb") >= 3;
-	cfg->accept_args = (uint32_t)features__function_args(f, "inet_accept");
+	struct capture_config *cfg = &c->skel->rodata->cfg;
+
+	if (tells_interrupts(c))
+		set_preempt_count(cfg, f);
+	if (records(c, "switch")) /* preempt, prev, next, and prev's state from 5.18 on */
+		cfg->has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
+	if (records(c, "tcp")) {
+		cfg->retransmit_has_error = features__tracepoint_args(f, "tcp_retransmit_skb") >= 3;
+		cfg->accept_args = (uint32_t)features__function_args(f, "inet_accept");
+	}
 }
 
 static int choose_programs(struct capture *c, struct features *f)
@@ -135,13 +150,12 @@ static int choose_programs(struct capture *c, struct features *f)
 	struct bpf_map *map;
 	int err = choose_ways(c, f);
 
-	set_preempt_count(&c->skel->rodata->cfg, f);
-	set_arguments(&c->skel->rodata->cfg, f);
+	set_arguments(c, f);
 	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(
 		prog, is_wanted(c, bpf_program__name(prog)) && !features__leaves_out(f, prog));
 	bpf_object__for_each_map(map, c->skel->obj)
 		bpf_map__set_autocreate(map, is_used(c, bpf_map__name(map)));
-	return err;
+	return features__err(f) ? features__err(f) : err;
 }
 
 /* A slot has room for a stack and one page more: the verifier does not see that a copy page by page
@@ -196,7 +210,8 @@ static int open_skeleton(struct capture *c)
 		return -errno;
 	err = choose_programs(c, f);
 	if (!err)
-		err = usdt__prepare(c->usdt, c->skel, features__uprobe_multi(f));
+		err = usdt__prepare(c->usdt, c->skel,
+				    records(c, "usdt") && features__uprobe_multi(f));
 	features__free(f);
 	return err;
 }
@@ -234,6 +249,15 @@ static int update_samplers(struct capture *c)
 	return err;
 }
 
+static void say_refused(int err)
+{
+	struct features *f = features__new();
+
+	if (!f || !features__too_old(f))
+		diagnose__load(err);
+	features__free(f);
+}
+
 static int load_programs(struct capture *c)
 {
 	int err = capture__begin_rings(c), rings_err = 0;
@@ -243,7 +267,7 @@ static int load_programs(struct capture *c)
 		rings_err = capture__end_rings(c);
 	}
 	if (err) {
-		diagnose__load(err);
+		say_refused(err);
 		return err;
 	}
 	err = rings_err;
@@ -433,6 +457,7 @@ int capture__list(capture_list_fn fn, void *arg)
 		const char *way;
 
 		fn(p, features__choose(f, skel->obj, p, &way) ? features__why(f) : NULL, arg);
+		err = features__err(f);
 	}
 	if (!err)
 		diagnose__rights();

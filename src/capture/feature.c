@@ -20,7 +20,8 @@
 #define ANY_WAY	    "any"
 
 struct features {
-	struct btf *btf;
+	struct btf *btf; /* of types() alone */
+	int err;	 /* why there are none, or these are too old's; said */
 	int trampolines; /* 0: not tried, 1: the kernel attaches fentry, else -errno */
 	char why[256];
 };
@@ -75,54 +76,99 @@ static void explain(struct features *f, const char *what, const char *name)
 /* ---- types --------------------------------------------------------------------------------------
  */
 
-static bool has_value(const struct btf *btf, const char *type, const char *name)
+/* NULL + errno: before 6.16 it cannot be mapped. */
+static struct btf *map_types(void)
 {
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	void *types = MAP_FAILED;
+	struct btf *btf = NULL;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		types = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (types != MAP_FAILED) {
+		btf = btf__new(types, (uint32_t)st.st_size);
+		munmap(types, (size_t)st.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return btf;
+}
+
+/* Reading takes three times as long: page by page, into memory that is copied once more. */
+static struct btf *load_types(void)
+{
+	struct btf *btf = map_types();
+
+	return btf ? btf : btf__load_vmlinux_btf();
+}
+
+/* When something is asked of them first: it takes a tenth of a start. NULL: there are none. */
+static const struct btf *types(struct features *f)
+{
+	if (f->btf || f->err)
+		return f->btf;
+	f->btf = load_types();
+	if (!f->btf) {
+		f->err = -errno;
+		log__error("cannot read the kernel's types (/sys/kernel/btf/vmlinux): %s",
+			   strerror(errno));
+	}
+	return f->btf;
+}
+
+static const struct btf_type *find_type(struct features *f, const char *name, uint32_t kind)
+{
+	const struct btf *btf = types(f);
+	int id = btf ? btf__find_by_name_kind(btf, name, kind) : 0;
+
+	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+}
+
+static bool has_value(struct features *f, const char *type, const char *name)
+{
+	const struct btf_type *t = find_type(f, type, BTF_KIND_ENUM);
 
 	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off), name))
 			return true;
 	}
 	return false;
 }
 
-static bool has_helper(const struct btf *btf, const char *name)
+static bool has_helper(struct features *f, const char *name)
 {
-	return has_value(btf, "bpf_func_id", name);
+	return has_value(f, "bpf_func_id", name);
 }
 
 bool features__uprobe_multi(struct features *f)
 {
-	return has_value(f->btf, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
+	return has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
 }
 
 /* The tracepoint's prototype, void * for the program's context first. NULL: there is no such. */
-static const struct btf_type *tracepoint(const struct btf *btf, const char *name)
+static const struct btf_type *tracepoint(struct features *f, const char *name)
 {
 	char type[NAME_MAX_SZ];
 	const struct btf_type *t;
-	int id;
 
 	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	t = t ? btf__type_by_id(btf, t->type) : NULL;
-	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+	t = find_type(f, type, BTF_KIND_TYPEDEF);
+	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(f->btf, t->type) : NULL;
 	return t && btf_is_func_proto(t) ? t : NULL;
 }
 
 size_t features__tracepoint_args(struct features *f, const char *name)
 {
-	const struct btf_type *proto = tracepoint(f->btf, name);
+	const struct btf_type *proto = tracepoint(f, name);
 
 	return proto ? btf_vlen(proto) - 1u : 0;
 }
 
 size_t features__function_args(struct features *f, const char *name)
 {
-	int id = btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(f->btf, (uint32_t)id) : NULL;
+	const struct btf_type *t = find_type(f, name, BTF_KIND_FUNC);
 
 	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
 	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
@@ -156,7 +202,7 @@ static int try_trampoline(const struct btf *btf)
 
 static bool has_function(struct features *f, const char *name)
 {
-	if (btf__find_by_name_kind(f->btf, name, BTF_KIND_FUNC) <= 0) {
+	if (!find_type(f, name, BTF_KIND_FUNC)) {
 		explain(f, "function", name);
 		return false;
 	}
@@ -172,7 +218,7 @@ static bool has_function(struct features *f, const char *name)
 
 static bool has_tracepoint(struct features *f, const char *name)
 {
-	if (tracepoint(f->btf, name))
+	if (tracepoint(f, name))
 		return true;
 	explain(f, "tracepoint", name);
 	return false;
@@ -217,7 +263,7 @@ bool features__leaves_out(struct features *f, const struct bpf_program *prog)
 	for (size_t i = 0; i < CNT(optional); i++) {
 		if (strcmp(optional[i].program, bpf_program__name(prog)))
 			continue;
-		return optional[i].helper ? !has_helper(f->btf, optional[i].helper)
+		return optional[i].helper ? !has_helper(f, optional[i].helper)
 					  : !features__has_hook(f, prog);
 	}
 	return false;
@@ -256,7 +302,7 @@ static bool can(struct features *f, const struct bpf_object *obj, const struct p
 
 bool features__preempt_count(struct features *f, struct preempt_count *count)
 {
-	return preempt_count__find(f->btf, count);
+	return types(f) && preempt_count__find(f->btf, count);
 }
 
 /* What a probe needs besides its hooks. */
@@ -298,63 +344,24 @@ const char *features__why(const struct features *f)
 	return f->why;
 }
 
-/* The newest helper that nothing works without. */
-static int check_kernel(const struct btf *btf)
+int features__err(const struct features *f)
 {
-	if (has_helper(btf, "BPF_FUNC_task_pt_regs"))
-		return 0;
+	return f->err;
+}
+
+/* By the newest helper that nothing works without. */
+bool features__too_old(struct features *f)
+{
+	if (!types(f) || has_helper(f, "BPF_FUNC_task_pt_regs"))
+		return false;
 	log__error("the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with "
 		   "Linux 5.15");
-	return -ENOTSUP;
-}
-
-/* NULL + errno: before 6.16 it cannot be mapped. */
-static struct btf *map_types(void)
-{
-	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
-	void *types = MAP_FAILED;
-	struct btf *btf = NULL;
-	struct stat st;
-
-	if (fd >= 0 && fstat(fd, &st) == 0)
-		types = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (types != MAP_FAILED) {
-		btf = btf__new(types, (uint32_t)st.st_size);
-		munmap(types, (size_t)st.st_size);
-	}
-	if (fd >= 0)
-		close(fd);
-	return btf;
-}
-
-/* Reading takes three times as long: page by page, into memory that is copied once more. */
-static struct btf *load_types(void)
-{
-	struct btf *btf = map_types();
-
-	return btf ? btf : btf__load_vmlinux_btf();
+	return true;
 }
 
 struct features *features__new(void)
 {
-	struct features *f = calloc(1, sizeof(*f));
-	int err = -ENOMEM;
-
-	if (!f)
-		return NULL;
-	f->btf = load_types();
-	if (!f->btf) {
-		err = -errno;
-		log__error("cannot read the kernel's types (/sys/kernel/btf/vmlinux): %s",
-			   strerror(errno));
-	} else {
-		err = check_kernel(f->btf);
-	}
-	if (!err)
-		return f;
-	features__free(f);
-	errno = -err;
-	return NULL;
+	return calloc(1, sizeof(struct features));
 }
 
 void features__free(struct features *f)

@@ -13,9 +13,15 @@ struct features;
 struct bpf_object;
 struct bpf_program;
 
-/* Reads the kernel's types. NULL + errno after saying what is missing. */
+/* The kernel's types are read when a question needs them. NULL + errno. */
 struct features *features__new(void);
 void features__free(struct features *);
+
+/* 0, or why answers are not to be believed: the types could not be read. That has been said. */
+int features__err(const struct features *);
+
+/* Of a kernel that refuses the programs: whether it is too old for any of them. Says so. */
+bool features__too_old(struct features *);
 
 /* Whether the kernel has what the program hooks into. */
 bool features__has_hook(struct features *, const struct bpf_program *);
