@@ -25,6 +25,7 @@
 #define ROUNDS	    7
 #define FIRST_CNT   100
 #define FIRST_TRIES 41
+#define MET_MAX	    512
 #define L2_WALKS    4000 /* at least, in a round */
 #define CHUNK	    64	 /* walks between two emptyings of the caches */
 #define FRAMES_MAX  8192
@@ -40,6 +41,7 @@ static const char *const names[WHO_CNT] = { "ours", "libdwfl", "libunwind", "fra
 
 struct set {
 	struct snapset snaps;
+	uint64_t *met; /* where the files are mapped that first walks come through; 0 at the end */
 	const struct process *process;
 	struct libunwind *libunwind;
 	void *framehop;
@@ -91,15 +93,30 @@ static uint64_t process_cpu_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void apply(const struct record *r, void *table)
+struct telling {
+	struct process_table *table;
+	const uint64_t *only; /* NULL: all */
+};
+
+static bool is_among(const uint64_t *starts, uint64_t start)
 {
-	process_table__apply(table, r);
+	while (*starts && *starts != start)
+		starts++;
+	return *starts;
 }
 
-/* The process, of what the file says is mapped. */
-static void add_process(struct process_table *t, struct set *s)
+static void apply(const struct record *r, void *arg)
 {
-	snapset__maps(&s->snaps, apply, t);
+	const struct telling *t = arg;
+
+	if (!t->only || is_among(t->only, r->mmap.start))
+		process_table__apply(t->table, r);
+}
+
+/* The process, of what the file says is mapped, or of some of it. */
+static void add_process(struct process_table *t, struct set *s, const uint64_t *only)
+{
+	snapset__maps(&s->snaps, apply, &(struct telling){ t, only });
 	s->process = must(process_table__get(t, s->snaps.tgid));
 }
 
@@ -426,9 +443,21 @@ static void walk_patiently(struct bench *b, const struct set *s, const struct ev
 			die("a file");
 }
 
+static void note_met(struct set *s)
+{
+	const struct process *p = s->process;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < p->map_cnt && cnt + 1 < MET_MAX; i++)
+		if (!p->maps[i].opening)
+			s->met[cnt++] = p->maps[i].start;
+	s->met[cnt] = 0;
+}
+
 /*
- * In a process of its own; CPU time of all its threads from when the program is met on. Those that
- * open files themselves have the list of mappings given.
+ * In a process of its own; CPU time of all its threads from when the program is met on. We are told
+ * all that it maps, others what the walks come through: some would open all files. Those that open
+ * files themselves have the list of mappings given.
  */
 static void walk_first(struct set *s, enum who who)
 {
@@ -438,7 +467,7 @@ static void walk_first(struct set *s, enum who who)
 
 	start(b, who);
 	from_ns = process_cpu_ns();
-	add_process(b->table, s);
+	add_process(b->table, s, who == OURS ? NULL : s->met);
 	if (who > LIBDWFL) {
 		process__open(s->process);
 		from_ns = process_cpu_ns();
@@ -453,6 +482,8 @@ static void walk_first(struct set *s, enum who who)
 			walkers[who](b, &(struct work){ s, e }, 1);
 	}
 	ns = process_cpu_ns() - from_ns;
+	if (who == OURS)
+		note_met(s);
 	_exit(write(3, &ns, sizeof(ns)) != sizeof(ns));
 }
 
@@ -481,6 +512,11 @@ static void measure_first(struct set *s)
 {
 	double ns[WHO_CNT][FIRST_TRIES];
 
+	s->met = mmap(NULL, MET_MAX * sizeof(*s->met), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->met == MAP_FAILED)
+		die("memory");
+	first_ns(s, OURS); /* fills it */
 	for (size_t i = 0; i < FIRST_TRIES; i++)
 		for (size_t w = 0; w < who_cnt(); w++)
 			ns[(w + i) % who_cnt()][i] = first_ns(s, (w + i) % who_cnt());
@@ -507,7 +543,7 @@ int main(int argc, char **argv)
 	b->naive = must(naive__new());
 	b->framehop_cache = framehop_walk ? framehop_cache_new() : NULL;
 	for (size_t i = 0; i < cnt; i++) {
-		add_process(b->table, &sets[i]);
+		add_process(b->table, &sets[i], NULL);
 		process__open(sets[i].process);
 		sets[i].libunwind = libunwind__new(sets[i].process);
 		sets[i].framehop = framehop_walk ? framehop_process(sets[i].process) : NULL;
