@@ -170,6 +170,7 @@ FOR_EACH bool read_fde(struct callframe_reader *r, const struct entry *e, struct
 	if (!find_cie(r, e))
 		return false;
 	fde->cie = &r->cie;
+	fde->enough = UINT64_MAX;
 	fde->start = read_pointer(r, &c, r->cie.encoding);
 	fde->sz = read_value(&c, r->cie.encoding & 0x0f);
 	if (r->cie.has_data)

@@ -60,6 +60,7 @@ struct callframe_fde {
 	uint64_t at;		   /* offset of its entry in the section */
 	struct callframe_cie *cie; /* the reader's: until it reads the next one */
 	struct cursor instructions;
+	uint64_t enough; /* of rows that begin behind this address only the first is wanted */
 };
 
 struct callframe_reader {

@@ -19,6 +19,7 @@ struct run {
 	const struct machine *machine;
 	struct cursor c;  /* of the instruction in hand */
 	uint64_t at, end; /* where the row in hand starts; where the FDE ends */
+	uint64_t until;	  /* no row is wanted that starts here, or behind, but the first */
 	uint64_t code_align;
 	struct callframe_state state, remembered[STATES_MAX];
 	unsigned remembered_cnt;
@@ -387,7 +388,7 @@ static struct cursor extended(struct run *r, uint8_t op, struct cursor c)
 /* The usual instructions are done here, with the cursor in registers. */
 static void execute(struct run *r, struct cursor c)
 {
-	while (cursor__left(&c) && r->at != r->end && !r->lost) {
+	while (cursor__left(&c) && r->at < r->until && !r->lost) {
 		uint8_t op = *c.pos++, low = op & 0x3f;
 
 		if ((op & 0xc0) == DW_CFA_advance_loc) {
@@ -414,7 +415,7 @@ static void begin(struct run *r)
 	struct callframe_cie *cie = r->fde->cie;
 
 	r->at = 0;
-	r->end = UINT64_MAX;
+	r->end = r->until = UINT64_MAX;
 	r->state = (struct callframe_state){ .cfa.how = CFA_OTHERWISE, .rule = UNKNOWN };
 	execute(r, cie->instructions);
 	r->remembered_cnt = 0;
@@ -441,6 +442,7 @@ void callframe__rows(const struct callframe_fde *fde, const struct machine *mach
 		begin(&r);
 	r.at = fde->start;
 	r.end = fde->start + fde->sz;
+	r.until = fde->enough < r.end ? fde->enough + 1 : r.end;
 	r.state = fde->cie->initial;
 	r.lost = fde->cie->lost;
 	if (!r.lost)

@@ -19,6 +19,7 @@
  * .eh_frame. */
 #define BYTES_PER_ANSWER 256
 #define ANSWERS_MIN	 64
+#define KNOWN_MAX	 128
 
 /* LSB 5.0 core, 10.6.2. */
 struct head {
@@ -39,6 +40,12 @@ struct known_cie {
 	uint8_t bytes[CIE_MAX];
 };
 
+/* What is asked for is mostly where somebody has asked before: a rule holds for many places. */
+struct known_rule {
+	uint64_t from, to; /* offsets in the file */
+	struct flat_rule rule;
+};
+
 struct frame_index {
 	struct index_source source; /* owns its arrays */
 	const struct machine *machine;
@@ -46,6 +53,8 @@ struct frame_index {
 	uint32_t cnt;	 /* entries of the search table */
 	int32_t *firsts; /* of its blocks; UNREAD as long as nobody has asked */
 	struct known_cie cies[CIES];
+	size_t known_cnt;
+	struct known_rule known[KNOWN_MAX]; /* ascending, no overlaps */
 };
 
 /* ---- opening ------------------------------------------------------------------------------------
@@ -146,7 +155,9 @@ struct question {
 	struct frame_index *index;
 	const struct index_query *query;
 	struct table_source source;
-	struct flat_rule rule; /* of the last row that begins before it, or there */
+	struct flat_rule rule; /* of the last row that begins before it, or there: */
+	uint64_t from, to;     /* where that row begins, and the next one */
+	bool whole;	       /* no other rule can hold between them */
 	int err;
 	uint8_t *bytes; /* FDE_MAX, of the FDE in hand */
 	struct frame_section section;
@@ -163,11 +174,53 @@ static int read_at(const struct question *q, uint64_t off, void *to, size_t sz)
 static void note(const struct callframe_row *rows, size_t cnt, void *arg)
 {
 	struct question *q = arg;
+	size_t before = cnt;
 
-	while (cnt && rows[cnt - 1].at > q->query->off)
-		cnt--;
-	if (cnt)
-		q->rule = rows[cnt - 1].rule;
+	while (before && rows[before - 1].at > q->query->off)
+		before--;
+	if (before) {
+		q->rule = rows[before - 1].rule;
+		q->from = rows[before - 1].at;
+	}
+	if (before < cnt && rows[before].at < q->to)
+		q->to = rows[before].at;
+}
+
+/* How many begin not behind the place. */
+static size_t count_known(const struct frame_index *x, uint64_t off)
+{
+	size_t lo = 0, hi = x->known_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->known[mid].from <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static const struct known_rule *find_known(const struct frame_index *x, uint64_t off)
+{
+	size_t cnt = count_known(x, off);
+
+	return cnt && off < x->known[cnt - 1].to ? &x->known[cnt - 1] : NULL;
+}
+
+/* Forged files may have some that overlap: those are asked for again. */
+static void remember(struct frame_index *x, const struct question *q)
+{
+	size_t at = count_known(x, q->from);
+	struct known_rule *k = &x->known[at];
+
+	if (x->known_cnt == KNOWN_MAX || (at && k[-1].to > q->from) ||
+	    (at < x->known_cnt && k->from < q->to))
+		return;
+	memmove(k + 1, k, (x->known_cnt - at) * sizeof(*k));
+	*k = (struct known_rule){ q->from, q->to, q->rule };
+	x->known_cnt++;
 }
 
 /* A table_find_fn, of those that hold the place, or lie behind it. */
@@ -277,11 +330,13 @@ static int ask_before(struct question *q, struct frame_rows *rows, uint64_t firs
 	return q->err;
 }
 
-/* Rows behind the place that is asked for are not made. */
-static void cut(const struct question *q, struct callframe_fde *fde, const struct frame_span *s)
+/* The rule is one of the FDE's rows, which ends at `end`; the next one begins at `next`. */
+static int fits(struct question *q, uint64_t end, uint64_t next)
 {
-	if (q->query->off - s->off < s->sz)
-		fde->sz = q->query->off - s->off + 1;
+	end = next < end ? next : end;
+	q->to = q->to < end ? q->to : end;
+	q->whole = q->from <= q->query->off && q->query->off < q->to;
+	return 0;
 }
 
 /* The FDE that begins last before the place, and the gap behind it. */
@@ -299,10 +354,10 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 	    !frame_rows__span(&q->source, &fde, &span) ||
 	    (!last && !find_place(&q->source, hdr + (uint64_t)(int64_t)e[1].place, &next)))
 		return -EINVAL;
-	cut(q, &fde, &span);
+	fde.enough = q->query->off + span.bias;
 	frame_rows__fde(rows, &fde, &span);
 	if (q->query->off < rows->end)
-		return 0;
+		return fits(q, rows->end, last ? rows->end : next);
 	if (last)
 		frame_rows__finish(rows);
 	else
@@ -393,14 +448,22 @@ int frame_index__rule(struct frame_index *x, const struct index_query *query,
 					  .marks = x->source.marks,
 					  .mark_cnt = x->source.mark_cnt,
 					  .find_trampoline = find_trampoline },
-			      .rule = { .how = FLAT_NONE } };
+			      .rule = { .how = FLAT_NONE },
+			      .to = UINT64_MAX };
+	const struct known_rule *known = find_known(x, query->off);
 	uint64_t vaddr;
 	int err;
 
+	if (known) {
+		*rule = known->rule;
+		return 0;
+	}
 	q.source.find_arg = &q;
 	if (!find_vaddr(&q.source, query->off, &vaddr))
 		return -EINVAL;
 	err = ask(&q, (int64_t)(vaddr - x->source.hdr.vaddr));
+	if (!err && q.whole)
+		remember(x, &q);
 	*rule = q.rule;
 	return err;
 }
