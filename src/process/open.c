@@ -297,7 +297,7 @@ struct elf_file *elf_cache__find_mapped(struct elf_cache *c, const struct open_r
 		return f;
 	f = find_mapped_inode(c, r, st, there);
 	err = errno;
-	if (f && !r->places->told)
+	if (f && !r->places->told && may_be_named(r->map, st->st_dev, st->st_ino))
 		elf_cache__name(c, f, r->map);
 	if (!f && !*there)
 		f = find_by_claim(c, r);

@@ -3,6 +3,7 @@
 #ifndef PROCESS_OPEN_H
 #define PROCESS_OPEN_H
 
+#include <sys/sysmacros.h>
 #include "process/elfcache.h"
 #include "process/finder.h"
 #include "process/overlay.h"
@@ -20,6 +21,16 @@ struct file_places {
 static inline bool may_be_asked(const struct file_places *p)
 {
 	return p->proc >= 0 && !p->past;
+}
+
+/*
+ * Whether a file may be the one that the kernel calls so: by now the process may have mapped
+ * another one there. Devices without a number of their own (major 0: overlay, btrfs) have another
+ * one in stat(2).
+ */
+static inline bool may_be_named(const struct record_mmap *m, uint64_t dev, uint64_t ino)
+{
+	return m->maj == 0 || major(dev) == 0 || (m->ino == ino && makedev(m->maj, m->min) == dev);
 }
 
 /* What is mapped where. */

@@ -123,7 +123,7 @@ static void finish(struct opening *o)
 {
 	struct process_table *t = o->table;
 
-	if (o->file && !t->places.told)
+	if (o->file && !t->places.told && o->is_named)
 		elf_cache__name(t->files, o->file, &o->map);
 	o->state = OPENING_DONE;
 	close_opening(o);
@@ -135,6 +135,7 @@ static void done(struct job *job)
 	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
 	bool known = o->key.ino && (o->found || o->no_elf);
 
+	o->is_named = o->found && may_be_named(&o->map, o->found->dev, o->found->ino);
 	if (known || o->found)
 		o->file = elf_cache__adopt(o->table->files, o->found, known ? &st : NULL);
 	o->table->running_cnt--;
@@ -158,6 +159,7 @@ static void open_now(struct opening *o)
 {
 	o->file = elf_cache__open_mapped(o->table->files, &o->request);
 	o->no_elf = !o->file && errno == ENOEXEC;
+	o->is_named = o->file && may_be_named(&o->map, o->file->dev, o->file->ino);
 	finish(o);
 }
 
@@ -245,15 +247,23 @@ static void share(struct opening *o, const struct stat *st)
 	HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
 }
 
-static void hold(struct opening *o, const struct open_request *r, const struct stat *st)
+/* A process may have mapped another file there since it was looked at: what is held is asked. */
+static void hold(struct opening *o, const struct open_request *r)
 {
-	o->handle = open_request__handle(r);
-	if (!has_handle(o))
+	struct stat st = { 0 };
+	int handle = open_request__handle(r);
+
+	if (handle < 0)
 		return;
+	if (handle__stat(handle, "", &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(handle);
+		return;
+	}
+	o->handle = handle;
 	o->request.handle = &o->handle;
-	o->device = st->st_dev;
+	o->device = st.st_dev;
 	o->table->waiting_cnt++;
-	share(o, st);
+	share(o, &st);
 }
 
 struct opening *opening__new(struct process_table *t, const struct open_request *r,
@@ -267,7 +277,7 @@ struct opening *opening__new(struct process_table *t, const struct open_request 
 	if (!o)
 		return NULL;
 	if (st)
-		hold(o, r, st);
+		hold(o, r);
 	if (has_handle(o) ? t->waiting_cnt > t->waiting_max : may_be_asked(&t->places))
 		opening__ask(o);
 	return o;

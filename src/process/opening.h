@@ -35,7 +35,8 @@ struct opening {
 	/* of the job, and what it finds: */
 	struct job job;
 	struct elf_file *found;
-	bool no_elf; /* what is mapped is none: no failure */
+	bool no_elf;   /* what is mapped is none: no failure */
+	bool is_named; /* the file is what the record speaks of */
 	char path[];
 };
 

@@ -3,6 +3,8 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/sysmacros.h>
 #include "base/jobs.h"
 #include "base/openfiles.h"
@@ -307,6 +309,87 @@ static void not_many_files_are_held(void **state)
 	assert_int_equal(fd_cnt(), before);
 }
 
+/* The file at `path`, with that build ID, and what the kernel would say of a mapping of it. */
+static struct record_mmap make_file(const struct world *w, const char *name, unsigned char id,
+				    char path[128])
+{
+	struct made_elf made = elfmaker__make(id, "f");
+
+	snprintf(path, 128, "%s/%s", w->proc, name);
+	put_elf("", path, &made);
+	return mapped(path);
+}
+
+static unsigned char build_id_in(struct world *w, uint32_t tgid, struct record_mmap m)
+{
+	process_table__get(w->table, tgid);
+	apply_mmap(w, UINT64_MAX, tgid, m);
+	return process__find(process_table__find(w->table, tgid), m.start)->build_id.bytes[0];
+}
+
+/* Who maps another file where one was before does not give its names to the first. */
+static void files_do_not_take_the_names_of_others(void **state)
+{
+	struct world w = begin_with_11(state);
+	char first_path[128], then_path[128];
+	struct record_mmap first = make_file(&w, "first", 1, first_path);
+
+	if (first.maj == 0 || geteuid() != 0)
+		skip();
+	make_file(&w, "then", 2, then_path);
+	shell__run("ln -s %s %s/11/map_files/40000-41000", then_path, w.proc);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(build_id_in(&w, 11, first), 2);
+		apply_exec(&w, UINT64_MAX, 11);
+	}
+	assert_int_equal(build_id_in(&w, 10, first), 1);
+	process_table__free(w.table);
+}
+
+struct flicker {
+	char link[160], new_link[160], paths[2][128];
+	atomic_bool stop;
+};
+
+static void *flicker(void *arg)
+{
+	struct flicker *f = arg;
+
+	for (int i = 0; !f->stop; i++) {
+		assert_int_equal(symlink(f->paths[i % 2], f->new_link), 0);
+		assert_int_equal(rename(f->new_link, f->link), 0);
+	}
+	return NULL;
+}
+
+/* Nor does who exchanges them all the time, whatever is seen of it. */
+static void files_that_are_exchanged_are_told_apart(void **state)
+{
+	struct world w = begin_with_11(state);
+	struct flicker f = { .stop = false };
+	struct record_mmap m = make_file(&w, "first", 1, f.paths[0]);
+	pthread_t thread;
+
+	make_file(&w, "then", 2, f.paths[1]);
+	snprintf(f.link, sizeof(f.link), "%s/11/map_files/40000-41000", w.proc);
+	snprintf(f.new_link, sizeof(f.new_link), "%s/new", w.proc);
+	assert_int_equal(symlink(f.paths[0], f.link), 0);
+	set_maps(&w, 12, "1000-3000 r-xp 00001000 00:00 0 \n");
+	shell__run("mkdir %s/12/map_files && ln -s %s %s/12/map_files/40000-41000", w.proc,
+		   f.paths[0], w.proc);
+	assert_int_equal(pthread_create(&thread, NULL, flicker, &f), 0);
+	for (int i = 0; i < 1000; i++) {
+		process_table__free(w.table);
+		w.table = process_table__new(&(struct process_options){ .proc = w.proc });
+		process_table__get(w.table, 11);
+		apply_mmap(&w, UINT64_MAX, 11, m);
+		assert_int_equal(build_id_in(&w, 12, m), 1);
+	}
+	f.stop = true;
+	pthread_join(thread, NULL);
+	process_table__free(w.table);
+}
+
 /* So do all that map it while it is being opened, whoever they are. */
 static void an_opening_is_shared(void **state)
 {
@@ -337,4 +420,7 @@ RUN_TESTS(test_with_folder(files_are_the_ones_the_process_sees),
 	  test_with_folder(hostile_paths_do_not_add_up), test_with_folder(files_are_opened_by_jobs),
 	  test_with_folder(files_are_known_by_their_numbers),
 	  test_with_folder(files_are_opened_when_asked_for),
-	  test_with_folder(not_many_files_are_held), test_with_folder(an_opening_is_shared))
+	  test_with_folder(not_many_files_are_held),
+	  test_with_folder(files_do_not_take_the_names_of_others),
+	  test_with_folder(files_that_are_exchanged_are_told_apart),
+	  test_with_folder(an_opening_is_shared))
