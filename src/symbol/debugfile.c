@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/debugfile.h"
 
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +13,8 @@
 #include "base/buf.h"
 #include "symbol/section.h"
 
-#define CRC_MAX	   (2LL << 30) /* bytes read to compute a CRC */
+#define CRC_MAX	   (2LL << 30)	  /* bytes read to compute a CRC */
+#define LINK_MAX   (NAME_MAX + 8) /* bytes of a section that names the debug file */
 #define UNPACK_MAX (64U << 20)
 #define LZMA_MAX   (128U << 20) /* bytes that the decoder may allocate */
 
@@ -88,25 +88,51 @@ static struct elf_file *by_build_id(const struct elf_file *f, const char *dir)
 	return open_matching(f, path, NULL);
 }
 
+/*
+ * What .gnu_debuglink says: a name, for the caller to free, and behind it, at the next multiple of
+ * 4, a CRC. NULL: nothing. libdwelf would read as much into memory as the file claims to have.
+ */
+static char *read_debuglink(const struct elf_file *f, uint32_t *crc)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf_file__section(f, ".gnu_debuglink", &shdr);
+	size_t sz, end;
+	char *name;
+
+	if (!scn || shdr.sh_size > LINK_MAX)
+		return NULL;
+	name = (char *)section__read(f, scn, &sz);
+	if (!name)
+		return NULL;
+	end = (strlen(name) + 1 + 3) & -(size_t)4;
+	if (end + sizeof(*crc) > sz) {
+		free(name);
+		return NULL;
+	}
+	memcpy(crc, name + end, sizeof(*crc));
+	return name;
+}
+
 static struct elf_file *by_debuglink(const struct elf_file *f, const char *dir)
 {
 	/* before the file's folder, and between it and the name */
 	const char *places[][2] = { { "", "" }, { "", ".debug/" }, { dir, "" } };
-	GElf_Word crc;
-	const char *name = dwelf_elf_gnu_debuglink(elf_file__elf(f), &crc),
-		   *slash = strrchr(f->path, '/');
+	const char *slash = strrchr(f->path, '/');
 	struct elf_file *debug = NULL;
-	char path[PATH_MAX];
+	char path[PATH_MAX], *name;
+	bool usable;
+	uint32_t crc;
 
-	if (!name || !slash || name[0] == '\0' || strchr(name, '/'))
-		return NULL;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !debug; i++) {
+	name = read_debuglink(f, &crc);
+	usable = name && slash && name[0] != '\0' && !strchr(name, '/');
+	for (size_t i = 0; usable && i < sizeof(places) / sizeof(*places) && !debug; i++) {
 		int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", places[i][0],
 				 (int)(slash - f->path), f->path, places[i][1], name);
 
 		if (n > 0 && n < (int)sizeof(path) && strcmp(path, f->path) != 0)
 			debug = open_matching(f, path, &crc);
 	}
+	free(name);
 	return debug;
 }
 

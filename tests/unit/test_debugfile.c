@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "shell.h"
@@ -139,6 +141,46 @@ static void whose_debug_file_is_believed(void **state)
 	assert_found(folder, "prog", "prog.debug"); /* root's for anybody's */
 }
 
+/* A file's section names become HUGE_SZ bytes: a hole. */
+#define HUGE_SZ (1L << 30)
+
+static void make_names_huge(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	Elf64_Ehdr e;
+	Elf64_Shdr names;
+	off_t at;
+
+	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
+	at = (off_t)(e.e_shoff + e.e_shstrndx * sizeof(names));
+	assert_int_equal(pread(fd, &names, sizeof(names), at), sizeof(names));
+	names.sh_size = HUGE_SZ;
+	assert_int_equal(pwrite(fd, &names, sizeof(names), at), sizeof(names));
+	assert_int_equal(ftruncate(fd, (off_t)names.sh_offset + HUGE_SZ), 0);
+	close(fd);
+}
+
+static long kilobytes_used(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_maxrss;
+}
+
+/* What a file claims to have does not become memory. */
+static void names_are_not_read_when_they_are_huge(void **state)
+{
+	long before = kilobytes_used();
+	char path[256];
+
+	shell__run("cd %s && cp kept/prog.debug .", (char *)*state);
+	snprintf(path, sizeof(path), "%s/prog", (char *)*state);
+	make_names_huge(path);
+	assert_found(*state, "prog", "");
+	assert_in_range(kilobytes_used() - before, 0, HUGE_SZ / 1024 / 4);
+}
+
 /* What it is for: the table of a stripped program has the names of its debug file. */
 static void symbols_of_a_stripped_program(void **state)
 {
@@ -163,4 +205,5 @@ static void symbols_of_a_stripped_program(void **state)
 RUN_TESTS(test_with_programs(by_debuglink), test_with_programs(by_build_id),
 	  test_with_programs(by_crc_without_a_build_id),
 	  test_with_programs(whose_debug_file_is_believed),
+	  test_with_programs(names_are_not_read_when_they_are_huge),
 	  test_with_programs(symbols_of_a_stripped_program))
