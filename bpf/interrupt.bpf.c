@@ -1,4 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernel counts in a variable of each CPU how deep it is in interrupts. Where that is tells no
+ * symbol (kernels without CONFIG_KALLSYMS_ALL have none for data), but its distance from another
+ * variable of the CPU, the run queue, is in the kernel's types, and every task points to that.
+ */
 #include "interrupt.bpf.h"
 
-struct preempt_counts preempt_counts SEC(".maps");
+/* Where the count is; 0: not looked for yet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} preempt_counts SEC(".maps");
+
+static __always_inline __u64 find_preempt_count(void)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct rq *rq = task->se.cfs_rq->rq;
+	__u64 addr = 0;
+
+	if (rq->cpu != (int)bpf_get_smp_processor_id())
+		return 0;
+	/* From a pointer to a number, with which the verifier lets us calculate. */
+	bpf_probe_read_kernel(&addr, sizeof(addr), &rq);
+	return addr + cfg.preempt_count_off;
+}
+
+__hidden bool in_interrupt(void)
+{
+	__u64 *addr = bpf_map_lookup_elem(&preempt_counts, &(__u32){ 0 });
+	__u32 count = 0;
+
+	if (!addr)
+		return false;
+	if (!*addr)
+		*addr = find_preempt_count();
+	bpf_probe_read_kernel(&count, sizeof(count), (const void *)*addr);
+	return count & cfg.interrupt_bits;
+}

@@ -1,52 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Is it the current task that does this, or an interrupt that came between?
- *
- * The kernel counts in a variable of each CPU how deep it is in interrupts. Where that is tells no
- * symbol (kernels without CONFIG_KALLSYMS_ALL have none for data), but its distance from another
- * variable of the CPU, the run queue, is in the kernel's types, and every task points to that.
- *
- * Inlined: libbpf looks types of functions up also when no program that is loaded calls them, a
- * millisecond each.
- */
+/* Is it the current task that does this, or an interrupt that came between? */
 #ifndef INTERRUPT_BPF_H
 #define INTERRUPT_BPF_H
 
 #include "emit.bpf.h"
 
-/* Where the count is; 0: not looked for yet. */
-extern struct preempt_counts {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__type(key, __u32);
-	__type(value, __u64);
-	__uint(max_entries, 1);
-} preempt_counts SEC(".maps");
-
-static __always_inline __u64 find_preempt_count(void)
-{
-	const struct task_struct *task = bpf_get_current_task_btf();
-	const struct rq *rq = task->se.cfs_rq->rq;
-	__u64 addr = 0;
-
-	if (rq->cpu != (int)bpf_get_smp_processor_id())
-		return 0;
-	/* From a pointer to a number, with which the verifier lets us calculate. */
-	bpf_probe_read_kernel(&addr, sizeof(addr), &rq);
-	return addr + cfg.preempt_count_off;
-}
-
 /* In a hard or soft interrupt. Only where cfg.preempt_count_off is known. */
-static __always_inline bool in_interrupt(void)
-{
-	__u64 *addr = bpf_map_lookup_elem(&preempt_counts, &(__u32){ 0 });
-	__u32 count = 0;
-
-	if (!addr)
-		return false;
-	if (!*addr)
-		*addr = find_preempt_count();
-	bpf_probe_read_kernel(&count, sizeof(count), (const void *)*addr);
-	return count & cfg.interrupt_bits;
-}
+bool in_interrupt(void) __hidden;
 
 #endif
