@@ -260,17 +260,14 @@ static void say_refused(int err)
 
 static int load_programs(struct capture *c)
 {
-	int err = capture__begin_rings(c), rings_err = 0;
+	int load_err = capture__begin_rings(c), err = load_err;
 
-	if (!err) {
-		err = collector_bpf__load(c->skel);
-		rings_err = capture__end_rings(c);
+	if (!load_err) {
+		load_err = collector_bpf__load(c->skel);
+		err = capture__end_rings(c, load_err);
 	}
-	if (err) {
-		say_refused(err);
-		return err;
-	}
-	err = rings_err;
+	if (load_err)
+		say_refused(load_err);
 	if (!err)
 		err = capture__fill_filter(c, &c->options.filter);
 	if (!err)

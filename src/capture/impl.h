@@ -54,10 +54,10 @@ int capture__fill_bounce(struct capture *);
 
 /* rings.c: a ring for each CPU that is online and has none. 0 or -errno, said. The first ones are
  * put where the programs look while those are loaded: the kernel waits most of the time. What keeps
- * that from beginning is not said. */
+ * that from beginning is not said, nor what went wrong because the programs could not be loaded. */
 int capture__new_rings(struct capture *);
 int capture__begin_rings(struct capture *);
-int capture__end_rings(struct capture *);
+int capture__end_rings(struct capture *, int load_err);
 int capture__open_rings(struct capture *);
 void capture__free_rings(struct capture *);
 

@@ -117,7 +117,7 @@ static int put_maps(const struct bpf_map *into, const struct coming *n, const in
 }
 
 /* The rings last: from then on the programs write to them. */
-int capture__open_rings(struct capture *c)
+static int open_rings(struct capture *c)
 {
 	struct coming n;
 	int err = coming__init(&n, c->cpu_cnt);
@@ -133,10 +133,20 @@ int capture__open_rings(struct capture *c)
 	if (!err)
 		err = put_maps(c->skel->maps.rings, &n, n.rings);
 	coming__free(&n);
+	return err;
+}
+
+static int say(const struct capture *c, int err)
+{
 	if (err)
 		log__error("cannot make a ring of %u bytes and %u slots of %u for each CPU: %s",
 			   c->options.ring_sz, CAPTURE_LEVELS, c->slot_sz, strerror(-err));
 	return err;
+}
+
+int capture__open_rings(struct capture *c)
+{
+	return say(c, open_rings(c));
 }
 
 /* ---- while the programs are loaded ------------------------------------------------------------
@@ -167,7 +177,7 @@ static void *open_first(void *arg)
 	struct capture *c = arg;
 
 	priority__punctual();
-	c->opened_err = capture__open_rings(c);
+	c->opened_err = open_rings(c);
 	return NULL;
 }
 
@@ -182,10 +192,10 @@ int capture__begin_rings(struct capture *c)
 	return err;
 }
 
-int capture__end_rings(struct capture *c)
+int capture__end_rings(struct capture *c, int load_err)
 {
 	pthread_join(c->opener, NULL);
-	return c->opened_err;
+	return load_err ? load_err : say(c, c->opened_err);
 }
 
 /* ---- to read them -----------------------------------------------------------------------------
