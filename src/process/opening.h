@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mapped file that is opened when somebody asks for it, mostly a walk that comes through it: half
+ * A mapped file that is opened when somebody asks for it, mostly a walk that comes through it: most
  * of what processes map nobody ever comes through. A job opens it where there are jobs: who asks
  * must not wait for a disk or a server. Private to src/process.
  */
