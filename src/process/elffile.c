@@ -309,13 +309,23 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 	return 0;
 }
 
+Elf *elf_file__begin(const struct elf_file *f)
+{
+	uint8_t head[sizeof(Elf64_Ehdr)];
+
+	if (f->image)
+		return elf_memory(f->image, f->image_sz);
+	if (pread(f->fd, head, sizeof(head), 0) != sizeof(head) || !header_ok(head, sizeof(head)))
+		return NULL;
+	return elf_begin(f->fd, ELF_C_READ, NULL);
+}
+
 Elf *elf_file__elf(const struct elf_file *f)
 {
 	struct elf_file *own = (struct elf_file *)f;
 
 	if (!f->elf)
-		own->elf = f->image ? elf_memory(f->image, f->image_sz)
-				    : elf_begin(f->fd, ELF_C_READ, NULL);
+		own->elf = elf_file__begin(f);
 	return f->elf;
 }
 

@@ -75,6 +75,12 @@ void elf_file__put(struct elf_file *);		   /* accepts NULL */
  */
 Elf *elf_file__elf(const struct elf_file *);
 
+/*
+ * Another handle, for another thread; elf_end() it. The header is checked again, which its owner
+ * may have written since the file was opened: libelf allocates for every section that it claims.
+ */
+Elf *elf_file__begin(const struct elf_file *);
+
 /* Link-time address of a file offset, or 0 and false when no PT_LOAD holds it. */
 bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);
 

@@ -200,11 +200,9 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 				.segments = f->segments,
 				.segment_cnt = f->segment_cnt };
 	struct symlist l = { 0 };
-	size_t sz;
-	char *image = f->fd < 0 ? elf_rawfile(elf_file__elf(f), &sz) : NULL;
 	int err;
 
-	own.elf = image ? elf_memory(image, sz) : elf_begin(f->fd, ELF_C_READ, NULL);
+	own.elf = elf_file__begin(f);
 	if (!own.elf)
 		return -ENOEXEC;
 	err = symlist__init(&l, &own);

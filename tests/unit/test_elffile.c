@@ -218,6 +218,26 @@ static void a_sparse_file_is_an_error(void **state)
 	assert_true(peak_kb() - before_kb < 100 * 1024);
 }
 
+/* Sections without number, which a header may claim when it has been looked at. */
+static void a_header_is_not_believed_for_ever(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+	struct elf_file *f = open_made(&made, sizeof(made), 0);
+	int fd = open(path, O_WRONLY);
+	Elf *other = elf_file__begin(f);
+
+	(void)state;
+	assert_non_null(other);
+	elf_end(other);
+	made.ehdr.e_shnum = 0;
+	made.shdrs[0].sh_size = 10000000;
+	assert_int_equal(pwrite(fd, &made, sizeof(made), 0), sizeof(made));
+	close(fd);
+	assert_null(elf_file__begin(f));
+	assert_true(!f->trusted || !elf_file__elf(f)); /* of others' files it is in use already */
+	elf_file__put(f);
+}
+
 /* libelf's handle is for those of which more is needed. */
 static void is_opened_without_libelf(void **state)
 {
@@ -294,6 +314,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_no_program),
 		cmocka_unit_test(survives_truncation),
 		cmocka_unit_test(a_sparse_file_is_an_error),
+		cmocka_unit_test(a_header_is_not_believed_for_ever),
 		cmocka_unit_test(code_wins_where_segments_overlap),
 		cmocka_unit_test(is_opened_without_libelf),
 		cmocka_unit_test(opens_from_memory),
