@@ -15,9 +15,8 @@
 #include <unistd.h>
 #include "process/handle.h"
 
-#define CHILD_FD    3
-#define ANSWER_MS   2000 /* a server that takes longer does not answer */
-#define RUNNING_MAX 1024
+#define CHILD_FD  3
+#define ANSWER_MS 2000 /* a server that takes longer does not answer */
 
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
@@ -167,7 +166,7 @@ bool opening__ask(struct opening *o)
 {
 	struct process_table *t = o->table;
 
-	if (o->state != OPENING_WAITS || (t->jobs && t->running_cnt == RUNNING_MAX))
+	if (o->state != OPENING_WAITS || (t->jobs && t->running_cnt >= t->openings_max))
 		return o->state == OPENING_DONE;
 	t->waiting_cnt -= has_handle(o);
 	if (t->jobs)
@@ -247,11 +246,15 @@ static void share(struct opening *o, const struct stat *st)
 	HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
 }
 
-/* A process may have mapped another file there since it was looked at: what is held is asked. */
+/*
+ * A process may have mapped another file there since it was looked at: what is held is asked. Where
+ * too many are held already, and none can be begun, it has to do with the path later.
+ */
 static void hold(struct opening *o, const struct open_request *r)
 {
+	struct process_table *t = o->table;
 	struct stat st = { 0 };
-	int handle = open_request__handle(r);
+	int handle = t->waiting_cnt > t->openings_max ? -1 : open_request__handle(r);
 
 	if (handle < 0)
 		return;
@@ -262,7 +265,7 @@ static void hold(struct opening *o, const struct open_request *r)
 	o->handle = handle;
 	o->request.handle = &o->handle;
 	o->device = st.st_dev;
-	o->table->waiting_cnt++;
+	t->waiting_cnt++;
 	share(o, &st);
 }
 
@@ -278,7 +281,7 @@ struct opening *opening__new(struct process_table *t, const struct open_request 
 		return NULL;
 	if (st)
 		hold(o, r);
-	if (has_handle(o) ? t->waiting_cnt > t->waiting_max : may_be_asked(&t->places))
+	if (has_handle(o) ? t->waiting_cnt > t->openings_max : may_be_asked(&t->places))
 		opening__ask(o);
 	return o;
 }

@@ -16,7 +16,7 @@
 
 #define REFRESH_NS    100000000 /* between two readings of a process's maps */
 #define REFRESH_SHARE 20	/* and no more than this part of the time, for huge ones */
-#define WAITING_MAX   1024
+#define OPENINGS_MAX  1024
 #define LINGER_NS     1000000000 /* after the first thread's end, until it is looked for in /proc */
 
 /* ---- entries ------------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ struct process_table *process_table__new(const struct process_options *o)
 	t->jobs = o->jobs;
 	t->places = (struct file_places){ -1, o->told, o->past, o->finder };
 	t->process_max = o->process_max;
-	t->waiting_max = openfiles__share(WAITING_MAX);
+	t->openings_max = openfiles__share(OPENINGS_MAX);
 	if (o->proc)
 		t->places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->proc && t->places.proc < 0)

@@ -35,8 +35,8 @@ struct process_table {
 	struct jobs *jobs;	  /* borrowed; NULL: who asks for a file waits */
 	struct opening *openings; /* not done yet, by inode */
 	size_t waiting_cnt;	  /* of openings that have not begun: those with a handle … */
-	size_t waiting_max;	  /* … more are begun at once */
 	size_t running_cnt;
+	size_t openings_max; /* of each: of more that wait some are begun */
 	struct file_places places;
 	size_t process_max;
 	uint64_t last_ns; /* time of the last record */

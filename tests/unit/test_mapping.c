@@ -278,6 +278,16 @@ static void files_are_opened_when_asked_for(void **state)
 	process_table__free(w.table);
 }
 
+/* The table of a world whose files are opened by jobs. */
+static struct jobs *use_jobs(struct world *w)
+{
+	struct jobs *jobs = jobs__new();
+
+	process_table__free(w->table);
+	w->table = process_table__new(&(struct process_options){ .jobs = jobs, .proc = w->proc });
+	return jobs;
+}
+
 static int fd_cnt(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -390,6 +400,32 @@ static void files_that_are_exchanged_are_told_apart(void **state)
 	process_table__free(w.table);
 }
 
+/* Nor does it while nobody gets around to opening them. */
+static void not_many_files_are_held_for_jobs(void **state)
+{
+	int before = fd_cnt(), cnt = 4000;
+	struct world w = begin_with_11(state);
+	struct jobs *jobs = use_jobs(&w);
+	struct process *p;
+	char path[128];
+
+	openfiles__raise();
+	process_table__get(w.table, 11);
+	for (int i = 0; i < cnt; i++) {
+		snprintf(path, sizeof(path), "%s/no-elf-%d", w.proc, i);
+		shell__write(w.proc, strrchr(path, '/') + 1, "x");
+		map_into_11(&w, path, 0x40000 + (uint64_t)i * 0x1000);
+	}
+	assert_in_range(fd_cnt() - before, 2, 2100);
+	p = process_table__find(w.table, 11);
+	while (!process__settled(p))
+		assert_true(jobs__wait(jobs, 20000000000));
+	assert_in_range(fd_cnt() - before, 0, 20);
+	jobs__free(jobs);
+	process_table__free(w.table);
+	assert_int_equal(fd_cnt(), before);
+}
+
 /* So do all that map it while it is being opened, whoever they are. */
 static void an_opening_is_shared(void **state)
 {
@@ -423,4 +459,5 @@ RUN_TESTS(test_with_folder(files_are_the_ones_the_process_sees),
 	  test_with_folder(not_many_files_are_held),
 	  test_with_folder(files_do_not_take_the_names_of_others),
 	  test_with_folder(files_that_are_exchanged_are_told_apart),
+	  test_with_folder(not_many_files_are_held_for_jobs),
 	  test_with_folder(an_opening_is_shared))
