@@ -58,7 +58,10 @@ static void find_file(struct process_table *t, struct mapping *out, const struct
 		return;
 	if (there && !S_ISREG(st.st_mode) && !told)
 		return;
-	out->opening = opening__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
+	if (!there)
+		out->opening = opening__get(opening__find_claimed(t, r));
+	if (!out->opening)
+		out->opening = opening__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
 }
 
 /* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where

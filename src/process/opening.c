@@ -89,9 +89,17 @@ static bool has_handle(const struct opening *o)
 	return o->handle >= 0;
 }
 
+static void unname(struct opening *o)
+{
+	if (o->hh_name.tbl)
+		HASH_DELETE(hh_name, o->table->names, o);
+	o->hh_name.tbl = NULL;
+}
+
 /* Nobody else finds it any more, and what it needed is let go. */
 static void close_opening(struct opening *o)
 {
+	unname(o);
 	if (o->hh.tbl)
 		HASH_DEL(o->table->openings, o);
 	if (has_handle(o))
@@ -208,6 +216,26 @@ struct opening *opening__find_mapped(struct process_table *t, const struct recor
 	return find_key(t, (struct opening_key){ makedev(m->maj, m->min), m->ino });
 }
 
+static struct opening_name name_of(const struct record_mmap *m)
+{
+	return (struct opening_name){ makedev(m->maj, m->min), m->ino, m->gen };
+}
+
+static struct opening *find_name(struct process_table *t, struct opening_name name)
+{
+	struct opening *o;
+
+	HASH_FIND(hh_name, t->names, &name, sizeof(name), o);
+	return o;
+}
+
+struct opening *opening__find_claimed(struct process_table *t, const struct open_request *r)
+{
+	struct opening *o = find_name(t, name_of(r->map));
+
+	return o && strcmp(o->path, r->path) == 0 ? o : NULL;
+}
+
 static struct opening *make(struct process_table *t, const struct open_request *r)
 {
 	size_t path_sz = strlen(r->path) + 1;
@@ -230,6 +258,32 @@ static struct opening *make(struct process_table *t, const struct open_request *
 					    .map = &o->map,
 					    .path = o->path };
 	return o;
+}
+
+static bool is_roots(const struct stat *st)
+{
+	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* It has been mapped by that name now. */
+static void give_name(struct opening *o, const struct record_mmap *m, const struct stat *st)
+{
+	struct process_table *t = o->table;
+	struct opening *before;
+
+	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !is_roots(st) ||
+	    !may_be_named(m, o->key.dev, o->key.ino))
+		return;
+	unname(o);
+	before = find_name(t, name_of(m));
+	if (before)
+		unname(before);
+	o->map.maj = m->maj;
+	o->map.min = m->min;
+	o->map.ino = m->ino;
+	o->map.gen = m->gen;
+	o->name = name_of(m);
+	HASH_ADD(hh_name, t->names, name, sizeof(o->name), o);
 }
 
 /* Lack of memory only means that another mapping of the file opens it, too; as does that it was
@@ -267,6 +321,7 @@ static void hold(struct opening *o, const struct open_request *r)
 	o->device = st.st_dev;
 	t->waiting_cnt++;
 	share(o, &st);
+	give_name(o, r->map, &st);
 }
 
 struct opening *opening__new(struct process_table *t, const struct open_request *r,
@@ -274,8 +329,10 @@ struct opening *opening__new(struct process_table *t, const struct open_request 
 {
 	struct opening *o = st ? opening__find(t, st) : NULL;
 
-	if (o)
+	if (o) {
+		give_name(o, r->map, st);
 		return opening__get(o);
+	}
 	o = make(t, r);
 	if (!o)
 		return NULL;

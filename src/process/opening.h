@@ -16,15 +16,21 @@ struct opening_key {
 	uint64_t dev, ino;
 };
 
+/* What the kernel calls a file; many may share it where the device has no number of its own. */
+struct opening_name {
+	uint64_t dev, ino, gen;
+};
+
 struct opening {
 	unsigned refs; /* of mappings, of processes, and of the job */
 	enum { OPENING_WAITS, OPENING_RUNS, OPENING_DONE } state;
 	struct elf_file *file; /* a reference; NULL: not done, or there is none */
 	struct process_table *table;
 	/* what is mapped, of those that share it, until it is done: */
-	struct opening_key key; /* 0: it is not shared */
-	struct timespec ctime;	/* when it began to wait */
-	UT_hash_handle hh;
+	struct opening_key key;	  /* 0: it is not shared */
+	struct timespec ctime;	  /* when it began to wait */
+	struct opening_name name; /* that it was mapped by last; none but of a shared one */
+	UT_hash_handle hh, hh_name;
 	/* what the file is opened by: */
 	struct open_request request;
 	struct file_places places;
@@ -55,6 +61,9 @@ void opening__overlay(struct opening *, struct overlays *);
 /* One that is not done, or NULL: of a file of which that is said, or which is mapped like that. */
 struct opening *opening__find(struct process_table *, const struct stat *st);
 struct opening *opening__find_mapped(struct process_table *, const struct record_mmap *);
+/* For one of a process that is gone: of what another one has mapped by that name and path. Only of
+ * files that nobody but root can have made. */
+struct opening *opening__find_claimed(struct process_table *, const struct open_request *);
 struct opening *opening__get(struct opening *); /* accepts NULL, as the next */
 void opening__put(struct opening *);
 

@@ -436,6 +436,7 @@ void process_table__free(struct process_table *t)
 		return;
 	HASH_ITER (hh, t->processes, e, next)
 		drop(t, e);
+	HASH_CLEAR(hh_name, t->names);
 	HASH_CLEAR(hh, t->openings);
 	elf_file__put(t->vdso);
 	elf_cache__free(t->files);

@@ -34,6 +34,7 @@ static inline unsigned entry__hash(uint32_t tgid)
 struct process_table {
 	struct jobs *jobs;	  /* borrowed; NULL: who asks for a file waits */
 	struct opening *openings; /* not done yet, by inode */
+	struct opening *names;	  /* … and by what the kernel calls it */
 	size_t waiting_cnt;	  /* of openings that have not begun: those with a handle … */
 	size_t running_cnt;
 	size_t openings_max; /* of each: of more that wait some are begun */

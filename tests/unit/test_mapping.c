@@ -288,6 +288,48 @@ static struct jobs *use_jobs(struct world *w)
 	return jobs;
 }
 
+/* Of which nothing can be learned but its name. */
+static const struct mapping *map_into_10(struct world *w, struct record_mmap m, struct jobs *jobs)
+{
+	struct process *p;
+
+	process_table__get(w->table, 10);
+	apply_mmap(w, UINT64_MAX, 10, m);
+	p = process_table__find(w->table, 10);
+	process__settled(p);
+	assert_true(jobs__wait(jobs, 20000000000));
+	return process__find(p, m.start);
+}
+
+/* What is gone has the file that others have mapped by that name, though nobody came to it yet. */
+static void files_of_the_gone_are_known_by_name(void **state)
+{
+	struct made_elf made = elfmaker__make(7, "f");
+	struct world w = begin_with_11(state);
+	struct jobs *jobs = use_jobs(&w);
+	struct record_mmap m, other;
+	char path[128];
+
+	if (geteuid() != 0)
+		skip();
+	snprintf(path, sizeof(path), "%s/x.so", w.proc);
+	put_elf("", path, &made);
+	m = mapped(path);
+	m.maj = 0;
+	m.min = 77; /* as of overlayfs, or below it */
+	shell__run("ln -s %s %s/11/map_files/40000-41000", path, w.proc);
+	process_table__get(w.table, 11);
+	apply_mmap(&w, UINT64_MAX, 11, m);
+	assert_true(jobs__wait(jobs, 20000000000));
+	other = m;
+	shell__run("rm -r %s %s/11", path, w.proc);
+	other.path = "/nowhere"; /* the number may be another device's, too */
+	assert_null(map_into_10(&w, other, jobs)->file);
+	assert_non_null(map_into_10(&w, m, jobs)->file);
+	jobs__free(jobs);
+	process_table__free(w.table);
+}
+
 static int fd_cnt(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -456,6 +498,7 @@ RUN_TESTS(test_with_folder(files_are_the_ones_the_process_sees),
 	  test_with_folder(hostile_paths_do_not_add_up), test_with_folder(files_are_opened_by_jobs),
 	  test_with_folder(files_are_known_by_their_numbers),
 	  test_with_folder(files_are_opened_when_asked_for),
+	  test_with_folder(files_of_the_gone_are_known_by_name),
 	  test_with_folder(not_many_files_are_held),
 	  test_with_folder(files_do_not_take_the_names_of_others),
 	  test_with_folder(files_that_are_exchanged_are_told_apart),
