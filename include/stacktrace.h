@@ -140,8 +140,8 @@ int stacktrace_exit(stacktrace_tracker *tracker, pid_t pid); /* samples may stil
 /* A container's process: what it sees at `at` is below the folder `from` here. Layers are asked in
  * the order in which they are told, longer names first. */
 int stacktrace_overlay(stacktrace_tracker *tracker, pid_t pid, const char *at, const char *from);
-/* Reads all of /proc, which is not needed, but finds files while they are there. -ENOENT: what is
- * told is all there is. */
+/* Reads all of /proc and opens what is mapped, which is not needed, but finds files while they are
+ * there. -ENOENT: what is told is all there is. */
 int stacktrace_scan(stacktrace_tracker *tracker);
 bool stacktrace_knows(stacktrace_tracker *tracker, pid_t pid);
 
@@ -161,9 +161,9 @@ enum stacktrace_sample_flags {
 	STACKTRACE_STACK_IS_CUT = 1 << 0, /* the stack goes on past the bytes: perf's dyn_size is
 					     all that was asked for */
 	/* … for tables that have to be made: -EAGAIN then, to be tried again when it suits, or when
-	 * stacktrace_stats() has no tables_pending; nothing has been handed out. The first sample
-	 * of a process still opens its files in the thread that asks: who must not even do that
-	 * lets another thread tell of processes, or call stacktrace_scan(). */
+	 * stacktrace_stats() has no tables_pending; nothing has been handed out. A file is still
+	 * opened in the thread whose sample comes to it first: who must not even do that lets
+	 * another thread call stacktrace_scan(), or stacktrace_find() in what it has told. */
 	STACKTRACE_DONT_WAIT = 1 << 1,
 };
 

@@ -84,6 +84,7 @@ API int stacktrace_scan(stacktrace_tracker *t)
 
 	tracker__lock(t);
 	err = process_table__scan(t->processes);
+	process_table__open(t->processes);
 	tracker__unlock(t);
 	return err;
 }

@@ -384,6 +384,12 @@ struct process *process_table__find(const struct process_table *t, uint32_t tgid
 	return e ? &e->pub : NULL;
 }
 
+void process_table__open(const struct process_table *t)
+{
+	for (const struct entry *e = t->processes; e; e = e->hh.next)
+		process__open(&e->pub);
+}
+
 int process_table__overlay(struct process_table *t, uint32_t tgid, const char *at, const char *from)
 {
 	struct entry *e = at_record(t, tgid);

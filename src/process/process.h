@@ -71,6 +71,9 @@ void process_table__free(struct process_table *);			  /* after jobs__free() */
 /* Reads all of /proc: what runs already, or may have changed unseen. 0 or -errno. */
 int process_table__scan(struct process_table *);
 
+/* Opens the files of all, for who wants none to be opened later, in a walk. */
+void process_table__open(const struct process_table *);
+
 /* Applies a MMAP, COMM, FORK or EXIT record; others are ignored. */
 void process_table__apply(struct process_table *, const struct record *);
 

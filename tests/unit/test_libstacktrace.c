@@ -338,8 +338,34 @@ static void who_does_not_wait(void **state)
 	end(&s);
 }
 
+static size_t open_file_cnt(stacktrace_tracker *t)
+{
+	struct stacktrace_stats stats = stacktrace_stats_init();
+
+	assert_int_equal(stacktrace_stats(t, &stats), 0);
+	return stats.files;
+}
+
+/* Nor has to open a file that another thread has come to before. */
+static void a_scan_opens_files(void **state)
+{
+	stacktrace_tracker *t = make((struct stacktrace_options){ 0 });
+	struct scene s = begin();
+	struct chain c = { 0 };
+	size_t cnt;
+
+	(void)state;
+	assert_int_equal(stacktrace_scan(t), 0);
+	cnt = open_file_cnt(t);
+	assert_in_range(cnt, 2, SIZE_MAX);
+	assert_int_equal(stacktrace_sample_getframes(t, &s.by_mask, collect, &c), STACKTRACE_ROOT);
+	assert_int_equal(open_file_cnt(t), cnt);
+	stacktrace_tracker_free(t);
+	end(&s);
+}
+
 RUN_TESTS(cmocka_unit_test(walks_as_often_as_one_likes), cmocka_unit_test(what_is_told_is_enough),
 	  cmocka_unit_test(nobody_told_anything), cmocka_unit_test(a_program_that_execs),
 	  cmocka_unit_test(signals_are_marked), cmocka_unit_test(wrong_calls_are_refused),
 	  cmocka_unit_test(other_machines), cmocka_unit_test(wrong_options_are_refused),
-	  cmocka_unit_test(who_does_not_wait))
+	  cmocka_unit_test(who_does_not_wait), cmocka_unit_test(a_scan_opens_files))
