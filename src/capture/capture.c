@@ -67,6 +67,8 @@ static int choose_ways(struct capture *c, struct features *f)
 		const struct probe_choice *choice = &c->options.probes[i];
 
 		err = features__choose(f, c->skel->obj, choice->probe, &c->ways[i]);
+		if (features__err(f))
+			return features__err(f);
 		c->left_out[i] = err && choice->optional;
 		if (c->left_out[i]) {
 			log__info("%s is left out: %s", choice->probe->name, features__why(f));
@@ -253,7 +255,7 @@ static void say_refused(int err)
 {
 	struct features *f = features__new();
 
-	if (!f || !features__too_old(f))
+	if (!f || !(features__too_old(f) || features__err(f)))
 		diagnose__load(err);
 	features__free(f);
 }
@@ -450,11 +452,12 @@ int capture__list(capture_list_fn fn, void *arg)
 	struct features *f = skel ? features__new() : NULL;
 	int err = f ? 0 : -errno;
 
+	if (f)
+		err = features__too_old(f) ? -ENOTSUP : features__err(f);
 	for (const struct probe *p = probes; p->name && !err; p++) {
 		const char *way;
 
 		fn(p, features__choose(f, skel->obj, p, &way) ? features__why(f) : NULL, arg);
-		err = features__err(f);
 	}
 	if (!err)
 		diagnose__rights();

@@ -109,6 +109,16 @@ def test_without_privilege_says_what_is_missing(tmp_path, public):
 
 
 @needs_bpf
+@pytest.mark.parametrize("args", [["--list"], ["-p", "all"], ["-p", "profile"]])
+def test_a_kernel_without_types_lacks_nothing_else(tmp_path, args):
+    hide = 'mount --bind /dev/null /sys/kernel/btf/vmlinux && exec "$0" "$@"'
+    p = run("-m", "sh", "-c", hide, COLLECTOR, "-d", tmp_path / "r", *args, "--", "true", program="unshare")
+    assert p.returncode == 1
+    assert "cannot read the kernel's types" in p.stderr
+    assert "kernel has no" not in p.stdout + p.stderr and "here:" not in p.stdout, p.stdout + p.stderr
+
+
+@needs_bpf
 def test_status_of_the_command(tmp_path):
     for i, (argv, status) in enumerate(
         [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137), (["/no/such/program"], 127), (["/etc/passwd"], 126), (["true"], 0)]
