@@ -160,6 +160,7 @@ struct question {
 	bool whole;	       /* no other rule can hold between them */
 	int err;
 	uint8_t *bytes; /* FDE_MAX, of the FDE in hand */
+	struct known_cie *cie;
 	struct frame_section section;
 	struct callframe_reader reader; /* of that FDE */
 };
@@ -265,21 +266,21 @@ static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vad
 }
 
 /* Its section's bytes begin at `at`. */
-static const struct callframe_cie *find_cie(const struct question *q, uint64_t at)
+static struct known_cie *find_cie(const struct question *q, uint64_t at)
 {
 	const struct index_section *frames = &q->index->source.frames;
 	struct known_cie *k = &q->index->cies[at / 8 % CIES];
 	struct frame_section s = { k->bytes, CIE_MAX, frames->vaddr + at, true };
 
 	if (k->valid && k->at == at)
-		return &k->cie;
+		return k;
 	if (at >= frames->sz)
 		return NULL;
 	if (frames->sz - at < s.sz)
 		s.sz = frames->sz - at;
 	k->at = at;
 	k->valid = !read_at(q, frames->off + at, k->bytes, s.sz) && callframe__cie(&s, 0, &k->cie);
-	return k->valid ? &k->cie : NULL;
+	return k->valid ? k : NULL;
 }
 
 /* All of its bytes, and how many these are. */
@@ -301,7 +302,6 @@ static int read_fde(const struct question *q, uint64_t at, uint32_t *sz)
  * to which the FDE says the distance. */
 static int find_fde(struct question *q, uint64_t at, struct callframe_fde *fde)
 {
-	const struct callframe_cie *cie;
 	uint32_t sz, distance;
 	int err = at < q->index->source.frames.sz ? read_fde(q, at, &sz) : -EINVAL;
 
@@ -310,11 +310,11 @@ static int find_fde(struct question *q, uint64_t at, struct callframe_fde *fde)
 	q->section =
 		(struct frame_section){ q->bytes, sz, q->index->source.frames.vaddr + at, true };
 	memcpy(&distance, q->bytes + sizeof(distance), sizeof(distance));
-	cie = find_cie(q, at + sizeof(distance) - distance);
-	if (!cie)
+	q->cie = find_cie(q, at + sizeof(distance) - distance);
+	if (!q->cie)
 		return -EINVAL;
 	q->reader = (struct callframe_reader){ &q->section, sizeof(distance) - (uint64_t)distance,
-					       *cie, true };
+					       q->cie->cie, true };
 	return callframe__fde(&q->reader, 0, fde) ? 0 : -EINVAL;
 }
 
@@ -356,6 +356,8 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 		return -EINVAL;
 	fde.enough = q->query->off + span.bias;
 	frame_rows__fde(rows, &fde, &span);
+	if (!q->cie->cie.begun) /* what all FDEs begin with need not be found again */
+		q->cie->cie = q->reader.cie;
 	if (q->query->off < rows->end)
 		return fits(q, rows->end, last ? rows->end : next);
 	if (last)
