@@ -90,10 +90,13 @@ static void *copy(const void *from, size_t sz)
 static struct frame_index *make(const struct elf_file *f, const struct index_source *s,
 				uint32_t cnt)
 {
-	struct frame_index *x = calloc(1, sizeof(*x));
+	struct frame_index *x = malloc(sizeof(*x)); /* not zeroed: what it will know is large */
 
 	if (!x)
 		return NULL;
+	x->known_cnt = 0;
+	for (size_t i = 0; i < CIES; i++)
+		x->cies[i].valid = false;
 	x->machine = f->machine;
 	x->cnt = cnt;
 	x->firsts = malloc(block_cnt(x) * sizeof(*x->firsts));
