@@ -18,6 +18,7 @@
 #include "peers.h"
 #include "process/maps.h"
 #include "snapset.h"
+#include "symbol/jittold.h"
 #include "unwind/naive.h"
 #include "unwind/unwinder.h"
 
@@ -118,6 +119,16 @@ static void add_process(struct process_table *t, struct set *s, const uint64_t *
 {
 	snapset__maps(&s->snaps, apply, &(struct telling){ t, only });
 	s->process = must(process_table__get(t, s->snaps.tgid));
+}
+
+/* Of processes that are gone, as the snapshots' are. */
+static struct unwinder *new_unwinder(struct jobs *jobs)
+{
+	const struct jit_places places = { .root = "/", .told = must(jit_told__new()) };
+	struct unwinder *u = must(unwinder__new(NULL, jobs));
+
+	unwinder__set_jit_places(u, &places);
+	return u;
 }
 
 /* ---- unwinders ----------------------------------------------------------------------------------
@@ -416,7 +427,7 @@ static void start(struct bench *b, enum who who)
 	b->table = must(process_table__new(&by_records));
 	if (who == OURS) {
 		b->jobs = start_jobs();
-		b->unwinder = must(unwinder__new(NULL, b->jobs));
+		b->unwinder = new_unwinder(b->jobs);
 	} else if (who == LIBDWFL) {
 		b->naive = must(naive__new());
 	} else if (who == FRAMEHOP) {
@@ -539,7 +550,7 @@ int main(int argc, char **argv)
 	}
 	b->table = must(process_table__new(&by_records));
 	b->jobs = must(jobs__new());
-	b->unwinder = must(unwinder__new(NULL, b->jobs));
+	b->unwinder = new_unwinder(b->jobs);
 	b->naive = must(naive__new());
 	b->framehop_cache = framehop_walk ? framehop_cache_new() : NULL;
 	for (size_t i = 0; i < cnt; i++) {
