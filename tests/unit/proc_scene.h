@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/monotonic.h"
 #include "process/process.h"
@@ -103,6 +104,42 @@ static inline void apply_exit(struct world *w, uint64_t time_ns, uint32_t tgid, 
 	struct record r = { RECORD_EXIT, time_ns, tgid, tid, 0, { .fork = { 1, 1 } } };
 
 	process_table__apply(w->table, &r);
+}
+
+/* As the kernel says that a file is mapped. */
+static inline struct record_mmap mapped(const char *path)
+{
+	struct record_mmap m = { .start = 0x40000, .len = 0x1000, .prot = 5, .path = path };
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	m.maj = major(st.st_dev);
+	m.min = minor(st.st_dev);
+	m.ino = st.st_ino;
+	return m;
+}
+
+/* Process 11 has it mapped at that address, as its folder in /proc says. */
+static inline void map_into_11(struct world *w, const char *path, uint64_t start)
+{
+	struct record_mmap m = mapped(path);
+	char link[160];
+
+	m.start = start;
+	snprintf(link, sizeof(link), "%s/11/map_files/%lx-%lx", w->proc, start, start + m.len);
+	unlink(link);
+	assert_int_equal(symlink(path, link), 0);
+	apply_mmap(w, UINT64_MAX, 11, m);
+}
+
+static inline struct world begin_with_11(void **state)
+{
+	struct world w = begin(state);
+
+	set_maps(&w, 11, "1000-3000 r-xp 00001000 00:00 0 \n");
+	shell__run("mkdir -p %s/11/map_files", w.proc);
+	process_table__get(w.table, 11);
+	return w;
 }
 
 #endif

@@ -96,19 +96,6 @@ static void inodes_are_compared(void **state)
 	process_table__free(w.table);
 }
 
-/* As the kernel says that a file is mapped. */
-static struct record_mmap mapped(const char *path)
-{
-	struct record_mmap m = { .start = 0x40000, .len = 0x1000, .prot = 5, .path = path };
-	struct stat st;
-
-	assert_int_equal(stat(path, &st), 0);
-	m.maj = major(st.st_dev);
-	m.min = minor(st.st_dev);
-	m.ino = st.st_ino;
-	return m;
-}
-
 /* Whether one of which nothing but the mapping can be learned has its file. */
 static bool is_known(struct world *w, struct record_mmap m)
 {
@@ -222,29 +209,6 @@ static void files_are_opened_by_jobs(void **state)
 	jobs__free(jobs);
 	process__drop(&kept);
 	process_table__free(t);
-}
-
-/* Process 11 has it mapped at that address, as its folder in /proc says. */
-static void map_into_11(struct world *w, const char *path, uint64_t start)
-{
-	struct record_mmap m = mapped(path);
-	char link[160];
-
-	m.start = start;
-	snprintf(link, sizeof(link), "%s/11/map_files/%lx-%lx", w->proc, start, start + m.len);
-	unlink(link);
-	assert_int_equal(symlink(path, link), 0);
-	apply_mmap(w, UINT64_MAX, 11, m);
-}
-
-static struct world begin_with_11(void **state)
-{
-	struct world w = begin(state);
-
-	set_maps(&w, 11, "1000-3000 r-xp 00001000 00:00 0 \n");
-	shell__run("mkdir -p %s/11/map_files", w.proc);
-	process_table__get(w.table, 11);
-	return w;
 }
 
 static size_t open_file_cnt(const struct world *w)
