@@ -21,7 +21,7 @@
 
 struct features {
 	struct btf *btf; /* of types() alone */
-	int err;	 /* why there are none, or these are too old's; said */
+	int err;	 /* why there are none; said */
 	int trampolines; /* 0: not tried, 1: the kernel attaches fentry, else -errno */
 	char why[256];
 };

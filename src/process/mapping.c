@@ -130,7 +130,7 @@ static void look_again(struct process_table *t, const struct entry *e, struct ma
 				    .path = m->path };
 	struct open_request r = { &t->places, e->overlays, e->pub.tgid, &told, m->path, NULL };
 
-	if (m->opening)
+	if (!mapping__settle(m))
 		opening__overlay(m->opening, e->overlays);
 	if (m->kind != MAPPING_FILE || m->file || m->opening || !(m->build_id.sz || m->vague))
 		return;

@@ -12,8 +12,8 @@
 #include "unwind/naive.h"
 #include "unwind/unwinder.h"
 
-#define BATCH	    RECORD_BATCH
-#define FRAMES_MAX  8192
+#define BATCH	   RECORD_BATCH
+#define FRAMES_MAX 8192
 
 enum who { OURS, LIBDWFL, LIBUNWIND, FRAMEHOP, WHO_CNT };
 
