@@ -9,6 +9,10 @@
 
 #define PRIORITY_NICE -15 /* without real time */
 
+#define PRIORITY_POLICY (SCHED_RR | SCHED_RESET_ON_FORK)
+
+static const struct sched_param priority_lowest = { .sched_priority = 1 };
+
 /*
  * For a thread that must not queue behind the load: rings fill in milliseconds. Nice alone counts
  * within one login session only where the scheduler groups by session (sched_autogroup_enabled); a
@@ -17,10 +21,17 @@
  */
 static inline void priority__punctual(void)
 {
-	const struct sched_param lowest = { .sched_priority = 1 };
-
 	setpriority(PRIO_PROCESS, 0, PRIORITY_NICE);
-	sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
+	sched_setscheduler(0, PRIORITY_POLICY, &priority_lowest);
+}
+
+/*
+ * The same for a thread that has just been made. By who made it: as an ordinary one it would have
+ * to get a CPU first, and the one that it begins on is its maker's.
+ */
+static inline void priority__make_punctual(pthread_t thread)
+{
+	pthread_setschedparam(thread, PRIORITY_POLICY, &priority_lowest);
 }
 
 /* A thread that only works ahead begins with it: it inherits the priority of who makes it. */

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/priority.h"
+
 /* A thread that no signal is delivered to: those are for threads of the program that wait for them.
  * 0 or an errno. */
 static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *arg)
@@ -16,6 +18,16 @@ static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *a
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+/* One that its maker, or the rings, wait for: see priority__punctual(). */
+static inline int thread__start_punctual(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	int err = thread__start(thread, run, arg);
+
+	if (!err)
+		priority__make_punctual(*thread);
 	return err;
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/cpus.h"
-#include "base/priority.h"
 #include "base/thread.h"
 
 int capture__new_rings(struct capture *c)
@@ -176,7 +175,6 @@ static void *open_first(void *arg)
 {
 	struct capture *c = arg;
 
-	priority__punctual();
 	c->opened_err = open_rings(c);
 	return NULL;
 }
@@ -188,7 +186,7 @@ int capture__begin_rings(struct capture *c)
 	if (!err)
 		err = make_outer(c->skel->maps.rings);
 	if (!err)
-		err = -thread__start(&c->opener, open_first, c);
+		err = -thread__start_punctual(&c->opener, open_first, c);
 	return err;
 }
 

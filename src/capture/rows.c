@@ -3,7 +3,6 @@
 #include "capture/impl.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/priority.h"
+#include "base/thread.h"
 
 #define ROWS_AT_ONCE                                                                \
 	8 /* a read returns when that many rows were made: half a MB of full stacks \
@@ -57,7 +56,6 @@ static void *visit__run(void *arg)
 	char rows[ROWS_AT_ONCE];
 	ssize_t n;
 
-	priority__punctual(); /* the caller waits for it */
 	do {
 		n = read(v->fd, rows, sizeof(rows));
 		atomic_fetch_add(&v->reads, 1);
@@ -102,7 +100,7 @@ static int visit_with(struct capture *c, struct bpf_link *link)
 		return -ENOMEM;
 	v->capture = c;
 	v->fd = bpf_iter_create(bpf_link__fd(link));
-	err = v->fd < 0 ? -errno : -pthread_create(&thread, NULL, visit__run, v);
+	err = v->fd < 0 ? -errno : -thread__start_punctual(&thread, visit__run, v);
 	if (err) {
 		if (v->fd >= 0)
 			close(v->fd);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/priority.h"
 #include "base/thread.h"
 
 static int fail(int err)
@@ -23,19 +22,17 @@ int census__init(struct census *c)
 	return c->processes ? 0 : fail(errno);
 }
 
-/* Who waits for it is punctual, too. */
 static void *read_all(void *arg)
 {
 	struct census *c = arg;
 
-	priority__punctual();
 	c->err = process_table__scan(c->processes);
 	return NULL;
 }
 
 int census__begin(struct census *c)
 {
-	int err = thread__start(&c->reader, read_all, c);
+	int err = thread__start_punctual(&c->reader, read_all, c);
 
 	c->reading = !err;
 	return err ? fail(err) : 0;
