@@ -13,7 +13,9 @@ VERSION := 0.1.0
 Q := $(if $(V),,@)
 msg = @$(if $(V),true,printf '  %-8s %s\n' "$(1)" "$(2)")
 
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+# Other compilers warn of other things: make WERROR=
+WERROR ?= -Werror
+WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 # The collector is root and reads what anybody wrote.
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now

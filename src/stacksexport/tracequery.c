@@ -58,13 +58,14 @@ static const struct {
 
 /* The distinct stacks of a column of trace_input, with the key that sql/trace/rows.sql gives them;
  * in an order that is the same each time. */
-static const char *const stacks_of_frames = "SELECT hash(%1$s), any_value(%1$s) FROM trace_input "
-					    "WHERE len(%1$s) > 0 GROUP BY 1 ORDER BY 1";
-static const char *const stacks_of_ids =
-	"WITH ids AS (SELECT DISTINCT %1$s AS s FROM trace_input WHERE len(%1$s) > 0), "
-	"parts AS (SELECT s, unnest(s) AS id, generate_subscripts(s, 1) AS i FROM ids) "
-	"SELECT hash(s), flatten(list(frames ORDER BY i)) FROM parts "
-	"JOIN stacktraces ON stack_id = id GROUP BY s ORDER BY 1";
+#define STACKS_OF_FRAMES                                       \
+	"SELECT hash(%1$s), any_value(%1$s) FROM trace_input " \
+	"WHERE len(%1$s) > 0 GROUP BY 1 ORDER BY 1"
+#define STACKS_OF_IDS                                                                    \
+	"WITH ids AS (SELECT DISTINCT %1$s AS s FROM trace_input WHERE len(%1$s) > 0), " \
+	"parts AS (SELECT s, unnest(s) AS id, generate_subscripts(s, 1) AS i FROM ids) " \
+	"SELECT hash(s), flatten(list(frames ORDER BY i)) FROM parts "                   \
+	"JOIN stacktraces ON stack_id = id GROUP BY s ORDER BY 1"
 
 /* One call. */
 struct work {
@@ -259,7 +260,10 @@ static int add_stacks(struct work *w, const struct trace_column *c)
 	char sql[512];
 	int err;
 
-	snprintf(sql, sizeof(sql), form == FORM_IDS ? stacks_of_ids : stacks_of_frames, c->name);
+	if (form == FORM_IDS)
+		snprintf(sql, sizeof(sql), STACKS_OF_IDS, c->name);
+	else
+		snprintf(sql, sizeof(sql), STACKS_OF_FRAMES, c->name);
 	err = db__run(&w->request->db, sql, &result);
 	if (!err)
 		read_stacks(w, &result);

@@ -30,7 +30,7 @@ struct record_head {
 
 static int read_header(struct jitdump *d, int fd, uint64_t file_sz)
 {
-	uint8_t bytes[HEADER_SZ];
+	uint8_t bytes[HEADER_SZ] = { 0 };
 	struct cursor c = cursor__on(bytes, sizeof(bytes));
 	uint32_t sz;
 
