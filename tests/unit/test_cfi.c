@@ -466,58 +466,6 @@ static void forged_tables(void **state)
 	free(lib);
 }
 
-/* ---- code ---- */
-
-static void calls_are_recognized(void **state)
-{
-	static const char code[] =
-		".text\n.globl yes1,yes2,yes3,yes4,yes5,yes6,yes7,yes8,yes9,no1,no2,no3,no4\n"
-		".skip 16,0x90\n call .+100\nyes1: call *%rax\nyes2: call *%r9\nyes3:"
-		" call *8(%rbx)\nyes4: call *1000(%rbx)\nyes5: call *(%rbx,%rcx,8)\nyes6:"
-		" call *8(%rsp)\nyes7: call *0x1000(%r12,%rax,2)\nyes8: call *foo(%rip)\nyes9:"
-		" .skip 8,0x90\nno1: jmp *%rax\nno2: push %rax\nno3: .byte 0xff,0x14\nno4:"
-		" nop\n.data\nfoo: .quad 0\n";
-	char path[256], *lib, *names;
-	struct elf_file *f;
-	int checked = 0;
-
-	snprintf(path, sizeof(path), "%s/calls.s", (char *)*state);
-	assert_true(asprintf(&lib, "%s/calls.so", (char *)*state) > 0);
-	FILE *out = fopen(path, "w");
-	fputs(code, out);
-	fclose(out);
-	shell__run("gcc -shared -nostdlib -o %s %s 2>&1", lib, path);
-	names = shell__output("nm %s | grep -E 'yes|no[0-9]'", lib);
-	f = open_lib(lib);
-	for (char *line = strtok(names, "\n"); line; line = strtok(NULL, "\n"), checked++) {
-		uint64_t at = strtoull(line, NULL, 16);
-
-		assert_int_equal(cfi__text(cfi__of(f, NULL), at, text__after_call),
-				 strstr(line, "yes") != NULL);
-		assert_int_equal(cfi__text(cfi__of(f, NULL), at, text__after_call),
-				 strstr(line, "yes") != NULL);
-	}
-	assert_int_equal(checked, 13);
-	assert_false(cfi__text(cfi__of(f, NULL), 3, text__after_call));
-	free(names);
-	elf_file__put(f);
-}
-
-static void code_in_memory_is_not_waited_for(void **state)
-{
-	struct elf_file *f = open_lib(build(*state, "plain", ""));
-	struct jobs *jobs = jobs__new();
-	struct cfi *cfi = cfi__of(f, jobs);
-	uint8_t byte;
-	bool now = elf_file__read_now(f, 0, &byte, 1) == 0; /* not on every file system */
-
-	assert_false(cfi__text(cfi, FUNCTION(0) + 1, text__after_call));
-	assert_int_equal(cfi__awaits(cfi), !now);
-	assert_int_equal(jobs__pending(jobs), !now);
-	jobs__free(jobs);
-	elf_file__put(f);
-}
-
 RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folder(rare_rules),
 	  test_with_folder(marks), test_with_folder(no_rule_for_what_cannot_be),
 	  test_with_folder(debug_frame), test_with_folder(separate_debug_frame),
@@ -526,6 +474,4 @@ RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folde
 	  test_with_folder(no_rules_from_forgers),
 	  test_with_folder(no_rules_from_forgers_debug_data),
 	  cmocka_unit_test(tables_say_what_libdw_says), test_with_folder(tables_are_bounded),
-	  test_with_folder(forged_tables), test_with_folder(calls_are_recognized),
-	  test_with_folder(beside_the_own_is_what_is_separate),
-	  test_with_folder(code_in_memory_is_not_waited_for))
+	  test_with_folder(forged_tables), test_with_folder(beside_the_own_is_what_is_separate))
