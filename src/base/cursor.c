@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/cursor.h"
 
-/* Bits past the 64th are dropped; a number that never ends is an error. */
-static uint64_t leb(struct cursor *c, unsigned *shift, uint8_t *last)
+/* Bits past the 64th are dropped. */
+static struct cursor_leb leb(const uint8_t *pos, const uint8_t *end, unsigned *shift)
 {
-	uint64_t v = 0;
+	struct cursor_leb n = { 0 };
 
-	*shift = 0;
-	do {
-		*last = cursor__u8(c);
+	for (*shift = 0; pos < end && !n.end; *shift += 7) {
+		uint8_t byte = *pos++;
+
 		if (*shift < 64)
-			v |= (uint64_t)(*last & 0x7f) << *shift;
-		*shift += 7;
-	} while ((*last & 0x80) && !c->err);
-	return c->err ? 0 : v;
+			n.v |= (uint64_t)(byte & 0x7f) << *shift;
+		if (!(byte & 0x80))
+			n.end = pos;
+	}
+	return n;
 }
 
-uint64_t cursor__long_uleb(struct cursor *c)
+struct cursor_leb cursor__long_uleb(const uint8_t *pos, const uint8_t *end)
 {
 	unsigned shift;
-	uint8_t last;
 
-	return leb(c, &shift, &last);
+	return leb(pos, end, &shift);
 }
 
-int64_t cursor__long_sleb(struct cursor *c)
+struct cursor_leb cursor__long_sleb(const uint8_t *pos, const uint8_t *end)
 {
 	unsigned shift;
-	uint8_t last;
-	uint64_t v = leb(c, &shift, &last);
+	struct cursor_leb n = leb(pos, end, &shift);
 
-	if (!c->err && shift < 64 && (last & 0x40))
-		v |= UINT64_MAX << shift;
-	return (int64_t)v;
+	if (n.end && shift < 64 && (n.end[-1] & 0x40))
+		n.v |= UINT64_MAX << shift;
+	return n;
 }
 
 const char *cursor__str(struct cursor *c)

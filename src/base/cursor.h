@@ -61,34 +61,35 @@ CURSOR_INT(16, u16)
 CURSOR_INT(32, u32)
 CURSOR_INT(64, u64)
 
-uint64_t cursor__long_uleb(struct cursor *); /* for cursor__uleb() */
-int64_t cursor__long_sleb(struct cursor *);  /* for cursor__sleb() */
 const char *cursor__str(struct cursor *); /* NUL-terminated inside the bytes, else NULL and err */
+
+/* A number of several bytes, and where it ends; NULL: it does not. Comes in registers. */
+struct cursor_leb {
+	uint64_t v;
+	const uint8_t *end;
+};
+struct cursor_leb cursor__long_uleb(const uint8_t *pos, const uint8_t *end);
+struct cursor_leb cursor__long_sleb(const uint8_t *pos, const uint8_t *end);
+
+static inline uint64_t cursor__take_leb(struct cursor *c, struct cursor_leb n)
+{
+	c->err |= !n.end;
+	c->pos = c->err ? c->end : n.end;
+	return c->err ? 0 : n.v;
+}
 
 static inline uint64_t cursor__uleb(struct cursor *c)
 {
-	struct cursor copy; /* so that the caller's may stay in registers */
-	uint64_t v;
-
 	if (__builtin_expect(!c->err && c->pos < c->end && *c->pos < 0x80, 1))
 		return *c->pos++;
-	copy = *c;
-	v = cursor__long_uleb(&copy);
-	*c = copy;
-	return v;
+	return cursor__take_leb(c, cursor__long_uleb(c->pos, c->end));
 }
 
 static inline int64_t cursor__sleb(struct cursor *c)
 {
-	struct cursor copy;
-	int64_t v;
-
 	if (__builtin_expect(!c->err && c->pos < c->end && *c->pos < 0x80, 1))
 		return (int64_t)((uint64_t)*c->pos++ << 57) >> 57;
-	copy = *c;
-	v = cursor__long_sleb(&copy);
-	*c = copy;
-	return v;
+	return (int64_t)cursor__take_leb(c, cursor__long_sleb(c->pos, c->end));
 }
 
 #endif
