@@ -56,11 +56,11 @@ struct callframe_cie {
 };
 
 struct callframe_fde {
-	uint64_t start, sz;	   /* link-time addresses that it covers */
+	uint64_t start, sz;	   /* link-time addresses that it covers; or as it was moved */
 	uint64_t at;		   /* offset of its entry in the section */
 	struct callframe_cie *cie; /* the reader's: until it reads the next one */
 	struct cursor instructions;
-	uint64_t enough; /* of rows that begin behind this address only the first is wanted */
+	uint64_t enough; /* of rows that begin behind this place only the first is wanted */
 };
 
 struct callframe_reader {
@@ -70,8 +70,9 @@ struct callframe_reader {
 	bool has_cie;
 };
 
-/* Every FDE in the order of the section; those that make no sense are left out. */
-typedef void (*callframe_fde_fn)(const struct callframe_fde *, void *arg);
+/* Every FDE in the order of the section, the callee's to change; those that make no sense are left
+ * out. */
+typedef void (*callframe_fde_fn)(struct callframe_fde *, void *arg);
 void callframe__each(struct callframe_reader *, callframe_fde_fn, void *arg);
 
 /* The one at that offset of the section. False: there is none, or it makes no sense. */
@@ -86,7 +87,7 @@ struct flat_rule callframe_state__flatten(const struct callframe_state *,
 
 /* From a place on the rule holds, to the next row or the end. */
 struct callframe_row {
-	uint64_t at; /* link-time address */
+	uint64_t at; /* as the FDE's start */
 	struct flat_rule rule;
 };
 

@@ -347,18 +347,17 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 {
 	uint64_t hdr = q->index->source.hdr.vaddr, next = 0;
 	struct callframe_fde fde;
-	struct frame_span span;
 	int err =
 		find_fde(q, hdr + (uint64_t)(int64_t)e->fde - q->index->source.frames.vaddr, &fde);
 
 	if (err)
 		return err;
 	if (fde.start != hdr + (uint64_t)(int64_t)e->place ||
-	    !frame_rows__span(&q->source, &fde, &span) ||
+	    !frame_rows__place(&q->source, &fde) ||
 	    (!last && !find_place(&q->source, hdr + (uint64_t)(int64_t)e[1].place, &next)))
 		return -EINVAL;
-	fde.enough = q->query->off + span.bias;
-	frame_rows__fde(rows, &fde, &span);
+	fde.enough = q->query->off;
+	frame_rows__fde(rows, &fde);
 	if (!q->cie->cie.begun) /* what all FDEs begin with need not be found again */
 		q->cie->cie = q->reader.cie;
 	if (q->query->off < rows->end)

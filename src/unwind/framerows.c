@@ -36,22 +36,24 @@ static void set_rules(struct frame_rows *r, uint64_t from, uint64_t to, struct f
 		set_rule(r, from, rule);
 }
 
-/* Rows of the FDE in hand, without what is not its own. */
+/* Of an FDE's rows what is not another's, which ends at r->end. How many: one at least. */
+static size_t trim(const struct frame_rows *r, struct callframe_row **rows, size_t cnt)
+{
+	for (; cnt > 1 && (*rows)[1].at <= r->end; cnt--)
+		++*rows;
+	if ((*rows)->at < r->end)
+		(*rows)->at = r->end;
+	return cnt;
+}
+
 static void take_rows(struct callframe_row *rows, size_t cnt, uint64_t end, void *arg)
 {
 	struct frame_rows *r = arg;
 
-	end = end - r->bias < r->to ? end - r->bias : r->to;
-	for (size_t i = 0; i < cnt; i++)
-		rows[i].at -= r->bias;
-	for (; cnt > 1 && rows[1].at <= r->from; cnt--)
-		rows++;
-	if (rows->at < r->from)
-		rows->at = r->from;
-	while (cnt && rows[cnt - 1].at >= end)
-		cnt--;
-	if (!cnt)
+	if (end <= r->end)
 		return;
+	if (rows->at < r->end)
+		cnt = trim(r, &rows, cnt);
 	if (!next_mark(r, rows->at, end))
 		r->set(rows, cnt, r->arg);
 	else
@@ -100,8 +102,7 @@ void frame_rows__gap(struct frame_rows *r, uint64_t to)
 		set_rules(r, from, to, none);
 }
 
-bool frame_rows__span(const struct table_source *source, const struct callframe_fde *fde,
-		      struct frame_span *span)
+bool frame_rows__place(const struct table_source *source, struct callframe_fde *fde)
 {
 	if (cursor__left(&fde->instructions) > INSTRUCTIONS_MAX)
 		return false;
@@ -111,22 +112,17 @@ bool frame_rows__span(const struct table_source *source, const struct callframe_
 
 		if (in >= s->sz)
 			continue;
-		span->off = s->off + in;
-		span->sz = fde->sz < s->sz - in ? fde->sz : s->sz - in;
-		span->bias = s->vaddr - s->off;
+		fde->start = s->off + in;
+		fde->sz = fde->sz < s->sz - in ? fde->sz : s->sz - in;
 		return true;
 	}
 	return false;
 }
 
-void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde,
-		     const struct frame_span *s)
+void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde)
 {
-	if (r->end && s->off > r->end)
-		frame_rows__gap(r, s->off);
-	r->from = s->off > r->end ? s->off : r->end;
-	r->to = s->off + s->sz;
-	r->bias = s->bias;
+	if (r->end && fde->start > r->end)
+		frame_rows__gap(r, fde->start);
 	callframe__rows(fde, r->source->machine, take_rows, r);
 }
 

@@ -17,23 +17,15 @@ struct frame_rows {
 	void *arg;
 	uint64_t end; /* file offset up to which rows have been made; 0: none have */
 	/* private */
-	uint64_t from;	   /* of the FDE in hand: what is below has been made by another */
-	uint64_t to, bias; /* of the FDE in hand */
-	size_t mark;	   /* the source's, which is next */
+	size_t mark; /* the source's, which is next */
 };
 
-/* Where an FDE lies in the file. */
-struct frame_span {
-	uint64_t off, sz;
-	uint64_t bias; /* link-time address - off */
-};
+/* From link-time addresses to offsets in the file, without what is beyond its segment. False: in no
+ * code, or larger than any compiler makes one. */
+bool frame_rows__place(const struct table_source *, struct callframe_fde *);
 
-/* False: in no code, or larger than any compiler makes one. */
-bool frame_rows__span(const struct table_source *, const struct callframe_fde *,
-		      struct frame_span *);
-
-/* The FDE that is next in the file, and the gap before it. */
-void frame_rows__fde(struct frame_rows *, const struct callframe_fde *, const struct frame_span *);
+/* The FDE that is next in the file, placed; and the gap before it. */
+void frame_rows__fde(struct frame_rows *, const struct callframe_fde *);
 /* From where rows end: there is no FDE up to `to`. */
 void frame_rows__gap(struct frame_rows *, uint64_t to);
 /* The same behind the last FDE. */

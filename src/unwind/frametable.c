@@ -196,16 +196,15 @@ static uint64_t key_of(uint64_t off, uint32_t section, uint64_t at)
 	return off << OFF_FROM | (uint64_t)section << AT_BITS | at;
 }
 
-static void take_fde(const struct callframe_fde *fde, void *arg)
+static void take_fde(struct callframe_fde *fde, void *arg)
 {
 	struct maker *m = arg;
-	struct frame_span span;
 	uint64_t key;
 
-	if (m->err || fde->at >> AT_BITS || !frame_rows__span(m->source, fde, &span))
+	if (m->err || fde->at >> AT_BITS || !frame_rows__place(m->source, fde))
 		return;
-	key = key_of(span.off, m->section, fde->at);
-	if (span.off >= OFF_MAX || m->fdes.sz / sizeof(key) == TABLE_FDE_MAX)
+	key = key_of(fde->start, m->section, fde->at);
+	if (fde->start >= OFF_MAX || m->fdes.sz / sizeof(key) == TABLE_FDE_MAX)
 		m->err = -E2BIG;
 	else
 		buf__append(&m->fdes, &key, sizeof(key));
@@ -215,11 +214,10 @@ static void make_rows(struct maker *m, uint64_t key)
 {
 	struct callframe_reader *r = &m->readers[(key & ((1u << OFF_FROM) - 1)) >> AT_BITS];
 	struct callframe_fde fde;
-	struct frame_span span;
 
 	if (callframe__fde(r, key & ((1u << AT_BITS) - 1), &fde) &&
-	    frame_rows__span(m->source, &fde, &span))
-		frame_rows__fde(&m->made, &fde, &span);
+	    frame_rows__place(m->source, &fde))
+		frame_rows__fde(&m->made, &fde);
 }
 
 #define DIGIT_BITS 11
