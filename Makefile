@@ -211,6 +211,9 @@ $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# The numbers in its loop have a register each: of two in a wide one each use would wait for its way out.
+$(BUILD)/obj/unwind/callrows.o $(BUILD)/pic/unwind/callrows.o: ALL_CFLAGS += -fno-tree-slp-vectorize
+
 # ---- the library -----------------------------------------------------------------------------------------------------
 
 $(BUILD)/pic/%.o: src/%.c

@@ -18,6 +18,8 @@ FOR_EACH uint64_t address_of(const struct callframe_reader *r, const struct curs
 /* Without where it counts from. */
 FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
 {
+	if ((encoding & 0x0f) == DW_EH_PE_sdata4) /* nearly always */
+		return (uint64_t)(int32_t)cursor__u32(c);
 	switch (encoding & 0x0f) {
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
@@ -25,7 +27,6 @@ FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
 	case DW_EH_PE_udata2: return cursor__u16(c);
 	case DW_EH_PE_sdata2: return (uint64_t)(int16_t)cursor__u16(c);
 	case DW_EH_PE_udata4: return cursor__u32(c);
-	case DW_EH_PE_sdata4: return (uint64_t)(int32_t)cursor__u32(c);
 	case DW_EH_PE_uleb128: return cursor__uleb(c);
 	case DW_EH_PE_sleb128: return (uint64_t)cursor__sleb(c);
 	}
@@ -104,6 +105,8 @@ static bool read_cie(struct cursor c, struct callframe_cie *cie)
 	if (version == 4 && (cursor__u8(&c) != 8 || cursor__u8(&c) != 0)) /* address, segment */
 		return false;
 	cie->code_align = cursor__uleb(&c);
+	if (cie->code_align > UINT32_MAX) /* further than any code goes: no product overflows */
+		cie->code_align = UINT32_MAX;
 	cie->data_align = cursor__sleb(&c);
 	cie->ra = version == 1 ? cursor__u8(&c) : cursor__uleb(&c);
 	read_augmentation(&c, augmentation, cie);

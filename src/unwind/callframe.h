@@ -51,7 +51,9 @@ struct callframe_cie {
 	bool has_data;	  /* FDEs have augmentation data */
 	bool is_signal;
 	struct cursor instructions;
-	struct callframe_state initial; /* what its instructions leave, when it has begun */
+	/* when it has begun: */
+	struct callframe_state initial; /* what its instructions leave */
+	uint64_t followed;		/* registers in it: a bit for each */
 	bool begun, lost;
 };
 

@@ -9,22 +9,25 @@
 #define STATES_MAX 32  /* remembered at a time; compilers remember one */
 #define ROWS_MAX   128 /* that are handed on at a time */
 
-/* A CIE makes none that are handed on. */
-_Static_assert(ROWS_MAX >= CALLFRAME_CIE_MAX, "each of its bytes may make a row");
-
-#define UNKNOWN UINT8_MAX /* to be found when it is needed */
+/* What nearly every instruction changes: kept in registers while they are executed. */
+struct hand {
+	struct cursor c;	   /* at its end: nothing that follows counts */
+	uint64_t at;		   /* where the row in hand starts */
+	uint64_t rule;		   /* flat_rule__bits(): what the state says */
+	struct callframe_row *row; /* the next one */
+};
 
 struct run {
 	const struct callframe_fde *fde;
 	const struct machine *machine;
-	struct cursor c;  /* of the instruction in hand */
-	uint64_t at, end; /* where the row in hand starts; where the FDE ends */
-	uint64_t until;	  /* no row is wanted that starts here, or behind, but the first */
-	uint64_t code_align;
-	struct callframe_state state, remembered[STATES_MAX];
+	uint64_t end;  /* of the FDE */
+	uint64_t last; /* of rows that begin behind this place only the first is wanted */
+	uint64_t code_align, followed;
+	struct hand hand;	      /* while execute() does not have it */
+	struct callframe_state state; /* its rule is `hand`'s, but where it is kept */
+	struct callframe_state remembered[STATES_MAX];
 	unsigned remembered_cnt;
 	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
-	struct callframe_row *row; /* the next one of: */
 	struct callframe_row rows[ROWS_MAX];
 	callframe_rows_fn fn;
 	void *arg;
@@ -34,9 +37,9 @@ struct run {
  * Most instructions change one number of a rule that is known. It is changed in a register: to read
  * a word of which a part has just been written takes longer than all the rest.
  */
-static bool is_plain(const struct callframe_state *s)
+static bool is_plain(uint64_t rule)
 {
-	return (uint8_t)s->rule <= FLAT_FP;
+	return (uint8_t)rule <= FLAT_FP;
 }
 
 static uint64_t with(uint64_t rule, size_t field, int64_t off)
@@ -47,45 +50,53 @@ static uint64_t with(uint64_t rule, size_t field, int64_t off)
 								   << shift;
 }
 
-__attribute__((noinline)) static void find_rule(struct run *r)
+__attribute__((noinline)) static uint64_t find_rule(const struct run *r)
 {
 	struct flat_rule rule = { .how = FLAT_ELSEWHERE };
 
 	if (!r->lost)
 		rule = callframe_state__flatten(&r->state, r->fde->cie, r->machine);
-	r->state.rule = flat_rule__bits(rule);
+	return flat_rule__bits(rule);
 }
 
-__attribute__((noinline)) static void hand_on(struct run *r)
+static void hand_on(struct run *r, struct callframe_row *end, uint64_t at)
 {
-	r->fn(r->rows, (size_t)(r->row - r->rows), r->at, r->arg);
-	r->row = r->rows;
+	r->fn(r->rows, (size_t)(end - r->rows), at, r->arg);
 }
 
-/* The row in hand ends `by` bytes on; none goes beyond the FDE. */
-static inline void end_row(struct run *r, uint64_t by)
+/* The row in hand ends `by` bytes on. */
+static inline void end_row(struct run *r, struct hand *h, uint64_t by)
 {
-	if (by > r->end - r->at)
-		by = r->end - r->at;
-	if (!by)
-		return;
-	if (r->row == r->rows + ROWS_MAX)
-		hand_on(r);
-	if (r->state.rule == UNKNOWN)
-		find_rule(r);
-	r->row->at = r->at;
-	memcpy(&r->row->rule, &r->state.rule, sizeof(r->row->rule));
-	r->row++;
-	r->at += by;
+	if (h->row == r->rows + ROWS_MAX) {
+		hand_on(r, h->row, h->at);
+		h->row = r->rows;
+	}
+	h->row->at = h->at;
+	memcpy(&h->row->rule, &h->rule, sizeof(h->row->rule));
+	h->row++;
+	h->at += by;
 }
 
-static inline void advance(struct run *r, uint64_t steps)
+/* No row ends here, or the last one that is wanted. */
+__attribute__((noinline)) static struct hand advance_beyond(struct run *r, struct hand h,
+							    uint64_t by)
 {
-	uint64_t by;
+	if (by)
+		end_row(r, &h, by < r->end - h.at ? by : r->end - h.at);
+	if (by || h.c.err)
+		h.c.pos = h.c.end;
+	return h;
+}
 
-	if (__builtin_mul_overflow(steps, r->code_align, &by))
-		by = UINT64_MAX;
-	end_row(r, by);
+/* One comparison: whether it is empty, and whether another one is wanted. */
+static inline void advance(struct run *r, struct hand *h, uint64_t steps)
+{
+	uint64_t by = steps * r->code_align;
+
+	if (by - 1 < r->last - h->at)
+		end_row(r, h, by);
+	else
+		*h = advance_beyond(r, *h, by);
 }
 
 /* The register's place in the state; NULL: nobody follows it. */
@@ -100,15 +111,15 @@ static struct callframe_saved *followed(struct run *r, uint64_t reg, struct call
 static void save(struct run *r, uint64_t reg, enum saved_how how, int64_t off)
 {
 	struct callframe_saved *saved = followed(r, reg, &r->state);
-	struct callframe_state *s = &r->state;
+	struct hand *h = &r->hand;
 
 	if (!saved)
 		return;
 	*saved = (struct callframe_saved){ how, off };
-	if (is_plain(s) && saved == &s->fp && how == SAVED_AT && flat__in_words(off))
-		s->rule = with(s->rule, offsetof(struct flat_rule, fp), off);
+	if (is_plain(h->rule) && saved == &r->state.fp && how == SAVED_AT && flat__in_words(off))
+		h->rule = with(h->rule, offsetof(struct flat_rule, fp), off);
 	else
-		s->rule = UNKNOWN;
+		h->rule = find_rule(r);
 }
 
 static void restore(struct run *r, uint64_t reg)
@@ -130,10 +141,10 @@ static inline int64_t factored(struct run *r, int64_t n)
 
 static struct cursor read_block(struct run *r)
 {
-	uint64_t sz = cursor__uleb(&r->c);
-	const uint8_t *bytes = cursor__bytes(&r->c, sz);
+	uint64_t sz = cursor__uleb(&r->hand.c);
+	const uint8_t *bytes = cursor__bytes(&r->hand.c, sz);
 
-	return cursor__on(bytes ? bytes : r->c.pos, bytes ? sz : 0);
+	return cursor__on(bytes ? bytes : r->hand.c.pos, bytes ? sz : 0);
 }
 
 /* DW_OP_breg<reg> off, and whether DW_OP_deref and nothing more follows, or nothing at all. */
@@ -161,32 +172,19 @@ static bool is_plt(struct cursor c, int64_t *from)
 	return *from >= 0 && *from < 16;
 }
 
-static inline void set_cfa_offset(struct run *r, int64_t off)
+/* Allowed where the CFA is a register and an offset already. */
+static void need_register(struct run *r)
 {
-	struct callframe_state *s = &r->state;
-
-	s->rule = is_plain(s) && flat__in_words(off)
-			  ? with(s->rule, offsetof(struct flat_rule, cfa), off)
-			  : UNKNOWN;
-	s->cfa.off = off;
+	if (r->state.cfa.how != CFA_REGISTER)
+		r->lost = true;
 }
 
 static void set_cfa(struct run *r, uint64_t reg, int64_t off)
 {
-	struct callframe_state *s = &r->state;
-
-	if (reg != s->cfa.reg)
-		s->rule = UNKNOWN;
-	s->cfa.how = CFA_REGISTER;
-	s->cfa.reg = reg;
-	set_cfa_offset(r, off);
-}
-
-/* Allowed where the CFA is a register and an offset already. */
-static inline void need_register(struct run *r)
-{
-	if (r->state.cfa.how != CFA_REGISTER)
-		r->lost = true;
+	r->state.cfa.how = CFA_REGISTER;
+	r->state.cfa.reg = reg;
+	r->state.cfa.off = off;
+	r->hand.rule = find_rule(r);
 }
 
 static void set_cfa_expression(struct run *r)
@@ -195,16 +193,16 @@ static void set_cfa_expression(struct run *r)
 	struct cursor block = read_block(r);
 	int64_t *off = &r->state.cfa.off;
 
-	r->state.rule = UNKNOWN;
 	r->state.cfa.how = is_at(block, m->fp, true, off)		? CFA_AT_FP
 			   : is_at(block, m->sp, true, off)		? CFA_AT_SP
 			   : m == &machine_x86_64 && is_plt(block, off) ? CFA_PLT
 									: CFA_OTHERWISE;
+	r->hand.rule = find_rule(r);
 }
 
 static void save_expression(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 	struct cursor block = read_block(r);
 	int64_t off;
 
@@ -218,6 +216,7 @@ static void save_expression(struct run *r)
 
 static void remember(struct run *r)
 {
+	r->state.rule = r->hand.rule;
 	if (r->remembered_cnt == STATES_MAX)
 		r->lost = true;
 	else
@@ -230,43 +229,29 @@ static void recall(struct run *r)
 		r->lost = true;
 	else
 		r->state = r->remembered[--r->remembered_cnt];
+	r->hand.rule = r->state.rule;
 }
 
 /* ---- one instruction each ---- */
 
-static void advance_1(struct run *r)
-{
-	advance(r, cursor__u8(&r->c));
-}
-
-static void advance_2(struct run *r)
-{
-	advance(r, cursor__u16(&r->c));
-}
-
-static void advance_4(struct run *r)
-{
-	advance(r, cursor__u32(&r->c));
-}
-
 static void offset(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->c)));
+	save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
 }
 
 static void offset_sf(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	save(r, reg, SAVED_AT, factored(r, cursor__sleb(&r->c)));
+	save(r, reg, SAVED_AT, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void negative_offset(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
-	int64_t off = factored(r, (int64_t)cursor__uleb(&r->c));
+	uint64_t reg = cursor__uleb(&r->hand.c);
+	int64_t off = factored(r, (int64_t)cursor__uleb(&r->hand.c));
 
 	r->lost |= __builtin_sub_overflow(0, off, &off);
 	save(r, reg, SAVED_AT, off);
@@ -274,31 +259,31 @@ static void negative_offset(struct run *r)
 
 static void restore_extended(struct run *r)
 {
-	restore(r, cursor__uleb(&r->c));
+	restore(r, cursor__uleb(&r->hand.c));
 }
 
 static void undefined(struct run *r)
 {
-	save(r, cursor__uleb(&r->c), SAVED_UNDEFINED, 0);
+	save(r, cursor__uleb(&r->hand.c), SAVED_UNDEFINED, 0);
 }
 
 static void same_value(struct run *r)
 {
-	save(r, cursor__uleb(&r->c), SAVED_SAME, 0);
+	save(r, cursor__uleb(&r->hand.c), SAVED_SAME, 0);
 }
 
 /* DW_CFA_register, DW_CFA_val_offset(_sf): a register, and a number that no flat rule needs. */
 static void otherwise(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	cursor__uleb(&r->c);
+	cursor__uleb(&r->hand.c);
 	save(r, reg, SAVED_OTHERWISE, 0);
 }
 
 static void val_expression(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 
 	read_block(r);
 	save(r, reg, SAVED_OTHERWISE, 0);
@@ -306,33 +291,39 @@ static void val_expression(struct run *r)
 
 static void def_cfa(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	set_cfa(r, reg, (int64_t)cursor__uleb(&r->c));
+	set_cfa(r, reg, (int64_t)cursor__uleb(&r->hand.c));
 }
 
 static void def_cfa_sf(struct run *r)
 {
-	uint64_t reg = cursor__uleb(&r->c);
+	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	set_cfa(r, reg, factored(r, cursor__sleb(&r->c)));
+	set_cfa(r, reg, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void def_cfa_register(struct run *r)
 {
 	need_register(r);
-	set_cfa(r, cursor__uleb(&r->c), r->state.cfa.off);
+	set_cfa(r, cursor__uleb(&r->hand.c), r->state.cfa.off);
+}
+
+static void def_cfa_offset(struct run *r)
+{
+	need_register(r);
+	set_cfa(r, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
 }
 
 static void def_cfa_offset_sf(struct run *r)
 {
 	need_register(r);
-	set_cfa_offset(r, factored(r, cursor__sleb(&r->c)));
+	set_cfa(r, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void args_size(struct run *r)
 {
-	cursor__uleb(&r->c);
+	cursor__uleb(&r->hand.c);
 }
 
 /*
@@ -349,9 +340,6 @@ static void negate_ra_state(struct run *r)
  * (DW_CFA_set_loc too: no compiler writes it).
  */
 static void (*const handlers[64])(struct run *) = {
-	[DW_CFA_advance_loc1] = advance_1,
-	[DW_CFA_advance_loc2] = advance_2,
-	[DW_CFA_advance_loc4] = advance_4,
 	[DW_CFA_offset_extended] = offset,
 	[DW_CFA_offset_extended_sf] = offset_sf,
 	[DW_CFA_GNU_negative_offset_extended] = negative_offset,
@@ -368,6 +356,7 @@ static void (*const handlers[64])(struct run *) = {
 	[DW_CFA_def_cfa] = def_cfa,
 	[DW_CFA_def_cfa_sf] = def_cfa_sf,
 	[DW_CFA_def_cfa_register] = def_cfa_register,
+	[DW_CFA_def_cfa_offset] = def_cfa_offset,
 	[DW_CFA_def_cfa_offset_sf] = def_cfa_offset_sf,
 	[DW_CFA_def_cfa_expression] = set_cfa_expression,
 	[DW_CFA_GNU_args_size] = args_size,
@@ -375,51 +364,144 @@ static void (*const handlers[64])(struct run *) = {
 	[DW_CFA_AARCH64_negate_ra_state_with_pc] = negate_ra_state,
 };
 
-/* Of what is not in execute(). */
-static struct cursor extended(struct run *r, uint8_t op, struct cursor c)
+#define PRIMARY 0xc0
+#define LOW	0x3f /* behind it: a register, or a distance */
+
+static void handle(struct run *r, uint8_t op)
 {
-	r->c = c;
-	if (handlers[op])
+	if ((op & PRIMARY) == DW_CFA_offset)
+		save(r, op & LOW, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
+	else if ((op & PRIMARY) == DW_CFA_restore)
+		restore(r, op & LOW);
+	else if (handlers[op])
 		handlers[op](r);
-	r->lost |= !handlers[op] || r->c.err;
-	return r->c;
+	else
+		r->lost = true;
 }
 
-/* The usual instructions are done here, with the cursor in registers. */
-static void execute(struct run *r, struct cursor c)
+static struct hand execute_unusual(struct run *r, uint8_t op, struct hand h)
 {
-	while (cursor__left(&c) && r->at < r->until && !r->lost) {
-		uint8_t op = *c.pos++, low = op & 0x3f;
+	r->hand = h;
+	handle(r, op);
+	r->lost |= r->hand.c.err;
+	if (r->lost)
+		r->hand.c.pos = r->hand.c.end;
+	return r->hand;
+}
 
-		if ((op & 0xc0) == DW_CFA_advance_loc) {
-			advance(r, low);
-		} else if (op == DW_CFA_def_cfa_offset) {
-			need_register(r);
-			set_cfa_offset(r, (int64_t)cursor__uleb(&c));
-		} else if ((op & 0xc0) == DW_CFA_offset) {
-			save(r, low, SAVED_AT, factored(r, (int64_t)cursor__uleb(&c)));
-		} else if ((op & 0xc0) == DW_CFA_restore) {
-			restore(r, low);
-		} else if (op != DW_CFA_nop) {
-			c = extended(r, op, c);
+static inline bool is_advance(uint8_t op, struct cursor *c, uint64_t *steps)
+{
+	if ((op & PRIMARY) == DW_CFA_advance_loc)
+		*steps = op & LOW;
+	else if (op == DW_CFA_advance_loc1)
+		*steps = cursor__u8(c);
+	else if (op == DW_CFA_advance_loc2)
+		*steps = cursor__u16(c);
+	else if (op == DW_CFA_advance_loc4)
+		*steps = cursor__u32(c);
+	else
+		return false;
+	return true;
+}
+
+/* DW_CFA_def_cfa_offset of a plain rule: the CFA is a register and an offset. */
+static inline void set_plain_offset(struct run *r, struct hand *h)
+{
+	int64_t off = (int64_t)cursor__uleb(&h->c);
+
+	r->state.cfa.off = off;
+	h->rule = flat__in_words(off) ? with(h->rule, offsetof(struct flat_rule, cfa), off)
+				      : find_rule(r);
+}
+
+static inline bool next_is(struct cursor *c, uint8_t op)
+{
+	bool is = cursor__left(c) && *c->pos == op;
+
+	c->pos += is;
+	return is;
+}
+
+/* An entry ends with some. */
+static inline void skip_nops(struct cursor *c)
+{
+	while (next_is(c, DW_CFA_nop))
+		continue;
+}
+
+/* The usual instructions are done here: "advance, def_cfa_offset" is nearly all there is. */
+static void execute(struct run *r)
+{
+	struct hand h = { r->fde->instructions, r->fde->start, r->state.rule, r->rows };
+
+	if (r->lost)
+		h.c.pos = h.c.end;
+	while (cursor__left(&h.c)) {
+		uint8_t op = *h.c.pos++;
+		uint64_t steps;
+
+		if (is_advance(op, &h.c, &steps)) {
+			advance(r, &h, steps);
+			if (!next_is(&h.c, DW_CFA_def_cfa_offset))
+				continue;
+			op = DW_CFA_def_cfa_offset;
 		}
+		if (op == DW_CFA_def_cfa_offset && is_plain(h.rule))
+			set_plain_offset(r, &h);
+		else if ((op & PRIMARY) == DW_CFA_offset && !(r->followed >> (op & LOW) & 1))
+			cursor__uleb(&h.c);
+		else if (op == DW_CFA_nop)
+			skip_nops(&h.c);
+		else
+			h = execute_unusual(r, op, h);
 	}
-	r->lost |= c.err;
-	if (r->lost || r->state.rule == UNKNOWN)
-		find_rule(r);
+	r->lost |= h.c.err;
+	if (r->lost)
+		h.rule = find_rule(r);
+	r->state.rule = h.rule;
+	if (h.at < r->end)
+		end_row(r, &h, r->end - h.at);
+	hand_on(r, h.row, h.at);
 }
 
-/* What an FDE of the CIE in hand begins with: found once. */
-static void begin(struct run *r)
+/* With what the FDE's CIE begins with. */
+static void run(struct run *r, const struct callframe_fde *fde)
 {
-	struct callframe_cie *cie = r->fde->cie;
-
-	r->at = 0;
-	r->end = r->until = UINT64_MAX;
-	r->state = (struct callframe_state){ .cfa.how = CFA_OTHERWISE, .rule = UNKNOWN };
-	execute(r, cie->instructions);
+	r->fde = fde;
+	r->end = fde->start + fde->sz;
+	r->last = fde->enough - fde->start < fde->sz ? fde->enough : r->end - 1;
+	r->code_align = fde->cie->code_align;
+	r->followed = fde->cie->followed;
+	r->state = fde->cie->initial;
 	r->remembered_cnt = 0;
-	r->row = r->rows;
+	r->lost = fde->cie->lost;
+	execute(r);
+}
+
+static void drop(struct callframe_row *rows, size_t cnt, uint64_t end, void *arg)
+{
+	(void)rows, (void)cnt, (void)end, (void)arg;
+}
+
+static uint64_t bit_of(uint64_t reg)
+{
+	return reg <= LOW ? 1ull << reg : 0;
+}
+
+/* What FDEs of the CIE begin with: found once. Its rows are nobody's. */
+static void begin(struct run *r, struct callframe_cie *cie)
+{
+	const struct flat_rule unknown = { .how = FLAT_ELSEWHERE };
+	const struct callframe_fde all = { .sz = UINT64_MAX,
+					   .cie = cie,
+					   .instructions = cie->instructions,
+					   .enough = UINT64_MAX };
+
+	r->fn = drop;
+	cie->followed = bit_of(cie->ra) | bit_of(r->machine->fp) | bit_of(r->machine->sp);
+	cie->initial = (struct callframe_state){ .cfa.how = CFA_OTHERWISE,
+						 .rule = flat_rule__bits(unknown) };
+	run(r, &all);
 	cie->initial = r->state;
 	cie->lost = r->lost;
 	cie->begun = true;
@@ -430,23 +512,10 @@ void callframe__rows(const struct callframe_fde *fde, const struct machine *mach
 {
 	struct run r; /* not zeroed: what is remembered is large */
 
-	r.fde = fde;
 	r.machine = machine;
-	r.code_align = fde->cie->code_align;
-	r.remembered_cnt = 0;
-	r.row = r.rows;
-	r.lost = false;
-	r.fn = fn;
 	r.arg = arg;
 	if (!fde->cie->begun)
-		begin(&r);
-	r.at = fde->start;
-	r.end = fde->start + fde->sz;
-	r.until = fde->enough < r.end ? fde->enough + 1 : r.end;
-	r.state = fde->cie->initial;
-	r.lost = fde->cie->lost;
-	if (!r.lost)
-		execute(&r, fde->instructions);
-	end_row(&r, UINT64_MAX);
-	hand_on(&r);
+		begin(&r, fde->cie);
+	r.fn = fn;
+	run(&r, fde);
 }
