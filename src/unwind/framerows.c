@@ -6,7 +6,7 @@
 
 /* The first mark that ends behind `from`, if it begins before `to`. Asked with ascending places;
  * nearly all files have none. */
-static const struct table_mark *next_mark(struct frame_rows *r, uint64_t from, uint64_t to)
+static inline const struct table_mark *next_mark(struct frame_rows *r, uint64_t from, uint64_t to)
 {
 	const struct table_source *s = r->source;
 
@@ -81,11 +81,10 @@ static bool find_trampoline(const struct frame_rows *r, uint64_t from, uint64_t 
 
 /* The return address of a signal handler is where the trampoline begins, and looked up is the place
  * before it, be it in an FDE. */
-void frame_rows__gap(struct frame_rows *r, uint64_t to)
+__attribute__((noinline)) static void fill_gap(struct frame_rows *r, uint64_t to, bool padding)
 {
 	const struct flat_rule none = { .how = FLAT_NONE };
 	uint64_t from = r->end;
-	bool padding = is_padding(from, to) && !next_mark(r, from, to);
 	struct table_mark found;
 
 	while (from < to && find_trampoline(r, from, to, &found)) {
@@ -100,6 +99,15 @@ void frame_rows__gap(struct frame_rows *r, uint64_t to)
 	}
 	if (!padding)
 		set_rules(r, from, to, none);
+}
+
+/* Nearly all are padding, of which there is nothing to say. */
+void frame_rows__gap(struct frame_rows *r, uint64_t to)
+{
+	bool padding = is_padding(r->end, to) && !next_mark(r, r->end, to);
+
+	if (!padding || machine__links(r->source->machine))
+		fill_gap(r, to, padding);
 }
 
 bool frame_rows__place(const struct table_source *source, struct callframe_fde *fde)
