@@ -18,9 +18,8 @@
 #define ROWS_MIN   1024
 
 struct known_rule {
-	uint64_t bits;
+	uint64_t key; /* its bits + 1; 0: free */
 	uint16_t id;
-	bool valid;
 };
 
 struct maker {
@@ -38,13 +37,20 @@ struct maker {
 	uint64_t first_page;
 	uint64_t page_end; /* file offset up to which pages have begun */
 	struct frame_rows made;
-	uint64_t last_bits; /* the last row's rule */
-	uint16_t last;	    /* … and its number */
+	uint64_t last; /* the last row's rule: its bits */
 	int err;
 };
 
 /* ---- rows ---------------------------------------------------------------------------------------
  */
+
+/* Of no rule. */
+#define NO_RULE UINT64_MAX
+
+static uint64_t bits_of(enum flat_how how)
+{
+	return flat_rule__bits((struct flat_rule){ .how = (uint8_t)how });
+}
 
 static size_t rule_cnt(const struct maker *m)
 {
@@ -82,33 +88,31 @@ static bool make_slots(struct maker *m, size_t cnt)
 	return true;
 }
 
-static uint16_t add_rule(struct maker *m, struct flat_rule rule)
+static uint16_t add_rule(struct maker *m, uint64_t bits)
 {
-	uint64_t bits = flat_rule__bits(rule);
 	uint32_t *slot = slot_of(m, bits);
 
 	if (*slot)
 		return (uint16_t)(*slot - 1);
 	if (rule_cnt(m) == TABLE_RULE_MAX)
-		return add_rule(m, (struct flat_rule){ .how = FLAT_ELSEWHERE });
+		return add_rule(m, bits_of(FLAT_ELSEWHERE));
 	if (rule_cnt(m) == m->slot_cnt / 2) {
 		if (!make_slots(m, 2 * m->slot_cnt))
 			return 0;
 		slot = slot_of(m, bits);
 	}
-	buf__append(&m->rules, &rule, sizeof(rule));
+	buf__append(&m->rules, &bits, sizeof(bits));
 	*slot = (uint32_t)rule_cnt(m);
 	return (uint16_t)(*slot - 1);
 }
 
 /* Nearly all rows have one of some hundred rules. */
-static uint16_t rule_id(struct maker *m, struct flat_rule rule)
+static inline uint16_t rule_id(struct maker *m, uint64_t bits)
 {
-	uint64_t bits = flat_rule__bits(rule);
 	struct known_rule *k = &m->known[(bits * 0x9e3779b97f4a7c15u) >> (64 - KNOWN_BITS)];
 
-	if (k->bits != bits || !k->valid)
-		*k = (struct known_rule){ bits, add_rule(m, rule), true };
+	if (k->key != bits + 1)
+		*k = (struct known_rule){ bits + 1, add_rule(m, bits) };
 	return k->id;
 }
 
@@ -125,11 +129,13 @@ static bool resize(struct maker *m, size_t sz)
 	return true;
 }
 
-static bool grow_rows(struct maker *m)
+__attribute__((noinline)) static bool grow_rows(struct maker *m, size_t cnt)
 {
-	uint32_t cap = m->row_cap ? 2 * m->row_cap : ROWS_MIN;
+	uint32_t cap = m->row_cap ? m->row_cap : ROWS_MIN;
 
-	if (!m->err && m->row_cap == TABLE_ROW_MAX)
+	while (cap - m->row_cnt < cnt)
+		cap *= 2;
+	if (cap > TABLE_ROW_MAX)
 		m->err = -E2BIG;
 	if (m->err || !resize(m, sizeof(*m->table) + cap * sizeof(*m->rows)))
 		return false;
@@ -137,45 +143,54 @@ static bool grow_rows(struct maker *m)
 	return true;
 }
 
-static void add_row(struct maker *m, uint64_t off, uint16_t id)
+static inline bool make_room(struct maker *m, size_t cnt)
 {
-	if (m->row_cnt == m->row_cap && !grow_rows(m))
-		return;
-	m->rows[m->row_cnt++] = (struct frame_row){ off % PAGE_SZ, id };
-	m->last = id;
+	return !m->err && (m->row_cap - m->row_cnt >= cnt || grow_rows(m, cnt));
 }
 
 /* Pages up to that of `off` begin with the rule that holds there: the last row's. */
 static void begin_pages(struct maker *m, uint64_t off)
 {
+	uint16_t id = rule_id(m, m->last);
+
 	for (; m->page_end <= off && !m->err; m->page_end += PAGE_SZ) {
 		if (m->page_end / PAGE_SZ - m->first_page == TABLE_PAGE_MAX)
 			m->err = -E2BIG;
 		buf__append(&m->pages, &m->row_cnt, sizeof(m->row_cnt));
-		if (m->page_end < off)
-			add_row(m, m->page_end, m->last);
+		if (m->page_end == off)
+			m->last = NO_RULE;
+		else if (make_room(m, 1))
+			m->rows[m->row_cnt++] = (struct frame_row){ 0, id };
 	}
 }
 
-/* From `off` on the rule holds; before it, what held there. */
-static inline void set_rule(struct maker *m, uint64_t off, struct flat_rule rule)
+/* Those of the page in hand, without the ones that change nothing; there is room for all. Returns
+ * the first one behind it. */
+static const struct callframe_row *add_rows(struct maker *m, const struct callframe_row *row,
+					    const struct callframe_row *end)
 {
-	uint64_t bits = flat_rule__bits(rule);
+	struct frame_row *to = m->rows + m->row_cnt;
+	uint64_t page_end = m->page_end, last = m->last;
 
-	if (bits == m->last_bits && off < m->page_end)
-		return;
-	if (off >= m->page_end)
-		begin_pages(m, off);
-	if (bits == m->last_bits && off % PAGE_SZ)
-		return;
-	add_row(m, off, rule_id(m, rule));
-	m->last_bits = bits;
+	for (; row < end && row->at < page_end; row++) {
+		if (flat_rule__bits(row->rule) == last)
+			continue;
+		last = flat_rule__bits(row->rule);
+		*to++ = (struct frame_row){ row->at % PAGE_SZ, rule_id(m, last) };
+	}
+	m->row_cnt = (uint32_t)(to - m->rows);
+	m->last = last;
+	return row;
 }
 
+/* From each row on its rule holds; before it, what held there. */
 static void set_rules(const struct callframe_row *rows, size_t cnt, void *arg)
 {
-	for (size_t i = 0; i < cnt; i++)
-		set_rule(arg, rows[i].at, rows[i].rule);
+	const struct callframe_row *end = rows + cnt;
+	struct maker *m = arg;
+
+	while (make_room(m, (size_t)(end - rows)) && (rows = add_rows(m, rows, end)) < end)
+		begin_pages(m, rows->at);
 }
 
 /* ---- FDEs ---------------------------------------------------------------------------------------
@@ -199,15 +214,14 @@ static uint64_t key_of(uint64_t off, uint32_t section, uint64_t at)
 static void take_fde(struct callframe_fde *fde, void *arg)
 {
 	struct maker *m = arg;
-	uint64_t key;
+	uint64_t *key;
 
 	if (m->err || fde->at >> AT_BITS || !frame_rows__place(m->source, fde))
 		return;
-	key = key_of(fde->start, m->section, fde->at);
-	if (fde->start >= OFF_MAX || m->fdes.sz / sizeof(key) == TABLE_FDE_MAX)
+	if (fde->start >= OFF_MAX || m->fdes.sz == TABLE_FDE_MAX * sizeof(*key))
 		m->err = -E2BIG;
-	else
-		buf__append(&m->fdes, &key, sizeof(key));
+	else if ((key = (uint64_t *)(void *)buf__extend(&m->fdes, sizeof(*key))))
+		*key = key_of(fde->start, m->section, fde->at);
 }
 
 static void make_rows(struct maker *m, uint64_t key)
@@ -261,9 +275,9 @@ static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 		m->made.end = m->source->marks[0].off; /* it is in a gap */
 	m->first_page = (m->made.end ? m->made.end : first) / PAGE_SZ;
 	m->page_end = m->first_page * PAGE_SZ;
-	rule_id(m, (struct flat_rule){ .how = FLAT_ELSEWHERE }); /* there is room for it later */
-	m->last = rule_id(m, (struct flat_rule){ .how = FLAT_NONE });
-	m->last_bits = flat_rule__bits((struct flat_rule){ .how = FLAT_NONE });
+	rule_id(m, bits_of(FLAT_ELSEWHERE)); /* there is room for it later */
+	m->last = bits_of(FLAT_NONE);
+	rule_id(m, m->last);
 	for (size_t i = 0; i < cnt && !m->err; i++)
 		make_rows(m, keys[i]);
 	frame_rows__finish(&m->made);
