@@ -234,33 +234,48 @@ static void make_rows(struct maker *m, uint64_t key)
 		frame_rows__fde(&m->made, &fde);
 }
 
-#define DIGIT_BITS 11
-#define DIGIT_CNT  (1u << DIGIT_BITS)
+#define DIGIT_BITS_MAX 14 /* 64 KB of counters */
 
-static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, unsigned shift)
+struct digit {
+	unsigned shift, bits;
+};
+
+static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, struct digit digit)
 {
-	size_t at[DIGIT_CNT + 1] = { 0 };
+	uint32_t at[(1 << DIGIT_BITS_MAX) + 1]; /* where the next one with each digit goes */
+	uint64_t mask = (1u << digit.bits) - 1;
 
+	memset(at, 0, (mask + 2) * sizeof(*at));
 	for (size_t i = 0; i < cnt; i++)
-		at[(from[i] >> shift) % DIGIT_CNT + 1]++;
-	for (size_t d = 1; d < DIGIT_CNT; d++)
+		at[(from[i] >> digit.shift & mask) + 1]++;
+	for (size_t d = 1; d <= mask; d++)
 		at[d] += at[d - 1];
 	for (size_t i = 0; i < cnt; i++)
-		to[at[(from[i] >> shift) % DIGIT_CNT]++] = from[i];
+		to[at[from[i] >> digit.shift & mask]++] = from[i];
+}
+
+/* How many the largest key has above those that are in order already. */
+static unsigned count_bits(const uint64_t *keys, size_t cnt)
+{
+	uint64_t all = 1;
+
+	for (size_t i = 0; i < cnt; i++)
+		all |= keys[i] >> OFF_FROM;
+	return 64 - (unsigned)__builtin_clzll(all);
 }
 
 /* Keys that are in the order of their lower bits; there is room for as many behind them. Returns
  * where they are then. */
 static const uint64_t *sort(uint64_t *keys, size_t cnt)
 {
-	uint64_t *from = keys, *to = keys + cnt, max = 0;
+	unsigned bits = count_bits(keys, cnt), digits = (bits - 1) / DIGIT_BITS_MAX + 1;
+	struct digit digit = { OFF_FROM, (bits - 1) / digits + 1 };
+	uint64_t *from = keys, *to = keys + cnt;
 
-	for (size_t i = 0; i < cnt; i++)
-		max = keys[i] > max ? keys[i] : max;
-	for (unsigned shift = OFF_FROM; shift < 64 && max >> shift; shift += DIGIT_BITS) {
+	for (; digits; digits--, digit.shift += digit.bits) {
 		uint64_t *swap = from;
 
-		sort_by_digit(from, to, cnt, shift);
+		sort_by_digit(from, to, cnt, digit);
 		from = to;
 		to = swap;
 	}
