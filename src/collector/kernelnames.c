@@ -73,5 +73,5 @@ void kernel_names__free(struct kernel_names *k)
 
 bool kernel_names__ready(const struct kernel_names *k)
 {
-	return k->ready;
+	return !k || k->ready;
 }

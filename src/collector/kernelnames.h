@@ -12,7 +12,7 @@ struct kernel_names;
 struct kernel_names *kernel_names__new(struct jobs *, struct stacks *);
 /* After jobs__free(), and after the stacks. Accepts NULL. */
 void kernel_names__free(struct kernel_names *);
-/* Whether the stacks have them, or never will, which has been said. */
+/* Whether the stacks have them, or never will, which has been said; true of NULL. */
 bool kernel_names__ready(const struct kernel_names *);
 
 #endif

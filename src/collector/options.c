@@ -433,3 +433,12 @@ uint64_t options__join_min_ns(const struct options *o)
 			return o->probes[i].param;
 	return 0;
 }
+
+bool options__kernel_stacks(const struct options *o)
+{
+	unsigned stacks = 0;
+
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		stacks |= o->probes[i].stacks;
+	return stacks & PROBE_KERNEL;
+}

@@ -35,5 +35,7 @@ void options__parse(struct options *, int argc, char **argv);
 void options__free(struct options *);
 /* switch::DUR; 0: slices are not joined. */
 uint64_t options__join_min_ns(const struct options *);
+/* Whether a probe takes them. */
+bool options__kernel_stacks(const struct options *);
 
 #endif

@@ -27,7 +27,7 @@ struct session {
 	struct process_table *processes;
 	struct jobs *jobs;
 	struct walker *walker;
-	struct kernel_names *kernel;
+	struct kernel_names *kernel; /* NULL: nobody asks for them */
 	struct stacks *stacks;
 	struct carry *carry;
 	struct spool *spool;
@@ -68,11 +68,11 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->carry = carry__new();
 	s->spool = spool__new(&spool_options);
 	s->stacks = stacks__new(recording, NULL);
-	if (s->stacks)
+	if (s->stacks && options__kernel_stacks(o))
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
 	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
-	    s->stacks && s->spool && s->kernel && s->walker)
+	    s->stacks && s->spool && s->walker && (s->kernel || !options__kernel_stacks(o)))
 		return s;
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
