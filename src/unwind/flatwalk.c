@@ -370,6 +370,8 @@ static void set_out(struct flatwalk *w, struct flatwalk_lane *l)
 	l->met = 0;
 	l->recalled = false;
 	stand_at(l, l->pc, l->sp, l->fp);
+	if (l->known)
+		recall__prefetch(l);
 }
 
 /* False: there is none. */

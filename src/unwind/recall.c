@@ -30,6 +30,18 @@ static inline bool is_next(const struct flatwalk_lane *l, const struct recall_fr
 	       is_word(l, r->fp_at, UINT64_MAX, r->fp_word);
 }
 
+void recall__prefetch(const struct flatwalk_lane *l)
+{
+	const struct recall_stack *s = l->known;
+
+	for (size_t at = s->first; at < RECALL_FRAMES; at++) {
+		uint64_t off = s->frames[at].pc_at - l->addr;
+
+		if (off < l->words_end)
+			__builtin_prefetch(l->bytes + off);
+	}
+}
+
 /* The first frame from `at` on that is not below a stack pointer. */
 static size_t first_from(const struct recall_stack *s, size_t at, uint64_t sp)
 {

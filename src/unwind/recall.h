@@ -62,6 +62,10 @@ static inline struct recall_stack *recall__stack(struct recall *r, const struct 
 	return NULL;
 }
 
+/* Asks for the words of the lane's stack that will be compared with what is .known of it: they are
+ * far apart, and nobody has read them. */
+void recall__prefetch(const struct flatwalk_lane *);
+
 /* At the lane's next frame: true when all from there on is remembered, and in the trace now. Else
  * the lane's .joint is where to ask again. */
 bool recall__rest(struct flatwalk_lane *);
