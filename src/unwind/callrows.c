@@ -50,6 +50,11 @@ static uint64_t with(uint64_t rule, size_t field, int64_t off)
 								   << shift;
 }
 
+static uint64_t with_cfa(uint64_t rule, enum flat_how how, int64_t off)
+{
+	return with(rule & ~(uint64_t)UINT8_MAX, offsetof(struct flat_rule, cfa), off) | how;
+}
+
 __attribute__((noinline)) static uint64_t find_rule(const struct run *r)
 {
 	struct flat_rule rule = { .how = FLAT_ELSEWHERE };
@@ -172,19 +177,23 @@ static bool is_plt(struct cursor c, int64_t *from)
 	return *from >= 0 && *from < 16;
 }
 
+static inline void set_cfa(struct run *r, struct hand *h, uint64_t reg, int64_t off)
+{
+	bool is_sp = reg == r->machine->sp, is_flat = is_sp || reg == r->machine->fp;
+
+	r->state.cfa.how = CFA_REGISTER;
+	r->state.cfa.reg = reg;
+	r->state.cfa.off = off;
+	h->rule = is_plain(h->rule) && is_flat && flat__in_words(off)
+			  ? with_cfa(h->rule, is_sp ? FLAT_SP : FLAT_FP, off)
+			  : find_rule(r);
+}
+
 /* Allowed where the CFA is a register and an offset already. */
 static void need_register(struct run *r)
 {
 	if (r->state.cfa.how != CFA_REGISTER)
 		r->lost = true;
-}
-
-static void set_cfa(struct run *r, uint64_t reg, int64_t off)
-{
-	r->state.cfa.how = CFA_REGISTER;
-	r->state.cfa.reg = reg;
-	r->state.cfa.off = off;
-	r->hand.rule = find_rule(r);
 }
 
 static void set_cfa_expression(struct run *r)
@@ -216,11 +225,15 @@ static void save_expression(struct run *r)
 
 static void remember(struct run *r)
 {
-	r->state.rule = r->hand.rule;
-	if (r->remembered_cnt == STATES_MAX)
+	struct callframe_state *s = &r->remembered[r->remembered_cnt];
+
+	if (r->remembered_cnt == STATES_MAX) {
 		r->lost = true;
-	else
-		r->remembered[r->remembered_cnt++] = r->state;
+		return;
+	}
+	*s = r->state;
+	s->rule = r->hand.rule;
+	r->remembered_cnt++;
 }
 
 static void recall(struct run *r)
@@ -289,36 +302,29 @@ static void val_expression(struct run *r)
 	save(r, reg, SAVED_OTHERWISE, 0);
 }
 
-static void def_cfa(struct run *r)
-{
-	uint64_t reg = cursor__uleb(&r->hand.c);
-
-	set_cfa(r, reg, (int64_t)cursor__uleb(&r->hand.c));
-}
-
 static void def_cfa_sf(struct run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	set_cfa(r, reg, factored(r, cursor__sleb(&r->hand.c)));
+	set_cfa(r, &r->hand, reg, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void def_cfa_register(struct run *r)
 {
 	need_register(r);
-	set_cfa(r, cursor__uleb(&r->hand.c), r->state.cfa.off);
+	set_cfa(r, &r->hand, cursor__uleb(&r->hand.c), r->state.cfa.off);
 }
 
 static void def_cfa_offset(struct run *r)
 {
 	need_register(r);
-	set_cfa(r, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
+	set_cfa(r, &r->hand, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
 }
 
 static void def_cfa_offset_sf(struct run *r)
 {
 	need_register(r);
-	set_cfa(r, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
+	set_cfa(r, &r->hand, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void args_size(struct run *r)
@@ -353,7 +359,6 @@ static void (*const handlers[64])(struct run *) = {
 	[DW_CFA_expression] = save_expression,
 	[DW_CFA_remember_state] = remember,
 	[DW_CFA_restore_state] = recall,
-	[DW_CFA_def_cfa] = def_cfa,
 	[DW_CFA_def_cfa_sf] = def_cfa_sf,
 	[DW_CFA_def_cfa_register] = def_cfa_register,
 	[DW_CFA_def_cfa_offset] = def_cfa_offset,
@@ -414,6 +419,13 @@ static inline void set_plain_offset(struct run *r, struct hand *h)
 				      : find_rule(r);
 }
 
+static inline void def_cfa(struct run *r, struct hand *h)
+{
+	uint64_t reg = cursor__uleb(&h->c);
+
+	set_cfa(r, h, reg, (int64_t)cursor__uleb(&h->c));
+}
+
 static inline bool next_is(struct cursor *c, uint8_t op)
 {
 	bool is = cursor__left(c) && *c->pos == op;
@@ -452,6 +464,10 @@ static void execute(struct run *r)
 			cursor__uleb(&h.c);
 		else if (op == DW_CFA_nop)
 			skip_nops(&h.c);
+		else if (op == DW_CFA_def_cfa)
+			def_cfa(r, &h);
+		else if (op == DW_CFA_def_cfa_register && is_plain(h.rule))
+			set_cfa(r, &h, cursor__uleb(&h.c), r->state.cfa.off);
 		else
 			h = execute_unusual(r, op, h);
 	}
