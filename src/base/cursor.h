@@ -27,33 +27,37 @@ static inline size_t cursor__left(const struct cursor *c)
 	return (size_t)(c->end - c->pos);
 }
 
+static inline bool cursor__has(struct cursor *c, size_t sz)
+{
+	if (c->err || sz > cursor__left(c))
+		c->err = true;
+	return !c->err;
+}
+
 /* NULL past the end */
 static inline const void *cursor__bytes(struct cursor *c, size_t sz)
 {
 	const void *at = c->pos;
 
-	if (c->err || sz > cursor__left(c)) {
-		c->err = true;
+	if (!cursor__has(c, sz))
 		return NULL;
-	}
 	c->pos += sz;
 	return at;
 }
 
 static inline uint8_t cursor__u8(struct cursor *c)
 {
-	const uint8_t *at = cursor__bytes(c, 1);
-
-	return at ? *at : 0;
+	return cursor__has(c, 1) ? *c->pos++ : 0;
 }
 
 #define CURSOR_INT(bits, name)                                        \
 	static inline uint##bits##_t cursor__##name(struct cursor *c) \
 	{                                                             \
-		const void *at = cursor__bytes(c, bits / 8);          \
-		uint##bits##_t v = 0;                                 \
-		if (at)                                               \
-			memcpy(&v, at, sizeof(v));                    \
+		uint##bits##_t v;                                     \
+		if (!cursor__has(c, sizeof(v)))                       \
+			return 0;                                     \
+		memcpy(&v, c->pos, sizeof(v));                        \
+		c->pos += sizeof(v);                                  \
 		return le##bits##toh(v);                              \
 	}
 
