@@ -264,13 +264,12 @@ static unsigned count_bits(const uint64_t *keys, size_t cnt)
 	return 64 - (unsigned)__builtin_clzll(all);
 }
 
-/* Keys that are in the order of their lower bits; there is room for as many behind them. Returns
- * where they are then. */
-static const uint64_t *sort(uint64_t *keys, size_t cnt)
+/* Keys that are in the order of their lower bits. There is room for as many in `spare`. */
+static void sort(uint64_t *keys, uint64_t *spare, size_t cnt)
 {
 	unsigned bits = count_bits(keys, cnt), digits = (bits - 1) / DIGIT_BITS_MAX + 1;
 	struct digit digit = { OFF_FROM, (bits - 1) / digits + 1 };
-	uint64_t *from = keys, *to = keys + cnt;
+	uint64_t *from = keys, *to = spare;
 
 	for (; digits; digits--, digit.shift += digit.bits) {
 		uint64_t *swap = from;
@@ -279,7 +278,8 @@ static const uint64_t *sort(uint64_t *keys, size_t cnt)
 		from = to;
 		to = swap;
 	}
-	return from;
+	if (from != keys)
+		memcpy(keys, from, cnt * sizeof(*keys));
 }
 
 static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
@@ -299,16 +299,20 @@ static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 	buf__append(&m->pages, &m->row_cnt, sizeof(m->row_cnt));
 }
 
+#define ROWS_PER_KEY (sizeof(uint64_t) / sizeof(struct frame_row))
+
+/* FDEs are sorted in the memory of the rows, of which there are more. */
 static void make_all(struct maker *m)
 {
-	size_t cnt = m->fdes.sz / sizeof(uint64_t);
+	uint64_t *keys = (uint64_t *)(void *)m->fdes.data;
+	size_t cnt = m->fdes.sz / sizeof(*keys);
 
 	if (!cnt)
 		m->err = -ENOENT;
-	else if (!buf__extend(&m->fdes, m->fdes.sz)) /* for sort() */
-		m->err = -ENOMEM;
-	else
-		make_in_order(m, sort((uint64_t *)(void *)m->fdes.data, cnt), cnt);
+	if (!make_room(m, cnt * ROWS_PER_KEY))
+		return;
+	sort(keys, (uint64_t *)(void *)m->rows, cnt);
+	make_in_order(m, keys, cnt);
 }
 
 /* ---- the block ----------------------------------------------------------------------------------
