@@ -4,15 +4,22 @@
 #define ALIGNMENT_GAP	 16 /* bytes of padding before an aligned function: nobody is there */
 #define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
 
-/* The first mark that ends behind `from`, if it begins before `to`. Asked with ascending places;
- * nearly all files have none. */
-static inline const struct table_mark *next_mark(struct frame_rows *r, uint64_t from, uint64_t to)
+__attribute__((noinline)) static const struct table_mark *find_mark(struct frame_rows *r,
+								    uint64_t from, uint64_t to)
 {
 	const struct table_source *s = r->source;
 
 	while (r->mark < s->mark_cnt && s->marks[r->mark].off + s->marks[r->mark].sz <= from)
 		r->mark++;
-	return r->mark < s->mark_cnt && s->marks[r->mark].off < to ? &s->marks[r->mark] : NULL;
+	r->mark_off = r->mark < s->mark_cnt ? s->marks[r->mark].off : UINT64_MAX;
+	return r->mark_off < to ? &s->marks[r->mark] : NULL;
+}
+
+/* The first mark that ends behind `from`, if it begins before `to`. Asked with ascending places;
+ * nearly all are far from any. */
+static inline const struct table_mark *next_mark(struct frame_rows *r, uint64_t from, uint64_t to)
+{
+	return r->mark_off < to ? find_mark(r, from, to) : NULL;
 }
 
 static void set_rule(struct frame_rows *r, uint64_t from, struct flat_rule rule)

@@ -17,7 +17,8 @@ struct frame_rows {
 	void *arg;
 	uint64_t end; /* file offset up to which rows have been made; 0: none have */
 	/* private */
-	size_t mark; /* the source's, which is next */
+	size_t mark;	   /* the source's, which is next */
+	uint64_t mark_off; /* where it begins, or before */
 };
 
 /* From link-time addresses to offsets in the file, without what is beyond its segment. False: in no
