@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An FDE while its instructions are executed: of callrows.c, which does the usual ones in
+ * registers, and of callinstr.c, which knows all others.
+ */
+#ifndef UNWIND_CALLRUN_H
+#define UNWIND_CALLRUN_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "unwind/callframe.h"
+
+#define STATES_MAX 32  /* remembered at a time; compilers remember one */
+#define ROWS_MAX   128 /* that are handed on at a time */
+
+/* What nearly every instruction changes: kept in registers while they are executed. */
+struct call_hand {
+	struct cursor c;	   /* at its end: nothing that follows counts */
+	uint64_t at;		   /* where the row in hand starts */
+	uint64_t rule;		   /* flat_rule__bits(): what the state says */
+	struct callframe_row *row; /* the next one */
+};
+
+struct call_run {
+	const struct callframe_fde *fde;
+	const struct machine *machine;
+	uint64_t end;  /* of the FDE */
+	uint64_t last; /* of rows that begin behind this place only the first is wanted */
+	uint64_t code_align, followed;
+	struct call_hand hand;	      /* while execute() does not have it */
+	struct callframe_state state; /* its rule is `hand`'s, but where it is kept */
+	struct callframe_state remembered[STATES_MAX];
+	unsigned remembered_cnt;
+	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
+	struct callframe_row rows[ROWS_MAX];
+	callframe_rows_fn fn;
+	void *arg;
+};
+
+#define PRIMARY 0xc0
+#define LOW	0x3f /* behind it: a register, or a distance */
+
+/*
+ * Most instructions change one number of a rule that is known. It is changed in a register: to read
+ * a word of which a part has just been written takes longer than all the rest.
+ */
+static inline bool is_plain(uint64_t rule)
+{
+	return (uint8_t)rule <= FLAT_FP;
+}
+
+static inline uint64_t with(uint64_t rule, size_t field, int64_t off)
+{
+	unsigned shift = 8 * (unsigned)field;
+
+	return (rule & ~((uint64_t)UINT16_MAX << shift)) | (uint64_t)(uint16_t)flat__words(off)
+								   << shift;
+}
+
+static inline uint64_t with_cfa(uint64_t rule, enum flat_how how, int64_t off)
+{
+	return with(rule & ~(uint64_t)UINT8_MAX, offsetof(struct flat_rule, cfa), off) | how;
+}
+
+/* What the state says, as flat_rule__bits(): FLAT_ELSEWHERE where instructions were lost. */
+uint64_t call_run__find_rule(const struct call_run *);
+
+/* Executes an instruction that advances nothing, on .hand: its operands are next. One that nobody
+ * knows, or that makes no sense, sets .lost. */
+void call_run__handle(struct call_run *, uint8_t op);
+
+static inline void set_cfa(struct call_run *r, struct call_hand *h, uint64_t reg, int64_t off)
+{
+	bool is_sp = reg == r->machine->sp, is_flat = is_sp || reg == r->machine->fp;
+
+	r->state.cfa.how = CFA_REGISTER;
+	r->state.cfa.reg = reg;
+	r->state.cfa.off = off;
+	h->rule = is_plain(h->rule) && is_flat && flat__in_words(off)
+			  ? with_cfa(h->rule, is_sp ? FLAT_SP : FLAT_FP, off)
+			  : call_run__find_rule(r);
+}
+
+#endif
