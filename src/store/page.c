@@ -75,7 +75,7 @@ static size_t count_values(const struct leaf *l, size_t from, size_t cnt)
 	return values;
 }
 
-/* PAGE_ROWS numbers are less than PAGE_SZ. */
+/* PAGE_ROWS numbers are less than PAGE_SZ; so are as many nulls. */
 static void cut_flat(struct page *p, const struct leaf *l)
 {
 	size_t left = l->level_cnt - p->from;
@@ -87,7 +87,8 @@ static void cut_flat(struct page *p, const struct leaf *l)
 
 void page__cut(struct page *p, const struct leaf *l)
 {
-	bool long_values = column__is_bytes(l->column) && p->encoding == ENCODING_PLAIN;
+	bool long_values =
+		column__is_bytes(l->column) && p->encoding == ENCODING_PLAIN && l->value_cnt;
 
 	if (l->max_rep || long_values)
 		cut_measured(p, l);
