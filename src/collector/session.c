@@ -319,6 +319,8 @@ static void on_samples(struct session *s, const struct record *records, size_t c
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *e = records[i].event;
 
+		if (i + EVENT_AHEAD < cnt)
+			event__prefetch(records[i + EVENT_AHEAD].event);
 		entries[i] = (struct walker_entry){ process_of(s, e), e };
 	}
 	walker__ahead(s->walker, entries, cnt);

@@ -7,9 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a record: the event, and its stack up to where the leaf's caller is. */
-#define BEGIN_SZ  (BPF_RINGBUF_HDR_SZ + sizeof(struct event) + EVENT_RED_ZONE + 64)
-#define SIZE_MASK ((uint32_t) ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT))
+#define STACK_BEGIN_SZ 512 /* of a stack: its red zone and the first frames */
+#define SIZE_MASK      ((uint32_t) ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT))
 
 struct ring {
 	struct stream stream; /* first: the stream is the ring */
@@ -22,15 +21,12 @@ struct ring {
 	size_t map_sz[2];
 };
 
-static const uint8_t *record_at(const struct ring *r, uint64_t pos)
-{
-	return r->area.data + (pos & (r->area.sz - 1));
-}
-
 /* A record's header: its length with two flags, and a page offset that only the kernel needs. */
 static uint32_t header_at(const struct ring *r, uint64_t pos)
 {
-	return __atomic_load_n((const uint32_t *)(const void *)record_at(r, pos), __ATOMIC_ACQUIRE);
+	const uint8_t *at = r->area.data + (pos & (r->area.sz - 1));
+
+	return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
 static uint64_t record_sz(uint32_t header)
@@ -49,19 +45,11 @@ static bool event_fits(const struct event *e, uint32_t sz)
 	return event__sz_before_switched(e) + header_sz <= sz && event__sz(e) == sz;
 }
 
-/*
- * Another CPU wrote them: what is looked at first of the event behind the one at `pos` is asked for
- * while others are taken. Where that is says the header of this one, which was asked for before.
- */
-static void ask_ahead(const struct ring *r, uint64_t pos)
+/* Another CPU wrote it: what is looked at first is asked for while others are taken. */
+static void prefetch_event(const struct event *e)
 {
-	const uint8_t *at;
-
-	if (pos >= r->limit)
-		return;
-	at = record_at(r, pos + record_sz(header_at(r, pos)));
-	for (size_t off = 0; off < BEGIN_SZ; off += 64)
-		__builtin_prefetch(at + off);
+	for (size_t off = 0; off < sizeof(*e) + STACK_BEGIN_SZ; off += 64)
+		__builtin_prefetch((const char *)e + off);
 }
 
 /* The next event that is complete and makes sense; NULL when there is none in this round. */
@@ -69,7 +57,7 @@ static const struct event *event_next(struct ring *r)
 {
 	while (r->pos < r->limit) {
 		uint32_t header = header_at(r, r->pos), sz = header & SIZE_MASK;
-		const void *e = record_at(r, r->pos) + BPF_RINGBUF_HDR_SZ;
+		const void *e = r->area.data + (r->pos & (r->area.sz - 1)) + BPF_RINGBUF_HDR_SZ;
 
 		if (header & BPF_RINGBUF_BUSY_BIT)
 			return NULL;
@@ -125,7 +113,8 @@ static void ring__next(struct stream *s, record_fn fn, void *arg)
 	if (!e)
 		return;
 	next = r->pos + record_sz(header_at(r, r->pos));
-	ask_ahead(r, next);
+	__builtin_prefetch(r->area.data + (next & (r->area.sz - 1)));
+	prefetch_event(e);
 	record = (struct record){ .type = RECORD_SAMPLE,
 				  .time_ns = e->time_ns,
 				  .tgid = e->tgid,
