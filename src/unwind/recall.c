@@ -4,6 +4,8 @@
 #include <string.h>
 #include "unwind/flatwalk.h"
 
+#define PREFETCH_FRAMES 24 /* what all lanes ask for is to stay in the first-level cache */
+
 /* What is behind the last frame where a return address of 0 says which one that is. */
 static bool is_end(const struct frame *f)
 {
@@ -34,6 +36,8 @@ void recall__prefetch(const struct flatwalk_lane *l)
 {
 	const struct recall_stack *s = l->known;
 
+	if (RECALL_FRAMES - s->first > PREFETCH_FRAMES)
+		return;
 	for (size_t at = s->first; at < RECALL_FRAMES; at++) {
 		uint64_t off = s->frames[at].pc_at - l->addr;
 
