@@ -116,16 +116,6 @@ static inline struct unwinder *new_unwinder(struct jobs *jobs)
 /* ---- unwinders ----------------------------------------------------------------------------------
  */
 
-#define BEGIN_SZ (sizeof(struct event) + EVENT_RED_ZONE + 64)
-
-/* What a ring asks for before the event is taken: its first bytes, and of its stack up to where the
- * leaf's caller is. */
-static inline void ask_ahead(const struct event *e)
-{
-	for (size_t off = 0; off < BEGIN_SZ; off += 64)
-		__builtin_prefetch((const uint8_t *)e + off);
-}
-
 /* As the collector does it: as many at a time as it takes from its rings. */
 static inline size_t by_us(struct bench *b, const struct work *w, size_t cnt)
 {
@@ -137,8 +127,8 @@ static inline size_t by_us(struct bench *b, const struct work *w, size_t cnt)
 		size_t n = 0;
 
 		for (; n < BATCH && i < cnt; n++, i++) {
-			if (i + 2 < cnt)
-				ask_ahead(w[i + 2].event);
+			if (i + EVENT_AHEAD < cnt)
+				event__prefetch(w[i + EVENT_AHEAD].event);
 			event__sample(w[i].event, &samples[n]);
 			jobs[n] = (struct walk_job){ w[i].set->process, &samples[n], &b->traces[n],
 						     false };
