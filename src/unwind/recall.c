@@ -35,15 +35,12 @@ static inline bool is_next(const struct flatwalk_lane *l, const struct recall_fr
 void recall__prefetch(const struct flatwalk_lane *l)
 {
 	const struct recall_stack *s = l->known;
+	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
 
 	if (RECALL_FRAMES - s->first > PREFETCH_FRAMES)
 		return;
-	for (size_t at = s->first; at < RECALL_FRAMES; at++) {
-		uint64_t off = s->frames[at].pc_at - l->addr;
-
-		if (off < l->words_end)
-			__builtin_prefetch(l->bytes + off);
-	}
+	for (size_t at = s->first; at < RECALL_FRAMES; at++)
+		__builtin_prefetch((const void *)(bytes + s->frames[at].pc_at));
 }
 
 /* The first frame from `at` on that is not below a stack pointer. */
