@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "base/buf.h"
+#include "process/handle.h"
 #include "symbol/section.h"
 
 #define CRC_MAX	   (2LL << 30)	  /* bytes read to compute a CRC */
@@ -74,18 +75,34 @@ static struct elf_file *open_matching(const struct elf_file *f, const char *path
 	return NULL;
 }
 
-static struct elf_file *by_build_id(const struct elf_file *f, const char *dir)
+/* False: the file has no build ID. */
+static bool find_path(const struct elf_file *f, const char *dir, char path[static PATH_MAX])
 {
-	char hex[2 * BUILD_ID_MAX + 1], path[PATH_MAX];
+	char hex[2 * BUILD_ID_MAX + 1];
 
 	if (f->build_id.sz < 2)
-		return NULL;
+		return false;
 	for (size_t i = 0; i < f->build_id.sz; i++)
 		snprintf(hex + 2 * i, 3, "%02x", f->build_id.bytes[i]);
-	if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) >=
-	    (int)sizeof(path))
-		return NULL;
-	return open_matching(f, path, NULL);
+	return snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) < PATH_MAX;
+}
+
+static struct elf_file *by_build_id(const struct elf_file *f, const char *dir)
+{
+	char path[PATH_MAX];
+
+	return find_path(f, dir, path) ? open_matching(f, path, NULL) : NULL;
+}
+
+bool debug_file__is_absent(const struct elf_file *f, const char *dir)
+{
+	char path[PATH_MAX];
+	int fd =
+		find_path(f, dir, path) ? handle__resolve(AT_FDCWD, path, RESOLVE_CACHED) : -ENOENT;
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOENT;
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "symbol/debugfile.h"
+#include "unwind/headers.h"
 
 /* One file's, of one of its parts. */
 struct reading {
@@ -133,10 +134,21 @@ static struct reading *reading__new(struct cfi_data *d, enum cfi_part part)
 	return NULL;
 }
 
+/* What a job would find, for files that nobody has taken anything out of: their makers' own. */
+static bool has_no_separate(const struct cfi_data *d)
+{
+	struct headers h;
+
+	return headers__read(&h, d->file, elf_file__read_now) == 0 &&
+	       !headers__find(&h, ".gnu_debugdata") && !headers__find(&h, ".gnu_debuglink") &&
+	       debug_file__is_absent(d->file, DEBUG_DIR);
+}
+
 /* Without memory or descriptors nothing is read: as if the file had nothing. */
 static void ask(struct cfi_data *d, enum cfi_part part)
 {
-	struct reading *r = reading__new(d, part);
+	bool none = part == CFI_SEPARATE && has_no_separate(d);
+	struct reading *r = none ? NULL : reading__new(d, part);
 
 	d->asked[part] = true;
 	if (r)

@@ -85,15 +85,22 @@ static void by_debuglink(void **state)
 	assert_found(folder, "prog", ".debug/prog.debug");
 }
 
+/* The debug file of prog; dir/.build-id/link leads there. */
+static void put_by_build_id(const char *folder)
+{
+	shell__run("cd %s && id=$(readelf -n prog | sed -n 's/.*Build ID: \\(..\\)/\\1 /p') && set "
+		   "$id && "
+		   "mkdir -p dir/.build-id/$1 && cp kept/prog.debug dir/.build-id/$1/$2.debug && "
+		   "ln -s $1/$2.debug dir/.build-id/link",
+		   folder);
+}
+
 static void by_build_id(void **state)
 {
 	char *folder = *state;
 
-	shell__run("cd %s && id=$(readelf -n prog | sed -n 's/.*Build ID: \\(..\\)/\\1 /p') && set "
-		   "$id && "
-		   "mkdir -p dir/.build-id/$1 && cp kept/prog.debug dir/.build-id/$1/$2.debug && "
-		   "cp kept/prog.debug . && ln -s $1/$2.debug dir/.build-id/link",
-		   folder);
+	put_by_build_id(folder);
+	shell__run("cd %s && cp kept/prog.debug .", folder);
 	{
 		char *path = found(folder, "prog");
 
@@ -200,10 +207,31 @@ static void symbols_of_a_stripped_program(void **state)
 	free(line);
 }
 
+/* What the kernel was asked for before it knows. */
+static void absence_is_known_without_a_disk(void **state)
+{
+	const char *folder = *state;
+	char prog[256], dir[256];
+	struct elf_file *f, *plain;
+
+	snprintf(prog, sizeof(prog), "%s/prog", folder);
+	snprintf(dir, sizeof(dir), "%s/dir", folder);
+	f = elf_file__open(prog);
+	snprintf(prog, sizeof(prog), "%s/plain", folder);
+	plain = elf_file__open(prog);
+	assert_null(debug_file__open(f, dir));
+	assert_true(debug_file__is_absent(f, dir));
+	assert_true(debug_file__is_absent(plain, dir)); /* without a build ID */
+	put_by_build_id(folder);
+	assert_false(debug_file__is_absent(f, dir));
+	elf_file__put(plain);
+	elf_file__put(f);
+}
+
 #define test_with_programs(f) cmocka_unit_test_setup_teardown(f, make_programs, shell__teardown)
 
-RUN_TESTS(test_with_programs(by_debuglink), test_with_programs(by_build_id),
-	  test_with_programs(by_crc_without_a_build_id),
+RUN_TESTS(test_with_programs(by_debuglink), test_with_programs(absence_is_known_without_a_disk),
+	  test_with_programs(by_build_id), test_with_programs(by_crc_without_a_build_id),
 	  test_with_programs(whose_debug_file_is_believed),
 	  test_with_programs(names_are_not_read_when_they_are_huge),
 	  test_with_programs(symbols_of_a_stripped_program))
