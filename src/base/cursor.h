@@ -27,6 +27,7 @@ static inline size_t cursor__left(const struct cursor *c)
 	return (size_t)(c->end - c->pos);
 }
 
+/* Whether so many bytes are there; err if not. */
 static inline bool cursor__has(struct cursor *c, size_t sz)
 {
 	if (c->err || sz > cursor__left(c))
@@ -75,6 +76,7 @@ struct cursor_leb {
 struct cursor_leb cursor__long_uleb(const uint8_t *pos, const uint8_t *end);
 struct cursor_leb cursor__long_sleb(const uint8_t *pos, const uint8_t *end);
 
+/* Goes where the number ends; where it does not, err and nothing is left. */
 static inline uint64_t cursor__take_leb(struct cursor *c, struct cursor_leb n)
 {
 	c->err |= !n.end;

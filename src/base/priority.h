@@ -27,7 +27,8 @@ static inline void priority__punctual(void)
 
 /*
  * The same for a thread that has just been made. By who made it: as an ordinary one it would have
- * to get a CPU first, and the one that it begins on is its maker's.
+ * to get a CPU first, and the one that it begins on is its maker's. Without the privilege it stays
+ * as it is: it has its maker's niceness then.
  */
 static inline void priority__make_punctual(pthread_t thread)
 {

@@ -169,7 +169,8 @@ static int prepare(struct collector *c)
 	c->recording = recording__new(&o->recording);
 	if (!c->recording)
 		return -errno;
-	/* Reads the kernel's symbols: what calls the programs is among them now. */
+	/* Reads the kernel's symbols, where it takes kernel stacks: what calls the programs is
+	 * among them now. */
 	c->session = session__new(o, c->recording, &c->census);
 	if (!c->session)
 		return -errno;

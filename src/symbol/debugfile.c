@@ -75,7 +75,7 @@ static struct elf_file *open_matching(const struct elf_file *f, const char *path
 	return NULL;
 }
 
-/* False: the file has no build ID. */
+/* False: the file has no build ID, or the path is too long for any file. */
 static bool find_path(const struct elf_file *f, const char *dir, char path[static PATH_MAX])
 {
 	char hex[2 * BUILD_ID_MAX + 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call-frame instructions, one by one: all but those that advance. */
+/* Call-frame instructions, one by one: all but those that are only in execute(). */
 #include "unwind/callrun.h"
 
 #include <dwarf.h>
@@ -30,8 +30,9 @@ static void save(struct call_run *r, uint64_t reg, enum saved_how how, int64_t o
 	if (!saved)
 		return;
 	*saved = (struct callframe_saved){ how, off };
-	if (is_plain(h->rule) && saved == &r->state.fp && how == SAVED_AT && flat__in_words(off))
-		h->rule = with(h->rule, offsetof(struct flat_rule, fp), off);
+	if (rule_is_plain(h->rule) && saved == &r->state.fp && how == SAVED_AT &&
+	    flat__in_words(off))
+		h->rule = rule_with(h->rule, offsetof(struct flat_rule, fp), off);
 	else
 		h->rule = call_run__find_rule(r);
 }
@@ -203,25 +204,25 @@ static void def_cfa_sf(struct call_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	set_cfa(r, &r->hand, reg, factored(r, cursor__sleb(&r->hand.c)));
+	call_run__set_cfa(r, &r->hand, reg, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void def_cfa_register(struct call_run *r)
 {
 	need_register(r);
-	set_cfa(r, &r->hand, cursor__uleb(&r->hand.c), r->state.cfa.off);
+	call_run__set_cfa(r, &r->hand, cursor__uleb(&r->hand.c), r->state.cfa.off);
 }
 
 static void def_cfa_offset(struct call_run *r)
 {
 	need_register(r);
-	set_cfa(r, &r->hand, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
+	call_run__set_cfa(r, &r->hand, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
 }
 
 static void def_cfa_offset_sf(struct call_run *r)
 {
 	need_register(r);
-	set_cfa(r, &r->hand, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
+	call_run__set_cfa(r, &r->hand, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void args_size(struct call_run *r)
@@ -239,7 +240,8 @@ static void negate_ra_state(struct call_run *r)
 }
 
 /*
- * DWARF 5, table 7.29, and the GNU ones; those of execute() are left out. NULL: nobody knows it
+ * DWARF 5, table 7.29, and the GNU ones; advances, DW_CFA_def_cfa and
+ * DW_CFA_nop never come here. NULL: nobody knows it
  * (DW_CFA_set_loc too: no compiler writes it).
  */
 static void (*const handlers[64])(struct call_run *) = {
@@ -268,10 +270,10 @@ static void (*const handlers[64])(struct call_run *) = {
 
 void call_run__handle(struct call_run *r, uint8_t op)
 {
-	if ((op & PRIMARY) == DW_CFA_offset)
-		save(r, op & LOW, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
-	else if ((op & PRIMARY) == DW_CFA_restore)
-		restore(r, op & LOW);
+	if ((op & CFA_PRIMARY) == DW_CFA_offset)
+		save(r, op & CFA_LOW, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
+	else if ((op & CFA_PRIMARY) == DW_CFA_restore)
+		restore(r, op & CFA_LOW);
 	else if (handlers[op])
 		handlers[op](r);
 	else

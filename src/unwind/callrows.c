@@ -56,8 +56,8 @@ static struct call_hand execute_unusual(struct call_run *r, uint8_t op, struct c
 
 static inline bool is_advance(uint8_t op, struct cursor *c, uint64_t *steps)
 {
-	if ((op & PRIMARY) == DW_CFA_advance_loc)
-		*steps = op & LOW;
+	if ((op & CFA_PRIMARY) == DW_CFA_advance_loc)
+		*steps = op & CFA_LOW;
 	else if (op == DW_CFA_advance_loc1)
 		*steps = cursor__u8(c);
 	else if (op == DW_CFA_advance_loc2)
@@ -75,7 +75,7 @@ static inline void set_plain_offset(struct call_run *r, struct call_hand *h)
 	int64_t off = (int64_t)cursor__uleb(&h->c);
 
 	r->state.cfa.off = off;
-	h->rule = flat__in_words(off) ? with(h->rule, offsetof(struct flat_rule, cfa), off)
+	h->rule = flat__in_words(off) ? rule_with(h->rule, offsetof(struct flat_rule, cfa), off)
 				      : call_run__find_rule(r);
 }
 
@@ -83,7 +83,7 @@ static inline void def_cfa(struct call_run *r, struct call_hand *h)
 {
 	uint64_t reg = cursor__uleb(&h->c);
 
-	set_cfa(r, h, reg, (int64_t)cursor__uleb(&h->c));
+	call_run__set_cfa(r, h, reg, (int64_t)cursor__uleb(&h->c));
 }
 
 static inline bool next_is(struct cursor *c, uint8_t op)
@@ -118,16 +118,17 @@ static void execute(struct call_run *r)
 				continue;
 			op = DW_CFA_def_cfa_offset;
 		}
-		if (op == DW_CFA_def_cfa_offset && is_plain(h.rule))
+		if (op == DW_CFA_def_cfa_offset && rule_is_plain(h.rule))
 			set_plain_offset(r, &h);
-		else if ((op & PRIMARY) == DW_CFA_offset && !(r->followed >> (op & LOW) & 1))
+		else if ((op & CFA_PRIMARY) == DW_CFA_offset &&
+			 !(r->followed >> (op & CFA_LOW) & 1))
 			cursor__uleb(&h.c);
 		else if (op == DW_CFA_nop)
 			skip_nops(&h.c);
 		else if (op == DW_CFA_def_cfa)
 			def_cfa(r, &h);
-		else if (op == DW_CFA_def_cfa_register && is_plain(h.rule))
-			set_cfa(r, &h, cursor__uleb(&h.c), r->state.cfa.off);
+		else if (op == DW_CFA_def_cfa_register && rule_is_plain(h.rule))
+			call_run__set_cfa(r, &h, cursor__uleb(&h.c), r->state.cfa.off);
 		else
 			h = execute_unusual(r, op, h);
 	}
@@ -161,7 +162,7 @@ static void drop(struct callframe_row *rows, size_t cnt, uint64_t end, void *arg
 
 static uint64_t bit_of(uint64_t reg)
 {
-	return reg <= LOW ? 1ull << reg : 0;
+	return reg <= CFA_LOW ? 1ull << reg : 0;
 }
 
 /* What FDEs of the CIE begin with: found once. Its rows are nobody's. */

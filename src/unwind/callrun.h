@@ -38,19 +38,19 @@ struct call_run {
 	void *arg;
 };
 
-#define PRIMARY 0xc0
-#define LOW	0x3f /* behind it: a register, or a distance */
+#define CFA_PRIMARY 0xc0
+#define CFA_LOW	    0x3f /* behind it: a register, or a distance */
 
 /*
  * Most instructions change one number of a rule that is known. It is changed in a register: to read
  * a word of which a part has just been written takes longer than all the rest.
  */
-static inline bool is_plain(uint64_t rule)
+static inline bool rule_is_plain(uint64_t rule)
 {
 	return (uint8_t)rule <= FLAT_FP;
 }
 
-static inline uint64_t with(uint64_t rule, size_t field, int64_t off)
+static inline uint64_t rule_with(uint64_t rule, size_t field, int64_t off)
 {
 	unsigned shift = 8 * (unsigned)field;
 
@@ -58,9 +58,9 @@ static inline uint64_t with(uint64_t rule, size_t field, int64_t off)
 								   << shift;
 }
 
-static inline uint64_t with_cfa(uint64_t rule, enum flat_how how, int64_t off)
+static inline uint64_t rule_with_cfa(uint64_t rule, enum flat_how how, int64_t off)
 {
-	return with(rule & ~(uint64_t)UINT8_MAX, offsetof(struct flat_rule, cfa), off) | how;
+	return rule_with(rule & ~(uint64_t)UINT8_MAX, offsetof(struct flat_rule, cfa), off) | how;
 }
 
 /* What the state says, as flat_rule__bits(): FLAT_ELSEWHERE where instructions were lost. */
@@ -70,15 +70,16 @@ uint64_t call_run__find_rule(const struct call_run *);
  * knows, or that makes no sense, sets .lost. */
 void call_run__handle(struct call_run *, uint8_t op);
 
-static inline void set_cfa(struct call_run *r, struct call_hand *h, uint64_t reg, int64_t off)
+static inline void call_run__set_cfa(struct call_run *r, struct call_hand *h, uint64_t reg,
+				     int64_t off)
 {
 	bool is_sp = reg == r->machine->sp, is_flat = is_sp || reg == r->machine->fp;
 
 	r->state.cfa.how = CFA_REGISTER;
 	r->state.cfa.reg = reg;
 	r->state.cfa.off = off;
-	h->rule = is_plain(h->rule) && is_flat && flat__in_words(off)
-			  ? with_cfa(h->rule, is_sp ? FLAT_SP : FLAT_FP, off)
+	h->rule = rule_is_plain(h->rule) && is_flat && flat__in_words(off)
+			  ? rule_with_cfa(h->rule, is_sp ? FLAT_SP : FLAT_FP, off)
 			  : call_run__find_rule(r);
 }
 

@@ -39,7 +39,7 @@ void recall__prefetch(const struct flatwalk_lane *l)
 
 	if (RECALL_FRAMES - s->first > PREFETCH_FRAMES)
 		return;
-	for (size_t at = s->first; at < RECALL_FRAMES; at++)
+	for (size_t at = s->first + 1; at < RECALL_FRAMES; at++) /* see copy_rest() */
 		__builtin_prefetch((const void *)(bytes + s->frames[at].pc_at));
 }
 
