@@ -197,25 +197,22 @@ int BPF_PROG(net__tp__recv, struct sock *sk, int ret, int flags)
 	return end(ctx, sk, &t);
 }
 
+/* sendfile() and splice() to a socket, up to 6.4 */
+SEC("?fexit/inet_sendpage")
+int BPF_PROG(net__fexit__inet_sendpage, struct socket *sock, void *page, int offset,
+	     unsigned long sz, int flags, long ret)
+{
+	struct transfer t = { .ret = ret, .kind = kind_of(sock->sk, true), .flags = flags };
+
+	return end(ctx, sock->sk, &t);
+}
+
 #define BEGINS(way, function, message)                                                        \
 	SEC("?fentry/" #function)                                                             \
 	int BPF_PROG(net__##way##__##function##_begins, struct socket *sock, const void *msg) \
 	{                                                                                     \
 		return begin(message);                                                        \
 	}
-
-BEGINS(tp, inet_sendmsg, msg)
-BEGINS(tp, inet6_sendmsg, msg)
-BEGINS(tp, inet_recvmsg, msg)
-BEGINS(tp, inet6_recvmsg, msg)
-BEGINS(tp, tcp_splice_read, NULL)
-
-BEGINS(fexit, inet_sendmsg, msg)
-BEGINS(fexit, inet6_sendmsg, msg)
-BEGINS(fexit, inet_recvmsg, msg)
-BEGINS(fexit, inet6_recvmsg, msg)
-BEGINS(fexit, inet_sendpage, NULL)
-BEGINS(fexit, tcp_splice_read, NULL)
 
 #define SENDS(way, function)                                                                     \
 	SEC("?fexit/" #function)                                                                 \
@@ -225,9 +222,6 @@ BEGINS(fexit, tcp_splice_read, NULL)
 		struct transfer t = { .ret = ret, .kind = kind_of(sock->sk, true) };             \
 		return end(ctx, sock->sk, &t);                                                   \
 	}
-
-SENDS(fexit, inet_sendmsg)
-SENDS(fexit, inet6_sendmsg)
 
 #define RECEIVES(way, function)                                                                  \
 	SEC("?fexit/" #function)                                                                 \
@@ -240,10 +234,6 @@ SENDS(fexit, inet6_sendmsg)
 		return end(ctx, sock->sk, &t);                                                   \
 	}
 
-RECEIVES(fexit, inet_recvmsg)
-RECEIVES(fexit, inet6_recvmsg)
-
-/* No tracepoint says what splice() has received. */
 #define SPLICES(way)                                                                            \
 	SEC("?fexit/tcp_splice_read")                                                           \
 	int BPF_PROG(net__##way##__tcp_splice_read, struct socket *sock, void *pos, void *pipe, \
@@ -253,18 +243,26 @@ RECEIVES(fexit, inet6_recvmsg)
 		return end(ctx, sock->sk, &t);                                                  \
 	}
 
+/* What the tracepoints do not say. */
+BEGINS(tp, inet_sendmsg, msg)
+BEGINS(tp, inet6_sendmsg, msg)
+BEGINS(tp, inet_recvmsg, msg)
+BEGINS(tp, inet6_recvmsg, msg)
+BEGINS(tp, tcp_splice_read, NULL)
 SPLICES(tp)
+
+/* Without tracepoints: all of it. */
+BEGINS(fexit, inet_sendmsg, msg)
+SENDS(fexit, inet_sendmsg)
+BEGINS(fexit, inet6_sendmsg, msg)
+SENDS(fexit, inet6_sendmsg)
+BEGINS(fexit, inet_recvmsg, msg)
+RECEIVES(fexit, inet_recvmsg)
+BEGINS(fexit, inet6_recvmsg, msg)
+RECEIVES(fexit, inet6_recvmsg)
+BEGINS(fexit, inet_sendpage, NULL) /* its end is above */
+BEGINS(fexit, tcp_splice_read, NULL)
 SPLICES(fexit)
-
-/* sendfile() and splice() to a socket, up to 6.4 */
-SEC("?fexit/inet_sendpage")
-int BPF_PROG(net__fexit__inet_sendpage, struct socket *sock, void *page, int offset,
-	     unsigned long sz, int flags, long ret)
-{
-	struct transfer t = { .ret = ret, .kind = kind_of(sock->sk, true), .flags = flags };
-
-	return end(ctx, sock->sk, &t);
-}
 
 /* ---- syscalls ----------------------------------------------------------------------------------
  */
