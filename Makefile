@@ -42,7 +42,7 @@ PROGRAMS := collector stacksexport stacktrace
 library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call objs,base event process symbol unwind libstacktrace))
 library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
-library_HEADERS := include/stacktrace.h include/dwflst_compat.h
+library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \

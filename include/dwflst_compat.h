@@ -6,15 +6,16 @@
  *	#include <dwflst_compat.h>	instead of <elfutils/libdwfl_stacktrace.h>
  *
  * and `pkg-config --libs libstacktrace libdw`. Where libdw has the functions, these take their
- *place: the other header is refused before this one, and empty behind it. Dwfls are libdw's own,
- *for names and lines; walks are libstacktrace's, which knows from /proc what is mapped, whatever
- *was reported to the Dwfl. What is different:
+ * place: the other header is refused before this one, and empty behind it. Dwfls are libdw's own,
+ * for names and lines; walks are libstacktrace's, which knows from /proc what is mapped, whatever
+ * was reported to the Dwfl. What is different:
  * - In a file that includes this, dwfl_frame_pc(), dwfl_frame_reg(), dwfl_frame_unwound_source(),
  *   dwfl_pid() and dwfl_end() are this header's: a Dwfl_Frame is one of a sample. Of registers it
  *   has the stack pointer.
  * - -1 for a stack that does not reach its root leaves dwfl_errno() as it was.
  * - Nothing is attached; dwfl_pid() says whose the samples are that were walked.
- * One state is shared by all files of a program that include this, behind one lock.
+ * Frames and machines are in dwflst_compat_frame.h, trackers, files and samples here. One state is
+ * shared by all files of a program that include this, behind one lock.
  */
 #ifndef DWFLST_COMPAT_H
 #define DWFLST_COMPAT_H
@@ -25,7 +26,6 @@
 #define _LIBDWFL_STACKTRACE_H 1 /* who includes that one behind has it already */
 
 #include <elfutils/libdwfl.h>
-#include <elfutils/version.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -35,6 +35,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dwflst_compat_frame.h"
 #include "stacktrace.h"
 
 #ifdef __cplusplus
@@ -448,112 +449,6 @@ static inline uint64_t dwflst_perf_sample_preferred_regs_mask(GElf_Half machine)
 {
 	return stacktrace_preferred_regs_mask(machine);
 }
-
-/* ---- machines (0.196) -------------------------------------------------------------------------
- */
-
-static inline GElf_Half dwflst_arch_from_uname(const char *machine)
-{
-	static const struct {
-		const char *name;
-		GElf_Half elf;
-	} names[] = { { "x86_64", EM_X86_64 },
-		      { "i386", EM_386 },
-		      { "i686", EM_386 },
-		      { "aarch64", EM_AARCH64 } };
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(machine, names[i].name, strlen(names[i].name)) == 0)
-			return names[i].elf;
-	return EM_NONE;
-}
-
-/* How many registers a sample has at least; 0: not supported. */
-static inline uint32_t dwflst_arch_expected_frame_nregs(GElf_Half machine)
-{
-	return machine == EM_X86_64 ? 17 : machine == EM_386 ? 9 : machine == EM_AARCH64 ? 14 : 0;
-}
-
-/* The stack pointer's DWARF number; -1: not supported. */
-static inline int dwflst_arch_sp_dwarf_reg(GElf_Half machine, bool abi32)
-{
-	if (machine == EM_X86_64 || machine == EM_386)
-		return abi32 || machine == EM_386 ? 4 : 7;
-	return machine != EM_AARCH64 ? -1 : abi32 ? 13 : 31;
-}
-
-/* Where it is among the values of a perf sample (mask 0: of all registers); -1: not supported, -2:
- * it is not in the mask. */
-static inline int dwflst_arch_sp_perf_reg(GElf_Half machine, uint64_t mask, bool abi32)
-{
-	int sp = dwflst_arch_sp_dwarf_reg(machine, abi32);
-
-	if (machine == EM_X86_64 || machine == EM_386)
-		sp = 7;
-	if (sp < 0 || mask == 0)
-		return sp;
-	return mask >> sp & 1 ? __builtin_popcountll(mask & ((1ULL << sp) - 1)) : -2;
-}
-
-/* ---- frames -----------------------------------------------------------------------------------
- */
-
-static inline bool dwflst_compat_frame_pc(Dwfl_Frame *state, Dwarf_Addr *pc, bool *isactivation)
-{
-	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
-
-	*pc = f->pc;
-	if (isactivation)
-		*isactivation = f->place == f->pc;
-	return true;
-}
-#define dwfl_frame_pc dwflst_compat_frame_pc
-
-/* 7: rsp of x86-64; 31: sp of arm64. */
-static inline int dwflst_compat_frame_reg(Dwfl_Frame *state, unsigned regno, Dwarf_Word *val)
-{
-	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
-
-#if defined(__aarch64__)
-	const unsigned sp = 31;
-#else
-	const unsigned sp = 7;
-#endif
-	if (regno != sp)
-		return -1;
-	*val = f->sp;
-	return 0;
-}
-#define dwfl_frame_reg dwflst_compat_frame_reg
-
-#if !_ELFUTILS_PREREQ(0, 192)
-typedef enum {
-	DWFL_UNWOUND_NONE,
-	DWFL_UNWOUND_INITIAL_FRAME,
-	DWFL_UNWOUND_EH_CFI,
-	DWFL_UNWOUND_DWARF_CFI,
-	DWFL_UNWOUND_EBL,
-} Dwfl_Unwound_Source;
-
-static inline const char *dwfl_unwound_source_str(Dwfl_Unwound_Source source)
-{
-	static const char *const names[] = { "none", "initial", "eh_frame", "dwarf", "ebl" };
-
-	return (unsigned)source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
-}
-#endif
-
-/* Which section a rule is from is not told apart; what has none was found by a frame pointer. */
-static inline Dwfl_Unwound_Source dwflst_compat_frame_unwound_source(Dwfl_Frame *state)
-{
-	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
-
-	return (Dwfl_Unwound_Source)(f->found == STACKTRACE_BY_SAMPLE ? 1
-				     : f->found == STACKTRACE_BY_CFI  ? 2
-								      : 4);
-}
-#define dwfl_frame_unwound_source dwflst_compat_frame_unwound_source
 
 #ifdef __cplusplus
 }
