@@ -57,6 +57,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 			     const struct census *census)
 {
 	struct session *s = calloc(1, sizeof(*s));
+	bool kernel = options__kernel_stacks(o);
 
 	if (!s)
 		return NULL;
@@ -68,11 +69,11 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->carry = carry__new();
 	s->spool = spool__new(&spool_options);
 	s->stacks = stacks__new(recording, NULL);
-	if (s->stacks && options__kernel_stacks(o))
+	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
 	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
-	    s->stacks && s->spool && s->walker && (s->kernel || !options__kernel_stacks(o)))
+	    s->stacks && s->spool && s->walker && (s->kernel || !kernel))
 		return s;
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);

@@ -134,7 +134,8 @@ static struct reading *reading__new(struct cfi_data *d, enum cfi_part part)
 	return NULL;
 }
 
-/* What a job would find, for files that nobody has taken anything out of: their makers' own. */
+/* Known at once of a file that has no packed debug data, names no debug file, and has none by its
+ * build ID; a job finds out about all others. */
 static bool has_no_separate(const struct cfi_data *d)
 {
 	struct headers h;
