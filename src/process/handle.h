@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -53,6 +54,22 @@ static inline int handle__stat(int dir, const char *name, struct stat *st)
 	};
 	return 0;
 }
+
+/* Where this process finds its open files by number: one that opens many walks through /proc once.
+ */
+struct own_files {
+	int dir;   /* -1: every time */
+	pid_t pid; /* whose they are: a child has others */
+};
+
+struct own_files own_files__new(void);
+void own_files__close(struct own_files);
+
+/*
+ * What a handle names, for reading. O_NONBLOCK, because a lease on the file would hold us up for
+ * 45 s. `own` may be NULL. >= 0 or -errno.
+ */
+int handle__reopen(int handle, const struct own_files *own);
 
 /* Whether a file's last change was at that time. */
 static inline bool handle__changed_at(const struct stat *st, struct timespec time)

@@ -154,17 +154,13 @@ static const struct build_id *expected_of(const struct open_request *r)
 	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
 }
 
-/* Opens what a handle names; O_NONBLOCK, because a lease on the file would hold us up for 45 s. */
 static struct elf_file *open_handle(struct elf_cache *c, int handle, const struct stat *st,
 				    const struct open_request *r)
 {
-	struct elf_file *f;
-	char name[40];
-	int fd;
+	int fd = handle__reopen(handle, &r->places->own);
+	struct elf_file *f =
+		fd < 0 ? (errno = -fd, NULL) : elf_cache__open(c, fd, r->path, expected_of(r));
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", handle);
-	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	f = fd < 0 ? NULL : elf_cache__open(c, fd, r->path, expected_of(r));
 	if (!f && errno == ENOEXEC) {
 		elf_cache__adopt(c, NULL, st);
 		errno = ENOEXEC;

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include "process/elfcache.h"
 #include "process/finder.h"
+#include "process/handle.h"
 #include "process/overlay.h"
 
 /* Where files may be. */
@@ -15,6 +16,7 @@ struct file_places {
 		    */
 	bool past; /* … and surely is when the records do not say which file it was */
 	struct finder *finder; /* borrowed; NULL: none */
+	struct own_files own;
 };
 
 /* Processes are still there, mostly, and have what they map. */

@@ -416,7 +416,7 @@ struct process_table *process_table__new(const struct process_options *o)
 	if (!t)
 		return NULL;
 	t->jobs = o->jobs;
-	t->places = (struct file_places){ -1, o->told, o->past, o->finder };
+	t->places = (struct file_places){ -1, o->told, o->past, o->finder, own_files__new() };
 	t->process_max = o->process_max;
 	t->openings_max = openfiles__share(OPENINGS_MAX);
 	if (o->proc)
@@ -449,5 +449,6 @@ void process_table__free(struct process_table *t)
 	pathtab__free(t->paths);
 	if (t->places.proc >= 0)
 		close(t->places.proc);
+	own_files__close(t->places.own);
 	free(t);
 }

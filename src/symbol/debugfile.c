@@ -22,16 +22,14 @@
 /* What is behind the path is looked at before it is opened: opening a device can have effects. */
 static int open_regular(const char *path)
 {
-	char link[64];
 	struct stat st;
-	int fd = -1, probe = open(path, O_PATH | O_CLOEXEC);
+	int fd = -1, handle = open(path, O_PATH | O_CLOEXEC);
 
-	if (probe < 0)
+	if (handle < 0)
 		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", probe);
-	if (fstat(probe, &st) == 0 && S_ISREG(st.st_mode))
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	close(probe);
+	if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode))
+		fd = handle__reopen(handle, NULL);
+	close(handle);
 	return fd;
 }
 

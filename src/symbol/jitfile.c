@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "process/handle.h"
 #include "process/maps.h"
 
 #define START_FIELD   22 /* of /proc/PID/stat, proc(5) */
@@ -129,18 +130,6 @@ static bool is_believed(const struct jit_owner *o, const struct stat *st)
 	       (st->st_uid == o->uid || st->st_uid == 0);
 }
 
-/* What a handle (O_PATH) names, for reading: nothing was opened yet, so that neither a FIFO nor a
- * device noticed. */
-static int reopen(int handle)
-{
-	char name[40];
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", handle);
-	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Takes the handle. */
 static int open_handle(const struct jit_owner *o, int handle)
 {
@@ -148,7 +137,7 @@ static int open_handle(const struct jit_owner *o, int handle)
 	int fd = -EPERM;
 
 	if (fstat(handle, &st) == 0 && is_believed(o, &st))
-		fd = reopen(handle);
+		fd = handle__reopen(handle, NULL);
 	close(handle);
 	return fd;
 }
@@ -243,7 +232,7 @@ int jit_owner__open_mapped(const struct jit_owner *o, const struct record_mmap *
 	if (handle < 0)
 		return -errno;
 	if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode))
-		fd = reopen(handle);
+		fd = handle__reopen(handle, NULL);
 	close(handle);
 	return fd;
 }

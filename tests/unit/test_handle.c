@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a handle names, opened by its number: this process's, also in a child. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "process/handle.h"
+#include "shell.h"
+
+static int reopened(const char *dir, const char *name, const struct own_files *own)
+{
+	char path[256];
+	int handle, fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	handle = handle__open(path);
+	assert_true(handle >= 0);
+	fd = handle__reopen(handle, own);
+	close(handle);
+	return fd;
+}
+
+/* The file has its own name in it. */
+static void check(const char *dir, const char *name, const struct own_files *own)
+{
+	int fd = reopened(dir, name, own);
+	char text[16] = { 0 };
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, sizeof(text) - 1), strlen(name));
+	assert_string_equal(text, name);
+	close(fd);
+}
+
+static void what_a_handle_names_is_read(void **state)
+{
+	struct own_files own = own_files__new(), none = { -1, getpid() };
+
+	shell__write(*state, "one", "one");
+	check(*state, "one", &own);
+	check(*state, "one", &none);
+	check(*state, "one", NULL);
+	own_files__close(own);
+	own_files__close(none);
+}
+
+/* The same number is another file there. */
+static void a_child_has_its_own(void **state)
+{
+	struct own_files own = own_files__new();
+	int number = handle__open(*state), status;
+	pid_t pid;
+
+	shell__write(*state, "one", "one");
+	shell__write(*state, "two", "two");
+	pid = fork();
+	if (pid == 0) {
+		close(number);
+		check(*state, "two", &own); /* by that number */
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(number);
+	own_files__close(own);
+}
+
+static void nobody_can_wait(void **state)
+{
+	shell__run("mkfifo %s/fifo", (char *)*state);
+	assert_true(reopened(*state, "fifo", NULL) >= 0); /* nobody writes to it */
+	assert_true(handle__reopen(9999, NULL) == -ENOENT);
+}
+
+RUN_TESTS(cmocka_unit_test_setup_teardown(what_a_handle_names_is_read, shell__setup,
+					  shell__teardown),
+	  cmocka_unit_test_setup_teardown(a_child_has_its_own, shell__setup, shell__teardown),
+	  cmocka_unit_test_setup_teardown(nobody_can_wait, shell__setup, shell__teardown))
