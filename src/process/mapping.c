@@ -25,10 +25,17 @@ static const struct {
 	{ "/", MAPPING_FILE },
 };
 
+/* Nearly all paths differ from nearly all prefixes in the second letter. */
+static bool begins(const char *path, const char *prefix)
+{
+	return path[0] == prefix[0] && (prefix[1] == '\0' || path[1] == prefix[1]) &&
+	       strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
 static enum mapping_kind kind_of(const char *path)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (strncmp(path, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
+		if (begins(path, kinds[i].prefix))
 			return kinds[i].kind;
 	return MAPPING_ANON; /* "", [heap], [stack], [anon:…], anon_inode:… */
 }

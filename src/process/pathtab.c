@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -44,9 +46,10 @@ void pathtab__free(struct pathtab *t)
 const char *pathtab__add(struct pathtab *t, const char *str)
 {
 	size_t sz = strlen(str);
+	unsigned hash = (unsigned)XXH3_64bits(str, sz);
 	struct path *p;
 
-	HASH_FIND(hh, t->paths, str, sz, p);
+	HASH_FIND_BYHASHVALUE(hh, t->paths, str, sz, hash, p);
 	if (p) {
 		p->refs++;
 		return p->str;
@@ -56,7 +59,7 @@ const char *pathtab__add(struct pathtab *t, const char *str)
 		return NULL;
 	memcpy(p->str, str, sz);
 	p->refs = 1;
-	HASH_ADD_KEYPTR(hh, t->paths, p->str, sz, p);
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, t->paths, p->str, sz, hash, p);
 	if (!p->hh.tbl) {
 		free(p);
 		return errno = ENOMEM, NULL;
