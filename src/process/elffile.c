@@ -273,6 +273,7 @@ static int identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
 	f->ctime = st.st_ctim;
+	f->sz = (uint64_t)st.st_size;
 	got = pread(f->fd, head, HEAD_SZ, 0);
 	if (got < 0)
 		return -errno;
@@ -314,7 +315,7 @@ Elf *elf_file__begin(const struct elf_file *f)
 	uint8_t head[sizeof(Elf64_Ehdr)];
 
 	if (f->image)
-		return elf_memory(f->image, f->image_sz);
+		return elf_memory(f->image, f->sz);
 	if (pread(f->fd, head, sizeof(head), 0) != sizeof(head) || !header_ok(head, sizeof(head)))
 		return NULL;
 	return elf_begin(f->fd, ELF_C_READ, NULL);
@@ -380,7 +381,7 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 		err = image && header_ok(image, sz) ? 0 : -ENOEXEC;
 	if (!err) {
 		f->trusted = true;
-		f->image_sz = sz;
+		f->sz = sz;
 		err = read_elf(f, image, sz);
 	}
 	if (!err)

@@ -42,6 +42,7 @@ struct elf_file {
 	char *path; /* as the first process that mapped it saw it, without " (deleted)" */
 	Elf *elf;   /* private: elf_file__elf() */
 	int fd;
+	uint64_t sz;		      /* when it was opened */
 	struct elf_segment *segments; /* PT_LOAD, ascending by off */
 	size_t segment_cnt;
 	struct elf_section_table {
@@ -53,7 +54,6 @@ struct elf_file {
 	size_t held_sz;		 /* what elf_file__hold() allowed */
 	struct elf_cache *cache; /* private to process/: who keeps it; NULL: nobody */
 	void *image;		 /* private to process/: the bytes of a file in memory */
-	size_t image_sz;
 };
 
 /*

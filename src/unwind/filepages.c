@@ -12,6 +12,7 @@
 
 struct file_pages {
 	uint64_t last_id;
+	size_t last;	    /* found */
 	uint64_t keys[CNT]; /* id << (OFF_BITS - PAGE_BITS) | page; 0: none */
 	uint8_t oldest[1 << SET_BITS];
 	uint8_t bytes[CNT][PAGE_SZ];
@@ -48,23 +49,33 @@ static size_t place_of(struct file_pages *p, uint64_t key)
 	return set * WAYS + p->oldest[set]++ % WAYS;
 }
 
-/* NULL when the file does not have all of it, or not now. */
-static const uint8_t *find(const struct paged_file *f, const struct page_read *r)
+/* The last page of a file is as long as the file is. */
+static size_t page_sz(const struct elf_file *f, uint64_t from)
+{
+	uint64_t left = from < f->sz ? f->sz - from : 0;
+
+	return left < PAGE_SZ ? left : PAGE_SZ;
+}
+
+/* Of the first bytes that are asked for; NULL when the file does not have them, or not now. */
+static const uint8_t *find(const struct paged_file *f, const struct page_read *r, size_t *left)
 {
 	uint64_t no = r->off >> PAGE_BITS, key = f->id << (OFF_BITS - PAGE_BITS) | no;
+	size_t in = r->off % PAGE_SZ, sz = page_sz(r->file, r->off - in), at;
 	struct file_pages *p = f->pages;
-	size_t at;
 
-	if (!p || r->off >> OFF_BITS)
+	if (!p || r->off >> OFF_BITS || sz <= in)
 		return NULL;
-	at = place_of(p, key);
+	at = p->keys[p->last] == key ? p->last : place_of(p, key);
 	if (p->keys[at] != key) {
 		p->keys[at] = 0;
-		if (r->read(r->file, no << PAGE_BITS, p->bytes[at], PAGE_SZ))
+		if (r->read(r->file, r->off - in, p->bytes[at], sz))
 			return NULL;
 		p->keys[at] = key;
 	}
-	return p->bytes[at];
+	p->last = at;
+	*left = sz - in;
+	return p->bytes[at] + in;
 }
 
 int paged_file__read(const struct paged_file *f, struct page_read r, void *to)
@@ -72,17 +83,25 @@ int paged_file__read(const struct paged_file *f, struct page_read r, void *to)
 	uint8_t *at = to;
 
 	while (r.sz) {
-		size_t in = r.off % PAGE_SZ, n = PAGE_SZ - in < r.sz ? PAGE_SZ - in : r.sz;
-		const uint8_t *page = find(f, &r);
-		int err = page ? 0 : r.read(r.file, r.off, at, n);
+		size_t left, n;
+		const uint8_t *in = find(f, &r, &left);
 
-		if (err)
-			return err;
-		if (page)
-			memcpy(at, page + in, n);
+		if (!in)
+			return r.read(r.file, r.off, at, r.sz);
+		n = left < r.sz ? left : r.sz;
+		memcpy(at, in, n);
 		at += n;
 		r.off += n;
 		r.sz -= n;
 	}
 	return 0;
+}
+
+int paged_file__see(const struct paged_file *f, struct page_read r, void *room, const void **at)
+{
+	size_t left;
+	const uint8_t *in = find(f, &r, &left);
+
+	*at = in && r.sz <= left ? in : room;
+	return *at == in ? 0 : paged_file__read(f, r, room);
 }

@@ -32,4 +32,8 @@ struct page_read {
 };
 int paged_file__read(const struct paged_file *, struct page_read, void *to);
 
+/* The same without a copy where all of it is in one page: until the next read of these pages, and
+ * as aligned as in the file. Else they are read to `room`. */
+int paged_file__see(const struct paged_file *, struct page_read, void *room, const void **at);
+
 #endif

@@ -47,12 +47,15 @@ struct known_rule {
 };
 
 struct frame_index {
-	struct index_source source; /* owns its arrays */
+	struct index_source source; /* owns its segments */
 	const struct machine *machine;
 	struct paged_file paged;
 	uint32_t cnt;	 /* entries of the search table */
 	int32_t *firsts; /* of its blocks; UNREAD as long as nobody has asked */
 	struct known_cie cies[CIES];
+	bool has_marks; /* they are asked for where they matter: mostly nobody comes there */
+	struct table_mark marks[MARKS_OF_SECTIONS];
+	size_t mark_cnt;
 	size_t known_cnt;
 	struct known_rule known[KNOWN_MAX]; /* ascending, no overlaps */
 };
@@ -63,7 +66,8 @@ struct frame_index {
 /* As all linkers write it. */
 static bool is_usual(const struct head *h, const struct index_source *s)
 {
-	return h->version == 1 && h->frames_encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) &&
+	return s->hdr.off % sizeof(int32_t) == 0 && h->version == 1 &&
+	       h->frames_encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) &&
 	       h->cnt_encoding == DW_EH_PE_udata4 &&
 	       h->table_encoding == (DW_EH_PE_datarel | DW_EH_PE_sdata4) &&
 	       s->hdr.vaddr + 4 + (uint64_t)(int64_t)h->frames == s->frames.vaddr && h->cnt > 0 &&
@@ -94,7 +98,8 @@ static struct frame_index *make(const struct elf_file *f, const struct index_sou
 
 	if (!x)
 		return NULL;
-	x->known_cnt = 0;
+	x->has_marks = false;
+	x->mark_cnt = x->known_cnt = 0;
 	for (size_t i = 0; i < CIES; i++)
 		x->cies[i].valid = false;
 	x->machine = f->machine;
@@ -104,8 +109,7 @@ static struct frame_index *make(const struct elf_file *f, const struct index_sou
 		x->firsts[i] = UNREAD;
 	x->source = *s;
 	x->source.segments = copy(s->segments, s->segment_cnt * sizeof(*s->segments));
-	x->source.marks = copy(s->marks, s->mark_cnt * sizeof(*s->marks));
-	if (x->source.segments && x->source.marks && x->firsts)
+	if (x->source.segments && x->firsts)
 		return x;
 	frame_index__free(x);
 	return NULL;
@@ -135,7 +139,6 @@ void frame_index__free(struct frame_index *x)
 	if (!x)
 		return;
 	free((void *)x->source.segments);
-	free((void *)x->source.marks);
 	free(x->firsts);
 	free(x);
 }
@@ -161,6 +164,7 @@ struct question {
 	struct flat_rule rule; /* of the last row that begins before it, or there: */
 	uint64_t from, to;     /* where that row begins, and the next one */
 	bool whole;	       /* no other rule can hold between them */
+	bool gap;	       /* no FDE has the place */
 	int err;
 	uint8_t *bytes; /* FDE_MAX, of the FDE in hand */
 	struct known_cie *cie;
@@ -206,17 +210,10 @@ static size_t count_known(const struct frame_index *x, uint64_t off)
 	return lo;
 }
 
-static const struct known_rule *find_known(const struct frame_index *x, uint64_t off)
+/* Behind the `at` that begin not behind the place. Forged files may have some that overlap: those
+ * are asked for again. */
+static void remember(struct frame_index *x, const struct question *q, size_t at)
 {
-	size_t cnt = count_known(x, off);
-
-	return cnt && off < x->known[cnt - 1].to ? &x->known[cnt - 1] : NULL;
-}
-
-/* Forged files may have some that overlap: those are asked for again. */
-static void remember(struct frame_index *x, const struct question *q)
-{
-	size_t at = count_known(x, q->from);
 	struct known_rule *k = &x->known[at];
 
 	if (x->known_cnt == KNOWN_MAX || (at && k[-1].to > q->from) ||
@@ -326,6 +323,7 @@ static int ask_before(struct question *q, struct frame_rows *rows, uint64_t firs
 {
 	const struct table_source *s = &q->source;
 
+	q->gap = true;
 	if (s->mark_cnt && s->marks[0].off < first) {
 		rows->end = s->marks[0].off;
 		frame_rows__gap(rows, first);
@@ -362,6 +360,7 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 		q->cie->cie = q->reader.cie;
 	if (q->query->off < rows->end)
 		return fits(q, rows->end, last ? rows->end : next);
+	q->gap = true;
 	if (last)
 		frame_rows__finish(rows);
 	else
@@ -369,9 +368,17 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 	return q->err;
 }
 
-static int read_entries(const struct question *q, uint32_t i, struct entry *e, uint32_t cnt)
+/* In `room` or in a page. */
+static int see_entries(const struct question *q, uint32_t i, uint32_t cnt, struct entry *room,
+		       const struct entry **at)
 {
-	return read_at(q, entry_off(&q->index->source, i), e, cnt * sizeof(*e));
+	const struct page_read from = { q->query->file, q->query->read,
+					entry_off(&q->index->source, i), cnt * sizeof(*room) };
+	const void *entries;
+	int err = paged_file__see(&q->index->paged, from, room, &entries);
+
+	*at = entries;
+	return err;
 }
 
 /* How many blocks begin not behind the place. */
@@ -379,16 +386,17 @@ static int count_blocks(const struct question *q, int64_t place, uint32_t *cnt)
 {
 	int32_t *firsts = q->index->firsts;
 	uint32_t lo = 0, hi = block_cnt(q->index);
-	struct entry e;
+	const struct entry *first;
+	struct entry room;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		int err = firsts[mid] == UNREAD ? read_entries(q, mid * BLOCK, &e, 1) : 0;
+		int err = firsts[mid] == UNREAD ? see_entries(q, mid * BLOCK, 1, &room, &first) : 0;
 
 		if (err)
 			return err;
 		if (firsts[mid] == UNREAD)
-			firsts[mid] = e.place;
+			firsts[mid] = first->place;
 		if (firsts[mid] <= place)
 			lo = mid + 1;
 		else
@@ -418,7 +426,8 @@ static int ask(struct question *q, int64_t place)
 {
 	struct frame_rows rows = { .source = &q->source, .set = note, .arg = q };
 	struct frame_index *x = q->index;
-	struct entry e[BLOCK + 1];
+	struct entry room[BLOCK + 1];
+	const struct entry *e;
 	uint32_t blocks, first, cnt, k;
 	uint64_t off;
 	int err = count_blocks(q, place, &blocks);
@@ -427,7 +436,7 @@ static int ask(struct question *q, int64_t place)
 		return err;
 	first = blocks ? (blocks - 1) * BLOCK : 0;
 	cnt = x->cnt - first < BLOCK + 1 ? x->cnt - first : BLOCK + 1;
-	err = read_entries(q, first, e, cnt);
+	err = see_entries(q, first, cnt, room, &e);
 	if (err)
 		return err;
 	k = count_entries(e, cnt, place);
@@ -437,6 +446,73 @@ static int ask(struct question *q, int64_t place)
 	    !find_place(&q->source, x->source.hdr.vaddr + (uint64_t)(int64_t)e[0].place, &off))
 		return -EINVAL;
 	return ask_before(q, &rows, off);
+}
+
+/* ---- marks --------------------------------------------------------------------------------------
+ */
+
+static bool is_marked(const struct frame_index *x, uint64_t vaddr)
+{
+	for (size_t n = 0; n < MARKS_SECTIONS; n++)
+		if (vaddr - x->source.marked[n].vaddr < x->source.marked[n].sz)
+			return true;
+	return false;
+}
+
+/* What was known without them is forgotten: in a forged file they may be in an FDE. */
+static int learn_marks(const struct question *q)
+{
+	struct marks_section sections[MARKS_SECTIONS] = { 0 };
+	struct frame_index *x = q->index;
+	struct marks marks = { 0 };
+	int err = 0;
+
+	for (size_t n = 0; n < MARKS_SECTIONS && !err; n++) {
+		const struct index_section *from = &x->source.marked[n];
+		struct marks_section *s = &sections[n];
+
+		s->vaddr = from->vaddr;
+		s->sz = from->sz;
+		err = read_at(q, from->off, s->bytes,
+			      s->sz < sizeof(s->bytes) ? s->sz : sizeof(s->bytes));
+	}
+	if (err)
+		return err;
+	marks__of_sections(&marks, x->machine, sections);
+	x->mark_cnt = frame_rows__marks(&q->source, &marks, x->marks);
+	x->has_marks = true;
+	x->known_cnt = 0;
+	return 0;
+}
+
+/* ---- an answer ----------------------------------------------------------------------------------
+ */
+
+/* What the FDEs say, and the marks that are known. */
+static int ask_anew(struct question *q, uint64_t vaddr)
+{
+	q->source.marks = q->index->marks;
+	q->source.mark_cnt = q->index->mark_cnt;
+	q->rule = (struct flat_rule){ .how = FLAT_NONE };
+	q->from = 0;
+	q->to = UINT64_MAX;
+	q->whole = q->gap = false;
+	return ask(q, (int64_t)(vaddr - q->index->source.hdr.vaddr));
+}
+
+static int find_rule(struct question *q)
+{
+	struct frame_index *x = q->index;
+	uint64_t vaddr;
+	int err;
+
+	if (!find_vaddr(&q->source, q->query->off, &vaddr))
+		return -EINVAL;
+	err = ask_anew(q, vaddr);
+	if (err || x->has_marks || !(q->gap || is_marked(x, vaddr)))
+		return err;
+	err = learn_marks(q);
+	return err ? err : ask_anew(q, vaddr);
 }
 
 int frame_index__rule(struct frame_index *x, const struct index_query *query,
@@ -449,25 +525,18 @@ int frame_index__rule(struct frame_index *x, const struct index_query *query,
 			      .source = { .machine = x->machine,
 					  .segments = x->source.segments,
 					  .segment_cnt = x->source.segment_cnt,
-					  .marks = x->source.marks,
-					  .mark_cnt = x->source.mark_cnt,
-					  .find_trampoline = find_trampoline },
-			      .rule = { .how = FLAT_NONE },
-			      .to = UINT64_MAX };
-	const struct known_rule *known = find_known(x, query->off);
-	uint64_t vaddr;
+					  .find_trampoline = find_trampoline } };
+	size_t known = count_known(x, query->off);
 	int err;
 
-	if (known) {
-		*rule = known->rule;
+	if (known && query->off < x->known[known - 1].to) {
+		*rule = x->known[known - 1].rule;
 		return 0;
 	}
 	q.source.find_arg = &q;
-	if (!find_vaddr(&q.source, query->off, &vaddr))
-		return -EINVAL;
-	err = ask(&q, (int64_t)(vaddr - x->source.hdr.vaddr));
-	if (!err && q.whole)
-		remember(x, &q);
+	err = find_rule(&q);
+	if (!err && q.whole && known <= x->known_cnt)
+		remember(x, &q, known);
 	*rule = q.rule;
 	return err;
 }

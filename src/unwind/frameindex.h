@@ -10,6 +10,7 @@
 
 #include "unwind/filepages.h"
 #include "unwind/frametable.h"
+#include "unwind/marks.h"
 
 /* Where a section lies. */
 struct index_section {
@@ -19,9 +20,8 @@ struct index_section {
 struct index_source {
 	const struct table_segment *segments; /* as in struct table_source */
 	size_t segment_cnt;
-	const struct table_mark *marks;
-	size_t mark_cnt;
 	struct index_section hdr, frames;
+	struct index_section marked[MARKS_SECTIONS]; /* as unwind/marks.h has them; sz 0: none */
 };
 
 struct frame_index;

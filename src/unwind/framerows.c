@@ -117,21 +117,44 @@ void frame_rows__gap(struct frame_rows *r, uint64_t to)
 		fill_gap(r, to, padding);
 }
 
+static const struct table_segment *find_segment(const struct table_source *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->segment_cnt; i++)
+		if (vaddr - s->segments[i].vaddr < s->segments[i].sz)
+			return &s->segments[i];
+	return NULL;
+}
+
+size_t frame_rows__marks(const struct table_source *source, const struct marks *m,
+			 struct table_mark *marks)
+{
+	uint64_t end = 0;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < m->cnt; i++) {
+		const struct mark *mark = &m->marks[i];
+		const struct table_segment *s = find_segment(source, mark->vaddr);
+		uint64_t off = s ? mark->vaddr - s->vaddr + s->off : 0;
+
+		if (!s || off < end)
+			continue;
+		marks[cnt++] = (struct table_mark){ off, mark->sz, mark->rule };
+		end = off + mark->sz;
+	}
+	return cnt;
+}
+
 bool frame_rows__place(const struct table_source *source, struct callframe_fde *fde)
 {
-	if (cursor__left(&fde->instructions) > INSTRUCTIONS_MAX)
-		return false;
-	for (size_t i = 0; i < source->segment_cnt; i++) {
-		const struct table_segment *s = &source->segments[i];
-		uint64_t in = fde->start - s->vaddr;
+	const struct table_segment *s = find_segment(source, fde->start);
+	uint64_t in;
 
-		if (in >= s->sz)
-			continue;
-		fde->start = s->off + in;
-		fde->sz = fde->sz < s->sz - in ? fde->sz : s->sz - in;
-		return true;
-	}
-	return false;
+	if (!s || cursor__left(&fde->instructions) > INSTRUCTIONS_MAX)
+		return false;
+	in = fde->start - s->vaddr;
+	fde->start = s->off + in;
+	fde->sz = fde->sz < s->sz - in ? fde->sz : s->sz - in;
+	return true;
 }
 
 void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde)

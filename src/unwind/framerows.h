@@ -7,6 +7,7 @@
 #define UNWIND_FRAMEROWS_H
 
 #include "unwind/frametable.h"
+#include "unwind/marks.h"
 
 /* Rows whose places are file offsets; ascending. */
 typedef void (*frame_rows_fn)(const struct callframe_row *, size_t cnt, void *arg);
@@ -21,8 +22,11 @@ struct frame_rows {
 	uint64_t mark_off; /* where it begins, or before */
 };
 
-/* From link-time addresses to offsets in the file, without what is beyond its segment. False: in no
- * code, or larger than any compiler makes one. */
+/* From link-time addresses to offsets in the file. How many marks: those that are in no code, or in
+ * another order there, are left out. */
+size_t frame_rows__marks(const struct table_source *, const struct marks *, struct table_mark *);
+/* The same, without what is beyond its segment. False: in no code, or larger than any compiler
+ * makes one. */
 bool frame_rows__place(const struct table_source *, struct callframe_fde *);
 
 /* The FDE that is next in the file, placed; and the gap before it. */

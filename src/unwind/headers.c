@@ -4,31 +4,50 @@
 #include <errno.h>
 #include <string.h>
 
-/* Those of a file whose class and byte order are ours. */
+/* Those of a file whose class and byte order are ours, and what is before them, where that can be
+ * read, too. */
 static int read_sections(struct headers *h, const struct elf_file *f, elf_file_read_fn read)
 {
 	const struct elf_section_table *t = &f->section_table;
+	size_t sz = t->cnt * sizeof(h->sections[0]);
+	int err;
 
 	if (!f->machine || t->entry_sz != sizeof(h->sections[0]) || t->cnt > HEADERS_MAX ||
 	    t->names >= t->cnt)
 		return -EINVAL;
 	h->cnt = t->cnt;
-	return read(f, t->off, h->sections, h->cnt * sizeof(h->sections[0]));
+	h->sections = (const Elf64_Shdr *)(const void *)(h->bytes + HEADERS_NEAR);
+	h->near = t->off < HEADERS_NEAR ? t->off : HEADERS_NEAR;
+	err = read(f, t->off - h->near, h->bytes + HEADERS_NEAR - h->near, h->near + sz);
+	if (!err || !h->near)
+		return err;
+	h->near = 0;
+	return read(f, t->off, h->bytes + HEADERS_NEAR, sz);
+}
+
+static int read_names(struct headers *h, const struct elf_file *f, elf_file_read_fn read)
+{
+	const Elf64_Shdr *names = &h->sections[f->section_table.names];
+	uint64_t before = f->section_table.off - names->sh_offset;
+	int err = 0;
+
+	if (names->sh_size == 0 || names->sh_size > sizeof(h->far))
+		return -EINVAL;
+	h->names_sz = names->sh_size;
+	if (names->sh_offset < f->section_table.off && before <= h->near &&
+	    names->sh_size <= before)
+		h->names = h->bytes + HEADERS_NEAR - before;
+	else
+		err = read(f, names->sh_offset, h->names = h->far, h->names_sz);
+	h->names[h->names_sz - 1] = '\0';
+	return err;
 }
 
 int headers__read(struct headers *h, const struct elf_file *f, elf_file_read_fn read)
 {
 	int err = read_sections(h, f, read);
-	const Elf64_Shdr *names;
 
-	if (err)
-		return err;
-	names = &h->sections[f->section_table.names];
-	if (names->sh_size == 0 || names->sh_size > sizeof(h->names))
-		return -EINVAL;
-	err = read(f, names->sh_offset, h->names, names->sh_size);
-	memset(h->names + names->sh_size - 1, 0, sizeof(h->names) - names->sh_size + 1);
-	return err;
+	return err ? err : read_names(h, f, read);
 }
 
 /* Most differ behind the dot already. */
@@ -42,7 +61,7 @@ const Elf64_Shdr *headers__find(const struct headers *h, const char *name)
 	for (size_t i = 0; i < h->cnt; i++) {
 		const Elf64_Shdr *s = &h->sections[i];
 
-		if (s->sh_name < sizeof(h->names) && is_name(h->names + s->sh_name, name) &&
+		if (s->sh_name < h->names_sz && is_name(h->names + s->sh_name, name) &&
 		    s->sh_type != SHT_NOBITS && !(s->sh_flags & SHF_COMPRESSED))
 			return s;
 	}

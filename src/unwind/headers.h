@@ -7,11 +7,17 @@
 
 #define HEADERS_MAX	 128
 #define HEADERS_NAMES_SZ 4096
+#define HEADERS_NEAR	 1536 /* bytes before the sections' headers, where linkers put the names */
 
+/* Points into itself. */
 struct headers {
-	size_t cnt;
-	Elf64_Shdr sections[HEADERS_MAX];
-	char names[HEADERS_NAMES_SZ]; /* NUL at the end */
+	size_t cnt, names_sz;
+	size_t near; /* bytes before the sections' headers that are at hand */
+	const Elf64_Shdr *sections;
+	char *names; /* NUL at the end */
+	char bytes[HEADERS_NEAR + HEADERS_MAX * sizeof(Elf64_Shdr)]
+		__attribute__((aligned(8))); /* of the file */
+	char far[HEADERS_NAMES_SZ];	     /* names that are elsewhere */
 };
 
 /* 0; -EINVAL: it has none, or more than linkers make; or what `read` says. */

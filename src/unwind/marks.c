@@ -213,53 +213,57 @@ static void put_in_order(struct marks *m)
 
 static const struct {
 	const struct machine *machine;
-	const char *section;
+	const char *names[MARKS_SECTIONS];
 	void (*add)(struct marks *, const struct marks_section *);
 } sections[] = {
-	{ &machine_x86_64, ".init", add_init },
-	{ &machine_x86_64, ".fini", add_init },
-	{ &machine_aarch64, ".plt", add_plt },
+	{ &machine_x86_64, { ".init", ".fini" }, add_init },
+	{ &machine_aarch64, { ".plt" }, add_plt },
 };
 
-int marks__of_sections(struct marks *m, const struct machine *machine, marks_section_fn find,
-		       void *arg)
-{
-	struct marks_section s;
-	int err = 0;
+#define MACHINES (sizeof(sections) / sizeof(sections[0]))
 
-	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !err; i++) {
-		if (sections[i].machine != machine)
-			continue;
-		s = (struct marks_section){ 0 };
-		err = find(arg, sections[i].section, &s);
-		if (!err)
-			sections[i].add(m, &s);
-	}
-	put_in_order(m);
-	return err;
+const char *marks__section(const struct machine *machine, size_t nth)
+{
+	for (size_t i = 0; i < MACHINES && nth < MARKS_SECTIONS; i++)
+		if (sections[i].machine == machine)
+			return sections[i].names[nth];
+	return NULL;
 }
 
-/* A marks_section_fn. One that cannot be read is none. */
-static int find_section(void *arg, const char *name, struct marks_section *s)
+void marks__of_sections(struct marks *m, const struct machine *machine,
+			const struct marks_section all[MARKS_SECTIONS])
 {
-	const struct elf_file *f = arg;
+	for (size_t i = 0; i < MACHINES; i++)
+		for (size_t n = 0; n < MARKS_SECTIONS; n++)
+			if (sections[i].machine == machine && all[n].sz)
+				sections[i].add(m, &all[n]);
+	put_in_order(m);
+}
+
+/* One that cannot be read is none. */
+static void find_section(const struct elf_file *f, const char *name, struct marks_section *s)
+{
 	GElf_Shdr shdr;
 
 	if (!elf_file__section(f, name, &shdr) ||
 	    elf_file__read(f, shdr.sh_offset, s->bytes,
 			   shdr.sh_size < sizeof(s->bytes) ? shdr.sh_size : sizeof(s->bytes)))
-		return 0;
+		return;
 	s->vaddr = shdr.sh_addr;
 	s->sz = shdr.sh_size;
-	return 0;
 }
 
 void marks__find(struct marks *m, const struct elf_file *f)
 {
+	struct marks_section found[MARKS_SECTIONS] = { 0 };
+	const char *name;
+
 	*m = (struct marks){ 0 };
 	if (f->machine == &machine_x86_64)
 		find_go(m, f);
-	marks__of_sections(m, f->machine, find_section, (void *)f);
+	for (size_t n = 0; (name = marks__section(f->machine, n)); n++)
+		find_section(f, name, &found[n]);
+	marks__of_sections(m, f->machine, found);
 }
 
 const struct flat_rule *marks__at(const struct marks *m, uint64_t vaddr)

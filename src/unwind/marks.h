@@ -24,14 +24,19 @@ struct marks {
 
 /* None of a Go program without a symbol table. Reads the file. */
 void marks__find(struct marks *, const struct elf_file *);
-/* The same without Go's, of sections that the caller finds; sz 0: there is none. 0, or what `find`
- * says. */
+
+/* Sections whose code says rules. */
+#define MARKS_SECTIONS	  2 /* of an architecture, at most */
+#define MARKS_OF_SECTIONS 6 /* in all of them */
 struct marks_section {
-	uint64_t vaddr, sz;
-	uint8_t bytes[64]; /* its first ones */
+	uint64_t vaddr, sz; /* sz 0: there is none */
+	uint8_t bytes[64];  /* its first ones */
 };
-typedef int (*marks_section_fn)(void *arg, const char *name, struct marks_section *);
-int marks__of_sections(struct marks *, const struct machine *, marks_section_fn find, void *arg);
+/* The name of the nth of an architecture; NULL: it has no more. */
+const char *marks__section(const struct machine *, size_t nth);
+/* What they say, in that order. */
+void marks__of_sections(struct marks *, const struct machine *,
+			const struct marks_section[MARKS_SECTIONS]);
 /* NULL: none. */
 const struct flat_rule *marks__at(const struct marks *, uint64_t vaddr);
 

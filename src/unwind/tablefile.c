@@ -7,8 +7,8 @@
 
 #include "symbol/debugfile.h"
 #include "symbol/section.h"
+#include "unwind/framerows.h"
 #include "unwind/headers.h"
-#include "unwind/marks.h"
 #include "unwind/trampolines.h"
 
 #define SEGMENTS_MAX 64
@@ -22,7 +22,6 @@ struct gathered {
 	struct table_segment segments[SEGMENTS_MAX];
 	size_t segment_cnt;
 	struct table_mark marks[MARK_MAX];
-	size_t mark_cnt;
 };
 
 static void gather_segments(struct gathered *g, const struct elf_file *f)
@@ -94,56 +93,29 @@ static void gather_separate(struct gathered *g, const struct elf_file *f)
 	elf_file__put(debug);
 }
 
-/* ---- what call-frame information does not say ---------------------------------------------------
- */
-
-static bool is_code(const struct gathered *g, uint64_t vaddr, uint64_t *off)
-{
-	for (size_t i = 0; i < g->segment_cnt; i++) {
-		const struct table_segment *s = &g->segments[i];
-
-		*off = vaddr - s->vaddr + s->off;
-		if (vaddr - s->vaddr < s->sz)
-			return true;
-	}
-	return false;
-}
-
-static void gather_marks(struct gathered *g, const struct marks *marks)
-{
-	uint64_t end = 0;
-
-	for (size_t i = 0; i < marks->cnt; i++) {
-		struct table_mark *mark = &g->marks[g->mark_cnt];
-
-		if (!is_code(g, marks->marks[i].vaddr, &mark->off) || mark->off < end)
-			continue; /* in the file they may be in another order */
-		mark->sz = marks->marks[i].sz;
-		mark->rule = marks->marks[i].rule;
-		end = mark->off + mark->sz;
-		g->mark_cnt++;
-	}
-}
-
 /* ---- all together -------------------------------------------------------------------------------
  */
 
-static struct frame_table *make(const struct gathered *g, const struct elf_file *f)
+static struct frame_table *make(struct gathered *g, const struct elf_file *f)
 {
 	struct trampolines search = trampolines__in(f, elf_file__read, GAPS_MAX);
-	struct frame_table *t =
-		frame_table__make(&(struct table_source){ .machine = f->machine,
-							  .build_id = f->build_id,
-							  .segments = g->segments,
-							  .segment_cnt = g->segment_cnt,
-							  .sections = g->sections,
-							  .section_cnt = g->section_cnt,
-							  .marks = g->marks,
-							  .mark_cnt = g->mark_cnt,
-							  .find_trampoline = trampolines__find,
-							  .find_arg = &search });
-	int err = errno;
+	struct table_source source = { .machine = f->machine,
+				       .build_id = f->build_id,
+				       .segments = g->segments,
+				       .segment_cnt = g->segment_cnt,
+				       .sections = g->sections,
+				       .section_cnt = g->section_cnt,
+				       .marks = g->marks,
+				       .find_trampoline = trampolines__find,
+				       .find_arg = &search };
+	struct frame_table *t;
+	struct marks marks;
+	int err;
 
+	marks__find(&marks, f);
+	source.mark_cnt = frame_rows__marks(&source, &marks, g->marks);
+	t = frame_table__make(&source);
+	err = errno;
 	trampolines__free(&search);
 	return errno = err, t;
 }
@@ -152,7 +124,6 @@ struct frame_table *frame_table__of_file(struct elf_file *f)
 {
 	struct gathered g = { 0 };
 	struct frame_table *t;
-	struct marks marks;
 	int err;
 
 	if (!f->machine)
@@ -162,8 +133,6 @@ struct frame_table *frame_table__of_file(struct elf_file *f)
 	gather_debug_frame(&g, f);
 	if (!g.section_cnt)
 		gather_separate(&g, f);
-	marks__find(&marks, f);
-	gather_marks(&g, &marks);
 	t = make(&g, f);
 	err = errno;
 	for (size_t i = 0; i < g.section_cnt; i++)
@@ -192,48 +161,24 @@ static bool has_more(const struct headers *h)
 	       headers__find(h, ".data.rel.ro.gopclntab");
 }
 
-struct section_reader {
-	const struct headers *headers;
-	const struct elf_file *file;
-	elf_file_read_fn read;
-};
-
-/* A marks_section_fn. */
-static int read_section(void *arg, const char *name, struct marks_section *s)
-{
-	const struct section_reader *r = arg;
-	const Elf64_Shdr *shdr = headers__find(r->headers, name);
-
-	if (!shdr)
-		return 0;
-	s->vaddr = shdr->sh_addr;
-	s->sz = shdr->sh_size;
-	return r->read(r->file, shdr->sh_offset, s->bytes,
-		       s->sz < sizeof(s->bytes) ? s->sz : sizeof(s->bytes));
-}
-
 struct frame_index *frame_index__of_file(const struct elf_file *f, struct index_reader reader)
 {
+	struct index_source s = { 0 };
 	struct headers h;
-	struct index_source s;
 	struct gathered g;
-	struct marks marks = { 0 };
-	struct section_reader sections = { &h, f, reader.read };
+	const char *name;
 	int err = headers__read(&h, f, reader.read);
 
 	if (!err && (!find_section(&h, ".eh_frame_hdr", &s.hdr) ||
 		     !find_section(&h, ".eh_frame", &s.frames) || has_more(&h)))
 		err = -EINVAL;
-	if (!err)
-		err = marks__of_sections(&marks, f->machine, read_section, &sections);
 	if (err)
 		return errno = -err, NULL;
-	g.segment_cnt = g.mark_cnt = 0;
+	for (size_t n = 0; (name = marks__section(f->machine, n)); n++)
+		find_section(&h, name, &s.marked[n]);
+	g.segment_cnt = 0;
 	gather_segments(&g, f);
-	gather_marks(&g, &marks);
 	s.segments = g.segments;
 	s.segment_cnt = g.segment_cnt;
-	s.marks = g.marks;
-	s.mark_cnt = g.mark_cnt;
 	return frame_index__new(&s, f, reader);
 }

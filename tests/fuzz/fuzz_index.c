@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A search table that lies, over call-frame information that does. The first two bytes say how many
- * of the others are .eh_frame_hdr's; .eh_frame is behind it. Code is from 0x1000 on.
+ * of the others are .eh_frame_hdr's; .eh_frame is behind it. Code is from 0x1000 on, and what .init
+ * would have, too, is what the search table begins with.
  */
 #include "fuzz.h"
 
@@ -63,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 		(struct index_section){ FRAMES_FROM + hdr_sz, FRAMES_FROM + hdr_sz, b.sz - hdr_sz };
 	if (!reader.pages)
 		reader.pages = file_pages__new();
+	b.file.sz = FRAMES_FROM + b.sz;
 	x = frame_index__new(&s, &b.file, reader);
 	FUZZ_CHECK(x || errno == EINVAL || errno == EAGAIN);
 	if (x)

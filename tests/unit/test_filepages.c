@@ -6,9 +6,10 @@
 #include "unwind/filepages.h"
 
 #define FILE_SZ (3 * 4096 + 100)
+#define FAKE	.file.sz = FILE_SZ
 
 struct fake {
-	struct elf_file file; /* nothing of it is used */
+	struct elf_file file; /* nothing of it is used but its size */
 	uint8_t salt;
 	size_t reads;
 	int err;
@@ -47,7 +48,7 @@ static void a_page_is_read_once(void **state)
 {
 	struct file_pages *pages = file_pages__new();
 	struct paged_file one = file_pages__add(pages), two = file_pages__add(pages);
-	struct fake a = { .salt = 1 }, b = { .salt = 2 };
+	struct fake a = { FAKE, .salt = 1 }, b = { FAKE, .salt = 2 };
 
 	(void)state;
 	for (uint64_t off = 0; off < 4096; off += 100)
@@ -71,7 +72,7 @@ static void more_files_than_pages(void **state)
 		for (size_t i = 0; i < 300; i++) {
 			if (!round)
 				paged[i] = file_pages__add(pages);
-			files[i].salt = (uint8_t)i;
+			files[i] = (struct fake){ FAKE, .salt = (uint8_t)i };
 			assert_int_equal(get(&paged[i], &files[i], 4090, 12), 0);
 		}
 	}
@@ -83,12 +84,12 @@ static void two_pages_are_kept(void **state)
 {
 	struct file_pages *pages = file_pages__new();
 	struct paged_file kept = file_pages__add(pages);
-	struct fake a = { 0 };
+	struct fake a = { FAKE };
 
 	(void)state;
 	for (size_t i = 0; i < 300; i++) {
 		struct paged_file other = file_pages__add(pages);
-		struct fake b = { .salt = (uint8_t)i };
+		struct fake b = { FAKE, .salt = (uint8_t)i };
 
 		for (size_t turn = 0; turn < 5; turn++) {
 			assert_int_equal(get(&kept, &a, 0, 50), 0);
@@ -103,7 +104,7 @@ static void what_is_not_there_is_an_error(void **state)
 {
 	struct file_pages *pages = file_pages__new();
 	struct paged_file p = file_pages__add(pages);
-	struct fake f = { .err = -EAGAIN };
+	struct fake f = { FAKE, .err = -EAGAIN };
 
 	(void)state;
 	assert_int_equal(get(&p, &f, 10, 10), -EAGAIN);
@@ -120,15 +121,54 @@ static void what_is_not_there_is_an_error(void **state)
 static void without_pages(void **state)
 {
 	struct paged_file p = file_pages__add(NULL);
-	struct fake f = { 0 };
+	struct fake f = { FAKE };
 
 	(void)state;
 	assert_int_equal(get(&p, &f, 10, 5000), 0);
 	assert_int_equal(get(&p, &f, 10, 10), 0);
-	assert_int_equal(f.reads, 3);
+	assert_int_equal(f.reads, 2);
 	file_pages__free(NULL);
+}
+
+static void the_last_page_is_as_long_as_the_file(void **state)
+{
+	struct file_pages *pages = file_pages__new();
+	struct paged_file p = file_pages__add(pages);
+	struct fake f = { FAKE };
+
+	(void)state;
+	assert_int_equal(get(&p, &f, FILE_SZ - 50, 20), 0);
+	assert_int_equal(get(&p, &f, FILE_SZ - 30, 30), 0);
+	assert_int_equal(f.reads, 1);
+	assert_int_equal(get(&p, &f, FILE_SZ - 30, 31), -EIO);
+	file_pages__free(pages);
+}
+
+static void bytes_are_seen_without_a_copy(void **state)
+{
+	struct file_pages *pages = file_pages__new();
+	struct paged_file p = file_pages__add(pages);
+	struct fake f = { FAKE };
+	struct page_read from = { &f.file, read_fake, 4096 + 16, 64 };
+	uint8_t room[64];
+	const void *at;
+
+	(void)state;
+	assert_int_equal(paged_file__see(&p, from, room, &at), 0);
+	assert_ptr_not_equal(at, room);
+	assert_int_equal((uintptr_t)at % 16, 0);
+	assert_int_equal(*(const uint8_t *)at, byte_at(&f, from.off));
+	from.off = 2 * 4096 - 10; /* of two pages */
+	assert_int_equal(paged_file__see(&p, from, room, &at), 0);
+	assert_ptr_equal(at, room);
+	for (size_t i = 0; i < sizeof(room); i++)
+		assert_int_equal(room[i], byte_at(&f, from.off + i));
+	from.off = FILE_SZ - 10;
+	assert_int_equal(paged_file__see(&p, from, room, &at), -EIO);
+	file_pages__free(pages);
 }
 
 RUN_TESTS(cmocka_unit_test(a_page_is_read_once), cmocka_unit_test(more_files_than_pages),
 	  cmocka_unit_test(two_pages_are_kept), cmocka_unit_test(what_is_not_there_is_an_error),
-	  cmocka_unit_test(without_pages))
+	  cmocka_unit_test(without_pages), cmocka_unit_test(the_last_page_is_as_long_as_the_file),
+	  cmocka_unit_test(bytes_are_seen_without_a_copy))

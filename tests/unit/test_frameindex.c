@@ -24,7 +24,7 @@ static const char source[] = ".set i,0\n"
 			     " .set i,i+1\n"
 			     ".endr\n";
 
-static const struct index_reader reader = { elf_file__read, NULL };
+static const struct index_reader reader = { .read = elf_file__read };
 
 struct rig {
 	char *dir;

@@ -33,7 +33,7 @@ static void check_rule(struct elf_file *f, const struct frame_table *t, uint64_t
 static void check_index(struct elf_file *f, const struct frame_table *t)
 {
 	struct frame_index *x =
-		frame_index__of_file(f, (struct index_reader){ elf_file__read, NULL });
+		frame_index__of_file(f, (struct index_reader){ .read = elf_file__read });
 	uint64_t from = t->first_page << TABLE_PAGE_BITS;
 
 	assert_non_null(x);
