@@ -20,6 +20,7 @@
 #define FIRST_CNT   100
 #define FIRST_TRIES 41
 #define MET_MAX	    512
+#define STACK_SZ    (128 << 10)
 #define L2_WALKS    4000	/* at least, in a round */
 #define CHUNK	    64		/* walks between two emptyings of the caches */
 #define PATIENCE_NS 60000000000 /* for tables */
@@ -233,10 +234,20 @@ static void populate_code(void)
 	close(fd);
 }
 
+/* Its stack, too, as deep as calls have been. */
+static __attribute__((noinline)) void populate_stack(void)
+{
+	volatile char bytes[STACK_SZ];
+
+	for (size_t i = 0; i < sizeof(bytes); i += 4096)
+		bytes[i] = 0;
+}
+
 /* What a profiler that runs has already. */
 static void start(struct bench *b, enum who who)
 {
 	populate_code();
+	populate_stack();
 	b->table = must(process_table__new(&by_records));
 	if (who == OURS) {
 		b->jobs = start_jobs();
@@ -300,6 +311,8 @@ static void walk_first(struct set *s, enum who who)
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *e = s->snaps.events[i];
 
+		if (who == OURS && i + 1 < cnt)
+			event__prefetch(s->snaps.events[i + 1]);
 		if (who == OURS)
 			walk_patiently(b, s, e);
 		else
