@@ -62,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	s.hdr = (struct index_section){ FRAMES_FROM, FRAMES_FROM, hdr_sz };
 	s.frames =
 		(struct index_section){ FRAMES_FROM + hdr_sz, FRAMES_FROM + hdr_sz, b.sz - hdr_sz };
+	s.marked[0] = (struct index_section){ FRAMES_FROM, CODE + 0x100, b.sz < 40 ? b.sz : 40 };
 	if (!reader.pages)
 		reader.pages = file_pages__new();
 	b.file.sz = FRAMES_FROM + b.sz;
