@@ -34,7 +34,8 @@ struct recall_frame {
 /* Of the stacks of one process that end in one place. */
 struct recall_stack {
 	uint64_t maps, place; /* struct process, .version; 0: nobody's */
-	size_t first;	      /* of the frames; RECALL_FRAMES: there are none */
+	uint32_t first;	      /* of the frames; RECALL_FRAMES: there are none */
+	uint32_t settled_cnt; /* walks that all but the first were of use to */
 	struct recall_frame frames[RECALL_FRAMES]; /* the last one is the root */
 };
 
