@@ -4,7 +4,7 @@
  * and for all together, tab-separated: name, files, rows, bytes of the tables, bytes of code, ms of
  * CPU, and ms that libdw takes to say all the same rows (0: not asked). Of a detailed file both
  * are the median of ROUNDS, by turns, each in memory that is new as for the first table of a
- * process; all together are made once.
+ * process; all together are made once. All files are read before.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "pagecache.h"
 #include "unwind/framedata.h"
 #include "unwind/tablefile.h"
 
@@ -135,6 +136,8 @@ int main(int argc, char **argv)
 
 	elf_version(EV_CURRENT);
 	mallopt(M_MMAP_THRESHOLD, LARGE_SZ);
+	for (int i = 2; i < argc; i++)
+		pagecache__bring(argv[i]);
 	for (int i = 2; i < argc; i++)
 		add(argv[i], i - 2 < atoi(argv[1]), &all);
 	print("all", &all);

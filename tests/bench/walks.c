@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <x86intrin.h>
 
+#include "pagecache.h"
 #include "process/maps.h"
 #include "walkers.h"
 
@@ -345,6 +346,13 @@ static double first_ns(struct set *s, enum who who)
 	return (double)ns;
 }
 
+static void bring(const struct record *r, void *arg)
+{
+	(void)arg;
+	if (r->mmap.path[0] == '/')
+		pagecache__bring(r->mmap.path);
+}
+
 static void measure_first(struct set *s)
 {
 	double ns[WHO_CNT][FIRST_TRIES];
@@ -353,6 +361,7 @@ static void measure_first(struct set *s)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s->met == MAP_FAILED)
 		die("memory");
+	snapset__maps(&s->snaps, bring, NULL);
 	first_ns(s, OURS); /* fills it */
 	for (size_t i = 0; i < FIRST_TRIES; i++)
 		for (size_t w = 0; w < who_cnt(); w++)

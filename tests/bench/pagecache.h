@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef BENCH_PAGECACHE_H
+#define BENCH_PAGECACHE_H
+
+#include <stdio.h>
+
+/* Reads a file, that is there or not, into the kernel's memory: what a disk takes is not what is
+ * measured. */
+static inline void pagecache__bring(const char *path)
+{
+	static char bytes[64 << 10];
+	FILE *f = fopen(path, "r");
+
+	while (f && fread(bytes, sizeof(bytes), 1, f) == 1)
+		;
+	if (f)
+		fclose(f);
+}
+
+#endif
