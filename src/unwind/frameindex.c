@@ -9,7 +9,9 @@
 #include "unwind/framerows.h"
 #include "unwind/trampolines.h"
 
-#define BLOCK	64 /* entries of the search table, of which the first one's place is kept */
+#define BLOCK	64  /* entries of the search table, of which the first one's place is kept */
+#define EVENLY	128 /* blocks: functions of so many are mostly about as long */
+#define GUESSES 16
 #define UNREAD	INT32_MIN
 #define FDE_MAX 4096 /* bytes; real ones have 50, the largest functions' 2,000 */
 #define CIE_MAX 160  /* bytes with what is before its version */
@@ -51,6 +53,7 @@ struct frame_index {
 	const struct machine *machine;
 	struct paged_file paged;
 	uint32_t cnt;	 /* entries of the search table */
+	int64_t end;	 /* of the code */
 	int32_t *firsts; /* of its blocks; UNREAD as long as nobody has asked */
 	struct known_cie cies[CIES];
 	bool has_marks; /* they are asked for where they matter: mostly nobody comes there */
@@ -84,6 +87,19 @@ static uint32_t block_cnt(const struct frame_index *x)
 	return (x->cnt + BLOCK - 1) / BLOCK;
 }
 
+/* Of the code, as entries count, which cannot say more than INT32_MAX. */
+static int64_t find_end(const struct index_source *s)
+{
+	uint64_t end = 0;
+	int64_t place;
+
+	for (size_t i = 0; i < s->segment_cnt; i++)
+		if (s->segments[i].vaddr + s->segments[i].sz > end)
+			end = s->segments[i].vaddr + s->segments[i].sz;
+	place = (int64_t)(end - s->hdr.vaddr);
+	return place < INT32_MAX ? place : INT32_MAX;
+}
+
 static void *copy(const void *from, size_t sz)
 {
 	void *to = malloc(sz ? sz : 1);
@@ -109,6 +125,7 @@ static struct frame_index *make(const struct elf_file *f, const struct index_sou
 		x->firsts[i] = UNREAD;
 	x->source = *s;
 	x->source.segments = copy(s->segments, s->segment_cnt * sizeof(*s->segments));
+	x->end = find_end(s);
 	if (x->source.segments && x->firsts)
 		return x;
 	frame_index__free(x);
@@ -381,29 +398,64 @@ static int see_entries(const struct question *q, uint32_t i, uint32_t cnt, struc
 	return err;
 }
 
+/* Where the block of that number begins. */
+static int see_first(const struct question *q, uint32_t block, int64_t *place)
+{
+	int32_t *first = &q->index->firsts[block];
+	const struct entry *e;
+	struct entry room;
+	int err = *first == UNREAD ? see_entries(q, block * BLOCK, 1, &room, &e) : 0;
+
+	if (err)
+		return err;
+	if (*first == UNREAD)
+		*first = e->place;
+	*place = *first;
+	return 0;
+}
+
+/* Blocks that may hold a place: those before `from` begin at `low` or before, those from `to` on at
+ * `high` or behind. */
+struct range {
+	uint32_t from, to;
+	int64_t low, high; /* of 32 bits, or `high` is before all places */
+};
+
+/* Where functions lie evenly a guess is mostly in the page that has the answer, and the middle of
+ * the rest in one that nobody has read. */
+static uint32_t guess(const struct range *r, int64_t place, unsigned tries)
+{
+	uint32_t cnt = r->to - r->from, by = cnt / 2;
+
+	if (cnt <= EVENLY && tries < GUESSES && place >= r->low && place < r->high)
+		by = (uint32_t)((uint64_t)cnt * (uint64_t)(place - r->low) /
+				(uint64_t)(r->high - r->low));
+	return r->from + by;
+}
+
 /* How many blocks begin not behind the place. */
 static int count_blocks(const struct question *q, int64_t place, uint32_t *cnt)
 {
-	int32_t *firsts = q->index->firsts;
-	uint32_t lo = 0, hi = block_cnt(q->index);
-	const struct entry *first;
-	struct entry room;
+	struct range r = { 0, block_cnt(q->index), 0, q->index->end };
+	int err = see_first(q, 0, &r.low);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		int err = firsts[mid] == UNREAD ? see_entries(q, mid * BLOCK, 1, &room, &first) : 0;
+	for (unsigned tries = 0; !err && r.from < r.to; tries++) {
+		uint32_t block = guess(&r, place, tries);
+		int64_t first;
 
+		err = see_first(q, block, &first);
 		if (err)
-			return err;
-		if (firsts[mid] == UNREAD)
-			firsts[mid] = first->place;
-		if (firsts[mid] <= place)
-			lo = mid + 1;
-		else
-			hi = mid;
+			break;
+		if (first <= place) {
+			r.from = block + 1;
+			r.low = first;
+		} else {
+			r.to = block;
+			r.high = first;
+		}
 	}
-	*cnt = lo;
-	return 0;
+	*cnt = r.from;
+	return err;
 }
 
 /* How many of the entries begin not behind the place. */
