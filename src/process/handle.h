@@ -60,6 +60,7 @@ static inline int handle__stat(int dir, const char *name, struct stat *st)
 struct own_files {
 	int dir;   /* -1: every time */
 	pid_t pid; /* whose they are: a child has others */
+	int flags; /* for open(2) */
 };
 
 struct own_files own_files__new(void);
@@ -67,7 +68,7 @@ void own_files__close(struct own_files);
 
 /*
  * What a handle names, for reading. O_NONBLOCK, because a lease on the file would hold us up for
- * 45 s. `own` may be NULL. >= 0 or -errno.
+ * 45 s. `own` may be NULL; root's reads leave no time of access. >= 0 or -errno.
  */
 int handle__reopen(int handle, const struct own_files *own);
 

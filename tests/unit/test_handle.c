@@ -36,7 +36,7 @@ static void check(const char *dir, const char *name, const struct own_files *own
 
 static void what_a_handle_names_is_read(void **state)
 {
-	struct own_files own = own_files__new(), none = { -1, getpid() };
+	struct own_files own = own_files__new(), none = { .dir = -1, .pid = getpid() };
 
 	shell__write(*state, "one", "one");
 	check(*state, "one", &own);
@@ -67,6 +67,24 @@ static void a_child_has_its_own(void **state)
 	own_files__close(own);
 }
 
+/* Where that may be. */
+static void who_reads_leaves_no_trace(void **state)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 2000 } };
+	struct own_files own = own_files__new();
+	char *path = shell__output("printf %%s %s/one", (char *)*state);
+	struct stat st;
+
+	shell__write(*state, "one", "one");
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+	check(*state, "one", &own);
+	assert_int_equal(stat(path, &st), 0);
+	if (geteuid() == 0)
+		assert_int_equal(st.st_atim.tv_sec, 1000);
+	free(path);
+	own_files__close(own);
+}
+
 static void nobody_can_wait(void **state)
 {
 	shell__run("mkfifo %s/fifo", (char *)*state);
@@ -77,4 +95,5 @@ static void nobody_can_wait(void **state)
 RUN_TESTS(cmocka_unit_test_setup_teardown(what_a_handle_names_is_read, shell__setup,
 					  shell__teardown),
 	  cmocka_unit_test_setup_teardown(a_child_has_its_own, shell__setup, shell__teardown),
+	  cmocka_unit_test_setup_teardown(who_reads_leaves_no_trace, shell__setup, shell__teardown),
 	  cmocka_unit_test_setup_teardown(nobody_can_wait, shell__setup, shell__teardown))
