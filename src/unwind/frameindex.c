@@ -183,7 +183,7 @@ struct question {
 	bool whole;	       /* no other rule can hold between them */
 	bool gap;	       /* no FDE has the place */
 	int err;
-	uint8_t *bytes; /* FDE_MAX, of the FDE in hand */
+	uint8_t *room; /* FDE_MAX, for the FDE in hand where it is in two pages */
 	struct known_cie *cie;
 	struct frame_section section;
 	struct callframe_reader reader; /* of that FDE */
@@ -194,6 +194,14 @@ static int read_at(const struct question *q, uint64_t off, void *to, size_t sz)
 	const struct page_read from = { q->query->file, q->query->read, off, sz };
 
 	return paged_file__read(&q->index->paged, from, to);
+}
+
+/* In `room` or in a page: until the next read. */
+static int see_at(const struct question *q, uint64_t off, void *room, size_t sz, const void **at)
+{
+	const struct page_read from = { q->query->file, q->query->read, off, sz };
+
+	return paged_file__see(&q->index->paged, from, room, at);
 }
 
 static void note(const struct callframe_row *rows, size_t cnt, void *arg)
@@ -300,38 +308,47 @@ static struct known_cie *find_cie(const struct question *q, uint64_t at)
 	return k->valid ? k : NULL;
 }
 
-/* All of its bytes, and how many these are. */
-static int read_fde(const struct question *q, uint64_t at, uint32_t *sz)
-{
-	const struct index_section *frames = &q->index->source.frames;
-	uint64_t left = frames->sz - at;
-	int err = left < sizeof(*sz) ? -EINVAL : read_at(q, frames->off + at, sz, sizeof(*sz));
+/* What an FDE begins with. */
+struct fde_head {
+	uint32_t sz;	   /* without itself */
+	uint32_t distance; /* to the CIE, from here */
+};
 
-	if (err)
-		return err;
-	if (*sz < sizeof(*sz) || *sz > FDE_MAX - sizeof(*sz) || *sz > left - sizeof(*sz))
-		return -EINVAL;
-	*sz += sizeof(*sz);
-	return read_at(q, frames->off + at, q->bytes, *sz);
+/* How many bytes it has; 0: more than there are, or than compilers make. */
+static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
+{
+	uint32_t most = left < FDE_MAX ? (uint32_t)left : FDE_MAX;
+
+	return h->sz >= sizeof(h->distance) && h->sz <= most - sizeof(h->sz)
+		       ? h->sz + (uint32_t)sizeof(h->sz)
+		       : 0;
 }
 
 /* The FDE at an offset of its section. The parser sees nothing but its bytes, and is given the CIE,
- * to which the FDE says the distance. */
+ * to which the FDE says the distance; nothing is read between. */
 static int find_fde(struct question *q, uint64_t at, struct callframe_fde *fde)
 {
-	uint32_t sz, distance;
-	int err = at < q->index->source.frames.sz ? read_fde(q, at, &sz) : -EINVAL;
+	const struct index_section *frames = &q->index->source.frames;
+	struct fde_head head;
+	const void *bytes;
+	uint32_t sz;
+	int err = at >= frames->sz || frames->sz - at < sizeof(head)
+			  ? -EINVAL
+			  : read_at(q, frames->off + at, &head, sizeof(head));
 
 	if (err)
 		return err;
-	q->section =
-		(struct frame_section){ q->bytes, sz, q->index->source.frames.vaddr + at, true };
-	memcpy(&distance, q->bytes + sizeof(distance), sizeof(distance));
-	q->cie = find_cie(q, at + sizeof(distance) - distance);
+	sz = fde_sz(&head, frames->sz - at);
+	q->cie = sz ? find_cie(q, at + sizeof(head.sz) - head.distance) : NULL;
 	if (!q->cie)
 		return -EINVAL;
-	q->reader = (struct callframe_reader){ &q->section, sizeof(distance) - (uint64_t)distance,
-					       q->cie->cie, true };
+	err = see_at(q, frames->off + at, q->room, sz, &bytes);
+	if (err)
+		return err;
+	q->section = (struct frame_section){ bytes, sz, frames->vaddr + at, true };
+	q->reader =
+		(struct callframe_reader){ &q->section, sizeof(head.sz) - (uint64_t)head.distance,
+					   q->cie->cie, true };
 	return callframe__fde(&q->reader, 0, fde) ? 0 : -EINVAL;
 }
 
@@ -385,14 +402,11 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 	return q->err;
 }
 
-/* In `room` or in a page. */
 static int see_entries(const struct question *q, uint32_t i, uint32_t cnt, struct entry *room,
 		       const struct entry **at)
 {
-	const struct page_read from = { q->query->file, q->query->read,
-					entry_off(&q->index->source, i), cnt * sizeof(*room) };
 	const void *entries;
-	int err = paged_file__see(&q->index->paged, from, room, &entries);
+	int err = see_at(q, entry_off(&q->index->source, i), room, cnt * sizeof(*room), &entries);
 
 	*at = entries;
 	return err;
@@ -458,20 +472,16 @@ static int count_blocks(const struct question *q, int64_t place, uint32_t *cnt)
 	return err;
 }
 
-/* How many of the entries begin not behind the place. */
+/* How many of the entries begin not behind the place; without a branch that nobody can foretell. */
 static uint32_t count_entries(const struct entry *e, uint32_t cnt, int64_t place)
 {
-	uint32_t lo = 0;
+	const struct entry *at = e;
 
-	while (lo < cnt) {
-		uint32_t mid = lo + (cnt - lo) / 2;
-
-		if (e[mid].place <= place)
-			lo = mid + 1;
-		else
-			cnt = mid;
+	for (uint32_t half; cnt; cnt -= half) {
+		half = (cnt + 1) / 2;
+		at = at[half - 1].place <= place ? at + half : at;
 	}
-	return lo;
+	return (uint32_t)(at - e);
 }
 
 static int ask(struct question *q, int64_t place)
@@ -570,10 +580,10 @@ static int find_rule(struct question *q)
 int frame_index__rule(struct frame_index *x, const struct index_query *query,
 		      struct flat_rule *rule)
 {
-	uint8_t bytes[FDE_MAX];
+	uint8_t room[FDE_MAX];
 	struct question q = { .index = x,
 			      .query = query,
-			      .bytes = bytes,
+			      .room = room,
 			      .source = { .machine = x->machine,
 					  .segments = x->source.segments,
 					  .segment_cnt = x->source.segment_cnt,
