@@ -330,11 +330,16 @@ Elf *elf_file__elf(const struct elf_file *f)
 	return f->elf;
 }
 
+/* Before it is used for anything, libelf wants to know. */
+__attribute__((constructor)) static void begin_libelf(void)
+{
+	elf_version(EV_CURRENT);
+}
+
 static struct elf_file *begin(const char *path)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
 
-	elf_version(EV_CURRENT);
 	if (!f)
 		return NULL;
 	f->fd = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/handle.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #define OWN_FILES "/proc/self/fd"
 #define FLAGS	  (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -20,16 +20,28 @@ void own_files__close(struct own_files own)
 		close(own.dir);
 }
 
+/* Its last digit is before `end`. */
+static char *print_number(char *end, unsigned number)
+{
+	*end = '\0';
+	do
+		*--end = (char)('0' + number % 10);
+	while (number /= 10);
+	return end;
+}
+
 int handle__reopen(int handle, const struct own_files *own)
 {
 	bool known = own && own->dir >= 0 && own->pid == getpid();
-	char name[40] = OWN_FILES "/", *number = name + sizeof(OWN_FILES);
+	char path[40], *number = print_number(path + sizeof(path) - 1, (unsigned)handle);
 	int fd = -1;
 
-	snprintf(number, sizeof(name) - sizeof(OWN_FILES), "%d", handle);
 	if (known)
 		fd = openat(own->dir, number, own->flags);
-	if (!known || (fd < 0 && errno == EPERM)) /* in a namespace root may not */
-		fd = open(name, FLAGS);
+	if (!known || (fd < 0 && errno == EPERM)) { /* in a namespace root may not */
+		number -= sizeof(OWN_FILES);
+		memcpy(number, OWN_FILES "/", sizeof(OWN_FILES));
+		fd = open(number, FLAGS);
+	}
 	return fd < 0 ? -errno : fd;
 }

@@ -196,7 +196,7 @@ static void print_roots(struct bench *b, struct set *s)
 /* ---- the first walks ----------------------------------------------------------------------------
  */
 
-/* The thread has memory of its own then. */
+/* The thread has what it needs for that then. */
 static void allocate(struct job *job)
 {
 	(void)job;
@@ -249,6 +249,7 @@ static void start(struct bench *b, enum who who)
 {
 	populate_code();
 	populate_stack();
+	allocate(NULL);
 	b->table = must(process_table__new(&by_records));
 	if (who == OURS) {
 		b->jobs = start_jobs();
