@@ -488,7 +488,7 @@ static int ask(struct question *q, int64_t place)
 {
 	struct frame_rows rows = { .source = &q->source, .set = note, .arg = q };
 	struct frame_index *x = q->index;
-	struct entry room[BLOCK + 1];
+	struct entry room[BLOCK + 1], found[2];
 	const struct entry *e;
 	uint32_t blocks, first, cnt, k;
 	uint64_t off;
@@ -502,8 +502,11 @@ static int ask(struct question *q, int64_t place)
 	if (err)
 		return err;
 	k = count_entries(e, cnt, place);
-	if (k)
-		return ask_fde(q, &rows, &e[k - 1], first + k == x->cnt);
+	if (k) {
+		memcpy(found, &e[k - 1],
+		       (k < cnt ? 2 : 1) * sizeof(*found)); /* before more is read */
+		return ask_fde(q, &rows, found, first + k == x->cnt);
+	}
 	if (blocks ||
 	    !find_place(&q->source, x->source.hdr.vaddr + (uint64_t)(int64_t)e[0].place, &off))
 		return -EINVAL;

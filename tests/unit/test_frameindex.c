@@ -162,6 +162,40 @@ static void the_order_makes_no_difference(void **state)
 	elf_file__put(f);
 }
 
+/* What is read next may take the place of what was read before: more pages are asked for than are
+ * kept. */
+static void nor_does_what_pages_are_kept(void **state)
+{
+	struct elf_file *f = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
+	const struct index_reader paged = { elf_file__read, file_pages__new() };
+	struct frame_table *t = frame_table__of_file(f);
+	uint64_t from = t->first_page << TABLE_PAGE_BITS, sz = t->page_cnt << TABLE_PAGE_BITS;
+	struct frame_index *many[8], *same;
+
+	(void)state;
+	srandom(2);
+	for (int round = 0; round < 30; round++) {
+		same = frame_index__of_file(f, reader);
+		for (size_t i = 0; i < 8; i++)
+			many[i] = frame_index__of_file(f, paged);
+		for (size_t i = 0; i < 2000; i++) {
+			uint64_t off = from + (uint64_t)random() % sz;
+			struct flat_rule rule, expected;
+			int err = ask(same, f, off, &expected);
+
+			assert_int_equal(ask(many[i % 8], f, off, &rule), err);
+			if (!err)
+				assert_int_equal(flat_rule__bits(rule), flat_rule__bits(expected));
+		}
+		for (size_t i = 0; i < 8; i++)
+			frame_index__free(many[i]);
+		frame_index__free(same);
+	}
+	file_pages__free(paged.pages);
+	free(t);
+	elf_file__put(f);
+}
+
 static void what_is_in_no_code_has_no_answer(void **state)
 {
 	struct rig *r = *state;
@@ -326,7 +360,7 @@ static void a_file_cut_short_has_no_answer(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(it_says_what_the_table_says), T(the_order_makes_no_difference),
-	  T(what_is_in_no_code_has_no_answer), T(a_file_with_more_than_that_has_none),
-	  T(an_odd_search_table_is_not_believed), T(entries_that_lead_elsewhere_are_not_believed),
-	  T(unsorted_entries_lead_somewhere), T(any_byte_may_lie),
-	  T(a_file_cut_short_has_no_answer))
+	  T(nor_does_what_pages_are_kept), T(what_is_in_no_code_has_no_answer),
+	  T(a_file_with_more_than_that_has_none), T(an_odd_search_table_is_not_believed),
+	  T(entries_that_lead_elsewhere_are_not_believed), T(unsorted_entries_lead_somewhere),
+	  T(any_byte_may_lie), T(a_file_cut_short_has_no_answer))
