@@ -68,7 +68,8 @@ void own_files__close(struct own_files);
 
 /*
  * What a handle names, for reading. O_NONBLOCK, because a lease on the file would hold us up for
- * 45 s. `own` may be NULL; root's reads leave no time of access. >= 0 or -errno.
+ * 45 s. With `own` it is found sooner, and root's reads leave no time of access; NULL: neither. >=
+ * 0 or -errno.
  */
 int handle__reopen(int handle, const struct own_files *own);
 

@@ -11,11 +11,11 @@
 #define OFF_BITS  44
 
 struct file_pages {
+	uint8_t bytes[CNT][PAGE_SZ]; /* first: as aligned as in the file */
 	uint64_t last_id;
 	size_t last;	    /* found */
 	uint64_t keys[CNT]; /* id << (OFF_BITS - PAGE_BITS) | page; 0: none */
 	uint8_t oldest[1 << SET_BITS];
-	uint8_t bytes[CNT][PAGE_SZ];
 };
 
 /* With all its memory: a page that is touched first costs more than to read one. */
@@ -61,10 +61,13 @@ static size_t page_sz(const struct elf_file *f, uint64_t from)
 static const uint8_t *find(const struct paged_file *f, const struct page_read *r, size_t *left)
 {
 	uint64_t no = r->off >> PAGE_BITS, key = f->id << (OFF_BITS - PAGE_BITS) | no;
-	size_t in = r->off % PAGE_SZ, sz = page_sz(r->file, r->off - in), at;
+	size_t in = r->off % PAGE_SZ, sz, at;
 	struct file_pages *p = f->pages;
 
-	if (!p || r->off >> OFF_BITS || sz <= in)
+	if (!p || r->off >> OFF_BITS)
+		return NULL;
+	sz = page_sz(r->file, r->off - in);
+	if (sz <= in)
 		return NULL;
 	at = p->keys[p->last] == key ? p->last : place_of(p, key);
 	if (p->keys[at] != key) {

@@ -13,9 +13,9 @@
 #define EVENLY	128 /* blocks: functions of so many are mostly about as long */
 #define GUESSES 16
 #define UNREAD	INT32_MIN
-#define FDE_MAX 4096 /* bytes; real ones have 50, the largest functions' 2,000 */
-#define CIE_MAX 160  /* bytes with what is before its version */
-#define CIES	4    /* that are kept: most files have two */
+#define FDE_MAX 32768 /* bytes; most have 50, the largest function of gcc 20,064 */
+#define CIE_MAX 160   /* bytes with what is before its version */
+#define CIES	4     /* that are kept: most files have two */
 
 /* An answer takes about a microsecond, a table some tens, and three milliseconds per MB of
  * .eh_frame. */
@@ -269,17 +269,6 @@ static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_
 	return at;
 }
 
-/* Of an address in code. */
-static bool find_place(const struct table_source *s, uint64_t vaddr, uint64_t *off)
-{
-	for (size_t i = 0; i < s->segment_cnt; i++) {
-		*off = vaddr - s->segments[i].vaddr + s->segments[i].off;
-		if (vaddr - s->segments[i].vaddr < s->segments[i].sz)
-			return true;
-	}
-	return false;
-}
-
 static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vaddr)
 {
 	for (size_t i = 0; i < s->segment_cnt; i++) {
@@ -349,7 +338,8 @@ static int find_fde(struct question *q, uint64_t at, struct callframe_fde *fde)
 	q->reader =
 		(struct callframe_reader){ &q->section, sizeof(head.sz) - (uint64_t)head.distance,
 					   q->cie->cie, true };
-	return callframe__fde(&q->reader, 0, fde) ? 0 : -EINVAL;
+	at = q->reader.cie_at; /* a file may change: its CIE must be the one that was read */
+	return callframe__fde(&q->reader, 0, fde) && q->reader.cie_at == at ? 0 : -EINVAL;
 }
 
 /* Before the first FDE there is nothing but marks. */
@@ -386,7 +376,7 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct ent
 		return err;
 	if (fde.start != hdr + (uint64_t)(int64_t)e->place ||
 	    !frame_rows__place(&q->source, &fde) ||
-	    (!last && !find_place(&q->source, hdr + (uint64_t)(int64_t)e[1].place, &next)))
+	    (!last && !frame_rows__off(&q->source, hdr + (uint64_t)(int64_t)e[1].place, &next)))
 		return -EINVAL;
 	fde.enough = q->query->off;
 	frame_rows__fde(rows, &fde);
@@ -450,9 +440,11 @@ static uint32_t guess(const struct range *r, int64_t place, unsigned tries)
 /* How many blocks begin not behind the place. */
 static int count_blocks(const struct question *q, int64_t place, uint32_t *cnt)
 {
-	struct range r = { 0, block_cnt(q->index), 0, q->index->end };
+	struct range r = { 1, block_cnt(q->index), 0, q->index->end };
 	int err = see_first(q, 0, &r.low);
 
+	if (err || place < r.low)
+		return *cnt = 0, err;
 	for (unsigned tries = 0; !err && r.from < r.to; tries++) {
 		uint32_t block = guess(&r, place, tries);
 		int64_t first;
@@ -502,13 +494,15 @@ static int ask(struct question *q, int64_t place)
 	if (err)
 		return err;
 	k = count_entries(e, cnt, place);
+	if (k == cnt && first + k != x->cnt) /* the next block begins later than it did */
+		return -EINVAL;
 	if (k) {
 		memcpy(found, &e[k - 1],
 		       (k < cnt ? 2 : 1) * sizeof(*found)); /* before more is read */
 		return ask_fde(q, &rows, found, first + k == x->cnt);
 	}
 	if (blocks ||
-	    !find_place(&q->source, x->source.hdr.vaddr + (uint64_t)(int64_t)e[0].place, &off))
+	    !frame_rows__off(&q->source, x->source.hdr.vaddr + (uint64_t)(int64_t)e[0].place, &off))
 		return -EINVAL;
 	return ask_before(q, &rows, off);
 }
@@ -516,15 +510,18 @@ static int ask(struct question *q, int64_t place)
 /* ---- marks --------------------------------------------------------------------------------------
  */
 
-static bool is_marked(const struct frame_index *x, uint64_t vaddr)
+/* Whether something in [from, to) may be. */
+static bool is_marked(const struct frame_index *x, uint64_t from, uint64_t to)
 {
-	for (size_t n = 0; n < MARKS_SECTIONS; n++)
-		if (vaddr - x->source.marked[n].vaddr < x->source.marked[n].sz)
+	for (size_t n = 0; n < MARKS_SECTIONS; n++) {
+		const struct index_section *s = &x->source.marked[n];
+
+		if (from < s->vaddr + s->sz && to > s->vaddr)
 			return true;
+	}
 	return false;
 }
 
-/* What was known without them is forgotten: in a forged file they may be in an FDE. */
 static int learn_marks(const struct question *q)
 {
 	struct marks_section sections[MARKS_SECTIONS] = { 0 };
@@ -546,7 +543,6 @@ static int learn_marks(const struct question *q)
 	marks__of_sections(&marks, x->machine, sections);
 	x->mark_cnt = frame_rows__marks(&q->source, &marks, x->marks);
 	x->has_marks = true;
-	x->known_cnt = 0;
 	return 0;
 }
 
@@ -565,16 +561,25 @@ static int ask_anew(struct question *q, uint64_t vaddr)
 	return ask(q, (int64_t)(vaddr - q->index->source.hdr.vaddr));
 }
 
+/* In a gap, or in all that would be remembered. */
+static bool needs_marks(const struct question *q, uint64_t vaddr)
+{
+	uint64_t before = q->whole ? q->query->off - q->from : 0;
+	uint64_t behind = q->whole ? q->to - q->query->off : 1;
+
+	return !q->index->has_marks &&
+	       (q->gap || is_marked(q->index, vaddr - before, vaddr + behind));
+}
+
 static int find_rule(struct question *q)
 {
-	struct frame_index *x = q->index;
 	uint64_t vaddr;
 	int err;
 
 	if (!find_vaddr(&q->source, q->query->off, &vaddr))
 		return -EINVAL;
 	err = ask_anew(q, vaddr);
-	if (err || x->has_marks || !(q->gap || is_marked(x, vaddr)))
+	if (err || !needs_marks(q, vaddr))
 		return err;
 	err = learn_marks(q);
 	return err ? err : ask_anew(q, vaddr);
@@ -600,7 +605,7 @@ int frame_index__rule(struct frame_index *x, const struct index_query *query,
 	}
 	q.source.find_arg = &q;
 	err = find_rule(&q);
-	if (!err && q.whole && known <= x->known_cnt)
+	if (!err && q.whole)
 		remember(x, &q, known);
 	*rule = q.rule;
 	return err;

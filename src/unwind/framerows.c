@@ -125,6 +125,29 @@ static const struct table_segment *find_segment(const struct table_source *s, ui
 	return NULL;
 }
 
+bool frame_rows__off(const struct table_source *source, uint64_t vaddr, uint64_t *off)
+{
+	const struct table_segment *s = find_segment(source, vaddr);
+
+	if (s)
+		*off = s->off + (vaddr - s->vaddr);
+	return s;
+}
+
+/* An address range's part that is in one segment. False: there is none. */
+static bool place(const struct table_source *source, uint64_t *start, uint64_t *sz)
+{
+	const struct table_segment *s = find_segment(source, *start);
+	uint64_t in;
+
+	if (!s)
+		return false;
+	in = *start - s->vaddr;
+	*start = s->off + in;
+	*sz = *sz < s->sz - in ? *sz : s->sz - in;
+	return true;
+}
+
 size_t frame_rows__marks(const struct table_source *source, const struct marks *m,
 			 struct table_mark *marks)
 {
@@ -132,29 +155,20 @@ size_t frame_rows__marks(const struct table_source *source, const struct marks *
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < m->cnt; i++) {
-		const struct mark *mark = &m->marks[i];
-		const struct table_segment *s = find_segment(source, mark->vaddr);
-		uint64_t off = s ? mark->vaddr - s->vaddr + s->off : 0;
+		struct table_mark mark = { m->marks[i].vaddr, m->marks[i].sz, m->marks[i].rule };
 
-		if (!s || off < end)
+		if (!place(source, &mark.off, &mark.sz) || mark.off < end)
 			continue;
-		marks[cnt++] = (struct table_mark){ off, mark->sz, mark->rule };
-		end = off + mark->sz;
+		marks[cnt++] = mark;
+		end = mark.off + mark.sz;
 	}
 	return cnt;
 }
 
 bool frame_rows__place(const struct table_source *source, struct callframe_fde *fde)
 {
-	const struct table_segment *s = find_segment(source, fde->start);
-	uint64_t in;
-
-	if (!s || cursor__left(&fde->instructions) > INSTRUCTIONS_MAX)
-		return false;
-	in = fde->start - s->vaddr;
-	fde->start = s->off + in;
-	fde->sz = fde->sz < s->sz - in ? fde->sz : s->sz - in;
-	return true;
+	return cursor__left(&fde->instructions) <= INSTRUCTIONS_MAX &&
+	       place(source, &fde->start, &fde->sz);
 }
 
 void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde)

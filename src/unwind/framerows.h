@@ -22,11 +22,12 @@ struct frame_rows {
 	uint64_t mark_off; /* where it begins, or before */
 };
 
-/* From link-time addresses to offsets in the file. How many marks: those that are in no code, or in
- * another order there, are left out. */
+/* From a link-time address to the offset in the file. False: it is in no code. */
+bool frame_rows__off(const struct table_source *, uint64_t vaddr, uint64_t *off);
+/* The same of marks, of which there is room for as many, and without what is beyond their segment.
+ * How many: those that are in no code, or in another order there, are left out. */
 size_t frame_rows__marks(const struct table_source *, const struct marks *, struct table_mark *);
-/* The same, without what is beyond its segment. False: in no code, or larger than any compiler
- * makes one. */
+/* The same of an FDE. False: in no code, or larger than any compiler makes one. */
 bool frame_rows__place(const struct table_source *, struct callframe_fde *);
 
 /* The FDE that is next in the file, placed; and the gap before it. */

@@ -26,8 +26,8 @@ struct marks {
 void marks__find(struct marks *, const struct elf_file *);
 
 /* Sections whose code says rules. */
-#define MARKS_SECTIONS	  2 /* of an architecture, at most */
-#define MARKS_OF_SECTIONS 6 /* in all of them */
+#define MARKS_SECTIONS	  2		       /* of an architecture, at most */
+#define MARKS_OF_SECTIONS (3 * MARKS_SECTIONS) /* in all of them */
 struct marks_section {
 	uint64_t vaddr, sz; /* sz 0: there is none */
 	uint8_t bytes[64];  /* its first ones */

@@ -134,7 +134,6 @@ int main(int argc, char **argv)
 {
 	struct totals all = { 0 };
 
-	elf_version(EV_CURRENT);
 	mallopt(M_MMAP_THRESHOLD, LARGE_SZ);
 	for (int i = 2; i < argc; i++)
 		pagecache__bring(argv[i]);

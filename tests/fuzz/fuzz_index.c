@@ -2,7 +2,7 @@
 /*
  * A search table that lies, over call-frame information that does. The first two bytes say how many
  * of the others are .eh_frame_hdr's; .eh_frame is behind it. Code is from 0x1000 on, and what .init
- * would have, too, is what the search table begins with.
+ * would have, too, is what .eh_frame begins with.
  */
 #include "fuzz.h"
 
@@ -16,7 +16,7 @@
 #define FRAMES_FROM 0x8000 /* of the file, and its address */
 
 struct bytes {
-	struct elf_file file; /* nothing of it is used but the machine */
+	struct elf_file file; /* nothing of it is used but the machine and the size */
 	const uint8_t *data;
 	size_t sz;
 };
@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	s.hdr = (struct index_section){ FRAMES_FROM, FRAMES_FROM, hdr_sz };
 	s.frames =
 		(struct index_section){ FRAMES_FROM + hdr_sz, FRAMES_FROM + hdr_sz, b.sz - hdr_sz };
-	s.marked[0] = (struct index_section){ FRAMES_FROM, CODE + 0x100, b.sz < 40 ? b.sz : 40 };
+	s.marked[0] = (struct index_section){ s.frames.off, CODE + 0x100,
+					      s.frames.sz < 40 ? s.frames.sz : 40 };
 	if (!reader.pages)
 		reader.pages = file_pages__new();
 	b.file.sz = FRAMES_FROM + b.sz;

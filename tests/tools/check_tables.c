@@ -10,15 +10,14 @@ int main(int argc, char **argv)
 {
 	struct tablecheck totals = { 0 };
 
-	elf_version(EV_CURRENT);
 	for (int i = 2; i < argc; i++)
 		tablecheck__file(argv[i], strtoul(argv[1], NULL, 10), &totals);
 	printf("%zu files, %zu rows, %zu rules, %.2f bytes a row, made in %.1f ms; compared %zu "
 	       "places: %zu left to libdw, %zu in %zu files answered without a table, "
-	       "%zu different\n",
+	       "%zu not, %zu different\n",
 	       totals.files, totals.rows, totals.rules,
 	       totals.rows ? (double)totals.bytes / (double)totals.rows : 0, totals.make_s * 1e3,
-	       totals.compared, totals.elsewhere, totals.answered, totals.indexed,
+	       totals.compared, totals.elsewhere, totals.answered, totals.indexed, totals.refused,
 	       totals.different);
 	return totals.different != 0;
 }

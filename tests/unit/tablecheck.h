@@ -15,8 +15,8 @@
 
 struct tablecheck {
 	size_t files, rows, bytes, rules, compared, elsewhere, different;
-	size_t indexed,
-		answered; /* files, and places in them, that have an answer before a table */
+	/* files, and places in them, that have an answer before a table, or have none */
+	size_t indexed, answered, refused;
 	double make_s;
 };
 
@@ -173,8 +173,12 @@ static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_
 	const struct index_query query = { c->file, elf_file__read, off };
 	struct flat_rule flat = frame_table__at(c->table, off), one;
 
-	if (!c->index || frame_index__rule(c->index, &query, &one))
+	if (!c->index)
 		return;
+	if (frame_index__rule(c->index, &query, &one)) {
+		c->totals->refused++;
+		return;
+	}
 	c->totals->answered++;
 	if (flat_rule__bits(one) == flat_rule__bits(flat))
 		return;

@@ -244,6 +244,42 @@ static void put32(uint8_t *at, uint32_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
+/* An FDE that goes on behind .init, whoever asks for what first. */
+static void marks_may_be_in_an_fde(void **state)
+{
+	static const char init[] = ".globl other\nother:\n nop\n ret\n"
+				   ".section .init,\"ax\",@progbits\n.cfi_startproc\n"
+				   " sub $8,%rsp\n .skip 20,0x90\n add $8,%rsp\n ret\n"
+				   ".cfi_endproc\n";
+	struct rig *r = *state;
+	struct frame_table *t;
+	struct elf_file *f;
+
+	shell__write(r->dir, "init.s", init);
+	shell__run("cd %s && gcc -shared -nostdlib -o lib.so init.s 2>&1", r->dir);
+	f = open_file(r->dir);
+	read_image(r, f);
+	elf_file__put(f);
+	put32(r->image + headers__find(&r->headers, ".eh_frame")->sh_offset + 36,
+	      (uint32_t)r->code_sz);
+	f = reopen(r);
+	t = frame_table__of_file(f);
+	for (uint64_t first = 0; first < r->code_sz; first++) {
+		struct frame_index *x = frame_index__of_file(f, reader);
+
+		for (uint64_t i = 0; i < r->code_sz; i++) {
+			uint64_t off = r->code + (first + i) % r->code_sz;
+			struct flat_rule rule, expected = frame_table__at(t, off);
+
+			assert_int_equal(ask(x, f, off, &rule), 0);
+			assert_int_equal(flat_rule__bits(rule), flat_rule__bits(expected));
+		}
+		frame_index__free(x);
+	}
+	free(t);
+	elf_file__put(f);
+}
+
 /* How many places have an answer; -1: there is no index. */
 static int answers(const struct rig *r)
 {
@@ -339,6 +375,28 @@ static void any_byte_may_lie(void **state)
 	}
 }
 
+/* After the second block's first entry was seen all entries of the first one become the same. */
+static void a_file_may_change(void **state)
+{
+	struct rig *r = *state;
+	struct flat_rule rule;
+	struct frame_index *x;
+	struct elf_file *f;
+	uint8_t *image, *first;
+
+	build(r, "");
+	image = memcpy(malloc(r->sz), r->image, r->sz);
+	first = image + (hdr_of(r) - r->image) + 12;
+	f = elf_file__from_memory(image, r->sz, "lib.so");
+	x = frame_index__of_file(f, reader);
+	assert_int_equal(ask(x, f, r->code + r->code_sz / 3, &rule), 0);
+	for (size_t i = 1; i < 65; i++)
+		memcpy(first + i * 8, first, 4);
+	assert_int_equal(ask(x, f, r->code + r->code_sz / 2, &rule), -EINVAL);
+	frame_index__free(x);
+	elf_file__put(f);
+}
+
 static void a_file_cut_short_has_no_answer(void **state)
 {
 	struct rig *r = *state;
@@ -360,7 +418,8 @@ static void a_file_cut_short_has_no_answer(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(it_says_what_the_table_says), T(the_order_makes_no_difference),
-	  T(nor_does_what_pages_are_kept), T(what_is_in_no_code_has_no_answer),
-	  T(a_file_with_more_than_that_has_none), T(an_odd_search_table_is_not_believed),
-	  T(entries_that_lead_elsewhere_are_not_believed), T(unsorted_entries_lead_somewhere),
-	  T(any_byte_may_lie), T(a_file_cut_short_has_no_answer))
+	  T(nor_does_what_pages_are_kept), T(marks_may_be_in_an_fde), T(a_file_may_change),
+	  T(what_is_in_no_code_has_no_answer), T(a_file_with_more_than_that_has_none),
+	  T(an_odd_search_table_is_not_believed), T(entries_that_lead_elsewhere_are_not_believed),
+	  T(unsorted_entries_lead_somewhere), T(any_byte_may_lie),
+	  T(a_file_cut_short_has_no_answer))

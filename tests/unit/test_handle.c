@@ -87,8 +87,12 @@ static void who_reads_leaves_no_trace(void **state)
 
 static void nobody_can_wait(void **state)
 {
+	int fd;
+
 	shell__run("mkfifo %s/fifo", (char *)*state);
-	assert_true(reopened(*state, "fifo", NULL) >= 0); /* nobody writes to it */
+	fd = reopened(*state, "fifo", NULL); /* nobody writes to it */
+	assert_true(fd >= 0);
+	close(fd);
 	assert_true(handle__reopen(9999, NULL) == -ENOENT);
 }
 
