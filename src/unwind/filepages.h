@@ -36,4 +36,22 @@ int paged_file__read(const struct paged_file *, struct page_read, void *to);
  * as aligned as in the file. Else they are read to `room`. */
 int paged_file__see(const struct paged_file *, struct page_read, void *room, const void **at);
 
+/* Who asks for bytes of a file again and again. */
+struct page_reader {
+	const struct paged_file *paged;
+	const struct elf_file *file;
+	elf_file_read_fn read;
+};
+
+static inline int page_reader__read(const struct page_reader *r, uint64_t off, void *to, size_t sz)
+{
+	return paged_file__read(r->paged, (struct page_read){ r->file, r->read, off, sz }, to);
+}
+
+static inline int page_reader__see(const struct page_reader *r, uint64_t off, size_t sz, void *room,
+				   const void **at)
+{
+	return paged_file__see(r->paged, (struct page_read){ r->file, r->read, off, sz }, room, at);
+}
+
 #endif

@@ -8,14 +8,9 @@
 #ifndef UNWIND_FRAMEINDEX_H
 #define UNWIND_FRAMEINDEX_H
 
-#include "unwind/filepages.h"
 #include "unwind/frametable.h"
 #include "unwind/marks.h"
-
-/* Where a section lies. */
-struct index_section {
-	uint64_t off, vaddr, sz;
-};
+#include "unwind/searchtable.h"
 
 struct index_source {
 	const struct table_segment *segments; /* as in struct table_source */
