@@ -391,7 +391,7 @@ static void a_file_may_change(void **state)
 	x = frame_index__of_file(f, reader);
 	assert_int_equal(ask(x, f, r->code + r->code_sz / 3, &rule), 0);
 	for (size_t i = 1; i < 65; i++)
-		memcpy(first + i * 8, first, 4);
+		memcpy(first + i * 8, first, 8);
 	assert_int_equal(ask(x, f, r->code + r->code_sz / 2, &rule), -EINVAL);
 	frame_index__free(x);
 	elf_file__put(f);
