@@ -167,13 +167,21 @@ static inline void tablecheck__differs(const struct tablecheck_run *c, uint64_t 
 		tablecheck__print(c, vaddr, r, f);
 }
 
+static inline bool tablecheck__is_code(const struct elf_file *f, uint64_t off)
+{
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		if (f->segments[i].flags & PF_X && off - f->segments[i].off < f->segments[i].sz)
+			return true;
+	return false;
+}
+
 /* One FDE alone says the same as the table. */
 static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_t off)
 {
 	const struct index_query query = { c->file, elf_file__read, off };
 	struct flat_rule flat = frame_table__at(c->table, off), one;
 
-	if (!c->index)
+	if (!c->index || !tablecheck__is_code(c->file, off))
 		return;
 	if (frame_index__rule(c->index, &query, &one)) {
 		c->totals->refused++;
