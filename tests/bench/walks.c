@@ -90,6 +90,8 @@ static double warm_round(struct bench *b, const struct plan *p, enum who who)
 
 static double one_round(struct bench *b, const struct plan *p, enum who who)
 {
+	if (p->repeat > 1) /* the others have taken the caches */
+		walkers[who](b, p->work, p->cnt);
 	return p->cold ? cold_round(b, p, who) : warm_round(b, p, who);
 }
 
