@@ -366,7 +366,7 @@ static void set_out(struct flatwalk *w, struct flatwalk_lane *l)
 	l->end = FLATWALK_ODD;
 	l->sz = 0;
 	l->known = l->words_end ? recall__stack(&w->recall, l->process, l->sp) : NULL;
-	l->joint = l->known ? 0 : UINT64_MAX;
+	l->joint = l->known ? recall_stack__joint(l->known) : UINT64_MAX;
 	l->met = 0;
 	l->recalled = false;
 	stand_at(l, l->pc, l->sp, l->fp);

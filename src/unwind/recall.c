@@ -17,23 +17,6 @@ static bool is_end(const struct frame *f)
 /* ---- using --------------------------------------------------------------------------------------
  */
 
-static inline bool is_word(const struct flatwalk_lane *l, uint64_t at, uint64_t bits, uint64_t word)
-{
-	uint64_t off = at - l->addr, there;
-
-	if (off >= l->words_end)
-		return false;
-	memcpy(&there, l->bytes + off, sizeof(there));
-	return (there & bits) == word;
-}
-
-/* Whether the stack's words make this one the caller of the frame before it. */
-static inline bool is_next(const struct flatwalk_lane *l, const struct recall_frame *r)
-{
-	return is_word(l, r->pc_at, l->code_bits, r->frame.pc) &&
-	       is_word(l, r->fp_at, UINT64_MAX, r->fp_word);
-}
-
 void recall__prefetch(const struct flatwalk_lane *l)
 {
 	const struct recall_stack *s = l->known;
@@ -62,16 +45,40 @@ static bool is_here(const struct flatwalk_lane *l, const struct recall_frame *r)
 	       r->fp == l->fp;
 }
 
+/* Whether the snapshot has all that is between the frame in hand and the root: every word that is
+ * compared. */
+static bool holds_rest(const struct flatwalk_lane *l, const struct recall_stack *s)
+{
+	uint64_t sz = l->words_end + sizeof(uint64_t) - 1;
+
+	return l->sp >= l->addr && s->frames[RECALL_FRAMES - 1].frame.sp - l->addr <= sz;
+}
+
+static inline uint64_t word_at(uintptr_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)at, sizeof(word));
+	return word;
+}
+
 /* Copies the frame in hand and those behind it, as far as they are what they were. Where that
  * ends. */
 static size_t copy_rest(const struct flatwalk_lane *l, const struct recall_stack *s, size_t at)
 {
+	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
 	struct frame *to = l->frame;
 
 	*to = s->frames[at].frame;
 	to->source = l->source;
-	for (at++; at < RECALL_FRAMES && is_next(l, &s->frames[at]); at++)
-		*++to = s->frames[at].frame;
+	for (at++; at < RECALL_FRAMES; at++) {
+		const struct recall_frame *r = &s->frames[at];
+
+		if ((word_at(bytes + r->pc_at) & l->code_bits) != r->frame.pc ||
+		    word_at(bytes + r->fp_at) != r->fp_word)
+			break;
+		*++to = r->frame;
+	}
 	return at;
 }
 
@@ -96,7 +103,7 @@ bool recall__rest(struct flatwalk_lane *l)
 	cnt = RECALL_FRAMES - at;
 	if (!cnt || s->frames[at].frame.sp != l->sp)
 		return go_on(l, s, at);
-	if (cnt > (size_t)(l->past - l->frame) || !is_here(l, &s->frames[at]))
+	if (cnt > (size_t)(l->past - l->frame) || !is_here(l, &s->frames[at]) || !holds_rest(l, s))
 		return go_on(l, s, at + 1);
 	same = copy_rest(l, s, at);
 	if (same < RECALL_FRAMES)
@@ -111,9 +118,17 @@ bool recall__rest(struct flatwalk_lane *l)
 /* ---- remembering --------------------------------------------------------------------------------
  */
 
-/* Notes which words of the stack it is made of. False: it has not come from there. */
+/* Whether it is in what the frame has of the stack. */
+static bool is_between(const struct frame *before, uint64_t at)
+{
+	const struct frame *f = before + 1;
+
+	return at >= before->sp && at <= f->sp && f->sp - at >= sizeof(at);
+}
+
+/* Notes which words of the stack lead from the frame before to this one. False: others do. */
 static bool set_words(struct recall_frame *r, const struct flatwalk_lane *l,
-		      const struct recall_note *n)
+		      const struct recall_note *n, const struct frame *before)
 {
 	uint64_t pc_off = (uintptr_t)n->pc_from - (uintptr_t)l->bytes;
 	uint64_t fp_off = (uintptr_t)n->fp_from - (uintptr_t)l->bytes;
@@ -125,7 +140,7 @@ static bool set_words(struct recall_frame *r, const struct flatwalk_lane *l,
 	r->pc_at = l->addr + pc_off;
 	r->fp_at = l->addr + fp_off;
 	memcpy(&r->fp_word, l->bytes + fp_off, sizeof(r->fp_word));
-	return true;
+	return is_between(before, r->pc_at) && is_between(before, r->fp_at);
 }
 
 /* Signals interrupt anything, and what code without a file does may be told later. */
@@ -156,7 +171,7 @@ void recall__keep(struct flatwalk_lane *l)
 	for (;; more--, n--, f--, at--) {
 		s->frames[at].frame = *f;
 		s->frames[at].fp = n->fp;
-		if (!more || !at || !is_plain(f - 1) || !set_words(&s->frames[at], l, n))
+		if (!more || !at || !is_plain(f - 1) || !set_words(&s->frames[at], l, n, f - 1))
 			break;
 	}
 	s->first = at;

@@ -21,7 +21,7 @@ struct recall_note {
 };
 
 /* A caller: its registers, and the words of the stack that they are, as the caller's of the frame
- * before it. */
+ * before it. These lie between the stack pointers of both. */
 struct recall_frame {
 	struct frame frame;
 	uint64_t fp;
@@ -61,6 +61,12 @@ static inline struct recall_stack *recall__stack(struct recall *r, const struct 
 	s->place = place;
 	s->first = RECALL_FRAMES;
 	return NULL;
+}
+
+/* The stack pointer from which on it may be of use. */
+static inline uint64_t recall_stack__joint(const struct recall_stack *s)
+{
+	return s->first < RECALL_FRAMES ? s->frames[s->first].frame.sp : UINT64_MAX;
 }
 
 /* Asks for the words of the lane's stack that will be compared with what is .known of it: they are

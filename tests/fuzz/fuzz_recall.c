@@ -2,7 +2,7 @@
 /*
  * Stacks of three processes with the C library's code that change a little from walk to walk: what
  * the unwinder remembers of earlier walks changes none. A byte says what comes next: another word,
- * other registers, or a walk.
+ * other registers, another part of the stack, or a walk.
  */
 #include "fuzz.h"
 
@@ -22,6 +22,8 @@ static struct scene {
 	struct mapping maps[PROCESSES];
 	struct process processes[PROCESSES];
 	uint64_t words[WORDS], regs[17];
+	uint64_t stack;	 /* where the words are */
+	size_t from, sz; /* what the snapshot has of them: bytes */
 	struct trace with, without;
 } * scene; /* of all inputs: what one has left is there for the next */
 
@@ -74,7 +76,7 @@ static uint64_t take_word(const struct scene *s, struct cursor *in)
 
 	if (how < 128)
 		return TEXT + at % (s->maps[0].end - TEXT);
-	return how < 240 ? STACK + at % (WORDS * 8) : how < 248 ? 0 : cursor__u64(in);
+	return how < 240 ? s->stack + at % (WORDS * 8) : how < 248 ? 0 : cursor__u64(in);
 }
 
 static void change_word(struct scene *s, struct cursor *in)
@@ -92,6 +94,16 @@ static void change_register(struct scene *s, struct cursor *in)
 	s->regs[numbers[at]] = take_word(s, in);
 }
 
+/* Its end may be behind the end of all addresses. */
+static void change_stack(struct scene *s, struct cursor *in)
+{
+	static const uint64_t places[] = { STACK, STACK, STACK, 0 - WORDS * 4ull };
+
+	s->stack = places[cursor__u8(in) % 4];
+	s->from = cursor__u8(in) % WORDS * sizeof(*s->words);
+	s->sz = cursor__u16(in) % (sizeof(s->words) - s->from + 1);
+}
+
 static void check(const struct trace *a, const struct trace *b)
 {
 	FUZZ_CHECK(a->status == b->status && a->cnt == b->cnt);
@@ -106,32 +118,38 @@ static void check(const struct trace *a, const struct trace *b)
 static void walk(struct scene *s, struct cursor *in)
 {
 	struct process *p = &s->processes[cursor__u8(in) % PROCESSES], nobody = *p;
+	uint8_t *bytes = malloc(s->sz + 1); /* what is read behind them is found out */
 	struct sample sample = {
 		.machine = &machine_x86_64,
 		.regs = s->regs,
 		.valid = (1u << 17) - 1,
-		.stack = { .addr = STACK, .sz = sizeof(s->words), .bytes = (uint8_t *)s->words },
+		.stack = { .addr = s->stack + s->from, .sz = s->sz, .bytes = bytes + 1 },
 	};
 
+	FUZZ_CHECK(bytes);
+	memcpy(bytes + 1, (uint8_t *)s->words + s->from, s->sz);
 	nobody.version = 0;
 	unwinder__walk(s->unwinder, &nobody, &sample, &s->without);
 	unwinder__walk(s->unwinder, p, &sample, &s->with);
 	check(&s->with, &s->without);
+	free(bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 {
 	static void (*const acts[])(struct scene *, struct cursor *) = {
-		walk, walk, change_word, change_word, change_word, change_register
+		walk, walk, change_word, change_word, change_word, change_register, change_stack
 	};
 	struct cursor in = cursor__on(data, sz);
 
 	if (!scene)
 		scene = new_scene();
 	memset(scene->words, 0, sizeof(scene->words));
-	scene->regs[7] = STACK;
+	scene->stack = scene->regs[7] = STACK;
+	scene->from = 0;
+	scene->sz = sizeof(scene->words);
 	scene->regs[16] = TEXT;
 	while (!in.err && cursor__left(&in) > 0)
-		acts[cursor__u8(&in) % 6](scene, &in);
+		acts[cursor__u8(&in) % 7](scene, &in);
 	return 0;
 }

@@ -2,10 +2,13 @@
 /* What is remembered of earlier walks changes no walk. */
 #include "test.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include "walk_scene.h"
 
-#define DEPTH 40 /* words of the stacks here */
-#define CROWD 200
+#define DEPTH	  40 /* words of the stacks here */
+#define CROWD	  200
+#define FORGED_AT 64 /* behind its frame: see walk_scene.h */
 
 static uint64_t recalled(const struct fixture *t)
 {
@@ -210,6 +213,28 @@ static void any_stack_pointer_will_do(void **state)
 	}
 }
 
+/* A forged file may say that a register is in no frame: the next snapshot ends before it, and a
+ * page that nobody may read follows. */
+static void nothing_is_read_behind_a_snapshot(void **state)
+{
+	struct fixture *t = plain(state, DEPTH);
+	long page = sysconf(_SC_PAGESIZE);
+	uint8_t *pages = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sample s;
+
+	t->words[DEPTH - 3] = return_into(FORGED);
+	t->event->ustack_sz += FORGED_AT;
+	learn(t);
+	t->event->ustack_sz -= FORGED_AT;
+	s = sample_of(t);
+	mprotect(pages + page, (size_t)page, PROT_NONE);
+	s.stack.bytes = memcpy(pages + page - s.stack.sz, s.stack.bytes, s.stack.sz);
+	unwinder__walk(t->unwinder, &t->process, &s, t->trace);
+	assert_int_equal(t->trace->cnt, DEPTH + 1);
+	munmap(pages, (size_t)page * 2);
+}
+
 static uint64_t next_random(uint64_t *seed)
 {
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -312,5 +337,5 @@ static void a_crowd(void **state)
 RUN_TESTS(test(callers_are_remembered), test(not_all_is_remembered),
 	  test(any_word_that_changes_is_seen), test(a_frame_pointer_that_changes_is_seen),
 	  test(a_return_address_of_0_is_remembered), test(a_deep_stack_is_remembered),
-	  test(other_mappings_are_seen), test(any_stack_pointer_will_do), test(random_changes),
-	  test(a_crowd))
+	  test(other_mappings_are_seen), test(any_stack_pointer_will_do),
+	  test(nothing_is_read_behind_a_snapshot), test(random_changes), test(a_crowd))

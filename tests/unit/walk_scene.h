@@ -14,7 +14,7 @@
 #define FUNCTION(n) (LIB + 0x10000u + 0x100u * (n))
 #define WORDS	    16384
 
-enum { PLAIN, ROOT, FRAME, BARE, SIGNAL, VFORK, POPPED, PROBED, CLONED };
+enum { PLAIN, ROOT, FRAME, BARE, SIGNAL, VFORK, POPPED, PROBED, CLONED, FORGED };
 
 /* Functions 256 bytes apart; a return address that is 5 bytes in follows a call. */
 static const char source[] =
@@ -35,6 +35,8 @@ static const char source[] =
 	".p2align 8\n.cfi_startproc\n nop\n.cfi_endproc\n mov $56,%eax\n syscall\n test "
 	"%rax,%rax\n je 1f\n ret\n"
 	"1: .cfi_startproc\n.cfi_undefined %rip\n nop\n.cfi_endproc\n"
+	/* a register where the callers' frames are */
+	".p2align 8\n.cfi_startproc\n.cfi_offset %rbp,64\nfunction\n nop\n.cfi_endproc\n"
 	".p2align 8\n nop\n";
 
 struct fixture {
