@@ -16,6 +16,7 @@ const struct machine machine_x86_64 = {
 	.pc = 16,
 	.ra = 16,
 	.kept = BIT(3) | BITS(6, 7) | BITS(12, 15), /* rbx rbp rsp r12 … r15 */
+	.caller = BITS(6, 7) | BIT(16),
 	.stack_end = BIT(47),
 	.code_bits = UINT64_MAX,
 };
@@ -33,6 +34,7 @@ const struct machine machine_aarch64 = {
 	.pc = 32,
 	.ra = 30,
 	.kept = BITS(19, 29) | BIT(31),
+	.caller = BIT(29) | BITS(31, 32),
 	.stack_end = BIT(52),
 	.code_bits = BITS(0, 47),
 };

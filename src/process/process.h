@@ -31,6 +31,12 @@ struct mapping {
 			     mapping: copy what has to stay */
 };
 
+/* Accepts NULL. */
+static inline bool mapping__holds(const struct mapping *m, uint64_t addr)
+{
+	return m && addr >= m->start && addr < m->end;
+}
+
 struct process {
 	uint32_t tgid;
 	uint64_t from_ns;	  /* records before this time are in the mappings already */

@@ -230,7 +230,7 @@ static bool follow_pointer(struct flatwalk_lane *l)
 		return end(l, FLATWALK_NO_CFI);
 	memcpy(&pc, saved + 8, sizeof(pc));
 	pc &= l->code_bits;
-	if (pc == 0 || !process__find(l->process, pc - 1))
+	if (pc == 0 || !(mapping__holds(l->map, pc - 1) || process__find(l->process, pc - 1)))
 		return end(l, FLATWALK_NO_CFI);
 	l->source = FRAME_BY_POINTER;
 	l->sp = l->fp + 16;
@@ -446,8 +446,7 @@ bool flatwalk__knows(struct flatwalk *w, const struct mapping *m, uint64_t place
 {
 	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
-	return c && c->rule.how != FLAT_NONE && c->rule.how != FLAT_ELSEWHERE &&
-	       c->rule.how != FLAT_POINTER;
+	return c && c->rule.how != FLAT_NONE && c->rule.how != FLAT_ELSEWHERE;
 }
 
 bool flatwalk__lacks(struct flatwalk *w, const struct mapping *m, uint64_t place)

@@ -73,7 +73,7 @@ struct flatwalk_lane {
  * go on. */
 void flatwalk__go(struct flatwalk *, struct flatwalk_lane *, size_t cnt);
 
-/* Whether a table has a rule for a place in the mapping; asks for the table. */
+/* Whether the short way gets on from a caller at a place in the mapping; asks for the table. */
 bool flatwalk__knows(struct flatwalk *, const struct mapping *, uint64_t place);
 
 /* Whether one says that there is none. */

@@ -148,7 +148,7 @@ static enum unwind_status follow_fp(struct walk *w, bool caller)
 	w->chained = true;
 	w->source = FRAME_BY_POINTER;
 	w->regs.v[m->fp] = saved;
-	w->regs.valid = machine__caller_regs(m) & ~(machine__links(m) ? 1ull << m->sp : 0);
+	w->regs.valid = m->caller & ~(machine__links(m) ? 1ull << m->sp : 0);
 	return return_to(w, pc, fp + 16);
 }
 
@@ -261,7 +261,7 @@ static enum unwind_status go_back(struct walk *w)
 	w->regs.v[m->pc] = o->pc;
 	w->regs.v[m->sp] = o->sp;
 	w->regs.v[m->fp] = o->fp;
-	w->regs.valid = machine__caller_regs(m);
+	w->regs.valid = m->caller;
 	w->flags = 0;
 	w->source = FRAME_BY_CFI;
 	w->signal_sp = 0;

@@ -66,17 +66,6 @@ static inline uint64_t walk__fp(const struct walk *w)
 	return w->regs.v[walk__machine(w)->fp];
 }
 
-/* What is known of any caller that was not found by all of CFI's rules. */
-static inline uint64_t machine__caller_regs(const struct machine *m)
-{
-	return 1ull << m->fp | 1ull << m->sp | 1ull << m->pc;
-}
-
-static inline bool mapping__holds(const struct mapping *m, uint64_t addr)
-{
-	return m && addr >= m->start && addr < m->end;
-}
-
 static inline const struct mapping *walk__map(const struct walk *w, uint64_t addr)
 {
 	return mapping__holds(w->map, addr) ? w->map : process__find(w->process, addr);

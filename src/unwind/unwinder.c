@@ -89,13 +89,16 @@ static void come_from_signal(struct walk *w, const struct flatwalk_lane *l)
 }
 
 /* Whether the short way can take over from the frame that is next. */
-static bool is_known(struct unwinder *u)
+static bool is_known(struct unwinder *u, const struct flatwalk_lane *l)
 {
 	struct walk *w = &u->walk;
-	uint64_t place = walk__pc(w) - 1, needed = machine__caller_regs(walk__machine(w));
+	uint64_t place = walk__pc(w) - 1, needed = walk__machine(w)->caller;
+	const struct mapping *map = walk__map(w, place);
 
-	return w->flags & FRAME_CALLER && (w->regs.valid & needed) == needed &&
-	       flatwalk__knows(u->flat, walk__map(w, place), place);
+	if (!(w->flags & FRAME_CALLER) || (w->regs.valid & needed) != needed)
+		return false;
+	return map && map->kind == MAPPING_ANON ? l->pointers
+						: flatwalk__knows(u->flat, map, place);
 }
 
 /* The frame pointer led from that frame to the next one: next time the short way follows it. */
@@ -134,7 +137,7 @@ static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 		learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
 		if (w->trace->cnt == TRACE_MAX)
 			return UNWIND_LIMIT;
-	} while (!is_known(u));
+	} while (!is_known(u, l));
 	flatwalk_lane__resume(
 		l, &(struct frame){ .pc = walk__pc(w), .sp = walk__sp(w), .source = w->source },
 		walk__fp(w));
@@ -157,7 +160,7 @@ static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *
 	w->source = l->source;
 	w->chained = w->source == FRAME_BY_POINTER;
 	w->flags = l->flags;
-	w->regs.valid = machine__caller_regs(m);
+	w->regs.valid = m->caller;
 	if (!(l->flags & FRAME_CALLER))
 		come_from_signal(w, l);
 	return cross(u, l);
@@ -235,7 +238,7 @@ static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
 	const struct machine *m = s->machine;
-	uint64_t needed = machine__caller_regs(m) | 1ull << m->ra;
+	uint64_t needed = m->caller | 1ull << m->ra;
 
 	l->arg = j;
 	l->process = j->process;
