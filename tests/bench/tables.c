@@ -16,7 +16,7 @@
 #include "unwind/framedata.h"
 #include "unwind/tablefile.h"
 
-#define ROUNDS	 5
+#define ROUNDS	 15
 #define LARGE_SZ (128 << 10) /* of memory that the kernel gives, and takes when it is freed */
 
 struct totals {

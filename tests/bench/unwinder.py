@@ -96,7 +96,7 @@ def tables():
     for line in output(built("tables"), len(detailed), *detailed, *elf_files()).splitlines():
         name, *numbers = line.split("\t")
         files, rows, size, code, ms, libdw_ms = map(float, numbers)
-        what = f"the tables of all {files:.0f} ELF files" if name == "all" else f"the table of {pathlib.Path(name).name}, median of 5 by turns"
+        what = f"the tables of all {files:.0f} ELF files" if name == "all" else f"the table of {pathlib.Path(name).name}, median of 15 by turns"
         row(what, f"{ms:.1f} ms, {1e6 * ms / rows:.0f} ns a row" + (f"; libdw row by row {libdw_ms:.0f} ms ({libdw_ms / ms:.0f} ×)" if libdw_ms else ""))
         row("… size", f"{size / rows:.2f} bytes a row, {size / 1024 / (code / 2**20):.0f} KB per MB of code")
 

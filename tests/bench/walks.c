@@ -22,6 +22,7 @@
 #define FIRST_TRIES 41
 #define MET_MAX	    512
 #define STACK_SZ    (128 << 10)
+#define HEAP_SZ	    (100 << 10) /* of which malloc() keeps all when it is freed */
 #define L2_WALKS    4000	/* at least, in a round */
 #define CHUNK	    64		/* walks between two emptyings of the caches */
 #define PATIENCE_NS 60000000000 /* for tables */
@@ -246,11 +247,22 @@ static __attribute__((noinline)) void populate_stack(void)
 		bytes[i] = 0;
 }
 
+/* And memory that was in use before. */
+static void populate_heap(void)
+{
+	void *bytes = must(malloc(HEAP_SZ));
+
+	memset(bytes, 1, HEAP_SZ);
+	__asm__ volatile("" : : "r"(bytes) : "memory");
+	free(bytes);
+}
+
 /* What a profiler that runs has already. */
 static void start(struct bench *b, enum who who)
 {
 	populate_code();
 	populate_stack();
+	populate_heap();
 	allocate(NULL);
 	b->table = must(process_table__new(&by_records));
 	if (who == OURS) {
