@@ -404,10 +404,16 @@ static int judge(struct filter *f, int status)
 
 static void summarize(const struct filter *f)
 {
+	const struct tally_sums *sums = tally__sums(f->tally);
+
 	if (f->reader && f->reader->skipped)
 		log__info("%lu records of hardware traces are left out", f->reader->skipped);
 	if (f->writer && f->writer->dropped && f->options->verbosity > 0)
 		log__info("%lu records have no place in the output's format", f->writer->dropped);
+	if (sums->fileless)
+		log__warn("%lu of %lu stacks end in files that cannot be opened here, or are not "
+			  "those that were recorded, as %s (see --sysroot)",
+			  sums->fileless, sums->samples, sums->file);
 	if (f->unwinding)
 		unwinding__debug(f->unwinding);
 	if (f->unwinding && f->options->verbosity > 0)

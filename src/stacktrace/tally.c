@@ -7,6 +7,7 @@
 #include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include "process/process.h"
 
 #define NAME_SZ	      16
 #define PROCESSES_MAX 65536 /* those that come later count together */
@@ -77,16 +78,21 @@ static struct row *row_of(struct tally *t, uint32_t tgid)
 	return &t->others;
 }
 
+/* A name must not paint on a terminal. */
+static void copy_printable(char *to, size_t sz, const char *name)
+{
+	snprintf(to, sz, "%s", name);
+	for (; *to; to++)
+		if ((unsigned char)*to < ' ' || *to == 0x7f)
+			*to = '?';
+}
+
 void tally__name(struct tally *t, uint32_t tgid, const char *comm)
 {
 	struct row *r = t->has_rows ? row_of(t, tgid) : &t->others;
 
-	if (r == &t->others)
-		return;
-	snprintf(r->comm, sizeof(r->comm), "%s", comm);
-	for (char *c = r->comm; *c; c++) /* a name must not paint on a terminal */
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	if (r != &t->others)
+		copy_printable(r->comm, sizeof(r->comm), comm);
 }
 
 void tally__inherit(struct tally *t, uint32_t tgid, uint32_t parent)
@@ -119,11 +125,23 @@ static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 		r->frames_max = trace->cnt;
 }
 
+/* The file that the stack ends in, where it could not be opened; NULL: it is not for that. */
+static const char *file_wanted(const struct trace *t)
+{
+	const struct mapping *m = t->cnt ? t->frames[t->cnt - 1].map : NULL;
+
+	return t->status == UNWIND_NO_CFI && m && m->kind == MAPPING_FILE && !m->file ? m->path
+										      : NULL;
+}
+
 void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
 {
 	bool root = trace->status == UNWIND_ROOT;
 	bool lost = !root && trace->cnt <= LOST_FRAMES;
+	const char *wanted = file_wanted(trace);
 
+	if (wanted && t->sums.fileless++ == 0)
+		copy_printable(t->sums.file, sizeof(t->sums.file), wanted);
 	if (t->has_rows)
 		add_to_row(row_of(t, tgid), trace, lost);
 	t->sums.samples++;

@@ -13,7 +13,8 @@ struct tally_sums {
 	uint64_t stitched; /* of these: by the thread's stack of before */
 	uint64_t lost;	   /* of these: at most two frames, and the root is none of them */
 	uint64_t others;   /* samples that pass as they are */
-	size_t processes;
+	uint64_t fileless; /* of those to unwind: they end in a file that could not be opened */
+	char file[128];	   /* the first one of these; printable */
 };
 
 struct tally;

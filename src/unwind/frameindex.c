@@ -296,12 +296,11 @@ static int ask_before(struct question *q, struct frame_rows *rows, uint64_t firs
 }
 
 /* The rule is one of the FDE's rows, which ends at `end`; the next one begins at `next`. */
-static int fits(struct question *q, uint64_t end, uint64_t next)
+static void fit(struct question *q, uint64_t end, uint64_t next)
 {
 	end = next < end ? next : end;
 	q->to = q->to < end ? q->to : end;
 	q->whole = q->from <= q->query->off && q->query->off < q->to;
-	return 0;
 }
 
 /* The FDE that begins last before the place, and the gap behind it. */
@@ -324,8 +323,10 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct sea
 	frame_rows__fde(rows, &fde);
 	if (!q->cie->cie.begun) /* what all FDEs begin with need not be found again */
 		q->cie->cie = q->frames.cie;
-	if (q->query->off < rows->end)
-		return fits(q, rows->end, hit->last ? rows->end : next);
+	if (q->query->off < rows->end) {
+		fit(q, rows->end, hit->last ? rows->end : next);
+		return 0;
+	}
 	q->gap = true;
 	if (hit->last)
 		frame_rows__finish(rows);

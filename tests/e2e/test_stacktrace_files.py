@@ -57,14 +57,16 @@ def deep(path, program, options=()):
 def test_sysroot(tmp_path, program, options):
     """The recorded machine's files, copied; the program itself has gone here."""
     data = deep(tmp_path / "perf.data", program, options)
-    assert whole(data)[0] > 99
+    share, said = whole(data)
+    assert share > 99 and "--sysroot" not in said
     here = tmp_path / "here.data"
     run("-i", data, "-o", here)
     root = tmp_path / "root"
     copy = root / str(program.path)[1:]
     copy.parent.mkdir(parents=True)
     shutil.move(program.path, copy)
-    assert whole(data)[0] < 50
+    share, said = whole(data)
+    assert share < 50 and f"as {program.path} (see --sysroot)" in said
     assert whole(data, "--sysroot", root)[0] > 99
     there = tmp_path / "there.data"
     run("-i", data, "-o", there, "--sysroot", root)
