@@ -80,7 +80,7 @@ static const struct argp_option argp_options[] = {
 	{ "quiet", KEY_QUIET, 0, 0, "Only errors and warnings, and the line that says where", 3 },
 	{ "verbose", 'v', 0, 0, "More about what happens", 3 },
 	{ "list", KEY_LIST, 0, 0, "List the event sources and end", 3 },
-	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 100ms)", 3 },
+	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 250ms)", 3 },
 	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M, at most 1G)", 3 },
 	{ "status", KEY_STATUS, "FILE", 0,
 	  "Keep how it goes in FILE, as JSON, twice a second (default: " STATUS_FILE
@@ -360,7 +360,7 @@ static void set_defaults(struct options *o)
 			       .groups_per_file = 10,
 			       .batch_ns = 10000000000,
 			       .compression = "zstd(1)" },
-		.poll_ns = 100000000,
+		.poll_ns = 250000000,
 		.status_path = STATUS_FILE,
 		.cache_dir = TABLE_CACHE_DIR,
 	};
