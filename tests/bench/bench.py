@@ -38,8 +38,7 @@ def sampling(tmp):
     time.sleep(1)
     try:
         r = Run(tmp / "profile", "-p", "profile:u:99")
-        time.sleep(2)
-        r.cpu_at_start = r.cpu()
+        r.settle()
         time.sleep(SECONDS)
         r.stop()
         row("profile:u:99, BPF per sample", f"{r.ns['profile__sample']:.0f} ns")

@@ -18,6 +18,8 @@ SELECT count(*) FILTER (kind != 'lost'), coalesce(sum(weight) FILTER (kind != 'l
        coalesce(sum(amount) FILTER (kind = 'lost'), 0), count(unwind), count(*) FILTER (unwind = 'root')
 FROM read_parquet(?)"""
 
+SETTLED = 2  # seconds
+
 rows = []
 
 
@@ -44,6 +46,11 @@ class Run:
     def cpu(self):
         """Seconds of all its threads, to the nanosecond: the process's CPU clock (clock_getcpuclockid(3))."""
         return time.clock_gettime((~self.proc.pid << 3) | 2)
+
+    def settle(self):
+        """What is done once, for the programs that run, is done then."""
+        time.sleep(SETTLED)
+        self.cpu_at_start = self.cpu()
 
     def stop(self):
         self.cpu_used = self.cpu() - self.cpu_at_start
