@@ -262,7 +262,7 @@ __attribute__((noinline)) static bool climb_slowly(struct flatwalk_lane *l, stru
 /* Where code has no file. */
 static bool enter_anonymous(struct flatwalk *w, struct flatwalk_lane *l)
 {
-	if (!l->pointers || !l->map || l->map->kind != MAPPING_ANON)
+	if (!l->pointers || !l->map || l->map->kind != MAPPING_ANON || l->map->opening)
 		return end(l, FLATWALK_NO_CFI);
 	l->cached = &w->by_pointer;
 	l->key = l->cached->key;
@@ -384,7 +384,7 @@ static bool begin_next(struct flatwalk *w, struct track *t, struct queue *q)
 		l->notes = t->notes;
 		l->note = l->notes + l->trace->cnt;
 		t->lane = l;
-		if (l->snapshot->sz >= 8 && !l->idle)
+		if (l->snapshot->sz >= 8 && !l->idle && l->frame < l->past)
 			return true;
 	}
 	return false;
@@ -460,7 +460,7 @@ void flatwalk__learn(struct flatwalk *w, const struct mapping *m, uint64_t place
 {
 	struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
-	if (c)
+	if (c && c->rule.how == FLAT_NONE)
 		c->rule = (struct flat_rule){ .how = FLAT_POINTER };
 }
 

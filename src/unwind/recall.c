@@ -126,7 +126,8 @@ static bool is_between(const struct frame *before, uint64_t at)
 	return at >= before->sp && at <= f->sp && f->sp - at >= sizeof(at);
 }
 
-/* Notes which words of the stack lead from the frame before to this one. False: others do. */
+/* Notes which words of the stack lead from the frame before to this one. False: those are not in
+ * what the one before has of the stack. */
 static bool set_words(struct recall_frame *r, const struct flatwalk_lane *l,
 		      const struct recall_note *n, const struct frame *before)
 {
@@ -171,7 +172,8 @@ void recall__keep(struct flatwalk_lane *l)
 	for (;; more--, n--, f--, at--) {
 		s->frames[at].frame = *f;
 		s->frames[at].fp = n->fp;
-		if (!more || !at || !is_plain(f - 1) || !set_words(&s->frames[at], l, n, f - 1))
+		if (!more || !at || n == l->notes || !is_plain(f - 1) ||
+		    !set_words(&s->frames[at], l, n, f - 1))
 			break;
 	}
 	s->first = at;

@@ -21,7 +21,8 @@ struct recall_note {
 };
 
 /* A caller: its registers, and the words of the stack that they are, as the caller's of the frame
- * before it. These lie between the stack pointers of both. */
+ * before it. These lie between the stack pointers of both; the first one that is remembered has
+ * none. */
 struct recall_frame {
 	struct frame frame;
 	uint64_t fp;

@@ -51,5 +51,7 @@ struct cached_rule *rule_cache__find(struct rule_cache *cache, const struct mapp
 	const struct table_slot *slot = m && m->file ? tables__of(cache->tables, m->file) : NULL;
 	uint64_t off = slot ? place - m->start + m->pgoff : 0;
 
-	return slot ? rule_cache__bring(cache, m->file, off, rule_key(slot) + off) : NULL;
+	if (!slot || off >> RULE_OFF_BITS) /* it would be another file's key */
+		return NULL;
+	return rule_cache__bring(cache, m->file, off, rule_key(slot) + off);
 }

@@ -97,7 +97,7 @@ static bool is_known(struct unwinder *u, const struct flatwalk_lane *l)
 
 	if (!(w->flags & FRAME_CALLER) || (w->regs.valid & needed) != needed)
 		return false;
-	return map && map->kind == MAPPING_ANON ? l->pointers
+	return map && map->kind == MAPPING_ANON ? l->pointers && !map->opening
 						: flatwalk__knows(u->flat, map, place);
 }
 
@@ -135,9 +135,10 @@ static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 		if (status != WALK_GO_ON)
 			return status;
 		learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
-		if (w->trace->cnt == TRACE_MAX)
+		if (w->trace->cnt >= TRACE_MAX)
 			return UNWIND_LIMIT;
 	} while (!is_known(u, l));
+	l->snapshot = w->stack;
 	flatwalk_lane__resume(
 		l, &(struct frame){ .pc = walk__pc(w), .sp = walk__sp(w), .source = w->source },
 		walk__fp(w));
@@ -188,7 +189,9 @@ static enum unwind_status switched(struct unwinder *u, struct flatwalk_lane *l)
 
 	if (before->known && !before->stack.sz)
 		return done(u, l, UNWIND_ROOT);
-	return flatwalk_lane__go_back(l, before) ? WALK_GO_ON : done(u, l, UNWIND_OTHER_STACK);
+	if (!flatwalk_lane__go_back(l, before))
+		return done(u, l, UNWIND_OTHER_STACK);
+	return l->trace->cnt < TRACE_MAX ? WALK_GO_ON : done(u, l, UNWIND_LIMIT);
 }
 
 static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)

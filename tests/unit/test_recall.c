@@ -4,7 +4,11 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define SCENE_MORE ".p2align 8\n.cfi_startproc\n.cfi_offset %rip,64\nfunction\n nop\n.cfi_endproc\n"
 #include "walk_scene.h"
+
+enum { FURTHER = FORGED + 1 }; /* its return address is above its frame */
 
 #define DEPTH	  40 /* words of the stacks here */
 #define CROWD	  200
@@ -213,26 +217,88 @@ static void any_stack_pointer_will_do(void **state)
 	}
 }
 
-/* A forged file may say that a register is in no frame: the next snapshot ends before it, and a
- * page that nobody may read follows. */
+/* Snapshots with a page behind them, or before them, that nobody may read. */
+struct guarded {
+	uint8_t *pages; /* the one between two of these */
+	long sz;
+};
+
+static struct guarded guard(void)
+{
+	long sz = sysconf(_SC_PAGESIZE);
+	struct guarded g = {
+		mmap(NULL, (size_t)sz * 3, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), sz
+	};
+
+	assert_ptr_not_equal(g.pages, MAP_FAILED);
+	assert_int_equal(mprotect(g.pages + sz, (size_t)sz, PROT_READ | PROT_WRITE), 0);
+	return g;
+}
+
+static void drop(struct guarded g)
+{
+	munmap(g.pages, (size_t)g.sz * 3);
+}
+
+/* A walk of the stack without its last bytes, or without the first ones. */
+static void walk_part(struct fixture *t, struct guarded g, size_t first, size_t last)
+{
+	struct sample s = sample_of(t);
+	const uint8_t *from = s.stack.bytes + first;
+
+	s.stack.addr += first;
+	s.stack.sz -= first + last;
+	s.stack.bytes =
+		memcpy(first ? g.pages + g.sz : g.pages + 2 * g.sz - s.stack.sz, from, s.stack.sz);
+	unwinder__walk(t->unwinder, &t->process, &s, t->trace);
+}
+
+/* A forged file may say that a register is in no frame, and the next snapshot ends before it. */
 static void nothing_is_read_behind_a_snapshot(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
-	long page = sysconf(_SC_PAGESIZE);
-	uint8_t *pages = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct sample s;
+	struct guarded g = guard();
 
 	t->words[DEPTH - 3] = return_into(FORGED);
 	t->event->ustack_sz += FORGED_AT;
 	learn(t);
-	t->event->ustack_sz -= FORGED_AT;
-	s = sample_of(t);
-	mprotect(pages + page, (size_t)page, PROT_NONE);
-	s.stack.bytes = memcpy(pages + page - s.stack.sz, s.stack.bytes, s.stack.sz);
-	unwinder__walk(t->unwinder, &t->process, &s, t->trace);
+	walk_part(t, g, 0, FORGED_AT);
 	assert_int_equal(t->trace->cnt, DEPTH + 1);
-	munmap(pages, (size_t)page * 2);
+	drop(g);
+}
+
+static void a_snapshot_may_be_shorter(void **state)
+{
+	struct fixture *t = plain(state, DEPTH);
+	struct guarded g = guard();
+
+	learn(t);
+	for (size_t cut = 1; cut < (DEPTH - 4) * 8; cut++) {
+		walk_part(t, g, 0, cut);
+		assert_int_equal(t->trace->status, UNWIND_BAD_MEMORY);
+		walk(t);
+		assert_int_equal(t->trace->status, UNWIND_ROOT);
+	}
+	drop(g);
+}
+
+/* A forged leaf's caller is further up, where the snapshot begins: it has not what is below. */
+static void a_snapshot_may_begin_later(void **state)
+{
+	struct fixture *t = plain(state, DEPTH);
+	struct guarded g = guard();
+	uint64_t before;
+
+	learn(t);
+	t->event->regs[16] = FUNCTION(FURTHER);
+	t->words[9] = return_into(PLAIN);
+	before = recalled(t);
+	for (int i = 0; i < 3; i++)
+		check(t);
+	walk_part(t, g, EVENT_RED_ZONE + 64, 0);
+	assert_int_equal(t->trace->status, UNWIND_TRUNCATED);
+	assert_true(recalled(t) > before);
+	drop(g);
 }
 
 static uint64_t next_random(uint64_t *seed)
@@ -338,4 +404,5 @@ RUN_TESTS(test(callers_are_remembered), test(not_all_is_remembered),
 	  test(any_word_that_changes_is_seen), test(a_frame_pointer_that_changes_is_seen),
 	  test(a_return_address_of_0_is_remembered), test(a_deep_stack_is_remembered),
 	  test(other_mappings_are_seen), test(any_stack_pointer_will_do),
-	  test(nothing_is_read_behind_a_snapshot), test(random_changes), test(a_crowd))
+	  test(nothing_is_read_behind_a_snapshot), test(a_snapshot_may_be_shorter),
+	  test(a_snapshot_may_begin_later), test(random_changes), test(a_crowd))

@@ -16,6 +16,10 @@
 
 enum { PLAIN, ROOT, FRAME, BARE, SIGNAL, VFORK, POPPED, PROBED, CLONED, FORGED };
 
+#ifndef SCENE_MORE /* functions that a test has besides */
+#define SCENE_MORE ""
+#endif
+
 /* Functions 256 bytes apart; a return address that is 5 bytes in follows a call. */
 static const char source[] =
 	".macro function\n .p2align 8\n call .\n.endm\n.text\n"
@@ -36,7 +40,7 @@ static const char source[] =
 	"%rax,%rax\n je 1f\n ret\n"
 	"1: .cfi_startproc\n.cfi_undefined %rip\n nop\n.cfi_endproc\n"
 	/* a register where the callers' frames are */
-	".p2align 8\n.cfi_startproc\n.cfi_offset %rbp,64\nfunction\n nop\n.cfi_endproc\n"
+	".p2align 8\n.cfi_startproc\n.cfi_offset %rbp,64\nfunction\n nop\n.cfi_endproc\n" SCENE_MORE
 	".p2align 8\n nop\n";
 
 struct fixture {
