@@ -15,7 +15,7 @@
 #define STACK	   0x7ffd00001000u
 #define WORDS	   64
 #define PROCESSES  3
-#define OTHER_PART 252 /* bytes from there on say that the snapshot has another part */
+#define OTHER_PART 248 /* and the three behind it: the snapshot has another part */
 
 static struct scene {
 	struct jobs *jobs;
@@ -143,7 +143,7 @@ static void act(struct scene *s, struct cursor *in)
 	};
 	uint8_t how = cursor__u8(in);
 
-	if (how >= OTHER_PART)
+	if (how / 4 == OTHER_PART / 4)
 		change_stack(s, in);
 	else
 		acts[how % 6](s, in);

@@ -4,9 +4,9 @@
 
 #include <sys/mman.h>
 
-#define SCENE_MORE                                                                                 \
+#define SCENE_MORE                                                                                \
 	".p2align 8\n.type runtime.systemstack,@function\nruntime.systemstack:\n.cfi_startproc\n" \
-	" call .\n nop\n.cfi_endproc\n.size runtime.systemstack,.-runtime.systemstack\n"           \
+	" call .\n nop\n.cfi_endproc\n.size runtime.systemstack,.-runtime.systemstack\n"          \
 	".p2align 8\n.cfi_startproc\n.cfi_offset %rsp,0x40000\nfunction\n nop\n.cfi_endproc\n"    \
 	".pushsection .gopclntab,\"a\"\n.byte 0\n.popsection\n"
 #include "walk_scene.h"
@@ -27,7 +27,11 @@ static struct sample with_other(struct fixture *t, uint64_t pc, uint64_t fp)
 	struct sample s = sample_of(t);
 
 	s.before = (struct other_stack){
-		true, pc, OTHER, fp, { .addr = OTHER, .sz = sizeof(other), .bytes = (uint8_t *)other }
+		true,
+		pc,
+		OTHER,
+		fp,
+		{ .addr = OTHER, .sz = sizeof(other), .bytes = (uint8_t *)other }
 	};
 	return s;
 }
