@@ -124,7 +124,7 @@ static void by_bounce_buffer_up_to_the_limit(void **state)
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options = { .bounce = true, .stack_sz = 10000 } };
 	const struct event *e;
-	size_t i = 0;
+	size_t i = 0, cnt = 0;
 	pid_t pid;
 
 	(void)state;
@@ -132,10 +132,15 @@ static void by_bounce_buffer_up_to_the_limit(void **state)
 	pid = take__fork(nap, scene);
 	take__switches(&t, scene);
 	while ((e = next_sleep(&t, &i)) != NULL) {
-		assert_int_equal(e->ustack_sz, 10000);
+		if (scene->top - e->stack_addr < scene->depth)
+			continue; /* on its way there it waited for a page of its file */
+		/* a page that has nothing but red zone may not be there */
+		assert_int_equal(end_of(e), e->regs[7] - EVENT_RED_ZONE + 10000);
 		assert_true(e->flags & EVENT_F_TRUNCATED);
 		assert_same_memory(pid, e, EVENT_RED_ZONE);
+		cnt++;
 	}
+	assert_true(cnt > 0);
 	take__free(&t);
 	take__kill(pid);
 }
