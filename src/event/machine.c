@@ -17,6 +17,7 @@ const struct machine machine_x86_64 = {
 	.ra = 16,
 	.kept = BIT(3) | BITS(6, 7) | BITS(12, 15), /* rbx rbp rsp r12 … r15 */
 	.caller = BITS(6, 7) | BIT(16),
+	.leaf = BITS(6, 7) | BIT(16),
 	.stack_end = BIT(47),
 	.code_bits = UINT64_MAX,
 };
@@ -35,6 +36,7 @@ const struct machine machine_aarch64 = {
 	.ra = 30,
 	.kept = BITS(19, 29) | BIT(31),
 	.caller = BIT(29) | BITS(31, 32),
+	.leaf = BITS(29, 32),
 	.stack_end = BIT(52),
 	.code_bits = BITS(0, 47),
 };

@@ -17,6 +17,7 @@ struct machine {
 				counter, or the link register, in which calls leave it */
 	uint64_t kept;	     /* bit per register: calls preserve it */
 	uint64_t caller;     /* bit per register: what is known of any caller, however found */
+	uint64_t leaf;	     /* bit per register: what has to be known of a leaf */
 	uint64_t stack_end;  /* no stack is there or above */
 	uint64_t code_bits;  /* of a return address: what else is in one is its signature */
 };

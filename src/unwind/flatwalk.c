@@ -82,15 +82,15 @@ __attribute__((noinline)) static const struct flat_rule *look_up(struct flatwalk
 static inline bool enter(struct flatwalk *w, struct flatwalk_lane *l, uint64_t place)
 {
 	const struct mapping *m = process__find(l->process, place);
+	const struct table_slot *slot = m && m->file ? tables__of(w->rules.tables, m->file) : NULL;
 
 	l->map = m;
 	l->sz = 0;
-	l->slot = m && m->file ? tables__of(w->rules.tables, m->file) : NULL;
-	if (!l->slot)
+	if (!slot)
 		return false;
 	l->start = m->start;
 	l->sz = m->end - m->start;
-	l->base = rule_key(l->slot) + m->pgoff - m->start;
+	l->base = rule_key(slot) + m->pgoff - m->start;
 	return true;
 }
 
@@ -345,11 +345,6 @@ static inline bool climb(struct flatwalk *w, struct flatwalk_lane *l)
 	return ++l->frame < l->past;
 }
 
-/* The walks that have not begun. */
-struct queue {
-	struct flatwalk_lane *next, *past;
-};
-
 /* One that is under way, and what is its place's. */
 struct track {
 	struct flatwalk_lane *lane;
@@ -370,32 +365,31 @@ static void set_out(struct flatwalk *w, struct flatwalk_lane *l)
 	l->met = 0;
 	l->recalled = false;
 	stand_at(l, l->pc, l->sp, l->fp);
-	if (l->known)
+	if (l->known && recall_stack__is_far(l->known))
 		recall__prefetch(l);
 }
 
-/* False: there is none. */
-static bool begin_next(struct flatwalk *w, struct track *t, struct queue *q)
+/* False: it is not to be walked this way. */
+static inline bool begin(struct flatwalk *w, struct track *t, struct flatwalk_lane *l)
 {
-	while (q->next < q->past) {
-		struct flatwalk_lane *l = q->next++;
+	set_out(w, l);
+	l->notes = t->notes;
+	l->note = l->notes + l->trace->cnt;
+	t->lane = l;
+	return l->snapshot->sz >= 8 && !l->idle && l->frame < l->past;
+}
 
-		set_out(w, l);
-		l->notes = t->notes;
-		l->note = l->notes + l->trace->cnt;
-		t->lane = l;
-		if (l->snapshot->sz >= 8 && !l->idle && l->frame < l->past)
-			return true;
-	}
-	return false;
+static inline bool is_settled(const struct flatwalk_lane *l)
+{
+	return l->recalled && recall_stack__is_settled(l->known, l->met);
 }
 
 /* Where one has ended: the last one takes its place. */
-static void take_off(struct track *t, struct track *last)
+static inline __attribute__((always_inline)) void take_off(struct track *t, struct track *last)
 {
 	struct track ended = *t;
 
-	if (ended.lane->end == FLATWALK_ROOT && ended.lane->known)
+	if (ended.lane->end == FLATWALK_ROOT && ended.lane->known && !is_settled(ended.lane))
 		recall__keep(ended.lane);
 	*t = *last;
 	*last = ended;
@@ -404,40 +398,44 @@ static void take_off(struct track *t, struct track *last)
 /* Half a step of all walks that are under way. How many there are then. */
 static inline size_t arrive_all(struct flatwalk *w, struct track *going, size_t cnt)
 {
-	for (size_t i = 0; i < cnt;) {
-		if (likely(arrive(w, going[i].lane)))
-			i++;
+	struct track *past = going + cnt;
+
+	for (struct track *t = going; t < past;) {
+		if (likely(arrive(w, t->lane)))
+			t++;
 		else
-			take_off(&going[i], &going[--cnt]);
+			take_off(t, --past);
 	}
-	return cnt;
+	return (size_t)(past - going);
 }
 
 static inline size_t climb_all(struct flatwalk *w, struct track *going, size_t cnt)
 {
-	for (size_t i = 0; i < cnt;) {
-		if (likely(climb(w, going[i].lane)))
-			i++;
+	struct track *past = going + cnt;
+
+	for (struct track *t = going; t < past;) {
+		if (likely(climb(w, t->lane)))
+			t++;
 		else
-			take_off(&going[i], &going[--cnt]);
+			take_off(t, --past);
 	}
-	return cnt;
+	return (size_t)(past - going);
 }
 
 void flatwalk__go(struct flatwalk *w, struct flatwalk_lane *lanes, size_t cnt)
 {
-	struct queue q = { .next = lanes, .past = lanes + cnt };
+	struct flatwalk_lane *next = lanes, *past = lanes + cnt;
 	struct track going[FLATWALK_LANES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < FLATWALK_LANES; i++)
 		going[i].notes = w->notes[i];
 	do {
-		while (n < FLATWALK_LANES && begin_next(w, &going[n], &q))
-			n++;
+		while (n < FLATWALK_LANES && next < past)
+			n += begin(w, &going[n], next++);
 		n = arrive_all(w, going, n);
 		n = climb_all(w, going, n);
-	} while (n || q.next < q.past);
+	} while (n || next < past);
 	for (size_t i = 0; i < cnt; i++)
 		lanes[i].trace->cnt = (size_t)(lanes[i].frame - lanes[i].trace->frames);
 }

@@ -51,13 +51,12 @@ struct flatwalk_lane {
 	bool resumed;
 	enum flatwalk_end end;
 	/* private */
-	struct frame *frame, *past;    /* of the trace: the one that is next, the end */
-	const struct table_slot *slot; /* of the mapping's file */
-	uint64_t start, sz;	       /* of the mapping */
-	uint64_t base, key;	       /* of rules in it: a place and the base make the key */
-	struct cached_rule *cached;    /* where the frame's rule may be */
-	const uint8_t *bytes;	       /* of the snapshot */
-	uint64_t addr;		       /* of its first byte */
+	struct frame *frame, *past; /* of the trace: the one that is next, the end */
+	uint64_t start, sz;	    /* of the mapping */
+	uint64_t base, key;	    /* of rules in it: a place and the base make the key */
+	struct cached_rule *cached; /* where the frame's rule may be */
+	const uint8_t *bytes;	    /* of the snapshot */
+	uint64_t addr;		    /* of its first byte */
 	uint64_t words_end; /* words of it begin before this place; 0: its pages have holes */
 	const uint8_t *pc_from, *fp_from; /* where these registers are: in it, or in the lane */
 	struct recall_note *notes, *note; /* of each frame in the trace; the next one */

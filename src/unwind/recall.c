@@ -4,10 +4,6 @@
 #include <string.h>
 #include "unwind/flatwalk.h"
 
-#define PREFETCH_MIN 8	/* fewer lie close together */
-#define PREFETCH_MAX 24 /* what all lanes ask for is to stay in the first-level cache */
-#define KEEP_EVERY   4
-
 /* What is behind the last frame where a return address of 0 says which one that is. */
 static bool is_end(const struct frame *f)
 {
@@ -21,10 +17,7 @@ void recall__prefetch(const struct flatwalk_lane *l)
 {
 	const struct recall_stack *s = l->known;
 	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
-	size_t cnt = RECALL_FRAMES - s->first;
 
-	if (cnt < PREFETCH_MIN || cnt > PREFETCH_MAX)
-		return;
 	for (size_t at = s->first + 1; at < RECALL_FRAMES; at++) /* see copy_rest() */
 		__builtin_prefetch((const void *)(bytes + s->frames[at].pc_at));
 }
@@ -71,15 +64,14 @@ static size_t copy_rest(const struct flatwalk_lane *l, const struct recall_stack
 
 	*to = s->frames[at].frame;
 	to->source = l->source;
-	for (at++; at < RECALL_FRAMES; at++) {
-		const struct recall_frame *r = &s->frames[at];
-
+	for (const struct recall_frame *r = &s->frames[at + 1]; r < s->frames + RECALL_FRAMES;
+	     r++) {
 		if ((word_at(bytes + r->pc_at) & l->code_bits) != r->frame.pc ||
 		    word_at(bytes + r->fp_at) != r->fp_word)
-			break;
+			return (size_t)(r - s->frames);
 		*++to = r->frame;
 	}
-	return at;
+	return RECALL_FRAMES;
 }
 
 /* Not here: what would end at the same frame is of no use, either. */
@@ -150,12 +142,6 @@ static bool is_plain(const struct frame *f)
 	return f->flags == FRAME_CALLER && f->map && f->map->file;
 }
 
-/* All but the first frame were of use: another one in its place would rarely be. */
-static bool is_settled(const struct flatwalk_lane *l, struct recall_stack *s)
-{
-	return l->recalled && l->met == s->first + 1 && ++s->settled_cnt % KEEP_EVERY;
-}
-
 /*
  * All of a stack that nothing was known of; else one frame more than was of use: what is next to
  * the leaf is another one each time, and comparing it costs more than it saves.
@@ -167,7 +153,7 @@ void recall__keep(struct flatwalk_lane *l)
 	const struct frame *f = l->trace->frames + (n - l->notes);
 	size_t at = l->recalled ? l->met : RECALL_FRAMES - 1, more = l->recalled ? 1 : at;
 
-	if (s->maps != l->process->version || is_settled(l, s) || !(is_plain(f) || is_end(f)))
+	if (s->maps != l->process->version || !(is_plain(f) || is_end(f)))
 		return;
 	for (;; more--, n--, f--, at--) {
 		s->frames[at].frame = *f;

@@ -36,7 +36,7 @@ struct recall_frame {
 struct recall_stack {
 	uint64_t maps, place; /* struct process, .version; 0: nobody's */
 	uint32_t first;	      /* of the frames; RECALL_FRAMES: there are none */
-	uint32_t settled_cnt; /* walks that all but the first were of use to */
+	uint32_t settled_cnt; /* walks that all were of use to, or all but the first */
 	struct recall_frame frames[RECALL_FRAMES]; /* the last one is the root */
 };
 
@@ -70,6 +70,17 @@ static inline uint64_t recall_stack__joint(const struct recall_stack *s)
 	return s->first < RECALL_FRAMES ? s->frames[s->first].frame.sp : UINT64_MAX;
 }
 
+#define RECALL_CLOSE 8	/* frames; fewer lie close together */
+#define RECALL_MANY  24 /* what all lanes ask for is to stay in the first-level cache */
+
+/* Whether it is worth while to ask for the words that will be compared. */
+static inline bool recall_stack__is_far(const struct recall_stack *s)
+{
+	uint32_t cnt = RECALL_FRAMES - s->first;
+
+	return cnt >= RECALL_CLOSE && cnt <= RECALL_MANY;
+}
+
 /* Asks for the words of the lane's stack that will be compared with what is .known of it: they are
  * far apart, and nobody has read them. */
 void recall__prefetch(const struct flatwalk_lane *);
@@ -77,6 +88,15 @@ void recall__prefetch(const struct flatwalk_lane *);
 /* At the lane's next frame: true when all from there on is remembered, and in the trace now. Else
  * the lane's .joint is where to ask again. */
 bool recall__rest(struct flatwalk_lane *);
+
+#define RECALL_KEEP_EVERY 4
+
+/* Whether a walk that came to that frame need not be remembered: all of them were of use, or all
+ * but the first one, and another one before them or in its place would rarely be. */
+static inline bool recall_stack__is_settled(struct recall_stack *s, size_t met)
+{
+	return met <= s->first + 1 && ++s->settled_cnt % RECALL_KEEP_EVERY;
+}
 
 /* Remembers a walk that has come to the root. */
 void recall__keep(struct flatwalk_lane *);

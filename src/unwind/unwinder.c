@@ -176,8 +176,10 @@ static bool is_final(const struct walk *w)
 static enum unwind_status done(struct unwinder *u, const struct flatwalk_lane *l,
 			       enum unwind_status status)
 {
-	u->stats.flat += !l->resumed;
-	u->stats.partly += l->resumed;
+	if (l->resumed)
+		u->stats.partly++;
+	else
+		u->stats.flat++;
 	u->stats.recalled += l->recalled;
 	return status;
 }
@@ -241,7 +243,6 @@ static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
 	const struct machine *m = s->machine;
-	uint64_t needed = m->caller | 1ull << m->ra;
 
 	l->arg = j;
 	l->process = j->process;
@@ -258,7 +259,7 @@ static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
 	l->flags = 0;
 	l->source = FRAME_BY_SAMPLE;
 	l->pointers = l->resumed = false;
-	l->idle = s->compat || (s->valid & needed) != needed;
+	l->idle = s->compat || (s->valid & m->leaf) != m->leaf;
 }
 
 /* What the short way has not done. WALK_GO_ON: it goes on. */
