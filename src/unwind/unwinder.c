@@ -101,6 +101,12 @@ static bool is_known(struct unwinder *u, const struct flatwalk_lane *l)
 						: flatwalk__knows(u->flat, map, place);
 }
 
+/* Else it is walked again, when what it has come to is known. */
+static bool is_final(const struct walk *w)
+{
+	return !(w->awaits && w->patient);
+}
+
 /* The frame pointer led from that frame to the next one: next time the short way follows it. */
 static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct frame *f)
 {
@@ -134,6 +140,8 @@ static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 		status = walk_frame(w);
 		if (status != WALK_GO_ON)
 			return status;
+		if (!is_final(w))
+			return UNWIND_NO_CFI;
 		learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
 		if (w->trace->cnt >= TRACE_MAX)
 			return UNWIND_LIMIT;
@@ -165,11 +173,6 @@ static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *
 	if (!(l->flags & FRAME_CALLER))
 		come_from_signal(w, l);
 	return cross(u, l);
-}
-
-static bool is_final(const struct walk *w)
-{
-	return !(w->awaits && w->patient);
 }
 
 /* The short way was all of it. */

@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Walks through code of special kinds. */
+#include <errno.h>
+#include <sys/uio.h>
 #include "test.h"
 
 #include "walk_scene.h"
+
+static bool is_paged_out;
+
+/* Instead of the C library's: files may be on the disk only. */
+ssize_t preadv2(int fd, const struct iovec *parts, int cnt, off_t off, int flags)
+{
+	if (is_paged_out && flags & RWF_NOWAIT) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return preadv(fd, parts, cnt, off);
+}
 
 static void frame_pointers_without_cfi(void **state)
 {
@@ -25,6 +39,43 @@ static void frame_pointers_without_cfi(void **state)
 	assert_int_equal(f[1].flags, FRAME_CALLER);
 	assert_int_equal(f[1].source, FRAME_BY_RETURN_ADDRESS);
 	assert_int_equal(f[2].source, FRAME_BY_CFI);
+}
+
+/* Whether a call is before what may be a return address is in code that has to be read; the frame
+ * pointer leads elsewhere meanwhile, to where the short way would go on. */
+static void code_that_is_awaited(void **state)
+{
+	static const struct {
+		uint64_t leaf;
+		int caller;
+	} scenes[] = { { FUNCTION(BARE), PLAIN }, { JIT + 100, POPPED } };
+
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t caller = return_into(scenes[i].caller);
+		struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+		struct sample s = sample_of(t);
+
+		t->words[0] = return_into(FRAME);
+		t->event->regs[6] = STACK + 16;
+		t->words[2] = STACK + 32;
+		t->words[3] = return_into(ROOT);
+		CHECK(t, ROOT, 3);
+		assert_true(jobs__wait(t->jobs, 60000000000));
+		CHECK(t, ROOT, 3);
+		t->event->regs[16] = scenes[i].leaf;
+		t->words[0] = caller;
+		t->words[1] = return_into(ROOT);
+		t->words[3] = return_into(FRAME);
+		t->words[5] = return_into(ROOT);
+		is_paged_out = true;
+		for (int tries = 0; !unwinder__try(t->unwinder, &t->process, &s, t->trace); tries++)
+			assert_true(tries < 5 && jobs__wait(t->jobs, 60000000000));
+		is_paged_out = false;
+		assert_int_equal(t->trace->status, UNWIND_ROOT);
+		assert_int_equal(t->trace->cnt, 3);
+		assert_int_equal(t->trace->frames[1].pc, caller);
+		assert_int_equal(t->trace->frames[1].source, FRAME_BY_RETURN_ADDRESS);
+	}
 }
 
 static void jit_code(void **state)
@@ -217,7 +268,7 @@ static void a_thread_begins_behind_a_system_call(void **state)
 	}
 }
 
-RUN_TESTS(test(frame_pointers_without_cfi), test(jit_code), test(across_code_without_cfi),
-	  test(in_a_uprobe), test(signal_frames), test(a_leaf_without_stack),
-	  test(a_leaf_that_has_not_touched_its_stack), test(popped_registers),
-	  test(a_thread_begins_behind_a_system_call))
+RUN_TESTS(test(frame_pointers_without_cfi), test(code_that_is_awaited), test(jit_code),
+	  test(across_code_without_cfi), test(in_a_uprobe), test(signal_frames),
+	  test(a_leaf_without_stack), test(a_leaf_that_has_not_touched_its_stack),
+	  test(popped_registers), test(a_thread_begins_behind_a_system_call))
