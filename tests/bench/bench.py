@@ -21,6 +21,7 @@ import unwinder
 from measure import BUILD, ROOT, Run, row, rows, say
 
 SECONDS = 10
+TURNS = 3
 PIPE = ["perf", "bench", "sched", "pipe", "-l", "400000"]
 BUSY = {
     "python3": ["/usr/bin/python3", "-c", "import json\nd=[{'id':i,'t':['a','b']} for i in range(500)]\nwhile 1: json.loads(json.dumps(d,indent=1))"],
@@ -71,39 +72,60 @@ def perf_sampling(tmp):
     data.unlink()
 
 
-def switches(tmp):
-    say("perf bench sched pipe, alone and recorded")
-    alone = usecs_per_op(PIPE)
-    for source in ("switch:u", "switch:uk"):
-        r = Run(tmp / source, "-p", source)
-        start = time.monotonic()
-        recorded = usecs_per_op(PIPE)
-        seconds = time.monotonic() - start
-        r.stop()
-        row(f"{source}, BPF per switch", f"{r.ns['switch__switch']:.0f} ns")
-        row(f"{source}, perf bench sched pipe: slowdown", f"{recorded / alone:.2f}")
-        row(f"… collector's CPU at {r.rows / seconds:.0f} rows/s", f"{100 * r.cpu_used / seconds:.1f} % of a core, {1e6 * r.cpu_used / r.rows:.2f} µs per row")
-        row("… lost", f"{r.lost} of {r.rows + r.lost}")
-        row("… bytes per row", f"{r.size / r.rows:.1f}")
-    perf_switches(tmp, alone)
+def recorded(folder, source, alone):
+    """A run of the collector while the switches are made, with how much longer these take."""
+    r = Run(folder, "-p", source)
+    start = time.monotonic()
+    r.slowdown = usecs_per_op(PIPE) / alone
+    r.seconds = time.monotonic() - start
+    return r.stop()
 
 
-def perf_switches(tmp, alone):
-    say("the same by perf record -e sched:sched_switch --call-graph dwarf")
-    if not os.path.exists("/sys/kernel/tracing/events/sched"):
-        subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=False)
-    data = tmp / "perf.data"
+def recorded_by_perf(data, alone):
+    """The same by perf record: slowdown, events, bytes. None: it cannot."""
     p = subprocess.run(["perf", "record", "-a", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", data, "--", *PIPE],
                        capture_output=True, text=True)
     if p.returncode != 0 or not data.exists():
-        return
-    slowdown = float(re.search(r"([\d.]+) usecs/op", p.stdout)[1]) / alone
-    lost = subprocess.run(["perf", "report", "--stats", "-i", data], capture_output=True, text=True).stdout
-    samples = int(re.search(r"SAMPLE events: +(\d+)", lost)[1])
-    row("perf record -e sched:sched_switch --call-graph dwarf,8192: slowdown", f"{slowdown:.2f}")
-    row("… events that it has of 800,000", f"{samples} ({100 * samples / 800000:.0f} %)")
-    row("… bytes per event", f"{data.stat().st_size / max(samples, 1):.0f}")
+        return None
+    stats = subprocess.run(["perf", "report", "--stats", "-i", data], capture_output=True, text=True).stdout
+    size = data.stat().st_size
     data.unlink()
+    return float(re.search(r"([\d.]+) usecs/op", p.stdout)[1]) / alone, int(re.search(r"SAMPLE events: +(\d+)", stats)[1]), size
+
+
+def median(runs, key):
+    return sorted(runs, key=key)[len(runs) // 2]
+
+
+def switches(tmp):
+    say(f"perf bench sched pipe alone, recorded, and by perf record -e sched:sched_switch --call-graph dwarf, {TURNS} times in turns")
+    if not os.path.exists("/sys/kernel/tracing/events/sched"):
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=False)
+    runs = {"switch:u": [], "switch:uk": []}
+    by_perf = []
+    for turn in range(TURNS):
+        alone = usecs_per_op(PIPE)
+        for source, of_source in runs.items():
+            of_source.append(recorded(tmp / f"{source}.{turn}", source, alone))
+        by_perf.append(recorded_by_perf(tmp / "perf.data", alone))
+    for source, of_source in runs.items():
+        print_switches(source, median(of_source, lambda r: r.slowdown))
+    if all(by_perf):
+        print_switches_by_perf(*median(by_perf, lambda r: r[0]))
+
+
+def print_switches(source, r):
+    row(f"{source}, BPF per switch", f"{r.ns['switch__switch']:.0f} ns")
+    row(f"{source}, perf bench sched pipe: slowdown", f"{r.slowdown:.2f}")
+    row(f"… collector's CPU at {r.rows / r.seconds:.0f} rows/s", f"{100 * r.cpu_used / r.seconds:.1f} % of a core, {1e6 * r.cpu_used / r.rows:.2f} µs per row")
+    row("… lost", f"{r.lost} of {r.rows + r.lost}")
+    row("… bytes per row", f"{r.size / r.rows:.1f}")
+
+
+def print_switches_by_perf(slowdown, events, size):
+    row("perf record -e sched:sched_switch --call-graph dwarf,8192: slowdown", f"{slowdown:.2f}")
+    row("… events that it has of 800,000", f"{events} ({100 * events / 800000:.0f} %)")
+    row("… bytes per event", f"{size / max(events, 1):.0f}")
 
 
 def tool(name, *args):

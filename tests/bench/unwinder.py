@@ -75,6 +75,7 @@ def walks(tmp):
     out = output(built("walks"), *files)
     roots = [line.split("\t") for line in out.splitlines() if line.startswith("root")]
     row("stacks that reach the root", f"{100 * sum(int(r[3]) for r in roots) / sum(int(r[2]) for r in roots):.2f} % of {sum(int(r[2]) for r in roots)}")
+    first = {}
     where = {"l2": "in the second-level cache", "warm": "one program's", "dram": "all programs' mixed, from memory"}
     for line in out.splitlines():
         what, name, *fields = line.split("\t")
@@ -82,7 +83,9 @@ def walks(tmp):
         if what in where:
             row(f"a frame, {name} ({float(fields[1]):.0f} frames, {int(fields[2]) / 1024:.1f} KiB), {where[what]}", f"{ns['ours']:.1f} ns; {against(ns)}")
         elif what == "first":
+            first = {who: first.get(who, 0) + us for who, us in ns.items()}
             row(f"the first 100 stacks, {name}, from opening its files on", f"{ns['ours'] / 1000:.2f} ms; others in µs: {against(ns)}")
+    row("the first 100 stacks of each of them, together", f"{first['ours'] / 1000:.2f} ms; others in µs: {against(first)}")
 
 
 def elf_files():
