@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where stacktrace finds the programs of a recording: sysroots, build IDs, a debuginfod server, containers."""
 import os
+import re
 import shutil
 import socket
 import struct
@@ -13,7 +14,7 @@ import uuid
 import pytest
 
 from conftest import ROOT
-from perfdata import PERF, Samples, capture_of, frame, needs_perf, pprof, record, run
+from perfdata import PERF, Samples, capture_of, frame, needs_perf, perf, pprof, record, run
 
 pytestmark = needs_perf
 
@@ -223,3 +224,40 @@ def test_of_a_container_that_has_gone(tmp_path, program, container):
     finally:
         server.p.kill()
         server.p.wait()
+
+
+BARE_LEAF = r"""
+__asm__(".globl spin\n.type spin, @function\nspin: mov $3000000, %ecx\n1: dec %ecx\n jne 1b\n ret"); /* no call-frame information */
+void spin(void);
+__attribute__((noinline)) void first(void) { spin(); __asm__ volatile(""); }
+__attribute__((noinline)) void second(void) { spin(); __asm__ volatile(""); }
+__attribute__((noinline)) void both(void) { first(); second(); __asm__ volatile(""); }
+int main(void) { for (int i = 0; i < 100; i++) both(); }
+"""
+ON_DISK = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+ssize_t preadv2(int fd, const struct iovec *parts, int cnt, off_t off, int flags)
+{
+	if (flags & RWF_NOWAIT && rand() % 100 < atoi(getenv("ON_DISK"))) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return preadv(fd, parts, cnt, off);
+}
+"""
+
+
+@pytest.mark.parametrize("percent", [100, 40])
+def test_what_is_on_disk_is_waited_for(tmp_path, compile_c, percent):
+    """The same comes out when the kernel has nothing of the files in memory, or not all."""
+    program = compile_c(BARE_LEAF, "-fno-omit-frame-pointer")
+    preload = compile_c(ON_DISK, "-shared", "-fPIC")
+    data = record(tmp_path / "perf.data", "sh", "-c", f"{program}; python3 -c 'import json; [json.dumps(list(range(999))) for _ in range(2000)]'")
+    run("-i", data, "-o", tmp_path / "out")
+    run("-i", data, "-o", tmp_path / "again", env={**os.environ, "LD_PRELOAD": str(preload), "ON_DISK": str(percent)})
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "out").read_bytes()
+    found = set(re.findall(r" spin\n.* (\w+)\n.* (\w+)\n", perf("script", "-i", tmp_path / "out", "-F", "ip,sym").stdout.decode()))
+    assert found == {("first", "both"), ("second", "both")}
