@@ -12,10 +12,13 @@
 #include "symbol/section.h"
 
 #define LISTED_MAX   4096	 /* images: the list may be a ring */
-#define IMAGE_MAX    (4u << 20)	 /* bytes of one: its code is elsewhere */
-#define READ_MAX     (32u << 20) /* of all that are read in one go */
+#define PART_MAX     (4u << 20)	 /* bytes of an image, whose code is elsewhere, or of its frames */
+#define READ_MAX     (32u << 20) /* of all that are read in one go, of use or not */
 #define SECTIONS_MAX 1024
-#define SYMBOLS_MAX  (8u << 20) /* bytes of a file's symbols */
+#define RANGES_MAX   16384
+#define SYMBOLS_MAX  (8u << 20)	  /* bytes of a file's symbols */
+#define SEARCH_MAX   (256u << 20) /* … of those of all files that are looked through in one go */
+#define OPENING	     (64u << 10)  /* … as many of which to open a file takes as long */
 #define VERSION	     1
 
 /* As they lie in the process's memory. */
@@ -29,11 +32,17 @@ struct listed {
 };
 
 struct image {
-	uint64_t start, end;
+	uint64_t start, end; /* of all of its code; end 0: it has none */
 	uint16_t machine;
 	uint64_t frames_at;
 	uint8_t *frames;
 	size_t frames_sz;
+};
+
+/* Code, and the number of the image whose frames it has. */
+struct range {
+	uint64_t start, end;
+	size_t image;
 };
 
 struct gdb_jit {
@@ -42,6 +51,8 @@ struct gdb_jit {
 	struct descriptor last;
 	struct image *images;
 	size_t cnt, cap, sz;
+	struct range *ranges; /* ascending, no overlaps */
+	size_t range_cnt, range_cap;
 	uint32_t generation;
 };
 
@@ -49,6 +60,7 @@ static void forget(struct gdb_jit *g)
 {
 	while (g->cnt)
 		free(g->images[--g->cnt].frames);
+	g->range_cnt = 0;
 	g->sz = 0;
 	g->last = (struct descriptor){ 0 };
 	g->generation++;
@@ -60,6 +72,7 @@ static void forget(struct gdb_jit *g)
 struct search {
 	const struct jit_owner *owner;
 	uint64_t files, ino, found;
+	size_t left; /* bytes of symbols that may still be looked through */
 };
 
 static void count_file(const struct record_mmap *m, void *arg)
@@ -70,11 +83,22 @@ static void count_file(const struct record_mmap *m, void *arg)
 		s->files = (s->files ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
 }
 
-static uint64_t find_symbol(const struct elf_file *f, uint32_t type)
+/* NULL: there is none, or too much has been looked through. To be freed. */
+static uint8_t *read_part(struct search *s, const struct elf_file *f, Elf_Scn *scn, size_t *sz)
+{
+	GElf_Shdr shdr;
+
+	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > s->left)
+		return NULL;
+	s->left -= shdr.sh_size;
+	return section__read(f, scn, sz);
+}
+
+static uint64_t find_symbol(struct search *s, const struct elf_file *f, uint32_t type)
 {
 	static const char name[] = "__jit_debug_descriptor";
 	GElf_Shdr shdr;
-	Elf_Scn *table = section__typed(f, type, &shdr), *strings;
+	Elf_Scn *table = section__typed(f, type, &shdr);
 	size_t sz = 0, names_sz = 0;
 	uint8_t *syms, *names;
 	uint64_t found = 0;
@@ -82,13 +106,12 @@ static uint64_t find_symbol(const struct elf_file *f, uint32_t type)
 
 	if (!table || shdr.sh_size > SYMBOLS_MAX)
 		return 0;
-	strings = elf_getscn(elf_file__elf(f), shdr.sh_link);
-	syms = section__read(f, table, &sz);
-	names = strings ? section__read(f, strings, &names_sz) : NULL; /* NUL at the end */
+	syms = read_part(s, f, table, &sz);
+	names = read_part(s, f, elf_getscn(elf_file__elf(f), shdr.sh_link), &names_sz);
 	for (size_t at = 0; !found && syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz &&
-		    strcmp((const char *)names + sym.st_name, name) == 0)
+		    strcmp((const char *)names + sym.st_name, name) == 0) /* NUL at the end */
 			found = sym.st_value;
 	}
 	free(names);
@@ -103,14 +126,15 @@ static void search_file(const struct record_mmap *m, void *arg)
 	uint64_t vaddr, symbol = 0;
 	int fd;
 
-	if (s->found || !m->ino || m->ino == s->ino)
+	if (s->found || !m->ino || m->ino == s->ino || s->left < OPENING)
 		return;
 	s->ino = m->ino;
+	s->left -= OPENING;
 	fd = jit_owner__open_mapped(s->owner, m);
 	f = fd < 0 ? NULL : elf_file__new(fd, m->path);
 	if (f && elf_file__vaddr(f, m->pgoff, &vaddr)) {
-		symbol = find_symbol(f, SHT_DYNSYM);
-		symbol = symbol ? symbol : find_symbol(f, SHT_SYMTAB);
+		symbol = find_symbol(s, f, SHT_DYNSYM);
+		symbol = symbol ? symbol : find_symbol(s, f, SHT_SYMTAB);
 		s->found = symbol ? m->start - vaddr + symbol : 0;
 	}
 	elf_file__put(f);
@@ -119,7 +143,7 @@ static void search_file(const struct record_mmap *m, void *arg)
 /* Files are looked through again when others are mapped: that is how an exec is noticed, too. */
 static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 {
-	struct search s = { .owner = o };
+	struct search s = { .owner = o, .left = SEARCH_MAX };
 	int maps = openat(o->proc, "maps", O_RDONLY | O_CLOEXEC);
 
 	if (maps < 0)
@@ -155,20 +179,31 @@ static bool is_named(const uint8_t *names, size_t sz, uint32_t at, const char *n
 /* What is of use of an image, section by section. */
 struct reading {
 	int mem;
+	size_t left; /* bytes that may still be read */
 	const uint8_t *bytes, *names;
 	size_t sz, names_sz;
+	Elf64_Ehdr head;
 	struct image image;
 };
 
+/* NULL: too much. To be freed. */
+static uint8_t *room(struct reading *r, uint64_t sz)
+{
+	if (sz > PART_MAX || sz > r->left)
+		return NULL;
+	r->left -= sz;
+	return malloc(sz);
+}
+
 /* .eh_frame has been relocated where it was loaded, and maybe nowhere else. */
-static void take_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
+static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 {
 	struct image *i = &r->image;
 	const void *own = part(r->bytes, r->sz, s->sh_offset, s->sh_size);
 
-	if (i->frames || !s->sh_size || s->sh_size > IMAGE_MAX || (eh && !s->sh_addr))
+	if (i->frames || !s->sh_size || (eh && !s->sh_addr))
 		return;
-	i->frames = malloc(s->sh_size);
+	i->frames = room(r, s->sh_size);
 	if (!i->frames)
 		return;
 	i->frames_sz = s->sh_size;
@@ -183,89 +218,140 @@ static void take_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 	i->frames = NULL;
 }
 
-static void take_section(struct reading *r, const Elf64_Shdr *s)
+/* How many ranges begin at or before the address. */
+static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
 {
+	size_t lo = 0, hi = g->range_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (g->ranges[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The last image that is listed comes first: where another one was before is its code now. */
+static bool add_range(struct gdb_jit *g, const struct range *new)
+{
+	size_t at = range_upper(g, new->start);
+	struct range *ranges;
+
+	if (g->range_cnt == RANGES_MAX || (at > 0 && g->ranges[at - 1].end > new->start) ||
+	    (at < g->range_cnt && g->ranges[at].start < new->end))
+		return false;
+	ranges = array__room(g->ranges, g->range_cnt, &g->range_cap, sizeof(*ranges));
+	if (!ranges)
+		return false;
+	g->ranges = ranges;
+	memmove(ranges + at + 1, ranges + at, (g->range_cnt++ - at) * sizeof(*ranges));
+	ranges[at] = *new;
+	return true;
+}
+
+typedef void (*section_fn)(struct gdb_jit *, struct reading *, const Elf64_Shdr *);
+
+static void take_code(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
+{
+	const struct range range = { s->sh_addr, s->sh_addr + s->sh_size, g->cnt };
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
 	struct image *i = &r->image;
 
-	if ((s->sh_flags & code) == code && s->sh_size && s->sh_addr + s->sh_size > s->sh_addr) {
-		i->start = !i->end || s->sh_addr < i->start ? s->sh_addr : i->start;
-		i->end = s->sh_addr + s->sh_size > i->end ? s->sh_addr + s->sh_size : i->end;
-	} else if (is_named(r->names, r->names_sz, s->sh_name, ".eh_frame")) {
-		take_frames(r, s, true);
-	} else if (is_named(r->names, r->names_sz, s->sh_name, ".debug_frame")) {
-		take_frames(r, s, false);
-	}
+	if ((s->sh_flags & code) != code || range.end <= range.start || !add_range(g, &range))
+		return;
+	i->start = !i->end || range.start < i->start ? range.start : i->start;
+	i->end = range.end > i->end ? range.end : i->end;
 }
 
-static bool section_at(const struct reading *r, const Elf64_Ehdr *e, size_t i, Elf64_Shdr *s)
+static void take_frames(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
 {
-	uint64_t off = e->e_shoff + i * sizeof(*s);
-	const void *at = off >= e->e_shoff ? part(r->bytes, r->sz, off, sizeof(*s)) : NULL;
+	(void)g;
+	if (is_named(r->names, r->names_sz, s->sh_name, ".eh_frame"))
+		read_frames(r, s, true);
+	else if (is_named(r->names, r->names_sz, s->sh_name, ".debug_frame"))
+		read_frames(r, s, false);
+}
+
+static bool section_at(const struct reading *r, size_t i, Elf64_Shdr *s)
+{
+	uint64_t off = r->head.e_shoff + i * sizeof(*s);
+	const void *at = off >= r->head.e_shoff ? part(r->bytes, r->sz, off, sizeof(*s)) : NULL;
 
 	if (at)
 		memcpy(s, at, sizeof(*s));
 	return at;
 }
 
-static void read_sections(struct reading *r)
+static void each_section(struct gdb_jit *g, struct reading *r, section_fn fn)
 {
-	Elf64_Ehdr e;
 	Elf64_Shdr s;
 
-	if (r->sz < sizeof(e))
-		return;
-	memcpy(&e, r->bytes, sizeof(e));
-	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e.e_shentsize != sizeof(s) || e.e_shnum > SECTIONS_MAX ||
-	    !section_at(r, &e, e.e_shstrndx, &s))
-		return;
-	r->image.machine = e.e_machine;
-	r->names = part(r->bytes, r->sz, s.sh_offset, s.sh_size);
-	r->names_sz = r->names ? s.sh_size : 0;
-	if (r->names_sz && r->names[r->names_sz - 1] != '\0')
-		return;
-	for (size_t i = 0; i < e.e_shnum && section_at(r, &e, i, &s); i++)
-		take_section(r, &s);
+	for (size_t i = 0; i < r->head.e_shnum && section_at(r, i, &s); i++)
+		fn(g, r, &s);
 }
 
-static void add_image(struct gdb_jit *g, const struct image *i)
+static bool read_head(struct reading *r)
+{
+	const Elf64_Ehdr *e = &r->head;
+	Elf64_Shdr s;
+
+	if (r->sz < sizeof(*e))
+		return false;
+	memcpy(&r->head, r->bytes, sizeof(*e));
+	if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e->e_shentsize != sizeof(s) || e->e_shnum > SECTIONS_MAX ||
+	    !section_at(r, e->e_shstrndx, &s))
+		return false;
+	r->image.machine = e->e_machine;
+	r->names = part(r->bytes, r->sz, s.sh_offset, s.sh_size);
+	r->names_sz = r->names ? s.sh_size : 0;
+	return !r->names_sz || r->names[r->names_sz - 1] == '\0';
+}
+
+static void add_image(struct gdb_jit *g, struct reading *r)
 {
 	struct image *images = array__room(g->images, g->cnt, &g->cap, sizeof(*images));
 
-	if (images && i->frames && i->end) {
+	if (images) {
 		g->images = images;
-		g->images[g->cnt++] = *i;
-		g->sz += sizeof(*i) + i->frames_sz;
+		each_section(g, r, take_code);
+	}
+	if (!r->image.end) {
+		free(r->image.frames);
 		return;
 	}
-	g->images = images ? images : g->images;
-	free(i->frames);
+	g->images[g->cnt++] = r->image;
+	g->sz += sizeof(r->image) + r->image.frames_sz;
 }
 
-static size_t read_image(struct gdb_jit *g, int mem, const struct listed *l)
+static void read_image(struct gdb_jit *g, struct reading *r, const struct listed *l)
 {
-	struct reading r = { .mem = mem, .sz = l->sz };
-	uint8_t *bytes = l->sz <= IMAGE_MAX ? malloc(l->sz) : NULL;
+	uint8_t *bytes = room(r, l->sz);
 
-	if (bytes && read_at(mem, l->addr, bytes, l->sz)) {
-		r.bytes = bytes;
-		read_sections(&r);
-		add_image(g, &r.image);
+	if (bytes && read_at(r->mem, l->addr, bytes, l->sz)) {
+		r->bytes = bytes;
+		r->sz = l->sz;
+		r->image = (struct image){ 0 };
+		if (read_head(r))
+			each_section(g, r, take_frames);
+		if (r->image.frames)
+			add_image(g, r);
 	}
 	free(bytes);
-	return bytes ? l->sz : 0;
 }
 
 static void read_list(struct gdb_jit *g, int mem, uint64_t first)
 {
+	struct reading r = { .mem = mem, .left = READ_MAX };
 	struct listed l = { .next = first };
-	size_t done = 0;
 
-	for (size_t i = 0; l.next && i < LISTED_MAX && done < READ_MAX; i++) {
+	for (size_t i = 0; l.next && i < LISTED_MAX; i++) {
 		if (!read_at(mem, l.next, &l, sizeof(l)))
 			return;
-		done += read_image(g, mem, &l);
+		read_image(g, &r, &l);
 	}
 }
 
@@ -289,20 +375,20 @@ void gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
 
 bool gdb_jit__find(const struct gdb_jit *g, uint64_t addr, struct code *c)
 {
-	for (size_t i = 0; i < g->cnt; i++) { /* the last one listed is first */
-		const struct image *image = &g->images[i];
+	size_t i = range_upper(g, addr);
+	const struct range *range = i ? &g->ranges[i - 1] : NULL;
+	const struct image *image;
 
-		if (addr < image->start || addr >= image->end)
-			continue;
-		*c = (struct code){ .start = image->start,
-				    .sz = image->end - image->start,
-				    .machine = image->machine,
-				    .frames = image->frames,
-				    .frames_sz = image->frames_sz,
-				    .frames_at = image->frames_at };
-		return true;
-	}
-	return false;
+	if (!range || addr >= range->end)
+		return false;
+	image = &g->images[range->image];
+	*c = (struct code){ .start = image->start,
+			    .sz = image->end - image->start,
+			    .machine = image->machine,
+			    .frames = image->frames,
+			    .frames_sz = image->frames_sz,
+			    .frames_at = image->frames_at };
+	return true;
 }
 
 size_t gdb_jit__cnt(const struct gdb_jit *g)
@@ -312,7 +398,7 @@ size_t gdb_jit__cnt(const struct gdb_jit *g)
 
 size_t gdb_jit__sz(const struct gdb_jit *g)
 {
-	return g->sz;
+	return g->sz + g->range_cnt * sizeof(*g->ranges);
 }
 
 uint32_t gdb_jit__generation(const struct gdb_jit *g)
@@ -331,5 +417,6 @@ void gdb_jit__free(struct gdb_jit *g)
 		return;
 	forget(g);
 	free(g->images);
+	free(g->ranges);
 	free(g);
 }

@@ -18,8 +18,9 @@
 #define PROCESSES_MAX 128 /* each has up to 4 fds */
 #define BYTES_MAX     (256u << 20)
 
-#define SEARCH_NS    250000000 /* between two looks for files that were not there */
-#define SEARCH_SHARE 20	       /* and no more than this part of the time */
+#define SEARCH_NS 250000000 /* between two looks for files that were not there */
+#define SHARE	  20	    /* and no more than this part of the time */
+#define CHEAP_NS  1000000   /* to read more: then it is done at once, else it has its share */
 
 /* One file, and what is known from it. */
 struct source {
@@ -42,7 +43,8 @@ struct process {
 	struct source sources[SOURCE_CNT];
 	uint32_t reloaded;  /* sources that began anew */
 	uint64_t read_ns;   /* when the files were read last */
-	uint64_t search_ns; /* not before this time */
+	uint64_t again_ns;  /* not before this time */
+	uint64_t search_ns; /* nor are others looked for */
 	uint64_t asked;	    /* when it was asked for last: a number that grows */
 	UT_hash_handle hh;
 };
@@ -76,17 +78,23 @@ static uint64_t source__done(const struct source *s, size_t kind)
 	return kind == DUMP ? s->at.jitdump.off : s->at.perfmap.off;
 }
 
-static void read_more(struct source *s, size_t kind)
+/* One turn, or as many as it takes. */
+static void read_more(struct source *s, size_t kind, bool all)
 {
+	uint64_t done;
+
 	if (!s->map)
 		s->map = codemap__new();
-	if (s->map)
-		s->err = kind == DUMP ? jitdump__read(&s->at.jitdump, s->fd, s->map)
-				      : perfmap__read(&s->at.perfmap, s->fd, s->map);
+	do {
+		done = source__done(s, kind);
+		if (s->map)
+			s->err = kind == DUMP ? jitdump__read(&s->at.jitdump, s->fd, s->map)
+					      : perfmap__read(&s->at.perfmap, s->fd, s->map);
+	} while (all && !s->err && source__done(s, kind) > done);
 }
 
 /* What came since. True when the file was begun anew. */
-static bool source__read(struct source *s, size_t kind)
+static bool source__read(struct source *s, size_t kind, bool all)
 {
 	uint64_t done = source__done(s, kind);
 	struct stat st;
@@ -94,11 +102,11 @@ static bool source__read(struct source *s, size_t kind)
 	if (s->fd < 0 || fstat(s->fd, &st) != 0 || s->err || (uint64_t)st.st_size == done)
 		return false;
 	if ((uint64_t)st.st_size > done)
-		read_more(s, kind);
+		read_more(s, kind, all);
 	if ((uint64_t)st.st_size > done && s->err != -ESTALE)
 		return false;
 	source__reset(s);
-	read_more(s, kind);
+	read_more(s, kind, all);
 	return true;
 }
 
@@ -119,11 +127,17 @@ static bool is_complete(const struct process *p)
 	return p->sources[DUMP].fd >= 0 && p->sources[MAP].fd >= 0;
 }
 
+/* How long to leave alone what has taken as long as since then. */
+static uint64_t rest_since(uint64_t begin_ns)
+{
+	return (monotonic__ns() - begin_ns) * SHARE;
+}
+
 /* Looks for files that were not there, at times: reading the mappings of a large process takes
  * milliseconds. */
 static void search(struct process *p)
 {
-	uint64_t begin_ns = monotonic__ns(), cost_ns;
+	uint64_t begin_ns = monotonic__ns(), rest_ns;
 
 	if (is_complete(p) || begin_ns < p->search_ns || !jit_owner__lives(&p->owner))
 		return;
@@ -131,8 +145,23 @@ static void search(struct process *p)
 		p->sources[DUMP].fd = jit_owner__open_dump(&p->owner, p->told);
 	if (p->sources[MAP].fd < 0)
 		p->sources[MAP].fd = jit_owner__open_map(&p->owner);
-	cost_ns = (monotonic__ns() - begin_ns) * SEARCH_SHARE;
-	p->search_ns = begin_ns + (cost_ns > SEARCH_NS ? cost_ns : SEARCH_NS);
+	rest_ns = rest_since(begin_ns);
+	p->search_ns = begin_ns + (rest_ns > SEARCH_NS ? rest_ns : SEARCH_NS);
+}
+
+/* A file may be large when it is seen first. One to which much is added again and again is written
+ * to keep us busy. */
+static void read_all(struct process *p)
+{
+	uint64_t begin_ns = monotonic__ns(), rest_ns;
+	bool first = false;
+
+	for (size_t i = 0; i < SOURCE_CNT; i++) {
+		first |= p->sources[i].fd >= 0 && !p->sources[i].map;
+		p->reloaded += source__read(&p->sources[i], i, p->owner.told);
+	}
+	rest_ns = rest_since(begin_ns);
+	p->again_ns = !first && rest_ns > CHEAP_NS * SHARE ? begin_ns + rest_ns : 0;
 }
 
 static void refresh(struct process *p)
@@ -145,8 +174,7 @@ static void refresh(struct process *p)
 		p->reloaded++;
 	}
 	search(p);
-	for (size_t i = 0; i < SOURCE_CNT; i++)
-		p->reloaded += source__read(&p->sources[i], i);
+	read_all(p);
 }
 
 static bool find(const struct process *p, const struct jit_place *place, struct jit_symbol *s)
@@ -238,25 +266,37 @@ static size_t bytes_of(const struct process *p)
 	return bytes;
 }
 
-/* The one in hand stays. */
+static struct process *find_oldest(const struct jit *j, size_t *bytes)
+{
+	struct process *oldest = j->processes;
+
+	*bytes = 0;
+	for (struct process *p = oldest; p; p = p->hh.next) {
+		*bytes += bytes_of(p);
+		oldest = p->asked < oldest->asked ? p : oldest;
+	}
+	return oldest;
+}
+
+/* The one in hand stays: it was asked for last. */
 static void keep_bounds(struct jit *j)
 {
-	struct process *p, *next, *oldest = NULL;
-	size_t bytes = 0;
+	size_t bytes;
+	struct process *oldest = find_oldest(j, &bytes);
 
-	HASH_ITER (hh, j->processes, p, next) {
-		bytes += bytes_of(p);
-		oldest = !oldest || p->asked < oldest->asked ? p : oldest;
-	}
-	if (HASH_COUNT(j->processes) > 1 &&
-	    (bytes > BYTES_MAX || HASH_COUNT(j->processes) > PROCESSES_MAX))
+	while (HASH_COUNT(j->processes) > 1 &&
+	       (bytes > BYTES_MAX || HASH_COUNT(j->processes) > PROCESSES_MAX)) {
 		drop(j, oldest);
+		oldest = find_oldest(j, &bytes);
+	}
 }
 
 /* Files of a process that is recorded stay as they are. */
 static bool may_tell_more(const struct process *p, const struct jit_place *place)
 {
-	return p->owner.told ? p->read_ns == 0 : place->time_ns >= p->read_ns;
+	if (p->owner.told)
+		return p->read_ns == 0;
+	return place->time_ns >= p->read_ns && monotonic__ns() >= p->again_ns;
 }
 
 bool jit__symbol(struct jit *j, const struct jit_place *place, struct jit_symbol *s)

@@ -16,6 +16,7 @@
 #define PREFIX_SZ     16
 
 #define CHUNK_SZ 65536
+#define TURN_SZ	 (512u << 20) /* that are read in one go */
 /* As much of a record as is ever looked at: the fixed part of a load, and the name. */
 #define HEAD_SZ (56 + SYMBOL_NAME_MAX)
 
@@ -203,10 +204,12 @@ int jitdump__read(struct jitdump *d, int fd, struct codemap *m)
 	struct stat st;
 	ssize_t got = 1;
 	int err = fstat(fd, &st) == 0 ? 0 : -errno;
+	uint64_t begin;
 
 	if (!err && d->off == 0)
 		err = read_header(d, fd, (uint64_t)st.st_size);
-	while (!err && got > 0 && d->off < (uint64_t)st.st_size) {
+	begin = d->off;
+	while (!err && got > 0 && d->off < (uint64_t)st.st_size && d->off - begin < TURN_SZ) {
 		uint64_t left = (uint64_t)st.st_size - d->off;
 
 		got = pread(fd, chunk, left < CHUNK_SZ ? left : CHUNK_SZ, (off_t)d->off);

@@ -17,8 +17,9 @@ struct jitdump {
 };
 
 /*
- * Adds the functions of all records that are whole now and were not before. 0; -EBADMSG when it is
- * no jitdump of this byte order, or broken, and will not get better; another -errno.
+ * Adds the functions of all records that are whole now and were not before, of some 512 MB at a
+ * time: while .off has grown there may be more. 0; -EBADMSG when it is no jitdump of this byte
+ * order, or broken, and will not get better; another -errno.
  */
 int jitdump__read(struct jitdump *, int fd, struct codemap *);
 

@@ -6,7 +6,8 @@
 #include <unistd.h>
 #include "symbol/demangle.h"
 
-#define TEXT_SZ 65536 /* longer lines are passed over */
+#define TEXT_SZ 65536	    /* longer lines are passed over */
+#define TURN_SZ (64u << 20) /* bytes that are read in one go */
 
 static unsigned digit_of(char c)
 {
@@ -85,12 +86,13 @@ static bool is_same(const struct perfmap *p, int fd)
 
 int perfmap__read(struct perfmap *p, int fd, struct codemap *m)
 {
+	uint64_t end = p->off + TURN_SZ;
 	char text[TEXT_SZ];
-	ssize_t got, done;
+	ssize_t got = 0, done;
 
 	if (!is_same(p, fd))
 		return -ESTALE;
-	while ((got = pread(fd, text, sizeof(text), (off_t)p->off)) > 0) {
+	while (p->off < end && (got = pread(fd, text, sizeof(text), (off_t)p->off)) > 0) {
 		done = add_lines(p, text, (size_t)got, m);
 		if (done < 0)
 			return (int)done;

@@ -15,9 +15,10 @@ struct perfmap {
 };
 
 /*
- * Adds what the file has now and did not have before; the last line only when it is whole: its
- * writer may be at it. 0; -ESTALE when it is not the file that was begun, but another text in its
- * place; -errno of reading, or of codemap__add() when there is no room.
+ * Adds what the file has now and did not have before, some 64 MB at a time: while .off has grown
+ * there may be more. The last line only when it is whole: its writer may be at it. 0; -ESTALE when
+ * it is not the file that was begun, but another text in its place; -errno of reading, or of
+ * codemap__add() when there is no room.
  */
 int perfmap__read(struct perfmap *, int fd, struct codemap *);
 

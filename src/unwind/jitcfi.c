@@ -12,16 +12,18 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include "base/buf.h"
+#include "base/monotonic.h"
 #include "symbol/gdbjit.h"
 #include "symbol/jitdump.h"
 #include "symbol/jittold.h"
 
-/* When there are more all are forgotten, and asked again. */
-#define PROCESSES_MAX 256
-#define BYTES_MAX     (64u << 20) /* of what their dumps had */
+#define PROCESSES_MAX 256	  /* when there are more all are forgotten, and asked again */
+#define BYTES_MAX     (64u << 20) /* of what they had: then that of who had most is forgotten */
 #define FILES_MAX     256	  /* of a process; then its files are forgotten */
 #define AGAIN_NS      100000000	  /* until a dump that lacks an address is read again */
 #define SEARCH_NS     1000000000 /* … one that has all; until a process without one is asked again */
+#define ASIDE_NS      30000000000 /* until one that had most is asked again */
+#define READING_SHARE 20	  /* and none is read for more than this part of the time */
 
 /* One dump, shared by who walks and the job that reads it. */
 struct dump {
@@ -43,7 +45,10 @@ struct dump {
 struct reading {
 	struct job job;
 	struct dump *dump;
-	struct watched *watched; /* only while its table is there */
+	/* Only while they have the dump, too: */
+	struct watched *watched;
+	struct jit_cfi *jit;
+	uint64_t took_ns;
 };
 
 /* The frames of one function. */
@@ -70,6 +75,7 @@ struct watched {
 struct jit_cfi {
 	struct jit_places places;
 	struct watched *processes;
+	bool grown; /* since its bounds were looked at */
 };
 
 /* ---- dumps --------------------------------------------------------------------------------------
@@ -146,6 +152,17 @@ static void dump__open(struct dump *d)
 		d->fd = jit_owner__open_dump(&d->owner, d->told);
 }
 
+/* What came since; of one that stays as it is, all. */
+static void read_records(struct dump *d)
+{
+	uint64_t done;
+
+	do {
+		done = d->at.off;
+		d->failed = jitdump__read(&d->at, d->fd, d->map) != 0;
+	} while (d->owner.told && !d->failed && d->at.off > done);
+}
+
 /* Its id may have gone to another process, which begins anew. */
 static void dump__read(struct dump *d)
 {
@@ -161,7 +178,7 @@ static void dump__read(struct dump *d)
 		dump__open(d);
 	}
 	if (d->fd >= 0 && !d->failed)
-		d->failed = jitdump__read(&d->at, d->fd, d->map) != 0;
+		read_records(d);
 	if (d->map && codemap__sz(d->map) > BYTES_MAX / 2) {
 		codemap__free(d->map);
 		d->map = NULL;
@@ -178,17 +195,11 @@ static void dump__read(struct dump *d)
 
 static void work(struct job *job)
 {
-	dump__read(((struct reading *)job)->dump);
-}
-
-static void done(struct job *job)
-{
 	struct reading *r = (struct reading *)job;
+	uint64_t begin_ns = monotonic__ns();
 
-	if (r->dump->refs > 1) /* else the process has been forgotten meanwhile */
-		r->watched->reading = false;
-	dump__put(r->dump);
-	free(r);
+	dump__read(r->dump);
+	r->took_ns = monotonic__ns() - begin_ns;
 }
 
 /* To some milliseconds, which is cheap: each frame of JIT code asks. */
@@ -200,24 +211,42 @@ static uint64_t coarse_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void read_more(struct watched *w, struct jobs *jobs, uint64_t wait_ns)
+static void rest(struct watched *w, uint64_t ns)
 {
-	uint64_t now_ns = coarse_ns();
+	uint64_t until_ns = coarse_ns() + ns;
+
+	w->again_ns = w->again_ns > until_ns ? w->again_ns : until_ns;
+}
+
+static void done(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+
+	if (r->dump->refs > 1) { /* else the process has been forgotten meanwhile */
+		r->watched->reading = false;
+		rest(r->watched, r->took_ns * READING_SHARE);
+		r->jit->grown = true;
+	}
+	dump__put(r->dump);
+	free(r);
+}
+
+static void read_more(struct jit_cfi *j, struct watched *w, struct jobs *jobs, uint64_t wait_ns)
+{
 	struct reading *r;
 
-	if (w->reading || now_ns < w->again_ns)
+	if (w->reading || coarse_ns() < w->again_ns)
 		return;
-	w->again_ns = now_ns + wait_ns;
-	if (!jobs) {
-		dump__read(w->dump);
-		return;
-	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return;
-	*r = (struct reading){ { .rank = JOB_NEXT, .work = work, .done = done }, w->dump, w };
+	*r = (struct reading){ .job = { .rank = JOB_NEXT, .work = work, .done = done },
+			       .dump = w->dump,
+			       .watched = w,
+			       .jit = j };
 	w->dump->refs++;
 	w->reading = true;
+	rest(w, wait_ns);
 	jobs__submit(jobs, &r->job);
 }
 
@@ -324,29 +353,61 @@ static void forget(struct jit_cfi *j, struct watched *w)
 	free(w);
 }
 
+/* As if it had never been asked, and not soon again: who fills what all share is the one without.
+ */
+static void put_aside(struct jit_cfi *j, struct watched *w)
+{
+	struct dump *fresh = dump__new(&j->places, w->tgid, w->told);
+
+	if (!fresh) {
+		forget(j, w);
+		return;
+	}
+	forget_images(w);
+	dump__put(w->dump);
+	w->dump = fresh;
+	w->reading = false;
+	rest(w, ASIDE_NS);
+}
+
+/* Who has most, where all have too much. */
+static struct watched *find_largest(struct jit_cfi *j)
+{
+	struct watched *w, *next, *largest = NULL;
+	size_t bytes = 0;
+
+	HASH_ITER (hh, j->processes, w, next) {
+		bytes += w->dump->sz;
+		if (!largest || w->dump->sz > largest->dump->sz)
+			largest = w;
+	}
+	return bytes > BYTES_MAX ? largest : NULL;
+}
+
 static void keep_bounds(struct jit_cfi *j)
 {
 	struct watched *w, *next;
-	size_t bytes = 0;
 
-	HASH_ITER (hh, j->processes, w, next)
-		bytes += w->dump->sz;
-	if (bytes <= BYTES_MAX && HASH_COUNT(j->processes) <= PROCESSES_MAX)
-		return;
-	HASH_ITER (hh, j->processes, w, next)
-		forget(j, w);
+	while ((w = find_largest(j)) != NULL)
+		put_aside(j, w);
+	if (HASH_COUNT(j->processes) > PROCESSES_MAX)
+		HASH_ITER (hh, j->processes, w, next)
+			forget(j, w);
+	j->grown = false;
 }
 
 static struct watched *watch(struct jit_cfi *j, uint32_t tgid, const char *told)
 {
 	struct watched *w;
 
+	if (j->grown)
+		keep_bounds(j);
 	HASH_FIND(hh, j->processes, &tgid, sizeof(tgid), w);
 	if (w && w->told == told)
 		return w;
 	if (w)
 		forget(j, w);
-	keep_bounds(j);
+	j->grown = true;
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
@@ -429,7 +490,7 @@ struct elf_file *jit_cfi__find(struct jit_cfi *j, const struct jit_place *p, str
 		return NULL;
 	if (!j->places.proc)
 		jobs = NULL;
-	read_more(w, jobs, look_up(w, p, &file));
+	read_more(j, w, jobs, look_up(w, p, &file));
 	if (!jobs && !file)
 		look_up(w, p, &file);
 	return file;

@@ -77,4 +77,16 @@ static inline void gdb_image__make(struct buf *b, uint64_t code, uint64_t sz, ui
 	buf__free(&frames);
 }
 
+/* Its frames are the process's memory: it has an .eh_frame there. */
+static inline void gdb_image__load(struct buf *b, const void *frames, uint64_t sz)
+{
+	static const char name[] = ".eh_frame";
+	Elf64_Shdr *s = (Elf64_Shdr *)(b->data + sizeof(Elf64_Ehdr));
+
+	s[2].sh_flags = SHF_ALLOC;
+	s[2].sh_addr = (uint64_t)frames;
+	s[2].sh_size = sz;
+	memcpy(b->data + s[3].sh_offset + s[2].sh_name, name, sizeof(name));
+}
+
 #endif

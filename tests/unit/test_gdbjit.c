@@ -149,6 +149,49 @@ static void images_that_lie(void **state)
 	}
 }
 
+/* Where two have the same code, it is that of the one that was listed last. */
+static void images_that_overlap(void **state)
+{
+	struct fixture *t = *state;
+	struct code c;
+
+	buf__free(&t->images[1]);
+	gdb_image__make(&t->images[1], CODE - CODE_SZ / 2, CODE_SZ, 32);
+	t->listed[1].image = t->images[1].data;
+	assert_int_equal(read_again(t), 2);
+	assert_true(gdb_jit__find(t->jit, CODE, &c));
+	assert_int_equal(c.start, CODE);
+	assert_false(gdb_jit__find(t->jit, CODE - 1, &c));
+	assert_true(gdb_jit__find(t->jit, CODE + 2 * 4096, &c));
+}
+
+/* Images of some hundred bytes that all have the same four megabytes for their frames. */
+static void more_than_is_read(void **state)
+{
+	enum { CNT = 64, SZ = 4 << 20 };
+	struct fixture *t = *state;
+	struct gdb_listed listed[CNT] = { 0 };
+	struct buf images[CNT] = { 0 };
+	void *frames = calloc(1, SZ);
+
+	for (size_t i = 0; i < CNT; i++) {
+		gdb_image__make(&images[i], CODE + i * 4096, CODE_SZ, 32);
+		gdb_image__load(&images[i], frames, SZ);
+		listed[i] = (struct gdb_listed){ i + 1 < CNT ? &listed[i + 1] : NULL, NULL,
+						 images[i].data, images[i].sz };
+	}
+	__jit_debug_descriptor.first = listed;
+	assert_int_equal(read_again(t), 7);
+	assert_true(gdb_jit__sz(t->jit) < 32 << 20);
+	gdb_image__load(&images[0], frames, SZ + 1); /* none is so large */
+	assert_int_equal(read_again(t), 7);
+	listed[0].next = listed; /* what is of no use has been read, too */
+	assert_int_equal(read_again(t), 0);
+	for (size_t i = 0; i < CNT; i++)
+		buf__free(&images[i]);
+	free(frames);
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -158,6 +201,8 @@ int main(void)
 		test(it_is_read_again_when_it_has_changed),
 		test(one_that_is_gone_is_remembered),
 		test(lists_that_lie),
+		test(images_that_overlap),
+		test(more_than_is_read),
 		test(images_that_lie),
 	};
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Call-frame information that processes say they have: what they all together may have of us. */
+#include "test.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/monotonic.h"
+#include "gdb_image.h"
+#include "unwind/jitcfi.h"
+
+#define CODE	 0x7e0000000000u
+#define CODE_SZ	 64
+#define FRAMES	 (4 << 20) /* bytes of each image */
+#define IMAGES	 7
+#define CHILDREN 3
+
+extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */
+struct gdb_descriptor __jit_debug_descriptor;
+
+/* Lists so many images, and waits for its end. */
+static _Noreturn void be_listed(size_t cnt)
+{
+	static struct gdb_listed listed[IMAGES];
+	static struct buf images[IMAGES];
+	void *frames = calloc(1, FRAMES);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < cnt; i++) {
+		gdb_image__make(&images[i], CODE + i * 4096, CODE_SZ, 32);
+		gdb_image__load(&images[i], frames, FRAMES);
+		listed[i] = (struct gdb_listed){ i + 1 < cnt ? &listed[i + 1] : NULL, NULL,
+						 images[i].data, images[i].sz };
+	}
+	__jit_debug_descriptor = (struct gdb_descriptor){ 1, 1, listed, listed };
+	while (1)
+		pause();
+}
+
+static bool is_found(struct jit_cfi *j, pid_t child)
+{
+	const struct jit_place place = { (uint32_t)child, CODE + 8, UINT64_MAX };
+
+	return jit_cfi__find(j, &place, NULL) != NULL;
+}
+
+/* The first look may have been before it listed anything. */
+static void wait_found(struct jit_cfi *j, pid_t child)
+{
+	uint64_t begin_ns = monotonic__ns();
+
+	while (!is_found(j, child)) {
+		assert_true(monotonic__ns() - begin_ns < 60000000000);
+		usleep(10000);
+	}
+}
+
+static void who_has_most_goes_without(void **state)
+{
+	static const size_t cnt[CHILDREN] = { 6, IMAGES, 5 }; /* 72 MB; 64 are kept */
+	struct jit_cfi *j = jit_cfi__new();
+	pid_t children[CHILDREN];
+
+	(void)state;
+	for (size_t i = 0; i < CHILDREN; i++) {
+		children[i] = fork();
+		if (children[i] == 0)
+			be_listed(cnt[i]);
+		wait_found(j, children[i]);
+	}
+	for (int turn = 0; turn < 3; turn++)
+		for (size_t i = 0; i < CHILDREN; i++)
+			assert_int_equal(is_found(j, children[i]), i != 1);
+	for (size_t i = 0; i < CHILDREN; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	assert_true(is_found(j, children[0])); /* to know the last callers of one that is gone */
+	jit_cfi__free(j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_has_most_goes_without),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
