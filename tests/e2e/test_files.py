@@ -37,9 +37,9 @@ class SlowFolder:
     def delay(self, ms):
         (self.source / ".delay").write_text(str(ms))
 
-    def hang(self, yes=True):
+    def hang(self, yes=True, between=()):
         flag = self.source / ".hang"
-        flag.touch() if yes else flag.unlink(missing_ok=True)
+        flag.write_text(" ".join(str(b) for b in between)) if yes else flag.unlink(missing_ok=True)
 
     def close(self):
         self.hang(False)
@@ -116,6 +116,44 @@ def test_a_file_that_never_answers(slow, start, spawn, compile_c, tmp_path):
     assert "root" not in hung
     assert sum(hung.values()) > 50
     assert r.one("SELECT count(*) FROM events WHERE command = 'hung' AND unwind = 'root'") == 0
+
+
+def section(program, name):
+    """Where it lies in the file, and where it ends."""
+    for line in subprocess.run(["readelf", "-SW", program], check=True, capture_output=True, text=True).stdout.splitlines():
+        words = line.replace("[ ", "[").split()
+        if name in words:
+            at = words.index(name)
+            return int(words[at + 3], 16), int(words[at + 3], 16) + int(words[at + 4], 16)
+    raise KeyError(name)
+
+
+def test_symbols_that_never_come(slow, start, spawn, compile_c, tmp_path):
+    """A file that answers until its symbols are read: nobody else goes without."""
+    labels = "".join(f"{'a' * 100}{i}:\\n" for i in range(40000))
+    program = compile_c(f'__asm__("{labels}");\n' + BUSY, name="mute")
+    shutil.copy(program, slow.source / "mute")
+    others = spawn(EXAMPLES / "cpu", 300)
+    start_, end = section(program, ".strtab")
+    slow.hang(between=(start_ + (1 << 20), end - (1 << 20)))
+    mute = spawn(slow.at / "mute")
+    status = tmp_path / "status"
+    c = start("-p", "profile:u:199,switch:u", "--status", status, "--no-cache")
+    time.sleep(3)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    time.sleep(3)
+    wait_worked(0.5, fresh, mute, others)
+    fresh.kill()
+    before = time.monotonic()
+    r = c.stop()
+    assert time.monotonic() - before < 60
+    assert r.returncode == 0
+    assert lost(r) == 0, r.stderr
+    for command in ("cpu", "fresh"):
+        found = ends(r, command)
+        assert found["root"] / sum(found.values()) > 0.95, found
+    assert sum(ends(r, "mute").values()) > 50
+    assert any(n[:3] == ["spin", "work", "main"] for n, _, _, _ in r.stacks("kind = 'profile' AND command = 'fresh'"))
 
 
 def grow(program, hole):

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * slowfs SOURCE MOUNTPOINT: the files of a folder, by a server that takes its time: as many
- * milliseconds per request as SOURCE/.delay says, and for ever while there is a SOURCE/.hang.
- * "mounted" on stdout; ends when it is unmounted or killed.
+ * milliseconds per request as SOURCE/.delay says, and for ever while there is a SOURCE/.hang; with
+ * two numbers in it only reads of bytes between these offsets. "mounted" on stdout; ends when it is
+ * unmounted or killed.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +21,42 @@ static int source(void)
 	return (int)(intptr_t)fuse_get_context()->private_data;
 }
 
-static void take_time(void)
+/* False: there is no such file. */
+static bool read_text(const char *name, char text[64])
 {
-	char text[16] = "";
-	int fd = openat(source(), ".delay", O_RDONLY);
+	int fd = openat(source(), name, O_RDONLY);
+	ssize_t got = fd < 0 ? 0 : read(fd, text, 63);
 
-	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
-		usleep((useconds_t)atoi(text) * 1000);
+	text[got > 0 ? got : 0] = '\0';
 	if (fd >= 0)
 		close(fd);
-	while (faccessat(source(), ".hang", F_OK, 0) == 0)
+	return fd >= 0;
+}
+
+static bool hangs(long long from, long long to)
+{
+	long long first = 0, last = LLONG_MAX;
+	char text[64];
+
+	if (!read_text(".hang", text))
+		return false;
+	sscanf(text, "%lld %lld", &first, &last);
+	return *text ? from < last && first < to : true;
+}
+
+static void take_time_for(long long from, long long to)
+{
+	char text[64];
+
+	if (read_text(".delay", text))
+		usleep((useconds_t)atoi(text) * 1000);
+	while (hangs(from, to))
 		usleep(10000);
+}
+
+static void take_time(void)
+{
+	take_time_for(0, 0);
 }
 
 static int slow_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
@@ -56,7 +83,7 @@ static int slow_read(const char *path, char *to, size_t sz, off_t off, struct fu
 	ssize_t n;
 
 	(void)path;
-	take_time();
+	take_time_for(off, off + (long long)sz);
 	n = pread((int)fi->fh, to, sz, off);
 	return n < 0 ? -errno : (int)n;
 }
