@@ -68,6 +68,10 @@ enum capture_how {
 	CAPTURE_FAULT = 1 << 3, /* of another task, user memory too: sleepable programs only */
 };
 
+/* Of a process in the map `targets`, where others have the start time of their first thread: it is
+ * recorded from its next exec on. */
+#define CAPTURE_FROM_EXEC (~0ULL)
+
 struct capture_config {
 	__u64 param[EVENT_KIND_CNT]; /* of the kind's probe: Hz, ns … */
 	__u64 pace_ns; /* a kind's events on one CPU come at most this often in the long run; 0: no

@@ -9,7 +9,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /*
  * Processes that are recorded, with the start time of their first thread: a process id is used
- * again. 0: user space put it there. Sizes of all these maps are set before loading.
+ * again. 0: user space put it there; or CAPTURE_FROM_EXEC. Sizes of all these maps are set before
+ * loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -57,9 +58,10 @@ static __always_inline bool has_name(const struct task_struct *task)
 static __always_inline bool is_target(const struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
+	const __u64 *start_ns = bpf_map_lookup_elem(&targets, &tgid);
 
-	if (bpf_map_lookup_elem(&targets, &tgid))
-		return true;
+	if (start_ns)
+		return *start_ns != CAPTURE_FROM_EXEC;
 	if (cfg.comm_cnt && has_name(task)) {
 		target__add(tgid, task);
 		return true;
@@ -120,6 +122,18 @@ int BPF_PROG(filter__newtask, struct task_struct *task, __u64 clone_flags)
 		target__add(tgid, task);
 	else
 		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+/* What it did before was our doing. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(filter__exec, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	const __u64 *start_ns = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (start_ns && *start_ns == CAPTURE_FROM_EXEC)
+		target__add(tgid, task);
 	return 0;
 }
 

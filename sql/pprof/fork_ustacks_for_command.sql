@@ -1,4 +1,4 @@
--- Which code of a command starts processes and threads, and how long do they live?
+-- Which code of a command starts processes, and how long do they live?
 --     stacksexport pprof sql/pprof/fork_ustacks_for_command.sql -c COMMAND
 -- count: those that were started. life_time: from then to their end, or to the end of the recording; it adds up. The
 -- stack is the user's, or the kernel's where there is none.

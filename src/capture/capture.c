@@ -101,9 +101,14 @@ static bool is_used(const struct capture *c, const char *map)
 	return true;
 }
 
+static bool is_filter(const char *name)
+{
+	return !strncmp(name, FILTER_PREFIX, strlen(FILTER_PREFIX));
+}
+
 static bool is_wanted(const struct capture *c, const char *name)
 {
-	if (!strncmp(name, FILTER_PREFIX, strlen(FILTER_PREFIX)))
+	if (is_filter(name))
 		return c->skel->rodata->cfg.who;
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
@@ -348,8 +353,10 @@ static int attach(struct capture *c)
 
 	c->stats_fd =
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there is no bill */
+	for (int i = 0; i < s->prog_cnt && !err; i++) /* they know of an exec before others do */
+		err = is_filter(s->progs[i].name) ? attach_program(&s->progs[i]) : 0;
 	for (int i = 0; i < s->prog_cnt && !err; i++)
-		err = attach_program(&s->progs[i]);
+		err = is_filter(s->progs[i].name) ? 0 : attach_program(&s->progs[i]);
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
 	return err ? err : update_samplers(c);

@@ -25,7 +25,7 @@ struct capture_filter {
 	const char *
 		*cgroups; /* absolute path, or below the cgroup v2 root; with everything below it */
 	size_t cgroup_cnt;
-	bool none_yet; /* nobody until capture__add_target(): a command is to be launched */
+	bool none_yet; /* nobody until capture__add_command(): one is to be launched */
 };
 
 struct capture_options {
@@ -53,8 +53,10 @@ struct capture *capture__new(const struct capture_options *);
 /* Loads and attaches all programs; no event is recorded before capture__begin(). 0 or -errno, said.
  */
 int capture__load(struct capture *);
-/* A process (and its descendants) to record from now on: the launched command, before it execs. */
+/* A process (and its descendants) to record from now on. */
 int capture__add_target(struct capture *, uint32_t tgid);
+/* … from its next exec on: the launched command, which is none before. */
+int capture__add_command(struct capture *, uint32_t tgid);
 /* Events are on from *begin_ns (CLOCK_MONOTONIC), which is set before the first drain; writes the
  * rows of who is off the CPU then. */
 int capture__begin(struct capture *, uint64_t *begin_ns);

@@ -77,14 +77,22 @@ static int put(struct bpf_map *map, const void *key)
 	return bpf_map_update_elem(bpf_map__fd(map), key, &value, BPF_ANY) ? -errno : 0;
 }
 
-int capture__add_target(struct capture *c, uint32_t tgid)
+static int add_target(struct capture *c, uint32_t tgid, uint64_t start_ns)
 {
-	const uint64_t start_ns = 0; /* any: we do not know it as exactly as the kernel does */
-
 	if (!bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &tgid, &start_ns, BPF_ANY))
 		return 0;
 	log__error("cannot add process %u to those that are recorded: %s", tgid, strerror(errno));
 	return -errno;
+}
+
+int capture__add_target(struct capture *c, uint32_t tgid)
+{
+	return add_target(c, tgid, 0); /* any: we do not know it as exactly as the kernel does */
+}
+
+int capture__add_command(struct capture *c, uint32_t tgid)
+{
+	return add_target(c, tgid, CAPTURE_FROM_EXEC);
 }
 
 /* The process that a thread belongs to; 0: there is none. */

@@ -16,6 +16,9 @@
 /* As in tools/setup: later ones need a newer Go than Debian 12 has. */
 #define PPROF "github.com/google/pprof@v0.0.0-20240227163752-401108e1b7e7"
 
+/* Its first page is a graph, which wants graphviz. */
+#define FLAME_GRAPH "the flame graph is its page /ui/flamegraph"
+
 extern char **environ;
 
 static bool find_in_path(const char *program, char *out, size_t sz)
@@ -51,11 +54,11 @@ static bool person_is_there(void)
 
 static void run(const char *pprof, const char *path)
 {
-	char *argv[] = { (char *)"pprof", (char *)"-http=:0", (char *)path, NULL };
+	char *argv[] = { (char *)"pprof", (char *)"-http=:", (char *)path, NULL };
 	int status, err;
 	pid_t pid;
 
-	log__info("opening pprof -http=:0 %s; Ctrl-C ends it", path);
+	log__info("opening pprof -http=: %s (" FLAME_GRAPH "); Ctrl-C ends it", path);
 	err = posix_spawn(&pid, pprof, NULL, NULL, argv, environ);
 	if (err) {
 		log__warn("cannot run %s: %s", pprof, strerror(err));
@@ -74,7 +77,7 @@ void viewer__show(const char *path, bool open)
 	if (installed && open && person_is_there())
 		run(pprof, path);
 	else
-		log__info("look at it with: %s -http=:0 %s%s",
+		log__info("look at it with: %s -http=: %s (" FLAME_GRAPH "%s)",
 			  installed && !in_path ? pprof : "pprof", path,
-			  installed ? "" : " (pprof: go install " PPROF ")");
+			  installed ? "" : "; pprof: go install " PPROF);
 }

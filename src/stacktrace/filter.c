@@ -366,6 +366,15 @@ static bool open_writer(struct filter *f)
 	return f->writer && f->queue;
 }
 
+/* What a file had goes once there is something to take its place; of a pipe nothing can. */
+static bool empty_output(struct filter *f)
+{
+	if (!f->options->output || ftruncate(f->files->out, 0) == 0 || errno == EINVAL)
+		return true;
+	log__error("%s: %s", f->options->output, strerror(errno));
+	return false;
+}
+
 static int run(struct filter *f)
 {
 	enum format format = find_format(f);
@@ -374,8 +383,8 @@ static int run(struct filter *f)
 	if (format == FORMAT_UNKNOWN)
 		return STATUS_FAILED;
 	if (f->options->mode == MODE_PASSTHRU)
-		status = copy(f);
-	else if (open_reader(f, format) && open_writer(f))
+		status = empty_output(f) ? copy(f) : STATUS_FAILED;
+	else if (open_reader(f, format) && open_writer(f) && empty_output(f))
 		status = convert(f);
 	output__flush(f->out);
 	return status;

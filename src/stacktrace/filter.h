@@ -7,7 +7,7 @@
 #include "stacktrace/tally.h"
 
 struct filter_files {
-	int in, out;
+	int in, out; /* what the output has is left alone until the input is known to be one */
 	const volatile int *interrupts; /* how many have come: with the third the input ends */
 };
 

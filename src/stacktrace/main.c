@@ -59,7 +59,7 @@ static int open_output(const char *path, int in)
 		log__error("%s is the input, too", path);
 		return -1;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (fd < 0)
 		log__error("%s: %s", path, strerror(errno));
 	return fd;

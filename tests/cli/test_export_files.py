@@ -91,7 +91,7 @@ def test_opens_pprof_for_a_person(rec, tmp_path):
     on_terminal("-n")
     assert not (tmp_path / "called").exists()
     on_terminal()
-    assert (tmp_path / "called").read_text() == f"-http=:0 {tmp_path}/p\n"
+    assert (tmp_path / "called").read_text() == f"-http=: {tmp_path}/p\n"
 
 
 def test_installed_it_finds_its_sql(rec, tmp_path):

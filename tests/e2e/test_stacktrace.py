@@ -212,8 +212,12 @@ def test_damaged_input(tmp_path):
         assert b"cut.data: at byte " in p.stderr
         if samples is not None:
             assert f"received {samples} samples".encode() in p.stderr
+    kept = tmp_path / "kept.data"
+    kept.write_bytes(b"what was there")
     cut.write_bytes(b"nothing of the kind")
-    assert b"neither a perf.data nor a capture" in run("-i", cut, status=2).stderr
+    for mode in "caching", "passthru":
+        assert b"neither a perf.data nor a capture" in run("-i", cut, "-o", kept, "-m", mode, status=2).stderr
+    assert kept.read_bytes() == b"what was there"
     cut.write_bytes(b"")
     assert b"empty" in run("-i", cut, status=2).stderr
     cut.write_bytes(data[7::-1] + data[8:])

@@ -287,6 +287,36 @@ static void nobody_until_one_is_added(void **state)
 	take__kill(pid);
 }
 
+static void nap_until_told_and_exec(void *arg)
+{
+	volatile bool *go = arg;
+
+	while (!*go)
+		usleep(2000);
+	execl("/bin/sh", "sh", "-c", "while sleep 0.01; do :; done", NULL);
+	_exit(127);
+}
+
+/* Its exec is the first that is seen of it, whoever learns of it first. */
+static void a_command_from_its_exec_on(void **state)
+{
+	volatile bool *go = take__shared(sizeof(*go));
+	pid_t pid = take__fork(nap_until_told_and_exec, (void *)(uintptr_t)go);
+	struct take t = { .options.filter.none_yet = true };
+
+	(void)state;
+	take__begin(&t, "switch:n,profile:u,exec:n");
+	assert_int_equal(capture__add_command(t.capture, (uint32_t)pid), 0);
+	take__for(&t, 30);
+	assert_int_equal(t.cnt, 0);
+	*go = true;
+	take__wait(&t, pid, SOME);
+	take__end(&t);
+	assert_int_equal(take__first(&t, pid)->kind, EVENT_EXEC);
+	take__free(&t);
+	take__kill(pid);
+}
+
 static void ourselves_when_asked_for(void **state)
 {
 	uint32_t pids[] = { (uint32_t)getpid() };
@@ -327,4 +357,5 @@ RUN_TESTS(ROOT_TEST(by_comm), ROOT_TEST(by_a_comm_that_comes_later), ROOT_TEST(b
 	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(by_cgroup),
 	  ROOT_TEST(a_pid_means_all_threads_a_tid_only_that_one),
 	  ROOT_TEST(descendants_belong_to_it), ROOT_TEST(nobody_until_one_is_added),
-	  ROOT_TEST(ourselves_when_asked_for), ROOT_TEST(what_is_not_there_is_an_error))
+	  ROOT_TEST(a_command_from_its_exec_on), ROOT_TEST(ourselves_when_asked_for),
+	  ROOT_TEST(what_is_not_there_is_an_error))
