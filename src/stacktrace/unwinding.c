@@ -14,6 +14,7 @@
 #include "unwind/unwinder.h"
 
 #define PATIENCE_NS	     10000000000 /* for a file's table, from a disk that answers */
+#define TRIES_MAX	     1024
 #define DOWNLOAD_PATIENCE_NS 90000000000
 #define PROCESSES_MAX	     65536
 #define STITCH_SZ	     (64u << 20) /* bytes of stacks that are remembered */
@@ -142,15 +143,17 @@ void unwinding__apply(struct unwinding *u, const struct item *item)
 
 /* ---- a sample alone ---- */
 
-/* Files that it needs are read first, and their tables made. */
+/* Files that it needs are read first, and their tables made; but for a forged one, which may need
+ * more than is kept. */
 static void walk_with_tables(struct unwinding *u, const struct walk_job *j)
 {
-	while (!unwinder__try(u->unwinder, j->process, j->sample, j->trace)) {
-		if (jobs__wait(u->jobs, PATIENCE_NS))
-			continue;
-		unwinder__make_do(u->unwinder, j->process, j->sample, j->trace);
-		return;
+	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+		if (unwinder__try(u->unwinder, j->process, j->sample, j->trace))
+			return;
+		if (!jobs__wait(u->jobs, PATIENCE_NS))
+			break;
 	}
+	unwinder__make_do(u->unwinder, j->process, j->sample, j->trace);
 }
 
 static void walk_alone(struct unwinding *u, const struct walk_job *j)

@@ -83,9 +83,28 @@ static void reading__free(struct reading *r)
 	free(r);
 }
 
+/* Where the text of that address is, or the free place where it would be. */
 static struct text *text_slot(const struct cfi_data *d, uint64_t vaddr)
 {
-	return &d->texts[vaddr * 0x9e3779b97f4a7c15u >> 32 & (CFI_TEXTS - 1)];
+	size_t i = vaddr * 0x9e3779b97f4a7c15u >> 32;
+
+	while (d->texts[i % CFI_TEXTS].vaddr && d->texts[i % CFI_TEXTS].vaddr != vaddr)
+		i++;
+	return &d->texts[i % CFI_TEXTS];
+}
+
+static const struct text *text_put(struct cfi_data *d, const struct text *text)
+{
+	struct text *slot;
+
+	if (d->text_cnt >= CFI_TEXTS / 4 * 3) {
+		memset(d->texts, 0, CFI_TEXTS * sizeof(*d->texts));
+		d->text_cnt = 0;
+	}
+	slot = text_slot(d, text->vaddr);
+	d->text_cnt += slot->vaddr == 0;
+	*slot = *text;
+	return slot;
 }
 
 static void adopt(struct cfi_data *d, struct reading *r)
@@ -93,7 +112,7 @@ static void adopt(struct cfi_data *d, struct reading *r)
 	struct framedata *to = r->part == CFI_OWN ? &d->own : &d->separate;
 
 	if (r->part == CFI_PART_CNT) {
-		*text_slot(d, r->text.vaddr) = r->text;
+		text_put(d, &r->text);
 		d->text_asked = false;
 		return;
 	}
@@ -176,48 +195,48 @@ bool cfi_data__has(struct cfi_data *d, enum cfi_part part)
 	return d->read[part];
 }
 
-static const struct text *read_at_once(struct cfi_data *d, struct text *t, uint64_t vaddr)
-{
-	*t = text__at(d->file, vaddr);
-	text__copy(t, d->file);
-	return t;
-}
-
-static void ask_text(struct cfi_data *d, uint64_t vaddr)
+/* Without memory or descriptors it is as if there were none: false. */
+static bool ask_text(struct cfi_data *d, uint64_t vaddr)
 {
 	struct reading *r = reading__new(d, CFI_PART_CNT);
 
 	if (!r)
-		return;
+		return false;
 	r->text = text__at(d->file, vaddr);
 	d->text_asked = true;
 	jobs__submit(d->jobs, &r->job);
+	return true;
+}
+
+/* At once: of what is in memory, or the kernel has. */
+static bool read_text(const struct cfi_data *d, struct text *t)
+{
+	if (d->file->fd >= 0)
+		return text__read_now(t, d->file);
+	text__copy(t, d->file);
+	return true;
 }
 
 const struct text *cfi_data__text(struct cfi_data *d, uint64_t vaddr)
 {
-	struct text *t, now;
+	const struct text *found;
+	struct text now;
 
 	if (!d->texts)
 		d->texts = calloc(CFI_TEXTS, sizeof(*d->texts));
-	if (!d->texts)
+	if (!d->texts || !vaddr)
 		return NULL;
-	t = text_slot(d, vaddr);
-	if (t->vaddr == vaddr && vaddr)
-		return t;
-	if (d->file->fd < 0)
-		return read_at_once(d, t, vaddr);
+	found = text_slot(d, vaddr);
+	if (found->vaddr)
+		return found;
 	now = text__at(d->file, vaddr);
-	if (text__read_now(&now, d->file)) {
-		*t = now;
-		return t;
-	}
-	if (!d->text_asked)
-		ask_text(d, vaddr);
-	if (t->vaddr == vaddr) /* it was read at once */
-		return t;
-	d->awaits = true;
-	return NULL;
+	if (read_text(d, &now))
+		return text_put(d, &now);
+	if (!d->text_asked && !ask_text(d, vaddr))
+		return NULL;
+	found = text_slot(d, vaddr); /* which may have been read meanwhile */
+	d->awaits |= !found->vaddr;
+	return found->vaddr ? found : NULL;
 }
 
 void cfi_data__init(struct cfi_data *d, struct elf_file *file, struct jobs *jobs)

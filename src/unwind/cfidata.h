@@ -15,7 +15,7 @@ enum cfi_part {
 	CFI_PART_CNT
 };
 
-#define CFI_TEXTS 512 /* leaves without CFI return to many places: node's to some hundred */
+#define CFI_TEXTS 1024 /* leaves without CFI return to many places: node's to some hundred */
 
 struct cfi_data {
 	struct framedata own, separate;
@@ -26,7 +26,8 @@ struct cfi_data {
 	bool read[CFI_PART_CNT], asked[CFI_PART_CNT];
 	bool text_asked; /* one at a time */
 	bool awaits;
-	struct text *texts; /* CFI_TEXTS of them, by address; NULL: none yet */
+	struct text *texts; /* CFI_TEXTS, open addressing, vaddr 0: free; NULL: none yet */
+	size_t text_cnt;    /* at three quarters all are forgotten */
 };
 
 void cfi_data__init(struct cfi_data *, struct elf_file *, struct jobs *);
@@ -36,7 +37,7 @@ void cfi_data__clear(struct cfi_data *);
  */
 bool cfi_data__has(struct cfi_data *, enum cfi_part);
 /* The code around a link-time address; valid until the next call. NULL, and .awaits is set, while
- * it is being read. */
+ * it is being read; NULL alone: it cannot be. Two that are asked for in turns are both kept. */
 const struct text *cfi_data__text(struct cfi_data *, uint64_t vaddr);
 
 #endif

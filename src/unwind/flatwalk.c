@@ -379,9 +379,10 @@ static inline bool begin(struct flatwalk *w, struct track *t, struct flatwalk_la
 	return l->snapshot->sz >= 8 && !l->idle && l->frame < l->past;
 }
 
-static inline bool is_settled(const struct flatwalk_lane *l)
+static inline bool may_pass(struct flatwalk_lane *l)
 {
-	return l->recalled && recall_stack__is_settled(l->known, l->met);
+	return l->recalled &&
+	       recall_stack__may_pass(l->known, l->met, (size_t)(l->note - l->notes));
 }
 
 /* Where one has ended: the last one takes its place. */
@@ -389,7 +390,7 @@ static inline __attribute__((always_inline)) void take_off(struct track *t, stru
 {
 	struct track ended = *t;
 
-	if (ended.lane->end == FLATWALK_ROOT && ended.lane->known && !is_settled(ended.lane))
+	if (ended.lane->end == FLATWALK_ROOT && ended.lane->known && !may_pass(ended.lane))
 		recall__keep(ended.lane);
 	*t = *last;
 	*last = ended;

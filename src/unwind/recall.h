@@ -36,7 +36,7 @@ struct recall_frame {
 struct recall_stack {
 	uint64_t maps, place; /* struct process, .version; 0: nobody's */
 	uint32_t first;	      /* of the frames; RECALL_FRAMES: there are none */
-	uint32_t settled_cnt; /* walks that all were of use to, or all but the first */
+	uint32_t passed_cnt;  /* walks that all were of use to, or all but the first */
 	struct recall_frame frames[RECALL_FRAMES]; /* the last one is the root */
 };
 
@@ -90,12 +90,18 @@ void recall__prefetch(const struct flatwalk_lane *);
 bool recall__rest(struct flatwalk_lane *);
 
 #define RECALL_KEEP_EVERY 4
+#define RECALL_NEAR	  2 /* frames from the leaf on */
 
-/* Whether a walk that came to that frame need not be remembered: all of them were of use, or all
- * but the first one, and another one before them or in its place would rarely be. */
-static inline bool recall_stack__is_settled(struct recall_stack *s, size_t met)
+/*
+ * Whether a walk that came to the frame `met`, its `fresh`th, may go without being remembered: all
+ * but the first one that are remembered were of use, or all of them and there is hardly another one
+ * to add, and another in its place would rarely be. Some are all the same: counts those that ask.
+ */
+static inline bool recall_stack__may_pass(struct recall_stack *s, size_t met, size_t fresh)
 {
-	return met <= s->first + 1 && ++s->settled_cnt % RECALL_KEEP_EVERY;
+	bool hardly_more = met == s->first && fresh <= RECALL_NEAR;
+
+	return (met == s->first + 1 || hardly_more) && ++s->passed_cnt % RECALL_KEEP_EVERY;
 }
 
 /* Remembers a walk that has come to the root. */

@@ -80,6 +80,7 @@ static bool is_behind(struct walk *w, uint64_t addr, cfi_text_fn is, bool other)
 
 	if (!caller.map)
 		return false;
+	w->awaits |= caller.map->opening != NULL;
 	cfi = caller.map->file ? find_cfi(w, &caller, &vaddr) : NULL;
 	found = cfi ? cfi__text(cfi, vaddr, is) : other;
 	w->awaits |= cfi && cfi__awaits(cfi);

@@ -29,8 +29,8 @@ void unwinder__walk(struct unwinder *, const struct process *, const struct samp
 
 /*
  * The same for who must not wait for files: they are read by jobs. False where it needs what is
- * being read, with nothing in the trace; it may be tried again when jobs__collect() has taken
- * something back. Who can wait no longer makes do with what there is.
+ * being read: what is in the trace then means nothing; it may be tried again when jobs__collect()
+ * has taken something back. Who can wait no longer makes do with what there is.
  */
 bool unwinder__try(struct unwinder *, const struct process *, const struct sample *,
 		   struct trace *);

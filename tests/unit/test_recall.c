@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define SCENE_MORE ".p2align 8\n.cfi_startproc\n.cfi_offset %rip,64\nfunction\n nop\n.cfi_endproc\n"
+#include "unwind/recall.h"
 #include "walk_scene.h"
 
 enum { FURTHER = FORGED + 1 }; /* its return address is above its frame */
@@ -182,6 +183,25 @@ static void a_deep_stack_is_remembered(void **state)
 }
 
 /* The same stack, of code that is mapped otherwise since. */
+/* Of four walks that add little three are not remembered; all that may add much are. */
+static void what_may_pass(void **state)
+{
+	static const struct {
+		size_t met, fresh, passed;
+	} cases[] = { { 41, 1, 75 }, { 41, 60, 75 }, { 40, 1, 75 }, { 40, 2, 75 },
+		      { 40, 3, 0 },  { 40, 60, 0 },  { 42, 1, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct recall_stack s = { .first = 40 };
+		size_t passed = 0;
+
+		for (int walk = 0; walk < 100; walk++)
+			passed += recall_stack__may_pass(&s, cases[i].met, cases[i].fresh);
+		assert_int_equal(passed, cases[i].passed);
+	}
+}
+
 static void other_mappings_are_seen(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -400,7 +420,7 @@ static void a_crowd(void **state)
 	free(c);
 }
 
-RUN_TESTS(test(callers_are_remembered), test(not_all_is_remembered),
+RUN_TESTS(test(callers_are_remembered), test(what_may_pass), test(not_all_is_remembered),
 	  test(any_word_that_changes_is_seen), test(a_frame_pointer_that_changes_is_seen),
 	  test(a_return_address_of_0_is_remembered), test(a_deep_stack_is_remembered),
 	  test(other_mappings_are_seen), test(any_stack_pointer_will_do),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Walks through code of special kinds. */
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include "test.h"
 
+#include "process/opening.h"
 #include "walk_scene.h"
 
 static bool is_paged_out;
@@ -76,6 +78,71 @@ static void code_that_is_awaited(void **state)
 		assert_int_equal(t->trace->frames[1].pc, caller);
 		assert_int_equal(t->trace->frames[1].source, FRAME_BY_RETURN_ADDRESS);
 	}
+}
+
+/* So often it may be tried again: for the file, for the word at the stack pointer, for the leaf. */
+static bool ends_soon(struct fixture *t)
+{
+	struct sample s = sample_of(t);
+	int tries = 0;
+
+	while (!unwinder__try(t->unwinder, &t->process, &s, t->trace))
+		if (++tries > 8 || !jobs__wait(t->jobs, 60000000000))
+			return false;
+	return true;
+}
+
+/* A leaf without CFI asks for two places; the process chooses one of them. */
+static void two_places_that_are_awaited(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(CLONED) + 8, 3);
+	const struct mapping *lib = &t->maps[2];
+
+	is_paged_out = true;
+	for (uint64_t pc = lib->start + 32; pc < lib->end - 32; pc++) {
+		t->words[0] = pc;
+		assert_true(ends_soon(t));
+	}
+	is_paged_out = false;
+}
+
+/* What cannot be asked for is not waited for. */
+static void no_descriptors(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+	struct rlimit limit, none;
+
+	assert_true(ends_soon(t)); /* the parts of the file are there */
+	t->event->regs[16] = FUNCTION(BARE);
+	t->words[0] = return_into(FRAME);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	is_paged_out = true;
+	assert_true(ends_soon(t));
+	is_paged_out = false;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Code before the probed function's caller says whose frame is on top. */
+static void a_probed_functions_file_is_awaited(void **state)
+{
+	struct fixture *t = leaf(state, UPROBES + 4, 8);
+	struct opening opening = { .state = OPENING_RUNS };
+	struct mapping maps[3] = { t->maps[0], t->maps[1], t->maps[2] };
+	struct sample s;
+
+	t->words[3] = return_into(PROBED);
+	t->words[4] = return_into(ROOT);
+	CHECK(t, ROOT, 3);
+	maps[2].file = NULL;
+	maps[2].opening = &opening;
+	t->process.maps = maps;
+	s = sample_of(t);
+	assert_false(unwinder__try(t->unwinder, &t->process, &s, t->trace));
+	t->process.maps = t->maps;
+	CHECK(t, ROOT, 3);
 }
 
 static void jit_code(void **state)
@@ -268,7 +335,9 @@ static void a_thread_begins_behind_a_system_call(void **state)
 	}
 }
 
-RUN_TESTS(test(frame_pointers_without_cfi), test(code_that_is_awaited), test(jit_code),
-	  test(across_code_without_cfi), test(in_a_uprobe), test(signal_frames),
-	  test(a_leaf_without_stack), test(a_leaf_that_has_not_touched_its_stack),
-	  test(popped_registers), test(a_thread_begins_behind_a_system_call))
+RUN_TESTS(test(frame_pointers_without_cfi), test(code_that_is_awaited),
+	  test(two_places_that_are_awaited), test(no_descriptors),
+	  test(a_probed_functions_file_is_awaited), test(jit_code), test(across_code_without_cfi),
+	  test(in_a_uprobe), test(signal_frames), test(a_leaf_without_stack),
+	  test(a_leaf_that_has_not_touched_its_stack), test(popped_registers),
+	  test(a_thread_begins_behind_a_system_call))
