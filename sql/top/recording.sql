@@ -1,10 +1,20 @@
--- What `stacksexport top` says of the recording itself: one row. What a filter by one value counts is read for little.
--- A process that ends has lived longer than the recording (exit).
+-- What `stacksexport top` says of the recording itself, and of the stacks that it shows: one row. What a filter by one
+-- value counts is read for little. A process that ends has lived longer than the recording (exit).
 SELECT
     min(timestamp - duration) FILTER (kind != 'exit') AS start_ns,
     max(timestamp) AS end_ns,
     count(*) - (SELECT count(*) FROM events WHERE kind = 'lost') AS events,
-    count(ustack_id) AS stacks,
-    (SELECT count(ustack_id) FROM events WHERE unwind = 'root') AS at_root,
+    (
+        SELECT count(ustack_id)
+        FROM events
+        WHERE ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
+    ) AS stacks,
+    (
+        SELECT count(ustack_id)
+        FROM events
+        WHERE unwind = 'root'
+            AND ('?command' IS NULL OR command = '?command')
+            AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
+    ) AS at_root,
     (SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost') AS lost
 FROM events;

@@ -71,6 +71,7 @@ static int finish(struct request *r, struct builder *b, const struct samples_sta
 				  stats->quantum_ns == facts.period_ns ? facts.period_ns : 0);
 		add_comments(b, r, &facts);
 		warn(r, b, &facts);
+		request__partly(r);
 		if (outfile__open(&out, o->output, &series) == 0)
 			status = write_out(o, b, &out);
 	}

@@ -247,6 +247,8 @@ static int run_wrapped(struct query *q, const char *statement)
 	duckdb_destroy_result(&result);
 	if (cnt == 0)
 		return request__empty(&q->request);
+	if (q->request.options->file)
+		request__partly(&q->request);
 	if (cnt < 0 || (q->format->finish && q->format->finish(q->out.tmp) != 0))
 		return STATUS_FAILED;
 	return !q->out.tmp || outfile__commit(&q->out) == 0 ? STATUS_OK : STATUS_FAILED;

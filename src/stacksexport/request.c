@@ -169,18 +169,36 @@ static void say_commands(struct request *r)
 	buf__free(&commands);
 }
 
-int request__empty(struct request *r)
+/* What the query reads and the recording does not have; empty, or with its NUL. */
+static struct buf find_missing(const struct request *r, uint64_t recorded)
 {
-	uint64_t recorded = r->reads ? recorded_kinds(r) : 0;
 	struct buf missing = { 0 };
 
 	sources__missing(&missing, r->reads, recorded);
-	if (missing.sz) {
+	if (missing.sz)
 		buf__u8(&missing, 0);
+	return missing;
+}
+
+void request__partly(struct request *r)
+{
+	struct buf missing = find_missing(r, r->reads ? recorded_kinds(r) : 0);
+
+	if (missing.sz)
+		log__warn("%s has none of what the query also reads: %s", r->files.label,
+			  text_of(&missing));
+	buf__free(&missing);
+}
+
+int request__empty(struct request *r)
+{
+	uint64_t recorded = r->reads ? recorded_kinds(r) : 0;
+	struct buf missing = find_missing(r, recorded);
+
+	if (missing.sz)
 		log__error("the result is empty; the query reads what is not in %s, and has to be "
 			   "recorded: %s",
 			   r->files.label, text_of(&missing));
-	}
 	if (!missing.sz || (r->reads & recorded))
 		say_commands(r);
 	buf__free(&missing);

@@ -35,6 +35,10 @@ struct recording_facts {
 /* 0 or -errno; reports. */
 int request__facts(struct request *, struct recording_facts *);
 
+/* Warns of what the query reads and the recording does not have: it is 0 in a result that has other
+ * rows, or missing. */
+void request__partly(struct request *);
+
 /* Says that the result is empty, what would have to be recorded for it and, as -c is easily
  * mistyped, which commands there are. Returns STATUS_FAILED. */
 int request__empty(struct request *);

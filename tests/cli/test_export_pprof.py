@@ -7,6 +7,20 @@ from exporter import CPU, Raw, pprof, query_profile, run
 from recordings import NULLABLE, PERIOD, START, Batch, event, frame, kernel, names
 
 
+def test_what_was_not_recorded_is_said(tmp_path):
+    """A column of zeros may mean that nothing was asked."""
+    b = Batch()
+    b.slice(0, PERIOD, "sleeping", names("wait", "main"), pid=1)
+    b.slice(3 * PERIOD, 4 * PERIOD, "dead", pid=1)
+    for kind, said in ("rss", True), ("wake", False):
+        rec = b.write(tmp_path / kind)
+        p = run("pprof", "sql/pprof/why_off_cpu_for_command.sql", "-c", "prog", "-r", rec, "--output", tmp_path / "out")
+        assert (f"warning: {rec} has none of what the query also reads: wake (collector -p wake)" in p.stderr) == said
+        p = run("query", "-f", "sql/tables/why_off_cpu.sql", "-r", rec)
+        assert ("wake (collector -p wake)" in p.stderr) == said
+        b.add("wake", 0, target=1)
+
+
 def test_profile(rec, tmp_path):
     out = tmp_path / "out.pb.gz"
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out)

@@ -83,7 +83,10 @@ def test_waits_are_of_who_called_the_scheduler(tmp_path):
 
 
 def test_top_selects(busy):
+    out = sections(run("top", "-r", busy, "-c", "prog").stdout)
+    assert "User stacks: 11, 90.9 % reach the root; the others: truncated 1" in "\n".join(out[""])
     out = sections(run("top", "-r", busy, "-c", "other").stdout)
+    assert "User stacks: 1, 100.0 % reach the root\n" in "\n".join(out[""]) + "\n"
     assert [r.split()[-1] for r in out["TIME BY COMMAND"][1:]] == ["other", "(all)"]
     assert "No off-CPU time" in "\n".join(sum(out.values(), []))
     out = sections(run("top", "-r", busy, "-N", 1).stdout)
