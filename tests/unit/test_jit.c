@@ -81,6 +81,41 @@ static void a_map_of_this_process(void **state)
 	assert_int_not_equal(own_generation(*state), generation);
 }
 
+/* Functions enough for reading them to take milliseconds, and one of that name. */
+static void write_many(const char *name)
+{
+	FILE *f = fopen(map_path, "w");
+
+	assert_non_null(f);
+	fprintf(f, "1000 10 %s\n", name);
+	for (unsigned i = 0; i < 300000; i++)
+		fprintf(f, "%x 10 function_%u\n", 0x10000 + i * 16, i);
+	fclose(f);
+}
+
+/* Who writes much again and again does not keep us busy; what it says is known in the end. */
+static void a_large_map_is_not_read_all_the_time(void **state)
+{
+	uint64_t begin_ns, took_ns;
+	const char *name;
+
+	write_many("first");
+	assert_string_equal(told(*state, 0x1000), "first");
+	write_many("second"); /* that it was large at first is nobody's fault */
+	begin_ns = monotonic__ns();
+	assert_string_equal(told(*state, 0x1000), "second");
+	took_ns = monotonic__ns() - begin_ns;
+	write_map("1000 10 third\n");
+	name = told(*state, 0x1000);
+	if (monotonic__ns() - begin_ns < 10 * took_ns)
+		assert_string_equal(name, "second");
+	while (strcmp(told(*state, 0x1000), "third") != 0) {
+		assert_true(monotonic__ns() - begin_ns < 60000000000);
+		usleep(1000);
+	}
+	assert_true(monotonic__ns() - begin_ns > 10 * took_ns);
+}
+
 static void refuse(struct jit *j)
 {
 	alarm(60); /* nothing blocks */
@@ -206,7 +241,7 @@ static void a_process_of_a_recording(void **state)
 	unlink(map_path);
 }
 
-RUN_TESTS(test_with_jit(a_map_of_this_process),
+RUN_TESTS(test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_not_read_all_the_time),
 	  test_with_jit(what_is_no_file_of_its_own_is_not_believed),
 	  test_with_jit(anothers_file_is_not_believed), test_with_jit(processes_that_are_gone),
 	  cmocka_unit_test(dumps_that_records_tell_of), cmocka_unit_test(a_process_of_a_recording))
