@@ -107,16 +107,19 @@ static void list_queries(const char *folder)
 	globfree(&found);
 }
 
-/* Below the share folder. NULL: it is not there, or cannot be read. */
-static char *read_shared(const char *folder, const char *path)
+/* Below the share folder, with or without its ending. NULL: it is not there, or cannot be read. */
+static char *read_shared(const char *folder, const char *name)
 {
+	static const char *const endings[] = { "", ".sql" };
 	char relative[PATH_MAX], full[PATH_MAX];
+	char *text = NULL;
 
-	if (snprintf(relative, sizeof(relative), "%s%s%s", folder, *folder ? "/" : "", path) >=
-		    (int)sizeof(relative) ||
-	    share__path(relative, full, sizeof(full)) != 0)
-		return NULL;
-	return read_all(full);
+	for (size_t i = 0; !text && i < sizeof(endings) / sizeof(*endings); i++)
+		if (snprintf(relative, sizeof(relative), "%s%s%s%s", folder, *folder ? "/" : "",
+			     name, endings[i]) < (int)sizeof(relative) &&
+		    share__path(relative, full, sizeof(full)) == 0)
+			text = read_all(full);
+	return text;
 }
 
 char *share__read_query(const char *path, const char *folder)

@@ -17,7 +17,8 @@ char *share__read(const char *path);
 
 /*
  * The text of a file that the user names: as it is, else below the share folder, or below `folder`
- * of it. NULL, after saying on stderr which queries there are in `folder`.
+ * of it, where `.sql` need not be said. NULL, after saying on stderr which queries there are in
+ * `folder`.
  */
 char *share__read_query(const char *path, const char *folder);
 

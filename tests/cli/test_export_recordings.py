@@ -167,6 +167,9 @@ def test_query_files(rec, tmp_path):
     p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
     assert "nothing.sql; in sql/pprof there are:" in p.stderr
     assert re.search(r"^  cpu_stacks\.sql +Where does .*\?$", p.stderr, re.M)
+    for name in CPU, CPU.removesuffix(".sql"), pathlib.Path(CPU).name, pathlib.Path(CPU).stem:
+        run("pprof", name, "-c", "prog", "-r", rec, "--output", "p", cwd=tmp_path)
+    assert "no query file cpu_stack;" in run("pprof", "cpu_stack", "-r", rec, status=1).stderr
     p = run("pprof", "/", "-r", rec, status=1)
     assert "directory" in p.stderr
     (tmp_path / "zero.sql").write_bytes(b"SELECT\0")
