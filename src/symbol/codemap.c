@@ -6,54 +6,63 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/seed.h"
 #include "base/strtab.h"
 
 #define PAGE_BITS    12
+#define PAGE_SZ	     (1u << PAGE_BITS)
 #define FUNCTION_MAX (16u << 20) /* bytes; a JIT's largest blob is its interpreter, some 100 KB */
 #define ENTRIES_MAX  (1u << 19)	 /* a large Java program has 100,000 */
-#define LINKS_MAX    (1u << 21)
+#define PAGES_MAX    (1u << 19)
+#define VERSIONS_MAX (1u << 20)
 #define NAMES_MAX    (32u << 20) /* bytes */
 #define FRAMES_MAX   (32u << 20)
-#define STEPS_MAX    1024 /* looked at in one page: a forged one may have millions */
-#define SLOTS_MIN    256
+#define SLOT_BITS    8 /* at first */
+#define PIECES_MIN   4
 #define NONE	     UINT32_MAX
 
 struct entry {
-	uint64_t start, end, time_ns;
+	uint64_t start, end, time_ns;	/* times ascend */
 	uint32_t name;			/* in names */
 	uint32_t frames_off, frames_sz; /* in frames */
 };
 
-/* The entries of a page, the last added first. */
-struct link {
-	uint32_t entry, next;
+/*
+ * What a piece of a page was, each with those before it: a skip list that only grows at its end,
+ * and that pieces share where one was cut in two (E. W. Myers, An applicative random-access stack,
+ * 1983).
+ */
+struct version {
+	uint32_t entry;
+	uint32_t before, skip; /* versions; of the first one: itself */
+	uint32_t depth;	       /* how many are before it */
 };
 
-struct slot {
-	uint64_t page;
-	uint32_t first; /* link; NONE: the slot is free */
+/* Goes to where the next one begins, or to the page's end. */
+struct piece {
+	uint32_t off;  /* in the page */
+	uint32_t last; /* version; NONE: nothing was ever there */
+};
+
+struct page {
+	uint64_t number;
+	struct piece *pieces; /* ascending, the first at 0; NULL: a free slot */
+	uint32_t cnt, cap;
 };
 
 struct codemap {
 	struct entry *entries;
 	size_t cnt, cap;
-	struct link *links;
-	size_t link_cnt, link_cap;
-	struct slot *slots; /* open addressing, a power of two, at most half full */
-	size_t slot_mask, slot_cnt;
+	struct version *versions;
+	size_t version_cnt, version_cap;
+	struct page *pages; /* open addressing, at most half full */
+	size_t page_cnt, piece_cap;
+	unsigned slot_bits;
+	uint64_t seed; /* who chooses addresses must not choose slots */
 	struct strtab *names;
 	struct buf frames;
 	uint32_t reused;
 };
-
-static struct slot *new_slots(size_t cnt)
-{
-	struct slot *slots = malloc(cnt * sizeof(*slots));
-
-	for (size_t i = 0; slots && i < cnt; i++)
-		slots[i] = (struct slot){ 0, NONE };
-	return slots;
-}
 
 struct codemap *codemap__new(void)
 {
@@ -61,86 +70,235 @@ struct codemap *codemap__new(void)
 
 	if (!m)
 		return NULL;
-	m->slot_mask = SLOTS_MIN - 1;
-	m->slots = new_slots(SLOTS_MIN);
+	m->seed = seed__get() | 1;
+	m->slot_bits = SLOT_BITS;
+	m->pages = calloc(1u << SLOT_BITS, sizeof(*m->pages));
 	m->names = strtab__new();
-	if (m->slots && m->names)
+	if (m->pages && m->names)
 		return m;
 	codemap__free(m);
 	return errno = ENOMEM, NULL;
+}
+
+static size_t slot_cnt(const struct codemap *m)
+{
+	return (size_t)1 << m->slot_bits;
 }
 
 void codemap__free(struct codemap *m)
 {
 	if (!m)
 		return;
+	for (size_t i = 0; m->pages && i < slot_cnt(m); i++)
+		free(m->pages[i].pieces);
 	strtab__free(m->names);
 	buf__free(&m->frames);
-	free(m->slots);
-	free(m->links);
+	free(m->pages);
+	free(m->versions);
 	free(m->entries);
 	free(m);
 }
 
-/* The page's slot, or the free one where it would be. */
-static struct slot *find_slot(const struct codemap *m, uint64_t page)
-{
-	size_t i = (size_t)((page * 0x9e3779b97f4a7c15u) >> 20);
+/* ---- pages and their pieces ---------------------------------------------------------------------
+ */
 
-	while (m->slots[i & m->slot_mask].first != NONE && m->slots[i & m->slot_mask].page != page)
-		i++;
-	return &m->slots[i & m->slot_mask];
+/* The page, or the free slot where it would be. */
+static struct page *find_page(const struct codemap *m, uint64_t number)
+{
+	size_t i = (size_t)(number * m->seed >> (64 - m->slot_bits));
+
+	while (m->pages[i].pieces && m->pages[i].number != number)
+		i = (i + 1) & (slot_cnt(m) - 1);
+	return &m->pages[i];
 }
 
 static int grow_slots(struct codemap *m)
 {
-	struct codemap bigger = { .slot_mask = 2 * m->slot_mask + 1 };
+	struct codemap bigger = *m;
 
-	bigger.slots = new_slots(bigger.slot_mask + 1);
-	if (!bigger.slots)
+	bigger.slot_bits++;
+	bigger.pages = calloc(slot_cnt(&bigger), sizeof(*bigger.pages));
+	if (!bigger.pages)
 		return -ENOMEM;
-	for (size_t i = 0; i <= m->slot_mask; i++)
-		if (m->slots[i].first != NONE)
-			*find_slot(&bigger, m->slots[i].page) = m->slots[i];
-	free(m->slots);
-	m->slots = bigger.slots;
-	m->slot_mask = bigger.slot_mask;
+	for (size_t i = 0; i < slot_cnt(m); i++)
+		if (m->pages[i].pieces)
+			*find_page(&bigger, m->pages[i].number) = m->pages[i];
+	free(m->pages);
+	*m = bigger;
 	return 0;
 }
 
-/* Whether the newest that e overlaps is another function. */
-static bool replaces(const struct codemap *m, const struct slot *s, const struct entry *e)
+static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
 {
-	uint32_t at = s->first;
+	uint32_t cap = p->cap ? p->cap : PIECES_MIN;
+	struct piece *pieces;
 
-	for (int steps = 0; at != NONE && steps < STEPS_MAX; steps++, at = m->links[at].next) {
-		const struct entry *old = &m->entries[m->links[at].entry];
+	while (cap < cnt)
+		cap *= 2;
+	if (cap == p->cap)
+		return 0;
+	pieces = reallocarray(p->pieces, cap, sizeof(*pieces));
+	if (!pieces)
+		return -ENOMEM;
+	m->piece_cap += cap - p->cap;
+	p->pieces = pieces;
+	p->cap = cap;
+	return 0;
+}
 
-		if (old->start < e->end && e->start < old->end)
-			return old->start != e->start || old->name != e->name;
+/* NULL: no more room. */
+static struct page *get_page(struct codemap *m, uint64_t number)
+{
+	struct page *p = find_page(m, number);
+
+	if (p->pieces)
+		return p;
+	if (m->page_cnt == PAGES_MAX)
+		return errno = E2BIG, NULL;
+	if (2 * m->page_cnt >= slot_cnt(m)) {
+		if (grow_slots(m) != 0)
+			return errno = ENOMEM, NULL;
+		p = find_page(m, number);
 	}
-	return false;
+	if (reserve_pieces(m, p, 1) != 0)
+		return errno = ENOMEM, NULL;
+	p->number = number;
+	p->pieces[0] = (struct piece){ 0, NONE };
+	p->cnt = 1;
+	m->page_cnt++;
+	return p;
 }
 
-static int add_link(struct codemap *m, uint64_t page, const struct entry *e)
+/* The piece in which `off` is. */
+static uint32_t find_piece(const struct page *p, uint32_t off)
 {
-	struct link *links = array__room(m->links, m->link_cnt, &m->link_cap, sizeof(*links));
-	struct slot *s;
+	uint32_t low = 0, high = p->cnt;
 
-	if (!links)
-		return -ENOMEM;
-	m->links = links;
-	if (m->link_cnt == LINKS_MAX)
+	while (high - low > 1) {
+		uint32_t mid = (low + high) / 2;
+
+		if (p->pieces[mid].off <= off)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The piece that begins at `off`, for which there is room; the page's end has none. */
+static uint32_t cut(struct page *p, uint32_t off)
+{
+	uint32_t at = find_piece(p, off);
+
+	if (p->pieces[at].off == off)
+		return at;
+	if (off == PAGE_SZ)
+		return p->cnt;
+	at++;
+	memmove(&p->pieces[at + 1], &p->pieces[at], (p->cnt - at) * sizeof(*p->pieces));
+	p->pieces[at] = (struct piece){ off, p->pieces[at - 1].last };
+	p->cnt++;
+	return at;
+}
+
+/* ---- versions -----------------------------------------------------------------------------------
+ */
+
+/* After `before`, for which there is room. */
+static uint32_t add_version(struct codemap *m, uint32_t entry, uint32_t before)
+{
+	uint32_t at = (uint32_t)m->version_cnt++;
+	struct version *v = &m->versions[at];
+	const struct version *b, *s;
+
+	*v = (struct version){ entry, at, at, 0 };
+	if (before == NONE)
+		return at;
+	b = &m->versions[before];
+	s = &m->versions[b->skip];
+	v->before = before;
+	v->depth = b->depth + 1;
+	v->skip = b->depth - s->depth == s->depth - m->versions[s->skip].depth ? s->skip : before;
+	return at;
+}
+
+static int reserve_version(struct codemap *m)
+{
+	struct version *versions;
+
+	if (m->version_cnt == VERSIONS_MAX)
 		return -E2BIG;
-	if (2 * m->slot_cnt > m->slot_mask && grow_slots(m) != 0)
+	versions = array__room(m->versions, m->version_cnt, &m->version_cap, sizeof(*versions));
+	if (!versions)
 		return -ENOMEM;
-	s = find_slot(m, page);
-	m->slot_cnt += s->first == NONE;
-	m->reused += replaces(m, s, e);
-	links[m->link_cnt] = (struct link){ (uint32_t)m->cnt, s->first };
-	*s = (struct slot){ page, (uint32_t)m->link_cnt++ };
+	m->versions = versions;
 	return 0;
 }
+
+/* Whether another function is where this one comes. */
+static bool is_other(const struct codemap *m, const struct piece *p, const struct entry *e)
+{
+	const struct entry *old;
+
+	if (p->last == NONE)
+		return false;
+	old = &m->entries[m->versions[p->last].entry];
+	return old->start != e->start || old->name != e->name;
+}
+
+/* The part of the entry from `off` to `end` of the page. */
+static int add_to_page(struct codemap *m, struct page *p, uint32_t off, uint32_t end)
+{
+	uint32_t from, to;
+	bool other = false;
+
+	if (reserve_pieces(m, p, p->cnt + 2) != 0)
+		return -ENOMEM;
+	from = cut(p, off);
+	to = cut(p, end);
+	for (uint32_t i = from; i < to; i++) {
+		int err = reserve_version(m);
+
+		if (err)
+			return err;
+		other |= is_other(m, &p->pieces[i], &m->entries[m->cnt]);
+		p->pieces[i].last = add_version(m, (uint32_t)m->cnt, p->pieces[i].last);
+	}
+	m->reused += other;
+	return 0;
+}
+
+static int add_to_pages(struct codemap *m, const struct entry *e)
+{
+	int err = 0;
+
+	for (uint64_t at = e->start; at < e->end && err == 0;) {
+		uint64_t page_end = (at | (PAGE_SZ - 1)) + 1;
+		uint64_t end = page_end && page_end < e->end ? page_end : e->end;
+		struct page *p = get_page(m, at >> PAGE_BITS);
+
+		err = p ? add_to_page(m, p, at % PAGE_SZ, (uint32_t)(end - at) + at % PAGE_SZ)
+			: -errno;
+		at = end;
+	}
+	return err;
+}
+
+/* The last one that was there at that time, else the first. */
+static uint32_t version_at(const struct codemap *m, uint32_t at, uint64_t time_ns)
+{
+	const struct version *v = &m->versions[at];
+
+	while (m->entries[v->entry].time_ns > time_ns && v->depth) {
+		const struct version *skip = &m->versions[v->skip];
+
+		v = m->entries[skip->entry].time_ns > time_ns ? skip : &m->versions[v->before];
+	}
+	return v->entry;
+}
+
+/* ---- functions ----------------------------------------------------------------------------------
+ */
 
 /* A function without them is walked by frame pointer, as when there is no more room. */
 static void keep_frames(struct codemap *m, const struct code *c, struct entry *e)
@@ -156,7 +314,7 @@ int codemap__add(struct codemap *m, const struct code *c)
 {
 	struct entry *entries,
 		e = { .start = c->start, .end = c->start + c->sz, .time_ns = c->time_ns };
-	int err = 0;
+	int err;
 
 	if (c->sz == 0 || c->sz > FUNCTION_MAX || e.end < e.start || !c->name[0])
 		return -EINVAL;
@@ -168,36 +326,30 @@ int codemap__add(struct codemap *m, const struct code *c)
 		m->entries = entries;
 	if (!entries || !e.name)
 		return -ENOMEM;
+	if (m->cnt && e.time_ns < entries[m->cnt - 1].time_ns) /* of another thread */
+		e.time_ns = entries[m->cnt - 1].time_ns;
 	keep_frames(m, c, &e);
 	m->entries[m->cnt] = e;
-	for (uint64_t page = e.start >> PAGE_BITS; page <= (e.end - 1) >> PAGE_BITS && !err; page++)
-		err = add_link(m, page, &e);
-	m->cnt++; /* links may refer to it, also when it failed */
+	err = add_to_pages(m, &e);
+	m->cnt++; /* versions may refer to it, also when it failed */
 	return err;
 }
 
 bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, struct code *c)
 {
-	uint32_t at = find_slot(m, addr >> PAGE_BITS)->first;
-	const struct entry *found = NULL;
+	const struct page *p = find_page(m, addr >> PAGE_BITS);
+	const struct entry *e;
+	uint32_t last = p->pieces ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
 
-	for (int steps = 0; at != NONE && steps < STEPS_MAX; steps++, at = m->links[at].next) {
-		const struct entry *e = &m->entries[m->links[at].entry];
-
-		if (addr < e->start || addr >= e->end)
-			continue;
-		found = e;
-		if (e->time_ns <= time_ns)
-			break;
-	}
-	if (!found)
+	if (last == NONE)
 		return false;
-	*c = (struct code){ .start = found->start,
-			    .sz = found->end - found->start,
-			    .time_ns = found->time_ns,
-			    .name = strtab__str(m->names, found->name, NULL),
-			    .frames = found->frames_sz ? m->frames.data + found->frames_off : NULL,
-			    .frames_sz = found->frames_sz };
+	e = &m->entries[version_at(m, last, time_ns)];
+	*c = (struct code){ .start = e->start,
+			    .sz = e->end - e->start,
+			    .time_ns = e->time_ns,
+			    .name = strtab__str(m->names, e->name, NULL),
+			    .frames = e->frames_sz ? m->frames.data + e->frames_off : NULL,
+			    .frames_sz = e->frames_sz };
 	return true;
 }
 
@@ -208,8 +360,9 @@ size_t codemap__cnt(const struct codemap *m)
 
 size_t codemap__sz(const struct codemap *m)
 {
-	return m->cap * sizeof(*m->entries) + m->link_cap * sizeof(*m->links) +
-	       (m->slot_mask + 1) * sizeof(*m->slots) + strtab__sz(m->names) + m->frames.cap;
+	return m->cap * sizeof(*m->entries) + m->version_cap * sizeof(*m->versions) +
+	       slot_cnt(m) * sizeof(*m->pages) + m->piece_cap * sizeof(struct piece) +
+	       strtab__sz(m->names) + m->frames.cap;
 }
 
 uint32_t codemap__reused(const struct codemap *m)

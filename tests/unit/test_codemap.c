@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,6 +57,68 @@ static void the_last_that_was_there_by_then_counts(void **state)
 	codemap__free(m);
 }
 
+/* Threads write records a little out of order. */
+static void times_that_go_back(void **state)
+{
+	struct codemap *m = codemap__new();
+
+	(void)state;
+	assert_int_equal(add(m, 0x1000, 0x100, "a", 20), 0);
+	assert_int_equal(add(m, 0x1000, 0x100, "b", 10), 0);
+	assert_string_equal(at(m, 0x1000, 20), "b");
+	assert_string_equal(at(m, 0x1000, 15), "a");
+	codemap__free(m);
+}
+
+struct function {
+	uint64_t start, end, time_ns;
+	char name[8];
+};
+
+/* By a look at all of them. */
+static const char *expected(const struct function *all, size_t cnt, uint64_t addr, uint64_t time_ns)
+{
+	const char *name = "";
+
+	for (size_t i = cnt; i-- > 0;) {
+		if (addr < all[i].start || addr >= all[i].end)
+			continue;
+		name = all[i].name;
+		if (all[i].time_ns <= time_ns)
+			break;
+	}
+	return name;
+}
+
+/* Places near each other, at their edges too, over page boundaries, used again and again. */
+static void the_same_as_by_a_look_at_all(void **state)
+{
+	static struct function all[3000];
+	struct codemap *m = codemap__new();
+	unsigned seed = 7;
+
+	(void)state;
+	for (size_t i = 0; i < 3000; i++) {
+		struct function *f = &all[i];
+		uint64_t sz = rand_r(&seed) % (i % 100 ? 300 : 9000) + 1;
+
+		*f = (struct function){ .start = 0x10000 + (uint64_t)(rand_r(&seed) % 0x5000),
+					.time_ns = i / 3 };
+		f->end = f->start + sz;
+		snprintf(f->name, sizeof(f->name), "%zu", i % 50);
+		assert_int_equal(add(m, f->start, sz, f->name, f->time_ns), 0);
+		for (int k = 0; k < 100; k++) {
+			const struct function *g = &all[(size_t)rand_r(&seed) % (i + 1)];
+			uint64_t addr = (k & 1 ? g->start : g->end) - (uint64_t)(k & 2);
+			uint64_t time_ns = (uint64_t)rand_r(&seed) % (i + 2);
+
+			assert_string_equal(at(m, addr, time_ns),
+					    expected(all, i + 1, addr, time_ns));
+		}
+	}
+	codemap__free(m);
+}
+
 static void functions_over_many_pages(void **state)
 {
 	struct codemap *m = codemap__new();
@@ -100,6 +163,29 @@ static void room_has_bounds(void **state)
 	assert_int_equal(err, -E2BIG);
 	assert_true(codemap__sz(m) < 64 << 20);
 	assert_string_equal(at(m, 0x1001, 0), "forged");
+	codemap__free(m);
+	m = codemap__new();
+	err = 0;
+	for (uint64_t i = 0; i < 1u << 22 && !err; i++)
+		err = add(m, i << 24, 0x1000000, "forged", i);
+	assert_int_equal(err, -E2BIG);
+	assert_true(codemap__sz(m) < 128 << 20);
+	codemap__free(m);
+}
+
+/* Whoever says that a place has had many owners, and all of them later than it was looked at. */
+static void a_look_is_short(void **state)
+{
+	struct codemap *m = codemap__new();
+	uint64_t begin_ns;
+
+	(void)state;
+	for (uint64_t i = 0; i < 500000; i++)
+		assert_int_equal(add(m, 0x1000 + i % 16 * 64, 64, "forged", 1000 + i), 0);
+	begin_ns = monotonic__ns();
+	for (uint64_t i = 0; i < 100000; i++)
+		assert_string_equal(at(m, 0x1000 + i % 1024, i % 2000), "forged");
+	assert_true(monotonic__ns() - begin_ns < 5000000000); /* 3 billion versions */
 	codemap__free(m);
 }
 
@@ -381,8 +467,9 @@ static void broken_dumps(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(the_last_that_was_there_by_then_counts),
-	  cmocka_unit_test(functions_over_many_pages), cmocka_unit_test(what_is_no_function),
-	  cmocka_unit_test(room_has_bounds), cmocka_unit_test(lines),
-	  cmocka_unit_test(a_map_is_read_as_it_grows), cmocka_unit_test(a_dump_is_read_as_it_grows),
-	  cmocka_unit_test(call_frame_information),
+	  cmocka_unit_test(times_that_go_back), cmocka_unit_test(the_same_as_by_a_look_at_all),
+	  cmocka_unit_test(a_look_is_short), cmocka_unit_test(functions_over_many_pages),
+	  cmocka_unit_test(what_is_no_function), cmocka_unit_test(room_has_bounds),
+	  cmocka_unit_test(lines), cmocka_unit_test(a_map_is_read_as_it_grows),
+	  cmocka_unit_test(a_dump_is_read_as_it_grows), cmocka_unit_test(call_frame_information),
 	  cmocka_unit_test(times_of_another_clock_are_none), cmocka_unit_test(broken_dumps))
