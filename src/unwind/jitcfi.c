@@ -23,7 +23,10 @@
 #define AGAIN_NS      100000000	  /* until a dump that lacks an address is read again */
 #define SEARCH_NS     1000000000 /* … one that has all; until a process without one is asked again */
 #define ASIDE_NS      30000000000 /* until one that had most is asked again */
-#define READING_SHARE 20	  /* and none is read for more than this part of the time */
+#define SHARE	      20    /* what is read, and what is made of it, takes this part of the time */
+#define FILE_NS	      20000 /* takes one file and its table */
+#define FRAMES_NS     15    /* … and each byte of its frames */
+#define BURST_NS      1000000000 /* of SHARE, for many functions that are met at once */
 
 /* One dump, shared by who walks and the job that reads it. */
 struct dump {
@@ -75,7 +78,8 @@ struct watched {
 struct jit_cfi {
 	struct jit_places places;
 	struct watched *processes;
-	bool grown; /* since its bounds were looked at */
+	bool grown;	  /* since its bounds were looked at */
+	uint64_t made_ns; /* what was made so far is paid for by then */
 };
 
 /* ---- dumps --------------------------------------------------------------------------------------
@@ -224,7 +228,7 @@ static void done(struct job *job)
 
 	if (r->dump->refs > 1) { /* else the process has been forgotten meanwhile */
 		r->watched->reading = false;
-		rest(r->watched, r->took_ns * READING_SHARE);
+		rest(r->watched, r->took_ns * SHARE);
 		r->jit->grown = true;
 	}
 	dump__put(r->dump);
@@ -319,13 +323,30 @@ static void forget_images(struct watched *w)
 	}
 }
 
-static struct elf_file *image_of(struct watched *w, const struct code *c)
+/* Processes may list more functions than are kept, to be made again and again. */
+static bool may_make(struct jit_cfi *j, const struct code *c)
+{
+	uint64_t now_ns = coarse_ns(), from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
+
+	if (!j->places.proc)
+		return true;
+	if (j->made_ns > now_ns)
+		return false;
+	j->made_ns = (j->made_ns > from_ns ? j->made_ns : from_ns) +
+		     (FILE_NS + c->frames_sz * FRAMES_NS) * SHARE;
+	return true;
+}
+
+/* NULL: it is walked by frame pointer. */
+static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const struct code *c)
 {
 	struct image *i, wanted = { .key = { c->start, c->time_ns } };
 
 	HASH_FIND(hh, w->images, &wanted.key, sizeof(wanted.key), i);
 	if (i)
 		return i->file;
+	if (!may_make(j, c))
+		return NULL;
 	if (HASH_COUNT(w->images) >= FILES_MAX)
 		forget_images(w);
 	i = calloc(1, sizeof(*i));
@@ -458,7 +479,8 @@ static struct elf_file *known_image(const struct watched *w, const struct jit_pl
 }
 
 /* A reader that holds the dump is not waited for. How soon to read it again. */
-static uint64_t look_up(struct watched *w, const struct jit_place *p, struct elf_file **file)
+static uint64_t look_up(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
+			struct elf_file **file)
 {
 	struct dump *d = w->dump;
 	uint64_t wait_ns = SEARCH_NS;
@@ -472,7 +494,7 @@ static uint64_t look_up(struct watched *w, const struct jit_place *p, struct elf
 	if (!find_code(d, p, &c))
 		wait_ns = d->none ? SEARCH_NS : AGAIN_NS;
 	else if (c.frames)
-		*file = image_of(w, &c);
+		*file = image_of(j, w, &c);
 	pthread_mutex_unlock(&d->lock);
 	return wait_ns;
 }
@@ -490,9 +512,9 @@ struct elf_file *jit_cfi__find(struct jit_cfi *j, const struct jit_place *p, str
 		return NULL;
 	if (!j->places.proc)
 		jobs = NULL;
-	read_more(j, w, jobs, look_up(w, p, &file));
+	read_more(j, w, jobs, look_up(j, w, p, &file));
 	if (!jobs && !file)
-		look_up(w, p, &file);
+		look_up(j, w, p, &file);
 	return file;
 }
 

@@ -17,21 +17,22 @@
 #define FRAMES	 (4 << 20) /* bytes of each image */
 #define IMAGES	 7
 #define CHILDREN 3
+#define MANY	 600 /* images, more than are kept */
 
 extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */
 struct gdb_descriptor __jit_debug_descriptor;
 
-/* Lists so many images, and waits for its end. */
-static _Noreturn void be_listed(size_t cnt)
+/* Lists so many images with frames of that size, and waits for its end. */
+static _Noreturn void be_listed(size_t cnt, size_t frames_sz)
 {
-	static struct gdb_listed listed[IMAGES];
-	static struct buf images[IMAGES];
-	void *frames = calloc(1, FRAMES);
+	static struct gdb_listed listed[MANY];
+	static struct buf images[MANY];
+	void *frames = calloc(1, frames_sz);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0; i < cnt; i++) {
 		gdb_image__make(&images[i], CODE + i * 4096, CODE_SZ, 32);
-		gdb_image__load(&images[i], frames, FRAMES);
+		gdb_image__load(&images[i], frames, frames_sz);
 		listed[i] = (struct gdb_listed){ i + 1 < cnt ? &listed[i + 1] : NULL, NULL,
 						 images[i].data, images[i].sz };
 	}
@@ -40,11 +41,16 @@ static _Noreturn void be_listed(size_t cnt)
 		pause();
 }
 
-static bool is_found(struct jit_cfi *j, pid_t child)
+static bool is_known(struct jit_cfi *j, pid_t child, size_t image)
 {
-	const struct jit_place place = { (uint32_t)child, CODE + 8, UINT64_MAX };
+	const struct jit_place place = { (uint32_t)child, CODE + image * 4096 + 8, UINT64_MAX };
 
 	return jit_cfi__find(j, &place, NULL) != NULL;
+}
+
+static bool is_found(struct jit_cfi *j, pid_t child)
+{
+	return is_known(j, child, 0);
 }
 
 /* The first look may have been before it listed anything. */
@@ -68,7 +74,7 @@ static void who_has_most_goes_without(void **state)
 	for (size_t i = 0; i < CHILDREN; i++) {
 		children[i] = fork();
 		if (children[i] == 0)
-			be_listed(cnt[i]);
+			be_listed(cnt[i], FRAMES);
 		wait_found(j, children[i]);
 	}
 	for (int turn = 0; turn < 3; turn++)
@@ -82,10 +88,44 @@ static void who_has_most_goes_without(void **state)
 	jit_cfi__free(j);
 }
 
+static size_t count_known(struct jit_cfi *j, pid_t child)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < MANY; i++)
+		cnt += is_known(j, child, i);
+	return cnt;
+}
+
+/* Else each walk through them makes all of them again. */
+static void more_than_are_kept(void **state)
+{
+	struct jit_cfi *j = jit_cfi__new();
+	uint64_t begin_ns = monotonic__ns();
+	pid_t child = fork();
+	size_t turns = 0;
+
+	(void)state;
+	if (child == 0)
+		be_listed(MANY, 64);
+	wait_found(j, child);
+	while (count_known(j, child) == MANY)
+		assert_true(++turns < 1000);
+	for (size_t i = 0; i < MANY; i++)
+		while (!is_known(j, child, i)) {
+			assert_true(monotonic__ns() - begin_ns < 60000000000);
+			usleep(1000);
+		}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	jit_cfi__free(j);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_most_goes_without),
+		cmocka_unit_test(more_than_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
