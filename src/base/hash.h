@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* uthash, told not to end the program when there is no memory: check HASH_ADDED() after each
- * HASH_ADD. */
+/*
+ * uthash, told not to end the program when there is no memory (check HASH_ADDED() after each
+ * HASH_ADD), and with hashes that nobody outside can foresee.
+ */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "base/seed.h"
+
 #define HASH_NONFATAL_OOM	  1
 #define uthash_nonfatal_oom(elem) ((void)(elem))
+#define HASH_FUNCTION(key, sz, value) \
+	((value) = (unsigned)XXH3_64bits_withSeed(key, sz, seed__get()))
 #include <uthash.h>
 
 #define HASH_ADDED(elem) ((elem)->hh.tbl != NULL)

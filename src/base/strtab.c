@@ -6,6 +6,7 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "base/seed.h"
 
 struct entry {
 	uint64_t hash;
@@ -149,7 +150,7 @@ uint32_t strtab__id(struct strtab *t, const void *s, size_t sz)
 
 	if (sz == 0)
 		return 0;
-	hash = XXH3_64bits(s, sz);
+	hash = XXH3_64bits_withSeed(s, sz, seed__get());
 	slot = find(t, s, sz, hash);
 	if (*slot)
 		return *slot - 1;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "base/mount.h"
 
 #define KNOWN_MAX     65536 /* folders; a user may make as many as it likes */
@@ -105,7 +105,10 @@ static struct known *remember(struct cgroups *c, uint64_t id, const char *path)
 	k->id = id;
 	strcpy(k->path, path);
 	HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
-	return k;
+	if (HASH_ADDED(k))
+		return k;
+	free(k);
+	return NULL;
 }
 
 const char *cgroups__path(struct cgroups *c, uint64_t id)

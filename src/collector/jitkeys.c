@@ -3,10 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 
 #define PROCESSES_MAX 4096 /* then all are forgotten, and asked again */
 #define NAMES_CNT     8192
@@ -110,7 +107,7 @@ static struct known *add(struct jit_keys *k, uint32_t tgid)
 		return NULL;
 	p->tgid = tgid;
 	HASH_ADD(hh, k->processes, tgid, sizeof(p->tgid), p);
-	if (p->hh.tbl)
+	if (HASH_ADDED(p))
 		return p;
 	free(p);
 	return NULL;

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 
 struct open {
 	uint64_t join;
@@ -91,7 +90,7 @@ const char *joins__open(struct joins *j, const struct slice *s, const struct bui
 	o = take(j);
 	*o = (struct open){ .join = s->event.join, .slice = *s, .build_id = *build_id };
 	HASH_ADD(hh, j->by_join, join, sizeof(o->join), o);
-	if (o->hh.tbl)
+	if (HASH_ADDED(o))
 		return reason;
 	*given_up = *s; /* no memory */
 	give_back(j, o);

@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "base/monotonic.h"
 
 #define TURN_NS 5000000 /* a busy ring lasts for ten milliseconds */
@@ -142,7 +141,7 @@ static struct queue *queue__of(struct spool *s, uint32_t tgid)
 		return NULL;
 	q->tgid = tgid;
 	HASH_ADD(hh, s->queues, tgid, sizeof(q->tgid), q);
-	if (q->hh.tbl)
+	if (HASH_ADDED(q))
 		return q;
 	free(q);
 	return NULL;
@@ -168,7 +167,7 @@ static void remember_join(struct spool *s, struct spooled *e)
 	if (!e->join)
 		return;
 	HASH_ADD(hh, s->joined, join, sizeof(e->join), e);
-	if (!e->hh.tbl)
+	if (!HASH_ADDED(e))
 		e->join = 0;
 }
 

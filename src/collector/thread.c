@@ -28,7 +28,10 @@ struct thread *threads__get(struct threads *ts, uint32_t tid)
 		return NULL;
 	t->tid = tid;
 	HASH_ADD_BYHASHVALUE(hh, ts->by_tid, tid, sizeof(t->tid), hash(tid), t);
-	return t;
+	if (HASH_ADDED(t))
+		return t;
+	free(t);
+	return NULL;
 }
 
 static void drop(struct threads *ts, struct thread *t)

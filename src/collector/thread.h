@@ -7,8 +7,8 @@
 #define COLLECTOR_THREAD_H
 
 #include <stdbool.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "event/record.h"
 #include "store/row.h"
 

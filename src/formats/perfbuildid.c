@@ -4,9 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include "base/cursor.h"
+#include "base/hash.h"
 
 #define HAS_SIZE  (1u << 15) /* in misc: the ID's size is known */
 #define FIELD_SZ  24	     /* of the ID, its size and padding */
@@ -49,7 +48,7 @@ static void add(struct perf_build_ids *ids, const struct build_id *id, const cha
 	b->id = *id;
 	memcpy(b->path, path, sz);
 	HASH_ADD_STR(ids->by_path, path, b);
-	if (!b->hh.tbl)
+	if (!HASH_ADDED(b))
 		free(b);
 }
 

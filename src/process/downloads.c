@@ -7,10 +7,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <utlist.h>
 #include "base/bell.h"
+#include "base/hash.h"
 #include "base/monotonic.h"
 #include "base/priority.h"
 #include "base/thread.h"
@@ -201,7 +200,7 @@ static void ask(struct downloads *d, const struct build_id *id)
 		return;
 	item->id = *id;
 	HASH_ADD(hh, d->all, id, sizeof(item->id), item);
-	if (!item->hh.tbl) {
+	if (!HASH_ADDED(item)) {
 		free(item);
 		return;
 	}

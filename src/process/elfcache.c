@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <utlist.h>
+#include "base/hash.h"
 #include "base/openfiles.h"
 
 #define IDLE_MAX   1024		/* files that nobody refers to, each with an open fd */
@@ -157,7 +156,7 @@ static void remember_key(struct elf_cache *c, struct inode_key key, struct entry
 		return;
 	i->key = key;
 	HASH_ADD(hh, c->by_inode, key, sizeof(i->key), i);
-	if (!i->hh.tbl) {
+	if (!HASH_ADDED(i)) {
 		free(i);
 		return;
 	}

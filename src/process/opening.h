@@ -8,8 +8,7 @@
 #define PROCESS_OPENING_H
 
 #include <sys/stat.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 #include "process/table.h"
 
 struct opening_key {

@@ -5,10 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 
 struct path {
 	UT_hash_handle hh;
@@ -46,7 +43,7 @@ void pathtab__free(struct pathtab *t)
 const char *pathtab__add(struct pathtab *t, const char *str)
 {
 	size_t sz = strlen(str);
-	unsigned hash = (unsigned)XXH3_64bits(str, sz);
+	unsigned hash = (unsigned)XXH3_64bits_withSeed(str, sz, seed__get());
 	struct path *p;
 
 	HASH_FIND_BYHASHVALUE(hh, t->paths, str, sz, hash, p);
@@ -60,7 +57,7 @@ const char *pathtab__add(struct pathtab *t, const char *str)
 	memcpy(p->str, str, sz);
 	p->refs = 1;
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, t->paths, p->str, sz, hash, p);
-	if (!p->hh.tbl) {
+	if (!HASH_ADDED(p)) {
 		free(p);
 		return errno = ENOMEM, NULL;
 	}

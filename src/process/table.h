@@ -4,8 +4,7 @@
 #ifndef PROCESS_TABLE_H
 #define PROCESS_TABLE_H
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 #include "base/jobs.h"
 #include "process/elfcache.h"
 #include "process/image.h"

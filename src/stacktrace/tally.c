@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 #include "process/process.h"
 
 #define NAME_SZ	      16
@@ -72,7 +71,7 @@ static struct row *row_of(struct tally *t, uint32_t tgid)
 		return &t->others;
 	r->tgid = tgid;
 	HASH_ADD(hh, t->rows, tgid, sizeof(r->tgid), r);
-	if (r->hh.tbl)
+	if (HASH_ADDED(r))
 		return r;
 	free(r);
 	return &t->others;

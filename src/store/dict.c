@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/seed.h"
 
 /* A column of which nearly all of the first values differ is not counted to its end. */
 #define SAMPLE	   8192
@@ -38,14 +39,14 @@ void dict__free(struct dict *d)
 }
 
 /* Ids of strings, CPUs, threads lie close together: their slot is their distance from the smallest.
- * Else Fibonacci hashing, as addresses share their low bits. */
+ * Else it is a hash: addresses share their low bits. */
 static size_t slot_of(const struct dict *d, uint64_t key)
 {
 	size_t i;
 
 	if (d->direct)
 		return key - d->min;
-	i = (size_t)((key * 0x9e3779b97f4a7c15) >> 32) & (d->slot_cnt - 1);
+	i = seed__mix(key) & (d->slot_cnt - 1);
 	while (d->slots[i] && d->keys[d->slots[i] - 1] != key)
 		i = (i + 1) & (d->slot_cnt - 1);
 	return i;

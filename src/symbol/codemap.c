@@ -17,7 +17,7 @@
 #define VERSIONS_MAX (1u << 20)
 #define NAMES_MAX    (32u << 20) /* bytes */
 #define FRAMES_MAX   (32u << 20)
-#define SLOT_BITS    8 /* at first */
+#define SLOTS_MIN    256
 #define PIECES_MIN   4
 #define NONE	     UINT32_MAX
 
@@ -56,9 +56,7 @@ struct codemap {
 	struct version *versions;
 	size_t version_cnt, version_cap;
 	struct page *pages; /* open addressing, at most half full */
-	size_t page_cnt, piece_cap;
-	unsigned slot_bits;
-	uint64_t seed; /* who chooses addresses must not choose slots */
+	size_t slot_cnt, page_cnt, piece_cap;
 	struct strtab *names;
 	struct buf frames;
 	uint32_t reused;
@@ -70,9 +68,8 @@ struct codemap *codemap__new(void)
 
 	if (!m)
 		return NULL;
-	m->seed = seed__get() | 1;
-	m->slot_bits = SLOT_BITS;
-	m->pages = calloc(1u << SLOT_BITS, sizeof(*m->pages));
+	m->slot_cnt = SLOTS_MIN;
+	m->pages = calloc(SLOTS_MIN, sizeof(*m->pages));
 	m->names = strtab__new();
 	if (m->pages && m->names)
 		return m;
@@ -80,16 +77,11 @@ struct codemap *codemap__new(void)
 	return errno = ENOMEM, NULL;
 }
 
-static size_t slot_cnt(const struct codemap *m)
-{
-	return (size_t)1 << m->slot_bits;
-}
-
 void codemap__free(struct codemap *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; m->pages && i < slot_cnt(m); i++)
+	for (size_t i = 0; m->pages && i < m->slot_cnt; i++)
 		free(m->pages[i].pieces);
 	strtab__free(m->names);
 	buf__free(&m->frames);
@@ -105,10 +97,10 @@ void codemap__free(struct codemap *m)
 /* The page, or the free slot where it would be. */
 static struct page *find_page(const struct codemap *m, uint64_t number)
 {
-	size_t i = (size_t)(number * m->seed >> (64 - m->slot_bits));
+	size_t i = seed__mix(number) & (m->slot_cnt - 1);
 
 	while (m->pages[i].pieces && m->pages[i].number != number)
-		i = (i + 1) & (slot_cnt(m) - 1);
+		i = (i + 1) & (m->slot_cnt - 1);
 	return &m->pages[i];
 }
 
@@ -116,11 +108,11 @@ static int grow_slots(struct codemap *m)
 {
 	struct codemap bigger = *m;
 
-	bigger.slot_bits++;
-	bigger.pages = calloc(slot_cnt(&bigger), sizeof(*bigger.pages));
+	bigger.slot_cnt *= 2;
+	bigger.pages = calloc(bigger.slot_cnt, sizeof(*bigger.pages));
 	if (!bigger.pages)
 		return -ENOMEM;
-	for (size_t i = 0; i < slot_cnt(m); i++)
+	for (size_t i = 0; i < m->slot_cnt; i++)
 		if (m->pages[i].pieces)
 			*find_page(&bigger, m->pages[i].number) = m->pages[i];
 	free(m->pages);
@@ -155,7 +147,7 @@ static struct page *get_page(struct codemap *m, uint64_t number)
 		return p;
 	if (m->page_cnt == PAGES_MAX)
 		return errno = E2BIG, NULL;
-	if (2 * m->page_cnt >= slot_cnt(m)) {
+	if (2 * m->page_cnt >= m->slot_cnt) {
 		if (grow_slots(m) != 0)
 			return errno = ENOMEM, NULL;
 		p = find_page(m, number);
@@ -361,7 +353,7 @@ size_t codemap__cnt(const struct codemap *m)
 size_t codemap__sz(const struct codemap *m)
 {
 	return m->cap * sizeof(*m->entries) + m->version_cap * sizeof(*m->versions) +
-	       slot_cnt(m) * sizeof(*m->pages) + m->piece_cap * sizeof(struct piece) +
+	       m->slot_cnt * sizeof(*m->pages) + m->piece_cap * sizeof(struct piece) +
 	       strtab__sz(m->names) + m->frames.cap;
 }
 

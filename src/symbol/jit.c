@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 #include "base/monotonic.h"
 #include "symbol/codemap.h"
 #include "symbol/jitdump.h"
@@ -222,7 +221,7 @@ static struct process *add(struct jit *j, uint32_t tgid)
 	if (jit_owner__open(&p->owner, j->proc, tgid) != 0 && j->places.root)
 		jit_owner__open_told(&p->owner, j->places.root, tgid);
 	HASH_ADD(hh, j->processes, tgid, sizeof(p->tgid), p);
-	if (p->hh.tbl)
+	if (HASH_ADDED(p))
 		return p;
 	process__free(p);
 	return NULL;

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 
 #define PROCESSES_MAX 65536 /* when there are more all are forgotten */
 
@@ -77,7 +76,7 @@ static void add(struct jit_told *j, uint32_t tgid, const char *path)
 	t->path = strdup(path);
 	if (t->path)
 		HASH_ADD(hh, j->tellings, tgid, sizeof(t->tgid), t);
-	if (t->path && t->hh.tbl)
+	if (t->path && HASH_ADDED(t))
 		return;
 	free(t->path);
 	free(t);

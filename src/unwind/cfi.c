@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
+#include "base/seed.h"
 #include "unwind/cfidata.h"
 #include "unwind/rulebook.h"
 
@@ -35,15 +36,10 @@ struct cfi {
 
 /* ---- pc → rule ---- */
 
-static size_t hash(uint64_t key)
-{
-	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 40);
-}
-
 /* Where the key is, or the free slot where it would be. */
 static uint64_t *slot(const struct cfi *c, uint64_t key)
 {
-	size_t i = hash(key);
+	size_t i = seed__mix(key);
 
 	while (c->pcs[i & (c->pc_slots - 1)] && c->pcs[i & (c->pc_slots - 1)] >> 16 != key)
 		i++;

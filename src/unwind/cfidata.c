@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/seed.h"
 #include "symbol/debugfile.h"
 #include "unwind/headers.h"
 
@@ -86,7 +87,7 @@ static void reading__free(struct reading *r)
 /* Where the text of that address is, or the free place where it would be. */
 static struct text *text_slot(const struct cfi_data *d, uint64_t vaddr)
 {
-	size_t i = vaddr * 0x9e3779b97f4a7c15u >> 32;
+	size_t i = seed__mix(vaddr);
 
 	while (d->texts[i % CFI_TEXTS].vaddr && d->texts[i % CFI_TEXTS].vaddr != vaddr)
 		i++;

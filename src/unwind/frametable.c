@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/seed.h"
 #include "unwind/framerows.h"
 
 #define MAGIC	   "STKTABLE"
@@ -61,7 +62,7 @@ static size_t rule_cnt(const struct maker *m)
 static uint32_t *slot_of(const struct maker *m, uint64_t bits)
 {
 	const struct flat_rule *rules = (const void *)m->rules.data;
-	size_t i = (bits * 0x9e3779b97f4a7c15u) >> 40;
+	size_t i = seed__mix(bits);
 
 	for (;; i++) {
 		uint32_t *slot = &m->slots[i & (m->slot_cnt - 1)];

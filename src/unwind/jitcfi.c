@@ -9,9 +9,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/monotonic.h"
 #include "symbol/gdbjit.h"
 #include "symbol/jitdump.h"
@@ -355,7 +354,7 @@ static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const str
 	i->key = wanted.key;
 	i->end = c->start + c->sz;
 	HASH_ADD(hh, w->images, key, sizeof(i->key), i);
-	if (!i->hh.tbl) {
+	if (!HASH_ADDED(i)) {
 		free(i);
 		return NULL;
 	}
@@ -437,7 +436,7 @@ static struct watched *watch(struct jit_cfi *j, uint32_t tgid, const char *told)
 	w->dump = dump__new(&j->places, tgid, told);
 	if (w->dump)
 		HASH_ADD(hh, j->processes, tgid, sizeof(w->tgid), w);
-	if (w->dump && w->hh.tbl)
+	if (w->dump && HASH_ADDED(w))
 		return w;
 	dump__put(w->dump);
 	free(w);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "base/seed.h"
 
 void rulebook__clear(struct rulebook *b)
 {
@@ -30,7 +31,7 @@ bool rulebook__full(const struct rulebook *b)
 /* Where an equal rule's number is, or the free place where it would be. */
 static uint16_t *place(const struct rulebook *b, const struct rule *rule)
 {
-	size_t i = XXH3_64bits(rule, rule->sz), mask = 2 * b->cap - 1;
+	size_t i = XXH3_64bits_withSeed(rule, rule->sz, seed__get()), mask = 2 * b->cap - 1;
 
 	for (; b->index[i & mask]; i++) {
 		const struct rule *r = b->rules[b->index[i & mask]];

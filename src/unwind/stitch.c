@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/stitch.h"
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <utlist.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "base/hash.h"
 
-#define AGREE_MIN                                                                       \
-	5 /* frames in a row; with 3 a recursion of node's is joined wrong now and then \
-	   */
-#define SIGNATURE_SZ                                                                \
-	32 /* bytes below a frame's CFA: its return address, and registers it saved \
-	    */
+#define AGREE_MIN    5	/* frames in a row; 3 join a recursion of node's wrong now and then */
+#define SIGNATURE_SZ 32 /* bytes below a frame's CFA: its return address, and what it saved */
 
 /* A frame whose caller is known, so that its CFA, the caller's stack pointer, is too. */
 struct node {
@@ -123,7 +116,7 @@ static struct memory *make(struct stitch *s, const struct stitch_thread *thread)
 	m->tgid = thread->process->tgid;
 	m->from_ns = thread->process->from_ns;
 	HASH_ADD(hh, s->by_tid, tid, sizeof(m->tid), m);
-	if (!m->hh.tbl) { /* no memory for the table */
+	if (!HASH_ADDED(m)) { /* no memory for the table */
 		free(m);
 		return NULL;
 	}
