@@ -7,15 +7,33 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/digest.h"
+#include "base/seed.h"
 #include "collector/rowframes.h"
 #include "collector/symbolizer.h"
 
 #define MACHINERY_MAX 10   /* frames */
 #define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
+#define IDS_CNT	      32768
 
-/* What a frame contributes to the hash: whose code, and where in it. */
+/*
+ * What a frame contributes to the stack's id: whose code, and where in it. Whose: by the two upper
+ * bits, so that nobody's path is made to count as another's file, a file with a build ID
+ * (ELF_FILE_ORIGIN), the kernel, or what is known by a name only, which anybody may have.
+ */
 struct frame_key {
 	uint64_t origin, place;
+};
+
+#define KERNEL_ORIGIN (1ull << 62)
+#define NAME_ORIGIN   (KERNEL_ORIGIN - 1) /* the bits that it has */
+#define STITCHED      1ull		  /* is another in the origin: not one that was seen */
+
+/* Ids are made so that nobody can make a stack with another's; that takes long, so they are kept.
+ */
+struct known_id {
+	uint64_t hash; /* of the keys, with our seed */
+	uint64_t id;   /* 0: free */
 };
 
 /* Keys that take a look into a symbol table, by place: kernel frames, and files without a build ID.
@@ -40,6 +58,7 @@ struct stacks {
 	struct stack_frame described[TRACE_MAX];
 	struct row_frame frames[TRACE_MAX];
 	struct cached_key cache[CACHE_CNT];
+	struct known_id ids[IDS_CNT];
 };
 
 struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
@@ -50,7 +69,7 @@ struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
 	if (!s)
 		return NULL;
 	s->recording = recording;
-	s->kernel_origin = XXH3_64bits(id.bytes, id.sz);
+	s->kernel_origin = digest__of(id.bytes, id.sz);
 	s->symbolizer = symbolizer__new();
 	s->jit = jit_keys__new();
 	s->rows = row_frames__new(recording, s->symbolizer);
@@ -79,16 +98,23 @@ void stacks__free(struct stacks *s)
 	free(s);
 }
 
-static uint64_t hash_string(const char *s)
+static uint64_t origin_of_name(const char *name)
 {
-	return XXH3_64bits(s, strlen(s));
+	return XXH3_64bits(name, strlen(name)) & NAME_ORIGIN;
 }
 
-static uint64_t stack_id(const struct frame_key *keys, size_t cnt)
+/* Of the first keys. */
+static uint64_t stack_id(struct stacks *s, size_t cnt)
 {
-	uint64_t id = XXH3_64bits(keys, cnt * sizeof(*keys));
+	uint64_t hash = XXH3_64bits_withSeed(s->keys, cnt * sizeof(*s->keys), seed__get());
+	struct known_id *k = &s->ids[hash % IDS_CNT];
 
-	return id ? id : 1;
+	if (k->hash != hash || !k->id) {
+		k->hash = hash;
+		k->id = digest__of(s->keys, cnt * sizeof(*s->keys));
+		k->id += !k->id;
+	}
+	return k->id;
 }
 
 /* The slot for a place; *hit says whether it holds its key already. */
@@ -120,11 +146,11 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 
 	if (hit)
 		return *k;
-	*k = (struct frame_key){ hash_string(location__module(l)), l->file_off };
+	*k = (struct frame_key){ origin_of_name(location__module(l)), l->file_off };
 	if (l->has_vaddr)
 		err = symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol);
 	if (err == 0)
-		k->place = hash_string(symbol.name);
+		k->place = digest__of(symbol.name, strlen(symbol.name));
 	if (err == -EAGAIN) {
 		s->awaits = true;
 		c->file = c->place = 0;
@@ -146,7 +172,7 @@ static struct frame_key jit_key(const struct stacks *s, uint64_t place)
 	struct frame_key k;
 	bool named = jit_keys__name(s->jit, place, &k.place);
 
-	k.origin = hash_string(named ? JIT_MODULE : JIT_MODULE " unnamed");
+	k.origin = origin_of_name(named ? JIT_MODULE : JIT_MODULE " unnamed");
 	return k;
 }
 
@@ -159,12 +185,15 @@ static struct frame_key odd_key(struct stacks *s, const struct location *l)
 		return nameless_key(s, l);
 	/* What records said of a file that could not be read, which may be anybody's claim. */
 	if (!anonymous && l->map->build_id.sz)
-		return (struct frame_key){ XXH3_64bits_withSeed(l->map->build_id.bytes,
-								l->map->build_id.sz,
-								hash_string(location__module(l))),
-					   l->file_off };
+		return (struct frame_key){
+			NAME_ORIGIN & XXH3_64bits_withSeed(l->map->build_id.bytes,
+							   l->map->build_id.sz,
+							   origin_of_name(location__module(l))),
+			l->file_off
+		};
 	/* Anonymous code counts as a whole: where it lies is chance. */
-	return (struct frame_key){ hash_string(location__module(l)), anonymous ? 0 : l->file_off };
+	return (struct frame_key){ origin_of_name(location__module(l)),
+				   anonymous ? 0 : l->file_off };
 }
 
 static struct frame_key slow_key(struct stacks *s, const struct frame *f,
@@ -237,10 +266,10 @@ static uint64_t user_id(struct stacks *s, const struct trace *t, const struct st
 							 frame__place(f) - m->start + m->pgoff };
 		else
 			s->keys[i] = slow_key(s, f, owner, jit);
-		if (f->source == FRAME_BY_STITCH) /* not one that was seen */
-			s->keys[i].origin = ~s->keys[i].origin;
+		if (f->source == FRAME_BY_STITCH)
+			s->keys[i].origin ^= STITCHED;
 	}
-	return stack_id(s->keys, t->cnt);
+	return stack_id(s, t->cnt);
 }
 
 int stacks__user(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
@@ -271,7 +300,8 @@ static void learn(struct stacks *s, const struct stack_job *job)
 	for (size_t i = 0; job->has_jit && i < job->cnt; i++)
 		if (job->frames[i].jit_name)
 			jit_keys__learn_name(s->jit, job->frames[i].vaddr,
-					     hash_string(job->frames[i].jit_name));
+					     digest__of(job->frames[i].jit_name,
+							strlen(job->frames[i].jit_name)));
 }
 
 static void add(struct stacks *s, struct stack_job *job)
@@ -334,6 +364,11 @@ static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
 				       "asm_common_interrupt", "asm_sysvec_",
 				       "asm_fred_entrypoint",  NULL };
 
+static uint64_t kernel_origin(const struct stacks *s, const char *module)
+{
+	return KERNEL_ORIGIN | ((origin_of_name(module) ^ s->kernel_origin) & NAME_ORIGIN);
+}
+
 /* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
  * offset. */
 static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
@@ -344,11 +379,10 @@ static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 
 	if (hit)
 		return k;
-	k->key = (struct frame_key){ hash_string("[kernel]"), place };
+	k->key = (struct frame_key){ KERNEL_ORIGIN, place };
 	k->machinery = k->entry = false;
 	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol)) {
-		k->key = (struct frame_key){ hash_string(symbol.module) ^ s->kernel_origin,
-					     place - symbol.base };
+		k->key = (struct frame_key){ kernel_origin(s, symbol.module), place - symbol.base };
 		k->machinery = begins_with_any(symbol.name, machinery);
 		k->entry = begins_with_any(symbol.name, entries);
 	}
@@ -393,7 +427,7 @@ uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all, bool 
 
 	for (size_t i = 0; i < cnt; i++)
 		s->keys[i] = kernel_key(s, kernel_place(pcs, own + i))->key;
-	id = stack_id(s->keys, cnt);
+	id = stack_id(s, cnt);
 	if (recording__has_stack(s->recording, id))
 		return id;
 	for (size_t i = 0; i < cnt; i++)

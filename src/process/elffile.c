@@ -8,8 +8,7 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "base/digest.h"
 #include "process/elfcache.h"
 
 /* Linked programs have a few dozen of each; libelf allocates for every one that a header claims. */
@@ -181,10 +180,11 @@ static void read_note_sections(struct elf_file *f, const struct bytes *b)
 }
 
 /* Hashes a section piece by piece, so that nothing of it stays in memory. */
-static int hash_section(const struct elf_file *f, Elf_Scn *scn, XXH3_state_t *hash, size_t *left)
+static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash,
+			size_t *left)
 {
 	uint64_t head[2], off;
-	char piece[16384];
+	uint8_t piece[16384];
 	GElf_Shdr sh;
 
 	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
@@ -194,50 +194,60 @@ static int hash_section(const struct elf_file *f, Elf_Scn *scn, XXH3_state_t *ha
 	*left -= sh.sh_size;
 	head[0] = sh.sh_type;
 	head[1] = sh.sh_size;
-	XXH3_64bits_update(hash, head, sizeof(head));
+	sha256_update(hash, sizeof(head), (const uint8_t *)head);
 	for (off = 0; off < sh.sh_size;) {
 		size_t want = sh.sh_size - off < sizeof(piece) ? sh.sh_size - off : sizeof(piece);
 		ssize_t got = pread(f->fd, piece, want, (off_t)(sh.sh_offset + off));
 
 		if (got <= 0)
 			return got < 0 ? -errno : -ENOEXEC;
-		XXH3_64bits_update(hash, piece, (size_t)got);
+		sha256_update(hash, (size_t)got, piece);
 		off += (uint64_t)got;
 	}
 	return 0;
 }
 
 /*
- * What a file that speaks only for itself has in its stacks' ids. The same program has the same
- * digest on every host; one whose tables are too large, or not there, has one of its own.
+ * What a file that speaks only for itself has in its stacks' ids: its symbols. The same program has
+ * the same on every host; one whose tables are too large, or not there, has what no other file has.
  */
-static void read_digest(struct elf_file *f)
+static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
 {
 	size_t left = DIGEST_MAX;
 	Elf_Scn *scn = NULL;
-	XXH3_state_t hash;
 	GElf_Shdr sh;
 	int err = 0;
 
-	XXH3_64bits_reset(&hash);
 	while (err == 0 && (scn = elf_nextscn(elf_file__elf(f), scn))) {
 		Elf_Scn *names;
 
 		if (!gelf_getshdr(scn, &sh) ||
 		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
 			continue;
-		err = hash_section(f, scn, &hash, &left);
+		err = hash_section(f, scn, hash, &left);
 		names = elf_getscn(elf_file__elf(f), sh.sh_link);
 		if (err == 0 && names)
-			err = hash_section(f, names, &hash, &left);
+			err = hash_section(f, names, hash, &left);
 	}
 	if (err) {
-		uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
-				   (uint64_t)f->ctime.tv_nsec };
+		const uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
+					 (uint64_t)f->ctime.tv_nsec };
 
-		XXH3_64bits_update(&hash, own, sizeof(own));
+		sha256_update(hash, sizeof(own), (const uint8_t *)own);
 	}
-	f->digest = XXH3_64bits_digest(&hash);
+}
+
+static uint64_t find_origin(const struct elf_file *f)
+{
+	const uint8_t head[] = { f->trusted, f->build_id.sz };
+	struct sha256_ctx hash;
+
+	sha256_init(&hash);
+	sha256_update(&hash, sizeof(head), head);
+	sha256_update(&hash, f->build_id.sz, f->build_id.bytes);
+	if (!f->trusted)
+		hash_symbols(f, &hash);
+	return digest__end(&hash) | ELF_FILE_ORIGIN;
 }
 
 /*
@@ -303,10 +313,8 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 	if (err)
 		return err;
 	read_note_sections(f, &b);
-	if (!f->trusted)
-		read_digest(f);
 	if (f->build_id.sz)
-		f->origin = XXH3_64bits_withSeed(f->build_id.bytes, f->build_id.sz, f->digest);
+		f->origin = find_origin(f);
 	return 0;
 }
 

@@ -23,6 +23,8 @@ struct elf_attachment {
 	void (*free)(void *data);
 };
 
+#define ELF_FILE_ORIGIN (1ull << 63) /* in an origin of a file, and of nothing else */
+
 /*
  * One ELF file. The key is the build ID when `trusted` (root owns the file and nobody else can
  * write it), else device, inode and change time: a build ID is a claim, and only root's files speak
@@ -32,9 +34,8 @@ struct elf_file {
 	struct build_id build_id; /* from the file itself; sz 0: none */
 	bool trusted;
 	uint32_t owner;	 /* !trusted: on whose account it is, see elf_file__hold() */
-	uint64_t digest; /* !trusted: XXH3 over its symbol and string tables; else 0 */
-	uint64_t origin; /* what its code counts as in the ids of stacks, made once of the build ID
-			    and the digest; 0: it has no build ID */
+	uint64_t origin; /* what its code counts as in the ids of stacks, of the build ID and, if it
+			    is not trusted, its symbols (SHA-256); 0: it has no build ID */
 	dev_t dev;
 	ino_t ino;
 	struct timespec ctime;

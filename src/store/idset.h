@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/seed.h"
 
 struct idset {
 	uint64_t *slots; /* open addressing, 0 = free; a power of two, at most half full */
@@ -20,7 +21,7 @@ int idset__add(struct idset *, uint64_t id); /* 0 or -ENOMEM */
 
 static inline size_t idset__slot(const struct idset *s, uint64_t id)
 {
-	size_t i = id & s->mask;
+	size_t i = seed__mix(id) & s->mask;
 
 	while (s->slots[i] && s->slots[i] != id)
 		i = (i + 1) & s->mask;

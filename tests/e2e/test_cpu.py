@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CPU profiles of programs whose stacks are known."""
+import hashlib
 import shutil
+import struct
 import subprocess
 
 import pytest
@@ -48,6 +50,28 @@ def test_deep_recursion_keeps_every_frame(record):
     stacks = [s for s in r.stacks("command = 'deep'") if "spin" in s[0]]
     assert stacks and to_root(stacks) == 1
     assert {names.count("descend") for names, *_ in stacks} == {601}
+
+
+def digest(data):
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little")
+
+
+def test_ids_are_of_the_content(record):
+    """Of root's files: whoever else wants a stack with the same id looks for it in 2^64."""
+    recordings = [record("-p", "profile:u:499", "--", "/usr/bin/perl", "-e", "my %h; $h{$_ % 997} .= $_ for 1..4000000") for _ in range(2)]
+    seen = []
+    for r in recordings:
+        stacks = r.rows("SELECT ustack_id, list_transform(any_value(ustack), lambda f: [f.build_id, f.file_offset::VARCHAR]) FROM stacks "
+                        "WHERE command = 'perl' AND unwind = 'root' GROUP BY ALL")
+        assert len(stacks) > 20
+        for stack_id, frames in stacks:
+            keys = b""
+            for build_id, offset in frames:
+                raw = bytes.fromhex(build_id)
+                keys += struct.pack("<QQ", digest(bytes([1, len(raw)]) + raw) | 1 << 63, int(offset))
+            assert stack_id == digest(keys)
+        seen.append({stack_id for stack_id, _ in stacks})
+    assert seen[0] & seen[1]
 
 
 def test_a_stack_deeper_than_the_limit_says_so(record):
