@@ -34,13 +34,13 @@ objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addpref
 collector_OBJS := $(call objs,base event process symbol unwind store capture collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
 stacksexport_OBJS := $(call objs,base event process symbol pprof stacksexport) $(BUILD)/gen/profile.pb-c.o
-stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -lnettle -llzma -lz -liberty \
+stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call objs,base event process symbol unwind formats pprof stacktrace) $(BUILD)/gen/profile.pb-c.o
-stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lpthread
+stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
 PROGRAMS := collector stacksexport stacktrace
 library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call objs,base event process symbol unwind libstacktrace))
-library_LIBS := -ldw -lelf -lnettle -llzma -lz -liberty -lpthread
+library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
 library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "collector/origin.h"
 
 static int fail(int err)
 {
@@ -17,8 +18,8 @@ int census__init(struct census *c)
 {
 	*c = (struct census){ .jobs = jobs__new() };
 	if (c->jobs)
-		c->processes = process_table__new(
-			&(struct process_options){ .jobs = c->jobs, .proc = "/proc" });
+		c->processes = process_table__new(&(struct process_options){
+			.jobs = c->jobs, .proc = "/proc", .identify = origin__of });
 	return c->processes ? 0 : fail(errno);
 }
 

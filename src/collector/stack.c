@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/seed.h"
+#include "collector/origin.h"
 #include "collector/rowframes.h"
 #include "collector/symbolizer.h"
 
@@ -16,18 +17,12 @@
 #define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
 #define IDS_CNT	      32768
 
-/*
- * What a frame contributes to the stack's id: whose code, and where in it. Whose: by the two upper
- * bits, so that nobody's path is made to count as another's file, a file with a build ID
- * (ELF_FILE_ORIGIN), the kernel, or what is known by a name only, which anybody may have.
- */
+/* What a frame contributes to the stack's id: whose code (origin.h), and where in it. */
 struct frame_key {
 	uint64_t origin, place;
 };
 
-#define KERNEL_ORIGIN (1ull << 62)
-#define NAME_ORIGIN   (KERNEL_ORIGIN - 1) /* the bits that it has */
-#define STITCHED      1ull		  /* is another in the origin: not one that was seen */
+#define STITCHED 1ull /* is another in the origin: not one that was seen */
 
 /* Ids are made so that nobody can make a stack with another's; that takes long, so they are kept.
  */
@@ -100,7 +95,7 @@ void stacks__free(struct stacks *s)
 
 static uint64_t origin_of_name(const char *name)
 {
-	return XXH3_64bits(name, strlen(name)) & NAME_ORIGIN;
+	return XXH3_64bits(name, strlen(name)) & ORIGIN_BITS;
 }
 
 /* Of the first keys. */
@@ -186,7 +181,7 @@ static struct frame_key odd_key(struct stacks *s, const struct location *l)
 	/* What records said of a file that could not be read, which may be anybody's claim. */
 	if (!anonymous && l->map->build_id.sz)
 		return (struct frame_key){
-			NAME_ORIGIN & XXH3_64bits_withSeed(l->map->build_id.bytes,
+			ORIGIN_BITS & XXH3_64bits_withSeed(l->map->build_id.bytes,
 							   l->map->build_id.sz,
 							   origin_of_name(location__module(l))),
 			l->file_off
@@ -366,7 +361,7 @@ static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
 
 static uint64_t kernel_origin(const struct stacks *s, const char *module)
 {
-	return KERNEL_ORIGIN | ((origin_of_name(module) ^ s->kernel_origin) & NAME_ORIGIN);
+	return ORIGIN_KERNEL | ((origin_of_name(module) ^ s->kernel_origin) & ORIGIN_BITS);
 }
 
 /* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
@@ -379,7 +374,7 @@ static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 
 	if (hit)
 		return k;
-	k->key = (struct frame_key){ KERNEL_ORIGIN, place };
+	k->key = (struct frame_key){ ORIGIN_KERNEL, place };
 	k->machinery = k->entry = false;
 	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol)) {
 		k->key = (struct frame_key){ kernel_origin(s, symbol.module), place - symbol.base };

@@ -8,15 +8,13 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include "base/digest.h"
 #include "process/elfcache.h"
 
 /* Linked programs have a few dozen of each; libelf allocates for every one that a header claims. */
 #define SECTIONS_MAX 2048
 #define SEGMENTS_MAX 512
-#define NOTES_MAX    65536	 /* bytes of one note segment */
-#define NAMES_MAX    (1u << 20)	 /* bytes of the section names */
-#define DIGEST_MAX   (64u << 20) /* bytes of symbols and strings that are hashed */
+#define NOTES_MAX    65536	/* bytes of one note segment */
+#define NAMES_MAX    (1u << 20) /* bytes of the section names */
 
 /* Checked before libelf sees the file: it allocates by these counts when it opens it. */
 static bool header_ok(const unsigned char *hdr, size_t sz)
@@ -179,77 +177,6 @@ static void read_note_sections(struct elf_file *f, const struct bytes *b)
 			notes_at(f, b, (struct notes){ sh.sh_offset, sh.sh_size, sh.sh_addralign });
 }
 
-/* Hashes a section piece by piece, so that nothing of it stays in memory. */
-static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash,
-			size_t *left)
-{
-	uint64_t head[2], off;
-	uint8_t piece[16384];
-	GElf_Shdr sh;
-
-	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-		return 0;
-	if (sh.sh_size > *left)
-		return -EFBIG;
-	*left -= sh.sh_size;
-	head[0] = sh.sh_type;
-	head[1] = sh.sh_size;
-	sha256_update(hash, sizeof(head), (const uint8_t *)head);
-	for (off = 0; off < sh.sh_size;) {
-		size_t want = sh.sh_size - off < sizeof(piece) ? sh.sh_size - off : sizeof(piece);
-		ssize_t got = pread(f->fd, piece, want, (off_t)(sh.sh_offset + off));
-
-		if (got <= 0)
-			return got < 0 ? -errno : -ENOEXEC;
-		sha256_update(hash, (size_t)got, piece);
-		off += (uint64_t)got;
-	}
-	return 0;
-}
-
-/*
- * What a file that speaks only for itself has in its stacks' ids: its symbols. The same program has
- * the same on every host; one whose tables are too large, or not there, has what no other file has.
- */
-static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
-{
-	size_t left = DIGEST_MAX;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	int err = 0;
-
-	while (err == 0 && (scn = elf_nextscn(elf_file__elf(f), scn))) {
-		Elf_Scn *names;
-
-		if (!gelf_getshdr(scn, &sh) ||
-		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
-			continue;
-		err = hash_section(f, scn, hash, &left);
-		names = elf_getscn(elf_file__elf(f), sh.sh_link);
-		if (err == 0 && names)
-			err = hash_section(f, names, hash, &left);
-	}
-	if (err) {
-		const uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
-					 (uint64_t)f->ctime.tv_nsec };
-
-		sha256_update(hash, sizeof(own), (const uint8_t *)own);
-	}
-}
-
-static uint64_t find_origin(const struct elf_file *f)
-{
-	const uint8_t head[] = { f->trusted, f->build_id.sz };
-	struct sha256_ctx hash;
-
-	sha256_init(&hash);
-	sha256_update(&hash, sizeof(head), head);
-	sha256_update(&hash, f->build_id.sz, f->build_id.bytes);
-	if (!f->trusted)
-		hash_symbols(f, &hash);
-	return digest__end(&hash) | ELF_FILE_ORIGIN;
-}
-
 /*
  * On a file system that is mounted nosuid (removable media, FUSE) somebody else says what root
  * owns: the kernel does not believe it, and neither do we.
@@ -313,8 +240,6 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 	if (err)
 		return err;
 	read_note_sections(f, &b);
-	if (f->build_id.sz)
-		f->origin = find_origin(f);
 	return 0;
 }
 

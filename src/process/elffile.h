@@ -23,8 +23,6 @@ struct elf_attachment {
 	void (*free)(void *data);
 };
 
-#define ELF_FILE_ORIGIN (1ull << 63) /* in an origin of a file, and of nothing else */
-
 /*
  * One ELF file. The key is the build ID when `trusted` (root owns the file and nobody else can
  * write it), else device, inode and change time: a build ID is a claim, and only root's files speak
@@ -34,8 +32,7 @@ struct elf_file {
 	struct build_id build_id; /* from the file itself; sz 0: none */
 	bool trusted;
 	uint32_t owner;	 /* !trusted: on whose account it is, see elf_file__hold() */
-	uint64_t origin; /* what its code counts as in the ids of stacks, of the build ID and, if it
-			    is not trusted, its symbols (SHA-256); 0: it has no build ID */
+	uint64_t origin; /* what .identify of struct process_options said of it; 0: nothing */
 	dev_t dev;
 	ino_t ino;
 	struct timespec ctime;

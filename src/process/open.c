@@ -300,6 +300,12 @@ struct elf_file *elf_cache__find_mapped(struct elf_cache *c, const struct open_r
 	return errno = err, f;
 }
 
+void file_places__identify(const struct file_places *p, struct elf_file *f)
+{
+	if (f && p->identify && !f->origin)
+		f->origin = p->identify(f);
+}
+
 struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_request *r)
 {
 	bool there;
@@ -310,6 +316,7 @@ struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_r
 	if (f || (!r->handle && err == ENOEXEC && !r->places->told))
 		return f;
 	f = try_ways(c, r, &err);
+	file_places__identify(r->places, f);
 	return errno = f ? 0 : err, f;
 }
 

@@ -17,6 +17,7 @@ struct file_places {
 	bool past; /* … and surely is when the records do not say which file it was */
 	struct finder *finder; /* borrowed; NULL: none */
 	struct own_files own;
+	uint64_t (*identify)(const struct elf_file *); /* see struct process_options */
 };
 
 /* Processes are still there, mostly, and have what they map. */
@@ -66,6 +67,9 @@ struct elf_file *elf_cache__open_mapped(struct elf_cache *, const struct open_re
  */
 struct elf_file *elf_cache__find_mapped(struct elf_cache *, const struct open_request *,
 					struct stat *st, bool *there);
+
+/* A file that was opened, or NULL. */
+void file_places__identify(const struct file_places *, struct elf_file *);
 
 /* The kernel's vdso for 64-bit processes: a copy of this process's own. NULL + errno. */
 struct elf_file *elf_file__vdso(void);

@@ -416,7 +416,8 @@ struct process_table *process_table__new(const struct process_options *o)
 	if (!t)
 		return NULL;
 	t->jobs = o->jobs;
-	t->places = (struct file_places){ -1, o->told, o->past, o->finder, own_files__new() };
+	t->places = (struct file_places){ -1,	     o->told,	       o->past,
+					  o->finder, own_files__new(), o->identify };
 	t->process_max = o->process_max;
 	t->openings_max = openfiles__share(OPENINGS_MAX);
 	if (o->proc)
@@ -426,6 +427,7 @@ struct process_table *process_table__new(const struct process_options *o)
 	t->files = elf_cache__new(o->file_max, o->held_max);
 	t->paths = pathtab__new();
 	t->vdso = elf_file__vdso();
+	file_places__identify(&t->places, t->vdso);
 	if (t->files && t->paths)
 		return t;
 err_out:

@@ -62,7 +62,10 @@ struct process_options {
 	bool told;
 	bool past; /* told, and over: /proc is asked for files, not for what is mapped */
 	struct finder
-		*finder;    /* borrowed; NULL: files are where processes and this host have them */
+		*finder; /* borrowed; NULL: files are where processes and this host have them */
+	/* Asked once of each file, by who opens it, which may be another thread; the answer is its
+	 * .origin. NULL: nobody */
+	uint64_t (*identify)(const struct elf_file *);
 	size_t process_max; /* of more, those go that were not looked up for longest; 0: none does
 			     */
 	size_t held_max;    /* bytes that hang on files that anybody may have made; 0: 256 MB */

@@ -59,7 +59,6 @@ static void reads_what_is_there(void **state)
 static void trusts_root_only(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
-	uint64_t origins[4];
 	struct elf_file *f;
 
 	(void)state;
@@ -71,41 +70,8 @@ static void trusts_root_only(void **state)
 		assert_int_equal(chmod(path, i == 2 ? 0775 : i == 3 ? 0757 : 0755), 0);
 		f = elf_file__open(path);
 		assert_int_equal(f->trusted, i == 0);
-		assert_true(f->origin & ELF_FILE_ORIGIN);
-		origins[i] = f->origin;
 		elf_file__put(f);
 	}
-	assert_true(origins[0] != origins[1] && origins[1] == origins[2] &&
-		    origins[2] == origins[3]);
-}
-
-static uint64_t origin_of(const struct made_elf *made)
-{
-	struct elf_file *f = open_made(made, sizeof(*made), 1000);
-	uint64_t origin = f->origin;
-
-	elf_file__put(f);
-	return origin;
-}
-
-static void origin_is_of_the_symbols(void **state)
-{
-	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(1, "g");
-	uint64_t origin;
-
-	(void)state;
-	if (geteuid() != 0)
-		skip_because("only root can give files away");
-	origin = origin_of(&made);
-	assert_int_equal(origin, origin_of(&made));
-	assert_int_not_equal(origin, origin_of(&other));
-	memset(made.code, 0x90, sizeof(made.code));
-	assert_int_equal(origin, origin_of(&made));
-	/* A table too large to hash: an origin of its own, that no other file has. */
-	made.shdrs[1].sh_size = 1ull << 40;
-	origin = origin_of(&made);
-	unlink(path);
-	assert_int_not_equal(origin, origin_of(&made));
 }
 
 static void build_ids_of_any_length(void **state)
@@ -313,7 +279,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_is_there),
 		cmocka_unit_test(trusts_root_only),
-		cmocka_unit_test(origin_is_of_the_symbols),
 		cmocka_unit_test(build_ids_of_any_length),
 		cmocka_unit_test(refuses_what_is_no_program),
 		cmocka_unit_test(survives_truncation),

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What files count as in the ids of stacks. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "collector/origin.h"
+#include "elfmaker.h"
+
+static char path[] = "/tmp/test_origin.XXXXXX";
+
+/* Of the made bytes as a file of `owner`. */
+static uint64_t origin_of(const struct made_elf *made, uid_t owner)
+{
+	int fd = elfmaker__write(path, made, sizeof(*made));
+	struct elf_file *f;
+	uint64_t origin;
+
+	if (geteuid() != 0)
+		skip_because("only root can give files away");
+	assert_true(fd >= 0);
+	assert_int_equal(fchown(fd, owner, 0), 0);
+	close(fd);
+	f = elf_file__open(path);
+	assert_non_null(f);
+	assert_int_equal(f->origin, 0); /* nobody is asked here */
+	origin = origin__of(f);
+	elf_file__put(f);
+	return origin;
+}
+
+static void of_roots_files_it_is_the_build_id(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f"), same = elfmaker__make(1, "g"),
+			other = elfmaker__make(2, "f");
+	uint64_t origin = origin_of(&made, 0);
+
+	(void)state;
+	assert_true(origin & ORIGIN_FILE);
+	assert_int_equal(origin, origin_of(&same, 0));
+	assert_int_not_equal(origin, origin_of(&other, 0));
+	assert_int_not_equal(origin, origin_of(&made, 1000));
+	/* SHA-256 of "\1\x14" and the build ID, as `printf | sha256sum` has it */
+	assert_int_equal(origin, 0xcae02c9805d706feu);
+}
+
+static void of_others_it_is_the_symbols_too(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(1, "g");
+	uint64_t origin = origin_of(&made, 1000);
+
+	(void)state;
+	assert_true(origin & ORIGIN_FILE);
+	assert_int_equal(origin, origin_of(&made, 1000));
+	assert_int_equal(origin, origin_of(&made, 1001));
+	assert_int_not_equal(origin, origin_of(&other, 1000));
+	memset(made.code, 0x90, sizeof(made.code));
+	assert_int_equal(origin, origin_of(&made, 1000));
+	/* A table too large to hash: an origin of its own, that no other file has. */
+	made.shdrs[1].sh_size = 1ull << 40;
+	origin = origin_of(&made, 1000);
+	unlink(path);
+	assert_int_not_equal(origin, origin_of(&made, 1000));
+}
+
+static void without_a_build_id_there_is_none(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+
+	(void)state;
+	made.note.hdr.n_descsz = 0;
+	assert_int_equal(origin_of(&made, 0), 0);
+}
+
+static int make_path(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_roots_files_it_is_the_build_id),
+		cmocka_unit_test(of_others_it_is_the_symbols_too),
+		cmocka_unit_test(without_a_build_id_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, make_path, remove_path);
+}
