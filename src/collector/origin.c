@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "base/digest.h"
 
-#define DIGEST_MAX   (64u << 20) /* bytes of symbols and strings that are hashed */
+#define DIGEST_MAX (64u << 20) /* bytes of symbols and strings that are hashed */
 
 /* Hashes a section piece by piece, so that nothing of it stays in memory. */
 static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash,

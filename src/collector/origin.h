@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What code counts as in the ids of stacks: by the two upper bits, so that nobody's path is made to
- * count as another's file, a file with a build ID, the kernel, or what is known by a name only, which
- * anybody may have.
+ * count as another's file, a file with a build ID, the kernel, or what is known by a name only,
+ * which anybody may have.
  */
 #ifndef COLLECTOR_ORIGIN_H
 #define COLLECTOR_ORIGIN_H

@@ -416,8 +416,12 @@ struct process_table *process_table__new(const struct process_options *o)
 	if (!t)
 		return NULL;
 	t->jobs = o->jobs;
-	t->places = (struct file_places){ -1,	     o->told,	       o->past,
-					  o->finder, own_files__new(), o->identify };
+	t->places = (struct file_places){ .proc = -1,
+					  .told = o->told,
+					  .past = o->past,
+					  .finder = o->finder,
+					  .own = own_files__new(),
+					  .identify = o->identify };
 	t->process_max = o->process_max;
 	t->openings_max = openfiles__share(OPENINGS_MAX);
 	if (o->proc)
