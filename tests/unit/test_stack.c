@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "collector/origin.h"
 #include "collector/stack.h"
 #include "process/process.h"
 #include "shell.h"
@@ -54,6 +55,16 @@ static int teardown(void **state)
 
 #define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* As the collector's table of processes does. */
+static struct elf_file *open_file(const char *path)
+{
+	struct elf_file *f = elf_file__open(path);
+
+	assert_non_null(f);
+	f->origin = origin__of(f);
+	return f;
+}
+
 /* The id of a stack of one frame. */
 static uint64_t id_at(struct rig *r, const struct mapping *m, uint64_t pc)
 {
@@ -88,7 +99,7 @@ static void files_that_cannot_be_read_differ_by_build_id(void **state)
 
 static void an_unread_claim_is_not_the_file(void **state)
 {
-	struct elf_file *file = elf_file__open("/bin/sh");
+	struct elf_file *file = open_file("/bin/sh");
 	struct mapping m, claim;
 
 	assert_non_null(file);
@@ -121,11 +132,11 @@ static uint64_t id_of_two(struct rig *r, const struct mapping *m, uint64_t pc, u
 /* They are of files and places, not of addresses: others are mapped there later. */
 static void ids_are_those_of_what_is_mapped(void **state)
 {
-	struct elf_file *files[] = { elf_file__open("/bin/sh"), elf_file__open("/bin/ls") };
+	struct elf_file *files[] = { open_file("/bin/sh"), open_file("/bin/ls") };
 	struct mapping m = { .start = 0x1000, .end = 0x9000, .kind = MAPPING_FILE, .path = "/x" };
 	uint64_t first[3];
 
-	assert_true(files[0] && files[0]->origin && files[1] && files[1]->origin);
+	assert_true(files[0]->origin && files[1]->origin);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 3; i++) {
 			uint64_t id;
@@ -148,7 +159,7 @@ static void ids_are_those_of_what_is_mapped(void **state)
 static void a_stitched_frame_is_not_the_one_that_was_seen(void **state)
 {
 	struct rig *r = *state;
-	struct elf_file *file = elf_file__open("/bin/sh");
+	struct elf_file *file = open_file("/bin/sh");
 	struct mapping m = { .start = 0x1000,
 			     .end = 0x9000,
 			     .kind = MAPPING_FILE,
@@ -223,7 +234,7 @@ static void check_leaf(struct rig *r, uint64_t id, const char *module, uint64_t 
 static void frames_get_their_names_in_another_thread(void **state)
 {
 	struct rig *r = *state;
-	struct elf_file *self = elf_file__open("/proc/self/exe");
+	struct elf_file *self = open_file("/proc/self/exe");
 	uint64_t vaddr = link_time(), id;
 	struct mapping m = map_self(self, vaddr);
 
@@ -250,7 +261,7 @@ static void begin_another_batch(struct rig *r, uint64_t now_ns)
 static void names_that_are_known_are_there_at_once(void **state)
 {
 	struct rig *r = *state;
-	struct elf_file *self = elf_file__open("/proc/self/exe");
+	struct elf_file *self = open_file("/proc/self/exe");
 	uint64_t vaddr = link_time(), id;
 	struct mapping m = map_self(self, vaddr), other = m;
 
