@@ -18,6 +18,8 @@ struct scene {
 	pid_t tid;
 };
 
+#define AWAKE_TRIES 1000 /* of a child that naps: it may be awake when it is looked at */
+
 /* But for the first bytes, below the stack pointer of one that goes on meanwhile. */
 static inline void assert_same_memory(pid_t pid, const struct event *e, size_t skip)
 {
@@ -27,7 +29,12 @@ static inline void assert_same_memory(pid_t pid, const struct event *e, size_t s
 	struct iovec remote = { (void *)(uintptr_t)(e->stack_addr + skip), sz };
 
 	assert_non_null(memory);
-	assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), sz);
+	for (int i = 0; i < AWAKE_TRIES; i++) {
+		assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), sz);
+		if (memcmp(memory, event__ustack(e) + skip, sz) == 0)
+			break;
+		usleep(1000);
+	}
 	assert_memory_equal(memory, event__ustack(e) + skip, sz);
 	free(memory);
 }

@@ -208,28 +208,38 @@ static size_t missing_cnt(const struct event *e)
 	return cnt;
 }
 
-/* Page by page, as the unwinder sees them; the program's memory has zeros where pages are missing.
- */
-static void assert_spread_memory(pid_t pid, const struct event *e)
+/* The program's memory has zeros where pages are missing. */
+static bool is_same_memory(pid_t pid, const struct snapshot *s, uint64_t from)
 {
-	static uint8_t room[SNAPSHOT_ROOM_SZ];
-	const struct snapshot *s;
-	struct sample sample;
 	uint64_t word, expected;
 
-	event__sample(e, &sample);
-	s = &sample.stack;
-	snapshot__spread(&sample.stack, event__holes(e), room);
-	assert_int_equal(s->sz, e->ustack_sz + missing_cnt(e) * EVENT_PAGE);
-	for (uint64_t at = e->stack_addr + EVENT_RED_ZONE; at + 8 <= s->addr + s->sz; at += 8) {
+	for (uint64_t at = from; at + 8 <= s->addr + s->sz; at += 8) {
 		struct iovec local = { &expected, 8 }, remote = { (void *)(uintptr_t)at, 8 };
 
 		assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), 8);
-		if (snapshot__word(s, at, &word))
-			assert_int_equal(word, expected);
-		else
-			assert_int_equal(expected, 0);
+		if (!snapshot__word(s, at, &word))
+			word = 0;
+		if (word != expected)
+			return false;
 	}
+	return true;
+}
+
+/* Page by page, as the unwinder sees them. */
+static void assert_spread_memory(pid_t pid, const struct event *e)
+{
+	static uint8_t room[SNAPSHOT_ROOM_SZ];
+	struct sample sample;
+
+	event__sample(e, &sample);
+	snapshot__spread(&sample.stack, event__holes(e), room);
+	assert_int_equal(sample.stack.sz, e->ustack_sz + missing_cnt(e) * EVENT_PAGE);
+	for (int i = 0; i < AWAKE_TRIES; i++) {
+		if (is_same_memory(pid, &sample.stack, e->stack_addr + EVENT_RED_ZONE))
+			return;
+		usleep(1000);
+	}
+	fail();
 }
 
 static void check_holes(struct scene *scene, bool bounce)
