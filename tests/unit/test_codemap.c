@@ -173,19 +173,19 @@ static void room_has_bounds(void **state)
 	codemap__free(m);
 }
 
-/* Whoever says that a place has had many owners, and all of them later than it was looked at. */
-static void a_look_is_short(void **state)
+/* Whoever says that a place has had many owners, and all of them later than it was looked at: it is
+ * the first of them, however many came. */
+static void the_first_of_many_is_found(void **state)
 {
 	struct codemap *m = codemap__new();
-	uint64_t begin_ns;
 
 	(void)state;
 	for (uint64_t i = 0; i < 500000; i++)
-		assert_int_equal(add(m, 0x1000 + i % 16 * 64, 64, "forged", 1000 + i), 0);
-	begin_ns = monotonic__ns();
+		assert_int_equal(
+			add(m, 0x1000 + i % 16 * 64, 64, i < 16 ? "first" : "later", 1000 + i), 0);
 	for (uint64_t i = 0; i < 100000; i++)
-		assert_string_equal(at(m, 0x1000 + i % 1024, i % 2000), "forged");
-	assert_true(monotonic__ns() - begin_ns < 5000000000); /* 3 billion versions */
+		assert_string_equal(at(m, 0x1000 + i % 1024, i % 1000), "first");
+	assert_string_equal(at(m, 0x1000, 1016), "later");
 	codemap__free(m);
 }
 
@@ -468,7 +468,7 @@ static void broken_dumps(void **state)
 
 RUN_TESTS(cmocka_unit_test(the_last_that_was_there_by_then_counts),
 	  cmocka_unit_test(times_that_go_back), cmocka_unit_test(the_same_as_by_a_look_at_all),
-	  cmocka_unit_test(a_look_is_short), cmocka_unit_test(functions_over_many_pages),
+	  cmocka_unit_test(the_first_of_many_is_found), cmocka_unit_test(functions_over_many_pages),
 	  cmocka_unit_test(what_is_no_function), cmocka_unit_test(room_has_bounds),
 	  cmocka_unit_test(lines), cmocka_unit_test(a_map_is_read_as_it_grows),
 	  cmocka_unit_test(a_dump_is_read_as_it_grows), cmocka_unit_test(call_frame_information),
