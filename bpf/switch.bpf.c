@@ -10,6 +10,7 @@
 #define TASK_DEAD	     0x0080
 #define TASK_NOLOAD	     0x0400
 #define TASK_RTLOCK_WAIT     0x1000
+#define PF_KTHREAD	     0x00200000
 
 #define UNKNOWN (~0ULL)
 
@@ -40,7 +41,9 @@ struct {
 	__uint(max_entries, 1);
 } switched SEC(".maps");
 
-static __always_inline __u32 state_of(__u32 task_state)
+/* How it leaves the CPU, or has left it. A thread of the kernel waits for work in TASK_IDLE, or, as
+ * all did before there was that (80ed87c8a9ca), in TASK_INTERRUPTIBLE. */
+static __always_inline __u32 state_of(const struct task_struct *task, __u32 task_state)
 {
 	if (task_state & TASK_DEAD)
 		return EVENT_STATE_DEAD;
@@ -54,7 +57,9 @@ static __always_inline __u32 state_of(__u32 task_state)
 		return task_state & TASK_NOLOAD ? EVENT_STATE_IDLE : EVENT_STATE_DISK_SLEEP;
 	if (task_state & TASK_RTLOCK_WAIT)
 		return EVENT_STATE_DISK_SLEEP;
-	return task_state ? EVENT_STATE_SLEEPING : EVENT_STATE_PREEMPTED;
+	if (!task_state)
+		return EVENT_STATE_PREEMPTED;
+	return task->flags & PF_KTHREAD ? EVENT_STATE_IDLE : EVENT_STATE_SLEEPING;
 }
 
 static __always_inline __u32 task__cpu(const struct task_struct *task)
@@ -169,7 +174,7 @@ int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task
 	if (!capturing(now_ns))
 		return 0;
 	if (prev->pid) {
-		state = state_of(prev_state((const volatile __u64 *)ctx, prev));
+		state = state_of(prev, prev_state((const volatile __u64 *)ctx, prev));
 		leave(ctx, prev, preempt ? EVENT_STATE_PREEMPTED : state, now_ns);
 	}
 	if (next->pid)
@@ -226,7 +231,7 @@ static __always_inline void prepare(struct task_struct *task)
 	struct thread *th = thread__of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (th)
-		th->state = state_of(task->__state);
+		th->state = state_of(task, task->__state);
 }
 
 /*
@@ -239,7 +244,7 @@ static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_str
 				     __u64 how)
 {
 	struct thread *th = thread__of(task, 0);
-	struct emission row = row_at(task, begin_ns, state_of(task->__state));
+	struct emission row = row_at(task, begin_ns, state_of(task, task->__state));
 
 	if (!th || th->seen || task->on_cpu || task->exit_state)
 		return 0;

@@ -22,7 +22,7 @@ WITH costs AS (
     UNION ALL
     SELECT coalesce(ustack_id, kstack_id), 0, 0, 0, sum(blocked_ns), sum(runnable_ns), 0
     FROM offcpu
-    WHERE state != 'idle' -- the kernel's workers that wait for work
+    WHERE state != 'idle' -- threads of the kernel that wait for work
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY ALL
     UNION ALL

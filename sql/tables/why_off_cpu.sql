@@ -10,7 +10,7 @@ WITH intervals AS MATERIALIZED (
         waker_command, coalesce(waker_ustack_id, waker_kstack_id) AS woke_id,
         count(*) AS count, sum(offcpu_ns) AS offcpu_ns, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
     FROM wakeups
-    WHERE state != 'idle' -- the kernel's workers that wait for work
+    WHERE state != 'idle' -- threads of the kernel that wait for work
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY ALL
     ORDER BY offcpu_ns DESC, command, state, slept_id, woke_id

@@ -1,6 +1,6 @@
 -- CPU and off-CPU time by command. This and the other tables of `stacksexport top` are printed as they come out:
--- integers are nanoseconds when their name ends in " s", columns that begin with "total" do not add up. The kernel's own
--- idle workers (state `idle`) are in none of them: they wait for work by design. idle.sql counts them.
+-- integers are nanoseconds when their name ends in " s", columns that begin with "total" do not add up. Threads
+-- of the kernel that wait for work (state `idle`) are in none of them. idle.sql counts them.
 WITH cpu AS (
     SELECT command, sum(cpu_ns) AS cpu_ns
     FROM cpu_samples

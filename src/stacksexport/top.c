@@ -268,8 +268,7 @@ static int print_idle(struct top *top)
 
 	if (!err && idle_ns)
 		fprintf(top->out,
-			"Not counted: %.3f s in which idle workers of the kernel waited for "
-			"work.\n",
+			"Not counted: %.3f s in which threads of the kernel waited for work.\n",
 			(double)idle_ns / 1e9);
 	return err;
 }

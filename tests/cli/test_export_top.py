@@ -138,7 +138,7 @@ def test_top_adds_up(tmp_path):
     for i in range(20):
         b.slice(0, SECOND, "sleeping", names(f"nap{i}"), pid=10 + i, command=f"c{i}").slice(SECOND + 1000, SECOND + 1000, "dead", pid=10 + i, command=f"c{i}")
     text = run("top", "-r", b.write(tmp_path / "r")).stdout
-    assert "Not counted: 8.000 s in which idle workers of the kernel waited for work.\n" in text and "kworker" not in text
+    assert "Not counted: 8.000 s in which threads of the kernel waited for work.\n" in text and "kworker" not in text
     out = sections(text)
     states = next(v for k, v in out.items() if "BY STATE" in k)
     assert [t[-1].split()[0] for t in (out["OFF-CPU TIME BY FUNCTION"], states[:-1])] == ["2.000"] * 2 and out["TIME BY COMMAND"][-1].split()[2] == "2.000"

@@ -89,6 +89,32 @@ def test_a_thread_that_never_runs_shows_with_its_stack(start, spawn, compile_c):
     assert 1 <= total <= took
 
 
+def kernel_threads():
+    """Those of kthreadd (2), which is one."""
+    ids = (int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdecimal())
+    return {pid for pid in ids if pid == 2 or parent(pid) == 2}
+
+
+def parent(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def test_a_thread_of_the_kernel_that_waits_for_work_is_idle(start, spawn):
+    before, p = kernel_threads(), spawn("sleep", "30")
+    c = start("-p", "switch:u")
+    time.sleep(1)
+    r = c.stop()
+    threads = before & kernel_threads()
+    states = r.rows("SELECT pid, state FROM events WHERE kind = 'switch'")
+    assert len(threads) > 10 and threads <= {pid for pid, _ in states}
+    assert "idle" in {s for pid, s in states if pid == 2}
+    assert "sleeping" not in {s for pid, s in states if pid in threads}
+    assert [s for pid, s in states if pid == p.pid] == ["sleeping", "waiting"]
+
+
 def test_blocked_and_runnable_are_told_apart(record):
     # Two spinners on one CPU: each waits for the other about half the time, and never sleeps.
     r = record("-p", "switch:u", "--duration", "3s", "--", "taskset", "-c", "0", "sh", "-c", "timeout 9 yes >/dev/null 2>&1 & exec yes >/dev/null")
