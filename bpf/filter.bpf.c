@@ -144,6 +144,7 @@ int BPF_PROG(filter__free, struct task_struct *task)
 	__u32 tgid = task->tgid, tid = task->pid;
 	__u64 *start_ns;
 
+	bpf_map_delete_elem(&tids, &tid);
 	if (tgid != tid)
 		return 0;
 	start_ns = bpf_map_lookup_elem(&targets, &tgid);

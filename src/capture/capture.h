@@ -55,6 +55,9 @@ struct capture *capture__new(const struct capture_options *);
 int capture__load(struct capture *);
 /* A process (and its descendants) to record from now on. */
 int capture__add_target(struct capture *, uint32_t tgid);
+/* Whether somebody is there who was chosen by id, or a descendant: who has ended and was waited for
+ * is not. */
+bool capture__has_targets(const struct capture *);
 /* … from its next exec on: the launched command, which is none before. */
 int capture__add_command(struct capture *, uint32_t tgid);
 /* Events are on from *begin_ns (CLOCK_MONOTONIC), which is set before the first drain; writes the

@@ -90,6 +90,18 @@ int capture__add_target(struct capture *c, uint32_t tgid)
 	return add_target(c, tgid, 0); /* any: we do not know it as exactly as the kernel does */
 }
 
+static bool has_any(const struct bpf_map *map)
+{
+	uint32_t key;
+
+	return bpf_map_get_next_key(bpf_map__fd(map), NULL, &key) == 0;
+}
+
+bool capture__has_targets(const struct capture *c)
+{
+	return has_any(c->skel->maps.targets) || has_any(c->skel->maps.tids);
+}
+
 int capture__add_command(struct capture *c, uint32_t tgid)
 {
 	return add_target(c, tgid, CAPTURE_FROM_EXEC);

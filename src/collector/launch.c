@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
+#include <paths.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -66,6 +68,12 @@ static int become(const struct caller *as)
 	return 0;
 }
 
+/* As a shell has it. */
+static int status_of(int err)
+{
+	return err == ENOENT ? 127 : 126;
+}
+
 static void __attribute__((noreturn))
 child(const struct pipes *p, char **argv, const struct caller *as)
 {
@@ -87,15 +95,57 @@ child(const struct pipes *p, char **argv, const struct caller *as)
 	}
 	if (write(p->exec[1], &err, sizeof(err)) != sizeof(err))
 		_exit(125);
-	_exit(err == ENOENT ? 127 : 126);
+	_exit(status_of(err));
+}
+
+/* In one of the folders of $PATH. */
+static bool is_in_path(const char *name)
+{
+	const char *dirs = getenv("PATH");
+	char path[PATH_MAX];
+	bool found = false;
+
+	if (!dirs)
+		dirs = _PATH_DEFPATH;
+	while (!found) {
+		int sz = (int)strcspn(dirs, ":");
+
+		if (snprintf(path, sizeof(path), "%.*s%s%s", sz, dirs, sz ? "/" : "", name) <
+		    (int)sizeof(path))
+			found = access(path, X_OK) == 0;
+		if (!dirs[sz])
+			break;
+		dirs += sz + 1;
+	}
+	return found;
+}
+
+/* What execvp() would find, so that what is mistyped costs nothing. 0 or an errno. */
+static int look_for(const char *name)
+{
+	if (strchr(name, '/'))
+		return access(name, X_OK) ? errno : 0;
+	return is_in_path(name) ? 0 : ENOENT;
+}
+
+/* -err, said. */
+static int cannot_run(struct launch *l, int err)
+{
+	log__error("%s: %s", l->command, strerror(err));
+	launch__kill(l);
+	l->ended = true;
+	l->status = status_of(err);
+	return -err;
 }
 
 int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 {
 	struct pipes p;
-	int err;
+	int err = look_for(argv[0]);
 
 	*l = (struct launch){ .command = argv[0], .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
+	if (err)
+		return cannot_run(l, err);
 	if (pipe2(p.go, O_CLOEXEC) || pipe2(p.exec, O_CLOEXEC))
 		goto failed;
 	l->pid = fork();
@@ -131,10 +181,7 @@ int launch__go(struct launch *l, void (*meanwhile)(void *), void *arg)
 		meanwhile(arg);
 	if (!err && read(l->exec_fd, &err, sizeof(err)) != sizeof(err))
 		return 0;
-	log__error("%s: %s", l->command, strerror(err));
-	launch__kill(l);
-	l->status = err == ENOENT ? 127 : 126;
-	return -err;
+	return cannot_run(l, err);
 }
 
 bool launch__ended(struct launch *l)

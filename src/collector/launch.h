@@ -25,8 +25,8 @@ struct caller {
 };
 struct caller caller__get(void);
 
-/* Forks a child that waits, under the command's name, to become `as` (NULL: who we are). 0 or
- * -errno, said. */
+/* Forks a child that waits, under the command's name, to become `as` (NULL: who we are). 0; or
+ * -errno, said, with ->status and ->ended set where there is no such command. */
 int launch__prepare(struct launch *, char **argv, const struct caller *as);
 /* Lets it exec and waits for that, which may take seconds where all are busy: meanwhile(arg),
  * unless it is NULL, is called from time to time. 0, or -errno said, with ->status and ->ended set.

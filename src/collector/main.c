@@ -223,11 +223,23 @@ static void wait_for_events(struct collector *c)
 		c->interrupted = true;
 }
 
+/* Whether all are gone who can be recorded: those of --pid and their descendants. A name may have
+ * others at any time. */
+static bool is_deserted(const struct collector *c)
+{
+	const struct capture_filter *f = &c->options.capture.filter;
+
+	if (!f->pid_cnt || f->comm_cnt || capture__has_targets(c->capture))
+		return false;
+	log__info("nobody is left of --pid: the recording ends");
+	return true;
+}
+
 static bool over(struct collector *c)
 {
 	if (c->err || c->interrupted)
 		return true;
-	if (c->options.command && launch__ended(&c->launch))
+	if ((c->options.command && launch__ended(&c->launch)) || is_deserted(c))
 		return true;
 	return c->options.duration_ns && monotonic__ns() >= c->begin_ns + c->options.duration_ns;
 }
@@ -256,8 +268,9 @@ static void record(struct collector *c)
 	}
 }
 
-/* Events off, then a last drain: what the rings hold is in the recording before it closes. */
-static int end(struct collector *c)
+/* Events off, then a last drain: what the rings hold is in the recording before it closes. Where
+ * the command did not begin there is nothing to tell. */
+static int end(struct collector *c, bool tell)
 {
 	int err = capture__end(c->capture, &c->end_ns), finish_err;
 
@@ -266,7 +279,7 @@ static int end(struct collector *c)
 	finish_err = recording__finish(c->recording);
 	if (!err)
 		err = c->err ? c->err : finish_err;
-	if (log__writable(STATUS_WAIT_MS)) {
+	if (tell && log__writable(STATUS_WAIT_MS)) {
 		status__summary(&c->status, c->session, c->recording, c->end_ns);
 		status__bill(&c->status, c->capture, c->end_ns - c->begin_ns);
 	}
@@ -276,11 +289,12 @@ static int end(struct collector *c)
 static int run(struct collector *c)
 {
 	int err = begin(c);
+	bool begun = !err;
 
-	if (!err)
+	if (begun)
 		record(c);
 	if (c->begin_ns) {
-		int end_err = end(c);
+		int end_err = end(c, begun);
 
 		err = err ? err : end_err;
 	}

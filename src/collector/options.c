@@ -52,7 +52,7 @@ static const struct argp_option argp_options[] = {
 	{ "duration", KEY_DURATION, "TIME", 0, "End after TIME (500ms, 5s, 10m, 1h)", 1 },
 	{ "pid", KEY_PID, "PID", 0,
 	  "Only this process, its threads and descendants; with the id of another thread only that "
-	  "thread. May be repeated or a comma list",
+	  "thread; ends when they have. May be repeated or a comma list",
 	  1 },
 	{ "uid", KEY_UID, "USER", 0, "Only processes of this effective user (name or number)", 1 },
 	{ "cgroup", KEY_CGROUP, "PATH", 0,

@@ -139,17 +139,12 @@ static void print_kind(const struct session_stats *st, size_t k)
 			st->lost[k]);
 }
 
-void status__summary(struct status *s, const struct session *session, const struct recording *r,
-		     uint64_t end_ns)
+static void print_summary(const struct status *s, const struct session *session,
+			  const struct recording *r, uint64_t end_ns)
 {
 	const struct session_stats *st = session__stats(session);
 	struct recording_stats written;
 
-	if (s->terminal && !s->quiet)
-		clear_line();
-	log__set_before(NULL);
-	if (s->quiet)
-		return;
 	recording__stats(r, &written);
 	fprintf(stderr, "%-12s %12s %14s %10s\n", "kind", "rows", "to the root", "lost");
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
@@ -163,9 +158,35 @@ void status__summary(struct status *s, const struct session *session, const stru
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
 		recording__dir(r), (double)own_cpu_ns() / 1e9);
-	if (!session__totals(session).rows)
+}
+
+/* What a person who reads nothing else has to know. */
+static void warn(const struct status *s, const struct session_totals *t, const struct recording *r)
+{
+	bool removed = recording__removed(r);
+
+	if (!t->rows)
 		log__warn("nothing was recorded: nothing happened, or no process was what was "
-			  "asked for");
+			  "asked for%s%s%s",
+			  removed ? "; " : "", removed ? recording__dir(r) : "",
+			  removed ? " is removed" : "");
+	if (s->quiet && t->lost)
+		log__warn("%lu events were lost: sums of what was recorded are too small "
+			  "(stacksexport top says where they were lost)",
+			  t->lost);
+}
+
+void status__summary(struct status *s, const struct session *session, const struct recording *r,
+		     uint64_t end_ns)
+{
+	const struct session_totals t = session__totals(session);
+
+	if (s->terminal && !s->quiet)
+		clear_line();
+	log__set_before(NULL);
+	if (!s->quiet)
+		print_summary(s, session, r, end_ns);
+	warn(s, &t, r);
 }
 
 static void print_costs(const struct capture_cost *costs, size_t cnt, uint64_t ns)

@@ -119,16 +119,16 @@ static int open_next(struct folder *f, const char *root)
 {
 	char name[16];
 	uint32_t n = 0;
-	int parent = path__open_parent(root, &f->owner), err;
+	int err;
 
-	if (parent < 0)
-		return fail(root, "cannot make or open the folder of recordings", parent);
-	err = each_name(parent, count_folder, &n);
+	f->parent = path__open_parent(root, &f->owner);
+	if (f->parent < 0)
+		return fail(root, "cannot make or open the folder of recordings", f->parent);
+	err = each_name(f->parent, count_folder, &n);
 	do {
 		snprintf(name, sizeof(name), "%u", ++n);
-		f->fd = err ? err : path__make(parent, name, &f->owner);
+		f->fd = err ? err : path__make(f->parent, name, &f->owner);
 	} while (f->fd == -EEXIST); /* another recording was faster */
-	close(parent);
 	if (f->fd < 0)
 		return fail(root, "cannot make a folder for the recording in it", f->fd);
 	return asprintf(&f->path, "%s/%s", root, name) < 0 ? (f->path = NULL, -ENOMEM) : 0;
@@ -148,7 +148,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	struct finished found = { 0 };
 	int err;
 
-	*f = (struct folder){ .fd = -1, .owner = o->owner };
+	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
 	err = o->dir ? open_given(f, o->dir) : open_next(f, o->root);
 	if (err)
 		return err;
@@ -168,12 +168,21 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	return each_name(f->fd, remove_leftover, f);
 }
 
+bool folder__remove_empty(struct folder *f)
+{
+	const char *slash = f->path ? strrchr(f->path, '/') : NULL;
+
+	return f->parent >= 0 && slash && unlinkat(f->parent, slash + 1, AT_REMOVEDIR) == 0;
+}
+
 void folder__close(struct folder *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
+	if (f->parent >= 0)
+		close(f->parent);
 	free(f->path);
-	*f = (struct folder){ .fd = -1 };
+	*f = (struct folder){ .fd = -1, .parent = -1 };
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 struct folder {
 	int fd;			 /* locked against other writers; -1: not open */
+	int parent;		 /* in which it was made under a number; -1: it was not */
 	char *path;		 /* for people */
 	struct path_owner owner; /* who gets what is made here */
 	uint32_t next;		 /* number of the next batch */
@@ -33,6 +34,9 @@ struct folder_options {
 /* Makes or opens the folder and clears away what a killed recording left unfinished. 0 or -errno,
  * said on stderr; folder__close() either way. */
 int folder__open(struct folder *, const struct folder_options *);
+/* Removes a folder that was made under a number and is empty: the newest recording is to be one.
+ * True: it is gone. */
+bool folder__remove_empty(struct folder *);
 void folder__close(struct folder *);
 
 /* Final name of a batch's file; with ".tmp" behind it while it is written. */

@@ -25,7 +25,7 @@ struct recording {
 	struct writer *writer;
 	size_t rows_per_group, groups_per_file;
 	uint64_t batch_ns;
-	bool finished;
+	bool finished, removed;
 	/* the batch in the making: */
 	struct batch *events, *stacks; /* row groups in hand */
 	struct strtab *strings;
@@ -241,7 +241,13 @@ int recording__finish(struct recording *r)
 
 	r->finished = true;
 	write_err = writer__stop(r->writer);
+	r->removed = r->removed || folder__remove_empty(&r->folder);
 	return err ? err : write_err;
+}
+
+bool recording__removed(const struct recording *r)
+{
+	return r->removed;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

@@ -74,8 +74,11 @@ int recording__add(struct recording *, const struct row *);
  */
 int recording__tick(struct recording *, uint64_t now_ns);
 
-/* Closes the last batch, waits for the writer. 0 or -errno. */
+/* Closes the last batch, waits for the writer. 0 or -errno. A numbered folder that has nothing in
+ * it is removed. */
 int recording__finish(struct recording *);
+/* Whether it was. */
+bool recording__removed(const struct recording *);
 void recording__free(struct recording *);
 
 struct recording_stats {

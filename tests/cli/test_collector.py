@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 
+import duckdb
 import pytest
 
 from conftest import COLLECTOR, needs_bpf
@@ -179,6 +180,41 @@ def test_folders(tmp_path):
     assert len(list((tmp_path / "all" / "1").glob("events-*.parquet"))) == 2
     p = run("-d", "/proc/nothing/here", "--duration", "200ms")
     assert p.returncode == 1 and "/proc/nothing" in p.stderr
+
+
+@needs_bpf
+def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
+    env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
+    p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
+    assert p.returncode == 0 and "nothing was recorded" in p.stderr and f"{tmp_path}/all/1 is removed\n" in p.stderr
+    assert list((tmp_path / "all").iterdir()) == []
+
+
+@pytest.mark.parametrize("command, status, why", [
+    ("nobody-s-name", 127, "No such file or directory"), ("/nobody/s/name", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied"),
+])
+def test_a_command_that_is_not_there_costs_nothing(tmp_path, command, status, why):
+    p = run("--", command, env={**os.environ, "STACKS_DIR": str(tmp_path / "all")})
+    assert (p.returncode, p.stderr) == (status, f"collector: {command}: {why}\n")
+    assert not (tmp_path / "all").exists()
+
+
+@needs_bpf
+def test_a_command_that_cannot_run_leaves_no_recording(tmp_path):
+    """Its interpreter is missing: only execve() knows."""
+    program = tmp_path / "program"
+    program.write_text("#!/nobody/s/interpreter\n")
+    program.chmod(0o755)
+    p = run("--", program, env={**os.environ, "STACKS_DIR": str(tmp_path / "all")})
+    assert p.returncode == 127 and p.stderr.splitlines()[1:] == [f"collector: {program}: No such file or directory"], p.stderr
+    assert list((tmp_path / "all").iterdir()) == []
+
+
+@needs_bpf
+def test_what_is_lost_is_said_quietly_too(tmp_path):
+    p = run("--quiet", "-d", tmp_path / "r", "-p", "switch:n", "--max-rate", "1", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; done")
+    lost = duckdb.connect().execute("SELECT sum(amount)::INT FROM read_parquet(?) WHERE kind = 'lost'", [str(tmp_path / "r" / "events-*.parquet")]).fetchone()[0]
+    assert lost > 9 and f"warning: {lost} events were lost" in p.stderr
 
 
 @needs_bpf

@@ -78,6 +78,38 @@ def test_one_thread(start, spawn, compile_c):
     assert r.rows("SELECT DISTINCT tgid, pid FROM events WHERE kind != 'lost'") == [(p.pid, tid)]
 
 
+def test_the_recording_ends_with_the_last_descendant(start, spawn):
+    """The process itself ends half a second before its child does."""
+    p = spawn("sh", "-c", "read line; (sleep 1; echo child) & sleep 0.5; echo parent", stdin=subprocess.PIPE)
+    c = start("-p", "switch:u", "--pid", p.pid)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    p.wait()
+    left = time.monotonic()
+    r = c.finish(timeout=30)
+    assert r.returncode == 0 and "nobody is left of --pid" in r.stderr and time.monotonic() - left > 0.25
+    assert r.one("SELECT count(*) FROM events WHERE state = 'dead' AND tgid = ?", p.pid) == 1
+    assert r.one("SELECT count(*) FROM events WHERE command = 'sleep' AND state = 'dead'") == 2
+
+
+def test_the_recording_ends_with_the_thread(start, spawn, compile_c):
+    prog = compile_c(
+        "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n"
+        "static void *run(void *a) { (void)a; printf(\"%ld\\n\", syscall(SYS_gettid)); fflush(stdout); getchar(); return 0; }\n"
+        "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); pause(); }\n",
+        "-pthread", name="onethread",
+    )
+    p = spawn(prog, stdin=subprocess.PIPE)
+    tid = int(p.stdout.readline())
+    c = start("-p", "switch:u", "--pid", tid)
+    p.stdin.write("\n")
+    p.stdin.flush()
+    r = c.finish(timeout=30)
+    assert r.returncode == 0 and p.poll() is None
+    assert r.rows("SELECT DISTINCT pid FROM events WHERE kind = 'switch'") == [(tid,)]
+    assert r.one("SELECT count(*) FROM events WHERE state = 'dead'") == 1
+
+
 def test_a_user(start, spawn, public):
     spawn(public(EXAMPLES / "sleeper"), 30, user=65534)
     spawn(EXAMPLES / "lock", 30)

@@ -264,6 +264,26 @@ static void next_number(void **state)
 	recording__free(r);
 }
 
+/* A numbered folder goes when nothing was written to it; one that has a name stays. */
+static void empty_folders(void **state)
+{
+	const char *const dirs[] = { NULL, "rec", NULL };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct recording *r = open_recording(dirs[i], false);
+		char *dir = strdup(recording__dir(r));
+
+		if (i == 2)
+			touch("root/1/somebody's");
+		assert_int_equal(recording__finish(r), 0);
+		assert_int_equal(recording__removed(r), i == 0);
+		assert_int_equal(access(dir, F_OK), i == 0 ? -1 : 0);
+		recording__free(r);
+		free(dir);
+	}
+}
+
 static void bad_folders(void **state)
 {
 	(void)state;
@@ -361,5 +381,5 @@ static void folder_gone(void **state)
 #define IN_TMP(test) cmocka_unit_test_setup_teardown(test, enter_tmp, leave_tmp)
 RUN_TESTS(IN_TMP(generations), IN_TMP(large_strings), IN_TMP(strings), IN_TMP(stacks),
 	  IN_TMP(free_without_finish), IN_TMP(refused_and_continued), IN_TMP(next_number),
-	  IN_TMP(bad_folders), IN_TMP(links), IN_TMP(planted_file), IN_TMP(bad_options),
-	  IN_TMP(folder_gone))
+	  IN_TMP(empty_folders), IN_TMP(bad_folders), IN_TMP(links), IN_TMP(planted_file),
+	  IN_TMP(bad_options), IN_TMP(folder_gone))
