@@ -1,6 +1,5 @@
 -- What a profile says of the recording: when it began, how long it is (of several: the sum), what a sample of
--- kind 'profile' stands for where all stand for the same, and how many events were lost (lost notices of processes are
--- none).
+-- kind 'profile' stands for where all stand for the same.
 -- A process that ends has lived longer than the recording (exit).
 WITH batches AS (
     SELECT
@@ -17,14 +16,9 @@ WITH batches AS (
         min(shortest) AS shortest, max(longest) AS longest
     FROM batches
     GROUP BY parse_dirpath(getvariable('events_files')[file_index::BIGINT + 1])
-), losses AS (
-    SELECT coalesce(sum(amount), 0) AS lost
-    FROM events
-    WHERE kind = 'lost' AND lost_kind IS DISTINCT FROM 'process'
 )
 SELECT
     min(start_ns) AS start_ns,
     sum(wall_ns) AS wall_ns,
-    CASE WHEN min(shortest) = max(longest) THEN min(shortest) ELSE 0 END AS period_ns,
-    any_value(lost) AS lost
-FROM recordings, losses;
+    CASE WHEN min(shortest) = max(longest) THEN min(shortest) ELSE 0 END AS period_ns
+FROM recordings;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/parse.h"
 #include "collector/statusfile.h"
 #include "event/kind.h"
@@ -398,6 +399,17 @@ static void check(struct options *o, char *program)
 	exit(2);
 }
 
+/* "profile,rss,switch" */
+static char *name_sources(const struct options *o)
+{
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		buf__printf(&names, "%s%s", i ? "," : "", o->probes[i].probe->name);
+	buf__u8(&names, 0);
+	return (char *)names.data;
+}
+
 void options__parse(struct options *o, int argc, char **argv)
 {
 	char defaults[] = DEFAULT_PROBES;
@@ -413,6 +425,7 @@ void options__parse(struct options *o, int argc, char **argv)
 	argp_parse(&argp, own, argv, 0, NULL, o);
 	if (!o->capture.probe_cnt)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
+	o->recording.sources = o->sources = name_sources(o);
 	o->capture.ring_sz = power_of_two(o->capture.ring_sz);
 	o->capture.filter.none_yet = o->command && !o->all;
 	check(o, program_invocation_short_name);
@@ -424,6 +437,7 @@ void options__free(struct options *o)
 	free(o->capture.filter.pids);
 	free(o->capture.filter.uids);
 	free(o->capture.filter.cgroups);
+	free(o->sources);
 }
 
 uint64_t options__join_min_ns(const struct options *o)

@@ -15,6 +15,7 @@ struct options {
 	struct probe_choice probes[PROBE_CHOICE_MAX];
 	struct capture_options capture; /* points into this struct */
 	struct recording_options recording;
+	char *sources;	      /* of the probes, "profile,switch" */
 	uint64_t duration_ns; /* 0: until a signal or the command's end */
 	uint64_t poll_ns;
 	uint64_t

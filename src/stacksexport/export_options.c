@@ -13,7 +13,7 @@
 enum { KEY_OUTPUT = 0x100, KEY_FORMAT };
 
 /* Where an option's argument goes. */
-enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER };
+enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
 
 struct option_row {
 	unsigned bit; /* enum export_option */
@@ -26,11 +26,12 @@ struct option_row {
 
 static const struct option_row rows[] = {
 	{ OPTION_RECORDING,
-	  FIELD(STRING, recording),
+	  FIELD(RECORDING, recordings),
 	  { "register", 'r', "RECORDING", 0,
 	    "a recording's folder, a folder of recordings (the one with the highest number is "
 	    "taken), one of "
-	    "its files, or a glob; default: the newest in $STACKS_DIR, else in /var/lib/stacks",
+	    "its files, or a glob; may be repeated; default: the newest in $STACKS_DIR, else in "
+	    "/var/lib/stacks",
 	    0 } },
 	{ OPTION_COMM,
 	  FIELD(STRING, comm),
@@ -101,22 +102,30 @@ static void argp_options(unsigned accepts, struct argp_option *out)
 	*out = (struct argp_option){ 0 };
 }
 
-static int option__set(struct export_options *o, const struct option_row *row, const char *arg)
+/* NULL, or what is wrong with it. */
+static const char *option__set(struct export_options *o, const struct option_row *row,
+			       const char *arg)
 {
+	bool again = o->given & row->bit;
 	void *field = (char *)o + row->field;
 	uint64_t n;
 
 	o->given |= row->bit;
 	switch (row->kind) {
-	case FIELD_STRING: *(const char **)field = arg; return 0;
-	case FIELD_FLAG: *(bool *)field = true; return 0;
+	case FIELD_STRING: *(const char **)field = arg; return again ? "it is given twice" : NULL;
+	case FIELD_FLAG: *(bool *)field = true; return NULL;
 	case FIELD_NUMBER:
 		if (parse__u64(arg, &n) != 0 || n == 0 || n > INT32_MAX)
-			return -1;
+			return "it is no number above 0";
 		*(size_t *)field = n;
-		return 0;
+		return NULL;
+	case FIELD_RECORDING:
+		if (o->recording_cnt == EXPORT_ARGUMENTS_MAX)
+			return "these are too many; a glob may stand for more";
+		o->recordings[o->recording_cnt++] = arg;
+		return NULL;
 	}
-	return -1;
+	return NULL;
 }
 
 static const struct subcommand *subcommand__find(const struct subcommand *s, const char *name)
@@ -159,11 +168,13 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
 	for (size_t i = 0; i < ROW_CNT; i++) {
+		const char *wrong;
+
 		if (rows[i].argp.key != key)
 			continue;
-		if (option__set(p->options, &rows[i], arg) != 0)
-			argp_error(state, "--%s: '%s' is no number above 0", rows[i].argp.name,
-				   arg);
+		wrong = option__set(p->options, &rows[i], arg);
+		if (wrong)
+			argp_error(state, "--%s '%s': %s", rows[i].argp.name, arg, wrong);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -34,14 +34,15 @@ struct export_options {
 	const struct subcommand *subcommand;
 	const char *arguments[EXPORT_ARGUMENTS_MAX]; /* query: its text; else the query's file */
 	size_t argument_cnt;
-	const char *binary;    /* -b: an ELF file */
-	const char *comm;      /* -c */
-	const char *recording; /* -r; NULL: the newest one */
-	const char *dir;       /* -d; NULL: the default */
-	const char *output;    /* --output; "-" is stdout */
-	const char *format;    /* --format; one of query.c's table */
-	const char *file;      /* -f: a file with the query */
-	size_t rows;	       /* -N; 0: as many as the subcommand shows by itself */
+	const char *recordings[EXPORT_ARGUMENTS_MAX]; /* each -r; none: the newest one */
+	size_t recording_cnt;
+	const char *binary; /* -b: an ELF file */
+	const char *comm;   /* -c */
+	const char *dir;    /* -d; NULL: the default */
+	const char *output; /* --output; "-" is stdout */
+	const char *format; /* --format; one of query.c's table */
+	const char *file;   /* -f: a file with the query */
+	size_t rows;	    /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open;
 	unsigned given; /* enum export_option */
 };

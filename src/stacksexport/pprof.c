@@ -15,16 +15,14 @@
 #include "stacksexport/share.h"
 #include "stacksexport/viewer.h"
 
-static void add_comments(struct builder *b, const struct request *r,
-			 const struct recording_facts *facts)
+static void add_comments(struct builder *b, const struct request *r, int64_t lost)
 {
 	char text[4096];
 
 	snprintf(text, sizeof(text), "stacksexport %s, query %s", STACKS_VERSION,
 		 r->options->arguments[0]);
 	builder__comment(b, text);
-	snprintf(text, sizeof(text), "recording %s, lost events: %" PRId64, r->files.label,
-		 facts->lost);
+	snprintf(text, sizeof(text), "recording %s, lost events: %" PRId64, r->files.label, lost);
 	builder__comment(b, text);
 }
 
@@ -45,17 +43,12 @@ static int write_out(const struct export_options *o, struct builder *b, struct o
 	return STATUS_OK;
 }
 
-static void warn(const struct request *r, const struct builder *b,
-		 const struct recording_facts *facts)
+static bool has_stacks(const struct builder *b)
 {
 	struct builder_stats built;
 
 	builder__stats(b, &built);
-	if (!built.stacks)
-		request__stackless(r);
-	if (facts->lost)
-		log__warn("%" PRId64 " events were lost while recording: sums are too small",
-			  facts->lost);
+	return built.stacks;
 }
 
 static int finish(struct request *r, struct builder *b, const struct samples_stats *stats)
@@ -65,12 +58,14 @@ static int finish(struct request *r, struct builder *b, const struct samples_sta
 	struct recording_facts facts = { 0 };
 	struct outfile out = { 0 };
 	int status = STATUS_FAILED;
+	int64_t lost = 0;
 
-	if (request__facts(r, &facts) == 0) {
+	if (request__facts(r, &facts) == 0 && request__lost(r, &lost) == 0) {
 		builder__set_time(b, facts.start_ns, facts.wall_ns,
 				  stats->quantum_ns == facts.period_ns ? facts.period_ns : 0);
-		add_comments(b, r, &facts);
-		warn(r, b, &facts);
+		add_comments(b, r, lost);
+		if (!has_stacks(b))
+			request__stackless(r);
 		request__partly(r);
 		if (outfile__open(&out, o->output, &series) == 0)
 			status = write_out(o, b, &out);

@@ -231,7 +231,7 @@ static int64_t table(struct query *q, duckdb_result *result)
 static int run_wrapped(struct query *q, const char *statement)
 {
 	duckdb_result result = { 0 };
-	int64_t cnt = -1;
+	int64_t cnt = -1, lost;
 	int err;
 
 	if (q->format->copy)
@@ -249,6 +249,8 @@ static int run_wrapped(struct query *q, const char *statement)
 		return request__empty(&q->request);
 	if (q->request.options->file)
 		request__partly(&q->request);
+	if (cnt > 0 && request__lost(&q->request, &lost) != 0)
+		return STATUS_FAILED;
 	if (cnt < 0 || (q->format->finish && q->format->finish(q->out.tmp) != 0))
 		return STATUS_FAILED;
 	return !q->out.tmp || outfile__commit(&q->out) == 0 ? STATUS_OK : STATUS_FAILED;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/log.h"
@@ -267,11 +268,37 @@ static char *newest(const char *root, bool with_batch, int *err)
 	return path;
 }
 
-static int set_label(struct recfiles *r, const char *path)
+static int add_label(struct recfiles *r, const char *path)
 {
-	free(r->label);
-	r->label = strdup(path);
-	return r->label ? 0 : -ENOMEM;
+	char *before = r->label;
+	int n = asprintf(&r->label, "%s%s%s", before ? before : "", before ? ", " : "", path);
+
+	free(before);
+	if (n < 0)
+		r->label = NULL;
+	return n < 0 ? -ENOMEM : 0;
+}
+
+/* A collector holds a lock while it writes there. */
+static bool is_written(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool written = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+/* `other`: a recording that has one; NULL: there is none. */
+static int no_batch(const char *path, const char *other)
+{
+	log__error("%s has no batch: %s%s%s", path,
+		   is_written(path) ? "none is finished yet, the first one is after ten seconds at "
+				      "most"
+				    : "nothing was recorded there",
+		   other ? "; the newest that has one is " : "", other ? other : "");
+	return -ENODATA;
 }
 
 static int newest_is_empty(const char *dir, const char *path)
@@ -279,11 +306,9 @@ static int newest_is_empty(const char *dir, const char *path)
 	int err;
 	char *other = newest(dir, true, &err);
 
-	log__error("%s, the newest recording in %s, has no batch: none is finished yet, or nothing "
-		   "was recorded; wait some seconds, or name another with -r%s%s",
-		   path, dir, other ? "; the newest that has one is " : "", other ? other : "");
+	err = no_batch(path, other);
 	free(other);
-	return -ENODATA;
+	return err;
 }
 
 /* The newest of a folder of recordings; none is no error. */
@@ -296,7 +321,7 @@ static int add_newest(struct recfiles *r, const char *dir)
 	if (path)
 		err = add_batches(r, path);
 	if (path && !err)
-		err = r->cnt == before ? newest_is_empty(dir, path) : set_label(r, path);
+		err = r->cnt == before ? newest_is_empty(dir, path) : add_label(r, path);
 	free(path);
 	return err;
 }
@@ -308,8 +333,8 @@ static int add_dir(struct recfiles *r, const char *dir)
 	int err = add_batches(r, dir);
 
 	if (err || r->cnt > before)
-		return err ? err : set_label(r, dir);
-	return add_newest(r, dir);
+		return err ? err : add_label(r, dir);
+	return is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
 }
 
 /* A file or folder that is there; a folder without a recording adds nothing. */
@@ -326,10 +351,42 @@ static int add_path(struct recfiles *r, const char *path)
 		err = -ENOMEM;
 	else if (stat(plain, &st) != 0)
 		err = unreadable(plain, -errno);
-	else
-		err = S_ISDIR(st.st_mode) ? add_dir(r, plain) : add_file(r, plain);
+	else if (S_ISDIR(st.st_mode))
+		err = add_dir(r, plain);
+	else if ((err = add_file(r, plain)) == 0)
+		err = add_label(r, plain);
 	free(plain);
 	return err;
+}
+
+/* The batches of a folder, or of the newest recording in it that has some. */
+static int add_folder_there(struct recfiles *r, const char *dir)
+{
+	size_t before = r->cnt;
+	int err = add_batches(r, dir);
+	char *path = err || r->cnt > before ? NULL : newest(dir, true, &err);
+
+	if (path)
+		err = add_batches(r, path);
+	free(path);
+	return err;
+}
+
+/* What else a glob matches, and a batch of which a file is missing, does not keep the others from
+ * being read. */
+static int add_match(struct recfiles *r, const char *path)
+{
+	const char *name = base_name(path);
+	struct stat st;
+	int err = 0;
+
+	if (stat(path, &st) != 0)
+		return unreadable(path, -errno);
+	if (S_ISDIR(st.st_mode))
+		err = add_folder_there(r, path);
+	else if (is_batch_file(name, EVENTS) || is_batch_file(name, STACKTRACES))
+		err = add_file(r, path);
+	return err == -ENOENT ? 0 : err;
 }
 
 static int add_glob(struct recfiles *r, const char *pattern)
@@ -338,9 +395,9 @@ static int add_glob(struct recfiles *r, const char *pattern)
 	int err = glob(pattern, 0, NULL, &found) == GLOB_NOSPACE ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < found.gl_pathc && !err; i++)
-		err = add_path(r, found.gl_pathv[i]);
+		err = add_match(r, found.gl_pathv[i]);
 	globfree(&found);
-	return err ? err : set_label(r, pattern);
+	return err ? err : add_label(r, pattern);
 }
 
 static int add_default(struct recfiles *r)
@@ -360,9 +417,10 @@ static int add_default(struct recfiles *r)
 static int add_arg(struct recfiles *r, const char *arg)
 {
 	bool there = access(arg, F_OK) == 0 || errno == EACCES;
+	size_t before = r->cnt;
 	int err = there ? add_path(r, arg) : add_glob(r, arg);
 
-	if (err || r->cnt)
+	if (err || r->cnt > before)
 		return err;
 	if (there)
 		log__error("there is no recording in %s: no " EVENTS "N" SUFFIX
@@ -418,15 +476,16 @@ static int check_pairs(struct recfiles *r)
 	return recfiles__check_left(r);
 }
 
-int recfiles__find(struct recfiles *r, const char *arg)
+int recfiles__find(struct recfiles *r, const char *const *args, size_t cnt)
 {
-	int err;
+	int err = 0;
 
 	*r = (struct recfiles){ 0 };
-	err = arg ? add_arg(r, arg) : add_default(r);
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = add_arg(r, args[i]);
+	if (!cnt)
+		err = add_default(r);
 	sort_unique(r);
-	if (!err && !r->label)
-		err = set_label(r, arg);
 	if (!err)
 		err = check_pairs(r);
 	if (err == -ENOMEM)

@@ -2,6 +2,7 @@
 #include "stacksexport/request.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/buf.h"
@@ -43,7 +44,8 @@ static void read_comm(struct request *r)
 int request__open(struct request *r, const struct export_options *options)
 {
 	*r = (struct request){ .options = options };
-	if (read_binary(r) != STATUS_OK || recfiles__find(&r->files, options->recording) != 0 ||
+	if (read_binary(r) != STATUS_OK ||
+	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
 	    db__open(&r->db, &r->files) != 0)
 		return STATUS_FAILED;
 	read_comm(r);
@@ -74,8 +76,10 @@ int request__parse(struct request *r, const char *name, const char *text, struct
 		log__error("%s: there is no query in it", name);
 	if (err || !st->cnt)
 		return STATUS_FAILED;
-	for (size_t i = 0; i < st->cnt; i++)
+	for (size_t i = 0; i < st->cnt; i++) {
 		r->reads |= sources__read_by(st->sql[i]);
+		r->reads_lost |= sources__reads_lost(st->sql[i]);
+	}
 	for (size_t i = 0; i < PARAM_CNT; i++)
 		if (st->uses[givers[i].param] && !st->optional[givers[i].param] &&
 		    !r->db.values[givers[i].param])
@@ -89,64 +93,73 @@ int request__parse(struct request *r, const char *name, const char *text, struct
 
 int request__facts(struct request *r, struct recording_facts *facts)
 {
-	int64_t *const fields[] = { &facts->start_ns, &facts->wall_ns, &facts->period_ns,
-				    &facts->lost };
+	int64_t *const fields[] = { &facts->start_ns, &facts->wall_ns, &facts->period_ns };
 
 	return db__read_integers(&r->db, "sql/recording.sql", fields,
 				 sizeof(fields) / sizeof(fields[0]));
 }
 
-/* "postgres, nginx": the texts of the first column. The result's owner is who asked for it. */
-static void append_texts(struct buf *out, duckdb_result *result)
+int request__lost(struct request *r, int64_t *lost)
 {
-	duckdb_data_chunk chunk;
+	int64_t *const fields[] = { lost };
+	int err = db__read_integers(&r->db, "sql/lost.sql", fields, 1);
 
-	while ((chunk = duckdb_fetch_chunk(*result))) {
-		struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
-
-		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
-			size_t sz;
-			const char *s = cells__str(&text, i, &sz);
-
-			if (out->sz)
-				buf__append(out, ", ", 2);
-			utf8__sanitize_printable(out, s ? s : "", sz);
-		}
-		duckdb_destroy_data_chunk(&chunk);
-	}
-	if (!out->sz)
-		buf__str(out, "none");
-	buf__u8(out, 0);
+	if (!err && *lost && !r->reads_lost)
+		log__warn("%" PRId64 " events were lost while recording: sums are too small",
+			  *lost);
+	return err;
 }
 
-/* The kinds that the recording has, as a set. */
-static uint64_t take_kinds(duckdb_result *result)
+/* Calls fn with the texts of the first column of what a script of ours gives. */
+static void each_text(struct request *r, const char *path,
+		      void (*fn)(const char *s, size_t sz, void *arg), void *arg)
 {
 	duckdb_data_chunk chunk;
-	uint64_t kinds = 0;
-
-	while ((chunk = duckdb_fetch_chunk(*result))) {
-		struct cells kind = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
-
-		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
-			size_t sz;
-			const char *s = cells__str(&kind, i, &sz);
-
-			kinds |= s ? sources__kind(s, sz) : 0;
-		}
-		duckdb_destroy_data_chunk(&chunk);
-	}
-	return kinds;
-}
-
-static uint64_t recorded_kinds(struct request *r)
-{
 	duckdb_result result;
-	uint64_t kinds =
-		db__run_file(&r->db, "sql/kinds.sql", &result) == 0 ? take_kinds(&result) : 0;
 
+	if (db__run_file(&r->db, path, &result) == 0)
+		while ((chunk = duckdb_fetch_chunk(result))) {
+			struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+			for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
+				size_t sz = 0;
+				const char *s = cells__str(&text, i, &sz);
+
+				fn(s ? s : "", sz, arg);
+			}
+			duckdb_destroy_data_chunk(&chunk);
+		}
 	duckdb_destroy_result(&result);
-	return kinds;
+}
+
+/* ---- what is not in a result --------------------------------------------------------------------
+ */
+
+/* What the recording has: kinds that happened, and all kinds that were asked for. */
+struct recorded {
+	uint64_t happened, asked;
+};
+
+static void take_kind(const char *s, size_t sz, void *arg)
+{
+	*(uint64_t *)arg |= sources__kind(s, sz);
+}
+
+static void take_sources(const char *s, size_t sz, void *arg)
+{
+	*(uint64_t *)arg |= sources__of_list(s, sz);
+}
+
+static struct recorded recorded(struct request *r)
+{
+	struct recorded have = { 0 };
+
+	if (!r->reads)
+		return have;
+	each_text(r, "sql/kinds.sql", take_kind, &have.happened);
+	each_text(r, "sql/sources.sql", take_sources, &have.asked);
+	have.asked |= have.happened;
+	return have;
 }
 
 static const char *text_of(const struct buf *b)
@@ -154,27 +167,82 @@ static const char *text_of(const struct buf *b)
 	return buf__err(b) ? "?" : (const char *)b->data;
 }
 
-/* What is there, when that does not explain it. */
-static void say_commands(struct request *r)
+/* "postgres, nginx" */
+static void append_text(const char *s, size_t sz, void *arg)
+{
+	struct buf *out = arg;
+
+	if (out->sz)
+		buf__append(out, ", ", 2);
+	utf8__sanitize_printable(out, s, sz);
+}
+
+/* `what` is empty, or says what is not there; which commands there are says the rest. */
+static void say_commands(struct request *r, const char *what)
 {
 	struct buf commands = { 0 };
-	duckdb_result result;
 
-	if (db__run_file(&r->db, "sql/commands.sql", &result) == 0) {
-		append_texts(&commands, &result);
-		log__error("the result is empty; commands in %s: %s", r->files.label,
-			   text_of(&commands));
-	}
-	duckdb_destroy_result(&result);
+	each_text(r, "sql/commands.sql", append_text, &commands);
+	buf__str(&commands, commands.sz ? "" : "none");
+	buf__u8(&commands, 0);
+	log__error("the result is empty; %scommands in %s: %s", what, r->files.label,
+		   text_of(&commands));
 	buf__free(&commands);
 }
 
+/* What -c and -b name is not in the recording. */
+static bool say_unknown(struct request *r)
+{
+	int64_t of_command = 0, of_program = 0, *const fields[] = { &of_command, &of_program };
+	const struct export_options *o = r->options;
+
+	if ((!o->comm && !o->binary) || db__read_integers(&r->db, "sql/named.sql", fields, 2) != 0)
+		return false;
+	if (o->comm && !of_command)
+		say_commands(r, "there is no such command; ");
+	else if (o->binary && !of_program)
+		log__error("the result is empty: in %s nobody ran %s (build ID %s)", r->files.label,
+			   o->binary, r->build_id);
+	else
+		return false;
+	return true;
+}
+
+/* What the query reads was recorded, and did not happen. */
+static bool say_quiet(const struct request *r, const struct recorded *have)
+{
+	struct buf kinds = { 0 };
+
+	if (!r->reads || (r->reads & have->happened) || (r->reads & ~have->asked))
+		return false;
+	sources__names(&kinds, r->reads);
+	buf__u8(&kinds, 0);
+	log__error("the result is empty: %s recorded %s, and there was none", r->files.label,
+		   text_of(&kinds));
+	buf__free(&kinds);
+	return true;
+}
+
+static void say_why(struct request *r, const struct recorded *have)
+{
+	const struct export_options *o = r->options;
+
+	if (say_unknown(r) || say_quiet(r, have))
+		return;
+	if (o->comm || o->binary)
+		log__error("the result is empty: %s is in %s, but nothing of it is what the query "
+			   "asks for",
+			   o->comm ? o->comm : o->binary, r->files.label);
+	else
+		say_commands(r, "");
+}
+
 /* What the query reads and the recording does not have; empty, or with its NUL. */
-static struct buf find_missing(const struct request *r, uint64_t recorded)
+static struct buf find_missing(const struct request *r, const struct recorded *have)
 {
 	struct buf missing = { 0 };
 
-	sources__missing(&missing, r->reads, recorded);
+	sources__missing(&missing, r->reads, have->asked);
 	if (missing.sz)
 		buf__u8(&missing, 0);
 	return missing;
@@ -182,7 +250,8 @@ static struct buf find_missing(const struct request *r, uint64_t recorded)
 
 void request__partly(struct request *r)
 {
-	struct buf missing = find_missing(r, r->reads ? recorded_kinds(r) : 0);
+	const struct recorded have = recorded(r);
+	struct buf missing = find_missing(r, &have);
 
 	if (missing.sz)
 		log__warn("%s has none of what the query also reads: %s", r->files.label,
@@ -192,15 +261,17 @@ void request__partly(struct request *r)
 
 int request__empty(struct request *r)
 {
-	uint64_t recorded = r->reads ? recorded_kinds(r) : 0;
-	struct buf missing = find_missing(r, recorded);
+	const struct recorded have = recorded(r);
+	struct buf missing = find_missing(r, &have);
 
-	if (missing.sz)
+	if (missing.sz) {
 		log__error("the result is empty; the query reads what is not in %s, and has to be "
 			   "recorded: %s",
 			   r->files.label, text_of(&missing));
-	if (!missing.sz || (r->reads & recorded))
-		say_commands(r);
+		say_unknown(r);
+	} else {
+		say_why(r, &have);
+	}
 	buf__free(&missing);
 	return STATUS_FAILED;
 }

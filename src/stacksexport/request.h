@@ -15,6 +15,7 @@ struct request {
 	char build_id[BUILD_ID_HEX_SZ]; /* of -b; "" without */
 	char comm[16];			/* -c, as long as the kernel keeps it */
 	uint64_t reads;			/* kinds that the queries name (sources.h) */
+	bool reads_lost;		/* and the notices of lost events */
 };
 
 /* Opens it all. STATUS_OK, or an exit status after reporting; request__close() in either case. */
@@ -29,18 +30,22 @@ int request__parse(struct request *, const char *name, const char *text, struct 
 
 /* What sql/recording.sql says. */
 struct recording_facts {
-	int64_t start_ns, wall_ns, period_ns, lost;
+	int64_t start_ns, wall_ns, period_ns;
 };
 
 /* 0 or -errno; reports. */
 int request__facts(struct request *, struct recording_facts *);
 
+/* How many events were lost while recording, after a warning if any were that the queries do not
+ * ask for. 0 or -errno; reports. */
+int request__lost(struct request *, int64_t *lost);
+
 /* Warns of what the query reads and the recording does not have: it is 0 in a result that has other
  * rows, or missing. */
 void request__partly(struct request *);
 
-/* Says that the result is empty, what would have to be recorded for it and, as -c is easily
- * mistyped, which commands there are. Returns STATUS_FAILED. */
+/* Says that the result is empty and why: what would have to be recorded for it, which of it did not
+ * happen, or, as -c is easily mistyped, which commands there are. Returns STATUS_FAILED. */
 int request__empty(struct request *);
 
 /* Warns that no event of the result has a stack, and how they are recorded with stacks. */

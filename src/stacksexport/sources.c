@@ -11,7 +11,7 @@
 
 _Static_assert(EVENT_KIND_CNT <= 64, "sets of kinds are 64 bits");
 
-/* What the views of sql/stacks.sql are made of. */
+/* What the views of sql/stacks.sql are made of, and what is only there with a source. */
 static const struct {
 	const char *view;
 	uint64_t kinds;
@@ -20,6 +20,7 @@ static const struct {
 	{ "wakeups", KIND(SWITCH) | KIND(WAKE) },
 	{ "rss", KIND(RSS) },
 	{ "span_waits", KIND(TRACE_EXIT) | KIND(TRACE_CLOSE) },
+	{ "span_id != 0", KIND(TRACE_EXIT) | KIND(TRACE_CLOSE) }, /* of any row, in a span */
 };
 
 static bool is_word(char c)
@@ -68,6 +69,11 @@ uint64_t sources__read_by(const char *sql)
 	return kinds;
 }
 
+bool sources__reads_lost(const char *sql)
+{
+	return has(sql, "lost", true) || has(sql, "lost_kind", false);
+}
+
 uint64_t sources__kind(const char *name, size_t sz)
 {
 	for (int i = 0; i < EVENT_KIND_CNT; i++) {
@@ -80,14 +86,45 @@ uint64_t sources__kind(const char *name, size_t sz)
 }
 
 /* All that a source records. */
-static uint64_t kinds_of(const char *probe)
+static uint64_t kinds_of(const char *probe, size_t sz)
 {
 	uint64_t kinds = 0;
 
-	for (int i = 0; i < EVENT_KIND_CNT; i++)
-		if (strcmp(event_kind__probe((enum event_kind)i), probe) == 0)
+	for (int i = 0; i < EVENT_KIND_CNT; i++) {
+		const char *known = event_kind__probe((enum event_kind)i);
+
+		if (strlen(known) == sz && memcmp(known, probe, sz) == 0)
 			kinds |= 1ull << i;
+	}
 	return kinds;
+}
+
+uint64_t sources__of_list(const char *names, size_t sz)
+{
+	uint64_t kinds = 0;
+
+	while (sz) {
+		const char *comma = memchr(names, ',', sz);
+		size_t n = comma ? (size_t)(comma - names) : sz;
+
+		kinds |= kinds_of(names, n);
+		n += comma != NULL;
+		names += n;
+		sz -= n;
+	}
+	return kinds;
+}
+
+void sources__names(struct buf *out, uint64_t kinds)
+{
+	const char *between = "";
+
+	for (int i = 0; i < EVENT_KIND_CNT; i++) {
+		if (!(kinds >> i & 1))
+			continue;
+		buf__printf(out, "%s%s", between, event_kind__name((enum event_kind)i));
+		between = ", ";
+	}
 }
 
 /* Those of `read` whose source has recorded nothing, and how they are recorded. */
@@ -97,7 +134,7 @@ static void name_sources(struct buf *out, uint64_t read, uint64_t recorded, cons
 
 	for (int i = 0; i < EVENT_KIND_CNT; i++) {
 		const char *probe = event_kind__probe((enum event_kind)i);
-		uint64_t kinds = kinds_of(probe);
+		uint64_t kinds = kinds_of(probe, strlen(probe));
 
 		if (!(read >> i & 1) || (recorded & kinds))
 			continue;

@@ -17,7 +17,7 @@ struct trace {
 	struct request request;
 	struct stacktree *stacks;
 	struct tracequery queries[EXPORT_ARGUMENTS_MAX];
-	struct recording_facts facts;
+	int64_t lost;	  /* events */
 	int64_t first_ns; /* the zero of the trace */
 };
 
@@ -75,7 +75,7 @@ static int run_queries(struct trace *t)
 		status = tracequery__run(&t->queries[i], &t->request, (int)i, t->stacks);
 	}
 	if (status == STATUS_OK &&
-	    (say_problems(t) != 0 || request__facts(&t->request, &t->facts) != 0))
+	    (say_problems(t) != 0 || request__lost(&t->request, &t->lost) != 0))
 		status = STATUS_FAILED;
 	return status == STATUS_OK ? find_first(t) : status;
 }
@@ -102,7 +102,7 @@ static int close_file(const struct trace *t, struct tracefile *file)
 				      NULL };
 
 	snprintf(zero, sizeof(zero), "%" PRId64, t->first_ns);
-	snprintf(lost, sizeof(lost), "%" PRId64, t->facts.lost);
+	snprintf(lost, sizeof(lost), "%" PRId64, t->lost);
 	return tracefile__close(file, t->stacks, other);
 }
 
@@ -133,9 +133,6 @@ static void say_stats(const struct trace *t, const struct traceevents_stats *sta
 	if (stats->overlapping)
 		log__warn("%zu events left out: more than %d overlap on one thread",
 			  stats->overlapping, LANES_MAX);
-	if (t->facts.lost)
-		log__warn("%" PRId64 " events were lost while recording: there are holes",
-			  t->facts.lost);
 }
 
 static int write_out(struct trace *t, struct outfile *out)

@@ -22,6 +22,7 @@ struct row_group {
 struct parquet {
 	const struct table *table;
 	size_t leaf_cnt;
+	const char *sources;
 	struct sink sink;
 	struct chunk_writer writer;
 	struct leaf leaf;
@@ -52,7 +53,7 @@ int parquet__parse_compression(const char *s, int *level)
 	return 0;
 }
 
-struct parquet *parquet__new(const struct table *table, int fd, int zstd_level)
+struct parquet *parquet__new(const struct table *table, int fd, const struct parquet_options *o)
 {
 	struct parquet *p = calloc(1, sizeof(*p));
 
@@ -60,9 +61,10 @@ struct parquet *parquet__new(const struct table *table, int fd, int zstd_level)
 		return NULL;
 	p->table = table;
 	p->leaf_cnt = schema__leaf_cnt(table);
+	p->sources = o->sources;
 	p->sink.fd = fd;
 	sink__append(&p->sink, MAGIC, 4);
-	if (chunk_writer__init(&p->writer, &p->sink, zstd_level) != 0) {
+	if (chunk_writer__init(&p->writer, &p->sink, o->zstd_level) != 0) {
 		parquet__free(p);
 		return errno = ENOMEM, NULL;
 	}
@@ -224,9 +226,10 @@ static void put_footer(struct parquet *p, struct buf *out, const struct place *p
 	thrift__list(&t, 4, THRIFT_STRUCT, p->group_cnt);
 	for (size_t g = 0; g < p->group_cnt; g++)
 		put_row_group(&t, p, g, places + g * p->leaf_cnt);
-	thrift__list(&t, 5, THRIFT_STRUCT, 2);
+	thrift__list(&t, 5, THRIFT_STRUCT, 3);
 	put_key(&t, "stacks.schema_version", SCHEMA_VERSION);
 	put_key(&t, "stacks.version", STACKS_VERSION);
+	put_key(&t, "stacks.sources", p->sources);
 	thrift__string(&t, 6, "stacks version " STACKS_VERSION " (build " STACKS_VERSION ")");
 	schema__put_orders(&t, p->table);
 	thrift__end(&t);

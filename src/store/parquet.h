@@ -14,8 +14,13 @@ struct parquet;
  */
 int parquet__parse_compression(const char *s, int *level);
 
+struct parquet_options {
+	int zstd_level;
+	const char *sources; /* "profile,switch": what was recorded; borrowed */
+};
+
 /* Appends to fd, which stays the caller's. NULL + errno. */
-struct parquet *parquet__new(const struct table *, int fd, int zstd_level);
+struct parquet *parquet__new(const struct table *, int fd, const struct parquet_options *);
 void parquet__free(struct parquet *);
 
 /* One row group, sorted if the table says so; a batch without rows writes nothing. 0 or -errno, and

@@ -252,7 +252,7 @@ bool recording__removed(const struct recording *r)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static int begin(struct recording *r, int level)
+static int begin(struct recording *r, const struct parquet_options *o)
 {
 	int err = idset__init(&r->ids);
 
@@ -261,13 +261,13 @@ static int begin(struct recording *r, int level)
 	r->strings = strtab__new();
 	if (err || !r->events || !r->stacks || !r->strings)
 		return -ENOMEM;
-	r->writer = writer__new(&r->folder, level);
+	r->writer = writer__new(&r->folder, o);
 	return r->writer ? 0 : -errno;
 }
 
-static int check(const struct recording_options *o, int *level)
+static int check(const struct recording_options *o, struct parquet_options *parquet)
 {
-	if (parquet__parse_compression(o->compression, level) != 0) {
+	if (parquet__parse_compression(o->compression, &parquet->zstd_level) != 0) {
 		log__error("compression '%s': want zstd(1) ... zstd(22) or none", o->compression);
 		return -EINVAL;
 	}
@@ -285,8 +285,9 @@ struct recording *recording__new(const struct recording_options *o)
 					.root = o->root,
 					.append = o->append,
 					.owner = { o->owner_uid, o->owner_gid } };
+	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
-	int level, err = check(o, &level);
+	int err = check(o, &parquet);
 
 	if (err)
 		return errno = -err, NULL;
@@ -299,7 +300,7 @@ struct recording *recording__new(const struct recording_options *o)
 	r->generation = 1;
 	err = folder__open(&r->folder, &where);
 	if (!err) {
-		err = begin(r, level);
+		err = begin(r, &parquet);
 		if (err)
 			log__error("cannot begin a recording: %s", strerror(-err));
 	}

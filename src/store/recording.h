@@ -22,6 +22,7 @@ struct recording_options {
 	size_t groups_per_file;	 /* 10 */
 	uint64_t batch_ns;	 /* a batch is at most this old when it is closed: 10 s */
 	const char *compression; /* "zstd(1)" … "zstd(22)", "none" */
+	const char *sources;	 /* "profile,switch": what is recorded; borrowed. NULL: "" */
 };
 
 struct recording;

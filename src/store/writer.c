@@ -22,7 +22,7 @@ struct output {
 
 struct writer {
 	struct folder *folder;
-	int zstd_level;
+	struct parquet_options options;
 	/* the thread's own: */
 	struct output outputs[FOLDER_FILE_CNT];
 	struct strings strings; /* of the batch in the making */
@@ -77,7 +77,7 @@ static int begin(struct writer *w, enum folder_file file)
 	o->fd = folder__create(w->folder, file, w->folder->next);
 	if (o->fd < 0)
 		return failed(w, file, o->fd);
-	o->parquet = parquet__new(tables[file], o->fd, w->zstd_level);
+	o->parquet = parquet__new(tables[file], o->fd, &w->options);
 	return o->parquet ? 0 : failed(w, file, -ENOMEM);
 }
 
@@ -238,7 +238,7 @@ static int start(struct writer *w)
 	return -err;
 }
 
-struct writer *writer__new(struct folder *folder, int zstd_level)
+struct writer *writer__new(struct folder *folder, const struct parquet_options *o)
 {
 	struct writer *w = calloc(1, sizeof(*w));
 	int err;
@@ -246,7 +246,7 @@ struct writer *writer__new(struct folder *folder, int zstd_level)
 	if (!w)
 		return NULL;
 	w->folder = folder;
-	w->zstd_level = zstd_level;
+	w->options = *o;
 	w->last = &w->first;
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		w->outputs[file].fd = -1;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include "store/batch.h"
 #include "store/folder.h"
+#include "store/parquet.h"
 #include "store/strings.h"
 
 /* A piece of a batch, handed over with everything in it. */
@@ -20,8 +21,8 @@ void part__free(struct part *);
 
 struct writer;
 
-/* folder is borrowed. NULL + errno. */
-struct writer *writer__new(struct folder *, int zstd_level);
+/* The folder is borrowed. NULL + errno. */
+struct writer *writer__new(struct folder *, const struct parquet_options *);
 /* Never blocks; the part is the writer's from now on, also when it has failed. */
 void writer__push(struct writer *, struct part *);
 /* Blocks until fewer than `max` parts wait, or the writer has failed. 0 or its -errno, which was

@@ -179,7 +179,7 @@ def test_parameters_and_where_queries_are_looked_for(rec, tmp_path):
     run("trace", q, "-c", "prog", "-r", rec, "--output", tmp_path / "t.json")
     assert len(Trace(tmp_path / "t.json").counters) == 2
     assert "?command" in run("trace", q, "-r", rec, status=2).stderr
-    assert "empty; commands in" in run("trace", q, "-c", "nobody", "-r", rec, "--output", tmp_path / "t.json", status=1).stderr
+    assert "no such command; commands in" in run("trace", q, "-c", "nobody", "-r", rec, "--output", tmp_path / "t.json", status=1).stderr
 
 
 def test_integers_divide_as_integers(rec, tmp_path):

@@ -90,7 +90,7 @@ def test_schema(tmp_path):
         ("build_id", pa.string()), ("file_offset", pa.uint64()), ("mark", pa.string())]
     meta = pq.read_metadata(file)
     assert re.fullmatch(r"stacks version \S+ \(build \S+\)", meta.created_by)
-    assert meta.metadata[b"stacks.schema_version"] == b"1" and meta.metadata[b"stacks.version"]
+    assert meta.metadata[b"stacks.schema_version"] == b"1" and meta.metadata[b"stacks.version"] and b"stacks.sources" in meta.metadata
 
 
 EDGES = [

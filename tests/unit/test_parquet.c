@@ -127,7 +127,7 @@ static struct batch *toy_batch(void)
 static void golden(void **state)
 {
 	int fd = memfd_create("toy", 0);
-	struct parquet *p = parquet__new(&toy_table, fd, 0);
+	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 0, "profile" });
 	struct batch *b = toy_batch();
 	uint8_t file[4096];
 	ssize_t sz;
@@ -159,7 +159,7 @@ static void golden(void **state)
 static void no_rows(void **state)
 {
 	int fd = memfd_create("empty", 0);
-	struct parquet *p = parquet__new(&toy_table, fd, 1);
+	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile" });
 	struct batch *b = batch__new(&toy_table, 1, 0);
 
 	(void)state;
@@ -174,7 +174,7 @@ static void no_rows(void **state)
 static void full_disk(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
-	struct parquet *p = parquet__new(&toy_table, fd, 1);
+	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile" });
 	struct batch *b = toy_batch();
 
 	(void)state;

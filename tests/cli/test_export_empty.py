@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Why a result is empty, and what is said when it is too small."""
+import subprocess
+
+import pytest
+
+from exporter import COUNT, CPU, count, run
+from recordings import Batch, names
+
+SPANS = "sql/pprof/span_time_for_command.sql"
+NET = "sql/pprof/net_ustack_tcp_bandwidth_for_command.sql"
+
+
+@pytest.fixture
+def rec(tmp_path):
+    b = Batch().profile(1, names("f")).slice(0, 1, "sleeping", names("f"), tgid=7, pid=7, command="other", buildid=b"\1" * 20)
+    return b.write(tmp_path / "r", metadata={"stacks.schema_version": "1", "stacks.sources": "profile,switch,net"})
+
+
+def why(rec, tmp_path, *args):
+    p = run(*args, "-r", rec, "--output", tmp_path / "out", status=1)
+    assert not (tmp_path / "out").exists()
+    return p.stderr.removeprefix("stacksexport: ")
+
+
+def test_a_source_that_was_not_recorded(rec, tmp_path):
+    assert why(rec, tmp_path, "pprof", SPANS, "-c", "prog") == (
+        f"the result is empty; the query reads what is not in {rec}, and has to be recorded: trace_exit (collector -p usdt:PATH)\n")
+
+
+def test_a_source_of_which_nothing_came(rec, tmp_path):
+    assert why(rec, tmp_path, "pprof", NET, "-c", "prog") == f"the result is empty: {rec} recorded tcp_send, tcp_recv, and there was none\n"
+    assert why(rec, tmp_path, "query", "SELECT pid FROM events WHERE kind = 'profile' AND pid = 1") == f"the result is empty; commands in {rec}: other, prog\n"
+
+
+def test_a_command_that_is_not_there(rec, tmp_path):
+    assert why(rec, tmp_path, "pprof", CPU, "-c", "nobody") == f"the result is empty; there is no such command; commands in {rec}: other, prog\n"
+
+
+def test_a_command_without_such_rows(rec, tmp_path):
+    assert why(rec, tmp_path, "pprof", CPU, "-c", "other") == f"the result is empty: other is in {rec}, but nothing of it is what the query asks for\n"
+
+
+def test_a_program_that_nobody_ran(rec, tmp_path, compile_c):
+    program = compile_c("int main(void) { return 0; }\n", "-Wl,--build-id=0x" + "ab" * 20)
+    for args in (("pprof", "sql/pprof/cpu_ustacks_for_buildid.sql", "--output", tmp_path / "out"), ("top",)):
+        p = run(*args, "-b", program, "-r", rec, status=1)
+        assert p.stderr == f"stacksexport: the result is empty: in {rec} nobody ran {program} (build ID {'ab' * 20})\n"
+    other = compile_c("int main(void) { return 0; }\n", "-Wl,--build-id=0x" + "01" * 20, name="other")
+    assert f"{other} is in {rec}" in why(rec, tmp_path, "pprof", "sql/pprof/cpu_ustacks_for_buildid.sql", "-b", other)
+
+
+def test_losses_are_said(tmp_path):
+    rec = Batch().profile(1, names("f")).add("lost", 2, amount=41, lost_kind="profile").add("lost", 3, amount=1, lost_kind="process").write(tmp_path / "r")
+    said = "stacksexport: warning: 41 events were lost while recording: sums are too small\n"
+    assert run("query", COUNT, "-r", rec).stderr == said
+    assert run("query", COUNT, "-r", rec, "--format", "csv").stderr == said
+    assert said in run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p").stderr
+    assert run("query", "SELECT sum(amount) FROM events WHERE kind = 'lost'", "-r", rec).stderr == ""
+    assert run("query", "SELECT lost_kind, count(*) FROM events GROUP BY ALL", "-r", rec).stderr == ""
+
+
+def test_several_r(tmp_path):
+    for number in (1, 2, 3):
+        Batch().profile(1, names("f"), count=number).write(tmp_path / str(number))
+    assert count("-r", tmp_path / "1", "-r", tmp_path / "3") == 4
+    assert count("-r", tmp_path / "1", "-r", tmp_path / "1" / "events-000001.parquet") == 1
+    p = run("query", COUNT, "-r", tmp_path / "1", "-r", tmp_path / "4", status=1)
+    assert p.stderr == f"stacksexport: there is no recording {tmp_path}/4\n"
+    assert f"\n{tmp_path}/1, {tmp_path}/2: " in "\n" + run("top", "-r", tmp_path / "1", "-r", tmp_path / "2").stdout
+    p = run("query", COUNT, "-c", "a", "-c", "b", "-r", tmp_path / "1", status=2)
+    assert "--command 'b': it is given twice" in p.stderr
+
+
+def test_a_glob_with_others_beside(tmp_path):
+    """A folder of recordings gives its newest that has something; what is no recording gives nothing."""
+    Batch().profile(1, names("f")).write(tmp_path / "a")
+    Batch().profile(1, names("f"), count=2).write(tmp_path / "all" / "1")
+    Batch().profile(1, names("f"), count=4).write(tmp_path / "all" / "2")
+    (tmp_path / "all" / "3").mkdir()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes.txt").write_text("x")
+    assert count("-r", tmp_path / "*") == 5
+    (tmp_path / "a" / "stacktraces-000001.parquet").unlink()
+    p = run("query", COUNT, "-r", tmp_path / "*", "--format", "csv")
+    assert p.stdout == "n\n4\n" and "a/stacktraces-000001.parquet is missing" in p.stderr
+    p = run("query", COUNT, "-r", tmp_path / "note*", status=1)
+    assert p.stderr == f"stacksexport: there is no recording {tmp_path}/note*\n"
+
+
+@pytest.mark.parametrize("named", ["1", ""])
+def test_a_recording_without_a_batch_yet(tmp_path, named):
+    """flock(1) holds what a collector holds."""
+    (tmp_path / "all" / "1").mkdir(parents=True)
+    args = ("query", COUNT, "-r", tmp_path / "all" / named)
+    assert "finished" not in run(*args, status=1).stderr
+    with subprocess.Popen(["flock", tmp_path / "all" / "1", "sh", "-c", "echo; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        p = run(*args, status=1)
+        holder.stdin.close()
+    assert p.stderr == f"stacksexport: {tmp_path}/all/1 has no batch: none is finished yet, the first one is after ten seconds at most\n"
