@@ -56,9 +56,7 @@ static struct size_text size_text(uint64_t bytes)
 {
 	struct size_text t;
 
-	if (bytes == 0)
-		snprintf(t.s, sizeof(t.s), "nothing written");
-	else if (bytes < 1000000)
+	if (bytes < 1000000)
 		snprintf(t.s, sizeof(t.s), "%.0f KB", (double)bytes / 1e3);
 	else
 		snprintf(t.s, sizeof(t.s), "%.1f MB", (double)bytes / 1e6);
@@ -76,12 +74,15 @@ void status__tick(struct status *s, const struct session *session, const struct 
 	struct session_totals t = session__totals(session);
 	struct recording_stats written;
 	uint64_t cpu_ns = own_cpu_ns();
+	char roots[32] = "";
 
 	recording__stats(r, &written);
-	fprintf(stderr,
-		"%s%5.0f s  %lu samples  %.1f %% to the root  %lu lost  %s  own CPU %.1f %%%s",
-		s->terminal ? CLEAR_LINE : "", (double)(now_ns - s->begin_ns) / 1e9, t.rows,
-		percent(t.to_root, t.user_stacks), t.lost, size_text(written.bytes).s,
+	if (t.user_stacks)
+		snprintf(roots, sizeof(roots), "%.1f %% to the root  ",
+			 percent(t.to_root, t.user_stacks));
+	fprintf(stderr, "%s%5.0f s  %lu samples  %s%lu lost  %s  own CPU %.1f %%%s",
+		s->terminal ? CLEAR_LINE : "", (double)(now_ns - s->begin_ns) / 1e9, t.rows, roots,
+		t.lost, size_text(written.bytes).s,
 		percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns), s->terminal ? "" : "\n");
 	s->cpu_ns = cpu_ns;
 	s->shown_ns = now_ns;

@@ -122,6 +122,40 @@ static char *read_shared(const char *folder, const char *name)
 	return text;
 }
 
+static const struct {
+	const char *folder, *command;
+} readers[] = {
+	{ "sql/pprof", "pprof" },
+	{ "sql/traceview", "trace" },
+	{ "sql/tables", "query -f" },
+};
+
+/* Which command its query is for, where it is another's; NULL: there is none of that name. */
+static const char *reader_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {
+		char *text = read_shared(readers[i].folder, name);
+
+		free(text);
+		if (text)
+			return readers[i].command;
+	}
+	return NULL;
+}
+
+static void say_missing(const char *path, const char *folder)
+{
+	const char *command = reader_of(path);
+
+	if (command) {
+		log__error("%s is no query of this command, but of another: stacksexport %s %s",
+			   path, command, path);
+		return;
+	}
+	log__error("there is no query file %s; in %s there are:", path, folder);
+	list_queries(folder);
+}
+
 char *share__read_query(const char *path, const char *folder)
 {
 	char *text = read_all(path);
@@ -134,12 +168,10 @@ char *share__read_query(const char *path, const char *folder)
 	}
 	if (text)
 		return text;
-	if (err == ENOENT) {
-		log__error("there is no query file %s; in %s there are:", path, folder);
-		list_queries(folder);
-	} else {
+	if (err == ENOENT)
+		say_missing(path, folder);
+	else
 		log__error("cannot read %s: %s", path,
 			   err == EILSEQ ? "it is no text" : strerror(err));
-	}
 	return NULL;
 }

@@ -191,7 +191,7 @@ void tally__print(const struct tally *t, FILE *to)
 		print_row(&t->others, "others", to);
 	fprintf(to,
 		"TOTAL -- received %lu samples, lost %lu samples (%.1f%%), %.2f%% to the root, "
-		"loaded %zu processes\n",
+		"%lu stitched, loaded %zu processes\n",
 		s->samples, s->lost, percent(s->lost, s->samples), percent(s->to_root, s->samples),
-		processes);
+		s->stitched, processes);
 }

@@ -99,3 +99,12 @@ def test_a_recording_without_a_batch_yet(tmp_path, named):
         p = run(*args, status=1)
         holder.stdin.close()
     assert p.stderr == f"stacksexport: {tmp_path}/all/1 has no batch: none is finished yet, the first one is after ten seconds at most\n"
+
+
+@pytest.mark.parametrize("args, right", [
+    (("pprof", "time_by_stack"), "query -f time_by_stack"), (("query", "-f", "cpu_stacks.sql"), "pprof cpu_stacks.sql"),
+    (("trace", "slow_spans"), "query -f slow_spans"), (("pprof", "blk_all"), "trace blk_all"),
+])
+def test_a_query_of_another_command(rec, args, right):
+    p = run(*args, "-r", rec, status=1)
+    assert p.stderr == f"stacksexport: {right.split()[-1]} is no query of this command, but of another: stacksexport {right}\n"
