@@ -33,7 +33,7 @@ objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addpref
 
 collector_OBJS := $(call objs,base event process symbol unwind store capture collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call objs,base event process symbol pprof stacksexport) $(BUILD)/gen/profile.pb-c.o
+stacksexport_OBJS := $(call objs,base event process symbol unwind pprof stacksexport) $(BUILD)/gen/profile.pb-c.o
 stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call objs,base event process symbol unwind formats pprof stacktrace) $(BUILD)/gen/profile.pb-c.o

@@ -225,5 +225,14 @@ CREATE OR REPLACE MACRO reversed_part(id) AS {'stack_id': id::UBIGINT, 'label': 
 
 CREATE OR REPLACE MACRO label_part(text) AS {'stack_id': NULL::UBIGINT, 'label': text::VARCHAR, 'reversed': false};
 
+-- "+0x1a2b0": where the function of a frame without a name begins, by its file's call-frame information. A shell does not
+-- look into files; stacksexport does, where they are here.
+CREATE OR REPLACE MACRO function_at(module, build_id, place) AS NULL::VARCHAR;
+
+-- What a frame is called in tables of functions.
+CREATE OR REPLACE MACRO function_of(f) AS {
+    'name': coalesce(f.name, function_at(f.module, f.build_id, f.address + f.offset), '[no symbol]'),
+    'module': coalesce(parse_filename(f.module), '')};
+
 -- What a span is called: programs may give an empty name.
 CREATE OR REPLACE MACRO span_name(name) AS coalesce(nullif(name, ''), '[no name]');

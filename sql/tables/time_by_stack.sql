@@ -40,8 +40,7 @@ WITH costs AS (
 ), functions AS MATERIALIZED (
     SELECT
         stack_id,
-        list_transform(frames, lambda f: {
-            'name': coalesce(f.name, '[no symbol]'), 'module': coalesce(parse_filename(f.module), '')}) AS functions
+        list_transform(frames, lambda f: function_of(f)) AS functions
     FROM stacktraces
     WHERE stack_id IN (SELECT stack_id FROM sums)
 ), shares AS (

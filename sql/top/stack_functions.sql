@@ -13,6 +13,5 @@ FROM (
     FROM (
         SELECT
             stack_id,
-            list_transform(frames, lambda f: {
-                'name': coalesce(f.name, '[no symbol]'), 'module': coalesce(parse_filename(f.module), '')}) AS functions
+            list_transform(frames, lambda f: function_of(f)) AS functions
         FROM stacktraces));

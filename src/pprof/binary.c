@@ -2,23 +2,29 @@
 #include "pprof/binary.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "process/elffile.h"
 #include "base/hash.h"
+#include "unwind/functions.h"
 
-struct known {
+/* What a file has is looked for when somebody asks. */
+struct binary {
 	UT_hash_handle hh;
-	struct lines *lines; /* NULL: there are none */
-	char key[];	     /* build ID, a space, module */
+	const char *path; /* NULL: it is not there */
+	bool has_lines, has_functions;
+	struct lines *lines;	     /* when it has been looked for; NULL: there are none */
+	struct functions *functions; /* the same */
+	char key[];		     /* build ID, a space, module */
 };
 
-struct binary_lines {
-	const char *binary;
-	char binary_id[BUILD_ID_HEX_SZ]; /* "" when there is no binary */
-	struct known *known;
+struct binaries {
+	const char *given;
+	char given_id[BUILD_ID_HEX_SZ]; /* "" when none is given */
+	struct binary *known;
 };
 
 int binary__build_id(const char *path, char hex[BUILD_ID_HEX_SZ])
@@ -42,49 +48,51 @@ int binary__build_id(const char *path, char hex[BUILD_ID_HEX_SZ])
 	return err;
 }
 
-struct binary_lines *binary_lines__new(const char *binary)
+struct binaries *binaries__new(const char *given)
 {
-	struct binary_lines *b = calloc(1, sizeof(*b));
+	struct binaries *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
-	b->binary = binary;
-	if (binary)
-		binary__build_id(binary, b->binary_id);
+	b->given = given;
+	if (given)
+		binary__build_id(given, b->given_id);
 	return b;
 }
 
-void binary_lines__free(struct binary_lines *b)
+void binaries__free(struct binaries *b)
 {
-	struct known *k, *next;
+	struct binary *k, *next;
 
 	if (!b)
 		return;
 	HASH_ITER (hh, b->known, k, next) {
 		HASH_DEL(b->known, k);
 		lines__free(k->lines);
+		functions__free(k->functions);
 		free(k);
 	}
 	free(b);
 }
 
-static struct lines *open_lines(const struct binary_lines *b, const char *module,
-				const char *build_id)
+/* Which file it is; NULL: none. `module` is what lives long. */
+static const char *path_of(const struct binaries *b, const char *module, const char *build_id)
 {
 	char found[BUILD_ID_HEX_SZ];
 
-	if (strcmp(b->binary_id, build_id) == 0)
-		return lines__new(b->binary);
+	if (strcmp(b->given_id, build_id) == 0)
+		return b->given;
 	if (module[0] != '/' || binary__build_id(module, found) != 0 ||
 	    strcmp(found, build_id) != 0)
 		return NULL;
-	return lines__new(module);
+	return module;
 }
 
-struct lines *binary_lines__find(struct binary_lines *b, const char *module, const char *build_id)
+/* NULL: it is not here. */
+static struct binary *find(struct binaries *b, const char *module, const char *build_id)
 {
-	size_t sz = strlen(build_id) + 1 + strlen(module);
-	struct known *k, *old;
+	size_t id_sz = strlen(build_id), sz = id_sz + 1 + strlen(module);
+	struct binary *k, *old;
 
 	if (!*build_id)
 		return NULL;
@@ -97,8 +105,56 @@ struct lines *binary_lines__find(struct binary_lines *b, const char *module, con
 		HASH_ADD_KEYPTR(hh, b->known, k->key, sz, k);
 	if (old || !HASH_ADDED(k)) {
 		free(k);
-		return old ? old->lines : NULL;
+		return old && old->path ? old : NULL;
 	}
-	k->lines = open_lines(b, module, build_id);
-	return k->lines;
+	k->path = path_of(b, k->key + id_sz + 1, build_id);
+	return k->path ? k : NULL;
+}
+
+struct lines *binaries__lines(struct binaries *b, const char *module, const char *build_id)
+{
+	struct binary *k = find(b, module, build_id);
+
+	if (k && !k->has_lines)
+		k->lines = lines__new(k->path);
+	if (k)
+		k->has_lines = true;
+	return k ? k->lines : NULL;
+}
+
+static const struct functions *functions_of(struct binary *k)
+{
+	if (!k->has_functions)
+		k->functions = functions__new(k->path);
+	k->has_functions = true;
+	return k->functions;
+}
+
+/* False: it is longer than any is. */
+static bool copy(char *to, size_t room, struct frame_text text)
+{
+	if (text.sz >= room)
+		return false;
+	memcpy(to, text.sz ? text.s : "", text.sz);
+	to[text.sz] = '\0';
+	return true;
+}
+
+void binaries__locate(struct binaries *b, struct named_frame *f)
+{
+	char module[PATH_MAX], build_id[BUILD_ID_HEX_SZ];
+	uint64_t place = f->address + f->offset, start;
+	const struct functions *functions;
+	struct binary *k;
+
+	if (f->name.sz || !copy(module, sizeof(module), f->module) ||
+	    !copy(build_id, sizeof(build_id), f->build_id))
+		return;
+	k = find(b, module, build_id);
+	functions = k ? functions_of(k) : NULL;
+	if (!functions || !functions__find(functions, place, &start))
+		return;
+	f->address = start;
+	f->offset = place - start;
+	f->has_start = true;
 }

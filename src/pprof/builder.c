@@ -155,7 +155,7 @@ static void mapping__init(struct builder *b, struct mapping_entry *m)
 	m->pb.build_id = m->key.build_id;
 	m->pb.has_functions = true;
 	m->low = UINT64_MAX;
-	m->lines = binary_lines__find(b->options.lines, module, build_id);
+	m->lines = binaries__lines(b->options.binaries, module, build_id);
 	m->pb.has_filenames = m->pb.has_line_numbers = m->lines != NULL;
 	m->pb.has_inline_frames = m->lines && b->options.inlines;
 }
@@ -197,7 +197,7 @@ static void add_line(const struct line *line, void *arg)
 	buf__append(&b->lines, &found, sizeof(found));
 }
 
-/* The name as the recording has it, else what the lines say, else module+0xplace. */
+/* The name as the recording has it, else what the lines say, else module+0xaddress. */
 static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint32_t from_lines)
 {
 	struct buf name = { 0 };
@@ -263,7 +263,9 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 			       const struct named_frame *f)
 {
 	struct found_line *last, none = { 0 };
+	struct named_frame located = *f;
 
+	binaries__locate(b->options.binaries, &located);
 	buf__reset(&b->lines);
 	if (m->lines)
 		lines__at(m->lines,
@@ -274,8 +276,8 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 	if (buf__err(&b->lines))
 		return -ENOMEM;
 	last = (struct found_line *)(b->lines.data + b->lines.sz) - 1;
-	last->name = frame_name(b, f, last->name);
-	return location__set_lines(b, l, f->offset);
+	last->name = frame_name(b, &located, last->name);
+	return location__set_lines(b, l, located.offset);
 }
 
 static struct location_entry *location__new(struct builder *b, const struct location_key *key,

@@ -19,12 +19,12 @@ struct builder_options {
 						       default */
 	bool offsets;				    /* append -offset to function names */
 	bool inlines;				    /* show inlined functions */
-	struct binary_lines *lines;		    /* borrowed */
+	struct binaries *binaries;		    /* borrowed */
 };
 
 struct builder;
 
-/* Copies what it needs of the options, but for .lines. NULL + errno. */
+/* Copies what it needs of the options, but for .binaries. NULL + errno. */
 struct builder *builder__new(const struct builder_options *);
 void builder__free(struct builder *);
 

@@ -19,6 +19,6 @@ void named_frame__append(struct buf *out, const struct named_frame *f)
 		buf__append(out, f->module.s + skip, f->module.sz - skip);
 	else
 		buf__append(out, "[unknown]", strlen("[unknown]"));
-	snprintf(place, sizeof(place), "+0x%" PRIx64, f->address + f->offset);
+	snprintf(place, sizeof(place), "+0x%" PRIx64, f->address + (f->has_start ? 0 : f->offset));
 	buf__append(out, place, strlen(place));
 }

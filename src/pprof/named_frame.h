@@ -19,9 +19,11 @@ struct named_frame {
 	uint64_t address, offset; /* address + offset is the place, a link-time address in module */
 	uint64_t file_offset;
 	bool has_file_offset;
+	bool has_start; /* without a name: the address is where its function begins */
 };
 
-/* Appends its name; module+0xplace, without the module's folders, when it has none. */
+/* Appends its name; when it has none module+0xaddress, of its function's start or else of the
+ * place, without the module's folders. */
 void named_frame__append(struct buf *, const struct named_frame *);
 
 #endif

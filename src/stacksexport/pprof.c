@@ -79,21 +79,19 @@ static int convert(struct request *r, const struct samples *samples)
 {
 	struct samples_stats stats = { 0 };
 	struct builder_options options = { .offsets = r->options->offsets,
-					   .inlines = r->options->inlines };
-	struct builder *b = NULL;
+					   .inlines = r->options->inlines,
+					   .binaries = r->binaries };
+	struct builder *b;
 	int status = STATUS_FAILED;
 
-	options.lines = binary_lines__new(r->options->binary);
 	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
 		options.value_names[i] = samples->names[i];
-	if (options.lines)
-		b = builder__new(&options);
+	b = builder__new(&options);
 	if (!b)
 		log__error("out of memory");
 	else if (samples__read(samples, &r->db, b, &stats) == 0)
 		status = stats.rows ? finish(r, b, &stats) : request__empty(r);
 	builder__free(b);
-	binary_lines__free(options.lines);
 	return status;
 }
 

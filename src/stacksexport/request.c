@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "stacksexport/cells.h"
+#include "stacksexport/functionat.h"
 #include "stacksexport/sources.h"
 #include "base/utf8.h"
 
@@ -41,12 +42,21 @@ static void read_comm(struct request *r)
 			  sizeof(r->comm) - 1, r->comm);
 }
 
+static int open_binaries(struct request *r)
+{
+	r->binaries = binaries__new(r->options->binary);
+	if (r->binaries)
+		return function_at__register(&r->db, r->binaries);
+	log__error("out of memory");
+	return -ENOMEM;
+}
+
 int request__open(struct request *r, const struct export_options *options)
 {
 	*r = (struct request){ .options = options };
 	if (read_binary(r) != STATUS_OK ||
 	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
-	    db__open(&r->db, &r->files) != 0)
+	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
 	read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
@@ -57,6 +67,7 @@ int request__open(struct request *r, const struct export_options *options)
 void request__close(struct request *r)
 {
 	db__close(&r->db);
+	binaries__free(r->binaries);
 	recfiles__free(&r->files);
 }
 

@@ -12,6 +12,7 @@ struct request {
 	const struct export_options *options;
 	struct recfiles files;
 	struct db db;
+	struct binaries *binaries;
 	char build_id[BUILD_ID_HEX_SZ]; /* of -b; "" without */
 	char comm[16];			/* -c, as long as the kernel keeps it */
 	uint64_t reads;			/* kinds that the queries name (sources.h) */

@@ -31,6 +31,7 @@ struct stack_entry {
 
 /* The table of nodes keeps the order in which they came. */
 struct stacktree {
+	struct binaries *binaries;
 	struct strtab *strings;
 	struct node_entry *nodes;
 	struct stack_entry *stacks;
@@ -40,12 +41,14 @@ struct stacktree {
 	int err;
 };
 
-struct stacktree *stacktree__new(void)
+struct stacktree *stacktree__new(struct binaries *binaries)
 {
 	struct stacktree *t = calloc(1, sizeof(*t));
 
-	if (t)
+	if (t) {
+		t->binaries = binaries;
 		t->strings = strtab__new();
+	}
 	if (t && t->strings)
 		return t;
 	stacktree__free(t);
@@ -88,10 +91,12 @@ void stacktree__frame(struct stacktree *t, const struct named_frame *f)
 {
 	const char *slash = f->module.sz ? memrchr(f->module.s, '/', f->module.sz) : NULL;
 	size_t skip = slash ? (size_t)(slash + 1 - f->module.s) : 0;
+	struct named_frame located = *f;
 	struct node_key key = { 0 };
 
+	binaries__locate(t->binaries, &located);
 	buf__reset(&t->text);
-	named_frame__append(&t->text, f);
+	named_frame__append(&t->text, &located);
 	if (buf__err(&t->text)) {
 		t->err = -ENOMEM;
 		return;

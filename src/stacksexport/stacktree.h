@@ -6,11 +6,12 @@
 #ifndef STACKSEXPORT_STACKTREE_H
 #define STACKSEXPORT_STACKTREE_H
 
+#include "pprof/binary.h"
 #include "stacksexport/frames.h"
 
 struct stacktree;
 
-struct stacktree *stacktree__new(void); /* NULL + errno */
+struct stacktree *stacktree__new(struct binaries *); /* borrowed. NULL + errno */
 void stacktree__free(struct stacktree *);
 
 /* A stack: its frames, leaf first, then the key that events know it by. One without frames is

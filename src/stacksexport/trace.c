@@ -157,6 +157,10 @@ static int run(struct trace *t)
 	struct outfile out = { 0 };
 	int status = request__open(&t->request, o);
 
+	if (status == STATUS_OK && !(t->stacks = stacktree__new(t->request.binaries))) {
+		log__error("out of memory");
+		status = STATUS_FAILED;
+	}
 	if (status == STATUS_OK)
 		status = run_queries(t);
 	if (status == STATUS_OK && stacktree__err(t->stacks)) {
@@ -173,7 +177,7 @@ static int run(struct trace *t)
 int trace__run(const struct export_options *o)
 {
 	struct trace t = { .request = { .options = o } };
-	int status = STATUS_FAILED;
+	int status;
 
 	if (!o->argument_cnt)
 		return export_options__wrong(o, "a file with a query is missing");
@@ -183,11 +187,7 @@ int trace__run(const struct export_options *o)
 	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o,
 					     "a trace is not for a terminal: give --output FILE");
-	t.stacks = stacktree__new();
-	if (t.stacks)
-		status = run(&t);
-	else
-		log__error("out of memory");
+	status = run(&t);
 	for (size_t i = 0; i < o->argument_cnt; i++)
 		tracequery__free(&t.queries[i]);
 	stacktree__free(t.stacks);

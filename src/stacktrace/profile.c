@@ -12,7 +12,7 @@
 
 struct profile {
 	struct builder *builder;
-	struct binary_lines *lines;
+	struct binaries *binaries;
 	struct kallsyms *kernel; /* NULL: not readable, or not the recorded one's */
 	struct jit *jit;	 /* NULL: nobody can be asked */
 	uint64_t first_ns, last_ns;
@@ -33,8 +33,8 @@ struct profile *profile__new(const struct profile_options *o)
 
 	if (!p)
 		return NULL;
-	p->lines = builder.lines = binary_lines__new(NULL);
-	if (p->lines)
+	p->binaries = builder.binaries = binaries__new(NULL);
+	if (p->binaries)
 		p->builder = builder__new(&builder);
 	p->kernel = o->live ? kallsyms__new("/proc/kallsyms") : NULL;
 	p->jit = jit__new(o->jit);
@@ -49,7 +49,7 @@ void profile__free(struct profile *p)
 	if (!p)
 		return;
 	builder__free(p->builder);
-	binary_lines__free(p->lines);
+	binaries__free(p->binaries);
 	kallsyms__free(p->kernel);
 	jit__free(p->jit);
 	free(p);

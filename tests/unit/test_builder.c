@@ -17,21 +17,21 @@ typedef Perftools__Profiles__Profile Profile;
 		t, sizeof(t) - 1 \
 	}
 
-static struct builder *new_builder(struct binary_lines **lines, bool offsets)
+static struct builder *new_builder(struct binaries **binaries, bool offsets)
 {
 	struct builder_options options = { .value_names = { "count", "cpu_time" },
 					   .offsets = offsets };
 	struct builder *b;
 
-	options.lines = *lines = binary_lines__new(NULL);
+	options.binaries = *binaries = binaries__new(NULL);
 	b = builder__new(&options);
-	assert_non_null(*lines);
+	assert_non_null(*binaries);
 	assert_non_null(b);
 	return b;
 }
 
 /* Writes, reads back, frees the builder. */
-static Profile *finish(struct builder *b, struct binary_lines *lines)
+static Profile *finish(struct builder *b, struct binaries *binaries)
 {
 	static uint8_t bytes[1 << 20];
 	char path[] = "/tmp/test_builder.XXXXXX";
@@ -49,7 +49,7 @@ static Profile *finish(struct builder *b, struct binary_lines *lines)
 	p = perftools__profiles__profile__unpack(NULL, (size_t)sz, bytes);
 	assert_non_null(p);
 	builder__free(b);
-	binary_lines__free(lines);
+	binaries__free(binaries);
 	return p;
 }
 
@@ -73,15 +73,15 @@ static void add(struct builder *b, const struct named_frame *frames, size_t cnt,
 }
 
 static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
-					 0x10,	       0x110,	       true };
+					 0x10,	       0x110,	       true,	     false };
 static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
-					   0x2f,	 0x22f,		 true };
+					   0x2f,	 0x22f,		 true,	       false };
 
 static void same_stacks_are_one_sample(void **state)
 {
 	const struct named_frame stack[] = { work, work, caller };
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
@@ -89,7 +89,7 @@ static void same_stacks_are_one_sample(void **state)
 	add(b, stack, 2, 1, INT64_MAX);
 	add(b, stack, 3, 3, 300);
 	add(b, stack, 2, 1, 1);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->n_sample, 2);
 	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion stays */
 	assert_int_equal(p->sample[0]->value[0], 5);
@@ -105,14 +105,14 @@ static void same_stacks_are_one_sample(void **state)
 static void mappings_say_where_the_file_lies(void **state)
 {
 	struct named_frame data = work;
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
 	data.file_offset = 0x1110; /* another segment of the same file */
 	add(b, (const struct named_frame[]){ data, work, caller }, 3, 1, 1);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->n_mapping, 2);
 	assert_int_equal(p->mapping[0]->memory_start, 0x1000);
 	assert_int_equal(p->mapping[0]->memory_limit, 0x2000);
@@ -128,20 +128,25 @@ static void mappings_say_where_the_file_lies(void **state)
 static void the_program_that_most_began_in_is_first(void **state)
 {
 	const struct named_frame launcher = {
-		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true
+		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true, false
 	};
-	const struct named_frame library = {
-		TEXT("start_thread"), TEXT("/lib/libc.so.6"), TEXT("cd"), 0x600, 0, 0x600, true
-	};
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	const struct named_frame library = { TEXT("start_thread"),
+					     TEXT("/lib/libc.so.6"),
+					     TEXT("cd"),
+					     0x600,
+					     0,
+					     0x600,
+					     true,
+					     false };
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
 	add(b, &launcher, 1, 9, 10);
 	add(b, (const struct named_frame[]){ library, work, library }, 3, 1, 6);
 	add(b, &caller, 1, 1, 5);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->n_mapping, 3);
 	assert_string_equal(str(p, p->mapping[0]->filename), "/bin/p");
 	perftools__profiles__profile__free_unpacked(p, NULL);
@@ -150,12 +155,12 @@ static void the_program_that_most_began_in_is_first(void **state)
 static void nameless_frames_are_seen(void **state)
 {
 	const struct named_frame frames[] = {
-		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true },
-		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false },
-		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false },
+		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true, false },
+		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false, false },
+		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false, false },
 	};
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	struct builder_stats stats;
 	Profile *p;
 
@@ -163,7 +168,7 @@ static void nameless_frames_are_seen(void **state)
 	add(b, frames, 3, 1, 1);
 	builder__stats(b, &stats);
 	assert_int_equal(stats.unnamed, 3);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_string_equal(name_at(p, 1), "x.so+0x1234");
 	assert_string_equal(name_at(p, 2), "[unknown]+0x99");
 	assert_string_equal(name_at(p, 3), "[kernel]+0xffffffffffffffff");
@@ -173,13 +178,13 @@ static void nameless_frames_are_seen(void **state)
 
 static void a_sample_without_frames_is_seen(void **state)
 {
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
 	add(b, NULL, 0, 4, 44);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->sample[0]->n_location_id, 1);
 	assert_string_equal(name_at(p, 1), "[no stack]");
 	perftools__profiles__profile__free_unpacked(p, NULL);
@@ -188,14 +193,14 @@ static void a_sample_without_frames_is_seen(void **state)
 static void offsets_part_functions(void **state)
 {
 	struct named_frame other = work;
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, true);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, true);
 	Profile *p;
 
 	(void)state;
 	other.offset = 0x2a;
 	add(b, (const struct named_frame[]){ work, other }, 2, 1, 1);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->n_function, 2);
 	assert_string_equal(name_at(p, 1), "work-10");
 	assert_string_equal(name_at(p, 2), "work-2a");
@@ -205,16 +210,17 @@ static void offsets_part_functions(void **state)
 /* JIT code: one address, two functions. */
 static void names_part_locations(void **state)
 {
-	const struct named_frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false };
+	const struct named_frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1,
+				       0,	  false,	 false };
 	const struct named_frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0,
-				       false };
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+				       false,	      false };
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
 	add(b, (const struct named_frame[]){ a, c }, 2, 1, 1);
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->n_location, 2);
 	assert_string_equal(name_at(p, 2), "b\xef\xbf\xbd");
 	perftools__profiles__profile__free_unpacked(p, NULL);
@@ -222,15 +228,15 @@ static void names_part_locations(void **state)
 
 static void head(void **state)
 {
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
 	add(b, &work, 1, 1, 1);
 	builder__set_time(b, 1700000000000000000, 5, 10101010);
 	builder__comment(b, "why");
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_string_equal(str(p, 0), "");
 	assert_int_equal(p->n_sample_type, 2);
 	assert_string_equal(str(p, p->sample_type[0]->type), "count");
@@ -274,24 +280,24 @@ static void units(void **state)
 
 static void a_folder_that_is_not_there(void **state)
 {
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 
 	(void)state;
 	add(b, &work, 1, 1, 1);
 	assert_int_equal(builder__write(b, "/nonexistent/x"), -ENOENT);
 	assert_int_equal(builder__write(b, "/dev/full"), -ENOSPC);
 	builder__free(b);
-	binary_lines__free(lines);
+	binaries__free(binaries);
 	builder__free(NULL);
-	binary_lines__free(NULL);
+	binaries__free(NULL);
 }
 
 static void kept_stacks_make_samples(void **state)
 {
 	const uint64_t stack = UINT64_MAX;
-	struct binary_lines *lines;
-	struct builder *b = new_builder(&lines, false);
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
 
 	(void)state;
@@ -302,7 +308,7 @@ static void kept_stacks_make_samples(void **state)
 	builder__kept(b, stack, false);
 	builder__kept(b, 1, false); /* there is none */
 	builder__sample(b, (const int64_t[]){ 1, 2 });
-	p = finish(b, lines);
+	p = finish(b, binaries);
 	assert_int_equal(p->n_sample, 1);
 	assert_int_equal(p->sample[0]->n_location_id, 4);
 	assert_string_equal(name_at(p, p->sample[0]->location_id[0]), "main");

@@ -29,7 +29,8 @@ static void note(const struct stacktree_node *node, void *arg)
 
 static void stacks(void **state)
 {
-	struct stacktree *t = stacktree__new();
+	struct binaries *binaries = binaries__new(NULL);
+	struct stacktree *t = stacktree__new(binaries);
 	struct stacktree_stack a, b;
 	char nodes[256] = "";
 
@@ -55,6 +56,7 @@ static void stacks(void **state)
 	assert_string_equal(nodes, "main< leaf\"<main main<main libc.so.6+0x1034<main ");
 	assert_true(a.leaf == 2 && b.leaf == 4);
 	stacktree__free(t);
+	binaries__free(binaries);
 }
 
 RUN_TESTS(cmocka_unit_test(stacks))
