@@ -276,8 +276,6 @@ static int load_programs(struct capture *c)
 	if (load_err)
 		say_refused(load_err);
 	if (!err)
-		err = capture__fill_filter(c, &c->options.filter);
-	if (!err)
 		err = capture__fill_bounce(c);
 	return err ? err : new_samplers(c);
 }
@@ -355,6 +353,8 @@ static int attach(struct capture *c)
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there is no bill */
 	for (int i = 0; i < s->prog_cnt && !err; i++) /* they know of an exec before others do */
 		err = is_filter(s->progs[i].name) ? attach_program(&s->progs[i]) : 0;
+	if (!err)
+		err = capture__fill_filter(c, &c->options.filter);
 	for (int i = 0; i < s->prog_cnt && !err; i++)
 		err = is_filter(s->progs[i].name) ? 0 : attach_program(&s->progs[i]);
 	if (!err)

@@ -123,15 +123,16 @@ static uint32_t process_of(uint32_t tid)
 	return tgid;
 }
 
+/* Who is there afterwards is taken out when it goes (filter__free). */
 static int put_pid(struct capture *c, uint32_t pid)
 {
 	uint32_t tgid = process_of(pid);
+	int err = tgid == pid ? capture__add_target(c, pid) : put(c->skel->maps.tids, &pid);
 
-	if (tgid == 0) {
-		log__error("there is no process or thread %u", pid);
-		return -ESRCH;
-	}
-	return tgid == pid ? capture__add_target(c, pid) : put(c->skel->maps.tids, &pid);
+	if (err || (tgid && process_of(pid)))
+		return err;
+	log__error("there is no process or thread %u", pid);
+	return -ESRCH;
 }
 
 static int put_comm(struct capture *c, const char *comm)
