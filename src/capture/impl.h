@@ -44,7 +44,8 @@ struct capture {
 	int epoll_fd, stats_fd;
 };
 
-/* filter.c: sizes and constants before loading, contents when its programs see who ends. 0 or -errno, said. */
+/* filter.c: sizes and constants before loading, contents when its programs see who ends. 0 or
+ * -errno, said. */
 int capture__set_filter(struct capture *, const struct capture_filter *);
 int capture__fill_filter(struct capture *, const struct capture_filter *);
 

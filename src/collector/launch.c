@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,34 +99,41 @@ child(const struct pipes *p, char **argv, const struct caller *as)
 	_exit(status_of(err));
 }
 
-/* In one of the folders of $PATH. */
-static bool is_in_path(const char *name)
+/* 0, or the errno of what certainly cannot be run. What root may not see (a home on NFS) its caller
+ * may. */
+static int why_not(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno == EACCES ? 0 : errno;
+	return S_ISREG(st.st_mode) && st.st_mode & 0111 ? 0 : EACCES;
+}
+
+/* The same of a name that is looked for in the folders of $PATH. */
+static int why_not_in_path(const char *name)
 {
 	const char *dirs = getenv("PATH");
 	char path[PATH_MAX];
-	bool found = false;
+	int err = ENOENT;
 
 	if (!dirs)
 		dirs = _PATH_DEFPATH;
-	while (!found) {
+	for (;;) {
 		int sz = (int)strcspn(dirs, ":");
+		int why = ENOENT;
 
 		if (snprintf(path, sizeof(path), "%.*s%s%s", sz, dirs, sz ? "/" : "", name) <
 		    (int)sizeof(path))
-			found = access(path, X_OK) == 0;
+			why = why_not(path);
+		if (!why)
+			return 0;
+		if (why == EACCES)
+			err = EACCES;
 		if (!dirs[sz])
-			break;
+			return err;
 		dirs += sz + 1;
 	}
-	return found;
-}
-
-/* What execvp() would find, so that what is mistyped costs nothing. 0 or an errno. */
-static int look_for(const char *name)
-{
-	if (strchr(name, '/'))
-		return access(name, X_OK) ? errno : 0;
-	return is_in_path(name) ? 0 : ENOENT;
 }
 
 /* -err, said. */
@@ -141,7 +149,8 @@ static int cannot_run(struct launch *l, int err)
 int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 {
 	struct pipes p;
-	int err = look_for(argv[0]);
+	/* What is mistyped costs nothing. */
+	int err = strchr(argv[0], '/') ? why_not(argv[0]) : why_not_in_path(argv[0]);
 
 	*l = (struct launch){ .command = argv[0], .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
 	if (err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * function_at(module, build_id, place): "+0x1a2b0", the start of the function that a frame without a
- * name is in, where its file is here; else null, as sql/stacks.sql has it for any shell.
+ * function_at(module, build_id, place): "+0x1a2b0", the start of the function that a frame without
+ * a name is in, where its file is here; else null, as sql/stacks.sql has it for any shell.
  */
 #ifndef STACKSEXPORT_FUNCTIONAT_H
 #define STACKSEXPORT_FUNCTIONAT_H

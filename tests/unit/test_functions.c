@@ -17,7 +17,8 @@ static FILE *symbols_of(const char *path)
 	FILE *out;
 
 	snprintf(command, sizeof(command),
-		 "readelf -W --dyn-syms '%s' | awk '$4 == \"FUNC\" && $7 != \"UND\" && $3 > 0 { print $2, $3 }'",
+		 "readelf -W --dyn-syms '%s' | awk '$4 == \"FUNC\" && $7 != \"UND\" && $3 > 0 { "
+		 "print $2, $3 }'",
 		 path);
 	out = popen(command, "r");
 	assert_non_null(out);

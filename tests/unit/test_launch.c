@@ -60,19 +60,40 @@ static void commands_that_cannot_run(void **state)
 		int err, status;
 	} cases[] = { { "no-such-program-anywhere", -ENOENT, 127 },
 		      { "/nowhere/program", -ENOENT, 127 },
+		      { "no-program-in-path", -EACCES, 126 },
 		      { "/etc/passwd", -EACCES, 126 },
 		      { "/tmp", -EACCES, 126 } };
 
-	(void)state;
-	setenv("PATH", "/usr/bin:/bin", 1); /* a folder that is closed to us would be EACCES */
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct launch l = prepare((const char *[]){ cases[i].command, NULL }, NULL);
+	const char *folder = *state;
+	char path[256];
 
-		assert_int_equal(launch__go(&l, NULL, NULL), cases[i].err);
+	shell__run("touch %s/no-program-in-path", folder);
+	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", folder); /* no other: EACCES if closed */
+	setenv("PATH", path, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *const argv[] = { cases[i].command, NULL };
+		struct launch l;
+
+		assert_int_equal(launch__prepare(&l, (char **)(uintptr_t)argv, NULL), cases[i].err);
 		assert_true(launch__ended(&l));
 		assert_int_equal(l.status, cases[i].status);
 		launch__free(&l);
 	}
+}
+
+/* What only the kernel can tell. */
+static void commands_that_exec_refuses(void **state)
+{
+	char path[256];
+	struct launch l;
+
+	snprintf(path, sizeof(path), "%s/bad-interpreter", (char *)*state);
+	shell__run("printf '#!/nowhere/sh\\n' > %s && chmod +x %s", path, path);
+	l = prepare((const char *[]){ path, NULL }, NULL);
+	assert_int_equal(launch__go(&l, NULL, NULL), -ENOENT);
+	assert_true(launch__ended(&l));
+	assert_int_equal(l.status, 127);
+	launch__free(&l);
 }
 
 /* Recording begins before its first instruction, under its name. */
@@ -212,8 +233,9 @@ static void becomes_the_caller(void **state)
 	assert_int_equal(setgroups(0, NULL), 0);
 }
 
-RUN_TESTS(cmocka_unit_test(statuses), cmocka_unit_test(commands_that_cannot_run),
-	  test_with_folder(waits_to_be_let_go), test_with_folder(never_begins_when_nobody_lets_it),
+RUN_TESTS(cmocka_unit_test(statuses), test_with_folder(commands_that_cannot_run),
+	  test_with_folder(commands_that_exec_refuses), test_with_folder(waits_to_be_let_go),
+	  test_with_folder(never_begins_when_nobody_lets_it),
 	  cmocka_unit_test(its_signals_are_its_own),
 	  test_with_folder(nothing_of_ours_is_open_in_it), cmocka_unit_test(ends_when_told_to),
 	  cmocka_unit_test(called_by_sudo), cmocka_unit_test(becomes_the_caller))
