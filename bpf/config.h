@@ -5,6 +5,7 @@
 #define BPF_CONFIG_H
 
 #include <linux/types.h>
+
 #include "event.h"
 
 /* Scratch slots per CPU: one for each context that can interrupt another while it captures (a

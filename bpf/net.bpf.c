@@ -7,6 +7,7 @@
  * another thread; a function's program can, and then that one's event is missed.
  */
 #include <asm/unistd_64.h>
+
 #include "filter.bpf.h"
 #include "socket.bpf.h"
 

@@ -6,6 +6,7 @@
  * say the functions: `fexit`; where the kernel lets nobody at them, all system calls: `syscalls`.
  */
 #include <asm/unistd_64.h>
+
 #include "filter.bpf.h"
 #include "interrupt.bpf.h"
 #include "socket.bpf.h"

@@ -4,6 +4,7 @@
  * enters and leaves spans in a nested way, and each span has one close, on any thread.
  */
 #include <linux/errno.h>
+
 #include "filter.bpf.h"
 #include "span.bpf.h"
 #include "usdt_arg.bpf.h"

@@ -8,6 +8,7 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
 #include "base/seed.h"
 
 #define HASH_NONFATAL_OOM	  1

@@ -6,6 +6,7 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
 #include "base/seed.h"
 
 struct entry {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
 #include "base/buf.h"
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */

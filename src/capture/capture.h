@@ -5,6 +5,7 @@
 #define CAPTURE_CAPTURE_H
 
 #include <stdbool.h>
+
 #include "capture/probe.h"
 #include "event/merge.h"
 

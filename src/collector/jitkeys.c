@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
 #include "base/hash.h"
 
 #define PROCESSES_MAX 4096 /* then all are forgotten, and asked again */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <unistd.h>
+
 #include "base/digest.h"
 
 #define DIGEST_MAX (64u << 20) /* bytes of symbols and strings that are hashed */

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
+
 #include "base/cursor.h"
 
 #define SAMPLE_ID_SZ 24 /* pid, tid; time; cpu, reserved */

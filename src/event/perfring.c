@@ -2,6 +2,7 @@
 #include "event/perfring.h"
 
 #include <string.h>
+
 #include "event/perfrecord.h"
 
 static void begin(struct stream *s)

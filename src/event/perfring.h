@@ -4,6 +4,7 @@
 #define EVENT_PERFRING_H
 
 #include <linux/perf_event.h>
+
 #include "event/merge.h"
 
 struct perfring {

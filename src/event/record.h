@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <linux/types.h>
+
 #include "event.h" /* bpf/event.h: kinds, states, registers */
 #include "event/sample.h"
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "base/cpus.h"
 #include "base/log.h"
 #include "base/monotonic.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "base/monotonic.h"
 #include "formats/chunks.h"
 #include "formats/mapped.h"

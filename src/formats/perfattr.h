@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
 #include "formats/perffile.h"
 
 /* Where fields of one size stand in a sample, by their offsets; 0: it has none. */

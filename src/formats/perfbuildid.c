@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/cursor.h"
 #include "base/hash.h"
 

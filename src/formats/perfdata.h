@@ -5,6 +5,7 @@
 #define FORMATS_PERFDATA_H
 
 #include <zstd.h>
+
 #include "base/buf.h"
 #include "formats/perfattr.h"
 #include "formats/perfbuildid.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <time.h>
+
 #include "base/array.h"
 #include "formats/perffile.h"
 #include "formats/stream.h"

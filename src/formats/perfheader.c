@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "formats/perfdata.h"
 
 static uint64_t u64_at(const uint8_t *p)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
+
 #include "event/perfrecord.h"
 #include "formats/perfdata.h"
 #include "formats/perfinflate.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <time.h>
+
 #include "base/cursor.h"
 
 #define HEADER_SZ 8

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/cursor.h"
 #include "formats/perfdata.h"
 #include "formats/perfforeign.h"

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
 #include "formats/perfdata.h"
 #include "formats/sysprof.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
 #include "formats/sysprof.h"
 
 static struct sysprof_reader *of(struct stream_reader *r)

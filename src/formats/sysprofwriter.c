@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+
 #include "formats/sysprof.h"
 
 #define PATH_SZ_MAX 4096

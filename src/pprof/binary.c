@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
 #include "process/elffile.h"
 #include "base/hash.h"
 #include "unwind/functions.h"

@@ -5,6 +5,7 @@
 #define PPROF_BINARY_H
 
 #include <stdbool.h>
+
 #include "event/record.h"
 #include "pprof/named_frame.h"
 #include "symbol/lines.h"

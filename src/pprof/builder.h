@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include "pprof/binary.h"
 #include "pprof/named_frame.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "pprof/builder.h"
 #include "pprof/builder_state.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+
 #include "base/strtab.h"
 #include "pprof/builder_state.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <utlist.h>
+
 #include "base/bell.h"
 #include "base/hash.h"
 #include "base/monotonic.h"

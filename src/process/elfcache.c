@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include <utlist.h>
+
 #include "base/hash.h"
 #include "base/openfiles.h"
 

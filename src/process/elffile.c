@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
 #include "process/elfcache.h"
 
 /* Linked programs have a few dozen of each; libelf allocates for every one that a header claims. */

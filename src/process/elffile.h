@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+
 #include "event/record.h"
 
 struct elf_segment {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "process/opening.h"
 
 struct image *image__new(struct pathtab *paths)

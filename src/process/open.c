@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
 #include "process/handle.h"
 #include "process/maps.h"
 

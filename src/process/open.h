@@ -4,6 +4,7 @@
 #define PROCESS_OPEN_H
 
 #include <sys/sysmacros.h>
+
 #include "process/elfcache.h"
 #include "process/finder.h"
 #include "process/handle.h"

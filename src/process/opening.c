@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include "process/handle.h"
 
 #define CHILD_FD  3

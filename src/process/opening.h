@@ -8,6 +8,7 @@
 #define PROCESS_OPENING_H
 
 #include <sys/stat.h>
+
 #include "base/hash.h"
 #include "process/table.h"
 

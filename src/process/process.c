@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utlist.h>
+
 #include "base/monotonic.h"
 #include "base/openfiles.h"
 #include "process/open.h"

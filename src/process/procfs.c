@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
 #include "process/maps.h"
 #include "process/opening.h"
 #include "process/handle.h"

@@ -5,6 +5,7 @@
 #define STACKSEXPORT_DB_H
 
 #include <duckdb.h>
+
 #include "base/buf.h"
 #include "stacksexport/params.h"
 #include "stacksexport/recfiles.h"

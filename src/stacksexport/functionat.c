@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "base/log.h"
 #include "stacksexport/cells.h"
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
 #include "base/utf8.h"
 
 /* Section 7: what may not stand in a string as it is. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/hash.h"
 

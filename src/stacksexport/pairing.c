@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/hash.h"
 #include "stacksexport/pairplan.h"
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/buf.h"
 
 const char *const param_names[PARAM_CNT] = { "command", "buildid" };

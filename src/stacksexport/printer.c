@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "base/parse.h"
 #include "base/utf8.h"

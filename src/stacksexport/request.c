@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
 #include "base/buf.h"
 #include "base/log.h"
 #include "stacksexport/cells.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/log.h"
 #include "stacksexport/frames.h"
 #include "stacksexport/parts.h"

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "event/kind.h"
 
 #define KIND(id) (1ull << EVENT_##id)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
 #include "base/buf.h"
 
 /* Those that the text of a statement names, itself or by a view that is made of them. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
 #include "base/log.h"
 #include "stacksexport/cells.h"
 #include "stacksexport/commands.h"

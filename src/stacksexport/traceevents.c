@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+
 #include "base/log.h"
 #include "stacksexport/cells.h"
 #include "stacksexport/jsonbuf.h"

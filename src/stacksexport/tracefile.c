@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+
 #include "stacksexport/jsonbuf.h"
 
 #define PIECE_SZ (256u << 10)

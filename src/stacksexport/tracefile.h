@@ -7,6 +7,7 @@
 #define STACKSEXPORT_TRACEFILE_H
 
 #include <stdbool.h>
+
 #include "base/buf.h"
 #include "stacksexport/stacktree.h"
 

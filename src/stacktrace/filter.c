@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/log.h"
 #include "stacktrace/profile.h"
 #include "stacktrace/queue.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
 #include "base/parse.h"
 
 #define LATENCY_NS     250000000

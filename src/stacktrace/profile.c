@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "pprof/builder.h"
 #include "process/process.h"
 #include "symbol/jit.h"

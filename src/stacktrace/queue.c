@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "stacktrace/timeorder.h"
 
 #define BLOCK_SZ       (1u << 20)

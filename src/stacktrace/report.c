@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "base/replace.h"

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+
 #include "event/trace.h"
 
 struct tally_sums {

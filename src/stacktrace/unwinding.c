@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/jobs.h"
 #include "base/log.h"
 #include "base/openfiles.h"

@@ -8,6 +8,7 @@
 #define STORE_BATCH_H
 
 #include <stdbool.h>
+
 #include "store/columns.h"
 
 struct vector {

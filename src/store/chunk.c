@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/array.h"
 #include "store/chunkmeta.h"
 #include "store/encode.h"

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+
 #include "store/bound.h"
 #include "store/thrift.h"
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <zlib.h>
+
 #include "store/encode.h"
 #include "store/thrift.h"
 

@@ -4,6 +4,7 @@
 #define STORE_PAGE_H
 
 #include <zstd.h>
+
 #include "store/dict.h"
 #include "store/sink.h"
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/parse.h"
 #include "store/chunk.h"
 #include "store/order.h"

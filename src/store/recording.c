@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/log.h"
 #include "base/utf8.h"
 #include "store/idset.h"

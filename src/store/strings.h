@@ -8,6 +8,7 @@
 #define STORE_STRINGS_H
 
 #include <stddef.h>
+
 #include "base/strtab.h"
 
 /* Longest value of a string or binary column in bytes; longer ones are cut when they are interned.

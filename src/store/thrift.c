@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+
 #include "store/encode.h"
 
 static void field(struct thrift *t, int id, enum thrift_type type)

@@ -7,6 +7,7 @@
 #define STORE_THRIFT_H
 
 #include <stdbool.h>
+
 #include "base/buf.h"
 
 enum thrift_type {

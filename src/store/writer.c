@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/bell.h"
 #include "base/log.h"
 #include "base/priority.h"

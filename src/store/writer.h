@@ -4,6 +4,7 @@
 #define STORE_WRITER_H
 
 #include <stdbool.h>
+
 #include "store/batch.h"
 #include "store/folder.h"
 #include "store/parquet.h"

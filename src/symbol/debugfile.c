@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+
 #include "base/buf.h"
 #include "process/handle.h"
 #include "symbol/section.h"

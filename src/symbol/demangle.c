@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
+
 #include "base/utf8.h"
 
 #define MANGLED_MAX                                                                  \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/array.h"
 #include "process/maps.h"
 #include "symbol/section.h"

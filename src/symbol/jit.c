@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "base/hash.h"
 #include "base/monotonic.h"
 #include "symbol/codemap.h"

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+
 #include "event/record.h"
 
 struct jit_told;

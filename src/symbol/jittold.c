@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
 #include "base/hash.h"
 
 #define PROCESSES_MAX 65536 /* when there are more all are forgotten */

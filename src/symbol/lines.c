@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/array.h"
 #include "base/strtab.h"
 #include "symbol/debugfile.h"

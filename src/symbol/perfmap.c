@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "symbol/demangle.h"
 
 #define TEXT_SZ 65536	    /* longer lines are passed over */

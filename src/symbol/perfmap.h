@@ -5,6 +5,7 @@
 #define SYMBOL_PERFMAP_H
 
 #include <sys/types.h>
+
 #include "symbol/codemap.h"
 
 /* How far a file has been read. */

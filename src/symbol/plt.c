@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/cursor.h"
 #include "symbol/demangle.h"
 

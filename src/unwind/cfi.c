@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
 #include "base/array.h"
 #include "base/seed.h"
 #include "unwind/cfidata.h"

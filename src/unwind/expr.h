@@ -4,6 +4,7 @@
 #define UNWIND_EXPR_H
 
 #include <elfutils/libdw.h>
+
 #include "unwind/regs.h"
 
 #define EXPR_OP_MAX    256  /* operations of one expression */

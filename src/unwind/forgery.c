@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/cursor.h"
 #include "unwind/callframe.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "unwind/forgery.h"
 #include "unwind/text.h"

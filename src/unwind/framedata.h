@@ -8,6 +8,7 @@
 #define UNWIND_FRAMEDATA_H
 
 #include <elfutils/libdw.h>
+
 #include "process/elffile.h"
 
 struct framedata {

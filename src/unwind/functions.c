@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
 #include "base/array.h"
 #include "process/elffile.h"
 #include "symbol/spans.h"

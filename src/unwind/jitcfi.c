@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/monotonic.h"

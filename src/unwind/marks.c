@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "symbol/section.h"
 #include "unwind/rule.h"
 #include "unwind/text.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include "unwind/regs.h"
 
 #define PROCESSES 64 /* modules of that many processes are kept */

@@ -2,6 +2,7 @@
 #include "unwind/recall.h"
 
 #include <string.h>
+
 #include "unwind/flatwalk.h"
 
 /* What is behind the last frame where a return address of 0 says which one that is. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
 #include "base/seed.h"
 
 void rulebook__clear(struct rulebook *b)

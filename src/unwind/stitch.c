@@ -2,6 +2,7 @@
 #include "unwind/stitch.h"
 
 #include <utlist.h>
+
 #include "base/hash.h"
 
 #define AGREE_MIN    5	/* frames in a row; 3 join a recursion of node's wrong now and then */

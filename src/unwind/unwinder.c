@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
 #include "unwind/flatwalk.h"
 #include "unwind/jitcfi.h"
 #include "unwind/step.h"

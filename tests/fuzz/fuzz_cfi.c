@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+
 #include "unwind/cfi.h"
 
 #define FRAMES_VADDR 0x2000

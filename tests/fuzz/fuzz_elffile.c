@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include "process/elffile.h"
 
 static void use(struct elf_file *f)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "../unit/gdb_image.h"
 #include "symbol/gdbjit.h"
 

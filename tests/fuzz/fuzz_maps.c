@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "process/maps.h"
 
 static void see(const struct record_mmap *m, void *arg)

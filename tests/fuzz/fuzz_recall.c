@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include <string.h>
+
 #include "base/cursor.h"
 #include "unwind/unwinder.h"
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+
 #include "base/cursor.h"
 #include "stacktrace.h"
 

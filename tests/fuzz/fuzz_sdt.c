@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include "capture/usdt_args.h"
 #include "process/sdt.h"
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "event/perfring.h"
 
 #define RING_SZ 4096

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include "formats/itemstack.h"
 #include "formats/stream.h"
 

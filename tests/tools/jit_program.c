@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "base/monotonic.h"
 #include "../unit/gdb_image.h"

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "base/log.h"
 #include "store/columns.h"

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
 #include "process/elffile.h"
 #include "shell.h"
 

@@ -6,6 +6,7 @@
 #include <duckdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "base/buf.h"
 #include "stacksexport/cells.h"
 

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <string.h>
+
 #include "base/buf.h"
 
 struct gdb_listed {

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "event/record.h"
 
 /* Starts a program that dies with the test; traced: it stops before its first instruction. */

@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 #include <string.h>
+
 #include "base/buf.h"
 
 static inline void perfmaker__begin(struct buf *b, uint32_t type, uint16_t misc)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
 #include "base/monotonic.h"
 #include "process/process.h"
 #include "shell.h"

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <time.h>
+
 #include "live.h"
 #include "process/maps.h"
 #include "stacktrace.h"

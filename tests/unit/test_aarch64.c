@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "unwind/unwinder.h"
 
 #define CALLS_MAX 64

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "store/batch.h"
 #include "store/leaf.h"
 #include "store/order.h"

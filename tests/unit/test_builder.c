@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+
 #include "profile.pb-c.h"
 #include "pprof/builder.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/log.h"
 #include "collector/carry.h"
 #include "duck.h"

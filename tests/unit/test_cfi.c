@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+
 #include "shell.h"
 #include "unwind/cfi.h"
 #include "unwind/framedata.h"

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdlib.h>
+
 #include "base/monotonic.h"
 #include "collector/clock.h"
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "base/monotonic.h"
 #include "symbol/codemap.h"

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "process/handle.h"
 #include "shell.h"
 #include "symbol/debugfile.h"

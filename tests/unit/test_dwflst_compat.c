@@ -3,6 +3,7 @@
 
 #include <dwflst_compat.h>
 #include <pthread.h>
+
 #include "live.h"
 #include "shell.h"
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/cursor.h"
 #include "store/encode.h"
 #include "store/thrift.h"

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+
 #include "unwind/filepages.h"
 
 #define FILE_SZ (3 * 4096 + 100)

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include "debuginfod.h"
 #include "elfmaker.h"
 #include "process/process.h"

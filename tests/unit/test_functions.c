@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
+
 #include "shell.h"
 #include "unwind/functions.h"
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
 #include "gdb_image.h"
 #include "symbol/gdbjit.h"
 

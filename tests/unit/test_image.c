@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "process/image.h"
 
 static struct mapping map(struct pathtab *t, uint64_t start, uint64_t end, const char *path)

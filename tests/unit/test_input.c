@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include "formats/input.h"
 
 #define MB	 (1u << 20)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include "base/buf.h"
 #include "base/monotonic.h"
 #include "shell.h"

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include "base/monotonic.h"
 #include "gdb_image.h"
 #include "unwind/jitcfi.h"

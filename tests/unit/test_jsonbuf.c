@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <string.h>
+
 #include "stacksexport/jsonbuf.h"
 
 #define assert_json(expected, call)                                \

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <time.h>
+
 #include "base/monotonic.h"
 #include "shell.h"
 #include "symbol/symbol.h"

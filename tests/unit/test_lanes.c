@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+
 #include "stacksexport/lanes.h"
 
 static int32_t place(struct lanes *l, int32_t query, int64_t begin_ns, int64_t end_ns)

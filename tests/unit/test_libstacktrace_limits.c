@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
 #include "debuginfod.h"
 #include "scene.h"
 #include "shell.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <time.h>
+
 #include "shell.h"
 #include "symbol/lines.h"
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/sysmacros.h>
+
 #include "base/jobs.h"
 #include "base/openfiles.h"
 #include "elfmaker.h"

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <unistd.h>
+
 #include "shell.h"
 #include "symbol/section.h"
 #include "unwind/cfi.h"

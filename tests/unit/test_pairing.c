@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "stacksexport/pairing.h"
 
 enum { KEY, MOMENT, BEGIN, IS_MARK, IS_END, NUMBER, TEXT, COLUMN_CNT };

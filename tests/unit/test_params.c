@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <errno.h>
+
 #include "stacksexport/params.h"
 
 #define COMMAND "CAST($command AS VARCHAR)"

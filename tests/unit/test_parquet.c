@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include "store/page.h"
 #include "store/parquet.h"
 #include "store/row.h"

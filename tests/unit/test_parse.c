@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <errno.h>
+
 #include "base/parse.h"
 
 static void sizes(void **state)

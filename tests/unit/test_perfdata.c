@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
 #include "formats/perfdata.h"
 #include "formats/itemstack.h"
 #include "streams.h"

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdlib.h>
+
 #include "event/perfrecord.h"
 #include "perfmaker.h"
 

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <elf.h>
+
 #include "event/perfregs.h"
 
 static void masks_to_ask_for(void **state)

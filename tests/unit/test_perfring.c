@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "event/perfring.h"
 #include "perfmaker.h"
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "stacksexport/printer.h"
 
 static void prints(size_t width, const char *expected)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "stacktrace/queue.h"
 
 struct seen {

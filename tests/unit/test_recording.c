@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "base/log.h"
 #include "store/folder.h"
 #include "store/recording.h"

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+
 #include "live.h"
 #include "session_rig.h"
 

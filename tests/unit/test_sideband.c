@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include "base/monotonic.h"
 #include "elfmaker.h"
 #include "event/sideband.h"

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdlib.h>
+
 #include "symbol/spans.h"
 
 /* Innermost: starts last, then shortest, then the highest owner. */

@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
+
 #include "../../include/stacks_tracing.h"
 #include "live.h"
 #include "shell.h"

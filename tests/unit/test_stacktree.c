@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <string.h>
+
 #include "stacksexport/stacktree.h"
 
 static void frame(struct stacktree *t, const char *name, const char *module)

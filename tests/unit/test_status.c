@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <pty.h>
+
 #include "capture_take.h"
 #include "collector/status.h"
 #include "session_rig.h"

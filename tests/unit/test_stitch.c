@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "unwind/stitch.h"
 
 #define TOP	 0x7fff00010000ull /* of a stack */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/utf8.h"
 #include "store/bound.h"
 #include "store/idset.h"

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdio.h>
+
 #include "base/strtab.h"
 
 static void ids_are_dense_and_stable(void **state)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "collector/symbolizer.h"
 
 extern const char __executable_start[]; /* the linker's: link-time address 0 of this program */

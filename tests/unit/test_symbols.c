@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <time.h>
 #include <sys/auxv.h>
+
 #include "shell.h"
 #include "symbol/demangle.h"
 #include "symbol/symbol.h"

@@ -4,6 +4,7 @@
 
 #include <byteswap.h>
 #include <stdlib.h>
+
 #include "formats/itemstack.h"
 #include "formats/sysprof.h"
 #include "streams.h"

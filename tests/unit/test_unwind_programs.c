@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <sys/syscall.h>
+
 #include "shell.h"
 #include "walks.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
+
 #include "test.h"
 
 #include "process/opening.h"

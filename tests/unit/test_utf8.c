@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <string.h>
+
 #include "base/utf8.h"
 
 #define BAD "\xef\xbf\xbd"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "live.h"
 #include "symbol/symbol.h"
 #include "unwind/naive.h"
