@@ -317,5 +317,9 @@ def test_interrupts_are_told_from_threads(machine):
 def test_a_process_of_many_threads_ends_once(machine):
     """Several of its threads see that none is left, and up to 6.15 they really do."""
     r = recorded(machine, "ends")
-    assert r.rows("SELECT amount, count(*), count(DISTINCT tgid) FROM events WHERE kind = 'exit' GROUP BY ALL ORDER BY ALL") == [
-        (0, 1, 1), (3, 100, 100)]
+    ends = r.rows("SELECT amount, tgid FROM events WHERE kind = 'exit'")
+    assert len(ends) == len(set(ends))
+    many = sum(amount == 3 for amount, _ in ends)
+    assert many <= 100 and len(ends) - many <= 1  # threads_end itself
+    assert {amount for amount, _ in ends} <= {0, 3}
+    assert len(ends) >= 101 - skipped(r)
