@@ -137,7 +137,8 @@ def test_a_minimum_joins_short_gaps_and_loses_nothing(start, spawn):
     off, least = r.rows(INTERVALS + "SELECT sum(off), min(off) FROM next WHERE pid = ?", p.pid)[0]
     assert on + off == end - begin
     assert least >= 2_000_000
-    assert gaps is not None and gaps < on
+    rows = r.rows("SELECT timestamp - duration, timestamp, gaps, state FROM events WHERE kind = 'switch' AND pid = ? ORDER BY ALL", p.pid)
+    assert gaps is not None and gaps < on, (r.lost(), rows)
 
 
 def test_lock_waiters_and_the_holder(record):
