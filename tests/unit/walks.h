@@ -185,6 +185,12 @@ static inline bool walks__no_frame_pointer(const struct walks *w, size_t at)
 	return at == w->fast->cnt && w->fast->status == UNWIND_NO_CFI;
 }
 
+static inline bool walks__old_address(const struct walks *w, size_t at)
+{
+	return at == 1 && w->fast->cnt > 1 && w->fast->status != UNWIND_ROOT &&
+	       w->fast->frames[1].source == FRAME_BY_RETURN_ADDRESS;
+}
+
 static inline bool walks__new_thread(const struct walks *w, size_t at)
 {
 	return at == 1 && w->fast->cnt == 1 && w->fast->status == UNWIND_ROOT &&
@@ -202,7 +208,7 @@ static inline bool walks__jit_cfi(const struct walks *w, size_t at)
 /* The first that holds explains; `at` is the first frame that differs. libdwfl is 0.188. */
 static const struct {
 	const char *name;
-	const char *why; /* we are right */
+	const char *why; /* we are right, where it does not say that libdwfl is */
 	bool (*holds)(const struct walks *, size_t at);
 } walks__explanations[] = {
 	{ "no CFI",
@@ -230,6 +236,10 @@ static const struct {
 	  "we say "
 	  "so and end, libdwfl takes it for a frame",
 	  walks__no_frame_pointer },
+	{ "old address",
+	  "libdwfl is right: an earlier call has left its return address where the stack of a leaf "
+	  "without CFI ends, and the leaf has a frame; nothing tells it from one that has none",
+	  walks__old_address },
 	{ "new thread",
 	  "it begins behind the system call in clone(), where the C library has no CFI; libdwfl "
 	  "takes "
