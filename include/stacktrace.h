@@ -194,6 +194,9 @@ enum stacktrace_found {
 	STACKTRACE_BY_FRAME_POINTER,  /* for lack of that */
 	STACKTRACE_BY_RETURN_ADDRESS, /* for lack of that, on top of the leaf's stack */
 	STACKTRACE_BY_STITCH,	      /* it was there in an earlier stack of the thread's */
+	STACKTRACE_BY_CODE,	      /* by the instructions of the frame before it */
+	STACKTRACE_BY_LEAF_POINTER,   /* the frame pointer, which may be the leaf's caller's */
+	STACKTRACE_BY_UNWINDING,      /* behind a function that leaves frames for an exception */
 };
 
 enum stacktrace_frame_flags {

@@ -25,6 +25,13 @@ struct machine {
 extern const struct machine machine_x86_64;  /* psABI 3.2.1, figure 3.36 */
 extern const struct machine machine_aarch64; /* AADWARF64 4.1; AAPCS64 6.1.1 */
 
+/*
+ * rax, x0: the first register in which a landing pad finds the exception (__builtin_eh_return_regno
+ * of GCC). Only functions that jump there, as _Unwind_RaiseException() does, save it: they replace
+ * the registers that they have saved by those of the frame that they go on in.
+ */
+#define MACHINE_EH_DATA_REG 0
+
 /* NULL: none that we know. */
 const struct machine *machine__of_elf(uint16_t e_machine);
 

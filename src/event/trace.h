@@ -33,14 +33,21 @@ enum frame_flags {
 	FRAME_SIGNAL = 1 << 1, /* a signal trampoline; the next frame was interrupted */
 };
 
-/* How a frame was found. X(id, value of the column `mark`): */
-#define FRAME_SOURCES(X)                                                                        \
-	X(BY_SAMPLE, NULL)	       /* the leaf */                                           \
-	X(BY_CFI, NULL)		       /* by call-frame information of the frame before it */   \
-	X(BY_POINTER, "frame_pointer") /* by the frame pointer, for lack of that */             \
-	X(BY_RETURN_ADDRESS,                                                                    \
-	  "frame_pointer")	 /* the leaf had none: its stack began with a return address */ \
-	X(BY_STITCH, "stitched") /* it was there in an earlier stack of the thread's */
+/*
+ * How a frame was found. X(id, value of the column `mark`). Without a mark it is exact; behind a
+ * mark a caller may be missing. Append only: <stacktrace.h> has the same numbers.
+ */
+#define FRAME_SOURCES(X)                                                                          \
+	X(BY_SAMPLE, NULL)	       /* the leaf */                                             \
+	X(BY_CFI, NULL)		       /* by call-frame information of the frame before it */     \
+	X(BY_POINTER, "frame_pointer") /* by the frame pointer: the frame before it has none */   \
+	X(BY_RETURN_ADDRESS, "guess")  /* the leaf has none: what is on top of its stack */       \
+	X(BY_STITCH, "stitched")       /* it was there in an earlier stack of the thread */       \
+	X(BY_CODE, "decoded")	       /* by the instructions of the frame before it, which has   \
+					  no call-frame information */                            \
+	X(BY_LEAF_POINTER, "guess")  /* by the frame pointer, which may be the leaf's caller's */ \
+	X(BY_UNWINDING, "exception") /* behind a function that an exception is leaving frames     \
+					by: those that it leaves may be missing */
 
 #define X(id, ...) FRAME_##id,
 enum frame_source { FRAME_SOURCES(X) FRAME_SOURCE_CNT };

@@ -42,7 +42,7 @@ _Static_assert(STACKTRACE_ROOT == (int)UNWIND_ROOT &&
 		       STACKTRACE_STOPPED >= (int)UNWIND_STATUS_CNT,
 	       "the same");
 _Static_assert(STACKTRACE_BY_SAMPLE == (int)FRAME_BY_SAMPLE &&
-		       STACKTRACE_BY_STITCH == (int)FRAME_SOURCE_CNT - 1,
+		       STACKTRACE_BY_UNWINDING == (int)FRAME_SOURCE_CNT - 1,
 	       "the same");
 
 /* A sample with room for its registers, by DWARF number. */

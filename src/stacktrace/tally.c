@@ -31,9 +31,14 @@ struct tally {
 };
 
 static const char *const source_names[] = {
-	[FRAME_BY_SAMPLE] = "registers",      [FRAME_BY_CFI] = "cfi",
-	[FRAME_BY_POINTER] = "frame pointer", [FRAME_BY_RETURN_ADDRESS] = "return address",
+	[FRAME_BY_SAMPLE] = "registers",
+	[FRAME_BY_CFI] = "cfi",
+	[FRAME_BY_POINTER] = "frame pointer",
+	[FRAME_BY_RETURN_ADDRESS] = "return address",
 	[FRAME_BY_STITCH] = "stitch",
+	[FRAME_BY_CODE] = "instructions",
+	[FRAME_BY_LEAF_POINTER] = "leaf's frame pointer",
+	[FRAME_BY_UNWINDING] = "exception in flight",
 };
 
 struct tally *tally__new(bool rows)
@@ -104,13 +109,25 @@ void tally__inherit(struct tally *t, uint32_t tgid, uint32_t parent)
 		tally__name(t, tgid, r->comm);
 }
 
+/* How much each way leaves to doubt. */
+static const uint8_t doubts[FRAME_SOURCE_CNT] = {
+	[FRAME_BY_SAMPLE] = 0,	       [FRAME_BY_CFI] = 1,     [FRAME_BY_CODE] = 2,
+	[FRAME_BY_UNWINDING] = 3,      [FRAME_BY_POINTER] = 4, [FRAME_BY_LEAF_POINTER] = 5,
+	[FRAME_BY_RETURN_ADDRESS] = 6, [FRAME_BY_STITCH] = 7,
+};
+
+static enum frame_source more_doubtful(enum frame_source a, enum frame_source b)
+{
+	return doubts[b] > doubts[a] ? b : a;
+}
+
 /* The weakest way in which one of its frames was found. */
 static enum frame_source worst_of(const struct trace *t)
 {
 	enum frame_source worst = t->cnt > 1 ? FRAME_BY_CFI : FRAME_BY_SAMPLE;
 
 	for (size_t i = 1; i < t->cnt; i++)
-		worst = t->frames[i].source > worst ? t->frames[i].source : worst;
+		worst = more_doubtful(worst, t->frames[i].source);
 	return worst;
 }
 
@@ -119,8 +136,7 @@ static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 	r->samples++;
 	r->lost += lost;
 	r->last = worst_of(trace);
-	if (r->last > r->worst)
-		r->worst = r->last;
+	r->worst = more_doubtful(r->worst, r->last);
 	if (trace->cnt > r->frames_max)
 		r->frames_max = trace->cnt;
 }

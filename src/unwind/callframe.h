@@ -39,8 +39,9 @@ struct callframe_state {
 	struct callframe_saved {
 		enum saved_how how;
 		int64_t off;
-	} fp, ra, sp;  /* sp SAVED_SAME: it is the CFA */
-	uint64_t rule; /* flat_rule__bits() of all that, or not known */
+	} fp, ra, sp;	/* sp SAVED_SAME: it is the CFA */
+	bool unwinding; /* MACHINE_EH_DATA_REG is saved */
+	uint64_t rule;	/* flat_rule__bits() of all that, or not known */
 };
 
 struct callframe_cie {

@@ -27,6 +27,10 @@ static void save(struct call_run *r, uint64_t reg, enum saved_how how, int64_t o
 	struct callframe_saved *saved = followed(r, reg, &r->state);
 	struct call_hand *h = &r->hand;
 
+	if (reg == MACHINE_EH_DATA_REG) {
+		r->state.unwinding = how == SAVED_AT;
+		h->rule = call_run__find_rule(r);
+	}
 	if (!saved)
 		return;
 	*saved = (struct callframe_saved){ how, off };
@@ -43,6 +47,8 @@ static void restore(struct call_run *r, uint64_t reg)
 
 	if (saved)
 		save(r, reg, saved->how, saved->off);
+	else if (reg == MACHINE_EH_DATA_REG)
+		save(r, reg, SAVED_SAME, 0);
 }
 
 static inline int64_t factored(struct call_run *r, int64_t n)

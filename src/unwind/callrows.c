@@ -175,7 +175,8 @@ static void begin(struct call_run *r, struct callframe_cie *cie)
 					   .enough = UINT64_MAX };
 
 	r->fn = drop;
-	cie->followed = bit_of(cie->ra) | bit_of(r->machine->fp) | bit_of(r->machine->sp);
+	cie->followed = bit_of(cie->ra) | bit_of(r->machine->fp) | bit_of(r->machine->sp) |
+			bit_of(MACHINE_EH_DATA_REG);
 	cie->initial = (struct callframe_state){ .cfa.how = CFA_OTHERWISE,
 						 .rule = flat_rule__bits(unknown) };
 	run(r, &all);

@@ -54,6 +54,7 @@ struct flat_rule callframe_state__flatten(const struct callframe_state *s,
 
 	if (rule.how == FLAT_ELSEWHERE || rule.how == FLAT_ROOT)
 		return rule;
+	rule.flags = s->unwinding && rule.how != FLAT_SIGNAL ? FLAT_UNWINDING : 0;
 	rule.cfa = rule.how == FLAT_PLT ? (int16_t)s->cfa.off : flat__words(s->cfa.off);
 	rule.ra = s->ra.how == SAVED_SAME ? FLAT_RA_LINKED : flat__words(s->ra.off);
 	rule.fp = s->fp.how == SAVED_SAME    ? FLAT_FP_KEPT

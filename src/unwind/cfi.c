@@ -194,6 +194,19 @@ static uint16_t from_marks(struct cfi *c, uint64_t vaddr)
 	return rulebook__add(&c->rules, &room.rule);
 }
 
+/* A coroutine's function returns to where __start_context begins. */
+static uint16_t planted_root(struct cfi *c, uint64_t pc)
+{
+	const struct text *text = cfi_data__text(&c->data, pc);
+	union rule_room room;
+
+	if (!text || !text__starts_context(text))
+		return 0;
+	rule__of_flat((struct flat_rule){ .how = FLAT_ROOT }, c->data.file->machine, &room);
+	room.rule.flags |= RULE_PLANTED;
+	return rulebook__add(&c->rules, &room.rule);
+}
+
 /*
  * A trampoline is known by its code where CFI does not mark it: libraries without CFI for it, and
  * Go, whose CFI takes it for a function (and starts it where return addresses point, not before).
@@ -217,7 +230,9 @@ static uint16_t find_rule(struct cfi *c, uint64_t pc, bool caller)
 		return (uint16_t)row->rule;
 	frame = find_own(c, pc - caller);
 	rule = from_libdw(c, pc - caller, frame ? frame : find_separate(c, pc - caller));
-	return rule || !marked ? rule : signal_frame(c, pc);
+	if (!rule && marked)
+		rule = signal_frame(c, pc);
+	return rule || !caller ? rule : planted_root(c, pc);
 }
 
 static uint16_t find_beside(struct cfi *c, uint64_t pc, bool caller)
@@ -265,6 +280,11 @@ const struct rule *cfi__rule(struct cfi *c, uint64_t pc, bool caller)
 const struct rule *cfi__rule_beside(struct cfi *c, uint64_t pc, bool caller)
 {
 	return remember(c, pc, caller, find_beside);
+}
+
+const struct flat_rule *cfi__code_rule(struct cfi *c, uint64_t place)
+{
+	return cfi_data__has(&c->data, CFI_CODE) ? code_rows__at(&c->data.code, place) : NULL;
 }
 
 bool cfi__text(struct cfi *c, uint64_t pc, cfi_text_fn is)

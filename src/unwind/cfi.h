@@ -34,6 +34,11 @@ const struct rule *cfi__rule(struct cfi *, uint64_t pc, bool caller);
  * read. */
 const struct rule *cfi__rule_beside(struct cfi *, uint64_t pc, bool caller);
 
+/* The rule that the instructions say, where neither the file nor a table has one: FLAT_SP, FLAT_FP
+ * or FLAT_ROOT. NULL if they say none. `place` is the address of a leaf, or before a return
+ * address. */
+const struct flat_rule *cfi__code_rule(struct cfi *, uint64_t place);
+
 /* What a function of unwind/text.h says of the code around `pc`. */
 typedef bool (*cfi_text_fn)(const struct text *);
 bool cfi__text(struct cfi *, uint64_t pc, cfi_text_fn);

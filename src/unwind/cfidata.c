@@ -20,6 +20,7 @@ struct reading {
 	bool trusted;
 	struct framedata frames;
 	struct marks marks;
+	struct code_rows code;
 	struct text text;
 	size_t sz; /* bytes in memory: files that anybody may have made share what they may hold */
 	/* of who asks: */
@@ -48,9 +49,11 @@ static void read_part(struct reading *r, struct elf_file *own)
 {
 	if (r->part == CFI_OWN)
 		read_own(r, own);
+	else if (r->part == CFI_CODE)
+		code_rows__make(&r->code, own);
 	else if (!read_separate(r, own, debug_data__open(own)))
 		read_separate(r, own, debug_file__open(own, DEBUG_DIR));
-	r->sz = own->held_sz;
+	r->sz = own->held_sz + code_rows__sz(&r->code);
 }
 
 /* With a handle of its own: libelf's must not be shared. */
@@ -108,10 +111,23 @@ static const struct text *text_put(struct cfi_data *d, const struct text *text)
 	return slot;
 }
 
+static void adopt_code(struct cfi_data *d, struct reading *r)
+{
+	if (elf_file__hold(d->file, r->sz))
+		d->code = r->code;
+	else
+		code_rows__free(&r->code);
+}
+
 static void adopt(struct cfi_data *d, struct reading *r)
 {
 	struct framedata *to = r->part == CFI_OWN ? &d->own : &d->separate;
 
+	if (r->part == CFI_CODE) {
+		d->read[CFI_CODE] = true;
+		adopt_code(d, r);
+		return;
+	}
 	if (r->part == CFI_PART_CNT) {
 		text_put(d, &r->text);
 		d->text_asked = false;
@@ -183,7 +199,8 @@ static void take_from_memory(struct cfi_data *d)
 {
 	if (!d->read[CFI_OWN])
 		framedata__make(&d->own, d->file, d->file);
-	d->read[CFI_OWN] = d->read[CFI_SEPARATE] = true;
+	for (size_t i = 0; i < CFI_PART_CNT; i++)
+		d->read[i] = true;
 }
 
 bool cfi_data__has(struct cfi_data *d, enum cfi_part part)
@@ -249,5 +266,6 @@ void cfi_data__clear(struct cfi_data *d)
 {
 	framedata__free(&d->own);
 	framedata__free(&d->separate);
+	code_rows__free(&d->code);
 	free(d->texts);
 }

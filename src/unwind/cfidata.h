@@ -5,6 +5,7 @@
 #define UNWIND_CFIDATA_H
 
 #include "base/jobs.h"
+#include "unwind/coderows.h"
 #include "unwind/framedata.h"
 #include "unwind/marks.h"
 #include "unwind/text.h"
@@ -12,6 +13,7 @@
 enum cfi_part {
 	CFI_OWN,      /* .own and .marks */
 	CFI_SEPARATE, /* .separate: .debug_frame of .gnu_debugdata or of the debug file */
+	CFI_CODE,     /* .code */
 	CFI_PART_CNT
 };
 
@@ -20,6 +22,7 @@ enum cfi_part {
 struct cfi_data {
 	struct framedata own, separate;
 	struct marks marks;
+	struct code_rows code; /* rules of what has no call-frame information */
 	/* private: */
 	struct elf_file *file; /* borrowed: it owns us */
 	struct jobs *jobs;     /* borrowed; NULL: what is asked for is read at once */

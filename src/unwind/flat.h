@@ -35,7 +35,8 @@ enum flat_how {
 
 enum flat_flags {
 	FLAT_CALLERS_ONLY = 1 << 0, /* holds for return addresses: no code is here, but behind it */
-	FLAT_SPECIAL = 1 << 1, /* FLAT_RA_LINKED or FLAT_FP_AT_SELF; of a rule that is cached */
+	FLAT_SPECIAL = 1 << 1,	 /* FLAT_RA_LINKED or FLAT_FP_AT_SELF; of a rule that is cached */
+	FLAT_UNWINDING = 1 << 2, /* the function leaves frames for an exception: see machine.h */
 };
 
 struct flat_rule {

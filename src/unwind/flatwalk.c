@@ -215,7 +215,7 @@ static bool find_caller(struct flatwalk_lane *l, struct flat_rule r)
 	if (stays(l, cfa))
 		return false;
 	l->flags = FRAME_CALLER;
-	l->source = FRAME_BY_CFI;
+	l->source = r.flags & FLAT_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
 	stand_at(l, pc, cfa, fp);
 	return true;
 }
@@ -239,10 +239,21 @@ static bool follow_pointer(struct flatwalk_lane *l)
 	return ++l->frame < l->past;
 }
 
+/* Before a planted return address there is no call: the frame's place is the address itself. */
+static bool end_at_root(struct flatwalk_lane *l, struct flat_rule r)
+{
+	if (r.flags & FLAT_CALLERS_ONLY) {
+		if (!(l->flags & FRAME_CALLER))
+			return end(l, FLATWALK_NO_CFI);
+		l->frame->flags = 0;
+	}
+	return end_here(l, FLATWALK_ROOT);
+}
+
 __attribute__((noinline)) static bool climb_slowly(struct flatwalk_lane *l, struct flat_rule r)
 {
 	if (r.how == FLAT_ROOT)
-		return end_here(l, FLATWALK_ROOT);
+		return end_at_root(l, r);
 	if (r.how == FLAT_SWITCH)
 		return end_here(l, FLATWALK_SWITCH);
 	if (r.how == FLAT_NONE)

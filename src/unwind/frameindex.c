@@ -37,6 +37,7 @@ struct frame_index {
 	struct paged_file paged;
 	struct search_table search;
 	struct known_cie cies[CIES];
+	bool reads_code;
 	bool has_marks; /* they are asked for where they matter: mostly nobody comes there */
 	struct table_mark marks[MARKS_OF_SECTIONS];
 	size_t mark_cnt;
@@ -101,6 +102,7 @@ struct frame_index *frame_index__new(const struct index_source *s, const struct 
 	}
 	x->paged = paged;
 	x->search = search;
+	x->reads_code = table_source__may_read_code(s->segments, s->segment_cnt);
 	return x;
 }
 
@@ -206,6 +208,15 @@ static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_
 	if (at)
 		*found = trampolines__mark(q->index->machine, from + (uint64_t)(at - bytes));
 	return at;
+}
+
+/* A table_code_fn. It leaves the pages alone: the FDE in hand may be in one. */
+static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
+{
+	struct question *q = arg;
+
+	q->err = q->query->read(q->query->file, off, to, sz);
+	return !q->err;
 }
 
 static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vaddr)
@@ -321,6 +332,8 @@ static int ask_fde(struct question *q, struct frame_rows *rows, const struct sea
 		return -EINVAL;
 	fde.enough = q->query->off;
 	frame_rows__fde(rows, &fde);
+	if (q->err)
+		return q->err;
 	if (!q->cie->cie.begun) /* what all FDEs begin with need not be found again */
 		q->cie->cie = q->frames.cie;
 	if (q->query->off < rows->end) {
@@ -448,7 +461,9 @@ int frame_index__rule(struct frame_index *x, const struct index_query *query,
 		*rule = x->known[known - 1].rule;
 		return 0;
 	}
-	q.source.find_arg = &q;
+	q.source.find_arg = q.source.code_arg = &q;
+	if (x->reads_code)
+		q.source.read_code = read_code;
 	err = find_rule(&q);
 	if (!err && q.whole)
 		remember(x, &q, known);

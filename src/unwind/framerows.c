@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/framerows.h"
 
+#include <dwarf.h>
+
+#include "unwind/text.h"
+
 #define ALIGNMENT_GAP	 16 /* bytes of padding before an aligned function: nobody is there */
 #define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
 
@@ -69,11 +73,43 @@ static void take_rows(struct callframe_row *rows, size_t cnt, uint64_t end, void
 	r->end = end;
 }
 
-/* Code that is left out is not: the C library's clone() has no CFI between its system call and the
- * child's part. */
-static bool is_padding(uint64_t from, uint64_t to)
+bool table_source__may_read_code(const struct table_segment *segments, size_t cnt)
 {
-	return to - from <= ALIGNMENT_GAP && to % ALIGNMENT_GAP == 0;
+	uint64_t left = TABLE_CODE_MAX;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (segments[i].sz > left)
+			return false;
+		left -= segments[i].sz;
+	}
+	return true;
+}
+
+/* A gap of at most ALIGNMENT_GAP bytes, and what follows it. */
+struct gap_code {
+	uint8_t bytes[ALIGNMENT_GAP + TEXT_START_CONTEXT_SZ];
+	size_t sz;
+};
+
+/* False if the code cannot be had, or the gap is larger. What follows may be missing, then it is
+ * zeros. */
+static bool read_gap(const struct frame_rows *r, uint64_t to, struct gap_code *code)
+{
+	const struct table_source *s = r->source;
+
+	*code = (struct gap_code){ .sz = to - r->end };
+	if (!s->read_code || code->sz > ALIGNMENT_GAP)
+		return false;
+	return s->read_code(s->code_arg, r->end, code->bytes, code->sz + TEXT_START_CONTEXT_SZ) ||
+	       s->read_code(s->code_arg, r->end, code->bytes, code->sz);
+}
+
+/* Between two functions there may be a third one without CFI, as small as it is: the bytes tell it
+ * from padding. */
+static bool is_padding(const struct frame_rows *r, uint64_t to, const struct gap_code *code)
+{
+	return to - r->end <= ALIGNMENT_GAP && to % ALIGNMENT_GAP == 0 &&
+	       (!code || text__is_padding(r->source->machine, code->bytes, code->sz));
 }
 
 /* Those of x86-64 that lie so narrowly have call-frame information. */
@@ -82,7 +118,7 @@ static bool find_trampoline(const struct frame_rows *r, uint64_t from, uint64_t 
 {
 	const struct table_source *s = r->source;
 
-	return s->find_trampoline && (machine__links(s->machine) || !is_padding(from, to)) &&
+	return s->find_trampoline && (machine__links(s->machine) || to - from > ALIGNMENT_GAP) &&
 	       s->find_trampoline(s->find_arg, from, to, found);
 }
 
@@ -108,13 +144,23 @@ __attribute__((noinline)) static void fill_gap(struct frame_rows *r, uint64_t to
 		set_rules(r, from, to, none);
 }
 
+/* A planted return address is where __start_context begins, and looked up is the place before. */
+static void set_planted(struct frame_rows *r, uint64_t start)
+{
+	set_rule(r, start - 1, (struct flat_rule){ .how = FLAT_ROOT, .flags = FLAT_CALLERS_ONLY });
+}
+
 /* Nearly all are padding, of which there is nothing to say. */
 void frame_rows__gap(struct frame_rows *r, uint64_t to)
 {
-	bool padding = is_padding(r->end, to) && !next_mark(r, r->end, to);
+	struct gap_code code;
+	bool has_code = read_gap(r, to, &code);
+	bool padding = is_padding(r, to, has_code ? &code : NULL) && !next_mark(r, r->end, to);
 
 	if (!padding || machine__links(r->source->machine))
 		fill_gap(r, to, padding);
+	else if (has_code && text__is_start_context(r->source->machine, code.bytes + code.sz))
+		set_planted(r, to);
 }
 
 static const struct table_segment *find_segment(const struct table_source *s, uint64_t vaddr)
@@ -171,11 +217,30 @@ bool frame_rows__place(const struct table_source *source, struct callframe_fde *
 	       place(source, &fde->start, &fde->sz);
 }
 
+#define START_CONTEXT_SZ_MAX 64 /* bytes of all of it */
+
+static bool is_start_context(const struct frame_rows *r, const struct callframe_fde *fde)
+{
+	const struct cursor *c = &fde->instructions;
+	uint8_t bytes[TEXT_START_CONTEXT_SZ];
+
+	if (fde->sz > START_CONTEXT_SZ_MAX || fde->sz < sizeof(bytes) || !r->source->read_code ||
+	    (cursor__left(c) && *c->pos != DW_CFA_nop))
+		return false;
+	return r->source->read_code(r->source->code_arg, fde->start, bytes, sizeof(bytes)) &&
+	       text__is_start_context(r->source->machine, bytes);
+}
+
 void frame_rows__fde(struct frame_rows *r, const struct callframe_fde *fde)
 {
+	struct callframe_row root = { fde->start, { .how = FLAT_ROOT } };
+
 	if (r->end && fde->start > r->end)
 		frame_rows__gap(r, fde->start);
-	callframe__rows(fde, r->source->machine, take_rows, r);
+	if (is_start_context(r, fde))
+		take_rows(&root, 1, fde->start + fde->sz, r);
+	else
+		callframe__rows(fde, r->source->machine, take_rows, r);
 }
 
 /* Of the segment in which the last row is. */

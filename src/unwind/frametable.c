@@ -426,3 +426,29 @@ bool frame_table__is_sound(const struct frame_table *t, size_t sz, const struct 
 		   (uint64_t)t->rule_cnt * sizeof(struct flat_rule);
 	return expected == sz && checksum(t) == t->checksum && rows_are_sound(t);
 }
+
+/* ---- gaps ---------------------------------------------------------------------------------------
+ */
+
+static void report_gaps_in_page(const struct frame_table *t, uint32_t page, frame_table_gap_fn fn,
+				void *arg)
+{
+	uint64_t at = (t->first_page + page) << TABLE_PAGE_BITS;
+	const uint32_t *pages = frame_table__pages(t);
+	const struct frame_row *rows = frame_table__rows(t);
+
+	if (pages[page] == pages[page + 1])
+		fn(at, at + PAGE_SZ, arg);
+	for (uint32_t i = pages[page]; i < pages[page + 1]; i++) {
+		uint64_t end = i + 1 < pages[page + 1] ? rows[i + 1].start : PAGE_SZ;
+
+		if (frame_table__rules(t)[rows[i].rule].how == FLAT_NONE)
+			fn(at + rows[i].start, at + end, arg);
+	}
+}
+
+void frame_table__gaps(const struct frame_table *t, frame_table_gap_fn fn, void *arg)
+{
+	for (uint32_t page = 0; page < t->page_cnt; page++)
+		report_gaps_in_page(t, page, fn, arg);
+}

@@ -58,6 +58,12 @@ struct table_mark {
 /* Looks for a signal trampoline in [off, end) of the file. */
 typedef bool (*table_find_fn)(void *arg, uint64_t off, uint64_t end, struct table_mark *found);
 
+/* Copies code of the file. False if it cannot be had: what it is must be assumed then. */
+typedef bool (*table_code_fn)(void *arg, uint64_t off, void *to, size_t sz);
+
+/* Code of larger files is not read: 99.9 % of files have less (some 100 us to read). */
+#define TABLE_CODE_MAX (4u << 20)
+
 struct table_source {
 	const struct machine *machine;
 	struct build_id build_id;
@@ -69,7 +75,12 @@ struct table_source {
 	size_t mark_cnt;
 	table_find_fn find_trampoline; /* where no FDE is; NULL: in vain */
 	void *find_arg;
+	table_code_fn read_code; /* NULL: in vain */
+	void *code_arg;
 };
+
+/* Whether the file is small enough for .read_code. */
+bool table_source__may_read_code(const struct table_segment *, size_t cnt);
 
 /* malloc()ed. NULL + errno: ENOENT without a row, E2BIG for what no real file has, ENOMEM. */
 struct frame_table *frame_table__make(const struct table_source *);
@@ -79,6 +90,11 @@ void frame_table__seal(struct frame_table *);
 
 /* Whether `sz` bytes are a whole table of this version for that build ID, safe to look up in. */
 bool frame_table__is_sound(const struct frame_table *, size_t sz, const struct build_id *);
+
+/* Reports where the table has no rule: ranges of the file in ascending order, of those parts that
+ * it has pages for. */
+typedef void (*frame_table_gap_fn)(uint64_t off, uint64_t end, void *arg);
+void frame_table__gaps(const struct frame_table *, frame_table_gap_fn, void *arg);
 
 static inline const struct frame_row *frame_table__rows(const struct frame_table *t)
 {

@@ -153,6 +153,14 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 	return 0;
 }
 
+static bool saves_eh_data(const struct draft *d)
+{
+	for (size_t i = 0; i < d->head.reg_cnt; i++)
+		if (d->regs[i].reg == MACHINE_EH_DATA_REG && d->regs[i].how == RULE_AT)
+			return true;
+	return false;
+}
+
 int rule__compile(Dwarf_Frame *frame, const struct machine *machine, union rule_room *out)
 {
 	struct draft d = { .machine = machine };
@@ -174,6 +182,8 @@ int rule__compile(Dwarf_Frame *frame, const struct machine *machine, union rule_
 	for (int reg = 0; reg < machine->reg_cnt && !err; reg++)
 		if (reg != machine->ra && reg != machine->pc)
 			err = compile_reg(&d, frame, reg);
+	if (!err && !signal && saves_eh_data(&d))
+		d.head.flags |= RULE_UNWINDING;
 	if (!err)
 		finish(&d, out);
 	return err;

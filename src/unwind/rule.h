@@ -7,9 +7,11 @@
 #include "unwind/flat.h"
 
 enum rule_flags {
-	RULE_ROOT = 1 << 0,   /* no caller: the return address is undefined */
-	RULE_SIGNAL = 1 << 1, /* a signal trampoline: the caller was interrupted */
-	RULE_SWITCH = 1 << 2, /* the caller is on another stack, CFI does not say where */
+	RULE_ROOT = 1 << 0,	 /* no caller: the return address is undefined */
+	RULE_SIGNAL = 1 << 1,	 /* a signal trampoline: the caller was interrupted */
+	RULE_SWITCH = 1 << 2,	 /* the caller is on another stack, CFI does not say where */
+	RULE_UNWINDING = 1 << 3, /* see FLAT_UNWINDING */
+	RULE_PLANTED = 1 << 4,	 /* the return address was put there, no call is before it */
 };
 
 enum rule_how {

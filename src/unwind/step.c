@@ -102,14 +102,37 @@ static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
 	return WALK_GO_ON;
 }
 
+/* How many frames the frame pointer has led to, up to the one in hand. */
+static size_t count_chain(const struct walk *w)
+{
+	const struct frame *f = w->trace->frames;
+	size_t i = w->trace->cnt;
+
+	while (i &&
+	       (f[i - 1].source == FRAME_BY_POINTER || f[i - 1].source == FRAME_BY_LEAF_POINTER))
+		i--;
+	return w->trace->cnt - i;
+}
+
+/* The kernel starts a program with a frame pointer of 0 at the very top of its stack (psABI 3.4.1).
+ */
+static bool is_at_top(const struct walk *w)
+{
+	return walk__fp(w) == 0 && !w->sample->truncated &&
+	       snapshot_end(w) - walk__sp(w) <= ENTRY_MAX;
+}
+
+#define CHAIN_MIN 2 /* frames: one frame pointer that leads to 0 may be chance */
+
 /*
  * The frame pointer is 0 in the outermost frame (psABI 3.4.1, AAPCS64 6.4.6), but code that does
- * not use it as frame pointer may have any number there: 0 is believed at the end of a chain, and
- * in a file, which has code without CFI only where it starts.
+ * not use it as frame pointer may have any number there. So 0 is believed at the end of a chain,
+ * and at the top of the stack.
  */
 static enum unwind_status end_of_chain(const struct walk *w, bool caller)
 {
-	return caller && (w->chained || w->map->file) ? UNWIND_ROOT : UNWIND_NO_CFI;
+	return caller && (count_chain(w) >= CHAIN_MIN || is_at_top(w)) ? UNWIND_ROOT
+								       : UNWIND_NO_CFI;
 }
 
 /* The frame pointer points to what the snapshot has not; after a chain it surely is one. */
@@ -119,7 +142,7 @@ static enum unwind_status off_snapshot(const struct walk *w, uint64_t fp)
 		return UNWIND_TRUNCATED;
 	if (lacks(w, fp) || lacks(w, fp + 8))
 		return UNWIND_TRUNCATED;
-	return w->chained ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
+	return count_chain(w) ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
 }
 
 /*
@@ -143,22 +166,13 @@ static enum unwind_status follow_fp(struct walk *w, bool caller)
 		return UNWIND_NO_CFI;
 	pc &= w->code_bits;
 	if (pc == 0)
-		return UNWIND_ROOT;
+		return count_chain(w) ? UNWIND_ROOT : UNWIND_NO_CFI;
 	if (!walk__map(w, pc - 1))
 		return UNWIND_NO_CFI;
-	w->chained = true;
-	w->source = FRAME_BY_POINTER;
+	w->source = caller ? FRAME_BY_POINTER : FRAME_BY_LEAF_POINTER;
 	w->regs.v[m->fp] = saved;
 	w->regs.valid = m->caller & ~(machine__links(m) ? 1ull << m->sp : 0);
 	return return_to(w, pc, fp + 16);
-}
-
-/* The kernel starts a program with a frame pointer of 0 at the very top of its stack (psABI 3.4.1):
- * ld.so's _start has no CFI. */
-static bool at_entry(const struct walk *w)
-{
-	return w->map->file && walk__fp(w) == 0 && !w->sample->truncated &&
-	       snapshot_end(w) - walk__sp(w) <= ENTRY_MAX;
 }
 
 /* Where a leaf without a frame returns to, and what its caller's stack pointer is then. */
@@ -190,17 +204,56 @@ static bool is_new_thread(struct walk *w)
 	       is_behind(w, walk__pc(w), text__after_clone, false);
 }
 
+/* ---- by the instructions ---- */
+
+/* Where the caller's stack pointer was; false if it is not known. */
+static bool find_code_cfa(const struct walk *w, const struct flat_rule *rule, uint64_t *cfa)
+{
+	const struct machine *m = walk__machine(w);
+	uint16_t base = rule->how == FLAT_FP ? m->fp : m->sp;
+
+	*cfa = w->regs.v[base] + 8 * (uint64_t)(int64_t)rule->cfa;
+	return regs__has(&w->regs, base) && *cfa > walk__sp(w);
+}
+
+/*
+ * To the caller of a function whose instructions say where its return address is. What is there
+ * must be one: data among the code, or a jump that was not understood, may have misled the scan.
+ * WALK_STAY: it is none.
+ */
+static enum unwind_status step_by_code(struct walk *w, const struct flat_rule *rule)
+{
+	const struct machine *m = walk__machine(w);
+	uint64_t cfa, pc, fp = walk__fp(w);
+
+	if (rule->how == FLAT_ROOT)
+		return UNWIND_ROOT;
+	if (!find_code_cfa(w, rule, &cfa) || !snapshot__word(w->stack, cfa - 8, &pc))
+		return WALK_STAY;
+	if (rule->fp != FLAT_FP_KEPT &&
+	    !snapshot__word(w->stack, cfa + 8 * (uint64_t)(int64_t)rule->fp, &fp))
+		return WALK_STAY;
+	if (pc == 0 && fp == 0)
+		return UNWIND_ROOT;
+	if (!is_return_address(w, pc))
+		return WALK_STAY;
+	w->regs.v[m->fp] = fp;
+	w->regs.valid = m->caller;
+	w->source = FRAME_BY_CODE;
+	return return_to(w, pc, cfa);
+}
+
+/* ---- by what the stack looks like ---- */
+
 /*
  * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: the frame
  * pointer is its caller's then, and the return address is where the stack pointer points, or in the
  * link register.
  */
-static enum unwind_status step_without_cfi(struct walk *w, bool caller)
+static enum unwind_status guess_caller(struct walk *w, bool caller)
 {
 	uint64_t pc, sp;
 
-	if (!caller && at_entry(w))
-		return UNWIND_ROOT;
 	if (!caller && find_return_address(w, &pc, &sp) && is_return_address(w, pc)) {
 		w->source = FRAME_BY_RETURN_ADDRESS;
 		return return_to(w, pc, sp);
@@ -208,6 +261,35 @@ static enum unwind_status step_without_cfi(struct walk *w, bool caller)
 	if (!caller && is_new_thread(w))
 		return UNWIND_ROOT;
 	return follow_fp(w, caller);
+}
+
+/*
+ * A call of an address where no code is: nothing has been executed there, so that the return
+ * address is on top of the stack, or in the link register.
+ */
+static enum unwind_status leave_no_code(struct walk *w)
+{
+	uint64_t pc, sp;
+
+	if (!find_return_address(w, &pc, &sp) || !is_return_address(w, pc))
+		return UNWIND_NO_MAP;
+	w->source = FRAME_BY_RETURN_ADDRESS;
+	return return_to(w, pc, sp);
+}
+
+static enum unwind_status step_without_cfi(struct walk *w, struct cfi *cfi, uint64_t place,
+					   bool caller)
+{
+	const struct flat_rule *rule = cfi ? cfi__code_rule(cfi, place) : NULL;
+	enum unwind_status status;
+
+	w->awaits |= cfi && cfi__awaits(cfi);
+	if (w->awaits && w->patient)
+		return UNWIND_NO_CFI;
+	if (!caller && w->map->file && is_at_top(w))
+		return UNWIND_ROOT;
+	status = rule ? step_by_code(w, rule) : WALK_STAY;
+	return status == WALK_STAY ? guess_caller(w, caller) : status;
 }
 
 /* ---- with CFI ---- */
@@ -266,7 +348,6 @@ static enum unwind_status go_back(struct walk *w)
 	w->flags = 0;
 	w->source = FRAME_BY_CFI;
 	w->signal_sp = 0;
-	w->chained = false;
 	return WALK_GO_ON;
 }
 
@@ -301,9 +382,8 @@ static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, 
 	if (walk__pc(w) == 0 && !signal)
 		return UNWIND_ROOT;
 	w->signal_sp = signal ? sp : 0;
-	w->chained = false;
 	w->flags = signal ? 0 : FRAME_CALLER;
-	w->source = FRAME_BY_CFI;
+	w->source = rule->flags & RULE_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
 	if (signal && leave_signal_stack(w))
 		return WALK_GO_ON;
 	return moved(w, sp, leaf && !signal) ? WALK_GO_ON : UNWIND_NO_PROGRESS;
@@ -358,12 +438,12 @@ enum unwind_status walk__step(struct walk *w, struct frame *f)
 {
 	bool caller = f->flags & FRAME_CALLER;
 	const struct rule *rule = NULL;
-	uint64_t vaddr;
+	uint64_t vaddr = 0;
 	struct cfi *cfi;
 
 	f->map = w->map = walk__map(w, frame__place(f));
 	if (!f->map)
-		return UNWIND_NO_MAP;
+		return caller ? UNWIND_NO_MAP : leave_no_code(w);
 	if (f->map->kind == MAPPING_UPROBES && !caller)
 		return leave_uprobe(w);
 	cfi = find_cfi(w, f, &vaddr);
@@ -375,9 +455,11 @@ enum unwind_status walk__step(struct walk *w, struct frame *f)
 	if (w->awaits && w->patient)
 		return UNWIND_NO_CFI;
 	if (!rule)
-		return step_without_cfi(w, caller);
-	if (rule->flags & RULE_SIGNAL) /* nothing was called there: the pc itself is the place */
-		f->flags = (f->flags & ~(uint32_t)FRAME_CALLER) | FRAME_SIGNAL;
+		return step_without_cfi(w, cfi, vaddr - caller, caller);
+	if (rule->flags & (RULE_SIGNAL | RULE_PLANTED)) /* the pc itself is the place */
+		f->flags &= ~(uint32_t)FRAME_CALLER;
+	if (rule->flags & RULE_SIGNAL)
+		f->flags |= FRAME_SIGNAL;
 	if (!regs__has(&w->regs, walk__machine(w)->sp) && needs_sp(w, rule))
 		return follow_fp(w, caller);
 	return step_by_rule(w, rule, !caller);

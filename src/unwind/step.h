@@ -22,14 +22,14 @@ struct walk {
 	uint64_t signal_sp; /* the signal frame's stack pointer when the frame in hand was
 			       interrupted */
 	bool bare;	    /* a table says that the frame in hand has no rule in its file */
-	bool chained;	    /* the frame in hand was found by following the frame pointer */
 	struct jit_cfi *jit;
 	struct jobs *jobs; /* that read files; NULL: they are read at once */
 	bool patient;	   /* it ends where something is awaited */
 	bool awaits;
 };
 
-#define WALK_GO_ON UNWIND_STATUS_CNT /* a step's result: there is a next frame */
+#define WALK_GO_ON UNWIND_STATUS_CNT	   /* a step's result: there is a next frame */
+#define WALK_STAY  (UNWIND_STATUS_CNT + 1) /* private to step.c: this way leads nowhere */
 
 /*
  * From a frame, which has its pc and flags and gets its mapping, to the one that is next: the

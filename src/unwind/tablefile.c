@@ -93,6 +93,40 @@ static void gather_separate(struct gathered *g, const struct elf_file *f)
 	elf_file__put(debug);
 }
 
+/* ---- code ---------------------------------------------------------------------------------------
+ */
+
+#define WINDOW_SZ (64u << 10)
+
+/* What was read of the code last: it is read in ascending order. */
+struct code_window {
+	const struct elf_file *file;
+	uint64_t off;
+	size_t sz;
+	uint8_t bytes[WINDOW_SZ];
+};
+
+static bool move_window(struct code_window *w, uint64_t off)
+{
+	w->off = off;
+	w->sz = off < w->file->sz && w->file->sz - off < WINDOW_SZ ? w->file->sz - off : WINDOW_SZ;
+	if (elf_file__read(w->file, off, w->bytes, w->sz))
+		w->sz = 0;
+	return w->sz;
+}
+
+/* A table_code_fn. */
+static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
+{
+	struct code_window *w = arg;
+
+	if ((off < w->off || off - w->off > w->sz || w->sz - (off - w->off) < sz) &&
+	    (!move_window(w, off) || w->sz < sz))
+		return false;
+	memcpy(to, w->bytes + (off - w->off), sz);
+	return true;
+}
+
 /* ---- all together -------------------------------------------------------------------------------
  */
 
@@ -112,11 +146,17 @@ static struct frame_table *make(struct gathered *g, const struct elf_file *f)
 	struct marks marks;
 	int err;
 
+	source.code_arg = malloc(sizeof(struct code_window));
+	if (source.code_arg && table_source__may_read_code(g->segments, g->segment_cnt)) {
+		source.read_code = read_code;
+		*(struct code_window *)source.code_arg = (struct code_window){ .file = f };
+	}
 	marks__find(&marks, f);
 	source.mark_cnt = frame_rows__marks(&source, &marks, g->marks);
 	t = frame_table__make(&source);
 	err = errno;
 	trampolines__free(&search);
+	free(source.code_arg);
 	return errno = err, t;
 }
 

@@ -5,6 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "unwind/insn.h"
+
 #define BEFORE_SZ 7
 #define AT_SZ	  9
 
@@ -208,4 +210,53 @@ bool text__sigreturn(const struct text *t)
 		return true;
 	return t->has_before && memcmp(t->before + BEFORE_SZ - first, code->bytes, first) == 0 &&
 	       memcmp(t->at, code->bytes + first, code->sz - first) == 0;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t sz)
+{
+	for (size_t i = 0; i < sz; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+static bool is_padding_x86_64(const uint8_t *bytes, size_t sz)
+{
+	struct insn insn;
+	size_t at = 0, n;
+
+	for (; at < sz; at += n) {
+		n = insn__decode(&insn, bytes + at, sz - at);
+		if (!n || insn.kind != INSN_NOP)
+			break;
+	}
+	return is_zero(bytes + at, sz - at);
+}
+
+static bool is_padding_aarch64(const uint8_t *bytes, size_t sz)
+{
+	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
+
+	for (; sz >= sizeof(nop); bytes += sizeof(nop), sz -= sizeof(nop))
+		if (memcmp(bytes, nop, sizeof(nop)) && !is_zero(bytes, sizeof(nop)))
+			return false;
+	return is_zero(bytes, sz);
+}
+
+bool text__is_padding(const struct machine *m, const uint8_t *bytes, size_t sz)
+{
+	return m == &machine_aarch64 ? is_padding_aarch64(bytes, sz) : is_padding_x86_64(bytes, sz);
+}
+
+bool text__is_start_context(const struct machine *m, const uint8_t bytes[TEXT_START_CONTEXT_SZ])
+{
+	static const uint8_t code[TEXT_START_CONTEXT_SZ] = { 0x48, 0x89, 0xdc, 0x48,
+							     0x8b, 0x3c, 0x24 };
+
+	return m == &machine_x86_64 && memcmp(bytes, code, sizeof(code)) == 0;
+}
+
+bool text__starts_context(const struct text *t)
+{
+	return t->has_at && text__is_start_context(t->machine, t->at);
 }

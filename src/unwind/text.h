@@ -30,6 +30,18 @@ void text__copy(struct text *, const struct elf_file *); /* the same for any fil
 /* The same for who must not wait for a disk. False: the kernel has not all of it in memory. */
 bool text__read_now(struct text *, const struct elf_file *);
 
+/* Whether bytes between two functions are padding: nops, int3, zeros. */
+bool text__is_padding(const struct machine *, const uint8_t *bytes, size_t sz);
+
+/*
+ * Whether they are what glibc's __start_context begins with, to which a coroutine's function
+ * returns (sysdeps/unix/sysv/linux/x86_64/__start_context.S): mov %rbx,%rsp; mov (%rsp),%rdi. It
+ * leaves the stack that it is called on, which its call-frame information does not say.
+ */
+#define TEXT_START_CONTEXT_SZ 7
+bool text__is_start_context(const struct machine *, const uint8_t bytes[TEXT_START_CONTEXT_SZ]);
+bool text__starts_context(const struct text *); /* at the address */
+
 /* Whether the bytes before the address are a call instruction. */
 bool text__after_call(const struct text *);
 /* The same of a nop of five bytes, and of a system call that makes a thread or process. */

@@ -113,7 +113,9 @@ static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct fram
 {
 	const struct walk *w = &u->walk;
 
-	if (w->source != FRAME_BY_POINTER || w->awaits || machine__links(walk__machine(w)))
+	bool by_pointer = w->source == FRAME_BY_POINTER || w->source == FRAME_BY_LEAF_POINTER;
+
+	if (!by_pointer || w->awaits || machine__links(walk__machine(w)))
 		return;
 	if (f->map->file && f->flags & FRAME_CALLER)
 		flatwalk__learn(u->flat, f->map, frame__place(f));
@@ -168,7 +170,6 @@ static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *
 	if (!w->trace->cnt)
 		return cross(u, l);
 	w->source = l->source;
-	w->chained = w->source == FRAME_BY_POINTER;
 	w->flags = l->flags;
 	w->regs.valid = m->caller;
 	if (!(l->flags & FRAME_CALLER))
@@ -279,7 +280,7 @@ static enum unwind_status walk_rest(struct unwinder *u, struct flatwalk_lane *l)
 	w->code_bits = l->code_bits;
 	walk__stand_on(w, l->snapshot);
 	w->signal_sp = 0;
-	w->chained = w->awaits = false;
+	w->awaits = false;
 	return j->sample->compat ? compat(w) : walk(u, l);
 }
 

@@ -123,8 +123,10 @@ static inline bool tablecheck__same(const struct rule *r, const struct machine *
 		return !(r->flags & RULE_SWITCH) == (flat.how != FLAT_SWITCH);
 	if (flat.how == FLAT_SIGNAL)
 		return tablecheck__same_signal(r, m, flat);
-	return r->flags == 0 && tablecheck__same_cfa(r, m, flat) &&
-	       tablecheck__same_fp(r, m, flat) && tablecheck__same_ra(r, m, flat);
+	if (r->flags != (flat.flags & FLAT_UNWINDING ? RULE_UNWINDING : 0))
+		return false;
+	return tablecheck__same_cfa(r, m, flat) && tablecheck__same_fp(r, m, flat) &&
+	       tablecheck__same_ra(r, m, flat);
 }
 
 struct tablecheck_run {

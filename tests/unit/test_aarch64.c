@@ -284,7 +284,7 @@ static void a_leaf_of_jit_code_returns_to_the_link_register(void **state)
 	assert_int_equal(j->trace.frames[2].source, FRAME_BY_POINTER);
 	j->words[3] = j->regs[LR]; /* the frame is its own: it has called nothing yet */
 	jit__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
-	assert_int_equal(j->trace.frames[1].source, FRAME_BY_POINTER);
+	assert_int_equal(j->trace.frames[1].source, FRAME_BY_LEAF_POINTER);
 	j->sample.valid &= ~(1ull << LR); /* who knows where it would return to */
 	jit__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
 	jit__free(j);

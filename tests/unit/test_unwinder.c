@@ -225,7 +225,7 @@ static void compat(void **state)
 
 static void without_mappings(void **state)
 {
-	struct fixture *t = leaf(state, FUNCTION(PLAIN), 2);
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	size_t cnt = t->process.map_cnt;
 
 	t->process.map_cnt = 0;

@@ -33,14 +33,14 @@ static void frame_pointers_without_cfi(void **state)
 	t->words[3] = return_into(BARE);
 	t->words[5] = return_into(ROOT);
 	CHECK(t, ROOT, 3);
-	assert_int_equal(f[1].source, FRAME_BY_POINTER);
+	assert_int_equal(f[1].source, FRAME_BY_LEAF_POINTER);
 	assert_int_equal(f[2].source, FRAME_BY_POINTER);
 	t->words[0] = return_into(PLAIN); /* the leaf has none */
 	t->words[1] = return_into(ROOT);
 	CHECK(t, ROOT, 3);
 	assert_int_equal(f[1].pc, return_into(PLAIN));
 	assert_int_equal(f[1].flags, FRAME_CALLER);
-	assert_int_equal(f[1].source, FRAME_BY_RETURN_ADDRESS);
+	assert_int_equal(f[1].source, FRAME_BY_CODE);
 	assert_int_equal(f[2].source, FRAME_BY_CFI);
 }
 
@@ -51,7 +51,9 @@ static void code_that_is_awaited(void **state)
 	static const struct {
 		uint64_t leaf;
 		int caller;
-	} scenes[] = { { FUNCTION(BARE), PLAIN }, { JIT + 100, POPPED } };
+		enum frame_source source;
+	} scenes[] = { { FUNCTION(BARE), PLAIN, FRAME_BY_CODE },
+		       { JIT + 100, POPPED, FRAME_BY_RETURN_ADDRESS } };
 
 	for (size_t i = 0; i < 2; i++) {
 		uint64_t caller = return_into(scenes[i].caller);
@@ -77,7 +79,7 @@ static void code_that_is_awaited(void **state)
 		assert_int_equal(t->trace->status, UNWIND_ROOT);
 		assert_int_equal(t->trace->cnt, 3);
 		assert_int_equal(t->trace->frames[1].pc, caller);
-		assert_int_equal(t->trace->frames[1].source, FRAME_BY_RETURN_ADDRESS);
+		assert_int_equal(t->trace->frames[1].source, scenes[i].source);
 	}
 }
 
@@ -152,9 +154,18 @@ static void jit_code(void **state)
 
 	t->words[0] = JIT + 200;
 	t->event->regs[6] = STACK + 16;
-	t->words[2] = 0; /* outermost frame */
+	t->words[2] = 0;
 	t->words[3] = JIT + 300;
+	CHECK(t, NO_CFI, 3); /* one frame pointer that leads to 0 may be chance */
+	t->words[2] = STACK + 40;
+	t->words[5] = 0; /* outermost frame */
+	t->words[6] = JIT + 400;
+	CHECK(t, ROOT, 4);
+	t->words[6] = 0; /* a chain that ends in a return address of 0 */
 	CHECK(t, ROOT, 3);
+	t->event->regs[6] = STACK + 40; /* that is no chain */
+	CHECK(t, NO_CFI, 2);
+	t->event->regs[6] = STACK + 16;
 	t->words[3] = 0xdead; /* no code: the frame pointer led nowhere */
 	CHECK(t, NO_CFI, 2);
 	t->event->regs[6] = STACK + 12; /* no stack address */
@@ -331,7 +342,7 @@ static void a_thread_begins_behind_a_system_call(void **state)
 		t->words[0] = return_into(PLAIN);
 		t->words[1] = return_into(ROOT);
 		CHECK(t, ROOT, 3);
-		assert_int_equal(t->trace->frames[1].source, FRAME_BY_RETURN_ADDRESS);
+		assert_int_equal(t->trace->frames[1].source, FRAME_BY_CODE);
 		assert_true(jobs__wait(t->jobs, 10000000000));
 	}
 }

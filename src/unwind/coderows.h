@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules of the code of one file that has no call-frame information: hand-written assembly, C
+ * libraries and compilers that write none. Made from the instructions (unwind/codescan.h) between
+ * what the file's table covers.
+ */
+#ifndef UNWIND_CODEROWS_H
+#define UNWIND_CODEROWS_H
+
+#include "process/elffile.h"
+#include "unwind/callframe.h"
+
+struct code_rows {
+	struct callframe_row *rows; /* .at is a link-time address, ascending */
+	size_t cnt, cap;
+};
+
+/* Reads the file's call-frame information, symbols and code: takes milliseconds, may wait for a
+ * disk. Without memory, or for a machine other than x86-64, there are no rows. */
+void code_rows__make(struct code_rows *, struct elf_file *);
+void code_rows__free(struct code_rows *);
+
+/* The rule at a link-time address; NULL if there is none. */
+const struct flat_rule *code_rows__at(const struct code_rows *, uint64_t vaddr);
+
+static inline size_t code_rows__sz(const struct code_rows *c)
+{
+	return c->cap * sizeof(*c->rows);
+}
+
+#endif

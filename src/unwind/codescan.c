@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/codescan.h"
+
+#include <string.h>
+
+#include "unwind/insn.h"
+
+#define ALIGNMENT 16	/* of a function behind padding */
+#define DEPTH_MAX 32760 /* bytes: what a flat rule can say */
+
+/* Where a function is. Its CFA is where its caller's stack pointer was before the call; `depth` is
+ * how far below the return address the stack pointer is. */
+struct scan_state {
+	bool known;	/* something of it is */
+	bool has_depth; /* .depth is valid */
+	bool has_fp;	/* the frame pointer is .fp_depth below the return address */
+	bool is_root;	/* the function has no caller */
+	int32_t depth, fp_depth;
+	int32_t saved_fp; /* bytes from the CFA down to the caller's frame pointer; 0: not saved */
+};
+
+#define JUMPS 1024 /* destinations that are remembered in one function; a power of two */
+
+struct scan_jump {
+	size_t to; /* offset in the gap, + 1; free if it lies before the function in hand */
+	struct scan_state state;
+};
+
+struct code_scanner {
+	const struct code_gap *gap;
+	size_t start;	/* of the function in hand: an offset in the gap, as all here are */
+	size_t next;	/* index of the symbol that is next */
+	bool reports;	/* false: only collects jumps */
+	bool ended;	/* nothing runs on into the instruction that is next */
+	size_t cleared; /* where the frame pointer was cleared without being saved, + 1; 0: not */
+	size_t root;	/* where the function turns out to be without a caller, + 1; 0: nowhere */
+	struct scan_state state;
+	struct scan_jump jumps[JUMPS];
+	uint64_t last; /* the last row's rule: its bits */
+	code_row_fn fn;
+	void *arg;
+};
+
+static const struct scan_state at_start = { .known = true, .has_depth = true };
+
+/* ---- rules ---- */
+
+static struct flat_rule rule_of(const struct scan_state *s)
+{
+	struct flat_rule rule = { .how = FLAT_NONE };
+
+	if (s->is_root)
+		return (struct flat_rule){ .how = FLAT_ROOT };
+	if (!s->known || !(s->has_fp || s->has_depth) || (!s->has_fp && s->depth < 0))
+		return rule;
+	rule.how = s->has_fp ? FLAT_FP : FLAT_SP;
+	rule.cfa = flat__words((s->has_fp ? s->fp_depth : s->depth) + 8);
+	rule.fp = s->saved_fp ? flat__words(-s->saved_fp) : FLAT_FP_KEPT;
+	rule.ra = -1;
+	return rule;
+}
+
+static void report(struct code_scanner *c, size_t off, struct flat_rule rule)
+{
+	if (!c->reports || flat_rule__bits(rule) == c->last)
+		return;
+	c->last = flat_rule__bits(rule);
+	c->fn(&(struct callframe_row){ c->gap->vaddr + off, rule }, c->arg);
+}
+
+/* ---- what instructions do ---- */
+
+static void move_sp(struct scan_state *s, int64_t by)
+{
+	int64_t depth = s->depth - by;
+
+	s->has_depth = s->has_depth && depth <= DEPTH_MAX && depth >= -DEPTH_MAX && depth % 8 == 0;
+	s->depth = s->has_depth ? (int32_t)depth : 0;
+}
+
+/* What was popped, or is above the stack pointer now, is saved no longer. */
+static void drop_saved(struct scan_state *s)
+{
+	if (s->has_depth && s->saved_fp > s->depth + 8)
+		s->saved_fp = 0;
+}
+
+static void push(struct scan_state *s, const struct insn *i)
+{
+	move_sp(s, -8);
+	if (i->fp && !s->saved_fp && !s->has_fp && s->has_depth)
+		s->saved_fp = s->depth + 8;
+}
+
+static void pop(struct scan_state *s, const struct insn *i)
+{
+	move_sp(s, 8);
+	if (i->fp)
+		s->has_fp = false;
+	drop_saved(s);
+}
+
+static void sp_from_fp(struct scan_state *s, int64_t off)
+{
+	s->has_depth = s->has_fp;
+	s->depth = s->fp_depth;
+	move_sp(s, off);
+	drop_saved(s);
+}
+
+static void fp_from_sp(struct scan_state *s, int64_t off)
+{
+	struct scan_state there = *s;
+
+	move_sp(&there, off);
+	s->has_fp = there.has_depth && there.depth >= 0;
+	s->fp_depth = there.depth;
+}
+
+static void apply(struct scan_state *s, const struct insn *i)
+{
+	switch (i->kind) {
+	case INSN_PUSH: push(s, i); break;
+	case INSN_POP: pop(s, i); break;
+	case INSN_MOVE_SP:
+		move_sp(s, i->imm);
+		drop_saved(s);
+		break;
+	case INSN_SP_FROM_FP: sp_from_fp(s, i->imm); break;
+	case INSN_LOSE_SP: s->has_depth = false; break;
+	case INSN_FP_FROM_SP: fp_from_sp(s, i->imm); break;
+	case INSN_CLEAR_FP:
+	case INSN_LOSE_FP: s->has_fp = false; break;
+	case INSN_LEAVE:
+		sp_from_fp(s, 0);
+		pop(s, &(struct insn){ .fp = 1 });
+		break;
+	case INSN_OTHER:
+	case INSN_NOP:
+	case INSN_BRANCH:
+	case INSN_JUMP:
+	case INSN_JUMP_ANY:
+	case INSN_RETURN:
+	case INSN_STOP: break;
+	}
+}
+
+/* ---- jumps ---- */
+
+static struct scan_jump *jump_to(struct code_scanner *c, size_t off)
+{
+	return &c->jumps[off & (JUMPS - 1)];
+}
+
+/* Of two that meet in one place the first is kept: code that compilers make agrees. */
+static void note_jump(struct code_scanner *c, size_t past, int64_t distance)
+{
+	uint64_t off = past + (uint64_t)distance;
+	struct scan_jump *j = jump_to(c, off);
+
+	if (off >= c->gap->sz || off < c->start || !c->state.known || j->to > c->start)
+		return;
+	*j = (struct scan_jump){ off + 1, c->state };
+}
+
+/* Where nothing runs on into it, a jump says what holds there. */
+static void take_jump(struct code_scanner *c, size_t off)
+{
+	const struct scan_jump *j = jump_to(c, off);
+
+	if (c->state.known || j->to != off + 1)
+		return;
+	c->state = j->state;
+	c->ended = false;
+}
+
+/* ---- functions ---- */
+
+static uint64_t vaddr_at(const struct code_scanner *c, size_t off)
+{
+	return c->gap->vaddr + off;
+}
+
+/* Whether a symbol says that a function begins there. */
+static bool is_start(struct code_scanner *c, size_t off)
+{
+	const struct code_gap *g = c->gap;
+
+	while (c->next < g->start_cnt && g->starts[c->next].vaddr < vaddr_at(c, off))
+		c->next++;
+	return c->next < g->start_cnt && g->starts[c->next].vaddr == vaddr_at(c, off);
+}
+
+/* Whether another function begins: with a symbol, or where aligned code follows an end and no jump
+ * leads there. */
+static bool begins(struct code_scanner *c, size_t off)
+{
+	if (is_start(c, off))
+		return true;
+	return c->ended && vaddr_at(c, off) % ALIGNMENT == 0 && jump_to(c, off)->to != off + 1;
+}
+
+/*
+ * A function that clears the frame pointer without having saved it destroys its caller's: when it
+ * also never returns, it has none (psABI 3.4.1: the outermost frame; thread starts of C libraries).
+ */
+static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
+{
+	if (i->kind == INSN_CLEAR_FP && c->state.known && !c->state.saved_fp && !c->cleared)
+		c->cleared = off + 1;
+	else if (i->kind == INSN_STOP && c->cleared)
+		c->root = c->cleared;
+	else if (i->kind == INSN_RETURN || i->kind == INSN_JUMP || i->kind == INSN_JUMP_ANY)
+		c->cleared = 0;
+}
+
+/* What follows an indirect jump is where a jump table leads, or another function: the state of both
+ * is the jump's. */
+static void end(struct code_scanner *c, const struct insn *i)
+{
+	bool ends = i->kind == INSN_JUMP || i->kind == INSN_RETURN || i->kind == INSN_STOP ||
+		    (i->kind == INSN_JUMP_ANY && c->state.is_root);
+
+	if (!ends)
+		return;
+	c->ended = true;
+	c->state = (struct scan_state){ 0 };
+}
+
+static void begin(struct code_scanner *c, size_t off)
+{
+	c->start = off;
+	c->state = is_start(c, off) && c->gap->starts[c->next].is_part ? (struct scan_state){ 0 }
+								       : at_start;
+	c->state.is_root = vaddr_at(c, off) == c->gap->entry;
+	c->ended = false;
+	c->cleared = 0;
+}
+
+/* One instruction. Returns its length; 1 for bytes that are none. */
+static size_t scan_insn(struct code_scanner *c, size_t off)
+{
+	struct insn i;
+	size_t sz = insn__decode(&i, c->gap->bytes + off, c->gap->sz - off);
+
+	take_jump(c, off);
+	c->state.is_root |= c->reports && c->root == off + 1;
+	if (c->ended && i.kind == INSN_NOP)
+		return sz ? sz : 1;
+	report(c, off, rule_of(&c->state));
+	if (!sz) {
+		c->state = (struct scan_state){ 0 };
+		return 1;
+	}
+	find_root(c, &i, off);
+	if (c->state.known && !c->state.is_root)
+		apply(&c->state, &i);
+	if (i.kind == INSN_BRANCH || i.kind == INSN_JUMP)
+		note_jump(c, off + sz, i.imm);
+	end(c, &i);
+	return sz;
+}
+
+/* From where a function begins to where the next one does. Returns that. */
+static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
+{
+	c->reports = reports;
+	begin(c, off);
+	do
+		off += scan_insn(c, off);
+	while (off < c->gap->sz && !begins(c, off));
+	return off;
+}
+
+/* Each function twice: the first time for where its jumps lead, backward ones, too. */
+void code_scan(const struct code_gap *gap, code_row_fn fn, void *arg)
+{
+	struct code_scanner c = { .gap = gap, .fn = fn, .arg = arg, .last = UINT64_MAX };
+	size_t off = 0;
+
+	while (off < gap->sz) {
+		size_t next = c.next;
+
+		c.root = 0;
+		scan_function(&c, off, false);
+		c.next = next;
+		off = scan_function(&c, off, true);
+	}
+}
