@@ -7,18 +7,22 @@
 #include "base/array.h"
 #include "symbol/symlist.h"
 #include "unwind/codescan.h"
+#include "unwind/insn.h"
 #include "unwind/tablefile.h"
 #include "unwind/text.h"
 
-#define CODE_MAX (8u << 20) /* bytes that are scanned of one file: some 40 ms */
-#define ROWS_MAX (1u << 18) /* 4 MB */
+/* Bytes that are scanned of one file: up to 100 ms, for forged code a second. */
+#define CODE_MAX	   (8u << 20)
+#define CODE_UNTRUSTED_MAX (4u << 20)
+#define ROWS_MAX	   (1u << 18) /* 4 MB */
 
 struct row_maker {
 	struct code_rows *out;
 	const struct elf_file *file;
 	const struct elf_segment *segment; /* the one in hand */
+	uint8_t *bytes;			   /* its */
 	struct code_start *starts;	   /* ascending */
-	size_t start_cnt;
+	size_t start_cnt, start_cap;
 	uint64_t entry;
 	uint64_t gap_off, gap_end; /* what is known of the gap in hand: file offsets */
 	size_t left;		   /* bytes that may be scanned yet */
@@ -39,32 +43,57 @@ static bool is_part(const struct raw_symbol *s)
 	return memmem(s->name, s->name_sz, ".cold", 5);
 }
 
-/* Labels may be in the middle of a function. */
-static void copy_starts(struct row_maker *m, const struct symlist *l)
+static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
 {
-	m->starts = malloc((l->cnt + 1) * sizeof(*m->starts));
-	if (!m->starts)
+	struct code_start *starts =
+		array__room(m->starts, m->start_cnt, &m->start_cap, sizeof(*starts));
+
+	if (!starts)
 		return;
-	for (size_t i = 0; i < l->cnt; i++)
-		if (!l->syms[i].label)
-			m->starts[m->start_cnt++] =
-				(struct code_start){ l->syms[i].addr, is_part(&l->syms[i]) };
-	m->starts[m->start_cnt++] = (struct code_start){ m->entry, false };
-	qsort(m->starts, m->start_cnt, sizeof(*m->starts), by_address);
+	m->starts = starts;
+	starts[m->start_cnt++] = (struct code_start){ vaddr, part };
 }
 
-static void find_starts(struct row_maker *m)
+/* Labels may be in the middle of a function. */
+static void add_symbols(struct row_maker *m)
 {
 	struct symlist l;
-	GElf_Ehdr ehdr;
 
-	m->entry = gelf_getehdr(elf_file__elf(m->file), &ehdr) ? ehdr.e_entry : UINT64_MAX;
 	if (symlist__init(&l, m->file) == 0) {
 		if (symlist__add_table(&l, m->file, SHT_SYMTAB) != 0)
 			symlist__add_table(&l, m->file, SHT_DYNSYM);
-		copy_starts(m, &l);
+		for (size_t i = 0; i < l.cnt; i++)
+			if (!l.syms[i].label)
+				add_start(m, l.syms[i].addr, is_part(&l.syms[i]));
 	}
 	symlist__free(&l);
+}
+
+static void add_entry(struct row_maker *m)
+{
+	GElf_Ehdr ehdr;
+
+	m->entry = gelf_getehdr(elf_file__elf(m->file), &ehdr) ? ehdr.e_entry : UINT64_MAX;
+	add_start(m, m->entry, false);
+}
+
+/* What a call leads to is a function; but for `call 1f; 1: pop`, which asks for the address. */
+static void add_called(struct row_maker *m)
+{
+	struct insn insn;
+	size_t sz;
+
+	for (size_t at = 0; at < m->segment->sz; at += sz ? sz : 1) {
+		sz = insn__decode(&insn, m->bytes + at, m->segment->sz - at);
+		if (sz && insn.kind == INSN_CALL && insn.imm)
+			add_start(m, m->segment->vaddr + at + sz + (uint64_t)insn.imm, false);
+	}
+}
+
+static void sort_starts(struct row_maker *m)
+{
+	if (m->start_cnt)
+		qsort(m->starts, m->start_cnt, sizeof(*m->starts), by_address);
 }
 
 /* ---- gaps ---- */
@@ -97,11 +126,13 @@ static size_t count_starts_before(const struct row_maker *m, uint64_t vaddr)
 	return lo;
 }
 
-static void scan_bytes(struct row_maker *m, const uint8_t *bytes, size_t sz)
+/* The gap in hand is whole. */
+static void scan_gap(struct row_maker *m)
 {
-	uint64_t vaddr = m->gap_off - m->segment->off + m->segment->vaddr;
+	uint64_t at = m->gap_off - m->segment->off, sz = m->gap_end - m->gap_off;
+	uint64_t vaddr = m->segment->vaddr + at;
 	size_t first = count_starts_before(m, vaddr);
-	const struct code_gap gap = { .bytes = bytes,
+	const struct code_gap gap = { .bytes = m->bytes + at,
 				      .sz = sz,
 				      .vaddr = vaddr,
 				      .starts = m->starts + first,
@@ -109,23 +140,10 @@ static void scan_bytes(struct row_maker *m, const uint8_t *bytes, size_t sz)
 				      .entry = m->entry };
 	const struct callframe_row past = { vaddr + sz, { .how = FLAT_NONE } };
 
+	if (!sz)
+		return;
 	code_scan(&gap, add_row, m);
 	add_row(&past, m);
-}
-
-/* The gap in hand is whole. */
-static void scan_gap(struct row_maker *m)
-{
-	uint64_t sz = m->gap_end - m->gap_off;
-	uint8_t *bytes;
-
-	if (!sz || sz > m->left)
-		return;
-	m->left -= sz;
-	bytes = malloc(sz);
-	if (bytes && elf_file__read(m->file, m->gap_off, bytes, sz) == 0)
-		scan_bytes(m, bytes, sz);
-	free(bytes);
 }
 
 /* A frame_table_gap_fn: what is in the segment in hand. Ranges that touch are one gap. */
@@ -146,7 +164,7 @@ static void take_gap(uint64_t off, uint64_t end, void *arg)
 }
 
 /* What is before the table's first page and behind its last one is in gaps, too. */
-static void scan_segment(struct row_maker *m, const struct frame_table *t)
+static void scan_gaps(struct row_maker *m, const struct frame_table *t)
 {
 	uint64_t first = t ? t->first_page << TABLE_PAGE_BITS : UINT64_MAX;
 	uint64_t past = t ? (t->first_page + t->page_cnt) << TABLE_PAGE_BITS : UINT64_MAX;
@@ -159,16 +177,32 @@ static void scan_segment(struct row_maker *m, const struct frame_table *t)
 	scan_gap(m);
 }
 
+static void scan_segment(struct row_maker *m, const struct frame_table *t)
+{
+	if (m->segment->sz > m->left)
+		return;
+	m->left -= m->segment->sz;
+	m->bytes = malloc(m->segment->sz);
+	if (m->bytes && elf_file__read(m->file, m->segment->off, m->bytes, m->segment->sz) == 0) {
+		add_called(m);
+		sort_starts(m);
+		scan_gaps(m, t);
+	}
+	free(m->bytes);
+}
+
 void code_rows__make(struct code_rows *out, struct elf_file *f)
 {
-	struct row_maker m = { .out = out, .file = f, .left = CODE_MAX };
+	struct row_maker m = { .out = out, .file = f };
 	struct frame_table *t;
 
 	*out = (struct code_rows){ 0 };
 	if (f->machine != &machine_x86_64)
 		return;
+	m.left = f->trusted ? CODE_MAX : CODE_UNTRUSTED_MAX;
 	t = frame_table__of_file(f);
-	find_starts(&m);
+	add_symbols(&m);
+	add_entry(&m);
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		m.segment = &f->segments[i];
 		if (m.segment->flags & PF_X)

@@ -14,6 +14,7 @@ struct scan_state {
 	bool known;	/* something of it is */
 	bool has_depth; /* .depth is valid */
 	bool has_fp;	/* the frame pointer is .fp_depth below the return address */
+	bool lost_fp;	/* the caller's frame pointer is gone, or where it is was not followed */
 	bool is_root;	/* the function has no caller */
 	int32_t depth, fp_depth;
 	int32_t saved_fp; /* bytes from the CFA down to the caller's frame pointer; 0: not saved */
@@ -22,19 +23,33 @@ struct scan_state {
 #define JUMPS 1024 /* destinations that are remembered in one function; a power of two */
 
 struct scan_jump {
-	size_t to; /* offset in the gap, + 1; free if it lies before the function in hand */
+	size_t to;
+	uint64_t function; /* the number of the one that jumps: what others left is not cleared */
 	struct scan_state state;
 };
 
+#define JUMP_DISTANCE_MAX 1024 /* bytes; what jumps farther may be the end of the function */
+
+/* What is before the instruction that is next: nothing like it, a call, a call and padding. */
+enum call_before { CALL_NONE, CALL_LAST, CALL_PADDED };
+
 struct code_scanner {
 	const struct code_gap *gap;
-	size_t start;	/* of the function in hand: an offset in the gap, as all here are */
-	size_t next;	/* index of the symbol that is next */
-	bool reports;	/* false: only collects jumps */
-	bool ended;	/* nothing runs on into the instruction that is next */
+	size_t start;	   /* of the function in hand: an offset in the gap, as all here are */
+	uint64_t function; /* its number, from 1 on */
+	size_t farthest;   /* where it surely goes on to: the farthest that it jumps to */
+	size_t next;	   /* index of the symbol that is next */
+	bool reports;	   /* false: collects jumps only */
+	bool ended;	   /* nothing runs on into the instruction that is next */
+	enum call_before call;
 	size_t cleared; /* where the frame pointer was cleared without being saved, + 1; 0: not */
 	size_t root;	/* where the function turns out to be without a caller, + 1; 0: nowhere */
 	struct scan_state state;
+	uint64_t left; /* instructions that may be decoded yet: forged code would take for ever */
+	bool learned;  /* this time has found jumps that the times before have not */
+	struct scan_state table; /* the last indirect jump's: a jump table leads to its cases */
+	bool in_table; /* behind an indirect jump of a function that has pushed something: its cases
+			*/
 	struct scan_jump jumps[JUMPS];
 	uint64_t last; /* the last row's rule: its bits */
 	code_row_fn fn;
@@ -56,6 +71,7 @@ static struct flat_rule rule_of(const struct scan_state *s)
 	rule.how = s->has_fp ? FLAT_FP : FLAT_SP;
 	rule.cfa = flat__words((s->has_fp ? s->fp_depth : s->depth) + 8);
 	rule.fp = s->saved_fp ? flat__words(-s->saved_fp) : FLAT_FP_KEPT;
+	rule.flags = s->lost_fp ? FLAT_FP_LOST : 0;
 	rule.ra = -1;
 	return rule;
 }
@@ -88,16 +104,45 @@ static void drop_saved(struct scan_state *s)
 static void push(struct scan_state *s, const struct insn *i)
 {
 	move_sp(s, -8);
-	if (i->fp && !s->saved_fp && !s->has_fp && s->has_depth)
+	if (i->fp && !s->saved_fp && !s->has_fp && !s->lost_fp && s->has_depth)
 		s->saved_fp = s->depth + 8;
+}
+
+static void lose_fp(struct scan_state *s)
+{
+	s->has_fp = false;
+	s->lost_fp |= !s->saved_fp;
 }
 
 static void pop(struct scan_state *s, const struct insn *i)
 {
 	move_sp(s, 8);
+	if (i->fp && !s->saved_fp)
+		lose_fp(s);
 	if (i->fp)
 		s->has_fp = false;
 	drop_saved(s);
+}
+
+/* How far below the CFA the word at sp + off is; 0: it is not known, or not in the frame. */
+static int32_t slot_of(const struct scan_state *s, int64_t off)
+{
+	return s->has_depth && off >= 0 && off < s->depth ? (int32_t)(s->depth + 8 - off) : 0;
+}
+
+static void save_fp(struct scan_state *s, int64_t off)
+{
+	if (!s->saved_fp && !s->has_fp && !s->lost_fp && off % 8 == 0)
+		s->saved_fp = slot_of(s, off);
+}
+
+static void load_fp(struct scan_state *s, int64_t off)
+{
+	s->has_fp = false;
+	if (!s->saved_fp)
+		s->lost_fp = true;
+	else if (s->saved_fp == slot_of(s, off))
+		s->saved_fp = 0;
 }
 
 static void sp_from_fp(struct scan_state *s, int64_t off)
@@ -113,6 +158,7 @@ static void fp_from_sp(struct scan_state *s, int64_t off)
 	struct scan_state there = *s;
 
 	move_sp(&there, off);
+	lose_fp(s);
 	s->has_fp = there.has_depth && there.depth >= 0;
 	s->fp_depth = there.depth;
 }
@@ -128,14 +174,17 @@ static void apply(struct scan_state *s, const struct insn *i)
 		break;
 	case INSN_SP_FROM_FP: sp_from_fp(s, i->imm); break;
 	case INSN_LOSE_SP: s->has_depth = false; break;
+	case INSN_SAVE_FP: save_fp(s, i->imm); break;
+	case INSN_LOAD_FP: load_fp(s, i->imm); break;
 	case INSN_FP_FROM_SP: fp_from_sp(s, i->imm); break;
 	case INSN_CLEAR_FP:
-	case INSN_LOSE_FP: s->has_fp = false; break;
+	case INSN_LOSE_FP: lose_fp(s); break;
 	case INSN_LEAVE:
 		sp_from_fp(s, 0);
 		pop(s, &(struct insn){ .fp = 1 });
 		break;
 	case INSN_OTHER:
+	case INSN_CALL:
 	case INSN_NOP:
 	case INSN_BRANCH:
 	case INSN_JUMP:
@@ -147,30 +196,57 @@ static void apply(struct scan_state *s, const struct insn *i)
 
 /* ---- jumps ---- */
 
+#define PROBES 8 /* of a table with open addressing; what finds no place is forgotten */
+
+/* The jump to there; else where to note one. NULL: neither. */
 static struct scan_jump *jump_to(struct code_scanner *c, size_t off)
 {
-	return &c->jumps[off & (JUMPS - 1)];
+	struct scan_jump *free = NULL;
+
+	for (size_t i = 0; i < PROBES; i++) {
+		struct scan_jump *j = &c->jumps[(off + i) & (JUMPS - 1)];
+
+		if (j->function != c->function)
+			free = free ? free : j;
+		else if (j->to == off)
+			return j;
+	}
+	return free;
 }
 
-/* Of two that meet in one place the first is kept: code that compilers make agrees. */
-static void note_jump(struct code_scanner *c, size_t past, int64_t distance)
-{
-	uint64_t off = past + (uint64_t)distance;
-	struct scan_jump *j = jump_to(c, off);
-
-	if (off >= c->gap->sz || off < c->start || !c->state.known || j->to > c->start)
-		return;
-	*j = (struct scan_jump){ off + 1, c->state };
-}
-
-/* Where nothing runs on into it, a jump says what holds there. */
-static void take_jump(struct code_scanner *c, size_t off)
+static bool is_target(struct code_scanner *c, size_t off)
 {
 	const struct scan_jump *j = jump_to(c, off);
 
-	if (c->state.known || j->to != off + 1)
+	return j && j->function == c->function && j->to == off;
+}
+
+/* Of two that meet in one place the first is kept: code that compilers make agrees. */
+static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
+{
+	uint64_t off = past + (uint64_t)i->imm;
+	struct scan_jump *j;
+
+	if (off >= c->gap->sz || off < c->start || !c->state.known)
 		return;
-	c->state = j->state;
+	if (off > c->farthest && (i->kind == INSN_BRANCH || i->imm <= JUMP_DISTANCE_MAX))
+		c->farthest = off;
+	j = jump_to(c, off);
+	if (!j || j->function == c->function)
+		return;
+	*j = (struct scan_jump){ off, c->function, c->state };
+	c->learned = true;
+}
+
+/* Where nothing runs on into it, a jump says what holds there: one to this place, else an indirect
+ * one. */
+static void take_jump(struct code_scanner *c, size_t off)
+{
+	bool target = is_target(c, off);
+
+	if (c->state.known || (!target && !c->table.known))
+		return;
+	c->state = target ? jump_to(c, off)->state : c->table;
 	c->ended = false;
 }
 
@@ -191,13 +267,19 @@ static bool is_start(struct code_scanner *c, size_t off)
 	return c->next < g->start_cnt && g->starts[c->next].vaddr == vaddr_at(c, off);
 }
 
-/* Whether another function begins: with a symbol, or where aligned code follows an end and no jump
- * leads there. */
+/*
+ * Whether another function begins: with a symbol, or where aligned code follows an end and no jump
+ * of this one leads there or beyond. A call may be an end, too, when it never returns: compilers
+ * align what is jumped to, and functions.
+ */
 static bool begins(struct code_scanner *c, size_t off)
 {
 	if (is_start(c, off))
 		return true;
-	return c->ended && vaddr_at(c, off) % ALIGNMENT == 0 && jump_to(c, off)->to != off + 1;
+	if (c->in_table)
+		return false;
+	return (c->ended || (c->call == CALL_PADDED && c->reports)) &&
+	       vaddr_at(c, off) % ALIGNMENT == 0 && off >= c->farthest && !is_target(c, off);
 }
 
 /*
@@ -214,26 +296,38 @@ static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
 		c->cleared = 0;
 }
 
-/* What follows an indirect jump is where a jump table leads, or another function: the state of both
- * is the jump's. */
 static void end(struct code_scanner *c, const struct insn *i)
 {
-	bool ends = i->kind == INSN_JUMP || i->kind == INSN_RETURN || i->kind == INSN_STOP ||
-		    (i->kind == INSN_JUMP_ANY && c->state.is_root);
-
-	if (!ends)
+	if (i->kind != INSN_JUMP && i->kind != INSN_RETURN && i->kind != INSN_STOP &&
+	    i->kind != INSN_JUMP_ANY)
 		return;
+	if (i->kind == INSN_JUMP_ANY && !c->state.is_root)
+		c->table = c->state;
+	c->in_table = i->kind != INSN_RETURN && c->table.known && c->table.depth;
 	c->ended = true;
 	c->state = (struct scan_state){ 0 };
 }
 
+static void note_call(struct code_scanner *c, const struct insn *i)
+{
+	if (i->kind == INSN_CALL)
+		c->call = CALL_LAST;
+	else if (i->kind != INSN_NOP)
+		c->call = CALL_NONE;
+	else if (c->call == CALL_LAST)
+		c->call = CALL_PADDED;
+}
+
 static void begin(struct code_scanner *c, size_t off)
 {
-	c->start = off;
+	c->start = c->farthest = off;
 	c->state = is_start(c, off) && c->gap->starts[c->next].is_part ? (struct scan_state){ 0 }
 								       : at_start;
 	c->state.is_root = vaddr_at(c, off) == c->gap->entry;
+	c->table = (struct scan_state){ 0 };
+	c->in_table = false;
 	c->ended = false;
+	c->call = CALL_NONE;
 	c->cleared = 0;
 }
 
@@ -243,10 +337,10 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	struct insn i;
 	size_t sz = insn__decode(&i, c->gap->bytes + off, c->gap->sz - off);
 
-	take_jump(c, off);
-	c->state.is_root |= c->reports && c->root == off + 1;
 	if (c->ended && i.kind == INSN_NOP)
 		return sz ? sz : 1;
+	take_jump(c, off);
+	c->state.is_root |= c->reports && c->root == off + 1;
 	report(c, off, rule_of(&c->state));
 	if (!sz) {
 		c->state = (struct scan_state){ 0 };
@@ -256,7 +350,8 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	if (c->state.known && !c->state.is_root)
 		apply(&c->state, &i);
 	if (i.kind == INSN_BRANCH || i.kind == INSN_JUMP)
-		note_jump(c, off + sz, i.imm);
+		note_jump(c, off + sz, &i);
+	note_call(c, &i);
 	end(c, &i);
 	return sz;
 }
@@ -268,22 +363,37 @@ static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 	begin(c, off);
 	do
 		off += scan_insn(c, off);
-	while (off < c->gap->sz && !begins(c, off));
-	return off;
+	while (off < c->gap->sz && !begins(c, off) && --c->left);
+	return c->left ? off : c->gap->sz;
 }
 
-/* Each function twice: the first time for where its jumps lead, backward ones, too. */
+#define TIMES_MAX     8
+#define WORK_PER_BYTE 4 /* instructions; compilers' code takes 0.5 to 1 */
+
+/* Once for the rows, and before as often as that finds where more of its jumps lead: backward ones
+ * are met too late. Where the function ends is known when the next one begins. */
+static size_t scan_in_turns(struct code_scanner *c, size_t off)
+{
+	size_t next = c->next;
+	unsigned times = 0;
+
+	c->root = 0;
+	c->function++;
+	do {
+		c->learned = false;
+		c->next = next;
+		scan_function(c, off, false);
+	} while (c->learned && ++times < TIMES_MAX);
+	c->next = next;
+	return scan_function(c, off, true);
+}
+
 void code_scan(const struct code_gap *gap, code_row_fn fn, void *arg)
 {
 	struct code_scanner c = { .gap = gap, .fn = fn, .arg = arg, .last = UINT64_MAX };
 	size_t off = 0;
 
-	while (off < gap->sz) {
-		size_t next = c.next;
-
-		c.root = 0;
-		scan_function(&c, off, false);
-		c.next = next;
-		off = scan_function(&c, off, true);
-	}
+	c.left = WORK_PER_BYTE * (uint64_t)gap->sz + 1;
+	while (off < gap->sz)
+		off = scan_in_turns(&c, off);
 }

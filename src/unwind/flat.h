@@ -37,6 +37,7 @@ enum flat_flags {
 	FLAT_CALLERS_ONLY = 1 << 0, /* holds for return addresses: no code is here, but behind it */
 	FLAT_SPECIAL = 1 << 1,	 /* FLAT_RA_LINKED or FLAT_FP_AT_SELF; of a rule that is cached */
 	FLAT_UNWINDING = 1 << 2, /* the function leaves frames for an exception: see machine.h */
+	FLAT_FP_LOST = 1 << 3,	 /* the caller's frame pointer is nowhere; of code rows only */
 };
 
 struct flat_rule {

@@ -248,6 +248,9 @@ static enum insn_kind move(struct insn *i, const struct decoder *d)
 {
 	bool to_reg = d->op & 2;
 
+	i->imm = d->disp;
+	if (d->rex & 8 && reg_of(d) == FP && base_of(d) == SP)
+		return to_reg ? INSN_LOAD_FP : INSN_SAVE_FP;
 	if (is_register(d) && d->rex & 8)
 		return assign(i, to_reg ? reg_of(d) : rm_of(d), to_reg ? rm_of(d) : reg_of(d), 0);
 	return to_reg ? lose(reg_of(d)) : lose_operand(d);
@@ -300,6 +303,8 @@ static enum insn_kind group_ff(const struct decoder *d)
 	switch (d->modrm >> 3 & 7) {
 	case 0:
 	case 1: return lose_operand(d);
+	case 2:
+	case 3: return INSN_CALL;
 	case 4:
 	case 5: return INSN_JUMP_ANY;
 	case 6: return INSN_PUSH;
@@ -358,6 +363,7 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 	case 0xe1:
 	case 0xe2:
 	case 0xe3: return branch(i, d, INSN_BRANCH);
+	case 0xe8: return branch(i, d, INSN_CALL);
 	case 0xe9:
 	case 0xeb: return branch(i, d, INSN_JUMP);
 	case 0xf4: return INSN_STOP;

@@ -12,13 +12,16 @@
 #define INSN_SZ_MAX 15
 
 enum insn_kind {
-	INSN_OTHER,	 /* leaves both registers alone, or calls */
+	INSN_OTHER,	 /* leaves both registers alone */
+	INSN_CALL,	 /* a function at the end of the instruction + imm; 0: at any address */
 	INSN_NOP,	 /* padding: nop of any length, int3 */
 	INSN_PUSH,	 /* 8 bytes; .fp: of the frame pointer */
 	INSN_POP,	 /* 8 bytes; .fp: into the frame pointer */
 	INSN_MOVE_SP,	 /* sp += imm */
 	INSN_SP_FROM_FP, /* sp = fp + imm */
 	INSN_LOSE_SP,	 /* sp = a value that is not followed */
+	INSN_SAVE_FP,	 /* *(sp + imm) = fp */
+	INSN_LOAD_FP,	 /* fp = *(sp + imm) */
 	INSN_FP_FROM_SP, /* fp = sp + imm */
 	INSN_CLEAR_FP,	 /* fp = 0 */
 	INSN_LOSE_FP,	 /* fp = a value that is not followed */

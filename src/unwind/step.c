@@ -118,8 +118,8 @@ static size_t count_chain(const struct walk *w)
  */
 static bool is_at_top(const struct walk *w)
 {
-	return walk__fp(w) == 0 && !w->sample->truncated &&
-	       snapshot_end(w) - walk__sp(w) <= ENTRY_MAX;
+	return regs__has(&w->regs, walk__machine(w)->fp) && walk__fp(w) == 0 &&
+	       !w->sample->truncated && snapshot_end(w) - walk__sp(w) <= ENTRY_MAX;
 }
 
 #define CHAIN_MIN 2 /* frames: one frame pointer that leads to 0 may be chance */
@@ -233,12 +233,10 @@ static enum unwind_status step_by_code(struct walk *w, const struct flat_rule *r
 	if (rule->fp != FLAT_FP_KEPT &&
 	    !snapshot__word(w->stack, cfa + 8 * (uint64_t)(int64_t)rule->fp, &fp))
 		return WALK_STAY;
-	if (pc == 0 && fp == 0)
-		return UNWIND_ROOT;
 	if (!is_return_address(w, pc))
 		return WALK_STAY;
 	w->regs.v[m->fp] = fp;
-	w->regs.valid = m->caller;
+	w->regs.valid = m->caller & ~(rule->flags & FLAT_FP_LOST ? 1ull << m->fp : 0);
 	w->source = FRAME_BY_CODE;
 	return return_to(w, pc, cfa);
 }
