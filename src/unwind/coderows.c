@@ -80,11 +80,14 @@ static void add_entry(struct row_maker *m)
 /* What a call leads to is a function; but for `call 1f; 1: pop`, which asks for the address. */
 static void add_called(struct row_maker *m)
 {
-	struct insn insn;
+	struct insn insn = { .kind = INSN_OTHER };
+	bool ended = false;
 	size_t sz;
 
 	for (size_t at = 0; at < m->segment->sz; at += sz ? sz : 1) {
-		sz = insn__decode(&insn, m->bytes + at, m->segment->sz - at);
+		sz = (ended ? insn__decode_after_end : insn__decode)(&insn, m->bytes + at,
+								     m->segment->sz - at);
+		ended = insn__ends(&insn) || (ended && insn.kind == INSN_NOP);
 		if (sz && insn.kind == INSN_CALL && insn.imm)
 			add_start(m, m->segment->vaddr + at + sz + (uint64_t)insn.imm, false);
 	}

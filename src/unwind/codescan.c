@@ -298,8 +298,7 @@ static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
 
 static void end(struct code_scanner *c, const struct insn *i)
 {
-	if (i->kind != INSN_JUMP && i->kind != INSN_RETURN && i->kind != INSN_STOP &&
-	    i->kind != INSN_JUMP_ANY)
+	if (!insn__ends(i))
 		return;
 	if (i->kind == INSN_JUMP_ANY && !c->state.is_root)
 		c->table = c->state;
@@ -335,7 +334,8 @@ static void begin(struct code_scanner *c, size_t off)
 static size_t scan_insn(struct code_scanner *c, size_t off)
 {
 	struct insn i;
-	size_t sz = insn__decode(&i, c->gap->bytes + off, c->gap->sz - off);
+	size_t sz = (c->ended ? insn__decode_after_end : insn__decode)(&i, c->gap->bytes + off,
+								       c->gap->sz - off);
 
 	if (c->ended && i.kind == INSN_NOP)
 		return sz ? sz : 1;

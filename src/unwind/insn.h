@@ -6,6 +6,7 @@
 #ifndef UNWIND_INSN_H
 #define UNWIND_INSN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,5 +44,22 @@ struct insn {
 /* Decodes the instruction that begins at `code`, of which `sz` bytes can be read. Returns its
  * length, or 0 if it is none, or does not end within them. */
 size_t insn__decode(struct insn *, const uint8_t *code, size_t sz);
+
+/* Whether nothing runs on from one into the next. */
+static inline bool insn__ends(const struct insn *i)
+{
+	return i->kind == INSN_JUMP || i->kind == INSN_JUMP_ANY || i->kind == INSN_RETURN ||
+	       i->kind == INSN_STOP;
+}
+
+/* insn__decode(), where nothing runs on into it: a byte of 0 is padding there, as Free Pascal has
+ * it, and not the start of an addition. */
+static inline size_t insn__decode_after_end(struct insn *i, const uint8_t *code, size_t sz)
+{
+	if (!sz || *code)
+		return insn__decode(i, code, sz);
+	*i = (struct insn){ .kind = INSN_NOP, .sz = 1 };
+	return 1;
+}
 
 #endif
