@@ -184,7 +184,8 @@ static bool has_no_separate(const struct cfi_data *d)
 /* Without memory or descriptors nothing is read: as if the file had nothing. */
 static void ask(struct cfi_data *d, enum cfi_part part)
 {
-	bool none = part == CFI_SEPARATE && has_no_separate(d);
+	bool none = (part == CFI_SEPARATE && has_no_separate(d)) ||
+		    (part == CFI_CODE && !code_rows__may_be(d->file));
 	struct reading *r = none ? NULL : reading__new(d, part);
 
 	d->asked[part] = true;

@@ -11,7 +11,7 @@
 #include "unwind/tablefile.h"
 #include "unwind/text.h"
 
-/* Bytes that are scanned of one file: up to 100 ms, for forged code a second. */
+/* Bytes of code; larger files are not scanned. Takes up to 100 ms, for forged code a second. */
 #define CODE_MAX	   (8u << 20)
 #define CODE_UNTRUSTED_MAX (4u << 20)
 #define ROWS_MAX	   (1u << 18) /* 4 MB */
@@ -25,7 +25,6 @@ struct row_maker {
 	size_t start_cnt, start_cap;
 	uint64_t entry;
 	uint64_t gap_off, gap_end; /* what is known of the gap in hand: file offsets */
-	size_t left;		   /* bytes that may be scanned yet */
 };
 
 /* ---- functions ---- */
@@ -182,9 +181,6 @@ static void scan_gaps(struct row_maker *m, const struct frame_table *t)
 
 static void scan_segment(struct row_maker *m, const struct frame_table *t)
 {
-	if (m->segment->sz > m->left)
-		return;
-	m->left -= m->segment->sz;
 	m->bytes = malloc(m->segment->sz);
 	if (m->bytes && elf_file__read(m->file, m->segment->off, m->bytes, m->segment->sz) == 0) {
 		add_called(m);
@@ -194,25 +190,58 @@ static void scan_segment(struct row_maker *m, const struct frame_table *t)
 	free(m->bytes);
 }
 
+static void scan_file(struct row_maker *m, struct elf_file *f)
+{
+	struct frame_table *t = frame_table__of_file(f);
+
+	add_symbols(m);
+	add_entry(m);
+	for (size_t i = 0; i < f->segment_cnt; i++) {
+		m->segment = &f->segments[i];
+		if (m->segment->flags & PF_X)
+			scan_segment(m, t);
+	}
+	free(m->starts);
+	free(t);
+}
+
+static uint64_t code_sz(const struct elf_file *f)
+{
+	uint64_t sz = 0;
+
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		if (f->segments[i].flags & PF_X)
+			sz += f->segments[i].sz < CODE_MAX ? f->segments[i].sz : CODE_MAX + 1;
+	return sz;
+}
+
+bool code_rows__may_be(const struct elf_file *f)
+{
+	return code_sz(f) <= (f->trusted ? CODE_MAX : CODE_UNTRUSTED_MAX);
+}
+
+#define ENTRY_SZ 96 /* bytes: ld.so's _start of AArch64 */
+
+/* Where instructions are not followed, what the kernel starts has no caller all the same. */
+static void add_entry_alone(struct row_maker *m)
+{
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(elf_file__elf(m->file), &ehdr) || ehdr.e_entry > UINT64_MAX - ENTRY_SZ)
+		return;
+	add_row(&(struct callframe_row){ ehdr.e_entry, { .how = FLAT_ROOT } }, m);
+	add_row(&(struct callframe_row){ ehdr.e_entry + ENTRY_SZ, { .how = FLAT_NONE } }, m);
+}
+
 void code_rows__make(struct code_rows *out, struct elf_file *f)
 {
 	struct row_maker m = { .out = out, .file = f };
-	struct frame_table *t;
 
 	*out = (struct code_rows){ 0 };
-	if (f->machine != &machine_x86_64)
-		return;
-	m.left = f->trusted ? CODE_MAX : CODE_UNTRUSTED_MAX;
-	t = frame_table__of_file(f);
-	add_symbols(&m);
-	add_entry(&m);
-	for (size_t i = 0; i < f->segment_cnt; i++) {
-		m.segment = &f->segments[i];
-		if (m.segment->flags & PF_X)
-			scan_segment(&m, t);
-	}
-	free(m.starts);
-	free(t);
+	if (f->machine == &machine_x86_64)
+		scan_file(&m, f);
+	else
+		add_entry_alone(&m);
 }
 
 void code_rows__free(struct code_rows *c)

@@ -15,8 +15,11 @@ struct code_rows {
 	size_t cnt, cap;
 };
 
+/* False if the file has too much code to look at. Reads nothing. */
+bool code_rows__may_be(const struct elf_file *);
+
 /* Reads the file's call-frame information, symbols and code: takes milliseconds, may wait for a
- * disk. Without memory, or for a machine other than x86-64, there are no rows. */
+ * disk. Without memory there are no rows; for other machines than x86-64 only the entry has one. */
 void code_rows__make(struct code_rows *, struct elf_file *);
 void code_rows__free(struct code_rows *);
 
