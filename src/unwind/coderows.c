@@ -68,11 +68,37 @@ static void add_symbols(struct row_maker *m)
 	symlist__free(&l);
 }
 
+#define ENTRY_JUMPS 4 /* Go has two */
+#define ENTRY_INSNS 8
+
+/* Where the code at `vaddr` soon jumps to; itself if it does not. */
+static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
+{
+	const struct text text = text__at(m->file, vaddr);
+	uint8_t bytes[ENTRY_INSNS * INSN_SZ_MAX];
+	size_t sz, at = 0;
+	struct insn insn;
+
+	if (text.at_off == UINT64_MAX || elf_file__read(m->file, text.at_off, bytes, sizeof(bytes)))
+		return vaddr;
+	for (size_t i = 0; i < ENTRY_INSNS; i++, at += sz) {
+		sz = insn__decode(&insn, bytes + at, sizeof(bytes) - at);
+		if (sz && insn.kind == INSN_JUMP)
+			return vaddr + at + sz + (uint64_t)insn.imm;
+		if (!sz || insn.kind == INSN_CALL || insn__ends(&insn))
+			break;
+	}
+	return vaddr;
+}
+
+/* The function that the kernel starts, or to which that jumps. */
 static void add_entry(struct row_maker *m)
 {
 	GElf_Ehdr ehdr;
 
 	m->entry = gelf_getehdr(elf_file__elf(m->file), &ehdr) ? ehdr.e_entry : UINT64_MAX;
+	for (size_t i = 0; i < ENTRY_JUMPS; i++)
+		m->entry = follow_jump(m, m->entry);
 	add_start(m, m->entry, false);
 }
 

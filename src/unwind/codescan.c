@@ -341,6 +341,8 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 		return sz ? sz : 1;
 	take_jump(c, off);
 	c->state.is_root |= c->reports && c->root == off + 1;
+	if (sz && i.kind == INSN_RETURN && !c->state.has_depth)
+		c->state = at_start; /* as every return must find it */
 	report(c, off, rule_of(&c->state));
 	if (!sz) {
 		c->state = (struct scan_state){ 0 };

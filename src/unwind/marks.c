@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "symbol/section.h"
+#include "unwind/codescan.h"
 #include "unwind/rule.h"
 #include "unwind/text.h"
 
@@ -27,9 +28,9 @@ static void add(struct marks *m, uint64_t vaddr, uint64_t sz, struct flat_rule r
 	{                          \
 		.how = FLAT_SWITCH \
 	}
-#define FRAME_POINTER                                        \
-	{                                                    \
-		.how = FLAT_FP, .cfa = 2, .fp = -2, .ra = -1 \
+#define SCANNED                  \
+	{                        \
+		.how = FLAT_NONE \
 	}
 #define TRAMPOLINE                 \
 	{                          \
@@ -55,9 +56,9 @@ static const struct {
 	{ "runtime.systemstack", SWITCH },
 	{ "runtime.morestack", SWITCH },
 	{ "runtime.asmcgocall", SWITCH },
-	/* call the vdso on the thread's stack; rbp stays */
-	{ "runtime.nanotime1", FRAME_POINTER },
-	{ "runtime.walltime", FRAME_POINTER },
+	/* call the vdso on the thread's stack; rbp stays: their instructions say where */
+	{ "runtime.nanotime1", SCANNED },
+	{ "runtime.walltime", SCANNED },
 	/* of signals; is taken for a function */
 	{ "runtime.sigreturn", TRAMPOLINE },
 	{ "runtime.sigreturn__sigaction", TRAMPOLINE },
@@ -87,6 +88,41 @@ static void add_trampoline(struct marks *m, const struct elf_file *f, uint64_t v
 	add(m, vaddr, text__sigreturn_code(f->machine)->sz + 1u, rule);
 }
 
+#define SCANNED_MAX 4096 /* bytes of a function */
+
+struct scanned {
+	struct marks *marks;
+	struct callframe_row last; /* its end is not known yet */
+};
+
+/* A code_row_fn. */
+static void take_row(const struct callframe_row *row, void *arg)
+{
+	struct scanned *s = arg;
+
+	if (s->last.rule.how != FLAT_NONE)
+		add(s->marks, s->last.at, row->at - s->last.at, s->last.rule);
+	s->last = *row;
+}
+
+static void add_scanned(struct marks *m, const struct elf_file *f, const Elf64_Sym *sym)
+{
+	const struct callframe_row none = { sym->st_value + sym->st_size, { .how = FLAT_NONE } };
+	struct scanned scanned = { .marks = m, .last = none };
+	uint64_t off = text__at(f, sym->st_value).at_off;
+	uint8_t bytes[SCANNED_MAX];
+
+	if (sym->st_size > sizeof(bytes) || off == UINT64_MAX ||
+	    elf_file__read(f, off, bytes, sym->st_size))
+		return;
+	code_scan(&(struct code_gap){ .bytes = bytes,
+				      .sz = sym->st_size,
+				      .vaddr = sym->st_value,
+				      .entry = UINT64_MAX },
+		  take_row, &scanned);
+	take_row(&none, &scanned);
+}
+
 static void mark_symbol(struct marks *m, const struct elf_file *f, const char *name,
 			const Elf64_Sym *sym)
 {
@@ -95,6 +131,8 @@ static void mark_symbol(struct marks *m, const struct elf_file *f, const char *n
 			continue;
 		if (known[i].rule.how == FLAT_SIGNAL)
 			add_trampoline(m, f, sym->st_value);
+		else if (known[i].rule.how == FLAT_NONE)
+			add_scanned(m, f, sym);
 		else
 			add(m, sym->st_value, sym->st_size, known[i].rule);
 	}

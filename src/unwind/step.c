@@ -233,7 +233,7 @@ static enum unwind_status step_by_code(struct walk *w, const struct flat_rule *r
 	if (rule->fp != FLAT_FP_KEPT &&
 	    !snapshot__word(w->stack, cfa + 8 * (uint64_t)(int64_t)rule->fp, &fp))
 		return WALK_STAY;
-	if (!is_return_address(w, pc))
+	if (!is_return_address(w, pc) && !is_behind(w, pc, text__in_goexit, false))
 		return WALK_STAY;
 	w->regs.v[m->fp] = fp;
 	w->regs.valid = m->caller & ~(rule->flags & FLAT_FP_LOST ? 1ull << m->fp : 0);
@@ -285,6 +285,8 @@ static enum unwind_status step_without_cfi(struct walk *w, struct cfi *cfi, uint
 	if (w->awaits && w->patient)
 		return UNWIND_NO_CFI;
 	if (!caller && w->map->file && is_at_top(w))
+		return UNWIND_ROOT;
+	if (caller && is_behind(w, walk__pc(w), text__in_goexit, false))
 		return UNWIND_ROOT;
 	status = rule ? step_by_code(w, rule) : WALK_STAY;
 	return status == WALK_STAY ? guess_caller(w, caller) : status;

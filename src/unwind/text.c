@@ -260,3 +260,10 @@ bool text__starts_context(const struct text *t)
 {
 	return t->has_at && text__is_start_context(t->machine, t->at);
 }
+
+bool text__in_goexit(const struct text *t)
+{
+	return t->machine == &machine_x86_64 && t->has_before && t->has_at &&
+	       t->before[BEFORE_SZ - 1] == 0x90 && t->at[0] == 0xe8 && t->at[5] == 0x90 &&
+	       (t->vaddr - 1) % 16 == 0;
+}

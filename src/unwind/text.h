@@ -42,6 +42,12 @@ bool text__is_padding(const struct machine *, const uint8_t *bytes, size_t sz);
 bool text__is_start_context(const struct machine *, const uint8_t bytes[TEXT_START_CONTEXT_SZ]);
 bool text__starts_context(const struct text *); /* at the address */
 
+/*
+ * Whether the address is in Go's runtime.goexit, to which goroutines return: nop, call, nop. It is
+ * planted behind the first nop (asm_amd64.s).
+ */
+bool text__in_goexit(const struct text *);
+
 /* Whether the bytes before the address are a call instruction. */
 bool text__after_call(const struct text *);
 /* The same of a nop of five bytes, and of a system call that makes a thread or process. */
