@@ -187,16 +187,21 @@ struct stacktrace_sample {
 };
 STACKTRACE_INIT(sample)
 
-/* How a frame was found. */
+/*
+ * How a frame was found. The first two are exact, and so is STACKTRACE_BY_CODE unless data among the
+ * code misled it. Behind each of the others a caller may be missing.
+ */
 enum stacktrace_found {
-	STACKTRACE_BY_SAMPLE,	      /* the leaf: what the registers say */
-	STACKTRACE_BY_CFI,	      /* call-frame information of the frame before it */
-	STACKTRACE_BY_FRAME_POINTER,  /* for lack of that */
-	STACKTRACE_BY_RETURN_ADDRESS, /* for lack of that, on top of the leaf's stack */
-	STACKTRACE_BY_STITCH,	      /* it was there in an earlier stack of the thread's */
+	STACKTRACE_BY_SAMPLE, /* the leaf, by the registers */
+	STACKTRACE_BY_CFI,    /* by call-frame information of the frame before it */
+	/* The frame before it has no call-frame information: */
+	STACKTRACE_BY_FRAME_POINTER,  /* by the frame pointer; functions without one are missing */
+	STACKTRACE_BY_RETURN_ADDRESS, /* by what is on top of the leaf's stack */
+	STACKTRACE_BY_STITCH,	      /* it was there in an earlier stack of the thread */
 	STACKTRACE_BY_CODE,	      /* by the instructions of the frame before it */
-	STACKTRACE_BY_LEAF_POINTER,   /* the frame pointer, which may be the leaf's caller's */
-	STACKTRACE_BY_UNWINDING,      /* behind a function that leaves frames for an exception */
+	STACKTRACE_BY_LEAF_POINTER,   /* by the frame pointer, which may be the leaf's caller's */
+	/* The frame before it leaves frames for an exception, some of which may be missing: */
+	STACKTRACE_BY_UNWINDING,
 };
 
 enum stacktrace_frame_flags {

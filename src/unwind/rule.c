@@ -153,6 +153,24 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 	return 0;
 }
 
+#define LOCK_STUB_SZ 128 /* bytes of stack that it skips: the red zone */
+
+/*
+ * The lock stubs of glibc up to 2.19 (_L_lock_*, lowlevellock.h: LLL_STUB_UNWIND_INFO_START) are
+ * parts of the functions that lock, called into with `sub $128, %rsp`. Their CFI computes the place
+ * in the function that they go on at, but has the sign of the CFA's offset wrong: it is above.
+ */
+static bool mend_lock_stub(struct draft *d)
+{
+	struct rule_reg *cfa = &d->head.cfa;
+	bool is_stub = cfa->how == RULE_REG && cfa->reg == d->machine->sp &&
+		       cfa->off == -LOCK_STUB_SZ && d->head.reg_cnt && d->regs[0].how == RULE_EXPR;
+
+	if (is_stub)
+		cfa->off = LOCK_STUB_SZ;
+	return is_stub;
+}
+
 static bool saves_eh_data(const struct draft *d)
 {
 	for (size_t i = 0; i < d->head.reg_cnt; i++)
@@ -184,6 +202,8 @@ int rule__compile(Dwarf_Frame *frame, const struct machine *machine, union rule_
 			err = compile_reg(&d, frame, reg);
 	if (!err && !signal && saves_eh_data(&d))
 		d.head.flags |= RULE_UNWINDING;
+	if (!err && mend_lock_stub(&d))
+		d.head.flags |= RULE_LOCK_STUB;
 	if (!err)
 		finish(&d, out);
 	return err;

@@ -373,6 +373,8 @@ static enum unwind_status step_by_rule(struct walk *w, const struct rule *rule, 
 		return UNWIND_ROOT;
 	if (rule->flags & RULE_SWITCH)
 		return go_back(w);
+	if (rule->flags & RULE_LOCK_STUB && leaf)
+		return UNWIND_NO_CFI;
 	if (!in_snapshot(w, sp))
 		return left_snapshot(w);
 	err = rule__apply(rule, w->stack, &w->regs, &cfa);
