@@ -7,7 +7,8 @@ BUILD ?= build$(if $(SAN),-san)
 DEPS := .deps
 CC = gcc
 CLANG ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+# Ubuntu's /usr/sbin/bpftool runs the one of the running kernel, if that is installed.
+BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool) bpftool)
 VERSION := 0.1.0
 
 Q := $(if $(V),,@)
@@ -284,6 +285,14 @@ $(BUILD)/tests/slowfs: tests/tools/slowfs.c
 	$(call msg,TOOL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -I/usr/include/fuse3 $(ALL_LDFLAGS) -o $@ $< -lfuse3
+
+# sysprof's reader: Debian 12 has it in a shared library, newer releases in a static one.
+SYSPROF_LIB = $(firstword $(foreach lib,libsysprof-capture-4.a libsysprof-4.so,$(if $(filter /%,$(shell $(CC) -print-file-name=$(lib))),-l:$(lib))) \
+	-lsysprof-capture-4)
+$(BUILD)/tests/sysprof_frames: tests/tools/sysprof_frames.c
+	$(call msg,TOOL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(SYSPROF_LIB)
 
 # Programs that tests drive.
 $(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)
