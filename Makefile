@@ -99,6 +99,16 @@ unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 test-vm: $(BUILD)/bin/collector $(EXAMPLES) $(TEST_TOOLS) $(BUILD)/tests/test_capture_running
 	@BUILD=$(BUILD) tests/vm/run
 
+## test-distros: run the demo and the fast tests on bare roots of Debian 12 and 13; root, network, minutes; not part of test
+.PHONY: test-distros
+test-distros:
+	@tests/distros/run
+
+## test-containers: the same on Fedora and Ubuntu, by podman or docker
+.PHONY: test-containers
+test-containers:
+	@tests/distros/containers
+
 ## check-all: compare the flat table of every ELF file of this machine with what libdw says; minutes
 .PHONY: check-all
 check-all: $(BUILD)/tests/check_tables
