@@ -49,8 +49,8 @@ def frame(name, module="/usr/bin/prog", address=0x1000, offset=0x10, build_id="a
 
 
 def names(*leaf_first, module="/usr/bin/prog"):
-    """Frames with these names, each at its own address."""
-    return [frame(n, module, 0x1000 + 0x100 * (sum(map(ord, n)) % 4096)) for n in leaf_first]
+    """Frames with these names (None: without one), each at its own address."""
+    return [frame(n, module, 0x1000 + 0x100 * (sum(map(ord, n or "")) % 4096)) for n in leaf_first]
 
 
 def kernel(*leaf_first):
