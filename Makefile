@@ -7,7 +7,8 @@ BUILD ?= build$(if $(SAN),-san)
 DEPS := .deps
 CC = gcc
 CLANG ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+# Ubuntu's /usr/sbin/bpftool runs the one of the running kernel, if that is installed.
+BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool) bpftool)
 VERSION := 0.1.0
 
 Q := $(if $(V),,@)
@@ -19,7 +20,8 @@ WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-proto
 # The collector is root and reads what anybody wrote.
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
-ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DSTACKS_VERSION='"$(VERSION)"' \
+# xxhash.h reads keys with memcpy(): its other way breaks the rules of aliasing (tests/unit/test_hash.c).
+ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
 	-Isrc -Ibpf -Iinclude -I$(BUILD)/gen -I$(DEPS)/duckdb/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
@@ -96,6 +98,16 @@ unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
 .PHONY: test-vm
 test-vm: $(BUILD)/bin/collector $(EXAMPLES) $(TEST_TOOLS) $(BUILD)/tests/test_capture_running
 	@BUILD=$(BUILD) tests/vm/run
+
+## test-distros: run the demo and the fast tests on bare roots of Debian 12 and 13; root, network, minutes; not part of test
+.PHONY: test-distros
+test-distros:
+	@tests/distros/run
+
+## test-containers: the same on Fedora and Ubuntu, by podman or docker
+.PHONY: test-containers
+test-containers:
+	@tests/distros/containers
 
 ## check-all: compare the flat table of every ELF file of this machine with what libdw says; minutes
 .PHONY: check-all
@@ -283,6 +295,14 @@ $(BUILD)/tests/slowfs: tests/tools/slowfs.c
 	$(call msg,TOOL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -I/usr/include/fuse3 $(ALL_LDFLAGS) -o $@ $< -lfuse3
+
+# sysprof's reader: Debian 12 has it in a shared library, newer releases in a static one.
+SYSPROF_LIB = $(firstword $(foreach lib,libsysprof-capture-4.a libsysprof-4.so,$(if $(filter /%,$(shell $(CC) -print-file-name=$(lib))),-l:$(lib))) \
+	-lsysprof-capture-4)
+$(BUILD)/tests/sysprof_frames: tests/tools/sysprof_frames.c
+	$(call msg,TOOL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(SYSPROF_LIB)
 
 # Programs that tests drive.
 $(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)

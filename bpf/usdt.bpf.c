@@ -79,6 +79,7 @@ static __always_inline __u32 find(const struct thread_spans *th, __u64 span_id)
 
 		if (depth - 1 >= DEPTH_MAX)
 			break;
+		OPAQUE(depth); /* else clang 19 drops the mask below, which the verifier needs */
 		if (th->open[(depth - 1) % DEPTH_MAX].span_id == span_id)
 			return depth;
 	}

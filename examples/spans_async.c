@@ -49,7 +49,8 @@ static void task__start(struct task *t, struct loop *loop, uint64_t number)
 	t->timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	if (t->timer < 0 || timerfd_settime(t->timer, 0, &every, NULL) ||
 	    epoll_ctl(loop->epoll, EPOLL_CTL_ADD, t->timer, &event)) {
-		perror("timer");
+		/* perror() is cold in glibc 2.41: GCC would cut this function in two */
+		fprintf(stderr, "timer: %m\n");
 		exit(1);
 	}
 }

@@ -48,9 +48,16 @@ def frame(name, module="/usr/bin/prog", address=0x1000, offset=0x10, build_id="a
                 module=module, build_id=build_id, file_offset=file_offset)
 
 
+def below_syscall_cancel(functions):
+    """The names of a stack, leaf first, without those that glibc 2.41 has on top of each blocking call."""
+    while functions and functions[0] in ("__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel"):
+        functions = functions[1:]
+    return functions
+
+
 def names(*leaf_first, module="/usr/bin/prog"):
-    """Frames with these names, each at its own address."""
-    return [frame(n, module, 0x1000 + 0x100 * (sum(map(ord, n)) % 4096)) for n in leaf_first]
+    """Frames with these names (None: without one), each at its own address."""
+    return [frame(n, module, 0x1000 + 0x100 * (sum(map(ord, n or "")) % 4096)) for n in leaf_first]
 
 
 def kernel(*leaf_first):

@@ -8,6 +8,9 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#if XXH_FORCE_MEMORY_ACCESS != 0
+#error "build with -DXXH_FORCE_MEMORY_ACCESS=0: otherwise GCC drops the stores of keys that are hashed"
+#endif
 
 #include "base/seed.h"
 

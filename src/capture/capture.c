@@ -170,14 +170,11 @@ static int choose_programs(struct capture *c, struct features *f)
 static int set_sizes(struct capture *c)
 {
 	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
-	struct bpf_map *slots = bpf_map__inner_map(c->skel->maps.scratch);
 	int err;
 
 	c->slot_sz = sizeof(struct capture_slot) + CAPTURE_BEFORE_SWITCHED(c->options.stack_sz) +
 		     sizeof(struct event_switched) + EVENT_SWITCHED_MAX + CAPTURE_PAGE;
-	err = slots ? bpf_map__set_value_size(slots, c->slot_sz) : -EINVAL;
-	if (!err)
-		err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt);
+	err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt);
 	if (!err)
 		err = bpf_map__set_max_entries(c->skel->maps.rings, cpu_cnt);
 	if (!err)

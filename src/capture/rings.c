@@ -151,12 +151,15 @@ int capture__open_rings(struct capture *c)
 /* ---- while the programs are loaded ------------------------------------------------------------
  */
 
-/* What libbpf would make when it loads, to be filled before. */
-static int make_outer(struct bpf_map *map)
+/* Creates the map of maps that libbpf would create while it loads, so that it can be filled before
+ * then. Its inner maps are like the declared one, but with values of `inner_value_sz` bytes. The
+ * declared one keeps its size: bpf_map__set_value_size() of an inner map crashes in libbpf >= 1.4,
+ * which looks at the map's object, and an inner map has none. */
+static int make_outer(struct bpf_map *map, uint32_t inner_value_sz)
 {
 	const struct bpf_map *inner = bpf_map__inner_map(map);
 	int like = bpf_map_create(bpf_map__type(inner), NULL, bpf_map__key_size(inner),
-				  bpf_map__value_size(inner), bpf_map__max_entries(inner), NULL);
+				  inner_value_sz, bpf_map__max_entries(inner), NULL);
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = (uint32_t)like);
 	int fd = like < 0 ? -1
 			  : bpf_map_create(bpf_map__type(map), bpf_map__name(map),
@@ -181,10 +184,10 @@ static void *open_first(void *arg)
 
 int capture__begin_rings(struct capture *c)
 {
-	int err = make_outer(c->skel->maps.scratch);
+	int err = make_outer(c->skel->maps.scratch, c->slot_sz);
 
 	if (!err)
-		err = make_outer(c->skel->maps.rings);
+		err = make_outer(c->skel->maps.rings, 0);
 	if (!err)
 		err = -thread__start_punctual(&c->opener, open_first, c);
 	return err;

@@ -15,7 +15,8 @@
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define ASKED_MAX 4096
+#define ASKED_MAX  4096
+#define END_MAX_NS 2000000000u
 
 /* Loaded when somebody opts in: it brings an HTTP client with it, whose libraries do not survive
  * being unloaded. */
@@ -46,6 +47,9 @@ struct downloads {
 	struct download *all, *queue;
 	struct download_stats stats;
 	bool stop;
+	bool calling;	/* the thread is in fn() */
+	bool ended;	/* the thread touches this no more */
+	bool abandoned; /* the thread frees this when it ends */
 };
 
 static bool load(struct library *l)
@@ -78,10 +82,19 @@ static bool load(struct library *l)
 static void tell(struct downloads *d)
 {
 	struct download_stats now;
+	download_fn fn;
 
-	downloads__stats(d, &now);
-	if (d->fn)
-		d->fn(&now, d->arg);
+	pthread_mutex_lock(&d->lock);
+	now = d->stats;
+	fn = d->fn;
+	d->calling = true;
+	pthread_mutex_unlock(&d->lock);
+	if (fn)
+		fn(&now, d->arg);
+	pthread_mutex_lock(&d->lock);
+	d->calling = false;
+	bell__ring(&d->changed);
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* libdebuginfod's callbacks get what is ours by a function of a library that is loaded already. */
@@ -97,7 +110,8 @@ static struct downloads *owner_of(debuginfod_client *client)
 	return get ? get(client) : NULL;
 }
 
-/* Some times a second; what is not 0 breaks the download off. */
+/* Called about once a second; a value other than 0 breaks off the download. libdebuginfod 0.192
+ * does not call it before a server has answered. */
 static int progress(debuginfod_client *client, long got, long total)
 {
 	struct downloads *d = owner_of(client);
@@ -162,6 +176,35 @@ static void serve(struct downloads *d, debuginfod_client *client)
 	pthread_mutex_unlock(&d->lock);
 }
 
+static void destroy(struct downloads *d)
+{
+	struct download *item, *next;
+
+	HASH_ITER (hh, d->all, item, next) {
+		HASH_DEL(d->all, item);
+		free(item->path);
+		free(item);
+	}
+	if (d->library.handle)
+		dlclose(d->library.handle);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+/* The last thing that the thread does with `d`, unless nothing else is left to free it. */
+static void end_thread(struct downloads *d)
+{
+	bool abandoned;
+
+	pthread_mutex_lock(&d->lock);
+	d->ended = true;
+	abandoned = d->abandoned;
+	bell__ring(&d->changed);
+	pthread_mutex_unlock(&d->lock);
+	if (abandoned)
+		destroy(d);
+}
+
 static void *run(void *arg)
 {
 	struct downloads *d = arg;
@@ -176,6 +219,7 @@ static void *run(void *arg)
 	serve(d, client);
 	if (client)
 		d->library.end(client);
+	end_thread(d);
 	return NULL;
 }
 
@@ -295,25 +339,40 @@ struct downloads *downloads__new(download_fn fn, void *arg)
 	return errno = err, NULL;
 }
 
-void downloads__free(struct downloads *d)
+/* Returns whether the thread ended in time. If not, it calls nothing of the caller's any more, and
+ * `d` belongs to it. */
+static bool stop_thread(struct downloads *d)
 {
-	struct download *item, *next;
+	uint64_t end = monotonic__ns() + END_MAX_NS;
+	bool ended;
 
-	if (!d)
-		return;
 	pthread_mutex_lock(&d->lock);
 	d->stop = true;
 	bell__ring(&d->changed);
+	while (!d->ended && monotonic__ns() < end)
+		bell__wait(&d->changed, &d->lock, end);
+	d->fn = NULL;
+	while (!d->ended && d->calling)
+		bell__wait(&d->changed, &d->lock, UINT64_MAX);
+	ended = d->ended;
+	d->abandoned = !ended;
 	pthread_mutex_unlock(&d->lock);
-	if (d->running)
-		pthread_join(d->thread, NULL);
-	HASH_ITER (hh, d->all, item, next) {
-		HASH_DEL(d->all, item);
-		free(item->path);
-		free(item);
+	return ended;
+}
+
+void downloads__free(struct downloads *d)
+{
+	pthread_t thread;
+
+	if (!d)
+		return;
+	thread = d->thread;
+	if (!d->running) {
+		destroy(d);
+	} else if (stop_thread(d)) {
+		pthread_join(thread, NULL);
+		destroy(d);
+	} else {
+		pthread_detach(thread);
 	}
-	if (d->library.handle)
-		dlclose(d->library.handle);
-	pthread_mutex_destroy(&d->lock);
-	free(d);
 }

@@ -23,7 +23,9 @@ typedef void (*download_fn)(const struct download_stats *, void *arg);
  * libdebuginfod.so.1 is not installed.
  */
 struct downloads *downloads__new(download_fn fn, void *arg);
-void downloads__free(struct downloads *); /* breaks off what is in hand */
+/* Breaks off the download in progress. libdebuginfod 0.192 can only be broken off when a server has
+ * answered or after its time-out, 90 s: after 2 s its thread is left behind and frees the rest. */
+void downloads__free(struct downloads *);
 
 /* Once per build ID; 4096 of them, so that forged ones do not keep us busy for ever. */
 void downloads__ask(struct downloads *, const struct build_id *);

@@ -6,7 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if __has_include(<libiberty/demangle.h>) /* Debian */
 #include <libiberty/demangle.h>
+#else
+#include <demangle.h>
+#endif
 
 #include "base/utf8.h"
 

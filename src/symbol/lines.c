@@ -275,7 +275,15 @@ static const char *function_name(struct lines *l, struct scope *s)
 	return keep(l, raw, &s->name);
 }
 
-/* Before DWARF 5 libdw has put the folder before the name already. */
+static bool is_below(const char *file, const char *dir)
+{
+	size_t sz = strlen(dir);
+
+	return strncmp(file, dir, sz) == 0 && file[sz] == '/';
+}
+
+/* Puts the folder of the compilation before a relative name. libdw has done so already before DWARF
+ * 5, and in DWARF 5 for files of that very folder, if -ffile-prefix-map made it relative. */
 static const char *file_name(struct lines *l, struct unit *u, const char *file)
 {
 	Dwarf_Half version = 5;
@@ -286,7 +294,8 @@ static const char *file_name(struct lines *l, struct unit *u, const char *file)
 	dwarf_cu_info(u->cu.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	if (file && file[0] != '/' && version >= 5)
 		dir = string_attr(&u->cu, DW_AT_comp_dir);
-	if (dir && snprintf(path, sizeof(path), "%s/%s", dir, file) < (int)sizeof(path))
+	if (dir && !is_below(file, dir) &&
+	    snprintf(path, sizeof(path), "%s/%s", dir, file) < (int)sizeof(path))
 		return keep(l, path, &id);
 	return keep(l, file, &id);
 }

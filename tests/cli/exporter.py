@@ -65,12 +65,13 @@ class Raw:
                 self.locations[last] = (int(m[2], 16), m[3], [m[4]])
             else:
                 self.locations[last][2].append(line.strip())
-        self.samples = {}
-        for line in lines[1:]:
-            values, ids = line.split(":")
+        samples = [line.split(":") for line in lines[1:]]
+        assert len({ids for _, ids in samples}) == len(samples), "one sample per stack"
+        self.samples = {}  # two stacks may differ in a place within a function only
+        for values, ids in samples:
             stack = tuple(self.name(int(i)) for i in ids.split())
-            assert stack not in self.samples, "one sample per stack"
-            self.samples[stack] = tuple(map(int, values.split()))
+            so_far = self.samples.get(stack, (0,) * len(self.types))
+            self.samples[stack] = tuple(a + int(b) for a, b in zip(so_far, values.split(), strict=True))
 
     def name(self, location):
         return re.sub(r" \S+:\d+(:\d+)? s=\d+.*| :0(:0)? s=.*", "", self.locations[location][2][-1])

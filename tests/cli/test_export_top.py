@@ -82,6 +82,37 @@ def test_waits_are_of_who_called_the_scheduler(tmp_path):
     assert out["CPU TIME BY FUNCTION"][1].split()[-1] == "schedule"
 
 
+def waits_of(path):
+    """{function: (blocked seconds as it waited, in all)}"""
+    out = sections(run("top", "-r", path).stdout)
+    return {r.split()[-1]: (r.split()[0], r.split()[3]) for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
+
+
+@pytest.mark.parametrize("libc, waits", [
+    (["__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel", "poll"], {"poll"}),  # with debug information
+    (["__syscall_cancel_arch", None, None, "poll"], {"poll"}),
+    ([None, None, "poll"], {"poll"}),
+    (["__lll_lock_wait", "pthread_mutex_lock"], {"__lll_lock_wait", "pthread_mutex_lock"}),
+])
+def test_a_thread_waits_below_what_libc_puts_on_top(libc, waits, tmp_path):
+    """In the first function that its caller knows, with names and in a stripped libc."""
+    stack = names(*libc, module="/usr/lib/libc.so.6") + names("serve", "main")
+    b = Batch().slice(0, SECOND, "sleeping", stack).slice(3 * SECOND, 3 * SECOND, "dead")
+    found = waits_of(b.write(tmp_path / "r"))
+    assert set(found) == waits | {"serve", "main"}
+    assert {f for f, (blocked, _) in found.items() if blocked == "2.000"} == {libc[0] if libc[0] in waits else "poll"}
+
+
+def test_a_function_without_a_name_is_where_a_thread_waits_if_no_other_is_known(tmp_path):
+    libc = "/usr/lib/libc.so.6"
+    for i, stack in enumerate([names(None, module=libc) + names("main"),
+                               names(None, "__libc_start_main", module=libc) + names("_start"),
+                               names(None, module="/usr/lib/libother.so") + names("poll", module=libc)]):
+        b = Batch().slice(0, SECOND, "sleeping", stack).slice(3 * SECOND, 3 * SECOND, "dead")
+        waits = waits_of(b.write(tmp_path / str(i)))
+        assert [f for f, (blocked, _) in waits.items() if blocked == "2.000"] == ["symbol]"]
+
+
 def test_top_selects(busy):
     out = sections(run("top", "-r", busy, "-c", "prog").stdout)
     assert "User stacks: 11, 90.9 % reach the root; the others: truncated 1" in "\n".join(out[""])

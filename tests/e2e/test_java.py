@@ -60,7 +60,7 @@ def frames(r, where):
 
 
 def is_root_of_thread(stack):
-    return stack[-2]["name"] == "start_thread" and stack[-1]["name"].startswith("clone")
+    return stack[-2]["name"] == "start_thread" and stack[-1]["name"].lstrip("_").startswith("clone")
 
 
 @pytest.mark.parametrize("options", [["-Xint"], ["-XX:+PreserveFramePointer", "-XX:-Inline"]], ids=["interpreted", "compiled"])

@@ -16,10 +16,10 @@ from perfdata import (CONTEXT_MAX, PERF, STACKTRACE, Samples, capture_of, chains
 
 GOLDEN = ROOT / "tests" / "golden"
 USER = (1 << 64) - 512
-PYTHON = "import json\nx = [{'a': i} for i in range(2000)]\nfor _ in range(120): json.loads(json.dumps(x, indent=1))"
+PYTHON = "import json\nx = [{'a': i} for i in range(2000)]\nfor _ in range(700): json.loads(json.dumps(x, indent=1))"
 SQL = ("create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<2000000) "
        "select count(hex(x)) from c;")
-SHELL = "for i in $(seq 30); do ls -l /usr/share/doc | sort -r | head -2 >/dev/null; done"
+SHELL = "for i in $(seq 80); do ls -l /usr/share/doc | sort -r | head -2 >/dev/null; done"
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +34,28 @@ def small(recorded):
     return out
 
 
+def found_in(theirs, ours):
+    """How many of their frames are in ours, in this order. perf may leave out a caller: that of a library's _fini, for one, which
+    has no call-frame information. Its callers are a byte before the return address."""
+    found = at = 0
+    for a in theirs:
+        place = next((i for i in range(at, len(ours)) if a in (ours[i], ours[i] - 1)), None)
+        if place is not None:
+            found, at = found + 1, place + 1
+    return found
+
+
 def assert_same_frames(was, now, share=0.999):
-    """`was` is unwound by perf, whose callers are a byte before the return address."""
+    """`was` is unwound by perf."""
     assert [head for head, _, _ in was] == [head for head, _, _ in now]
     assert [kernel for _, kernel, _ in was] == [kernel for _, kernel, _ in now]
-    frames = same = 0
+    frames = same = more = 0
     for (_, _, theirs), (_, _, ours) in zip(was, now):
         frames += len(theirs)
-        same += sum(a in (b, b - 1) for a, b in zip(theirs, ours))
+        same += found_in(theirs, ours)
+        more += max(0, len(ours) - len(theirs))
     assert frames * (1 - share) > 4  # one stack that perf ends otherwise does not matter
-    assert same >= share * frames, (same, frames)
+    assert same >= share * frames and more <= 10 * (1 - share) * frames, (same, more, frames)
 
 
 @needs_perf
@@ -176,7 +188,7 @@ def test_to_pprof(recorded, small, tmp_path):
     assert "samples/count cpu_time/nanoseconds" in raw
     rows = [[int(n) for n in row] for row in re.findall(r"^ +(\d+) +(\d+): [\d ]+$", raw, re.M)]
     assert [sum(column) for column in zip(*rows)] == [len(periods), sum(periods)]
-    top = pprof(out, "-top", "-nodecount=3", "-symbolize=none")
+    top = pprof(out, "-top", "-cum", "-nodecount=30", "-symbolize=none")
     assert "_PyEval_EvalFrameDefault" in top
 
 

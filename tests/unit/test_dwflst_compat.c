@@ -68,6 +68,17 @@ static int walk(Dwfl *dwfl, const struct event *e, pid_t pid, struct chain *c)
 				       EVENT_REG_CNT, dwarf_order, EVENT_REG_CNT, on_frame, c);
 }
 
+/* Is a function on top named? glibc 2.41 has up to three of its own above each blocking call,
+ * without a name in a stripped libc. */
+static bool is_named(Dwfl_Module *mod, const struct chain *c)
+{
+	for (size_t i = 0; i < 4; i++) {
+		if (dwfl_module_addrname(mod, c->pcs[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Two processes that map the same libc: a Dwfl each, one Elf. */
 static void processes_share_files(void **state)
 {
@@ -104,7 +115,7 @@ static void processes_share_files(void **state)
 		assert_ptr_equal(dwflst_module_gettracker(mod), tracker);
 		libc[i] = dwfl_module_getelf(mod, &bias);
 		assert_non_null(libc[i]);
-		assert_non_null(dwfl_module_addrname(mod, c.pcs[0]));
+		assert_true(is_named(mod, &c));
 		c.max = 2;
 		assert_int_equal(walk(dwfl, e, pid, &c), DWARF_CB_ABORT);
 		c.max = 0;

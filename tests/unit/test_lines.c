@@ -31,12 +31,26 @@ static struct chain at(struct lines *l, uint64_t vaddr)
 	return c;
 }
 
-/* "FILE:LINE" or "FILE:LINE (discriminator 2)" of what another program prints. */
-static void assert_place(const struct line *l, char *want)
+/* Returns the place without a repeated folder of the compilation: where -ffile-prefix-map made that
+ * relative, LLVM before 16 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
+static const char *drop_repeated_folder(const char *place)
 {
+	size_t sz = strlen(place);
+
+	for (size_t i = 1; 2 * i + 1 < sz; i++) {
+		if (place[0] == '.' && place[i] == '/' && memcmp(place, place + i + 1, i + 1) == 0)
+			return place + i + 1;
+	}
+	return place;
+}
+
+/* "FILE:LINE" or "FILE:LINE (discriminator 2)" of what another program prints. */
+static void assert_place(const struct line *l, char *text)
+{
+	const char *want = drop_repeated_folder(text);
 	char got[4600];
 
-	want[strcspn(want, " ")] = '\0';
+	text[strcspn(text, " ")] = '\0';
 	snprintf(got, sizeof(got), "%s:%d", l->file ? l->file : "??", l->line);
 	assert_string_equal(got, want);
 }
@@ -185,7 +199,7 @@ static void libc(void **state)
 
 static const char inlined[] = "static inline __attribute__((always_inline)) int inner(int n)\n"
 			      "{\n"
-			      "	return *(volatile int *)0 + n;\n" /* 3 */
+			      "	static volatile int word; return word + n;\n" /* 3 */
 			      "}\n"
 			      "static inline __attribute__((always_inline)) int middle(int n)\n"
 			      "{\n"
@@ -209,7 +223,7 @@ static void a_chain_of_inlined_functions(void **state)
 	shell__write(*state, "p.c", inlined);
 	shell__run("cd %s && gcc -O1 -g -fno-ipa-icf -o prog p.c", (char *)*state);
 	addr = shell__output("objdump -d --no-show-raw-insn %s/prog | sed -n '/<outer>:/,/^$/"
-			     "s/^ *\\([0-9a-f]*\\):.*mov .*0x0.*/\\1/p'",
+			     "s/^ *\\([0-9a-f]*\\):.*<word[.0-9]*>.*/\\1/p'",
 			     (char *)*state);
 	assert_non_null(addr);
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);

@@ -130,7 +130,8 @@ static void keep(struct rig *r, uint8_t first)
 	r->table->build_id.bytes[0] = first;
 	frame_table__seal(r->table);
 	assert_int_equal(table_cache__store(r->cache, r->table), 0);
-	shell__run("cd %s && touch -d '2020-01-01 00:00:%02d' %02x*", r->cache_dir, first, first);
+	shell__run("cd %s && touch -d '2020-01-01 00:00:%02d' %02x*.table", r->cache_dir, first,
+		   first);
 }
 
 static void who_was_not_used_for_longest_goes(void **state)

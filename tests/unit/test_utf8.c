@@ -15,7 +15,7 @@ static void same(void (*append)(struct buf *, const char *, size_t), const char 
 	append(&out, in, strlen(in));
 	buf__u8(&out, 0);
 	assert_int_equal(buf__err(&out), 0);
-	assert_string_equal(out.data, expected);
+	assert_string_equal((const char *)out.data, expected);
 	buf__free(&out);
 }
 
