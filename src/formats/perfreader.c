@@ -309,8 +309,10 @@ static void parse_process(struct perf_reader *r, const struct perf_attr *a, cons
 	if (record->type != RECORD_MMAP || record->mmap.build_id.sz > 0)
 		return;
 	id = perf_build_ids__find(&r->build_ids, record->mmap.path);
-	if (id)
-		record->mmap.build_id = *id;
+	if (!id)
+		return;
+	record->mmap.build_id = *id;
+	record->mmap.by_path = record->mmap.ino != 0;
 }
 
 static void perf_parse(struct stream_reader *base, const struct raw *raw, struct item *item)

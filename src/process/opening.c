@@ -77,6 +77,7 @@ static void open_file(struct job *job)
 		return;
 	o->found = elf_cache__open_mapped(c, &o->request);
 	o->no_elf = !o->found && errno == ENOEXEC;
+	o->misnamed = !o->found && errno == EXDEV;
 	if (o->found)
 		elf_cache__give(c, o->found);
 	elf_cache__free(c);
@@ -167,6 +168,7 @@ static void open_now(struct opening *o)
 {
 	o->file = elf_cache__open_mapped(o->table->files, &o->request);
 	o->no_elf = !o->file && errno == ENOEXEC;
+	o->misnamed = !o->file && errno == EXDEV;
 	o->is_named = o->file && may_be_named(&o->map, o->file->dev, o->file->ino);
 	finish(o);
 }

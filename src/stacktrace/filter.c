@@ -424,6 +424,13 @@ static void summarize(const struct filter *f)
 		log__warn("%lu of %lu stacks end in files that cannot be opened here, or are not "
 			  "those that were recorded, as %s (see --sysroot)",
 			  sums->fileless, sums->samples, sums->file);
+	if (sums->misnamed)
+		log__warn("%lu of %lu stacks are cut short in %s: the recording has the build ID "
+			  "of the file "
+			  "with this path here, but the process mapped another one, as in a chroot "
+			  "or a container; give the folder that was its root with --sysroot, or "
+			  "record with perf record --buildid-mmap",
+			  sums->misnamed, sums->samples, sums->misnamed_file);
 	if (f->unwinding)
 		unwinding__debug(f->unwinding);
 	if (f->unwinding && f->options->verbosity > 0)

@@ -126,22 +126,42 @@ static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 }
 
 /* The file that the stack ends in, where it could not be opened; NULL: it is not for that. */
-static const char *file_wanted(const struct trace *t)
+static const struct mapping *file_wanted(const struct trace *t)
 {
 	const struct mapping *m = t->cnt ? t->frames[t->cnt - 1].map : NULL;
 
-	return t->status == UNWIND_NO_CFI && m && m->kind == MAPPING_FILE && !m->file ? m->path
-										      : NULL;
+	return t->status == UNWIND_NO_CFI && m && m->kind == MAPPING_FILE && !m->file ? m : NULL;
+}
+
+/* The first file on the way that has the path of another one; NULL: there is none. Frame pointers
+ * may lead out of it. */
+static const struct mapping *misnamed_file(const struct trace *t)
+{
+	for (size_t i = 0; i < t->cnt; i++)
+		if (t->frames[i].map && t->frames[i].map->misnamed)
+			return t->frames[i].map;
+	return NULL;
+}
+
+/* Why it does not reach the root, where that is for want of a file. */
+static void add_wanted(struct tally_sums *s, const struct trace *t)
+{
+	const struct mapping *misnamed = misnamed_file(t);
+	const struct mapping *wanted = misnamed ? NULL : file_wanted(t);
+
+	if (misnamed && s->misnamed++ == 0)
+		copy_printable(s->misnamed_file, sizeof(s->misnamed_file), misnamed->path);
+	if (wanted && s->fileless++ == 0)
+		copy_printable(s->file, sizeof(s->file), wanted->path);
 }
 
 void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
 {
 	bool root = trace->status == UNWIND_ROOT;
 	bool lost = !root && trace->cnt <= LOST_FRAMES;
-	const char *wanted = file_wanted(trace);
 
-	if (wanted && t->sums.fileless++ == 0)
-		copy_printable(t->sums.file, sizeof(t->sums.file), wanted);
+	if (!root)
+		add_wanted(&t->sums, trace);
 	if (t->has_rows)
 		add_to_row(row_of(t, tgid), trace, lost);
 	t->sums.samples++;

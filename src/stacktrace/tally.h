@@ -16,6 +16,9 @@ struct tally_sums {
 	uint64_t others;   /* samples that pass as they are */
 	uint64_t fileless; /* of those to unwind: they end in a file that could not be opened */
 	char file[128];	   /* the first one of these; printable */
+	uint64_t misnamed; /* of those to unwind: not to the root, by a file that has another's path
+			    */
+	char misnamed_file[128]; /* the first one of these; printable */
 };
 
 struct tally;
