@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "process/process.h"
 
 #define NAME_SZ	      16
@@ -192,6 +193,23 @@ static void print_row(const struct row *r, const char *name, FILE *to)
 		"worst %s)\n",
 		name, r->frames_max, r->samples, r->lost, percent(r->lost, r->samples),
 		source_names[r->last], source_names[r->worst]);
+}
+
+void tally__warn(const struct tally *t)
+{
+	const struct tally_sums *s = &t->sums;
+
+	if (s->fileless)
+		log__warn("%lu of %lu stacks end in files that cannot be opened here, or are not "
+			  "those that were recorded, as %s (see --sysroot)",
+			  s->fileless, s->samples, s->file);
+	if (s->misnamed)
+		log__warn("%lu of %lu stacks are cut short in %s: the recording has the build ID "
+			  "of the file with this path here, but the process mapped another one, as "
+			  "in a chroot "
+			  "or a container; give the folder that was its root with --sysroot, or "
+			  "record with perf record --buildid-mmap",
+			  s->misnamed, s->samples, s->misnamed_file);
 }
 
 void tally__print(const struct tally *t, FILE *to)
