@@ -10,8 +10,9 @@
 #include "formats/item.h"
 #include "stacktrace/queue.h"
 
-#define DEFERRED_MAX 16384 /* of more the one that has waited longest goes out without its chain \
-			    */
+#define DEFERRED_MAX                                                                \
+	16384 /* of more the one that has waited longest goes out without its chain \
+	       */
 
 struct deferred_options {
 	struct queue *queue; /* borrowed */
