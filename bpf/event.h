@@ -40,12 +40,13 @@ enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
 #undef X
 
 /* Why an event was lost: X(id, value of the column `reason`) */
-#define EVENT_LOSSES(X)                                                                         \
-	X(RING_FULL, "ring_full") /* user space did not drain this CPU's ring in time */        \
-	X(NESTED,                                                                               \
-	  "nested") /* a program interrupted itself, or more each other than there are slots */ \
-	X(STATE_FULL, "state_full") /* a map that the kind needs had no room */                 \
-	X(RATE_LIMIT, "rate_limit") /* more than --max-rate of this kind on this CPU */         \
+#define EVENT_LOSSES(X)                                                                           \
+	X(RING_FULL, "ring_full") /* user space did not drain this CPU's ring in time */          \
+	X(NESTED,                                                                                 \
+	  "nested") /* a program interrupted itself, or more each other than there are slots */   \
+	X(STATE_FULL, "state_full") /* a map that the kind needs had no room */                   \
+	X(RATE_LIMIT, "rate_limit") /* more than --max-rate of this kind on this CPU */           \
+	X(NO_MEMORY, "no_memory")   /* the kernel had none for what the kind keeps of a thread */ \
 	X(UNMATCHED, "unmatched")   /* an exit from a span that the thread is not inside of */
 
 #define X(id, ...) EVENT_LOST_##id,

@@ -235,7 +235,7 @@ int BPF_PROG(rss__change, struct mm_struct *mm)
 		return 0;
 	m = memory_of(c.owner, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!m) {
-		lose(EVENT_RSS, EVENT_LOST_STATE_FULL);
+		lose(EVENT_RSS, EVENT_LOST_NO_MEMORY);
 		return 0;
 	}
 	c.cnt = due(m, mm);

@@ -260,7 +260,7 @@ static __always_inline void remember(struct task_struct *task, const struct open
 	struct span new = { .last = *s }, *known;
 
 	if (!p) {
-		lose(EVENT_TRACE_CLOSE, EVENT_LOST_STATE_FULL);
+		lose(EVENT_TRACE_CLOSE, EVENT_LOST_NO_MEMORY);
 		return;
 	}
 	key.process = p->number;
@@ -325,7 +325,7 @@ int usdt__enter(struct pt_regs *ctx)
 	read_name(s.name, read_arg(ctx, &site->args[4]));
 	th = bpf_task_storage_get(&thread_spans, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!th) {
-		lose(EVENT_TRACE_EXIT, EVENT_LOST_STATE_FULL);
+		lose(EVENT_TRACE_EXIT, EVENT_LOST_NO_MEMORY);
 		return 0;
 	}
 	push(th, &s);

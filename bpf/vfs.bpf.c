@@ -126,7 +126,7 @@ static __always_inline int call__enter(__u64 now_ns, __u64 what, const struct fi
 		return 0;
 	c = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c) {
-		lose(reads ? EVENT_VFS_READ : EVENT_VFS_WRITE, EVENT_LOST_STATE_FULL);
+		lose(reads ? EVENT_VFS_READ : EVENT_VFS_WRITE, EVENT_LOST_NO_MEMORY);
 		return 0;
 	}
 	if (!is_again(c, what, regs))

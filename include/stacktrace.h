@@ -167,14 +167,24 @@ enum stacktrace_sample_flags {
 	STACKTRACE_DONT_WAIT = 1 << 1,
 };
 
-/* Everything is borrowed. */
+#define STACKTRACE_RED_ZONE_X86_64 128 /* bytes below the stack pointer that are the leaf's */
+
+/*
+ * Everything is borrowed.
+ *
+ * On x86-64 the stack must begin STACKTRACE_RED_ZONE_X86_64 bytes below the stack pointer, with
+ * stack_address set to where it begins. Functions use these bytes without moving the stack pointer,
+ * and call-frame information may read them: in OpenSSL's sha512_block_data_order_avx2() the CFA is
+ * *(rsp - 8) + 8. Without them a walk of such a sample ends there. AArch64 has no red zone.
+ * PERF_SAMPLE_STACK_USER cannot copy them; ptrace(2), process_vm_readv(2) and BPF programs can.
+ * Where their page is not there the stack may begin at the stack pointer.
+ */
 struct stacktrace_sample {
 	size_t size; /* of this struct */
 	pid_t pid, tid;
-	const void *stack; /* its bytes, from the stack pointer up */
+	const void *stack; /* its bytes, from the red zone up */
 	size_t stack_size;
-	uint64_t
-		stack_address; /* of the first byte where that is not the stack pointer's; else 0 */
+	uint64_t stack_address; /* of the first byte; 0: the stack pointer */
 	const uint64_t *regs;
 	size_t n_regs;
 	/* Which registers these are: perf's numbers, in the order of the mask's bits; or … */

@@ -14,10 +14,25 @@ struct {
 
 const volatile __u32 only; /* this process; 0: everybody */
 
+/*
+ * The address of the first byte to copy. The 128 bytes below the stack pointer belong to the leaf,
+ * and rules of call-frame information may read them. Their page can be missing when the stack
+ * pointer is at the beginning of the next one.
+ */
+static __u64 first_page(__u64 sp)
+{
+	__u64 red_zone = sp - SAMPLE_RED_ZONE;
+	char probe;
+
+	if (bpf_probe_read_user(&probe, 1, (const void *)red_zone) != 0)
+		return sp & ~4095ull;
+	return red_zone & ~4095ull;
+}
+
 SEC("perf_event")
 int on_clock(void *ctx)
 {
-	__u64 ids = bpf_get_current_pid_tgid(), sp;
+	__u64 ids = bpf_get_current_pid_tgid();
 	struct bpf_sample *s;
 
 	(void)ctx;
@@ -30,8 +45,7 @@ int on_clock(void *ctx)
 	s->tid = (__u32)ids;
 	bpf_probe_read_kernel(s->regs, sizeof(s->regs),
 			      (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
-	sp = s->regs[SAMPLE_SP];
-	s->stack_address = sp & ~4095ull;
+	s->stack_address = first_page(s->regs[SAMPLE_SP]);
 	s->stack_size = 0;
 	for (int i = 0; i < SAMPLE_PAGES; i++) {
 		if (bpf_probe_read_user(s->stack[i], 4096,

@@ -75,9 +75,9 @@ int capture__epoll_fd(const struct capture *);
 void capture__woken(struct capture *);
 
 /*
- * What was lost since the last call, by probe ("filter": a process that could not be followed), CPU
- * and reason; not called for zeros. To be called after each drain: it also looks for CPUs that have
- * come online, once a second.
+ * What was lost since the last call, by probe ("filter": a process that could not be followed;
+ * "ring": a record of a ring whose sizes do not add up), CPU and reason; not called for zeros. To
+ * be called after each drain: it also looks for CPUs that have come online, once a second.
  */
 struct capture_loss {
 	const char *probe, *reason;

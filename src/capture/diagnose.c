@@ -67,6 +67,12 @@ void diagnose__load(int err)
 {
 	char line[256];
 
+	if (err == -ESRCH) { /* libbpf's, before the kernel has seen any */
+		log__error("libbpf cannot match the BPF programs with the kernel's types "
+			   "(" BTF_FILE "): there is too little memory to read them, or one is "
+			   "missing; --debug-bpf shows which");
+		return;
+	}
 	log__error("the kernel refuses the BPF programs: %s", strerror(-err));
 	if ((err == -EPERM || err == -EACCES) &&
 	    strstr(read_line("/sys/kernel/security/lockdown", line, sizeof(line)),

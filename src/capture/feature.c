@@ -18,6 +18,7 @@
 
 #define NAME_MAX_SZ 128
 #define ANY_WAY	    "any"
+#define TYPES_FILE  "/sys/kernel/btf/vmlinux"
 
 struct features {
 	struct btf *btf; /* of types() alone */
@@ -79,7 +80,7 @@ static void explain(struct features *f, const char *what, const char *name)
 /* NULL + errno: before 6.16 it cannot be mapped. */
 static struct btf *map_types(void)
 {
-	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
 	void *types = MAP_FAILED;
 	struct btf *btf = NULL;
 	struct stat st;
@@ -95,12 +96,26 @@ static struct btf *map_types(void)
 	return btf;
 }
 
-/* Reading takes three times as long: page by page, into memory that is copied once more. */
+/*
+ * NULL + errno. Reading takes three times as long: page by page, into memory that is copied once
+ * more. Not btf__load_vmlinux_btf(): whatever went wrong with this file, often a lack of memory, it
+ * says ESRCH after it has looked for others in vain.
+ */
 static struct btf *load_types(void)
 {
 	struct btf *btf = map_types();
 
-	return btf ? btf : btf__load_vmlinux_btf();
+	return btf ? btf : btf__parse(TYPES_FILE, NULL);
+}
+
+static void say_no_types(int err)
+{
+	if (err == ENOMEM)
+		log__error("cannot read the kernel's types (" TYPES_FILE "): %s; free "
+			   "memory, or raise the limit (ulimit -v), and try again",
+			   strerror(err));
+	else
+		log__error("cannot read the kernel's types (" TYPES_FILE "): %s", strerror(err));
 }
 
 /* When something is asked of them first: it takes a tenth of a start. NULL: there are none. */
@@ -111,8 +126,7 @@ static const struct btf *types(struct features *f)
 	f->btf = load_types();
 	if (!f->btf) {
 		f->err = -errno;
-		log__error("cannot read the kernel's types (/sys/kernel/btf/vmlinux): %s",
-			   strerror(errno));
+		say_no_types(errno);
 	}
 	return f->btf;
 }

@@ -39,6 +39,7 @@ struct capture {
 	int opened_err;
 	struct stream **streams;
 	struct capture_losses *lost; /* what has been reported, then what is read: 2 * cpu_cnt */
+	uint64_t *bad;		     /* malformed records of each ring that have been reported */
 	uint64_t *skipped;	     /* the same of each program of the skeleton, by the kernel */
 	uint64_t checked_ns;	     /* when CPUs were last looked for */
 	int epoll_fd, stats_fd;

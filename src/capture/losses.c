@@ -19,6 +19,21 @@ static const char *losing_probe(size_t kind)
 	return kind == EVENT_KIND_CNT ? "filter" : event_kind__probe((enum event_kind)kind);
 }
 
+/* Records whose sizes do not add up: of which kind they are is not known. */
+static void report_malformed(struct capture *c, capture_loss_fn fn, void *arg)
+{
+	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {
+		const struct capture_loss loss = { .probe = "ring",
+						   .reason = "malformed",
+						   .cpu = (uint32_t)cpu,
+						   .cnt = ring__bad(c->rings[cpu]) - c->bad[cpu] };
+
+		c->bad[cpu] += loss.cnt;
+		if (loss.cnt)
+			fn(&loss, arg);
+	}
+}
+
 /* The counts of all CPUs are not looked at for nothing: that took a third of a drain that finds
  * nothing. */
 void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
@@ -26,6 +41,7 @@ void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 	const struct capture_losses *now = c->lost + c->cpu_cnt;
 	struct capture_losses *before = c->lost;
 
+	report_malformed(c, fn, arg);
 	if (!c->skel->bss->lossy)
 		return;
 	__atomic_store_n(&c->skel->bss->lossy, 0, __ATOMIC_SEQ_CST);

@@ -17,8 +17,9 @@ int capture__new_rings(struct capture *c)
 	c->streams = calloc(c->cpu_cnt, sizeof(*c->streams));
 	c->ring_fds = malloc(c->cpu_cnt * sizeof(*c->ring_fds));
 	c->lost = calloc(2 * c->cpu_cnt, sizeof(*c->lost));
+	c->bad = calloc(c->cpu_cnt, sizeof(*c->bad));
 	c->online = calloc(c->cpu_cnt, sizeof(*c->online));
-	if (!c->rings || !c->streams || !c->ring_fds || !c->lost || !c->online)
+	if (!c->rings || !c->streams || !c->ring_fds || !c->lost || !c->bad || !c->online)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->cpu_cnt; i++) {
 		c->ring_fds[i] = -1;
@@ -43,6 +44,7 @@ void capture__free_rings(struct capture *c)
 	free(c->streams);
 	free(c->ring_fds);
 	free(c->lost);
+	free(c->bad);
 	free(c->online);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);

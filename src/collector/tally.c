@@ -6,14 +6,26 @@
 #include "base/log.h"
 #include "event/kind.h"
 
-static void say_full(struct session_stats *s, size_t kind, const char *probe)
+/* Losses of which the user is told when they happen first. */
+static const struct {
+	const char *reason, *text;
+} warnings[SAID_CNT] = {
+	[SAID_STATE_FULL] = { "state_full", "more is under way than there is room for" },
+	[SAID_NO_MEMORY] = { "no_memory", "the kernel had no memory for what is kept of each "
+					  "thread; free memory, or raise the limit of the "
+					  "collector's cgroup" },
+};
+
+static void warn_of(struct session_stats *s, size_t kind, const struct capture_loss *l)
 {
-	if (s->said_full[kind])
-		return;
-	s->said_full[kind] = true;
-	log__warn("%s: more is under way than there is room for; what is missing is counted in "
-		  "rows of the kind lost, with the reason state_full",
-		  probe);
+	for (size_t i = 0; i < SAID_CNT; i++) {
+		if (s->said[kind][i] || strcmp(l->reason, warnings[i].reason) != 0)
+			continue;
+		s->said[kind][i] = true;
+		log__warn("%s: %s; what is missing is counted in rows of the kind lost, with the "
+			  "reason %s",
+			  l->probe, warnings[i].text, l->reason);
+	}
 }
 
 void session_stats__lose(struct session_stats *s, const struct capture_loss *l)
@@ -22,8 +34,7 @@ void session_stats__lose(struct session_stats *s, const struct capture_loss *l)
 		if (strcmp(event_kind__probe(k), l->probe) != 0)
 			continue;
 		s->lost[k] += l->cnt;
-		if (strcmp(l->reason, "state_full") == 0)
-			say_full(s, k, l->probe);
+		warn_of(s, k, l);
 		return;
 	}
 }

@@ -7,16 +7,18 @@
 #include "event/record.h"
 #include "event/trace.h"
 
+enum loss_said { SAID_STATE_FULL, SAID_NO_MEMORY, SAID_CNT };
+
 struct session_stats {
 	uint64_t rows[EVENT_KIND_CNT];
 	uint64_t user_stacks[EVENT_KIND_CNT], to_root[EVENT_KIND_CNT];
 	uint64_t lost[EVENT_KIND_CNT]; /* by the first kind of the probe that lost them */
 	uint64_t lost_sideband;
 	uint64_t unwound[UNWIND_STATUS_CNT];
-	bool said_full[EVENT_KIND_CNT]; /* that what the kind's probe remembers is bounded */
+	bool said[EVENT_KIND_CNT][SAID_CNT]; /* the user has been told, of the kind's probe */
 };
 
-/* Counts what a probe lost; says it once where that has to do with a bound. */
+/* Counts what a probe lost; warns once of a bound or a lack of memory. */
 void session_stats__lose(struct session_stats *, const struct capture_loss *);
 /* Of all kinds. */
 uint64_t session_stats__sum(const uint64_t by_kind[EVENT_KIND_CNT]);

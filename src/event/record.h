@@ -34,6 +34,8 @@ struct record_mmap {
 	uint32_t maj, min;	  /* device; 0 when build_id is given by the kernel instead */
 	uint64_t ino, gen;	  /* inode, and which use of its number; 0: not told */
 	struct build_id build_id; /* sz 0 when unknown */
+	bool by_path;		  /* build_id is that of a file with this path, perhaps not of this
+				     inode: an inode that differs contradicts it */
 	const char *path;	  /* NUL-terminated, as the process sees it; "//anon", "[vdso]", "/x
 				     (deleted)" … */
 };

@@ -2,7 +2,7 @@
 /*
  * Reads the events of one BPF ring buffer (BPF_MAP_TYPE_RINGBUF, Documentation/bpf/ringbuf.rst) as
  * a stream. Its bytes are the kernel's, but a record whose sizes do not add up is skipped and
- * counted all the same.
+ * counted all the same; the capture reports it as lost.
  */
 #ifndef EVENT_RING_H
 #define EVENT_RING_H

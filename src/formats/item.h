@@ -14,6 +14,7 @@ enum item_kind {
 	ITEM_SAMPLE,  /* .sample */
 	ITEM_PROCESS, /* .record: a MMAP, COMM, FORK, EXIT or LOST for the process table */
 	ITEM_OVERLAY, /* .overlay */
+	ITEM_CHAIN,   /* .chain: what earlier samples of the thread have no user-space chain for */
 	ITEM_KIND_CNT
 };
 
@@ -64,14 +65,42 @@ struct item_overlay {
 	const char *src, *dst;
 };
 
+/*
+ * The user-space call chain of earlier samples of the same thread, whose own chains end in
+ * CONTEXT_USER_DEFERRED and the cookie: the kernel walks it when the thread goes back to user
+ * space.
+ */
+struct item_chain {
+	uint64_t cookie;
+	size_t cnt; /* leaf first, with markers */
+	const uint64_t *entries;
+};
+
 struct item {
 	enum item_kind kind;
 	struct record record; /* time_ns, tgid, tid, cpu of every kind; time 0: it has none */
 	union {
 		struct item_sample sample;
 		struct item_overlay overlay;
+		struct item_chain chain;
 	};
 };
+
+/* Entries of a chain that are the kernel's, or a guest's: up to the first address of user space. */
+static inline size_t item_sample__kernel_cnt(const struct item_sample *s)
+{
+	bool kernel = s->kernel;
+	size_t cnt = 0;
+
+	for (; cnt < s->chain_cnt; cnt++) {
+		uint64_t entry = s->chain[cnt];
+
+		kernel |= entry > CONTEXT_MAX; /* a marker, of the kernel's but for these two: */
+		if (!kernel || entry == CONTEXT_USER || entry == CONTEXT_USER_DEFERRED)
+			break;
+	}
+	return cnt;
+}
 
 /* Of a sample, CLOCK_MONOTONIC; UINT64_MAX: not known. */
 static inline uint64_t item__monotonic_ns(const struct item *i)

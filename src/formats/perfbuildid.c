@@ -36,11 +36,19 @@ static struct perf_build_id *find(const struct perf_build_ids *ids, const char *
 	return b;
 }
 
+static bool differs(const struct build_id *a, const struct build_id *b)
+{
+	return a->sz != b->sz || memcmp(a->bytes, b->bytes, a->sz) != 0;
+}
+
+/* Two files that had this path, one of them in a container: neither ID can be relied on. */
 static void add(struct perf_build_ids *ids, const struct build_id *id, const char *path)
 {
 	struct perf_build_id *b = find(ids, path);
 	size_t sz = strlen(path) + 1;
 
+	if (b && differs(&b->id, id))
+		b->id.sz = 0;
 	if (b || sz > PATH_MAX || HASH_COUNT(ids->by_path) == PATHS_MAX)
 		return;
 	b = calloc(1, sizeof(*b) + sz);
@@ -94,5 +102,5 @@ const struct build_id *perf_build_ids__find(const struct perf_build_ids *ids, co
 {
 	const struct perf_build_id *b = find(ids, path);
 
-	return b ? &b->id : NULL;
+	return b && b->id.sz ? &b->id : NULL;
 }

@@ -14,6 +14,7 @@ struct perf_build_ids {
 void perf_build_ids__free(struct perf_build_ids *);
 /* Records as in the section BUILD_ID, one after the other; what is damaged ends it. */
 void perf_build_ids__add(struct perf_build_ids *, const uint8_t *data, size_t sz);
+/* NULL: there is none, or there are two that differ. */
 const struct build_id *perf_build_ids__find(const struct perf_build_ids *, const char *path);
 
 #endif

@@ -26,7 +26,8 @@ struct perf_file_header {
 #define PERF_PIPE_HEADER_SZ 16
 
 enum {
-	PERF_USER_TYPES = 64, /* from here on the tool's records, without a sample id */
+	PERF_CALLCHAIN_DEFERRED = 22, /* the kernel's, from Linux 6.19 on */
+	PERF_USER_TYPES = 64,	      /* from here on the tool's records, without a sample id */
 	PERF_HEADER_ATTR = 64,
 	PERF_TRACING_DATA = 66,
 	PERF_HEADER_BUILD_ID = 67,

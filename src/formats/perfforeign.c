@@ -206,10 +206,9 @@ static bool write_nothing(struct output *out, const struct item *item)
 bool perf_foreign__write(struct output *out, const struct item *item)
 {
 	static bool (*const writers[ITEM_KIND_CNT])(struct output *, const struct item *) = {
-		[ITEM_OTHER] = write_nothing,
-		[ITEM_SAMPLE] = write_sample,
-		[ITEM_PROCESS] = write_process,
-		[ITEM_OVERLAY] = write_nothing,
+		[ITEM_OTHER] = write_nothing,	[ITEM_SAMPLE] = write_sample,
+		[ITEM_PROCESS] = write_process, [ITEM_OVERLAY] = write_nothing,
+		[ITEM_CHAIN] = write_nothing,
 	};
 
 	return writers[item->kind](out, item);

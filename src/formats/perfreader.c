@@ -309,8 +309,33 @@ static void parse_process(struct perf_reader *r, const struct perf_attr *a, cons
 	if (record->type != RECORD_MMAP || record->mmap.build_id.sz > 0)
 		return;
 	id = perf_build_ids__find(&r->build_ids, record->mmap.path);
-	if (id)
-		record->mmap.build_id = *id;
+	if (!id)
+		return;
+	record->mmap.build_id = *id;
+	record->mmap.by_path = record->mmap.ino != 0;
+}
+
+#define CHAIN_HEAD_SZ (RECORD_HEADER_SZ + 16) /* cookie, number of entries */
+
+static void parse_chain(struct perf_reader *r, const struct perf_attr *a, const struct raw *raw,
+			struct item *item)
+{
+	size_t trailer = perf_attr__trailer_sz(a);
+	struct item_chain *c = &item->chain;
+	uint64_t cnt;
+
+	if (!(a->attr.sample_type & PERF_SAMPLE_TID) || !trailer ||
+	    CHAIN_HEAD_SZ + trailer > raw->sz)
+		return;
+	cnt = u64_at(raw->data + RECORD_HEADER_SZ + 8);
+	if (cnt > ITEM_CHAIN_MAX || cnt > (raw->sz - CHAIN_HEAD_SZ - trailer) / 8)
+		return;
+	item->record = (struct record){ .time_ns = trailer_time(a, raw), .cpu = UINT32_MAX };
+	memcpy(&item->record.tgid, raw->data + raw->sz - trailer, 4);
+	memcpy(&item->record.tid, raw->data + raw->sz - trailer + 4, 4);
+	memcpy(r->base.chain, raw->data + CHAIN_HEAD_SZ, cnt * 8);
+	*c = (struct item_chain){ u64_at(raw->data + RECORD_HEADER_SZ), cnt, r->base.chain };
+	item->kind = ITEM_CHAIN;
 }
 
 static void perf_parse(struct stream_reader *base, const struct raw *raw, struct item *item)
@@ -324,6 +349,8 @@ static void perf_parse(struct stream_reader *base, const struct raw *raw, struct
 		return;
 	if (type == PERF_RECORD_SAMPLE)
 		parse_sample(r, a, raw, item);
+	else if (type == PERF_CALLCHAIN_DEFERRED)
+		parse_chain(r, a, raw, item);
 	else
 		parse_process(r, a, raw, item);
 }

@@ -234,10 +234,9 @@ static void sysprof_convert(struct stream_writer *base, const struct item *item)
 {
 	static bool (*const writers[ITEM_KIND_CNT])(struct sysprof_writer *,
 						    const struct item *) = {
-		[ITEM_OTHER] = write_nothing,
-		[ITEM_SAMPLE] = write_sample,
-		[ITEM_PROCESS] = write_record,
-		[ITEM_OVERLAY] = write_overlay,
+		[ITEM_OTHER] = write_nothing,  [ITEM_SAMPLE] = write_sample,
+		[ITEM_PROCESS] = write_record, [ITEM_OVERLAY] = write_overlay,
+		[ITEM_CHAIN] = write_nothing,
 	};
 	struct sysprof_writer *w = of(base);
 

@@ -130,6 +130,10 @@ bool mapping__settle(struct mapping *m)
 		mapping__set_file(m, elf_file__get(o->file));
 	else if (m->kind == MAPPING_FILE && !o->no_elf)
 		o->table->files_failed++;
+	if (o->misnamed) {
+		m->misnamed = true;
+		m->build_id = (struct build_id){ 0 };
+	}
 	opening__put(o);
 	return true;
 }

@@ -109,13 +109,15 @@ static const struct {
 	way_fn open;
 	enum trust {
 		TRUST_IDENTITY, /* in a file that has the build ID, or else the inode */
+		TRUST_PATH,	/* in one that has both, where both were recorded */
+		TRUST_NAME,	/* in a file that has the build ID: the place is named after it */
 		TRUST_COPY,	/* also in one without: whoever put it there knew what for */
 		TRUST_ALL,	/* it cannot be another file, unless the process is another one */
 	} trust;
 } ways[] = {
 	{ by_sysroot, TRUST_COPY },	     { by_mapped_inode, TRUST_ALL },
 	{ by_process_root, TRUST_IDENTITY }, { by_overlay, TRUST_IDENTITY },
-	{ by_host_path, TRUST_IDENTITY },    { by_build_id, TRUST_IDENTITY },
+	{ by_host_path, TRUST_PATH },	     { by_build_id, TRUST_NAME },
 };
 
 /*
@@ -130,10 +132,19 @@ static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
 	       (anonymous || makedev(m->maj, m->min) == st->st_dev);
 }
 
+/* A device without a number of its own has no say. */
+static bool is_other_inode(const struct record_mmap *m, uint64_t dev, uint64_t ino)
+{
+	return m->ino != ino || (m->maj && major(dev) && makedev(m->maj, m->min) != dev);
+}
+
+/* A build ID that was recorded by path is that of another file when the inode is another one. */
 static bool may_be(const struct open_request *r, const struct stat *st)
 {
 	const struct record_mmap *m = r->map;
 
+	if (m->by_path)
+		return !is_other_inode(m, st->st_dev, st->st_ino);
 	return m->build_id.sz > 0 || is_mapped_inode(m, st) ||
 	       (r->places->told && m->ino == 0 && is_vague(m));
 }
@@ -155,15 +166,32 @@ static const struct build_id *expected_of(const struct open_request *r)
 	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
 }
 
-static struct elf_file *open_handle(struct elf_cache *c, int handle, const struct stat *st,
-				    const struct open_request *r)
+/* The same of a file that the process itself shows, or that is in the sysroot: where it has the
+ * recorded inode it needs no build ID that was recorded by path. */
+static const struct build_id *expected_with(const struct open_request *r, const struct stat *st)
 {
-	int fd = handle__reopen(handle, &r->places->own);
-	struct elf_file *f =
-		fd < 0 ? (errno = -fd, NULL) : elf_cache__open(c, fd, r->path, expected_of(r));
+	return r->map->by_path && is_mapped_inode(r->map, st) ? NULL : expected_of(r);
+}
 
+/* A file that has been looked at. */
+struct candidate {
+	int handle;
+	struct stat st;
+	const struct build_id *expected; /* NULL: any */
+};
+
+static struct elf_file *open_candidate(struct elf_cache *c, const struct open_request *r,
+				       const struct candidate *x)
+{
+	struct elf_file *f = elf_cache__find(c, &x->st, x->expected);
+	int fd;
+
+	if (f || errno != ENOENT)
+		return f;
+	fd = handle__reopen(x->handle, &r->places->own);
+	f = fd < 0 ? (errno = -fd, NULL) : elf_cache__open(c, fd, r->path, x->expected);
 	if (!f && errno == ENOEXEC) {
-		elf_cache__adopt(c, NULL, st);
+		elf_cache__adopt(c, NULL, &x->st);
 		errno = ENOEXEC;
 	}
 	return f;
@@ -172,21 +200,20 @@ static struct elf_file *open_handle(struct elf_cache *c, int handle, const struc
 static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
 			    enum trust trust)
 {
-	const struct build_id *expected = expected_of(r);
-	bool sure = trust == TRUST_ALL;
+	bool sure = trust == TRUST_ALL, by_path = trust == TRUST_PATH || trust == TRUST_NAME;
+	bool identified = trust == TRUST_IDENTITY || trust == TRUST_PATH;
+	struct candidate x = { .handle = handle };
 	struct elf_file *f;
-	struct stat st;
 
-	if (fstat(handle, &st) != 0)
+	if (fstat(handle, &x.st) != 0)
 		return NULL;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(x.st.st_mode))
 		return errno = sure ? ENOEXEC : ESTALE, NULL;
-	if (trust == TRUST_IDENTITY && !may_be(r, &st))
+	if (identified && !may_be(r, &x.st))
 		return errno = ESTALE, NULL;
-	f = elf_cache__find(c, &st, expected);
-	if (!f && errno == ENOENT)
-		f = open_handle(c, handle, &st, r);
-	sure |= expected || (trust == TRUST_IDENTITY && !is_vague(r->map));
+	x.expected = by_path ? expected_of(r) : expected_with(r, &x.st);
+	f = open_candidate(c, r, &x);
+	sure |= x.expected || (identified && !is_vague(r->map));
 	if (!f || sure || has_code(f, r->map))
 		return f;
 	elf_file__put(f);
@@ -223,7 +250,7 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
 		*there = handle__stat(r->places->proc, name, st) == 0 &&
 			 (!r->places->told || may_be(r, st));
 	}
-	return *there ? elf_cache__find(c, st, expected_of(r)) : (errno = ENOENT, NULL);
+	return *there ? elf_cache__find(c, st, expected_with(r, st)) : (errno = ENOENT, NULL);
 }
 
 /*
@@ -236,10 +263,34 @@ static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_req
 	struct elf_file *f = r->places->told ? elf_cache__by_build_id(c, &r->map->build_id)
 					     : elf_cache__by_name(c, r->map);
 
-	if (f && strcmp(f->path, r->path) == 0)
+	if (f && strcmp(f->path, r->path) == 0 &&
+	    !(r->map->by_path && is_other_inode(r->map, f->dev, f->ino)))
 		return f;
 	elf_file__put(f);
 	return NULL;
+}
+
+/*
+ * Whether the build ID that was recorded by path is that of the file which has this path here,
+ * while another inode was mapped. So it is in a chroot or a container: perf reads the build ID of
+ * the file that it finds itself by the path that the process has. No place is then searched by it.
+ */
+static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
+{
+	struct candidate x = { .expected = expected_of(r) };
+	struct elf_file *f = NULL;
+
+	if (!r->map->by_path || !is_path(r))
+		return false;
+	x.handle = handle__open(r->path);
+	if (x.handle < 0)
+		return false;
+	if (fstat(x.handle, &x.st) == 0 && S_ISREG(x.st.st_mode) &&
+	    is_other_inode(r->map, x.st.st_dev, x.st.st_ino))
+		f = open_candidate(c, r, &x);
+	close(x.handle);
+	elf_file__put(f);
+	return f != NULL;
 }
 
 /* Who runs here has the files that are here; whose records are told has them elsewhere. */
@@ -273,6 +324,8 @@ static struct elf_file *try_ways(struct elf_cache *c, const struct open_request 
 	struct elf_file *f = NULL;
 
 	for (size_t way = 0; !f && way < sizeof(ways) / sizeof(*ways); way++) {
+		if (ways[way].trust == TRUST_NAME && is_misnamed(c, r))
+			return *err = EXDEV, NULL;
 		f = try_way(c, r, way, err);
 		if (*err == ENOEXEC && trust_of(r, way) == TRUST_ALL)
 			return NULL;

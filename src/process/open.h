@@ -57,7 +57,11 @@ int open_request__handle(const struct open_request *);
  * it has the build ID that the mapping has. When none is known, device and inode must be the same,
  * but for a sysroot's copies of the files that records tell of; for these, and where records have
  * not told inodes, the file must have code at the offsets that are mapped.
- * NULL + errno: ENOEXEC when what is mapped is no ELF file. Never blocks on, nor disturbs, what is
+ * A build ID that was recorded by path (record_mmap.by_path) does not count against an inode that
+ * was recorded besides. A file of the process's own, or of a sysroot, with that inode is taken
+ * whatever its build ID; the file of that path on the host needs both.
+ * NULL + errno: ENOEXEC when what is mapped is no ELF file, EXDEV when the build ID is the one of
+ * another file, which has the path on this machine. Never blocks on, nor disturbs, what is
  * no regular file; asks the finder for a download of what was not found.
  */
 struct elf_file *elf_cache__open_mapped(struct elf_cache *, const struct open_request *);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,8 @@
 
 #include "process/handle.h"
 
-#define CHILD_FD  3
 #define ANSWER_MS 2000 /* a server that takes longer does not answer */
+#define KILL_MS	  100  /* for a child that has been killed */
 
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
@@ -27,44 +26,60 @@ static struct opening *of_job(struct job *job)
 	return (struct opening *)((char *)job - offsetof(struct opening, job));
 }
 
+/* Reaps it, unless it hangs so that not even SIGKILL ends it: then it is left to its fate. */
 static bool ends_in_time(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	bool ended = fd >= 0 && poll(&p, 1, ANSWER_MS) == 1;
+	bool ended = fd >= 0 && poll(&p, 1, ANSWER_MS) == 1, gone = ended;
 
-	if (!ended)
+	if (!ended) {
 		kill(pid, SIGKILL);
-	waitpid(pid, NULL, ended ? 0 : WNOHANG);
+		gone = fd >= 0 && poll(&p, 1, KILL_MS) == 1;
+	}
+	waitpid(pid, NULL, gone ? 0 : WNOHANG);
 	if (fd >= 0)
 		close(fd);
 	return ended;
 }
 
 /*
+ * The child's whole life. It was forked from one of several threads, so it may only do what a
+ * signal handler may. It keeps no other file open: one that hangs would hold rings and programs
+ * after this process has ended.
+ */
+static _Noreturn void read_a_byte(int handle, const char *name)
+{
+	char byte;
+	int fd;
+
+	if (handle > 0)
+		syscall(SYS_close_range, 0, handle - 1, 0);
+	syscall(SYS_close_range, handle + 1, ~0u, 0);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	_exit(fd >= 0 && read(fd, &byte, 1) >= 0 ? 0 : 1);
+}
+
+/*
  * A process may not end while one of its threads waits for a file server that has a request of
- * its, and a server may never answer. So another process asks first whether a file system without
- * a disk (FUSE, NFS: no device number of their own) answers; it is left to its fate if it does not.
+ * its, and a server may never answer. So a child asks first whether a file system without a disk
+ * (FUSE, NFS: no device number of their own) answers; an error is an answer, too. Nothing is
+ * executed: a program of that name in $PATH may be anybody's. Returns false if it does not answer,
+ * or if there is no child to ask.
  */
 static bool answers(struct job *job)
 {
 	const struct opening *o = of_job(job);
-	char name[32], *argv[] = { "head", "-c", "1", name, NULL };
-	posix_spawn_file_actions_t actions;
+	char name[32];
 	pid_t pid;
-	int err;
 
 	if (o->handle < 0 || major(o->device) != 0)
 		return true;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", CHILD_FD);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&actions, 0, 1);
-	posix_spawn_file_actions_adddup2(&actions, 0, 2);
-	posix_spawn_file_actions_adddup2(&actions, o->handle, CHILD_FD);
-	err = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return err || ends_in_time(pid);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", o->handle);
+	pid = fork();
+	if (pid == 0)
+		read_a_byte(o->handle, name);
+	return pid > 0 && ends_in_time(pid);
 }
 
 /* In a cache of its own: the table's is for one thread. */
@@ -77,6 +92,7 @@ static void open_file(struct job *job)
 		return;
 	o->found = elf_cache__open_mapped(c, &o->request);
 	o->no_elf = !o->found && errno == ENOEXEC;
+	o->misnamed = !o->found && errno == EXDEV;
 	if (o->found)
 		elf_cache__give(c, o->found);
 	elf_cache__free(c);
@@ -167,6 +183,7 @@ static void open_now(struct opening *o)
 {
 	o->file = elf_cache__open_mapped(o->table->files, &o->request);
 	o->no_elf = !o->file && errno == ENOEXEC;
+	o->misnamed = !o->file && errno == EXDEV;
 	o->is_named = o->file && may_be_named(&o->map, o->file->dev, o->file->ino);
 	finish(o);
 }

@@ -42,6 +42,7 @@ struct opening {
 	struct job job;
 	struct elf_file *found;
 	bool no_elf;   /* what is mapped is none: no failure */
+	bool misnamed; /* it is not found, and the build ID is another file's */
 	bool is_named; /* the file is what the record speaks of */
 	char path[];
 };

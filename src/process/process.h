@@ -27,6 +27,8 @@ struct mapping {
 	struct opening *opening;  /* that is still to be found out; NULL: it is not */
 	struct build_id build_id; /* the file's, or what records said of it */
 	bool vague;		  /* records have told its path, and neither ID nor inode */
+	bool misnamed;	  /* … the build ID of another file, which has its path here; there
+			     is no .file, and .build_id is not that */
 	const char *path; /* as the process saw it, without " (deleted)"; lives as long as the
 			     mapping: copy what has to stay */
 };

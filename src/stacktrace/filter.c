@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "stacktrace/deferred.h"
 #include "stacktrace/profile.h"
 #include "stacktrace/queue.h"
 #include "stacktrace/report.h"
@@ -25,7 +26,8 @@ struct filter {
 	struct stream_writer *writer;
 	struct queue *queue;
 	struct unwinding *unwinding;
-	struct profile *profile; /* instead of the writer's records; NULL: before the first */
+	struct deferred *deferred; /* NULL: chains that come later stay where they are */
+	struct profile *profile;   /* instead of the writer's records; NULL: before the first */
 	struct tally *tally;
 	struct report *report;
 	bool live;	   /* the input is no file: what came has to go out */
@@ -42,22 +44,6 @@ struct filter {
 };
 
 /* ---- records, in the order of time ---- */
-
-/* The kernel's part, and a guest's: up to the first address of user space. */
-static size_t kernel_part(const struct item_sample *s)
-{
-	bool kernel = s->kernel;
-	size_t cnt = 0;
-
-	for (; cnt < s->chain_cnt; cnt++) {
-		uint64_t entry = s->chain[cnt];
-
-		kernel |= entry > CONTEXT_MAX; /* a marker, of the kernel's but for these two: */
-		if (!kernel || entry == CONTEXT_USER || entry == CONTEXT_USER_DEFERRED)
-			break;
-	}
-	return cnt;
-}
 
 /* Kernel part, marker, user part. */
 static void keep_chain(struct filter *f, struct queued *q, const struct item_sample *s,
@@ -95,16 +81,35 @@ static struct profile *profile_of(struct filter *f)
 	return f->profile;
 }
 
-/* It came with its chain, if with anything. */
-static void take_as_it_is(struct filter *f, const struct item *item)
+static void add_to_profile(struct filter *f, const struct item *item)
 {
-	struct profile_sample sample = { item, kernel_part(&item->sample), NULL };
+	struct profile_sample sample = { item, item_sample__kernel_cnt(&item->sample), NULL };
 
-	tally__other(f->tally);
-	if (!f->options->pprof || !profile_of(f))
+	if (!profile_of(f))
 		return;
 	sample.user = unwinding__look_up(f->unwinding, item, sample.kernel_cnt);
 	profile__add(f->profile, &sample);
+}
+
+/* It came with its chain, if with anything, or that comes later. */
+static void take_as_it_is(struct filter *f, const struct item *item, struct queued *q)
+{
+	tally__other(f->tally);
+	if (f->deferred && deferred__hold(f->deferred, item, q))
+		return;
+	if (f->options->pprof)
+		add_to_profile(f, item);
+}
+
+/* Its chain has come, or will not. */
+static void take_deferred(void *arg, const struct item *item)
+{
+	struct filter *f = arg;
+
+	if (f->options->pprof)
+		add_to_profile(f, item);
+	else
+		stream_writer__unwound(f->writer, f->reader, NULL, item);
 }
 
 static void take_unwound(void *arg, size_t nth, const struct trace *t)
@@ -146,7 +151,7 @@ static void add_sample(struct filter *f, struct item_sample *s, struct queued *q
 {
 	uint64_t *kernel = f->kernel + f->kernel_cnt;
 
-	s->chain_cnt = kernel_part(s);
+	s->chain_cnt = item_sample__kernel_cnt(s);
 	memcpy(kernel, s->chain, s->chain_cnt * sizeof(*kernel));
 	s->chain = kernel;
 	f->kernel_cnt += s->chain_cnt;
@@ -194,7 +199,9 @@ static void work(void *arg, struct queued *q)
 	else if (item->kind == ITEM_SAMPLE && item->sample.has_stack)
 		add_sample(f, &item->sample, q);
 	else if (item->kind == ITEM_SAMPLE)
-		take_as_it_is(f, item);
+		take_as_it_is(f, item, q);
+	else if (item->kind == ITEM_CHAIN && f->deferred)
+		deferred__join(f->deferred, item, q);
 }
 
 /* ---- records, in the order of the stream ---- */
@@ -214,7 +221,11 @@ static void emit(void *arg, const struct queued *q)
 
 	if (f->options->pprof || !input__has(f->in, q->raw.data, q->raw.sz))
 		return;
-	if (!q->chain) {
+	if (f->deferred)
+		deferred__emit(f->deferred, q);
+	if (q->held)
+		return;
+	if (!q->chain || q->joined_cnt) {
 		stream_writer__pass(f->writer, f->reader, &q->raw);
 		return;
 	}
@@ -306,6 +317,8 @@ static int convert(struct filter *f)
 		input__hold(f->in, queue__off(f->queue));
 	}
 	advance(f, UINT64_MAX);
+	if (f->deferred)
+		deferred__rest(f->deferred);
 	if (f->options->pprof)
 		return write_profile(f);
 	stream_writer__end(f->writer);
@@ -350,6 +363,17 @@ static bool open_reader(struct filter *f, enum format format)
 	return f->reader && !f->reader->fault.set;
 }
 
+/* In the same format samples and chains stay what they are: readers of it join them. */
+static bool open_deferred(struct filter *f)
+{
+	struct deferred_options o = { f->queue, f->options->pprof, take_deferred, f };
+
+	if (!f->options->pprof && f->writer->format == f->reader->format)
+		return true;
+	f->deferred = deferred__new(&o);
+	return f->deferred != NULL;
+}
+
 static bool open_writer(struct filter *f)
 {
 	enum format target = f->options->target;
@@ -362,9 +386,10 @@ static bool open_writer(struct filter *f)
 		return false;
 	f->writer = stream_writer__new(&options);
 	f->queue = queue__new(&handlers);
-	if (!f->writer || !f->queue)
-		log__error("out of memory");
-	return f->writer && f->queue;
+	if (f->writer && f->queue && open_deferred(f))
+		return true;
+	log__error("out of memory");
+	return false;
 }
 
 /* What a file had goes once there is something to take its place; of a pipe nothing can. */
@@ -414,16 +439,11 @@ static int judge(struct filter *f, int status)
 
 static void summarize(const struct filter *f)
 {
-	const struct tally_sums *sums = tally__sums(f->tally);
-
 	if (f->reader && f->reader->skipped)
 		log__info("%lu records of hardware traces are left out", f->reader->skipped);
 	if (f->writer && f->writer->dropped && f->options->verbosity > 0)
 		log__info("%lu records have no place in the output's format", f->writer->dropped);
-	if (sums->fileless)
-		log__warn("%lu of %lu stacks end in files that cannot be opened here, or are not "
-			  "those that were recorded, as %s (see --sysroot)",
-			  sums->fileless, sums->samples, sums->file);
+	tally__warn(f->tally);
 	if (f->unwinding)
 		unwinding__debug(f->unwinding);
 	if (f->unwinding && f->options->verbosity > 0)
@@ -437,6 +457,7 @@ static void filter__free(struct filter *f)
 	unwinding__free(f->unwinding);
 	profile__free(f->profile);
 	queue__free(f->queue);
+	deferred__free(f->deferred);
 	stream_writer__free(f->writer);
 	stream_reader__free(f->reader);
 	output__free(f->out);

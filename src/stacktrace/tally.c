@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "process/process.h"
 
 #define NAME_SZ	      16
@@ -142,22 +143,42 @@ static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 }
 
 /* The file that the stack ends in, where it could not be opened; NULL: it is not for that. */
-static const char *file_wanted(const struct trace *t)
+static const struct mapping *file_wanted(const struct trace *t)
 {
 	const struct mapping *m = t->cnt ? t->frames[t->cnt - 1].map : NULL;
 
-	return t->status == UNWIND_NO_CFI && m && m->kind == MAPPING_FILE && !m->file ? m->path
-										      : NULL;
+	return t->status == UNWIND_NO_CFI && m && m->kind == MAPPING_FILE && !m->file ? m : NULL;
+}
+
+/* The first file on the way that has the path of another one; NULL: there is none. Frame pointers
+ * may lead out of it. */
+static const struct mapping *misnamed_file(const struct trace *t)
+{
+	for (size_t i = 0; i < t->cnt; i++)
+		if (t->frames[i].map && t->frames[i].map->misnamed)
+			return t->frames[i].map;
+	return NULL;
+}
+
+/* Why it does not reach the root, where that is for want of a file. */
+static void add_wanted(struct tally_sums *s, const struct trace *t)
+{
+	const struct mapping *misnamed = misnamed_file(t);
+	const struct mapping *wanted = misnamed ? NULL : file_wanted(t);
+
+	if (misnamed && s->misnamed++ == 0)
+		copy_printable(s->misnamed_file, sizeof(s->misnamed_file), misnamed->path);
+	if (wanted && s->fileless++ == 0)
+		copy_printable(s->file, sizeof(s->file), wanted->path);
 }
 
 void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
 {
 	bool root = trace->status == UNWIND_ROOT;
 	bool lost = !root && trace->cnt <= LOST_FRAMES;
-	const char *wanted = file_wanted(trace);
 
-	if (wanted && t->sums.fileless++ == 0)
-		copy_printable(t->sums.file, sizeof(t->sums.file), wanted);
+	if (!root)
+		add_wanted(&t->sums, trace);
 	if (t->has_rows)
 		add_to_row(row_of(t, tgid), trace, lost);
 	t->sums.samples++;
@@ -188,6 +209,23 @@ static void print_row(const struct row *r, const char *name, FILE *to)
 		"worst %s)\n",
 		name, r->frames_max, r->samples, r->lost, percent(r->lost, r->samples),
 		source_names[r->last], source_names[r->worst]);
+}
+
+void tally__warn(const struct tally *t)
+{
+	const struct tally_sums *s = &t->sums;
+
+	if (s->fileless)
+		log__warn("%lu of %lu stacks end in files that cannot be opened here, or are not "
+			  "those that were recorded, as %s (see --sysroot)",
+			  s->fileless, s->samples, s->file);
+	if (s->misnamed)
+		log__warn("%lu of %lu stacks are cut short in %s: the recording has the build ID "
+			  "of the file with this path here, but the process mapped another one, as "
+			  "in a chroot "
+			  "or a container; give the folder that was its root with --sysroot, or "
+			  "record with perf record --buildid-mmap",
+			  s->misnamed, s->samples, s->misnamed_file);
 }
 
 void tally__print(const struct tally *t, FILE *to)

@@ -16,6 +16,9 @@ struct tally_sums {
 	uint64_t others;   /* samples that pass as they are */
 	uint64_t fileless; /* of those to unwind: they end in a file that could not be opened */
 	char file[128];	   /* the first one of these; printable */
+	uint64_t misnamed; /* of those to unwind: not to the root, by a file that has another's path
+			    */
+	char misnamed_file[128]; /* the first one of these; printable */
 };
 
 struct tally;
@@ -29,6 +32,7 @@ void tally__inherit(struct tally *, uint32_t tgid, uint32_t parent);
 void tally__add(struct tally *, uint32_t tgid, const struct trace *);
 void tally__other(struct tally *); /* a sample that passes as it is */
 const struct tally_sums *tally__sums(const struct tally *);
+void tally__warn(const struct tally *); /* of stacks that are cut short for want of a file */
 /* One line per process that had samples, and one of all. */
 void tally__print(const struct tally *, FILE *);
 

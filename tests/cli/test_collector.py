@@ -120,6 +120,15 @@ def test_a_kernel_without_types_lacks_nothing_else(tmp_path, args):
 
 
 @needs_bpf
+def test_types_that_memory_is_too_small_for(tmp_path):
+    """libbpf's own search ends in ESRCH, whatever went wrong with the file."""
+    p = run("--as=16000000", COLLECTOR, "--list", program="prlimit")
+    assert p.returncode == 1
+    assert "cannot read the kernel's types (/sys/kernel/btf/vmlinux): Cannot allocate memory; " in p.stderr, p.stderr
+    assert "No such process" not in p.stderr
+
+
+@needs_bpf
 def test_status_of_the_command(tmp_path):
     for i, (argv, status) in enumerate(
         [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137), (["/no/such/program"], 127), (["/etc/passwd"], 126), (["true"], 0)]

@@ -124,6 +124,21 @@ def test_a_file_that_never_answers(slow, start, spawn, compile_c, tmp_path):
     assert r.one("SELECT count(*) FROM events WHERE command = 'hung' AND unwind = 'root'") == 0
 
 
+def test_no_program_is_run_to_read_a_file(slow, start, spawn, compile_c, tmp_path):
+    """Whether a file server answers is asked by the collector itself, whatever is in root's PATH."""
+    ran, folder = tmp_path / "ran", tmp_path / "bin"
+    folder.mkdir()
+    for name in "head", "cat", "sh":
+        (folder / name).write_text(f"#!/bin/bash\necho $0 >> {ran}\n")
+        (folder / name).chmod(0o755)
+    busy = run_from(slow, spawn, compile_c, "served")
+    c = start("-p", "profile:u:199", "served", "--no-cache", env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    wait_worked(0.3, busy)
+    r = c.stop()
+    assert ends(r, "served").get("root", 0) > 10
+    assert not ran.exists(), ran.read_text()
+
+
 def section(program, name):
     """Where it lies in the file, and where it ends."""
     for line in subprocess.run(["readelf", "-SW", program], check=True, capture_output=True, text=True).stdout.splitlines():

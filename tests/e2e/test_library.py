@@ -160,3 +160,35 @@ def test_live_profilers(cpu, name):
     assert 0.55 < render / total < 0.92
     back = [names for names, _ in stacks if "by_value" in names]  # qsort calls back
     assert back and all("qsort_r" in names for names in back)
+
+
+# As in OpenSSL's sha512_block_data_order_avx2(): the caller's stack pointer is in the red zone, and the CFA is *(rsp - 8) + 8.
+# The stack pointer is at the beginning of a page: the red zone is in the page below.
+RED_ZONE = r"""
+__asm__(".globl spin\n.type spin, @function\n"
+	"spin:\n.cfi_startproc\n"
+	"mov %rsp, %rax\n.cfi_def_cfa_register %rax\n"
+	"sub $4096, %rsp\nand $-4096, %rsp\n"
+	"mov %rax, -8(%rsp)\n.cfi_escape 0x0f, 5, 0x77, 0x78, 0x06, 0x23, 8\n" /* breg7 -8; deref; plus_uconst 8 */
+	"mov $3000000, %ecx\n1: dec %ecx\njne 1b\n"
+	"mov -8(%rsp), %rsp\n.cfi_def_cfa %rsp, 8\n"
+	"ret\n.cfi_endproc\n.size spin, . - spin");
+void spin(void);
+__attribute__((noinline)) void caller(void) { spin(); __asm__ volatile(""); }
+int main(void) { for (;;) caller(); }
+"""
+
+
+@needs_bpf
+def test_a_bpf_profiler_hands_over_the_red_zone(compile_c):
+    p = subprocess.Popen([compile_c(RED_ZONE)])
+    try:
+        wait_worked(0.1, p)
+        out = subprocess.run([EXAMPLES / "stacktrace/bpf_profiler", "2", str(p.pid)], check=True, capture_output=True, text=True)
+    finally:
+        p.kill()
+        p.wait()
+    stacks = folded(out.stdout)
+    total = sum(n for _, n in stacks)
+    whole = sum(n for names, n in stacks if names[0] == "_start" and names[-2:] == ["caller", "spin"])
+    assert total > 20 and whole >= 0.9 * total, out.stdout

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many processes, many mappings, many of both a second: nothing is lost, and memory has bounds."""
+import os
 import pathlib
+import re
+import subprocess
 import time
 
-from conftest import needs_bpf, wait_worked, worked
+import pytest
+
+from conftest import needs_bpf, wait_for, wait_worked, worked
 from crowds import JIT, MANY, OPENS, OPENED, anonymous_mb
 
 pytestmark = needs_bpf
@@ -87,3 +92,81 @@ def test_the_same_path_in_two_containers(start, spawn, compile_c, tmp_path):
     for name, p in programs.items():
         leaves = {s[0][0] for s in r.stacks(f"tgid = {p.pid}")}
         assert leaves and leaves <= {name, "main"}, leaves
+
+
+THREADS = 12000
+READER = """
+import sys
+while True:
+    with open(sys.argv[1], "rb", 0) as f:
+        while f.read(1 << 20): pass
+"""
+CROWD = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *sleeps(void *arg) { for (;;) usleep(200000); return arg; }
+int main(int argc, char **argv)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	getchar();
+	for (int i = 0; i < atoi(argv[argc - 1]); i++)
+		if (pthread_create(&thread, &small, sleeps, NULL))
+			return 1;
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+"""
+
+
+@pytest.fixture
+def small_cgroup():
+    """A memory cgroup of 300 MB below our own, of v1 or v2: its folder."""
+    own = dict(re.findall(r"^\d+:(\w*):(.*)$", pathlib.Path("/proc/self/cgroup").read_text(), re.M))
+    for root, name, limit in ("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "", "memory.max"):
+        folder = pathlib.Path(root + own.get(name, "/nowhere")) / f"small{os.getpid()}"
+        try:
+            folder.mkdir()
+            (folder / limit).write_text("300M")
+        except OSError:
+            if folder.exists():
+                folder.rmdir()
+            continue
+        yield folder
+        for _ in range(100):  # until its processes are gone
+            try:
+                return folder.rmdir()
+            except OSError:
+                time.sleep(0.1)
+        return
+    pytest.skip("no memory cgroup can be made")
+
+
+def test_threads_that_the_kernel_has_no_memory_for(start, spawn, compile_c, small_cgroup, tmp_path):
+    """While the collector's cgroup is at its limit, as readers of files keep it, new threads have rows all the same."""
+    def enter():
+        (small_cgroup / "cgroup.procs").write_text(str(os.getpid()))
+
+    def used():
+        now = small_cgroup / "memory.current"
+        return int((now if now.exists() else small_cgroup / "memory.usage_in_bytes").read_text())
+
+    with open(tmp_path / "file", "w") as f:
+        f.truncate(4 << 30)
+    for _ in range(4):
+        spawn("python3", "-c", READER, tmp_path / "file", preexec_fn=enter)
+    crowd = spawn(compile_c(CROWD, name="crowd"), THREADS, stdin=subprocess.PIPE)
+    wait_for(lambda: used() > 290 << 20)
+    c = start("-p", "switch:n", "--ring-size", "64M", "--no-cache", "crowd", preexec_fn=enter)
+    crowd.stdin.write("\n")
+    crowd.stdin.flush()
+    assert crowd.stdout.readline() == "ready\n"
+    time.sleep(1)
+    r = c.stop()
+    assert lost(r) == 0, r.stderr
+    assert r.one("SELECT count(DISTINCT pid) FROM events WHERE command = 'crowd'") == THREADS + 1

@@ -24,10 +24,10 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 class Program:
     """A program that nobody else has: static, so that all its code is in one file, with a build ID of its own."""
 
-    def __init__(self, path):
+    def __init__(self, path, level="-O2"):
         self.path, self.build_id = path, uuid.uuid4().hex + "01234567"
         path.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["gcc", "-O2", "-g", "-static", f"-Wl,--build-id=0x{self.build_id}", "-o", path, ROOT / "examples/deep.c"],
+        subprocess.run(["gcc", level, "-g", "-static", f"-Wl,--build-id=0x{self.build_id}", "-o", path, ROOT / "examples/deep.c"],
                        check=True)
 
 
@@ -208,6 +208,34 @@ def test_through_the_overlays_of_a_capture(tmp_path, container):
 def overlay(pid, layer, source):
     source = str(source).encode()
     return frame(15, pid, 1, struct.pack("<B3xHH", layer, len(source), 1) + source + b"\0/\0")
+
+
+@needs_root
+def test_a_chroot_has_another_program_of_that_path(tmp_path, program):
+    """perf writes the build ID of the host's file, the kernel the inode of the chroot's: the inode counts."""
+    root = tmp_path / "root"
+    other = Program(root / str(program.path)[1:], "-O0")
+    home, data = tmp_path / "home", tmp_path / "perf.data"
+    home.mkdir()
+
+    def recorded(*command):  # with the table of build IDs and perf's cache, which record() leaves out
+        p = perf("record", "-q", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-o", data, "--", *command,
+                 env={**os.environ, "HOME": str(home)})
+        assert p.returncode == 0, p.stderr
+
+    recorded("chroot", root, program.path, *DEEP)
+    table = perf("buildid-list", "-i", data, text=True).stdout
+    assert program.build_id in table and other.build_id not in table
+    for env in {"HOME": "/nowhere"}, {"HOME": str(home)}:
+        share, said = whole(data, env=env)
+        assert share < 50, said
+        assert f"stacks are cut short in {program.path}: the recording has the build ID of the file with this path here" in said
+        assert "--sysroot" in said and "--buildid-mmap" in said
+    share, said = whole(data, "--sysroot", root)
+    assert share > 99 and "cut short" not in said
+    recorded("sh", "-c", f"{program.path} 0.5 5; chroot {root} {program.path} 0.5 5; true")  # the host's stay whole
+    assert 35 < whole(data)[0] < 65
+    assert whole(data, "--sysroot", root)[0] > 99
 
 
 @needs_root

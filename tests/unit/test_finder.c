@@ -236,6 +236,56 @@ static void copies_in_a_sysroot(void **state)
 	end(&w);
 }
 
+static struct record_mmap by_path(const char *path, unsigned char id, uint64_t dev, uint64_t ino)
+{
+	struct record_mmap m = mmap_of(path, id);
+
+	m.maj = major(dev);
+	m.min = minor(dev);
+	m.ino = ino;
+	m.by_path = true;
+	return m;
+}
+
+static bool is_misnamed(struct world *w)
+{
+	return look(w, 10, 0x40000)->misnamed;
+}
+
+/* A table of build IDs by path has that of the host's file where a process in a chroot has another
+ * one. */
+static void an_inode_counts_more_than_a_build_id_by_path(void **state)
+{
+	const char *dir = *state;
+	char root[128], host[128], copy[256], ids[128];
+	struct stat here, there;
+	struct world w;
+
+	shell__run("mkdir -p %s/root%s %s/ids/01", dir, dir, dir);
+	snprintf(root, sizeof(root), "%s/root", dir);
+	snprintf(host, sizeof(host), "%s/a.so", dir);
+	snprintf(copy, sizeof(copy), "%s%s", root, host);
+	snprintf(ids, sizeof(ids), "%s/ids", dir);
+	put_elf("", host, 1);
+	put_elf(root, host, 2);
+	shell__run("ln %s %s/01/01010101010101010101010101010101010101", host, ids);
+	assert_int_equal(stat(host, &here) | stat(copy, &there), 0);
+	w = begin(state, (struct process_options){ .finder = finder(NULL, ids) });
+	assert_int_equal(found(&w, by_path(host, 1, here.st_dev, here.st_ino)), 1);
+	assert_int_equal(found(&w, by_path(host, 1, there.st_dev, there.st_ino)), 0);
+	assert_true(is_misnamed(&w));
+	assert_int_equal(look(&w, 10, 0x40000)->build_id.sz, 0);
+	/* Nothing here contradicts: this may be another machine, or the file has gone. */
+	assert_int_equal(found(&w, by_path("/nowhere/a.so", 1, 0, 4711)), 1);
+	assert_false(is_misnamed(&w));
+	end(&w);
+	w = begin(state, (struct process_options){ .finder = finder(root, ids) });
+	assert_int_equal(found(&w, by_path(host, 1, there.st_dev, there.st_ino)), 2);
+	assert_int_equal(found(&w, by_path(host, 1, here.st_dev, here.st_ino)), 1);
+	assert_int_equal(found(&w, by_path(host, 2, 0, 4711)), 2); /* a copy */
+	end(&w);
+}
+
 /* Then a process that has its id may be another one: its files count where an ID or an inode says
  * so. */
 static void a_recording_of_the_past(void **state)
@@ -474,6 +524,7 @@ RUN_TESTS(test_with_folder(without_proc_only_records_say_something),
 	  test_with_folder(who_ended_goes_when_nobody_looks),
 	  test_with_folder(no_more_processes_than_may_be),
 	  test_with_folder(the_sysroot_comes_first), test_with_folder(copies_in_a_sysroot),
+	  test_with_folder(an_inode_counts_more_than_a_build_id_by_path),
 	  test_with_folder(a_recording_of_the_past), test_with_folder(without_a_build_id),
 	  test_with_folder(by_build_id_in_trees), test_with_folder(overlays_are_below),
 	  test_with_folder(a_file_comes_from_a_server),
