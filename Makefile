@@ -334,6 +334,34 @@ $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
 
+# Programs for the shadow stack: NAME_main.c or .cc, with NAME.S if there is one; and without symbols.
+SHADOW_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls
+SHADOW_CASES := $(patsubst tests/shadow/%_main.c,%,$(wildcard tests/shadow/*_main.c)) exceptions bridge.stripped \
+	pushed_leaf.stripped tiny_gap.stripped static.headerless
+SHADOW_PROGRAMS := $(addprefix $(BUILD)/shadow/,$(SHADOW_CASES))
+
+.PHONY: shadow-build
+shadow-build: $(BUILD)/tests/shadow_walks $(SHADOW_PROGRAMS)
+
+$(BUILD)/shadow/%: tests/shadow/%_main.c $(wildcard tests/shadow/*.S)
+	$(call msg,SHADOW,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SHADOW_CFLAGS) $(if $(filter static,$*),-static) -o $@ $< $(wildcard tests/shadow/$*.S) -lpthread
+
+$(BUILD)/shadow/%: tests/shadow/%_main.cc
+	$(call msg,SHADOW,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
+
+$(BUILD)/shadow/%.stripped: $(BUILD)/shadow/%
+	$(Q)strip -o $@ $<
+
+# e_shoff, and e_shnum and e_shstrndx of the ELF header become 0.
+$(BUILD)/shadow/%.headerless: $(BUILD)/shadow/%.stripped
+	$(Q)cp $< $@
+	$(Q)dd if=/dev/zero of=$@ bs=1 seek=40 count=8 conv=notrunc status=none
+	$(Q)dd if=/dev/zero of=$@ bs=1 seek=60 count=4 conv=notrunc status=none
+
 # Examples are what people run: optimized, without frame pointers, as distributions build.
 EXAMPLE_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -Iinclude
 

@@ -253,12 +253,10 @@ static inline bool shadow__load(struct shadow *s, uint64_t old_sp, uint64_t sp, 
 	bool grows = sp < old_sp && near && kind == CODE_MOVE;
 	bool unwinds = shadow_segment__holds(segment, old_sp, sp);
 
-	if (grows)
-		return false;
 	segment->sp = old_sp;
 	if (shadow__resume(s, sp))
 		return true;
-	if (unwinds || shadow__leave_handler(s, sp))
+	if (grows || unwinds || shadow__leave_handler(s, sp))
 		return false;
 	shadow__begin_chain(s, sp);
 	return true;
