@@ -77,7 +77,8 @@ def test_java_methods_are_walked_by_frame_pointer(run_java, options):
         assert {f["module"].split("/")[-1] for f in stack[java:-2]} == {"libjvm.so"}
         assert {f["module"].split("/")[-1] for f in stack[-2:]} == {"libc.so.6"}
         # What was found by frame pointer says so, the VM's first frame too: its callee has no call-frame information.
-        assert [f["mark"] for f in stack] == [None] + ["frame_pointer"] * java + [None] * (len(stack) - java - 1)
+        # The leaf's caller may be missing: it need not have set its frame pointer yet.
+        assert [f["mark"] for f in stack] == [None, "guess"] + ["frame_pointer"] * (java - 1) + [None] * (len(stack) - java - 1)
         deep += n if java == JAVA_FRAMES else 0
     assert deep / sum(n for *_, n in in_java) > 0.9, [len(s) for s, *_ in in_java]
 
