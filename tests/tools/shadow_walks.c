@@ -39,6 +39,8 @@ static const char usage[] =
 	"  whole            all frames are right, and the status is root\n"
 	"  honest           the frames are right, and the status says that there are more\n"
 	"  marked           a frame is wrong, and has a mark, or follows one that has\n"
+	"  not judged       the program has overwritten a return address, or is between two "
+	"stacks\n"
 	"  wrong root       callers are missing, and the status is root\n"
 	"  wrong other      a frame is wrong, and has no mark\n"
 	"\n"
@@ -168,14 +170,16 @@ static void show(struct stepper *st, const struct thread *t, const struct pendin
 
 static void pending_is_wrong(struct stepper *st, struct thread *t, const struct pending *w)
 {
+	enum verdict v = w->unfit ? VERDICT_NOT_JUDGED : w->verdict;
 	size_t last = w->common && w->common <= w->cnt ? w->common - 1 : 0;
 	struct frame f = proc__frame(&st->procs, t->proc, w->frames[last].pc,
 				     w->frames[last].flags & FRAME_CALLER);
 
 	st->tally.walks++;
-	st->tally.by_verdict[w->verdict]++;
-	tally__place(&st->tally, w->verdict, w->status, &f);
-	show(st, t, w);
+	st->tally.by_verdict[v]++;
+	tally__place(&st->tally, v, w->status, &f);
+	if (!w->unfit || st->o.show_all)
+		show(st, t, w);
 }
 
 static struct pending *pending_take(struct thread *t)
@@ -199,24 +203,35 @@ static void settle_old(struct stepper *st, struct thread *t, uint64_t patience)
 	}
 }
 
+/* Right callers of the target count; where the target is a landing pad, which is no return address,
+ * the rules of the code before it may lead elsewhere. */
+static void settle_with(struct stepper *st, struct thread *t, struct pending *w, uint64_t target)
+{
+	struct trace *trace = st->trace;
+	size_t common;
+	enum verdict v;
+
+	trace->cnt = w->cnt;
+	trace->status = w->status;
+	memcpy(trace->frames, w->frames, w->cnt * sizeof(*w->frames));
+	expected__set_jump(st->expected, t->shadow, w->frames[0].pc, target);
+	v = judge(trace, st->expected);
+	common = judge__common(trace, st->expected);
+	w->unfit |= w->jumping && common == 2;
+	if (verdict__is_wrong(v))
+		pending_is_wrong(st, t, w);
+	else
+		tally__count(&st->tally, v, trace, common);
+	st->tally.jumps += !verdict__is_wrong(v);
+}
+
 /* The thread has jumped, with the stack pointer that it had loaded: to where it is now. */
 static void settle_jump(struct stepper *st, struct thread *t, uint64_t target)
 {
 	while (t->pending) {
 		struct pending *w = pending_take(t);
-		struct trace *trace = st->trace;
-		enum verdict v;
 
-		trace->cnt = w->cnt;
-		trace->status = w->status;
-		memcpy(trace->frames, w->frames, w->cnt * sizeof(*w->frames));
-		expected__set_jump(st->expected, t->shadow, w->frames[0].pc, target);
-		v = judge(trace, st->expected);
-		if (verdict__is_wrong(v))
-			pending_is_wrong(st, t, w);
-		else
-			tally__count(&st->tally, v, trace, judge__common(trace, st->expected));
-		st->tally.jumps += !verdict__is_wrong(v);
+		settle_with(st, t, w, target);
 		free(w);
 	}
 }
@@ -246,6 +261,19 @@ static enum verdict judge_either(struct stepper *st, const struct thread *t)
 	return judge(st->trace, st->expected);
 }
 
+/*
+ * Whether the program has no right stack: the unwinder of libgcc copies the registers of the frame
+ * that it will jump to into its own frame, return address and all; and swapcontext() of the C
+ * library has the new stack pointer before the code that belongs to it.
+ */
+static bool is_unfit(const struct thread *t, const struct expected *x, size_t common)
+{
+	const struct expected_frame *f = &x->frames[common];
+
+	return t->shadow->switching || (common < x->cnt && f->caller && f->slot &&
+					!t->shadow->holds && proc__word(t->proc, f->slot) != f->pc);
+}
+
 static void take_verdict(struct stepper *st, struct thread *t)
 {
 	enum verdict v = judge_either(st, t);
@@ -255,6 +283,8 @@ static void take_verdict(struct stepper *st, struct thread *t)
 	if (verdict__is_wrong(v) || (v != VERDICT_WHOLE && st->o.show_all))
 		w = pending__new(st->trace, st->expected, st->steps);
 	if (verdict__is_wrong(v)) {
+		w->jumping = t->shadow->jumping;
+		w->unfit = is_unfit(t, st->expected, common);
 		*t->pending_end = w;
 		t->pending_end = &w->next;
 		return;
@@ -353,6 +383,7 @@ static void follow_load(struct stepper *st, struct thread *t, const struct user_
 	if (shadow__load(t->shadow, t->regs.rsp, now->rsp, kind, is_near(st, t, now->rsp))) {
 		shadow_chain__drop(t->shadow->chain, now->rsp);
 		check_resumed(t);
+		t->shadow->switching = true;
 	}
 	t->shadow->jumping = t->kind != CODE_SYSCALL;
 }
@@ -373,7 +404,7 @@ static void find_planted(struct stepper *st, struct thread *t, const struct user
 
 static void follow_jump(struct stepper *st, struct thread *t, const struct user_regs_struct *now)
 {
-	t->shadow->jumping = false;
+	t->shadow->jumping = t->shadow->switching = false;
 	if (t->shadow->aside_cnt)
 		find_planted(st, t, now);
 	settle_jump(st, t, now->rip);
