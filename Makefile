@@ -92,7 +92,7 @@ unit: unit-build
 	@BUILDS=$(BUILD) tests/run unit
 
 .PHONY: unit-build
-unit-build: $(UNIT_TESTS) $(TEST_TOOLS)
+unit-build: $(UNIT_TESTS) $(TEST_TOOLS) $(if $(SAN),,shadow-build)
 
 ## test-vm: test the collector on other kernels, from 5.10 to the newest of Debian, in qemu; not part of test
 .PHONY: test-vm
@@ -121,6 +121,11 @@ differential: setup-tests
 	@tests/differential/setup
 	@$(MAKE) --no-print-directory -j2 all $(BUILD)/tests/compare_walks
 	@tests/differential/run
+
+## nightly: single-step ls, python3 and libgmp, and compare each walk with a shadow stack; minutes
+.PHONY: nightly
+nightly: shadow-build $(BUILD)/shadow/gmp_numbers
+	@BUILD=$(BUILD) tests/nightly
 
 ## bench: measure what things cost, as tables
 bench: setup-tests
@@ -352,6 +357,12 @@ $(BUILD)/shadow/%: tests/shadow/%_main.cc
 	$(call msg,SHADOW,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
+
+# Where libgmp's header is not installed, this program is left out.
+$(BUILD)/shadow/gmp_numbers: tests/shadow/gmp_numbers.c
+	$(call msg,SHADOW,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SHADOW_CFLAGS) -o $@ $< -lgmp || echo "libgmp-dev is missing: nightly goes without gmp_numbers" >&2
 
 $(BUILD)/shadow/%.stripped: $(BUILD)/shadow/%
 	$(Q)strip -o $@ $<

@@ -15,6 +15,7 @@
 	X(WHOLE, "whole", "all frames, and the status root")                                \
 	X(HONEST, "honest", "the first frames, and a status that says that there are more") \
 	X(MARKED, "marked", "a wrong frame, which has a mark or follows one that has")      \
+	X(NOT_JUDGED, "not judged", "the program itself has no right stack there")          \
 	X(WRONG_ROOT, "wrong root", "callers are missing, and the status is root")          \
 	X(WRONG_OTHER, "wrong other", "a wrong frame that has no mark")
 
@@ -39,7 +40,8 @@ static inline const char *verdict__name(enum verdict v)
 
 struct expected_frame {
 	uint64_t pc;
-	bool caller; /* .pc is a return address */
+	bool caller;   /* .pc is a return address */
+	uint64_t slot; /* where that was put; 0: for the leaf, and the target of a jump */
 };
 
 struct expected {
@@ -50,7 +52,8 @@ struct expected {
 static inline void expected__add(struct expected *x, const struct shadow_entry *e)
 {
 	if (x->cnt < TRACE_MAX)
-		x->frames[x->cnt++] = (struct expected_frame){ e->pc, e->kind == SHADOW_CALL };
+		x->frames[x->cnt++] =
+			(struct expected_frame){ e->pc, e->kind == SHADOW_CALL, e->slot };
 }
 
 static inline void expected__add_chain(struct expected *x, const struct shadow *s)
@@ -62,7 +65,7 @@ static inline void expected__add_chain(struct expected *x, const struct shadow *
 /* The thread's chain at pc. `held`: a popped return address counts. */
 static inline void expected__set(struct expected *x, const struct shadow *s, uint64_t pc, bool held)
 {
-	x->frames[0] = (struct expected_frame){ pc, false };
+	x->frames[0] = (struct expected_frame){ .pc = pc };
 	x->cnt = 1;
 	if (held && s->holds)
 		expected__add(x, &s->held);
@@ -73,8 +76,8 @@ static inline void expected__set(struct expected *x, const struct shadow *s, uin
 static inline void expected__set_jump(struct expected *x, const struct shadow *s, uint64_t pc,
 				      uint64_t target)
 {
-	x->frames[0] = (struct expected_frame){ pc, false };
-	x->frames[1] = (struct expected_frame){ target, true };
+	x->frames[0] = (struct expected_frame){ .pc = pc };
+	x->frames[1] = (struct expected_frame){ .pc = target, .caller = true };
 	x->cnt = 2;
 	expected__add_chain(x, s);
 }
@@ -123,6 +126,8 @@ struct pending {
 	uint64_t step;
 	enum verdict verdict;
 	enum unwind_status status;
+	bool jumping; /* the thread had loaded the stack pointer already */
+	bool unfit;   /* without a jump that explains it, it is not judged */
 	size_t cnt, expected_cnt, common;
 	struct frame frames[PENDING_FRAMES];
 	struct expected_frame expected[PENDING_FRAMES];

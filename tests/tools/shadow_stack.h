@@ -57,6 +57,7 @@ struct shadow {
 	bool holds;
 	/* The stack pointer was loaded, the jump to the code that belongs to it comes yet. */
 	bool jumping;
+	bool switching; /* and the stack is another one */
 };
 
 static inline struct shadow_segment *shadow_chain__segment(struct shadow_chain *c)
