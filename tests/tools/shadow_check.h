@@ -63,7 +63,7 @@ static inline void settle_with(struct stepper *st, struct thread *t, struct pend
 	expected__set_jump(st->expected, t->shadow, w->frames[0].pc, target);
 	v = judge(trace, st->expected);
 	common = judge__common(trace, st->expected);
-	w->unfit |= w->jumping && common == 2;
+	w->unfit |= w->jumping && w->common == 1 && common == 2;
 	if (verdict__is_wrong(v))
 		pending_is_wrong(st, t, w);
 	else

@@ -41,7 +41,8 @@ static const char usage[] =
 	"  wrong root       callers are missing, and the status is root\n"
 	"  wrong other      a frame is wrong, and has no mark\n"
 	"\n"
-	"Exits with 0 if no walk is wrong, 1 if one is, 2 if the options are.\n"
+	"Exits with 0 if no walk is wrong, 1 if one is or there was none, 2 if the options are "
+	"wrong.\n"
 	"\n"
 	"Examples:\n"
 	"  shadow_walks build/examples/cpu 1\n"
@@ -309,6 +310,9 @@ int main(int argc, char **argv)
 	step_all(st);
 	print_result(st);
 	wrong = tally__wrong_cnt(&st->tally) > 0;
+	if (!st->tally.walks)
+		fputs("shadow_walks: nothing was compared: no walk matches the options\n", stderr);
+	wrong |= !st->tally.walks;
 	tear_down(st);
 	free(st);
 	return wrong;
