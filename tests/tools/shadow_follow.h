@@ -66,7 +66,7 @@ static inline void find_planted(struct stepper *st, struct thread *t,
 	word = proc__word(t->proc, now->rsp);
 	code = proc__range(&st->procs, t->proc, word);
 	if (code && code->code)
-		shadow__call(t->shadow, word, now->rsp);
+		shadow__plant(t->shadow, word, now->rsp);
 }
 
 static inline void follow_jump(struct stepper *st, struct thread *t,

@@ -27,6 +27,7 @@ enum shadow_kind {
 	SHADOW_CALL,
 	SHADOW_RESTORER,    /* a signal handler's return address */
 	SHADOW_INTERRUPTED, /* where the signal came: no return address */
+	SHADOW_PLANTED,	    /* a return address that no call has left: where a function begins */
 };
 
 struct shadow_entry {
@@ -151,6 +152,11 @@ static inline void shadow__call(struct shadow *s, uint64_t pc, uint64_t slot)
 {
 	shadow_chain__push(s->chain, (struct shadow_entry){ pc, slot, SHADOW_CALL });
 	s->holds = false;
+}
+
+static inline void shadow__plant(struct shadow *s, uint64_t pc, uint64_t slot)
+{
+	shadow_chain__push(s->chain, (struct shadow_entry){ pc, slot, SHADOW_PLANTED });
 }
 
 /* A signal whose frame the kernel has put on the stack. */
