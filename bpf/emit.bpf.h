@@ -61,9 +61,10 @@ struct emission {
 	__u64 detail_sz;
 	const struct owner *owner;    /* NULL: the task */
 	const struct open_span *span; /* NULL: the innermost one of the task */
-	bool unpaced;		      /* --max-rate does not count it */
-	__u32 *claim; /* NULL, or a flag that only one event may set: who comes second is dropped,
-			 uncounted */
+	__u64 unpaced; /* --max-rate does not count it. Not a bool: clang 21 then zeroes the next
+			  member byte by byte, and the verifier forgets that it is 0. */
+	__u32 *claim;  /* NULL, or a flag that only one event may set: who comes second is dropped,
+			  uncounted */
 };
 
 /* A program asks this first, with a time that it took before. */
