@@ -84,7 +84,7 @@ static void notes_are_read(void **state)
 }
 
 /* A callback's answer ends it; a file without notes has none. */
-static int stop(const struct sdt_note *n, void *arg)
+static int stop_at_second(const struct sdt_note *n, void *arg)
 {
 	(void)n;
 	return ++*(int *)arg == 2 ? -ECANCELED : 0;
@@ -95,9 +95,9 @@ static void reading_can_end_early(void **state)
 	struct elf_file *f = open_in(*state, "p"), *none = elf_file__open("/bin/true");
 	int cnt = 0;
 
-	assert_int_equal(sdt__each(f, stop, &cnt), -ECANCELED);
+	assert_int_equal(sdt__each(f, stop_at_second, &cnt), -ECANCELED);
 	assert_int_equal(cnt, 2);
-	assert_int_equal(sdt__each(none, stop, &cnt), -ENOENT);
+	assert_int_equal(sdt__each(none, stop_at_second, &cnt), -ENOENT);
 	elf_file__put(f);
 	elf_file__put(none);
 }

@@ -125,7 +125,7 @@ static inline struct fixture *leaf(void **state, uint64_t pc, size_t cnt)
 
 static inline struct sample sample_of(struct fixture *t)
 {
-	struct sample s;
+	struct sample s = { 0 };
 
 	event__sample(t->event, &s);
 	if (event__holes(t->event))
