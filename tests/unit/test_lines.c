@@ -199,7 +199,7 @@ static void libc(void **state)
 
 static const char inlined[] = "static inline __attribute__((always_inline)) int inner(int n)\n"
 			      "{\n"
-			      "	return *(volatile int *)0 + n;\n" /* 3 */
+			      "	static volatile int word; return word + n;\n" /* 3 */
 			      "}\n"
 			      "static inline __attribute__((always_inline)) int middle(int n)\n"
 			      "{\n"
@@ -223,7 +223,7 @@ static void a_chain_of_inlined_functions(void **state)
 	shell__write(*state, "p.c", inlined);
 	shell__run("cd %s && gcc -O1 -g -fno-ipa-icf -o prog p.c", (char *)*state);
 	addr = shell__output("objdump -d --no-show-raw-insn %s/prog | sed -n '/<outer>:/,/^$/"
-			     "s/^ *\\([0-9a-f]*\\):.*mov .*0x0.*/\\1/p'",
+			     "s/^ *\\([0-9a-f]*\\):.*<word[.0-9]*>.*/\\1/p'",
 			     (char *)*state);
 	assert_non_null(addr);
 	snprintf(path, sizeof(path), "%s/prog", (char *)*state);

@@ -83,9 +83,10 @@ static void a_probe_is_a_load_a_test_and_a_branch(void **state)
 	int none = instructions(do_nothing);
 
 	(void)state;
-	/* and a frame in the first function, the test of a 0 in the second */
-	assert_in_range(instructions(do_four_probes) - none, 4 * 3, 4 * 3 + 2 + 4 * CHECKS);
-	assert_in_range(instructions(do_a_span) - none, 3, 3 + 4 + 4 * CHECKS);
+	/* GCC 16 loads and tests in one instruction. The first function may have a frame besides,
+	 * the second tests a 0. */
+	assert_in_range(instructions(do_four_probes) - none, 4 * 2, 4 * 3 + 2 + 4 * CHECKS);
+	assert_in_range(instructions(do_a_span) - none, 2, 3 + 4 + 4 * CHECKS);
 }
 
 static void without_listeners_nothing_is_evaluated(void **state)
