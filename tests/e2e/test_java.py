@@ -7,7 +7,7 @@ import pytest
 
 from conftest import needs_bpf
 
-pytestmark = [needs_bpf, pytest.mark.skipif(not shutil.which("javac"), reason="no JDK (Debian: openjdk-17-jdk-headless)")]
+pytestmark = [needs_bpf, pytest.mark.skipif(not shutil.which("javac"), reason="no JDK (Debian: default-jdk-headless)")]
 
 DEPTH = 20
 JAVA_FRAMES = 1 + (DEPTH + 1) + 1 + 1  # spin, descend, run, and the VM's stub that calls into Java

@@ -146,7 +146,7 @@ public class Named {
 """
 
 
-@pytest.mark.skipif(not shutil.which("jcmd"), reason="no JDK (Debian: openjdk-17-jdk-headless)")
+@pytest.mark.skipif(not shutil.which("jcmd"), reason="no JDK (Debian: default-jdk-headless)")
 def test_java_tells_when_it_is_asked(start, spawn, tmp_path, no_maps_left):
     (tmp_path / "Named.java").write_text(JAVA_SOURCE)
     subprocess.run(["javac", "-d", tmp_path, tmp_path / "Named.java"], check=True)

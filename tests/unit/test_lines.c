@@ -32,7 +32,7 @@ static struct chain at(struct lines *l, uint64_t vaddr)
 }
 
 /* Returns the place without a repeated folder of the compilation: where -ffile-prefix-map made that
- * relative, LLVM before 16 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
+ * relative, LLVM 14 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
 static const char *drop_repeated_folder(const char *place)
 {
 	size_t sz = strlen(place);
