@@ -196,6 +196,22 @@ static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_
 	tablecheck__differs(c, off, NULL, flat);
 }
 
+#define TABLECHECK_START_CONTEXT_SZ 64
+
+/* Whether the place is in glibc's __start_context: its code says that it is a root, its CFI does
+ * not. */
+static inline bool tablecheck__in_start_context(const struct elf_file *f, uint64_t vaddr)
+{
+	for (uint64_t i = 0; i < TABLECHECK_START_CONTEXT_SZ && i < vaddr; i++) {
+		struct text text = text__at(f, vaddr - i);
+
+		text__copy(&text, f);
+		if (text__starts_context(&text))
+			return true;
+	}
+	return false;
+}
+
 static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t off)
 {
 	struct flat_rule flat = frame_table__at(c->table, off);
@@ -211,6 +227,8 @@ static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t 
 	c->totals->compared++;
 	c->totals->elsewhere += flat.how == FLAT_ELSEWHERE;
 	if (flat.flags & FLAT_CALLERS_ONLY || tablecheck__same(rule, c->file->machine, flat))
+		return;
+	if (flat.how == FLAT_ROOT && tablecheck__in_start_context(c->file, vaddr))
 		return;
 	tablecheck__differs(c, vaddr, rule, flat);
 }
