@@ -151,6 +151,9 @@ static void carries_states_along_jumps(void **state)
 	/* a backward jump to code that nothing runs on into */
 	SCAN(state, "push %rbx\njmp 2f\n1: nop\npop %rbx\nret\n2: nop\njmp 1b\n",
 	     { 3, FLAT_SP, 2, KEPT, 0 }, { 5, FLAT_SP, 1, KEPT, 0 }, { 6, FLAT_SP, 2, KEPT, 0 });
+	/* two backward jumps, of which the later one leads to the earlier one */
+	SCAN(state, "push %rbx\njmp 3f\n1: cltd\npop %rbx\nret\n2: cltd\njmp 1b\n3: cltd\njmp 2b\n",
+	     { 3, FLAT_SP, 2, KEPT, 0 }, { 5, FLAT_SP, 1, KEPT, 0 }, { 6, FLAT_SP, 2, KEPT, 0 });
 	/* a jump table's cases */
 	SCAN(state, "push %rbx\njmp *%rax\ncltd\npop %rbx\nret\ncltd\npop %rbx\nret\n",
 	     { 3, FLAT_SP, 2, KEPT, 0 }, { 5, FLAT_SP, 1, KEPT, 0 }, { 6, FLAT_SP, 2, KEPT, 0 },
