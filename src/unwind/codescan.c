@@ -337,7 +337,8 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	size_t sz = (c->ended ? insn__decode_after_end : insn__decode)(&i, c->gap->bytes + off,
 								       c->gap->sz - off);
 
-	if (c->ended && i.kind == INSN_NOP)
+	/* A nop that a jump leads to is no padding: `pause` at the head of a loop. */
+	if (c->ended && i.kind == INSN_NOP && !is_target(c, off))
 		return sz ? sz : 1;
 	take_jump(c, off);
 	c->state.is_root |= c->reports && c->root == off + 1;
@@ -358,15 +359,20 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	return sz;
 }
 
-/* From where a function begins to where the next one does. Returns that. */
+/* From where a function begins to where the next one does. Returns that. When no more instructions
+ * may be decoded, the rest of the gap is unknown. */
 static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 {
 	c->reports = reports;
 	begin(c, off);
 	do
 		off += scan_insn(c, off);
-	while (off < c->gap->sz && !begins(c, off) && --c->left);
-	return c->left ? off : c->gap->sz;
+	while (off < c->gap->sz && c->left && --c->left && !begins(c, off));
+	if (c->left)
+		return off;
+	if (off < c->gap->sz)
+		report(c, off, (struct flat_rule){ .how = FLAT_NONE });
+	return c->gap->sz;
 }
 
 #define TIMES_MAX     8
@@ -385,7 +391,7 @@ static size_t scan_in_turns(struct code_scanner *c, size_t off)
 		c->learned = false;
 		c->next = next;
 		scan_function(c, off, false);
-	} while (c->learned && ++times < TIMES_MAX);
+	} while (c->learned && c->left && ++times < TIMES_MAX);
 	c->next = next;
 	return scan_function(c, off, true);
 }

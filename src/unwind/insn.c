@@ -48,7 +48,7 @@ static const char two_bytes[] = "MMMMx-----x-xM-b" /* 0f 00 */
 #define SP 4 /* rsp and rbp, as instructions number them */
 #define FP 5
 
-enum opcode_map { MAP_ONE_BYTE, MAP_0F, MAP_0F38, MAP_0F3A };
+enum opcode_map { MAP_ONE_BYTE, MAP_0F, MAP_0F38, MAP_0F3A, MAP_XOP8, MAP_XOP9, MAP_XOP10 };
 
 /* An instruction that is being decoded. */
 struct decoder {
@@ -100,6 +100,21 @@ static void take_vector_opcode(struct decoder *d, uint8_t escape)
 	d->failed |= map == 0 || map == 4 || map > 6;
 }
 
+/* AMD's XOP looks like a pop to memory (8f) with an extended opcode: maps 8, 9 and 10 have an
+ * imm8, nothing and an imm32 behind ModRM. */
+static bool is_xop(const struct decoder *d)
+{
+	return d->at < d->end && (*d->at & 0x1f) >= 8 && (*d->at & 0x1f) <= 10;
+}
+
+static void take_xop_opcode(struct decoder *d)
+{
+	d->map = (enum opcode_map)(MAP_XOP8 + (take(d, 1) & 0x1f) - 8);
+	d->vector = true;
+	take(d, 1);
+	d->op = (uint8_t)take(d, 1);
+}
+
 static void take_escaped_opcode(struct decoder *d)
 {
 	d->map = MAP_0F;
@@ -125,6 +140,8 @@ static void take_opcode(struct decoder *d)
 		take_escaped_opcode(d);
 	else if (b == 0xc4 || b == 0xc5 || b == 0x62)
 		take_vector_opcode(d, b);
+	else if (b == 0x8f && is_xop(d))
+		take_xop_opcode(d);
 }
 
 /* ---- operands ---- */
@@ -151,8 +168,11 @@ static char operands_of(const struct decoder *d)
 	switch (d->map) {
 	case MAP_ONE_BYTE: return one_byte[d->op];
 	case MAP_0F: return two_bytes[d->op];
-	case MAP_0F38: return 'M';
-	case MAP_0F3A: return 'b';
+	case MAP_0F38:
+	case MAP_XOP9: return 'M';
+	case MAP_0F3A:
+	case MAP_XOP8: return 'b';
+	case MAP_XOP10: return 'z';
 	}
 	return 'x';
 }
@@ -328,7 +348,7 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 		return push_pop(i, d);
 	if (op >= 0x70 && op < 0x80)
 		return branch(i, d, INSN_BRANCH);
-	if (op >= 0xb8 && op < 0xc0)
+	if ((op >= 0xb8 && op < 0xc0) || (op > 0x90 && op < 0x98)) /* mov imm, xchg %rax */
 		return lose((op & 7u) | (d->rex & 1 ? 8 : 0));
 	switch (op) {
 	case 0x63: return lose(reg_of(d));
@@ -346,7 +366,7 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 	case 0x89:
 	case 0x8b: return move(i, d);
 	case 0x8d: return assign(i, reg_of(d), d->rex & 8 ? base_of(d) : 16, d->disp);
-	case 0x8f: return d->modrm >> 3 & 7 ? INSN_LOSE_SP : INSN_POP; /* XOP, or pop */
+	case 0x8f: return d->modrm >> 3 & 7 ? INSN_LOSE_SP : INSN_POP;
 	case 0x9d: return INSN_POP;
 	case 0x90: return d->rex & 1 ? INSN_OTHER : INSN_NOP;
 	case 0xc2:
@@ -354,8 +374,9 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 	case 0xc1:
 	case 0xc7:
 	case 0xd1:
-	case 0xd3:
-	case 0xf7: return lose_operand(d);
+	case 0xd3: return lose_operand(d);
+	case 0xf7: /* test, not, neg, mul, div: two of them write their operand */
+		return (d->modrm >> 4 & 3) == 1 ? lose_operand(d) : INSN_OTHER;
 	case 0xc8: return INSN_LOSE_SP; /* enter */
 	case 0xc9: return INSN_LEAVE;
 	case 0xcc: return INSN_NOP;
@@ -378,6 +399,8 @@ static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 		return branch(i, d, INSN_BRANCH);
 	if (d->op >= 0x40 && d->op < 0x50)
 		return lose(reg_of(d)); /* cmov */
+	if (d->op >= 0xc8 && d->op < 0xd0)
+		return lose((d->op & 7u) | (d->rex & 1 ? 8 : 0)); /* bswap */
 	switch (d->op) {
 	case 0x0b: return INSN_STOP; /* ud2 */
 	case 0x1f: return INSN_NOP;
@@ -388,10 +411,11 @@ static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 	case 0xaf:
 	case 0xb6:
 	case 0xb7:
+	case 0xb8:
 	case 0xbc:
 	case 0xbd:
 	case 0xbe:
-	case 0xbf: return lose(reg_of(d)); /* imul, movzx, bsf, bsr, movsx */
+	case 0xbf: return lose(reg_of(d)); /* imul, movzx, popcnt, bsf, bsr, movsx */
 	default: return INSN_OTHER;
 	}
 }

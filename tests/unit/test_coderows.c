@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rules of hand-written code between code that compilers make, in real files. */
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#include "shell.h"
+#include "unwind/coderows.h"
+
+#define COMPILED "int %s(int x) { return x * 3 + 1; }\n"
+
+/* Two functions without CFI, 32 bytes apart. */
+static const char bare[] =
+	".text\n.p2align 4\n.type bare,@function\nbare:\n"
+	"push %rbp\nmov %rsp,%rbp\npush %rbx\nsub $24,%rsp\ncall plain\n"
+	"lea -8(%rbp),%rsp\npop %rbx\npop %rbp\nret\n"
+	".p2align 4\n.type plain,@function\nplain:\n"
+	"push %rbx\nsub $16,%rsp\nnop\nadd $16,%rsp\npop %rbx\nret\n.p2align 4\n";
+
+static const struct {
+	unsigned off;
+	enum flat_how how;
+	int cfa, fp;
+} table[] = {
+	{ 0, FLAT_SP, 1, FLAT_FP_KEPT },
+	{ 1, FLAT_SP, 2, -2 },
+	{ 4, FLAT_FP, 2, -2 },
+	{ 5, FLAT_FP, 2, -2 },
+	{ 9, FLAT_FP, 2, -2 },
+	{ 14, FLAT_FP, 2, -2 },
+	{ 18, FLAT_FP, 2, -2 },
+	{ 19, FLAT_FP, 2, -2 },
+	{ 20, FLAT_SP, 1, FLAT_FP_KEPT },
+	{ 32, FLAT_SP, 1, FLAT_FP_KEPT },
+	{ 33, FLAT_SP, 2, FLAT_FP_KEPT },
+	{ 37, FLAT_SP, 4, FLAT_FP_KEPT },
+	{ 38, FLAT_SP, 4, FLAT_FP_KEPT },
+	{ 42, FLAT_SP, 2, FLAT_FP_KEPT },
+	{ 43, FLAT_SP, 1, FLAT_FP_KEPT },
+};
+
+/* FOLDER/lib.so: compiled, hand-written and again compiled code. */
+static void make_library(const char *folder, const char *code)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), COMPILED, "first");
+	shell__write(folder, "a.c", text);
+	snprintf(text, sizeof(text), COMPILED, "last");
+	shell__write(folder, "c.c", text);
+	shell__write(folder, "b.s", code);
+	shell__run("cd %s && gcc -O2 -fPIC -shared -nostdlib -o lib.so a.c b.s c.c 2>&1", folder);
+}
+
+static uint64_t address_of(const char *folder, const char *symbol)
+{
+	char *text =
+		shell__output("nm %s/lib.so | awk '$3 == \"%s\" { print $1 }'", folder, symbol);
+	uint64_t address;
+
+	assert_non_null(text);
+	address = strtoull(text, NULL, 16);
+	free(text);
+	assert_true(address != 0);
+	return address;
+}
+
+static void patch(const char *folder, size_t off, const void *bytes, size_t sz)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lib.so", folder);
+	fd = open(path, O_WRONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, sz, (off_t)off), sz);
+	close(fd);
+}
+
+static struct code_rows rows_of(const char *folder)
+{
+	struct code_rows rows;
+	struct elf_file *f;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/lib.so", folder);
+	f = elf_file__open(path);
+	assert_non_null(f);
+	code_rows__make(&rows, f);
+	elf_file__put(f);
+	return rows;
+}
+
+static void check_table(const struct code_rows *rows, uint64_t start)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct flat_rule *r = code_rows__at(rows, start + table[i].off);
+
+		assert_non_null(r);
+		if (r->how != table[i].how || r->cfa != table[i].cfa || r->fp != table[i].fp)
+			fail_msg("at %u: how %u, CFA %d, fp %d", table[i].off, r->how, r->cfa,
+				 r->fp);
+	}
+}
+
+static void gives_rules_of_code_between_compiled_code(void **state)
+{
+	struct code_rows rows;
+	uint64_t start, first, last;
+
+	make_library(*state, bare);
+	start = address_of(*state, "bare");
+	first = address_of(*state, "first");
+	last = address_of(*state, "last");
+	rows = rows_of(*state);
+	check_table(&rows, start);
+	assert_null(code_rows__at(&rows, first));
+	assert_null(code_rows__at(&rows, last));
+	assert_null(code_rows__at(&rows, 0));
+	assert_null(code_rows__at(&rows, UINT64_MAX));
+	assert_true(code_rows__sz(&rows) >= rows.cnt * sizeof(*rows.rows));
+	code_rows__free(&rows);
+	assert_int_equal(rows.cnt, 0);
+}
+
+static void needs_no_symbols_and_no_section_headers(void **state)
+{
+	static const uint8_t zeros[8] = { 0 };
+	struct code_rows rows;
+	uint64_t start;
+
+	make_library(*state, bare);
+	start = address_of(*state, "bare");
+	shell__run("strip %s/lib.so", (char *)*state);
+	rows = rows_of(*state);
+	check_table(&rows, start);
+	code_rows__free(&rows);
+	patch(*state, offsetof(Elf64_Ehdr, e_shoff), zeros, 8);
+	patch(*state, offsetof(Elf64_Ehdr, e_shnum), zeros, 4);
+	rows = rows_of(*state);
+	check_table(&rows, start);
+	code_rows__free(&rows);
+}
+
+static void has_no_rules_where_there_is_no_gap(void **state)
+{
+	struct code_rows rows;
+	uint64_t first;
+
+	make_library(*state, "");
+	first = address_of(*state, "first");
+	rows = rows_of(*state);
+	for (uint64_t at = first - 64; at < first + 256; at++)
+		assert_null(code_rows__at(&rows, at));
+	code_rows__free(&rows);
+}
+
+static void leaves_other_machines_out(void **state)
+{
+	static const uint8_t machine[2] = { EM_AARCH64, 0 };
+	struct code_rows rows;
+
+	make_library(*state, bare);
+	patch(*state, offsetof(Elf64_Ehdr, e_machine), machine, 2);
+	rows = rows_of(*state);
+	assert_int_equal(rows.cnt, 0);
+	code_rows__free(&rows);
+}
+
+static void leaves_large_files_out(void **state)
+{
+	struct code_rows rows;
+	char code[2048];
+
+	snprintf(code, sizeof(code), "%s.skip 0x900000,0x90\n", bare);
+	make_library(*state, code);
+	rows = rows_of(*state);
+	assert_int_equal(rows.cnt, 0);
+	code_rows__free(&rows);
+}
+
+RUN_TESTS(test_with_folder(gives_rules_of_code_between_compiled_code),
+	  test_with_folder(needs_no_symbols_and_no_section_headers),
+	  test_with_folder(has_no_rules_where_there_is_no_gap),
+	  test_with_folder(leaves_other_machines_out), test_with_folder(leaves_large_files_out))

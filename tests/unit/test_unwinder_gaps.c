@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks through code without call-frame information, and to where its callers are special. */
+#include "test.h"
+
+#define SCENE_MORE                                                                               \
+	/* 16 bytes of code without CFI between two functions with CFI */                        \
+	".p2align 8\n.cfi_startproc\n.skip 16,0x90\n.cfi_endproc\n"                              \
+	"push %rbx\ncall *%rax\npop %rbx\nret\n.p2align 4\n"                                     \
+	".cfi_startproc\n.skip 212,0x90\n.cfi_endproc\n" /* as __start_context of the C library, \
+							    behind 12 bytes of padding */        \
+	".p2align 8\n.cfi_startproc\nmov %rbx,%rsp\nmov (%rsp),%rdi\ncall *%rax\nnop\n"          \
+	".cfi_endproc\n" /* leaves frames for an exception: it saves the register of the         \
+			    exception's data */                                                  \
+	".p2align 8\n.cfi_startproc\n.cfi_def_cfa_offset 16\n.cfi_offset %rax,-16\n"             \
+	"function\n nop\n.cfi_endproc\n"
+#include "walk_scene.h"
+
+enum { TINY = FORGED + 1, START_CONTEXT, UNWINDS };
+
+#define TINY_START  (FUNCTION(TINY) + 16)
+#define TINY_RETURN (TINY_START + 3)
+#define PATIENCE_NS 10000000000
+#define TURNS	    4 /* by the long way first, then by the file's table */
+
+/* Checks in each of some walks, between which files' tables are made. */
+#define CHECK_TURNS(t, expected_status, expected_cnt, check)             \
+	do {                                                             \
+		for (int turn = 0; turn < TURNS; turn++) {               \
+			CHECK(t, expected_status, expected_cnt);         \
+			check;                                           \
+			assert_true(jobs__wait((t)->jobs, PATIENCE_NS)); \
+		}                                                        \
+	} while (0)
+
+static void goes_on_from_a_tiny_function_in_a_gap(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+	const struct frame *f = t->trace->frames;
+
+	t->words[0] = TINY_RETURN;
+	t->words[1] = 0xb; /* rbx */
+	t->words[2] = return_into(ROOT);
+	CHECK_TURNS(t, ROOT, 3, {
+		assert_int_equal(f[1].pc, TINY_RETURN);
+		assert_int_equal(f[2].pc, return_into(ROOT));
+		assert_int_equal(f[2].sp, STACK + 24);
+	});
+	t->event->regs[16] = TINY_START; /* nothing is pushed yet */
+	t->words[0] = return_into(ROOT);
+	CHECK_TURNS(t, ROOT, 2, assert_int_equal(f[1].pc, return_into(ROOT)));
+	t->event->regs[16] = TINY_START + 1;
+	t->words[0] = 0xb;
+	t->words[1] = return_into(ROOT);
+	CHECK_TURNS(t, ROOT, 2, assert_int_equal(f[1].pc, return_into(ROOT)));
+}
+
+static void ends_where_a_coroutine_begins(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+	const struct frame *f = t->trace->frames;
+
+	t->words[0] = FUNCTION(START_CONTEXT); /* planted: no call is before it */
+	t->words[1] = return_into(PLAIN);
+	CHECK_TURNS(t, ROOT, 2, {
+		assert_int_equal(f[1].pc, FUNCTION(START_CONTEXT));
+		assert_int_equal(f[1].flags, 0);
+	});
+}
+
+static void marks_callers_of_what_unwinds(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+	const struct frame *f = t->trace->frames;
+
+	t->words[0] = return_into(UNWINDS);
+	t->words[2] = return_into(ROOT);
+	CHECK_TURNS(t, ROOT, 3, {
+		assert_int_equal(f[1].source, FRAME_BY_CFI);
+		assert_int_equal(f[2].source, FRAME_BY_UNWINDING);
+		assert_int_equal(f[2].pc, return_into(ROOT));
+	});
+}
+
+static void goes_on_from_a_leaf_in_no_mapping(void **state)
+{
+	struct fixture *t = leaf(state, 0x1234, 8);
+	const struct frame *f = t->trace->frames;
+
+	t->words[0] = return_into(PLAIN);
+	t->words[1] = return_into(ROOT);
+	CHECK_TURNS(t, ROOT, 3, assert_int_equal(f[1].pc, return_into(PLAIN)));
+	t->words[0] = FUNCTION(PLAIN) + 4; /* behind no call */
+	walk(t);
+	assert_int_not_equal(t->trace->status, UNWIND_ROOT);
+	assert_int_equal(t->trace->cnt, 1);
+}
+
+RUN_TESTS(test(goes_on_from_a_tiny_function_in_a_gap), test(ends_where_a_coroutine_begins),
+	  test(marks_callers_of_what_unwinds), test(goes_on_from_a_leaf_in_no_mapping))
