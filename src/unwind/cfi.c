@@ -242,7 +242,8 @@ static uint16_t find_beside(struct cfi *c, uint64_t pc, bool caller)
 
 	if (rule || row)
 		return row ? (uint16_t)row->rule : rule;
-	return from_libdw(c, pc - caller, find_separate(c, pc - caller));
+	rule = from_libdw(c, pc - caller, find_separate(c, pc - caller));
+	return rule || !caller ? rule : planted_root(c, pc);
 }
 
 typedef uint16_t (*find_fn)(struct cfi *, uint64_t pc, bool caller);

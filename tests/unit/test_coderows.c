@@ -157,31 +157,42 @@ static void has_no_rules_where_there_is_no_gap(void **state)
 	code_rows__free(&rows);
 }
 
-static void leaves_other_machines_out(void **state)
+static void knows_the_entry_alone_on_other_machines(void **state)
 {
 	static const uint8_t machine[2] = { EM_AARCH64, 0 };
 	struct code_rows rows;
+	uint64_t start;
 
 	make_library(*state, bare);
+	start = address_of(*state, "first");
 	patch(*state, offsetof(Elf64_Ehdr, e_machine), machine, 2);
+	patch(*state, offsetof(Elf64_Ehdr, e_entry), &start, sizeof(start));
 	rows = rows_of(*state);
-	assert_int_equal(rows.cnt, 0);
+	assert_int_equal(rows.cnt, 2);
+	assert_int_equal(code_rows__at(&rows, start)->how, FLAT_ROOT);
+	assert_null(code_rows__at(&rows, start - 1));
+	assert_null(code_rows__at(&rows, start + 256));
 	code_rows__free(&rows);
 }
 
 static void leaves_large_files_out(void **state)
 {
-	struct code_rows rows;
-	char code[2048];
+	char code[2048], path[512];
+	struct elf_file *f;
 
-	snprintf(code, sizeof(code), "%s.skip 0x900000,0x90\n", bare);
-	make_library(*state, code);
-	rows = rows_of(*state);
-	assert_int_equal(rows.cnt, 0);
-	code_rows__free(&rows);
+	snprintf(path, sizeof(path), "%s/lib.so", (const char *)*state);
+	for (int large = 0; large < 2; large++) {
+		snprintf(code, sizeof(code), "%s.skip %#x,0x90\n", bare, large ? 0x900000 : 0x90);
+		make_library(*state, code);
+		f = elf_file__open(path);
+		assert_non_null(f);
+		assert_int_equal(code_rows__may_be(f), !large);
+		elf_file__put(f);
+	}
 }
 
 RUN_TESTS(test_with_folder(gives_rules_of_code_between_compiled_code),
 	  test_with_folder(needs_no_symbols_and_no_section_headers),
 	  test_with_folder(has_no_rules_where_there_is_no_gap),
-	  test_with_folder(leaves_other_machines_out), test_with_folder(leaves_large_files_out))
+	  test_with_folder(knows_the_entry_alone_on_other_machines),
+	  test_with_folder(leaves_large_files_out))

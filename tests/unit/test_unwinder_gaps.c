@@ -12,10 +12,12 @@
 	".cfi_endproc\n" /* leaves frames for an exception: it saves the register of the         \
 			    exception's data */                                                  \
 	".p2align 8\n.cfi_startproc\n.cfi_def_cfa_offset 16\n.cfi_offset %rax,-16\n"             \
-	"function\n nop\n.cfi_endproc\n"
+	"function\n nop\n.cfi_endproc\n" /* as __start_context, behind a wide gap */             \
+	".p2align 8\n.cfi_startproc\nmov %rbx,%rsp\nmov (%rsp),%rdi\ncall *%rax\nnop\n"          \
+	".cfi_endproc\n"
 #include "walk_scene.h"
 
-enum { TINY = FORGED + 1, START_CONTEXT, UNWINDS };
+enum { TINY = FORGED + 1, START_CONTEXT, UNWINDS, FAR_START_CONTEXT };
 
 #define TINY_START  (FUNCTION(TINY) + 16)
 #define TINY_RETURN (TINY_START + 3)
@@ -54,16 +56,55 @@ static void goes_on_from_a_tiny_function_in_a_gap(void **state)
 	CHECK_TURNS(t, ROOT, 2, assert_int_equal(f[1].pc, return_into(ROOT)));
 }
 
+/* Planted: no call is before it. */
 static void ends_where_a_coroutine_begins(void **state)
 {
-	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+	static const int starts[] = { START_CONTEXT, FAR_START_CONTEXT };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
+		const struct frame *f = t->trace->frames;
+
+		t->words[0] = FUNCTION(starts[i]);
+		t->words[1] = return_into(PLAIN);
+		CHECK_TURNS(t, ROOT, 2, {
+			assert_int_equal(f[1].pc, FUNCTION(starts[i]));
+			assert_int_equal(f[1].flags, 0);
+		});
+	}
+}
+
+/* A leaf whose return address is in a register has no flat rule: all of its walk is the long way.
+ */
+static struct fixture *leaf_of_the_long_way(void **state, uint64_t caller)
+{
+	struct fixture *t = leaf(state, FUNCTION(VFORK), 8);
+
+	t->event->regs[5] = caller; /* rdi */
+	return t;
+}
+
+static void ends_where_a_coroutine_begins_by_the_long_way(void **state)
+{
+	struct fixture *t = leaf_of_the_long_way(state, FUNCTION(START_CONTEXT));
 	const struct frame *f = t->trace->frames;
 
-	t->words[0] = FUNCTION(START_CONTEXT); /* planted: no call is before it */
-	t->words[1] = return_into(PLAIN);
+	t->words[0] = return_into(PLAIN);
 	CHECK_TURNS(t, ROOT, 2, {
 		assert_int_equal(f[1].pc, FUNCTION(START_CONTEXT));
 		assert_int_equal(f[1].flags, 0);
+	});
+}
+
+static void marks_callers_of_what_unwinds_by_the_long_way(void **state)
+{
+	struct fixture *t = leaf_of_the_long_way(state, return_into(UNWINDS));
+	const struct frame *f = t->trace->frames;
+
+	t->words[1] = return_into(ROOT);
+	CHECK_TURNS(t, ROOT, 3, {
+		assert_int_equal(f[1].source, FRAME_BY_CFI);
+		assert_int_equal(f[2].source, FRAME_BY_UNWINDING);
 	});
 }
 
@@ -96,4 +137,6 @@ static void goes_on_from_a_leaf_in_no_mapping(void **state)
 }
 
 RUN_TESTS(test(goes_on_from_a_tiny_function_in_a_gap), test(ends_where_a_coroutine_begins),
-	  test(marks_callers_of_what_unwinds), test(goes_on_from_a_leaf_in_no_mapping))
+	  test(ends_where_a_coroutine_begins_by_the_long_way), test(marks_callers_of_what_unwinds),
+	  test(marks_callers_of_what_unwinds_by_the_long_way),
+	  test(goes_on_from_a_leaf_in_no_mapping))
