@@ -60,3 +60,8 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 	$(Q)sed 's,@VERSION@,$(VERSION),; s,@ARCH@,$(ARCH),; s,@GLIBC@,$(DIST_GLIBC),' packaging/README.dist > $(DIST)/$(DIST_NAME)/README
 	$(Q)tar -C $(DIST) --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct)) \
 		-c $(DIST_NAME) | zstd -q -f -19 -T0 -o $@
+
+## test-dist: try the archive in bare roots of Debian 11, 12 and 13; root, network, minutes; not part of test
+.PHONY: test-dist
+test-dist: $(DIST_ARCHIVE)
+	@tests/distros/packages dist $<
