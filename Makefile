@@ -429,4 +429,4 @@ $(BUILD)/gen/bpf_profiler.skel.h: $(BUILD)/gen/bpf_profiler.bpf.o
 
 include packaging/package.mk
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

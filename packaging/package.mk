@@ -61,7 +61,19 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 	$(Q)tar -C $(DIST) --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct)) \
 		-c $(DIST_NAME) | zstd -q -f -19 -T0 -o $@
 
+# ---- packages --------------------------------------------------------------------------------------------------------
+
+## deb: make Debian packages of the programs and of the library, for this release of Debian and newer ones
+.PHONY: deb
+deb: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
+	@packaging/make-deb $(VERSION) $(BUILD) $(BUILD)/deb
+
 ## test-dist: try the archive in bare roots of Debian 11, 12 and 13; root, network, minutes; not part of test
 .PHONY: test-dist
 test-dist: $(DIST_ARCHIVE)
 	@tests/distros/packages dist $<
+
+## test-deb: the same for the Debian packages, with apt, in Debian 12 and 13
+.PHONY: test-deb
+test-deb: deb
+	@tests/distros/packages deb $(BUILD)/deb
