@@ -68,6 +68,19 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 deb: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 	@packaging/make-deb $(VERSION) $(BUILD) $(BUILD)/deb
 
+# rpm does not see packages that other package managers installed: --nodeps.
+## rpm: make RPM packages; tried with Debian's rpmbuild only
+.PHONY: rpm
+rpm: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
+	$(call msg,RPM,$(BUILD)/rpm)
+	@rm -rf $(BUILD)/rpm
+	$(Q)rpmbuild -bb --quiet --build-in-place $(if $(wildcard /etc/debian_version),--nodeps) \
+		--define '_topdir $(abspath $(BUILD))/rpm/work' --define '_rpmdir $(abspath $(BUILD))/rpm' \
+		--define '_rpmfilename %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
+		--define 'stacks_version $(VERSION)' --define 'stacks_build $(BUILD)' packaging/stacks.spec
+	@rm -rf $(BUILD)/rpm/work
+	@ls -1 $(BUILD)/rpm/*.rpm
+
 ## test-dist: try the archive in bare roots of Debian 11, 12 and 13; root, network, minutes; not part of test
 .PHONY: test-dist
 test-dist: $(DIST_ARCHIVE)
