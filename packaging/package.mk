@@ -59,7 +59,7 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 	$(Q)install -m 755 packaging/install $(DIST)/$(DIST_NAME)/install
 	$(Q)sed 's,@VERSION@,$(VERSION),; s,@ARCH@,$(ARCH),; s,@GLIBC@,$(DIST_GLIBC),' packaging/README.dist > $(DIST)/$(DIST_NAME)/README
 	$(Q)tar -C $(DIST) --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct)) \
-		-c $(DIST_NAME) | zstd -q -f -19 -T0 -o $@
+		-I 'zstd -19 -T0' -cf $(abspath $@) $(DIST_NAME)
 
 # ---- packages --------------------------------------------------------------------------------------------------------
 
