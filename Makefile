@@ -47,7 +47,7 @@ library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
 library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
-# They do not depend on the architecture: a cross build takes a native program.
+# Completions do not depend on the architecture: a cross build runs a native program.
 COMPLETION_BIN ?= $(BUILD)/bin
 COMPLETIONS := $(foreach p,$(PROGRAMS),$(addprefix $(BUILD)/completions/,$(p) _$(p) $(p).fish))
 
@@ -144,7 +144,7 @@ fuzz:
 ## install: install below $(DESTDIR)$(PREFIX), the library in its $(LIBDIR)
 install: all install-programs install-library
 
-# What is installed is what was linked below these folders; packaging/package.mk has others.
+# packaging/package.mk installs files from other folders.
 INSTALL_BIN ?= $(BUILD)/bin
 INSTALL_LIBRARY ?= $(LIBRARY)
 INSTALL_ZSH ?= share/zsh/site-functions

@@ -6,7 +6,7 @@ MULTIARCH = $(shell $(CC) -print-multiarch)
 
 # ---- the archive -----------------------------------------------------------------------------------------------------
 
-# It runs on every distribution since glibc 2.28: all libraries but the C library and DuckDB are linked statically, and
+# Its programs run on every distribution since glibc 2.28: all libraries but the C library and DuckDB are linked statically, and
 # the C library that the linker sees is Debian 11's. The recipes fail if a newer version of a function is needed all the
 # same.
 DIST_GLIBC := 2.28

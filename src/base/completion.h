@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What an option's argument may be. */
+/* Lists what an option's argument may be. */
 struct completion_words {
 	const char *option; /* long name; NULL ends the table */
 	const char *words;  /* separated by spaces */
@@ -31,7 +31,7 @@ struct completion {
 	const struct completion_words *words; /* NULL: none */
 };
 
-/* The options that argp adds by itself. */
+/* argp adds these options by itself. */
 extern const struct argp_option completion_argp_options[];
 
 /* Prints the file for `shell`: bash, zsh or fish. Returns -EINVAL for another shell. */
