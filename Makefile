@@ -3,6 +3,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+LIBDIR ?= lib
 BUILD ?= build$(if $(SAN),-san)
 DEPS := .deps
 CC = gcc
@@ -46,6 +47,9 @@ library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
 library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
+# Completions do not depend on the architecture: a cross build runs a native program.
+COMPLETION_BIN ?= $(BUILD)/bin
+COMPLETIONS := $(foreach p,$(PROGRAMS),$(addprefix $(BUILD)/completions/,$(p) _$(p) $(p).fish))
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
 	$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -142,23 +146,35 @@ bench-unwind: setup-tests
 fuzz:
 	@tests/fuzz/run
 
-## install: install below $(DESTDIR)$(PREFIX)
-install: all install-library
+## install: install below $(DESTDIR)$(PREFIX), the library in its $(LIBDIR)
+install: all install-programs install-library
+
+# packaging/package.mk installs files from other folders.
+INSTALL_BIN ?= $(BUILD)/bin
+INSTALL_LIBRARY ?= $(LIBRARY)
+INSTALL_ZSH ?= share/zsh/site-functions
+PKGCONFIG_PREFIX ?= $(PREFIX)
+.PHONY: install-programs
+install-programs: $(COMPLETIONS)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(addprefix $(INSTALL_BIN)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(DEPS)/duckdb/lib/libduckdb.so $(DESTDIR)$(PREFIX)/lib/stacks
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include include/stacks_tracing.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(addprefix $(BUILD)/completions/,$(PROGRAMS))
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/$(INSTALL_ZSH) $(addprefix $(BUILD)/completions/_,$(PROGRAMS))
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(patsubst %,$(BUILD)/completions/%.fish,$(PROGRAMS))
 	cd sql && find . -name '*.sql' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/stacks/sql/{} \;
 
-## install-library: of that only the library
+## install-library: install only the library
 .PHONY: install-library
-install-library: $(LIBRARY)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
-	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib
-	ln -sf $(notdir $(firstword $(LIBRARY))) $(DESTDIR)$(PREFIX)/lib/$(library_SONAME)
-	ln -sf $(library_SONAME) $(DESTDIR)$(PREFIX)/lib/libstacktrace.so
-	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),' src/libstacktrace/libstacktrace.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libstacktrace.pc
+install-library: $(INSTALL_LIBRARY)
+	install -d $(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 $(INSTALL_LIBRARY) $(DESTDIR)$(PREFIX)/$(LIBDIR)
+	ln -sf $(notdir $(firstword $(INSTALL_LIBRARY))) $(DESTDIR)$(PREFIX)/$(LIBDIR)/$(library_SONAME)
+	ln -sf $(library_SONAME) $(DESTDIR)$(PREFIX)/$(LIBDIR)/libstacktrace.so
+	sed 's,@PREFIX@,$(PKGCONFIG_PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' src/libstacktrace/libstacktrace.pc.in \
+		> $(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig/libstacktrace.pc
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include $(library_HEADERS)
 	install -m 644 $(wildcard man/*.3) $(DESTDIR)$(PREFIX)/share/man/man3
 	for page in $(notdir $(wildcard man/*.3)); do \
@@ -169,7 +185,10 @@ install-library: $(LIBRARY)
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,include/stacks_tracing.h $(library_HEADERS))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,$(notdir $(LIBRARY)) $(library_SONAME) libstacktrace.so pkgconfig/libstacktrace.pc)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/bash-completion/completions/,$(PROGRAMS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/$(INSTALL_ZSH)/_,$(PROGRAMS))
+	rm -f $(patsubst %,$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/%.fish,$(PROGRAMS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/$(LIBDIR)/,$(notdir $(LIBRARY)) $(library_SONAME) libstacktrace.so pkgconfig/libstacktrace.pc)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man3/stacktrace.3 $(DESTDIR)$(PREFIX)/share/man/man3/stacktrace_*.3
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/stacks
 
@@ -231,6 +250,20 @@ $(BUILD)/obj/%.o: src/%.c
 # The numbers in its loop have a register each: of two in a wide one each use would wait for its way out.
 $(BUILD)/obj/unwind/callrows.o $(BUILD)/pic/unwind/callrows.o: ALL_CFLAGS += -fno-tree-slp-vectorize
 
+# ---- completions of shells -------------------------------------------------------------------------------------------
+
+$(BUILD)/completions/_%: $(COMPLETION_BIN)/%
+	@mkdir -p $(@D)
+	$(Q)$< --completion zsh > $@
+
+$(BUILD)/completions/%.fish: $(COMPLETION_BIN)/%
+	@mkdir -p $(@D)
+	$(Q)$< --completion fish > $@
+
+$(BUILD)/completions/%: $(COMPLETION_BIN)/%
+	@mkdir -p $(@D)
+	$(Q)$< --completion bash > $@
+
 # ---- the library -----------------------------------------------------------------------------------------------------
 
 $(BUILD)/pic/%.o: src/%.c
@@ -239,11 +272,12 @@ $(BUILD)/pic/%.o: src/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -c -o $@ $<
 
 # Its threads may outlive a dlclose(): -z nodelete.
+library_LDFLAGS := -shared -Wl,-soname,$(library_SONAME) -Wl,--version-script,src/libstacktrace/libstacktrace.map \
+	-Wl,--gc-sections -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL
 $(BUILD)/lib/$(library_SONAME).%: $(library_OBJS) src/libstacktrace/libstacktrace.map
 	$(call msg,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(library_SONAME) -Wl,--version-script,src/libstacktrace/libstacktrace.map \
-		-Wl,--gc-sections -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ $(library_OBJS) $(library_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(library_LDFLAGS) -o $@ $(library_OBJS) $(library_LIBS)
 
 # One object, in which what is hidden is local: no name of ours meets one of the program's.
 $(BUILD)/lib/libstacktrace.a: $(library_OBJS)
@@ -405,4 +439,6 @@ $(BUILD)/gen/bpf_profiler.skel.h: $(BUILD)/gen/bpf_profiler.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name bpf_profiler > $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+include packaging/package.mk
+
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -175,7 +175,7 @@ static void *run(void *arg)
 
 	w->nice = getpriority(PRIO_PROCESS, 0);
 	pthread_mutex_lock(&s->lock);
-	w->tid = gettid();
+	w->tid = thread__tid();
 	while (!s->stop) {
 		struct job *j = take(s);
 

@@ -4,8 +4,16 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/priority.h"
+
+/* Returns the thread's id. glibc has gettid() only since 2.30; the programs run with 2.28. */
+static inline pid_t thread__tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
 
 /* A thread that no signal is delivered to: those are for threads of the program that wait for them.
  * 0 or an errno. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/completion.h"
 #include "base/parse.h"
 #include "collector/statusfile.h"
 #include "event/kind.h"
@@ -44,6 +45,7 @@ enum key {
 	KEY_BILL,
 	KEY_BPF_STACKS,
 	KEY_PREFIX,
+	KEY_COMPLETION,
 };
 
 static const struct argp_option argp_options[] = {
@@ -103,6 +105,8 @@ static const struct argp_option argp_options[] = {
 	{ "bpf-stacks", KEY_BPF_STACKS, "N", OPTION_HIDDEN,
 	  "Has no effect: stacks are not kept in a map", 3 },
 	{ "prefix", KEY_PREFIX, "NAME", OPTION_HIDDEN, "Has no effect", 3 },
+	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
+	  "Print the completion file for bash, zsh or fish", 3 },
 	{ 0 },
 };
 
@@ -254,6 +258,37 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 		wrong(state, "unwinder", arg, "tables or naive");
 }
 
+/* Returns "profile switch … all"; the caller frees it. */
+static char *probe_names(void)
+{
+	struct buf names = { 0 };
+
+	for (const struct probe *p = probes; p->name; p++)
+		buf__printf(&names, "%s ", p->name);
+	buf__printf(&names, "all");
+	buf__u8(&names, 0);
+	return (char *)names.data;
+}
+
+static void print_completion(const char *shell, const struct argp_state *state)
+{
+	char *names = probe_names();
+	const struct completion_words words[] = {
+		{ "programs", names, true },
+		{ 0 },
+	};
+	const struct completion_command command = {
+		.options = { argp_options, completion_argp_options },
+		.argument = "[COMM]… | -- COMMAND",
+	};
+	const struct completion c = { "collector", &command, 1, words };
+
+	if (completion__print(stdout, &c, shell))
+		wrong(state, "completion", shell, "bash, zsh or fish");
+	free(names);
+	exit(0);
+}
+
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -286,6 +321,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_QUIET: o->quiet = true; break;
 	case KEY_UNWINDER: set_unwinder(o, arg, state); break;
 	case KEY_DEBUG_BPF: o->capture.debug = true; break;
+	case KEY_COMPLETION: print_completion(arg, state); break;
 	case KEY_BPF_STACKS:
 	case KEY_PREFIX: break;
 	case ARGP_KEY_ARG: add_comm(filter, arg, state); break;

@@ -10,6 +10,7 @@
 
 #include "base/bell.h"
 #include "base/priority.h"
+#include "base/thread.h"
 #include "symbol/demangle.h"
 #include "symbol/jit.h"
 
@@ -155,7 +156,7 @@ static void *run(void *arg)
 
 	priority__ordinary();
 	pthread_mutex_lock(&s->lock);
-	s->tid = gettid();
+	s->tid = thread__tid();
 	while (!s->stop || s->todo.first) {
 		struct stack_job *j = queue__take(&s->todo);
 

@@ -2,7 +2,9 @@
 #include "event/kind.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stddef.h>
+
+#include "base/errname.h"
 
 #define X(id, name, probe) [EVENT_##id] = { name, probe },
 static const struct {
@@ -45,6 +47,6 @@ const char *event_reason__name(uint16_t reason)
 		if (errors[i].error == reason)
 			return errors[i].name;
 	}
-	name = strerrorname_np(reason);
+	name = errname__get(reason);
 	return name ? name : "error";
 }

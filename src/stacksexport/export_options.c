@@ -2,16 +2,18 @@
 #include "stacksexport/export_options.h"
 
 #include <argp.h>
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/completion.h"
 #include "base/log.h"
 #include "base/parse.h"
 
 /* Keys of options without a letter. */
-enum { KEY_OUTPUT = 0x100, KEY_FORMAT };
+enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_COMPLETION };
 
 /* Where an option's argument goes. */
 enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
@@ -80,6 +82,8 @@ static const struct argp_option general[] = {
 	{ "usage", '?', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
 	{ "version", 'v', NULL, 0, "the program's version", -1 },
 	{ NULL, 'V', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
+	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
+	  "print the completion file for bash, zsh or fish", -1 },
 };
 
 #define GENERAL_CNT (sizeof(general) / sizeof(general[0]))
@@ -156,12 +160,39 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 	return 0;
 }
 
+#define SUBCOMMAND_MAX 8
+
+static void print_completion(const struct subcommand *s, const char *shell,
+			     struct argp_state *state)
+{
+	static const struct completion_words words[] = {
+		{ "format", "table csv json parquet", false },
+		{ 0 },
+	};
+	struct argp_option options[SUBCOMMAND_MAX][ROW_CNT + GENERAL_CNT + 1];
+	struct completion_command commands[SUBCOMMAND_MAX];
+	struct completion c = { "stacksexport", commands, 0, words };
+
+	for (; s->name; s++, c.command_cnt++) {
+		assert(c.command_cnt < SUBCOMMAND_MAX);
+		argp_options(s->accepts, options[c.command_cnt]);
+		commands[c.command_cnt] = (struct completion_command){
+			s->name, s->summary, { options[c.command_cnt] }, s->argument
+		};
+	}
+	if (completion__print(stdout, &c, shell))
+		argp_error(state, "--completion: '%s' is none of bash, zsh, fish", shell);
+	exit(STATUS_OK);
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct parse *p = state->input;
 
 	if (key == ARGP_KEY_ARG)
 		return positional(p, arg, state);
+	if (key == KEY_COMPLETION)
+		print_completion(p->subcommands, arg, state);
 	if (key == 'h' || key == '?')
 		p->help = true;
 	if (key == 'v' || key == 'V')

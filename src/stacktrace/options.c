@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/completion.h"
 #include "base/parse.h"
 
 #define LATENCY_NS     250000000
@@ -19,7 +20,8 @@ enum key {
 	KEY_STATUS,
 	KEY_SYSROOT,
 	KEY_DEBUGINFOD,
-	KEY_STITCH
+	KEY_STITCH,
+	KEY_COMPLETION,
 };
 
 static const struct argp_option argp_options[] = {
@@ -54,6 +56,8 @@ static const struct argp_option argp_options[] = {
 	  3 },
 	{ "verbose", 'v', 0, 0, "Say at the end what became of each process's samples", 3 },
 	{ "debug", KEY_DEBUG, 0, 0, "Say what happens besides", 3 },
+	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
+	  "Print the completion file for bash, zsh or fish", 3 },
 	{ 0 },
 };
 
@@ -122,6 +126,24 @@ static void parse_latency(struct options *o, const char *arg, struct argp_state 
 		argp_error(state, "--latency: '%s' is no time from 1ms to 60s", arg);
 }
 
+static void print_completion(const char *shell, struct argp_state *state)
+{
+	static const struct completion_words words[] = {
+		{ "format", "perf sysprof", false },
+		{ "to", "perf sysprof pprof", false },
+		{ "mode", "caching naive passthru none", false },
+		{ 0 },
+	};
+	const struct completion_command command = {
+		.options = { argp_options, completion_argp_options },
+	};
+	const struct completion c = { "stacktrace", &command, 1, words };
+
+	if (completion__print(stdout, &c, shell))
+		argp_error(state, "--completion: '%s' is none of bash, zsh, fish", shell);
+	exit(0);
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -139,6 +161,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_SYSROOT: o->sysroot = arg; return 0;
 	case KEY_DEBUGINFOD: o->debuginfod = true; return 0;
 	case KEY_STITCH: o->stitch = true; return 0;
+	case KEY_COMPLETION: print_completion(arg, state); return 0;
 	case ARGP_KEY_ARG: argp_error(state, "what is '%s' for? Files are given by -i and -o", arg);
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -218,7 +218,7 @@ static void *run(void *arg)
 	struct part *p;
 
 	priority__ordinary();
-	w->tid = gettid();
+	w->tid = thread__tid();
 	while ((p = pop(w)) != NULL) {
 		int err = w->err ? 0 : write_part(w, p);
 
