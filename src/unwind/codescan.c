@@ -42,6 +42,7 @@ struct code_scanner {
 	bool reports;	   /* false: collects jumps only */
 	bool ended;	   /* nothing runs on into the instruction that is next */
 	enum call_before call;
+	int64_t number; /* what eax was set to last: of a system call; -1: unknown */
 	size_t cleared; /* where the frame pointer was cleared without being saved, + 1; 0: not */
 	size_t root;	/* where the function turns out to be without a caller, + 1; 0: nowhere */
 	struct scan_state state;
@@ -184,6 +185,8 @@ static void apply(struct scan_state *s, const struct insn *i)
 		pop(s, &(struct insn){ .fp = 1 });
 		break;
 	case INSN_OTHER:
+	case INSN_SET_EAX:
+	case INSN_SYSCALL:
 	case INSN_CALL:
 	case INSN_NOP:
 	case INSN_BRANCH:
@@ -284,7 +287,8 @@ static bool begins(struct code_scanner *c, size_t off)
 
 /*
  * A function that clears the frame pointer without having saved it destroys its caller's: when it
- * also never returns, it has none (psABI 3.4.1: the outermost frame; thread starts of C libraries).
+ * goes straight on to where nothing follows, it has none (psABI 3.4.1: the outermost frame; thread
+ * starts of C libraries).
  */
 static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
 {
@@ -292,7 +296,7 @@ static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
 		c->cleared = off + 1;
 	else if (i->kind == INSN_STOP && c->cleared)
 		c->root = c->cleared;
-	else if (i->kind == INSN_RETURN || i->kind == INSN_JUMP || i->kind == INSN_JUMP_ANY)
+	else if (i->kind == INSN_BRANCH || insn__ends(i))
 		c->cleared = 0;
 }
 
@@ -327,10 +331,27 @@ static void begin(struct code_scanner *c, size_t off)
 	c->in_table = false;
 	c->ended = false;
 	c->call = CALL_NONE;
+	c->number = -1;
 	c->cleared = 0;
 }
 
-/* One instruction. Returns its length; 1 for bytes that are none. */
+#define SYS_EXIT       60
+#define SYS_EXIT_GROUP 231
+
+/* Turns the system calls that end a thread or a process into ends of the function. */
+static void find_exit(struct code_scanner *c, struct insn *i)
+{
+	bool exits = c->number == SYS_EXIT || c->number == SYS_EXIT_GROUP;
+
+	if (i->kind == INSN_SYSCALL && exits)
+		i->kind = INSN_STOP;
+	if (i->kind == INSN_SET_EAX)
+		c->number = i->imm;
+	else if (i->kind == INSN_CALL || i->kind == INSN_SYSCALL || insn__ends(i))
+		c->number = -1;
+}
+
+/* Decodes one instruction and applies it. Returns its length; 1 for bytes that are none. */
 static size_t scan_insn(struct code_scanner *c, size_t off)
 {
 	struct insn i;
@@ -349,6 +370,7 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 		c->state = (struct scan_state){ 0 };
 		return 1;
 	}
+	find_exit(c, &i);
 	find_root(c, &i, off);
 	if (c->state.known && !c->state.is_root)
 		apply(&c->state, &i);

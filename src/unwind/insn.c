@@ -55,6 +55,7 @@ struct decoder {
 	const uint8_t *at, *end;
 	bool failed;
 	bool operand16, address32, vector;
+	uint8_t vvvv; /* the register that VEX and EVEX name besides */
 	uint8_t rex;
 	enum opcode_map map;
 	uint8_t op;
@@ -92,9 +93,11 @@ static void take_vector_opcode(struct decoder *d, uint8_t escape)
 	uint8_t p0 = (uint8_t)take(d, 1), map = escape == 0x62 ? p0 & 7 : p0 & 0x1f;
 
 	d->vector = true;
+	d->rex = p0 & 0x80 ? 0 : 4; /* R is inverted */
 	if (escape == 0xc5)
 		map = MAP_0F;
-	take(d, escape == 0xc5 ? 0 : escape == 0xc4 ? 1 : 2);
+	d->vvvv = ~(escape == 0xc5 ? p0 : (uint8_t)take(d, 1)) >> 3 & 15;
+	take(d, escape == 0x62);
 	d->op = (uint8_t)take(d, 1);
 	d->map = map <= MAP_0F3A ? (enum opcode_map)map : MAP_0F38; /* maps 5 and 6: ModRM alone */
 	d->failed |= map == 0 || map == 4 || map > 6;
@@ -338,6 +341,13 @@ static enum insn_kind branch(struct insn *i, const struct decoder *d, enum insn_
 	return kind;
 }
 
+/* mov $imm, %reg */
+static enum insn_kind set_register(struct insn *i, const struct decoder *d, unsigned reg)
+{
+	i->imm = d->imm;
+	return reg == 0 ? INSN_SET_EAX : lose(reg);
+}
+
 static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 {
 	uint8_t op = d->op;
@@ -348,7 +358,9 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 		return push_pop(i, d);
 	if (op >= 0x70 && op < 0x80)
 		return branch(i, d, INSN_BRANCH);
-	if ((op >= 0xb8 && op < 0xc0) || (op > 0x90 && op < 0x98)) /* mov imm, xchg %rax */
+	if (op >= 0xb8 && op < 0xc0)
+		return set_register(i, d, (op & 7u) | (d->rex & 1 ? 8 : 0));
+	if (op > 0x90 && op < 0x98) /* xchg %rax */
 		return lose((op & 7u) | (d->rex & 1 ? 8 : 0));
 	switch (op) {
 	case 0x63: return lose(reg_of(d));
@@ -371,8 +383,8 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 	case 0x90: return d->rex & 1 ? INSN_OTHER : INSN_NOP;
 	case 0xc2:
 	case 0xc3: return INSN_RETURN;
+	case 0xc7: return is_register(d) ? set_register(i, d, rm_of(d)) : INSN_OTHER;
 	case 0xc1:
-	case 0xc7:
 	case 0xd1:
 	case 0xd3: return lose_operand(d);
 	case 0xf7: /* test, not, neg, mul, div: two of them write their operand */
@@ -402,6 +414,7 @@ static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 	if (d->op >= 0xc8 && d->op < 0xd0)
 		return lose((d->op & 7u) | (d->rex & 1 ? 8 : 0)); /* bswap */
 	switch (d->op) {
+	case 0x05: return INSN_SYSCALL;
 	case 0x0b: return INSN_STOP; /* ud2 */
 	case 0x1f: return INSN_NOP;
 	case 0xa0:
@@ -420,10 +433,21 @@ static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 	}
 }
 
+/* BMI1 and BMI2 (andn, mulx, rorx, pext …) write one or two general registers. */
+static enum insn_kind vector_kind(const struct decoder *d)
+{
+	bool general = (d->map == MAP_0F38 && d->op >= 0xf2 && d->op <= 0xf7) ||
+		       (d->map == MAP_0F3A && d->op == 0xf0);
+
+	if (!general)
+		return INSN_OTHER;
+	return lose(reg_of(d)) != INSN_OTHER ? lose(reg_of(d)) : lose(d->vvvv);
+}
+
 static enum insn_kind kind_of(struct insn *i, const struct decoder *d)
 {
 	if (d->vector)
-		return INSN_OTHER;
+		return vector_kind(d);
 	if (d->map == MAP_ONE_BYTE)
 		return one_byte_kind(i, d);
 	return d->map == MAP_0F ? two_byte_kind(i, d) : INSN_OTHER;

@@ -13,7 +13,9 @@
 #define INSN_SZ_MAX 15
 
 enum insn_kind {
-	INSN_OTHER,	 /* leaves both registers alone */
+	INSN_OTHER,   /* leaves both registers alone */
+	INSN_SET_EAX, /* eax = imm */
+	INSN_SYSCALL,
 	INSN_CALL,	 /* a function at the end of the instruction + imm; 0: at any address */
 	INSN_NOP,	 /* padding: nop of any length, int3 */
 	INSN_PUSH,	 /* 8 bytes; .fp: of the frame pointer */

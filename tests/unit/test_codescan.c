@@ -191,6 +191,14 @@ static void knows_functions_without_a_caller(void **state)
 	     { 1, FLAT_ROOT, 0, 0, 0 }, { 4, FLAT_ROOT, 0, 0, 0 }, { 6, FLAT_ROOT, 0, 0, 0 });
 	/* it returns */
 	SCAN(state, "nop\nxor %ebp,%ebp\nret\nhlt\n", { 3, FLAT_SP, 1, KEPT, FLAT_FP_LOST });
+	/* it returns if a check holds */
+	SCAN(state, "xor %ebp,%ebp\ncall .\njns 1f\nud2\n1: ret\n", { 0, FLAT_SP, 1, KEPT, 0 },
+	     { 2, FLAT_SP, 1, KEPT, FLAT_FP_LOST }, { 11, FLAT_SP, 1, KEPT, FLAT_FP_LOST });
+	/* what is behind the end of the process is another function */
+	assemble(&s, *state, "mov $231,%eax\nsyscall\npush %rbx\npop %rbx\nret\n");
+	scan_with(&s, NULL, 0, VADDR);
+	EXPECT(&s, { 0, FLAT_ROOT, 0, 0, 0 }, { 7, FLAT_NONE, 0, 0, 0 });
+	scan_free(&s);
 	assemble(&s, *state, "push %rbx\nret\n.p2align 4\nmov %rsp,%rdi\ncall .\nnop\n");
 	scan_with(&s, NULL, 0, VADDR + 16);
 	EXPECT(&s, { 1, FLAT_SP, 2, KEPT, 0 }, { 16, FLAT_ROOT, 0, 0, 0 },
