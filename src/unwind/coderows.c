@@ -15,6 +15,9 @@
 #define CODE_MAX	   (8u << 20)
 #define CODE_UNTRUSTED_MAX (4u << 20)
 #define ROWS_MAX	   (1u << 18) /* 4 MB */
+#define STARTS_MAX	   (1u << 18) /* 4 MB */
+#define SYMBOLS_MAX	   (4u << 20) /* bytes of a symbol table; larger ones are not read */
+#define DYNAMIC_MAX	   128	      /* entries of a dynamic section: real ones have 40 */
 
 struct row_maker {
 	struct code_rows *out;
@@ -25,6 +28,7 @@ struct row_maker {
 	size_t start_cnt, start_cap;
 	uint64_t entry;
 	uint64_t gap_off, gap_end; /* what is known of the gap in hand: file offsets */
+	bool full;		   /* there is no room for more rows */
 };
 
 /* ---- functions ---- */
@@ -45,7 +49,9 @@ static bool is_part(const struct raw_symbol *s)
 static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
 {
 	struct code_start *starts =
-		array__room(m->starts, m->start_cnt, &m->start_cap, sizeof(*starts));
+		m->start_cnt < STARTS_MAX
+			? array__room(m->starts, m->start_cnt, &m->start_cap, sizeof(*starts))
+			: NULL;
 
 	if (!starts)
 		return;
@@ -56,16 +62,64 @@ static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
 /* Labels may be in the middle of a function. */
 static void add_symbols(struct row_maker *m)
 {
+	uint32_t type = SHT_SYMTAB;
 	struct symlist l;
+	GElf_Shdr shdr;
 
-	if (symlist__init(&l, m->file) == 0) {
-		if (symlist__add_table(&l, m->file, SHT_SYMTAB) != 0)
-			symlist__add_table(&l, m->file, SHT_DYNSYM);
+	if (!section__typed(m->file, SHT_SYMTAB, &shdr) &&
+	    !section__typed(m->file, type = SHT_DYNSYM, &shdr))
+		return;
+	if (shdr.sh_size <= SYMBOLS_MAX && symlist__init(&l, m->file) == 0) {
+		symlist__add_table(&l, m->file, type);
 		for (size_t i = 0; i < l.cnt; i++)
 			if (!l.syms[i].label)
 				add_start(m, l.syms[i].addr, is_part(&l.syms[i]));
+		symlist__free(&l);
 	}
-	symlist__free(&l);
+}
+
+/* Whether the dynamic section has an entry with the tag. */
+static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int64_t tag)
+{
+	Elf64_Dyn entries[DYNAMIC_MAX];
+	size_t sz = dynamic->p_filesz < sizeof(entries) ? dynamic->p_filesz : sizeof(entries);
+
+	if (elf_file__read(m->file, dynamic->p_offset, entries, sz))
+		return false;
+	for (size_t i = 0; i < sz / sizeof(*entries); i++)
+		if (entries[i].d_tag == tag)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the kernel starts the file: a program, or the dynamic linker, which is a library that
+ * needs no other. Other libraries may have any entry address.
+ */
+static bool is_started(const struct row_maker *m, const GElf_Ehdr *ehdr)
+{
+	GElf_Phdr p, dynamic = { 0 };
+	size_t cnt = 0;
+
+	elf_getphdrnum(elf_file__elf(m->file), &cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		if (!gelf_getphdr(elf_file__elf(m->file), (int)i, &p))
+			continue;
+		if (p.p_type == PT_INTERP)
+			return true;
+		if (p.p_type == PT_DYNAMIC)
+			dynamic = p;
+	}
+	return ehdr->e_type == ET_EXEC || !has_dynamic(m, &dynamic, DT_NEEDED);
+}
+
+static uint64_t find_entry(const struct row_maker *m)
+{
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(elf_file__elf(m->file), &ehdr) || !ehdr.e_entry || !is_started(m, &ehdr))
+		return UINT64_MAX;
+	return ehdr.e_entry;
 }
 
 #define ENTRY_JUMPS 4 /* Go has two */
@@ -94,9 +148,7 @@ static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
 /* The function that the kernel starts, or to which that jumps. */
 static void add_entry(struct row_maker *m)
 {
-	GElf_Ehdr ehdr;
-
-	m->entry = gelf_getehdr(elf_file__elf(m->file), &ehdr) ? ehdr.e_entry : UINT64_MAX;
+	m->entry = find_entry(m);
 	for (size_t i = 0; i < ENTRY_JUMPS; i++)
 		m->entry = follow_jump(m, m->entry);
 	add_start(m, m->entry, false);
@@ -113,7 +165,8 @@ static void add_called(struct row_maker *m)
 		sz = (ended ? insn__decode_after_end : insn__decode)(&insn, m->bytes + at,
 								     m->segment->sz - at);
 		ended = insn__ends(&insn) || (ended && insn.kind == INSN_NOP);
-		if (sz && insn.kind == INSN_CALL && insn.imm)
+		if (sz && insn.kind == INSN_CALL && insn.imm &&
+		    at + sz + (uint64_t)insn.imm < m->segment->sz)
 			add_start(m, m->segment->vaddr + at + sz + (uint64_t)insn.imm, false);
 	}
 }
@@ -126,15 +179,32 @@ static void sort_starts(struct row_maker *m)
 
 /* ---- gaps ---- */
 
+/* Where no more rows can be added, what follows has no rule. */
+static void add_last_row(struct row_maker *m, uint64_t at)
+{
+	struct code_rows *out = m->out;
+
+	if (out->cnt == out->cap && out->cnt)
+		at = out->rows[--out->cnt].at;
+	if (out->cnt < out->cap)
+		out->rows[out->cnt++] = (struct callframe_row){ at, { .how = FLAT_NONE } };
+	m->full = true;
+}
+
 static void add_row(const struct callframe_row *row, void *arg)
 {
-	struct code_rows *out = ((struct row_maker *)arg)->out;
-	struct callframe_row *rows =
-		out->cnt < ROWS_MAX ? array__room(out->rows, out->cnt, &out->cap, sizeof(*rows))
-				    : NULL;
+	struct row_maker *m = arg;
+	struct code_rows *out = m->out;
+	struct callframe_row *rows;
 
-	if (!rows)
+	if (m->full)
 		return;
+	rows = out->cnt + 1 < ROWS_MAX ? array__room(out->rows, out->cnt, &out->cap, sizeof(*rows))
+				       : NULL;
+	if (!rows) {
+		add_last_row(m, row->at);
+		return;
+	}
 	out->rows = rows;
 	rows[out->cnt++] = *row;
 }
@@ -219,13 +289,17 @@ static void scan_segment(struct row_maker *m, const struct frame_table *t)
 static void scan_file(struct row_maker *m, struct elf_file *f)
 {
 	struct frame_table *t = frame_table__of_file(f);
+	uint64_t end = 0; /* of the segments before: a forged file may have them in any order */
 
 	add_symbols(m);
 	add_entry(m);
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		m->segment = &f->segments[i];
-		if (m->segment->flags & PF_X)
-			scan_segment(m, t);
+		if (!(m->segment->flags & PF_X) || m->segment->vaddr < end ||
+		    m->segment->vaddr > UINT64_MAX - m->segment->sz)
+			continue;
+		end = m->segment->vaddr + m->segment->sz;
+		scan_segment(m, t);
 	}
 	free(m->starts);
 	free(t);
@@ -251,12 +325,23 @@ bool code_rows__may_be(const struct elf_file *f)
 /* Where instructions are not followed, what the kernel starts has no caller all the same. */
 static void add_entry_alone(struct row_maker *m)
 {
-	GElf_Ehdr ehdr;
+	uint64_t entry = find_entry(m);
 
-	if (!gelf_getehdr(elf_file__elf(m->file), &ehdr) || ehdr.e_entry > UINT64_MAX - ENTRY_SZ)
+	if (entry > UINT64_MAX - ENTRY_SZ)
 		return;
-	add_row(&(struct callframe_row){ ehdr.e_entry, { .how = FLAT_ROOT } }, m);
-	add_row(&(struct callframe_row){ ehdr.e_entry + ENTRY_SZ, { .how = FLAT_NONE } }, m);
+	add_row(&(struct callframe_row){ entry, { .how = FLAT_ROOT } }, m);
+	add_row(&(struct callframe_row){ entry + ENTRY_SZ, { .how = FLAT_NONE } }, m);
+}
+
+/* Frees what the array has more than it needs. */
+static void give_back(struct code_rows *out)
+{
+	struct callframe_row *rows = realloc(out->rows, (out->cnt + 1) * sizeof(*rows));
+
+	if (!rows)
+		return;
+	out->rows = rows;
+	out->cap = out->cnt + 1;
 }
 
 void code_rows__make(struct code_rows *out, struct elf_file *f)
@@ -268,6 +353,7 @@ void code_rows__make(struct code_rows *out, struct elf_file *f)
 		scan_file(&m, f);
 	else
 		add_entry_alone(&m);
+	give_back(out);
 }
 
 void code_rows__free(struct code_rows *c)

@@ -175,6 +175,26 @@ static void knows_the_entry_alone_on_other_machines(void **state)
 	code_rows__free(&rows);
 }
 
+/* Libraries may have any entry address. Only the dynamic linker needs no other library. */
+static void believes_the_entry_of_what_is_started(void **state)
+{
+	for (int needs_others = 0; needs_others < 2; needs_others++) {
+		struct code_rows rows;
+		uint64_t entry;
+
+		shell__run("cd %s && printf '.text\n.globl bare\n.type bare,@function\nbare: push "
+			   "%%%%rbx\n call *%%%%rdi\n "
+			   "pop %%%%rbx\n ret\n' >entry.s && gcc -shared %s -Wl,-e,bare "
+			   "-Wl,--no-as-needed -o lib.so entry.s 2>&1",
+			   (const char *)*state, needs_others ? "" : "-nostdlib");
+		entry = address_of(*state, "bare");
+		rows = rows_of(*state);
+		assert_int_equal(code_rows__at(&rows, entry)->how,
+				 needs_others ? FLAT_SP : FLAT_ROOT);
+		code_rows__free(&rows);
+	}
+}
+
 static void leaves_large_files_out(void **state)
 {
 	char code[2048], path[512];
@@ -195,4 +215,5 @@ RUN_TESTS(test_with_folder(gives_rules_of_code_between_compiled_code),
 	  test_with_folder(needs_no_symbols_and_no_section_headers),
 	  test_with_folder(has_no_rules_where_there_is_no_gap),
 	  test_with_folder(knows_the_entry_alone_on_other_machines),
+	  test_with_folder(believes_the_entry_of_what_is_started),
 	  test_with_folder(leaves_large_files_out))
