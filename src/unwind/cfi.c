@@ -288,6 +288,11 @@ const struct flat_rule *cfi__code_rule(struct cfi *c, uint64_t place)
 	return cfi_data__has(&c->data, CFI_CODE) ? code_rows__at(&c->data.code, place) : NULL;
 }
 
+bool cfi__is_go(const struct cfi *c)
+{
+	return c->data.marks.has_pclntab;
+}
+
 bool cfi__text(struct cfi *c, uint64_t pc, cfi_text_fn is)
 {
 	const struct text *text = cfi_data__text(&c->data, pc);

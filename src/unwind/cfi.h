@@ -39,6 +39,9 @@ const struct rule *cfi__rule_beside(struct cfi *, uint64_t pc, bool caller);
  * address. */
 const struct flat_rule *cfi__code_rule(struct cfi *, uint64_t place);
 
+/* Whether the file is a Go program, stripped or not. False while that is not known yet. */
+bool cfi__is_go(const struct cfi *);
+
 /* What a function of unwind/text.h says of the code around `pc`. */
 typedef bool (*cfi_text_fn)(const struct text *);
 bool cfi__text(struct cfi *, uint64_t pc, cfi_text_fn);

@@ -214,9 +214,11 @@ static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_
 static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
 {
 	struct question *q = arg;
+	int err = q->query->read(q->query->file, off, to, sz);
 
-	q->err = q->query->read(q->query->file, off, to, sz);
-	return !q->err;
+	if (err && err != -EIO) /* past the end of the file there is none, for a table, too */
+		q->err = err;
+	return !err;
 }
 
 static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vaddr)

@@ -164,6 +164,7 @@ static void find_go(struct marks *m, const struct elf_file *f)
 	if (!elf_file__section(f, ".gopclntab", &shdr) &&
 	    !elf_file__section(f, ".data.rel.ro.gopclntab", &shdr))
 		return;
+	m->has_pclntab = true;
 	table = section__typed(f, SHT_SYMTAB, &shdr);
 	if (table)
 		mark_symbols(m, f, table, &shdr);

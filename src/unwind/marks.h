@@ -17,7 +17,8 @@ struct mark {
 };
 
 struct marks {
-	bool is_go; /* its call-frame information takes signal trampolines for functions */
+	bool has_pclntab; /* Go's own table: stripped programs have it, too */
+	bool is_go;	  /* its call-frame information takes signal trampolines for functions */
 	size_t cnt;
 	struct mark marks[MARK_MAX];
 };

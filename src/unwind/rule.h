@@ -11,8 +11,8 @@ enum rule_flags {
 	RULE_SIGNAL = 1 << 1,	 /* a signal trampoline: the caller was interrupted */
 	RULE_SWITCH = 1 << 2,	 /* the caller is on another stack, CFI does not say where */
 	RULE_UNWINDING = 1 << 3, /* see FLAT_UNWINDING */
-	RULE_LOCK_STUB = 1 << 5, /* holds for callers only: see rule__compile() */
 	RULE_PLANTED = 1 << 4,	 /* the return address was put there, no call is before it */
+	RULE_LOCK_STUB = 1 << 5, /* holds for callers only: see mend_lock_stub() */
 };
 
 enum rule_how {

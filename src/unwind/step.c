@@ -92,6 +92,16 @@ static bool is_return_address(struct walk *w, uint64_t addr)
 	return is_behind(w, addr, text__after_call, true);
 }
 
+/* Whether it is where goroutines return to. */
+static bool is_in_goexit(struct walk *w, uint64_t addr)
+{
+	struct frame caller = { addr, .map = walk__map(w, addr - 1), .flags = FRAME_CALLER };
+	uint64_t vaddr;
+	struct cfi *cfi = caller.map && caller.map->file ? find_cfi(w, &caller, &vaddr) : NULL;
+
+	return cfi && cfi__is_go(cfi) && is_behind(w, addr, text__in_goexit, false);
+}
+
 static enum unwind_status return_to(struct walk *w, uint64_t pc, uint64_t sp)
 {
 	w->flags = FRAME_CALLER;
@@ -227,13 +237,13 @@ static enum unwind_status step_by_code(struct walk *w, const struct flat_rule *r
 	uint64_t cfa, pc, fp = walk__fp(w);
 
 	if (rule->how == FLAT_ROOT)
-		return UNWIND_ROOT;
+		return regs__has(&w->regs, m->fp) && fp == 0 ? UNWIND_ROOT : WALK_STAY;
 	if (!find_code_cfa(w, rule, &cfa) || !snapshot__word(w->stack, cfa - 8, &pc))
 		return WALK_STAY;
 	if (rule->fp != FLAT_FP_KEPT &&
 	    !snapshot__word(w->stack, cfa + 8 * (uint64_t)(int64_t)rule->fp, &fp))
 		return WALK_STAY;
-	if (!is_return_address(w, pc) && !is_behind(w, pc, text__in_goexit, false))
+	if (!is_return_address(w, pc) && !is_in_goexit(w, pc))
 		return WALK_STAY;
 	w->regs.v[m->fp] = fp;
 	w->regs.valid = m->caller & ~(rule->flags & FLAT_FP_LOST ? 1ull << m->fp : 0);
@@ -269,6 +279,8 @@ static enum unwind_status leave_no_code(struct walk *w)
 {
 	uint64_t pc, sp;
 
+	if (walk__pc(w) >= ADDRESS_MIN && walk__pc(w) < walk__machine(w)->stack_end)
+		return UNWIND_NO_MAP; /* there may be a mapping by now */
 	if (!find_return_address(w, &pc, &sp) || !is_return_address(w, pc))
 		return UNWIND_NO_MAP;
 	w->source = FRAME_BY_RETURN_ADDRESS;
@@ -278,16 +290,18 @@ static enum unwind_status leave_no_code(struct walk *w)
 static enum unwind_status step_without_cfi(struct walk *w, struct cfi *cfi, uint64_t place,
 					   bool caller)
 {
-	const struct flat_rule *rule = cfi ? cfi__code_rule(cfi, place) : NULL;
+	const struct flat_rule *rule;
 	enum unwind_status status;
 
+	if (!caller && w->map->file && is_at_top(w))
+		return UNWIND_ROOT;
+	if (caller && is_in_goexit(w, walk__pc(w)))
+		return UNWIND_ROOT;
+	rule = cfi ? cfi__code_rule(cfi, place) : NULL;
+	w->coded = rule;
 	w->awaits |= cfi && cfi__awaits(cfi);
 	if (w->awaits && w->patient)
 		return UNWIND_NO_CFI;
-	if (!caller && w->map->file && is_at_top(w))
-		return UNWIND_ROOT;
-	if (caller && is_behind(w, walk__pc(w), text__in_goexit, false))
-		return UNWIND_ROOT;
 	status = rule ? step_by_code(w, rule) : WALK_STAY;
 	return status == WALK_STAY ? guess_caller(w, caller) : status;
 }
@@ -443,6 +457,7 @@ enum unwind_status walk__step(struct walk *w, struct frame *f)
 	uint64_t vaddr = 0;
 	struct cfi *cfi;
 
+	w->coded = false;
 	f->map = w->map = walk__map(w, frame__place(f));
 	if (!f->map)
 		return caller ? UNWIND_NO_MAP : leave_no_code(w);

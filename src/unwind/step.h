@@ -26,6 +26,7 @@ struct walk {
 	struct jobs *jobs; /* that read files; NULL: they are read at once */
 	bool patient;	   /* it ends where something is awaited */
 	bool awaits;
+	bool coded; /* the instructions of the frame in hand say a rule */
 };
 
 #define WALK_GO_ON UNWIND_STATUS_CNT	   /* a step's result: there is a next frame */

@@ -115,7 +115,7 @@ static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct fram
 
 	bool by_pointer = w->source == FRAME_BY_POINTER || w->source == FRAME_BY_LEAF_POINTER;
 
-	if (!by_pointer || w->awaits || machine__links(walk__machine(w)))
+	if (!by_pointer || w->awaits || w->coded || machine__links(walk__machine(w)))
 		return;
 	if (f->map->file && f->flags & FRAME_CALLER)
 		flatwalk__learn(u->flat, f->map, frame__place(f));
