@@ -191,7 +191,7 @@ void folder__close(struct folder *f)
 int folder__create(const struct folder *f, enum folder_file file, uint32_t batch)
 {
 	char name[FOLDER_NAME_MAX];
-	int fd, err = 0;
+	int fd, err;
 
 	tmp_name(name, file, batch);
 	if (unlinkat(f->fd, name, 0) != 0 && errno != ENOENT)
@@ -199,11 +199,7 @@ int folder__create(const struct folder *f, enum folder_file file, uint32_t batch
 	fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if ((f->owner.uid != geteuid() || f->owner.gid != getegid()) &&
-	    fchown(fd, f->owner.uid, f->owner.gid) != 0)
-		err = -errno;
-	else if (fchmod(fd, 0640) != 0)
-		err = -errno;
+	err = path__own(fd, 0640, &f->owner);
 	if (!err)
 		return fd;
 	close(fd);

@@ -7,11 +7,25 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int checked(int fd)
 {
 	return fd < 0 ? -errno : fd;
+}
+
+int path__own(int fd, mode_t mode, const struct path_owner *owner)
+{
+	static const char *const lists[] = { "system.posix_acl_access", "system.posix_acl_default" };
+
+	if (fchown(fd, owner->uid, owner->gid) != 0)
+		return -errno;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		if (fremovexattr(fd, lists[i]) != 0 && errno != ENODATA && errno != EOPNOTSUPP &&
+		    errno != EACCES)
+			return -errno;
+	return fchmod(fd, mode) != 0 ? -errno : 0;
 }
 
 static int make(int parent, const char *name, mode_t mode, const struct path_owner *owner)
@@ -29,11 +43,8 @@ static int make(int parent, const char *name, mode_t mode, const struct path_own
 		err = -errno;
 	else if (st.st_uid != geteuid())
 		err = -EPERM;
-	else if ((st.st_uid != owner->uid || st.st_gid != owner->gid) &&
-		 fchown(fd, owner->uid, owner->gid) != 0)
-		err = -errno;
-	else if (fchmod(fd, mode) != 0)
-		err = -errno;
+	else
+		err = path__own(fd, mode, owner);
 	if (!err)
 		return fd;
 	close(fd);

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import stat
+import struct
 import subprocess
 
 import duckdb
@@ -18,6 +19,7 @@ from conftest import BUILD
 WRITER = BUILD / "tests" / "write_recording"
 NS = 10**9
 U64 = 2**64 - 1
+U32 = 2**32 - 1
 I64 = 2**63 - 1
 
 
@@ -386,3 +388,24 @@ def test_numbers_below_the_root_are_nobody_elses(tmp_path):
     dirs = [w.communicate(row(timestamp=1))[0].strip() for w in writers]
     assert sorted(dirs) == sorted(f"{tmp_path}/root/{n}" for n in range(1, 13))
     assert all(os.path.exists(f"{d}/events-000001.parquet") for d in dirs)
+
+
+def test_a_folder_gives_away_nothing(tmp_path):
+    """A setgid folder with a default ACL for another user: what is made there is its owner's alone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make such a folder for others")
+    given = tmp_path / "given"
+    given.mkdir()
+    os.chown(given, 1234, 1234)
+    given.chmod(0o2777)
+    acl = struct.pack("<I" + "HHI" * 5, 2, 1, 7, U32, 2, 7, 1234, 4, 5, U32, 16, 7, U32, 32, 5, U32)
+    try:
+        os.setxattr(given, "system.posix_acl_default", acl)
+    except OSError as e:
+        pytest.skip(f"no ACLs here: {e}")
+    path = write(given / "recording", script=row(kind="profile"))
+    for made in path, *files(path), *files(path, "stacktraces"):
+        st = made.stat()
+        assert (st.st_uid, st.st_gid) == (0, 0), made
+        assert stat.S_IMODE(st.st_mode) == (0o750 if made == path else 0o640)
+        assert not [a for a in os.listxattr(made) if "acl" in a]
