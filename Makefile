@@ -6,7 +6,11 @@ DESTDIR ?=
 LIBDIR ?= lib
 BUILD ?= build$(if $(SAN),-san)
 DEPS := .deps
-CC = gcc
+# make cross sets it, as in aarch64-linux-gnu-
+CROSS :=
+CC = $(CROSS)gcc
+AR = $(CROSS)ar
+OBJCOPY = $(CROSS)objcopy
 CLANG ?= clang
 # Ubuntu's /usr/sbin/bpftool runs the one of the running kernel, if that is installed.
 BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool) bpftool)
@@ -14,6 +18,14 @@ VERSION := 0.1.0
 
 Q := $(if $(V),,@)
 msg = @$(if $(V),true,printf '  %-8s %s\n' "$(1)" "$(2)")
+
+MACHINES := x86_64 aarch64
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+BPF_ARCH_x86_64 := x86
+BPF_ARCH_aarch64 := arm64
+DUCKDB := $(DEPS)/duckdb$(if $(filter aarch64,$(MACHINE)),-aarch64)
+# A file NAME_MACHINE.c is for that machine only.
+OTHER_MACHINES := $(filter-out $(MACHINE),$(MACHINES))
 
 # Other compilers warn of other things: make WERROR=
 WERROR ?= -Werror
@@ -23,7 +35,7 @@ CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
 # xxhash.h reads keys with memcpy(): its other way breaks the rules of aliasing (tests/unit/test_hash.c).
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
-	-Isrc -Ibpf -Iinclude -I$(BUILD)/gen -I$(DEPS)/duckdb/include -MMD -MP
+	-Isrc -Ibpf -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
@@ -32,12 +44,12 @@ endif
 
 # A layer includes only layers before it. Each program says which it is made of.
 LAYERS := base event process symbol unwind libstacktrace formats pprof store capture collector stacksexport stacktrace
-objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix src/,$(1)))))
+objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(addsuffix .c,$(addprefix %_,$(OTHER_MACHINES))),$(wildcard $(addsuffix /*.c,$(addprefix src/,$(1))))))
 
 collector_OBJS := $(call objs,base event process symbol unwind store capture collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
 stacksexport_OBJS := $(call objs,base event process symbol unwind pprof stacksexport) $(BUILD)/gen/profile.pb-c.o
-stacksexport_LIBS := -L$(DEPS)/duckdb/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call objs,base event process symbol unwind formats pprof stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
@@ -66,6 +78,15 @@ SKEL := $(BUILD)/gen/collector.skel.h
 
 ## all: build the programs and the examples (the default)
 all: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(EXAMPLES)
+
+## cross: build the programs for ARCH (aarch64), into build-ARCH
+.PHONY: cross
+cross:
+	@tools/cross $(ARCH)
+	@$(MAKE) --no-print-directory CROSS=$(ARCH)-linux-gnu- BUILD=build-$(ARCH) cross-programs
+
+.PHONY: cross-programs
+cross-programs: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(EXAMPLES)
 
 ## setup: install what is needed to build; changes nothing when run again
 setup:
@@ -158,7 +179,7 @@ PKGCONFIG_PREFIX ?= $(PREFIX)
 install-programs: $(COMPLETIONS)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(addprefix $(INSTALL_BIN)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(DEPS)/duckdb/lib/libduckdb.so $(DESTDIR)$(PREFIX)/lib/stacks
+	install -m 644 $(DUCKDB)/lib/libduckdb.so $(DESTDIR)$(PREFIX)/lib/stacks
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include include/stacks_tracing.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(addprefix $(BUILD)/completions/,$(PROGRAMS))
@@ -203,7 +224,7 @@ format-check:
 
 ## clean: remove what was built
 clean:
-	rm -rf build build-san build-fuzz
+	rm -rf build build-san build-fuzz build-aarch64
 
 ## help: this list
 help:
@@ -226,19 +247,19 @@ $(BUILD)/bin/stacktrace: $(stacktrace_OBJS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(stacktrace_LIBS)
 
-$(BUILD)/lib/stacks/libduckdb.so: | $(DEPS)/duckdb/lib/libduckdb.so
+$(BUILD)/lib/stacks/libduckdb.so: | $(DUCKDB)/lib/libduckdb.so
 	@mkdir -p $(@D)
-	$(Q)ln -sf $(abspath $(DEPS))/duckdb/lib/libduckdb.so $@
+	$(Q)ln -sf $(abspath $(DUCKDB))/lib/libduckdb.so $@
 
 # The same place beside the program as after installation.
 $(BUILD)/share/stacks/sql:
 	@mkdir -p $(@D)
 	$(Q)ln -sfn $(CURDIR)/sql $@
 
-$(DEPS)/duckdb/lib/libduckdb.so $(DEPS)/duckdb/include/duckdb.h:
+$(DUCKDB)/lib/libduckdb.so $(DUCKDB)/include/duckdb.h:
 	@echo "libduckdb is missing: run 'make setup' first" >&2; exit 1
 
-$(call objs,stacksexport): | $(DEPS)/duckdb/include/duckdb.h
+$(call objs,stacksexport): | $(DUCKDB)/include/duckdb.h
 $(call objs,pprof): $(BUILD)/gen/profile.pb-c.h
 $(call objs,capture): $(SKEL)
 
@@ -284,7 +305,7 @@ $(BUILD)/lib/libstacktrace.a: $(library_OBJS)
 	$(call msg,AR,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -r -nostdlib -o $(@:.a=.o) $^
-	$(Q)objcopy --localize-hidden $(@:.a=.o)
+	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
 
 # ---- BPF -------------------------------------------------------------------------------------------------------------
@@ -292,7 +313,7 @@ $(BUILD)/lib/libstacktrace.a: $(library_OBJS)
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h)
 	$(call msg,BPF,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -D__TARGET_ARCH_x86 \
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -D__TARGET_ARCH_$(BPF_ARCH_$(MACHINE)) \
 		-Ibpf -Ivmlinux -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 
 $(BUILD)/bpf/collector.bpf.o: $(BPF_OBJS)
@@ -328,7 +349,7 @@ $(TEST_LIB): $(TEST_OBJS)
 $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
-		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/slowfs: tests/tools/slowfs.c
 	$(call msg,TOOL,$@)
@@ -366,12 +387,12 @@ $(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
 $(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
-		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,FUZZ,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
-		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DEPS))/duckdb/lib
+		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 # Programs for the shadow stack: NAME_main.c or .cc, with NAME.S if there is one; and without symbols. They are static: the dynamic
 # linker takes 100,000 instructions, which the examples and the nightly run walk.

@@ -40,14 +40,6 @@ struct capture_goroutine {
 	__u64 here; /* the g of the stack that the thread is on, as far as is known */
 };
 
-/* A part of what the kernel puts on a signal stack (struct rt_sigframe): which stack that is, and
- * the registers of what the signal has interrupted. */
-struct capture_signal {
-	__u64 stack, stack_flags, stack_sz;
-	__u64 r8, r9, r10, r11, r12, r13, r14, r15;
-	__u64 di, si, bp, bx, dx, ax, cx, sp, ip;
-};
-
 /* Bytes of data[] before an event_switched, at most. */
 #define CAPTURE_BEFORE_SWITCHED(stack_sz) \
 	(EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) + (stack_sz) + EVENT_HOLES_SZ)
@@ -92,6 +84,7 @@ struct capture_config {
 	__u32 spans;	      /* the probe usdt is on */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;
+	__u32 page_sz; /* bytes in a page of the kernel */
 };
 
 #endif

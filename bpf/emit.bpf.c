@@ -6,8 +6,6 @@
 #define WAKEUP_INTERVAL_NS 1000000
 #define PACE_BURST_NS	   1000000000
 
-#define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: ring 3, 32-bit code */
-
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
 volatile __u64 lossy; /* something was lost since user space cleared it */
@@ -101,29 +99,6 @@ static __always_inline struct capture_slot *slot__take(void)
 static __always_inline void slot__put(struct capture_slot *slot)
 {
 	*(volatile __u32 *)&slot->busy = 0;
-}
-
-static __always_inline void copy_regs(struct event *e, const struct pt_regs *regs)
-{
-	__u64 *r = e->regs;
-
-	r[0] = regs->ax;
-	r[1] = regs->dx;
-	r[2] = regs->cx;
-	r[3] = regs->bx;
-	r[4] = regs->si;
-	r[5] = regs->di;
-	r[6] = regs->bp;
-	r[7] = regs->sp;
-	r[8] = regs->r8;
-	r[9] = regs->r9;
-	r[10] = regs->r10;
-	r[11] = regs->r11;
-	r[12] = regs->r12;
-	r[13] = regs->r13;
-	r[14] = regs->r14;
-	r[15] = regs->r15;
-	r[16] = regs->ip;
 }
 
 /* From the moment that exec has a new address space until it ends, the registers are still the old
@@ -237,9 +212,9 @@ static __always_inline __u64 copy_user(struct task_struct *task, struct event *e
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
 
 	e->flags |= EVENT_F_USER;
-	if ((__u16)regs->cs == USER32_CS)
+	if (regs__are_compat(regs))
 		e->flags |= EVENT_F_COMPAT;
-	copy_regs(e, regs);
+	regs__copy(e->regs, regs);
 	if ((how & CAPTURE_OTHER) && !(how & CAPTURE_FAULT)) {
 		e->flags |= EVENT_F_TRUNCATED;
 		return 0;

@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "arch.bpf.h"
 #include "config.h"
 #include "event.h"
 

@@ -4,6 +4,8 @@
 #ifndef BPF_EVENT_H
 #define BPF_EVENT_H
 
+#include "arch.h"
+
 /*
  * Kinds of events. A new event source adds its rows here, its bpf/NAME.bpf.c, and one row to
  * probes[] in src/capture/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
@@ -143,12 +145,9 @@ enum event_reason {
 enum event_state { EVENT_STATES(X) EVENT_STATE_CNT };
 #undef X
 
-#define EVENT_COMM_SZ	 16
-#define EVENT_SPAN_SZ	 16
-#define EVENT_KSTACK_MAX 127 /* frames, kernel.perf_event_max_stack's default */
-#define EVENT_REG_CNT	 17 /* x86-64 in DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
-#define EVENT_RED_ZONE \
-	128 /* bytes below the stack pointer that leaf functions use (x86-64 psABI 3.2.2) */
+#define EVENT_COMM_SZ	   16
+#define EVENT_SPAN_SZ	   16
+#define EVENT_KSTACK_MAX   127 /* frames, kernel.perf_event_max_stack's default */
 #define EVENT_STACK_MAX	   (1u << 20)
 #define EVENT_PAGE	   4096
 #define EVENT_HOLES_SZ	   40 /* bytes: a bit for each page of the largest stack, in words of 8 */

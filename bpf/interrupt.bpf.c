@@ -32,6 +32,8 @@ __hidden bool in_interrupt(void)
 	__u64 *addr = bpf_map_lookup_elem(&preempt_counts, &(__u32){ 0 });
 	__u32 count = 0;
 
+	if (ARCH_TASK_COUNTS_INTERRUPTS)
+		return task__interrupt_count(bpf_get_current_task_btf()) & cfg.interrupt_bits;
 	if (!addr)
 		return false;
 	if (!*addr)

@@ -6,8 +6,6 @@
  * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
  * another thread; a function's program can, and then that one's event is missed.
  */
-#include <asm/unistd_64.h>
-
 #include "filter.bpf.h"
 #include "socket.bpf.h"
 
@@ -281,7 +279,7 @@ static const bool may_move[] = {
 /* 32-bit programs count their calls differently: any of theirs may. */
 static __always_inline bool is_call(const struct task_struct *task, __u64 nr)
 {
-	return task->thread_info.status & TS_COMPAT || (nr < sizeof(may_move) && may_move[nr]);
+	return task__in_compat_call(task) || (nr < sizeof(may_move) && may_move[nr]);
 }
 
 SEC("?tp_btf/sys_enter")
@@ -299,7 +297,7 @@ int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
 	call->nr = nr;
 	call->sends = 0;
 	if (nr == __NR_splice) {
-		struct sock *sk = socket__of_fd(task, regs->di);
+		struct sock *sk = socket__of_fd(task, REGS_ARG_0(regs));
 
 		call->sk = (__u64)sk;
 		call->copied = BPF_CORE_READ((struct tcp_sock *)sk, copied_seq);
@@ -349,15 +347,15 @@ static __always_inline void read_destination(struct task_struct *task, const str
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 addr = 0;
 
-	if (task->thread_info.status & TS_COMPAT)
+	if (task__in_compat_call(task))
 		return;
 	if (call->nr == __NR_sendto)
-		addr = regs->r8;
+		addr = REGS_ARG_4(regs);
 	else if (call->nr == __NR_sendmsg)
-		bpf_probe_read_user(&addr, sizeof(addr), (const void *)regs->si);
+		bpf_probe_read_user(&addr, sizeof(addr), (const void *)REGS_ARG_1(regs));
 	else if (call->nr == __NR_sendmmsg)
 		bpf_probe_read_user(&addr, sizeof(addr),
-				    (const void *)(regs->si + call->sends * MMSGHDR_SZ));
+				    (const void *)(REGS_ARG_1(regs) + call->sends * MMSGHDR_SZ));
 	if (addr)
 		read_name(out, addr);
 }

@@ -215,7 +215,7 @@ static __always_inline int row(void *ctx, struct memory *m, const struct change 
 	if (cfg.spans && !c->outer && is_its_own(c->task, c->mm))
 		row.span = span__innermost(c->task);
 	m->pages = pages_in_common(c->mm);
-	row.amount = pages_of(c->mm) * CAPTURE_PAGE;
+	row.amount = pages_of(c->mm) * ARCH_PAGE;
 	sent = emit(ctx, c->task, &row, how);
 	m->owed = !sent;
 	return sent;

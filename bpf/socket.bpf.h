@@ -24,8 +24,6 @@
 
 #define MAX_SCHEDULE_TIMEOUT (~0UL >> 1) /* include/linux/sched.h: LONG_MAX */
 
-#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: in a 32-bit system call */
-
 static __always_inline bool is_tcp(const struct sock *sk)
 {
 	__u16 protocol = BPF_CORE_READ(sk, sk_protocol);
@@ -87,7 +85,7 @@ static __always_inline bool timed_out(long timeout, __u32 flags)
 /* The system call that the thread is in; something else for those of the kernel. */
 static __always_inline __u64 current_nr(struct task_struct *task)
 {
-	return ((const struct pt_regs *)bpf_task_pt_regs(task))->orig_ax;
+	return REGS_NR((const struct pt_regs *)bpf_task_pt_regs(task));
 }
 
 /* The socket behind a file descriptor of the task; NULL when it is none. A scalar to the verifier:

@@ -5,8 +5,6 @@
  * the process that has connected or accepted it, or read from it since. When a call has returned
  * say the functions: `fexit`; where the kernel lets nobody at them, all system calls: `syscalls`.
  */
-#include <asm/unistd_64.h>
-
 #include "filter.bpf.h"
 #include "interrupt.bpf.h"
 #include "socket.bpf.h"
@@ -18,10 +16,6 @@
 #define TCP_LISTEN   10
 
 /* System calls of 32-bit programs, and of socketcall() the operations. */
-#define NR_32_SOCKETCALL 102
-#define NR_32_ACCEPT4	 364
-#define SYS_ACCEPT	 5
-#define SYS_ACCEPT4	 18
 
 /* RFC 791, 8200: where the sender's address is, and the receiver's after it */
 #define IPV4_SOURCE 12
@@ -308,31 +302,20 @@ int BPF_PROG(tcp__fexit__accept, struct socket *sock, struct socket *new)
 	return 0;
 }
 
-static __always_inline bool is_compat(const struct task_struct *task)
-{
-	return task->thread_info.status & TS_COMPAT;
-}
-
 static __always_inline bool is_accept(const struct task_struct *task, const struct pt_regs *regs,
 				      __u64 nr)
 {
-	if (!is_compat(task))
+	if (!task__in_compat_call(task))
 		return nr == __NR_accept || nr == __NR_accept4;
-	return nr == NR_32_ACCEPT4 ||
-	       (nr == NR_32_SOCKETCALL && (regs->bx == SYS_ACCEPT || regs->bx == SYS_ACCEPT4));
+	return compat__is_accept(regs, nr);
 }
 
 /* On which socket accept() was called. */
 static __always_inline __u32 accept_fd(const struct task_struct *task, const struct pt_regs *regs)
 {
-	__u32 fd = ~0u;
-
-	if (!is_compat(task))
-		return regs->di;
-	if (regs->orig_ax == NR_32_ACCEPT4)
-		return regs->bx;
-	bpf_probe_read_user(&fd, sizeof(fd), (const void *)regs->cx);
-	return fd;
+	if (!task__in_compat_call(task))
+		return REGS_ARG_0(regs);
+	return compat__accept_fd(regs);
 }
 
 SEC("?tp_btf/sys_enter")
@@ -348,10 +331,10 @@ int BPF_PROG(tcp__syscalls__sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 
-	if (is_accept(task, regs, regs->orig_ax))
+	if (is_accept(task, regs, REGS_NR(regs)))
 		accept_ends(ctx, socket__of_fd(task, ret < 0 ? accept_fd(task, regs) : ret), ret);
-	else if (regs->orig_ax == __NR_connect)
-		connect_returned(ctx, socket__of_fd(task, regs->di), ret);
+	else if (REGS_NR(regs) == __NR_connect)
+		connect_returned(ctx, socket__of_fd(task, REGS_ARG_0(regs)), ret);
 	return 0;
 }
 

@@ -63,16 +63,13 @@ static __always_inline long user__read(const struct user *u, void *dst, __u32 sz
 	return bpf_probe_read_kernel(dst, sz, u->bounce);
 }
 
-/*
- * The thread pointer of glibc and musl: their thread descriptor lies on top of the thread's stack
- * and begins with its own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
- * A first thread's lies somewhere else, maybe just above a coroutine's stack.
- */
-static __always_inline bool is_thread_descriptor(const struct user *u, __u64 fsbase)
+/* Whether the thread pointer is that of a thread descriptor, which lies on top of its thread's
+ * stack. A first thread's lies somewhere else, maybe just above a coroutine's stack. */
+static __always_inline bool is_thread_descriptor(const struct user *u, __u64 tp)
 {
-	__u64 self = 0;
+	__u64 first = 0;
 
-	return !user__read(u, &self, sizeof(self), fsbase) && self == fsbase;
+	return !user__read(u, &first, sizeof(first), tp) && is_thread_descriptor_of(tp, first);
 }
 
 /* Go: a g begins with {stack.lo, stack.hi} (runtime/runtime2.go). 0 when `g` is none for this sp.
@@ -88,25 +85,25 @@ static __always_inline __u64 goroutine__top(const struct user *u, __u64 g, __u64
 	return sp - stack.lo < stack.hi - stack.lo ? stack.hi : 0;
 }
 
-/* g is in r14 in Go code (ABIInternal), else in the word below the thread pointer. */
-static __always_inline __u64 go__top(const struct user *u, struct capture_goroutine *c, __u64 r14,
-				     __u64 fsbase, __u64 sp)
+/* g is in a register in Go code (ABIInternal), else where ARCH_G_BELOW_TP says. */
+static __always_inline __u64 go__top(const struct user *u, struct capture_goroutine *c, __u64 g,
+				     __u64 tp, __u64 sp)
 {
 	__u64 top;
 
-	c->here = r14;
-	top = goroutine__top(u, r14, sp);
-	if (top || !fsbase)
+	c->here = g;
+	top = goroutine__top(u, g, sp);
+	if (!ARCH_G_BELOW_TP || top || !tp)
 		return top;
-	if (user__read(u, &c->here, sizeof(c->here), fsbase - sizeof(c->here)))
+	if (user__read(u, &c->here, sizeof(c->here), tp - sizeof(c->here)))
 		return 0;
 	return goroutine__top(u, c->here, sp);
 }
 
-/* The first thread's g is in the program's data, where C libraries never have a thread pointer. */
-static __always_inline bool may_be_go(const struct mm_struct *mm, __u64 fsbase)
+/* The first thread's g is in the program's data. */
+static __always_inline bool may_be_go(const struct mm_struct *mm, __u64 mark)
 {
-	return fsbase - mm->start_code < mm->start_brk - mm->start_code;
+	return mark - mm->start_code < mm->start_brk - mm->start_code;
 }
 
 struct vma_end {
@@ -131,22 +128,21 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 }
 
 /* Where the stack of a thread or goroutine ends; 0: nothing says. */
-static __always_inline __u64 thread__top(const struct user *u, struct capture_goroutine *c,
-					 __u64 r14, __u64 sp)
+static __always_inline __u64 thread__top(const struct user *u, struct capture_goroutine *c, __u64 g,
+					 __u64 sp)
 {
 	struct task_struct *task = u->task;
-	__u64 fsbase = task->thread.fsbase;
-	__u64 main_top = u->mm->start_stack, main_sz = u->mm->stack_vm * CAPTURE_PAGE;
+	__u64 tp = task__thread_pointer(task);
+	__u64 main_top = u->mm->start_stack, main_sz = u->mm->stack_vm * ARCH_PAGE;
 
 	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz) {
-		if (may_be_go(u->mm, fsbase))
-			go__top(u, c, r14, fsbase, sp);
+		if (may_be_go(u->mm, ARCH_GO_MARK(tp, g)))
+			go__top(u, c, g, tp, sp);
 		return main_top;
 	}
-	if (task->pid != task->tgid && fsbase - sp <= cfg.stack_sz &&
-	    is_thread_descriptor(u, fsbase))
-		return fsbase;
-	return go__top(u, c, r14, fsbase, sp);
+	if (task->pid != task->tgid && tp - sp <= cfg.stack_sz && is_thread_descriptor(u, tp))
+		return tp;
+	return go__top(u, c, g, tp, sp);
 }
 
 static __always_inline bool is_on_signal_stack(const struct task_struct *task, __u64 sp)
@@ -154,20 +150,12 @@ static __always_inline bool is_on_signal_stack(const struct task_struct *task, _
 	return sp - task->sas_ss_sp < task->sas_ss_size;
 }
 
-/* Of struct rt_sigframe; and from where in it struct capture_signal is. */
-#define SIGFRAME_SZ	440
-#define SIGFRAME_SIGNAL 24
-
-/*
- * What a thread did that handles a signal on a signal stack. The frame of the first one is at the
- * stack's top, behind the FPU's state (arch/x86/kernel/signal.c, get_sigframe()), and says itself
- * of which stack it is.
- */
+/* Reads what a thread did that handles a signal on a signal stack. The frame says itself on which
+ * stack it is. */
 static __always_inline bool signal__read(const struct user *u, struct capture_signal *s)
 {
 	__u64 stack = u->task->sas_ss_sp, sz = u->task->sas_ss_size;
-	__u64 fpu = (stack + sz - cfg.signal_fpu_sz) & ~63ULL;
-	__u64 frame = ((fpu - SIGFRAME_SZ) & ~15ULL) - 8;
+	__u64 frame = signal_frame__at(stack + sz, cfg.signal_fpu_sz);
 
 	return !user__read(u, s, sizeof(*s), frame + SIGFRAME_SIGNAL) && s->stack == stack &&
 	       s->stack_sz == sz;
@@ -180,19 +168,19 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 {
 	struct task_struct *task = u->task;
 	struct capture_goroutine *c = &slot->goroutine;
-	__u64 sp = regs->sp, r14 = regs->r14, top;
+	__u64 sp = regs->sp, g = REGS_G(regs), top;
 
 	u->top_known = true;
 	c->here = c->hi = 0;
 	if (is_on_signal_stack(task, sp)) {
 		if (!signal__read(u, &slot->signal))
 			return task->sas_ss_sp + task->sas_ss_size;
-		c->pc = slot->signal.ip;
-		c->fp = slot->signal.bp;
+		c->pc = slot->signal.pc;
+		c->fp = slot->signal.fp;
 		c->sp = sp = slot->signal.sp;
-		r14 = slot->signal.r14;
+		g = slot->signal.g;
 	}
-	top = thread__top(u, c, r14, sp);
+	top = thread__top(u, c, g, sp);
 	if (is_on_signal_stack(task, regs->sp)) {
 		c->hi = top;
 		return task->sas_ss_sp + task->sas_ss_size;
@@ -311,8 +299,8 @@ static __always_inline __u64 holes__add(struct event *e, __u64 at, __u64 got)
 	return p->end;
 }
 
-/* In Go's m (runtime/runtime2.go): what is 0 on x86-64 up to Go 1.24, and since then the thread's
- * id; the goroutine that it works for, one word earlier since then. */
+/* In Go's m (runtime/runtime2.go): what is 0 on 64-bit machines up to Go 1.24, and since then the
+ * thread's id; the goroutine that it works for, one word earlier since then. */
 #define M_PROCID 64
 #define M_CURG	 184
 
@@ -364,7 +352,7 @@ static __always_inline bool before__find(const struct user *u, struct capture_sl
 
 	if (user__bounces(u))
 		return false;
-	if (is_on_signal_stack(u->task, slot->event.regs[7]))
+	if (is_on_signal_stack(u->task, slot->event.regs[EVENT_REG_SP]))
 		return c->hi;
 	m = go__machine(u, c);
 	return m && goroutine__find(u, c, m);

@@ -13,10 +13,11 @@
 #define S_IFSOCK	0140000
 #define FMODE_WRITE	0x2 /* include/linux/fs.h */
 #define FMODE_NOACCOUNT 0x20000000
-#define TS_COMPAT	0x0002	   /* arch/x86/include/asm/thread_info.h */
-#define SA_RESTART	0x10000000 /* arch/x86/include/uapi/asm/signal.h */
-#define SIG_IGN		1	   /* include/uapi/asm-generic/signal-defs.h */
-#define EINTR		4
+#define SA_RESTART                                                                               \
+	0x10000000 /* include/uapi/asm-generic/signal-defs.h, arch/x86/include/uapi/asm/signal.h \
+		    */
+#define SIG_IGN 1  /* include/uapi/asm-generic/signal-defs.h */
+#define EINTR	4
 
 /* include/linux/errno.h: a signal came; the call begins anew, or ends with EINTR */
 #define ERESTARTSYS	      512 /* EINTR when a handler without SA_RESTART has run */
@@ -103,7 +104,7 @@ static __always_inline void side__set(struct side *s, const struct file *file)
 
 static __always_inline bool is_again(const struct call *c, __u64 what, const struct pt_regs *regs)
 {
-	return c->state >= CALL_INTERRUPTED && c->what == what && c->ip == regs->ip &&
+	return c->state >= CALL_INTERRUPTED && c->what == what && c->ip == REGS_PC(regs) &&
 	       c->sp == regs->sp;
 }
 
@@ -133,7 +134,7 @@ static __always_inline int call__enter(__u64 now_ns, __u64 what, const struct fi
 		c->start_ns = now_ns;
 	c->state = CALL_OPEN;
 	c->what = what;
-	c->ip = regs->ip;
+	c->ip = REGS_PC(regs);
 	c->sp = regs->sp;
 	c->in.sz = c->out.sz = 0;
 	if (reads)
@@ -217,7 +218,7 @@ static __always_inline int call__signal(void *ctx, const struct k_sigaction *act
 #define NOTHING	     NULL
 #define FILE(n)	     ((const struct file *)args[n])
 #define FD(n)	     file_of(args[n])
-#define VMSPLICE(to) pipe_end(((const struct pt_regs *)args[0])->di, to)
+#define VMSPLICE(to) pipe_end(REGS_ARG_0((const struct pt_regs *)args[0]), to)
 #define FUNCTIONS(X)                                                        \
 	X(read, vfs_read, 4, FILE(0), NOTHING)                              \
 	X(readv, vfs_readv, 5, FILE(0), NOTHING)                            \
@@ -227,9 +228,10 @@ static __always_inline int call__signal(void *ctx, const struct k_sigaction *act
 	X(copy, vfs_copy_file_range, 6, FILE(0), FILE(2))                   \
 	X(splice, do_splice, 6, FILE(0), FILE(2))                           \
 	X(tee, do_tee, 4, NOTHING, FILE(1)) /* what it reads stays there */ \
-	X(vmsplice, __x64_sys_vmsplice, 1, VMSPLICE(false), VMSPLICE(true))
+	X(vmsplice, ARCH_SYSCALL_FUNCTION(vmsplice), 1, VMSPLICE(false), VMSPLICE(true))
 
-#define X(hook, function, arg_cnt, in, out)                              \
+#define X(...) HOOK(__VA_ARGS__) /* expands the name of the function */
+#define HOOK(hook, function, arg_cnt, in, out)                           \
 	SEC("?fentry/" #function)                                        \
 	int vfs__fentry__##hook(const __u64 *args)                       \
 	{                                                                \
@@ -246,6 +248,7 @@ static __always_inline int call__signal(void *ctx, const struct k_sigaction *act
 	}
 FUNCTIONS(X)
 #undef X
+#undef HOOK
 
 SEC("?tp_btf/signal_deliver")
 int BPF_PROG(vfs__fentry__signal, int sig, void *info, struct k_sigaction *action)
@@ -256,30 +259,6 @@ int BPF_PROG(vfs__fentry__signal, int sig, void *info, struct k_sigaction *actio
 /* ---- at the system calls ------------------------------------------------------------------------
  */
 
-/*
- * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
- * none. arch/x86/entry/syscalls/syscall_64.tbl, syscall_32.tbl.
- */
-#define SYSCALLS(X)                        \
-	X(read, 0, 3, 1, 0)                \
-	X(pread64, 17, 180, 1, 0)          \
-	X(readv, 19, 145, 1, 0)            \
-	X(preadv, 295, 333, 1, 0)          \
-	X(preadv2, 327, 378, 1, 0)         \
-	X(write, 1, 4, 0, 1)               \
-	X(pwrite64, 18, 181, 0, 1)         \
-	X(writev, 20, 146, 0, 1)           \
-	X(pwritev, 296, 334, 0, 1)         \
-	X(pwritev2, 328, 379, 0, 1)        \
-	X(sendfile, 40, 187, 2, 1)         \
-	X(sendfile64, UNUSED, 239, 2, 1)   \
-	X(copy_file_range, 326, 377, 1, 3) \
-	X(splice, 275, 313, 1, 3)          \
-	X(tee, 276, 315, 0, 2)             \
-	X(vmsplice, 278, UNUSED, 1, 1) /* as at the functions */
-#define SYSCALL_CNT 392
-#define UNUSED	    391 /* neither has one with that number, nor will */
-
 struct moves {
 	__u8 in, out;
 };
@@ -289,13 +268,13 @@ static const volatile struct {
 } syscalls[SYSCALL_CNT] = {
 #define X(name, number, number_32, from, to) \
 	[number].native = { from, to }, [number_32].compat = { from, to },
-	SYSCALLS(X)
+	VFS_SYSCALLS(X)
 #undef X
 };
 
 static __always_inline bool is_compat(void)
 {
-	return bpf_get_current_task_btf()->thread_info.status & TS_COMPAT;
+	return task__in_compat_call(bpf_get_current_task_btf());
 }
 
 /* Nothing for nearly all: the two programs below see every system call of the machine. */
@@ -315,9 +294,9 @@ static __always_inline struct moves moves_of(__u64 nr)
 static __always_inline __u32 arg(const struct pt_regs *regs, __u32 n)
 {
 	switch (n) {
-	case 1: return is_compat() ? regs->bx : regs->di;
-	case 2: return is_compat() ? regs->cx : regs->si;
-	default: return regs->dx;
+	case 1: return is_compat() ? REGS_COMPAT_ARG_0(regs) : REGS_ARG_0(regs);
+	case 2: return is_compat() ? REGS_COMPAT_ARG_1(regs) : REGS_ARG_1(regs);
+	default: return REGS_ARG_2(regs);
 	}
 }
 
@@ -342,9 +321,9 @@ int BPF_PROG(vfs__syscalls__enter, struct pt_regs *regs, __u64 nr)
 SEC("?tp_btf/sys_exit")
 int BPF_PROG(vfs__syscalls__exit, struct pt_regs *regs, long result)
 {
-	struct moves m = moves_of(regs->orig_ax);
+	struct moves m = moves_of(REGS_NR(regs));
 
-	return m.in | m.out ? call__exit(ctx, regs->orig_ax, result) : 0;
+	return m.in | m.out ? call__exit(ctx, REGS_NR(regs), result) : 0;
 }
 
 SEC("?tp_btf/signal_deliver")

@@ -17,21 +17,11 @@
 typedef __u32 u32;
 typedef __u64 u64;
 
-/* x86-64. The kernel makes cs 16 bits wide in a union from 6.9 on; libbpf adjusts the load. */
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx;
-	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, flags, sp, ss;
-};
-
-struct thread_info {
-	u32 cpu; /* from 5.16 on */
-	u32 status;
-};
-
-struct thread_struct {
-	unsigned long fsbase;
-};
+#ifdef __TARGET_ARCH_arm64
+#include "vmlinux_arm64.h"
+#else
+#include "vmlinux_x86.h"
+#endif
 
 struct task_struct;
 
@@ -305,7 +295,7 @@ struct bpf_iter__task_file {
 
 /* include/uapi/linux/bpf_perf_event.h: not relocated, the same everywhere */
 struct bpf_perf_event_data {
-	struct pt_regs regs;
+	bpf_user_pt_regs_t regs;
 	__u64 sample_period, addr;
 };
 

@@ -14,7 +14,7 @@
 #include "base/monotonic.h"
 #include "capture/diagnose.h"
 #include "capture/feature.h"
-#include "capture/fpu.h"
+#include "capture/native.h"
 #include "event/kind.h"
 
 #define NS_PER_S      1000000000ull
@@ -197,7 +197,8 @@ static int open_skeleton(struct capture *c)
 	cfg = &c->skel->rodata->cfg;
 	cfg->cpu_cnt = (uint32_t)c->cpu_cnt;
 	cfg->stack_sz = c->options.stack_sz;
-	cfg->signal_fpu_sz = fpu__signal_sz();
+	cfg->page_sz = (uint32_t)sysconf(_SC_PAGESIZE);
+	cfg->signal_fpu_sz = native__signal_fpu_sz();
 	cfg->wakeup_sz = c->options.ring_sz / 4;
 	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;
 	for (size_t i = 0; i < c->options.probe_cnt; i++)

@@ -4,6 +4,8 @@
 #include <bpf/btf.h>
 #include <string.h>
 
+#include "arch.h" /* bpf/arch.h */
+
 /* include/linux/preempt.h; SOFTIRQ is set while one is served, not while they are held off. Kernels
  * that count there, too, how often interrupts were switched off have the other layout. */
 #define SOFTIRQ		 0x00000100
@@ -69,14 +71,19 @@ static int64_t find_count(const struct btf *btf)
 bool preempt_count__find(const struct btf *btf, struct preempt_count *out)
 {
 	uint32_t type;
-	int64_t rq = find_variable(btf, "runqueues", &type), count = find_count(btf);
+	int64_t rq, count;
 	bool counted = find_variable(btf, "local_interrupt_disable_state", &type) >= 0;
+
+	out->from_rq = 0;
+	out->interrupt_bits = SOFTIRQ | (counted ? HARDIRQS_COUNTED : HARDIRQS);
+	if (ARCH_TASK_COUNTS_INTERRUPTS)
+		return true;
+	rq = find_variable(btf, "runqueues", &type);
+	count = find_count(btf);
 
 	if (rq < 0 || count < 0 || !has_member(btf, "sched_entity", "cfs_rq") ||
 	    !has_member(btf, "cfs_rq", "rq") || !has_member(btf, "rq", "cpu"))
 		return false;
-	*out = (struct preempt_count){ .from_rq = count - rq,
-				       .interrupt_bits =
-					       SOFTIRQ | (counted ? HARDIRQS_COUNTED : HARDIRQS) };
+	out->from_rq = count - rq;
 	return true;
 }

@@ -221,7 +221,7 @@ static const char *refusal(const struct usdt *u, const struct elf_file *f)
 
 	if (gelf_getclass(elf_file__elf(f)) != ELFCLASS64)
 		return "it is a 32-bit program, and only 64-bit ones are supported";
-	if (!gelf_getehdr(elf_file__elf(f), &header) || header.e_machine != EM_X86_64)
+	if (!gelf_getehdr(elf_file__elf(f), &header) || header.e_machine != machine_native.elf)
 		return "it is a program for another machine";
 	for (size_t i = 0; i < u->target_cnt; i++) {
 		if (u->targets[i].file->dev == f->dev && u->targets[i].file->ino == f->ino)

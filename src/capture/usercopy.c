@@ -8,35 +8,20 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "capture/native.h"
 #include "capture/impl.h"
-
-#define CALL 0xe8 /* rel32: the distance from the next instruction */
-#define JUMP 0xe9 /* rel32: of a call that is the last thing a function does */
 
 /* ---- the kernel's machine code ------------------------------------------------------------------
  */
 
-/* At every byte, whether an instruction begins there or not: four others that happen to be the
- * distance are one chance in four billion. */
-static bool calls(const struct usercopy_code *fn, uint64_t target)
-{
-	for (size_t i = 0; target && i + 5 <= fn->sz; i++) {
-		int32_t rel;
-
-		memcpy(&rel, fn->bytes + i + 1, sizeof(rel));
-		if ((fn->bytes[i] == CALL || fn->bytes[i] == JUMP) &&
-		    fn->addr + i + 5 + (uint64_t)rel == target)
-			return true;
-	}
-	return false;
-}
-
-/* The fix made the copy ask nmi_uaccess_okay() too, which it had not before. */
+/* The fix made the copy call nmi_uaccess_okay() too, which it had not before. On AArch64 that is no
+ * function: there a fixed kernel before 6.4 counts as one that takes the lock. */
 bool usercopy__takes_lock(const struct usercopy_code *copy, const struct usercopy_code *check,
 			  const struct ksym syms[USERCOPY_SYM_CNT])
 {
-	return calls(copy, syms[USERCOPY_CHECK].addr) &&
-	       calls(check, syms[USERCOPY_LOOK_UP].addr) && !calls(copy, syms[USERCOPY_FIXED].addr);
+	return native__calls(copy, syms[USERCOPY_CHECK].addr) &&
+	       native__calls(check, syms[USERCOPY_LOOK_UP].addr) &&
+	       !native__calls(copy, syms[USERCOPY_FIXED].addr);
 }
 
 /* bpf_probe_read_kernel(map, USERCOPY_CODE_MAX, ctx[0]): /proc/kcore is not on every machine. */

@@ -353,11 +353,12 @@ static bool begins_with_any(const char *name, const char *const *prefixes)
 static const char *const machinery[] = { "bpf_trace_run",   "__bpf_trace_",	"__traceiter_",
 					 "bpf_trampoline_", "call_trace_sock_", NULL };
 
-/* With which interrupts begin (x86): what is below was interrupted, or happened to let softirqs
- * run. */
+/* With which interrupts begin on x86 and on AArch64: what is below was interrupted, or happened to
+ * let softirqs run. */
 static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
 				       "asm_common_interrupt", "asm_sysvec_",
-				       "asm_fred_entrypoint",  NULL };
+				       "asm_fred_entrypoint",  "el1h_64_irq",
+				       "el0t_64_irq",	       NULL };
 
 static uint64_t kernel_origin(const struct stacks *s, const char *module)
 {

@@ -25,6 +25,13 @@ struct machine {
 extern const struct machine machine_x86_64;  /* psABI 3.2.1, figure 3.36 */
 extern const struct machine machine_aarch64; /* AADWARF64 4.1; AAPCS64 6.1.1 */
 
+/* That of this program, and of the events that it captures. */
+#ifdef __aarch64__
+#define machine_native machine_aarch64
+#else
+#define machine_native machine_x86_64
+#endif
+
 /*
  * rax, x0: the first register in which a landing pad finds the exception (__builtin_eh_return_regno
  * of GCC). Only functions that jump there, as _Unwind_RaiseException() does, save it: they replace

@@ -156,7 +156,7 @@ static inline void event__prefetch(const struct event *e)
  */
 static inline void event__sample(const struct event *e, struct sample *s)
 {
-	s->machine = &machine_x86_64;
+	s->machine = &machine_native;
 	s->regs = (const void *)e->regs; /* both are 64 bits wide */
 	s->valid = (1ull << EVENT_REG_CNT) - 1;
 	s->stack.addr = e->stack_addr;

@@ -104,8 +104,18 @@ static bool offset_of(const struct elf_file *f, uint64_t vaddr, uint32_t flag, u
 /* As long as a call. */
 static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
+static bool is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
+{
+	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
+	uint8_t code[sizeof(nop)];
+
+	return p->pc_off <= INT64_MAX &&
+	       pread(f->fd, code, sizeof(code), (off_t)p->pc_off) == sizeof(code) &&
+	       memcmp(code, nop, sizeof(nop)) == 0;
+}
+
 /* A nop of one byte, maybe with one of five behind it, or one of several bytes. */
-static bool is_nop(const struct elf_file *f, struct sdt_place *p)
+static bool is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
 {
 	uint8_t code[1 + sizeof(nop5)] = { 0 };
 
@@ -116,6 +126,15 @@ static bool is_nop(const struct elf_file *f, struct sdt_place *p)
 	if (memcmp(code + 1, nop5, sizeof(nop5)) == 0)
 		p->call_off = p->pc_off + 1;
 	return true;
+}
+
+static bool is_nop(const struct elf_file *f, struct sdt_place *p)
+{
+	GElf_Ehdr header;
+
+	if (gelf_getehdr(elf_file__elf(f), &header) && header.e_machine == EM_AARCH64)
+		return is_nop_aarch64(f, p);
+	return is_nop_x86_64(f, p);
 }
 
 int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_place *p,

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the wire format takes from the architecture that is recorded: one file for each. */
+#ifndef BPF_ARCH_H
+#define BPF_ARCH_H
+
+#include <linux/types.h>
+
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#include "arch_arm64.h"
+#elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
+#include "arch_x86.h"
+#else
+#error "no bpf/arch_*.h describes this architecture"
+#endif
+
+#endif

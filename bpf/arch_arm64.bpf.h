@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* AArch64; see arch.bpf.h. */
+#ifndef ARCH_ARM64_BPF_H
+#define ARCH_ARM64_BPF_H
+
+#include "vmlinux.h"
+#include <asm/unistd.h>
+
+#include "config.h"
+#include "event.h"
+
+extern const volatile struct capture_config cfg;
+
+#define ARCH_PAGE (cfg.page_sz) /* 4, 16 or 64 KB, as the kernel is built */
+
+#define PSR_MODE32_BIT 0x10 /* arch/arm64/include/uapi/asm/ptrace.h */
+#define TIF_32BIT      22   /* arch/arm64/include/asm/thread_info.h */
+
+/* Arguments of a system call, from 0 on, also while it returns: x0 has the result by then. */
+#define REGS_ARG_0(regs) ((regs)->orig_x0)
+#define REGS_ARG_1(regs) ((regs)->regs[1])
+#define REGS_ARG_2(regs) ((regs)->regs[2])
+#define REGS_ARG_4(regs) ((regs)->regs[4])
+
+#define REGS_COMPAT_ARG_0(regs) REGS_ARG_0(regs)
+#define REGS_COMPAT_ARG_1(regs) REGS_ARG_1(regs)
+
+#define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* of the system call; -1: none */
+#define REGS_PC(regs) ((regs)->pc)
+#define REGS_G(regs)  ((regs)->regs[28]) /* Go's g, in Go code (ABIInternal) */
+
+#define ARCH_SYSCALL_FUNCTION(name) __arm64_sys_##name
+
+static __always_inline void regs__copy(__u64 *r, const struct pt_regs *regs)
+{
+#pragma unroll
+	for (int i = 0; i < 31; i++)
+		r[i] = regs->regs[i];
+	r[31] = regs->sp;
+	r[32] = regs->pc;
+}
+
+static __always_inline bool regs__are_compat(const struct pt_regs *regs)
+{
+	return regs->pstate & PSR_MODE32_BIT;
+}
+
+static __always_inline bool task__in_compat_call(const struct task_struct *task)
+{
+	return task->thread_info.flags >> TIF_32BIT & 1;
+}
+
+/* Saved when a thread leaves the CPU and set when it is cloned; only a first thread's, which its
+ * C library sets, is not known before that. */
+static __always_inline __u64 task__thread_pointer(const struct task_struct *task)
+{
+	return task->thread.uw.tp_value;
+}
+
+/*
+ * The thread descriptors of glibc and musl lie on top of the thread's stack and end at the thread
+ * pointer (ELF TLS, variant I). There glibc has the thread's dtv, a pointer into its heap. Go sets
+ * no thread pointer of its own.
+ */
+static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
+{
+	return tp % 16 == 0 && first_word && first_word % sizeof(__u64) == 0;
+}
+
+/* Outside of Go code g is in a variable of TLS whose place only the program knows. */
+#define ARCH_G_BELOW_TP 0
+
+/* Lies in the program's data if the first thread is in Go code; in C programs it may, by chance. */
+#define ARCH_GO_MARK(tp, g) (g)
+
+/* Struct rt_sigframe: its size without extra context (SVE vectors over 64 bytes, SME), and where in
+ * it struct capture_signal is. */
+#define SIGFRAME_SZ	4688
+#define SIGFRAME_SIGNAL 144
+#define FRAME_RECORD_SZ 16
+
+/* The frame of the first signal is at the stack's top, below a frame record
+ * (arch/arm64/kernel/signal.c, get_sigframe()). */
+static __always_inline __u64 signal_frame__at(__u64 stack_end, __u64 fpu_sz)
+{
+	(void)fpu_sz;
+	return ((stack_end - FRAME_RECORD_SZ) & ~15ULL) - SIGFRAME_SZ;
+}
+
+static __always_inline __u32 task__interrupt_count(const struct task_struct *task)
+{
+	return task->thread_info.preempt.count;
+}
+
+/* arch/arm/tools/syscall.tbl */
+#define NR_32_ACCEPT  285
+#define NR_32_ACCEPT4 366
+
+static __always_inline bool compat__is_accept(const struct pt_regs *regs, __u64 nr)
+{
+	(void)regs;
+	return nr == NR_32_ACCEPT || nr == NR_32_ACCEPT4;
+}
+
+static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
+{
+	return REGS_ARG_0(regs);
+}
+
+/*
+ * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
+ * none. include/uapi/asm-generic/unistd.h, arch/arm/tools/syscall.tbl.
+ */
+#define VFS_SYSCALLS(X)                    \
+	X(read, 63, 3, 1, 0)               \
+	X(pread64, 67, 180, 1, 0)          \
+	X(readv, 65, 145, 1, 0)            \
+	X(preadv, 69, 361, 1, 0)           \
+	X(preadv2, 286, 392, 1, 0)         \
+	X(write, 64, 4, 0, 1)              \
+	X(pwrite64, 68, 181, 0, 1)         \
+	X(writev, 66, 146, 0, 1)           \
+	X(pwritev, 70, 362, 0, 1)          \
+	X(pwritev2, 287, 393, 0, 1)        \
+	X(sendfile, 71, 187, 2, 1)         \
+	X(sendfile64, UNUSED, 239, 2, 1)   \
+	X(copy_file_range, 285, 391, 1, 3) \
+	X(splice, 76, 340, 1, 3)           \
+	X(tee, 77, 342, 0, 2)              \
+	X(vmsplice, 75, UNUSED, 1, 1) /* as at the functions */
+#define SYSCALL_CNT 396
+#define UNUSED	    395 /* neither has one with that number */
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86-64; see arch.bpf.h. */
+#ifndef ARCH_X86_BPF_H
+#define ARCH_X86_BPF_H
+
+#include "vmlinux.h"
+#include <asm/unistd_64.h>
+
+#include "event.h"
+
+#define ARCH_PAGE 4096
+
+#define USER32_CS 0x23	 /* arch/x86/include/asm/segment.h: ring 3, 32-bit code */
+#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: in a 32-bit system call */
+
+/* Arguments of a system call, from 0 on, also while it returns. */
+#define REGS_ARG_0(regs) ((regs)->di)
+#define REGS_ARG_1(regs) ((regs)->si)
+#define REGS_ARG_2(regs) ((regs)->dx)
+#define REGS_ARG_4(regs) ((regs)->r8)
+
+/* The same in a 32-bit system call; the third has the same register. */
+#define REGS_COMPAT_ARG_0(regs) ((regs)->bx)
+#define REGS_COMPAT_ARG_1(regs) ((regs)->cx)
+
+#define REGS_NR(regs) ((regs)->orig_ax) /* of the system call */
+#define REGS_PC(regs) ((regs)->ip)
+#define REGS_G(regs)  ((regs)->r14) /* Go's g, in Go code (ABIInternal) */
+
+#define ARCH_SYSCALL_FUNCTION(name) __x64_sys_##name
+
+static __always_inline void regs__copy(__u64 *r, const struct pt_regs *regs)
+{
+	r[0] = regs->ax;
+	r[1] = regs->dx;
+	r[2] = regs->cx;
+	r[3] = regs->bx;
+	r[4] = regs->si;
+	r[5] = regs->di;
+	r[6] = regs->bp;
+	r[7] = regs->sp;
+	r[8] = regs->r8;
+	r[9] = regs->r9;
+	r[10] = regs->r10;
+	r[11] = regs->r11;
+	r[12] = regs->r12;
+	r[13] = regs->r13;
+	r[14] = regs->r14;
+	r[15] = regs->r15;
+	r[16] = regs->ip;
+}
+
+static __always_inline bool regs__are_compat(const struct pt_regs *regs)
+{
+	return (__u16)regs->cs == USER32_CS;
+}
+
+static __always_inline bool task__in_compat_call(const struct task_struct *task)
+{
+	return task->thread_info.status & TS_COMPAT;
+}
+
+static __always_inline __u64 task__thread_pointer(const struct task_struct *task)
+{
+	return task->thread.fsbase;
+}
+
+/*
+ * The thread descriptors of glibc and musl lie on top of the thread's stack, and begin with their
+ * own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
+ */
+static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
+{
+	return first_word == tp;
+}
+
+#define ARCH_G_BELOW_TP 1 /* outside of Go code g is in the word below the thread pointer */
+
+/* Lies in the program's data if the first thread is Go's; in C programs it never does. */
+#define ARCH_GO_MARK(tp, g) (tp)
+
+/* Struct rt_sigframe: its size, and where in it struct capture_signal is. */
+#define SIGFRAME_SZ	440
+#define SIGFRAME_SIGNAL 24
+
+/* The frame of the first signal is at the stack's top, below the state of the FPU
+ * (arch/x86/kernel/signal.c, get_sigframe()). */
+static __always_inline __u64 signal_frame__at(__u64 stack_end, __u64 fpu_sz)
+{
+	__u64 fpu = (stack_end - fpu_sz) & ~63ULL;
+
+	return ((fpu - SIGFRAME_SZ) & ~15ULL) - 8;
+}
+
+static __always_inline __u32 task__interrupt_count(const struct task_struct *task)
+{
+	(void)task; /* not here: ARCH_TASK_COUNTS_INTERRUPTS */
+	return 0;
+}
+
+/* arch/x86/entry/syscalls/syscall_32.tbl, include/uapi/linux/net.h */
+#define NR_32_SOCKETCALL 102
+#define NR_32_ACCEPT4	 364
+#define SYS_ACCEPT	 5
+#define SYS_ACCEPT4	 18
+
+static __always_inline bool compat__is_accept(const struct pt_regs *regs, __u64 nr)
+{
+	return nr == NR_32_ACCEPT4 ||
+	       (nr == NR_32_SOCKETCALL && (regs->bx == SYS_ACCEPT || regs->bx == SYS_ACCEPT4));
+}
+
+static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
+{
+	__u32 fd = ~0u;
+
+	if (regs->orig_ax == NR_32_ACCEPT4)
+		return regs->bx;
+	bpf_probe_read_user(&fd, sizeof(fd), (const void *)regs->cx);
+	return fd;
+}
+
+/*
+ * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
+ * none. arch/x86/entry/syscalls/syscall_64.tbl, syscall_32.tbl.
+ */
+#define VFS_SYSCALLS(X)                    \
+	X(read, 0, 3, 1, 0)                \
+	X(pread64, 17, 180, 1, 0)          \
+	X(readv, 19, 145, 1, 0)            \
+	X(preadv, 295, 333, 1, 0)          \
+	X(preadv2, 327, 378, 1, 0)         \
+	X(write, 1, 4, 0, 1)               \
+	X(pwrite64, 18, 181, 0, 1)         \
+	X(writev, 20, 146, 0, 1)           \
+	X(pwritev, 296, 334, 0, 1)         \
+	X(pwritev2, 328, 379, 0, 1)        \
+	X(sendfile, 40, 187, 2, 1)         \
+	X(sendfile64, UNUSED, 239, 2, 1)   \
+	X(copy_file_range, 326, 377, 1, 3) \
+	X(splice, 275, 313, 1, 3)          \
+	X(tee, 276, 315, 0, 2)             \
+	X(vmsplice, 278, UNUSED, 1, 1) /* as at the functions */
+#define SYSCALL_CNT 392
+#define UNUSED	    391 /* neither has one with that number, nor will */
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the loader knows of the machine that it runs on: native_x86_64.c or native_aarch64.c. */
+#ifndef CAPTURE_NATIVE_H
+#define CAPTURE_NATIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct usdt_arg;
+struct usdt_text;
+struct usercopy_code;
+
+/* Returns the bytes of FPU state that the kernel puts on top of a signal stack, above the frame. A
+ * program that has asked for AMX (arch_prctl) has more. 0: the frame has it inside. */
+uint32_t native__signal_fpu_sz(void);
+
+/* Returns whether this code of the kernel calls the function at `target`; false if that is 0. */
+bool native__calls(const struct usercopy_code *, uint64_t target);
+
+/* Reads one operand of a USDT argument, in the syntax of this machine's assembler. */
+void native__usdt_operand(struct usdt_text *, struct usdt_arg *);
+
+#endif
