@@ -67,7 +67,7 @@ static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
 	return tp % 16 == 0 && first_word && first_word % sizeof(__u64) == 0;
 }
 
-/* Outside of Go code g is in a variable of TLS whose place only the program knows. */
+/* Outside Go code, g is a TLS variable. Only the program knows its place. */
 #define ARCH_G_BELOW_TP 0
 
 /* Lies in the program's data if the first thread is in Go code; in C programs it may, by chance. */

@@ -64,7 +64,7 @@ struct emission {
 	const struct open_span *span; /* NULL: the innermost one of the task */
 	__u64 unpaced; /* --max-rate does not count it. Not a bool: clang 21 then zeroes the next
 			  member byte by byte, and the verifier forgets that it is 0. */
-	__u32 *claim;  /* NULL, or a flag that only one event may set: who comes second is dropped,
+	__u32 *claim;  /* NULL, or a flag that only one event may set: a second event is dropped,
 			  uncounted */
 };
 

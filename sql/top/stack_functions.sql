@@ -1,5 +1,5 @@
 -- The functions of each stack, each once, and the innermost one: what the tables of functions are made of. A thread
--- waits in the function that called the scheduler, whose own functions are on top of every wait.
+-- waits in the function that called the scheduler: the scheduler's own functions are on top of every wait.
 -- So are up to three functions of glibc 2.41 on top of every blocking call. In a stripped libc they have no name: a thread
 -- waits in the first named function of libc, if only functions of libc without a name are above it.
 CREATE OR REPLACE MACRO is_of_waiting(f) AS

@@ -19,7 +19,7 @@ static const char *losing_probe(size_t kind)
 	return kind == EVENT_KIND_CNT ? "filter" : event_kind__probe((enum event_kind)kind);
 }
 
-/* Records whose sizes do not add up: of which kind they are is not known. */
+/* Records whose sizes do not add up. Their kind is unknown. */
 static void report_malformed(struct capture *c, capture_loss_fn fn, void *arg)
 {
 	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {

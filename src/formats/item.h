@@ -66,8 +66,8 @@ struct item_overlay {
 };
 
 /*
- * The user-space call chain of earlier samples of the same thread, whose own chains end in
- * CONTEXT_USER_DEFERRED and the cookie: the kernel walks it when the thread goes back to user
+ * The user-space call chain of earlier samples of the same thread. The chains of those samples end
+ * in CONTEXT_USER_DEFERRED and the cookie: the kernel walks it when the thread goes back to user
  * space.
  */
 struct item_chain {

@@ -64,7 +64,7 @@ static _Noreturn void read_a_byte(int handle, const char *name)
  * A process may not end while one of its threads waits for a file server that has a request of
  * its, and a server may never answer. So a child asks first whether a file system without a disk
  * (FUSE, NFS: no device number of their own) answers; an error is an answer, too. Nothing is
- * executed: a program of that name in $PATH may be anybody's. Returns false if it does not answer,
+ * executed: a program of that name in $PATH may be a user's. Returns false if it does not answer,
  * or if there is no child to ask.
  */
 static bool answers(struct job *job)

@@ -22,12 +22,12 @@
 struct row_maker {
 	struct code_rows *out;
 	const struct elf_file *file;
-	const struct elf_segment *segment; /* the one in hand */
+	const struct elf_segment *segment; /* the current one */
 	uint8_t *bytes;			   /* its */
 	struct code_start *starts;	   /* ascending */
 	size_t start_cnt, start_cap;
 	uint64_t entry;
-	uint64_t gap_off, gap_end; /* what is known of the gap in hand: file offsets */
+	uint64_t gap_off, gap_end; /* the current gap, as far as it is known: file offsets */
 	bool full;		   /* there is no room for more rows */
 };
 
@@ -154,7 +154,7 @@ static void add_entry(struct row_maker *m)
 	add_start(m, m->entry, false);
 }
 
-/* What a call leads to is a function; but for `call 1f; 1: pop`, which asks for the address. */
+/* Adds what calls lead to: functions. `call 1f; 1: pop` is the exception, it reads the address. */
 static void add_called(struct row_maker *m)
 {
 	struct insn insn = { .kind = INSN_OTHER };
@@ -224,7 +224,7 @@ static size_t count_starts_before(const struct row_maker *m, uint64_t vaddr)
 	return lo;
 }
 
-/* The gap in hand is whole. */
+/* Scans the current gap, which is complete. */
 static void scan_gap(struct row_maker *m)
 {
 	uint64_t at = m->gap_off - m->segment->off, sz = m->gap_end - m->gap_off;
@@ -244,7 +244,7 @@ static void scan_gap(struct row_maker *m)
 	add_row(&past, m);
 }
 
-/* A frame_table_gap_fn: what is in the segment in hand. Ranges that touch are one gap. */
+/* A frame_table_gap_fn. Takes what lies in the current segment, and joins ranges that touch. */
 static void take_gap(uint64_t off, uint64_t end, void *arg)
 {
 	struct row_maker *m = arg;
@@ -261,7 +261,8 @@ static void take_gap(uint64_t off, uint64_t end, void *arg)
 	m->gap_end = end;
 }
 
-/* What is before the table's first page and behind its last one is in gaps, too. */
+/* Scans all gaps of the current segment. The table has no pages before its first and after its last
+ * function: those parts are gaps, too. */
 static void scan_gaps(struct row_maker *m, const struct frame_table *t)
 {
 	uint64_t first = t ? t->first_page << TABLE_PAGE_BITS : UINT64_MAX;

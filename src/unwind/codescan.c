@@ -224,7 +224,7 @@ static bool is_target(struct code_scanner *c, size_t off)
 	return j && j->function == c->function && j->to == off;
 }
 
-/* Of two that meet in one place the first is kept: code that compilers make agrees. */
+/* Keeps the first state where two jumps lead to one place: in compiled code they agree. */
 static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
 {
 	uint64_t off = past + (uint64_t)i->imm;
@@ -381,8 +381,8 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	return sz;
 }
 
-/* From where a function begins to where the next one does. Returns that. When no more instructions
- * may be decoded, the rest of the gap is unknown. */
+/* Scans from the start of a function. Returns where the next one begins. Reports the rest of the
+ * gap as unknown when no more instructions may be decoded. */
 static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 {
 	c->reports = reports;
@@ -400,8 +400,10 @@ static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 #define TIMES_MAX     8
 #define WORK_PER_BYTE 4 /* instructions; compilers' code takes 0.5 to 1 */
 
-/* Once for the rows, and before as often as that finds where more of its jumps lead: backward ones
- * are met too late. Where the function ends is known when the next one begins. */
+/*
+ * Scans a function until a pass finds no new destination of a jump, then once more for the rows: a
+ * backward jump comes after the code that it leads to. Returns where the next function begins.
+ */
 static size_t scan_in_turns(struct code_scanner *c, size_t off)
 {
 	size_t next = c->next;

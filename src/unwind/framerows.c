@@ -91,8 +91,8 @@ struct gap_code {
 	size_t sz;
 };
 
-/* False if the code cannot be had, or the gap is larger. What follows may be missing, then it is
- * zeros. */
+/* Returns false if the code cannot be read, or the gap is larger. What follows is zeros where the
+ * file ends. */
 static bool read_gap(const struct frame_rows *r, uint64_t to, struct gap_code *code)
 {
 	const struct table_source *s = r->source;
@@ -104,8 +104,11 @@ static bool read_gap(const struct frame_rows *r, uint64_t to, struct gap_code *c
 	       s->read_code(s->code_arg, r->end, code->bytes, code->sz);
 }
 
-/* Between two functions there may be a third one without CFI, as small as it is: the bytes tell it
- * from padding. */
+/*
+ * Returns whether the gap up to `to` is padding before an aligned function. A small function
+ * without CFI may lie there instead: the bytes tell. Larger gaps are code that CFI leaves out, as
+ * the C library's clone() between its system call and the child's part.
+ */
 static bool is_padding(const struct frame_rows *r, uint64_t to, const struct gap_code *code)
 {
 	return to - r->end <= ALIGNMENT_GAP && to % ALIGNMENT_GAP == 0 &&
@@ -144,7 +147,8 @@ __attribute__((noinline)) static void fill_gap(struct frame_rows *r, uint64_t to
 		set_rules(r, from, to, none);
 }
 
-/* A planted return address is where __start_context begins, and looked up is the place before. */
+/* A planted return address points to the start of __start_context, and the walk looks up the byte
+ * before it. */
 static void set_planted(struct frame_rows *r, uint64_t start)
 {
 	set_rule(r, start - 1, (struct flat_rule){ .how = FLAT_ROOT, .flags = FLAT_CALLERS_ONLY });

@@ -227,9 +227,9 @@ static bool find_code_cfa(const struct walk *w, const struct flat_rule *rule, ui
 }
 
 /*
- * To the caller of a function whose instructions say where its return address is. What is there
- * must be one: data among the code, or a jump that was not understood, may have misled the scan.
- * WALK_STAY: it is none.
+ * Steps to the caller of a function whose instructions say where its return address is. Returns
+ * WALK_STAY if no return address is there: data among the code, or a jump that the scan did not
+ * follow, may have misled it. A root needs a frame pointer of 0 besides: no call checks it.
  */
 static enum unwind_status step_by_code(struct walk *w, const struct flat_rule *rule)
 {
@@ -272,8 +272,8 @@ static enum unwind_status guess_caller(struct walk *w, bool caller)
 }
 
 /*
- * A call of an address where no code is: nothing has been executed there, so that the return
- * address is on top of the stack, or in the link register.
+ * Steps back from a call of an address that no mapping can have. Nothing has been executed there,
+ * so the return address is on top of the stack, or in the link register.
  */
 static enum unwind_status leave_no_code(struct walk *w)
 {
