@@ -198,8 +198,8 @@ struct stacktrace_sample {
 STACKTRACE_INIT(sample)
 
 /*
- * How a frame was found. The first two are exact, and so is STACKTRACE_BY_CODE unless data among the
- * code misled it. Behind each of the others a caller may be missing.
+ * How a frame was found. The first two are exact, and so is STACKTRACE_BY_CODE unless data among
+ * the code misled it. Behind each of the others a caller may be missing.
  */
 enum stacktrace_found {
 	STACKTRACE_BY_SAMPLE, /* the leaf, by the registers */

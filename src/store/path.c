@@ -17,7 +17,8 @@ static int checked(int fd)
 
 int path__own(int fd, mode_t mode, const struct path_owner *owner)
 {
-	static const char *const lists[] = { "system.posix_acl_access", "system.posix_acl_default" };
+	static const char *const lists[] = { "system.posix_acl_access",
+					     "system.posix_acl_default" };
 
 	if (fchown(fd, owner->uid, owner->gid) != 0)
 		return -errno;

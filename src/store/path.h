@@ -19,8 +19,8 @@ int path__open(const char *path, const struct path_owner *owner);
 /* The same, but the last one is made as a parent is. */
 int path__open_parent(const char *path, const struct path_owner *owner);
 /*
- * Sets owner, group and mode of what was just made, and removes what its folder gave it besides: the
- * group of a setgid folder, access and default ACLs. 0 or -errno.
+ * Sets owner, group and mode of what was just made, and removes what its folder gave it besides:
+ * the group of a setgid folder, access and default ACLs. 0 or -errno.
  */
 int path__own(int fd, mode_t mode, const struct path_owner *owner);
 /* Makes a folder, 0750, `owner`'s, in an open one. An fd or -errno, -EEXIST included. */
