@@ -35,26 +35,46 @@ CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
 # xxhash.h reads keys with memcpy(): its other way breaks the rules of aliasing (tests/unit/test_hash.c).
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
-	-Isrc -Ibpf -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
+	-Isrc -I. -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
 ALL_LDFLAGS += -fsanitize=$(SAN)
 endif
 
-# A layer includes only layers before it. Each program says which it is made of.
-LAYERS := base event process symbol unwind libstacktrace formats pprof store capture collector stacksexport stacktrace
-objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(addsuffix .c,$(addprefix %_,$(OTHER_MACHINES))),$(wildcard $(addsuffix /*.c,$(addprefix src/,$(1))))))
+# The folders of src, and the folders whose headers each may include beside its own (tools/check-layers).
+base_MAY :=
+event_MAY := base
+elf_MAY := base event
+process_MAY := base event elf
+symbol_MAY := base event elf process
+jit_MAY := base event elf process symbol
+cfi_MAY := base event elf
+unwind_MAY := base event elf process jit cfi
+store_MAY := base
+stacks_MAY := base event elf process symbol jit store
+capture_MAY := base event elf
+formats_MAY := base event
+pprof_MAY := base event elf symbol cfi
+collector_MAY := base event elf process symbol jit cfi unwind store stacks capture
+stacksexport_MAY := base event elf symbol cfi pprof
+stacktrace_MAY := base event elf process symbol jit cfi unwind formats pprof
+libstacktrace_MAY := base event elf process symbol jit cfi unwind
+LAYERS := base event elf process symbol jit cfi unwind store stacks capture formats pprof collector stacksexport \
+	stacktrace libstacktrace
+objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(addsuffix .c,$(addprefix %_,$(OTHER_MACHINES))),$(wildcard $(foreach d,$(1),src/$(d)/*.c src/$(d)/*/*.c))))
+# What a program is made of: its folder, and the folders that its folder may use.
+layer_objs = $(call objs,$($(1)_MAY) $(1))
 
-collector_OBJS := $(call objs,base event process symbol unwind store capture collector)
+collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call objs,base event process symbol unwind pprof stacksexport) $(BUILD)/gen/profile.pb-c.o
+stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o
 stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
-stacktrace_OBJS := $(call objs,base event process symbol unwind formats pprof stacktrace) $(BUILD)/gen/profile.pb-c.o
+stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
 PROGRAMS := collector stacksexport stacktrace
-library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call objs,base event process symbol unwind libstacktrace))
+library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call layer_objs,libstacktrace))
 library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
 library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
@@ -222,6 +242,11 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
+## lint: check formatting, and which folders of src include which
+.PHONY: lint
+lint: format-check
+	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
+
 ## clean: remove what was built
 clean:
 	rm -rf build build-san build-fuzz build-aarch64
@@ -269,7 +294,7 @@ $(BUILD)/obj/%.o: src/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # The numbers in its loop have a register each: of two in a wide one each use would wait for its way out.
-$(BUILD)/obj/unwind/callrows.o $(BUILD)/pic/unwind/callrows.o: ALL_CFLAGS += -fno-tree-slp-vectorize
+$(BUILD)/obj/cfi/interp.o $(BUILD)/pic/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
 
 # ---- completions of shells -------------------------------------------------------------------------------------------
 
@@ -314,7 +339,7 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h)
 	$(call msg,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -D__TARGET_ARCH_$(BPF_ARCH_$(MACHINE)) \
-		-Ibpf -Ivmlinux -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+		-I. -Ivmlinux -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 
 $(BUILD)/bpf/collector.bpf.o: $(BPF_OBJS)
 	$(call msg,BPFLINK,$@)

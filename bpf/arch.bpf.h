@@ -7,9 +7,9 @@
 #define ARCH_BPF_H
 
 #ifdef __TARGET_ARCH_arm64
-#include "arch_arm64.bpf.h"
+#include "bpf/arch_arm64.bpf.h"
 #else
-#include "arch_x86.bpf.h"
+#include "bpf/arch_x86.bpf.h"
 #endif
 
 #endif

@@ -6,9 +6,9 @@
 #include <linux/types.h>
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#include "arch_arm64.h"
+#include "bpf/arch_arm64.h"
 #elif defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#include "arch_x86.h"
+#include "bpf/arch_x86.h"
 #else
 #error "no bpf/arch_*.h describes this architecture"
 #endif

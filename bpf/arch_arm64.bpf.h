@@ -6,8 +6,8 @@
 #include "vmlinux.h"
 #include <asm/unistd.h>
 
-#include "config.h"
-#include "event.h"
+#include "bpf/config.h"
+#include "bpf/event.h"
 
 extern const volatile struct capture_config cfg;
 

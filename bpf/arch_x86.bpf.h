@@ -6,7 +6,7 @@
 #include "vmlinux.h"
 #include <asm/unistd_64.h>
 
-#include "event.h"
+#include "bpf/event.h"
 
 #define ARCH_PAGE 4096
 

@@ -11,7 +11,7 @@
  */
 #include <asm-generic/errno.h>
 
-#include "filter.bpf.h"
+#include "bpf/filter.bpf.h"
 
 /* include/linux/blk_types.h: of bi_opf. Operations that write are odd. */
 #define OP_MASK		0xff

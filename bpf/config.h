@@ -6,7 +6,7 @@
 
 #include <linux/types.h>
 
-#include "event.h"
+#include "bpf/event.h"
 
 /* Scratch slots per CPU: one for each context that can interrupt another while it captures (a
  * preempted iterator, a task, an interrupt, an NMI). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "emit.bpf.h"
-#include "span.bpf.h"
-#include "ustack.bpf.h"
+#include "bpf/emit.bpf.h"
+#include "bpf/span.bpf.h"
+#include "bpf/ustack.bpf.h"
 
 #define WAKEUP_INTERVAL_NS 1000000
 #define PACE_BURST_NS	   1000000000

@@ -9,9 +9,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "arch.bpf.h"
-#include "config.h"
-#include "event.h"
+#include "bpf/arch.bpf.h"
+#include "bpf/config.h"
+#include "bpf/event.h"
 
 #pragma clang diagnostic ignored "-Wunused-parameter" /* BPF_PROG() gives every program a ctx */
 

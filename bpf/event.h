@@ -4,7 +4,7 @@
 #ifndef BPF_EVENT_H
 #define BPF_EVENT_H
 
-#include "arch.h"
+#include "bpf/arch.h"
 
 /*
  * Kinds of events. A new event source adds its rows here, its bpf/NAME.bpf.c, and one row to

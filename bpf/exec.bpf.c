@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* exec: programs that start, processes that fork and that end. */
-#include "filter.bpf.h"
+#include "bpf/filter.bpf.h"
 
 #define SIGNAL_MASK	0x7f
 #define SIGNAL_STATUS	128 /* as a shell counts: 128 + the signal */

@@ -3,7 +3,7 @@
  * fault: a page fault of user code, and the address that it wanted. One of N is kept on each CPU,
  * not of each process: so that short-lived ones, which have fewer than N each, count together.
  */
-#include "filter.bpf.h"
+#include "bpf/filter.bpf.h"
 
 /* How many faults this CPU leaves out until the next that is kept, and that one; 0: not begun. */
 struct {

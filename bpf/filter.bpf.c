@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "filter.bpf.h"
+#include "bpf/filter.bpf.h"
 
 #define ANCESTORS_MAX	 32
 #define CGROUP_DEPTH_MAX 64

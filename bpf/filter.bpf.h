@@ -3,7 +3,7 @@
 #ifndef FILTER_BPF_H
 #define FILTER_BPF_H
 
-#include "emit.bpf.h"
+#include "bpf/emit.bpf.h"
 
 /*
  * The name and pid filters (`who`) accept a process once and then for good, and its descendants

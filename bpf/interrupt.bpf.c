@@ -4,7 +4,7 @@
  * symbol (kernels without CONFIG_KALLSYMS_ALL have none for data), but its distance from another
  * variable of the CPU, the run queue, is in the kernel's types, and every task points to that.
  */
-#include "interrupt.bpf.h"
+#include "bpf/interrupt.bpf.h"
 
 /* Where the count is; 0: not looked for yet. */
 struct {

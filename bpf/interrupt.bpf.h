@@ -3,7 +3,7 @@
 #ifndef INTERRUPT_BPF_H
 #define INTERRUPT_BPF_H
 
-#include "emit.bpf.h"
+#include "bpf/emit.bpf.h"
 
 /* In a hard or soft interrupt. Only where cfg.preempt_count_off is known. */
 bool in_interrupt(void) __hidden;

@@ -6,8 +6,8 @@
  * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
  * another thread; a function's program can, and then that one's event is missed.
  */
-#include "filter.bpf.h"
-#include "socket.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/socket.bpf.h"
 
 /* include/linux/socket.h */
 #define MSG_PEEK     0x2

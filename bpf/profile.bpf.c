@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* profile: a sample of what runs, HZ times a second on each CPU. */
-#include "emit.bpf.h"
-#include "filter.bpf.h"
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
 
 SEC("?perf_event")
 int profile__sample(struct bpf_perf_event_data *ctx)

@@ -6,8 +6,8 @@
  * when something changed since the last, and between them one for N changes, or for fewer when they
  * are large. The first and the last have no stacks: nobody knows who made the changes.
  */
-#include "filter.bpf.h"
-#include "span.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/span.bpf.h"
 
 #define TRIES 3
 

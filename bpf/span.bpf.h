@@ -3,7 +3,7 @@
 #ifndef SPAN_BPF_H
 #define SPAN_BPF_H
 
-#include "emit.bpf.h"
+#include "bpf/emit.bpf.h"
 
 /* As a thread has entered it. */
 struct open_span {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* switch: each slice of a thread on a CPU that ended, and where it waits from then on. */
-#include "filter.bpf.h"
+#include "bpf/filter.bpf.h"
 
 /* include/linux/sched.h; macros there, so BTF does not know them */
 #define TASK_UNINTERRUPTIBLE 0x0002

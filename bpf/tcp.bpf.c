@@ -5,9 +5,9 @@
  * the process that has connected or accepted it, or read from it since. When a call has returned
  * say the functions: `fexit`; where the kernel lets nobody at them, all system calls: `syscalls`.
  */
-#include "filter.bpf.h"
-#include "interrupt.bpf.h"
-#include "socket.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/interrupt.bpf.h"
+#include "bpf/socket.bpf.h"
 
 /* include/net/tcp_states.h */
 #define TCP_SYN_SENT 2

@@ -5,9 +5,9 @@
  */
 #include <linux/errno.h>
 
-#include "filter.bpf.h"
-#include "span.bpf.h"
-#include "usdt_arg.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/span.bpf.h"
+#include "bpf/usdt_arg.bpf.h"
 
 #define DEPTH_MAX   32 /* spans that a thread is inside of at a time; a power of two */
 #define EVICT_TRIES 8

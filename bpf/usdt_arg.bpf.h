@@ -3,8 +3,8 @@
 #ifndef USDT_ARG_BPF_H
 #define USDT_ARG_BPF_H
 
-#include "emit.bpf.h"
-#include "usdt_site.h"
+#include "bpf/emit.bpf.h"
+#include "bpf/usdt_site.h"
 
 static __always_inline __u64 reg(const void *ctx, __u16 off)
 {

@@ -7,7 +7,7 @@
 #ifndef USTACK_BPF_H
 #define USTACK_BPF_H
 
-#include "emit.bpf.h"
+#include "bpf/emit.bpf.h"
 
 /* A bounce buffer for each slot; empty where cfg.bounce is 0. */
 struct {

@@ -6,7 +6,7 @@
  * before it ends. A read has one side, sendfile two, and each side is a row. Sockets are the
  * probe net's.
  */
-#include "filter.bpf.h"
+#include "bpf/filter.bpf.h"
 
 /* Macros there, so BTF does not know them. */
 #define S_IFMT		00170000 /* include/uapi/linux/stat.h */

@@ -3,8 +3,8 @@
  * wake: a thread is woken, at the moment and with the stack of who does it. The row is the waker's,
  * also when only the woken one is recorded: who looks at a program wants to know whom it waits for.
  */
-#include "filter.bpf.h"
-#include "interrupt.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/interrupt.bpf.h"
 
 /* An interrupt, also one of an idle CPU, belongs to nobody. */
 SEC("?tp_btf/sched_waking")

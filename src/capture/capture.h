@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "capture/probe.h"
-#include "event/merge.h"
+#include "capture/merge.h"
 
 /*
  * Which threads are recorded. A thread is recorded when every kind of filter that is given accepts

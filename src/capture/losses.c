@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Events that were lost before they came to a ring, or for want of room in one. */
-#include "capture/impl.h"
+#include "capture/capture_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <bpf/btf.h>
 #include <string.h>
 
-#include "arch.h" /* bpf/arch.h */
+#include "bpf/arch.h" /* bpf/arch.h */
 
 /* include/linux/preempt.h; SOFTIRQ is set while one is served, not while they are held off. Kernels
  * that count there, too, how often interrupts were switched off have the other layout. */

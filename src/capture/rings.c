@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture/impl.h"
+#include "capture/capture_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "capture/usdt_args.h"
-#include "config.h"
+#include "bpf/config.h"
 #include "collector.skel.h"
-#include "process/sdt.h"
+#include "elf/sdt.h"
 
 #define PROVIDER  "stacks_tracing"
 #define PLACE_MAX 16384 /* of one probe in one file: each counts in a semaphore of 16 bits */

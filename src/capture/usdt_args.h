@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "usdt_site.h"
+#include "bpf/usdt_site.h"
 
 /*
  * "8@%rdi -4@$-5 8@-16(%rbp,%rax,8)" in x86-64's AT&T syntax. How many arguments it has, of which

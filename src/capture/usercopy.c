@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "capture/native.h"
-#include "capture/impl.h"
+#include "capture/capture_private.h"
 
 /* ---- the kernel's machine code ------------------------------------------------------------------
  */

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "collector/origin.h"
+#include "stacks/origin.h"
 
 static int fail(int err)
 {

@@ -17,13 +17,13 @@
 #include "collector/census.h"
 #include "collector/clock.h"
 #include "collector/launch.h"
-#include "collector/options.h"
+#include "collector/collector_options.h"
 #include "collector/session.h"
 #include "collector/status.h"
 #include "collector/statusfile.h"
 #include "collector/wakeups.h"
 #include "event/kind.h"
-#include "event/sideband.h"
+#include "capture/sideband.h"
 
 #define STATUS_WAIT_MS 1000 /* for a reader of stderr who is slow, not for one who is not there */
 

@@ -5,9 +5,9 @@
 
 #include "capture/capture.h"
 #include "collector/clock.h"
-#include "collector/labels.h"
+#include "stacks/labels.h"
 #include "collector/slice.h"
-#include "collector/thread.h"
+#include "collector/threadtable.h"
 
 struct cgroups;
 

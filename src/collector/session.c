@@ -7,14 +7,14 @@
 
 #include "base/log.h"
 #include "base/monotonic.h"
-#include "collector/carry.h"
-#include "collector/joins.h"
-#include "collector/kernelnames.h"
+#include "stacks/carry.h"
+#include "collector/openops.h"
+#include "stacks/kernelnames.h"
 #include "collector/rows.h"
 #include "collector/slice.h"
-#include "collector/spool.h"
-#include "collector/stack.h"
-#include "collector/thread.h"
+#include "collector/deferred.h"
+#include "stacks/stack.h"
+#include "collector/threadtable.h"
 #include "collector/walker.h"
 #include "event/kind.h"
 #include "process/process.h"
@@ -30,9 +30,9 @@ struct session {
 	struct kernel_names *kernel; /* NULL: nobody asks for them */
 	struct stacks *stacks;
 	struct carry *carry;
-	struct spool *spool;
+	struct deferred *deferred;
 	struct rows rows;
-	struct joins *joins;
+	struct open_ops *joins;
 	struct threads threads;
 	struct session_stats stats;
 	uint64_t join_min_ns;	 /* switch::DUR */
@@ -41,13 +41,13 @@ struct session {
 	uint64_t end_ns;     /* of the recording, at its end */
 	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
 	int err;	     /* of the recording: stop */
-	bool backlog;	     /* of the spool: its files are there */
+	bool backlog;	     /* of the deferred: its files are there */
 	bool said;
 };
 
 /* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
  * in one. */
-static const struct spool_options spool_options = {
+static const struct deferred_options deferred_options = {
 	.max_sz = 64 << 20,
 	.each_sz = 16 << 20,
 	.wait_ns = 5000000000,
@@ -65,15 +65,15 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->join_min_ns = options__join_min_ns(o);
 	s->jobs = census->jobs;
 	s->processes = census->processes;
-	s->joins = joins__new();
+	s->joins = open_ops__new();
 	s->carry = carry__new();
-	s->spool = spool__new(&spool_options);
+	s->deferred = deferred__new(&deferred_options);
 	s->stacks = stacks__new(recording, NULL);
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
 	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
-	    s->stacks && s->spool && s->walker && (s->kernel || !kernel))
+	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel))
 		return s;
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
@@ -84,11 +84,11 @@ void session__free(struct session *s)
 {
 	if (!s)
 		return;
-	spool__free(s->spool);
+	deferred__free(s->deferred);
 	threads__free(&s->threads);
 	stacks__free(s->stacks);
 	carry__free(s->carry);
-	joins__free(s->joins);
+	open_ops__free(s->joins);
 	rows__free(&s->rows);
 	walker__free(s->walker);
 	kernel_names__free(s->kernel);
@@ -150,7 +150,7 @@ static void add_slice(struct session *s, struct thread *t, struct slice *sl)
  */
 
 /* The kernel stack and the process's build ID: the rest is in the event. */
-static void resolve(struct session *s, struct thread *t, const struct spool_entry *in,
+static void resolve(struct session *s, struct thread *t, const struct deferred_entry *in,
 		    struct slice *sl)
 {
 	const struct event *e = in->event;
@@ -189,7 +189,7 @@ static void on_close(struct session *s, const struct event *e)
 	struct build_id build_id;
 	bool known;
 
-	if (!joins__close(s->joins, e, &sl, &build_id))
+	if (!open_ops__close(s->joins, e, &sl, &build_id))
 		return;
 	known = threads__find(&s->threads, sl.event.tid) != NULL;
 	t = threads__get(&s->threads, sl.event.tid);
@@ -204,14 +204,14 @@ static void on_close(struct session *s, const struct event *e)
 }
 
 /* Whether all is known that the row needs besides the user stack. */
-static bool is_ready(const struct session *s, const struct spool_entry *in)
+static bool is_ready(const struct session *s, const struct deferred_entry *in)
 {
 	return (!in->event->kstack_sz || kernel_names__ready(s->kernel)) &&
 	       (!in->process || process__named(in->process));
 }
 
 /* An event that may have waited. False: it has to. */
-static bool take(const struct spool_entry *in, bool last, void *arg)
+static bool take(const struct deferred_entry *in, bool last, void *arg)
 {
 	struct session *s = arg;
 	const struct event *e = in->event;
@@ -246,7 +246,7 @@ static bool take(const struct spool_entry *in, bool last, void *arg)
 	resolve(s, t, in, &sl);
 	if (!(e->flags & EVENT_F_OPEN))
 		add_slice(s, t, &sl);
-	else if ((reason = joins__open(s->joins, &sl, &t->build_id, &given_up)) != NULL)
+	else if ((reason = open_ops__open(s->joins, &sl, &t->build_id, &given_up)) != NULL)
 		lose_one(s, &given_up, reason);
 	return true;
 }
@@ -259,14 +259,14 @@ static bool is_behind(const struct session *s, const struct event *e, uint32_t *
 	bool joined = e->flags & (EVENT_F_OPEN | EVENT_F_CLOSE);
 
 	*tgid = e->tgid;
-	if (joined && spool__joined(s->spool, e->join, tgid))
+	if (joined && deferred__joined(s->deferred, e->join, tgid))
 		return true;
-	return !(e->flags & EVENT_F_CLOSE) && spool__holds(s->spool, e->tgid);
+	return !(e->flags & EVENT_F_CLOSE) && deferred__holds(s->deferred, e->tgid);
 }
 
 static void on_sample(struct session *s, const struct event *e, struct process *process)
 {
-	struct spool_entry in = { .event = e, .process = process };
+	struct deferred_entry in = { .event = e, .process = process };
 	bool behind;
 
 	if (e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT ||
@@ -275,8 +275,8 @@ static void on_sample(struct session *s, const struct event *e, struct process *
 	behind = is_behind(s, e, &in.tgid);
 	if (!behind && take(&in, false, s))
 		return;
-	if (spool__add(s->spool, &in, monotonic__ns()) == 0)
-		spool__relieve(s->spool, in.tgid, take, s);
+	if (deferred__add(s->deferred, &in, monotonic__ns()) == 0)
+		deferred__relieve(s->deferred, in.tgid, take, s);
 	else
 		take(&in, true, s);
 }
@@ -370,7 +370,7 @@ static void carry_open(const struct slice *sl, void *arg)
  * be had slices wait no longer. */
 static void carry_pending(struct session *s)
 {
-	joins__each(s->joins, carry_open, s);
+	open_ops__each(s->joins, carry_open, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next) {
 		if (t->pending && !carry_stacks(s, t->pending))
 			end_pending(s, t);
@@ -410,8 +410,8 @@ int session__tick(struct session *s, uint64_t now_ns)
 	int err;
 
 	clock__update(&s->rows.clock);
-	if (news || s->backlog || now_ns >= spool__due_ns(s->spool))
-		s->backlog = !spool__retry(s->spool, monotonic__ns(), take, s);
+	if (news || s->backlog || now_ns >= deferred__due_ns(s->deferred))
+		s->backlog = !deferred__retry(s->deferred, monotonic__ns(), take, s);
 	s->losses_from_ns = now_ns;
 	if (!may_close(s, now_ns))
 		return 0;
@@ -456,12 +456,12 @@ static void end_waits(struct session *s)
 {
 	uint64_t until_ns = monotonic__ns() + END_PATIENCE_NS;
 
-	while (spool__due_ns(s->spool) != UINT64_MAX &&
+	while (deferred__due_ns(s->deferred) != UINT64_MAX &&
 	       (monotonic__ns() < until_ns || !kernel_names__ready(s->kernel))) {
 		jobs__wait(s->jobs, END_PATIENCE_NS / 100);
-		spool__retry(s->spool, monotonic__ns(), take, s);
+		deferred__retry(s->deferred, monotonic__ns(), take, s);
 	}
-	while (!spool__retry(s->spool, UINT64_MAX, take, s))
+	while (!deferred__retry(s->deferred, UINT64_MAX, take, s))
 		;
 }
 
@@ -469,7 +469,7 @@ void session__flush(struct session *s, uint64_t end_ns)
 {
 	s->end_ns = end_ns;
 	end_waits(s);
-	joins__each(s->joins, end_unfinished, s);
+	open_ops__each(s->joins, end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
 	stacks__finish(s->stacks);
@@ -491,6 +491,6 @@ struct session_totals session__totals(const struct session *s)
 				    .unnamed = stacks__unnamed(s->stacks) };
 
 	walker__stats(s->walker, &t.unwinder);
-	spool__stats(s->spool, &t.spool);
+	deferred__stats(s->deferred, &t.deferred);
 	return t;
 }

@@ -4,8 +4,8 @@
 #define COLLECTOR_SESSION_H
 
 #include "collector/census.h"
-#include "collector/options.h"
-#include "collector/spool.h"
+#include "collector/collector_options.h"
+#include "collector/deferred.h"
 #include "collector/tally.h"
 #include "unwind/unwinder.h"
 
@@ -38,7 +38,7 @@ struct session_totals {
 	size_t reading; /* files that are being opened or read, and tables that are being made */
 	size_t unnamed; /* stacks whose names are being looked up */
 	struct unwinder_stats unwinder;
-	struct spool_stats spool;
+	struct deferred_stats deferred;
 };
 struct session_totals session__totals(const struct session *);
 

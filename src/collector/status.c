@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/labels.h"
+#include "stacks/labels.h"
 #include "event/kind.h"
 
 #define LIVE_NS	   500000000

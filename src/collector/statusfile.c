@@ -16,7 +16,7 @@
 #include "base/jobs.h"
 #include "base/log.h"
 #include "base/replace.h"
-#include "collector/labels.h"
+#include "stacks/labels.h"
 
 #define EVERY_NS 500000000
 #define PID_SZ	 16	    /* ".PID" */
@@ -123,7 +123,7 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 {
 	const struct session_stats *st = session__stats(session);
 	struct session_totals sum = session__totals(session);
-	const struct tables_stats *tables = &sum.unwinder.tables;
+	const struct table_store_stats *tables = &sum.unwinder.tables;
 	uint64_t cpu_ns = own_cpu_ns();
 	double converted =
 		sum.user_stacks ? 100.0 * (double)sum.to_root / (double)sum.user_stacks : 100;
@@ -135,8 +135,8 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 		sum.rows, sum.user_stacks);
 	fprintf(f, "  \"unwound\": %lu,\n  \"converted_percent\": %.2f,\n", sum.to_root, converted);
 	print_failed(f, st);
-	fprintf(f, "  \"waiting\": %zu,\n  \"waited\": %lu,\n  \"reading\": %zu,\n", sum.spool.cnt,
-		sum.spool.waited, sum.reading);
+	fprintf(f, "  \"waiting\": %zu,\n  \"waited\": %lu,\n  \"reading\": %zu,\n",
+		sum.deferred.cnt, sum.deferred.waited, sum.reading);
 	fprintf(f, "  \"unnamed_stacks\": %zu,\n", sum.unnamed);
 	fprintf(f,
 		"  \"tables\": {\"made\": %zu, \"cached\": %zu, \"indexed\": %zu, \"pending\": "

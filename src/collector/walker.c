@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "unwind/naive.h"
+#include "unwind/libdwflwalk.h"
 #include "unwind/stitch.h"
 
 #define STITCH_SZ (64u << 20) /* bytes of stacks that are remembered */
@@ -15,7 +15,7 @@ struct walker {
 	struct process_table *processes;
 	struct table_cache *cache; /* of the unwinder; NULL: none */
 	struct unwinder *unwinder;
-	struct naive *naive;			 /* instead of it, with --unwinder=naive */
+	struct libdwflwalk *naive;		 /* instead of it, with --unwinder=naive */
 	struct stitch *stitch;			 /* NULL without --stitch */
 	struct trace trace;			 /* of who is walked alone */
 	struct walker_entry ahead[RECORD_BATCH]; /* that have been walked */
@@ -50,7 +50,7 @@ struct walker *walker__new(const struct walker_options *options)
 		return NULL;
 	w->processes = options->processes;
 	if (o->unwinder == UNWINDER_NAIVE) {
-		w->naive = naive__new();
+		w->naive = libdwflwalk__new();
 	} else {
 		w->cache = open_cache(o);
 		w->unwinder = unwinder__new(w->cache, options->jobs);
@@ -69,7 +69,7 @@ void walker__free(struct walker *w)
 		return;
 	unwinder__free(w->unwinder);
 	table_cache__put(w->cache);
-	naive__free(w->naive);
+	libdwflwalk__free(w->naive);
 	stitch__free(w->stitch);
 	free(w);
 }
@@ -117,7 +117,7 @@ static bool walk(struct walker *w, struct process *p, const struct sample *sampl
 	else if (!last && !process__settled(p))
 		return false;
 	else
-		naive__walk(w->naive, p, sample, &w->trace);
+		libdwflwalk__walk(w->naive, p, sample, &w->trace);
 	return true;
 }
 

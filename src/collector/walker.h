@@ -3,7 +3,7 @@
 #ifndef COLLECTOR_WALKER_H
 #define COLLECTOR_WALKER_H
 
-#include "collector/options.h"
+#include "collector/collector_options.h"
 #include "event/record.h"
 #include "event/trace.h"
 #include "unwind/unwinder.h"

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <linux/types.h>
 
-#include "event.h" /* bpf/event.h: kinds, states, registers */
+#include "bpf/event.h" /* bpf/event.h: kinds, states, registers */
 #include "event/sample.h"
 
 #define BUILD_ID_MAX 20 /* bytes; longer ones are cut, as the kernel does in PERF_RECORD_MMAP2 */

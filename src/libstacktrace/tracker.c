@@ -51,9 +51,9 @@ static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 		return false;
 	if (o->source != STACKTRACE_LIVE && !(t->jit_root = strdup(o->sysroot ? o->sysroot : "/")))
 		return false;
-	t->jit_told = jit_told__new();
-	t->jit_places = (struct jit_places){ t->proc, t->jit_root, t->jit_told };
-	t->jit = t->jit_told ? jit__new(&t->jit_places) : NULL;
+	t->dump_paths = dump_paths__new();
+	t->jit_places = (struct jit_places){ t->proc, t->jit_root, t->dump_paths };
+	t->jit = t->dump_paths ? jit__new(&t->jit_places) : NULL;
 	return t->jit;
 }
 
@@ -135,7 +135,7 @@ API void stacktrace_tracker_free(stacktrace_tracker *t)
 	table_cache__put(t->cache);
 	stitch__free(t->stitch);
 	jit__free(t->jit);
-	jit_told__free(t->jit_told);
+	dump_paths__free(t->dump_paths);
 	free(t->proc);
 	free(t->jit_root);
 	process_table__free(t->processes);

@@ -8,8 +8,8 @@
 #include "event/trace.h"
 #include "process/process.h"
 #include "stacktrace.h"
-#include "symbol/jit.h"
-#include "symbol/jittold.h"
+#include "jit/jit.h"
+#include "jit/dumppaths.h"
 #include "unwind/stitch.h"
 #include "unwind/unwinder.h"
 
@@ -34,7 +34,7 @@ struct stacktrace_tracker {
 	struct table_cache *cache; /* NULL: none */
 	struct unwinder *unwinder;
 	struct stitch *stitch; /* NULL: none */
-	struct jit_told *jit_told;
+	struct dump_paths *dump_paths;
 	struct jit_places jit_places;
 	char *proc, *jit_root; /* its strings */
 	struct jit *jit;

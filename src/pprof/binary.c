@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "process/elffile.h"
+#include "elf/elffile.h"
 #include "base/hash.h"
-#include "unwind/functions.h"
+#include "cfi/functions.h"
 
 /* What a file has is looked for when somebody asks. */
 struct binary {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "process/handle.h"
+#include "base/handle.h"
 
 #define DIR_MAX 16
 

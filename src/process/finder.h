@@ -6,7 +6,7 @@
 #ifndef PROCESS_FINDER_H
 #define PROCESS_FINDER_H
 
-#include "process/downloads.h"
+#include "elf/downloads.h"
 
 struct finder_options {
 	const char *sysroot;	 /* NULL: none. The root folder of the machine that was recorded */

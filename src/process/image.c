@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/opening.h"
+#include "process/openjob.h"
 
 struct image *image__new(struct pathtab *paths)
 {
@@ -27,7 +27,7 @@ struct image *image__get(struct image *i)
 static void release(struct image *i, struct mapping *m)
 {
 	elf_file__put(m->file);
-	opening__put(m->opening);
+	open_job__put(m->opening);
 	pathtab__put(i->paths, m->path);
 }
 
@@ -39,7 +39,7 @@ static struct mapping part(const struct mapping *m, uint64_t start, uint64_t end
 	p.start = start;
 	p.end = end;
 	elf_file__get(p.file);
-	opening__get(p.opening);
+	open_job__get(p.opening);
 	pathtab__get(p.path);
 	return p;
 }
@@ -119,7 +119,7 @@ void mapping__set_file(struct mapping *m, struct elf_file *f)
 
 bool mapping__settle(struct mapping *m)
 {
-	struct opening *o = m->opening;
+	struct open_job *o = m->opening;
 
 	if (!o)
 		return true;
@@ -134,7 +134,7 @@ bool mapping__settle(struct mapping *m)
 		m->misnamed = true;
 		m->build_id = (struct build_id){ 0 };
 	}
-	opening__put(o);
+	open_job__put(o);
 	return true;
 }
 
@@ -149,7 +149,7 @@ bool image__settle(struct image *i)
 
 bool mapping__open(struct mapping *m)
 {
-	return !m->opening || (opening__ask(m->opening) && mapping__settle(m));
+	return !m->opening || (open_job__ask(m->opening) && mapping__settle(m));
 }
 
 bool image__equal(const struct image *a, const struct image *b)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is asked of a process that is in hand. */
 #include "process/image.h"
-#include "process/opening.h"
+#include "process/openjob.h"
 
 struct process process__keep(const struct process *p)
 {
 	struct process kept = *p;
 
 	image__get(kept.image);
-	opening__get(kept.exe);
+	open_job__get(kept.exe);
 	return kept;
 }
 
 void process__drop(struct process *p)
 {
 	image__put(p->image);
-	opening__put(p->exe);
+	open_job__put(p->exe);
 	*p = (struct process){ 0 };
 }
 
@@ -23,11 +23,11 @@ bool process__named(struct process *p)
 {
 	if (!p->exe)
 		return true;
-	if (!opening__ask(p->exe))
+	if (!open_job__ask(p->exe))
 		return false;
 	if (p->exe->file)
 		p->build_id = p->exe->file->build_id;
-	opening__put(p->exe);
+	open_job__put(p->exe);
 	p->exe = NULL;
 	return true;
 }

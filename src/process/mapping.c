@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "process/open.h"
-#include "process/opening.h"
+#include "process/openpath.h"
+#include "process/openjob.h"
 
 #define DELETED " (deleted)"
 #define PATH_SZ (PATH_MAX + sizeof(DELETED))
@@ -58,7 +58,7 @@ static void find_file(struct process_table *t, struct mapping *out, const struct
 	bool told = t->places.told, there;
 	struct stat st;
 
-	out->opening = opening__get(opening__find_mapped(t, r->map));
+	out->opening = open_job__get(open_job__find_mapped(t, r->map));
 	if (out->opening)
 		return;
 	out->file = elf_cache__find_mapped(t->files, r, &st, &there);
@@ -67,9 +67,9 @@ static void find_file(struct process_table *t, struct mapping *out, const struct
 	if (there && !S_ISREG(st.st_mode) && !told)
 		return;
 	if (!there)
-		out->opening = opening__get(opening__find_claimed(t, r));
+		out->opening = open_job__get(open_job__find_claimed(t, r));
 	if (!out->opening)
-		out->opening = opening__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
+		out->opening = open_job__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
 }
 
 /* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
@@ -139,7 +139,7 @@ static void look_again(struct process_table *t, const struct entry *e, struct ma
 	struct open_request r = { &t->places, e->overlays, e->pub.tgid, &told, m->path, NULL };
 
 	if (!mapping__settle(m))
-		opening__overlay(m->opening, e->overlays);
+		open_job__overlay(m->opening, e->overlays);
 	if (m->kind != MAPPING_FILE || m->file || m->opening || !(m->build_id.sz || m->vague))
 		return;
 	m->file = elf_cache__open_mapped(t->files, &r);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/handle.h"
+#include "base/handle.h"
 
 struct overlay {
 	char *at, *from;

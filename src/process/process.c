@@ -12,8 +12,8 @@
 
 #include "base/monotonic.h"
 #include "base/openfiles.h"
-#include "process/open.h"
-#include "process/opening.h"
+#include "process/openpath.h"
+#include "process/openjob.h"
 
 #define REFRESH_NS    100000000 /* between two readings of a process's maps */
 #define REFRESH_SHARE 20	/* and no more than this part of the time, for huge ones */
@@ -87,7 +87,7 @@ static void queue(struct process_table *t, struct entry *e, uint64_t time_ns)
 static void discard(struct entry *e)
 {
 	image__put(e->pub.image);
-	opening__put(e->pub.exe);
+	open_job__put(e->pub.exe);
 	overlays__put(e->overlays);
 	free(e);
 }
@@ -259,11 +259,11 @@ bool process_table__refresh(struct process_table *t, struct process *p)
 /* ---- records ------------------------------------------------------------------------------------
  */
 
-static void set_exe(struct entry *e, struct build_id id, struct opening *exe)
+static void set_exe(struct entry *e, struct build_id id, struct open_job *exe)
 {
-	opening__put(e->pub.exe);
+	open_job__put(e->pub.exe);
 	e->pub.build_id = id;
-	e->pub.exe = opening__get(exe);
+	e->pub.exe = open_job__get(exe);
 }
 
 static void apply_mmap(struct process_table *t, struct entry *e, const struct record *r)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process table: who maps what, at the time of the record in hand. Records arrive merged by
- * time (event/merge.h), so the table is always the one of the sample that is looked up.
+ * time (capture/merge.h), so the table is always the one of the sample that is looked up.
  */
 #ifndef PROCESS_PROCESS_H
 #define PROCESS_PROCESS_H
 
 #include "event/record.h"
-#include "process/elffile.h"
+#include "elf/elffile.h"
 #include "process/finder.h"
 
 enum mapping_kind {
@@ -24,7 +24,7 @@ struct mapping {
 	uint64_t pgoff;	     /* file offset of start */
 	enum mapping_kind kind;
 	struct elf_file *file;	  /* NULL when it could not be opened or is no ELF file */
-	struct opening *opening;  /* that is still to be found out; NULL: it is not */
+	struct open_job *opening; /* that is still to be found out; NULL: it is not */
 	struct build_id build_id; /* the file's, or what records said of it */
 	bool vague;		  /* records have told its path, and neither ID nor inode */
 	bool misnamed;	  /* … the build ID of another file, which has its path here; there
@@ -43,7 +43,7 @@ struct process {
 	uint32_t tgid;
 	uint64_t from_ns;	  /* records before this time are in the mappings already */
 	struct build_id build_id; /* of the main executable */
-	struct opening *exe;	  /* that is being opened: .build_id is not known yet */
+	struct open_job *exe;	  /* that is being opened: .build_id is not known yet */
 	struct mapping *maps;	  /* ascending, no overlaps, executable ones only */
 	size_t map_cnt;
 	uint64_t version;    /* of .maps: another one whenever they change, and nobody else's; 0:

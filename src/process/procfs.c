@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "process/maps.h"
-#include "process/opening.h"
-#include "process/handle.h"
+#include "process/openjob.h"
+#include "base/handle.h"
 
 struct reading {
 	struct process_table *table;
@@ -85,28 +85,28 @@ static void name_by_map(struct process *p)
 		return;
 	mapping__settle(&p->maps[0]);
 	p->build_id = p->maps[0].build_id;
-	p->exe = opening__get(p->maps[0].opening);
+	p->exe = open_job__get(p->maps[0].opening);
 }
 
 void process_table__name(struct process_table *t, struct process *p)
 {
 	struct elf_file *exe = NULL;
-	struct opening *o = NULL;
+	struct open_job *o = NULL;
 	struct stat st;
 	char name[32];
 
-	opening__put(p->exe);
+	open_job__put(p->exe);
 	p->exe = NULL;
 	p->build_id = (struct build_id){ 0 };
 	snprintf(name, sizeof(name), "%u/exe", p->tgid);
 	if (handle__stat(t->places.proc, name, &st) == 0) {
 		exe = elf_cache__find(t->files, &st, NULL);
-		o = exe ? NULL : opening__find(t, &st);
+		o = exe ? NULL : open_job__find(t, &st);
 	}
 	if (exe)
 		p->build_id = exe->build_id;
 	else if (o)
-		p->exe = opening__get(o);
+		p->exe = open_job__get(o);
 	else
 		name_by_map(p);
 	elf_file__put(exe);

@@ -8,13 +8,13 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "stacksexport/cells.h"
+#include "stacksexport/duck/cells.h"
 #include "stacksexport/commands.h"
 #include "stacksexport/json.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
-#include "stacksexport/share.h"
+#include "stacksexport/duck/share.h"
 
 /* How a column is shown, by its type; the part before and after the column's name. */
 struct shown {

@@ -8,9 +8,9 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "stacksexport/cells.h"
-#include "stacksexport/functionat.h"
-#include "stacksexport/sources.h"
+#include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/functionat.h"
+#include "stacksexport/duck/sources.h"
 #include "base/utf8.h"
 
 static int read_binary(struct request *r)

@@ -4,9 +4,9 @@
 #define STACKSEXPORT_REQUEST_H
 
 #include "pprof/binary.h"
-#include "stacksexport/db.h"
+#include "stacksexport/duck/db.h"
 #include "stacksexport/export_options.h"
-#include "stacksexport/recfiles.h"
+#include "stacksexport/duck/recfiles.h"
 
 struct request {
 	const struct export_options *options;

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "stacksexport/cells.h"
+#include "stacksexport/duck/cells.h"
 #include "stacksexport/commands.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "stacktrace/deferred.h"
+#include "stacktrace/chainjoin.h"
 #include "stacktrace/profile.h"
 #include "stacktrace/queue.h"
 #include "stacktrace/report.h"
@@ -26,8 +26,8 @@ struct filter {
 	struct stream_writer *writer;
 	struct queue *queue;
 	struct unwinding *unwinding;
-	struct deferred *deferred; /* NULL: chains that come later stay where they are */
-	struct profile *profile;   /* instead of the writer's records; NULL: before the first */
+	struct chain_join *chain_join; /* NULL: chains that come later stay where they are */
+	struct profile *profile;       /* instead of the writer's records; NULL: before the first */
 	struct tally *tally;
 	struct report *report;
 	bool live;	   /* the input is no file: what came has to go out */
@@ -95,7 +95,7 @@ static void add_to_profile(struct filter *f, const struct item *item)
 static void take_as_it_is(struct filter *f, const struct item *item, struct queued *q)
 {
 	tally__other(f->tally);
-	if (f->deferred && deferred__hold(f->deferred, item, q))
+	if (f->chain_join && chain_join__hold(f->chain_join, item, q))
 		return;
 	if (f->options->pprof)
 		add_to_profile(f, item);
@@ -200,8 +200,8 @@ static void work(void *arg, struct queued *q)
 		add_sample(f, &item->sample, q);
 	else if (item->kind == ITEM_SAMPLE)
 		take_as_it_is(f, item, q);
-	else if (item->kind == ITEM_CHAIN && f->deferred)
-		deferred__join(f->deferred, item, q);
+	else if (item->kind == ITEM_CHAIN && f->chain_join)
+		chain_join__join(f->chain_join, item, q);
 }
 
 /* ---- records, in the order of the stream ---- */
@@ -221,8 +221,8 @@ static void emit(void *arg, const struct queued *q)
 
 	if (f->options->pprof || !input__has(f->in, q->raw.data, q->raw.sz))
 		return;
-	if (f->deferred)
-		deferred__emit(f->deferred, q);
+	if (f->chain_join)
+		chain_join__emit(f->chain_join, q);
 	if (q->held)
 		return;
 	if (!q->chain || q->joined_cnt) {
@@ -317,8 +317,8 @@ static int convert(struct filter *f)
 		input__hold(f->in, queue__off(f->queue));
 	}
 	advance(f, UINT64_MAX);
-	if (f->deferred)
-		deferred__rest(f->deferred);
+	if (f->chain_join)
+		chain_join__rest(f->chain_join);
 	if (f->options->pprof)
 		return write_profile(f);
 	stream_writer__end(f->writer);
@@ -366,12 +366,12 @@ static bool open_reader(struct filter *f, enum format format)
 /* In the same format samples and chains stay what they are: readers of it join them. */
 static bool open_deferred(struct filter *f)
 {
-	struct deferred_options o = { f->queue, f->options->pprof, take_deferred, f };
+	struct chain_join_options o = { f->queue, f->options->pprof, take_deferred, f };
 
 	if (!f->options->pprof && f->writer->format == f->reader->format)
 		return true;
-	f->deferred = deferred__new(&o);
-	return f->deferred != NULL;
+	f->chain_join = chain_join__new(&o);
+	return f->chain_join != NULL;
 }
 
 static bool open_writer(struct filter *f)
@@ -457,7 +457,7 @@ static void filter__free(struct filter *f)
 	unwinding__free(f->unwinding);
 	profile__free(f->profile);
 	queue__free(f->queue);
-	deferred__free(f->deferred);
+	chain_join__free(f->chain_join);
 	stream_writer__free(f->writer);
 	stream_reader__free(f->reader);
 	output__free(f->out);

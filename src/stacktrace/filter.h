@@ -3,8 +3,8 @@
 #ifndef STACKTRACE_FILTER_H
 #define STACKTRACE_FILTER_H
 
-#include "stacktrace/options.h"
-#include "stacktrace/tally.h"
+#include "stacktrace/stacktrace_options.h"
+#include "stacktrace/outcomes.h"
 
 struct filter_files {
 	int in, out; /* what the output has is left alone until the input is known to be one */

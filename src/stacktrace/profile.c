@@ -8,7 +8,7 @@
 
 #include "pprof/builder.h"
 #include "process/process.h"
-#include "symbol/jit.h"
+#include "jit/jit.h"
 #include "symbol/symbol.h"
 
 struct profile {

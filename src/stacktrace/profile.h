@@ -5,7 +5,7 @@
 
 #include "event/trace.h"
 #include "formats/item.h"
-#include "symbol/jitfile.h"
+#include "jit/jitfile.h"
 
 struct profile;
 

@@ -18,7 +18,7 @@ struct queued {
 	const uint64_t *chain; /* what was made of a sample; NULL: it passes as it is */
 	size_t chain_cnt;
 	size_t joined_cnt;     /* .chain is that many samples instead, each a struct item with its
-				  chain behind it: they go out here (deferred.h) */
+				  chain behind it: they go out here (chainjoin.h) */
 	bool held;	       /* a sample that goes out elsewhere, like these */
 	struct item_cuts cuts; /* where it goes */
 	struct block *raw_block, *chain_block;

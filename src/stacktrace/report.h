@@ -4,7 +4,7 @@
 #define STACKTRACE_REPORT_H
 
 #include "formats/stream.h"
-#include "stacktrace/tally.h"
+#include "stacktrace/outcomes.h"
 
 struct report_facts {
 	const struct tally_sums *sums;

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/openfiles.h"
 #include "formats/itemstack.h"
-#include "symbol/jittold.h"
-#include "unwind/naive.h"
+#include "jit/dumppaths.h"
+#include "unwind/libdwflwalk.h"
 #include "unwind/stitch.h"
 #include "unwind/unwinder.h"
 
@@ -33,9 +33,9 @@ struct unwinding {
 	struct process_table *processes;
 	struct jobs *jobs;
 	struct unwinder *unwinder; /* NULL: naive */
-	struct naive *naive;
+	struct libdwflwalk *naive;
 	struct stitch *stitch; /* NULL without --stitch */
-	struct jit_told *jit_told;
+	struct dump_paths *dump_paths;
 	struct jit_places jit_places;
 	bool live;
 	struct perfregs_order order; /* of the registers of the sample before */
@@ -69,19 +69,19 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 	u->traces = calloc(UNWINDING_MAX, sizeof(*u->traces));
 	u->processes = process_table__new(&processes);
 	u->jobs = jobs__new();
-	u->jit_told = jit_told__new();
+	u->dump_paths = dump_paths__new();
 	u->jit_places = (struct jit_places){ .proc = u->live ? "/proc" : NULL,
 					     .root = o->sysroot ? o->sysroot : "/",
-					     .told = u->jit_told };
+					     .told = u->dump_paths };
 	if (o->mode == MODE_NAIVE)
-		u->naive = naive__new();
+		u->naive = libdwflwalk__new();
 	else if (u->jobs)
 		u->unwinder = unwinder__new(NULL, u->jobs);
 	if (u->unwinder)
 		unwinder__set_jit_places(u->unwinder, &u->jit_places);
 	if (o->stitch)
 		u->stitch = stitch__new(STITCH_SZ);
-	return u->traces && u->processes && u->jobs && u->jit_told && (u->naive || u->unwinder) &&
+	return u->traces && u->processes && u->jobs && u->dump_paths && (u->naive || u->unwinder) &&
 	       (u->stitch || !o->stitch);
 }
 
@@ -110,10 +110,10 @@ void unwinding__free(struct unwinding *u)
 		return;
 	jobs__free(u->jobs);
 	unwinder__free(u->unwinder);
-	naive__free(u->naive);
+	libdwflwalk__free(u->naive);
 	stitch__free(u->stitch);
 	process_table__free(u->processes);
-	jit_told__free(u->jit_told);
+	dump_paths__free(u->dump_paths);
 	finder__free(u->finder);
 	free(u->traces);
 	free(u);
@@ -130,7 +130,7 @@ static void apply_record(struct unwinding *u, struct record r)
 	if (r.type == RECORD_MMAP && r.mmap.maj == 0 && r.mmap.min == 0)
 		r.mmap.ino = 0;
 	process_table__apply(u->processes, &r);
-	jit_told__apply(u->jit_told, &r);
+	dump_paths__apply(u->dump_paths, &r);
 }
 
 void unwinding__apply(struct unwinding *u, const struct item *item)
@@ -161,7 +161,7 @@ static void walk_alone(struct unwinding *u, const struct walk_job *j)
 {
 	j->trace->cnt = 0;
 	if (u->naive)
-		naive__walk(u->naive, j->process, j->sample, j->trace);
+		libdwflwalk__walk(u->naive, j->process, j->sample, j->trace);
 	else
 		walk_with_tables(u, j);
 }

@@ -6,8 +6,8 @@
 #include "event/trace.h"
 #include "formats/item.h"
 #include "process/process.h"
-#include "stacktrace/options.h"
-#include "symbol/jitfile.h"
+#include "stacktrace/stacktrace_options.h"
+#include "jit/jitfile.h"
 
 struct unwinding;
 

@@ -3,9 +3,7 @@
 #ifndef SYMBOL_DEMANGLE_H
 #define SYMBOL_DEMANGLE_H
 
-#include <stddef.h>
-
-#define SYMBOL_NAME_MAX 4096 /* bytes with the NUL; longer ones are cut and end in "…" */
+#include "elf/symlist.h" /* SYMBOL_NAME_MAX */
 
 /*
  * The readable form of `raw`, NUL-terminated: demangled when it is a name of C++, Rust or D ("@plt"

@@ -15,15 +15,15 @@
 
 #include "base/array.h"
 #include "base/strtab.h"
-#include "symbol/debugfile.h"
+#include "elf/debugfile.h"
 #include "symbol/demangle.h"
-#include "symbol/spans.h"
+#include "base/rangemap.h"
 
 #define DEPTH_MAX 128	     /* of DIEs in each other */
 #define SPANS_MAX (1U << 24) /* ranges of one unit, and units of one file */
 
 struct span_list {
-	struct span *v;
+	struct addr_range *v;
 	size_t cnt, cap;
 	int err;
 };
@@ -31,7 +31,7 @@ struct span_list {
 /* A function or an inlined copy of one. */
 struct scope {
 	Dwarf_Die die;
-	uint32_t parent; /* what it is inlined into; SPAN_NONE: a function of its own */
+	uint32_t parent; /* what it is inlined into; RANGE_NONE: a function of its own */
 	uint32_t name;	 /* in names, 0 before somebody asked */
 };
 
@@ -39,7 +39,7 @@ struct unit {
 	Dwarf_Die cu;	/* has the lines */
 	Dwarf_Die tree; /* has the functions: cu, or what its .dwo file has instead */
 	bool indexed;
-	struct span_map map; /* address → index in scopes */
+	struct range_map map; /* address → index in scopes */
 	struct scope *scopes;
 	size_t cnt, cap;
 };
@@ -49,13 +49,14 @@ struct lines {
 	Dwarf *dwarf;
 	struct unit *units;
 	size_t cnt, cap;
-	struct span_map map; /* address → index in units */
+	struct range_map map; /* address → index in units */
 	struct strtab *names;
 };
 
-static void span_list__add(struct span_list *l, struct span s)
+static void span_list__add(struct span_list *l, struct addr_range s)
 {
-	struct span *v = l->cnt < SPANS_MAX ? array__room(l->v, l->cnt, &l->cap, sizeof(*v)) : NULL;
+	struct addr_range *v =
+		l->cnt < SPANS_MAX ? array__room(l->v, l->cnt, &l->cap, sizeof(*v)) : NULL;
 
 	if (!v) {
 		l->err = -ENOMEM;
@@ -74,18 +75,18 @@ static bool add_ranges(struct span_list *l, Dwarf_Die *die, uint32_t owner)
 
 	while (!l->err && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
 		if (start > 1 && end > start) {
-			span_list__add(l, (struct span){ start, end, owner });
+			span_list__add(l, (struct addr_range){ start, end, owner });
 			any = true;
 		}
 	return any;
 }
 
-struct walk {
+struct slowwalk {
 	struct unit *unit;
 	struct span_list spans;
 };
 
-static uint32_t add_scope(struct walk *w, const Dwarf_Die *die, uint32_t parent)
+static uint32_t add_scope(struct slowwalk *w, const Dwarf_Die *die, uint32_t parent)
 {
 	struct unit *u = w->unit;
 	struct scope *scopes = u->cnt < SPANS_MAX
@@ -94,7 +95,7 @@ static uint32_t add_scope(struct walk *w, const Dwarf_Die *die, uint32_t parent)
 
 	if (!scopes) {
 		w->spans.err = -ENOMEM;
-		return SPAN_NONE;
+		return RANGE_NONE;
 	}
 	u->scopes = scopes;
 	u->scopes[u->cnt] = (struct scope){ .die = *die, .parent = parent };
@@ -117,7 +118,7 @@ static bool is_container(int tag)
 }
 
 /* Adds the functions among the children of `die`; `parent` is the function that it is in. */
-static void walk(struct walk *w, Dwarf_Die *die, uint32_t parent, int depth)
+static void walk(struct slowwalk *w, Dwarf_Die *die, uint32_t parent, int depth)
 {
 	Dwarf_Die child;
 	int err = depth < DEPTH_MAX ? dwarf_child(die, &child) : 1;
@@ -131,7 +132,8 @@ static void walk(struct walk *w, Dwarf_Die *die, uint32_t parent, int depth)
 
 			if (!add_ranges(&w->spans, &child, idx))
 				continue;
-			scope = add_scope(w, &child, tag == DW_TAG_subprogram ? SPAN_NONE : parent);
+			scope = add_scope(w, &child,
+					  tag == DW_TAG_subprogram ? RANGE_NONE : parent);
 		} else if (!is_container(tag)) {
 			continue;
 		}
@@ -141,16 +143,16 @@ static void walk(struct walk *w, Dwarf_Die *die, uint32_t parent, int depth)
 
 static int unit__index(struct unit *u)
 {
-	struct walk w = { .unit = u };
+	struct slowwalk w = { .unit = u };
 	int err;
 
 	if (u->indexed)
 		return 0;
 	u->indexed = true;
-	walk(&w, &u->tree, SPAN_NONE, 0);
-	err = w.spans.err ? w.spans.err : span_map__build(&u->map, w.spans.v, w.spans.cnt);
+	walk(&w, &u->tree, RANGE_NONE, 0);
+	err = w.spans.err ? w.spans.err : range_map__build(&u->map, w.spans.v, w.spans.cnt);
 	if (err)
-		span_map__free(&u->map);
+		range_map__free(&u->map);
 	free(w.spans.v);
 	return err;
 }
@@ -175,7 +177,7 @@ static int add_units(struct lines *l)
 		l->units = units;
 		l->units[l->cnt++] = (struct unit){ .cu = die, .tree = sub.addr ? sub : die };
 	}
-	err = spans.err ? spans.err : span_map__build(&l->map, spans.v, spans.cnt);
+	err = spans.err ? spans.err : range_map__build(&l->map, spans.v, spans.cnt);
 	free(spans.v);
 	return err ? err : l->cnt ? 0 : -ENOENT;
 }
@@ -223,11 +225,11 @@ void lines__free(struct lines *l)
 	if (!l)
 		return;
 	for (size_t i = 0; i < l->cnt; i++) {
-		span_map__free(&l->units[i].map);
+		range_map__free(&l->units[i].map);
 		free(l->units[i].scopes);
 	}
 	free(l->units);
-	span_map__free(&l->map);
+	range_map__free(&l->map);
 	dwarf_end(l->dwarf);
 	elf_file__put(l->debug);
 	elf_file__put(l->file);
@@ -329,8 +331,8 @@ static struct line call_site(struct lines *l, struct unit *u, struct scope *s)
 
 int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 {
-	uint32_t at = span_map__find(&l->map, q.vaddr);
-	struct unit *u = at == SPAN_NONE ? NULL : &l->units[at];
+	uint32_t at = range_map__find(&l->map, q.vaddr);
+	struct unit *u = at == RANGE_NONE ? NULL : &l->units[at];
 	struct line line;
 
 	if (!u)
@@ -338,18 +340,18 @@ int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 	if (unit__index(u) != 0)
 		return -ENOMEM;
 	line = source_line(l, u, q.vaddr);
-	at = span_map__find(&u->map, q.vaddr);
-	if (at == SPAN_NONE && !line.file)
+	at = range_map__find(&u->map, q.vaddr);
+	if (at == RANGE_NONE && !line.file)
 		return -ENOENT;
-	if (at == SPAN_NONE)
+	if (at == RANGE_NONE)
 		fn(&line, arg);
-	while (at != SPAN_NONE) {
+	while (at != RANGE_NONE) {
 		struct scope *s = &u->scopes[at];
 
 		line.function = function_name(l, s);
-		if (q.inlines || s->parent == SPAN_NONE)
+		if (q.inlines || s->parent == RANGE_NONE)
 			fn(&line, arg);
-		if (s->parent != SPAN_NONE)
+		if (s->parent != RANGE_NONE)
 			line = call_site(l, u, s);
 		at = s->parent;
 	}

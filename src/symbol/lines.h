@@ -18,7 +18,7 @@ struct line {
 typedef void (*line_fn)(const struct line *, void *arg);
 
 /*
- * Opens the ELF file at `path` or its separate debug file (symbol/debugfile.h). NULL + errno;
+ * Opens the ELF file at `path` or its separate debug file (elf/debugfile.h). NULL + errno;
  * ENOENT also when there is no debug information.
  */
 struct lines *lines__new(const char *path);

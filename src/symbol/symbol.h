@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of addresses: ELF files (process/elffile.h) and the kernel. */
+/* Names of addresses: ELF files (elf/elffile.h) and the kernel. */
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
 
-#include "process/elffile.h"
+#include "elf/elffile.h"
 
 struct symbol {
 	const char *name; /* demangled, valid UTF-8, NUL-terminated; lives as long as its file or

@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 #include "base/strtab.h"
-#include "symbol/debugfile.h"
+#include "elf/debugfile.h"
 #include "symbol/demangle.h"
-#include "symbol/spans.h"
-#include "symbol/symlist.h"
+#include "base/rangemap.h"
+#include "elf/symlist.h"
 
 struct function {
 	uint64_t addr;
@@ -19,7 +19,7 @@ struct function {
 };
 
 struct symtab {
-	struct span_map map; /* link-time address → index in functions */
+	struct range_map map; /* link-time address → index in functions */
 	struct function *functions;
 	size_t cnt;
 	struct buf raw;	      /* names as the file has them, NUL-terminated */
@@ -32,7 +32,7 @@ static void symtab__free(void *data)
 
 	if (!t)
 		return;
-	span_map__free(&t->map);
+	range_map__free(&t->map);
 	free(t->functions);
 	buf__free(&t->raw);
 	strtab__free(t->names);
@@ -75,11 +75,11 @@ static int compare(const void *pa, const void *pb)
 
 /* The range of the symbol at `i` of the sorted list; `covered` is where sized ones before it end.
  */
-static struct span extent(const struct symlist *l, size_t i, uint64_t covered)
+static struct addr_range extent(const struct symlist *l, size_t i, uint64_t covered)
 {
 	const struct raw_symbol *s = &l->syms[i];
 	const struct code_range *code = symlist__code(l, s->addr);
-	struct span span = { s->addr, code->end, (uint32_t)i };
+	struct addr_range span = { s->addr, code->end, (uint32_t)i };
 	size_t next = i + 1;
 
 	if (s->sz) {
@@ -100,7 +100,7 @@ static struct span extent(const struct symlist *l, size_t i, uint64_t covered)
  * One range per place: of symbols with the same start and size the best ranked, an unsized one only
  * where no other starts, a label only outside of functions. Returns how many.
  */
-static size_t make_spans(const struct symlist *l, struct span *spans)
+static size_t make_spans(const struct symlist *l, struct addr_range *spans)
 {
 	uint64_t covered = 0;
 	size_t cnt = 0;
@@ -149,7 +149,7 @@ static int keep(struct symtab *t, const struct symlist *l)
 	for (size_t i = 0; i < t->map.cnt; i++) {
 		uint32_t owner = t->map.owners[i];
 
-		if (owner == SPAN_NONE)
+		if (owner == RANGE_NONE)
 			continue;
 		if (!kept[owner]) {
 			const struct raw_symbol *s = &l->syms[owner];
@@ -166,14 +166,14 @@ static int keep(struct symtab *t, const struct symlist *l)
 
 static int fill(struct symtab *t, struct symlist *l)
 {
-	struct span *spans = malloc((l->cnt + 1) * sizeof(*spans));
+	struct addr_range *spans = malloc((l->cnt + 1) * sizeof(*spans));
 	int err = -ENOMEM;
 
 	if (!spans)
 		return err;
 	if (l->cnt)
 		qsort(l->syms, l->cnt, sizeof(*l->syms), compare);
-	err = span_map__build(&t->map, spans, make_spans(l, spans));
+	err = range_map__build(&t->map, spans, make_spans(l, spans));
 	free(spans);
 	return err ? err : keep(t, l);
 }
@@ -237,9 +237,9 @@ static struct symtab *symtab__new(const struct elf_file *f)
 /* The function at an address, or NULL. */
 static struct function *find(const struct symtab *t, uint64_t vaddr)
 {
-	uint32_t idx = span_map__find(&t->map, vaddr);
+	uint32_t idx = range_map__find(&t->map, vaddr);
 
-	return idx == SPAN_NONE ? NULL : &t->functions[idx];
+	return idx == RANGE_NONE ? NULL : &t->functions[idx];
 }
 
 /* Makes its name readable, once; raw 0: it has none. */

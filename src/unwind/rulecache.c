@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/rulecache.h"
 
-static bool is_special(struct flat_rule r)
+static bool is_special(struct packed_rule r)
 {
-	return r.fp == FLAT_FP_AT_SELF || r.ra == FLAT_RA_LINKED;
+	return r.fp == PACKED_FP_AT_SELF || r.ra == PACKED_RA_LINKED;
 }
 
 /* Rules that want the same place share the cache line that it is in. How many come before the one
@@ -37,9 +37,9 @@ struct cached_rule *rule_cache__bring(struct rule_cache *cache, struct elf_file 
 
 	if (n < RULE_CACHE_LINE)
 		return move_to_front(cache->rules, at, n);
-	if (!tables__rule(cache->tables, file, off, &found.rule))
+	if (!table_store__rule(cache->tables, file, off, &found.rule))
 		return NULL;
-	found.rule.flags |= is_special(found.rule) ? FLAT_SPECIAL : 0;
+	found.rule.flags |= is_special(found.rule) ? PACKED_SPECIAL : 0;
 	last = &cache->rules[at ^ (RULE_CACHE_LINE - 1)];
 	*last = found;
 	return last;
@@ -48,7 +48,8 @@ struct cached_rule *rule_cache__bring(struct rule_cache *cache, struct elf_file 
 struct cached_rule *rule_cache__find(struct rule_cache *cache, const struct mapping *m,
 				     uint64_t place)
 {
-	const struct table_slot *slot = m && m->file ? tables__of(cache->tables, m->file) : NULL;
+	const struct table_slot *slot =
+		m && m->file ? table_store__of(cache->tables, m->file) : NULL;
 	uint64_t off = slot ? place - m->start + m->pgoff : 0;
 
 	if (!slot || off >> RULE_OFF_BITS) /* it would be another file's key */

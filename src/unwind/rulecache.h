@@ -4,12 +4,12 @@
 #define UNWIND_RULECACHE_H
 
 #include "process/process.h"
-#include "unwind/flat.h"
-#include "unwind/tables.h"
+#include "cfi/packedrule.h"
+#include "cfi/tablestore.h"
 
 struct cached_rule {
 	uint64_t key; /* see rule_key(); 0: free */
-	struct flat_rule rule;
+	struct packed_rule rule;
 };
 
 #define RULE_CACHE_BITS 15 /* 512 KB: stays in the second-level cache */
@@ -18,7 +18,7 @@ struct cached_rule {
 #define RULE_CACHE_LINE 4 /* of them are in a cache line */
 
 struct rule_cache {
-	struct tables *tables;
+	struct table_store *tables;
 	_Alignas(64) struct cached_rule rules[1 << RULE_CACHE_BITS];
 };
 

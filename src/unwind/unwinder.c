@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "unwind/flatwalk.h"
-#include "unwind/jitcfi.h"
-#include "unwind/step.h"
+#include "unwind/fastwalk.h"
+#include "jit/jitcfi.h"
+#include "unwind/slowwalk.h"
 
 #define WALKS_MAX 64
 
 struct unwinder {
-	struct walk walk;
-	struct flatwalk *flat;
+	struct slowwalk walk;
+	struct fastwalk *flat;
 	struct jobs *jobs;
 	struct unwinder_stats stats;
 };
@@ -24,7 +24,7 @@ struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *jobs)
 	if (!u)
 		return NULL;
 	u->jobs = jobs;
-	u->flat = flatwalk__new(cache, jobs);
+	u->flat = fastwalk__new(cache, jobs);
 	u->walk.jit = jit_cfi__new();
 	if (u->flat && u->walk.jit)
 		return u;
@@ -41,32 +41,32 @@ void unwinder__free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	flatwalk__free(u->flat);
+	fastwalk__free(u->flat);
 	jit_cfi__free(u->walk.jit);
 	free(u);
 }
 
 /* The long way, a frame: full rules, all registers. */
-static enum unwind_status walk_frame(struct walk *w)
+static enum unwind_status walk_frame(struct slowwalk *w)
 {
 	struct frame *f = &w->trace->frames[w->trace->cnt++];
 
 	*f = (struct frame){
-		.pc = walk__pc(w), .sp = walk__sp(w), .flags = w->flags, .source = w->source
+		.pc = slowwalk__pc(w), .sp = slowwalk__sp(w), .flags = w->flags, .source = w->source
 	};
-	return walk__step(w, f);
+	return slowwalk__step(w, f);
 }
 
-static enum unwind_status walk_on(struct walk *w)
+static enum unwind_status walk_on(struct slowwalk *w)
 {
-	enum unwind_status status = WALK_GO_ON;
+	enum unwind_status status = SLOWWALK_GO_ON;
 
-	while (status == WALK_GO_ON && w->trace->cnt < TRACE_MAX)
+	while (status == SLOWWALK_GO_ON && w->trace->cnt < TRACE_MAX)
 		status = walk_frame(w);
-	return status == WALK_GO_ON ? UNWIND_LIMIT : status;
+	return status == SLOWWALK_GO_ON ? UNWIND_LIMIT : status;
 }
 
-static void begin(struct walk *w)
+static void begin(struct slowwalk *w)
 {
 	const struct sample *s = w->sample;
 
@@ -78,9 +78,9 @@ static void begin(struct walk *w)
 }
 
 /* The frame before is a trampoline. */
-static void come_from_signal(struct walk *w, const struct flatwalk_lane *l)
+static void come_from_signal(struct slowwalk *w, const struct fastwalk_slot *l)
 {
-	const struct machine *m = walk__machine(w);
+	const struct machine *m = slowwalk__machine(w);
 
 	w->signal_sp = w->trace->frames[w->trace->cnt - 1].sp;
 	if (!machine__links(m))
@@ -90,35 +90,35 @@ static void come_from_signal(struct walk *w, const struct flatwalk_lane *l)
 }
 
 /* Whether the short way can take over from the frame that is next. */
-static bool is_known(struct unwinder *u, const struct flatwalk_lane *l)
+static bool is_known(struct unwinder *u, const struct fastwalk_slot *l)
 {
-	struct walk *w = &u->walk;
-	uint64_t place = walk__pc(w) - 1, needed = walk__machine(w)->caller;
-	const struct mapping *map = walk__map(w, place);
+	struct slowwalk *w = &u->walk;
+	uint64_t place = slowwalk__pc(w) - 1, needed = slowwalk__machine(w)->caller;
+	const struct mapping *map = slowwalk__map(w, place);
 
 	if (!(w->flags & FRAME_CALLER) || (w->regs.valid & needed) != needed)
 		return false;
 	return map && map->kind == MAPPING_ANON ? l->pointers && !map->opening
-						: flatwalk__knows(u->flat, map, place);
+						: fastwalk__knows(u->flat, map, place);
 }
 
 /* Else it is walked again, when what it has come to is known. */
-static bool is_final(const struct walk *w)
+static bool is_final(const struct slowwalk *w)
 {
 	return !(w->awaits && w->patient);
 }
 
 /* The frame pointer led from that frame to the next one: next time the short way follows it. */
-static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct frame *f)
+static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct frame *f)
 {
-	const struct walk *w = &u->walk;
+	const struct slowwalk *w = &u->walk;
 
 	bool by_pointer = w->source == FRAME_BY_POINTER || w->source == FRAME_BY_LEAF_POINTER;
 
-	if (!by_pointer || w->awaits || w->coded || machine__links(walk__machine(w)))
+	if (!by_pointer || w->awaits || w->coded || machine__links(slowwalk__machine(w)))
 		return;
 	if (f->map->file && f->flags & FRAME_CALLER)
-		flatwalk__learn(u->flat, f->map, frame__place(f));
+		fastwalk__learn(u->flat, f->map, frame__place(f));
 	else if (!f->map->file)
 		l->pointers = jit_cfi__none(w->jit, w->process);
 }
@@ -126,22 +126,22 @@ static void learn(struct unwinder *u, struct flatwalk_lane *l, const struct fram
 /* Whether there is no rule for the frame that is next. */
 static bool is_bare(struct unwinder *u)
 {
-	const struct walk *w = &u->walk;
-	uint64_t place = walk__pc(w) - !!(w->flags & FRAME_CALLER);
+	const struct slowwalk *w = &u->walk;
+	uint64_t place = slowwalk__pc(w) - !!(w->flags & FRAME_CALLER);
 
-	return flatwalk__lacks(u->flat, walk__map(w, place), place);
+	return fastwalk__lacks(u->flat, slowwalk__map(w, place), place);
 }
 
-/* The long way through what no table knows. WALK_GO_ON: the short way knows what is next. */
-static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
+/* The long way through what no table knows. SLOWWALK_GO_ON: the short way knows what is next. */
+static enum unwind_status cross(struct unwinder *u, struct fastwalk_slot *l)
 {
-	struct walk *w = &u->walk;
+	struct slowwalk *w = &u->walk;
 	enum unwind_status status;
 
 	do {
 		w->bare = is_bare(u);
 		status = walk_frame(w);
-		if (status != WALK_GO_ON)
+		if (status != SLOWWALK_GO_ON)
 			return status;
 		if (!is_final(w))
 			return UNWIND_NO_CFI;
@@ -150,17 +150,19 @@ static enum unwind_status cross(struct unwinder *u, struct flatwalk_lane *l)
 			return UNWIND_LIMIT;
 	} while (!is_known(u, l));
 	l->snapshot = w->stack;
-	flatwalk_lane__resume(
-		l, &(struct frame){ .pc = walk__pc(w), .sp = walk__sp(w), .source = w->source },
-		walk__fp(w));
-	return WALK_GO_ON;
+	fastwalk_slot__resume(l,
+			      &(struct frame){ .pc = slowwalk__pc(w),
+					       .sp = slowwalk__sp(w),
+					       .source = w->source },
+			      slowwalk__fp(w));
+	return SLOWWALK_GO_ON;
 }
 
 /* Goes on behind what the short way found; the first frame has all registers. */
-static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *l)
+static enum unwind_status walk_behind(struct unwinder *u, struct fastwalk_slot *l)
 {
-	struct walk *w = &u->walk;
-	const struct machine *m = walk__machine(w);
+	struct slowwalk *w = &u->walk;
+	const struct machine *m = slowwalk__machine(w);
 
 	begin(w);
 	w->map = l->map;
@@ -178,7 +180,7 @@ static enum unwind_status walk_behind(struct unwinder *u, struct flatwalk_lane *
 }
 
 /* The short way was all of it. */
-static enum unwind_status done(struct unwinder *u, const struct flatwalk_lane *l,
+static enum unwind_status done(struct unwinder *u, const struct fastwalk_slot *l,
 			       enum unwind_status status)
 {
 	if (l->resumed)
@@ -190,50 +192,50 @@ static enum unwind_status done(struct unwinder *u, const struct flatwalk_lane *l
 }
 
 /* Where code calls on another stack. */
-static enum unwind_status switched(struct unwinder *u, struct flatwalk_lane *l)
+static enum unwind_status switched(struct unwinder *u, struct fastwalk_slot *l)
 {
 	const struct other_stack *before = &u->walk.sample->before;
 
 	if (before->known && !before->stack.sz)
 		return done(u, l, UNWIND_ROOT);
-	if (!flatwalk_lane__go_back(l, before))
+	if (!fastwalk_slot__go_back(l, before))
 		return done(u, l, UNWIND_OTHER_STACK);
-	return l->trace->cnt < TRACE_MAX ? WALK_GO_ON : done(u, l, UNWIND_LIMIT);
+	return l->trace->cnt < TRACE_MAX ? SLOWWALK_GO_ON : done(u, l, UNWIND_LIMIT);
 }
 
-static enum unwind_status walk(struct unwinder *u, struct flatwalk_lane *l)
+static enum unwind_status walk(struct unwinder *u, struct fastwalk_slot *l)
 {
-	struct walk *w = &u->walk;
+	struct slowwalk *w = &u->walk;
 	enum unwind_status status;
 
 	switch (l->end) {
-	case FLATWALK_SWITCH: return switched(u, l);
-	case FLATWALK_CUT: return done(u, l, UNWIND_TRUNCATED);
-	case FLATWALK_NO_CFI:
+	case FASTWALK_SWITCH: return switched(u, l);
+	case FASTWALK_CUT: return done(u, l, UNWIND_TRUNCATED);
+	case FASTWALK_NO_CFI:
 		status = walk_behind(u, l);
-		u->stats.partly += status != WALK_GO_ON && is_final(w);
+		u->stats.partly += status != SLOWWALK_GO_ON && is_final(w);
 		return status;
-	case FLATWALK_ROOT: /* nothing is left */
-	case FLATWALK_ODD: break;
+	case FASTWALK_ROOT: /* nothing is left */
+	case FASTWALK_ODD: break;
 	}
 	w->trace->cnt = 0;
 	w->bare = false;
-	walk__stand_on(w, &w->sample->stack);
+	slowwalk__stand_on(w, &w->sample->stack);
 	begin(w);
 	status = walk_on(w);
 	u->stats.odd += is_final(w);
-	flatwalk__ask(u->flat, w->trace);
+	fastwalk__ask(u->flat, w->trace);
 	return status;
 }
 
 /* A 32-bit process: where it was, and no more. */
-static enum unwind_status compat(struct walk *w)
+static enum unwind_status compat(struct slowwalk *w)
 {
 	struct frame *f = &w->trace->frames[0];
 
-	*f = (struct frame){ .pc = w->sample->regs[walk__machine(w)->pc],
-			     .sp = w->sample->regs[walk__machine(w)->sp] };
-	f->map = walk__map(w, f->pc);
+	*f = (struct frame){ .pc = w->sample->regs[slowwalk__machine(w)->pc],
+			     .sp = w->sample->regs[slowwalk__machine(w)->sp] };
+	f->map = slowwalk__map(w, f->pc);
 	w->trace->cnt = 1;
 	return UNWIND_COMPAT;
 }
@@ -244,7 +246,7 @@ static uint64_t code_bits(const struct sample *s)
 }
 
 /* Field by field: see event__sample(). */
-static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
+static void begin_flat(struct fastwalk_slot *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
 	const struct machine *m = s->machine;
@@ -267,48 +269,48 @@ static void begin_flat(struct flatwalk_lane *l, struct walk_job *j)
 	l->idle = s->compat || (s->valid & m->leaf) != m->leaf;
 }
 
-/* What the short way has not done. WALK_GO_ON: it goes on. */
-static enum unwind_status walk_rest(struct unwinder *u, struct flatwalk_lane *l)
+/* What the short way has not done. SLOWWALK_GO_ON: it goes on. */
+static enum unwind_status walk_rest(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct walk_job *j = l->arg;
-	struct walk *w = &u->walk;
+	struct slowwalk *w = &u->walk;
 
 	w->process = j->process;
 	w->sample = j->sample;
 	w->trace = j->trace;
 	w->map = NULL;
 	w->code_bits = l->code_bits;
-	walk__stand_on(w, l->snapshot);
+	slowwalk__stand_on(w, l->snapshot);
 	w->signal_sp = 0;
 	w->awaits = false;
 	return j->sample->compat ? compat(w) : walk(u, l);
 }
 
 /* False: the short way goes on. */
-static bool finish(struct unwinder *u, struct flatwalk_lane *l)
+static bool finish(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct walk_job *j = l->arg;
 
-	if (l->end == FLATWALK_ROOT) {
+	if (l->end == FASTWALK_ROOT) {
 		j->trace->status = done(u, l, UNWIND_ROOT);
 		j->awaits = false;
 		return true;
 	}
 	j->trace->status = walk_rest(u, l);
 	j->awaits = u->walk.awaits;
-	return j->trace->status != WALK_GO_ON;
+	return j->trace->status != SLOWWALK_GO_ON;
 }
 
 /* Up to WALKS_MAX. */
 static void walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 {
-	struct flatwalk_lane lanes[WALKS_MAX];
+	struct fastwalk_slot lanes[WALKS_MAX];
 	size_t left;
 
 	for (size_t i = 0; i < cnt; i++)
 		begin_flat(&lanes[i], &jobs[i]);
 	for (; cnt; cnt = left) {
-		flatwalk__go(u->flat, lanes, cnt);
+		fastwalk__go(u->flat, lanes, cnt);
 		left = 0;
 		for (size_t i = 0; i < cnt; i++)
 			if (!finish(u, &lanes[i]))
@@ -353,5 +355,5 @@ void unwinder__make_do(struct unwinder *u, const struct process *process,
 void unwinder__stats(const struct unwinder *u, struct unwinder_stats *s)
 {
 	*s = u->stats;
-	tables__stats(flatwalk__tables(u->flat), &s->tables);
+	table_store__stats(fastwalk__tables(u->flat), &s->tables);
 }

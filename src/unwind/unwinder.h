@@ -6,8 +6,8 @@
 #include "event/sample.h"
 #include "event/trace.h"
 #include "process/process.h"
-#include "symbol/jitfile.h"
-#include "unwind/tables.h"
+#include "jit/jitfile.h"
+#include "cfi/tablestore.h"
 
 struct unwinder;
 
@@ -20,7 +20,7 @@ void unwinder__free(struct unwinder *);
 
 /*
  * Walks the stack of a sample of `process`. Never fails: trace->status
- * says how far it came; trace->cnt is at least 1. Where tables are (unwind/tables.h) it goes the
+ * says how far it came; trace->cnt is at least 1. Where tables are (cfi/tablestore.h) it goes the
  * short way; where they are not yet, or have no flat rule, libdw is asked, and its rules are kept.
  * Reads the file then: that may take a while.
  */
@@ -51,7 +51,7 @@ struct unwinder_stats {
 	uint64_t flat, partly,
 		odd;	   /* walks: all the short way, but for code without a table, not */
 	uint64_t recalled; /* of them: where callers were those of an earlier walk */
-	struct tables_stats tables;
+	struct table_store_stats tables;
 };
 void unwinder__stats(const struct unwinder *, struct unwinder_stats *);
 

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "collector/session.h"
-#include "event/ring.h"
+#include "capture/ring.h"
 #include "snapset.h"
 #include "store/recording.h"
 
@@ -161,7 +161,7 @@ static void warm(struct bench *b)
 	for (size_t i = 0; i < WARM_ROUNDS; i++) {
 		fill(b);
 		drain(b);
-		while ((session__totals(b->session).spool.cnt ||
+		while ((session__totals(b->session).deferred.cnt ||
 			session__totals(b->session).reading) &&
 		       clock_ns(CLOCK_MONOTONIC) < until_ns) {
 			usleep(1000);

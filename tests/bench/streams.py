@@ -20,7 +20,7 @@ OTHERS = {
     "sqlite3": ["sqlite3", ":memory:", "create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<1000000) "
                 "select x, x*7919%1000003 y from c; select count(*) from t a join t b on a.x = b.y;"],
     "git": ["git", "log", "--stat", "-40"],
-    "gcc's cc1": ["gcc", "-O2", "-Isrc", "-Ibpf", "-D_GNU_SOURCE", "-DSTACKS_VERSION=\"\"", "-c", "-o", "/dev/null", "src/process/process.c"],
+    "gcc's cc1": ["gcc", "-O2", "-Isrc", "-I.", "-D_GNU_SOURCE", "-DSTACKS_VERSION=\"\"", "-c", "-o", "/dev/null", "src/process/process.c"],
 }
 READERS = {
     "perf script": ["perf", "script", "-i"],

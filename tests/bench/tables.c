@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "pagecache.h"
-#include "unwind/framedata.h"
-#include "unwind/tablefile.h"
+#include "cfi/libdwimage.h"
+#include "cfi/tablebuild.h"
 
 #define ROUNDS	 15
 #define LARGE_SZ (128 << 10) /* of memory that the kernel gives, and takes when it is freed */
@@ -41,34 +41,34 @@ static size_t code_sz(const struct elf_file *f)
 	return sz;
 }
 
-static double make(struct elf_file *f, struct frame_table **t)
+static double make(struct elf_file *f, struct cfi_table **t)
 {
 	double from_ms = cpu_ms();
 
-	*t = frame_table__of_file(f);
+	*t = cfi_table__of_file(f);
 	return cpu_ms() - from_ms;
 }
 
 /* Row by row, from one's end to the next. */
-static double ask_libdw(struct elf_file *f, const struct frame_table *t)
+static double ask_libdw(struct elf_file *f, const struct cfi_table *t)
 {
 	double from_ms = cpu_ms();
-	struct framedata d;
+	struct libdw_image d;
 
-	if (framedata__make(&d, f, f))
+	if (libdw_image__make(&d, f, f))
 		return 0;
 	for (uint32_t page = 0; page < t->page_cnt; page++) {
-		for (uint32_t i = frame_table__pages(t)[page]; i < frame_table__pages(t)[page + 1];
+		for (uint32_t i = cfi_table__pages(t)[page]; i < cfi_table__pages(t)[page + 1];
 		     i++) {
 			uint64_t off = ((t->first_page + page) << TABLE_PAGE_BITS) +
-				       frame_table__rows(t)[i].start,
+				       cfi_table__rows(t)[i].start,
 				 vaddr;
 
 			if (elf_file__vaddr(f, off, &vaddr))
-				free(framedata__frame(&d, vaddr));
+				free(libdw_image__frame(&d, vaddr));
 		}
 	}
-	framedata__free(&d);
+	libdw_image__free(&d);
 	return cpu_ms() - from_ms;
 }
 
@@ -88,7 +88,7 @@ static double median(double *ms)
 static void make_detailed(struct elf_file *f, struct totals *one)
 {
 	double ms[ROUNDS], libdw_ms[ROUNDS];
-	struct frame_table *t;
+	struct cfi_table *t;
 
 	for (size_t i = 0; i < ROUNDS; i++) {
 		ms[i] = make(f, &t);
@@ -108,7 +108,7 @@ static void print(const char *name, const struct totals *t)
 static void add(const char *path, bool detailed, struct totals *all)
 {
 	struct elf_file *f = elf_file__open(path);
-	struct frame_table *t = NULL;
+	struct cfi_table *t = NULL;
 	struct totals one = { .ms = f ? make(f, &t) : 0 };
 
 	all->ms += one.ms;

@@ -8,8 +8,8 @@
 
 #include "peers.h"
 #include "snapset.h"
-#include "symbol/jittold.h"
-#include "unwind/naive.h"
+#include "jit/dumppaths.h"
+#include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"
 
 #define BATCH	   RECORD_BATCH
@@ -39,7 +39,7 @@ struct bench {
 	struct process_table *table;
 	struct jobs *jobs; /* make tables */
 	struct unwinder *unwinder;
-	struct naive *naive;
+	struct libdwflwalk *naive;
 	void *framehop_cache;
 	struct trace traces[BATCH];
 	uint64_t pcs[FRAMES_MAX];
@@ -106,7 +106,7 @@ static inline void add_process(struct process_table *t, struct set *s, const uin
 /* Of processes that are gone, as the snapshots' are. */
 static inline struct unwinder *new_unwinder(struct jobs *jobs)
 {
-	const struct jit_places places = { .root = "/", .told = must(jit_told__new()) };
+	const struct jit_places places = { .root = "/", .told = must(dump_paths__new()) };
 	struct unwinder *u = must(unwinder__new(NULL, jobs));
 
 	unwinder__set_jit_places(u, &places);
@@ -148,7 +148,7 @@ static inline size_t by_libdwfl(struct bench *b, const struct work *w, size_t cn
 		struct sample sample;
 
 		event__sample(w[i].event, &sample);
-		naive__walk(b->naive, w[i].set->process, &sample, &b->traces[0]);
+		libdwflwalk__walk(b->naive, w[i].set->process, &sample, &b->traces[0]);
 		frames += b->traces[0].cnt;
 	}
 	return frames;

@@ -269,7 +269,7 @@ static void start(struct bench *b, enum who who)
 		b->jobs = start_jobs();
 		b->unwinder = new_unwinder(b->jobs);
 	} else if (who == LIBDWFL) {
-		b->naive = must(naive__new());
+		b->naive = must(libdwflwalk__new());
 	} else if (who == FRAMEHOP) {
 		b->framehop_cache = framehop_cache_new();
 	}
@@ -401,7 +401,7 @@ int main(int argc, char **argv)
 	b->table = must(process_table__new(&by_records));
 	b->jobs = must(jobs__new());
 	b->unwinder = new_unwinder(b->jobs);
-	b->naive = must(naive__new());
+	b->naive = must(libdwflwalk__new());
 	b->framehop_cache = framehop_walk ? framehop_cache_new() : NULL;
 	for (size_t i = 0; i < cnt; i++) {
 		add_process(b->table, &sets[i], NULL);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "unwind/codescan.h"
+#include "cfi/codescan.h"
 
 #define VADDR  0x1000u
 #define STARTS 8
@@ -14,14 +14,14 @@ struct check {
 	size_t cnt;
 };
 
-static void check_row(const struct callframe_row *row, void *arg)
+static void check_row(const struct cfi_row *row, void *arg)
 {
 	struct check *c = arg;
 
 	if (row->at < c->past || row->at >= c->end)
 		abort();
-	if (row->rule.how != FLAT_SP && row->rule.how != FLAT_FP && row->rule.how != FLAT_ROOT &&
-	    row->rule.how != FLAT_NONE)
+	if (row->rule.how != PACKED_SP && row->rule.how != PACKED_FP &&
+	    row->rule.how != PACKED_ROOT && row->rule.how != PACKED_NONE)
 		abort();
 	c->past = row->at + 1;
 	c->cnt++;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "process/elffile.h"
+#include "elf/elffile.h"
 
 static void use(struct elf_file *f)
 {

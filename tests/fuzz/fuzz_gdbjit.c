@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../unit/gdb_image.h"
-#include "symbol/gdbjit.h"
+#include "jit/gdbjit.h"
 
 extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */
 struct gdb_descriptor __jit_debug_descriptor;

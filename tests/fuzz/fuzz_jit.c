@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/jitdump.h"
-#include "symbol/perfmap.h"
+#include "jit/jitdump.h"
+#include "jit/perfmap.h"
 
 static void check(const struct codemap *m, uint64_t addr)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "capture/usdt_args.h"
-#include "process/sdt.h"
+#include "elf/sdt.h"
 
 static int use(const struct sdt_note *n, void *f)
 {

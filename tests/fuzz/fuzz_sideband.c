@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/perfring.h"
+#include "capture/perfring.h"
 
 #define RING_SZ 4096
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unwind/frametable.h"
+#include "cfi/table.h"
 
 #define FRAMES_VADDR 0x2000
 #define CODE_VADDR   0x1000
@@ -20,29 +20,29 @@ static const struct table_segment segments[] = {
 	{ .vaddr = 0x7fff0000, .off = 0x10000, .sz = 0x1000 },
 };
 
-static void look_up(const struct frame_table *t)
+static void look_up(const struct cfi_table *t)
 {
 	for (uint64_t off = 0; off < 0x12000; off += 61)
-		FUZZ_CHECK(frame_table__at(t, off).how <= UINT8_MAX);
-	frame_table__at(t, UINT64_MAX);
-	frame_table__at(t, t->first_page << TABLE_PAGE_BITS);
-	frame_table__at(t, ((t->first_page + t->page_cnt) << TABLE_PAGE_BITS) - 1);
+		FUZZ_CHECK(cfi_table__at(t, off).how <= UINT8_MAX);
+	cfi_table__at(t, UINT64_MAX);
+	cfi_table__at(t, t->first_page << TABLE_PAGE_BITS);
+	cfi_table__at(t, ((t->first_page + t->page_cnt) << TABLE_PAGE_BITS) - 1);
 }
 
 static void compile(const uint8_t *data, size_t sz, bool eh)
 {
-	struct frame_section section = { data, sz, FRAMES_VADDR, eh };
+	struct cfi_section section = { data, sz, FRAMES_VADDR, eh };
 	struct table_source source = { .machine = &machine_x86_64,
 				       .segments = segments,
 				       .segment_cnt = 2,
 				       .sections = &section,
 				       .section_cnt = 1 };
-	struct frame_table *t = frame_table__make(&source);
+	struct cfi_table *t = cfi_table__make(&source);
 
 	FUZZ_CHECK(t || errno == ENOENT || errno == E2BIG);
 	if (!t)
 		return;
-	FUZZ_CHECK(frame_table__is_sound(t, t->sz, &t->build_id));
+	FUZZ_CHECK(cfi_table__is_sound(t, t->sz, &t->build_id));
 	look_up(t);
 	free(t);
 }
@@ -50,15 +50,15 @@ static void compile(const uint8_t *data, size_t sz, bool eh)
 static void open_foreign(const uint8_t *data, size_t sz, bool seal)
 {
 	const struct build_id none = { 0 };
-	struct frame_table *t = malloc(sz ? sz : 1);
+	struct cfi_table *t = malloc(sz ? sz : 1);
 
 	FUZZ_CHECK(t);
 	memcpy(t, data, sz);
 	if (seal && sz >= sizeof(*t)) {
 		t->sz = sz;
-		frame_table__seal(t);
+		cfi_table__seal(t);
 	}
-	if (frame_table__is_sound(t, sz, &none))
+	if (cfi_table__is_sound(t, sz, &none))
 		look_up(t);
 	free(t);
 }

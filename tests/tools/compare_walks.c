@@ -22,7 +22,7 @@
 #include "base/monotonic.h"
 #include "capture/capture.h"
 #include "collector/launch.h"
-#include "event/sideband.h"
+#include "capture/sideband.h"
 
 #define STACK_SZ    (256u << 10)
 #define RING_SZ	    (16u << 20)
@@ -109,7 +109,7 @@ static void on_sample(struct compare *c, const struct event *e)
 	c->w.event->tgid = e->tgid;
 	c->w.event->stack_addr = e->stack_addr;
 	walk(c, &s, p);
-	naive__walk(c->w.naive, p, &s, c->w.reference);
+	libdwflwalk__walk(c->w.naive, p, &s, c->w.reference);
 	count(c);
 }
 
@@ -300,7 +300,7 @@ static void set_up(struct compare *c)
 	c->w.table = process_table__new(&(struct process_options){ .proc = "/proc" });
 	c->w.jobs = jobs__new();
 	c->w.unwinder = unwinder__new(NULL, c->w.jobs);
-	c->w.naive = naive__new();
+	c->w.naive = libdwflwalk__new();
 	c->w.event = live__event();
 	c->w.fast = calloc(1, sizeof(*c->w.fast));
 	c->w.reference = calloc(1, sizeof(*c->w.reference));

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "process/elffile.h"
+#include "elf/elffile.h"
 #include "shell.h"
 
 /* A socket on a port of loopback that nobody has: what asks there waits for an answer. */

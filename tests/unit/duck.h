@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "stacksexport/cells.h"
+#include "stacksexport/duck/cells.h"
 
 static inline void duck__run(duckdb_connection db, duckdb_result *out, const char *sql)
 {

@@ -78,7 +78,7 @@ static inline void session_rig__close_batch(struct session_rig *r, uint64_t at_n
 	uint32_t generation = recording__generation(r->recording);
 	uint64_t until_ns = monotonic__ns() + 60 * SECOND;
 
-	while (session__totals(r->session).spool.cnt) {
+	while (session__totals(r->session).deferred.cnt) {
 		assert_true(monotonic__ns() < until_ns);
 		assert_int_equal(session__tick(r->session, r->base_ns), 0);
 		usleep(1000);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "unwind/cfi.h"
-#include "unwind/tablefile.h"
+#include "cfi/libdwrules.h"
+#include "cfi/tablebuild.h"
 
 struct tablecheck {
 	size_t files, rows, bytes, rules, compared, elsewhere, different;
@@ -33,7 +33,7 @@ static inline bool tablecheck__in_words(int32_t off, int16_t words)
 	return off == words * 8;
 }
 
-static inline const struct rule_reg *tablecheck__reg(const struct rule *r, uint16_t reg)
+static inline const struct rule_reg *tablecheck__reg(const struct full_rule *r, uint16_t reg)
 {
 	for (size_t i = 0; i < r->reg_cnt; i++)
 		if (r->regs[i].reg == reg)
@@ -42,88 +42,88 @@ static inline const struct rule_reg *tablecheck__reg(const struct rule *r, uint1
 }
 
 /* Whether libdw's rule has the frame pointer as the flat one says. */
-static inline bool tablecheck__same_fp(const struct rule *r, const struct machine *m,
-				       struct flat_rule flat)
+static inline bool tablecheck__same_fp(const struct full_rule *r, const struct machine *m,
+				       struct packed_rule flat)
 {
 	const struct rule_reg *reg = tablecheck__reg(r, m->fp);
-	const struct expr_op *op = reg ? rule__ops(r) + reg->off : NULL;
+	const struct expr_op *op = reg ? full_rule__ops(r) + reg->off : NULL;
 
 	if (!reg)
-		return flat.fp == FLAT_FP_KEPT && !(r->undefined >> m->fp & 1);
+		return flat.fp == PACKED_FP_KEPT && !(r->undefined >> m->fp & 1);
 	if (reg->how == RULE_EXPR_AT)
-		return flat.fp == FLAT_FP_AT_SELF && reg->op_cnt == 2 && /* the CFA first */
+		return flat.fp == PACKED_FP_AT_SELF && reg->op_cnt == 2 && /* the CFA first */
 		       op[1].atom == (uint64_t)DW_OP_breg0 + m->fp && op[1].a == 0;
 	return reg->how == RULE_AT && tablecheck__in_words(reg->off, flat.fp);
 }
 
-static inline bool tablecheck__same_ra(const struct rule *r, const struct machine *m,
-				       struct flat_rule flat)
+static inline bool tablecheck__same_ra(const struct full_rule *r, const struct machine *m,
+				       struct packed_rule flat)
 {
-	if (flat.ra == FLAT_RA_LINKED)
+	if (flat.ra == PACKED_RA_LINKED)
 		return r->regs[0].how == RULE_REG && r->regs[0].off == m->ra;
 	return r->regs[0].how == RULE_AT && tablecheck__in_words(r->regs[0].off, flat.ra);
 }
 
-static inline bool tablecheck__same_cfa(const struct rule *r, const struct machine *m,
-					struct flat_rule flat)
+static inline bool tablecheck__same_cfa(const struct full_rule *r, const struct machine *m,
+					struct packed_rule flat)
 {
-	const struct expr_op *ops = rule__ops(r) + r->cfa.off;
-	uint16_t reg = flat.how == FLAT_SP ? m->sp : m->fp;
+	const struct expr_op *ops = full_rule__ops(r) + r->cfa.off;
+	uint16_t reg = flat.how == PACKED_SP ? m->sp : m->fp;
 
-	switch ((enum flat_how)flat.how) {
-	case FLAT_SP:
-	case FLAT_FP:
+	switch ((enum packed_how)flat.how) {
+	case PACKED_SP:
+	case PACKED_FP:
 		return r->cfa.how == RULE_REG && r->cfa.reg == reg &&
 		       tablecheck__in_words(r->cfa.off, flat.cfa);
-	case FLAT_AT_FP:
+	case PACKED_AT_FP:
 		return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 2 &&
 		       ops[0].atom == (uint64_t)DW_OP_breg0 + m->fp &&
 		       tablecheck__in_words((int32_t)ops[0].a, flat.cfa) &&
 		       ops[1].atom == DW_OP_deref;
-	case FLAT_PLT: return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 9;
-	case FLAT_NONE:
-	case FLAT_ROOT:
-	case FLAT_ELSEWHERE:
-	case FLAT_SIGNAL:
-	case FLAT_SWITCH:
-	case FLAT_POINTER: break;
+	case PACKED_PLT: return r->cfa.how == RULE_EXPR && r->cfa.op_cnt == 9;
+	case PACKED_NONE:
+	case PACKED_ROOT:
+	case PACKED_ELSEWHERE:
+	case PACKED_SIGNAL:
+	case PACKED_SWITCH:
+	case PACKED_POINTER: break;
 	}
 	return false;
 }
 
 /* Saved at sp + 8 * words. */
-static inline bool tablecheck__in_signal_frame(const struct rule *r, const struct machine *m,
+static inline bool tablecheck__in_signal_frame(const struct full_rule *r, const struct machine *m,
 					       uint16_t regno, int16_t words)
 {
 	const struct rule_reg *reg = tablecheck__reg(r, regno);
-	const struct expr_op *last = reg ? rule__ops(r) + reg->off + reg->op_cnt - 1 : NULL;
+	const struct expr_op *last = reg ? full_rule__ops(r) + reg->off + reg->op_cnt - 1 : NULL;
 
 	return reg && reg->how == RULE_EXPR_AT && last->atom == (uint64_t)DW_OP_breg0 + m->sp &&
 	       tablecheck__in_words((int32_t)last->a, words);
 }
 
-static inline bool tablecheck__same_signal(const struct rule *r, const struct machine *m,
-					   struct flat_rule flat)
+static inline bool tablecheck__same_signal(const struct full_rule *r, const struct machine *m,
+					   struct packed_rule flat)
 {
 	return r->flags == RULE_SIGNAL && tablecheck__in_signal_frame(r, m, m->sp, flat.cfa) &&
 	       tablecheck__in_signal_frame(r, m, m->fp, flat.fp) &&
 	       tablecheck__in_signal_frame(r, m, m->pc, flat.ra);
 }
 
-static inline bool tablecheck__same(const struct rule *r, const struct machine *m,
-				    struct flat_rule flat)
+static inline bool tablecheck__same(const struct full_rule *r, const struct machine *m,
+				    struct packed_rule flat)
 {
-	if (flat.how == FLAT_ELSEWHERE)
+	if (flat.how == PACKED_ELSEWHERE)
 		return true;
-	if (!r || flat.how == FLAT_NONE)
-		return !r == (flat.how == FLAT_NONE);
-	if (r->flags & RULE_ROOT || flat.how == FLAT_ROOT)
-		return !(r->flags & RULE_ROOT) == (flat.how != FLAT_ROOT);
-	if (r->flags & RULE_SWITCH || flat.how == FLAT_SWITCH)
-		return !(r->flags & RULE_SWITCH) == (flat.how != FLAT_SWITCH);
-	if (flat.how == FLAT_SIGNAL)
+	if (!r || flat.how == PACKED_NONE)
+		return !r == (flat.how == PACKED_NONE);
+	if (r->flags & RULE_ROOT || flat.how == PACKED_ROOT)
+		return !(r->flags & RULE_ROOT) == (flat.how != PACKED_ROOT);
+	if (r->flags & RULE_SWITCH || flat.how == PACKED_SWITCH)
+		return !(r->flags & RULE_SWITCH) == (flat.how != PACKED_SWITCH);
+	if (flat.how == PACKED_SIGNAL)
 		return tablecheck__same_signal(r, m, flat);
-	if (r->flags != (flat.flags & FLAT_UNWINDING ? RULE_UNWINDING : 0))
+	if (r->flags != (flat.flags & PACKED_UNWINDING ? RULE_UNWINDING : 0))
 		return false;
 	return tablecheck__same_cfa(r, m, flat) && tablecheck__same_fp(r, m, flat) &&
 	       tablecheck__same_ra(r, m, flat);
@@ -131,14 +131,14 @@ static inline bool tablecheck__same(const struct rule *r, const struct machine *
 
 struct tablecheck_run {
 	struct elf_file *file;
-	struct cfi *cfi;
-	const struct frame_table *table;
-	struct frame_index *index; /* NULL: none */
+	struct libdw_rules *cfi;
+	const struct cfi_table *table;
+	struct lazy_table *index; /* NULL: none */
 	struct tablecheck *totals;
 };
 
 static inline void tablecheck__print(const struct tablecheck_run *c, uint64_t vaddr,
-				     const struct rule *r, struct flat_rule f)
+				     const struct full_rule *r, struct packed_rule f)
 {
 	printf("%s: %#lx: flat how %u cfa %d fp %d ra %d; libdw", c->file->path,
 	       (unsigned long)vaddr, f.how, f.cfa, f.fp, f.ra);
@@ -155,14 +155,14 @@ static inline bool tablecheck__in_padding(const struct tablecheck_run *c, uint64
 	bool before = false, behind = false;
 
 	for (uint64_t i = 1; i <= 16; i++) {
-		before |= cfi__rule(c->cfi, vaddr - i, false) != NULL;
-		behind |= cfi__rule(c->cfi, vaddr + i, false) != NULL;
+		before |= libdw_rules__rule(c->cfi, vaddr - i, false) != NULL;
+		behind |= libdw_rules__rule(c->cfi, vaddr + i, false) != NULL;
 	}
 	return before && behind;
 }
 
 static inline void tablecheck__differs(const struct tablecheck_run *c, uint64_t vaddr,
-				       const struct rule *r, struct flat_rule f)
+				       const struct full_rule *r, struct packed_rule f)
 {
 	c->totals->different++;
 	if (c->totals->different < 50)
@@ -180,17 +180,17 @@ static inline bool tablecheck__is_code(const struct elf_file *f, uint64_t off)
 /* One FDE alone says the same as the table. */
 static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_t off)
 {
-	const struct index_query query = { c->file, elf_file__read, off };
-	struct flat_rule flat = frame_table__at(c->table, off), one;
+	const struct lazy_query query = { c->file, elf_file__read, off };
+	struct packed_rule flat = cfi_table__at(c->table, off), one;
 
 	if (!c->index || !tablecheck__is_code(c->file, off))
 		return;
-	if (frame_index__rule(c->index, &query, &one)) {
+	if (lazy_table__rule(c->index, &query, &one)) {
 		c->totals->refused++;
 		return;
 	}
 	c->totals->answered++;
-	if (flat_rule__bits(one) == flat_rule__bits(flat))
+	if (packed_rule__bits(one) == packed_rule__bits(flat))
 		return;
 	printf("of the FDE alone: how %u cfa %d fp %d ra %d\n", one.how, one.cfa, one.fp, one.ra);
 	tablecheck__differs(c, off, NULL, flat);
@@ -203,10 +203,10 @@ static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_
 static inline bool tablecheck__in_start_context(const struct elf_file *f, uint64_t vaddr)
 {
 	for (uint64_t i = 0; i < TABLECHECK_START_CONTEXT_SZ && i < vaddr; i++) {
-		struct text text = text__at(f, vaddr - i);
+		struct elf_code text = elf_code__at(f, vaddr - i);
 
-		text__copy(&text, f);
-		if (text__starts_context(&text))
+		elf_code__copy(&text, f);
+		if (elf_code__starts_context(&text))
 			return true;
 	}
 	return false;
@@ -214,34 +214,33 @@ static inline bool tablecheck__in_start_context(const struct elf_file *f, uint64
 
 static inline void tablecheck__compare(const struct tablecheck_run *c, uint64_t off)
 {
-	struct flat_rule flat = frame_table__at(c->table, off);
-	const struct rule *rule;
+	struct packed_rule flat = cfi_table__at(c->table, off);
+	const struct full_rule *rule;
 	uint64_t vaddr;
 
 	tablecheck__ask_index(c, off);
 	if (!elf_file__vaddr(c->file, off, &vaddr))
 		return;
-	rule = cfi__rule(c->cfi, vaddr, false);
-	if (!rule && flat.how != FLAT_NONE && tablecheck__in_padding(c, vaddr))
+	rule = libdw_rules__rule(c->cfi, vaddr, false);
+	if (!rule && flat.how != PACKED_NONE && tablecheck__in_padding(c, vaddr))
 		return;
 	c->totals->compared++;
-	c->totals->elsewhere += flat.how == FLAT_ELSEWHERE;
-	if (flat.flags & FLAT_CALLERS_ONLY || tablecheck__same(rule, c->file->machine, flat))
+	c->totals->elsewhere += flat.how == PACKED_ELSEWHERE;
+	if (flat.flags & PACKED_CALLERS_ONLY || tablecheck__same(rule, c->file->machine, flat))
 		return;
-	if (flat.how == FLAT_ROOT && tablecheck__in_start_context(c->file, vaddr))
+	if (flat.how == PACKED_ROOT && tablecheck__in_start_context(c->file, vaddr))
 		return;
 	tablecheck__differs(c, vaddr, rule, flat);
 }
 
 static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size_t random_cnt)
 {
-	const struct frame_table *t = c->table;
+	const struct cfi_table *t = c->table;
 
 	for (uint32_t page = 0; page < t->page_cnt; page++) {
-		for (uint32_t i = frame_table__pages(t)[page]; i < frame_table__pages(t)[page + 1];
-		     i++)
+		for (uint32_t i = cfi_table__pages(t)[page]; i < cfi_table__pages(t)[page + 1]; i++)
 			tablecheck__compare(c, ((t->first_page + page) << TABLE_PAGE_BITS) +
-						       frame_table__rows(t)[i].start);
+						       cfi_table__rows(t)[i].start);
 	}
 	for (size_t i = 0; i < random_cnt; i++) {
 		uint32_t page = (uint32_t)(((uint64_t)random() * t->page_cnt) >> 31);
@@ -258,9 +257,9 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 	struct elf_file *f = elf_file__open(path);
 	struct elf_file *again = elf_file__open(path); /* f has unpacked its sections */
 	struct tablecheck_run c = { .file = again, .totals = totals };
-	struct index_reader reader = { elf_file__read, file_pages__new() };
+	struct lazy_reader reader = { elf_file__read, page_cache__new() };
 	double start_s = tablecheck__now_s();
-	struct frame_table *t = f ? frame_table__of_file(f) : NULL;
+	struct cfi_table *t = f ? cfi_table__of_file(f) : NULL;
 
 	if (t) {
 		totals->make_s += tablecheck__now_s() - start_s;
@@ -268,19 +267,19 @@ static inline void tablecheck__file(const char *path, size_t random_cnt, struct 
 		totals->rows += t->row_cnt;
 		totals->rules += t->rule_cnt;
 		totals->bytes += t->sz;
-		if (!frame_table__is_sound(t, t->sz, &f->build_id))
+		if (!cfi_table__is_sound(t, t->sz, &f->build_id))
 			totals->different++;
 		c.table = t;
-		c.cfi = cfi__of(again, NULL);
-		c.index = frame_index__of_file(again, reader);
+		c.cfi = libdw_rules__of(again, NULL);
+		c.index = lazy_table__of_file(again, reader);
 		totals->indexed += c.index != NULL;
 		tablecheck__compare_rows(&c, random_cnt);
 	} else if (f && errno != ENOENT && errno != ENOTSUP) {
 		printf("%s: %s\n", path, strerror(errno));
 		totals->different++;
 	}
-	frame_index__free(c.index);
-	file_pages__free(reader.pages);
+	lazy_table__free(c.index);
+	page_cache__free(reader.pages);
 	free(t);
 	elf_file__put(f);
 	elf_file__put(again);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/carry.h"
+#include "stacks/carry.h"
 #include "duck.h"
 #include "shell.h"
 

@@ -14,9 +14,9 @@
 
 #include "base/buf.h"
 #include "base/monotonic.h"
-#include "symbol/codemap.h"
-#include "symbol/jitdump.h"
-#include "symbol/perfmap.h"
+#include "jit/codemap.h"
+#include "jit/jitdump.h"
+#include "jit/perfmap.h"
 
 /* ---- who is where -------------------------------------------------------------------------------
  */

@@ -7,7 +7,7 @@
 #include "test.h"
 
 #include "shell.h"
-#include "unwind/coderows.h"
+#include "cfi/coderows.h"
 
 #define COMPILED "int %s(int x) { return x * 3 + 1; }\n"
 
@@ -21,24 +21,24 @@ static const char bare[] =
 
 static const struct {
 	unsigned off;
-	enum flat_how how;
+	enum packed_how how;
 	int cfa, fp;
 } table[] = {
-	{ 0, FLAT_SP, 1, FLAT_FP_KEPT },
-	{ 1, FLAT_SP, 2, -2 },
-	{ 4, FLAT_FP, 2, -2 },
-	{ 5, FLAT_FP, 2, -2 },
-	{ 9, FLAT_FP, 2, -2 },
-	{ 14, FLAT_FP, 2, -2 },
-	{ 18, FLAT_FP, 2, -2 },
-	{ 19, FLAT_FP, 2, -2 },
-	{ 20, FLAT_SP, 1, FLAT_FP_KEPT },
-	{ 32, FLAT_SP, 1, FLAT_FP_KEPT },
-	{ 33, FLAT_SP, 2, FLAT_FP_KEPT },
-	{ 37, FLAT_SP, 4, FLAT_FP_KEPT },
-	{ 38, FLAT_SP, 4, FLAT_FP_KEPT },
-	{ 42, FLAT_SP, 2, FLAT_FP_KEPT },
-	{ 43, FLAT_SP, 1, FLAT_FP_KEPT },
+	{ 0, PACKED_SP, 1, PACKED_FP_KEPT },
+	{ 1, PACKED_SP, 2, -2 },
+	{ 4, PACKED_FP, 2, -2 },
+	{ 5, PACKED_FP, 2, -2 },
+	{ 9, PACKED_FP, 2, -2 },
+	{ 14, PACKED_FP, 2, -2 },
+	{ 18, PACKED_FP, 2, -2 },
+	{ 19, PACKED_FP, 2, -2 },
+	{ 20, PACKED_SP, 1, PACKED_FP_KEPT },
+	{ 32, PACKED_SP, 1, PACKED_FP_KEPT },
+	{ 33, PACKED_SP, 2, PACKED_FP_KEPT },
+	{ 37, PACKED_SP, 4, PACKED_FP_KEPT },
+	{ 38, PACKED_SP, 4, PACKED_FP_KEPT },
+	{ 42, PACKED_SP, 2, PACKED_FP_KEPT },
+	{ 43, PACKED_SP, 1, PACKED_FP_KEPT },
 };
 
 /* FOLDER/lib.so: compiled, hand-written and again compiled code. */
@@ -96,7 +96,7 @@ static struct code_rows rows_of(const char *folder)
 static void check_table(const struct code_rows *rows, uint64_t start)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		const struct flat_rule *r = code_rows__at(rows, start + table[i].off);
+		const struct packed_rule *r = code_rows__at(rows, start + table[i].off);
 
 		assert_non_null(r);
 		if (r->how != table[i].how || r->cfa != table[i].cfa || r->fp != table[i].fp)
@@ -169,7 +169,7 @@ static void knows_the_entry_alone_on_other_machines(void **state)
 	patch(*state, offsetof(Elf64_Ehdr, e_entry), &start, sizeof(start));
 	rows = rows_of(*state);
 	assert_int_equal(rows.cnt, 2);
-	assert_int_equal(code_rows__at(&rows, start)->how, FLAT_ROOT);
+	assert_int_equal(code_rows__at(&rows, start)->how, PACKED_ROOT);
 	assert_null(code_rows__at(&rows, start - 1));
 	assert_null(code_rows__at(&rows, start + 256));
 	code_rows__free(&rows);
@@ -190,7 +190,7 @@ static void believes_the_entry_of_what_is_started(void **state)
 		entry = address_of(*state, "bare");
 		rows = rows_of(*state);
 		assert_int_equal(code_rows__at(&rows, entry)->how,
-				 needs_others ? FLAT_SP : FLAT_ROOT);
+				 needs_others ? PACKED_SP : PACKED_ROOT);
 		code_rows__free(&rows);
 	}
 }

@@ -6,18 +6,18 @@
 
 #include "shell.h"
 #include "base/array.h"
-#include "unwind/codescan.h"
+#include "cfi/codescan.h"
 
 #define VADDR 0x1000u
 
 struct scan {
 	uint8_t *code;
 	size_t sz;
-	struct callframe_row *rows;
+	struct cfi_row *rows;
 	size_t cnt, cap;
 };
 
-static void add_row(const struct callframe_row *row, void *arg)
+static void add_row(const struct cfi_row *row, void *arg)
 {
 	struct scan *s = arg;
 
@@ -59,9 +59,9 @@ static void scan_free(struct scan *s)
 	free(s->rows);
 }
 
-static const struct flat_rule *rule_at(const struct scan *s, size_t off)
+static const struct packed_rule *rule_at(const struct scan *s, size_t off)
 {
-	const struct flat_rule *rule = NULL;
+	const struct packed_rule *rule = NULL;
 
 	for (size_t i = 0; i < s->cnt && s->rows[i].at <= VADDR + off; i++)
 		rule = &s->rows[i].rule;
@@ -69,10 +69,10 @@ static const struct flat_rule *rule_at(const struct scan *s, size_t off)
 }
 
 /* What is expected at an offset. .cfa and .fp are in words; KEPT: it is the caller's. */
-#define KEPT FLAT_FP_KEPT
+#define KEPT PACKED_FP_KEPT
 struct expected {
 	size_t off;
-	enum flat_how how;
+	enum packed_how how;
 	int cfa, fp;
 	uint8_t flags;
 };
@@ -80,11 +80,11 @@ struct expected {
 static void check(const struct scan *s, const struct expected *e, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		const struct flat_rule *r = rule_at(s, e[i].off);
+		const struct packed_rule *r = rule_at(s, e[i].off);
 
 		assert_non_null(r);
 		if (r->how != e[i].how || r->flags != e[i].flags ||
-		    (r->how < FLAT_NONE && (r->cfa != e[i].cfa || r->fp != e[i].fp)))
+		    (r->how < PACKED_NONE && (r->cfa != e[i].cfa || r->fp != e[i].fp)))
 			fail_msg("at 0x%zx: how %u, CFA %d, fp %d, flags %u", e[i].off, r->how,
 				 r->cfa, r->fp, r->flags);
 	}
@@ -110,21 +110,24 @@ static void follows_pushes_and_reserved_space(void **state)
 {
 	SCAN(state,
 	     "push %rbx\npush %r12\nsub $24,%rsp\ncall .\nadd $24,%rsp\npop %r12\npop %rbx\nret\n",
-	     { 0, FLAT_SP, 1, KEPT, 0 }, { 1, FLAT_SP, 2, KEPT, 0 }, { 3, FLAT_SP, 3, KEPT, 0 },
-	     { 7, FLAT_SP, 6, KEPT, 0 }, { 16, FLAT_SP, 3, KEPT, 0 }, { 18, FLAT_SP, 2, KEPT, 0 },
-	     { 19, FLAT_SP, 1, KEPT, 0 });
-	SCAN(state, "lea -40(%rsp),%rsp\nnop\nlea 40(%rsp),%rsp\nret\n", { 0, FLAT_SP, 1, KEPT, 0 },
-	     { 5, FLAT_SP, 6, KEPT, 0 }, { 11, FLAT_SP, 1, KEPT, 0 });
+	     { 0, PACKED_SP, 1, KEPT, 0 }, { 1, PACKED_SP, 2, KEPT, 0 },
+	     { 3, PACKED_SP, 3, KEPT, 0 }, { 7, PACKED_SP, 6, KEPT, 0 },
+	     { 16, PACKED_SP, 3, KEPT, 0 }, { 18, PACKED_SP, 2, KEPT, 0 },
+	     { 19, PACKED_SP, 1, KEPT, 0 });
+	SCAN(state, "lea -40(%rsp),%rsp\nnop\nlea 40(%rsp),%rsp\nret\n",
+	     { 0, PACKED_SP, 1, KEPT, 0 }, { 5, PACKED_SP, 6, KEPT, 0 },
+	     { 11, PACKED_SP, 1, KEPT, 0 });
 }
 
 static void follows_frame_pointers(void **state)
 {
 	SCAN(state, "push %rbp\nmov %rsp,%rbp\nand $-16,%rsp\nnop\nleave\nret\n",
-	     { 0, FLAT_SP, 1, KEPT, 0 }, { 1, FLAT_SP, 2, -2, 0 }, { 4, FLAT_FP, 2, -2, 0 },
-	     { 8, FLAT_FP, 2, -2, 0 }, { 10, FLAT_SP, 1, KEPT, 0 });
+	     { 0, PACKED_SP, 1, KEPT, 0 }, { 1, PACKED_SP, 2, -2, 0 }, { 4, PACKED_FP, 2, -2, 0 },
+	     { 8, PACKED_FP, 2, -2, 0 }, { 10, PACKED_SP, 1, KEPT, 0 });
 	SCAN(state,
 	     "push %rbp\nmov %rsp,%rbp\nsub $16,%rsp\nlea -8(%rbp),%rsp\npop %rbx\npop %rbp\nret\n",
-	     { 8, FLAT_FP, 2, -2, 0 }, { 13, FLAT_FP, 2, -2, 0 }, { 14, FLAT_SP, 1, KEPT, 0 });
+	     { 8, PACKED_FP, 2, -2, 0 }, { 13, PACKED_FP, 2, -2, 0 },
+	     { 14, PACKED_SP, 1, KEPT, 0 });
 }
 
 static void follows_a_frame_pointer_that_is_moved_to_the_stack(void **state)
@@ -132,54 +135,56 @@ static void follows_a_frame_pointer_that_is_moved_to_the_stack(void **state)
 	SCAN(state,
 	     "sub $56,%rsp\nmov %rbp,8(%rsp)\nmov %rdi,%rbp\nnop\nmov 8(%rsp),%rbp\nadd "
 	     "$56,%rsp\nret\n",
-	     { 4, FLAT_SP, 8, KEPT, 0 }, { 9, FLAT_SP, 8, -7, 0 }, { 12, FLAT_SP, 8, -7, 0 },
-	     { 18, FLAT_SP, 8, KEPT, 0 }, { 22, FLAT_SP, 1, KEPT, 0 });
+	     { 4, PACKED_SP, 8, KEPT, 0 }, { 9, PACKED_SP, 8, -7, 0 }, { 12, PACKED_SP, 8, -7, 0 },
+	     { 18, PACKED_SP, 8, KEPT, 0 }, { 22, PACKED_SP, 1, KEPT, 0 });
 }
 
 static void marks_a_lost_frame_pointer(void **state)
 {
-	SCAN(state, "nop\nxor %ebp,%ebp\nnop\nret\n", { 0, FLAT_SP, 1, KEPT, 0 },
-	     { 3, FLAT_SP, 1, KEPT, FLAT_FP_LOST });
-	SCAN(state, "mov (%rdi),%rbp\npush %rbp\nret\n", { 3, FLAT_SP, 1, KEPT, FLAT_FP_LOST },
-	     { 4, FLAT_SP, 2, KEPT, FLAT_FP_LOST });
+	SCAN(state, "nop\nxor %ebp,%ebp\nnop\nret\n", { 0, PACKED_SP, 1, KEPT, 0 },
+	     { 3, PACKED_SP, 1, KEPT, PACKED_FP_LOST });
+	SCAN(state, "mov (%rdi),%rbp\npush %rbp\nret\n", { 3, PACKED_SP, 1, KEPT, PACKED_FP_LOST },
+	     { 4, PACKED_SP, 2, KEPT, PACKED_FP_LOST });
 }
 
 static void carries_states_along_jumps(void **state)
 {
 	/* an early return; what follows is in the frame */
 	SCAN(state, "push %rbx\ntest %edi,%edi\nje 1f\npop %rbx\nret\n1: nop\npop %rbx\nret\n",
-	     { 5, FLAT_SP, 2, KEPT, 0 }, { 6, FLAT_SP, 1, KEPT, 0 }, { 7, FLAT_SP, 2, KEPT, 0 },
-	     { 9, FLAT_SP, 1, KEPT, 0 });
+	     { 5, PACKED_SP, 2, KEPT, 0 }, { 6, PACKED_SP, 1, KEPT, 0 },
+	     { 7, PACKED_SP, 2, KEPT, 0 }, { 9, PACKED_SP, 1, KEPT, 0 });
 	/* a backward jump to code that nothing runs on into */
 	SCAN(state, "push %rbx\njmp 2f\n1: nop\npop %rbx\nret\n2: nop\njmp 1b\n",
-	     { 3, FLAT_SP, 2, KEPT, 0 }, { 5, FLAT_SP, 1, KEPT, 0 }, { 6, FLAT_SP, 2, KEPT, 0 });
+	     { 3, PACKED_SP, 2, KEPT, 0 }, { 5, PACKED_SP, 1, KEPT, 0 },
+	     { 6, PACKED_SP, 2, KEPT, 0 });
 	/* two backward jumps, of which the later one leads to the earlier one */
 	SCAN(state, "push %rbx\njmp 3f\n1: cltd\npop %rbx\nret\n2: cltd\njmp 1b\n3: cltd\njmp 2b\n",
-	     { 3, FLAT_SP, 2, KEPT, 0 }, { 5, FLAT_SP, 1, KEPT, 0 }, { 6, FLAT_SP, 2, KEPT, 0 });
+	     { 3, PACKED_SP, 2, KEPT, 0 }, { 5, PACKED_SP, 1, KEPT, 0 },
+	     { 6, PACKED_SP, 2, KEPT, 0 });
 	/* a jump table's cases */
 	SCAN(state, "push %rbx\njmp *%rax\ncltd\npop %rbx\nret\ncltd\npop %rbx\nret\n",
-	     { 3, FLAT_SP, 2, KEPT, 0 }, { 5, FLAT_SP, 1, KEPT, 0 }, { 6, FLAT_SP, 2, KEPT, 0 },
-	     { 8, FLAT_SP, 1, KEPT, 0 });
+	     { 3, PACKED_SP, 2, KEPT, 0 }, { 5, PACKED_SP, 1, KEPT, 0 },
+	     { 6, PACKED_SP, 2, KEPT, 0 }, { 8, PACKED_SP, 1, KEPT, 0 });
 }
 
 static void finds_a_function_behind_an_end(void **state)
 {
 	SCAN(state, "push %rbx\npop %rbx\nret\n.p2align 4\npush %r12\nret\n",
-	     { 16, FLAT_SP, 1, KEPT, 0 }, { 18, FLAT_SP, 2, KEPT, 0 });
+	     { 16, PACKED_SP, 1, KEPT, 0 }, { 18, PACKED_SP, 2, KEPT, 0 });
 	/* a call that does not return */
-	SCAN(state, "push %rbx\ncall .\n.p2align 4\npush %r12\nret\n", { 5, FLAT_SP, 2, KEPT, 0 },
-	     { 16, FLAT_SP, 1, KEPT, 0 }, { 18, FLAT_SP, 2, KEPT, 0 });
+	SCAN(state, "push %rbx\ncall .\n.p2align 4\npush %r12\nret\n", { 5, PACKED_SP, 2, KEPT, 0 },
+	     { 16, PACKED_SP, 1, KEPT, 0 }, { 18, PACKED_SP, 2, KEPT, 0 });
 	/* zeros, as Free Pascal pads */
 	SCAN(state, "push %rbx\npop %rbx\nret\n.p2align 4,0\npush %rbx\npop %rbx\nret\n",
-	     { 16, FLAT_SP, 1, KEPT, 0 }, { 17, FLAT_SP, 2, KEPT, 0 });
+	     { 16, PACKED_SP, 1, KEPT, 0 }, { 17, PACKED_SP, 2, KEPT, 0 });
 }
 
 static void knows_nothing_behind_an_end_that_no_jump_leads_to(void **state)
 {
-	SCAN(state, "push %rbx\nret\npush %rbx\nnop\nret\n", { 2, FLAT_NONE, 0, 0, 0 },
-	     { 3, FLAT_NONE, 0, 0, 0 });
-	SCAN(state, "push %rbx\n.byte 6\nnop\nret\n", { 0, FLAT_SP, 1, KEPT, 0 },
-	     { 2, FLAT_NONE, 0, 0, 0 });
+	SCAN(state, "push %rbx\nret\npush %rbx\nnop\nret\n", { 2, PACKED_NONE, 0, 0, 0 },
+	     { 3, PACKED_NONE, 0, 0, 0 });
+	SCAN(state, "push %rbx\n.byte 6\nnop\nret\n", { 0, PACKED_SP, 1, KEPT, 0 },
+	     { 2, PACKED_NONE, 0, 0, 0 });
 }
 
 static void knows_functions_without_a_caller(void **state)
@@ -187,22 +192,22 @@ static void knows_functions_without_a_caller(void **state)
 	struct scan s;
 
 	/* a thread's start */
-	SCAN(state, "nop\nxor %ebp,%ebp\npop %rax\ncall *%rax\nhlt\n", { 0, FLAT_SP, 1, KEPT, 0 },
-	     { 1, FLAT_ROOT, 0, 0, 0 }, { 4, FLAT_ROOT, 0, 0, 0 }, { 6, FLAT_ROOT, 0, 0, 0 });
+	SCAN(state, "nop\nxor %ebp,%ebp\npop %rax\ncall *%rax\nhlt\n", { 0, PACKED_SP, 1, KEPT, 0 },
+	     { 1, PACKED_ROOT, 0, 0, 0 }, { 4, PACKED_ROOT, 0, 0, 0 }, { 6, PACKED_ROOT, 0, 0, 0 });
 	/* it returns */
-	SCAN(state, "nop\nxor %ebp,%ebp\nret\nhlt\n", { 3, FLAT_SP, 1, KEPT, FLAT_FP_LOST });
+	SCAN(state, "nop\nxor %ebp,%ebp\nret\nhlt\n", { 3, PACKED_SP, 1, KEPT, PACKED_FP_LOST });
 	/* it returns if a check holds */
-	SCAN(state, "xor %ebp,%ebp\ncall .\njns 1f\nud2\n1: ret\n", { 0, FLAT_SP, 1, KEPT, 0 },
-	     { 2, FLAT_SP, 1, KEPT, FLAT_FP_LOST }, { 11, FLAT_SP, 1, KEPT, FLAT_FP_LOST });
+	SCAN(state, "xor %ebp,%ebp\ncall .\njns 1f\nud2\n1: ret\n", { 0, PACKED_SP, 1, KEPT, 0 },
+	     { 2, PACKED_SP, 1, KEPT, PACKED_FP_LOST }, { 11, PACKED_SP, 1, KEPT, PACKED_FP_LOST });
 	/* what is behind the end of the process is another function */
 	assemble(&s, *state, "mov $231,%eax\nsyscall\npush %rbx\npop %rbx\nret\n");
 	scan_with(&s, NULL, 0, VADDR);
-	EXPECT(&s, { 0, FLAT_ROOT, 0, 0, 0 }, { 7, FLAT_NONE, 0, 0, 0 });
+	EXPECT(&s, { 0, PACKED_ROOT, 0, 0, 0 }, { 7, PACKED_NONE, 0, 0, 0 });
 	scan_free(&s);
 	assemble(&s, *state, "push %rbx\nret\n.p2align 4\nmov %rsp,%rdi\ncall .\nnop\n");
 	scan_with(&s, NULL, 0, VADDR + 16);
-	EXPECT(&s, { 1, FLAT_SP, 2, KEPT, 0 }, { 16, FLAT_ROOT, 0, 0, 0 },
-	       { 24, FLAT_ROOT, 0, 0, 0 });
+	EXPECT(&s, { 1, PACKED_SP, 2, KEPT, 0 }, { 16, PACKED_ROOT, 0, 0, 0 },
+	       { 24, PACKED_ROOT, 0, 0, 0 });
 	scan_free(&s);
 }
 
@@ -215,9 +220,9 @@ static void begins_functions_where_symbols_say(void **state)
 
 	assemble(&s, *state, "push %rbx\nnop\npush %rbx\nret\nnop\npush %rbx\nret\n");
 	scan_with(&s, starts, 3, UINT64_MAX);
-	EXPECT(&s, { 1, FLAT_SP, 2, KEPT, 0 }, { 2, FLAT_SP, 1, KEPT, 0 },
-	       { 3, FLAT_SP, 2, KEPT, 0 }, { 4, FLAT_NONE, 0, 0, 0 },
-	       { 6, FLAT_SP, 1, KEPT, 0 }); /* the last is a .cold part, but for its return */
+	EXPECT(&s, { 1, PACKED_SP, 2, KEPT, 0 }, { 2, PACKED_SP, 1, KEPT, 0 },
+	       { 3, PACKED_SP, 2, KEPT, 0 }, { 4, PACKED_NONE, 0, 0, 0 },
+	       { 6, PACKED_SP, 1, KEPT, 0 }); /* the last is a .cold part, but for its return */
 	scan_free(&s);
 }
 
@@ -238,7 +243,7 @@ static void ends_soon_where_each_call_may_be_an_end(void **state)
 	scan_with(&s, NULL, 0, UINT64_MAX);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	assert_in_range(to.tv_sec - from.tv_sec, 0, 10);
-	EXPECT(&s, { 0, FLAT_SP, 1, KEPT, 0 }, { s.sz - 1, FLAT_NONE, 0, 0, 0 });
+	EXPECT(&s, { 0, PACKED_SP, 1, KEPT, 0 }, { s.sz - 1, PACKED_NONE, 0, 0, 0 });
 	scan_free(&s);
 }
 

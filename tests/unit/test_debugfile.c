@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process/handle.h"
+#include "base/handle.h"
 #include "shell.h"
-#include "symbol/debugfile.h"
+#include "elf/debugfile.h"
 #include "symbol/symbol.h"
 
 /*

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "elfmaker.h"
-#include "process/elfcache.h"
+#include "elf/elfcache.h"
 
 static char dir[] = "/tmp/test_elfcache.XXXXXX";
 

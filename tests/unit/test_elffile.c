@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "elfmaker.h"
-#include "process/elffile.h"
+#include "elf/elffile.h"
 
 static char path[] = "/tmp/test_elffile.XXXXXX";
 

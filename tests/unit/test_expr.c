@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <errno.h>
 
-#include "unwind/expr.h"
+#include "cfi/expr.h"
 
 static const uint64_t stack[] = { 0x1122334455667788, 0xffffffffffffff80, 0x3000 };
 

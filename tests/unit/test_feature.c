@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "capture/feature.h"
-#include "config.h"
+#include "bpf/config.h"
 #include "collector.skel.h"
 
 static int needs_btf(void **state)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "shell.h"
-#include "unwind/functions.h"
+#include "cfi/functions.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "gdb_image.h"
-#include "symbol/gdbjit.h"
+#include "jit/gdbjit.h"
 
 #define CODE	0x7e0000000000u
 #define CODE_SZ 64

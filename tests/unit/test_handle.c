@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "process/handle.h"
+#include "base/handle.h"
 #include "shell.h"
 
 static int reopened(const char *dir, const char *name, const struct own_files *own)

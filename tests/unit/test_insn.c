@@ -4,10 +4,10 @@
 
 #include "test.h"
 
-#include "process/elffile.h"
+#include "elf/elffile.h"
 #include "shell.h"
-#include "unwind/insn.h"
-#include "unwind/text.h"
+#include "elf/insn.h"
+#include "elf/code.h"
 
 struct encoding {
 	const char *bytes; /* hexadecimal; all of it is one instruction */

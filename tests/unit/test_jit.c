@@ -12,11 +12,11 @@
 #include "base/buf.h"
 #include "base/monotonic.h"
 #include "shell.h"
-#include "symbol/codemap.h"
-#include "symbol/jit.h"
-#include "symbol/jitdump.h"
-#include "symbol/jittold.h"
-#include "symbol/perfmap.h"
+#include "jit/codemap.h"
+#include "jit/jit.h"
+#include "jit/jitdump.h"
+#include "jit/dumppaths.h"
+#include "jit/perfmap.h"
 
 static char map_path[64];
 
@@ -177,7 +177,7 @@ static void processes_that_are_gone(void **state)
 
 #define test_with_jit(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-static void apply_mmap(struct jit_told *t, uint32_t tgid, const char *path, uint32_t prot)
+static void apply_mmap(struct dump_paths *t, uint32_t tgid, const char *path, uint32_t prot)
 {
 	const struct record r = {
 		.type = RECORD_MMAP,
@@ -186,7 +186,7 @@ static void apply_mmap(struct jit_told *t, uint32_t tgid, const char *path, uint
 		.mmap = { .start = 0x1000, .len = 4096, .prot = prot, .path = path }
 	};
 
-	jit_told__apply(t, &r);
+	dump_paths__apply(t, &r);
 }
 
 static void dumps_that_records_tell_of(void **state)
@@ -200,7 +200,7 @@ static void dumps_that_records_tell_of(void **state)
 					      "/tmp/jit-1.dump/file",
 					      "",
 					      "/" };
-	struct jit_told *t = jit_told__new();
+	struct dump_paths *t = dump_paths__new();
 	const char *dump;
 
 	(void)state;
@@ -208,22 +208,22 @@ static void dumps_that_records_tell_of(void **state)
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		apply_mmap(t, 7, others[i], PROT_READ | PROT_EXEC);
 	apply_mmap(t, 7, "/tmp/jit-7.dump", PROT_READ);
-	assert_null(jit_told__dump(t, 7));
+	assert_null(dump_paths__dump(t, 7));
 	apply_mmap(t, 7, "/home/u/.debug/jit-7.dump", PROT_READ | PROT_EXEC);
-	dump = jit_told__dump(t, 7);
+	dump = dump_paths__dump(t, 7);
 	assert_string_equal(dump, "/home/u/.debug/jit-7.dump");
 	apply_mmap(t, 7, "/home/u/.debug/jit-7.dump", PROT_READ | PROT_EXEC);
-	assert_ptr_equal(jit_told__dump(t, 7), dump);
+	assert_ptr_equal(dump_paths__dump(t, 7), dump);
 	apply_mmap(t, 7, "/tmp/jit-1.dump", PROT_READ | PROT_EXEC); /* in its container it is 1 */
-	assert_string_equal(jit_told__dump(t, 7), "/tmp/jit-1.dump");
-	assert_null(jit_told__dump(t, 8));
-	jit_told__free(t);
+	assert_string_equal(dump_paths__dump(t, 7), "/tmp/jit-1.dump");
+	assert_null(dump_paths__dump(t, 8));
+	dump_paths__free(t);
 }
 
 /* Of one that has gone, whoever owned its files; read when they are asked for first. */
 static void a_process_of_a_recording(void **state)
 {
-	struct jit_told *t = jit_told__new();
+	struct dump_paths *t = dump_paths__new();
 	struct jit_places places = { .root = "/", .told = t };
 	struct jit *j = jit__new(&places);
 	const struct jit_place place = { (uint32_t)getpid(), 0x1008, UINT64_MAX };
@@ -238,7 +238,7 @@ static void a_process_of_a_recording(void **state)
 	assert_true(jit__symbol(j, &place, &s));
 	assert_string_equal(s.name, "a");
 	jit__free(j);
-	jit_told__free(t);
+	dump_paths__free(t);
 	unlink(map_path);
 }
 

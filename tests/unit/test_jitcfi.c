@@ -11,7 +11,7 @@
 
 #include "base/monotonic.h"
 #include "gdb_image.h"
-#include "unwind/jitcfi.h"
+#include "jit/jitcfi.h"
 
 #define CODE	 0x7e0000000000u
 #define CODE_SZ	 64

@@ -2,7 +2,7 @@
 /* What is known of names of JIT code, and for how long. */
 #include "test.h"
 
-#include "collector/jitkeys.h"
+#include "stacks/jitkeys.h"
 
 #define SECOND 1000000000u
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/kernelnames.h"
+#include "stacks/kernelnames.h"
 #include "session_rig.h"
 
 /* In a mount namespace of this process's own the symbols come from a pipe. */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "stacksexport/lanes.h"
+#include "stacksexport/trace/lanes.h"
 
 static int32_t place(struct lanes *l, int32_t query, int64_t begin_ns, int64_t end_ns)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/impl.h"
+#include "capture/capture_private.h"
 
 #define RING_SZ 4096
 #define CPUS	2

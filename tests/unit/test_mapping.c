@@ -442,7 +442,7 @@ static void an_opening_is_shared(void **state)
 	struct process *p = process_table__get(w.table, (uint32_t)getpid());
 	const struct mapping *m = process__find(p, (uint64_t)(uintptr_t)files_are_opened_by_jobs);
 	struct record_mmap same = mapped("/proc/self/exe");
-	struct opening *opening = m->opening;
+	struct open_job *opening = m->opening;
 
 	(void)state;
 	assert_non_null(opening);

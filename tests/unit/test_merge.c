@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/merge.h"
+#include "capture/merge.h"
 
 #define STREAMS_MAX 37
 

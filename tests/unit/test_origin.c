@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/origin.h"
+#include "stacks/origin.h"
 #include "elfmaker.h"
 
 static char path[] = "/tmp/test_origin.XXXXXX";

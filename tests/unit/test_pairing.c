@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stacksexport/pairing.h"
+#include "stacksexport/duck/pairing.h"
 
 enum { KEY, MOMENT, BEGIN, IS_MARK, IS_END, NUMBER, TEXT, COLUMN_CNT };
 

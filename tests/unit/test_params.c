@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "stacksexport/params.h"
+#include "stacksexport/duck/params.h"
 
 #define COMMAND "CAST($command AS VARCHAR)"
 #define BUILDID "CAST($buildid AS VARCHAR)"

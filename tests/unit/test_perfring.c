@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event/perfring.h"
+#include "capture/perfring.h"
 #include "perfmaker.h"
 
 #define RING_SZ 1024

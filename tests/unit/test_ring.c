@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "event/ring.h"
+#include "capture/ring.h"
 
 #define RING_SZ 16384
 

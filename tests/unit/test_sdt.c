@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "process/sdt.h"
+#include "elf/sdt.h"
 #include "shell.h"
 
 /* A small program with one probe of ours and one of somebody else. */

@@ -15,7 +15,7 @@
 
 #include "base/monotonic.h"
 #include "elfmaker.h"
-#include "event/sideband.h"
+#include "capture/sideband.h"
 #include "process/process.h"
 #include "shell.h"
 

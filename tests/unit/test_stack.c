@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/origin.h"
-#include "collector/stack.h"
+#include "stacks/origin.h"
+#include "stacks/stack.h"
 #include "process/process.h"
 #include "shell.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "stacksexport/stacktree.h"
+#include "stacksexport/trace/stacktree.h"
 
 static void frame(struct stacktree *t, const char *name, const char *module)
 {

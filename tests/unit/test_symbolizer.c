@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/symbolizer.h"
+#include "stacks/symbolizer.h"
 
 extern const char __executable_start[]; /* the linker's: link-time address 0 of this program */
 

@@ -10,7 +10,7 @@
 #include "tablecheck.h"
 
 #define FUNCTION(n) (0x10000u + 0x100 * (n))
-#define KEPT	    FLAT_FP_KEPT
+#define KEPT	    PACKED_FP_KEPT
 #define ADDRESSES   50000
 #define FILES	    30
 
@@ -64,7 +64,7 @@ static const char source[] =
 
 struct lib {
 	struct elf_file *file;
-	struct frame_table *table;
+	struct cfi_table *table;
 };
 
 static struct lib build(const char *dir, const char *flags)
@@ -82,7 +82,7 @@ static struct lib build(const char *dir, const char *flags)
 	path = shell__output("printf %%s %s/lib.so", dir);
 	l.file = elf_file__open(path);
 	assert_non_null(l.file);
-	l.table = frame_table__of_file(l.file);
+	l.table = cfi_table__of_file(l.file);
 	assert_non_null(l.table);
 	free(path);
 	return l;
@@ -94,20 +94,20 @@ static void drop(struct lib *l)
 	elf_file__put(l->file);
 }
 
-static struct flat_rule at(const struct lib *l, uint64_t vaddr)
+static struct packed_rule at(const struct lib *l, uint64_t vaddr)
 {
 	for (size_t i = 0; i < l->file->segment_cnt; i++) {
 		const struct elf_segment *s = &l->file->segments[i];
 
 		if (vaddr - s->vaddr < s->sz && (s->flags & PF_X))
-			return frame_table__at(l->table, vaddr - s->vaddr + s->off);
+			return cfi_table__at(l->table, vaddr - s->vaddr + s->off);
 	}
-	return (struct flat_rule){ .how = FLAT_NONE }; /* behind the text */
+	return (struct packed_rule){ .how = PACKED_NONE }; /* behind the text */
 }
 
 static const struct expected {
 	unsigned function, place; /* bytes from its start */
-	struct flat_rule rule;
+	struct packed_rule rule;
 } rows[] = {
 #define PLAIN(f, p, h, c, r)                                  \
 	{                                                     \
@@ -123,41 +123,41 @@ static const struct expected {
 			.how = h \
 		}                \
 	}
-	PLAIN(0, 0, FLAT_SP, 1, KEPT),	    PLAIN(0, 1, FLAT_SP, 2, -2),
-	PLAIN(0, 2, FLAT_FP, 2, -2),	    PLAIN(0, 3, FLAT_SP, 1, KEPT),
-	PLAIN(0, 4, FLAT_FP, 2, -2),	    BARE(1, 0, FLAT_ROOT),
-	PLAIN(2, 0, FLAT_SP, 3, KEPT),	    PLAIN(2, 1, FLAT_SP, 2, KEPT),
-	PLAIN(2, 2, FLAT_SP, 1, KEPT),	    PLAIN(3, 0, FLAT_SP, 1, KEPT),
-	BARE(3, 1, FLAT_ELSEWHERE),	    BARE(3, 2, FLAT_ELSEWHERE),
-	PLAIN(4, 0, FLAT_PLT, 11, KEPT),    PLAIN(5, 0, FLAT_AT_FP, -1, FLAT_FP_AT_SELF),
-	BARE(6, 0, FLAT_ELSEWHERE),	    BARE(7, 0, FLAT_ELSEWHERE),
-	BARE(8, 0, FLAT_ELSEWHERE),	    BARE(9, 0, FLAT_ELSEWHERE),
-	PLAIN(9, 1, FLAT_SP, 1, KEPT),	    PLAIN(10, 0, FLAT_SP, 1, -3),
-	PLAIN(10, 1, FLAT_SP, 1, -4),	    PLAIN(10, 2, FLAT_SP, 4, -4),
-	PLAIN(10, 3, FLAT_SP, 6, -4),	    PLAIN(10, 4, FLAT_SP, 6, 126),
-	BARE(11, 0, FLAT_ELSEWHERE),	    BARE(11, 1, FLAT_ELSEWHERE),
-	BARE(11, 2, FLAT_ELSEWHERE),	    PLAIN(11, 3, FLAT_SP, 1, KEPT),
-	BARE(12, 0, FLAT_ELSEWHERE),	    BARE(12, 1, FLAT_ELSEWHERE),
-	PLAIN(12, 2, FLAT_SP, 1, KEPT),	    PLAIN(13, 0, FLAT_SP, 1, KEPT),
-	BARE(13, 1, FLAT_ELSEWHERE),	    PLAIN(14, 0, FLAT_SP, 1, KEPT),
-	PLAIN(14, 1, FLAT_SP, 2, KEPT),	    PLAIN(14, 100, FLAT_SP, 2, KEPT),
-	PLAIN(14, 101, FLAT_SP, 3, KEPT),   BARE(15, 0, FLAT_NONE),
-	BARE(15, 200, FLAT_NONE),	    BARE(16, 0, FLAT_NONE),
-	PLAIN(17, 299, FLAT_SP, 1, KEPT),   PLAIN(17, 300, FLAT_SP, 2, KEPT),
-	PLAIN(17, 4096, FLAT_SP, 2, KEPT),  PLAIN(17, 70299, FLAT_SP, 2, KEPT),
-	PLAIN(17, 70300, FLAT_SP, 3, KEPT), BARE(17, 71000, FLAT_NONE),
+	PLAIN(0, 0, PACKED_SP, 1, KEPT),      PLAIN(0, 1, PACKED_SP, 2, -2),
+	PLAIN(0, 2, PACKED_FP, 2, -2),	      PLAIN(0, 3, PACKED_SP, 1, KEPT),
+	PLAIN(0, 4, PACKED_FP, 2, -2),	      BARE(1, 0, PACKED_ROOT),
+	PLAIN(2, 0, PACKED_SP, 3, KEPT),      PLAIN(2, 1, PACKED_SP, 2, KEPT),
+	PLAIN(2, 2, PACKED_SP, 1, KEPT),      PLAIN(3, 0, PACKED_SP, 1, KEPT),
+	BARE(3, 1, PACKED_ELSEWHERE),	      BARE(3, 2, PACKED_ELSEWHERE),
+	PLAIN(4, 0, PACKED_PLT, 11, KEPT),    PLAIN(5, 0, PACKED_AT_FP, -1, PACKED_FP_AT_SELF),
+	BARE(6, 0, PACKED_ELSEWHERE),	      BARE(7, 0, PACKED_ELSEWHERE),
+	BARE(8, 0, PACKED_ELSEWHERE),	      BARE(9, 0, PACKED_ELSEWHERE),
+	PLAIN(9, 1, PACKED_SP, 1, KEPT),      PLAIN(10, 0, PACKED_SP, 1, -3),
+	PLAIN(10, 1, PACKED_SP, 1, -4),	      PLAIN(10, 2, PACKED_SP, 4, -4),
+	PLAIN(10, 3, PACKED_SP, 6, -4),	      PLAIN(10, 4, PACKED_SP, 6, 126),
+	BARE(11, 0, PACKED_ELSEWHERE),	      BARE(11, 1, PACKED_ELSEWHERE),
+	BARE(11, 2, PACKED_ELSEWHERE),	      PLAIN(11, 3, PACKED_SP, 1, KEPT),
+	BARE(12, 0, PACKED_ELSEWHERE),	      BARE(12, 1, PACKED_ELSEWHERE),
+	PLAIN(12, 2, PACKED_SP, 1, KEPT),     PLAIN(13, 0, PACKED_SP, 1, KEPT),
+	BARE(13, 1, PACKED_ELSEWHERE),	      PLAIN(14, 0, PACKED_SP, 1, KEPT),
+	PLAIN(14, 1, PACKED_SP, 2, KEPT),     PLAIN(14, 100, PACKED_SP, 2, KEPT),
+	PLAIN(14, 101, PACKED_SP, 3, KEPT),   BARE(15, 0, PACKED_NONE),
+	BARE(15, 200, PACKED_NONE),	      BARE(16, 0, PACKED_NONE),
+	PLAIN(17, 299, PACKED_SP, 1, KEPT),   PLAIN(17, 300, PACKED_SP, 2, KEPT),
+	PLAIN(17, 4096, PACKED_SP, 2, KEPT),  PLAIN(17, 70299, PACKED_SP, 2, KEPT),
+	PLAIN(17, 70300, PACKED_SP, 3, KEPT), BARE(17, 71000, PACKED_NONE),
 };
 
 static void check_rows(const struct lib *l)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct flat_rule got = at(l, FUNCTION(rows[i].function) + rows[i].place);
+		struct packed_rule got = at(l, FUNCTION(rows[i].function) + rows[i].place);
 
-		if (flat_rule__bits(got) != flat_rule__bits(rows[i].rule))
+		if (packed_rule__bits(got) != packed_rule__bits(rows[i].rule))
 			print_message("function %u, place %u: how %u cfa %d fp %d ra %d\n",
 				      rows[i].function, rows[i].place, got.how, got.cfa, got.fp,
 				      got.ra);
-		assert_int_equal(flat_rule__bits(got), flat_rule__bits(rows[i].rule));
+		assert_int_equal(packed_rule__bits(got), packed_rule__bits(rows[i].rule));
 	}
 }
 
@@ -166,7 +166,7 @@ static void every_instruction(void **state)
 	struct lib l = build(*state, "");
 
 	check_rows(&l);
-	assert_true(frame_table__is_sound(l.table, l.table->sz, &l.file->build_id));
+	assert_true(cfi_table__is_sound(l.table, l.table->sz, &l.file->build_id));
 	drop(&l);
 }
 
@@ -177,15 +177,15 @@ static void a_damaged_table_is_not_sound(void **state)
 	uint8_t *bytes = (uint8_t *)l.table;
 
 	other.bytes[0] ^= 1;
-	assert_false(frame_table__is_sound(l.table, l.table->sz, &other));
+	assert_false(cfi_table__is_sound(l.table, l.table->sz, &other));
 	for (size_t sz = 0; sz < l.table->sz; sz += 13)
-		assert_false(frame_table__is_sound(l.table, sz, &l.file->build_id));
+		assert_false(cfi_table__is_sound(l.table, sz, &l.file->build_id));
 	for (size_t i = 0; i < l.table->sz; i++) {
 		bytes[i] ^= 0x10;
-		assert_false(frame_table__is_sound(l.table, l.table->sz, &l.file->build_id));
+		assert_false(cfi_table__is_sound(l.table, l.table->sz, &l.file->build_id));
 		bytes[i] ^= 0x10;
 	}
-	assert_true(frame_table__is_sound(l.table, l.table->sz, &l.file->build_id));
+	assert_true(cfi_table__is_sound(l.table, l.table->sz, &l.file->build_id));
 	drop(&l);
 }
 
@@ -228,7 +228,7 @@ static void real_files_are_as_libdw_says(void **state)
 #define FDE_SZ 20
 
 /* A CIE of `cie_sz` bytes behind its length, then `cnt` FDEs of a byte of code each. */
-static struct frame_section forge(size_t cie_sz, size_t cnt)
+static struct cfi_section forge(size_t cie_sz, size_t cnt)
 {
 	static const uint8_t cie[] = { 0,    0,	 0, 0, 1,  'z', 'R', 0,	   1,
 				       0x78, 16, 1, 3, 12, 7,	8,   0x90, 1 };
@@ -242,19 +242,19 @@ static struct frame_section forge(size_t cie_sz, size_t cnt)
 	for (uint32_t i = 0; i < cnt; i++, at += FDE_SZ)
 		memcpy(at, (uint32_t[]){ FDE_SZ - 4, (uint32_t)(at + 4 - data), 0x1000 + i, 1, 0 },
 		       FDE_SZ);
-	return (struct frame_section){ data, sz, 0x10000000, true };
+	return (struct cfi_section){ data, sz, 0x10000000, true };
 }
 
 static int error_of(size_t cie_sz, size_t cnt)
 {
-	struct frame_section s = forge(cie_sz, cnt);
+	struct cfi_section s = forge(cie_sz, cnt);
 	struct table_segment code = { 0x1000, 0x1000, 1 << 24 };
 	struct table_source forged = { .machine = &machine_x86_64,
 				       .segments = &code,
 				       .segment_cnt = 1,
 				       .sections = &s,
 				       .section_cnt = 1 };
-	struct frame_table *t = frame_table__make(&forged);
+	struct cfi_table *t = cfi_table__make(&forged);
 	int err = t ? 0 : errno;
 
 	free(t);

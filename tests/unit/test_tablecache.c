@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "shell.h"
-#include "unwind/tablecache.h"
-#include "unwind/tablefile.h"
+#include "cfi/tablecache.h"
+#include "cfi/tablebuild.h"
 
 struct rig {
 	char *dir, *cache_dir;
 	struct table_cache *cache;
 	struct elf_file *file;
-	struct frame_table *table;
+	struct cfi_table *table;
 };
 
 static int setup(void **state)
@@ -31,7 +31,7 @@ static int setup(void **state)
 	r->cache_dir = shell__output("printf %%s %s/a/b", r->dir);
 	r->cache = table_cache__new(r->cache_dir, 1 << 20);
 	r->file = elf_file__open("/bin/sh");
-	r->table = r->file ? frame_table__of_file(r->file) : NULL;
+	r->table = r->file ? cfi_table__of_file(r->file) : NULL;
 	return r->cache && r->table ? 0 : -1;
 }
 
@@ -52,7 +52,7 @@ static void what_is_kept_is_found(void **state)
 {
 	struct rig *r = *state;
 	struct build_id other = r->file->build_id, none = { 0 };
-	const struct frame_table *t;
+	const struct cfi_table *t;
 	struct stat st;
 
 	assert_null(table_cache__load(r->cache, &r->file->build_id));
@@ -80,7 +80,7 @@ static void damage(struct rig *r, const char *command)
 static void damaged_ones_are_not_believed(void **state)
 {
 	struct rig *r = *state;
-	const struct frame_table *t;
+	const struct cfi_table *t;
 
 	damage(r, "truncate -s -1 $f");
 	damage(r, "truncate -s 10 $f");
@@ -115,7 +115,7 @@ static void a_folder_that_others_can_write_is_refused(void **state)
 static bool is_kept(struct rig *r, uint8_t first)
 {
 	struct build_id id = r->table->build_id;
-	const struct frame_table *t;
+	const struct cfi_table *t;
 
 	id.bytes[0] = first;
 	t = table_cache__load(r->cache, &id);
@@ -128,7 +128,7 @@ static bool is_kept(struct rig *r, uint8_t first)
 static void keep(struct rig *r, uint8_t first)
 {
 	r->table->build_id.bytes[0] = first;
-	frame_table__seal(r->table);
+	cfi_table__seal(r->table);
 	assert_int_equal(table_cache__store(r->cache, r->table), 0);
 	shell__run("cd %s && touch -d '2020-01-01 00:00:%02d' %02x*.table", r->cache_dir, first,
 		   first);

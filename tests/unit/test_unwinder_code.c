@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-#include "process/opening.h"
+#include "process/openjob.h"
 #include "walk_scene.h"
 
 static bool is_paged_out;
@@ -132,7 +132,7 @@ static void no_descriptors(void **state)
 static void a_probed_functions_file_is_awaited(void **state)
 {
 	struct fixture *t = leaf(state, UPROBES + 4, 8);
-	struct opening opening = { .state = OPENING_RUNS };
+	struct open_job opening = { .state = OPENING_RUNS };
 	struct mapping maps[3] = { t->maps[0], t->maps[1], t->maps[2] };
 	struct sample s;
 

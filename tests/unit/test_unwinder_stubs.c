@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call-frame information that is known to be wrong, and how it is mended (src/unwind/rule.c). */
+/* Call-frame information that is known to be wrong, and how it is mended (src/cfi/fullrule.c). */
 #include "test.h"
 
 /* As glibc up to 2.19 describes its lock stubs: CFA = rsp - 128, the caller is at pc - 0xa00. */

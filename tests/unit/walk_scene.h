@@ -4,7 +4,7 @@
 #define UNIT_WALK_SCENE_H
 
 #include "shell.h"
-#include "unwind/naive.h"
+#include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"
 
 #define LIB	    0x7f0000000000u /* where the library is mapped; its text is 0x10000 above */
@@ -49,7 +49,7 @@ struct fixture {
 	struct process process;
 	struct jobs *jobs;
 	struct unwinder *unwinder;
-	struct naive *naive;
+	struct libdwflwalk *naive;
 	struct trace *trace;
 	struct event *event;
 	uint64_t *words; /* words[0] is where the leaf's rsp points */
@@ -85,7 +85,7 @@ static inline int setup(void **state)
 	t->process = (struct process){ .tgid = 7, .maps = t->maps, .map_cnt = 3 };
 	t->jobs = jobs__new();
 	t->unwinder = unwinder__new(NULL, t->jobs);
-	t->naive = naive__new();
+	t->naive = libdwflwalk__new();
 	t->trace = malloc(sizeof(*t->trace));
 	t->room = malloc(SNAPSHOT_ROOM_SZ);
 	t->event = calloc(1, sizeof(*t->event) + EVENT_RED_ZONE + WORDS * 8);
@@ -100,7 +100,7 @@ static inline int teardown(void **state)
 
 	jobs__free(t->jobs);
 	unwinder__free(t->unwinder);
-	naive__free(t->naive);
+	libdwflwalk__free(t->naive);
 	elf_file__put(t->file);
 	free(t->trace);
 	free(t->room);
@@ -144,7 +144,7 @@ static inline void walk_naively(struct fixture *t)
 {
 	struct sample s = sample_of(t);
 
-	naive__walk(t->naive, &t->process, &s, t->trace);
+	libdwflwalk__walk(t->naive, &t->process, &s, t->trace);
 }
 
 static inline uint64_t return_into(int function)

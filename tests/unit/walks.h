@@ -9,7 +9,7 @@
 
 #include "live.h"
 #include "symbol/symbol.h"
-#include "unwind/naive.h"
+#include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"
 
 struct walks {
@@ -17,7 +17,7 @@ struct walks {
 	const struct process *process;
 	struct jobs *jobs;
 	struct unwinder *unwinder;
-	struct naive *naive;
+	struct libdwflwalk *naive;
 	struct event *event;
 	struct trace *fast, *reference;
 };
@@ -31,7 +31,7 @@ static inline struct walks *walks__new(pid_t pid)
 	w->process = process_table__get(w->table, (uint32_t)pid);
 	w->jobs = jobs__new();
 	w->unwinder = unwinder__new(NULL, w->jobs);
-	w->naive = naive__new();
+	w->naive = libdwflwalk__new();
 	w->event = live__event();
 	w->fast = calloc(1, sizeof(*w->fast));
 	w->reference = calloc(1, sizeof(*w->reference));
@@ -41,7 +41,7 @@ static inline struct walks *walks__new(pid_t pid)
 
 static inline void walks__free(struct walks *w)
 {
-	naive__free(w->naive);
+	libdwflwalk__free(w->naive);
 	jobs__free(w->jobs);
 	unwinder__free(w->unwinder);
 	process_table__free(w->table);
@@ -291,7 +291,7 @@ static inline bool walks__agree(struct walks *w)
 	event__sample(w->event, &s);
 	if (!walks__both_ways(w))
 		return false;
-	naive__walk(w->naive, w->process, &s, w->reference);
+	libdwflwalk__walk(w->naive, w->process, &s, w->reference);
 	common = walks__common(w);
 	if (common == w->fast->cnt && common == w->reference->cnt)
 		return true;

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Visits all threads with BPF iterators. */
+#include "capture/capture_private.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+
+#define ROWS_AT_ONCE                                                                \
+	8 /* a read returns when that many rows were made: half a MB of full stacks \
+	   */
+#define NAP_NS	    500000
+#define PATIENCE_NS 5000000000ull
+
+/*
+ * The iterator runs in a thread of its own while the caller drains. Reading the memory of another
+ * process can block for as long as that one likes (a user-space page-fault handler, a file system
+ * in user space); then the visit goes on without it, and nothing may be freed under it.
+ */
+struct visit {
+	struct capture *capture;
+	int fd;
+	atomic_uint reads; /* progress */
+	atomic_bool done, abandoned;
+	int err; /* valid when done */
+};
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+}
+
+/* While a ring is more than half full, as long as somebody drains it. */
+static void wait_for_room(const struct visit *v)
+{
+	struct capture *c = v->capture;
+
+	for (size_t i = 0; i < c->cpu_cnt && c->options.drain; i++) {
+		for (uint64_t ns = 0;
+		     ring__used(c->rings[i]) > c->options.ring_sz / 2 && ns < PATIENCE_NS / 2;
+		     ns += NAP_NS)
+			nap();
+	}
+}
+
+/* EAGAIN: a very long run without a row. */
+static void *visit__run(void *arg)
+{
+	struct visit *v = arg;
+	char rows[ROWS_AT_ONCE];
+	ssize_t n;
+
+	do {
+		n = read(v->fd, rows, sizeof(rows));
+		atomic_fetch_add(&v->reads, 1);
+		if (atomic_load(&v->abandoned)) /* the capture may be gone; so `v` is lost */
+			break;
+		if (n > 0)
+			wait_for_room(v);
+	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	v->err = n < 0 ? -errno : 0;
+	close(v->fd);
+	atomic_store(&v->done, true);
+	return NULL;
+}
+
+/* False: it is stuck. */
+static bool visit__wait(struct visit *v)
+{
+	struct capture *c = v->capture;
+	unsigned reads = 0;
+	uint64_t idle_ns = 0;
+
+	while (!atomic_load(&v->done) && idle_ns < PATIENCE_NS) {
+		unsigned now = atomic_load(&v->reads);
+
+		if (c->options.drain)
+			c->options.drain(c->options.drain_arg);
+		nap();
+		idle_ns = now == reads ? idle_ns + NAP_NS : 0;
+		reads = now;
+	}
+	return atomic_load(&v->done);
+}
+
+/* 0, -errno, or -EBUSY when a process holds it up. */
+static int visit_with(struct capture *c, struct bpf_link *link)
+{
+	struct visit *v = calloc(1, sizeof(*v));
+	pthread_t thread;
+	int err;
+
+	if (!v)
+		return -ENOMEM;
+	v->capture = c;
+	v->fd = bpf_iter_create(bpf_link__fd(link));
+	err = v->fd < 0 ? -errno : -thread__start_punctual(&thread, visit__run, v);
+	if (err) {
+		if (v->fd >= 0)
+			close(v->fd);
+		free(v);
+		return err;
+	}
+	if (!visit__wait(v)) {
+		atomic_store(&v->abandoned, true);
+		pthread_detach(thread);
+		return -EBUSY;
+	}
+	pthread_join(thread, NULL);
+	err = v->err;
+	free(v);
+	return err;
+}
+
+static int visit_for_switch(struct capture *c, bool sleepable)
+{
+	int err;
+
+	if (!c->skel->links.switch__rows)
+		return 0;
+	if (sleepable && c->skel->links.switch__rows_sleepable) {
+		err = visit_with(c, c->skel->links.switch__rows_sleepable);
+		if (err != -EBUSY)
+			return err;
+		log__warn("a process does not let its memory be read: threads that sleep since "
+			  "before the beginning get a kernel stack only");
+	}
+	return visit_with(c, c->skel->links.switch__rows);
+}
+
+bool capture__visits_threads(const struct capture *c)
+{
+	return c->skel->links.switch__rows || c->skel->links.rss__rows;
+}
+
+int capture__visit_threads(struct capture *c, bool sleepable)
+{
+	int err = visit_for_switch(c, sleepable);
+
+	if (!err && c->skel->links.rss__rows)
+		err = visit_with(c, c->skel->links.rss__rows);
+	if (err)
+		log__error("cannot visit the threads that run: %s", strerror(-err));
+	return err;
+}
+
+int capture__scan_targets(struct capture *c)
+{
+	int err = c->skel->links.filter__scan ? visit_with(c, c->skel->links.filter__scan) : 0;
+
+	if (err)
+		log__error("cannot look for the descendants of what is recorded: %s",
+			   strerror(-err));
+	return err;
+}
+
+int capture__scan_sockets(struct capture *c)
+{
+	int err = c->skel->links.tcp__any__scan ? visit_with(c, c->skel->links.tcp__any__scan) : 0;
+
+	if (err)
+		log__error("cannot look for the sockets that are open: %s", strerror(-err));
+	return err;
+}

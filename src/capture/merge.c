@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/merge.h"
+
+/* The array of streams is the heap: the stream whose next record is the earliest is the first. */
+static void sift_down(struct stream **heap, size_t cnt, size_t at)
+{
+	struct stream *moving = heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= cnt)
+			break;
+		if (child + 1 < cnt && heap[child + 1]->head_ns < heap[child]->head_ns)
+			child++;
+		if (heap[child]->head_ns >= moving->head_ns)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moving;
+}
+
+/* Samples that have not been handed out yet. */
+struct batch {
+	struct record records[RECORD_BATCH];
+	struct stream *from[RECORD_BATCH];
+	size_t cnt;
+	records_fn fn;
+	void *arg;
+	struct stream *stream; /* that is being read */
+};
+
+static void hand_out(struct batch *b)
+{
+	if (b->cnt)
+		b->fn(b->records, b->cnt, b->arg);
+	for (size_t i = 0; i < b->cnt; i++) {
+		if (i == 0 || b->from[i] != b->from[i - 1])
+			b->from[i]->end(b->from[i]);
+	}
+	b->cnt = 0;
+}
+
+static void take(const struct record *r, void *arg)
+{
+	struct batch *b = arg;
+
+	if (r->type != RECORD_SAMPLE) {
+		hand_out(b);
+		b->fn(r, 1, b->arg);
+		return;
+	}
+	b->from[b->cnt] = b->stream;
+	b->records[b->cnt++] = *r;
+}
+
+void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn fn, void *arg)
+{
+	struct batch b; /* 4 KB: what is not in use is not cleared */
+	struct stream **v = streams->v;
+	size_t cnt = streams->cnt;
+
+	b.cnt = 0;
+	b.fn = fn;
+	b.arg = arg;
+	for (size_t i = 0; i < cnt; i++) {
+		v[i]->begin(v[i]);
+		v[i]->head_ns = v[i]->peek(v[i]);
+	}
+	for (size_t i = cnt / 2; i-- > 0;)
+		sift_down(v, cnt, i);
+	while (cnt && v[0]->head_ns <= until_ns && v[0]->head_ns != STREAM_EMPTY) {
+		b.stream = v[0];
+		v[0]->next(v[0], take, &b);
+		if (b.cnt == RECORD_BATCH)
+			hand_out(&b);
+		v[0]->head_ns = v[0]->peek(v[0]);
+		sift_down(v, cnt, 0);
+	}
+	hand_out(&b);
+	for (size_t i = 0; i < streams->cnt; i++)
+		v[i]->end(v[i]);
+}

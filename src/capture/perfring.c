@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/perfring.h"
+
+#include <string.h>
+
+#include "event/perfrecord.h"
+
+static void begin(struct stream *s)
+{
+	struct perfring *r = (struct perfring *)s;
+
+	r->head = __atomic_load_n(&r->ctl->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* `sz` bytes at the tail in one piece. */
+static const void *at_tail(struct perfring *r, size_t sz)
+{
+	size_t off = r->tail & (r->sz - 1);
+	size_t first = r->sz - off < sz ? r->sz - off : sz;
+
+	if (first == sz)
+		return r->data + off;
+	memcpy(r->straight, r->data + off, first);
+	memcpy(r->straight + first, r->data, sz - first);
+	return r->straight;
+}
+
+/* Size of the record at the tail, 0 when there is none. What cannot be one ends the round. */
+static size_t size_at_tail(struct perfring *r)
+{
+	struct perf_event_header h;
+
+	if (r->head - r->tail < sizeof(h))
+		return 0;
+	memcpy(&h, at_tail(r, sizeof(h)), sizeof(h));
+	if (h.size >= sizeof(h) && h.size <= r->head - r->tail && h.size <= r->sz)
+		return h.size;
+	r->tail = r->head;
+	return 0;
+}
+
+static uint64_t peek(struct stream *s)
+{
+	struct perfring *r = (struct perfring *)s;
+	size_t sz;
+
+	if (r->record_sz)
+		return r->record.time_ns;
+	while ((sz = size_at_tail(r)) > 0) {
+		if (perfrecord__parse(at_tail(r, sz), sz, &r->record) &&
+		    r->record.time_ns != STREAM_EMPTY) {
+			r->record_sz = sz;
+			return r->record.time_ns;
+		}
+		r->tail += sz;
+	}
+	return STREAM_EMPTY;
+}
+
+static void next(struct stream *s, record_fn fn, void *arg)
+{
+	struct perfring *r = (struct perfring *)s;
+
+	if (!r->record_sz)
+		return;
+	fn(&r->record, arg);
+	r->tail += r->record_sz;
+	r->record_sz = 0;
+}
+
+static void end(struct stream *s)
+{
+	struct perfring *r = (struct perfring *)s;
+
+	__atomic_store_n(&r->ctl->data_tail, r->tail, __ATOMIC_RELEASE);
+}
+
+void perfring__init(struct perfring *r, struct perf_event_mmap_page *ctl, const void *data,
+		    size_t sz)
+{
+	r->stream = (struct stream){ .begin = begin, .peek = peek, .next = next, .end = end };
+	r->ctl = ctl;
+	r->data = data;
+	r->sz = sz;
+	r->head = r->tail = ctl->data_tail;
+	r->record_sz = 0;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/coderows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/symlist.h"
+#include "cfi/codescan.h"
+#include "elf/insn.h"
+#include "cfi/tablebuild.h"
+#include "elf/code.h"
+
+/* Bytes of code; larger files are not scanned. Takes up to 100 ms, for forged code a second. */
+#define CODE_MAX	   (8u << 20)
+#define CODE_UNTRUSTED_MAX (4u << 20)
+#define ROWS_MAX	   (1u << 18) /* 4 MB */
+#define STARTS_MAX	   (1u << 18) /* 4 MB */
+#define SYMBOLS_MAX	   (4u << 20) /* bytes of a symbol table; larger ones are not read */
+#define DYNAMIC_MAX	   128	      /* entries of a dynamic section: real ones have 40 */
+
+struct row_maker {
+	struct code_rows *out;
+	const struct elf_file *file;
+	const struct elf_segment *segment; /* the current one */
+	uint8_t *bytes;			   /* its */
+	struct code_start *starts;	   /* ascending */
+	size_t start_cnt, start_cap;
+	uint64_t entry;
+	uint64_t gap_off, gap_end; /* the current gap, as far as it is known: file offsets */
+	bool full;		   /* there is no room for more rows */
+};
+
+/* ---- functions ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct code_start *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/* GCC and clang call what they move away `name.cold`. */
+static bool is_part(const struct raw_symbol *s)
+{
+	return memmem(s->name, s->name_sz, ".cold", 5);
+}
+
+static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
+{
+	struct code_start *starts =
+		m->start_cnt < STARTS_MAX
+			? array__room(m->starts, m->start_cnt, &m->start_cap, sizeof(*starts))
+			: NULL;
+
+	if (!starts)
+		return;
+	m->starts = starts;
+	starts[m->start_cnt++] = (struct code_start){ vaddr, part };
+}
+
+/* Labels may be in the middle of a function. */
+static void add_symbols(struct row_maker *m)
+{
+	uint32_t type = SHT_SYMTAB;
+	struct symlist l;
+	GElf_Shdr shdr;
+
+	if (!section__typed(m->file, SHT_SYMTAB, &shdr) &&
+	    !section__typed(m->file, type = SHT_DYNSYM, &shdr))
+		return;
+	if (shdr.sh_size <= SYMBOLS_MAX && symlist__init(&l, m->file) == 0) {
+		symlist__add_table(&l, m->file, type);
+		for (size_t i = 0; i < l.cnt; i++)
+			if (!l.syms[i].label)
+				add_start(m, l.syms[i].addr, is_part(&l.syms[i]));
+		symlist__free(&l);
+	}
+}
+
+/* Whether the dynamic section has an entry with the tag. */
+static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int64_t tag)
+{
+	Elf64_Dyn entries[DYNAMIC_MAX];
+	size_t sz = dynamic->p_filesz < sizeof(entries) ? dynamic->p_filesz : sizeof(entries);
+
+	if (elf_file__read(m->file, dynamic->p_offset, entries, sz))
+		return false;
+	for (size_t i = 0; i < sz / sizeof(*entries); i++)
+		if (entries[i].d_tag == tag)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the kernel starts the file: a program, or the dynamic linker, which is a library that
+ * needs no other. Other libraries may have any entry address.
+ */
+static bool is_started(const struct row_maker *m, const GElf_Ehdr *ehdr)
+{
+	GElf_Phdr p, dynamic = { 0 };
+	size_t cnt = 0;
+
+	elf_getphdrnum(elf_file__elf(m->file), &cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		if (!gelf_getphdr(elf_file__elf(m->file), (int)i, &p))
+			continue;
+		if (p.p_type == PT_INTERP)
+			return true;
+		if (p.p_type == PT_DYNAMIC)
+			dynamic = p;
+	}
+	return ehdr->e_type == ET_EXEC || !has_dynamic(m, &dynamic, DT_NEEDED);
+}
+
+static uint64_t find_entry(const struct row_maker *m)
+{
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(elf_file__elf(m->file), &ehdr) || !ehdr.e_entry || !is_started(m, &ehdr))
+		return UINT64_MAX;
+	return ehdr.e_entry;
+}
+
+#define ENTRY_JUMPS 4 /* Go has two */
+#define ENTRY_INSNS 8
+
+/* Where the code at `vaddr` soon jumps to; itself if it does not. */
+static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
+{
+	const struct elf_code text = elf_code__at(m->file, vaddr);
+	uint8_t bytes[ENTRY_INSNS * INSN_SZ_MAX];
+	size_t sz, at = 0;
+	struct insn insn;
+
+	if (text.at_off == UINT64_MAX || elf_file__read(m->file, text.at_off, bytes, sizeof(bytes)))
+		return vaddr;
+	for (size_t i = 0; i < ENTRY_INSNS; i++, at += sz) {
+		sz = insn__decode(&insn, bytes + at, sizeof(bytes) - at);
+		if (sz && insn.kind == INSN_JUMP)
+			return vaddr + at + sz + (uint64_t)insn.imm;
+		if (!sz || insn.kind == INSN_CALL || insn__ends(&insn))
+			break;
+	}
+	return vaddr;
+}
+
+/* The function that the kernel starts, or to which that jumps. */
+static void add_entry(struct row_maker *m)
+{
+	m->entry = find_entry(m);
+	for (size_t i = 0; i < ENTRY_JUMPS; i++)
+		m->entry = follow_jump(m, m->entry);
+	add_start(m, m->entry, false);
+}
+
+/* Adds what calls lead to: functions. `call 1f; 1: pop` is the exception, it reads the address. */
+static void add_called(struct row_maker *m)
+{
+	struct insn insn = { .kind = INSN_OTHER };
+	bool ended = false;
+	size_t sz;
+
+	for (size_t at = 0; at < m->segment->sz; at += sz ? sz : 1) {
+		sz = (ended ? insn__decode_after_end : insn__decode)(&insn, m->bytes + at,
+								     m->segment->sz - at);
+		ended = insn__ends(&insn) || (ended && insn.kind == INSN_NOP);
+		if (sz && insn.kind == INSN_CALL && insn.imm &&
+		    at + sz + (uint64_t)insn.imm < m->segment->sz)
+			add_start(m, m->segment->vaddr + at + sz + (uint64_t)insn.imm, false);
+	}
+}
+
+static void sort_starts(struct row_maker *m)
+{
+	if (m->start_cnt)
+		qsort(m->starts, m->start_cnt, sizeof(*m->starts), by_address);
+}
+
+/* ---- gaps ---- */
+
+/* Where no more rows can be added, what follows has no rule. */
+static void add_last_row(struct row_maker *m, uint64_t at)
+{
+	struct code_rows *out = m->out;
+
+	if (out->cnt == out->cap && out->cnt)
+		at = out->rows[--out->cnt].at;
+	if (out->cnt < out->cap)
+		out->rows[out->cnt++] = (struct cfi_row){ at, { .how = PACKED_NONE } };
+	m->full = true;
+}
+
+static void add_row(const struct cfi_row *row, void *arg)
+{
+	struct row_maker *m = arg;
+	struct code_rows *out = m->out;
+	struct cfi_row *rows;
+
+	if (m->full)
+		return;
+	rows = out->cnt + 1 < ROWS_MAX ? array__room(out->rows, out->cnt, &out->cap, sizeof(*rows))
+				       : NULL;
+	if (!rows) {
+		add_last_row(m, row->at);
+		return;
+	}
+	out->rows = rows;
+	rows[out->cnt++] = *row;
+}
+
+static size_t count_starts_before(const struct row_maker *m, uint64_t vaddr)
+{
+	size_t lo = 0, hi = m->start_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->starts[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Scans the current gap, which is complete. */
+static void scan_gap(struct row_maker *m)
+{
+	uint64_t at = m->gap_off - m->segment->off, sz = m->gap_end - m->gap_off;
+	uint64_t vaddr = m->segment->vaddr + at;
+	size_t first = count_starts_before(m, vaddr);
+	const struct code_gap gap = { .bytes = m->bytes + at,
+				      .sz = sz,
+				      .vaddr = vaddr,
+				      .starts = m->starts + first,
+				      .start_cnt = m->start_cnt - first,
+				      .entry = m->entry };
+	const struct cfi_row past = { vaddr + sz, { .how = PACKED_NONE } };
+
+	if (!sz)
+		return;
+	code_scan(&gap, add_row, m);
+	add_row(&past, m);
+}
+
+/* A cfi_table_gap_fn. Takes what lies in the current segment, and joins ranges that touch. */
+static void take_gap(uint64_t off, uint64_t end, void *arg)
+{
+	struct row_maker *m = arg;
+	uint64_t segment_end = m->segment->off + m->segment->sz;
+
+	off = off > m->segment->off ? off : m->segment->off;
+	end = end < segment_end ? end : segment_end;
+	if (off >= end)
+		return;
+	if (off != m->gap_end) {
+		scan_gap(m);
+		m->gap_off = off;
+	}
+	m->gap_end = end;
+}
+
+/* Scans all gaps of the current segment. The table has no pages before its first and after its last
+ * function: those parts are gaps, too. */
+static void scan_gaps(struct row_maker *m, const struct cfi_table *t)
+{
+	uint64_t first = t ? t->first_page << TABLE_PAGE_BITS : UINT64_MAX;
+	uint64_t past = t ? (t->first_page + t->page_cnt) << TABLE_PAGE_BITS : UINT64_MAX;
+
+	m->gap_off = m->gap_end = m->segment->off;
+	take_gap(0, first, m);
+	if (t)
+		cfi_table__gaps(t, take_gap, m);
+	take_gap(past, UINT64_MAX, m);
+	scan_gap(m);
+}
+
+static void scan_segment(struct row_maker *m, const struct cfi_table *t)
+{
+	m->bytes = malloc(m->segment->sz);
+	if (m->bytes && elf_file__read(m->file, m->segment->off, m->bytes, m->segment->sz) == 0) {
+		add_called(m);
+		sort_starts(m);
+		scan_gaps(m, t);
+	}
+	free(m->bytes);
+}
+
+static void scan_file(struct row_maker *m, struct elf_file *f)
+{
+	struct cfi_table *t = cfi_table__of_file(f);
+	uint64_t end = 0; /* of the segments before: a forged file may have them in any order */
+
+	add_symbols(m);
+	add_entry(m);
+	for (size_t i = 0; i < f->segment_cnt; i++) {
+		m->segment = &f->segments[i];
+		if (!(m->segment->flags & PF_X) || m->segment->vaddr < end ||
+		    m->segment->vaddr > UINT64_MAX - m->segment->sz)
+			continue;
+		end = m->segment->vaddr + m->segment->sz;
+		scan_segment(m, t);
+	}
+	free(m->starts);
+	free(t);
+}
+
+static uint64_t code_sz(const struct elf_file *f)
+{
+	uint64_t sz = 0;
+
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		if (f->segments[i].flags & PF_X)
+			sz += f->segments[i].sz < CODE_MAX ? f->segments[i].sz : CODE_MAX + 1;
+	return sz;
+}
+
+bool code_rows__may_be(const struct elf_file *f)
+{
+	return code_sz(f) <= (f->trusted ? CODE_MAX : CODE_UNTRUSTED_MAX);
+}
+
+#define ENTRY_SZ 96 /* bytes: ld.so's _start of AArch64 */
+
+/* Where instructions are not followed, what the kernel starts has no caller all the same. */
+static void add_entry_alone(struct row_maker *m)
+{
+	uint64_t entry = find_entry(m);
+
+	if (entry > UINT64_MAX - ENTRY_SZ)
+		return;
+	add_row(&(struct cfi_row){ entry, { .how = PACKED_ROOT } }, m);
+	add_row(&(struct cfi_row){ entry + ENTRY_SZ, { .how = PACKED_NONE } }, m);
+}
+
+/* Frees what the array has more than it needs. */
+static void give_back(struct code_rows *out)
+{
+	struct cfi_row *rows = realloc(out->rows, (out->cnt + 1) * sizeof(*rows));
+
+	if (!rows)
+		return;
+	out->rows = rows;
+	out->cap = out->cnt + 1;
+}
+
+void code_rows__make(struct code_rows *out, struct elf_file *f)
+{
+	struct row_maker m = { .out = out, .file = f };
+
+	*out = (struct code_rows){ 0 };
+	if (f->machine == &machine_x86_64)
+		scan_file(&m, f);
+	else
+		add_entry_alone(&m);
+	give_back(out);
+}
+
+void code_rows__free(struct code_rows *c)
+{
+	free(c->rows);
+	*c = (struct code_rows){ 0 };
+}
+
+const struct packed_rule *code_rows__at(const struct code_rows *c, uint64_t vaddr)
+{
+	size_t lo = 0, hi = c->cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->rows[mid].at <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && c->rows[lo - 1].rule.how != PACKED_NONE ? &c->rows[lo - 1].rule : NULL;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/codescan.h"
+
+#include <string.h>
+
+#include "elf/insn.h"
+
+#define ALIGNMENT 16	/* of a function behind padding */
+#define DEPTH_MAX 32760 /* bytes: what a flat rule can say */
+
+/* Where a function is. Its CFA is where its caller's stack pointer was before the call; `depth` is
+ * how far below the return address the stack pointer is. */
+struct scan_state {
+	bool known;	/* something of it is */
+	bool has_depth; /* .depth is valid */
+	bool has_fp;	/* the frame pointer is .fp_depth below the return address */
+	bool lost_fp;	/* the caller's frame pointer is gone, or where it is was not followed */
+	bool is_root;	/* the function has no caller */
+	int32_t depth, fp_depth;
+	int32_t saved_fp; /* bytes from the CFA down to the caller's frame pointer; 0: not saved */
+};
+
+#define JUMPS 1024 /* destinations that are remembered in one function; a power of two */
+
+struct scan_jump {
+	size_t to;
+	uint64_t function; /* the number of the one that jumps: what others left is not cleared */
+	struct scan_state state;
+};
+
+#define JUMP_DISTANCE_MAX 1024 /* bytes; what jumps farther may be the end of the function */
+
+/* What is before the instruction that is next: nothing like it, a call, a call and padding. */
+enum call_before { CALL_NONE, CALL_LAST, CALL_PADDED };
+
+struct code_scanner {
+	const struct code_gap *gap;
+	size_t start;	   /* of the function in hand: an offset in the gap, as all here are */
+	uint64_t function; /* its number, from 1 on */
+	size_t farthest;   /* where it surely goes on to: the farthest that it jumps to */
+	size_t next;	   /* index of the symbol that is next */
+	bool reports;	   /* false: collects jumps only */
+	bool ended;	   /* nothing runs on into the instruction that is next */
+	enum call_before call;
+	int64_t number; /* what eax was set to last: of a system call; -1: unknown */
+	size_t cleared; /* where the frame pointer was cleared without being saved, + 1; 0: not */
+	size_t root;	/* where the function turns out to be without a caller, + 1; 0: nowhere */
+	struct scan_state state;
+	uint64_t left; /* instructions that may be decoded yet: forged code would take for ever */
+	bool learned;  /* this time has found jumps that the times before have not */
+	struct scan_state table; /* the last indirect jump's: a jump table leads to its cases */
+	bool in_table; /* behind an indirect jump of a function that has pushed something: its cases
+			*/
+	struct scan_jump jumps[JUMPS];
+	uint64_t last; /* the last row's rule: its bits */
+	code_row_fn fn;
+	void *arg;
+};
+
+static const struct scan_state at_start = { .known = true, .has_depth = true };
+
+/* ---- rules ---- */
+
+static struct packed_rule rule_of(const struct scan_state *s)
+{
+	struct packed_rule rule = { .how = PACKED_NONE };
+
+	if (s->is_root)
+		return (struct packed_rule){ .how = PACKED_ROOT };
+	if (!s->known || !(s->has_fp || s->has_depth) || (!s->has_fp && s->depth < 0))
+		return rule;
+	rule.how = s->has_fp ? PACKED_FP : PACKED_SP;
+	rule.cfa = packed__words((s->has_fp ? s->fp_depth : s->depth) + 8);
+	rule.fp = s->saved_fp ? packed__words(-s->saved_fp) : PACKED_FP_KEPT;
+	rule.flags = s->lost_fp ? PACKED_FP_LOST : 0;
+	rule.ra = -1;
+	return rule;
+}
+
+static void report(struct code_scanner *c, size_t off, struct packed_rule rule)
+{
+	if (!c->reports || packed_rule__bits(rule) == c->last)
+		return;
+	c->last = packed_rule__bits(rule);
+	c->fn(&(struct cfi_row){ c->gap->vaddr + off, rule }, c->arg);
+}
+
+/* ---- what instructions do ---- */
+
+static void move_sp(struct scan_state *s, int64_t by)
+{
+	int64_t depth = s->depth - by;
+
+	s->has_depth = s->has_depth && depth <= DEPTH_MAX && depth >= -DEPTH_MAX && depth % 8 == 0;
+	s->depth = s->has_depth ? (int32_t)depth : 0;
+}
+
+/* What was popped, or is above the stack pointer now, is saved no longer. */
+static void drop_saved(struct scan_state *s)
+{
+	if (s->has_depth && s->saved_fp > s->depth + 8)
+		s->saved_fp = 0;
+}
+
+static void push(struct scan_state *s, const struct insn *i)
+{
+	move_sp(s, -8);
+	if (i->fp && !s->saved_fp && !s->has_fp && !s->lost_fp && s->has_depth)
+		s->saved_fp = s->depth + 8;
+}
+
+static void lose_fp(struct scan_state *s)
+{
+	s->has_fp = false;
+	s->lost_fp |= !s->saved_fp;
+}
+
+static void pop(struct scan_state *s, const struct insn *i)
+{
+	move_sp(s, 8);
+	if (i->fp && !s->saved_fp)
+		lose_fp(s);
+	if (i->fp)
+		s->has_fp = false;
+	drop_saved(s);
+}
+
+/* How far below the CFA the word at sp + off is; 0: it is not known, or not in the frame. */
+static int32_t slot_of(const struct scan_state *s, int64_t off)
+{
+	return s->has_depth && off >= 0 && off < s->depth ? (int32_t)(s->depth + 8 - off) : 0;
+}
+
+static void save_fp(struct scan_state *s, int64_t off)
+{
+	if (!s->saved_fp && !s->has_fp && !s->lost_fp && off % 8 == 0)
+		s->saved_fp = slot_of(s, off);
+}
+
+static void load_fp(struct scan_state *s, int64_t off)
+{
+	s->has_fp = false;
+	if (!s->saved_fp)
+		s->lost_fp = true;
+	else if (s->saved_fp == slot_of(s, off))
+		s->saved_fp = 0;
+}
+
+static void sp_from_fp(struct scan_state *s, int64_t off)
+{
+	s->has_depth = s->has_fp;
+	s->depth = s->fp_depth;
+	move_sp(s, off);
+	drop_saved(s);
+}
+
+static void fp_from_sp(struct scan_state *s, int64_t off)
+{
+	struct scan_state there = *s;
+
+	move_sp(&there, off);
+	lose_fp(s);
+	s->has_fp = there.has_depth && there.depth >= 0;
+	s->fp_depth = there.depth;
+}
+
+static void apply(struct scan_state *s, const struct insn *i)
+{
+	switch (i->kind) {
+	case INSN_PUSH: push(s, i); break;
+	case INSN_POP: pop(s, i); break;
+	case INSN_MOVE_SP:
+		move_sp(s, i->imm);
+		drop_saved(s);
+		break;
+	case INSN_SP_FROM_FP: sp_from_fp(s, i->imm); break;
+	case INSN_LOSE_SP: s->has_depth = false; break;
+	case INSN_SAVE_FP: save_fp(s, i->imm); break;
+	case INSN_LOAD_FP: load_fp(s, i->imm); break;
+	case INSN_FP_FROM_SP: fp_from_sp(s, i->imm); break;
+	case INSN_CLEAR_FP:
+	case INSN_LOSE_FP: lose_fp(s); break;
+	case INSN_LEAVE:
+		sp_from_fp(s, 0);
+		pop(s, &(struct insn){ .fp = 1 });
+		break;
+	case INSN_OTHER:
+	case INSN_SET_EAX:
+	case INSN_SYSCALL:
+	case INSN_CALL:
+	case INSN_NOP:
+	case INSN_BRANCH:
+	case INSN_JUMP:
+	case INSN_JUMP_ANY:
+	case INSN_RETURN:
+	case INSN_STOP: break;
+	}
+}
+
+/* ---- jumps ---- */
+
+#define PROBES 8 /* of a table with open addressing; what finds no place is forgotten */
+
+/* The jump to there; else where to note one. NULL: neither. */
+static struct scan_jump *jump_to(struct code_scanner *c, size_t off)
+{
+	struct scan_jump *free = NULL;
+
+	for (size_t i = 0; i < PROBES; i++) {
+		struct scan_jump *j = &c->jumps[(off + i) & (JUMPS - 1)];
+
+		if (j->function != c->function)
+			free = free ? free : j;
+		else if (j->to == off)
+			return j;
+	}
+	return free;
+}
+
+static bool is_target(struct code_scanner *c, size_t off)
+{
+	const struct scan_jump *j = jump_to(c, off);
+
+	return j && j->function == c->function && j->to == off;
+}
+
+/* Keeps the first state where two jumps lead to one place: in compiled code they agree. */
+static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
+{
+	uint64_t off = past + (uint64_t)i->imm;
+	struct scan_jump *j;
+
+	if (off >= c->gap->sz || off < c->start || !c->state.known)
+		return;
+	if (off > c->farthest && (i->kind == INSN_BRANCH || i->imm <= JUMP_DISTANCE_MAX))
+		c->farthest = off;
+	j = jump_to(c, off);
+	if (!j || j->function == c->function)
+		return;
+	*j = (struct scan_jump){ off, c->function, c->state };
+	c->learned = true;
+}
+
+/* Where nothing runs on into it, a jump says what holds there: one to this place, else an indirect
+ * one. */
+static void take_jump(struct code_scanner *c, size_t off)
+{
+	bool target = is_target(c, off);
+
+	if (c->state.known || (!target && !c->table.known))
+		return;
+	c->state = target ? jump_to(c, off)->state : c->table;
+	c->ended = false;
+}
+
+/* ---- functions ---- */
+
+static uint64_t vaddr_at(const struct code_scanner *c, size_t off)
+{
+	return c->gap->vaddr + off;
+}
+
+/* Whether a symbol says that a function begins there. */
+static bool is_start(struct code_scanner *c, size_t off)
+{
+	const struct code_gap *g = c->gap;
+
+	while (c->next < g->start_cnt && g->starts[c->next].vaddr < vaddr_at(c, off))
+		c->next++;
+	return c->next < g->start_cnt && g->starts[c->next].vaddr == vaddr_at(c, off);
+}
+
+/*
+ * Whether another function begins: with a symbol, or where aligned code follows an end and no jump
+ * of this one leads there or beyond. A call may be an end, too, when it never returns: compilers
+ * align what is jumped to, and functions.
+ */
+static bool begins(struct code_scanner *c, size_t off)
+{
+	if (is_start(c, off))
+		return true;
+	if (c->in_table)
+		return false;
+	return (c->ended || (c->call == CALL_PADDED && c->reports)) &&
+	       vaddr_at(c, off) % ALIGNMENT == 0 && off >= c->farthest && !is_target(c, off);
+}
+
+/*
+ * A function that clears the frame pointer without having saved it destroys its caller's: when it
+ * goes straight on to where nothing follows, it has none (psABI 3.4.1: the outermost frame; thread
+ * starts of C libraries).
+ */
+static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
+{
+	if (i->kind == INSN_CLEAR_FP && c->state.known && !c->state.saved_fp && !c->cleared)
+		c->cleared = off + 1;
+	else if (i->kind == INSN_STOP && c->cleared)
+		c->root = c->cleared;
+	else if (i->kind == INSN_BRANCH || insn__ends(i))
+		c->cleared = 0;
+}
+
+static void end(struct code_scanner *c, const struct insn *i)
+{
+	if (!insn__ends(i))
+		return;
+	if (i->kind == INSN_JUMP_ANY && !c->state.is_root)
+		c->table = c->state;
+	c->in_table = i->kind != INSN_RETURN && c->table.known && c->table.depth;
+	c->ended = true;
+	c->state = (struct scan_state){ 0 };
+}
+
+static void note_call(struct code_scanner *c, const struct insn *i)
+{
+	if (i->kind == INSN_CALL)
+		c->call = CALL_LAST;
+	else if (i->kind != INSN_NOP)
+		c->call = CALL_NONE;
+	else if (c->call == CALL_LAST)
+		c->call = CALL_PADDED;
+}
+
+static void begin(struct code_scanner *c, size_t off)
+{
+	c->start = c->farthest = off;
+	c->state = is_start(c, off) && c->gap->starts[c->next].is_part ? (struct scan_state){ 0 }
+								       : at_start;
+	c->state.is_root = vaddr_at(c, off) == c->gap->entry;
+	c->table = (struct scan_state){ 0 };
+	c->in_table = false;
+	c->ended = false;
+	c->call = CALL_NONE;
+	c->number = -1;
+	c->cleared = 0;
+}
+
+#define SYS_EXIT       60
+#define SYS_EXIT_GROUP 231
+
+/* Turns the system calls that end a thread or a process into ends of the function. */
+static void find_exit(struct code_scanner *c, struct insn *i)
+{
+	bool exits = c->number == SYS_EXIT || c->number == SYS_EXIT_GROUP;
+
+	if (i->kind == INSN_SYSCALL && exits)
+		i->kind = INSN_STOP;
+	if (i->kind == INSN_SET_EAX)
+		c->number = i->imm;
+	else if (i->kind == INSN_CALL || i->kind == INSN_SYSCALL || insn__ends(i))
+		c->number = -1;
+}
+
+/* Decodes one instruction and applies it. Returns its length; 1 for bytes that are none. */
+static size_t scan_insn(struct code_scanner *c, size_t off)
+{
+	struct insn i;
+	size_t sz = (c->ended ? insn__decode_after_end : insn__decode)(&i, c->gap->bytes + off,
+								       c->gap->sz - off);
+
+	/* A nop that a jump leads to is no padding: `pause` at the head of a loop. */
+	if (c->ended && i.kind == INSN_NOP && !is_target(c, off))
+		return sz ? sz : 1;
+	take_jump(c, off);
+	c->state.is_root |= c->reports && c->root == off + 1;
+	if (sz && i.kind == INSN_RETURN && !c->state.has_depth)
+		c->state = at_start; /* as every return must find it */
+	report(c, off, rule_of(&c->state));
+	if (!sz) {
+		c->state = (struct scan_state){ 0 };
+		return 1;
+	}
+	find_exit(c, &i);
+	find_root(c, &i, off);
+	if (c->state.known && !c->state.is_root)
+		apply(&c->state, &i);
+	if (i.kind == INSN_BRANCH || i.kind == INSN_JUMP)
+		note_jump(c, off + sz, &i);
+	note_call(c, &i);
+	end(c, &i);
+	return sz;
+}
+
+/* Scans from the start of a function. Returns where the next one begins. Reports the rest of the
+ * gap as unknown when no more instructions may be decoded. */
+static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
+{
+	c->reports = reports;
+	begin(c, off);
+	do
+		off += scan_insn(c, off);
+	while (off < c->gap->sz && c->left && --c->left && !begins(c, off));
+	if (c->left)
+		return off;
+	if (off < c->gap->sz)
+		report(c, off, (struct packed_rule){ .how = PACKED_NONE });
+	return c->gap->sz;
+}
+
+#define TIMES_MAX     8
+#define WORK_PER_BYTE 4 /* instructions; compilers' code takes 0.5 to 1 */
+
+/*
+ * Scans a function until a pass finds no new destination of a jump, then once more for the rows: a
+ * backward jump comes after the code that it leads to. Returns where the next function begins.
+ */
+static size_t scan_in_turns(struct code_scanner *c, size_t off)
+{
+	size_t next = c->next;
+	unsigned times = 0;
+
+	c->root = 0;
+	c->function++;
+	do {
+		c->learned = false;
+		c->next = next;
+		scan_function(c, off, false);
+	} while (c->learned && c->left && ++times < TIMES_MAX);
+	c->next = next;
+	return scan_function(c, off, true);
+}
+
+void code_scan(const struct code_gap *gap, code_row_fn fn, void *arg)
+{
+	struct code_scanner c = { .gap = gap, .fn = fn, .arg = arg, .last = UINT64_MAX };
+	size_t off = 0;
+
+	c.left = WORK_PER_BYTE * (uint64_t)gap->sz + 1;
+	while (off < gap->sz)
+		off = scan_in_turns(&c, off);
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Call-frame instructions, one by one: all but those that are only in execute(). */
+#include "cfi/interp.h"
+
+#include <dwarf.h>
+
+uint64_t cfi_run__find_rule(const struct cfi_run *r)
+{
+	struct packed_rule rule = { .how = PACKED_ELSEWHERE };
+
+	if (!r->lost)
+		rule = cfi_state__flatten(&r->state, r->fde->cie, r->machine);
+	return packed_rule__bits(rule);
+}
+
+/* The register's place in the state; NULL: nobody follows it. */
+static struct cfi_saved *followed(struct cfi_run *r, uint64_t reg, struct cfi_state *s)
+{
+	return reg == r->fde->cie->ra  ? &s->ra
+	       : reg == r->machine->fp ? &s->fp
+	       : reg == r->machine->sp ? &s->sp
+				       : NULL;
+}
+
+static void save(struct cfi_run *r, uint64_t reg, enum saved_how how, int64_t off)
+{
+	struct cfi_saved *saved = followed(r, reg, &r->state);
+	struct cfi_hot_state *h = &r->hand;
+
+	if (reg == MACHINE_EH_DATA_REG) {
+		r->state.unwinding = how == SAVED_AT;
+		h->rule = cfi_run__find_rule(r);
+	}
+	if (!saved)
+		return;
+	*saved = (struct cfi_saved){ how, off };
+	if (rule_is_plain(h->rule) && saved == &r->state.fp && how == SAVED_AT &&
+	    packed__in_words(off))
+		h->rule = rule_with(h->rule, offsetof(struct packed_rule, fp), off);
+	else
+		h->rule = cfi_run__find_rule(r);
+}
+
+static void restore(struct cfi_run *r, uint64_t reg)
+{
+	const struct cfi_saved *saved = followed(r, reg, &r->fde->cie->initial);
+
+	if (saved)
+		save(r, reg, saved->how, saved->off);
+	else if (reg == MACHINE_EH_DATA_REG)
+		save(r, reg, SAVED_SAME, 0);
+}
+
+static inline int64_t factored(struct cfi_run *r, int64_t n)
+{
+	int64_t off;
+
+	if (__builtin_mul_overflow(n, r->fde->cie->data_align, &off))
+		r->lost = true;
+	return r->lost ? 0 : off;
+}
+
+static struct cursor read_block(struct cfi_run *r)
+{
+	uint64_t sz = cursor__uleb(&r->hand.c);
+	const uint8_t *bytes = cursor__bytes(&r->hand.c, sz);
+
+	return cursor__on(bytes ? bytes : r->hand.c.pos, bytes ? sz : 0);
+}
+
+/* DW_OP_breg<reg> off, and whether DW_OP_deref and nothing more follows, or nothing at all. */
+static bool is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off)
+{
+	if (cursor__u8(&c) != DW_OP_breg0 + reg)
+		return false;
+	*off = cursor__sleb(&c);
+	if (deref && cursor__u8(&c) != DW_OP_deref)
+		return false;
+	return !c.err && !cursor__left(&c);
+}
+
+/* What linkers write for PLT entries: sp + 8 + ((rip & 15) >= n) << 3. */
+static bool is_plt(struct cursor c, int64_t *from)
+{
+	static const uint8_t before[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
+	static const uint8_t behind[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	const uint8_t *bytes = cursor__bytes(&c, sizeof(before) + 1 + sizeof(behind));
+
+	if (!bytes || cursor__left(&c) || memcmp(bytes, before, sizeof(before)) ||
+	    memcmp(bytes + sizeof(before) + 1, behind, sizeof(behind)))
+		return false;
+	*from = bytes[sizeof(before)] - DW_OP_lit0;
+	return *from >= 0 && *from < 16;
+}
+
+/* Allowed where the CFA is a register and an offset already. */
+static void need_register(struct cfi_run *r)
+{
+	if (r->state.cfa.how != CFA_REGISTER)
+		r->lost = true;
+}
+
+static void set_cfa_expression(struct cfi_run *r)
+{
+	const struct machine *m = r->machine;
+	struct cursor block = read_block(r);
+	int64_t *off = &r->state.cfa.off;
+
+	r->state.cfa.how = is_at(block, m->fp, true, off)		? CFA_AT_FP
+			   : is_at(block, m->sp, true, off)		? CFA_AT_SP
+			   : m == &machine_x86_64 && is_plt(block, off) ? CFA_PLT
+									: CFA_OTHERWISE;
+	r->hand.rule = cfi_run__find_rule(r);
+}
+
+static void save_expression(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+	struct cursor block = read_block(r);
+	int64_t off;
+
+	if (reg == r->machine->fp && is_at(block, r->machine->fp, false, &off) && off == 0)
+		save(r, reg, SAVED_AT_FP, 0);
+	else if (is_at(block, r->machine->sp, false, &off))
+		save(r, reg, SAVED_AT_SP, off);
+	else
+		save(r, reg, SAVED_OTHERWISE, 0);
+}
+
+static void remember(struct cfi_run *r)
+{
+	struct cfi_state *s = &r->remembered[r->remembered_cnt];
+
+	if (r->remembered_cnt == STATES_MAX) {
+		r->lost = true;
+		return;
+	}
+	*s = r->state;
+	s->rule = r->hand.rule;
+	r->remembered_cnt++;
+}
+
+static void recall(struct cfi_run *r)
+{
+	if (r->remembered_cnt == 0)
+		r->lost = true;
+	else
+		r->state = r->remembered[--r->remembered_cnt];
+	r->hand.rule = r->state.rule;
+}
+
+/* ---- one instruction each ---- */
+
+static void offset(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+
+	save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
+}
+
+static void offset_sf(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+
+	save(r, reg, SAVED_AT, factored(r, cursor__sleb(&r->hand.c)));
+}
+
+static void negative_offset(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+	int64_t off = factored(r, (int64_t)cursor__uleb(&r->hand.c));
+
+	r->lost |= __builtin_sub_overflow(0, off, &off);
+	save(r, reg, SAVED_AT, off);
+}
+
+static void restore_extended(struct cfi_run *r)
+{
+	restore(r, cursor__uleb(&r->hand.c));
+}
+
+static void undefined(struct cfi_run *r)
+{
+	save(r, cursor__uleb(&r->hand.c), SAVED_UNDEFINED, 0);
+}
+
+static void same_value(struct cfi_run *r)
+{
+	save(r, cursor__uleb(&r->hand.c), SAVED_SAME, 0);
+}
+
+/* DW_CFA_register, DW_CFA_val_offset(_sf): a register, and a number that no flat rule needs. */
+static void otherwise(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+
+	cursor__uleb(&r->hand.c);
+	save(r, reg, SAVED_OTHERWISE, 0);
+}
+
+static void val_expression(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+
+	read_block(r);
+	save(r, reg, SAVED_OTHERWISE, 0);
+}
+
+static void def_cfa_sf(struct cfi_run *r)
+{
+	uint64_t reg = cursor__uleb(&r->hand.c);
+
+	cfi_run__set_cfa(r, &r->hand, reg, factored(r, cursor__sleb(&r->hand.c)));
+}
+
+static void def_cfa_register(struct cfi_run *r)
+{
+	need_register(r);
+	cfi_run__set_cfa(r, &r->hand, cursor__uleb(&r->hand.c), r->state.cfa.off);
+}
+
+static void def_cfa_offset(struct cfi_run *r)
+{
+	need_register(r);
+	cfi_run__set_cfa(r, &r->hand, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
+}
+
+static void def_cfa_offset_sf(struct cfi_run *r)
+{
+	need_register(r);
+	cfi_run__set_cfa(r, &r->hand, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
+}
+
+static void args_size(struct cfi_run *r)
+{
+	cursor__uleb(&r->hand.c);
+}
+
+/*
+ * DW_CFA_AARCH64_negate_ra_state (AADWARF64 4.4.1): whether the return address is signed changes
+ * here, which who takes the signature off need not know. SPARC means something else by it.
+ */
+static void negate_ra_state(struct cfi_run *r)
+{
+	r->lost |= r->machine != &machine_aarch64;
+}
+
+/*
+ * DWARF 5, table 7.29, and the GNU ones; advances, DW_CFA_def_cfa and
+ * DW_CFA_nop never come here. NULL: nobody knows it
+ * (DW_CFA_set_loc too: no compiler writes it).
+ */
+static void (*const handlers[64])(struct cfi_run *) = {
+	[DW_CFA_offset_extended] = offset,
+	[DW_CFA_offset_extended_sf] = offset_sf,
+	[DW_CFA_GNU_negative_offset_extended] = negative_offset,
+	[DW_CFA_restore_extended] = restore_extended,
+	[DW_CFA_undefined] = undefined,
+	[DW_CFA_same_value] = same_value,
+	[DW_CFA_register] = otherwise,
+	[DW_CFA_val_offset] = otherwise,
+	[DW_CFA_val_offset_sf] = otherwise,
+	[DW_CFA_val_expression] = val_expression,
+	[DW_CFA_expression] = save_expression,
+	[DW_CFA_remember_state] = remember,
+	[DW_CFA_restore_state] = recall,
+	[DW_CFA_def_cfa_sf] = def_cfa_sf,
+	[DW_CFA_def_cfa_register] = def_cfa_register,
+	[DW_CFA_def_cfa_offset] = def_cfa_offset,
+	[DW_CFA_def_cfa_offset_sf] = def_cfa_offset_sf,
+	[DW_CFA_def_cfa_expression] = set_cfa_expression,
+	[DW_CFA_GNU_args_size] = args_size,
+	[DW_CFA_AARCH64_negate_ra_state] = negate_ra_state,
+	[DW_CFA_AARCH64_negate_ra_state_with_pc] = negate_ra_state,
+};
+
+void cfi_run__handle(struct cfi_run *r, uint8_t op)
+{
+	if ((op & CFA_PRIMARY) == DW_CFA_offset)
+		save(r, op & CFA_LOW, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
+	else if ((op & CFA_PRIMARY) == DW_CFA_restore)
+		restore(r, op & CFA_LOW);
+	else if (handlers[op])
+		handlers[op](r);
+	else
+		r->lost = true;
+}

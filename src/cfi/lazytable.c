@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/lazytable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cfi/tablerows.h"
+#include "cfi/sigreturn.h"
+
+#define FDE_MAX 32768 /* bytes; most have 50, the largest function of gcc 20,064 */
+#define CIE_MAX 160   /* bytes with what is before its version */
+#define CIES	4     /* that are kept: most files have two */
+
+/* An answer takes about a microsecond, a table some tens, and three milliseconds per MB of
+ * .eh_frame. */
+#define BYTES_PER_ANSWER 256
+#define ANSWERS_MIN	 64
+#define KNOWN_MAX	 128
+
+struct known_cie {
+	uint64_t at;
+	bool valid;
+	struct cfi_cie cie; /* its instructions are in: */
+	uint8_t bytes[CIE_MAX];
+};
+
+/* What is asked for is mostly where somebody has asked before: a rule holds for many places. */
+struct known_rule {
+	uint64_t from, to; /* offsets in the file */
+	struct packed_rule rule;
+};
+
+struct lazy_table {
+	struct lazy_source source; /* owns its segments */
+	const struct machine *machine;
+	struct paged_file paged;
+	struct eh_frame_hdr search;
+	struct known_cie cies[CIES];
+	bool reads_code;
+	bool has_marks; /* they are asked for where they matter: mostly nobody comes there */
+	struct table_override marks[OVERRIDES_OF_SECTIONS];
+	size_t mark_cnt;
+	size_t known_cnt;
+	struct known_rule known[KNOWN_MAX]; /* ascending, no overlaps */
+};
+
+/* ---- opening ------------------------------------------------------------------------------------
+ */
+
+static void *copy(const void *from, size_t sz)
+{
+	void *to = malloc(sz ? sz : 1);
+
+	return to && sz ? memcpy(to, from, sz) : to;
+}
+
+static uint64_t end_of_code(const struct lazy_source *s)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < s->segment_cnt; i++)
+		if (s->segments[i].vaddr + s->segments[i].sz > end)
+			end = s->segments[i].vaddr + s->segments[i].sz;
+	return end;
+}
+
+static struct lazy_table *make(const struct elf_file *f, const struct lazy_source *s)
+{
+	struct lazy_table *x = malloc(sizeof(*x)); /* not zeroed: what it will know is large */
+
+	if (!x)
+		return NULL;
+	x->has_marks = false;
+	x->mark_cnt = x->known_cnt = 0;
+	for (size_t i = 0; i < CIES; i++)
+		x->cies[i].valid = false;
+	x->machine = f->machine;
+	x->source = *s;
+	x->source.segments = copy(s->segments, s->segment_cnt * sizeof(*s->segments));
+	if (x->source.segments)
+		return x;
+	free(x);
+	return NULL;
+}
+
+struct lazy_table *lazy_table__new(const struct lazy_source *s, const struct elf_file *f,
+				   struct lazy_reader reader)
+{
+	struct paged_file paged = page_cache__add(reader.pages);
+	const struct page_reader pages = { &paged, f, reader.read };
+	struct eh_frame_hdr search;
+	struct lazy_table *x;
+	int err = eh_frame_hdr__open(&search, &pages, &s->hdr, s->frames.vaddr, end_of_code(s));
+
+	if (err)
+		return errno = -err, NULL;
+	x = make(f, s);
+	if (!x) {
+		eh_frame_hdr__close(&search);
+		return NULL;
+	}
+	x->paged = paged;
+	x->search = search;
+	x->reads_code = table_source__may_read_code(s->segments, s->segment_cnt);
+	return x;
+}
+
+void lazy_table__free(struct lazy_table *x)
+{
+	if (!x)
+		return;
+	free((void *)x->source.segments);
+	eh_frame_hdr__close(&x->search);
+	free(x);
+}
+
+size_t lazy_table__sz(const struct lazy_table *x)
+{
+	return sizeof(*x) + eh_frame_hdr__sz(&x->search);
+}
+
+size_t lazy_table__worth(const struct lazy_table *x)
+{
+	return x->source.frames.sz / BYTES_PER_ANSWER + ANSWERS_MIN;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------
+ */
+
+/* One place in the file, and what is known of it so far. */
+struct question {
+	struct lazy_table *index;
+	const struct lazy_query *query;
+	struct page_reader reader;
+	struct table_source source;
+	struct packed_rule rule; /* of the last row that begins before it, or there: */
+	uint64_t from, to;	 /* where that row begins, and the next one */
+	bool whole;		 /* no other rule can hold between them */
+	bool gap;		 /* no FDE has the place */
+	int err;
+	uint8_t *room; /* FDE_MAX, for the FDE in hand where it is in two pages */
+	struct known_cie *cie;
+	struct cfi_section section;
+	struct cfi_reader frames; /* of that FDE */
+};
+
+static void note(const struct cfi_row *rows, size_t cnt, void *arg)
+{
+	struct question *q = arg;
+	size_t before = cnt;
+
+	while (before && rows[before - 1].at > q->query->off)
+		before--;
+	if (before) {
+		q->rule = rows[before - 1].rule;
+		q->from = rows[before - 1].at;
+	}
+	if (before < cnt && rows[before].at < q->to)
+		q->to = rows[before].at;
+}
+
+/* How many begin not behind the place. */
+static size_t count_known(const struct lazy_table *x, uint64_t off)
+{
+	size_t lo = 0, hi = x->known_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->known[mid].from <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Behind the `at` that begin not behind the place. Forged files may have some that overlap: those
+ * are asked for again. */
+static void remember(struct lazy_table *x, const struct question *q, size_t at)
+{
+	struct known_rule *k = &x->known[at];
+
+	if (x->known_cnt == KNOWN_MAX || (at && k[-1].to > q->from) ||
+	    (at < x->known_cnt && k->from < q->to))
+		return;
+	memmove(k + 1, k, (x->known_cnt - at) * sizeof(*k));
+	*k = (struct known_rule){ q->from, q->to, q->rule };
+	x->known_cnt++;
+}
+
+/* A table_find_fn, of those that hold the place, or lie behind it. */
+static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_override *found)
+{
+	struct question *q = arg;
+	const struct code_pattern *code = elf_code__sigreturn_code(q->index->machine);
+	uint64_t place = q->query->off, first = place - (code->sz - 1), past = place + 1 + code->sz;
+	uint8_t bytes[2 * sizeof(code->bytes)], *at;
+
+	to = to - from < SIGRETURN_GAP_MAX ? to : from + SIGRETURN_GAP_MAX;
+	from = place >= code->sz && first > from ? first : from;
+	to = past < to ? past : to;
+	if (to < from || to - from < code->sz)
+		return false;
+	q->err = page_reader__read(&q->reader, from, bytes, to - from);
+	at = q->err ? NULL : memmem(bytes, to - from, code->bytes, code->sz);
+	if (at)
+		*found = sigreturn__mark(q->index->machine, from + (uint64_t)(at - bytes));
+	return at;
+}
+
+/* A table_code_fn. It leaves the pages alone: the FDE in hand may be in one. */
+static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
+{
+	struct question *q = arg;
+	int err = q->query->read(q->query->file, off, to, sz);
+
+	if (err && err != -EIO) /* past the end of the file there is none, for a table, too */
+		q->err = err;
+	return !err;
+}
+
+static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < s->segment_cnt; i++) {
+		*vaddr = off - s->segments[i].off + s->segments[i].vaddr;
+		if (off - s->segments[i].off < s->segments[i].sz)
+			return true;
+	}
+	return false;
+}
+
+/* Its section's bytes begin at `at`. */
+static struct known_cie *find_cie(const struct question *q, uint64_t at)
+{
+	const struct lazy_section *frames = &q->index->source.frames;
+	struct known_cie *k = &q->index->cies[at / 8 % CIES];
+	struct cfi_section s = { k->bytes, CIE_MAX, frames->vaddr + at, true };
+
+	if (k->valid && k->at == at)
+		return k;
+	if (at >= frames->sz)
+		return NULL;
+	if (frames->sz - at < s.sz)
+		s.sz = frames->sz - at;
+	k->at = at;
+	k->valid = !page_reader__read(&q->reader, frames->off + at, k->bytes, s.sz) &&
+		   cfi_reader__cie(&s, 0, &k->cie);
+	return k->valid ? k : NULL;
+}
+
+/* What an FDE begins with. */
+struct fde_head {
+	uint32_t sz;	   /* without itself */
+	uint32_t distance; /* to the CIE, from here */
+};
+
+/* How many bytes it has; 0: more than there are, or than compilers make. */
+static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
+{
+	uint32_t most = left < FDE_MAX ? (uint32_t)left : FDE_MAX;
+
+	return h->sz >= sizeof(h->distance) && h->sz <= most - sizeof(h->sz)
+		       ? h->sz + (uint32_t)sizeof(h->sz)
+		       : 0;
+}
+
+/* The FDE at an offset of its section. The parser sees nothing but its bytes, and is given the CIE,
+ * to which the FDE says the distance. Its bytes are read last: they may be in a page. */
+static int find_fde(struct question *q, uint64_t at, struct cfi_fde *fde)
+{
+	const struct lazy_section *frames = &q->index->source.frames;
+	struct fde_head head;
+	const void *bytes;
+	uint32_t sz;
+	int err = at >= frames->sz || frames->sz - at < sizeof(head)
+			  ? -EINVAL
+			  : page_reader__read(&q->reader, frames->off + at, &head, sizeof(head));
+
+	if (err)
+		return err;
+	sz = fde_sz(&head, frames->sz - at);
+	q->cie = sz ? find_cie(q, at + sizeof(head.sz) - head.distance) : NULL;
+	if (!q->cie)
+		return -EINVAL;
+	err = page_reader__see(&q->reader, frames->off + at, sz, q->room, &bytes);
+	if (err)
+		return err;
+	q->section = (struct cfi_section){ bytes, sz, frames->vaddr + at, true };
+	q->frames = (struct cfi_reader){ &q->section, sizeof(head.sz) - (uint64_t)head.distance,
+					 q->cie->cie, true };
+	at = q->frames.cie_at; /* a file may change: its CIE must be the one that was read */
+	return cfi_reader__fde(&q->frames, 0, fde) && q->frames.cie_at == at ? 0 : -EINVAL;
+}
+
+/* Before the first FDE there is nothing but marks. */
+static int ask_before(struct question *q, struct table_rows *rows, uint64_t first)
+{
+	const struct table_source *s = &q->source;
+
+	q->gap = true;
+	if (s->mark_cnt && s->marks[0].off < first) {
+		rows->end = s->marks[0].off;
+		table_rows__gap(rows, first);
+	}
+	return q->err;
+}
+
+/* The rule is one of the FDE's rows, which ends at `end`; the next one begins at `next`. */
+static void fit(struct question *q, uint64_t end, uint64_t next)
+{
+	end = next < end ? next : end;
+	q->to = q->to < end ? q->to : end;
+	q->whole = q->from <= q->query->off && q->query->off < q->to;
+}
+
+/* The FDE that begins last before the place, and the gap behind it. */
+static int ask_fde(struct question *q, struct table_rows *rows, const struct hdr_hit *hit)
+{
+	const struct hdr_entry *e = hit->entries;
+	uint64_t hdr = q->index->source.hdr.vaddr, next = 0;
+	struct cfi_fde fde;
+	int err =
+		find_fde(q, hdr + (uint64_t)(int64_t)e->fde - q->index->source.frames.vaddr, &fde);
+
+	if (err)
+		return err;
+	if (fde.start != hdr + (uint64_t)(int64_t)e->place ||
+	    !table_rows__place(&q->source, &fde) ||
+	    (!hit->last &&
+	     !table_rows__off(&q->source, hdr + (uint64_t)(int64_t)e[1].place, &next)))
+		return -EINVAL;
+	fde.enough = q->query->off;
+	table_rows__fde(rows, &fde);
+	if (q->err)
+		return q->err;
+	if (!q->cie->cie.begun) /* what all FDEs begin with need not be found again */
+		q->cie->cie = q->frames.cie;
+	if (q->query->off < rows->end) {
+		fit(q, rows->end, hit->last ? rows->end : next);
+		return 0;
+	}
+	q->gap = true;
+	if (hit->last)
+		table_rows__finish(rows);
+	else
+		table_rows__gap(rows, next);
+	return q->err;
+}
+
+static int ask(struct question *q, uint64_t vaddr)
+{
+	struct table_rows rows = { .source = &q->source, .set = note, .arg = q };
+	uint64_t hdr = q->index->source.hdr.vaddr, first;
+	struct hdr_hit hit;
+	int err = eh_frame_hdr__find(&q->index->search, &q->reader, (int64_t)(vaddr - hdr), &hit);
+
+	if (err)
+		return err;
+	if (!hit.before)
+		return ask_fde(q, &rows, &hit);
+	return table_rows__off(&q->source, hdr + (uint64_t)(int64_t)hit.entries[0].place, &first)
+		       ? ask_before(q, &rows, first)
+		       : -EINVAL;
+}
+
+/* ---- marks --------------------------------------------------------------------------------------
+ */
+
+/* Whether something in [from, to) may be. */
+static bool is_marked(const struct lazy_table *x, uint64_t from, uint64_t to)
+{
+	for (size_t n = 0; n < OVERRIDES_SECTIONS; n++) {
+		const struct lazy_section *s = &x->source.marked[n];
+
+		if (from < s->vaddr + s->sz && to > s->vaddr)
+			return true;
+	}
+	return false;
+}
+
+static int learn_marks(const struct question *q)
+{
+	struct override_section sections[OVERRIDES_SECTIONS] = { 0 };
+	struct lazy_table *x = q->index;
+	struct overrides marks = { 0 };
+	int err = 0;
+
+	for (size_t n = 0; n < OVERRIDES_SECTIONS && !err; n++) {
+		const struct lazy_section *from = &x->source.marked[n];
+		struct override_section *s = &sections[n];
+
+		s->vaddr = from->vaddr;
+		s->sz = from->sz;
+		err = page_reader__read(&q->reader, from->off, s->bytes,
+					s->sz < sizeof(s->bytes) ? s->sz : sizeof(s->bytes));
+	}
+	if (err)
+		return err;
+	overrides__of_sections(&marks, x->machine, sections);
+	x->mark_cnt = table_rows__marks(&q->source, &marks, x->marks);
+	x->has_marks = true;
+	return 0;
+}
+
+/* ---- an answer ----------------------------------------------------------------------------------
+ */
+
+/* What the FDEs say, and the marks that are known. */
+static int ask_anew(struct question *q, uint64_t vaddr)
+{
+	q->source.marks = q->index->marks;
+	q->source.mark_cnt = q->index->mark_cnt;
+	q->rule = (struct packed_rule){ .how = PACKED_NONE };
+	q->from = 0;
+	q->to = UINT64_MAX;
+	q->whole = q->gap = false;
+	return ask(q, vaddr);
+}
+
+/* In a gap, or in all that would be remembered. */
+static bool needs_marks(const struct question *q, uint64_t vaddr)
+{
+	uint64_t before = q->whole ? q->query->off - q->from : 0;
+	uint64_t behind = q->whole ? q->to - q->query->off : 1;
+
+	return !q->index->has_marks &&
+	       (q->gap || is_marked(q->index, vaddr - before, vaddr + behind));
+}
+
+static int find_rule(struct question *q)
+{
+	uint64_t vaddr;
+	int err;
+
+	if (!find_vaddr(&q->source, q->query->off, &vaddr))
+		return -EINVAL;
+	err = ask_anew(q, vaddr);
+	if (err || !needs_marks(q, vaddr))
+		return err;
+	err = learn_marks(q);
+	return err ? err : ask_anew(q, vaddr);
+}
+
+int lazy_table__rule(struct lazy_table *x, const struct lazy_query *query, struct packed_rule *rule)
+{
+	uint8_t room[FDE_MAX];
+	struct question q = { .index = x,
+			      .query = query,
+			      .reader = { &x->paged, query->file, query->read },
+			      .room = room,
+			      .source = { .machine = x->machine,
+					  .segments = x->source.segments,
+					  .segment_cnt = x->source.segment_cnt,
+					  .find_trampoline = find_trampoline } };
+	size_t known = count_known(x, query->off);
+	int err;
+
+	if (known && query->off < x->known[known - 1].to) {
+		*rule = x->known[known - 1].rule;
+		return 0;
+	}
+	q.source.find_arg = q.source.code_arg = &q;
+	if (x->reads_code)
+		q.source.read_code = read_code;
+	err = find_rule(&q);
+	if (!err && q.whole)
+		remember(x, &q, known);
+	*rule = q.rule;
+	return err;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/libdwimage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cfi/verify.h"
+#include "elf/code.h"
+
+/* Of one section, also when decompressed. What anybody may have made is read by who reads the
+ * events: 16 MB take 10 ms. */
+#define BYTES_MAX	    (64u << 20)
+#define BYTES_UNTRUSTED_MAX (16u << 20)
+
+/* In this order: libdw looks for the search table before the frames. */
+enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT };
+static const char *const wanted[WANTED_CNT] = { ".eh_frame_hdr", ".eh_frame", ".debug_frame",
+						".zdebug_frame" };
+
+struct builder {
+	const struct elf_file *from;
+	struct elf_file *owner;
+	struct buf out;
+	size_t cnt;
+	size_t index[WANTED_CNT];	  /* of the section; 0: there is none */
+	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* the null section first, the names last */
+};
+
+static bool may_keep(struct builder *b, uint64_t sz)
+{
+	return sz <= (b->owner->trusted ? BYTES_MAX : BYTES_UNTRUSTED_MAX) &&
+	       elf_file__hold(b->owner, sz);
+}
+
+/* Appends bytes of the file; they are there, or memory is not asked for. */
+static int append(struct builder *b, uint64_t off, uint64_t sz)
+{
+	off_t end = b->from->fd < 0 ? 0 : lseek(b->from->fd, 0, SEEK_END);
+	uint8_t *to;
+
+	if (end < 0 || (b->from->fd >= 0 && (off > (uint64_t)end || sz > (uint64_t)end - off)) ||
+	    !may_keep(b, sz))
+		return -EIO;
+	to = buf__extend(&b->out, sz);
+	if (!to)
+		return -ENOMEM;
+	return elf_file__read(b->from, off, to, sz);
+}
+
+static void align(struct buf *b)
+{
+	static const uint8_t zeros[16];
+
+	buf__append(b, zeros, -b->sz % sizeof(zeros));
+}
+
+static int check_compressed(struct builder *b, uint64_t at, uint64_t sz)
+{
+	Elf64_Chdr chdr;
+
+	if (sz < sizeof(chdr))
+		return -EIO;
+	memcpy(&chdr, b->out.data + at, sizeof(chdr));
+	return may_keep(b, chdr.ch_size) ? 0 : -EIO;
+}
+
+/* The old form: "ZLIB" and the size, big-endian. */
+static int check_zdebug(struct builder *b, uint64_t at, uint64_t sz)
+{
+	uint64_t big;
+
+	if (sz < 4 + sizeof(big))
+		return -EIO;
+	memcpy(&big, b->out.data + at + 4, sizeof(big));
+	return may_keep(b, be64toh(big)) ? 0 : -EIO;
+}
+
+static int add_section(struct builder *b, size_t which, const GElf_Shdr *shdr)
+{
+	Elf64_Shdr *s = &b->shdrs[b->cnt];
+	int err;
+
+	align(&b->out);
+	*s = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
+			   .sh_flags = shdr->sh_flags & (SHF_ALLOC | SHF_COMPRESSED),
+			   .sh_addr = shdr->sh_addr,
+			   .sh_offset = b->out.sz,
+			   .sh_size = shdr->sh_size,
+			   .sh_addralign = 1 };
+	err = append(b, shdr->sh_offset, shdr->sh_size);
+	if (!err && (shdr->sh_flags & SHF_COMPRESSED))
+		err = check_compressed(b, s->sh_offset, s->sh_size);
+	else if (!err && which == ZDEBUG_FRAME)
+		err = check_zdebug(b, s->sh_offset, s->sh_size);
+	if (!err)
+		b->index[which] = b->cnt++;
+	return err;
+}
+
+static int add_sections(struct builder *b)
+{
+	b->cnt = 1;
+	for (size_t i = 0; i < WANTED_CNT; i++) {
+		GElf_Shdr shdr;
+
+		if (elf_file__section(b->from, wanted[i], &shdr) && shdr.sh_type != SHT_NOBITS &&
+		    shdr.sh_size && add_section(b, i, &shdr) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return b->cnt > 1 ? 0 : -ENOENT;
+}
+
+static void add_names(struct builder *b)
+{
+	Elf64_Shdr *s = &b->shdrs[b->cnt];
+	size_t at = b->out.sz;
+
+	buf__u8(&b->out, 0);
+	for (size_t i = 0; i < WANTED_CNT; i++) {
+		if (b->index[i])
+			b->shdrs[b->index[i]].sh_name = (uint32_t)(b->out.sz - at);
+		buf__append(&b->out, wanted[i], strlen(wanted[i]) + 1);
+	}
+	*s = (Elf64_Shdr){
+		.sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = b->out.sz - at, .sh_addralign = 1
+	};
+	b->cnt++;
+}
+
+static const Elf64_Ehdr blank = {
+	.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+	.e_type = ET_DYN,
+	.e_version = EV_CURRENT,
+	.e_ehsize = sizeof(Elf64_Ehdr),
+	.e_phentsize = sizeof(Elf64_Phdr),
+	.e_shentsize = sizeof(Elf64_Shdr),
+};
+
+static int build_from_sections(struct builder *b)
+{
+	Elf64_Ehdr ehdr = blank;
+	int err;
+
+	ehdr.e_machine = b->from->machine->elf;
+	buf__append(&b->out, &ehdr, sizeof(ehdr));
+	err = add_sections(b);
+	if (err)
+		return err;
+	add_names(b);
+	align(&b->out);
+	ehdr.e_shoff = b->out.sz;
+	ehdr.e_shnum = (uint16_t)b->cnt;
+	ehdr.e_shstrndx = (uint16_t)(b->cnt - 1);
+	buf__append(&b->out, b->shdrs, b->cnt * sizeof(b->shdrs[0]));
+	if (buf__err(&b->out))
+		return -ENOMEM;
+	memcpy(b->out.data, &ehdr, sizeof(ehdr));
+	return 0;
+}
+
+/*
+ * A file without section headers: the program header says where the search table is, that says
+ * where the frames are, and only the segment's end says where they end: not for forgers.
+ */
+static int build_from_segments(struct builder *b)
+{
+	Elf64_Ehdr ehdr = blank;
+	GElf_Phdr hdr = { 0 }, load = { 0 }, p;
+	size_t cnt = 0;
+	int err;
+
+	elf_getphdrnum(elf_file__elf(b->from), &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		if (gelf_getphdr(elf_file__elf(b->from), (int)i, &p) && p.p_type == PT_GNU_EH_FRAME)
+			hdr = p;
+	for (size_t i = 0; i < cnt && hdr.p_filesz; i++)
+		if (gelf_getphdr(elf_file__elf(b->from), (int)i, &p) && p.p_type == PT_LOAD &&
+		    hdr.p_offset - p.p_offset < p.p_filesz)
+			load = p;
+	if (!load.p_filesz)
+		return -ENOENT;
+	ehdr.e_machine = b->from->machine->elf;
+	ehdr.e_phoff = sizeof(ehdr);
+	ehdr.e_phnum = 1;
+	buf__reset(&b->out);
+	buf__append(&b->out, &ehdr, sizeof(ehdr));
+	hdr.p_offset += sizeof(ehdr) + sizeof(hdr) - load.p_offset;
+	buf__append(&b->out, &hdr, sizeof(hdr)); /* GElf_Phdr is Elf64_Phdr */
+	err = append(b, load.p_offset, load.p_filesz);
+	return err ? err : buf__err(&b->out);
+}
+
+/* What libdw will see: decompressed, when it was opened before. False when there is none. */
+static bool find_bytes(const struct libdw_image *img, size_t index, struct cfi_section *s)
+{
+	Elf_Scn *scn = index ? elf_getscn(img->elf, index) : NULL;
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Shdr shdr;
+
+	if (!data || !gelf_getshdr(scn, &shdr))
+		return false;
+	s->data = data->d_buf;
+	s->sz = data->d_buf ? data->d_size : 0;
+	s->vaddr = shdr.sh_addr;
+	return true;
+}
+
+/* The bytes are ours. */
+static bool check_frames(const struct builder *b, const struct cfi_section *frames,
+			 const struct cfi_section *hdr)
+{
+	if (machine__links(b->from->machine))
+		cfi_section__forget_signatures(frames, (uint8_t *)frames->data);
+	return b->from->trusted || cfi_section__is_sane(frames, hdr);
+}
+
+/* In a segment, all that is known of where frames are is that they are believed. */
+static bool eh_frame_ok(const struct libdw_image *img, const struct builder *b)
+{
+	struct cfi_section frames = { .eh = true }, hdr = { 0 };
+	bool has_hdr = find_bytes(img, b->index[EH_FRAME_HDR], &hdr);
+
+	if (!find_bytes(img, b->index[EH_FRAME], &frames))
+		return b->from->trusted;
+	return check_frames(b, &frames, has_hdr ? &hdr : NULL);
+}
+
+static bool debug_frame_ok(const struct libdw_image *img, const struct builder *b)
+{
+	size_t index = b->index[DEBUG_FRAME] ? b->index[DEBUG_FRAME] : b->index[ZDEBUG_FRAME];
+	struct cfi_section frames = { .eh = false };
+
+	if (!find_bytes(img, index, &frames))
+		return b->from->trusted;
+	return check_frames(b, &frames, NULL);
+}
+
+/* Takes the builder's bytes. */
+static int open_bytes(struct libdw_image *img, struct builder *b)
+{
+	img->bytes = b->out.data;
+	img->elf = elf_memory((char *)b->out.data, b->out.sz);
+	if (!img->elf)
+		return -ENOENT;
+	if (eh_frame_ok(img, b))
+		img->eh_frame = dwarf_getcfi_elf(img->elf);
+	img->dwarf = dwarf_begin_elf(img->elf, DWARF_C_READ, NULL);
+	if (img->dwarf && debug_frame_ok(img, b))
+		img->debug_frame = dwarf_getcfi(img->dwarf);
+	return img->eh_frame || img->debug_frame ? 0 : -ENOENT;
+}
+
+int libdw_image__make(struct libdw_image *img, const struct elf_file *from, struct elf_file *owner)
+{
+	struct builder b = { .from = from, .owner = owner };
+	int err;
+
+	*img = (struct libdw_image){ 0 };
+	if (!from->machine || from->machine != owner->machine)
+		return -ENOENT;
+	err = build_from_sections(&b);
+	if (err == -ENOENT && from->trusted)
+		err = build_from_segments(&b);
+	if (!err)
+		return open_bytes(img, &b);
+	buf__free(&b.out);
+	return err;
+}
+
+void libdw_image__free(struct libdw_image *img)
+{
+	if (img->eh_frame)
+		dwarf_cfi_end(img->eh_frame);
+	dwarf_end(img->dwarf);
+	elf_end(img->elf);
+	free(img->bytes);
+	*img = (struct libdw_image){ 0 };
+}
+
+Dwarf_Frame *libdw_image__frame(const struct libdw_image *img, uint64_t vaddr)
+{
+	Dwarf_Frame *frame;
+
+	if (img->eh_frame && dwarf_cfi_addrframe(img->eh_frame, vaddr, &frame) == 0)
+		return frame;
+	if (img->debug_frame && dwarf_cfi_addrframe(img->debug_frame, vaddr, &frame) == 0)
+		return frame;
+	return NULL;
+}

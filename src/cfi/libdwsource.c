@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/libdwsource.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/seed.h"
+#include "elf/debugfile.h"
+#include "elf/sectionheaders.h"
+
+/* One file's, of one of its parts. */
+struct reading {
+	struct job job;
+	char *path;
+	int fd;
+	enum libdw_part part; /* LIBDW_PART_CNT: the text */
+	bool trusted;
+	struct libdw_image frames;
+	struct overrides marks;
+	struct code_rows code;
+	struct elf_code text;
+	size_t sz; /* bytes in memory: files that anybody may have made share what they may hold */
+	/* of who asks: */
+	struct libdw_source *data;
+	struct elf_file *file; /* a reference: it keeps `data` alive */
+};
+
+/* ---- in a thread of the jobs' -------------------------------------------------------------------
+ */
+
+static void read_own(struct reading *r, struct elf_file *own)
+{
+	libdw_image__make(&r->frames, own, own);
+	overrides__find(&r->marks, own);
+}
+
+static bool read_separate(struct reading *r, struct elf_file *own, struct elf_file *debug)
+{
+	if (debug && libdw_image__make(&r->frames, debug, own) != 0)
+		libdw_image__free(&r->frames);
+	elf_file__put(debug); /* the bytes were copied */
+	return r->frames.elf;
+}
+
+static void read_part(struct reading *r, struct elf_file *own)
+{
+	if (r->part == LIBDW_OWN)
+		read_own(r, own);
+	else if (r->part == LIBDW_CODE)
+		code_rows__make(&r->code, own);
+	else if (!read_separate(r, own, debug_data__open(own)))
+		read_separate(r, own, debug_file__open(own, DEBUG_DIR));
+	r->sz = own->held_sz + code_rows__sz(&r->code);
+}
+
+/* With a handle of its own: libelf's must not be shared. */
+static void work(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+	struct elf_file *own;
+
+	if (r->part == LIBDW_PART_CNT) {
+		elf_code__read(&r->text, r->fd);
+		return;
+	}
+	own = elf_file__new(r->fd, r->path);
+	r->fd = -1;
+	if (own) {
+		own->trusted &= r->trusted;
+		read_part(r, own);
+	}
+	elf_file__put(own);
+}
+
+/* ---- who asks -----------------------------------------------------------------------------------
+ */
+
+static void reading__free(struct reading *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	elf_file__put(r->file);
+	free(r->path);
+	free(r);
+}
+
+/* Where the text of that address is, or the free place where it would be. */
+static struct elf_code *text_slot(const struct libdw_source *d, uint64_t vaddr)
+{
+	size_t i = seed__mix(vaddr);
+
+	while (d->texts[i % LIBDW_TEXTS].vaddr && d->texts[i % LIBDW_TEXTS].vaddr != vaddr)
+		i++;
+	return &d->texts[i % LIBDW_TEXTS];
+}
+
+static const struct elf_code *text_put(struct libdw_source *d, const struct elf_code *text)
+{
+	struct elf_code *slot;
+
+	if (d->text_cnt >= LIBDW_TEXTS / 4 * 3) {
+		memset(d->texts, 0, LIBDW_TEXTS * sizeof(*d->texts));
+		d->text_cnt = 0;
+	}
+	slot = text_slot(d, text->vaddr);
+	d->text_cnt += slot->vaddr == 0;
+	*slot = *text;
+	return slot;
+}
+
+static void adopt_code(struct libdw_source *d, struct reading *r)
+{
+	if (elf_file__hold(d->file, r->sz))
+		d->code = r->code;
+	else
+		code_rows__free(&r->code);
+}
+
+static void adopt(struct libdw_source *d, struct reading *r)
+{
+	struct libdw_image *to = r->part == LIBDW_OWN ? &d->own : &d->separate;
+
+	if (r->part == LIBDW_CODE) {
+		d->read[LIBDW_CODE] = true;
+		adopt_code(d, r);
+		return;
+	}
+	if (r->part == LIBDW_PART_CNT) {
+		text_put(d, &r->text);
+		d->text_asked = false;
+		return;
+	}
+	d->read[r->part] = true;
+	if (r->part == LIBDW_OWN)
+		d->marks = r->marks;
+	if (elf_file__hold(d->file, r->sz))
+		*to = r->frames;
+	else
+		libdw_image__free(&r->frames);
+}
+
+static void done(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+
+	adopt(r->data, r);
+	reading__free(r);
+}
+
+static struct reading *reading__new(struct libdw_source *d, enum libdw_part part)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->job =
+		(struct job){ .rank = JOB_FIRST, .lane = d->file->dev, .work = work, .done = done };
+	r->part = part;
+	r->trusted = d->file->trusted;
+	r->data = d;
+	r->file = elf_file__get(d->file);
+	r->path = strdup(d->file->path);
+	r->fd = fcntl(d->file->fd, F_DUPFD_CLOEXEC, 3);
+	if (r->path && r->fd >= 0)
+		return r;
+	reading__free(r);
+	return NULL;
+}
+
+/* Known at once of a file that has no packed debug data, names no debug file, and has none by its
+ * build ID; a job finds out about all others. */
+static bool has_no_separate(const struct libdw_source *d)
+{
+	struct section_headers h;
+
+	return section_headers__read(&h, d->file, elf_file__read_now) == 0 &&
+	       !section_headers__find(&h, ".gnu_debugdata") &&
+	       !section_headers__find(&h, ".gnu_debuglink") &&
+	       debug_file__is_absent(d->file, DEBUG_DIR);
+}
+
+/* Without memory or descriptors nothing is read: as if the file had nothing. */
+static void ask(struct libdw_source *d, enum libdw_part part)
+{
+	bool none = (part == LIBDW_SEPARATE && has_no_separate(d)) ||
+		    (part == LIBDW_CODE && !code_rows__may_be(d->file));
+	struct reading *r = none ? NULL : reading__new(d, part);
+
+	d->asked[part] = true;
+	if (r)
+		jobs__submit(d->jobs, &r->job);
+	else
+		d->read[part] = true;
+}
+
+/* The vdso is in memory, and nowhere to be opened again. */
+static void take_from_memory(struct libdw_source *d)
+{
+	if (!d->read[LIBDW_OWN])
+		libdw_image__make(&d->own, d->file, d->file);
+	for (size_t i = 0; i < LIBDW_PART_CNT; i++)
+		d->read[i] = true;
+}
+
+bool libdw_source__has(struct libdw_source *d, enum libdw_part part)
+{
+	if (d->file->fd < 0)
+		take_from_memory(d);
+	else if (!d->asked[part])
+		ask(d, part);
+	d->awaits |= !d->read[part];
+	return d->read[part];
+}
+
+/* Without memory or descriptors it is as if there were none: false. */
+static bool ask_text(struct libdw_source *d, uint64_t vaddr)
+{
+	struct reading *r = reading__new(d, LIBDW_PART_CNT);
+
+	if (!r)
+		return false;
+	r->text = elf_code__at(d->file, vaddr);
+	d->text_asked = true;
+	jobs__submit(d->jobs, &r->job);
+	return true;
+}
+
+/* At once: of what is in memory, or the kernel has. */
+static bool read_text(const struct libdw_source *d, struct elf_code *t)
+{
+	if (d->file->fd >= 0)
+		return elf_code__read_now(t, d->file);
+	elf_code__copy(t, d->file);
+	return true;
+}
+
+const struct elf_code *libdw_source__code(struct libdw_source *d, uint64_t vaddr)
+{
+	const struct elf_code *found;
+	struct elf_code now;
+
+	if (!d->texts)
+		d->texts = calloc(LIBDW_TEXTS, sizeof(*d->texts));
+	if (!d->texts || !vaddr)
+		return NULL;
+	found = text_slot(d, vaddr);
+	if (found->vaddr)
+		return found;
+	now = elf_code__at(d->file, vaddr);
+	if (read_text(d, &now))
+		return text_put(d, &now);
+	if (!d->text_asked && !ask_text(d, vaddr))
+		return NULL;
+	found = text_slot(d, vaddr); /* which may have been read meanwhile */
+	d->awaits |= !found->vaddr;
+	return found->vaddr ? found : NULL;
+}
+
+void libdw_source__init(struct libdw_source *d, struct elf_file *file, struct jobs *jobs)
+{
+	*d = (struct libdw_source){ .file = file, .jobs = jobs };
+}
+
+void libdw_source__clear(struct libdw_source *d)
+{
+	libdw_image__free(&d->own);
+	libdw_image__free(&d->separate);
+	code_rows__free(&d->code);
+	free(d->texts);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/overrides.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/section.h"
+#include "cfi/codescan.h"
+#include "cfi/fullrule.h"
+#include "elf/code.h"
+
+#define FUNCTION_MAX (1u << 20) /* bytes of what is marked */
+
+static void add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_rule rule)
+{
+	if (m->cnt < OVERRIDE_MAX && sz && sz <= FUNCTION_MAX)
+		m->marks[m->cnt++] = (struct override){ vaddr, sz, rule };
+}
+
+/* ---- Go -----------------------------------------------------------------------------------------
+ */
+
+#define ROOT                       \
+	{                          \
+		.how = PACKED_ROOT \
+	}
+#define SWITCH                       \
+	{                            \
+		.how = PACKED_SWITCH \
+	}
+#define SCANNED                    \
+	{                          \
+		.how = PACKED_NONE \
+	}
+#define TRAMPOLINE                   \
+	{                            \
+		.how = PACKED_SIGNAL \
+	}
+
+/*
+ * Functions of Go's runtime (asm_amd64.s, sys_linux_amd64.s). Go's linker marks the ends of stacks
+ * on other architectures only, and rows describe rsp as if no function changed stacks.
+ */
+static const struct {
+	const char *name;
+	struct packed_rule rule;
+} known[] = {
+	{ "runtime.goexit", ROOT },
+	{ "runtime.mstart", ROOT },
+	{ "runtime.rt0_go", ROOT },
+	{ "_rt0_amd64", ROOT },
+	{ "_rt0_amd64_linux", ROOT },
+	{ "runtime.mcall",
+	  ROOT }, /* leaves its goroutine for good; Go's profiler ends there, too */
+	/* called on a goroutine's stack, they call on the thread's */
+	{ "runtime.systemstack", SWITCH },
+	{ "runtime.morestack", SWITCH },
+	{ "runtime.asmcgocall", SWITCH },
+	/* call the vdso on the thread's stack; rbp stays: their instructions say where */
+	{ "runtime.nanotime1", SCANNED },
+	{ "runtime.walltime", SCANNED },
+	/* of signals; is taken for a function */
+	{ "runtime.sigreturn", TRAMPOLINE },
+	{ "runtime.sigreturn__sigaction", TRAMPOLINE },
+};
+
+/* Assembly functions have a suffix where the compiler made a wrapper with the plain name. */
+static bool is_name(const char *symbol, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(symbol, name, len) == 0 &&
+	       (symbol[len] == '\0' || strcmp(symbol + len, ".abi0") == 0);
+}
+
+/* Return addresses in it point to where it begins, and looked up is the place before; in the system
+ * call it is the one behind. */
+static void add_trampoline(struct overrides *m, const struct elf_file *f, uint64_t vaddr)
+{
+	struct packed_rule rule = full_rule__packed_signal_frame(f->machine), before = rule;
+	struct elf_code text = elf_code__at(f, vaddr);
+
+	elf_code__copy(&text, f);
+	if (!elf_code__sigreturn(&text))
+		return;
+	before.flags = PACKED_CALLERS_ONLY;
+	add(m, vaddr - 1, 1, before);
+	add(m, vaddr, elf_code__sigreturn_code(f->machine)->sz + 1u, rule);
+}
+
+#define SCANNED_MAX 4096 /* bytes of a function */
+
+struct scanned {
+	struct overrides *marks;
+	struct cfi_row last; /* its end is not known yet */
+};
+
+/* A code_row_fn. */
+static void take_row(const struct cfi_row *row, void *arg)
+{
+	struct scanned *s = arg;
+
+	if (s->last.rule.how != PACKED_NONE)
+		add(s->marks, s->last.at, row->at - s->last.at, s->last.rule);
+	s->last = *row;
+}
+
+static void add_scanned(struct overrides *m, const struct elf_file *f, const Elf64_Sym *sym)
+{
+	const struct cfi_row none = { sym->st_value + sym->st_size, { .how = PACKED_NONE } };
+	struct scanned scanned = { .marks = m, .last = none };
+	uint64_t off = elf_code__at(f, sym->st_value).at_off;
+	uint8_t bytes[SCANNED_MAX];
+
+	if (sym->st_size > sizeof(bytes) || off == UINT64_MAX ||
+	    elf_file__read(f, off, bytes, sym->st_size))
+		return;
+	code_scan(&(struct code_gap){ .bytes = bytes,
+				      .sz = sym->st_size,
+				      .vaddr = sym->st_value,
+				      .entry = UINT64_MAX },
+		  take_row, &scanned);
+	take_row(&none, &scanned);
+}
+
+static void mark_symbol(struct overrides *m, const struct elf_file *f, const char *name,
+			const Elf64_Sym *sym)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (!is_name(name, known[i].name))
+			continue;
+		if (known[i].rule.how == PACKED_SIGNAL)
+			add_trampoline(m, f, sym->st_value);
+		else if (known[i].rule.how == PACKED_NONE)
+			add_scanned(m, f, sym);
+		else
+			add(m, sym->st_value, sym->st_size, known[i].rule);
+	}
+}
+
+static void mark_symbols(struct overrides *m, const struct elf_file *f, Elf_Scn *table,
+			 const GElf_Shdr *shdr)
+{
+	size_t sz, names_sz;
+	uint8_t *syms = section__read(f, table, &sz);
+	Elf_Scn *strings = elf_getscn(elf_file__elf(f), shdr->sh_link);
+	uint8_t *names = strings ? section__read(f, strings, &names_sz) : NULL; /* NUL at the end */
+	Elf64_Sym sym;
+
+	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
+		memcpy(&sym, syms + at, sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_name < names_sz)
+			mark_symbol(m, f, (const char *)names + sym.st_name, &sym);
+	}
+	free(names);
+	free(syms);
+}
+
+static void find_go(struct overrides *m, const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *table;
+
+	if (!elf_file__section(f, ".gopclntab", &shdr) &&
+	    !elf_file__section(f, ".data.rel.ro.gopclntab", &shdr))
+		return;
+	m->has_pclntab = true;
+	table = section__typed(f, SHT_SYMTAB, &shdr);
+	if (table)
+		mark_symbols(m, f, table, &shdr);
+	m->is_go = m->cnt;
+}
+
+/* ---- the PLT of AArch64 -------------------------------------------------------------------------
+ */
+
+/* The first entry begins with this, maybe behind a `bti c`; the others leave the stack alone. */
+#define STP_X16_X30 0xa9bf7bf0 /* stp x16, x30, [sp, #-16]! */
+#define FIRST_SZ    32
+
+static void add_plt(struct overrides *m, const struct override_section *plt)
+{
+	const struct packed_rule bare = { .how = PACKED_SP,
+					  .fp = PACKED_FP_KEPT,
+					  .ra = PACKED_RA_LINKED };
+	struct packed_rule pushed = bare;
+	uint32_t first[2];
+	uint64_t before;
+
+	memcpy(first, plt->bytes, sizeof(first));
+	if (plt->sz < FIRST_SZ)
+		return;
+	if (first[0] != STP_X16_X30 && first[1] != STP_X16_X30) {
+		add(m, plt->vaddr, plt->sz, bare);
+		return;
+	}
+	pushed.cfa = 2;
+	before = first[0] == STP_X16_X30 ? 4 : 8;
+	add(m, plt->vaddr, before, bare);
+	add(m, plt->vaddr + before, FIRST_SZ - before, pushed);
+	add(m, plt->vaddr + FIRST_SZ, plt->sz - FIRST_SZ, bare);
+}
+
+/* ---- _init and _fini ----------------------------------------------------------------------------
+ */
+
+/* Put together from pieces of the C library's that have no CFI: 8 bytes of stack in between. */
+static void add_init(struct overrides *m, const struct override_section *s)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t push[] = { 0x48, 0x83, 0xec, 0x08 };      /* sub $8,%rsp */
+	static const uint8_t pop[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 }; /* add $8,%rsp; ret */
+	const struct packed_rule bare = {
+		.how = PACKED_SP, .cfa = 1, .fp = PACKED_FP_KEPT, .ra = -1
+	};
+	struct packed_rule pushed = bare;
+	uint64_t from, to;
+
+	if (s->sz > sizeof(s->bytes) || s->sz < sizeof(endbr) + sizeof(push))
+		return;
+	from = (memcmp(s->bytes, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0) + sizeof(push);
+	to = s->sz - 1;
+	if (to < from + sizeof(push) ||
+	    memcmp(s->bytes + from - sizeof(push), push, sizeof(push)) ||
+	    memcmp(s->bytes + to - sizeof(push), pop, sizeof(pop)))
+		return;
+	pushed.cfa = 2;
+	add(m, s->vaddr, from, bare);
+	add(m, s->vaddr + from, to - from, pushed);
+	add(m, s->vaddr + to, 1, bare);
+}
+
+/* ---- any file ---- */
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct override *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/* Where symbols overlap the first is believed. */
+static void put_in_order(struct overrides *m)
+{
+	uint64_t end = 0;
+	size_t kept = 0;
+
+	qsort(m->marks, m->cnt, sizeof(m->marks[0]), by_vaddr);
+	for (size_t i = 0; i < m->cnt; i++) {
+		if (m->marks[i].vaddr < end || m->marks[i].vaddr > UINT64_MAX - FUNCTION_MAX)
+			continue;
+		end = m->marks[i].vaddr + m->marks[i].sz;
+		m->marks[kept++] = m->marks[i];
+	}
+	m->cnt = kept;
+}
+
+static const struct {
+	const struct machine *machine;
+	const char *names[OVERRIDES_SECTIONS];
+	void (*add)(struct overrides *, const struct override_section *);
+} sections[] = {
+	{ &machine_x86_64, { ".init", ".fini" }, add_init },
+	{ &machine_aarch64, { ".plt" }, add_plt },
+};
+
+#define MACHINES (sizeof(sections) / sizeof(sections[0]))
+
+const char *overrides__section(const struct machine *machine, size_t nth)
+{
+	for (size_t i = 0; i < MACHINES && nth < OVERRIDES_SECTIONS; i++)
+		if (sections[i].machine == machine)
+			return sections[i].names[nth];
+	return NULL;
+}
+
+void overrides__of_sections(struct overrides *m, const struct machine *machine,
+			    const struct override_section all[OVERRIDES_SECTIONS])
+{
+	for (size_t i = 0; i < MACHINES; i++)
+		for (size_t n = 0; n < OVERRIDES_SECTIONS; n++)
+			if (sections[i].machine == machine && all[n].sz)
+				sections[i].add(m, &all[n]);
+	put_in_order(m);
+}
+
+/* One that cannot be read is none. */
+static void find_section(const struct elf_file *f, const char *name, struct override_section *s)
+{
+	GElf_Shdr shdr;
+
+	if (!elf_file__section(f, name, &shdr) ||
+	    elf_file__read(f, shdr.sh_offset, s->bytes,
+			   shdr.sh_size < sizeof(s->bytes) ? shdr.sh_size : sizeof(s->bytes)))
+		return;
+	s->vaddr = shdr.sh_addr;
+	s->sz = shdr.sh_size;
+}
+
+void overrides__find(struct overrides *m, const struct elf_file *f)
+{
+	struct override_section found[OVERRIDES_SECTIONS] = { 0 };
+	const char *name;
+
+	*m = (struct overrides){ 0 };
+	if (f->machine == &machine_x86_64)
+		find_go(m, f);
+	for (size_t n = 0; (name = overrides__section(f->machine, n)); n++)
+		find_section(f, name, &found[n]);
+	overrides__of_sections(m, f->machine, found);
+}
+
+const struct packed_rule *overrides__at(const struct overrides *m, uint64_t vaddr)
+{
+	for (size_t i = 0; i < m->cnt; i++)
+		if (vaddr - m->marks[i].vaddr < m->marks[i].sz)
+			return &m->marks[i].rule;
+	return NULL;
+}

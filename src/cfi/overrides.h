@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules that the call-frame information of a file leaves out, or has wrong: where Go's stacks end
+ * or change, _init and _fini, and the PLT of AArch64.
+ */
+#ifndef CFI_OVERRIDES_H
+#define CFI_OVERRIDES_H
+
+#include "elf/elffile.h"
+#include "cfi/packedrule.h"
+
+#define OVERRIDE_MAX 64
+
+struct override {
+	uint64_t vaddr, sz; /* link-time addresses */
+	struct packed_rule rule;
+};
+
+struct overrides {
+	bool has_pclntab; /* Go's own table: stripped programs have it, too */
+	bool is_go;	  /* its call-frame information takes signal trampolines for functions */
+	size_t cnt;
+	struct override marks[OVERRIDE_MAX];
+};
+
+/* None of a Go program without a symbol table. Reads the file. */
+void overrides__find(struct overrides *, const struct elf_file *);
+
+/* Sections whose code says rules. */
+#define OVERRIDES_SECTIONS    2			       /* of an architecture, at most */
+#define OVERRIDES_OF_SECTIONS (3 * OVERRIDES_SECTIONS) /* in all of them */
+struct override_section {
+	uint64_t vaddr, sz; /* sz 0: there is none */
+	uint8_t bytes[64];  /* its first ones */
+};
+/* The name of the nth of an architecture; NULL: it has no more. */
+const char *overrides__section(const struct machine *, size_t nth);
+/* What they say, in that order. */
+void overrides__of_sections(struct overrides *, const struct machine *,
+			    const struct override_section[OVERRIDES_SECTIONS]);
+/* NULL: none. */
+const struct packed_rule *overrides__at(const struct overrides *, uint64_t vaddr);
+
+#endif

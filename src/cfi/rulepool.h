@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The distinct rules of a file, by small numbers. */
+#ifndef CFI_RULEPOOL_H
+#define CFI_RULEPOOL_H
+
+#include "cfi/fullrule.h"
+
+#define RULE_POOL_MAX	    8191       /* rules; a large compiler has 2,000 */
+#define RULE_POOL_BYTES_MAX (4u << 20) /* of all rules: those of expressions can be large */
+
+struct rule_pool {
+	struct full_rule **rules; /* 1 … cnt */
+	size_t cnt, cap, bytes;
+	uint16_t *index; /* 2 * cap slots, open addressing over numbers; 0: free */
+};
+
+void rule_pool__free(struct rule_pool *);
+void rule_pool__clear(struct rule_pool *);
+/* The number of an equal rule, new or not; 0 when out of memory or full. */
+uint16_t rule_pool__add(struct rule_pool *, const struct full_rule *);
+bool rule_pool__full(const struct rule_pool *);
+
+static inline const struct full_rule *rule_pool__get(const struct rule_pool *b, uint16_t id)
+{
+	return id ? b->rules[id] : NULL;
+}
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/tablebuild.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/debugfile.h"
+#include "elf/section.h"
+#include "cfi/tablerows.h"
+#include "elf/sectionheaders.h"
+#include "cfi/sigreturn.h"
+
+#define SEGMENTS_MAX 64
+#define SECTION_MAX  (64u << 20) /* bytes, also when decompressed */
+#define GAPS_MAX     256	 /* that are looked through */
+
+struct gathered {
+	struct cfi_section sections[TABLE_SECTION_MAX];
+	uint8_t *bytes[TABLE_SECTION_MAX]; /* theirs */
+	size_t section_cnt;
+	struct table_segment segments[SEGMENTS_MAX];
+	size_t segment_cnt;
+	struct table_override marks[OVERRIDE_MAX];
+};
+
+static void gather_segments(struct gathered *g, const struct elf_file *f)
+{
+	for (size_t i = 0; i < f->segment_cnt && g->segment_cnt < SEGMENTS_MAX; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->flags & PF_X)
+			g->segments[g->segment_cnt++] =
+				(struct table_segment){ s->vaddr, s->off, s->sz };
+	}
+}
+
+/* What the section claims to have when it is unpacked, and libelf will make of it. */
+static bool unpack(Elf_Scn *scn)
+{
+	GElf_Chdr chdr;
+
+	return gelf_getchdr(scn, &chdr) && chdr.ch_size <= SECTION_MAX &&
+	       elf_compress(scn, 0, 0) >= 0;
+}
+
+static uint8_t *read_unpacked(Elf_Scn *scn, size_t *sz)
+{
+	Elf_Data *data = unpack(scn) ? elf_rawdata(scn, NULL) : NULL;
+	uint8_t *copy = data && data->d_buf ? malloc(data->d_size) : NULL;
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, data->d_buf, data->d_size);
+	*sz = data->d_size;
+	return copy;
+}
+
+static bool gather_section(struct gathered *g, const struct elf_file *f, const char *name, bool eh)
+{
+	struct cfi_section *s = &g->sections[g->section_cnt];
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf_file__section(f, name, &shdr);
+	uint8_t *data;
+	size_t sz = 0;
+
+	if (!scn || shdr.sh_size > SECTION_MAX)
+		return false;
+	data = shdr.sh_flags & SHF_COMPRESSED ? read_unpacked(scn, &sz)
+					      : section__read(f, scn, &sz);
+	if (!data)
+		return false;
+	*s = (struct cfi_section){ data, sz, shdr.sh_addr, eh };
+	g->bytes[g->section_cnt++] = data;
+	return true;
+}
+
+static bool gather_debug_frame(struct gathered *g, const struct elf_file *f)
+{
+	return gather_section(g, f, ".debug_frame", false);
+}
+
+/* Only for a file that has nothing itself: a separate one is large and far away. */
+static void gather_separate(struct gathered *g, const struct elf_file *f)
+{
+	struct elf_file *debug = debug_data__open(f);
+	bool found = debug && gather_debug_frame(g, debug);
+
+	elf_file__put(debug);
+	debug = found ? NULL : debug_file__open(f, DEBUG_DIR);
+	if (debug)
+		gather_debug_frame(g, debug);
+	elf_file__put(debug);
+}
+
+/* ---- code ---------------------------------------------------------------------------------------
+ */
+
+#define WINDOW_SZ (64u << 10)
+
+/* What was read of the code last: it is read in ascending order. */
+struct code_window {
+	const struct elf_file *file;
+	uint64_t off;
+	size_t sz;
+	uint8_t bytes[WINDOW_SZ];
+};
+
+static bool move_window(struct code_window *w, uint64_t off)
+{
+	w->off = off;
+	w->sz = off < w->file->sz && w->file->sz - off < WINDOW_SZ ? w->file->sz - off : WINDOW_SZ;
+	if (elf_file__read(w->file, off, w->bytes, w->sz))
+		w->sz = 0;
+	return w->sz;
+}
+
+/* A table_code_fn. */
+static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
+{
+	struct code_window *w = arg;
+
+	if ((off < w->off || off - w->off > w->sz || w->sz - (off - w->off) < sz) &&
+	    (!move_window(w, off) || w->sz < sz))
+		return false;
+	memcpy(to, w->bytes + (off - w->off), sz);
+	return true;
+}
+
+/* ---- all together -------------------------------------------------------------------------------
+ */
+
+static struct cfi_table *make(struct gathered *g, const struct elf_file *f)
+{
+	struct sigreturns search = sigreturn__in(f, elf_file__read, GAPS_MAX);
+	struct table_source source = { .machine = f->machine,
+				       .build_id = f->build_id,
+				       .segments = g->segments,
+				       .segment_cnt = g->segment_cnt,
+				       .sections = g->sections,
+				       .section_cnt = g->section_cnt,
+				       .marks = g->marks,
+				       .find_trampoline = sigreturn__find,
+				       .find_arg = &search };
+	struct cfi_table *t;
+	struct overrides marks;
+	int err;
+
+	source.code_arg = malloc(sizeof(struct code_window));
+	if (source.code_arg && table_source__may_read_code(g->segments, g->segment_cnt)) {
+		source.read_code = read_code;
+		*(struct code_window *)source.code_arg = (struct code_window){ .file = f };
+	}
+	overrides__find(&marks, f);
+	source.mark_cnt = table_rows__marks(&source, &marks, g->marks);
+	t = cfi_table__make(&source);
+	err = errno;
+	sigreturn__free(&search);
+	free(source.code_arg);
+	return errno = err, t;
+}
+
+struct cfi_table *cfi_table__of_file(struct elf_file *f)
+{
+	struct gathered g = { 0 };
+	struct cfi_table *t;
+	int err;
+
+	if (!f->machine)
+		return errno = ENOTSUP, NULL;
+	gather_segments(&g, f);
+	gather_section(&g, f, ".eh_frame", true);
+	gather_debug_frame(&g, f);
+	if (!g.section_cnt)
+		gather_separate(&g, f);
+	t = make(&g, f);
+	err = errno;
+	for (size_t i = 0; i < g.section_cnt; i++)
+		free(g.bytes[i]);
+	errno = err;
+	return t;
+}
+
+/* ---- without a table ----------------------------------------------------------------------------
+ */
+
+static bool find_section(const struct section_headers *h, const char *name, struct lazy_section *s)
+{
+	const Elf64_Shdr *shdr = section_headers__find(h, name);
+
+	if (!shdr || shdr->sh_size > SECTION_MAX)
+		return false;
+	*s = (struct lazy_section){ shdr->sh_offset, shdr->sh_addr, shdr->sh_size };
+	return true;
+}
+
+/* Frames that the search table does not know, and marks that take a symbol table. */
+static bool has_more(const struct section_headers *h)
+{
+	return section_headers__find(h, ".debug_frame") || section_headers__find(h, ".gopclntab") ||
+	       section_headers__find(h, ".data.rel.ro.gopclntab");
+}
+
+struct lazy_table *lazy_table__of_file(const struct elf_file *f, struct lazy_reader reader)
+{
+	struct lazy_source s = { 0 };
+	struct section_headers h;
+	struct gathered g;
+	const char *name;
+	int err = section_headers__read(&h, f, reader.read);
+
+	if (!err && (!find_section(&h, ".eh_frame_hdr", &s.hdr) ||
+		     !find_section(&h, ".eh_frame", &s.frames) || has_more(&h)))
+		err = -EINVAL;
+	if (err)
+		return errno = -err, NULL;
+	for (size_t n = 0; (name = overrides__section(f->machine, n)); n++)
+		find_section(&h, name, &s.marked[n]);
+	g.segment_cnt = 0;
+	gather_segments(&g, f);
+	s.segments = g.segments;
+	s.segment_cnt = g.segment_cnt;
+	return lazy_table__new(&s, f, reader);
+}

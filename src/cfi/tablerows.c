@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/tablerows.h"
+
+#include <dwarf.h>
+
+#include "elf/code.h"
+
+#define ALIGNMENT_GAP	 16 /* bytes of padding before an aligned function: nobody is there */
+#define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
+
+__attribute__((noinline)) static const struct table_override *find_mark(struct table_rows *r,
+									uint64_t from, uint64_t to)
+{
+	const struct table_source *s = r->source;
+
+	while (r->mark < s->mark_cnt && s->marks[r->mark].off + s->marks[r->mark].sz <= from)
+		r->mark++;
+	r->mark_off = r->mark < s->mark_cnt ? s->marks[r->mark].off : UINT64_MAX;
+	return r->mark_off < to ? &s->marks[r->mark] : NULL;
+}
+
+/* The first mark that ends behind `from`, if it begins before `to`. Asked with ascending places;
+ * nearly all are far from any. */
+static inline const struct table_override *next_mark(struct table_rows *r, uint64_t from,
+						     uint64_t to)
+{
+	return r->mark_off < to ? find_mark(r, from, to) : NULL;
+}
+
+static void set_rule(struct table_rows *r, uint64_t from, struct packed_rule rule)
+{
+	r->set(&(struct cfi_row){ from, rule }, 1, r->arg);
+}
+
+/* The rule holds in [from, to), but where there are marks. */
+static void set_rules(struct table_rows *r, uint64_t from, uint64_t to, struct packed_rule rule)
+{
+	const struct table_override *mark;
+
+	while (from < to && (mark = next_mark(r, from, to))) {
+		if (mark->off > from)
+			set_rule(r, from, rule);
+		from = mark->off > from ? mark->off : from;
+		set_rule(r, from, mark->rule);
+		from = mark->off + mark->sz;
+	}
+	if (from < to)
+		set_rule(r, from, rule);
+}
+
+/* Of an FDE's rows what is not another's, which ends at r->end. How many: one at least. */
+static size_t trim(const struct table_rows *r, struct cfi_row **rows, size_t cnt)
+{
+	for (; cnt > 1 && (*rows)[1].at <= r->end; cnt--)
+		++*rows;
+	if ((*rows)->at < r->end)
+		(*rows)->at = r->end;
+	return cnt;
+}
+
+static void take_rows(struct cfi_row *rows, size_t cnt, uint64_t end, void *arg)
+{
+	struct table_rows *r = arg;
+
+	if (end <= r->end)
+		return;
+	if (rows->at < r->end)
+		cnt = trim(r, &rows, cnt);
+	if (!next_mark(r, rows->at, end))
+		r->set(rows, cnt, r->arg);
+	else
+		for (size_t i = 0; i < cnt; i++)
+			set_rules(r, rows[i].at, i + 1 < cnt ? rows[i + 1].at : end, rows[i].rule);
+	r->end = end;
+}
+
+bool table_source__may_read_code(const struct table_segment *segments, size_t cnt)
+{
+	uint64_t left = TABLE_CODE_MAX;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (segments[i].sz > left)
+			return false;
+		left -= segments[i].sz;
+	}
+	return true;
+}
+
+/* A gap of at most ALIGNMENT_GAP bytes, and what follows it. */
+struct gap_code {
+	uint8_t bytes[ALIGNMENT_GAP + CODE_START_CONTEXT_SZ];
+	size_t sz;
+};
+
+/* Returns false if the code cannot be read, or the gap is larger. What follows is zeros where the
+ * file ends. */
+static bool read_gap(const struct table_rows *r, uint64_t to, struct gap_code *code)
+{
+	const struct table_source *s = r->source;
+
+	*code = (struct gap_code){ .sz = to - r->end };
+	if (!s->read_code || code->sz > ALIGNMENT_GAP)
+		return false;
+	return s->read_code(s->code_arg, r->end, code->bytes, code->sz + CODE_START_CONTEXT_SZ) ||
+	       s->read_code(s->code_arg, r->end, code->bytes, code->sz);
+}
+
+/*
+ * Returns whether the gap up to `to` is padding before an aligned function. A small function
+ * without CFI may lie there instead: the bytes tell. Larger gaps are code that CFI leaves out, as
+ * the C library's clone() between its system call and the child's part.
+ */
+static bool is_padding(const struct table_rows *r, uint64_t to, const struct gap_code *code)
+{
+	return to - r->end <= ALIGNMENT_GAP && to % ALIGNMENT_GAP == 0 &&
+	       (!code || elf_code__is_padding(r->source->machine, code->bytes, code->sz));
+}
+
+/* Those of x86-64 that lie so narrowly have call-frame information. */
+static bool find_trampoline(const struct table_rows *r, uint64_t from, uint64_t to,
+			    struct table_override *found)
+{
+	const struct table_source *s = r->source;
+
+	return s->find_trampoline && (machine__links(s->machine) || to - from > ALIGNMENT_GAP) &&
+	       s->find_trampoline(s->find_arg, from, to, found);
+}
+
+/* The return address of a signal handler is where the trampoline begins, and looked up is the place
+ * before it, be it in an FDE. */
+__attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to, bool padding)
+{
+	const struct packed_rule none = { .how = PACKED_NONE };
+	uint64_t from = r->end;
+	struct table_override found;
+
+	while (from < to && find_trampoline(r, from, to, &found)) {
+		struct packed_rule before = found.rule;
+
+		set_rules(r, from, found.off - 1, none);
+		before.flags = PACKED_CALLERS_ONLY;
+		set_rule(r, found.off - 1, before);
+		set_rule(r, found.off, found.rule);
+		from = found.off + found.sz;
+		padding = false;
+	}
+	if (!padding)
+		set_rules(r, from, to, none);
+}
+
+/* A planted return address points to the start of __start_context, and the walk looks up the byte
+ * before it. */
+static void set_planted(struct table_rows *r, uint64_t start)
+{
+	set_rule(r, start - 1,
+		 (struct packed_rule){ .how = PACKED_ROOT, .flags = PACKED_CALLERS_ONLY });
+}
+
+/* Nearly all are padding, of which there is nothing to say. */
+void table_rows__gap(struct table_rows *r, uint64_t to)
+{
+	struct gap_code code;
+	bool has_code = read_gap(r, to, &code);
+	bool padding = is_padding(r, to, has_code ? &code : NULL) && !next_mark(r, r->end, to);
+
+	if (!padding || machine__links(r->source->machine))
+		fill_gap(r, to, padding);
+	else if (has_code && elf_code__is_start_context(r->source->machine, code.bytes + code.sz))
+		set_planted(r, to);
+}
+
+static const struct table_segment *find_segment(const struct table_source *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->segment_cnt; i++)
+		if (vaddr - s->segments[i].vaddr < s->segments[i].sz)
+			return &s->segments[i];
+	return NULL;
+}
+
+bool table_rows__off(const struct table_source *source, uint64_t vaddr, uint64_t *off)
+{
+	const struct table_segment *s = find_segment(source, vaddr);
+
+	if (s)
+		*off = s->off + (vaddr - s->vaddr);
+	return s;
+}
+
+/* An address range's part that is in one segment. False: there is none. */
+static bool place(const struct table_source *source, uint64_t *start, uint64_t *sz)
+{
+	const struct table_segment *s = find_segment(source, *start);
+	uint64_t in;
+
+	if (!s)
+		return false;
+	in = *start - s->vaddr;
+	*start = s->off + in;
+	*sz = *sz < s->sz - in ? *sz : s->sz - in;
+	return true;
+}
+
+size_t table_rows__marks(const struct table_source *source, const struct overrides *m,
+			 struct table_override *marks)
+{
+	uint64_t end = 0;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < m->cnt; i++) {
+		struct table_override mark = { m->marks[i].vaddr, m->marks[i].sz,
+					       m->marks[i].rule };
+
+		if (!place(source, &mark.off, &mark.sz) || mark.off < end)
+			continue;
+		marks[cnt++] = mark;
+		end = mark.off + mark.sz;
+	}
+	return cnt;
+}
+
+bool table_rows__place(const struct table_source *source, struct cfi_fde *fde)
+{
+	return cursor__left(&fde->instructions) <= INSTRUCTIONS_MAX &&
+	       place(source, &fde->start, &fde->sz);
+}
+
+#define START_CONTEXT_SZ_MAX 64 /* bytes of all of it */
+
+static bool is_start_context(const struct table_rows *r, const struct cfi_fde *fde)
+{
+	const struct cursor *c = &fde->instructions;
+	uint8_t bytes[CODE_START_CONTEXT_SZ];
+
+	if (fde->sz > START_CONTEXT_SZ_MAX || fde->sz < sizeof(bytes) || !r->source->read_code ||
+	    (cursor__left(c) && *c->pos != DW_CFA_nop))
+		return false;
+	return r->source->read_code(r->source->code_arg, fde->start, bytes, sizeof(bytes)) &&
+	       elf_code__is_start_context(r->source->machine, bytes);
+}
+
+void table_rows__fde(struct table_rows *r, const struct cfi_fde *fde)
+{
+	struct cfi_row root = { fde->start, { .how = PACKED_ROOT } };
+
+	if (r->end && fde->start > r->end)
+		table_rows__gap(r, fde->start);
+	if (is_start_context(r, fde))
+		take_rows(&root, 1, fde->start + fde->sz, r);
+	else
+		cfi_reader__rows(fde, r->source->machine, take_rows, r);
+}
+
+/* Of the segment in which the last row is. */
+static uint64_t end_of_code(const struct table_rows *r)
+{
+	for (size_t i = 0; i < r->source->segment_cnt; i++) {
+		const struct table_segment *s = &r->source->segments[i];
+
+		if (r->end - s->off < s->sz)
+			return s->off + s->sz;
+	}
+	return r->end;
+}
+
+void table_rows__finish(struct table_rows *r)
+{
+	table_rows__gap(r, end_of_code(r) + ALIGNMENT_GAP + 1); /* no padding: it ends here */
+}

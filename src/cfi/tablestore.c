@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/tablestore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cfi/tablebuild.h"
+
+/* Owned by who asks, but for what is above the line while it is being done. */
+struct making {
+	struct job job;
+	struct table_cache *cache; /* a reference; NULL: none */
+	char *path;
+	int fd;
+	bool trusted;
+	bool whole;		       /* it is to be made when the cache has none */
+	const struct cfi_table *table; /* when done; NULL: there is none */
+	bool mapped;
+	/* ---- */
+	struct table_store *tables;
+	struct elf_file *file; /* whose slot waits */
+};
+
+/* What there is of tables and indexes, in bytes. A file may outlive us: who is last frees it. */
+struct held {
+	size_t sz, indexed;
+	unsigned refs; /* ours, and one of each slot */
+};
+
+struct slot {
+	struct table_slot seen;
+	bool mapped;		  /* the table is from the cache */
+	bool asked;		  /* for it to be made */
+	struct lazy_table *index; /* as long as there is no table; NULL: none */
+	size_t answers;		  /* of the index */
+	struct held *held;
+};
+
+struct table_store {
+	struct table_cache *cache;
+	struct jobs *jobs;
+	struct page_cache *pages; /* of files that have an index */
+	uint64_t last_id;
+	struct held *held;
+	struct table_store_stats stats;
+};
+
+/* ---- in a thread of the jobs' -------------------------------------------------------------------
+ */
+
+/* The cache is for files that speak for their build ID. */
+static void make(struct making *m, struct elf_file *own)
+{
+	bool cached = m->cache && own->trusted && own->build_id.sz;
+	struct cfi_table *table;
+
+	m->table = cached ? table_cache__load(m->cache, &own->build_id) : NULL;
+	m->mapped = m->table;
+	if (m->table || !m->whole)
+		return;
+	table = cfi_table__of_file(own);
+	if (table && cached)
+		table_cache__store(m->cache, table);
+	m->table = table;
+}
+
+/* With a handle of its own: libelf's must not be shared. */
+static void work(struct job *job)
+{
+	struct making *m = (struct making *)job;
+	struct elf_file *own = elf_file__new(m->fd, m->path);
+
+	m->fd = -1;
+	if (own) {
+		own->trusted &= m->trusted;
+		make(m, own);
+	}
+	elf_file__put(own);
+}
+
+static void drop_table(const struct cfi_table *t, bool mapped)
+{
+	if (t && mapped)
+		table_cache__unmap(t);
+	else
+		free((struct cfi_table *)t);
+}
+
+/* ---- slots --------------------------------------------------------------------------------------
+ */
+
+static void held__put(struct held *h)
+{
+	if (--h->refs == 0)
+		free(h);
+}
+
+static void slot__drop_index(struct slot *slot)
+{
+	if (!slot->index)
+		return;
+	slot->held->indexed--;
+	slot->held->sz -= lazy_table__sz(slot->index);
+	lazy_table__free(slot->index);
+	slot->index = NULL;
+}
+
+static void slot__free(void *data)
+{
+	struct slot *slot = data;
+
+	slot__drop_index(slot);
+	if (slot->seen.table)
+		slot->held->sz -= slot->seen.table->sz;
+	drop_table(slot->seen.table, slot->mapped);
+	held__put(slot->held);
+	free(slot);
+}
+
+/* A table that comes when its owner's have taken all they may is thrown away. */
+static void adopt(struct table_store *t, struct elf_file *file, const struct cfi_table *table,
+		  bool mapped)
+{
+	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+
+	if (table && !elf_file__hold(file, table->sz)) {
+		drop_table(table, mapped);
+		table = NULL;
+	}
+	t->stats.made += table && !mapped;
+	t->stats.cached += table && mapped;
+	t->stats.failed += !table && !slot->index;
+	if (!table)
+		return;
+	slot__drop_index(slot);
+	slot->seen.table = table;
+	slot->mapped = mapped;
+	slot->held->sz += table->sz;
+}
+
+/* None where it would have to be waited for, or is too much. */
+static void make_index(struct table_store *t, struct elf_file *file, struct slot *slot)
+{
+	struct lazy_reader reader = { elf_file__read_now, t->pages };
+	struct lazy_table *index = lazy_table__of_file(file, reader);
+
+	if (!index)
+		return;
+	if (!elf_file__hold(file, lazy_table__sz(index))) {
+		lazy_table__free(index);
+		return;
+	}
+	slot->index = index;
+	slot->held->indexed++;
+	slot->held->sz += lazy_table__sz(index);
+}
+
+static void making__free(struct making *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	drop_table(m->table, m->mapped);
+	table_cache__put(m->cache);
+	elf_file__put(m->file);
+	free(m->path);
+	free(m);
+}
+
+static void done(struct job *job)
+{
+	struct making *m = (struct making *)job;
+	const struct slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
+
+	m->tables->stats.pending--;
+	/* Who is asked for often is asked for again before the cache has answered. */
+	if (!slot->seen.table && (m->table || m->whole)) {
+		adopt(m->tables, m->file, m->table, m->mapped);
+		m->table = NULL;
+	}
+	making__free(m);
+}
+
+static struct making *making__new(struct table_store *t, struct elf_file *file, bool whole)
+{
+	const struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	struct making *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->job = (struct job){ .rank = file->trusted && !slot->index ? JOB_NEXT : JOB_LAST,
+			       .lane = file->dev,
+			       .work = work,
+			       .done = done };
+	m->tables = t;
+	m->whole = whole;
+	m->trusted = file->trusted;
+	m->cache = table_cache__get(t->cache);
+	m->path = strdup(file->path);
+	m->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	m->file = elf_file__get(file);
+	if (m->path && m->fd >= 0)
+		return m;
+	making__free(m);
+	return NULL;
+}
+
+static void submit(struct table_store *t, struct elf_file *file, bool whole)
+{
+	struct making *m = making__new(t, file, whole);
+
+	if (!m) {
+		t->stats.failed++;
+		return;
+	}
+	t->stats.pending++;
+	jobs__submit(t->jobs, &m->job);
+}
+
+static void ask_for_table(struct table_store *t, struct elf_file *file)
+{
+	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+
+	if (!slot->asked)
+		submit(t, file, true);
+	slot->asked = true;
+}
+
+static void meet(struct table_store *t, struct elf_file *file, struct slot *slot)
+{
+	make_index(t, file, slot);
+	if (!slot->index)
+		ask_for_table(t, file);
+	else if (t->cache && file->trusted)
+		submit(t, file, false);
+}
+
+const struct table_slot *table_store__ask(struct table_store *t, struct elf_file *file)
+{
+	struct elf_attachment *a = &file->slots[ELF_SLOT_TABLE];
+	struct slot *slot = calloc(1, sizeof(*slot));
+
+	if (!slot)
+		return NULL;
+	slot->seen.id = ++t->last_id;
+	slot->held = t->held;
+	t->held->refs++;
+	*a = (struct elf_attachment){ slot, slot__free };
+	if (file->fd < 0) /* the vdso: small, and nowhere to open again */
+		adopt(t, file, cfi_table__of_file(file), false);
+	else
+		meet(t, file, slot);
+	return &slot->seen;
+}
+
+bool table_store__rule(struct table_store *t, struct elf_file *file, uint64_t off,
+		       struct packed_rule *rule)
+{
+	const struct lazy_query query = { file, elf_file__read_now, off };
+	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+
+	if (slot->seen.table)
+		*rule = cfi_table__at(slot->seen.table, off);
+	if (slot->seen.table || !slot->index)
+		return slot->seen.table;
+	if (lazy_table__rule(slot->index, &query, rule)) {
+		slot__drop_index(slot);
+		ask_for_table(t, file);
+		return false;
+	}
+	if (++slot->answers == lazy_table__worth(slot->index))
+		ask_for_table(t, file);
+	return true;
+}
+
+void table_store__stats(const struct table_store *t, struct table_store_stats *s)
+{
+	*s = t->stats;
+	s->indexed = t->held->indexed;
+	s->bytes = t->held->sz;
+}
+
+struct table_store *table_store__new(struct table_cache *cache, struct jobs *jobs)
+{
+	struct table_store *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->cache = cache;
+	t->jobs = jobs;
+	t->pages = page_cache__new();
+	t->held = calloc(1, sizeof(*t->held));
+	if (t->pages && t->held) {
+		t->held->refs = 1;
+		return t;
+	}
+	page_cache__free(t->pages);
+	free(t->held);
+	free(t);
+	return errno = ENOMEM, NULL;
+}
+
+void table_store__free(struct table_store *t)
+{
+	if (!t)
+		return;
+	held__put(t->held);
+	page_cache__free(t->pages);
+	free(t);
+}

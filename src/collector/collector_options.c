@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/collector_options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/completion.h"
+#include "base/parse.h"
+#include "collector/statusfile.h"
+#include "event/kind.h"
+#include "store/parquet.h"
+#include "cfi/tablecache.h"
+
+#define DEFAULT_PROBES "profile:u:99,rss:u:29,switch:ku:0s"
+#define MAX_RATE       500000
+#define MAX_RATE_MAX   100000000
+#define POLL_MAX_NS    3600000000000
+#define RING_MAX       (1u << 30)
+#define HELP_WIDTH     56 /* of 79, beside the names of sources */
+
+enum key {
+	KEY_DURATION = 256,
+	KEY_APPEND,
+	KEY_PID,
+	KEY_UID,
+	KEY_CGROUP,
+	KEY_STACK_SIZE,
+	KEY_STITCH,
+	KEY_RING_SIZE,
+	KEY_MAX_RATE,
+	KEY_STATUS,
+	KEY_CACHE,
+	KEY_NO_CACHE,
+	KEY_COMPRESSION,
+	KEY_POLL,
+	KEY_KEEP_ROOT,
+	KEY_LIST,
+	KEY_QUIET,
+	KEY_UNWINDER,
+	KEY_DEBUG_BPF,
+	KEY_BILL,
+	KEY_BPF_STACKS,
+	KEY_PREFIX,
+	KEY_COMPLETION,
+};
+
+static const struct argp_option argp_options[] = {
+	{ 0, 0, 0, 0, "What is recorded", 1 },
+	{ "programs", 'p', "PROGRAMS", 0,
+	  "Event sources, comma-separated (default: " DEFAULT_PROBES "); see below", 1 },
+	{ "duration", KEY_DURATION, "TIME", 0, "End after TIME (500ms, 5s, 10m, 1h)", 1 },
+	{ "pid", KEY_PID, "PID", 0,
+	  "Only this process, its threads and descendants; with the id of another thread only that "
+	  "thread; ends when they have. May be repeated or a comma list",
+	  1 },
+	{ "uid", KEY_UID, "USER", 0, "Only processes of this effective user (name or number)", 1 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0,
+	  "Only this cgroup (v2) and those below it; absolute, or from the cgroup root", 1 },
+	{ "all", 'a', 0, 0, "With a command: record the whole system while it runs", 1 },
+	{ "keep-root", KEY_KEEP_ROOT, 0, 0,
+	  "Run the command as root, not as the user who called sudo", 1 },
+	{ "stack-size", KEY_STACK_SIZE, "SIZE", 0,
+	  "Copy at most this much of a user stack (default: 256K, at most 1M)", 1 },
+	{ "stitch", KEY_STITCH, 0, 0,
+	  "Larger stacks get their callers from what the thread's stack was before; marked", 1 },
+
+	{ 0, 0, 0, 0, "Where it goes", 2 },
+	{ "dir", 'd', "DIR", 0,
+	  "The recording's folder (default: the next number below $STACKS_DIR, else below "
+	  "/var/lib/stacks)",
+	  2 },
+	{ "append", KEY_APPEND, 0, 0, "DIR may hold a recording already: continue it", 2 },
+	{ "compression", KEY_COMPRESSION, "HOW", 0,
+	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
+	{ "rows", 'r', "N", 0, "Rows per row group (default: 100000)", 2 },
+	{ "groups-per-file", 'g', "N", 0, "Row groups per file (default: 10)", 2 },
+
+	{ 0, 0, 0, 0, "How it runs", 3 },
+	{ "quiet", KEY_QUIET, 0, 0, "Only errors and warnings, and the line that says where", 3 },
+	{ "verbose", 'v', 0, 0, "More about what happens", 3 },
+	{ "list", KEY_LIST, 0, 0, "List the event sources and end", 3 },
+	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 250ms)", 3 },
+	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M, at most 1G)", 3 },
+	{ "status", KEY_STATUS, "FILE", 0,
+	  "Keep how it goes in FILE, as JSON, twice a second (default: " STATUS_FILE
+	  "; '' for none)",
+	  3 },
+	{ "cache", KEY_CACHE, "DIR", 0,
+	  "Keep compiled call-frame tables there (default: " TABLE_CACHE_DIR ")", 3 },
+	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep them", 3 },
+	{ "max-rate", KEY_MAX_RATE, "N", 0,
+	  "At most N events of a kind per second on each CPU, the rest is counted as lost "
+	  "(default: 500000; 0: no limit)",
+	  3 },
+	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
+	{ "profiling-interval", KEY_BILL, "TIME", 0,
+	  "Print what the BPF programs cost this often, not only at the end (default: 0, off)", 3 },
+	{ "debug-bpf", KEY_DEBUG_BPF, 0, 0, "Show libbpf's messages and the verifier's log", 3 },
+	{ "unwinder", KEY_UNWINDER, "WHICH", OPTION_HIDDEN, "naive: libdwfl's own walk, to compare",
+	  3 },
+	{ "bpf-stacks", KEY_BPF_STACKS, "N", OPTION_HIDDEN,
+	  "Has no effect: stacks are not kept in a map", 3 },
+	{ "prefix", KEY_PREFIX, "NAME", OPTION_HIDDEN, "Has no effect", 3 },
+	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
+	  "Print the completion file for bash, zsh or fish", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Records every event of the chosen sources with its stacks, for the whole system or for "
+	"what is "
+	"chosen, as Parquet files. Needs no frame pointers."
+	"\vExamples:\n"
+	"  sudo collector                                     the whole system\n"
+	"  sudo collector --duration 10s -p profile:uk:999    CPU time, kernel's too\n"
+	"  sudo collector -p switch:uk postgres redis-server  off-CPU, these only\n"
+	"  sudo collector --pid 4711                          one with descendants\n"
+	"  sudo collector -- ./prog args                      launch and record it\n"
+	"Then look at it:\n"
+	"  stacksexport top\n"
+	"  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n";
+
+const char *argp_program_version = "collector " STACKS_VERSION;
+
+static void __attribute__((noreturn))
+wrong(const struct argp_state *state, const char *option, const char *value, const char *allowed)
+{
+	argp_error(state, "--%s: '%s' is not %s", option, value, allowed);
+	exit(2);
+}
+
+static void *grow(const struct argp_state *state, void *array, size_t cnt, size_t sz)
+{
+	void *more = realloc(array, (cnt + 1) * sz);
+
+	if (!more)
+		argp_failure(state, 1, ENOMEM, "options");
+	return more;
+}
+
+static void add_pids(struct capture_filter *f, const char *arg, const struct argp_state *state)
+{
+	char *list = strdupa(arg), *p;
+
+	while ((p = strsep(&list, ","))) {
+		uint64_t pid;
+
+		if (parse__u64(p, &pid) || pid == 0 || pid > INT32_MAX)
+			wrong(state, "pid", p, "a process or thread id");
+		f->pids = grow(state, f->pids, f->pid_cnt, sizeof(*f->pids));
+		f->pids[f->pid_cnt++] = (uint32_t)pid;
+	}
+}
+
+static void add_uid(struct capture_filter *f, const char *arg, const struct argp_state *state)
+{
+	const struct passwd *pw = getpwnam(arg);
+	uint64_t uid = pw ? pw->pw_uid : 0;
+
+	if (!pw && (parse__u64(arg, &uid) || uid >= UINT32_MAX))
+		wrong(state, "uid", arg, "a user's name or number");
+	f->uids = grow(state, f->uids, f->uid_cnt, sizeof(*f->uids));
+	f->uids[f->uid_cnt++] = (uint32_t)uid;
+}
+
+static void add_cgroup(struct capture_filter *f, const char *arg, const struct argp_state *state)
+{
+	if (!*arg)
+		wrong(state, "cgroup", arg, "a path");
+	f->cgroups = grow(state, f->cgroups, f->cgroup_cnt, sizeof(*f->cgroups));
+	f->cgroups[f->cgroup_cnt++] = arg;
+}
+
+static void add_comm(struct capture_filter *f, const char *arg, const struct argp_state *state)
+{
+	if (strchr(arg, '/'))
+		argp_error(state, "'%s' is no command's name: to launch it write -- %s", arg, arg);
+	if (strlen(arg) >= EVENT_COMM_SZ)
+		argp_error(
+			state,
+			"'%s': a command's name has at most 15 bytes (the kernel cuts longer ones: "
+			"try '%.15s')",
+			arg, arg);
+	f->comms = grow(state, f->comms, f->comm_cnt, sizeof(*f->comms));
+	f->comms[f->comm_cnt++] = arg;
+}
+
+static void set_probes(struct options *o, char *arg, const struct argp_state *state)
+{
+	char why[256];
+	int cnt = probes__parse(arg, o->probes, why, sizeof(why));
+
+	if (cnt < 0)
+		argp_error(state, "--programs: %s", why);
+	o->capture.probe_cnt = (size_t)cnt;
+}
+
+static void set_duration(uint64_t *ns, const char *option, const char *arg,
+			 const struct argp_state *state)
+{
+	if (parse__duration(arg, ns) || *ns > INT64_MAX / 2) /* no sum with a clock overflows */
+		wrong(state, option, arg, "a time such as 500ms, 5s or 10m");
+}
+
+static void set_end(struct options *o, const char *arg, const struct argp_state *state)
+{
+	set_duration(&o->duration_ns, "duration", arg, state);
+	if (o->duration_ns == 0)
+		wrong(state, "duration", arg, "a time such as 500ms, 5s or 10m");
+}
+
+/* What is too large for anything stays so: check() names the limit. */
+static void set_size(uint32_t *bytes, const char *option, const char *arg,
+		     const struct argp_state *state)
+{
+	uint64_t sz;
+	int err = parse__size(arg, &sz);
+
+	if (err == -EINVAL || (!err && sz == 0))
+		wrong(state, option, arg, "a size such as 64K or 4M");
+	*bytes = err || sz > 2 * RING_MAX ? 2 * RING_MAX : (uint32_t)sz;
+}
+
+static void set_count(size_t *cnt, const char *option, const char *arg,
+		      const struct argp_state *state)
+{
+	uint64_t n;
+
+	if (parse__u64(arg, &n) || n == 0 || n > 100000000)
+		wrong(state, option, arg, "a number from 1 to 100000000");
+	*cnt = n;
+}
+
+static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_state *state)
+{
+	if (parse__u64(arg, rate) || *rate > MAX_RATE_MAX)
+		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
+}
+
+static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
+{
+	int level;
+
+	if (parquet__parse_compression(arg, &level) != 0)
+		wrong(state, "compression", arg, "zstd(1) ... zstd(22) or none");
+	o->recording.compression = arg;
+}
+
+static void set_unwinder(struct options *o, const char *arg, const struct argp_state *state)
+{
+	if (strcmp(arg, "naive") == 0)
+		o->unwinder = UNWINDER_NAIVE;
+	else if (strcmp(arg, "tables") != 0)
+		wrong(state, "unwinder", arg, "tables or naive");
+}
+
+/* Returns "profile switch … all"; the caller frees it. */
+static char *probe_names(void)
+{
+	struct buf names = { 0 };
+
+	for (const struct probe *p = probes; p->name; p++)
+		buf__printf(&names, "%s ", p->name);
+	buf__printf(&names, "all");
+	buf__u8(&names, 0);
+	return (char *)names.data;
+}
+
+static void print_completion(const char *shell, const struct argp_state *state)
+{
+	char *names = probe_names();
+	const struct completion_words words[] = {
+		{ "programs", names, true },
+		{ 0 },
+	};
+	const struct completion_command command = {
+		.options = { argp_options, completion_argp_options },
+		.argument = "[COMM]… | -- COMMAND",
+	};
+	const struct completion c = { "collector", &command, 1, words };
+
+	if (completion__print(stdout, &c, shell))
+		wrong(state, "completion", shell, "bash, zsh or fish");
+	free(names);
+	exit(0);
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct capture_filter *filter = &o->capture.filter;
+
+	switch (key) {
+	case 'p': set_probes(o, arg, state); break;
+	case 'a': o->all = true; break;
+	case 'd': o->recording.dir = arg; break;
+	case 'r': set_count(&o->recording.rows_per_group, "rows", arg, state); break;
+	case 'g': set_count(&o->recording.groups_per_file, "groups-per-file", arg, state); break;
+	case 'v': o->verbose = true; break;
+	case KEY_DURATION: set_end(o, arg, state); break;
+	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
+	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
+	case KEY_APPEND: o->recording.append = true; break;
+	case KEY_PID: add_pids(filter, arg, state); break;
+	case KEY_UID: add_uid(filter, arg, state); break;
+	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
+	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
+	case KEY_STITCH: o->stitch = true; break;
+	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
+	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
+	case KEY_COMPRESSION: set_compression(o, arg, state); break;
+	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
+	case KEY_CACHE: o->cache_dir = arg; break;
+	case KEY_NO_CACHE: o->cache_dir = NULL; break;
+	case KEY_KEEP_ROOT: o->keep_root = true; break;
+	case KEY_LIST: o->list = true; break;
+	case KEY_QUIET: o->quiet = true; break;
+	case KEY_UNWINDER: set_unwinder(o, arg, state); break;
+	case KEY_DEBUG_BPF: o->capture.debug = true; break;
+	case KEY_COMPLETION: print_completion(arg, state); break;
+	case KEY_BPF_STACKS:
+	case KEY_PREFIX: break;
+	case ARGP_KEY_ARG: add_comm(filter, arg, state); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* A line of the list below; argp would break a long one anywhere. */
+static void print_entry(FILE *f, const char *usage, const char *help)
+{
+	const char *rest = help;
+
+	fprintf(f, "  %-17s", usage);
+	while (*rest) {
+		size_t sz = strnlen(rest, HELP_WIDTH);
+
+		while (rest[sz] && rest[sz] != ' ')
+			sz--;
+		fprintf(f, "%*s  %.*s\n", rest == help ? 0 : 19, "", (int)sz, rest);
+		rest += sz + (rest[sz] == ' ');
+	}
+}
+
+/* The list of probes in --help comes from their table. */
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *out = NULL;
+	size_t sz;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	f = open_memstream(&out, &sz);
+	if (!f)
+		return (char *)text;
+	fprintf(f, "PROGRAMS is a comma list of:\n");
+	for (const struct probe *p = probes; p->name; p++)
+		print_entry(f, p->usage, p->help);
+	print_entry(f, "all", "every one of them that this machine has and that needs no PATH");
+	fprintf(f, "S says which stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
+	fclose(f);
+	return out;
+}
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse_opt,
+	.args_doc = "[COMM]…\n[COMM]… -- COMMAND [ARG]…",
+	.doc = doc,
+	.help_filter = help_filter,
+};
+
+static uint32_t power_of_two(uint32_t sz)
+{
+	uint32_t p = 4096;
+
+	while (p < sz)
+		p *= 2;
+	return p;
+}
+
+static void set_defaults(struct options *o)
+{
+	*o = (struct options){
+		.capture = { .probes = o->probes,
+			     .stack_sz = 256 << 10,
+			     .ring_sz = 4 << 20,
+			     .max_rate = MAX_RATE },
+		.recording = { .root = getenv("STACKS_DIR"),
+			       .rows_per_group = 100000,
+			       .groups_per_file = 10,
+			       .batch_ns = 10000000000,
+			       .compression = "zstd(1)" },
+		.poll_ns = 250000000,
+		.status_path = STATUS_FILE,
+		.cache_dir = TABLE_CACHE_DIR,
+	};
+	if (!o->recording.root || !*o->recording.root)
+		o->recording.root = "/var/lib/stacks";
+}
+
+/* What only makes sense together. */
+static void check(struct options *o, char *program)
+{
+	const char *why = NULL;
+
+	if (o->capture.stack_sz > EVENT_STACK_MAX)
+		why = "--stack-size is at most 1M";
+	else if (o->capture.ring_sz > RING_MAX)
+		why = "--ring-size is at most 1G";
+	else if (o->capture.ring_sz < 2 * o->capture.stack_sz)
+		why = "--ring-size must be at least twice --stack-size";
+	else if (o->poll_ns > POLL_MAX_NS)
+		why = "--poll is at most 1h";
+	else if (o->all && !o->command)
+		why = "--all goes with a command: collector -a -- COMMAND";
+	else if (o->keep_root && !o->command)
+		why = "--keep-root goes with a command: collector --keep-root -- COMMAND";
+	else if (o->command && !o->command[0])
+		why = "there is no command after --";
+	else if (o->command && (o->capture.filter.comm_cnt || o->capture.filter.pid_cnt))
+		why = "a command to launch and commands or processes to look for do not go "
+		      "together";
+	else if (o->recording.append && !o->recording.dir)
+		why = "--append goes with --dir";
+	if (!why)
+		return;
+	fprintf(stderr, "%s: %s\nTry '%s --help' for more information.\n", program, why, program);
+	exit(2);
+}
+
+/* "profile,rss,switch" */
+static char *name_sources(const struct options *o)
+{
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		buf__printf(&names, "%s%s", i ? "," : "", o->probes[i].probe->name);
+	buf__u8(&names, 0);
+	return (char *)names.data;
+}
+
+void options__parse(struct options *o, int argc, char **argv)
+{
+	char defaults[] = DEFAULT_PROBES;
+	char why[256];
+	int own = 1;
+
+	set_defaults(o);
+	argp_err_exit_status = 2;
+	while (own < argc && strcmp(argv[own], "--") != 0)
+		own++;
+	if (own < argc)
+		o->command = &argv[own + 1];
+	argp_parse(&argp, own, argv, 0, NULL, o);
+	if (!o->capture.probe_cnt)
+		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
+	o->recording.sources = o->sources = name_sources(o);
+	o->capture.ring_sz = power_of_two(o->capture.ring_sz);
+	o->capture.filter.none_yet = o->command && !o->all;
+	check(o, program_invocation_short_name);
+}
+
+void options__free(struct options *o)
+{
+	free(o->capture.filter.comms);
+	free(o->capture.filter.pids);
+	free(o->capture.filter.uids);
+	free(o->capture.filter.cgroups);
+	free(o->sources);
+}
+
+uint64_t options__join_min_ns(const struct options *o)
+{
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		if (strcmp(o->probes[i].probe->name, event_kind__probe(EVENT_SWITCH)) == 0)
+			return o->probes[i].param;
+	return 0;
+}
+
+bool options__kernel_stacks(const struct options *o)
+{
+	unsigned stacks = 0;
+
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		stacks |= o->probes[i].stacks;
+	return stacks & PROBE_KERNEL;
+}

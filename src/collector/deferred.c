@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/deferred.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/hash.h"
+#include "base/monotonic.h"
+
+#define TURN_NS 5000000 /* a busy ring lasts for ten milliseconds */
+
+struct deferred_event {
+	struct deferred_event *behind;	    /* in the queue of its process */
+	struct deferred_event *prev, *next; /* of all, the oldest first */
+	struct queue *queue;
+	uint64_t since_ns;
+	uint64_t join;	   /* of an operation that begins or ends; 0: none does */
+	UT_hash_handle hh; /* by that */
+	struct process process;
+	bool has_process;
+	size_t sz;	    /* bytes that it takes */
+	struct event event; /* with what follows it */
+};
+
+struct queue {
+	uint32_t tgid;
+	struct deferred_event *first, *last;
+	size_t sz;
+	UT_hash_handle hh;
+};
+
+struct deferred {
+	struct deferred_options options;
+	struct queue *queues;
+	struct deferred_event *all, *joined;
+	struct deferred_stats stats;
+};
+
+struct deferred *deferred__new(const struct deferred_options *options)
+{
+	struct deferred *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->options = *options;
+	return s;
+}
+
+static struct queue *find(const struct deferred *s, uint32_t tgid)
+{
+	struct queue *q;
+
+	HASH_FIND(hh, s->queues, &tgid, sizeof(tgid), q);
+	return q;
+}
+
+bool deferred__holds(const struct deferred *s, uint32_t tgid)
+{
+	return s->stats.cnt && find(s, tgid);
+}
+
+static struct deferred_event *find_joined(const struct deferred *s, uint64_t join)
+{
+	struct deferred_event *e = NULL;
+
+	if (s->joined)
+		HASH_FIND(hh, s->joined, &join, sizeof(join), e);
+	return e;
+}
+
+bool deferred__joined(const struct deferred *s, uint64_t join, uint32_t *tgid)
+{
+	const struct deferred_event *e = find_joined(s, join);
+
+	if (e)
+		*tgid = e->queue->tgid;
+	return e;
+}
+
+/* The first of its queue goes. */
+static void drop_first(struct deferred *s, struct queue *q)
+{
+	struct deferred_event *e = q->first;
+
+	q->first = e->behind;
+	q->sz -= e->sz;
+	s->stats.sz -= e->sz;
+	s->stats.cnt--;
+	DL_DELETE(s->all, e);
+	if (e->join)
+		HASH_DEL(s->joined, e);
+	if (e->has_process)
+		process__drop(&e->process);
+	free(e);
+	if (q->first)
+		return;
+	HASH_DEL(s->queues, q);
+	free(q);
+}
+
+void deferred__free(struct deferred *s)
+{
+	if (!s)
+		return;
+	while (s->queues)
+		drop_first(s, s->queues);
+	free(s);
+}
+
+/* ---- in -----------------------------------------------------------------------------------------
+ */
+
+static struct deferred_event *deferred_event__new(const struct deferred_entry *entry,
+						  uint64_t now_ns)
+{
+	size_t sz = event__sz(entry->event);
+	struct deferred_event *e = malloc(offsetof(struct deferred_event, event) + sz);
+
+	if (!e)
+		return NULL;
+	memset(e, 0, offsetof(struct deferred_event, event));
+	memcpy(&e->event, entry->event, sz);
+	e->since_ns = now_ns;
+	e->sz = offsetof(struct deferred_event, event) + sz;
+	if (entry->event->flags & (EVENT_F_OPEN | EVENT_F_CLOSE))
+		e->join = entry->event->join;
+	e->has_process = entry->process;
+	if (entry->process)
+		e->process = process__keep(entry->process);
+	return e;
+}
+
+static struct queue *queue__of(struct deferred *s, uint32_t tgid)
+{
+	struct queue *q = find(s, tgid);
+
+	if (q)
+		return q;
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return NULL;
+	q->tgid = tgid;
+	HASH_ADD(hh, s->queues, tgid, sizeof(q->tgid), q);
+	if (HASH_ADDED(q))
+		return q;
+	free(q);
+	return NULL;
+}
+
+/* Mappings that others share cost nothing; those of a process that goes on mapping are its own. */
+static size_t maps_sz(const struct queue *q, const struct deferred_event *e)
+{
+	bool same = q->last && q->last->process.maps == e->process.maps;
+
+	return same ? 0 : e->process.map_cnt * sizeof(*e->process.maps);
+}
+
+/* Operations follow each other under one name: what comes of it from now on comes after this. */
+static void remember_join(struct deferred *s, struct deferred_event *e)
+{
+	struct deferred_event *before = e->join ? find_joined(s, e->join) : NULL;
+
+	if (before) {
+		HASH_DEL(s->joined, before);
+		before->join = 0;
+	}
+	if (!e->join)
+		return;
+	HASH_ADD(hh, s->joined, join, sizeof(e->join), e);
+	if (!HASH_ADDED(e))
+		e->join = 0;
+}
+
+int deferred__add(struct deferred *s, const struct deferred_entry *entry, uint64_t now_ns)
+{
+	struct deferred_event *e = deferred_event__new(entry, now_ns);
+	struct queue *q = e ? queue__of(s, entry->tgid) : NULL;
+
+	if (!q) {
+		if (e && e->has_process)
+			process__drop(&e->process);
+		free(e);
+		return -ENOMEM;
+	}
+	e->queue = q;
+	if (!q->first)
+		q->last = NULL;
+	e->sz += maps_sz(q, e);
+	*(q->first ? &q->last->behind : &q->first) = e;
+	q->last = e;
+	q->sz += e->sz;
+	s->stats.sz += e->sz;
+	s->stats.cnt++;
+	s->stats.waited++;
+	DL_APPEND(s->all, e);
+	remember_join(s, e);
+	return 0;
+}
+
+struct trying {
+	deferred_fn fn;
+	void *arg;
+	uint64_t until_ns;
+};
+
+/* ---- out ----------------------------------------------------------------------------------------
+ */
+
+static bool hand_out(struct deferred_event *e, bool last, deferred_fn fn, void *arg)
+{
+	struct deferred_entry entry = { e->queue->tgid, &e->event,
+					e->has_process ? &e->process : NULL };
+
+	return fn(&entry, last, arg);
+}
+
+static void force(struct deferred *s, struct queue *q, deferred_fn fn, void *arg)
+{
+	s->stats.forced++;
+	hand_out(q->first, true, fn, arg);
+	drop_first(s, q);
+}
+
+void deferred__relieve(struct deferred *s, uint32_t tgid, deferred_fn fn, void *arg)
+{
+	struct queue *q;
+
+	while ((q = find(s, tgid)) != NULL && q->sz > s->options.each_sz)
+		force(s, q, fn, arg);
+	/* The oldest of all is the first of its process. */
+	while (s->all && s->stats.sz > s->options.max_sz)
+		force(s, s->all->queue, fn, arg);
+}
+
+/* False when there is more to try, and no time. */
+static bool retry_queue(struct deferred *s, struct queue *q, uint64_t now_ns,
+			const struct trying *t)
+{
+	bool more = true;
+
+	while (more) {
+		struct deferred_event *e = q->first;
+		bool last = now_ns >= e->since_ns + s->options.wait_ns;
+
+		s->stats.forced += last;
+		if (!hand_out(e, last, t->fn, t->arg))
+			return true;
+		more = e->behind;
+		drop_first(s, q);
+		if (more && monotonic__ns() >= t->until_ns)
+			return false;
+	}
+	return true;
+}
+
+bool deferred__retry(struct deferred *s, uint64_t now_ns, deferred_fn fn, void *arg)
+{
+	struct trying t = { fn, arg, monotonic__ns() + TURN_NS };
+	struct queue *q, *next;
+
+	HASH_ITER (hh, s->queues, q, next)
+		if (!retry_queue(s, q, now_ns, &t))
+			return false;
+	return true;
+}
+
+uint64_t deferred__due_ns(const struct deferred *s)
+{
+	return s->all ? s->all->since_ns + s->options.wait_ns : UINT64_MAX;
+}
+
+void deferred__stats(const struct deferred *s, struct deferred_stats *stats)
+{
+	*stats = s->stats;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/threadtable.h"
+
+#include <stdlib.h>
+
+/* Asked for each event; ids lie close together. */
+static unsigned hash(uint32_t tid)
+{
+	return tid * 2654435761u;
+}
+
+struct thread *threads__find(struct threads *ts, uint32_t tid)
+{
+	struct thread *t;
+
+	HASH_FIND_BYHASHVALUE(hh, ts->by_tid, &tid, sizeof(tid), hash(tid), t);
+	return t;
+}
+
+struct thread *threads__get(struct threads *ts, uint32_t tid)
+{
+	struct thread *t = threads__find(ts, tid);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	HASH_ADD_BYHASHVALUE(hh, ts->by_tid, tid, sizeof(t->tid), hash(tid), t);
+	if (HASH_ADDED(t))
+		return t;
+	free(t);
+	return NULL;
+}
+
+static void drop(struct threads *ts, struct thread *t)
+{
+	HASH_DEL(ts->by_tid, t);
+	free(t->pending);
+	free(t);
+}
+
+void threads__sweep(struct threads *ts)
+{
+	struct thread *t, *next;
+
+	HASH_ITER (hh, ts->by_tid, t, next)
+		if (t->exited && !t->pending)
+			drop(ts, t);
+}
+
+void threads__free(struct threads *ts)
+{
+	struct thread *t, *next;
+
+	HASH_ITER (hh, ts->by_tid, t, next)
+		drop(ts, t);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is remembered of each thread between its events: the ids of its strings in the batch, so
+ * that nothing is looked up by string per event, and the slice that waits to be joined (slice.h).
+ */
+#ifndef COLLECTOR_THREADTABLE_H
+#define COLLECTOR_THREADTABLE_H
+
+#include <stdbool.h>
+
+#include "base/hash.h"
+#include "event/record.h"
+#include "store/row.h"
+
+struct slice; /* slice.h */
+
+struct thread {
+	uint32_t tid, tgid;
+	uint32_t generation; /* of the ids; they are made again when the recording has another */
+	char comm[EVENT_COMM_SZ], name[EVENT_COMM_SZ];
+	uint64_t cgroup_id;
+	struct build_id build_id;
+	uint32_t comm_id, name_id, cgroup_str_id, build_id_id;
+	bool exited;
+	struct slice *pending; /* waits to be joined with the next; NULL: none */
+	UT_hash_handle hh;
+};
+
+struct threads {
+	struct thread *by_tid;
+};
+
+/* The thread, made on first sight. NULL when out of memory. */
+struct thread *threads__get(struct threads *, uint32_t tid);
+struct thread *threads__find(struct threads *, uint32_t tid); /* or NULL */
+/* Lets go of those that exited: called when no record of them can come any more. */
+void threads__sweep(struct threads *);
+void threads__free(struct threads *);
+
+#endif

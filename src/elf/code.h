@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bytes of an ELF file, and what the instructions around an address are. */
+#ifndef ELF_CODE_H
+#define ELF_CODE_H
+
+#include "elf/elffile.h"
+
+/* sz bytes from a file offset. 0; -EIO when the file does not hold them; -errno. */
+int elf_file__read(const struct elf_file *, uint64_t off, void *to, size_t sz);
+/* The same for who must not wait for a disk: -EAGAIN when the kernel has not all of it in memory,
+ * or cannot say (-EOPNOTSUPP). */
+int elf_file__read_now(const struct elf_file *, uint64_t off, void *to, size_t sz);
+
+typedef int (*elf_file_read_fn)(const struct elf_file *, uint64_t off, void *to, size_t sz);
+
+/* The code around a link-time address. */
+struct elf_code {
+	const struct machine *machine;
+	uint64_t vaddr;
+	uint64_t before_off, at_off; /* in the file; UINT64_MAX: it is no code */
+	uint8_t before[8];	     /* the 7 before it, and a 0 */
+	uint8_t at[9];
+	bool has_before, has_at;
+};
+
+/* Where it is; nothing is read. */
+struct elf_code elf_code__at(const struct elf_file *, uint64_t vaddr);
+void elf_code__read(struct elf_code *, int fd);
+void elf_code__copy(struct elf_code *, const struct elf_file *); /* the same for any file */
+/* The same for who must not wait for a disk. False: the kernel has not all of it in memory. */
+bool elf_code__read_now(struct elf_code *, const struct elf_file *);
+
+/* Whether bytes between two functions are padding: nops, int3, zeros. */
+bool elf_code__is_padding(const struct machine *, const uint8_t *bytes, size_t sz);
+
+/*
+ * Whether they are what glibc's __start_context begins with, to which a coroutine's function
+ * returns (sysdeps/unix/sysv/linux/x86_64/__start_context.S): mov %rbx,%rsp; mov (%rsp),%rdi. It
+ * leaves the stack that it is called on, which its call-frame information does not say.
+ */
+#define CODE_START_CONTEXT_SZ 7
+bool elf_code__is_start_context(const struct machine *, const uint8_t bytes[CODE_START_CONTEXT_SZ]);
+bool elf_code__starts_context(const struct elf_code *); /* at the address */
+
+/*
+ * Whether the address is in Go's runtime.goexit, to which goroutines return: nop, call, nop. It is
+ * planted behind the first nop (asm_amd64.s).
+ */
+bool elf_code__in_goexit(const struct elf_code *);
+
+/* Whether the bytes before the address are a call instruction. */
+bool elf_code__after_call(const struct elf_code *);
+/* The same of a nop of five bytes, and of a system call that makes a thread or process. */
+bool elf_code__after_nop(const struct elf_code *);
+bool elf_code__after_clone(const struct elf_code *);
+/*
+ * Where signal handlers return to: mov $SYS_rt_sigreturn, %rax; syscall, or mov x8,
+ * #SYS_rt_sigreturn; svc #0. The file has a machine.
+ */
+struct code_pattern {
+	uint8_t bytes[9], sz, first_sz; /* of both instructions, of the first */
+};
+
+const struct code_pattern *elf_code__sigreturn_code(const struct machine *);
+/* Whether the address is that of one of the two instructions, or of what Go has behind them: in the
+ * system call. */
+bool elf_code__sigreturn(const struct elf_code *);
+
+#endif

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf/elfcache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/hash.h"
+#include "base/openfiles.h"
+
+#define IDLE_MAX   1024		/* files that nobody refers to, each with an open fd */
+#define INODES_MAX 16384	/* identities; forgetting one costs a reopening */
+#define HELD_MAX   (256u << 20) /* bytes that hang on files that anybody may have made */
+#define ACCOUNTS   32		/* each new one has half of what the one before had at most */
+
+#define NAMED \
+	UINT64_MAX /* in the place of nsec: .sec is the generation in a name of the kernel's */
+
+struct inode_key {
+	uint64_t dev, ino, sec, nsec; /* of the last change */
+};
+
+/* What is behind an inode: many may be the same file, by build ID. */
+struct inode {
+	struct inode_key key;
+	struct entry *entry; /* NULL: no ELF file */
+	UT_hash_handle hh;   /* in the order in which they were met */
+	struct inode *prev, *next;
+};
+
+struct entry {
+	struct elf_file *file;
+	struct inode *inodes;
+	UT_hash_handle hh_file, hh_build_id; /* by file; trusted ones by build ID */
+	struct entry *prev, *next;	     /* while nobody refers to it */
+	bool named;			     /* it is in by_build_id */
+};
+
+struct elf_cache {
+	struct inode *by_inode;
+	struct entry *by_file, *by_build_id;
+	struct entry *idle; /* longest first */
+	size_t idle_cnt, idle_max, held_max;
+	struct account {
+		uint32_t owner;
+		size_t sz; /* 0: free */
+	} accounts[ACCOUNTS];
+	size_t held_sz; /* in all accounts */
+};
+
+struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
+{
+	struct elf_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->idle_max = idle_max ? idle_max : openfiles__share(IDLE_MAX);
+	c->held_max = held_max ? held_max : HELD_MAX;
+	return c;
+}
+
+static void forget_inode(struct elf_cache *c, struct inode *i)
+{
+	if (i->entry)
+		DL_DELETE(i->entry->inodes, i);
+	HASH_DEL(c->by_inode, i);
+	free(i);
+}
+
+/* NULL: there are too many. */
+static struct account *account_of(struct elf_cache *c, uint32_t owner)
+{
+	struct account *unused = NULL;
+
+	for (size_t i = 0; i < ACCOUNTS; i++) {
+		struct account *a = &c->accounts[i];
+
+		if (a->sz && a->owner == owner)
+			return a;
+		if (!a->sz)
+			unused = a;
+	}
+	if (unused)
+		unused->owner = owner;
+	return unused;
+}
+
+static void let_go(struct elf_cache *c, struct elf_file *f)
+{
+	if (!f->held_sz)
+		return;
+	account_of(c, f->owner)->sz -= f->held_sz;
+	c->held_sz -= f->held_sz;
+}
+
+static void unlink_entry(struct elf_cache *c, struct entry *e)
+{
+	while (e->inodes)
+		forget_inode(c, e->inodes);
+	if (e->named)
+		HASH_DELETE(hh_build_id, c->by_build_id, e);
+	HASH_DELETE(hh_file, c->by_file, e);
+	let_go(c, e->file);
+}
+
+static void free_entry(struct elf_cache *c, struct entry *e)
+{
+	unlink_entry(c, e);
+	elf_file__free(e->file);
+	free(e);
+}
+
+void elf_cache__free(struct elf_cache *c)
+{
+	if (!c)
+		return;
+	while (c->by_file)
+		free_entry(c, c->by_file);
+	while (c->by_inode)
+		forget_inode(c, c->by_inode);
+	free(c);
+}
+
+static struct inode_key key_of(const struct stat *st)
+{
+	return (struct inode_key){ st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
+				   (uint64_t)st->st_ctim.tv_nsec };
+}
+
+static struct inode_key name_of(const struct record_mmap *m)
+{
+	return (struct inode_key){ makedev(m->maj, m->min), m->ino, m->gen, NAMED };
+}
+
+static struct inode *find_key(struct elf_cache *c, struct inode_key key)
+{
+	struct inode *i;
+
+	HASH_FIND(hh, c->by_inode, &key, sizeof(key), i);
+	return i;
+}
+
+static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
+{
+	return find_key(c, key_of(st));
+}
+
+/* Lack of memory only means that the file is opened again next time. */
+static void remember_key(struct elf_cache *c, struct inode_key key, struct entry *e)
+{
+	struct inode *i = calloc(1, sizeof(*i));
+
+	if (!i)
+		return;
+	i->key = key;
+	HASH_ADD(hh, c->by_inode, key, sizeof(i->key), i);
+	if (!HASH_ADDED(i)) {
+		free(i);
+		return;
+	}
+	i->entry = e;
+	if (e)
+		DL_APPEND(e->inodes, i);
+	if (HASH_COUNT(c->by_inode) > INODES_MAX)
+		forget_inode(c, c->by_inode);
+}
+
+static void remember_inode(struct elf_cache *c, const struct stat *st, struct entry *e)
+{
+	remember_key(c, key_of(st), e);
+}
+
+static struct entry *find_build_id(struct elf_cache *c, const struct build_id *id)
+{
+	struct entry *e = NULL;
+
+	if (id->sz > 0 && id->sz <= BUILD_ID_MAX)
+		HASH_FIND(hh_build_id, c->by_build_id, id->bytes, id->sz, e);
+	return e;
+}
+
+static struct elf_file *hand_out(struct elf_cache *c, struct entry *e)
+{
+	if (e->file->refs++ == 0) {
+		DL_DELETE(c->idle, e);
+		c->idle_cnt--;
+	}
+	return e->file;
+}
+
+struct elf_file *elf_cache__by_build_id(struct elf_cache *c, const struct build_id *id)
+{
+	struct entry *e = find_build_id(c, id);
+
+	return e ? hand_out(c, e) : NULL;
+}
+
+void elf_cache__name(struct elf_cache *c, struct elf_file *f, const struct record_mmap *m)
+{
+	struct inode *i = find_key(c, name_of(m));
+	struct entry *e;
+
+	if (m->ino == 0 || (i && i->entry->file == f))
+		return;
+	if (i)
+		forget_inode(c, i);
+	if (!f->trusted)
+		return;
+	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	remember_key(c, name_of(m), e);
+}
+
+struct elf_file *elf_cache__by_name(struct elf_cache *c, const struct record_mmap *m)
+{
+	struct inode *i = find_key(c, name_of(m));
+
+	return i ? hand_out(c, i->entry) : NULL;
+}
+
+struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
+				 const struct build_id *expected)
+{
+	struct inode *i = find_inode(c, st);
+
+	if (!i)
+		return errno = ENOENT, NULL;
+	if (!i->entry)
+		return errno = ENOEXEC, NULL;
+	if (expected && !build_id__equal(expected, &i->entry->file->build_id))
+		return errno = ESTALE, NULL;
+	return hand_out(c, i->entry);
+}
+
+/* Takes a file that the cache does not have yet; its only reference is the caller's. */
+static struct entry *add(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->file = f;
+	HASH_ADD(hh_file, c->by_file, file, sizeof(e->file), e);
+	if (!e->hh_file.tbl) {
+		free(e);
+		return NULL;
+	}
+	f->cache = c;
+	f->held_sz = 0;
+	if (f->trusted && f->build_id.sz > 0) {
+		HASH_ADD_KEYPTR(hh_build_id, c->by_build_id, f->build_id.bytes, f->build_id.sz, e);
+		e->named = e->hh_build_id.tbl != NULL;
+	}
+	return e;
+}
+
+/* The file itself, or the one that already speaks for its build ID. */
+static struct entry *unify(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *known = f->trusted ? find_build_id(c, &f->build_id) : NULL;
+
+	if (known) {
+		elf_file__free(f);
+		hand_out(c, known);
+		return known;
+	}
+	known = add(c, f);
+	if (!known)
+		elf_file__free(f);
+	return known;
+}
+
+/* Takes a file under its own identity. */
+static struct entry *take(struct elf_cache *c, struct elf_file *f)
+{
+	const struct stat own = { .st_dev = f->dev, .st_ino = f->ino, .st_ctim = f->ctime };
+	struct inode *i = find_inode(c, &own);
+	struct entry *e;
+
+	if (i && i->entry) { /* another one was faster */
+		elf_file__free(f);
+		hand_out(c, i->entry);
+		return i->entry;
+	}
+	e = unify(c, f);
+	if (e && !i)
+		remember_inode(c, &own, e);
+	return e;
+}
+
+struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
+				 const struct build_id *expected)
+{
+	struct elf_file *f = elf_file__new(fd, path);
+	struct entry *e;
+
+	if (!f)
+		return NULL;
+	e = take(c, f);
+	if (!e)
+		return errno = ENOMEM, NULL;
+	if (!expected || build_id__equal(expected, &e->file->build_id))
+		return e->file;
+	elf_file__put(e->file);
+	return errno = ESTALE, NULL;
+}
+
+void elf_cache__give(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *e;
+
+	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	unlink_entry(c, e);
+	f->cache = NULL;
+	free(e);
+}
+
+struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const struct stat *st)
+{
+	struct entry *e = f ? take(c, f) : NULL;
+
+	if (st && (e || !f) && !find_inode(c, st))
+		remember_inode(c, st, e);
+	return e ? e->file : NULL;
+}
+
+bool elf_file__hold(struct elf_file *f, size_t sz)
+{
+	struct elf_cache *c = f->cache;
+	struct account *a;
+	size_t share;
+
+	if (f->trusted)
+		return true;
+	if (!c) {
+		f->held_sz += sz;
+		return true;
+	}
+	a = account_of(c, f->owner);
+	share = a ? (c->held_max - (c->held_sz - a->sz)) / 2 : 0;
+	if (!a || a->sz > share || sz > share - a->sz)
+		return false;
+	a->sz += sz;
+	c->held_sz += sz;
+	f->held_sz += sz;
+	return true;
+}
+
+size_t elf_cache__cnt(const struct elf_cache *c)
+{
+	return HASH_CNT(hh_file, c->by_file);
+}
+
+void elf_cache__release(struct elf_cache *c, struct elf_file *f)
+{
+	struct entry *e;
+
+	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	DL_APPEND(c->idle, e);
+	if (++c->idle_cnt <= c->idle_max)
+		return;
+	e = c->idle;
+	DL_DELETE(c->idle, e);
+	c->idle_cnt--;
+	free_entry(c, e);
+}

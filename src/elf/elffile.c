@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf/elffile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "elf/elfcache.h"
+
+/* Linked programs have a few dozen of each; libelf allocates for every one that a header claims. */
+#define SECTIONS_MAX 2048
+#define SEGMENTS_MAX 512
+#define NOTES_MAX    65536	/* bytes of one note segment */
+#define NAMES_MAX    (1u << 20) /* bytes of the section names */
+
+/* Checked before libelf sees the file: it allocates by these counts when it opens it. */
+static bool header_ok(const unsigned char *hdr, size_t sz)
+{
+	size_t shoff, shnum, phnum, type;
+	Elf64_Ehdr e64;
+	Elf32_Ehdr e32;
+
+	if (sz < sizeof(e64) || memcmp(hdr, ELFMAG, SELFMAG) != 0)
+		return false;
+	memcpy(&e64, hdr, sizeof(e64));
+	memcpy(&e32, hdr, sizeof(e32));
+	if (hdr[EI_DATA] != ELFDATA2LSB ||
+	    (hdr[EI_CLASS] != ELFCLASS64 && hdr[EI_CLASS] != ELFCLASS32))
+		return false;
+	type = e64.e_type;
+	shoff = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_shoff : e32.e_shoff;
+	shnum = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_shnum : e32.e_shnum;
+	phnum = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_phnum : e32.e_phnum;
+	/* No sections but a table of them: the real count is elsewhere, and has 32 bits. */
+	return (type == ET_EXEC || type == ET_DYN) && (shnum > 0 || shoff == 0) &&
+	       shnum <= SECTIONS_MAX && phnum <= SEGMENTS_MAX;
+}
+
+/* ---- headers ------------------------------------------------------------------------------------
+ */
+
+#define HEAD_SZ 2048 /* most files have all their headers in it, and their build ID */
+
+/* A file's bytes while it is opened: the first ones are at hand. */
+struct bytes {
+	int fd; /* -1: there are no more */
+	const uint8_t *head;
+	size_t head_sz;
+	bool is64;
+};
+
+static bool get(const struct bytes *b, uint64_t off, void *to, size_t sz)
+{
+	if (off <= b->head_sz && sz <= b->head_sz - off) {
+		memcpy(to, b->head + off, sz);
+		return true;
+	}
+	return b->fd >= 0 && off <= INT64_MAX && pread(b->fd, to, sz, (off_t)off) == (ssize_t)sz;
+}
+
+static bool get_ehdr(const struct bytes *b, GElf_Ehdr *e)
+{
+	Elf32_Ehdr e32;
+
+	if (b->is64)
+		return get(b, 0, e, sizeof(*e));
+	if (!get(b, 0, &e32, sizeof(e32)))
+		return false;
+	*e = (GElf_Ehdr){ .e_machine = e32.e_machine,
+			  .e_phoff = e32.e_phoff,
+			  .e_phentsize = e32.e_phentsize,
+			  .e_phnum = e32.e_phnum };
+	return true;
+}
+
+static bool get_phdr(const struct bytes *b, uint64_t off, GElf_Phdr *p)
+{
+	Elf32_Phdr p32;
+
+	if (b->is64)
+		return get(b, off, p, sizeof(*p));
+	if (!get(b, off, &p32, sizeof(p32)))
+		return false;
+	*p = (GElf_Phdr){ .p_type = p32.p_type,
+			  .p_flags = p32.p_flags,
+			  .p_offset = p32.p_offset,
+			  .p_vaddr = p32.p_vaddr,
+			  .p_filesz = p32.p_filesz,
+			  .p_align = p32.p_align };
+	return true;
+}
+
+static int by_off(const void *a, const void *b)
+{
+	const struct elf_segment *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static bool find_note(struct elf_file *f, Elf_Data *notes)
+{
+	size_t off = 0, name, desc;
+	GElf_Nhdr n;
+
+	while ((off = gelf_getnote(notes, off, &n, &name, &desc)) > 0) {
+		const char *base = notes->d_buf;
+
+		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != sizeof(ELF_NOTE_GNU) ||
+		    memcmp(base + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 || n.n_descsz == 0)
+			continue;
+		f->build_id.sz = n.n_descsz < BUILD_ID_MAX ? (uint8_t)n.n_descsz : BUILD_ID_MAX;
+		memcpy(f->build_id.bytes, base + desc, f->build_id.sz);
+		return true;
+	}
+	return false;
+}
+
+/* Where notes lie. */
+struct notes {
+	uint64_t off, sz, align;
+};
+
+static bool notes_at(struct elf_file *f, const struct bytes *b, struct notes n)
+{
+	Elf_Data notes = { .d_type = n.align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR,
+			   .d_version = EV_CURRENT,
+			   .d_size = n.sz };
+	uint8_t small[256] __attribute__((aligned(8)));
+	bool found;
+
+	if (f->build_id.sz || n.sz == 0 || n.sz > NOTES_MAX)
+		return false;
+	notes.d_buf = n.sz <= sizeof(small) ? small : malloc(n.sz);
+	found = notes.d_buf && get(b, n.off, notes.d_buf, n.sz) && find_note(f, &notes);
+	if (notes.d_buf != small)
+		free(notes.d_buf);
+	return found;
+}
+
+static void take_phdr(struct elf_file *f, const struct bytes *b, const GElf_Phdr *p)
+{
+	if (p->p_type == PT_NOTE)
+		notes_at(f, b, (struct notes){ p->p_offset, p->p_filesz, p->p_align });
+	if (p->p_type == PT_LOAD && p->p_filesz <= UINT64_MAX - p->p_offset)
+		f->segments[f->segment_cnt++] =
+			(struct elf_segment){ p->p_offset, p->p_vaddr, p->p_filesz, p->p_flags };
+}
+
+/* Of a file that is cut short as many as there are. */
+static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr *e)
+{
+	size_t sz = b->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	GElf_Phdr p;
+
+	if (e->e_phnum && e->e_phentsize != sz)
+		return -ENOEXEC;
+	f->segments = calloc(e->e_phnum ? e->e_phnum : 1, sizeof(*f->segments));
+	if (!f->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->e_phnum && get_phdr(b, e->e_phoff + i * sz, &p); i++)
+		take_phdr(f, b, &p);
+	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), by_off);
+	return 0;
+}
+
+/* A separate debug file has notes in sections only. */
+static void read_note_sections(struct elf_file *f, const struct bytes *b)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (!f->build_id.sz && (scn = elf_nextscn(elf_file__elf(f), scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE)
+			notes_at(f, b, (struct notes){ sh.sh_offset, sh.sh_size, sh.sh_addralign });
+}
+
+/*
+ * On a file system that is mounted nosuid (removable media, FUSE) somebody else says what root
+ * owns: the kernel does not believe it, and neither do we.
+ */
+static bool is_trusted(const struct stat *st, const struct statfs *fs)
+{
+	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       !(fs->f_flags & ST_NOSUID);
+}
+
+#define OWNER_FUSE  UINT32_MAX /* where any owner can be said */
+#define OWNER_RANGE 65536      /* ids that one user may have besides (/etc/subuid) */
+
+static uint32_t owner_of(const struct stat *st, const struct statfs *fs)
+{
+	if (fs->f_type == FUSE_SUPER_MAGIC)
+		return OWNER_FUSE;
+	return st->st_uid < OWNER_RANGE ? st->st_uid : st->st_uid / OWNER_RANGE * OWNER_RANGE;
+}
+
+static int identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
+{
+	struct statfs fs;
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(f->fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	f->ctime = st.st_ctim;
+	f->sz = (uint64_t)st.st_size;
+	got = pread(f->fd, head, HEAD_SZ, 0);
+	if (got < 0)
+		return -errno;
+	if (!header_ok(head, (size_t)got))
+		return -ENOEXEC;
+	if (fstatfs(f->fd, &fs) != 0)
+		return -errno;
+	f->trusted = is_trusted(&st, &fs);
+	f->owner = owner_of(&st, &fs);
+	*head_sz = (size_t)got;
+	return 0;
+}
+
+static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
+{
+	struct bytes b = { f->fd, head, head_sz, head[EI_CLASS] == ELFCLASS64 };
+	GElf_Ehdr ehdr;
+	int err;
+
+	if (!get_ehdr(&b, &ehdr))
+		return -ENOEXEC;
+	if (b.is64)
+		f->machine = machine__of_elf(ehdr.e_machine);
+	f->section_table = (struct elf_section_table){ ehdr.e_shoff, ehdr.e_shentsize, ehdr.e_shnum,
+						       ehdr.e_shstrndx };
+	err = read_phdrs(f, &b, &ehdr);
+	if (err)
+		return err;
+	read_note_sections(f, &b);
+	return 0;
+}
+
+Elf *elf_file__begin(const struct elf_file *f)
+{
+	uint8_t head[sizeof(Elf64_Ehdr)];
+
+	if (f->image)
+		return elf_memory(f->image, f->sz);
+	if (pread(f->fd, head, sizeof(head), 0) != sizeof(head) || !header_ok(head, sizeof(head)))
+		return NULL;
+	return elf_begin(f->fd, ELF_C_READ, NULL);
+}
+
+Elf *elf_file__elf(const struct elf_file *f)
+{
+	struct elf_file *own = (struct elf_file *)f;
+
+	if (!f->elf)
+		own->elf = elf_file__begin(f);
+	return f->elf;
+}
+
+/* Before it is used for anything, libelf wants to know. */
+__attribute__((constructor)) static void begin_libelf(void)
+{
+	elf_version(EV_CURRENT);
+}
+
+static struct elf_file *begin(const char *path)
+{
+	struct elf_file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->fd = -1;
+	f->refs = 1;
+	f->path = strdup(path);
+	if (!f->path) {
+		elf_file__free(f);
+		return errno = ENOMEM, NULL;
+	}
+	return f;
+}
+
+struct elf_file *elf_file__new(int fd, const char *path)
+{
+	struct elf_file *f = begin(path);
+	int err = f ? 0 : -ENOMEM;
+	uint8_t head[HEAD_SZ];
+	size_t head_sz = 0;
+
+	if (!f)
+		close(fd);
+	else
+		f->fd = fd;
+	if (!err)
+		err = identify(f, head, &head_sz);
+	if (!err)
+		err = read_elf(f, head, head_sz);
+	if (!err)
+		return f;
+	elf_file__free(f);
+	return errno = -err, NULL;
+}
+
+struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
+{
+	struct elf_file *f = begin(path);
+	int err = f ? 0 : -ENOMEM;
+
+	if (!f)
+		free(image);
+	else
+		f->image = image;
+	if (!err)
+		err = image && header_ok(image, sz) ? 0 : -ENOEXEC;
+	if (!err) {
+		f->trusted = true;
+		f->sz = sz;
+		err = read_elf(f, image, sz);
+	}
+	if (!err)
+		return f;
+	elf_file__free(f);
+	return errno = -err, NULL;
+}
+
+struct elf_file *elf_file__open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? NULL : elf_file__new(fd, path);
+}
+
+void elf_file__free(struct elf_file *f)
+{
+	if (!f)
+		return;
+	for (int i = 0; i < ELF_SLOT_CNT; i++)
+		if (f->slots[i].free)
+			f->slots[i].free(f->slots[i].data);
+	elf_end(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->image);
+	free(f->segments);
+	free(f->path);
+	free(f);
+}
+
+struct elf_file *elf_file__get(struct elf_file *f)
+{
+	if (f)
+		f->refs++;
+	return f;
+}
+
+void elf_file__put(struct elf_file *f)
+{
+	if (!f || --f->refs > 0)
+		return;
+	if (f->cache)
+		elf_cache__release(f->cache, f);
+	else
+		elf_file__free(f);
+}
+
+/* Ranges may overlap in a forged file, or share a page of it: code is what is looked for. */
+bool elf_file__vaddr(const struct elf_file *f, uint64_t off, uint64_t *vaddr)
+{
+	const struct elf_segment *found = NULL;
+
+	*vaddr = 0;
+	for (size_t i = 0; i < f->segment_cnt && f->segments[i].off <= off; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (off - s->off < s->sz && (!found || (s->flags & PF_X)))
+			found = s;
+	}
+	if (found)
+		*vaddr = off - found->off + found->vaddr;
+	return found != NULL;
+}
+
+Elf_Scn *elf_file__section(const struct elf_file *f, const char *name, GElf_Shdr *sh)
+{
+	Elf_Scn *scn;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf_file__elf(f), &names) != 0 ||
+	    !(scn = elf_getscn(f->elf, names)) || !gelf_getshdr(scn, sh) || sh->sh_size > NAMES_MAX)
+		return NULL;
+	for (scn = NULL; (scn = elf_nextscn(elf_file__elf(f), scn));) {
+		const char *s =
+			gelf_getshdr(scn, sh) ? elf_strptr(f->elf, names, sh->sh_name) : NULL;
+
+		if (s && strcmp(s, name) == 0)
+			return scn;
+	}
+	return NULL;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Notes as SystemTap's <sys/sdt.h>, version 3, writes them. */
+#include "elf/sdt.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+
+#define NOTES_SECTION	  ".note.stapsdt"
+#define BASE_SECTION	  ".stapsdt.base"
+#define SEMAPHORE_SECTION ".probes"
+#define NOTE_NAME	  "stapsdt"
+#define NOTE_TYPE	  3
+#define NOTES_MAX_SZ	  (16u << 20)
+
+/* ---- notes --------------------------------------------------------------------------------------
+ */
+
+/* Names and descriptions are padded to 4 bytes; the last one's padding may be missing. */
+static const void *padded(struct cursor *c, uint32_t sz)
+{
+	const void *bytes = cursor__bytes(c, sz);
+	size_t pad = -sz & 3;
+
+	if (bytes)
+		cursor__bytes(c, pad < cursor__left(c) ? pad : cursor__left(c));
+	return bytes;
+}
+
+static struct sdt_note note_of(struct cursor *c, uint64_t base_address)
+{
+	struct sdt_note n = { .pc = cursor__u64(c) };
+	uint64_t base = cursor__u64(c);
+	/* Prelink moves the file and not what its notes say. */
+	uint64_t moved = base && base_address ? base_address - base : 0;
+
+	n.pc += moved;
+	n.semaphore = cursor__u64(c);
+	n.semaphore += n.semaphore ? moved : 0;
+	n.provider = cursor__str(c);
+	n.name = cursor__str(c);
+	n.args = cursor__str(c);
+	return n;
+}
+
+/* The next note, whoever made it. */
+static int read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *arg)
+{
+	uint32_t name_sz = cursor__u32(c), desc_sz = cursor__u32(c), type = cursor__u32(c);
+	const void *name = padded(c, name_sz), *desc = padded(c, desc_sz);
+	struct sdt_note note;
+	struct cursor text;
+
+	if (c->err)
+		return -EBADMSG;
+	if (type != NOTE_TYPE || name_sz != sizeof(NOTE_NAME) ||
+	    memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)) != 0)
+		return 0;
+	text = cursor__on(desc, desc_sz);
+	note = note_of(&text, base_address);
+	return text.err ? -EBADMSG : fn(&note, arg);
+}
+
+int sdt__each(const struct elf_file *f, sdt_fn fn, void *arg)
+{
+	GElf_Shdr notes, base;
+	Elf_Scn *scn = elf_file__section(f, NOTES_SECTION, &notes);
+	Elf_Data *data;
+	struct cursor c;
+	int err = 0;
+
+	if (!scn || notes.sh_type != SHT_NOTE || !notes.sh_size)
+		return -ENOENT;
+	if (notes.sh_size > NOTES_MAX_SZ)
+		return -EFBIG;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return -EBADMSG;
+	if (!elf_file__section(f, BASE_SECTION, &base))
+		base.sh_addr = 0;
+	c = cursor__on(data->d_buf, data->d_size);
+	while (!err && cursor__left(&c))
+		err = read_note(&c, base.sh_addr, fn, arg);
+	return err;
+}
+
+/* ---- places -------------------------------------------------------------------------------------
+ */
+
+static bool offset_of(const struct elf_file *f, uint64_t vaddr, uint32_t flag, uint64_t *off)
+{
+	for (size_t i = 0; i < f->segment_cnt; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if ((s->flags & flag) && vaddr >= s->vaddr && vaddr - s->vaddr < s->sz) {
+			*off = vaddr - s->vaddr + s->off;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* As long as a call. */
+static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+
+static bool is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
+{
+	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
+	uint8_t code[sizeof(nop)];
+
+	return p->pc_off <= INT64_MAX &&
+	       pread(f->fd, code, sizeof(code), (off_t)p->pc_off) == sizeof(code) &&
+	       memcmp(code, nop, sizeof(nop)) == 0;
+}
+
+/* A nop of one byte, maybe with one of five behind it, or one of several bytes. */
+static bool is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
+{
+	uint8_t code[1 + sizeof(nop5)] = { 0 };
+
+	if (p->pc_off > INT64_MAX || pread(f->fd, code, sizeof(code), (off_t)p->pc_off) < 1)
+		return false;
+	if (code[0] != 0x90)
+		return code[0] == 0x0f && code[1] == 0x1f;
+	if (memcmp(code + 1, nop5, sizeof(nop5)) == 0)
+		p->call_off = p->pc_off + 1;
+	return true;
+}
+
+static bool is_nop(const struct elf_file *f, struct sdt_place *p)
+{
+	GElf_Ehdr header;
+
+	if (gelf_getehdr(elf_file__elf(f), &header) && header.e_machine == EM_AARCH64)
+		return is_nop_aarch64(f, p);
+	return is_nop_x86_64(f, p);
+}
+
+int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_place *p,
+	       const char **why)
+{
+	GElf_Shdr s;
+
+	*p = (struct sdt_place){ 0 };
+	if (!offset_of(f, n->pc, PF_X, &p->pc_off)) {
+		*why = "its place is not in the code";
+		return -EBADMSG;
+	}
+	if (!is_nop(f, p)) {
+		*why = "there is no nop in its place";
+		return -EBADMSG;
+	}
+	if (!n->semaphore)
+		return 0;
+	if (!elf_file__section(f, SEMAPHORE_SECTION, &s) || n->semaphore < s.sh_addr ||
+	    n->semaphore - s.sh_addr >= s.sh_size || n->semaphore % sizeof(uint16_t) ||
+	    !offset_of(f, n->semaphore, PF_W, &p->semaphore_off)) {
+		*why = "its semaphore is not in the section " SEMAPHORE_SECTION;
+		return -EBADMSG;
+	}
+	return 0;
+}

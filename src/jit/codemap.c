@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/codemap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/seed.h"
+#include "base/strtab.h"
+
+#define PAGE_BITS    12
+#define PAGE_SZ	     (1u << PAGE_BITS)
+#define FUNCTION_MAX (16u << 20) /* bytes; a JIT's largest blob is its interpreter, some 100 KB */
+#define ENTRIES_MAX  (1u << 19)	 /* a large Java program has 100,000 */
+#define PAGES_MAX    (1u << 19)
+#define VERSIONS_MAX (1u << 20)
+#define NAMES_MAX    (32u << 20) /* bytes */
+#define FRAMES_MAX   (32u << 20)
+#define SLOTS_MIN    256
+#define PIECES_MIN   4
+#define NONE	     UINT32_MAX
+
+struct entry {
+	uint64_t start, end, time_ns;	/* times ascend */
+	uint32_t name;			/* in names */
+	uint32_t frames_off, frames_sz; /* in frames */
+};
+
+/*
+ * What a piece of a page was, each with those before it: a skip list that only grows at its end,
+ * and that pieces share where one was cut in two (E. W. Myers, An applicative random-access stack,
+ * 1983).
+ */
+struct version {
+	uint32_t entry;
+	uint32_t before, skip; /* versions; of the first one: itself */
+	uint32_t depth;	       /* how many are before it */
+};
+
+/* Goes to where the next one begins, or to the page's end. */
+struct piece {
+	uint32_t off;  /* in the page */
+	uint32_t last; /* version; NONE: nothing was ever there */
+};
+
+struct page {
+	uint64_t number;
+	struct piece *pieces; /* ascending, the first at 0; NULL: a free slot */
+	uint32_t cnt, cap;
+};
+
+struct codemap {
+	struct entry *entries;
+	size_t cnt, cap;
+	struct version *versions;
+	size_t version_cnt, version_cap;
+	struct page *pages; /* open addressing, at most half full */
+	size_t slot_cnt, page_cnt, piece_cap;
+	struct strtab *names;
+	struct buf frames;
+	uint32_t reused;
+};
+
+struct codemap *codemap__new(void)
+{
+	struct codemap *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->slot_cnt = SLOTS_MIN;
+	m->pages = calloc(SLOTS_MIN, sizeof(*m->pages));
+	m->names = strtab__new();
+	if (m->pages && m->names)
+		return m;
+	codemap__free(m);
+	return errno = ENOMEM, NULL;
+}
+
+void codemap__free(struct codemap *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; m->pages && i < m->slot_cnt; i++)
+		free(m->pages[i].pieces);
+	strtab__free(m->names);
+	buf__free(&m->frames);
+	free(m->pages);
+	free(m->versions);
+	free(m->entries);
+	free(m);
+}
+
+/* ---- pages and their pieces ---------------------------------------------------------------------
+ */
+
+/* The page, or the free slot where it would be. */
+static struct page *find_page(const struct codemap *m, uint64_t number)
+{
+	size_t i = seed__mix(number) & (m->slot_cnt - 1);
+
+	while (m->pages[i].pieces && m->pages[i].number != number)
+		i = (i + 1) & (m->slot_cnt - 1);
+	return &m->pages[i];
+}
+
+static int grow_slots(struct codemap *m)
+{
+	struct codemap bigger = *m;
+
+	bigger.slot_cnt *= 2;
+	bigger.pages = calloc(bigger.slot_cnt, sizeof(*bigger.pages));
+	if (!bigger.pages)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->slot_cnt; i++)
+		if (m->pages[i].pieces)
+			*find_page(&bigger, m->pages[i].number) = m->pages[i];
+	free(m->pages);
+	*m = bigger;
+	return 0;
+}
+
+static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
+{
+	uint32_t cap = p->cap ? p->cap : PIECES_MIN;
+	struct piece *pieces;
+
+	while (cap < cnt)
+		cap *= 2;
+	if (cap == p->cap)
+		return 0;
+	pieces = reallocarray(p->pieces, cap, sizeof(*pieces));
+	if (!pieces)
+		return -ENOMEM;
+	m->piece_cap += cap - p->cap;
+	p->pieces = pieces;
+	p->cap = cap;
+	return 0;
+}
+
+/* NULL: no more room. */
+static struct page *get_page(struct codemap *m, uint64_t number)
+{
+	struct page *p = find_page(m, number);
+
+	if (p->pieces)
+		return p;
+	if (m->page_cnt == PAGES_MAX)
+		return errno = E2BIG, NULL;
+	if (2 * m->page_cnt >= m->slot_cnt) {
+		if (grow_slots(m) != 0)
+			return errno = ENOMEM, NULL;
+		p = find_page(m, number);
+	}
+	if (reserve_pieces(m, p, 1) != 0)
+		return errno = ENOMEM, NULL;
+	p->number = number;
+	p->pieces[0] = (struct piece){ 0, NONE };
+	p->cnt = 1;
+	m->page_cnt++;
+	return p;
+}
+
+/* The piece in which `off` is. */
+static uint32_t find_piece(const struct page *p, uint32_t off)
+{
+	uint32_t low = 0, high = p->cnt;
+
+	while (high - low > 1) {
+		uint32_t mid = (low + high) / 2;
+
+		if (p->pieces[mid].off <= off)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The piece that begins at `off`, for which there is room; the page's end has none. */
+static uint32_t cut(struct page *p, uint32_t off)
+{
+	uint32_t at = find_piece(p, off);
+
+	if (p->pieces[at].off == off)
+		return at;
+	if (off == PAGE_SZ)
+		return p->cnt;
+	at++;
+	memmove(&p->pieces[at + 1], &p->pieces[at], (p->cnt - at) * sizeof(*p->pieces));
+	p->pieces[at] = (struct piece){ off, p->pieces[at - 1].last };
+	p->cnt++;
+	return at;
+}
+
+/* ---- versions -----------------------------------------------------------------------------------
+ */
+
+/* After `before`, for which there is room. */
+static uint32_t add_version(struct codemap *m, uint32_t entry, uint32_t before)
+{
+	uint32_t at = (uint32_t)m->version_cnt++;
+	struct version *v = &m->versions[at];
+	const struct version *b, *s;
+
+	*v = (struct version){ entry, at, at, 0 };
+	if (before == NONE)
+		return at;
+	b = &m->versions[before];
+	s = &m->versions[b->skip];
+	v->before = before;
+	v->depth = b->depth + 1;
+	v->skip = b->depth - s->depth == s->depth - m->versions[s->skip].depth ? s->skip : before;
+	return at;
+}
+
+static int reserve_version(struct codemap *m)
+{
+	struct version *versions;
+
+	if (m->version_cnt == VERSIONS_MAX)
+		return -E2BIG;
+	versions = array__room(m->versions, m->version_cnt, &m->version_cap, sizeof(*versions));
+	if (!versions)
+		return -ENOMEM;
+	m->versions = versions;
+	return 0;
+}
+
+/* Whether another function is where this one comes. */
+static bool is_other(const struct codemap *m, const struct piece *p, const struct entry *e)
+{
+	const struct entry *old;
+
+	if (p->last == NONE)
+		return false;
+	old = &m->entries[m->versions[p->last].entry];
+	return old->start != e->start || old->name != e->name;
+}
+
+/* The part of the entry from `off` to `end` of the page. */
+static int add_to_page(struct codemap *m, struct page *p, uint32_t off, uint32_t end)
+{
+	uint32_t from, to;
+	bool other = false;
+
+	if (reserve_pieces(m, p, p->cnt + 2) != 0)
+		return -ENOMEM;
+	from = cut(p, off);
+	to = cut(p, end);
+	for (uint32_t i = from; i < to; i++) {
+		int err = reserve_version(m);
+
+		if (err)
+			return err;
+		other |= is_other(m, &p->pieces[i], &m->entries[m->cnt]);
+		p->pieces[i].last = add_version(m, (uint32_t)m->cnt, p->pieces[i].last);
+	}
+	m->reused += other;
+	return 0;
+}
+
+static int add_to_pages(struct codemap *m, const struct entry *e)
+{
+	int err = 0;
+
+	for (uint64_t at = e->start; at < e->end && err == 0;) {
+		uint64_t page_end = (at | (PAGE_SZ - 1)) + 1;
+		uint64_t end = page_end && page_end < e->end ? page_end : e->end;
+		struct page *p = get_page(m, at >> PAGE_BITS);
+
+		err = p ? add_to_page(m, p, at % PAGE_SZ, (uint32_t)(end - at) + at % PAGE_SZ)
+			: -errno;
+		at = end;
+	}
+	return err;
+}
+
+/* The last one that was there at that time, else the first. */
+static uint32_t version_at(const struct codemap *m, uint32_t at, uint64_t time_ns)
+{
+	const struct version *v = &m->versions[at];
+
+	while (m->entries[v->entry].time_ns > time_ns && v->depth) {
+		const struct version *skip = &m->versions[v->skip];
+
+		v = m->entries[skip->entry].time_ns > time_ns ? skip : &m->versions[v->before];
+	}
+	return v->entry;
+}
+
+/* ---- functions ----------------------------------------------------------------------------------
+ */
+
+/* A function without them is walked by frame pointer, as when there is no more room. */
+static void keep_frames(struct codemap *m, const struct code *c, struct entry *e)
+{
+	if (!c->frames_sz || c->frames_sz > FRAMES_MAX - m->frames.sz)
+		return;
+	e->frames_off = (uint32_t)m->frames.sz;
+	buf__append(&m->frames, c->frames, c->frames_sz);
+	e->frames_sz = buf__err(&m->frames) ? 0 : (uint32_t)c->frames_sz;
+}
+
+int codemap__add(struct codemap *m, const struct code *c)
+{
+	struct entry *entries,
+		e = { .start = c->start, .end = c->start + c->sz, .time_ns = c->time_ns };
+	int err;
+
+	if (c->sz == 0 || c->sz > FUNCTION_MAX || e.end < e.start || !c->name[0])
+		return -EINVAL;
+	if (m->cnt == ENTRIES_MAX || strtab__sz(m->names) > NAMES_MAX)
+		return -E2BIG;
+	entries = array__room(m->entries, m->cnt, &m->cap, sizeof(*entries));
+	e.name = strtab__id(m->names, c->name, strlen(c->name));
+	if (entries)
+		m->entries = entries;
+	if (!entries || !e.name)
+		return -ENOMEM;
+	if (m->cnt && e.time_ns < entries[m->cnt - 1].time_ns) /* of another thread */
+		e.time_ns = entries[m->cnt - 1].time_ns;
+	keep_frames(m, c, &e);
+	m->entries[m->cnt] = e;
+	err = add_to_pages(m, &e);
+	m->cnt++; /* versions may refer to it, also when it failed */
+	return err;
+}
+
+bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, struct code *c)
+{
+	const struct page *p = find_page(m, addr >> PAGE_BITS);
+	const struct entry *e;
+	uint32_t last = p->pieces ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
+
+	if (last == NONE)
+		return false;
+	e = &m->entries[version_at(m, last, time_ns)];
+	*c = (struct code){ .start = e->start,
+			    .sz = e->end - e->start,
+			    .time_ns = e->time_ns,
+			    .name = strtab__str(m->names, e->name, NULL),
+			    .frames = e->frames_sz ? m->frames.data + e->frames_off : NULL,
+			    .frames_sz = e->frames_sz };
+	return true;
+}
+
+size_t codemap__cnt(const struct codemap *m)
+{
+	return m->cnt;
+}
+
+size_t codemap__sz(const struct codemap *m)
+{
+	return m->cap * sizeof(*m->entries) + m->version_cap * sizeof(*m->versions) +
+	       m->slot_cnt * sizeof(*m->pages) + m->piece_cap * sizeof(struct piece) +
+	       strtab__sz(m->names) + m->frames.cap;
+}
+
+uint32_t codemap__reused(const struct codemap *m)
+{
+	return m->reused;
+}

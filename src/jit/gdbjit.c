@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/gdbjit.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "process/maps.h"
+#include "elf/section.h"
+
+#define LISTED_MAX   4096	 /* images: the list may be a ring */
+#define PART_MAX     (4u << 20)	 /* bytes of an image, whose code is elsewhere, or of its frames */
+#define READ_MAX     (32u << 20) /* of all that are read in one go, of use or not */
+#define SECTIONS_MAX 1024
+#define RANGES_MAX   16384
+#define SYMBOLS_MAX  (8u << 20)	  /* bytes of a file's symbols */
+#define SEARCH_MAX   (256u << 20) /* … of those of all files that are looked through in one go */
+#define OPENING	     (64u << 10)  /* … as many of which to open a file takes as long */
+#define VERSION	     1
+
+/* As they lie in the process's memory. */
+struct descriptor {
+	uint32_t version, action;
+	uint64_t relevant, first;
+};
+
+struct listed {
+	uint64_t next, prev, addr, sz;
+};
+
+struct image {
+	uint64_t start, end; /* of all of its code; end 0: it has none */
+	uint16_t machine;
+	uint64_t frames_at;
+	uint8_t *frames;
+	size_t frames_sz;
+};
+
+/* Code, and the number of the image whose frames it has. */
+struct range {
+	uint64_t start, end;
+	size_t image;
+};
+
+struct gdb_jit {
+	uint64_t files;	  /* a hash of what is mapped, when it was looked through */
+	uint64_t address; /* of the descriptor; 0: none */
+	struct descriptor last;
+	struct image *images;
+	size_t cnt, cap, sz;
+	struct range *ranges; /* ascending, no overlaps */
+	size_t range_cnt, range_cap;
+	uint32_t generation;
+};
+
+static void forget(struct gdb_jit *g)
+{
+	while (g->cnt)
+		free(g->images[--g->cnt].frames);
+	g->range_cnt = 0;
+	g->sz = 0;
+	g->last = (struct descriptor){ 0 };
+	g->generation++;
+}
+
+/* ---- where the descriptor is --------------------------------------------------------------------
+ */
+
+struct search {
+	const struct jit_owner *owner;
+	uint64_t files, ino, found;
+	size_t left; /* bytes of symbols that may still be looked through */
+};
+
+static void count_file(const struct record_mmap *m, void *arg)
+{
+	struct search *s = arg;
+
+	if (m->ino)
+		s->files = (s->files ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
+}
+
+/* NULL: there is none, or too much has been looked through. To be freed. */
+static uint8_t *read_part(struct search *s, const struct elf_file *f, Elf_Scn *scn, size_t *sz)
+{
+	GElf_Shdr shdr;
+
+	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > s->left)
+		return NULL;
+	s->left -= shdr.sh_size;
+	return section__read(f, scn, sz);
+}
+
+static uint64_t find_symbol(struct search *s, const struct elf_file *f, uint32_t type)
+{
+	static const char name[] = "__jit_debug_descriptor";
+	GElf_Shdr shdr;
+	Elf_Scn *table = section__typed(f, type, &shdr);
+	size_t sz = 0, names_sz = 0;
+	uint8_t *syms, *names;
+	uint64_t found = 0;
+	Elf64_Sym sym;
+
+	if (!table || shdr.sh_size > SYMBOLS_MAX)
+		return 0;
+	syms = read_part(s, f, table, &sz);
+	names = read_part(s, f, elf_getscn(elf_file__elf(f), shdr.sh_link), &names_sz);
+	for (size_t at = 0; !found && syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
+		memcpy(&sym, syms + at, sizeof(sym));
+		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz &&
+		    strcmp((const char *)names + sym.st_name, name) == 0) /* NUL at the end */
+			found = sym.st_value;
+	}
+	free(names);
+	free(syms);
+	return found;
+}
+
+static void search_file(const struct record_mmap *m, void *arg)
+{
+	struct search *s = arg;
+	struct elf_file *f;
+	uint64_t vaddr, symbol = 0;
+	int fd;
+
+	if (s->found || !m->ino || m->ino == s->ino || s->left < OPENING)
+		return;
+	s->ino = m->ino;
+	s->left -= OPENING;
+	fd = jit_owner__open_mapped(s->owner, m);
+	f = fd < 0 ? NULL : elf_file__new(fd, m->path);
+	if (f && elf_file__vaddr(f, m->pgoff, &vaddr)) {
+		symbol = find_symbol(s, f, SHT_DYNSYM);
+		symbol = symbol ? symbol : find_symbol(s, f, SHT_SYMTAB);
+		s->found = symbol ? m->start - vaddr + symbol : 0;
+	}
+	elf_file__put(f);
+}
+
+/* Files are looked through again when others are mapped: that is how an exec is noticed, too. */
+static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
+{
+	struct search s = { .owner = o, .left = SEARCH_MAX };
+	int maps = openat(o->proc, "maps", O_RDONLY | O_CLOEXEC);
+
+	if (maps < 0)
+		return;
+	maps__read(maps, count_file, &s);
+	if (s.files != g->files && lseek(maps, 0, SEEK_SET) == 0) {
+		maps__read(maps, search_file, &s);
+		g->files = s.files;
+		g->address = s.found;
+	}
+	close(maps);
+}
+
+/* ---- what it lists ------------------------------------------------------------------------------
+ */
+
+static bool read_at(int mem, uint64_t addr, void *to, size_t sz)
+{
+	return addr <= INT64_MAX && pread(mem, to, sz, (off_t)addr) == (ssize_t)sz;
+}
+
+/* Bytes of the image; NULL: it does not hold them. */
+static const void *part(const uint8_t *bytes, size_t all, uint64_t off, uint64_t sz)
+{
+	return off <= all && sz <= all - off ? bytes + off : NULL;
+}
+
+static bool is_named(const uint8_t *names, size_t sz, uint32_t at, const char *name)
+{
+	return at < sz && strlen(name) < sz - at && strcmp((const char *)names + at, name) == 0;
+}
+
+/* What is of use of an image, section by section. */
+struct reading {
+	int mem;
+	size_t left; /* bytes that may still be read */
+	const uint8_t *bytes, *names;
+	size_t sz, names_sz;
+	Elf64_Ehdr head;
+	struct image image;
+};
+
+/* NULL: too much. To be freed. */
+static uint8_t *room(struct reading *r, uint64_t sz)
+{
+	if (sz > PART_MAX || sz > r->left)
+		return NULL;
+	r->left -= sz;
+	return malloc(sz);
+}
+
+/* .eh_frame has been relocated where it was loaded, and maybe nowhere else. */
+static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
+{
+	struct image *i = &r->image;
+	const void *own = part(r->bytes, r->sz, s->sh_offset, s->sh_size);
+
+	if (i->frames || !s->sh_size || (eh && !s->sh_addr))
+		return;
+	i->frames = room(r, s->sh_size);
+	if (!i->frames)
+		return;
+	i->frames_sz = s->sh_size;
+	i->frames_at = eh ? s->sh_addr : 0;
+	if (eh && s->sh_flags & SHF_ALLOC && read_at(r->mem, s->sh_addr, i->frames, s->sh_size))
+		return;
+	if (own && s->sh_type != SHT_NOBITS) {
+		memcpy(i->frames, own, s->sh_size);
+		return;
+	}
+	free(i->frames);
+	i->frames = NULL;
+}
+
+/* How many ranges begin at or before the address. */
+static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
+{
+	size_t lo = 0, hi = g->range_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (g->ranges[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The last image that is listed comes first: where another one was before is its code now. */
+static bool add_range(struct gdb_jit *g, const struct range *new)
+{
+	size_t at = range_upper(g, new->start);
+	struct range *ranges;
+
+	if (g->range_cnt == RANGES_MAX || (at > 0 && g->ranges[at - 1].end > new->start) ||
+	    (at < g->range_cnt && g->ranges[at].start < new->end))
+		return false;
+	ranges = array__room(g->ranges, g->range_cnt, &g->range_cap, sizeof(*ranges));
+	if (!ranges)
+		return false;
+	g->ranges = ranges;
+	memmove(ranges + at + 1, ranges + at, (g->range_cnt++ - at) * sizeof(*ranges));
+	ranges[at] = *new;
+	return true;
+}
+
+typedef void (*section_fn)(struct gdb_jit *, struct reading *, const Elf64_Shdr *);
+
+static void take_code(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
+{
+	const struct range range = { s->sh_addr, s->sh_addr + s->sh_size, g->cnt };
+	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+	struct image *i = &r->image;
+
+	if ((s->sh_flags & code) != code || range.end <= range.start || !add_range(g, &range))
+		return;
+	i->start = !i->end || range.start < i->start ? range.start : i->start;
+	i->end = range.end > i->end ? range.end : i->end;
+}
+
+static void take_frames(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
+{
+	(void)g;
+	if (is_named(r->names, r->names_sz, s->sh_name, ".eh_frame"))
+		read_frames(r, s, true);
+	else if (is_named(r->names, r->names_sz, s->sh_name, ".debug_frame"))
+		read_frames(r, s, false);
+}
+
+static bool section_at(const struct reading *r, size_t i, Elf64_Shdr *s)
+{
+	uint64_t off = r->head.e_shoff + i * sizeof(*s);
+	const void *at = off >= r->head.e_shoff ? part(r->bytes, r->sz, off, sizeof(*s)) : NULL;
+
+	if (at)
+		memcpy(s, at, sizeof(*s));
+	return at;
+}
+
+static void each_section(struct gdb_jit *g, struct reading *r, section_fn fn)
+{
+	Elf64_Shdr s;
+
+	for (size_t i = 0; i < r->head.e_shnum && section_at(r, i, &s); i++)
+		fn(g, r, &s);
+}
+
+static bool read_head(struct reading *r)
+{
+	const Elf64_Ehdr *e = &r->head;
+	Elf64_Shdr s;
+
+	if (r->sz < sizeof(*e))
+		return false;
+	memcpy(&r->head, r->bytes, sizeof(*e));
+	if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e->e_shentsize != sizeof(s) || e->e_shnum > SECTIONS_MAX ||
+	    !section_at(r, e->e_shstrndx, &s))
+		return false;
+	r->image.machine = e->e_machine;
+	r->names = part(r->bytes, r->sz, s.sh_offset, s.sh_size);
+	r->names_sz = r->names ? s.sh_size : 0;
+	return !r->names_sz || r->names[r->names_sz - 1] == '\0';
+}
+
+static void add_image(struct gdb_jit *g, struct reading *r)
+{
+	struct image *images = array__room(g->images, g->cnt, &g->cap, sizeof(*images));
+
+	if (images) {
+		g->images = images;
+		each_section(g, r, take_code);
+	}
+	if (!r->image.end) {
+		free(r->image.frames);
+		return;
+	}
+	g->images[g->cnt++] = r->image;
+	g->sz += sizeof(r->image) + r->image.frames_sz;
+}
+
+static void read_image(struct gdb_jit *g, struct reading *r, const struct listed *l)
+{
+	uint8_t *bytes = room(r, l->sz);
+
+	if (bytes && read_at(r->mem, l->addr, bytes, l->sz)) {
+		r->bytes = bytes;
+		r->sz = l->sz;
+		r->image = (struct image){ 0 };
+		if (read_head(r))
+			each_section(g, r, take_frames);
+		if (r->image.frames)
+			add_image(g, r);
+	}
+	free(bytes);
+}
+
+static void read_list(struct gdb_jit *g, int mem, uint64_t first)
+{
+	struct reading r = { .mem = mem, .left = READ_MAX };
+	struct listed l = { .next = first };
+
+	for (size_t i = 0; l.next && i < LISTED_MAX; i++) {
+		if (!read_at(mem, l.next, &l, sizeof(l)))
+			return;
+		read_image(g, &r, &l);
+	}
+}
+
+void gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
+{
+	int mem = o->proc < 0 ? -1 : openat(o->proc, "mem", O_RDONLY | O_CLOEXEC);
+	struct descriptor d = { 0 };
+
+	if (mem < 0)
+		return;
+	find_descriptor(g, o);
+	if (!g->address || !read_at(mem, g->address, &d, sizeof(d)) || d.version != VERSION)
+		d = (struct descriptor){ 0 };
+	if (memcmp(&d, &g->last, sizeof(d)) != 0) {
+		forget(g);
+		read_list(g, mem, d.first);
+		g->last = d;
+	}
+	close(mem);
+}
+
+bool gdb_jit__find(const struct gdb_jit *g, uint64_t addr, struct code *c)
+{
+	size_t i = range_upper(g, addr);
+	const struct range *range = i ? &g->ranges[i - 1] : NULL;
+	const struct image *image;
+
+	if (!range || addr >= range->end)
+		return false;
+	image = &g->images[range->image];
+	*c = (struct code){ .start = image->start,
+			    .sz = image->end - image->start,
+			    .machine = image->machine,
+			    .frames = image->frames,
+			    .frames_sz = image->frames_sz,
+			    .frames_at = image->frames_at };
+	return true;
+}
+
+size_t gdb_jit__cnt(const struct gdb_jit *g)
+{
+	return g->cnt;
+}
+
+size_t gdb_jit__sz(const struct gdb_jit *g)
+{
+	return g->sz + g->range_cnt * sizeof(*g->ranges);
+}
+
+uint32_t gdb_jit__generation(const struct gdb_jit *g)
+{
+	return g->generation;
+}
+
+struct gdb_jit *gdb_jit__new(void)
+{
+	return calloc(1, sizeof(struct gdb_jit));
+}
+
+void gdb_jit__free(struct gdb_jit *g)
+{
+	if (!g)
+		return;
+	forget(g);
+	free(g->images);
+	free(g->ranges);
+	free(g);
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/jit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/monotonic.h"
+#include "jit/codemap.h"
+#include "jit/jitdump.h"
+#include "jit/dumppaths.h"
+#include "jit/perfmap.h"
+
+/* Of all processes together; who was not asked for longest goes. */
+#define PROCESSES_MAX 128 /* each has up to 4 fds */
+#define BYTES_MAX     (256u << 20)
+
+#define SEARCH_NS 250000000 /* between two looks for files that were not there */
+#define SHARE	  20	    /* and no more than this part of the time */
+#define CHEAP_NS  1000000   /* to read more: then it is done at once, else it has its share */
+
+/* One file, and what is known from it. */
+struct source {
+	int fd;
+	ino_t ino;
+	struct codemap *map; /* NULL: nothing yet */
+	union {
+		struct perfmap perfmap;
+		struct jitdump jitdump;
+	} at;
+	int err; /* sticky: it will not get better */
+};
+
+enum { DUMP, MAP, SOURCE_CNT }; /* who knows the times is asked first */
+
+struct process {
+	uint32_t tgid;
+	struct jit_owner owner;
+	const char *told; /* its dump, as records tell */
+	struct source sources[SOURCE_CNT];
+	uint32_t reloaded;  /* sources that began anew */
+	uint64_t read_ns;   /* when the files were read last */
+	uint64_t again_ns;  /* not before this time */
+	uint64_t search_ns; /* nor are others looked for */
+	uint64_t asked;	    /* when it was asked for last: a number that grows */
+	UT_hash_handle hh;
+};
+
+struct jit {
+	struct jit_places places;
+	int proc; /* -1: none */
+	uint64_t asked;
+	struct process *processes;
+};
+
+/* ---- one source ---------------------------------------------------------------------------------
+ */
+
+static void source__reset(struct source *s)
+{
+	codemap__free(s->map);
+	*s = (struct source){ .fd = s->fd, .ino = s->ino };
+}
+
+static void source__close(struct source *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	source__reset(s);
+}
+
+static uint64_t source__done(const struct source *s, size_t kind)
+{
+	return kind == DUMP ? s->at.jitdump.off : s->at.perfmap.off;
+}
+
+/* One turn, or as many as it takes. */
+static void read_more(struct source *s, size_t kind, bool all)
+{
+	uint64_t done;
+
+	if (!s->map)
+		s->map = codemap__new();
+	do {
+		done = source__done(s, kind);
+		if (s->map)
+			s->err = kind == DUMP ? jitdump__read(&s->at.jitdump, s->fd, s->map)
+					      : perfmap__read(&s->at.perfmap, s->fd, s->map);
+	} while (all && !s->err && source__done(s, kind) > done);
+}
+
+/* What came since. True when the file was begun anew. */
+static bool source__read(struct source *s, size_t kind, bool all)
+{
+	uint64_t done = source__done(s, kind);
+	struct stat st;
+
+	if (s->fd < 0 || fstat(s->fd, &st) != 0 || s->err || (uint64_t)st.st_size == done)
+		return false;
+	if ((uint64_t)st.st_size > done)
+		read_more(s, kind, all);
+	if ((uint64_t)st.st_size > done && s->err != -ESTALE)
+		return false;
+	source__reset(s);
+	read_more(s, kind, all);
+	return true;
+}
+
+/* A text that was removed is followed by another one of that name, if any; a dump may be removed as
+ * soon as it is mapped. */
+static bool is_removed(const struct source *s, size_t kind)
+{
+	struct stat st;
+
+	return kind == MAP && s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* ---- one process --------------------------------------------------------------------------------
+ */
+
+static bool is_complete(const struct process *p)
+{
+	return p->sources[DUMP].fd >= 0 && p->sources[MAP].fd >= 0;
+}
+
+/* How long to leave alone what has taken as long as since then. */
+static uint64_t rest_since(uint64_t begin_ns)
+{
+	return (monotonic__ns() - begin_ns) * SHARE;
+}
+
+/* Looks for files that were not there, at times: reading the mappings of a large process takes
+ * milliseconds. */
+static void search(struct process *p)
+{
+	uint64_t begin_ns = monotonic__ns(), rest_ns;
+
+	if (is_complete(p) || begin_ns < p->search_ns || !jit_owner__lives(&p->owner))
+		return;
+	if (p->sources[DUMP].fd < 0)
+		p->sources[DUMP].fd = jit_owner__open_dump(&p->owner, p->told);
+	if (p->sources[MAP].fd < 0)
+		p->sources[MAP].fd = jit_owner__open_map(&p->owner);
+	rest_ns = rest_since(begin_ns);
+	p->search_ns = begin_ns + (rest_ns > SEARCH_NS ? rest_ns : SEARCH_NS);
+}
+
+/* A file may be large when it is seen first. One to which much is added again and again is written
+ * to keep us busy. */
+static void read_all(struct process *p)
+{
+	uint64_t begin_ns = monotonic__ns(), rest_ns;
+	bool first = false;
+
+	for (size_t i = 0; i < SOURCE_CNT; i++) {
+		first |= p->sources[i].fd >= 0 && !p->sources[i].map;
+		p->reloaded += source__read(&p->sources[i], i, p->owner.told);
+	}
+	rest_ns = rest_since(begin_ns);
+	p->again_ns = !first && rest_ns > CHEAP_NS * SHARE ? begin_ns + rest_ns : 0;
+}
+
+static void refresh(struct process *p)
+{
+	p->read_ns = monotonic__ns();
+	for (size_t i = 0; i < SOURCE_CNT; i++) {
+		if (!is_removed(&p->sources[i], i))
+			continue;
+		source__close(&p->sources[i]);
+		p->reloaded++;
+	}
+	search(p);
+	read_all(p);
+}
+
+static bool find(const struct process *p, const struct jit_place *place, struct jit_symbol *s)
+{
+	struct code c;
+
+	for (size_t i = 0; i < SOURCE_CNT; i++) {
+		if (!p->sources[i].map ||
+		    !codemap__find(p->sources[i].map, place->addr, place->time_ns, &c))
+			continue;
+		*s = (struct jit_symbol){ c.name, c.start };
+		return true;
+	}
+	return false;
+}
+
+static void process__free(struct process *p)
+{
+	for (size_t i = 0; i < SOURCE_CNT; i++)
+		source__close(&p->sources[i]);
+	jit_owner__close(&p->owner);
+	free(p);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+static void drop(struct jit *j, struct process *p)
+{
+	HASH_DEL(j->processes, p);
+	process__free(p);
+}
+
+static struct process *add(struct jit *j, uint32_t tgid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	for (size_t i = 0; i < SOURCE_CNT; i++)
+		p->sources[i].fd = -1;
+	p->told = dump_paths__dump(j->places.told, tgid);
+	/* One that is gone tells nothing but by its records. */
+	if (jit_owner__open(&p->owner, j->proc, tgid) != 0 && j->places.root)
+		jit_owner__open_recorded(&p->owner, j->places.root, tgid);
+	HASH_ADD(hh, j->processes, tgid, sizeof(p->tgid), p);
+	if (HASH_ADDED(p))
+		return p;
+	process__free(p);
+	return NULL;
+}
+
+/* Ids are used again: what is known of one that ended holds until another has its id. */
+static bool is_another(const struct jit *j, const struct process *p)
+{
+	struct jit_owner now;
+
+	if (p->owner.told)
+		return p->told != dump_paths__dump(j->places.told, p->tgid);
+	if (jit_owner__lives(&p->owner) || jit_owner__open(&now, j->proc, p->tgid) != 0)
+		return false;
+	jit_owner__close(&now);
+	return true;
+}
+
+static struct process *get(struct jit *j, const struct jit_place *place)
+{
+	struct process *p;
+
+	HASH_FIND(hh, j->processes, &place->tgid, sizeof(place->tgid), p);
+	if (p && (p->owner.told || place->time_ns > p->read_ns) && is_another(j, p)) {
+		drop(j, p);
+		p = NULL;
+	}
+	if (!p)
+		p = add(j, place->tgid);
+	if (p)
+		p->asked = ++j->asked;
+	return p;
+}
+
+static size_t bytes_of(const struct process *p)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < SOURCE_CNT; i++)
+		bytes += p->sources[i].map ? codemap__sz(p->sources[i].map) : 0;
+	return bytes;
+}
+
+static struct process *find_oldest(const struct jit *j, size_t *bytes)
+{
+	struct process *oldest = j->processes;
+
+	*bytes = 0;
+	for (struct process *p = oldest; p; p = p->hh.next) {
+		*bytes += bytes_of(p);
+		oldest = p->asked < oldest->asked ? p : oldest;
+	}
+	return oldest;
+}
+
+/* The one in hand stays: it was asked for last. */
+static void keep_bounds(struct jit *j)
+{
+	size_t bytes;
+	struct process *oldest = find_oldest(j, &bytes);
+
+	while (HASH_COUNT(j->processes) > 1 &&
+	       (bytes > BYTES_MAX || HASH_COUNT(j->processes) > PROCESSES_MAX)) {
+		drop(j, oldest);
+		oldest = find_oldest(j, &bytes);
+	}
+}
+
+/* Files of a process that is recorded stay as they are. */
+static bool may_tell_more(const struct process *p, const struct jit_place *place)
+{
+	if (p->owner.told)
+		return p->read_ns == 0;
+	return place->time_ns >= p->read_ns && monotonic__ns() >= p->again_ns;
+}
+
+bool jit__symbol(struct jit *j, const struct jit_place *place, struct jit_symbol *s)
+{
+	struct process *p = get(j, place);
+
+	if (!p)
+		return false;
+	if (may_tell_more(p, place)) {
+		refresh(p);
+		keep_bounds(j);
+	}
+	return find(p, place, s);
+}
+
+uint32_t jit__generation(const struct jit *j, uint32_t tgid)
+{
+	uint32_t reused = 0;
+	struct process *p;
+	bool tells = false;
+
+	HASH_FIND(hh, j->processes, &tgid, sizeof(tgid), p);
+	for (size_t i = 0; p && i < SOURCE_CNT; i++) {
+		tells |= p->sources[i].map != NULL;
+		reused += p->sources[i].map ? codemap__reused(p->sources[i].map) : 0;
+	}
+	return tells ? (reused + (p->reloaded << 20)) % (UINT32_MAX - 1) + 1 : 0;
+}
+
+struct jit *jit__new(const struct jit_places *places)
+{
+	struct jit *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return NULL;
+	j->places = *places;
+	j->proc = -1;
+	if (places->proc)
+		j->proc = open(places->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (j->proc >= 0 || !places->proc)
+		return j;
+	free(j);
+	return NULL;
+}
+
+void jit__free(struct jit *j)
+{
+	struct process *p, *next;
+
+	if (!j)
+		return;
+	HASH_ITER (hh, j->processes, p, next)
+		drop(j, p);
+	if (j->proc >= 0)
+		close(j->proc);
+	free(j);
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/jitcfi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/monotonic.h"
+#include "jit/gdbjit.h"
+#include "jit/jitdump.h"
+#include "jit/dumppaths.h"
+
+#define PROCESSES_MAX 256	  /* when there are more all are forgotten, and asked again */
+#define BYTES_MAX     (64u << 20) /* of what they had: then that of who had most is forgotten */
+#define FILES_MAX     256	  /* of a process; then its files are forgotten */
+#define AGAIN_NS      100000000	  /* until a dump that lacks an address is read again */
+#define SEARCH_NS     1000000000 /* … one that has all; until a process without one is asked again */
+#define ASIDE_NS      30000000000 /* until one that had most is asked again */
+#define SHARE	      20    /* what is read, and what is made of it, takes this part of the time */
+#define FILE_NS	      20000 /* takes one file and its table */
+#define FRAMES_NS     15    /* … and each byte of its frames */
+#define BURST_NS      1000000000 /* of SHARE, for many functions that are met at once */
+
+/* One dump, shared by who walks and the job that reads it. */
+struct dump {
+	atomic_uint refs;
+	uint32_t tgid;
+	char *proc, *root;    /* see struct jit_places; copies, for who is left behind with it */
+	char *told;	      /* its path, as records tell; NULL: they do not */
+	pthread_mutex_t lock; /* of what follows */
+	struct jit_owner owner;
+	int fd;		  /* -1: not found yet */
+	atomic_size_t sz; /* bytes of all of it; not under the lock */
+	atomic_bool none; /* it was looked for in vain; not under the lock */
+	struct jitdump at;
+	struct codemap *map;
+	struct gdb_jit *listed; /* what the process lists for gdb, which is no dump */
+	bool failed;		/* the dump is none, or broken */
+};
+
+struct reading {
+	struct job job;
+	struct dump *dump;
+	/* Only while they have the dump, too: */
+	struct watched *watched;
+	struct jit_cfi *jit;
+	uint64_t took_ns;
+};
+
+/* The frames of one function. */
+struct image {
+	struct {
+		uint64_t start, time_ns;
+	} key;
+	uint64_t end;
+	struct elf_file *file; /* NULL: they are broken */
+	UT_hash_handle hh;
+};
+
+struct watched {
+	uint32_t tgid;
+	const char *told; /* not its own; to see whether it is still the same */
+	struct dump *dump;
+	bool reading;
+	uint64_t again_ns;
+	struct image *images;
+	uint32_t reused, generation; /* of the dump and the list, when they were made */
+	UT_hash_handle hh;
+};
+
+struct jit_cfi {
+	struct jit_places places;
+	struct watched *processes;
+	bool grown;	  /* since its bounds were looked at */
+	uint64_t made_ns; /* what was made so far is paid for by then */
+};
+
+/* ---- dumps --------------------------------------------------------------------------------------
+ */
+
+static void dump__close(struct dump *d)
+{
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+	jit_owner__close(&d->owner);
+}
+
+static void dump__put(struct dump *d)
+{
+	if (!d || --d->refs > 0)
+		return;
+	dump__close(d);
+	codemap__free(d->map);
+	gdb_jit__free(d->listed);
+	pthread_mutex_destroy(&d->lock);
+	free(d->proc);
+	free(d->root);
+	free(d->told);
+	free(d);
+}
+
+static char *copy_of(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+static struct dump *dump__new(const struct jit_places *places, uint32_t tgid, const char *told)
+{
+	struct dump *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->refs = 1;
+	d->tgid = tgid;
+	d->proc = copy_of(places->proc);
+	d->root = copy_of(places->root);
+	d->told = copy_of(told);
+	d->fd = d->owner.proc = d->owner.root = -1;
+	d->at.with_frames = true;
+	d->map = codemap__new();
+	d->listed = gdb_jit__new();
+	pthread_mutex_init(&d->lock, NULL);
+	if (d->map && d->listed && !d->proc == !places->proc && !d->root == !places->root &&
+	    !d->told == !told)
+		return d;
+	dump__put(d);
+	return NULL;
+}
+
+static void open_of_living(struct dump *d)
+{
+	int proc = d->proc ? open(d->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (proc < 0)
+		return;
+	if (jit_owner__open(&d->owner, proc, d->tgid) == 0)
+		d->fd = jit_owner__open_dump(&d->owner, NULL);
+	close(proc);
+}
+
+static void dump__open(struct dump *d)
+{
+	open_of_living(d);
+	if (d->fd >= 0 || !d->told || !d->root)
+		return;
+	jit_owner__close(&d->owner);
+	if (jit_owner__open_recorded(&d->owner, d->root, d->tgid) == 0)
+		d->fd = jit_owner__open_dump(&d->owner, d->told);
+}
+
+/* What came since; of one that stays as it is, all. */
+static void read_records(struct dump *d)
+{
+	uint64_t done;
+
+	do {
+		done = d->at.off;
+		d->failed = jitdump__read(&d->at, d->fd, d->map) != 0;
+	} while (d->owner.told && !d->failed && d->at.off > done);
+}
+
+/* Its id may have gone to another process, which begins anew. */
+static void dump__read(struct dump *d)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->fd < 0 || !jit_owner__lives(&d->owner)) {
+		struct codemap *fresh = codemap__new();
+
+		dump__close(d);
+		codemap__free(d->map);
+		d->map = fresh;
+		d->at = (struct jitdump){ .with_frames = true };
+		d->failed = !fresh;
+		dump__open(d);
+	}
+	if (d->fd >= 0 && !d->failed)
+		read_records(d);
+	if (d->map && codemap__sz(d->map) > BYTES_MAX / 2) {
+		codemap__free(d->map);
+		d->map = NULL;
+		d->failed = true;
+	}
+	gdb_jit__read(d->listed, &d->owner);
+	d->none = d->fd < 0 && !gdb_jit__cnt(d->listed);
+	d->sz = (d->map ? codemap__sz(d->map) : 0) + gdb_jit__sz(d->listed);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------
+ */
+
+static void work(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+	uint64_t begin_ns = monotonic__ns();
+
+	dump__read(r->dump);
+	r->took_ns = monotonic__ns() - begin_ns;
+}
+
+/* To some milliseconds, which is cheap: each frame of JIT code asks. */
+static uint64_t coarse_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void rest(struct watched *w, uint64_t ns)
+{
+	uint64_t until_ns = coarse_ns() + ns;
+
+	w->again_ns = w->again_ns > until_ns ? w->again_ns : until_ns;
+}
+
+static void done(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+
+	if (r->dump->refs > 1) { /* else the process has been forgotten meanwhile */
+		r->watched->reading = false;
+		rest(r->watched, r->took_ns * SHARE);
+		r->jit->grown = true;
+	}
+	dump__put(r->dump);
+	free(r);
+}
+
+static void read_more(struct jit_cfi *j, struct watched *w, struct jobs *jobs, uint64_t wait_ns)
+{
+	struct reading *r;
+
+	if (w->reading || coarse_ns() < w->again_ns)
+		return;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return;
+	*r = (struct reading){ .job = { .rank = JOB_NEXT, .work = work, .done = done },
+			       .dump = w->dump,
+			       .watched = w,
+			       .jit = j };
+	w->dump->refs++;
+	w->reading = true;
+	rest(w, wait_ns);
+	jobs__submit(jobs, &r->job);
+}
+
+/* ---- frames as files ----------------------------------------------------------------------------
+ */
+
+/* Where .eh_frame lies for its pc-relative addresses: behind the code, at a multiple of 8. */
+static uint64_t frames_address(const struct code *c)
+{
+	return (c->start + c->sz + 7) & ~7ull;
+}
+
+/* An ELF file with nothing but call-frame information at its address. */
+static struct elf_file *make_file(const struct code *c)
+{
+	static const char names[] = "\0.eh_frame\0.shstrtab\0.debug_frame";
+	const Elf64_Ehdr ehdr = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_machine = c->machine,
+		.e_version = EV_CURRENT,
+		.e_shoff = sizeof(ehdr),
+		.e_ehsize = sizeof(ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	};
+	const size_t at = sizeof(ehdr) + 3 * sizeof(Elf64_Shdr);
+	const Elf64_Shdr shdrs[3] = {
+		{ 0 },
+		{ .sh_name = c->frames_at ? 1 : 21,
+		  .sh_type = SHT_PROGBITS,
+		  .sh_flags = c->frames_at ? SHF_ALLOC : 0,
+		  .sh_addr = c->frames_at,
+		  .sh_offset = at + sizeof(names),
+		  .sh_size = c->frames_sz,
+		  .sh_addralign = 1 },
+		{ .sh_name = 11,
+		  .sh_type = SHT_STRTAB,
+		  .sh_offset = at,
+		  .sh_size = sizeof(names),
+		  .sh_addralign = 1 },
+	};
+	struct elf_file *f;
+	struct buf b = { 0 };
+
+	buf__append(&b, &ehdr, sizeof(ehdr));
+	buf__append(&b, shdrs, sizeof(shdrs));
+	buf__append(&b, names, sizeof(names));
+	buf__append(&b, c->frames, c->frames_sz);
+	if (buf__err(&b)) {
+		buf__free(&b);
+		return NULL;
+	}
+	f = elf_file__from_memory(b.data, b.sz, "[jit]");
+	if (f)
+		f->trusted = false; /* whoever wrote it */
+	return f;
+}
+
+static void forget_images(struct watched *w)
+{
+	struct image *i, *next;
+
+	HASH_ITER (hh, w->images, i, next) {
+		HASH_DEL(w->images, i);
+		elf_file__put(i->file);
+		free(i);
+	}
+}
+
+/* Processes may list more functions than are kept, to be made again and again. */
+static bool may_make(struct jit_cfi *j, const struct code *c)
+{
+	uint64_t now_ns = coarse_ns(), from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
+
+	if (!j->places.proc)
+		return true;
+	if (j->made_ns > now_ns)
+		return false;
+	j->made_ns = (j->made_ns > from_ns ? j->made_ns : from_ns) +
+		     (FILE_NS + c->frames_sz * FRAMES_NS) * SHARE;
+	return true;
+}
+
+/* NULL: it is walked by frame pointer. */
+static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const struct code *c)
+{
+	struct image *i, wanted = { .key = { c->start, c->time_ns } };
+
+	HASH_FIND(hh, w->images, &wanted.key, sizeof(wanted.key), i);
+	if (i)
+		return i->file;
+	if (!may_make(j, c))
+		return NULL;
+	if (HASH_COUNT(w->images) >= FILES_MAX)
+		forget_images(w);
+	i = calloc(1, sizeof(*i));
+	if (!i)
+		return NULL;
+	i->key = wanted.key;
+	i->end = c->start + c->sz;
+	HASH_ADD(hh, w->images, key, sizeof(i->key), i);
+	if (!HASH_ADDED(i)) {
+		free(i);
+		return NULL;
+	}
+	i->file = make_file(c);
+	return i->file;
+}
+
+/* ---- processes ----------------------------------------------------------------------------------
+ */
+
+static void forget(struct jit_cfi *j, struct watched *w)
+{
+	HASH_DEL(j->processes, w);
+	forget_images(w);
+	dump__put(w->dump);
+	free(w);
+}
+
+/* As if it had never been asked, and not soon again: who fills what all share is the one without.
+ */
+static void put_aside(struct jit_cfi *j, struct watched *w)
+{
+	struct dump *fresh = dump__new(&j->places, w->tgid, w->told);
+
+	if (!fresh) {
+		forget(j, w);
+		return;
+	}
+	forget_images(w);
+	dump__put(w->dump);
+	w->dump = fresh;
+	w->reading = false;
+	rest(w, ASIDE_NS);
+}
+
+/* Who has most, where all have too much. */
+static struct watched *find_largest(struct jit_cfi *j)
+{
+	struct watched *w, *next, *largest = NULL;
+	size_t bytes = 0;
+
+	HASH_ITER (hh, j->processes, w, next) {
+		bytes += w->dump->sz;
+		if (!largest || w->dump->sz > largest->dump->sz)
+			largest = w;
+	}
+	return bytes > BYTES_MAX ? largest : NULL;
+}
+
+static void keep_bounds(struct jit_cfi *j)
+{
+	struct watched *w, *next;
+
+	while ((w = find_largest(j)) != NULL)
+		put_aside(j, w);
+	if (HASH_COUNT(j->processes) > PROCESSES_MAX)
+		HASH_ITER (hh, j->processes, w, next)
+			forget(j, w);
+	j->grown = false;
+}
+
+static struct watched *watch(struct jit_cfi *j, uint32_t tgid, const char *told)
+{
+	struct watched *w;
+
+	if (j->grown)
+		keep_bounds(j);
+	HASH_FIND(hh, j->processes, &tgid, sizeof(tgid), w);
+	if (w && w->told == told)
+		return w;
+	if (w)
+		forget(j, w);
+	j->grown = true;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->tgid = tgid;
+	w->told = told;
+	w->dump = dump__new(&j->places, tgid, told);
+	if (w->dump)
+		HASH_ADD(hh, j->processes, tgid, sizeof(w->tgid), w);
+	if (w->dump && HASH_ADDED(w))
+		return w;
+	dump__put(w->dump);
+	free(w);
+	return NULL;
+}
+
+static void forget_old_images(struct watched *w)
+{
+	struct dump *d = w->dump;
+	uint32_t reused = d->map ? codemap__reused(d->map) : w->reused;
+	uint32_t generation = gdb_jit__generation(d->listed);
+
+	if (w->reused == reused && w->generation == generation)
+		return;
+	forget_images(w);
+	w->reused = reused;
+	w->generation = generation;
+}
+
+static bool find_code(const struct dump *d, const struct jit_place *p, struct code *c)
+{
+	if (!d->map || !codemap__find(d->map, p->addr, p->time_ns, c))
+		return gdb_jit__find(d->listed, p->addr, c);
+	c->machine = d->at.machine;
+	c->frames_at = frames_address(c);
+	return true;
+}
+
+/* Of functions that were asked for before. */
+static struct elf_file *known_image(const struct watched *w, const struct jit_place *p)
+{
+	const struct image *last = NULL;
+
+	for (const struct image *i = w->images; i; i = i->hh.next)
+		if (p->addr >= i->key.start && p->addr < i->end && p->time_ns >= i->key.time_ns &&
+		    (!last || last->key.time_ns < i->key.time_ns))
+			last = i;
+	return last ? last->file : NULL;
+}
+
+/* A reader that holds the dump is not waited for. How soon to read it again. */
+static uint64_t look_up(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
+			struct elf_file **file)
+{
+	struct dump *d = w->dump;
+	uint64_t wait_ns = SEARCH_NS;
+	struct code c;
+
+	if (pthread_mutex_trylock(&d->lock) != 0) {
+		*file = known_image(w, p);
+		return wait_ns;
+	}
+	forget_old_images(w);
+	if (!find_code(d, p, &c))
+		wait_ns = d->none ? SEARCH_NS : AGAIN_NS;
+	else if (c.frames)
+		*file = image_of(j, w, &c);
+	pthread_mutex_unlock(&d->lock);
+	return wait_ns;
+}
+
+struct elf_file *jit_cfi__find(struct jit_cfi *j, const struct jit_place *p, struct jobs *jobs)
+{
+	const char *told = dump_paths__dump(j->places.told, p->tgid);
+	struct elf_file *file = NULL;
+	struct watched *w;
+
+	if (!told && !j->places.proc)
+		return NULL;
+	w = watch(j, p->tgid, told);
+	if (!w)
+		return NULL;
+	if (!j->places.proc)
+		jobs = NULL;
+	read_more(j, w, jobs, look_up(j, w, p, &file));
+	if (!jobs && !file)
+		look_up(j, w, p, &file);
+	return file;
+}
+
+bool jit_cfi__none(const struct jit_cfi *j, const struct process *p)
+{
+	const char *told = dump_paths__dump(j->places.told, p->tgid);
+	struct watched *w;
+
+	if (!told && !j->places.proc)
+		return true;
+	HASH_FIND(hh, j->processes, &p->tgid, sizeof(p->tgid), w);
+	return w && w->told == told && w->dump->none;
+}
+
+void jit_cfi__set_places(struct jit_cfi *j, const struct jit_places *places)
+{
+	j->places = *places;
+}
+
+struct jit_cfi *jit_cfi__new(void)
+{
+	struct jit_cfi *j = calloc(1, sizeof(*j));
+
+	if (j)
+		j->places.proc = "/proc";
+	return j;
+}
+
+void jit_cfi__free(struct jit_cfi *j)
+{
+	struct watched *w, *next;
+
+	if (!j)
+		return;
+	HASH_ITER (hh, j->processes, w, next)
+		forget(j, w);
+	free(j);
+}

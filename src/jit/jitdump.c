@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/jitdump.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "symbol/demangle.h"
+
+#define MAGIC	      0x4a695444
+#define VERSION	      1
+#define HEADER_SZ     40
+#define HEADER_SZ_MAX 4096
+#define ARCH_TIMES    1 /* flag: times are the processor's counter */
+#define PREFIX_SZ     16
+
+#define CHUNK_SZ 65536
+#define TURN_SZ	 (512u << 20) /* that are read in one go */
+/* As much of a record as is ever looked at: the fixed part of a load, and the name. */
+#define HEAD_SZ (56 + SYMBOL_NAME_MAX)
+
+enum record_id { CODE_LOAD, CODE_MOVE, UNWINDING_INFO = 4 };
+
+/* A record's prefix, and as many of its bytes as fit. */
+struct record_head {
+	uint32_t id, sz;
+	uint64_t time_ns;
+	struct cursor rest;
+};
+
+static int read_header(struct jitdump *d, int fd, uint64_t file_sz)
+{
+	uint8_t bytes[HEADER_SZ] = { 0 };
+	struct cursor c = cursor__on(bytes, sizeof(bytes));
+	uint32_t sz;
+
+	if (file_sz < HEADER_SZ)
+		return -EAGAIN;
+	if (pread(fd, bytes, sizeof(bytes), 0) != HEADER_SZ)
+		return -EIO;
+	if (cursor__u32(&c) != MAGIC || cursor__u32(&c) != VERSION)
+		return -EBADMSG;
+	sz = cursor__u32(&c);
+	if (sz < HEADER_SZ || sz > HEADER_SZ_MAX)
+		return -EBADMSG;
+	d->machine = (uint16_t)cursor__u32(&c);
+	cursor__bytes(&c, 16); /* padding, pid, time */
+	d->untimed = cursor__u64(&c) & ARCH_TIMES;
+	d->off = sz;
+	return 0;
+}
+
+static int add(struct codemap *m, const struct code *c)
+{
+	int err = codemap__add(m, c);
+
+	return err == -EINVAL ? 0 : err; /* stubs may be empty */
+}
+
+/* What is about the next function that is loaded; good as long as the chunk. */
+struct pending {
+	const uint8_t *frames;
+	size_t frames_sz;
+	uint32_t record_sz;
+};
+
+/*
+ * .eh_frame with .eh_frame_hdr behind it, or before: the specification and V8 differ. The latter
+ * begins with its version, 1, and encodings; a CIE with its length, and its id, 0.
+ */
+static void unwinding_info(struct record_head *r, struct pending *p)
+{
+	uint64_t sz = cursor__u64(&r->rest), hdr_sz = cursor__u64(&r->rest);
+	const uint8_t *at;
+
+	cursor__bytes(&r->rest, 8); /* how much of it the process has mapped */
+	at = r->rest.pos;
+	if (r->rest.err || sz > cursor__left(&r->rest) || hdr_sz >= sz)
+		return;
+	if (hdr_sz > 1 && at[0] == 1 && at[1] == 0x1b)
+		at += hdr_sz;
+	*p = (struct pending){ at, sz - hdr_sz, r->sz };
+}
+
+static int load(const struct jitdump *d, struct record_head *r, const struct pending *p,
+		struct codemap *m)
+{
+	struct code c = { .time_ns = d->untimed ? 0 : r->time_ns,
+			  .frames = p->frames,
+			  .frames_sz = p->frames_sz };
+	char name[SYMBOL_NAME_MAX];
+	size_t sz;
+
+	cursor__bytes(&r->rest, 8); /* pid, tid */
+	c.start = cursor__u64(&r->rest);
+	cursor__bytes(&r->rest, 8); /* where it was made */
+	c.sz = cursor__u64(&r->rest);
+	cursor__bytes(&r->rest, 8); /* index */
+	if (r->rest.err)
+		return 0;
+	sz = strnlen((const char *)r->rest.pos, cursor__left(&r->rest) < sizeof(name)
+							? cursor__left(&r->rest)
+							: sizeof(name) - 1);
+	memcpy(name, r->rest.pos, sz);
+	name[sz] = '\0';
+	c.name = name;
+	return add(m, &c);
+}
+
+static int move(const struct jitdump *d, struct record_head *r, struct codemap *m)
+{
+	uint64_t from, to, time_ns = d->untimed ? UINT64_MAX : r->time_ns;
+	struct code c;
+
+	cursor__bytes(&r->rest, 16); /* pid, tid, vma */
+	from = cursor__u64(&r->rest);
+	to = cursor__u64(&r->rest);
+	if (r->rest.err || !codemap__find(m, from, time_ns, &c) || c.start != from)
+		return 0;
+	c.start = to;
+	c.frames_sz = 0; /* they are relative to where it was */
+	c.sz = cursor__u64(&r->rest);
+	c.time_ns = d->untimed ? 0 : r->time_ns;
+	return r->rest.err ? 0 : add(m, &c);
+}
+
+/* A record whose end lies `left` bytes away at most; .sz 0 when it is not whole yet. */
+static int next_record(const uint8_t *at, size_t have, uint64_t left, struct record_head *r)
+{
+	struct cursor c = cursor__on(at, have);
+
+	r->id = cursor__u32(&c);
+	r->sz = cursor__u32(&c);
+	r->time_ns = cursor__u64(&c);
+	if (c.err || (r->sz >= PREFIX_SZ && r->sz > left)) {
+		r->sz = 0;
+		return 0;
+	}
+	if (r->sz < PREFIX_SZ)
+		return -EBADMSG;
+	r->rest = cursor__on(c.pos, (r->sz < have ? r->sz : have) - PREFIX_SZ);
+	return 0;
+}
+
+static int add_record(const struct jitdump *d, struct record_head *r, struct pending *p,
+		      struct codemap *m)
+{
+	const struct pending before = *p;
+
+	if (r->id == CODE_LOAD || r->id == UNWINDING_INFO)
+		*p = (struct pending){ 0 };
+	if (r->id == CODE_LOAD)
+		return load(d, r, &before, m);
+	if (r->id == CODE_MOVE)
+		return move(d, r, m);
+	if (r->id == UNWINDING_INFO && d->with_frames)
+		unwinding_info(r, p);
+	return 0;
+}
+
+/* How many bytes from here on have to be there: call-frame information goes with the function that
+ * follows it. */
+static size_t wanted(const struct jitdump *d, const uint8_t *at, size_t have)
+{
+	struct cursor c = cursor__on(at, have);
+	uint32_t id = cursor__u32(&c), sz = cursor__u32(&c);
+
+	if (!d->with_frames || id != UNWINDING_INFO || sz > CHUNK_SZ - HEAD_SZ)
+		return HEAD_SZ;
+	return sz + HEAD_SZ;
+}
+
+/* The records of a chunk that lies `left` bytes before the end of the file. How many bytes they
+ * have (the last may go on behind the chunk), or -errno. */
+static ssize_t add_records(const struct jitdump *d, struct cursor chunk, uint64_t left,
+			   struct codemap *m)
+{
+	const uint8_t *at = chunk.pos;
+	struct pending p = { 0 };
+	uint64_t done = 0, last = 0;
+	size_t have = cursor__left(&chunk);
+
+	while (done < have && (have == left || have - done >= wanted(d, at + done, have - done))) {
+		struct record_head r;
+		int err = next_record(at + done, have - done, left - done, &r);
+
+		if (!err && r.sz == 0)
+			break;
+		if (!err)
+			err = add_record(d, &r, &p, m);
+		if (err)
+			return err;
+		last = r.sz;
+		done += r.sz;
+	}
+	/* What belongs to a function that is not there yet comes again with it. */
+	return (ssize_t)(p.frames && last == p.record_sz ? done - last : done);
+}
+
+int jitdump__read(struct jitdump *d, int fd, struct codemap *m)
+{
+	uint8_t chunk[CHUNK_SZ];
+	struct stat st;
+	ssize_t got = 1;
+	int err = fstat(fd, &st) == 0 ? 0 : -errno;
+	uint64_t begin;
+
+	if (!err && d->off == 0)
+		err = read_header(d, fd, (uint64_t)st.st_size);
+	begin = d->off;
+	while (!err && got > 0 && d->off < (uint64_t)st.st_size && d->off - begin < TURN_SZ) {
+		uint64_t left = (uint64_t)st.st_size - d->off;
+
+		got = pread(fd, chunk, left < CHUNK_SZ ? left : CHUNK_SZ, (off_t)d->off);
+		if (got > 0)
+			got = add_records(d, cursor__on(chunk, (size_t)got), left, m);
+		else if (got < 0)
+			got = -errno;
+		err = got < 0 ? (int)got : 0;
+		d->off += got > 0 ? (uint64_t)got : 0;
+	}
+	return err == -EAGAIN ? 0 : err;
+}

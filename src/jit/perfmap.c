@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/perfmap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/demangle.h"
+
+#define TEXT_SZ 65536	    /* longer lines are passed over */
+#define TURN_SZ (64u << 20) /* bytes that are read in one go */
+
+static unsigned digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+}
+
+/* A number and the blanks behind it; NULL when there is none. */
+static char *number(char *s, uint64_t *v)
+{
+	char *begin;
+
+	if (s[0] == '0' && (s[1] | 0x20) == 'x')
+		s += 2;
+	begin = s;
+	for (*v = 0; digit_of(*s) < 16; s++)
+		*v = *v << 4 | digit_of(*s);
+	if (s == begin || s - begin > 16 || (*s != ' ' && *s != '\t'))
+		return NULL;
+	return s + strspn(s, " \t");
+}
+
+bool perfmap__line(char *line, struct code *c)
+{
+	uint64_t start, code_sz;
+	char *s = number(line, &start), *name = s ? number(s, &code_sz) : NULL;
+	size_t sz = name ? strnlen(name, SYMBOL_NAME_MAX - 1) : 0;
+
+	if (sz && name[sz - 1] == '\r')
+		sz--;
+	if (!sz)
+		return false;
+	name[sz] = '\0';
+	*c = (struct code){ .start = start, .sz = code_sz, .name = name };
+	return true;
+}
+
+/* The whole lines of a text. Bytes that are done, or -errno. */
+static ssize_t add_lines(struct perfmap *p, char *text, size_t sz, struct codemap *m)
+{
+	char *line = text, *end;
+
+	while ((end = memchr(line, '\n', sz - (size_t)(line - text)))) {
+		struct code c;
+		int err = 0;
+
+		*end = '\0';
+		if (!p->in_long_line && perfmap__line(line, &c))
+			err = codemap__add(m, &c);
+		if (err && err != -EINVAL)
+			return err;
+		p->in_long_line = false;
+		line = end + 1;
+	}
+	return line - text;
+}
+
+/* The bytes before the offset. */
+static ssize_t read_last(const struct perfmap *p, int fd, uint8_t last[sizeof(p->last)])
+{
+	size_t sz = p->off < sizeof(p->last) ? (size_t)p->off : sizeof(p->last);
+
+	return pread(fd, last, sz, (off_t)(p->off - sz));
+}
+
+/* Java writes its file again as a whole when it is asked again. */
+static bool is_same(const struct perfmap *p, int fd)
+{
+	uint8_t last[sizeof(p->last)];
+	ssize_t sz = read_last(p, fd, last);
+
+	return sz >= 0 && memcmp(last, p->last, (size_t)sz) == 0;
+}
+
+int perfmap__read(struct perfmap *p, int fd, struct codemap *m)
+{
+	uint64_t end = p->off + TURN_SZ;
+	char text[TEXT_SZ];
+	ssize_t got = 0, done;
+
+	if (!is_same(p, fd))
+		return -ESTALE;
+	while (p->off < end && (got = pread(fd, text, sizeof(text), (off_t)p->off)) > 0) {
+		done = add_lines(p, text, (size_t)got, m);
+		if (done < 0)
+			return (int)done;
+		if (done == 0 && got < TEXT_SZ)
+			break;
+		p->in_long_line |= done == 0;
+		p->off += (uint64_t)(done ? done : got);
+	}
+	if (got < 0 || read_last(p, fd, p->last) < 0)
+		return -errno;
+	return 0;
+}

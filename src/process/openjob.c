@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/openjob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+
+#define ANSWER_MS 2000 /* a server that takes longer does not answer */
+#define KILL_MS	  100  /* for a child that has been killed */
+
+/* ---- in a thread of the jobs' -------------------------------------------------------------------
+ */
+
+static struct open_job *of_job(struct job *job)
+{
+	return (struct open_job *)((char *)job - offsetof(struct open_job, job));
+}
+
+/* Reaps it, unless it hangs so that not even SIGKILL ends it: then it is left to its fate. */
+static bool ends_in_time(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	bool ended = fd >= 0 && poll(&p, 1, ANSWER_MS) == 1, gone = ended;
+
+	if (!ended) {
+		kill(pid, SIGKILL);
+		gone = fd >= 0 && poll(&p, 1, KILL_MS) == 1;
+	}
+	waitpid(pid, NULL, gone ? 0 : WNOHANG);
+	if (fd >= 0)
+		close(fd);
+	return ended;
+}
+
+/*
+ * The child's whole life. It was forked from one of several threads, so it may only do what a
+ * signal handler may. It keeps no other file open: one that hangs would hold rings and programs
+ * after this process has ended.
+ */
+static _Noreturn void read_a_byte(int handle, const char *name)
+{
+	char byte;
+	int fd;
+
+	if (handle > 0)
+		syscall(SYS_close_range, 0, handle - 1, 0);
+	syscall(SYS_close_range, handle + 1, ~0u, 0);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	_exit(fd >= 0 && read(fd, &byte, 1) >= 0 ? 0 : 1);
+}
+
+/*
+ * A process may not end while one of its threads waits for a file server that has a request of
+ * its, and a server may never answer. So a child asks first whether a file system without a disk
+ * (FUSE, NFS: no device number of their own) answers; an error is an answer, too. Nothing is
+ * executed: a program of that name in $PATH may be a user's. Returns false if it does not answer,
+ * or if there is no child to ask.
+ */
+static bool answers(struct job *job)
+{
+	const struct open_job *o = of_job(job);
+	char name[32];
+	pid_t pid;
+
+	if (o->handle < 0 || major(o->device) != 0)
+		return true;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", o->handle);
+	pid = fork();
+	if (pid == 0)
+		read_a_byte(o->handle, name);
+	return pid > 0 && ends_in_time(pid);
+}
+
+/* In a cache of its own: the table's is for one thread. */
+static void open_file(struct job *job)
+{
+	struct open_job *o = of_job(job);
+	struct elf_cache *c = elf_cache__new(1, 0);
+
+	if (!c)
+		return;
+	o->found = elf_cache__open_mapped(c, &o->request);
+	o->no_elf = !o->found && errno == ENOEXEC;
+	o->misnamed = !o->found && errno == EXDEV;
+	if (o->found)
+		elf_cache__give(c, o->found);
+	elf_cache__free(c);
+}
+
+/* ---- who asks -----------------------------------------------------------------------------------
+ */
+
+static bool has_handle(const struct open_job *o)
+{
+	return o->handle >= 0;
+}
+
+static void unname(struct open_job *o)
+{
+	if (o->hh_name.tbl)
+		HASH_DELETE(hh_name, o->table->names, o);
+	o->hh_name.tbl = NULL;
+}
+
+/* Nobody else finds it any more, and what it needed is let go. */
+static void close_opening(struct open_job *o)
+{
+	unname(o);
+	if (o->hh.tbl)
+		HASH_DEL(o->table->openings, o);
+	if (has_handle(o))
+		close(o->handle);
+	overlays__put(o->overlays);
+}
+
+struct open_job *open_job__get(struct open_job *o)
+{
+	if (o)
+		o->refs++;
+	return o;
+}
+
+void open_job__put(struct open_job *o)
+{
+	if (!o || --o->refs > 0)
+		return;
+	if (o->state == OPENING_WAITS) {
+		o->table->waiting_cnt -= has_handle(o);
+		close_opening(o);
+	}
+	elf_file__put(o->file);
+	free(o);
+}
+
+static void finish(struct open_job *o)
+{
+	struct process_table *t = o->table;
+
+	if (o->file && !t->places.told && o->is_named)
+		elf_cache__name(t->files, o->file, &o->map);
+	o->state = OPENING_DONE;
+	close_opening(o);
+}
+
+static void done(struct job *job)
+{
+	struct open_job *o = of_job(job);
+	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
+	bool known = o->key.ino && (o->found || o->no_elf);
+
+	o->is_named = o->found && may_be_named(&o->map, o->found->dev, o->found->ino);
+	if (known || o->found)
+		o->file = elf_cache__adopt(o->table->files, o->found, known ? &st : NULL);
+	o->table->running_cnt--;
+	finish(o);
+	open_job__put(o);
+}
+
+static void submit(struct open_job *o)
+{
+	o->job = (struct job){ .rank = JOB_FIRST,
+			       .lane = o->device,
+			       .probe = answers,
+			       .work = open_file,
+			       .done = done };
+	o->state = OPENING_RUNS;
+	o->table->running_cnt++;
+	jobs__submit(o->table->jobs, &open_job__get(o)->job);
+}
+
+static void open_now(struct open_job *o)
+{
+	o->file = elf_cache__open_mapped(o->table->files, &o->request);
+	o->no_elf = !o->file && errno == ENOEXEC;
+	o->misnamed = !o->file && errno == EXDEV;
+	o->is_named = o->file && may_be_named(&o->map, o->file->dev, o->file->ino);
+	finish(o);
+}
+
+bool open_job__ask(struct open_job *o)
+{
+	struct process_table *t = o->table;
+
+	if (o->state != OPENING_WAITS || (t->jobs && t->running_cnt >= t->openings_max))
+		return o->state == OPENING_DONE;
+	t->waiting_cnt -= has_handle(o);
+	if (t->jobs)
+		submit(o);
+	else
+		open_now(o);
+	return o->state == OPENING_DONE;
+}
+
+void open_job__overlay(struct open_job *o, struct overlays *overlays)
+{
+	if (o->state != OPENING_WAITS)
+		return;
+	overlays__put(o->overlays);
+	o->request.overlays = o->overlays = overlays__get(overlays);
+}
+
+static struct open_job *find_key(struct process_table *t, struct open_key key)
+{
+	struct open_job *o;
+
+	HASH_FIND(hh, t->openings, &key, sizeof(key), o);
+	return o;
+}
+
+/* What is changed while it waits is opened as it is then. */
+struct open_job *open_job__find(struct process_table *t, const struct stat *st)
+{
+	struct open_job *o = find_key(t, (struct open_key){ st->st_dev, st->st_ino });
+
+	return o && (o->state == OPENING_WAITS || handle__changed_at(st, o->ctime)) ? o : NULL;
+}
+
+/* Its handle keeps the file's number its own, where the device has one (major 0: none). */
+struct open_job *open_job__find_mapped(struct process_table *t, const struct record_mmap *m)
+{
+	if (t->places.told || m->maj == 0)
+		return NULL;
+	return find_key(t, (struct open_key){ makedev(m->maj, m->min), m->ino });
+}
+
+static struct open_name name_of(const struct record_mmap *m)
+{
+	return (struct open_name){ makedev(m->maj, m->min), m->ino, m->gen };
+}
+
+static struct open_job *find_name(struct process_table *t, struct open_name name)
+{
+	struct open_job *o;
+
+	HASH_FIND(hh_name, t->names, &name, sizeof(name), o);
+	return o;
+}
+
+struct open_job *open_job__find_claimed(struct process_table *t, const struct open_request *r)
+{
+	struct open_job *o = find_name(t, name_of(r->map));
+
+	return o && strcmp(o->path, r->path) == 0 ? o : NULL;
+}
+
+static struct open_job *make(struct process_table *t, const struct open_request *r)
+{
+	size_t path_sz = strlen(r->path) + 1;
+	struct open_job *o = calloc(1, sizeof(*o) + path_sz);
+
+	if (!o)
+		return NULL;
+	memcpy(o->path, r->path, path_sz);
+	o->refs = 1;
+	o->table = t;
+	o->places = *r->places;
+	o->map = *r->map;
+	o->map.path = o->path;
+	o->overlays = overlays__get(r->overlays);
+	o->device = makedev(r->map->maj, r->map->min);
+	o->handle = -1;
+	o->request = (struct open_request){ .places = &o->places,
+					    .overlays = o->overlays,
+					    .tgid = r->tgid,
+					    .map = &o->map,
+					    .path = o->path };
+	return o;
+}
+
+static bool is_roots(const struct stat *st)
+{
+	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* It has been mapped by that name now. */
+static void give_name(struct open_job *o, const struct record_mmap *m, const struct stat *st)
+{
+	struct process_table *t = o->table;
+	struct open_job *before;
+
+	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !is_roots(st) ||
+	    !may_be_named(m, o->key.dev, o->key.ino))
+		return;
+	unname(o);
+	before = find_name(t, name_of(m));
+	if (before)
+		unname(before);
+	o->map.maj = m->maj;
+	o->map.min = m->min;
+	o->map.ino = m->ino;
+	o->map.gen = m->gen;
+	o->name = name_of(m);
+	HASH_ADD(hh_name, t->names, name, sizeof(o->name), o);
+}
+
+/* Lack of memory only means that another mapping of the file opens it, too; as does that it was
+ * changed since its opening began. Of what records tell, another process may have the file. */
+static void share(struct open_job *o, const struct stat *st)
+{
+	struct process_table *t = o->table;
+	struct open_key key = { st->st_dev, st->st_ino };
+
+	if (t->places.told || find_key(t, key))
+		return;
+	o->key = key;
+	o->ctime = st->st_ctim;
+	HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
+}
+
+/*
+ * A process may have mapped another file there since it was looked at: what is held is asked. Where
+ * too many are held already, and none can be begun, it has to do with the path later.
+ */
+static void hold(struct open_job *o, const struct open_request *r)
+{
+	struct process_table *t = o->table;
+	struct stat st = { 0 };
+	int handle = t->waiting_cnt > t->openings_max ? -1 : open_request__handle(r);
+
+	if (handle < 0)
+		return;
+	if (handle__stat(handle, "", &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(handle);
+		return;
+	}
+	o->handle = handle;
+	o->request.handle = &o->handle;
+	o->device = st.st_dev;
+	t->waiting_cnt++;
+	share(o, &st);
+	give_name(o, r->map, &st);
+}
+
+struct open_job *open_job__new(struct process_table *t, const struct open_request *r,
+			       const struct stat *st)
+{
+	struct open_job *o = st ? open_job__find(t, st) : NULL;
+
+	if (o) {
+		give_name(o, r->map, st);
+		return open_job__get(o);
+	}
+	o = make(t, r);
+	if (!o)
+		return NULL;
+	if (st)
+		hold(o, r);
+	if (has_handle(o) ? t->waiting_cnt > t->openings_max : may_be_asked(&t->places))
+		open_job__ask(o);
+	return o;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/openpath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+#include "process/maps.h"
+
+/*
+ * One way to the file: a handle that names it (base/handle.h) in the nth place that it knows.
+ * >= 0 or -errno; -ERANGE: there is no such place.
+ */
+typedef int (*way_fn)(const struct open_request *, size_t nth);
+
+#define NAME_SZ 80
+
+static bool is_path(const struct open_request *r)
+{
+	return r->path[0] == '/'; /* "[vdso]" is none */
+}
+
+static void name_mapped_inode(const struct open_request *r, char name[NAME_SZ])
+{
+	snprintf(name, NAME_SZ, "%u/map_files/%llx-%llx", r->tgid,
+		 (unsigned long long)r->map->start,
+		 (unsigned long long)(r->map->start + r->map->len));
+}
+
+int open_request__handle(const struct open_request *r)
+{
+	char name[NAME_SZ];
+	int fd;
+
+	name_mapped_inode(r, name);
+	fd = openat(r->places->proc, name, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Whether nothing but a path says which file it was, or no more than an inode. */
+static bool is_vague(const struct record_mmap *m)
+{
+	return m->build_id.sz == 0 && m->maj == 0 && m->min == 0;
+}
+
+/* A process that has the id by now, but may be another one, may have what can be told apart. */
+static bool asks_process(const struct open_request *r)
+{
+	return r->places->proc >= 0 && !(r->places->past && is_vague(r->map));
+}
+
+static int by_mapped_inode(const struct open_request *r, size_t nth)
+{
+	int fd;
+
+	if (nth > 0 || !asks_process(r))
+		return -ERANGE;
+	if (!r->handle)
+		return open_request__handle(r);
+	fd = fcntl(*r->handle, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : fd;
+}
+
+static int by_sysroot(const struct open_request *r, size_t nth)
+{
+	if (nth > 0 || !r->places->finder || !is_path(r))
+		return -ERANGE;
+	return finder__by_path(r->places->finder, r->path);
+}
+
+static int by_process_root(const struct open_request *r, size_t nth)
+{
+	char name[32];
+	int root, fd;
+
+	if (nth > 0 || !asks_process(r) || !is_path(r))
+		return -ERANGE;
+	snprintf(name, sizeof(name), "%u/root", r->tgid);
+	root = openat(r->places->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = handle__below(root, r->path);
+	close(root);
+	return fd;
+}
+
+static int by_overlay(const struct open_request *r, size_t nth)
+{
+	return overlays__open(r->overlays, r->path, nth);
+}
+
+static int by_host_path(const struct open_request *r, size_t nth)
+{
+	return nth > 0 || !is_path(r) ? -ERANGE : handle__open(r->path);
+}
+
+static int by_build_id(const struct open_request *r, size_t nth)
+{
+	return r->places->finder ? finder__by_build_id(r->places->finder, &r->map->build_id, nth)
+				 : -ERANGE;
+}
+
+static const struct {
+	way_fn open;
+	enum trust {
+		TRUST_IDENTITY, /* in a file that has the build ID, or else the inode */
+		TRUST_PATH,	/* in one that has both, where both were recorded */
+		TRUST_NAME,	/* in a file that has the build ID: the place is named after it */
+		TRUST_COPY,	/* also in one without: whoever put it there knew what for */
+		TRUST_ALL,	/* it cannot be another file, unless the process is another one */
+	} trust;
+} ways[] = {
+	{ by_sysroot, TRUST_COPY },	     { by_mapped_inode, TRUST_ALL },
+	{ by_process_root, TRUST_IDENTITY }, { by_overlay, TRUST_IDENTITY },
+	{ by_host_path, TRUST_PATH },	     { by_build_id, TRUST_NAME },
+};
+
+/*
+ * Devices without a number of their own (major 0: overlay, btrfs) have one in maps and another one
+ * in stat(2); the inode has to do. As it has where records know no device (0:0).
+ */
+static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
+{
+	bool anonymous = m->maj == 0 && (m->min == 0 || major(st->st_dev) == 0);
+
+	return m->ino != 0 && m->ino == st->st_ino &&
+	       (anonymous || makedev(m->maj, m->min) == st->st_dev);
+}
+
+/* A device without a number of its own has no say. */
+static bool is_other_inode(const struct record_mmap *m, uint64_t dev, uint64_t ino)
+{
+	return m->ino != ino || (m->maj && major(dev) && makedev(m->maj, m->min) != dev);
+}
+
+/* A build ID that was recorded by path is that of another file when the inode is another one. */
+static bool may_be(const struct open_request *r, const struct stat *st)
+{
+	const struct record_mmap *m = r->map;
+
+	if (m->by_path)
+		return !is_other_inode(m, st->st_dev, st->st_ino);
+	return m->build_id.sz > 0 || is_mapped_inode(m, st) ||
+	       (r->places->told && m->ino == 0 && is_vague(m));
+}
+
+/* Whether the file has code where the process has. */
+static bool has_code(const struct elf_file *f, const struct record_mmap *m)
+{
+	for (size_t i = 0; i < f->segment_cnt; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if ((s->flags & PF_X) && m->pgoff < s->off + s->sz && m->pgoff + m->len > s->off)
+			return true;
+	}
+	return false;
+}
+
+static const struct build_id *expected_of(const struct open_request *r)
+{
+	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
+}
+
+/* The same of a file that the process itself shows, or that is in the sysroot: where it has the
+ * recorded inode it needs no build ID that was recorded by path. */
+static const struct build_id *expected_with(const struct open_request *r, const struct stat *st)
+{
+	return r->map->by_path && is_mapped_inode(r->map, st) ? NULL : expected_of(r);
+}
+
+/* A file that has been looked at. */
+struct candidate {
+	int handle;
+	struct stat st;
+	const struct build_id *expected; /* NULL: any */
+};
+
+static struct elf_file *open_candidate(struct elf_cache *c, const struct open_request *r,
+				       const struct candidate *x)
+{
+	struct elf_file *f = elf_cache__find(c, &x->st, x->expected);
+	int fd;
+
+	if (f || errno != ENOENT)
+		return f;
+	fd = handle__reopen(x->handle, &r->places->own);
+	f = fd < 0 ? (errno = -fd, NULL) : elf_cache__open(c, fd, r->path, x->expected);
+	if (!f && errno == ENOEXEC) {
+		elf_cache__adopt(c, NULL, &x->st);
+		errno = ENOEXEC;
+	}
+	return f;
+}
+
+static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
+			    enum trust trust)
+{
+	bool sure = trust == TRUST_ALL, by_path = trust == TRUST_PATH || trust == TRUST_NAME;
+	bool identified = trust == TRUST_IDENTITY || trust == TRUST_PATH;
+	struct candidate x = { .handle = handle };
+	struct elf_file *f;
+
+	if (fstat(handle, &x.st) != 0)
+		return NULL;
+	if (!S_ISREG(x.st.st_mode))
+		return errno = sure ? ENOEXEC : ESTALE, NULL;
+	if (identified && !may_be(r, &x.st))
+		return errno = ESTALE, NULL;
+	x.expected = by_path ? expected_of(r) : expected_with(r, &x.st);
+	f = open_candidate(c, r, &x);
+	sure |= x.expected || (identified && !is_vague(r->map));
+	if (!f || sure || has_code(f, r->map))
+		return f;
+	elf_file__put(f);
+	return errno = ESTALE, NULL;
+}
+
+/*
+ * A file that is held open keeps its number: what is mapped by that number is this file, and has
+ * been read unless it was changed since. To ask the file costs a sixth of asking the process.
+ * Where the device has no number of its own (major 0) files may share theirs.
+ */
+static struct elf_file *find_held(struct elf_cache *c, const struct open_request *r)
+{
+	const struct record_mmap *m = r->map;
+	struct elf_file *f = m->maj && !r->places->told ? elf_cache__by_name(c, m) : NULL;
+	struct stat st = { 0 };
+
+	if (f && f->dev == makedev(m->maj, m->min) && f->ino == m->ino &&
+	    handle__stat(f->fd, "", &st) == 0 && handle__changed_at(&st, f->ctime))
+		return f;
+	elf_file__put(f);
+	return NULL;
+}
+
+/* One system call says what mostly is known already; *there: the process has such a mapping. */
+static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
+					  struct stat *st, bool *there)
+{
+	char name[NAME_SZ];
+
+	*there = may_be_asked(r->places);
+	if (*there) {
+		name_mapped_inode(r, name);
+		*there = handle__stat(r->places->proc, name, st) == 0 &&
+			 (!r->places->told || may_be(r, st));
+	}
+	return *there ? elf_cache__find(c, st, expected_with(r, st)) : (errno = ENOENT, NULL);
+}
+
+/*
+ * The process is gone, mostly, and its libraries are everybody's: asking for them again by path
+ * would cost 5 system calls each. A forged file gets the names of the real one here, no other file
+ * gets its.
+ */
+static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_request *r)
+{
+	struct elf_file *f = r->places->told ? elf_cache__by_build_id(c, &r->map->build_id)
+					     : elf_cache__by_name(c, r->map);
+
+	if (f && strcmp(f->path, r->path) == 0 &&
+	    !(r->map->by_path && is_other_inode(r->map, f->dev, f->ino)))
+		return f;
+	elf_file__put(f);
+	return NULL;
+}
+
+/*
+ * Whether the build ID that was recorded by path is that of the file which has this path here,
+ * while another inode was mapped. So it is in a chroot or a container: perf reads the build ID of
+ * the file that it finds itself by the path that the process has. No place is then searched by it.
+ */
+static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
+{
+	struct candidate x = { .expected = expected_of(r) };
+	struct elf_file *f = NULL;
+
+	if (!r->map->by_path || !is_path(r))
+		return false;
+	x.handle = handle__open(r->path);
+	if (x.handle < 0)
+		return false;
+	if (fstat(x.handle, &x.st) == 0 && S_ISREG(x.st.st_mode) &&
+	    is_other_inode(r->map, x.st.st_dev, x.st.st_ino))
+		f = open_candidate(c, r, &x);
+	close(x.handle);
+	elf_file__put(f);
+	return f != NULL;
+}
+
+/* Who runs here has the files that are here; whose records are told has them elsewhere. */
+static enum trust trust_of(const struct open_request *r, size_t way)
+{
+	enum trust t = ways[way].trust;
+
+	return t == (r->places->told ? TRUST_ALL : TRUST_COPY) ? TRUST_IDENTITY : t;
+}
+
+/* The first place that has it. *err: 0, or why it is not in the last one. */
+static struct elf_file *try_way(struct elf_cache *c, const struct open_request *r, size_t way,
+				int *err)
+{
+	struct elf_file *f = NULL;
+	int handle;
+
+	for (size_t nth = 0; !f && (handle = ways[way].open(r, nth)) != -ERANGE; nth++) {
+		*err = -handle;
+		if (handle < 0)
+			continue;
+		f = use(c, r, handle, trust_of(r, way));
+		*err = f ? 0 : errno;
+		close(handle);
+	}
+	return f;
+}
+
+static struct elf_file *try_ways(struct elf_cache *c, const struct open_request *r, int *err)
+{
+	struct elf_file *f = NULL;
+
+	for (size_t way = 0; !f && way < sizeof(ways) / sizeof(*ways); way++) {
+		if (ways[way].trust == TRUST_NAME && is_misnamed(c, r))
+			return *err = EXDEV, NULL;
+		f = try_way(c, r, way, err);
+		if (*err == ENOEXEC && trust_of(r, way) == TRUST_ALL)
+			return NULL;
+	}
+	if (!f)
+		f = elf_cache__by_build_id(c, &r->map->build_id);
+	if (!f && r->places->finder)
+		finder__ask(r->places->finder, &r->map->build_id);
+	return f;
+}
+
+struct elf_file *elf_cache__find_mapped(struct elf_cache *c, const struct open_request *r,
+					struct stat *st, bool *there)
+{
+	struct elf_file *f = find_held(c, r);
+	int err;
+
+	if (f)
+		return f;
+	f = find_mapped_inode(c, r, st, there);
+	err = errno;
+	if (f && !r->places->told && may_be_named(r->map, st->st_dev, st->st_ino))
+		elf_cache__name(c, f, r->map);
+	if (!f && !*there)
+		f = find_by_claim(c, r);
+	return errno = err, f;
+}
+
+void file_places__identify(const struct file_places *p, struct elf_file *f)
+{
+	if (f && p->identify && !f->origin)
+		f->origin = p->identify(f);
+}
+
+struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_request *r)
+{
+	bool there;
+	struct stat st;
+	struct elf_file *f = r->handle ? NULL : elf_cache__find_mapped(c, r, &st, &there);
+	int err = errno;
+
+	if (f || (!r->handle && err == ENOEXEC && !r->places->told))
+		return f;
+	f = try_ways(c, r, &err);
+	file_places__identify(r->places, f);
+	return errno = f ? 0 : err, f;
+}
+
+static void find_vdso(const struct record_mmap *m, void *arg)
+{
+	if (strcmp(m->path, "[vdso]") == 0)
+		*(uint64_t *)arg = m->len;
+}
+
+struct elf_file *elf_file__vdso(void)
+{
+	const void *at = (const void *)getauxval(AT_SYSINFO_EHDR);
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	uint64_t sz = 0;
+	void *image;
+
+	if (maps >= 0) {
+		maps__read(maps, find_vdso, &sz);
+		close(maps);
+	}
+	if (!at || sz == 0)
+		return errno = ENOENT, NULL;
+	image = malloc(sz);
+	if (!image)
+		return NULL;
+	memcpy(image, at, sz);
+	return elf_file__from_memory(image, sz, "[vdso]");
+}

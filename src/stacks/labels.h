@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Ids of the constant strings in the batch being made. */
+#ifndef STACKS_LABELS_H
+#define STACKS_LABELS_H
+
+#include <limits.h>
+
+#include "event/record.h"
+#include "event/trace.h"
+#include "store/recording.h"
+
+struct labels {
+	uint32_t generation;
+	uint32_t kinds[EVENT_KIND_CNT], states[EVENT_STATE_CNT], unwinds[UNWIND_STATUS_CNT];
+	uint32_t lost, host;
+	char host_name[HOST_NAME_MAX + 1];
+};
+
+/* Makes the ids again when the recording has begun another batch. */
+void labels__refresh(struct labels *, struct recording *);
+
+/* The value of the column `unwind`. */
+const char *unwind_status__name(enum unwind_status);
+const char *frame_source__mark(uint32_t frame_source); /* NULL: nothing to say */
+
+#endif

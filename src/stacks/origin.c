@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacks/origin.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+
+#define DIGEST_MAX (64u << 20) /* bytes of symbols and strings that are hashed */
+
+/* Hashes a section piece by piece, so that nothing of it stays in memory. */
+static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash,
+			size_t *left)
+{
+	uint64_t head[2], off;
+	uint8_t piece[16384];
+	GElf_Shdr sh;
+
+	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+		return 0;
+	if (sh.sh_size > *left)
+		return -EFBIG;
+	*left -= sh.sh_size;
+	head[0] = sh.sh_type;
+	head[1] = sh.sh_size;
+	sha256_update(hash, sizeof(head), (const uint8_t *)head);
+	for (off = 0; off < sh.sh_size;) {
+		size_t want = sh.sh_size - off < sizeof(piece) ? sh.sh_size - off : sizeof(piece);
+		ssize_t got = pread(f->fd, piece, want, (off_t)(sh.sh_offset + off));
+
+		if (got <= 0)
+			return got < 0 ? -errno : -ENOEXEC;
+		sha256_update(hash, (size_t)got, piece);
+		off += (uint64_t)got;
+	}
+	return 0;
+}
+
+/*
+ * What a file that speaks only for itself has in its stacks' ids: its symbols. The same program has
+ * the same on every host; one whose tables are too large, or not there, has what no other file has.
+ */
+static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
+{
+	size_t left = DIGEST_MAX;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	int err = 0;
+
+	while (err == 0 && (scn = elf_nextscn(elf_file__elf(f), scn))) {
+		Elf_Scn *names;
+
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
+			continue;
+		err = hash_section(f, scn, hash, &left);
+		names = elf_getscn(elf_file__elf(f), sh.sh_link);
+		if (err == 0 && names)
+			err = hash_section(f, names, hash, &left);
+	}
+	if (err) {
+		const uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
+					 (uint64_t)f->ctime.tv_nsec };
+
+		sha256_update(hash, sizeof(own), (const uint8_t *)own);
+	}
+}
+
+uint64_t origin__of(const struct elf_file *f)
+{
+	const uint8_t head[] = { f->trusted, f->build_id.sz };
+	struct sha256_ctx hash;
+
+	if (!f->build_id.sz)
+		return 0;
+	sha256_init(&hash);
+	sha256_update(&hash, sizeof(head), head);
+	sha256_update(&hash, f->build_id.sz, f->build_id.bytes);
+	if (!f->trusted)
+		hash_symbols(f, &hash);
+	return digest__end(&hash) | ORIGIN_FILE;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacks/rowframes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stacks/labels.h"
+
+#define KNOWN_BITS 13 /* 640 KB, of which a quiet recording touches some tens */
+
+/* A place in a file with a build ID, as processes see it that call the file so; or in the kernel:
+ * origin 0. */
+struct known {
+	uint64_t origin, place;
+	uint32_t generation; /* of the recording: ids of strings are a batch's */
+	uint32_t module, mark;
+	struct row_frame row;
+};
+
+struct row_frames {
+	struct recording *recording;
+	struct symbolizer *symbolizer;
+	struct kallsyms *kernel;
+	struct build_id kernel_build_id;
+	/* the module of the last frame: its caller's is the same, mostly */
+	const char *module; /* the batch's own copy */
+	uint32_t module_id, module_generation;
+	struct known known[1 << KNOWN_BITS];
+};
+
+struct row_frames *row_frames__new(struct recording *recording, struct symbolizer *symbolizer)
+{
+	struct row_frames *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->recording = recording;
+	r->symbolizer = symbolizer;
+	r->kernel_build_id = kernel__build_id();
+	return r;
+}
+
+void row_frames__free(struct row_frames *r)
+{
+	free(r);
+}
+
+void row_frames__set_kernel(struct row_frames *r, struct kallsyms *kernel)
+{
+	r->kernel = kernel;
+}
+
+/* ---- where --------------------------------------------------------------------------------------
+ */
+
+struct location location__of(const struct frame *f)
+{
+	struct location l = { .map = f->map, .place = frame__place(f) };
+
+	if (!l.map)
+		return l;
+	l.file_off = l.place - l.map->start + l.map->pgoff;
+	l.has_vaddr = l.map->file && elf_file__vaddr(l.map->file, l.file_off, &l.vaddr);
+	return l;
+}
+
+bool location__is_anonymous(const struct location *l)
+{
+	return !l->map || l->map->kind == MAPPING_ANON || l->map->kind == MAPPING_UPROBES;
+}
+
+static const char *mapping_module(const struct mapping *m)
+{
+	static const char *const special[] = {
+		[MAPPING_ANON] = "[anon]",
+		[MAPPING_VDSO] = "[vdso]",
+		[MAPPING_VSYSCALL] = "[vsyscall]",
+		[MAPPING_UPROBES] = "[uprobes]",
+	};
+
+	if (!m)
+		return "[unknown]";
+	return m->kind == MAPPING_FILE ? m->path : special[m->kind];
+}
+
+const char *location__module(const struct location *l)
+{
+	return mapping_module(l->map);
+}
+
+/* ---- strings ------------------------------------------------------------------------------------
+ */
+
+static uint32_t intern(struct row_frames *r, const char *str)
+{
+	return recording__string(r->recording, str, strlen(str));
+}
+
+static uint32_t intern_module(struct row_frames *r, const char *name)
+{
+	uint32_t generation = recording__generation(r->recording);
+
+	if (r->module_generation == generation && strcmp(r->module, name) == 0)
+		return r->module_id;
+	r->module_id = intern(r, name);
+	r->module = recording__str(r->recording, r->module_id, NULL);
+	r->module_generation = generation;
+	return r->module_id;
+}
+
+static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
+{
+	const char *mark = frame_source__mark(f->source);
+
+	return mark ? intern(r, mark) : 0;
+}
+
+static uint32_t intern_build_id(struct row_frames *r, const struct build_id *id)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[2 * BUILD_ID_MAX];
+
+	for (size_t i = 0; i < id->sz; i++) {
+		hex[2 * i] = digits[id->bytes[i] >> 4];
+		hex[2 * i + 1] = digits[id->bytes[i] & 15];
+	}
+	return recording__string(r->recording, hex, 2 * (size_t)id->sz);
+}
+
+/* ---- what is known ------------------------------------------------------------------------------
+ */
+
+/* Where a place's row is, or belongs. */
+static struct known *slot(struct row_frames *r, uint64_t origin, uint64_t place)
+{
+	return &r->known[(origin ^ place) * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
+}
+
+static bool is_of(const struct row_frames *r, const struct known *k, const struct known *wanted)
+{
+	return k->origin == wanted->origin && k->place == wanted->place &&
+	       k->generation == recording__generation(r->recording) &&
+	       k->module == wanted->module && k->mark == wanted->mark;
+}
+
+static void remember(struct row_frames *r, const struct known *k)
+{
+	struct known *at = slot(r, k->origin, k->place);
+
+	*at = *k;
+	at->generation = recording__generation(r->recording);
+}
+
+/* ---- user frames --------------------------------------------------------------------------------
+ */
+
+static void describe(struct row_frames *r, const struct frame *f, bool jit, struct stack_frame *out)
+{
+	struct location l = location__of(f);
+	bool anonymous = location__is_anonymous(&l);
+	struct row_frame *row = &out->row;
+
+	*out = (struct stack_frame){ .vaddr = jit ? l.place : l.vaddr, .jit = jit };
+	row->module = intern_module(r, location__module(&l));
+	row->offset = l.has_vaddr ? l.vaddr : anonymous ? l.place : l.file_off;
+	row->mark = intern_mark(r, f);
+	if (l.has_vaddr)
+		out->file = l.map->file;
+	if (anonymous)
+		return;
+	row->build_id = intern_build_id(r, l.map->file ? &l.map->file->build_id : &l.map->build_id);
+	row->has_file_offset = true;
+	row->file_offset = l.file_off;
+}
+
+/* Where it lies in a file means nothing for code that was made while running. */
+static void add_jit_name(struct row_frames *r, struct row_frame *row)
+{
+	row->module = intern(r, JIT_MODULE);
+	row->build_id = 0;
+	row->has_file_offset = false;
+	row->file_offset = 0;
+}
+
+static void add_name(struct row_frames *r, struct stack_frame *f)
+{
+	if (!f->symbol.name)
+		return;
+	f->row.name = intern(r, f->symbol.name);
+	f->row.address = f->symbol.address;
+	f->row.offset = f->vaddr - f->symbol.address;
+	if (f->jit)
+		add_jit_name(r, &f->row);
+}
+
+void row_frames__name(struct row_frames *r, struct stack_frame *f)
+{
+	add_name(r, f);
+	if (f->file && f->file->origin)
+		remember(r, &(struct known){ f->file->origin, f->row.file_offset, 0, f->row.module,
+					     f->row.mark, f->row });
+}
+
+static bool find_known(struct row_frames *r, const struct frame *f, struct stack_frame *out)
+{
+	const struct mapping *m = f->map;
+	struct known wanted;
+	const struct known *k;
+
+	if (!m || !m->file || !m->file->origin)
+		return false;
+	wanted = (struct known){ .origin = m->file->origin,
+				 .place = frame__place(f) - m->start + m->pgoff,
+				 .module = intern_module(r, mapping_module(m)),
+				 .mark = intern_mark(r, f) };
+	k = slot(r, wanted.origin, wanted.place);
+	if (!is_of(r, k, &wanted))
+		return false;
+	*out = (struct stack_frame){ .row = k->row };
+	return true;
+}
+
+bool row_frames__user(struct row_frames *r, const struct frame *f, bool jit,
+		      struct stack_frame *out)
+{
+	int err = -ENOENT;
+
+	if (find_known(r, f, out))
+		return true;
+	describe(r, f, jit, out);
+	if (out->file)
+		err = symbolizer__symbol(r->symbolizer, out->file, out->vaddr, &out->symbol);
+	if (err == -EAGAIN || jit) {
+		elf_file__get(out->file);
+		return false;
+	}
+	row_frames__name(r, out);
+	out->file = NULL;
+	return true;
+}
+
+/* ---- kernel frames ------------------------------------------------------------------------------
+ */
+
+/* False: it has no name, so far. */
+static bool describe_kernel(struct row_frames *r, uint64_t place, struct row_frame *out)
+{
+	struct symbol symbol;
+
+	*out = (struct row_frame){ .module = intern(r, "[kernel]"), .offset = place };
+	if (!r->kernel || !kallsyms__symbol(r->kernel, place, &symbol))
+		return false;
+	out->module = intern(r, symbol.module);
+	out->name = intern(r, symbol.name);
+	out->address = symbol.address;
+	out->offset = place - symbol.address;
+	if (strcmp(symbol.module, "[kernel]") == 0)
+		out->build_id = intern_build_id(r, &r->kernel_build_id);
+	return true;
+}
+
+void row_frames__kernel(struct row_frames *r, uint64_t place, struct row_frame *out)
+{
+	struct known wanted = { .place = place };
+	const struct known *k = slot(r, 0, place);
+
+	if (is_of(r, k, &wanted)) {
+		*out = k->row;
+		return;
+	}
+	if (describe_kernel(r, place, &wanted.row))
+		remember(r, &wanted);
+	*out = wanted.row;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacks/stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/digest.h"
+#include "base/seed.h"
+#include "stacks/origin.h"
+#include "stacks/rowframes.h"
+#include "stacks/symbolizer.h"
+
+#define MACHINERY_MAX 10   /* frames */
+#define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
+#define IDS_CNT	      32768
+
+/* What a frame contributes to the stack's id: whose code (origin.h), and where in it. */
+struct frame_key {
+	uint64_t origin, place;
+};
+
+#define STITCHED 1ull /* is another in the origin: not one that was seen */
+
+/* Ids are made so that nobody can make a stack with another's; that takes long, so they are kept.
+ */
+struct known_id {
+	uint64_t hash; /* of the keys, with our seed */
+	uint64_t id;   /* 0: free */
+};
+
+/* Keys that take a look into a symbol table, by place: kernel frames, and files without a build ID.
+ */
+struct cached_key {
+	uint64_t file, place; /* file 0: the kernel */
+	struct frame_key key;
+	bool machinery; /* a kernel frame of what calls our programs */
+	bool entry;	/* a kernel frame with which an interrupt begins */
+};
+
+struct stacks {
+	struct recording *recording;
+	struct kallsyms *kernel;
+	struct symbolizer *symbolizer;
+	struct jit_keys *jit;
+	struct row_frames *rows;
+	uint64_t kernel_origin; /* of its build ID */
+	bool awaits;		/* the id in hand needs a symbol table that is not read yet */
+	int err;		/* sticky: a stack that rows refer to could not be added */
+	struct frame_key keys[TRACE_MAX];
+	struct stack_frame described[TRACE_MAX];
+	struct row_frame frames[TRACE_MAX];
+	struct cached_key cache[CACHE_CNT];
+	struct known_id ids[IDS_CNT];
+};
+
+struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+	struct build_id id = kernel__build_id();
+
+	if (!s)
+		return NULL;
+	s->recording = recording;
+	s->kernel_origin = digest__of(id.bytes, id.sz);
+	s->symbolizer = symbolizer__new();
+	s->jit = jit_keys__new();
+	s->rows = row_frames__new(recording, s->symbolizer);
+	if (!s->symbolizer || !s->jit || !s->rows) {
+		stacks__free(s);
+		return NULL;
+	}
+	stacks__set_kernel(s, kernel);
+	return s;
+}
+
+void stacks__set_kernel(struct stacks *s, struct kallsyms *kernel)
+{
+	s->kernel = kernel;
+	row_frames__set_kernel(s->rows, kernel);
+	memset(s->cache, 0, sizeof(s->cache)); /* keys of kernel frames without these names */
+}
+
+void stacks__free(struct stacks *s)
+{
+	if (!s)
+		return;
+	symbolizer__free(s->symbolizer);
+	jit_keys__free(s->jit);
+	row_frames__free(s->rows);
+	free(s);
+}
+
+static uint64_t origin_of_name(const char *name)
+{
+	return XXH3_64bits(name, strlen(name)) & ORIGIN_BITS;
+}
+
+/* Of the first keys. */
+static uint64_t stack_id(struct stacks *s, size_t cnt)
+{
+	uint64_t hash = XXH3_64bits_withSeed(s->keys, cnt * sizeof(*s->keys), seed__get());
+	struct known_id *k = &s->ids[hash % IDS_CNT];
+
+	if (k->hash != hash || !k->id) {
+		k->hash = hash;
+		k->id = digest__of(s->keys, cnt * sizeof(*s->keys));
+		k->id += !k->id;
+	}
+	return k->id;
+}
+
+/* The slot for a place; *hit says whether it holds its key already. */
+static struct cached_key *cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
+{
+	struct cached_key *c = &s->cache[((place >> 1) ^ file) % CACHE_CNT];
+
+	*hit = c->file == file && c->place == place;
+	c->file = file;
+	c->place = place;
+	return c;
+}
+
+/* ---- user stacks --------------------------------------------------------------------------------
+ */
+
+/* A file without a build ID counts by name where the place has one, else by address. */
+static struct frame_key nameless_key(struct stacks *s, const struct location *l)
+{
+	const struct elf_file *f = l->map->file;
+	const uint64_t identity[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
+				      (uint64_t)f->ctime.tv_nsec };
+	struct symbol symbol;
+	bool hit;
+	struct cached_key *c =
+		cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
+	struct frame_key *k = &c->key;
+	int err = -ENOENT;
+
+	if (hit)
+		return *k;
+	*k = (struct frame_key){ origin_of_name(location__module(l)), l->file_off };
+	if (l->has_vaddr)
+		err = symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol);
+	if (err == 0)
+		k->place = digest__of(symbol.name, strlen(symbol.name));
+	if (err == -EAGAIN) {
+		s->awaits = true;
+		c->file = c->place = 0;
+	}
+	return *k;
+}
+
+/* Code that a process has made, or a file that is nowhere any more: who made it may tell. */
+static bool may_be_jit(struct stacks *s, const struct mapping *m, const struct stack_owner *owner)
+{
+	return m && !m->file && !m->build_id.sz &&
+	       (m->kind == MAPPING_ANON || m->kind == MAPPING_FILE) &&
+	       jit_keys__begin(s->jit, owner);
+}
+
+/* By name, as soon as it is known, so that it is the same in every process; else by address. */
+static struct frame_key jit_key(const struct stacks *s, uint64_t place)
+{
+	struct frame_key k;
+	bool named = jit_keys__name(s->jit, place, &k.place);
+
+	k.origin = origin_of_name(named ? JIT_MODULE : JIT_MODULE " unnamed");
+	return k;
+}
+
+/* Of code in no file that has a build ID. */
+static struct frame_key odd_key(struct stacks *s, const struct location *l)
+{
+	bool anonymous = location__is_anonymous(l);
+
+	if (l->map && l->map->file)
+		return nameless_key(s, l);
+	/* What records said of a file that could not be read, which may be anybody's claim. */
+	if (!anonymous && l->map->build_id.sz)
+		return (struct frame_key){
+			ORIGIN_BITS & XXH3_64bits_withSeed(l->map->build_id.bytes,
+							   l->map->build_id.sz,
+							   origin_of_name(location__module(l))),
+			l->file_off
+		};
+	/* Anonymous code counts as a whole: where it lies is chance. */
+	return (struct frame_key){ origin_of_name(location__module(l)),
+				   anonymous ? 0 : l->file_off };
+}
+
+static struct frame_key slow_key(struct stacks *s, const struct frame *f,
+				 const struct stack_owner *owner, bool *jit)
+{
+	struct location l = location__of(f);
+
+	if (!may_be_jit(s, l.map, owner))
+		return odd_key(s, &l);
+	*jit = true;
+	return jit_key(s, l.place);
+}
+
+static bool describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
+		     struct stack_frame *out)
+{
+	return row_frames__user(s->rows, f, may_be_jit(s, f->map, owner), out);
+}
+
+/* Hands what describe() said to the thread that finds names; id 0: only for what it learns of JIT
+ * code and symbol tables. */
+static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner, uint64_t id)
+{
+	struct stack_job *job = malloc(sizeof(*job) + cnt * sizeof(*job->frames));
+
+	if (!job || (id && recording__reserve_stack(s->recording, id) != 0)) {
+		for (size_t i = 0; i < cnt; i++)
+			elf_file__put(s->described[i].file);
+		free(job);
+		return -ENOMEM;
+	}
+	*job = (struct stack_job){ .stack_id = id, .owner = *owner, .cnt = cnt };
+	memcpy(job->frames, s->described, cnt * sizeof(*job->frames));
+	symbolizer__submit(s->symbolizer, job);
+	return 0;
+}
+
+static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		s->frames[i] = frames[i].row;
+	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
+		s->err = -ENOMEM;
+}
+
+/* Adds a stack that the batch does not have. 0, or -ENOMEM: it will not have it. */
+static int add_new(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+		   uint64_t id)
+{
+	bool named = true;
+
+	for (size_t i = 0; i < t->cnt; i++)
+		named &= describe(s, &t->frames[i], owner, &s->described[i]);
+	if (!named || !id)
+		return submit(s, t->cnt, owner, id);
+	add_rows(s, id, s->described, t->cnt);
+	return 0;
+}
+
+static uint64_t user_id(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+			bool *jit)
+{
+	*jit = s->awaits = false;
+	for (size_t i = 0; i < t->cnt; i++) {
+		const struct frame *f = &t->frames[i];
+		const struct mapping *m = f->map;
+
+		if (m && m->file && m->file->origin)
+			s->keys[i] = (struct frame_key){ m->file->origin,
+							 frame__place(f) - m->start + m->pgoff };
+		else
+			s->keys[i] = slow_key(s, f, owner, jit);
+		if (f->source == FRAME_BY_STITCH)
+			s->keys[i].origin ^= STITCHED;
+	}
+	return stack_id(s, t->cnt);
+}
+
+int stacks__user(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+		 uint64_t *stack_id)
+{
+	bool jit;
+	uint64_t id = user_id(s, t, owner, &jit);
+
+	*stack_id = 0;
+	if (s->awaits && !owner->last) {
+		add_new(s, t, owner, 0); /* for the tables' sake */
+		return -EAGAIN;
+	}
+	if (recording__has_stack(s->recording, id)) {
+		*stack_id = id;
+		if (jit && jit_keys__due(s->jit))
+			add_new(s, t, owner, 0);
+		return 0;
+	}
+	*stack_id = add_new(s, t, owner, id) == 0 ? id : 0;
+	return 0;
+}
+
+static void learn(struct stacks *s, const struct stack_job *job)
+{
+	if (job->has_jit)
+		jit_keys__learn(s->jit, &job->owner, job->jit_generation);
+	for (size_t i = 0; job->has_jit && i < job->cnt; i++)
+		if (job->frames[i].jit_name)
+			jit_keys__learn_name(s->jit, job->frames[i].vaddr,
+					     digest__of(job->frames[i].jit_name,
+							strlen(job->frames[i].jit_name)));
+}
+
+static void add(struct stacks *s, struct stack_job *job)
+{
+	learn(s, job);
+	for (size_t i = 0; i < job->cnt; i++)
+		row_frames__name(s->rows, &job->frames[i]);
+	if (job->stack_id)
+		add_rows(s, job->stack_id, job->frames, job->cnt);
+}
+
+size_t stacks__collect(struct stacks *s)
+{
+	struct stack_job *job;
+	size_t cnt = 0;
+
+	while ((job = symbolizer__take(s->symbolizer)) != NULL) {
+		add(s, job);
+		stack_job__free(job);
+		cnt++;
+	}
+	return cnt;
+}
+
+size_t stacks__unnamed(const struct stacks *s)
+{
+	return symbolizer__pending(s->symbolizer);
+}
+
+int stacks__err(const struct stacks *s)
+{
+	return s->err;
+}
+
+void stacks__finish(struct stacks *s)
+{
+	symbolizer__wait(s->symbolizer);
+	stacks__collect(s);
+}
+
+/* ---- kernel stacks ------------------------------------------------------------------------------
+ */
+
+static bool begins_with_any(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++) {
+		if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What calls a program at a tracepoint or a function: it is above the program's own frames. */
+static const char *const machinery[] = { "bpf_trace_run",   "__bpf_trace_",	"__traceiter_",
+					 "bpf_trampoline_", "call_trace_sock_", NULL };
+
+/* With which interrupts begin on x86 and on AArch64: what is below was interrupted, or happened to
+ * let softirqs run. */
+static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
+				       "asm_common_interrupt", "asm_sysvec_",
+				       "asm_fred_entrypoint",  "el1h_64_irq",
+				       "el0t_64_irq",	       NULL };
+
+static uint64_t kernel_origin(const struct stacks *s, const char *module)
+{
+	return ORIGIN_KERNEL | ((origin_of_name(module) ^ s->kernel_origin) & ORIGIN_BITS);
+}
+
+/* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
+ * offset. */
+static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
+{
+	struct symbol symbol;
+	bool hit;
+	struct cached_key *k = cached(s, 0, place, &hit);
+
+	if (hit)
+		return k;
+	k->key = (struct frame_key){ ORIGIN_KERNEL, place };
+	k->machinery = k->entry = false;
+	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol)) {
+		k->key = (struct frame_key){ kernel_origin(s, symbol.module), place - symbol.base };
+		k->machinery = begins_with_any(symbol.name, machinery);
+		k->entry = begins_with_any(symbol.name, entries);
+	}
+	return k;
+}
+
+static uint64_t kernel_place(const uint64_t *pcs, size_t i)
+{
+	return i ? pcs[i] - 1 : pcs[i];
+}
+
+/* Frames on top that are our own program's and of what called it. */
+static size_t machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < cnt && i < MACHINERY_MAX; i++) {
+		if (kernel_key(s, kernel_place(pcs, i))->machinery)
+			own = i + 1;
+	}
+	return own;
+}
+
+/* Up to the frame with which it began. */
+static size_t interrupt_cnt(struct stacks *s, const uint64_t *pcs, size_t own, size_t cnt)
+{
+	for (size_t i = own; i < cnt; i++) {
+		if (kernel_key(s, kernel_place(pcs, i))->entry)
+			return i + 1;
+	}
+	return cnt;
+}
+
+uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all, bool interrupt)
+{
+	size_t own = machinery_cnt(s, pcs, all), cnt;
+	uint64_t id;
+
+	if (interrupt)
+		all = interrupt_cnt(s, pcs, own, all);
+	cnt = all - own > TRACE_MAX ? TRACE_MAX : all - own;
+
+	for (size_t i = 0; i < cnt; i++)
+		s->keys[i] = kernel_key(s, kernel_place(pcs, own + i))->key;
+	id = stack_id(s, cnt);
+	if (recording__has_stack(s->recording, id))
+		return id;
+	for (size_t i = 0; i < cnt; i++)
+		row_frames__kernel(s->rows, kernel_place(pcs, own + i), &s->frames[i]);
+	if (recording__reserve_stack(s->recording, id) != 0)
+		return 0;
+	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
+		s->err = -ENOMEM;
+	return id;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names for the frames of new stacks, by a thread of its own: reading the symbols of a large
+ * program takes longer than a ring holds events. The thread that submits a stack takes it back with
+ * its names later.
+ */
+#ifndef STACKS_SYMBOLIZER_H
+#define STACKS_SYMBOLIZER_H
+
+#include "stacks/jitkeys.h"
+#include "store/row.h"
+#include "symbol/symbol.h"
+
+struct stack_frame {
+	struct row_frame row;  /* all but the name; address and offset as if there were none */
+	struct elf_file *file; /* a reference, or NULL: no name to be had from a file */
+	uint64_t vaddr;	       /* in it; of JIT code: in the process */
+	bool jit;	       /* the process may have said what is there */
+	char *jit_name;	       /* the job's: what it said */
+	struct symbol symbol;  /* the answer; .name NULL: none. Lives as long as the reference, or
+				  the job */
+};
+
+struct stack_job {
+	struct stack_job *next;
+	uint64_t stack_id;
+	struct stack_owner owner;
+	bool has_jit; /* the answer: there was a .jit frame, and this is
+			 jit__generation() */
+	uint32_t jit_generation;
+	size_t cnt;
+	struct stack_frame frames[];
+};
+
+struct symbolizer;
+
+struct symbolizer *symbolizer__new(void); /* NULL + errno */
+/* Waits for what was submitted; frees it when nobody took it. */
+void symbolizer__free(struct symbolizer *);
+
+/* Takes the job, which was malloc()ed. Blocks when far too many wait: memory has bounds. */
+void symbolizer__submit(struct symbolizer *, struct stack_job *);
+/* A job that is done, for the caller to release, or NULL: none yet. */
+struct stack_job *symbolizer__take(struct symbolizer *);
+size_t symbolizer__pending(const struct symbolizer *); /* submitted and not taken yet */
+void symbolizer__wait(struct symbolizer *);	       /* until all that was submitted is done */
+void stack_job__free(struct stack_job *);
+
+/*
+ * elf_file__known_symbol() for the thread that submits, which does not wait: -EAGAIN also while the
+ * file's table is in use. A job with the frame has found out when it is done.
+ */
+int symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/batches.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/share.h"
+
+/* DuckDB's words without the advice that follows them. */
+static int first_line(const char *words)
+{
+	return words ? (int)strcspn(words, "\n") : 0;
+}
+
+/* Takes those out whose file is in the result (sql/files.sql). */
+static void leave_out(struct recfiles *files, duckdb_result *result)
+{
+	duckdb_data_chunk chunk;
+
+	while ((chunk = duckdb_fetch_chunk(*result))) {
+		struct cells file = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+		struct cells problem = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
+
+		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk); i++) {
+			size_t path_sz, why_sz;
+			const char *path = cells__str(&file, i, &path_sz);
+			const char *why = cells__str(&problem, i, &why_sz);
+
+			if (path && why)
+				recfiles__leave_out(files, path, path_sz, why, why_sz);
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+}
+
+/* Where the end of one file cannot be read, each batch is looked at alone. */
+static int check_each(struct db *db, struct recfiles *files, const char *sql)
+{
+	int err = 0;
+
+	for (size_t i = files->cnt; i-- > 0 && !err;) {
+		struct recfiles one = { .pairs = &files->pairs[i], .cnt = 1 };
+		duckdb_result result;
+
+		err = db__set_files(db, &one);
+		if (!err && duckdb_query(db->connection, sql, &result) != DuckDBSuccess) {
+			const char *path = files->pairs[i].events;
+			const char *words = duckdb_result_error(&result);
+			char why[256];
+
+			snprintf(why, sizeof(why), "the end of a file is damaged: %.*s",
+				 first_line(words), words ? words : "");
+			recfiles__leave_out(files, path, strlen(path), why, strlen(why));
+		} else if (!err) {
+			leave_out(files, &result);
+		}
+		if (!err)
+			duckdb_destroy_result(&result);
+	}
+	return err;
+}
+
+int batches__check(struct db *db, struct recfiles *files)
+{
+	char *sql = share__read("sql/files.sql");
+	duckdb_result result;
+	int err = sql ? db__set_files(db, files) : -ENOENT;
+
+	if (!err && duckdb_query(db->connection, sql, &result) == DuckDBSuccess) {
+		leave_out(files, &result);
+		duckdb_destroy_result(&result);
+	} else if (!err) {
+		duckdb_destroy_result(&result);
+		err = check_each(db, files, sql);
+	}
+	free(sql);
+	if (!err)
+		err = recfiles__check_left(files);
+	return err ? err : db__set_files(db, files);
+}
+
+static void blame(struct db *db, const char *path)
+{
+	struct buf sql = { 0 };
+	duckdb_result result;
+
+	buf__str(&sql, "SELECT max(hash(COLUMNS(*))) FROM read_parquet(");
+	db__append_quoted(&sql, path, '\'');
+	buf__append(&sql, ")", sizeof(")"));
+	if (buf__err(&sql) == 0) {
+		if (duckdb_query(db->connection, (const char *)sql.data, &result) != DuckDBSuccess)
+			log__error("%s is damaged: %.*s; what can be read of the recording is "
+				   "without this batch: move its two files away",
+				   path, first_line(duckdb_result_error(&result)),
+				   duckdb_result_error(&result));
+		duckdb_destroy_result(&result);
+	}
+	buf__free(&sql);
+}
+
+void batches__blame(struct db *db, const struct recfiles *files)
+{
+	for (size_t i = 0; i < files->cnt; i++) {
+		blame(db, files->pairs[i].events);
+		blame(db, files->pairs[i].stacktraces);
+	}
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/db.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "stacksexport/duck/batches.h"
+#include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/following.h"
+#include "stacksexport/duck/share.h"
+
+static const struct {
+	const char *name, *value;
+} settings[] = {
+	{ "autoload_known_extensions", "false" },
+	{ "autoinstall_known_extensions", "false" },
+	{ "allow_community_extensions", "false" },
+};
+
+static int db__settings(duckdb_config *config)
+{
+	const char *tmp = getenv("TMPDIR");
+	char spill[4096];
+
+	if (duckdb_create_config(config) != DuckDBSuccess)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (duckdb_set_config(*config, settings[i].name, settings[i].value) !=
+		    DuckDBSuccess)
+			return -EINVAL;
+	/* Not ".tmp" in the current folder, which may be anybody's. */
+	snprintf(spill, sizeof(spill), "%s/stacksexport-%d", tmp && *tmp ? tmp : "/tmp",
+		 (int)getpid());
+	return duckdb_set_config(*config, "temp_directory", spill) == DuckDBSuccess ? 0 : -EINVAL;
+}
+
+static int db__connect(struct db *db)
+{
+	duckdb_config config = NULL;
+	char *why = NULL;
+	int err = db__settings(&config);
+
+	if (!err && duckdb_open_ext(NULL, &db->database, config, &why) != DuckDBSuccess)
+		err = -EINVAL;
+	if (!err && duckdb_connect(db->database, &db->connection) != DuckDBSuccess)
+		err = -ENOMEM;
+	if (err)
+		log__error("cannot start DuckDB: %s", why ? why : strerror(-err));
+	duckdb_free(why);
+	duckdb_destroy_config(&config);
+	return err;
+}
+
+/* One error line for a query that failed. */
+static int failed(const struct db *db, const char *words)
+{
+	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->files->label);
+	return -EINVAL;
+}
+
+static int db__plain(struct db *db, const char *sql)
+{
+	duckdb_result result;
+	int err = 0;
+
+	if (duckdb_query(db->connection, sql, &result) != DuckDBSuccess)
+		err = failed(db, duckdb_result_error(&result));
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+void db__append_quoted(struct buf *sql, const char *s, char quote)
+{
+	buf__u8(sql, (uint8_t)quote);
+	for (; *s; s++) {
+		if (*s == quote)
+			buf__u8(sql, (uint8_t)quote);
+		buf__u8(sql, (uint8_t)*s);
+	}
+	buf__u8(sql, (uint8_t)quote);
+}
+
+/* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
+static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
+{
+	struct buf sql = { 0 };
+	int err;
+
+	buf__append(&sql, "SET VARIABLE ", strlen("SET VARIABLE "));
+	buf__append(&sql, name, strlen(name));
+	for (size_t i = 0; i < files->cnt; i++) {
+		buf__append(&sql, i ? ", " : " = [", i ? 2 : 4);
+		db__append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field),
+				  '\'');
+	}
+	buf__append(&sql, "]", 2);
+	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	buf__free(&sql);
+	return err;
+}
+
+int db__script(struct db *db, const char *path)
+{
+	char *sql = share__read(path);
+	int err = sql ? db__plain(db, sql) : -ENOENT;
+
+	free(sql);
+	return err;
+}
+
+int db__set_files(struct db *db, const struct recfiles *files)
+{
+	int err = db__set_list(db, "events_files", files, offsetof(struct recfile_pair, events));
+
+	return err ? err
+		   : db__set_list(db, "stacktraces_files", files,
+				  offsetof(struct recfile_pair, stacktraces));
+}
+
+/* Where rows lie in the order of time, the views that pair them do not sort. */
+static int db__use_order(struct db *db)
+{
+	int64_t in_order = 0;
+	int64_t *const fields[] = { &in_order };
+	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
+
+	if (!err && in_order)
+		err = following__register(db);
+	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
+}
+
+int db__open(struct db *db, struct recfiles *files)
+{
+	int err;
+
+	*db = (struct db){ .files = files };
+	err = db__connect(db);
+	if (!err) /* each view asks every file for its columns */
+		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
+	if (!err)
+		err = batches__check(db, files);
+	if (!err)
+		err = db__script(db, "sql/stacks.sql");
+	if (!err)
+		err = db__use_order(db);
+	if (!err)
+		err = db__script(db, "sql/datafusion.sql");
+	return err;
+}
+
+void db__close(struct db *db)
+{
+	duckdb_disconnect(&db->connection);
+	duckdb_close(&db->database);
+}
+
+static int db__bind(struct db *db, duckdb_prepared_statement prepared)
+{
+	for (size_t i = 0; i < PARAM_CNT; i++) {
+		duckdb_state state;
+		idx_t idx;
+
+		if (duckdb_bind_parameter_index(prepared, &idx, param_names[i]) != DuckDBSuccess)
+			continue; /* the query does not name it */
+		state = db->values[i] ? duckdb_bind_varchar(prepared, idx, db->values[i])
+				      : duckdb_bind_null(prepared, idx);
+		if (state != DuckDBSuccess)
+			return failed(db, duckdb_prepare_error(prepared));
+	}
+	return 0;
+}
+
+int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
+{
+	if (duckdb_prepare(db->connection, sql, out) != DuckDBSuccess)
+		return failed(db, duckdb_prepare_error(*out));
+	return db__bind(db, *out);
+}
+
+/* What cannot be a subquery has no rows to show. */
+static int check_gives_rows(duckdb_prepared_statement prepared)
+{
+	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
+		return 0;
+	log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, WITH, "
+		   "DESCRIBE or SUMMARIZE");
+	return -EINVAL;
+}
+
+int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *out)
+{
+	struct buf from = { 0 };
+	int err = db__prepare(db, sql, out);
+
+	if (!err)
+		err = check_gives_rows(*out);
+	if (err)
+		return err;
+	buf__append(&from, "FROM (", strlen("FROM ("));
+	buf__append(&from, sql, strlen(sql));
+	buf__append(&from, "\n)", sizeof("\n)"));
+	duckdb_destroy_prepare(out);
+	err = buf__err(&from) ? failed(db, NULL) : db__prepare(db, (const char *)from.data, out);
+	buf__free(&from);
+	return err;
+}
+
+int db__divide_integers(struct db *db)
+{
+	return db__plain(db, "SET integer_division = true");
+}
+
+/* Whether it may be the files' fault, and not the query's. */
+static bool is_of_files(duckdb_error_type type)
+{
+	static const duckdb_error_type types[] = {
+		DUCKDB_ERROR_INVALID, DUCKDB_ERROR_UNKNOWN_TYPE,  DUCKDB_ERROR_SERIALIZATION,
+		DUCKDB_ERROR_IO,      DUCKDB_ERROR_INVALID_INPUT, DUCKDB_ERROR_INTERNAL
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i] == type)
+			return true;
+	return false;
+}
+
+int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
+{
+	if (duckdb_execute_prepared(prepared, out) == DuckDBSuccess)
+		return 0;
+	failed(db, duckdb_result_error(out));
+	if (is_of_files(duckdb_result_error_type(out)))
+		batches__blame(db, db->files);
+	return -EINVAL;
+}
+
+int db__run(struct db *db, const char *sql, duckdb_result *out)
+{
+	duckdb_prepared_statement prepared = NULL;
+	int err = db__prepare(db, sql, &prepared);
+
+	*out = (duckdb_result){ 0 };
+	if (!err)
+		err = db__execute(db, prepared, out);
+	duckdb_destroy_prepare(&prepared);
+	return err;
+}
+
+int db__run_but_last(struct db *db, const struct statements *st)
+{
+	int err = 0;
+
+	for (size_t i = 0; i + 1 < st->cnt && !err; i++) {
+		duckdb_result result;
+
+		err = db__run(db, st->sql[i], &result);
+		duckdb_destroy_result(&result);
+	}
+	return err;
+}
+
+int db__run_file(struct db *db, const char *path, duckdb_result *out)
+{
+	char *text = share__read(path);
+	struct statements st = { 0 };
+	int err = text ? statements__parse(&st, text) : -ENOENT;
+
+	*out = (duckdb_result){ 0 };
+	if (!err && st.cnt > 0)
+		err = db__run_but_last(db, &st);
+	if (!err && st.cnt > 0)
+		err = db__run(db, st.sql[st.cnt - 1], out);
+	statements__free(&st);
+	free(text);
+	return err;
+}
+
+int db__read_integers(struct db *db, const char *path, int64_t *const *fields, size_t cnt)
+{
+	duckdb_data_chunk chunk = NULL;
+	duckdb_result result;
+	int err = db__run_file(db, path, &result);
+
+	if (!err && !(chunk = duckdb_fetch_chunk(result)))
+		err = failed(db, duckdb_result_error(&result));
+	for (idx_t i = 0; chunk && i < cnt; i++) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+
+		*fields[i] = cells__int(&c, 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
+	return err;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/following.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stacksexport/duck/pairing.h"
+
+/* The columns that the pass itself reads, and as what. */
+static const struct {
+	const char *name, *type;
+} controls[] = {
+	{ "key", "UBIGINT" },	  { "moment", "BIGINT" },  { "begin", "BIGINT" },
+	{ "is_mark", "BOOLEAN" }, { "is_end", "BOOLEAN" },
+};
+
+#define CONTROL_CNT (sizeof(controls) / sizeof(controls[0]))
+
+/* What the query of a call gives. */
+struct call {
+	char *query;
+	struct call_column {
+		char *name;
+		duckdb_type type;
+	} * columns;
+	idx_t column_cnt;
+};
+
+/* The rows of one batch, read while those of the one before it are taken. */
+struct batch {
+	struct db db; /* a connection of its own: that of the query around it is busy */
+	duckdb_prepared_statement query;
+	duckdb_pending_result pending;
+	duckdb_result rows;
+};
+
+/* One run of a call, over all batches in turn. */
+struct run {
+	struct batch batches[2]; /* the one that is taken, and the next, in turn */
+	size_t started, taken;	 /* batches until here */
+	struct buf sql;
+	struct pairing *pairing;
+};
+
+static void call__free(void *arg)
+{
+	struct call *call = arg;
+
+	for (idx_t i = 0; i < call->column_cnt; i++)
+		duckdb_free(call->columns[i].name);
+	free(call->columns);
+	duckdb_free(call->query);
+	free(call);
+}
+
+static void batch__end(struct batch *b)
+{
+	duckdb_destroy_result(&b->rows);
+	duckdb_destroy_pending(&b->pending);
+	duckdb_destroy_prepare(&b->query);
+}
+
+static void run__free(void *arg)
+{
+	struct run *run = arg;
+
+	for (size_t i = 0; i < 2; i++) {
+		batch__end(&run->batches[i]);
+		duckdb_disconnect(&run->batches[i].db.connection);
+	}
+	pairing__free(run->pairing);
+	buf__free(&run->sql);
+	free(run);
+}
+
+/* Another connection to the same tables. */
+static int connect_again(const struct db *db, struct db *out)
+{
+	*out = *db;
+	out->connection = NULL;
+	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
+		return -ENOMEM;
+	return db__set_files(out, db->files);
+}
+
+static const char *take_column(struct call *call, duckdb_bind_info info,
+			       duckdb_prepared_statement query)
+{
+	idx_t i = call->column_cnt;
+	const char *name = duckdb_prepared_statement_column_name(query, i);
+	duckdb_logical_type type = duckdb_prepared_statement_column_logical_type(query, i);
+
+	call->columns[i] = (struct call_column){ (char *)name, duckdb_get_type_id(type) };
+	call->column_cnt++;
+	if (pairing__can(call->columns[i].type))
+		duckdb_bind_add_result_column(info, name, type);
+	duckdb_destroy_logical_type(&type);
+	return pairing__can(call->columns[i].type)
+		       ? NULL
+		       : "following() takes numbers, texts and bytes only";
+}
+
+/* NULL, or what is wrong. */
+static const char *take_columns(struct call *call, duckdb_bind_info info,
+				duckdb_prepared_statement query)
+{
+	idx_t cnt = duckdb_prepared_statement_column_count(query);
+	const char *wrong = NULL;
+
+	call->columns = calloc(cnt ? cnt : 1, sizeof(*call->columns));
+	if (!call->columns)
+		return "out of memory";
+	while (call->column_cnt < cnt && !wrong)
+		wrong = take_column(call, info, query);
+	return wrong;
+}
+
+/* Prepares the query of a call, to know its columns. NULL, or what is wrong. */
+static const char *take_query(struct call *call, duckdb_bind_info info, const struct db *db,
+			      duckdb_prepared_statement *query)
+{
+	duckdb_value text = duckdb_bind_get_parameter(info, 0);
+
+	if (!duckdb_is_null_value(text))
+		call->query = duckdb_get_varchar(text);
+	duckdb_destroy_value(&text);
+	if (!call->query)
+		return "following() takes a query";
+	if (duckdb_prepare(db->connection, call->query, query) != DuckDBSuccess)
+		return duckdb_prepare_error(*query);
+	return take_columns(call, info, *query);
+}
+
+static void bind(duckdb_bind_info info)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	duckdb_prepared_statement query = NULL;
+	const char *wrong = "out of memory";
+	struct db db = { 0 };
+
+	if (call) {
+		if (connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
+			wrong = take_query(call, info, &db, &query);
+		duckdb_bind_set_bind_data(info, call, call__free);
+	}
+	if (wrong)
+		duckdb_bind_set_error(info, wrong);
+	duckdb_destroy_prepare(&query);
+	duckdb_disconnect(&db.connection);
+}
+
+static enum pairing_of of_name(const char *name)
+{
+	if (strncmp(name, "next_", 5) == 0)
+		return PAIRING_NEXT;
+	return strncmp(name, "mark_", 5) == 0 ? PAIRING_MARK : PAIRING_ROW;
+}
+
+/* SELECT key, moment, begin, is_mark, is_end, and what is asked for of the rest. */
+static void append_query(struct buf *sql, const struct call *call, duckdb_init_info info)
+{
+	buf__str(sql, "SELECT ");
+	for (size_t i = 0; i < CONTROL_CNT; i++)
+		buf__printf(sql, "%s\"%s\"::%s", i ? ", " : "", controls[i].name, controls[i].type);
+	for (idx_t i = 0; i < duckdb_init_get_column_count(info); i++) {
+		buf__str(sql, ", ");
+		db__append_quoted(sql, call->columns[duckdb_init_get_column_index(info, i)].name,
+				  '"');
+	}
+	buf__printf(sql, " FROM (%s\n)", call->query);
+	buf__u8(sql, 0);
+}
+
+/* Begins to read the next batch, if there is one. 0 or -errno; reports. */
+static int start_next(struct run *run)
+{
+	struct batch *b = &run->batches[run->started % 2];
+	const struct recfiles *files = b->db.files;
+	struct recfiles one = { .cnt = 1 };
+	int err;
+
+	batch__end(b);
+	if (run->started == files->cnt)
+		return 0;
+	one.pairs = &files->pairs[run->started++];
+	err = db__set_files(&b->db, &one);
+	if (!err)
+		err = db__prepare(&b->db, (const char *)run->sql.data, &b->query);
+	if (!err && duckdb_pending_prepared(b->query, &b->pending) != DuckDBSuccess)
+		err = -EINVAL;
+	return err;
+}
+
+static struct pairing *make_pairing(const struct call *call, duckdb_init_info info)
+{
+	static const struct pairing_control control = { 0, 1, 2, 3, 4 };
+	idx_t cnt = duckdb_init_get_column_count(info);
+	struct pairing_column *columns = calloc(cnt ? cnt : 1, sizeof(*columns));
+	struct pairing *pairing = NULL;
+
+	for (idx_t i = 0; columns && i < cnt; i++) {
+		const struct call_column *c = &call->columns[duckdb_init_get_column_index(info, i)];
+
+		columns[i] = (struct pairing_column){ .input = CONTROL_CNT + i,
+						      .output = i,
+						      .of = of_name(c->name),
+						      .type = c->type };
+	}
+	if (columns)
+		pairing = pairing__new(&control, columns, cnt);
+	free(columns);
+	return pairing;
+}
+
+/* NULL, or what is wrong. */
+static const char *run__start(struct run *run, const struct call *call, duckdb_init_info info)
+{
+	const struct db *db = duckdb_init_get_extra_info(info);
+
+	run->pairing = make_pairing(call, info);
+	append_query(&run->sql, call, info);
+	if (!run->pairing || buf__err(&run->sql) != 0 ||
+	    connect_again(db, &run->batches[0].db) != 0 ||
+	    connect_again(db, &run->batches[1].db) != 0)
+		return "out of memory";
+	return start_next(run) == 0 ? NULL : "the query of following() cannot be run";
+}
+
+static void init(duckdb_init_info info)
+{
+	const struct call *call = duckdb_init_get_bind_data(info);
+	struct run *run = calloc(1, sizeof(*run));
+	const char *wrong = run ? run__start(run, call, info) : "out of memory";
+
+	if (wrong)
+		duckdb_init_set_error(info, wrong);
+	duckdb_init_set_max_threads(info, 1);
+	duckdb_init_set_init_data(info, run, run__free);
+}
+
+/* The next chunk of all batches in turn; NULL at the end, or with *wrong. */
+static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
+{
+	while (run->taken < run->started) {
+		struct batch *b = &run->batches[run->taken % 2];
+		duckdb_data_chunk chunk;
+
+		if (b->pending) {
+			if (start_next(run) != 0 ||
+			    duckdb_execute_pending(b->pending, &b->rows) != DuckDBSuccess) {
+				*wrong = duckdb_result_error(&b->rows);
+				*wrong = *wrong ? *wrong : "the query of following() cannot be run";
+				return NULL;
+			}
+			duckdb_destroy_pending(&b->pending);
+		}
+		chunk = duckdb_fetch_chunk(b->rows);
+		if (chunk && duckdb_data_chunk_get_size(chunk))
+			return chunk;
+		duckdb_destroy_data_chunk(&chunk);
+		run->taken++;
+	}
+	return NULL;
+}
+
+/* Takes chunks until one completes a row: no rows would be the end. NULL, or what is wrong. */
+static const char *give_rows(struct run *run, duckdb_data_chunk output)
+{
+	duckdb_data_chunk chunk = NULL;
+	const char *wrong = NULL;
+	int err = 0;
+
+	do {
+		duckdb_destroy_data_chunk(&chunk);
+		chunk = next_chunk(run, &wrong);
+		if (chunk)
+			err = pairing__take(run->pairing, chunk, output);
+		if (err)
+			wrong = err == -ENOMEM ? "out of memory"
+					       : "rows are not in the order of time, which their "
+						 "file says they are";
+	} while (chunk && !wrong && duckdb_data_chunk_get_size(output) == 0);
+	if (!chunk && !wrong)
+		pairing__finish(run->pairing, output);
+	duckdb_destroy_data_chunk(&chunk);
+	return wrong;
+}
+
+static void go_on(duckdb_function_info info, duckdb_data_chunk output)
+{
+	struct run *run = duckdb_function_get_init_data(info);
+	const char *wrong = give_rows(run, output);
+
+	if (wrong)
+		duckdb_function_set_error(info, wrong);
+}
+
+int following__register(struct db *db)
+{
+	duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR);
+	duckdb_table_function f = duckdb_create_table_function();
+	duckdb_state state;
+
+	duckdb_table_function_set_name(f, "following");
+	duckdb_table_function_add_parameter(f, text);
+	duckdb_table_function_set_extra_info(f, db, NULL);
+	duckdb_table_function_set_bind(f, bind);
+	duckdb_table_function_set_init(f, init);
+	duckdb_table_function_set_function(f, go_on);
+	duckdb_table_function_supports_projection_pushdown(f, true);
+	state = duckdb_register_table_function(db->connection, f);
+	duckdb_destroy_table_function(&f);
+	duckdb_destroy_logical_type(&text);
+	if (state == DuckDBSuccess)
+		return 0;
+	log__error("cannot add to DuckDB what tells which row follows another");
+	return -EINVAL;
+}

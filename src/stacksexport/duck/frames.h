@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks in a result: columns that are lists of frames, leaf first. */
+#ifndef STACKSEXPORT_DUCK_FRAMES_H
+#define STACKSEXPORT_DUCK_FRAMES_H
+
+#include "pprof/named_frame.h"
+#include "stacksexport/duck/cells.h"
+
+/* Fields of a frame in a result; the first FRAME_NEEDED have to be there. */
+enum frame_field {
+	FRAME_NAME,
+	FRAME_ADDRESS,
+	FRAME_OFFSET,
+	FRAME_MODULE,
+	FRAME_BUILD_ID,
+	FRAME_FILE_OFFSET,
+	FRAME_FIELD_CNT,
+};
+
+#define FRAME_NEEDED FRAME_MODULE
+
+/* A vector of stacks. */
+struct frames {
+	struct cells list, frame, fields[FRAME_FIELD_CNT];
+};
+
+/* Whether it is a list of structs that have a frame's fields, with their types. */
+bool frames__is_stack(duckdb_logical_type);
+
+/* Borrows `vector`, of a type that is a stack, as long as its chunk lives. */
+struct frames frames__on(duckdb_vector vector);
+
+/* Calls `take` for each frame of a row, leaf first; null is a stack without frames. */
+void frames__each(const struct frames *, idx_t row,
+		  void (*take)(const struct named_frame *, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/pairplan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct pair_step no_step = { PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE };
+
+static uint32_t home_of(const struct pair_plan *p, uint64_t value)
+{
+	return (uint32_t)(value ^ value >> 32) & p->slot_mask;
+}
+
+static uint32_t *slot_of(const struct pair_plan *p, uint64_t value)
+{
+	uint32_t at = home_of(p, value);
+
+	while (p->slots[at] && p->keys[p->slots[at] - 1].value != value)
+		at = (at + 1) & p->slot_mask;
+	return &p->slots[at];
+}
+
+/* Frees a slot; those behind it that had to give way to it move up (Knuth, The Art of Computer
+ * Programming 3, 6.4, algorithm R). */
+static void empty_slot(struct pair_plan *p, uint32_t *slot)
+{
+	uint32_t hole = (uint32_t)(slot - p->slots);
+
+	for (uint32_t at = (hole + 1) & p->slot_mask; p->slots[at]; at = (at + 1) & p->slot_mask) {
+		uint32_t home = home_of(p, p->keys[p->slots[at] - 1].value);
+
+		if (((at - home) & p->slot_mask) < ((at - hole) & p->slot_mask))
+			continue;
+		p->slots[hole] = p->slots[at];
+		hole = at;
+	}
+	p->slots[hole] = 0;
+}
+
+/* Twice as many keys; half of the slots at most are used. */
+static int grow_keys(struct pair_plan *p)
+{
+	uint32_t capacity = p->key_capacity ? 2 * p->key_capacity : 1024;
+	struct pair_key *keys = realloc(p->keys, capacity * sizeof(*keys));
+	uint32_t *slots = calloc(2 * (size_t)capacity, sizeof(*slots));
+
+	p->keys = keys ? keys : p->keys;
+	if (!keys || !slots) {
+		free(slots);
+		return -ENOMEM;
+	}
+	free(p->slots);
+	p->slots = slots;
+	p->slot_mask = 2 * capacity - 1;
+	p->key_capacity = capacity;
+	for (uint32_t i = 0; i < p->key_cnt; i++) /* none is free */
+		*slot_of(p, keys[i].value) = i + 1;
+	return 0;
+}
+
+static int grow_marks(struct pair_plan *p)
+{
+	uint32_t capacity = p->mark_capacity ? 2 * p->mark_capacity : 1024;
+	struct pair_mark *marks = realloc(p->marks, capacity * sizeof(*marks));
+
+	p->marks = marks ? marks : p->marks;
+	if (!marks)
+		return -ENOMEM;
+	p->mark_capacity = capacity;
+	return 0;
+}
+
+/* The number of a key, PAIR_NONE without memory. */
+static uint32_t add_key(struct pair_plan *p, uint64_t value)
+{
+	uint32_t key = p->free_key;
+
+	if (key != PAIR_NONE)
+		p->free_key = p->keys[key].next;
+	else if (p->key_cnt < p->key_capacity || grow_keys(p) == 0)
+		key = p->key_cnt++;
+	else
+		return PAIR_NONE;
+	*slot_of(p, value) = key + 1;
+	p->keys[key] = (struct pair_key){ .value = value, .newest = PAIR_NONE };
+	return key;
+}
+
+/* This one and those older. */
+static void drop_marks(struct pair_plan *p, uint32_t *first)
+{
+	while (*first != PAIR_NONE) {
+		uint32_t mark = *first;
+
+		*first = p->marks[mark].older;
+		p->marks[mark].older = p->free_mark;
+		p->free_mark = mark;
+	}
+}
+
+static void forget_key(struct pair_plan *p, uint32_t *slot)
+{
+	uint32_t key = *slot - 1;
+
+	drop_marks(p, &p->keys[key].newest);
+	empty_slot(p, slot);
+	p->keys[key].has_row = false;
+	p->keys[key].next = p->free_key;
+	p->free_key = key;
+}
+
+/* A mark that is before the first row belongs to none. */
+static int plan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment, struct pair_step *s)
+{
+	uint32_t mark;
+
+	if (!k->has_row)
+		drop_marks(p, &k->newest);
+	mark = p->free_mark;
+	if (mark != PAIR_NONE)
+		p->free_mark = p->marks[mark].older;
+	else if (p->mark_cnt < p->mark_capacity || grow_marks(p) == 0)
+		mark = p->mark_cnt++;
+	else
+		return -ENOMEM;
+	p->marks[mark] = (struct pair_mark){ .moment = moment, .older = k->newest };
+	k->newest = mark;
+	s->to_mark = mark;
+	return 0;
+}
+
+/* The last mark until `end` that is not before the key's row. */
+static uint32_t mark_until(const struct pair_plan *p, const struct pair_key *k, int64_t end)
+{
+	uint32_t mark = k->newest;
+
+	while (mark != PAIR_NONE && p->marks[mark].moment > end)
+		mark = p->marks[mark].older;
+	return mark != PAIR_NONE && p->marks[mark].moment >= k->moment ? mark : PAIR_NONE;
+}
+
+/* The row before it is complete. */
+static void plan_pair(const struct pair_plan *p, uint32_t key, int64_t begin, uint32_t *given,
+		      struct pair_step *s)
+{
+	const struct pair_key *k = &p->keys[key];
+
+	if (!k->has_row)
+		return;
+	s->give = (*given)++;
+	s->from = key;
+	s->from_mark = mark_until(p, k, begin > k->moment ? begin : k->moment);
+}
+
+static void plan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct pair_step *s)
+{
+	struct pair_key *k = &p->keys[key];
+
+	s->to = key;
+	k->has_row = true;
+	k->moment = moment;
+	if (k->newest != PAIR_NONE) /* the last may be of this very moment */
+		drop_marks(p, p->marks[k->newest].moment == moment ? &p->marks[k->newest].older
+								   : &k->newest);
+}
+
+int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *given,
+		   struct pair_step *s)
+{
+	uint32_t *slot = slot_of(p, row->key);
+	uint32_t key = *slot - 1;
+
+	*s = no_step;
+	if (row->moment < p->moment)
+		return -EINVAL;
+	p->moment = row->moment;
+	if (!*slot && row->is_end)
+		return 0;
+	if (!*slot)
+		key = add_key(p, row->key);
+	if (key == PAIR_NONE)
+		return -ENOMEM;
+	if (row->is_mark)
+		return plan_mark(p, &p->keys[key], row->moment, s);
+	plan_pair(p, key, row->begin, given, s);
+	if (row->is_end)
+		forget_key(p, slot);
+	else
+		plan_row(p, key, row->moment, s);
+	return 0;
+}
+
+int pair_plan__init(struct pair_plan *p)
+{
+	*p = (struct pair_plan){ .free_key = PAIR_NONE,
+				 .free_mark = PAIR_NONE,
+				 .moment = INT64_MIN };
+	return grow_keys(p);
+}
+
+void pair_plan__free(struct pair_plan *p)
+{
+	free(p->keys);
+	free(p->slots);
+	free(p->marks);
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/params.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+const char *const param_names[PARAM_CNT] = { "command", "buildid" };
+
+struct scan {
+	const char *pos;
+	struct buf out;	 /* the statement being read */
+	bool empty;	 /* no more than spaces and comments so far */
+	enum param last; /* the parameter that was just read; PARAM_CNT: something else */
+	struct statements *statements;
+};
+
+/* A string literal, in the ways that DuckDB writes it. */
+struct literal {
+	const char *open; /* quote, E' or $tag$ */
+	size_t open_sz;
+	const char *close;
+	size_t close_sz;
+	bool doubling, escapes; /* '' stands for ', \' for ' */
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
+}
+
+/* The parameter whose name begins at `s`, behind its question mark; PARAM_CNT: none. */
+static enum param param__at(const char *s)
+{
+	enum param p = 0;
+
+	while (p < PARAM_CNT &&
+	       (*s != '?' || strncmp(s + 1, param_names[p], strlen(param_names[p])) != 0))
+		p++;
+	return p;
+}
+
+static size_t param__sz(enum param p)
+{
+	return 1 + strlen(param_names[p]);
+}
+
+static void emit(struct scan *s, const char *text)
+{
+	buf__append(&s->out, text, strlen(text));
+}
+
+static void emit_param(struct scan *s, enum param p)
+{
+	emit(s, "CAST($");
+	emit(s, param_names[p]);
+	emit(s, " AS VARCHAR)");
+	s->statements->uses[p] = true;
+	s->last = p;
+}
+
+static void copy(struct scan *s, size_t sz)
+{
+	buf__append(&s->out, s->pos, sz);
+	s->pos += sz;
+}
+
+/* Past a line's end; the comment itself is dropped. */
+static int line_comment(struct scan *s)
+{
+	s->pos += strcspn(s->pos, "\n");
+	emit(s, " ");
+	return 0;
+}
+
+/* They nest. */
+static int block_comment(struct scan *s)
+{
+	size_t depth = 0;
+
+	do {
+		bool opens = strncmp(s->pos, "/*", 2) == 0, closes = strncmp(s->pos, "*/", 2) == 0;
+
+		if (*s->pos == '\0')
+			return -EINVAL;
+		depth = depth + opens - closes;
+		s->pos += opens || closes ? 2 : 1;
+	} while (depth);
+	emit(s, " ");
+	return 0;
+}
+
+static int identifier(struct scan *s)
+{
+	const char *end = s->pos + 1;
+
+	while (*end && *end != '"')
+		end++;
+	if (!*end)
+		return -EINVAL;
+	copy(s, (size_t)(end + 1 - s->pos)); /* "" is two identifiers to us: the text is the same */
+	return 0;
+}
+
+/* Where the literal that begins at `body` ends; NULL when it does not. */
+static const char *literal__end(const struct literal *l, const char *body)
+{
+	for (; *body; body++) {
+		bool closes = strncmp(body, l->close, l->close_sz) == 0;
+
+		if (closes && l->doubling && body[1] == '\'')
+			body++;
+		else if (closes)
+			return body;
+		else if (l->escapes && *body == '\\' && body[1])
+			body++;
+	}
+	return NULL;
+}
+
+static void emit_piece(struct scan *s, const struct literal *l, const char *from, const char *to)
+{
+	buf__append(&s->out, l->open, l->open_sz);
+	buf__append(&s->out, from, (size_t)(to - from));
+	buf__append(&s->out, l->close, l->close_sz);
+}
+
+/* The literal, or an expression of its parts. Empty parts are left out unless there is nothing
+ * else. */
+static void emit_literal(struct scan *s, const struct literal *l, const char *body, const char *end)
+{
+	const char *from = body, *at = body;
+	bool cut = false;
+
+	while (at < end) {
+		enum param p = param__at(at);
+
+		if (p == PARAM_CNT) {
+			at++;
+			continue;
+		}
+		emit(s, cut ? " || " : "(");
+		if (at > from) {
+			emit_piece(s, l, from, at);
+			emit(s, " || ");
+		}
+		emit_param(s, p);
+		cut = true;
+		from = at += param__sz(p);
+	}
+	if (!cut || from < end) {
+		emit(s, cut ? " || " : "");
+		emit_piece(s, l, from, end);
+	}
+	emit(s, cut ? ")" : "");
+}
+
+static int literal(struct scan *s, const struct literal *l)
+{
+	const char *body = s->pos + l->open_sz, *end = literal__end(l, body);
+
+	if (!end)
+		return -EINVAL;
+	emit_literal(s, l, body, end);
+	s->pos = end + l->close_sz;
+	return 0;
+}
+
+static int quoted(struct scan *s)
+{
+	struct literal l = { s->pos, 1, "'", 1, true, false };
+
+	return literal(s, &l);
+}
+
+static int escaped(struct scan *s)
+{
+	struct literal l = { s->pos, 2, "'", 1, true, true };
+
+	return literal(s, &l);
+}
+
+/* $tag$ … $tag$; anything else that begins with $ is a parameter and copied. */
+static int dollar(struct scan *s)
+{
+	size_t sz = 1;
+
+	while (is_word(s->pos[sz]))
+		sz++;
+	if (s->pos[sz] != '$' || isdigit((unsigned char)s->pos[1])) {
+		copy(s, sz);
+		return 0;
+	}
+	return literal(s, &(struct literal){ s->pos, sz + 1, s->pos, sz + 1, false, false });
+}
+
+static int bare(struct scan *s)
+{
+	enum param p = param__at(s->pos);
+
+	if (p == PARAM_CNT || is_word(s->pos[param__sz(p)])) {
+		copy(s, 1);
+		return 0;
+	}
+	emit_param(s, p);
+	s->pos += param__sz(p);
+	return 0;
+}
+
+static int word(struct scan *s)
+{
+	size_t sz = 1;
+
+	while (is_word(s->pos[sz]) || s->pos[sz] == '$')
+		sz++;
+	copy(s, sz);
+	return 0;
+}
+
+static int other(struct scan *s)
+{
+	copy(s, 1);
+	return 0;
+}
+
+/* Ends a statement; one without any text is none. */
+static int finish(struct scan *s)
+{
+	char **sql;
+
+	if (s->empty) {
+		buf__reset(&s->out);
+		return 0;
+	}
+	buf__u8(&s->out, 0);
+	sql = reallocarray(s->statements->sql, s->statements->cnt + 1, sizeof(*sql));
+	if (sql)
+		s->statements->sql = sql;
+	if (!sql || buf__err(&s->out))
+		return -ENOMEM;
+	sql[s->statements->cnt++] = (char *)s->out.data;
+	s->out = (struct buf){ 0 };
+	s->empty = true;
+	return 0;
+}
+
+static int semicolon(struct scan *s)
+{
+	s->pos++;
+	return finish(s);
+}
+
+/* What begins with which text, in this order. `text` false: it is no part of a statement. */
+static const struct token {
+	const char *begins;
+	int (*read)(struct scan *);
+	bool text;
+} tokens[] = {
+	{ "--", line_comment, false }, { "/*", block_comment, false }, { ";", semicolon, false },
+	{ "\"", identifier, true },    { "'", quoted, true },	       { "e'", escaped, true },
+	{ "E'", escaped, true },       { "$", dollar, true },	       { "?", bare, true },
+	{ " ", other, false },	       { "\t", other, false },	       { "\n", other, false },
+	{ "\r", other, false },
+};
+
+static int step(struct scan *s)
+{
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+		const struct token *t = &tokens[i];
+
+		if (strncmp(s->pos, t->begins, strlen(t->begins)) != 0)
+			continue;
+		s->empty = s->empty && !t->text;
+		if (t->text)
+			s->last = PARAM_CNT;
+		return t->read(s);
+	}
+	s->empty = false;
+	if (s->last != PARAM_CNT && strncasecmp(s->pos, "is null", strlen("is null")) == 0)
+		s->statements->optional[s->last] = true;
+	s->last = PARAM_CNT;
+	return is_word(*s->pos) ? word(s) : other(s);
+}
+
+int statements__parse(struct statements *st, const char *text)
+{
+	struct scan s = { .pos = text, .empty = true, .last = PARAM_CNT, .statements = st };
+	int err = 0;
+
+	*st = (struct statements){ 0 };
+	while (!err && *s.pos)
+		err = step(&s);
+	if (!err)
+		err = finish(&s);
+	buf__free(&s.out);
+	if (err)
+		statements__free(st);
+	return err;
+}
+
+void statements__free(struct statements *st)
+{
+	for (size_t i = 0; i < st->cnt; i++)
+		free(st->sql[i]);
+	free(st->sql);
+	*st = (struct statements){ 0 };
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ?command and ?buildid in a query: bare, quoted ('?command') or inside a longer literal
+ * ('%?command%'). They become DuckDB's named parameters, so that what the user gives for them is
+ * never part of the SQL. A query that asks whether one IS NULL can do without it.
+ */
+#ifndef STACKSEXPORT_DUCK_PARAMS_H
+#define STACKSEXPORT_DUCK_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum param { PARAM_COMMAND, PARAM_BUILDID, PARAM_CNT };
+
+/* Names without the question mark; also the names of the bound parameters. */
+extern const char *const param_names[PARAM_CNT];
+
+/* A query's statements, in order, each ready to be prepared. */
+struct statements {
+	char **sql;
+	size_t cnt;
+	bool uses[PARAM_CNT], optional[PARAM_CNT];
+};
+
+/* 0, -ENOMEM, or -EINVAL when a literal, an identifier or a comment does not end. */
+int statements__parse(struct statements *, const char *text);
+void statements__free(struct statements *);
+
+#endif

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/recfiles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+
+#define DEFAULT_ROOT "/var/lib/stacks"
+#define EVENTS	     "events-"
+#define STACKTRACES  "stacktraces-"
+#define SUFFIX	     ".parquet"
+
+static const char how_to_record[] = "record one with: sudo collector --duration 10s";
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_batch_file(const char *name, const char *prefix)
+{
+	size_t sz = strlen(name);
+
+	return has_prefix(name, prefix) && sz > strlen(SUFFIX) &&
+	       strcmp(name + sz - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* Says why `path` cannot be read; for a lack of permission, who can. */
+static int unreadable(const char *path, int err)
+{
+	struct passwd *owner;
+	struct stat st;
+
+	if (err != -EACCES && err != -EPERM) {
+		log__error("cannot read %s: %s", path, strerror(-err));
+		return err;
+	}
+	owner = stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
+	log__error("cannot read %s: %s; it belongs to %s: read it as that user, or with sudo", path,
+		   strerror(-err), owner ? owner->pw_name : "somebody else");
+	return err;
+}
+
+/* A Parquet file begins and ends with PAR1; the eight bytes at the end also say how long its footer
+ * is. */
+static const char *parquet_problem(int fd, off_t sz)
+{
+	unsigned char head[4], tail[8];
+	uint32_t footer;
+
+	if (sz < 12 || pread(fd, head, 4, 0) != 4 || memcmp(head, "PAR1", 4) != 0)
+		return sz == 0 ? "it is empty" : "it is no Parquet file";
+	if (pread(fd, tail, 8, sz - 8) != 8 || memcmp(tail + 4, "PAR1", 4) != 0)
+		return "it is cut short: its end, which describes the rest, is missing";
+	footer = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint32_t)tail[3] << 24;
+	return footer > (uint64_t)sz - 12 ? "it is damaged: its end says more than the file holds"
+					  : NULL;
+}
+
+/* 0; -EBADMSG, *problem says why; or -errno after reporting. */
+static int check_parquet(const char *path, const char **problem)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return unreadable(path, err);
+	}
+	*problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "it is no file";
+	close(fd);
+	return *problem ? -EBADMSG : 0;
+}
+
+/* The other file of a pair: PATH with `from` at the beginning of its name replaced by `to`. */
+static char *sibling(const char *path, const char *from, const char *to)
+{
+	const char *name = base_name(path);
+	char *out;
+
+	if (asprintf(&out, "%.*s%s%s", (int)(name - path), path, to, name + strlen(from)) < 0)
+		return NULL;
+	return out;
+}
+
+static void pair__free(struct recfile_pair *p)
+{
+	free(p->events);
+	free(p->stacktraces);
+}
+
+/* Takes what the pair holds. */
+static int append(struct recfiles *r, struct recfile_pair p)
+{
+	struct recfile_pair *pairs = reallocarray(r->pairs, r->cnt + 1, sizeof(*pairs));
+
+	if (pairs)
+		r->pairs = pairs;
+	if (!pairs || !p.events || !p.stacktraces) {
+		pair__free(&p);
+		return -ENOMEM;
+	}
+	r->pairs[r->cnt++] = p;
+	return 0;
+}
+
+static int by_events(const void *a, const void *b)
+{
+	const struct recfile_pair *x = a, *y = b;
+
+	return strcmp(x->events, y->events);
+}
+
+static bool is_path(const char *path, const char *other, size_t other_sz)
+{
+	return strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
+}
+
+/* A glob may match both files of a pair, or a folder and what is in it. */
+static void sort_unique(struct recfiles *r)
+{
+	size_t kept = 0;
+
+	if (r->cnt)
+		qsort(r->pairs, r->cnt, sizeof(*r->pairs), by_events);
+	for (size_t i = 0; i < r->cnt; i++) {
+		if (kept && strcmp(r->pairs[i].events, r->pairs[kept - 1].events) == 0)
+			pair__free(&r->pairs[i]);
+		else
+			r->pairs[kept++] = r->pairs[i];
+	}
+	r->cnt = kept;
+}
+
+static int missing_pair(const char *have, const char *missing)
+{
+	log__error("%s is missing, without which %s cannot be read, and is left out: a batch is a "
+		   "pair of "
+		   "files",
+		   missing, base_name(have));
+	return -ENOENT;
+}
+
+/* Adds the pair that `path` is one file of. */
+static int add_file(struct recfiles *r, const char *path)
+{
+	bool is_events = is_batch_file(base_name(path), EVENTS);
+	struct recfile_pair p;
+	const char *other;
+	int err;
+
+	if (!is_events && !is_batch_file(base_name(path), STACKTRACES)) {
+		log__error("%s is no file of a recording: they are called " EVENTS "N" SUFFIX
+			   " and " STACKTRACES "N" SUFFIX,
+			   path);
+		return -EINVAL;
+	}
+	p.events = is_events ? strdup(path) : sibling(path, STACKTRACES, EVENTS);
+	p.stacktraces = is_events ? sibling(path, EVENTS, STACKTRACES) : strdup(path);
+	other = is_events ? p.stacktraces : p.events;
+	if (!other || access(other, F_OK) == 0)
+		return append(r, p);
+	err = missing_pair(path, other);
+	pair__free(&p);
+	return err;
+}
+
+static int events_only(const struct dirent *d)
+{
+	return is_batch_file(d->d_name, EVENTS);
+}
+
+static int numbers_only(const struct dirent *d)
+{
+	uint64_t n;
+
+	return parse__u64(d->d_name, &n) == 0;
+}
+
+/* By number, then by name. */
+static int by_number(const struct dirent **a, const struct dirent **b)
+{
+	uint64_t x = strtoull((*a)->d_name, NULL, 10), y = strtoull((*b)->d_name, NULL, 10);
+
+	return x != y ? (x > y) - (x < y) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void free_names(struct dirent **names, int cnt)
+{
+	for (int i = 0; i < cnt; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* Adds the batches of a recording's folder; none is no error. */
+static int add_batches(struct recfiles *r, const char *dir)
+{
+	struct dirent **names;
+	char path[PATH_MAX];
+	int cnt = scandir(dir, &names, events_only, alphasort), err = 0;
+
+	if (cnt < 0)
+		return unreadable(dir, -errno);
+	for (int i = 0; i < cnt && !err; i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) >=
+		    (int)sizeof(path))
+			err = -ENAMETOOLONG;
+		else if ((err = add_file(r, path)) == -ENOENT && cnt > 1)
+			err = 0; /* the others can be read without it */
+	}
+	free_names(names, cnt);
+	return err;
+}
+
+/* Whether there is a batch in the folder. */
+static bool has_batch(const char *dir)
+{
+	struct dirent **names;
+	int cnt = scandir(dir, &names, events_only, NULL);
+
+	if (cnt >= 0)
+		free_names(names, cnt);
+	return cnt > 0;
+}
+
+/* The recording with the highest number in `root`, of all or of those with a batch; NULL: none, or
+ * *err says why. The caller frees it. */
+static char *newest(const char *root, bool with_batch, int *err)
+{
+	struct dirent **names;
+	int cnt = scandir(root, &names, numbers_only, by_number);
+	char *path = NULL;
+
+	*err = cnt < 0 ? -errno : 0;
+	for (int i = cnt; i-- > 0 && !path && !*err;) {
+		if (asprintf(&path, "%s/%s", root, names[i]->d_name) < 0) {
+			path = NULL;
+			*err = -ENOMEM;
+		} else if (with_batch && !has_batch(path)) {
+			free(path);
+			path = NULL;
+		}
+	}
+	if (cnt >= 0)
+		free_names(names, cnt);
+	return path;
+}
+
+static int add_label(struct recfiles *r, const char *path)
+{
+	char *before = r->label;
+	int n = asprintf(&r->label, "%s%s%s", before ? before : "", before ? ", " : "", path);
+
+	free(before);
+	if (n < 0)
+		r->label = NULL;
+	return n < 0 ? -ENOMEM : 0;
+}
+
+/* A collector holds a lock while it writes there. */
+static bool is_written(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool written = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+/* `other`: a recording that has one; NULL: there is none. */
+static int no_batch(const char *path, const char *other)
+{
+	log__error("%s has no batch: %s%s%s", path,
+		   is_written(path) ? "none is finished yet, the first one is after ten seconds at "
+				      "most"
+				    : "nothing was recorded there",
+		   other ? "; the newest that has one is " : "", other ? other : "");
+	return -ENODATA;
+}
+
+static int newest_is_empty(const char *dir, const char *path)
+{
+	int err;
+	char *other = newest(dir, true, &err);
+
+	err = no_batch(path, other);
+	free(other);
+	return err;
+}
+
+/* The newest of a folder of recordings; none is no error. */
+static int add_newest(struct recfiles *r, const char *dir)
+{
+	size_t before = r->cnt;
+	int err;
+	char *path = newest(dir, false, &err);
+
+	if (path)
+		err = add_batches(r, path);
+	if (path && !err)
+		err = r->cnt == before ? newest_is_empty(dir, path) : add_label(r, path);
+	free(path);
+	return err;
+}
+
+/* A recording, or the newest of a folder of recordings. */
+static int add_dir(struct recfiles *r, const char *dir)
+{
+	size_t before = r->cnt;
+	int err = add_batches(r, dir);
+
+	if (err || r->cnt > before)
+		return err ? err : add_label(r, dir);
+	return is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
+}
+
+/* A file or folder that is there; a folder without a recording adds nothing. */
+static int add_path(struct recfiles *r, const char *path)
+{
+	char *plain = strdup(path);
+	size_t sz = plain ? strlen(plain) : 0;
+	struct stat st;
+	int err;
+
+	while (sz > 1 && plain[sz - 1] == '/')
+		plain[--sz] = '\0';
+	if (!plain)
+		err = -ENOMEM;
+	else if (stat(plain, &st) != 0)
+		err = unreadable(plain, -errno);
+	else if (S_ISDIR(st.st_mode))
+		err = add_dir(r, plain);
+	else if ((err = add_file(r, plain)) == 0)
+		err = add_label(r, plain);
+	free(plain);
+	return err;
+}
+
+/* The batches of a folder, or of the newest recording in it that has some. */
+static int add_folder_there(struct recfiles *r, const char *dir)
+{
+	size_t before = r->cnt;
+	int err = add_batches(r, dir);
+	char *path = err || r->cnt > before ? NULL : newest(dir, true, &err);
+
+	if (path)
+		err = add_batches(r, path);
+	free(path);
+	return err;
+}
+
+/* What else a glob matches, and a batch of which a file is missing, does not keep the others from
+ * being read. */
+static int add_match(struct recfiles *r, const char *path)
+{
+	const char *name = base_name(path);
+	struct stat st;
+	int err = 0;
+
+	if (stat(path, &st) != 0)
+		return unreadable(path, -errno);
+	if (S_ISDIR(st.st_mode))
+		err = add_folder_there(r, path);
+	else if (is_batch_file(name, EVENTS) || is_batch_file(name, STACKTRACES))
+		err = add_file(r, path);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int add_glob(struct recfiles *r, const char *pattern)
+{
+	glob_t found = { 0 };
+	int err = glob(pattern, 0, NULL, &found) == GLOB_NOSPACE ? -ENOMEM : 0;
+
+	for (size_t i = 0; i < found.gl_pathc && !err; i++)
+		err = add_match(r, found.gl_pathv[i]);
+	globfree(&found);
+	return err ? err : add_label(r, pattern);
+}
+
+static int add_default(struct recfiles *r)
+{
+	const char *root = getenv("STACKS_DIR");
+	int err;
+
+	if (!root || !*root)
+		root = DEFAULT_ROOT;
+	err = access(root, F_OK) == 0 ? add_dir(r, root) : 0;
+	if (err || r->cnt)
+		return err;
+	log__error("there is no recording in %s; %s, or name one with -r", root, how_to_record);
+	return -ENOENT;
+}
+
+static int add_arg(struct recfiles *r, const char *arg)
+{
+	bool there = access(arg, F_OK) == 0 || errno == EACCES;
+	size_t before = r->cnt;
+	int err = there ? add_path(r, arg) : add_glob(r, arg);
+
+	if (err || r->cnt > before)
+		return err;
+	if (there)
+		log__error("there is no recording in %s: no " EVENTS "N" SUFFIX
+			   ", and no numbered folder; %s",
+			   arg, how_to_record);
+	else
+		log__error("there is no recording %s", arg);
+	return -ENOENT;
+}
+
+void recfiles__leave_out(struct recfiles *r, const char *path, size_t path_sz, const char *why,
+			 size_t why_sz)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->cnt; i++) {
+		struct recfile_pair *p = &r->pairs[i];
+
+		if (!is_path(p->events, path, path_sz) && !is_path(p->stacktraces, path, path_sz)) {
+			r->pairs[kept++] = *p;
+			continue;
+		}
+		log__warn("left out, with the other file of its batch: %.*s: %.*s", (int)path_sz,
+			  path, (int)why_sz, why);
+		pair__free(p);
+		r->left_out++;
+	}
+	r->cnt = kept;
+}
+
+int recfiles__check_left(const struct recfiles *r)
+{
+	if (r->cnt)
+		return 0;
+	log__error("nothing in %s can be read: it has no batch of two good files", r->label);
+	return -EBADMSG;
+}
+
+/* Leaves out the pairs that are not whole. */
+static int check_pairs(struct recfiles *r)
+{
+	for (size_t i = r->cnt; i-- > 0;) {
+		const char *path = r->pairs[i].events, *problem;
+		int err = check_parquet(path, &problem);
+
+		if (!err)
+			err = check_parquet(path = r->pairs[i].stacktraces, &problem);
+		if (err && err != -EBADMSG)
+			return err;
+		if (err)
+			recfiles__leave_out(r, path, strlen(path), problem, strlen(problem));
+	}
+	return recfiles__check_left(r);
+}
+
+int recfiles__find(struct recfiles *r, const char *const *args, size_t cnt)
+{
+	int err = 0;
+
+	*r = (struct recfiles){ 0 };
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = add_arg(r, args[i]);
+	if (!cnt)
+		err = add_default(r);
+	sort_unique(r);
+	if (!err)
+		err = check_pairs(r);
+	if (err == -ENOMEM)
+		log__error("out of memory");
+	if (err)
+		recfiles__free(r);
+	return err;
+}
+
+void recfiles__free(struct recfiles *r)
+{
+	for (size_t i = 0; i < r->cnt; i++)
+		pair__free(&r->pairs[i]);
+	free(r->pairs);
+	free(r->label);
+	*r = (struct recfiles){ 0 };
+}

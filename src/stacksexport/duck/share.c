@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/duck/share.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+
+#define QUERY_SZ_MAX (16u << 20) /* bytes; nobody writes a longer query */
+
+int share__path(const char *path, char *out, size_t sz)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	n = snprintf(out, sz, "%s/../share/stacks/%s", exe, path);
+	return n < 0 || (size_t)n >= sz ? -ENAMETOOLONG : 0;
+}
+
+/* The whole of a file (or pipe), NUL-terminated. NULL + errno. */
+static char *read_all(const char *path)
+{
+	struct buf text = { 0 };
+	FILE *f = fopen(path, "re");
+	char piece[8192];
+	struct stat st;
+	size_t n;
+
+	if (!f)
+		return NULL;
+	if (fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
+		fclose(f);
+		errno = EISDIR;
+		return NULL;
+	}
+	while ((n = fread(piece, 1, sizeof(piece), f)) > 0 && text.sz <= QUERY_SZ_MAX)
+		buf__append(&text, piece, n);
+	if (ferror(f) && !text.err)
+		text.err = -EIO;
+	if (text.sz > QUERY_SZ_MAX)
+		text.err = -EFBIG;
+	else if (memchr(text.sz ? (void *)text.data : (void *)"", 0, text.sz))
+		text.err = -EILSEQ;
+	fclose(f);
+	buf__u8(&text, 0);
+	if (text.err) {
+		errno = -buf__err(&text);
+		buf__free(&text);
+		return NULL;
+	}
+	return (char *)text.data;
+}
+
+char *share__read(const char *path)
+{
+	char full[PATH_MAX];
+	char *text = NULL;
+	int err = share__path(path, full, sizeof(full));
+
+	if (!err && !(text = read_all(full)))
+		err = -errno;
+	if (err)
+		log__error("cannot read %s, which belongs to the program: %s",
+			   err == -ENAMETOOLONG ? path : full, strerror(-err));
+	return text;
+}
+
+/* The first line of a query, which says what it answers, without its dashes. */
+static void print_query(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+
+	if (f && getline(&line, &cap, f) > 0)
+		fprintf(stderr, "  %-45s %s", strrchr(path, '/') + 1, line + strspn(line, "- "));
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* Which queries there are in a folder, one a line. */
+static void list_queries(const char *folder)
+{
+	char pattern[PATH_MAX], full[PATH_MAX];
+	glob_t found = { 0 };
+
+	snprintf(pattern, sizeof(pattern), "%s/*.sql", folder);
+	if (share__path(pattern, full, sizeof(full)) != 0 || glob(full, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		print_query(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* Below the share folder, with or without its ending. NULL: it is not there, or cannot be read. */
+static char *read_shared(const char *folder, const char *name)
+{
+	static const char *const endings[] = { "", ".sql" };
+	char relative[PATH_MAX], full[PATH_MAX];
+	char *text = NULL;
+
+	for (size_t i = 0; !text && i < sizeof(endings) / sizeof(*endings); i++)
+		if (snprintf(relative, sizeof(relative), "%s%s%s%s", folder, *folder ? "/" : "",
+			     name, endings[i]) < (int)sizeof(relative) &&
+		    share__path(relative, full, sizeof(full)) == 0)
+			text = read_all(full);
+	return text;
+}
+
+static const struct {
+	const char *folder, *command;
+} readers[] = {
+	{ "sql/pprof", "pprof" },
+	{ "sql/traceview", "trace" },
+	{ "sql/tables", "query -f" },
+};
+
+/* Which command its query is for, where it is another's; NULL: there is none of that name. */
+static const char *reader_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {
+		char *text = read_shared(readers[i].folder, name);
+
+		free(text);
+		if (text)
+			return readers[i].command;
+	}
+	return NULL;
+}
+
+static void say_missing(const char *path, const char *folder)
+{
+	const char *command = reader_of(path);
+
+	if (command) {
+		log__error("%s is no query of this command, but of another: stacksexport %s %s",
+			   path, command, path);
+		return;
+	}
+	log__error("there is no query file %s; in %s there are:", path, folder);
+	list_queries(folder);
+}
+
+char *share__read_query(const char *path, const char *folder)
+{
+	char *text = read_all(path);
+	int err = errno;
+
+	if (!text && err == ENOENT && path[0] != '/') {
+		text = read_shared("", path);
+		if (!text)
+			text = read_shared(folder, path);
+	}
+	if (text)
+		return text;
+	if (err == ENOENT)
+		say_missing(path, folder);
+	else
+		log__error("cannot read %s: %s", path,
+			   err == EILSEQ ? "it is no text" : strerror(err));
+	return NULL;
+}

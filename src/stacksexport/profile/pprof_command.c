@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport pprof`: a query's result as a profile. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "pprof/builder.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/outfile.h"
+#include "stacksexport/request.h"
+#include "stacksexport/profile/samples.h"
+#include "stacksexport/duck/share.h"
+#include "stacksexport/profile/viewer.h"
+
+static void add_comments(struct builder *b, const struct request *r, int64_t lost)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "stacksexport %s, query %s", STACKS_VERSION,
+		 r->options->arguments[0]);
+	builder__comment(b, text);
+	snprintf(text, sizeof(text), "recording %s, lost events: %" PRId64, r->files.label, lost);
+	builder__comment(b, text);
+}
+
+static int write_out(const struct export_options *o, struct builder *b, struct outfile *out)
+{
+	int err = builder__write(b, out->tmp);
+
+	if (err)
+		log__error("cannot write the profile: %s",
+			   err == -EFBIG ? "it is larger than 2 GiB; select a shorter time"
+					 : strerror(-err));
+	if (err || outfile__commit(out) != 0)
+		return STATUS_FAILED;
+	if (!out->path)
+		return STATUS_OK;
+	log__info("wrote %s", out->path);
+	viewer__show(out->path, !o->no_open);
+	return STATUS_OK;
+}
+
+static bool has_stacks(const struct builder *b)
+{
+	struct builder_stats built;
+
+	builder__stats(b, &built);
+	return built.stacks;
+}
+
+static int finish(struct request *r, struct builder *b, const struct samples_stats *stats)
+{
+	const struct export_options *o = r->options;
+	struct outfile_series series = { .prefix = "pprof", .suffix = "pb.gz", .dir = o->dir };
+	struct recording_facts facts = { 0 };
+	struct outfile out = { 0 };
+	int status = STATUS_FAILED;
+	int64_t lost = 0;
+
+	if (request__facts(r, &facts) == 0 && request__lost(r, &lost) == 0) {
+		builder__set_time(b, facts.start_ns, facts.wall_ns,
+				  stats->quantum_ns == facts.period_ns ? facts.period_ns : 0);
+		add_comments(b, r, lost);
+		if (!has_stacks(b))
+			request__stackless(r);
+		request__partly(r);
+		if (outfile__open(&out, o->output, &series) == 0)
+			status = write_out(o, b, &out);
+	}
+	outfile__free(&out);
+	return status;
+}
+
+/* Reads the rows, builds the profile, writes it. */
+static int convert(struct request *r, const struct samples *samples)
+{
+	struct samples_stats stats = { 0 };
+	struct builder_options options = { .offsets = r->options->offsets,
+					   .inlines = r->options->inlines,
+					   .binaries = r->binaries };
+	struct builder *b;
+	int status = STATUS_FAILED;
+
+	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
+		options.value_names[i] = samples->names[i];
+	b = builder__new(&options);
+	if (!b)
+		log__error("out of memory");
+	else if (samples__read(samples, &r->db, b, &stats) == 0)
+		status = stats.rows ? finish(r, b, &stats) : request__empty(r);
+	builder__free(b);
+	return status;
+}
+
+static int run_query(struct request *r, const struct statements *st)
+{
+	struct samples samples = { 0 };
+	int status = STATUS_FAILED;
+
+	if (db__divide_integers(&r->db) == 0 && db__run_but_last(&r->db, st) == 0 &&
+	    samples__init(&samples, &r->db, r->options->arguments[0], st->sql[st->cnt - 1]) == 0)
+		status = convert(r, &samples);
+	samples__free(&samples);
+	return status;
+}
+
+int pprof__run(const struct export_options *o)
+{
+	struct request r = { .options = o };
+	struct statements st = { 0 };
+	char *text = NULL;
+	int status;
+
+	if (!o->arguments[0])
+		return export_options__wrong(o, "a file with a query is missing");
+	if (o->dir && o->output)
+		return export_options__wrong(
+			o, "--directory and --output say where to write: give one");
+	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
+		return export_options__wrong(o,
+					     "a profile is not for a terminal: give --output FILE");
+	text = share__read_query(o->arguments[0], "sql/pprof");
+	status = text ? request__open(&r, o) : STATUS_FAILED;
+	if (status == STATUS_OK)
+		status = request__parse(&r, o->arguments[0], text, &st);
+	if (status == STATUS_OK)
+		status = run_query(&r, &st);
+	statements__free(&st);
+	free(text);
+	request__close(&r);
+	return status;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/profile/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stacksexport/duck/frames.h"
+#include "stacksexport/duck/parts.h"
+
+static int wrong(const char *query, const char *what, const char *column)
+{
+	log__error("%s: %s%s%s; a profile needs three columns: a stack (a list of frames with "
+		   "name, address "
+		   "and offset, as ustack and kstack are, or of stack ids), a count and a value "
+		   "(integers)",
+		   query, what, column ? " " : "", column ? column : "");
+	return -EINVAL;
+}
+
+/* DuckDB's name of an unnamed count(*) is not what people wrote. */
+static char *value_name(const char *name)
+{
+	return strdup(strcmp(name, "count_star()") == 0 ? "count(*)" : name);
+}
+
+/* Whether it is a stack in one of the forms. */
+static bool find_form(struct samples *s, duckdb_prepared_statement prepared)
+{
+	duckdb_logical_type type = duckdb_prepared_statement_column_logical_type(prepared, 0);
+	bool good = frames__is_stack(type) || parts__is_list(type) ||
+		    cells__element_type(type) == DUCKDB_TYPE_UBIGINT;
+
+	s->form = frames__is_stack(type) ? SAMPLES_OF_FRAMES
+		  : parts__is_list(type) ? SAMPLES_OF_PARTS
+					 : SAMPLES_OF_IDS;
+	duckdb_destroy_logical_type(&type);
+	return good;
+}
+
+static int check(struct samples *s, duckdb_prepared_statement prepared)
+{
+	const char *names[1 + BUILDER_VALUE_CNT] = { 0 };
+	int err = 0;
+
+	if (duckdb_prepared_statement_column_count(prepared) != 1 + BUILDER_VALUE_CNT)
+		return wrong(s->query, "it has another number of columns", NULL);
+	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)
+		names[i] = duckdb_prepared_statement_column_name(prepared, i);
+	if (!find_form(s, prepared))
+		err = wrong(s->query, "this column is no list of frames:", names[0]);
+	for (idx_t i = 0; i < BUILDER_VALUE_CNT && !err; i++) {
+		s->names[i] = value_name(names[i + 1]);
+		if (!cells__type_is_integer(duckdb_prepared_statement_column_type(prepared, i + 1)))
+			err = wrong(s->query,
+				    "this column is no integer (CAST(… AS BIGINT) makes it one):",
+				    names[i + 1]);
+	}
+	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)
+		duckdb_free((void *)names[i]);
+	return err;
+}
+
+int samples__init(struct samples *s, struct db *db, const char *query, const char *sql)
+{
+	duckdb_prepared_statement prepared = NULL;
+	int err;
+
+	*s = (struct samples){ .query = query, .sql = sql };
+	err = db__prepare(db, sql, &prepared);
+	if (!err)
+		err = check(s, prepared);
+	duckdb_destroy_prepare(&prepared);
+	return err;
+}
+
+void samples__free(struct samples *s)
+{
+	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
+		free(s->names[i]);
+}
+
+/* The vectors of one chunk; of the stacks those of their form. */
+struct chunk_view {
+	struct frames frames;
+	struct parts parts;
+	struct cells values[BUILDER_VALUE_CNT];
+};
+
+static struct chunk_view chunk_view__on(duckdb_data_chunk chunk, enum samples_form form)
+{
+	duckdb_vector stacks = duckdb_data_chunk_get_vector(chunk, 0);
+	struct chunk_view v = { 0 };
+
+	if (form == SAMPLES_OF_FRAMES)
+		v.frames = frames__on(stacks);
+	else
+		v.parts = parts__on(stacks);
+	for (idx_t i = 0; i < BUILDER_VALUE_CNT; i++)
+		v.values[i] = cells__on(duckdb_data_chunk_get_vector(chunk, i + 1));
+	return v;
+}
+
+static void take_frame(const struct named_frame *frame, void *builder)
+{
+	builder__frame(builder, frame);
+}
+
+/* Whether value = count * quantum still holds with this row. */
+static void note_quantum(struct samples_stats *stats, const int64_t values[BUILDER_VALUE_CNT])
+{
+	int64_t expected;
+
+	if (stats->quantum_ns < 0 || values[0] == 0)
+		stats->quantum_ns = values[0] == 0 && values[1] == 0 ? stats->quantum_ns : -1;
+	else if (stats->quantum_ns == 0)
+		stats->quantum_ns =
+			values[1] % values[0] == 0 && values[1] > 0 ? values[1] / values[0] : -1;
+	else if (__builtin_mul_overflow(values[0], stats->quantum_ns, &expected) ||
+		 expected != values[1])
+		stats->quantum_ns = -1;
+}
+
+static void read_values(const struct chunk_view *v, idx_t row, struct builder *b,
+			struct samples_stats *stats)
+{
+	int64_t values[BUILDER_VALUE_CNT];
+
+	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
+		values[i] = cells__int(&v->values[i], row);
+	builder__sample(b, values);
+	note_quantum(stats, values);
+	stats->rows++;
+}
+
+static void read_rows(duckdb_result *result, enum samples_form form, struct builder *b,
+		      struct samples_stats *stats)
+{
+	duckdb_data_chunk chunk;
+
+	while ((chunk = duckdb_fetch_chunk(*result))) {
+		struct chunk_view v = chunk_view__on(chunk, form);
+
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+			if (form == SAMPLES_OF_FRAMES)
+				frames__each(&v.frames, row, take_frame, b);
+			else
+				parts__add(&v.parts, row, b);
+			read_values(&v, row, b, stats);
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+}
+
+/* The rows, with parts for stacks, are in a table before the frames of their stacks are read. */
+static int make_table(const struct samples *s, struct db *db)
+{
+	struct buf sql = { 0 };
+	duckdb_result result = { 0 };
+	int err;
+
+	buf__printf(&sql,
+		    "CREATE OR REPLACE TEMP TABLE profile_samples AS SELECT %s AS stack, c1, c2 "
+		    "FROM (%s\n) t(c0, c1, c2)",
+		    s->form == SAMPLES_OF_IDS ? "list_transform(c0, lambda id: stack_part(id))"
+					      : "c0",
+		    s->sql);
+	buf__u8(&sql, 0);
+	err = buf__err(&sql);
+	if (err)
+		log__error("out of memory");
+	else
+		err = db__run(db, (const char *)sql.data, &result);
+	duckdb_destroy_result(&result);
+	buf__free(&sql);
+	return err;
+}
+
+static int keep_stacks(struct db *db, struct builder *b)
+{
+	duckdb_data_chunk chunk;
+	duckdb_result result;
+	int err = db__run_file(db, "sql/profile/stacks.sql", &result);
+
+	while (!err && (chunk = duckdb_fetch_chunk(result))) {
+		const uint64_t *ids =
+			duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, 0));
+		struct frames frames = frames__on(duckdb_data_chunk_get_vector(chunk, 1));
+
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+			frames__each(&frames, row, take_frame, b);
+			builder__keep(b, ids[row]);
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+int samples__read(const struct samples *s, struct db *db, struct builder *b,
+		  struct samples_stats *stats)
+{
+	bool of_frames = s->form == SAMPLES_OF_FRAMES;
+	duckdb_result result = { 0 };
+	int err = of_frames ? 0 : make_table(s, db);
+
+	if (!err && !of_frames)
+		err = keep_stacks(db, b);
+	if (!err)
+		err = db__run(db, of_frames ? s->sql : "FROM profile_samples", &result);
+	if (!err)
+		read_rows(&result, s->form, b, stats);
+	duckdb_destroy_result(&result);
+	return err;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stacks of a trace as a tree of frames: each frame has its caller as parent, and stacks share
+ * what they have in common from the root on. Errors stick: see stacktree__err().
+ */
+#ifndef STACKSEXPORT_TRACE_STACKTREE_H
+#define STACKSEXPORT_TRACE_STACKTREE_H
+
+#include "pprof/binary.h"
+#include "stacksexport/duck/frames.h"
+
+struct stacktree;
+
+struct stacktree *stacktree__new(struct binaries *); /* borrowed. NULL + errno */
+void stacktree__free(struct stacktree *);
+
+/* A stack: its frames, leaf first, then the key that events know it by. One without frames is
+ * none. */
+void stacktree__frame(struct stacktree *, const struct named_frame *);
+void stacktree__stack(struct stacktree *, uint64_t key);
+
+/* One stack; borrowed from the tree. */
+struct stacktree_stack {
+	uint32_t leaf;	   /* the node of its innermost frame */
+	const char *names; /* of its frames, leaf first, as a JSON array */
+	size_t names_sz;
+};
+
+/* False when there is no stack of that key. */
+bool stacktree__find(const struct stacktree *, uint64_t key, struct stacktree_stack *);
+size_t stacktree__stack_cnt(const struct stacktree *);
+
+/* One frame of the tree; texts are NUL-terminated, borrowed, and not escaped. */
+struct stacktree_node {
+	uint32_t id, parent; /* ids count from 1, callers first; parent 0: a root */
+	const char *name, *module;
+};
+
+void stacktree__each(const struct stacktree *,
+		     void (*take)(const struct stacktree_node *, void *arg), void *arg);
+
+int stacktree__err(const struct stacktree *); /* 0 or -ENOMEM */
+
+#endif

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/trace/traceevents.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stacksexport/duck/cells.h"
+#include "stacksexport/trace/jsonbuf.h"
+
+/* Columns of sql/trace/events.sql. */
+enum event_column {
+	EVENT_QUERY,
+	EVENT_EVENT,
+	EVENT_NAME,
+	EVENT_KIND,
+	EVENT_PID,
+	EVENT_TID,
+	EVENT_CPU,
+	EVENT_AMOUNT,
+	EVENT_RATE,
+	EVENT_BEGIN,
+	EVENT_END,
+	EVENT_STACK,
+	EVENT_END_STACK,
+	EVENT_ARGS,
+	EVENT_COLUMN_CNT,
+};
+
+/* One pass over the events. */
+struct pass {
+	const struct traceevents *t;
+	struct traceevents_stats *stats;
+	struct lanes *lanes;
+	struct buf *out; /* of the event being written */
+	struct cells columns[EVENT_COLUMN_CNT];
+	struct cells arg; /* elements of EVENT_ARGS */
+	bool first_arg;
+};
+
+/* How each event is written. */
+static const struct shape {
+	const char *event;
+	const char *phase; /* and what else it always has */
+	const char *kind;  /* the key of its kind; viewers tell counters by name and id */
+	bool drawn;	   /* on a lane of its thread */
+	bool lasts;
+} shapes[] = {
+	{ "complete", "\"ph\":\"X\"", "cat", true, true },
+	{ "instant", "\"ph\":\"i\",\"s\":\"t\"", "cat", true, false },
+	{ "counter", "\"ph\":\"C\"", "id", false, false },
+};
+
+static const struct shape *shape__find(const struct cells *c, idx_t row)
+{
+	size_t sz, i = 0;
+	const char *event = cells__str(c, row, &sz);
+
+	while (strlen(shapes[i].event) != sz || memcmp(shapes[i].event, event, sz) != 0)
+		i++; /* sql/trace/rows.sql lets no others pass */
+	return &shapes[i];
+}
+
+static void write_text(struct buf *out, const char *key, const struct cells *c, idx_t row)
+{
+	size_t sz;
+	const char *s = cells__str(c, row, &sz);
+
+	if (!s)
+		return;
+	buf__str(out, ",\"");
+	buf__str(out, key);
+	buf__str(out, "\":");
+	jsonbuf__str(out, s, sz);
+}
+
+static int64_t number(const struct pass *p, enum event_column c, idx_t row)
+{
+	return cells__int(&p->columns[c], row);
+}
+
+static bool find_stack(const struct pass *p, enum event_column c, idx_t row,
+		       struct stacktree_stack *stack)
+{
+	const struct cells *key = &p->columns[c];
+
+	return !cells__is_null(key, row) &&
+	       stacktree__find(p->t->stacks, ((const uint64_t *)key->data)[row], stack);
+}
+
+/* Up to an argument's value. */
+static void begin_arg(struct pass *p, const char *name)
+{
+	buf__str(p->out, p->first_arg ? "" : ",");
+	jsonbuf__str(p->out, name, strlen(name));
+	buf__str(p->out, ":");
+	p->first_arg = false;
+}
+
+/* Perfetto shows arguments, and no frames: the stacks are there too. */
+static const struct {
+	enum event_column column;
+	const char *arg, *frame;
+} stack_columns[] = { { EVENT_STACK, "stack", "sf" }, { EVENT_END_STACK, "end_stack", "esf" } };
+
+static const struct {
+	enum event_column column;
+	const char *arg;
+} number_columns[] = { { EVENT_CPU, "cpu" }, { EVENT_AMOUNT, "amount" }, { EVENT_RATE, "rate" } };
+
+static void write_number_args(struct pass *p, idx_t row)
+{
+	for (size_t i = 0; i < sizeof(number_columns) / sizeof(number_columns[0]); i++) {
+		if (cells__is_null(&p->columns[number_columns[i].column], row))
+			continue;
+		begin_arg(p, number_columns[i].arg);
+		jsonbuf__int(p->out, number(p, number_columns[i].column, row));
+	}
+}
+
+/* The query's own columns: texts. */
+static void write_other_args(struct pass *p, idx_t row)
+{
+	const struct tracequery *query = &p->t->queries[number(p, EVENT_QUERY, row)];
+	duckdb_list_entry list = ((const duckdb_list_entry *)p->columns[EVENT_ARGS].data)[row];
+
+	for (size_t i = 0; i < query->arg_cnt; i++) {
+		size_t sz;
+		const char *s = cells__str(&p->arg, list.offset + i, &sz);
+
+		if (!s)
+			continue;
+		begin_arg(p, query->args[i]);
+		jsonbuf__str(p->out, s, sz);
+	}
+}
+
+static void write_stack_args(struct pass *p, idx_t row)
+{
+	struct stacktree_stack stack;
+
+	for (size_t i = 0; i < sizeof(stack_columns) / sizeof(stack_columns[0]); i++) {
+		if (!find_stack(p, stack_columns[i].column, row, &stack))
+			continue;
+		begin_arg(p, stack_columns[i].arg);
+		buf__append(p->out, stack.names, stack.names_sz);
+	}
+}
+
+static void write_times(struct pass *p, const struct shape *shape, idx_t row)
+{
+	uint64_t begin_ns = (uint64_t)number(p, EVENT_BEGIN, row);
+	uint64_t end_ns = (uint64_t)number(p, EVENT_END, row);
+
+	buf__str(p->out, ",\"ts\":");
+	jsonbuf__micros(p->out, begin_ns - (uint64_t)p->t->first_ns);
+	if (shape->lasts) {
+		buf__str(p->out, ",\"dur\":");
+		jsonbuf__micros(p->out, end_ns - begin_ns);
+	}
+}
+
+static void write_frame(struct buf *out, const char *key, uint32_t leaf)
+{
+	buf__str(out, ",\"");
+	buf__str(out, key);
+	buf__str(out, "\":");
+	jsonbuf__int(out, leaf);
+}
+
+static void write_event(struct pass *p, const struct shape *shape, idx_t row, int64_t tid)
+{
+	struct stacktree_stack stack;
+
+	p->out = tracefile__begin(p->t->file);
+	buf__str(p->out, shape->phase);
+	buf__str(p->out, ",\"pid\":");
+	jsonbuf__int(p->out, number(p, EVENT_PID, row));
+	buf__str(p->out, ",\"tid\":");
+	jsonbuf__int(p->out, tid);
+	write_times(p, shape, row);
+	write_text(p->out, "name", &p->columns[EVENT_NAME], row);
+	write_text(p->out, shape->kind, &p->columns[EVENT_KIND], row);
+	for (size_t i = 0; i < sizeof(stack_columns) / sizeof(stack_columns[0]); i++)
+		if (find_stack(p, stack_columns[i].column, row, &stack))
+			write_frame(p->out, stack_columns[i].frame, stack.leaf);
+	buf__str(p->out, ",\"args\":{");
+	p->first_arg = true;
+	write_number_args(p, row);
+	write_other_args(p, row);
+	write_stack_args(p, row);
+	buf__str(p->out, "}");
+	tracefile__end(p->t->file);
+	p->stats->events[number(p, EVENT_QUERY, row)]++;
+}
+
+/* Where it is drawn, and off it goes. */
+static int take_event(struct pass *p, idx_t row)
+{
+	const struct shape *shape = shape__find(&p->columns[EVENT_EVENT], row);
+	int64_t tid = number(p, EVENT_TID, row);
+	struct lanes_event e = {
+		.query = (int32_t)number(p, EVENT_QUERY, row),
+		.pid = (int32_t)number(p, EVENT_PID, row),
+		.tid = (int32_t)tid,
+		.begin_ns = number(p, EVENT_BEGIN, row),
+		.end_ns = number(p, EVENT_END, row),
+	};
+
+	if (shape->drawn)
+		tid = lanes__place(p->lanes, &e);
+	if (tid == -E2BIG)
+		p->stats->overlapping++;
+	else if (tid < 0)
+		return (int)tid;
+	else
+		write_event(p, shape, row, tid);
+	return 0;
+}
+
+static int take_chunk(struct pass *p, duckdb_data_chunk chunk)
+{
+	int err = 0;
+
+	for (idx_t i = 0; i < EVENT_COLUMN_CNT; i++)
+		p->columns[i] = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+	p->arg = cells__on(duckdb_list_vector_get_child(p->columns[EVENT_ARGS].vector));
+	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++)
+		err = take_event(p, row);
+	return err;
+}
+
+/* One thread of sql/trace/threads.sql. */
+struct naming {
+	struct pass *pass;
+	int64_t pid, tid;
+	const char *thread; /* its name; NULL: not known */
+	size_t thread_sz;
+};
+
+static void write_name(const struct naming *n, int64_t tid, const char *what,
+		       const struct buf *name)
+{
+	struct tracefile *file = n->pass->t->file;
+	struct buf *out = tracefile__begin(file);
+
+	buf__printf(
+		out,
+		"\"ph\":\"M\",\"ts\":0,\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"args\":{\"name\":",
+		(int)n->pid, (int)tid, what);
+	jsonbuf__str(out, (const char *)name->data, name->sz);
+	buf__str(out, "}");
+	tracefile__end(file);
+}
+
+/* "worker" for the thread's own lane, "worker 4711: usdt_all (2)" for the second one of a query. */
+static void name_lane(const struct lane *lane, void *arg)
+{
+	const struct naming *n = arg;
+	struct buf name = { 0 };
+
+	if (n->thread)
+		buf__append(&name, n->thread, n->thread_sz);
+	if (lane->id != n->tid) {
+		buf__printf(&name, "%s%d: %s", n->thread ? " " : "", (int)n->tid,
+			    n->pass->t->queries[lane->query].name);
+		if (lane->nth)
+			buf__printf(&name, " (%d)", (int)lane->nth + 1);
+	}
+	if (name.sz)
+		write_name(n, lane->id, "thread_name", &name);
+	buf__free(&name);
+}
+
+static void name_process(const struct naming *n, const struct cells *command, idx_t row)
+{
+	struct buf name = { 0 };
+	size_t sz;
+	const char *s = cells__str(command, row, &sz);
+
+	if (!s)
+		return;
+	buf__append(&name, s, sz);
+	write_name(n, n->pid, "process_name", &name);
+	buf__free(&name);
+}
+
+static void name_chunk(struct pass *p, duckdb_data_chunk chunk, int64_t *last_pid)
+{
+	struct cells pid = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+	struct cells tid = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
+	struct cells command = cells__on(duckdb_data_chunk_get_vector(chunk, 2));
+	struct cells thread = cells__on(duckdb_data_chunk_get_vector(chunk, 3));
+
+	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+		struct naming n = { .pass = p,
+				    .pid = cells__int(&pid, row),
+				    .tid = cells__int(&tid, row) };
+
+		n.thread = cells__str(&thread, row, &n.thread_sz);
+		if (n.pid != *last_pid)
+			name_process(&n, &command, row);
+		*last_pid = n.pid;
+		lanes__each(p->lanes, (int32_t)n.pid, (int32_t)n.tid, name_lane, &n);
+	}
+}
+
+static int write_names(struct pass *p, struct db *db)
+{
+	duckdb_data_chunk chunk = NULL;
+	duckdb_result result;
+	int64_t last_pid = -1;
+	int err = db__run_file(db, "sql/trace/threads.sql", &result);
+
+	while (!err && (chunk = duckdb_fetch_chunk(result))) {
+		name_chunk(p, chunk, &last_pid);
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+int traceevents__write(const struct traceevents *t, struct db *db, struct traceevents_stats *stats)
+{
+	struct pass p = { .t = t, .stats = stats, .lanes = lanes__new() };
+	duckdb_data_chunk chunk = NULL;
+	duckdb_result result = { 0 };
+	int err = p.lanes ? db__run_file(db, "sql/trace/events.sql", &result) : -ENOMEM;
+
+	while (!err && (chunk = duckdb_fetch_chunk(result))) {
+		err = take_chunk(&p, chunk);
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	duckdb_destroy_result(&result);
+	if (!err)
+		err = write_names(&p, db);
+	if (err == -ENOMEM)
+		log__error("out of memory");
+	lanes__free(p.lanes);
+	return err;
+}

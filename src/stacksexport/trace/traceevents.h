@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The events of a trace, from the table trace_events (sql/trace/) into the file. */
+#ifndef STACKSEXPORT_TRACE_TRACEEVENTS_H
+#define STACKSEXPORT_TRACE_TRACEEVENTS_H
+
+#include "stacksexport/duck/db.h"
+#include "stacksexport/trace/lanes.h"
+#include "stacksexport/trace/stacktree.h"
+#include "stacksexport/trace/tracefile.h"
+#include "stacksexport/trace/tracequery.h"
+
+/* What they are written with; all borrowed. */
+struct traceevents {
+	struct tracefile *file;
+	const struct stacktree *stacks;
+	const struct tracequery *queries;
+	int64_t first_ns; /* the zero of the trace */
+};
+
+struct traceevents_stats {
+	size_t events[EXPORT_ARGUMENTS_MAX]; /* written, by query */
+	size_t overlapping;		     /* not written: no lane was free */
+};
+
+/* Events, then the names of their processes and threads. 0 or -errno; reports what goes wrong
+ * before the file, which keeps its own errors. */
+int traceevents__write(const struct traceevents *, struct db *, struct traceevents_stats *);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacktrace/stacktrace_options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/completion.h"
+#include "base/parse.h"
+
+#define LATENCY_NS     250000000
+#define LATENCY_MAX_NS 60000000000
+#define VERBOSE_ENV    "ELFUTILS_STACKTRACE_VERBOSE"
+
+enum key {
+	KEY_TO = 256,
+	KEY_DEBUG,
+	KEY_LATENCY,
+	KEY_STATUS,
+	KEY_SYSROOT,
+	KEY_DEBUGINFOD,
+	KEY_STITCH,
+	KEY_COMPLETION,
+};
+
+static const struct argp_option argp_options[] = {
+	{ "input", 'i', "FILE", 0, "Read this file or fifo; - is the standard input, the default",
+	  1 },
+	{ "output", 'o', "FILE", 0, "Write this file; - is the standard output, the default", 1 },
+	{ "format", 'f', "FORMAT", 0,
+	  "What the input is: perf (perf.data, or what perf record -o - writes) or sysprof; "
+	  "default: what it looks like",
+	  1 },
+	{ "to", KEY_TO, "FORMAT", 0,
+	  "What to write: perf, sysprof or pprof; default: what FILE of --output ends in (.data, "
+	  ".syscap, .pb.gz), else the same as the input",
+	  1 },
+	{ "mode", 'm', "MODE", 0,
+	  "How to unwind: caching (call-frame information compiled once per file, the default), "
+	  "naive (libdwfl for each sample), passthru (copy the input), none (read all, write the "
+	  "header)",
+	  2 },
+	{ "sysroot", KEY_SYSROOT, "DIR", 0,
+	  "Where the files of the recorded machine are; looked at first", 2 },
+	{ "debuginfod", KEY_DEBUGINFOD, 0, 0,
+	  "Ask the servers in $DEBUGINFOD_URLS for files that are not here", 2 },
+	{ "stitch", KEY_STITCH, 0, 0,
+	  "Give stacks that are larger than their copies the callers that the thread had a moment "
+	  "before",
+	  2 },
+	{ "latency", KEY_LATENCY, "TIME", 0,
+	  "What came through a pipe goes out after that time at the latest (default: 250ms)", 3 },
+	{ "status", KEY_STATUS, "FILE", 0,
+	  "Write there, as JSON and twice a second, how far it is and how much could be unwound",
+	  3 },
+	{ "verbose", 'v', 0, 0, "Say at the end what became of each process's samples", 3 },
+	{ "debug", KEY_DEBUG, 0, 0, "Say what happens besides", 3 },
+	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
+	  "Print the completion file for bash, zsh or fish", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Turns the raw stack samples of other profilers into call chains."
+	"\v"
+	"Samples with registers and a copy of the stack become samples with a call chain; all else "
+	"passes byte for byte. Programs and libraries are found by what the stream says of them, "
+	"by "
+	"build ID or path.\n\n"
+	"Examples:\n"
+	"  perf record --call-graph dwarf -o - ./prog | stacktrace > small.data\n"
+	"  stacktrace -i perf.data -o small.data && perf report -i small.data\n"
+	"  stacktrace -i perf.data -o prof.syscap\n"
+	"  stacktrace -i perf.data -o prof.pb.gz && pprof -top prof.pb.gz\n"
+	"  mkfifo f; stacktrace -i f -o out.syscap & sysprof-cli --use-fifo=f ...\n\n"
+	"Exit status: 0; 1 when the input is damaged (what stood before it is written); 2 when it "
+	"cannot be read or written; 64 for a wrong call. "
+	"$" VERBOSE_ENV " (verbose, debug) does what the options do. "
+	"An interrupt (Ctrl-C) is for who writes the input: the third ends the input here.";
+
+const char *argp_program_version = "stacktrace " STACKS_VERSION;
+
+static const char *const modes[MODE_CNT] = {
+	[MODE_NONE] = "none",
+	[MODE_PASSTHRU] = "passthru",
+	[MODE_NAIVE] = "naive",
+	[MODE_CACHING] = "caching",
+};
+
+static enum mode parse_mode(const char *arg, struct argp_state *state)
+{
+	for (enum mode m = 0; m < MODE_CNT; m++)
+		if (strcmp(modes[m], arg) == 0)
+			return m;
+	argp_error(state, "--mode: '%s' is none of none, passthru, naive, caching", arg);
+	return MODE_CACHING;
+}
+
+static enum format parse_format(const char *arg, struct argp_state *state)
+{
+	enum format f = format__by_name(arg);
+
+	if (f == FORMAT_UNKNOWN)
+		argp_error(state, "--format: '%s' is none of perf, sysprof", arg);
+	return f;
+}
+
+static void parse_target(struct options *o, const char *arg, struct argp_state *state)
+{
+	o->pprof = strcmp(arg, "pprof") == 0;
+	o->target = format__by_name(arg);
+	if (!o->pprof && o->target == FORMAT_UNKNOWN)
+		argp_error(state, "--to: '%s' is none of perf, sysprof, pprof", arg);
+}
+
+static const char *path_or_std(const char *arg)
+{
+	return strcmp(arg, "-") == 0 ? NULL : arg;
+}
+
+static void parse_latency(struct options *o, const char *arg, struct argp_state *state)
+{
+	if (parse__duration(arg, &o->latency_ns) != 0 || o->latency_ns < 1000000 ||
+	    o->latency_ns > LATENCY_MAX_NS)
+		argp_error(state, "--latency: '%s' is no time from 1ms to 60s", arg);
+}
+
+static void print_completion(const char *shell, struct argp_state *state)
+{
+	static const struct completion_words words[] = {
+		{ "format", "perf sysprof", false },
+		{ "to", "perf sysprof pprof", false },
+		{ "mode", "caching naive passthru none", false },
+		{ 0 },
+	};
+	const struct completion_command command = {
+		.options = { argp_options, completion_argp_options },
+	};
+	const struct completion c = { "stacktrace", &command, 1, words };
+
+	if (completion__print(stdout, &c, shell))
+		argp_error(state, "--completion: '%s' is none of bash, zsh, fish", shell);
+	exit(0);
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'i': o->input = path_or_std(arg); return 0;
+	case 'o': o->output = path_or_std(arg); return 0;
+	case 'm': o->mode = parse_mode(arg, state); return 0;
+	case 'f': o->format = parse_format(arg, state); return 0;
+	case 'v': o->verbosity = o->verbosity > 1 ? o->verbosity : 1; return 0;
+	case KEY_TO: parse_target(o, arg, state); return 0;
+	case KEY_DEBUG: o->verbosity = 2; return 0;
+	case KEY_LATENCY: parse_latency(o, arg, state); return 0;
+	case KEY_STATUS: o->status = arg; return 0;
+	case KEY_SYSROOT: o->sysroot = arg; return 0;
+	case KEY_DEBUGINFOD: o->debuginfod = true; return 0;
+	case KEY_STITCH: o->stitch = true; return 0;
+	case KEY_COMPLETION: print_completion(arg, state); return 0;
+	case ARGP_KEY_ARG: argp_error(state, "what is '%s' for? Files are given by -i and -o", arg);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int verbosity_of(const char *env)
+{
+	static const struct {
+		const char *name;
+		int verbosity;
+	} names[] = { { "true", 1 }, { "verbose", 1 }, { "1", 1 }, { "debug", 2 }, { "2", 2 } };
+
+	for (size_t i = 0; env && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(env, names[i].name) == 0)
+			return names[i].verbosity;
+	return 0;
+}
+
+/* By what the output's name ends in. */
+static void guess_target(struct options *o)
+{
+	static const struct {
+		const char *end;
+		enum format format;
+		bool pprof;
+	} ends[] = { { ".syscap", FORMAT_SYSPROF, false },
+		     { ".data", FORMAT_PERF, false },
+		     { ".pb.gz", FORMAT_UNKNOWN, true } };
+	size_t sz = o->output ? strlen(o->output) : 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t end_sz = strlen(ends[i].end);
+
+		if (sz <= end_sz || strcmp(o->output + sz - end_sz, ends[i].end) != 0)
+			continue;
+		o->target = ends[i].format;
+		o->pprof = ends[i].pprof;
+	}
+}
+
+void filter_options__parse(struct options *o, int argc, char **argv)
+{
+	const struct argp argp = { argp_options, parse_one, NULL, doc, NULL, NULL, NULL };
+
+	*o = (struct options){ .mode = MODE_CACHING,
+			       .latency_ns = LATENCY_NS,
+			       .verbosity = verbosity_of(getenv(VERBOSE_ENV)) };
+	argp_err_exit_status = STATUS_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, o);
+	if (o->target == FORMAT_UNKNOWN && !o->pprof && o->mode != MODE_PASSTHRU)
+		guess_target(o);
+}

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/fastwalk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define NOTES (TRACE_MAX + 29) /* of a walk; at odds with the cache's sets */
+
+struct fastwalk {
+	struct suffix_note (*notes)[NOTES]; /* of each walk under way */
+	struct cached_rule by_pointer;	    /* of any place in code without a file */
+	struct rule_cache rules;
+	struct suffix_cache recall;
+};
+
+#define PAGE 4096
+
+/* With all its memory: page by page it would take a third of the time of the first stacks. */
+static void *populated(size_t sz)
+{
+	void *at = aligned_alloc(PAGE, (sz + PAGE - 1) / PAGE * PAGE);
+
+	if (!at)
+		return NULL;
+	madvise(at, sz, MADV_POPULATE_WRITE); /* from Linux 5.14 on */
+	return memset(at, 0, sz);
+}
+
+struct fastwalk *fastwalk__new(struct table_cache *cache, struct jobs *jobs)
+{
+	struct fastwalk *w = populated(sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->by_pointer = (struct cached_rule){ .key = 1, .rule = { .how = PACKED_POINTER } };
+	w->rules.tables = table_store__new(cache, jobs);
+	w->notes = calloc(FASTWALK_SLOTS, sizeof(*w->notes));
+	if (w->rules.tables && w->notes)
+		return w;
+	fastwalk__free(w);
+	return NULL;
+}
+
+void fastwalk__free(struct fastwalk *w)
+{
+	if (!w)
+		return;
+	table_store__free(w->rules.tables);
+	free(w->notes);
+	free(w);
+}
+
+struct table_store *fastwalk__tables(struct fastwalk *w)
+{
+	return w->rules.tables;
+}
+
+/* ---- rules --------------------------------------------------------------------------------------
+ */
+
+static const struct packed_rule elsewhere = { .how = PACKED_ELSEWHERE };
+
+static inline uint64_t fastwalk_slot__place(const struct fastwalk_slot *l)
+{
+	return l->pc - (l->flags & FRAME_CALLER ? 1 : 0);
+}
+
+__attribute__((noinline)) static const struct packed_rule *look_up(struct fastwalk *w,
+								   const struct fastwalk_slot *l)
+{
+	uint64_t off = fastwalk_slot__place(l) - l->map->start + l->map->pgoff;
+	const struct cached_rule *c = rule_cache__bring(&w->rules, l->map->file, off, l->key);
+
+	return c ? &c->rule : &elsewhere;
+}
+
+/* Into the mapping that holds the place. False when it has no file. */
+static inline bool enter(struct fastwalk *w, struct fastwalk_slot *l, uint64_t place)
+{
+	const struct mapping *m = process__find(l->process, place);
+	const struct table_slot *slot =
+		m && m->file ? table_store__of(w->rules.tables, m->file) : NULL;
+
+	l->map = m;
+	l->sz = 0;
+	if (!slot)
+		return false;
+	l->start = m->start;
+	l->sz = m->end - m->start;
+	l->base = rule_key(slot) + m->pgoff - m->start;
+	return true;
+}
+
+/* ---- from a frame to its caller -----------------------------------------------------------------
+ */
+
+static uint64_t words(int16_t cnt)
+{
+	return (uint64_t)(int64_t)cnt * 8;
+}
+
+/* False where the stack's bytes are needed and are not there, or no rule is. */
+static bool find_cfa(const struct fastwalk_slot *l, struct packed_rule r, uint64_t *cfa)
+{
+	switch ((enum packed_how)r.how) {
+	case PACKED_SP: *cfa = l->sp + words(r.cfa); return true;
+	case PACKED_FP: *cfa = l->fp + words(r.cfa); return true;
+	case PACKED_AT_FP: return snapshot__word(l->snapshot, l->fp + words(r.cfa), cfa);
+	case PACKED_PLT: *cfa = l->sp + 8 + ((int)(l->pc & 15) >= r.cfa ? 8 : 0); return true;
+	case PACKED_NONE:
+	case PACKED_ROOT:
+	case PACKED_ELSEWHERE:
+	case PACKED_SIGNAL:
+	case PACKED_SWITCH:
+	case PACKED_POINTER: break;
+	}
+	return false;
+}
+
+/*
+ * A slot below the stack pointer that is not in the snapshot belongs to a register that has been
+ * popped already (epilogues do not always say so): its value is the caller's.
+ */
+static bool find_fp(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa, uint64_t *fp)
+{
+	uint64_t at = r.fp == PACKED_FP_AT_SELF ? l->fp : cfa + words(r.fp);
+
+	*fp = l->fp;
+	return r.fp == PACKED_FP_KEPT || snapshot__word(l->snapshot, at, fp) ||
+	       (r.fp != PACKED_FP_AT_SELF && at < l->sp);
+}
+
+static inline bool end(struct fastwalk_slot *l, enum fastwalk_end how)
+{
+	l->end = how;
+	return false;
+}
+
+static bool find_pc(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa, uint64_t *pc)
+{
+	if (r.ra == PACKED_RA_LINKED) {
+		*pc = l->flags & FRAME_CALLER ? 0 : l->link;
+		return *pc != 0;
+	}
+	return snapshot__word(l->snapshot, cfa + words(r.ra), pc);
+}
+
+/* The registers of the frame that is next. */
+static inline void stand_at(struct fastwalk_slot *l, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	l->pc = pc;
+	l->sp = sp;
+	l->fp = fp;
+	l->pc_from = (const uint8_t *)&l->pc;
+	l->fp_from = (const uint8_t *)&l->fp;
+}
+
+static bool end_here(struct fastwalk_slot *l, enum fastwalk_end how)
+{
+	l->frame++;
+	return end(l, how);
+}
+
+/* From a signal trampoline to what was interrupted, when that is on the same stack. */
+static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
+{
+	const struct snapshot *s = l->snapshot;
+	uint64_t at = l->sp, sp, fp, link, pc;
+
+	if ((r.flags & PACKED_CALLERS_ONLY && !(l->flags & FRAME_CALLER)) ||
+	    !snapshot__word(s, at + words(r.cfa), &sp) ||
+	    !snapshot__word(s, at + words(r.fp), &fp) ||
+	    !snapshot__word(s, at + words(r.fp) + 8, &link) ||
+	    !snapshot__word(s, at + words(r.ra), &pc))
+		return false;
+	if (sp <= at || sp - at >= s->addr + s->sz - at)
+		return false;
+	l->frame->flags = FRAME_SIGNAL;
+	l->flags = 0;
+	l->source = FRAME_BY_CFI;
+	l->link = link;
+	stand_at(l, pc, sp, fp);
+	return true;
+}
+
+/* What slowwalk.c says of it: the return address is past a snapshot that was cut. */
+static bool is_cut_off(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa)
+{
+	const struct snapshot *s = l->snapshot;
+
+	return r.ra != PACKED_RA_LINKED && !s->holes && cfa % 8 == 0 && cfa < l->top &&
+	       cfa > s->addr + s->sz;
+}
+
+/* A walk must get somewhere; only a leaf may have none of the stack to itself. */
+static inline bool stays(const struct fastwalk_slot *l, uint64_t cfa)
+{
+	return unlikely(cfa <= l->sp) && (l->flags & FRAME_CALLER || cfa < l->sp);
+}
+
+/* Any rule to a caller, anywhere; at once. */
+static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
+{
+	uint64_t cfa, pc, fp;
+
+	if (!find_cfa(l, r, &cfa))
+		return false;
+	if (is_cut_off(l, r, cfa))
+		return end_here(l, FASTWALK_CUT);
+	if (!find_pc(l, r, cfa, &pc) || !find_fp(l, r, cfa, &fp))
+		return false;
+	if (stays(l, cfa))
+		return false;
+	l->flags = FRAME_CALLER;
+	l->source = r.flags & PACKED_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
+	stand_at(l, pc, cfa, fp);
+	return true;
+}
+
+/* What slowwalk.c does in the plain case, and nothing else. */
+static bool follow_pointer(struct fastwalk_slot *l)
+{
+	const uint8_t *saved = snapshot__at(l->snapshot, l->fp, 16);
+	uint64_t pc;
+
+	if (!(l->flags & FRAME_CALLER) || l->fp < l->sp || l->fp % 8 || !saved)
+		return end(l, FASTWALK_NO_CFI);
+	memcpy(&pc, saved + 8, sizeof(pc));
+	pc &= l->code_bits;
+	if (pc == 0 || !(mapping__holds(l->map, pc - 1) || process__find(l->process, pc - 1)))
+		return end(l, FASTWALK_NO_CFI);
+	l->source = FRAME_BY_POINTER;
+	l->sp = l->fp + 16;
+	l->pc_from = saved + 8;
+	l->fp_from = saved;
+	return ++l->frame < l->past;
+}
+
+/* Before a planted return address there is no call: the frame's place is the address itself. */
+static bool end_at_root(struct fastwalk_slot *l, struct packed_rule r)
+{
+	if (r.flags & PACKED_CALLERS_ONLY) {
+		if (!(l->flags & FRAME_CALLER))
+			return end(l, FASTWALK_NO_CFI);
+		l->frame->flags = 0;
+	}
+	return end_here(l, FASTWALK_ROOT);
+}
+
+__attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, struct packed_rule r)
+{
+	if (r.how == PACKED_ROOT)
+		return end_at_root(l, r);
+	if (r.how == PACKED_SWITCH)
+		return end_here(l, FASTWALK_SWITCH);
+	if (r.how == PACKED_NONE)
+		return end(l, FASTWALK_NO_CFI);
+	if (r.how == PACKED_POINTER)
+		return follow_pointer(l);
+	if (!(r.how == PACKED_SIGNAL ? leave_signal(l, r) : find_caller(l, r)))
+		return false;
+	return ++l->frame < l->past;
+}
+
+/*
+ * A step is made in two halves, the first one of all lanes before the second one of any: what a
+ * half reads was asked for in the half before.
+ */
+
+/* Where code has no file. */
+static bool enter_anonymous(struct fastwalk *w, struct fastwalk_slot *l)
+{
+	if (!l->pointers || !l->map || l->map->kind != MAPPING_ANON || l->map->opening)
+		return end(l, FASTWALK_NO_CFI);
+	l->cached = &w->by_pointer;
+	l->key = l->cached->key;
+	return true;
+}
+
+/* Nobody called: there is no frame. */
+static bool end_without(struct fastwalk_slot *l)
+{
+	*l->frame = (struct frame){ .sp = l->sp };
+	return end(l, FASTWALK_ROOT);
+}
+
+/* To the frame that is next, if it was called; finds where its rule is kept. */
+static inline bool arrive(struct fastwalk *w, struct fastwalk_slot *l)
+{
+	const uint8_t *pc_from = l->pc_from, *fp_from = l->fp_from;
+	struct suffix_note *note = l->note++;
+	uint64_t pc, fp, place;
+
+	memcpy(&pc, pc_from, sizeof(pc));
+	memcpy(&fp, fp_from, sizeof(fp));
+	note->pc_from = pc_from;
+	note->fp_from = fp_from;
+	note->fp = fp;
+	pc &= l->code_bits;
+	l->pc = pc;
+	l->fp = fp;
+	if (unlikely(pc == 0) && l->flags & FRAME_CALLER)
+		return end_without(l);
+	if (unlikely(l->sp >= l->joint) && suffix_cache__rest(l))
+		return end(l, FASTWALK_ROOT);
+	place = fastwalk_slot__place(l);
+	if (place - l->start >= l->sz && unlikely(!enter(w, l, place)))
+		return enter_anonymous(w, l);
+	l->key = place + l->base;
+	l->cached = rule_cache__place(&w->rules, l->key);
+	__builtin_prefetch(l->cached);
+	return true;
+}
+
+static inline void add_frame(const struct fastwalk_slot *l)
+{
+	struct frame *f = l->frame;
+
+	f->pc = l->pc;
+	f->sp = l->sp;
+	f->map = l->map;
+	f->flags = l->flags;
+	f->source = l->source;
+}
+
+/*
+ * Finds where the caller's registers are. Without a branch that is hard to foretell: a wrong guess
+ * costs more than all the rest.
+ */
+static inline bool climb(struct fastwalk *w, struct fastwalk_slot *l)
+{
+	const struct cached_rule *c = l->cached;
+	const struct packed_rule *r = likely(c->key == l->key) ? &c->rule : look_up(w, l);
+	uint16_t head = packed_rule__head(r);
+	bool kept = r->fp == PACKED_FP_KEPT;
+	uint64_t cfa = (head == PACKED_FP ? l->fp : l->sp) + words(r->cfa);
+	uint64_t pc_at = cfa + words(r->ra) - l->addr;
+	uint64_t fp_at = cfa + words(kept ? r->ra : r->fp) - l->addr;
+
+	add_frame(l);
+	if (unlikely(head > PACKED_FP) || unlikely(pc_at >= l->words_end) ||
+	    unlikely(fp_at >= l->words_end))
+		return climb_slowly(l, *r);
+	if (stays(l, cfa))
+		return false;
+	l->sp = cfa;
+	l->pc_from = l->bytes + pc_at;
+	l->fp_from = kept ? (const uint8_t *)&l->fp : l->bytes + fp_at;
+	__builtin_prefetch(l->pc_from);
+	__builtin_prefetch(l->fp_from);
+	l->flags = FRAME_CALLER;
+	l->source = FRAME_BY_CFI;
+	return ++l->frame < l->past;
+}
+
+/* One that is under way, and what is its place's. */
+struct track {
+	struct fastwalk_slot *lane;
+	struct suffix_note *notes;
+};
+
+static void set_out(struct fastwalk *w, struct fastwalk_slot *l)
+{
+	l->frame = l->trace->frames + l->trace->cnt;
+	l->past = l->trace->frames + TRACE_MAX;
+	l->bytes = l->snapshot->bytes;
+	l->addr = l->snapshot->addr;
+	l->words_end = l->snapshot->holes ? 0 : l->snapshot->sz - 7;
+	l->end = FASTWALK_ODD;
+	l->sz = 0;
+	l->known = l->words_end ? suffix_cache__stack(&w->recall, l->process, l->sp) : NULL;
+	l->joint = l->known ? suffix_stack__joint(l->known) : UINT64_MAX;
+	l->met = 0;
+	l->recalled = false;
+	stand_at(l, l->pc, l->sp, l->fp);
+	if (l->known && suffix_stack__is_far(l->known))
+		suffix_cache__prefetch(l);
+}
+
+/* False: it is not to be walked this way. */
+static inline bool begin(struct fastwalk *w, struct track *t, struct fastwalk_slot *l)
+{
+	set_out(w, l);
+	l->notes = t->notes;
+	l->note = l->notes + l->trace->cnt;
+	t->lane = l;
+	return l->snapshot->sz >= 8 && !l->idle && l->frame < l->past;
+}
+
+static inline bool may_pass(struct fastwalk_slot *l)
+{
+	return l->recalled &&
+	       suffix_stack__may_pass(l->known, l->met, (size_t)(l->note - l->notes));
+}
+
+/* Where one has ended: the last one takes its place. */
+static inline __attribute__((always_inline)) void take_off(struct track *t, struct track *last)
+{
+	struct track ended = *t;
+
+	if (ended.lane->end == FASTWALK_ROOT && ended.lane->known && !may_pass(ended.lane))
+		suffix_cache__keep(ended.lane);
+	*t = *last;
+	*last = ended;
+}
+
+/* Half a step of all walks that are under way. How many there are then. */
+static inline size_t arrive_all(struct fastwalk *w, struct track *going, size_t cnt)
+{
+	struct track *past = going + cnt;
+
+	for (struct track *t = going; t < past;) {
+		if (likely(arrive(w, t->lane)))
+			t++;
+		else
+			take_off(t, --past);
+	}
+	return (size_t)(past - going);
+}
+
+static inline size_t climb_all(struct fastwalk *w, struct track *going, size_t cnt)
+{
+	struct track *past = going + cnt;
+
+	for (struct track *t = going; t < past;) {
+		if (likely(climb(w, t->lane)))
+			t++;
+		else
+			take_off(t, --past);
+	}
+	return (size_t)(past - going);
+}
+
+void fastwalk__go(struct fastwalk *w, struct fastwalk_slot *lanes, size_t cnt)
+{
+	struct fastwalk_slot *next = lanes, *past = lanes + cnt;
+	struct track going[FASTWALK_SLOTS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < FASTWALK_SLOTS; i++)
+		going[i].notes = w->notes[i];
+	do {
+		while (n < FASTWALK_SLOTS && next < past)
+			n += begin(w, &going[n], next++);
+		n = arrive_all(w, going, n);
+		n = climb_all(w, going, n);
+	} while (n || next < past);
+	for (size_t i = 0; i < cnt; i++)
+		lanes[i].trace->cnt = (size_t)(lanes[i].frame - lanes[i].trace->frames);
+}
+
+bool fastwalk__knows(struct fastwalk *w, const struct mapping *m, uint64_t place)
+{
+	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
+
+	return c && c->rule.how != PACKED_NONE && c->rule.how != PACKED_ELSEWHERE;
+}
+
+bool fastwalk__lacks(struct fastwalk *w, const struct mapping *m, uint64_t place)
+{
+	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
+
+	return c && (c->rule.how == PACKED_NONE || c->rule.how == PACKED_POINTER);
+}
+
+void fastwalk__learn(struct fastwalk *w, const struct mapping *m, uint64_t place)
+{
+	struct cached_rule *c = rule_cache__find(&w->rules, m, place);
+
+	if (c && c->rule.how == PACKED_NONE)
+		c->rule = (struct packed_rule){ .how = PACKED_POINTER };
+}
+
+void fastwalk__ask(struct fastwalk *w, const struct trace *t)
+{
+	for (size_t i = 0; i < t->cnt; i++) {
+		const struct mapping *m = t->frames[i].map;
+
+		if (m && m->file)
+			table_store__of(w->rules.tables, m->file);
+	}
+}

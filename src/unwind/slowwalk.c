@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/slowwalk.h"
+
+#include "cfi/libdwrules.h"
+#include "elf/code.h"
+
+/* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
+#define SIGNAL_FRAME_MAX 32768
+
+#define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may have in use */
+
+#define ADDRESS_MIN 0x10000 /* vm.mmap_min_addr's default */
+
+/* ---- where addresses are ---- */
+
+static uint64_t snapshot_end(const struct slowwalk *w)
+{
+	return w->stack->addr + w->stack->sz;
+}
+
+/* Or before it, in what the leaf has not touched yet. */
+static bool in_snapshot(const struct slowwalk *w, uint64_t sp)
+{
+	return sp - w->low <= snapshot_end(w) - w->low;
+}
+
+/* A page between others that was not in memory; or the stack pointer's own, as while the kernel
+ * copies it when it is first written to after a fork. */
+static bool lacks(const struct slowwalk *w, uint64_t addr)
+{
+	return in_snapshot(w, addr) &&
+	       ((addr < w->stack->addr && w->stack->sz) || snapshot__lacks(w->stack, addr));
+}
+
+static bool is_stack_like(const struct slowwalk *w, uint64_t addr)
+{
+	return addr % 8 == 0 && addr >= ADDRESS_MIN && addr < slowwalk__machine(w)->stack_end;
+}
+
+/* The same of code that the process has made; addresses are those of the process. */
+static struct libdw_rules *find_jit_cfi(const struct slowwalk *w, const struct frame *f,
+					uint64_t *vaddr)
+{
+	struct jit_place place = { w->process->tgid, frame__place(f), w->sample->time_ns };
+	struct elf_file *file;
+
+	if (f->map->kind != MAPPING_ANON)
+		return NULL;
+	*vaddr = f->pc;
+	if (!place.time_ns)
+		place.time_ns = UINT64_MAX;
+	file = jit_cfi__find(w->jit, &place, w->jobs);
+	return file && file->machine == slowwalk__machine(w) ? libdw_rules__of(file, NULL) : NULL;
+}
+
+/* The link-time address and the tables of a pc; NULL when the mapping has none. */
+static struct libdw_rules *find_cfi(struct slowwalk *w, const struct frame *f, uint64_t *vaddr)
+{
+	const struct mapping *m = f->map;
+	bool caller = f->flags & FRAME_CALLER;
+
+	w->awaits |= m->opening != NULL;
+	if (!m->file)
+		return find_jit_cfi(w, f, vaddr);
+	if (m->file->machine != slowwalk__machine(w) ||
+	    !elf_file__vaddr(m->file, frame__place(f) - m->start + m->pgoff, vaddr))
+		return NULL;
+	*vaddr += caller;
+	return libdw_rules__of(m->file, w->jobs);
+}
+
+/* ---- without CFI ---- */
+
+/* Whether the code before an address is what `is` says; `other` where there is no file. */
+static bool is_behind(struct slowwalk *w, uint64_t addr, cfi_text_fn is, bool other)
+{
+	struct frame caller = { addr, .map = slowwalk__map(w, addr - 1), .flags = FRAME_CALLER };
+	struct libdw_rules *cfi;
+	uint64_t vaddr;
+	bool found;
+
+	if (!caller.map)
+		return false;
+	w->awaits |= caller.map->opening != NULL;
+	cfi = caller.map->file ? find_cfi(w, &caller, &vaddr) : NULL;
+	found = cfi ? libdw_rules__code(cfi, vaddr, is) : other;
+	w->awaits |= cfi && libdw_rules__awaits(cfi);
+	return found;
+}
+
+static bool is_return_address(struct slowwalk *w, uint64_t addr)
+{
+	return is_behind(w, addr, elf_code__after_call, true);
+}
+
+/* Whether it is where goroutines return to. */
+static bool is_in_goexit(struct slowwalk *w, uint64_t addr)
+{
+	struct frame caller = { addr, .map = slowwalk__map(w, addr - 1), .flags = FRAME_CALLER };
+	uint64_t vaddr;
+	struct libdw_rules *cfi =
+		caller.map && caller.map->file ? find_cfi(w, &caller, &vaddr) : NULL;
+
+	return cfi && libdw_rules__is_go(cfi) && is_behind(w, addr, elf_code__in_goexit, false);
+}
+
+static enum unwind_status return_to(struct slowwalk *w, uint64_t pc, uint64_t sp)
+{
+	w->flags = FRAME_CALLER;
+	w->regs.v[slowwalk__machine(w)->pc] = pc;
+	w->regs.v[slowwalk__machine(w)->sp] = sp;
+	if (machine__links(slowwalk__machine(w)))
+		w->regs.valid &= ~(1ull << slowwalk__machine(w)->ra);
+	return SLOWWALK_GO_ON;
+}
+
+/* How many frames the frame pointer has led to, up to the one in hand. */
+static size_t count_chain(const struct slowwalk *w)
+{
+	const struct frame *f = w->trace->frames;
+	size_t i = w->trace->cnt;
+
+	while (i &&
+	       (f[i - 1].source == FRAME_BY_POINTER || f[i - 1].source == FRAME_BY_LEAF_POINTER))
+		i--;
+	return w->trace->cnt - i;
+}
+
+/* The kernel starts a program with a frame pointer of 0 at the very top of its stack (psABI 3.4.1).
+ */
+static bool is_at_top(const struct slowwalk *w)
+{
+	return regs__has(&w->regs, slowwalk__machine(w)->fp) && slowwalk__fp(w) == 0 &&
+	       !w->sample->truncated && snapshot_end(w) - slowwalk__sp(w) <= ENTRY_MAX;
+}
+
+#define CHAIN_MIN 2 /* frames: one frame pointer that leads to 0 may be chance */
+
+/*
+ * The frame pointer is 0 in the outermost frame (psABI 3.4.1, AAPCS64 6.4.6), but code that does
+ * not use it as frame pointer may have any number there. So 0 is believed at the end of a chain,
+ * and at the top of the stack.
+ */
+static enum unwind_status end_of_chain(const struct slowwalk *w, bool caller)
+{
+	return caller && (count_chain(w) >= CHAIN_MIN || is_at_top(w)) ? UNWIND_ROOT
+								       : UNWIND_NO_CFI;
+}
+
+/* The frame pointer points to what the snapshot has not; after a chain it surely is one. */
+static enum unwind_status off_snapshot(const struct slowwalk *w, uint64_t fp)
+{
+	if (w->sample->truncated && fp + 16 > snapshot_end(w))
+		return UNWIND_TRUNCATED;
+	if (lacks(w, fp) || lacks(w, fp + 8))
+		return UNWIND_TRUNCATED;
+	return count_chain(w) ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
+}
+
+/*
+ * A frame that `push %rbp; mov %rsp,%rbp` made, or `stp x29, x30, [sp, #-n]!; mov x29, sp`: there
+ * the caller's stack pointer is somewhere above.
+ */
+static enum unwind_status follow_fp(struct slowwalk *w, bool caller)
+{
+	const struct machine *m = slowwalk__machine(w);
+	uint64_t fp = slowwalk__fp(w), saved, pc;
+
+	if (!regs__has(&w->regs, m->fp))
+		return UNWIND_NO_CFI;
+	if (fp == 0)
+		return end_of_chain(w, caller);
+	if (!is_stack_like(w, fp))
+		return UNWIND_NO_CFI;
+	if (!snapshot__word(w->stack, fp, &saved) || !snapshot__word(w->stack, fp + 8, &pc))
+		return off_snapshot(w, fp);
+	if (fp < slowwalk__sp(w))
+		return UNWIND_NO_CFI;
+	pc &= w->code_bits;
+	if (pc == 0)
+		return count_chain(w) ? UNWIND_ROOT : UNWIND_NO_CFI;
+	if (!slowwalk__map(w, pc - 1))
+		return UNWIND_NO_CFI;
+	w->source = caller ? FRAME_BY_POINTER : FRAME_BY_LEAF_POINTER;
+	w->regs.v[m->fp] = saved;
+	w->regs.valid = m->caller & ~(machine__links(m) ? 1ull << m->sp : 0);
+	return return_to(w, pc, fp + 16);
+}
+
+/* Where a leaf without a frame returns to, and what its caller's stack pointer is then. */
+static bool find_return_address(const struct slowwalk *w, uint64_t *pc, uint64_t *sp)
+{
+	const struct machine *m = slowwalk__machine(w);
+	uint64_t own;
+
+	*sp = slowwalk__sp(w);
+	if (!machine__links(m)) {
+		*sp += 8;
+		return snapshot__word(w->stack, *sp - 8, pc);
+	}
+	*pc = w->regs.v[m->ra] & w->code_bits;
+	/* It may have a frame of its own, and nothing called yet. */
+	return regs__has(&w->regs, m->ra) &&
+	       (!snapshot__word(w->stack, slowwalk__fp(w) + 8, &own) ||
+		(own & w->code_bits) != *pc);
+}
+
+#define RESULT_REG 0 /* rax, x0: what a system call returns */
+
+/*
+ * A new thread begins behind the system call that made it, where the C library has no CFI: it
+ * returns 0 there, and the thread's stack has nothing yet, or something old.
+ */
+static bool is_new_thread(struct slowwalk *w)
+{
+	return regs__has(&w->regs, RESULT_REG) && w->regs.v[RESULT_REG] == 0 &&
+	       is_behind(w, slowwalk__pc(w), elf_code__after_clone, false);
+}
+
+/* ---- by the instructions ---- */
+
+/* Where the caller's stack pointer was; false if it is not known. */
+static bool find_code_cfa(const struct slowwalk *w, const struct packed_rule *rule, uint64_t *cfa)
+{
+	const struct machine *m = slowwalk__machine(w);
+	uint16_t base = rule->how == PACKED_FP ? m->fp : m->sp;
+
+	*cfa = w->regs.v[base] + 8 * (uint64_t)(int64_t)rule->cfa;
+	return regs__has(&w->regs, base) && *cfa > slowwalk__sp(w);
+}
+
+/*
+ * Steps to the caller of a function whose instructions say where its return address is. Returns
+ * SLOWWALK_STAY if no return address is there: data among the code, or a jump that the scan did not
+ * follow, may have misled it. A root needs a frame pointer of 0 besides: no call checks it.
+ */
+static enum unwind_status step_by_code(struct slowwalk *w, const struct packed_rule *rule)
+{
+	const struct machine *m = slowwalk__machine(w);
+	uint64_t cfa, pc, fp = slowwalk__fp(w);
+
+	if (rule->how == PACKED_ROOT)
+		return regs__has(&w->regs, m->fp) && fp == 0 ? UNWIND_ROOT : SLOWWALK_STAY;
+	if (!find_code_cfa(w, rule, &cfa) || !snapshot__word(w->stack, cfa - 8, &pc))
+		return SLOWWALK_STAY;
+	if (rule->fp != PACKED_FP_KEPT &&
+	    !snapshot__word(w->stack, cfa + 8 * (uint64_t)(int64_t)rule->fp, &fp))
+		return SLOWWALK_STAY;
+	if (!is_return_address(w, pc) && !is_in_goexit(w, pc))
+		return SLOWWALK_STAY;
+	w->regs.v[m->fp] = fp;
+	w->regs.valid = m->caller & ~(rule->flags & PACKED_FP_LOST ? 1ull << m->fp : 0);
+	w->source = FRAME_BY_CODE;
+	return return_to(w, pc, cfa);
+}
+
+/* ---- by what the stack looks like ---- */
+
+/*
+ * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: the frame
+ * pointer is its caller's then, and the return address is where the stack pointer points, or in the
+ * link register.
+ */
+static enum unwind_status guess_caller(struct slowwalk *w, bool caller)
+{
+	uint64_t pc, sp;
+
+	if (!caller && find_return_address(w, &pc, &sp) && is_return_address(w, pc)) {
+		w->source = FRAME_BY_RETURN_ADDRESS;
+		return return_to(w, pc, sp);
+	}
+	if (!caller && is_new_thread(w))
+		return UNWIND_ROOT;
+	return follow_fp(w, caller);
+}
+
+/*
+ * Steps back from a call of an address that no mapping can have. Nothing has been executed there,
+ * so the return address is on top of the stack, or in the link register.
+ */
+static enum unwind_status leave_no_code(struct slowwalk *w)
+{
+	uint64_t pc, sp;
+
+	if (slowwalk__pc(w) >= ADDRESS_MIN && slowwalk__pc(w) < slowwalk__machine(w)->stack_end)
+		return UNWIND_NO_MAP; /* there may be a mapping by now */
+	if (!find_return_address(w, &pc, &sp) || !is_return_address(w, pc))
+		return UNWIND_NO_MAP;
+	w->source = FRAME_BY_RETURN_ADDRESS;
+	return return_to(w, pc, sp);
+}
+
+static enum unwind_status step_without_cfi(struct slowwalk *w, struct libdw_rules *cfi,
+					   uint64_t place, bool caller)
+{
+	const struct packed_rule *rule;
+	enum unwind_status status;
+
+	if (!caller && w->map->file && is_at_top(w))
+		return UNWIND_ROOT;
+	if (caller && is_in_goexit(w, slowwalk__pc(w)))
+		return UNWIND_ROOT;
+	rule = cfi ? libdw_rules__code_rule(cfi, place) : NULL;
+	w->coded = rule;
+	w->awaits |= cfi && libdw_rules__awaits(cfi);
+	if (w->awaits && w->patient)
+		return UNWIND_NO_CFI;
+	status = rule ? step_by_code(w, rule) : SLOWWALK_STAY;
+	return status == SLOWWALK_STAY ? guess_caller(w, caller) : status;
+}
+
+/* ---- with CFI ---- */
+
+/* The stack pointer is outside: it was restored by a signal frame, or a CFA changed stacks. */
+static enum unwind_status left_snapshot(const struct slowwalk *w)
+{
+	uint64_t sp = slowwalk__sp(w);
+	bool above = sp > snapshot_end(w) && is_stack_like(w, sp);
+
+	if (w->signal_sp && sp - w->signal_sp > SIGNAL_FRAME_MAX)
+		return UNWIND_OTHER_STACK;
+	if (w->sample->truncated && above)
+		return UNWIND_TRUNCATED;
+	return w->trace->cnt > 1 && is_stack_like(w, sp) ? UNWIND_OTHER_STACK : UNWIND_BAD_MEMORY;
+}
+
+/* Why the return address could not be read. */
+static enum unwind_status failed(const struct slowwalk *w, const struct full_rule *rule,
+				 uint64_t cfa)
+{
+	bool by_sp = rule->cfa.how == RULE_REG && rule->cfa.reg == slowwalk__machine(w)->sp;
+	bool incomplete = w->sample->truncated || w->stack->holes;
+
+	if (!cfa || !is_stack_like(w, cfa))
+		return incomplete && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
+	if (lacks(w, cfa - sizeof(cfa))) /* where the return address is */
+		return UNWIND_TRUNCATED;
+	if (w->sample->truncated && cfa > snapshot_end(w))
+		return UNWIND_TRUNCATED;
+	return in_snapshot(w, cfa) || by_sp ? UNWIND_BAD_MEMORY : UNWIND_OTHER_STACK;
+}
+
+/* The stack pointer must grow; only a leaf may have none of the stack to itself. */
+static bool moved(const struct slowwalk *w, uint64_t old_sp, bool leaf)
+{
+	uint64_t sp = slowwalk__sp(w);
+
+	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
+}
+
+/* To the stack from which this one was switched to. */
+static enum unwind_status go_back(struct slowwalk *w)
+{
+	const struct other_stack *o = &w->sample->before;
+	const struct machine *m = slowwalk__machine(w);
+
+	if (!o->known || w->stack == &o->stack)
+		return UNWIND_OTHER_STACK;
+	if (!o->stack.sz)
+		return UNWIND_ROOT;
+	slowwalk__stand_on(w, &o->stack);
+	w->regs.v[m->pc] = o->pc;
+	w->regs.v[m->sp] = o->sp;
+	w->regs.v[m->fp] = o->fp;
+	w->regs.valid = m->caller;
+	w->flags = 0;
+	w->source = FRAME_BY_CFI;
+	w->signal_sp = 0;
+	return SLOWWALK_GO_ON;
+}
+
+/* A handler on a signal stack has interrupted what is on another one. */
+static bool leave_signal_stack(struct slowwalk *w)
+{
+	const struct other_stack *o = &w->sample->before;
+
+	if (!o->stack.sz || w->stack == &o->stack || slowwalk__sp(w) != o->sp)
+		return false;
+	slowwalk__stand_on(w, &o->stack);
+	w->signal_sp = 0;
+	return true;
+}
+
+static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rule *rule, bool leaf)
+{
+	uint64_t sp = slowwalk__sp(w), cfa;
+	bool signal = rule->flags & RULE_SIGNAL;
+	int err;
+
+	if (rule->flags & RULE_ROOT)
+		return UNWIND_ROOT;
+	if (rule->flags & RULE_SWITCH)
+		return go_back(w);
+	if (rule->flags & RULE_LOCK_STUB && leaf)
+		return UNWIND_NO_CFI;
+	if (!in_snapshot(w, sp))
+		return left_snapshot(w);
+	err = full_rule__apply(rule, w->stack, &w->regs, &cfa);
+	if (err)
+		return failed(w, rule, cfa);
+	w->regs.v[slowwalk__machine(w)->pc] &= w->code_bits;
+	if (slowwalk__pc(w) == 0 && !signal)
+		return UNWIND_ROOT;
+	w->signal_sp = signal ? sp : 0;
+	w->flags = signal ? 0 : FRAME_CALLER;
+	w->source = rule->flags & RULE_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
+	if (signal && leave_signal_stack(w))
+		return SLOWWALK_GO_ON;
+	return moved(w, sp, leaf && !signal) ? SLOWWALK_GO_ON : UNWIND_NO_PROGRESS;
+}
+
+/* ---- in a uprobe ---- */
+
+/*
+ * From Linux 6.18 on a uprobe in the place of a nop of five bytes is a call to a page of the
+ * kernel's: push %rcx, %r11, %rax; a system call; pop them; ret (arch/x86/kernel/uprobes.c). How
+ * much it has pushed, by byte of the page.
+ */
+static const uint8_t uprobe_pushed[] = { 0,  8,	 8,  16, 24, 24, 24, 24, 24,
+					 24, 24, 24, 24, 24, 16, 16, 8,	 0 };
+
+#define UPROBE_IN_CALL 13 /* behind the system call */
+
+/* That the page is as it is taken to be shows where it returns to: in the file there is the nop. */
+static bool leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
+{
+	return snapshot__word(w->stack, at, pc) && is_behind(w, *pc, elf_code__after_nop, false);
+}
+
+/* In the system call the registers become those of the nop: the stack pointer may be its already.
+ */
+static enum unwind_status leave_uprobe(struct slowwalk *w)
+{
+	uint64_t off = slowwalk__pc(w) - w->map->start, at = slowwalk__sp(w), pc;
+
+	if (off >= sizeof(uprobe_pushed))
+		return UNWIND_NO_CFI;
+	at += uprobe_pushed[off];
+	if (!leaves_at(w, at, &pc)) {
+		at = slowwalk__sp(w) - sizeof(pc);
+		if (off != UPROBE_IN_CALL || !leaves_at(w, at, &pc))
+			return UNWIND_NO_CFI;
+	}
+	w->source = FRAME_BY_CFI;
+	return return_to(w, pc, at + sizeof(pc));
+}
+
+/* Behind a frame without CFI it may not be known. */
+static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
+{
+	return !(rule->flags & (RULE_ROOT | RULE_SWITCH)) &&
+	       (rule->cfa.how != RULE_REG || rule->cfa.reg == slowwalk__machine(w)->sp);
+}
+
+/* ---- any of them ---- */
+
+enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
+{
+	bool caller = f->flags & FRAME_CALLER;
+	const struct full_rule *rule = NULL;
+	uint64_t vaddr = 0;
+	struct libdw_rules *cfi;
+
+	w->coded = false;
+	f->map = w->map = slowwalk__map(w, frame__place(f));
+	if (!f->map)
+		return caller ? UNWIND_NO_MAP : leave_no_code(w);
+	if (f->map->kind == MAPPING_UPROBES && !caller)
+		return leave_uprobe(w);
+	cfi = find_cfi(w, f, &vaddr);
+	if (cfi) {
+		rule = w->bare && f->map->file ? libdw_rules__rule_beside(cfi, vaddr, caller)
+					       : libdw_rules__rule(cfi, vaddr, caller);
+		w->awaits |= libdw_rules__awaits(cfi);
+	}
+	if (w->awaits && w->patient)
+		return UNWIND_NO_CFI;
+	if (!rule)
+		return step_without_cfi(w, cfi, vaddr - caller, caller);
+	if (rule->flags & (RULE_SIGNAL | RULE_PLANTED)) /* the pc itself is the place */
+		f->flags &= ~(uint32_t)FRAME_CALLER;
+	if (rule->flags & RULE_SIGNAL)
+		f->flags |= FRAME_SIGNAL;
+	if (!regs__has(&w->regs, slowwalk__machine(w)->sp) && needs_sp(w, rule))
+		return follow_fp(w, caller);
+	return step_by_rule(w, rule, !caller);
+}

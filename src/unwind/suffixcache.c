@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/suffixcache.h"
+
+#include <string.h>
+
+#include "unwind/fastwalk.h"
+
+/* What is behind the last frame where a return address of 0 says which one that is. */
+static bool is_end(const struct frame *f)
+{
+	return f->pc == 0;
+}
+
+/* ---- using --------------------------------------------------------------------------------------
+ */
+
+void suffix_cache__prefetch(const struct fastwalk_slot *l)
+{
+	const struct suffix_stack *s = l->known;
+	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
+
+	for (size_t at = s->first + 1; at < SUFFIX_FRAMES; at++) /* see copy_rest() */
+		__builtin_prefetch((const void *)(bytes + s->frames[at].pc_at));
+}
+
+/* The first frame from `at` on that is not below a stack pointer. */
+static size_t first_from(const struct suffix_stack *s, size_t at, uint64_t sp)
+{
+	if (at < s->first)
+		at = s->first;
+	while (at < SUFFIX_FRAMES && s->frames[at].frame.sp < sp)
+		at++;
+	return at;
+}
+
+static bool is_here(const struct fastwalk_slot *l, const struct suffix_frame *r)
+{
+	return l->flags & FRAME_CALLER && r->frame.pc == l->pc && r->frame.sp == l->sp &&
+	       r->fp == l->fp;
+}
+
+/* Whether the snapshot has all that is between the frame in hand and the root: every word that is
+ * compared. */
+static bool holds_rest(const struct fastwalk_slot *l, const struct suffix_stack *s)
+{
+	uint64_t sz = l->words_end + sizeof(uint64_t) - 1;
+
+	return l->sp >= l->addr && s->frames[SUFFIX_FRAMES - 1].frame.sp - l->addr <= sz;
+}
+
+static inline uint64_t word_at(uintptr_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)at, sizeof(word));
+	return word;
+}
+
+/* Copies the frame in hand and those behind it, as far as they are what they were. Where that
+ * ends. */
+static size_t copy_rest(const struct fastwalk_slot *l, const struct suffix_stack *s, size_t at)
+{
+	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
+	struct frame *to = l->frame;
+
+	*to = s->frames[at].frame;
+	to->source = l->source;
+	for (const struct suffix_frame *r = &s->frames[at + 1]; r < s->frames + SUFFIX_FRAMES;
+	     r++) {
+		if ((word_at(bytes + r->pc_at) & l->code_bits) != r->frame.pc ||
+		    word_at(bytes + r->fp_at) != r->fp_word)
+			return (size_t)(r - s->frames);
+		*++to = r->frame;
+	}
+	return SUFFIX_FRAMES;
+}
+
+/* Not here: what would end at the same frame is of no use, either. */
+static bool go_on(struct fastwalk_slot *l, const struct suffix_stack *s, size_t at)
+{
+	l->met = at;
+	l->joint = at < SUFFIX_FRAMES ? s->frames[at].frame.sp : UINT64_MAX;
+	return false;
+}
+
+bool suffix_cache__rest(struct fastwalk_slot *l)
+{
+	const struct suffix_stack *s = l->known;
+	size_t at, cnt, same;
+
+	if (!s || s->maps != l->process->version) { /* it may have been forgotten meanwhile */
+		l->joint = UINT64_MAX;
+		return false;
+	}
+	at = first_from(s, l->met, l->sp);
+	cnt = SUFFIX_FRAMES - at;
+	if (!cnt || s->frames[at].frame.sp != l->sp)
+		return go_on(l, s, at);
+	if (cnt > (size_t)(l->past - l->frame) || !is_here(l, &s->frames[at]) || !holds_rest(l, s))
+		return go_on(l, s, at + 1);
+	same = copy_rest(l, s, at);
+	if (same < SUFFIX_FRAMES)
+		return go_on(l, s, same);
+	l->met = at;
+	l->frame += cnt;
+	if (is_end(l->frame - 1))
+		l->frame--;
+	return l->recalled = true;
+}
+
+/* ---- remembering --------------------------------------------------------------------------------
+ */
+
+/* Whether it is in what the frame has of the stack. */
+static bool is_between(const struct frame *before, uint64_t at)
+{
+	const struct frame *f = before + 1;
+
+	return at >= before->sp && at <= f->sp && f->sp - at >= sizeof(at);
+}
+
+/* Notes which words of the stack lead from the frame before to this one. False: those are not in
+ * what the one before has of the stack. */
+static bool set_words(struct suffix_frame *r, const struct fastwalk_slot *l,
+		      const struct suffix_note *n, const struct frame *before)
+{
+	uint64_t pc_off = (uintptr_t)n->pc_from - (uintptr_t)l->bytes;
+	uint64_t fp_off = (uintptr_t)n->fp_from - (uintptr_t)l->bytes;
+
+	if (pc_off >= l->words_end)
+		return false;
+	if (fp_off >= l->words_end)
+		fp_off = pc_off;
+	r->pc_at = l->addr + pc_off;
+	r->fp_at = l->addr + fp_off;
+	memcpy(&r->fp_word, l->bytes + fp_off, sizeof(r->fp_word));
+	return is_between(before, r->pc_at) && is_between(before, r->fp_at);
+}
+
+/* Signals interrupt anything, and what code without a file does may be told later. */
+static bool is_plain(const struct frame *f)
+{
+	return f->flags == FRAME_CALLER && f->map && f->map->file;
+}
+
+/*
+ * All of a stack that nothing was known of; else one frame more than was of use: what is next to
+ * the leaf is another one each time, and comparing it costs more than it saves.
+ */
+void suffix_cache__keep(struct fastwalk_slot *l)
+{
+	struct suffix_stack *s = l->known;
+	const struct suffix_note *n = l->note - 1; /* of the last frame that was walked to */
+	const struct frame *f = l->trace->frames + (n - l->notes);
+	size_t at = l->recalled ? l->met : SUFFIX_FRAMES - 1, more = l->recalled ? 1 : at;
+
+	if (s->maps != l->process->version || !(is_plain(f) || is_end(f)))
+		return;
+	for (;; more--, n--, f--, at--) {
+		s->frames[at].frame = *f;
+		s->frames[at].fp = n->fp;
+		if (!more || !at || n == l->notes || !is_plain(f - 1) ||
+		    !set_words(&s->frames[at], l, n, f - 1))
+			break;
+	}
+	s->first = at;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tables of many files: made in a thread, gone with their files. */
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "shell.h"
+#include "cfi/tablestore.h"
+
+struct rig {
+	char *dir;
+	struct jobs *jobs;
+	struct table_store *tables;
+	struct elf_file *file; /* whose build ID is a claim */
+	const struct table_slot *slot;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	char *path;
+
+	*state = r;
+	if (!r || shell__setup((void **)&r->dir))
+		return -1;
+	path = shell__output("cp /bin/sh %s/mine && chmod 0777 %s/mine && printf %%s %s/mine",
+			     r->dir, r->dir, r->dir);
+	r->jobs = jobs__new();
+	r->tables = table_store__new(NULL, r->jobs);
+	r->file = elf_file__open(path);
+	free(path);
+	if (!r->tables || !r->file || r->file->trusted)
+		return -1;
+	r->slot = table_store__of(r->tables, r->file);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	jobs__free(r->jobs);
+	table_store__free(r->tables);
+	elf_file__put(r->file);
+	shell__teardown((void **)&r->dir);
+	free(r);
+	return 0;
+}
+
+static size_t bytes(const struct rig *r)
+{
+	struct table_store_stats s;
+
+	table_store__stats(r->tables, &s);
+	return s.bytes;
+}
+
+static size_t indexed(const struct rig *r)
+{
+	struct table_store_stats s;
+
+	table_store__stats(r->tables, &s);
+	return s.indexed;
+}
+
+/* Asks about its code until somebody makes the table. */
+static void make(struct rig *r)
+{
+	const struct elf_segment *code = r->file->segments;
+	struct packed_rule rule;
+
+	while (!(code->flags & PF_X))
+		code++;
+	for (uint64_t i = 0; !jobs__pending(r->jobs); i = (i + 1) % code->sz)
+		table_store__rule(r->tables, r->file, code->off + i, &rule);
+	assert_true(jobs__wait(r->jobs, 60000000000));
+}
+
+static void only_what_is_asked_for_is_made_at_first(void **state)
+{
+	struct rig *r = *state;
+
+	assert_null(r->slot->table);
+	assert_int_equal(indexed(r), jobs__pending(r->jobs) == 0); /* files in memory only */
+	make(r);
+	assert_non_null(r->slot->table);
+	assert_int_equal(indexed(r), 0);
+}
+
+/* What untrusted files may have is bounded: it comes back with them. */
+static void a_table_counts_as_long_as_its_file_is_there(void **state)
+{
+	struct rig *r = *state;
+
+	make(r);
+	assert_non_null(r->slot->table);
+	assert_ptr_equal(table_store__of(r->tables, r->file), r->slot);
+	assert_int_equal(bytes(r), r->slot->table->sz);
+	elf_file__put(r->file);
+	r->file = NULL;
+	assert_int_equal(bytes(r), 0);
+}
+
+static void a_file_may_outlive_who_made_its_table(void **state)
+{
+	struct rig *r = *state;
+
+	make(r);
+	table_store__free(r->tables);
+	r->tables = NULL;
+	assert_int_equal(cfi_table__at(r->slot->table, 0).how, PACKED_NONE);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+RUN_TESTS(T(only_what_is_asked_for_is_made_at_first),
+	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_who_made_its_table))

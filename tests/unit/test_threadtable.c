@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is remembered of threads, and until when. */
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "collector/slice.h"
+#include "collector/threadtable.h"
+
+static void made_on_first_sight(void **state)
+{
+	struct threads ts = { 0 };
+	struct thread *t;
+
+	(void)state;
+	assert_null(threads__find(&ts, 7));
+	t = threads__get(&ts, 7);
+	assert_non_null(t);
+	assert_int_equal(t->tid, 7);
+	assert_false(t->exited);
+	assert_ptr_equal(threads__get(&ts, 7), t);
+	assert_ptr_equal(threads__find(&ts, 7), t);
+	assert_null(threads__find(&ts, 8));
+	assert_ptr_not_equal(threads__get(&ts, 8), t);
+	threads__free(&ts);
+	assert_null(threads__find(&ts, 7));
+}
+
+/* The last slice of one that exited may still wait for its row. */
+static void those_that_exited_go_when_nothing_waits(void **state)
+{
+	struct threads ts = { 0 };
+
+	(void)state;
+	for (uint32_t tid = 1; tid <= 1000; tid++) {
+		struct thread *t = threads__get(&ts, tid);
+
+		t->exited = tid % 2;
+		if (tid % 3 == 0)
+			t->pending = calloc(1, sizeof(*t->pending));
+	}
+	threads__sweep(&ts);
+	for (uint32_t tid = 1; tid <= 1000; tid++)
+		assert_int_equal(threads__find(&ts, tid) != NULL, tid % 2 == 0 || tid % 3 == 0);
+	free(threads__find(&ts, 3)->pending);
+	threads__find(&ts, 3)->pending = NULL;
+	threads__sweep(&ts);
+	assert_null(threads__find(&ts, 3));
+	assert_non_null(threads__find(&ts, 9));
+	threads__free(&ts); /* with what waits */
+}
+
+RUN_TESTS(cmocka_unit_test(made_on_first_sight),
+	  cmocka_unit_test(those_that_exited_go_when_nothing_waits))
