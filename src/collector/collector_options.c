@@ -122,7 +122,7 @@ static const char doc[] =
 	"  sudo collector -- ./prog args                      launch and record it\n"
 	"Then look at it:\n"
 	"  stacksexport top\n"
-	"  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n";
+	"  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n";
 
 const char *argp_program_version = "collector " STACKS_VERSION;
 

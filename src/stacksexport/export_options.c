@@ -234,7 +234,7 @@ static void help_all(const struct subcommand *s)
 	     "  -v, --version        the program's version\n\n"
 	     "Examples:\n"
 	     "  stacksexport top\n"
-	     "  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n"
+	     "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
 	     "Exit status: 0; 1 when there is no recording or no result, or it cannot be read; 2 "
 	     "for a wrong call.");

@@ -30,8 +30,8 @@ static const struct subcommand subcommands[] = {
 		       "for what -c "
 		       "and -b say.\n\n"
 		       "Examples:\n"
-		       "  stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c postgres\n"
-		       "  stacksexport pprof offcpu_blocked_stacks_for_buildid.sql -b ./prog -i\n"
+		       "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
+		       "  stacksexport pprof offcpu_blocked_stacks.sql -b ./prog -i\n"
 		       "  stacksexport pprof sql/pprof/cpu_stacks.sql --output - > cpu.pb.gz",
 		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INLINES |
 			   OPTION_OFFSETS | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,

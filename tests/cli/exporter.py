@@ -8,7 +8,7 @@ from conftest import EXPORT, ROOT
 
 PPROF = ROOT / ".deps" / "bin" / "pprof"
 COUNT = "SELECT count(*) AS n FROM events"
-CPU = "sql/pprof/cpu_ustacks_for_command.sql"
+CPU = "sql/pprof/cpu_ustacks.sql"
 
 SOURCE = """\
 static volatile int sink;

@@ -7,8 +7,8 @@ import pytest
 from exporter import COUNT, CPU, count, run
 from recordings import Batch, names
 
-SPANS = "sql/pprof/span_time_for_command.sql"
-NET = "sql/pprof/net_ustack_tcp_bandwidth_for_command.sql"
+SPANS = "sql/pprof/span_time.sql"
+NET = "sql/pprof/net_ustack_tcp_bandwidth.sql"
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ def test_a_command_without_such_rows(rec, tmp_path):
 
 def test_a_program_that_nobody_ran(rec, tmp_path, compile_c):
     program = compile_c("int main(void) { return 0; }\n", "-Wl,--build-id=0x" + "ab" * 20)
-    for args in (("pprof", "sql/pprof/cpu_ustacks_for_buildid.sql", "--output", tmp_path / "out"), ("top",)):
+    for args in (("pprof", "sql/pprof/cpu_ustacks.sql", "--output", tmp_path / "out"), ("top",)):
         p = run(*args, "-b", program, "-r", rec, status=1)
         assert p.stderr == f"stacksexport: the result is empty: in {rec} nobody ran {program} (build ID {'ab' * 20})\n"
     other = compile_c("int main(void) { return 0; }\n", "-Wl,--build-id=0x" + "01" * 20, name="other")
-    assert f"{other} is in {rec}" in why(rec, tmp_path, "pprof", "sql/pprof/cpu_ustacks_for_buildid.sql", "-b", other)
+    assert f"{other} is in {rec}" in why(rec, tmp_path, "pprof", "sql/pprof/cpu_ustacks.sql", "-b", other)
 
 
 def test_losses_are_said(tmp_path):

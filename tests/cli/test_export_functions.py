@@ -39,7 +39,7 @@ def stripped(compile_c):
 def recording(stripped, tmp_path, **fields):
     b = Batch()
     for offset in (1, 2, 3):
-        b.profile(offset, [stripped.place("inner", offset, **fields), stripped.place("outer", 4 + offset, **fields), stripped.place("main", 5, **fields)])
+        b.profile(offset, [stripped.place("inner", offset, **fields), stripped.place("outer", 4 + offset, **fields), stripped.place("main", 5, **fields)], buildid=bytes.fromhex(stripped.id))
     return b.write(tmp_path / "r")
 
 

@@ -33,7 +33,7 @@ def lines_of(path):
 
 def test_lines_and_inlines(traced, tmp_path):
     prog, rec = traced
-    query = "sql/pprof/cpu_ustacks_for_buildid.sql"
+    query = "sql/pprof/cpu_ustacks.sql"
     run("pprof", query, "-b", prog, "-r", rec, "--output", tmp_path / "p")
     assert lines_of(tmp_path / "p")[0] == ["outer prog1.c:8"]
     run("pprof", query, "-b", prog, "-i", "-r", rec, "--output", tmp_path / "p")
@@ -62,7 +62,7 @@ def test_no_lines_of_another_build(traced, tmp_path, compile_c):
 
 def test_a_binary_without_a_build_id(traced, compile_c, tmp_path):
     prog = compile_c(SOURCE, "-Wl,--build-id=none", name="noid")
-    p = run("pprof", "sql/pprof/cpu_ustacks_for_buildid.sql", "-b", prog, "-r", traced[1], status=1)
+    p = run("pprof", "sql/pprof/cpu_ustacks.sql", "-b", prog, "-r", traced[1], status=1)
     assert str(prog) in p.stderr and "no build ID" in p.stderr
     p = run("pprof", CPU, "-c", "prog", "-b", "/etc/passwd", "-r", traced[1], status=1)
     assert "/etc/passwd" in p.stderr and "no ELF" in p.stderr

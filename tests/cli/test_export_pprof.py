@@ -14,7 +14,7 @@ def test_what_was_not_recorded_is_said(tmp_path):
     b.slice(3 * PERIOD, 4 * PERIOD, "dead", pid=1)
     for kind, said in ("rss", True), ("wake", False):
         rec = b.write(tmp_path / kind)
-        p = run("pprof", "sql/pprof/why_off_cpu_for_command.sql", "-c", "prog", "-r", rec, "--output", tmp_path / "out")
+        p = run("pprof", "sql/pprof/why_off_cpu.sql", "-c", "prog", "-r", rec, "--output", tmp_path / "out")
         assert (f"warning: {rec} has none of what the query also reads: wake (collector -p wake)" in p.stderr) == said
         p = run("query", "-f", "sql/tables/why_off_cpu.sql", "-r", rec)
         assert ("wake (collector -p wake)" in p.stderr) == said
@@ -74,11 +74,11 @@ def test_one_location_per_address_and_file(tmp_path):
 def test_without_stacks_says_how_to_record_them(tmp_path):
     b = Batch().add("vfs_read", 1, amount=5).add("fork", 2)
     args = ["-c", "prog", "-r", b.write(tmp_path / "r"), "--output", tmp_path / "p"]
-    said = run("pprof", "vfs_read_amount_for_command.sql", *args).stderr
+    said = run("pprof", "vfs_read_amount.sql", *args).stderr
     assert "there are no stacks" in said and "vfs_read (collector -p vfs:u)\n" in said
-    assert "there are no stacks" in run("pprof", "fork_ustacks_for_command.sql", *args).stderr
+    assert "there are no stacks" in run("pprof", "fork_ustacks.sql", *args).stderr
     b.add("vfs_read", 3, names("f"), amount=5).write(tmp_path / "r")
-    assert "no stacks" not in run("pprof", "vfs_read_amount_for_command.sql", *args).stderr
+    assert "no stacks" not in run("pprof", "vfs_read_amount.sql", *args).stderr
 
 
 def test_offsets(rec, tmp_path):
@@ -165,7 +165,7 @@ def test_sums_of_more_than_63_bits(tmp_path):
         b.add("profile", 10 + i, names("large"), duration=2**62, weight=2).add("vfs_read", 20 + i, names("large"), amount=2**62, weight=3)
         b.add("lost", 30 + i, amount=2**62, lost_kind="switch", reason="ring_full", command="")
     rec = b.write(tmp_path / "r")
-    for query, small in ((CPU, {("small",): (1, PERIOD)}), ("vfs_read_amount_for_command.sql", {})):
+    for query, small in ((CPU, {("small",): (1, PERIOD)}), ("vfs_read_amount.sql", {})):
         run("pprof", query, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
         samples = Raw(tmp_path / "p").samples
         assert samples.pop(("large",))[1] == 2**63 - 1

@@ -166,7 +166,7 @@ def test_queries_that_do_not_fit(rec, tmp_path, sql, parts):
 def test_query_files(rec, tmp_path):
     p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
     assert "nothing.sql; in sql/pprof there are:" in p.stderr
-    assert re.search(r"^  cpu_stacks\.sql +Where does .*\?$", p.stderr, re.M)
+    assert re.search(r"^  cpu_stacks\.sql +Where do .*\?$", p.stderr, re.M)
     for name in CPU, CPU.removesuffix(".sql"), pathlib.Path(CPU).name, pathlib.Path(CPU).stem:
         run("pprof", name, "-c", "prog", "-r", rec, "--output", "p", cwd=tmp_path)
     assert "no query file cpu_stack;" in run("pprof", "cpu_stack", "-r", rec, status=1).stderr
@@ -220,9 +220,9 @@ def test_an_empty_result_names_the_source(rec, tmp_path):
     """What the query reads was not recorded; what was, and has nothing of that command, is another matter."""
     def says(*args, status=1):
         return run(*args, "-r", rec, status=status, cwd=tmp_path).stderr
-    assert "rss (collector -p rss)\n" in says("pprof", "ustack_rss_growth_for_command.sql", "-c", "prog")
+    assert "rss (collector -p rss)\n" in says("pprof", "rss_ustacks_growth.sql", "-c", "prog")
     assert "trace_exit (collector -p usdt:PATH)\n" in says("query", "-f", "span_breakdown.sql", "-c", "prog")
-    text = says("pprof", "wake_wakers_for_command.sql", "-c", "prog")
+    text = says("pprof", "wake_wakers.sql", "-c", "prog")
     assert "wake (collector -p wake)\n" in text and ("switch (" in text) != ("commands in" in text)
     text = says("pprof", CPU, "-c", "porg")
     assert "collector -p" not in text and "commands in" in text

@@ -117,7 +117,6 @@ EXPECTED = {
     "usdt_ustack_trace_wait": {("poll", "main", "req"): (2, 400 + 500), ("stuck", "main", "req"): (1, END - 1200)},
     "fork_ustacks": {("spawn", "main"): (100 + END - 200, 2)},
 }
-EXPECTED["ustack_rss_growth"] = EXPECTED["rss_ustacks_growth"]
 
 
 def shell(rec):
@@ -142,19 +141,23 @@ def names_of(db, stack):
     return tuple(names)
 
 
+BY_COMMAND, BY_BUILDID, BY_BOTH = ("command",), ("buildid",), ("command", "buildid")
+
+
+@pytest.mark.parametrize("given", [BY_COMMAND, BY_BUILDID, BY_BOTH], ids="+".join)
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_shipped_queries(rec, path, program, tmp_path):
+def test_shipped_queries(rec, path, given, program, tmp_path):
     """By stacksexport and by a newer DuckDB, with the same result, and that the right one."""
-    args = ["-c", "prog"] if path.stem.endswith("_command") else ["-b", program[0]]
+    args = [a for p in given for a in {"command": ["-c", "prog"], "buildid": ["-b", program[0]]}[p]]
     p = subprocess.run([EXPORT, "pprof", path.name, *args, "-r", rec, "--output", tmp_path / "p"], capture_output=True, text=True, timeout=60, cwd="/")
     assert p.returncode == 0, p.stderr
     ours = Raw(tmp_path / "p").samples
-    sql, db = path.read_text().replace("?command", "prog").replace("?buildid", program[1].hex()), shell(rec)
+    sql, db = path.read_text(), shell(rec)
+    for name, value in ("command", "prog"), ("buildid", program[1].hex()):
+        sql = sql.replace(f"?{name}", value) if name in given else sql.replace(f"'?{name}'", "NULL")
     theirs = {names_of(db, stack): (n, v) for stack, n, v in db.execute(sql).fetchall()}
     assert ours == theirs
-    expected = EXPECTED[re.sub("_for_.*", "", path.stem)]
-    if path.stem == "cpu_stacks":
-        expected = {**expected, ("idle",): (1, PERIOD)}
+    expected = EXPECTED[path.stem]
     assert ours == expected
 
 
@@ -179,12 +182,24 @@ def test_heads_say_what_they_answer(path):
     assert "count:" in "".join(head)
 
 
-def test_each_query_is_there_for_a_command_and_for_a_program():
-    stems = {p.stem for p in QUERIES} - {"cpu_stacks", "rss_ustacks_growth_for_buildid", "ustack_rss_growth_for_command"}
-    assert {s for s in stems if s.endswith("_for_command")} == {s.replace("_for_buildid", "_for_command") for s in stems}
+FORMER = {"rss_ustacks_growth": ["rss_ustacks_growth_for_buildid", "ustack_rss_growth_for_command"]}
 
 
-SHOWS_SPANS = [("pprof", "span_time_for_command"), ("pprof", "usdt_ustack_trace_wait_for_command"), ("query", "span_breakdown"),
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_former_names_give_the_same_profile(rec, path, tmp_path):
+    given = lambda name: subprocess.run([EXPORT, "pprof", name, "-c", "prog", "-r", rec, "--output", tmp_path / "p"], check=True, cwd="/") and Raw(tmp_path / "p").samples
+    for former in FORMER.get(path.stem, [f"{path.stem}_for_command.sql", f"sql/pprof/{path.stem}_for_buildid.sql"]):
+        assert given(former) == given(path.name)
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
+def test_without_parameters_everything_counts(rec, path, tmp_path):
+    count = lambda *args: sum(n for n, _ in Raw(tmp_path / "p").samples.values()) if subprocess.run(
+        [EXPORT, "pprof", path.name, *args, "-r", rec, "--output", tmp_path / "p"], check=True, cwd="/") else 0
+    assert count() >= count("-c", "prog") > 0
+
+
+SHOWS_SPANS = [("pprof", "span_time"), ("pprof", "usdt_ustack_trace_wait"), ("query", "span_breakdown"),
                ("query", "slow_spans"), ("trace", "usdt_all"), ("trace", "usdt_slow_on_cpu_10ms"), ("trace", "usdt_wait_time_not_closed")]
 
 
@@ -207,7 +222,7 @@ def test_an_older_recording_without_marks(tmp_path):
     """Frames with fewer fields, and labels on them."""
     rec = Batch().slice(0, 10, "sleeping", LOCK, pid=7).slice(50, 60, "dead", pid=7).add("wake", 40, MAIN, target=7).write(tmp_path / "r")
     db = shell(rec)
-    (row,) = db.execute((SQL / "pprof/why_off_cpu_for_command.sql").read_text().replace("?command", "prog")).fetchall()
+    (row,) = db.execute((SQL / "pprof/why_off_cpu.sql").read_text().replace("'?command'", "NULL").replace("'?buildid'", "NULL")).fetchall()
     assert names_of(db, row[0]) == ("main", "f", "woken by prog", "lock", "main")
     ((frames,),) = db.execute("SELECT list_concat(as_frames(frames), label('waits')) FROM stacktraces LIMIT 1").fetchall()
     assert frames[-1]["name"] == "waits"

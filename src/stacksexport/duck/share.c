@@ -157,7 +157,39 @@ static void say_missing(const char *path, const char *folder)
 	list_queries(folder);
 }
 
-char *share__read_query(const char *path, const char *folder)
+/*
+ * Endings that the names of queries had when there was one for a command and one for a build ID.
+ * NAME_for_command and NAME_for_buildid resolve to NAME, which takes both parameters.
+ */
+static const struct {
+	const char *former, *present;
+} former_endings[] = {
+	/* The one query whose two names differed. */
+	{ "ustack_rss_growth_for_command", "rss_ustacks_growth" },
+	{ "_for_command", "" },
+	{ "_for_buildid", "" },
+};
+
+/* Writes the present name of `path` to out. Returns false if it has no former ending, or if its
+ * present name does not fit. */
+static bool present_name(const char *path, char *out, size_t sz)
+{
+	size_t stem = strlen(path);
+
+	if (stem > 4 && strcmp(path + stem - 4, ".sql") == 0)
+		stem -= 4;
+	for (size_t i = 0; i < sizeof(former_endings) / sizeof(*former_endings); i++) {
+		size_t end = strlen(former_endings[i].former);
+
+		if (stem >= end && strncmp(path + stem - end, former_endings[i].former, end) == 0)
+			return snprintf(out, sz, "%.*s%s.sql", (int)(stem - end), path,
+					former_endings[i].present) < (int)sz;
+	}
+	return false;
+}
+
+/* The text of a query: at this path, or below the share folder. NULL + errno. */
+static char *find_query(const char *path, const char *folder)
 {
 	char *text = read_all(path);
 	int err = errno;
@@ -167,6 +199,17 @@ char *share__read_query(const char *path, const char *folder)
 		if (!text)
 			text = read_shared(folder, path);
 	}
+	errno = err;
+	return text;
+}
+
+char *share__read_query(const char *path, const char *folder)
+{
+	char *text = find_query(path, folder), present[PATH_MAX];
+	int err = errno;
+
+	if (!text && err == ENOENT && present_name(path, present, sizeof(present)))
+		text = find_query(present, folder);
 	if (text)
 		return text;
 	if (err == ENOENT)

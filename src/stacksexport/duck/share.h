@@ -17,8 +17,8 @@ char *share__read(const char *path);
 
 /*
  * The text of a file that the user names: as it is, else below the share folder, or below `folder`
- * of it, where `.sql` need not be said. NULL, after saying on stderr which queries there are in
- * `folder`.
+ * of it, where `.sql` need not be said. A former name of a query (NAME_for_command) is found, too.
+ * NULL, after saying on stderr which queries there are in `folder`.
  */
 char *share__read_query(const char *path, const char *folder);
 

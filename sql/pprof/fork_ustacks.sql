@@ -1,5 +1,5 @@
--- Which code of a command starts processes, and how long do they live?
---     stacksexport pprof sql/pprof/fork_ustacks_for_command.sql -c COMMAND
+-- Which code starts processes, and how long do they live?
+--     stacksexport pprof sql/pprof/fork_ustacks.sql [-c COMMAND] [-b PROGRAM]
 -- count: those that were started. life_time: from then to their end, or to the end of the recording; it adds up. The
 -- stack is the user's, or the kernel's where there is none.
 WITH forks AS (
@@ -7,7 +7,9 @@ WITH forks AS (
         coalesce(ustack_id, kstack_id) AS stack_id, timestamp, coalesce(weight, 1) AS weight,
         hash(host, target) AS thread_key
     FROM events
-    WHERE kind = 'fork' AND command = '?command'
+    WHERE kind = 'fork'
+        AND ('?command' IS NULL OR command = '?command')
+        AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 ), exits AS (
     SELECT timestamp, hash(host, pid) AS thread_key
     FROM events

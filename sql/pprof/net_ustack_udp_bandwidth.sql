@@ -1,5 +1,5 @@
--- Which code of a command sends and receives over TCP, and how much?
---     stacksexport pprof sql/pprof/net_ustack_tcp_bandwidth_for_command.sql -c COMMAND
+-- Which code sends and receives over UDP, and how much?
+--     stacksexport pprof sql/pprof/net_ustack_udp_bandwidth.sql [-c COMMAND] [-b PROGRAM]
 -- count: calls. bandwidth: bytes that were sent or received, without headers. The function on top tells the two apart.
 -- The stack is the user's, or the kernel's where there is none.
 SELECT
@@ -7,5 +7,7 @@ SELECT
     sum(coalesce(weight, 1)) AS count,
     sum(amount::HUGEINT * coalesce(weight, 1)) AS bandwidth
 FROM events
-WHERE kind IN ('tcp_send', 'tcp_recv') AND command = '?command'
+WHERE kind IN ('udp_send', 'udp_recv')
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY coalesce(ustack_id, kstack_id);

@@ -1,5 +1,5 @@
--- Which code of a command keeps the disks busy, and for how long?
---     stacksexport pprof sql/pprof/blk_ustack_duration_for_command.sql -c COMMAND
+-- Which code keeps the disks busy, and for how long?
+--     stacksexport pprof sql/pprof/blk_ustack_duration.sql [-c COMMAND] [-b PROGRAM]
 -- count: requests. duration: from start to completion; several requests at a time add up, and nobody need wait for
 -- them: offcpu_stacks says who does. The stack is the user's, or the kernel's where there is none.
 SELECT
@@ -7,5 +7,7 @@ SELECT
     sum(coalesce(weight, 1)) AS count,
     sum(duration::HUGEINT * coalesce(weight, 1)) AS duration
 FROM events
-WHERE kind IN ('blk_read', 'blk_write', 'blk_flush', 'blk_discard') AND command = '?command'
+WHERE kind IN ('blk_read', 'blk_write', 'blk_flush', 'blk_discard')
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY coalesce(ustack_id, kstack_id);

@@ -1,5 +1,5 @@
--- Whom do the threads of a command wake, and in which code?
---     stacksexport pprof sql/pprof/wake_woken_for_command.sql -c COMMAND
+-- Which commands do the threads of a program wake, and in which code?
+--     stacksexport pprof sql/pprof/wake_woken.sql [-c COMMAND] [-b PROGRAM]
 -- count: wake-ups that ended a wait. blocked_time: for how long the woken threads had waited. The stack is the waker's,
 -- with the command that it woke on top. Needs kinds wake and switch.
 SELECT
@@ -7,5 +7,7 @@ SELECT
     count(*) AS count,
     sum(blocked_ns) AS blocked_time
 FROM wakeups
-WHERE woken AND waker_command = '?command'
+WHERE woken
+    AND ('?command' IS NULL OR waker_command = '?command')
+    AND ('?buildid' IS NULL OR waker_buildid = decode('?buildid', 'hex'))
 GROUP BY command, waker_ustack_id, waker_kstack_id;

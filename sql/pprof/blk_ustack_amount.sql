@@ -1,5 +1,5 @@
--- Which code of a command reads from disks and writes to them, and how much?
---     stacksexport pprof sql/pprof/blk_ustack_amount_for_command.sql -c COMMAND
+-- Which code reads from disks and writes to them, and how much?
+--     stacksexport pprof sql/pprof/blk_ustack_amount.sql [-c COMMAND] [-b PROGRAM]
 -- count: requests. amount: their bytes. The code is what the request was made in: what is written back later belongs to
 -- the kernel's threads that do it (its cgroup column says for whom). The stack is the user's, or the kernel's where
 -- there is none.
@@ -8,5 +8,7 @@ SELECT
     sum(coalesce(weight, 1)) AS count,
     sum(amount::HUGEINT * coalesce(weight, 1)) AS amount
 FROM events
-WHERE kind IN ('blk_read', 'blk_write') AND command = '?command'
+WHERE kind IN ('blk_read', 'blk_write')
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY coalesce(ustack_id, kstack_id);

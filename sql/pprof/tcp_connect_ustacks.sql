@@ -1,5 +1,5 @@
--- Which code of a program opens TCP connections, and how long does that take?
---     stacksexport pprof sql/pprof/tcp_connect_ustacks_for_buildid.sql -b PROGRAM
+-- Which code opens TCP connections, and how long does that take?
+--     stacksexport pprof sql/pprof/tcp_connect_ustacks.sql [-c COMMAND] [-b PROGRAM]
 -- count: connections that were tried. connect_time: from SYN until it was established or failed (column reason). The
 -- stack is the user's, or the kernel's where there is none.
 SELECT
@@ -7,5 +7,7 @@ SELECT
     sum(coalesce(weight, 1)) AS count,
     sum(duration::HUGEINT * coalesce(weight, 1)) AS connect_time
 FROM events
-WHERE kind = 'tcp_connect' AND buildid = decode('?buildid', 'hex')
+WHERE kind = 'tcp_connect'
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY coalesce(ustack_id, kstack_id);

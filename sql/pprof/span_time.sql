@@ -1,5 +1,5 @@
--- Where does the time of each kind of span of a program go: running, ready to run, or blocked in what?
---     stacksexport pprof sql/pprof/span_time_for_buildid.sql -b PROGRAM
+-- How is the time of each kind of span spent: running, ready to run, or blocked in what?
+--     stacksexport pprof sql/pprof/span_time.sql [-c COMMAND] [-b PROGRAM]
 -- count: samples or intervals. span_time: of threads that were in the span (the root is its name), by what they did.
 -- Time counts for the innermost span. Needs kinds switch and profile.
 WITH waits AS (
@@ -8,14 +8,18 @@ WITH waits AS (
         count(*) FILTER (blocked_ns > 0) AS blocked, sum(blocked_ns) AS blocked_ns,
         count(*) FILTER (runnable_ns > 0) AS runnable, sum(runnable_ns) AS runnable_ns
     FROM offcpu
-    WHERE span_id != 0 AND buildid = decode('?buildid', 'hex')
+    WHERE span_id != 0
+        AND ('?command' IS NULL OR command = '?command')
+        AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
     GROUP BY ALL
 ), times AS (
     SELECT
         trace_name, ustack_id, kstack_id, 'running' AS what,
         sum(coalesce(weight, 1)) AS count, sum(duration::HUGEINT * coalesce(weight, 1)) AS ns
     FROM events
-    WHERE kind = 'profile' AND span_id != 0 AND buildid = decode('?buildid', 'hex')
+    WHERE kind = 'profile' AND span_id != 0
+        AND ('?command' IS NULL OR command = '?command')
+        AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
     GROUP BY ALL
     UNION ALL
     SELECT trace_name, ustack_id, kstack_id, 'blocked', blocked, blocked_ns FROM waits WHERE blocked > 0

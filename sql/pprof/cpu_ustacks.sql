@@ -1,5 +1,5 @@
--- Where in its own code does a command spend CPU time?
---     stacksexport pprof sql/pprof/cpu_ustacks_for_command.sql -c COMMAND
+-- Where do programs spend CPU time in their own code?
+--     stacksexport pprof sql/pprof/cpu_ustacks.sql [-c COMMAND] [-b PROGRAM]
 -- count: samples. cpu_time: what they stand for. Time inside the kernel counts for the function that called it;
 -- [no stack] is time of a thread that has no user stack.
 SELECT
@@ -7,5 +7,7 @@ SELECT
     sum(coalesce(weight, 1)) AS count,
     sum(duration::HUGEINT * coalesce(weight, 1)) AS cpu_time
 FROM events
-WHERE kind = 'profile' AND command = '?command'
+WHERE kind = 'profile'
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY ustack_id;

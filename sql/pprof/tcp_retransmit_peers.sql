@@ -1,5 +1,5 @@
--- To which peers of a program does TCP have to send again?
---     stacksexport pprof sql/pprof/tcp_retransmit_peers_for_buildid.sql -b PROGRAM
+-- To which peers does TCP have to retransmit?
+--     stacksexport pprof sql/pprof/tcp_retransmit_peers.sql [-c COMMAND] [-b PROGRAM]
 -- count: rows of the recording. segments: what they stand for: the segments that were sent again. The root of each
 -- stack is the peer's address; what lies on it is the kernel's code that decided it, most often the timer, where that was
 -- recorded (tcp:uk).
@@ -8,5 +8,7 @@ SELECT
     count(*) AS count,
     sum(coalesce(weight, 1)) AS segments
 FROM events
-WHERE kind = 'tcp_retransmit' AND buildid = decode('?buildid', 'hex')
+WHERE kind = 'tcp_retransmit'
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY kstack_id, peer;

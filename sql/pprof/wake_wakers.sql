@@ -1,5 +1,5 @@
--- Who wakes the threads of a program?
---     stacksexport pprof sql/pprof/wake_wakers_for_buildid.sql -b PROGRAM
+-- Which threads and code wake the threads of a program?
+--     stacksexport pprof sql/pprof/wake_wakers.sql [-c COMMAND] [-b PROGRAM]
 -- count: wake-ups. blocked_time: for how long the woken threads had waited. The stack is the waker's, its root is the
 -- waker's command. Long waits point at who holds the lock, or makes what is waited for. Needs kinds wake and switch.
 SELECT
@@ -9,5 +9,7 @@ SELECT
     count(*) AS count,
     sum(blocked_ns) AS blocked_time
 FROM wakeups
-WHERE woken AND buildid = decode('?buildid', 'hex')
+WHERE woken
+    AND ('?command' IS NULL OR command = '?command')
+    AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 GROUP BY waker_command, waker_ustack_id, waker_kstack_id;
