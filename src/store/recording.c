@@ -285,6 +285,7 @@ struct recording *recording__new(const struct recording_options *o)
 	struct folder_options where = { .dir = o->dir,
 					.root = o->root,
 					.append = o->append,
+					.force = o->force,
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;

@@ -192,6 +192,25 @@ def test_folders(tmp_path):
 
 
 @needs_bpf
+def test_folders_of_others_are_refused(tmp_path):
+    """Whoever owns a folder, or may write to it, can replace what is recorded there."""
+    folder = tmp_path / "given"
+    folder.mkdir()
+    folder.chmod(0o777)
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
+    assert p.returncode == 1 and "others may write" in p.stderr and "--force" in p.stderr, p.stderr
+    folder.chmod(0o755)
+    os.chown(folder, 1234, 1234)
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
+    assert p.returncode == 1 and "user 1234" in p.stderr and "--force" in p.stderr, p.stderr
+    assert not list(folder.iterdir())
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms", env={**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234"})
+    assert p.returncode == 0 and {f.stat().st_uid for f in folder.iterdir()} == {1234}
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms", "--append", "--force")
+    assert p.returncode == 0, p.stderr
+
+
+@needs_bpf
 def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
