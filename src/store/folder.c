@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/log.h"
 #include "store/path.h"
 
@@ -207,7 +209,32 @@ bool folder__remove_empty(struct folder *f)
 {
 	const char *slash = f->path ? strrchr(f->path, '/') : NULL;
 
-	return f->parent >= 0 && slash && unlinkat(f->parent, slash + 1, AT_REMOVEDIR) == 0;
+	if (!f->removed && f->parent >= 0 && slash)
+		f->removed = unlinkat(f->parent, slash + 1, AT_REMOVEDIR) == 0;
+	return f->removed;
+}
+
+/* Files of this thread are the owner's from the start. Returns false if that is not allowed. */
+static bool act_as(const struct path_owner *owner)
+{
+	syscall(SYS_setfsgid, owner->gid);
+	syscall(SYS_setfsuid, owner->uid);
+	/* The only way to learn whether it succeeded: an invalid id changes nothing. */
+	return (uid_t)syscall(SYS_setfsuid, -1) == owner->uid &&
+	       (gid_t)syscall(SYS_setfsgid, -1) == owner->gid;
+}
+
+void folder__limit_writer(const struct folder *f)
+{
+	uint64_t give_away =
+		CAPABILITY(CAP_CHOWN) | CAPABILITY(CAP_FOWNER) | CAPABILITY(CAP_DAC_OVERRIDE);
+	struct stat st;
+	bool own = fstat(f->fd, &st) == 0 && st.st_uid == f->owner.uid &&
+		   (st.st_mode & S_IRWXU) == S_IRWXU;
+
+	if (own && f->owner.uid != geteuid())
+		own = act_as(&f->owner);
+	capabilities__keep(own ? 0 : give_away);
 }
 
 void folder__close(struct folder *f)

@@ -20,6 +20,7 @@ struct folder {
 	char *path;		 /* for people */
 	struct path_owner owner; /* who gets what is made here */
 	uint32_t next;		 /* number of the next batch */
+	bool removed;		 /* by folder__remove_empty() */
 };
 
 /* Files of a batch, in the order in which they get their names. */
@@ -43,6 +44,11 @@ int folder__open(struct folder *, const struct folder_options *);
 /* Removes a folder that was made under a number and is empty: the newest recording is to be one.
  * True: it is gone. */
 bool folder__remove_empty(struct folder *);
+/*
+ * Limits the calling thread to writing into the folder: it acts as the folder's owner, and keeps no
+ * capability that it does not need to give files away.
+ */
+void folder__limit_writer(const struct folder *);
 void folder__close(struct folder *);
 
 /* Final name of a batch's file; with ".tmp" behind it while it is written. */
