@@ -331,6 +331,19 @@ static void collector__free(struct collector *c)
 	options__free(&c->options);
 }
 
+/* What failed has been logged; this is what to do about it. */
+static void advise(int err)
+{
+	struct rlimit files;
+
+	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	log__error(
+		"no more than %llu files may be open (RLIMIT_NOFILE): raise it with ulimit -Hn, or "
+		"with LimitNOFILE= if this is a service",
+		(unsigned long long)files.rlim_max);
+}
+
 int main(int argc, char **argv)
 {
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
@@ -347,6 +360,7 @@ int main(int argc, char **argv)
 	err = prepare(&c);
 	if (!err)
 		err = run(&c);
+	advise(err);
 	status = exit_status(&c, err);
 	collector__free(&c);
 	return status;

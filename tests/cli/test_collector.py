@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import resource
 import shutil
 import struct
 import subprocess
@@ -360,3 +361,13 @@ def test_warns_of_a_missing_capability(tmp_path):
                        preexec_fn=drop, timeout=100)
     assert p.returncode == 0 and p.stderr.count("CAP_CHECKPOINT_RESTORE") == 1, p.stderr
     assert "CAP_CHECKPOINT_RESTORE" not in run("-d", tmp_path / "all", "-p", "switch:n", "--duration", "200ms").stderr
+
+
+@needs_bpf
+@pytest.mark.parametrize("files", [8, 20, 60])
+def test_too_few_open_files_says_what_to_do(tmp_path, files):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,
+                       preexec_fn=limit, timeout=100)
+    assert p.returncode == 1 and f"no more than {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
