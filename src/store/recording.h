@@ -87,6 +87,7 @@ void recording__free(struct recording *);
 struct recording_stats {
 	uint64_t rows, bytes,
 		batches; /* of finished batches; of the one in the making bytes only */
+	uint64_t added;	 /* rows, also those of batches that are not finished */
 };
 void recording__stats(const struct recording *, struct recording_stats *);
 
