@@ -21,19 +21,14 @@
 /* Whether the nearest folder on the path that exists belongs to another user. */
 static bool is_elsewhere(const char *path)
 {
-	char folder[PATH_MAX];
+	char folder[PATH_MAX], *at;
 	struct stat st;
 
 	if (!path || strlen(path) >= sizeof(folder))
 		return false;
 	strcpy(folder, path);
-	/* dirname() ends at "/" or ".", which are there. */
-	for (char *at = folder; stat(at, &st) != 0 || !S_ISDIR(st.st_mode);) {
-		char *up = dirname(at);
-
-		if (up != at)
-			return stat(up, &st) == 0 && st.st_uid != geteuid();
-	}
+	for (at = folder; stat(at, &st) != 0 || !S_ISDIR(st.st_mode); at = dirname(at))
+		; /* ends at "/" or "." */
 	return st.st_uid != geteuid();
 }
 
@@ -136,11 +131,10 @@ void privileges__limit_reader(void)
 {
 	uint64_t set = 0;
 
+	/* What readers need does not depend on options. */
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		if (kept[i].reader && kept[i].needed == always)
+		if (kept[i].reader && kept[i].needed(NULL))
 			set |= CAPABILITY(kept[i].capability);
-	if (stands_in(NULL))
-		set |= CAPABILITY(CAP_SYS_ADMIN);
 	keep(set);
 }
 

@@ -371,3 +371,14 @@ def test_too_few_open_files_says_what_to_do(tmp_path, files):
     p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,
                        preexec_fn=limit, timeout=100)
     assert p.returncode == 1 and f"no more than {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
+
+
+@needs_bpf
+def test_the_status_file_and_the_cache_may_be_in_the_callers_folder(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 1234, 1234)
+    env = {**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234"}
+    p = run("-d", home / "r", "-p", "profile:u", "--status", home / "status", "--cache", home / "new" / "cache", "--duration", "2s", env=env)
+    assert p.returncode == 0 and "cannot" not in p.stderr, p.stderr
+    assert (home / "new" / "cache").is_dir() and not (home / "status").exists()
