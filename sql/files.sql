@@ -70,6 +70,10 @@ WITH expected(part, name, holds, needed) AS (
     FROM parquet_limits found
     JOIN possible USING (name)
     WHERE found.least < possible.least OR found.most > possible.most
+    UNION ALL
+    SELECT file_name, 'column frames holds lists in lists'
+    FROM parquet_metadata(getvariable('stacktraces_files'))
+    WHERE starts_with(path_in_schema, 'frames, ') AND path_in_schema LIKE 'frames, %, %, %, %, name'
 )
 SELECT file_name, min(problem) AS problem
 FROM problems

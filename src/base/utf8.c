@@ -34,10 +34,24 @@ size_t utf8__character(const char *text, size_t sz, bool *whole)
 	return n;
 }
 
+/* Marks, embeddings, overrides and isolates: they make a terminal show text in another order. */
+static bool is_bidi(const uint8_t *s, size_t sz)
+{
+	if (sz == 2)
+		return s[0] == 0xd8 && s[1] == 0x9c; /* U+061C */
+	if (sz != 3 || s[0] != 0xe2)
+		return false;
+	if (s[1] == 0x80) /* U+200E, U+200F, U+202A to U+202E */
+		return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae);
+	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9; /* U+2066 to U+2069 */
+}
+
 bool utf8__is_control(const char *text, size_t sz)
 {
 	const uint8_t *s = (const uint8_t *)text;
 
+	if (is_bidi(s, sz))
+		return true;
 	return sz == 1 ? s[0] < 0x20 || s[0] == 0x7f : sz == 2 && s[0] == 0xc2 && s[1] < 0xa0;
 }
 

@@ -12,7 +12,7 @@
 #include "cfi/tablerows.h"
 
 #define MAGIC	   "STKTABLE"
-#define VERSION	   8
+#define VERSION	   9
 #define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
 #define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
 #define KNOWN_BITS 10
@@ -350,6 +350,7 @@ static struct cfi_table *assemble(struct maker *m)
 				 .row_cnt = m->row_cnt,
 				 .first_page = m->first_page,
 				 .sz = sz,
+				 .digest = m->source->digest,
 				 .build_id = m->source->build_id };
 	memcpy(t->magic, MAGIC, sizeof(t->magic));
 	end = (uint8_t *)t + rows_end;

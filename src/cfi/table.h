@@ -36,6 +36,7 @@ struct cfi_table {
 	uint64_t first_page;
 	uint64_t sz;	   /* of the whole block */
 	uint64_t checksum; /* XXH3 of the rest */
+	uint64_t digest;   /* of what it was made from: cfi_table__digest() */
 	struct build_id build_id;
 	uint8_t unused[3];
 };
@@ -67,6 +68,7 @@ typedef bool (*table_code_fn)(void *arg, uint64_t off, void *to, size_t sz);
 struct table_source {
 	const struct machine *machine;
 	struct build_id build_id;
+	uint64_t digest;
 	const struct table_segment *segments;
 	size_t segment_cnt;
 	const struct cfi_section *sections; /* where FDEs overlap the first one is believed */

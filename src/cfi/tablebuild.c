@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "elf/debugfile.h"
 #include "elf/section.h"
@@ -130,11 +132,25 @@ static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
 /* ---- all together -------------------------------------------------------------------------------
  */
 
+/* Not secure against a chosen collision: only root's files get into the cache. */
+static uint64_t gathered__digest(const struct gathered *g)
+{
+	uint64_t digest = XXH3_64bits(g->segments, g->segment_cnt * sizeof(*g->segments));
+
+	for (size_t i = 0; i < g->section_cnt; i++) {
+		const struct cfi_section *s = &g->sections[i];
+
+		digest = XXH3_64bits_withSeed(s->data, s->sz, digest ^ s->vaddr);
+	}
+	return digest;
+}
+
 static struct cfi_table *make(struct gathered *g, const struct elf_file *f)
 {
 	struct sigreturns search = sigreturn__in(f, elf_file__read, GAPS_MAX);
 	struct table_source source = { .machine = f->machine,
 				       .build_id = f->build_id,
+				       .digest = gathered__digest(g),
 				       .segments = g->segments,
 				       .segment_cnt = g->segment_cnt,
 				       .sections = g->sections,
@@ -160,6 +176,21 @@ static struct cfi_table *make(struct gathered *g, const struct elf_file *f)
 	return errno = err, t;
 }
 
+static void gather(struct gathered *g, const struct elf_file *f)
+{
+	gather_segments(g, f);
+	gather_section(g, f, ".eh_frame", true);
+	gather_debug_frame(g, f);
+	if (!g->section_cnt)
+		gather_separate(g, f);
+}
+
+static void gathered__free(struct gathered *g)
+{
+	for (size_t i = 0; i < g->section_cnt; i++)
+		free(g->bytes[i]);
+}
+
 struct cfi_table *cfi_table__of_file(struct elf_file *f)
 {
 	struct gathered g = { 0 };
@@ -168,17 +199,23 @@ struct cfi_table *cfi_table__of_file(struct elf_file *f)
 
 	if (!f->machine)
 		return errno = ENOTSUP, NULL;
-	gather_segments(&g, f);
-	gather_section(&g, f, ".eh_frame", true);
-	gather_debug_frame(&g, f);
-	if (!g.section_cnt)
-		gather_separate(&g, f);
+	gather(&g, f);
 	t = make(&g, f);
 	err = errno;
-	for (size_t i = 0; i < g.section_cnt; i++)
-		free(g.bytes[i]);
+	gathered__free(&g);
 	errno = err;
 	return t;
+}
+
+uint64_t cfi_table__digest(const struct elf_file *f)
+{
+	struct gathered g = { 0 };
+	uint64_t digest;
+
+	gather(&g, f);
+	digest = gathered__digest(&g);
+	gathered__free(&g);
+	return digest;
 }
 
 /* ---- without a table ----------------------------------------------------------------------------

@@ -14,6 +14,12 @@
  */
 struct cfi_table *cfi_table__of_file(struct elf_file *);
 
+/*
+ * Returns a hash of what a table is made from: the segments and the call-frame sections. A table
+ * with another one is of another file, whatever build ID both have.
+ */
+uint64_t cfi_table__digest(const struct elf_file *);
+
 /* By `read` alone, without libelf. NULL + errno: EINVAL when the file has no search table as
  * linkers write it, or more call-frame information than that knows of; or what `read` said. */
 struct lazy_table *lazy_table__of_file(const struct elf_file *, struct lazy_reader);

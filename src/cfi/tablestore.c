@@ -51,13 +51,24 @@ struct table_store {
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
 
+/* Returns the cached table if it was made from what the file has now, else NULL. */
+static const struct cfi_table *load(const struct table_cache *c, const struct elf_file *own)
+{
+	const struct cfi_table *t = table_cache__load(c, &own->build_id);
+
+	if (!t || t->digest == cfi_table__digest(own))
+		return t;
+	table_cache__unmap(t);
+	return NULL;
+}
+
 /* The cache is for files that speak for their build ID. */
 static void make(struct making *m, struct elf_file *own)
 {
 	bool cached = m->cache && own->trusted && own->build_id.sz;
 	struct cfi_table *table;
 
-	m->table = cached ? table_cache__load(m->cache, &own->build_id) : NULL;
+	m->table = cached ? load(m->cache, own) : NULL;
 	m->mapped = m->table;
 	if (m->table || !m->whole)
 		return;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "stacks/origin.h"
+#include "collector/privileges.h"
 
 static int fail(int err)
 {
@@ -14,9 +15,38 @@ static int fail(int err)
 	return -err;
 }
 
+/* Workers have the rights of the thread that starts them, and their maker's priority counts. */
+static void *make_jobs(void *arg)
+{
+	struct census *c = arg;
+
+	privileges__limit_reader();
+	priority__punctual();
+	c->jobs = jobs__new();
+	c->err = c->jobs ? 0 : errno;
+	return NULL;
+}
+
+static int start_jobs(struct census *c)
+{
+	int err = thread__start(&c->reader, make_jobs, c);
+
+	if (err)
+		return err;
+	pthread_join(c->reader, NULL);
+	err = c->err;
+	c->err = 0;
+	return err;
+}
+
 int census__init(struct census *c)
 {
-	*c = (struct census){ .jobs = jobs__new() };
+	int err;
+
+	*c = (struct census){ 0 };
+	err = start_jobs(c);
+	if (err)
+		return fail(err);
 	if (c->jobs)
 		c->processes = process_table__new(&(struct process_options){
 			.jobs = c->jobs, .proc = "/proc", .identify = origin__of });
@@ -27,6 +57,7 @@ static void *read_all(void *arg)
 {
 	struct census *c = arg;
 
+	privileges__limit_reader();
 	c->err = process_table__scan(c->processes);
 	return NULL;
 }

@@ -25,6 +25,7 @@
 enum key {
 	KEY_DURATION = 256,
 	KEY_APPEND,
+	KEY_FORCE,
 	KEY_PID,
 	KEY_UID,
 	KEY_CGROUP,
@@ -74,6 +75,10 @@ static const struct argp_option argp_options[] = {
 	  "/var/lib/stacks)",
 	  2 },
 	{ "append", KEY_APPEND, 0, 0, "DIR may hold a recording already: continue it", 2 },
+	{ "force", KEY_FORCE, 0, 0,
+	  "Use a folder that another user owns or may write to, and who could replace what is "
+	  "recorded there",
+	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
 	{ "rows", 'r', "N", 0, "Rows per row group (default: 100000)", 2 },
@@ -305,6 +310,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
 	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
 	case KEY_APPEND: o->recording.append = true; break;
+	case KEY_FORCE: o->recording.force = true; break;
 	case KEY_PID: add_pids(filter, arg, state); break;
 	case KEY_UID: add_uid(filter, arg, state); break;
 	case KEY_CGROUP: add_cgroup(filter, arg, state); break;

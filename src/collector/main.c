@@ -18,6 +18,7 @@
 #include "collector/clock.h"
 #include "collector/launch.h"
 #include "collector/collector_options.h"
+#include "collector/privileges.h"
 #include "collector/session.h"
 #include "collector/status.h"
 #include "collector/statusfile.h"
@@ -149,6 +150,8 @@ static int prepare(struct collector *c)
 		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
 	if (err || (err = open_signals(c)) != 0)
 		return err;
+	privileges__harden();
+	privileges__check();
 	openfiles__raise();
 	o->capture.drain = drain;
 	o->capture.drain_arg = c;
@@ -169,6 +172,7 @@ static int prepare(struct collector *c)
 	c->recording = recording__new(&o->recording);
 	if (!c->recording)
 		return -errno;
+	privileges__limit(o);
 	/* Reads the kernel's symbols, where it takes kernel stacks: what calls the programs is
 	 * among them now. */
 	c->session = session__new(o, c->recording, &c->census);
@@ -327,6 +331,19 @@ static void collector__free(struct collector *c)
 	options__free(&c->options);
 }
 
+/* What failed has been logged; this is what to do about it. */
+static void advise(int err)
+{
+	struct rlimit files;
+
+	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	log__error(
+		"no more than %llu files may be open (RLIMIT_NOFILE): raise it with ulimit -Hn, or "
+		"with LimitNOFILE= if this is a service",
+		(unsigned long long)files.rlim_max);
+}
+
 int main(int argc, char **argv)
 {
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
@@ -343,6 +360,7 @@ int main(int argc, char **argv)
 	err = prepare(&c);
 	if (!err)
 		err = run(&c);
+	advise(err);
 	status = exit_status(&c, err);
 	collector__free(&c);
 	return status;

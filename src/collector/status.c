@@ -155,6 +155,9 @@ static void print_summary(const struct status *s, const struct session *session,
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
+	if (written.added > written.rows)
+		fprintf(stderr, "  in no file, because writing failed: %lu of these rows\n",
+			written.added - written.rows);
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,

@@ -293,7 +293,12 @@ static struct entry *take(struct elf_cache *c, struct elf_file *f)
 struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
 				 const struct build_id *expected)
 {
-	struct elf_file *f = elf_file__new(fd, path);
+	return elf_cache__take(c, elf_file__new(fd, path), expected);
+}
+
+struct elf_file *elf_cache__take(struct elf_cache *c, struct elf_file *f,
+				 const struct build_id *expected)
+{
 	struct entry *e;
 
 	if (!f)

@@ -27,6 +27,10 @@ void elf_cache__free(struct elf_cache *); /* and every file in it, referenced or
 struct elf_file *elf_cache__open(struct elf_cache *, int fd, const char *path,
 				 const struct build_id *expected);
 
+/* The same of a file that has been read already, which it takes. Accepts NULL (errno stays). */
+struct elf_file *elf_cache__take(struct elf_cache *, struct elf_file *,
+				 const struct build_id *expected);
+
 /*
  * What elf_cache__open() would give for a file with this identity (.st_dev, .st_ino, .st_ctim), as
  * far as the cache knows: NULL + errno ENOENT when the file has to be opened, ENOEXEC also when

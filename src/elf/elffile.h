@@ -31,8 +31,8 @@ struct elf_attachment {
  */
 struct elf_file {
 	struct build_id build_id; /* from the file itself; sz 0: none */
-	bool trusted;
-	uint32_t owner;	 /* !trusted: on whose account it is, see elf_file__hold() */
+	bool trusted;		  /* root's, and reached in this mount namespace */
+	uint32_t owner;		  /* !trusted: on whose account it is, see elf_file__hold() */
 	uint64_t origin; /* what .identify of struct process_options said of it; 0: nothing */
 	dev_t dev;
 	ino_t ino;

@@ -328,6 +328,35 @@ int codemap__add(struct codemap *m, const struct code *c)
 	return err;
 }
 
+static int copy_entry(struct codemap *to, const struct codemap *m, const struct entry *e)
+{
+	return codemap__add(to,
+			    &(struct code){
+				    .start = e->start,
+				    .sz = e->end - e->start,
+				    .time_ns = e->time_ns,
+				    .name = strtab__str(m->names, e->name, NULL),
+				    .frames = e->frames_sz ? m->frames.data + e->frames_off : NULL,
+				    .frames_sz = e->frames_sz,
+			    });
+}
+
+int codemap__keep_newest(struct codemap *m)
+{
+	struct codemap *fresh = codemap__new(), old = *m;
+	int err = fresh ? 0 : -ENOMEM;
+
+	for (size_t i = m->cnt - m->cnt / 2; i < m->cnt && !err; i++)
+		err = copy_entry(fresh, m, &m->entries[i]);
+	if (!err) {
+		fresh->reused = old.reused + 1;
+		*m = *fresh;
+		*fresh = old;
+	}
+	codemap__free(fresh);
+	return err;
+}
+
 bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, struct code *c)
 {
 	const struct page *p = find_page(m, addr >> PAGE_BITS);

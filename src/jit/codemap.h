@@ -31,6 +31,10 @@ void codemap__free(struct codemap *);
  * -ENOMEM. */
 int codemap__add(struct codemap *, const struct code *);
 
+/* Makes room: keeps the half that was added last. 0 or -ENOMEM, then nothing changed. Names that
+ * codemap__find() gave before end. */
+int codemap__keep_newest(struct codemap *);
+
 /*
  * What was at the address at that time: of those that were there by then the last, else the first
  * that came after, whose maker was late in saying so. The name lives as long as the map.

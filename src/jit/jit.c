@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/monotonic.h"
 #include "jit/codemap.h"
 #include "jit/jitdump.h"
@@ -38,6 +39,7 @@ enum { DUMP, MAP, SOURCE_CNT }; /* who knows the times is asked first */
 
 struct process {
 	uint32_t tgid;
+	bool said; /* that its perf map is too large */
 	struct jit_owner owner;
 	const char *told; /* its dump, as records tell */
 	struct source sources[SOURCE_CNT];
@@ -145,6 +147,11 @@ static void search(struct process *p)
 		p->sources[DUMP].fd = jit_owner__open_dump(&p->owner, p->told);
 	if (p->sources[MAP].fd < 0)
 		p->sources[MAP].fd = jit_owner__open_map(&p->owner);
+	if (p->sources[MAP].at.perfmap.overflowed && !p->said)
+		log__warn("process %u: its perf map has more functions than are kept; older ones "
+			  "have no names",
+			  p->tgid);
+	p->said |= p->sources[MAP].at.perfmap.overflowed;
 	rest_ns = rest_since(begin_ns);
 	p->search_ns = begin_ns + (rest_ns > SEARCH_NS ? rest_ns : SEARCH_NS);
 }

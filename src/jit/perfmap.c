@@ -60,6 +60,10 @@ static ssize_t add_lines(struct perfmap *p, char *text, size_t sz, struct codema
 		*end = '\0';
 		if (!p->in_long_line && perfmap__line(line, &c))
 			err = codemap__add(m, &c);
+		if (err == -E2BIG) {
+			p->overflowed = true;
+			err = codemap__keep_newest(m) ? -E2BIG : codemap__add(m, &c);
+		}
 		if (err && err != -EINVAL)
 			return err;
 		p->in_long_line = false;

@@ -114,10 +114,11 @@ static const struct {
 		TRUST_COPY,	/* also in one without: whoever put it there knew what for */
 		TRUST_ALL,	/* it cannot be another file, unless the process is another one */
 	} trust;
+	bool by_process; /* as the process sees it */
 } ways[] = {
-	{ by_sysroot, TRUST_COPY },	     { by_mapped_inode, TRUST_ALL },
-	{ by_process_root, TRUST_IDENTITY }, { by_overlay, TRUST_IDENTITY },
-	{ by_host_path, TRUST_PATH },	     { by_build_id, TRUST_NAME },
+	{ by_sysroot, TRUST_COPY, false },	   { by_mapped_inode, TRUST_ALL, true },
+	{ by_process_root, TRUST_IDENTITY, true }, { by_overlay, TRUST_IDENTITY, false },
+	{ by_host_path, TRUST_PATH, false },	   { by_build_id, TRUST_NAME, false },
 };
 
 /*
@@ -178,7 +179,35 @@ struct candidate {
 	int handle;
 	struct stat st;
 	const struct build_id *expected; /* NULL: any */
+	bool by_process; /* a process showed it, which may be in another mount namespace */
 };
+
+/*
+ * Whether the path leads to this file here, too. In another mount namespace (a container) root may
+ * be another root, and its file has no say about the files of this one.
+ */
+static bool is_here(const struct elf_file *f, const char *path)
+{
+	struct stat st = { 0 };
+	int handle = path[0] == '/' ? handle__open(path) : -ENOENT;
+	bool here;
+
+	if (handle < 0)
+		return false;
+	here = handle__stat(handle, "", &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
+	close(handle);
+	return here;
+}
+
+static struct elf_file *read_candidate(const struct open_request *r, const struct candidate *x,
+				       int fd)
+{
+	struct elf_file *f = elf_file__new(fd, r->path);
+
+	if (f && f->trusted && x->by_process)
+		f->trusted = is_here(f, r->path);
+	return f;
+}
 
 static struct elf_file *open_candidate(struct elf_cache *c, const struct open_request *r,
 				       const struct candidate *x)
@@ -189,7 +218,8 @@ static struct elf_file *open_candidate(struct elf_cache *c, const struct open_re
 	if (f || errno != ENOENT)
 		return f;
 	fd = handle__reopen(x->handle, &r->places->own);
-	f = fd < 0 ? (errno = -fd, NULL) : elf_cache__open(c, fd, r->path, x->expected);
+	f = fd < 0 ? (errno = -fd, NULL)
+		   : elf_cache__take(c, read_candidate(r, x, fd), x->expected);
 	if (!f && errno == ENOEXEC) {
 		elf_cache__adopt(c, NULL, &x->st);
 		errno = ENOEXEC;
@@ -197,12 +227,21 @@ static struct elf_file *open_candidate(struct elf_cache *c, const struct open_re
 	return f;
 }
 
-static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
-			    enum trust trust)
+/* Who runs here has the files that are here; whose records are told has them elsewhere. */
+static enum trust trust_of(const struct open_request *r, size_t way)
 {
+	enum trust t = ways[way].trust;
+
+	return t == (r->places->told ? TRUST_ALL : TRUST_COPY) ? TRUST_IDENTITY : t;
+}
+
+static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
+			    size_t way)
+{
+	enum trust trust = trust_of(r, way);
 	bool sure = trust == TRUST_ALL, by_path = trust == TRUST_PATH || trust == TRUST_NAME;
 	bool identified = trust == TRUST_IDENTITY || trust == TRUST_PATH;
-	struct candidate x = { .handle = handle };
+	struct candidate x = { .handle = handle, .by_process = ways[way].by_process };
 	struct elf_file *f;
 
 	if (fstat(handle, &x.st) != 0)
@@ -293,14 +332,6 @@ static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
 	return f != NULL;
 }
 
-/* Who runs here has the files that are here; whose records are told has them elsewhere. */
-static enum trust trust_of(const struct open_request *r, size_t way)
-{
-	enum trust t = ways[way].trust;
-
-	return t == (r->places->told ? TRUST_ALL : TRUST_COPY) ? TRUST_IDENTITY : t;
-}
-
 /* The first place that has it. *err: 0, or why it is not in the last one. */
 static struct elf_file *try_way(struct elf_cache *c, const struct open_request *r, size_t way,
 				int *err)
@@ -312,7 +343,7 @@ static struct elf_file *try_way(struct elf_cache *c, const struct open_request *
 		*err = -handle;
 		if (handle < 0)
 			continue;
-		f = use(c, r, handle, trust_of(r, way));
+		f = use(c, r, handle, way);
 		*err = f ? 0 : errno;
 		close(handle);
 	}

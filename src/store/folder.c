@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/log.h"
 #include "store/path.h"
 
@@ -115,9 +117,40 @@ static int fail(const char *path, const char *what, int err)
 	return err;
 }
 
-/* The next number below root, made. */
-static int open_next(struct folder *f, const char *root)
+static int folder_foreign(const char *path, const struct stat *st)
 {
+	log__error("%s: belongs to user %u, who could replace what is recorded there; choose "
+		   "another folder, or use --force",
+		   path, (unsigned)st->st_uid);
+	return -EPERM;
+}
+
+static int folder_shared(const char *path, const struct stat *st)
+{
+	log__error("%s: others may write there (mode %04o) and could replace what is recorded; run "
+		   "chmod go-w on it, choose another folder, or use --force",
+		   path, (unsigned)st->st_mode & 07777);
+	return -EPERM;
+}
+
+/* Checks a folder that was there before. An ACL shows in the mode: its mask is the group's part. */
+static int folder_check(const struct folder_options *o, const char *path, int fd)
+{
+	struct stat st;
+
+	if (o->force)
+		return 0;
+	if (fstat(fd, &st) != 0)
+		return fail(path, "cannot read who owns the folder", -errno);
+	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != o->owner.uid)
+		return folder_foreign(path, &st);
+	return st.st_mode & (S_IWGRP | S_IWOTH) ? folder_shared(path, &st) : 0;
+}
+
+/* The next number below root, made. */
+static int open_next(struct folder *f, const struct folder_options *o)
+{
+	const char *root = o->root;
 	char name[16];
 	uint32_t n = 0;
 	int err;
@@ -125,6 +158,9 @@ static int open_next(struct folder *f, const char *root)
 	f->parent = path__open_parent(root, &f->owner);
 	if (f->parent < 0)
 		return fail(root, "cannot make or open the folder of recordings", f->parent);
+	err = folder_check(o, root, f->parent);
+	if (err)
+		return err;
 	err = each_name(f->parent, count_folder, &n);
 	do {
 		snprintf(name, sizeof(name), "%u", ++n);
@@ -135,13 +171,13 @@ static int open_next(struct folder *f, const char *root)
 	return asprintf(&f->path, "%s/%s", root, name) < 0 ? (f->path = NULL, -ENOMEM) : 0;
 }
 
-static int open_given(struct folder *f, const char *dir)
+static int open_given(struct folder *f, const struct folder_options *o)
 {
-	f->fd = path__open(dir, &f->owner);
+	f->fd = path__open(o->dir, &f->owner);
 	if (f->fd < 0)
-		return fail(dir, "cannot make or open the recording's folder", f->fd);
-	f->path = strdup(dir);
-	return f->path ? 0 : -ENOMEM;
+		return fail(o->dir, "cannot make or open the recording's folder", f->fd);
+	f->path = strdup(o->dir);
+	return f->path ? folder_check(o, o->dir, f->fd) : -ENOMEM;
 }
 
 int folder__open(struct folder *f, const struct folder_options *o)
@@ -150,7 +186,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	int err;
 
 	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
-	err = o->dir ? open_given(f, o->dir) : open_next(f, o->root);
+	err = o->dir ? open_given(f, o) : open_next(f, o);
 	if (err)
 		return err;
 	/* Some network file systems have no locks; then only the user keeps two writers apart. */
@@ -173,7 +209,32 @@ bool folder__remove_empty(struct folder *f)
 {
 	const char *slash = f->path ? strrchr(f->path, '/') : NULL;
 
-	return f->parent >= 0 && slash && unlinkat(f->parent, slash + 1, AT_REMOVEDIR) == 0;
+	if (!f->removed && f->parent >= 0 && slash)
+		f->removed = unlinkat(f->parent, slash + 1, AT_REMOVEDIR) == 0;
+	return f->removed;
+}
+
+/* Files of this thread are the owner's from the start. Returns false if that is not allowed. */
+static bool act_as(const struct path_owner *owner)
+{
+	syscall(SYS_setfsgid, owner->gid);
+	syscall(SYS_setfsuid, owner->uid);
+	/* The only way to learn whether it succeeded: an invalid id changes nothing. */
+	return (uid_t)syscall(SYS_setfsuid, -1) == owner->uid &&
+	       (gid_t)syscall(SYS_setfsgid, -1) == owner->gid;
+}
+
+void folder__limit_writer(const struct folder *f)
+{
+	uint64_t give_away =
+		CAPABILITY(CAP_CHOWN) | CAPABILITY(CAP_FOWNER) | CAPABILITY(CAP_DAC_OVERRIDE);
+	struct stat st;
+	bool own = fstat(f->fd, &st) == 0 && st.st_uid == f->owner.uid &&
+		   (st.st_mode & S_IRWXU) == S_IRWXU;
+
+	if (own && f->owner.uid != geteuid())
+		own = act_as(&f->owner);
+	capabilities__keep(own ? 0 : give_away);
 }
 
 void folder__close(struct folder *f)

@@ -2,7 +2,8 @@
 /*
  * The folder of a recording. The collector writes as root into places where others may write, so
  * every step is relative to an open folder, a symbolic link is followed only when root, the caller
- * or the owner made it, and a new file is never one that was there before.
+ * or the owner made it, and a new file is never one that was there before. A folder that another
+ * user owns or may write to is refused: that user could read, replace or forge batches.
  */
 #ifndef STORE_FOLDER_H
 #define STORE_FOLDER_H
@@ -19,6 +20,7 @@ struct folder {
 	char *path;		 /* for people */
 	struct path_owner owner; /* who gets what is made here */
 	uint32_t next;		 /* number of the next batch */
+	bool removed;		 /* by folder__remove_empty() */
 };
 
 /* Files of a batch, in the order in which they get their names. */
@@ -29,15 +31,24 @@ enum folder_file { FOLDER_STACKTRACES, FOLDER_EVENTS, FOLDER_FILE_CNT };
 struct folder_options {
 	const char *dir, *root; /* dir NULL: the next number below root */
 	bool append;		/* dir may hold a recording already */
+	bool force;		/* take a folder that somebody else owns or may write to */
 	struct path_owner owner;
 };
 
-/* Makes or opens the folder and clears away what a killed recording left unfinished. 0 or -errno,
- * said on stderr; folder__close() either way. */
+/*
+ * Makes or opens the folder and removes what a killed recording left unfinished. Returns 0 or
+ * -errno (already logged), -EPERM if another user than root and the owner could replace what is
+ * recorded there and `force` is not set. Call folder__close() in either case.
+ */
 int folder__open(struct folder *, const struct folder_options *);
 /* Removes a folder that was made under a number and is empty: the newest recording is to be one.
  * True: it is gone. */
 bool folder__remove_empty(struct folder *);
+/*
+ * Limits the calling thread to writing into the folder: it acts as the folder's owner, and keeps no
+ * capability that it does not need to give files away.
+ */
+void folder__limit_writer(const struct folder *);
 void folder__close(struct folder *);
 
 /* Final name of a batch's file; with ".tmp" behind it while it is written. */

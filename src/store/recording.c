@@ -37,6 +37,7 @@ struct recording {
 	uint32_t generation;
 	struct row rows[BLOCK]; /* the last ones, not in `events` yet */
 	size_t row_cnt;
+	uint64_t added;
 	struct buf scratch; /* a string as valid UTF-8 */
 };
 
@@ -186,6 +187,7 @@ int recording__add(struct recording *r, const struct row *row)
 	if (err)
 		return err;
 	r->rows[r->row_cnt++] = *row;
+	r->added++;
 	return 0;
 }
 
@@ -285,6 +287,7 @@ struct recording *recording__new(const struct recording_options *o)
 	struct folder_options where = { .dir = o->dir,
 					.root = o->root,
 					.append = o->append,
+					.force = o->force,
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
@@ -336,5 +339,7 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 	struct writer_stats w;
 
 	writer__stats(r->writer, &w);
-	*s = (struct recording_stats){ .rows = w.rows, .bytes = w.bytes, .batches = w.batches };
+	*s = (struct recording_stats){
+		.rows = w.rows, .bytes = w.bytes, .batches = w.batches, .added = r->added
+	};
 }

@@ -17,6 +17,7 @@ struct recording_options {
 	const char *dir;  /* the recording itself; NULL: N = highest + 1 under root */
 	const char *root; /* $STACKS_DIR, else /var/lib/stacks */
 	bool append;	  /* dir may hold a recording already: go on with its numbers */
+	bool force;	  /* take a folder that another user owns or may write to */
 	uid_t owner_uid;  /* who gets folders (0750) and files (0640) */
 	gid_t owner_gid;
 	size_t rows_per_group;	 /* 100000 */
@@ -86,6 +87,7 @@ void recording__free(struct recording *);
 struct recording_stats {
 	uint64_t rows, bytes,
 		batches; /* of finished batches; of the one in the making bytes only */
+	uint64_t added;	 /* rows, also those of batches that are not finished */
 };
 void recording__stats(const struct recording *, struct recording_stats *);
 

@@ -219,6 +219,7 @@ static void *run(void *arg)
 
 	priority__ordinary();
 	w->tid = thread__tid();
+	folder__limit_writer(w->folder);
 	while ((p = pop(w)) != NULL) {
 		int err = w->err ? 0 : write_part(w, p);
 
@@ -228,6 +229,7 @@ static void *run(void *arg)
 		done(w, err);
 	}
 	drop_batch(w);
+	folder__remove_empty(w->folder); /* in a folder of the caller's, only this thread may */
 	return NULL;
 }
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector's command line: what it refuses, and how it says so."""
+import ctypes
 import os
+import pathlib
+import resource
 import shutil
+import struct
 import subprocess
 
 import duckdb
@@ -192,6 +196,25 @@ def test_folders(tmp_path):
 
 
 @needs_bpf
+def test_folders_of_others_are_refused(tmp_path):
+    """Whoever owns a folder, or may write to it, can replace what is recorded there."""
+    folder = tmp_path / "given"
+    folder.mkdir()
+    folder.chmod(0o777)
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
+    assert p.returncode == 1 and "others may write" in p.stderr and "--force" in p.stderr, p.stderr
+    folder.chmod(0o755)
+    os.chown(folder, 1234, 1234)
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
+    assert p.returncode == 1 and "user 1234" in p.stderr and "--force" in p.stderr, p.stderr
+    assert not list(folder.iterdir())
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms", env={**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234"})
+    assert p.returncode == 0 and {f.stat().st_uid for f in folder.iterdir()} == {1234}
+    p = run("-d", folder, "-p", "switch:n", "--duration", "200ms", "--append", "--force")
+    assert p.returncode == 0, p.stderr
+
+
+@needs_bpf
 def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
@@ -247,3 +270,115 @@ def test_capabilities_serve_instead_of_root(tmp_path, public):
     )
     assert p.returncode == 0, p.stderr
     assert list((tmp_path / "r").glob("events-*.parquet"))
+
+
+CAPABILITIES = {"KILL": 5, "SYS_PTRACE": 19, "DAC_READ_SEARCH": 2, "SYS_ADMIN": 21, "SYS_NICE": 23, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
+                "CHECKPOINT_RESTORE": 40}
+RECORDING = {"SYS_PTRACE", "DAC_READ_SEARCH", "SYS_NICE", "SYSLOG", "PERFMON", "BPF", "CHECKPOINT_RESTORE"}
+
+
+def capabilities(*names):
+    return sum(1 << CAPABILITIES[n] for n in names)
+
+
+def status_of(path):
+    return dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+
+
+def threads(pid):
+    return [status_of(t / "status") for t in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+
+
+def without_rights(action):
+    """What action() returns in a process of this user without any capability."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        header, data = struct.pack("Ii", 0x20080522, 0), bytes(24)
+        assert libc.capset(header, data) == 0
+        os.write(write, str(action()).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    answer = os.read(read, 1000).decode()
+    os.close(read)
+    return answer
+
+
+@needs_bpf
+@pytest.mark.parametrize("sudo", [False, True])
+def test_gives_up_what_recording_does_not_need(start, sudo, tmp_path):
+    env = {**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234"} if sudo else None
+    c = start("-a", "-p", "profile:uk,switch:uk", "--", "sleep", "100", env=env)
+    allowed = capabilities("KILL", *RECORDING)
+    all_ = threads(c.proc.pid)
+    assert len(all_) > 2
+    for t in all_:
+        for which in "CapPrm", "CapEff":
+            assert int(t[which], 16) & ~allowed == 0, (t["Name"], which, t[which])
+        assert int(t["CapInh"], 16) == 0 and t["NoNewPrivs"] == "1"
+    assert int(status_of(pathlib.Path(f"/proc/{c.proc.pid}/status"))["CapEff"], 16) == allowed & int(status_of(pathlib.Path("/proc/self/status"))["CapPrm"], 16)
+
+    def open_memory():
+        try:
+            open(f"/proc/{c.proc.pid}/mem", "rb").close()
+            return "opened"
+        except PermissionError:
+            return "refused"
+    assert without_rights(open_memory) == "refused"
+    recording = c.stop()
+    assert recording.returncode in (0, 143), recording.stderr
+    assert {f.stat().st_uid for f in recording.path.iterdir()} == {1234 if sudo else 0}
+    assert recording.one("SELECT count(*) FROM events WHERE kind = 'switch'") > 0
+
+
+@needs_bpf
+def test_the_command_keeps_its_rights(tmp_path):
+    p = run("-d", tmp_path / "r", "-p", "switch:n", "--", "cat", "/proc/self/status")
+    said = dict(line.split(":\t", 1) for line in p.stdout.splitlines() if ":\t" in line)
+    mine = status_of(pathlib.Path("/proc/self/status"))
+    for field in "NoNewPrivs", "CapPrm", "CapEff", "CapBnd":
+        assert said[field] == mine[field], field
+
+
+@needs_bpf
+def test_an_empty_recording_in_the_callers_folder_is_removed(tmp_path):
+    os.chown(tmp_path, 1234, 1234)
+    env = {**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234", "STACKS_DIR": str(tmp_path)}
+    p = run("-p", "profile:u", "--duration", "200ms", "no-such-program", env=env)
+    assert p.returncode == 0 and "removed" in p.stderr, p.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@needs_bpf
+def test_warns_of_a_missing_capability(tmp_path):
+    def drop():
+        libc = ctypes.CDLL(None)
+        for name in "CHECKPOINT_RESTORE", "SYS_ADMIN":
+            assert libc.prctl(24, CAPABILITIES[name], 0, 0, 0) == 0  # PR_CAPBSET_DROP
+    p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,
+                       preexec_fn=drop, timeout=100)
+    assert p.returncode == 0 and p.stderr.count("CAP_CHECKPOINT_RESTORE") == 1, p.stderr
+    assert "CAP_CHECKPOINT_RESTORE" not in run("-d", tmp_path / "all", "-p", "switch:n", "--duration", "200ms").stderr
+
+
+@needs_bpf
+@pytest.mark.parametrize("files", [8, 20, 60])
+def test_too_few_open_files_says_what_to_do(tmp_path, files):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,
+                       preexec_fn=limit, timeout=100)
+    assert p.returncode == 1 and f"no more than {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
+
+
+@needs_bpf
+def test_the_status_file_and_the_cache_may_be_in_the_callers_folder(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 1234, 1234)
+    env = {**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234"}
+    p = run("-d", home / "r", "-p", "profile:u", "--status", home / "status", "--cache", home / "new" / "cache", "--duration", "2s", env=env)
+    assert p.returncode == 0 and "cannot" not in p.stderr, p.stderr
+    assert (home / "new" / "cache").is_dir() and not (home / "status").exists()

@@ -240,7 +240,19 @@ def column(name, values):
     return change
 
 
+def nested(levels):
+    """Puts each list of frames into so many lists more."""
+    def change(table):
+        frames = table.column("frames").combine_chunks()
+        for _ in range(levels):
+            frames = pa.ListArray.from_arrays(pa.array(range(len(frames) + 1), pa.int32()), frames)
+        return table.set_column(table.schema.get_field_index("frames"), "frames", frames)
+    return change
+
+
 ODD = {
+    "frames in lists": ("stacktraces", nested(5), "column frames holds lists in lists"),
+    "frames in one more list": ("stacktraces", nested(1), "column frames holds lists in lists"),
     "no kind": ("events", column("kind", None), "column kind is missing"),
     "times as text": ("events", column("timestamp", lambda n: pa.array(["now"] * n)), "column timestamp holds something else"),
     "fractions": ("events", column("timestamp", lambda n: pa.array([1.5] * n)), "column timestamp holds something else"),

@@ -3,6 +3,7 @@
 import errno
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -297,3 +298,37 @@ def test_a_process_id_that_is_used_again(record, compile_c):
             assert status == "root" and names[-1] == "_start", (i, names, status)
             assert not [n for n in names if n and n.startswith("work_") and n != f"work_{i}"], (i, names)
         assert any(names[0] == f"work_{i}" for names, *_ in stacks)
+
+
+def forge_frames(source, target):
+    """A copy with the same build ID, whose call-frame information looks for return addresses 8 bytes too low."""
+    sections = subprocess.run(["readelf", "-SW", source], capture_output=True, text=True, check=True).stdout
+    name, offset, size = re.search(r"\s(\.eh_frame)\s+PROGBITS\s+\w+\s+(\w+)\s+(\w+)", sections).groups()
+    begin, end = int(offset, 16), int(offset, 16) + int(size, 16)
+    image = pathlib.Path(source).read_bytes()
+    forged = image[begin:end].replace(bytes.fromhex("0c07089001"), bytes.fromhex("0c07089002"))
+    assert forged != image[begin:end]
+    pathlib.Path(target).write_bytes(image[:begin] + forged + image[end:])
+    os.chmod(target, 0o755)
+
+
+def test_a_file_of_another_mount_namespace_speaks_for_itself_only(start, spawn, tmp_path):
+    """Root in a container has a libc with the build ID of the host's: the host's programs have their own rules and names."""
+    libc = pathlib.Path(next(line.split()[2] for line in subprocess.run(["ldd", EXAMPLES / "cpu"], capture_output=True, text=True).stdout.splitlines()
+                             if "libc.so" in line)).resolve()
+    forged = tmp_path / "libc.so.6"
+    forge_frames(libc, forged)
+    inside = spawn("unshare", "-m", "sh", "-c", f"mount --bind {forged} {libc} && exec {EXAMPLES}/cpu 100")
+    wait_worked(0.2, inside)
+    args = ["-p", "profile:u:499", "--cache", tmp_path / "cache"]
+    for turn in range(2):
+        c = start(*args)
+        wait_worked(0.5, inside)
+        outside = spawn(EXAMPLES / "cpu", 100)
+        wait_worked(1.5, outside)
+        r = c.stop()
+        rooted, all_ = r.rows("SELECT count(*) FILTER (unwind = 'root'), count(*) FROM events WHERE kind = 'profile' AND tgid = ?", outside.pid)[0]
+        assert all_ > 300 and rooted > 0.97 * all_, (turn, rooted, all_)
+        wrong = r.one("SELECT count(*) FROM events WHERE kind = 'profile' AND tgid = ? AND unwind = 'root'", inside.pid)
+        assert wrong < 0.5 * r.one("SELECT count(*) FROM events WHERE kind = 'profile' AND tgid = ?", inside.pid), "nothing was forged"
+        outside.kill()

@@ -85,6 +85,9 @@ def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
         assert "No space left on device" in r.stderr and str(mount) in r.stderr, r.stderr
         rows, batches, size = re.search(r"s, (\d+) rows in (\d+) batch\w*, (\d+ KB|[\d.]+ MB) in", r.stderr).groups()
         assert int(rows) == r.one("SELECT count(*) FROM events") > 0
+        unwritten = int(re.search(r"in no file, because writing failed: (\d+) of these rows", r.stderr)[1])
+        counted = int(re.search(r"^switch +(\d+)", r.stderr, re.M)[1])
+        assert unwritten > 0 and counted - unwritten <= int(rows), r.stderr
         assert int(batches) == len(list(r.path.glob("events-*.parquet")))
         written = sum(f.stat().st_size for f in r.path.iterdir())
         assert size == (f"{written / 1e6:.1f} MB" if written >= 1e6 else f"{written / 1e3:.0f} KB")

@@ -241,6 +241,34 @@ static void append(int fd, const void *text, size_t sz)
 	assert_int_equal(write(fd, text, sz), sz);
 }
 
+/* A runtime that never stops to compile: what it says last is what runs. */
+static void the_newest_of_a_large_map_are_kept(void **state)
+{
+	const uint64_t cnt = (1u << 19) + 1000;
+	struct codemap *m = codemap__new();
+	struct perfmap p = { 0 };
+	struct buf text = { 0 };
+	int fd = text_file();
+	char name[16];
+
+	(void)state;
+	for (uint64_t i = 0; i < cnt; i++)
+		buf__printf(&text, "%llx 10 f%llu\n", 0x100000ull + i * 16, (unsigned long long)i);
+	append(fd, (const char *)text.data, text.sz);
+	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_true(p.overflowed);
+	for (uint64_t i = cnt - 200000; i < cnt; i++) {
+		snprintf(name, sizeof(name), "f%llu", (unsigned long long)i);
+		assert_string_equal(at(m, 0x100000 + i * 16, 0), name);
+	}
+	append(fd, "100000 10 again\n", 16);
+	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_string_equal(at(m, 0x100000, 0), "again");
+	buf__free(&text);
+	close(fd);
+	codemap__free(m);
+}
+
 static void a_map_is_read_as_it_grows(void **state)
 {
 	struct codemap *m = codemap__new();
@@ -471,6 +499,7 @@ RUN_TESTS(cmocka_unit_test(the_last_that_was_there_by_then_counts),
 	  cmocka_unit_test(times_that_go_back), cmocka_unit_test(the_same_as_by_a_look_at_all),
 	  cmocka_unit_test(the_first_of_many_is_found), cmocka_unit_test(functions_over_many_pages),
 	  cmocka_unit_test(what_is_no_function), cmocka_unit_test(room_has_bounds),
-	  cmocka_unit_test(lines), cmocka_unit_test(a_map_is_read_as_it_grows),
-	  cmocka_unit_test(a_dump_is_read_as_it_grows), cmocka_unit_test(call_frame_information),
+	  cmocka_unit_test(lines), cmocka_unit_test(the_newest_of_a_large_map_are_kept),
+	  cmocka_unit_test(a_map_is_read_as_it_grows), cmocka_unit_test(a_dump_is_read_as_it_grows),
+	  cmocka_unit_test(call_frame_information),
 	  cmocka_unit_test(times_of_another_clock_are_none), cmocka_unit_test(broken_dumps))

@@ -343,6 +343,51 @@ static void planted_file(void **state)
 	folder__close(&f);
 }
 
+/* Whoever owns the folder, or may write there, could put batches of their own in place of ours. */
+static void refuses_a_folder_of_another_user(void **state)
+{
+	struct folder_options o = { .dir = "rec", .owner = { geteuid(), getegid() } };
+	struct folder f;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip_because("only root can give folders away");
+	assert_int_equal(mkdir("rec", 0755), 0);
+	assert_int_equal(chown("rec", 65534, 65534), 0);
+	assert_int_equal(folder__open(&f, &o), -EPERM);
+	folder__close(&f);
+	o.owner.uid = 65534; /* who called sudo */
+	assert_int_equal(folder__open(&f, &o), 0);
+	folder__close(&f);
+	o.owner.uid = 65533;
+	o.force = true;
+	assert_int_equal(folder__open(&f, &o), 0);
+	folder__close(&f);
+}
+
+static void refuses_a_folder_that_others_may_write_to(void **state)
+{
+	static const mode_t modes[] = { 0775, 0757, 01777 };
+	struct folder_options given = { .dir = "rec", .owner = { geteuid(), getegid() } };
+	struct folder_options below = { .root = "rec", .owner = { geteuid(), getegid() } };
+	struct folder f;
+
+	(void)state;
+	assert_int_equal(mkdir("rec", 0755), 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		assert_int_equal(chmod("rec", modes[i]), 0);
+		assert_int_equal(folder__open(&f, &given), -EPERM);
+		folder__close(&f);
+		assert_int_equal(folder__open(&f, &below), -EPERM);
+		folder__close(&f);
+		assert_false(exists("rec/1"));
+	}
+	below.force = true;
+	assert_int_equal(folder__open(&f, &below), 0);
+	assert_true(exists("rec/1"));
+	folder__close(&f);
+}
+
 static void bad_options(void **state)
 {
 	struct recording_options o = {
@@ -383,4 +428,6 @@ static void folder_gone(void **state)
 RUN_TESTS(IN_TMP(generations), IN_TMP(large_strings), IN_TMP(strings), IN_TMP(stacks),
 	  IN_TMP(free_without_finish), IN_TMP(refused_and_continued), IN_TMP(next_number),
 	  IN_TMP(empty_folders), IN_TMP(bad_folders), IN_TMP(links), IN_TMP(planted_file),
-	  IN_TMP(bad_options), IN_TMP(folder_gone))
+	  IN_TMP(refuses_a_folder_of_another_user),
+	  IN_TMP(refuses_a_folder_that_others_may_write_to), IN_TMP(bad_options),
+	  IN_TMP(folder_gone))

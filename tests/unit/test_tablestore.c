@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shell.h"
+#include "cfi/tablebuild.h"
 #include "cfi/tablestore.h"
 
 struct rig {
@@ -111,7 +112,51 @@ static void a_file_may_outlive_who_made_its_table(void **state)
 	assert_int_equal(cfi_table__at(r->slot->table, 0).how, PACKED_NONE);
 }
 
+static void wait_for_table(struct table_store *t, struct jobs *jobs, struct elf_file *f,
+			   struct table_store_stats *s)
+{
+	struct rig r = { .jobs = jobs, .tables = t, .file = f, .slot = table_store__of(t, f) };
+
+	assert_true(jobs__wait(jobs, 60000000000));
+	if (!r.slot->table)
+		make(&r);
+	table_store__stats(t, s);
+}
+
+/* One of the same build ID, but of other call-frame information, is made again. */
+static void a_cached_table_of_other_frames_is_not_taken(void **state)
+{
+	struct rig *r = *state;
+	struct table_cache *cache = table_cache__new(r->dir, 1 << 20);
+	struct elf_file *sh = elf_file__open("/bin/sh");
+	struct cfi_table *table = cfi_table__of_file(sh);
+
+	assert_non_null(cache);
+	assert_true(table && sh->trusted);
+	assert_true(table->digest == cfi_table__digest(sh));
+	for (int forged = 0; forged < 2; forged++) {
+		struct jobs *jobs = jobs__new();
+		struct table_store *t = table_store__new(cache, jobs);
+		struct elf_file *f = elf_file__open("/bin/sh");
+		struct table_store_stats s;
+
+		table->digest ^= (uint64_t)forged;
+		cfi_table__seal(table);
+		assert_int_equal(table_cache__store(cache, table), 0);
+		wait_for_table(t, jobs, f, &s);
+		assert_int_equal(s.cached, !forged);
+		assert_int_equal(s.made, forged);
+		jobs__free(jobs);
+		table_store__free(t);
+		elf_file__put(f);
+	}
+	elf_file__put(sh);
+	free(table);
+	table_cache__put(cache);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(only_what_is_asked_for_is_made_at_first),
-	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_who_made_its_table))
+	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_who_made_its_table),
+	  T(a_cached_table_of_other_frames_is_not_taken))

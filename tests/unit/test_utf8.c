@@ -44,6 +44,20 @@ static void the_rest_is_replaced(void **state)
 	same(utf8__sanitize, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
 }
 
+/* With them a name could show as another one. */
+static void text_keeps_its_order_on_a_terminal(void **state)
+{
+	(void)state;
+	same(utf8__sanitize_printable,
+	     "a\xe2\x80\xaa\xe2\x80\xae"
+	     "b\xe2\x81\xa6\xe2\x81\xa9",
+	     "a??b??");
+	same(utf8__sanitize_printable, "\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c", "???");
+	same(utf8__sanitize_printable,
+	     "\xe2\x80\x8d\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xd8\x9b",
+	     "\xe2\x80\x8d\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xd8\x9b");
+}
+
 /* Text is looked at in words. */
 static void wherever_it_stands(void **state)
 {
@@ -81,6 +95,6 @@ static void counts_code_points(void **state)
 	assert_int_equal(utf8__prefix(s, strlen(s), 9), 6);
 }
 
-RUN_TESTS(cmocka_unit_test(well_formed_stays), cmocka_unit_test(the_rest_is_replaced),
-	  cmocka_unit_test(wherever_it_stands), cmocka_unit_test(controls_are_not_printed),
-	  cmocka_unit_test(counts_code_points))
+RUN_TESTS(cmocka_unit_test(text_keeps_its_order_on_a_terminal), cmocka_unit_test(well_formed_stays),
+	  cmocka_unit_test(the_rest_is_replaced), cmocka_unit_test(wherever_it_stands),
+	  cmocka_unit_test(controls_are_not_printed), cmocka_unit_test(counts_code_points))

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/privileges.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/capabilities.h"
+#include "base/log.h"
+#include "collector/statusfile.h"
+
+#define MAP_FILES "/proc/self/map_files"
+
+/* Whether the nearest folder on the path that exists belongs to another user. */
+static bool is_elsewhere(const char *path)
+{
+	char folder[PATH_MAX], *at;
+	struct stat st;
+
+	if (!path || strlen(path) >= sizeof(folder))
+		return false;
+	strcpy(folder, path);
+	for (at = folder; stat(at, &st) != 0 || !S_ISDIR(st.st_mode); at = dirname(at))
+		; /* ends at "/" or "." */
+	return st.st_uid != geteuid();
+}
+
+static bool always(const struct options *o)
+{
+	(void)o;
+	return true;
+}
+
+/* Where the kernel has been told to give these rights by the old name of them all. */
+static bool stands_in(const struct options *o)
+{
+	const uint64_t named =
+		CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_CHECKPOINT_RESTORE);
+
+	(void)o;
+	return (capabilities__permitted() & named) != named;
+}
+
+static bool launches(const struct options *o)
+{
+	return o->command;
+}
+
+static bool writes_elsewhere(const struct options *o)
+{
+	return is_elsewhere(o->status_path) || is_elsewhere(o->cache_dir);
+}
+
+/* What is kept while recording, when, and what for. */
+static const struct {
+	unsigned capability;
+	bool reader; /* also by threads that only read what processes have */
+	bool (*needed)(const struct options *);
+} kept[] = {
+	/* Maps, iterators, programs and perf events of CPUs that come later. */
+	{ CAP_BPF, false, always },
+	{ CAP_PERFMON, false, always },
+	/* /proc/PID of other users' processes, and the files behind their mappings. */
+	{ CAP_SYS_PTRACE, true, always },
+	{ CAP_DAC_READ_SEARCH, true, always },
+	{ CAP_CHECKPOINT_RESTORE, true, always },
+	/* Addresses of kernel functions. */
+	{ CAP_SYSLOG, true, always },
+	/* Threads that the rings wait for are not to queue behind the load. */
+	{ CAP_SYS_NICE, true, always },
+	{ CAP_SYS_ADMIN, true, stands_in },
+	/* To end the command, which may run as another user. */
+	{ CAP_KILL, false, launches },
+	{ CAP_DAC_OVERRIDE, false, writes_elsewhere },
+};
+
+void privileges__harden(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		log__warn("cannot protect this process: %s", strerror(errno));
+}
+
+/* Opens this process's first mapped file as those of others are opened. 0 or -errno. */
+static int open_mapped(void)
+{
+	DIR *dir = opendir(MAP_FILES);
+	int fd = -1, err = 0;
+	struct dirent *d;
+
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir)) != NULL && d->d_name[0] == '.')
+		;
+	if (d)
+		fd = openat(dirfd(dir), d->d_name, O_PATH | O_CLOEXEC);
+	if (d && fd < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	closedir(dir);
+	return err;
+}
+
+void privileges__check(void)
+{
+	int err = open_mapped();
+
+	if (err)
+		log__warn("cannot open files by /proc/PID/map_files: %s; stacks of programs that "
+			  "were deleted or replaced will be incomplete: run it as root, or add "
+			  "CAP_CHECKPOINT_RESTORE",
+			  strerror(-err));
+}
+
+static void keep(uint64_t capabilities)
+{
+	int err = capabilities__keep(capabilities);
+
+	if (err)
+		log__warn("cannot give up capabilities: %s", strerror(-err));
+}
+
+void privileges__limit_reader(void)
+{
+	uint64_t set = 0;
+
+	/* What readers need does not depend on options. */
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (kept[i].reader && kept[i].needed(NULL))
+			set |= CAPABILITY(kept[i].capability);
+	keep(set);
+}
+
+void privileges__limit(const struct options *o)
+{
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (kept[i].needed(o))
+			set |= CAPABILITY(kept[i].capability);
+	keep(set);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the collector may do while it records: less than root may. */
+#ifndef COLLECTOR_PRIVILEGES_H
+#define COLLECTOR_PRIVILEGES_H
+
+#include "collector/collector_options.h"
+
+/*
+ * No program that this process executes gains rights, and no other process of the same user reads
+ * its memory. Call it after the launched command was forked: the command keeps its rights.
+ */
+void privileges__harden(void);
+/* Warns about what will be missing if the kernel does not let this process open mapped files. */
+void privileges__check(void);
+/* Limits the calling thread, and those that it starts, to reading what processes have. */
+void privileges__limit_reader(void);
+/* Limits the calling thread, and those that it starts, to what recording with these options takes.
+ * Call it when the programs are loaded and the folder of the recording is open. */
+void privileges__limit(const struct options *);
+
+#endif
