@@ -45,6 +45,10 @@ struct session {
 	bool said;
 };
 
+/* How long a batch that is due blocks for its names, and the last one. */
+static const struct symbolizer_patience batch_patience = { 1000000000, 1000000000 };
+static const struct symbolizer_patience end_patience = { 1000000000, 60000000000 };
+
 /* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
  * in one. */
 static const struct deferred_options deferred_options = {
@@ -391,7 +395,7 @@ static bool may_close(struct session *s, uint64_t now_ns)
 		s->overdue_ns = now_ns;
 	if (now_ns - s->overdue_ns < NAMES_PATIENCE_NS)
 		return false;
-	stacks__finish(s->stacks);
+	stacks__finish(s->stacks, &batch_patience);
 	return true;
 }
 
@@ -472,7 +476,7 @@ void session__flush(struct session *s, uint64_t end_ns)
 	open_ops__each(s->joins, end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
-	stacks__finish(s->stacks);
+	stacks__finish(s->stacks, &end_patience);
 }
 
 const struct session_stats *session__stats(const struct session *s)
@@ -488,7 +492,8 @@ struct session_totals session__totals(const struct session *s)
 				    .to_root = session_stats__sum(st->to_root),
 				    .lost = st->lost_sideband + session_stats__sum(st->lost),
 				    .reading = jobs__pending(s->jobs),
-				    .unnamed = stacks__unnamed(s->stacks) };
+				    .unnamed = stacks__unnamed(s->stacks),
+				    .nameless = stacks__nameless(s->stacks) };
 
 	walker__stats(s->walker, &t.unwinder);
 	deferred__stats(s->deferred, &t.deferred);

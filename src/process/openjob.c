@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/crowd.h"
 #include "base/handle.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer does not answer */
@@ -167,10 +168,19 @@ static void done(struct job *job)
 	open_job__put(o);
 }
 
+/* A disk has no server that may hang. */
+static uint64_t crowd_of(const struct open_job *o)
+{
+	if (major(o->device) != 0 || o->table->places.proc < 0)
+		return 0;
+	return crowd__of(o->table->places.proc, o->request.tgid);
+}
+
 static void submit(struct open_job *o)
 {
 	o->job = (struct job){ .rank = JOB_FIRST,
 			       .lane = o->device,
+			       .crowd = crowd_of(o),
 			       .probe = answers,
 			       .work = open_file,
 			       .done = done };
