@@ -142,7 +142,7 @@ def check_others(r, *commands):
         assert any(n[:3] == ["spin", "work", "main"] for n, _, _, _ in r.stacks(f"kind = 'profile' AND command = '{command}'"))
 
 
-def test_a_perf_map_that_never_answers(attack, start, spawn, compile_c, tmp_path):
+def test_a_perf_map_that_never_answers(start, spawn, compile_c, attack):
     """An overlay asks with the rights of its mounter, so FUSE does not refuse root."""
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(OVERLAY, PROGRAM=compile_c(ANONYMOUS, name="hostile"))
@@ -157,7 +157,7 @@ def test_a_perf_map_that_never_answers(attack, start, spawn, compile_c, tmp_path
     assert len(list(pathlib.Path(c.path).glob("events-*.parquet"))) >= 2
 
 
-def test_a_crowd_of_programs_that_never_answer(attack, start, spawn, compile_c, tmp_path):
+def test_a_crowd_of_programs_that_never_answer(start, spawn, compile_c, attack):
     """Ten programs of one user hang two threads at most; a new program has all of its stacks."""
     program = compile_c(BUSY, name="hostile")
     grow(program, 1 << 20)
@@ -173,7 +173,7 @@ def test_a_crowd_of_programs_that_never_answer(attack, start, spawn, compile_c, 
     check_others(r, "honest", "fresh")
 
 
-def test_a_descriptor_that_never_answers(attack, start, spawn, compile_c, tmp_path):
+def test_a_descriptor_that_never_answers(start, spawn, compile_c, attack):
     """The read of a process's memory hangs where it maps a file whose server does."""
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
