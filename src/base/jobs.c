@@ -9,18 +9,18 @@
 #include <unistd.h>
 
 #include "base/bell.h"
+#include "base/joblanes.h"
 #include "base/monotonic.h"
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define WORKER_MAX  8		/* threads, besides those that hang */
-#define HUNG_MAX    56		/* threads that may hang */
-#define CROWD_MAX   2		/* lanes of one crowd that may hang */
+#define WORKER_MAX  8 /* threads, besides those that hang */
+#define THREAD_MAX  LANES_BUSY_MAX
 #define HELD_UP_NS  100000000	/* from then on another thread takes over */
-#define HUNG_NS	    2000000000	/* a thread without CPU time for so long hangs */
+#define LONG_NS	    2000000000	/* a thread that has a job for so long is watched */
+#define STILL_NS    1000000000	/* a watched thread that uses no CPU time for so long hangs */
 #define PATIENCE_NS 1000000000	/* at the end */
-#define LANES	    256		/* that are remembered */
-#define DEAD_NS	    30000000000 /* until one that did not answer is probed again */
+#define DEAD_NS	    30000000000 /* until a lane that did not answer is probed again */
 
 struct queue {
 	struct job *first, **end;
@@ -29,29 +29,20 @@ struct queue {
 struct worker {
 	struct jobs *jobs;
 	pthread_t thread;
-	pid_t tid;	     /* 0: it has not begun */
-	struct job *in_hand; /* NULL: idle */
-	uint64_t lane;	     /* of what is in hand */
-	uint64_t crowd;
-	uint64_t cpu_ns, moved_ns; /* its CPU time when it was last seen to grow, and when */
-	bool hung;		   /* it does not count as a worker until it comes back */
+	pid_t tid;		  /* 0: it has not begun */
+	struct job *in_hand;	  /* NULL: idle */
+	uint64_t cpu_ns, look_ns; /* its CPU time when it was last looked at; when to look again */
+	bool hung;		  /* it does not count as a worker until it comes back */
 	int nice;
-};
-
-struct lane {
-	uint64_t id, dead_until_ns; /* 0: it answered */
-	uint64_t crowd;		    /* the only one that has jobs in it; 0: none or several */
-	bool known, probed, shared;
 };
 
 struct jobs {
 	pthread_mutex_t lock; /* of what follows */
 	struct bell changed;
 	struct queue todo[JOB_RANK_CNT], done;
-	struct worker workers[WORKER_MAX + HUNG_MAX];
+	struct worker workers[THREAD_MAX];
 	size_t worker_cnt, busy_cnt, alive_cnt, hung_cnt;
-	struct lane lanes[LANES];
-	size_t next_lane;
+	struct job_lanes lanes;
 	uint64_t moved_ns; /* when a job was last taken or finished */
 	bool stop, orphan; /* the last thread frees it */
 	int nice;	   /* of who made us */
@@ -84,64 +75,13 @@ static struct job *queue__remove(struct queue *q, struct job **at)
 /* ---- the threads --------------------------------------------------------------------------------
  */
 
-static bool is_free(const struct jobs *s, uint64_t lane)
-{
-	for (size_t i = 0; i < s->worker_cnt; i++)
-		if (s->workers[i].in_hand && s->workers[i].lane == lane)
-			return false;
-	return true;
-}
-
-static struct lane *find_lane(struct jobs *s, uint64_t id)
-{
-	for (size_t i = 0; i < LANES; i++)
-		if (s->lanes[i].known && s->lanes[i].id == id)
-			return &s->lanes[i];
-	return NULL;
-}
-
-/* How many lanes of the crowd are worked on, or hang. */
-static size_t lanes_in_hand(const struct jobs *s, uint64_t crowd, bool hung)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; crowd && i < s->worker_cnt; i++) {
-		const struct worker *w = &s->workers[i];
-
-		cnt += w->in_hand && w->crowd == crowd && (w->hung || !hung);
-	}
-	return cnt;
-}
-
-static uint64_t crowd_of(struct jobs *s, const struct job *j)
-{
-	const struct lane *l = find_lane(s, j->lane);
-
-	return l ? l->crowd : 0;
-}
-
-/* Whether the job is given back undone. */
-static bool is_hopeless(struct jobs *s, const struct job *j)
-{
-	uint64_t crowd = crowd_of(s, j);
-
-	if (!crowd)
-		return false;
-	return is_free(s, j->lane) ? lanes_in_hand(s, crowd, true) >= CROWD_MAX
-				   : find_lane(s, j->lane)->dead_until_ns > 0;
-}
-
-static bool may_begin(struct jobs *s, const struct job *j)
-{
-	return is_free(s, j->lane) && lanes_in_hand(s, crowd_of(s, j), false) < CROWD_MAX;
-}
-
 /* The first of the best rank that may begin, or that will not be done; NULL: none. */
 static struct job *take(struct jobs *s)
 {
 	for (size_t r = 0; r < JOB_RANK_CNT; r++)
 		for (struct job **at = &s->todo[r].first; *at; at = &(*at)->next)
-			if (may_begin(s, *at) || is_hopeless(s, *at))
+			if (job_lanes__may_begin(&s->lanes, (*at)->at) ||
+			    job_lanes__is_hopeless(&s->lanes, (*at)->at))
 				return queue__remove(&s->todo[r], at);
 	return NULL;
 }
@@ -155,67 +95,26 @@ static void set_priority(struct worker *w, enum job_rank rank)
 	w->nice = nice;
 }
 
-/* The slot of a new lane: that of the oldest one that does not hang, and is one user's. */
-static struct lane *lane_slot(struct jobs *s)
-{
-	struct lane *l = NULL;
-
-	for (size_t i = 0; i < LANES; i++) {
-		l = &s->lanes[s->next_lane++ % LANES];
-		if (!l->known || (!l->shared && is_free(s, l->id)))
-			break;
-	}
-	return l;
-}
-
-static struct lane *get_lane(struct jobs *s, uint64_t id)
-{
-	struct lane *l = find_lane(s, id);
-
-	if (!l) {
-		l = lane_slot(s);
-		*l = (struct lane){ .id = id, .known = true };
-	}
-	return l;
-}
-
-static void join_lane(struct jobs *s, const struct job *j)
-{
-	struct lane *l;
-
-	if (!j->crowd)
-		return;
-	l = get_lane(s, j->lane);
-	l->shared |= j->crowd == JOB_CROWD_ROOT || (l->crowd && l->crowd != j->crowd);
-	l->crowd = l->shared ? 0 : j->crowd;
-}
-
-static void remember_probe(struct jobs *s, uint64_t id, bool ok)
-{
-	struct lane *l = get_lane(s, id);
-
-	l->probed = true;
-	l->dead_until_ns = ok ? 0 : monotonic__ns() + DEAD_NS;
-}
-
 /* The lock is held, but while the lane is being probed: no other thread works on it then. */
 static bool answers(struct jobs *s, struct job *j)
 {
-	const struct lane *l = find_lane(s, j->lane);
-	bool dead = l && l->dead_until_ns, ok;
+	struct job_lane *l = j->at;
+	bool dead = l->dead_until_ns > 0, ok;
 
-	if (!j->probe ||
-	    (l && (l->probed || dead) && (!dead || monotonic__ns() < l->dead_until_ns)))
+	if (!j->probe || (l->probed && !dead) || (dead && monotonic__ns() < l->dead_until_ns))
 		return !dead;
 	pthread_mutex_unlock(&s->lock);
 	ok = j->probe(j);
 	pthread_mutex_lock(&s->lock);
-	remember_probe(s, j->lane, ok);
+	l->probed = true;
+	l->dead_until_ns = ok ? 0 : monotonic__ns() + DEAD_NS;
 	return ok;
 }
 
 static void give_back(struct jobs *s, struct job *j)
 {
+	if (j->at)
+		job_lanes__leave(&s->lanes, j->at);
 	if (!s->done.first)
 		eventfd_write(s->fd, 1);
 	s->moved_ns = monotonic__ns();
@@ -226,22 +125,18 @@ static void give_back(struct jobs *s, struct job *j)
 static void begin(struct worker *w, struct job *j)
 {
 	w->in_hand = j;
-	w->lane = j->lane;
-	w->crowd = crowd_of(w->jobs, j);
-	w->cpu_ns = 0;
-	w->moved_ns = w->jobs->moved_ns = monotonic__ns();
+	w->cpu_ns = UINT64_MAX;
+	w->jobs->moved_ns = monotonic__ns();
+	w->look_ns = w->jobs->moved_ns + LONG_NS;
 	w->jobs->busy_cnt++;
+	job_lanes__begin(&w->jobs->lanes, j->at);
 }
 
-/* A lane that hung, and answered after all, is good again. */
 static void end(struct worker *w)
 {
-	struct lane *l = w->hung ? find_lane(w->jobs, w->lane) : NULL;
-
-	if (l)
-		l->dead_until_ns = 0;
 	w->jobs->hung_cnt -= w->hung;
 	w->hung = false;
+	job_lanes__end(&w->jobs->lanes, w->in_hand->at);
 	w->in_hand = NULL;
 	w->jobs->busy_cnt--;
 }
@@ -250,7 +145,7 @@ static void work_off(struct worker *w, struct job *j)
 {
 	struct jobs *s = w->jobs;
 
-	if (!is_hopeless(s, j)) {
+	if (!job_lanes__is_hopeless(&s->lanes, j->at)) {
 		begin(w, j);
 		if (answers(s, j)) {
 			pthread_mutex_unlock(&s->lock);
@@ -266,6 +161,7 @@ static void work_off(struct worker *w, struct job *j)
 static void destroy(struct jobs *s)
 {
 	pthread_mutex_destroy(&s->lock);
+	job_lanes__free(&s->lanes);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s);
@@ -344,9 +240,21 @@ static void set_hung(struct worker *w)
 
 	w->hung = true;
 	s->hung_cnt++;
-	if (w->crowd)
-		get_lane(s, w->lane)->dead_until_ns = monotonic__ns() + DEAD_NS;
+	w->in_hand->at->state = LANE_HUNG;
 	bell__ring(&s->changed); /* what waits for this lane is given back */
+}
+
+/* Whether the thread makes no progress. Looks at its CPU time when it has had the job for LONG_NS,
+ * and every STILL_NS from then on. */
+static bool is_still(struct worker *w, uint64_t now_ns)
+{
+	uint64_t before_ns = w->cpu_ns;
+
+	if (now_ns < w->look_ns)
+		return false;
+	w->cpu_ns = cpu_ns(w);
+	w->look_ns = now_ns + STILL_NS;
+	return w->cpu_ns == before_ns;
 }
 
 static void find_hung(struct jobs *s)
@@ -355,16 +263,9 @@ static void find_hung(struct jobs *s)
 
 	for (size_t i = 0; i < s->worker_cnt; i++) {
 		struct worker *w = &s->workers[i];
-		uint64_t used_ns;
 
-		if (!w->in_hand || w->hung || w->in_hand->slow || now_ns - w->moved_ns < HUNG_NS)
-			continue;
-		used_ns = cpu_ns(w);
-		if (w->cpu_ns && w->cpu_ns == used_ns)
+		if (w->in_hand && !w->hung && !w->in_hand->slow && is_still(w, now_ns))
 			set_hung(w);
-		else
-			w->moved_ns = now_ns - (w->cpu_ns ? 0 : HUNG_NS / 2);
-		w->cpu_ns = used_ns;
 	}
 }
 
@@ -373,7 +274,7 @@ static void relieve(struct jobs *s)
 {
 	find_hung(s);
 	if (s->busy_cnt == s->worker_cnt && s->worker_cnt - s->hung_cnt < WORKER_MAX &&
-	    s->worker_cnt < WORKER_MAX + HUNG_MAX && any_todo(s) &&
+	    s->worker_cnt < THREAD_MAX && any_todo(s) &&
 	    (all_are_slow(s) || s->hung_cnt == s->busy_cnt ||
 	     monotonic__ns() - s->moved_ns >= HELD_UP_NS))
 		start(s);
@@ -395,8 +296,11 @@ void jobs__submit(struct jobs *s, struct job *j)
 	}
 	s->pending++;
 	pthread_mutex_lock(&s->lock);
-	join_lane(s, j);
-	queue__add(&s->todo[j->rank], j);
+	j->at = job_lanes__join(&s->lanes, j->lane, j->crowd);
+	if (j->at)
+		queue__add(&s->todo[j->rank], j);
+	else
+		give_back(s, j);
 	bell__ring(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -19,7 +19,8 @@ enum job_rank { JOB_FIRST, JOB_NEXT, JOB_LAST, JOB_RANK_CNT };
 
 /* Who submits one has allocated it, as a part of what `work` and `done` know. */
 struct job {
-	struct job *next; /* private */
+	struct job *next;    /* private */
+	struct job_lane *at; /* private */
 	enum job_rank rank;
 	bool slow;     /* it works for long: another thread takes over at once */
 	uint64_t lane; /* jobs of one lane (a device) are done one after the other */

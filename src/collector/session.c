@@ -47,7 +47,7 @@ struct session {
 
 /* How long a batch that is due blocks for its names, and the last one. */
 static const struct symbolizer_patience batch_patience = { 1000000000, 1000000000 };
-static const struct symbolizer_patience end_patience = { 1000000000, 60000000000 };
+static const struct symbolizer_patience end_patience = { 1000000000, 2000000000 };
 
 /* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
  * in one. */

@@ -5,6 +5,8 @@
 #include <linux/nsfs.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +40,26 @@ static int outermost(int ns, const struct stat *ours)
 	return ns;
 }
 
+/* Its folder in /proc is root's where the process is not dumpable, which any process can ask for.
+ */
+static bool real_user(int proc, uint32_t tgid, uid_t *uid)
+{
+	char name[32], text[1024], *line;
+	ssize_t got;
+	int fd;
+
+	snprintf(name, sizeof(name), "%u/status", tgid);
+	fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	line = strstr(text, "\nUid:");
+	if (line)
+		*uid = (uid_t)strtoul(line + strlen("\nUid:"), NULL, 10);
+	return line != NULL;
+}
+
 /* Returns false if the process is in our own user namespace, or gone. */
 static bool namespace_owner(int proc, uint32_t tgid, uid_t *owner)
 {
@@ -63,16 +85,13 @@ static bool namespace_owner(int proc, uint32_t tgid, uid_t *owner)
 
 uint64_t crowd__of(int proc, uint32_t tgid)
 {
-	struct stat st;
-	char name[32];
 	uid_t owner;
 
 	if (namespace_owner(proc, tgid, &owner))
 		return (uint64_t)owner + 1;
-	snprintf(name, sizeof(name), "%u", tgid);
-	if (fstatat(proc, name, &st, 0) != 0)
+	if (!real_user(proc, tgid, &owner))
 		return 0;
-	return st.st_uid == 0 ? JOB_CROWD_ROOT : (uint64_t)st.st_uid + 1;
+	return owner == 0 ? JOB_CROWD_ROOT : (uint64_t)owner + 1;
 }
 
 uint64_t crowd__lane(int proc, uint32_t tgid)

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Returns the user of the process plus one (root: JOB_CROWD_ROOT), or 0 if the process is gone. For
- * a process in another user namespace that is the owner of the outermost one below ours: namespaces
- * and ids are free to make there. `proc` is an open /proc. Opens nothing but files of /proc; takes
- * no memory lock.
+ * Returns the real user of the process plus one (root: JOB_CROWD_ROOT), or 0 if the process is
+ * gone. For a process in another user namespace that is the owner of the outermost one below ours:
+ * namespaces and ids are free to make there. `proc` is an open /proc. Opens nothing but files of
+ * /proc; takes no memory lock.
  */
 uint64_t crowd__of(int proc, uint32_t tgid);
 

@@ -23,6 +23,7 @@
 #define PARKED_NS    1000000000 /* how long a stack waits for files of its process */
 #define RETRY_NS     2000000
 #define HUNG_MAX     16	     /* threads that are left behind; then no names are found any more */
+#define CROWD_MAX    2	     /* … in files of one user */
 #define STILL_CPU_NS 2000000 /* a thread that used less CPU time while it was waited for hangs */
 #define END_NS	     500000000
 
@@ -77,12 +78,17 @@ static struct stack_job *queue__take(struct queue *q)
 	return j;
 }
 
+/* Whether a thread hangs in the file, or as many hang in others of its user as may. */
 static bool is_hung(const struct symbolizer *s, const struct elf_file *f)
 {
-	for (size_t i = 0; i < HUNG_MAX; i++)
+	size_t of_crowd = 0;
+
+	for (size_t i = 0; i < HUNG_MAX; i++) {
 		if (s->hung[i] == f)
 			return true;
-	return false;
+		of_crowd += s->hung[i] && f->crowd && s->hung[i]->crowd == f->crowd;
+	}
+	return of_crowd >= CROWD_MAX;
 }
 
 /* A file's table is for one thread at a time. The asker waits for no file: a table may take a
