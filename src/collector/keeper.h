@@ -12,7 +12,8 @@
  * passes SIGINT, SIGTERM and SIGHUP on, and never returns. The child is killed when it ends.
  */
 int keeper__begin(void);
-/* Lets the parent end with this exit status, whether this process can or not. */
+/* Lets the parent end with this exit status if threads are left that may hang. Otherwise returns,
+ * and the parent ends when this process does, with its status and its CPU time. */
 void keeper__end(int fd, int status);
 
 #endif

@@ -358,6 +358,8 @@ int main(int argc, char **argv)
 	if (c.options.list)
 		return capture__list(list_probe, NULL) ? 1 : 0;
 	keeper = keeper__begin();
+	if (keeper >= 0)
+		c.options.capture.filter.keeper_pid = (uint32_t)getppid();
 	status__init(&c.status, &c.options);
 	err = prepare(&c);
 	if (!err)
