@@ -19,7 +19,7 @@
 #define HELD_UP_NS  100000000	/* from then on another thread takes over */
 #define LONG_NS	    2000000000	/* a thread that has a job for so long is watched */
 #define STILL_NS    1000000000	/* a watched thread that uses no CPU time for so long hangs */
-#define PATIENCE_NS 1000000000	/* at the end */
+#define PATIENCE_NS 500000000	/* at the end */
 #define DEAD_NS	    30000000000 /* until a lane that did not answer is probed again */
 
 struct queue {
@@ -398,7 +398,7 @@ static bool stop(struct jobs *s)
 	for (size_t i = 0; i < s->worker_cnt; i++)
 		priority__lend(s->workers[i].tid);
 	bell__ring(&s->changed);
-	while (s->busy_cnt && monotonic__ns() < until_ns)
+	while (s->busy_cnt > s->hung_cnt && monotonic__ns() < until_ns)
 		wait_for_change(s, until_ns);
 	idle = s->busy_cnt == 0;
 	pthread_mutex_unlock(&s->lock);

@@ -49,9 +49,9 @@ struct jobs;
 
 struct jobs *jobs__new(void); /* NULL + errno */
 /*
- * Gives up what has not begun and waits a second for what has; a thread that hangs longer is left
- * behind with what it has in hand: false. The program cannot end before it where the kernel does
- * not let it go (a FUSE server that does not answer). Accepts NULL.
+ * Gives up what has not begun and waits half a second for what has; a thread that hangs longer is
+ * left behind with what it has in hand: false. The program cannot end before it where the kernel
+ * does not let it go (a FUSE server that does not answer). Accepts NULL.
  */
 bool jobs__free(struct jobs *);
 

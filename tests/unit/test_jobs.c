@@ -186,7 +186,7 @@ static void who_hangs_at_the_end_is_left_behind(void **state)
 	undone = submit(r, 'u', JOB_FIRST, 1);
 	assert_false(jobs__free(r->jobs));
 	r->jobs = NULL;
-	assert_in_range(monotonic__ns() - from_ns, SECOND, 60 * SECOND);
+	assert_in_range(monotonic__ns() - from_ns, SECOND / 2, 60 * SECOND);
 	assert_string_equal(r->done, "u");
 	assert_false(undone->worked);
 	pass(hung); /* it finds nobody, and ends */
@@ -280,9 +280,33 @@ static void two_lanes_of_a_crowd_may_hang(void **state)
 	wait_for(r);
 }
 
+/* More lanes than are remembered, all of one user: the bound holds. */
+static void a_crowd_has_its_bound_in_many_lanes(void **state)
+{
+	struct rig *r = *state;
+	struct step *hung[2], *other;
+
+	for (size_t i = 0; i < 2; i++)
+		hung[i] = submit_of(r, 'h', 100 + i, 7);
+	for (uint64_t lane = 1000; lane < 1600; lane++) {
+		struct step *s = submit(r, 'x', JOB_FIRST, lane);
+
+		wait_for_some(r, 1);
+		assert_true(s->worked);
+		r->done[0] = r->worked[0] = '\0';
+		r->cnt--;
+	}
+	other = submit_of(r, 'o', 102, 7);
+	wait_for_some(r, 1);
+	assert_false(other->worked);
+	for (size_t i = 0; i < 2; i++)
+		pass(hung[i]);
+	wait_for(r);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(better_ranks_go_first), T(who_hangs_holds_up_its_own_lane_only),
 	  T(who_hangs_at_the_end_is_left_behind), T(a_dead_lane_is_left_alone),
 	  T(hung_threads_are_replaced), T(two_lanes_of_a_crowd_may_hang),
-	  T(without_threads_it_is_done_at_once))
+	  T(a_crowd_has_its_bound_in_many_lanes), T(without_threads_it_is_done_at_once))
