@@ -93,9 +93,14 @@ static __always_inline bool has_uid(const struct task_struct *task)
 	return bpf_map_lookup_elem(&uids, &uid);
 }
 
+__hidden bool is_collector(const struct task_struct *task)
+{
+	return task->tgid == (int)cfg.exclude_tgids[0] || task->tgid == (int)cfg.exclude_tgids[1];
+}
+
 __hidden bool recorded_in(struct task_struct *task, const struct cgroup *cgroup)
 {
-	if (!task->pid || task->tgid == (int)cfg.exclude_tgid)
+	if (!task->pid || is_collector(task))
 		return false;
 	if (cfg.who && !is_target(task))
 		return false;

@@ -10,6 +10,7 @@
  * with it; user and cgroup are looked at each time. Idle tasks never, the collector only when asked
  * for.
  */
+bool is_collector(const struct task_struct *task) __hidden;
 bool recorded(struct task_struct *task) __hidden;
 
 /* The same for what a thread does in the name of a cgroup that need not be its own. */

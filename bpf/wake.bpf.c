@@ -23,7 +23,7 @@ int BPF_PROG(wake__waking, struct task_struct *woken)
 	if (!capturing(row.time_ns))
 		return 0;
 	own = task->pid && !in_interrupt();
-	if (own && task->tgid == (int)cfg.exclude_tgid)
+	if (own && is_collector(task))
 		return 0;
 	if (!recorded(woken) && !(own && recorded(task)))
 		return 0;

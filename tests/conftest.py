@@ -119,6 +119,11 @@ class Collector:
         )
         self.seen = ""
 
+    @property
+    def pid(self):
+        """Of the process that does the work: the one that was started only waits for it."""
+        return int(pathlib.Path(f"/proc/{self.proc.pid}/task/{self.proc.pid}/children").read_text().split()[0])
+
     def wait_recording(self):
         """Until the line that says that events are on."""
         while line := self.next_line():

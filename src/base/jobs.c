@@ -5,18 +5,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bell.h"
+#include "base/joblanes.h"
 #include "base/monotonic.h"
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define WORKER_MAX  8		/* so many lanes may hang */
+#define WORKER_MAX  8 /* threads, besides those that hang */
+#define THREAD_MAX  LANES_BUSY_MAX
 #define HELD_UP_NS  100000000	/* from then on another thread takes over */
-#define PATIENCE_NS 1000000000	/* at the end */
-#define LANES	    64		/* that were probed and are remembered */
-#define DEAD_NS	    30000000000 /* until one that did not answer is probed again */
+#define LONG_NS	    2000000000	/* a thread that has a job for so long is watched */
+#define STILL_NS    1000000000	/* a watched thread that uses no CPU time for so long hangs */
+#define PATIENCE_NS 500000000	/* at the end */
+#define DEAD_NS	    30000000000 /* until a lane that did not answer is probed again */
 
 struct queue {
 	struct job *first, **end;
@@ -25,25 +29,20 @@ struct queue {
 struct worker {
 	struct jobs *jobs;
 	pthread_t thread;
-	pid_t tid;	     /* 0: it has not begun */
-	struct job *in_hand; /* NULL: idle */
-	uint64_t lane;	     /* of what is in hand */
+	pid_t tid;		  /* 0: it has not begun */
+	struct job *in_hand;	  /* NULL: idle */
+	uint64_t cpu_ns, look_ns; /* its CPU time when it was last looked at; when to look again */
+	bool hung;		  /* it does not count as a worker until it comes back */
 	int nice;
-};
-
-struct lane {
-	uint64_t id, dead_until_ns; /* 0: it answered */
-	bool known;
 };
 
 struct jobs {
 	pthread_mutex_t lock; /* of what follows */
 	struct bell changed;
 	struct queue todo[JOB_RANK_CNT], done;
-	struct worker workers[WORKER_MAX];
-	size_t worker_cnt, busy_cnt, alive_cnt;
-	struct lane lanes[LANES];
-	size_t next_lane;
+	struct worker workers[THREAD_MAX];
+	size_t worker_cnt, busy_cnt, alive_cnt, hung_cnt;
+	struct job_lanes lanes;
 	uint64_t moved_ns; /* when a job was last taken or finished */
 	bool stop, orphan; /* the last thread frees it */
 	int nice;	   /* of who made us */
@@ -76,20 +75,13 @@ static struct job *queue__remove(struct queue *q, struct job **at)
 /* ---- the threads --------------------------------------------------------------------------------
  */
 
-static bool is_free(const struct jobs *s, uint64_t lane)
-{
-	for (size_t i = 0; i < s->worker_cnt; i++)
-		if (s->workers[i].in_hand && s->workers[i].lane == lane)
-			return false;
-	return true;
-}
-
-/* The first of the best rank whose lane is free; NULL: none. */
+/* The first of the best rank that may begin, or that will not be done; NULL: none. */
 static struct job *take(struct jobs *s)
 {
 	for (size_t r = 0; r < JOB_RANK_CNT; r++)
 		for (struct job **at = &s->todo[r].first; *at; at = &(*at)->next)
-			if (is_free(s, (*at)->lane))
+			if (job_lanes__may_begin(&s->lanes, (*at)->at) ||
+			    job_lanes__is_hopeless(&s->lanes, (*at)->at))
 				return queue__remove(&s->todo[r], at);
 	return NULL;
 }
@@ -103,65 +95,73 @@ static void set_priority(struct worker *w, enum job_rank rank)
 	w->nice = nice;
 }
 
-static struct lane *find_lane(struct jobs *s, uint64_t id)
-{
-	for (size_t i = 0; i < LANES; i++)
-		if (s->lanes[i].known && s->lanes[i].id == id)
-			return &s->lanes[i];
-	return NULL;
-}
-
-/* The one that was probed first goes for it when it is new. */
-static void remember_lane(struct jobs *s, uint64_t id, uint64_t dead_until_ns)
-{
-	struct lane *l = find_lane(s, id);
-
-	if (!l)
-		l = &s->lanes[s->next_lane++ % LANES];
-	*l = (struct lane){ id, dead_until_ns, true };
-}
-
-/* The lock is held, but while the lane is being probed: nobody else works on it then. */
+/* The lock is held, but while the lane is being probed: no other thread works on it then. */
 static bool answers(struct jobs *s, struct job *j)
 {
-	const struct lane *l = find_lane(s, j->lane);
-	bool dead = l && l->dead_until_ns, ok;
+	struct job_lane *l = j->at;
+	bool dead = l->dead_until_ns > 0, ok;
 
-	if (!j->probe || (l && (!dead || monotonic__ns() < l->dead_until_ns)))
+	if (!j->probe || (l->probed && !dead) || (dead && monotonic__ns() < l->dead_until_ns))
 		return !dead;
 	pthread_mutex_unlock(&s->lock);
 	ok = j->probe(j);
 	pthread_mutex_lock(&s->lock);
-	remember_lane(s, j->lane, ok ? 0 : monotonic__ns() + DEAD_NS);
+	l->probed = true;
+	l->dead_until_ns = ok ? 0 : monotonic__ns() + DEAD_NS;
 	return ok;
+}
+
+static void give_back(struct jobs *s, struct job *j)
+{
+	if (j->at)
+		job_lanes__leave(&s->lanes, j->at);
+	if (!s->done.first)
+		eventfd_write(s->fd, 1);
+	s->moved_ns = monotonic__ns();
+	queue__add(&s->done, j);
+	bell__ring(&s->changed);
+}
+
+static void begin(struct worker *w, struct job *j)
+{
+	w->in_hand = j;
+	w->cpu_ns = UINT64_MAX;
+	w->jobs->moved_ns = monotonic__ns();
+	w->look_ns = w->jobs->moved_ns + LONG_NS;
+	w->jobs->busy_cnt++;
+	job_lanes__begin(&w->jobs->lanes, j->at);
+}
+
+static void end(struct worker *w)
+{
+	w->jobs->hung_cnt -= w->hung;
+	w->hung = false;
+	job_lanes__end(&w->jobs->lanes, w->in_hand->at);
+	w->in_hand = NULL;
+	w->jobs->busy_cnt--;
 }
 
 static void work_off(struct worker *w, struct job *j)
 {
 	struct jobs *s = w->jobs;
 
-	w->in_hand = j;
-	w->lane = j->lane;
-	s->busy_cnt++;
-	s->moved_ns = monotonic__ns();
-	if (answers(s, j)) {
-		pthread_mutex_unlock(&s->lock);
-		set_priority(w, j->rank);
-		j->work(j);
-		pthread_mutex_lock(&s->lock);
+	if (!job_lanes__is_hopeless(&s->lanes, j->at)) {
+		begin(w, j);
+		if (answers(s, j)) {
+			pthread_mutex_unlock(&s->lock);
+			set_priority(w, j->rank);
+			j->work(j);
+			pthread_mutex_lock(&s->lock);
+		}
+		end(w);
 	}
-	if (!s->done.first)
-		eventfd_write(s->fd, 1);
-	w->in_hand = NULL;
-	s->busy_cnt--;
-	s->moved_ns = monotonic__ns();
-	queue__add(&s->done, j);
-	bell__ring(&s->changed);
+	give_back(s, j);
 }
 
 static void destroy(struct jobs *s)
 {
 	pthread_mutex_destroy(&s->lock);
+	job_lanes__free(&s->lanes);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s);
@@ -222,10 +222,61 @@ static bool all_are_slow(const struct jobs *s)
 	return slow_cnt == s->busy_cnt;
 }
 
+/* CPU time of the thread. A read that makes progress uses some; one that is not answered uses
+ * none. */
+static uint64_t cpu_ns(const struct worker *w)
+{
+	struct timespec ts = { 0 };
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(w->thread, &clock) == 0)
+		clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void set_hung(struct worker *w)
+{
+	struct jobs *s = w->jobs;
+
+	w->hung = true;
+	s->hung_cnt++;
+	w->in_hand->at->state = LANE_HUNG;
+	bell__ring(&s->changed); /* what waits for this lane is given back */
+}
+
+/* Whether the thread makes no progress. Looks at its CPU time when it has had the job for LONG_NS,
+ * and every STILL_NS from then on. */
+static bool is_still(struct worker *w, uint64_t now_ns)
+{
+	uint64_t before_ns = w->cpu_ns;
+
+	if (now_ns < w->look_ns)
+		return false;
+	w->cpu_ns = cpu_ns(w);
+	w->look_ns = now_ns + STILL_NS;
+	return w->cpu_ns == before_ns;
+}
+
+static void find_hung(struct jobs *s)
+{
+	uint64_t now_ns = monotonic__ns();
+
+	for (size_t i = 0; i < s->worker_cnt; i++) {
+		struct worker *w = &s->workers[i];
+
+		if (w->in_hand && !w->hung && !w->in_hand->slow && is_still(w, now_ns))
+			set_hung(w);
+	}
+}
+
+/* Starts another thread where all that do not hang are held up. */
 static void relieve(struct jobs *s)
 {
-	if (s->busy_cnt == s->worker_cnt && s->worker_cnt < WORKER_MAX && any_todo(s) &&
-	    (all_are_slow(s) || monotonic__ns() - s->moved_ns >= HELD_UP_NS))
+	find_hung(s);
+	if (s->busy_cnt == s->worker_cnt && s->worker_cnt - s->hung_cnt < WORKER_MAX &&
+	    s->worker_cnt < THREAD_MAX && any_todo(s) &&
+	    (all_are_slow(s) || s->hung_cnt == s->busy_cnt ||
+	     monotonic__ns() - s->moved_ns >= HELD_UP_NS))
 		start(s);
 }
 
@@ -245,7 +296,11 @@ void jobs__submit(struct jobs *s, struct job *j)
 	}
 	s->pending++;
 	pthread_mutex_lock(&s->lock);
-	queue__add(&s->todo[j->rank], j);
+	j->at = job_lanes__join(&s->lanes, j->lane, j->crowd);
+	if (j->at)
+		queue__add(&s->todo[j->rank], j);
+	else
+		give_back(s, j);
 	bell__ring(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -343,7 +398,7 @@ static bool stop(struct jobs *s)
 	for (size_t i = 0; i < s->worker_cnt; i++)
 		priority__lend(s->workers[i].tid);
 	bell__ring(&s->changed);
-	while (s->busy_cnt && monotonic__ns() < until_ns)
+	while (s->busy_cnt > s->hung_cnt && monotonic__ns() < until_ns)
 		wait_for_change(s, until_ns);
 	idle = s->busy_cnt == 0;
 	pthread_mutex_unlock(&s->lock);

@@ -15,12 +15,21 @@
 /* Of those that wait. The first have the priority of who made the jobs: he waits for them. */
 enum job_rank { JOB_FIRST, JOB_NEXT, JOB_LAST, JOB_RANK_CNT };
 
+#define JOB_CROWD_ROOT UINT64_MAX
+
 /* Who submits one has allocated it, as a part of what `work` and `done` know. */
 struct job {
-	struct job *next; /* private */
+	struct job *next;    /* private */
+	struct job_lane *at; /* private */
 	enum job_rank rank;
 	bool slow;     /* it works for long: another thread takes over at once */
 	uint64_t lane; /* jobs of one lane (a device) are done one after the other */
+	/*
+	 * The user that answers for the lane, plus one; JOB_CROWD_ROOT; or 0: like the jobs before
+	 * it. At most two lanes at a time are worked on that only one and the same user has jobs
+	 * in. When both hang, jobs in others of that user are given back undone.
+	 */
+	uint64_t crowd;
 	/*
 	 * NULL, or whether the lane answers: asked in some thread before the first job of a lane,
 	 * and again some time after it did not. Jobs of a lane that does not are given back undone.
@@ -32,7 +41,7 @@ struct job {
 	 */
 	void (*work)(struct job *);
 	/* In jobs__collect(), for its thread; takes the job back. Also for one that was given up
-	 * before it began. */
+	 * before it began: then `work` was not called. */
 	void (*done)(struct job *);
 };
 
@@ -40,9 +49,9 @@ struct jobs;
 
 struct jobs *jobs__new(void); /* NULL + errno */
 /*
- * Gives up what has not begun and waits a second for what has; a thread that hangs longer is left
- * behind with what it has in hand: false. The program cannot end before it where the kernel does
- * not let it go (a FUSE server that does not answer). Accepts NULL.
+ * Gives up what has not begun and waits half a second for what has; a thread that hangs longer is
+ * left behind with what it has in hand: false. The program cannot end before it where the kernel
+ * does not let it go (a FUSE server that does not answer). Accepts NULL.
  */
 bool jobs__free(struct jobs *);
 

@@ -26,7 +26,8 @@ struct capture_filter {
 	const char *
 		*cgroups; /* absolute path, or below the cgroup v2 root; with everything below it */
 	size_t cgroup_cnt;
-	bool none_yet; /* nobody until capture__add_command(): one is to be launched */
+	bool none_yet;	     /* nobody until capture__add_command(): one is to be launched */
+	uint32_t keeper_pid; /* a process that is recorded as little as this one; 0: none */
 };
 
 struct capture_options {

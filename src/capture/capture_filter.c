@@ -58,7 +58,10 @@ int capture__set_filter(struct capture *c, const struct capture_filter *f)
 	cfg->comm_cnt = (uint32_t)f->comm_cnt;
 	cfg->uid_cnt = (uint32_t)f->uid_cnt;
 	cfg->cgroup_cnt = (uint32_t)f->cgroup_cnt;
-	cfg->exclude_tgid = names_self(f) ? 0 : (uint32_t)getpid();
+	if (!names_self(f)) {
+		cfg->exclude_tgids[0] = (uint32_t)getpid();
+		cfg->exclude_tgids[1] = f->keeper_pid;
+	}
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++) {
 		size_t cnt = sizes[i].map == c->skel->maps.targets && !cfg->who ? 1 : sizes[i].cnt;
 

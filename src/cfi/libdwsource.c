@@ -156,8 +156,11 @@ static struct reading *reading__new(struct libdw_source *d, enum libdw_part part
 
 	if (!r)
 		return NULL;
-	r->job =
-		(struct job){ .rank = JOB_FIRST, .lane = d->file->dev, .work = work, .done = done };
+	r->job = (struct job){ .rank = JOB_FIRST,
+			       .lane = d->file->dev,
+			       .crowd = d->file->crowd,
+			       .work = work,
+			       .done = done };
 	r->part = part;
 	r->trusted = d->file->trusted;
 	r->data = d;

@@ -203,6 +203,7 @@ static struct making *making__new(struct table_store *t, struct elf_file *file, 
 		return NULL;
 	m->job = (struct job){ .rank = file->trusted && !slot->index ? JOB_NEXT : JOB_LAST,
 			       .lane = file->dev,
+			       .crowd = file->crowd,
 			       .work = work,
 			       .done = done };
 	m->tables = t;

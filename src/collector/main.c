@@ -16,6 +16,7 @@
 #include "base/priority.h"
 #include "collector/census.h"
 #include "collector/clock.h"
+#include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/collector_options.h"
 #include "collector/privileges.h"
@@ -348,7 +349,7 @@ int main(int argc, char **argv)
 {
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
 			       .wakeups = { .urgent_fd = -1, .news_fd = -1 } };
-	int err, status;
+	int err, status, keeper;
 
 	options__parse(&c.options, argc, argv);
 	log__init("collector", c.options.quiet	   ? LOG_WARN
@@ -356,6 +357,9 @@ int main(int argc, char **argv)
 						   : LOG_INFO);
 	if (c.options.list)
 		return capture__list(list_probe, NULL) ? 1 : 0;
+	keeper = keeper__begin();
+	if (keeper >= 0)
+		c.options.capture.filter.keeper_pid = (uint32_t)getppid();
 	status__init(&c.status, &c.options);
 	err = prepare(&c);
 	if (!err)
@@ -363,5 +367,6 @@ int main(int argc, char **argv)
 	advise(err);
 	status = exit_status(&c, err);
 	collector__free(&c);
+	keeper__end(keeper, status);
 	return status;
 }

@@ -19,7 +19,8 @@
 #include "event/kind.h"
 #include "process/process.h"
 
-#define END_PATIENCE_NS	  2000000000
+#define END_PATIENCE_NS	  2000000000 /* for files */
+#define END_NS		  3500000000 /* for files and names; to end takes another second and a half */
 #define NAMES_PATIENCE_NS 2000000000 /* then rings may overflow, and say so */
 
 struct session {
@@ -45,6 +46,7 @@ struct session {
 	bool said;
 };
 
+static const struct symbolizer_patience batch_patience = { 1000000000, 1000000000 };
 /* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
  * in one. */
 static const struct deferred_options deferred_options = {
@@ -391,7 +393,7 @@ static bool may_close(struct session *s, uint64_t now_ns)
 		s->overdue_ns = now_ns;
 	if (now_ns - s->overdue_ns < NAMES_PATIENCE_NS)
 		return false;
-	stacks__finish(s->stacks);
+	stacks__finish(s->stacks, &batch_patience);
 	return true;
 }
 
@@ -467,12 +469,17 @@ static void end_waits(struct session *s)
 
 void session__flush(struct session *s, uint64_t end_ns)
 {
+	uint64_t until_ns = monotonic__ns() + END_NS;
+	struct symbolizer_patience patience = { .still_ns = batch_patience.still_ns };
+
 	s->end_ns = end_ns;
 	end_waits(s);
 	open_ops__each(s->joins, end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
-	stacks__finish(s->stacks);
+	if (until_ns > monotonic__ns())
+		patience.busy_ns = until_ns - monotonic__ns();
+	stacks__finish(s->stacks, &patience);
 }
 
 const struct session_stats *session__stats(const struct session *s)
@@ -488,7 +495,8 @@ struct session_totals session__totals(const struct session *s)
 				    .to_root = session_stats__sum(st->to_root),
 				    .lost = st->lost_sideband + session_stats__sum(st->lost),
 				    .reading = jobs__pending(s->jobs),
-				    .unnamed = stacks__unnamed(s->stacks) };
+				    .unnamed = stacks__unnamed(s->stacks),
+				    .nameless = stacks__nameless(s->stacks) };
 
 	walker__stats(s->walker, &t.unwinder);
 	deferred__stats(s->deferred, &t.deferred);

@@ -35,8 +35,9 @@ const struct session_stats *session__stats(const struct session *);
 /* The same over all kinds, and what is under way. */
 struct session_totals {
 	uint64_t rows, user_stacks, to_root, lost;
-	size_t reading; /* files that are being opened or read, and tables that are being made */
-	size_t unnamed; /* stacks whose names are being looked up */
+	size_t reading;	 /* files that are being opened or read, and tables that are being made */
+	size_t unnamed;	 /* stacks whose names are being looked up */
+	size_t nameless; /* stacks that were written without: a file system did not answer */
 	struct unwinder_stats unwinder;
 	struct deferred_stats deferred;
 };

@@ -174,6 +174,9 @@ static void warn(const struct status *s, const struct session_totals *t, const s
 			  "asked for%s%s%s",
 			  removed ? "; " : "", removed ? recording__dir(r) : "",
 			  removed ? " is removed" : "");
+	if (t->nameless)
+		log__warn("%zu stacks have no names, because a file system did not answer",
+			  t->nameless);
 	if (s->quiet && t->lost)
 		log__warn("%lu events were lost: sums of what was recorded are too small "
 			  "(stacksexport top says where they were lost)",

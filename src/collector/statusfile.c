@@ -137,7 +137,7 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 	print_failed(f, st);
 	fprintf(f, "  \"waiting\": %zu,\n  \"waited\": %lu,\n  \"reading\": %zu,\n",
 		sum.deferred.cnt, sum.deferred.waited, sum.reading);
-	fprintf(f, "  \"unnamed_stacks\": %zu,\n", sum.unnamed);
+	fprintf(f, "  \"unnamed_stacks\": %zu,\n  \"unnamed\": %zu,\n", sum.unnamed, sum.nameless);
 	fprintf(f,
 		"  \"tables\": {\"made\": %zu, \"cached\": %zu, \"indexed\": %zu, \"pending\": "
 		"%zu, "

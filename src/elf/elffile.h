@@ -33,6 +33,7 @@ struct elf_file {
 	struct build_id build_id; /* from the file itself; sz 0: none */
 	bool trusted;		  /* root's, and reached in this mount namespace */
 	uint32_t owner;		  /* !trusted: on whose account it is, see elf_file__hold() */
+	uint64_t crowd;		  /* of jobs that read it, see struct job */
 	uint64_t origin; /* what .identify of struct process_options said of it; 0: nothing */
 	dev_t dev;
 	ino_t ino;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "process/crowd.h"
 #include "jit/codemap.h"
 #include "jit/jitdump.h"
 #include "jit/dumppaths.h"
@@ -19,9 +21,10 @@
 #define PROCESSES_MAX 128 /* each has up to 4 fds */
 #define BYTES_MAX     (256u << 20)
 
-#define SEARCH_NS 250000000 /* between two looks for files that were not there */
-#define SHARE	  20	    /* and no more than this part of the time */
-#define CHEAP_NS  1000000   /* to read more: then it is done at once, else it has its share */
+#define SEARCH_NS 250000000  /* between two looks for files that were not there */
+#define SHARE	  20	     /* and no more than this part of the time */
+#define CHEAP_NS  1000000    /* to read more: then it is done at once, else it has its share */
+#define WAIT_NS	  1000000000 /* stacks wait for files that are read; then they go without */
 
 /* One file, and what is known from it. */
 struct source {
@@ -43,11 +46,19 @@ struct process {
 	struct jit_owner owner;
 	const char *told; /* its dump, as records tell */
 	struct source sources[SOURCE_CNT];
-	uint32_t reloaded;  /* sources that began anew */
-	uint64_t read_ns;   /* when the files were read last */
-	uint64_t again_ns;  /* not before this time */
-	uint64_t search_ns; /* nor are others looked for */
-	uint64_t asked;	    /* when it was asked for last: a number that grows */
+	uint32_t reloaded;    /* sources that began anew */
+	uint64_t read_ns;     /* when the files were read last */
+	uint64_t again_ns;    /* not before this time */
+	uint64_t search_ns;   /* nor are others looked for */
+	uint64_t asked;	      /* when it was asked for last: a number that grows */
+	uint32_t generation;  /* jit__generation() */
+	bool unopened;	      /* .owner is still to be opened */
+	bool reading;	      /* a job has all of the above but for the first and .asked */
+	bool forgotten;	      /* the job frees it */
+	uint64_t reading_ns;  /* since when */
+	uint64_t lane, crowd; /* of its jobs */
+	int proc;
+	struct job job;
 	UT_hash_handle hh;
 };
 
@@ -212,10 +223,13 @@ static void process__free(struct process *p)
 static void drop(struct jit *j, struct process *p)
 {
 	HASH_DEL(j->processes, p);
-	process__free(p);
+	if (p->reading)
+		p->forgotten = true;
+	else
+		process__free(p);
 }
 
-static struct process *add(struct jit *j, uint32_t tgid)
+static struct process *add(struct jit *j, uint32_t tgid, bool jobs)
 {
 	struct process *p = calloc(1, sizeof(*p));
 
@@ -225,9 +239,16 @@ static struct process *add(struct jit *j, uint32_t tgid)
 	for (size_t i = 0; i < SOURCE_CNT; i++)
 		p->sources[i].fd = -1;
 	p->told = dump_paths__dump(j->places.told, tgid);
-	/* One that is gone tells nothing but by its records. */
-	if (jit_owner__open(&p->owner, j->proc, tgid) != 0 && j->places.root)
+	p->owner.proc = p->owner.root = -1;
+	p->proc = j->proc;
+	p->unopened = jobs;
+	if (jobs) {
+		p->lane = crowd__lane(j->proc, tgid);
+		p->crowd = crowd__of(j->proc, tgid);
+	} else if (jit_owner__open(&p->owner, j->proc, tgid) != 0 && j->places.root) {
+		/* One that is gone tells nothing but by its records. */
 		jit_owner__open_recorded(&p->owner, j->places.root, tgid);
+	}
 	HASH_ADD(hh, j->processes, tgid, sizeof(p->tgid), p);
 	if (HASH_ADDED(p))
 		return p;
@@ -238,27 +259,24 @@ static struct process *add(struct jit *j, uint32_t tgid)
 /* Ids are used again: what is known of one that ended holds until another has its id. */
 static bool is_another(const struct jit *j, const struct process *p)
 {
-	struct jit_owner now;
-
 	if (p->owner.told)
 		return p->told != dump_paths__dump(j->places.told, p->tgid);
-	if (jit_owner__lives(&p->owner) || jit_owner__open(&now, j->proc, p->tgid) != 0)
-		return false;
-	jit_owner__close(&now);
-	return true;
+	return !p->reading && !p->unopened && !jit_owner__lives(&p->owner) &&
+	       jit_owner__exists(j->proc, p->tgid);
 }
 
-static struct process *get(struct jit *j, const struct jit_place *place)
+static struct process *get(struct jit *j, const struct jit_place *place, bool jobs)
 {
 	struct process *p;
 
 	HASH_FIND(hh, j->processes, &place->tgid, sizeof(place->tgid), p);
-	if (p && (p->owner.told || place->time_ns > p->read_ns) && is_another(j, p)) {
+	if (p && !p->reading && (p->owner.told || place->time_ns > p->read_ns) &&
+	    is_another(j, p)) {
 		drop(j, p);
 		p = NULL;
 	}
 	if (!p)
-		p = add(j, place->tgid);
+		p = add(j, place->tgid, jobs);
 	if (p)
 		p->asked = ++j->asked;
 	return p;
@@ -268,7 +286,7 @@ static size_t bytes_of(const struct process *p)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < SOURCE_CNT; i++)
+	for (size_t i = 0; !p->reading && i < SOURCE_CNT; i++)
 		bytes += p->sources[i].map ? codemap__sz(p->sources[i].map) : 0;
 	return bytes;
 }
@@ -306,31 +324,100 @@ static bool may_tell_more(const struct process *p, const struct jit_place *place
 	return place->time_ns >= p->read_ns && monotonic__ns() >= p->again_ns;
 }
 
+static uint32_t generation_of(const struct process *p)
+{
+	uint32_t reused = 0;
+	bool tells = false;
+
+	for (size_t i = 0; i < SOURCE_CNT; i++) {
+		tells |= p->sources[i].map != NULL;
+		reused += p->sources[i].map ? codemap__reused(p->sources[i].map) : 0;
+	}
+	return tells ? (reused + (p->reloaded << 20)) % (UINT32_MAX - 1) + 1 : 0;
+}
+
 bool jit__symbol(struct jit *j, const struct jit_place *place, struct jit_symbol *s)
 {
-	struct process *p = get(j, place);
+	struct process *p = get(j, place, false);
 
 	if (!p)
 		return false;
 	if (may_tell_more(p, place)) {
 		refresh(p);
+		p->generation = generation_of(p);
 		keep_bounds(j);
 	}
 	return find(p, place, s);
 }
 
+/* ---- by jobs ------------------------------------------------------------------------------------
+ */
+
+static struct process *process_of(struct job *job)
+{
+	return (struct process *)((char *)job - offsetof(struct process, job));
+}
+
+static void read_files(struct job *job)
+{
+	struct process *p = process_of(job);
+
+	if (p->unopened)
+		jit_owner__open(&p->owner, p->proc, p->tgid);
+	p->unopened = false;
+	refresh(p);
+}
+
+static void files_read(struct job *job)
+{
+	struct process *p = process_of(job);
+
+	p->reading = false;
+	if (p->forgotten) {
+		process__free(p);
+		return;
+	}
+	p->generation = generation_of(p);
+	if (!p->read_ns) /* given back undone: as if it had been read in vain */
+		p->read_ns = monotonic__ns();
+	if (p->unopened)
+		p->again_ns = monotonic__ns() + WAIT_NS;
+}
+
+static void submit(struct process *p, struct jobs *jobs)
+{
+	p->job = (struct job){ .rank = JOB_NEXT,
+			       .lane = p->lane,
+			       .crowd = p->crowd,
+			       .work = read_files,
+			       .done = files_read };
+	p->reading = true;
+	p->reading_ns = monotonic__ns();
+	jobs__submit(jobs, &p->job);
+}
+
+enum jit_answer jit__ask(struct jit *j, const struct jit_place *place, struct jobs *jobs,
+			 struct jit_symbol *s)
+{
+	struct process *p = get(j, place, true);
+
+	if (!p)
+		return JIT_NONE;
+	if (!p->reading && may_tell_more(p, place)) {
+		keep_bounds(j);
+		submit(p, jobs);
+	}
+	if (p->reading)
+		return monotonic__ns() - p->reading_ns < WAIT_NS ? JIT_READS : JIT_NONE;
+	return find(p, place, s) ? JIT_NAMED : JIT_NONE;
+}
+
 uint32_t jit__generation(const struct jit *j, uint32_t tgid)
 {
-	uint32_t reused = 0;
 	struct process *p;
-	bool tells = false;
 
 	HASH_FIND(hh, j->processes, &tgid, sizeof(tgid), p);
-	for (size_t i = 0; p && i < SOURCE_CNT; i++) {
-		tells |= p->sources[i].map != NULL;
-		reused += p->sources[i].map ? codemap__reused(p->sources[i].map) : 0;
-	}
-	return tells ? (reused + (p->reloaded << 20)) % (UINT32_MAX - 1) + 1 : 0;
+	return p ? p->generation : 0;
 }
 
 struct jit *jit__new(const struct jit_places *places)

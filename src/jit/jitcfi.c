@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/monotonic.h"
+#include "process/crowd.h"
 #include "jit/gdbjit.h"
 #include "jit/jitdump.h"
 #include "jit/dumppaths.h"
@@ -32,6 +33,7 @@
 struct dump {
 	atomic_uint refs;
 	uint32_t tgid;
+	uint64_t lane, crowd; /* of the jobs that read it */
 	char *proc, *root;    /* see struct jit_places; copies, for who is left behind with it */
 	char *told;	      /* its path, as records tell; NULL: they do not */
 	pthread_mutex_t lock; /* of what follows */
@@ -112,6 +114,18 @@ static char *copy_of(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
+/* A process may hang who reads it: its memory may be a file of its own FUSE server. */
+static void set_lane(struct dump *d)
+{
+	int proc = d->proc ? open(d->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (proc < 0)
+		return;
+	d->lane = crowd__lane(proc, d->tgid);
+	d->crowd = crowd__of(proc, d->tgid);
+	close(proc);
+}
+
 static struct dump *dump__new(const struct jit_places *places, uint32_t tgid, const char *told)
 {
 	struct dump *d = calloc(1, sizeof(*d));
@@ -127,6 +141,7 @@ static struct dump *dump__new(const struct jit_places *places, uint32_t tgid, co
 	d->at.with_frames = true;
 	d->map = codemap__new();
 	d->listed = gdb_jit__new();
+	set_lane(d);
 	pthread_mutex_init(&d->lock, NULL);
 	if (d->map && d->listed && !d->proc == !places->proc && !d->root == !places->root &&
 	    !d->told == !told)
@@ -244,7 +259,11 @@ static void read_more(struct jit_cfi *j, struct watched *w, struct jobs *jobs, u
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return;
-	*r = (struct reading){ .job = { .rank = JOB_NEXT, .work = work, .done = done },
+	*r = (struct reading){ .job = { .rank = JOB_NEXT,
+					.lane = w->dump->lane,
+					.crowd = w->dump->crowd,
+					.work = work,
+					.done = done },
 			       .dump = w->dump,
 			       .watched = w,
 			       .jit = j };

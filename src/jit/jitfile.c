@@ -113,6 +113,14 @@ void jit_owner__close(struct jit_owner *o)
 	o->proc = o->root = -1;
 }
 
+bool jit_owner__exists(int proc, uint32_t tgid)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", tgid);
+	return faccessat(proc, name, F_OK, 0) == 0;
+}
+
 bool jit_owner__lives(const struct jit_owner *o)
 {
 	return o->told || (o->proc >= 0 && faccessat(o->proc, "stat", F_OK, 0) == 0);

@@ -47,6 +47,7 @@ int jit_owner__open(struct jit_owner *, int proc, uint32_t tgid);
 /* One of whom records tell, with files below that folder. */
 int jit_owner__open_recorded(struct jit_owner *, const char *root, uint32_t tgid);
 void jit_owner__close(struct jit_owner *);	 /* leaves it as one that is gone */
+bool jit_owner__exists(int proc, uint32_t tgid); /* touches nothing but /proc */
 bool jit_owner__lives(const struct jit_owner *); /* and can be asked */
 
 /* Each gives an fd to read, or -errno; -ENOENT when there is none, -EPERM when it is not to be

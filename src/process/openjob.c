@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/crowd.h"
 #include "base/handle.h"
 
 #define ANSWER_MS 2000 /* a server that takes longer does not answer */
@@ -159,6 +160,9 @@ static void done(struct job *job)
 	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
 	bool known = o->key.ino && (o->found || o->no_elf);
 
+	if (o->found)
+		o->found->crowd = job->crowd;
+
 	o->is_named = o->found && may_be_named(&o->map, o->found->dev, o->found->ino);
 	if (known || o->found)
 		o->file = elf_cache__adopt(o->table->files, o->found, known ? &st : NULL);
@@ -167,13 +171,28 @@ static void done(struct job *job)
 	open_job__put(o);
 }
 
+/*
+ * What is held is on its device, and a disk has no server that may hang. Else a path is looked up
+ * as the process sees it, and may lead to any device.
+ */
+static void set_lane(struct open_job *o)
+{
+	int proc = o->table->places.proc;
+
+	o->job.lane = o->device;
+	if (proc < 0 || (has_handle(o) && major(o->device) != 0))
+		return;
+	o->job.crowd = crowd__of(proc, o->request.tgid);
+	if (!has_handle(o))
+		o->job.lane = crowd__lane(proc, o->request.tgid);
+}
+
 static void submit(struct open_job *o)
 {
-	o->job = (struct job){ .rank = JOB_FIRST,
-			       .lane = o->device,
-			       .probe = answers,
-			       .work = open_file,
-			       .done = done };
+	o->job = (struct job){
+		.rank = JOB_FIRST, .probe = answers, .work = open_file, .done = done
+	};
+	set_lane(o);
 	o->state = OPENING_RUNS;
 	o->table->running_cnt++;
 	jobs__submit(o->table->jobs, &open_job__get(o)->job);

@@ -73,12 +73,19 @@ static int by_sysroot(const struct open_request *r, size_t nth)
 	return finder__by_path(r->places->finder, r->path);
 }
 
+/* What is held is the file itself. A path could lead to a device that hangs, and whose lane the job
+ * is not in. */
+static bool asks_path(const struct open_request *r)
+{
+	return !r->handle && is_path(r);
+}
+
 static int by_process_root(const struct open_request *r, size_t nth)
 {
 	char name[32];
 	int root, fd;
 
-	if (nth > 0 || !asks_process(r) || !is_path(r))
+	if (nth > 0 || !asks_process(r) || !asks_path(r))
 		return -ERANGE;
 	snprintf(name, sizeof(name), "%u/root", r->tgid);
 	root = openat(r->places->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -91,12 +98,12 @@ static int by_process_root(const struct open_request *r, size_t nth)
 
 static int by_overlay(const struct open_request *r, size_t nth)
 {
-	return overlays__open(r->overlays, r->path, nth);
+	return asks_path(r) ? overlays__open(r->overlays, r->path, nth) : -ERANGE;
 }
 
 static int by_host_path(const struct open_request *r, size_t nth)
 {
-	return nth > 0 || !is_path(r) ? -ERANGE : handle__open(r->path);
+	return nth > 0 || !asks_path(r) ? -ERANGE : handle__open(r->path);
 }
 
 static int by_build_id(const struct open_request *r, size_t nth)

@@ -48,6 +48,7 @@ struct stacks {
 	struct row_frames *rows;
 	uint64_t kernel_origin; /* of its build ID */
 	bool awaits;		/* the id in hand needs a symbol table that is not read yet */
+	size_t nameless_cnt;	/* stacks that were written before their names were found */
 	int err;		/* sticky: a stack that rows refer to could not be added */
 	struct frame_key keys[TRACE_MAX];
 	struct stack_frame described[TRACE_MAX];
@@ -208,6 +209,14 @@ static bool describe(struct stacks *s, const struct frame *f, const struct stack
 	return row_frames__user(s->rows, f, may_be_jit(s, f->map, owner), out);
 }
 
+static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		s->frames[i] = frames[i].row;
+	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
+		s->err = -ENOMEM;
+}
+
 /* Hands what describe() said to the thread that finds names; id 0: only for what it learns of JIT
  * code and symbol tables. */
 static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner, uint64_t id)
@@ -222,16 +231,13 @@ static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner,
 	}
 	*job = (struct stack_job){ .stack_id = id, .owner = *owner, .cnt = cnt };
 	memcpy(job->frames, s->described, cnt * sizeof(*job->frames));
-	symbolizer__submit(s->symbolizer, job);
+	if (symbolizer__submit(s->symbolizer, job))
+		return 0;
+	s->nameless_cnt += id != 0;
+	if (id)
+		add_rows(s, id, job->frames, cnt);
+	stack_job__free(job);
 	return 0;
-}
-
-static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++)
-		s->frames[i] = frames[i].row;
-	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
-		s->err = -ENOMEM;
 }
 
 /* Adds a stack that the batch does not have. 0, or -ENOMEM: it will not have it. */
@@ -301,9 +307,12 @@ static void learn(struct stacks *s, const struct stack_job *job)
 
 static void add(struct stacks *s, struct stack_job *job)
 {
-	learn(s, job);
+	s->nameless_cnt += job->gave_up && job->stack_id;
+	if (!job->gave_up)
+		learn(s, job);
 	for (size_t i = 0; i < job->cnt; i++)
-		row_frames__name(s->rows, &job->frames[i]);
+		if (!job->gave_up || job->frames[i].symbol.name)
+			row_frames__name(s->rows, &job->frames[i]);
 	if (job->stack_id)
 		add_rows(s, job->stack_id, job->frames, job->cnt);
 }
@@ -331,9 +340,14 @@ int stacks__err(const struct stacks *s)
 	return s->err;
 }
 
-void stacks__finish(struct stacks *s)
+size_t stacks__nameless(const struct stacks *s)
 {
-	symbolizer__wait(s->symbolizer);
+	return s->nameless_cnt;
+}
+
+void stacks__finish(struct stacks *s, const struct symbolizer_patience *p)
+{
+	symbolizer__wait(s->symbolizer, p);
 	stacks__collect(s);
 }
 

@@ -4,6 +4,7 @@
 #define STACKS_STACK_H
 
 #include "stacks/jitkeys.h"
+#include "stacks/symbolizer.h"
 #include "event/trace.h"
 #include "store/recording.h"
 #include "symbol/symbol.h"
@@ -32,8 +33,10 @@ uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt, bool i
 /* Adds the stacks that have got their names. How many. */
 size_t stacks__collect(struct stacks *);
 size_t stacks__unnamed(const struct stacks *); /* 0: the batch may be closed */
-/* The same, waiting for all of them. */
-void stacks__finish(struct stacks *);
+/* Stacks that were written without their names, because a file system did not answer in time. */
+size_t stacks__nameless(const struct stacks *);
+/* Adds all stacks; what has no names when the patience ends is added without. */
+void stacks__finish(struct stacks *, const struct symbolizer_patience *);
 int stacks__err(const struct stacks *); /* sticky: 0, or -ENOMEM when a stack could not be added */
 
 #endif

@@ -28,6 +28,8 @@ struct stack_job {
 	bool has_jit; /* the answer: there was a .jit frame, and this is
 			 jit__generation() */
 	uint32_t jit_generation;
+	bool gave_up;	   /* the answer: files of its process did not answer in time */
+	uint64_t since_ns; /* private: when it was first tried */
 	size_t cnt;
 	struct stack_frame frames[];
 };
@@ -35,15 +37,28 @@ struct stack_job {
 struct symbolizer;
 
 struct symbolizer *symbolizer__new(void); /* NULL + errno */
-/* Waits for what was submitted; frees it when nobody took it. */
+/* Gives what was submitted a moment, then frees it. Leaves a thread that hangs behind. */
 void symbolizer__free(struct symbolizer *);
 
-/* Takes the job, which was malloc()ed. Blocks when far too many wait: memory has bounds. */
-void symbolizer__submit(struct symbolizer *, struct stack_job *);
+/*
+ * Takes the job, which was malloc()ed. Blocks for at most a second when far too many wait. Returns
+ * false, with the job still the caller's, if there is no room after that.
+ */
+bool symbolizer__submit(struct symbolizer *, struct stack_job *);
 /* A job that is done, for the caller to release, or NULL: none yet. */
 struct stack_job *symbolizer__take(struct symbolizer *);
 size_t symbolizer__pending(const struct symbolizer *); /* submitted and not taken yet */
-void symbolizer__wait(struct symbolizer *);	       /* until all that was submitted is done */
+/* How long to wait for names. */
+struct symbolizer_patience {
+	uint64_t still_ns; /* at most, for a thread that uses no CPU time: it waits for a file */
+	uint64_t busy_ns;  /* at most, for one that works */
+};
+/*
+ * Waits until all that was submitted is done. When the patience ends it gives all of it back
+ * without names, `gave_up` set, and returns false. A thread that hangs in a file is left behind:
+ * another one goes on, without names from that file.
+ */
+bool symbolizer__wait(struct symbolizer *, const struct symbolizer_patience *);
 void stack_job__free(struct stack_job *);
 
 /*

@@ -76,7 +76,7 @@ def crowd(tmp):
         first_samples(tmp, f"with these {PROCESSES} processes")
         r = Run(tmp / "many-recorded", "-p", "switch:u", "many")
         time.sleep(SECONDS)
-        row(f"… memory of the collector after {SECONDS} s of switch:u of these, beside the rings", f"{anonymous_mb(r.proc.pid):.0f} MB")
+        row(f"… memory of the collector after {SECONDS} s of switch:u of these, beside the rings", f"{anonymous_mb(r.pid):.0f} MB")
         r.stop()
 
 
@@ -91,9 +91,9 @@ def programs(tmp):
     alone = start()
     r = Run(tmp / "programs", "-p", "profile:u:99,exec:u", "sh")
     recorded = [start()]
-    used, early = r.cpu() - r.cpu_at_start, anonymous_mb(r.proc.pid)
+    used, early = r.cpu() - r.cpu_at_start, anonymous_mb(r.pid)
     recorded += [start() for _ in range(3)]
-    late = anonymous_mb(r.proc.pid)
+    late = anonymous_mb(r.pid)
     r.stop()
     row(f"programs that start and end, {alone:.0f} a second", f"recorded {max(recorded):.0f} a second; collector's CPU {1e6 * used / 2 / PROGRAMS:.0f} µs each")
     row(f"… memory of the collector after {2 * PROGRAMS} and {8 * PROGRAMS} of them; lost", f"{early:.0f} and {late:.0f} MB; {r.lost} of {r.rows + r.lost}")

@@ -15,7 +15,7 @@ def test_it_says_how_it_goes_and_is_gone_at_the_end(start, spawn, tmp_path):
     c = start("-p", "profile:u:199", "--status", path, "cpu")
     first = wait_status(path, lambda s: s["samples"] > 0)
     second = wait_status(path, lambda s: s["samples"] > first["samples"] and s["tables"]["pending"] == 0)
-    assert second["pid"] == c.proc.pid
+    assert second["pid"] == c.pid
     assert second["unwound"] <= second["stacks"] <= second["samples"]
     assert abs(second["converted_percent"] - 100 * second["unwound"] / second["stacks"]) < 0.01
     assert second["tables"]["made"] + second["tables"]["cached"] + second["tables"]["indexed"] >= 1 and second["tables"]["bytes"] > 1000
@@ -40,11 +40,11 @@ def test_two_collectors_have_two_files(start, tmp_path):
     path.write_text('{\n  "pid": 4194304,\n  "samples": 1\n}\n')  # of one that was killed
     one, two = (start("-p", "profile:u", "--status", path) for _ in range(2))
     files = wait_for(lambda: json.loads(path.read_text())["samples"] != 1 and list(tmp_path.glob("status.*[0-9]")))
-    owner, other = (one, two) if json.loads(path.read_text())["pid"] == one.proc.pid else (two, one)
+    owner, other = (one, two) if json.loads(path.read_text())["pid"] == one.pid else (two, one)
     time.sleep(1.2)
-    assert [f.name for f in files] == [f"status.{other.proc.pid}"]
-    assert json.loads(path.read_text())["pid"] == owner.proc.pid
-    assert json.loads(files[0].read_text())["pid"] == other.proc.pid
+    assert [f.name for f in files] == [f"status.{other.pid}"]
+    assert json.loads(path.read_text())["pid"] == owner.pid
+    assert json.loads(files[0].read_text())["pid"] == other.pid
     owner, other = owner.stop(), other.stop()
     assert "another collector" in other.stderr and "another collector" not in owner.stderr
     assert not path.exists() and not files[0].exists()

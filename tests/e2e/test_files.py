@@ -194,7 +194,7 @@ def test_a_large_cold_file(start, spawn, compile_c, tmp_path):
     c = start("-p", "profile:u:199", "large", "--no-cache", "--status", tmp_path / "status")
     wait_worked(0.3, busy)
     wait_status(tmp_path / "status", lambda s: s["samples"] > 10 and s["waiting"] == s["tables"]["pending"] == s["reading"] == 0)
-    read = int(next(l for l in open(f"/proc/{c.proc.pid}/io") if l.startswith("rchar")).split()[1])
+    read = int(next(l for l in open(f"/proc/{c.pid}/io") if l.startswith("rchar")).split()[1])
     r = c.stop()
     assert lost(r) == 0
     assert set(ends(r, "large")) == {"root"}, r.stderr

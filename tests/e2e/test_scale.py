@@ -22,9 +22,9 @@ def test_many_processes_with_many_mappings(start, spawn, compile_c):
     many = spawn(compile_c(MANY, name="many"), 500, 20)
     assert many.stdout.readline() == "ready\n"
     c = start("-p", "switch:u", "many")
-    took = worked(c.proc.pid)
+    took = worked(c.pid)
     time.sleep(1)
-    memory = anonymous_mb(c.proc.pid)
+    memory = anonymous_mb(c.pid)
     r = c.stop()
     assert took < 3  # seconds of CPU time; 0.5
     assert memory < 48
@@ -41,9 +41,9 @@ def test_as_many_programs_as_start(start, spawn):
         spawn("sh", "-c", "while :; do /bin/true; done")
     c = start("-p", "profile:u:499,exec:u", "sh")
     time.sleep(1.5)
-    early = anonymous_mb(c.proc.pid)
+    early = anonymous_mb(c.pid)
     time.sleep(2.5)
-    late = anonymous_mb(c.proc.pid)
+    late = anonymous_mb(c.pid)
     r = c.stop()
     assert lost(r) == 0, r.stderr
     assert r.one("SELECT count(*) FROM events WHERE kind = 'exec'") > 100

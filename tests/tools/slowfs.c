@@ -2,8 +2,9 @@
 /*
  * slowfs SOURCE MOUNTPOINT: the files of a folder, by a server that takes its time: as many
  * milliseconds per request as SOURCE/.delay says, and for ever while there is a SOURCE/.hang; with
- * two numbers in it only reads of bytes between these offsets. "mounted" on stdout; ends when it is
- * unmounted or killed.
+ * two numbers in it only reads of bytes between these offsets. Files that are opened while there is
+ * a SOURCE/.direct are read past the page cache: not even SIGKILL ends such a read. "mounted" on
+ * stdout; ends when it is unmounted or killed.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -69,11 +70,13 @@ static int slow_getattr(const char *path, struct stat *st, struct fuse_file_info
 static int slow_open(const char *path, struct fuse_file_info *fi)
 {
 	int fd = openat(source(), path + 1, O_RDONLY);
+	char text[64];
 
 	take_time();
 	if (fd < 0)
 		return -errno;
 	fi->fh = (uint64_t)fd;
+	fi->direct_io = read_text(".direct", text);
 	fi->keep_cache = 1; /* what is mapped stays in memory */
 	return 0;
 }

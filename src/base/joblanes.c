@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/joblanes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/jobs.h"
+
+#define CROWD_MAX      2   /* lanes of one crowd that are worked on at a time, or hang */
+#define REMEMBERED_MAX 256 /* lanes, unless more have jobs */
+
+/* The oldest without jobs. Lanes with jobs stay, so that the loop is as long as there are threads
+ * and jobs. */
+static void job_lanes_forget_one(struct job_lanes *s)
+{
+	struct job_lane *l, *next;
+
+	HASH_ITER (hh, s->by_id, l, next) {
+		if (l->job_cnt)
+			continue;
+		HASH_DEL(s->by_id, l);
+		free(l);
+		return;
+	}
+}
+
+static struct job_lane *job_lanes_get(struct job_lanes *s, uint64_t id)
+{
+	struct job_lane *l;
+
+	HASH_FIND(hh, s->by_id, &id, sizeof(id), l);
+	if (l)
+		return l;
+	if (HASH_COUNT(s->by_id) >= REMEMBERED_MAX)
+		job_lanes_forget_one(s);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->id = id;
+	HASH_ADD(hh, s->by_id, id, sizeof(l->id), l);
+	if (HASH_ADDED(l))
+		return l;
+	free(l);
+	return NULL;
+}
+
+struct job_lane *job_lanes__join(struct job_lanes *s, uint64_t id, uint64_t crowd)
+{
+	struct job_lane *l = job_lanes_get(s, id);
+
+	if (!l)
+		return NULL;
+	l->job_cnt++;
+	if (!crowd)
+		return l;
+	l->shared |= crowd == JOB_CROWD_ROOT || (l->crowd && l->crowd != crowd);
+	l->crowd = l->shared ? 0 : crowd;
+	return l;
+}
+
+void job_lanes__leave(struct job_lanes *s, struct job_lane *l)
+{
+	assert(l->job_cnt);
+	l->job_cnt--;
+	if (HASH_COUNT(s->by_id) > REMEMBERED_MAX && !l->job_cnt) {
+		HASH_DEL(s->by_id, l);
+		free(l);
+	}
+}
+
+void job_lanes__begin(struct job_lanes *s, struct job_lane *l)
+{
+	assert(l->state == LANE_FREE && s->busy_cnt < LANES_BUSY_MAX);
+	l->state = LANE_BUSY;
+	s->busy[s->busy_cnt++] = l;
+}
+
+void job_lanes__end(struct job_lanes *s, struct job_lane *l)
+{
+	size_t i = 0;
+
+	while (s->busy[i] != l)
+		i++;
+	s->busy[i] = s->busy[--s->busy_cnt];
+	l->state = LANE_FREE;
+}
+
+void job_lanes__free(struct job_lanes *s)
+{
+	struct job_lane *l, *next;
+
+	HASH_ITER (hh, s->by_id, l, next) {
+		HASH_DEL(s->by_id, l);
+		free(l);
+	}
+}
+
+/* How many lanes of the crowd are in that state or a worse one. */
+static size_t job_lanes_of_crowd(const struct job_lanes *s, uint64_t crowd,
+				 enum job_lane_state state)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < s->busy_cnt; i++)
+		cnt += s->busy[i]->crowd == crowd && s->busy[i]->state >= state;
+	return cnt;
+}
+
+bool job_lanes__may_begin(const struct job_lanes *s, const struct job_lane *l)
+{
+	return l->state == LANE_FREE &&
+	       (!l->crowd || job_lanes_of_crowd(s, l->crowd, LANE_BUSY) < CROWD_MAX);
+}
+
+bool job_lanes__is_hopeless(const struct job_lanes *s, const struct job_lane *l)
+{
+	if (!l->crowd || l->state != LANE_FREE)
+		return l->crowd && l->state == LANE_HUNG;
+	return job_lanes_of_crowd(s, l->crowd, LANE_HUNG) >= CROWD_MAX;
+}

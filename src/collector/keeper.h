@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process that the user started, which ends when all is written. The kernel does not let a
+ * process end while one of its threads waits for a file server that has its request, so a child
+ * does the work.
+ */
+#ifndef COLLECTOR_KEEPER_H
+#define COLLECTOR_KEEPER_H
+
+/*
+ * Forks. Returns in the child: an fd for keeper__end(), or -1 where there is no keeper. The parent
+ * passes SIGINT, SIGTERM and SIGHUP on, and never returns. The child is killed when it ends.
+ */
+int keeper__begin(void);
+/* Lets the parent end with this exit status if threads are left that may hang. Otherwise returns,
+ * and the parent ends when this process does, with its status and its CPU time. */
+void keeper__end(int fd, int status);
+
+#endif

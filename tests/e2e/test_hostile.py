@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an ordinary user can do with file systems of his own costs nobody else a stack, and the recording ends in time."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, needs_bpf, wait_worked
+from test_files import BUSY, ends
+
+pytestmark = needs_bpf
+
+# Code in anonymous memory: a loop, to be named by a perf map.
+ANONYMOUS = """
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	static const unsigned char loop[] = { 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3 };
+	void *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(p, loop, sizeof(loop));
+	for (;;)
+		((void (*)(long))p)(1000000);
+}
+"""
+
+# __jit_debug_descriptor lies on a page of a file whose server does not answer.
+DESCRIPTOR = """
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+struct { unsigned version, action; void *relevant, *first; } __jit_debug_descriptor __attribute__((aligned(4096))) = { 1, 0, 0, 0 };
+static char rest[4096] __attribute__((aligned(4096)));
+int main(int argc, char **argv)
+{
+	static const unsigned char loop[] = { 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3 };
+	void *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open(argv[1], O_RDONLY);
+	if (fd < 0 || mmap(&__jit_debug_descriptor, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
+		return argc + !!rest[0];
+	memcpy(p, loop, sizeof(loop));
+	for (;;)
+		((void (*)(long))p)(1000000);
+}
+"""
+
+# A FUSE server and an overlay over it, in namespaces of the user's own; "ready" once the program is about to run.
+OVERLAY = """
+set -e
+mount -t tmpfs none /mnt
+mkdir /mnt/fuse /mnt/upper /mnt/merged /mnt/upper/u /mnt/upper/w
+cp $PROGRAM /mnt/hostile
+$SLOWFS $SOURCE /mnt/fuse > /mnt/log &
+until grep -q mounted /mnt/log; do sleep 0.05; done
+mount -t overlay -o lowerdir=/mnt/fuse,upperdir=/mnt/upper/u,workdir=/mnt/upper/w,userxattr none /mnt/merged
+touch $SOURCE/.hang
+mount --bind /mnt/merged /tmp
+echo ready
+exec /mnt/hostile
+"""
+
+# Programs of FUSE servers that answer a read of the first byte, and none behind it.
+CROWD = """
+set -e
+mount -t tmpfs none /mnt
+for i in $(seq $COUNT); do
+    mkdir -p /mnt/$i/fuse /mnt/$i/upper /mnt/$i/work /mnt/$i/merged
+    $SLOWFS $SOURCE /mnt/$i/fuse > /mnt/log$i &
+    until grep -q mounted /mnt/log$i; do sleep 0.05; done
+    mount -t overlay -o lowerdir=/mnt/$i/fuse,upperdir=/mnt/$i/upper,workdir=/mnt/$i/work,userxattr none /mnt/$i/merged
+    /mnt/$i/merged/hostile &
+done
+sleep 1
+touch $SOURCE/.direct
+echo "$FROM $TO" > $SOURCE/.hang
+echo ready
+wait
+"""
+
+DESCRIBED = """
+set -e
+mount -t tmpfs none /mnt
+mkdir /mnt/fuse
+$SLOWFS $SOURCE /mnt/fuse > /mnt/log &
+until grep -q mounted /mnt/log; do sleep 0.05; done
+$PROGRAM /mnt/fuse/page &
+sleep 1
+touch $SOURCE/.hang
+echo ready
+wait
+"""
+
+
+@pytest.fixture
+def attack(tmp_path):
+    """attack(script, **variables) runs it in a user and a mount namespace; all of it is gone at the end of the test."""
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("no /dev/fuse")
+    if subprocess.run(["unshare", "-Urm", "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no user namespaces")
+    source = tmp_path / "source"
+    source.mkdir()
+    running = []
+
+    def go(script, **variables):
+        env = {**os.environ, "SLOWFS": BUILD / "tests" / "slowfs", "SOURCE": source, **{k: str(v) for k, v in variables.items()}}
+        p = subprocess.Popen(["unshare", "-Urmpf", "--kill-child", "--mount-proc", "bash", "-c", script], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running.append(p)
+        line = p.stdout.readline()
+        if line != "ready\n":
+            p.kill()
+            pytest.skip(f"the attack cannot be made here: {p.communicate()[1]}")
+        return p
+
+    go.source = source
+    yield go
+    for name in ".hang", ".direct":
+        (source / name).unlink(missing_ok=True)
+    for p in running:
+        p.kill()
+        p.communicate()
+
+
+def end_in_time(c):
+    """Everything is written, and the program is gone 5 s after SIGTERM."""
+    c.proc.send_signal(signal.SIGTERM)
+    before = time.monotonic()
+    r = c.finish(timeout=30)
+    took = time.monotonic() - before
+    assert r.returncode == 0, r.stderr
+    assert took < 6, f"{took:.1f} s; {r.stderr}"
+    return r
+
+
+def check_others(r, *commands):
+    for command in commands:
+        found = ends(r, command)
+        assert found.get("root", 0) / max(sum(found.values()), 1) > 0.95, (command, found, r.stderr)
+        assert any(n[:3] == ["spin", "work", "main"] for n, _, _, _ in r.stacks(f"kind = 'profile' AND command = '{command}'"))
+
+
+def test_a_perf_map_that_never_answers(start, spawn, compile_c, attack):
+    """An overlay asks with the rights of its mounter, so FUSE does not refuse root."""
+    honest = spawn(compile_c(BUSY, name="honest"))
+    attack(OVERLAY, PROGRAM=compile_c(ANONYMOUS, name="hostile"))
+    c = start("-p", "profile:u:199", "--no-cache", "-r", "2000", "-g", "1")
+    time.sleep(6)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, honest, fresh)
+    r = end_in_time(c)
+    assert r.lost("profile") == 0, r.stderr
+    check_others(r, "honest", "fresh")
+    assert sum(ends(r, "hostile").values()) > 50
+    assert len(list(pathlib.Path(c.path).glob("events-*.parquet"))) >= 2
+
+
+def test_a_crowd_of_programs_that_never_answer(start, spawn, compile_c, attack):
+    """Ten programs of one user hang two threads at most; a new program has all of its stacks."""
+    program = compile_c(BUSY, name="hostile")
+    shutil.copy(program, attack.source / "hostile")
+    honest = spawn(compile_c(BUSY, name="honest"))
+    attack(CROWD, COUNT=10, FROM=1, TO=1 << 40)
+    c = start("-p", "profile:u:199", "--no-cache")
+    time.sleep(5)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, honest, fresh)
+    r = end_in_time(c)
+    assert r.lost("profile") == 0, r.stderr
+    check_others(r, "honest", "fresh")
+
+
+def test_a_descriptor_that_never_answers(start, spawn, compile_c, attack):
+    """The read of a process's memory hangs where it maps a file whose server does."""
+    (attack.source / "page").write_bytes(bytes(4096))
+    honest = spawn(compile_c(BUSY, name="honest"))
+    attack(DESCRIBED, PROGRAM=compile_c(DESCRIPTOR, name="hostile"))
+    c = start("-p", "profile:u:199", "--no-cache")
+    time.sleep(4)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, honest, fresh)
+    r = end_in_time(c)
+    assert r.lost("profile") == 0, r.stderr
+    check_others(r, "honest", "fresh")
