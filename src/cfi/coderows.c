@@ -60,22 +60,28 @@ static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
 }
 
 /* Labels may be in the middle of a function. */
+static void add_listed(struct row_maker *m, const struct symlist *l)
+{
+	for (size_t i = 0; i < l->cnt; i++)
+		if (!l->syms[i].label)
+			add_start(m, l->syms[i].addr, is_part(&l->syms[i]));
+}
+
 static void add_symbols(struct row_maker *m)
 {
 	uint32_t type = SHT_SYMTAB;
 	struct symlist l;
-	GElf_Shdr shdr;
+	GElf_Shdr shdr = { 0 };
 
-	if (!section__typed(m->file, SHT_SYMTAB, &shdr) &&
-	    !section__typed(m->file, type = SHT_DYNSYM, &shdr))
+	if (!section__typed(m->file, SHT_SYMTAB, &shdr))
+		section__typed(m->file, type = SHT_DYNSYM, &shdr);
+	if (shdr.sh_size > SYMBOLS_MAX || symlist__init(&l, m->file) != 0)
 		return;
-	if (shdr.sh_size <= SYMBOLS_MAX && symlist__init(&l, m->file) == 0) {
-		symlist__add_table(&l, m->file, type);
-		for (size_t i = 0; i < l.cnt; i++)
-			if (!l.syms[i].label)
-				add_start(m, l.syms[i].addr, is_part(&l.syms[i]));
-		symlist__free(&l);
-	}
+	symlist__add_table(&l, m->file, type);
+	if (type != SHT_SYMTAB)
+		symlist__add_go(&l, m->file);
+	add_listed(m, &l);
+	symlist__free(&l);
 }
 
 /* Whether the dynamic section has an entry with the tag. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/section.h"
+#include "elf/gopclntab.h"
 #include "cfi/codescan.h"
 #include "cfi/fullrule.h"
 #include "elf/code.h"
@@ -105,36 +105,34 @@ static void take_row(const struct cfi_row *row, void *arg)
 	s->last = *row;
 }
 
-static void add_scanned(struct overrides *m, const struct elf_file *f, const Elf64_Sym *sym)
+static void add_scanned(struct overrides *m, const struct elf_file *f, const struct go_function *g)
 {
-	const struct cfi_row none = { sym->st_value + sym->st_size, { .how = PACKED_NONE } };
+	const struct cfi_row none = { g->addr + g->sz, { .how = PACKED_NONE } };
 	struct scanned scanned = { .marks = m, .last = none };
-	uint64_t off = elf_code__at(f, sym->st_value).at_off;
+	uint64_t off = elf_code__at(f, g->addr).at_off;
 	uint8_t bytes[SCANNED_MAX];
 
-	if (sym->st_size > sizeof(bytes) || off == UINT64_MAX ||
-	    elf_file__read(f, off, bytes, sym->st_size))
+	if (g->sz > sizeof(bytes) || off == UINT64_MAX || elf_file__read(f, off, bytes, g->sz))
 		return;
-	code_scan(&(struct code_gap){ .bytes = bytes,
-				      .sz = sym->st_size,
-				      .vaddr = sym->st_value,
-				      .entry = UINT64_MAX },
-		  take_row, &scanned);
+	code_scan(
+		&(struct code_gap){
+			.bytes = bytes, .sz = g->sz, .vaddr = g->addr, .entry = UINT64_MAX },
+		take_row, &scanned);
 	take_row(&none, &scanned);
 }
 
-static void mark_symbol(struct overrides *m, const struct elf_file *f, const char *name,
-			const Elf64_Sym *sym)
+static void mark_function(struct overrides *m, const struct elf_file *f,
+			  const struct go_function *g)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (!is_name(name, known[i].name))
+		if (!is_name(g->name, known[i].name))
 			continue;
 		if (known[i].rule.how == PACKED_SIGNAL)
-			add_trampoline(m, f, sym->st_value);
+			add_trampoline(m, f, g->addr);
 		else if (known[i].rule.how == PACKED_NONE)
-			add_scanned(m, f, sym);
+			add_scanned(m, f, g);
 		else
-			add(m, sym->st_value, sym->st_size, known[i].rule);
+			add(m, g->addr, g->sz, known[i].rule);
 	}
 }
 
@@ -150,10 +148,26 @@ static void mark_symbols(struct overrides *m, const struct elf_file *f, Elf_Scn 
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_name < names_sz)
-			mark_symbol(m, f, (const char *)names + sym.st_name, &sym);
+			mark_function(m, f,
+				      &(struct go_function){ sym.st_value, sym.st_size,
+							     (const char *)names + sym.st_name });
 	}
 	free(names);
 	free(syms);
+}
+
+/* What the linker leaves in programs without symbols. */
+static void mark_listed(struct overrides *m, const struct elf_file *f)
+{
+	struct gopclntab t;
+	struct go_function g;
+
+	if (gopclntab__read(&t, f) != 0)
+		return;
+	for (uint64_t i = 0; i < t.cnt; i++)
+		if (gopclntab__at(&t, i, &g))
+			mark_function(m, f, &g);
+	gopclntab__free(&t);
 }
 
 static void find_go(struct overrides *m, const struct elf_file *f)
@@ -161,13 +175,14 @@ static void find_go(struct overrides *m, const struct elf_file *f)
 	GElf_Shdr shdr;
 	Elf_Scn *table;
 
-	if (!elf_file__section(f, ".gopclntab", &shdr) &&
-	    !elf_file__section(f, ".data.rel.ro.gopclntab", &shdr))
+	if (!gopclntab__section(f, &shdr))
 		return;
 	m->has_pclntab = true;
 	table = section__typed(f, SHT_SYMTAB, &shdr);
 	if (table)
 		mark_symbols(m, f, table, &shdr);
+	else
+		mark_listed(m, f);
 	m->is_go = m->cnt;
 }
 

@@ -23,7 +23,7 @@ struct overrides {
 	struct override marks[OVERRIDE_MAX];
 };
 
-/* None of a Go program without a symbol table. Reads the file. */
+/* Reads the file. */
 void overrides__find(struct overrides *, const struct elf_file *);
 
 /* Sections whose code says rules. */

@@ -231,11 +231,12 @@ static bool find_section(const struct section_headers *h, const char *name, stru
 	return true;
 }
 
-/* Frames that the search table does not know, and marks that take a symbol table. */
+/* Frames that the search table does not know, and marks that take a table of functions. */
 static bool has_more(const struct section_headers *h)
 {
 	return section_headers__find(h, ".debug_frame") || section_headers__find(h, ".gopclntab") ||
-	       section_headers__find(h, ".data.rel.ro.gopclntab");
+	       section_headers__find(h, ".data.rel.ro.gopclntab") ||
+	       section_headers__find(h, ".go.buildinfo");
 }
 
 struct lazy_table *lazy_table__of_file(const struct elf_file *f, struct lazy_reader reader)

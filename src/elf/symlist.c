@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "elf/gopclntab.h"
 
 #define SYMBOLS_MAX (1U << 22) /* functions; a browser has 1.5 million */
 #define CODE_MAX    4096
@@ -226,5 +227,26 @@ int symlist__add_table(struct symlist *l, const struct elf_file *f, uint32_t typ
 		err = symlist__add(l, &s);
 	}
 	symbol_section__free(&sec);
+	return err;
+}
+
+int symlist__add_go(struct symlist *l, const struct elf_file *f)
+{
+	struct gopclntab t;
+	struct go_function g;
+	int err = gopclntab__read(&t, f);
+
+	if (!err) /* names stay in the table */
+		err = symlist__keep(l, t.block, t.sz);
+	for (uint64_t i = 0; !err && i < t.cnt; i++) {
+		if (!gopclntab__at(&t, i, &g) || !g.name[0] || !symlist__code(l, g.addr))
+			continue;
+		err = symlist__add(l, &(struct raw_symbol){
+					      .addr = g.addr,
+					      .sz = g.sz,
+					      .name = g.name,
+					      .name_sz = (uint32_t)strnlen(g.name, SYMBOL_NAME_MAX),
+				      });
+	}
 	return err;
 }

@@ -62,5 +62,7 @@ const char *symbol_section__name(const struct symbol_section *, const GElf_Sym *
 int symlist__add_table(struct symlist *, const struct elf_file *, uint32_t type);
 /* Adds the stubs of .plt and its relatives, named after what their relocations say. 0 or -errno. */
 int symlist__add_plt(struct symlist *, const struct elf_file *);
+/* Adds the functions of Go's own table. 0, -ENOENT if there is none, or another -errno. */
+int symlist__add_go(struct symlist *, const struct elf_file *);
 
 #endif

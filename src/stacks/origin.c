@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "elf/gopclntab.h"
 
 #define DIGEST_MAX (64u << 20) /* bytes of symbols and strings that are hashed */
 
@@ -36,6 +37,27 @@ static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ct
 	return 0;
 }
 
+/* Hashes a symbol table and its names. */
+static int hash_table(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash, size_t *left)
+{
+	GElf_Shdr sh;
+	Elf_Scn *names = gelf_getshdr(scn, &sh) ? elf_getscn(elf_file__elf(f), sh.sh_link) : NULL;
+	int err = hash_section(f, scn, hash, left);
+
+	return err || !names ? err : hash_section(f, names, hash, left);
+}
+
+/* Hashes what names the functions of a Go program without a symbol table. */
+static int hash_go(const struct elf_file *f, struct sha256_ctx *hash, size_t *left)
+{
+	GElf_Shdr sh;
+	Elf_Scn *table = gopclntab__section(f, &sh);
+	Elf_Scn *module = elf_file__section(f, ".go.module", &sh);
+	int err = table ? hash_section(f, table, hash, left) : 0;
+
+	return err || !table || !module ? err : hash_section(f, module, hash, left);
+}
+
 /*
  * What a file that speaks only for itself has in its stacks' ids: its symbols. The same program has
  * the same on every host; one whose tables are too large, or not there, has what no other file has.
@@ -43,21 +65,20 @@ static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ct
 static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
 {
 	size_t left = DIGEST_MAX;
+	bool has_symtab = false;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	int err = 0;
 
 	while (err == 0 && (scn = elf_nextscn(elf_file__elf(f), scn))) {
-		Elf_Scn *names;
-
 		if (!gelf_getshdr(scn, &sh) ||
 		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
 			continue;
-		err = hash_section(f, scn, hash, &left);
-		names = elf_getscn(elf_file__elf(f), sh.sh_link);
-		if (err == 0 && names)
-			err = hash_section(f, names, hash, &left);
+		has_symtab |= sh.sh_type == SHT_SYMTAB;
+		err = hash_table(f, scn, hash, &left);
 	}
+	if (err == 0 && !has_symtab)
+		err = hash_go(f, hash, &left);
 	if (err) {
 		const uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
 					 (uint64_t)f->ctime.tv_nsec };

@@ -15,8 +15,8 @@ struct symbol {
 
 /*
  * The function that holds the link-time address `vaddr`, or false. The file's table is built at
- * first use from .symtab, .dynsym, .gnu_debugdata and separate debug files (by build ID, then
- * debuglink).
+ * first use from .symtab, .dynsym, .gnu_debugdata, .gopclntab and separate debug files (by build
+ * ID, then debuglink).
  */
 bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
 /* The same at no cost: -EAGAIN when the table has to be made, or the name of a function that nobody

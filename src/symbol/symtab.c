@@ -53,8 +53,9 @@ static void collect(struct symlist *l, const struct elf_file *f)
 {
 	if (symlist__add_table(l, f, SHT_SYMTAB) != 0) {
 		symlist__add_table(l, f, SHT_DYNSYM);
-		if (add_other(l, debug_file__open(f, DEBUG_DIR)) != 0)
-			add_other(l, debug_data__open(f));
+		if (add_other(l, debug_file__open(f, DEBUG_DIR)) != 0 &&
+		    add_other(l, debug_data__open(f)) != 0)
+			symlist__add_go(l, f);
 	}
 	symlist__add_plt(l, f);
 }

@@ -65,6 +65,27 @@ static void of_others_it_is_the_symbols_too(void **state)
 	assert_int_not_equal(origin, origin_of(&made, 1000));
 }
 
+/* Go's table of functions speaks where no symbol table does. */
+static void of_others_it_is_the_table_of_go_too(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f"), other;
+	uint64_t origin;
+
+	(void)state;
+	memcpy(made.shstrtab, "\0.gopclntab", 12);
+	made.shdrs[1].sh_type = SHT_PROGBITS;
+	made.shdrs[1].sh_offset = offsetof(struct made_elf, code);
+	made.shdrs[1].sh_size = 64;
+	made.shdrs[1].sh_link = 0;
+	origin = origin_of(&made, 1000);
+	other = made;
+	other.code[63]++;
+	assert_int_not_equal(origin, origin_of(&other, 1000));
+	other = made;
+	other.code[64]++;
+	assert_int_equal(origin, origin_of(&other, 1000));
+}
+
 static void without_a_build_id_there_is_none(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -93,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_roots_files_it_is_the_build_id),
 		cmocka_unit_test(of_others_it_is_the_symbols_too),
+		cmocka_unit_test(of_others_it_is_the_table_of_go_too),
 		cmocka_unit_test(without_a_build_id_there_is_none),
 	};
 

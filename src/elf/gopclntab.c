@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf/gopclntab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+
+#define MAGIC_1_16  0xfffffffau
+#define MAGIC_1_18  0xfffffff0u
+#define MAGIC_1_20  0xfffffff1u
+#define POINTER_SZ  8
+#define HEADER_MIN  64		/* bytes of the smallest header */
+#define HEADER_STEP 8		/* bytes that headers are aligned to, at least */
+#define TABLE_MAX   (64u << 20) /* bytes; large programs have half of that */
+
+/* The fields of a header behind its first 8 bytes, in words. */
+static const struct layout {
+	uint32_t magic;
+	uint8_t text, names, functions; /* text 0: none, entries are absolute */
+	uint8_t entry_half;		/* bytes of an address in the list of functions */
+} layouts[] = {
+	{ MAGIC_1_16, 0, 2, 6, 8 },
+	{ MAGIC_1_18, 2, 3, 7, 4 },
+	{ MAGIC_1_20, 2, 3, 7, 4 },
+};
+
+/* ---- where the table is -------------------------------------------------------------------------
+ */
+
+static const char *const table_names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+
+/* Up to Go 1.25 external linkers put the table of a PIE among other data. */
+#define MERGED_NAME ".data.rel.ro"
+
+static bool is_go(const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+
+	return elf_file__section(f, ".go.buildinfo", &shdr) ||
+	       elf_file__section(f, ".note.go.buildid", &shdr);
+}
+
+Elf_Scn *gopclntab__section(const struct elf_file *f, GElf_Shdr *shdr)
+{
+	for (size_t i = 0; i < sizeof(table_names) / sizeof(*table_names); i++) {
+		Elf_Scn *scn = elf_file__section(f, table_names[i], shdr);
+
+		if (scn)
+			return scn;
+	}
+	return is_go(f) ? elf_file__section(f, MERGED_NAME, shdr) : NULL;
+}
+
+/* ---- its header ---------------------------------------------------------------------------------
+ */
+
+static uint64_t word_at(const uint8_t *p)
+{
+	struct cursor c = cursor__on(p, POINTER_SZ);
+
+	return cursor__u64(&c);
+}
+
+/* Bytes 4 to 7: two zeros, the size of the smallest instruction, of a pointer. */
+static const struct layout *layout_of(const uint8_t *p)
+{
+	struct cursor c = cursor__on(p, 8);
+	uint32_t magic = cursor__u32(&c);
+
+	if (p[4] || p[5] || (p[6] != 1 && p[6] != 2 && p[6] != 4) || p[7] != POINTER_SZ)
+		return NULL;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].magic == magic)
+			return &layouts[i];
+	return NULL;
+}
+
+/* Takes what begins at `p` for the table. Returns false if the parts do not lie in it. */
+static bool take_header(struct gopclntab *t, const uint8_t *p, size_t left)
+{
+	const struct layout *l = layout_of(p);
+
+	if (!l)
+		return false;
+	t->header = p;
+	t->sz = left;
+	t->cnt = word_at(p + 8);
+	t->text = l->text ? word_at(p + 8 + 8 * l->text) : 0;
+	t->names = word_at(p + 8 + 8 * l->names);
+	t->functions = word_at(p + 8 + 8 * l->functions);
+	t->entry_sz = 2 * l->entry_half;
+	/* The end of the last function follows its entry. */
+	return t->names < left && t->functions < left && t->cnt &&
+	       t->cnt < (left - t->functions) / t->entry_sz;
+}
+
+static bool find_header(struct gopclntab *t, size_t sz)
+{
+	for (size_t at = 0; at < sz && sz - at >= HEADER_MIN + POINTER_SZ; at += HEADER_STEP)
+		if (take_header(t, t->block + at, sz - at))
+			return true;
+	return false;
+}
+
+/* ---- where the code begins ----------------------------------------------------------------------
+ */
+
+/* Runtime's moduledata, in words: its header's address, and the code's. */
+#define MODULE_HEADER 0
+#define MODULE_TEXT   22
+#define MODULE_WORDS  23
+#define MODULE_MAX    65536 /* bytes of the section */
+
+static bool is_code(const struct elf_file *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->segment_cnt; i++)
+		if ((f->segments[i].flags & PF_X) &&
+		    vaddr - f->segments[i].vaddr < f->segments[i].sz)
+			return true;
+	return false;
+}
+
+/* From Go 1.26 on the header does not say it, but a section of its own does. */
+static uint64_t text_by_module(const struct elf_file *f, uint64_t header)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf_file__section(f, ".go.module", &shdr);
+	uint8_t *module = NULL;
+	uint64_t text = 0;
+	size_t sz;
+
+	if (scn && shdr.sh_size >= MODULE_WORDS * POINTER_SZ && shdr.sh_size <= MODULE_MAX)
+		module = section__read(f, scn, &sz);
+	if (module && word_at(module + POINTER_SZ * MODULE_HEADER) == header)
+		text = word_at(module + POINTER_SZ * MODULE_TEXT);
+	free(module);
+	return text;
+}
+
+static int find_text(struct gopclntab *t, const struct elf_file *f, uint64_t section)
+{
+	if (t->entry_sz == 2 * sizeof(uint64_t))
+		return 0;
+	if (!t->text)
+		t->text = text_by_module(f, section + (uint64_t)(t->header - t->block));
+	return is_code(f, t->text) ? 0 : -ENOENT;
+}
+
+/* ---- what it says -------------------------------------------------------------------------------
+ */
+
+int gopclntab__read(struct gopclntab *t, const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = gopclntab__section(f, &shdr);
+	size_t sz;
+	int err = 0;
+
+	*t = (struct gopclntab){ 0 };
+	if (!scn)
+		return -ENOENT;
+	if (shdr.sh_size > TABLE_MAX)
+		return -EFBIG;
+	t->block = section__read(f, scn, &sz);
+	if (!t->block)
+		return -errno;
+	err = find_header(t, sz) ? find_text(t, f, shdr.sh_addr) : -ENOENT;
+	if (err)
+		gopclntab__free(t);
+	return err;
+}
+
+void gopclntab__free(struct gopclntab *t)
+{
+	free(t->block);
+	*t = (struct gopclntab){ 0 };
+}
+
+/* The address of a function, and the offset of its struct _func from the list's beginning. The
+ * last entry, at `cnt`, only has the address at which the last function ends. */
+struct entry {
+	uint64_t addr, at;
+};
+
+static struct entry entry_at(const struct gopclntab *t, uint64_t idx)
+{
+	struct cursor c = cursor__on(t->header + t->functions + idx * t->entry_sz, t->entry_sz);
+	struct entry e;
+
+	if (t->entry_sz == 2 * sizeof(uint64_t)) {
+		e.addr = cursor__u64(&c);
+		e.at = cursor__u64(&c);
+	} else {
+		e.addr = t->text + cursor__u32(&c);
+		e.at = cursor__u32(&c);
+	}
+	return e;
+}
+
+bool gopclntab__at(const struct gopclntab *t, uint64_t idx, struct go_function *out)
+{
+	struct entry e = entry_at(t, idx), next = entry_at(t, idx + 1);
+	size_t half = t->entry_sz / 2, left = t->sz - t->functions;
+	uint64_t name;
+	struct cursor c;
+
+	if (e.at >= left || left - e.at < half + sizeof(uint32_t) || next.addr <= e.addr)
+		return false;
+	/* struct _func: the entry, then the name's offset. */
+	c = cursor__on(t->header + t->functions + e.at + half, sizeof(uint32_t));
+	name = cursor__u32(&c);
+	if (name >= t->sz - t->names)
+		return false;
+	*out = (struct go_function){ e.addr, next.addr - e.addr,
+				     (const char *)t->header + t->names + name };
+	return true;
+}

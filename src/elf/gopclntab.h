@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Go's own table of functions (runtime/symtab.go, cmd/link/internal/ld/pcln.go), which stays in
+ * programs that are linked without symbols. Go 1.16 and newer, 64-bit.
+ */
+#ifndef ELF_GOPCLNTAB_H
+#define ELF_GOPCLNTAB_H
+
+#include "elf/section.h"
+
+struct gopclntab {
+	uint8_t *block;	       /* the section's bytes and a NUL; owned */
+	const uint8_t *header; /* the table in it */
+	size_t sz;	       /* bytes from the header on */
+	uint64_t text; /* link-time address that the entries count from; 0: they are absolute */
+	uint64_t cnt;  /* functions */
+	uint64_t names, functions; /* offsets in the table */
+	size_t entry_sz;	   /* bytes of an entry of `functions` */
+};
+
+/* What the table says of a function. The name ends in the table, but may be empty. */
+struct go_function {
+	uint64_t addr, sz; /* link-time address; bytes up to the next function */
+	const char *name;
+};
+
+/* The section that has the table, as far as the section headers say, or NULL. */
+Elf_Scn *gopclntab__section(const struct elf_file *, GElf_Shdr *);
+/* Reads the table. Returns 0 or -errno, -ENOENT if the file has none. */
+int gopclntab__read(struct gopclntab *, const struct elf_file *);
+void gopclntab__free(struct gopclntab *);
+/* Fills in the function at an index below `cnt`. Returns false if its entry is broken. */
+bool gopclntab__at(const struct gopclntab *, uint64_t idx, struct go_function *);
+
+#endif

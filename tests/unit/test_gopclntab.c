@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of Go's functions in programs without symbols. */
+#include "test.h"
+
+#include <errno.h>
+#include <glob.h>
+
+#include "../fuzz/goimage.h"
+#include "shell.h"
+#include "elf/gopclntab.h"
+#include "symbol/symbol.h"
+
+/* ---- tables made by hand ---- */
+
+/* Two functions, `a.f` at +0x10 and `a.g` at +0x40, up to +0x60, as Go `magic` lists them. */
+struct table {
+	uint32_t magic;
+	uint8_t zeros[2], step, pointer_sz;
+	uint64_t words[8];
+	char names[16];
+	uint32_t list[32]; /* functions, and what each of them is */
+};
+
+static struct table table__half(uint32_t magic, uint64_t text)
+{
+	struct table t = { magic, { 0 }, 1, 8, .names = "\0a.f\0a.g" };
+	const uint32_t list[] = {
+		0x10, 40, 0x40, 60, 0x60, 0, 0, 0, 0, 0, 0x10, 1, 0, 0, 0, 0x40, 5
+	};
+
+	t.words[0] = 2;
+	t.words[2] = text;
+	t.words[3] = offsetof(struct table, names);
+	t.words[7] = offsetof(struct table, list);
+	memcpy(t.list, list, sizeof(list));
+	return t;
+}
+
+static struct table table__whole(void)
+{
+	struct table t = { 0xfffffffa, { 0 }, 1, 8, .names = "\0a.f\0a.g" };
+	const uint64_t list[] = {
+		GOIMAGE_TEXT + 0x10, 64, GOIMAGE_TEXT + 0x40, 80, GOIMAGE_TEXT + 0x60, 0, 0, 0,
+		GOIMAGE_TEXT + 0x10, 1,	 GOIMAGE_TEXT + 0x40, 5
+	};
+
+	t.words[0] = 2;
+	t.words[2] = offsetof(struct table, names);
+	t.words[6] = offsetof(struct table, list);
+	memcpy(t.list, list, sizeof(list));
+	return t;
+}
+
+static struct elf_file *open_image(const char *section, const void *table, size_t sz)
+{
+	struct goimage *g = goimage__make(section, table, sz);
+	struct elf_file *f = elf_file__from_memory(g, sizeof(*g) + sz, "made");
+
+	assert_non_null(f);
+	return f;
+}
+
+static void assert_named(struct elf_file *f, uint64_t vaddr, const char *name)
+{
+	struct symbol s;
+
+	if (!elf_file__symbol(f, vaddr, &s))
+		assert_null(name);
+	else
+		assert_string_equal(s.name, name ? name : "nothing");
+}
+
+static void assert_both_named(const char *section, const void *table, size_t sz)
+{
+	struct elf_file *f = open_image(section, table, sz);
+
+	assert_named(f, GOIMAGE_TEXT + 0x0f, NULL);
+	assert_named(f, GOIMAGE_TEXT + 0x10, "a.f");
+	assert_named(f, GOIMAGE_TEXT + 0x3f, "a.f");
+	assert_named(f, GOIMAGE_TEXT + 0x40, "a.g");
+	assert_named(f, GOIMAGE_TEXT + 0x5f, "a.g");
+	assert_named(f, GOIMAGE_TEXT + 0x60, NULL);
+	elf_file__put(f);
+}
+
+static void every_layout_names_its_functions(void **state)
+{
+	struct table t = table__whole();
+
+	(void)state;
+	assert_both_named(".gopclntab", &t, sizeof(t));
+	t = table__half(0xfffffff0, GOIMAGE_TEXT);
+	assert_both_named(".data.rel.ro.gopclntab", &t, sizeof(t));
+	t = table__half(0xfffffff1, GOIMAGE_TEXT);
+	assert_both_named(".gopclntab", &t, sizeof(t));
+	t = table__half(0xfffffff1, 0); /* Go 1.26 */
+	assert_both_named(".gopclntab", &t, sizeof(t));
+}
+
+static void a_table_among_other_data_is_found(void **state)
+{
+	struct {
+		uint64_t other[5];
+		struct table table;
+	} data = { { 1, 0xfffffff1, 3, 4, 5 }, table__half(0xfffffff1, GOIMAGE_TEXT) };
+
+	(void)state;
+	assert_both_named(".data.rel.ro", &data, sizeof(data));
+}
+
+static int read_table(const struct table *t)
+{
+	struct elf_file *f = open_image(".gopclntab", t, sizeof(*t));
+	struct gopclntab found;
+	int err = gopclntab__read(&found, f);
+
+	if (!err)
+		gopclntab__free(&found);
+	elf_file__put(f);
+	return err;
+}
+
+static void rejects_headers_that_lie(void **state)
+{
+	struct table good = table__half(0xfffffff1, GOIMAGE_TEXT), t = good;
+
+	(void)state;
+	assert_int_equal(read_table(&t), 0);
+	t.magic = 0xfffffffb; /* Go 1.2 to 1.15 */
+	assert_int_equal(read_table(&t), -ENOENT);
+	t = good;
+	t.pointer_sz = 4;
+	assert_int_equal(read_table(&t), -ENOENT);
+	t = good;
+	t.words[0] = 1ull << 60; /* functions */
+	assert_int_equal(read_table(&t), -ENOENT);
+	t = good;
+	t.words[3] = sizeof(t); /* names */
+	assert_int_equal(read_table(&t), -ENOENT);
+	t = good;
+	t.words[7] = UINT64_MAX; /* the list */
+	assert_int_equal(read_table(&t), -ENOENT);
+	t = good;
+	t.words[2] = GOIMAGE_TABLE; /* no code */
+	assert_int_equal(read_table(&t), -ENOENT);
+}
+
+/* A broken entry takes no other with it. */
+static void leaves_broken_entries_out(void **state)
+{
+	const uint32_t broken[] = { 4, sizeof(struct table), UINT32_MAX };
+	struct elf_file *f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
+		struct table t = table__half(0xfffffff0, GOIMAGE_TEXT);
+
+		t.list[i ? 1 : 0] = i ? broken[i] : 0x50; /* begins where it ends already */
+		f = open_image(".gopclntab", &t, sizeof(t));
+		assert_named(f, GOIMAGE_TEXT + 0x10, NULL);
+		assert_named(f, GOIMAGE_TEXT + 0x40, "a.g");
+		elf_file__put(f);
+	}
+}
+
+/* ---- what Go makes ---- */
+
+static const char source[] =
+	"package main\nimport (\"fmt\"; \"sort\"; \"sync\")\n"
+	"type Cart[T any] struct { v []T; l sync.Mutex }\n"
+	"func (c *Cart[T]) Add(v T) { c.l.Lock(); defer c.l.Unlock(); c.v = append(c.v, v) }\n"
+	"func main() { a, b := Cart[int]{}, Cart[string]{}; a.Add(1); b.Add(\"x\")\n"
+	"	sort.Slice(a.v, func(i, j int) bool { return a.v[i] < a.v[j] }); fmt.Println(a.v) "
+	"}\n";
+static const char with_c[] = "package main\n// int one(void) { return 1; }\nimport \"C\"\n"
+			     "var one = C.one()\n";
+
+/* Assembly functions have a suffix in symbol tables, and what is left of a dot in names of the
+ * linker's is another character there. */
+static bool is_same(const char *symbol, const char *listed)
+{
+	char name[4096];
+	char *end, *dot;
+
+	snprintf(name, sizeof(name), "%s", symbol);
+	end = strstr(name, ".abi0");
+	if (end && end[5] == '\0')
+		*end = '\0';
+	if (strcmp(name, listed) == 0)
+		return true;
+	snprintf(name, sizeof(name), "%s", listed);
+	dot = strstr(name, "\xc2\xb7");
+	if (dot) {
+		*dot = '.';
+		memmove(dot + 1, dot + 2, strlen(dot + 2) + 1);
+	}
+	return strcmp(name, symbol) == 0;
+}
+
+/* The type arguments of a generic function are left out: "main.(*Cart[...]).Add". */
+static bool is_same_but_for_types(const char *symbol, const char *listed)
+{
+	const char *dots = strstr(listed, "[...]"), *end = strrchr(symbol, ']');
+
+	return dots && end && strncmp(symbol, listed, (size_t)(dots - listed)) == 0 &&
+	       strcmp(end + 1, dots + 5) == 0;
+}
+
+struct tally {
+	size_t same, other;
+};
+
+/* Compares what the table says of the function at an address with one line of nm. */
+static void compare(struct elf_file *stripped, const char *line, struct tally *tally)
+{
+	char type, name[2048];
+	uint64_t addr;
+	struct symbol s;
+
+	if (sscanf(line, "%lx %c %2047[^\n]", &addr, &type, name) != 3 ||
+	    (type != 't' && type != 'T') || !strchr(name, '.') || !strcmp(name, "runtime.text") ||
+	    !strcmp(name, "runtime.etext"))
+		return;
+	if (elf_file__symbol(stripped, addr, &s) && s.address == addr &&
+	    (is_same(name, s.name) || is_same_but_for_types(name, s.name))) {
+		tally->same++;
+		return;
+	}
+	tally->other++;
+	print_error("%s: %s\n", name, s.name);
+}
+
+static void compare_build(const char *dir, const char *cgo, const char *mode)
+{
+	struct tally tally = { 0 };
+	struct elf_file *f;
+	char path[512], *text;
+
+	shell__run("cd %s && export HOME=${HOME:-$PWD} GOFLAGS= GO111MODULE=off CGO_ENABLED=%s && "
+		   "go build -buildmode=%s -o whole *.go 2>&1 && "
+		   "go build -buildmode=%s -ldflags='-s -w' -o stripped *.go 2>&1",
+		   dir, cgo, mode, mode);
+	/* Functions only: the C library's have no dots in their names, or are crt1's. */
+	text = shell__output("cd %s && nm whole | grep -v ' _\\|\\.[0-9]*$\\|\\.cold$'", dir);
+	snprintf(path, sizeof(path), "%s/stripped", dir);
+	f = elf_file__open(path);
+	assert_non_null(f);
+	assert_non_null(text);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		compare(f, line, &tally);
+	print_message("CGO_ENABLED=%s -buildmode=%s: %zu functions\n", cgo, mode, tally.same);
+	assert_int_equal(tally.other, 0);
+	assert_true(tally.same > 1000);
+	elf_file__put(f);
+	free(text);
+}
+
+static void names_are_those_of_the_symbol_table(void **state)
+{
+	if (!shell__has("go"))
+		skip_because("no Go compiler");
+	shell__write(*state, "main.go", source);
+	compare_build(*state, "0", "exe");
+	compare_build(*state, "0", "pie");
+	shell__write(*state, "c.go", with_c);
+	compare_build(*state, "1", "exe");
+	compare_build(*state, "1", "pie");
+}
+
+/* Debian's own has no symbol table. */
+static void debians_go_has_names(void **state)
+{
+	size_t named = 0, all = 0;
+	struct elf_file *f;
+	GElf_Shdr text;
+	struct symbol s;
+	glob_t g;
+
+	(void)state;
+	if (glob("/usr/lib/go-*/bin/go", 0, NULL, &g) != 0)
+		skip_because("no go of Debian's");
+	f = elf_file__open(g.gl_pathv[0]);
+	globfree(&g);
+	assert_non_null(f);
+	assert_non_null(elf_file__section(f, ".text", &text));
+	for (uint64_t off = 0; off < text.sh_size; off += 1000, all++)
+		named += elf_file__symbol(f, text.sh_addr + off, &s);
+	print_message("%zu of %zu places\n", named, all);
+	assert_true(named * 100 >= all * 99);
+	elf_file__put(f);
+}
+
+RUN_TESTS(cmocka_unit_test(every_layout_names_its_functions),
+	  cmocka_unit_test(a_table_among_other_data_is_found),
+	  cmocka_unit_test(rejects_headers_that_lie), cmocka_unit_test(leaves_broken_entries_out),
+	  cmocka_unit_test(debians_go_has_names),
+	  test_with_folder(names_are_those_of_the_symbol_table))
