@@ -127,6 +127,18 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 	return end.addr;
 }
 
+/*
+ * Notes the g of a thread whose stack's end is known without it. With cgo the stacks of Go's
+ * threads are the C library's. Each thread of Go has a signal stack; few others do, so that those
+ * pay nothing.
+ */
+static __always_inline void go__note(const struct user *u, struct capture_goroutine *c, __u64 tp)
+{
+	if (!ARCH_G_BELOW_TP || !tp || !u->task->sas_ss_size ||
+	    user__read(u, &c->here, sizeof(c->here), tp - sizeof(c->here)))
+		c->here = 0;
+}
+
 /* Where the stack of a thread or goroutine ends; 0: nothing says. */
 static __always_inline __u64 thread__top(const struct user *u, struct capture_goroutine *c, __u64 g,
 					 __u64 sp)
@@ -138,10 +150,14 @@ static __always_inline __u64 thread__top(const struct user *u, struct capture_go
 	if (main_top - sp <= main_sz || main_top - sp <= cfg.stack_sz) {
 		if (may_be_go(u->mm, ARCH_GO_MARK(tp, g)))
 			go__top(u, c, g, tp, sp);
+		else
+			go__note(u, c, tp);
 		return main_top;
 	}
-	if (task->pid != task->tgid && tp - sp <= cfg.stack_sz && is_thread_descriptor(u, tp))
+	if (task->pid != task->tgid && tp - sp <= cfg.stack_sz && is_thread_descriptor(u, tp)) {
+		go__note(u, c, tp);
 		return tp;
+	}
 	return go__top(u, c, g, tp, sp);
 }
 
