@@ -12,7 +12,7 @@
 #include "cfi/tablerows.h"
 
 #define MAGIC	   "STKTABLE"
-#define VERSION	   9
+#define VERSION	   10
 #define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
 #define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
 #define KNOWN_BITS 10
