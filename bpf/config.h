@@ -47,6 +47,7 @@ struct capture_goroutine {
 /* Where an event is put together. */
 struct capture_slot {
 	__u32 busy, idx;
+	__u64 event_sz; /* bytes of the event, when it is complete */
 	struct capture_progress progress;
 	struct capture_goroutine goroutine;
 	struct capture_signal signal;

@@ -6,6 +6,10 @@
 #define WAKEUP_INTERVAL_NS 1000000
 #define PACE_BURST_NS	   1000000000
 
+#define EVENT_SZ_MAX(stack_sz)                                      \
+	(sizeof(struct event) + CAPTURE_BEFORE_SWITCHED(stack_sz) + \
+	 sizeof(struct event_switched) + EVENT_SWITCHED_MAX)
+
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
 volatile __u64 lossy; /* something was lost since user space cleared it */
@@ -235,23 +239,6 @@ static __always_inline __u64 wakeup_flags(void *ring, __u64 now_ns)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-static __always_inline bool send(struct event *e, __u64 sz, __u64 now_ns)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	void *ring = bpf_map_lookup_elem(&rings, &cpu);
-
-	if (ring && !bpf_ringbuf_output(ring, e, sz, wakeup_flags(ring, now_ns)))
-		return true;
-	lose(e->kind, EVENT_LOST_RING_FULL);
-	return false;
-}
-
-/* A claim is made when everything is copied: what it protects has not changed before. */
-static __always_inline bool claimed(const struct emission *what)
-{
-	return what->claim && __sync_lock_test_and_set(what->claim, 1);
-}
-
 /*
  * A bucket that holds a second's worth of tokens, as the time at which it will be full again
  * (generic cell rate algorithm). A nested program on this CPU may make it a token too many or too
@@ -274,11 +261,12 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 	return true;
 }
 
-/* Bytes that the event has become. */
-static __always_inline __u64 fill(void *ctx, struct task_struct *task, const struct emission *what,
-				  struct event *e, __u64 how)
+/* Sets the slot's event and how long it has become. */
+static __always_inline void fill(void *ctx, struct task_struct *task, const struct emission *what,
+				 struct capture_slot *slot, __u64 how)
 {
 	__u64 detail_sz, kstack_sz = 0, user_sz = 0;
+	struct event *e = &slot->event;
 
 	fill_header(e, what);
 	if (what->owner)
@@ -299,27 +287,45 @@ static __always_inline __u64 fill(void *ctx, struct task_struct *task, const str
 		e->flags &= ~EVENT_F_USER;
 	e->detail_sz = detail_sz;
 	e->kstack_sz = kstack_sz;
-	return sizeof(*e) + detail_sz + kstack_sz + user_sz;
+	slot->event_sz = sizeof(*e) + detail_sz + kstack_sz + user_sz;
 }
 
-__hidden int emit(void *ctx, struct task_struct *task, const struct emission *what, __u64 how)
+__hidden struct capture_slot *event__capture(void *ctx, struct task_struct *task,
+					     const struct emission *what, __u64 how)
 {
 	struct capture_slot *slot;
-	bool sent = false;
-	__u64 sz;
 
 	if (!what->unpaced && !paced(what->kind, what->time_ns)) {
 		lose(what->kind, EVENT_LOST_RATE_LIMIT);
-		return 0;
+		return NULL;
 	}
 	slot = slot__take();
-	if (!slot) {
+	if (slot)
+		fill(ctx, task, what, slot, how);
+	else
 		lose(what->kind, EVENT_LOST_NESTED);
-		return 0;
-	}
-	sz = fill(ctx, task, what, &slot->event, how);
-	if (!claimed(what))
-		sent = send(&slot->event, sz, what->time_ns);
+	return slot;
+}
+
+/* The bound on the size is for the verifier: a slot has room for more than any event. */
+__hidden int event__send(struct capture_slot *slot, __u64 time_ns)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	__u64 sz = slot->event_sz;
+	int sent = 0;
+
+	OPAQUE(sz);
+	if (ring && sz <= EVENT_SZ_MAX(cfg.stack_sz))
+		sent = !bpf_ringbuf_output(ring, &slot->event, sz, wakeup_flags(ring, time_ns));
+	if (!sent)
+		lose(slot->event.kind, EVENT_LOST_RING_FULL);
 	slot__put(slot);
 	return sent;
+}
+
+__hidden int event__drop(struct capture_slot *slot)
+{
+	slot__put(slot);
+	return 0;
 }

@@ -64,8 +64,6 @@ struct emission {
 	const struct open_span *span; /* NULL: the innermost one of the task */
 	__u64 unpaced; /* --max-rate does not count it. Not a bool: clang 21 then zeroes the next
 			  member byte by byte, and the verifier forgets that it is 0. */
-	__u32 *claim;  /* NULL, or a flag that only one event may set: a second event is dropped,
-			  uncounted */
 };
 
 /* A program asks this first, with a time that it took before. */
@@ -87,12 +85,28 @@ static __always_inline bool has_user_side(struct task_struct *task)
 }
 
 /*
- * Captures `task` as `how` (enum capture_how, a constant to the verifier) says and sends it. 1 when
- * an event was sent. 64 bits wide, as are the counters of long loops: before 354e8f1970f8 ("bpf:
- * Support <8-byte scalar spill and refill", 5.16) the verifier forgets what the compiler puts on
- * the stack for a while with fewer.
+ * Captures `task` as `how` (enum capture_how, a constant to the verifier) says. Returns NULL if the
+ * event is lost (already counted), else what event__send() or event__drop() takes. 64 bits wide, as
+ * are the counters of long loops: before 354e8f1970f8 ("bpf: Support <8-byte scalar spill and
+ * refill", 5.16) the verifier forgets what the compiler puts on the stack for a while with fewer.
  */
-int emit(void *ctx, struct task_struct *task, const struct emission *what, __u64 how) __hidden;
+struct capture_slot *event__capture(void *ctx, struct task_struct *task,
+				    const struct emission *what, __u64 how) __hidden;
+
+/* Returns 1 if an event was sent, 0 if it is lost (already counted). */
+int event__send(struct capture_slot *slot, __u64 time_ns) __hidden;
+
+/* Forgets the event, uncounted. Returns 0. */
+int event__drop(struct capture_slot *slot) __hidden;
+
+/* Captures and sends. */
+static __always_inline int emit(void *ctx, struct task_struct *task, const struct emission *what,
+				__u64 how)
+{
+	struct capture_slot *slot = event__capture(ctx, task, what, how);
+
+	return slot ? event__send(slot, what->time_ns) : 0;
+}
 
 /* One more event of the kind was lost; EVENT_KIND_CNT stands for the filters. */
 void lose(__u32 kind, __u32 reason) __hidden;

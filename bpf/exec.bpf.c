@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* exec: programs that start, processes that fork and that end. */
 #include "bpf/filter.bpf.h"
+#include "bpf/taskstate.bpf.h"
 
 #define SIGNAL_MASK	0x7f
 #define SIGNAL_STATUS	128 /* as a shell counts: 128 + the signal */
@@ -9,12 +10,7 @@
 #define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h */
 
 /* Of a process, in its first thread: it has its row. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, __u32);
-} exec__ended SEC(".maps");
+TASK_STATE(exec, ended, __u32, 4096) /* 300 KB */
 
 static __always_inline struct emission row_at(__u64 now_ns, __u32 kind)
 {
@@ -67,12 +63,21 @@ SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exec__exit, struct task_struct *task)
 {
 	struct emission row = row_at(bpf_ktime_get_ns(), EVENT_EXIT);
+	__u32 *has_row;
 
 	if (!capturing(row.time_ns) || task->signal->live.counter || !recorded(task))
 		return 0;
-	row.claim = bpf_task_storage_get(&exec__ended, task->group_leader, NULL,
-					 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	has_row = ended__create(task->group_leader);
+	if (has_row && __sync_lock_test_and_set(has_row, 1))
+		return 0;
 	row.duration_ns = row.time_ns - task->group_leader->start_time;
 	row.amount = exit_status(task);
 	return emit(ctx, task, &row, cfg.how[EVENT_EXIT]);
+}
+
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(exec__free, struct task_struct *task)
+{
+	ended__forget(task);
+	return 0;
 }

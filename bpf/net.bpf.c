@@ -8,6 +8,7 @@
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"
+#include "bpf/taskstate.bpf.h"
 
 /* include/linux/socket.h */
 #define MSG_PEEK     0x2
@@ -25,12 +26,7 @@ struct call {
 	__u64 sk;	/* splice: from this one */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct call);
-} net__calls SEC(".maps");
+TASK_STATE(net, call, struct call, 4096) /* 400 KB */
 
 #define NAME_V4_SZ 16 /* struct sockaddr_in */
 
@@ -50,6 +46,13 @@ struct transfer {
 	__u32 flags;	  /* MSG_… */
 	struct name peer; /* where the hook knows it; family 0: not */
 };
+
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(net__any__free, struct task_struct *task)
+{
+	call__forget(task);
+	return 0;
+}
 
 /* ---- rows --------------------------------------------------------------------------------------
  */
@@ -142,7 +145,7 @@ static __always_inline int begin(const void *msg)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct call *call;
 
-	call = bpf_task_storage_get(&net__calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	call = call__create(task);
 	if (call) {
 		call->since_ns = bpf_ktime_get_ns();
 		call->msg = (__u64)msg;
@@ -169,7 +172,7 @@ static __always_inline int end(void *ctx, const struct sock *sk, struct transfer
 	t->now_ns = t->since_ns = bpf_ktime_get_ns();
 	if (!is_wanted(task, t))
 		return 0;
-	call = bpf_task_storage_get(&net__calls, task, NULL, 0);
+	call = call__find(task);
 	if (call && call->since_ns) {
 		t->since_ns = call->since_ns;
 		if (call->msg)
@@ -290,7 +293,7 @@ int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
 
 	if (!is_call(task, nr))
 		return 0;
-	call = bpf_task_storage_get(&net__calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	call = call__create(task);
 	if (!call)
 		return 0;
 	call->since_ns = bpf_ktime_get_ns();
@@ -312,7 +315,7 @@ static __always_inline struct call *current_call(struct task_struct *task)
 
 	if (!has_user_side(task)) /* threads of the kernel and of io_uring are in no call */
 		return NULL;
-	call = bpf_task_storage_get(&net__calls, task, NULL, 0);
+	call = call__find(task);
 	return call && call->nr == current_nr(task) ? call : NULL;
 }
 
@@ -324,8 +327,7 @@ static __always_inline __u64 since_of(struct task_struct *task, struct call *cal
 	if (call) {
 		since_ns = call->since_ns;
 		call->since_ns = now_ns;
-	} else if (has_user_side(task) && is_call(task, current_nr(task)) &&
-		   !bpf_task_storage_get(&net__calls, task, NULL, 0)) {
+	} else if (has_user_side(task) && is_call(task, current_nr(task)) && !call__find(task)) {
 		since_ns = begin_ns; /* it came in before the programs were attached */
 	}
 	return since_ns;

@@ -8,6 +8,7 @@
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/span.bpf.h"
+#include "bpf/taskstate.bpf.h"
 
 #define TRIES 3
 
@@ -19,12 +20,7 @@ struct memory {
 	__u32 owed;    /* the last row was lost */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct memory);
-} memories SEC(".maps");
+TASK_STATE(rss, memory, struct memory, 4096) /* 400 KB */
 
 /* Something that is allocated per CPU, and tells where its parts are. */
 struct {
@@ -42,9 +38,11 @@ struct {
 	__uint(max_entries, 1);
 } offsets SEC(".maps");
 
-static __always_inline struct memory *memory_of(const struct task_struct *owner, __u64 flags)
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(rss__free, struct task_struct *task)
 {
-	return bpf_task_storage_get(&memories, owner->group_leader, NULL, flags);
+	memory__forget(task);
+	return 0;
 }
 
 /* NULL: nobody's, because a fork or an exec still makes it, or because its last thread has left it.
@@ -216,8 +214,11 @@ static __always_inline int row(void *ctx, struct memory *m, const struct change 
 		row.span = span__innermost(c->task);
 	m->pages = pages_in_common(c->mm);
 	row.amount = pages_of(c->mm) * ARCH_PAGE;
+	m->owed = 1;
 	sent = emit(ctx, c->task, &row, how);
-	m->owed = !sent;
+	m = memory__find(c->owner->group_leader);
+	if (sent && m)
+		m->owed = 0;
 	return sent;
 }
 
@@ -233,7 +234,7 @@ int BPF_PROG(rss__change, struct mm_struct *mm)
 	c.owner = owner_of(mm, c.task);
 	if (!c.owner || !recorded(c.owner))
 		return 0;
-	m = memory_of(c.owner, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	m = memory__create(c.owner->group_leader);
 	if (!m) {
 		lose(EVENT_RSS, EVENT_LOST_NO_MEMORY);
 		return 0;
@@ -251,7 +252,7 @@ int BPF_PROG(rss__change, struct mm_struct *mm)
 
 static __always_inline int last_row(void *ctx, struct task_struct *owner, __u64 time_ns)
 {
-	struct memory *m = memory_of(owner, 0);
+	struct memory *m = memory__find(owner->group_leader);
 	struct change c = {
 		.owner = owner, .task = owner, .mm = owner->mm, .time_ns = time_ns, .outer = true
 	};
@@ -294,7 +295,7 @@ int BPF_PROG(rss__release, struct task_struct *task)
 
 static __always_inline int first_row(void *ctx, struct task_struct *owner)
 {
-	struct memory *m = memory_of(owner, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct memory *m = memory__create(owner->group_leader);
 	struct change c = { .owner = owner,
 			    .task = owner,
 			    .mm = owner->mm,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* switch: each slice of a thread on a CPU that ended, and where it waits from then on. */
 #include "bpf/filter.bpf.h"
+#include "bpf/taskstate.bpf.h"
 
 /* include/linux/sched.h; macros there, so BTF does not know them */
 #define TASK_UNINTERRUPTIBLE 0x0002
@@ -26,27 +27,7 @@ struct thread {
 			      DEAD when it is */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread);
-} threads SEC(".maps");
-
-#define RESERVE 8192 /* threads: 1 MB */
-
-/*
- * Threads, by id, for which the kernel had no memory in task storage. It allocates that without
- * waiting, and so in vain while the collector's memory cgroup is at its limit (readers of files
- * keep it there) or the machine's memory is short: 438 of 12,169 new threads in such a cgroup.
- * This map has its memory beforehand. A thread's entry goes with the thread.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__type(key, __u32);
-	__type(value, struct thread);
-	__uint(max_entries, RESERVE);
-} switch__reserve SEC(".maps");
+TASK_STATE(switch, thread, struct thread, 8192) /* 1 MB */
 
 /* When this CPU last switched, as far as the program has seen. */
 struct {
@@ -82,43 +63,6 @@ static __always_inline __u32 task__cpu(const struct task_struct *task)
 	if (bpf_core_field_exists(task->thread_info.cpu))
 		return task->thread_info.cpu;
 	return ((const struct task_struct___cpu *)task)->cpu;
-}
-
-/* Returns NULL if nothing is remembered of it. */
-static __always_inline struct thread *thread__find(struct task_struct *task)
-{
-	struct thread *th = bpf_task_storage_get(&threads, task, NULL, 0);
-	__u32 tid = task->pid;
-
-	return th ? th : bpf_map_lookup_elem(&switch__reserve, &tid);
-}
-
-/* Returns NULL if the reserve is full. In a switch, too: it allocates nothing. */
-static __always_inline struct thread *thread__reserve(const struct task_struct *task,
-						      const struct thread *init)
-{
-	__u32 tid = task->pid;
-
-	if (bpf_map_update_elem(&switch__reserve, &tid, init, BPF_ANY))
-		return NULL;
-	return bpf_map_lookup_elem(&switch__reserve, &tid);
-}
-
-/* Returns NULL without memory. Not in a switch: the run queue is locked there. */
-static __always_inline struct thread *thread__create(struct task_struct *task)
-{
-	struct thread *th =
-		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	return th ? th : thread__reserve(task, &(struct thread){ 0 });
-}
-
-/* What is in task storage the kernel frees itself. */
-static __always_inline void thread__forget(const struct task_struct *task)
-{
-	__u32 tid = task->pid;
-
-	bpf_map_delete_elem(&switch__reserve, &tid);
 }
 
 /* The row of a thread that is off the CPU at `time_ns`; its length is 0. */
@@ -177,22 +121,32 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 	th->state = state;
 	if (recorded(task))
 		emit(ctx, task, &row, cfg.how[EVENT_SWITCH]);
-	if (state == EVENT_STATE_DEAD)
-		thread__forget(task);
+}
+
+/* Sends the row only if the thread's first row has not been made meanwhile. */
+static __always_inline int send_first(struct capture_slot *slot, struct task_struct *task)
+{
+	struct thread *th = thread__find(task);
+
+	if (!th || __sync_lock_test_and_set(&th->seen, 1))
+		return event__drop(slot);
+	return event__send(slot, begin_ns);
 }
 
 /* It has waited since the beginning, and runs before the iterator below has come to it. */
 static __always_inline void begin_late(void *ctx, struct task_struct *task, struct thread *th)
 {
 	struct emission row = row_at(task, begin_ns, th->state);
+	struct capture_slot *slot;
 
 	if (!th->ready_ns)
 		row.state = EVENT_STATE_PREEMPTED; /* not woken since: it waited for a CPU */
-	row.claim = &th->seen;
 	row.unpaced = true;
-	if (recorded(task))
-		emit(ctx, task, &row, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER);
-	th->seen = 1;
+	if (!recorded(task))
+		return;
+	slot = event__capture(ctx, task, &row, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER);
+	if (slot)
+		send_first(slot, task);
 }
 
 static __always_inline void enter(void *ctx, struct task_struct *task, __u64 now_ns)
@@ -201,8 +155,13 @@ static __always_inline void enter(void *ctx, struct task_struct *task, __u64 now
 
 	if (!th)
 		return;
-	if (!th->seen)
+	if (!th->seen) {
 		begin_late(ctx, task, th);
+		th = thread__find(task);
+		if (!th)
+			return;
+		th->seen = 1;
+	}
 	th->runnable_ns = th->ready_ns ? now_ns - th->ready_ns : UNKNOWN;
 	th->ready_ns = 0;
 	th->in_ns = now_ns;
@@ -273,6 +232,13 @@ int BPF_PROG(switch__newtask, struct task_struct *task)
 	return 0;
 }
 
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(switch__free, struct task_struct *task)
+{
+	thread__forget(task);
+	return 0;
+}
+
 /* ---- the beginning and the end -----------------------------------------------------------------
  */
 
@@ -297,15 +263,17 @@ static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_str
 {
 	struct thread *th = thread__find(task);
 	struct emission row = row_at(task, begin_ns, state_of(task, task->__state));
+	struct capture_slot *slot;
 
 	if (!th || th->seen || task->on_cpu || task->exit_state)
 		return 0;
-	row.claim = &th->seen;
 	row.unpaced = true;
-	if (recorded(task))
-		return emit(ctx, task, &row, how);
-	__sync_lock_test_and_set(&th->seen, 1);
-	return 0;
+	if (!recorded(task)) {
+		__sync_lock_test_and_set(&th->seen, 1);
+		return 0;
+	}
+	slot = event__capture(ctx, task, &row, how);
+	return slot ? send_first(slot, task) : 0;
 }
 
 static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struct *task)

@@ -8,6 +8,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
 #include "bpf/socket.bpf.h"
+#include "bpf/taskstate.bpf.h"
 
 /* include/net/tcp_states.h */
 #define TCP_SYN_SENT 2
@@ -44,12 +45,7 @@ struct {
 } tcp__conns SEC(".maps");
 
 /* When a thread has called accept(). */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, __u64);
-} tcp__accepts SEC(".maps");
+TASK_STATE(tcp, accept, __u64, 4096) /* 300 KB */
 
 static __always_inline struct conn *conn__of(const struct sock *sk)
 {
@@ -227,8 +223,7 @@ int BPF_PROG(tcp__fexit__connect, struct socket *sock, void *addr, int len, int 
 
 static __always_inline int accept_begins(void)
 {
-	__u64 *since_ns = bpf_task_storage_get(&tcp__accepts, (void *)bpf_get_current_task_btf(),
-					       NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__u64 *since_ns = accept__create((void *)bpf_get_current_task_btf());
 
 	if (since_ns)
 		*since_ns = bpf_ktime_get_ns();
@@ -239,9 +234,16 @@ static __always_inline int accept_begins(void)
  * been there from the beginning. */
 static __always_inline __u64 accept_began(struct task_struct *task)
 {
-	__u64 *since_ns = bpf_task_storage_get(&tcp__accepts, task, NULL, 0);
+	__u64 *since_ns = accept__find(task);
 
 	return since_ns && *since_ns > begin_ns ? *since_ns : begin_ns;
+}
+
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(tcp__any__free, struct task_struct *task)
+{
+	accept__forget(task);
+	return 0;
 }
 
 static __always_inline bool accept_timed_out(const struct sock *sk)

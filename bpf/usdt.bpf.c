@@ -7,6 +7,7 @@
 
 #include "bpf/filter.bpf.h"
 #include "bpf/span.bpf.h"
+#include "bpf/taskstate.bpf.h"
 #include "bpf/usdt_arg.bpf.h"
 
 #define DEPTH_MAX   32 /* spans that a thread is inside of at a time; a power of two */
@@ -35,16 +36,11 @@ struct thread_spans {
 	struct open_span open[DEPTH_MAX];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread_spans);
-} thread_spans SEC(".maps");
+TASK_STATE(usdt, thread, struct thread_spans, 1024) /* 2 MB */
 
 __hidden const struct open_span *span__innermost(struct task_struct *task)
 {
-	struct thread_spans *th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+	struct thread_spans *th = thread__find(task);
 
 	return th && th->depth ? &th->open[(th->depth - 1) % DEPTH_MAX] : NULL;
 }
@@ -102,12 +98,15 @@ struct process {
 	__s64 live;   /* spans of it in `spans` */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct process);
-} processes SEC(".maps");
+TASK_STATE(usdt, process, struct process, 1024) /* 100 KB */
+
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(usdt__free, struct task_struct *task)
+{
+	thread__forget(task);
+	process__forget(task);
+	return 0;
+}
 
 __u64 process_cnt;
 
@@ -148,11 +147,11 @@ struct {
 	__uint(max_entries, USDT_REGIONS);
 } regions SEC(".maps");
 
-static __always_inline struct process *process_of(struct task_struct *task, __u64 flags)
+static __always_inline struct process *process_of(struct task_struct *task)
 {
-	struct process *p = bpf_task_storage_get(&processes, task->group_leader, NULL, flags);
+	struct process *p = process__create(task->group_leader);
 
-	if (p && !p->number && flags)
+	if (p && !p->number)
 		__sync_val_compare_and_swap(&p->number, 0,
 					    __sync_fetch_and_add(&process_cnt, 1) + 1);
 	return p;
@@ -255,7 +254,7 @@ static __always_inline void add(struct process *p, const struct span_key *key, s
 /* The first enter makes the span, later ones may know more of it. */
 static __always_inline void remember(struct task_struct *task, const struct open_span *s)
 {
-	struct process *p = process_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct process *p = process_of(task);
 	struct span_key key = { .span_id = s->span_id };
 	struct span new = { .last = *s }, *known;
 
@@ -276,7 +275,7 @@ static __always_inline void remember(struct task_struct *task, const struct open
 /* False: it was not known. A copy that another thread spoils is one that it has closed itself. */
 static __always_inline bool forget(struct task_struct *task, __u64 span_id, struct open_span *s)
 {
-	struct process *p = process_of(task, 0);
+	struct process *p = process__find(task->group_leader);
 	struct span_key key = { .span_id = span_id };
 	struct span *known;
 	__u32 place;
@@ -323,7 +322,7 @@ int usdt__enter(struct pt_regs *ctx)
 	s.id = read_arg(ctx, &site->args[2]);
 	s.amount = read_arg(ctx, &site->args[3]);
 	read_name(s.name, read_arg(ctx, &site->args[4]));
-	th = bpf_task_storage_get(&thread_spans, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	th = thread__create(task);
 	if (!th) {
 		lose(EVENT_TRACE_EXIT, EVENT_LOST_NO_MEMORY);
 		return 0;
@@ -370,17 +369,17 @@ static __always_inline void leave(void *ctx, __u64 cookie, bool user)
 
 	if (!site || over(now_ns) || !recorded(task))
 		return;
-	th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+	th = thread__find(task);
 	span_id = th ? read_arg(ctx, &site->args[0]) : 0;
 	if (!span_id)
 		return;
 	depth = find(th, span_id);
 	if (depth) {
-		struct open_span *s = &th->open[(depth - 1) % DEPTH_MAX];
-		struct emission row = row_of(s, now_ns, EVENT_TRACE_EXIT);
+		struct open_span s = th->open[(depth - 1) % DEPTH_MAX];
+		struct emission row = row_of(&s, now_ns, EVENT_TRACE_EXIT);
 
-		send_row(ctx, task, &row, user);
 		pop_to(th, depth);
+		send_row(ctx, task, &row, user);
 	} else if (th->deeper) {
 		th->deeper--;
 	} else {
@@ -423,7 +422,7 @@ int usdt__close(struct pt_regs *ctx)
 
 		send_row(ctx, task, &row, cookie & USDT_COOKIE_USER);
 	}
-	th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+	th = thread__find(task);
 	depth = th ? find(th, span_id) : 0;
 	if (depth)
 		pop_to(th, depth);
@@ -446,7 +445,7 @@ static long forget_if_of(void *map, struct span_key *key, struct span *s, const 
 /* It has left spans open: rare, and a fraction of a millisecond. */
 static __always_inline void end_process(struct task_struct *task)
 {
-	struct process *p = process_of(task, 0);
+	struct process *p = process__find(task->group_leader);
 	__u64 number;
 
 	if (!p)
@@ -470,7 +469,7 @@ int BPF_PROG(usdt__process_exit, struct task_struct *task)
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(usdt__process_exec, struct task_struct *task)
 {
-	struct thread_spans *th = bpf_task_storage_get(&thread_spans, task, NULL, 0);
+	struct thread_spans *th = thread__find(task);
 
 	if (th)
 		th->depth = th->deeper = 0;

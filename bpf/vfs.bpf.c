@@ -7,6 +7,7 @@
  * probe net's.
  */
 #include "bpf/filter.bpf.h"
+#include "bpf/taskstate.bpf.h"
 
 /* Macros there, so BTF does not know them. */
 #define S_IFMT		00170000 /* include/uapi/linux/stat.h */
@@ -47,12 +48,14 @@ struct call {
 	struct side in, out;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct call);
-} calls SEC(".maps");
+TASK_STATE(vfs, call, struct call, 2048) /* 1.4 MB */
+
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(vfs__any__free, struct task_struct *task)
+{
+	call__forget(task);
+	return 0;
+}
 
 /* ---- files --------------------------------------------------------------------------------------
  */
@@ -125,7 +128,7 @@ static __always_inline int call__enter(__u64 now_ns, __u64 what, const struct fi
 
 	if (!(reads | writes))
 		return 0;
-	c = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	c = call__create(task);
 	if (!c) {
 		lose(reads ? EVENT_VFS_READ : EVENT_VFS_WRITE, EVENT_LOST_NO_MEMORY);
 		return 0;
@@ -179,7 +182,7 @@ static __always_inline bool is_interrupted(long result)
 
 static __always_inline int call__exit(void *ctx, __u64 what, long result)
 {
-	struct call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), NULL, 0);
+	struct call *c = call__find(bpf_get_current_task_btf());
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!c || c->state != CALL_OPEN || c->what != what || !capturing(now_ns))
@@ -197,7 +200,7 @@ static __always_inline int call__exit(void *ctx, __u64 what, long result)
  */
 static __always_inline int call__signal(void *ctx, const struct k_sigaction *action)
 {
-	struct call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), NULL, 0);
+	struct call *c = call__find(bpf_get_current_task_btf());
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!c || c->state != CALL_INTERRUPTED || (__u64)action->sa.sa_handler <= SIG_IGN)

@@ -189,7 +189,7 @@ def test_requests_to_a_disk(machine):
 def test_write_back_belongs_to_the_cgroup_that_dirtied(machine):
     r = recorded(machine, "cgroup")
     assert r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback'") == 4 << 20
-    assert r.rows("SELECT DISTINCT cgroup FROM events") == [("/writer",)]
+    assert r.rows("SELECT DISTINCT cgroup FROM events WHERE kind != 'lost'") == [("/writer",)]
 
 
 @pytest.mark.parametrize("part", ["all", "compat", "errors", "signals", "threads"])

@@ -12,7 +12,7 @@ SECONDS = 600
 
 # qemu 7.2 computes wrong flags for cmpxchg16b, and 6.12 looks at them before it sets others: without the instruction it does
 # without. Newer kernels cannot: their BPF local storage needs it.
-CPU = {"bookworm-backports": "max,la57=off,cx16=off"}
+CPU = {"trixie": "max,la57=off,cx16=off"}
 CPU_DEFAULT = "max,la57=off"
 
 # The machine's CPUs take turns. In threads of their own, one can run what another has patched since: 7.3 dies then of
