@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the recording goes, as one JSON object in a file that others poll: replaced twice a second,
- * never seen half-written, gone when the collector has ended. README, "The status file", has its
- * members.
+ * never seen half-written, gone when the collector has ended. docs/recording.md, "The status file",
+ * has its members.
  */
 #ifndef COLLECTOR_STATUSFILE_H
 #define COLLECTOR_STATUSFILE_H

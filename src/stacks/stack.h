@@ -18,8 +18,8 @@ void stacks__set_kernel(struct stacks *, struct kallsyms *);
 
 /*
  * The id of a stack, a hash of its content that is the same on every host and after a reboot:
- * (build ID, file offset) per frame; see README, "Stack ids". The first time that a batch sees it,
- * it is added; where names have to be found first another thread does that, and a later
+ * (build ID, file offset) per frame; see docs/format.md, "Stack ids". The first time that a batch
+ * sees it, it is added; where names have to be found first another thread does that, and a later
  * stacks__collect() adds it.
  * 0, with an id of 0 when memory is short; -EAGAIN while a symbol table has to be read that the id
  * needs (of a file without a build ID): again when stacks__collect() has taken something back.

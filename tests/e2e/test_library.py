@@ -8,8 +8,8 @@ import pytest
 
 from conftest import BUILD, EXAMPLES, ROOT, needs_bpf, wait_worked
 
-# The README's.
-PROGRAM = re.search(r"## The library.*?```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+# That of docs/libstacktrace.md.
+PROGRAM = re.search(r"```c\n(.*?)```", (ROOT / "docs/libstacktrace.md").read_text(), re.S)[1]
 
 
 @pytest.fixture(scope="module")
