@@ -127,7 +127,7 @@ test: setup-tests
 	@$(MAKE) --no-print-directory check
 
 ## check: build and run every test, without set-up
-check:
+check: lint-source
 	@$(MAKE) --no-print-directory -j2 all unit-build
 	@$(MAKE) --no-print-directory -j2 SAN=address,undefined unit-build
 	@tests/run
@@ -242,10 +242,14 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
-## lint: check formatting, and which folders of src include which
-.PHONY: lint
-lint: format-check
+## lint: check formatting, which folders of src include which, and the style of comments
+.PHONY: lint lint-source
+lint: format-check lint-source
+
+# What `make test` checks: versions of clang-format differ in what they write.
+lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
+	@tools/check-english
 
 ## clean: remove what was built
 clean:

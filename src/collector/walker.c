@@ -113,7 +113,7 @@ static bool walk(struct walker *w, struct process *p, const struct sample *sampl
 	if (w->unwinder && !last)
 		return unwinder__try(w->unwinder, p, sample, &w->trace);
 	if (w->unwinder)
-		unwinder__make_do(w->unwinder, p, sample, &w->trace);
+		unwinder__walk_available(w->unwinder, p, sample, &w->trace);
 	else if (!last && !process__settled(p))
 		return false;
 	else

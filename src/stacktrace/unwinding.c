@@ -154,7 +154,7 @@ static void walk_with_tables(struct unwinding *u, const struct walk_job *j)
 		if (!jobs__wait(u->jobs, PATIENCE_NS))
 			break;
 	}
-	unwinder__make_do(u->unwinder, j->process, j->sample, j->trace);
+	unwinder__walk_available(u->unwinder, j->process, j->sample, j->trace);
 }
 
 static void walk_alone(struct unwinding *u, const struct walk_job *j)

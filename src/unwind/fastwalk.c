@@ -73,7 +73,7 @@ __attribute__((noinline)) static const struct packed_rule *look_up(struct fastwa
 								   const struct fastwalk_slot *l)
 {
 	uint64_t off = fastwalk_slot__place(l) - l->map->start + l->map->pgoff;
-	const struct cached_rule *c = rule_cache__bring(&w->rules, l->map->file, off, l->key);
+	const struct cached_rule *c = rule_cache__load(&w->rules, l->map->file, off, l->key);
 
 	return c ? &c->rule : &elsewhere;
 }
@@ -305,7 +305,7 @@ static inline bool arrive(struct fastwalk *w, struct fastwalk_slot *l)
 	l->fp = fp;
 	if (unlikely(pc == 0) && l->flags & FRAME_CALLER)
 		return end_without(l);
-	if (unlikely(l->sp >= l->joint) && suffix_cache__rest(l))
+	if (unlikely(l->sp >= l->suffix_sp) && suffix_cache__copy_rest(l))
 		return end(l, FASTWALK_ROOT);
 	place = fastwalk_slot__place(l);
 	if (place - l->start >= l->sz && unlikely(!enter(w, l, place)))
@@ -372,12 +372,12 @@ static void set_out(struct fastwalk *w, struct fastwalk_slot *l)
 	l->words_end = l->snapshot->holes ? 0 : l->snapshot->sz - 7;
 	l->end = FASTWALK_ODD;
 	l->sz = 0;
-	l->known = l->words_end ? suffix_cache__stack(&w->recall, l->process, l->sp) : NULL;
-	l->joint = l->known ? suffix_stack__joint(l->known) : UINT64_MAX;
-	l->met = 0;
-	l->recalled = false;
+	l->cached_stack = l->words_end ? suffix_cache__stack(&w->recall, l->process, l->sp) : NULL;
+	l->suffix_sp = l->cached_stack ? suffix_stack__first_sp(l->cached_stack) : UINT64_MAX;
+	l->suffix_idx = 0;
+	l->from_cache = false;
 	stand_at(l, l->pc, l->sp, l->fp);
-	if (l->known && suffix_stack__is_far(l->known))
+	if (l->cached_stack && suffix_stack__is_far(l->cached_stack))
 		suffix_cache__prefetch(l);
 }
 
@@ -393,8 +393,8 @@ static inline bool begin(struct fastwalk *w, struct track *t, struct fastwalk_sl
 
 static inline bool may_pass(struct fastwalk_slot *l)
 {
-	return l->recalled &&
-	       suffix_stack__may_pass(l->known, l->met, (size_t)(l->note - l->notes));
+	return l->from_cache &&
+	       suffix_stack__may_pass(l->cached_stack, l->suffix_idx, (size_t)(l->note - l->notes));
 }
 
 /* Where one has ended: the last one takes its place. */
@@ -402,7 +402,7 @@ static inline __attribute__((always_inline)) void take_off(struct track *t, stru
 {
 	struct track ended = *t;
 
-	if (ended.lane->end == FASTWALK_ROOT && ended.lane->known && !may_pass(ended.lane))
+	if (ended.lane->end == FASTWALK_ROOT && ended.lane->cached_stack && !may_pass(ended.lane))
 		suffix_cache__keep(ended.lane);
 	*t = *last;
 	*last = ended;
@@ -453,21 +453,21 @@ void fastwalk__go(struct fastwalk *w, struct fastwalk_slot *lanes, size_t cnt)
 		lanes[i].trace->cnt = (size_t)(lanes[i].frame - lanes[i].trace->frames);
 }
 
-bool fastwalk__knows(struct fastwalk *w, const struct mapping *m, uint64_t place)
+bool fastwalk__has_rule(struct fastwalk *w, const struct mapping *m, uint64_t place)
 {
 	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
 	return c && c->rule.how != PACKED_NONE && c->rule.how != PACKED_ELSEWHERE;
 }
 
-bool fastwalk__lacks(struct fastwalk *w, const struct mapping *m, uint64_t place)
+bool fastwalk__has_no_rule(struct fastwalk *w, const struct mapping *m, uint64_t place)
 {
 	const struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
 	return c && (c->rule.how == PACKED_NONE || c->rule.how == PACKED_POINTER);
 }
 
-void fastwalk__learn(struct fastwalk *w, const struct mapping *m, uint64_t place)
+void fastwalk__use_frame_pointer(struct fastwalk *w, const struct mapping *m, uint64_t place)
 {
 	struct cached_rule *c = rule_cache__find(&w->rules, m, place);
 
@@ -475,7 +475,7 @@ void fastwalk__learn(struct fastwalk *w, const struct mapping *m, uint64_t place
 		c->rule = (struct packed_rule){ .how = PACKED_POINTER };
 }
 
-void fastwalk__ask(struct fastwalk *w, const struct trace *t)
+void fastwalk__request_tables(struct fastwalk *w, const struct trace *t)
 {
 	for (size_t i = 0; i < t->cnt; i++) {
 		const struct mapping *m = t->frames[i].map;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The short way up a stack: frame by frame through the files' tables, with three registers. No
- * allocation, no lock, no system call.
+ * The fast walk: unwinds frame by frame through the files' tables and tracks three registers (pc,
+ * sp, fp). It does not allocate, lock or make a system call.
  */
 #ifndef UNWIND_FASTWALK_H
 #define UNWIND_FASTWALK_H
@@ -21,70 +21,70 @@ struct table_store *fastwalk__tables(struct fastwalk *);
 
 enum fastwalk_end {
 	FASTWALK_ROOT,	 /* done */
-	FASTWALK_SWITCH, /* done: the callers are on another stack, nothing says where */
+	FASTWALK_SWITCH, /* done: the callers are on another stack, at an unknown address */
 	FASTWALK_CUT,	 /* done: the snapshot ends before the return address */
-	FASTWALK_NO_CFI, /* no table knows the frame in the lane: it is in no file, or without CFI
-			  */
-	FASTWALK_ODD,	 /* no flat rule, or one that leads nowhere: walk all of it the long way */
+	FASTWALK_NO_CFI, /* no table has a rule for the slot's frame: no file, or no CFI */
+	FASTWALK_ODD,	 /* no packed rule, or one that fails: redo the walk with slowwalk */
 };
 
 /*
- * A walk under way: the frame that is next, and what has been walked already is in the trace. May
- * go on behind what was in its way.
+ * One walk in progress. Holds the registers of the next frame; the trace holds the frames walked so
+ * far. The walk can be resumed after a frame that the fast walk could not unwind.
  */
 struct fastwalk_slot {
-	void *arg; /* the caller's own */
+	void *arg; /* for the caller; not used here */
 	const struct process *process;
 	const struct snapshot *snapshot;
 	struct trace *trace;
-	const struct mapping *map; /* of the frame before; NULL: none */
-	uint64_t code_bits;	   /* of a return address */
+	const struct mapping *map; /* mapping of the previous frame, or NULL */
+	uint64_t code_bits;	   /* mask of the address bits in a return address */
 	uint64_t pc, sp, fp;
-	uint64_t top; /* stacks are below it, and this one goes on past its snapshot; 0: it does not
-		       */
-	uint64_t link;	/* the link register, of a leaf and of what a signal interrupted */
-	uint32_t flags; /* of the frame that is next, as struct frame has them */
+	uint64_t top;	/* if the snapshot was truncated: end of the stack addresses; else 0 */
+	uint64_t link;	/* link register, for a leaf or a frame that a signal interrupted */
+	uint32_t flags; /* of the next frame; see struct frame */
 	uint32_t source;
-	bool pointers; /* code without a file has no CFI: callers there are found by frame pointer
-			*/
-	bool idle;     /* not to be walked this way: FASTWALK_ODD */
+	bool pointers; /* follow frame pointers in code without a file: it has no CFI */
+	bool idle;     /* skip the fast walk; ends with FASTWALK_ODD */
 	bool resumed;
 	enum fastwalk_end end;
 	/* private */
-	struct frame *frame, *past; /* of the trace: the one that is next, the end */
-	uint64_t start, sz;	    /* of the mapping */
-	uint64_t base, key;	    /* of rules in it: a place and the base make the key */
-	struct cached_rule *cached; /* where the frame's rule may be */
-	const uint8_t *bytes;	    /* of the snapshot */
-	uint64_t addr;		    /* of its first byte */
-	uint64_t words_end; /* words of it begin before this place; 0: its pages have holes */
-	const uint8_t *pc_from, *fp_from; /* where these registers are: in it, or in the lane */
-	struct suffix_note *notes, *note; /* of each frame in the trace; the next one */
-	struct suffix_stack *known;	  /* what earlier walks found; NULL: nothing */
-	uint64_t joint;			  /* the stack pointer from which on this may be of use */
-	size_t met;			  /* the frame of .known that has it */
-	bool recalled;			  /* the trace goes on with that one */
+	struct frame *frame, *past; /* in the trace: the next frame, and the end of the array */
+	uint64_t start, sz;	    /* of .map */
+	uint64_t base, key;	    /* rule key = place + base, for places in .map */
+	struct cached_rule *cached; /* cache slot that may hold the frame's rule */
+	const uint8_t *bytes;	    /* the snapshot's bytes */
+	uint64_t addr;		    /* stack address of bytes[0] */
+	uint64_t words_end;	    /* words start below this offset; 0: the snapshot has holes */
+	const uint8_t *pc_from,
+		*fp_from; /* where the registers are stored: in the snapshot or in this slot */
+	struct suffix_note *notes, *note;  /* one per frame of the trace; the next one */
+	struct suffix_stack *cached_stack; /* frames cached by earlier walks, or NULL */
+	uint64_t suffix_sp;		   /* check the suffix cache once sp reaches this */
+	size_t suffix_idx;		   /* index in .cached_stack of the frame to compare next */
+	bool from_cache; /* the rest of the trace was copied from the suffix cache */
 };
 
 #define FASTWALK_SLOTS 16
 
-/* Walks up to FASTWALK_SLOTS stacks, a frame of each in turn: while one waits for memory the others
- * go on. */
+/* Walks `cnt` stacks, up to FASTWALK_SLOTS at a time and one frame of each in turn, so that the
+ * cache misses of several walks overlap. */
 void fastwalk__go(struct fastwalk *, struct fastwalk_slot *, size_t cnt);
 
-/* Whether the short way gets on from a caller at a place in the mapping; asks for the table. */
-bool fastwalk__knows(struct fastwalk *, const struct mapping *, uint64_t place);
+/* Returns true if a table has a rule to unwind a caller at this place in the mapping. Requests the
+ * file's table if it is not loaded. */
+bool fastwalk__has_rule(struct fastwalk *, const struct mapping *, uint64_t place);
 
-/* Whether one says that there is none. */
-bool fastwalk__lacks(struct fastwalk *, const struct mapping *, uint64_t place);
+/* Returns true if a loaded table says that the place has no rule. Requests the table, too. */
+bool fastwalk__has_no_rule(struct fastwalk *, const struct mapping *, uint64_t place);
 
 /*
- * There the callers of callers are found by frame pointer, for lack of CFI: from now on by the
- * short way, too. The place is one that no table has a rule for.
+ * Makes the fast walk follow the frame pointer at this place from now on. Call it for a place
+ * without CFI at which the slow walk found the caller by frame pointer. Does nothing if the table
+ * has a rule for the place.
  */
-void fastwalk__learn(struct fastwalk *, const struct mapping *, uint64_t place);
+void fastwalk__use_frame_pointer(struct fastwalk *, const struct mapping *, uint64_t place);
 
-/* Goes on from a caller that was found otherwise, which is not in the trace yet. */
+/* Resumes the walk at a caller that the slow walk found. The caller is not in the trace yet. */
 static inline void fastwalk_slot__resume(struct fastwalk_slot *l, const struct frame *caller,
 					 uint64_t fp)
 {
@@ -96,9 +96,10 @@ static inline void fastwalk_slot__resume(struct fastwalk_slot *l, const struct f
 	l->fp = fp;
 }
 
-/* Behind FASTWALK_SWITCH: to the stack from which this one was switched to. False: it is not there.
- */
-static inline bool fastwalk_slot__go_back(struct fastwalk_slot *l, const struct other_stack *before)
+/* After FASTWALK_SWITCH: resumes on the stack that was active before the switch. Returns false if
+ * the sample has no snapshot of it, or the walk is on it already. */
+static inline bool fastwalk_slot__resume_other_stack(struct fastwalk_slot *l,
+						     const struct other_stack *before)
 {
 	if (!before->stack.sz || l->snapshot == &before->stack)
 		return false;
@@ -112,7 +113,7 @@ static inline bool fastwalk_slot__go_back(struct fastwalk_slot *l, const struct 
 	return true;
 }
 
-/* Looks at all files that the trace goes through: the next walk finds their rules. */
-void fastwalk__ask(struct fastwalk *, const struct trace *);
+/* Requests the tables of all files in the trace, so that later walks find their rules. */
+void fastwalk__request_tables(struct fastwalk *, const struct trace *);
 
 #endif

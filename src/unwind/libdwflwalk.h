@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk as libdwfl does it: what tests compare unwinder__walk() with, and --unwinder=naive.
- * Forty times slower.
+ * The reference walk: libdwfl does all of it. Tests compare unwinder__walk() with it, and
+ * --unwinder=naive selects it. It is forty times slower.
  */
 #ifndef UNWIND_LIBDWFLWALK_H
 #define UNWIND_LIBDWFLWALK_H
@@ -16,8 +16,8 @@ struct libdwflwalk *libdwflwalk__new(void); /* NULL + errno */
 void libdwflwalk__free(struct libdwflwalk *);
 
 /*
- * As unwinder__walk(). libdwfl does not say why a walk ended: the status is ROOT, NO_MAP, LIMIT,
- * TRUNCATED (of a sample that was), COMPAT or else NO_CFI.
+ * Like unwinder__walk(). libdwfl does not report why a walk ended. The status is ROOT, NO_MAP,
+ * LIMIT, TRUNCATED (only if the sample was truncated or has holes), COMPAT, or else NO_CFI.
  */
 void libdwflwalk__walk(struct libdwflwalk *, const struct process *, const struct sample *,
 		       struct trace *);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/rulecache.h"
 
-static bool is_special(struct packed_rule r)
+static bool rule_is_special(struct packed_rule r)
 {
 	return r.fp == PACKED_FP_AT_SELF || r.ra == PACKED_RA_LINKED;
 }
 
-/* Rules that want the same place share the cache line that it is in. How many come before the one
- * with the key; RULE_CACHE_LINE: it is not there. */
-static size_t find(const struct cached_rule *rules, size_t at, uint64_t key)
+/* Returns the position of the key in its cache line, or RULE_CACHE_LINE if it is absent. Rules that
+ * hash to the same slot share its cache line. */
+static size_t rule_line_find(const struct cached_rule *rules, size_t at, uint64_t key)
 {
 	size_t n = 0;
 
@@ -17,7 +17,7 @@ static size_t find(const struct cached_rule *rules, size_t at, uint64_t key)
 	return n;
 }
 
-static struct cached_rule *move_to_front(struct cached_rule *rules, size_t at, size_t n)
+static struct cached_rule *rule_line_move_to_front(struct cached_rule *rules, size_t at, size_t n)
 {
 	struct cached_rule found = rules[at ^ n];
 
@@ -27,19 +27,20 @@ static struct cached_rule *move_to_front(struct cached_rule *rules, size_t at, s
 	return &rules[at];
 }
 
-/* A new one is the last of its line until it is asked for again: most places are met only once. */
-struct cached_rule *rule_cache__bring(struct rule_cache *cache, struct elf_file *file, uint64_t off,
-				      uint64_t key)
+/* Inserts a new rule at the end of its line and moves it to the front on the next hit: most places
+ * are visited only once. */
+struct cached_rule *rule_cache__load(struct rule_cache *cache, struct elf_file *file, uint64_t off,
+				     uint64_t key)
 {
 	size_t at = (size_t)(rule_cache__place(cache, key) - cache->rules);
-	size_t n = find(cache->rules, at, key);
+	size_t n = rule_line_find(cache->rules, at, key);
 	struct cached_rule found = { .key = off >> RULE_OFF_BITS ? 0 : key }, *last;
 
 	if (n < RULE_CACHE_LINE)
-		return move_to_front(cache->rules, at, n);
+		return rule_line_move_to_front(cache->rules, at, n);
 	if (!table_store__rule(cache->tables, file, off, &found.rule))
 		return NULL;
-	found.rule.flags |= is_special(found.rule) ? PACKED_SPECIAL : 0;
+	found.rule.flags |= rule_is_special(found.rule) ? PACKED_SPECIAL : 0;
 	last = &cache->rules[at ^ (RULE_CACHE_LINE - 1)];
 	*last = found;
 	return last;
@@ -52,7 +53,7 @@ struct cached_rule *rule_cache__find(struct rule_cache *cache, const struct mapp
 		m && m->file ? table_store__of(cache->tables, m->file) : NULL;
 	uint64_t off = slot ? place - m->start + m->pgoff : 0;
 
-	if (!slot || off >> RULE_OFF_BITS) /* it would be another file's key */
+	if (!slot || off >> RULE_OFF_BITS) /* the key would collide with another file's */
 		return NULL;
-	return rule_cache__bring(cache, m->file, off, rule_key(slot) + off);
+	return rule_cache__load(cache, m->file, off, rule_key(slot) + off);
 }

@@ -5,7 +5,7 @@
 
 #include "unwind/fastwalk.h"
 
-/* What is behind the last frame where a return address of 0 says which one that is. */
+/* Returns true for the pseudo frame after the root, which has a return address of 0. */
 static bool is_end(const struct frame *f)
 {
 	return f->pc == 0;
@@ -16,14 +16,14 @@ static bool is_end(const struct frame *f)
 
 void suffix_cache__prefetch(const struct fastwalk_slot *l)
 {
-	const struct suffix_stack *s = l->known;
+	const struct suffix_stack *s = l->cached_stack;
 	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
 
 	for (size_t at = s->first + 1; at < SUFFIX_FRAMES; at++) /* see copy_rest() */
 		__builtin_prefetch((const void *)(bytes + s->frames[at].pc_at));
 }
 
-/* The first frame from `at` on that is not below a stack pointer. */
+/* Returns the index of the first frame, from `at` on, with a stack pointer of at least `sp`. */
 static size_t first_from(const struct suffix_stack *s, size_t at, uint64_t sp)
 {
 	if (at < s->first)
@@ -39,8 +39,8 @@ static bool is_here(const struct fastwalk_slot *l, const struct suffix_frame *r)
 	       r->fp == l->fp;
 }
 
-/* Whether the snapshot has all that is between the frame in hand and the root: every word that is
- * compared. */
+/* Returns true if the snapshot covers the stack from the current frame to the root, and so every
+ * word that is compared. */
 static bool holds_rest(const struct fastwalk_slot *l, const struct suffix_stack *s)
 {
 	uint64_t sz = l->words_end + sizeof(uint64_t) - 1;
@@ -56,8 +56,8 @@ static inline uint64_t word_at(uintptr_t at)
 	return word;
 }
 
-/* Copies the frame in hand and those behind it, as far as they are what they were. Where that
- * ends. */
+/* Copies the current frame and its callers while they are unchanged. Returns the index of the first
+ * frame that changed, or SUFFIX_FRAMES. */
 static size_t copy_rest(const struct fastwalk_slot *l, const struct suffix_stack *s, size_t at)
 {
 	uintptr_t bytes = (uintptr_t)l->bytes - l->addr;
@@ -75,24 +75,24 @@ static size_t copy_rest(const struct fastwalk_slot *l, const struct suffix_stack
 	return SUFFIX_FRAMES;
 }
 
-/* Not here: what would end at the same frame is of no use, either. */
+/* No match: next compare at the frame `at`. A match before it would end at the same frame. */
 static bool go_on(struct fastwalk_slot *l, const struct suffix_stack *s, size_t at)
 {
-	l->met = at;
-	l->joint = at < SUFFIX_FRAMES ? s->frames[at].frame.sp : UINT64_MAX;
+	l->suffix_idx = at;
+	l->suffix_sp = at < SUFFIX_FRAMES ? s->frames[at].frame.sp : UINT64_MAX;
 	return false;
 }
 
-bool suffix_cache__rest(struct fastwalk_slot *l)
+bool suffix_cache__copy_rest(struct fastwalk_slot *l)
 {
-	const struct suffix_stack *s = l->known;
+	const struct suffix_stack *s = l->cached_stack;
 	size_t at, cnt, same;
 
-	if (!s || s->maps != l->process->version) { /* it may have been forgotten meanwhile */
-		l->joint = UINT64_MAX;
+	if (!s || s->maps != l->process->version) { /* the entry was reset for another process */
+		l->suffix_sp = UINT64_MAX;
 		return false;
 	}
-	at = first_from(s, l->met, l->sp);
+	at = first_from(s, l->suffix_idx, l->sp);
 	cnt = SUFFIX_FRAMES - at;
 	if (!cnt || s->frames[at].frame.sp != l->sp)
 		return go_on(l, s, at);
@@ -101,17 +101,17 @@ bool suffix_cache__rest(struct fastwalk_slot *l)
 	same = copy_rest(l, s, at);
 	if (same < SUFFIX_FRAMES)
 		return go_on(l, s, same);
-	l->met = at;
+	l->suffix_idx = at;
 	l->frame += cnt;
 	if (is_end(l->frame - 1))
 		l->frame--;
-	return l->recalled = true;
+	return l->from_cache = true;
 }
 
 /* ---- remembering --------------------------------------------------------------------------------
  */
 
-/* Whether it is in what the frame has of the stack. */
+/* Returns true if the word at this address lies in the part of the stack that `before` owns. */
 static bool is_between(const struct frame *before, uint64_t at)
 {
 	const struct frame *f = before + 1;
@@ -119,8 +119,8 @@ static bool is_between(const struct frame *before, uint64_t at)
 	return at >= before->sp && at <= f->sp && f->sp - at >= sizeof(at);
 }
 
-/* Notes which words of the stack lead from the frame before to this one. False: those are not in
- * what the one before has of the stack. */
+/* Stores which stack words lead from `before` to this frame. Returns false if they are outside the
+ * part of the stack that `before` owns. */
 static bool set_words(struct suffix_frame *r, const struct fastwalk_slot *l,
 		      const struct suffix_note *n, const struct frame *before)
 {
@@ -137,22 +137,24 @@ static bool set_words(struct suffix_frame *r, const struct fastwalk_slot *l,
 	return is_between(before, r->pc_at) && is_between(before, r->fp_at);
 }
 
-/* Signals interrupt anything, and what code without a file does may be told later. */
+/* Returns true for an ordinary caller in a file. A signal can interrupt any code, and the rules of
+ * code without a file may arrive later. */
 static bool is_plain(const struct frame *f)
 {
 	return f->flags == FRAME_CALLER && f->map && f->map->file;
 }
 
 /*
- * All of a stack that nothing was known of; else one frame more than was of use: what is next to
- * the leaf is another one each time, and comparing it costs more than it saves.
+ * Stores all frames if none matched, else one frame more than matched. The frames next to the leaf
+ * differ each time, and comparing them costs more than it saves.
  */
 void suffix_cache__keep(struct fastwalk_slot *l)
 {
-	struct suffix_stack *s = l->known;
-	const struct suffix_note *n = l->note - 1; /* of the last frame that was walked to */
+	struct suffix_stack *s = l->cached_stack;
+	const struct suffix_note *n = l->note - 1; /* of the last frame that the walk reached */
 	const struct frame *f = l->trace->frames + (n - l->notes);
-	size_t at = l->recalled ? l->met : SUFFIX_FRAMES - 1, more = l->recalled ? 1 : at;
+	size_t at = l->from_cache ? l->suffix_idx : SUFFIX_FRAMES - 1,
+	       more = l->from_cache ? 1 : at;
 
 	if (s->maps != l->process->version || !(is_plain(f) || is_end(f)))
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What earlier walks found. Most callers in a stack are those of the sample before: where a walk
- * comes to a frame that is remembered, with the same registers, and all words of the stack that
- * lead from there to the root are what they were, the rest of it is the same, too, and is copied.
- * Nothing is guessed: all that the rest depends on is compared. (Bytehound and memray do the like
- * in the process itself, with return addresses.)
+ * Caches the callers that earlier walks found. Most callers in a stack are those of the previous
+ * sample. A walk copies the rest of a cached stack if it reaches a cached frame with the same
+ * registers, and all stack words that lead from there to the root are unchanged. Nothing is
+ * guessed: everything the rest depends on is compared. (Bytehound and memray do something similar
+ * inside the traced process, with return addresses.)
  */
 #ifndef UNWIND_SUFFIXCACHE_H
 #define UNWIND_SUFFIXCACHE_H
@@ -14,41 +14,42 @@
 
 struct fastwalk_slot;
 
-/* Where a frame's pc and frame pointer were read: in the snapshot, or somewhere else. */
+/* Where a frame's pc and frame pointer were read: in the snapshot or elsewhere. */
 struct suffix_note {
 	const uint8_t *pc_from, *fp_from;
 	uint64_t fp;
 };
 
-/* A caller: its registers, and the words of the stack that they are, as the caller's of the frame
- * before it. These lie between the stack pointers of both; the first one that is remembered has
- * none. */
+/* A cached caller: its registers, and the stack words from which the walk read them. The words lie
+ * between the stack pointers of the previous frame and this one. The first cached frame has none.
+ */
 struct suffix_frame {
 	struct frame frame;
 	uint64_t fp;
-	uint64_t pc_at, fp_at; /* addresses; the same where the frame pointer was not saved */
-	uint64_t fp_word;      /* what is at fp_at */
+	uint64_t pc_at, fp_at; /* addresses; equal if the frame pointer was not saved */
+	uint64_t fp_word;      /* the word at fp_at */
 };
 
-#define SUFFIX_FRAMES 120 /* up to the root; a size at odds with the cache's sets */
+#define SUFFIX_FRAMES \
+	120 /* up to the root; a size that spreads the stacks over the CPU cache's sets */
 
-/* Of the stacks of one process that end in one place. */
+/* The cached callers of one process's stacks in one range of stack addresses. */
 struct suffix_stack {
-	uint64_t maps, place; /* struct process, .version; 0: nobody's */
-	uint32_t first;	      /* of the frames; SUFFIX_FRAMES: there are none */
-	uint32_t passed_cnt;  /* walks that all were of use to, or all but the first */
+	uint64_t maps, place; /* maps: process.version, 0 if unused; place: sp >> SUFFIX_PLACE */
+	uint32_t first;	      /* index of the first valid frame; SUFFIX_FRAMES: none */
+	uint32_t passed_cnt;  /* walks that could use all of these frames, or all but the first */
 	struct suffix_frame frames[SUFFIX_FRAMES]; /* the last one is the root */
 };
 
-#define SUFFIX_BITS  6 /* as many as stay in the second-level cache */
+#define SUFFIX_BITS  6 /* as many stacks as stay in the second-level cache */
 #define SUFFIX_PLACE 16
 
 struct suffix_cache {
 	struct suffix_stack stacks[1 << SUFFIX_BITS];
 };
 
-/* What there is about stacks with their stack pointer about there. NULL: nothing, and this one is
- * not to be remembered: the next one is. */
+/* Returns the cached stack for this process and stack pointer. Returns NULL if there is none: the
+ * entry is then reset for this process, and the next walk, not this one, is cached. */
 static inline struct suffix_stack *suffix_cache__stack(struct suffix_cache *r,
 						       const struct process *p, uint64_t sp)
 {
@@ -64,16 +65,16 @@ static inline struct suffix_stack *suffix_cache__stack(struct suffix_cache *r,
 	return NULL;
 }
 
-/* The stack pointer from which on it may be of use. */
-static inline uint64_t suffix_stack__joint(const struct suffix_stack *s)
+/* Returns the lowest stack pointer at which a cached frame can match. */
+static inline uint64_t suffix_stack__first_sp(const struct suffix_stack *s)
 {
 	return s->first < SUFFIX_FRAMES ? s->frames[s->first].frame.sp : UINT64_MAX;
 }
 
-#define SUFFIX_CLOSE 8	/* frames; fewer lie close together */
-#define SUFFIX_MANY  24 /* what all lanes ask for is to stay in the first-level cache */
+#define SUFFIX_CLOSE 8	/* frames; fewer lie close together and need no prefetch */
+#define SUFFIX_MANY  24 /* frames; the prefetches of all slots must fit the first-level cache */
 
-/* Whether it is worth while to ask for the words that will be compared. */
+/* Returns true if prefetching the words to compare pays off. */
 static inline bool suffix_stack__is_far(const struct suffix_stack *s)
 {
 	uint32_t cnt = SUFFIX_FRAMES - s->first;
@@ -81,30 +82,31 @@ static inline bool suffix_stack__is_far(const struct suffix_stack *s)
 	return cnt >= SUFFIX_CLOSE && cnt <= SUFFIX_MANY;
 }
 
-/* Asks for the words of the lane's stack that will be compared with what is .known of it: they are
- * far apart, and nobody has read them. */
+/* Prefetches the words of the slot's snapshot that will be compared with .cached_stack: they are
+ * far apart and not in the CPU cache yet. */
 void suffix_cache__prefetch(const struct fastwalk_slot *);
 
-/* At the lane's next frame: true when all from there on is remembered, and in the trace now. Else
- * the lane's .joint is where to ask again. */
-bool suffix_cache__rest(struct fastwalk_slot *);
+/* Copies the cached frames from the slot's next frame to the root into the trace and returns true,
+ * if all of them match. Otherwise returns false and sets .suffix_sp, where to call it again. */
+bool suffix_cache__copy_rest(struct fastwalk_slot *);
 
 #define SUFFIX_KEEP_EVERY 4
-#define SUFFIX_NEAR	  2 /* frames from the leaf on */
+#define SUFFIX_NEAR	  2 /* frames, counted from the leaf */
 
 /*
- * Whether a walk that came to the frame `met`, its `fresh`th, may go without being remembered: all
- * but the first one that are remembered were of use, or all of them and there is hardly another one
- * to add, and another in its place would rarely be. Some are all the same: counts those that ask.
+ * Returns true if a walk need not be cached. The walk used the cached frames from index `used_idx`
+ * on, after `fresh` frames of its own. It qualifies if it used all but the first cached frame, or
+ * all of them and has hardly a frame to add: such a frame would rarely match again. Every
+ * SUFFIX_KEEP_EVERYth walk that qualifies is cached all the same.
  */
-static inline bool suffix_stack__may_pass(struct suffix_stack *s, size_t met, size_t fresh)
+static inline bool suffix_stack__may_pass(struct suffix_stack *s, size_t used_idx, size_t fresh)
 {
-	bool hardly_more = met == s->first && fresh <= SUFFIX_NEAR;
+	bool hardly_more = used_idx == s->first && fresh <= SUFFIX_NEAR;
 
-	return (met == s->first + 1 || hardly_more) && ++s->passed_cnt % SUFFIX_KEEP_EVERY;
+	return (used_idx == s->first + 1 || hardly_more) && ++s->passed_cnt % SUFFIX_KEEP_EVERY;
 }
 
-/* Remembers a walk that has come to the root. */
+/* Caches the frames of a walk that reached the root. */
 void suffix_cache__keep(struct fastwalk_slot *);
 
 #endif

@@ -99,7 +99,7 @@ static bool is_known(struct unwinder *u, const struct fastwalk_slot *l)
 	if (!(w->flags & FRAME_CALLER) || (w->regs.valid & needed) != needed)
 		return false;
 	return map && map->kind == MAPPING_ANON ? l->pointers && !map->opening
-						: fastwalk__knows(u->flat, map, place);
+						: fastwalk__has_rule(u->flat, map, place);
 }
 
 /* Else it is walked again, when what it has come to is known. */
@@ -118,7 +118,7 @@ static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct fram
 	if (!by_pointer || w->awaits || w->coded || machine__links(slowwalk__machine(w)))
 		return;
 	if (f->map->file && f->flags & FRAME_CALLER)
-		fastwalk__learn(u->flat, f->map, frame__place(f));
+		fastwalk__use_frame_pointer(u->flat, f->map, frame__place(f));
 	else if (!f->map->file)
 		l->pointers = jit_cfi__none(w->jit, w->process);
 }
@@ -129,7 +129,7 @@ static bool is_bare(struct unwinder *u)
 	const struct slowwalk *w = &u->walk;
 	uint64_t place = slowwalk__pc(w) - !!(w->flags & FRAME_CALLER);
 
-	return fastwalk__lacks(u->flat, slowwalk__map(w, place), place);
+	return fastwalk__has_no_rule(u->flat, slowwalk__map(w, place), place);
 }
 
 /* The long way through what no table knows. SLOWWALK_GO_ON: the short way knows what is next. */
@@ -187,7 +187,7 @@ static enum unwind_status done(struct unwinder *u, const struct fastwalk_slot *l
 		u->stats.partly++;
 	else
 		u->stats.flat++;
-	u->stats.recalled += l->recalled;
+	u->stats.recalled += l->from_cache;
 	return status;
 }
 
@@ -198,7 +198,7 @@ static enum unwind_status switched(struct unwinder *u, struct fastwalk_slot *l)
 
 	if (before->known && !before->stack.sz)
 		return done(u, l, UNWIND_ROOT);
-	if (!fastwalk_slot__go_back(l, before))
+	if (!fastwalk_slot__resume_other_stack(l, before))
 		return done(u, l, UNWIND_OTHER_STACK);
 	return l->trace->cnt < TRACE_MAX ? SLOWWALK_GO_ON : done(u, l, UNWIND_LIMIT);
 }
@@ -224,7 +224,7 @@ static enum unwind_status walk(struct unwinder *u, struct fastwalk_slot *l)
 	begin(w);
 	status = walk_on(w);
 	u->stats.odd += is_final(w);
-	fastwalk__ask(u->flat, w->trace);
+	fastwalk__request_tables(u->flat, w->trace);
 	return status;
 }
 
@@ -344,8 +344,8 @@ void unwinder__try_many(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 	walk_some(u, jobs, cnt);
 }
 
-void unwinder__make_do(struct unwinder *u, const struct process *process,
-		       const struct sample *sample, struct trace *trace)
+void unwinder__walk_available(struct unwinder *u, const struct process *process,
+			      const struct sample *sample, struct trace *trace)
 {
 	u->walk.jobs = u->jobs;
 	u->walk.patient = false;

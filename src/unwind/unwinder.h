@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a snapshot to its call chain, by DWARF CFI. */
+/* Unwinds a snapshot into a call chain, by DWARF CFI. */
 #ifndef UNWIND_UNWINDER_H
 #define UNWIND_UNWINDER_H
 
@@ -11,46 +11,48 @@
 
 struct unwinder;
 
-/* Both are borrowed. `cache` NULL: tables are not kept. NULL + errno. */
+/* Returns NULL + errno on failure. Borrows both arguments. Tables are not kept on disk if `cache`
+ * is NULL. */
 struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *);
-/* Before the first walk: where jitdumps are, if not with processes of this host. */
+/* Sets where jitdumps are, if they do not belong to processes of this host. Call it before the
+ * first walk. */
 void unwinder__set_jit_places(struct unwinder *, const struct jit_places *);
-/* When no job of its files is left: after jobs__free(). */
+/* Must be called after jobs__free(): no job may still use its files. */
 void unwinder__free(struct unwinder *);
 
 /*
- * Walks the stack of a sample of `process`. Never fails: trace->status
- * says how far it came; trace->cnt is at least 1. Where tables are (cfi/tablestore.h) it goes the
- * short way; where they are not yet, or have no flat rule, libdw is asked, and its rules are kept.
- * Reads the file then: that may take a while.
+ * Walks the stack of a sample of `process`. Never fails: trace->status says how far it came, and
+ * trace->cnt is at least 1. Uses the fast walk where tables are loaded (cfi/tablestore.h). Uses
+ * libdw, and keeps its rules, where a table is not loaded yet or has no packed rule. May block on
+ * disk to read the file.
  */
 void unwinder__walk(struct unwinder *, const struct process *, const struct sample *,
 		    struct trace *);
 
 /*
- * The same for who must not wait for files: they are read by jobs. False where it needs what is
- * being read: what is in the trace then means nothing; it may be tried again when jobs__collect()
- * has taken something back. Who can wait no longer makes do with what there is.
+ * Non-blocking variant: jobs read the files. Returns false, with `*trace` undefined, if a needed
+ * file is still being read; retry after jobs__collect() has returned a job.
+ * unwinder__walk_available() does not wait either, but walks with the files that are already read.
  */
 bool unwinder__try(struct unwinder *, const struct process *, const struct sample *,
 		   struct trace *);
-void unwinder__make_do(struct unwinder *, const struct process *, const struct sample *,
-		       struct trace *);
+void unwinder__walk_available(struct unwinder *, const struct process *, const struct sample *,
+			      struct trace *);
 
-/* unwinder__try() of many, whose order does not matter: they are walked in turns, so that memory is
- * waited for together. */
+/* Like unwinder__try(), for many samples in any order. Interleaves the walks so that their cache
+ * misses overlap. */
 struct walk_job {
 	const struct process *process;
 	const struct sample *sample;
-	struct trace *trace; /* each its own */
-	bool awaits;	     /* set: what unwinder__try() says false of */
+	struct trace *trace; /* one per job */
+	bool awaits;	     /* output: true where unwinder__try() would return false */
 };
 void unwinder__try_many(struct unwinder *, struct walk_job *, size_t cnt);
 
 struct unwinder_stats {
 	uint64_t flat, partly,
-		odd;	   /* walks: all the short way, but for code without a table, not */
-	uint64_t recalled; /* of them: where callers were those of an earlier walk */
+		odd;	   /* walks: all fast; fast except code without a table; all slow */
+	uint64_t recalled; /* of these walks: those that copied callers from the suffix cache */
 	struct table_store_stats tables;
 };
 void unwinder__stats(const struct unwinder *, struct unwinder_stats *);
