@@ -23,6 +23,8 @@ MACHINES := x86_64 aarch64
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 BPF_ARCH_x86_64 := x86
 BPF_ARCH_aarch64 := arm64
+# Distributions sign return addresses there.
+ARCH_EXAMPLE_CFLAGS := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard)
 DUCKDB := $(DEPS)/duckdb$(if $(filter aarch64,$(MACHINE)),-aarch64)
 # A file NAME_MACHINE.c is for that machine only.
 OTHER_MACHINES := $(filter-out $(MACHINE),$(MACHINES))
@@ -140,9 +142,16 @@ unit: unit-build
 unit-build: $(UNIT_TESTS) $(TEST_TOOLS) $(if $(SAN),,shadow-build)
 
 ## test-vm: test the collector on other kernels, from 5.10 to the newest of Debian, in qemu; not part of test
+## test-vm ARCH=aarch64: the same on AArch64, emulated, with programs of a cross build
+VM_BUILD = $(if $(filter-out x86_64,$(ARCH)),build-$(ARCH),$(BUILD))
 .PHONY: test-vm
-test-vm: $(BUILD)/bin/collector $(EXAMPLES) $(TEST_TOOLS) $(BUILD)/tests/test_capture_running
-	@BUILD=$(BUILD) tests/vm/run
+test-vm:
+	@$(if $(filter-out x86_64,$(ARCH)),tools/cross $(ARCH))
+	@$(MAKE) --no-print-directory $(if $(filter-out x86_64,$(ARCH)),CROSS=$(ARCH)-linux-gnu-) BUILD=$(VM_BUILD) vm-programs
+	@ARCH=$(or $(ARCH),x86_64) BUILD=$(VM_BUILD) tests/vm/run
+
+.PHONY: vm-programs
+vm-programs: $(BUILD)/bin/collector $(EXAMPLES) $(addprefix $(BUILD)/tests/,vfs_calls sockets connections threads_end test_capture_running)
 
 ## test-distros: run the demo and the fast tests on bare roots of Debian 12 and 13; root, network, minutes; not part of test
 .PHONY: test-distros
@@ -459,7 +468,7 @@ $(BUILD)/shadow/%.headerless: $(BUILD)/shadow/%.stripped
 	$(Q)dd if=/dev/zero of=$@ bs=1 seek=60 count=4 conv=notrunc status=none
 
 # Examples are what people run: optimized, without frame pointers, as distributions build.
-EXAMPLE_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -Iinclude
+EXAMPLE_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -Iinclude $(ARCH_EXAMPLE_CFLAGS)
 
 $(BUILD)/examples/%: examples/%.c include/stacks_tracing.h
 	$(call msg,EXAMPLE,$@)

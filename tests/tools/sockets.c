@@ -334,6 +334,7 @@ static void error_queue(void)
 }
 
 /* sendto() and recvfrom() of 32-bit programs. */
+#ifdef __x86_64__
 static long call_32(long nr, int fd, const void *buffer, size_t sz)
 {
 	long ret;
@@ -345,6 +346,15 @@ static long call_32(long nr, int fd, const void *buffer, size_t sz)
 			 : "memory", "cc", "r8", "r9", "r10", "r11");
 	return ret;
 }
+#else
+#define MAP_32BIT 0
+
+static long call_32(long nr, int fd, const void *buffer, size_t sz)
+{
+	(void)nr, (void)fd, (void)buffer, (void)sz;
+	return -ENOSYS;
+}
+#endif
 
 static void compat(void)
 {

@@ -112,6 +112,7 @@ struct call {
 	long nr, nr_32, args[6];
 };
 
+#ifdef __x86_64__
 /* The way of 32-bit programs, open to others too. Below the stack pointer is the red zone. */
 static long call_32(const struct call *c)
 {
@@ -130,6 +131,16 @@ static long call_32(const struct call *c)
 	}
 	return result;
 }
+#else
+#define MAP_32BIT 0
+
+static long call_32(const struct call *c)
+{
+	(void)c;
+	errno = ENOSYS;
+	return -1;
+}
+#endif
 
 static long call(const struct call *c)
 {

@@ -4,6 +4,7 @@
 #define UNIT_LIVE_H
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -156,6 +157,13 @@ static inline size_t live__threads(pid_t pid, pid_t *tids, size_t max)
 
 /* ---- samples ---- */
 
+#ifdef __aarch64__
+/* x0..x30 sp pc pstate */
+static inline void live__regs(const struct user_regs_struct *u, __u64 regs[EVENT_REG_CNT])
+{
+	memcpy(regs, u, EVENT_REG_CNT * sizeof(*regs));
+}
+#else
 static inline void live__regs(const struct user_regs_struct *u, __u64 regs[EVENT_REG_CNT])
 {
 	const __u64 in_order[EVENT_REG_CNT] = { u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
@@ -164,6 +172,7 @@ static inline void live__regs(const struct user_regs_struct *u, __u64 regs[EVENT
 
 	memcpy(regs, in_order, sizeof(in_order));
 }
+#endif
 
 /* The end of the mapping that holds addr; 0: none does. */
 static inline uint64_t live__map_end(pid_t pid, uint64_t addr)
@@ -200,17 +209,17 @@ static inline struct event *live__event(void)
 static inline void live__capture(pid_t tid, struct event *e, uint64_t top, size_t max)
 {
 	struct user_regs_struct u;
-	struct iovec local, remote;
+	struct iovec local, remote, regs = { &u, sizeof(u) };
 	ssize_t got;
 
-	assert_int_equal(ptrace(PTRACE_GETREGS, tid, 0, &u), 0);
+	assert_int_equal(ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &regs), 0);
 	memset(e, 0, sizeof(*e));
 	live__regs(&u, e->regs);
 	if (!top)
-		top = live__map_end(tid, u.rsp);
+		top = live__map_end(tid, e->regs[EVENT_REG_SP]);
 	e->flags = EVENT_F_USER;
 	e->tgid = e->tid = (uint32_t)tid;
-	e->stack_addr = u.rsp - EVENT_RED_ZONE;
+	e->stack_addr = e->regs[EVENT_REG_SP] - EVENT_RED_ZONE;
 	local = (struct iovec){ e->data, top > e->stack_addr ? top - e->stack_addr : 0 };
 	if (local.iov_len > max) {
 		local.iov_len = max;

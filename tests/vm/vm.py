@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A virtual machine in qemu, without KVM: a kernel, a disk, and in memory busybox, the collector, the examples and what they link to."""
+import os
 import pathlib
 import re
 import shutil
@@ -7,13 +8,21 @@ import subprocess
 
 from conftest import BUILD, ROOT, Recording
 
-DEPS = ROOT / ".deps" / "vm"
-SECONDS = 600
+ARCH = os.environ.get("ARCH", "x86_64")
+VM = ROOT / ".deps" / "vm"
+DEPS = VM if ARCH == "x86_64" else VM / ARCH
+SECONDS = 600 if ARCH == "x86_64" else 1800
 
 # qemu 7.2 computes wrong flags for cmpxchg16b, and 6.12 looks at them before it sets others: without the instruction it does
 # without. Newer kernels cannot: their BPF local storage needs it.
 CPU = {"trixie": "max,la57=off,cx16=off"}
-CPU_DEFAULT = "max,la57=off"
+CPU_DEFAULT = {"x86_64": "max,la57=off", "aarch64": "max,pauth-impdef=on"}[ARCH]
+
+# The console, and where the machine hands over what it has recorded.
+PORTS = {"x86_64": ("ttyS0", "ttyS1"), "aarch64": ("ttyAMA0", "ttyS0")}[ARCH]
+MACHINE = {"x86_64": [], "aarch64": ["-machine", "virt"]}[ARCH]
+TAR_PORT = {"x86_64": "isa-serial", "aarch64": "pci-serial"}[ARCH]
+SYSCALL = {"x86_64": "do_syscall_64", "aarch64": "el0_svc"}[ARCH]  # on each kernel stack of a system call
 
 # The machine's CPUs take turns. In threads of their own, one can run what another has patched since: 7.3 dies then of
 # an int3 that was there while a tracepoint was switched on.
@@ -25,8 +34,27 @@ def kernels():
     return sorted(p.parent.name for p in DEPS.glob("*/release"))
 
 
+def read_elf(program, what):
+    return subprocess.run(["readelf", what, program], check=True, capture_output=True, text=True).stdout
+
+
+def foreign_libraries(program):
+    """Files of the architecture's Debian packages. The C library of the cross compiler is another one, and does not go with
+    the loader of these."""
+    found, todo = {re.search(r"interpreter: (\S+?)\]", read_elf(program, "-lW"))[1]}, [program]
+    while todo:
+        for name in re.findall(r"\(NEEDED\).*\[(.+)\]", read_elf(todo.pop(), "-dW")):
+            path = next(p for folder in ("/lib", "/usr/lib") if (p := pathlib.Path(folder, f"{ARCH}-linux-gnu", name)).exists())
+            if str(path) not in found:
+                found.add(str(path))
+                todo.append(path)
+    return found
+
+
 def libraries(program):
     """Files that it is linked to, the loader too."""
+    if ARCH != "x86_64":
+        return foreign_libraries(program) if "interpreter" in read_elf(program, "-lW") else set()
     return set(re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout))
 
 
@@ -40,18 +68,18 @@ def pack(root, out):
     """The folder as an archive that the kernel unpacks (newc)."""
     names = "\n".join(["."] + sorted(str(p.relative_to(root)) for p in root.rglob("*")))
     with open(out, "wb") as f:
-        subprocess.run([DEPS / "busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=f,
+        subprocess.run([VM / "busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=f,
                        stderr=subprocess.DEVNULL, check=True)
 
 
-def make_initramfs(folder, cases):
+def make_initramfs(folder, cases, more):
     root = folder / "root"
     install(DEPS / "busybox", root, "busybox")
     install(pathlib.Path(__file__).with_name("init"), root, "init")
     programs = {"collector": BUILD / "bin/collector"}
     programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory", "pingpong", "spans_async")}
     programs |= {f"tests/{name}": BUILD / "tests" / name for name in ("vfs_calls", "sockets", "connections", "test_capture_running", "threads_end")}
-    for target, program in programs.items():
+    for target, program in (programs | more).items():
         install(program, root, target)
         for library in libraries(program):
             install(library, root, library)
@@ -72,16 +100,17 @@ def make_disk(folder):
 class Machine:
     """What a machine that has run its cases left behind."""
 
-    def __init__(self, folder, suite, cases):
+    def __init__(self, folder, suite, cases, more={}):
+        """`more` programs: {place in the machine: file}."""
         self.folder, self.out = folder, folder / "out"
         self.out.mkdir(parents=True)
         command = [
-            "nice", "-n", "19", "qemu-system-x86_64", "-accel", ACCELERATOR, "-cpu", CPU.get(suite, CPU_DEFAULT),
+            "nice", "-n", "19", f"qemu-system-{ARCH}", *MACHINE, "-accel", ACCELERATOR, "-cpu", CPU.get(suite, CPU_DEFAULT),
             "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
-            "-serial", f"file:{folder}/console", "-serial", f"file:{folder}/tar",
+            "-serial", f"file:{folder}/console", "-chardev", f"file,id=tar,path={folder}/tar", "-device", f"{TAR_PORT},chardev=tar",
             "-drive", f"file={make_disk(folder)},if=none,id=disk,format=raw", "-device", "nvme,drive=disk,serial=1",
-            "-kernel", DEPS / suite / "vmlinuz", "-initrd", make_initramfs(folder, cases),
-            "-append", "console=ttyS0 panic=-1 quiet",
+            "-kernel", DEPS / suite / "vmlinuz", "-initrd", make_initramfs(folder, cases, more),
+            "-append", f"console={PORTS[0]} tar={PORTS[1]} panic=-1 quiet",
         ]
         try:
             subprocess.run(command, timeout=SECONDS, check=True, stdin=subprocess.DEVNULL)
