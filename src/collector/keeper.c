@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
+
 static sigset_t passed_on(void)
 {
 	sigset_t set;
@@ -55,6 +57,8 @@ static _Noreturn void keep(pid_t child, int word, int signals)
 			      { .fd = signals, .events = POLLIN } };
 	unsigned char status;
 
+	/* To signal the child takes no capability: both run as the same user. */
+	capabilities__keep(0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
 	for (;;) {

@@ -312,21 +312,24 @@ def test_gives_up_what_recording_does_not_need(start, sudo, tmp_path):
     env = {**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1234"} if sudo else None
     c = start("-a", "-p", "profile:uk,switch:uk", "--", "sleep", "100", env=env)
     allowed = capabilities("KILL", *RECORDING)
-    all_ = threads(c.proc.pid)
+    all_ = threads(c.pid)
     assert len(all_) > 2
+    (keeper,) = threads(c.proc.pid)
+    assert int(keeper["CapPrm"], 16) == 0 and keeper["NoNewPrivs"] == "1"
     for t in all_:
         for which in "CapPrm", "CapEff":
             assert int(t[which], 16) & ~allowed == 0, (t["Name"], which, t[which])
         assert int(t["CapInh"], 16) == 0 and t["NoNewPrivs"] == "1"
-    assert int(status_of(pathlib.Path(f"/proc/{c.proc.pid}/status"))["CapEff"], 16) == allowed & int(status_of(pathlib.Path("/proc/self/status"))["CapPrm"], 16)
+    assert int(status_of(pathlib.Path(f"/proc/{c.pid}/status"))["CapEff"], 16) == allowed & int(status_of(pathlib.Path("/proc/self/status"))["CapPrm"], 16)
 
-    def open_memory():
+    def open_memory(pid):
         try:
-            open(f"/proc/{c.proc.pid}/mem", "rb").close()
+            open(f"/proc/{pid}/mem", "rb").close()
             return "opened"
         except PermissionError:
             return "refused"
-    assert without_rights(open_memory) == "refused"
+    for pid in c.pid, c.proc.pid:
+        assert without_rights(lambda: open_memory(pid)) == "refused"
     recording = c.stop()
     assert recording.returncode in (0, 143), recording.stderr
     assert {f.stat().st_uid for f in recording.path.iterdir()} == {1234 if sudo else 0}
