@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who runs already, and what is mapped there: a thread of its own reads /proc while this one loads
- * the BPF programs, which takes the kernel longer than many processes do.
+ * The processes that run already, and their mappings. A thread reads /proc while the main thread
+ * loads the BPF programs, which takes the kernel longer than reading many processes does.
  */
 #ifndef COLLECTOR_CENSUS_H
 #define COLLECTOR_CENSUS_H
@@ -13,21 +13,22 @@
 #include "process/process.h"
 
 struct census {
-	struct jobs *jobs; /* that open the files */
+	struct jobs *jobs; /* open the files */
 	struct process_table *processes;
 	pthread_t reader;
 	bool reading;
 	int err;
 };
 
-/* 0 or -errno, said. */
+/* Returns 0 or -errno (already logged). */
 int census__init(struct census *);
-/* Begins to read; to be called when the side-band is on: what is mapped later is told there. Until
- * the end the table and the jobs are the reader's. 0 or -errno, said. */
+/* Starts the reader thread. Call it when the side-band is on, which reports later mappings. Until
+ * census__end() returns, only the reader thread may use the table and the jobs. Returns 0 or -errno
+ * (already logged). */
 int census__begin(struct census *);
-/* When all is read. 0 or -errno. */
+/* Waits until the reader thread has read everything. Returns 0 or -errno. */
 int census__end(struct census *);
-/* Ends the jobs, before what they would have told is freed. */
+/* Stops the jobs. Call it before the objects to which they report are freed. */
 void census__stop(struct census *);
 void census__free(struct census *);
 

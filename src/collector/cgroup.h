@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cgroup v2 ids (inode numbers) → paths from the cgroup root. */
+/* Maps cgroup v2 ids (inode numbers) to paths from the cgroup root. */
 #ifndef COLLECTOR_CGROUP_H
 #define COLLECTOR_CGROUP_H
 
@@ -7,13 +7,14 @@
 
 struct cgroups;
 
-struct cgroups *cgroups__new(
-	void); /* NULL + errno; works, knowing no path, where no cgroup v2 is mounted */
+/* Returns NULL + errno. Works without paths if no cgroup v2 file system is mounted. */
+struct cgroups *cgroups__new(void);
 void cgroups__free(struct cgroups *);
 
 /*
- * "/system.slice/ssh.service", or NULL when the cgroup is gone or none is mounted, or without
- * CAP_DAC_READ_SEARCH. Asked for once, and remembered when it is gone. Lives until the next call.
+ * Returns a path such as "/system.slice/ssh.service". Returns NULL if the cgroup is gone, if no
+ * cgroup file system is mounted, or without CAP_DAC_READ_SEARCH. Looked up once per cgroup, and
+ * kept when the cgroup is gone. Valid until the next call.
  */
 const char *cgroups__path(struct cgroups *, uint64_t id);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CLOCK_MONOTONIC, which events carry, to unix time, which rows carry.
+ * Converts CLOCK_MONOTONIC, which events carry, to unix time, which rows carry.
  *
- * The offset is measured once, at the start. Later it grows by the time that the machine was
- * suspended (CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC does not), and by nothing else: when
- * somebody sets the wall clock, rows go on in the clock of the start, so that differences between
- * rows stay exact.
+ * The offset is measured once, at the start. Later it grows only by the time for which the machine
+ * was suspended (CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC does not). If the wall clock is set,
+ * rows keep the clock of the start, so that differences between rows stay exact.
  */
 #ifndef COLLECTOR_CLOCK_H
 #define COLLECTOR_CLOCK_H
@@ -22,7 +21,7 @@ struct clock {
 };
 
 void clock__init(struct clock *);
-/* Notices a suspend; called about as often as events are read. */
+/* Detects a suspend. Call it about as often as events are read. */
 void clock__update(struct clock *);
 int64_t clock__unix_ns(const struct clock *, uint64_t monotonic_ns);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events that wait because files of their process are still being read: kept in order, with the
- * mappings of their own time, and unwound when the files are there. What comes later of the same
- * process waits behind them. Bounded in time and memory: who has waited too long, or is the oldest
- * when there is no room, is unwound with what there is.
+ * Queues of events that wait for files of their process which jobs are reading, one queue per
+ * process. Events stay in order and keep the mappings of their own time. They are unwound when the
+ * files are read; later events of the same process wait behind them. Time and memory are bounded:
+ * an event that has waited too long, or the oldest one if there is no room, is unwound with the
+ * files that are there.
  */
 #ifndef COLLECTOR_DEFERRED_H
 #define COLLECTOR_DEFERRED_H
@@ -14,47 +15,46 @@
 struct deferred;
 
 struct deferred_options {
-	size_t max_sz;	  /* bytes of all */
-	size_t each_sz;	  /* of a process */
-	uint64_t wait_ns; /* at most */
+	size_t max_sz;	  /* bytes of all queues */
+	size_t each_sz;	  /* bytes of the queue of one process */
+	uint64_t wait_ns; /* longest wait */
 };
 
 struct deferred *deferred__new(const struct deferred_options *); /* NULL + errno */
-/* To be called before the process table goes. Accepts NULL. */
+/* Call it before the process table is freed. Accepts NULL. */
 void deferred__free(struct deferred *);
 
-/* Whether something of the process waits. */
+/* Returns true if an event of the process waits. */
 bool deferred__holds(const struct deferred *, uint32_t tgid);
-/* In whose queue the last beginning or end of an operation of that name waits, if one does
- * (EVENT_F_OPEN, EVENT_F_CLOSE). */
+/* Returns true if the begin or end of the operation `join` waits (EVENT_F_OPEN, EVENT_F_CLOSE).
+ * Sets *tgid to the process that has the last of them in its queue. */
 bool deferred__joined(const struct deferred *, uint64_t join, uint32_t *tgid);
 
-/* Copies the event; `process` as it is now, NULL: none is known. `tgid`: in whose queue. 0 or
- * -ENOMEM. */
 struct deferred_entry {
-	uint32_t tgid;
+	uint32_t tgid; /* selects the queue */
 	const struct event *event;
-	struct process *process;
+	struct process *process; /* in its present state; NULL if unknown */
 };
+/* Appends a copy of the event to its queue. Returns 0 or -ENOMEM. */
 int deferred__add(struct deferred *, const struct deferred_entry *, uint64_t now_ns);
 
-/* Unwinds one. False: it goes on waiting; never when it is the `last` time. */
+/* Unwinds one event. Returns false if it must wait on; never if this is the `last` try. */
 typedef bool (*deferred_fn)(const struct deferred_entry *, bool last, void *arg);
 
-/* Hands out what must wait no longer because there is no room, after deferred__add(). */
+/* Hands out the oldest events until the bounds hold again. Call it after deferred__add(). */
 void deferred__relieve(struct deferred *, uint32_t tgid, deferred_fn, void *arg);
 /*
- * Tries the first of each process, and who comes behind it, until one goes on waiting. False when
- * it took too long for who has rings to read: there is more to try at once.
+ * Tries the first event of each queue and the events behind it, until one must wait on. Returns
+ * false if it stopped early so that the caller can read the rings; call it again then.
  */
 bool deferred__retry(struct deferred *, uint64_t now_ns, deferred_fn, void *arg);
-/* When somebody will have waited too long; UINT64_MAX: nobody waits. */
+/* Returns the time at which the next event has waited too long, UINT64_MAX if none waits. */
 uint64_t deferred__due_ns(const struct deferred *);
 
 struct deferred_stats {
-	size_t cnt, sz;	 /* that wait: events, bytes */
-	uint64_t waited; /* events so far */
-	uint64_t forced; /* of them, those that could wait no longer */
+	size_t cnt, sz;	 /* events and bytes that wait now */
+	uint64_t waited; /* events that have waited so far */
+	uint64_t forced; /* of these, the events that reached a bound */
 };
 void deferred__stats(const struct deferred *, struct deferred_stats *);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The columns that an event's detail fills: device, file, fs, local, peer, address. */
+/* Fills the columns of an event's detail: device, file, fs, local, peer, address. */
 #ifndef COLLECTOR_DETAIL_H
 #define COLLECTOR_DETAIL_H
 

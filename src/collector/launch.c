@@ -110,7 +110,7 @@ static int why_not(const char *path)
 	return S_ISREG(st.st_mode) && st.st_mode & 0111 ? 0 : EACCES;
 }
 
-/* The same of a name that is looked for in the folders of $PATH. */
+/* Like why_not(), for a name that is looked up in the folders of $PATH. */
 static int why_not_in_path(const char *name)
 {
 	const char *dirs = getenv("PATH");

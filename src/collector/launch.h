@@ -13,11 +13,10 @@ struct launch {
 	int exec_fd;	     /* the child's errno when exec failed; closed by a successful one */
 	int pid_fd;	     /* readable when the child has ended */
 	bool ended;
-	int status; /* as a shell has it: exit code, 128 + signal, 127 not found, 126 not executable
-		     */
+	int status; /* as in a shell: exit code, 128 + signal, 127 not found, 126 not executable */
 };
 
-/* Who called sudo, or who we are. */
+/* The caller of sudo, or else the user of this process. */
 struct caller {
 	uid_t uid;
 	gid_t gid;
@@ -25,16 +24,17 @@ struct caller {
 };
 struct caller caller__get(void);
 
-/* Forks a child that waits, under the command's name, to become `as` (NULL: who we are). 0; or
- * -errno, said, with ->status and ->ended set where there is no such command. */
+/* Forks a child that has the command's name and waits for launch__go(). It will become the user
+ * `as` (NULL: the present user). Returns 0 or -errno (already logged); sets ->status and ->ended if
+ * there is no such command. */
 int launch__prepare(struct launch *, char **argv, const struct caller *as);
-/* Lets it exec and waits for that, which may take seconds where all are busy: meanwhile(arg),
- * unless it is NULL, is called from time to time. 0, or -errno said, with ->status and ->ended set.
- */
+/* Lets the child exec, and waits for that. This may take seconds on a busy machine, so it calls
+ * meanwhile(arg) from time to time (unless NULL). Returns 0 or -errno (already logged), with
+ * ->status and ->ended set. */
 int launch__go(struct launch *, void (*meanwhile)(void *), void *arg);
-/* Takes the status when it has ended; true once it has. */
+/* Returns true if the command has ended. Then its exit status is in ->status. */
 bool launch__ended(struct launch *);
-/* SIGTERM, then SIGKILL after five seconds; waits for the end. */
+/* Sends SIGTERM, and SIGKILL after five seconds. Waits for the end of the command. */
 void launch__kill(struct launch *);
 void launch__free(struct launch *);
 

@@ -27,7 +27,7 @@
 #include "event/kind.h"
 #include "capture/sideband.h"
 
-#define STATUS_WAIT_MS 1000 /* for a reader of stderr who is slow, not for one who is not there */
+#define STATUS_WAIT_MS 1000 /* for a slow reader of stderr, not for an absent one */
 
 struct collector {
 	struct options options;
@@ -228,8 +228,8 @@ static void wait_for_events(struct collector *c)
 		c->interrupted = true;
 }
 
-/* Whether all are gone who can be recorded: those of --pid and their descendants. A name may have
- * others at any time. */
+/* Returns true if no process is left that can be recorded: those of --pid and their descendants. A
+ * filter by name can match a new process at any time. */
 static bool is_deserted(const struct collector *c)
 {
 	const struct capture_filter *f = &c->options.capture.filter;

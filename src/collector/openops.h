@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Operations that began and have not ended: the event that began one (EVENT_F_OPEN) has its stacks
- * and whose it is, the one that ends it (EVENT_F_CLOSE) comes from an interrupt and has neither.
- * Bounded: when it is full the oldest is given up.
+ * Operations that have begun and not ended. The event that begins one (EVENT_F_OPEN) has the stacks
+ * and the thread. The event that ends it (EVENT_F_CLOSE) comes from an interrupt and has neither.
+ * The table is bounded: if it is full, the oldest operation is dropped.
  */
 #ifndef COLLECTOR_OPENOPS_H
 #define COLLECTOR_OPENOPS_H
@@ -18,22 +18,22 @@ struct open_ops *open_ops__new(void); /* NULL + errno */
 void open_ops__free(struct open_ops *);
 
 /*
- * Remembers what began; copies. NULL, or why another had to go for it, which is in *given_up then:
- * `state_full`, there are too many; `end_lost`, it began with the same `join` and nobody said how
- * it ended.
+ * Adds a copy of an operation that begins. Returns NULL, or the reason for which another operation
+ * was dropped; *given_up then holds that one. `state_full`: too many are open. `end_lost`: it had
+ * the same `join`, and its end was never seen.
  */
 const char *open_ops__open(struct open_ops *, const struct slice *, const struct build_id *,
 			   struct slice *given_up);
 
 /*
- * What began the operation that `close` ends, with time, duration, amount and reason of its end,
- * and its detail where it has one. False when nothing is known of its beginning, and for one that
- * became part of another.
+ * Removes the operation that `close` ends. Fills *out with its begin, and with the time, duration,
+ * amount, reason and (if it has one) detail of its end. Returns false if its begin is unknown, or
+ * if it was merged into another operation.
  */
 bool open_ops__close(struct open_ops *, const struct event *close, struct slice *out,
 		     struct build_id *build_id);
 
-/* Each that is open, the oldest first; it may be closed. */
+/* Calls fn for each open operation, the oldest first. fn may close it. */
 typedef void (*joins_fn)(const struct slice *, void *arg);
 void open_ops__each(const struct open_ops *, joins_fn, void *arg);
 

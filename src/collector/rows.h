@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From slices to rows of the batch being made: times, strings, labels. */
+/* Makes rows of the present batch from slices: times, strings, labels. */
 #ifndef COLLECTOR_ROWS_H
 #define COLLECTOR_ROWS_H
 
@@ -16,7 +16,7 @@ struct rows {
 	struct clock clock;
 	struct cgroups *cgroups;
 	struct labels labels;
-	bool has_gaps; /* slices are joined: the column `gaps` is filled */
+	bool has_gaps; /* slices are joined, and the column `gaps` is filled */
 };
 
 /* 0 or -errno. */
@@ -24,8 +24,8 @@ int rows__init(struct rows *, struct recording *, bool has_gaps);
 void rows__free(struct rows *);
 
 /*
- * Makes the ids that the event or a new batch asks for; compares bytes, looks up nothing when they
- * are the same. To be called before rows__add() with the event's thread.
+ * Updates the thread's string ids if the event has other strings or the batch is new. Compares
+ * bytes; looks nothing up if they are equal. Call it with the event's thread before rows__add().
  */
 void rows__name(struct rows *, struct thread *, const struct event *);
 void rows__set_build_id(struct rows *, struct thread *, const struct build_id *);
@@ -33,7 +33,8 @@ void rows__set_build_id(struct rows *, struct thread *, const struct build_id *)
 /* 0 or -ENOMEM. */
 int rows__add(struct rows *, const struct slice *, const struct thread *);
 
-/* A row of the kind `lost`: it happened in between (CLOCK_MONOTONIC). 0 or -ENOMEM. */
+/* Adds a row of kind `lost` for a loss between two times (CLOCK_MONOTONIC). Returns 0 or -ENOMEM.
+ */
 int rows__add_loss(struct rows *, const struct capture_loss *, uint64_t from_ns, uint64_t to_ns);
 
 #endif

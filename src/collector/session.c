@@ -28,7 +28,7 @@ struct session {
 	struct process_table *processes;
 	struct jobs *jobs;
 	struct walker *walker;
-	struct kernel_names *kernel; /* NULL: nobody asks for them */
+	struct kernel_names *kernel; /* NULL: no source takes kernel stacks */
 	struct stacks *stacks;
 	struct carry *carry;
 	struct deferred *deferred;
@@ -183,7 +183,7 @@ static uint64_t carried(const struct session *s, uint64_t stack_id)
 	return recording__has_stack(s->recording, stack_id) ? stack_id : 0;
 }
 
-/* The operation that began earlier is a row now, in the name of who began it. */
+/* Makes the row of an operation that ended. It belongs to the thread that began it. */
 static void on_close(struct session *s, const struct event *e)
 {
 	struct thread *t;
@@ -253,9 +253,10 @@ static bool take(const struct deferred_entry *in, bool last, void *arg)
 	return true;
 }
 
-/* In whose queue it waits for others, if they do: what happens to a thread stays in order, what
- * ends an operation comes after its beginning, and the next of its name after both. Who is
- * interrupted by an end has nothing to do with it. */
+/* Returns true if the event must wait behind others, and sets *tgid to the process that has them in
+ * its queue. The events of a thread stay in order; the end of an operation comes after its begin,
+ * and the next operation of that name after both. The thread that the end interrupts is unrelated
+ * to it. */
 static bool is_behind(const struct session *s, const struct event *e, uint32_t *tgid)
 {
 	bool joined = e->flags & (EVENT_F_OPEN | EVENT_F_CLOSE);
@@ -452,8 +453,8 @@ static void end_unfinished(const struct slice *sl, void *arg)
 		on_close(s, &end);
 }
 
-/* Files that are being read have a moment more; the kernel's symbols, which hang on nobody, what
- * they take. */
+/* Waits for a limited time for files that are being read, and without a limit for the kernel's
+ * symbols, which no user can hold up. */
 static void end_waits(struct session *s)
 {
 	uint64_t until_ns = monotonic__ns() + END_PATIENCE_NS;

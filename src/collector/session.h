@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From records to rows: process table, unwinder, symbols, stacks, recording. One thread. */
+/* Turns records into rows: process table, unwinder, symbols, stacks, recording. Runs on the main
+ * thread only. */
 #ifndef COLLECTOR_SESSION_H
 #define COLLECTOR_SESSION_H
 
@@ -11,33 +12,34 @@
 
 struct session;
 
-/* With what the census has, which outlives it, but for its jobs: those are stopped before. NULL +
- * errno after saying what failed. */
+/* Borrows the census, which must outlive the session; its jobs must be stopped first. Returns NULL
+ * + errno (already logged). */
 struct session *session__new(const struct options *, struct recording *, const struct census *);
 void session__free(struct session *);
 
-/* Takes records; the callback of merge__drain(). */
+/* Processes records. Callback of merge__drain(). */
 void session__records(const struct record *, size_t cnt, void *session);
-/* Events that never came; the callback of capture__losses(). */
+/* Counts lost events and adds their rows. Callback of capture__losses(). */
 void session__loss(const struct capture_loss *, void *session);
-/* Before each drain, with the time up to which everything was drained. 0, or -errno of the
- * recording: stop. */
+/* Call it before each drain, with the time up to which everything was drained. Returns 0, or -errno
+ * if the recording failed and the caller must stop. */
 int session__tick(struct session *, uint64_t now_ns);
-/* Readable when a tick would find something that has been waited for. */
+/* Returns an fd that is readable when the next tick has finished jobs or names to collect. */
 int session__fd(const struct session *);
-/* Whether the next tick has something to do at once. */
+/* Returns true if the next tick should run at once. */
 bool session__backlog(const struct session *);
-/* Writes the slices that still wait to be joined, and the operations that go on after the end. */
+/* Adds rows for the slices that still wait to be joined, and for the operations that are still
+ * open. */
 void session__flush(struct session *, uint64_t end_ns);
 
 const struct session_stats *session__stats(const struct session *);
 
-/* The same over all kinds, and what is under way. */
+/* Sums over all kinds, and the work in progress. */
 struct session_totals {
 	uint64_t rows, user_stacks, to_root, lost;
-	size_t reading;	 /* files that are being opened or read, and tables that are being made */
-	size_t unnamed;	 /* stacks whose names are being looked up */
-	size_t nameless; /* stacks that were written without: a file system did not answer */
+	size_t reading;	 /* files being opened or read, and tables being built */
+	size_t unnamed;	 /* stacks that wait for their names */
+	size_t nameless; /* stacks written without names: a file system did not answer */
 	struct unwinder_stats unwinder;
 	struct deferred_stats deferred;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * On-CPU slices and how a minimum (`switch::10ms`) joins them: a slice that is followed by an
- * off-CPU interval shorter than the minimum becomes one with the next. Its duration runs over both
- * and over the gap, gaps and runnable add up, state and stacks are the last one's, so that no sum
- * loses anything.
+ * On-CPU slices, and how a minimum (`switch::10ms`) joins them. A slice that is followed by an
+ * off-CPU interval shorter than the minimum is joined with the next slice. The duration then covers
+ * both and the gap; gaps and runnable times add up; state and stacks are those of the last slice.
+ * Every sum stays exact.
  */
 #ifndef COLLECTOR_SLICE_H
 #define COLLECTOR_SLICE_H
@@ -13,7 +13,7 @@
 #include "event/record.h"
 #include "event/trace.h"
 
-/* An event with its stacks resolved: what a row is made of. */
+/* An event with identified stacks. A row is made from it. */
 struct slice {
 	struct event event;				      /* the fixed part only */
 	uint64_t detail[EVENT_DETAIL_MAX / sizeof(uint64_t)]; /* event.detail_sz bytes of it */
@@ -23,8 +23,8 @@ struct slice {
 };
 
 /*
- * Puts `before` and the gap in front of `s`, both of one thread, when the gap is shorter than
- * min_ns. False when it is not: `before` is a row of its own then.
+ * Joins `before` and the gap to `s`, both of one thread, if the gap is shorter than min_ns. Returns
+ * false otherwise: `before` is then a row of its own.
  */
 bool slice__join(struct slice *s, const struct slice *before, uint64_t min_ns);
 

@@ -135,7 +135,7 @@ static void print_kind(const struct session_stats *st, size_t k)
 	if (st->rows[k] || (*lost && st->lost[k]))
 		fprintf(stderr, "%-12s %12lu %14s %10s\n", event_kind__name(k), st->rows[k], root,
 			lost);
-	if (!*lost && st->lost[k]) /* which of its kinds nobody knows */
+	if (!*lost && st->lost[k]) /* which of the probe's kinds is unknown */
 		fprintf(stderr, "%-12s %12s %14s %10lu\n", event_kind__probe(k), "", "all kinds",
 			st->lost[k]);
 }
@@ -164,7 +164,7 @@ static void print_summary(const struct status *s, const struct session *session,
 		recording__dir(r), (double)own_cpu_ns() / 1e9);
 }
 
-/* What a person who reads nothing else has to know. */
+/* Prints what every user must know. */
 static void warn(const struct status *s, const struct session_totals *t, const struct recording *r)
 {
 	bool removed = recording__removed(r);

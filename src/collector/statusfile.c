@@ -40,7 +40,7 @@ struct statusfile {
 	uint64_t tried_ns, cpu_ns;
 	bool moved;   /* to a name of its own */
 	bool written; /* at least once */
-	bool quiet;   /* nobody asked for it, or it has been said that it cannot be written */
+	bool quiet;   /* the file is the default one, or its failure has been reported */
 };
 
 static void say_unwritable(const char *path, int err)
@@ -148,7 +148,7 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 	s->cpu_ns = cpu_ns;
 }
 
-/* Two collectors do not replace each other's file: who finds another's takes one beside it. */
+/* Two collectors must not replace each other's file: the second one takes another name. */
 static void make_way(struct writing *w)
 {
 	int pid = writer_of(w->path);

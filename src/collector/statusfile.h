@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the recording goes, as one JSON object in a file that others poll: replaced twice a second,
- * never seen half-written, gone when the collector has ended. docs/recording.md, "The status file",
- * has its members.
+ * The progress of the recording as one JSON object in a file that other programs poll. The file is
+ * replaced atomically twice a second and removed at the end. docs/recording.md, "The status file",
+ * lists its members.
  */
 #ifndef COLLECTOR_STATUSFILE_H
 #define COLLECTOR_STATUSFILE_H
@@ -13,13 +13,13 @@
 
 struct statusfile;
 
-/* Makes the file's folder where it is missing. NULL + errno; also for a NULL path: there is none.
- */
+/* Creates the file's folder if it is missing. Returns NULL + errno. A NULL path means no status
+ * file and returns NULL, too. */
 struct statusfile *statusfile__new(const char *path);
 /* Removes the file. Accepts NULL. */
 void statusfile__free(struct statusfile *);
 
-/* Writes when half a second has passed; accepts NULL. */
+/* Replaces the file if half a second has passed. Accepts NULL. */
 void statusfile__tick(struct statusfile *, const struct session *, uint64_t now_ns);
 
 #endif

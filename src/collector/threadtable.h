@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is remembered of each thread between its events: the ids of its strings in the batch, so
- * that nothing is looked up by string per event, and the slice that waits to be joined (slice.h).
+ * The state of each thread between its events: the ids of its strings in the batch, so that no
+ * event needs a look-up by string, and the slice that waits to be joined (slice.h).
  */
 #ifndef COLLECTOR_THREADTABLE_H
 #define COLLECTOR_THREADTABLE_H
@@ -16,13 +16,14 @@ struct slice; /* slice.h */
 
 struct thread {
 	uint32_t tid, tgid;
-	uint32_t generation; /* of the ids; they are made again when the recording has another */
+	uint32_t
+		generation; /* of the ids: they are stale if the recording has another generation */
 	char comm[EVENT_COMM_SZ], name[EVENT_COMM_SZ];
 	uint64_t cgroup_id;
 	struct build_id build_id;
 	uint32_t comm_id, name_id, cgroup_str_id, build_id_id;
 	bool exited;
-	struct slice *pending; /* waits to be joined with the next; NULL: none */
+	struct slice *pending; /* waits to be joined with the next slice, or NULL */
 	UT_hash_handle hh;
 };
 
@@ -30,10 +31,10 @@ struct threads {
 	struct thread *by_tid;
 };
 
-/* The thread, made on first sight. NULL when out of memory. */
+/* Returns the thread, and adds it if it is new. Returns NULL if out of memory. */
 struct thread *threads__get(struct threads *, uint32_t tid);
 struct thread *threads__find(struct threads *, uint32_t tid); /* or NULL */
-/* Lets go of those that exited: called when no record of them can come any more. */
+/* Frees the threads that exited. Call it when no record of them can arrive any more. */
 void threads__sweep(struct threads *);
 void threads__free(struct threads *);
 

@@ -17,7 +17,7 @@ struct walker {
 	struct unwinder *unwinder;
 	struct libdwflwalk *naive;		 /* instead of it, with --unwinder=naive */
 	struct stitch *stitch;			 /* NULL without --stitch */
-	struct trace trace;			 /* of who is walked alone */
+	struct trace trace;			 /* of an event that is walked alone */
 	struct walker_entry ahead[RECORD_BATCH]; /* that have been walked */
 	struct walk_job ahead_jobs[RECORD_BATCH];
 	struct sample ahead_samples[RECORD_BATCH];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From an event of a process to the call chain of its user stack, the way that the options say. */
+/* Walks the user stack of an event with the unwinder that the options select. */
 #ifndef COLLECTOR_WALKER_H
 #define COLLECTOR_WALKER_H
 
@@ -11,29 +11,30 @@
 struct walker;
 
 struct walker_options {
-	const struct options *options;	 /* of the collector; not kept */
-	struct jobs *jobs;		 /* what files are read by; borrowed */
+	const struct options *options;	 /* of the collector; read only in walker__new() */
+	struct jobs *jobs;		 /* read the files; borrowed */
 	struct process_table *processes; /* borrowed */
 };
 
 struct walker *walker__new(const struct walker_options *); /* NULL + errno */
-/* After jobs__free(). Accepts NULL. */
+/* Call it after jobs__free(). Accepts NULL. */
 void walker__free(struct walker *);
 
 /*
- * Walks the stacks of up to RECORD_BATCH events together. What comes of it is there when they are
- * walked one by one, in this order.
+ * Walks the stacks of up to RECORD_BATCH events together and keeps the results. walker__walk() then
+ * returns them, if it is called for the same events in this order.
  */
 struct walker_entry {
-	struct process *process; /* NULL: nobody knows */
+	struct process *process; /* NULL if unknown */
 	const struct event *event;
 };
 void walker__ahead(struct walker *, const struct walker_entry *, size_t cnt);
 
 /*
- * The chain, which is valid until the next walk; NULL while a file that it needs is being read, but
- * when it is the `last` time: then it is walked with what there is. The process is the table's, or
- * was kept: where it leads nowhere /proc is asked what is mapped now.
+ * Returns the call chain, valid until the next walk. Returns NULL while a needed file is being
+ * read, unless this is the `last` try: then it walks with the files that are there. The process is
+ * the table's or was kept. If it has no mapping for an address, its mappings are read from /proc
+ * again.
  */
 const struct trace *walker__walk(struct walker *, struct process *, const struct event *,
 				 bool last);
