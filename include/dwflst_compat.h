@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The dwflst_* functions of elfutils (0.193 and later, <elfutils/libdwfl_stacktrace.h>) over
- * libstacktrace, so that a profiler that is written to them builds where libdw has none:
+ * libstacktrace. A profiler that calls them then builds where libdw does not have them:
  *
  *	#include <dwflst_compat.h>	instead of <elfutils/libdwfl_stacktrace.h>
  *
- * and `pkg-config --libs libstacktrace libdw`. Where libdw has the functions, these take their
- * place: the other header is refused before this one, and empty behind it. Dwfls are libdw's own,
- * for names and lines; walks are libstacktrace's, which knows from /proc what is mapped, whatever
- * was reported to the Dwfl. What is different:
- * - In a file that includes this, dwfl_frame_pc(), dwfl_frame_reg(), dwfl_frame_unwound_source(),
- *   dwfl_pid() and dwfl_end() are this header's: a Dwfl_Frame is one of a sample. Of registers it
- *   has the stack pointer.
- * - -1 for a stack that does not reach its root leaves dwfl_errno() as it was.
- * - Nothing is attached; dwfl_pid() says whose the samples are that were walked.
- * Frames and machines are in dwflst_compat_frame.h, trackers, files and samples here. One state is
- * shared by all files of a program that include this, behind one lock.
+ * and `pkg-config --libs libstacktrace libdw`. If libdw has the functions, these replace them: it
+ * is an error to include the other header before this one, and it is empty after this one. Dwfls
+ * are libdw's own, for names and lines. libstacktrace walks the stacks; it reads mappings from
+ * /proc and ignores what was reported to the Dwfl. The differences:
+ * - In a file that includes this header, dwfl_frame_pc(), dwfl_frame_reg(),
+ *   dwfl_frame_unwound_source(), dwfl_pid() and dwfl_end() are those of this header. A Dwfl_Frame
+ *is a frame of a sample. The stack pointer is the only register that it has.
+ * - If a stack does not reach its root, the result is -1 and dwfl_errno() does not change.
+ * - No process is attached. dwfl_pid() returns the process of the samples that were walked.
+ * dwflst_compat_frame.h has frames and machines; this header has trackers, files and samples. All
+ * files of a program that include this header share one state, protected by one lock.
  */
 #ifndef DWFLST_COMPAT_H
 #define DWFLST_COMPAT_H
@@ -23,7 +23,7 @@
 #ifdef _LIBDWFL_STACKTRACE_H
 #error "dwflst_compat.h stands in for <elfutils/libdwfl_stacktrace.h>: include only one of them"
 #endif
-#define _LIBDWFL_STACKTRACE_H 1 /* who includes that one behind has it already */
+#define _LIBDWFL_STACKTRACE_H 1 /* makes a later #include of that header empty */
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -75,7 +75,7 @@ struct dwflst_compat_state {
 	Dwflst_Process_Tracker *trackers;
 };
 
-/* One for all: a Dwfl does not say whose it is. */
+/* One state for all Dwfls: a Dwfl has no pointer to its process. */
 __attribute__((weak)) struct dwflst_compat_state dwflst_compat_state = { PTHREAD_MUTEX_INITIALIZER,
 									 NULL };
 
@@ -213,7 +213,7 @@ static inline pid_t dwflst_compat_dwfl_pid(Dwfl *dwfl)
 }
 #define dwfl_pid dwflst_compat_dwfl_pid
 
-/* Says that the Dwfl is the process's, when nobody has yet. */
+/* Records that the Dwfl belongs to the process, unless that is known. */
 static inline Dwflst_Process_Tracker *dwflst_compat_tracker(const Dwfl *dwfl, pid_t pid,
 							    bool attach)
 {

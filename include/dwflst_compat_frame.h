@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What dwflst_compat.h says of a frame of a sample and of machines: functions of their arguments
- * alone. For who includes that one.
+ * The part of dwflst_compat.h for frames of samples and for machines: pure functions of their
+ * arguments. Include dwflst_compat.h instead.
  */
 #ifndef DWFLST_COMPAT_FRAME_H
 #define DWFLST_COMPAT_FRAME_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
 /*
- * Spans: a program says what it is working on, and every event that `collector -p usdt:PROGRAM`
- * records carries the innermost span of its thread. One header, nothing to link; C (from C99 on)
- * and C++ (from C++11 on) with gcc or clang, x86-64 and arm64 Linux; elsewhere it compiles to
- * nothing. Unlike the rest of the project it may go into any program (0BSD).
+ * Spans: a program reports what it is working on. Every event that `collector -p usdt:PROGRAM`
+ * records then carries the innermost span of its thread. This header needs no library. It works in
+ *C (C99 and later) and C++ (C++11 and later), with gcc or clang, on x86-64 and arm64 Linux;
+ *elsewhere it compiles to nothing. Unlike the rest of the project it may go into any program
+ *(0BSD).
  *
  * C:
  *	STACKS_SPAN("parse", .id = number, .amount = size);	from here to the end of the block
@@ -21,8 +22,8 @@
  *		stacks_tracing::async_span::entered now(fetch);
  *	}
  *
- * While nobody listens, a probe is a load, a test and a branch that is not taken. Not for signal
- * handlers: ids and names are made in memory of the thread.
+ * While no collector records spans, a probe is a load, a test and a branch that is not taken. Do
+ *not use spans in signal handlers: ids and names are kept in memory of the thread.
  */
 #ifndef STACKS_TRACING_H
 #define STACKS_TRACING_H
@@ -33,13 +34,13 @@
  *
  *	enter(span_id, parent_id, id, amount, name)	a thread begins to work on the span
  *	exit(span_id)					it stops, for now or for good
- *	exit_stack(span_id)				the same, and its stack is asked for
+ *	exit_stack(span_id)				like exit, and requests the stack
  *	close(span_id)					the span is over
  *
- * All arguments are u64, but `name` is a string of which the first 16 bytes count, in memory that
- * has been touched (a copy on the way makes it so here). Span ids are unique in the process and
- * never 0; a parent_id of 0 is none; `id` and `amount` mean what you like. Arguments are evaluated
- * only while somebody listens.
+ * All arguments are u64 except `name`, a string of which the first 16 bytes count. It must be in
+ * memory that has been touched (a copy ensures that here). Span ids are unique in the process and
+ * never 0. A parent_id of 0 means no parent. The program defines what `id` and `amount` mean.
+ * Arguments are evaluated only while a collector records spans.
  */
 #define STACKS_ENTER(span_id, parent_id, id, amount, name)                           \
 	do {                                                                         \
@@ -70,7 +71,7 @@
 extern "C" {
 #endif
 
-/* Of the thread, and used only while somebody listens. */
+/* The state of a thread. Used only while a collector records spans. */
 struct stacks_tracing_thread {
 	uint64_t span_id;	   /* the innermost one, of the spans made below */
 	uint64_t next_id, end_id;  /* ids that it may give to spans */
@@ -84,8 +85,9 @@ STACKS_SHARED_ uint64_t stacks_tracing_id_cnt; /* given to threads so far */
 #if defined(__ELF__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 
 /*
- * How many listen, counted by the kernel in the memory of each process. Volatile and used: in the
- * program nobody writes to it, and that a note refers to it is hidden from the compiler.
+ * The number of listeners, which the kernel counts in the memory of each process. It is volatile
+ * and marked as used: no code of the program writes to it, and the compiler does not see that a
+ * note refers to it.
  */
 #define STACKS_SEMAPHORE_(probe)       \
 	STACKS_SHARED_ __attribute__(( \
@@ -98,8 +100,8 @@ STACKS_SEMAPHORE_(close);
 
 #define STACKS_LISTENING(probe) __builtin_expect(stacks_tracing_##probe##_semaphore != 0, 0)
 
-/* The same registers wherever a probe is inlined: then a listener needs one description of the
- * arguments, and not one for each place. */
+/* A probe uses these registers wherever it is inlined. The collector then needs one description of
+ * the arguments instead of one per place. */
 #ifdef __x86_64__
 #define STACKS_REG1_ "rdi"
 #define STACKS_REG2_ "rsi"
@@ -216,7 +218,7 @@ struct stacks_span {
 					     has entered it */
 	int exit_stack;			  /* each exit gets a user stack */
 
-	uint64_t span_id; /* 0: nobody listened so far */
+	uint64_t span_id; /* 0: no collector has recorded spans so far */
 	uint64_t parent_id, outer_id;
 	int entered;
 };
@@ -254,7 +256,7 @@ STACKS_INLINE_ struct stacks_span stacks_span__open(struct stacks_span s)
 	return s;
 }
 
-/* One that was opened before anybody listened gets its id now, and no parent. */
+/* A span that was opened before a collector recorded spans gets its id now, and no parent. */
 STACKS_INLINE_ void stacks_span__enter(struct stacks_span *s)
 {
 	if (STACKS_LISTENING(enter)) {

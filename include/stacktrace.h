@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libstacktrace: from stack samples (registers and the bytes of a stack) to call chains, by the
- * call-frame information of the programs, without frame pointers. For profilers that sample by
- * perf_event_open(2), BPF or ptrace(2).
+ * libstacktrace turns stack samples (registers and the bytes of a stack) into call chains, by the
+ * call-frame information of the programs, without frame pointers. It is for profilers that sample
+ * with perf_event_open(2), BPF or ptrace(2).
  *
  *	stacktrace_tracker *t = stacktrace_tracker_new(NULL);
  *	struct stacktrace_sample s = stacktrace_sample_init();
  *	...
  *	end = stacktrace_sample_getframes(t, &s, on_frame, arg);
  *
- * A tracker knows who maps what, and shares ELF files and their tables among all processes of a
- * session. It may be used by any number of threads: one lock, no state outside of it. Nothing is
- * ever printed. Link with `pkg-config --cflags --libs libstacktrace`; see stacktrace(3).
+ * A tracker knows the mappings of processes, and shares ELF files and their tables among all
+ * processes of a session. Any number of threads may use it: it has one lock, and there is no state
+ * outside of it. It never prints. Link with `pkg-config --cflags --libs libstacktrace`; see
+ * stacktrace(3).
  *
- * Functions return 0 or a negative errno where nothing else is said. Structs that begin with `size`
- * are initialized by stacktrace_…_init(), so that they can grow without breaking programs.
+ * Functions return 0 or a negative errno unless their comment says otherwise. Initialize structs
+ *that begin with `size` by stacktrace_…_init(), so that they can grow without breaking programs.
  */
 #ifndef STACKTRACE_H
 #define STACKTRACE_H
@@ -50,7 +51,7 @@ typedef struct stacktrace_tracker stacktrace_tracker;
 
 /* ---- trackers -------------------------------------------------------------------------------- */
 
-/* Who says what a process maps. */
+/* Where the mappings of a process come from. */
 enum stacktrace_source {
 	/* /proc, when a process is first seen and when code is somewhere new; what is told comes on
 	 * top. For programs that run now, on this machine. */
@@ -80,7 +81,8 @@ struct stacktrace_options {
 	 * walks do not wait. Needs libdebuginfod. */
 	bool debuginfod;
 	const char *cache_dir; /* where tables are kept for the next start, 0700; NULL: nowhere */
-	/* Bounds of memory; 0: the default. Who was not needed for longest goes first. */
+	/* Limits of memory; 0 selects the default. The least recently used entry is evicted first.
+	 */
 	size_t max_processes; /* 32768 */
 	size_t max_files;     /* open files that no process maps: 1024, or a quarter of the limit */
 	/* What hangs on files that others than root may have made: tables, call-frame information
@@ -91,9 +93,9 @@ struct stacktrace_options {
 	 * before, where both are the same for five frames. 0: none does. */
 	size_t max_stitch;
 	/*
-	 * Called once for each process that a sample is of and nobody has spoken of, before it is
-	 * walked: to tell what it maps, by stacktrace_map() and its sisters. The tracker is locked
-	 * meanwhile for other threads. NULL: not called.
+	 * Called once before the first walk of a process for which no mapping was reported, so that
+	 * you can report them with stacktrace_map() and the functions beside it. The tracker is
+	 * locked for other threads meanwhile. NULL: not called.
 	 */
 	void (*on_process)(stacktrace_tracker *, pid_t pid, void *arg);
 	/* Called by the thread that downloads, while it does and at each end; NULL: not called. */
@@ -160,10 +162,10 @@ uint64_t stacktrace_preferred_regs_mask(uint16_t machine);
 enum stacktrace_sample_flags {
 	STACKTRACE_STACK_IS_CUT = 1 << 0, /* the stack goes on past the bytes: perf's dyn_size is
 					     all that was asked for */
-	/* … for tables that have to be made: -EAGAIN then, to be tried again when it suits, or when
-	 * stacktrace_stats() has no tables_pending; nothing has been handed out. A file is still
-	 * opened in the thread whose sample comes to it first: who must not even do that lets
-	 * another thread call stacktrace_scan(), or stacktrace_find() in what it has told. */
+	/* Do not wait for tables that must be built. Returns -EAGAIN then, and has called back for
+	 * no frame; try again later, or when stacktrace_stats() has no tables_pending. The thread
+	 * with the first sample in a file still opens that file. To avoid that, let another thread
+	 * call stacktrace_scan(), or stacktrace_find() for the mappings that it reported. */
 	STACKTRACE_DONT_WAIT = 1 << 1,
 };
 

@@ -147,7 +147,7 @@ bool perfrecord__parse(const void *data, size_t sz, struct record *out)
 	body.data = c.pos;
 	body.sz = cursor__left(&c) - SAMPLE_ID_SZ;
 	id = cursor__on(c.pos + body.sz, SAMPLE_ID_SZ);
-	cursor__u64(&id); /* who wrote it: for a fork not whom it is about */
+	cursor__u64(&id); /* the writer's: a fork record is about another process */
 	out->time_ns = cursor__u64(&id);
 	out->cpu = cursor__u32(&id);
 	return perfrecord__parse_body(&body, out);

@@ -22,7 +22,8 @@ struct perfrecord_body {
 	size_t sz;
 };
 
-/* The same where it is known otherwise when and on which CPU it was; these two are left alone. */
+/* Like perfrecord__parse(), if time and CPU are known from elsewhere; leaves these two unchanged.
+ */
 bool perfrecord__parse_body(const struct perfrecord_body *, struct record *out);
 
 #endif

@@ -66,8 +66,8 @@ struct record {
 
 typedef void (*record_fn)(const struct record *, void *arg);
 
-/* The same for samples together, in order of time: who gets several may wait for memory once. Any
- * other record comes alone. */
+/* Receives several samples at once, in the order of time, so that the callee can overlap their
+ * cache misses. Any other record comes alone. */
 #define RECORD_BATCH 32
 typedef void (*records_fn)(const struct record *, size_t cnt, void *arg);
 
@@ -120,7 +120,7 @@ static inline const uint8_t *event__switched(const struct event *e, struct event
 	return bytes;
 }
 
-/* The same as a sample has it; of an event with EVENT_F_SWITCHED. */
+/* Fills *before in place, from an event with EVENT_F_SWITCHED. */
 static inline void event__set_before(const struct event *e, struct other_stack *before)
 {
 	struct event_switched s;
@@ -140,9 +140,9 @@ static inline uint64_t event__sz(const struct event *e)
 	return event__sz_before_switched(e) + (e->flags & EVENT_F_SWITCHED ? sizeof(s) + s.sz : 0);
 }
 
-#define EVENT_AHEAD 4 /* of the one in hand it pays to ask for the next but three */
+#define EVENT_AHEAD 4 /* prefetch four events ahead */
 
-/* Asks for what event__sample() and a walk read of an event, in memory that nobody has read. */
+/* Prefetches the parts of an event that event__sample() and a walk read. */
 static inline void event__prefetch(const struct event *e)
 {
 	__builtin_prefetch(e);
@@ -151,8 +151,8 @@ static inline void event__prefetch(const struct event *e)
 }
 
 /*
- * Of an event with EVENT_F_USER; snapshot__spread() has to follow where it has holes. Where it is
- * to be, field by field: a struct that is made elsewhere is copied before the processor has it.
+ * Fills *s in place from an event with EVENT_F_USER. If it has holes, call snapshot__spread() next.
+ * Assigns field by field: a compound literal would be built on the stack and copied.
  */
 static inline void event__sample(const struct event *e, struct sample *s)
 {

@@ -18,7 +18,7 @@ static void find_symbol(const struct mapping *m, struct stacktrace_place *p)
 	snprintf(p->symbol, sizeof(p->symbol), "%s", s.name);
 }
 
-/* Of code that the process has made: as its perf map or jitdump says now. */
+/* Finds the name of code that the process made, in its present perf map or jitdump. */
 static void find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t address,
 			    struct stacktrace_place *p)
 {

@@ -44,7 +44,7 @@ static struct process_table *make_processes(const stacktrace_tracker *t,
 		.held_max = o->max_file_bytes });
 }
 
-/* Of living processes nothing is believed but what is theirs. */
+/* Living processes are believed only about their own files. */
 static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 {
 	if (o->source != STACKTRACE_TOLD_ONLY && !(t->proc = strdup(o->proc ? o->proc : "/proc")))

@@ -18,7 +18,7 @@
 
 /* Frames of a walk, read by its callback when the tracker is no longer locked. */
 struct scratch {
-	struct scratch *next; /* of those that nobody uses */
+	struct scratch *next; /* in the list of unused ones */
 	struct trace trace;
 };
 

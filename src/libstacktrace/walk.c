@@ -14,7 +14,7 @@
 #define HOST EM_X86_64
 #endif
 
-/* Of i386's numbers, as far as a process of 32 bits has use for them. */
+/* The DWARF register numbers of i386 that a 32-bit process needs. */
 enum { I386_SP = 4, I386_PC = 8 };
 
 API uint64_t stacktrace_preferred_regs_mask(uint16_t machine)

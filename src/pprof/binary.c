@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "cfi/functions.h"
 
-/* What a file has is looked for when somebody asks. */
+/* An ELF file of the profile. Its parts are read on the first query. */
 struct binary {
 	UT_hash_handle hh;
 	const char *path; /* NULL: it is not there */

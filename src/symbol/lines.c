@@ -32,7 +32,7 @@ struct span_list {
 struct scope {
 	Dwarf_Die die;
 	uint32_t parent; /* what it is inlined into; RANGE_NONE: a function of its own */
-	uint32_t name;	 /* in names, 0 before somebody asked */
+	uint32_t name;	 /* in names; 0 before the first look-up */
 };
 
 struct unit {

@@ -19,8 +19,8 @@ struct symbol {
  * ID, then debuglink).
  */
 bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
-/* The same at no cost: -EAGAIN when the table has to be made, or the name of a function that nobody
- * has asked for. 0; -ENOENT: no name. */
+/* Like elf_file__symbol(), without reading or demangling. Returns -EAGAIN if the table must be
+ * built or the function has not been looked up before, 0, or -ENOENT if there is no name. */
 int elf_file__known_symbol(const struct elf_file *, uint64_t vaddr, struct symbol *);
 
 struct kallsyms;

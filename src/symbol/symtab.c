@@ -15,7 +15,7 @@
 struct function {
 	uint64_t addr;
 	uint32_t raw;  /* offset in `raw` */
-	uint32_t name; /* in `names`, 0 before somebody asked */
+	uint32_t name; /* in `names`; 0 before the first look-up */
 };
 
 struct symtab {
@@ -254,7 +254,7 @@ static void make_name(struct symtab *t, struct function *f)
 		f->raw = 0;
 }
 
-/* 0; -ENOENT: it has no name; -EAGAIN: nobody has asked for it yet. */
+/* Returns 0, -ENOENT if it has no name, or -EAGAIN before the first look-up. */
 static int take_name(const struct symtab *t, const struct function *f, struct symbol *sym)
 {
 	if (!f || !f->raw)

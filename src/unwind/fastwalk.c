@@ -281,7 +281,7 @@ static bool enter_anonymous(struct fastwalk *w, struct fastwalk_slot *l)
 	return true;
 }
 
-/* Nobody called: there is no frame. */
+/* The return address is 0: there is no caller. */
 static bool end_without(struct fastwalk_slot *l)
 {
 	*l->frame = (struct frame){ .sp = l->sp };

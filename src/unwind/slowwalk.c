@@ -37,7 +37,7 @@ static bool is_stack_like(const struct slowwalk *w, uint64_t addr)
 	return addr % 8 == 0 && addr >= ADDRESS_MIN && addr < slowwalk__machine(w)->stack_end;
 }
 
-/* The same of code that the process has made; addresses are those of the process. */
+/* Like find_cfi(), for code that the process made; addresses are those of the process. */
 static struct libdw_rules *find_jit_cfi(const struct slowwalk *w, const struct frame *f,
 					uint64_t *vaddr)
 {
@@ -230,7 +230,7 @@ static bool find_code_cfa(const struct slowwalk *w, const struct packed_rule *ru
 }
 
 /*
- * Steps to the caller of a function whose instructions say where its return address is. Returns
+ * Steps to the caller by the rule that the function's instructions give. Returns
  * SLOWWALK_STAY if no return address is there: data among the code, or a jump that the scan did not
  * follow, may have misled it. A root needs a frame pointer of 0 besides: no call checks it.
  */

@@ -8,7 +8,7 @@
 #define AGREE_MIN    5	/* frames in a row; 3 join a recursion of node's wrong now and then */
 #define SIGNATURE_SZ 32 /* bytes below a frame's CFA: its return address, and what it saved */
 
-/* A frame whose caller is known, so that its CFA, the caller's stack pointer, is too. */
+/* A frame with a known caller; its CFA, the caller's stack pointer, is known, too. */
 struct node {
 	uint64_t pc, sp;
 	uint32_t signature; /* of the stack's bytes below the CFA; 0: not known */
@@ -168,7 +168,7 @@ static bool same_place(const struct node *a, const struct node *b)
 	return a->pc == b->pc && a->sp == b->sp;
 }
 
-/* Where in the memory the frame is whose stack pointer is `sp`; stack pointers grow. */
+/* Returns the index of the frame with this stack pointer; stack pointers ascend. */
 static size_t find_sp(const struct memory *m, uint64_t sp)
 {
 	size_t low = 0, high = m->cnt;

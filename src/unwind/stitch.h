@@ -18,7 +18,7 @@ struct stitch;
 struct stitch *stitch__new(size_t max_sz);
 void stitch__free(struct stitch *);
 
-/* Whose stack it is. The process is the one of the walk. */
+/* The thread of a stack. The process is the one of the walk. */
 struct stitch_thread {
 	const struct process *process;
 	uint32_t tid;
