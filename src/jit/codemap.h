@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that a process made while it ran: which function lies where, and since when. Places are used
- * again: of those that fit, what was added last counts. Bounded, whatever is added.
+ * Code that a process made at run time: the functions, where each lies, and since when. Addresses
+ * are reused: of several functions at an address the one added last counts. The size is bounded.
  */
 #ifndef JIT_CODEMAP_H
 #define JIT_CODEMAP_H
@@ -14,7 +14,7 @@ struct codemap;
 
 struct code {
 	uint64_t start, sz; /* addresses in the process, bytes */
-	uint64_t time_ns;   /* since when, CLOCK_MONOTONIC; 0: unknown */
+	uint64_t time_ns;   /* time of creation, CLOCK_MONOTONIC; 0: unknown */
 	const char *name;   /* raw, NUL-terminated */
 	const void *frames; /* its call-frame information, as in .eh_frame, or NULL; from
 			       codemap__find() until the next codemap__add() */
@@ -27,23 +27,24 @@ struct code {
 struct codemap *codemap__new(void); /* NULL + errno */
 void codemap__free(struct codemap *);
 
-/* Copies. 0, -EINVAL for what is no function (empty, too large), -E2BIG when there is no more room,
- * -ENOMEM. */
+/* Adds a copy. Returns 0, -EINVAL if it is no function (empty or too large), -E2BIG if there is no
+ * room, or -ENOMEM. */
 int codemap__add(struct codemap *, const struct code *);
 
-/* Makes room: keeps the half that was added last. 0 or -ENOMEM, then nothing changed. Names that
- * codemap__find() gave before end. */
+/* Makes room: keeps the half that was added last. Returns 0, or -ENOMEM without a change.
+ * Invalidates the names that codemap__find() has returned. */
 int codemap__keep_newest(struct codemap *);
 
 /*
- * What was at the address at that time: of those that were there by then the last, else the first
- * that came after, whose maker was late in saying so. The name lives as long as the map.
+ * Finds the function at the address at that time: the last one that was there by then. If there was
+ * none, finds the first later one, because a runtime may report a function late. The name lives as
+ * long as the map.
  */
 bool codemap__find(const struct codemap *, uint64_t addr, uint64_t time_ns, struct code *);
 
 size_t codemap__cnt(const struct codemap *);
 size_t codemap__sz(const struct codemap *); /* bytes of memory */
-/* Grows with each place that got another owner. */
+/* Returns a number that grows with each address that got another function. */
 uint32_t codemap__reused(const struct codemap *);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code that a process lists for gdb (gdb's manual, "JIT Compilation Interface"): ELF images in its
- * memory, in a list that begins at __jit_debug_descriptor. QEMU, LLVM and what is built on it keep
- * one. All of it is the process's word: sizes are limited, and nothing is believed to be where it
- * is said to be.
+ * memory, in a list that begins at __jit_debug_descriptor. QEMU, LLVM and programs built on LLVM
+ * keep such a list. The process controls all of it: sizes are limited, and every address is
+ * checked.
  */
 #ifndef JIT_GDBJIT_H
 #define JIT_GDBJIT_H
@@ -16,13 +16,14 @@ struct gdb_jit;
 struct gdb_jit *gdb_jit__new(void); /* NULL + errno */
 void gdb_jit__free(struct gdb_jit *);
 
-/* What the process lists now; what is known of one that is gone stays. Reads its mappings, and its
- * files when these have changed. */
+/* Reads the present list of the process. Keeps the last list of a process that is gone. Reads its
+ * mappings, and its files if the mappings have changed. */
 void gdb_jit__read(struct gdb_jit *, const struct jit_owner *);
 
 /*
- * The image that has the address: .start and .sz are all of its code, .name is NULL; .frames until
- * the next gdb_jit__read(). False: none has, or without call-frame information.
+ * Finds the image that contains the address: .start and .sz cover all of its code, .name is NULL,
+ * and .frames is valid until the next gdb_jit__read(). Returns false if there is none, or if it has
+ * no call-frame information.
  */
 bool gdb_jit__find(const struct gdb_jit *, uint64_t addr, struct code *);
 

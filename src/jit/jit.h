@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of code that processes make while they run, as far as they tell: in /tmp/perf-PID.map, and
- * in a jit-PID.dump that they have mapped. Files are opened as the process sees them, must be its
- * user's or root's, and are read again when they have grown; those of processes that records tell
- * of are read once. One thread. It may block on a slow file system, unless it is given jobs.
+ * Names of code that processes make at run time, from their /tmp/perf-PID.map and from a
+ * jit-PID.dump that they have mapped. Files are opened in the process's view of the file system and
+ * must belong to its user or to root. They are read again when they have grown; files of recorded
+ * processes are read once. One thread at a time. May block on a slow file system unless jobs read.
  */
 #ifndef JIT_JIT_H
 #define JIT_JIT_H
@@ -14,19 +14,19 @@
 struct jit;
 
 struct jit_symbol {
-	const char *name; /* raw; until the next call */
+	const char *name; /* raw; valid until the next call */
 	uint64_t start;	  /* of the function, in the process */
 };
 
-struct jit *jit__new(const struct jit_places *); /* NULL + errno; strings live as long as it */
+struct jit *jit__new(const struct jit_places *); /* NULL + errno; keeps the strings */
 void jit__free(struct jit *);
 
-/* The function that was at the place then, or false. */
+/* Finds the function that was at the place at that time. Returns false if none is known. */
 bool jit__symbol(struct jit *, const struct jit_place *, struct jit_symbol *);
 
 /*
  * Non-blocking variant: jobs of `jobs` read the files, which the caller collects. Returns JIT_READS
- * while the files of the process are being read; ask again after jobs__collect(). A process whose
+ * while the files of the process are being read; call again after jobs__collect(). A process whose
  * files take longer than a second has no names until they are read.
  */
 enum jit_answer { JIT_NONE, JIT_NAMED, JIT_READS };
@@ -34,8 +34,8 @@ enum jit_answer jit__ask(struct jit *, const struct jit_place *, struct jobs *,
 			 struct jit_symbol *);
 
 /*
- * 0: the process, as far as it was looked at, tells nothing. Else a number that changes when a
- * place of it may have another name than before.
+ * Returns 0 if the process, as far as it was examined, publishes no names. Otherwise returns a
+ * number that changes when a place in the process may have another name than before.
  */
 uint32_t jit__generation(const struct jit *, uint32_t tgid);
 

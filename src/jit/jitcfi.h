@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call-frame information of code that processes make while they run, as far as their jitdumps have
- * it, or what they list for gdb. Both are read by jobs: what has not been read yet is not there,
- * and is walked by frame pointer.
+ * Call-frame information of code that processes make at run time, from their jitdumps and from the
+ * images that they list for gdb. Jobs read both. Until they are read, such code is walked by frame
+ * pointer.
  */
 #ifndef JIT_JITCFI_H
 #define JIT_JITCFI_H
@@ -13,19 +13,19 @@
 
 struct jit_cfi;
 
-/* Until somebody sets other places it is processes of this host that are asked. NULL + errno. */
+/* Returns NULL + errno. Covers the processes of this host unless other places are set. */
 struct jit_cfi *jit_cfi__new(void);
 void jit_cfi__set_places(struct jit_cfi *, const struct jit_places *);
 void jit_cfi__free(struct jit_cfi *);
 
 /*
- * A file in memory with the call-frame information of the function at a place, whose link-time
- * addresses are those of the process; NULL: there is none. Valid until the next call. With NULL for
- * `jobs` it waits for what has to be read; as it does for dumps that only records tell of.
+ * Returns an ELF file in memory with the call-frame information of the function at a place, or NULL
+ * if there is none. Its link-time addresses are those of the process. Valid until the next call. If
+ * `jobs` is NULL, or if only records have the dump, it reads the file itself and may block.
  */
 struct elf_file *jit_cfi__find(struct jit_cfi *, const struct jit_place *, struct jobs *);
 
-/* Whether the process, as far as it has been looked at, has none at all. */
+/* Returns true if the process, as far as it was examined, has no such information at all. */
 bool jit_cfi__none(const struct jit_cfi *, const struct process *);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* perf-PID.map: a text in which a runtime says where its functions are, one a line, without times.
+/* Reader of perf-PID.map, a text in which a runtime lists its functions: one per line, without
+ * times.
  */
 #ifndef JIT_PERFMAP_H
 #define JIT_PERFMAP_H
@@ -11,20 +12,21 @@
 /* How far a file has been read. */
 struct perfmap {
 	uint64_t off;
-	bool in_long_line; /* its beginning was passed over */
-	uint8_t last[32];  /* bytes before off, as far as there are so many */
-	bool overflowed;   /* it had more functions than are kept: the newest are */
+	bool in_long_line; /* the start of the line was skipped */
+	uint8_t last[32];  /* the bytes before off, if there are so many */
+	bool overflowed;   /* it had too many functions; the newest are kept */
 };
 
 /*
- * Adds what the file has now and did not have before, some 64 MB at a time: while .off has grown
- * there may be more. The last line only when it is whole: its writer may be at it. 0; -ESTALE when
- * it is not the file that was begun, but another text in its place; -errno of reading, or of
- * codemap__add(). Where there is no room the oldest functions go.
+ * Adds the functions that were appended to the file since the last call, from at most some 64 MB;
+ * if .off has grown there may be more. Skips an incomplete last line, which the runtime may still
+ * be writing. Drops the oldest functions if there is no room. Returns 0, -ESTALE if the file has
+ * been replaced by another text, or the -errno of reading or of codemap__add().
  */
 int perfmap__read(struct perfmap *, int fd, struct codemap *);
 
-/* One line without its end: "START SIZE NAME", hexadecimal. False when it is none. Writes to it. */
+/* Parses one line without its end: "START SIZE NAME", in hexadecimal. Modifies the line. Returns
+ * false if it is malformed. */
 bool perfmap__line(char *line, struct code *);
 
 #endif
