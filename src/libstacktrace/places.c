@@ -18,7 +18,7 @@ static void find_symbol(const struct mapping *m, struct stacktrace_place *p)
 	snprintf(p->symbol, sizeof(p->symbol), "%s", s.name);
 }
 
-/* Of code that the process has made: as its perf map or jitdump says now. */
+/* Fills the symbol of JIT-compiled code from the current perf map or jitdump of the process. */
 static void find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t address,
 			    struct stacktrace_place *p)
 {
