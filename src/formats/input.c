@@ -16,7 +16,7 @@
 
 struct input {
 	int fd;
-	uint64_t sz;		 /* of a regular file, else 0 */
+	uint64_t sz;		 /* size of a regular file, else 0 */
 	struct mapped mapped;	 /* for a regular file that can be mapped */
 	struct chunks chunks;	 /* otherwise: the bytes read */
 	const uint8_t *at, *end; /* the available bytes */

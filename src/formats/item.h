@@ -53,7 +53,7 @@ struct item_sample {
 	bool kernel;	  /* ip is in the kernel */
 	bool has_stack;	  /* needs unwinding */
 	bool monotonic;	  /* its time is CLOCK_MONOTONIC */
-	size_t chain_cnt; /* of the recorded call chain: leaf first, with markers */
+	size_t chain_cnt; /* entries of the recorded call chain: leaf first, with markers */
 	const uint64_t *chain;
 	struct item_stack stack;
 	struct item_cuts cuts;

@@ -32,7 +32,7 @@ static void on_lost_page(int sig, siginfo_t *info, void *context)
 	if (page < guarded.start || page >= guarded.end ||
 	    mmap((void *)page, guarded.end - page, PROT_READ,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		signal(sig, SIG_DFL); /* the same access raises it again */
+		signal(sig, SIG_DFL); /* repeating the access raises it again */
 	else if (page < guarded.lost)
 		guarded.lost = page;
 	errno = err;

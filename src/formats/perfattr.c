@@ -106,7 +106,7 @@ int perf_attrs__add(struct perf_attrs *a, const struct perf_attr_source *from)
 	if (from->sz >= PERF_ATTR_MIN)
 		memcpy(&sz, (const uint8_t *)from->attr + 4, sizeof(sz));
 	if (sz == 0)
-		sz = PERF_ATTR_MIN; /* of the first version of perf_event_open(2) */
+		sz = PERF_ATTR_MIN; /* the size in the first version of perf_event_open(2) */
 	if (sz < PERF_ATTR_MIN || sz > PERF_ATTR_MAX || sz > from->sz || sz % 8)
 		return -EINVAL;
 	if (a->cnt == ATTRS_MAX || from->id_cnt > IDS_MAX - a->id_cnt)

@@ -20,7 +20,7 @@ struct perf_feature {
  * of them. */
 struct perf_inflate {
 	ZSTD_DStream *stream; /* NULL before the first compressed record */
-	ZSTD_inBuffer in;     /* of the current record */
+	ZSTD_inBuffer in;     /* data of the current record */
 	struct buf plain;
 	size_t at; /* offset of the next record in plain */
 	bool busy; /* the current record has more data */
@@ -31,7 +31,7 @@ struct perf_reader {
 	bool pipe; /* a stream, in which attrs and features are records */
 	struct perf_file_header header;
 	struct perf_attrs attrs;
-	struct perf_feature features[PERF_FEATURES]; /* of a file, not of a stream */
+	struct perf_feature features[PERF_FEATURES]; /* sections of a file; unused for a stream */
 	bool has_features;			     /* features were read */
 	struct fault later; /* in the features; reported after the records */
 	struct perf_build_ids build_ids;

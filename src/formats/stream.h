@@ -61,7 +61,7 @@ struct stream_reader {
 	bool clock;	  /* sample periods are ns of CPU time */
 	bool rounds;	  /* raw.round is used; if false, records are nearly in order */
 	uint64_t skipped; /* records skipped: hardware traces */
-	uint64_t chain[ITEM_CHAIN_MAX]; /* of the item parsed last */
+	uint64_t chain[ITEM_CHAIN_MAX]; /* chain of the item parsed last */
 };
 
 /* The base of every writer: its first member. */

@@ -6,7 +6,7 @@
 
 #include "formats/stream.h"
 
-#define SYSPROF_MAGIC	   "\x5e\x97\xca\xfd" /* the same in both byte orders */
+#define SYSPROF_MAGIC	   "\x5e\x97\xca\xfd" /* independent of the byte order */
 #define SYSPROF_HEADER_SZ  256
 #define SYSPROF_FRAME_SZ   24 /* the header of a frame */
 #define SYSPROF_SAMPLE_SZ  32 /* a sample without its addresses */

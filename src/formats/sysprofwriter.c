@@ -97,7 +97,7 @@ static void write_own_header(struct sysprof_writer *w)
 struct frame_head {
 	uint8_t type;
 	uint32_t pid;
-	size_t sz; /* of the whole frame, before padding to a multiple of 8 */
+	size_t sz; /* size of the whole frame, before padding to a multiple of 8 */
 };
 
 static void write_head(struct sysprof_writer *w, const struct record *r, struct frame_head f)
