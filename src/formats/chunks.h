@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was read from a pipe, in buffers that come and go: the newest is read into, those before it
- * stay as long as something in them is held. Private to src/formats.
+ * Buffers for data read from a pipe. New data go to the newest buffer. Older buffers are kept while
+ * bytes in them are held. Private to src/formats.
  */
 #ifndef FORMATS_CHUNKS_H
 #define FORMATS_CHUNKS_H
@@ -10,27 +10,28 @@
 #include <stdint.h>
 
 struct chunk {
-	struct chunk *next; /* a newer one, or of those that are free */
-	uint64_t end_off;   /* of the stream: what is behind is in the next one */
+	struct chunk *next; /* the next newer one, or the next in the free list */
+	uint64_t end_off;   /* stream offset of its end; the next one continues there */
 	size_t cap;
 	uint8_t data[];
 };
 
 struct chunks {
-	struct chunk *first, *last; /* NULL before the first */
+	struct chunk *first, *last; /* NULL if empty */
 	struct chunk *spare;
 };
 
-/* What is in the last one and not stepped over yet. */
+/* The unread bytes of the last chunk. */
 struct chunk_tail {
 	const uint8_t *at;
 	size_t sz;
-	uint64_t off; /* of the stream */
+	uint64_t off; /* offset in the stream */
 };
 
-/* A new one of at least sz bytes, which begins with a copy of the tail. NULL without memory. */
+/* Adds a chunk of at least sz bytes that starts with a copy of the tail. Returns NULL if out of
+ * memory. */
 struct chunk *chunks__add(struct chunks *, size_t sz, struct chunk_tail);
-/* Those go in which everything is before the offset, but for the last. */
+/* Releases the chunks that end at or before the offset, except the last one. */
 void chunks__let_go(struct chunks *, uint64_t off);
 void chunks__free(struct chunks *);
 

@@ -12,15 +12,15 @@
 #include "formats/chunks.h"
 #include "formats/mapped.h"
 
-#define WINDOW_SZ (1u << 20) /* of a file: between two looks at the clock */
+#define WINDOW_SZ (1u << 20) /* bytes of a file between two calls of the tick */
 
 struct input {
 	int fd;
-	uint64_t sz;		 /* of a regular file */
-	struct mapped mapped;	 /* if it could be */
-	struct chunks chunks;	 /* else: what was read */
-	const uint8_t *at, *end; /* what is there and not stepped over yet */
-	uint64_t off;		 /* of `at` */
+	uint64_t sz;		 /* size of a regular file, else 0 */
+	struct mapped mapped;	 /* for a regular file that can be mapped */
+	struct chunks chunks;	 /* otherwise: the bytes read */
+	const uint8_t *at, *end; /* the available bytes */
+	uint64_t off;		 /* input offset of `at` */
 	uint64_t held;
 	int err;
 	bool ended, stopped;
@@ -76,7 +76,7 @@ static void tick(struct input *in, bool idle)
 
 /* ---- a file ---- */
 
-/* The next window of it. */
+/* Makes the next window of the mapped file available. */
 static void look_on(struct input *in)
 {
 	uint64_t left;
@@ -95,7 +95,7 @@ void input__check(struct input *in)
 	if (!in->mapped.bytes)
 		return;
 	mapped__check(&in->mapped);
-	if (in->end > in->mapped.bytes + in->mapped.sz) { /* cut short */
+	if (in->end > in->mapped.bytes + in->mapped.sz) { /* the file was truncated */
 		in->end = in->mapped.bytes + in->mapped.sz;
 		in->at = in->at < in->end ? in->at : in->end;
 	}
@@ -111,7 +111,8 @@ bool input__has(const struct input *in, const uint8_t *data, size_t sz)
 
 /* ---- a pipe ---- */
 
-/* Until there is something to read; what waits for it goes out first. */
+/* Blocks until data are available or the tick ends the input. Calls the tick when idle, so that it
+ * can emit pending records. */
 static void wait_for_more(struct input *in)
 {
 	struct pollfd p = { .fd = in->fd, .events = POLLIN };
@@ -120,7 +121,8 @@ static void wait_for_more(struct input *in)
 		tick(in, true);
 }
 
-/* So that sz bytes from the position on, and one more than there are, have a place. */
+/* Makes room for sz bytes from the position, and for at least one byte to read. Returns false if
+ * out of memory. */
 static bool make_room(struct input *in, size_t sz)
 {
 	size_t left = input__left(in);
@@ -128,7 +130,7 @@ static bool make_room(struct input *in, size_t sz)
 
 	chunks__let_go(&in->chunks, in->held < in->off ? in->held : in->off);
 	if (c && left == 0 && in->held > in->off && in->chunks.first == c)
-		in->at = in->end = c->data; /* the same again: it is in the cache */
+		in->at = in->end = c->data; /* reuse it: it is in the CPU cache */
 	if (c && in->at + sz <= c->data + c->cap && in->end < c->data + c->cap)
 		return true;
 	c = chunks__add(&in->chunks, sz, (struct chunk_tail){ in->at, left, in->off });
@@ -139,7 +141,7 @@ static bool make_room(struct input *in, size_t sz)
 	return true;
 }
 
-/* Behind `end`. */
+/* Reads once, to `end`. Sets `ended` at the end or on error. */
 static void read_some(struct input *in)
 {
 	struct chunk *c = in->chunks.last;
@@ -162,7 +164,7 @@ static void read_some(struct input *in)
 		tick(in, got < 0);
 }
 
-/* ---- any of them ---- */
+/* ---- both kinds ---- */
 
 static void more(struct input *in, size_t sz)
 {
@@ -200,7 +202,7 @@ void input__step(struct input *in, size_t sz)
 	in->off += sz;
 }
 
-/* Nothing of it is held: what is read takes no room. */
+/* Reuses the same buffer for all skipped bytes, because none of them is held. */
 bool input__skip(struct input *in, uint64_t sz)
 {
 	while (sz > 0 && input__peek(in, 1)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "formats/itemstack.h"
 
-/* A stream does not say of which machine it is, but program counter and stack pointer are in every
- * mask, and where only one machine has them. */
+/* Identifies the machine by its register mask, because a stream does not name the machine. Every
+ * mask has the program counter and stack pointer. Their numbers differ between machines. */
 static const struct {
 	const struct machine *machine;
 	uint64_t needed, never;
@@ -35,7 +35,7 @@ bool item_stack__sample(const struct item_stack *s, struct perfregs_order *order
 	valid = perfregs__spread(order, s->regs, s->cnt, regs);
 	if (!(valid >> m->pc & valid >> m->sp & 1))
 		return false;
-	memset(out, 0, sizeof(*out)); /* field by field: see event__sample() */
+	memset(out, 0, sizeof(*out)); /* set fields in place, like event__sample() */
 	out->machine = m;
 	out->regs = regs;
 	out->valid = valid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the registers of a stream to what a walk begins with. */
+/* Converts the registers and stack of a stream to the sample that a walk starts from. */
 #ifndef FORMATS_ITEMSTACK_H
 #define FORMATS_ITEMSTACK_H
 
@@ -8,9 +8,9 @@
 #include "formats/item.h"
 
 /*
- * `order` is zeros at first, and kept from sample to sample. `regs`, like the stack's bytes, has to
- * stay as long as the sample. False: there are no registers,
- * not the program counter and stack pointer, or they are of a machine that we do not know.
+ * Fills the sample. Returns false if there are no registers, if the program counter or stack
+ * pointer is missing, or if the machine is unknown. Initialize `order` with zeros and reuse it for
+ * later samples. `regs` and the bytes of the stack must outlive the sample.
  */
 bool item_stack__sample(const struct item_stack *, struct perfregs_order *order,
 			uint64_t regs[MACHINE_REG_MAX], struct sample *);

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LET_GO_SZ (8u << 20) /* at least, at once: each time costs a system call */
+#define LET_GO_SZ (8u << 20) /* the least to release: each release is a system call */
 
-/* What the signal handler looks at: it has no argument. `end` 0: nothing is mapped. */
+/* The state of the signal handler, which has no argument. `end` is 0 if nothing is mapped. */
 static struct {
 	uintptr_t start, end, page_sz;
-	volatile uintptr_t lost; /* from here on there are zeros in the file's place */
+	volatile uintptr_t lost; /* from here on, zeros replace the file */
 	struct sigaction before;
 } guarded;
 
@@ -21,8 +21,8 @@ static uintptr_t page_of(uintptr_t at)
 	return at & ~(guarded.page_sz - 1);
 }
 
-/* A page that the file does not reach any more: zeros from there on. Else the signal is not ours.
- */
+/* Handles SIGBUS for a page past the end of a truncated file: maps zeros from there on. For any
+ * other page, restores the default action. */
 static void on_lost_page(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t page = page_of((uintptr_t)info->si_addr);
@@ -32,7 +32,7 @@ static void on_lost_page(int sig, siginfo_t *info, void *context)
 	if (page < guarded.start || page >= guarded.end ||
 	    mmap((void *)page, guarded.end - page, PROT_READ,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		signal(sig, SIG_DFL); /* and raised again by the same access */
+		signal(sig, SIG_DFL); /* repeating the access raises it again */
 	else if (page < guarded.lost)
 		guarded.lost = page;
 	errno = err;

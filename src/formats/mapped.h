@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A regular file's bytes, mapped: nothing is copied, and only what is looked at is touched. Who
- * cuts the file short meanwhile does no harm: what is missing reads as zeros. One at a time.
+ * A mapped regular file. Nothing is copied, and only the pages accessed are read. If another
+ * program truncates the file, the missing bytes read as zeros. Only one may be open at a time.
  * Private to src/formats.
  */
 #ifndef FORMATS_MAPPED_H
@@ -12,17 +12,17 @@
 
 struct mapped {
 	int fd;
-	const uint8_t *bytes; /* NULL: not mapped */
-	uint64_t sz, map_sz;  /* what is there still; what was there when it was mapped */
-	uint64_t let_go;      /* bytes from the beginning that take no memory any more */
+	const uint8_t *bytes; /* NULL if not mapped */
+	uint64_t sz, map_sz;  /* present size; size when it was mapped */
+	uint64_t let_go;      /* bytes at the start with released pages */
 };
 
-bool mapped__open(struct mapped *, int fd, uint64_t sz); /* false: it cannot be mapped */
+bool mapped__open(struct mapped *, int fd, uint64_t sz); /* false if it cannot be mapped */
 void mapped__close(struct mapped *);
 
-/* What is missing by now: brings sz up to date. Bytes below it were read as they are. */
+/* Lowers sz if the file was truncated. All bytes below sz were read correctly. */
 void mapped__check(struct mapped *);
-/* Bytes before the offset take no memory from now on. They may be read again. */
+/* Releases the memory of the bytes before the offset. They may be read again. */
 void mapped__let_go(struct mapped *, uint64_t off);
 
 #endif

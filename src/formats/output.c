@@ -11,7 +11,7 @@
 struct output {
 	int fd, err;
 	bool can_patch;
-	uint64_t off; /* of data[0] */
+	uint64_t off; /* file offset of data[0] */
 	size_t sz;
 	uint8_t data[OUTPUT_RUN_MAX];
 };
@@ -39,7 +39,8 @@ void output__free(struct output *o)
 	free(o);
 }
 
-/* A signal that came meanwhile ends nothing: who reads us wants the rest. */
+/* Writes all bytes, or sets `err`. A signal does not end the write: the reader needs complete
+ * output. */
 static void write_all(struct output *o, const uint8_t *data, size_t sz)
 {
 	while (sz > 0 && !o->err) {

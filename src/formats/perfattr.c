@@ -12,7 +12,7 @@
 
 #define UNWINDABLE (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
-/* The 64-bit word of flags behind read_format; its bit 22 is exclude_callchain_user. */
+/* Offset of the 64-bit flags after read_format. Bit 22 is exclude_callchain_user. */
 #define FLAGS_OFF	       40
 #define EXCLUDE_CALLCHAIN_USER (1ull << 22)
 
@@ -106,7 +106,7 @@ int perf_attrs__add(struct perf_attrs *a, const struct perf_attr_source *from)
 	if (from->sz >= PERF_ATTR_MIN)
 		memcpy(&sz, (const uint8_t *)from->attr + 4, sizeof(sz));
 	if (sz == 0)
-		sz = PERF_ATTR_MIN; /* of perf_event_open(2)'s first version */
+		sz = PERF_ATTR_MIN; /* the size in the first version of perf_event_open(2) */
 	if (sz < PERF_ATTR_MIN || sz > PERF_ATTR_MAX || sz > from->sz || sz % 8)
 		return -EINVAL;
 	if (a->cnt == ATTRS_MAX || from->id_cnt > IDS_MAX - a->id_cnt)
@@ -166,7 +166,7 @@ void perf_attr__rewrite(uint8_t *bytes, size_t sz)
 	memcpy(bytes + FLAGS_OFF, &flags, sizeof(flags));
 }
 
-/* ---- records that are no samples ---- */
+/* ---- records other than samples ---- */
 
 static size_t words(uint64_t sample_type, uint64_t bits)
 {

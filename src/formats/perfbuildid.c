@@ -8,8 +8,8 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 
-#define HAS_SIZE  (1u << 15) /* in misc: the ID's size is known */
-#define FIELD_SZ  24	     /* of the ID, its size and padding */
+#define HAS_SIZE  (1u << 15) /* in misc: the record has the size of the ID */
+#define FIELD_SZ  24	     /* the ID, its size and padding */
 #define PATHS_MAX 65536
 
 struct perf_build_id {
@@ -41,7 +41,8 @@ static bool differs(const struct build_id *a, const struct build_id *b)
 	return a->sz != b->sz || memcmp(a->bytes, b->bytes, a->sz) != 0;
 }
 
-/* Two files that had this path, one of them in a container: neither ID can be relied on. */
+/* Adds a build ID. If two files had this path, for example one in a container, discards both IDs:
+ * neither is reliable. */
 static void add(struct perf_build_ids *ids, const struct build_id *id, const char *path)
 {
 	struct perf_build_id *b = find(ids, path);
@@ -67,7 +68,7 @@ static void add_record(struct perf_build_ids *ids, struct cursor c, uint16_t mis
 	const uint8_t *field;
 	const char *path;
 
-	cursor__u32(&c); /* pid: the machine */
+	cursor__u32(&c); /* pid, which denotes the machine: host or guest */
 	field = cursor__bytes(&c, FIELD_SZ);
 	path = cursor__str(&c);
 	if (!field || !path || path[0] != '/')

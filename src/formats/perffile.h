@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of perf.data that are the perf tool's own, not linux/perf_event.h's
+/* Constants of perf.data that the perf tool defines, not linux/perf_event.h
  * (tools/perf/Documentation/perf.data-file-format.txt). */
 #ifndef FORMATS_PERFFILE_H
 #define FORMATS_PERFFILE_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define PERF_MAGIC	   0x32454c4946524550ull /* "PERFILE2" */
-#define PERF_MAGIC_FOREIGN 0x50455246494c4532ull /* of the other byte order */
+#define PERF_MAGIC_FOREIGN 0x50455246494c4532ull /* in the other byte order */
 
 struct perf_file_section {
 	uint64_t off, sz;
@@ -17,8 +17,8 @@ struct perf_file_section {
 #define PERF_FEATURES 256
 
 struct perf_file_header {
-	uint64_t magic, sz; /* sz 16: a stream, of which only these two are there */
-	uint64_t attr_sz;   /* of an entry of the table: the attr and its section of ids */
+	uint64_t magic, sz; /* sz 16: a stream, which has only these two fields */
+	uint64_t attr_sz;   /* size of a table entry: the attr and its section of ids */
 	struct perf_file_section attrs, data, types;
 	uint64_t features[PERF_FEATURES / 64];
 };
@@ -26,8 +26,8 @@ struct perf_file_header {
 #define PERF_PIPE_HEADER_SZ 16
 
 enum {
-	PERF_CALLCHAIN_DEFERRED = 22, /* the kernel's, from Linux 6.19 on */
-	PERF_USER_TYPES = 64,	      /* from here on the tool's records, without a sample id */
+	PERF_CALLCHAIN_DEFERRED = 22, /* a kernel record, since Linux 6.19 */
+	PERF_USER_TYPES = 64,	      /* from here: records of the tool, without a sample id */
 	PERF_HEADER_ATTR = 64,
 	PERF_TRACING_DATA = 66,
 	PERF_HEADER_BUILD_ID = 67,
@@ -54,6 +54,6 @@ enum {
 
 #define PERF_ATTR_MIN	64 /* PERF_ATTR_SIZE_VER0 */
 #define PERF_ATTR_MAX	4096
-#define PERF_RECORD_MAX 65528 /* the largest multiple of 8 that 16 bits hold */
+#define PERF_RECORD_MAX 65528 /* the largest multiple of 8 that fits in 16 bits */
 
 #endif

@@ -12,14 +12,14 @@
 #define TRAILER_SZ	 24 /* pid and tid; time; cpu */
 #define NAME_MAX_SZ	 4096
 #define COMM_SZ		 16
-#define MMAP2_SZ	 64 /* between the header and the name */
+#define MMAP2_SZ	 64 /* the fields between the header and the name */
 #define MAP_PRIVATE_FLAG 2
 #define ID_FIELD_SZ	 20
 
 #define SAMPLE_TYPE                                                              \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
-#define SAMPLE_SZ (RECORD_HEADER_SZ + 6 * 8) /* without the chain's entries */
+#define SAMPLE_SZ (RECORD_HEADER_SZ + 6 * 8) /* without the entries of the chain */
 
 void perf_foreign__begin(struct output *out)
 {
@@ -41,7 +41,7 @@ void perf_foreign__begin(struct output *out)
 
 	output__write(out, &h, sizeof(h));
 	output__write(out, &attr, sizeof(attr));
-	output__u64(out, 1); /* its id, which no record has to name */
+	output__u64(out, 1); /* its id; records need not have it */
 }
 
 static void write_header(struct output *out, uint32_t type, uint16_t misc, size_t sz)
@@ -60,7 +60,7 @@ static void write_trailer(struct output *out, const struct record *r)
 	output__u32(out, 0);
 }
 
-/* Padded to 8 bytes with at least one zero. */
+/* Writes the name, padded to a multiple of 8 bytes with at least one zero. */
 static void write_name(struct output *out, const char *name, size_t sz)
 {
 	output__write(out, name, sz);
@@ -72,7 +72,7 @@ static size_t name_room(size_t sz)
 	return sz + 8 - sz % 8;
 }
 
-/* ---- one for each kind of record ---- */
+/* ---- writers of the record types ---- */
 
 static bool write_mmap(struct output *out, const struct record *r)
 {
@@ -104,7 +104,8 @@ static bool write_mmap(struct output *out, const struct record *r)
 	return true;
 }
 
-/* A command line becomes the name that the kernel would have given: the program's, 15 bytes. */
+/* Writes a COMM record. Converts a command line to the name that the kernel would set: the base
+ * name of the program, cut to 15 bytes. */
 static bool write_comm(struct output *out, const struct record *r)
 {
 	const char *name = r->comm.name;

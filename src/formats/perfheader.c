@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What stands before and behind the records of a file: events, features. */
+/* Reads the parts of a file before and after the records: header, events, features. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@ static uint64_t u64_at(const uint8_t *p)
 	return v;
 }
 
-/* From the file, or, where it cannot be read twice, from what follows in the stream. */
+/* Copies bytes at an offset. If the input is not seekable, they must lie ahead, within
+ * INPUT_RUN_MAX. Returns false if they are not available. */
 static bool fetch(struct perf_reader *r, uint64_t off, void *to, size_t sz)
 {
 	struct input *in = r->base.in;

@@ -23,7 +23,7 @@ int perf_inflate__begin(struct perf_inflate *z, const uint8_t *data, size_t sz)
 	return 0;
 }
 
-/* Records whose payload would stand outside of them, or that hold others. */
+/* Returns true for records with a payload outside of them, and for records that contain others. */
 static bool is_odd(uint32_t type)
 {
 	return type == PERF_TRACING_DATA || type == PERF_AUXTRACE || type == PERF_COMPRESSED ||
@@ -49,7 +49,8 @@ static bool take(struct perf_inflate *z, struct raw *raw, const char **wrong)
 	return true;
 }
 
-/* Drops what was handed out and unpacks a piece. False: there is nothing to unpack. */
+/* Drops the returned records and decompresses up to PIECE_SZ bytes. Returns false if no data are
+ * left, or on error. */
 static bool unpack(struct perf_inflate *z, const char **wrong)
 {
 	size_t left = z->plain.sz - z->at, rc;

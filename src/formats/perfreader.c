@@ -8,7 +8,8 @@
 #include "formats/perfsample.h"
 
 #define RECORD_HEADER_SZ 8
-#define AHEAD		 8 /* records, as large as the one in hand: samples mostly are */
+/* Records to prefetch ahead, assuming the size of the current one: most samples have equal size. */
+#define AHEAD 8
 
 static struct perf_reader *of(struct stream_reader *r)
 {
@@ -33,7 +34,7 @@ static uint16_t record_sz(const uint8_t *p)
 
 /* ---- records ---- */
 
-/* The record that stands at the input's position. */
+/* Returns the record at the input position, or NULL at the end or a fault. */
 static const uint8_t *peek_record(struct perf_reader *r, size_t *sz)
 {
 	struct input *in = r->base.in;
@@ -88,7 +89,7 @@ static void mark_round(struct perf_reader *r, struct raw *raw)
 	raw->round = true;
 }
 
-/* Its payload stands behind it. */
+/* Extends the record by its payload, which follows it. */
 static void extend_tracing_data(struct perf_reader *r, struct raw *raw)
 {
 	uint32_t sz = 0;
@@ -117,7 +118,7 @@ static void take_attr(struct perf_reader *r, struct raw *raw)
 		add_attr_record(r, raw);
 }
 
-/* Hardware traces are no samples, and refer to places in the file: left out. */
+/* Skips hardware traces: they are not samples, and they contain offsets in the file. */
 static void skip_auxtrace(struct perf_reader *r, struct raw *raw)
 {
 	uint64_t payload = 0;
@@ -147,7 +148,7 @@ static void begin_inflate(struct perf_reader *r, struct raw *raw)
 	raw->data = NULL;
 }
 
-/* What is done with records on their way; data NULL afterwards: it is not handed out. */
+/* Handlers by record type. A handler sets data to NULL if the record must not be returned. */
 static void (*const handlers[])(struct perf_reader *, struct raw *) = {
 	[PERF_HEADER_ATTR] = take_attr,	       [PERF_TRACING_DATA] = extend_tracing_data,
 	[PERF_HEADER_BUILD_ID] = add_build_id, [PERF_FINISHED_ROUND] = mark_round,
@@ -169,7 +170,7 @@ static bool next_plain(struct perf_reader *r, struct raw *raw)
 	return false;
 }
 
-/* Behind the records. */
+/* Finishes after the last record: reports a fault, or reads the features. Returns false. */
 static bool end(struct perf_reader *r)
 {
 	if (!r->base.fault.set && perf_inflate__left(&r->inflate))
@@ -209,7 +210,7 @@ static bool perf_next(struct stream_reader *base, struct raw *raw)
 	return false;
 }
 
-/* ---- what records say ---- */
+/* ---- parsing records ---- */
 
 const struct perf_attr *perf_reader__attr(struct perf_reader *r, const struct raw *raw)
 {
@@ -278,7 +279,7 @@ static void parse_sample(struct perf_reader *r, const struct perf_attr *a, const
 	item->kind = ITEM_SAMPLE;
 }
 
-/* A guest's processes are not on this machine. */
+/* Returns true for a record of a guest: its processes are not on this machine. */
 static bool is_foreign(const struct raw *raw)
 {
 	uint16_t mode = cpumode(raw);

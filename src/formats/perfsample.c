@@ -11,7 +11,7 @@
 struct parse {
 	struct cursor c;
 	const struct perf_attr *attr;
-	const uint8_t *data; /* the record's first byte */
+	const uint8_t *data; /* start of the record */
 	uint64_t *chain;
 	struct item_sample *sample;
 };
@@ -33,9 +33,9 @@ static void skip_words(struct parse *p, uint64_t cnt)
 	cursor__bytes(&p->c, (size_t)cnt * 8);
 }
 
-/* ---- fields of any size ---- */
+/* ---- fields of variable size ---- */
 
-/* Values of one counter, or of all that were opened together. */
+/* Skips the values of one counter, or of all counters of a group. */
 static void read_counters(struct parse *p)
 {
 	uint64_t f = p->attr->attr.read_format, cnt = 1;
@@ -124,7 +124,7 @@ struct field {
 	void (*read)(struct parse *);
 };
 
-/* In the order in which fields stand. What is behind the stack is nobody's concern. */
+/* The fields in the order of the record. Fields after the stack are not parsed. */
 static const struct field before_chain[] = { { PERF_SAMPLE_READ, read_counters }, { 0, NULL } };
 static const struct field chain_field[] = { { PERF_SAMPLE_CALLCHAIN, read_chain }, { 0, NULL } };
 static const struct field before_stack[] = {
@@ -138,7 +138,7 @@ static const struct field stack_fields[] = {
 	{ 0, NULL },
 };
 
-/* Returns where they end. */
+/* Reads the fields present. Returns the offset of their end. */
 static uint16_t read_fields(struct parse *p, const struct field *f)
 {
 	for (; f->bit; f++)
@@ -159,7 +159,7 @@ static bool parse(struct parse *p)
 	return !p->c.err;
 }
 
-/* ---- fields of one size ---- */
+/* ---- fields of fixed size ---- */
 
 static uint64_t u64_at(const uint8_t *data, size_t at, uint64_t otherwise)
 {

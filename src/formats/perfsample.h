@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PERF_RECORD_SAMPLE, perf_event_open(2): fields in a fixed order, each there when its bit is in
- * the event's sample_type. */
+/* PERF_RECORD_SAMPLE, see perf_event_open(2). Its fields have a fixed order. Each is present if its
+ * bit is set in the sample_type of the event. */
 #ifndef FORMATS_PERFSAMPLE_H
 #define FORMATS_PERFSAMPLE_H
 
@@ -8,8 +8,8 @@
 #include "formats/perfattr.h"
 
 /*
- * Takes a sample apart; `chain` has room for ITEM_CHAIN_MAX. False when it does not add up. The
- * kind of the item is set by the caller.
+ * Parses a sample. Returns false if its sizes are inconsistent. `chain` must have room for
+ * ITEM_CHAIN_MAX entries. The caller sets the kind of the item.
  */
 bool perf_sample__parse(const struct perf_attr *, const void *data, size_t sz, uint64_t *chain,
 			struct item *);

@@ -12,10 +12,10 @@
 
 struct perf_writer {
 	struct stream_writer base;
-	struct perf_reader *reader;	/* NULL: records are of another format */
-	bool pipe;			/* we write a stream */
-	bool has_features;		/* they are written */
-	struct perf_file_header header; /* of a file */
+	struct perf_reader *reader;	/* NULL if the records have another format */
+	bool pipe;			/* the output is a stream */
+	bool has_features;		/* the features are written */
+	struct perf_file_header header; /* if the output is a file */
 };
 
 static struct perf_writer *of(struct stream_writer *w)
@@ -25,7 +25,7 @@ static struct perf_writer *of(struct stream_writer *w)
 
 /* ---- samples ---- */
 
-/* How many of the chain's entries a record has room for that is `sz` bytes large without them. */
+/* Returns how many of `cnt` chain entries fit in a record that has `sz` bytes without them. */
 static size_t fitting(size_t sz, size_t cnt)
 {
 	size_t room = (PERF_RECORD_MAX - sz) / 8;
@@ -58,7 +58,7 @@ static void perf_unwound(struct stream_writer *base, const struct raw *raw, cons
 	put(to, raw->data + cut.stack_end, raw->sz - cut.stack_end);
 }
 
-/* ---- what describes events ---- */
+/* ---- event descriptions ---- */
 
 void perf_event_desc__rewrite(uint8_t *data, size_t sz)
 {
@@ -78,7 +78,7 @@ void perf_event_desc__rewrite(uint8_t *data, size_t sz)
 	}
 }
 
-/* A copy of something of the reader's, changed on its way. */
+/* Writes a rewritten copy of data of the reader. */
 static void write_changed(struct output *out, const uint8_t *data, size_t sz,
 			  void (*rewrite)(uint8_t *, size_t))
 {
@@ -97,7 +97,8 @@ static void write_attr(struct perf_writer *w, const struct perf_attr *a)
 	write_changed(w->base.out, a->bytes, a->sz, perf_attr__rewrite);
 }
 
-/* Those that say what the records no longer are. */
+/* Returns true for features that are no longer true of the output: it has no compressed records and
+ * no hardware traces. */
 static bool is_stale(uint64_t feature)
 {
 	return feature == PERF_FEAT_COMPRESSED || feature == PERF_FEAT_AUXTRACE;
@@ -138,7 +139,7 @@ static void write_tracing_data(struct perf_writer *w, const struct perf_feature 
 	output__zeros(w->base.out, -f->sz % 8);
 }
 
-/* The section is a list of records already, which only have no type. */
+/* Writes the section as records. It is a list of records already, but without their type. */
 static void write_build_ids(struct perf_writer *w, const struct perf_feature *f)
 {
 	struct cursor c = cursor__on(f->data, f->sz);
@@ -167,7 +168,7 @@ static void write_feature_record(struct perf_writer *w, unsigned id, const struc
 	write_feature(w, id, f);
 }
 
-/* A file's features as records of a stream. */
+/* Writes the features of a file as records of a stream. */
 static void write_features_as_records(struct perf_writer *w)
 {
 	static const struct {
@@ -208,7 +209,7 @@ static void begin_stream(struct perf_writer *w)
 
 /* ---- a file ---- */
 
-/* In perf's own order: header, ids, events, records, features. */
+/* Starts a file in the order that perf uses: header, ids, events, records, features. */
 static void begin_file(struct perf_writer *w)
 {
 	const struct perf_attrs *attrs = &w->reader->attrs;
@@ -217,7 +218,7 @@ static void begin_file(struct perf_writer *w)
 	uint64_t ids_off = sizeof(w->header);
 
 	w->header = w->reader->header;
-	output__zeros(out, sizeof(w->header)); /* until all is known */
+	output__zeros(out, sizeof(w->header)); /* end_file() patches the header */
 	for (size_t i = 0; i < attrs->cnt; i++)
 		output__write(out, attrs->v[i].ids, attrs->v[i].id_cnt * 8);
 	w->header.attrs.off = output__off(out);
@@ -239,7 +240,8 @@ static void end_file(struct perf_writer *w)
 	struct output *out = w->base.out;
 	uint64_t off;
 
-	if (output__off(out) == w->header.data.off) /* perf takes none for a file not closed */
+	if (output__off(out) ==
+	    w->header.data.off) /* perf takes a file without records for unclosed */
 		write_record_header(out, PERF_FINISHED_ROUND, RECORD_HEADER_SZ);
 	off = output__off(out);
 
@@ -283,7 +285,7 @@ static void perf_begin(struct stream_writer *base)
 		perf_foreign__begin(base->out);
 }
 
-/* Not the reader's copy: it may have read other events since. */
+/* Rewrites the record itself, because the reader may have read other events since. */
 static void rewrite_attr_record(uint8_t *data, size_t sz)
 {
 	uint32_t attr_sz;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stream of records in one of the formats, read and written. Readers and writers are objects of
- * their format behind these two faces; the tables of formats are in stream.c.
+ * Readers and writers of record streams. Each format implements both interfaces. The table of
+ * formats is in stream.c.
  */
 #ifndef FORMATS_STREAM_H
 #define FORMATS_STREAM_H
@@ -12,18 +12,19 @@
 
 enum format { FORMAT_UNKNOWN, FORMAT_PERF, FORMAT_SYSPROF, FORMAT_CNT };
 
-/* A record as it stands in the stream. */
+/* The unparsed bytes of a record. */
 struct raw {
 	const uint8_t *data;
 	size_t sz;
-	uint64_t off; /* of the input: where the bytes stand, as long as they are held there */
-	bool brief;   /* they stand nowhere, and go with the next record */
-	bool round;   /* what comes later is not earlier than what came before the last such mark */
+	uint64_t off; /* input offset of the bytes, which stay valid while input__hold() holds it */
+	bool brief;   /* the bytes are not in the input, and are valid only until the next record */
+	bool round; /* a round mark: no later record is earlier than those before the previous mark
+		     */
 };
 
 #define FAULT_SZ 256
 
-/* What was wrong with the input, and where. Only the first fault is kept. */
+/* An error in the input and its offset. Only the first fault is kept. */
 struct fault {
 	bool set;
 	char text[FAULT_SZ]; /* "at byte 4711: …" */
@@ -51,53 +52,55 @@ struct stream_writer_ops {
 	void (*end)(struct stream_writer *);
 };
 
-/* The beginning of every reader. */
+/* The base of every reader: its first member. */
 struct stream_reader {
 	const struct stream_reader_ops *ops;
 	enum format format;
 	struct input *in; /* borrowed */
 	struct fault fault;
-	bool clock;			/* periods of samples are ns of CPU time */
-	bool rounds;			/* raw.round will come; else records are nearly in order */
-	uint64_t skipped;		/* records that were left out: hardware traces */
-	uint64_t chain[ITEM_CHAIN_MAX]; /* of the item that was parsed last */
+	bool clock;	  /* sample periods are ns of CPU time */
+	bool rounds;	  /* raw.round is used; if false, records are nearly in order */
+	uint64_t skipped; /* records skipped: hardware traces */
+	uint64_t chain[ITEM_CHAIN_MAX]; /* chain of the item parsed last */
 };
 
-/* The beginning of every writer. */
+/* The base of every writer: its first member. */
 struct stream_writer {
 	const struct stream_writer_ops *ops;
 	enum format format;
 	struct output *out; /* borrowed */
-	uint64_t dropped;   /* records that the format has no place for */
-	uint64_t start_ns;  /* of the first record that has a time; set before records come */
+	uint64_t dropped;   /* records that the format cannot represent */
+	uint64_t start_ns;  /* time of the earliest record that has one; set before
+			       stream_writer__begin() */
 };
 
 /* ---- readers ---- */
 
-/* By the first bytes of the input; FORMAT_UNKNOWN: none of ours. */
+/* Returns the format by the first bytes of the input, or FORMAT_UNKNOWN. */
 enum format format__detect(struct input *);
 const char *format__name(enum format);
-enum format format__by_name(const char *); /* FORMAT_UNKNOWN: there is no such */
+enum format format__by_name(const char *); /* FORMAT_UNKNOWN if there is none */
 
-/* Reads the header: look at reader->fault. NULL + errno without memory. */
+/* Reads the header; check reader->fault. Returns NULL with errno set if out of memory. */
 struct stream_reader *stream_reader__new(enum format, struct input *);
 void stream_reader__free(struct stream_reader *);
 
-/* The next record, until the next call, or as long as the input holds it. False at the end, or at
- * the fault. */
+/* Stores the next record. It is valid until the next call, or as long as the input holds it.
+ * Returns false at the end or at a fault. */
 static inline bool stream_reader__next(struct stream_reader *r, struct raw *raw)
 {
 	return r->ops->next(r, raw);
 }
 
-/* ns; 0: it has none, and counts from where it stands. */
+/* Returns the time in ns, or 0 if the record has none. Its position in the stream then orders it.
+ */
 static inline uint64_t stream_reader__time(struct stream_reader *r, const struct raw *raw)
 {
 	return r->ops->time(r, raw);
 }
 
-/* What a record says, until the next call, or until its bytes go. One that is damaged is
- * ITEM_OTHER. */
+/* Parses a record. The item is valid until the next call, and as long as the bytes of the record. A
+ * damaged record becomes ITEM_OTHER. */
 static inline void stream_reader__parse(struct stream_reader *r, const struct raw *raw,
 					struct item *item)
 {
@@ -108,11 +111,12 @@ static inline void stream_reader__parse(struct stream_reader *r, const struct ra
 
 struct stream_writer_options {
 	enum format format;
-	const struct stream_reader *reader; /* whose records these are; borrowed */
+	const struct stream_reader *reader; /* source of the records; borrowed */
 	struct output *out;		    /* borrowed */
 };
 
-struct stream_writer *stream_writer__new(const struct stream_writer_options *); /* NULL + errno */
+struct stream_writer *stream_writer__new(
+	const struct stream_writer_options *); /* NULL + errno on failure */
 void stream_writer__free(struct stream_writer *);
 
 static inline void stream_writer__begin(struct stream_writer *w)
@@ -120,17 +124,17 @@ static inline void stream_writer__begin(struct stream_writer *w)
 	w->ops->begin(w);
 }
 
-/* A record that stays as it is: byte for byte where the writer's format is the reader's. */
+/* Writes a record that was not unwound: byte for byte if reader and writer have the same format. */
 void stream_writer__pass(struct stream_writer *, struct stream_reader *, const struct raw *);
 
 /*
- * A sample whose user-space chain is known: `item` has the whole chain, with markers, in place of
- * the one that it came with.
+ * Writes an unwound sample. `item` has the complete chain, with markers, in place of the recorded
+ * chain.
  */
 void stream_writer__unwound(struct stream_writer *, struct stream_reader *, const struct raw *,
 			    const struct item *);
 
-/* What comes behind the records. Does not flush. */
+/* Writes the data that follow the records. Does not flush. */
 static inline void stream_writer__end(struct stream_writer *w)
 {
 	w->ops->end(w);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Captures of sysprof: frames behind a header of 256 bytes, in the byte order of the machine that
- * wrote them. What reader and writer share. Private to src/formats. */
+/* Sysprof captures: a header of 256 bytes and then frames, in the byte order of the recorded
+ * machine. Definitions that reader and writer share. Private to src/formats. */
 #ifndef FORMATS_SYSPROF_H
 #define FORMATS_SYSPROF_H
 
 #include "formats/stream.h"
 
-#define SYSPROF_MAGIC	   "\x5e\x97\xca\xfd" /* in every byte order */
+#define SYSPROF_MAGIC	   "\x5e\x97\xca\xfd" /* independent of the byte order */
 #define SYSPROF_HEADER_SZ  256
 #define SYSPROF_FRAME_SZ   24 /* the header of a frame */
-#define SYSPROF_SAMPLE_SZ  32 /* without its addresses */
+#define SYSPROF_SAMPLE_SZ  32 /* a sample without its addresses */
 #define SYSPROF_FRAME_MAX  65528
 #define SYSPROF_INDEX_MARK 0x53504958 /* in padding2 of a TIMESTAMP: an index of the file */
 #define SYSPROF_LITTLE	   1	      /* in flags */
@@ -22,7 +22,7 @@ enum {
 	SYSPROF_FORK = 5,
 	SYSPROF_EXIT = 6,
 	SYSPROF_OVERLAY = 15,
-	SYSPROF_STACK_USER = 18, /* registers and stack, of recorders that leave unwinding to us */
+	SYSPROF_STACK_USER = 18, /* registers and stack, from recorders that do not unwind */
 };
 
 /* Offsets in the header of a capture. */
@@ -40,9 +40,9 @@ enum {
 
 struct sysprof_reader {
 	struct stream_reader base;
-	bool swap; /* the other byte order */
+	bool swap; /* the capture has the other byte order */
 	uint8_t header[SYSPROF_HEADER_SZ];
-	size_t step; /* bytes of the frame that was handed out last */
+	size_t step; /* bytes of the frame returned last */
 };
 
 struct stream_reader *sysprof_reader__new(struct input *);

@@ -11,7 +11,7 @@ static struct sysprof_reader *of(struct stream_reader *r)
 	return (struct sysprof_reader *)r;
 }
 
-/* ---- numbers in the capture's byte order; whoever asks has checked that they are there ---- */
+/* ---- numbers in the byte order of the capture; callers check the bounds ---- */
 
 struct frame_view {
 	const struct sysprof_reader *reader;
@@ -43,7 +43,7 @@ static uint64_t u64_at(const struct frame_view *f, size_t off)
 	return f->reader->swap ? bswap_64(v) : v;
 }
 
-/* NULL: no NUL in the frame. */
+/* Returns NULL if the string does not end within the frame. */
 static const char *str_at(const struct frame_view *f, size_t off)
 {
 	if (off >= f->sz || !memchr(f->data + off, 0, f->sz - off))
@@ -87,7 +87,7 @@ static bool peek_frame(struct sysprof_reader *r, struct frame_view *f)
 	return f->data;
 }
 
-/* An index has offsets in the file that it stands in: it is left out of every other. */
+/* Skips an index, because its offsets are valid only in its own file. */
 static bool sysprof_next(struct stream_reader *base, struct raw *raw)
 {
 	struct sysprof_reader *r = of(base);
@@ -112,7 +112,7 @@ static uint64_t sysprof_time(struct stream_reader *base, const struct raw *raw)
 	return time > 0 ? (uint64_t)time : 0;
 }
 
-/* ---- what frames say ---- */
+/* ---- parsing frames ---- */
 
 typedef bool (*parse_fn)(const struct frame_view *, uint64_t *chain, struct item *);
 
@@ -141,20 +141,21 @@ static bool parse_sample(const struct frame_view *f, uint64_t *chain, struct ite
 	return true;
 }
 
-/* The frame has no mask of registers: recorders send one of these sets. */
+/* Returns the register mask, or 0 if it is unknown. The frame has no mask, but recorders use one of
+ * these sets. */
 static uint64_t mask_of(uint32_t cnt, uint32_t abi)
 {
 	static const struct {
 		uint32_t cnt, abi;
 		uint64_t mask;
 	} masks[] = {
-		{ 17, 2, 0xff01ff }, /* x86-64: what unwinding needs */
-		{ 18, 2, 0xff03ff }, /* and the flags: until 2024 */
-		{ 20, 2, 0xff0fff }, /* perf's own choice */
-		{ 9, 1, 0x1ff },     /* of a 32-bit task */
+		{ 17, 2, 0xff01ff }, /* x86-64: the set for unwinding */
+		{ 18, 2, 0xff03ff }, /* with the flags register: until 2024 */
+		{ 20, 2, 0xff0fff }, /* the set of perf */
+		{ 9, 1, 0x1ff },     /* a 32-bit task */
 		{ 17, 1, 0xff01ff },	{ 18, 1, 0xff03ff },
-		{ 27, 2, 0x1fff81fff }, /* AArch64: what unwinding needs, and the 32-bit set */
-		{ 33, 2, 0x1ffffffff }, /* perf's own choice */
+		{ 27, 2, 0x1fff81fff }, /* AArch64: the set for unwinding, and the 32-bit set */
+		{ 33, 2, 0x1ffffffff }, /* the set of perf */
 	};
 
 	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++)
@@ -163,7 +164,7 @@ static uint64_t mask_of(uint32_t cnt, uint32_t abi)
 	return 0;
 }
 
-/* By perf's numbers. */
+/* Returns the program counter, or 0 if the mask is unknown. Register numbers are those of perf. */
 static uint64_t program_counter(const struct item_stack *s)
 {
 	unsigned number = s->mask >> 32 ? 32 : 8;
@@ -190,7 +191,7 @@ static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item
 		return false;
 	s->abi = u32_at(f, regs + 4);
 	if (s->abi == 0)
-		s->abi = 2; /* where it was padding still */
+		s->abi = 2; /* older recorders have padding here */
 	s->foreign = f->reader->swap;
 	s->mask = mask_of(s->cnt, s->abi);
 	words_at(f, regs + 8, s->regs, s->cnt);
@@ -235,7 +236,8 @@ static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *
 	return true;
 }
 
-/* At the start of a process, and when its name changed: no sign that its mappings went. */
+/* Parses a PROCESS frame. Recorders write it at the start of a process and when its name changes,
+ * so it does not mean that the mappings are gone. */
 static bool parse_process(const struct frame_view *f, uint64_t *chain, struct item *item)
 {
 	(void)chain;

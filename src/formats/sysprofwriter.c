@@ -12,8 +12,8 @@
 
 struct sysprof_writer {
 	struct stream_writer base;
-	const struct sysprof_reader *reader; /* NULL: records are of another format */
-	bool began;			     /* its header, which has the first record's time */
+	const struct sysprof_reader *reader; /* NULL if the records have another format */
+	bool began; /* the header is written; it has the time of the first record */
 	uint64_t last_ns;
 };
 
@@ -22,7 +22,7 @@ static struct sysprof_writer *of(struct stream_writer *w)
 	return (struct sysprof_writer *)w;
 }
 
-/* ---- frames of a capture that had stacks ---- */
+/* ---- frames of a sysprof capture ---- */
 
 static void sysprof_begin(struct stream_writer *base)
 {
@@ -30,10 +30,10 @@ static void sysprof_begin(struct stream_writer *base)
 	uint8_t header[SYSPROF_HEADER_SZ];
 
 	if (!w->reader)
-		return; /* its time is the first record's */
+		return; /* the header needs the time of the first record */
 	w->began = true;
 	memcpy(header, w->reader->header, sizeof(header));
-	memset(header + SYSPROF_AT_INDEX, 0, 8); /* of the input, which we do not copy */
+	memset(header + SYSPROF_AT_INDEX, 0, 8); /* the index of the input is not copied */
 	output__write(base->out, header, sizeof(header));
 }
 
@@ -54,7 +54,7 @@ static size_t fitting(size_t cnt)
 	return cnt < room ? cnt : room;
 }
 
-/* CPU, process, thread and time are the record's, as they stand. */
+/* Writes a SAMPLE frame. Copies CPU, process, thread and time unchanged from the record. */
 static void sysprof_unwound(struct stream_writer *base, const struct raw *raw,
 			    const struct item *item)
 {
@@ -79,7 +79,7 @@ static void sysprof_unwound(struct stream_writer *base, const struct raw *raw,
 
 /* ---- records of other formats ---- */
 
-/* A capture of this machine's byte order. */
+/* Writes a header in the byte order of this machine. */
 static void write_own_header(struct sysprof_writer *w)
 {
 	uint8_t header[SYSPROF_HEADER_SZ] = SYSPROF_MAGIC;
@@ -97,7 +97,7 @@ static void write_own_header(struct sysprof_writer *w)
 struct frame_head {
 	uint8_t type;
 	uint32_t pid;
-	size_t sz; /* of the whole frame, to be padded to a multiple of 8 */
+	size_t sz; /* size of the whole frame, before padding to a multiple of 8 */
 };
 
 static void write_head(struct sysprof_writer *w, const struct record *r, struct frame_head f)
@@ -145,7 +145,7 @@ static bool write_map(struct sysprof_writer *w, const struct record *r)
 	return true;
 }
 
-/* Processes have a name here, threads have none. */
+/* Writes a PROCESS frame. Returns false for a thread, because captures have no names of threads. */
 static bool write_process(struct sysprof_writer *w, const struct record *r)
 {
 	size_t name_sz = strnlen(r->comm.name, PATH_SZ_MAX), sz = SYSPROF_FRAME_SZ + name_sz + 1;
@@ -159,7 +159,7 @@ static bool write_process(struct sysprof_writer *w, const struct record *r)
 	return true;
 }
 
-/* Of a thread, too, as sysprof's own recorder writes them. */
+/* Writes a FORK frame, also for a thread, like the recorder of sysprof. */
 static bool write_fork(struct sysprof_writer *w, const struct record *r)
 {
 	write_head(w, r, (struct frame_head){ SYSPROF_FORK, r->fork.parent_tid, 32 });
@@ -196,7 +196,7 @@ static bool write_sample(struct sysprof_writer *w, const struct item *item)
 	const uint64_t *chain = cnt ? s->chain : alone;
 
 	if (!cnt)
-		cnt = 2; /* nothing but where it was */
+		cnt = 2; /* only the sampled address */
 	write_head(w, &item->record,
 		   (struct frame_head){ SYSPROF_SAMPLE, item->record.tgid,
 					SYSPROF_SAMPLE_SZ + cnt * 8 });

@@ -6,7 +6,8 @@
 #include "base/monotonic.h"
 #include "libstacktrace/tracker.h"
 
-/* What is told is true from now on. */
+/* Applies the record to the tables of process `pid`, stamped with the present time. Returns 0, or
+ * -EINVAL if `pid` is not positive. */
 static int tell(stacktrace_tracker *t, struct record *r, pid_t pid)
 {
 	if (pid <= 0)

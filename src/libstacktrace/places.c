@@ -18,7 +18,7 @@ static void find_symbol(const struct mapping *m, struct stacktrace_place *p)
 	snprintf(p->symbol, sizeof(p->symbol), "%s", s.name);
 }
 
-/* Finds the name of code that the process made, in its present perf map or jitdump. */
+/* Fills the symbol of JIT-compiled code from the current perf map or jitdump of the process. */
 static void find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t address,
 			    struct stacktrace_place *p)
 {

@@ -44,7 +44,8 @@ static struct process_table *make_processes(const stacktrace_tracker *t,
 		.held_max = o->max_file_bytes });
 }
 
-/* Living processes are believed only about their own files. */
+/* Returns false if out of memory. With STACKTRACE_LIVE, JIT symbols come only from the files of the
+ * processes, so `jit_root` stays NULL. */
 static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 {
 	if (o->source != STACKTRACE_TOLD_ONLY && !(t->proc = strdup(o->proc ? o->proc : "/proc")))
@@ -82,7 +83,7 @@ static bool fill(stacktrace_tracker *t, const struct stacktrace_options *o)
 	return t->unwinder;
 }
 
-/* A callback that tells what a process maps does so while the tracker is locked for others. */
+/* The lock is recursive: on_process is called with it held and may call stacktrace_map(). */
 static void init_lock(stacktrace_tracker *t)
 {
 	pthread_mutexattr_t a;
@@ -93,7 +94,8 @@ static void init_lock(stacktrace_tracker *t)
 	pthread_mutexattr_destroy(&a);
 }
 
-/* Programs that were built with an older header have a smaller one. */
+/* Returns false if the options are invalid. Accepts a smaller struct from programs built with an
+ * older header. */
 static bool copy_options(struct stacktrace_options *to, const struct stacktrace_options *o)
 {
 	*to = (struct stacktrace_options){ 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is behind a stacktrace_tracker. Private to src/libstacktrace. */
+/* The state of a stacktrace_tracker. Private to src/libstacktrace. */
 #ifndef LIBSTACKTRACE_TRACKER_H
 #define LIBSTACKTRACE_TRACKER_H
 
@@ -13,17 +13,17 @@
 #include "unwind/stitch.h"
 #include "unwind/unwinder.h"
 
-/* What the version script makes public (libstacktrace.map). */
+/* Marks the functions that the version script exports (libstacktrace.map). */
 #define API __attribute__((visibility("default")))
 
-/* Frames of a walk, read by its callback when the tracker is no longer locked. */
+/* Frames of a walk. The callback reads them after the tracker is unlocked. */
 struct scratch {
-	struct scratch *next; /* in the list of unused ones */
+	struct scratch *next; /* in the free list */
 	struct trace trace;
 };
 
 struct stacktrace_tracker {
-	pthread_mutex_t lock; /* of all else; recursive, for on_process */
+	pthread_mutex_t lock; /* protects all other fields; recursive, for on_process */
 	size_t max_frames;
 	void (*on_process)(stacktrace_tracker *, pid_t, void *arg);
 	void (*on_download)(const struct stacktrace_downloads *, void *arg);
@@ -31,12 +31,12 @@ struct stacktrace_tracker {
 	struct finder *finder;
 	struct process_table *processes;
 	struct jobs *jobs;
-	struct table_cache *cache; /* NULL: none */
+	struct table_cache *cache; /* NULL if disabled */
 	struct unwinder *unwinder;
-	struct stitch *stitch; /* NULL: none */
+	struct stitch *stitch; /* NULL if disabled */
 	struct dump_paths *dump_paths;
 	struct jit_places jit_places;
-	char *proc, *jit_root; /* its strings */
+	char *proc, *jit_root; /* owned; jit_places points to them */
 	struct jit *jit;
 	struct scratch *scratch;
 	uint64_t samples, frames, ended[STACKTRACE_END_COUNT];
@@ -52,7 +52,8 @@ static inline void tracker__unlock(stacktrace_tracker *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Takes over what threads have made since. Locked. */
+/* Applies the results of jobs and process lookups that finished since the last call. Must hold the
+ * lock. */
 static inline void tracker__collect(stacktrace_tracker *t)
 {
 	jobs__collect(t->jobs);

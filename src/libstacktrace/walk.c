@@ -14,7 +14,7 @@
 #define HOST EM_X86_64
 #endif
 
-/* The DWARF register numbers of i386 that a 32-bit process needs. */
+/* The DWARF register numbers of i386 that unwinding a 32-bit process needs. */
 enum { I386_SP = 4, I386_PC = 8 };
 
 API uint64_t stacktrace_preferred_regs_mask(uint16_t machine)
@@ -33,10 +33,12 @@ API const char *stacktrace_end_name(int end)
 	return end >= 0 && end < STACKTRACE_END_COUNT && names[end] ? names[end] : "?";
 }
 
-/* ---- from theirs to ours ------------------------------------------------------------------------
+/* ---- conversion of samples
+ * ------------------------------------------------------------------------
  */
 
-/* enum stacktrace_end and _found count as ours do; what is appended there is to be here. */
+/* The public enums stacktrace_end and stacktrace_found have the values of the internal ones. A
+ * value appended to an internal enum must be appended to the public one too. */
 _Static_assert(STACKTRACE_ROOT == (int)UNWIND_ROOT &&
 		       STACKTRACE_STITCHED == (int)UNWIND_STATUS_CNT - 1 &&
 		       STACKTRACE_STOPPED >= (int)UNWIND_STATUS_CNT,
@@ -45,14 +47,14 @@ _Static_assert(STACKTRACE_BY_SAMPLE == (int)FRAME_BY_SAMPLE &&
 		       STACKTRACE_BY_UNWINDING == (int)FRAME_SOURCE_CNT - 1,
 	       "the same");
 
-/* A sample with room for its registers, by DWARF number. */
+/* A converted sample and its registers, indexed by DWARF number. */
 struct prepared {
 	const struct stacktrace_sample *from;
 	struct sample sample;
 	uint64_t regs[MACHINE_REG_MAX];
 };
 
-/* NULL: not supported. A 32-bit process is one of the 64-bit machine. */
+/* Returns NULL if the machine is not supported. Returns x86-64 for an i386 process. */
 static const struct machine *machine_of(uint16_t elf)
 {
 	return machine__of_elf(!elf ? HOST : elf == EM_386 ? EM_X86_64 : elf);
@@ -131,7 +133,7 @@ static void put_scratch(stacktrace_tracker *t, struct scratch *s)
 	t->scratch = s;
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. Calls on_process first if the process is unknown. */
 static struct process *find_process(stacktrace_tracker *t, uint32_t tgid)
 {
 	if (t->on_process && !process_table__find(t->processes, tgid))
@@ -150,7 +152,7 @@ static void count(stacktrace_tracker *t, struct trace *trace)
 	t->ended[trace->status]++;
 }
 
-/* False: it is to be tried again. */
+/* Returns false if the caller must retry (STACKTRACE_DONT_WAIT only). */
 static bool walk_in(stacktrace_tracker *t, const struct process *p, const struct prepared *in,
 		    struct trace *trace)
 {
@@ -222,7 +224,8 @@ API int stacktrace_sample_getframes(stacktrace_tracker *t, const struct stacktra
 	return end;
 }
 
-/* In slices, so that others can work meanwhile. */
+/* Waits in slices of 10 ms and releases the lock between them, so that other threads can use the
+ * tracker. */
 API int stacktrace_settle(stacktrace_tracker *t, uint64_t max_ns)
 {
 	uint64_t now = monotonic__ns(), until = now + max_ns < now ? UINT64_MAX : now + max_ns;

@@ -12,13 +12,13 @@
 #include "base/hash.h"
 #include "cfi/functions.h"
 
-/* An ELF file of the profile. Its parts are read on the first query. */
+/* A cached file. Its lines and functions are loaded at the first query. */
 struct binary {
 	UT_hash_handle hh;
-	const char *path; /* NULL: it is not there */
+	const char *path; /* NULL if the file is absent */
 	bool has_lines, has_functions;
-	struct lines *lines;	     /* when it has been looked for; NULL: there are none */
-	struct functions *functions; /* the same */
+	struct lines *lines;	     /* valid if has_lines; NULL if the file has none */
+	struct functions *functions; /* valid if has_functions; NULL if the file has none */
 	char key[];		     /* build ID, a space, module */
 };
 
@@ -37,7 +37,7 @@ int binary__build_id(const char *path, char hex[BUILD_ID_HEX_SZ])
 	hex[0] = '\0';
 	if (stat(path, &st) != 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode)) /* opening a pipe would wait for its writer */
+	if (!S_ISREG(st.st_mode)) /* opening a pipe would block until it has a writer */
 		return S_ISDIR(st.st_mode) ? -EISDIR : -ENOEXEC;
 	file = elf_file__open(path);
 	if (!file)
@@ -76,7 +76,8 @@ void binaries__free(struct binaries *b)
 	free(b);
 }
 
-/* Which file it is; NULL: none. `module` is what lives long. */
+/* Returns the path of the file with this build ID, or NULL if there is none. The result may be
+ * `module` itself, which must outlive it. */
 static const char *path_of(const struct binaries *b, const char *module, const char *build_id)
 {
 	char found[BUILD_ID_HEX_SZ];
@@ -89,7 +90,7 @@ static const char *path_of(const struct binaries *b, const char *module, const c
 	return module;
 }
 
-/* NULL: it is not here. */
+/* Returns NULL if the file is not on this machine, or if out of memory. */
 static struct binary *find(struct binaries *b, const char *module, const char *build_id)
 {
 	size_t id_sz = strlen(build_id), sz = id_sz + 1 + strlen(module);
@@ -131,7 +132,7 @@ static const struct functions *functions_of(struct binary *k)
 	return k->functions;
 }
 
-/* False: it is longer than any is. */
+/* Returns false if the text does not fit; valid paths and build IDs do. */
 static bool copy(char *to, size_t room, struct frame_text text)
 {
 	if (text.sz >= room)

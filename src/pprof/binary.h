@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ELF files that a profile's frames lie in, where they are here: build IDs, source lines, and
- * where functions begin that have no name. */
+/* The ELF files of a profile's frames, if they are on this machine. Provides their build IDs,
+ * source lines, and the start addresses of functions without a name. */
 #ifndef PPROF_BINARY_H
 #define PPROF_BINARY_H
 
@@ -12,24 +12,26 @@
 
 #define BUILD_ID_HEX_SZ (2 * BUILD_ID_MAX + 1)
 
-/* The build ID as lower-case hex. 0, -ENOEXEC (no ELF file), -ENODATA (it has none) or -errno. */
+/* Stores the build ID as lower-case hex. Returns 0, -ENOEXEC (not an ELF file), -ENODATA (no build
+ * ID) or -errno. */
 int binary__build_id(const char *path, char hex[BUILD_ID_HEX_SZ]);
 
 struct binaries;
 
-/* `given` is -b's file, looked into before the frames' own files, or NULL; borrowed. NULL + errno.
- */
+/* Returns NULL with errno set on failure. `given` is the file of option -b or NULL. It is borrowed,
+ * and is tried before the frames' own files. */
 struct binaries *binaries__new(const char *given);
 void binaries__free(struct binaries *);
 
 /*
- * The lines of the file with that build ID (hex): -b's, else the one at `module`. NULL when there
- * is no such file with that build ID, or it has no debug information. Asked once per file.
+ * Returns the lines of the file with that build ID (hex): the file of -b, else the file at
+ * `module`. Returns NULL if neither has that build ID, or if it has no debug information. The
+ * result is cached, and each file is opened once.
  */
 struct lines *binaries__lines(struct binaries *, const char *module, const char *build_id);
 
-/* A frame without a name gets its address, and its offset from there, where that file says which
- * function it is in. */
+/* Sets the address of a frame without a name to the start of its function, and its offset from
+ * there. Leaves the frame unchanged if the file does not tell the function. */
 void binaries__locate(struct binaries *, struct named_frame *);
 
 #endif

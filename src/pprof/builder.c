@@ -144,7 +144,7 @@ nomem:
 	return 0;
 }
 
-/* Every location of a mapping gets a name here, so that pprof has nothing left to look up. */
+/* Sets has_functions: the builder names every location, so pprof need not symbolize. */
 static void mapping__init(struct builder *b, struct mapping_entry *m)
 {
 	const char *module = strtab__str(b->strings, m->key.module, NULL);
@@ -182,7 +182,7 @@ nomem:
 	return NULL;
 }
 
-/* A line that was found, before its function has its final name. */
+/* A source line of a function that does not have its final name yet. */
 struct found_line {
 	uint32_t name, file;
 	int line, column;
@@ -198,7 +198,7 @@ static void add_line(const struct line *line, void *arg)
 	buf__append(&b->lines, &found, sizeof(found));
 }
 
-/* The name as the recording has it, else what the lines say, else module+0xaddress. */
+/* Returns the name in the recording, else the name from the debug lines, else module+0xaddress. */
 static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint32_t from_lines)
 {
 	struct buf name = { 0 };
@@ -213,7 +213,8 @@ static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint3
 	return id;
 }
 
-/* Names get the offset of the frame, all of a location the same. */
+/* Appends the offset of the frame to the name if options.offsets is set. All lines of a location
+ * get the same offset. */
 static uint32_t with_offset(struct builder *b, uint32_t name, uint64_t offset)
 {
 	struct buf text = { 0 };
@@ -233,7 +234,7 @@ static uint32_t with_offset(struct builder *b, uint32_t name, uint64_t offset)
 	return id;
 }
 
-/* b->lines become the lines of the location. */
+/* Sets the lines of the location from b->lines. Returns 0 or -ENOMEM. */
 static int location__set_lines(struct builder *b, struct location_entry *l, uint64_t offset)
 {
 	const struct found_line *found = (const struct found_line *)b->lines.data;
@@ -259,7 +260,8 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 	return 0;
 }
 
-/* Looks up lines and gives the physical function, the last one, its name. */
+/* Looks up the lines and names the last one, which is the physical function. Returns 0 or
+ * -ENOMEM. */
 static int location__symbolize(struct builder *b, struct location_entry *l, struct mapping_entry *m,
 			       const struct named_frame *f)
 {
@@ -334,7 +336,7 @@ void builder__frame(struct builder *b, const struct named_frame *f)
 	buf__append(&b->stack, &id, sizeof(id));
 }
 
-/* The location of samples without a stack: it has no place, only a name. */
+/* Adds the location of samples without a stack. It has a name but no address. */
 static void add_no_stack(struct builder *b)
 {
 	static const char name[] = "[no stack]";

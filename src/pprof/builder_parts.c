@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks that many samples are made of: their frames are looked up once. */
+/* Stacks that many samples share. Their frames are looked up once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

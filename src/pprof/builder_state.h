@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to builder.c and builder_parts.c, which fill it, and builder_write.c, which encodes. */
+/* The state of a builder. Private to builder.c and builder_parts.c, which fill it, and to
+ * builder_write.c, which encodes it. */
 #ifndef PPROF_BUILDER_STATE_H
 #define PPROF_BUILDER_STATE_H
 
@@ -8,10 +9,10 @@
 #include "pprof/builder.h"
 #include "base/hash.h"
 
-/* Keys are compared as bytes: no padding. Strings are ids of builder.strings. */
+/* Keys are compared as bytes and so must have no padding. Strings are ids in builder.strings. */
 struct mapping_key {
 	uint32_t module, build_id;
-	uint64_t bias; /* link-time address less file offset: one per segment */
+	uint64_t bias; /* link-time address minus file offset, constant per segment */
 	uint64_t has_bias;
 };
 
@@ -32,8 +33,8 @@ _Static_assert(sizeof(struct mapping_key) == 24 && sizeof(struct function_key) =
 struct mapping_entry {
 	UT_hash_handle hh;
 	struct mapping_key key;
-	uint64_t low, high;  /* places in it */
-	struct lines *lines; /* NULL: none; borrowed */
+	uint64_t low, high;  /* lowest and highest sampled address */
+	struct lines *lines; /* NULL if it has none; borrowed */
 	Perftools__Profiles__Mapping pb;
 };
 
@@ -63,7 +64,7 @@ struct kept_stack {
 	uint64_t location_ids[];
 };
 
-/* The tables keep the order in which entries came; ids count from 1 in that order. */
+/* The tables keep insertion order. Ids count from 1 in that order. */
 struct builder {
 	struct builder_options options;
 	struct strtab *strings;
@@ -72,7 +73,7 @@ struct builder {
 	struct location_entry *locations;
 	struct sample_entry *samples;
 	struct kept_stack *kept;
-	struct buf scratch;  /* a string on its way into strings */
+	struct buf scratch;  /* the string being sanitized before interning */
 	struct buf stack;    /* uint64_t location ids of the sample being read */
 	struct buf lines;    /* struct found_line of the location being made */
 	struct buf comments; /* int64_t string ids */

@@ -9,10 +9,11 @@
 #include "base/strtab.h"
 #include "pprof/builder_state.h"
 
-#define PROFILE_SZ_MAX INT32_MAX /* protobuf's limit of a message */
+#define PROFILE_SZ_MAX INT32_MAX /* the largest message of protobuf */
 #define PAGE_SZ	       4096
 
-/* An array of pointers to the entries' messages, in order. NULL when empty or out of memory. */
+/* Returns an array of pointers to the messages of the entries, in order, for the caller to free. If
+ * out of memory, returns NULL and sets b->err. */
 #define COLLECT(b, entries, type, cnt)                                                 \
 	({                                                                             \
 		__typeof__((b)->entries) e_, next_;                                    \
@@ -28,7 +29,7 @@
 		array_;                                                                \
 	})
 
-/* The range of a mapping is what was seen of it, in whole pages. */
+/* Sets the range of each mapping to the sampled addresses, rounded to whole pages. */
 static void set_ranges(struct builder *b)
 {
 	struct mapping_entry *m, *next;
@@ -44,7 +45,7 @@ static void set_ranges(struct builder *b)
 	}
 }
 
-/* A program rather than a library, or what the kernel maps. */
+/* Returns true for a program, false for a library or a mapping of the kernel such as [vdso]. */
 static bool is_program(const char *module)
 {
 	const char *so = strstr(module, ".so");
@@ -54,10 +55,11 @@ static bool is_program(const char *module)
 
 struct candidate {
 	bool is_program;
-	uint64_t weight; /* of the samples that began in it */
+	uint64_t weight; /* sum over the samples with this origin */
 };
 
-/* The program that a stack begins in: the one nearest to its root. NULL: none. */
+/* Returns the origin of a sample: the program nearest to the root of its stack. Returns NULL if
+ * there is none. */
 static struct candidate *origin(const Perftools__Profiles__Profile *p,
 				const Perftools__Profiles__Sample *s, struct candidate *candidates)
 {
@@ -81,8 +83,8 @@ static size_t heaviest(const struct candidate *candidates, size_t cnt)
 	return best;
 }
 
-/* pprof takes the first mapping for the main program: the one that most of the last value began in.
- */
+/* Moves the main program to the front, because pprof takes the first mapping for it. The main
+ * program is the origin with the highest sum of the last value. */
 static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
 {
 	struct candidate *candidates = calloc(p->n_mapping + 1, sizeof(*candidates));
@@ -128,7 +130,7 @@ static char **collect_strings(struct builder *b, size_t *cnt)
 	return strings;
 }
 
-/* protobuf-c hands over the message piece by piece. */
+/* Receives the message from protobuf-c in pieces and compresses them. */
 struct gz_sink {
 	ProtobufCBuffer base; /* first: protobuf-c knows only this */
 	gzFile gz;
@@ -169,7 +171,7 @@ static int write_gz(const Perftools__Profiles__Profile *p, const char *path)
 	return sink.err;
 }
 
-/* The rest of the message, and off it goes. */
+/* Completes the message and writes it. Returns 0, -EFBIG or -errno. */
 static int write_profile(struct builder *b, Perftools__Profiles__Profile *p, const char *path)
 {
 	Perftools__Profiles__ValueType types[BUILDER_VALUE_CNT], *type_ptrs[BUILDER_VALUE_CNT];

@@ -8,23 +8,23 @@
 
 #include "base/buf.h"
 
-/* Not NUL-terminated; NULL where there is none. */
+/* A text without a terminating NUL. `s` may be NULL if it is empty. */
 struct frame_text {
 	const char *s;
 	size_t sz;
 };
 
-/* One frame, as `stacktraces.frames` has it. Borrows its texts. */
+/* One frame, with the fields of `stacktraces.frames`. Borrows its texts. */
 struct named_frame {
 	struct frame_text name, module, build_id;
-	uint64_t address, offset; /* address + offset is the place, a link-time address in module */
+	uint64_t address, offset; /* their sum is the place, a link-time address in module */
 	uint64_t file_offset;
 	bool has_file_offset;
-	bool has_start; /* without a name: the address is where its function begins */
+	bool has_start; /* true if `address` is the start of a function without a name */
 };
 
-/* Appends its name; when it has none module+0xaddress, of its function's start or else of the
- * place, without the module's folders. */
+/* Appends the name of the frame, or module+0xaddress if it has none. The address is the start of
+ * its function, or the place if the start is unknown. The module is printed without its folders. */
 void named_frame__append(struct buf *, const struct named_frame *);
 
 #endif

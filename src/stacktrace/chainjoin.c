@@ -11,17 +11,17 @@
 
 struct thread;
 
-/* A sample that waits. */
+/* A pending sample. */
 struct held {
 	struct thread *thread;
-	struct held *prev, *next;     /* of all, in their order */
-	struct held *before, *behind; /* of the thread's */
+	struct held *prev, *next;     /* the list of all pending samples, in order */
+	struct held *before, *behind; /* the list of the thread */
 	uint64_t cookie;
 	struct item item;
-	uint64_t kernel[]; /* the part of its chain that it came with */
+	uint64_t kernel[]; /* the kernel part of its chain */
 };
 
-/* A thread with samples that wait. */
+/* A thread with pending samples. */
 struct thread {
 	uint32_t tid;
 	struct held *first;
@@ -33,9 +33,10 @@ struct chain_join {
 	struct thread *threads;
 	struct held *all;
 	size_t cnt;
-	struct buf out; /* samples that go out with the record in hand, as struct queued has them */
+	struct buf
+		out; /* samples to attach to the current record, in the layout of struct queued */
 	size_t out_cnt;
-	uint64_t chain[2 * ITEM_CHAIN_MAX + 2]; /* of the sample that is handed out */
+	uint64_t chain[2 * ITEM_CHAIN_MAX + 2]; /* chain of the sample being emitted */
 };
 
 struct chain_join *chain_join__new(const struct chain_join_options *o)
@@ -47,7 +48,7 @@ struct chain_join *chain_join__new(const struct chain_join_options *o)
 	return d;
 }
 
-/* ---- samples that wait ---- */
+/* ---- pending samples ---- */
 
 static struct thread *thread__find(struct chain_join *d, uint32_t tid)
 {
@@ -118,9 +119,10 @@ void chain_join__free(struct chain_join *d)
 	free(d);
 }
 
-/* ---- what goes out ---- */
+/* ---- emitting ---- */
 
-/* What is known of user space without the chain: where a sample in user space was. */
+/* Stores the user part of a lost chain: the sampled address, if it is in user space. Returns the
+ * number of entries. */
 static size_t put_place(uint64_t *to, const struct item_sample *s)
 {
 	if (s->kernel || !s->ip)
@@ -146,7 +148,7 @@ static void keep_for_emit(struct chain_join *d, const struct item *item)
 	d->out_cnt++;
 }
 
-/* `user` NULL: its chain was lost. The sample waits no longer. */
+/* Emits and frees a pending sample. `user` is NULL if its chain was lost. */
 static void hand_out(struct chain_join *d, struct held *h, const struct item_chain *user)
 {
 	struct item_sample *s = &h->item.sample;
@@ -162,7 +164,7 @@ static void hand_out(struct chain_join *d, struct held *h, const struct item_cha
 	held__free(d, h);
 }
 
-/* Without memory they are lost. */
+/* Attaches the collected samples to the record. If out of memory, they are lost. */
 static void put_into(struct chain_join *d, struct queued *q)
 {
 	size_t cnt = d->out.err ? 0 : d->out.sz / sizeof(uint64_t);

@@ -14,7 +14,7 @@
 #include "stacktrace/unwinding.h"
 
 #define INTERRUPTS_MAX 2
-#define DISORDER_NS    1000000000 /* of streams that have no marks: CPUs write one after the other */
+#define DISORDER_NS    1000000000 /* for streams without round marks, where CPUs write in turn */
 #define NS_PER_MS      1000000
 
 struct filter {
@@ -26,26 +26,25 @@ struct filter {
 	struct stream_writer *writer;
 	struct queue *queue;
 	struct unwinding *unwinding;
-	struct chain_join *chain_join; /* NULL: chains that come later stay where they are */
-	struct profile *profile;       /* instead of the writer's records; NULL: before the first */
+	struct chain_join *chain_join; /* NULL: deferred chains are passed through unjoined */
+	struct profile *profile;       /* with --to pprof; NULL before the first sample */
 	struct tally *tally;
 	struct report *report;
-	bool live;	   /* the input is no file: what came has to go out */
-	bool began;	   /* the first record went out */
-	uint64_t round_ns; /* of the newest record before the last mark */
-	uint64_t tick_ns;  /* of the newest record at the last tick */
-	struct item item;  /* that goes out */
-	struct item samples[UNWINDING_MAX +
-			    1]; /* with stacks, to be walked together; the one in hand */
+	bool live;				/* the input is a pipe: the latency is bounded */
+	bool began;				/* output has begun */
+	uint64_t round_ns;			/* time of the newest record before the last mark */
+	uint64_t tick_ns;			/* time of the newest record at the last tick */
+	struct item item;			/* the one being emitted */
+	struct item samples[UNWINDING_MAX + 1]; /* samples to walk together, and the current item */
 	struct queued *queued[UNWINDING_MAX];
 	size_t sample_cnt;
-	uint64_t kernel[2 * ITEM_CHAIN_MAX]; /* the kernel's part of their chains */
+	uint64_t kernel[2 * ITEM_CHAIN_MAX]; /* the kernel parts of their chains */
 	size_t kernel_cnt;
 };
 
-/* ---- records, in the order of time ---- */
+/* ---- records, in time order ---- */
 
-/* Kernel part, marker, user part. */
+/* Stores the call chain of a sample: kernel part, marker, user part. */
 static void keep_chain(struct filter *f, struct queued *q, const struct item_sample *s,
 		       const struct trace *t)
 {
@@ -70,7 +69,8 @@ static void keep_chain(struct filter *f, struct queued *q, const struct item_sam
 		*chain++ = t->frames[i].pc;
 }
 
-/* When the first sample comes it is known what samples are. */
+/* Creates the profile at the first use, when the reader knows the event type of the samples.
+ * Returns NULL if out of memory. */
 static struct profile *profile_of(struct filter *f)
 {
 	struct profile_options o = { f->live, f->reader->clock,
@@ -91,7 +91,7 @@ static void add_to_profile(struct filter *f, const struct item *item)
 	profile__add(f->profile, &sample);
 }
 
-/* It came with its chain, if with anything, or that comes later. */
+/* Handles a sample without a copied stack. Its chain is recorded, deferred or absent. */
 static void take_as_it_is(struct filter *f, const struct item *item, struct queued *q)
 {
 	tally__other(f->tally);
@@ -101,7 +101,7 @@ static void take_as_it_is(struct filter *f, const struct item *item, struct queu
 		add_to_profile(f, item);
 }
 
-/* Its chain has come, or will not. */
+/* Handles a deferred sample when its chain has arrived or is lost. */
 static void take_deferred(void *arg, const struct item *item)
 {
 	struct filter *f = arg;
@@ -119,7 +119,7 @@ static void take_unwound(void *arg, size_t nth, const struct trace *t)
 	struct queued *q = f->queued[nth];
 
 	if (nth == 0)
-		input__check(f->in); /* that it was there while it was walked */
+		input__check(f->in); /* detects a file truncated during the walk */
 	if (!input__has(f->in, q->raw.data, q->raw.sz))
 		return;
 	if (t)
@@ -133,7 +133,7 @@ static void take_unwound(void *arg, size_t nth, const struct trace *t)
 			     &(struct profile_sample){ item, item->sample.chain_cnt, t });
 }
 
-/* All that wait are walked. */
+/* Walks all pending samples. */
 static void settle(void *arg)
 {
 	struct filter *f = arg;
@@ -146,7 +146,8 @@ static void settle(void *arg)
 		input__check(f->in);
 }
 
-/* Until it is walked the reader's memory of its chain is another one's. */
+/* Adds a sample to walk. Copies its chain, because the reader reuses that memory before the walk.
+ */
 static void add_sample(struct filter *f, struct item_sample *s, struct queued *q)
 {
 	uint64_t *kernel = f->kernel + f->kernel_cnt;
@@ -177,7 +178,7 @@ static void note_names(struct tally *t, const struct record *r)
 		tally__inherit(t, r->tgid, r->fork.parent_tgid);
 }
 
-/* What holds from now on: all before it is walked first. */
+/* Applies a change of a process, after walking all samples before it. */
 static void apply(struct filter *f, const struct item *item)
 {
 	settle(f);
@@ -204,7 +205,7 @@ static void work(void *arg, struct queued *q)
 		chain_join__join(f->chain_join, item, q);
 }
 
-/* ---- records, in the order of the stream ---- */
+/* ---- records, in stream order ---- */
 
 static void begin(struct filter *f)
 {
@@ -237,7 +238,7 @@ static void emit(void *arg, const struct queued *q)
 	stream_writer__unwound(f->writer, f->reader, &q->raw, &f->item);
 }
 
-/* All up to that time is known. */
+/* Processes the records up to that time; no earlier ones can follow. */
 static void advance(struct filter *f, uint64_t until_ns)
 {
 	if (!f->began)
@@ -260,8 +261,8 @@ static void report(struct filter *f, bool ended)
 }
 
 /*
- * Of a pipe: what was there when the last tick came goes out now, and all when nothing more comes.
- * So it waits for two ticks at most.
+ * For a pipe, emits the records that were queued at the last tick, or all if the input is idle. So
+ * a record is delayed by at most two ticks. Returns false to end the input.
  */
 static bool tick(void *arg, bool idle)
 {
@@ -276,7 +277,8 @@ static bool tick(void *arg, bool idle)
 	return *f->files->interrupts <= INTERRUPTS_MAX && output__err(f->out) == 0;
 }
 
-/* Who marks no rounds is in order but for a second, at the most. */
+/* Processes records that are final. A stream without round marks is assumed to be in order within
+ * DISORDER_NS (one second). */
 static void pace(struct filter *f, bool round)
 {
 	uint64_t newest_ns = queue__newest(f->queue);
@@ -325,7 +327,7 @@ static int convert(struct filter *f)
 	return STATUS_OK;
 }
 
-/* The input's bytes, whatever they are. */
+/* Copies the input unchanged. */
 static int copy(struct filter *f)
 {
 	const uint8_t *p;
@@ -339,7 +341,7 @@ static int copy(struct filter *f)
 	return STATUS_OK;
 }
 
-/* ---- from beginning to end ---- */
+/* ---- the whole run ---- */
 
 static enum format find_format(struct filter *f)
 {
@@ -363,7 +365,8 @@ static bool open_reader(struct filter *f, enum format format)
 	return f->reader && !f->reader->fault.set;
 }
 
-/* In the same format samples and chains stay what they are: readers of it join them. */
+/* Creates the chain join if the output needs it. If the format stays the same, samples and chains
+ * pass unchanged, and its readers join them. Returns false if out of memory. */
 static bool open_deferred(struct filter *f)
 {
 	struct chain_join_options o = { f->queue, f->options->pprof, take_deferred, f };
@@ -392,7 +395,8 @@ static bool open_writer(struct filter *f)
 	return false;
 }
 
-/* What a file had goes once there is something to take its place; of a pipe nothing can. */
+/* Truncates the output file once the input is known to be valid. A pipe cannot be truncated
+ * (EINVAL). Returns false on error (already logged). */
 static bool empty_output(struct filter *f)
 {
 	if (!f->options->output || ftruncate(f->files->out, 0) == 0 || errno == EINVAL)
@@ -416,7 +420,7 @@ static int run(struct filter *f)
 	return status;
 }
 
-/* What went wrong with the files, whatever else did. */
+/* Logs errors of the input and output files. Returns the exit status. */
 static int judge(struct filter *f, int status)
 {
 	const char *in = f->options->input ? f->options->input : "the standard input";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From input to output: records are read, put in the order of time, unwound and written. */
+/* Converts the input to the output: reads records, sorts them by time, unwinds samples, and writes.
+ */
 #ifndef STACKTRACE_FILTER_H
 #define STACKTRACE_FILTER_H
 
@@ -7,11 +8,11 @@
 #include "stacktrace/outcomes.h"
 
 struct filter_files {
-	int in, out; /* what the output has is left alone until the input is known to be one */
-	const volatile int *interrupts; /* how many have come: with the third the input ends */
+	int in, out; /* the output is not truncated until the format of the input is known */
+	const volatile int *interrupts; /* interrupts received; the third one ends the input */
 };
 
-/* Runs to the end of the input. The exit status, after saying what went wrong. */
+/* Runs to the end of the input. Returns the exit status; errors are already logged. */
 int filter__run(const struct options *, const struct filter_files *);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* stacktrace: raw stack samples in, call chains out. */
+/* stacktrace: converts raw stack samples to call chains. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static volatile int interrupts;
 
-/* Who writes the input gets the signal, too, and ends it. */
+/* Only counts: the program that writes the input gets the signal too, and ends the stream. */
 static void on_interrupt(int sig)
 {
 	(void)sig;
@@ -35,7 +35,7 @@ static int open_input(const char *path)
 	if (!path)
 		return STDIN_FILENO;
 	do
-		fd = open(path, O_RDONLY | O_CLOEXEC); /* a fifo: waits for its writer */
+		fd = open(path, O_RDONLY | O_CLOEXEC); /* blocks until a fifo has a writer */
 	while (fd < 0 && errno == EINTR && interrupts < 3);
 	if (fd < 0)
 		log__error("%s: %s", path, strerror(errno));
@@ -67,8 +67,9 @@ static int open_output(const char *path, int in)
 }
 
 /*
- * A terminal is no place for a recording. In a folder each of perf's threads has a file of its own,
- * without marks of order; perf itself makes one stream of them.
+ * Returns STATUS_OK, or an exit status after logging the reason. Rejects terminals. Rejects
+ * folders, in which each thread of perf has its own file without round marks; perf inject merges
+ * them.
  */
 static int check(int in, int out, const char *name)
 {

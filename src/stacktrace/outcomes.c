@@ -11,7 +11,7 @@
 #include "process/process.h"
 
 #define NAME_SZ	      16
-#define PROCESSES_MAX 65536 /* those that come later count together */
+#define PROCESSES_MAX 65536 /* later processes share one row */
 #define LOST_FRAMES   2
 
 struct row {
@@ -26,7 +26,7 @@ struct row {
 struct tally {
 	bool has_rows;
 	struct row *rows;
-	struct row *last;  /* that was asked for; NULL: none yet */
+	struct row *last;  /* the row looked up last, or NULL */
 	struct row others; /* processes that have no row */
 	struct tally_sums sums;
 };
@@ -84,7 +84,7 @@ static struct row *row_of(struct tally *t, uint32_t tgid)
 	return &t->others;
 }
 
-/* A name must not paint on a terminal. */
+/* Copies a name and replaces control characters, which a terminal would interpret. */
 static void copy_printable(char *to, size_t sz, const char *name)
 {
 	snprintf(to, sz, "%s", name);
@@ -110,7 +110,7 @@ void tally__inherit(struct tally *t, uint32_t tgid, uint32_t parent)
 		tally__name(t, tgid, r->comm);
 }
 
-/* How much each way leaves to doubt. */
+/* The unreliability of each frame source: higher is less reliable. */
 static const uint8_t doubts[FRAME_SOURCE_CNT] = {
 	[FRAME_BY_SAMPLE] = 0,	       [FRAME_BY_CFI] = 1,     [FRAME_BY_CODE] = 2,
 	[FRAME_BY_UNWINDING] = 3,      [FRAME_BY_POINTER] = 4, [FRAME_BY_LEAF_POINTER] = 5,
@@ -122,7 +122,7 @@ static enum frame_source more_doubtful(enum frame_source a, enum frame_source b)
 	return doubts[b] > doubts[a] ? b : a;
 }
 
-/* The weakest way in which one of its frames was found. */
+/* Returns the least reliable source among the frames. */
 static enum frame_source worst_of(const struct trace *t)
 {
 	enum frame_source worst = t->cnt > 1 ? FRAME_BY_CFI : FRAME_BY_SAMPLE;
@@ -142,7 +142,7 @@ static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 		r->frames_max = trace->cnt;
 }
 
-/* The file that the stack ends in, where it could not be opened; NULL: it is not for that. */
+/* Returns the mapping that the stack ends in if its file could not be opened, else NULL. */
 static const struct mapping *file_wanted(const struct trace *t)
 {
 	const struct mapping *m = t->cnt ? t->frames[t->cnt - 1].map : NULL;
@@ -150,8 +150,8 @@ static const struct mapping *file_wanted(const struct trace *t)
 	return t->status == UNWIND_NO_CFI && m && m->kind == MAPPING_FILE && !m->file ? m : NULL;
 }
 
-/* The first file on the way that has the path of another one; NULL: there is none. Frame pointers
- * may lead out of it. */
+/* Returns the first mapping on the stack with the path of another file, or NULL. It need not be the
+ * last frame, because frame pointers may lead out of it. */
 static const struct mapping *misnamed_file(const struct trace *t)
 {
 	for (size_t i = 0; i < t->cnt; i++)
@@ -160,7 +160,7 @@ static const struct mapping *misnamed_file(const struct trace *t)
 	return NULL;
 }
 
-/* Why it does not reach the root, where that is for want of a file. */
+/* Counts a stack that does not reach the root because of a missing or misnamed file. */
 static void add_wanted(struct tally_sums *s, const struct trace *t)
 {
 	const struct mapping *misnamed = misnamed_file(t);

@@ -14,8 +14,8 @@
 struct profile {
 	struct builder *builder;
 	struct binaries *binaries;
-	struct kallsyms *kernel; /* NULL: not readable, or not the recorded one's */
-	struct jit *jit;	 /* NULL: nobody can be asked */
+	struct kallsyms *kernel; /* NULL if unreadable, or not of the recorded kernel */
+	struct jit *jit;	 /* NULL if it could not be created */
 	uint64_t first_ns, last_ns;
 };
 
@@ -89,7 +89,8 @@ static void add_kernel_frame(struct profile *p, uint64_t place)
 	builder__frame(p->builder, &f);
 }
 
-/* The first is where it was, the others are return addresses. */
+/* Adds the kernel frames. The first is the sampled address. The others are return addresses, so 1
+ * is subtracted. */
 static void add_kernel_frames(struct profile *p, const struct item_sample *s, size_t cnt)
 {
 	size_t found = 0;
@@ -101,7 +102,7 @@ static void add_kernel_frames(struct profile *p, const struct item_sample *s, si
 		add_kernel_frame(p, s->ip);
 }
 
-/* Of a file: by its symbols. False: it could not be opened. */
+/* Names a frame by the symbols of its file. Returns false if the file could not be opened. */
 static bool name_by_file(const struct frame *f, struct named_frame *out)
 {
 	const struct mapping *m = f->map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples of a stream as a profile of google/pprof. */
+/* Converts the samples of a stream to a google/pprof profile. */
 #ifndef STACKTRACE_PROFILE_H
 #define STACKTRACE_PROFILE_H
 
@@ -10,27 +10,27 @@
 struct profile;
 
 struct profile_options {
-	bool live;  /* the kernel is this one */
-	bool clock; /* periods are nanoseconds of CPU time, else they count events */
-	const struct jit_places *jit; /* who is asked for names of code that was made; borrowed */
+	bool live;  /* the recorded kernel is the running one */
+	bool clock; /* periods are nanoseconds of CPU time; if false, they count events */
+	const struct jit_places *jit; /* sources of JIT symbols; borrowed */
 };
 
-struct profile *profile__new(const struct profile_options *); /* NULL + errno */
+struct profile *profile__new(const struct profile_options *); /* NULL + errno on failure */
 void profile__free(struct profile *);
 
-/* Where the recorded kernel has its symbol _text: only when this one has it there, too, are its
- * names the recorded one's. */
+/* Reports the address of _text in the recorded kernel. Symbols of the running kernel are used only
+ * if it has _text at the same address. */
 void profile__kernel_text(struct profile *, uint64_t addr);
 
 struct profile_sample {
 	const struct item *item;
-	size_t kernel_cnt;	  /* of the item's chain: the kernel's part */
-	const struct trace *user; /* NULL: none */
+	size_t kernel_cnt;	  /* entries of the item's chain in the kernel part */
+	const struct trace *user; /* NULL if there is no user stack */
 };
 
 void profile__add(struct profile *, const struct profile_sample *);
 
-/* Gzipped, to the open file. 0 or -errno. */
+/* Writes the profile to the open file, compressed with gzip. Returns 0 or -errno. */
 int profile__write(struct profile *, int fd);
 
 #endif

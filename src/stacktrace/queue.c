@@ -9,12 +9,12 @@
 
 #define BLOCK_SZ       (1u << 20)
 #define PREFETCH_AHEAD 8 /* records */
-#define PREFETCH_LINES 5 /* what stands in a sample before its stack */
+#define PREFETCH_LINES 5 /* cache lines of a sample before its stack */
 
-/* Chains, and records that stand nowhere else, are packed into blocks; one goes when all that is in
- * it has gone. */
+/* Chains and copied records are packed into blocks. A block is freed when everything in it has been
+ * released. */
 struct block {
-	struct block *next; /* of those that are free */
+	struct block *next; /* in the free list */
 	size_t sz, cap, users;
 	uint64_t data[];
 };
@@ -26,11 +26,11 @@ struct blocks {
 struct queue {
 	struct queue_handlers handlers;
 	struct blocks blocks;
-	size_t sz;		/* of the records */
-	struct queued *entries; /* of the stream, from `first` on; a ring of cap, a power of two */
-	uint64_t first, end;	/* counted from the stream's beginning */
+	size_t sz;		/* bytes of the queued records */
+	struct queued *entries; /* in stream order from `first`; a ring of `cap`, a power of two */
+	uint64_t first, end;	/* counted from the start of the stream */
 	size_t cap;
-	struct timeorder order; /* of those that are not worked on yet */
+	struct timeorder order; /* entries not processed yet */
 	uint64_t newest_ns;
 };
 
@@ -69,7 +69,8 @@ static void block__put(struct blocks *b, struct block *n)
 	b->spare = n;
 }
 
-/* Aligned to 8 bytes. The current block has one user more: it is current. */
+/* Returns memory aligned to 8 bytes and its block, or NULL if out of memory. An unused current
+ * block is reset, not freed. */
 static void *blocks__take(struct blocks *b, size_t sz, struct block **owner)
 {
 	size_t padded = (sz + 7) & ~(size_t)7;
@@ -160,7 +161,7 @@ static void emit_done(struct queue *q)
 	}
 }
 
-/* Those that are looked at soon are asked for. */
+/* Prefetches the record `ahead` positions on in time order. */
 static void prefetch(struct queue *q, size_t ahead)
 {
 	const struct timeorder *o = &q->order;
@@ -173,7 +174,7 @@ static void prefetch(struct queue *q, size_t ahead)
 		__builtin_prefetch(data + line * 64);
 }
 
-/* Some of those that are not later. False: there was none. */
+/* Processes up to QUEUE_BATCH records up to this time. Returns false if there were none. */
 static bool work_on_some(struct queue *q, uint64_t time_ns)
 {
 	const struct waiting *w;
@@ -200,14 +201,15 @@ void queue__until(struct queue *q, uint64_t time_ns)
 		;
 }
 
-/* Too much waits: half of it has to go, whatever may come still. */
+/* Halves an overfull queue. Earlier records may still follow and are then processed out of order.
+ */
 static void relieve(struct queue *q)
 {
 	while (q->sz > QUEUE_SZ_MAX / 2 && work_on_some(q, UINT64_MAX))
 		;
 }
 
-/* Keeps a record whose bytes go. */
+/* Copies a record that the reader will overwrite. Returns 0 or -ENOMEM. */
 static int copy(struct queue *q, struct queued *e)
 {
 	void *to = blocks__take(&q->blocks, e->raw.sz, &e->raw_block);
@@ -227,7 +229,7 @@ int queue__add(struct queue *q, const struct raw *raw, uint64_t time_ns)
 		return -ENOMEM;
 	if (raw->brief && copy(q, &e) != 0)
 		return -ENOMEM;
-	if (raw->round) /* without a time, but not of the beginning */
+	if (raw->round) /* has no time of its own; 0 would sort it first */
 		time_ns = q->newest_ns;
 	if (timeorder__add(&q->order, (struct waiting){ time_ns, q->end }) != 0) {
 		block__put(&q->blocks, e.raw_block);

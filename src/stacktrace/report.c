@@ -14,7 +14,7 @@
 #define EVERY_NS 500000000
 
 struct report {
-	char *path; /* NULL: nobody wants a file */
+	char *path; /* the status file; NULL if none is written */
 	bool terminal;
 	uint64_t said_ns;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How far the program is: for the terminal, and in a file that others look at. */
+/* Reports the progress on the terminal and in a status file for other programs. */
 #ifndef STACKTRACE_REPORT_H
 #define STACKTRACE_REPORT_H
 
@@ -8,17 +8,18 @@
 
 struct report_facts {
 	const struct tally_sums *sums;
-	uint64_t read_sz, written_sz, input_sz; /* bytes; input_sz 0: not known */
-	size_t pending;				/* files that are waited for */
+	uint64_t read_sz, written_sz, input_sz; /* bytes; input_sz is 0 if unknown */
+	size_t pending;				/* files pending */
 	bool ended;
 };
 
 struct report;
 
-/* `status`: the file's path, or NULL. NULL + errno. */
+/* Returns NULL with errno set if out of memory. `status` is the path of the status file, or NULL.
+ */
 struct report *report__new(const char *status);
 void report__free(struct report *);
-/* Called as often as anybody likes; says something twice a second, and when it has ended. */
+/* Reports at most twice a second, and when `ended` is set. May be called at any rate. */
 void report__tick(struct report *, const struct report_facts *);
 
 #endif

@@ -180,7 +180,7 @@ static int verbosity_of(const char *env)
 	return 0;
 }
 
-/* By what the output's name ends in. */
+/* Sets the target format from the suffix of the output's name. */
 static void guess_target(struct options *o)
 {
 	static const struct {

@@ -8,21 +8,21 @@ enum { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2, STATUS_USAGE = 64 }
 
 enum mode { MODE_NONE, MODE_PASSTHRU, MODE_NAIVE, MODE_CACHING, MODE_CNT };
 
-/* Strings are argv's. */
+/* The strings point into argv. */
 struct options {
 	const char *input, *output; /* NULL: stdin, stdout */
-	const char *status;	    /* a file; NULL: none */
-	const char *sysroot;	    /* NULL: none */
+	const char *status;	    /* a file, or NULL */
+	const char *sysroot;	    /* a folder, or NULL */
 	bool debuginfod, stitch;
 	enum mode mode;
-	enum format format; /* FORMAT_UNKNOWN: to be detected */
-	enum format target; /* FORMAT_UNKNOWN: the input's */
-	bool pprof;	    /* a profile instead */
+	enum format format; /* FORMAT_UNKNOWN: detect it */
+	enum format target; /* FORMAT_UNKNOWN: the format of the input */
+	bool pprof;	    /* write a pprof profile instead of records */
 	uint64_t latency_ns;
-	int verbosity; /* 1: a summary per process, 2: what happens besides */
+	int verbosity; /* 1: a summary per process, 2: debug messages too */
 };
 
-/* Ends the program where the call is wrong, or all is said. */
+/* Exits on a usage error, and after --help, --version and --completion. */
 void filter_options__parse(struct options *, int argc, char **argv);
 
 #endif

@@ -13,7 +13,8 @@ void timeorder__free(struct timeorder *o)
 	free(o->spare);
 }
 
-/* To the front, or into more memory where that is full by half. */
+/* Moves the entries to the front. Doubles the memory first if they fill more than half of it.
+ * Returns 0 or -ENOMEM. */
 static int make_room(struct timeorder *o)
 {
 	size_t cap = o->cap ? 2 * o->cap : CAP_MIN, left = o->cnt - o->at;
@@ -47,7 +48,7 @@ int timeorder__add(struct timeorder *o, struct waiting w)
 	return 0;
 }
 
-/* Where the run ends that begins there. */
+/* Returns the end of the sorted run that starts at `at`. */
 static size_t run_end(const struct timeorder *o, size_t at)
 {
 	while (++at < o->cnt && o->v[at - 1].time_ns <= o->v[at].time_ns)
@@ -66,7 +67,7 @@ static void merge(struct waiting *to, const struct waiting *a, const struct wait
 	memcpy(to + (a_end - a), b, (size_t)(end - b) * sizeof(*to));
 }
 
-/* Each run with the one behind it. How many are left. */
+/* Merges each run with the next one. Returns the number of runs left. */
 static size_t merge_pairs(struct timeorder *o)
 {
 	struct waiting *sorted = o->spare, *to = sorted;

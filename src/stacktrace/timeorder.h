@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What waits, the earliest first, of equal ones the first that came. Recordings are made of runs
- * that are in order, one for each CPU, so that they are merged; where all is in order already
- * nothing moves.
+ * A stable priority queue by time: the earliest entry first, equal times in insertion order. A
+ * recording consists of sorted runs, one per CPU, so sorting merges runs. Input that is already in
+ * order is not moved.
  */
 #ifndef STACKTRACE_TIMEORDER_H
 #define STACKTRACE_TIMEORDER_H
@@ -15,17 +15,17 @@ struct waiting {
 	uint64_t time_ns, idx;
 };
 
-/* All zero at the beginning. */
+/* Initialize with zeros. */
 struct timeorder {
-	struct waiting *v, *spare; /* v[at, cnt) waits */
+	struct waiting *v, *spare; /* v[at, cnt) is queued */
 	size_t at, cnt, cap;
 	bool unsorted;
 };
 
 void timeorder__free(struct timeorder *);
 int timeorder__add(struct timeorder *, struct waiting); /* 0 or -ENOMEM */
-/* The earliest, until the next call; NULL: nothing waits. */
+/* Returns the earliest entry, valid until the next call, or NULL if the queue is empty. */
 const struct waiting *timeorder__first(struct timeorder *);
-void timeorder__step(struct timeorder *); /* over the earliest, which was looked at */
+void timeorder__step(struct timeorder *); /* removes the result of _first() */
 
 #endif

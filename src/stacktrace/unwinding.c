@@ -14,33 +14,33 @@
 #include "unwind/stitch.h"
 #include "unwind/unwinder.h"
 
-#define PATIENCE_NS	     10000000000 /* for a file's table, from a disk that answers */
+#define PATIENCE_NS	     10000000000 /* to build the table of a file, with a responsive disk */
 #define TRIES_MAX	     1024
 #define DOWNLOAD_PATIENCE_NS 90000000000
 #define PROCESSES_MAX	     65536
-#define STITCH_SZ	     (64u << 20) /* bytes of stacks that are remembered */
+#define STITCH_SZ	     (64u << 20) /* bytes of cached stacks */
 
-/* A sample in hand. */
+/* A sample being walked. */
 struct slot {
 	const struct item *item;
-	struct process *process; /* NULL: there is nothing to walk */
+	struct process *process; /* NULL if there is nothing to walk */
 	struct sample sample;
 	uint64_t regs[MACHINE_REG_MAX];
 };
 
 struct unwinding {
-	struct finder *finder; /* NULL: none */
+	struct finder *finder; /* NULL before open_finder() */
 	struct process_table *processes;
 	struct jobs *jobs;
-	struct unwinder *unwinder; /* NULL: naive */
+	struct unwinder *unwinder; /* NULL in naive mode */
 	struct libdwflwalk *naive;
 	struct stitch *stitch; /* NULL without --stitch */
 	struct dump_paths *dump_paths;
 	struct jit_places jit_places;
 	bool live;
-	struct perfregs_order order; /* of the registers of the sample before */
+	struct perfregs_order order; /* register order of the previous sample */
 	struct slot slots[UNWINDING_MAX];
-	struct walk_job jobs_of[UNWINDING_MAX]; /* of slots in hand */
+	struct walk_job jobs_of[UNWINDING_MAX]; /* for the slots being walked */
 	struct trace *traces;			/* one for each slot */
 };
 
@@ -124,7 +124,8 @@ const struct jit_places *unwinding__jit_places(const struct unwinding *u)
 	return &u->jit_places;
 }
 
-/* Captures of sysprof know the inode, but not of which device: then the path has to do. */
+/* Applies a record. Sysprof captures have the inode but not its device, so the file is identified
+ * by its path. */
 static void apply_record(struct unwinding *u, struct record r)
 {
 	if (r.type == RECORD_MMAP && r.mmap.maj == 0 && r.mmap.min == 0)
@@ -142,10 +143,10 @@ void unwinding__apply(struct unwinding *u, const struct item *item)
 				       item->overlay.src);
 }
 
-/* ---- a sample alone ---- */
+/* ---- a single sample ---- */
 
-/* Files that it needs are read first, and their tables made; but for a forged one, which may need
- * more than is kept. */
+/* Walks after reading the files that the sample needs and building their tables. After TRIES_MAX
+ * tries, walks with the available tables: a forged sample may need more tables than are cached. */
 static void walk_with_tables(struct unwinding *u, const struct walk_job *j)
 {
 	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
@@ -166,7 +167,8 @@ static void walk_alone(struct unwinding *u, const struct walk_job *j)
 		walk_with_tables(u, j);
 }
 
-/* Whether there is more to walk by than there was. */
+/* Returns true if new mappings or files have become available, so that a repeated walk may get
+ * further. */
 static bool has_more(struct unwinding *u, struct process *p, const struct trace *t)
 {
 	struct download_stats downloads;
@@ -178,17 +180,18 @@ static bool has_more(struct unwinding *u, struct process *p, const struct trace 
 	finder__stats(u->finder, &downloads);
 	if (downloads.pending > 0 && !finder__wait(u->finder, DOWNLOAD_PATIENCE_NS))
 		return false;
-	return process_table__collect(u->processes); /* also of what has come since the walk */
+	return process_table__collect(
+		u->processes); /* includes files that arrived since the walk */
 }
 
-/* ---- several ---- */
+/* ---- several samples ---- */
 
 static bool is_same_process(const struct slot *a, const struct slot *b)
 {
 	return a->process && a->item->record.tgid == b->item->record.tgid;
 }
 
-/* Fills the slot, and its trace where nothing is to be walked. */
+/* Fills the slot. Fills the trace too if there is nothing to walk. */
 static void prepare(struct unwinding *u, struct slot *s, struct trace *t)
 {
 	const struct item_sample *sample = &s->item->sample;
@@ -210,8 +213,8 @@ static void prepare(struct unwinding *u, struct slot *s, struct trace *t)
 }
 
 /*
- * How many of them can be walked together: one that has to be made a process for might cost another
- * one its process, when there are very many.
+ * Fills slots and returns how many samples can be walked together. Stops before a sample of an
+ * unknown process: creating it may evict the process of an earlier slot if the table is full.
  */
 static size_t prepare_some(struct unwinding *u, const struct item *items, size_t cnt)
 {
@@ -242,8 +245,8 @@ static void walk_together(struct unwinding *u, size_t cnt)
 		unwinder__try_many(u->unwinder, u->jobs_of, jobs);
 }
 
-/* What walking together left. Whether mappings are others now, so that the next have to go again.
- */
+/* Completes a sample that the joint walk did not finish. Returns true if mappings changed, so that
+ * later samples must be walked again. */
 static bool finish(struct unwinding *u, struct slot *s, struct walk_job *j, bool again)
 {
 	bool changed = false;

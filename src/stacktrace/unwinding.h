@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The processes of a stream, and the walks up their stacks. */
+/* Tracks the processes of a stream and unwinds their stacks. */
 #ifndef STACKTRACE_UNWINDING_H
 #define STACKTRACE_UNWINDING_H
 
@@ -11,34 +11,34 @@
 
 struct unwinding;
 
-/* `live`: records come as they happen, so that /proc may know what they do not say. NULL after
- * saying why. */
+/* Returns NULL on failure (already logged). `live`: records arrive as they happen, so /proc can
+ * supply mappings that they lack. */
 struct unwinding *unwinding__new(const struct options *, bool live);
 void unwinding__free(struct unwinding *);
 
-/* Who can be asked for names of code that processes have made. Lives as long as the unwinding. */
+/* Returns the sources of JIT symbols. The result is valid until unwinding__free(). */
 const struct jit_places *unwinding__jit_places(const struct unwinding *);
 
-/* What a record says of processes, in the order of time. */
+/* Applies a process record or an overlay. Call in time order. */
 void unwinding__apply(struct unwinding *, const struct item *);
 
-#define UNWINDING_MAX 32 /* samples that are walked together */
+#define UNWINDING_MAX 32 /* samples walked together */
 
-/* With the user-space frames of the sample that was the nth, until it returns; NULL: the thread has
- * none (the kernel's own). */
+/* Receives the user-space frames of the nth sample, valid until it returns. NULL: no user-space
+ * frames (a kernel thread). */
 typedef void (*unwound_fn)(void *arg, size_t nth, const struct trace *);
 
 /*
- * Up to UNWINDING_MAX samples that have stacks, in their order. Waits for tables that they need:
- * nothing is walked without.
+ * Walks up to UNWINDING_MAX samples that have stacks, in order. Blocks until the tables that they
+ * need are ready.
  */
 void unwinding__walk(struct unwinding *, const struct item *, size_t cnt, unwound_fn, void *arg);
 
-/* The frames of a sample that came with its chain, from its entry `from` on; until the next call.
+/* Returns the frames of a recorded call chain, starting at entry `from`. Valid until the next call.
  */
 const struct trace *unwinding__look_up(struct unwinding *, const struct item *, size_t from);
 
-void unwinding__debug(const struct unwinding *);     /* says how it went */
-size_t unwinding__pending(const struct unwinding *); /* files that are being read, or downloaded */
+void unwinding__debug(const struct unwinding *);     /* logs statistics */
+size_t unwinding__pending(const struct unwinding *); /* files being read or downloaded */
 
 #endif
