@@ -40,7 +40,9 @@ static int outermost(int ns, const struct stat *ours)
 	return ns;
 }
 
-/* Its folder in /proc is root's where the process is not dumpable, which any process can ask for.
+/*
+ * Reads the real user from the status file. The owner of /proc/PID is no substitute: it is root
+ * while the process is not dumpable, and any process can make itself so.
  */
 static bool real_user(int proc, uint32_t tgid, uid_t *uid)
 {

@@ -22,7 +22,7 @@ struct finder {
 	struct downloads *downloads; /* NULL: none */
 };
 
-/* perf's cache has a folder for each file, distributions have a link to it. */
+/* perf's cache has a directory for each file; distributions have a link to the file. */
 static const char *const names[] = { "/elf", "/vdso", "" };
 
 #define NAME_CNT (sizeof(names) / sizeof(*names))
@@ -93,7 +93,10 @@ static int add_dir(struct finder *f, const char *before, const char *dir)
 	return 0;
 }
 
-/* perf's cache, what debug packages link, and where some distributions link each program. */
+/*
+ * Adds the default trees: perf's cache, the links of debug packages, and the links some
+ * distributions keep for each program.
+ */
 static int add_usual(struct finder *f, const char *sysroot)
 {
 	static const char *const dirs[] = { "/usr/lib/debug/.build-id", "/usr/lib/.build-id" };
@@ -121,7 +124,9 @@ static int fill(struct finder *f, const struct finder_options *o)
 	if (err || !o->debuginfod)
 		return err;
 	f->downloads = downloads__new(o->progress, o->arg);
-	return f->downloads || errno == ENOENT ? 0 : -errno; /* without servers: as if not asked */
+	return f->downloads || errno == ENOENT
+		       ? 0
+		       : -errno; /* no servers configured: as if debuginfod was not requested */
 }
 
 struct finder *finder__new(const struct finder_options *o)

@@ -87,7 +87,7 @@ static struct image *copy(const struct image *from)
 	return i;
 }
 
-/* The first mapping that ends after addr. */
+/* Returns the index of the first mapping that ends after addr. */
 static size_t first_after(const struct image *i, uint64_t addr)
 {
 	size_t lo = 0, hi = i->cnt;
@@ -162,7 +162,9 @@ bool image__equal(const struct image *a, const struct image *b)
 	return true;
 }
 
-/* Puts m, and what sticks out of maps[from … to - 1] on its two sides, in their place. */
+/*
+ * Replaces maps[from … to - 1] by m and by the parts of them that extend beyond m on either side.
+ */
 static int replace(struct image *i, size_t from, size_t to, const struct mapping *m)
 {
 	struct mapping put[3];

@@ -7,32 +7,36 @@
 #include "process/pathtab.h"
 #include "process/process.h"
 
-#define IMAGE_MAPS_MAX 65536 /* vm.max_map_count is 65530 where nobody raised it */
+#define IMAGE_MAPS_MAX 65536 /* the default of vm.max_map_count is 65530 */
 
 struct image {
 	struct pathtab *paths;
 	struct mapping
-		*maps; /* ascending, no overlaps; each has a reference to its file and path */
+		*maps; /* ascending, no overlaps; each holds a reference to its file and path */
 	size_t cnt, cap;
 	unsigned refs;
 	uint16_t hints[PROCESS_HINTS];
 };
 
-struct image *image__new(struct pathtab *); /* NULL + errno */
+struct image *image__new(struct pathtab *); /* Returns NULL with errno set on failure. */
 struct image *image__get(struct image *);
 void image__put(struct image *); /* accepts NULL */
 
 /*
- * Adds a mapping, whose references it takes, also when it fails, and cuts away what it overlaps. An
- * image that others share is copied first, and *image is then the copy. 0 or -errno.
+ * Adds a mapping and cuts away the parts of others that it overlaps. Takes ownership of the
+ * mapping's references, even on failure. Copies a shared image first and sets *image to the copy.
+ * Returns 0 or -errno.
  */
 int image__insert(struct image **image, struct mapping *);
 
-/* What has been opened meanwhile becomes a file. False when some are still to be. */
+/*
+ * Sets the file of each mapping whose opening is done. Returns false if some openings are
+ * pending.
+ */
 bool image__settle(struct image *);
 bool mapping__settle(struct mapping *);
-void mapping__set_file(struct mapping *, struct elf_file *); /* takes the reference */
-bool mapping__open(struct mapping *);			     /* also begins it */
+void mapping__set_file(struct mapping *, struct elf_file *); /* Takes ownership of the reference. */
+bool mapping__open(struct mapping *); /* Like mapping__settle(), but starts the opening first. */
 
 bool image__equal(const struct image *, const struct image *);
 

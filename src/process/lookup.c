@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is asked of a process that is in hand. */
+/* Lookups in a process that the caller already holds. */
 #include "process/image.h"
 #include "process/openjob.h"
 

@@ -8,7 +8,7 @@
 #define DELETED " (deleted)"
 #define PATH_SZ (PATH_MAX + sizeof(DELETED))
 
-/* What has no path in a file system. The first prefix that fits decides. */
+/* Kinds of mappings by path prefix. The first matching prefix decides. */
 static const struct {
 	const char *prefix;
 	enum mapping_kind kind;
@@ -41,7 +41,7 @@ static enum mapping_kind kind_of(const char *path)
 	return MAPPING_ANON; /* "", [heap], [stack], [anon:…], anon_inode:… */
 }
 
-/* Without that; to PATH_SZ bytes. */
+/* Copies `path` without the " (deleted)" suffix. `to` has PATH_SZ bytes. */
 static void copy_path(char *to, const char *path)
 {
 	size_t sz = strnlen(path, PATH_SZ - 1), suffix = strlen(DELETED);
@@ -52,7 +52,7 @@ static void copy_path(char *to, const char *path)
 	to[sz] = '\0';
 }
 
-/* Its file, when that is known, or the opening of it. */
+/* Sets the file of the mapping if it is known, else its opening. */
 static void find_file(struct process_table *t, struct mapping *out, const struct open_request *r)
 {
 	bool told = t->places.told, there;
@@ -72,8 +72,10 @@ static void find_file(struct process_table *t, struct mapping *out, const struct
 		out->opening = open_job__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
 }
 
-/* A memfd may hold a program (runc starts itself from one), so whatever has a path is tried. Where
- * a record tells a build ID, there was one. */
+/*
+ * Opens the file of any mapping with a path: a memfd may hold a program (runc starts itself from
+ * one). A recorded build ID proves that there was a file.
+ */
 static void open_file(struct process_table *t, struct mapping *out, const struct open_request *r)
 {
 	out->build_id = r->map->build_id;
@@ -86,7 +88,9 @@ static void open_file(struct process_table *t, struct mapping *out, const struct
 		mapping__settle(out);
 }
 
-/* This kernel's own, when it is not another one that records speak of. */
+/*
+ * Returns true if the mapping is the running kernel's vdso, not one recorded on another kernel.
+ */
 static bool is_own_vdso(const struct process_table *t, const struct record_mmap *m)
 {
 	/* A 32-bit process has another vdso than ours. */

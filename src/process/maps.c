@@ -6,10 +6,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Longer than any line: a path has 4096 bytes at most, of which each newline is shown as four. */
+/*
+ * Longer than any line: a path has at most 4096 bytes, and the kernel writes each newline as
+ * four.
+ */
 #define TEXT_SZ 65536
 
-/* What is left of a line; errors stick. */
+/* The rest of a line. Errors are sticky. */
 struct line {
 	char *pos, *end;
 	bool err;
@@ -75,7 +78,7 @@ static char *unescape(char *path)
 	return path;
 }
 
-/* Most lines are not: what else they say is left unread. */
+/* Returns false for most lines; the rest of such a line is not parsed. */
 static bool is_executable(const char *text, const char *end)
 {
 	const char *past = memchr(text, ' ', (size_t)(end - text));
@@ -83,7 +86,10 @@ static bool is_executable(const char *text, const char *end)
 	return past && end - past > 3 && past[3] == 'x';
 }
 
-/* `end` is where the newline is: the path is ended there. */
+/*
+ * Parses one line. `end` points to the newline, which is overwritten with the NUL that ends the
+ * path.
+ */
 static bool parse_line(char *text, char *end, struct record_mmap *m)
 {
 	struct line l = { text, end, false };

@@ -16,7 +16,7 @@
 #include "process/crowd.h"
 #include "base/handle.h"
 
-#define ANSWER_MS 2000 /* a server that takes longer does not answer */
+#define ANSWER_MS 2000 /* a slower server counts as unresponsive */
 #define KILL_MS	  100  /* for a child that has been killed */
 
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
@@ -27,7 +27,10 @@ static struct open_job *of_job(struct job *job)
 	return (struct open_job *)((char *)job - offsetof(struct open_job, job));
 }
 
-/* Reaps it, unless it hangs so that not even SIGKILL ends it: then it is left to its fate. */
+/*
+ * Waits for the child and reaps it. Returns false if it did not end within ANSWER_MS. A child
+ * that survives SIGKILL is not reaped.
+ */
 static bool ends_in_time(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -45,9 +48,9 @@ static bool ends_in_time(pid_t pid)
 }
 
 /*
- * The child's whole life. It was forked from one of several threads, so it may only do what a
- * signal handler may. It keeps no other file open: one that hangs would hold rings and programs
- * after this process has ended.
+ * Runs the child. It was forked from a multithreaded process, so it may only call
+ * async-signal-safe functions. It closes all other files: a hanging child would keep rings and
+ * programs alive after this process has ended.
  */
 static _Noreturn void read_a_byte(int handle, const char *name)
 {
@@ -62,11 +65,11 @@ static _Noreturn void read_a_byte(int handle, const char *name)
 }
 
 /*
- * A process may not end while one of its threads waits for a file server that has a request of
- * its, and a server may never answer. So a child asks first whether a file system without a disk
- * (FUSE, NFS: no device number of their own) answers; an error is an answer, too. Nothing is
- * executed: a program of that name in $PATH may be a user's. Returns false if it does not answer,
- * or if there is no child to ask.
+ * Returns false if the file system does not answer, or if fork fails. A process may be unable to
+ * exit while one of its threads waits for a file server, and a server may never answer. So a
+ * child first tests file systems without a disk (FUSE, NFS: no device number of their own). An
+ * error counts as an answer. The child executes no program: one found in $PATH may belong to a
+ * user.
  */
 static bool answers(struct job *job)
 {
@@ -83,7 +86,7 @@ static bool answers(struct job *job)
 	return pid > 0 && ends_in_time(pid);
 }
 
-/* In a cache of its own: the table's is for one thread. */
+/* Opens the file in a separate cache: the table's cache is for one thread only. */
 static void open_file(struct job *job)
 {
 	struct open_job *o = of_job(job);
@@ -114,7 +117,7 @@ static void unname(struct open_job *o)
 	o->hh_name.tbl = NULL;
 }
 
-/* Nobody else finds it any more, and what it needed is let go. */
+/* Removes the opening from the tables and releases its handle and overlays. */
 static void close_opening(struct open_job *o)
 {
 	unname(o);
@@ -172,8 +175,9 @@ static void done(struct job *job)
 }
 
 /*
- * What is held is on its device, and a disk has no server that may hang. Else a path is looked up
- * as the process sees it, and may lead to any device.
+ * Sets the lane and crowd of the job. A held handle stays on its device, and a disk has no server
+ * that may hang. Otherwise the path is looked up as the process sees it, and may lead to any
+ * device.
  */
 static void set_lane(struct open_job *o)
 {
@@ -237,7 +241,7 @@ static struct open_job *find_key(struct process_table *t, struct open_key key)
 	return o;
 }
 
-/* What is changed while it waits is opened as it is then. */
+/* A file that changes while its opening waits is opened in its later state. */
 struct open_job *open_job__find(struct process_table *t, const struct stat *st)
 {
 	struct open_job *o = find_key(t, (struct open_key){ st->st_dev, st->st_ino });
@@ -245,7 +249,10 @@ struct open_job *open_job__find(struct process_table *t, const struct stat *st)
 	return o && (o->state == OPENING_WAITS || handle__changed_at(st, o->ctime)) ? o : NULL;
 }
 
-/* Its handle keeps the file's number its own, where the device has one (major 0: none). */
+/*
+ * The handle keeps the inode number from being reused, if the device has a number (major 0:
+ * none).
+ */
 struct open_job *open_job__find_mapped(struct process_table *t, const struct record_mmap *m)
 {
 	if (t->places.told || m->maj == 0)
@@ -302,7 +309,7 @@ static bool is_roots(const struct stat *st)
 	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* It has been mapped by that name now. */
+/* Records the name by which the file was mapped last. */
 static void give_name(struct open_job *o, const struct record_mmap *m, const struct stat *st)
 {
 	struct process_table *t = o->table;
@@ -323,8 +330,11 @@ static void give_name(struct open_job *o, const struct record_mmap *m, const str
 	HASH_ADD(hh_name, t->names, name, sizeof(o->name), o);
 }
 
-/* Lack of memory only means that another mapping of the file opens it, too; as does that it was
- * changed since its opening began. Of what records tell, another process may have the file. */
+/*
+ * Shares the opening with other mappings of the file. If the file changed since its opening
+ * started, another mapping opens it again. With recorded mappings nothing is shared: the file may
+ * belong to another process.
+ */
 static void share(struct open_job *o, const struct stat *st)
 {
 	struct process_table *t = o->table;
@@ -338,8 +348,9 @@ static void share(struct open_job *o, const struct stat *st)
 }
 
 /*
- * A process may have mapped another file there since it was looked at: what is held is asked. Where
- * too many are held already, and none can be begun, it has to do with the path later.
+ * Takes a handle and checks the file behind it: the process may have mapped another file there
+ * since `st` was read. With too many handles held, and none that can start, the opening uses the
+ * path later.
  */
 static void hold(struct open_job *o, const struct open_request *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mapped file that is opened when somebody asks for it, mostly a walk that comes through it: most
- * of what processes map nobody ever comes through. A job opens it where there are jobs: who asks
- * must not wait for a disk or a server. Private to src/process.
+ * Opens a mapped file on its first use, mostly when an unwind passes through it: most mappings
+ * are never used. A job opens the file if the table has jobs, because the caller must not wait
+ * for a disk or a server. Private to src/process.
  */
 #ifndef PROCESS_OPENJOB_H
 #define PROCESS_OPENJOB_H
@@ -16,54 +16,61 @@ struct open_key {
 	uint64_t dev, ino;
 };
 
-/* What the kernel calls a file; many may share it where the device has no number of its own. */
+/* How the kernel identifies a file. Files may share it if the device has no number of its own. */
 struct open_name {
 	uint64_t dev, ino, gen;
 };
 
 struct open_job {
-	unsigned refs; /* of mappings, of processes, and of the job */
+	unsigned refs; /* held by mappings, processes and the job */
 	enum { OPENING_WAITS, OPENING_RUNS, OPENING_DONE } state;
-	struct elf_file *file; /* a reference; NULL: not done, or there is none */
+	struct elf_file *file; /* holds a reference; NULL: pending, or there is no file */
 	struct process_table *table;
-	/* what is mapped, of those that share it, until it is done: */
-	struct open_key key;   /* 0: it is not shared */
-	struct timespec ctime; /* when it began to wait */
-	struct open_name name; /* that it was mapped by last; none but of a shared one */
+	/* identity of the mapped file, while the opening is pending and shared: */
+	struct open_key key;   /* 0: not shared */
+	struct timespec ctime; /* of the file, when this opening was created */
+	struct open_name name; /* the last name it was mapped by; only if shared */
 	UT_hash_handle hh, hh_name;
-	/* what the file is opened by: */
+	/* how to open the file: */
 	struct open_request request;
 	struct file_places places;
 	struct record_mmap map;
 	struct overlays *overlays; /* a reference */
 	int handle;		   /* -1: none */
-	dev_t device;		   /* that it is on, as far as that is known */
-	/* of the job, and what it finds: */
+	dev_t device;		   /* device of the file, as far as known */
+	/* the job and its results: */
 	struct job job;
 	struct elf_file *found;
-	bool no_elf;   /* what is mapped is none: no failure */
-	bool misnamed; /* it is not found, and the build ID is another file's */
-	bool is_named; /* the file is what the record speaks of */
+	bool no_elf;   /* the mapping is no ELF file; not a failure */
+	bool misnamed; /* not found, and the build ID belongs to another file */
+	bool is_named; /* the file is the one in the record */
 	char path[];
 };
 
 /*
- * The opening of what the request is about; `st` is what the file was like when it was looked at
- * in the process, or NULL: it cannot be. All mappings of that file share one, and its handle keeps
- * the file. Where the process can be asked and has nothing to hold on to, it is begun at once. NULL
- * for lack of memory.
+ * Returns the opening of the file in the request, or NULL if out of memory. `st` is the file's
+ * status in the process, or NULL if it is unavailable. All mappings of that file share one
+ * opening, and its handle keeps the file alive. Starts at once if the process can be queried but
+ * no handle is available.
  */
 struct open_job *open_job__new(struct process_table *, const struct open_request *,
 			       const struct stat *st);
-/* Begins it where that has not been done. True when it is done: at once where there are no jobs. */
+/*
+ * Starts the opening if necessary. Returns true if it is done. Without jobs it is done at once.
+ */
 bool open_job__ask(struct open_job *);
-/* Where the process has its files besides, as long as it has not begun. */
+/* Sets the overlays of the process. Has no effect once the opening has started. */
 void open_job__overlay(struct open_job *, struct overlays *);
-/* One that is not done, or NULL: of a file of which that is said, or which is mapped like that. */
+/*
+ * Returns the pending opening of the file with this status (`_find`) or of this mapping
+ * (`_find_mapped`), or NULL.
+ */
 struct open_job *open_job__find(struct process_table *, const struct stat *st);
 struct open_job *open_job__find_mapped(struct process_table *, const struct record_mmap *);
-/* For one of a process that is gone: of what another one has mapped by that name and path. Only of
- * files that nobody but root can have made. */
+/*
+ * Returns the pending opening of a file that another process mapped by this name and path, or
+ * NULL. For processes that are gone. Covers only files that only root can have created.
+ */
 struct open_job *open_job__find_claimed(struct process_table *, const struct open_request *);
 struct open_job *open_job__get(struct open_job *); /* accepts NULL, as the next */
 void open_job__put(struct open_job *);

@@ -10,7 +10,7 @@
 
 struct overlay {
 	char *at, *from;
-	size_t at_sz; /* without a slash at its end */
+	size_t at_sz; /* without a trailing slash */
 };
 
 struct overlays {
@@ -48,7 +48,7 @@ static bool put_at(struct overlays *o, size_t i, const char *at, const char *fro
 	return o->overlays[i].at && o->overlays[i].from;
 }
 
-/* Others may share the old ones: a copy with one more takes their place. */
+/* Replaces *all by a copy with one more entry, because other processes may share the old list. */
 int overlays__add(struct overlays **all, const char *at, const char *from)
 {
 	const struct overlays *old = *all;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Paths, each kept once for as long as somebody refers to it: a process that maps file after file
- * leaves nothing behind. */
+/*
+ * Interned, reference-counted paths. A path is freed with its last reference, so a process that
+ * maps many files leaks nothing.
+ */
 #ifndef PROCESS_PATHTAB_H
 #define PROCESS_PATHTAB_H
 
@@ -8,8 +10,10 @@ struct pathtab;
 
 struct pathtab *pathtab__new(void); /* NULL + errno */
 void pathtab__free(struct pathtab *);
-const char *pathtab__add(struct pathtab *, const char *path); /* a reference; NULL + errno */
-const char *pathtab__get(const char *path);	       /* one more, to what pathtab__add() gave */
+const char *pathtab__add(struct pathtab *,
+			 const char *path); /* Returns a reference, or NULL with errno set. */
+const char *pathtab__get(
+	const char *path); /* Takes another reference to a path from pathtab__add(). */
 void pathtab__put(struct pathtab *, const char *path); /* accepts NULL */
 
 #endif

@@ -15,15 +15,15 @@
 #include "process/openpath.h"
 #include "process/openjob.h"
 
-#define REFRESH_NS    100000000 /* between two readings of a process's maps */
-#define REFRESH_SHARE 20	/* and no more than this part of the time, for huge ones */
+#define REFRESH_NS    100000000 /* between two reads of the maps of a process */
+#define REFRESH_SHARE 20	/* reading huge maps takes at most 1/20 of the time */
 #define OPENINGS_MAX  1024
-#define LINGER_NS     1000000000 /* after the first thread's end, until it is looked for in /proc */
+#define LINGER_NS     1000000000 /* from the first thread's end to the check in /proc */
 
 /* ---- entries ------------------------------------------------------------------------------------
  */
 
-/* Takes the image. */
+/* Takes ownership of the image. */
 static void adopt(struct entry *e, struct image *i)
 {
 	static _Atomic uint64_t versions;
@@ -99,7 +99,7 @@ static void drop(struct process_table *t, struct entry *e)
 	discard(e);
 }
 
-/* Who was looked up since the last time is spared once more. */
+/* Evicts a process. Second chance: an entry used since the last pass survives one more. */
 static void make_room(struct process_table *t)
 {
 	while (t->process_max && HASH_COUNT(t->processes) > t->process_max) {
@@ -134,9 +134,9 @@ static bool is_alive(const struct process_table *t, struct entry *e)
 }
 
 /*
- * The end of a first thread is not yet the end of its process: other threads may go on. So those
- * that /proc still has (perhaps unwaited for) stay for another round, or where that says nothing
- * those that were looked up since.
+ * Removes processes that have ended. Other threads may outlive the first thread. So a process
+ * that /proc still has (perhaps a zombie) stays for another round. Without /proc, a process that
+ * was looked up since then stays.
  */
 static void sweep(struct process_table *t, uint64_t time_ns)
 {
@@ -153,13 +153,13 @@ static void sweep(struct process_table *t, uint64_t time_ns)
 /* ---- /proc --------------------------------------------------------------------------------------
  */
 
-/* The time of records. */
+/* Returns the current time on the clock of the records. */
 static uint64_t now_ns(const struct process_table *t)
 {
 	return t->places.told ? t->last_ns : monotonic__ns();
 }
 
-/* Makes the entry what /proc says. What is not there leaves the entry as it was. */
+/* Updates the entry from /proc. Leaves it unchanged if /proc has no such process. */
 static void read_process(struct process_table *t, struct entry *e)
 {
 	uint64_t from_ns = t->places.told ? 0 : monotonic__ns();
@@ -183,7 +183,7 @@ static struct entry *get(struct process_table *t, uint32_t tgid)
 	if (!e || e->asked || e->told || t->places.past)
 		return e;
 	read_process(t, e);
-	if (e->pub.map_cnt == 0) /* gone, and its end perhaps too */
+	if (e->pub.map_cnt == 0) /* the process is gone, and its EXIT record may be lost */
 		queue(t, e, now_ns(t));
 	return e;
 }
@@ -198,7 +198,7 @@ static void scan_process(struct process_table *t, uint32_t tgid)
 	read_process(t, e);
 }
 
-/* Whose end was lost with other records: the scan did not see them. */
+/* Queues processes that the scan did not see: their EXIT records were lost. */
 static void queue_unseen(struct process_table *t)
 {
 	struct entry *e, *next;
@@ -293,7 +293,7 @@ static void apply_comm(struct process_table *t, struct entry *e, const struct re
 	set_exe(e, (struct build_id){ 0 }, NULL);
 	e->named = e->told = false;
 	e->asked = !t->places.told;
-	unqueue(t, e); /* the thread that called exec has the first one's id now */
+	unqueue(t, e); /* after exec, the calling thread has the process's id */
 }
 
 static void apply_exit(struct process_table *t, struct entry *e, const struct record *r)
@@ -302,13 +302,13 @@ static void apply_exit(struct process_table *t, struct entry *e, const struct re
 		queue(t, e, r->time_ns);
 }
 
-/* Where records tell what is mapped /proc is not asked yet. */
+/* Returns the entry for a record. Does not read /proc if the records report mappings. */
 static struct entry *at_record(struct process_table *t, uint32_t tgid)
 {
 	return t->places.told ? find_or_add(t, tgid) : get(t, tgid);
 }
 
-/* A child begins with its parent's mappings, but for one scanned later than it forked. */
+/* Copies the parent's mappings to the child, unless the child was scanned after the fork. */
 static void apply_fork(struct process_table *t, const struct record *r)
 {
 	struct entry *parent, *child = find(t, r->tgid);
@@ -347,7 +347,7 @@ void process_table__apply(struct process_table *t, const struct record *r)
 	t->last_ns = r->time_ns > t->last_ns ? r->time_ns : t->last_ns;
 	sweep(t, r->time_ns);
 	make_room(t);
-	/* The kernel's ids for a task that is past having one, or in no namespace of ours. */
+	/* The kernel's ids for a task that has lost its id, or has none in our namespace. */
 	if (r->tgid == 0 || r->tgid == UINT32_MAX)
 		return;
 	if (r->type == RECORD_FORK) {
@@ -397,7 +397,7 @@ int process_table__overlay(struct process_table *t, uint32_t tgid, const char *a
 
 	int err = e ? overlays__add(&e->overlays, at, from) : -ENOMEM;
 
-	if (!err) /* what is mapped may have been told before */
+	if (!err) /* the records may have reported mappings before */
 		process_table__look_again(t, e);
 	return err;
 }

@@ -17,7 +17,7 @@ struct reading {
 	struct image *image;
 };
 
-/* A mapping that finds no memory is left out, like one that was never seen. */
+/* Adds a mapping. Drops it if out of memory. */
 static void add(const struct record_mmap *r, void *arg)
 {
 	struct reading *to = arg;
@@ -37,7 +37,7 @@ static void read_maps(struct reading *to, const char *name)
 	close(fd);
 }
 
-/* The first thread may end before the others: it has no mappings then, but they do. */
+/* Reads the maps of the other threads: after the first thread ends, its own maps are empty. */
 static void read_tasks(struct reading *to)
 {
 	uint32_t tgid = to->entry->pub.tgid;
@@ -78,7 +78,7 @@ struct image *process_table__read(struct process_table *t, const struct entry *e
 	return to.image;
 }
 
-/* The first of what the image has. */
+/* Names the process by the first mapping of the image. */
 static void name_by_map(struct process *p)
 {
 	if (p->map_cnt == 0)
