@@ -45,7 +45,7 @@ bool input__has(const struct input *, const uint8_t *, size_t sz);
 void input__check(struct input *);
 
 uint64_t input__off(const struct input *); /* offset of the position */
-int input__err(const struct input *);	   /* 0, or -errno of read(2); 0 at the end */
+int input__err(const struct input *);	   /* 0 (also at the end) or -errno */
 bool input__stopped(const struct input *); /* true if the tick ended the input */
 
 /* Returns the size of a regular file, or 0 if the size is unknown. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sysprof captures: a header of 256 bytes and then frames, in the byte order of the recorded
+/* Sysprof captures: a header of 256 bytes and then frames, in the byte order of the writing
  * machine. Definitions that reader and writer share. Private to src/formats. */
 #ifndef FORMATS_SYSPROF_H
 #define FORMATS_SYSPROF_H

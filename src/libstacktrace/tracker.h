@@ -52,7 +52,7 @@ static inline void tracker__unlock(stacktrace_tracker *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Applies the results of jobs and process lookups that finished since the last call. Must hold the
+/* Applies the results of jobs and downloads that finished since the last call. Must hold the
  * lock. */
 static inline void tracker__collect(stacktrace_tracker *t)
 {

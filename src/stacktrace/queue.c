@@ -11,8 +11,8 @@
 #define PREFETCH_AHEAD 8 /* records */
 #define PREFETCH_LINES 5 /* cache lines of a sample before its stack */
 
-/* Chains and copied records are packed into blocks. A block is freed when everything in it has been
- * released. */
+/* Chains and copied records are packed into blocks. A block is reused or freed when everything in
+ * it has been released. */
 struct block {
 	struct block *next; /* in the free list */
 	size_t sz, cap, users;
