@@ -106,8 +106,8 @@ bool elf_code__read_now(struct elf_code *t, const struct elf_file *f)
 	       (!t->has_at || elf_file__read_now(f, t->at_off, t->at, AT_SZ) == 0);
 }
 
-/* Bytes of an indirect call (FF /2) from its opcode on, by its ModRM and SIB bytes; 0: it is none.
- */
+/* Returns the size in bytes of the indirect call (FF /2) at `op`, from its ModRM and SIB bytes.
+ * Returns 0 if it is none. */
 static size_t indirect_call_sz(const uint8_t *op)
 {
 	unsigned mod = op[1] >> 6, rm = op[1] & 7;
@@ -188,7 +188,7 @@ const struct code_pattern *elf_code__sigreturn_code(const struct machine *m)
 	return m == &machine_aarch64 ? &sigreturn_aarch64 : &sigreturn_x86_64;
 }
 
-/* Go has an int $3 behind it. Elsewhere it may be another function that begins there. */
+/* Go puts an int $3 after the system call. Elsewhere another function may begin there. */
 static bool in_sigreturn(const struct elf_code *t)
 {
 	static const uint8_t behind[] = { 0xcd, 0x03 };

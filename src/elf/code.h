@@ -5,10 +5,10 @@
 
 #include "elf/elffile.h"
 
-/* sz bytes from a file offset. 0; -EIO when the file does not hold them; -errno. */
+/* Reads sz bytes at a file offset. Returns 0, -EIO if the file does not hold them, or -errno. */
 int elf_file__read(const struct elf_file *, uint64_t off, void *to, size_t sz);
-/* The same for who must not wait for a disk: -EAGAIN when the kernel has not all of it in memory,
- * or cannot say (-EOPNOTSUPP). */
+/* Like elf_file__read(), but does not wait for a disk. Returns -EAGAIN if the kernel does not have
+ * all of it in memory, and -EOPNOTSUPP if the kernel cannot tell. */
 int elf_file__read_now(const struct elf_file *, uint64_t off, void *to, size_t sz);
 
 typedef int (*elf_file_read_fn)(const struct elf_file *, uint64_t off, void *to, size_t sz);
@@ -23,11 +23,12 @@ struct elf_code {
 	bool has_before, has_at;
 };
 
-/* Where it is; nothing is read. */
+/* Returns the file offsets of the code. Reads nothing. */
 struct elf_code elf_code__at(const struct elf_file *, uint64_t vaddr);
 void elf_code__read(struct elf_code *, int fd);
-void elf_code__copy(struct elf_code *, const struct elf_file *); /* the same for any file */
-/* The same for who must not wait for a disk. False: the kernel has not all of it in memory. */
+void elf_code__copy(struct elf_code *, const struct elf_file *); /* also reads images in memory */
+/* Like elf_code__copy(), but does not wait for a disk. Returns false if the kernel does not have
+ * all of it in memory. */
 bool elf_code__read_now(struct elf_code *, const struct elf_file *);
 
 /* Whether bytes between two functions are padding: nops, int3, zeros. */
@@ -50,7 +51,7 @@ bool elf_code__in_goexit(const struct elf_code *);
 
 /* Whether the bytes before the address are a call instruction. */
 bool elf_code__after_call(const struct elf_code *);
-/* The same of a nop of five bytes, and of a system call that makes a thread or process. */
+/* Whether the bytes before it are a nop of five bytes, or a clone or clone3 system call. */
 bool elf_code__after_nop(const struct elf_code *);
 bool elf_code__after_clone(const struct elf_code *);
 /*

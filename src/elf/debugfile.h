@@ -16,8 +16,8 @@
  */
 struct elf_file *debug_file__open(const struct elf_file *, const char *dir);
 
-/* Whether the kernel knows by heart that DIR has none for the build ID: for who must not wait for a
- * disk. A file that is named in .gnu_debuglink is another thing. */
+/* Returns true if the kernel has cached that DIR has no file for the build ID, or if no path can be
+ * made of it. Does not wait for a disk. Ignores .gnu_debuglink. */
 bool debug_file__is_absent(const struct elf_file *, const char *dir);
 
 /* The ELF image in .gnu_debugdata (xz; at most 64 MiB when unpacked), as debug_file__open(). */

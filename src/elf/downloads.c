@@ -18,8 +18,8 @@
 #define ASKED_MAX  4096
 #define END_MAX_NS 2000000000u
 
-/* Loaded when somebody opts in: it brings an HTTP client with it, whose libraries do not survive
- * being unloaded. */
+/* Loaded only if the user opts in, because it brings an HTTP client with it. The libraries of that
+ * client do not survive being unloaded. */
 struct library {
 	void *handle;
 	__typeof__(&debuginfod_begin) begin;

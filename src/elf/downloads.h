@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs and libraries by build ID from debuginfod servers ($DEBUGINFOD_URLS). A thread of its
- * own fetches one after the other, so that nobody waits; what came is in debuginfod's own cache.
+ * Downloads programs and libraries by build ID from debuginfod servers ($DEBUGINFOD_URLS). A
+ * separate thread fetches one after the other, so that callers do not wait. The files are stored in
+ * debuginfod's own cache.
  */
 #ifndef ELF_DOWNLOADS_H
 #define ELF_DOWNLOADS_H
