@@ -77,7 +77,7 @@ struct capture_config {
 	__u32 stack_sz;		 /* bytes of user stack at most */
 	__u32 signal_fpu_sz;	 /* of what the kernel puts on a signal stack first */
 	__u32 wakeup_sz;	 /* bytes in a ring from which on user space is woken */
-	__u32 exclude_tgids[2];	 /* the collector, and its parent that keeps it; 0: nobody */
+	__u32 exclude_tgids[2];	 /* the collector and its keeper; 0: none */
 	__u32 bounce;		 /* user memory is read through the map `bounces` */
 	__u32 accept_args;	 /* of the kernel's function inet_accept() */
 	__u32 retransmit_has_error; /* the tracepoint tcp_retransmit_skb says how it went (6.17) */

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/hash.h"
 #include "base/monotonic.h"
 #include "process/crowd.h"
+#include "jit/framesimage.h"
 #include "jit/gdbjit.h"
 #include "jit/jitdump.h"
 #include "jit/dumppaths.h"
@@ -276,61 +276,6 @@ static void read_more(struct jit_cfi *j, struct watched *w, struct jobs *jobs, u
 /* ---- frames as files ----------------------------------------------------------------------------
  */
 
-/* Where .eh_frame lies for its pc-relative addresses: behind the code, at a multiple of 8. */
-static uint64_t frames_address(const struct code *c)
-{
-	return (c->start + c->sz + 7) & ~7ull;
-}
-
-/* An ELF file with nothing but call-frame information at its address. */
-static struct elf_file *make_file(const struct code *c)
-{
-	static const char names[] = "\0.eh_frame\0.shstrtab\0.debug_frame";
-	const Elf64_Ehdr ehdr = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			     EV_CURRENT },
-		.e_type = ET_DYN,
-		.e_machine = c->machine,
-		.e_version = EV_CURRENT,
-		.e_shoff = sizeof(ehdr),
-		.e_ehsize = sizeof(ehdr),
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 3,
-		.e_shstrndx = 2,
-	};
-	const size_t at = sizeof(ehdr) + 3 * sizeof(Elf64_Shdr);
-	const Elf64_Shdr shdrs[3] = {
-		{ 0 },
-		{ .sh_name = c->frames_at ? 1 : 21,
-		  .sh_type = SHT_PROGBITS,
-		  .sh_flags = c->frames_at ? SHF_ALLOC : 0,
-		  .sh_addr = c->frames_at,
-		  .sh_offset = at + sizeof(names),
-		  .sh_size = c->frames_sz,
-		  .sh_addralign = 1 },
-		{ .sh_name = 11,
-		  .sh_type = SHT_STRTAB,
-		  .sh_offset = at,
-		  .sh_size = sizeof(names),
-		  .sh_addralign = 1 },
-	};
-	struct elf_file *f;
-	struct buf b = { 0 };
-
-	buf__append(&b, &ehdr, sizeof(ehdr));
-	buf__append(&b, shdrs, sizeof(shdrs));
-	buf__append(&b, names, sizeof(names));
-	buf__append(&b, c->frames, c->frames_sz);
-	if (buf__err(&b)) {
-		buf__free(&b);
-		return NULL;
-	}
-	f = elf_file__from_memory(b.data, b.sz, "[jit]");
-	if (f)
-		f->trusted = false; /* whoever wrote it */
-	return f;
-}
-
 static void forget_images(struct watched *w)
 {
 	struct image *i, *next;
@@ -378,7 +323,7 @@ static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const str
 		free(i);
 		return NULL;
 	}
-	i->file = make_file(c);
+	i->file = frames_image__new(c);
 	return i->file;
 }
 
@@ -481,7 +426,7 @@ static bool find_code(const struct dump *d, const struct jit_place *p, struct co
 	if (!d->map || !codemap__find(d->map, p->addr, p->time_ns, c))
 		return gdb_jit__find(d->listed, p->addr, c);
 	c->machine = d->at.machine;
-	c->frames_at = frames_address(c);
+	c->frames_at = frames_image__address(c);
 	return true;
 }
 
