@@ -13,7 +13,7 @@
 
 /* Where files may be. */
 struct file_places {
-	int proc;  /* an open /proc; -1: none */
+	int proc;		 /* an open /proc; -1: none */
 	struct errands *errands; /* see struct mmquery */
 	bool told; /* what is mapped was told by records: a process with this id may be another one
 		    */

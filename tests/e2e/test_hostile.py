@@ -268,3 +268,4 @@ def test_an_address_space_that_is_locked_for_ever(start, spawn, compile_c, attac
     r = end_in_time(c)
     assert r.lost("profile") == 0, r.stderr
     check_others(r, "honest", "fresh")
+    assert "does not let its memory be read" not in r.stderr
