@@ -14,7 +14,7 @@
 #define BARRED_NS   30000000000ull /* after a late return */
 #define USERS_MAX   64
 
-/* A user whose errands are not run. */
+/* The errands of this user are not run. */
 struct barred {
 	uint64_t user_id;
 	uint64_t until_ns; /* UINT64_MAX: the errand has not returned */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls that may never return. Reading /proc/PID/maps or /proc/PID/map_files takes the lock of the
+ * Runs calls that may never return. Reading /proc/PID/maps or /proc/PID/map_files takes the lock of the
  * process's address space. The process can hold that lock for any time, for example in mmap(2) of a
  * file whose FUSE server does not answer. The caller of such an errand waits for a limited time.
  */

@@ -62,6 +62,9 @@ size_t jobs__collect(struct jobs *);
 /* The same until nothing is left, or `patience_ns` have passed: false. */
 bool jobs__wait(struct jobs *, uint64_t patience_ns);
 
+/* Gives the threads of the jobs the caller's priority, see priority__lend(). */
+void jobs__lend(struct jobs *);
+
 /* Readable when there is something to collect; lives as long as the jobs. */
 int jobs__fd(const struct jobs *);
 

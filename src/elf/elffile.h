@@ -17,7 +17,13 @@ struct elf_segment {
 };
 
 /* What other layers hang on a file; freed with it. One slot per layer that needs one. */
-enum elf_slot { ELF_SLOT_UNWIND, ELF_SLOT_TABLE, ELF_SLOT_SYMBOLS, ELF_SLOT_CNT };
+enum elf_slot {
+	ELF_SLOT_UNWIND,
+	ELF_SLOT_TABLE,
+	ELF_SLOT_SYMBOLS,
+	ELF_SLOT_SYMTAB_READ,
+	ELF_SLOT_CNT
+};
 
 struct elf_attachment {
 	void *data;
