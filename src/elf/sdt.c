@@ -144,11 +144,11 @@ int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_pl
 
 	*p = (struct sdt_place){ 0 };
 	if (!offset_of(f, n->pc, PF_X, &p->pc_off)) {
-		*why = "its place is not in the code";
+		*why = "its address is not in the code";
 		return -EBADMSG;
 	}
 	if (!is_nop(f, p)) {
-		*why = "there is no nop in its place";
+		*why = "there is no nop at its address";
 		return -EBADMSG;
 	}
 	if (!n->semaphore)

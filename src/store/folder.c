@@ -95,7 +95,7 @@ static void remove_leftover(const char *name, void *arg)
 
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		if (number(name, prefixes[file], TMP_SUFFIX) && unlinkat(f->fd, name, 0) == 0)
-			log__info("%s/%s: removed, left unfinished by an earlier recording",
+			log__info("%s/%s: removed this incomplete file of an earlier recording",
 				  f->path, name);
 }
 
@@ -119,16 +119,16 @@ static int fail(const char *path, const char *what, int err)
 
 static int folder_foreign(const char *path, const struct stat *st)
 {
-	log__error("%s: belongs to user %u, who could replace what is recorded there; choose "
-		   "another folder, or use --force",
+	log__error("%s: user %u owns it and could replace the recording; choose another folder, or "
+		   "use --force",
 		   path, (unsigned)st->st_uid);
 	return -EPERM;
 }
 
 static int folder_shared(const char *path, const struct stat *st)
 {
-	log__error("%s: others may write there (mode %04o) and could replace what is recorded; run "
-		   "chmod go-w on it, choose another folder, or use --force",
+	log__error("%s: other users may write there (mode %04o) and could replace the recording; "
+		   "run chmod go-w on it, choose another folder, or use --force",
 		   path, (unsigned)st->st_mode & 07777);
 	return -EPERM;
 }
@@ -191,14 +191,14 @@ int folder__open(struct folder *f, const struct folder_options *o)
 		return err;
 	/* Some network file systems have no locks; then only the user keeps two writers apart. */
 	if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-		log__error("%s: another recording is being written there", f->path);
+		log__error("%s: another collector is writing a recording there", f->path);
 		return -EBUSY;
 	}
 	err = each_name(f->fd, count, &found);
 	if (err)
 		return fail(f->path, "cannot read the folder", err);
 	if (found.events && !o->append) {
-		log__error("%s: holds a recording already; --append continues it", f->path);
+		log__error("%s: has a recording already; --append continues it", f->path);
 		return -EEXIST;
 	}
 	f->next = found.highest + 1;

@@ -271,7 +271,7 @@ static int begin(struct recording *r, const struct parquet_options *o)
 static int check(const struct recording_options *o, struct parquet_options *parquet)
 {
 	if (parquet__parse_compression(o->compression, &parquet->zstd_level) != 0) {
-		log__error("compression '%s': want zstd(1) ... zstd(22) or none", o->compression);
+		log__error("compression '%s' is not zstd(1) ... zstd(22) or none", o->compression);
 		return -EINVAL;
 	}
 	if (!o->rows_per_group || o->rows_per_group > ROWS_MAX || !o->groups_per_file) {
