@@ -173,7 +173,7 @@ def test_query_files(rec, tmp_path):
     p = run("pprof", "/", "-r", rec, status=1)
     assert "directory" in p.stderr
     (tmp_path / "zero.sql").write_bytes(b"SELECT\0")
-    assert "no text" in run("pprof", tmp_path / "zero.sql", "-r", rec, status=1).stderr
+    assert "not a text file" in run("pprof", tmp_path / "zero.sql", "-r", rec, status=1).stderr
     here = tmp_path / CPU
     here.parent.mkdir(parents=True)
     here.write_text("SELECT ustack, 1 AS mine, 2 AS v FROM stacks LIMIT 1 -- ?command")
