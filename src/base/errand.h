@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs calls that may never return. Reading /proc/PID/maps or /proc/PID/map_files takes the lock of the
- * process's address space. The process can hold that lock for any time, for example in mmap(2) of a
- * file whose FUSE server does not answer. The caller of such an errand waits for a limited time.
+ * Runs calls that may never return; the caller waits for a limited time. For example, reading
+ * /proc/PID/maps takes the lock of the process's address space. The process can hold that lock for
+ * any time, in mmap(2) of a file, if its FUSE server does not answer.
  */
 #ifndef BASE_ERRAND_H
 #define BASE_ERRAND_H

@@ -10,8 +10,10 @@
 #include "base/monotonic.h"
 #include "symbol/symtab.h"
 
-#define READS_MAX 256	       /* at a time: each holds a file descriptor */
-#define RETRY_NS  30000000000 /* after a job was given back undone, or the table could not be read */
+#define READS_MAX 256 /* at a time: each holds a file descriptor */
+#define RETRY_NS                                                                         \
+	30000000000 /* after a job was given back undone, or the table could not be read \
+		     */
 
 /* Attached to the file. The job has a reference, too, and outlives the file where it hangs. */
 struct symtab_read {
