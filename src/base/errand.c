@@ -10,13 +10,13 @@
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define PATIENCE_NS 500000000 /* maximum wait for one errand */
-#define IMPATIENT_NS 20000000 /* maximum wait after many slow errands */
-#define CREDIT_NS   1000000000 /* of slow errands, until then */
-#define REFILL	    16	       /* this part of the time is new credit */
-#define SLOW_NS	    1000000    /* shorter waits cost no credit */
-#define BARRED_NS   30000000000ull /* after a late return */
-#define USERS_MAX   64
+#define PATIENCE_NS  500000000	    /* maximum wait for one errand */
+#define IMPATIENT_NS 20000000	    /* maximum wait after many slow errands */
+#define CREDIT_NS    1000000000	    /* of slow errands, until then */
+#define REFILL	     16		    /* this part of the time is new credit */
+#define SLOW_NS	     1000000	    /* shorter waits cost no credit */
+#define BARRED_NS    30000000000ull /* after a late return */
+#define USERS_MAX    64
 
 /* The errands of this user are not run. */
 struct barred {
