@@ -278,7 +278,7 @@ def test_probes_of_a_program_that_a_locked_address_space_maps(start, spawn, comp
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     target = EXAMPLES / "spans_server"
-    c = start("-p", "profile:u:199", "-p", f"usdt:{target}", "--no-cache")
+    c = start("-p", f"profile:u:199,usdt:{target}", "--no-cache")
     attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
     assert is_held("holder")
     wait_worked(0.5, honest)
