@@ -53,7 +53,7 @@ struct call_copy {
 	__u64 at; /* of the event_runtime in data[] */
 };
 
-#define WORD(index) ((index) & 15)
+#define WORD(index) ((index)&15)
 
 /* Overwrites the words of the frame. 0: the function cannot be read. */
 static __always_inline __u64 call__cookie(const struct user *u, const struct capture_runtime *r,

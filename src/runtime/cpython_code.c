@@ -157,10 +157,8 @@ int cpython__decode_lines(struct script_function *f, const uint8_t *table, size_
 			return -EINVAL;
 		line += (uint32_t)take_location(&c, kind);
 		if (!c.err)
-			err = script_function__add(f, off,
-						   kind == LOCATION_NONE || line > INT32_MAX
-							   ? 0
-							   : line);
+			err = script_function__add(
+				f, off, kind == LOCATION_NONE || line > INT32_MAX ? 0 : line);
 		off += 2 * ((byte & 7) + 1u);
 	}
 	return c.err ? -EINVAL : err;

@@ -6,8 +6,8 @@
 #include "runtime/runtime.h"
 
 enum cpython_at {
-	AT_INTERPRETERS,  /* _PyRuntimeState: interpreters.head */
-	AT_INTERP_NEXT,	  /* PyInterpreterState */
+	AT_INTERPRETERS, /* _PyRuntimeState: interpreters.head */
+	AT_INTERP_NEXT,	 /* PyInterpreterState */
 	AT_INTERP_THREADS,
 	AT_THREAD_NEXT, /* PyThreadState */
 	AT_THREAD_ID,

@@ -45,8 +45,8 @@ static struct elf_file *open_mapped(const struct search *s, const struct record_
 	struct stat st;
 	int handle, fd = -1;
 
-	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", s->tgid, (unsigned long long)m->start,
-		 (unsigned long long)(m->start + m->len));
+	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", s->tgid,
+		 (unsigned long long)m->start, (unsigned long long)(m->start + m->len));
 	handle = openat(s->proc, path, O_PATH | O_CLOEXEC);
 	if (handle < 0)
 		return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks into one process: which runtime it has, and where that keeps its calls. Blocks: for jobs. */
+/* Looks into one process: which runtime it has, and where that keeps its calls. Blocks: for jobs.
+ */
 #ifndef RUNTIME_LOCATE_H
 #define RUNTIME_LOCATE_H
 

@@ -15,8 +15,8 @@ struct merging {
 
 #define NOWHERE SIZE_MAX
 
-/* Returns the index of the first native frame from `from` on that has the address in its part of the
- * stack. */
+/* Returns the index of the first native frame from `from` on that has the address in its part of
+ * the stack. */
 static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
 {
 	for (size_t i = from; anchor && i + 1 < t->cnt; i++)

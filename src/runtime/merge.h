@@ -20,10 +20,10 @@ struct merge_room {
 };
 
 /*
- * The native frame that holds a run's anchor runs its calls: they go before it. Where no frame holds
- * it, calls follow by order, marked so. Native frames of the interpreter's own file, from the one
- * that runs the innermost calls on, get FRAME_INTERPRETER. A trace with more calls than were read
- * is UNWIND_LIMIT.
+ * The native frame that holds a run's anchor runs its calls: they go before it. Where no frame
+ * holds it, calls follow by order, marked so. Native frames of the interpreter's own file, from the
+ * one that runs the innermost calls on, get FRAME_INTERPRETER. A trace with more calls than were
+ * read is UNWIND_LIMIT.
  */
 void merge__scripts(struct trace *, const struct merge_input *, struct merge_room *);
 

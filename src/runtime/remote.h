@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The memory of another process, which may have written anything there. Reads are bounded in number
- * and size, errors stick: a read that fails gives zeros, so that readers chain reads and check once.
- * A read may block (userfaultfd, a FUSE server): only jobs do it.
+ * and size, errors stick: a read that fails gives zeros, so that readers chain reads and check
+ * once. A read may block (userfaultfd, a FUSE server): only jobs do it.
  */
 #ifndef RUNTIME_REMOTE_H
 #define RUNTIME_REMOTE_H

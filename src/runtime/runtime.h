@@ -18,7 +18,7 @@
 /* Where a version of a runtime has its fields: what the row that made it says. */
 struct runtime_layout {
 	const struct runtime *runtime;
-	uint64_t code_mask;	      /* see struct capture_runtime */
+	uint64_t code_mask; /* see struct capture_runtime */
 	uint32_t cookie_off, cookie[3];
 	uint32_t version;	      /* of the runtime, in its own notation */
 	uint32_t at[RUNTIME_OFFSETS]; /* bytes */
@@ -43,7 +43,7 @@ struct runtime_run {
 };
 
 struct runtime {
-	const char *name;   /* in --runtimes, and the column `mark` of frames placed by address */
+	const char *name;     /* in --runtimes, and the column `mark` of frames placed by address */
 	const char *by_order; /* `mark` of frames placed by order */
 	const char *gone;     /* `mark` of frames with a function that cannot be read any more */
 	struct script unknown; /* those: only a module */

@@ -14,8 +14,8 @@
 #include "runtime/merge.h"
 #include "runtime/scripts.h"
 
-#define SEEN_CNT    4096
-#define AGAIN_NS    20000000   /* until a runtime that has not started is looked for again */
+#define SEEN_CNT     4096
+#define AGAIN_NS     20000000 /* until a runtime that has not started is looked for again */
 #define AGAIN_MAX_NS 1000000000
 
 /* A process as it was looked at last. */

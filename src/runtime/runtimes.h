@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The calls of interpreted programs, from the first look at a process to the merged stack. Jobs read
- * files and the memory of processes. For the main thread.
+ * The calls of interpreted programs, from the first look at a process to the merged stack. Jobs
+ * read files and the memory of processes. For the main thread.
  */
 #ifndef RUNTIME_RUNTIMES_H
 #define RUNTIME_RUNTIMES_H
@@ -34,8 +34,8 @@ void runtimes__look(struct runtimes *, const struct process *);
 bool runtimes__is_looking(const struct runtimes *);
 
 /*
- * Merges the calls of an event into its walked stack. Returns false, with the trace as it was, while
- * functions are being read; never if this is the `last` try.
+ * Merges the calls of an event into its walked stack. Returns false, with the trace as it was,
+ * while functions are being read; never if this is the `last` try.
  */
 struct runtimes_event {
 	const struct process *process;

@@ -40,8 +40,8 @@ struct host {
 	uint64_t from_ns;
 	struct runtime_layout layout;
 	struct entry *functions;
-	size_t sz;	     /* bytes */
-	bool reading;	     /* a job is under way */
+	size_t sz;		     /* bytes */
+	bool reading;		     /* a job is under way */
 	struct function_key *wanted; /* for the next job */
 	size_t cnt, cap;
 	struct host *prev, *next; /* the one used last is the list's last */
@@ -139,7 +139,8 @@ static void make_room(struct scripts *s)
 {
 	struct host *h, *next;
 
-	DL_FOREACH_SAFE (s->recent, h, next) {
+	DL_FOREACH_SAFE(s->recent, h, next)
+	{
 		if (s->sz <= MEMORY_MAX && HASH_COUNT(s->by_tgid) <= HOSTS_MAX)
 			return;
 		if (!h->reading)
@@ -149,8 +150,7 @@ static void make_room(struct scripts *s)
 
 static bool is_same(const struct host *h, const struct scripts_owner *o)
 {
-	return h->from_ns == o->from_ns &&
-	       memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0 &&
+	return h->from_ns == o->from_ns && memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0 &&
 	       HASH_COUNT(h->functions) < FUNCTIONS_MAX;
 }
 

@@ -47,9 +47,9 @@ static int64_t offset_of(size_t word)
 }
 
 /*
- * The highest place wins if several have as many votes. Slots of pthread_setspecific() are above the
- * thread pointer and stay as long as the thread does. Thread-local variables are below: one of them
- * may be empty while the thread waits.
+ * The highest place wins if several have as many votes. Slots of pthread_setspecific() are above
+ * the thread pointer and stay as long as the thread does. Thread-local variables are below: one of
+ * them may be empty while the thread waits.
  */
 bool thread_slot__winners(const struct thread_slot *s, int64_t off[2])
 {
