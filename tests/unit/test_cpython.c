@@ -93,9 +93,9 @@ static void bounds_what_claims_to_be_large(void **state)
 
 	(void)state;
 	fake__code(fd);
-	fake__word(fd, FAKE_CODE + 16, 1ull << 31);		 /* code units */
-	fake__word(fd, FAKE_TEXTS + 0x200 + 16, 1ull << 31);	 /* characters of the name */
-	fake__word(fd, FAKE_TEXTS + 0x300 + 16, 2ull << 30);	 /* bytes of the line table */
+	fake__word(fd, FAKE_CODE + 16, 1ull << 31);	     /* code units */
+	fake__word(fd, FAKE_TEXTS + 0x200 + 16, 1ull << 31); /* characters of the name */
+	fake__word(fd, FAKE_TEXTS + 0x300 + 16, 2ull << 30); /* bytes of the line table */
 	assert_int_equal(read_code(fd, &f), 0);
 	assert_int_equal(f.cnt, 0);
 	assert_int_equal(strncmp(f.script.name, "App.run", 7), 0);
@@ -136,7 +136,8 @@ static size_t unhex(const char *hex, uint8_t *out)
 static size_t check_function(char *text, uint8_t *table)
 {
 	char *first = strtok(text, " "), *hex = strtok(NULL, " "), *sz = strtok(NULL, " "), *place;
-	struct script_function f = { .first_line = (uint32_t)atoi(first), .sz = strtoul(sz, NULL, 10) };
+	struct script_function f = { .first_line = (uint32_t)atoi(first),
+				     .sz = strtoul(sz, NULL, 10) };
 	size_t checked = 0;
 	unsigned off, line;
 	uint32_t found;
@@ -305,8 +306,12 @@ static void rejects_forged_offsets(void **state)
 static void splits_by_the_frame_of_the_c_function(void **state)
 {
 	const struct event_call calls[] = {
-		{ .at = 0x100 }, { .at = 0x200, .word = 1ull << 48 }, { .at = STACK, .word = 3ull << 48 },
-		{ .at = 0x300 }, { .at = STACK + 64, .word = 4ull << 48 }, { .at = 0x400 },
+		{ .at = 0x100 },
+		{ .at = 0x200, .word = 1ull << 48 },
+		{ .at = STACK, .word = 3ull << 48 },
+		{ .at = 0x300 },
+		{ .at = STACK + 64, .word = 4ull << 48 },
+		{ .at = 0x400 },
 	};
 	struct runtime_layout l = fake__layout();
 	struct runtime_calls c = { .layout = &l, .cnt = 6, .calls = calls };
@@ -334,7 +339,9 @@ static void splits_by_entry(void **state)
 					    { .at = 3, .word = 1ull << 32 },
 					    { .at = 4 } };
 	struct runtime_layout l = fake__layout();
-	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = STACK, .cnt = 4, .calls = calls };
+	struct runtime_calls c = {
+		.layout = &l, .stack = &stack, .base = STACK, .cnt = 4, .calls = calls
+	};
 	struct runtime_run runs[5];
 
 	(void)state;
