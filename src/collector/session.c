@@ -56,7 +56,7 @@ static const struct deferred_options deferred_options = {
 };
 
 struct session *session__new(const struct options *o, struct recording *recording,
-			     const struct census *census)
+			     const struct census *census, struct runtimes *runtimes)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	bool kernel = options__kernel_stacks(o);
@@ -73,7 +73,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->stacks = stacks__new(recording, NULL);
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
-	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
+	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes, runtimes });
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
 	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel))
 		return s;

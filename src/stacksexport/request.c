@@ -58,6 +58,8 @@ int request__open(struct request *r, const struct export_options *options)
 	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
 	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
+	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
+		return STATUS_FAILED;
 	read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
 	r->db.values[PARAM_BUILDID] = options->binary ? r->build_id : NULL;
