@@ -428,7 +428,7 @@ static void says_what_is_wrong(void **state)
 	}
 	expect_fault(b, "big-endian");
 	b.data[3] ^= 1;
-	expect_fault(b, "no perf.data");
+	expect_fault(b, "not a perf.data file");
 	free(b.data);
 }
 
