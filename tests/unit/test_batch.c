@@ -62,7 +62,7 @@ static void first_value_fills_back(void **state)
 	assert_int_equal(leaf.values[0], 5);
 	assert_memory_equal(leaf.defs, ((uint32_t[]){ 0, 0, 1, 0 }), 16);
 
-	/* a zero that is there is no null */
+	/* a present zero is not null */
 	assert_int_equal(leaf__from_rows(&leaf, b, column(b->table, "runnable"), NULL), 0);
 	assert_int_equal(leaf.value_cnt, 1);
 	assert_int_equal(leaf.values[0], 0);
@@ -75,7 +75,7 @@ static void first_value_fills_back(void **state)
 	batch__free(b);
 }
 
-/* Of memory that was used before only what rows reach is written. */
+/* In reused memory only the room of rows is written. */
 static void room_is_not_cleared(void **state)
 {
 	struct row rows[2] = { { .cpu = 0 }, { .cpu = -3 } };

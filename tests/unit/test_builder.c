@@ -31,7 +31,7 @@ static struct builder *new_builder(struct binaries **binaries, bool offsets)
 	return b;
 }
 
-/* Writes, reads back, frees the builder. */
+/* Writes the profile, reads it back, frees the builder. */
 static Profile *finish(struct builder *b, struct binaries *binaries)
 {
 	static uint8_t bytes[1 << 20];
@@ -92,7 +92,7 @@ static void same_stacks_are_one_sample(void **state)
 	add(b, stack, 2, 1, 1);
 	p = finish(b, binaries);
 	assert_int_equal(p->n_sample, 2);
-	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion stays */
+	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion is kept */
 	assert_int_equal(p->sample[0]->value[0], 5);
 	assert_int_equal(p->sample[0]->value[1], 500);
 	assert_int_equal(p->sample[1]->value[1], INT64_MAX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* buf and cursor: what one writes the other reads. */
+/* buf and cursor: cursor reads what buf writes. */
 #include "test.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whom the BPF programs record. */
+/* The filters of the BPF programs. */
 #include "capture_take.h"
 
 #include <mntent.h>
@@ -21,7 +21,7 @@ static void rename_and_nap(void *arg)
 
 #define SOME 6
 
-/* Only events of `pid`, and some. */
+/* Checks that there are events, and only of `pid`. */
 static void check_only(struct take *t, pid_t pid)
 {
 	take__begin(t, "switch:n");
@@ -51,7 +51,7 @@ static void rename_later_and_nap(void *go)
 	rename_and_nap("test-comm-00003");
 }
 
-/* The name is looked at when an event happens. */
+/* The name is checked when an event occurs. */
 static void by_a_comm_that_comes_later(void **state)
 {
 	bool *go = take__shared(sizeof(*go));
@@ -74,7 +74,7 @@ static void by_a_comm_that_comes_later(void **state)
 static void nap_as_54321(void *arg)
 {
 	assert_int_equal(setresuid(54321, 54321, 54321), 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* forgotten with the user */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* reset by the change of user */
 	nap_for_ever(arg);
 }
 
@@ -129,7 +129,7 @@ static bool join(const char *cgroup, pid_t pid)
 	return f && fprintf(f, "%d\n", pid) > 0 && fclose(f) == 0;
 }
 
-/* Who was in it may still be on the way out. */
+/* Processes that were in it may still be exiting. */
 static void remove_cgroup(const char *path)
 {
 	for (int i = 0; rmdir(path) != 0; i++) {
@@ -156,7 +156,7 @@ static void by_cgroup(void **state)
 	assert_int_equal(mkdir(outer, 0755), 0);
 	assert_int_equal(mkdir(inner, 0755), 0);
 	assert_int_equal(stat(inner, &st), 0);
-	assert_true(join(inner, pid)); /* below the one that is asked for */
+	assert_true(join(inner, pid)); /* below the selected cgroup */
 	cgroups[0] = name;
 	take__begin(&t, "switch:n");
 	take__wait(&t, pid, SOME);
@@ -187,7 +187,7 @@ static void start_two_threads(void *arg)
 	nap_for_ever(NULL);
 }
 
-/* Until another process has said it. */
+/* Waits until another process has set it. */
 static void wait_for_id(const pid_t *id)
 {
 	for (int i = 0; !*(volatile const pid_t *)id; i++) {
@@ -264,7 +264,7 @@ static void descendants_belong_to_it(void **state)
 				 take__count(&t, family->after) +
 				 take__count(&t, family->grandchild),
 			 t.cnt);
-	/* one that was born later has no row at the beginning, but one at the end */
+	/* a thread that was created later has no row at the start, but one at the end */
 	assert_true(take__first(&t, family->after)->time_ns > t.begin_ns);
 	take__free(&t);
 	take__kill(pid); /* and with it its children */
@@ -297,7 +297,7 @@ static void nap_until_told_and_exec(void *arg)
 	_exit(127);
 }
 
-/* Its exec is the first that is seen of it, whoever learns of it first. */
+/* Its exec is its first event, however late the collector learns of it. */
 static void a_command_from_its_exec_on(void **state)
 {
 	volatile bool *go = take__shared(sizeof(*go));

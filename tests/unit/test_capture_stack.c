@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The user stack in an event: the right bytes of the right stack, from the stack pointer to its
- * top; of threads that sleep. */
+/* The user stack in an event of a sleeping thread: the right bytes of the right stack, from the
+ * stack pointer to its top. */
 #include "capture_scene.h"
 
 #include <asm/prctl.h>
@@ -34,7 +34,7 @@ static void main_thread(void *arg)
 	sleep_deep(scene, scene->depth);
 }
 
-/* Waits until scene->tid sleeps and takes its row of the beginning. */
+/* Waits until scene->tid sleeps, and takes its row of the start. */
 static const struct event *take__asleep(struct take *t, const struct scene *scene)
 {
 	uint32_t pids[1];
@@ -190,8 +190,8 @@ static void of_a_signal_handler(void **state)
 }
 
 /*
- * Sleeps in pause() on another stack, with r14 and the thread pointer as given: as a coroutine or a
- * goroutine does. No C code can run after that.
+ * Sleeps in pause() on another stack, with the given r14 and thread pointer, like a coroutine or a
+ * goroutine. No C code can run after that.
  */
 static __attribute__((noreturn)) void sleep_on(uint64_t sp, uint64_t r14, const void *fs)
 {
@@ -229,13 +229,13 @@ static void goroutine(void *arg)
 	uint64_t sp = map_stack(scene);
 	uint64_t *g = take__shared(4096);
 
-	scene->top -= 8192; /* stacks of others follow in the same mapping */
+	scene->top -= 8192; /* other stacks follow in the same mapping */
 	g[0] = scene->base;
 	g[1] = scene->top;
 	sleep_on(sp, (uint64_t)(uintptr_t)g, NULL);
 }
 
-/* In C code r14 is anything: g is found through the thread pointer then. */
+/* In C code r14 has any value: g is found through the thread pointer. */
 static void goroutine_in_c(void *arg)
 {
 	struct scene *scene = arg;
@@ -282,14 +282,14 @@ static void of_a_goroutine(void **state)
 	ends_at_top(goroutine_in_c);
 }
 
-/* Nothing but its mapping says where it ends. */
+/* Only its mapping shows where it ends. */
 static void of_a_coroutine(void **state)
 {
 	(void)state;
 	ends_at_top(coroutine);
 }
 
-/* A hole between the stack pointer and what the thread says is the top. */
+/* A hole between the stack pointer and the top that the thread records. */
 static void goroutine_with_hole(void *arg)
 {
 	struct scene *scene = arg;

@@ -27,7 +27,7 @@ static void now_is_now(void **state)
 	assert_true(at >= before - SECOND / 1000 && at <= unix_now() + SECOND / 1000);
 }
 
-/* As if the machine had slept for five seconds since the last update. */
+/* As if the machine had been suspended for five seconds since the last update. */
 static void a_suspend_counts_from_when_it_was(void **state)
 {
 	struct clock c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules of hand-written code between code that compilers make, in real files. */
+/* Rules of hand-written code between compiled code, in real files. */
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ static const struct {
 	{ 43, PACKED_SP, 1, PACKED_FP_KEPT },
 };
 
-/* FOLDER/lib.so: compiled, hand-written and again compiled code. */
+/* FOLDER/lib.so: compiled, hand-written, and again compiled code. */
 static void make_library(const char *folder, const char *code)
 {
 	char text[256];

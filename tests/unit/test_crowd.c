@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who answers for a process: the real user, whatever the process does to look like another. */
+/* The user that is responsible for a process: the real user, whatever the process does to look like
+ * another. */
 #include "test.h"
 
 #include <errno.h>

@@ -45,7 +45,7 @@ static void unclean_names(void **state)
 	static const char *names[][2] = {
 		{ "a\nb", "a\xef\xbf\xbd"
 			  "b" },		      /* control */
-		{ "a\x1b[31m", "a\xef\xbf\xbd[31m" }, /* a terminal's */
+		{ "a\x1b[31m", "a\xef\xbf\xbd[31m" }, /* a terminal's escape sequence */
 		{ "\x7f", "\xef\xbf\xbd" },
 		{ "\xc2\x9b"
 		  "1m",
@@ -90,7 +90,7 @@ static void long_names_are_cut(void **state)
 	free(raw);
 }
 
-/* "f" with 30 arguments, each of which has the one before it twice: gigabytes in 300 bytes. */
+/* "f" with 30 arguments, each of which contains the previous one twice: gigabytes in 300 bytes. */
 static void cxx_bomb(char *s)
 {
 	s += sprintf(s, "_Z1f1aIiiE");

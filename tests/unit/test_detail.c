@@ -101,7 +101,7 @@ static void files_and_disks(void **state)
 
 	check(*state, row.fs, "ext4");
 	check(*state, row.file, "data.db");
-	row = filled(*state, EVENT_DETAIL_FILE, &file, 16 + 8); /* sent shorter */
+	row = filled(*state, EVENT_DETAIL_FILE, &file, 16 + 8); /* sent truncated */
 	check(*state, row.file, "data.db");
 	memset(&full, 'x', sizeof(full)); /* no NUL anywhere */
 	memset(longest, 'x', 256);

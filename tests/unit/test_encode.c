@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The encodings and Thrift, byte by byte. The bytes are worked by hand from parquet-format's
+/* The encodings and Thrift, byte by byte. The bytes were derived by hand from parquet-format's
  * Encodings.md and thrift-compact-protocol.md. */
 #include "test.h"
 

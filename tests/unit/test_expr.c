@@ -15,7 +15,7 @@ struct result {
 	uint64_t value;
 };
 
-/* rax is 10, rbp is on the stack, rip is 0x401017; r8 is not known. The CFA is 0x5000. */
+/* rax is 10, rbp points to the stack, rip is 0x401017; r8 is unknown. The CFA is 0x5000. */
 static struct result run_ops(const Dwarf_Op *ops, size_t cnt)
 {
 	struct snapshot snapshot = { .addr = STACK_ADDR,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists for gdb, of this very process. */
+/* Lists for gdb, of this process. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* How many images there are when the list has changed. */
+/* Returns the number of images after a change of the list. */
 static size_t read_again(struct fixture *t)
 {
 	__jit_debug_descriptor.action++;
@@ -87,7 +87,7 @@ static void it_is_read_again_when_it_has_changed(void **state)
 
 	read_again(t);
 	generation = gdb_jit__generation(t->jit);
-	t->listed[0].next = NULL; /* it did not say so */
+	t->listed[0].next = NULL; /* without announcing it */
 	gdb_jit__read(t->jit, &t->owner);
 	assert_int_equal(gdb_jit__cnt(t->jit), 3);
 	assert_int_equal(gdb_jit__generation(t->jit), generation);
@@ -99,7 +99,7 @@ static void it_is_read_again_when_it_has_changed(void **state)
 	assert_int_equal(gdb_jit__sz(t->jit), 0);
 }
 
-/* The unwinder is to know the last callers of a process that is gone. */
+/* The unwinder must find the last callers of a process that has ended. */
 static void one_that_is_gone_is_remembered(void **state)
 {
 	struct fixture *t = *state;
@@ -113,7 +113,7 @@ static void lists_that_lie(void **state)
 {
 	struct fixture *t = *state;
 
-	t->listed[1].next = t->listed; /* a ring */
+	t->listed[1].next = t->listed; /* a circular list */
 	assert_true(read_again(t) <= 4096);
 	t->listed[1].next = (void *)NOWHERE;
 	assert_int_equal(read_again(t), 2);
@@ -126,7 +126,7 @@ static void lists_that_lie(void **state)
 	assert_int_equal(read_again(t), 0);
 }
 
-/* Whatever a byte of an image is, and wherever it ends. */
+/* Any byte of an image may be wrong, and it may end anywhere. */
 static void images_that_lie(void **state)
 {
 	struct fixture *t = *state;
@@ -150,7 +150,7 @@ static void images_that_lie(void **state)
 	}
 }
 
-/* Where two have the same code, it is that of the one that was listed last. */
+/* If two have the same code, it belongs to the one that was listed last. */
 static void images_that_overlap(void **state)
 {
 	struct fixture *t = *state;
@@ -166,7 +166,7 @@ static void images_that_overlap(void **state)
 	assert_true(gdb_jit__find(t->jit, CODE + 2 * 4096, &c));
 }
 
-/* Images of some hundred bytes that all have the same four megabytes for their frames. */
+/* Images of some hundred bytes that all refer to the same four megabytes for their frames. */
 static void more_than_is_read(void **state)
 {
 	enum { CNT = 64, SZ = 4 << 20 };
@@ -184,9 +184,9 @@ static void more_than_is_read(void **state)
 	__jit_debug_descriptor.first = listed;
 	assert_int_equal(read_again(t), 7);
 	assert_true(gdb_jit__sz(t->jit) < 32 << 20);
-	gdb_image__load(&images[0], frames, SZ + 1); /* none is so large */
+	gdb_image__load(&images[0], frames, SZ + 1); /* too large */
 	assert_int_equal(read_again(t), 7);
-	listed[0].next = listed; /* what is of no use has been read, too */
+	listed[0].next = listed; /* useless bytes count, too */
 	assert_int_equal(read_again(t), 0);
 	for (size_t i = 0; i < CNT; i++)
 		buf__free(&images[i]);

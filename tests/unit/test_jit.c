@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of code that processes make while they run: whose files are believed. */
+/* Names of generated code: which files are trusted. */
 #include "test.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void write_map(const char *text)
 	fclose(f);
 }
 
-/* The name that this process gives an address now, or "". */
+/* Returns the present name of an address in this process, or "". */
 static const char *told(struct jit *j, uint64_t addr)
 {
 	const struct jit_place place = { (uint32_t)getpid(), addr, monotonic__ns() };
@@ -67,7 +67,7 @@ static void a_map_of_this_process(void **state)
 	assert_string_equal(told(*state, 0x1008), "a");
 	generation = own_generation(*state);
 	assert_int_not_equal(generation, 0);
-	write_map("1000 10 a\n2000 10 b\n"); /* the same and more, as far as can be seen */
+	write_map("1000 10 a\n2000 10 b\n"); /* indistinguishable from the old text plus more */
 	assert_string_equal(told(*state, 0x2000), "b");
 	assert_int_equal(own_generation(*state), generation);
 	write_map("1000 10 other\n2000 10 b\n3000 10 c\n");
@@ -78,11 +78,12 @@ static void a_map_of_this_process(void **state)
 	write_map("1000 10 new\n");
 	while (strcmp(told(*state, 0x1000), "new") != 0)
 		assert_true(monotonic__ns() - from_ns < 60000000000);
-	assert_true(monotonic__ns() - from_ns >= 250000000); /* it is not looked for all the time */
+	/* the search is not repeated all the time */
+	assert_true(monotonic__ns() - from_ns >= 250000000);
 	assert_int_not_equal(own_generation(*state), generation);
 }
 
-/* Functions enough for reading them to take milliseconds, and one of that name. */
+/* Enough functions that reading them takes milliseconds, and one of that name. */
 static void write_many(const char *name)
 {
 	FILE *f = fopen(map_path, "w");
@@ -94,7 +95,7 @@ static void write_many(const char *name)
 	fclose(f);
 }
 
-/* Who writes much again and again does not keep us busy; what it says is known in the end. */
+/* A process that writes much repeatedly does not keep us busy; its names are known in the end. */
 static void a_large_map_is_not_read_all_the_time(void **state)
 {
 	uint64_t begin_ns, took_ns;
@@ -102,7 +103,7 @@ static void a_large_map_is_not_read_all_the_time(void **state)
 
 	write_many("first");
 	assert_string_equal(told(*state, 0x1000), "first");
-	write_many("second"); /* that it was large at first is nobody's fault */
+	write_many("second"); /* a file that is large at first is not suspicious */
 	begin_ns = monotonic__ns();
 	assert_string_equal(told(*state, 0x1000), "second");
 	took_ns = monotonic__ns() - begin_ns;
@@ -214,13 +215,14 @@ static void dumps_that_records_tell_of(void **state)
 	assert_string_equal(dump, "/home/u/.debug/jit-7.dump");
 	apply_mmap(t, 7, "/home/u/.debug/jit-7.dump", PROT_READ | PROT_EXEC);
 	assert_ptr_equal(dump_paths__dump(t, 7), dump);
-	apply_mmap(t, 7, "/tmp/jit-1.dump", PROT_READ | PROT_EXEC); /* in its container it is 1 */
+	/* its process id in its container is 1 */
+	apply_mmap(t, 7, "/tmp/jit-1.dump", PROT_READ | PROT_EXEC);
 	assert_string_equal(dump_paths__dump(t, 7), "/tmp/jit-1.dump");
 	assert_null(dump_paths__dump(t, 8));
 	dump_paths__free(t);
 }
 
-/* Of one that has gone, whoever owned its files; read when they are asked for first. */
+/* A process that has ended, with files of any owner; they are read at the first request. */
 static void a_process_of_a_recording(void **state)
 {
 	struct dump_paths *t = dump_paths__new();

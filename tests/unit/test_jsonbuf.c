@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* JSON: strings that are hostile, numbers without rounding. */
+/* JSON: hostile strings, and numbers without rounding. */
 #include "test.h"
 
 #include <string.h>

@@ -70,7 +70,7 @@ static void lookups(void **state)
 	assert_false(kallsyms__symbol(k, text - 1, &s));
 	assert_false(kallsyms__symbol(k, text + 0x1000, &s));	  /* data */
 	assert_false(kallsyms__symbol(k, text + 0x10000000, &s)); /* between */
-	assert_false(kallsyms__symbol(k, UINT64_MAX, &s));	  /* too far behind the last */
+	assert_false(kallsyms__symbol(k, UINT64_MAX, &s));	  /* too far after the last */
 	kallsyms__free(k);
 }
 
@@ -111,7 +111,8 @@ static void odd_lines_are_skipped(void **state)
 	kallsyms__free(k);
 }
 
-/* A module that comes later is found after the file was read again; names handed out stay. */
+/* A module that is loaded later is found after the file is read again; returned names stay valid.
+ */
 static void a_module_comes_later(void **state)
 {
 	uint64_t from_ns = monotonic__ns();
@@ -131,7 +132,7 @@ static void a_module_comes_later(void **state)
 	assert_string_equal(s.module, "[late]");
 	assert_string_equal(before.name, "global");
 	assert_string_equal(before.module, "[kernel]");
-	shell__write(*state, "kallsyms", ""); /* a reading that fails changes nothing */
+	shell__write(*state, "kallsyms", ""); /* a failed read changes nothing */
 	nanosleep(&wait, NULL);
 	assert_false(kallsyms__symbol(k, 0xffffffffe0000000, &s));
 	assert_true(kallsyms__symbol(k, 0xffffffffd0000004, &s));
@@ -164,7 +165,7 @@ static size_t read_entries(const char *path, struct entry **entries)
 	return cnt;
 }
 
-/* The nearest start at or below addr, by looking at every line. */
+/* Returns the nearest start at or below addr, by a search of every line. */
 static uint64_t linear(const struct entry *e, size_t cnt, uint64_t addr)
 {
 	uint64_t best = 0;
@@ -175,7 +176,7 @@ static uint64_t linear(const struct entry *e, size_t cnt, uint64_t addr)
 	return best;
 }
 
-/* A copy: BPF programs come and go, and have names there. */
+/* A copy, because BPF programs come and go, and have names there. */
 static void this_kernel_against_a_linear_search(void **state)
 {
 	struct entry *entries;

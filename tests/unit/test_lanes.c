@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lanes: nested events share one, others get their own. */
+/* Lanes: nested events share one, others get another. */
 #include "test.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static void threads_are_apart(void **state)
 	(void)state;
 	assert_int_equal(place(l, 0, 0, 100), 11);
 	assert_int_equal(lanes__place(l, &other), 11);
-	assert_int_equal(lanes__place(l, &none), LANES_FIRST_ID); /* viewers take 0 for the pid */
+	assert_int_equal(lanes__place(l, &none), LANES_FIRST_ID); /* viewers treat 0 as the pid */
 	lanes__free(l);
 }
 

@@ -31,8 +31,8 @@ static struct chain at(struct lines *l, uint64_t vaddr)
 	return c;
 }
 
-/* Returns the place without a repeated folder of the compilation: where -ffile-prefix-map made that
- * relative, LLVM 14 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
+/* Returns the place without a repeated folder of the compilation: if -ffile-prefix-map made the
+ * folder relative, LLVM 14 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
 static const char *drop_repeated_folder(const char *place)
 {
 	size_t sz = strlen(place);
@@ -44,7 +44,7 @@ static const char *drop_repeated_folder(const char *place)
 	return place;
 }
 
-/* "FILE:LINE" or "FILE:LINE (discriminator 2)" of what another program prints. */
+/* "FILE:LINE" or "FILE:LINE (discriminator 2)", printed by another program. */
 static void assert_place(const struct line *l, char *text)
 {
 	const char *want = drop_repeated_folder(text);
@@ -56,9 +56,9 @@ static void assert_place(const struct line *l, char *text)
 }
 
 /*
- * One address of llvm-symbolizer's output: pairs of lines, function and place. It names the last
- * function after the symbol table and demangles by its own taste: names are compared up to the
- * first parameter list or template, where both have DWARF's.
+ * One address of llvm-symbolizer's output: pairs of lines, function and place. It takes the last
+ * function's name from the symbol table and demangles differently: names are compared up to the
+ * first parameter list or template, if both are from DWARF.
  */
 static void compare(struct lines *l, uint64_t vaddr, char **text)
 {
@@ -72,7 +72,7 @@ static void compare(struct lines *l, uint64_t vaddr, char **text)
 		if (c.cnt == 0 && strcmp(function, "??") == 0)
 			continue;
 		if (c.cnt == 0 && strstr(place, ":0"))
-			continue; /* a name of the symbol table only */
+			continue; /* a name from the symbol table only */
 		assert_true(i < c.cnt);
 		assert_place(&c.lines[i], place);
 		if (i + 1 < c.cnt && !strpbrk(function, "$<_"))
@@ -284,7 +284,7 @@ static void corrupted_copies(void **state)
 		char *copy = memcpy(malloc(sz), image, sz);
 		struct lines *l;
 
-		for (int i = 0; i < 30; i++) /* behind the code: DWARF and section headers */
+		for (int i = 0; i < 30; i++) /* after the code: DWARF and section headers */
 			copy[0x3000 + (size_t)rand() % (sz - 0x3000)] = (char)rand();
 		f = fopen(path, "w");
 		assert_int_equal(fwrite(copy, 1, sz, f), sz);

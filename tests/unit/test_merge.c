@@ -37,7 +37,7 @@ static void fake__next(struct stream *s, record_fn fn, void *arg)
 	uint64_t time_ns = f->times[f->pos++];
 	struct record r = { .type = time_ns % 7 ? RECORD_SAMPLE : RECORD_EXIT, .time_ns = time_ns };
 
-	if (r.time_ns % 10 != 7) /* a call may hand out nothing */
+	if (r.time_ns % 10 != 7) /* a call may return nothing */
 		fn(&r, arg);
 }
 
@@ -99,13 +99,13 @@ static void later_ones_wait(void **state)
 	(void)state;
 	merge__drain(&(struct streams){ streams, 2 }, 20, see, &seen);
 	assert_int_equal(seen.cnt, 3);
-	assert_int_equal(seen.times[2], 20); /* until is part of it */
+	assert_int_equal(seen.times[2], 20); /* `until` is included */
 	merge__drain(&(struct streams){ streams, 2 }, UINT64_MAX, see, &seen);
 	assert_int_equal(seen.cnt, 5);
 	assert_int_equal(seen.times[4], 30);
 }
 
-/* An interrupt's record may come before an older one of what it interrupted: both come out. */
+/* An interrupt's record may come before an older one of the interrupted code: both are returned. */
 static void disorder_inside_a_stream(void **state)
 {
 	uint64_t a[] = { 5, 4, 6 }, b[] = { 1, 2, 3 };

@@ -44,11 +44,11 @@ static void an_end_takes_what_began(void **state)
 	assert_int_equal(out.event.reason, EIO);
 	assert_int_equal(out.ustack_id, 50);
 	assert_memory_equal(&build_id, &who, sizeof(who));
-	assert_false(open_ops__close(j, &end, &out, &build_id)); /* once */
+	assert_false(open_ops__close(j, &end, &out, &build_id)); /* only once */
 	open_ops__free(j);
 }
 
-/* What is known of it only then. */
+/* Facts that are known only at the end. */
 static void the_end_may_have_a_detail(void **state)
 {
 	const struct build_id nobody = { 0 };
@@ -91,7 +91,7 @@ static void what_became_part_of_another_is_forgotten(void **state)
 	open_ops__free(j);
 }
 
-/* A request's memory is used again: nobody said how the first ended. */
+/* A request's memory is reused: the end of the first was not reported. */
 static void a_second_beginning_replaces_the_first(void **state)
 {
 	const struct build_id nobody = { 0 };

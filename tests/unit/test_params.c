@@ -8,7 +8,7 @@
 #define COMMAND "CAST($command AS VARCHAR)"
 #define BUILDID "CAST($buildid AS VARCHAR)"
 
-/* The one statement that the text is. */
+/* Checks that the text is this single statement. */
 static void one(const char *text, const char *expected)
 {
 	struct statements st;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Columns of the contract, whole files, and what happens when a file cannot be written. Readers'
- * views of the files are tests/e2e/test_store.py. */
+/* Columns of the contract, whole files, and failing writes. tests/e2e/test_store.py reads the files
+ * with other programs. */
 #include "test.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 static void columns(void **state)
 {
-	/* CONTRACT: names, types and order are what people's queries rely on. */
+	/* CONTRACT: queries of users rely on names, types and order. */
 	static const struct {
 		const char *name;
 		enum column_type type;
@@ -73,7 +73,7 @@ static void compression(void **state)
 		assert_int_equal(parquet__parse_compression(bad[i], &level), -EINVAL);
 }
 
-/* A small table whose file can be read byte by byte. */
+/* A small table with a file that can be checked byte by byte. */
 struct toy {
 	int64_t ts;
 	uint32_t name;
@@ -210,7 +210,7 @@ static void pages(void **state)
 	assert_int_equal(p.cnt, PAGE_SZ / STRING_MAX);
 	assert_int_equal(p.row_cnt, p.cnt);
 
-	/* one row of 90 elements is not torn, however long */
+	/* a row of 90 elements is not split */
 	l.max_rep = l.max_def = 1;
 	for (int i = 0; i < 100; i++) {
 		reps[i] = i < 90 && i > 0;
@@ -221,7 +221,7 @@ static void pages(void **state)
 	assert_int_equal(p.row_cnt, 1);
 }
 
-/* What would be a page of more than 2 GiB is an error, not a negative size. */
+/* A page of more than 2 GiB is an error, not a negative size. */
 static void page_of_2_gib(void **state)
 {
 	static char text[STRING_MAX];

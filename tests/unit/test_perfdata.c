@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* perf.data: what perf wrote, as perf itself says what is in it (perf script -D). */
+/* perf.data files of perf, compared with perf's own output (perf script -D). */
 #include "test.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static void registers_go_by_their_dwarf_numbers(void **state)
 	assert_int_equal(s.stack.addr, regs[7]);
 	assert_true(s.truncated);
 	assert_false(s.compat);
-	c.first.sample.stack.regs[8] = UINT64_MAX; /* as an NMI leaves it */
+	c.first.sample.stack.regs[8] = UINT64_MAX; /* as after an NMI */
 	assert_false(item_stack__sample(&c.first.sample.stack, &order, regs, &s));
 }
 
@@ -246,7 +246,7 @@ static void check_sample(const struct item *was, const struct item *is)
 	assert_int_equal(is->sample.chain[3], 3);
 }
 
-/* Whether that record is changed on purpose. */
+/* Returns whether that record is changed on purpose. */
 static bool is_changed(const struct raw *raw)
 {
 	uint32_t type = raw__type(raw);
@@ -329,7 +329,7 @@ static void features_stay(void **state)
 	assert_int_equal(y->attrs.v[0].attr.sample_type & PERF_SAMPLE_STACK_USER, 0);
 	assert_int_equal(y->attrs.v[0].attr.sample_stack_user, 0);
 	assert_false(y->attrs.v[0].attr.exclude_callchain_user);
-	/* The events' description repeats what the table of events says. */
+	/* The description of the events repeats the table of events. */
 	assert_memory_equal(y->features[PERF_FEAT_EVENT_DESC].data + 8, y->attrs.v[0].bytes,
 			    y->attrs.v[0].sz);
 	stream_in__close(&was);
@@ -338,7 +338,7 @@ static void features_stay(void **state)
 	free(again.data);
 }
 
-/* ---- what is damaged ---- */
+/* ---- damaged files ---- */
 
 static void check_cut(const struct bytes *whole, size_t sz, size_t *samples)
 {
@@ -371,7 +371,7 @@ static void cut_at_every_byte(void **state)
 	free(z.data);
 }
 
-/* A stream has no end of its own: it is cut where a record is. */
+/* A stream has no end mark: it may end after any record. */
 static void cut_streams(void **state)
 {
 	struct bytes b = bytes__of_file("tests/golden/pipe.data");

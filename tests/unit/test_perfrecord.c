@@ -114,7 +114,7 @@ static void reads_tasks(void **state)
 	buf__free(&b);
 }
 
-/* The record as a block of exactly its size, for the sanitizer to watch. */
+/* Parses the record as a block of exactly its size, for the sanitizer. */
 static bool parse_copy(const struct buf *b, size_t sz)
 {
 	uint8_t *copy = malloc(sz ? sz : 1);
@@ -159,7 +159,7 @@ static void lies_are_refused(void **state)
 
 	(void)state;
 	perfmaker__comm(&b, 77, "x");
-	assert_false(perfrecord__parse(b.data, b.sz - 8, &r)); /* not what the header says */
+	assert_false(perfrecord__parse(b.data, b.sz - 8, &r)); /* not the size in the header */
 	for (uint32_t type = 0; type < 300; type++) {
 		bool known = type == PERF_RECORD_COMM || type == PERF_RECORD_LOST ||
 			     type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;

@@ -23,7 +23,7 @@ static uint64_t spread_values(const struct machine *m, uint64_t mask, const uint
 	return perfregs__spread(&order, values, cnt, regs);
 }
 
-/* Values that say which register they are of, by perf's number. */
+/* Values that contain the number of their register in perf's order. */
 static uint64_t spread(const struct machine *m, uint64_t mask, uint64_t regs[MACHINE_REG_MAX])
 {
 	uint64_t values[64];

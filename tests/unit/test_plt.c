@@ -13,7 +13,7 @@ static void assert_at(struct elf_file *f, uint64_t addr, const char *name)
 	assert_string_equal(s.name, name);
 }
 
-/* objdump names stubs by a way of its own. */
+/* objdump finds the names of stubs in another way. */
 static void compare_stubs(const char *path)
 {
 	char *text = shell__output("objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got "

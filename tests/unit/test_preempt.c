@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where the count of interrupts is, in the types of kernels of different ages. */
+/* The counter of interrupts in the types of several kernels. */
 #include "test.h"
 
 #include <bpf/btf.h>
@@ -24,7 +24,7 @@ static int add_struct(const struct kernel *k, const char *name, const char *memb
 	return id;
 }
 
-/* A task's way to its CPU's run queue. */
+/* The path from a task to its CPU's run queue. */
 static struct kernel kernel__new(const char *member)
 {
 	struct kernel k = { .btf = btf__new_empty() };

@@ -61,7 +61,7 @@ static void several(void **state)
 	assert_int_equal(out[1].param, 49);
 }
 
-/* Every probe that needs no path, but for what is said otherwise. */
+/* Every probe that needs no path, except those listed explicitly. */
 static void all_of_them(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
@@ -80,7 +80,7 @@ static void all_of_them(void **state)
 	assert_int_equal(profiles, 1);
 }
 
-/* A path may have colons, and be one of many. */
+/* A path may have colons, and be one of several. */
 static void paths(void **state)
 {
 	static const struct {
@@ -106,7 +106,7 @@ static void paths(void **state)
 	assert_string_equal(out[1].path, "b");
 }
 
-/* Each message names the part that is wrong, and what is allowed; how it begins. */
+/* Each message names the wrong part and the allowed values; checks its start. */
 static void wrong_ones(void **state)
 {
 	static const struct {

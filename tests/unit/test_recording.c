@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A recording's folder, its numbers and generations, and what goes wrong with them. */
+/* A recording's folder, its numbers and generations, and errors with them. */
 #include "test.h"
 
 #include <dirent.h>
@@ -94,7 +94,7 @@ static void touch(const char *path)
 	close(fd);
 }
 
-/* A batch ends when its strings are many MB, too: they may all be different. */
+/* A batch also ends if its strings take many MB: they may all differ. */
 static void large_strings(void **state)
 {
 	struct recording *r = open_recording("rec", false);
@@ -121,7 +121,7 @@ static void large_strings(void **state)
 	recording__free(r);
 }
 
-/* A batch ends when it is full or old, and its strings and stacks with it. */
+/* A batch, its strings and its stacks end if it is full or old. */
 static void generations(void **state)
 {
 	struct recording *r = open_recording("rec", false);
@@ -162,7 +162,7 @@ static void generations(void **state)
 	recording__free(r);
 }
 
-/* Strings that a row in hand refers to belong to the batch that the row goes to. */
+/* Strings of a pending row belong to the batch of the row. */
 static void strings(void **state)
 {
 	static char longest[STRING_MAX + 10];
@@ -265,7 +265,7 @@ static void next_number(void **state)
 	recording__free(r);
 }
 
-/* A numbered folder goes when nothing was written to it; one that has a name stays. */
+/* A numbered folder is removed if it is empty; a named one stays. */
 static void empty_folders(void **state)
 {
 	const char *const dirs[] = { NULL, "rec", NULL };
@@ -300,7 +300,7 @@ static void bad_folders(void **state)
 	assert_int_equal(errno, ELOOP);
 }
 
-/* A link that somebody else made leads nowhere; one's own and root's are followed. */
+/* A link that another user made is not followed; the owner's and root's are. */
 static void links(void **state)
 {
 	struct recording *r;
@@ -321,7 +321,7 @@ static void links(void **state)
 	assert_int_equal(errno, ELOOP);
 }
 
-/* A planted file of the name that is written to is replaced, not followed or filled. */
+/* A planted file with the name of a new one is replaced, not followed or filled. */
 static void planted_file(void **state)
 {
 	struct folder_options o = { .dir = "rec", .owner = { geteuid(), getegid() } };
@@ -343,7 +343,7 @@ static void planted_file(void **state)
 	folder__close(&f);
 }
 
-/* Whoever owns the folder, or may write there, could put batches of their own in place of ours. */
+/* A user who owns the folder, or may write there, could replace our batches. */
 static void refuses_a_folder_of_another_user(void **state)
 {
 	struct folder_options o = { .dir = "rec", .owner = { geteuid(), getegid() } };
@@ -356,7 +356,7 @@ static void refuses_a_folder_of_another_user(void **state)
 	assert_int_equal(chown("rec", 65534, 65534), 0);
 	assert_int_equal(folder__open(&f, &o), -EPERM);
 	folder__close(&f);
-	o.owner.uid = 65534; /* who called sudo */
+	o.owner.uid = 65534; /* the user who called sudo */
 	assert_int_equal(folder__open(&f, &o), 0);
 	folder__close(&f);
 	o.owner.uid = 65533;
@@ -404,7 +404,7 @@ static void bad_options(void **state)
 	assert_false(exists("rec"));
 }
 
-/* A write that fails is an error of every later call, and nothing else. */
+/* A failed write is an error of every later call, and has no other effect. */
 static void folder_gone(void **state)
 {
 	struct recording *r = open_recording("rec", false);

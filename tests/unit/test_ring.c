@@ -12,7 +12,7 @@
 
 #define RING_SZ 16384
 
-/* A ring in ordinary memory, mapped twice in a row as the kernel does; the test is the producer. */
+/* A ring in ordinary memory, mapped twice in a row like the kernel's; the test is the producer. */
 struct fixture {
 	uint64_t consumer, producer;
 	uint8_t *data;
@@ -51,7 +51,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Appends a record whose header says `header`; returns its event. */
+/* Appends a record with `header` in its header; returns its event. */
 static struct event *append(struct fixture *f, uint32_t header, uint64_t time_ns,
 			    uint32_t ustack_sz)
 {
@@ -140,7 +140,7 @@ static void round_and_round(void **state)
 	assert_int_equal(ring__bad(f->ring), 0);
 }
 
-/* The producer is not done with the second: it and what follows wait. */
+/* The producer has not finished the second: it and the following ones wait. */
 static void busy_ones_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -171,7 +171,7 @@ static void discarded_ones_are_skipped(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-/* With `sz` bytes of another stack, which says that it has `said`. */
+/* With `sz` bytes of another stack, declared as `said`. */
 static void append_switched(struct fixture *f, uint64_t time_ns, uint32_t sz, uint64_t said)
 {
 	uint32_t all = sizeof(struct event) + 64 + sizeof(struct event_switched) + sz;
@@ -187,12 +187,12 @@ static void sizes_that_do_not_add_up(void **state)
 	struct seen seen;
 
 	append(f, 8, 1, 0);			     /* shorter than an event */
-	append(f, sizeof(struct event) + 64, 2, 65); /* says more than it has */
+	append(f, sizeof(struct event) + 64, 2, 65); /* declares more than it has */
 	append(f, sizeof(struct event) + 64, 3, 63); /* less */
 	append(f, sizeof(struct event) + 64, 4, UINT32_MAX);
-	append_event(f, 5, 8)->kstack_sz = UINT32_MAX - 7; /* adds up in 32 bits only */
+	append_event(f, 5, 8)->kstack_sz = UINT32_MAX - 7; /* correct only in 32-bit arithmetic */
 	append_event(f, 6, 64);
-	append_event(f, 7, 64)->flags = EVENT_F_HOLES; /* which are not there */
+	append_event(f, 7, 64)->flags = EVENT_F_HOLES; /* which are missing */
 	append(f, sizeof(struct event) + 64 + EVENT_HOLES_SZ, 8, 64)->flags = EVENT_F_HOLES;
 	append_event(f, 9, 64)->flags = EVENT_F_SWITCHED;
 	append_switched(f, 10, 48, 48);
@@ -237,8 +237,8 @@ static void a_position_that_cannot_be(void **state)
 	assert_int_equal(f->consumer, 0);
 }
 
-/* The producer gets room back in the middle of a long round. */
-/* What is behind a full batch is handed out when that has been given back. */
+/* The producer gets room back during a long round. */
+/* Records after a full batch are returned once that batch has been released. */
 static void see_room(const struct record *r, size_t cnt, void *arg)
 {
 	struct fixture *f = arg;

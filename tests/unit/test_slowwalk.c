@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Programs are stopped after each single instruction: in prologues, epilogues, PLT stubs, the
- * dynamic linker, vfork, signal trampolines, realigned frames, the vdso. Each stack is walked to
- * its root, and as libdwfl walks it.
+ * Stops programs after each instruction: in prologues, epilogues, PLT stubs, the dynamic linker,
+ * vfork, signal trampolines, realigned frames, the vdso. Each stack is walked to its root, and
+ * equals libdwfl's walk.
  */
 #include "test.h"
 
@@ -52,7 +52,7 @@ static pid_t build_and_stop(const char *dir, const char *flags)
 	return pid;
 }
 
-/* One instruction; signals are delivered. */
+/* Executes one instruction, and delivers signals. */
 static void step(pid_t pid, int *signal)
 {
 	int status;
@@ -151,7 +151,7 @@ static void other_code_models(void **state)
 	check_round(build_and_stop(*state, "-fcf-protection -mno-red-zone -O1 -fno-plt"));
 }
 
-/* .debug_frame only, as Go and some assemblers have it; libc keeps its .eh_frame. */
+/* Only .debug_frame, as Go and some assemblers write it; libc keeps its .eh_frame. */
 static void debug_frame(void **state)
 {
 	check_round(build_and_stop(*state, "-g -fno-asynchronous-unwind-tables "

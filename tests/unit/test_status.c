@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a person reads on stderr: in a file, and on a terminal. */
+/* Messages on stderr: in a file, and on a terminal. */
 #include "test.h"
 
 #include <pty.h>
@@ -13,7 +13,7 @@
 struct rig {
 	struct session_rig session;
 	struct status status;
-	int reader, writer, own_stderr; /* `writer` is stderr while somebody speaks */
+	int reader, writer, own_stderr; /* `writer` replaces stderr during a call */
 	char text[8192];
 };
 
@@ -23,7 +23,7 @@ static void divert(struct rig *r)
 	dup2(r->writer, STDERR_FILENO);
 }
 
-/* All that came up to a mark: a terminal hands it on in its own time. */
+/* Returns everything up to a mark, because a terminal passes it on later. */
 static const char *restore(struct rig *r)
 {
 	size_t sz = 0;
@@ -41,7 +41,7 @@ static const char *restore(struct rig *r)
 	return r->text;
 }
 
-/* What a call writes to stderr. */
+/* Returns what a call writes to stderr. */
 #define said(r, call) (divert(r), (call), restore(r))
 
 static void begin(struct rig *r, bool terminal, bool quiet)
@@ -120,7 +120,7 @@ static void in_a_file_a_line_each_ten_seconds(void **state)
 	end(&r);
 }
 
-/* One line that is written over, twice a second, and cleared for what is said meanwhile. */
+/* One line that is overwritten twice a second, and cleared for messages. */
 static void on_a_terminal_a_line_that_lives(void **state)
 {
 	struct rig r = { 0 };

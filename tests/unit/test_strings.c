@@ -50,7 +50,7 @@ static void sanitize(void **state)
 	}
 }
 
-/* The bounds of one string of sz times the unit. */
+/* Returns the bounds of one string of `times` repetitions of the unit. */
 static void bounds_of(const char *unit, size_t times, enum column_type type, struct buf out[3])
 {
 	struct column column = { .name = "c", .type = type };

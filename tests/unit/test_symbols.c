@@ -9,7 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/symbol.h"
 
-/* What readelf says of a file and of its separate debug file. */
+/* The symbols that readelf prints for a file and its separate debug file. */
 struct listed {
 	uint64_t addr, sz;
 	bool global, weak, label;
@@ -69,7 +69,7 @@ static void listing__free(struct listing *l)
 	free(l->v);
 }
 
-/* The sized function that starts last, of those the shortest. */
+/* Returns the sized function that starts last, then the shortest. */
 static const struct listed *linear(const struct listing *l, uint64_t addr)
 {
 	const struct listed *best = NULL;
@@ -90,7 +90,8 @@ static int binding(const struct listed *s)
 	return s->label ? 3 : s->global ? 0 : s->weak ? 1 : 2;
 }
 
-/* It is a name of that very place, and none with a better binding was passed over. */
+/* Checks that it is a name of that place, and that no name with a better binding was passed over.
+ */
 static void assert_best_name(const struct listing *l, const struct listed *want, const char *name)
 {
 	int best = 4, found = 4;
@@ -111,7 +112,7 @@ static void assert_best_name(const struct listing *l, const struct listed *want,
 	assert_int_equal(found, best);
 }
 
-/* Nothing but an unsized symbol may speak for a place outside of all sized ones. */
+/* Only an unsized symbol may name a place outside all sized ones. */
 static void assert_unsized(const struct listing *l, const struct symbol *got)
 {
 	const char *at = strrchr(got->name, '@');
@@ -269,7 +270,7 @@ static const char assembly[] = "	.text\n"
 			       "	.type a_local, @function\n"
 			       "sized: __sized: a_weak: a_local: unsized_alias:\n"
 			       "	nop\n"
-			       "label:	nop\n" /* inside of a function: not one */
+			       "label:	nop\n" /* inside a function: ignored */
 			       "	.type inner, @function\n"
 			       "inner:	nop\n"
 			       "	.size inner, 1\n"
@@ -278,7 +279,7 @@ static const char assembly[] = "	.text\n"
 			       "	.size __sized, . - sized\n"
 			       "	.size a_weak, . - sized\n"
 			       "	.size a_local, . - sized\n"
-			       "	.fill 16, 1, 0xcc\n" /* nobody's */
+			       "	.fill 16, 1, 0xcc\n" /* no function */
 			       "	.type bare, @function\n"
 			       "bare:	nop\n"
 			       "	nop\n"
@@ -340,7 +341,7 @@ static void which_symbol_wins(void **state)
 	elf_file__put(f);
 }
 
-/* A stripped program with the rest of its symbols in .gnu_debugdata, as Fedora makes them. */
+/* A stripped program with its other symbols in .gnu_debugdata, as in Fedora. */
 static void mini_debuginfo(void **state)
 {
 	char path[256];
@@ -388,7 +389,7 @@ static void a_bomb_in_mini_debuginfo(void **state)
 	elf_file__put(f);
 }
 
-/* Whatever is in the file, what comes out is a clean name that starts at or before the place. */
+/* For any file contents, the result is a clean name that starts at or before the place. */
 static void corrupted_copies(void **state)
 {
 	FILE *p = fopen("/usr/lib/x86_64-linux-gnu/libxxhash.so.0", "r");
@@ -420,7 +421,7 @@ static void corrupted_copies(void **state)
 	free(image);
 }
 
-/* The one that runs here; the kernel says where it is. */
+/* The running one; the kernel gives its address. */
 static void the_vdso(void **state)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);

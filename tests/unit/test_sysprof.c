@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Captures of sysprof, and what becomes of them as perf.data and back. */
+/* Captures of sysprof, converted to perf.data and back. */
 #include "test.h"
 
 #include <byteswap.h>
@@ -62,7 +62,7 @@ static void passes_every_frame(void **state)
 	free(again.data);
 }
 
-/* The nth frame of that type, or with type 0 of all. */
+/* Finds the nth frame of that type, or of any with type 0. */
 static bool find(struct stream_reader *r, uint8_t type, struct raw *raw)
 {
 	while (stream_reader__next(r, raw))
@@ -205,8 +205,8 @@ static void big_endian_stays_so(void **state)
 	assert_int_equal(item.record.time_ns, 5000);
 	assert_int_equal(item.sample.stack.sz, 16);
 	assert_int_equal(item.sample.stack.regs[2], 0x1234);
-	assert_false(item_stack__sample(&item.sample.stack, &order, regs,
-					&sample)); /* walked by nobody */
+	assert_false(
+		item_stack__sample(&item.sample.stack, &order, regs, &sample)); /* without a walk */
 	stream_in__close(&s);
 
 	again = convert(&b, FORMAT_SYSPROF, FORMAT_SYSPROF);
@@ -221,7 +221,7 @@ static void big_endian_stays_so(void **state)
 
 /* ---- to perf.data and back ---- */
 
-/* Of one kind: all that both formats can hold. */
+/* Compares what both formats can express. */
 static void check_same(const struct item *a, const struct item *b)
 {
 	assert_int_equal(b->kind, a->kind);
@@ -305,7 +305,7 @@ static void from_perf_and_back(void **state)
 	free(perf.data);
 }
 
-/* ---- what is damaged ---- */
+/* ---- damaged files ---- */
 
 static void cut_at_every_byte(void **state)
 {
@@ -337,7 +337,7 @@ static void damaged_frames_pass(void **state)
 	struct raw raw;
 
 	(void)state;
-	/* Whatever a frame says of its own insides. */
+	/* For any contents of a frame. */
 	for (size_t at = SYSPROF_HEADER_SZ; at + 40 < b.sz;) {
 		uint16_t sz;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables on disk: what is kept, what is not believed, and what goes. */
+/* Tables on disk: which are kept, rejected and removed. */
 #include "test.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void what_is_kept_is_found(void **state)
 	assert_int_equal(table_cache__store(r->cache, r->table), 0); /* again: replaced */
 }
 
-/* Runs a shell command on the one file that is in the cache. */
+/* Runs a shell command on the only file in the cache. */
 static void damage(struct rig *r, const char *command)
 {
 	assert_int_equal(table_cache__store(r->cache, r->table), 0);
@@ -124,7 +124,7 @@ static bool is_kept(struct rig *r, uint8_t first)
 	return t;
 }
 
-/* The table of another file of the same content. */
+/* Stores the table of another file with the same content. */
 static void keep(struct rig *r, uint8_t first)
 {
 	r->table->build_id.bytes[0] = first;
@@ -143,7 +143,7 @@ static void who_was_not_used_for_longest_goes(void **state)
 	keep(r, 1);
 	keep(r, 2);
 	keep(r, 3);
-	assert_true(is_kept(r, 1)); /* and is used now */
+	assert_true(is_kept(r, 1)); /* and counts as used now */
 	keep(r, 4);
 	assert_false(is_kept(r, 2));
 	assert_true(is_kept(r, 1) && is_kept(r, 3) && is_kept(r, 4));
@@ -156,7 +156,7 @@ static void who_was_not_used_for_longest_goes(void **state)
 	assert_true(is_kept(r, 5));
 }
 
-/* One that was killed while it wrote. */
+/* A process that was killed while it wrote. */
 static void what_was_not_finished_goes_too(void **state)
 {
 	struct rig *r = *state;

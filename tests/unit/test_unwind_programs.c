@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Real programs, caught where they are: each stack as libdwfl walks it, and some as gdb does.
+ * Real programs, stopped anywhere: each stack is compared with libdwfl's walk, some with gdb's.
  */
 #include "test.h"
 
@@ -41,7 +41,7 @@ static void catch_thread(struct walks *w, pid_t pid, pid_t tid, struct tally *ta
 	tally->by_status[w->fast->status]++;
 }
 
-/* A number that changes with the process's mappings. */
+/* Returns a number that changes with the process's mappings. */
 static uint64_t maps_of(pid_t pid)
 {
 	char path[64];
@@ -58,7 +58,7 @@ static uint64_t maps_of(pid_t pid)
 	return hash;
 }
 
-/* Every thread, `rounds` times, 2 ms of the program's work apart. */
+/* Stops every thread `rounds` times, 2 ms of the program's work apart. */
 static struct tally catch_all(pid_t pid, int rounds)
 {
 	struct walks *w = walks__new(pid);
@@ -94,7 +94,7 @@ static struct tally check_program(const char *const argv[], uint64_t warm_up_ms)
 	return tally;
 }
 
-/* Skips the test where the machine has not got the program. */
+/* Skips the test if the machine lacks the program. */
 static void need(const char *program)
 {
 	if (!shell__has(program))
@@ -103,7 +103,7 @@ static void need(const char *program)
 
 #define ROOTS(t) ((t).by_status[UNWIND_ROOT])
 
-/* ---- programs that are at hand ---- */
+/* ---- available programs ---- */
 
 static void python(void **state)
 {
@@ -228,11 +228,11 @@ static void go(void **state)
 	t = check_program((const char *[]){ path, NULL }, 100);
 	assert_true((ROOTS(t) + t.by_status[UNWIND_OTHER_STACK]) * 50 >= t.walks * 49);
 	assert_true(ROOTS(t) >
-		    0); /* how often it is in the runtime's own stacks depends on Go's version */
+		    0); /* how often it is on the runtime's own stacks depends on Go's version */
 	snprintf(path, sizeof(path), "%s/stripped", (char *)*state);
 	t = check_program((const char *[]){ path, NULL }, 100);
 	assert_true(ROOTS(t) >
-		    0); /* how often it is in the runtime's own stacks depends on Go's version */
+		    0); /* how often it is on the runtime's own stacks depends on Go's version */
 }
 
 static void rust(void **state)
@@ -265,7 +265,8 @@ static const char gdb_script[] =
 	"  if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): print('pc', hex(f.pc()))\n"
 	"  f = f.older()\nend\n";
 
-/* The stack of a thread whose whole process is stopped, so that gdb sees the same. */
+/* Compares the stack of a thread with gdb; the whole process is stopped, so that gdb sees the same.
+ */
 static void check_against_gdb(const char *dir, pid_t pid, pid_t tid)
 {
 	struct walks *w = walks__new(pid);
@@ -324,7 +325,7 @@ static void build_and_check(const char *dir, const char *command, const char *ar
 		usleep(1000);
 	assert_int_equal(cnt, 2);
 	live__wait_in(tids[1], SYS_futex);
-	live__wait_cpu(pid, 50000000); /* until the other is where it stays, too */
+	live__wait_cpu(pid, 50000000); /* until the other thread is in its final place, too */
 	for (size_t i = 0; i < cnt; i++)
 		check_against_gdb(dir, pid, tids[i]);
 	live__kill(pid);
@@ -362,7 +363,7 @@ static void cplusplus_as_gdb(void **state)
 	build_and_check(*state, "g++ -x c++ -fpermissive -w -O2", NULL);
 }
 
-/* ---- a handler on a stack of its own ---- */
+/* ---- a handler on an alternate stack ---- */
 
 static void alternate_stack(void **state)
 {
@@ -379,7 +380,7 @@ static void alternate_stack(void **state)
 	snprintf(path, sizeof(path), "%s/x", (char *)*state);
 	t = check_program((const char *[]){ path, NULL }, 100);
 	assert_int_equal(t.by_status[UNWIND_OTHER_STACK], t.walks);
-	assert_int_equal(t.frames, 3 * t.walks); /* handler, trampoline, what it interrupted */
+	assert_int_equal(t.frames, 3 * t.walks); /* handler, trampoline, interrupted code */
 }
 
 int main(void)

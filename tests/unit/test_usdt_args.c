@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Argument strings of USDT notes, as gcc, clang and rustc write them. */
+/* Argument strings of USDT notes, as written by gcc, clang and rustc. */
 #include "test.h"
 
 #include <asm/ptrace.h>
@@ -82,7 +82,7 @@ static void arguments_are_counted(void **state)
 	assert_int_equal(usdt_args__parse("  ", args, 3, &bad), 0);
 	assert_int_equal(usdt_args__parse(text, args, 3, &bad), 3);
 	assert_int_equal(args[2].base, REG(rbp));
-	/* nobody looks at those that are too many */
+	/* surplus arguments are not parsed */
 	assert_int_equal(usdt_args__parse("8@%rdi 8f@%xmm0", args, 1, &bad), 2);
 	assert_null(bad);
 	assert_int_equal(usdt_args__parse("8@%rdi 8f@%xmm0", args, 2, &bad), -EINVAL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The test for kernels whose copy from user memory takes a lock, and where functions lie. */
+/* Detection of kernels whose copy from user memory takes a lock, and the search of kernel symbols.
+ */
 #include "capture_take.h"
 
 #include "capture/usercopy.h"
@@ -13,11 +14,11 @@ struct call {
 	uint8_t bytes[5];
 };
 
-/* Calls as they stand in real kernels, and where these have the functions. */
+/* Calls in real kernels, and the addresses of the functions there. */
 struct kernel {
 	const char *name;
 	uint64_t copy, check, look_up, okay;
-	struct call copy_checks, copy_asks, check_looks_up; /* without bytes: it does not */
+	struct call copy_checks, copy_asks, check_looks_up; /* no bytes: no such call */
 	bool takes_lock;
 };
 
@@ -96,7 +97,7 @@ static void code_that_ends_in_the_middle_of_a_call(void **state)
 	assert_false(takes_lock(k, 0));
 }
 
-/* As the last thing that it does. */
+/* As its last instruction. */
 static void a_jump_is_a_call(void **state)
 {
 	struct kernel k = kernels[1];
@@ -111,7 +112,7 @@ static void a_jump_is_a_call(void **state)
 	assert_false(takes_lock(&k, USERCOPY_CODE_MAX));
 }
 
-/* Its code can be read; what it says is not the same on every kernel. */
+/* Its code can be read; the result depends on the kernel. */
 static void the_running_kernel(void **state)
 {
 	(void)state;

@@ -10,7 +10,7 @@
 
 #define MS	   1000000ull
 #define SECOND	   1000000000ull
-#define A_WHILE_NS (10 * SECOND) /* what nothing here takes, however busy the machine is */
+#define A_WHILE_NS (10 * SECOND) /* no call here takes this long, on any busy machine */
 
 struct fixture {
 	struct wakeups wakeups;
