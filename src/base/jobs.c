@@ -348,6 +348,19 @@ static void wait_for_change(struct jobs *s, uint64_t until_ns)
 	bell__wait(&s->changed, &s->lock, next_ns < until_ns ? next_ns : until_ns);
 }
 
+static void lend(const struct jobs *s)
+{
+	for (size_t i = 0; i < s->worker_cnt; i++)
+		priority__lend(s->workers[i].tid);
+}
+
+void jobs__lend(struct jobs *s)
+{
+	pthread_mutex_lock(&s->lock);
+	lend(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
 bool jobs__wait(struct jobs *s, uint64_t patience_ns)
 {
 	uint64_t until_ns = monotonic__ns() + patience_ns;
@@ -355,8 +368,7 @@ bool jobs__wait(struct jobs *s, uint64_t patience_ns)
 	jobs__collect(s);
 	while (s->pending && monotonic__ns() < until_ns) {
 		pthread_mutex_lock(&s->lock);
-		for (size_t i = 0; i < s->worker_cnt; i++)
-			priority__lend(s->workers[i].tid);
+		lend(s);
 		if (!s->done.first)
 			wait_for_change(s, until_ns);
 		pthread_mutex_unlock(&s->lock);
@@ -397,8 +409,7 @@ static bool stop(struct jobs *s)
 
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
-	for (size_t i = 0; i < s->worker_cnt; i++)
-		priority__lend(s->workers[i].tid);
+	lend(s);
 	bell__ring(&s->changed);
 	while (s->busy_cnt > s->hung_cnt && monotonic__ns() < until_ns)
 		wait_for_change(s, until_ns);

@@ -64,6 +64,9 @@ size_t jobs__collect(struct jobs *);
 /* Collects until no job is left (true), or until `patience_ns` have passed (false). */
 bool jobs__wait(struct jobs *, uint64_t patience_ns);
 
+/* Gives the threads of the jobs the caller's priority, see priority__lend(). */
+void jobs__lend(struct jobs *);
+
 /* Returns a descriptor that is readable if there is something to collect; valid as long as the
  * jobs. */
 int jobs__fd(const struct jobs *);

@@ -17,7 +17,13 @@ struct elf_segment {
 };
 
 /* Data that other layers attach to a file, freed with it. Each layer that needs one has a slot. */
-enum elf_slot { ELF_SLOT_UNWIND, ELF_SLOT_TABLE, ELF_SLOT_SYMBOLS, ELF_SLOT_CNT };
+enum elf_slot {
+	ELF_SLOT_UNWIND,
+	ELF_SLOT_TABLE,
+	ELF_SLOT_SYMBOLS,
+	ELF_SLOT_SYMTAB_READ,
+	ELF_SLOT_CNT
+};
 
 struct elf_attachment {
 	void *data;

@@ -23,6 +23,16 @@ bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
  * built or the function has not been looked up before, or -ENOENT if there is no name. */
 int elf_file__known_symbol(const struct elf_file *, uint64_t vaddr, struct symbol *);
 
+struct jobs;
+enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS };
+/*
+ * Non-blocking variant: a job of `jobs`, which the caller collects, reads the file. Returns
+ * SYMBOL_READS while it is being read; call again after jobs__collect(). A file that could not be
+ * read has no names, and is read again after 30 s.
+ */
+enum symbol_answer elf_file__ask_symbol(struct elf_file *, uint64_t vaddr, struct jobs *,
+					struct symbol *);
+
 struct kallsyms;
 /* Reads /proc/kallsyms (path is for tests). Returns NULL and sets errno; EPERM if kptr_restrict
  * hides the addresses. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "symbol/symbol.h"
+#include "symbol/symtab.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct symtab {
 	struct strtab *names; /* readable names of the functions that were looked up */
 };
 
-static void symtab__free(void *data)
+void symtab__free(void *data)
 {
 	struct symtab *t = data;
 
@@ -217,7 +217,7 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 	return err;
 }
 
-static struct symtab *symtab__new(const struct elf_file *f)
+struct symtab *symtab__new(const struct elf_file *f)
 {
 	struct symtab *t = calloc(1, sizeof(*t));
 	int err = -ENOMEM;
@@ -265,17 +265,21 @@ static int take_name(const struct symtab *t, const struct function *f, struct sy
 	return 0;
 }
 
+void elf_file__set_symtab(struct elf_file *f, struct symtab *t)
+{
+	f->slots[ELF_SLOT_SYMBOLS] = (struct elf_attachment){ t, symtab__free };
+}
+
 bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 {
-	struct elf_attachment *slot = &f->slots[ELF_SLOT_SYMBOLS];
-	struct symtab *t = slot->data;
+	struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
 	struct function *function;
 
 	if (!t) {
 		t = symtab__new(f);
 		if (!t)
 			return false;
-		*slot = (struct elf_attachment){ t, symtab__free };
+		elf_file__set_symtab(f, t);
 	}
 	function = find(t, vaddr);
 	if (function && function->raw && !function->name)
