@@ -255,8 +255,8 @@ def is_held(name):
         return True
 
 
-def test_an_address_space_that_is_locked_for_ever(start, spawn, compile_c, attack):
-    """What the kernel says of a process's mappings waits for a lock that mmap(2) holds; the collector does not wait."""
+def test_a_locked_address_space_harms_no_other_program(start, spawn, compile_c, attack):
+    """The kernel reports the mappings of a process only under a lock that mmap(2) holds. The collector does not wait for it."""
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"))

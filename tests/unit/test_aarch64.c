@@ -188,27 +188,27 @@ static void replay(const char *name)
 	}
 }
 
-static void plain(void **state)
+static void plain_code_is_walked(void **state)
 {
 	(void)state;
 	replay("plain");
 }
 
 /* Return addresses are signed with PAuth. */
-static void signed_(void **state)
+static void signed_code_is_walked(void **state)
 {
 	(void)state;
 	replay("signed");
 }
 
-static void no_frame_pointer(void **state)
+static void code_without_frame_pointers_is_walked(void **state)
 {
 	(void)state;
 	replay("no_frame_pointer");
 }
 
 /* With the other key, also in leaves. */
-static void signed_leaves(void **state)
+static void signed_leaves_are_walked(void **state)
 {
 	(void)state;
 	replay("signed_leaves");
@@ -292,7 +292,7 @@ static void a_leaf_of_jit_code_returns_to_the_link_register(void **state)
 }
 
 /* The sample gives the number of address bits. */
-static void large_addresses(void **state)
+static void large_addresses_are_stripped_of_signatures(void **state)
 {
 	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
 	struct jit *j = jit__new(FAR_AWAY);
@@ -305,7 +305,8 @@ static void large_addresses(void **state)
 	jit__free(j);
 }
 
-RUN_TESTS(cmocka_unit_test(plain), cmocka_unit_test(signed_), cmocka_unit_test(no_frame_pointer),
-	  cmocka_unit_test(signed_leaves),
+RUN_TESTS(cmocka_unit_test(plain_code_is_walked), cmocka_unit_test(signed_code_is_walked),
+	  cmocka_unit_test(code_without_frame_pointers_is_walked),
+	  cmocka_unit_test(signed_leaves_are_walked),
 	  cmocka_unit_test(a_leaf_of_jit_code_returns_to_the_link_register),
-	  cmocka_unit_test(large_addresses))
+	  cmocka_unit_test(large_addresses_are_stripped_of_signatures))

@@ -95,7 +95,7 @@ static void room_is_not_cleared(void **state)
 	batch__free(b);
 }
 
-static void lists(void **state)
+static void lists_are_appended(void **state)
 {
 	struct batch *b = batch__new(&stacktraces_table, 4, 8);
 	struct row_frame frames[2] = { { .name = 3, .address = 16 },
@@ -126,7 +126,7 @@ static void lists(void **state)
 	batch__free(b);
 }
 
-static void order(void **state)
+static void rows_are_ordered_by_time(void **state)
 {
 	static const int64_t times[] = { 5, -7, INT64_MAX, 5, INT64_MIN, 0, -7 };
 	struct batch *b = batch__new(&events_table, 16, 0);
@@ -153,4 +153,5 @@ static void order(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(defaults_cost_nothing), cmocka_unit_test(first_value_fills_back),
-	  cmocka_unit_test(room_is_not_cleared), cmocka_unit_test(lists), cmocka_unit_test(order))
+	  cmocka_unit_test(room_is_not_cleared), cmocka_unit_test(lists_are_appended),
+	  cmocka_unit_test(rows_are_ordered_by_time))

@@ -50,7 +50,7 @@ static void no_ring_is_missed(void **state)
 	pthread_mutex_destroy(&g.lock);
 }
 
-static void who_waits_gives_up_in_time(void **state)
+static void a_wait_ends_in_time(void **state)
 {
 	struct game g = { .turn = 0 };
 	uint64_t until_ns = monotonic__ns() + 20000000;
@@ -65,4 +65,4 @@ static void who_waits_gives_up_in_time(void **state)
 	pthread_mutex_destroy(&g.lock);
 }
 
-RUN_TESTS(cmocka_unit_test(no_ring_is_missed), cmocka_unit_test(who_waits_gives_up_in_time))
+RUN_TESTS(cmocka_unit_test(no_ring_is_missed), cmocka_unit_test(a_wait_ends_in_time))

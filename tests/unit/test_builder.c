@@ -227,7 +227,7 @@ static void names_part_locations(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void head(void **state)
+static void head_has_time_and_comments(void **state)
 {
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -253,7 +253,7 @@ static void head(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void units(void **state)
+static void units_follow_from_names(void **state)
 {
 	static const struct {
 		const char *name, *unit;
@@ -279,7 +279,7 @@ static void units(void **state)
 		assert_string_equal(builder__unit(cases[i].name), cases[i].unit);
 }
 
-static void a_folder_that_is_not_there(void **state)
+static void a_failed_write_is_reported(void **state)
 {
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -325,5 +325,5 @@ RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(nameless_frames_are_seen),
 	  cmocka_unit_test(a_sample_without_frames_is_seen),
 	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),
-	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head),
-	  cmocka_unit_test(units), cmocka_unit_test(a_folder_that_is_not_there))
+	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head_has_time_and_comments),
+	  cmocka_unit_test(units_follow_from_names), cmocka_unit_test(a_failed_write_is_reported))

@@ -148,7 +148,7 @@ static void switch_covers_the_whole_time(void **state)
 }
 
 /* Like a thread in a deadlock: it never switches. */
-static void one_that_sleeps_through_has_two_rows(void **state)
+static void a_sleeping_thread_has_two_rows(void **state)
 {
 	pid_t pid = take__fork(sleep_for_ever, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
@@ -175,7 +175,7 @@ static void one_that_sleeps_through_has_two_rows(void **state)
 	take__kill(pid);
 }
 
-static void busy_ones_end_with_a_running_row(void **state)
+static void a_busy_thread_ends_with_a_running_row(void **state)
 {
 	pid_t pid = take__fork(spin, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
@@ -317,7 +317,7 @@ static void a_full_ring_is_counted(void **state)
 	take__kill((pid_t)pid);
 }
 
-static void costs_are_told(void **state)
+static void costs_are_reported(void **state)
 {
 	struct take t = { 0 };
 	struct capture_cost *costs;
@@ -339,7 +339,7 @@ static void costs_are_told(void **state)
 }
 
 RUN_TESTS(ROOT_TEST(profile_samples_a_busy_child), ROOT_TEST(switch_covers_the_whole_time),
-	  ROOT_TEST(one_that_sleeps_through_has_two_rows),
-	  ROOT_TEST(busy_ones_end_with_a_running_row), ROOT_TEST(a_last_row_is_dead),
+	  ROOT_TEST(a_sleeping_thread_has_two_rows),
+	  ROOT_TEST(a_busy_thread_ends_with_a_running_row), ROOT_TEST(a_last_row_is_dead),
 	  ROOT_TEST(kernel_threads_have_kernel_stacks_only), ROOT_TEST(a_full_ring_is_counted),
-	  ROOT_TEST(costs_are_told))
+	  ROOT_TEST(costs_are_reported))

@@ -20,7 +20,7 @@ static void touch(void *arg)
 }
 
 /* Up to the largest number, the verifier checks the memory of all CPUs, one after another. */
-static void as_many_as_there_can_be(void **state)
+static void programs_load_for_the_largest_number_of_cpus(void **state)
 {
 	static const size_t cnts[] = { 512, LARGEST };
 
@@ -39,4 +39,4 @@ static void as_many_as_there_can_be(void **state)
 	}
 }
 
-RUN_TESTS(ROOT_TEST(as_many_as_there_can_be))
+RUN_TESTS(ROOT_TEST(programs_load_for_the_largest_number_of_cpus))

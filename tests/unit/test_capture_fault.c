@@ -74,18 +74,19 @@ static void faults(const char *way, const char *programs, uint64_t every)
 	take__kill((pid_t)pid);
 }
 
-static void by_the_tracepoint(void **state)
+static void faults_are_counted_by_the_tracepoint(void **state)
 {
 	(void)state;
 	faults("tp", "fault:u:0", 1);
 	faults("tp", "fault:u:29", 29);
 }
 
-static void by_perf_events(void **state)
+static void faults_are_counted_by_perf_events(void **state)
 {
 	(void)state;
 	faults("perf", "fault:u:0", 1);
 	faults("perf", "fault:u:29", 29);
 }
 
-RUN_TESTS(ROOT_TEST(by_the_tracepoint), ROOT_TEST(by_perf_events))
+RUN_TESTS(ROOT_TEST(faults_are_counted_by_the_tracepoint),
+	  ROOT_TEST(faults_are_counted_by_perf_events))

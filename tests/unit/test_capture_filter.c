@@ -31,7 +31,7 @@ static void check_only(struct take *t, pid_t pid)
 	take__free(t);
 }
 
-static void by_comm(void **state)
+static void a_comm_selects(void **state)
 {
 	pid_t pid = take__fork(rename_and_nap, "test-comm-00001");
 	pid_t other = take__fork(rename_and_nap, "test-comm-00002");
@@ -52,7 +52,7 @@ static void rename_later_and_nap(void *go)
 }
 
 /* The name is checked when an event occurs. */
-static void by_a_comm_that_comes_later(void **state)
+static void a_later_comm_selects(void **state)
 {
 	bool *go = take__shared(sizeof(*go));
 	const char *comms[] = { "test-comm-00003" };
@@ -78,7 +78,7 @@ static void nap_as_54321(void *arg)
 	nap_for_ever(arg);
 }
 
-static void by_uid(void **state)
+static void a_uid_selects(void **state)
 {
 	uint32_t uids[] = { 54321 };
 	struct take t = { .options.filter = { .uids = uids, .uid_cnt = 1 } };
@@ -139,7 +139,7 @@ static void remove_cgroup(const char *path)
 	}
 }
 
-static void by_cgroup(void **state)
+static void a_cgroup_selects(void **state)
 {
 	pid_t pid = take__fork(nap_for_ever, NULL), other = take__fork(nap_for_ever, NULL);
 	char root[256], outer[512], inner[600], name[64];
@@ -270,7 +270,7 @@ static void descendants_belong_to_it(void **state)
 	take__kill(pid); /* and with it its children */
 }
 
-static void nobody_until_one_is_added(void **state)
+static void an_empty_filter_accepts_no_process(void **state)
 {
 	pid_t pid = take__fork(nap_for_ever, NULL);
 	struct take t = { .options.filter.none_yet = true };
@@ -298,7 +298,7 @@ static void nap_until_told_and_exec(void *arg)
 }
 
 /* Its exec is its first event, however late the collector learns of it. */
-static void a_command_from_its_exec_on(void **state)
+static void a_command_is_accepted_from_its_exec_on(void **state)
 {
 	volatile bool *go = take__shared(sizeof(*go));
 	pid_t pid = take__fork(nap_until_told_and_exec, (void *)(uintptr_t)go);
@@ -317,7 +317,7 @@ static void a_command_from_its_exec_on(void **state)
 	take__kill(pid);
 }
 
-static void ourselves_when_asked_for(void **state)
+static void our_own_process_is_recorded_on_request(void **state)
 {
 	uint32_t pids[] = { (uint32_t)getpid() };
 	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
@@ -331,7 +331,7 @@ static void ourselves_when_asked_for(void **state)
 	take__free(&t);
 }
 
-static void what_is_not_there_is_an_error(void **state)
+static void an_unknown_process_is_an_error(void **state)
 {
 	uint32_t pids[] = { 4194305 }; /* more than PID_MAX_LIMIT */
 	const char *cgroups[] = { "/there/is/no/such/cgroup" };
@@ -353,9 +353,10 @@ static void what_is_not_there_is_an_error(void **state)
 	capture__free(c);
 }
 
-RUN_TESTS(ROOT_TEST(by_comm), ROOT_TEST(by_a_comm_that_comes_later), ROOT_TEST(by_uid),
-	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(by_cgroup),
+RUN_TESTS(ROOT_TEST(a_comm_selects), ROOT_TEST(a_later_comm_selects), ROOT_TEST(a_uid_selects),
+	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(a_cgroup_selects),
 	  ROOT_TEST(a_pid_means_all_threads_a_tid_only_that_one),
-	  ROOT_TEST(descendants_belong_to_it), ROOT_TEST(nobody_until_one_is_added),
-	  ROOT_TEST(a_command_from_its_exec_on), ROOT_TEST(ourselves_when_asked_for),
-	  ROOT_TEST(what_is_not_there_is_an_error))
+	  ROOT_TEST(descendants_belong_to_it), ROOT_TEST(an_empty_filter_accepts_no_process),
+	  ROOT_TEST(a_command_is_accepted_from_its_exec_on),
+	  ROOT_TEST(our_own_process_is_recorded_on_request),
+	  ROOT_TEST(an_unknown_process_is_an_error))

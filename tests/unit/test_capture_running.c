@@ -105,21 +105,21 @@ static void check_switches(void (*fn)(void *), bool bounce)
 	take__kill(pid);
 }
 
-static void of_a_switch(void **state)
+static void a_switch_copies_the_stack(void **state)
 {
 	(void)state;
 	check_switches(nap, false);
 	check_switches(napping_thread, false);
 }
 
-static void by_bounce_buffer(void **state)
+static void a_bounce_buffer_copies_the_stack(void **state)
 {
 	(void)state;
 	check_switches(nap, true);
 	check_switches(napping_thread, true);
 }
 
-static void by_bounce_buffer_up_to_the_limit(void **state)
+static void a_bounce_buffer_stops_at_the_limit(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options = { .bounce = true, .stack_sz = 10000 } };
@@ -266,7 +266,7 @@ static void check_holes(struct scene *scene, bool bounce)
 }
 
 /* In one hole, and in several. */
-static void behind_pages_that_are_not_there(void **state)
+static void missing_pages_are_skipped(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -280,7 +280,7 @@ static void behind_pages_that_are_not_there(void **state)
 }
 
 /* Too many pages: the copy ends there. */
-static void up_to_a_large_hole(void **state)
+static void a_large_hole_ends_the_copy(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options.stack_sz = EVENT_STACK_MAX };
@@ -312,7 +312,7 @@ static size_t with_kernel_stack(const struct take *t)
 }
 
 /* In an interrupt of kernel code. */
-static void by_bounce_buffer_in_a_sample(void **state)
+static void a_bounce_buffer_works_in_a_sample(void **state)
 {
 	pid_t pid = take__fork(read_zeros, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
@@ -331,6 +331,7 @@ static void by_bounce_buffer_in_a_sample(void **state)
 	take__kill(pid);
 }
 
-RUN_TESTS(ROOT_TEST(of_a_switch), ROOT_TEST(by_bounce_buffer),
-	  ROOT_TEST(by_bounce_buffer_up_to_the_limit), ROOT_TEST(by_bounce_buffer_in_a_sample),
-	  ROOT_TEST(behind_pages_that_are_not_there), ROOT_TEST(up_to_a_large_hole))
+RUN_TESTS(ROOT_TEST(a_switch_copies_the_stack), ROOT_TEST(a_bounce_buffer_copies_the_stack),
+	  ROOT_TEST(a_bounce_buffer_stops_at_the_limit),
+	  ROOT_TEST(a_bounce_buffer_works_in_a_sample), ROOT_TEST(missing_pages_are_skipped),
+	  ROOT_TEST(a_large_hole_ends_the_copy))

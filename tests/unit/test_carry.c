@@ -142,7 +142,7 @@ static void stacks_keep_their_strings(void **state)
 	assert_false(recording__has_stack(r->recording, 300));
 }
 
-static void once_more(void **state)
+static void a_stack_is_carried_repeatedly(void **state)
 {
 	struct rig *r = *state;
 
@@ -158,7 +158,7 @@ static void once_more(void **state)
 	assert_false(recording__has_stack(r->recording, 100));
 }
 
-static void what_is_not_there(void **state)
+static void unknown_stacks_are_not_carried(void **state)
 {
 	struct rig *r = *state;
 
@@ -174,7 +174,7 @@ static void what_is_not_there(void **state)
 }
 
 /* The new batch already has the stack: it is not added twice. */
-static void seen_already(void **state)
+static void a_known_stack_is_not_added_twice(void **state)
 {
 	struct rig *r = *state;
 
@@ -194,5 +194,6 @@ static void seen_already(void **state)
 
 #define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(test_with_rig(stacks_keep_their_strings), test_with_rig(once_more),
-	  test_with_rig(what_is_not_there), test_with_rig(seen_already))
+RUN_TESTS(test_with_rig(stacks_keep_their_strings), test_with_rig(a_stack_is_carried_repeatedly),
+	  test_with_rig(unknown_stacks_are_not_carried),
+	  test_with_rig(a_known_stack_is_not_added_twice))

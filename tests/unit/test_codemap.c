@@ -35,7 +35,7 @@ static const char *at(const struct codemap *m, uint64_t addr, uint64_t time_ns)
 	return codemap__find(m, addr, time_ns, &c) ? c.name : "";
 }
 
-static void the_last_that_was_there_by_then_counts(void **state)
+static void the_latest_function_before_a_time_counts(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -59,7 +59,7 @@ static void the_last_that_was_there_by_then_counts(void **state)
 }
 
 /* Threads write records a little out of order. */
-static void times_that_go_back(void **state)
+static void times_may_go_back(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -92,7 +92,7 @@ static const char *expected(const struct function *all, size_t cnt, uint64_t add
 }
 
 /* Adjacent places, also at their edges, across pages, reused repeatedly. */
-static void the_same_as_by_a_look_at_all(void **state)
+static void look_ups_equal_a_linear_search(void **state)
 {
 	static struct function all[3000];
 	struct codemap *m = codemap__new();
@@ -120,7 +120,7 @@ static void the_same_as_by_a_look_at_all(void **state)
 	codemap__free(m);
 }
 
-static void functions_over_many_pages(void **state)
+static void functions_may_span_many_pages(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -138,7 +138,7 @@ static void functions_over_many_pages(void **state)
 	codemap__free(m);
 }
 
-static void what_is_no_function(void **state)
+static void bad_functions_are_refused(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -193,7 +193,7 @@ static void the_first_of_many_is_found(void **state)
 /* ---- perf-PID.map -------------------------------------------------------------------------------
  */
 
-static void lines(void **state)
+static void lines_are_parsed(void **state)
 {
 	static const struct {
 		const char *line, *name; /* NULL: not a function */
@@ -408,7 +408,7 @@ static void assert_frames(const struct codemap *m, uint64_t addr, const char *fr
 }
 
 /* They belong to the next function, which may be written much later. */
-static void call_frame_information(void **state)
+static void dumps_have_call_frame_information(void **state)
 {
 	struct codemap *m = codemap__new();
 	struct jitdump d = { .with_frames = true };
@@ -441,7 +441,7 @@ static void call_frame_information(void **state)
 	close(fd);
 }
 
-static void times_of_another_clock_are_none(void **state)
+static void times_of_another_clock_are_ignored(void **state)
 {
 	struct codemap *m = codemap__new();
 	struct jitdump d = { 0 };
@@ -462,7 +462,7 @@ static void times_of_another_clock_are_none(void **state)
 	close(fd);
 }
 
-static void broken_dumps(void **state)
+static void broken_dumps_are_refused(void **state)
 {
 	static const struct {
 		size_t at;
@@ -495,11 +495,13 @@ static void broken_dumps(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(the_last_that_was_there_by_then_counts),
-	  cmocka_unit_test(times_that_go_back), cmocka_unit_test(the_same_as_by_a_look_at_all),
-	  cmocka_unit_test(the_first_of_many_is_found), cmocka_unit_test(functions_over_many_pages),
-	  cmocka_unit_test(what_is_no_function), cmocka_unit_test(room_has_bounds),
-	  cmocka_unit_test(lines), cmocka_unit_test(the_newest_of_a_large_map_are_kept),
+RUN_TESTS(cmocka_unit_test(the_latest_function_before_a_time_counts),
+	  cmocka_unit_test(times_may_go_back), cmocka_unit_test(look_ups_equal_a_linear_search),
+	  cmocka_unit_test(the_first_of_many_is_found),
+	  cmocka_unit_test(functions_may_span_many_pages),
+	  cmocka_unit_test(bad_functions_are_refused), cmocka_unit_test(room_has_bounds),
+	  cmocka_unit_test(lines_are_parsed), cmocka_unit_test(the_newest_of_a_large_map_are_kept),
 	  cmocka_unit_test(a_map_is_read_as_it_grows), cmocka_unit_test(a_dump_is_read_as_it_grows),
-	  cmocka_unit_test(call_frame_information),
-	  cmocka_unit_test(times_of_another_clock_are_none), cmocka_unit_test(broken_dumps))
+	  cmocka_unit_test(dumps_have_call_frame_information),
+	  cmocka_unit_test(times_of_another_clock_are_ignored),
+	  cmocka_unit_test(broken_dumps_are_refused))

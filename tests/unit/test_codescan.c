@@ -211,7 +211,7 @@ static void knows_functions_without_a_caller(void **state)
 	scan_free(&s);
 }
 
-static void begins_functions_where_symbols_say(void **state)
+static void begins_functions_at_symbols(void **state)
 {
 	const struct code_start starts[] = { { VADDR, false },
 					     { VADDR + 2, false },
@@ -278,6 +278,6 @@ RUN_TESTS(test_with_folder(follows_pushes_and_reserved_space),
 	  test_with_folder(finds_a_function_behind_an_end),
 	  test_with_folder(knows_nothing_behind_an_end_that_no_jump_leads_to),
 	  test_with_folder(knows_functions_without_a_caller),
-	  test_with_folder(begins_functions_where_symbols_say),
+	  test_with_folder(begins_functions_at_symbols),
 	  cmocka_unit_test(ends_soon_where_each_call_may_be_an_end),
 	  cmocka_unit_test(ends_soon_on_forged_code))

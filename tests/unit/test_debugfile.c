@@ -63,7 +63,7 @@ static char *found(const char *folder, const char *name)
 		free(found_path);                       \
 	} while (0)
 
-static void by_debuglink(void **state)
+static void debuglinks_are_followed(void **state)
 {
 	char *folder = *state;
 
@@ -98,7 +98,7 @@ static void put_by_build_id(const char *folder)
 		   folder);
 }
 
-static void by_build_id(void **state)
+static void build_ids_are_searched(void **state)
 {
 	char *folder = *state;
 
@@ -117,7 +117,7 @@ static void by_build_id(void **state)
 	assert_found(folder, "prog", "prog.debug");
 }
 
-static void by_crc_without_a_build_id(void **state)
+static void crcs_are_checked_without_a_build_id(void **state)
 {
 	char *folder = *state;
 
@@ -130,7 +130,7 @@ static void by_crc_without_a_build_id(void **state)
 	assert_found(folder, "plain", "");
 }
 
-static void whose_debug_file_is_believed(void **state)
+static void only_trusted_debug_files_are_believed(void **state)
 {
 	char *folder = *state;
 
@@ -192,7 +192,7 @@ static void names_are_not_read_when_they_are_huge(void **state)
 }
 
 /* The purpose: the table of a stripped program has the names of its debug file. */
-static void symbols_of_a_stripped_program(void **state)
+static void a_stripped_program_has_symbols_of_its_debug_file(void **state)
 {
 	char path[256];
 	char *line = shell__output("nm %s/full | grep ' hidden$'", (char *)*state);
@@ -237,8 +237,10 @@ static void absence_is_known_without_a_disk(void **state)
 
 #define test_with_programs(f) cmocka_unit_test_setup_teardown(f, make_programs, shell__teardown)
 
-RUN_TESTS(test_with_programs(by_debuglink), test_with_programs(absence_is_known_without_a_disk),
-	  test_with_programs(by_build_id), test_with_programs(by_crc_without_a_build_id),
-	  test_with_programs(whose_debug_file_is_believed),
+RUN_TESTS(test_with_programs(debuglinks_are_followed),
+	  test_with_programs(absence_is_known_without_a_disk),
+	  test_with_programs(build_ids_are_searched),
+	  test_with_programs(crcs_are_checked_without_a_build_id),
+	  test_with_programs(only_trusted_debug_files_are_believed),
 	  test_with_programs(names_are_not_read_when_they_are_huge),
-	  test_with_programs(symbols_of_a_stripped_program))
+	  test_with_programs(a_stripped_program_has_symbols_of_its_debug_file))

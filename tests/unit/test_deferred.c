@@ -74,7 +74,7 @@ static const char *retry(struct rig *r, uint64_t now_ns)
 	return r->out;
 }
 
-static void they_come_back_in_order(void **state)
+static void events_come_back_in_order(void **state)
 {
 	struct rig *r = *state;
 
@@ -95,7 +95,7 @@ static void they_come_back_in_order(void **state)
 	assert_true(deferred__holds(r->deferred, 2));
 }
 
-static void nobody_waits_for_ever(void **state)
+static void no_event_waits_forever(void **state)
 {
 	struct rig *r = *state;
 	struct deferred_stats s;
@@ -113,7 +113,7 @@ static void nobody_waits_for_ever(void **state)
 }
 
 /* The oldest event is removed for a new one: of the process, then of all. */
-static void there_is_room_for_so_many(void **state)
+static void room_is_bounded(void **state)
 {
 	struct rig *r = *state;
 
@@ -195,6 +195,6 @@ static void a_beginning_finds_the_end_before_it(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(they_come_back_in_order), T(nobody_waits_for_ever), T(there_is_room_for_so_many),
+RUN_TESTS(T(events_come_back_in_order), T(no_event_waits_forever), T(room_is_bounded),
 	  T(an_end_finds_its_beginning), T(an_end_finds_the_last_beginning_of_its_name),
 	  T(a_beginning_finds_the_end_before_it))

@@ -4,7 +4,7 @@
 #include "shell.h"
 #include "symbol/demangle.h"
 
-static void known_names(void **state)
+static void known_names_are_demangled(void **state)
 {
 	static const char *names[][2] = {
 		{ "main", "main" },
@@ -40,7 +40,7 @@ static void known_names(void **state)
 	}
 }
 
-static void unclean_names(void **state)
+static void unclean_names_are_cleaned(void **state)
 {
 	static const char *names[][2] = {
 		{ "a\nb", "a\xef\xbf\xbd"
@@ -160,7 +160,7 @@ static void bombs_are_defused(void **state)
 }
 
 /* All names of the C++ library, against c++filt. */
-static void same_as_cxxfilt(void **state)
+static void names_equal_those_of_cxxfilt(void **state)
 {
 	char *folder = *state, *raw, *want;
 	size_t cnt = 0, demangled = 0;
@@ -190,6 +190,6 @@ static void same_as_cxxfilt(void **state)
 	free(want);
 }
 
-RUN_TESTS(cmocka_unit_test(known_names), cmocka_unit_test(unclean_names),
+RUN_TESTS(cmocka_unit_test(known_names_are_demangled), cmocka_unit_test(unclean_names_are_cleaned),
 	  cmocka_unit_test(long_names_are_cut), cmocka_unit_test(bombs_are_defused),
-	  test_with_folder(same_as_cxxfilt))
+	  test_with_folder(names_equal_those_of_cxxfilt))

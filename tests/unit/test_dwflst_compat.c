@@ -127,7 +127,7 @@ static void processes_share_files(void **state)
 	free(e);
 }
 
-static void what_is_no_trackers(void **state)
+static void foreign_handles_are_refused(void **state)
 {
 	const uint64_t regs[17] = { 0 };
 	Dwflst_Process_Tracker *tracker = dwflst_tracker_begin(&callbacks);
@@ -153,7 +153,7 @@ static void what_is_no_trackers(void **state)
 	dwflst_tracker_end(NULL);
 }
 
-static void machines(void **state)
+static void machines_are_known(void **state)
 {
 	(void)state;
 	assert_int_equal(dwflst_arch_from_uname("x86_64"), EM_X86_64);
@@ -202,5 +202,5 @@ static void files_are_kept(void **state)
 	dwflst_tracker_end(tracker);
 }
 
-RUN_TESTS(cmocka_unit_test(processes_share_files), cmocka_unit_test(what_is_no_trackers),
-	  cmocka_unit_test(machines), test_with_folder(files_are_kept))
+RUN_TESTS(cmocka_unit_test(processes_share_files), cmocka_unit_test(foreign_handles_are_refused),
+	  cmocka_unit_test(machines_are_known), test_with_folder(files_are_kept))

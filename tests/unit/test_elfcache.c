@@ -101,7 +101,7 @@ static void files_have_the_kernels_names(void **state)
 #define MB ((size_t)1 << 20)
 
 /* The memory for untrusted files is bounded, and no user takes the share of others. */
-static void others_files_hold_little(void **state)
+static void files_of_others_hold_little(void **state)
 {
 	static const struct {
 		const char *name;
@@ -137,7 +137,7 @@ static void others_files_hold_little(void **state)
 }
 
 /* For any number of users. */
-static void the_hundredth_user_has_none(void **state)
+static void the_hundredth_user_has_no_room(void **state)
 {
 	struct elf_cache *c = elf_cache__new(0, 0);
 	struct elf_file *f;
@@ -155,7 +155,7 @@ static void the_hundredth_user_has_none(void **state)
 }
 
 /* A user's file with the build ID of a trusted one stands only for itself, whichever came first. */
-static void forged_build_ids_poison_nobody(void **state)
+static void forged_build_ids_change_no_other_file(void **state)
 {
 	struct made_elf made = elfmaker__make(2, "f"), forged = elfmaker__make(2, "evil");
 
@@ -219,7 +219,7 @@ static void changed_files_are_read_again(void **state)
 	elf_cache__free(c);
 }
 
-static void no_elf_is_remembered(void **state)
+static void files_that_are_no_elf_are_remembered(void **state)
 {
 	int fd = elfmaker__write(in_dir("locale"), "LOCALE", 6);
 	struct elf_cache *c = elf_cache__new(0, 0);
@@ -295,12 +295,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trusted_files_are_shared),
 		cmocka_unit_test(files_have_the_kernels_names),
-		cmocka_unit_test(others_files_hold_little),
-		cmocka_unit_test(the_hundredth_user_has_none),
-		cmocka_unit_test(forged_build_ids_poison_nobody),
+		cmocka_unit_test(files_of_others_hold_little),
+		cmocka_unit_test(the_hundredth_user_has_no_room),
+		cmocka_unit_test(forged_build_ids_change_no_other_file),
 		cmocka_unit_test(expectations_are_checked),
 		cmocka_unit_test(changed_files_are_read_again),
-		cmocka_unit_test(no_elf_is_remembered),
+		cmocka_unit_test(files_that_are_no_elf_are_remembered),
 		cmocka_unit_test(idle_files_are_bounded),
 	};
 

@@ -26,7 +26,7 @@ static struct elf_file *open_made(const void *data, size_t sz, uid_t owner)
 	return elf_file__open(path);
 }
 
-static void reads_what_is_there(void **state)
+static void reads_an_existing_file(void **state)
 {
 	struct made_elf made = elfmaker__make(0xab, "f");
 	struct elf_file *f = open_made(&made, sizeof(made), 1);
@@ -103,7 +103,7 @@ static void refuse(const void *data, size_t sz)
 	assert_int_equal(errno, ENOEXEC);
 }
 
-static void refuses_what_is_no_program(void **state)
+static void refuses_files_that_are_no_program(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
 
@@ -190,7 +190,7 @@ static void a_sparse_file_is_an_error(void **state)
 }
 
 /* A number of sections that the header declares only after it has been checked. */
-static void a_header_is_not_believed_for_ever(void **state)
+static void a_changed_header_is_noticed(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
 	struct elf_file *f = open_made(&made, sizeof(made), 0);
@@ -278,13 +278,13 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_is_there),
+		cmocka_unit_test(reads_an_existing_file),
 		cmocka_unit_test(trusts_root_only),
 		cmocka_unit_test(build_ids_of_any_length),
-		cmocka_unit_test(refuses_what_is_no_program),
+		cmocka_unit_test(refuses_files_that_are_no_program),
 		cmocka_unit_test(survives_truncation),
 		cmocka_unit_test(a_sparse_file_is_an_error),
-		cmocka_unit_test(a_header_is_not_believed_for_ever),
+		cmocka_unit_test(a_changed_header_is_noticed),
 		cmocka_unit_test(code_wins_where_segments_overlap),
 		cmocka_unit_test(is_opened_without_libelf),
 		cmocka_unit_test(opens_from_memory),

@@ -108,7 +108,7 @@ static void write_maps(const char *proc, unsigned tgid, const char *maps)
 /* ---- sources of mappings ------------------------------------------------------------------------
  */
 
-static void without_proc_only_records_say_something(void **state)
+static void without_proc_only_records_count(void **state)
 {
 	struct world w = begin(state, (struct process_options){ 0 });
 
@@ -121,7 +121,7 @@ static void without_proc_only_records_say_something(void **state)
 	end(&w);
 }
 
-static void proc_is_asked_about_whom_nobody_spoke_of(void **state)
+static void proc_describes_processes_without_records(void **state)
 {
 	struct world w = begin(state, (struct process_options){ .proc = *state });
 
@@ -148,7 +148,7 @@ static void proc_is_asked_about_whom_nobody_spoke_of(void **state)
 	end(&w);
 }
 
-static void who_ended_goes_when_nobody_looks(void **state)
+static void ended_processes_are_dropped_when_unused(void **state)
 {
 	struct world w = begin(state, (struct process_options){ .proc = *state });
 
@@ -167,7 +167,7 @@ static void who_ended_goes_when_nobody_looks(void **state)
 	end(&w);
 }
 
-static void no_more_processes_than_may_be(void **state)
+static void processes_are_bounded(void **state)
 {
 	struct world w = begin(state, (struct process_options){ .process_max = 100 });
 	struct process_table_stats stats;
@@ -217,7 +217,7 @@ static void the_sysroot_comes_first(void **state)
 }
 
 /* They have other inodes; the user of a sysroot says that it has the right files. */
-static void copies_in_a_sysroot(void **state)
+static void copies_in_a_sysroot_are_accepted(void **state)
 {
 	struct record_mmap m;
 	struct world w;
@@ -288,7 +288,7 @@ static void an_inode_counts_more_than_a_build_id_by_path(void **state)
 
 /* A process with its id may be another one now: its files count only if a build ID or an inode
  * matches. */
-static void a_recording_of_the_past(void **state)
+static void a_recording_of_the_past_finds_its_files(void **state)
 {
 	struct record_mmap m = mmap_of("/lib/a.so", 0);
 	struct world w;
@@ -316,7 +316,7 @@ static void a_recording_of_the_past(void **state)
 }
 
 /* A path alone is accepted if the file has code at the mapped offsets; an inode must match. */
-static void without_a_build_id(void **state)
+static void files_match_without_a_build_id(void **state)
 {
 	struct world w = begin(state, (struct process_options){ 0 });
 	struct record_mmap m;
@@ -341,7 +341,7 @@ static void without_a_build_id(void **state)
 	end(&w);
 }
 
-static void by_build_id_in_trees(void **state)
+static void trees_of_build_ids_are_searched(void **state)
 {
 	char tree[128], hex[41] = "";
 	struct world w;
@@ -484,7 +484,7 @@ static void a_file_comes_from_a_server(void **state)
 }
 
 /* A server that accepts the request and never answers blocks nothing. */
-static void a_server_that_does_not_answer(void **state)
+static void a_server_that_does_not_answer_blocks_nothing(void **state)
 {
 	struct seen seen = { 0 };
 	char url[64];
@@ -503,7 +503,7 @@ static void a_server_that_does_not_answer(void **state)
 	close(fd);
 }
 
-static void servers_are_asked_when_somebody_says_so(void **state)
+static void servers_are_asked_on_request(void **state)
 {
 	const struct build_id id = { 20, { 1 } };
 	struct finder *f;
@@ -519,14 +519,15 @@ static void servers_are_asked_when_somebody_says_so(void **state)
 	finder__free(NULL);
 }
 
-RUN_TESTS(test_with_folder(without_proc_only_records_say_something),
-	  test_with_folder(proc_is_asked_about_whom_nobody_spoke_of),
-	  test_with_folder(who_ended_goes_when_nobody_looks),
-	  test_with_folder(no_more_processes_than_may_be),
-	  test_with_folder(the_sysroot_comes_first), test_with_folder(copies_in_a_sysroot),
+RUN_TESTS(test_with_folder(without_proc_only_records_count),
+	  test_with_folder(proc_describes_processes_without_records),
+	  test_with_folder(ended_processes_are_dropped_when_unused),
+	  test_with_folder(processes_are_bounded), test_with_folder(the_sysroot_comes_first),
+	  test_with_folder(copies_in_a_sysroot_are_accepted),
 	  test_with_folder(an_inode_counts_more_than_a_build_id_by_path),
-	  test_with_folder(a_recording_of_the_past), test_with_folder(without_a_build_id),
-	  test_with_folder(by_build_id_in_trees), test_with_folder(overlays_are_below),
+	  test_with_folder(a_recording_of_the_past_finds_its_files),
+	  test_with_folder(files_match_without_a_build_id),
+	  test_with_folder(trees_of_build_ids_are_searched), test_with_folder(overlays_are_below),
 	  test_with_folder(a_file_comes_from_a_server),
-	  test_with_folder(a_server_that_does_not_answer),
-	  cmocka_unit_test(servers_are_asked_when_somebody_says_so))
+	  test_with_folder(a_server_that_does_not_answer_blocks_nothing),
+	  cmocka_unit_test(servers_are_asked_on_request))

@@ -61,7 +61,7 @@ static size_t read_again(struct fixture *t)
 	return gdb_jit__cnt(t->jit);
 }
 
-static void what_is_listed_is_found(void **state)
+static void listed_images_are_found(void **state)
 {
 	struct fixture *t = *state;
 	struct code c;
@@ -100,7 +100,7 @@ static void it_is_read_again_when_it_has_changed(void **state)
 }
 
 /* The unwinder must find the last callers of a process that has ended. */
-static void one_that_is_gone_is_remembered(void **state)
+static void a_removed_image_is_remembered(void **state)
 {
 	struct fixture *t = *state;
 
@@ -109,7 +109,7 @@ static void one_that_is_gone_is_remembered(void **state)
 	assert_int_equal(read_again(t), 3);
 }
 
-static void lists_that_lie(void **state)
+static void wrong_lists_are_bounded(void **state)
 {
 	struct fixture *t = *state;
 
@@ -127,7 +127,7 @@ static void lists_that_lie(void **state)
 }
 
 /* Any byte of an image may be wrong, and it may end anywhere. */
-static void images_that_lie(void **state)
+static void wrong_images_are_refused(void **state)
 {
 	struct fixture *t = *state;
 	uint8_t *bytes = t->images[0].data;
@@ -151,7 +151,7 @@ static void images_that_lie(void **state)
 }
 
 /* If two have the same code, it belongs to the one that was listed last. */
-static void images_that_overlap(void **state)
+static void the_last_overlapping_image_wins(void **state)
 {
 	struct fixture *t = *state;
 	struct code c;
@@ -167,7 +167,7 @@ static void images_that_overlap(void **state)
 }
 
 /* Images of some hundred bytes that all refer to the same four megabytes for their frames. */
-static void more_than_is_read(void **state)
+static void reads_are_bounded(void **state)
 {
 	enum { CNT = 64, SZ = 4 << 20 };
 	struct fixture *t = *state;
@@ -198,13 +198,10 @@ static void more_than_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(what_is_listed_is_found),
-		test(it_is_read_again_when_it_has_changed),
-		test(one_that_is_gone_is_remembered),
-		test(lists_that_lie),
-		test(images_that_overlap),
-		test(more_than_is_read),
-		test(images_that_lie),
+		test(listed_images_are_found),	       test(it_is_read_again_when_it_has_changed),
+		test(a_removed_image_is_remembered),   test(wrong_lists_are_bounded),
+		test(the_last_overlapping_image_wins), test(reads_are_bounded),
+		test(wrong_images_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,7 +120,7 @@ static int read_table(const struct table *t)
 	return err;
 }
 
-static void rejects_headers_that_lie(void **state)
+static void rejects_wrong_headers(void **state)
 {
 	struct table good = table__half(0xfffffff1, GOIMAGE_TEXT), t = good;
 
@@ -292,6 +292,6 @@ static void debians_go_has_names(void **state)
 
 RUN_TESTS(cmocka_unit_test(every_layout_names_its_functions),
 	  cmocka_unit_test(a_table_among_other_data_is_found),
-	  cmocka_unit_test(rejects_headers_that_lie), cmocka_unit_test(leaves_broken_entries_out),
+	  cmocka_unit_test(rejects_wrong_headers), cmocka_unit_test(leaves_broken_entries_out),
 	  cmocka_unit_test(debians_go_has_names),
 	  test_with_folder(names_are_those_of_the_symbol_table))

@@ -34,7 +34,7 @@ static void check(const char *dir, const char *name, const struct own_files *own
 	close(fd);
 }
 
-static void what_a_handle_names_is_read(void **state)
+static void a_handle_reads_its_process(void **state)
 {
 	struct own_files own = own_files__new(), none = { .dir = -1, .pid = getpid() };
 
@@ -68,7 +68,7 @@ static void a_child_has_its_own(void **state)
 }
 
 /* If the file system supports it. */
-static void who_reads_leaves_no_trace(void **state)
+static void reading_leaves_no_trace(void **state)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 2000 } };
 	struct own_files own = own_files__new();
@@ -85,7 +85,7 @@ static void who_reads_leaves_no_trace(void **state)
 	own_files__close(own);
 }
 
-static void nobody_can_wait(void **state)
+static void a_handle_never_waits(void **state)
 {
 	int fd;
 
@@ -96,8 +96,8 @@ static void nobody_can_wait(void **state)
 	assert_true(handle__reopen(9999, NULL) == -ENOENT);
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(what_a_handle_names_is_read, shell__setup,
+RUN_TESTS(cmocka_unit_test_setup_teardown(a_handle_reads_its_process, shell__setup,
 					  shell__teardown),
 	  cmocka_unit_test_setup_teardown(a_child_has_its_own, shell__setup, shell__teardown),
-	  cmocka_unit_test_setup_teardown(who_reads_leaves_no_trace, shell__setup, shell__teardown),
-	  cmocka_unit_test_setup_teardown(nobody_can_wait, shell__setup, shell__teardown))
+	  cmocka_unit_test_setup_teardown(reading_leaves_no_trace, shell__setup, shell__teardown),
+	  cmocka_unit_test_setup_teardown(a_handle_never_waits, shell__setup, shell__teardown))

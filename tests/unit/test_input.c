@@ -99,7 +99,7 @@ static void read_and_hold(int fd)
 	free(seen);
 }
 
-static void what_is_held_stays(void **state)
+static void held_bytes_stay(void **state)
 {
 	struct feeder f;
 	int fd = file_of(INPUT_SZ);
@@ -132,7 +132,7 @@ static void skip_and_read(int fd)
 	input__free(in);
 }
 
-static void skips_what_nobody_wants(void **state)
+static void skips_unwanted_bytes(void **state)
 {
 	struct feeder f;
 	int fd = file_of(INPUT_SZ);
@@ -147,7 +147,7 @@ static void skips_what_nobody_wants(void **state)
 }
 
 /* Its bytes are then zeros, and the damage is detected; the input ends where the file does. */
-static void a_file_that_is_cut_short_does_no_harm(void **state)
+static void a_truncated_file_does_no_harm(void **state)
 {
 	const size_t cut = 2 * MB + 5000;
 	int fd = file_of(INPUT_SZ);
@@ -175,5 +175,5 @@ static void a_file_that_is_cut_short_does_no_harm(void **state)
 	close(fd);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_held_stays), cmocka_unit_test(skips_what_nobody_wants),
-	  cmocka_unit_test(a_file_that_is_cut_short_does_no_harm))
+RUN_TESTS(cmocka_unit_test(held_bytes_stay), cmocka_unit_test(skips_unwanted_bytes),
+	  cmocka_unit_test(a_truncated_file_does_no_harm))

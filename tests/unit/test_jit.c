@@ -96,7 +96,7 @@ static void write_many(const char *name)
 }
 
 /* A process that writes much repeatedly does not keep us busy; its names are known in the end. */
-static void a_large_map_is_not_read_all_the_time(void **state)
+static void a_large_map_is_read_seldom(void **state)
 {
 	uint64_t begin_ns, took_ns;
 	const char *name;
@@ -126,7 +126,7 @@ static void refuse(struct jit *j)
 	alarm(0);
 }
 
-static void what_is_no_file_of_its_own_is_not_believed(void **state)
+static void links_to_other_files_are_not_believed(void **state)
 {
 	const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
 	char other[80];
@@ -152,7 +152,7 @@ static void what_is_no_file_of_its_own_is_not_believed(void **state)
 	refuse(*state);
 }
 
-static void anothers_file_is_not_believed(void **state)
+static void a_file_of_another_user_is_not_believed(void **state)
 {
 	write_map("1000 10 a\n");
 	if (geteuid() != 0)
@@ -161,7 +161,7 @@ static void anothers_file_is_not_believed(void **state)
 	refuse(*state);
 }
 
-static void processes_that_are_gone(void **state)
+static void processes_that_ended_have_no_names(void **state)
 {
 	struct jit_symbol s;
 	pid_t pid = fork();
@@ -190,7 +190,7 @@ static void apply_mmap(struct dump_paths *t, uint32_t tgid, const char *path, ui
 	dump_paths__apply(t, &r);
 }
 
-static void dumps_that_records_tell_of(void **state)
+static void recorded_dumps_are_found(void **state)
 {
 	static const char *const others[] = { "/tmp/jit-.dump",
 					      "/tmp/jit-1.dump.so",
@@ -223,7 +223,7 @@ static void dumps_that_records_tell_of(void **state)
 }
 
 /* A process that has ended, with files of any owner; they are read at the first request. */
-static void a_process_of_a_recording(void **state)
+static void a_recorded_process_has_names(void **state)
 {
 	struct dump_paths *t = dump_paths__new();
 	struct jit_places places = { .root = "/", .told = t };
@@ -244,7 +244,9 @@ static void a_process_of_a_recording(void **state)
 	unlink(map_path);
 }
 
-RUN_TESTS(test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_not_read_all_the_time),
-	  test_with_jit(what_is_no_file_of_its_own_is_not_believed),
-	  test_with_jit(anothers_file_is_not_believed), test_with_jit(processes_that_are_gone),
-	  cmocka_unit_test(dumps_that_records_tell_of), cmocka_unit_test(a_process_of_a_recording))
+RUN_TESTS(test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_read_seldom),
+	  test_with_jit(links_to_other_files_are_not_believed),
+	  test_with_jit(a_file_of_another_user_is_not_believed),
+	  test_with_jit(processes_that_ended_have_no_names),
+	  cmocka_unit_test(recorded_dumps_are_found),
+	  cmocka_unit_test(a_recorded_process_has_names))

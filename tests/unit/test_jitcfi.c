@@ -65,7 +65,7 @@ static void wait_found(struct jit_cfi *j, pid_t child)
 	}
 }
 
-static void who_has_most_goes_without(void **state)
+static void the_largest_process_loses_its_tables(void **state)
 {
 	static const size_t cnt[CHILDREN] = { 6, IMAGES, 5 }; /* 72 MB; 64 are kept */
 	struct jit_cfi *j = jit_cfi__new();
@@ -100,7 +100,7 @@ static size_t count_known(struct jit_cfi *j, pid_t child)
 }
 
 /* Otherwise each walk through them would make all of them again. */
-static void more_than_are_kept(void **state)
+static void tables_beyond_the_limit_are_not_rebuilt(void **state)
 {
 	struct jit_cfi *j = jit_cfi__new();
 	uint64_t begin_ns = monotonic__ns();
@@ -126,8 +126,8 @@ static void more_than_are_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_has_most_goes_without),
-		cmocka_unit_test(more_than_are_kept),
+		cmocka_unit_test(the_largest_process_loses_its_tables),
+		cmocka_unit_test(tables_beyond_the_limit_are_not_rebuilt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

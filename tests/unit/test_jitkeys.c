@@ -23,7 +23,7 @@ static struct stack_owner owner(uint32_t tgid, uint64_t time_ns)
 	return (struct stack_owner){ .tgid = tgid, .time_ns = time_ns };
 }
 
-static void who_tells_nothing_is_asked_seldom(void **state)
+static void processes_without_names_are_asked_seldom(void **state)
 {
 	const struct stack_owner first = owner(7, 1000), soon = owner(7, 2000),
 				 late = owner(7, 3ull * SECOND), other = owner(8, 1000);
@@ -66,7 +66,7 @@ static void names_hold_until_a_place_has_another_owner(void **state)
 	assert_false(jit_keys__name(*state, 0x1000, &hash));
 }
 
-static void many_processes(void **state)
+static void many_processes_are_bounded(void **state)
 {
 	uint64_t hash;
 
@@ -83,5 +83,5 @@ static void many_processes(void **state)
 
 #define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(test(who_tells_nothing_is_asked_seldom), test(names_hold_until_a_place_has_another_owner),
-	  test(many_processes))
+RUN_TESTS(test(processes_without_names_are_asked_seldom),
+	  test(names_hold_until_a_place_has_another_owner), test(many_processes_are_bounded))

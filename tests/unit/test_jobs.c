@@ -154,7 +154,7 @@ static void wait_for_some(struct rig *r, size_t cnt)
 }
 
 /* Seven lanes hang; the eighth goes on, and jobs that wait for the seven keep their places. */
-static void who_hangs_holds_up_its_own_lane_only(void **state)
+static void a_hanging_job_blocks_only_its_lane(void **state)
 {
 	struct rig *r = *state;
 	struct step *slow[7];
@@ -176,7 +176,7 @@ static void who_hangs_holds_up_its_own_lane_only(void **state)
 }
 
 /* Jobs that have not started are returned undone. */
-static void who_hangs_at_the_end_is_left_behind(void **state)
+static void a_hanging_job_is_left_behind_at_the_end(void **state)
 {
 	struct rig *r = *state;
 	struct step *hung = submit_slow(r, 'h', 1), *undone;
@@ -224,7 +224,7 @@ static void a_dead_lane_is_left_alone(void **state)
 	assert_int_equal(r->probes, 2);
 }
 
-static void without_threads_it_is_done_at_once(void **state)
+static void without_threads_jobs_run_at_once(void **state)
 {
 	struct rig *r = *state;
 	struct step *s = add(r, 'a', JOB_FIRST, 1);
@@ -306,7 +306,7 @@ static void a_crowd_has_its_bound_in_many_lanes(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(better_ranks_go_first), T(who_hangs_holds_up_its_own_lane_only),
-	  T(who_hangs_at_the_end_is_left_behind), T(a_dead_lane_is_left_alone),
+RUN_TESTS(T(better_ranks_go_first), T(a_hanging_job_blocks_only_its_lane),
+	  T(a_hanging_job_is_left_behind_at_the_end), T(a_dead_lane_is_left_alone),
 	  T(hung_threads_are_replaced), T(two_lanes_of_a_crowd_may_hang),
-	  T(a_crowd_has_its_bound_in_many_lanes), T(without_threads_it_is_done_at_once))
+	  T(a_crowd_has_its_bound_in_many_lanes), T(without_threads_jobs_run_at_once))

@@ -45,7 +45,7 @@ static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 			     "ffffffffc0003000 t bpf_prog_1234_mine\t[bpf]\n"
 			     "ffffffffc0004000 t _RNvC6_123foo3bar\t[rust_module]\n";
 
-static void lookups(void **state)
+static void addresses_have_symbols(void **state)
 {
 	struct kallsyms *k = load(*state, kernel);
 	const uint64_t text = 0xffffffff81000000, ext4 = 0xffffffffc0001000;
@@ -74,7 +74,7 @@ static void lookups(void **state)
 	kallsyms__free(k);
 }
 
-static void errors(void **state)
+static void errors_are_reported(void **state)
 {
 	assert_null(kallsyms__new("/nonexistent/kallsyms"));
 	assert_int_equal(errno, ENOENT);
@@ -177,7 +177,7 @@ static uint64_t linear(const struct entry *e, size_t cnt, uint64_t addr)
 }
 
 /* A copy, because BPF programs come and go, and have names there. */
-static void this_kernel_against_a_linear_search(void **state)
+static void look_ups_equal_a_linear_search(void **state)
 {
 	struct entry *entries;
 	size_t cnt, compared = 0;
@@ -211,6 +211,6 @@ static void this_kernel_against_a_linear_search(void **state)
 	kallsyms__free(k);
 }
 
-RUN_TESTS(test_with_folder(lookups), test_with_folder(errors),
+RUN_TESTS(test_with_folder(addresses_have_symbols), test_with_folder(errors_are_reported),
 	  test_with_folder(odd_lines_are_skipped), test_with_folder(a_module_comes_later),
-	  test_with_folder(this_kernel_against_a_linear_search))
+	  test_with_folder(look_ups_equal_a_linear_search))

@@ -104,7 +104,7 @@ static void in_a_child(void (*fn)(const char *fifo))
 }
 
 /* A thread that still reads them writes to no freed memory: a sanitizer checks. */
-static void who_reads_them_is_left_behind(void **state)
+static void a_slow_reader_is_left_behind(void **state)
 {
 	(void)state;
 	in_a_child(read_when_all_is_gone);
@@ -116,4 +116,4 @@ static void a_short_recording_waits_for_them(void **state)
 	in_a_child(finish_before_they_are_read);
 }
 
-RUN_TESTS(ROOT_TEST(who_reads_them_is_left_behind), ROOT_TEST(a_short_recording_waits_for_them))
+RUN_TESTS(ROOT_TEST(a_slow_reader_is_left_behind), ROOT_TEST(a_short_recording_waits_for_them))

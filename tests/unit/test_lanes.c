@@ -29,7 +29,7 @@ static void nested_or_apart(void **state)
 	lanes__free(l);
 }
 
-static void overlaps(void **state)
+static void overlaps_get_new_lanes(void **state)
 {
 	struct lanes *l = lanes__new();
 
@@ -86,7 +86,7 @@ static void threads_are_apart(void **state)
 	lanes__free(l);
 }
 
-static void too_many(void **state)
+static void too_many_lanes_are_an_error(void **state)
 {
 	struct lanes *l = lanes__new();
 
@@ -99,6 +99,6 @@ static void too_many(void **state)
 	lanes__free(l);
 }
 
-RUN_TESTS(cmocka_unit_test(nested_or_apart), cmocka_unit_test(overlaps),
+RUN_TESTS(cmocka_unit_test(nested_or_apart), cmocka_unit_test(overlaps_get_new_lanes),
 	  cmocka_unit_test(queries_are_apart), cmocka_unit_test(threads_are_apart),
-	  cmocka_unit_test(too_many))
+	  cmocka_unit_test(too_many_lanes_are_an_error))

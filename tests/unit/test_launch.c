@@ -45,7 +45,7 @@ static int run(const char *script, const struct caller *as)
 	return l.status;
 }
 
-static void statuses(void **state)
+static void statuses_are_those_of_a_shell(void **state)
 {
 	(void)state;
 	assert_int_equal(run("exit 0", NULL), 0);
@@ -54,7 +54,7 @@ static void statuses(void **state)
 	assert_int_equal(run("kill -SEGV $$", NULL), 128 + SIGSEGV);
 }
 
-static void commands_that_cannot_run(void **state)
+static void commands_that_cannot_run_are_refused(void **state)
 {
 	static const struct {
 		const char *command;
@@ -83,7 +83,7 @@ static void commands_that_cannot_run(void **state)
 }
 
 /* Errors that only the kernel can detect. */
-static void commands_that_exec_refuses(void **state)
+static void commands_that_exec_refuses_are_reported(void **state)
 {
 	char path[256];
 	struct launch l;
@@ -124,7 +124,7 @@ static void waits_to_be_let_go(void **state)
 }
 
 /* The collector failed before it started the command. */
-static void never_begins_when_nobody_lets_it(void **state)
+static void never_starts_without_permission(void **state)
 {
 	const char *folder = *state;
 	char script[256];
@@ -183,7 +183,7 @@ static void ends_when_told_to(void **state)
 	launch__free(&none);
 }
 
-static void called_by_sudo(void **state)
+static void sudo_gives_the_caller(void **state)
 {
 	struct caller c;
 
@@ -234,9 +234,10 @@ static void becomes_the_caller(void **state)
 	assert_int_equal(setgroups(0, NULL), 0);
 }
 
-RUN_TESTS(cmocka_unit_test(statuses), test_with_folder(commands_that_cannot_run),
-	  test_with_folder(commands_that_exec_refuses), test_with_folder(waits_to_be_let_go),
-	  test_with_folder(never_begins_when_nobody_lets_it),
+RUN_TESTS(cmocka_unit_test(statuses_are_those_of_a_shell),
+	  test_with_folder(commands_that_cannot_run_are_refused),
+	  test_with_folder(commands_that_exec_refuses_are_reported),
+	  test_with_folder(waits_to_be_let_go), test_with_folder(never_starts_without_permission),
 	  cmocka_unit_test(its_signals_are_its_own),
 	  test_with_folder(nothing_of_ours_is_open_in_it), cmocka_unit_test(ends_when_told_to),
-	  cmocka_unit_test(called_by_sudo), cmocka_unit_test(becomes_the_caller))
+	  cmocka_unit_test(sudo_gives_the_caller), cmocka_unit_test(becomes_the_caller))

@@ -107,7 +107,7 @@ static int ask(struct lazy_table *x, const struct elf_file *f, uint64_t off,
 	return lazy_table__rule(x, &query, rule);
 }
 
-static void it_says_what_the_table_says(void **state)
+static void rules_equal_those_of_the_table(void **state)
 {
 	struct rig *r = *state;
 	struct cfi_table *t;
@@ -196,7 +196,7 @@ static void nor_does_what_pages_are_kept(void **state)
 	elf_file__put(f);
 }
 
-static void what_is_in_no_code_has_no_answer(void **state)
+static void places_outside_code_have_no_answer(void **state)
 {
 	struct rig *r = *state;
 	struct packed_rule rule;
@@ -213,7 +213,7 @@ static void what_is_in_no_code_has_no_answer(void **state)
 	elf_file__put(f);
 }
 
-static void a_file_with_more_than_that_has_none(void **state)
+static void larger_files_have_no_lazy_table(void **state)
 {
 	struct rig *r = *state;
 	struct elf_file *f;
@@ -356,7 +356,7 @@ static void unsorted_entries_lead_somewhere(void **state)
 }
 
 /* For any value of a byte, there is an answer or there is none. */
-static void any_byte_may_lie(void **state)
+static void any_byte_may_be_wrong(void **state)
 {
 	struct rig *r = *state;
 	const Elf64_Shdr *frames;
@@ -417,9 +417,9 @@ static void a_file_cut_short_has_no_answer(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(it_says_what_the_table_says), T(the_order_makes_no_difference),
+RUN_TESTS(T(rules_equal_those_of_the_table), T(the_order_makes_no_difference),
 	  T(nor_does_what_pages_are_kept), T(marks_may_be_in_an_fde), T(a_file_may_change),
-	  T(what_is_in_no_code_has_no_answer), T(a_file_with_more_than_that_has_none),
+	  T(places_outside_code_have_no_answer), T(larger_files_have_no_lazy_table),
 	  T(an_odd_search_table_is_not_believed), T(entries_that_lead_elsewhere_are_not_believed),
-	  T(unsorted_entries_lead_somewhere), T(any_byte_may_lie),
+	  T(unsorted_entries_lead_somewhere), T(any_byte_may_be_wrong),
 	  T(a_file_cut_short_has_no_answer))

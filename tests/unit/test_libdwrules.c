@@ -148,7 +148,7 @@ static void registers_come_from_where_rules_say(void **state)
 	elf_file__put(f);
 }
 
-static void rare_rules(void **state)
+static void rare_rules_are_applied(void **state)
 {
 	struct elf_file *f = open_lib(build(*state, "rare", ""));
 	struct applied a = apply(f, FUNCTION(3) + 1); /* vfork */
@@ -169,7 +169,7 @@ static void rare_rules(void **state)
 	elf_file__put(f);
 }
 
-static void marks(void **state)
+static void roots_and_signals_are_marked(void **state)
 {
 	struct elf_file *f = open_lib(build(*state, "marks", ""));
 	struct applied a = apply(f, FUNCTION(2));
@@ -190,7 +190,7 @@ static void marks(void **state)
 	elf_file__put(f);
 }
 
-static void no_rule_for_what_cannot_be(void **state)
+static void impossible_rules_are_refused(void **state)
 {
 	struct elf_file *f = open_lib(build(*state, "no", ""));
 
@@ -223,7 +223,7 @@ static void check_same_rules(struct elf_file *expected, struct elf_file *f)
 	elf_file__put(f);
 }
 
-static void debug_frame(void **state)
+static void debug_frame_is_used(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	char *lib = build(*state, "df", ".cfi_sections .debug_frame\n");
@@ -241,7 +241,7 @@ static void debug_frame(void **state)
 	elf_file__put(plain);
 }
 
-static void separate_debug_frame(void **state)
+static void separate_debug_frame_is_used(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	char *lib = build(*state, "sep", ".cfi_sections .debug_frame\n");
@@ -257,7 +257,7 @@ static void separate_debug_frame(void **state)
 }
 
 /* The file's own call-frame information is not even read. */
-static void beside_the_own_is_what_is_separate(void **state)
+static void separate_rules_complete_a_files_own(void **state)
 {
 	struct elf_file *own = open_lib(build(*state, "eh", "")), *separate;
 	char *lib = build(*state, "sep", ".cfi_sections .debug_frame\n");
@@ -280,7 +280,7 @@ static void beside_the_own_is_what_is_separate(void **state)
 	elf_file__put(own);
 }
 
-static void no_section_headers(void **state)
+static void section_headers_may_be_missing(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	char *lib = build(*state, "seg", "");
@@ -294,7 +294,7 @@ static void no_section_headers(void **state)
 	elf_file__put(plain);
 }
 
-static void from_memory(void **state)
+static void files_in_memory_have_rules(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	struct stat st;
@@ -309,7 +309,7 @@ static void from_memory(void **state)
 
 /* ---- untrusted files ---- */
 
-static void others_files_have_the_same_rules(void **state)
+static void files_of_others_have_the_same_rules(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	struct elf_file *eh = open_lib(build(*state, "eh", ""));
@@ -369,7 +369,7 @@ static void no_rules_from_forgers_debug_data(void **state)
 /* ---- the cache ---- */
 
 /* Every pc of the dynamic linker in random order: the cached rules are libdw's. */
-static void tables_say_what_libdw_says(void **state)
+static void tables_equal_libdw(void **state)
 {
 	static const char path[] = "/lib64/ld-linux-x86-64.so.2";
 	struct elf_file *f = elf_file__open(path);
@@ -433,7 +433,7 @@ static void tables_are_bounded(void **state)
 }
 
 /* Forged files: any byte of the tables may have any value. There is always an answer. */
-static void forged_tables(void **state)
+static void forged_tables_have_an_answer(void **state)
 {
 	char *lib = build(*state, "forged", ""), *copy;
 	struct elf_file *f = elf_file__open(lib);
@@ -471,12 +471,14 @@ static void forged_tables(void **state)
 	free(lib);
 }
 
-RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folder(rare_rules),
-	  test_with_folder(marks), test_with_folder(no_rule_for_what_cannot_be),
-	  test_with_folder(debug_frame), test_with_folder(separate_debug_frame),
-	  test_with_folder(no_section_headers), test_with_folder(from_memory),
-	  test_with_folder(others_files_have_the_same_rules),
+RUN_TESTS(test_with_folder(registers_come_from_where_rules_say),
+	  test_with_folder(rare_rules_are_applied), test_with_folder(roots_and_signals_are_marked),
+	  test_with_folder(impossible_rules_are_refused), test_with_folder(debug_frame_is_used),
+	  test_with_folder(separate_debug_frame_is_used),
+	  test_with_folder(section_headers_may_be_missing),
+	  test_with_folder(files_in_memory_have_rules),
+	  test_with_folder(files_of_others_have_the_same_rules),
 	  test_with_folder(no_rules_from_forgers),
-	  test_with_folder(no_rules_from_forgers_debug_data),
-	  cmocka_unit_test(tables_say_what_libdw_says), test_with_folder(tables_are_bounded),
-	  test_with_folder(forged_tables), test_with_folder(beside_the_own_is_what_is_separate))
+	  test_with_folder(no_rules_from_forgers_debug_data), cmocka_unit_test(tables_equal_libdw),
+	  test_with_folder(tables_are_bounded), test_with_folder(forged_tables_have_an_answer),
+	  test_with_folder(separate_rules_complete_a_files_own))

@@ -50,7 +50,7 @@ static void on_process(stacktrace_tracker *t, pid_t pid, void *arg)
 }
 
 /* The process may be one of another time: /proc is not read. */
-static void what_is_told_is_enough(void **state)
+static void reports_are_enough(void **state)
 {
 	struct scene s = begin();
 	struct telling to = { .pid = s.pid };
@@ -76,7 +76,7 @@ static void what_is_told_is_enough(void **state)
 	end(&s);
 }
 
-static void nobody_told_anything(void **state)
+static void proc_is_read_without_reports(void **state)
 {
 	stacktrace_tracker *live = make((struct stacktrace_options){ .source = STACKTRACE_LIVE });
 	stacktrace_tracker *told = make((struct stacktrace_options){ .source = STACKTRACE_TOLD });
@@ -122,7 +122,7 @@ static void nobody_told_anything(void **state)
 }
 
 /* Samples before and after a library is mapped: /proc is read again without a report. */
-static void a_program_that_execs(void **state)
+static void a_program_that_execs_is_read_again(void **state)
 {
 	const char *argv[] = { "sh", "-c", "kill -STOP $$; exec sleep 1000", NULL };
 	stacktrace_tracker *t = make((struct stacktrace_options){ 0 });
@@ -262,7 +262,7 @@ static void wrong_calls_are_refused(void **state)
 }
 
 /* Register numbers depend on the machine; mappings are reported. */
-static void other_machines(void **state)
+static void other_machines_are_walked(void **state)
 {
 	const int i386[] = { 4, 8, 0, -1, 99 };
 	uint64_t regs[33] = { 0 }, stack[8] = { 0 };
@@ -319,7 +319,7 @@ static void wrong_options_are_refused(void **state)
 }
 
 /* A caller that must not wait tries again if a file is not in memory. */
-static void who_does_not_wait(void **state)
+static void a_caller_need_not_wait(void **state)
 {
 	stacktrace_tracker *t = make((struct stacktrace_options){ 0 });
 	struct scene s = begin();
@@ -365,8 +365,9 @@ static void a_scan_opens_files(void **state)
 	end(&s);
 }
 
-RUN_TESTS(cmocka_unit_test(walks_as_often_as_one_likes), cmocka_unit_test(what_is_told_is_enough),
-	  cmocka_unit_test(nobody_told_anything), cmocka_unit_test(a_program_that_execs),
+RUN_TESTS(cmocka_unit_test(walks_as_often_as_one_likes), cmocka_unit_test(reports_are_enough),
+	  cmocka_unit_test(proc_is_read_without_reports),
+	  cmocka_unit_test(a_program_that_execs_is_read_again),
 	  cmocka_unit_test(signals_are_marked), cmocka_unit_test(wrong_calls_are_refused),
-	  cmocka_unit_test(other_machines), cmocka_unit_test(wrong_options_are_refused),
-	  cmocka_unit_test(who_does_not_wait), cmocka_unit_test(a_scan_opens_files))
+	  cmocka_unit_test(other_machines_are_walked), cmocka_unit_test(wrong_options_are_refused),
+	  cmocka_unit_test(a_caller_need_not_wait), cmocka_unit_test(a_scan_opens_files))

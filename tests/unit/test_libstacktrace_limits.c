@@ -32,7 +32,7 @@ static void bounds_hold(void **state)
 }
 
 /* Open files of ended programs are closed. */
-static void files_that_nobody_maps_are_bounded(void **state)
+static void unmapped_files_are_bounded(void **state)
 {
 	stacktrace_tracker *t =
 		make((struct stacktrace_options){ .source = STACKTRACE_TOLD_ONLY, .max_files = 5 });
@@ -109,7 +109,7 @@ static void cut_stacks_are_stitched(void **state)
 }
 
 /* With a limit of no bytes, nothing of a world-writable file is kept. */
-static void what_others_files_may_take(void **state)
+static void memory_of_untrusted_files_is_bounded(void **state)
 {
 	stacktrace_tracker *much = make((struct stacktrace_options){ 0 });
 	stacktrace_tracker *nothing = make((struct stacktrace_options){ .max_file_bytes = 1 });
@@ -293,7 +293,7 @@ static void files_come_from_a_server(void **state)
 	waitpid(server, NULL, 0);
 }
 
-RUN_TESTS(cmocka_unit_test(bounds_hold), test_with_folder(what_others_files_may_take),
-	  test_with_folder(files_that_nobody_maps_are_bounded),
-	  cmocka_unit_test(cut_stacks_are_stitched), cmocka_unit_test(jit_code_has_names),
-	  cmocka_unit_test(threads_may_share_or_not), test_with_folder(files_come_from_a_server))
+RUN_TESTS(cmocka_unit_test(bounds_hold), test_with_folder(memory_of_untrusted_files_is_bounded),
+	  test_with_folder(unmapped_files_are_bounded), cmocka_unit_test(cut_stacks_are_stitched),
+	  cmocka_unit_test(jit_code_has_names), cmocka_unit_test(threads_may_share_or_not),
+	  test_with_folder(files_come_from_a_server))

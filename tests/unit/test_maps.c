@@ -148,7 +148,7 @@ static void reads_a_long_file(void **state)
 	fclose(f);
 }
 
-static void errors_are_told(void **state)
+static void errors_are_reported(void **state)
 {
 	FILE *f = tmpfile();
 	struct seen s = { 0 };
@@ -164,4 +164,4 @@ static void errors_are_told(void **state)
 
 RUN_TESTS(cmocka_unit_test(reads_a_line), cmocka_unit_test(paths_are_whole),
 	  cmocka_unit_test(passes_over_the_rest), cmocka_unit_test(a_cut_line_waits),
-	  cmocka_unit_test(reads_a_long_file), cmocka_unit_test(errors_are_told))
+	  cmocka_unit_test(reads_a_long_file), cmocka_unit_test(errors_are_reported))

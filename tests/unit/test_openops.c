@@ -24,7 +24,7 @@ static struct event closing(uint64_t join, uint64_t time_ns)
 	};
 }
 
-static void an_end_takes_what_began(void **state)
+static void an_end_takes_its_beginning(void **state)
 {
 	const struct build_id who = { .sz = 1, .bytes = { 9 } };
 	struct slice s = opened(5, 100), given_up, out;
@@ -75,7 +75,7 @@ static void the_end_may_have_a_detail(void **state)
 }
 
 /* A request that was merged into another. */
-static void what_became_part_of_another_is_forgotten(void **state)
+static void merged_operations_are_forgotten(void **state)
 {
 	const struct build_id nobody = { 0 };
 	struct slice s = opened(5, 100), given_up, out;
@@ -169,8 +169,7 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	open_ops__free(j);
 }
 
-RUN_TESTS(cmocka_unit_test(an_end_takes_what_began), cmocka_unit_test(the_end_may_have_a_detail),
-	  cmocka_unit_test(each_may_be_closed),
-	  cmocka_unit_test(what_became_part_of_another_is_forgotten),
+RUN_TESTS(cmocka_unit_test(an_end_takes_its_beginning), cmocka_unit_test(the_end_may_have_a_detail),
+	  cmocka_unit_test(each_may_be_closed), cmocka_unit_test(merged_operations_are_forgotten),
 	  cmocka_unit_test(a_second_beginning_replaces_the_first),
 	  cmocka_unit_test(the_oldest_goes_when_it_is_full))

@@ -31,7 +31,7 @@ static uint64_t origin_of(const struct made_elf *made, uid_t owner)
 	return origin;
 }
 
-static void of_roots_files_it_is_the_build_id(void **state)
+static void roots_files_use_the_build_id(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), same = elfmaker__make(1, "g"),
 			other = elfmaker__make(2, "f");
@@ -46,7 +46,7 @@ static void of_roots_files_it_is_the_build_id(void **state)
 	assert_int_equal(origin, 0xcae02c9805d706feu);
 }
 
-static void of_others_it_is_the_symbols_too(void **state)
+static void files_of_others_also_use_the_symbols(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(1, "g");
 	uint64_t origin = origin_of(&made, 1000);
@@ -66,7 +66,7 @@ static void of_others_it_is_the_symbols_too(void **state)
 }
 
 /* Go's table of functions counts if there is no symbol table. */
-static void of_others_it_is_the_table_of_go_too(void **state)
+static void files_of_others_also_use_the_table_of_go(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), other;
 	uint64_t origin;
@@ -86,7 +86,7 @@ static void of_others_it_is_the_table_of_go_too(void **state)
 	assert_int_equal(origin, origin_of(&other, 1000));
 }
 
-static void without_a_build_id_there_is_none(void **state)
+static void files_without_a_build_id_have_no_origin(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
 
@@ -112,10 +112,10 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_roots_files_it_is_the_build_id),
-		cmocka_unit_test(of_others_it_is_the_symbols_too),
-		cmocka_unit_test(of_others_it_is_the_table_of_go_too),
-		cmocka_unit_test(without_a_build_id_there_is_none),
+		cmocka_unit_test(roots_files_use_the_build_id),
+		cmocka_unit_test(files_of_others_also_use_the_symbols),
+		cmocka_unit_test(files_of_others_also_use_the_table_of_go),
+		cmocka_unit_test(files_without_a_build_id_have_no_origin),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -59,7 +59,7 @@ static void check_section(struct elf_file *f, const struct cfi_table *t, const c
 		check_rule(f, t, s.sh_addr + i, i >= 4 && i < s.sh_size - 1 ? 2 : 1);
 }
 
-static void init_and_fini(void **state)
+static void init_and_fini_are_recognized(void **state)
 {
 	char dir[] = "/tmp/test-XXXXXX", path[64];
 	struct cfi_table *t;
@@ -85,4 +85,4 @@ static void init_and_fini(void **state)
 	elf_file__put(f);
 }
 
-RUN_TESTS(cmocka_unit_test(init_and_fini))
+RUN_TESTS(cmocka_unit_test(init_and_fini_are_recognized))

@@ -62,7 +62,7 @@ static void a_page_is_read_once(void **state)
 	page_cache__free(pages);
 }
 
-static void more_files_than_pages(void **state)
+static void more_files_than_pages_are_read_again(void **state)
 {
 	struct page_cache *pages = page_cache__new();
 	struct paged_file paged[300];
@@ -101,7 +101,7 @@ static void two_pages_are_kept(void **state)
 	page_cache__free(pages);
 }
 
-static void what_is_not_there_is_an_error(void **state)
+static void bytes_behind_the_end_are_an_error(void **state)
 {
 	struct page_cache *pages = page_cache__new();
 	struct paged_file p = page_cache__add(pages);
@@ -119,7 +119,7 @@ static void what_is_not_there_is_an_error(void **state)
 	page_cache__free(pages);
 }
 
-static void without_pages(void **state)
+static void a_cache_without_pages_reads_each_time(void **state)
 {
 	struct paged_file p = page_cache__add(NULL);
 	struct fake f = { FAKE };
@@ -169,7 +169,9 @@ static void bytes_are_seen_without_a_copy(void **state)
 	page_cache__free(pages);
 }
 
-RUN_TESTS(cmocka_unit_test(a_page_is_read_once), cmocka_unit_test(more_files_than_pages),
-	  cmocka_unit_test(two_pages_are_kept), cmocka_unit_test(what_is_not_there_is_an_error),
-	  cmocka_unit_test(without_pages), cmocka_unit_test(the_last_page_is_as_long_as_the_file),
+RUN_TESTS(cmocka_unit_test(a_page_is_read_once),
+	  cmocka_unit_test(more_files_than_pages_are_read_again),
+	  cmocka_unit_test(two_pages_are_kept), cmocka_unit_test(bytes_behind_the_end_are_an_error),
+	  cmocka_unit_test(a_cache_without_pages_reads_each_time),
+	  cmocka_unit_test(the_last_page_is_as_long_as_the_file),
 	  cmocka_unit_test(bytes_are_seen_without_a_copy))

@@ -105,7 +105,7 @@ static void registers_go_by_their_dwarf_numbers(void **state)
 	assert_false(item_stack__sample(&c.first.sample.stack, &order, regs, &s));
 }
 
-static void registers_of_aarch64(void **state)
+static void registers_of_aarch64_are_read(void **state)
 {
 	struct item_stack s = { .abi = 2, .mask = 0x1ffffffff, .cnt = 33 };
 	struct perfregs_order order = { 0 };
@@ -354,7 +354,7 @@ static void check_cut(const struct bytes *whole, size_t sz, size_t *samples)
 	stream_in__close(&s);
 }
 
-static void cut_at_every_byte(void **state)
+static void a_file_may_end_at_every_byte(void **state)
 {
 	struct bytes b = bytes__of_file(FILE_DATA), z = bytes__of_file("tests/golden/zstd.data");
 	size_t samples = 0;
@@ -372,7 +372,7 @@ static void cut_at_every_byte(void **state)
 }
 
 /* A stream has no end mark: it may end after any record. */
-static void cut_streams(void **state)
+static void a_stream_may_end_after_every_record(void **state)
 {
 	struct bytes b = bytes__of_file("tests/golden/pipe.data");
 	size_t clean = 0, last = 0;
@@ -406,7 +406,7 @@ static void expect_fault(struct bytes b, const char *what)
 	stream_in__close(&s);
 }
 
-static void says_what_is_wrong(void **state)
+static void errors_are_described(void **state)
 {
 	struct bytes b = bytes__of_file(FILE_DATA);
 	uint64_t data_off, data_sz = 0;
@@ -432,7 +432,7 @@ static void says_what_is_wrong(void **state)
 	free(b.data);
 }
 
-static void events_of_every_age(void **state)
+static void events_of_every_size_are_read(void **state)
 {
 	static const size_t sizes[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 256 };
 	uint8_t bytes[256] = { 0 };
@@ -468,10 +468,10 @@ static void events_of_every_age(void **state)
 
 RUN_TESTS(cmocka_unit_test(reads_what_perf_wrote),
 	  cmocka_unit_test(registers_go_by_their_dwarf_numbers),
-	  cmocka_unit_test(registers_of_aarch64),
+	  cmocka_unit_test(registers_of_aarch64_are_read),
 	  cmocka_unit_test(reads_streams_and_compressed_files),
 	  cmocka_unit_test(reads_what_other_versions_wrote),
 	  cmocka_unit_test(samples_belong_to_their_events), cmocka_unit_test(only_samples_change),
-	  cmocka_unit_test(features_stay), cmocka_unit_test(cut_at_every_byte),
-	  cmocka_unit_test(cut_streams), cmocka_unit_test(says_what_is_wrong),
-	  cmocka_unit_test(events_of_every_age))
+	  cmocka_unit_test(features_stay), cmocka_unit_test(a_file_may_end_at_every_byte),
+	  cmocka_unit_test(a_stream_may_end_after_every_record),
+	  cmocka_unit_test(errors_are_described), cmocka_unit_test(events_of_every_size_are_read))

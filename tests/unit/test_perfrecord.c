@@ -65,7 +65,7 @@ static void device_numbers_are_no_build_ids(void **state)
 	}
 }
 
-static void short_build_ids(void **state)
+static void short_build_ids_are_read(void **state)
 {
 	struct record r;
 
@@ -152,7 +152,7 @@ static void cut_records_are_refused(void **state)
 	buf__free(&b);
 }
 
-static void lies_are_refused(void **state)
+static void wrong_sizes_are_refused(void **state)
 {
 	struct buf b = { 0 };
 	struct record r;
@@ -174,5 +174,5 @@ static void lies_are_refused(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(reads_mappings), cmocka_unit_test(device_numbers_are_no_build_ids),
-	  cmocka_unit_test(short_build_ids), cmocka_unit_test(reads_tasks),
-	  cmocka_unit_test(cut_records_are_refused), cmocka_unit_test(lies_are_refused))
+	  cmocka_unit_test(short_build_ids_are_read), cmocka_unit_test(reads_tasks),
+	  cmocka_unit_test(cut_records_are_refused), cmocka_unit_test(wrong_sizes_are_refused))

@@ -41,7 +41,7 @@ static void compare_stubs(const char *path)
 	free(text);
 }
 
-static void stubs(void **state)
+static void stubs_equal_objdump(void **state)
 {
 	static const char *flags[] = { "-fcf-protection=none -Wl,-z,lazy",
 				       "-fcf-protection=none -Wl,-z,now",
@@ -63,4 +63,4 @@ static void stubs(void **state)
 	compare_stubs("/lib/x86_64-linux-gnu/libm.so.6");
 }
 
-RUN_TESTS(test_with_folder(stubs))
+RUN_TESTS(test_with_folder(stubs_equal_objdump))

@@ -46,7 +46,7 @@ static void find_knows_its_edges(void **state)
 	process_table__free(w.table);
 }
 
-static void kinds_of_mappings(void **state)
+static void mappings_have_kinds(void **state)
 {
 	static const struct {
 		const char *path, *shown;
@@ -181,7 +181,7 @@ static void the_dead_are_dropped(void **state)
 	process_table__free(w.table);
 }
 
-static void ids_are_used_again(void **state)
+static void ids_are_reused(void **state)
 {
 	struct world w = begin(state);
 	uint64_t t;
@@ -254,8 +254,8 @@ static void strange_records_do_nothing(void **state)
 }
 
 RUN_TESTS(test_with_folder(scan_reads_executable_mappings), test_with_folder(find_knows_its_edges),
-	  test_with_folder(kinds_of_mappings), test_with_folder(exec_replaces_and_fork_inherits),
+	  test_with_folder(mappings_have_kinds), test_with_folder(exec_replaces_and_fork_inherits),
 	  test_with_folder(records_older_than_the_scan_are_ignored),
-	  test_with_folder(the_dead_are_dropped), test_with_folder(ids_are_used_again),
+	  test_with_folder(the_dead_are_dropped), test_with_folder(ids_are_reused),
 	  test_with_folder(a_dead_first_thread_leaves_the_others_mappings),
 	  test_with_folder(refresh_is_rate_limited), test_with_folder(strange_records_do_nothing))

@@ -123,7 +123,7 @@ static void events_come_out_once(void **state)
 	assert_int_equal(drain(f).cnt, 0);
 }
 
-static void round_and_round(void **state)
+static void records_wrap_around(void **state)
 {
 	struct fixture *f = *state;
 
@@ -141,7 +141,7 @@ static void round_and_round(void **state)
 }
 
 /* The producer has not finished the second: it and the following ones wait. */
-static void busy_ones_wait(void **state)
+static void busy_records_wait(void **state)
 {
 	struct fixture *f = *state;
 	uint32_t header = sizeof(struct event), busy = header | BPF_RINGBUF_BUSY_BIT;
@@ -156,7 +156,7 @@ static void busy_ones_wait(void **state)
 	assert_int_equal(drain(f).cnt, 2);
 }
 
-static void discarded_ones_are_skipped(void **state)
+static void discarded_records_are_skipped(void **state)
 {
 	struct fixture *f = *state;
 	struct seen seen;
@@ -181,7 +181,7 @@ static void append_switched(struct fixture *f, uint64_t time_ns, uint32_t sz, ui
 	memcpy(e->data + 64 + offsetof(struct event_switched, sz), &said, sizeof(said));
 }
 
-static void sizes_that_do_not_add_up(void **state)
+static void wrong_sizes_are_skipped(void **state)
 {
 	struct fixture *f = *state;
 	struct seen seen;
@@ -207,7 +207,7 @@ static void sizes_that_do_not_add_up(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-static void half_a_kernel_frame(void **state)
+static void half_a_kernel_frame_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
@@ -217,7 +217,7 @@ static void half_a_kernel_frame(void **state)
 	assert_int_equal(ring__bad(f->ring), 1);
 }
 
-static void a_record_past_the_producer(void **state)
+static void a_record_past_the_producer_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
@@ -228,7 +228,7 @@ static void a_record_past_the_producer(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-static void a_position_that_cannot_be(void **state)
+static void an_impossible_position_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
@@ -258,7 +258,7 @@ static void room_comes_back(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-static void an_empty_one(void **state)
+static void an_empty_ring_gives_nothing(void **state)
 {
 	struct ring *ring = ring__new();
 	struct stream *streams[] = { ring__stream(ring) };
@@ -275,8 +275,9 @@ static void an_empty_one(void **state)
 
 #define RING_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-RUN_TESTS(RING_TEST(events_come_out_once), RING_TEST(round_and_round), RING_TEST(busy_ones_wait),
-	  RING_TEST(discarded_ones_are_skipped), RING_TEST(sizes_that_do_not_add_up),
-	  RING_TEST(half_a_kernel_frame), RING_TEST(a_record_past_the_producer),
-	  RING_TEST(a_position_that_cannot_be), RING_TEST(room_comes_back),
-	  cmocka_unit_test(an_empty_one))
+RUN_TESTS(RING_TEST(events_come_out_once), RING_TEST(records_wrap_around),
+	  RING_TEST(busy_records_wait), RING_TEST(discarded_records_are_skipped),
+	  RING_TEST(wrong_sizes_are_skipped), RING_TEST(half_a_kernel_frame_is_refused),
+	  RING_TEST(a_record_past_the_producer_is_refused),
+	  RING_TEST(an_impossible_position_is_refused), RING_TEST(room_comes_back),
+	  cmocka_unit_test(an_empty_ring_gives_nothing))

@@ -162,7 +162,7 @@ static void put32(struct image *im, size_t off, uint32_t v)
 #define SEMAPHORE 36
 #define TEXT	  44
 
-static void places_that_are_none_are_refused(void **state)
+static void wrong_places_are_refused(void **state)
 {
 	static const struct {
 		size_t off;
@@ -240,5 +240,5 @@ static void no_byte_leads_astray(void **state)
 #define test_with_program(f) cmocka_unit_test_setup_teardown(f, build, shell__teardown)
 
 RUN_TESTS(test_with_program(notes_are_read), test_with_program(reading_can_end_early),
-	  test_with_program(places_that_are_none_are_refused),
+	  test_with_program(wrong_places_are_refused),
 	  test_with_program(malformed_notes_are_refused), test_with_program(no_byte_leads_astray))

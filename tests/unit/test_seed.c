@@ -14,7 +14,7 @@
 #define SLOT(of) ((of) & (CNT - 1))
 
 /* Keys of one slot, if the multiplier is known. */
-static void keys_that_would_meet(void **state)
+static void keys_do_not_collide(void **state)
 {
 	static uint8_t used[CNT];
 	size_t slots = 0;
@@ -66,7 +66,7 @@ static void each_process_has_its_own(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_that_would_meet),
+		cmocka_unit_test(keys_do_not_collide),
 		cmocka_unit_test(each_process_has_its_own),
 	};
 	uint64_t seed = seed__get();

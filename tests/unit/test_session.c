@@ -19,7 +19,7 @@ static void add(struct session_rig *r, uint32_t tid, uint64_t from_ms, uint64_t 
 	session_rig__record(r, &e);
 }
 
-static void rows_say_who_and_when(void **state)
+static void rows_have_processes_and_times(void **state)
 {
 	struct session_rig r = session_rig__new("switch:n");
 	struct event e = session_rig__slice(&r, 1000001, 5 * MS, 7 * MS);
@@ -54,7 +54,7 @@ static void rows_say_who_and_when(void **state)
 	session_rig__free(&r);
 }
 
-static void names_are_those_of_the_moment(void **state)
+static void names_belong_to_their_time(void **state)
 {
 	struct session_rig r = session_rig__new("switch:n");
 	struct event e = session_rig__slice(&r, 1000001, 0, 1 * MS);
@@ -76,7 +76,7 @@ static void names_are_those_of_the_moment(void **state)
 }
 
 /* Every size and number in an event comes from the ring and is checked before it is used. */
-static void what_no_program_sends_is_dropped(void **state)
+static void unknown_events_are_dropped(void **state)
 {
 	struct session_rig r = session_rig__new("switch:n");
 	struct event bad[4];
@@ -292,7 +292,7 @@ static void a_slice_that_waits_keeps_its_stack(void **state)
 }
 
 /* With its stack, although the thread that began it has ended long ago. */
-static void an_end_is_a_row_of_who_began(void **state)
+static void an_end_is_a_row_of_the_beginner(void **state)
 {
 	struct session_rig r = session_rig__new("switch:u");
 	struct event *e = live__event();
@@ -363,7 +363,7 @@ static void operations_of_one_name_stay_apart(void **state)
 }
 
 /* Mappings made while the kernel's records were lost are read when a stack reaches them. */
-static void mappings_that_nobody_told_of(void **state)
+static void unreported_mappings_are_read(void **state)
 {
 	struct session_rig r = session_rig__new("profile");
 	struct event *e = live__event();
@@ -411,12 +411,13 @@ static void both_unwinders_agree(void **state)
 	free(e);
 }
 
-RUN_TESTS(cmocka_unit_test(rows_say_who_and_when), cmocka_unit_test(names_are_those_of_the_moment),
-	  cmocka_unit_test(what_no_program_sends_is_dropped),
-	  cmocka_unit_test(a_minimum_joins_slices), cmocka_unit_test(a_last_slice_waits_for_none),
+RUN_TESTS(cmocka_unit_test(rows_have_processes_and_times),
+	  cmocka_unit_test(names_belong_to_their_time),
+	  cmocka_unit_test(unknown_events_are_dropped), cmocka_unit_test(a_minimum_joins_slices),
+	  cmocka_unit_test(a_last_slice_waits_for_none),
 	  cmocka_unit_test(a_slice_that_waited_has_the_names_of_its_time),
 	  cmocka_unit_test(losses_are_rows), cmocka_unit_test(a_stack_is_in_the_batch_of_its_rows),
 	  cmocka_unit_test(a_slice_that_waits_keeps_its_stack),
-	  cmocka_unit_test(an_end_is_a_row_of_who_began),
+	  cmocka_unit_test(an_end_is_a_row_of_the_beginner),
 	  cmocka_unit_test(operations_of_one_name_stay_apart),
-	  cmocka_unit_test(mappings_that_nobody_told_of), cmocka_unit_test(both_unwinders_agree))
+	  cmocka_unit_test(unreported_mappings_are_read), cmocka_unit_test(both_unwinders_agree))

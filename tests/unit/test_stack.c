@@ -261,7 +261,7 @@ static void begin_another_batch(struct rig *r, uint64_t now_ns)
 }
 
 /* The other thread is not asked again for known names. */
-static void names_that_are_known_are_there_at_once(void **state)
+static void known_names_are_there_at_once(void **state)
 {
 	struct rig *r = *state;
 	struct elf_file *self = open_file("/proc/self/exe");
@@ -367,4 +367,4 @@ RUN_TESTS(test_with_rig(files_that_cannot_be_read_differ_by_build_id),
 	  test_with_rig(anonymous_code_counts_as_a_whole),
 	  test_with_rig(kernel_stacks_begin_below_our_programs),
 	  test_with_rig(frames_get_their_names_in_another_thread),
-	  test_with_rig(names_that_are_known_are_there_at_once))
+	  test_with_rig(known_names_are_there_at_once))

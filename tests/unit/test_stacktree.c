@@ -28,7 +28,7 @@ static void note(const struct stacktree_node *node, void *arg)
 	strcat(strcat(text, node->parent ? names[node->parent] : ""), " ");
 }
 
-static void stacks(void **state)
+static void stacks_share_their_callers(void **state)
 {
 	struct binaries *binaries = binaries__new(NULL);
 	struct stacktree *t = stacktree__new(binaries);
@@ -60,4 +60,4 @@ static void stacks(void **state)
 	binaries__free(binaries);
 }
 
-RUN_TESTS(cmocka_unit_test(stacks))
+RUN_TESTS(cmocka_unit_test(stacks_share_their_callers))

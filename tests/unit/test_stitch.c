@@ -167,7 +167,7 @@ static void callers_in_code_that_is_gone_are_not_joined(void **state)
 	assert_int_equal(s->trace.cnt, 50);
 }
 
-static void only_what_was_cut_is_joined(void **state)
+static void only_truncated_stacks_are_joined(void **state)
 {
 	struct scene *s = *state;
 
@@ -216,6 +216,6 @@ static void memory_is_bounded_and_the_oldest_goes_first(void **state)
 RUN_TESTS(TEST(a_cut_stack_gets_its_callers), TEST(without_enough_in_common_nothing_is_joined),
 	  TEST(another_pc_sp_or_saved_register_is_another_stack),
 	  TEST(other_threads_and_processes_have_other_stacks),
-	  TEST(callers_in_code_that_is_gone_are_not_joined), TEST(only_what_was_cut_is_joined),
+	  TEST(callers_in_code_that_is_gone_are_not_joined), TEST(only_truncated_stacks_are_joined),
 	  TEST(a_joined_stack_has_no_more_frames_than_a_trace),
 	  TEST(memory_is_bounded_and_the_oldest_goes_first))

@@ -184,7 +184,7 @@ static void a_deep_stack_is_remembered(void **state)
 
 /* The same stack, with code that is mapped differently since. */
 /* Three of four walks that add little are not cached; all walks that may add much are. */
-static void what_may_pass(void **state)
+static void some_short_walks_are_not_cached(void **state)
 {
 	static const struct {
 		size_t met, fresh, passed;
@@ -351,7 +351,7 @@ static void change_something(struct fixture *t, uint64_t *seed)
 		t->words[DEPTH - 1] = return_into(ROOT);
 }
 
-static void random_changes(void **state)
+static void random_changes_are_seen(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
 	uint64_t seed = 7, roots = 0;
@@ -390,7 +390,7 @@ static struct crowd *crowd(const struct fixture *t)
 
 /* More processes than the cache holds, walked together, and some dropped meanwhile: each has its
  * own mappings. */
-static void a_crowd(void **state)
+static void other_processes_do_not_mix(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
 	struct sample whole = sample_of(t), end = whole;
@@ -420,9 +420,10 @@ static void a_crowd(void **state)
 	free(c);
 }
 
-RUN_TESTS(test(callers_are_remembered), test(what_may_pass), test(not_all_is_remembered),
-	  test(any_word_that_changes_is_seen), test(a_frame_pointer_that_changes_is_seen),
-	  test(a_return_address_of_0_is_remembered), test(a_deep_stack_is_remembered),
-	  test(other_mappings_are_seen), test(any_stack_pointer_will_do),
-	  test(nothing_is_read_behind_a_snapshot), test(a_snapshot_may_be_shorter),
-	  test(a_snapshot_may_begin_later), test(random_changes), test(a_crowd))
+RUN_TESTS(test(callers_are_remembered), test(some_short_walks_are_not_cached),
+	  test(not_all_is_remembered), test(any_word_that_changes_is_seen),
+	  test(a_frame_pointer_that_changes_is_seen), test(a_return_address_of_0_is_remembered),
+	  test(a_deep_stack_is_remembered), test(other_mappings_are_seen),
+	  test(any_stack_pointer_will_do), test(nothing_is_read_behind_a_snapshot),
+	  test(a_snapshot_may_be_shorter), test(a_snapshot_may_begin_later),
+	  test(random_changes_are_seen), test(other_processes_do_not_mix))

@@ -115,7 +115,7 @@ static void waits_for_the_job_in_hand(void **state)
 }
 
 /* Other threads may request names meanwhile, also of the same file before its table exists. */
-static void while_another_thread_asks(void **state)
+static void another_thread_may_ask_meanwhile(void **state)
 {
 	struct rig *r = *state;
 	struct symbol s;
@@ -141,7 +141,7 @@ static void while_another_thread_asks(void **state)
 	}
 }
 
-static void what_nobody_takes_is_freed(void **state)
+static void jobs_that_are_not_taken_are_freed(void **state)
 {
 	struct rig *r = *state;
 
@@ -149,7 +149,7 @@ static void what_nobody_takes_is_freed(void **state)
 		symbolizer__submit(r->symbolizer, make_job(r, id));
 }
 
-static void an_end_without_work(void **state)
+static void it_may_end_without_work(void **state)
 {
 	(void)state;
 	symbolizer__free(NULL);
@@ -158,5 +158,5 @@ static void an_end_without_work(void **state)
 #define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
-	  test_with_rig(while_another_thread_asks), test_with_rig(what_nobody_takes_is_freed),
-	  test_with_rig(an_end_without_work))
+	  test_with_rig(another_thread_may_ask_meanwhile),
+	  test_with_rig(jobs_that_are_not_taken_are_freed), test_with_rig(it_may_end_without_work))

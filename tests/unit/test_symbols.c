@@ -184,7 +184,7 @@ static void compare_file(const char *path)
 	elf_file__put(f);
 }
 
-static void real_files(void **state)
+static void real_files_have_symbols(void **state)
 {
 	static const char *paths[] = { "/lib/x86_64-linux-gnu/libc.so.6",
 				       "/lib64/ld-linux-x86-64.so.2",
@@ -231,7 +231,7 @@ static const char go[] = "package main\ntype Cart struct{ n int }\n//go:noinline
 			 "func (c *Cart) Sum() int { return c.n + 1 }\n"
 			 "func main() { c := &Cart{1}; println(c.Sum()) }\n";
 
-static void programs_of_other_languages(void **state)
+static void programs_of_other_languages_have_symbols(void **state)
 {
 	char path[256];
 
@@ -311,7 +311,7 @@ static uint64_t address(const char *path, const char *name)
 	return addr;
 }
 
-static void which_symbol_wins(void **state)
+static void the_best_symbol_wins(void **state)
 {
 	char path[256];
 	struct elf_file *f;
@@ -342,7 +342,7 @@ static void which_symbol_wins(void **state)
 }
 
 /* A stripped program with its other symbols in .gnu_debugdata, as in Fedora. */
-static void mini_debuginfo(void **state)
+static void mini_debuginfo_is_read(void **state)
 {
 	char path[256];
 	uint64_t addr;
@@ -372,7 +372,7 @@ static void mini_debuginfo(void **state)
 }
 
 /* 100 MB of zeros in a few KB. */
-static void a_bomb_in_mini_debuginfo(void **state)
+static void a_bomb_in_mini_debuginfo_is_bounded(void **state)
 {
 	char path[256];
 	struct elf_file *f;
@@ -390,7 +390,7 @@ static void a_bomb_in_mini_debuginfo(void **state)
 }
 
 /* For any file contents, the result is a clean name that starts at or before the place. */
-static void corrupted_copies(void **state)
+static void corrupted_copies_are_harmless(void **state)
 {
 	FILE *p = fopen("/usr/lib/x86_64-linux-gnu/libxxhash.so.0", "r");
 	char *image = malloc(1 << 20);
@@ -422,7 +422,7 @@ static void corrupted_copies(void **state)
 }
 
 /* The running one; the kernel gives its address. */
-static void the_vdso(void **state)
+static void the_vdso_has_symbols(void **state)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
 	struct elf_file *f;
@@ -449,7 +449,7 @@ static double ms(const struct timespec *from)
 	       (double)(to.tv_nsec - from->tv_nsec) / 1e6;
 }
 
-static void one_mapping_many_names(void **state)
+static void many_names_are_found_fast(void **state)
 {
 	struct elf_file *f = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
 	struct timespec from;
@@ -471,7 +471,9 @@ static void one_mapping_many_names(void **state)
 	elf_file__put(f);
 }
 
-RUN_TESTS(cmocka_unit_test(real_files), test_with_folder(programs_of_other_languages),
-	  test_with_folder(which_symbol_wins), test_with_folder(mini_debuginfo),
-	  test_with_folder(a_bomb_in_mini_debuginfo), cmocka_unit_test(corrupted_copies),
-	  cmocka_unit_test(the_vdso), cmocka_unit_test(one_mapping_many_names))
+RUN_TESTS(cmocka_unit_test(real_files_have_symbols),
+	  test_with_folder(programs_of_other_languages_have_symbols),
+	  test_with_folder(the_best_symbol_wins), test_with_folder(mini_debuginfo_is_read),
+	  test_with_folder(a_bomb_in_mini_debuginfo_is_bounded),
+	  cmocka_unit_test(corrupted_copies_are_harmless), cmocka_unit_test(the_vdso_has_symbols),
+	  cmocka_unit_test(many_names_are_found_fast))

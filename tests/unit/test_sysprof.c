@@ -179,7 +179,7 @@ static void frame_head(uint8_t *f, uint16_t sz, uint8_t type)
 	f[16] = type;
 }
 
-static void big_endian_stays_so(void **state)
+static void big_endian_stays_big_endian(void **state)
 {
 	uint8_t data[SYSPROF_HEADER_SZ + 88] = SYSPROF_MAGIC, *f = data + SYSPROF_HEADER_SZ;
 	struct bytes b = { data, sizeof(data) }, again;
@@ -276,7 +276,7 @@ static void check_equal(const struct bytes *a, enum format fa, const struct byte
 	stream_in__close(&y);
 }
 
-static void to_perf_and_back(void **state)
+static void captures_survive_perf_and_back(void **state)
 {
 	struct bytes b = bytes__of_file(GOLDEN);
 	struct bytes perf = convert(&b, FORMAT_SYSPROF, FORMAT_PERF);
@@ -291,7 +291,7 @@ static void to_perf_and_back(void **state)
 	free(back.data);
 }
 
-static void from_perf_and_back(void **state)
+static void recordings_survive_sysprof_and_back(void **state)
 {
 	struct bytes b = bytes__of_file("tests/golden/pipe.data");
 	struct bytes cap = convert(&b, FORMAT_PERF, FORMAT_SYSPROF);
@@ -307,7 +307,7 @@ static void from_perf_and_back(void **state)
 
 /* ---- damaged files ---- */
 
-static void cut_at_every_byte(void **state)
+static void a_capture_may_end_at_every_byte(void **state)
 {
 	struct bytes b = bytes__of_file(STACKS);
 	size_t last = 0;
@@ -354,6 +354,7 @@ static void damaged_frames_pass(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(passes_every_frame), cmocka_unit_test(reads_what_sysprof_wrote),
-	  cmocka_unit_test(stacks_become_samples), cmocka_unit_test(big_endian_stays_so),
-	  cmocka_unit_test(to_perf_and_back), cmocka_unit_test(from_perf_and_back),
-	  cmocka_unit_test(cut_at_every_byte), cmocka_unit_test(damaged_frames_pass))
+	  cmocka_unit_test(stacks_become_samples), cmocka_unit_test(big_endian_stays_big_endian),
+	  cmocka_unit_test(captures_survive_perf_and_back),
+	  cmocka_unit_test(recordings_survive_sysprof_and_back),
+	  cmocka_unit_test(a_capture_may_end_at_every_byte), cmocka_unit_test(damaged_frames_pass))

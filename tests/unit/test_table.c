@@ -161,7 +161,7 @@ static void check_rows(const struct lib *l)
 	}
 }
 
-static void every_instruction(void **state)
+static void every_instruction_has_the_same_rule(void **state)
 {
 	struct lib l = build(*state, "");
 
@@ -199,7 +199,7 @@ static int larger(const void *a, const void *b)
 }
 
 /* The largest libraries and programs of this system, except those that take minutes. */
-static void real_files_are_as_libdw_says(void **state)
+static void real_files_equal_libdw(void **state)
 {
 	struct tablecheck totals = { 0 };
 	struct stat st;
@@ -272,8 +272,9 @@ static void a_forged_section_takes_little_time(void **state)
 	assert_int_equal(error_of(64, TABLE_FDE_MAX + 1), E2BIG);
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(every_instruction, shell__setup, shell__teardown),
+RUN_TESTS(cmocka_unit_test_setup_teardown(every_instruction_has_the_same_rule, shell__setup,
+					  shell__teardown),
 	  cmocka_unit_test_setup_teardown(a_damaged_table_is_not_sound, shell__setup,
 					  shell__teardown),
 	  cmocka_unit_test(a_forged_section_takes_little_time),
-	  cmocka_unit_test(real_files_are_as_libdw_says))
+	  cmocka_unit_test(real_files_equal_libdw))

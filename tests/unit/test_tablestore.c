@@ -77,7 +77,7 @@ static void make(struct rig *r)
 	assert_true(jobs__wait(r->jobs, 60000000000));
 }
 
-static void only_what_is_asked_for_is_made_at_first(void **state)
+static void only_requested_rules_are_compiled_at_first(void **state)
 {
 	struct rig *r = *state;
 
@@ -102,7 +102,7 @@ static void a_table_counts_as_long_as_its_file_is_there(void **state)
 	assert_int_equal(bytes(r), 0);
 }
 
-static void a_file_may_outlive_who_made_its_table(void **state)
+static void a_file_may_outlive_its_table_store(void **state)
 {
 	struct rig *r = *state;
 
@@ -157,6 +157,6 @@ static void a_cached_table_of_other_frames_is_not_taken(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(only_what_is_asked_for_is_made_at_first),
-	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_who_made_its_table),
+RUN_TESTS(T(only_requested_rules_are_compiled_at_first),
+	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_its_table_store),
 	  T(a_cached_table_of_other_frames_is_not_taken))

@@ -27,7 +27,7 @@ static void made_on_first_sight(void **state)
 }
 
 /* The last slice of a thread that exited may still wait for its row. */
-static void those_that_exited_go_when_nothing_waits(void **state)
+static void exited_threads_are_removed_when_nothing_waits(void **state)
 {
 	struct threads ts = { 0 };
 
@@ -51,4 +51,4 @@ static void those_that_exited_go_when_nothing_waits(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(made_on_first_sight),
-	  cmocka_unit_test(those_that_exited_go_when_nothing_waits))
+	  cmocka_unit_test(exited_threads_are_removed_when_nothing_waits))

@@ -105,7 +105,7 @@ static void need(const char *program)
 
 /* ---- available programs ---- */
 
-static void python(void **state)
+static void python_is_walked(void **state)
 {
 	char path[256], *program;
 	struct tally t;
@@ -126,7 +126,7 @@ static void python(void **state)
 	assert_int_equal(ROOTS(t) + t.by_status[UNWIND_TRUNCATED], t.walks);
 }
 
-static void perl(void **state)
+static void perl_is_walked(void **state)
 {
 	struct tally t = check_program(
 		(const char *[]){ "perl", "-e",
@@ -140,7 +140,7 @@ static void perl(void **state)
 	assert_int_equal(ROOTS(t), t.walks);
 }
 
-static void sqlite(void **state)
+static void sqlite_is_walked(void **state)
 {
 	struct tally t;
 
@@ -155,7 +155,7 @@ static void sqlite(void **state)
 	assert_int_equal(ROOTS(t), t.walks);
 }
 
-static void shell(void **state)
+static void shell_is_walked(void **state)
 {
 	struct tally t = check_program(
 		(const char *[]){
@@ -169,7 +169,7 @@ static void shell(void **state)
 	assert_int_equal(ROOTS(t), t.walks);
 }
 
-static void compiler(void **state)
+static void compiler_is_walked(void **state)
 {
 	char command[512], *cc1 = shell__output("gcc -print-prog-name=cc1 | tr -d '\\n'");
 	struct tally t;
@@ -187,7 +187,7 @@ static void compiler(void **state)
 }
 
 /* JIT code and built-ins without CFI, a dozen threads. */
-static void node(void **state)
+static void node_is_walked(void **state)
 {
 	struct tally t;
 
@@ -214,7 +214,7 @@ static const char go_source[] =
 	"func main() { for i := 0; i < 3; i++ { go func() { for { sink = deep(20) } }() }\n"
 	"	for { time.Sleep(time.Microsecond) } }\n";
 
-static void go(void **state)
+static void go_is_walked(void **state)
 {
 	char path[256];
 	struct tally t;
@@ -235,7 +235,7 @@ static void go(void **state)
 		    0); /* how often it is on the runtime's own stacks depends on Go's version */
 }
 
-static void rust(void **state)
+static void rust_is_walked(void **state)
 {
 	char path[256];
 	struct tally t;
@@ -365,7 +365,7 @@ static void cplusplus_as_gdb(void **state)
 
 /* ---- a handler on an alternate stack ---- */
 
-static void alternate_stack(void **state)
+static void an_alternate_stack_is_walked(void **state)
 {
 	char path[256];
 	struct tally t;
@@ -386,20 +386,20 @@ static void alternate_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test_with_folder(python),
-		cmocka_unit_test(perl),
-		cmocka_unit_test(sqlite),
-		cmocka_unit_test(shell),
-		test_with_folder(compiler),
-		cmocka_unit_test(node),
-		test_with_folder(go),
-		test_with_folder(rust),
+		test_with_folder(python_is_walked),
+		cmocka_unit_test(perl_is_walked),
+		cmocka_unit_test(sqlite_is_walked),
+		cmocka_unit_test(shell_is_walked),
+		test_with_folder(compiler_is_walked),
+		cmocka_unit_test(node_is_walked),
+		test_with_folder(go_is_walked),
+		test_with_folder(rust_is_walked),
 		test_with_folder(threads_as_gdb),
 		test_with_folder(stripped_as_gdb),
 		test_with_folder(static_as_gdb),
 		test_with_folder(signal_handler_as_gdb),
 		test_with_folder(cplusplus_as_gdb),
-		test_with_folder(alternate_stack),
+		test_with_folder(an_alternate_stack_is_walked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

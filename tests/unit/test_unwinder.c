@@ -4,7 +4,7 @@
 
 #include "walk_scene.h"
 
-static void root(void **state)
+static void a_walk_reaches_the_root(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 2);
 	const struct frame *f = t->trace->frames;
@@ -27,7 +27,7 @@ static void root(void **state)
 	CHECK(t, ROOT, 2);
 }
 
-static void the_end_of_the_snapshot(void **state)
+static void the_end_of_the_snapshot_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 1);
 
@@ -93,7 +93,7 @@ static struct fixture *over_a_hole(void **state)
 	return t;
 }
 
-static void pages_that_are_not_there(void **state)
+static void missing_pages_do_not_matter(void **state)
 {
 	struct fixture *t = over_a_hole(state);
 
@@ -110,7 +110,7 @@ static void pages_that_are_not_there(void **state)
 }
 
 /* Code without CFI. */
-static void a_chain_into_pages_that_are_not_there(void **state)
+static void a_chain_into_missing_pages_is_truncated(void **state)
 {
 	struct fixture *t = leaf(state, JIT + 100, 5 * PAGE_WORDS);
 
@@ -119,7 +119,7 @@ static void a_chain_into_pages_that_are_not_there(void **state)
 	CHECK(t, TRUNCATED, 1);
 }
 
-static void no_mapping(void **state)
+static void a_return_address_without_a_mapping_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 1);
 
@@ -131,7 +131,7 @@ static void no_mapping(void **state)
 	CHECK(t, NO_MAP, 1);
 }
 
-static void another_stack(void **state)
+static void another_stack_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(FRAME), 8);
 
@@ -165,7 +165,7 @@ static struct fixture *handler(void **state)
 	return t;
 }
 
-static void a_signal_stack(void **state)
+static void a_signal_stack_is_left(void **state)
 {
 	struct fixture *t = handler(state);
 
@@ -178,7 +178,7 @@ static void a_signal_stack(void **state)
 	CHECK(t, OTHER_STACK, 3);
 }
 
-static void no_progress(void **state)
+static void a_walk_without_progress_ends(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(FRAME), 8);
 
@@ -192,7 +192,7 @@ static void no_progress(void **state)
 	CHECK(t, NO_PROGRESS, 2);
 }
 
-static void limit(void **state)
+static void a_trace_has_a_limit(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), WORDS);
 
@@ -207,7 +207,7 @@ static void limit(void **state)
 	assert_int_equal(t->trace->cnt, TRACE_MAX);
 }
 
-static void compat(void **state)
+static void compat_processes_have_one_frame(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 2);
 
@@ -223,7 +223,7 @@ static void compat(void **state)
 	assert_null(t->trace->frames[0].map);
 }
 
-static void without_mappings(void **state)
+static void a_process_without_mappings_has_one_frame(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	size_t cnt = t->process.map_cnt;
@@ -244,7 +244,7 @@ static uint64_t next_random(uint64_t *seed)
 }
 
 /* For any stack, a walk ends and has a leaf. */
-static void random_stacks(void **state)
+static void random_stacks_end(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t seed = 42;
@@ -266,7 +266,10 @@ static void random_stacks(void **state)
 	}
 }
 
-RUN_TESTS(test(root), test(the_end_of_the_snapshot), test(the_end_of_the_snapshot_is_seen_at_once),
-	  test(pages_that_are_not_there), test(a_chain_into_pages_that_are_not_there),
-	  test(no_mapping), test(another_stack), test(a_signal_stack), test(no_progress),
-	  test(limit), test(compat), test(without_mappings), test(random_stacks))
+RUN_TESTS(test(a_walk_reaches_the_root), test(the_end_of_the_snapshot_ends_the_walk),
+	  test(the_end_of_the_snapshot_is_seen_at_once), test(missing_pages_do_not_matter),
+	  test(a_chain_into_missing_pages_is_truncated),
+	  test(a_return_address_without_a_mapping_ends_the_walk), test(another_stack_ends_the_walk),
+	  test(a_signal_stack_is_left), test(a_walk_without_progress_ends),
+	  test(a_trace_has_a_limit), test(compat_processes_have_one_frame),
+	  test(a_process_without_mappings_has_one_frame), test(random_stacks_end))

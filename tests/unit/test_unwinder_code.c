@@ -21,7 +21,7 @@ ssize_t preadv2(int fd, const struct iovec *parts, int cnt, off_t off, int flags
 	return preadv(fd, parts, cnt, off);
 }
 
-static void frame_pointers_without_cfi(void **state)
+static void frame_pointers_are_used_without_cfi(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 8);
 	const struct frame *f = t->trace->frames;
@@ -46,7 +46,7 @@ static void frame_pointers_without_cfi(void **state)
 
 /* The code before a possible return address, which may be a call, must be read; the frame pointer
  * meanwhile leads to another place, where the fast walk would continue. */
-static void code_that_is_awaited(void **state)
+static void unread_code_is_awaited(void **state)
 {
 	static const struct {
 		uint64_t leaf;
@@ -96,7 +96,7 @@ static bool ends_soon(struct fixture *t)
 }
 
 /* A leaf without CFI needs two places; the process chooses one of them. */
-static void two_places_that_are_awaited(void **state)
+static void two_unread_places_are_awaited(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(CLONED) + 8, 3);
 	const struct mapping *lib = &t->maps[2];
@@ -110,7 +110,7 @@ static void two_places_that_are_awaited(void **state)
 }
 
 /* A read that cannot be requested is not awaited. */
-static void no_descriptors(void **state)
+static void a_read_that_cannot_be_requested_is_not_awaited(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	struct rlimit limit, none;
@@ -148,7 +148,7 @@ static void a_probed_functions_file_is_awaited(void **state)
 	CHECK(t, ROOT, 3);
 }
 
-static void jit_code(void **state)
+static void jit_code_is_walked_by_frame_pointer(void **state)
 {
 	struct fixture *t = leaf(state, JIT + 100, 8);
 
@@ -185,7 +185,7 @@ static void jit_code(void **state)
 
 /* Rules, and frame pointers between them: the same by the slow walk, with tables, and when the fast
  * walk has learned where there is no CFI. */
-static void across_code_without_cfi(void **state)
+static void code_without_cfi_is_crossed(void **state)
 {
 	static const uint32_t sources[] = { FRAME_BY_SAMPLE,  FRAME_BY_CFI, FRAME_BY_POINTER,
 					    FRAME_BY_POINTER, FRAME_BY_CFI, FRAME_BY_POINTER };
@@ -229,7 +229,7 @@ static void across_code_without_cfi(void **state)
 	CHECK(t, NO_CFI, 4);
 }
 
-static void in_a_uprobe(void **state)
+static void uprobes_are_walked(void **state)
 {
 	/* push %rcx; push %r11; push %rax; mov, syscall; pop; pop; pop; ret */
 	static const struct {
@@ -259,7 +259,7 @@ static void in_a_uprobe(void **state)
 	CHECK((struct fixture *)*state, NO_CFI, 1);
 }
 
-static void signal_frames(void **state)
+static void signal_frames_are_walked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 64);
 	const struct frame *f = t->trace->frames;
@@ -286,7 +286,7 @@ static void signal_frames(void **state)
 	CHECK(t, TRUNCATED, 2);
 }
 
-static void a_leaf_without_stack(void **state)
+static void a_leaf_without_stack_has_a_caller(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(VFORK), 4);
 
@@ -301,7 +301,7 @@ static void a_leaf_without_stack(void **state)
 
 /* The slot of a register that was popped lies below rsp, in the red zone or not in the snapshot. */
 /* Pages at the end of the stack that have not been touched yet are not in the snapshot. */
-static void a_leaf_that_has_not_touched_its_stack(void **state)
+static void a_leaf_with_untouched_stack_has_a_caller(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(SIGNAL), 0);
 	uint64_t *words = (uint64_t *)(void *)t->event->data;
@@ -316,7 +316,7 @@ static void a_leaf_that_has_not_touched_its_stack(void **state)
 	CHECK(t, TRUNCATED, 1);
 }
 
-static void popped_registers(void **state)
+static void popped_registers_are_below_the_stack_pointer(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(POPPED), 8);
 
@@ -347,9 +347,11 @@ static void a_thread_begins_behind_a_system_call(void **state)
 	}
 }
 
-RUN_TESTS(test(frame_pointers_without_cfi), test(code_that_is_awaited),
-	  test(two_places_that_are_awaited), test(no_descriptors),
-	  test(a_probed_functions_file_is_awaited), test(jit_code), test(across_code_without_cfi),
-	  test(in_a_uprobe), test(signal_frames), test(a_leaf_without_stack),
-	  test(a_leaf_that_has_not_touched_its_stack), test(popped_registers),
+RUN_TESTS(test(frame_pointers_are_used_without_cfi), test(unread_code_is_awaited),
+	  test(two_unread_places_are_awaited), test(a_read_that_cannot_be_requested_is_not_awaited),
+	  test(a_probed_functions_file_is_awaited), test(jit_code_is_walked_by_frame_pointer),
+	  test(code_without_cfi_is_crossed), test(uprobes_are_walked),
+	  test(signal_frames_are_walked), test(a_leaf_without_stack_has_a_caller),
+	  test(a_leaf_with_untouched_stack_has_a_caller),
+	  test(popped_registers_are_below_the_stack_pointer),
 	  test(a_thread_begins_behind_a_system_call))

@@ -95,7 +95,7 @@ static void ends_where_a_coroutine_begins_by_the_long_way(void **state)
 	});
 }
 
-static void marks_callers_of_what_unwinds_by_the_long_way(void **state)
+static void marks_callers_of_unwinding_code_by_the_long_way(void **state)
 {
 	struct fixture *t = leaf_of_the_long_way(state, return_into(UNWINDS));
 	const struct frame *f = t->trace->frames;
@@ -107,7 +107,7 @@ static void marks_callers_of_what_unwinds_by_the_long_way(void **state)
 	});
 }
 
-static void marks_callers_of_what_unwinds(void **state)
+static void marks_callers_of_unwinding_code(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	const struct frame *f = t->trace->frames;
@@ -136,6 +136,7 @@ static void goes_on_from_a_leaf_in_no_mapping(void **state)
 }
 
 RUN_TESTS(test(goes_on_from_a_tiny_function_in_a_gap), test(ends_where_a_coroutine_begins),
-	  test(ends_where_a_coroutine_begins_by_the_long_way), test(marks_callers_of_what_unwinds),
-	  test(marks_callers_of_what_unwinds_by_the_long_way),
+	  test(ends_where_a_coroutine_begins_by_the_long_way),
+	  test(marks_callers_of_unwinding_code),
+	  test(marks_callers_of_unwinding_code_by_the_long_way),
 	  test(goes_on_from_a_leaf_in_no_mapping))

@@ -11,7 +11,7 @@
 #define NONE   USDT_NO_REG
 #define REG(r) offsetof(struct pt_regs, r)
 
-static void each_kind_of_operand(void **state)
+static void each_kind_of_operand_is_parsed(void **state)
 {
 	static const struct {
 		const char *text;
@@ -47,7 +47,7 @@ static void each_kind_of_operand(void **state)
 	}
 }
 
-static void what_cannot_be_read_is_refused(void **state)
+static void unreadable_operands_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"8f@%xmm0",   "4f@%edx",   "8@g(%rip)",
@@ -89,5 +89,6 @@ static void arguments_are_counted(void **state)
 	assert_string_equal(bad, "8f@%xmm0");
 }
 
-RUN_TESTS(cmocka_unit_test(each_kind_of_operand), cmocka_unit_test(what_cannot_be_read_is_refused),
+RUN_TESTS(cmocka_unit_test(each_kind_of_operand_is_parsed),
+	  cmocka_unit_test(unreadable_operands_are_refused),
 	  cmocka_unit_test(arguments_are_counted))

@@ -69,7 +69,7 @@ static uint8_t *guard(struct fixture *t)
 }
 
 /* The frame that switches stacks is the last one for which a trace has room. */
-static void a_full_trace(void **state)
+static void a_full_trace_is_checked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), TRACE_MAX + 10);
 	uint8_t *pages = guard(t);
@@ -97,7 +97,7 @@ static void a_full_trace(void **state)
 }
 
 /* A handler on a signal stack, which called code without CFI, has interrupted code without CFI. */
-static void a_handler_in_generated_code(void **state)
+static void a_handler_in_generated_code_is_checked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 40);
 	struct sample s;
@@ -116,8 +116,9 @@ static void a_handler_in_generated_code(void **state)
 	assert_walk(t, &s, UNWIND_ROOT, 6);
 }
 
-/* Like a_handler_in_generated_code(), in a file, on a stack that continues after its snapshot. */
-static void a_handler_on_a_long_stack(void **state)
+/* Like a_handler_in_generated_code_is_checked(), in a file, on a stack that continues after its
+ * snapshot. */
+static void a_handler_on_a_long_stack_is_checked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 40);
 	struct sample s;
@@ -175,7 +176,7 @@ static void rules_stay_what_they_are(void **state)
 }
 
 /* A memfd may hold a program with call-frame information. */
-static void what_is_being_opened_is_awaited(void **state)
+static void files_being_opened_are_awaited(void **state)
 {
 	struct fixture *t = leaf(state, JIT + 0x10, 40);
 	struct open_job o = { .state = OPENING_RUNS };
@@ -207,5 +208,6 @@ static void what_is_being_opened_is_awaited(void **state)
 	t->process.map_cnt = 3;
 }
 
-RUN_TESTS(test(a_full_trace), test(a_handler_in_generated_code), test(a_handler_on_a_long_stack),
-	  test(rules_stay_what_they_are), test(what_is_being_opened_is_awaited))
+RUN_TESTS(test(a_full_trace_is_checked), test(a_handler_in_generated_code_is_checked),
+	  test(a_handler_on_a_long_stack_is_checked), test(rules_stay_what_they_are),
+	  test(files_being_opened_are_awaited))
