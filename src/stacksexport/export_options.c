@@ -241,8 +241,8 @@ static void help_all(const struct subcommand *s)
 	     "  stacksexport top\n"
 	     "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
-	     "Exit status: 0; 1 when there is no recording or no result, or it cannot be read; 2 "
-	     "for a wrong call.");
+	     "Exit status: 0; 1 if there is no recording or no result, or if reading it fails; "
+	     "2 for wrong usage.");
 }
 
 int export_options__wrong(const struct export_options *o, const char *fmt, ...)

@@ -24,7 +24,7 @@ static struct event closing(uint64_t join, uint64_t time_ns)
 	};
 }
 
-static void an_end_takes_what_began(void **state)
+static void an_end_takes_its_beginning(void **state)
 {
 	const struct build_id who = { .sz = 1, .bytes = { 9 } };
 	struct slice s = opened(5, 100), given_up, out;
@@ -44,11 +44,11 @@ static void an_end_takes_what_began(void **state)
 	assert_int_equal(out.event.reason, EIO);
 	assert_int_equal(out.ustack_id, 50);
 	assert_memory_equal(&build_id, &who, sizeof(who));
-	assert_false(open_ops__close(j, &end, &out, &build_id)); /* once */
+	assert_false(open_ops__close(j, &end, &out, &build_id)); /* only once */
 	open_ops__free(j);
 }
 
-/* What is known of it only then. */
+/* Facts that are known only at the end. */
 static void the_end_may_have_a_detail(void **state)
 {
 	const struct build_id nobody = { 0 };
@@ -75,7 +75,7 @@ static void the_end_may_have_a_detail(void **state)
 }
 
 /* A request that was merged into another. */
-static void what_became_part_of_another_is_forgotten(void **state)
+static void merged_operations_are_forgotten(void **state)
 {
 	const struct build_id nobody = { 0 };
 	struct slice s = opened(5, 100), given_up, out;
@@ -91,7 +91,7 @@ static void what_became_part_of_another_is_forgotten(void **state)
 	open_ops__free(j);
 }
 
-/* A request's memory is used again: nobody said how the first ended. */
+/* A request's memory is reused: the end of the first was not reported. */
 static void a_second_beginning_replaces_the_first(void **state)
 {
 	const struct build_id nobody = { 0 };
@@ -169,8 +169,7 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	open_ops__free(j);
 }
 
-RUN_TESTS(cmocka_unit_test(an_end_takes_what_began), cmocka_unit_test(the_end_may_have_a_detail),
-	  cmocka_unit_test(each_may_be_closed),
-	  cmocka_unit_test(what_became_part_of_another_is_forgotten),
+RUN_TESTS(cmocka_unit_test(an_end_takes_its_beginning), cmocka_unit_test(the_end_may_have_a_detail),
+	  cmocka_unit_test(each_may_be_closed), cmocka_unit_test(merged_operations_are_forgotten),
 	  cmocka_unit_test(a_second_beginning_replaces_the_first),
 	  cmocka_unit_test(the_oldest_goes_when_it_is_full))

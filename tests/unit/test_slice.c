@@ -43,7 +43,7 @@ static void keeps_what_is_apart(void **state)
 	assert_int_equal(early.event.duration_ns, 150);
 }
 
-/* On-CPU time is duration - gaps, whatever was joined; the times of the whole stay. */
+/* On-CPU time is duration - gaps, for any joined slices; the total times stay. */
 static void no_sum_changes(void **state)
 {
 	struct slice joined = slice(0, 10, 0);
