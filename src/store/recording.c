@@ -289,6 +289,7 @@ struct recording *recording__new(const struct recording_options *o)
 					.root = o->root,
 					.append = o->append,
 					.force = o->force,
+					.keep = o->keep,
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
@@ -340,7 +341,9 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 	struct writer_stats w;
 
 	writer__stats(r->writer, &w);
-	*s = (struct recording_stats){
-		.rows = w.rows, .bytes = w.bytes, .batches = w.batches, .added = r->added
-	};
+	*s = (struct recording_stats){ .rows = w.rows,
+				       .bytes = w.bytes,
+				       .batches = w.batches,
+				       .removed_batches = w.removed,
+				       .added = r->added };
 }

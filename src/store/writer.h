@@ -37,6 +37,7 @@ void writer__free(struct writer *); /* stops it first */
 struct writer_stats {
 	uint64_t rows, batches; /* of events in complete batches; their number */
 	uint64_t bytes;		/* written so far, without dropped batches */
+	uint64_t removed;	/* batches that were older or more than --keep allows */
 };
 void writer__stats(const struct writer *, struct writer_stats *);
 
