@@ -327,6 +327,17 @@ static uint64_t mix_thread(struct mix *m, struct random *s)
 	return THREADS + at * m->shape.processes / m->row_cnt;
 }
 
+/* A command has its own stacks, and a user stack few kernel stacks that belong to it. */
+static int mix_stacks(struct recording *r, const struct mix *m, struct random *s, struct row *row)
+{
+	uint64_t user =
+		skewed(s, m->shape.stacks / COMMANDS) * COMMANDS + (uint64_t)row->pid % COMMANDS;
+	uint64_t kernel = (user * 31 + next(s) % 4) % (m->shape.stacks / 10);
+	int err = mix_stack(r, m, user, &row->ustack_id);
+
+	return err ? err : mix_stack(r, m, m->shape.stacks + kernel, &row->kstack_id);
+}
+
 static void mix_row(struct mix *m, struct random *s, struct row *row)
 {
 	uint64_t thread = mix_thread(m, s), command = thread % COMMANDS;
@@ -360,9 +371,7 @@ static int make_block(struct recording *r, struct mix *m, struct random *s, stru
 		intern_mix(r, m);
 	for (size_t i = 0; i < BLOCK && !err; i++) {
 		mix_row(m, s, &row);
-		err = mix_stack(r, m, skewed(s, m->shape.stacks), &row.ustack_id);
-		if (!err)
-			err = mix_stack(r, m, skewed(s, m->shape.stacks / 10), &row.kstack_id);
+		err = mix_stacks(r, m, s, &row);
 		rows[i] = row;
 	}
 	return err;

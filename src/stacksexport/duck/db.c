@@ -146,16 +146,24 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
-/* Where rows lie in the order of time, the views that pair them do not sort. */
-static int db__use_order(struct db *db)
-{
-	int64_t in_order = 0;
-	int64_t *const fields[] = { &in_order };
-	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
+/* Faster views of recordings for which the query `condition` gives 1. */
+static const struct shortcut {
+	const char *condition, *views;
+	int (*prepare)(struct db *); /* NULL: nothing */
+} shortcuts[] = {
+	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register },
+	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL },
+};
 
-	if (!err && in_order)
-		err = following__register(db);
-	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
+static int db__shorten(struct db *db, const struct shortcut *s)
+{
+	int64_t holds = 0;
+	int64_t *const fields[] = { &holds };
+	int err = db__read_integers(db, s->condition, fields, 1);
+
+	if (!err && holds && s->prepare)
+		err = s->prepare(db);
+	return err || !holds ? err : db__script(db, s->views);
 }
 
 int db__open(struct db *db, struct recfiles *files)
@@ -170,8 +178,8 @@ int db__open(struct db *db, struct recfiles *files)
 		err = batches__check(db, files);
 	if (!err)
 		err = db__script(db, "sql/stacks.sql");
-	if (!err)
-		err = db__use_order(db);
+	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
+		err = db__shorten(db, &shortcuts[i]);
 	if (!err)
 		err = db__script(db, "sql/datafusion.sql");
 	return err;
