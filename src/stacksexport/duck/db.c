@@ -166,6 +166,15 @@ static int db__shorten(struct db *db, const struct shortcut *s)
 	return err || !holds ? err : db__script(db, s->views);
 }
 
+static int db__compare_columns(struct db *db)
+{
+	int64_t same = 0;
+	int64_t *const fields[] = { &same };
+	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
+
+	return err ? err : db__set_variable(db, "unions_columns", duckdb_create_bool(!same));
+}
+
 int db__open(struct db *db, struct recfiles *files)
 {
 	int err;
@@ -176,6 +185,8 @@ int db__open(struct db *db, struct recfiles *files)
 		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
 	if (!err)
 		err = batches__check(db, files);
+	if (!err)
+		err = db__compare_columns(db);
 	if (!err)
 		err = db__script(db, "sql/stacks.sql");
 	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
