@@ -32,6 +32,9 @@ void db__close(struct db *);
 /* Which files the tables are made of. 0 or -errno; reports. */
 int db__set_files(struct db *, const struct recfiles *);
 
+/* SET VARIABLE name = value. Destroys the value. 0 or -errno; reports. */
+int db__set_variable(struct db *, const char *name, duckdb_value);
+
 /* As a literal of SQL, or with " as a name. */
 void db__append_quoted(struct buf *, const char *, char quote);
 
