@@ -64,11 +64,16 @@ struct capture_runtime {
 	__u32 unused;
 };
 
+#define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */
+
 /* How far the list has been followed. */
 struct capture_calls {
 	__u64 next, cnt;
-	__u64 words[CAPTURE_CALL_WORDS];
-	__u64 spare[16 - CAPTURE_CALL_WORDS]; /* so that a masked index is inside */
+	__u64 window;	    /* address of words[0]; 0: nothing is there */
+	__u64 before;	    /* address of the last frame */
+	__u64 code, cookie; /* of the last frame */
+	/* The window, a single frame, a function; so many that a masked index is inside. */
+	__u64 words[2 * CAPTURE_WINDOW_WORDS];
 };
 
 /* Bytes of data[] before an event_switched, at most. */
