@@ -11,7 +11,7 @@
 #include "base/monotonic.h"
 #include "process/crowd.h"
 #include "runtime/locate.h"
-#include "runtime/merge.h"
+#include "runtime/interleave.h"
 #include "runtime/scripts.h"
 
 #define SEEN_CNT     4096
@@ -39,7 +39,7 @@ struct runtimes {
 	struct event_call calls[EVENT_CALLS_MAX];
 	struct runtime_run runs[EVENT_CALLS_MAX + 1];
 	struct script_call script_calls[EVENT_CALLS_MAX];
-	struct merge_room room;
+	struct interleave_room room;
 };
 
 struct runtimes *runtimes__new(const struct runtimes_options *o)
@@ -278,7 +278,7 @@ static size_t take_calls(struct runtimes *r, const struct event *e, struct runti
 bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
 {
 	struct runtime_calls c = { .stack = e->stack };
-	struct merge_input in = { .runs = r->runs, .calls = r->script_calls };
+	struct interleave_input in = { .runs = r->runs, .calls = r->script_calls };
 	struct scripts_owner owner = { e->process->tgid, e->process->from_ns, NULL };
 	bool all = true;
 
@@ -300,6 +300,6 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 	scripts__request(r->scripts);
 	if (!all && !e->last)
 		return false;
-	merge__scripts(t, &in, &r->room);
+	interleave__scripts(t, &in, &r->room);
 	return true;
 }

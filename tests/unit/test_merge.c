@@ -1,140 +1,163 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The calls of an interpreted program between native frames. */
 #include "test.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "process/process.h"
-#include "runtime/merge.h"
+#include "capture/merge.h"
 
-static struct trace trace;
-static struct merge_room room;
-static struct script scripts[4] = { { "a.py", "a", 0, 0 },
-				    { "b.py", "b", 0, 0 },
-				    { "c.py", "c", 0, 0 },
-				    { "[python]", NULL, 0, 0 } };
-static struct elf_file python_file, other_file;
-static struct mapping python = { .file = &python_file }, other = { .file = &other_file };
+#define STREAMS_MAX 37
 
-/* Native frames, leaf first, 0x100 bytes each from 0x1000 on: E runs calls, p is of the same file,
- * o of another. */
-static void begin(const char *frames, enum unwind_status status)
+/* A stream over an array of times. */
+struct fake {
+	struct stream stream;
+	uint64_t *times;
+	size_t cnt, pos, limit;
+	unsigned begins, ends;
+};
+
+static void fake__begin(struct stream *s)
 {
-	trace.cnt = strlen(frames);
-	trace.status = status;
-	for (size_t i = 0; i < trace.cnt; i++)
-		trace.frames[i] = (struct frame){ .pc = (uint64_t)frames[i],
-						  .sp = 0x1000 + 0x100 * i,
-						  .map = frames[i] == 'o' ? &other : &python };
+	struct fake *f = (struct fake *)(void *)s;
+
+	f->begins++;
+	f->limit = f->cnt;
 }
 
-/* What is in the trace: E, p, o; I for what became the interpreter's; calls by their names, in
- * capitals when they were placed by order, ? without one. */
-static const char *describe(void)
+static uint64_t fake__peek(struct stream *s)
 {
-	static char text[64];
-	size_t n = 0;
+	struct fake *f = (struct fake *)(void *)s;
 
-	for (size_t i = 0; i < trace.cnt; i++) {
-		const struct frame *f = &trace.frames[i];
-		const struct script_call *c =
-			f->flags & FRAME_SCRIPT ? trace__call(&trace, i) : NULL;
+	return f->pos < f->limit ? f->times[f->pos] : STREAM_EMPTY;
+}
 
-		if (!c)
-			text[n++] = f->flags & FRAME_INTERPRETER ? 'I' : (char)f->pc;
-		else if (!c->script->name)
-			text[n++] = strcmp(c->mark, "python_gone") == 0 ? '?' : '!';
-		else
-			text[n++] = strcmp(c->mark, "python_order") == 0
-					    ? (char)(c->script->name[0] - 32)
-					    : c->script->name[0];
+static void fake__next(struct stream *s, record_fn fn, void *arg)
+{
+	struct fake *f = (struct fake *)(void *)s;
+	uint64_t time_ns = f->times[f->pos++];
+	struct record r = { .type = time_ns % 7 ? RECORD_SAMPLE : RECORD_EXIT, .time_ns = time_ns };
+
+	if (r.time_ns % 10 != 7) /* a call may hand out nothing */
+		fn(&r, arg);
+}
+
+static void fake__end(struct stream *s)
+{
+	((struct fake *)(void *)s)->ends++;
+}
+
+static struct fake fake__on(uint64_t *times, size_t cnt)
+{
+	return (struct fake){ .stream = { fake__begin, fake__peek, fake__next, fake__end, 0 },
+			      .times = times,
+			      .cnt = cnt };
+}
+
+struct seen {
+	uint64_t times[4096];
+	size_t cnt;
+};
+
+static void see(const struct record *r, size_t cnt, void *arg)
+{
+	struct seen *seen = arg;
+
+	assert_in_range(cnt, 1, r->type == RECORD_SAMPLE ? RECORD_BATCH : 1);
+	for (; cnt; cnt--, r++) {
+		assert_in_range(seen->cnt, 0, 4095);
+		seen->times[seen->cnt++] = r->time_ns;
 	}
-	text[n] = '\0';
-	return text;
 }
 
-/* Calls 0, 1, 2 … have the scripts a, b, c, …; a hidden one has none. */
-static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
+static void earliest_first(void **state)
 {
-	struct script_call calls[4];
-	struct merge_input in = { &cpython, runs, cnt, calls, false };
+	uint64_t a[] = { 1, 4, 5, 17, 20 }, b[] = { 2, 3, 19 }, c[] = { 18 };
+	static const uint64_t expected[] = { 1, 2, 3, 4, 5, 18, 19, 20 };
+	struct fake fakes[] = { fake__on(a, 5), fake__on(b, 3), fake__on(c, 1), fake__on(NULL, 0) };
+	struct stream *streams[4];
+	struct seen seen = { .cnt = 0 };
 
+	(void)state;
 	for (size_t i = 0; i < 4; i++)
-		calls[i] = (struct script_call){ .script = i == hidden ? NULL : &scripts[i] };
-	merge__scripts(&trace, &in, &room);
+		streams[i] = &fakes[i].stream;
+	merge__drain(&(struct streams){ streams, 4 }, 100, see, &seen);
+	assert_int_equal(seen.cnt, 8);
+	assert_memory_equal(seen.times, expected, sizeof(expected));
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(fakes[i].begins, 1);
+		assert_true(fakes[i].ends >= 1);
+	}
 }
 
-static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
+static void later_ones_wait(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1108 }, { 1, 2, 0x1400 } };
+	uint64_t a[] = { 1, 10, 30 }, b[] = { 20, 21 };
+	struct fake fakes[] = { fake__on(a, 3), fake__on(b, 2) };
+	struct stream *streams[] = { &fakes[0].stream, &fakes[1].stream };
+	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	begin("pEpoEpo", UNWIND_ROOT);
-	merge(runs, 2, 9);
-	assert_string_equal(describe(), "paIIobcIIo");
-	assert_int_equal(trace.status, UNWIND_ROOT);
+	merge__drain(&(struct streams){ streams, 2 }, 20, see, &seen);
+	assert_int_equal(seen.cnt, 3);
+	assert_int_equal(seen.times[2], 20); /* until is part of it */
+	merge__drain(&(struct streams){ streams, 2 }, UINT64_MAX, see, &seen);
+	assert_int_equal(seen.cnt, 5);
+	assert_int_equal(seen.times[4], 30);
 }
 
-static void leaves_out_hidden_calls(void **state)
+/* An interrupt's record may come before an older one of what it interrupted: both come out. */
+static void disorder_inside_a_stream(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 3, 0x1100 } };
+	uint64_t a[] = { 5, 4, 6 }, b[] = { 1, 2, 3 };
+	struct fake fakes[] = { fake__on(a, 3), fake__on(b, 3) };
+	struct stream *streams[] = { &fakes[0].stream, &fakes[1].stream };
+	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	begin("pEo", UNWIND_ROOT);
-	merge(runs, 1, 1);
-	assert_string_equal(describe(), "pacIo");
+	merge__drain(&(struct streams){ streams, 2 }, 100, see, &seen);
+	assert_int_equal(seen.cnt, 6);
 }
 
-static void puts_calls_by_order_where_no_frame_holds_the_anchor(void **state)
+static void no_streams(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x9000 }, { 2, 1, 0 } };
+	struct seen seen = { .cnt = 0 };
 
 	(void)state;
-	begin("pEpo", UNWIND_ROOT);
-	merge(runs, 3, 9);
-	assert_string_equal(describe(), "paIBICo");
+	merge__drain(&(struct streams){ NULL, 0 }, 100, see, &seen);
+	assert_int_equal(seen.cnt, 0);
 }
 
-static void puts_calls_last_if_the_native_stack_is_cut(void **state)
+static int compare(const void *a, const void *b)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x1900 }, { 2, 1, 0 } };
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void many_at_random(void **state)
+{
+	uint64_t times[STREAMS_MAX][100], all[STREAMS_MAX * 100];
+	struct stream *streams[STREAMS_MAX];
+	struct fake fakes[STREAMS_MAX];
+	struct seen seen = { .cnt = 0 };
+	size_t cnt = 0;
 
 	(void)state;
-	begin("oEpo", UNWIND_TRUNCATED);
-	merge(runs, 3, 9);
-	assert_string_equal(describe(), "oaIIoBC");
-	assert_int_equal(trace.status, UNWIND_TRUNCATED);
+	srand(1);
+	for (size_t i = 0; i < STREAMS_MAX; i++) {
+		for (size_t k = 0; k < 100; k++)
+			all[cnt++] = times[i][k] = (uint64_t)(rand() % 100000) * 10;
+		qsort(times[i], 100, sizeof(uint64_t), compare);
+		fakes[i] = fake__on(times[i], 100);
+		streams[i] = &fakes[i].stream;
+	}
+	qsort(all, cnt, sizeof(*all), compare);
+	for (uint64_t until = 0; until <= 1000000; until += 50000)
+		merge__drain(&(struct streams){ streams, STREAMS_MAX }, until, see, &seen);
+	assert_int_equal(seen.cnt, cnt);
+	assert_memory_equal(seen.times, all, cnt * sizeof(*all));
 }
 
-static void marks_calls_without_a_name(void **state)
-{
-	const struct runtime_run runs[] = { { 3, 1, 0x1100 } };
-
-	(void)state;
-	begin("pEo", UNWIND_ROOT);
-	merge(runs, 1, 9);
-	assert_string_equal(describe(), "p?Io");
-}
-
-static void ends_at_the_limit_of_a_trace(void **state)
-{
-	const struct runtime_run runs[] = { { 0, 3, 0x1000 } };
-
-	(void)state;
-	trace.cnt = TRACE_MAX;
-	trace.status = UNWIND_ROOT;
-	for (size_t i = 0; i < TRACE_MAX; i++)
-		trace.frames[i] = (struct frame){ .pc = 'o', .sp = 0x1000 + 16 * i, .map = &other };
-	merge(runs, 1, 9);
-	assert_int_equal(trace.cnt, TRACE_MAX);
-	assert_int_equal(trace.status, UNWIND_LIMIT);
-	assert_true(trace.frames[2].flags & FRAME_SCRIPT);
-}
-
-RUN_TESTS(cmocka_unit_test(puts_runs_before_the_frames_that_hold_their_anchors),
-	  cmocka_unit_test(leaves_out_hidden_calls),
-	  cmocka_unit_test(puts_calls_by_order_where_no_frame_holds_the_anchor),
-	  cmocka_unit_test(puts_calls_last_if_the_native_stack_is_cut),
-	  cmocka_unit_test(marks_calls_without_a_name),
-	  cmocka_unit_test(ends_at_the_limit_of_a_trace))
+RUN_TESTS(cmocka_unit_test(earliest_first), cmocka_unit_test(later_ones_wait),
+	  cmocka_unit_test(disorder_inside_a_stream), cmocka_unit_test(no_streams),
+	  cmocka_unit_test(many_at_random))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Puts the calls of an interpreted program between the native frames that run them. */
-#ifndef RUNTIME_MERGE_H
-#define RUNTIME_MERGE_H
+#ifndef RUNTIME_INTERLEAVE_H
+#define RUNTIME_INTERLEAVE_H
 
 #include "runtime/runtime.h"
 
-struct merge_input {
+struct interleave_input {
 	const struct runtime *runtime;
 	const struct runtime_run *runs; /* innermost first */
 	size_t run_cnt;
@@ -14,7 +14,7 @@ struct merge_input {
 };
 
 /* Belongs to the caller, reused for every trace. */
-struct merge_room {
+struct interleave_room {
 	struct script_call calls[EVENT_CALLS_MAX]; /* trace->calls, borrowed by the trace */
 	struct frame frames[TRACE_MAX];
 };
@@ -25,6 +25,6 @@ struct merge_room {
  * one that runs the innermost calls on, get FRAME_INTERPRETER. A trace with more calls than were
  * read is UNWIND_LIMIT.
  */
-void merge__scripts(struct trace *, const struct merge_input *, struct merge_room *);
+void interleave__scripts(struct trace *, const struct interleave_input *, struct interleave_room *);
 
 #endif
