@@ -9,7 +9,7 @@
 
 #define HELP_WIDTH 56 /* of 79, beside the names of sources */
 
-/* A line of the list below; argp would break a long one anywhere. */
+/* Prints an entry of the list below, broken at spaces: argp would break a long line anywhere. */
 static void print_entry(FILE *f, const char *usage, const char *help)
 {
 	const char *rest = help;
@@ -40,8 +40,8 @@ char *collector_help__filter(int key, const char *text, void *input)
 	fprintf(f, "PROGRAMS is a comma list of:\n");
 	for (const struct probe *p = probes; p->name; p++)
 		print_entry(f, p->usage, p->help);
-	print_entry(f, "all", "every one of them that this machine has and that needs no PATH");
-	fprintf(f, "S says which stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
+	print_entry(f, "all", "every source that this machine supports and that needs no PATH");
+	fprintf(f, "S selects the stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
 	fclose(f);
 	return out;
 }

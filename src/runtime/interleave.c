@@ -5,7 +5,7 @@
 
 #include "process/process.h"
 
-struct interleaving {
+struct merging {
 	const struct interleave_input *in;
 	struct trace *trace;
 	struct interleave_room *room;
@@ -39,20 +39,20 @@ static void mark_interpreter(const struct interleave_input *in, struct trace *t)
 			t->frames[i].flags |= FRAME_INTERPRETER;
 }
 
-static void put_frame(struct interleaving *m, const struct frame *f)
+static void put_frame(struct merging *m, const struct frame *f)
 {
 	if (m->frame_cnt < TRACE_MAX)
 		m->room->frames[m->frame_cnt] = *f;
 	m->frame_cnt++;
 }
 
-static void put_natives(struct interleaving *m, size_t end)
+static void put_natives(struct merging *m, size_t end)
 {
 	while (m->next < end)
 		put_frame(m, &m->trace->frames[m->next++]);
 }
 
-static void put_calls(struct interleaving *m, const struct runtime_run *run, const char *mark)
+static void put_calls(struct merging *m, const struct runtime_run *run, const char *mark)
 {
 	for (size_t i = run->first; i < run->first + run->cnt; i++) {
 		struct script_call *call = &m->room->calls[m->call_cnt];
@@ -66,7 +66,7 @@ static void put_calls(struct interleaving *m, const struct runtime_run *run, con
 }
 
 /* Behind the frame that runs the calls before, or last if the native stack is not whole. */
-static void put_by_order(struct interleaving *m, const struct runtime_run *run)
+static void put_by_order(struct merging *m, const struct runtime_run *run)
 {
 	bool whole = m->trace->status == UNWIND_ROOT && m->next < m->trace->cnt;
 
@@ -74,7 +74,7 @@ static void put_by_order(struct interleaving *m, const struct runtime_run *run)
 	put_calls(m, run, m->in->runtime->by_order);
 }
 
-static void put_run(struct interleaving *m, const struct runtime_run *run)
+static void put_run(struct merging *m, const struct runtime_run *run)
 {
 	size_t at = find_native(m->trace, run->anchor, m->next);
 
@@ -86,10 +86,10 @@ static void put_run(struct interleaving *m, const struct runtime_run *run)
 	put_calls(m, run, m->in->runtime->name);
 }
 
-void interleave__scripts(struct trace *t, const struct interleave_input *in,
-			 struct interleave_room *room)
+void interleave__calls(struct trace *t, const struct interleave_input *in,
+		       struct interleave_room *room)
 {
-	struct interleaving m = { .in = in, .trace = t, .room = room };
+	struct merging m = { .in = in, .trace = t, .room = room };
 
 	mark_interpreter(in, t);
 	for (size_t i = 0; i < in->run_cnt; i++)

@@ -25,6 +25,6 @@ struct interleave_room {
  * one that runs the innermost calls on, get FRAME_INTERPRETER. A trace with more calls than were
  * read is UNWIND_LIMIT.
  */
-void interleave__scripts(struct trace *, const struct interleave_input *, struct interleave_room *);
+void interleave__calls(struct trace *, const struct interleave_input *, struct interleave_room *);
 
 #endif

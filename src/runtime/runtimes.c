@@ -300,6 +300,6 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 	scripts__request(r->scripts);
 	if (!all && !e->last)
 		return false;
-	interleave__scripts(t, &in, &r->room);
+	interleave__calls(t, &in, &r->room);
 	return true;
 }

@@ -31,7 +31,7 @@ static struct builder *new_builder(struct binaries **binaries, bool offsets)
 	return b;
 }
 
-/* Writes, reads back, frees the builder. */
+/* Writes the profile, reads it back, frees the builder. */
 static Profile *finish(struct builder *b, struct binaries *binaries)
 {
 	static uint8_t bytes[1 << 20];
@@ -92,7 +92,7 @@ static void same_stacks_are_one_sample(void **state)
 	add(b, stack, 2, 1, 1);
 	p = finish(b, binaries);
 	assert_int_equal(p->n_sample, 2);
-	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion stays */
+	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion is kept */
 	assert_int_equal(p->sample[0]->value[0], 5);
 	assert_int_equal(p->sample[0]->value[1], 500);
 	assert_int_equal(p->sample[1]->value[1], INT64_MAX);
@@ -229,7 +229,7 @@ static void names_part_locations(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void head(void **state)
+static void head_has_time_and_comments(void **state)
 {
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -255,7 +255,7 @@ static void head(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void units(void **state)
+static void units_follow_from_names(void **state)
 {
 	static const struct {
 		const char *name, *unit;
@@ -281,7 +281,7 @@ static void units(void **state)
 		assert_string_equal(builder__unit(cases[i].name), cases[i].unit);
 }
 
-static void a_folder_that_is_not_there(void **state)
+static void a_failed_write_is_reported(void **state)
 {
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -327,5 +327,5 @@ RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(nameless_frames_are_seen),
 	  cmocka_unit_test(a_sample_without_frames_is_seen),
 	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),
-	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head),
-	  cmocka_unit_test(units), cmocka_unit_test(a_folder_that_is_not_there))
+	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head_has_time_and_comments),
+	  cmocka_unit_test(units_follow_from_names), cmocka_unit_test(a_failed_write_is_reported))

@@ -62,7 +62,7 @@ static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
 
 	for (size_t i = 0; i < 4; i++)
 		calls[i] = (struct script_call){ .script = i == hidden ? NULL : &scripts[i] };
-	interleave__scripts(&trace, &in, &room);
+	interleave__calls(&trace, &in, &room);
 }
 
 static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
