@@ -108,7 +108,7 @@ static bool row_is_ready(const struct session *s, const struct deferred_entry *i
 /* An event on its way. */
 struct work {
 	const struct deferred_entry *in;
-	bool last; /* the event cannot wait any more */
+	bool last;		   /* the event cannot wait any more */
 	const struct trace *trace; /* NULL: no user stack */
 	struct thread *thread;
 	struct resolved_event row;
@@ -164,8 +164,8 @@ static void resolve(struct session *s, struct work *w)
 	if (w->in->process)
 		rows__set_build_id(&s->rows, w->thread, &w->in->process->build_id);
 	if (e->kstack_sz)
-		w->row.kstack_id = stacks__kernel(s->stacks, event__kstack(e),
-						  event__kstack_cnt(e), e->flags & EVENT_F_INTERRUPT);
+		w->row.kstack_id = stacks__kernel(s->stacks, event__kstack(e), event__kstack_cnt(e),
+						  e->flags & EVENT_F_INTERRUPT);
 }
 
 /* Adds the row, or parks it: an operation until its end, a slice until the thread's next one. */

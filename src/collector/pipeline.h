@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of an event from its record to its row. Private to session.c, which has the other records,
- * the batches and the end of the recording.
+ * The way of an event from its record to its row. Private to session.c, which has the other
+ * records, the batches and the end of the recording.
  */
 #ifndef COLLECTOR_PIPELINE_H
 #define COLLECTOR_PIPELINE_H
