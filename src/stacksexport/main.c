@@ -86,7 +86,8 @@ static const struct subcommand subcommands[] = {
 		.argument = "[RECORDING [OTHER]]",
 		.argument_max = 2,
 		.summary = "shows a recording in a browser",
-		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to this "
+		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to "
+		       "this "
 		       "user. OTHER is a second recording to compare with. It opens in the browser "
 		       "if there is one, else the address is printed. Ctrl-C ends it.\n\n"
 		       "Examples:\n"

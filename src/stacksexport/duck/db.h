@@ -27,7 +27,8 @@ struct db {
 int db__open(struct db *, struct recfiles *);
 void db__close(struct db *);
 
-/* Another connection to the same tables, to be closed by duckdb_disconnect(). 0 or -errno; reports. */
+/* Another connection to the same tables, to be closed by duckdb_disconnect(). 0 or -errno; reports.
+ */
 int db__connect_again(const struct db *, struct db *out);
 
 /* Which files the tables are made of. 0 or -errno; reports. */
