@@ -38,8 +38,8 @@ int db__set_files(struct db *, const struct recfiles *);
 void db__append_quoted(struct buf *, const char *, char quote);
 
 /*
- * From now on SQL reads no file but those of the recording, loads nothing and changes no setting, on
- * all connections. 0 or -errno; reports.
+ * From now on SQL reads no file but those of the recording, loads nothing and changes no setting,
+ * on all connections. 0 or -errno; reports.
  */
 int db__lock_down(struct db *);
 
