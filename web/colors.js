@@ -5,14 +5,14 @@ import { hashText } from './format.js';
 
 const SHADES = 6;
 // Hue and chroma of user, kernel, jit, label, interpreter and inlined frames: the order of the server's kinds.
-const KINDS = [[52, 0.105], [245, 0.075], [155, 0.085], [260, 0.008], [305, 0.075], [85, 0.085]];
+const KINDS = [[60, 0.088], [245, 0.06], [155, 0.07], [260, 0.006], [300, 0.058], [92, 0.08]];
 export const KIND_NAMES = ['native code', 'kernel', 'compiled at run time', 'label', 'interpreter', 'inlined'];
-const STATES = { cpu: [48, 0.12], blocked: [255, 0.085], runnable: [95, 0.11] };
+const STATES = { cpu: [52, 0.105], blocked: [255, 0.07], runnable: [98, 0.1] };
 const MODULE_HUES = 12;
 const DIFF_STEPS = 8;
 const THEMES = {
-  light: { base: 0.87, step: 0.014, text: '#16191f', dim: '#e9ebef', dimText: '#7b828d', match: 'oklch(0.74 0.17 345)', matchText: '#2a0016', edge: '#16191f' },
-  dark: { base: 0.47, step: -0.013, text: '#f4f6f8', dim: '#242932', dimText: '#868e9b', match: 'oklch(0.55 0.19 350)', matchText: '#ffffff', edge: '#ffffff' },
+  light: { base: 0.885, step: 0.013, text: '#16191f', dim: '#e9ebef', dimText: '#7b828d', match: 'oklch(0.78 0.14 345)', matchText: '#2a0016', edge: '#16191f' },
+  dark: { base: 0.43, step: -0.012, text: '#f4f6f8', dim: '#242932', dimText: '#868e9b', match: 'oklch(0.55 0.19 350)', matchText: '#ffffff', edge: '#ffffff' },
 };
 
 export function isDark() {
@@ -26,7 +26,7 @@ function theme() {
 
 function shades([hue, chroma]) {
   const { base, step } = theme();
-  return Array.from({ length: SHADES }, (_, i) => `oklch(${(base - step * (i - 1)).toFixed(3)} ${chroma} ${hue + 5 * (i - 2)})`);
+  return Array.from({ length: SHADES }, (_, i) => `oklch(${(base - step * (i - 1)).toFixed(3)} ${chroma} ${hue + 1.5 * (i - 2)})`);
 }
 
 // Returns the CSS colour of a state, for legends and bars.
@@ -95,7 +95,7 @@ export function modelState(model, node) {
 function colorByChange(model) {
   const { base } = theme();
   const tone = (hue) => Array.from({ length: DIFF_STEPS }, (_, i) =>
-    `oklch(${(base - (isDark() ? -0.05 : 0.14) * (i / DIFF_STEPS)).toFixed(3)} ${(0.02 + (0.13 * (i + 1)) / DIFF_STEPS).toFixed(3)} ${hue})`);
+    `oklch(${(base - (isDark() ? -0.07 : 0.11) * (i / DIFF_STEPS)).toFixed(3)} ${(0.02 + (0.1 * (i + 1)) / DIFF_STEPS).toFixed(3)} ${hue})`);
   const table = [isDark() ? 'oklch(0.36 0.006 260)' : 'oklch(0.92 0.004 260)', ...tone(42), ...tone(250)];
   const of = new Uint16Array(model.count);
   for (let i = 1; i < model.count; i++) {

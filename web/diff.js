@@ -12,6 +12,9 @@ import { Loader } from './loader.js';
 import { SELECTION, stateAll, stateGet, stateSet } from './state.js';
 import { Table } from './table.js';
 
+// A callee with this part of its caller's change explains it.
+const EXPLAINS = 0.9;
+
 export function diffView(page) {
   return new DiffView(page);
 }
@@ -105,19 +108,29 @@ class DiffView {
     this.showMatches();
   }
 
-  // Functions with a significant change, the largest first; of a function with several nodes the one that changed most.
+  // Functions with a significant change, the largest first. Of a function with several nodes the one that changed most counts.
+  // A caller whose change is that of one callee is left out: the callee says it.
   changes() {
     const { model } = this;
     const best = new Map();
     for (let i = 1; i < model.count; i++) {
-      if (!model.significant[i]) continue;
       const change = model.b[i] - model.a[i];
+      if (!model.significant[i] || this.calleeExplains(i, change)) continue;
       const key = `${model.name[i]} ${model.module[i]}`;
       if (!best.has(key) || Math.abs(change) > Math.abs(best.get(key).change)) {
         best.set(key, { node: i, change, a: model.a[i], b: model.b[i], lo: model.lo?.[i], hi: model.hi?.[i], p: model.p?.[i], name: modelName(model, i), module: modelModule(model, i) });
       }
     }
     return [...best.values()].sort((x, y) => Math.abs(y.change) - Math.abs(x.change));
+  }
+
+  calleeExplains(node, change) {
+    const { model } = this;
+    for (let c = model.first[node]; c < model.first[node + 1]; c++) {
+      const callee = model.children[c];
+      if (model.significant[callee] && (model.b[callee] - model.a[callee]) / change > EXPLAINS) return true;
+    }
+    return false;
   }
 
   showMatches() {

@@ -7,8 +7,12 @@ export function el(tag, properties = {}, ...children) {
   const node = document.createElement(name || 'div');
   if (classes.length) node.className = classes.join(' ');
   for (const [key, value] of Object.entries(properties)) setProperty(node, key, value);
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...domChildren(children));
   return node;
+}
+
+function domChildren(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
 function setProperty(node, key, value) {
@@ -21,7 +25,7 @@ function setProperty(node, key, value) {
 }
 
 export function fill(node, ...children) {
-  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(...domChildren(children));
   return node;
 }
 

@@ -29,6 +29,7 @@ export class FlameGraph {
     this.way = 'kind';
     this.matched = null;
     this.range = [0, 1];
+    this.below = 0;
     this.labels = new Map();
     this.listen();
   }
@@ -36,7 +37,7 @@ export class FlameGraph {
   listen() {
     const { host } = this;
     onResize(host, () => this.resize());
-    host.addEventListener('scroll', () => this.draw());
+    host.addEventListener('scroll', () => this.scrolled());
     host.addEventListener('pointermove', (event) => this.hover(this.nodeAt(event), event));
     host.addEventListener('pointerleave', () => this.hover(-1, null));
     host.addEventListener('click', (event) => this.click(this.nodeAt(event)));
@@ -53,8 +54,14 @@ export class FlameGraph {
     this.labels.clear();
     this.range = [0, model.width[0] || 1];
     this.recolor();
+    this.below = 0;
     this.resize();
-    if (this.flip) this.host.scrollTop = this.host.scrollHeight;
+  }
+
+  // How much lies below what is shown: in a flame, that is what stays when the size changes.
+  scrolled() {
+    this.below = this.host.scrollHeight - this.host.clientHeight - this.host.scrollTop;
+    this.draw();
   }
 
   recolor(way = this.way) {
@@ -66,8 +73,9 @@ export class FlameGraph {
   setFlip(flip) {
     if (flip === this.flip) return;
     this.flip = flip;
+    this.below = 0;
+    this.host.scrollTop = 0;
     this.resize();
-    this.host.scrollTop = flip ? this.host.scrollHeight : 0;
   }
 
   setMatches(matched) {
@@ -78,7 +86,10 @@ export class FlameGraph {
   resize() {
     if (!this.model) return;
     const rows = this.model.rows.length * ROW;
-    this.spacer.style.height = `${Math.max(0, rows - this.host.clientHeight)}px`;
+    const { below, host } = this;
+    this.spacer.style.height = `${Math.max(0, rows - host.clientHeight)}px`;
+    this.drawNow();
+    if (this.flip) host.scrollTop = Math.max(0, rows - host.clientHeight) - below;
     this.draw();
   }
 

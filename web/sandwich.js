@@ -74,7 +74,7 @@ class SandwichView {
     const { callers, callees } = this.halves;
     callers.setModel(modelMake(answer.callers));
     callees.setModel(modelMake(answer.callees));
-    callers.host.scrollTop = callers.host.scrollHeight;
+    for (const half of [callers, callees]) half.host.parentNode.style.flexGrow = half.model.rows.length + 1;
     this.active = null;
     detailsShow(this.panel, null, -1);
     if (!callees.model.width[0]) return this.loader.showNote('Nothing here', 'The function is on no stack of what is selected.');

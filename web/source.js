@@ -49,7 +49,7 @@ class SourceView {
 
   line(line, { unit, all, most }) {
     const row = el('tr', { class: line.total === most ? 'hot' : '' },
-      el('td.number', {}, line.self ? formatValue(line.self, unit) : ''), el('td.number', {}, line.self ? formatShare(line.self, all) : ''), el('td.number', {}, line.total ? formatValue(line.total, unit) : ''),
+      el('td.number', {}, line.self ? formatValue(line.self, unit) : ''), el('td.number', {}, line.self ? formatShare(line.self, all) : ''), el('td.number.cost', {}, line.total ? formatValue(line.total, unit) : ''),
       el('td.number.faint', {}, String(line.n)), el('td.code', {}, cleanName(line.text.replaceAll('\t', '        '), LINE_CHARS)));
     row.style.setProperty('--part', String(line.total / most));
     return row;

@@ -72,25 +72,24 @@ class SpansView {
     fill(this.falls, slowest.length ? this.waterfall(slowest) : el('p.faint', {}, 'None of the slowest spans is of this kind.'));
   }
 
-  // Latencies on a logarithmic axis: bars between edges.
+  // Bars between the server's edges, which are logarithmic: each bar is equally wide.
   showHistogram({ histogram, p50, p95, p99 }) {
     this.plot?.destroy();
     const { edges, counts } = histogram;
-    const middles = counts.map((_, i) => Math.sqrt(edges[i] * edges[i + 1]));
-    const ink = timelineInk('--faint');
-    const axis = { stroke: ink, grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '10.5px Inter, system-ui, sans-serif' };
+    const axis = { stroke: timelineInk('--faint'), grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '10.5px Inter, system-ui, sans-serif' };
+    const color = timelineInk('--lane-spans');
     this.plot = new window.uPlot({
       width: Math.max(100, this.chart.clientWidth), height: CHART_PX, legend: { show: false }, cursor: { show: false },
-      scales: { x: { time: false, distr: 3, range: [edges[0], edges[edges.length - 1]] }, y: { range: (u, min, max) => [0, max || 1] } },
-      axes: [{ ...axis, values: (u, splits) => splits.map((ns) => (ns ? formatTime(ns) : '')) }, { ...axis, size: 44, values: (u, splits) => splits.map(formatCount) }],
-      series: [{}, { fill: timelineInk('--lane-spans'), stroke: timelineInk('--lane-spans'), width: 0, paths: window.uPlot.paths.bars({ size: [0.9, 40, 2] }), points: { show: false } }],
-      hooks: { draw: [(u) => this.drawPercentiles(u, { p50, p95, p99 })] },
-    }, [middles, counts], this.chart);
+      scales: { x: { time: false, range: [0, counts.length] }, y: { range: (u, min, max) => [0, max || 1] } },
+      axes: [{ ...axis, grid: { show: false }, values: (u, splits) => splits.map((i) => (Number.isInteger(i) ? formatTime(edges[i]) : '')), space: 70 }, { ...axis, size: 44, values: (u, splits) => splits.map((n) => (Number.isInteger(n) ? formatCount(n) : '')) }],
+      series: [{}, { fill: color, stroke: color, width: 0, paths: window.uPlot.paths.bars({ size: [0.9, 40, 2] }), points: { show: false } }],
+      hooks: { draw: [(u) => this.drawPercentiles(u, edges, { p50, p95, p99 })] },
+    }, [counts.map((_, i) => i + 0.5), counts], this.chart);
     this.chart.setAttribute('role', 'img');
     this.chart.setAttribute('aria-label', `Histogram of latencies: median ${formatTime(p50)}, 99 percent below ${formatTime(p99)}`);
   }
 
-  drawPercentiles(u, percentiles) {
+  drawPercentiles(u, edges, percentiles) {
     const { ctx } = u;
     const ratio = devicePixelRatio || 1;
     ctx.save();
@@ -98,9 +97,10 @@ class SpansView {
     ctx.font = `${10.5 * ratio}px Inter, system-ui, sans-serif`;
     let last = -Infinity;
     for (const [label, ns] of Object.entries(percentiles)) {
-      const x = u.valToPos(ns, 'x', true);
+      const x = u.valToPos(spansPosition(edges, ns), 'x', true);
+      const wide = ctx.measureText(label).width;
       ctx.fillRect(Math.round(x), u.bbox.top, ratio, u.bbox.height);
-      if (x - last > 26 * ratio) ctx.fillText(label, x + 3 * ratio, u.bbox.top + 10 * ratio);
+      if (x - last > wide + 6 * ratio) ctx.fillText(label, Math.min(x + 3 * ratio, u.bbox.left + u.bbox.width - wide), u.bbox.top + 10 * ratio);
       last = x;
     }
     ctx.restore();
@@ -127,4 +127,11 @@ class SpansView {
     node.style.background = stateColor(state);
     return node;
   }
+}
+
+// Returns where a value lies among edges, in bars.
+function spansPosition(edges, ns) {
+  const above = edges.findIndex((edge) => edge > ns);
+  if (above <= 0) return above < 0 ? edges.length - 1 : 0;
+  return above - 1 + (ns - edges[above - 1]) / (edges[above] - edges[above - 1]);
 }

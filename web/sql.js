@@ -53,9 +53,9 @@ class SqlView {
     fill(this.picker, choice('Query', [['', OWN], ...this.queries.map((q) => [q.name, q.name])], name, (query) => stateSet({ query })));
     const query = this.queries.find((q) => q.name === name);
     fill(this.parameters, (query?.parameters ?? []).map((p) => el('label.choice', {}, el('span.choice-label', {}, `?${p}`), el('input', { name: p, placeholder: 'all', 'aria-label': `Parameter ${p}`, value: p === 'command' ? stateGet('command') : '' }))));
-    this.about.textContent = query ? cleanName(query.head, 5000).replaceAll('␊', '\n') : 'Tables: events, stacktraces, stacks, offcpu, wakeups, rss, span_waits. Ctrl Enter runs. A query only reads.';
+    this.about.textContent = query ? sqlHead(query.head) : 'Tables: events, stacktraces, stacks, offcpu, wakeups, rss, span_waits. Ctrl Enter runs. A query only reads.';
     if (query && this.loadedName !== name) this.load(name);
-    this.loadedName = name;
+    if (query || !name) this.loadedName = name;
   }
 
   async load(name) {
@@ -118,6 +118,12 @@ class SqlView {
     const plot = sqlChart(this.answer, node);
     onResize(node, () => plot.setSize({ width: node.clientWidth, height: plot.height }));
   }
+}
+
+// The head comment of a query: its lines run on, but for those that are indented.
+function sqlHead(text) {
+  const lines = text.slice(0, 5000).split('\n');
+  return lines.map((line, i) => cleanName(line) + (/^ /.test(line) || /^ /.test(lines[i + 1] ?? '') ? '\n' : ' ')).join('').trim();
 }
 
 function sqlCell(value) {

@@ -10,7 +10,7 @@ import { Loader } from './loader.js';
 import { stateAll, stateSelection, stateSet, stateSetOf, stateToggled } from './state.js';
 
 const BUCKETS = 800;
-const LANE_PX = { top: 38, child: 22 };
+const LANE_PX = { top: 29, child: 21 };
 const AXIS_PX = 20;
 const SHOWN_CHILDREN = 12;
 
@@ -29,8 +29,9 @@ class Timeline {
     this.plots = el('div.plots');
     this.axis = el('canvas.axis', { 'aria-hidden': 'true' });
     this.brush = new Brush(recording.duration_ns, { range: (from, to) => timelineSelect(from, to), hover: (ns) => this.hover(ns) });
-    this.stage = el('div.stage', {}, this.plots, this.axis, this.brush.node);
-    this.body = el('div.timeline-body', {}, this.gutter, this.stage);
+    this.stage = el('div.stage', {}, this.plots, this.brush.node);
+    this.scroll = el('div.timeline-scroll', {}, this.gutter, this.stage);
+    this.body = el('div.timeline-body', {}, this.scroll, this.axis);
     this.heat = heatmapMake(recording, (from, to) => timelineSelect(from, to));
     fill(node, this.tools, this.body, this.heat.node);
     this.loader = new Loader(this.body);
@@ -48,6 +49,7 @@ class Timeline {
     if (folded) return;
     if (state.heat === '1') this.heat.update();
     this.load();
+    this.draw();
   }
 
   load() {
@@ -90,7 +92,7 @@ class Timeline {
   // Lanes in order: each top lane, and below it its children where it is open.
   lanesShown() {
     const open = stateSetOf('open');
-    const { lanes } = this.answer;
+    const lanes = this.answer.lanes.filter((lane) => lane.values.some(Boolean));
     const shown = [];
     const add = (parent, depth) => {
       const own = lanes.filter((lane) => (lane.parent ?? null) === parent);
@@ -113,6 +115,7 @@ class Timeline {
     else for (const chart of this.charts) chart.plot.setSize({ width, height: chart.height });
     this.drawnOpen = open;
     this.drawAxis(width);
+    this.heat.node.style.setProperty('--stage', `${width}px`);
   }
 
   build(width) {
