@@ -70,8 +70,8 @@ layer_objs = $(call objs,$($(1)_MAY) $(1))
 
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o
-stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
+stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/web_assets.o
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ldw -lelf -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
@@ -373,6 +373,19 @@ $(BUILD)/gen/profile.pb-c.c $(BUILD)/gen/profile.pb-c.h &: src/pprof/profile.pro
 $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -O2 -g -I$(BUILD)/gen -c -o $@ $<
+
+# The page of `stacksexport view`: all files of web/.
+WEB_FILES := $(sort $(shell find web -type f 2>/dev/null))
+$(BUILD)/gen/web_assets.c: $(WEB_FILES) tools/embed | $(BUILD)/gen/
+	$(call msg,EMBED,$@)
+	$(Q)tools/embed web $(WEB_FILES) > $@
+
+$(BUILD)/gen/web_assets.o: $(BUILD)/gen/web_assets.c
+	$(call msg,CC,$@)
+	$(Q)$(CC) -O2 -g -Isrc -c -o $@ $<
+
+$(BUILD)/gen/:
+	@mkdir -p $@
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 

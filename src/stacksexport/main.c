@@ -81,6 +81,22 @@ static const struct subcommand subcommands[] = {
 			   OPTION_OUTPUT | OPTION_FILE,
 		.run = query__run,
 	},
+	{
+		.name = "view",
+		.argument = "[RECORDING [OTHER]]",
+		.argument_max = 2,
+		.summary = "shows a recording in a browser",
+		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to "
+		       "this "
+		       "user. OTHER is a second recording to compare with. It opens in the browser "
+		       "if there is one, else the address is printed. Ctrl-C ends it.\n\n"
+		       "Examples:\n"
+		       "  stacksexport view\n"
+		       "  stacksexport view /var/lib/stacks/7\n"
+		       "  stacksexport view before after -b ./prog",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_NO_OPEN,
+		.run = view__run,
+	},
 	{ .name = NULL },
 };
 

@@ -123,6 +123,15 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
+int db__connect_again(const struct db *db, struct db *out)
+{
+	*out = *db;
+	out->connection = NULL;
+	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
+		return -ENOMEM;
+	return db__set_files(out, db->files);
+}
+
 /* Where rows lie in the order of time, the views that pair them do not sort. */
 static int db__use_order(struct db *db)
 {
@@ -130,6 +139,7 @@ static int db__use_order(struct db *db)
 	int64_t *const fields[] = { &in_order };
 	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
 
+	db->in_order = in_order;
 	if (!err && in_order)
 		err = following__register(db);
 	return err || !in_order ? err : db__script(db, "sql/in_order.sql");

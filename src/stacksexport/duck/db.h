@@ -14,6 +14,7 @@ struct db {
 	duckdb_database database;
 	duckdb_connection connection;
 	const struct recfiles *files; /* of the recording; borrowed */
+	bool in_order;		      /* rows lie in the order of time: following() is there */
 	const char
 		*values[PARAM_CNT]; /* what ?command and ?buildid stand for; NULL is SQL's NULL */
 };
@@ -25,6 +26,10 @@ struct db {
  */
 int db__open(struct db *, struct recfiles *);
 void db__close(struct db *);
+
+/* Another connection to the same tables, to be closed by duckdb_disconnect(). 0 or -errno; reports.
+ */
+int db__connect_again(const struct db *, struct db *out);
 
 /* Which files the tables are made of. 0 or -errno; reports. */
 int db__set_files(struct db *, const struct recfiles *);

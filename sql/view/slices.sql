@@ -1,0 +1,17 @@
+-- The slices of threads as numbers, and each with the one that follows it: slices_of() of sql/stacks.sql.
+CREATE OR REPLACE VIEW page.slices AS
+SELECT
+    hash(e.host, e.pid) AS key, timestamp, timestamp - duration AS begin, page.state_code(state) AS state,
+    coalesce(state, '') IN ('dead', 'running', 'waiting') AS is_end, runnable, gaps, who, ustack_id, kstack_id
+FROM events e
+JOIN page.threads t ON t.key
+    = hash(e.host, e.cgroup, e.command, e.thread, e.tgid, e.pid, page.span_of(e.span_id, e.trace_name))
+WHERE e.kind = 'switch';
+
+CREATE OR REPLACE VIEW page.paired_slices AS
+SELECT
+    *, lead(begin) OVER next_slice AS next_begin,
+    lead(runnable - least(runnable, coalesce(gaps, 0))) OVER next_slice AS next_waited
+FROM page.slices
+WINDOW next_slice AS (PARTITION BY key ORDER BY timestamp)
+QUALIFY NOT is_end;

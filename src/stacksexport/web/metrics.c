@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/web/metrics.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "stacksexport/duck/cells.h"
+
+const char *const weight_states[STATE_CNT] = { "cpu", "blocked", "runnable" };
+
+const struct metric metrics[] = {
+	{ .id = "cpu",
+	  .label = "CPU",
+	  .unit = "ns",
+	  .code = "1",
+	  .part = PART_SAMPLES,
+	  .kinds = "|profile|" },
+	{ .id = "offcpu",
+	  .label = "Off-CPU",
+	  .unit = "ns",
+	  .waits = true,
+	  .part = PART_WAITS,
+	  .kinds = "|switch|" },
+	{ .id = "wall",
+	  .label = "Wall clock",
+	  .unit = "ns",
+	  .code = "1",
+	  .waits = true,
+	  .states = true,
+	  .part = PART_WAITS,
+	  .kinds = "|profile|switch|" },
+	{ .id = "rss",
+	  .label = "Memory growth",
+	  .unit = "bytes",
+	  .code = "8",
+	  .part = PART_MEMORY,
+	  .kinds = "|rss|" },
+	{ .id = "disk",
+	  .label = "Disk",
+	  .unit = "ns",
+	  .code = "2",
+	  .part = PART_SAMPLES,
+	  .kinds = "|blk_read|blk_write|blk_flush|blk_discard|" },
+	{ .id = "files",
+	  .label = "Files",
+	  .unit = "ns",
+	  .code = "3",
+	  .part = PART_SAMPLES,
+	  .kinds = "|vfs_read|vfs_write|" },
+	{ .id = "net",
+	  .label = "Network",
+	  .unit = "bytes",
+	  .code = "4",
+	  .part = PART_SAMPLES,
+	  .kinds = "|tcp_send|tcp_recv|udp_send|udp_recv|" },
+	{ .id = "faults",
+	  .label = "Page faults",
+	  .unit = "count",
+	  .code = "5",
+	  .part = PART_SAMPLES,
+	  .kinds = "|fault|" },
+	{ .id = "wakeups",
+	  .label = "Wake-ups",
+	  .unit = "count",
+	  .code = "6",
+	  .part = PART_SAMPLES,
+	  .kinds = "|wake|" },
+	{ .id = "spans",
+	  .label = "Spans",
+	  .unit = "ns",
+	  .code = "1",
+	  .waits = true,
+	  .states = true,
+	  .only_spans = true,
+	  .part = PART_WAITS,
+	  .kinds = "|trace_exit|trace_close|" },
+	{ 0 },
+};
+
+const struct metric *metric__of(const struct web_request *r, struct answer *a)
+{
+	const char *id = query_params__find(&r->params, "metric");
+
+	for (const struct metric *m = metrics; m->id; m++)
+		if (strcmp(m->id, id ? id : "cpu") == 0)
+			return m;
+	answer__fail(a, 400, "there is no metric '%s'", id);
+	return NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+int metric__read(struct web_request *r, const struct metric *m, struct metric_rows *rows,
+		 struct answer *a)
+{
+	int err = source__await(r->source, m->part);
+
+	*rows = (struct metric_rows){ 0 };
+	if (err)
+		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
+	query_params__set(&r->params, "code", m->code ? m->code : "");
+	query_params__set(&r->params, "only_spans", m->only_spans ? "1" : "");
+	if (m->only_spans && !query_params__find(&r->params, "root"))
+		query_params__set(&r->params, "root", "span");
+	if (m->code)
+		err = view__query(r, "sql/view/samples_of_stacks.sql", &rows->samples, a);
+	if (!err && m->waits)
+		err = view__query(r, "sql/view/waits_of_stacks.sql", &rows->waits, a);
+	if (!err && query_params__find(&r->params, "root"))
+		err = view__query(r, "sql/view/labels.sql", &rows->labels, a);
+	return err;
+}
+
+void metric_rows__free(struct metric_rows *rows)
+{
+	duckdb_destroy_result(&rows->samples);
+	duckdb_destroy_result(&rows->waits);
+	duckdb_destroy_result(&rows->labels);
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+/* The columns of samples_of_stacks.sql and waits_of_stacks.sql. */
+enum sum_column { SUM_LABEL, SUM_USTACK, SUM_KSTACK, SUM_VALUE, SUM_EVENTS = 6, SUM_COLUMNS };
+
+/* One run of metric__sum(). */
+struct summing {
+	struct model *model;
+	const struct metric_shape *shape;
+	enum tree_shape tree_shape; /* of the rows that are taken */
+	uint32_t states[STATE_CNT]; /* functions; KEYMAP_NONE: no leaf */
+	struct keymap labels;	    /* entry i: functions[i] */
+	uint32_t *functions;
+	size_t function_cap;
+	struct metric_sums *sums;
+};
+
+uint32_t weight_state__function(struct model *m, enum weight_state state)
+{
+	static const struct frame_text names[STATE_CNT] = {
+		{ "[on CPU]", sizeof("[on CPU]") - 1 },
+		{ "[blocked]", sizeof("[blocked]") - 1 },
+		{ "[runnable]", sizeof("[runnable]") - 1 },
+	};
+	struct frame_text module = { 0 };
+
+	return stackset__add_function(m->stacks, names[state], module, FRAME_LABEL);
+}
+
+/* The label that a root has; its number is that of the thread that stands for it. */
+static int summing_add_label(struct summing *s, uint32_t label, struct frame_text text)
+{
+	struct frame_text module = { 0 };
+	uint32_t function = stackset__add_function(s->model->stacks, text, module, FRAME_LABEL);
+	uint32_t *functions =
+		array__room(s->functions, s->labels.cnt, &s->function_cap, sizeof(*functions));
+	bool is_new;
+	uint32_t index;
+
+	if (!functions || function == KEYMAP_NONE)
+		return -ENOMEM;
+	s->functions = functions;
+	index = keymap__add(&s->labels, label, 0, &is_new);
+	if (index == KEYMAP_NONE)
+		return -ENOMEM;
+	functions[index] = function;
+	return 0;
+}
+
+static int summing_add_labels(struct summing *s, duckdb_result *result)
+{
+	duckdb_data_chunk chunk;
+	int err = 0;
+
+	while (!err && (chunk = duckdb_fetch_chunk(*result))) {
+		struct cells label = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+		struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
+
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++) {
+			struct frame_text t;
+
+			t.s = cells__str(&text, row, &t.sz);
+			err = summing_add_label(s, (uint32_t)cells__int(&label, row), t);
+		}
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	return err;
+}
+
+static uint64_t id_at(const struct cells *c, idx_t row)
+{
+	return cells__is_null(c, row) ? 0 : ((const uint64_t *)c->data)[row];
+}
+
+static uint32_t label_at(const struct summing *s, int64_t label)
+{
+	uint32_t index = keymap__find(&s->labels, (uint64_t)label, 0);
+
+	return index == KEYMAP_NONE ? KEYMAP_NONE : s->functions[index];
+}
+
+/* Adds a value to the leaf, or below it to that of a state. */
+static int summing_add(struct summing *s, uint32_t leaf, enum weight_state state, int64_t value)
+{
+	uint32_t node = leaf;
+
+	if (!value)
+		return 0;
+	if (s->states[state] != KEYMAP_NONE)
+		node = trie__child(calltree__trie(s->shape->tree), leaf, s->states[state]);
+	return node == KEYMAP_NONE ? -ENOMEM : tree_weights__add(&s->sums->values, node, value);
+}
+
+static int summing_add_row(struct summing *s, const struct cells columns[SUM_COLUMNS], idx_t row)
+{
+	struct tree_stack stack = {
+		.ustack = id_at(&columns[SUM_USTACK], row),
+		.kstack = id_at(&columns[SUM_KSTACK], row),
+		.label = label_at(s, cells__int(&columns[SUM_LABEL], row)),
+		.shape = s->tree_shape,
+	};
+	uint32_t leaf = calltree__leaf(s->shape->tree, &stack);
+	int err = leaf == KEYMAP_NONE ? -ENOMEM : 0;
+
+	for (unsigned state = 0; state < STATE_CNT && !err; state++)
+		err = summing_add(s, leaf, state, cells__int(&columns[SUM_VALUE + state], row));
+	if (!err)
+		err = tree_weights__add(&s->sums->events, leaf,
+					cells__int(&columns[SUM_EVENTS], row));
+	return err;
+}
+
+static int summing_add_rows(struct summing *s, duckdb_result *result)
+{
+	duckdb_data_chunk chunk;
+	int err = 0;
+
+	while (!err && (chunk = duckdb_fetch_chunk(*result))) {
+		struct cells columns[SUM_COLUMNS];
+
+		for (idx_t i = 0; i < SUM_COLUMNS; i++)
+			columns[i] = cells__on(duckdb_data_chunk_get_vector(chunk, i));
+		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++)
+			err = summing_add_row(s, columns, row);
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	return err;
+}
+
+static int summing_run(struct summing *s, const struct metric *m, struct metric_rows *rows)
+{
+	int err = summing_add_labels(s, &rows->labels);
+
+	for (unsigned i = 0; i < STATE_CNT; i++)
+		s->states[i] = m->states && s->shape->states ? weight_state__function(s->model, i)
+							     : KEYMAP_NONE;
+	if (!err)
+		err = summing_add_rows(s, &rows->samples);
+	s->tree_shape = s->shape->waits;
+	if (!err)
+		err = summing_add_rows(s, &rows->waits);
+	if (!err)
+		err = tree_weights__fit(&s->sums->values, calltree__trie(s->shape->tree));
+	return err ? err : tree_weights__fit(&s->sums->events, calltree__trie(s->shape->tree));
+}
+
+int metric__sum(struct model *model, const struct metric *m, const struct metric_shape *shape,
+		struct metric_rows *rows, struct metric_sums *sums)
+{
+	struct summing s = { .model = model, .shape = shape, .sums = sums };
+	int err;
+
+	*sums = (struct metric_sums){ 0 };
+	err = summing_run(&s, m, rows);
+	keymap__free(&s.labels);
+	free(s.functions);
+	return err;
+}
+
+void metric_sums__free(struct metric_sums *s)
+{
+	tree_weights__free(&s->values);
+	tree_weights__free(&s->events);
+}

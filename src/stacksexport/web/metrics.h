@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What can be summed up by stack, and the sums. */
+#ifndef STACKSEXPORT_WEB_METRICS_H
+#define STACKSEXPORT_WEB_METRICS_H
+
+#include "stacksexport/web/view.h"
+
+/* What a thread did in a node's time, for metrics with states. */
+enum weight_state { STATE_CPU, STATE_BLOCKED, STATE_RUNNABLE, STATE_CNT };
+
+extern const char *const weight_states[STATE_CNT];
+
+struct metric {
+	const char *id, *label, *unit;
+	const char *code; /* in page.samples; NULL: none of them */
+	bool waits;	  /* with the intervals of page.waits */
+	bool states;	  /* a leaf says the state */
+	bool only_spans;  /* what was done in spans */
+	enum source_part part;
+	const char *kinds; /* one of these is in a recording that has it, as in "|profile|" */
+};
+
+/* Ends with a row without an id. */
+extern const struct metric metrics[];
+
+/* Returns the metric of the request; NULL with the answer's error. The default is cpu. */
+const struct metric *metric__of(const struct web_request *, struct answer *);
+
+/* What the queries of one selection gave: sums by stack. */
+struct metric_rows {
+	duckdb_result samples, waits, labels;
+};
+
+/* Runs the queries of a metric. The caller calls metric_rows__free() in either case. Returns 0 or
+ * -errno, with the answer's error. */
+int metric__read(struct web_request *, const struct metric *, struct metric_rows *,
+		 struct answer *);
+void metric_rows__free(struct metric_rows *);
+
+/* The sums, by node of a tree. */
+struct metric_sums {
+	struct tree_weights values, events;
+};
+
+/* How stacks become a tree. */
+struct metric_shape {
+	struct calltree *tree;
+	enum tree_shape waits; /* of intervals off the CPU */
+	bool states;	       /* a leaf for each state, if the metric has them */
+};
+
+/* Adds the sums to the tree. Must hold the model's lock; *sums is freed by metric_sums__free() in
+ * either case. Returns 0 or -ENOMEM. */
+int metric__sum(struct model *, const struct metric *, const struct metric_shape *,
+		struct metric_rows *, struct metric_sums *);
+void metric_sums__free(struct metric_sums *);
+
+/* The function that stands for a state; KEYMAP_NONE if out of memory. Must hold the lock. */
+uint32_t weight_state__function(struct model *, enum weight_state);
+
+#endif
