@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page's only way to data: the server, or in a report what is embedded in the page.
 
-import { modelSlice } from './slices.js';
+import { sliceFlame, sliceFunctions } from './slices.js';
 
 const KEPT = 40;
 const answers = new Map();
@@ -59,9 +59,10 @@ function apiKeep(key, answer) {
 
 function apiFromReport(key, path, params) {
   if (key in embedded) return embedded[key];
-  const { from, to, ...rest } = params;
-  const whole = embedded[apiKey(`api/${path}`, rest)];
-  if (whole?.slices && (from || to)) return modelSlice(whole, Number(from || 0), Number(to || Infinity));
+  const flame = embedded[apiKey('api/flame', { metric: params.metric })];
+  const [from, to] = [Number(params.from || 0), Number(params.to || Infinity)];
+  if (flame?.slices && path === 'flame') return sliceFlame(flame, from, to);
+  if (flame?.slices && path === 'functions') return sliceFunctions(sliceFlame(flame, from, to));
   throw new ApiError('this report does not have that', 'Open the recording with stacksexport view to select, filter and search in it.');
 }
 

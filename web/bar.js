@@ -7,6 +7,8 @@ import { cleanName, formatMoment, formatTime } from './format.js';
 import { stateAll, stateSelection, stateSet } from './state.js';
 
 const LABELS = { tgid: 'PID', pid: 'TID', thread: 'thread', cgroup: 'cgroup', host: 'host' };
+// What a report has for the whole recording only.
+const WHOLE = ['waits', 'spans'];
 
 export function barMake(node, recording, views) {
   const tabs = el('div.tabs', { role: 'tablist', 'aria-label': 'Views' });
@@ -40,7 +42,7 @@ function barMove(event, buttons) {
 
 function barShowFilters(node, recording) {
   const focused = node.contains(document.activeElement) ? document.activeElement.getAttribute('aria-label') : null;
-  fill(node, isReport ? null : barProcess(recording), isReport || !recording.spans.length ? null : barSpan(recording),
+  fill(node, isReport && stateAll().from && WHOLE.includes(stateAll().view) ? el('span.faint', {}, 'a report has this for the whole recording only') : null, isReport ? null : barProcess(recording), isReport || !recording.spans.length ? null : barSpan(recording),
     Object.entries(LABELS).map(([key, label]) => barChip(key, `${label} ${cleanName(stateAll()[key], 40)}`)), barRange(recording),
     Object.keys(stateSelection()).length > 1 ? button('Clear all', () => stateSet(barNothing()), { class: 'quiet' }) : null);
   if (focused) [...node.querySelectorAll('select, button')].find((n) => n.getAttribute('aria-label') === focused)?.focus();
@@ -53,15 +55,15 @@ export function barNothing() {
 // Processes of one command are one choice; their time is in it.
 function barProcess(recording) {
   const commands = new Map();
-  for (const p of recording.processes) commands.set(p.command, (commands.get(p.command) ?? 0) + p.cpu_ns);
-  const options = [...commands].sort((a, b) => b[1] - a[1]).map(([command, ns]) => [command, `${cleanName(command, 40) || '[no name]'}${ns ? `  ${formatTime(ns)}` : ''}`]);
+  for (const p of recording.processes) if (p.command) commands.set(p.command, (commands.get(p.command) ?? 0) + p.cpu_ns);
+  const options = [...commands].sort((a, b) => b[1] - a[1]).map(([command, ns]) => [command, `${cleanName(command, 40)}${ns ? `  ${formatTime(ns)}` : ''}`]);
   const { command } = stateAll();
   if (command && !commands.has(command)) options.unshift([command, cleanName(command, 40)]);
   return choice('Process', [['', 'all processes'], ...options], command, (value) => stateSet({ command: value }));
 }
 
 function barSpan(recording) {
-  const options = recording.spans.map((s) => [s.name, cleanName(s.name, 40) || '[no name]']);
+  const options = recording.spans.filter((s) => s.name).map((s) => [s.name, cleanName(s.name, 40)]);
   return choice('Span', [['', 'all'], ...options], stateAll().span, (value) => stateSet({ span: value }));
 }
 

@@ -10,7 +10,7 @@ export const KIND_NAMES = ['native code', 'kernel', 'compiled at run time', 'lab
 const STATES = { cpu: [52, 0.105], blocked: [255, 0.07], runnable: [98, 0.1] };
 const MODULE_HUES = 12;
 const DIFF_STEPS = 8;
-const THEMES = {
+const INKS = {
   light: { base: 0.885, step: 0.013, text: '#16191f', dim: '#e9ebef', dimText: '#7b828d', match: 'oklch(0.78 0.14 345)', matchText: '#2a0016', edge: '#16191f' },
   dark: { base: 0.43, step: -0.012, text: '#f4f6f8', dim: '#242932', dimText: '#868e9b', match: 'oklch(0.55 0.19 350)', matchText: '#ffffff', edge: '#ffffff' },
 };
@@ -21,7 +21,7 @@ export function isDark() {
 }
 
 function theme() {
-  return isDark() ? THEMES.dark : THEMES.light;
+  return isDark() ? INKS.dark : INKS.light;
 }
 
 function shades([hue, chroma]) {

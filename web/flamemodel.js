@@ -125,7 +125,8 @@ export function modelSearch(model, text) {
 }
 
 export function modelName(model, node) {
-  return model.names[model.name[node]] ?? '[no symbol]';
+  const name = model.names[model.name[node]] ?? '[no symbol]';
+  return node || name ? name : 'all';
 }
 
 export function modelModule(model, node) {

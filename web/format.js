@@ -23,7 +23,7 @@ export function formatTime(ns) {
 }
 
 export function formatCount(value) {
-  if (Math.abs(value) < 1e4) return Number.isInteger(value) ? String(value) : digits(value);
+  if (Math.abs(value) < 9999.5) return digits(value);
   const [limit, unit, factor] = COUNTS.find(([f]) => Math.abs(value) >= f);
   return `${digits(value / (factor ?? limit))}${unit}`;
 }
@@ -34,6 +34,7 @@ export function formatValue(value, unit) {
   if (unit === 'ns') return formatTime(value);
   if (unit === 'bytes') return value ? scaled(value, BYTES) : '0 B';
   if (unit === 'bytes/s') return `${value ? scaled(value, BYTES) : '0 B'}/s`;
+  if (unit === '1/s') return `${formatCount(value)}/s`;
   if (unit === 'count' || !unit) return formatCount(value);
   return `${digits(value)} ${unit}`;
 }

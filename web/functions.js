@@ -10,7 +10,7 @@ import { Loader } from './loader.js';
 import { stateAll, stateGet, stateSelection, stateSet } from './state.js';
 import { Table } from './table.js';
 
-const LIMIT = 500;
+const FUNCTIONS_ROWS = 500;
 
 export function functionsView(page) {
   return new FunctionsView(page);
@@ -43,7 +43,7 @@ class FunctionsView {
       { id: 'selfp', label: '%', number: true, show: share('self') },
       { id: 'total', label: 'Total', number: true, show: value('total'), value: (r) => r.total, bar: (r) => r.total / this.answer.total, title: 'with the function anywhere on the stack' },
       { id: 'totalp', label: '%', number: true, show: share('total') },
-      { id: 'samples', label: 'Rows', number: true, show: (r) => formatCount(r.samples), title: 'events that have it on their stack' },
+      { id: 'samples', label: 'Rows', number: true, show: (r) => (r.samples === null ? '–' : formatCount(r.samples)), title: 'events that have it on their stack' },
       { id: 'name', label: 'Function', show: (r) => cleanName(r.name, 300), class: 'name' },
       { id: 'module', label: 'Module', show: (r) => cleanName(r.module, 120), class: 'module' },
     ];
@@ -58,7 +58,7 @@ class FunctionsView {
     const { by, sort } = stateAll();
     fill(this.tools.firstElementChild, controlMetric(this.page),
       isReport ? null : segments('By', [['function', 'Function'], ['module', 'Module'], ['line', 'Line']], by, (value) => stateSet({ by: value })));
-    const parameters = { metric: this.page.metric().id, by: by === 'function' ? '' : by, sort: sort === 'self' ? '' : sort, limit: isReport ? '' : LIMIT, ...stateSelection() };
+    const parameters = { metric: this.page.metric().id, by: by === 'function' ? '' : by, sort: sort === 'self' ? '' : sort, limit: isReport ? '' : FUNCTIONS_ROWS, ...stateSelection() };
     this.loader.get('functions', parameters, (answer) => this.show(answer));
     this.filter();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Spans: how long each kind takes, and in what the slowest ones waited.
 
+import { isReport } from './api.js';
 import { stateColor } from './colors.js';
 import { button, el, fill, onResize } from './dom.js';
 import { cleanName, formatCount, formatExact, formatMoment, formatShare, formatTime } from './format.js';
@@ -17,7 +18,7 @@ export function spansView(page) {
   return new SpansView(page);
 }
 
-const time = (id, label) => ({ id, label, number: true, show: (r) => formatTime(r[id]), value: (r) => r[id] });
+const spansTime = (id, label) => ({ id, label, number: true, show: (r) => formatTime(r[id]), value: (r) => r[id] });
 
 class SpansView {
   constructor(page) {
@@ -25,7 +26,7 @@ class SpansView {
     this.table = new Table('Spans', [
       { id: 'name', label: 'Span', show: (r) => cleanName(r.name, 120) || '[no name]', value: (r) => r.name, class: 'name' },
       { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
-      time('p50', 'Median'), time('p95', '95 %'), time('p99', '99 %'), time('max', 'Longest'),
+      spansTime('p50', 'Median'), spansTime('p95', '95 %'), spansTime('p99', '99 %'), spansTime('max', 'Longest'),
     ], { pick: (row) => this.pick(row) });
     this.chart = el('div.chart');
     this.title = el('h3');
@@ -47,7 +48,7 @@ class SpansView {
   }
 
   update() {
-    this.loader.get('spans', stateSelection(), (answer) => this.show(answer));
+    this.loader.get('spans', isReport ? {} : stateSelection(), (answer) => this.show(answer));
   }
 
   show(answer) {

@@ -13,7 +13,7 @@ import { sqlChart, sqlFlameAnswer, sqlIsNumber, sqlShapes } from './sqlshapes.js
 import { stateGet, stateSet } from './state.js';
 import { Table } from './table.js';
 
-const LIMIT = 10000;
+const SQL_ROWS = 10000;
 const FIRST = 'SELECT command, kind, count(*) AS rows\nFROM events\nGROUP BY ALL\nORDER BY rows DESC';
 const OWN = 'your query';
 
@@ -74,7 +74,7 @@ class SqlView {
     this.loader.forget();
     fill(this.shapes);
     this.facts.textContent = '';
-    this.loader.run('sql', (signal) => apiPost('sql', { sql: this.text.value, parameters, limit: LIMIT }, signal), (answer) => this.show(answer));
+    this.loader.run('sql', (signal) => apiPost('sql', { sql: this.text.value, parameters, limit: SQL_ROWS }, signal), (answer) => this.show(answer));
   }
 
   show(answer) {

@@ -6,7 +6,7 @@ import { timelineInk } from './timeline.js';
 
 const NUMBERS = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|UHUGEINT|FLOAT|DOUBLE|DECIMAL|NUMBER)/i;
 const TIMES = /^(timestamp|time|start|at|moment|second|seconds|bucket|ts)(_ns|_us|_ms|_s)?$/i;
-const INKS = ['--lane-offcpu', '--lane-cpu', '--lane-files', '--lane-spans', '--lane-rss', '--lane-disk'];
+const CHART_INKS = ['--lane-offcpu', '--lane-cpu', '--lane-files', '--lane-spans', '--lane-rss', '--lane-disk'];
 
 export function sqlIsNumber(column) {
   return NUMBERS.test(column.type);
@@ -73,13 +73,13 @@ export function sqlChart(answer, node) {
   const time = columns.findIndex(sqlIsTime);
   const at = (row) => (typeof row[time] === 'number' ? row[time] : Date.parse(`${String(row[time]).replace(' ', 'T')}Z`) / 1000);
   const rows = answer.rows.filter((row) => Number.isFinite(at(row))).sort((a, b) => at(a) - at(b));
-  const values = columns.map((column, i) => i).filter((i) => i !== time && sqlIsNumber(columns[i]) && !sqlIsTime(columns[i])).slice(0, INKS.length);
+  const values = columns.map((column, i) => i).filter((i) => i !== time && sqlIsNumber(columns[i]) && !sqlIsTime(columns[i])).slice(0, CHART_INKS.length);
   const calendar = !sqlIsNumber(columns[time]);
   const axis = { stroke: timelineInk('--faint'), grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '11px Inter, system-ui, sans-serif' };
   const span = rows.length ? at(rows[rows.length - 1]) - at(rows[0]) : 1;
   return new window.uPlot({
     width: Math.max(200, node.clientWidth), height: 320, scales: { x: { time: calendar } },
     axes: [calendar ? axis : { ...axis, values: (u, splits) => splits.map((v) => (/_ns$|^timestamp$/.test(columns[time].name) ? formatMoment(v - at(rows[0]), span) : formatCount(v))) }, { ...axis, size: 60, values: (u, splits) => splits.map(formatCount) }],
-    series: [{ label: columns[time].name }, ...values.map((i, n) => ({ label: columns[i].name, stroke: timelineInk(INKS[n]), width: 1.5, points: { show: rows.length < 100 } }))],
+    series: [{ label: columns[time].name }, ...values.map((i, n) => ({ label: columns[i].name, stroke: timelineInk(CHART_INKS[n]), width: 1.5, points: { show: rows.length < 100 } }))],
   }, [rows.map(at), ...values.map((i) => rows.map((row) => (row[i] === null ? null : Number(row[i]))))], node);
 }

@@ -203,11 +203,11 @@ export function timelineKeep(side) {
   if (from || to) stateSet({ [`${side}from`]: from, [`${side}to`]: to, from: '', to: '' });
 }
 
-const INKS = { cpu: '--lane-cpu', runnable: '--lane-runnable', offcpu: '--lane-offcpu', rss: '--lane-rss', disk: '--lane-disk', files: '--lane-files', net: '--lane-net', spans: '--lane-spans', lost: '--lane-lost' };
+const LANE_INKS = { cpu: '--lane-cpu', runnable: '--lane-runnable', offcpu: '--lane-offcpu', rss: '--lane-rss', disk: '--lane-disk', files: '--lane-files', net: '--lane-net', faults: '--lane-faults', wakeups: '--lane-wakeups', spans: '--lane-spans', lost: '--lane-lost' };
 
 function timelineColor(id) {
   const key = id.startsWith('offcpu/runnable') ? 'runnable' : id.split('/')[0];
-  return timelineInk(INKS[key] ?? '--accent');
+  return timelineInk(LANE_INKS[key] ?? '--accent');
 }
 
 // Returns what a colour of the theme is now, as a canvas takes it.

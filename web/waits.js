@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Where threads wait, and who wakes them.
 
-import { apiGet, apiHas } from './api.js';
+import { apiGet, apiHas, isReport } from './api.js';
 import { stateColor } from './colors.js';
 import { detailsFrames } from './details.js';
 import { button, copyText, el, fill, segments } from './dom.js';
@@ -10,13 +10,13 @@ import { Loader } from './loader.js';
 import { stateGet, stateSelection, stateSet } from './state.js';
 import { Table } from './table.js';
 
-const LIMIT = 300;
+const WAITS_ROWS = 300;
 
 export function waitsView(page) {
   return new WaitsView(page);
 }
 
-const time = (id, label, title) => ({ id, label, number: true, show: (r) => formatTime(r[id]), value: (r) => r[id], title });
+const waitsTime = (id, label, title) => ({ id, label, number: true, show: (r) => formatTime(r[id]), value: (r) => r[id], title });
 
 export function stateBadge(state) {
   const dot = el('span.dot');
@@ -49,9 +49,9 @@ class WaitsView {
   waitsTable() {
     this.most = 1;
     return new Table('Waits', [
-      { ...time('sum', 'Time', 'off the CPU, all intervals together'), bar: (r) => r.sum / this.most },
+      { ...waitsTime('sum', 'Time', 'off the CPU, all intervals together'), bar: (r) => r.sum / this.most },
       { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
-      time('p50', 'Median'), time('p99', '99 %'), time('max', 'Longest'),
+      waitsTime('p50', 'Median'), waitsTime('p99', '99 %'), waitsTime('max', 'Longest'),
       { id: 'state', label: 'State', show: (r) => stateBadge(r.state), value: (r) => r.state },
       { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
     ], { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) });
@@ -59,7 +59,7 @@ class WaitsView {
 
   wakersTable() {
     return new Table('Wakers', [
-      { ...time('sum', 'Time', 'that the sleeper was blocked until it was woken'), bar: (r) => r.sum / this.most },
+      { ...waitsTime('sum', 'Time', 'that the sleeper was blocked until it was woken'), bar: (r) => r.sum / this.most },
       { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
       { id: 'sleeper', label: 'Sleeper', show: (r) => cleanName(r.sleeper, 80), value: (r) => r.sleeper, class: 'name' },
       { id: 'arrow', label: '', show: () => el('span.faint', {}, 'woken by') },
@@ -70,8 +70,7 @@ class WaitsView {
   update() {
     const which = apiHas('wakers') && stateGet('waits') === 'wakers' ? 'wakers' : 'waits';
     fill(this.tools, apiHas('wakers') ? segments('Table', [['waits', 'Where threads wait'], ['wakers', 'Who wakes whom']], which, (waits) => stateSet({ waits })) : null);
-    const parameters = { ...stateSelection() };
-    if (apiHas(which, { ...parameters, limit: LIMIT })) parameters.limit = LIMIT;
+    const parameters = isReport ? {} : { limit: WAITS_ROWS, ...stateSelection() };
     this.loader.get(which, parameters, ({ rows }) => {
       this.most = Math.max(1, ...rows.map((row) => row.sum));
       fill(this.slot, this.tables[which].node);
