@@ -78,3 +78,5 @@ WHERE (command_ IS NULL OR command = command_::VARCHAR)
     AND (span_ IS NULL OR span = span_::VARCHAR)
     AND (cgroup_ IS NULL OR cgroup = cgroup_::VARCHAR)
     AND (host_ IS NULL OR host = host_::VARCHAR);
+
+CREATE TABLE page.unwinds (how VARCHAR, rows BIGINT);

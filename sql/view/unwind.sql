@@ -1,6 +1,4 @@
 -- How the walks of user stacks ended.
-SELECT coalesce(unwind, 'unknown') AS how, count(*) AS rows
-FROM events
-WHERE ustack_id IS NOT NULL
-GROUP BY how
+SELECT how, rows
+FROM page.unwinds
 ORDER BY rows DESC, how;

@@ -37,8 +37,17 @@ int db__set_files(struct db *, const struct recfiles *);
 /* As a literal of SQL, or with " as a name. */
 void db__append_quoted(struct buf *, const char *, char quote);
 
+/*
+ * From now on SQL reads no file but those of the recording, loads nothing and changes no setting, on
+ * all connections. 0 or -errno; reports.
+ */
+int db__lock_down(struct db *);
+
 /* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
 int db__script(struct db *, const char *path);
+
+/* Binds the parameters that the statement names. 0 or -EINVAL; reports. */
+int db__bind(struct db *, duckdb_prepared_statement);
 
 /*
  * Prepares `sql` (one statement) and binds the parameters that it names. 0, or -EINVAL after

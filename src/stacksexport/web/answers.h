@@ -13,6 +13,13 @@ answer_fn timeline__answer;
 answer_fn heatmap__answer;
 answer_fn functions__answer;
 answer_fn stack__answer;
+answer_fn waits__answer;
+answer_fn wakers__answer;
+answer_fn spans__answer;
+answer_fn sandwich__answer;
+answer_fn queries__answer;
+answer_fn query__answer;
+answer_fn sql__answer;
 
 /* One request. */
 struct endpoint {

@@ -293,7 +293,7 @@ int flame__limit(const struct web_request *r, size_t *limit, struct answer *a)
 	return 0;
 }
 
-static void show_head(const struct metric *m, int64_t total, struct buf *out)
+void flame__show_head(const struct metric *m, int64_t total, struct buf *out)
 {
 	json_out__key_text(out, "unit", m->unit);
 	json_out__key_int(out, "total", total);
@@ -325,7 +325,7 @@ static int flame_of_rows(struct web_request *r, const struct metric *m,
 	if (!err)
 		err = flame__init(&f, calltree__trie(shape.tree), &sums.values, limit);
 	if (!err) {
-		show_head(m, f.total[TRIE_ROOT], out);
+		flame__show_head(m, f.total[TRIE_ROOT], out);
 		err = flame__show(&f, model, m->states ? states : NULL, out);
 	}
 	flame__free(&f);

@@ -3,7 +3,7 @@
 #ifndef STACKSEXPORT_WEB_FLAME_H
 #define STACKSEXPORT_WEB_FLAME_H
 
-#include "stacksexport/web/view.h"
+#include "stacksexport/web/metrics.h"
 
 /* The largest nodes of a tree. */
 struct flame {
@@ -23,6 +23,9 @@ void flame__free(struct flame *);
 /* Appends names, modules and nodes: fields of an object. `states` are the functions of states, or
  * NULL. Must hold the model's lock. Returns 0 or -ENOMEM. */
 int flame__show(const struct flame *, struct model *, const uint32_t *states, struct buf *out);
+
+/* Appends unit, total and states: fields of the same object. */
+void flame__show_head(const struct metric *, int64_t total, struct buf *out);
 
 /* Reads merge and hide. Returns 0 or -EINVAL, with the answer's error. */
 int flame__options(const struct web_request *, struct calltree_options *, struct answer *);

@@ -85,6 +85,8 @@ static int read_totals(struct source *s)
 
 	if (!err)
 		err = reading_load(s, "sql/view/load_threads.sql");
+	if (!err)
+		err = reading_load(s, "sql/view/load_unwinds.sql");
 	return err ? err : read_facts(s);
 }
 
@@ -212,6 +214,8 @@ int reading__start(struct source *s)
 		err = db__script(db, "sql/view/slices.sql");
 	if (!err && db->in_order)
 		err = db__script(db, "sql/view/slices_in_order.sql");
+	if (!err)
+		err = db__lock_down(db);
 	if (!err)
 		err = -pthread_create(&s->reader, NULL, reading_thread, s);
 	s->has_reader = !err;

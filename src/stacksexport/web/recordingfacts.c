@@ -73,6 +73,24 @@ static int show_metrics(struct web_request *r, struct answer *a)
 	return err;
 }
 
+/* "db-17, db-18" */
+static int show_host(struct web_request *r, struct answer *a)
+{
+	duckdb_data_chunk chunk = NULL;
+	duckdb_result result;
+	int err = view__query(r, "sql/view/host.sql", &result, a);
+
+	if (!err)
+		chunk = duckdb_fetch_chunk(result);
+	if (chunk) {
+		json_out__key(&a->json, "host");
+		json_out__cell(&a->json, duckdb_data_chunk_get_vector(chunk, 0), 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
+	return err;
+}
+
 static void show_head(const struct source *s, struct buf *out)
 {
 	char t0[24];
@@ -86,23 +104,12 @@ static void show_head(const struct source *s, struct buf *out)
 	json_out__key_text(out, "version", STACKS_VERSION);
 }
 
-static int show_stacks(struct web_request *r, struct answer *a)
+/* The stacks that have been read so far. */
+static void show_stacks(struct model *m, struct buf *out)
 {
-	struct model *m = &r->view->model;
-	int err = view__await_stacks(r, a);
-
-	if (!err) {
-		pthread_mutex_lock(&m->lock);
-		json_out__key_int(&a->json, "stacks", (int64_t)stackset__cnt(m->stacks));
-		pthread_mutex_unlock(&m->lock);
-	}
-	return err;
-}
-
-static int show_host(struct web_request *r, struct answer *a)
-{
-	json_out__key(&a->json, "hosts");
-	return view__rows(r, "sql/view/hosts.sql", a);
+	pthread_mutex_lock(&m->lock);
+	json_out__key_int(out, "stacks", (int64_t)stackset__cnt(m->stacks));
+	pthread_mutex_unlock(&m->lock);
 }
 
 int recording__answer(struct web_request *r, struct answer *a)
@@ -111,6 +118,8 @@ int recording__answer(struct web_request *r, struct answer *a)
 
 	json_out__open(&a->json, '{');
 	show_head(r->source, &a->json);
+	json_out__key(&a->json, "other");
+	json_out__bool(&a->json, r->view->source_cnt > 1);
 	err = show_host(r, a);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++) {
 		json_out__key(&a->json, tables[i].key);
@@ -118,8 +127,7 @@ int recording__answer(struct web_request *r, struct answer *a)
 	}
 	if (!err)
 		err = show_metrics(r, a);
-	if (!err)
-		err = show_stacks(r, a);
+	show_stacks(&r->view->model, &a->json);
 	json_out__close(&a->json, '}');
 	return err;
 }

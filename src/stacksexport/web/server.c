@@ -91,15 +91,6 @@ static bool has_large_body(const struct exchange *e)
 	return sz && (strlen(sz) > 9 || atol(sz) > BODY_MAX);
 }
 
-/* What forms of other pages cannot send. */
-static bool is_json(const struct exchange *e)
-{
-	const char *type =
-		MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Content-Type");
-
-	return type && strncasecmp(type, "application/json", strlen("application/json")) == 0;
-}
-
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static enum MHD_Result send_response(const struct exchange *e, unsigned status,
@@ -202,8 +193,6 @@ static enum MHD_Result answer_api(struct exchange *e, const char *name, bool is_
 		return refuse(e, 405,
 			      endpoint->is_post ? "this request is a POST"
 						: "this request is a GET");
-	if (is_post && !is_json(e))
-		return refuse(e, 415, "a POST has to be application/json");
 	MHD_get_connection_values_n(e->connection, MHD_GET_ARGUMENT_KIND, take_param, e);
 	if (e->bad_params)
 		return refuse(e, 400, "the parameters are no UTF-8, or too many");

@@ -17,6 +17,7 @@ int source__open(struct source *s, const struct export_options *o, struct runnin
 	*s = (struct source){ .running = running, .model = model };
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
+	pthread_mutex_init(&s->wakings_lock, NULL);
 	status = request__open(&s->request, o);
 	if (status == STATUS_OK && reading__start(s) != 0)
 		status = STATUS_FAILED;
@@ -31,6 +32,7 @@ void source__close(struct source *s)
 		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
 	request__close(&s->request);
 	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->wakings_lock);
 	pthread_mutex_destroy(&s->lock);
 }
 

@@ -29,6 +29,8 @@ struct source {
 	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
 	size_t idle_cnt;
+	pthread_mutex_t wakings_lock;
+	bool has_wakings; /* page.wakings is there; belongs to wakings_lock */
 };
 
 /*

@@ -23,33 +23,34 @@ enum lane_sum {
 };
 
 struct lane_kind {
-	const char *id, *parent, *label, *unit, *style;
+	const char *id, *label, *unit, *style;
 	enum lane_sum sum;
 	int64_t metrics[2]; /* of page.samples */
 	double scale;
 };
 
 static const struct lane_kind kinds[] = {
-	{ "cpu", NULL, "CPU", "cores", "area", LANE_RATE, { 1 }, 1 },
-	{ "offcpu/blocked", NULL, "Blocked", "threads", "area", LANE_OPEN, { 0 }, 1 },
-	{ "offcpu/runnable", NULL, "Runnable", "threads", "area", LANE_OPEN, { 0 }, 1 },
-	{ "rss", NULL, "Memory", "bytes", "area", LANE_LEVEL, { 8, 9 }, 1 },
-	{ "disk", NULL, "Disk requests", "open", "area", LANE_OPEN, { 0 }, 1 },
-	{ "files", NULL, "File calls", "open", "area", LANE_OPEN, { 0 }, 1 },
-	{ "net", NULL, "Network", "bytes/s", "area", LANE_RATE, { 4 }, 1e9 },
-	{ "faults", NULL, "Page faults", "1/s", "area", LANE_RATE, { 5 }, 1e9 },
-	{ "wakeups", NULL, "Wake-ups", "1/s", "area", LANE_RATE, { 6 }, 1e9 },
-	{ "spans", NULL, "Spans", "open", "area", LANE_OPEN, { 0 }, 1 },
-	{ "lost", NULL, "Lost events", "count", "bars", LANE_COUNT, { 10 }, 1 },
+	{ "cpu", "CPU", "cores", "area", LANE_RATE, { 1 }, 1 },
+	{ "offcpu/blocked", "Blocked", "threads", "area", LANE_OPEN, { 0 }, 1 },
+	{ "offcpu/runnable", "Runnable", "threads", "area", LANE_OPEN, { 0 }, 1 },
+	{ "rss", "Memory", "bytes", "area", LANE_LEVEL, { 8, 9 }, 1 },
+	{ "disk", "Disk requests", "open", "area", LANE_OPEN, { 0 }, 1 },
+	{ "files", "File calls", "open", "area", LANE_OPEN, { 0 }, 1 },
+	{ "net", "Network", "bytes/s", "area", LANE_RATE, { 4 }, 1e9 },
+	{ "faults", "Page faults", "1/s", "area", LANE_RATE, { 5 }, 1e9 },
+	{ "wakeups", "Wake-ups", "1/s", "area", LANE_RATE, { 6 }, 1e9 },
+	{ "spans", "Spans", "open", "area", LANE_OPEN, { 0 }, 1 },
+	{ "lost", "Lost events", "count", "bars", LANE_COUNT, { 10 }, 1 },
 };
 
-#define KIND_CNT (sizeof(kinds) / sizeof(*kinds))
-#define KIND_CPU 0
+#define KIND_CNT  (sizeof(kinds) / sizeof(*kinds))
+#define KIND_CPU  0
+#define CPU_CHILD "cpu/"
 
 struct lane {
 	const struct lane_kind *kind;
-	int64_t label; /* a child: which one */
-	char *text;    /* its name; NULL: no child */
+	int64_t label;	     /* a child: which one */
+	char *parent, *text; /* of a child: the ID of its parent, its name; NULL: no child */
 	double *values, total;
 	double *numbers; /* LANE_OPEN: how many more are open after a bucket than before it */
 };
@@ -58,7 +59,8 @@ struct timeline {
 	struct web_request *request;
 	int64_t width_ns, cnt;
 	struct lane lanes[LANES_MAX];
-	size_t lane_cnt;
+	size_t lane_cnt, child_begin; /* child_begin: the first child that the next rows are of */
+	const char *parent;	      /* of children that are added */
 	char width[24];
 };
 
@@ -80,25 +82,27 @@ static void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->lane_cnt; i++) {
 		free(t->lanes[i].values);
 		free(t->lanes[i].numbers);
+		free(t->lanes[i].parent);
 		free(t->lanes[i].text);
 	}
 }
 
-/* Returns NULL if there is no such lane. */
-static struct lane *timeline_find(struct timeline *t, const struct lane_kind *kind, int64_t label)
-{
-	for (size_t i = 0; i < t->lane_cnt; i++)
-		if (t->lanes[i].kind == kind && t->lanes[i].label == label)
-			return &t->lanes[i];
-	return NULL;
-}
-
-/* The lane, which is added when its first value comes. */
+/* The lane of all, which is added when its first value comes. */
 static struct lane *timeline_lane(struct timeline *t, const struct lane_kind *kind)
 {
-	struct lane *lane = timeline_find(t, kind, 0);
+	for (size_t i = 0; i < t->lane_cnt; i++)
+		if (t->lanes[i].kind == kind && !t->lanes[i].text)
+			return &t->lanes[i];
+	return timeline_add(t, kind, 0);
+}
 
-	return lane ? lane : timeline_add(t, kind, 0);
+/* Returns NULL if there is no such child of the latest parent. */
+static struct lane *timeline_child(struct timeline *t, int64_t label)
+{
+	for (size_t i = t->child_begin; i < t->lane_cnt; i++)
+		if (t->lanes[i].label == label)
+			return &t->lanes[i];
+	return NULL;
 }
 
 static const struct lane_kind *kind_of_metric(int64_t metric)
@@ -154,10 +158,9 @@ static void take_sum(struct timeline *t, const struct cells *c, idx_t row)
 /* The same of the children that were chosen. */
 static void take_child(struct timeline *t, const struct cells *c, idx_t row)
 {
-	struct lane *lane =
-		timeline_find(t, kind_of_metric(cells__int(&c[0], row)), cells__int(&c[1], row));
+	struct lane *lane = timeline_child(t, cells__int(&c[1], row));
 
-	if (lane && lane->text)
+	if (lane && kind_of_metric(cells__int(&c[0], row)) == lane->kind)
 		lane_add(lane, t, cells__int(&c[2], row), double_at(&c[3], row));
 }
 
@@ -183,8 +186,10 @@ static void take_largest(struct timeline *t, const struct cells *c, idx_t row)
 	size_t sz;
 	const char *text = cells__str(&c[1], row, &sz);
 
-	if (lane)
-		lane->text = strndup(text ? text : "", sz);
+	if (!lane)
+		return;
+	lane->text = strndup(text ? text : "", sz);
+	lane->parent = strdup(t->parent);
 }
 
 static int timeline_rows(struct timeline *t, const char *path, timeline_fn *take, struct answer *a)
@@ -227,12 +232,15 @@ static void lane_finish(struct lane *lane, const struct timeline *t)
 	}
 }
 
+/* "cpu/postgres": the parent's ID, and the name of the child. */
 static void show_id(const struct lane *lane, struct buf *out)
 {
 	struct buf id = { 0 };
 
-	buf__printf(&id, "%s%s%s", lane->kind->id, lane->text ? "/" : "",
-		    lane->text ? lane->text : "");
+	if (lane->text)
+		buf__printf(&id, "%s/%s", lane->parent ? lane->parent : "", lane->text);
+	else
+		buf__str(&id, lane->kind->id);
 	json_out__key(out, "id");
 	json_out__text(out, (const char *)id.data, id.sz);
 	buf__free(&id);
@@ -242,7 +250,7 @@ static void lane_show(const struct lane *lane, const struct timeline *t, struct 
 {
 	json_out__open(out, '{');
 	show_id(lane, out);
-	json_out__key_text(out, "parent", lane->text ? lane->kind->id : lane->kind->parent);
+	json_out__key_text(out, "parent", lane->parent);
 	json_out__key_text(out, "label", lane->text ? lane->text : lane->kind->label);
 	json_out__key_text(out, "unit", lane->kind->unit);
 	json_out__key_text(out, "kind", lane->kind->style);
@@ -286,30 +294,58 @@ static void set_width(struct web_request *r, int64_t cnt, int64_t least_ns, int6
 	query_params__set(&r->params, "width", text);
 }
 
-/* "cpu/postgres": its threads are the children instead of all commands. */
-static void set_root(struct web_request *r)
+/* The children of a lane with most time, and their values. */
+static int timeline_children(struct timeline *t, const char *parent, const char *root,
+			     struct answer *a)
 {
-	const char *lane = query_params__find(&r->params, "expand");
-	const char *slash = lane ? strchr(lane, '/') : NULL;
+	int err;
 
-	query_params__set(&r->params, "root", slash ? "thread" : "command");
-	if (slash)
-		query_params__set(&r->params, "command", slash + 1);
+	t->parent = parent;
+	t->child_begin = t->lane_cnt;
+	query_params__set(&t->request->params, "root", root);
+	err = timeline_rows(t, "sql/view/timeline_largest.sql", take_largest, a);
+	return err ? err : timeline_rows(t, "sql/view/timeline_sums.sql", take_child, a);
+}
+
+/* The threads of the commands in `expand`, which is "cpu/postgres,cpu/nginx". */
+static int timeline_threads(struct timeline *t, char *expand, struct answer *a)
+{
+	struct query_params *params = &t->request->params;
+	const char *command = query_params__find(params, "command");
+	int err = 0;
+
+	while (expand && !err) {
+		char *next = strstr(expand, "," CPU_CHILD);
+
+		if (next)
+			*next++ = '\0';
+		if (strncmp(expand, CPU_CHILD, strlen(CPU_CHILD)) == 0 &&
+		    (!command || strcmp(command, expand + strlen(CPU_CHILD)) == 0)) {
+			query_params__set(params, "command", expand + strlen(CPU_CHILD));
+			err = timeline_children(t, expand, "thread", a);
+		}
+		expand = next;
+	}
+	query_params__set(params, "command", command ? command : "");
+	return err;
 }
 
 static int timeline_read(struct timeline *t, struct answer *a)
 {
+	const char *expand = query_params__find(&t->request->params, "expand");
+	char *lanes = expand ? strdup(expand) : NULL;
 	int err = timeline_rows(t, "sql/view/timeline_sums.sql", take_sum, a);
 
 	if (!err)
 		err = timeline_rows(t, "sql/view/timeline_open.sql", take_edges, a);
 	if (!err)
 		err = timeline_rows(t, "sql/view/timeline_waits.sql", take_edges, a);
-	if (err)
-		return err;
-	set_root(t->request);
-	err = timeline_rows(t, "sql/view/timeline_largest.sql", take_largest, a);
-	return err ? err : timeline_rows(t, "sql/view/timeline_sums.sql", take_child, a);
+	if (!err)
+		err = timeline_children(t, kinds[KIND_CPU].id, "command", a);
+	if (!err)
+		err = timeline_threads(t, lanes, a);
+	free(lanes);
+	return err;
 }
 
 int timeline__answer(struct web_request *r, struct answer *a)
