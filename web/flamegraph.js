@@ -186,7 +186,7 @@ export class FlameGraph {
 
   // Returns the frame's name, cut to a width. Names are measured once.
   fitted(context, node, width) {
-    const id = this.model.name[node];
+    const id = node ? this.model.name[node] : -1;
     let label = this.labels.get(id);
     if (!label) {
       const text = node ? cleanName(modelName(this.model, node), 300) : `${cleanName(modelName(this.model, 0))} · ${formatValue(this.model.sum, this.model.unit)}`;

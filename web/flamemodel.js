@@ -22,6 +22,14 @@ export function modelMake(answer) {
   return model;
 }
 
+// Returns an answer without its root, if there is one node below it: that one is the root then.
+export function modelWithoutRoot(answer) {
+  const { nodes } = answer;
+  if (nodes.parent.filter((parent) => parent === 0).length !== 1) return answer;
+  const columns = Object.entries(nodes).map(([name, values]) => [name, values?.slice(1) ?? null]);
+  return { ...answer, nodes: { ...Object.fromEntries(columns), parent: nodes.parent.slice(1).map((parent) => parent - 1) } };
+}
+
 // Width and depth of each node. Parents come before their children.
 function modelMeasure(model) {
   const { count, parent } = model;

@@ -13,16 +13,11 @@ export function headMake(node, recording) {
     el('img.logo', { src: 'icon.svg', alt: '' }),
     el('h1', { title: cleanName(recording.path) }, cleanName(recording.path.split('/').filter(Boolean).pop() ?? recording.path, 60)),
     recording.live ? el('span.chip.live', {}, 'recording') : null,
-    el('span.facts', {}, [headHosts(recording), headDate(recording.t0_ns), formatTime(recording.duration_ns),
+    el('span.facts', {}, [cleanName(recording.host ?? '', 60), headDate(recording.t0_ns), formatTime(recording.duration_ns),
       `${formatCount(rows)} events`, `${formatCount(recording.stacks)} stacks`].filter(Boolean).map((fact) => el('span', {}, fact))),
     el('span.spring'),
     headUnwind(recording.unwind), headLost(recording.lost), themeButton(),
     button('?', () => document.dispatchEvent(new CustomEvent('show-keys')), { class: 'icon', 'aria-label': 'Keys', title: 'Keys (?)' }));
-}
-
-function headHosts({ hosts = [] }) {
-  const names = hosts.map(({ host }) => cleanName(host, 40)).filter(Boolean);
-  return names.length > 2 ? `${names.length} hosts` : names.join(', ');
 }
 
 function headDate(nanoseconds) {

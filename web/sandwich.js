@@ -6,7 +6,7 @@ import { detailsCopy, detailsFunction, detailsShow } from './details.js';
 import { button, el, fill } from './dom.js';
 import { flameParameters, flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
-import { modelMake } from './flamemodel.js';
+import { modelMake, modelWithoutRoot } from './flamemodel.js';
 import { baseName, cleanName, formatShare, formatValue } from './format.js';
 import { Loader } from './loader.js';
 import { apiGet } from './api.js';
@@ -72,8 +72,8 @@ class SandwichView {
 
   show(answer) {
     const { callers, callees } = this.halves;
-    callers.setModel(modelMake(answer.callers));
-    callees.setModel(modelMake(answer.callees));
+    callers.setModel(modelMake(modelWithoutRoot(answer.callers)));
+    callees.setModel(modelMake(modelWithoutRoot(answer.callees)));
     for (const half of [callers, callees]) half.host.parentNode.style.flexGrow = half.model.rows.length + 1;
     this.active = null;
     detailsShow(this.panel, null, -1);

@@ -73,7 +73,7 @@ class Answers:
     """One method per path below api/. Tests replace what they want to be different."""
 
     def recording(self, q):
-        return dict(path="/var/lib/stacks/7", hosts=[dict(host="here")], t0_ns="1700000000000000000", duration_ns=10 * SECOND, live=False, stacks=5, version="0",
+        return dict(path="/var/lib/stacks/7", host="here", other=False, t0_ns="1700000000000000000", duration_ns=10 * SECOND, live=False, stacks=5, version="0",
                     kinds=[dict(kind="profile", rows=1000, weight=1000, duration=0, amount=0), dict(kind="switch", rows=500, weight=500, duration=0, amount=0)],
                     lost=[dict(kind="switch", reason="ring_full", events=7)], unwind=[dict(how="root", rows=990), dict(how="truncated", rows=10)],
                     processes=[dict(command="shop", tgid=100, cpu_ns=9 * SECOND, offcpu_ns=8 * SECOND, rows=1400), dict(command=HOSTILE, tgid=101, cpu_ns=SECOND, offcpu_ns=0, rows=100)],

@@ -34,12 +34,12 @@ def test_a_function_has_callers_and_callees(view):
     assert "query" in view.page.locator(".function-title").inner_text() and "6 s" in view.page.locator(".function-title").inner_text()
     callees = view.page.locator(".flame-scroll:visible").nth(1)
     callees.focus()
-    for _ in range(3):
+    for _ in range(2):
         view.page.keyboard.press("ArrowDown")
     assert "sort" in view.details() and "83.3 %" in view.details()
     callers = view.page.locator(".flame-scroll:visible").nth(0)
     callers.focus()
-    for _ in range(3):
+    for _ in range(2):
         view.page.keyboard.press("ArrowUp")
     assert "handle" in view.details()
 
