@@ -11,6 +11,7 @@ export class Brush {
   // `on`: { range(from, to) with null for none, hover(ns or null) }
   constructor(durationNs, on) {
     this.duration = durationNs;
+    this.setWindow(0, durationNs);
     this.on = on;
     this.box = el('div.brush-range', { hidden: true });
     this.line = el('div.brush-line', { hidden: true });
@@ -25,15 +26,20 @@ export class Brush {
     this.show(null, null);
   }
 
+  // What the lanes show: all of the recording, or a part.
+  setWindow(start, end) {
+    [this.start, this.span] = [start, Math.max(1, end - start)];
+  }
+
   at(event) {
     const box = this.node.getBoundingClientRect();
-    return Math.max(0, Math.min(1, (event.clientX - box.left) / box.width)) * this.duration;
+    return this.start + Math.max(0, Math.min(1, (event.clientX - box.left) / box.width)) * this.span;
   }
 
   // Returns the edge of the range near the pointer, or null.
   edge(event) {
     if (this.from === null) return null;
-    const near = (EDGE_PX / this.node.clientWidth) * this.duration;
+    const near = (EDGE_PX / this.node.clientWidth) * this.span;
     const ns = this.at(event);
     return Math.abs(ns - this.from) < near ? 'from' : Math.abs(ns - this.to) < near ? 'to' : null;
   }
@@ -49,7 +55,7 @@ export class Brush {
   move(event) {
     const ns = this.at(event);
     this.line.hidden = false;
-    this.line.style.left = `${(100 * ns) / this.duration}%`;
+    this.line.style.left = `${(100 * (ns - this.start)) / this.span}%`;
     this.node.classList.toggle('edge', Boolean(this.drag) || Boolean(this.edge(event)));
     this.on.hover(ns);
     if (!this.drag) return;
@@ -77,12 +83,19 @@ export class Brush {
     event.preventDefault();
     event.stopPropagation();
     if (event.key === 'Escape') return void this.on.range(null, null);
-    const [from, to] = this.from === null ? [this.duration * 0.4, this.duration * 0.6] : step(this.from, this.to, event.shiftKey);
+    const [from, to] = this.from === null ? [this.start + this.span * 0.4, this.start + this.span * 0.6] : step(this.from, this.to, event.shiftKey);
     this.on.range(Math.max(0, Math.min(from, to)), Math.min(this.duration, Math.max(from, to)));
   }
 
   place(from, to) {
-    brushPlace(this.box, from, to, this.duration);
+    this.placeBox(this.box, from, to);
+  }
+
+  placeBox(box, from, to) {
+    box.hidden = from === null;
+    if (from === null) return;
+    box.style.left = `${(100 * (from - this.start)) / this.span}%`;
+    box.style.width = `${(100 * Math.max(to - from, this.span / 2000)) / this.span}%`;
   }
 
   show(from, to) {
@@ -94,15 +107,8 @@ export class Brush {
   }
 
   showSide(side, from, to) {
-    brushPlace(this.sides[side], from, to, this.duration);
+    this.placeBox(this.sides[side], from, to);
   }
-}
-
-function brushPlace(node, from, to, duration) {
-  node.hidden = from === null;
-  if (from === null) return;
-  node.style.left = `${(100 * from) / duration}%`;
-  node.style.width = `${(100 * Math.max(to - from, duration / 2000)) / duration}%`;
 }
 
 const MOVE = 0.1;

@@ -56,7 +56,7 @@ function colorByKind(model) {
 }
 
 function colorByModule(model) {
-  const table = Array.from({ length: MODULE_HUES }, (_, i) => shades([(i * 360) / MODULE_HUES + 20, 0.085])).flat().concat(shades(KINDS[3]));
+  const table = Array.from({ length: MODULE_HUES }, (_, i) => shades([(i * 360) / MODULE_HUES + 20, 0.062])).flat().concat(shades(KINDS[3]));
   const hue = model.modules.map((module) => (module ? hashText(module) % MODULE_HUES : MODULE_HUES));
   const shade = model.names.map((name) => hashText(name) % SHADES);
   const of = new Uint16Array(model.count);

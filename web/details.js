@@ -47,14 +47,31 @@ function detailsDot(color) {
   return dot;
 }
 
+// The sum of a function over all places: where it is inside of itself, it counts once.
+function detailsEverywhere(model, node) {
+  const is = (i) => model.name[i] === model.name[node] && model.module[i] === model.module[node];
+  const inside = new Uint8Array(model.count);
+  let [places, width, total] = [0, 0, 0];
+  for (let i = 1; i < model.count; i++) {
+    const own = is(i);
+    const outer = inside[model.parent[i]];
+    inside[i] = own || outer ? 1 : 0;
+    places += own ? 1 : 0;
+    if (own && !outer) [width, total] = [width + model.width[i], total + model.total[i]];
+  }
+  return { places, width, total };
+}
+
 function detailsNumbers(model, node) {
   const rows = [['Total', model.total[node], model.width[node]], ['Self', model.self[node], Math.max(0, model.self[node])]];
   const parent = model.parent[node];
+  const all = detailsEverywhere(model, node);
   return el('dl.numbers', {}, rows.map(([label, value, width]) => {
     const bar = el('span.meter');
     bar.style.setProperty('--part', String(model.width[0] ? width / model.width[0] : 0));
     return [el('dt', {}, label), el('dd', {}, el('b', { title: formatExact(value) }, formatValue(value, model.unit)), el('span', {}, formatShare(width, model.width[0])), bar)];
-  }), parent > 0 ? [el('dt', {}, 'Of caller'), el('dd', {}, formatShare(model.width[node], model.width[parent]))] : null);
+  }), parent > 0 ? [el('dt', {}, 'Of caller'), el('dd', {}, formatShare(model.width[node], model.width[parent]))] : null,
+    all.places > 1 ? [el('dt', {}, 'Everywhere'), el('dd', {}, el('b', {}, formatValue(all.total, model.unit)), el('span', {}, `${formatShare(all.width, model.width[0])} in ${all.places} places`))] : null);
 }
 
 function detailsChange(model, node) {

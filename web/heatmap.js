@@ -18,6 +18,7 @@ class Heatmap {
   constructor(recording, onrange) {
     this.recording = recording;
     this.onrange = onrange;
+    this.setWindow(0, recording.duration_ns);
     this.canvas = el('canvas', { role: 'img', 'aria-label': 'Heat map of CPU samples: a column per second, a row per 20 milliseconds' });
     this.note = el('span.faint');
     this.stage = el('div.heat-stage', {}, this.canvas);
@@ -29,6 +30,11 @@ class Heatmap {
     this.canvas.addEventListener('pointerleave', () => (this.note.textContent = ''));
     onResize(this.stage, () => this.draw());
     document.addEventListener('theme', () => this.draw());
+  }
+
+  // What the lanes above show, so that columns lie below their seconds.
+  setWindow(start, end) {
+    [this.start, this.span] = [start, Math.max(1, end - start)];
   }
 
   update() {
@@ -54,13 +60,12 @@ class Heatmap {
       const [column, row] = [Math.floor(i / answer.rows), i % answer.rows];
       const at = column * answer.column_ns + row * answer.row_ns;
       context.fillStyle = heatColor(answer.values[i] / most, range && (at + answer.row_ns <= range[0] || at >= range[1]));
-      context.fillRect(column * w, HEIGHT - (row + 1) * h, Math.max(1, w - (w > 4 ? 1 : 0)), Math.max(1, h - 0.5));
+      context.fillRect((column - this.start / answer.column_ns) * w, HEIGHT - (row + 1) * h, Math.max(1, w - (w > 4 ? 1 : 0)), Math.max(1, h - 0.5));
     }
   }
 
-  // Columns lie below their seconds on the lanes' axis.
   columnWidth(width) {
-    return (width * this.answer.column_ns) / this.recording.duration_ns;
+    return (width * this.answer.column_ns) / this.span;
   }
 
   shownRange() {
@@ -71,7 +76,7 @@ class Heatmap {
 
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
-    const column = Math.min(this.columns - 1, Math.floor((event.clientX - box.left) / this.columnWidth(box.width)));
+    const column = Math.min(this.columns - 1, Math.floor(this.start / this.answer.column_ns + (event.clientX - box.left) / this.columnWidth(box.width)));
     const row = Math.max(0, Math.min(this.answer.rows - 1, Math.floor(((box.bottom - event.clientY) / HEIGHT) * this.answer.rows)));
     return { at: column * this.answer.column_ns + row * this.answer.row_ns, value: this.answer.values[column * this.answer.rows + row] };
   }

@@ -4,11 +4,11 @@
 import { button, el } from './dom.js';
 import { isReport } from './api.js';
 import { stateGet, stateSet, stateToggled } from './state.js';
-import { timelineKeep } from './timeline.js';
+import { timelineKeep, timelineZoomIn, timelineZoomOut } from './timeline.js';
 
 const HELP = [
   ['Everywhere', [['1 … 8', 'choose a view'], ['/', 'search'], ['m', 'heat map'], ['l', 'fold the timeline'], ['[ and ]', 'previous and next metric'],
-    ['x', 'remove the selected range'], ['a, b', 'the selected range is side A, B of a comparison'], ['t', 'theme'], ['?', 'these keys']]],
+    ['x', 'remove the selected range'], ['z, Z', 'zoom the timeline into the range, and out'], ['a, b', 'the selected range is side A, B of a comparison'], ['t', 'theme'], ['?', 'these keys']]],
   ['Timeline (focus it with Tab)', [['← →', 'move the range'], ['Shift ← →', 'move its end'], ['+ −', 'make it shorter, longer'], ['Esc', 'remove it']]],
   ['Flame graph', [['↑ ↓ ← →', 'move among frames'], ['Enter', 'zoom into the frame'], ['Esc, Backspace', 'zoom out'], ['Home', 'zoom out completely'], ['n, N', 'next, previous match'],
     ['f', 'flame or icicle'], ['k, i, j', 'hide kernel, interpreter, library frames'], ['c', 'copy the stack'], ['s', 'sandwich of the function'], ['o', 'source of the function']]],
@@ -42,6 +42,8 @@ const hideKey = (what) => () => !isReport && stateSet({ hide: stateToggled('hide
 const KEYS_OF_PAGE = {
   '?': () => keysShow(),
   '/': () => document.querySelector('#main input[type="search"]')?.focus(),
+  z: timelineZoomIn,
+  Z: timelineZoomOut,
   t: () => document.getElementById('theme').click(),
   m: () => stateSet({ heat: stateGet('heat') ? '' : '1' }),
   l: () => stateSet({ folded: stateGet('folded') ? '' : '1' }),

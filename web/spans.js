@@ -77,7 +77,7 @@ class SpansView {
   showHistogram({ histogram, p50, p95, p99 }) {
     this.plot?.destroy();
     const { edges, counts } = histogram;
-    const axis = { stroke: timelineInk('--faint'), grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '10.5px Inter, system-ui, sans-serif' };
+    const axis = { stroke: timelineInk('--faint'), grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '11px Inter, system-ui, sans-serif' };
     const color = timelineInk('--lane-spans');
     this.plot = new window.uPlot({
       width: Math.max(100, this.chart.clientWidth), height: CHART_PX, legend: { show: false }, cursor: { show: false },
@@ -95,7 +95,7 @@ class SpansView {
     const ratio = devicePixelRatio || 1;
     ctx.save();
     ctx.fillStyle = timelineInk('--text');
-    ctx.font = `${10.5 * ratio}px Inter, system-ui, sans-serif`;
+    ctx.font = `${11 * ratio}px Inter, system-ui, sans-serif`;
     let last = -Infinity;
     for (const [label, ns] of Object.entries(percentiles)) {
       const x = u.valToPos(spansPosition(edges, ns), 'x', true);

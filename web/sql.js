@@ -9,7 +9,7 @@ import { FlameGraph } from './flamegraph.js';
 import { modelMake } from './flamemodel.js';
 import { cleanName, formatExact, formatTime } from './format.js';
 import { Loader } from './loader.js';
-import { sqlChart, sqlFlameAnswer, sqlIsNumber, sqlShapes } from './sqlshapes.js';
+import { sqlChart, sqlFlameAnswer, sqlIsNumber, sqlShapes, sqlValueColumns } from './sqlshapes.js';
 import { stateGet, stateSet } from './state.js';
 import { Table } from './table.js';
 
@@ -31,12 +31,13 @@ class SqlView {
     this.runButton = button('Run', () => this.run(), { class: 'primary', title: 'Ctrl Enter' });
     this.facts = el('span.faint');
     this.shapes = el('span');
+    this.values = el('span');
     this.result = el('div.slot');
     this.holder = el('div.holder', {}, this.result);
     this.panel = el('aside.details', { 'aria-label': 'Selected frame', hidden: true });
     this.node = el('div.view.sql', {},
       el('div.tools', { role: 'toolbar', 'aria-label': 'SQL' }, this.picker, this.parameters, el('span.spring'), this.runButton),
-      el('div.sql-input', {}, this.text, this.about), el('div.tools.sql-facts', {}, this.shapes, this.facts),
+      el('div.sql-input', {}, this.text, this.about), el('div.tools.sql-facts', {}, this.shapes, this.values, this.facts),
       el('div.split', {}, this.holder, this.panel));
     this.loader = new Loader(this.holder);
     this.listQueries();
@@ -90,6 +91,7 @@ class SqlView {
     const labels = { table: 'Table', flame: 'Flame graph', chart: 'Chart' };
     fill(this.shapes, this.possible.length > 1 ? segments('Show as', this.possible.map((s) => [s, labels[s]]), shape, (s) => this.showAs(s)) : null);
     this.panel.hidden = shape !== 'flame';
+    fill(this.values);
     ({ table: () => this.showTable(), flame: () => this.showFlame(), chart: () => this.showChart() })[shape]();
   }
 
@@ -103,12 +105,14 @@ class SqlView {
     table.show(this.answer.rows);
   }
 
-  showFlame() {
+  showFlame(value = sqlValueColumns(this.answer)[0]) {
     const flame = new FlameGraph('Result as a flame graph', {
       select: (node) => detailsShow(this.panel, flame.model, node, (other) => flame.moveTo(other)), zoom: () => {}, tip: (node, event) => flameTip(flame.model, node, event),
     });
+    const values = sqlValueColumns(this.answer).map((i) => [String(i), cleanName(this.answer.columns[i].name, 40)]);
+    fill(this.values, values.length > 1 ? choice('Width', values, String(value), (i) => this.showFlame(Number(i))) : null);
     fill(this.result, el('div.graph', {}, flame.host));
-    flame.setModel(modelMake(sqlFlameAnswer(this.answer)));
+    flame.setModel(modelMake(sqlFlameAnswer(this.answer, value)));
     detailsShow(this.panel, null, -1);
   }
 

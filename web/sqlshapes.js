@@ -5,7 +5,7 @@ import { formatCount, formatMoment } from './format.js';
 import { timelineInk } from './timeline.js';
 
 const NUMBERS = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|UHUGEINT|FLOAT|DOUBLE|DECIMAL|NUMBER)/i;
-const TIMES = /^(timestamp|time|start|at|moment|second|seconds|bucket|ts)(_ns|_us|_ms|_s)?$/i;
+const TIMES = /^(timestamp|time|start|at|moment|second|bucket|ts)(_ns|_us|_ms|_s)?$/i;
 const CHART_INKS = ['--lane-offcpu', '--lane-cpu', '--lane-files', '--lane-spans', '--lane-rss', '--lane-disk'];
 
 export function sqlIsNumber(column) {
@@ -20,20 +20,23 @@ function sqlStackColumn({ columns, rows }) {
   return columns.findIndex((_, i) => rows.some((row) => Array.isArray(row[i]) && row[i].every((f) => typeof f === 'string')));
 }
 
-// The last number that is no time counts, as in queries for pprof: (stack, count, value).
-function sqlValueColumn({ columns }) {
-  return columns.findLastIndex((column) => sqlIsNumber(column) && !sqlIsTime(column));
+// Returns the columns that a frame's width may be, the likeliest first: the last of those that are no count and no share, as in
+// queries for pprof (stack, count, value).
+export function sqlValueColumns({ columns }) {
+  const numbers = columns.map((_, i) => i).filter((i) => sqlIsNumber(columns[i]) && !sqlIsTime(columns[i])).reverse();
+  const isLikely = (i) => !/count|rows|intervals|%|share/i.test(columns[i].name);
+  return [...numbers.filter(isLikely), ...numbers.filter((i) => !isLikely(i))];
 }
 
 export function sqlShapes(answer) {
-  const value = sqlValueColumn(answer);
+  const value = sqlValueColumns(answer).length;
   const time = answer.columns.findIndex(sqlIsTime);
-  return ['table', ...(answer.rows.length && value >= 0 && sqlStackColumn(answer) >= 0 ? ['flame'] : []), ...(answer.rows.length > 1 && value >= 0 && time >= 0 ? ['chart'] : [])];
+  return ['table', ...(answer.rows.length && value && sqlStackColumn(answer) >= 0 ? ['flame'] : []), ...(answer.rows.length > 1 && value && time >= 0 ? ['chart'] : [])];
 }
 
 // Returns a flame answer of rows with a stack (leaf first) and a number.
-export function sqlFlameAnswer(answer) {
-  const [stack, value] = [sqlStackColumn(answer), sqlValueColumn(answer)];
+export function sqlFlameAnswer(answer, value) {
+  const stack = sqlStackColumn(answer);
   const names = ['all'];
   const ids = new Map([['all', 0]]);
   const nodes = { name: [0], module: [0], parent: [-1], self: [0], total: [0], kind: [3] };

@@ -5,7 +5,7 @@ const DEFAULTS = {
   view: 'flame', metric: '', layout: 'icicle', merge: 'function', root: 'none', color: 'kind', hide: '', search: '', zoom: '',
   from: '', to: '', command: '', tgid: '', pid: '', thread: '', span: '', cgroup: '', host: '',
   fn: '', module: '', afrom: '', ato: '', bfrom: '', bto: '', other: '', normalise: 'time', by: 'function', sort: 'self',
-  waits: 'waits', query: '', open: '', heat: '', folded: '',
+  waits: 'waits', query: '', open: '', heat: '', folded: '', tfrom: '', tto: '',
 };
 export const SELECTION = ['from', 'to', 'command', 'tgid', 'pid', 'thread', 'span', 'cgroup', 'host'];
 const listeners = new Set();

@@ -44,16 +44,26 @@ class Timeline {
     const folded = state.folded === '1';
     this.node.classList.toggle('is-folded', folded);
     this.showTools(folded);
-    this.showRanges();
+    const [start, end] = this.window();
+    this.brush.setWindow(start, end);
+    this.heat.setWindow(start, end);
     this.heat.node.hidden = state.heat !== '1' || folded;
+    this.showRanges();
     if (folded) return;
     if (state.heat === '1') this.heat.update();
     this.load();
     this.draw();
   }
 
+  // What the lanes show: all of the recording, or the part that was zoomed into.
+  window() {
+    const { tfrom, tto } = stateAll();
+    return tto && !isReport ? [Number(tfrom || 0), Number(tto)] : [0, this.recording.duration_ns];
+  }
+
   load() {
     const { from, to, ...selection } = isReport ? {} : stateSelection();
+    if (stateAll().tto) Object.assign(selection, { from: stateAll().tfrom || '0', to: stateAll().tto });
     const expand = isReport ? '' : [...stateSetOf('open')].filter((id) => id.startsWith('cpu/')).join(',');
     this.loader.get('timeline', { buckets: BUCKETS, expand, ...selection }, (answer) => this.show(answer));
   }
@@ -71,6 +81,8 @@ class Timeline {
       button(folded ? '▸ Timeline' : '▾ Timeline', () => stateSet({ folded: folded ? '' : '1' }), { class: 'quiet', 'aria-expanded': String(!folded), title: 'Fold the timeline (l)' }),
       folded ? null : toggle('Heat map', stateAll().heat === '1', (on) => stateSet({ heat: on ? '1' : '' }), { title: 'CPU samples, 20 ms per cell (m)' }),
       this.readout, el('span.spring'),
+      from && !isReport ? button('Zoom in', timelineZoomIn, { title: 'The timeline shows the range only (z)' }) : null,
+      stateAll().tto ? button('Zoom out', timelineZoomOut, { title: 'The timeline shows the whole recording (Z)' }) : null,
       from && !isReport ? [button('Set A', () => timelineKeep('a'), { class: 'side-a', title: 'Compare: this range is A (a)' }),
         button('Set B', () => timelineKeep('b'), { class: 'side-b', title: 'Compare: this range is B (b)' })] : null,
       from ? null : el('span.hint', {}, 'drag to select a range'));
@@ -121,7 +133,7 @@ class Timeline {
   build(width) {
     for (const chart of this.charts) chart.plot.destroy();
     const shown = this.lanesShown();
-    const xs = Array.from({ length: this.answer.lanes[0]?.values.length ?? 0 }, (_, i) => (i + 0.5) * this.answer.bucket_ns);
+    const xs = Array.from({ length: this.answer.lanes[0]?.values.length ?? 0 }, (_, i) => this.window()[0] + (i + 0.5) * this.answer.bucket_ns);
     this.charts = shown.map((row) => this.chart(row, xs, width));
     fill(this.plots, this.charts.map((chart) => chart.node));
     fill(this.gutter, shown.map((row, i) => this.label(row, this.charts[i])));
@@ -135,7 +147,7 @@ class Timeline {
     const most = Math.max(...lane.values, 0);
     const plot = new window.uPlot({
       width, height, pxAlign: false, cursor: { show: false }, legend: { show: false }, padding: [3, 0, 0, 0],
-      scales: { x: { time: false, range: [0, this.recording.duration_ns] }, y: { range: [Math.min(0, ...lane.values), most || 1] } },
+      scales: { x: { time: false, range: this.window() }, y: { range: [Math.min(0, ...lane.values), most || 1] } },
       axes: [{ show: false }, { show: false }],
       series: [{}, { stroke: color, width: lane.kind === 'bars' ? 0 : 1.2, fill: timelineFaded(color, lane.kind === 'bars' ? 0.85 : 0.22), points: { show: false },
         paths: lane.kind === 'bars' ? window.uPlot.paths.bars({ size: [1, 4] }) : window.uPlot.paths.stepped({ align: 0 }) }],
@@ -161,13 +173,13 @@ class Timeline {
 
   drawAxis(width) {
     const context = sharpContext(this.axis, width, AXIS_PX);
-    const duration = this.recording.duration_ns;
-    const step = timelineStep(duration, width / 90);
+    const [start, end] = this.window();
+    const step = timelineStep(end - start, width / 90);
     context.clearRect(0, 0, width, AXIS_PX);
-    context.font = '10.5px Inter, system-ui, sans-serif';
+    context.font = '11px Inter, system-ui, sans-serif';
     context.fillStyle = timelineInk('--faint');
-    for (let ns = 0; ns <= duration; ns += step) {
-      const x = (ns / duration) * width;
+    for (let ns = Math.ceil(start / step) * step; ns <= end; ns += step) {
+      const x = ((ns - start) / (end - start)) * width;
       context.fillRect(Math.round(x), 0, 1, 4);
       const text = formatMoment(ns, step * 10);
       const wide = context.measureText(text).width;
@@ -176,9 +188,9 @@ class Timeline {
   }
 
   hover(ns) {
-    this.readout.textContent = ns === null ? '' : formatMoment(ns, this.recording.duration_ns / 100);
+    this.readout.textContent = ns === null ? '' : formatMoment(ns, this.brush.span / 100);
     for (const chart of this.charts) {
-      const value = ns === null ? null : chart.lane.values[Math.min(chart.lane.values.length - 1, Math.floor(ns / this.answer.bucket_ns))];
+      const value = ns === null ? null : chart.lane.values[Math.min(chart.lane.values.length - 1, Math.floor((ns - this.window()[0]) / this.answer.bucket_ns))];
       chart.value.textContent = ns === null ? `max ${formatValue(chart.most, chart.lane.unit)}` : formatValue(value, chart.lane.unit);
     }
   }
@@ -201,6 +213,15 @@ function timelineSelect(from, to) {
 export function timelineKeep(side) {
   const { from, to } = stateAll();
   if (from || to) stateSet({ [`${side}from`]: from, [`${side}to`]: to, from: '', to: '' });
+}
+
+export function timelineZoomIn() {
+  const { from, to } = stateAll();
+  if (to && !isReport) stateSet({ tfrom: from, tto: to });
+}
+
+export function timelineZoomOut() {
+  stateSet({ tfrom: '', tto: '' });
 }
 
 const LANE_INKS = { cpu: '--lane-cpu', runnable: '--lane-runnable', offcpu: '--lane-offcpu', rss: '--lane-rss', disk: '--lane-disk', files: '--lane-files', net: '--lane-net', faults: '--lane-faults', wakeups: '--lane-wakeups', spans: '--lane-spans', lost: '--lane-lost' };

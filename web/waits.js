@@ -62,8 +62,9 @@ class WaitsView {
       { ...waitsTime('sum', 'Time', 'that the sleeper was blocked until it was woken'), bar: (r) => r.sum / this.most },
       { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
       { id: 'sleeper', label: 'Sleeper', show: (r) => cleanName(r.sleeper, 80), value: (r) => r.sleeper, class: 'name' },
-      { id: 'arrow', label: '', show: () => el('span.faint', {}, 'woken by') },
+      { id: 'sleep_where', label: 'Slept in', show: (r) => cleanName(r.sleep_where ?? '', 200), value: (r) => r.sleep_where ?? '' },
       { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'name' },
+      { id: 'waker_where', label: 'Woken from', show: (r) => cleanName(r.waker_where ?? '', 200), value: (r) => r.waker_where ?? '' },
     ], { pick: (row) => waitsShowStacks(this.panel, [['Slept in', row.sleep_stack], ['Woken from', row.waker_stack]]) });
   }
 

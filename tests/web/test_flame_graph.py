@@ -176,3 +176,15 @@ def test_the_canvas_has_the_pixels_of_the_screen(open_view, server, ratio):
     view = open_view(server.url, device_scale_factor=ratio)
     view.open()
     assert view.page.evaluate("(c => c.width / c.clientWidth)(document.querySelector('.flame-canvas'))") == ratio
+
+
+def test_details_sum_a_function_over_all_places(view, server):
+    tree = Tree()
+    tree.add(["main", "a", "lock"], 1e9)
+    tree.add(["main", "b", "lock", "lock"], 2e9)
+    server.answers.flame = lambda q: tree.answer()
+    view.open()
+    view.page.locator(".flame-scroll").focus()
+    for _ in range(4):
+        view.page.keyboard.press("ArrowDown")
+    assert "100 % in 3 places" in view.details().replace("\n", " ")

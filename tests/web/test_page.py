@@ -292,3 +292,28 @@ def test_only_the_last_selection_is_shown(view, server):
     view.page.get_by_label("Split by").select_option("process")
     view.settle()
     assert "18.5 s" in view.page.locator(".trail").inner_text()
+
+
+def test_the_timeline_zooms_into_the_range(view, server):
+    view.open(f"from={4 * SECOND}&to={6 * SECOND}")
+    view.page.keyboard.press("z")
+    view.settle()
+    assert ("timeline", dict(buckets="800", **{"from": str(4 * SECOND), "to": str(6 * SECOND)})) in server.asked
+    drag(view, ".brush", 0.25, 0.75)
+    assert abs(int(view.hash()["from"]) - 4.5 * SECOND) < 0.02 * SECOND and abs(int(view.hash()["to"]) - 5.5 * SECOND) < 0.02 * SECOND
+    view.page.get_by_role("button", name="Zoom out").click()
+    assert "tto" not in view.hash()
+
+
+def test_a_live_recording_is_read_again(view, server):
+    recording = dict(server.answers.recording({}), live=True)
+    server.answers.recording = lambda q: recording
+    view.page.clock.install()
+    view.open()
+    assert "recording" in view.page.locator(".chip.live").inner_text()
+    recording["duration_ns"] = 20 * SECOND
+    asked = len(server.asked)
+    view.page.clock.run_for(3100)
+    view.page.get_by_text("20 s", exact=True).wait_for()
+    view.settle()
+    assert {name for name, _ in server.asked[asked:]} >= {"recording", "timeline", "flame"}
