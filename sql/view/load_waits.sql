@@ -1,14 +1,17 @@
 -- Intervals of the view offcpu, without those of threads of the kernel that have no work.
 INSERT INTO page.waits
-SELECT
-    timestamp,
-    ends - least(ends - timestamp, coalesce(next_waited, CASE WHEN state = 1 THEN ends - timestamp ELSE 0 END)),
-    ends, state, who, ustack_id, kstack_id
+SELECT begins, woken, ends, state, who, ustack_id, kstack_id
 FROM (
-    SELECT *, greatest(next_begin, timestamp) AS ends
+    SELECT
+        timestamp AS begins, greatest(next_begin, timestamp) AS ends,
+        ends - least(ends - begins, coalesce(next_waited, CASE WHEN state = 1 THEN ends - begins ELSE 0 END)) AS woken,
+        state, thread_key, ustack_id, kstack_id
     FROM page.paired_slices
-    WHERE next_begin IS NOT NULL AND state != page.state_code('idle'))
-UNION ALL
-SELECT timestamp - gaps, timestamp - least(gaps, coalesce(runnable, 0)), timestamp, page.state_code('gaps'), who, NULL, NULL
-FROM page.slices
-WHERE gaps > 0;
+    WHERE next_begin IS NOT NULL AND state != page.state_code('idle')
+    UNION ALL
+    SELECT
+        timestamp - gaps, timestamp, timestamp - least(gaps, coalesce(runnable, 0)), page.state_code('gaps'), thread_key,
+        NULL, NULL
+    FROM page.slices
+    WHERE gaps > 0)
+JOIN page.threads t ON t.key = thread_key;

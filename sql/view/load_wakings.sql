@@ -5,6 +5,6 @@ SELECT
     CASE waker_command WHEN '' THEN 'an interrupt' ELSE waker_command END AS waker,
     coalesce(w.ustack_id, w.kstack_id) AS sleep_stack, coalesce(waker_ustack_id, waker_kstack_id) AS waker_stack
 FROM wakeups w
-JOIN page.threads t ON t.key
-    = hash(w.host, w.cgroup, w.command, w.thread, w.tgid, w.pid, page.span_of(w.span_id, w.trace_name))
+JOIN page.threads t ON t.key = page.thread_key(
+    w.host, w.cgroup, w.command, w.thread, w.tgid, w.pid, page.span_of(w.span_id, w.trace_name))
 WHERE woken AND blocked_ns > 0;

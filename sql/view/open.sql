@@ -40,6 +40,10 @@ END;
 
 CREATE MACRO page.span_of(span_id, trace_name) AS CASE WHEN span_id != 0 THEN span_name(trace_name) END;
 
+-- Tells threads apart: all that a request may select them by.
+CREATE MACRO page.thread_key(host, cgroup, command, thread, tgid, pid, span) AS
+    hash(host, cgroup, command, thread, tgid, pid, span);
+
 CREATE TABLE page.totals (
     host VARCHAR, cgroup VARCHAR, command VARCHAR, thread VARCHAR, tgid INTEGER, pid INTEGER, span VARCHAR, kind VARCHAR,
     lost_kind VARCHAR, reason VARCHAR, events BIGINT, weight HUGEINT, duration HUGEINT, amount HUGEINT, begins BIGINT,

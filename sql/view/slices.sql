@@ -1,12 +1,12 @@
 -- The slices of threads as numbers, and each with the one that follows it: slices_of() of sql/stacks.sql.
 CREATE OR REPLACE VIEW page.slices AS
 SELECT
-    hash(e.host, e.pid) AS key, timestamp, timestamp - duration AS begin, page.state_code(state) AS state,
-    coalesce(state, '') IN ('dead', 'running', 'waiting') AS is_end, runnable, gaps, who, ustack_id, kstack_id
-FROM events e
-JOIN page.threads t ON t.key
-    = hash(e.host, e.cgroup, e.command, e.thread, e.tgid, e.pid, page.span_of(e.span_id, e.trace_name))
-WHERE e.kind = 'switch';
+    hash(host, pid) AS key, timestamp, timestamp - duration AS begin, page.state_code(state) AS state,
+    coalesce(state, '') IN ('dead', 'running', 'waiting') AS is_end, runnable, gaps,
+    page.thread_key(host, cgroup, command, thread, tgid, pid, page.span_of(span_id, trace_name)) AS thread_key, ustack_id,
+    kstack_id
+FROM events
+WHERE kind = 'switch';
 
 CREATE OR REPLACE VIEW page.paired_slices AS
 SELECT

@@ -13,7 +13,20 @@
 #include "base/parse.h"
 
 /* Keys of options without a letter. */
-enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_COMPLETION };
+enum {
+	KEY_OUTPUT = 0x100,
+	KEY_FORMAT,
+	KEY_COMPLETION,
+	KEY_FROM,
+	KEY_TO,
+	KEY_PID,
+	KEY_TID,
+	KEY_THREAD,
+	KEY_SPAN,
+	KEY_KIND,
+	KEY_CGROUP,
+	KEY_HOST,
+};
 
 /* Where an option's argument goes. */
 enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
@@ -38,12 +51,42 @@ static const struct option_row rows[] = {
 	    0 } },
 	{ OPTION_COMM,
 	  FIELD(STRING, comm),
-	  { "command", 'c', "COMM", 0, "the command: ?command in the query", 0 } },
+	  { "command", 'c', "COMM", 0,
+	    "only events of this command; in a query with ?command, what that stands for", 0 } },
 	{ OPTION_BINARY,
 	  FIELD(STRING, binary),
 	  { "binary", 'b', "ELF", 0,
 	    "the program: its build ID is ?buildid in the query, its debug information gives lines",
 	    0 } },
+	{ OPTION_FROM,
+	  FIELD(STRING, from),
+	  { "from", KEY_FROM, "TIME", 0,
+	    "only what is not before TIME: 10s after the start of the recording, -30s before its "
+	    "end, "
+	    "2026-11-25T10:15:00, or seconds since 1970",
+	    0 } },
+	{ OPTION_TO,
+	  FIELD(STRING, to),
+	  { "to", KEY_TO, "TIME", 0, "only what is before TIME; of waits the part in the range",
+	    0 } },
+	{ OPTION_PID, FIELD(STRING, pid), { "pid", KEY_PID, "PID", 0, "only this process", 0 } },
+	{ OPTION_TID,
+	  FIELD(STRING, tid),
+	  { "tid", KEY_TID, "TID", 0, "only the thread with this number", 0 } },
+	{ OPTION_THREAD,
+	  FIELD(STRING, thread),
+	  { "thread", KEY_THREAD, "NAME", 0, "only threads with this name", 0 } },
+	{ OPTION_SPAN,
+	  FIELD(STRING, span),
+	  { "span", KEY_SPAN, "SPAN", 0, "only what happened in spans with this name or number",
+	    0 } },
+	{ OPTION_KIND,
+	  FIELD(STRING, kind),
+	  { "kind", KEY_KIND, "KIND", 0, "only events of this kind", 0 } },
+	{ OPTION_CGROUP,
+	  FIELD(STRING, cgroup),
+	  { "cgroup", KEY_CGROUP, "PATH", 0, "only this cgroup and those below it", 0 } },
+	{ OPTION_HOST, FIELD(STRING, host), { "host", KEY_HOST, "HOST", 0, "only this host", 0 } },
 	{ OPTION_INLINES,
 	  FIELD(FLAG, inlines),
 	  { "inlined", 'i', NULL, 0, "show inlined functions, where there is debug information",

@@ -129,6 +129,29 @@ static int db__set_list(struct db *db, const char *name, const struct recfiles *
 	return err;
 }
 
+int db__set_variable(struct db *db, const char *name, duckdb_value value)
+{
+	duckdb_prepared_statement prepared = NULL;
+	duckdb_result result = { 0 };
+	struct buf sql = { 0 };
+	int err;
+
+	buf__printf(&sql, "SET VARIABLE %s = $1", name);
+	buf__u8(&sql, 0);
+	err = buf__err(&sql) ? failed(db, NULL) : 0;
+	if (!err &&
+	    duckdb_prepare(db->connection, (const char *)sql.data, &prepared) != DuckDBSuccess)
+		err = failed(db, duckdb_prepare_error(prepared));
+	if (!err && (duckdb_bind_value(prepared, 1, value) != DuckDBSuccess ||
+		     duckdb_execute_prepared(prepared, &result) != DuckDBSuccess))
+		err = failed(db, duckdb_result_error(&result));
+	duckdb_destroy_result(&result);
+	duckdb_destroy_prepare(&prepared);
+	duckdb_destroy_value(&value);
+	buf__free(&sql);
+	return err;
+}
+
 int db__script(struct db *db, const char *path)
 {
 	char *sql = share__read(path);

@@ -34,12 +34,15 @@ int db__connect_again(const struct db *, struct db *out);
 /* Which files the tables are made of. 0 or -errno; reports. */
 int db__set_files(struct db *, const struct recfiles *);
 
+/* SET VARIABLE name = value. Destroys the value. 0 or -errno; reports. */
+int db__set_variable(struct db *, const char *name, duckdb_value);
+
 /* As a literal of SQL, or with " as a name. */
 void db__append_quoted(struct buf *, const char *, char quote);
 
 /*
- * From now on SQL reads no file but those of the recording, loads nothing and changes no setting, on
- * all connections. 0 or -errno; reports.
+ * From now on SQL reads no file but those of the recording, loads nothing and changes no setting,
+ * on all connections. 0 or -errno; reports.
  */
 int db__lock_down(struct db *);
 

@@ -9,14 +9,19 @@
 #include "stacksexport/model/framelines.h"
 #include "stacksexport/model/waiting.h"
 
+/* Stacks that are in the tree. Entry i belongs to key i. */
+struct tree_leaves {
+	struct keymap keys;
+	uint32_t *nodes;
+	size_t cap;
+};
+
 struct calltree {
 	struct stackset *stacks;
 	struct calltree_options options;
 	struct trie trie;
-	struct keymap pairs;  /* ustack, kstack */
-	struct keymap starts; /* pair, label and shape: stacks that have a leaf */
-	uint32_t *leaves;     /* by start */
-	size_t leaf_cap;
+	struct tree_leaves full, waiting; /* of events */
+	struct tree_leaves below;	  /* of stacks: ID, node that they are below of */
 	struct framelines lines;
 	bool *recursive; /* by node */
 	uint32_t recursive_cnt;
@@ -42,15 +47,37 @@ struct calltree *calltree__new(struct stackset *stacks, const struct calltree_op
 	return NULL;
 }
 
+static void leaves_free(struct tree_leaves *l)
+{
+	keymap__free(&l->keys);
+	free(l->nodes);
+}
+
+/* The place of a key's node, which is KEYMAP_NONE if the key is new. NULL if out of memory. */
+static uint32_t *leaves_place(struct tree_leaves *l, uint64_t a, uint64_t b)
+{
+	uint32_t *nodes = array__room(l->nodes, l->keys.cnt, &l->cap, sizeof(*nodes));
+	bool is_new = false;
+	uint32_t index = KEYMAP_NONE;
+
+	if (nodes) {
+		l->nodes = nodes;
+		index = keymap__add(&l->keys, a, b, &is_new);
+	}
+	if (is_new)
+		nodes[index] = KEYMAP_NONE;
+	return index == KEYMAP_NONE ? NULL : &nodes[index];
+}
+
 void calltree__free(struct calltree *t)
 {
 	if (!t)
 		return;
 	trie__free(&t->trie);
 	framelines__free(&t->lines);
-	keymap__free(&t->pairs);
-	keymap__free(&t->starts);
-	free(t->leaves);
+	leaves_free(&t->full);
+	leaves_free(&t->waiting);
+	leaves_free(&t->below);
 	free(t->recursive);
 	free(t);
 }
@@ -117,7 +144,7 @@ static uint32_t add_frame(struct calltree *t, uint32_t node, uint32_t frame)
 }
 
 /* Adds the frames of a stack below a node, root first. */
-static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
+static uint32_t add_frames(struct calltree *t, uint32_t node, uint64_t id)
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(t->stacks, id, &cnt);
@@ -125,6 +152,18 @@ static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
 	while (cnt-- > 0 && node != KEYMAP_NONE)
 		node = add_frame(t, node, frames[cnt]);
 	return node;
+}
+
+/* The same once per stack and node: one user stack is below many kernel stacks. */
+static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
+{
+	uint32_t *place = id ? leaves_place(&t->below, id, node) : NULL;
+
+	if (!id)
+		return node;
+	if (place && *place == KEYMAP_NONE)
+		*place = add_frames(t, node, id);
+	return place ? *place : KEYMAP_NONE;
 }
 
 /* The same for a stack of an interval off the CPU. */
@@ -144,40 +183,26 @@ static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 
 static uint32_t build_leaf(struct calltree *t, const struct tree_stack *s)
 {
-	uint32_t root = TRIE_ROOT, node;
+	uint32_t node = TRIE_ROOT;
 
-	if (s->label != KEYMAP_NONE)
-		root = trie__child(&t->trie, root, s->label);
-	if (root == KEYMAP_NONE)
-		return KEYMAP_NONE;
 	if (s->shape == SHAPE_WAITING) {
-		node = add_waiting(t, root, s->ustack ? s->ustack : s->kstack);
+		node = add_waiting(t, node, s->ustack ? s->ustack : s->kstack);
 	} else {
-		node = add_stack(t, root, s->ustack);
+		node = add_stack(t, node, s->ustack);
 		if (node != KEYMAP_NONE)
 			node = add_stack(t, node, s->kstack);
 	}
-	return node == root ? trie__child(&t->trie, root, t->no_stack) : node;
+	return node == TRIE_ROOT ? trie__child(&t->trie, node, t->no_stack) : node;
 }
 
 uint32_t calltree__leaf(struct calltree *t, const struct tree_stack *s)
 {
-	uint32_t *leaves = array__room(t->leaves, t->starts.cnt, &t->leaf_cap, sizeof(*leaves));
-	uint32_t pair, start;
-	bool is_new = false;
+	struct tree_leaves *leaves = s->shape == SHAPE_WAITING ? &t->waiting : &t->full;
+	uint32_t *place = leaves_place(leaves, s->ustack, s->kstack);
 
-	if (!leaves)
-		return KEYMAP_NONE;
-	t->leaves = leaves;
-	pair = keymap__add(&t->pairs, s->ustack, s->kstack, &is_new);
-	start = pair == KEYMAP_NONE ? KEYMAP_NONE
-				    : keymap__add(&t->starts, pair,
-						  (uint64_t)s->label << 1 | s->shape, &is_new);
-	if (start == KEYMAP_NONE)
-		return KEYMAP_NONE;
-	if (is_new)
-		leaves[start] = build_leaf(t, s);
-	return leaves[start];
+	if (place && *place == KEYMAP_NONE)
+		*place = build_leaf(t, s);
+	return place ? *place : KEYMAP_NONE;
 }
 
 static bool is_caller_too(const struct trie *t, uint32_t node)

@@ -27,7 +27,6 @@ struct calltree_options {
 /* A stack as events have it; 0 is none. */
 struct tree_stack {
 	uint64_t ustack, kstack;
-	uint32_t label; /* a function that is put at the root, or KEYMAP_NONE */
 	enum tree_shape shape;
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "stacksexport/web/jsonout.h"
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/rootedtree.h"
 
 #define LIMIT_DEFAULT 20000
 #define LIMIT_MAX     200000
@@ -308,49 +308,110 @@ void flame__show_head(const struct metric *m, int64_t total, struct buf *out)
 	json_out__close(out, ']');
 }
 
-/* Must hold the lock. */
-static int flame_of_rows(struct web_request *r, const struct metric *m,
-			 const struct calltree_options *o, struct metric_rows *rows, size_t limit,
-			 struct buf *out)
+/* What the request asks for. */
+struct flame_request {
+	const struct metric *metric;
+	struct calltree_options options;
+	size_t limit;
+	bool has_root;
+};
+
+/* What is shown, and what was dropped before. */
+struct flame_sums {
+	const struct trie *trie;
+	struct tree_weights *values;
+	uint32_t dropped_cnt;
+	int64_t dropped_value;
+};
+
+static int flame_show_sums(const struct metric_shape *shape, const struct flame_sums *sums,
+			   const struct flame_request *q, struct buf *out)
 {
-	struct model *model = &r->view->model;
-	struct metric_shape shape = { .tree = model__tree(model, o), .states = true };
 	uint32_t states[STATE_CNT];
-	struct metric_sums sums = { 0 };
 	struct flame f = { 0 };
-	int err = shape.tree ? metric__sum(model, m, &shape, rows, &sums) : -ENOMEM;
+	int err = flame__init(&f, sums->trie, sums->values, q->limit);
 
 	for (int i = 0; i < STATE_CNT; i++)
-		states[i] = weight_state__function(model, i);
-	if (!err)
-		err = flame__init(&f, calltree__trie(shape.tree), &sums.values, limit);
+		states[i] = weight_state__function(shape->model, i);
 	if (!err) {
-		flame__show_head(m, f.total[TRIE_ROOT], out);
-		err = flame__show(&f, model, m->states ? states : NULL, out);
+		f.dropped_cnt += sums->dropped_cnt;
+		f.dropped_value += sums->dropped_value;
+		flame__show_head(q->metric, f.total[TRIE_ROOT], out);
+		err = flame__show(&f, shape->model, q->metric->states ? states : NULL, out);
 	}
 	flame__free(&f);
+	return err;
+}
+
+/* Must hold the lock. */
+static int flame_of_tree(const struct metric_shape *shape, struct metric_rows *rows,
+			 const struct flame_request *q, struct buf *out)
+{
+	struct metric_sums sums = { 0 };
+	int err = metric__sum(shape, rows, &sums);
+
+	if (!err)
+		err = flame_show_sums(
+			shape,
+			&(struct flame_sums){ calltree__trie(shape->tree), &sums.values, 0, 0 }, q,
+			out);
 	metric_sums__free(&sums);
 	return err;
 }
 
-int flame__answer(struct web_request *r, struct answer *a)
+static int flame_of_roots(const struct metric_shape *shape, struct metric_rows *rows,
+			  const struct flame_request *q, struct buf *out)
 {
-	const struct metric *m = metric__of(r, a);
-	struct calltree_options o = { 0 };
-	struct metric_rows rows = { 0 };
-	size_t limit;
-	int err = m ? flame__options(r, &o, a) : -EINVAL;
+	struct rooted_tree roots = { 0 };
+	int err = rooted_tree__build(&roots, shape, rows);
 
 	if (!err)
-		err = flame__limit(r, &limit, a);
+		err = flame_show_sums(shape,
+				      &(struct flame_sums){ &roots.trie, &roots.values,
+							    roots.dropped_cnt,
+							    roots.dropped_value },
+				      q, out);
+	rooted_tree__free(&roots);
+	return err;
+}
+
+/* Must hold the lock. */
+static int flame_of_rows(struct model *model, const struct flame_request *q,
+			 struct metric_rows *rows, struct buf *out)
+{
+	struct metric_shape shape = { model, q->metric, model__tree(model, &q->options), SHAPE_FULL,
+				      true };
+
+	if (!shape.tree)
+		return -ENOMEM;
+	return q->has_root ? flame_of_roots(&shape, rows, q, out)
+			   : flame_of_tree(&shape, rows, q, out);
+}
+
+static int flame_read(struct web_request *r, struct flame_request *q, struct answer *a)
+{
+	int err;
+
+	*q = (struct flame_request){ .metric = metric__of(r, a) };
+	err = q->metric ? flame__options(r, &q->options, a) : -EINVAL;
+	return err ? err : flame__limit(r, &q->limit, a);
+}
+
+int flame__answer(struct web_request *r, struct answer *a)
+{
+	struct metric_rows rows = { 0 };
+	struct flame_request q;
+	int err = flame_read(r, &q, a);
+
 	if (!err)
-		err = metric__read(r, m, &rows, a);
+		err = metric__read(r, q.metric, &rows, a);
 	if (!err)
 		err = view__await_stacks(r, a);
 	if (!err) {
+		q.has_root = rows.has_roots;
 		json_out__open(&a->json, '{');
 		pthread_mutex_lock(&r->view->model.lock);
-		err = flame_of_rows(r, m, &o, &rows, limit, &a->json);
+		err = flame_of_rows(&r->view->model, &q, &rows, &a->json);
 		pthread_mutex_unlock(&r->view->model.lock);
 		json_out__close(&a->json, '}');
 	}

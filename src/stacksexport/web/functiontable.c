@@ -140,11 +140,11 @@ static int functions_read(struct web_request *r, struct functions_request *f, st
 static int functions_show(struct model *model, const struct functions_request *f,
 			  struct metric_rows *rows, struct buf *out)
 {
-	struct metric_shape shape = { .tree = model__tree(model, &f->options),
-				      .waits = SHAPE_WAITING };
+	struct metric_shape shape = { model, f->metric, model__tree(model, &f->options),
+				      SHAPE_WAITING, false };
 	struct function_table table = { 0 };
 	struct metric_sums sums = { 0 };
-	int err = shape.tree ? metric__sum(model, f->metric, &shape, rows, &sums) : -ENOMEM;
+	int err = shape.tree ? metric__sum(&shape, rows, &sums) : -ENOMEM;
 
 	if (!err)
 		err = table_init(&table, model->stacks);

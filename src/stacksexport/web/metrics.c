@@ -95,6 +95,7 @@ int metric__read(struct web_request *r, const struct metric *m, struct metric_ro
 		 struct answer *a)
 {
 	int err = source__await(r->source, m->part);
+	const char *root;
 
 	*rows = (struct metric_rows){ 0 };
 	if (err)
@@ -107,7 +108,9 @@ int metric__read(struct web_request *r, const struct metric *m, struct metric_ro
 		err = view__query(r, "sql/view/samples_of_stacks.sql", &rows->samples, a);
 	if (!err && m->waits)
 		err = view__query(r, "sql/view/waits_of_stacks.sql", &rows->waits, a);
-	if (!err && query_params__find(&r->params, "root"))
+	root = query_params__find(&r->params, "root");
+	rows->has_roots = root && strcmp(root, "none") != 0;
+	if (!err && rows->has_roots)
 		err = view__query(r, "sql/view/labels.sql", &rows->labels, a);
 	return err;
 }
@@ -124,16 +127,13 @@ void metric_rows__free(struct metric_rows *rows)
 /* The columns of samples_of_stacks.sql and waits_of_stacks.sql. */
 enum sum_column { SUM_LABEL, SUM_USTACK, SUM_KSTACK, SUM_VALUE, SUM_EVENTS = 6, SUM_COLUMNS };
 
-/* One run of metric__sum(). */
+/* One run of metric__each(). */
 struct summing {
-	struct model *model;
 	const struct metric_shape *shape;
 	enum tree_shape tree_shape; /* of the rows that are taken */
 	uint32_t states[STATE_CNT]; /* functions; KEYMAP_NONE: no leaf */
-	struct keymap labels;	    /* entry i: functions[i] */
-	uint32_t *functions;
-	size_t function_cap;
-	struct metric_sums *sums;
+	metric_fn *take;
+	void *arg;
 };
 
 uint32_t weight_state__function(struct model *m, enum weight_state state)
@@ -148,68 +148,22 @@ uint32_t weight_state__function(struct model *m, enum weight_state state)
 	return stackset__add_function(m->stacks, names[state], module, FRAME_LABEL);
 }
 
-/* The label that a root has; its number is that of the thread that stands for it. */
-static int summing_add_label(struct summing *s, uint32_t label, struct frame_text text)
-{
-	struct frame_text module = { 0 };
-	uint32_t function = stackset__add_function(s->model->stacks, text, module, FRAME_LABEL);
-	uint32_t *functions =
-		array__room(s->functions, s->labels.cnt, &s->function_cap, sizeof(*functions));
-	bool is_new;
-	uint32_t index;
-
-	if (!functions || function == KEYMAP_NONE)
-		return -ENOMEM;
-	s->functions = functions;
-	index = keymap__add(&s->labels, label, 0, &is_new);
-	if (index == KEYMAP_NONE)
-		return -ENOMEM;
-	functions[index] = function;
-	return 0;
-}
-
-static int summing_add_labels(struct summing *s, duckdb_result *result)
-{
-	duckdb_data_chunk chunk;
-	int err = 0;
-
-	while (!err && (chunk = duckdb_fetch_chunk(*result))) {
-		struct cells label = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
-		struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
-
-		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++) {
-			struct frame_text t;
-
-			t.s = cells__str(&text, row, &t.sz);
-			err = summing_add_label(s, (uint32_t)cells__int(&label, row), t);
-		}
-		duckdb_destroy_data_chunk(&chunk);
-	}
-	return err;
-}
-
 static uint64_t id_at(const struct cells *c, idx_t row)
 {
 	return cells__is_null(c, row) ? 0 : ((const uint64_t *)c->data)[row];
 }
 
-static uint32_t label_at(const struct summing *s, int64_t label)
+/* Gives a value to the leaf, or below it to that of a state. */
+static int summing_give(struct summing *s, const struct metric_value *of_leaf,
+			enum weight_state state)
 {
-	uint32_t index = keymap__find(&s->labels, (uint64_t)label, 0);
+	struct metric_value v = *of_leaf;
 
-	return index == KEYMAP_NONE ? KEYMAP_NONE : s->functions[index];
-}
-
-/* Adds a value to the leaf, or below it to that of a state. */
-static int summing_add(struct summing *s, uint32_t leaf, enum weight_state state, int64_t value)
-{
-	uint32_t node = leaf;
-
-	if (!value)
+	if (!v.value && !v.events)
 		return 0;
 	if (s->states[state] != KEYMAP_NONE)
-		node = trie__child(calltree__trie(s->shape->tree), leaf, s->states[state]);
-	return node == KEYMAP_NONE ? -ENOMEM : tree_weights__add(&s->sums->values, node, value);
+		v.node = trie__child(calltree__trie(s->shape->tree), v.node, s->states[state]);
+	return v.node == KEYMAP_NONE ? -ENOMEM : s->take(&v, s->arg);
 }
 
 static int summing_add_row(struct summing *s, const struct cells columns[SUM_COLUMNS], idx_t row)
@@ -217,17 +171,20 @@ static int summing_add_row(struct summing *s, const struct cells columns[SUM_COL
 	struct tree_stack stack = {
 		.ustack = id_at(&columns[SUM_USTACK], row),
 		.kstack = id_at(&columns[SUM_KSTACK], row),
-		.label = label_at(s, cells__int(&columns[SUM_LABEL], row)),
 		.shape = s->tree_shape,
 	};
-	uint32_t leaf = calltree__leaf(s->shape->tree, &stack);
-	int err = leaf == KEYMAP_NONE ? -ENOMEM : 0;
+	struct metric_value v = {
+		.node = calltree__leaf(s->shape->tree, &stack),
+		.label = (uint32_t)cells__int(&columns[SUM_LABEL], row),
+		.events = cells__int(&columns[SUM_EVENTS], row),
+	};
+	int err = v.node == KEYMAP_NONE ? -ENOMEM : 0;
 
-	for (unsigned state = 0; state < STATE_CNT && !err; state++)
-		err = summing_add(s, leaf, state, cells__int(&columns[SUM_VALUE + state], row));
-	if (!err)
-		err = tree_weights__add(&s->sums->events, leaf,
-					cells__int(&columns[SUM_EVENTS], row));
+	for (unsigned state = 0; state < STATE_CNT && !err; state++) {
+		v.value = cells__int(&columns[SUM_VALUE + state], row);
+		err = summing_give(s, &v, state);
+		v.events = v.value ? 0 : v.events; /* they count once */
+	}
 	return err;
 }
 
@@ -248,34 +205,39 @@ static int summing_add_rows(struct summing *s, duckdb_result *result)
 	return err;
 }
 
-static int summing_run(struct summing *s, const struct metric *m, struct metric_rows *rows)
+int metric__each(const struct metric_shape *shape, struct metric_rows *rows, metric_fn *take,
+		 void *arg)
 {
-	int err = summing_add_labels(s, &rows->labels);
+	struct summing s = { .shape = shape, .take = take, .arg = arg };
+	bool states = shape->metric->states && shape->states;
+	int err;
 
 	for (unsigned i = 0; i < STATE_CNT; i++)
-		s->states[i] = m->states && s->shape->states ? weight_state__function(s->model, i)
-							     : KEYMAP_NONE;
-	if (!err)
-		err = summing_add_rows(s, &rows->samples);
-	s->tree_shape = s->shape->waits;
-	if (!err)
-		err = summing_add_rows(s, &rows->waits);
-	if (!err)
-		err = tree_weights__fit(&s->sums->values, calltree__trie(s->shape->tree));
-	return err ? err : tree_weights__fit(&s->sums->events, calltree__trie(s->shape->tree));
+		s.states[i] = states ? weight_state__function(shape->model, i) : KEYMAP_NONE;
+	err = summing_add_rows(&s, &rows->samples);
+	s.tree_shape = shape->waits;
+	return err ? err : summing_add_rows(&s, &rows->waits);
 }
 
-int metric__sum(struct model *model, const struct metric *m, const struct metric_shape *shape,
-		struct metric_rows *rows, struct metric_sums *sums)
+static int take_sum(const struct metric_value *v, void *arg)
 {
-	struct summing s = { .model = model, .shape = shape, .sums = sums };
+	struct metric_sums *sums = arg;
+	int err = tree_weights__add(&sums->values, v->node, v->value);
+
+	return err ? err : tree_weights__add(&sums->events, v->node, v->events);
+}
+
+int metric__sum(const struct metric_shape *shape, struct metric_rows *rows,
+		struct metric_sums *sums)
+{
+	const struct trie *trie = calltree__trie(shape->tree);
 	int err;
 
 	*sums = (struct metric_sums){ 0 };
-	err = summing_run(&s, m, rows);
-	keymap__free(&s.labels);
-	free(s.functions);
-	return err;
+	err = metric__each(shape, rows, take_sum, sums);
+	if (!err)
+		err = tree_weights__fit(&sums->values, trie);
+	return err ? err : tree_weights__fit(&sums->events, trie);
 }
 
 void metric_sums__free(struct metric_sums *s)

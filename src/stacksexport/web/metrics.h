@@ -29,6 +29,7 @@ const struct metric *metric__of(const struct web_request *, struct answer *);
 /* What the queries of one selection gave: sums by stack. */
 struct metric_rows {
 	duckdb_result samples, waits, labels;
+	bool has_roots; /* stacks are apart by what `labels` says */
 };
 
 /* Runs the queries of a metric. The caller calls metric_rows__free() in either case. Returns 0 or
@@ -37,22 +38,35 @@ int metric__read(struct web_request *, const struct metric *, struct metric_rows
 		 struct answer *);
 void metric_rows__free(struct metric_rows *);
 
-/* The sums, by node of a tree. */
-struct metric_sums {
-	struct tree_weights values, events;
-};
-
 /* How stacks become a tree. */
 struct metric_shape {
+	struct model *model;
+	const struct metric *metric;
 	struct calltree *tree;
 	enum tree_shape waits; /* of intervals off the CPU */
 	bool states;	       /* a leaf for each state, if the metric has them */
 };
 
+/* What a stack adds to a node. */
+struct metric_value {
+	uint32_t node, label; /* label: the number of its root in rows.labels; 0: none */
+	int64_t value, events;
+};
+
+typedef int metric_fn(const struct metric_value *, void *arg);
+
+/* Calls `take` for each stack and state until it fails. The tree gets the stacks that are new. Must
+ * hold the model's lock. Returns 0, -ENOMEM or what `take` returned. */
+int metric__each(const struct metric_shape *, struct metric_rows *, metric_fn *take, void *arg);
+
+/* The sums, by node of a tree. */
+struct metric_sums {
+	struct tree_weights values, events;
+};
+
 /* Adds the sums to the tree. Must hold the model's lock; *sums is freed by metric_sums__free() in
  * either case. Returns 0 or -ENOMEM. */
-int metric__sum(struct model *, const struct metric *, const struct metric_shape *,
-		struct metric_rows *, struct metric_sums *);
+int metric__sum(const struct metric_shape *, struct metric_rows *, struct metric_sums *);
 void metric_sums__free(struct metric_sums *);
 
 /* The function that stands for a state; KEYMAP_NONE if out of memory. Must hold the lock. */

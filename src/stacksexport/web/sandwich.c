@@ -134,10 +134,10 @@ static int sandwich_of_rows(struct web_request *r, const struct metric *m,
 			    struct buf *out)
 {
 	struct model *model = &r->view->model;
-	struct metric_shape shape = { .tree = model__tree(model, o), .states = true };
+	struct metric_shape shape = { model, m, model__tree(model, o), SHAPE_FULL, true };
 	struct metric_sums sums = { 0 };
 	struct sandwich s = { .function = find_function(r) };
-	int err = shape.tree ? metric__sum(model, m, &shape, rows, &sums) : -ENOMEM;
+	int err = shape.tree ? metric__sum(&shape, rows, &sums) : -ENOMEM;
 
 	if (!err) {
 		s.all = calltree__trie(shape.tree);
