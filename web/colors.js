@@ -26,7 +26,7 @@ function theme() {
 
 function shades([hue, chroma]) {
   const { base, step } = theme();
-  return Array.from({ length: SHADES }, (_, i) => `oklch(${(base - step * (i - 1)).toFixed(3)} ${chroma} ${hue + 1.5 * (i - 2)})`);
+  return Array.from({ length: SHADES }, (_, i) => `oklch(${(base - step * (i - 1)).toFixed(3)} ${chroma} ${hue + 3 * (i - 2)})`);
 }
 
 // Returns the CSS colour of a state, for legends and bars.

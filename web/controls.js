@@ -6,7 +6,7 @@ import { apiHas, isReport } from './api.js';
 import { stateGet, stateSet, stateSetOf, stateToggled } from './state.js';
 
 const HIDDEN = [['kernel', 'kernel'], ['interpreter', 'interpreter'], ['library', 'libraries']];
-const ROOTS = [['none', 'nothing'], ['process', 'process'], ['thread', 'thread'], ['span', 'span'], ['cgroup', 'cgroup'], ['host', 'host']];
+const ROOTS = [['none', 'nothing'], ['command', 'command'], ['process', 'process'], ['thread', 'thread'], ['span', 'span'], ['cgroup', 'cgroup'], ['host', 'host']];
 
 export function controlMetric(page) {
   const metrics = page.recording.metrics.filter((m) => !isReport || apiHas('flame', { metric: m.id }));

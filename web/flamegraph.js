@@ -60,7 +60,8 @@ export class FlameGraph {
 
   // How much lies below what is shown: in a flame, that is what stays when the size changes.
   scrolled() {
-    this.below = this.host.scrollHeight - this.host.clientHeight - this.host.scrollTop;
+    if (this.host.scrollTop !== this.placed) this.below = this.host.scrollHeight - this.host.clientHeight - this.host.scrollTop;
+    this.placed = null;
     this.draw();
   }
 
@@ -89,7 +90,10 @@ export class FlameGraph {
     const { below, host } = this;
     this.spacer.style.height = `${Math.max(0, rows - host.clientHeight)}px`;
     this.drawNow();
-    if (this.flip) host.scrollTop = Math.max(0, rows - host.clientHeight) - below;
+    if (this.flip) {
+      host.scrollTop = Math.max(0, rows - host.clientHeight) - below;
+      this.placed = host.scrollTop;
+    }
     this.draw();
   }
 

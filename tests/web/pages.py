@@ -118,7 +118,7 @@ class Answers:
         return dict(rows=[dict(state="sleeping", where="idle", count=3, sum=6e9, p50=2e9, p99=2e9, max=2e9, stack="a1"), dict(state="disk_sleep", where=HOSTILE, count=9, sum=2e9, p50=1e8, p99=4e8, max=4e8, stack="a2")])
 
     def wakers(self, q):
-        return dict(rows=[dict(sleeper="shop", waker="client", sleep_stack="a1", waker_stack="a2", count=3, sum=6e9)])
+        return dict(rows=[dict(sleeper="shop", waker="client", sleep_where="idle", waker_where="send", sleep_stack="a1", waker_stack="a2", count=3, sum=6e9)])
 
     def stack(self, q):
         return dict(frames=[dict(name=name, module="/usr/bin/shop", offset=1, file_offset=1, address=1, kind=0) for name in ("idle", HOSTILE, "main")])
