@@ -59,6 +59,10 @@ CREATE TABLE page.samples (
 CREATE TABLE page.waits (
     begins BIGINT, woken BIGINT, ends BIGINT, state UTINYINT, who UINTEGER, ustack_id UBIGINT, kstack_id UBIGINT);
 
+-- The stacks of an event as api/stack takes them: the kernel's, on top of the user's; null without.
+CREATE MACRO page.stack_text(ustack_id, kstack_id) AS
+    nullif(concat_ws('-', lpad(lower(to_hex(kstack_id)), 16, '0'), lpad(lower(to_hex(ustack_id)), 16, '0')), '');
+
 -- What a thread is called at the root of a tree.
 CREATE MACRO page.root_text(root, thread) AS CASE root
     WHEN 'command' THEN thread.command
@@ -78,9 +82,9 @@ FROM page.threads t
 WHERE (command_ IS NULL OR command = command_::VARCHAR)
     AND (tgid_ IS NULL OR tgid = tgid_::INTEGER)
     AND (pid_ IS NULL OR pid = pid_::INTEGER)
-    AND (thread_ IS NULL OR thread = thread_::VARCHAR)
+    AND (thread_ IS NULL OR coalesce(thread, command) = thread_::VARCHAR)
     AND (span_ IS NULL OR span = span_::VARCHAR)
-    AND (cgroup_ IS NULL OR cgroup = cgroup_::VARCHAR)
+    AND (cgroup_ IS NULL OR cgroup = cgroup_::VARCHAR OR starts_with(cgroup, rtrim(cgroup_::VARCHAR, '/') || '/'))
     AND (host_ IS NULL OR host = host_::VARCHAR);
 
 CREATE TABLE page.unwinds (how VARCHAR, rows BIGINT);

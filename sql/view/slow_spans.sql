@@ -7,9 +7,9 @@ WITH ended AS (
     WHERE metric = 7 AND moment >= $from::BIGINT AND moment < $to::BIGINT AND ($name IS NULL OR span = $name::VARCHAR)
 ), slowest AS (
     SELECT *, row_number() OVER (ORDER BY ns DESC, begins, pid) AS number
-    FROM (FROM ended QUALIFY row_number() OVER (PARTITION BY name ORDER BY ns DESC, begins, pid) <= 5)
+    FROM (FROM ended QUALIFY row_number() OVER (PARTITION BY name ORDER BY ns DESC, begins, pid) <= CASE WHEN $name IS NULL THEN 10 ELSE 20 END)
     ORDER BY number
-    LIMIT 100
+    LIMIT 200
 ), of_thread AS (
     SELECT number, s.begins AS span_begins, s.ends AS span_ends, t.who
     FROM slowest s
@@ -17,7 +17,7 @@ WITH ended AS (
 ), waits AS (
     SELECT
         number, greatest(w.begins, span_begins) AS begins, least(w.ends, span_ends) AS ends,
-        page.state_name(w.state)::VARCHAR AS state, coalesce(ustack_id, kstack_id) AS stack
+        page.state_name(w.state)::VARCHAR AS state, page.stack_text(ustack_id, kstack_id) AS stack
     FROM of_thread s
     JOIN page.waits w ON w.who = s.who AND w.begins < span_ends AND w.ends > span_begins
     WHERE w.ends > w.begins

@@ -1,30 +1,28 @@
--- How long the spans took that ended in the time range, by name; the histogram has two bars per factor of two.
+-- How long the spans took that ended in the time range, by name; the histogram has 40 bars of one factor each.
 WITH ended AS (
-    SELECT span AS name, value AS ns, CASE WHEN value > 0 THEN floor(2 * log2(value)) ELSE 0 END::INTEGER AS bar
+    SELECT span AS name, value AS ns
     FROM page.samples
     JOIN page.threads USING (who)
     JOIN page.chosen(NULL, $command, $tgid, $pid, $thread, $span, $cgroup, $host) USING (who)
     WHERE metric = 7 AND moment >= $from::BIGINT AND moment < $to::BIGINT AND ($name IS NULL OR span = $name::VARCHAR)
-), bars AS (
-    SELECT name, bar, count(*) AS count
-    FROM ended
-    GROUP BY name, bar
 ), limits AS (
-    SELECT name, min(bar) AS first, max(bar) AS last
-    FROM bars
+    SELECT name, log2(greatest(min(ns), 1)) AS low, greatest(log2(greatest(max(ns), 1)) - low, 0.01) / 40 AS width
+    FROM ended
     GROUP BY name
-), filled AS (
-    SELECT name, unnest(range(first, last + 1)) AS bar
-    FROM limits
+), bars AS (
+    SELECT name, least((log2(greatest(ns, 1)) - low) // width, 39)::INTEGER AS bar, count(*) AS count
+    FROM ended
+    JOIN limits USING (name)
+    GROUP BY name, bar
 ), histograms AS (
     SELECT
         name,
         {
-            'edges': list_append(list(pow(2, f.bar / 2.0) ORDER BY f.bar), pow(2, (max(f.bar) + 1) / 2.0)),
-            'counts': list(coalesce(b.count, 0) ORDER BY f.bar)
+            'edges': list_transform(range(41), lambda i: pow(2, any_value(low) + i * any_value(width))),
+            'counts': list_transform(range(40), lambda i: coalesce(map_from_entries(list({'k': bar, 'v': count}))[i], 0))
         } AS histogram
-    FROM filled f
-    LEFT JOIN bars b USING (name, bar)
+    FROM bars
+    JOIN limits USING (name)
     GROUP BY name
 ), names AS (
     SELECT name, count(*) AS count, quantile_disc(ns, [0.5, 0.95, 0.99]) AS q, max(ns) AS max

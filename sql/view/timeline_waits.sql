@@ -1,5 +1,4 @@
--- Where intervals off the CPU begin (number > 0) and end (number < 0): in which bucket, how many, and how far behind the
--- bucket's begin in all. From that the time in each bucket follows, however many buckets an interval covers.
+-- The same of intervals off the CPU (timeline_open.sql).
 WITH parts AS (
     SELECT 'blocked' AS lane, greatest(begins, $from::BIGINT) AS since, least(woken, $to::BIGINT) AS until
     FROM page.waits
@@ -12,13 +11,13 @@ WITH parts AS (
     WHERE since < until
 )
 SELECT
-    lane, (since - $from::BIGINT) // $width::BIGINT AS bucket, count(*) AS number,
+    lane, 0 AS label, (since - $from::BIGINT) // $width::BIGINT AS bucket, count(*) AS number,
     sum((since - $from::BIGINT) % $width::BIGINT)::DOUBLE AS behind
 FROM parts
 GROUP BY lane, bucket
 UNION ALL
 SELECT
-    lane, (until - $from::BIGINT) // $width::BIGINT AS bucket, -count(*) AS number,
+    lane, 0 AS label, (until - $from::BIGINT) // $width::BIGINT AS bucket, -count(*) AS number,
     -sum((until - $from::BIGINT) % $width::BIGINT)::DOUBLE AS behind
 FROM parts
 GROUP BY lane, bucket;

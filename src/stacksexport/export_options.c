@@ -106,7 +106,7 @@ static const struct option_row rows[] = {
 	  { "output", KEY_OUTPUT, "FILE", 0, "write this file; - is the standard output", 0 } },
 	{ OPTION_NO_OPEN,
 	  FIELD(FLAG, no_open),
-	  { "no-open", 'n', NULL, 0, "do not open google/pprof on what was written", 0 } },
+	  { "no-open", 'n', NULL, 0, "do not open google/pprof or a browser", 0 } },
 	{ OPTION_FORMAT,
 	  FIELD(STRING, format),
 	  { "format", KEY_FORMAT, "FORMAT", 0, "table (the default), csv, json or parquet", 0 } },

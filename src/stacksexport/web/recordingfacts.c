@@ -10,6 +10,7 @@
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/jsonout.h"
 #include "stacksexport/web/metrics.h"
+#include "stacksexport/web/stackrows.h"
 
 /* Parts of the answer that are the rows of a query. */
 static const struct {
@@ -162,28 +163,43 @@ static void show_frame(const struct stackset *s, uint32_t index, struct buf *out
 	json_out__close(out, '}');
 }
 
+/* Returns how many there are. */
+static size_t show_frames(struct model *m, const struct stack_ids *ids, struct buf *out)
+{
+	size_t all = 0;
+
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < ids->cnt; i++) {
+		size_t cnt;
+		const uint32_t *frames = stackset__find(m->stacks, ids->ids[i], &cnt);
+
+		for (size_t k = 0; k < cnt; k++)
+			show_frame(m->stacks, frames[k], out);
+		all += cnt;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return all;
+}
+
 int stack__answer(struct web_request *r, struct answer *a)
 {
 	const char *text = query_params__find(&r->params, "id");
-	struct model *m = &r->view->model;
-	const uint32_t *frames;
-	char *end = NULL;
-	uint64_t id = text ? strtoull(text, &end, 16) : 0;
-	size_t cnt;
+	struct stack_ids ids;
+	int err;
 
-	if (!text || *end)
-		return answer__fail(a, 400, "id is a stack's ID in hexadecimal");
-	if (view__await_stacks(r, a) != 0)
-		return -EINVAL;
+	if (!text || !stack_ids__parse(&ids, text, strlen(text)))
+		return answer__fail(a, 400,
+				    "id is one or two IDs of stacks: 16 digits each, with "
+				    "'-' between them");
+	err = view__await_stacks(r, a);
+	if (err)
+		return err;
 	json_out__open(&a->json, '{');
 	json_out__key(&a->json, "frames");
 	json_out__open(&a->json, '[');
-	pthread_mutex_lock(&m->lock);
-	frames = stackset__find(m->stacks, id, &cnt);
-	for (size_t i = 0; i < cnt; i++)
-		show_frame(m->stacks, frames[i], &a->json);
-	pthread_mutex_unlock(&m->lock);
+	if (!show_frames(&r->view->model, &ids, &a->json))
+		err = answer__fail(a, 404, "there is no stack %s", text);
 	json_out__close(&a->json, ']');
 	json_out__close(&a->json, '}');
-	return frames ? 0 : answer__fail(a, 404, "there is no stack %s", text);
+	return err;
 }

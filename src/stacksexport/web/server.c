@@ -18,8 +18,8 @@
 
 #define BODY_MAX	(256 * 1024) /* of a POST */
 #define HEADERS_MAX	(64 * 1024)
-#define CONNECTIONS_MAX 32
-#define IDLE_SECONDS	60
+#define CONNECTIONS_MAX 512 /* a browser has six for each tab */
+#define IDLE_SECONDS	10
 
 /* Scripts, styles and requests come from this server only, and no other page shows this one. */
 static const struct {
@@ -239,6 +239,8 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *connectio
 		e->server = server;
 		e->connection = connection;
 		e->too_large = has_large_body(e);
+		/* The time of an answer is not idle. */
+		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 		return e->too_large ? answer(e, url, method) : MHD_YES;
 	}
 	if (*sz) {
@@ -256,8 +258,9 @@ static void on_end(void *server, struct MHD_Connection *connection, void **state
 	struct exchange *e = *state;
 
 	(void)server;
-	(void)connection;
 	(void)code;
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+				  (unsigned)IDLE_SECONDS);
 	if (e)
 		buf__free(&e->body);
 	free(e);

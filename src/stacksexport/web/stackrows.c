@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stacksexport/web/stackrows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/model/waiting.h"
 #include "stacksexport/web/jsonout.h"
 
-#define SUFFIX "stack"
+#define SUFFIX	  "stack"
+#define ID_DIGITS 16
 
 /* "sleep_stack" → "sleep_where"; false for other names. */
 static bool where_name(const char *name, char out[64])
@@ -21,12 +23,38 @@ static bool where_name(const char *name, char out[64])
 	return true;
 }
 
-/* Must hold the lock. */
-static struct frame_text waits_in(const struct stackset *s, uint64_t id)
+static bool parse_id(const char *text, uint64_t *id)
+{
+	char digits[ID_DIGITS + 1], *end;
+
+	memcpy(digits, text, ID_DIGITS);
+	digits[ID_DIGITS] = '\0';
+	*id = strtoull(digits, &end, 16);
+	return strspn(digits, "0123456789abcdef") == ID_DIGITS;
+}
+
+bool stack_ids__parse(struct stack_ids *s, const char *text, size_t sz)
+{
+	*s = (struct stack_ids){ 0 };
+	while (sz >= ID_DIGITS && s->cnt < STACK_IDS_MAX && parse_id(text, &s->ids[s->cnt])) {
+		s->cnt++;
+		text += ID_DIGITS;
+		sz -= ID_DIGITS;
+		if (!sz)
+			return true;
+		if (*text++ != '-')
+			return false;
+		sz--;
+	}
+	return false;
+}
+
+/* The user's stack counts, as in the table of functions. Must hold the lock. */
+static struct frame_text waits_in(const struct stackset *s, const struct stack_ids *ids)
 {
 	static const struct frame_text none = { "[no stack]", sizeof("[no stack]") - 1 };
 	size_t cnt;
-	const uint32_t *frames = stackset__find(s, id, &cnt);
+	const uint32_t *frames = stackset__find(s, ids->cnt ? ids->ids[ids->cnt - 1] : 0, &cnt);
 	struct waiting w;
 	uint32_t function;
 
@@ -40,11 +68,14 @@ static struct frame_text waits_in(const struct stackset *s, uint64_t id)
 static void show_where(struct model *m, duckdb_vector vector, idx_t row, struct buf *out)
 {
 	struct cells c = cells__on(vector);
-	uint64_t id = cells__is_null(&c, row) ? 0 : ((const uint64_t *)c.data)[row];
+	struct stack_ids ids;
 	struct frame_text text;
+	size_t sz;
+	const char *s = cells__str(&c, row, &sz);
 
+	stack_ids__parse(&ids, s ? s : "", sz);
 	pthread_mutex_lock(&m->lock);
-	text = waits_in(m->stacks, id);
+	text = waits_in(m->stacks, &ids);
 	json_out__text(out, text.s, text.sz);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -65,7 +96,7 @@ static void show_row(const struct stack_row *s, idx_t row, struct buf *out)
 
 		json_out__key(out, name);
 		json_out__cell(out, vector, row);
-		if (duckdb_column_type(s->result, i) == DUCKDB_TYPE_UBIGINT &&
+		if (duckdb_column_type(s->result, i) == DUCKDB_TYPE_VARCHAR &&
 		    where_name(name, where)) {
 			json_out__key(out, where);
 			show_where(s->model, vector, row, out);

@@ -16,7 +16,7 @@
 
 /* How the values of a lane are made of what the queries give. */
 enum lane_sum {
-	LANE_RATE,  /* a sum, by time */
+	LANE_RATE,  /* a sum, per second */
 	LANE_COUNT, /* a sum */
 	LANE_LEVEL, /* the sum from the beginning on */
 	LANE_OPEN,  /* how many are open, on average */
@@ -25,22 +25,21 @@ enum lane_sum {
 struct lane_kind {
 	const char *id, *label, *unit, *style;
 	enum lane_sum sum;
-	int64_t metrics[2]; /* of page.samples */
-	double scale;
+	int64_t metrics[2]; /* of timeline_sums.sql */
 };
 
 static const struct lane_kind kinds[] = {
-	{ "cpu", "CPU", "cores", "area", LANE_RATE, { 1 }, 1 },
-	{ "offcpu/blocked", "Blocked", "threads", "area", LANE_OPEN, { 0 }, 1 },
-	{ "offcpu/runnable", "Runnable", "threads", "area", LANE_OPEN, { 0 }, 1 },
-	{ "rss", "Memory", "bytes", "area", LANE_LEVEL, { 8, 9 }, 1 },
-	{ "disk", "Disk requests", "open", "area", LANE_OPEN, { 0 }, 1 },
-	{ "files", "File calls", "open", "area", LANE_OPEN, { 0 }, 1 },
-	{ "net", "Network", "bytes/s", "area", LANE_RATE, { 4 }, 1e9 },
-	{ "faults", "Page faults", "1/s", "area", LANE_RATE, { 5 }, 1e9 },
-	{ "wakeups", "Wake-ups", "1/s", "area", LANE_RATE, { 6 }, 1e9 },
-	{ "spans", "Spans", "open", "area", LANE_OPEN, { 0 }, 1 },
-	{ "lost", "Lost events", "count", "bars", LANE_COUNT, { 10 }, 1 },
+	{ "cpu", "CPU", "cores", "area", LANE_OPEN, { 0 } },
+	{ "offcpu/blocked", "Blocked", "threads", "area", LANE_OPEN, { 0 } },
+	{ "offcpu/runnable", "Runnable", "threads", "area", LANE_OPEN, { 0 } },
+	{ "rss", "Memory", "bytes", "area", LANE_LEVEL, { 8, 9 } },
+	{ "disk", "Disk requests", "open", "area", LANE_OPEN, { 0 } },
+	{ "files", "File calls", "open", "area", LANE_OPEN, { 0 } },
+	{ "net", "Network", "bytes/s", "area", LANE_RATE, { 4 } },
+	{ "faults", "Page faults", "1/s", "area", LANE_RATE, { 5 } },
+	{ "wakeups", "Wake-ups", "1/s", "area", LANE_RATE, { 6 } },
+	{ "spans", "Spans", "open", "area", LANE_OPEN, { 0 } },
+	{ "lost", "Lost events", "count", "bars", LANE_COUNT, { 10 } },
 };
 
 #define KIND_CNT  (sizeof(kinds) / sizeof(*kinds))
@@ -51,7 +50,7 @@ struct lane {
 	const struct lane_kind *kind;
 	int64_t label;	     /* a child: which one */
 	char *parent, *text; /* of a child: the ID of its parent, its name; NULL: no child */
-	double *values, total;
+	double *values;
 	double *numbers; /* LANE_OPEN: how many more are open after a bucket than before it */
 };
 
@@ -126,17 +125,9 @@ static const struct lane_kind *kind_of_name(const char *name, size_t sz)
 	return NULL;
 }
 
-static void lane_add(struct lane *lane, const struct timeline *t, int64_t bucket, double value)
-{
-	if (!lane || bucket < 0 || bucket >= t->cnt)
-		return;
-	lane->values[bucket] += value;
-	lane->total += value;
-}
-
 /* ---- rows of the queries -------------------------------------------------------------------- */
 
-#define COLUMNS 4
+#define COLUMNS_MAX 5
 
 typedef void timeline_fn(struct timeline *, const struct cells *, idx_t row);
 
@@ -145,38 +136,42 @@ static double double_at(const struct cells *c, idx_t row)
 	return cells__is_null(c, row) ? 0 : ((const double *)c->data)[row];
 }
 
-/* metric, label, bucket, value */
+/* metric, bucket, value */
 static void take_sum(struct timeline *t, const struct cells *c, idx_t row)
 {
 	const struct lane_kind *kind = kind_of_metric(cells__int(&c[0], row));
+	struct lane *lane = kind ? timeline_lane(t, kind) : NULL;
+	int64_t bucket = cells__int(&c[1], row);
+
+	if (lane && bucket >= 0 && bucket < t->cnt)
+		lane->values[bucket] += double_at(&c[2], row);
+}
+
+static void lane_add_edges(struct lane *lane, const struct timeline *t, const struct cells *c,
+			   idx_t row)
+{
 	int64_t bucket = cells__int(&c[2], row);
 
-	if (kind)
-		lane_add(timeline_lane(t, kind), t, bucket, double_at(&c[3], row));
+	if (!lane || bucket < 0 || bucket >= t->cnt)
+		return;
+	lane->numbers[bucket] += (double)cells__int(&c[3], row);
+	lane->values[bucket] -= double_at(&c[4], row);
 }
 
-/* The same of the children that were chosen. */
-static void take_child(struct timeline *t, const struct cells *c, idx_t row)
-{
-	struct lane *lane = timeline_child(t, cells__int(&c[1], row));
-
-	if (lane && kind_of_metric(cells__int(&c[0], row)) == lane->kind)
-		lane_add(lane, t, cells__int(&c[2], row), double_at(&c[3], row));
-}
-
-/* lane, bucket, number, behind */
+/* lane, label, bucket, number, behind */
 static void take_edges(struct timeline *t, const struct cells *c, idx_t row)
 {
 	size_t sz;
 	const char *name = cells__str(&c[0], row, &sz);
 	const struct lane_kind *kind = name ? kind_of_name(name, sz) : NULL;
-	struct lane *lane = kind ? timeline_lane(t, kind) : NULL;
-	int64_t bucket = cells__int(&c[1], row);
 
-	if (!lane || bucket < 0 || bucket >= t->cnt)
-		return;
-	lane->numbers[bucket] += (double)cells__int(&c[2], row);
-	lane->values[bucket] -= double_at(&c[3], row);
+	lane_add_edges(kind ? timeline_lane(t, kind) : NULL, t, c, row);
+}
+
+/* The same of the children that were chosen. */
+static void take_child(struct timeline *t, const struct cells *c, idx_t row)
+{
+	lane_add_edges(timeline_child(t, cells__int(&c[1], row)), t, c, row);
 }
 
 /* label, text, total */
@@ -199,9 +194,9 @@ static int timeline_rows(struct timeline *t, const char *path, timeline_fn *take
 	int err = view__query(t->request, path, &result, a);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		struct cells c[COLUMNS];
+		struct cells c[COLUMNS_MAX];
 
-		for (idx_t i = 0; i < COLUMNS; i++)
+		for (idx_t i = 0; i < duckdb_column_count(&result) && i < COLUMNS_MAX; i++)
 			c[i] = cells__on(duckdb_data_chunk_get_vector(chunk, i));
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
 			take(t, c, row);
@@ -221,7 +216,7 @@ static void lane_finish(struct lane *lane, const struct timeline *t)
 		double *value = &lane->values[i];
 
 		switch (lane->kind->sum) {
-		case LANE_RATE: *value = *value * lane->kind->scale / width; break;
+		case LANE_RATE: *value = *value * 1e9 / width; break;
 		case LANE_COUNT: break;
 		case LANE_LEVEL: *value = level += *value; break;
 		case LANE_OPEN:
@@ -304,7 +299,8 @@ static int timeline_children(struct timeline *t, const char *parent, const char 
 	t->child_begin = t->lane_cnt;
 	query_params__set(&t->request->params, "root", root);
 	err = timeline_rows(t, "sql/view/timeline_largest.sql", take_largest, a);
-	return err ? err : timeline_rows(t, "sql/view/timeline_sums.sql", take_child, a);
+	query_params__set(&t->request->params, "metric", "1");
+	return err ? err : timeline_rows(t, "sql/view/timeline_open.sql", take_child, a);
 }
 
 /* The threads of the commands in `expand`, which is "cpu/postgres,cpu/nginx". */
@@ -359,6 +355,7 @@ int timeline__answer(struct web_request *r, struct answer *a)
 	if (source__await(r->source, PART_MEMORY) != 0)
 		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
 	query_params__set(&r->params, "root", "");
+	query_params__set(&r->params, "metric", "");
 	set_width(r, t.cnt, 1, &t.width_ns, t.width);
 	err = timeline_read(&t, a);
 	if (!err)
@@ -369,9 +366,9 @@ int timeline__answer(struct web_request *r, struct answer *a)
 
 /* ---- the heat map --------------------------------------------------------------------------- */
 
-#define COLUMNS_DEFAULT 120
-#define COLUMNS_MAX	2000
-#define HEATMAP_ROWS	50
+#define HEATMAP_COLUMNS	    120
+#define HEATMAP_COLUMNS_MAX 2000
+#define HEATMAP_ROWS	    50
 
 struct heatmap {
 	int64_t *values, columns, max;
@@ -426,14 +423,15 @@ static int heatmap_read(struct web_request *r, struct heatmap *h, struct answer 
 
 int heatmap__answer(struct web_request *r, struct answer *a)
 {
-	struct heatmap h = { .columns = COLUMNS_DEFAULT };
+	struct heatmap h = { .columns = HEATMAP_COLUMNS };
 	int64_t width_ns, from = 0, to = 0;
 	char width[24];
 	int err;
 
 	if (query_params__int(&r->params, "columns", &h.columns) != 0 || h.columns < 1 ||
-	    h.columns > COLUMNS_MAX)
-		return answer__fail(a, 400, "columns is a number from 1 to %d", COLUMNS_MAX);
+	    h.columns > HEATMAP_COLUMNS_MAX)
+		return answer__fail(a, 400, "columns is a number from 1 to %d",
+				    HEATMAP_COLUMNS_MAX);
 	if (source__await(r->source, PART_SAMPLES) != 0)
 		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
 	set_width(r, h.columns, 1000000000, &width_ns, width);
