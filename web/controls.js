@@ -31,6 +31,10 @@ export function controlLayout() {
   return segments('Direction', [['icicle', 'Icicle'], ['flame', 'Flame']], stateGet('layout'), (layout) => stateSet({ layout }));
 }
 
+export function controlInvert() {
+  return toggle('Invert', stateGet('invert') === '1', (on) => stateSet({ invert: on ? '1' : '', zoom: '' }), { title: 'Leaf first: what ran, and below it who called it (v)' });
+}
+
 // Returns { node, show(result) } of a search field. The result is that of modelSearch(), or null.
 export function controlSearch(onnext) {
   const share = el('span.search-share', { 'aria-live': 'polite' });

@@ -2,12 +2,12 @@
 // The view of one flame graph.
 
 import { isReport } from './api.js';
-import { controlHide, controlLayout, controlMerge, controlMetric, controlRoot, controlSearch } from './controls.js';
+import { controlHide, controlInvert, controlLayout, controlMerge, controlMetric, controlRoot, controlSearch } from './controls.js';
 import { KIND_NAMES, kindColor, stateColor } from './colors.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
 import { choice, el, fill } from './dom.js';
 import { FlameGraph } from './flamegraph.js';
-import { modelFind, modelId, modelMake, modelModule, modelName, modelPath, modelSearch } from './flamemodel.js';
+import { modelFind, modelId, modelInvert, modelMake, modelModule, modelName, modelPath, modelSearch } from './flamemodel.js';
 import { cleanName, formatExact, formatShare, formatValue } from './format.js';
 import { Loader } from './loader.js';
 import { stateAll, stateGet, stateSelection, stateSet } from './state.js';
@@ -78,7 +78,7 @@ class FlameView {
   showTools() {
     const states = this.page.metric().id === 'wall';
     const ways = [['kind', 'kind'], ['module', 'module'], ...(states ? [['state', 'state']] : [])];
-    const parts = [controlMetric(this.page), controlLayout(), ...(isReport ? [] : [controlRoot(), controlMerge(), controlHide()]),
+    const parts = [controlMetric(this.page), controlLayout(), controlInvert(), ...(isReport ? [] : [controlRoot(), controlMerge(), controlHide()]),
       choice('Colour', ways, this.way(), (color) => stateSet({ color })), el('span.spring')];
     // The search field keeps its focus: it is moved only where it is not there yet.
     if (!this.search.node.isConnected) fill(this.tools, el('div.tools-set'), this.search.node);
@@ -95,7 +95,9 @@ class FlameView {
   }
 
   show(answer) {
-    this.model = modelMake(answer);
+    this.answer = answer;
+    this.inverted = stateGet('invert');
+    this.model = modelMake(this.inverted ? modelInvert(answer) : answer);
     this.flame.way = this.way();
     this.flame.setModel(this.model);
     if (!this.model.width[0]) this.loader.showNote('Nothing here', `No ${this.page.metric().label.toLowerCase()} in what is selected. Select a longer range, or other processes.`);
@@ -105,6 +107,7 @@ class FlameView {
 
   // Brings the graph to what the URL says.
   follow() {
+    if (this.answer && this.inverted !== stateGet('invert')) return this.show(this.answer);
     const { model } = this;
     if (!model || this.loader.panel.getAttribute('aria-busy')) return this.search.show(null);
     const zoomed = modelFind(model, stateGet('zoom'));

@@ -30,6 +30,36 @@ export function modelWithoutRoot(answer) {
   return { ...answer, nodes: { ...Object.fromEntries(columns), parent: nodes.parent.slice(1).map((parent) => parent - 1) } };
 }
 
+// Returns an answer with every stack leaf first: below each function that ran are those that called it.
+export function modelInvert(answer) {
+  const { nodes } = answer;
+  const count = nodes.parent.length;
+  const out = { name: [nodes.name[0]], module: [nodes.module[0]], parent: [-1], self: [0], total: [0], kind: [nodes.kind[0]], state: nodes.state ? [null] : null };
+  const children = new Map();
+  const place = (node, parent) => {
+    const key = parent * 2 ** 26 + nodes.name[node] * 2 ** 5 + (nodes.kind[node] & 31);
+    const found = children.get(key)?.find((i) => out.module[i] === nodes.module[node]);
+    if (found !== undefined) return found;
+    const made = out.name.push(nodes.name[node]) - 1;
+    for (const column of ['module', 'kind']) out[column].push(nodes[column][node]);
+    out.state?.push(nodes.state[node]);
+    out.parent.push(parent);
+    out.self.push(0);
+    out.total.push(0);
+    children.set(key, [...(children.get(key) ?? []), made]);
+    return made;
+  };
+  for (let leaf = 0; leaf < count; leaf++) {
+    const value = nodes.self[leaf];
+    if (!value) continue;
+    let at = 0;
+    out.total[0] += value;
+    for (let i = leaf; i > 0; i = nodes.parent[i]) out.total[(at = place(i, at))] += value;
+    out.self[at] += value;
+  }
+  return { ...answer, nodes: out };
+}
+
 // Width and depth of each node. Parents come before their children.
 function modelMeasure(model) {
   const { count, parent } = model;

@@ -14,7 +14,8 @@ export function headMake(node, recording) {
     el('h1', { title: cleanName(recording.path) }, cleanName(recording.path.split('/').filter(Boolean).pop() ?? recording.path, 60)),
     recording.live ? el('span.chip.live', {}, 'recording') : null,
     el('span.facts', {}, [cleanName(recording.host ?? '', 60), headDate(recording.t0_ns), formatTime(recording.duration_ns),
-      `${formatCount(rows)} events`, `${formatCount(recording.stacks)} stacks`].filter(Boolean).map((fact) => el('span', {}, fact))),
+      `${formatCount(recording.stacks)} stacks`].filter(Boolean).map((fact) => el('span', {}, fact))),
+    headChip(`${formatCount(rows)} events`, 'plain', recording.kinds.map((k) => `${cleanName(k.kind)}: ${formatExact(k.rows)}${k.weight > k.rows ? ` rows for ${formatExact(k.weight)} events` : ''}`)),
     el('span.spring'),
     headUnwind(recording.unwind), headLost(recording.lost), themeButton(),
     button('?', () => document.dispatchEvent(new CustomEvent('show-keys')), { class: 'icon', 'aria-label': 'Keys', title: 'Keys (?)' }));

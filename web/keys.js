@@ -11,7 +11,7 @@ const HELP = [
     ['x', 'remove the selected range'], ['z, Z', 'zoom the timeline into the range, and out'], ['a, b', 'the selected range is side A, B of a comparison'], ['t', 'theme'], ['?', 'these keys']]],
   ['Timeline (focus it with Tab)', [['← →', 'move the range'], ['Shift ← →', 'move its end'], ['+ −', 'make it shorter, longer'], ['Esc', 'remove it']]],
   ['Flame graph', [['↑ ↓ ← →', 'move among frames'], ['Enter', 'zoom into the frame'], ['Esc, Backspace', 'zoom out'], ['Home', 'zoom out completely'], ['n, N', 'next, previous match'],
-    ['f', 'flame or icicle'], ['k, i, j', 'hide kernel, interpreter, library frames'], ['c', 'copy the stack'], ['s', 'sandwich of the function'], ['o', 'source of the function']]],
+    ['f', 'flame or icicle'], ['v', 'invert: leaf first'], ['k, i, j', 'hide kernel, interpreter, library frames'], ['c', 'copy the stack'], ['s', 'sandwich of the function'], ['o', 'source of the function']]],
   ['Tables', [['↑ ↓', 'move among rows'], ['Enter', 'choose the row']]],
   ['SQL', [['Ctrl Enter', 'run']]],
 ];
@@ -52,6 +52,7 @@ const KEYS_OF_PAGE = {
   b: () => timelineKeep('b'),
   '[': (page) => keysNextMetric(page, -1),
   ']': (page) => keysNextMetric(page, 1),
+  v: () => stateSet({ invert: stateGet('invert') ? '' : '1', zoom: '' }),
   f: () => stateSet({ layout: stateGet('layout') === 'flame' ? 'icicle' : 'flame' }),
   k: hideKey('kernel'),
   i: hideKey('interpreter'),

@@ -9,6 +9,7 @@ import { FlameGraph } from './flamegraph.js';
 import { modelMake } from './flamemodel.js';
 import { cleanName, formatExact, formatTime } from './format.js';
 import { Loader } from './loader.js';
+import { SqlCode } from './sqlcode.js';
 import { sqlChart, sqlFlameAnswer, sqlIsNumber, sqlShapes, sqlValueColumns } from './sqlshapes.js';
 import { stateGet, stateSet } from './state.js';
 import { Table } from './table.js';
@@ -27,7 +28,7 @@ class SqlView {
     this.picker = el('div.tools-set');
     this.about = el('pre.about', { tabIndex: 0, 'aria-label': 'What the query answers', role: 'region' });
     this.parameters = el('div.parameters');
-    this.text = el('textarea.editor', { 'aria-label': 'SQL', spellcheck: false, value: sqlKept() ?? FIRST, rows: 9, oninput: () => sqlKeep(this.text.value), onkeydown: (event) => this.key(event) });
+    this.code = new SqlCode(sqlKept() ?? FIRST, { change: () => sqlKeep(this.code.text), run: () => this.run() });
     this.runButton = button('Run', () => this.run(), { class: 'primary', title: 'Ctrl Enter' });
     this.facts = el('span.faint');
     this.shapes = el('span');
@@ -37,7 +38,7 @@ class SqlView {
     this.panel = el('aside.details', { 'aria-label': 'Selected frame', hidden: true });
     this.node = el('div.view.sql', {},
       el('div.tools', { role: 'toolbar', 'aria-label': 'SQL' }, this.picker, this.parameters, el('span.spring'), this.runButton),
-      el('div.sql-input', {}, this.text, this.about), el('div.tools.sql-facts', {}, this.shapes, this.values, this.facts),
+      el('div.sql-input', {}, this.code.node, this.about), el('div.tools.sql-facts', {}, this.shapes, this.values, this.facts),
       el('div.split', {}, this.holder, this.panel));
     this.loader = new Loader(this.holder);
     this.listQueries();
@@ -60,14 +61,10 @@ class SqlView {
   }
 
   async load(name) {
+    this.code.node.setAttribute('aria-busy', 'true');
     const { sql } = await apiGet('query', { name }).catch((error) => ({ sql: `-- ${error.message}` }));
-    if (stateGet('query') === name) this.text.value = sql;
-  }
-
-  key(event) {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    this.run();
+    this.code.node.removeAttribute('aria-busy');
+    if (stateGet('query') === name) this.code.text = sql;
   }
 
   run() {
@@ -75,7 +72,7 @@ class SqlView {
     this.loader.forget();
     fill(this.shapes);
     this.facts.textContent = '';
-    this.loader.run('sql', (signal) => apiPost('sql', { sql: this.text.value, parameters, limit: SQL_ROWS }, signal), (answer) => this.show(answer));
+    this.loader.run('sql', (signal) => apiPost('sql', { sql: this.code.text, parameters, limit: SQL_ROWS }, signal), (answer) => this.show(answer));
   }
 
   show(answer) {

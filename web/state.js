@@ -2,7 +2,7 @@
 // The view as the URL's fragment keeps it: what is not there has its default. Back and forward go through it.
 
 const DEFAULTS = {
-  view: 'flame', metric: '', layout: 'icicle', merge: 'function', root: 'none', color: 'kind', hide: '', search: '', zoom: '',
+  view: 'flame', metric: '', layout: 'icicle', merge: 'function', root: 'none', color: 'kind', hide: '', search: '', zoom: '', invert: '',
   from: '', to: '', command: '', tgid: '', pid: '', thread: '', span: '', cgroup: '', host: '',
   fn: '', module: '', afrom: '', ato: '', bfrom: '', bto: '', other: '', normalise: 'time', by: 'function', sort: 'self',
   waits: 'waits', query: '', open: '', heat: '', folded: '', tfrom: '', tto: '',

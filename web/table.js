@@ -17,7 +17,7 @@ export class Table {
     this.head = el('tr', {}, columns.map((column) => this.headCell(column)));
     this.body = el('tbody');
     this.more = el('div.table-more');
-    this.node = el('div.table-scroll', { tabIndex: -1 }, el('table.table', { 'aria-label': label }, el('thead', {}, this.head), this.body), this.more);
+    this.node = el('div.table-scroll', { tabIndex: -1 }, el('table.table', { role: 'grid', 'aria-label': label }, el('thead', {}, this.head), this.body), this.more);
     this.body.addEventListener('keydown', (event) => this.key(event));
     new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && this.grow()).observe(this.more);
   }

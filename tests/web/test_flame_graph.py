@@ -188,3 +188,26 @@ def test_details_sum_a_function_over_all_places(view, server):
     for _ in range(4):
         view.page.keyboard.press("ArrowDown")
     assert "100 % in 3 places" in view.details().replace("\n", " ")
+
+
+def test_an_inverted_graph_begins_with_what_ran(view, server):
+    tree = Tree()
+    tree.add(["main", "a", "lock"], 1e9)
+    tree.add(["main", "b", "lock"], 2e9)
+    tree.add(["main", "b"], 1e9)
+    server.answers.flame = lambda q: tree.answer()
+    view.open()
+    asked = len(server.asked)
+    view.page.get_by_role("button", name="Invert").click()
+    view.settle()
+    assert len(server.asked) == asked, "the page has all that it needs"
+    view.page.mouse.move(*at(view, 1, 0.5))
+    assert view.page.locator(".tip").inner_text().splitlines()[0] == "lock" and "3 s · 75.0 %" in view.page.locator(".tip").inner_text()
+    view.page.mouse.move(*at(view, 2, 0.1))
+    assert view.page.locator(".tip").inner_text().startswith("b")
+    view.page.mouse.move(*at(view, 1, 0.9))
+    assert view.page.locator(".tip").inner_text().startswith("b"), "b ran itself for a second"
+    view.page.keyboard.press("v")
+    view.settle()
+    view.page.mouse.move(*at(view, 1, 0.4))
+    assert view.page.locator(".tip").inner_text().startswith("main")
