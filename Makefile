@@ -196,6 +196,12 @@ bench-unwind: setup-tests
 fuzz:
 	@tests/fuzz/run
 
+## pictures: record a web shop and photograph stacksexport view on it, for docs/pictures; root
+.PHONY: pictures
+pictures: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@$(DEPS)/venv/bin/python tools/pictures
+
 ## install: install below $(DESTDIR)$(PREFIX), the library in its $(LIBDIR)
 install: all install-programs install-library
 
