@@ -7,6 +7,7 @@
 
 #include "stacksexport/web/jsonout.h"
 #include "stacksexport/web/rootedtree.h"
+#include "stacksexport/web/slices.h"
 
 #define LIMIT_DEFAULT 20000
 #define LIMIT_MAX     200000
@@ -216,13 +217,18 @@ static void show_nodes(struct flame_showing *s, struct buf *out)
 	json_out__close(out, '}');
 }
 
-int flame__show(const struct flame *f, struct model *m, const uint32_t *states, struct buf *out)
+int flame__show(const struct flame *f, const struct metric_shape *shape, struct buf *out)
 {
-	struct flame_showing s = { .flame = f, .stacks = m->stacks, .states = states };
+	struct stackset *stacks = shape->model->stacks;
+	struct flame_showing s = { .flame = f, .stacks = stacks };
+	uint32_t states[STATE_CNT];
 
+	for (int i = 0; i < STATE_CNT && shape->metric->states; i++)
+		states[i] = weight_state__function(shape->model, i);
+	s.states = shape->metric->states ? states : NULL;
 	show_nodes(&s, out);
-	texts_show(&s.names, m->stacks, "names", out);
-	texts_show(&s.modules, m->stacks, "modules", out);
+	texts_show(&s.names, stacks, "names", out);
+	texts_show(&s.modules, stacks, "modules", out);
 	json_out__key(out, "dropped");
 	json_out__open(out, '{');
 	json_out__key_int(out, "nodes", f->dropped_cnt);
@@ -327,17 +333,14 @@ struct flame_sums {
 static int flame_show_sums(const struct metric_shape *shape, const struct flame_sums *sums,
 			   const struct flame_request *q, struct buf *out)
 {
-	uint32_t states[STATE_CNT];
 	struct flame f = { 0 };
 	int err = flame__init(&f, sums->trie, sums->values, q->limit);
 
-	for (int i = 0; i < STATE_CNT; i++)
-		states[i] = weight_state__function(shape->model, i);
 	if (!err) {
 		f.dropped_cnt += sums->dropped_cnt;
 		f.dropped_value += sums->dropped_value;
 		flame__show_head(q->metric, f.total[TRIE_ROOT], out);
-		err = flame__show(&f, shape->model, q->metric->states ? states : NULL, out);
+		err = flame__show(&f, shape, out);
 	}
 	flame__free(&f);
 	return err;
@@ -401,8 +404,11 @@ int flame__answer(struct web_request *r, struct answer *a)
 {
 	struct metric_rows rows = { 0 };
 	struct flame_request q;
-	int err = flame_read(r, &q, a);
+	int err;
 
+	if (query_params__find(&r->params, "slices"))
+		return slices__answer(r, a);
+	err = flame_read(r, &q, a);
 	if (!err)
 		err = metric__read(r, q.metric, &rows, a);
 	if (!err)

@@ -20,9 +20,9 @@ struct flame {
 int flame__init(struct flame *, const struct trie *, struct tree_weights *self, size_t limit);
 void flame__free(struct flame *);
 
-/* Appends names, modules and nodes: fields of an object. `states` are the functions of states, or
- * NULL. Must hold the model's lock. Returns 0 or -ENOMEM. */
-int flame__show(const struct flame *, struct model *, const uint32_t *states, struct buf *out);
+/* Appends names, modules and nodes: fields of an object. Must hold the model's lock. Returns 0 or
+ * -ENOMEM. */
+int flame__show(const struct flame *, const struct metric_shape *, struct buf *out);
 
 /* Appends unit, total and states: fields of the same object. */
 void flame__show_head(const struct metric *, int64_t total, struct buf *out);
