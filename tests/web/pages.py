@@ -197,7 +197,7 @@ class Server:
         file = WEB / name
         if not file.resolve().is_relative_to(WEB) or not file.is_file():
             return self.send(request, 404, "application/json", b'{"error": "no such file"}')
-        self.send(request, 200, TYPES.get(file.suffix, "text/plain"), file.read_bytes())
+        self.send(request, 200, TYPES.get(file.suffix, "text/plain"), file.read_bytes(), {"Cache-Control": "max-age=600"})
 
     def answer(self, request, name, parameters):
         self.asked.append((name, parameters))
@@ -207,10 +207,10 @@ class Server:
             status, answer = 400, dict(error=str(error))
         self.send(request, status, "application/json", json.dumps(answer).encode())
 
-    def send(self, request, status, kind, content):
+    def send(self, request, status, kind, content, more={}):
         try:
             request.send_response(status)
-            for header, value in (("Content-Type", kind), ("Content-Length", str(len(content))), ("Content-Security-Policy", CSP), ("X-Content-Type-Options", "nosniff")):
+            for header, value in (("Content-Type", kind), ("Content-Length", str(len(content))), ("Content-Security-Policy", CSP), ("X-Content-Type-Options", "nosniff"), *more.items()):
                 request.send_header(header, value)
             request.end_headers()
             request.wfile.write(content)

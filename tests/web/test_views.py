@@ -62,7 +62,7 @@ def test_rows_are_chosen_by_keys(view):
     view.page.get_by_role("button", name="Who wakes whom").click()
     view.settle()
     view.page.locator("tbody tr").first.click()
-    view.page.get_by_text("Woken from").wait_for()
+    view.page.get_by_role("heading", name="Woken from").wait_for()
 
 
 def test_spans_have_percentiles_and_a_waterfall(view):
