@@ -35,20 +35,32 @@ export function button(label, onclick, properties = {}) {
 
 // Returns a labelled <select>. `options`: [[value, text], …].
 export function choice(label, options, value, onpick, properties = {}) {
-  const select = el('select', { onchange: () => onpick(select.value), 'aria-label': label, ...properties },
-    options.map(([id, text]) => el('option', { value: id, selected: id === value }, text)));
+  const select = el(
+    'select',
+    { onchange: () => onpick(select.value), 'aria-label': label, ...properties },
+    options.map(([id, text]) => el('option', { value: id, selected: id === value }, text)),
+  );
   return el('label.choice', {}, el('span.choice-label', {}, label), select);
 }
 
 // Returns a button that is on or off.
 export function toggle(label, on, onpick, properties = {}) {
-  return el('button.button.toggle', { type: 'button', 'aria-pressed': String(on), onclick: () => onpick(!on), ...properties }, label);
+  return el(
+    'button.button.toggle',
+    { type: 'button', 'aria-pressed': String(on), onclick: () => onpick(!on), ...properties },
+    label,
+  );
 }
 
 // Returns a group of buttons of which one is on.
 export function segments(label, options, value, onpick) {
-  return el('div.segments', { role: 'group', 'aria-label': label }, options.map(([id, text]) =>
-    el('button', { type: 'button', 'aria-pressed': String(id === value), onclick: () => onpick(id) }, text)));
+  return el(
+    'div.segments',
+    { role: 'group', 'aria-label': label },
+    options.map(([id, text]) =>
+      el('button', { type: 'button', 'aria-pressed': String(id === value), onclick: () => onpick(id) }, text),
+    ),
+  );
 }
 
 export function announce(text) {

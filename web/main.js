@@ -22,7 +22,12 @@ const LIVE_MS = 3000;
 // The views in the order of their tabs: what each needs is asked of the recording, and of a report what it has.
 const VIEWS = [
   { id: 'flame', label: 'Flame graph', make: flameView, needs: (r) => r.metrics.length },
-  { id: 'functions', label: 'Functions', make: functionsView, needs: (r) => r.metrics.length && apiHas('functions', { metric: r.metrics[0].id }) },
+  {
+    id: 'functions',
+    label: 'Functions',
+    make: functionsView,
+    needs: (r) => r.metrics.length && apiHas('functions', { metric: r.metrics[0].id }),
+  },
   { id: 'sandwich', label: 'Sandwich', make: sandwichView, needs: (r) => r.metrics.length && apiHas('sandwich') },
   { id: 'waits', label: 'Waits', make: waitsView, needs: (r) => recordingHas(r, 'offcpu') && apiHas('waits') },
   { id: 'spans', label: 'Spans', make: spansView, needs: (r) => r.spans.length && apiHas('spans') },
@@ -88,10 +93,17 @@ class Page {
 }
 
 function showEmpty(recording) {
-  fill(document.getElementById('main'), el('div.empty', {}, el('h2', {}, 'This recording has no events'),
-    el('p', {}, 'No event occurred while it was recorded, or no process matched the filters of the collector.'),
-    el('p', {}, 'Record a command: ', el('code', {}, 'sudo collector -p profile,switch -- COMMAND')),
-    el('p.faint', {}, recording.path)));
+  fill(
+    document.getElementById('main'),
+    el(
+      'div.empty',
+      {},
+      el('h2', {}, 'This recording has no events'),
+      el('p', {}, 'No event occurred while it was recorded, or no process matched the filters of the collector.'),
+      el('p', {}, 'Record a command: ', el('code', {}, 'sudo collector -p profile,switch -- COMMAND')),
+      el('p.faint', {}, recording.path),
+    ),
+  );
 }
 
 function start() {

@@ -2,6 +2,7 @@
 """Fixtures: a browser, and the page in it. A test fails if the page breaks its content security policy or logs an error.
 
 Test files import them by name: a second conftest.py would take the name of the first."""
+
 import atexit
 import functools
 import json
@@ -13,7 +14,9 @@ import pytest
 from pages import Answers, Server
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed: run make setup-tests")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the Python package playwright is not installed: run make setup-tests"
+)
 
 
 @functools.cache
@@ -80,7 +83,12 @@ def open_view():
         page = context(json.dumps(options, sort_keys=True)).new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: errors.append(f"error: {error}"))
-        page.on("console", lambda message: errors.append(f"{message.type}: {message.text}") if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: (
+                errors.append(f"{message.type}: {message.text}") if message.type in ("error", "warning") else None
+            ),
+        )
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         views.append(View(page, url))
         return views[-1]
