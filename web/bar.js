@@ -35,10 +35,17 @@ export function barMake(node, recording, views) {
       views.forEach((view, i) => {
         buttons[i].setAttribute('aria-selected', String(view.id === viewId));
         buttons[i].tabIndex = view.id === viewId ? 0 : -1;
+        if (view.id === viewId) barReveal(tabs, buttons[i]);
       });
       barShowFilters(filters, recording);
     },
   };
+}
+
+// Scrolls the tabs, and nothing else, until this one is seen.
+function barReveal(tabs, tab) {
+  if (tab.offsetLeft + tab.offsetWidth > tabs.scrollLeft + tabs.clientWidth || tab.offsetLeft < tabs.scrollLeft)
+    tabs.scrollLeft = tab.offsetLeft - 40;
 }
 
 // Arrow keys move among tabs, as in every list of tabs.

@@ -59,6 +59,7 @@ class DiffView {
 
   columns() {
     const value = (key, label) => ({
+      class: 'wide',
       id: key,
       label,
       number: true,
@@ -78,13 +79,14 @@ class DiffView {
       value('b', 'B'),
       {
         id: 'interval',
+        class: 'wide',
         label: '95 % interval',
         number: true,
         show: (r) => `${detailsSigned(r.lo, this.unit)} … ${detailsSigned(r.hi, this.unit)}`,
       },
       { id: 'p', label: 'p', number: true, show: (r) => detailsP(r.p), value: (r) => r.p },
       { id: 'name', label: 'Function', show: (r) => cleanName(r.name, 200), value: (r) => r.name, class: 'name' },
-      { id: 'module', label: 'Module', show: (r) => baseName(r.module), class: 'module' },
+      { id: 'module', label: 'Module', show: (r) => baseName(r.module), class: 'module wide' },
     ];
   }
 

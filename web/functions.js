@@ -55,7 +55,7 @@ class FunctionsView {
         bar: (r) => r.self / this.answer.total,
         title: 'with the function on top of the stack',
       },
-      { id: 'selfp', label: '%', number: true, show: share('self') },
+      { id: 'selfp', label: '%', number: true, show: share('self'), class: 'wide' },
       {
         id: 'total',
         label: 'Total',
@@ -65,16 +65,17 @@ class FunctionsView {
         bar: (r) => r.total / this.answer.total,
         title: 'with the function anywhere on the stack',
       },
-      { id: 'totalp', label: '%', number: true, show: share('total') },
+      { id: 'totalp', label: '%', number: true, show: share('total'), class: 'wide' },
       {
         id: 'samples',
+        class: 'wide',
         label: 'Rows',
         number: true,
         show: (r) => (r.samples === null ? '–' : formatCount(r.samples)),
         title: 'events that have it on their stack',
       },
       { id: 'name', label: 'Function', show: (r) => cleanName(r.name, 300), class: 'name' },
-      { id: 'module', label: 'Module', show: (r) => cleanName(r.module, 120), class: 'module' },
+      { id: 'module', label: 'Module', show: (r) => cleanName(r.module, 120), class: 'module wide' },
     ];
   }
 

@@ -27,8 +27,8 @@ class SandwichView {
     this.graph = el(
       'div.graph.sandwich',
       {},
-      el('div.half', {}, el('h3', {}, 'Callers'), this.halves.callers.host),
-      el('div.half', {}, el('h3', {}, 'Callees'), this.halves.callees.host),
+      el('div.half', {}, el('h2', {}, 'Callers'), this.halves.callers.host),
+      el('div.half', {}, el('h2', {}, 'Callees'), this.halves.callees.host),
     );
     this.node = el(
       'div.view',

@@ -74,7 +74,7 @@ class SourceView {
           el(
             'tr',
             {},
-            ['Self', '%', 'Total', 'Line', ''].map((head) => el('th', {}, head)),
+            ['Self', '%', 'Total', 'Line', 'Code'].map((head) => el('th', {}, head)),
           ),
         ),
         el(

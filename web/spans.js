@@ -42,7 +42,7 @@ class SpansView {
       { pick: (row) => this.pick(row) },
     );
     this.chart = el('div.chart');
-    this.title = el('h3');
+    this.title = el('h2');
     this.falls = el('div.falls');
     this.panel = el('aside.details', { 'aria-label': 'Stacks' });
     this.legend = el(
@@ -59,7 +59,7 @@ class SpansView {
       {},
       this.title,
       this.chart,
-      el('h3', {}, 'Slowest'),
+      el('h2', {}, 'Slowest'),
       this.legend,
       this.falls,
     );

@@ -35,7 +35,7 @@ export class Table {
     const sortable = column.value || this.on.sort;
     const cell = el(
       'th',
-      { scope: 'col', class: column.number ? 'number' : '', title: column.title },
+      { scope: 'col', class: `${column.number ? 'number' : ''} ${column.class ?? ''}`, title: column.title },
       sortable
         ? el(
             'button',

@@ -73,10 +73,17 @@ class WaitsView {
       'Waits',
       [
         { ...waitsTime('sum', 'Time', 'off the CPU, all intervals together'), bar: (r) => r.sum / this.most },
-        { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
-        waitsTime('p50', 'Median'),
-        waitsTime('p99', '99 %'),
-        waitsTime('max', 'Longest'),
+        {
+          id: 'count',
+          label: 'Count',
+          number: true,
+          class: 'wide',
+          show: (r) => formatCount(r.count),
+          value: (r) => r.count,
+        },
+        { ...waitsTime('p50', 'Median'), class: 'wide' },
+        { ...waitsTime('p99', '99 %'), class: 'wide' },
+        { ...waitsTime('max', 'Longest'), class: 'wide' },
         { id: 'state', label: 'State', show: (r) => stateBadge(r.state), value: (r) => r.state },
         { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
       ],
@@ -92,7 +99,14 @@ class WaitsView {
           ...waitsTime('sum', 'Time', 'that the sleeper was blocked until it was woken'),
           bar: (r) => r.sum / this.most,
         },
-        { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
+        {
+          id: 'count',
+          label: 'Count',
+          number: true,
+          class: 'wide',
+          show: (r) => formatCount(r.count),
+          value: (r) => r.count,
+        },
         {
           id: 'sleeper',
           label: 'Sleeper',
@@ -102,6 +116,7 @@ class WaitsView {
         },
         {
           id: 'sleep_where',
+          class: 'wide',
           label: 'Slept in',
           show: (r) => cleanName(r.sleep_where ?? '', 200),
           value: (r) => r.sleep_where ?? '',
@@ -109,6 +124,7 @@ class WaitsView {
         { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'name' },
         {
           id: 'waker_where',
+          class: 'wide',
           label: 'Woken from',
           show: (r) => cleanName(r.waker_where ?? '', 200),
           value: (r) => r.waker_where ?? '',

@@ -261,7 +261,7 @@ class Answers:
                 dict(
                     name="tables/slow",
                     head="What is slow?\n    stacksexport query -f slow\nA row per function.",
-                    parameters=["command"],
+                    parameters=["command", "buildid"],
                 )
             ]
         )

@@ -210,7 +210,7 @@ def test_the_theme_follows_the_system_until_one_is_chosen(open_view, server):
         "waits",
         "spans",
         "diff&afrom=0&ato=5000000000&bfrom=5000000000&bto=10000000000",
-        "sql",
+        "sql&query=tables/slow",
         "source&fn=main",
     ],
 )
