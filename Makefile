@@ -380,11 +380,15 @@ $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -O2 -g -I$(BUILD)/gen -c -o $@ $<
 
-# The page of `stacksexport view`: all files of web/.
-WEB_FILES := $(sort $(shell find web -type f 2>/dev/null))
+# The page of `stacksexport view`: all files of web/, and as one file for `stacksexport report`.
+WEB_FILES := $(filter-out web/report.html,$(sort $(shell find web -type f))) $(BUILD)/gen/report.html
 $(BUILD)/gen/web_assets.c: $(WEB_FILES) tools/embed | $(BUILD)/gen/
 	$(call msg,EMBED,$@)
 	$(Q)tools/embed web $(WEB_FILES) > $@
+
+$(BUILD)/gen/report.html: $(shell find web -type f) tools/bundle-web | $(BUILD)/gen/
+	$(call msg,BUNDLE,$@)
+	$(Q)python3 tools/bundle-web web > $@
 
 $(BUILD)/gen/web_assets.o: $(BUILD)/gen/web_assets.c
 	$(call msg,CC,$@)

@@ -26,6 +26,7 @@ enum {
 	KEY_KIND,
 	KEY_CGROUP,
 	KEY_HOST,
+	KEY_SVG,
 };
 
 /* Where an option's argument goes. */
@@ -113,6 +114,9 @@ static const struct option_row rows[] = {
 	{ OPTION_FILE,
 	  FIELD(STRING, file),
 	  { "file", 'f', "FILE", 0, "read the query from a file", 0 } },
+	{ OPTION_SVG,
+	  FIELD(STRING, svg),
+	  { "svg", KEY_SVG, "FILE", 0, "write a flame graph as a picture, too", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -228,6 +232,15 @@ static void print_completion(const struct subcommand *s, const char *shell,
 	exit(STATUS_OK);
 }
 
+/* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
+static bool writes_one_file(const struct parse *p, const struct argp_state *state)
+{
+	const struct subcommand *s = subcommand__find(p->subcommands, state->argv[1]);
+
+	return s && s->accepts & OPTION_OUTPUT &&
+	       !(s->accepts & (OPTION_OFFSETS | OPTION_FORMAT | OPTION_DIR));
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct parse *p = state->input;
@@ -242,6 +255,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		p->version = true;
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
+	if (key == 'o' && writes_one_file(p, state)) {
+		key = KEY_OUTPUT;
+		if (state->next == state->argc)
+			argp_error(state, "-o needs a FILE");
+		arg = state->argv[state->next++];
+	}
 	for (size_t i = 0; i < ROW_CNT; i++) {
 		const char *wrong;
 

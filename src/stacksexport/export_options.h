@@ -32,6 +32,7 @@ enum export_option {
 	OPTION_KIND = 1 << 17,
 	OPTION_CGROUP = 1 << 18,
 	OPTION_HOST = 1 << 19,
+	OPTION_SVG = 1 << 20,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -60,7 +61,8 @@ struct export_options {
 	const char *file;   /* -f: a file with the query */
 	/* selection.h */
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
-	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
+	const char *svg; /* --svg: a picture of a flame graph */
+	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open;
 	unsigned given; /* enum export_option */
 };

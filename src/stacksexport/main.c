@@ -95,6 +95,22 @@ static const struct subcommand subcommands[] = {
 		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_NO_OPEN,
 		.run = view__run,
 	},
+	{
+		.name = "report",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.summary = "writes the page of a recording as one file",
+		.doc = "The same page as that of view, with its data inside: for people without "
+		       "the "
+		       "recording. It loads nothing from the network. It has the whole time range "
+		       "of each metric; selecting a range works, filters do not. -o FILE is "
+		       "--output FILE; the default is report.html.\n\n"
+		       "Examples:\n"
+		       "  stacksexport report -o slow.html\n"
+		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_OUTPUT | OPTION_SVG,
+		.run = report__run,
+	},
 	{ .name = NULL },
 };
 

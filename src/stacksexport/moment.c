@@ -58,8 +58,7 @@ static int moment_unix(const char *s, struct moment *m)
 }
 
 static const char *const iso_forms[] = {
-	"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
-	"%Y-%m-%d %H:%M",    "%Y-%m-%d",
+	"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d",
 };
 
 /* Returns the text behind the date and time, or NULL. The first form that fits is the longest. */

@@ -13,8 +13,8 @@ struct moment {
 };
 
 /* The forms that moment__parse() takes, for messages. */
-#define MOMENT_FORMS                                                                           \
-	"a time such as 10s (after the start of the recording), -30s (before its end), "       \
+#define MOMENT_FORMS                                                                     \
+	"a time such as 10s (after the start of the recording), -30s (before its end), " \
 	"2026-11-25T10:15:00 or seconds since 1970"
 
 /*

@@ -46,7 +46,10 @@ static const char *row__expected(const struct selection_row *row, const char *te
 	case SELECTION_NUMBER:
 		return parse__u64(text, &number) || number > INT32_MAX ? "a number" : NULL;
 	case SELECTION_KIND:
-		return sources__kind(text, strlen(text)) ? NULL : "a kind of event; see: stacksexport query 'SELECT DISTINCT kind FROM events'";
+		return sources__kind(text, strlen(text))
+			       ? NULL
+			       : "a kind of event; see: stacksexport query 'SELECT DISTINCT kind "
+				 "FROM events'";
 	case SELECTION_TEXT: return NULL;
 	}
 	return NULL;

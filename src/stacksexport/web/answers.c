@@ -31,6 +31,7 @@ static const struct endpoint endpoints[] = {
 	{ "flame", flame__answer, false, true },
 	{ "functions", functions__answer, false, true },
 	{ "sandwich", sandwich__answer, false, true },
+	{ "diff", diff__answer, false, false },
 	{ "waits", waits__answer, false, true },
 	{ "wakers", wakers__answer, false, true },
 	{ "spans", spans__answer, false, true },

@@ -17,6 +17,7 @@ answer_fn waits__answer;
 answer_fn wakers__answer;
 answer_fn spans__answer;
 answer_fn sandwich__answer;
+answer_fn diff__answer;
 answer_fn queries__answer;
 answer_fn query__answer;
 answer_fn sql__answer;

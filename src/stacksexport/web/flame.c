@@ -7,6 +7,7 @@
 
 #include "stacksexport/web/jsonout.h"
 #include "stacksexport/web/rootedtree.h"
+#include "stacksexport/web/slices.h"
 
 #define LIMIT_DEFAULT 20000
 #define LIMIT_MAX     200000
@@ -213,16 +214,23 @@ static void show_nodes(struct flame_showing *s, struct buf *out)
 			json_out__int(out, fields[i].of(s, s->flame->kept[k]));
 		json_out__close(out, ']');
 	}
+	if (s->flame->more)
+		s->flame->more(s->flame->more_arg, out);
 	json_out__close(out, '}');
 }
 
-int flame__show(const struct flame *f, struct model *m, const uint32_t *states, struct buf *out)
+int flame__show(const struct flame *f, const struct metric_shape *shape, struct buf *out)
 {
-	struct flame_showing s = { .flame = f, .stacks = m->stacks, .states = states };
+	struct stackset *stacks = shape->model->stacks;
+	struct flame_showing s = { .flame = f, .stacks = stacks };
+	uint32_t states[STATE_CNT];
 
+	for (int i = 0; i < STATE_CNT && shape->metric->states; i++)
+		states[i] = weight_state__function(shape->model, i);
+	s.states = shape->metric->states ? states : NULL;
 	show_nodes(&s, out);
-	texts_show(&s.names, m->stacks, "names", out);
-	texts_show(&s.modules, m->stacks, "modules", out);
+	texts_show(&s.names, stacks, "names", out);
+	texts_show(&s.modules, stacks, "modules", out);
 	json_out__key(out, "dropped");
 	json_out__open(out, '{');
 	json_out__key_int(out, "nodes", f->dropped_cnt);
@@ -314,6 +322,7 @@ struct flame_request {
 	struct calltree_options options;
 	size_t limit;
 	bool has_root;
+	flame_show_fn *show;
 };
 
 /* What is shown, and what was dropped before. */
@@ -327,17 +336,13 @@ struct flame_sums {
 static int flame_show_sums(const struct metric_shape *shape, const struct flame_sums *sums,
 			   const struct flame_request *q, struct buf *out)
 {
-	uint32_t states[STATE_CNT];
 	struct flame f = { 0 };
 	int err = flame__init(&f, sums->trie, sums->values, q->limit);
 
-	for (int i = 0; i < STATE_CNT; i++)
-		states[i] = weight_state__function(shape->model, i);
 	if (!err) {
 		f.dropped_cnt += sums->dropped_cnt;
 		f.dropped_value += sums->dropped_value;
-		flame__show_head(q->metric, f.total[TRIE_ROOT], out);
-		err = flame__show(&f, shape->model, q->metric->states ? states : NULL, out);
+		err = q->show(&f, shape, out);
 	}
 	flame__free(&f);
 	return err;
@@ -397,24 +402,40 @@ static int flame_read(struct web_request *r, struct flame_request *q, struct ans
 	return err ? err : flame__limit(r, &q->limit, a);
 }
 
-int flame__answer(struct web_request *r, struct answer *a)
+int flame__draw(struct web_request *r, flame_show_fn *show, struct answer *a)
 {
 	struct metric_rows rows = { 0 };
 	struct flame_request q;
 	int err = flame_read(r, &q, a);
 
+	q.show = show;
 	if (!err)
 		err = metric__read(r, q.metric, &rows, a);
 	if (!err)
 		err = view__await_stacks(r, a);
 	if (!err) {
 		q.has_root = rows.has_roots;
-		json_out__open(&a->json, '{');
 		pthread_mutex_lock(&r->view->model.lock);
 		err = flame_of_rows(&r->view->model, &q, &rows, &a->json);
 		pthread_mutex_unlock(&r->view->model.lock);
-		json_out__close(&a->json, '}');
 	}
 	metric_rows__free(&rows);
 	return err;
+}
+
+static int show_answer(const struct flame *f, const struct metric_shape *shape, struct buf *out)
+{
+	int err;
+
+	json_out__open(out, '{');
+	flame__show_head(shape->metric, f->total[TRIE_ROOT], out);
+	err = flame__show(f, shape, out);
+	json_out__close(out, '}');
+	return err;
+}
+
+int flame__answer(struct web_request *r, struct answer *a)
+{
+	return query_params__find(&r->params, "slices") ? slices__answer(r, a)
+							: flame__draw(r, show_answer, a);
 }

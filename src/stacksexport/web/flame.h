@@ -13,6 +13,8 @@ struct flame {
 	uint32_t *place;	  /* by node: its place in `kept`; KEYMAP_NONE: dropped */
 	uint32_t dropped_cnt;
 	int64_t dropped_value;
+	void (*more)(const void *arg, struct buf *out); /* appends more fields of nodes; or NULL */
+	const void *more_arg;
 };
 
 /* Takes the self values, one per node, which are freed by flame__free(). `limit` is the number of
@@ -20,9 +22,9 @@ struct flame {
 int flame__init(struct flame *, const struct trie *, struct tree_weights *self, size_t limit);
 void flame__free(struct flame *);
 
-/* Appends names, modules and nodes: fields of an object. `states` are the functions of states, or
- * NULL. Must hold the model's lock. Returns 0 or -ENOMEM. */
-int flame__show(const struct flame *, struct model *, const uint32_t *states, struct buf *out);
+/* Appends names, modules and nodes: fields of an object. Must hold the model's lock. Returns 0 or
+ * -ENOMEM. */
+int flame__show(const struct flame *, const struct metric_shape *, struct buf *out);
 
 /* Appends unit, total and states: fields of the same object. */
 void flame__show_head(const struct metric *, int64_t total, struct buf *out);
@@ -32,6 +34,13 @@ int flame__options(const struct web_request *, struct calltree_options *, struct
 
 /* Reads limit. Returns 0 or -EINVAL, with the answer's error. */
 int flame__limit(const struct web_request *, size_t *limit, struct answer *);
+
+/* Appends a flame graph to a buffer. Must hold the model's lock. Returns 0 or -ENOMEM. */
+typedef int flame_show_fn(const struct flame *, const struct metric_shape *, struct buf *out);
+
+/* Makes the flame graph that a request asks for, and shows it in a form of its own. Returns 0 or
+ * -errno, with the answer's error. */
+int flame__draw(struct web_request *, flame_show_fn *, struct answer *);
 
 int flame__answer(struct web_request *, struct answer *);
 

@@ -91,28 +91,67 @@ const struct metric *metric__of(const struct web_request *r, struct answer *a)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* The queries of one way to read. */
+struct metric_queries {
+	const char *samples, *waits, *labels; /* labels: NULL without roots */
+};
+
+static int read_rows(struct web_request *r, const struct metric *m, struct metric_rows *rows,
+		     struct answer *a)
+{
+	const struct metric_queries *queries = rows->queries;
+	int err = 0;
+
+	query_params__set(&r->params, "code", m->code ? m->code : "");
+	query_params__set(&r->params, "only_spans", m->only_spans ? "1" : "");
+	if (m->code)
+		err = view__query(r, queries->samples, &rows->samples, a);
+	if (!err && m->waits)
+		err = view__query(r, queries->waits, &rows->waits, a);
+	if (!err && queries->labels)
+		err = view__query(r, queries->labels, &rows->labels, a);
+	return err;
+}
+
+static int await_metric(struct web_request *r, const struct metric *m, struct answer *a)
+{
+	return source__await(r->source, m->part) == 0
+		       ? 0
+		       : answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
+}
+
 int metric__read(struct web_request *r, const struct metric *m, struct metric_rows *rows,
 		 struct answer *a)
 {
-	int err = source__await(r->source, m->part);
+	struct metric_queries queries = { .samples = "sql/view/samples_of_stacks.sql",
+					  .waits = "sql/view/waits_of_stacks.sql" };
 	const char *root;
+	int err = await_metric(r, m, a);
 
 	*rows = (struct metric_rows){ 0 };
 	if (err)
-		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
-	query_params__set(&r->params, "code", m->code ? m->code : "");
-	query_params__set(&r->params, "only_spans", m->only_spans ? "1" : "");
+		return err;
 	if (m->only_spans && !query_params__find(&r->params, "root"))
 		query_params__set(&r->params, "root", "span");
-	if (m->code)
-		err = view__query(r, "sql/view/samples_of_stacks.sql", &rows->samples, a);
-	if (!err && m->waits)
-		err = view__query(r, "sql/view/waits_of_stacks.sql", &rows->waits, a);
 	root = query_params__find(&r->params, "root");
 	rows->has_roots = root && strcmp(root, "none") != 0;
-	if (!err && rows->has_roots)
-		err = view__query(r, "sql/view/labels.sql", &rows->labels, a);
+	if (rows->has_roots)
+		queries.labels = "sql/view/labels.sql";
+	rows->queries = &queries;
+	err = read_rows(r, m, rows, a);
+	rows->queries = NULL;
 	return err;
+}
+
+int metric__read_slices(struct web_request *r, const struct metric *m, struct metric_rows *rows,
+			struct answer *a)
+{
+	static const struct metric_queries queries = { .samples = "sql/view/samples_of_slices.sql",
+						       .waits = "sql/view/waits_of_slices.sql" };
+	int err = await_metric(r, m, a);
+
+	*rows = (struct metric_rows){ .queries = &queries };
+	return err ? err : read_rows(r, m, rows, a);
 }
 
 void metric_rows__free(struct metric_rows *rows)
@@ -217,6 +256,24 @@ int metric__each(const struct metric_shape *shape, struct metric_rows *rows, met
 	err = summing_add_rows(&s, &rows->samples);
 	s.tree_shape = shape->waits;
 	return err ? err : summing_add_rows(&s, &rows->waits);
+}
+
+int metric_list__take(const struct metric_value *v, void *arg)
+{
+	struct metric_list *list = arg;
+	struct metric_value *rows = array__room(list->rows, list->cnt, &list->cap, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	list->rows = rows;
+	rows[list->cnt++] = *v;
+	return 0;
+}
+
+void metric_list__free(struct metric_list *list)
+{
+	free(list->rows);
+	*list = (struct metric_list){ 0 };
 }
 
 static int take_sum(const struct metric_value *v, void *arg)

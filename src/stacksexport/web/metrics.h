@@ -28,6 +28,7 @@ const struct metric *metric__of(const struct web_request *, struct answer *);
 
 /* What the queries of one selection gave: sums by stack. */
 struct metric_rows {
+	const struct metric_queries *queries; /* while they run */
 	duckdb_result samples, waits, labels;
 	bool has_roots; /* stacks are apart by what `labels` says */
 };
@@ -37,6 +38,11 @@ struct metric_rows {
 int metric__read(struct web_request *, const struct metric *, struct metric_rows *,
 		 struct answer *);
 void metric_rows__free(struct metric_rows *);
+
+/* The same by slices of time of the request's `width`: the label of a row is the number of its
+ * slice, from 1 on. */
+int metric__read_slices(struct web_request *, const struct metric *, struct metric_rows *,
+			struct answer *);
 
 /* How stacks become a tree. */
 struct metric_shape {
@@ -58,6 +64,16 @@ typedef int metric_fn(const struct metric_value *, void *arg);
 /* Calls `take` for each stack and state until it fails. The tree gets the stacks that are new. Must
  * hold the model's lock. Returns 0, -ENOMEM or what `take` returned. */
 int metric__each(const struct metric_shape *, struct metric_rows *, metric_fn *take, void *arg);
+
+/* All values, to be read several times. */
+struct metric_list {
+	struct metric_value *rows;
+	size_t cnt, cap;
+};
+
+/* A metric_fn that appends to a list. */
+int metric_list__take(const struct metric_value *, void *list);
+void metric_list__free(struct metric_list *);
 
 /* The sums, by node of a tree. */
 struct metric_sums {

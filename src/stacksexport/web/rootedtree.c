@@ -13,8 +13,7 @@
 struct rooting {
 	struct rooted_tree *out;
 	const struct trie *all;
-	struct metric_value *rows;
-	size_t row_cnt, row_cap;
+	struct metric_list list;
 	struct keymap labels; /* entry i: functions[i] */
 	uint32_t *functions;
 	size_t function_cap;
@@ -31,18 +30,6 @@ static uint64_t size_of(int64_t value)
 }
 
 /* ---- rows and labels ------------------------------------------------------------------------ */
-
-static int take_row(const struct metric_value *v, void *arg)
-{
-	struct rooting *r = arg;
-	struct metric_value *rows = array__room(r->rows, r->row_cnt, &r->row_cap, sizeof(*rows));
-
-	if (!rows)
-		return -ENOMEM;
-	r->rows = rows;
-	rows[r->row_cnt++] = *v;
-	return 0;
-}
 
 static int compare_labels(const void *a, const void *b)
 {
@@ -181,14 +168,15 @@ static int rooting_run(struct rooting *r)
 	r->place = calloc(cnt, sizeof(*r->place));
 	if (!r->self || !r->total || !r->place)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->row_cnt; i++)
-		total += r->rows[i].value;
+	for (size_t i = 0; i < r->list.cnt; i++)
+		total += r->list.rows[i].value;
 	r->least = size_of(total) / PART_MIN + 1;
-	qsort(r->rows, r->row_cnt, sizeof(*r->rows), compare_labels);
-	for (size_t i = 0; i < r->row_cnt && !err; i++) {
-		err = root_add(r, &r->rows[i]);
-		if (!err && (i + 1 == r->row_cnt || r->rows[i + 1].label != r->rows[i].label))
-			err = root_finish(r, r->rows[i].label);
+	qsort(r->list.rows, r->list.cnt, sizeof(*r->list.rows), compare_labels);
+	for (size_t i = 0; i < r->list.cnt && !err; i++) {
+		err = root_add(r, &r->list.rows[i]);
+		if (!err &&
+		    (i + 1 == r->list.cnt || r->list.rows[i + 1].label != r->list.rows[i].label))
+			err = root_finish(r, r->list.rows[i].label);
 	}
 	return err ? err : tree_weights__fit(&r->out->values, &r->out->trie);
 }
@@ -200,12 +188,12 @@ int rooted_tree__build(struct rooted_tree *out, const struct metric_shape *shape
 	int err = add_labels(&r, shape->model, &rows->labels);
 
 	if (!err)
-		err = metric__each(shape, rows, take_row, &r);
+		err = metric__each(shape, rows, metric_list__take, &r.list);
 	if (!err)
 		err = rooting_run(&r);
 	keymap__free(&r.labels);
 	free(r.functions);
-	free(r.rows);
+	metric_list__free(&r.list);
 	free(r.touched);
 	free(r.self);
 	free(r.total);

@@ -73,21 +73,17 @@ static int sandwich_fill(struct sandwich *s)
 	return err;
 }
 
-static int half_show(struct sandwich_half *h, struct model *model, const struct metric *m,
-		     struct buf *out)
+static int half_show(struct sandwich_half *h, const struct metric_shape *shape, struct buf *out)
 {
-	uint32_t states[STATE_CNT];
 	struct flame f = { 0 };
 	int err = tree_weights__fit(&h->values, &h->trie);
 
-	for (int i = 0; i < STATE_CNT; i++)
-		states[i] = weight_state__function(model, i);
 	if (!err)
 		err = flame__init(&f, &h->trie, &h->values, SANDWICH_NODES_MAX);
 	if (!err) {
 		json_out__open(out, '{');
-		flame__show_head(m, f.total[TRIE_ROOT], out);
-		err = flame__show(&f, model, m->states ? states : NULL, out);
+		flame__show_head(shape->metric, f.total[TRIE_ROOT], out);
+		err = flame__show(&f, shape, out);
 		json_out__close(out, '}');
 	}
 	flame__free(&f);
@@ -100,17 +96,16 @@ static void half_free(struct sandwich_half *h)
 	tree_weights__free(&h->values);
 }
 
-static int sandwich_show(struct sandwich *s, struct model *model, const struct metric *m,
-			 struct buf *out)
+static int sandwich_show(struct sandwich *s, const struct metric_shape *shape, struct buf *out)
 {
 	int err = sandwich_fill(s);
 
 	json_out__key(out, "callers");
 	if (!err)
-		err = half_show(&s->callers, model, m, out);
+		err = half_show(&s->callers, shape, out);
 	json_out__key(out, "callees");
 	if (!err)
-		err = half_show(&s->callees, model, m, out);
+		err = half_show(&s->callees, shape, out);
 	half_free(&s->callers);
 	half_free(&s->callees);
 	free(s->total);
@@ -142,7 +137,7 @@ static int sandwich_of_rows(struct web_request *r, const struct metric *m,
 	if (!err) {
 		s.all = calltree__trie(shape.tree);
 		s.self = sums.values.values;
-		err = sandwich_show(&s, model, m, out);
+		err = sandwich_show(&s, &shape, out);
 	}
 	metric_sums__free(&sums);
 	return err;

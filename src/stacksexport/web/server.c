@@ -83,14 +83,6 @@ static const char *path_below_token(const struct server *s, const char *url)
 	return difference ? NULL : url + SERVER_TOKEN_SZ + 2;
 }
 
-static bool has_large_body(const struct exchange *e)
-{
-	const char *sz =
-		MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Content-Length");
-
-	return sz && (strlen(sz) > 9 || atol(sz) > BODY_MAX);
-}
-
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static enum MHD_Result send_response(const struct exchange *e, unsigned status,
@@ -217,6 +209,7 @@ static enum MHD_Result answer(struct exchange *e, const char *url, const char *m
 	return is_post ? refuse(e, 405, "a page is read by GET") : send_asset(e, path);
 }
 
+/* The rest of a body that is too large is read, so that the client reads the answer. */
 static void take_body(struct exchange *e, const char *data, size_t sz)
 {
 	if (e->too_large || e->body.sz + sz > BODY_MAX)
@@ -238,10 +231,9 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *connectio
 			return MHD_NO;
 		e->server = server;
 		e->connection = connection;
-		e->too_large = has_large_body(e);
 		/* The time of an answer is not idle. */
 		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-		return e->too_large ? answer(e, url, method) : MHD_YES;
+		return MHD_YES;
 	}
 	if (*sz) {
 		take_body(e, data, *sz);
