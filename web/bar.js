@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The bar of tabs and of what is selected: process, span, range.
 
-import { button, choice, el, fill } from './dom.js';
+import { button, choice, el, fill, fillControls } from './dom.js';
 import { isReport } from './api.js';
 import { cleanName, formatMoment, formatTime } from './format.js';
 import { stateAll, stateSelection, stateSet } from './state.js';
@@ -59,8 +59,7 @@ function barMove(event, buttons) {
 }
 
 function barShowFilters(node, recording) {
-  const focused = node.contains(document.activeElement) ? document.activeElement.getAttribute('aria-label') : null;
-  fill(
+  fillControls(
     node,
     isReport && stateAll().from && WHOLE.includes(stateAll().view)
       ? el('span.faint', {}, 'a report has this for the whole recording only')
@@ -73,8 +72,6 @@ function barShowFilters(node, recording) {
       ? button('Clear all', () => stateSet(barNothing()), { class: 'quiet' })
       : null,
   );
-  if (focused)
-    [...node.querySelectorAll('select, button')].find((n) => n.getAttribute('aria-label') === focused)?.focus();
 }
 
 export function barNothing() {

@@ -3,7 +3,7 @@
 
 import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch } from './controls.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
-import { button, el, fill, segments } from './dom.js';
+import { button, el, fill, fillControls, segments } from './dom.js';
 import { flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
 import { modelMake, modelModule, modelName, modelSearch } from './flamemodel.js';
@@ -94,7 +94,7 @@ class DiffView {
     const state = stateAll();
     this.flame.setFlip(state.layout === 'flame');
     if (!this.search.node.isConnected) fill(this.tools, el('div.tools-set'), this.search.node);
-    fill(
+    fillControls(
       this.tools.firstElementChild,
       controlMetric(this.page),
       controlLayout(),

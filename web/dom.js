@@ -29,6 +29,17 @@ export function fill(node, ...children) {
   return node;
 }
 
+// Like fill(), for controls: the one that has the focus is replaced by the one with the same label, which gets it.
+export function fillControls(node, ...children) {
+  const held = node.contains(document.activeElement) ? labelOf(document.activeElement) : null;
+  fill(node, ...children);
+  if (held !== null) [...node.querySelectorAll('select, button, input')].find((n) => labelOf(n) === held)?.focus();
+}
+
+function labelOf(node) {
+  return node.getAttribute('aria-label') ?? node.textContent;
+}
+
 export function button(label, onclick, properties = {}) {
   return el('button.button', { type: 'button', onclick, ...properties }, label);
 }

@@ -13,7 +13,7 @@ import {
 } from './controls.js';
 import { KIND_NAMES, kindColor, stateColor } from './colors.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
-import { choice, el, fill } from './dom.js';
+import { choice, el, fill, fillControls } from './dom.js';
 import { FlameGraph } from './flamegraph.js';
 import {
   modelFind,
@@ -131,23 +131,15 @@ class FlameView {
   }
 
   showTools() {
-    const states = this.page.metric().id === 'wall';
-    const ways = [['kind', 'kind'], ['module', 'module'], ...(states ? [['state', 'state']] : [])];
-    const parts = [
+    // The search field keeps its place and its focus.
+    if (!this.search.node.isConnected) fill(this.tools, el('div.tools-set'), this.search.node);
+    fillControls(
+      this.tools.firstElementChild,
       controlMetric(this.page),
       controlLayout(),
       controlInvert(),
-      ...(isReport ? [] : [controlRoot(), controlMerge(), controlHide()]),
-      choice('Colour', ways, this.way(), (color) => stateSet({ color })),
-      el('span.spring'),
-    ];
-    // The search field keeps its focus: it is moved only where it is not there yet.
-    if (!this.search.node.isConnected) fill(this.tools, el('div.tools-set'), this.search.node);
-    const focused = document.activeElement?.getAttribute?.('aria-label');
-    const held = this.tools.firstElementChild.contains(document.activeElement);
-    fill(this.tools.firstElementChild, parts);
-    if (held)
-      [...this.tools.querySelectorAll('select, button')].find((n) => n.getAttribute('aria-label') === focused)?.focus();
+      isReport ? null : [controlRoot(), controlMerge(), controlHide()],
+    );
   }
 
   way() {
@@ -237,21 +229,27 @@ class FlameView {
 
   showLegend() {
     if (!this.model) return;
-    const mark = (color, text) => {
-      const dot = el('span.dot');
-      dot.style.background = color;
-      return el('span.legend', {}, dot, text);
-    };
-    if (this.way() === 'state' && this.model.states)
-      fill(
-        this.legend,
-        this.model.states.map((state) => mark(stateColor(state), state === 'cpu' ? 'on the CPU' : state)),
-      );
-    else if (this.way() === 'kind')
-      fill(
-        this.legend,
-        [...new Set(this.model.kind)].sort().map((kind) => mark(kindColor(kind), KIND_NAMES[kind])),
-      );
-    else fill(this.legend, el('span.legend', {}, 'a colour per module'));
+    const states = this.page.metric().id === 'wall';
+    const ways = [['kind', 'kind'], ['module', 'module'], ...(states ? [['state', 'state']] : [])];
+    fillControls(
+      this.legend,
+      choice('Colour', ways, this.way(), (color) => stateSet({ color })),
+      this.legendMarks().map(([color, text]) => flameMark(color, text)),
+    );
   }
+
+  // Returns [colour, text] of what the graph's colours mean.
+  legendMarks() {
+    if (this.way() === 'state') {
+      return this.model.states.map((state) => [stateColor(state), state === 'cpu' ? 'on the CPU' : state]);
+    }
+    if (this.way() === 'module') return [];
+    return [...new Set(this.model.kind)].sort().map((kind) => [kindColor(kind), KIND_NAMES[kind]]);
+  }
+}
+
+function flameMark(color, text) {
+  const dot = el('span.dot');
+  dot.style.background = color;
+  return el('span.legend', {}, dot, text);
 }

@@ -3,7 +3,7 @@
 
 import { apiHas, isReport } from './api.js';
 import { controlMetric } from './controls.js';
-import { button, el, fill, segments } from './dom.js';
+import { button, el, fill, fillControls, segments } from './dom.js';
 import { cleanName, formatCount, formatExact, formatShare, formatValue } from './format.js';
 import { modelPattern } from './flamemodel.js';
 import { Loader } from './loader.js';
@@ -86,7 +86,7 @@ class FunctionsView {
 
   update() {
     const { by, sort } = stateAll();
-    fill(
+    fillControls(
       this.tools.firstElementChild,
       controlMetric(this.page),
       isReport

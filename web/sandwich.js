@@ -3,7 +3,7 @@
 
 import { controlHide, controlMerge, controlMetric } from './controls.js';
 import { detailsCopy, detailsFunction, detailsShow } from './details.js';
-import { button, el, fill } from './dom.js';
+import { button, el, fill, fillControls } from './dom.js';
 import { flameParameters, flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
 import { modelMake, modelWithoutRoot } from './flamemodel.js';
@@ -67,7 +67,7 @@ class SandwichView {
 
   update() {
     const { fn, module } = stateAll();
-    fill(this.tools, el('div.tools-set', {}, controlMetric(this.page), controlMerge(), controlHide()));
+    fillControls(this.tools, el('div.tools-set', {}, controlMetric(this.page), controlMerge(), controlHide()));
     fill(
       this.title,
       cleanName(fn, 300),

@@ -2,7 +2,7 @@
 // The lines of one function, or its instructions, with their cost.
 
 import { controlMetric } from './controls.js';
-import { button, el, fill } from './dom.js';
+import { button, el, fill, fillControls } from './dom.js';
 import { baseName, cleanName, formatShare, formatValue } from './format.js';
 import { Loader } from './loader.js';
 import { stateAll, stateSelection, stateSet } from './state.js';
@@ -27,7 +27,7 @@ class SourceView {
 
   update() {
     const { fn, module } = stateAll();
-    fill(this.tools, el('div.tools-set', {}, controlMetric(this.page)));
+    fillControls(this.tools, el('div.tools-set', {}, controlMetric(this.page)));
     fill(
       this.title,
       cleanName(fn, 300),

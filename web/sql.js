@@ -3,7 +3,7 @@
 
 import { apiGet, apiPost } from './api.js';
 import { detailsShow } from './details.js';
-import { button, choice, el, fill, onResize, segments } from './dom.js';
+import { button, choice, el, fill, fillControls, onResize, segments } from './dom.js';
 import { flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
 import { modelMake } from './flamemodel.js';
@@ -63,7 +63,7 @@ class SqlView {
 
   update() {
     const name = stateGet('query');
-    fill(
+    fillControls(
       this.picker,
       choice('Query', [['', OWN], ...this.queries.map((q) => [q.name, q.name])], name, (query) => stateSet({ query })),
     );

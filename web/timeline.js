@@ -3,7 +3,7 @@
 
 import { isReport } from './api.js';
 import { Brush } from './brush.js';
-import { button, el, fill, onResize, sharpContext, toggle } from './dom.js';
+import { button, el, fill, fillControls, onResize, sharpContext, toggle } from './dom.js';
 import { cleanName, formatMoment, formatValue } from './format.js';
 import { heatmapMake } from './heatmap.js';
 import { Loader } from './loader.js';
@@ -80,11 +80,12 @@ class Timeline {
 
   showTools(folded) {
     const { from } = stateAll();
-    fill(
+    fillControls(
       this.tools,
       button(folded ? '▸ Timeline' : '▾ Timeline', () => stateSet({ folded: folded ? '' : '1' }), {
         class: 'quiet',
         'aria-expanded': String(!folded),
+        'aria-label': 'Timeline',
         title: 'Fold the timeline (l)',
       }),
       folded
@@ -163,7 +164,7 @@ class Timeline {
       this.plots,
       this.charts.map((chart) => chart.node),
     );
-    fill(
+    fillControls(
       this.gutter,
       shown.map((row, i) => this.label(row, this.charts[i])),
     );
@@ -213,7 +214,7 @@ class Timeline {
           {
             type: 'button',
             'aria-expanded': String(open),
-            'aria-label': `${open ? 'Fold' : 'Expand'} ${name}`,
+            'aria-label': `Expand ${name}`,
             onclick: () => stateSet({ open: stateToggled('open', lane.id) }),
           },
           open ? '▾' : '▸',

@@ -4,7 +4,7 @@
 import { apiGet, apiHas, isReport } from './api.js';
 import { stateColor } from './colors.js';
 import { detailsFrames } from './details.js';
-import { button, copyText, el, fill, segments } from './dom.js';
+import { button, copyText, el, fill, fillControls, segments } from './dom.js';
 import { cleanName, formatCount, formatTime } from './format.js';
 import { Loader } from './loader.js';
 import { stateGet, stateSelection, stateSet } from './state.js';
@@ -142,7 +142,7 @@ class WaitsView {
 
   update() {
     const which = apiHas('wakers') && stateGet('waits') === 'wakers' ? 'wakers' : 'waits';
-    fill(
+    fillControls(
       this.tools,
       apiHas('wakers')
         ? segments(

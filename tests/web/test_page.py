@@ -359,3 +359,24 @@ def test_a_live_recording_is_read_again(view, server):
     view.page.get_by_text("20 s", exact=True).wait_for()
     view.settle()
     assert {name for name, _ in server.asked[asked:]} >= {"recording", "timeline", "flame"}
+
+
+def test_a_control_keeps_the_focus_when_it_is_used(view):
+    for fragment, label in (
+        ("", "Metric"),
+        ("", "Colour"),
+        ("view=functions", "Metric"),
+        ("view=sandwich&fn=query", "Merge by"),
+        ("", "Process"),
+    ):
+        view.open(fragment)
+        control = view.page.get_by_label(label, exact=True).first
+        control.focus()
+        control.select_option(index=1)
+        view.settle()
+        assert view.page.evaluate("document.activeElement.getAttribute('aria-label')") == label, fragment
+    view.open()
+    view.page.get_by_role("button", name="Expand CPU").focus()
+    view.page.keyboard.press("Enter")
+    view.settle()
+    assert view.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Expand CPU"

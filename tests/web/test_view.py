@@ -141,7 +141,7 @@ def test_waits_and_their_stacks(open_view, serve, recording):
     view.page.locator("tbody tr").first.click()
     view.page.locator(".frames").wait_for()
     stack = view.page.locator(".stack").inner_text()
-    assert "lock" in stack
+    assert "futex_wait" in stack and "lock" in stack
 
 
 def test_sql_reads_and_does_not_write(open_view, serve, recording, tmp_path):
@@ -178,3 +178,20 @@ def test_an_empty_recording(open_view, serve, tmp_path):
     view = open_view(serve(Batch().write(tmp_path / "empty")))
     view.open()
     assert "This recording has no events" in view.page.locator("#main").inner_text()
+
+
+def test_a_report_has_the_numbers_of_the_recording(open_view, recording, tmp_path):
+    report = tmp_path / "report.html"
+    subprocess.run([EXPORT, "report", "-r", recording, "--output", report], check=True)
+    view = open_view(report.as_uri())
+    view.open("search=^sort$")
+    assert f"{220 * PERIOD / 1e9:.2f} s" in view.page.locator(".trail").inner_text()
+    assert view.page.locator(".search-share").inner_text().startswith(f"{100 * 100 / 220:.1f} %")
+    view.open(f"from={5 * SECOND}&to={10 * SECOND}&search=^sort$")
+    assert view.page.locator(".search-share").inner_text().startswith("100.0 %")
+    view.open("view=functions&search=")
+    assert "<script>alert(1)</script>" in view.page.locator("tbody").inner_text()
+    view.open("view=waits")
+    view.page.locator("tbody tr").first.click()
+    view.page.locator(".frames").wait_for()
+    assert "futex_wait" in view.page.locator(".stack").inner_text()
