@@ -15,7 +15,7 @@ function apiEmbedded() {
 export const isReport = embedded !== null;
 
 // What went wrong, and what to do about it.
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(message, hint = '') {
     super(message);
     this.hint = hint;
@@ -23,7 +23,7 @@ export class ApiError extends Error {
 }
 
 // Returns the path with its parameters in order, without empty ones: the key of an answer.
-export function apiKey(path, params = {}) {
+function apiKey(path, params = {}) {
   const entries = Object.entries(params).filter(([, value]) => value !== '' && value !== undefined && value !== null);
   const query = new URLSearchParams(entries.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
   return query ? `${path}?${query}` : path;

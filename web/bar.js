@@ -74,7 +74,7 @@ function barShowFilters(node, recording) {
   );
 }
 
-export function barNothing() {
+function barNothing() {
   return Object.fromEntries(Object.keys(stateSelection()).map((key) => [key, '']));
 }
 

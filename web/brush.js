@@ -137,6 +137,6 @@ const KEYS_OF_BRUSH = {
   '=': (a, b) => [a + (b - a) / 4, b - (b - a) / 4],
   '-': (a, b) => [a - (b - a) / 2, b + (b - a) / 2],
   Home: (a, b) => [0, b - a],
-  End: (a, b) => [a, Infinity],
+  End: (a) => [a, Infinity],
   Escape: () => [0, 0],
 };

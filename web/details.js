@@ -13,7 +13,7 @@ export function detailsFunction(model, node) {
 }
 
 // Returns the stack of a node as text, leaf first, one frame per line.
-export function detailsStackText(model, node) {
+function detailsStackText(model, node) {
   return modelPath(model, node)
     .reverse()
     .map((i) => {

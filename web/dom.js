@@ -97,7 +97,7 @@ function copyBySelection(text) {
 }
 
 let toastTimer = 0;
-export function toast(text) {
+function toast(text) {
   document.querySelector('.toast')?.remove();
   document.body.append(el('div.toast', { role: 'status' }, text));
   clearTimeout(toastTimer);

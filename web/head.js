@@ -98,7 +98,7 @@ function themeStored() {
   }
 }
 
-export function themeSet(theme) {
+function themeSet(theme) {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   try {

@@ -49,7 +49,7 @@ function stateParse(hash) {
   return state;
 }
 
-export function stateHash(state) {
+function stateHash(state) {
   const params = new URLSearchParams();
   for (const [key, value] of Object.entries(state)) if (value !== DEFAULTS[key]) params.set(key, value);
   return `#${params}`;

@@ -25,7 +25,7 @@ const waitsTime = (id, label, title) => ({
   title,
 });
 
-export function stateBadge(state) {
+function waitsBadge(state) {
   const dot = el('span.dot');
   dot.style.background = stateColor(state);
   return el('span.state', {}, dot, cleanName(state, 40).replaceAll('_', ' '));
@@ -84,7 +84,7 @@ class WaitsView {
         { ...waitsTime('p50', 'Median'), class: 'wide' },
         { ...waitsTime('p99', '99 %'), class: 'wide' },
         { ...waitsTime('max', 'Longest'), class: 'wide' },
-        { id: 'state', label: 'State', show: (r) => stateBadge(r.state), value: (r) => r.state },
+        { id: 'state', label: 'State', show: (r) => waitsBadge(r.state), value: (r) => r.state },
         { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
       ],
       { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) },

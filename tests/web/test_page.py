@@ -380,3 +380,12 @@ def test_a_control_keeps_the_focus_when_it_is_used(view):
     view.page.keyboard.press("Enter")
     view.settle()
     assert view.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Expand CPU"
+
+
+def test_a_live_recording_without_events_waits_for_them(view, server):
+    full = dict(server.answers.recording({}), live=True)
+    server.answers.recording = lambda q: dict(full, kinds=[], metrics=[])
+    view.open()
+    view.page.get_by_text("No events yet").wait_for()
+    server.answers.recording = lambda q: full
+    view.page.locator(".flame-scroll").wait_for()
