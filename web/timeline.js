@@ -142,12 +142,12 @@ class Timeline {
   }
 
   draw(anew = false) {
-    if (!this.answer || !this.stage.clientWidth) return;
     const width = this.stage.clientWidth;
-    const open = stateAll().open;
+    const { open } = stateAll();
+    if (!this.answer || !width || (!anew && width === this.drawnWidth && open === this.drawnOpen)) return;
     if (anew || open !== this.drawnOpen) this.build(width);
     else for (const chart of this.charts) chart.plot.setSize({ width, height: chart.height });
-    this.drawnOpen = open;
+    [this.drawnWidth, this.drawnOpen] = [width, open];
     this.drawAxis(width);
     this.heat.node.style.setProperty('--stage', `${width}px`);
   }
