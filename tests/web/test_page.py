@@ -94,6 +94,7 @@ def test_the_url_restores_the_view_and_back_goes_back(view, open_view, server):
     other = open_view(view.page.url.split("#")[0])
     other.open(view.page.url.split("#")[1])
     assert other.page.locator("#main").inner_text() == text
+    view.page.bring_to_front()
     view.page.go_back()
     view.settle()
     assert view.page.get_by_role("tab", name="Flame graph").get_attribute("aria-selected") == "true"
@@ -385,7 +386,9 @@ def test_a_control_keeps_the_focus_when_it_is_used(view):
 def test_a_live_recording_without_events_waits_for_them(view, server):
     full = dict(server.answers.recording({}), live=True)
     server.answers.recording = lambda q: dict(full, kinds=[], metrics=[])
+    view.page.clock.install()
     view.open()
     view.page.get_by_text("No events yet").wait_for()
     server.answers.recording = lambda q: full
+    view.page.clock.run_for(3100)
     view.page.locator(".flame-scroll").wait_for()
