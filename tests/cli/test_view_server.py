@@ -2,9 +2,11 @@
 """The server of `stacksexport view`: whom it answers, and that its numbers are those of top, pprof and SQL."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
+from xml.etree import ElementTree
 
 import pytest
 
@@ -415,6 +417,114 @@ def test_what_the_recording_is(server, rec):
     assert [m["id"] for m in r["metrics"]] == ["cpu", "offcpu", "wall", "rss", "disk", "files", "net", "faults", "wakeups", "spans"]
     assert r["unwind"] == [{"how": "root", "rows": 91}]
     assert (r["processes"][0]["command"], r["processes"][0]["cpu_ns"], r["processes"][0]["offcpu_ns"]) == ("prog", 40 * PERIOD, 19 * 80 * MS)
+
+
+# ---- differences ----
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory):
+    """Ten seconds in which slow takes a quarter of the time, ten in which it takes half; noise is the same in both."""
+    b = Batch()
+    for i in range(2000):
+        late, at = i >= 1000, i * 10 * MS
+        b.profile(at, names("slow" if i * 7919 % 100 < (50 if late else 25) else "fast", "main"))
+        if i * 104729 % 100 < 30:
+            b.profile(at + 1, names("noise", "main"))
+        if i % (50 if late else 100) == 0:
+            b.add("trace_close", at, duration=MS, trace_name="s", span_id=1 + i)
+    return b.write(tmp_path_factory.mktemp("diff") / "changing")
+
+
+def changes(diff):
+    n = diff["nodes"]
+    rows = zip(*(n[k] for k in ("name", "a", "b", "lo", "hi", "p", "significant")), strict=True)
+    return {diff["names"][name]: row for name, *row in rows}
+
+
+HALVES = {"afrom": 0, "ato": 10 * SECOND, "bfrom": 10 * SECOND, "bto": 20 * SECOND}
+
+
+def test_what_changed_is_significant_and_noise_is_not(serve, changing):
+    s = serve(changing)
+    d = s.get("diff", metric="cpu", **HALVES)
+    rows = changes(d)
+    for name, a, b in (("slow", 250, 500), ("fast", 750, 500)):
+        got_a, got_b, lo, hi, p, significant = rows[name]
+        assert (got_a, got_b) == (pytest.approx(a * PERIOD, rel=0.02), pytest.approx(b * PERIOD, rel=0.02))
+        assert significant == 1 and p < 1e-3 and lo <= got_b - got_a <= hi and lo * hi > 0, name
+    got_a, got_b, lo, hi, p, significant = rows["noise"]
+    assert significant == 0 and lo <= 0 <= hi and p > 0.05
+    assert d["a_total"] == pytest.approx(rows["main"][0]) and d["b_total"] == pytest.approx(rows["main"][1])
+    same = changes(s.get("diff", metric="cpu", **{**HALVES, "bfrom": 0, "bto": 10 * SECOND}))
+    assert not any(row[-1] for row in same.values())
+
+
+def test_sides_are_made_equally_large(serve, changing):
+    s = serve(changing)
+    longer = changes(s.get("diff", metric="cpu", **{**HALVES, "afrom": 5 * SECOND}))
+    assert longer["slow"][1] == pytest.approx(250 * PERIOD, rel=0.03), "B has twice the time of A"
+    spans = changes(s.get("diff", metric="cpu", normalise="spans", **HALVES))
+    assert spans["slow"][1] == pytest.approx(250 * PERIOD, rel=0.03), "B has twice the spans of A"
+
+
+def test_two_recordings_are_compared(serve, rec, changing):
+    s = serve(rec, changing)
+    assert s.get("recording")["other"] is True
+    assert {"hot", "slow"} <= changes(s.get("diff", metric="cpu", other=1)).keys()
+    assert serve(rec).get("diff", 400, metric="cpu", other=1)["error"]
+    assert s.get("diff", 400, metric="cpu", normalise="x")["error"]
+
+
+def test_slices_add_up(server):
+    flame = server.get("flame", metric="wall", slices=10)
+    s, sums = flame["slices"], [0] * len(flame["nodes"]["self"])
+    for node, piece, value in zip(s["node"], s["slice"], s["value"], strict=True):
+        assert 0 <= piece < 10
+        sums[node] += value
+    assert sums == flame["nodes"]["self"]
+    assert paths(flame) == paths(server.get("flame", metric="wall"))
+
+
+# ---- reports ----
+
+
+def data_of(report):
+    text = report.read_text()
+    return text, json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+
+
+def test_a_report_has_the_answers_of_the_server(server, rec, tmp_path):
+    run("report", rec, "-o", tmp_path / "r.html", "--svg", tmp_path / "f.svg")
+    text, data = data_of(tmp_path / "r.html")
+    assert data["api/recording"] == server.get("recording")
+    assert data["api/timeline?buckets=800"] == server.get("timeline", buckets=800)
+    assert data["api/functions?metric=offcpu"] == server.get("functions", metric="offcpu")
+    assert paths(data["api/flame?metric=wall"]) == paths(server.get("flame", metric="wall")) and data["api/flame?metric=wall"]["slices"]
+    for row in data["api/waits"]["rows"] + data["api/spans"]["slowest"][0]["waits"]:
+        assert data[f"api/stack?id={row['stack']}"]["frames"]
+    assert not re.search(r"https?://(?!www\.w3\.org)", text.replace("https://github.com", "")), "it loads nothing"
+    assert (tmp_path / "r.html").stat().st_size < 10 << 20
+    svg = ElementTree.parse(tmp_path / "f.svg")
+    titles = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}title")]
+    assert f"hot ({40 * PERIOD} ns, 93.02 %)" in titles
+
+
+def test_a_report_of_hostile_names_is_text(tmp_path):
+    b = Batch()
+    b.profile(0, names("</script><script>alert(1)</script>", "a & <b>", "\x01\u202e", "main"), command="</script>")
+    run("report", b.write(tmp_path / "hostile"), "--output", tmp_path / "r.html", "--svg", tmp_path / "f.svg")
+    text, data = data_of(tmp_path / "r.html")
+    assert "alert(1)" in text and "<script>alert" not in text
+    assert ("main", "\x01\u202e", "a & <b>", "</script><script>alert(1)</script>") in paths(data["api/flame?metric=cpu"])
+    assert any("<script>alert" in (t.text or "") for t in ElementTree.parse(tmp_path / "f.svg").iter())
+
+
+def test_a_report_needs_a_file_that_can_be_written(rec, tmp_path):
+    assert "cannot" in run("report", rec, "-o", tmp_path / "no" / "r.html", status=1).stderr
+    assert "needs a FILE" in run("report", rec, "-o", status=2).stderr
+    run("report", Batch().write(tmp_path / "empty"), "-o", tmp_path / "e.html", "--svg", tmp_path / "e.svg")
+    assert data_of(tmp_path / "e.html")[1]["api/recording"]["metrics"] == []
 
 
 # ---- what recordings may hold ----
