@@ -15,7 +15,7 @@ function apiEmbedded() {
 export const isReport = embedded !== null;
 
 // What went wrong, and what to do about it.
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(message, hint = '') {
     super(message);
     this.hint = hint;
@@ -23,7 +23,7 @@ export class ApiError extends Error {
 }
 
 // Returns the path with its parameters in order, without empty ones: the key of an answer.
-export function apiKey(path, params = {}) {
+function apiKey(path, params = {}) {
   const entries = Object.entries(params).filter(([, value]) => value !== '' && value !== undefined && value !== null);
   const query = new URLSearchParams(entries.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
   return query ? `${path}?${query}` : path;
@@ -63,7 +63,10 @@ function apiFromReport(key, path, params) {
   const [from, to] = [Number(params.from || 0), Number(params.to || Infinity)];
   if (flame?.slices && path === 'flame') return sliceFlame(flame, from, to);
   if (flame?.slices && path === 'functions') return sliceFunctions(sliceFlame(flame, from, to));
-  throw new ApiError('this report does not have that', 'Open the recording with stacksexport view to select, filter and search in it.');
+  throw new ApiError(
+    'this report does not have that',
+    'Open the recording with stacksexport view to select, filter and search in it.',
+  );
 }
 
 async function apiFetch(url, options) {
@@ -72,10 +75,14 @@ async function apiFetch(url, options) {
     response = await fetch(url, { cache: 'no-store', ...options });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new ApiError('the server does not answer', 'Run stacksexport view again and open the address that it prints.');
+    throw new ApiError(
+      'the server does not answer',
+      'Run stacksexport view again and open the address that it prints.',
+    );
   }
   const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new ApiError(answer?.error ?? `the server answers ${response.status}`, apiHint(response.status));
+  if (!response.ok)
+    throw new ApiError(answer?.error ?? `the server answers ${response.status}`, apiHint(response.status));
   if (answer === null) throw new ApiError('the answer is cut off', 'Try again.');
   return answer;
 }

@@ -16,8 +16,14 @@ export class Brush {
     this.box = el('div.brush-range', { hidden: true });
     this.line = el('div.brush-line', { hidden: true });
     this.sides = { a: el('div.brush-side.a', { hidden: true }, 'A'), b: el('div.brush-side.b', { hidden: true }, 'B') };
-    this.node = el('div.brush', { tabIndex: 0, role: 'slider', 'aria-label': 'Selected range of time', 'aria-valuemin': 0, 'aria-valuemax': 100 },
-      this.sides.a, this.sides.b, this.box, this.line);
+    this.node = el(
+      'div.brush',
+      { tabIndex: 0, role: 'slider', 'aria-label': 'Selected range of time', 'aria-valuemin': 0, 'aria-valuemax': 100 },
+      this.sides.a,
+      this.sides.b,
+      this.box,
+      this.line,
+    );
     this.node.addEventListener('pointerdown', (event) => this.down(event));
     this.node.addEventListener('pointermove', (event) => this.move(event));
     this.node.addEventListener('pointerleave', () => this.leave());
@@ -47,7 +53,11 @@ export class Brush {
   down(event) {
     if (event.button !== 0) return;
     const edge = this.edge(event);
-    this.drag = { fixed: edge ? (edge === 'from' ? this.to : this.from) : this.at(event), x: event.clientX, moved: Boolean(edge) };
+    this.drag = {
+      fixed: edge ? (edge === 'from' ? this.to : this.from) : this.at(event),
+      x: event.clientX,
+      moved: Boolean(edge),
+    };
     this.node.setPointerCapture(event.pointerId);
     this.node.addEventListener('pointerup', (up) => this.up(up), { once: true });
   }
@@ -83,7 +93,10 @@ export class Brush {
     event.preventDefault();
     event.stopPropagation();
     if (event.key === 'Escape') return void this.on.range(null, null);
-    const [from, to] = this.from === null ? [this.start + this.span * 0.4, this.start + this.span * 0.6] : step(this.from, this.to, event.shiftKey);
+    const [from, to] =
+      this.from === null
+        ? [this.start + this.span * 0.4, this.start + this.span * 0.6]
+        : step(this.from, this.to, event.shiftKey);
     this.on.range(Math.max(0, Math.min(from, to)), Math.min(this.duration, Math.max(from, to)));
   }
 
@@ -102,8 +115,12 @@ export class Brush {
     [this.from, this.to] = [from, to];
     this.place(from, to);
     this.node.setAttribute('aria-valuenow', from === null ? 0 : Math.round((100 * from) / this.duration));
-    this.node.setAttribute('aria-valuetext', from === null ? 'the whole recording'
-      : `${formatMoment(from, to - from)} to ${formatMoment(to, to - from)}, ${formatTime(to - from)}`);
+    this.node.setAttribute(
+      'aria-valuetext',
+      from === null
+        ? 'the whole recording'
+        : `${formatMoment(from, to - from)} to ${formatMoment(to, to - from)}, ${formatTime(to - from)}`,
+    );
   }
 
   showSide(side, from, to) {
@@ -120,6 +137,6 @@ const KEYS_OF_BRUSH = {
   '=': (a, b) => [a + (b - a) / 4, b - (b - a) / 4],
   '-': (a, b) => [a - (b - a) / 2, b + (b - a) / 2],
   Home: (a, b) => [0, b - a],
-  End: (a, b) => [a, Infinity],
+  End: (a) => [a, Infinity],
   Escape: () => [0, 0],
 };

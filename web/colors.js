@@ -5,14 +5,39 @@ import { hashText } from './format.js';
 
 const SHADES = 6;
 // Hue and chroma of user, kernel, jit, label, interpreter and inlined frames: the order of the server's kinds.
-const KINDS = [[60, 0.088], [245, 0.06], [155, 0.07], [260, 0.006], [300, 0.058], [92, 0.08]];
+const KINDS = [
+  [60, 0.088],
+  [245, 0.06],
+  [155, 0.07],
+  [260, 0.006],
+  [300, 0.058],
+  [92, 0.08],
+];
 export const KIND_NAMES = ['native code', 'kernel', 'compiled at run time', 'label', 'interpreter', 'inlined'];
 const STATES = { cpu: [52, 0.105], blocked: [255, 0.07], runnable: [98, 0.1] };
 const MODULE_HUES = 12;
 const DIFF_STEPS = 8;
 const INKS = {
-  light: { base: 0.885, step: 0.013, text: '#16191f', dim: '#e9ebef', dimText: '#7b828d', match: 'oklch(0.78 0.14 345)', matchText: '#2a0016', edge: '#16191f' },
-  dark: { base: 0.43, step: -0.012, text: '#f4f6f8', dim: '#242932', dimText: '#868e9b', match: 'oklch(0.55 0.19 350)', matchText: '#ffffff', edge: '#ffffff' },
+  light: {
+    base: 0.885,
+    step: 0.013,
+    text: '#16191f',
+    dim: '#e9ebef',
+    dimText: '#7b828d',
+    match: 'oklch(0.78 0.14 345)',
+    matchText: '#2a0016',
+    edge: '#16191f',
+  },
+  dark: {
+    base: 0.43,
+    step: -0.012,
+    text: '#f4f6f8',
+    dim: '#242932',
+    dimText: '#868e9b',
+    match: 'oklch(0.55 0.19 350)',
+    matchText: '#ffffff',
+    edge: '#ffffff',
+  },
 };
 
 export function isDark() {
@@ -26,7 +51,10 @@ function theme() {
 
 function shades([hue, chroma]) {
   const { base, step } = theme();
-  return Array.from({ length: SHADES }, (_, i) => `oklch(${(base - step * (i - 1)).toFixed(3)} ${chroma} ${hue + 3 * (i - 2)})`);
+  return Array.from(
+    { length: SHADES },
+    (_, i) => `oklch(${(base - step * (i - 1)).toFixed(3)} ${chroma} ${hue + 3 * (i - 2)})`,
+  );
 }
 
 // Returns the CSS colour of a state, for legends and bars.
@@ -51,12 +79,15 @@ function colorByKind(model) {
   const table = KINDS.flatMap(shades);
   const of = new Uint16Array(model.count);
   const shade = model.names.map((name) => hashText(name) % SHADES);
-  for (let i = 0; i < model.count; i++) of[i] = Math.min(model.kind[i], KINDS.length - 1) * SHADES + shade[model.name[i]];
+  for (let i = 0; i < model.count; i++)
+    of[i] = Math.min(model.kind[i], KINDS.length - 1) * SHADES + shade[model.name[i]];
   return [table, of];
 }
 
 function colorByModule(model) {
-  const table = Array.from({ length: MODULE_HUES }, (_, i) => shades([(i * 360) / MODULE_HUES + 20, 0.062])).flat().concat(shades(KINDS[3]));
+  const table = Array.from({ length: MODULE_HUES }, (_, i) => shades([(i * 360) / MODULE_HUES + 20, 0.062]))
+    .flat()
+    .concat(shades(KINDS[3]));
   const hue = model.modules.map((module) => (module ? hashText(module) % MODULE_HUES : MODULE_HUES));
   const shade = model.names.map((name) => hashText(name) % SHADES);
   const of = new Uint16Array(model.count);
@@ -66,10 +97,12 @@ function colorByModule(model) {
 
 // A frame has the colour of the state that most of its time was spent in: the stronger, the more of it.
 function colorByState(model) {
-  const table = model.states.flatMap((state) => [0.35, 0.7, 1].flatMap((part) => {
-    const [hue, chroma] = STATES[state] ?? STATES.blocked;
-    return shades([hue, chroma * part]);
-  }));
+  const table = model.states.flatMap((state) =>
+    [0.35, 0.7, 1].flatMap((part) => {
+      const [hue, chroma] = STATES[state] ?? STATES.blocked;
+      return shades([hue, chroma * part]);
+    }),
+  );
   const of = new Uint16Array(model.count);
   for (let i = 0; i < model.count; i++) {
     const { state, share } = modelState(model, i);
@@ -94,14 +127,21 @@ export function modelState(model, node) {
 // Blue: less in B. Orange: more. Grey: no significant change. The stronger, the larger the change.
 function colorByChange(model) {
   const { base } = theme();
-  const tone = (hue) => Array.from({ length: DIFF_STEPS }, (_, i) =>
-    `oklch(${(base - (isDark() ? -0.07 : 0.11) * (i / DIFF_STEPS)).toFixed(3)} ${(0.02 + (0.1 * (i + 1)) / DIFF_STEPS).toFixed(3)} ${hue})`);
+  const tone = (hue) =>
+    Array.from(
+      { length: DIFF_STEPS },
+      (_, i) =>
+        `oklch(${(base - (isDark() ? -0.07 : 0.11) * (i / DIFF_STEPS)).toFixed(3)} ${(0.02 + (0.1 * (i + 1)) / DIFF_STEPS).toFixed(3)} ${hue})`,
+    );
   const table = [isDark() ? 'oklch(0.36 0.006 260)' : 'oklch(0.92 0.004 260)', ...tone(42), ...tone(250)];
   const of = new Uint16Array(model.count);
   for (let i = 1; i < model.count; i++) {
     if (!model.significant[i]) continue;
     const change = model.b[i] - model.a[i];
-    const strength = Math.min(DIFF_STEPS - 1, Math.floor((Math.abs(change) / Math.max(model.a[i], model.b[i], 1)) * DIFF_STEPS));
+    const strength = Math.min(
+      DIFF_STEPS - 1,
+      Math.floor((Math.abs(change) / Math.max(model.a[i], model.b[i], 1)) * DIFF_STEPS),
+    );
     of[i] = 1 + (change > 0 ? 0 : DIFF_STEPS) + strength;
   }
   return [table, of];

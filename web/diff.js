@@ -3,7 +3,7 @@
 
 import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch } from './controls.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
-import { button, el, fill, segments } from './dom.js';
+import { button, el, fill, fillControls, segments } from './dom.js';
 import { flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
 import { modelMake, modelModule, modelName, modelSearch } from './flamemodel.js';
@@ -24,31 +24,69 @@ class DiffView {
     this.page = page;
     this.tools = el('div.tools', { role: 'toolbar', 'aria-label': 'Difference' });
     this.sides = el('div.sides');
-    this.flame = new FlameGraph('Difference as a flame graph', { select: (node) => this.select(node), zoom: () => {}, tip: (node, event) => flameTip(this.model, node, event) });
-    this.search = controlSearch((step) => { this.flame.nextMatch(step); });
+    this.flame = new FlameGraph('Difference as a flame graph', {
+      select: (node) => this.select(node),
+      zoom: () => {},
+      tip: (node, event) => flameTip(this.model, node, event),
+    });
+    this.search = controlSearch((step) => {
+      this.flame.nextMatch(step);
+    });
     this.panel = el('aside.details', { 'aria-label': 'Selected frame' });
     this.table = new Table('Largest changes', this.columns(), { pick: (row) => this.flame.moveTo(row.node) });
     this.graph = el('div.graph', {}, this.flame.host);
-    this.node = el('div.view', {}, this.tools, this.sides, el('div.split', {}, el('div.column', {}, this.graph, el('div.diff-table', {}, this.table.node)), this.panel));
+    this.node = el(
+      'div.view',
+      {},
+      this.tools,
+      this.sides,
+      el('div.split', {}, el('div.column', {}, this.graph, el('div.diff-table', {}, this.table.node)), this.panel),
+    );
     this.loader = new Loader(this.graph);
     this.keys = {
       c: () => this.model && this.flame.selected >= 0 && detailsCopy(this.model, this.flame.selected),
-      s: () => this.model && this.flame.selected > 0 && stateSet({ view: 'sandwich', ...detailsFunction(this.model, this.flame.selected) }),
-      Escape: () => this.flame.zoomOut(), Backspace: () => this.flame.zoomOut(), n: () => this.flame.nextMatch(1), N: () => this.flame.nextMatch(-1),
+      s: () =>
+        this.model &&
+        this.flame.selected > 0 &&
+        stateSet({ view: 'sandwich', ...detailsFunction(this.model, this.flame.selected) }),
+      Escape: () => this.flame.zoomOut(),
+      Backspace: () => this.flame.zoomOut(),
+      n: () => this.flame.nextMatch(1),
+      N: () => this.flame.nextMatch(-1),
     };
     document.addEventListener('theme', () => this.flame.recolor());
   }
 
   columns() {
-    const value = (key, label) => ({ id: key, label, number: true, show: (r) => formatValue(r[key], this.unit), value: (r) => r[key] });
+    const value = (key, label) => ({
+      class: 'wide',
+      id: key,
+      label,
+      number: true,
+      show: (r) => formatValue(r[key], this.unit),
+      value: (r) => r[key],
+    });
     return [
-      { id: 'change', label: 'Change', number: true, show: (r) => el('b', { class: r.change > 0 ? 'more' : 'less' }, detailsSigned(r.change, this.unit)), value: (r) => r.change },
+      {
+        id: 'change',
+        label: 'Change',
+        number: true,
+        show: (r) => el('b', { class: r.change > 0 ? 'more' : 'less' }, detailsSigned(r.change, this.unit)),
+        value: (r) => r.change,
+      },
       { id: 'share', label: '%', number: true, show: (r) => (r.a ? formatShare(r.change, r.a) : 'new') },
-      value('a', 'A'), value('b', 'B'),
-      { id: 'interval', label: '95 % interval', number: true, show: (r) => `${detailsSigned(r.lo, this.unit)} … ${detailsSigned(r.hi, this.unit)}` },
+      value('a', 'A'),
+      value('b', 'B'),
+      {
+        id: 'interval',
+        class: 'wide',
+        label: '95 % interval',
+        number: true,
+        show: (r) => `${detailsSigned(r.lo, this.unit)} … ${detailsSigned(r.hi, this.unit)}`,
+      },
       { id: 'p', label: 'p', number: true, show: (r) => detailsP(r.p), value: (r) => r.p },
       { id: 'name', label: 'Function', show: (r) => cleanName(r.name, 200), value: (r) => r.name, class: 'name' },
-      { id: 'module', label: 'Module', show: (r) => baseName(r.module), class: 'module' },
+      { id: 'module', label: 'Module', show: (r) => baseName(r.module), class: 'module wide' },
     ];
   }
 
@@ -56,8 +94,22 @@ class DiffView {
     const state = stateAll();
     this.flame.setFlip(state.layout === 'flame');
     if (!this.search.node.isConnected) fill(this.tools, el('div.tools-set'), this.search.node);
-    fill(this.tools.firstElementChild, controlMetric(this.page), controlLayout(), controlMerge(), controlHide(),
-      segments('Normalise by', [['time', 'per time'], ['spans', 'per span']].slice(0, this.page.recording.spans.length ? 2 : 1), state.normalise, (normalise) => stateSet({ normalise })));
+    fillControls(
+      this.tools.firstElementChild,
+      controlMetric(this.page),
+      controlLayout(),
+      controlMerge(),
+      controlHide(),
+      segments(
+        'Normalise by',
+        [
+          ['time', 'per time'],
+          ['spans', 'per span'],
+        ].slice(0, this.page.recording.spans.length ? 2 : 1),
+        state.normalise,
+        (normalise) => stateSet({ normalise }),
+      ),
+    );
     this.showSides(state);
     if (!(state.afrom || state.ato) || !(state.bfrom || state.bto)) if (!state.other) return this.explain();
     this.loader.get('diff', this.parameters(state), (answer) => this.show(answer));
@@ -66,17 +118,42 @@ class DiffView {
 
   parameters(state) {
     const { merge, hide, normalise, afrom, ato, bfrom, bto, other } = state;
-    const filters = Object.fromEntries(SELECTION.filter((key) => key !== 'from' && key !== 'to' && state[key]).map((key) => [key, state[key]]));
-    return { metric: this.page.metric().id, merge: merge === 'function' ? '' : merge, hide, normalise, afrom, ato, bfrom, bto, other, ...filters };
+    const filters = Object.fromEntries(
+      SELECTION.filter((key) => key !== 'from' && key !== 'to' && state[key]).map((key) => [key, state[key]]),
+    );
+    return {
+      metric: this.page.metric().id,
+      merge: merge === 'function' ? '' : merge,
+      hide,
+      normalise,
+      afrom,
+      ato,
+      bfrom,
+      bto,
+      other,
+      ...filters,
+    };
   }
 
   explain() {
     this.loader.stop();
     this.loader.forget();
     this.table.show([]);
-    this.loader.showNote('Compare two ranges', 'Drag a range on the timeline and press a, then another and press b. Or:');
-    this.loader.cover.firstElementChild.append(el('div.suggestions', {}, button('First half and second half', () => this.halves())));
-    if (this.page.recording.other) this.loader.cover.querySelector('.suggestions').append(button('The other recording', () => stateSet({ other: '1' })));
+    this.loader.showNote(
+      'Compare two ranges',
+      'Drag a range on the timeline and press a, then another and press b. Or:',
+    );
+    this.loader.cover.firstElementChild.append(
+      el(
+        'div.suggestions',
+        {},
+        button('First half and second half', () => this.halves()),
+      ),
+    );
+    if (this.page.recording.other)
+      this.loader.cover
+        .querySelector('.suggestions')
+        .append(button('The other recording', () => stateSet({ other: '1' })));
   }
 
   halves() {
@@ -88,13 +165,33 @@ class DiffView {
   showSides(state) {
     const side = (name) => {
       const [from, to] = [Number(state[`${name}from`] || 0), Number(state[`${name}to`] || 0)];
-      return el(`span.side.${name}`, {}, el('b', {}, name.toUpperCase()), to > from ? `${formatMoment(from, to - from)} – ${formatMoment(to, to - from)} (${formatTime(to - from)})` : 'not set');
+      return el(
+        `span.side.${name}`,
+        {},
+        el('b', {}, name.toUpperCase()),
+        to > from
+          ? `${formatMoment(from, to - from)} – ${formatMoment(to, to - from)} (${formatTime(to - from)})`
+          : 'not set',
+      );
     };
-    const text = state.other ? [el('span.side.a', {}, el('b', {}, 'A'), 'this recording'), el('span.side.b', {}, el('b', {}, 'B'), 'the other recording')] : [side('a'), side('b')];
-    fill(this.sides, text,
-      button('Swap', () => stateSet({ afrom: state.bfrom, ato: state.bto, bfrom: state.afrom, bto: state.ato }), { class: 'quiet' }),
+    const text = state.other
+      ? [
+          el('span.side.a', {}, el('b', {}, 'A'), 'this recording'),
+          el('span.side.b', {}, el('b', {}, 'B'), 'the other recording'),
+        ]
+      : [side('a'), side('b')];
+    fill(
+      this.sides,
+      text,
+      button('Swap', () => stateSet({ afrom: state.bfrom, ato: state.bto, bfrom: state.afrom, bto: state.ato }), {
+        class: 'quiet',
+      }),
       button('Clear', () => stateSet({ afrom: '', ato: '', bfrom: '', bto: '', other: '' }), { class: 'quiet' }),
-      el('span.spring'), el('span.legend', {}, el('span.dot.less-dot'), 'less in B'), el('span.legend', {}, el('span.dot.more-dot'), 'more in B'), el('span.legend', {}, el('span.dot.same-dot'), 'no significant change'));
+      el('span.spring'),
+      el('span.legend', {}, el('span.dot.less-dot'), 'less in B'),
+      el('span.legend', {}, el('span.dot.more-dot'), 'more in B'),
+      el('span.legend', {}, el('span.dot.same-dot'), 'no significant change'),
+    );
   }
 
   show(answer) {
@@ -118,7 +215,17 @@ class DiffView {
       if (!model.significant[i] || this.calleeExplains(i, change)) continue;
       const key = `${model.name[i]} ${model.module[i]}`;
       if (!best.has(key) || Math.abs(change) > Math.abs(best.get(key).change)) {
-        best.set(key, { node: i, change, a: model.a[i], b: model.b[i], lo: model.lo?.[i], hi: model.hi?.[i], p: model.p?.[i], name: modelName(model, i), module: modelModule(model, i) });
+        best.set(key, {
+          node: i,
+          change,
+          a: model.a[i],
+          b: model.b[i],
+          lo: model.lo?.[i],
+          hi: model.hi?.[i],
+          p: model.p?.[i],
+          name: modelName(model, i),
+          module: modelModule(model, i),
+        });
       }
     }
     return [...best.values()].sort((x, y) => Math.abs(y.change) - Math.abs(x.change));

@@ -29,26 +29,49 @@ export function fill(node, ...children) {
   return node;
 }
 
+// Like fill(), for controls: the one that has the focus is replaced by the one with the same label, which gets it.
+export function fillControls(node, ...children) {
+  const held = node.contains(document.activeElement) ? labelOf(document.activeElement) : null;
+  fill(node, ...children);
+  if (held !== null) [...node.querySelectorAll('select, button, input')].find((n) => labelOf(n) === held)?.focus();
+}
+
+function labelOf(node) {
+  return node.getAttribute('aria-label') ?? node.textContent;
+}
+
 export function button(label, onclick, properties = {}) {
   return el('button.button', { type: 'button', onclick, ...properties }, label);
 }
 
 // Returns a labelled <select>. `options`: [[value, text], …].
 export function choice(label, options, value, onpick, properties = {}) {
-  const select = el('select', { onchange: () => onpick(select.value), 'aria-label': label, ...properties },
-    options.map(([id, text]) => el('option', { value: id, selected: id === value }, text)));
+  const select = el(
+    'select',
+    { onchange: () => onpick(select.value), 'aria-label': label, ...properties },
+    options.map(([id, text]) => el('option', { value: id, selected: id === value }, text)),
+  );
   return el('label.choice', {}, el('span.choice-label', {}, label), select);
 }
 
 // Returns a button that is on or off.
 export function toggle(label, on, onpick, properties = {}) {
-  return el('button.button.toggle', { type: 'button', 'aria-pressed': String(on), onclick: () => onpick(!on), ...properties }, label);
+  return el(
+    'button.button.toggle',
+    { type: 'button', 'aria-pressed': String(on), onclick: () => onpick(!on), ...properties },
+    label,
+  );
 }
 
 // Returns a group of buttons of which one is on.
 export function segments(label, options, value, onpick) {
-  return el('div.segments', { role: 'group', 'aria-label': label }, options.map(([id, text]) =>
-    el('button', { type: 'button', 'aria-pressed': String(id === value), onclick: () => onpick(id) }, text)));
+  return el(
+    'div.segments',
+    { role: 'group', 'aria-label': label },
+    options.map(([id, text]) =>
+      el('button', { type: 'button', 'aria-pressed': String(id === value), onclick: () => onpick(id) }, text),
+    ),
+  );
 }
 
 export function announce(text) {
@@ -74,7 +97,7 @@ function copyBySelection(text) {
 }
 
 let toastTimer = 0;
-export function toast(text) {
+function toast(text) {
   document.querySelector('.toast')?.remove();
   document.body.append(el('div.toast', { role: 'status' }, text));
   clearTimeout(toastTimer);

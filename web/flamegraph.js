@@ -19,8 +19,12 @@ export class FlameGraph {
     this.on = on;
     this.canvas = el('canvas.flame-canvas');
     this.spacer = el('div.flame-spacer');
-    this.host = el('div.flame-scroll', { tabIndex: 0, role: 'application', 'aria-roledescription': 'flame graph', 'aria-label': label },
-      this.canvas, this.spacer);
+    this.host = el(
+      'div.flame-scroll',
+      { tabIndex: 0, role: 'application', 'aria-roledescription': 'flame graph', 'aria-label': label },
+      this.canvas,
+      this.spacer,
+    );
     this.model = null;
     this.zoomed = 0;
     this.selected = -1;
@@ -60,7 +64,8 @@ export class FlameGraph {
 
   // How much lies below what is shown: in a flame, that is what stays when the size changes.
   scrolled() {
-    if (this.host.scrollTop !== this.placed) this.below = this.host.scrollHeight - this.host.clientHeight - this.host.scrollTop;
+    if (this.host.scrollTop !== this.placed)
+      this.below = this.host.scrollHeight - this.host.clientHeight - this.host.scrollTop;
     this.placed = null;
     this.draw();
   }
@@ -193,7 +198,9 @@ export class FlameGraph {
     const id = node ? this.model.name[node] : -1;
     let label = this.labels.get(id);
     if (!label) {
-      const text = node ? cleanName(modelName(this.model, node), 300) : `${cleanName(modelName(this.model, 0))} · ${formatValue(this.model.sum, this.model.unit)}`;
+      const text = node
+        ? cleanName(modelName(this.model, node), 300)
+        : `${cleanName(modelName(this.model, 0))} · ${formatValue(this.model.sum, this.model.unit)}`;
       label = { text, width: context.measureText(text).width };
       this.labels.set(id, label);
     }
@@ -205,7 +212,10 @@ export class FlameGraph {
 
   drawMarks(context, width) {
     const ink = flameInk();
-    for (const [node, line] of [[this.hovered, 1], [this.selected, 2]]) {
+    for (const [node, line] of [
+      [this.hovered, 1],
+      [this.selected, 2],
+    ]) {
       if (node < 0 || (line === 2 && document.activeElement !== this.host && this.hovered === node)) continue;
       const box = this.boxOf(node, width);
       if (!box) continue;
@@ -321,7 +331,14 @@ export class FlameGraph {
     const { model } = this;
     const node = this.selected < 0 ? this.zoomed : this.selected;
     const child = model.children[model.first[node]];
-    const next = this.selected < 0 ? node : !down ? model.parent[node] : model.first[node] < model.first[node + 1] && model.width[child] ? child : -1;
+    const next =
+      this.selected < 0
+        ? node
+        : !down
+          ? model.parent[node]
+          : model.first[node] < model.first[node + 1] && model.width[child]
+            ? child
+            : -1;
     if (next >= 0) this.moveTo(next);
   }
 
@@ -366,7 +383,10 @@ const KEYS = {
   Enter: (flame) => (flame.selected >= 0 ? flame.zoom(flame.selected) : false),
   Backspace: (flame) => flame.zoomOut(),
   Escape: (flame) => flame.zoomOut(),
-  Home: (flame) => { flame.moveTo(0); flame.zoom(0); },
+  Home: (flame) => {
+    flame.moveTo(0);
+    flame.zoom(0);
+  },
   n: (flame) => flame.nextMatch(1),
   N: (flame) => flame.nextMatch(-1),
 };

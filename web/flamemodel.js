@@ -8,10 +8,21 @@ export function modelMake(answer) {
   const { nodes, names, modules } = answer;
   const count = nodes.parent.length;
   const model = {
-    unit: answer.unit, states: answer.states, names, modules, count, dropped: answer.dropped ?? { nodes: 0, value: 0 },
-    sum: answer.total, aTotal: answer.a_total, bTotal: answer.b_total,
-    name: Int32Array.from(nodes.name), module: Int32Array.from(nodes.module), parent: Int32Array.from(nodes.parent),
-    self: Float64Array.from(nodes.self), total: Float64Array.from(nodes.total), kind: Uint8Array.from(nodes.kind),
+    unit: answer.unit,
+    states: answer.states,
+    names,
+    modules,
+    count,
+    dropped: answer.dropped ?? { nodes: 0, value: 0 },
+    sum: answer.total,
+    aTotal: answer.a_total,
+    bTotal: answer.b_total,
+    name: Int32Array.from(nodes.name),
+    module: Int32Array.from(nodes.module),
+    parent: Int32Array.from(nodes.parent),
+    self: Float64Array.from(nodes.self),
+    total: Float64Array.from(nodes.total),
+    kind: Uint8Array.from(nodes.kind),
     state: nodes.state ?? null,
   };
   for (const column of ['a', 'b', 'p', 'lo', 'hi', 'significant']) if (nodes[column]) model[column] = nodes[column];
@@ -27,14 +38,25 @@ export function modelWithoutRoot(answer) {
   const { nodes } = answer;
   if (nodes.parent.filter((parent) => parent === 0).length !== 1) return answer;
   const columns = Object.entries(nodes).map(([name, values]) => [name, values?.slice(1) ?? null]);
-  return { ...answer, nodes: { ...Object.fromEntries(columns), parent: nodes.parent.slice(1).map((parent) => parent - 1) } };
+  return {
+    ...answer,
+    nodes: { ...Object.fromEntries(columns), parent: nodes.parent.slice(1).map((parent) => parent - 1) },
+  };
 }
 
 // Returns an answer with every stack leaf first: below each function that ran are those that called it.
 export function modelInvert(answer) {
   const { nodes } = answer;
   const count = nodes.parent.length;
-  const out = { name: [nodes.name[0]], module: [nodes.module[0]], parent: [-1], self: [0], total: [0], kind: [nodes.kind[0]], state: nodes.state ? [null] : null };
+  const out = {
+    name: [nodes.name[0]],
+    module: [nodes.module[0]],
+    parent: [-1],
+    self: [0],
+    total: [0],
+    kind: [nodes.kind[0]],
+    state: nodes.state ? [null] : null,
+  };
   const children = new Map();
   const place = (node, parent) => {
     const key = parent * 2 ** 26 + nodes.name[node] * 2 ** 5 + (nodes.kind[node] & 31);
@@ -98,7 +120,8 @@ function modelRows({ count, first, children, width }) {
   while (row.length) {
     rows.push(Int32Array.from(row));
     const below = [];
-    for (const node of row) for (let c = first[node]; c < first[node + 1]; c++) if (width[children[c]] > 0) below.push(children[c]);
+    for (const node of row)
+      for (let c = first[node]; c < first[node + 1]; c++) if (width[children[c]] > 0) below.push(children[c]);
     row = below;
   }
   return rows;
@@ -181,7 +204,7 @@ export function modelPath(model, node) {
 // Returns the nodes from this one down along the widest child.
 export function modelHeaviest(model, node, limit = 40) {
   const path = [];
-  for (let i = node; path.length < limit && model.first[i] < model.first[i + 1]; ) {
+  for (let i = node; path.length < limit && model.first[i] < model.first[i + 1];) {
     i = model.children[model.first[i]];
     if (!model.width[i]) break;
     path.push(i);

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Numbers and names as people read them.
 
-const NANOSECONDS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
-const BYTES = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']];
-const COUNTS = [[1e9, 'G'], [1e6, 'M'], [1e4, 'k', 1e3]];
+const NANOSECONDS = [
+  [1e9, 's'],
+  [1e6, 'ms'],
+  [1e3, 'µs'],
+  [1, 'ns'],
+];
+const BYTES = [
+  [2 ** 40, 'TiB'],
+  [2 ** 30, 'GiB'],
+  [2 ** 20, 'MiB'],
+  [2 ** 10, 'KiB'],
+  [1, 'B'],
+];
+const COUNTS = [
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e4, 'k', 1e3],
+];
 
 function digits(number) {
   const size = Math.abs(number);
@@ -55,7 +70,8 @@ export function formatMoment(ns, rangeNs) {
   return `${(ns / 1e9).toFixed(decimals)} s`;
 }
 
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
+const CONTROLS =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb]/g;
 
 // Returns a name with control and direction characters made visible, cut to `limit` characters.
 export function cleanName(text, limit = 2000) {

@@ -3,7 +3,7 @@
 
 import { apiHas, isReport } from './api.js';
 import { controlMetric } from './controls.js';
-import { button, el, fill, segments } from './dom.js';
+import { button, el, fill, fillControls, segments } from './dom.js';
 import { cleanName, formatCount, formatExact, formatShare, formatValue } from './format.js';
 import { modelPattern } from './flamemodel.js';
 import { Loader } from './loader.js';
@@ -22,11 +22,17 @@ class FunctionsView {
     this.answer = { unit: 'ns', total: 0, rows: [] };
     this.tools = el('div.tools', { role: 'toolbar', 'aria-label': 'Functions' });
     this.input = el('input.search', {
-      type: 'search', placeholder: 'Filter (regular expression)', 'aria-label': 'Filter functions', spellcheck: false,
+      type: 'search',
+      placeholder: 'Filter (regular expression)',
+      'aria-label': 'Filter functions',
+      spellcheck: false,
       oninput: () => stateSet({ search: this.input.value }, true),
     });
     this.sum = el('span.faint');
-    this.table = new Table('Functions', this.columns(), { sort: isReport ? null : (sort) => this.sort(sort), pick: (row) => this.pick(row) });
+    this.table = new Table('Functions', this.columns(), {
+      sort: isReport ? null : (sort) => this.sort(sort),
+      pick: (row) => this.pick(row),
+    });
     this.actions = el('div.actions');
     this.holder = el('div.holder', {}, this.table.node);
     this.node = el('div.view', {}, this.tools, this.holder, this.actions);
@@ -37,15 +43,39 @@ class FunctionsView {
 
   columns() {
     const share = (key) => (row) => formatShare(row[key], this.answer.total);
-    const value = (key) => (row) => el('span', { title: formatExact(row[key]) }, formatValue(row[key], this.answer.unit));
+    const value = (key) => (row) =>
+      el('span', { title: formatExact(row[key]) }, formatValue(row[key], this.answer.unit));
     return [
-      { id: 'self', label: 'Self', number: true, show: value('self'), value: (r) => r.self, bar: (r) => r.self / this.answer.total, title: 'with the function on top of the stack' },
-      { id: 'selfp', label: '%', number: true, show: share('self') },
-      { id: 'total', label: 'Total', number: true, show: value('total'), value: (r) => r.total, bar: (r) => r.total / this.answer.total, title: 'with the function anywhere on the stack' },
-      { id: 'totalp', label: '%', number: true, show: share('total') },
-      { id: 'samples', label: 'Rows', number: true, show: (r) => (r.samples === null ? '–' : formatCount(r.samples)), title: 'events that have it on their stack' },
+      {
+        id: 'self',
+        label: 'Self',
+        number: true,
+        show: value('self'),
+        value: (r) => r.self,
+        bar: (r) => r.self / this.answer.total,
+        title: 'with the function on top of the stack',
+      },
+      { id: 'selfp', label: '%', number: true, show: share('self'), class: 'wide' },
+      {
+        id: 'total',
+        label: 'Total',
+        number: true,
+        show: value('total'),
+        value: (r) => r.total,
+        bar: (r) => r.total / this.answer.total,
+        title: 'with the function anywhere on the stack',
+      },
+      { id: 'totalp', label: '%', number: true, show: share('total'), class: 'wide' },
+      {
+        id: 'samples',
+        class: 'wide',
+        label: 'Rows',
+        number: true,
+        show: (r) => (r.samples === null ? '–' : formatCount(r.samples)),
+        title: 'events that have it on their stack',
+      },
       { id: 'name', label: 'Function', show: (r) => cleanName(r.name, 300), class: 'name' },
-      { id: 'module', label: 'Module', show: (r) => cleanName(r.module, 120), class: 'module' },
+      { id: 'module', label: 'Module', show: (r) => cleanName(r.module, 120), class: 'module wide' },
     ];
   }
 
@@ -56,9 +86,29 @@ class FunctionsView {
 
   update() {
     const { by, sort } = stateAll();
-    fill(this.tools.firstElementChild, controlMetric(this.page),
-      isReport ? null : segments('By', [['function', 'Function'], ['module', 'Module'], ['line', 'Line']], by, (value) => stateSet({ by: value })));
-    const parameters = { metric: this.page.metric().id, by: by === 'function' ? '' : by, sort: sort === 'self' ? '' : sort, limit: isReport ? '' : FUNCTIONS_ROWS, ...stateSelection() };
+    fillControls(
+      this.tools.firstElementChild,
+      controlMetric(this.page),
+      isReport
+        ? null
+        : segments(
+            'By',
+            [
+              ['function', 'Function'],
+              ['module', 'Module'],
+              ['line', 'Line'],
+            ],
+            by,
+            (value) => stateSet({ by: value }),
+          ),
+    );
+    const parameters = {
+      metric: this.page.metric().id,
+      by: by === 'function' ? '' : by,
+      sort: sort === 'self' ? '' : sort,
+      limit: isReport ? '' : FUNCTIONS_ROWS,
+      ...stateSelection(),
+    };
     this.loader.get('functions', parameters, (answer) => this.show(answer));
     this.filter();
   }
@@ -76,7 +126,9 @@ class FunctionsView {
     if (this.input.value !== text) this.input.value = text;
     const { pattern, valid } = modelPattern(text);
     this.input.setAttribute('aria-invalid', String(!valid));
-    const rows = text ? this.answer.rows.filter((r) => pattern.test(r.name ?? '') || pattern.test(r.module ?? '')) : this.answer.rows;
+    const rows = text
+      ? this.answer.rows.filter((r) => pattern.test(r.name ?? '') || pattern.test(r.module ?? ''))
+      : this.answer.rows;
     this.sum.textContent = `${formatExact(rows.length)} of ${formatExact(this.answer.rows.length)} rows · ${formatValue(this.answer.total, this.answer.unit)} in all`;
     if (rows === this.shownRows && !text) return;
     this.shownRows = rows;
@@ -86,10 +138,15 @@ class FunctionsView {
 
   pick(row) {
     this.picked = row;
-    fill(this.actions, el('b', {}, cleanName(row.name, 120)),
+    fill(
+      this.actions,
+      el('b', {}, cleanName(row.name, 120)),
       apiHas('sandwich') ? button('Callers and callees', () => this.go('sandwich'), { title: 's' }) : null,
       apiHas('source') ? button('Source', () => this.go('source'), { title: 'o' }) : null,
-      button('Show in the flame graph', () => stateSet({ view: 'flame', search: `^${row.name.slice(0, 500).replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$` })));
+      button('Show in the flame graph', () =>
+        stateSet({ view: 'flame', search: `^${row.name.slice(0, 500).replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$` }),
+      ),
+    );
   }
 
   go(view) {

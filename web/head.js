@@ -9,16 +9,45 @@ const GLYPHS = { system: '◐', light: '☀', dark: '☾' };
 
 export function headMake(node, recording) {
   const rows = recording.kinds.reduce((sum, kind) => sum + kind.rows, 0);
-  fill(node,
+  fill(
+    node,
     el('img.logo', { src: 'icon.svg', alt: '' }),
-    el('h1', { title: cleanName(recording.path) }, cleanName(recording.path.split('/').filter(Boolean).pop() ?? recording.path, 60)),
+    el(
+      'h1',
+      { title: cleanName(recording.path) },
+      cleanName(recording.path.split('/').filter(Boolean).pop() ?? recording.path, 60),
+    ),
     recording.live ? el('span.chip.live', {}, 'recording') : null,
-    el('span.facts', {}, [cleanName(recording.host ?? '', 60), headDate(recording.t0_ns), formatTime(recording.duration_ns),
-      `${formatCount(recording.stacks)} stacks`].filter(Boolean).map((fact) => el('span', {}, fact))),
-    headChip(`${formatCount(rows)} events`, 'plain', recording.kinds.map((k) => `${cleanName(k.kind)}: ${formatExact(k.rows)}${k.weight > k.rows ? ` rows for ${formatExact(k.weight)} events` : ''}`)),
+    el(
+      'span.facts',
+      {},
+      [
+        cleanName(recording.host ?? '', 60),
+        headDate(recording.t0_ns),
+        formatTime(recording.duration_ns),
+        `${formatCount(recording.stacks)} stacks`,
+      ]
+        .filter(Boolean)
+        .map((fact) => el('span', {}, fact)),
+    ),
+    headChip(
+      `${formatCount(rows)} events`,
+      'plain',
+      recording.kinds.map(
+        (k) =>
+          `${cleanName(k.kind)}: ${formatExact(k.rows)}${k.weight > k.rows ? ` rows for ${formatExact(k.weight)} events` : ''}`,
+      ),
+    ),
     el('span.spring'),
-    headUnwind(recording.unwind), headLost(recording.lost), themeButton(),
-    button('?', () => document.dispatchEvent(new CustomEvent('show-keys')), { class: 'icon', 'aria-label': 'Keys', title: 'Keys (?)' }));
+    headUnwind(recording.unwind),
+    headLost(recording.lost),
+    themeButton(),
+    button('?', () => document.dispatchEvent(new CustomEvent('show-keys')), {
+      class: 'icon',
+      'aria-label': 'Keys',
+      title: 'Keys (?)',
+    }),
+  );
 }
 
 function headDate(nanoseconds) {
@@ -32,20 +61,33 @@ function headUnwind(unwind) {
   if (!all) return null;
   const whole = unwind.filter((u) => u.how === 'root').reduce((sum, u) => sum + u.rows, 0);
   const others = unwind.filter((u) => u.how !== 'root').map((u) => `${cleanName(u.how)}: ${formatExact(u.rows)}`);
-  return headChip(`${formatShare(whole, all)} whole stacks`, whole / all >= 0.99 ? 'good' : 'warn',
-    [`${formatExact(whole)} of ${formatExact(all)} user stacks reach their root.`, ...others]);
+  return headChip(`${formatShare(whole, all)} whole stacks`, whole / all >= 0.99 ? 'good' : 'warn', [
+    `${formatExact(whole)} of ${formatExact(all)} user stacks reach their root.`,
+    ...others,
+  ]);
 }
 
 // What was lost while recording: sums are too small by that.
 function headLost(lost) {
   const events = lost.reduce((sum, l) => sum + l.events, 0);
   if (!events) return headChip('nothing lost', 'good', ['Every event was recorded.']);
-  return headChip(`${formatCount(events)} events lost`, 'warn',
-    ['Sums are too small by what was lost:', ...lost.map((l) => `${cleanName(l.kind)}, ${cleanName(l.reason)}: ${formatExact(l.events)}`)]);
+  return headChip(`${formatCount(events)} events lost`, 'warn', [
+    'Sums are too small by what was lost:',
+    ...lost.map((l) => `${cleanName(l.kind)}, ${cleanName(l.reason)}: ${formatExact(l.events)}`),
+  ]);
 }
 
 function headChip(text, tone, lines) {
-  return el(`details.chip.${tone}`, {}, el('summary', {}, text), el('div.pop', {}, lines.map((line) => el('p', {}, line))));
+  return el(
+    `details.chip.${tone}`,
+    {},
+    el('summary', {}, text),
+    el(
+      'div.pop',
+      {},
+      lines.map((line) => el('p', {}, line)),
+    ),
+  );
 }
 
 function themeStored() {
@@ -56,25 +98,30 @@ function themeStored() {
   }
 }
 
-export function themeSet(theme) {
+function themeSet(theme) {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   try {
     localStorage.setItem('theme', theme);
-  } catch { /* a page without storage forgets it */ }
+  } catch {
+    /* a page without storage forgets it */
+  }
   document.dispatchEvent(new CustomEvent('theme'));
 }
 
 export function themeRestore() {
   const theme = themeStored();
   if (theme !== 'system') document.documentElement.dataset.theme = theme;
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => document.dispatchEvent(new CustomEvent('theme')));
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
+    document.dispatchEvent(new CustomEvent('theme')),
+  );
   document.addEventListener('click', closeOthers);
 }
 
 // An open chip closes when something else is clicked.
 function closeOthers(event) {
-  for (const open of document.querySelectorAll('details.chip[open]')) if (!open.contains(event.target)) open.open = false;
+  for (const open of document.querySelectorAll('details.chip[open]'))
+    if (!open.contains(event.target)) open.open = false;
 }
 
 function themeButton() {
@@ -83,11 +130,15 @@ function themeButton() {
     node.title = `Theme: ${theme} (t)`;
     node.setAttribute('aria-label', `Theme: ${theme}`);
   };
-  const node = button('', () => {
-    const next = THEMES[(THEMES.indexOf(themeStored()) + 1) % THEMES.length];
-    themeSet(next);
-    show(node, next);
-  }, { class: 'icon', id: 'theme' });
+  const node = button(
+    '',
+    () => {
+      const next = THEMES[(THEMES.indexOf(themeStored()) + 1) % THEMES.length];
+      themeSet(next);
+      show(node, next);
+    },
+    { class: 'icon', id: 'theme' },
+  );
   show(node, themeStored());
   return node;
 }

@@ -19,10 +19,24 @@ class Heatmap {
     this.recording = recording;
     this.onrange = onrange;
     this.setWindow(0, recording.duration_ns);
-    this.canvas = el('canvas', { role: 'img', 'aria-label': 'Heat map of CPU samples: a column per second, a row per 20 milliseconds' });
+    this.canvas = el('canvas', {
+      role: 'img',
+      'aria-label': 'Heat map of CPU samples: a column per second, a row per 20 milliseconds',
+    });
     this.note = el('span.faint');
     this.stage = el('div.heat-stage', {}, this.canvas);
-    this.node = el('div.heat', { hidden: true }, el('div.heat-label', {}, el('span', {}, 'CPU samples'), el('span.faint', {}, '20 ms per cell, upwards'), this.note), this.stage);
+    this.node = el(
+      'div.heat',
+      { hidden: true },
+      el(
+        'div.heat-label',
+        {},
+        el('span', {}, 'CPU samples'),
+        el('span.faint', {}, '20 ms per cell, upwards'),
+        this.note,
+      ),
+      this.stage,
+    );
     this.loader = new Loader(this.stage);
     this.canvas.addEventListener('pointerdown', (event) => this.down(event));
     this.canvas.addEventListener('pointermove', (event) => this.move(event));
@@ -59,8 +73,16 @@ class Heatmap {
     for (let i = 0; i < columns * answer.rows; i++) {
       const [column, row] = [Math.floor(i / answer.rows), i % answer.rows];
       const at = column * answer.column_ns + row * answer.row_ns;
-      context.fillStyle = heatColor(answer.values[i] / most, range && (at + answer.row_ns <= range[0] || at >= range[1]));
-      context.fillRect((column - this.start / answer.column_ns) * w, HEIGHT - (row + 1) * h, Math.max(1, w - (w > 4 ? 1 : 0)), Math.max(1, h - 0.5));
+      context.fillStyle = heatColor(
+        answer.values[i] / most,
+        range && (at + answer.row_ns <= range[0] || at >= range[1]),
+      );
+      context.fillRect(
+        (column - this.start / answer.column_ns) * w,
+        HEIGHT - (row + 1) * h,
+        Math.max(1, w - (w > 4 ? 1 : 0)),
+        Math.max(1, h - 0.5),
+      );
     }
   }
 
@@ -76,9 +98,18 @@ class Heatmap {
 
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
-    const column = Math.min(this.columns - 1, Math.floor(this.start / this.answer.column_ns + (event.clientX - box.left) / this.columnWidth(box.width)));
-    const row = Math.max(0, Math.min(this.answer.rows - 1, Math.floor(((box.bottom - event.clientY) / HEIGHT) * this.answer.rows)));
-    return { at: column * this.answer.column_ns + row * this.answer.row_ns, value: this.answer.values[column * this.answer.rows + row] };
+    const column = Math.min(
+      this.columns - 1,
+      Math.floor(this.start / this.answer.column_ns + (event.clientX - box.left) / this.columnWidth(box.width)),
+    );
+    const row = Math.max(
+      0,
+      Math.min(this.answer.rows - 1, Math.floor(((box.bottom - event.clientY) / HEIGHT) * this.answer.rows)),
+    );
+    return {
+      at: column * this.answer.column_ns + row * this.answer.row_ns,
+      value: this.answer.values[column * this.answer.rows + row],
+    };
   }
 
   dragRange() {
@@ -115,5 +146,7 @@ function heatColor(part, faded) {
   const alpha = faded ? 0.28 : 1;
   if (!part) return isDark() ? `oklch(0.24 0.01 260 / ${alpha})` : `oklch(0.955 0.004 260 / ${alpha})`;
   const t = Math.sqrt(part);
-  return isDark() ? `oklch(${0.36 + 0.5 * t} ${0.06 + 0.1 * t} ${25 + 60 * t} / ${alpha})` : `oklch(${0.92 - 0.42 * t} ${0.05 + 0.13 * t} ${80 - 50 * t} / ${alpha})`;
+  return isDark()
+    ? `oklch(${0.36 + 0.5 * t} ${0.06 + 0.1 * t} ${25 + 60 * t} / ${alpha})`
+    : `oklch(${0.92 - 0.42 * t} ${0.05 + 0.13 * t} ${80 - 50 * t} / ${alpha})`;
 }

@@ -7,12 +7,53 @@ import { stateGet, stateSet, stateToggled } from './state.js';
 import { timelineKeep, timelineZoomIn, timelineZoomOut } from './timeline.js';
 
 const HELP = [
-  ['Everywhere', [['1 … 8', 'choose a view'], ['/', 'search'], ['m', 'heat map'], ['l', 'fold the timeline'], ['[ and ]', 'previous and next metric'],
-    ['x', 'remove the selected range'], ['z, Z', 'zoom the timeline into the range, and out'], ['a, b', 'the selected range is side A, B of a comparison'], ['t', 'theme'], ['?', 'these keys']]],
-  ['Timeline (focus it with Tab)', [['← →', 'move the range'], ['Shift ← →', 'move its end'], ['+ −', 'make it shorter, longer'], ['Esc', 'remove it']]],
-  ['Flame graph', [['↑ ↓ ← →', 'move among frames'], ['Enter', 'zoom into the frame'], ['Esc, Backspace', 'zoom out'], ['Home', 'zoom out completely'], ['n, N', 'next, previous match'],
-    ['f', 'flame or icicle'], ['v', 'invert: leaf first'], ['k, i, j', 'hide kernel, interpreter, library frames'], ['c', 'copy the stack'], ['s', 'sandwich of the function'], ['o', 'source of the function']]],
-  ['Tables', [['↑ ↓', 'move among rows'], ['Enter', 'choose the row']]],
+  [
+    'Everywhere',
+    [
+      ['1 … 8', 'choose a view'],
+      ['/', 'search'],
+      ['m', 'heat map'],
+      ['l', 'fold the timeline'],
+      ['[ and ]', 'previous and next metric'],
+      ['x', 'remove the selected range'],
+      ['z, Z', 'zoom the timeline into the range, and out'],
+      ['a, b', 'the selected range is side A, B of a comparison'],
+      ['t', 'theme'],
+      ['?', 'these keys'],
+    ],
+  ],
+  [
+    'Timeline (focus it with Tab)',
+    [
+      ['← →', 'move the range'],
+      ['Shift ← →', 'move its end'],
+      ['+ −', 'make it shorter, longer'],
+      ['Esc', 'remove it'],
+    ],
+  ],
+  [
+    'Flame graph',
+    [
+      ['↑ ↓ ← →', 'move among frames'],
+      ['Enter', 'zoom into the frame'],
+      ['Esc, Backspace', 'zoom out'],
+      ['Home', 'zoom out completely'],
+      ['n, N', 'next, previous match'],
+      ['f', 'flame or icicle'],
+      ['v', 'invert: leaf first'],
+      ['k, i, j', 'hide kernel, interpreter, library frames'],
+      ['c', 'copy the stack'],
+      ['s', 'sandwich of the function'],
+      ['o', 'source of the function'],
+    ],
+  ],
+  [
+    'Tables',
+    [
+      ['↑ ↓', 'move among rows'],
+      ['Enter', 'choose the row'],
+    ],
+  ],
   ['SQL', [['Ctrl Enter', 'run']]],
 ];
 
@@ -25,7 +66,7 @@ function keysPress(page, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (event.target.closest('input, textarea, select, dialog')) return;
   const view = page.views[Number(event.key) - 1];
-  const action = view ? () => stateSet({ view: view.id }) : KEYS_OF_PAGE[event.key] ?? page.view().keys?.[event.key];
+  const action = view ? () => stateSet({ view: view.id }) : (KEYS_OF_PAGE[event.key] ?? page.view().keys?.[event.key]);
   if (!action) return;
   event.preventDefault();
   action(page);
@@ -61,9 +102,36 @@ const KEYS_OF_PAGE = {
 
 function keysShow() {
   if (document.querySelector('dialog.keys')) return;
-  const dialog = el('dialog.keys', { 'aria-label': 'Keys', onclose: () => dialog.remove(), onclick: (event) => event.target === dialog && dialog.close() },
-    el('header', {}, el('h2', {}, 'Keys'), button('Close', () => dialog.close())),
-    el('div.keys-columns', {}, HELP.map(([title, keys]) => el('section', {}, el('h3', {}, title), el('dl', {}, keys.map(([key, what]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)]))))));
+  const dialog = el(
+    'dialog.keys',
+    {
+      'aria-label': 'Keys',
+      onclose: () => dialog.remove(),
+      onclick: (event) => event.target === dialog && dialog.close(),
+    },
+    el(
+      'header',
+      {},
+      el('h2', {}, 'Keys'),
+      button('Close', () => dialog.close()),
+    ),
+    el(
+      'div.keys-columns',
+      {},
+      HELP.map(([title, keys]) =>
+        el(
+          'section',
+          {},
+          el('h3', {}, title),
+          el(
+            'dl',
+            {},
+            keys.map(([key, what]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)]),
+          ),
+        ),
+      ),
+    ),
+  );
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -70,7 +70,9 @@ export class Loader {
   }
 
   async pollProgress(what, bar, began) {
-    const progress = await fetch('api/progress').then((r) => r.json()).catch(() => ({ busy: [] }));
+    const progress = await fetch('api/progress')
+      .then((r) => r.json())
+      .catch(() => ({ busy: [] }));
     const job = progress.busy?.[0];
     what.textContent = `${job?.what ?? 'Working'} · ${formatTime((performance.now() - began) * 1e6)}`;
     if (Number.isFinite(job?.fraction)) bar.value = job.fraction;
@@ -83,9 +85,15 @@ export class Loader {
     if (!cancelled && !('hint' in error)) console.warn(error);
     this.cover.hidden = false;
     this.cover.className = 'cover cover-error';
-    this.cover.replaceChildren(el('div.card', { role: cancelled ? 'status' : 'alert' },
-      el('strong', {}, cancelled ? 'Cancelled' : error.message), error.hint ? el('p', {}, error.hint) : null,
-      button('Try again', retry)));
+    this.cover.replaceChildren(
+      el(
+        'div.card',
+        { role: cancelled ? 'status' : 'alert' },
+        el('strong', {}, cancelled ? 'Cancelled' : error.message),
+        error.hint ? el('p', {}, error.hint) : null,
+        button('Try again', retry),
+      ),
+    );
   }
 
   // Shows a text in place of a result: an empty table, something that was not recorded.
@@ -93,7 +101,9 @@ export class Loader {
     this.clear();
     this.cover.hidden = false;
     this.cover.className = 'cover cover-note';
-    this.cover.replaceChildren(el('div.card', { role: 'status' }, el('strong', {}, text), hint ? el('p', {}, hint) : null));
+    this.cover.replaceChildren(
+      el('div.card', { role: 'status' }, el('strong', {}, text), hint ? el('p', {}, hint) : null),
+    );
   }
 
   // Gets one answer of the server and shows it.

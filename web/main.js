@@ -22,7 +22,12 @@ const LIVE_MS = 3000;
 // The views in the order of their tabs: what each needs is asked of the recording, and of a report what it has.
 const VIEWS = [
   { id: 'flame', label: 'Flame graph', make: flameView, needs: (r) => r.metrics.length },
-  { id: 'functions', label: 'Functions', make: functionsView, needs: (r) => r.metrics.length && apiHas('functions', { metric: r.metrics[0].id }) },
+  {
+    id: 'functions',
+    label: 'Functions',
+    make: functionsView,
+    needs: (r) => r.metrics.length && apiHas('functions', { metric: r.metrics[0].id }),
+  },
   { id: 'sandwich', label: 'Sandwich', make: sandwichView, needs: (r) => r.metrics.length && apiHas('sandwich') },
   { id: 'waits', label: 'Waits', make: waitsView, needs: (r) => recordingHas(r, 'offcpu') && apiHas('waits') },
   { id: 'spans', label: 'Spans', make: spansView, needs: (r) => r.spans.length && apiHas('spans') },
@@ -46,7 +51,7 @@ class Page {
     stateListen((changed) => this.update(changed));
     this.update(new Set());
     keysListen(this);
-    if (recording.live) setInterval(() => this.refresh(), LIVE_MS);
+    if (recording.live) this.timer = setInterval(() => this.refresh(), LIVE_MS);
   }
 
   // The view of the URL, or the first that the recording has.
@@ -74,11 +79,14 @@ class Page {
     view.update(changed);
   }
 
-  // While the collector records: reads everything anew, and keeps what is selected.
+  // While the collector records: reads everything anew, and keeps what is selected. New kinds of events bring new views.
   async refresh() {
     if (document.hidden || stateGet('from')) return;
     apiForget();
-    this.recording = await apiGet('recording').catch(() => this.recording);
+    const before = this.recording;
+    this.recording = await apiGet('recording').catch(() => before);
+    if (this.recording.metrics.length !== before.metrics.length) return location.reload();
+    if (!this.recording.live) clearInterval(this.timer);
     headMake(document.getElementById('head'), this.recording);
     this.timeline.refresh(this.recording);
     const view = this.view();
@@ -88,10 +96,23 @@ class Page {
 }
 
 function showEmpty(recording) {
-  fill(document.getElementById('main'), el('div.empty', {}, el('h2', {}, 'This recording has no events'),
-    el('p', {}, 'No event occurred while it was recorded, or no process matched the filters of the collector.'),
-    el('p', {}, 'Record a command: ', el('code', {}, 'sudo collector -p profile,switch -- COMMAND')),
-    el('p.faint', {}, recording.path)));
+  const text = recording.live
+    ? 'The collector records. Its first events show up here within some seconds.'
+    : 'No event occurred while it was recorded, or no process matched the filters of the collector.';
+  fill(
+    document.getElementById('main'),
+    el(
+      'div.empty',
+      {},
+      el('h2', {}, recording.live ? 'No events yet' : 'This recording has no events'),
+      el('p', {}, text),
+      recording.live
+        ? null
+        : el('p', {}, 'Record a command: ', el('code', {}, 'sudo collector -p profile,switch -- COMMAND')),
+      el('p.faint', {}, recording.path),
+    ),
+  );
+  if (recording.live) setTimeout(() => location.reload(), LIVE_MS);
 }
 
 function start() {

@@ -21,7 +21,14 @@ export function sliceFunctions({ unit, total, names, modules, nodes }) {
   const keys = nodes.parent.map((_, i) => `${nodes.name[i]} ${nodes.module[i]}`);
   for (let i = 1; i < keys.length; i++) {
     if (!nodes.total[i]) continue;
-    if (!rows.has(keys[i])) rows.set(keys[i], { name: names[nodes.name[i]], module: modules[nodes.module[i]], self: 0, total: 0, samples: null });
+    if (!rows.has(keys[i]))
+      rows.set(keys[i], {
+        name: names[nodes.name[i]],
+        module: modules[nodes.module[i]],
+        self: 0,
+        total: 0,
+        samples: null,
+      });
     const row = rows.get(keys[i]);
     row.self += nodes.self[i];
     if (!sliceIsInside(nodes.parent, keys, i)) row.total += nodes.total[i];

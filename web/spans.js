@@ -23,17 +23,46 @@ const spansTime = (id, label) => ({ id, label, number: true, show: (r) => format
 class SpansView {
   constructor(page) {
     this.page = page;
-    this.table = new Table('Spans', [
-      { id: 'name', label: 'Span', show: (r) => cleanName(r.name, 120) || '[no name]', value: (r) => r.name, class: 'name' },
-      { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
-      spansTime('p50', 'Median'), spansTime('p95', '95 %'), spansTime('p99', '99 %'), spansTime('max', 'Longest'),
-    ], { pick: (row) => this.pick(row) });
+    this.table = new Table(
+      'Spans',
+      [
+        {
+          id: 'name',
+          label: 'Span',
+          show: (r) => cleanName(r.name, 120) || '[no name]',
+          value: (r) => r.name,
+          class: 'name',
+        },
+        { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
+        spansTime('p50', 'Median'),
+        spansTime('p95', '95 %'),
+        spansTime('p99', '99 %'),
+        spansTime('max', 'Longest'),
+      ],
+      { pick: (row) => this.pick(row) },
+    );
     this.chart = el('div.chart');
-    this.title = el('h3');
+    this.title = el('h2');
     this.falls = el('div.falls');
     this.panel = el('aside.details', { 'aria-label': 'Stacks' });
-    this.legend = el('div.legends', {}, [['cpu', 'on the CPU'], ['runnable', 'runnable'], ['blocked', 'blocked']].map(([state, text]) => this.mark(state, text)));
-    const right = el('div.column.spans-right', {}, this.title, this.chart, el('h3', {}, 'Slowest'), this.legend, this.falls);
+    this.legend = el(
+      'div.legends',
+      {},
+      [
+        ['cpu', 'on the CPU'],
+        ['runnable', 'runnable'],
+        ['blocked', 'blocked'],
+      ].map(([state, text]) => this.mark(state, text)),
+    );
+    const right = el(
+      'div.column.spans-right',
+      {},
+      this.title,
+      this.chart,
+      el('h2', {}, 'Slowest'),
+      this.legend,
+      this.falls,
+    );
     this.holder = el('div.holder.spans', {}, this.table.node, right);
     this.node = el('div.view', {}, el('div.split', {}, this.holder, this.panel));
     this.loader = new Loader(this.holder);
@@ -66,28 +95,80 @@ class SpansView {
 
   showSpan(row) {
     this.name = row.name;
-    fill(this.title, cleanName(row.name, 200) || '[no name]', el('span.faint', {}, `${formatExact(row.count)} spans · median ${formatTime(row.p50)} · 99 % ${formatTime(row.p99)}`),
-      button('Only this span', () => stateSet({ span: row.name, view: 'flame', metric: this.page.recording.metrics.some((m) => m.id === 'wall') ? 'wall' : '' }), { class: 'quiet' }));
+    fill(
+      this.title,
+      cleanName(row.name, 200) || '[no name]',
+      el(
+        'span.faint',
+        {},
+        `${formatExact(row.count)} spans · median ${formatTime(row.p50)} · 99 % ${formatTime(row.p99)}`,
+      ),
+      button(
+        'Only this span',
+        () =>
+          stateSet({
+            span: row.name,
+            view: 'flame',
+            metric: this.page.recording.metrics.some((m) => m.id === 'wall') ? 'wall' : '',
+          }),
+        { class: 'quiet' },
+      ),
+    );
     this.showHistogram(row);
     const slowest = this.answer.slowest.filter((s) => s.name === row.name);
-    fill(this.falls, slowest.length ? this.waterfall(slowest) : el('p.faint', {}, 'None of the slowest spans is of this kind.'));
+    fill(
+      this.falls,
+      slowest.length ? this.waterfall(slowest) : el('p.faint', {}, 'None of the slowest spans is of this kind.'),
+    );
   }
 
   // Bars between the server's edges, which are logarithmic: each bar is equally wide.
   showHistogram({ histogram, p50, p95, p99 }) {
     this.plot?.destroy();
     const { edges, counts } = histogram;
-    const axis = { stroke: timelineInk('--faint'), grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '11px Inter, system-ui, sans-serif' };
+    const axis = {
+      stroke: timelineInk('--faint'),
+      grid: { stroke: timelineInk('--line'), width: 1 },
+      ticks: { stroke: timelineInk('--line') },
+      font: '11px Inter, system-ui, sans-serif',
+    };
     const color = timelineInk('--lane-spans');
-    this.plot = new window.uPlot({
-      width: Math.max(100, this.chart.clientWidth), height: CHART_PX, legend: { show: false }, cursor: { show: false },
-      scales: { x: { time: false, range: [0, counts.length] }, y: { range: (u, min, max) => [0, max || 1] } },
-      axes: [{ ...axis, grid: { show: false }, values: (u, splits) => splits.map((i) => (Number.isInteger(i) ? formatTime(edges[i]) : '')), space: 70 }, { ...axis, size: 44, values: (u, splits) => splits.map((n) => (Number.isInteger(n) ? formatCount(n) : '')) }],
-      series: [{}, { fill: color, stroke: color, width: 0, paths: window.uPlot.paths.bars({ size: [0.9, 40, 2] }), points: { show: false } }],
-      hooks: { draw: [(u) => this.drawPercentiles(u, edges, { p50, p95, p99 })] },
-    }, [counts.map((_, i) => i + 0.5), counts], this.chart);
+    this.plot = new window.uPlot(
+      {
+        width: Math.max(100, this.chart.clientWidth),
+        height: CHART_PX,
+        legend: { show: false },
+        cursor: { show: false },
+        scales: { x: { time: false, range: [0, counts.length] }, y: { range: (u, min, max) => [0, max || 1] } },
+        axes: [
+          {
+            ...axis,
+            grid: { show: false },
+            values: (u, splits) => splits.map((i) => (Number.isInteger(i) ? formatTime(edges[i]) : '')),
+            space: 70,
+          },
+          { ...axis, size: 44, values: (u, splits) => splits.map((n) => (Number.isInteger(n) ? formatCount(n) : '')) },
+        ],
+        series: [
+          {},
+          {
+            fill: color,
+            stroke: color,
+            width: 0,
+            paths: window.uPlot.paths.bars({ size: [0.9, 40, 2] }),
+            points: { show: false },
+          },
+        ],
+        hooks: { draw: [(u) => this.drawPercentiles(u, edges, { p50, p95, p99 })] },
+      },
+      [counts.map((_, i) => i + 0.5), counts],
+      this.chart,
+    );
     this.chart.setAttribute('role', 'img');
-    this.chart.setAttribute('aria-label', `Histogram of latencies: median ${formatTime(p50)}, 99 percent below ${formatTime(p99)}`);
+    this.chart.setAttribute(
+      'aria-label',
+      `Histogram of latencies: median ${formatTime(p50)}, 99 percent below ${formatTime(p99)}`,
+    );
   }
 
   drawPercentiles(u, edges, percentiles) {
@@ -101,7 +182,8 @@ class SpansView {
       const x = u.valToPos(spansPosition(edges, ns), 'x', true);
       const wide = ctx.measureText(label).width;
       ctx.fillRect(Math.round(x), u.bbox.top, ratio, u.bbox.height);
-      if (x - last > wide + 6 * ratio) ctx.fillText(label, Math.min(x + 3 * ratio, u.bbox.left + u.bbox.width - wide), u.bbox.top + 10 * ratio);
+      if (x - last > wide + 6 * ratio)
+        ctx.fillText(label, Math.min(x + 3 * ratio, u.bbox.left + u.bbox.width - wide), u.bbox.top + 10 * ratio);
       last = x;
     }
     ctx.restore();
@@ -111,18 +193,48 @@ class SpansView {
   waterfall(spans) {
     const longest = Math.max(...spans.map((s) => s.duration));
     return spans.map((span) => {
-      const bar = el('div.fall-bar', {}, el('div.fall-whole'), span.waits.map((wait) => this.wait(span, wait)));
+      const bar = el(
+        'div.fall-bar',
+        {},
+        el('div.fall-whole'),
+        span.waits.map((wait) => this.wait(span, wait)),
+      );
       bar.style.width = `${(100 * span.duration) / longest}%`;
-      return el('div.fall', {}, el('div.fall-label', {}, el('button.link', { type: 'button', title: 'Select this time', onclick: () => stateSet({ from: Math.floor(span.start), to: Math.ceil(span.start + span.duration) }) }, formatMoment(span.start, span.duration)),
-        el('span.faint', {}, `${cleanName(span.thread, 30)} ${span.pid}`), el('b', {}, formatTime(span.duration)), el('span.faint', {}, `${formatShare(span.oncpu, span.duration)} on CPU`)), el('div.fall-track', {}, bar));
+      return el(
+        'div.fall',
+        {},
+        el(
+          'div.fall-label',
+          {},
+          el(
+            'button.link',
+            {
+              type: 'button',
+              title: 'Select this time',
+              onclick: () => stateSet({ from: Math.floor(span.start), to: Math.ceil(span.start + span.duration) }),
+            },
+            formatMoment(span.start, span.duration),
+          ),
+          el('span.faint', {}, `${cleanName(span.thread, 30)} ${span.pid}`),
+          el('b', {}, formatTime(span.duration)),
+          el('span.faint', {}, `${formatShare(span.oncpu, span.duration)} on CPU`),
+        ),
+        el('div.fall-track', {}, bar),
+      );
     });
   }
 
   wait(span, wait) {
     const state = wait.state === 'runnable' || wait.state === 'preempted' ? 'runnable' : 'blocked';
     const text = `${cleanName(wait.state, 40)} ${formatTime(wait.duration)}`;
-    const node = el('button.fall-wait', { type: 'button', 'aria-label': text, onclick: () => waitsShowStacks(this.panel, [[text, wait.stack]]),
-      onpointermove: (event) => tipShow(event, el('b', {}, text), el('span.faint', {}, `after ${formatTime(wait.start - span.start)}`)), onpointerleave: tipHide });
+    const node = el('button.fall-wait', {
+      type: 'button',
+      'aria-label': text,
+      onclick: () => waitsShowStacks(this.panel, [[text, wait.stack]]),
+      onpointermove: (event) =>
+        tipShow(event, el('b', {}, text), el('span.faint', {}, `after ${formatTime(wait.start - span.start)}`)),
+      onpointerleave: tipHide,
+    });
     node.style.left = `${(100 * (wait.start - span.start)) / span.duration}%`;
     node.style.width = `${(100 * wait.duration) / span.duration}%`;
     node.style.background = stateColor(state);

@@ -3,7 +3,7 @@
 
 import { apiGet, apiPost } from './api.js';
 import { detailsShow } from './details.js';
-import { button, choice, el, fill, onResize, segments } from './dom.js';
+import { button, choice, el, fill, fillControls, onResize, segments } from './dom.js';
 import { flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
 import { modelMake } from './flamemodel.js';
@@ -36,10 +36,21 @@ class SqlView {
     this.result = el('div.slot');
     this.holder = el('div.holder', {}, this.result);
     this.panel = el('aside.details', { 'aria-label': 'Selected frame', hidden: true });
-    this.node = el('div.view.sql', {},
-      el('div.tools', { role: 'toolbar', 'aria-label': 'SQL' }, this.picker, this.parameters, el('span.spring'), this.runButton),
-      el('div.sql-input', {}, this.code.node, this.about), el('div.tools.sql-facts', {}, this.shapes, this.values, this.facts),
-      el('div.split', {}, this.holder, this.panel));
+    this.node = el(
+      'div.view.sql',
+      {},
+      el(
+        'div.tools',
+        { role: 'toolbar', 'aria-label': 'SQL' },
+        this.picker,
+        this.parameters,
+        el('span.spring'),
+        this.runButton,
+      ),
+      el('div.sql-input', {}, this.code.node, this.about),
+      el('div.tools.sql-facts', {}, this.shapes, this.values, this.facts),
+      el('div.split', {}, this.holder, this.panel),
+    );
     this.loader = new Loader(this.holder);
     this.listQueries();
   }
@@ -52,10 +63,30 @@ class SqlView {
 
   update() {
     const name = stateGet('query');
-    fill(this.picker, choice('Query', [['', OWN], ...this.queries.map((q) => [q.name, q.name])], name, (query) => stateSet({ query })));
+    fillControls(
+      this.picker,
+      choice('Query', [['', OWN], ...this.queries.map((q) => [q.name, q.name])], name, (query) => stateSet({ query })),
+    );
     const query = this.queries.find((q) => q.name === name);
-    fill(this.parameters, (query?.parameters ?? []).map((p) => el('label.choice', {}, el('span.choice-label', {}, `?${p}`), el('input', { name: p, placeholder: 'all', 'aria-label': `Parameter ${p}`, value: p === 'command' ? stateGet('command') : '' }))));
-    this.about.textContent = query ? sqlHead(query.head) : 'Tables: events, stacktraces, stacks, offcpu, wakeups, rss, span_waits. Ctrl Enter runs. A query only reads.';
+    fill(
+      this.parameters,
+      (query?.parameters ?? []).map((p) =>
+        el(
+          'label.choice',
+          {},
+          el('span.choice-label', {}, `?${p}`),
+          el('input', {
+            name: p,
+            placeholder: 'all',
+            'aria-label': `Parameter ${p}`,
+            value: p === 'command' ? stateGet('command') : '',
+          }),
+        ),
+      ),
+    );
+    this.about.textContent = query
+      ? sqlHead(query.head)
+      : 'Tables: events, stacktraces, stacks, offcpu, wakeups, rss, span_waits. Ctrl Enter runs. A query only reads.';
     if (query && this.loadedName !== name) this.load(name);
     if (query || !name) this.loadedName = name;
   }
@@ -68,11 +99,17 @@ class SqlView {
   }
 
   run() {
-    const parameters = Object.fromEntries([...this.parameters.querySelectorAll('input')].filter((i) => i.value).map((i) => [i.name, i.value]));
+    const parameters = Object.fromEntries(
+      [...this.parameters.querySelectorAll('input')].filter((i) => i.value).map((i) => [i.name, i.value]),
+    );
     this.loader.forget();
     fill(this.shapes);
     this.facts.textContent = '';
-    this.loader.run('sql', (signal) => apiPost('sql', { sql: this.code.text, parameters, limit: SQL_ROWS }, signal), (answer) => this.show(answer));
+    this.loader.run(
+      'sql',
+      (signal) => apiPost('sql', { sql: this.code.text, parameters, limit: SQL_ROWS }, signal),
+      (answer) => this.show(answer),
+    );
   }
 
   show(answer) {
@@ -86,7 +123,17 @@ class SqlView {
   showAs(shape) {
     this.shape = shape;
     const labels = { table: 'Table', flame: 'Flame graph', chart: 'Chart' };
-    fill(this.shapes, this.possible.length > 1 ? segments('Show as', this.possible.map((s) => [s, labels[s]]), shape, (s) => this.showAs(s)) : null);
+    fill(
+      this.shapes,
+      this.possible.length > 1
+        ? segments(
+            'Show as',
+            this.possible.map((s) => [s, labels[s]]),
+            shape,
+            (s) => this.showAs(s),
+          )
+        : null,
+    );
     this.panel.hidden = shape !== 'flame';
     fill(this.values);
     ({ table: () => this.showTable(), flame: () => this.showFlame(), chart: () => this.showChart() })[shape]();
@@ -94,8 +141,12 @@ class SqlView {
 
   showTable() {
     const columns = this.answer.columns.map((column, i) => ({
-      id: String(i), label: cleanName(column.name, 60), number: sqlIsNumber(column), title: cleanName(column.type, 100),
-      show: (row) => sqlCell(row[i]), value: (row) => (Array.isArray(row[i]) ? row[i].join(';') : row[i]),
+      id: String(i),
+      label: cleanName(column.name, 60),
+      number: sqlIsNumber(column),
+      title: cleanName(column.type, 100),
+      show: (row) => sqlCell(row[i]),
+      value: (row) => (Array.isArray(row[i]) ? row[i].join(';') : row[i]),
     }));
     const table = new Table('Result', columns);
     fill(this.result, table.node);
@@ -104,10 +155,15 @@ class SqlView {
 
   showFlame(value = sqlValueColumns(this.answer)[0]) {
     const flame = new FlameGraph('Result as a flame graph', {
-      select: (node) => detailsShow(this.panel, flame.model, node, (other) => flame.moveTo(other)), zoom: () => {}, tip: (node, event) => flameTip(flame.model, node, event),
+      select: (node) => detailsShow(this.panel, flame.model, node, (other) => flame.moveTo(other)),
+      zoom: () => {},
+      tip: (node, event) => flameTip(flame.model, node, event),
     });
     const values = sqlValueColumns(this.answer).map((i) => [String(i), cleanName(this.answer.columns[i].name, 40)]);
-    fill(this.values, values.length > 1 ? choice('Width', values, String(value), (i) => this.showFlame(Number(i))) : null);
+    fill(
+      this.values,
+      values.length > 1 ? choice('Width', values, String(value), (i) => this.showFlame(Number(i))) : null,
+    );
     fill(this.result, el('div.graph', {}, flame.host));
     flame.setModel(modelMake(sqlFlameAnswer(this.answer, value)));
     detailsShow(this.panel, null, -1);
@@ -124,12 +180,28 @@ class SqlView {
 // The head comment of a query: its lines run on, but for those that are indented.
 function sqlHead(text) {
   const lines = text.slice(0, 5000).split('\n');
-  return lines.map((line, i) => cleanName(line) + (/^ /.test(line) || /^ /.test(lines[i + 1] ?? '') ? '\n' : ' ')).join('').trim();
+  return lines
+    .map((line, i) => cleanName(line) + (/^ /.test(line) || /^ /.test(lines[i + 1] ?? '') ? '\n' : ' '))
+    .join('')
+    .trim();
 }
 
 function sqlCell(value) {
   if (value === null) return el('span.faint', {}, 'null');
-  if (Array.isArray(value)) return el('span', { title: value.slice(0, 60).map((v) => cleanName(v, 200)).join('\n') }, value.slice(0, 6).map((v) => cleanName(v, 60)).join(' ‹ ') + (value.length > 6 ? ' …' : ''));
+  if (Array.isArray(value))
+    return el(
+      'span',
+      {
+        title: value
+          .slice(0, 60)
+          .map((v) => cleanName(v, 200))
+          .join('\n'),
+      },
+      value
+        .slice(0, 6)
+        .map((v) => cleanName(v, 60))
+        .join(' ‹ ') + (value.length > 6 ? ' …' : ''),
+    );
   return cleanName(typeof value === 'object' ? JSON.stringify(value) : value, 300);
 }
 
@@ -145,5 +217,7 @@ function sqlKept() {
 function sqlKeep(text) {
   try {
     sessionStorage.setItem('sql', text.slice(0, 100000));
-  } catch { /* a page without storage forgets it */ }
+  } catch {
+    /* a page without storage forgets it */
+  }
 }

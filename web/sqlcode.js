@@ -3,7 +3,8 @@
 
 import { el, fill } from './dom.js';
 
-const TOKENS = /(--[^\n]*)|('(?:[^']|'')*'?)|\b(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b|\b(SELECT|FROM|WHERE|GROUP|ORDER|BY|ALL|HAVING|LIMIT|OFFSET|WITH|AS|AND|OR|NOT|NULL|IS|IN|LIKE|BETWEEN|CASE|WHEN|THEN|ELSE|END|JOIN|LEFT|RIGHT|INNER|OUTER|FULL|CROSS|ASOF|ON|USING|UNION|EXCEPT|INTERSECT|DISTINCT|DESC|ASC|OVER|PARTITION|FILTER|QUALIFY|WINDOW|UNNEST|EXCLUDE|REPLACE|NAME|MATERIALIZED|VALUES|TRUE|FALSE|EXISTS|INTERVAL|LATERAL)\b/gi;
+const TOKENS =
+  /(--[^\n]*)|('(?:[^']|'')*'?)|\b(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b|\b(SELECT|FROM|WHERE|GROUP|ORDER|BY|ALL|HAVING|LIMIT|OFFSET|WITH|AS|AND|OR|NOT|NULL|IS|IN|LIKE|BETWEEN|CASE|WHEN|THEN|ELSE|END|JOIN|LEFT|RIGHT|INNER|OUTER|FULL|CROSS|ASOF|ON|USING|UNION|EXCEPT|INTERSECT|DISTINCT|DESC|ASC|OVER|PARTITION|FILTER|QUALIFY|WINDOW|UNNEST|EXCLUDE|REPLACE|NAME|MATERIALIZED|VALUES|TRUE|FALSE|EXISTS|INTERVAL|LATERAL)\b/gi;
 const CLASSES = ['comment', 'string', 'constant', 'keyword'];
 const COLORED_CHARS = 50000;
 
@@ -12,8 +13,16 @@ export class SqlCode {
   constructor(text, on) {
     this.colors = el('pre.editor-colors', { 'aria-hidden': 'true' });
     this.area = el('textarea.editor', {
-      'aria-label': 'SQL', spellcheck: false, autocapitalize: 'off', value: text, rows: 9,
-      oninput: () => { this.paint(); on.change(); }, onscroll: () => this.follow(),
+      'aria-label': 'SQL',
+      spellcheck: false,
+      autocapitalize: 'off',
+      value: text,
+      rows: 9,
+      oninput: () => {
+        this.paint();
+        on.change();
+      },
+      onscroll: () => this.follow(),
       onkeydown: (event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();

@@ -4,7 +4,8 @@
 import { formatCount, formatMoment } from './format.js';
 import { timelineInk } from './timeline.js';
 
-const NUMBERS = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|UHUGEINT|FLOAT|DOUBLE|DECIMAL|NUMBER)/i;
+const NUMBERS =
+  /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|UHUGEINT|FLOAT|DOUBLE|DECIMAL|NUMBER)/i;
 const TIMES = /^(timestamp|time|start|at|moment|second|bucket|ts)(_ns|_us|_ms|_s)?$/i;
 const CHART_INKS = ['--lane-offcpu', '--lane-cpu', '--lane-files', '--lane-spans', '--lane-rss', '--lane-disk'];
 
@@ -17,13 +18,18 @@ function sqlIsTime(column) {
 }
 
 function sqlStackColumn({ columns, rows }) {
-  return columns.findIndex((_, i) => rows.some((row) => Array.isArray(row[i]) && row[i].every((f) => typeof f === 'string')));
+  return columns.findIndex((_, i) =>
+    rows.some((row) => Array.isArray(row[i]) && row[i].every((f) => typeof f === 'string')),
+  );
 }
 
 // Returns the columns that a frame's width may be, the likeliest first: the last of those that are no count and no share, as in
 // queries for pprof (stack, count, value).
 export function sqlValueColumns({ columns }) {
-  const numbers = columns.map((_, i) => i).filter((i) => sqlIsNumber(columns[i]) && !sqlIsTime(columns[i])).reverse();
+  const numbers = columns
+    .map((_, i) => i)
+    .filter((i) => sqlIsNumber(columns[i]) && !sqlIsTime(columns[i]))
+    .reverse();
   const isLikely = (i) => !/count|rows|intervals|%|share/i.test(columns[i].name);
   return [...numbers.filter(isLikely), ...numbers.filter((i) => !isLikely(i))];
 }
@@ -31,7 +37,11 @@ export function sqlValueColumns({ columns }) {
 export function sqlShapes(answer) {
   const value = sqlValueColumns(answer).length;
   const time = answer.columns.findIndex(sqlIsTime);
-  return ['table', ...(answer.rows.length && value && sqlStackColumn(answer) >= 0 ? ['flame'] : []), ...(answer.rows.length > 1 && value && time >= 0 ? ['chart'] : [])];
+  return [
+    'table',
+    ...(answer.rows.length && value && sqlStackColumn(answer) >= 0 ? ['flame'] : []),
+    ...(answer.rows.length > 1 && value && time >= 0 ? ['chart'] : []),
+  ];
 }
 
 // Returns a flame answer of rows with a stack (leaf first) and a number.
@@ -54,7 +64,14 @@ export function sqlFlameAnswer(answer, value) {
     }
     nodes.self[at] += amount;
   }
-  return { unit: sqlUnit(answer.columns[value].name), total: nodes.total[0], states: null, names, modules: [''], nodes };
+  return {
+    unit: sqlUnit(answer.columns[value].name),
+    total: nodes.total[0],
+    states: null,
+    names,
+    modules: [''],
+    nodes,
+  };
 }
 
 function sqlAddNode(nodes, name, parent) {
@@ -74,15 +91,49 @@ function sqlUnit(name) {
 export function sqlChart(answer, node) {
   const { columns } = answer;
   const time = columns.findIndex(sqlIsTime);
-  const at = (row) => (typeof row[time] === 'number' ? row[time] : Date.parse(`${String(row[time]).replace(' ', 'T')}Z`) / 1000);
+  const at = (row) =>
+    typeof row[time] === 'number' ? row[time] : Date.parse(`${String(row[time]).replace(' ', 'T')}Z`) / 1000;
   const rows = answer.rows.filter((row) => Number.isFinite(at(row))).sort((a, b) => at(a) - at(b));
-  const values = columns.map((column, i) => i).filter((i) => i !== time && sqlIsNumber(columns[i]) && !sqlIsTime(columns[i])).slice(0, CHART_INKS.length);
+  const values = columns
+    .map((column, i) => i)
+    .filter((i) => i !== time && sqlIsNumber(columns[i]) && !sqlIsTime(columns[i]))
+    .slice(0, CHART_INKS.length);
   const calendar = !sqlIsNumber(columns[time]);
-  const axis = { stroke: timelineInk('--faint'), grid: { stroke: timelineInk('--line'), width: 1 }, ticks: { stroke: timelineInk('--line') }, font: '11px Inter, system-ui, sans-serif' };
+  const axis = {
+    stroke: timelineInk('--faint'),
+    grid: { stroke: timelineInk('--line'), width: 1 },
+    ticks: { stroke: timelineInk('--line') },
+    font: '11px Inter, system-ui, sans-serif',
+  };
   const span = rows.length ? at(rows[rows.length - 1]) - at(rows[0]) : 1;
-  return new window.uPlot({
-    width: Math.max(200, node.clientWidth), height: 320, scales: { x: { time: calendar } },
-    axes: [calendar ? axis : { ...axis, values: (u, splits) => splits.map((v) => (/_ns$|^timestamp$/.test(columns[time].name) ? formatMoment(v - at(rows[0]), span) : formatCount(v))) }, { ...axis, size: 60, values: (u, splits) => splits.map(formatCount) }],
-    series: [{ label: columns[time].name }, ...values.map((i, n) => ({ label: columns[i].name, stroke: timelineInk(CHART_INKS[n]), width: 1.5, points: { show: rows.length < 100 } }))],
-  }, [rows.map(at), ...values.map((i) => rows.map((row) => (row[i] === null ? null : Number(row[i]))))], node);
+  return new window.uPlot(
+    {
+      width: Math.max(200, node.clientWidth),
+      height: 320,
+      scales: { x: { time: calendar } },
+      axes: [
+        calendar
+          ? axis
+          : {
+              ...axis,
+              values: (u, splits) =>
+                splits.map((v) =>
+                  /_ns$|^timestamp$/.test(columns[time].name) ? formatMoment(v - at(rows[0]), span) : formatCount(v),
+                ),
+            },
+        { ...axis, size: 60, values: (u, splits) => splits.map(formatCount) },
+      ],
+      series: [
+        { label: columns[time].name },
+        ...values.map((i, n) => ({
+          label: columns[i].name,
+          stroke: timelineInk(CHART_INKS[n]),
+          width: 1.5,
+          points: { show: rows.length < 100 },
+        })),
+      ],
+    },
+    [rows.map(at), ...values.map((i) => rows.map((row) => (row[i] === null ? null : Number(row[i]))))],
+    node,
+  );
 }

@@ -2,10 +2,42 @@
 // The view as the URL's fragment keeps it: what is not there has its default. Back and forward go through it.
 
 const DEFAULTS = {
-  view: 'flame', metric: '', layout: 'icicle', merge: 'function', root: 'none', color: 'kind', hide: '', search: '', zoom: '', invert: '',
-  from: '', to: '', command: '', tgid: '', pid: '', thread: '', span: '', cgroup: '', host: '',
-  fn: '', module: '', afrom: '', ato: '', bfrom: '', bto: '', other: '', normalise: 'time', by: 'function', sort: 'self',
-  waits: 'waits', query: '', open: '', heat: '', folded: '', tfrom: '', tto: '',
+  view: 'flame',
+  metric: '',
+  layout: 'icicle',
+  merge: 'function',
+  root: 'none',
+  color: 'kind',
+  hide: '',
+  search: '',
+  zoom: '',
+  invert: '',
+  from: '',
+  to: '',
+  command: '',
+  tgid: '',
+  pid: '',
+  thread: '',
+  span: '',
+  cgroup: '',
+  host: '',
+  fn: '',
+  module: '',
+  afrom: '',
+  ato: '',
+  bfrom: '',
+  bto: '',
+  other: '',
+  normalise: 'time',
+  by: 'function',
+  sort: 'self',
+  waits: 'waits',
+  query: '',
+  open: '',
+  heat: '',
+  folded: '',
+  tfrom: '',
+  tto: '',
 };
 export const SELECTION = ['from', 'to', 'command', 'tgid', 'pid', 'thread', 'span', 'cgroup', 'host'];
 const listeners = new Set();
@@ -17,7 +49,7 @@ function stateParse(hash) {
   return state;
 }
 
-export function stateHash(state) {
+function stateHash(state) {
   const params = new URLSearchParams();
   for (const [key, value] of Object.entries(state)) if (value !== DEFAULTS[key]) params.set(key, value);
   return `#${params}`;

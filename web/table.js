@@ -14,18 +14,37 @@ export class Table {
     this.sortId = null;
     this.down = true;
     this.picked = null;
-    this.head = el('tr', {}, columns.map((column) => this.headCell(column)));
+    this.head = el(
+      'tr',
+      {},
+      columns.map((column) => this.headCell(column)),
+    );
     this.body = el('tbody');
     this.more = el('div.table-more');
-    this.node = el('div.table-scroll', { tabIndex: -1 }, el('table.table', { role: 'grid', 'aria-label': label }, el('thead', {}, this.head), this.body), this.more);
+    this.node = el(
+      'div.table-scroll',
+      { tabIndex: -1 },
+      el('table.table', { role: 'grid', 'aria-label': label }, el('thead', {}, this.head), this.body),
+      this.more,
+    );
     this.body.addEventListener('keydown', (event) => this.key(event));
     new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && this.grow()).observe(this.more);
   }
 
   headCell(column) {
     const sortable = column.value || this.on.sort;
-    const cell = el('th', { scope: 'col', class: column.number ? 'number' : '', title: column.title },
-      sortable ? el('button', { type: 'button', onclick: () => this.sortBy(column) }, column.label, el('span.arrow', { 'aria-hidden': 'true' })) : column.label);
+    const cell = el(
+      'th',
+      { scope: 'col', class: `${column.number ? 'number' : ''} ${column.class ?? ''}`, title: column.title },
+      sortable
+        ? el(
+            'button',
+            { type: 'button', onclick: () => this.sortBy(column) },
+            column.label,
+            el('span.arrow', { 'aria-hidden': 'true' }),
+          )
+        : column.label,
+    );
     column.cell = cell;
     return cell;
   }
@@ -76,7 +95,11 @@ export class Table {
       }
       return cell;
     });
-    return el('tr', { tabIndex: index ? -1 : 0, onclick: (event) => this.pick(row, event.currentTarget), 'aria-selected': 'false' }, cells);
+    return el(
+      'tr',
+      { tabIndex: index ? -1 : 0, onclick: (event) => this.pick(row, event.currentTarget), 'aria-selected': 'false' },
+      cells,
+    );
   }
 
   pick(row, node) {

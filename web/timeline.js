@@ -3,7 +3,7 @@
 
 import { isReport } from './api.js';
 import { Brush } from './brush.js';
-import { button, el, fill, onResize, sharpContext, toggle } from './dom.js';
+import { button, el, fill, fillControls, onResize, sharpContext, toggle } from './dom.js';
 import { cleanName, formatMoment, formatValue } from './format.js';
 import { heatmapMake } from './heatmap.js';
 import { Loader } from './loader.js';
@@ -28,7 +28,10 @@ class Timeline {
     this.gutter = el('div.gutter');
     this.plots = el('div.plots');
     this.axis = el('canvas.axis', { 'aria-hidden': 'true' });
-    this.brush = new Brush(recording.duration_ns, { range: (from, to) => timelineSelect(from, to), hover: (ns) => this.hover(ns) });
+    this.brush = new Brush(recording.duration_ns, {
+      range: (from, to) => timelineSelect(from, to),
+      hover: (ns) => this.hover(ns),
+    });
     this.stage = el('div.stage', {}, this.plots, this.brush.node);
     this.scroll = el('div.timeline-scroll', {}, this.gutter, this.stage);
     this.body = el('div.timeline-body', {}, this.scroll, this.axis);
@@ -77,20 +80,39 @@ class Timeline {
 
   showTools(folded) {
     const { from } = stateAll();
-    fill(this.tools,
-      button(folded ? '▸ Timeline' : '▾ Timeline', () => stateSet({ folded: folded ? '' : '1' }), { class: 'quiet', 'aria-expanded': String(!folded), title: 'Fold the timeline (l)' }),
-      folded ? null : toggle('Heat map', stateAll().heat === '1', (on) => stateSet({ heat: on ? '1' : '' }), { title: 'CPU samples, 20 ms per cell (m)' }),
-      this.readout, el('span.spring'),
+    fillControls(
+      this.tools,
+      button(folded ? '▸ Timeline' : '▾ Timeline', () => stateSet({ folded: folded ? '' : '1' }), {
+        class: 'quiet',
+        'aria-expanded': String(!folded),
+        'aria-label': 'Timeline',
+        title: 'Fold the timeline (l)',
+      }),
+      folded
+        ? null
+        : toggle('Heat map', stateAll().heat === '1', (on) => stateSet({ heat: on ? '1' : '' }), {
+            title: 'CPU samples, 20 ms per cell (m)',
+          }),
+      this.readout,
+      el('span.spring'),
       from && !isReport ? button('Zoom in', timelineZoomIn, { title: 'The timeline shows the range only (z)' }) : null,
-      stateAll().tto ? button('Zoom out', timelineZoomOut, { title: 'The timeline shows the whole recording (Z)' }) : null,
-      from && !isReport ? [button('Set A', () => timelineKeep('a'), { class: 'side-a', title: 'Compare: this range is A (a)' }),
-        button('Set B', () => timelineKeep('b'), { class: 'side-b', title: 'Compare: this range is B (b)' })] : null,
-      from ? null : el('span.hint', {}, 'drag to select a range'));
+      stateAll().tto
+        ? button('Zoom out', timelineZoomOut, { title: 'The timeline shows the whole recording (Z)' })
+        : null,
+      from && !isReport
+        ? [
+            button('Set A', () => timelineKeep('a'), { class: 'side-a', title: 'Compare: this range is A (a)' }),
+            button('Set B', () => timelineKeep('b'), { class: 'side-b', title: 'Compare: this range is B (b)' }),
+          ]
+        : null,
+      from ? null : el('span.hint', {}, 'drag to select a range'),
+    );
   }
 
   showRanges() {
     const state = stateAll();
-    const range = (a, b) => (state[a] || state[b] ? [Number(state[a] || 0), Number(state[b] || this.recording.duration_ns)] : [null, null]);
+    const range = (a, b) =>
+      state[a] || state[b] ? [Number(state[a] || 0), Number(state[b] || this.recording.duration_ns)] : [null, null];
     this.brush.show(...range('from', 'to'));
     this.brush.showSide('a', ...range('afrom', 'ato'));
     this.brush.showSide('b', ...range('bfrom', 'bto'));
@@ -120,12 +142,12 @@ class Timeline {
   }
 
   draw(anew = false) {
-    if (!this.answer || !this.stage.clientWidth) return;
     const width = this.stage.clientWidth;
-    const open = stateAll().open;
+    const { open } = stateAll();
+    if (!this.answer || !width || (!anew && width === this.drawnWidth && open === this.drawnOpen)) return;
     if (anew || open !== this.drawnOpen) this.build(width);
     else for (const chart of this.charts) chart.plot.setSize({ width, height: chart.height });
-    this.drawnOpen = open;
+    [this.drawnWidth, this.drawnOpen] = [width, open];
     this.drawAxis(width);
     this.heat.node.style.setProperty('--stage', `${width}px`);
   }
@@ -133,10 +155,19 @@ class Timeline {
   build(width) {
     for (const chart of this.charts) chart.plot.destroy();
     const shown = this.lanesShown();
-    const xs = Array.from({ length: this.answer.lanes[0]?.values.length ?? 0 }, (_, i) => this.window()[0] + (i + 0.5) * this.answer.bucket_ns);
+    const xs = Array.from(
+      { length: this.answer.lanes[0]?.values.length ?? 0 },
+      (_, i) => this.window()[0] + (i + 0.5) * this.answer.bucket_ns,
+    );
     this.charts = shown.map((row) => this.chart(row, xs, width));
-    fill(this.plots, this.charts.map((chart) => chart.node));
-    fill(this.gutter, shown.map((row, i) => this.label(row, this.charts[i])));
+    fill(
+      this.plots,
+      this.charts.map((chart) => chart.node),
+    );
+    fillControls(
+      this.gutter,
+      shown.map((row, i) => this.label(row, this.charts[i])),
+    );
   }
 
   chart({ lane, depth }, xs, width) {
@@ -145,26 +176,63 @@ class Timeline {
     node.style.height = `${height}px`;
     const color = timelineColor(lane.id);
     const most = Math.max(...lane.values, 0);
-    const plot = new window.uPlot({
-      width, height, pxAlign: false, cursor: { show: false }, legend: { show: false }, padding: [3, 0, 0, 0],
-      scales: { x: { time: false, range: this.window() }, y: { range: [Math.min(0, ...lane.values), most || 1] } },
-      axes: [{ show: false }, { show: false }],
-      series: [{}, { stroke: color, width: lane.kind === 'bars' ? 0 : 1.2, fill: timelineFaded(color, lane.kind === 'bars' ? 0.85 : 0.22), points: { show: false },
-        paths: lane.kind === 'bars' ? window.uPlot.paths.bars({ size: [1, 4] }) : window.uPlot.paths.stepped({ align: 0 }) }],
-    }, [xs, lane.values], node);
+    const plot = new window.uPlot(
+      {
+        width,
+        height,
+        pxAlign: false,
+        cursor: { show: false },
+        legend: { show: false },
+        padding: [3, 0, 0, 0],
+        scales: { x: { time: false, range: this.window() }, y: { range: [Math.min(0, ...lane.values), most || 1] } },
+        axes: [{ show: false }, { show: false }],
+        series: [
+          {},
+          {
+            stroke: color,
+            width: lane.kind === 'bars' ? 0 : 1.2,
+            fill: timelineFaded(color, lane.kind === 'bars' ? 0.85 : 0.22),
+            points: { show: false },
+            paths:
+              lane.kind === 'bars'
+                ? window.uPlot.paths.bars({ size: [1, 4] })
+                : window.uPlot.paths.stepped({ align: 0 }),
+          },
+        ],
+      },
+      [xs, lane.values],
+      node,
+    );
     return { node, plot, lane, height, value: el('span.lane-value'), most };
   }
 
   label({ lane, depth, children, open }, chart) {
     const name = cleanName(lane.label, 60) || '[no name]';
-    const fold = children ? el('button.fold', {
-      type: 'button', 'aria-expanded': String(open), 'aria-label': `${open ? 'Fold' : 'Expand'} ${name}`,
-      onclick: () => stateSet({ open: stateToggled('open', lane.id) }),
-    }, open ? '▾' : '▸') : el('span.fold');
+    const fold = children
+      ? el(
+          'button.fold',
+          {
+            type: 'button',
+            'aria-expanded': String(open),
+            'aria-label': `Expand ${name}`,
+            onclick: () => stateSet({ open: stateToggled('open', lane.id) }),
+          },
+          open ? '▾' : '▸',
+        )
+      : el('span.fold');
     const command = /^cpu\/([^/]*)$/.exec(lane.id)?.[1];
-    const text = command !== undefined && !isReport
-      ? el('button.lane-name.link', { type: 'button', title: `Only ${name}`, onclick: () => stateSet({ command: stateAll().command === command ? '' : command }) }, name)
-      : el('span.lane-name', { title: name }, name);
+    const text =
+      command !== undefined && !isReport
+        ? el(
+            'button.lane-name.link',
+            {
+              type: 'button',
+              title: `Only ${name}`,
+              onclick: () => stateSet({ command: stateAll().command === command ? '' : command }),
+            },
+            name,
+          )
+        : el('span.lane-name', { title: name }, name);
     chart.value.textContent = `max ${formatValue(chart.most, lane.unit)}`;
     const node = el('div.lane-label', { class: `depth-${Math.min(2, depth)}` }, fold, text, chart.value);
     node.style.height = `${chart.height}px`;
@@ -190,8 +258,14 @@ class Timeline {
   hover(ns) {
     this.readout.textContent = ns === null ? '' : formatMoment(ns, this.brush.span / 100);
     for (const chart of this.charts) {
-      const value = ns === null ? null : chart.lane.values[Math.min(chart.lane.values.length - 1, Math.floor((ns - this.window()[0]) / this.answer.bucket_ns))];
-      chart.value.textContent = ns === null ? `max ${formatValue(chart.most, chart.lane.unit)}` : formatValue(value, chart.lane.unit);
+      const value =
+        ns === null
+          ? null
+          : chart.lane.values[
+              Math.min(chart.lane.values.length - 1, Math.floor((ns - this.window()[0]) / this.answer.bucket_ns))
+            ];
+      chart.value.textContent =
+        ns === null ? `max ${formatValue(chart.most, chart.lane.unit)}` : formatValue(value, chart.lane.unit);
     }
   }
 }
@@ -224,7 +298,19 @@ export function timelineZoomOut() {
   stateSet({ tfrom: '', tto: '' });
 }
 
-const LANE_INKS = { cpu: '--lane-cpu', runnable: '--lane-runnable', offcpu: '--lane-offcpu', rss: '--lane-rss', disk: '--lane-disk', files: '--lane-files', net: '--lane-net', faults: '--lane-faults', wakeups: '--lane-wakeups', spans: '--lane-spans', lost: '--lane-lost' };
+const LANE_INKS = {
+  cpu: '--lane-cpu',
+  runnable: '--lane-runnable',
+  offcpu: '--lane-offcpu',
+  rss: '--lane-rss',
+  disk: '--lane-disk',
+  files: '--lane-files',
+  net: '--lane-net',
+  faults: '--lane-faults',
+  wakeups: '--lane-wakeups',
+  spans: '--lane-spans',
+  lost: '--lane-lost',
+};
 
 function timelineColor(id) {
   const key = id.startsWith('offcpu/runnable') ? 'runnable' : id.split('/')[0];

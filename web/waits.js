@@ -4,7 +4,7 @@
 import { apiGet, apiHas, isReport } from './api.js';
 import { stateColor } from './colors.js';
 import { detailsFrames } from './details.js';
-import { button, copyText, el, fill, segments } from './dom.js';
+import { button, copyText, el, fill, fillControls, segments } from './dom.js';
 import { cleanName, formatCount, formatTime } from './format.js';
 import { Loader } from './loader.js';
 import { stateGet, stateSelection, stateSet } from './state.js';
@@ -16,9 +16,16 @@ export function waitsView(page) {
   return new WaitsView(page);
 }
 
-const waitsTime = (id, label, title) => ({ id, label, number: true, show: (r) => formatTime(r[id]), value: (r) => r[id], title });
+const waitsTime = (id, label, title) => ({
+  id,
+  label,
+  number: true,
+  show: (r) => formatTime(r[id]),
+  value: (r) => r[id],
+  title,
+});
 
-export function stateBadge(state) {
+function waitsBadge(state) {
   const dot = el('span.dot');
   dot.style.background = stateColor(state);
   return el('span.state', {}, dot, cleanName(state, 40).replaceAll('_', ' '));
@@ -26,11 +33,25 @@ export function stateBadge(state) {
 
 // Shows stacks of the server beside a table. `stacks`: [[title, id], …]
 export async function waitsShowStacks(panel, stacks) {
-  const sections = await Promise.all(stacks.filter(([, id]) => id && apiHas('stack', { id })).map(async ([title, id]) => {
-    const { frames } = await apiGet('stack', { id }).catch((error) => ({ frames: [{ name: error.message }] }));
-    const text = frames.map((f) => `${f.name ?? '[no symbol]'}${f.module ? ` (${f.module})` : ''}`).join('\n');
-    return el('section.frames', {}, el('h4', {}, title, button('Copy', () => copyText(text, 'Stack'), { class: 'quiet' })), frames.length ? detailsFrames(frames) : el('p.faint', {}, 'no stack'));
-  }));
+  const sections = await Promise.all(
+    stacks
+      .filter(([, id]) => id && apiHas('stack', { id }))
+      .map(async ([title, id]) => {
+        const { frames } = await apiGet('stack', { id }).catch((error) => ({ frames: [{ name: error.message }] }));
+        const text = frames.map((f) => `${f.name ?? '[no symbol]'}${f.module ? ` (${f.module})` : ''}`).join('\n');
+        return el(
+          'section.frames',
+          {},
+          el(
+            'h4',
+            {},
+            title,
+            button('Copy', () => copyText(text, 'Stack'), { class: 'quiet' }),
+          ),
+          frames.length ? detailsFrames(frames) : el('p.faint', {}, 'no stack'),
+        );
+      }),
+  );
   fill(panel, sections.length ? sections : el('p.faint', {}, 'no stack'));
 }
 
@@ -48,29 +69,93 @@ class WaitsView {
 
   waitsTable() {
     this.most = 1;
-    return new Table('Waits', [
-      { ...waitsTime('sum', 'Time', 'off the CPU, all intervals together'), bar: (r) => r.sum / this.most },
-      { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
-      waitsTime('p50', 'Median'), waitsTime('p99', '99 %'), waitsTime('max', 'Longest'),
-      { id: 'state', label: 'State', show: (r) => stateBadge(r.state), value: (r) => r.state },
-      { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
-    ], { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) });
+    return new Table(
+      'Waits',
+      [
+        { ...waitsTime('sum', 'Time', 'off the CPU, all intervals together'), bar: (r) => r.sum / this.most },
+        {
+          id: 'count',
+          label: 'Count',
+          number: true,
+          class: 'wide',
+          show: (r) => formatCount(r.count),
+          value: (r) => r.count,
+        },
+        { ...waitsTime('p50', 'Median'), class: 'wide' },
+        { ...waitsTime('p99', '99 %'), class: 'wide' },
+        { ...waitsTime('max', 'Longest'), class: 'wide' },
+        { id: 'state', label: 'State', show: (r) => waitsBadge(r.state), value: (r) => r.state },
+        { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
+      ],
+      { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) },
+    );
   }
 
   wakersTable() {
-    return new Table('Wakers', [
-      { ...waitsTime('sum', 'Time', 'that the sleeper was blocked until it was woken'), bar: (r) => r.sum / this.most },
-      { id: 'count', label: 'Count', number: true, show: (r) => formatCount(r.count), value: (r) => r.count },
-      { id: 'sleeper', label: 'Sleeper', show: (r) => cleanName(r.sleeper, 80), value: (r) => r.sleeper, class: 'name' },
-      { id: 'sleep_where', label: 'Slept in', show: (r) => cleanName(r.sleep_where ?? '', 200), value: (r) => r.sleep_where ?? '' },
-      { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'name' },
-      { id: 'waker_where', label: 'Woken from', show: (r) => cleanName(r.waker_where ?? '', 200), value: (r) => r.waker_where ?? '' },
-    ], { pick: (row) => waitsShowStacks(this.panel, [['Slept in', row.sleep_stack], ['Woken from', row.waker_stack]]) });
+    return new Table(
+      'Wakers',
+      [
+        {
+          ...waitsTime('sum', 'Time', 'that the sleeper was blocked until it was woken'),
+          bar: (r) => r.sum / this.most,
+        },
+        {
+          id: 'count',
+          label: 'Count',
+          number: true,
+          class: 'wide',
+          show: (r) => formatCount(r.count),
+          value: (r) => r.count,
+        },
+        {
+          id: 'sleeper',
+          label: 'Sleeper',
+          show: (r) => cleanName(r.sleeper, 80),
+          value: (r) => r.sleeper,
+          class: 'name',
+        },
+        {
+          id: 'sleep_where',
+          class: 'wide',
+          label: 'Slept in',
+          show: (r) => cleanName(r.sleep_where ?? '', 200),
+          value: (r) => r.sleep_where ?? '',
+        },
+        { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'name' },
+        {
+          id: 'waker_where',
+          class: 'wide',
+          label: 'Woken from',
+          show: (r) => cleanName(r.waker_where ?? '', 200),
+          value: (r) => r.waker_where ?? '',
+        },
+      ],
+      {
+        pick: (row) =>
+          waitsShowStacks(this.panel, [
+            ['Slept in', row.sleep_stack],
+            ['Woken from', row.waker_stack],
+          ]),
+      },
+    );
   }
 
   update() {
     const which = apiHas('wakers') && stateGet('waits') === 'wakers' ? 'wakers' : 'waits';
-    fill(this.tools, apiHas('wakers') ? segments('Table', [['waits', 'Where threads wait'], ['wakers', 'Who wakes whom']], which, (waits) => stateSet({ waits })) : null);
+    fillControls(
+      this.tools,
+      apiHas('wakers')
+        ? segments(
+            'Table',
+            [
+              ['waits', 'Where threads wait'],
+              ['wakers', 'Who wakes whom'],
+            ],
+            which,
+            (waits) => stateSet({ waits }),
+          )
+        : null,
+    );
     const parameters = isReport ? {} : { limit: WAITS_ROWS, ...stateSelection() };
     this.loader.get(which, parameters, ({ rows }) => {
       this.most = Math.max(1, ...rows.map((row) => row.sum));
@@ -78,7 +163,11 @@ class WaitsView {
       this.tables[which].sortId = 'sum';
       this.tables[which].show(rows);
       fill(this.panel, el('p.faint', {}, 'Select a row to see its stacks.'));
-      if (!rows.length) this.loader.showNote(which === 'waits' ? 'No thread waited' : 'No wake-ups', which === 'waits' ? 'Nothing of what is selected left the CPU.' : 'Record them with -p switch,wake.');
+      if (!rows.length)
+        this.loader.showNote(
+          which === 'waits' ? 'No thread waited' : 'No wake-ups',
+          which === 'waits' ? 'Nothing of what is selected left the CPU.' : 'Record them with -p switch,wake.',
+        );
     });
   }
 }

@@ -3,6 +3,7 @@
 
 Every request is a span. /item reads one row by its key. /report sorts a whole table, because no index helps, and holds the lock that
 /order needs. A recording shows which requests are slow, in what they wait, and for whom."""
+
 import ctypes
 import http.client
 import http.server
@@ -51,7 +52,11 @@ class Shop:
 
     def report(self):
         with self.lock:
-            return self.db().execute("SELECT count(*) FROM (SELECT what FROM orders ORDER BY what || customer LIMIT 1000000)").fetchone()
+            return (
+                self.db()
+                .execute("SELECT count(*) FROM (SELECT what FROM orders ORDER BY what || customer LIMIT 1000000)")
+                .fetchone()
+            )
 
     def order(self):
         packed = zlib.compress(random.randbytes(20_000), 9)
@@ -107,4 +112,7 @@ def run_shop(seconds, library):
 if sys.argv[1:2] == ["clients"]:
     run_clients(int(sys.argv[2]), float(sys.argv[3]))
 else:
-    run_shop(float(sys.argv[1]) if len(sys.argv) > 1 else 10, sys.argv[2] if len(sys.argv) > 2 else HERE.parent.parent / "build/examples/libspans.so")
+    run_shop(
+        float(sys.argv[1]) if len(sys.argv) > 1 else 10,
+        sys.argv[2] if len(sys.argv) > 2 else HERE.parent.parent / "build/examples/libspans.so",
+    )

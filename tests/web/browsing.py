@@ -2,8 +2,10 @@
 """Fixtures: a browser, and the page in it. A test fails if the page breaks its content security policy or logs an error.
 
 Test files import them by name: a second conftest.py would take the name of the first."""
+
 import atexit
 import functools
+import json
 import os
 import shutil
 
@@ -12,7 +14,9 @@ import pytest
 from pages import Answers, Server
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed: run make setup-tests")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the Python package playwright is not installed: run make setup-tests"
+)
 
 
 @functools.cache
@@ -24,6 +28,12 @@ def launch():
     browser = p.chromium.launch(executable_path=CHROMIUM, args=args)
     atexit.register(lambda: (browser.close(), p.stop()))
     return browser
+
+
+@functools.cache
+def context(options):
+    """Pages with the same options share a context, so that the browser reads the page's files once."""
+    return launch().new_context(**json.loads(options))
 
 
 @functools.cache
@@ -66,23 +76,28 @@ def open_view():
     """open_view(url, **context) → a View. At the end of the test, no error may have come but those that are `allowed`."""
     if not CHROMIUM:
         pytest.skip("chromium is not installed: run make setup-tests")
-    views, contexts, errors = [], [], []
+    views, errors = [], []
 
     def go(url, **options):
         options.setdefault("viewport", dict(width=1280, height=800))
-        context = launch().new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
+        page = context(json.dumps(options, sort_keys=True)).new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: errors.append(f"error: {error}"))
-        page.on("console", lambda message: errors.append(f"{message.type}: {message.text}") if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: (
+                errors.append(f"{message.type}: {message.text}") if message.type in ("error", "warning") else None
+            ),
+        )
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         views.append(View(page, url))
         return views[-1]
 
     yield go
-    for context in contexts:
-        context.close()
+    for view in views:
+        if not view.page.url.startswith("about:"):
+            view.page.evaluate("localStorage.clear()")
+        view.page.close()
     allowed = [text for view in views for text in view.allowed]
     assert not [error for error in errors if not any(text in error for text in allowed)], errors
 

@@ -2,6 +2,7 @@
 """A server of web/ with fixed answers, so that tests of the page choose every name and number in it.
 
 It sends the same headers as `stacksexport view`. tests/web/test_view.py drives the real server."""
+
 import http.server
 import json
 import math
@@ -10,18 +11,32 @@ import threading
 import urllib.parse
 
 WEB = pathlib.Path(__file__).resolve().parents[2] / "web"
-CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-       "form-action 'none'; frame-ancestors 'none'")
-TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 SECOND = 1_000_000_000
 HOSTILE = "<script>alert(1)</script>\"'&;\n\u202eevil\u0000"
 STACKS = [  # root first, milliseconds of CPU time, blocked
-    (("main", "handle", "parse"), 3000, 0), (("main", "handle", "query", "sort"), 5000, 500), (("main", "handle", "query", "read"), 1000, 2000),
-    (("main", "idle"), 0, 6000), (("main", HOSTILE), 1000, 0),
+    (("main", "handle", "parse"), 3000, 0),
+    (("main", "handle", "query", "sort"), 5000, 500),
+    (("main", "handle", "query", "read"), 1000, 2000),
+    (("main", "idle"), 0, 6000),
+    (("main", HOSTILE), 1000, 0),
 ]
 MODULES = {"main": "/usr/bin/shop", "read": "[kernel]", "sort": "/usr/lib/libsqlite3.so.0"}
 KINDS = {"read": 1, "handle": 4}
-METRICS = [dict(id="cpu", label="CPU time", unit="ns"), dict(id="offcpu", label="Off-CPU time", unit="ns"), dict(id="wall", label="Wall clock", unit="ns")]
+METRICS = [
+    dict(id="cpu", label="CPU time", unit="ns"),
+    dict(id="offcpu", label="Off-CPU time", unit="ns"),
+    dict(id="wall", label="Wall clock", unit="ns"),
+]
 
 
 class Tree:
@@ -36,7 +51,14 @@ class Tree:
         key = (parent, name, module)
         if key not in self.keys:
             self.keys[key] = len(self.nodes["name"])
-            values = (self.names.setdefault(name, len(self.names)), self.modules.setdefault(module, len(self.modules)), parent, 0, 0, kind)
+            values = (
+                self.names.setdefault(name, len(self.names)),
+                self.modules.setdefault(module, len(self.modules)),
+                parent,
+                0,
+                0,
+                kind,
+            )
             for column, value in zip(("name", "module", "parent", "self", "total", "kind"), values):
                 self.nodes[column].append(value)
             if self.states:
@@ -55,8 +77,15 @@ class Tree:
         self.nodes["self"][at] += value
 
     def answer(self):
-        return dict(unit=self.unit, total=self.nodes["total"][0], states=self.states, names=list(self.names), modules=list(self.modules), nodes=self.nodes,
-                    dropped=dict(nodes=0, value=0))
+        return dict(
+            unit=self.unit,
+            total=self.nodes["total"][0],
+            states=self.states,
+            names=list(self.names),
+            modules=list(self.modules),
+            nodes=self.nodes,
+            dropped=dict(nodes=0, value=0),
+        )
 
 
 def samples(metric, q):
@@ -73,17 +102,43 @@ class Answers:
     """One method per path below api/. Tests replace what they want to be different."""
 
     def recording(self, q):
-        return dict(path="/var/lib/stacks/7", host="here", other=False, t0_ns="1700000000000000000", duration_ns=10 * SECOND, live=False, stacks=5, version="0",
-                    kinds=[dict(kind="profile", rows=1000, weight=1000, duration=0, amount=0), dict(kind="switch", rows=500, weight=500, duration=0, amount=0)],
-                    lost=[dict(kind="switch", reason="ring_full", events=7)], unwind=[dict(how="root", rows=990), dict(how="truncated", rows=10)],
-                    processes=[dict(command="shop", tgid=100, cpu_ns=9 * SECOND, offcpu_ns=8 * SECOND, rows=1400), dict(command=HOSTILE, tgid=101, cpu_ns=SECOND, offcpu_ns=0, rows=100)],
-                    spans=[dict(name="GET /report", count=40, p50=20e6, p95=80e6, p99=95e6, max=100e6)], metrics=METRICS)
+        return dict(
+            path="/var/lib/stacks/7",
+            host="here",
+            other=False,
+            t0_ns="1700000000000000000",
+            duration_ns=10 * SECOND,
+            live=False,
+            stacks=5,
+            version="0",
+            kinds=[
+                dict(kind="profile", rows=1000, weight=1000, duration=0, amount=0),
+                dict(kind="switch", rows=500, weight=500, duration=0, amount=0),
+            ],
+            lost=[dict(kind="switch", reason="ring_full", events=7)],
+            unwind=[dict(how="root", rows=990), dict(how="truncated", rows=10)],
+            processes=[
+                dict(command="shop", tgid=100, cpu_ns=9 * SECOND, offcpu_ns=8 * SECOND, rows=1400),
+                dict(command=HOSTILE, tgid=101, cpu_ns=SECOND, offcpu_ns=0, rows=100),
+            ],
+            spans=[dict(name="GET /report", count=40, p50=20e6, p95=80e6, p99=95e6, max=100e6)],
+            metrics=METRICS,
+        )
 
     def timeline(self, q):
         wave = [1 + math.sin(i / 20) for i in range(int(q["buckets"]))]
-        lanes = [("cpu", None, "CPU", "cores"), ("cpu/shop", "cpu", "shop", "cores"), (f"cpu/{HOSTILE}", "cpu", HOSTILE, "cores"), ("offcpu/blocked", None, "Blocked", "threads"), ("rss", None, "Memory", "bytes")]
+        lanes = [
+            ("cpu", None, "CPU", "cores"),
+            ("cpu/shop", "cpu", "shop", "cores"),
+            (f"cpu/{HOSTILE}", "cpu", HOSTILE, "cores"),
+            ("offcpu/blocked", None, "Blocked", "threads"),
+            ("rss", None, "Memory", "bytes"),
+        ]
         lanes += [("cpu/shop/100", "cpu/shop", "shop (100)", "cores")] if "cpu/shop" in q.get("expand", "") else []
-        return dict(bucket_ns=10 * SECOND / len(wave), lanes=[dict(id=i, parent=p, label=label, unit=unit, kind="area", values=wave) for i, p, label, unit in lanes])
+        return dict(
+            bucket_ns=10 * SECOND / len(wave),
+            lanes=[dict(id=i, parent=p, label=label, unit=unit, kind="area", values=wave) for i, p, label, unit in lanes],
+        )
 
     def heatmap(self, q):
         return dict(column_ns=SECOND, rows=50, row_ns=SECOND // 50, columns=10, values=[i % 7 for i in range(500)], max=6)
@@ -101,8 +156,14 @@ class Answers:
         for stack, value, _ in samples(q["metric"], q):
             total += value
             for name in set(stack):
-                row = rows.setdefault(name, dict(name=name, module=MODULES.get(name, "/usr/bin/shop"), self=0, total=0, samples=0))
-                row["total"], row["samples"], row["self"] = row["total"] + value, row["samples"] + 1, row["self"] + value * (stack[-1] == name)
+                row = rows.setdefault(
+                    name, dict(name=name, module=MODULES.get(name, "/usr/bin/shop"), self=0, total=0, samples=0)
+                )
+                row["total"], row["samples"], row["self"] = (
+                    row["total"] + value,
+                    row["samples"] + 1,
+                    row["self"] + value * (stack[-1] == name),
+                )
         return dict(unit="ns", total=total, rows=sorted(rows.values(), key=lambda row: -row[q.get("sort", "self")]))
 
     def sandwich(self, q):
@@ -115,19 +176,66 @@ class Answers:
         return dict(callers=callers.answer(), callees=callees.answer())
 
     def waits(self, q):
-        return dict(rows=[dict(state="sleeping", where="idle", count=3, sum=6e9, p50=2e9, p99=2e9, max=2e9, stack="a1"), dict(state="disk_sleep", where=HOSTILE, count=9, sum=2e9, p50=1e8, p99=4e8, max=4e8, stack="a2")])
+        return dict(
+            rows=[
+                dict(state="sleeping", where="idle", count=3, sum=6e9, p50=2e9, p99=2e9, max=2e9, stack="a1"),
+                dict(state="disk_sleep", where=HOSTILE, count=9, sum=2e9, p50=1e8, p99=4e8, max=4e8, stack="a2"),
+            ]
+        )
 
     def wakers(self, q):
-        return dict(rows=[dict(sleeper="shop", waker="client", sleep_where="idle", waker_where="send", sleep_stack="a1", waker_stack="a2", count=3, sum=6e9)])
+        return dict(
+            rows=[
+                dict(
+                    sleeper="shop",
+                    waker="client",
+                    sleep_where="idle",
+                    waker_where="send",
+                    sleep_stack="a1",
+                    waker_stack="a2",
+                    count=3,
+                    sum=6e9,
+                )
+            ]
+        )
 
     def stack(self, q):
-        return dict(frames=[dict(name=name, module="/usr/bin/shop", offset=1, file_offset=1, address=1, kind=0) for name in ("idle", HOSTILE, "main")])
+        return dict(
+            frames=[
+                dict(name=name, module="/usr/bin/shop", offset=1, file_offset=1, address=1, kind=0)
+                for name in ("idle", HOSTILE, "main")
+            ]
+        )
 
     def spans(self, q):
-        edges = [10e6 * 1.1 ** i for i in range(31)]
-        slow = [dict(id=f"{i:x}", name="GET /report", thread="shop", pid=100 + i, start=i * 1e9, duration=(100 - i) * 1e6, oncpu=60e6,
-                     waits=[dict(start=i * 1e9 + 10e6, duration=20e6, state="blocked", stack="a1")]) for i in range(5)]
-        return dict(names=[dict(name="GET /report", count=40, p50=20e6, p95=80e6, p99=95e6, max=100e6, histogram=dict(edges=edges, counts=[i % 5 for i in range(30)]))], slowest=slow)
+        edges = [10e6 * 1.1**i for i in range(31)]
+        slow = [
+            dict(
+                id=f"{i:x}",
+                name="GET /report",
+                thread="shop",
+                pid=100 + i,
+                start=i * 1e9,
+                duration=(100 - i) * 1e6,
+                oncpu=60e6,
+                waits=[dict(start=i * 1e9 + 10e6, duration=20e6, state="blocked", stack="a1")],
+            )
+            for i in range(5)
+        ]
+        return dict(
+            names=[
+                dict(
+                    name="GET /report",
+                    count=40,
+                    p50=20e6,
+                    p95=80e6,
+                    p99=95e6,
+                    max=100e6,
+                    histogram=dict(edges=edges, counts=[i % 5 for i in range(30)]),
+                )
+            ],
+            slowest=slow,
+        )
 
     def diff(self, q):
         tree = Tree()
@@ -137,12 +245,26 @@ class Answers:
         a = answer["nodes"]["total"]
         more = [i for i, name in enumerate(answer["nodes"]["name"]) if answer["names"][name] in ("sort", "query")]
         b = [value + (5e9 if i in more else 0) for i, value in enumerate(a)]
-        answer["nodes"].update(a=a, b=b, p=[0.0001 if i in more else 0.7 for i in range(len(a))], lo=[y - x - 1e8 for x, y in zip(a, b)],
-                               hi=[y - x + 1e8 for x, y in zip(a, b)], significant=[int(i in more) for i in range(len(a))])
+        answer["nodes"].update(
+            a=a,
+            b=b,
+            p=[0.0001 if i in more else 0.7 for i in range(len(a))],
+            lo=[y - x - 1e8 for x, y in zip(a, b)],
+            hi=[y - x + 1e8 for x, y in zip(a, b)],
+            significant=[int(i in more) for i in range(len(a))],
+        )
         return answer
 
     def queries(self, q):
-        return dict(queries=[dict(name="tables/slow", head="What is slow?\n    stacksexport query -f slow\nA row per function.", parameters=["command"])])
+        return dict(
+            queries=[
+                dict(
+                    name="tables/slow",
+                    head="What is slow?\n    stacksexport query -f slow\nA row per function.",
+                    parameters=["command", "buildid"],
+                )
+            ]
+        )
 
     def query(self, q):
         return dict(sql="SELECT 1 AS slow", head="What is slow?")
@@ -151,12 +273,26 @@ class Answers:
         if "wrong" in body["sql"]:
             raise ValueError('Parser Error: syntax error at or near "wrong"')
         if "ticks" in body["sql"]:
-            return dict(columns=[dict(name="second", type="BIGINT"), dict(name="n", type="BIGINT")], rows=[[i, i * i] for i in range(20)], truncated=False, ms=1)
-        return dict(columns=[dict(name="stack", type="VARCHAR[]"), dict(name="n", type="BIGINT"), dict(name="note", type="VARCHAR")],
-                    rows=[[["parse", "main"], 30, HOSTILE], [["sort", "query", "main"], 70, None]], truncated=False, ms=3)
+            return dict(
+                columns=[dict(name="second", type="BIGINT"), dict(name="n", type="BIGINT")],
+                rows=[[i, i * i] for i in range(20)],
+                truncated=False,
+                ms=1,
+            )
+        return dict(
+            columns=[dict(name="stack", type="VARCHAR[]"), dict(name="n", type="BIGINT"), dict(name="note", type="VARCHAR")],
+            rows=[[["parse", "main"], 30, HOSTILE], [["sort", "query", "main"], 70, None]],
+            truncated=False,
+            ms=3,
+        )
 
     def source(self, q):
-        return dict(kind="source", file="/src/shop.c", note="", lines=[dict(n=i, text=f"\tcall({i}); // {HOSTILE}", self=i * 1e6, total=i * 2e6) for i in range(1, 20)])
+        return dict(
+            kind="source",
+            file="/src/shop.c",
+            note="",
+            lines=[dict(n=i, text=f"\tcall({i}); // {HOSTILE}", self=i * 1e6, total=i * 2e6) for i in range(1, 20)],
+        )
 
     def progress(self, q):
         return dict(busy=[dict(what="pairing intervals off the CPU", fraction=0.4, ms=900)])
@@ -197,7 +333,7 @@ class Server:
         file = WEB / name
         if not file.resolve().is_relative_to(WEB) or not file.is_file():
             return self.send(request, 404, "application/json", b'{"error": "no such file"}')
-        self.send(request, 200, TYPES.get(file.suffix, "text/plain"), file.read_bytes())
+        self.send(request, 200, TYPES.get(file.suffix, "text/plain"), file.read_bytes(), {"Cache-Control": "max-age=600"})
 
     def answer(self, request, name, parameters):
         self.asked.append((name, parameters))
@@ -207,10 +343,16 @@ class Server:
             status, answer = 400, dict(error=str(error))
         self.send(request, status, "application/json", json.dumps(answer).encode())
 
-    def send(self, request, status, kind, content):
+    def send(self, request, status, kind, content, more={}):
         try:
             request.send_response(status)
-            for header, value in (("Content-Type", kind), ("Content-Length", str(len(content))), ("Content-Security-Policy", CSP), ("X-Content-Type-Options", "nosniff")):
+            for header, value in (
+                ("Content-Type", kind),
+                ("Content-Length", str(len(content))),
+                ("Content-Security-Policy", CSP),
+                ("X-Content-Type-Options", "nosniff"),
+                *more.items(),
+            ):
                 request.send_header(header, value)
             request.end_headers()
             request.wfile.write(content)

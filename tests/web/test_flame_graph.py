@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The flame graph: what is drawn, pointed at, searched and moved in."""
+
 import pytest
 
 from browsing import open_view, server, view  # noqa: F401 (fixtures)
@@ -16,14 +17,17 @@ def at(view, depth, part):
 
 def colors(view, *places):
     """The pixels at these (row, part of the width)."""
-    return view.page.evaluate("""(places) => {
+    return view.page.evaluate(
+        """(places) => {
         const canvas = document.querySelector('.flame-canvas'), ratio = devicePixelRatio;
         const image = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
         return places.map(([depth, part]) => {
             const at = 4 * (Math.floor((depth * 19 + 3) * ratio) * canvas.width + Math.floor(canvas.clientWidth * part * ratio));
             return [...image.data.slice(at, at + 4)].join();
         });
-    }""", places)
+    }""",
+        places,
+    )
 
 
 def test_draws_frames_as_wide_as_their_values(view):
@@ -133,7 +137,11 @@ def test_a_stack_is_copied(open_view, server):
     view.page.keyboard.press("c")
     view.page.locator(".toast").wait_for()
     assert view.page.evaluate("navigator.clipboard.readText()").splitlines() == [
-        "sort (/usr/lib/libsqlite3.so.0)", "query (/usr/bin/shop)", "handle (/usr/bin/shop)", "main (/usr/bin/shop)"]
+        "sort (/usr/lib/libsqlite3.so.0)",
+        "query (/usr/bin/shop)",
+        "handle (/usr/bin/shop)",
+        "main (/usr/bin/shop)",
+    ]
 
 
 def test_twenty_thousand_nodes_are_drawn_in_a_frame(view, server):
@@ -202,7 +210,10 @@ def test_an_inverted_graph_begins_with_what_ran(view, server):
     view.settle()
     assert len(server.asked) == asked, "the page has all that it needs"
     view.page.mouse.move(*at(view, 1, 0.5))
-    assert view.page.locator(".tip").inner_text().splitlines()[0] == "lock" and "3 s · 75.0 %" in view.page.locator(".tip").inner_text()
+    assert (
+        view.page.locator(".tip").inner_text().splitlines()[0] == "lock"
+        and "3 s · 75.0 %" in view.page.locator(".tip").inner_text()
+    )
     view.page.mouse.move(*at(view, 2, 0.1))
     assert view.page.locator(".tip").inner_text().startswith("b")
     view.page.mouse.move(*at(view, 1, 0.9))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page around the views: header, timeline, selection, history, keys, themes, hostile names, errors."""
+
 import re
 import threading
 
@@ -33,7 +34,11 @@ def test_a_brush_selects_the_range_for_everything(view, server):
     view.open()
     drag(view, ".brush", 0.25, 0.75)
     name, parameters = server.asked[-1]
-    assert name == "flame" and abs(int(parameters["from"]) - 2.5 * SECOND) < 0.1 * SECOND and abs(int(parameters["to"]) - 7.5 * SECOND) < 0.1 * SECOND
+    assert (
+        name == "flame"
+        and abs(int(parameters["from"]) - 2.5 * SECOND) < 0.1 * SECOND
+        and abs(int(parameters["to"]) - 7.5 * SECOND) < 0.1 * SECOND
+    )
     assert re.search(r"\n(5|4\.9\d|5\.0\d) s ·", view.page.locator(".trail").inner_text())
     view.page.get_by_role("tab", name="Functions").click()
     view.settle()
@@ -89,6 +94,7 @@ def test_the_url_restores_the_view_and_back_goes_back(view, open_view, server):
     other = open_view(view.page.url.split("#")[0])
     other.open(view.page.url.split("#")[1])
     assert other.page.locator("#main").inner_text() == text
+    view.page.bring_to_front()
     view.page.go_back()
     view.settle()
     assert view.page.get_by_role("tab", name="Flame graph").get_attribute("aria-selected") == "true"
@@ -119,12 +125,16 @@ def test_number_keys_choose_views_and_the_question_mark_lists_keys(view):
 
 def test_tab_reaches_every_control_and_the_focus_is_visible(view):
     view.open("view=functions")
-    controls = view.page.evaluate("[...document.querySelectorAll('button, select, input, textarea, summary')].filter(n => n.checkVisibility() && n.tabIndex >= 0).length")
+    controls = view.page.evaluate(
+        "[...document.querySelectorAll('button, select, input, textarea, summary')].filter(n => n.checkVisibility() && n.tabIndex >= 0).length"
+    )
     seen = view.page.evaluate("[]")
     view.page.evaluate("document.body.focus()")
     for _ in range(controls + 20):
         view.page.keyboard.press("Tab")
-        focus = view.page.evaluate("(n => [n.tagName + '|' + (n.getAttribute('aria-label') ?? n.textContent.slice(0, 30)), getComputedStyle(n).outlineStyle])(document.activeElement)")
+        focus = view.page.evaluate(
+            "(n => [n.tagName + '|' + (n.getAttribute('aria-label') ?? n.textContent.slice(0, 30)), getComputedStyle(n).outlineStyle])(document.activeElement)"
+        )
         assert focus[0].startswith("BODY") or focus[1] != "none", focus
         seen.append(focus[0])
     assert len(set(seen)) >= controls
@@ -134,7 +144,15 @@ def test_tab_reaches_every_control_and_the_focus_is_visible(view):
 def test_contrast_is_at_least_aa(open_view, server, scheme):
     """Every text of every view against what is behind it."""
     view = open_view(server.url, color_scheme=scheme)
-    for fragment in ("", "view=functions", "view=waits", "view=spans", "view=diff&afrom=0&ato=5000000000&bfrom=5000000000&bto=10000000000", "view=sql", f"from=0&to={SECOND}&view=source&fn=main"):
+    for fragment in (
+        "",
+        "view=functions",
+        "view=waits",
+        "view=spans",
+        "view=diff&afrom=0&ato=5000000000&bfrom=5000000000&bto=10000000000",
+        "view=sql",
+        f"from=0&to={SECOND}&view=source&fn=main",
+    ):
         view.open(fragment)
         low = view.page.evaluate(CONTRAST)
         assert low == [], fragment
@@ -184,7 +202,19 @@ def test_the_theme_follows_the_system_until_one_is_chosen(open_view, server):
     assert view.page.evaluate(background) == dark
 
 
-@pytest.mark.parametrize("name", ["flame", "functions", "sandwich&fn=query", "waits", "spans", "diff&afrom=0&ato=5000000000&bfrom=5000000000&bto=10000000000", "sql", "source&fn=main"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flame",
+        "functions",
+        "sandwich&fn=query",
+        "waits",
+        "spans",
+        "diff&afrom=0&ato=5000000000&bfrom=5000000000&bto=10000000000",
+        "sql&query=tables/slow",
+        "source&fn=main",
+    ],
+)
 def test_a_phone_is_wide_enough(open_view, server, name):
     view = open_view(server.url, viewport=dict(width=360, height=740), device_scale_factor=2, has_touch=True)
     view.open(f"view={name}")
@@ -195,7 +225,13 @@ def test_a_phone_is_wide_enough(open_view, server, name):
 def test_hostile_names_are_text_everywhere(view):
     view.open("open=cpu")
     shown = "<script>alert(1)</script>\"'&;␊\ufffdevil␀"
-    for fragment in ("open=cpu&root=process", "view=functions", "view=waits", "view=source&fn=main", f"view=sandwich&fn={HOSTILE_URL}"):
+    for fragment in (
+        "open=cpu&root=process",
+        "view=functions",
+        "view=waits",
+        "view=source&fn=main",
+        f"view=sandwich&fn={HOSTILE_URL}",
+    ):
         view.open(fragment)
         if "waits" in fragment:
             view.page.locator("tbody tr").nth(1).click()
@@ -216,6 +252,7 @@ def test_names_of_a_hundred_kilobytes_do_not_stop_the_page(view, server):
         tree = Tree()
         tree.add(["main", "std::map<" + "int, " * 20_000 + ">"], 1e9)
         return tree.answer()
+
     server.answers.flame = flame
     view.open()
     view.page.locator(".flame-scroll").focus()
@@ -247,6 +284,7 @@ def test_an_error_says_what_to_do_and_is_tried_again(view, server):
 
     def broken(q):
         raise ValueError("cannot read events-000001.parquet: Input/output error")
+
     server.answers.flame = broken
     view.open()
     assert "cannot read events-000001.parquet" in view.page.get_by_role("alert").inner_text()
@@ -262,6 +300,7 @@ def test_what_takes_long_shows_progress_and_is_cancelled(view, server):
     def slow(q):
         go.wait(30)
         return ok(q)
+
     server.answers.flame = slow
     view.page.goto(view.url)
     view.page.get_by_text("pairing intervals off the CPU").wait_for()
@@ -284,6 +323,7 @@ def test_only_the_last_selection_is_shown(view, server):
         if q["metric"] == "offcpu":
             go.wait(30)
         return ok(q)
+
     server.answers.flame = slow
     view.page.get_by_label("Metric").select_option("offcpu")
     view.page.get_by_label("Metric").select_option("wall")
@@ -300,7 +340,10 @@ def test_the_timeline_zooms_into_the_range(view, server):
     view.settle()
     assert ("timeline", dict(buckets="800", **{"from": str(4 * SECOND), "to": str(6 * SECOND)})) in server.asked
     drag(view, ".brush", 0.25, 0.75)
-    assert abs(int(view.hash()["from"]) - 4.5 * SECOND) < 0.02 * SECOND and abs(int(view.hash()["to"]) - 5.5 * SECOND) < 0.02 * SECOND
+    assert (
+        abs(int(view.hash()["from"]) - 4.5 * SECOND) < 0.02 * SECOND
+        and abs(int(view.hash()["to"]) - 5.5 * SECOND) < 0.02 * SECOND
+    )
     view.page.get_by_role("button", name="Zoom out").click()
     assert "tto" not in view.hash()
 
@@ -317,3 +360,35 @@ def test_a_live_recording_is_read_again(view, server):
     view.page.get_by_text("20 s", exact=True).wait_for()
     view.settle()
     assert {name for name, _ in server.asked[asked:]} >= {"recording", "timeline", "flame"}
+
+
+def test_a_control_keeps_the_focus_when_it_is_used(view):
+    for fragment, label in (
+        ("", "Metric"),
+        ("", "Colour"),
+        ("view=functions", "Metric"),
+        ("view=sandwich&fn=query", "Merge by"),
+        ("", "Process"),
+    ):
+        view.open(fragment)
+        control = view.page.get_by_label(label, exact=True).first
+        control.focus()
+        control.select_option(index=1)
+        view.settle()
+        assert view.page.evaluate("document.activeElement.getAttribute('aria-label')") == label, fragment
+    view.open()
+    view.page.get_by_role("button", name="Expand CPU").focus()
+    view.page.keyboard.press("Enter")
+    view.settle()
+    assert view.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Expand CPU"
+
+
+def test_a_live_recording_without_events_waits_for_them(view, server):
+    full = dict(server.answers.recording({}), live=True)
+    server.answers.recording = lambda q: dict(full, kinds=[], metrics=[])
+    view.page.clock.install()
+    view.open()
+    view.page.get_by_text("No events yet").wait_for()
+    server.answers.recording = lambda q: full
+    view.page.clock.run_for(3100)
+    view.page.locator(".flame-scroll").wait_for()

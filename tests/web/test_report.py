@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page as one file, with its answers inside."""
+
 import json
 import re
 import subprocess
@@ -30,8 +31,14 @@ def sliced(answers, metric):
 @pytest.fixture
 def report(tmp_path):
     answers = Answers()
-    data = {"api/recording": answers.recording({}), "api/timeline?buckets=800": answers.timeline(dict(buckets=800)), "api/heatmap": answers.heatmap({}),
-            "api/waits": answers.waits({}), "api/wakers": answers.wakers({}), "api/spans": answers.spans({})}
+    data = {
+        "api/recording": answers.recording({}),
+        "api/timeline?buckets=800": answers.timeline(dict(buckets=800)),
+        "api/heatmap": answers.heatmap({}),
+        "api/waits": answers.waits({}),
+        "api/wakers": answers.wakers({}),
+        "api/spans": answers.spans({}),
+    }
     for metric in (m["id"] for m in METRICS):
         data[f"api/flame?metric={metric}"] = sliced(answers, metric)
         data[f"api/functions?metric={metric}"] = answers.functions(dict(metric=metric))

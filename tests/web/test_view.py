@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page on `stacksexport view` itself: what it shows is what the recording has."""
+
 import json
 import re
 import subprocess
@@ -17,7 +18,7 @@ MILLISECOND = SECOND // 1000
 
 @pytest.fixture
 def recording(tmp_path):
-    """Ten seconds: parse runs in the first half, sort in the second; a thread sleeps in between; a process of a hostile name."""
+    """Ten seconds: parse runs in the first half, sort in the second; a thread sleeps; a process has a hostile name."""
     b = Batch()
     for i in range(200):
         leaf = "parse" if i < 100 else "sort"
@@ -26,9 +27,34 @@ def recording(tmp_path):
     for i in range(10):
         at = i * SECOND
         b.slice(at, at + 100 * MILLISECOND, "sleeping", names("lock", "main"), kernel("futex_wait", "schedule"), pid=101)
-        b.add("trace_exit", at + 400 * MILLISECOND, duration=300 * MILLISECOND, span_id=1000 + i, trace_name="GET /report", pid=101)
-        b.add("trace_close", at + 400 * MILLISECOND, duration=300 * MILLISECOND, span_id=1000 + i, trace_name="GET /report", pid=101)
-    b.add("lost", 2 * SECOND, duration=SECOND, amount=7, tgid=0, pid=0, command="", buildid=b"", lost_kind="switch", reason="ring_full")
+        b.add(
+            "trace_exit",
+            at + 400 * MILLISECOND,
+            duration=300 * MILLISECOND,
+            span_id=1000 + i,
+            trace_name="GET /report",
+            pid=101,
+        )
+        b.add(
+            "trace_close",
+            at + 400 * MILLISECOND,
+            duration=300 * MILLISECOND,
+            span_id=1000 + i,
+            trace_name="GET /report",
+            pid=101,
+        )
+    b.add(
+        "lost",
+        2 * SECOND,
+        duration=SECOND,
+        amount=7,
+        tgid=0,
+        pid=0,
+        command="",
+        buildid=b"",
+        lost_kind="switch",
+        reason="ring_full",
+    )
     return b.write(tmp_path / "rec")
 
 
@@ -38,7 +64,9 @@ def serve():
     running = []
 
     def go(*recordings):
-        p = subprocess.Popen([EXPORT, "view", "--no-open", *recordings], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        p = subprocess.Popen(
+            [EXPORT, "view", "--no-open", *recordings], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         running.append(p)
         return p.stdout.readline().strip()
 
@@ -63,9 +91,16 @@ def test_functions_are_those_of_top(open_view, serve, recording):
     shown = {row[5]: (row[0], row[2]) for row in rows(view)}
     top = subprocess.run([EXPORT, "top", "-r", recording], capture_output=True, text=True, check=True).stdout
     cpu = top.split("CPU TIME BY FUNCTION\n")[1].split("\n\n")[0]
-    of_top = {m[3]: (float(m[1]), float(m[2])) for m in re.finditer(r"^ *([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+ +prog +prog +(\w+)$", cpu, re.M)}
+    of_top = {
+        m[3]: (float(m[1]), float(m[2]))
+        for m in re.finditer(r"^ *([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+ +prog +prog +(\w+)$", cpu, re.M)
+    }
     assert set(of_top) >= {"parse", "sort", "handle"}
-    seconds = {name: tuple(float(t.split()[0]) / {"s": 1, "ms": 1000}[t.split()[1]] for t in shown[name]) for name in of_top if name in shown}
+    seconds = {
+        name: tuple(float(t.split()[0]) / {"s": 1, "ms": 1000}[t.split()[1]] for t in shown[name])
+        for name in of_top
+        if name in shown
+    }
     for name in ("parse", "sort", "handle"):
         assert seconds[name] == pytest.approx(of_top[name], abs=0.006), name
 
@@ -86,8 +121,14 @@ def test_the_numbers_of_the_page_are_those_of_the_server(open_view, serve, recor
 def test_every_view_of_a_real_server(open_view, serve, recording):
     url = serve(recording)
     view = open_view(url)
-    for fragment, text in [("heat=1", "CPU samples"), ("view=functions", "parse"), ("view=sandwich&fn=handle&module=prog", "Callees"), ("view=waits", "sleeping"),
-                           ("view=spans", "GET /report"), ("view=sql", "Tables:")]:
+    for fragment, text in [
+        ("heat=1", "CPU samples"),
+        ("view=functions", "parse"),
+        ("view=sandwich&fn=handle&module=prog", "Callees"),
+        ("view=waits", "sleeping"),
+        ("view=spans", "GET /report"),
+        ("view=sql", "Tables:"),
+    ]:
         view.open(fragment)
         assert text in view.page.locator("body").inner_text(), fragment
         assert view.page.get_by_role("alert").count() == 0, fragment
@@ -100,7 +141,7 @@ def test_waits_and_their_stacks(open_view, serve, recording):
     view.page.locator("tbody tr").first.click()
     view.page.locator(".frames").wait_for()
     stack = view.page.locator(".stack").inner_text()
-    assert "lock" in stack
+    assert "futex_wait" in stack and "lock" in stack
 
 
 def test_sql_reads_and_does_not_write(open_view, serve, recording, tmp_path):
@@ -111,7 +152,13 @@ def test_sql_reads_and_does_not_write(open_view, serve, recording, tmp_path):
     view.settle()
     assert rows(view)[0] == ["profile", "220"]
     view.allowed.append("status of 4")
-    for sql in (f"COPY events TO '{tmp_path}/out.csv'", "CREATE TABLE t AS SELECT 1", f"ATTACH '{tmp_path}/x.db'", "SET enable_external_access = true", "FROM read_csv('/etc/passwd')"):
+    for sql in (
+        f"COPY events TO '{tmp_path}/out.csv'",
+        "CREATE TABLE t AS SELECT 1",
+        f"ATTACH '{tmp_path}/x.db'",
+        "SET enable_external_access = true",
+        "FROM read_csv('/etc/passwd')",
+    ):
         view.page.locator("textarea").fill(sql)
         view.page.get_by_role("button", name="Run").click()
         view.settle()
@@ -131,3 +178,20 @@ def test_an_empty_recording(open_view, serve, tmp_path):
     view = open_view(serve(Batch().write(tmp_path / "empty")))
     view.open()
     assert "This recording has no events" in view.page.locator("#main").inner_text()
+
+
+def test_a_report_has_the_numbers_of_the_recording(open_view, recording, tmp_path):
+    report = tmp_path / "report.html"
+    subprocess.run([EXPORT, "report", "-r", recording, "--output", report], check=True)
+    view = open_view(report.as_uri())
+    view.open("search=^sort$")
+    assert f"{220 * PERIOD / 1e9:.2f} s" in view.page.locator(".trail").inner_text()
+    assert view.page.locator(".search-share").inner_text().startswith(f"{100 * 100 / 220:.1f} %")
+    view.open(f"from={5 * SECOND}&to={10 * SECOND}&search=^sort$")
+    assert view.page.locator(".search-share").inner_text().startswith("100.0 %")
+    view.open("view=functions&search=")
+    assert "<script>alert(1)</script>" in view.page.locator("tbody").inner_text()
+    view.open("view=waits")
+    view.page.locator("tbody tr").first.click()
+    view.page.locator(".frames").wait_for()
+    assert "futex_wait" in view.page.locator(".stack").inner_text()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Functions, sandwich, waits, spans, difference, source, SQL: what they show is what the server answers."""
+
 from browsing import open_view, server, view  # noqa: F401 (fixtures)
 from pages import SECOND
 
@@ -31,7 +32,10 @@ def test_a_function_has_callers_and_callees(view):
     view.page.locator("tbody tr").first.click()
     view.page.get_by_role("button", name="Callers and callees").click()
     view.settle()
-    assert "query" in view.page.locator(".function-title").inner_text() and "6 s" in view.page.locator(".function-title").inner_text()
+    assert (
+        "query" in view.page.locator(".function-title").inner_text()
+        and "6 s" in view.page.locator(".function-title").inner_text()
+    )
     callees = view.page.locator(".flame-scroll:visible").nth(1)
     callees.focus()
     for _ in range(2):
@@ -62,7 +66,7 @@ def test_rows_are_chosen_by_keys(view):
     view.page.get_by_role("button", name="Who wakes whom").click()
     view.settle()
     view.page.locator("tbody tr").first.click()
-    view.page.get_by_text("Woken from").wait_for()
+    view.page.get_by_role("heading", name="Woken from").wait_for()
 
 
 def test_spans_have_percentiles_and_a_waterfall(view):
@@ -91,7 +95,12 @@ def test_two_ranges_are_compared(view, server):
     view.page.get_by_role("tab", name="Difference").click()
     view.settle()
     name, parameters = server.asked[-1]
-    assert name == "diff" and parameters["afrom"] == "0" and int(parameters["ato"]) == 4 * SECOND and int(parameters["bto"]) == 10 * SECOND
+    assert (
+        name == "diff"
+        and parameters["afrom"] == "0"
+        and int(parameters["ato"]) == 4 * SECOND
+        and int(parameters["bto"]) == 10 * SECOND
+    )
     assert "+5 s" in cells(view)[0] and cells(view)[6] == "sort", "query is left out: sort explains it"
     view.page.locator("tbody tr").first.click()
     assert "significant" in view.details() and "< 0.001" in view.details()
