@@ -247,7 +247,7 @@ int tree_weights__add(struct tree_weights *w, uint32_t node, int64_t value)
 {
 	if (node >= w->cnt && tree_weights_grow(w, (size_t)node + node / 2 + 1024) != 0)
 		return -ENOMEM;
-	w->values[node] += value;
+	w->values[node] = trie__add(w->values[node], value);
 	return 0;
 }
 

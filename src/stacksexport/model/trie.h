@@ -32,6 +32,16 @@ static inline uint32_t trie__function(const struct trie *t, uint32_t node)
 	return node == TRIE_ROOT ? TRIE_ROOT_LABEL : (uint32_t)t->children.keys[node - 1].b;
 }
 
+/* A sum of what a recording says: it stays at the ends of int64_t. */
+static inline int64_t trie__add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (!__builtin_add_overflow(a, b, &sum))
+		return sum;
+	return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /* Returns the child of that function, which is added if absent; KEYMAP_NONE if out of memory. */
 uint32_t trie__child(struct trie *, uint32_t parent, uint32_t function);
 
