@@ -21,7 +21,7 @@ static inline uint32_t trie__cnt(const struct trie *t)
 	return t->children.cnt + 1;
 }
 
-/* Of any node but the root. */
+/* Returns the parent of a node that is not the root. */
 static inline uint32_t trie__parent(const struct trie *t, uint32_t node)
 {
 	return (uint32_t)t->children.keys[node - 1].a;
