@@ -8,7 +8,7 @@ WITH batches AS (
         max(timestamp) AS end_ns,
         min(duration) FILTER (kind = 'profile') AS shortest,
         max(duration) FILTER (kind = 'profile') AS longest
-    FROM read_parquet(getvariable('events_files'), union_by_name => true)
+    FROM read_parquet(getvariable('events_files'), union_by_name => coalesce(getvariable('unions_columns'), true))
     GROUP BY file_index
 ), recordings AS (
     SELECT

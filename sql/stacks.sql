@@ -48,7 +48,7 @@ CREATE OR REPLACE VIEW all_events AS
 SELECT *
 FROM read_parquet(
     coalesce(getvariable('events_files'), [coalesce(getvariable('recording'), '.') || '/events-*.parquet']),
-    union_by_name => true);
+    union_by_name => coalesce(getvariable('unions_columns'), true));
 
 -- DuckDB knows the values of variables when it plans a query: what is not set costs nothing, and the rest is compared with
 -- the limits in the files before they are read.
@@ -94,12 +94,12 @@ CREATE OR REPLACE VIEW stacktraces AS
 SELECT stack_id, frames
 FROM read_parquet(
     coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
-    union_by_name => true)
+    union_by_name => coalesce(getvariable('unions_columns'), true))
 WHERE (file_index, file_row_number) IN (
     SELECT min(file_index), arg_min(file_row_number, file_index)
     FROM read_parquet(
         coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
-        union_by_name => true)
+        union_by_name => coalesce(getvariable('unions_columns'), true))
     GROUP BY stack_id);
 
 CREATE OR REPLACE VIEW stacks AS

@@ -1,5 +1,5 @@
 INSERT INTO page.unwinds
 SELECT coalesce(unwind, 'unknown'), count(*)
-FROM events
+FROM all_events
 WHERE ustack_id IS NOT NULL
 GROUP BY ALL;

@@ -5,7 +5,7 @@ SELECT
     coalesce(state, '') IN ('dead', 'running', 'waiting') AS is_end, runnable, gaps,
     page.thread_key(host, cgroup, command, thread, tgid, pid, page.span_of(span_id, trace_name)) AS thread_key, ustack_id,
     kstack_id
-FROM events
+FROM all_events
 WHERE kind = 'switch';
 
 CREATE OR REPLACE VIEW page.paired_slices AS

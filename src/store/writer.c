@@ -52,7 +52,8 @@ void part__free(struct part *p)
 	if (!p)
 		return;
 	batch__free(p->events);
-	batch__free(p->stacks);
+	for (int i = 0; i < STACKS_CNT; i++)
+		batch__free(p->stacks[i]);
 	strings__free(&p->strings);
 	strtab__free(p->last);
 	free(p);
@@ -169,8 +170,8 @@ static int write_part(struct writer *w, const struct part *p)
 
 	if (err)
 		failed(w, FOLDER_EVENTS, err);
-	if (!err)
-		err = write_group(w, FOLDER_STACKTRACES, p->stacks);
+	for (int i = 0; i < STACKS_CNT && !err; i++)
+		err = write_group(w, FOLDER_STACKTRACES, p->stacks[i]);
 	if (!err)
 		err = write_group(w, FOLDER_EVENTS, p->events);
 	w->events += p->events ? p->events->cnt : 0;

@@ -10,12 +10,15 @@
 #include "store/parquet.h"
 #include "store/strings.h"
 
+enum { STACKS_FIRST, STACKS_REPEATED, STACKS_CNT };
+
 /* A piece of a batch, handed over with everything in it. */
 struct part {
 	struct part *next;
-	struct batch *events, *stacks; /* a row group each, or NULL */
-	struct strings strings;	       /* new since the part before */
-	struct strtab *last; /* not NULL: the batch ends here, and these were its strings */
+	/* A row group each, or NULL. Readers skip those of repeated stacks. */
+	struct batch *events, *stacks[STACKS_CNT];
+	struct strings strings; /* new since the part before */
+	struct strtab *last;	/* not NULL: the batch ends here, and these were its strings */
 };
 
 void part__free(struct part *);

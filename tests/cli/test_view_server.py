@@ -566,7 +566,12 @@ def test_values_of_extreme_size_do_not_wrap(serve, tmp_path):
     b.events[-1].update(duration=4 * 10 ** 18, weight=2 ** 31 - 1)
     b.add("tcp_send", 1, names("g", "main"), amount=2 ** 63 - 1)
     b.add("tcp_send", 2, names("g", "main"), amount=2 ** 63 - 1)
+    b.profile(3, names("f", "main"))
+    b.events[-1].update(duration=5 * 10 ** 18)
+    b.profile(4, names("h", "main"))
+    b.events[-1].update(duration=5 * 10 ** 18)
     s = serve(b.write(tmp_path / "extreme"))
+    assert s.get("flame", metric="cpu")["total"] == s.get("functions", metric="cpu")["rows"][-1]["total"] == 2 ** 63 - 1
     assert s.get("flame", metric="net")["total"] == 2 ** 63 - 1
     for name in ("recording", "timeline", "heatmap", "waits"):
         s.get(name)

@@ -170,26 +170,54 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
+/* Whether DuckDB has to look at the columns of each file. */
+static int db__set_unions(struct db *db)
+{
+	return db__set_variable(db, "unions_columns", duckdb_create_bool(!db->same_columns));
+}
+
 int db__connect_again(const struct db *db, struct db *out)
 {
+	int err;
+
 	*out = *db;
 	out->connection = NULL;
 	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
 		return -ENOMEM;
-	return db__set_files(out, db->files);
+	err = db__set_files(out, db->files);
+	return err ? err : db__set_unions(out);
 }
 
-/* Where rows lie in the order of time, the views that pair them do not sort. */
-static int db__use_order(struct db *db)
-{
-	int64_t in_order = 0;
-	int64_t *const fields[] = { &in_order };
-	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
+/* Faster views of recordings for which the query `condition` gives 1. */
+static const struct shortcut {
+	const char *condition, *views;
+	int (*prepare)(struct db *); /* NULL: nothing */
+} shortcuts[] = {
+	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register },
+	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL },
+};
 
-	db->in_order = in_order;
-	if (!err && in_order)
-		err = following__register(db);
-	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
+static int db__shorten(struct db *db, const struct shortcut *s)
+{
+	int64_t holds = 0;
+	int64_t *const fields[] = { &holds };
+	int err = db__read_integers(db, s->condition, fields, 1);
+
+	if (!err && holds && s->prepare)
+		err = s->prepare(db);
+	if (holds && s->prepare == following__register)
+		db->in_order = true;
+	return err || !holds ? err : db__script(db, s->views);
+}
+
+static int db__compare_columns(struct db *db)
+{
+	int64_t same = 0;
+	int64_t *const fields[] = { &same };
+	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
+
+	db->same_columns = same;
+	return err ? err : db__set_unions(db);
 }
 
 int db__open(struct db *db, struct recfiles *files)
@@ -203,9 +231,11 @@ int db__open(struct db *db, struct recfiles *files)
 	if (!err)
 		err = batches__check(db, files);
 	if (!err)
-		err = db__script(db, "sql/stacks.sql");
+		err = db__compare_columns(db);
 	if (!err)
-		err = db__use_order(db);
+		err = db__script(db, "sql/stacks.sql");
+	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
+		err = db__shorten(db, &shortcuts[i]);
 	if (!err)
 		err = db__script(db, "sql/datafusion.sql");
 	return err;

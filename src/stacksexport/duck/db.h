@@ -14,6 +14,7 @@ struct db {
 	duckdb_database database;
 	duckdb_connection connection;
 	const struct recfiles *files; /* of the recording; borrowed */
+	bool same_columns;	      /* all files have the same columns */
 	bool in_order;		      /* rows lie in the order of time: following() is there */
 	const char
 		*values[PARAM_CNT]; /* what ?command and ?buildid stand for; NULL is SQL's NULL */

@@ -154,7 +154,7 @@ static uint32_t add_frames(struct calltree *t, uint32_t node, uint64_t id)
 	return node;
 }
 
-/* The same once per stack and node: one user stack is below many kernel stacks. */
+/* Like add_frames(), once per stack and node: many kernel stacks lie on one user stack. */
 static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
 {
 	uint32_t *place = id ? leaves_place(&t->below, id, node) : NULL;
@@ -166,7 +166,7 @@ static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
 	return place ? *place : KEYMAP_NONE;
 }
 
-/* The same for a stack of an interval off the CPU. */
+/* Adds what `stacksexport top` shows of a stack that waits. */
 static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 {
 	size_t cnt;
@@ -247,7 +247,7 @@ int tree_weights__add(struct tree_weights *w, uint32_t node, int64_t value)
 {
 	if (node >= w->cnt && tree_weights_grow(w, (size_t)node + node / 2 + 1024) != 0)
 		return -ENOMEM;
-	w->values[node] += value;
+	w->values[node] = trie__add(w->values[node], value);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ void trie__sum(const struct trie *t, const int64_t *self, int64_t *total)
 {
 	memcpy(total, self, trie__cnt(t) * sizeof(*total));
 	for (uint32_t node = trie__cnt(t); --node > TRIE_ROOT;)
-		total[trie__parent(t, node)] += total[node];
+		total[trie__parent(t, node)] = trie__add(total[trie__parent(t, node)], total[node]);
 }
 
 void trie__free(struct trie *t)

@@ -21,7 +21,7 @@ static inline uint32_t trie__cnt(const struct trie *t)
 	return t->children.cnt + 1;
 }
 
-/* Of any node but the root. */
+/* Returns the parent of a node that is not the root. */
 static inline uint32_t trie__parent(const struct trie *t, uint32_t node)
 {
 	return (uint32_t)t->children.keys[node - 1].a;
@@ -30,6 +30,16 @@ static inline uint32_t trie__parent(const struct trie *t, uint32_t node)
 static inline uint32_t trie__function(const struct trie *t, uint32_t node)
 {
 	return node == TRIE_ROOT ? TRIE_ROOT_LABEL : (uint32_t)t->children.keys[node - 1].b;
+}
+
+/* A sum of what a recording says: it stays at the ends of int64_t. */
+static inline int64_t trie__add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (!__builtin_add_overflow(a, b, &sum))
+		return sum;
+	return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
 /* Returns the child of that function, which is added if absent; KEYMAP_NONE if out of memory. */

@@ -37,8 +37,8 @@ void bootstrap__free(struct bootstrap *);
 struct bootstrap_result bootstrap__compare(struct bootstrap *, const struct bootstrap_series *);
 
 /*
- * Sets significant[i] for the tests whose differences are real, so that at most one in twenty of
- * them is chance (Benjamini and Hochberg). Returns 0 or -ENOMEM.
+ * Sets significant[i] if the difference of test i is real. At most one in twenty of these is chance
+ * (Benjamini and Hochberg). Returns 0 or -ENOMEM.
  */
 int bootstrap__choose(const struct bootstrap_result *, size_t cnt, bool *significant);
 

@@ -62,8 +62,8 @@ static void flame_drop(struct flame *f, uint32_t node, uint32_t parent)
 	f->dropped_cnt++;
 	if (f->place[parent] == KEYMAP_NONE)
 		return;
-	f->self[parent] += f->total[node];
-	f->dropped_value += f->total[node];
+	f->self[parent] = trie__add(f->self[parent], f->total[node]);
+	f->dropped_value = trie__add(f->dropped_value, f->total[node]);
 }
 
 static void flame_choose(struct flame *f, uint64_t least)
@@ -341,7 +341,7 @@ static int flame_show_sums(const struct metric_shape *shape, const struct flame_
 
 	if (!err) {
 		f.dropped_cnt += sums->dropped_cnt;
-		f.dropped_value += sums->dropped_value;
+		f.dropped_value = trie__add(f.dropped_value, sums->dropped_value);
 		err = q->show(&f, shape, out);
 	}
 	flame__free(&f);

@@ -40,9 +40,9 @@ static int table_fill(struct function_table *t, struct calltree *tree, struct me
 	for (uint32_t node = 1; node < trie__cnt(trie); node++) {
 		struct function_sums *row = &t->rows[trie__function(trie, node)];
 
-		row->self += sums->values.values[node];
-		row->events += sums->events.values[node];
-		row->total += recursive[node] ? 0 : total[node];
+		row->self = trie__add(row->self, sums->values.values[node]);
+		row->events = trie__add(row->events, sums->events.values[node]);
+		row->total = trie__add(row->total, recursive[node] ? 0 : total[node]);
 	}
 	free(total);
 	return 0;

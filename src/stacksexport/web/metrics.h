@@ -39,8 +39,8 @@ int metric__read(struct web_request *, const struct metric *, struct metric_rows
 		 struct answer *);
 void metric_rows__free(struct metric_rows *);
 
-/* The same by slices of time of the request's `width`: the label of a row is the number of its
- * slice, from 1 on. */
+/* Like metric__read(), by slices of time of the request's `width`. The label of a row is the number
+ * of its slice, from 1 on. */
 int metric__read_slices(struct web_request *, const struct metric *, struct metric_rows *,
 			struct answer *);
 

@@ -96,10 +96,10 @@ static int root_add(struct rooting *r, const struct metric_value *v)
 {
 	int err = 0;
 
-	r->self[v->node] += v->value;
+	r->self[v->node] = trie__add(r->self[v->node], v->value);
 	for (uint32_t node = v->node; node != TRIE_ROOT && !err;
 	     node = trie__parent(r->all, node)) {
-		r->total[node] += v->value;
+		r->total[node] = trie__add(r->total[node], v->value);
 		if (!r->place[node])
 			err = touch(r, node);
 	}
@@ -118,7 +118,7 @@ static int root_drop(struct rooting *r, uint32_t parent, int64_t value)
 	r->out->dropped_cnt++;
 	if (parent == KEYMAP_NONE)
 		return 0;
-	r->out->dropped_value += value;
+	r->out->dropped_value = trie__add(r->out->dropped_value, value);
 	return tree_weights__add(&r->out->values, parent, value);
 }
 
@@ -169,7 +169,7 @@ static int rooting_run(struct rooting *r)
 	if (!r->self || !r->total || !r->place)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->list.cnt; i++)
-		total += r->list.rows[i].value;
+		total = trie__add(total, r->list.rows[i].value);
 	r->least = size_of(total) / PART_MIN + 1;
 	qsort(r->list.rows, r->list.cnt, sizeof(*r->list.rows), compare_labels);
 	for (size_t i = 0; i < r->list.cnt && !err; i++) {

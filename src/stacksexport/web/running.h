@@ -26,7 +26,7 @@ struct running {
 	bool ends;
 };
 
-/* Starts the thread that interrupts tasks whose time is over. Returns 0 or -errno. */
+/* Starts the thread that interrupts tasks when they reach their limit. Returns 0 or -errno. */
 int running__init(struct running *);
 void running__destroy(struct running *);
 

@@ -18,6 +18,11 @@ static uint32_t place_of(const struct flame *f, uint32_t node)
 	return f->place[node];
 }
 
+static void add_to(int64_t *sum, int64_t value)
+{
+	*sum = trie__add(*sum, value);
+}
+
 int slices__init(struct slices *s, const struct flame *f, const struct metric_list *list,
 		 size_t cnt)
 {
@@ -29,7 +34,7 @@ int slices__init(struct slices *s, const struct flame *f, const struct metric_li
 		const struct metric_value *v = &list->rows[i];
 
 		if (v->label && v->label <= cnt)
-			s->values[place_of(f, v->node) * cnt + v->label - 1] += v->value;
+			add_to(&s->values[place_of(f, v->node) * cnt + v->label - 1], v->value);
 	}
 	return 0;
 }
@@ -46,7 +51,7 @@ void slices__sum(struct slices *s, const struct flame *f)
 		size_t parent = f->place[trie__parent(f->trie, f->kept[node])];
 
 		for (size_t i = 0; i < s->cnt; i++)
-			s->values[parent * s->cnt + i] += s->values[node * s->cnt + i];
+			add_to(&s->values[parent * s->cnt + i], s->values[node * s->cnt + i]);
 	}
 }
 

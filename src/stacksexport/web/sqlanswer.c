@@ -20,7 +20,7 @@
 
 /* ---- the shipped queries -------------------------------------------------------------------- */
 
-/* Folders whose queries the page lists. */
+/* The page lists the queries in these folders. */
 static const char *const folders[] = { "tables", "pprof", "traceview" };
 
 /* The first lines of a query, without their dashes. */

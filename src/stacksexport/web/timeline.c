@@ -168,7 +168,7 @@ static void take_edges(struct timeline *t, const struct cells *c, idx_t row)
 	lane_add_edges(kind ? timeline_lane(t, kind) : NULL, t, c, row);
 }
 
-/* The same of the children that were chosen. */
+/* Like take_edges(), for the children that were chosen. */
 static void take_child(struct timeline *t, const struct cells *c, idx_t row)
 {
 	lane_add_edges(timeline_child(t, cells__int(&c[1], row)), t, c, row);

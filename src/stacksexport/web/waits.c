@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where threads wait, who wakes them, and how long spans take. */
+/* Where threads wait, which threads wake them, and how long spans take. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
