@@ -6,7 +6,6 @@ import { sliceFlame, sliceFunctions } from './slices.js';
 const KEPT = 40;
 const answers = new Map();
 const embedded = apiEmbedded();
-let hasSource = false;
 
 function apiEmbedded() {
   const data = document.getElementById('data');
@@ -42,14 +41,8 @@ export function apiPost(path, body, signal = undefined) {
   return apiFetch(`api/${path}`, { method: 'POST', body: JSON.stringify(body), signal });
 }
 
-// A recording says whether its server shows source lines.
-export function apiNote(recording) {
-  hasSource = Boolean(recording.source);
-}
-
-// Returns whether the page can have this answer: nearly always from a server, in a report only what is embedded.
+// Returns whether the page can have this answer: always from a server, in a report only what is embedded.
 export function apiHas(path, params = {}) {
-  if (path === 'source' && !hasSource) return false;
   return !embedded || apiKey(`api/${path}`, params) in embedded;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Puts the page together: header, timeline, bar and one view at a time.
 
-import { apiForget, apiGet, apiHas, apiNote } from './api.js';
+import { apiForget, apiGet, apiHas } from './api.js';
 import { barMake } from './bar.js';
 import { diffView } from './diff.js';
 import { el, fill } from './dom.js';
@@ -119,7 +119,6 @@ function start() {
   themeRestore();
   const loader = new Loader(document.getElementById('main'));
   loader.get('recording', {}, (recording) => {
-    apiNote(recording);
     headMake(document.getElementById('head'), recording);
     document.title = `${recording.path.split('/').filter(Boolean).pop() ?? 'recording'} · stacksexport`;
     if (recording.kinds.some((kind) => kind.kind !== 'lost' && kind.rows)) new Page(recording);

@@ -106,7 +106,6 @@ class Answers:
             path="/var/lib/stacks/7",
             host="here",
             other=False,
-            source=True,
             t0_ns="1700000000000000000",
             duration_ns=10 * SECOND,
             live=False,

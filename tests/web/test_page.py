@@ -271,11 +271,11 @@ def test_a_recording_without_rows_says_so(view, server):
 
 def test_views_that_the_recording_cannot_fill_are_not_there(view, server):
     recording = server.answers.recording({})
-    recording.update(spans=[], metrics=recording["metrics"][:1], source=False)
+    recording.update(spans=[], metrics=recording["metrics"][:1])
     server.answers.recording = lambda q: recording
     view.open()
     names = view.page.get_by_role("tab").all_inner_texts()
-    assert names == ["Flame graph", "Functions", "Sandwich", "Difference", "SQL"]
+    assert names == ["Flame graph", "Functions", "Sandwich", "Difference", "Source", "SQL"]
 
 
 def test_an_error_says_what_to_do_and_is_tried_again(view, server):
