@@ -32,7 +32,9 @@
 
 /* A request in flight. */
 struct flight {
-	__u64 join;  /* the address of the bio that it was made for */
+	__u64 join; /* the address of the bio that it was made for */
+	__u64 begin_ns;
+	__u64 asked; /* bytes, with what was merged before it went to the device */
 	__u64 moved; /* bytes, so far */
 	__u32 kind;
 	__u32 reason;	/* errno of what failed first */
@@ -54,6 +56,53 @@ struct {
 static __always_inline __u64 flush_join(const struct flight *f)
 {
 	return f->join + 1; /* no address of a bio */
+}
+
+/* ---- what has ended
+ * -------------------------------------------------------------------------------
+ */
+
+static __always_inline void end(void *ctx, const struct emission *what)
+{
+	struct emission row = *what;
+
+	row.cpu = bpf_get_smp_processor_id();
+	row.runnable_ns = ~0ULL;
+	row.flags |= EVENT_F_CLOSE;
+	row.unpaced = true;
+	emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
+}
+
+static __always_inline void end_flush(void *ctx, struct flight *f, __u64 now_ns)
+{
+	if (!f->flushing)
+		return;
+	end(ctx, &(struct emission){ .time_ns = now_ns,
+				     .kind = EVENT_BLK_FLUSH,
+				     .join = flush_join(f),
+				     .reason = f->reason });
+	f->flushing = 0;
+}
+
+/*
+ * Ends the request that had this bio before. block__complete() did not see it: the kernel runs no
+ * program in an interrupt of the same program, and hardened kernels run none while a protected task
+ * is current. When it ended is unknown, so the row has its beginning as its time.
+ */
+static __always_inline void end_unseen(void *ctx, __u64 bio)
+{
+	struct flight *f = bpf_map_lookup_elem(&block__flights, &bio);
+
+	if (!f)
+		return;
+	f->reason = EVENT_REASON_END_UNSEEN;
+	end_flush(ctx, f, f->begin_ns);
+	end(ctx, &(struct emission){ .time_ns = f->begin_ns,
+				     .kind = f->kind,
+				     .join = f->join,
+				     .amount = f->asked,
+				     .reason = f->reason });
+	bpf_map_delete_elem(&block__flights, &bio);
 }
 
 /* ---- the beginning ------------------------------------------------------------------------------
@@ -126,8 +175,11 @@ int BPF_PROG(block__start, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	const struct cgroup *cgroup = cgroup_of(bio, task);
-	struct flight flight = { .join = (__u64)bio, .kind = kind_of(bio) };
-	struct emission row = { .time_ns = bpf_ktime_get_ns(),
+	struct flight flight = { .join = (__u64)bio,
+				 .begin_ns = bpf_ktime_get_ns(),
+				 .asked = bio->bi_iter.bi_size,
+				 .kind = kind_of(bio) };
+	struct emission row = { .time_ns = flight.begin_ns,
 				.kind = EVENT_BLK_FLUSH,
 				.cpu = bpf_get_smp_processor_id(),
 				.runnable_ns = ~0ULL,
@@ -138,7 +190,10 @@ int BPF_PROG(block__start, struct bio *bio)
 				.detail_sz = sizeof(struct event_disk) };
 	bool sent;
 
-	if (!capturing(row.time_ns) || flight.kind == NO_KIND || !recorded_in(task, cgroup))
+	if (!capturing(row.time_ns))
+		return 0;
+	end_unseen(ctx, flight.join);
+	if (flight.kind == NO_KIND || !recorded_in(task, cgroup))
 		return 0;
 	row.cgroup_id = cgroup->kn->id;
 	if (flight.kind != EVENT_BLK_READ && writes_back(task))
@@ -207,28 +262,6 @@ static __always_inline void flight__keep(const struct request *rq, __u64 key, st
 		lose(copy.kind, EVENT_LOST_STATE_FULL);
 }
 
-static __always_inline void end(void *ctx, const struct emission *what)
-{
-	struct emission row = *what;
-
-	row.cpu = bpf_get_smp_processor_id();
-	row.runnable_ns = ~0ULL;
-	row.flags |= EVENT_F_CLOSE;
-	row.unpaced = true;
-	emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
-}
-
-static __always_inline void end_flush(void *ctx, struct flight *f, __u64 now_ns)
-{
-	if (!f->flushing)
-		return;
-	end(ctx, &(struct emission){ .time_ns = now_ns,
-				     .kind = EVENT_BLK_FLUSH,
-				     .join = flush_join(f),
-				     .reason = f->reason });
-	f->flushing = 0;
-}
-
 /*
  * The flush before its data is done when that goes to the device. In between the flush machinery
  * has put itself in the place of who is told the end (block/blk-flush.c).
@@ -239,10 +272,14 @@ int BPF_PROG(block__issue, struct request *rq)
 	__u64 now_ns = bpf_ktime_get_ns(), key;
 	struct flight *f;
 
-	if (!rq->end_io || !capturing(now_ns))
+	if (!capturing(now_ns))
 		return 0;
 	f = flight__find(rq, &key);
-	if (f)
+	if (!f)
+		return 0;
+	if (f->asked < rq->__data_len)
+		f->asked = rq->__data_len;
+	if (rq->end_io)
 		end_flush(ctx, f, now_ns);
 	return 0;
 }

@@ -118,7 +118,8 @@ struct event_address {
 	X(RECEIVED, "received")   \
 	X(WRITEBACK, "writeback") \
 	X(CLOSED, "closed")       \
-	X(PENDING, "pending")
+	X(PENDING, "pending")     \
+	X(END_UNSEEN, "end_unseen")
 
 #define X(id, ...) EVENT_REASON_##id,
 enum event_reason {
