@@ -68,6 +68,15 @@ def test_time_by_stack(tmp_path):
     ]
 
 
+def test_copies_that_the_compiler_made_are_one_function(tmp_path):
+    copies = "f.constprop.0", "f.isra.0.cold", "f", "g(int) [clone .part.3]", "main.part", "h.cold.x"
+    b = Batch()
+    for at, name in enumerate(copies):
+        b.profile(at, names(name))
+    rec = b.write(tmp_path / "r")
+    assert sorted(f for f, in table(rec, "time_by_stack", "function")) == ["f", "g(int)", "h.cold.x", "main.part"]
+
+
 def test_for_a_command_or_a_program(tmp_path):
     b = Batch().profile(1, names("f"), command="other").profile(2, names("g"), buildid=b"\x99")
     rec = b.write(tmp_path / "r")
