@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collector/absent.h"
 #include "stacks/labels.h"
 #include "event/kind.h"
 
@@ -22,7 +23,9 @@ static void clear_line(void)
 
 void status__init(struct status *s, const struct options *o)
 {
-	*s = (struct status){ .quiet = o->quiet, .terminal = isatty(STDERR_FILENO) };
+	*s = (struct status){ .filter = &o->capture.filter,
+			      .quiet = o->quiet,
+			      .terminal = isatty(STDERR_FILENO) };
 	if (s->terminal && !s->quiet)
 		log__set_before(clear_line);
 }
@@ -169,11 +172,13 @@ static void warn(const struct status *s, const struct session_totals *t, const s
 {
 	bool removed = recording__removed(r);
 
-	if (!t->rows)
-		log__warn("nothing was recorded: nothing happened, or no process was what was "
-			  "asked for%s%s%s",
+	if (!t->rows) {
+		log__warn("nothing was recorded: no event occurred, or no process matched the "
+			  "filters%s%s%s",
 			  removed ? "; " : "", removed ? recording__dir(r) : "",
 			  removed ? " is removed" : "");
+		absent__report(s->filter);
+	}
 	if (t->nameless)
 		log__warn("%zu stacks have no names, because a file system did not answer",
 			  t->nameless);

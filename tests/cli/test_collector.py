@@ -219,7 +219,17 @@ def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
     assert p.returncode == 0 and "nothing was recorded" in p.stderr and f"{tmp_path}/all/1 is removed\n" in p.stderr
+    absent = "collector: warning: no process is called 'nobody-s-name' now; to launch it write -- nobody-s-name\n"
+    assert p.stderr.startswith(absent) and p.stderr.endswith(absent)
     assert list((tmp_path / "all").iterdir()) == []
+
+
+@needs_bpf
+def test_a_command_that_runs_is_not_reported_as_absent(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        p = run("--quiet", "-p", "switch:n", "-d", tmp_path / "r", "--duration", "200ms", "sleep", "nobody-s-name")
+        sleeper.kill()
+    assert p.returncode == 0 and "'sleep'" not in p.stderr and "'nobody-s-name'" in p.stderr
 
 
 @pytest.mark.parametrize("command, status, why", [
