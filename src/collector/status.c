@@ -13,6 +13,7 @@
 #include "event/kind.h"
 
 #define LIVE_NS	   500000000
+#define NEGLIGIBLE 10000 /* one lost event of so many */
 #define LINE_NS	   10000000000
 #define CLEAR_LINE "\r\033[K"
 
@@ -182,10 +183,10 @@ static void warn(const struct status *s, const struct session_totals *t, const s
 	if (t->nameless)
 		log__warn("%zu stacks have no names, because a file system did not answer",
 			  t->nameless);
-	if (s->quiet && t->lost)
-		log__warn("%lu events were lost: sums of what was recorded are too small "
-			  "(stacksexport top says where they were lost)",
-			  t->lost);
+	if (s->quiet && t->lost * NEGLIGIBLE > t->rows + t->lost)
+		log__warn("%lu %s lost: sums of what was recorded are too small "
+			  "(stacksexport top says where)",
+			  t->lost, t->lost == 1 ? "event was" : "events were");
 }
 
 void status__summary(struct status *s, const struct session *session, const struct recording *r,

@@ -11,6 +11,7 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/functionat.h"
 #include "stacksexport/duck/sources.h"
+#include "stacksexport/losses.h"
 #include "base/utf8.h"
 
 static int read_binary(struct request *r)
@@ -115,10 +116,13 @@ int request__lost(struct request *r, int64_t *lost)
 {
 	int64_t *const fields[] = { lost };
 	int err = db__read_integers(&r->db, "sql/lost.sql", fields, 1);
+	int64_t missing = 0;
 
 	if (!err && *lost && !r->reads_lost)
-		log__warn("%" PRId64 " events were lost while recording: sums are too small",
-			  *lost);
+		err = losses__of(&r->db, r->reads, &missing);
+	if (missing)
+		log__warn("%" PRId64 " %s lost while recording: sums are too small", missing,
+			  missing == 1 ? "event was" : "events were");
 	return err;
 }
 

@@ -37,8 +37,8 @@ struct recording_facts {
 /* 0 or -errno; reports. */
 int request__facts(struct request *, struct recording_facts *);
 
-/* How many events were lost while recording, after a warning if any were that the queries do not
- * ask for. 0 or -errno; reports. */
+/* How many events were lost while recording. Warns if that matters to what the queries read
+ * (losses.h), unless they read the losses themselves. 0 or -errno; reports. */
 int request__lost(struct request *, int64_t *lost);
 
 /* Warns of what the query reads and the recording does not have: it is 0 in a result that has other

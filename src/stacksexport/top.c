@@ -9,12 +9,15 @@
 
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/sources.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/losses.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
 
 #define ROWS_DEFAULT 10
 #define COLUMN_MAX   16
+#define SHOWN	     "profile,switch" /* sources */
 
 struct top {
 	struct request request;
@@ -220,6 +223,7 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 	time_t start = (time_t)(f[FACT_START] / 1000000000);
 	struct tm local;
 	char when[64] = "";
+	int64_t missing = 0;
 	int err = 0;
 
 	if (localtime_r(&start, &local))
@@ -237,7 +241,11 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 	if (!err && f[FACT_LOST]) {
 		fputs(" (", top->out);
 		err = print_counts(top, "sql/top/lost.sql");
-		fputs("): times are too small", top->out);
+		fputs(")", top->out);
+		if (!err)
+			err = losses__of(&top->request.db, sources__of_list(SHOWN, strlen(SHOWN)),
+					 &missing);
+		fputs(missing ? ": times are too small" : "", top->out);
 	}
 	fputs("\n", top->out);
 	return err;

@@ -40,6 +40,12 @@ def busy(tmp_path):
     return b.write(tmp_path / "busy")
 
 
+def test_losses_of_what_it_does_not_show(tmp_path):
+    b = Batch().profile(0, names("hot"), count=9).add("lost", 6, amount=1, lost_kind="vfs", reason="ring_full")
+    head = "\n".join(sections(run("top", "-r", b.write(tmp_path / "r")).stdout)[""])
+    assert "Lost events: 1 (vfs ring_full 1)" in head and "too small" not in head
+
+
 def test_top(busy):
     out = sections(run("top", "-r", busy).stdout)
     head = "\n".join(out[""])
