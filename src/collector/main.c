@@ -239,7 +239,7 @@ static bool is_deserted(const struct collector *c)
 
 	if (!f->pid_cnt || f->comm_cnt || capture__has_targets(c->capture))
 		return false;
-	log__info("nobody is left of --pid: the recording ends");
+	log__info("all processes of --pid have ended: the recording ends");
 	return true;
 }
 
@@ -342,10 +342,9 @@ static void advise(int err)
 
 	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return;
-	log__error(
-		"no more than %llu files may be open (RLIMIT_NOFILE): raise it with ulimit -Hn, or "
-		"with LimitNOFILE= if this is a service",
-		(unsigned long long)files.rlim_max);
+	log__error("at most %llu files may be open (RLIMIT_NOFILE): raise the limit with ulimit "
+		   "-Hn, or with LimitNOFILE= if this is a service",
+		   (unsigned long long)files.rlim_max);
 }
 
 int main(int argc, char **argv)

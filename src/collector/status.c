@@ -160,7 +160,8 @@ static void print_summary(const struct status *s, const struct session *session,
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
 	if (written.added > written.rows)
-		fprintf(stderr, "  in no file, because writing failed: %lu of these rows\n",
+		fprintf(stderr,
+			"  missing from the files, because writing failed: %lu of these rows\n",
 			written.added - written.rows);
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
@@ -184,8 +185,8 @@ static void warn(const struct status *s, const struct session_totals *t, const s
 		log__warn("%zu stacks have no names, because a file system did not answer",
 			  t->nameless);
 	if (s->quiet && t->lost * NEGLIGIBLE > t->rows + t->lost)
-		log__warn("%lu %s lost: sums of what was recorded are too small "
-			  "(stacksexport top says where)",
+		log__warn("%lu %s lost: sums over this recording are too small "
+			  "(stacksexport top shows where)",
 			  t->lost, t->lost == 1 ? "event was" : "events were");
 }
 

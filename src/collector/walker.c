@@ -36,7 +36,7 @@ static struct table_cache *open_cache(const struct options *o)
 	cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX);
 	if (!cache)
 		log__warn("compiled call-frame tables are not kept: %s: %s", o->cache_dir,
-			  errno == EPERM ? "it is another user's, or others can write there"
+			  errno == EPERM ? "another user owns it or can write there"
 					 : strerror(errno));
 	return cache;
 }

@@ -429,6 +429,8 @@ struct process_table *process_table__new(const struct process_options *o)
 		t->places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->proc && t->places.proc < 0)
 		goto err_out;
+	if (t->jobs && !(t->places.errands = errands__new()))
+		goto err_out;
 	t->files = elf_cache__new(o->file_max, o->held_max);
 	t->paths = pathtab__new();
 	t->vdso = elf_file__vdso();
@@ -454,6 +456,7 @@ void process_table__free(struct process_table *t)
 	elf_file__put(t->vdso);
 	elf_cache__free(t->files);
 	pathtab__free(t->paths);
+	errands__free(t->places.errands);
 	if (t->places.proc >= 0)
 		close(t->places.proc);
 	own_files__close(t->places.own);

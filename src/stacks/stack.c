@@ -345,9 +345,9 @@ size_t stacks__nameless(const struct stacks *s)
 	return s->nameless_cnt;
 }
 
-void stacks__finish(struct stacks *s, const struct symbolizer_patience *p)
+void stacks__finish(struct stacks *s, uint64_t patience_ns)
 {
-	symbolizer__wait(s->symbolizer, p);
+	symbolizer__wait(s->symbolizer, patience_ns);
 	stacks__collect(s);
 }
 

@@ -14,7 +14,7 @@
 	}
 #define ZERO_IS_NULL 0
 
-/* Order, names and types are what readers rely on: append only. */
+/* Readers rely on order, names and types: append only. */
 static const struct column event_columns[] = {
 	REQUIRED(timestamp, INT64),
 	REQUIRED(duration, INT64),

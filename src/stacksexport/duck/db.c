@@ -188,8 +188,8 @@ static int check_gives_rows(duckdb_prepared_statement prepared)
 {
 	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
 		return 0;
-	log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, WITH, "
-		   "DESCRIBE or SUMMARIZE");
+	log__error("the last statement returns no rows; it must be a SELECT, FROM, WITH, DESCRIBE "
+		   "or SUMMARIZE");
 	return -EINVAL;
 }
 
