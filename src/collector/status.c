@@ -14,6 +14,7 @@
 
 #define LIVE_NS	   500000000
 #define NEGLIGIBLE 10000 /* one lost event of so many */
+#define POOR	   100	 /* more than one stack of so many */
 #define LINE_NS	   10000000000
 #define CLEAR_LINE "\r\033[K"
 
@@ -107,6 +108,30 @@ static void print_unwound(const struct session_stats *st)
 		fputc('\n', stderr);
 }
 
+/* Ends of walks that the user can do something about. */
+static const struct {
+	enum unwind_status status;
+	const char *advice;
+} poor_ends[] = {
+	{ UNWIND_TRUNCATED, "are larger than what was copied, or partly not in memory: record with "
+			    "--stack-size=1M or --stitch" },
+	{ UNWIND_NO_CFI, "end in code without call-frame information: 'stacksexport top' says what "
+			 "helps" },
+};
+
+static void advise_walks(const struct session_stats *st)
+{
+	uint64_t all = session_stats__sum(st->user_stacks);
+
+	for (size_t i = 0; i < sizeof(poor_ends) / sizeof(*poor_ends); i++) {
+		uint64_t cnt = st->unwound[poor_ends[i].status];
+
+		if (cnt * POOR > all)
+			log__info("%.1f %% of the user stacks %s", percent(cnt, all),
+				  poor_ends[i].advice);
+	}
+}
+
 static void say_walks(const struct session *session)
 {
 	struct unwinder_stats u = session__totals(session).unwinder;
@@ -155,6 +180,7 @@ static void print_summary(const struct status *s, const struct session *session,
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
 		print_kind(st, k);
 	print_unwound(st);
+	advise_walks(st);
 	say_walks(session);
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",

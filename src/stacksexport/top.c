@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/sources.h"
 #include "stacksexport/commands.h"
@@ -282,6 +284,29 @@ static int print_idle(struct top *top)
 	return err;
 }
 
+static void append_advice(const char *s, size_t sz, void *lines)
+{
+	struct buf *out = lines;
+
+	buf__str(out, out->sz ? "" : "\nTO GET MORE FROM A RECORDING\n");
+	utf8__sanitize_printable(out, s, sz);
+	buf__str(out, "\n");
+}
+
+/* What to do about stacks that end early and functions without names. */
+static int print_advice(struct top *top)
+{
+	struct buf lines = { 0 };
+	int err = request__each_text(&top->request, "sql/top/advice.sql", append_advice, &lines);
+
+	if (!err)
+		err = buf__err(&lines) ? -ENOMEM : 0;
+	if (!err)
+		fwrite(lines.data, 1, lines.sz, top->out);
+	buf__free(&lines);
+	return err;
+}
+
 static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 {
 	int err = print_table(top, "TIME BY COMMAND", "sql/top/commands.sql");
@@ -303,6 +328,8 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 		fputs("\nNo off-CPU time: nothing of kind 'switch' was recorded (collector -p "
 		      "switch).\n",
 		      top->out);
+	if (!err)
+		err = print_advice(top);
 	return err;
 }
 

@@ -259,6 +259,30 @@ def test_what_is_lost_is_said_quietly_too(tmp_path):
     assert lost > 9 and f"warning: {lost} events were lost" in p.stderr
 
 
+DEEP = """
+#include <time.h>
+static volatile char used;
+__attribute__((noinline)) int deep(int n)
+{
+	char frame[1024];
+	frame[n % 1024] = used;
+	if (n)
+		return deep(n - 1) + frame[n];
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;)
+		used++;
+	return used;
+}
+int main(void) { return deep(100) == 1; }
+"""
+
+
+@needs_bpf
+def test_the_end_says_what_helps_against_stacks_that_were_cut(tmp_path, compile_c):
+    program, advice = compile_c(DEEP), "are larger than what was copied"
+    assert advice in run("-d", tmp_path / "1", "-p", "profile:u:499", "--stack-size", "4K", "--", program).stderr
+    assert advice not in run("-d", tmp_path / "2", "-p", "profile:u:499", "--", program).stderr
+
+
 @needs_bpf
 def test_unknown_process_and_cgroup(tmp_path):
     p = run("-d", tmp_path / "r", "--pid", 4194000, "--duration", "200ms")
