@@ -35,7 +35,9 @@
 	X(TCP_RETRANSMIT, "tcp_retransmit", "tcp") \
 	X(TCP_CONNECT, "tcp_connect", "tcp")       \
 	X(TCP_ACCEPT, "tcp_accept", "tcp")         \
-	X(TCP_RESET, "tcp_reset", "tcp")
+	X(TCP_RESET, "tcp_reset", "tcp")           \
+	X(UNIX_SEND, "unix_send", "net")           \
+	X(UNIX_RECV, "unix_recv", "net")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -74,12 +76,13 @@ enum event_flags {
 /*
  * What an event says besides: one of these structs, detail_sz bytes of it. X(id, struct)
  */
-#define EVENT_DETAILS(X)        \
-	X(NONE, event_none)     \
-	X(DISK, event_disk)     \
-	X(FILE, event_file)     \
-	X(SOCKET, event_socket) \
-	X(ADDRESS, event_address)
+#define EVENT_DETAILS(X)          \
+	X(NONE, event_none)       \
+	X(DISK, event_disk)       \
+	X(FILE, event_file)       \
+	X(SOCKET, event_socket)   \
+	X(ADDRESS, event_address) \
+	X(UNIX, event_unix)
 
 #define X(id, ...) EVENT_DETAIL_##id,
 enum event_detail { EVENT_DETAILS(X) EVENT_DETAIL_CNT };
@@ -107,6 +110,13 @@ struct event_socket {
 
 struct event_address {
 	__u64 address;
+};
+
+/* The path that a Unix socket is bound to, or else its peer. An abstract name begins with '@' in
+ * place of its NUL byte. */
+struct event_unix {
+	char path[108];
+	__u32 is_local;
 };
 
 #define EVENT_DETAIL_MAX sizeof(struct event_file)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * net: what TCP and UDP sockets send and receive. Tracepoints say what a call has returned (6.3),
- * hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at its
- * functions, the entry into the system call says that: `syscalls`, at a price for every system
+ * net: what TCP, UDP and Unix sockets send and receive. Tracepoints say what a call has returned
+ * (6.3), hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at
+ * its functions, the entry into the system call says that: `syscalls`, at a price for every system
  * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
  * another thread; a function's program can, and then that one's event is missed.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"
 #include "bpf/taskstate.bpf.h"
+#include "bpf/unix.bpf.h"
 
 /* include/linux/socket.h */
 #define MSG_PEEK     0x2
@@ -59,6 +60,8 @@ int BPF_PROG(net__any__free, struct task_struct *task)
 
 static __always_inline __u32 kind_of(const struct sock *sk, bool sends)
 {
+	if (is_unix(sk))
+		return sends ? EVENT_UNIX_SEND : EVENT_UNIX_RECV;
 	if (!is_inet(sk))
 		return EVENT_KIND_CNT;
 	if (is_tcp(sk))
@@ -75,7 +78,7 @@ static __always_inline bool is_wanted(struct task_struct *task, const struct tra
 
 static __always_inline bool is_send(const struct transfer *t)
 {
-	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND;
+	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND || t->kind == EVENT_UNIX_SEND;
 }
 
 static __always_inline bool is_datagram(const struct transfer *t)
@@ -112,29 +115,53 @@ static __always_inline void set_peer(struct event_socket *ends, const struct nam
 	}
 }
 
+static __always_inline bool transfer__is_unix(const struct transfer *t)
+{
+	return t->kind == EVENT_UNIX_SEND || t->kind == EVENT_UNIX_RECV;
+}
+
+/* What a row says of the ends of its socket. */
+union ends {
+	struct event_socket inet;
+	struct event_unix unix_path;
+};
+
+static __always_inline void ends__describe(union ends *ends, const struct sock *sk,
+					   const struct transfer *t, struct emission *row)
+{
+	row->detail_data = ends;
+	if (transfer__is_unix(t)) {
+		unix__describe(sk, &ends->unix_path);
+		row->detail = EVENT_DETAIL_UNIX;
+		row->detail_sz = sizeof(ends->unix_path);
+		row->target = unix__peer_tgid(sk);
+		row->flags = row->target ? EVENT_F_TARGET : 0;
+		return;
+	}
+	socket__describe(sk, &ends->inet);
+	set_peer(&ends->inet, &t->peer);
+	row->detail = EVENT_DETAIL_SOCKET;
+	row->detail_sz = sizeof(ends->inet);
+}
+
 static __always_inline void transfer__emit(void *ctx, const struct sock *sk,
 					   const struct transfer *t)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u64 since_ns = t->since_ns < begin_ns ? begin_ns : t->since_ns;
-	struct event_socket ends;
+	struct emission row = { .time_ns = t->now_ns,
+				.duration_ns = t->now_ns - since_ns,
+				.amount = t->ret > 0 ? t->ret : 0,
+				.reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
+				.kind = t->kind,
+				.cpu = bpf_get_smp_processor_id(),
+				.runnable_ns = ~0ULL };
+	union ends ends;
 
 	if (!has_moved(sk, t))
 		return;
-	socket__describe(sk, &ends);
-	set_peer(&ends, &t->peer);
-	emit(ctx, task,
-	     &(struct emission){ .time_ns = t->now_ns,
-				 .duration_ns = t->now_ns - since_ns,
-				 .amount = t->ret > 0 ? t->ret : 0,
-				 .reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
-				 .kind = t->kind,
-				 .cpu = bpf_get_smp_processor_id(),
-				 .runnable_ns = ~0ULL,
-				 .detail = EVENT_DETAIL_SOCKET,
-				 .detail_data = &ends,
-				 .detail_sz = sizeof(ends) },
-	     cfg.how[EVENT_TCP_SEND]);
+	ends__describe(&ends, sk, t, &row);
+	emit(ctx, task, &row, cfg.how[EVENT_TCP_SEND]);
 }
 
 /* ---- tp, fexit ---------------------------------------------------------------------------------
@@ -252,6 +279,10 @@ BEGINS(tp, inet_recvmsg, msg)
 BEGINS(tp, inet6_recvmsg, msg)
 BEGINS(tp, tcp_splice_read, NULL)
 SPLICES(tp)
+BEGINS(tp, unix_stream_sendmsg, msg)
+BEGINS(tp, unix_stream_recvmsg, msg)
+BEGINS(tp, unix_dgram_sendmsg, msg)
+BEGINS(tp, unix_dgram_recvmsg, msg)
 
 /* Without tracepoints: all of it. */
 BEGINS(fexit, inet_sendmsg, msg)
@@ -265,6 +296,14 @@ RECEIVES(fexit, inet6_recvmsg)
 BEGINS(fexit, inet_sendpage, NULL) /* its end is above */
 BEGINS(fexit, tcp_splice_read, NULL)
 SPLICES(fexit)
+BEGINS(fexit, unix_stream_sendmsg, msg)
+SENDS(fexit, unix_stream_sendmsg)
+BEGINS(fexit, unix_stream_recvmsg, msg)
+RECEIVES(fexit, unix_stream_recvmsg)
+BEGINS(fexit, unix_dgram_sendmsg, msg) /* also of SOCK_SEQPACKET */
+SENDS(fexit, unix_dgram_sendmsg)
+BEGINS(fexit, unix_dgram_recvmsg, msg)
+RECEIVES(fexit, unix_dgram_recvmsg)
 
 /* ---- syscalls ----------------------------------------------------------------------------------
  */

@@ -13,7 +13,7 @@ WITH costs AS (
         sum(duration::HUGEINT * coalesce(weight, 1))
             FILTER (kind IN ('blk_read', 'blk_write', 'blk_flush', 'blk_discard')) AS disk,
         sum(duration::HUGEINT * coalesce(weight, 1))
-            FILTER (kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv', 'tcp_connect'))
+            FILTER (kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv', 'unix_send', 'unix_recv', 'tcp_connect'))
             AS net,
         0 AS blocked, 0 AS runnable, 0 AS growth, 0 AS touched
     FROM events

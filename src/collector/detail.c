@@ -63,6 +63,15 @@ static void fill_socket(struct row *row, const void *data, size_t sz, struct rec
 	row->peer = intern_endpoint(r, s->family, s->peer, s->peer_port);
 }
 
+static void fill_unix(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_unix *u = data;
+
+	if (sz != sizeof(*u) || !u->path[0])
+		return;
+	*(u->is_local ? &row->local : &row->peer) = intern(r, u->path, sizeof(u->path));
+}
+
 static void fill_address(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_address *a = data;
@@ -77,7 +86,7 @@ static void fill_address(struct row *row, const void *data, size_t sz, struct re
 static void (*const fillers[])(struct row *, const void *, size_t, struct recording *) = {
 	[EVENT_DETAIL_NONE] = fill_none,       [EVENT_DETAIL_DISK] = fill_disk,
 	[EVENT_DETAIL_FILE] = fill_file,       [EVENT_DETAIL_SOCKET] = fill_socket,
-	[EVENT_DETAIL_ADDRESS] = fill_address,
+	[EVENT_DETAIL_ADDRESS] = fill_address, [EVENT_DETAIL_UNIX] = fill_unix,
 };
 
 void detail__fill(struct row *row, const struct slice *s, struct recording *r)
