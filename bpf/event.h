@@ -37,7 +37,13 @@
 	X(TCP_ACCEPT, "tcp_accept", "tcp")         \
 	X(TCP_RESET, "tcp_reset", "tcp")           \
 	X(UNIX_SEND, "unix_send", "net")           \
-	X(UNIX_RECV, "unix_recv", "net")
+	X(UNIX_RECV, "unix_recv", "net")           \
+	X(VFS_OPEN, "vfs_open", "vfs")             \
+	X(VFS_FSYNC, "vfs_fsync", "vfs")           \
+	X(VFS_FDATASYNC, "vfs_fdatasync", "vfs")   \
+	X(VFS_RENAME, "vfs_rename", "vfs")         \
+	X(VFS_UNLINK, "vfs_unlink", "vfs")         \
+	X(VFS_STAT, "vfs_stat", "vfs")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -82,7 +88,8 @@ enum event_flags {
 	X(FILE, event_file)       \
 	X(SOCKET, event_socket)   \
 	X(ADDRESS, event_address) \
-	X(UNIX, event_unix)
+	X(UNIX, event_unix)       \
+	X(PATH, event_path)
 
 #define X(id, ...) EVENT_DETAIL_##id,
 enum event_detail { EVENT_DETAILS(X) EVENT_DETAIL_CNT };
@@ -99,6 +106,11 @@ struct event_disk {
 struct event_file {
 	char fs[16];	/* file system type */
 	char name[256]; /* last part of the path; shorter ones may be sent shorter */
+};
+
+struct event_path {
+	char fs[16];	/* file system type of what was opened; empty where it is not known */
+	char path[256]; /* as the program wrote it; shorter ones may be sent shorter */
 };
 
 struct event_socket {

@@ -46,8 +46,8 @@ WITH counted AS (
         sum(cnt), 0.05,
         concat(
             'user stacks go through functions without names of ', file, ': install its debug package (Debian: ',
-            '"dpkg -S ', parse_filename(file), '" says of which PACKAGE, then apt install PACKAGE-dbgsym or PACKAGE-dbg; Fedora: ',
-            'debuginfo-install) and record again')
+            '"dpkg -S ', parse_filename(file), '" says of which PACKAGE, then apt install PACKAGE-dbgsym or PACKAGE-dbg; ',
+            'Fedora: debuginfo-install) and record again')
     FROM (SELECT cnt, unnest(nameless) AS file FROM stacks_with)
     WHERE starts_with(file, '/')
     GROUP BY file

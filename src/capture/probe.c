@@ -47,7 +47,9 @@ const struct probe probes[] = {
 	{ .name = "vfs",
 	  .ways = { "fentry", "syscalls" },
 	  .usage = "vfs[:S]",
-	  .help = "reads and writes of files and pipes, with their bytes (default n)" },
+	  .help = "reads and writes of files and pipes, with their bytes, and calls that open, "
+		  "sync, "
+		  "rename, remove or stat files (default n)" },
 	{ .name = "fault",
 	  .ways = { "tp", "perf" },
 	  .stacks = PROBE_USER,
