@@ -1,5 +1,6 @@
--- Whether the rows of a recording lie in the order of time from its first file to its last: the collector sorts each row
--- group, and here no group begins before another's end. All files have the same columns, as they are read one by one then.
+-- Whether the rows of a recording are in the order of time from its first file to its last: the collector sorts each
+-- row group, and no group begins before the end of another. All files have the same columns, because following() reads
+-- them one by one.
 WITH groups AS (
     SELECT DISTINCT
         least AS begins, most AS ends, list_position(getvariable('events_files'), file_name) AS file, row_group_id

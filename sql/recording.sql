@@ -1,6 +1,6 @@
--- What a profile says of the recording: when it began, how long it is (of several: the sum), what a sample of
--- kind 'profile' stands for where all stand for the same.
--- A process that ends has lived longer than the recording (exit).
+-- The facts of a recording for a profile: its start, its length (of several recordings: the sum), and the time that a
+-- sample of kind 'profile' represents, if it is the same for all. The duration of an exit event can be longer than the
+-- recording.
 WITH batches AS (
     SELECT
         file_index,

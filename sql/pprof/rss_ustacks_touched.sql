@@ -1,9 +1,9 @@
 -- Which code touches new pages?
 --     stacksexport pprof sql/pprof/rss_ustacks_touched.sql [-c COMMAND] [-b PROGRAM]
--- count: times. touched_bytes: memory (files, anonymous, shared, swapped) that was added to the process in this code. What
--- was given back is not subtracted: code that takes and returns the same memory counts each time. For the net growth see
--- rss_ustacks_growth.sql. Where 1 of N changes is kept, a row stands for all since the row before. The stack is the
--- user's, or the kernel's where there is none.
+-- count: how often memory grew. touched_bytes: bytes of memory (files, anonymous, shared, swapped) that this code added to
+-- its process. Freed memory is not subtracted: code that takes and frees the same memory counts each time. For the net
+-- growth see rss_ustacks_growth.sql. If 1 of N changes is recorded, a row stands for all changes since the previous row.
+-- The stack is the user stack, or the kernel stack if there is none.
 SELECT [coalesce(ustack_id, kstack_id)] AS stack, count(*) AS count, sum(growth) AS touched_bytes
 FROM rss
 WHERE growth > 0

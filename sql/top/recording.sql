@@ -1,5 +1,5 @@
--- What `stacksexport top` says of the recording itself, and of the stacks that it shows: one row. What a filter by one
--- value counts is read for little. A process that ends has lived longer than the recording (exit).
+-- The facts of the recording, and of the shown stacks, for `stacksexport top`: one row. Counts with a filter by one
+-- value are cheap to read. The duration of an exit event can be longer than the recording.
 SELECT
     min(timestamp - duration) FILTER (kind != 'exit') AS start_ns,
     max(timestamp) AS end_ns,

@@ -21,6 +21,7 @@ struct named_frame {
 	uint64_t file_offset;
 	bool has_file_offset;
 	bool has_start; /* true if `address` is the start of a function without a name */
+	int32_t line;	/* in the script that `module` is; 0: none */
 };
 
 /* Returns `name` without what the compiler appends to the copies and parts that it makes of a

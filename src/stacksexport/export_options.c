@@ -13,7 +13,7 @@
 #include "base/parse.h"
 
 /* Keys of options without a letter. */
-enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_COMPLETION };
+enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_INTERPRETER, KEY_COMPLETION };
 
 /* Where an option's argument goes. */
 enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
@@ -47,6 +47,11 @@ static const struct option_row rows[] = {
 	{ OPTION_INLINES,
 	  FIELD(FLAG, inlines),
 	  { "inlined", 'i', NULL, 0, "show inlined functions if there is debug information", 0 } },
+	{ OPTION_INTERPRETER,
+	  FIELD(FLAG, interpreter),
+	  { "interpreter", KEY_INTERPRETER, NULL, 0,
+	    "show the native frames of interpreters, too, around the functions that they run",
+	    0 } },
 	{ OPTION_OFFSETS,
 	  FIELD(FLAG, offsets),
 	  { "offset", 'o', NULL, 0,
@@ -236,8 +241,8 @@ static void help_all(const struct subcommand *s)
 	     "  stacksexport top\n"
 	     "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
-	     "Exit status: 0; 1 when there is no recording or no result, or it cannot be read; 2 "
-	     "for a wrong call.");
+	     "Exit status: 0; 1 if there is no recording or no result, or if reading it fails; "
+	     "2 for wrong usage.");
 }
 
 int export_options__wrong(const struct export_options *o, const char *fmt, ...)

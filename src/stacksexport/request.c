@@ -60,6 +60,8 @@ int request__open(struct request *r, const struct export_options *options)
 	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
 	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
+	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
+		return STATUS_FAILED;
 	if (!options->recording_cnt)
 		newest__report(&r->files);
 	read_comm(r);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/setup on systems that this machine is not: with a PATH of its own, and package managers that only write down."""
+"""tools/setup on systems other than this machine: with its own PATH, and with package managers that only log their calls."""
 import shutil
 import subprocess
 
@@ -12,7 +12,7 @@ BASE = ["sh", "dirname", "cat", "tr", "sed", "cut", "id", "mktemp", "grep", "pri
 
 @pytest.fixture
 def setup(tmp_path):
-    """setup(**programs) → what it says with these programs and no others, which must fail, and what they were called with."""
+    """setup(**programs) runs it with these programs only. It must fail. Returns its messages and the logged calls."""
     def go(**programs):
         folder, calls = tmp_path / "bin", tmp_path / "calls"
         folder.mkdir()

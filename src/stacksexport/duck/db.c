@@ -135,6 +135,15 @@ static int db__use_order(struct db *db)
 	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
 }
 
+int db__hide_interpreter(struct db *db)
+{
+	int64_t there = 0;
+	int64_t *const fields[] = { &there };
+	int err = db__read_integers(db, "sql/has_interpreter.sql", fields, 1);
+
+	return err || !there ? err : db__script(db, "sql/without_interpreter.sql");
+}
+
 int db__open(struct db *db, struct recfiles *files)
 {
 	int err;
