@@ -87,21 +87,30 @@ static __always_inline void end_flush(void *ctx, struct flight *f, __u64 now_ns)
 /*
  * Ends the request that had this bio before. block__complete() did not see it: the kernel runs no
  * program in an interrupt of the same program, and hardened kernels run none while a protected task
- * is current. When it ended is unknown, so the row has its beginning as its time.
+ * is current. When it ended is unknown, so the row has its beginning as its time. `row` is the
+ * caller's, because the stack has no room for two: cpu and runnable_ns are set, the rest is
+ * changed.
  */
-static __always_inline void end_unseen(void *ctx, __u64 bio)
+static __always_inline void end_unseen(void *ctx, struct task_struct *task, __u64 bio,
+				       struct emission *row)
 {
 	struct flight *f = bpf_map_lookup_elem(&block__flights, &bio);
 
 	if (!f)
 		return;
-	f->reason = EVENT_REASON_END_UNSEEN;
-	end_flush(ctx, f, f->begin_ns);
-	end(ctx, &(struct emission){ .time_ns = f->begin_ns,
-				     .kind = f->kind,
-				     .join = f->join,
-				     .amount = f->asked,
-				     .reason = f->reason });
+	row->time_ns = f->begin_ns;
+	row->flags = EVENT_F_CLOSE;
+	row->reason = EVENT_REASON_END_UNSEEN;
+	row->unpaced = true;
+	if (f->flushing) {
+		row->kind = EVENT_BLK_FLUSH;
+		row->join = flush_join(f);
+		emit(ctx, task, row, 0);
+	}
+	row->kind = f->kind;
+	row->join = f->join;
+	row->amount = f->asked;
+	emit(ctx, task, row, 0);
 	bpf_map_delete_elem(&block__flights, &bio);
 }
 
@@ -169,6 +178,18 @@ static __always_inline bool begin(void *ctx, struct task_struct *task, const str
 	return emit(ctx, task, row, cfg.how[EVENT_BLK_READ]);
 }
 
+/* What the flush and the request have in common. */
+static __always_inline void describe_begin(struct emission *row, const struct bio *bio,
+					   const struct flight *flight)
+{
+	row->time_ns = flight->begin_ns;
+	row->flags = EVENT_F_OPEN;
+	row->reason = row->amount = row->unpaced = 0;
+	row->detail = EVENT_DETAIL_DISK;
+	row->detail_data = bio->bi_bdev->bd_disk->disk_name;
+	row->detail_sz = sizeof(struct event_disk);
+}
+
 /* A write that asks for a flush before it (a journal's commit) is two rows. */
 SEC("?tp_btf/block_getrq")
 int BPF_PROG(block__start, struct bio *bio)
@@ -179,26 +200,21 @@ int BPF_PROG(block__start, struct bio *bio)
 				 .begin_ns = bpf_ktime_get_ns(),
 				 .asked = bio->bi_iter.bi_size,
 				 .kind = kind_of(bio) };
-	struct emission row = { .time_ns = flight.begin_ns,
-				.kind = EVENT_BLK_FLUSH,
-				.cpu = bpf_get_smp_processor_id(),
-				.runnable_ns = ~0ULL,
-				.join = flush_join(&flight),
-				.flags = EVENT_F_OPEN,
-				.detail = EVENT_DETAIL_DISK,
-				.detail_data = bio->bi_bdev->bd_disk->disk_name,
-				.detail_sz = sizeof(struct event_disk) };
+	struct emission row = { .cpu = bpf_get_smp_processor_id(), .runnable_ns = ~0ULL };
 	bool sent;
 
-	if (!capturing(row.time_ns))
+	if (!capturing(flight.begin_ns))
 		return 0;
-	end_unseen(ctx, flight.join);
+	end_unseen(ctx, task, flight.join, &row);
 	if (flight.kind == NO_KIND || !recorded_in(task, cgroup))
 		return 0;
+	describe_begin(&row, bio, &flight);
 	row.cgroup_id = cgroup->kn->id;
 	if (flight.kind != EVENT_BLK_READ && writes_back(task))
 		row.reason = EVENT_REASON_WRITEBACK;
 	row.reason = unknown(row.reason);
+	row.kind = EVENT_BLK_FLUSH;
+	row.join = flush_join(&flight);
 	if (flight.kind == EVENT_BLK_WRITE && bio->bi_opf & OP_PREFLUSH)
 		flight.flushing = begin(ctx, task, &row);
 	flight.flushing = unknown(flight.flushing);
