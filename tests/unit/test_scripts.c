@@ -11,7 +11,7 @@
 #include "runtime/scripts.h"
 #include "shell.h"
 
-#define TGID	   4711
+#define TGID	    4711
 #define PATIENCE_NS 5000000000
 
 /* A folder like /proc, with the memory of one process. */
