@@ -20,7 +20,7 @@ FROM first_stacks f
 JOIN several s USING (stack_id)
 WHERE (f.file_index, f.file_row_number) != s.counts;
 
-CREATE OR REPLACE VIEW stacktraces AS
+CREATE OR REPLACE VIEW whole_stacktraces AS
 SELECT stack_id, frames
 FROM first_stacks
 WHERE (file_index, file_row_number) NOT IN (SELECT (file_index, file_row_number) FROM further_stacks);

@@ -148,19 +148,24 @@ class FlameView {
     return way === 'state' ? 'kind' : way;
   }
 
+  // Shows another answer. A frame that both have stays selected, and where it was.
   show(answer) {
+    const selected = this.model && this.flame.selected > 0 ? modelId(this.model, this.flame.selected) : '';
+    const { scrollTop } = this.flame.host;
     this.answer = answer;
     this.inverted = stateGet('invert');
     this.model = modelMake(this.inverted ? modelInvert(answer) : answer);
     this.flame.way = this.way();
     this.flame.setModel(this.model);
-    if (!this.model.width[0])
-      this.loader.showNote(
-        'Nothing here',
-        `No ${this.page.metric().label.toLowerCase()} in what is selected. Select a longer range, or other processes.`,
-      );
+    if (!this.model.width[0]) this.showNothing();
     this.follow();
-    this.select(-1);
+    this.flame.host.scrollTop = scrollTop;
+    this.select(modelFind(this.model, selected) || -1);
+  }
+
+  showNothing() {
+    const what = this.page.metric().label.toLowerCase();
+    this.loader.showNote('Nothing here', `No ${what} in what is selected. Select a longer range, or other processes.`);
   }
 
   // Brings the graph to what the URL says.

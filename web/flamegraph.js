@@ -33,7 +33,6 @@ export class FlameGraph {
     this.way = 'kind';
     this.matched = null;
     this.range = [0, 1];
-    this.below = 0;
     this.labels = new Map();
     this.listen();
   }
@@ -41,7 +40,7 @@ export class FlameGraph {
   listen() {
     const { host } = this;
     onResize(host, () => this.resize());
-    host.addEventListener('scroll', () => this.scrolled());
+    host.addEventListener('scroll', () => this.draw());
     host.addEventListener('pointermove', (event) => this.hover(this.nodeAt(event), event));
     host.addEventListener('pointerleave', () => this.hover(-1, null));
     host.addEventListener('click', (event) => this.click(this.nodeAt(event)));
@@ -58,16 +57,8 @@ export class FlameGraph {
     this.labels.clear();
     this.range = [0, model.width[0] || 1];
     this.recolor();
-    this.below = 0;
+    this.host.scrollTop = 0;
     this.resize();
-  }
-
-  // How much lies below what is shown: in a flame, that is what stays when the size changes.
-  scrolled() {
-    if (this.host.scrollTop !== this.placed)
-      this.below = this.host.scrollHeight - this.host.clientHeight - this.host.scrollTop;
-    this.placed = null;
-    this.draw();
   }
 
   recolor(way = this.way) {
@@ -76,10 +67,11 @@ export class FlameGraph {
     this.draw();
   }
 
+  // A flame begins at the bottom: the style sheet reverses the scrolling, so that 0 is there and rows above are negative.
   setFlip(flip) {
     if (flip === this.flip) return;
     this.flip = flip;
-    this.below = 0;
+    this.host.classList.toggle('flip', flip);
     this.host.scrollTop = 0;
     this.resize();
   }
@@ -92,14 +84,8 @@ export class FlameGraph {
   resize() {
     if (!this.model) return;
     const rows = this.model.rows.length * ROW;
-    const { below, host } = this;
-    this.spacer.style.height = `${Math.max(0, rows - host.clientHeight)}px`;
+    this.spacer.style.height = `${Math.max(0, rows - this.host.clientHeight)}px`;
     this.drawNow();
-    if (this.flip) {
-      host.scrollTop = Math.max(0, rows - host.clientHeight) - below;
-      this.placed = host.scrollTop;
-    }
-    this.draw();
   }
 
   // ---- drawing
@@ -124,9 +110,8 @@ export class FlameGraph {
   }
 
   rowTop(depth) {
-    if (!this.flip) return depth * ROW - this.host.scrollTop;
-    const whole = Math.max(this.model.rows.length * ROW, this.host.clientHeight);
-    return whole - (depth + 1) * ROW - this.host.scrollTop;
+    const { clientHeight, scrollTop } = this.host;
+    return (this.flip ? clientHeight - (depth + 1) * ROW : depth * ROW) - scrollTop;
   }
 
   scale() {

@@ -71,7 +71,7 @@ function headUnwind(unwind) {
 function headLost(lost) {
   const events = lost.reduce((sum, l) => sum + l.events, 0);
   if (!events) return headChip('nothing lost', 'good', ['Every event was recorded.']);
-  return headChip(`${formatCount(events)} events lost`, 'warn', [
+  return headChip(`${formatCount(events)} event${events === 1 ? '' : 's'} lost`, 'warn', [
     'Sums are too small by what was lost:',
     ...lost.map((l) => `${cleanName(l.kind)}, ${cleanName(l.reason)}: ${formatExact(l.events)}`),
   ]);

@@ -65,12 +65,17 @@ export function keysListen(page) {
 function keysPress(page, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (event.target.closest('input, textarea, select, dialog')) return;
+  const leadsTo = LEADS_TO[event.key];
+  if (leadsTo && !page.views.some((view) => view.id === leadsTo)) return;
   const view = page.views[Number(event.key) - 1];
   const action = view ? () => stateSet({ view: view.id }) : (KEYS_OF_PAGE[event.key] ?? page.view().keys?.[event.key]);
   if (!action) return;
   event.preventDefault();
   action(page);
 }
+
+// Keys of views that go to another view: they do nothing where it is missing.
+const LEADS_TO = { s: 'sandwich', o: 'source' };
 
 function keysNextMetric(page, step) {
   const { metrics } = page.recording;

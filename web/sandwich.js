@@ -9,7 +9,7 @@ import { FlameGraph } from './flamegraph.js';
 import { modelMake, modelWithoutRoot } from './flamemodel.js';
 import { baseName, cleanName, formatShare, formatValue } from './format.js';
 import { Loader } from './loader.js';
-import { apiGet } from './api.js';
+import { apiGet, apiHas } from './api.js';
 import { stateAll, stateSelection, stateSet } from './state.js';
 
 export function sandwichView(page) {
@@ -72,7 +72,7 @@ class SandwichView {
       this.title,
       cleanName(fn, 300),
       module ? el('span.faint', {}, baseName(module)) : null,
-      fn ? button('Source', () => stateSet({ view: 'source' }), { class: 'quiet' }) : null,
+      fn && apiHas('source') ? button('Source', () => stateSet({ view: 'source' }), { class: 'quiet' }) : null,
     );
     if (!fn) return this.suggest();
     const { root, ...parameters } = flameParameters(this.page);

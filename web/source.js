@@ -74,7 +74,7 @@ class SourceView {
           el(
             'tr',
             {},
-            ['Self', '%', 'Total', 'Line', 'Code'].map((head) => el('th', {}, head)),
+            ['Self', '%', 'Total', answer.kind === 'disassembly' ? 'Offset' : 'Line', 'Code'].map((head) => el('th', {}, head)),
           ),
         ),
         el(

@@ -32,14 +32,16 @@ enum export_option {
 	OPTION_KIND = 1 << 17,
 	OPTION_CGROUP = 1 << 18,
 	OPTION_HOST = 1 << 19,
-	OPTION_SVG = 1 << 20,
+	OPTION_INTERPRETER = 1 << 20,
+	OPTION_SVG = 1 << 21,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
 			    OPTION_SPAN | OPTION_KIND | OPTION_CGROUP | OPTION_HOST,
 
 	/* Every subcommand has them. */
-	OPTIONS_COMMON = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTIONS_SELECTION,
+	OPTIONS_COMMON = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INTERPRETER |
+			 OPTIONS_SELECTION,
 };
 
 #define EXPORT_ARGUMENTS_MAX 64
@@ -63,7 +65,7 @@ struct export_options {
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
 	const char *svg; /* --svg: a picture of a flame graph */
 	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
-	bool inlines, offsets, no_open;
+	bool inlines, offsets, no_open, interpreter;
 	unsigned given; /* enum export_option */
 };
 

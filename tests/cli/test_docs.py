@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The documents: links, anchors, paths and options that they name exist."""
+"""The documents: their links and anchors work, and the paths and options that they name exist."""
 import re
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/setup on systems that this machine is not: with a PATH of its own, and package managers that only write down."""
+"""tools/setup on systems other than this machine: with its own PATH, and with package managers that only log their calls."""
 import re
 import shutil
 import subprocess
@@ -13,8 +13,8 @@ BASE = ["sh", "dirname", "cat", "tr", "sed", "cut", "id", "mktemp", "grep", "pri
 
 @pytest.fixture
 def setup(tmp_path):
-    """setup(**programs) → what it says with these programs and no others, and what they were called with. It must fail, but for
-    `change`: what is replaced in it before."""
+    """setup(**programs) runs it with these programs only. Returns its messages and the logged calls. It must fail, unless
+    `change` replaced what makes it fail."""
     def go(change=lambda text: text, status=1, **programs):
         folder, calls = tmp_path / "bin", tmp_path / "calls"
         folder.mkdir()

@@ -222,3 +222,27 @@ def test_an_inverted_graph_begins_with_what_ran(view, server):
     view.settle()
     view.page.mouse.move(*at(view, 1, 0.4))
     assert view.page.locator(".tip").inner_text().startswith("main")
+
+
+def test_a_deep_flame_stays_at_its_root_when_the_page_changes_around_it(view, server):
+    tree = Tree()
+    tree.add([f"f{i}" for i in range(60)], 1e9)
+    server.answers.flame = lambda q: tree.answer()
+    view.open("layout=flame")
+    for change in (
+        lambda: None,
+        lambda: view.page.keyboard.press("m"),
+        lambda: view.page.set_viewport_size(dict(width=1280, height=700)),
+    ):
+        change()
+        view.settle()
+        box = view.page.locator(".flame-scroll").bounding_box()
+        view.page.mouse.move(box["x"] + 100, box["y"] + box["height"] - ROW / 2)
+        assert view.page.locator(".tip").inner_text().startswith("all")
+        view.page.mouse.move(box["x"] + 100, box["y"] + 2)
+    view.page.locator(".flame-scroll").focus()
+    for _ in range(50):
+        view.page.keyboard.press("ArrowUp")
+    view.settle()
+    assert "f48" in view.details()
+    assert view.page.locator(".flame-scroll").evaluate("n => n.scrollTop") < 0

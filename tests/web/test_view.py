@@ -127,6 +127,7 @@ def test_every_view_of_a_real_server(open_view, serve, recording):
         ("view=sandwich&fn=handle&module=prog", "Callees"),
         ("view=waits", "sleeping"),
         ("view=spans", "GET /report"),
+        (f"view=diff&afrom=0&ato={5 * SECOND}&bfrom={5 * SECOND}&bto={10 * SECOND}", "parse"),
         ("view=sql", "Tables:"),
     ]:
         view.open(fragment)

@@ -26,6 +26,9 @@ struct db {
  * either case.
  */
 int db__open(struct db *, struct recfiles *);
+/* Leaves the native frames of interpreters out of stacks from now on. Returns 0 or -errno; reports.
+ */
+int db__hide_interpreter(struct db *);
 void db__close(struct db *);
 
 /* Another connection to the same tables, to be closed by duckdb_disconnect(). 0 or -errno; reports.
