@@ -13,8 +13,8 @@ BASE = ["sh", "dirname", "cat", "tr", "sed", "cut", "id", "mktemp", "grep", "pri
 
 @pytest.fixture
 def setup(tmp_path):
-    """setup(**programs) runs it with these programs only. Returns its messages and the logged calls. It must exit with `status`.
-    `change` replaces text of it before."""
+    """setup(**programs) runs it with these programs only. Returns its messages and the logged calls. It must fail, unless
+    `change` replaced what makes it fail."""
     def go(change=lambda text: text, status=1, **programs):
         folder, calls = tmp_path / "bin", tmp_path / "calls"
         folder.mkdir()

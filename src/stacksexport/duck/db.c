@@ -98,7 +98,7 @@ static void append_paths(struct buf *sql, const struct recfiles *files, size_t f
 	buf__str(sql, "]");
 }
 
-int db__lock_down(struct db *db)
+int db__lock_down(struct db *db, const char *folder)
 {
 	struct buf sql = { 0 };
 	int err;
@@ -107,7 +107,13 @@ int db__lock_down(struct db *db)
 	append_paths(&sql, db->files, offsetof(struct recfile_pair, events));
 	buf__str(&sql, ", ");
 	append_paths(&sql, db->files, offsetof(struct recfile_pair, stacktraces));
-	buf__str(&sql, "); SET GLOBAL enable_external_access = false;"
+	buf__str(&sql, "); ");
+	if (folder) {
+		buf__str(&sql, "SET GLOBAL allowed_directories = [");
+		db__append_quoted(&sql, folder, '\'');
+		buf__str(&sql, "]; ");
+	}
+	buf__str(&sql, "SET GLOBAL enable_external_access = false;"
 		       "SET GLOBAL lock_configuration = true");
 	buf__u8(&sql, 0);
 	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);

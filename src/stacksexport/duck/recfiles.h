@@ -3,6 +3,7 @@
 #ifndef STACKSEXPORT_DUCK_RECFILES_H
 #define STACKSEXPORT_DUCK_RECFILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct recfile_pair {
@@ -31,6 +32,9 @@ void recfiles__leave_out(struct recfiles *, const char *path, size_t path_sz, co
 
 /* 0, or -EBADMSG after saying that no batch is left. */
 int recfiles__check_left(const struct recfiles *);
+
+/* Whether a collector writes a recording into this folder. */
+bool recfiles__is_written(const char *folder);
 
 void recfiles__free(struct recfiles *);
 
