@@ -627,10 +627,13 @@ def test_new_batches_are_shown_as_they_come(serve, tmp_path):
     second = Batch()
     second.profile(SECOND, names("second", "main"), command="late", tgid=7, pid=7)
     second.slice(510 * MS, 520 * MS, "sleeping", names("lock", "main"))
+    second.add("wake", 500 * MS, names("unlock", "main"), target=100, command="late", tgid=7, pid=7)
+    second.add("vfs_read", -SECOND, duration=0)  # before the rows of the first batch
     second.write(folder, 2)
     until(lambda: s.get("functions")["rows"], lambda rows: {r["name"] for r in rows} == {"first", "second", "main"})
     assert paths(s.get("flame", metric="offcpu")) == {("main", "lock"): 500 * MS}, "an interval from one batch to the next"
-    assert s.sql("SELECT count(*) FROM events")["rows"] == [[4]]
+    assert s.sql("SELECT count(*) FROM events")["rows"] == [[6]]
+    assert [(r["waker"], r["sum"]) for r in s.get("wakers")["rows"]] == [("late", 500 * MS)]
     assert {p["command"] for p in s.get("recording")["processes"]} == {"prog", "late"}
     s.sql("FROM read_csv('/etc/passwd')", 400)
     os.close(lock)

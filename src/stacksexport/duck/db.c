@@ -198,16 +198,18 @@ int db__connect_again(const struct db *db, struct db *out)
 static const struct shortcut {
 	const char *condition, *views;
 	int (*prepare)(struct db *); /* NULL: nothing */
+	bool needs_all;		     /* it holds for the files that there are, not for later ones */
 } shortcuts[] = {
-	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register },
-	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL },
+	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register, true },
+	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL, false },
 };
 
 static int db__shorten(struct db *db, const struct shortcut *s)
 {
 	int64_t holds = 0;
 	int64_t *const fields[] = { &holds };
-	int err = db__read_integers(db, s->condition, fields, 1);
+	int err = db->files->grow && s->needs_all ? 0
+						  : db__read_integers(db, s->condition, fields, 1);
 
 	if (!err && holds && s->prepare)
 		err = s->prepare(db);

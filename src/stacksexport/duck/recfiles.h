@@ -14,6 +14,7 @@ struct recfiles {
 	struct recfile_pair *pairs; /* by name of the events, each once */
 	size_t cnt;
 	size_t left_out;
+	bool grow;   /* a collector adds more; new rows may lie before old ones */
 	char *label; /* what was opened, for people: folders of recordings, or what -r says */
 };
 

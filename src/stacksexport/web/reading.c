@@ -220,7 +220,7 @@ int reading__start(struct source *s)
 
 	if (!err)
 		err = db__script(db, "sql/view/slices.sql");
-	if (!err && db->in_order && !s->live) /* later batches may lie before */
+	if (!err && db->in_order)
 		err = db__script(db, "sql/view/slices_in_order.sql");
 	if (!err)
 		err = db__lock_down(db, s->live ? s->request.files.label : NULL);

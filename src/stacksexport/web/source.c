@@ -18,8 +18,9 @@ int source__open(struct source *s, const struct export_options *o, struct runnin
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	pthread_mutex_init(&s->wakings_lock, NULL);
-	status = request__open(&s->request, o);
-	s->live = status == STATUS_OK && recfiles__is_written(s->request.files.label);
+	s->options = *o;
+	status = request__open(&s->request, &s->options);
+	s->live = s->request.files.grow;
 	if (status == STATUS_OK && reading__start(s) != 0)
 		status = STATUS_FAILED;
 	return status;

@@ -17,6 +17,7 @@ enum source_part { PART_TOTALS, PART_STACKS, PART_SAMPLES, PART_WAITS, PART_MEMO
 
 /* Fields below `lock` belong to it. */
 struct source {
+	struct export_options options; /* of the request */
 	struct request request;
 	struct running *running; /* borrowed */
 	struct model *model;	 /* borrowed */
