@@ -63,8 +63,10 @@ int request__open(struct request *r, const struct export_options *options)
 	if (status != STATUS_OK)
 		return status;
 	if (read_binary(r) != STATUS_OK ||
-	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
-	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
+	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0)
+		return STATUS_FAILED;
+	r->files.grow = options->follows && recfiles__is_written(r->files.label);
+	if (db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
 	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
 		return STATUS_FAILED;
