@@ -1,4 +1,10 @@
 -- What does each function cost: CPU time, waiting, disks, network and memory, side by side?
+--     stacksexport query -f sql/tables/time_by_stack.sql [-c COMMAND] [-b PROGRAM]
+-- Seconds of all threads together, and bytes. A function counts with all functions that it calls; a recursive function
+-- counts once. self_s: CPU, blocked and runnable time with the function itself on top of the user stack. disk_s: from
+-- start to end of the requests that it made. net_s: in calls that send, receive or connect. disk_s and net_s may overlap
+-- with blocked_s. rss_growth: memory that was added. The functions are those of the user stack, or those of the kernel
+-- stack if there is no user stack. A column is 0 if the recording does not have its source.
 WITH costs AS (
     SELECT
         coalesce(ustack_id, kstack_id) AS stack_id,
