@@ -43,6 +43,7 @@ struct mm_struct {
 	unsigned long start_code, start_brk, start_stack, stack_vm;
 	struct percpu_counter rss_stat[4]; /* from 6.2 on */
 	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
+	struct file *exe_file;
 };
 
 struct mm_struct___old {
@@ -96,6 +97,7 @@ struct super_block {
 
 struct inode {
 	unsigned short i_mode;
+	unsigned long i_ino;
 	struct super_block *i_sb;
 };
 

@@ -10,8 +10,10 @@
 #include "base/buf.h"
 #include "base/completion.h"
 #include "base/parse.h"
+#include "collector/collector_help.h"
 #include "collector/statusfile.h"
 #include "event/kind.h"
+#include "runtime/runtimes.h"
 #include "store/parquet.h"
 #include "cfi/tablecache.h"
 
@@ -20,17 +22,19 @@
 #define MAX_RATE_MAX   100000000
 #define POLL_MAX_NS    3600000000000
 #define RING_MAX       (1u << 30)
-#define HELP_WIDTH     56 /* of 79, beside the names of sources */
 
 enum key {
 	KEY_DURATION = 256,
 	KEY_APPEND,
 	KEY_FORCE,
+	KEY_KEEP,
 	KEY_PID,
 	KEY_UID,
 	KEY_CGROUP,
 	KEY_STACK_SIZE,
 	KEY_STITCH,
+	KEY_RUNTIMES,
+	KEY_NO_RUNTIMES,
 	KEY_RING_SIZE,
 	KEY_MAX_RATE,
 	KEY_STATUS,
@@ -73,6 +77,11 @@ static const struct argp_option argp_options[] = {
 	  "Complete stacks that are larger than --stack-size with callers from the thread's "
 	  "previous stack, and mark these frames",
 	  1 },
+	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
+	  "Functions of programs that these interpreters run (python), comma-separated (default: "
+	  "all)",
+	  1 },
+	{ "no-runtimes", KEY_NO_RUNTIMES, 0, 0, "Native frames only", 1 },
 
 	{ 0, 0, 0, 0, "Where it goes", 2 },
 	{ "dir", 'd', "DIR", 0,
@@ -83,6 +92,10 @@ static const struct argp_option argp_options[] = {
 	{ "force", KEY_FORCE, 0, 0,
 	  "Use a folder that another user owns or may write to; that user could then replace the "
 	  "recording",
+	  2 },
+	{ "keep", KEY_KEEP, "AGE|SIZE", 0,
+	  "Keep only this much: remove the oldest batches of the recording. An age (12h) or a "
+	  "size (10G); may be given once for each. Also makes room on a full disk",
 	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
@@ -256,6 +269,19 @@ static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_stat
 		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
 }
 
+static void set_keep(struct retention *keep, const char *arg, const struct argp_state *state)
+{
+	uint64_t limit;
+
+	if (parse__duration(arg, &limit) == 0 && limit > 0 && limit <= INT64_MAX / 2)
+		keep->age_ns = limit;
+	else if (parse__size(arg, &limit) == 0 && limit > 0)
+		keep->sz = limit;
+	else
+		wrong(state, "keep", arg,
+		      "an age such as 30m or 12h, or a size such as 500M or 10G");
+}
+
 static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
 {
 	int level;
@@ -271,6 +297,12 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 		o->unwinder = UNWINDER_NAIVE;
 	else if (strcmp(arg, "tables") != 0)
 		wrong(state, "unwinder", arg, "tables or naive");
+}
+
+static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
+{
+	if (runtimes__parse(arg, &o->runtimes) != 0)
+		wrong(state, "runtimes", arg, "a comma list of: python");
 }
 
 /* Returns "profile switch … all"; the caller frees it. */
@@ -320,12 +352,15 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
 	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
 	case KEY_APPEND: o->recording.append = true; break;
+	case KEY_KEEP: set_keep(&o->recording.keep, arg, state); break;
 	case KEY_FORCE: o->recording.force = true; break;
 	case KEY_PID: add_pids(filter, arg, state); break;
 	case KEY_UID: add_uid(filter, arg, state); break;
 	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
 	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
 	case KEY_STITCH: o->stitch = true; break;
+	case KEY_RUNTIMES: set_runtimes(o, arg, state); break;
+	case KEY_NO_RUNTIMES: o->runtimes = 0; break;
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
@@ -346,50 +381,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* Prints an entry of the list below, broken at spaces: argp would break a long line anywhere. */
-static void print_entry(FILE *f, const char *usage, const char *help)
-{
-	const char *rest = help;
-
-	fprintf(f, "  %-17s", usage);
-	while (*rest) {
-		size_t sz = strnlen(rest, HELP_WIDTH);
-
-		while (rest[sz] && rest[sz] != ' ')
-			sz--;
-		fprintf(f, "%*s  %.*s\n", rest == help ? 0 : 19, "", (int)sz, rest);
-		rest += sz + (rest[sz] == ' ');
-	}
-}
-
-/* The list of probes in --help comes from their table. */
-static char *help_filter(int key, const char *text, void *input)
-{
-	char *out = NULL;
-	size_t sz;
-	FILE *f;
-
-	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	f = open_memstream(&out, &sz);
-	if (!f)
-		return (char *)text;
-	fprintf(f, "PROGRAMS is a comma list of:\n");
-	for (const struct probe *p = probes; p->name; p++)
-		print_entry(f, p->usage, p->help);
-	print_entry(f, "all", "every source that this machine supports and that needs no PATH");
-	fprintf(f, "S selects the stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
-	fclose(f);
-	return out;
-}
-
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse_opt,
 	.args_doc = "[COMM]…\n[COMM]… -- COMMAND [ARG]…",
 	.doc = doc,
-	.help_filter = help_filter,
+	.help_filter = collector_help__filter,
 };
 
 static uint32_t power_of_two(uint32_t sz)
@@ -413,6 +410,7 @@ static void set_defaults(struct options *o)
 			       .groups_per_file = 10,
 			       .batch_ns = 10000000000,
 			       .compression = "zstd(1)" },
+		.runtimes = RUNTIMES_ALL,
 		.poll_ns = 250000000,
 		.status_path = STATUS_FILE,
 		.cache_dir = TABLE_CACHE_DIR,
@@ -476,6 +474,7 @@ void options__parse(struct options *o, int argc, char **argv)
 	argp_parse(&argp, own, argv, 0, NULL, o);
 	if (!o->capture.probe_cnt)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
+	o->capture.runtimes = o->runtimes != 0;
 	o->recording.sources = o->sources = name_sources(o);
 	o->capture.ring_sz = power_of_two(o->capture.ring_sz);
 	o->capture.filter.none_yet = o->command && !o->all;

@@ -133,13 +133,36 @@ static inline void event__set_before(const struct event *e, struct other_stack *
 	};
 }
 
-/* Returns the size of the event with all its parts. */
-static inline uint64_t event__sz(const struct event *e)
+/* With what follows it, but for an event_runtime. */
+static inline uint64_t event__sz_before_runtime(const struct event *e)
 {
 	struct event_switched s;
 
 	event__switched(e, &s);
 	return event__sz_before_switched(e) + (e->flags & EVENT_F_SWITCHED ? sizeof(s) + s.sz : 0);
+}
+
+/* The calls of the program that an interpreter runs: copies the header; all 0 without
+ * EVENT_F_RUNTIME. Returns the bytes of struct event_call that follow it, at any alignment. */
+static inline const uint8_t *event__runtime(const struct event *e, struct event_runtime *r)
+{
+	const uint8_t *bytes = (const uint8_t *)e + event__sz_before_runtime(e) + sizeof(*r);
+
+	*r = (struct event_runtime){ 0 };
+	if (e->flags & EVENT_F_RUNTIME)
+		memcpy(r, bytes - sizeof(*r), sizeof(*r));
+	return bytes;
+}
+
+/* Returns the size of the event with all its parts. */
+static inline uint64_t event__sz(const struct event *e)
+{
+	struct event_runtime r;
+
+	if (!(e->flags & EVENT_F_RUNTIME))
+		return event__sz_before_runtime(e);
+	event__runtime(e, &r);
+	return event__sz_before_runtime(e) + sizeof(r) + r.cnt * sizeof(struct event_call);
 }
 
 #define EVENT_AHEAD 4 /* events to prefetch ahead */

@@ -31,6 +31,9 @@ enum unwind_status { UNWIND_STATUSES(X) UNWIND_STATUS_CNT };
 enum frame_flags {
 	FRAME_CALLER = 1 << 0, /* pc is a return address: its place is pc - 1 */
 	FRAME_SIGNAL = 1 << 1, /* a signal trampoline; the next frame was interrupted */
+	FRAME_SCRIPT =
+		1 << 2, /* a call of an interpreted program: pc is its index in trace.calls */
+	FRAME_INTERPRETER = 1 << 3, /* the interpreter at work for such calls */
 };
 
 /*
@@ -63,13 +66,27 @@ struct frame {
 	uint32_t source; /* enum frame_source */
 };
 
+/* A function of a program that an interpreter runs. */
+struct script {
+	const char *module, *name;     /* valid UTF-8; name NULL: it could not be read */
+	uint64_t module_key, name_key; /* hashes, the same on every host */
+};
+
+struct script_call {
+	const struct script *script; /* borrowed */
+	const char *mark;	     /* runtime, and how the frame was placed; constant */
+	uint32_t line;		     /* 0: unknown */
+	uint32_t line_in;	     /* counted from the function's first line */
+};
+
 /* Owned by the caller and reused for each sample. Leaf first. */
 struct trace {
 	size_t cnt;
 	enum unwind_status status;
+	const struct script_call *calls; /* of frames with FRAME_SCRIPT; borrowed */
 	/* Padding: several traces are written alternately, and their frames must not share sets of
 	 * the cache. */
-	uint8_t apart[688];
+	uint8_t apart[680];
 	struct frame frames[TRACE_MAX];
 };
 
@@ -77,6 +94,12 @@ struct trace {
 static inline uint64_t frame__place(const struct frame *f)
 {
 	return f->pc - ((f->flags & FRAME_CALLER) ? 1 : 0);
+}
+
+/* The call of a frame with FRAME_SCRIPT. */
+static inline const struct script_call *trace__call(const struct trace *t, size_t frame)
+{
+	return &t->calls[t->frames[frame].pc];
 }
 
 #endif

@@ -385,6 +385,13 @@ struct process *process_table__find(const struct process_table *t, uint32_t tgid
 	return e ? &e->pub : NULL;
 }
 
+void process_table__each(const struct process_table *t,
+			 void (*fn)(const struct process *, void *arg), void *arg)
+{
+	for (const struct entry *e = t->processes; e; e = e->hh.next)
+		fn(&e->pub, arg);
+}
+
 void process_table__open(const struct process_table *t)
 {
 	for (const struct entry *e = t->processes; e; e = e->hh.next)

@@ -15,7 +15,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
 		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_ROWS,
+		.accepts = OPTIONS_COMMON | OPTION_ROWS,
 		.run = top__run,
 	},
 	{
@@ -30,8 +30,8 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 		       "  stacksexport pprof offcpu_blocked_stacks.sql -b ./prog -i\n"
 		       "  stacksexport pprof sql/pprof/cpu_stacks.sql --output - > cpu.pb.gz",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INLINES |
-			   OPTION_OFFSETS | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_DIR |
+			   OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = pprof__run,
 	},
 	{
@@ -49,8 +49,7 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport trace switch_with_stacks.sql usdt_all.sql\n"
 		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_DIR |
-			   OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = trace__run,
 	},
 	{
@@ -69,8 +68,7 @@ static const struct subcommand subcommands[] = {
 		       "events.csv\n"
 		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_FORMAT |
-			   OPTION_OUTPUT | OPTION_FILE,
+		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
 		.run = query__run,
 	},
 	{ .name = NULL },

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/moment.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
 
@@ -217,13 +217,10 @@ static double percent(int64_t part, int64_t all)
 
 static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 {
-	time_t start = (time_t)(f[FACT_START] / 1000000000);
-	struct tm local;
-	char when[64] = "";
+	char when[MOMENT_TEXT_SZ];
 	int err = 0;
 
-	if (localtime_r(&start, &local))
-		strftime(when, sizeof(when), "%F %T %z", &local);
+	moment__format(f[FACT_START], when);
 	fprintf(top->out, "%s: %.1f s from %s, %" PRId64 " events\n", top->request.files.label,
 		(double)(f[FACT_END] - f[FACT_START]) / 1e9, when, f[FACT_EVENTS]);
 	if (f[FACT_STACKS])
@@ -274,6 +271,15 @@ static int print_idle(struct top *top)
 	return err;
 }
 
+static void print_none(struct top *top, const char *time, const char *kind)
+{
+	unsigned selects = OPTION_COMM | OPTION_BINARY | OPTIONS_SELECTION;
+
+	fprintf(top->out, "\nNo %s time: nothing of kind '%s' was %s (collector -p %s).\n", time,
+		kind, top->request.options->given & selects ? "selected, or recorded" : "recorded",
+		kind);
+}
+
 static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 {
 	int err = print_table(top, "TIME BY COMMAND", "sql/top/commands.sql");
@@ -288,13 +294,9 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 	if (!err && has_offcpu)
 		err = print_idle(top);
 	if (!err && !has_cpu)
-		fputs("\nNo CPU time: nothing of kind 'profile' was recorded (collector -p "
-		      "profile).\n",
-		      top->out);
+		print_none(top, "CPU", "profile");
 	if (!err && !has_offcpu)
-		fputs("\nNo off-CPU time: nothing of kind 'switch' was recorded (collector -p "
-		      "switch).\n",
-		      top->out);
+		print_none(top, "off-CPU", "switch");
 	return err;
 }
 

@@ -64,10 +64,12 @@ static const struct column frame_columns[] = {
 	FRAME(build_id, STRING, .nullable = true),
 	FRAME(file_offset, UINT64, .nullable = true, .present = UINT32_MAX),
 	FRAME(mark, STRING, .nullable = true),
+	FRAME(line, INT32, .nullable = true),
 };
 
 static const struct column stack_columns[] = {
 	{ .name = "stack_id", .type = COLUMN_UINT64, .off = offsetof(struct stack_row, stack_id) },
+	{ .name = "repeated", .type = COLUMN_INT32, .off = offsetof(struct stack_row, repeated) },
 };
 
 #define COLUMNS(c) .columns = c, .column_cnt = sizeof(c) / sizeof(*(c))

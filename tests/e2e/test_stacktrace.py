@@ -234,7 +234,7 @@ def test_damaged_input_is_reported(tmp_path):
     assert b"empty" in run("-i", cut, status=2).stderr
     cut.write_bytes(data[7::-1] + data[8:])
     assert b"big-endian" in run("-i", cut, status=2).stderr
-    assert b"not a perf.data file" in run("-i", GOLDEN / "sysprof.syscap", "-f", "perf", status=2).stderr
+    assert b"is not a perf.data file" in run("-i", GOLDEN / "sysprof.syscap", "-f", "perf", status=2).stderr
 
 
 def test_wrong_calls_are_refused(tmp_path):

@@ -73,10 +73,10 @@ static void add(struct builder *b, const struct named_frame *frames, size_t cnt,
 	builder__sample(b, (const int64_t[]){ count, value });
 }
 
-static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
-					 0x10,	       0x110,	       true,	     false };
-static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
-					   0x2f,	 0x22f,		 true,	       false };
+static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100, 0x10,
+					 0x110,	       true,	       false,	     0 };
+static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200, 0x2f,
+					   0x22f,	 true,		 false,	       0 };
 
 static void same_stacks_are_one_sample(void **state)
 {
@@ -129,7 +129,7 @@ static void mappings_say_where_the_file_lies(void **state)
 static void the_program_that_most_began_in_is_first(void **state)
 {
 	const struct named_frame launcher = {
-		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true, false
+		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true, false, 0
 	};
 	const struct named_frame library = { TEXT("start_thread"),
 					     TEXT("/lib/libc.so.6"),
@@ -138,7 +138,8 @@ static void the_program_that_most_began_in_is_first(void **state)
 					     0,
 					     0x600,
 					     true,
-					     false };
+					     false,
+					     0 };
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
@@ -156,9 +157,9 @@ static void the_program_that_most_began_in_is_first(void **state)
 static void nameless_frames_are_seen(void **state)
 {
 	const struct named_frame frames[] = {
-		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true, false },
-		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false, false },
-		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false, false },
+		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true, false, 0 },
+		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false, false, 0 },
+		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false, false, 0 },
 	};
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -212,9 +213,10 @@ static void offsets_part_functions(void **state)
 static void names_part_locations(void **state)
 {
 	const struct named_frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1,
-				       0,	  false,	 false };
-	const struct named_frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0,
-				       false,	      false };
+				       0,	  false,	 false,	      0 };
+	const struct named_frame c = {
+		TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false, false, 0
+	};
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
 	Profile *p;

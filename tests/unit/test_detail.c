@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static struct row filled(struct rig *r, uint32_t kind, const void *data, size_t sz)
 {
-	struct slice s = { .event = { .detail = kind, .detail_sz = (uint16_t)sz } };
+	struct resolved_event s = { .event = { .detail = kind, .detail_sz = (uint16_t)sz } };
 	struct row row = { 0 };
 
 	memcpy(s.detail, data, sz);

@@ -428,7 +428,7 @@ static void errors_are_described(void **state)
 	}
 	expect_fault(b, "big-endian");
 	b.data[3] ^= 1;
-	expect_fault(b, "not a perf.data file");
+	expect_fault(b, "is not a perf.data file");
 	free(b.data);
 }
 

@@ -105,6 +105,29 @@ static int db__set_list(struct db *db, const char *name, const struct recfiles *
 	return err;
 }
 
+int db__set_variable(struct db *db, const char *name, duckdb_value value)
+{
+	duckdb_prepared_statement prepared = NULL;
+	duckdb_result result = { 0 };
+	struct buf sql = { 0 };
+	int err;
+
+	buf__printf(&sql, "SET VARIABLE %s = $1", name);
+	buf__u8(&sql, 0);
+	err = buf__err(&sql) ? failed(db, NULL) : 0;
+	if (!err &&
+	    duckdb_prepare(db->connection, (const char *)sql.data, &prepared) != DuckDBSuccess)
+		err = failed(db, duckdb_prepare_error(prepared));
+	if (!err && (duckdb_bind_value(prepared, 1, value) != DuckDBSuccess ||
+		     duckdb_execute_prepared(prepared, &result) != DuckDBSuccess))
+		err = failed(db, duckdb_result_error(&result));
+	duckdb_destroy_result(&result);
+	duckdb_destroy_prepare(&prepared);
+	duckdb_destroy_value(&value);
+	buf__free(&sql);
+	return err;
+}
+
 int db__script(struct db *db, const char *path)
 {
 	char *sql = share__read(path);
@@ -123,16 +146,42 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
-/* Where rows lie in the order of time, the views that pair them do not sort. */
-static int db__use_order(struct db *db)
-{
-	int64_t in_order = 0;
-	int64_t *const fields[] = { &in_order };
-	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
+/* Faster views of recordings for which the query `condition` gives 1. */
+static const struct shortcut {
+	const char *condition, *views;
+	int (*prepare)(struct db *); /* NULL: nothing */
+} shortcuts[] = {
+	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register },
+	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL },
+};
 
-	if (!err && in_order)
-		err = following__register(db);
-	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
+static int db__shorten(struct db *db, const struct shortcut *s)
+{
+	int64_t holds = 0;
+	int64_t *const fields[] = { &holds };
+	int err = db__read_integers(db, s->condition, fields, 1);
+
+	if (!err && holds && s->prepare)
+		err = s->prepare(db);
+	return err || !holds ? err : db__script(db, s->views);
+}
+
+static int db__compare_columns(struct db *db)
+{
+	int64_t same = 0;
+	int64_t *const fields[] = { &same };
+	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
+
+	return err ? err : db__set_variable(db, "unions_columns", duckdb_create_bool(!same));
+}
+
+int db__hide_interpreter(struct db *db)
+{
+	int64_t there = 0;
+	int64_t *const fields[] = { &there };
+	int err = db__read_integers(db, "sql/has_interpreter.sql", fields, 1);
+
+	return err || !there ? err : db__script(db, "sql/without_interpreter.sql");
 }
 
 int db__open(struct db *db, struct recfiles *files)
@@ -146,9 +195,11 @@ int db__open(struct db *db, struct recfiles *files)
 	if (!err)
 		err = batches__check(db, files);
 	if (!err)
-		err = db__script(db, "sql/stacks.sql");
+		err = db__compare_columns(db);
 	if (!err)
-		err = db__use_order(db);
+		err = db__script(db, "sql/stacks.sql");
+	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
+		err = db__shorten(db, &shortcuts[i]);
 	if (!err)
 		err = db__script(db, "sql/datafusion.sql");
 	return err;

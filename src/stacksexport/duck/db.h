@@ -24,10 +24,16 @@ struct db {
  * either case.
  */
 int db__open(struct db *, struct recfiles *);
+/* Leaves the native frames of interpreters out of stacks from now on. Returns 0 or -errno; reports.
+ */
+int db__hide_interpreter(struct db *);
 void db__close(struct db *);
 
 /* Which files the tables are made of. 0 or -errno; reports. */
 int db__set_files(struct db *, const struct recfiles *);
+
+/* SET VARIABLE name = value. Destroys the value. 0 or -errno; reports. */
+int db__set_variable(struct db *, const char *name, duckdb_value);
 
 /* As a literal of SQL, or with " as a name. */
 void db__append_quoted(struct buf *, const char *, char quote);
