@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of the program that an interpreter runs (src/runtime/). A bounded loop reads the
- * interpreter's own frames, some 80 bytes each. A process without an interpreter pays one look-up.
+ * Captures the calls of the program that an interpreter runs (src/runtime/). A bounded loop reads
+ * the interpreter's own frames, about 80 bytes each. A process without an interpreter costs one
+ * look-up.
  */
 #ifndef RUNTIME_BPF_H
 #define RUNTIME_BPF_H
 
 #include "bpf/user.bpf.h"
 
-/* By the inode number of the executable file: an exec or a fork of a known one needs no news. */
+/* By the inode number of the executable file: an exec or fork of a known file needs no message from
+ * user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u64);
@@ -30,8 +32,8 @@ static __always_inline __u64 user__word(const struct user *u, __u64 addr)
 	return user__read(u, &word, sizeof(word), addr) ? 0 : word;
 }
 
-/* What the thread's state refers to: the first frame, or where that is. 0: no such state, or it is
- * another thread's. */
+/* Returns the base to which the thread's state refers: the first frame, or its place. 0: there is
+ * no such state, or it belongs to another thread. */
 static __always_inline __u64 calls__base(const struct user *u, const struct capture_runtime *r)
 {
 	__u64 tp = task__thread_pointer(u->task), state;
@@ -50,12 +52,12 @@ struct call_copy {
 	const struct user *user;
 	struct event *event;
 	const struct capture_runtime *runtime;
-	__u64 at; /* of the event_runtime in data[] */
+	__u64 at; /* offset of the event_runtime in data[] */
 };
 
 #define WORD(index) ((index)&15)
 
-/* Overwrites the words of the frame. 0: the function cannot be read. */
+/* Overwrites the words of the frame. Returns 0 if the function cannot be read. */
 static __always_inline __u64 call__cookie(const struct user *u, const struct capture_runtime *r,
 					  struct capture_calls *calls, __u64 code)
 {
@@ -67,7 +69,7 @@ static __always_inline __u64 call__cookie(const struct user *u, const struct cap
 			    words[WORD(r->cookie[2])]);
 }
 
-/* Appends one call. Returns whether it was the last. */
+/* Appends one call. Returns whether it was the last one. */
 static __always_inline long call__copy(const struct call_copy *c)
 {
 	const struct capture_runtime *r = c->runtime;
@@ -99,7 +101,7 @@ static long call__copy_next(__u64 i, struct call_copy *c)
 	return call__copy(c);
 }
 
-#define CALLS_UNROLLED_MAX 128 /* without bpf_loop() the verifier goes through every round */
+#define CALLS_UNROLLED_MAX 128 /* without bpf_loop(), the verifier checks every iteration */
 
 static __always_inline void calls__follow(struct call_copy *c)
 {
@@ -113,7 +115,7 @@ static __always_inline void calls__follow(struct call_copy *c)
 	}
 }
 
-/* Puts the calls behind the `at` bytes that data[] has already; how many bytes they are. */
+/* Appends the calls after the first `at` bytes of data[]. Returns their size in bytes. */
 static __always_inline __u64 calls__copy(const struct user *u, struct event *e, __u64 at)
 {
 	const struct capture_runtime *r = runtime__of(u->mm);
