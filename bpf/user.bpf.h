@@ -26,7 +26,7 @@ struct user {
 		*mm;  /* that of the task; each place that reads it costs the verifier 1 ms */
 	void *bounce; /* that of the slot; NULL: none */
 	__u64 how;
-	bool top_known;
+	struct event *event; /* what is read is put into its slot */
 };
 
 static __always_inline bool user__bounces(const struct user *u)

@@ -135,7 +135,7 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	struct capture_goroutine *c = &slot->goroutine;
 	__u64 sp = regs->sp, g = REGS_G(regs), top;
 
-	u->top_known = true;
+	slot->top_known = true;
 	c->here = c->hi = 0;
 	if (is_on_signal_stack(task, sp)) {
 		if (!signal__read(u, &slot->signal))
@@ -152,7 +152,7 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	}
 	if (!top)
 		top = mapping__top(task, sp);
-	u->top_known = top;
+	slot->top_known = top;
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
 
@@ -179,21 +179,14 @@ static __always_inline bool hole__pass(volatile struct capture_progress *p, cons
 	return true;
 }
 
-struct page_copy {
-	const struct user *user;
-	struct event *event;
-	__u64 at; /* offset in data[] */
-};
-
 /* Copies one page, or as much of it as a bounce buffer holds. Returns whether it was the last one.
  */
-static __always_inline long page__copy(__u64 i, const struct page_copy *c)
+static __always_inline long page__copy(__u64 i, const struct user *u)
 {
-	const struct user *u = c->user;
 	const __u64 most = user__bounces(u) ? CAPTURE_BOUNCE_SZ : CAPTURE_PAGE;
-	struct event *e = c->event;
+	struct event *e = u->event;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	__u64 got = p->got, seen = p->seen, addr = e->stack_addr + seen;
+	__u64 at = p->at, got = p->got, seen = p->seen, addr = e->stack_addr + seen;
 	__u64 step = most - (addr & (most - 1));
 
 	if (step > p->want - seen)
@@ -202,9 +195,11 @@ static __always_inline long page__copy(__u64 i, const struct page_copy *c)
 		return 1;
 	OPAQUE(step);
 	OPAQUE(got);
-	if (step > most || got > cfg.stack_sz)
+	OPAQUE(at);
+	if (step > most || got > cfg.stack_sz ||
+	    at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64))
 		return 1;
-	if (!user__read(u, e->data + c->at + got, step, addr)) {
+	if (!user__read(u, e->data + at + got, step, addr)) {
 		p->got = got + step;
 		p->seen = seen + step;
 		p->end = seen + step;
@@ -218,9 +213,9 @@ static __always_inline long page__copy(__u64 i, const struct page_copy *c)
 	return !hole__pass(p, e);
 }
 
-static long page__copy_next(__u64 i, struct page_copy *c)
+static long page__copy_next(__u64 i, struct user *u)
 {
-	return page__copy(i, c);
+	return page__copy(i, u);
 }
 
 /*
@@ -237,17 +232,17 @@ static __always_inline __u64 stack__copy_pages(const struct user *u, struct even
 	const __u64 per_page = user__bounces(u) ? CAPTURE_PAGE / CAPTURE_BOUNCE_SZ : 1;
 	const __u64 most = (cfg.stack_sz / CAPTURE_PAGE + 2) * per_page;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	struct page_copy c = { u, e, at };
 
 	__builtin_memset((void *)p, 0, sizeof(*p));
 	p->want = want;
-	p->missing = u->top_known ? 0 : MISSING_MAX;
+	p->at = at;
+	p->missing = slot__of(e)->top_known ? 0 : MISSING_MAX;
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(most, page__copy_next, &c, 0);
+		bpf_loop(most, page__copy_next, (void *)u, 0);
 		return p->got;
 	}
 	for (__u64 i = 0; i < most; i++) {
-		if (page__copy(i, &c))
+		if (page__copy(i, u))
 			break;
 	}
 	return p->got;
@@ -360,7 +355,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-	struct user u = { .task = task, .mm = task->mm, .how = how };
+	struct user u = { .task = task, .mm = task->mm, .how = how, .event = e };
 	__u64 top, want, got, spans;
 
 	if (user__bounces(&u))

@@ -27,6 +27,7 @@ enum {
 	KEY_KIND,
 	KEY_CGROUP,
 	KEY_HOST,
+	KEY_SVG,
 };
 
 /* Where an option's argument goes. */
@@ -111,13 +112,16 @@ static const struct option_row rows[] = {
 	  { "output", KEY_OUTPUT, "FILE", 0, "write this file; - is the standard output", 0 } },
 	{ OPTION_NO_OPEN,
 	  FIELD(FLAG, no_open),
-	  { "no-open", 'n', NULL, 0, "do not open the profile with google/pprof", 0 } },
+	  { "no-open", 'n', NULL, 0, "do not open google/pprof or a browser", 0 } },
 	{ OPTION_FORMAT,
 	  FIELD(STRING, format),
 	  { "format", KEY_FORMAT, "FORMAT", 0, "table (the default), csv, json or parquet", 0 } },
 	{ OPTION_FILE,
 	  FIELD(STRING, file),
 	  { "file", 'f', "FILE", 0, "read the query from a file", 0 } },
+	{ OPTION_SVG,
+	  FIELD(STRING, svg),
+	  { "svg", KEY_SVG, "FILE", 0, "write a flame graph as a picture, too", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -234,6 +238,15 @@ static void print_completion(const struct subcommand *s, const char *shell,
 	exit(STATUS_OK);
 }
 
+/* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
+static bool writes_one_file(const struct parse *p, const struct argp_state *state)
+{
+	const struct subcommand *s = subcommand__find(p->subcommands, state->argv[1]);
+
+	return s && s->accepts & OPTION_OUTPUT &&
+	       !(s->accepts & (OPTION_OFFSETS | OPTION_FORMAT | OPTION_DIR));
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct parse *p = state->input;
@@ -248,6 +261,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		p->version = true;
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
+	if (key == 'o' && writes_one_file(p, state)) {
+		key = KEY_OUTPUT;
+		if (state->next == state->argc)
+			argp_error(state, "-o needs a FILE");
+		arg = state->argv[state->next++];
+	}
 	for (size_t i = 0; i < ROW_CNT; i++) {
 		const char *wrong;
 

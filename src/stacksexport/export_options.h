@@ -33,6 +33,7 @@ enum export_option {
 	OPTION_CGROUP = 1 << 18,
 	OPTION_HOST = 1 << 19,
 	OPTION_INTERPRETER = 1 << 20,
+	OPTION_SVG = 1 << 21,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -62,7 +63,8 @@ struct export_options {
 	const char *file;   /* -f: a file with the query */
 	/* selection.h */
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
-	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
+	const char *svg; /* --svg: a picture of a flame graph */
+	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open, interpreter;
 	unsigned given; /* enum export_option */
 };

@@ -71,6 +71,38 @@ static const struct subcommand subcommands[] = {
 		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
 		.run = query__run,
 	},
+	{
+		.name = "view",
+		.argument = "[RECORDING [OTHER]]",
+		.argument_max = 2,
+		.summary = "shows a recording in a browser",
+		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to "
+		       "this "
+		       "user. OTHER is a second recording to compare with. It opens in the browser "
+		       "if there is one, else the address is printed. Ctrl-C ends it.\n\n"
+		       "Examples:\n"
+		       "  stacksexport view\n"
+		       "  stacksexport view /var/lib/stacks/7\n"
+		       "  stacksexport view before after -b ./prog",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_NO_OPEN,
+		.run = view__run,
+	},
+	{
+		.name = "report",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.summary = "writes the page of a recording as one file",
+		.doc = "The same page as that of view, with its data inside: for people without "
+		       "the "
+		       "recording. It loads nothing from the network. It has the whole time range "
+		       "of each metric; selecting a range works, filters do not. -o FILE is "
+		       "--output FILE; the default is report.html.\n\n"
+		       "Examples:\n"
+		       "  stacksexport report -o slow.html\n"
+		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_OUTPUT | OPTION_SVG,
+		.run = report__run,
+	},
 	{ .name = NULL },
 };
 
