@@ -20,10 +20,12 @@ extern const volatile struct capture_config cfg;
 #define REGS_ARG_0(regs) ((regs)->orig_x0)
 #define REGS_ARG_1(regs) ((regs)->regs[1])
 #define REGS_ARG_2(regs) ((regs)->regs[2])
+#define REGS_ARG_3(regs) ((regs)->regs[3])
 #define REGS_ARG_4(regs) ((regs)->regs[4])
 
 #define REGS_COMPAT_ARG_0(regs) REGS_ARG_0(regs)
 #define REGS_COMPAT_ARG_1(regs) REGS_ARG_1(regs)
+#define REGS_COMPAT_ARG_3(regs) REGS_ARG_3(regs)
 
 #define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* number of the system call; -1: none */
 #define REGS_PC(regs) ((regs)->pc)
@@ -128,8 +130,42 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 	X(copy_file_range, 285, 391, 1, 3) \
 	X(splice, 76, 340, 1, 3)           \
 	X(tee, 77, 342, 0, 2)              \
-	X(vmsplice, 75, UNUSED, 1, 1) /* as in the list of functions */
-#define SYSCALL_CNT 396
-#define UNUSED	    395 /* no system call has this number in either table */
+	X(vmsplice, 75, UNUSED, 1, 1) /* as at the functions */
+
+/*
+ * X(name, number, kind, argument that is a path, that is a descriptor): of programs, and of those
+ * of 32 bits. Arguments count from 1, 0 is none. The descriptor is what counts where the path is
+ * empty. Of two paths it is the new one.
+ */
+#define PATH_SYSCALLS(X)                  \
+	X(openat, 56, OPEN, 2, 0)         \
+	X(openat2, 437, OPEN, 2, 0)       \
+	X(fsync, 82, FSYNC, 0, 1)         \
+	X(fdatasync, 83, FDATASYNC, 0, 1) \
+	X(renameat, 38, RENAME, 4, 0)     \
+	X(renameat2, 276, RENAME, 4, 0)   \
+	X(unlinkat, 35, UNLINK, 2, 0)     \
+	X(fstat, 80, STAT, 0, 1)          \
+	X(newfstatat, 79, STAT, 2, 1)     \
+	X(statx, 291, STAT, 2, 1)
+#define PATH_SYSCALLS_32(X)                \
+	X(open, 5, OPEN, 1, 0)             \
+	X(creat, 8, OPEN, 1, 0)            \
+	X(openat, 322, OPEN, 2, 0)         \
+	X(openat2, 437, OPEN, 2, 0)        \
+	X(fsync, 118, FSYNC, 0, 1)         \
+	X(fdatasync, 148, FDATASYNC, 0, 1) \
+	X(rename, 38, RENAME, 2, 0)        \
+	X(renameat, 329, RENAME, 4, 0)     \
+	X(renameat2, 382, RENAME, 4, 0)    \
+	X(unlink, 10, UNLINK, 1, 0)        \
+	X(unlinkat, 328, UNLINK, 2, 0)     \
+	X(stat64, 195, STAT, 1, 0)         \
+	X(lstat64, 196, STAT, 1, 0)        \
+	X(fstat, 197, STAT, 0, 1)          \
+	X(newfstatat, 327, STAT, 2, 1)     \
+	X(statx, 397, STAT, 2, 1)
+#define SYSCALL_CNT 438
+#define UNUSED	    395 /* neither has one with that number */
 
 #endif

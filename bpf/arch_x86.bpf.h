@@ -17,11 +17,13 @@
 #define REGS_ARG_0(regs) ((regs)->di)
 #define REGS_ARG_1(regs) ((regs)->si)
 #define REGS_ARG_2(regs) ((regs)->dx)
+#define REGS_ARG_3(regs) ((regs)->r10)
 #define REGS_ARG_4(regs) ((regs)->r8)
 
 /* Arguments of a 32-bit system call. The third one is in the same register. */
 #define REGS_COMPAT_ARG_0(regs) ((regs)->bx)
 #define REGS_COMPAT_ARG_1(regs) ((regs)->cx)
+#define REGS_COMPAT_ARG_3(regs) ((regs)->si)
 
 #define REGS_NR(regs) ((regs)->orig_ax) /* number of the system call */
 #define REGS_PC(regs) ((regs)->ip)
@@ -140,8 +142,51 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 	X(copy_file_range, 326, 377, 1, 3) \
 	X(splice, 275, 313, 1, 3)          \
 	X(tee, 276, 315, 0, 2)             \
-	X(vmsplice, 278, UNUSED, 1, 1) /* as in the list of functions */
-#define SYSCALL_CNT 392
-#define UNUSED	    391 /* no system call has this number in either table, or will have it */
+	X(vmsplice, 278, UNUSED, 1, 1) /* as at the functions */
+
+/*
+ * X(name, number, kind, argument that is a path, that is a descriptor): of programs, and of those
+ * of 32 bits. Arguments count from 1, 0 is none. The descriptor is what counts where the path is
+ * empty. Of two paths it is the new one.
+ */
+#define PATH_SYSCALLS(X)                  \
+	X(open, 2, OPEN, 1, 0)            \
+	X(creat, 85, OPEN, 1, 0)          \
+	X(openat, 257, OPEN, 2, 0)        \
+	X(openat2, 437, OPEN, 2, 0)       \
+	X(fsync, 74, FSYNC, 0, 1)         \
+	X(fdatasync, 75, FDATASYNC, 0, 1) \
+	X(rename, 82, RENAME, 2, 0)       \
+	X(renameat, 264, RENAME, 4, 0)    \
+	X(renameat2, 316, RENAME, 4, 0)   \
+	X(unlink, 87, UNLINK, 1, 0)       \
+	X(unlinkat, 263, UNLINK, 2, 0)    \
+	X(stat, 4, STAT, 1, 0)            \
+	X(lstat, 6, STAT, 1, 0)           \
+	X(fstat, 5, STAT, 0, 1)           \
+	X(newfstatat, 262, STAT, 2, 1)    \
+	X(statx, 332, STAT, 2, 1)
+#define PATH_SYSCALLS_32(X)                \
+	X(open, 5, OPEN, 1, 0)             \
+	X(creat, 8, OPEN, 1, 0)            \
+	X(openat, 295, OPEN, 2, 0)         \
+	X(openat2, 437, OPEN, 2, 0)        \
+	X(fsync, 118, FSYNC, 0, 1)         \
+	X(fdatasync, 148, FDATASYNC, 0, 1) \
+	X(rename, 38, RENAME, 2, 0)        \
+	X(renameat, 302, RENAME, 4, 0)     \
+	X(renameat2, 353, RENAME, 4, 0)    \
+	X(unlink, 10, UNLINK, 1, 0)        \
+	X(unlinkat, 301, UNLINK, 2, 0)     \
+	X(stat, 106, STAT, 1, 0)           \
+	X(stat64, 195, STAT, 1, 0)         \
+	X(lstat, 107, STAT, 1, 0)          \
+	X(lstat64, 196, STAT, 1, 0)        \
+	X(fstat, 108, STAT, 0, 1)          \
+	X(fstat64, 197, STAT, 0, 1)        \
+	X(newfstatat, 300, STAT, 2, 1)     \
+	X(statx, 383, STAT, 2, 1)
+#define SYSCALL_CNT 438
+#define UNUSED	    391 /* neither has one with that number, nor will */
 
 #endif

@@ -33,8 +33,10 @@
 
 /* A request in flight. */
 struct flight {
-	__u64 join;  /* address of the bio that the request was made for */
-	__u64 moved; /* bytes so far */
+	__u64 join; /* the address of the bio that it was made for */
+	__u64 begin_ns;
+	__u64 asked; /* bytes, with what was merged before it went to the device */
+	__u64 moved; /* bytes, so far */
 	__u32 kind;
 	__u32 reason;	/* errno of the first failure */
 	__u32 flushing; /* the row for the flush before its data is still open */
@@ -56,6 +58,62 @@ struct {
 static __always_inline __u64 flush_join(const struct flight *f)
 {
 	return f->join + 1; /* cannot be the address of a bio */
+}
+
+/* ---- what has ended
+ * -------------------------------------------------------------------------------
+ */
+
+static __always_inline void end(void *ctx, const struct emission *what)
+{
+	struct emission row = *what;
+
+	row.cpu = bpf_get_smp_processor_id();
+	row.runnable_ns = ~0ULL;
+	row.flags |= EVENT_F_CLOSE;
+	row.unpaced = true;
+	emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
+}
+
+static __always_inline void end_flush(void *ctx, struct flight *f, __u64 now_ns)
+{
+	if (!f->flushing)
+		return;
+	end(ctx, &(struct emission){ .time_ns = now_ns,
+				     .kind = EVENT_BLK_FLUSH,
+				     .join = flush_join(f),
+				     .reason = f->reason });
+	f->flushing = 0;
+}
+
+/*
+ * Ends the request that had this bio before. block__complete() did not see it: the kernel runs no
+ * program in an interrupt of the same program, and hardened kernels run none while a protected task
+ * is current. When it ended is unknown, so the row has its beginning as its time. `row` is the
+ * caller's, because the stack has no room for two: cpu and runnable_ns are set, the rest is
+ * changed.
+ */
+static __always_inline void end_unseen(void *ctx, struct task_struct *task, __u64 bio,
+				       struct emission *row)
+{
+	struct flight *f = bpf_map_lookup_elem(&block__flights, &bio);
+
+	if (!f)
+		return;
+	row->time_ns = f->begin_ns;
+	row->flags = EVENT_F_CLOSE;
+	row->reason = EVENT_REASON_END_UNSEEN;
+	row->unpaced = true;
+	if (f->flushing) {
+		row->kind = EVENT_BLK_FLUSH;
+		row->join = flush_join(f);
+		emit(ctx, task, row, 0);
+	}
+	row->kind = f->kind;
+	row->join = f->join;
+	row->amount = f->asked;
+	emit(ctx, task, row, 0);
+	bpf_map_delete_elem(&block__flights, &bio);
 }
 
 /* ---- the beginning ------------------------------------------------------------------------------
@@ -122,30 +180,43 @@ static __always_inline bool begin(void *ctx, struct task_struct *task, const str
 	return emit(ctx, task, row, cfg.how[EVENT_BLK_READ]);
 }
 
-/* A write that needs a flush before it (a journal's commit) makes two rows. */
+/* What the flush and the request have in common. */
+static __always_inline void describe_begin(struct emission *row, const struct bio *bio,
+					   const struct flight *flight)
+{
+	row->time_ns = flight->begin_ns;
+	row->flags = EVENT_F_OPEN;
+	row->reason = row->amount = row->unpaced = 0;
+	row->detail = EVENT_DETAIL_DISK;
+	row->detail_data = bio->bi_bdev->bd_disk->disk_name;
+	row->detail_sz = sizeof(struct event_disk);
+}
+
+/* A write that asks for a flush before it (a journal's commit) is two rows. */
 SEC("?tp_btf/block_getrq")
 int BPF_PROG(block__start, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	const struct cgroup *cgroup = cgroup_of(bio, task);
-	struct flight flight = { .join = (__u64)bio, .kind = kind_of(bio) };
-	struct emission row = { .time_ns = bpf_ktime_get_ns(),
-				.kind = EVENT_BLK_FLUSH,
-				.cpu = bpf_get_smp_processor_id(),
-				.runnable_ns = ~0ULL,
-				.join = flush_join(&flight),
-				.flags = EVENT_F_OPEN,
-				.detail = EVENT_DETAIL_DISK,
-				.detail_data = bio->bi_bdev->bd_disk->disk_name,
-				.detail_sz = sizeof(struct event_disk) };
+	struct flight flight = { .join = (__u64)bio,
+				 .begin_ns = bpf_ktime_get_ns(),
+				 .asked = bio->bi_iter.bi_size,
+				 .kind = kind_of(bio) };
+	struct emission row = { .cpu = bpf_get_smp_processor_id(), .runnable_ns = ~0ULL };
 	bool sent;
 
-	if (!capturing(row.time_ns) || flight.kind == NO_KIND || !recorded_in(task, cgroup))
+	if (!capturing(flight.begin_ns))
 		return 0;
+	end_unseen(ctx, task, flight.join, &row);
+	if (flight.kind == NO_KIND || !recorded_in(task, cgroup))
+		return 0;
+	describe_begin(&row, bio, &flight);
 	row.cgroup_id = cgroup->kn->id;
 	if (flight.kind != EVENT_BLK_READ && writes_back(task))
 		row.reason = EVENT_REASON_WRITEBACK;
 	row.reason = unknown(row.reason);
+	row.kind = EVENT_BLK_FLUSH;
+	row.join = flush_join(&flight);
 	if (flight.kind == EVENT_BLK_WRITE && bio->bi_opf & OP_PREFLUSH)
 		flight.flushing = begin(ctx, task, &row);
 	flight.flushing = unknown(flight.flushing);
@@ -209,28 +280,6 @@ static __always_inline void flight__keep(const struct request *rq, __u64 key, st
 		lose(copy.kind, EVENT_LOST_STATE_FULL);
 }
 
-static __always_inline void end(void *ctx, const struct emission *what)
-{
-	struct emission row = *what;
-
-	row.cpu = bpf_get_smp_processor_id();
-	row.runnable_ns = ~0ULL;
-	row.flags |= EVENT_F_CLOSE;
-	row.unpaced = true;
-	emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
-}
-
-static __always_inline void end_flush(void *ctx, struct flight *f, __u64 now_ns)
-{
-	if (!f->flushing)
-		return;
-	end(ctx, &(struct emission){ .time_ns = now_ns,
-				     .kind = EVENT_BLK_FLUSH,
-				     .join = flush_join(f),
-				     .reason = f->reason });
-	f->flushing = 0;
-}
-
 /*
  * The flush before the data completes when the data goes to the device. In between, the flush
  * machinery has replaced the request's completion callback (block/blk-flush.c).
@@ -241,10 +290,14 @@ int BPF_PROG(block__issue, struct request *rq)
 	__u64 now_ns = bpf_ktime_get_ns(), key;
 	struct flight *f;
 
-	if (!rq->end_io || !capturing(now_ns))
+	if (!capturing(now_ns))
 		return 0;
 	f = flight__find(rq, &key);
-	if (f)
+	if (!f)
+		return 0;
+	if (f->asked < rq->__data_len)
+		f->asked = rq->__data_len;
+	if (rq->end_io)
 		end_flush(ctx, f, now_ns);
 	return 0;
 }

@@ -35,7 +35,15 @@
 	X(TCP_RETRANSMIT, "tcp_retransmit", "tcp") \
 	X(TCP_CONNECT, "tcp_connect", "tcp")       \
 	X(TCP_ACCEPT, "tcp_accept", "tcp")         \
-	X(TCP_RESET, "tcp_reset", "tcp")
+	X(TCP_RESET, "tcp_reset", "tcp")           \
+	X(UNIX_SEND, "unix_send", "net")           \
+	X(UNIX_RECV, "unix_recv", "net")           \
+	X(VFS_OPEN, "vfs_open", "vfs")             \
+	X(VFS_FSYNC, "vfs_fsync", "vfs")           \
+	X(VFS_FDATASYNC, "vfs_fdatasync", "vfs")   \
+	X(VFS_RENAME, "vfs_rename", "vfs")         \
+	X(VFS_UNLINK, "vfs_unlink", "vfs")         \
+	X(VFS_STAT, "vfs_stat", "vfs")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -81,12 +89,14 @@ enum event_flags {
  * Additional data of an event: one of these structs, of which detail_sz bytes are sent. X(id,
  * struct)
  */
-#define EVENT_DETAILS(X)        \
-	X(NONE, event_none)     \
-	X(DISK, event_disk)     \
-	X(FILE, event_file)     \
-	X(SOCKET, event_socket) \
-	X(ADDRESS, event_address)
+#define EVENT_DETAILS(X)          \
+	X(NONE, event_none)       \
+	X(DISK, event_disk)       \
+	X(FILE, event_file)       \
+	X(SOCKET, event_socket)   \
+	X(ADDRESS, event_address) \
+	X(UNIX, event_unix)       \
+	X(PATH, event_path)
 
 #define X(id, ...) EVENT_DETAIL_##id,
 enum event_detail { EVENT_DETAILS(X) EVENT_DETAIL_CNT };
@@ -105,6 +115,11 @@ struct event_file {
 	char name[256]; /* last part of the path; for short names, fewer bytes may be sent */
 };
 
+struct event_path {
+	char fs[16];	/* file system type of what was opened; empty where it is not known */
+	char path[256]; /* as the program wrote it; shorter ones may be sent shorter */
+};
+
 struct event_socket {
 	__u16 family; /* AF_INET (the first 4 bytes of the addresses are used) or AF_INET6 */
 	__u16 local_port, peer_port;
@@ -116,6 +131,13 @@ struct event_address {
 	__u64 address;
 };
 
+/* The path that a Unix socket is bound to, or else its peer. An abstract name begins with '@' in
+ * place of its NUL byte. */
+struct event_unix {
+	char path[108];
+	__u32 is_local;
+};
+
 #define EVENT_DETAIL_MAX sizeof(struct event_file)
 
 /* The column `reason`: 0 none, an errno, or one of these. X(id, value) */
@@ -125,7 +147,8 @@ struct event_address {
 	X(RECEIVED, "received")   \
 	X(WRITEBACK, "writeback") \
 	X(CLOSED, "closed")       \
-	X(PENDING, "pending")
+	X(PENDING, "pending")     \
+	X(END_UNSEEN, "end_unseen")
 
 #define X(id, ...) EVENT_REASON_##id,
 enum event_reason {

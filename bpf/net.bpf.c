@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * net: data that TCP and UDP sockets send and receive. `tp`: tracepoints report what a call
- * returned (6.3), and function hooks report its start and its addresses. `syscalls`: if the kernel
- * does not allow function hooks, the entry into the system call reports these, at a cost for every
- * system call. `fexit`: older kernels have only the functions. Another thread cannot interrupt the
- * program of a tracepoint. It can interrupt the program of a function hook, and then its own event
- * is lost.
+ * net: what TCP, UDP and Unix sockets send and receive. Tracepoints say what a call has returned
+ * (6.3), hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at
+ * its functions, the entry into the system call says that: `syscalls`, at a price for every system
+ * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
+ * another thread; a function's program can, and then that one's event is missed.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"
 #include "bpf/taskstate.bpf.h"
+#include "bpf/unix.bpf.h"
 
 /* include/linux/socket.h */
 #define MSG_PEEK     0x2
@@ -19,15 +19,16 @@
 
 /* What a thread is doing. */
 struct call {
-	__u64 since_ns; /* start of the call, or its last send or receive; 0: not known */
-	__u64 msg;	/* struct msghdr */
-	__u64 nr;	/* syscalls: number of the system call */
-	__u32 sends;	/* sends so far in this call */
-	__u32 copied;	/* splice: the socket has been read up to here */
-	__u64 sk;	/* splice: the socket */
+	__u64 since_ns;		/* when it began, or when it last sent or received; 0: not known */
+	__u64 msg;		/* struct msghdr */
+	__u64 nr;		/* syscalls: which one */
+	__u32 sends;		/* in this call, so far */
+	__u32 copied;		/* splice: up to here the socket has been read */
+	__u64 sk;		/* splice: from this one */
+	struct event_unix path; /* scratch of its row: the stack has no room for it */
 };
 
-TASK_STATE(net, call, struct call, 4096) /* 400 KB */
+TASK_STATE(net, call, struct call, 4096) /* 900 KB */
 
 #define NAME_V4_SZ 16 /* struct sockaddr_in */
 
@@ -60,6 +61,8 @@ int BPF_PROG(net__any__free, struct task_struct *task)
 
 static __always_inline __u32 kind_of(const struct sock *sk, bool sends)
 {
+	if (is_unix(sk))
+		return sends ? EVENT_UNIX_SEND : EVENT_UNIX_RECV;
 	if (!is_inet(sk))
 		return EVENT_KIND_CNT;
 	if (is_tcp(sk))
@@ -76,7 +79,7 @@ static __always_inline bool is_wanted(struct task_struct *task, const struct tra
 
 static __always_inline bool is_send(const struct transfer *t)
 {
-	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND;
+	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND || t->kind == EVENT_UNIX_SEND;
 }
 
 static __always_inline bool is_datagram(const struct transfer *t)
@@ -113,29 +116,53 @@ static __always_inline void set_peer(struct event_socket *ends, const struct nam
 	}
 }
 
+static __always_inline bool transfer__is_unix(const struct transfer *t)
+{
+	return t->kind == EVENT_UNIX_SEND || t->kind == EVENT_UNIX_RECV;
+}
+
+/* Sets what a row says of a Unix socket. If there is no memory the row says nothing. */
+static __always_inline void transfer__describe_unix(struct task_struct *task, const struct sock *sk,
+						    struct emission *row)
+{
+	struct call *call = call__create(task);
+
+	row->target = unix__peer_tgid(sk);
+	row->flags = row->target ? EVENT_F_TARGET : 0;
+	if (!call)
+		return;
+	unix__describe(sk, &call->path);
+	row->detail = EVENT_DETAIL_UNIX;
+	row->detail_data = &call->path;
+	row->detail_sz = sizeof(call->path);
+}
+
 static __always_inline void transfer__emit(void *ctx, const struct sock *sk,
 					   const struct transfer *t)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u64 since_ns = t->since_ns < begin_ns ? begin_ns : t->since_ns;
+	struct emission row = { .time_ns = t->now_ns,
+				.duration_ns = t->now_ns - since_ns,
+				.amount = t->ret > 0 ? t->ret : 0,
+				.reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
+				.kind = t->kind,
+				.cpu = bpf_get_smp_processor_id(),
+				.runnable_ns = ~0ULL };
 	struct event_socket ends;
 
 	if (!has_moved(sk, t))
 		return;
-	socket__describe(sk, &ends);
-	set_peer(&ends, &t->peer);
-	emit(ctx, task,
-	     &(struct emission){ .time_ns = t->now_ns,
-				 .duration_ns = t->now_ns - since_ns,
-				 .amount = t->ret > 0 ? t->ret : 0,
-				 .reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
-				 .kind = t->kind,
-				 .cpu = bpf_get_smp_processor_id(),
-				 .runnable_ns = ~0ULL,
-				 .detail = EVENT_DETAIL_SOCKET,
-				 .detail_data = &ends,
-				 .detail_sz = sizeof(ends) },
-	     cfg.how[EVENT_TCP_SEND]);
+	if (transfer__is_unix(t)) {
+		transfer__describe_unix(task, sk, &row);
+	} else {
+		socket__describe(sk, &ends);
+		set_peer(&ends, &t->peer);
+		row.detail = EVENT_DETAIL_SOCKET;
+		row.detail_data = &ends;
+		row.detail_sz = sizeof(ends);
+	}
+	emit(ctx, task, &row, cfg.how[EVENT_TCP_SEND]);
 }
 
 /* ---- tp, fexit ---------------------------------------------------------------------------------
@@ -253,6 +280,10 @@ BEGINS(tp, inet_recvmsg, msg)
 BEGINS(tp, inet6_recvmsg, msg)
 BEGINS(tp, tcp_splice_read, NULL)
 SPLICES(tp)
+BEGINS(tp, unix_stream_sendmsg, msg)
+BEGINS(tp, unix_stream_recvmsg, msg)
+BEGINS(tp, unix_dgram_sendmsg, msg)
+BEGINS(tp, unix_dgram_recvmsg, msg)
 
 /* Without tracepoints: all functions. */
 BEGINS(fexit, inet_sendmsg, msg)
@@ -266,6 +297,14 @@ RECEIVES(fexit, inet6_recvmsg)
 BEGINS(fexit, inet_sendpage, NULL) /* its end is above */
 BEGINS(fexit, tcp_splice_read, NULL)
 SPLICES(fexit)
+BEGINS(fexit, unix_stream_sendmsg, msg)
+SENDS(fexit, unix_stream_sendmsg)
+BEGINS(fexit, unix_stream_recvmsg, msg)
+RECEIVES(fexit, unix_stream_recvmsg)
+BEGINS(fexit, unix_dgram_sendmsg, msg) /* also of SOCK_SEQPACKET */
+SENDS(fexit, unix_dgram_sendmsg)
+BEGINS(fexit, unix_dgram_recvmsg, msg)
+RECEIVES(fexit, unix_dgram_recvmsg)
 
 /* ---- syscalls ----------------------------------------------------------------------------------
  */

@@ -105,24 +105,25 @@ static __always_inline long call__copy(const struct user *u)
 {
 	struct capture_calls *calls = &slot__of(u->event)->calls;
 	const struct capture_runtime *r = &calls->runtime;
-	__u64 at = calls->next, cnt = calls->cnt, data_at = calls->at, word;
+	__u64 at = calls->next, word, off;
 	struct event_call *call;
 
-	OPAQUE(cnt);
-	OPAQUE(data_at);
-	if (!at || cnt >= EVENT_CALLS_MAX || data_at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))
+	if (!at || calls->cnt >= EVENT_CALLS_MAX)
 		return 1;
 	word = frame__read(u, calls, at);
 	if (word == NO_WORDS)
 		return 1;
-	call = (void *)(u->event->data + data_at + sizeof(struct event_runtime) +
-			cnt * sizeof(*call));
+	off = calls->at + sizeof(struct event_runtime) + calls->cnt * sizeof(*call);
+	OPAQUE(off);
+	if (off > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz) + CAPTURE_RUNTIME_SZ - sizeof(*call))
+		return 1;
+	call = (void *)(u->event->data + off);
 	call->at = at;
 	call->code = calls->words[WORD(word + r->code)];
 	call->instr = calls->words[WORD(word + r->instr)];
 	call->word = calls->words[WORD(word + r->word)];
 	calls->next = calls->words[WORD(word + r->previous)];
-	calls->cnt = cnt + 1;
+	calls->cnt++;
 	call->cookie = call__cookie(u, r, calls, call->code & r->code_mask);
 	return 0;
 }

@@ -156,7 +156,9 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
 
-#define LEAF_MAX 65536 /* bytes at the stack's end that may be missing; each attempt takes time */
+#define BEFORE_STACK_MAX (EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64)) /* of data[] */
+
+#define LEAF_MAX 65536 /* bytes at the stack's end that may be missing; each try takes its time */
 
 /*
  * Missing pages between frames are mostly a large buffer that has not been touched yet. Each
@@ -186,26 +188,24 @@ static __always_inline long page__copy(__u64 i, const struct user *u)
 	const __u64 most = user__bounces(u) ? CAPTURE_BOUNCE_SZ : CAPTURE_PAGE;
 	struct event *e = u->event;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	__u64 at = p->at, got = p->got, seen = p->seen, addr = e->stack_addr + seen;
+	__u64 off = p->at + p->got, addr = e->stack_addr + p->seen;
 	__u64 step = most - (addr & (most - 1));
 
-	if (step > p->want - seen)
-		step = p->want - seen;
+	if (step > p->want - p->seen)
+		step = p->want - p->seen;
 	if (step == 0)
 		return 1;
 	OPAQUE(step);
-	OPAQUE(got);
-	OPAQUE(at);
-	if (step > most || got > cfg.stack_sz ||
-	    at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64))
+	OPAQUE(off); /* one bound for both parts: older verifiers forget those of spilled numbers */
+	if (step > most || off > BEFORE_STACK_MAX + cfg.stack_sz)
 		return 1;
-	if (!user__read(u, e->data + at + got, step, addr)) {
-		p->got = got + step;
-		p->seen = seen + step;
-		p->end = seen + step;
+	if (!user__read(u, e->data + off, step, addr)) {
+		p->got += step;
+		p->seen += step;
+		p->end = p->seen;
 		return 0;
 	}
-	if (!got && i <= LEAF_MAX / most) {
+	if (!p->got && i <= LEAF_MAX / most) {
 		e->stack_addr += step;
 		p->want -= step;
 		return 0;
@@ -367,7 +367,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	if (got > cfg.stack_sz)
 		got = cfg.stack_sz;
 	OPAQUE(got);
-	if (at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
+	if (at > BEFORE_STACK_MAX || got > cfg.stack_sz)
 		return 0;
 	spans = got;
 	if (user__bounces(&u) || user__read(&u, e->data + at, got, e->stack_addr)) {

@@ -319,9 +319,20 @@ CREATE OR REPLACE MACRO label_part(text) AS {'stack_id': NULL::UBIGINT, 'label':
 -- shell does not read files; stacksexport does, if they are here.
 CREATE OR REPLACE MACRO function_at(module, build_id, place) AS NULL::VARCHAR;
 
+-- A name without what the compiler appends to the copies and parts that it makes of a function: `work.constprop.0`,
+-- `work(int) [clone .cold]`. The columns of the recording keep it.
+CREATE OR REPLACE MACRO without_suffixes(name) AS CASE
+    WHEN contains(name, '.')
+        THEN regexp_replace(
+            name,
+            '(.)(( \[clone [^\[\]]*\])|(\.(constprop|isra|part)\.[0-9]+)|(\.cold(\.[0-9]+)?))+$',
+            '\1')
+    ELSE name
+END;
+
 -- The name of a frame in tables of functions.
 CREATE OR REPLACE MACRO function_of(f) AS {
-    'name': coalesce(f.name, function_at(f.module, f.build_id, f.address + f.offset), '[no symbol]'),
+    'name': coalesce(without_suffixes(f.name), function_at(f.module, f.build_id, f.address + f.offset), '[no symbol]'),
     'module': coalesce(parse_filename(f.module), '')};
 
 -- The name of a span: programs may give an empty name.

@@ -12,7 +12,7 @@ def recorded(r, names):
     return {
         (kind, name, reason): (rows, size) for kind, name, reason, rows, size in r.rows(
             "SELECT kind, coalesce(nullif(file, ''), fs) AS name, coalesce(reason, '-'), count(*), sum(amount) FROM events "
-            "WHERE command = 'vfs_calls' AND list_contains(?, name) GROUP BY ALL", list(names))
+            "WHERE command = 'vfs_calls' AND kind IN ('vfs_read', 'vfs_write') AND list_contains(?, name) GROUP BY ALL", list(names))
     }
 
 

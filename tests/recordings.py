@@ -30,7 +30,7 @@ NULLABLE = {
     "thread": pa.string(), "ustack_id": pa.uint64(), "kstack_id": pa.uint64(), "unwind": pa.string(), "state": pa.string(),
     "runnable": pa.int64(), "gaps": pa.int64(), "target": pa.int32(), "device": pa.string(), "file": pa.string(),
     "fs": pa.string(), "local": pa.string(), "peer": pa.string(), "address": pa.uint64(), "cgroup": pa.string(),
-    "host": pa.string(), "weight": pa.int32(), "lost_kind": pa.string(), "reason": pa.string(),
+    "host": pa.string(), "weight": pa.int32(), "lost_kind": pa.string(), "reason": pa.string(), "path": pa.string(),
 }
 EVENTS = pa.schema(
     [pa.field(n, t, nullable=False) for n, t in REQUIRED.items()] + [pa.field(n, t) for n, t in NULLABLE.items()]

@@ -24,6 +24,7 @@ CASES = {
     "names": {("udp_send", None): (2, 3), ("udp_recv", None): (2, 3)},
     "mapped": {("udp_send", None): (2, 2), ("udp_recv", None): (2, 2)},
     "others": {},
+    "unix": {("unix_send", None): (4, 130), ("unix_recv", None): (4, 130)},
     "error_queue": {("udp_send", None): (1, 10)},
     "compat": {("tcp_send", None): (1, 100), ("tcp_recv", None): (1, 100), ("udp_send", None): (1, 10), ("udp_recv", None): (1, 10)},
     "uring": {("tcp_send", None): (3, 300), ("tcp_recv", None): (3, 300)},
@@ -83,6 +84,14 @@ def check_names(recording, family):
     first, second = (f"{host}:{port}" for port in said(recording, f"names{family}")[1:])
     rows = recording.rows("SELECT DISTINCT kind, local, peer FROM events WHERE command = ? ORDER BY kind", f"names{family}")
     assert rows == [("udp_recv", second, first if by_functions(recording) else None), ("udp_send", first, second)]
+
+
+def check_unix(recording, family):
+    """The path is that of the socket or of its peer; both have a peer process, here the same."""
+    path, pid = said(recording, f"unix{family}")[1:]
+    rows = recording.rows("SELECT kind, local, peer, amount, target FROM events WHERE command = ? ORDER BY timestamp", f"unix{family}")
+    assert rows == [("unix_send", None, path, 100, int(pid)), ("unix_recv", path, None, 100, int(pid))] + [
+        (kind, None, None, 10, int(pid)) for _ in range(3) for kind in ("unix_send", "unix_recv")]
 
 
 def check_kernel_stacks(recording, entry="do_syscall_64"):

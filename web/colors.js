@@ -13,7 +13,7 @@ const KINDS = [
   [300, 0.058],
   [92, 0.08],
 ];
-export const KIND_NAMES = ['native code', 'kernel', 'compiled at run time', 'label', 'interpreter', 'inlined'];
+export const KIND_NAMES = ['user code', 'kernel', 'compiled at run time', 'label', 'interpreter', 'inlined'];
 const STATES = { cpu: [52, 0.105], blocked: [255, 0.07], runnable: [98, 0.1] };
 const MODULE_HUES = 12;
 const DIFF_STEPS = 8;

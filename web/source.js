@@ -74,7 +74,9 @@ class SourceView {
           el(
             'tr',
             {},
-            ['Self', '%', 'Total', answer.kind === 'disassembly' ? 'Offset' : 'Line', 'Code'].map((head) => el('th', {}, head)),
+            ['Self', '%', 'Total', answer.kind === 'disassembly' ? 'Offset' : 'Line', 'Code'].map((head) =>
+              el('th', {}, head),
+            ),
           ),
         ),
         el(

@@ -7,5 +7,5 @@ SELECT
     (timestamp - duration) * 0.001 AS start, duration * 0.001 AS duration, -- microseconds, exactly
     [kstack_id, ustack_id] AS stack, amount, local, reason
 FROM events
-WHERE kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv')
+WHERE kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv', 'unix_send', 'unix_recv')
     AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'));

@@ -66,6 +66,7 @@ struct export_options {
 	const char *svg; /* --svg: a picture of a flame graph */
 	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open, interpreter;
+	bool follows;	/* set by the subcommand: new batches are read as they come */
 	unsigned given; /* enum export_option */
 };
 

@@ -11,7 +11,9 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/functionat.h"
 #include "stacksexport/duck/sources.h"
+#include "stacksexport/losses.h"
 #include "stacksexport/moment.h"
+#include "stacksexport/newest.h"
 #include "stacksexport/selection.h"
 #include "base/utf8.h"
 
@@ -61,11 +63,15 @@ int request__open(struct request *r, const struct export_options *options)
 	if (status != STATUS_OK)
 		return status;
 	if (read_binary(r) != STATUS_OK ||
-	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
-	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
+	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0)
+		return STATUS_FAILED;
+	r->files.grow = options->follows && recfiles__is_written(r->files.label);
+	if (db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
 	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
 		return STATUS_FAILED;
+	if (!options->recording_cnt)
+		newest__report(&r->files);
 	read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
 	r->db.values[PARAM_BUILDID] = options->binary ? r->build_id : NULL;
@@ -126,21 +132,24 @@ int request__lost(struct request *r, int64_t *lost)
 {
 	int64_t *const fields[] = { lost };
 	int err = db__read_integers(&r->db, "sql/lost.sql", fields, 1);
+	int64_t missing = 0;
 
 	if (!err && *lost && !r->reads_lost)
-		log__warn("%" PRId64 " events were lost while recording: sums are too small",
-			  *lost);
+		err = losses__of(&r->db, r->reads, &missing);
+	if (missing)
+		log__warn("%" PRId64 " %s lost while recording: sums are too small", missing,
+			  missing == 1 ? "event was" : "events were");
 	return err;
 }
 
-/* Calls fn with the texts of the first column of what a script of ours gives. */
-static void each_text(struct request *r, const char *path,
-		      void (*fn)(const char *s, size_t sz, void *arg), void *arg)
+int request__each_text(struct request *r, const char *path,
+		       void (*fn)(const char *s, size_t sz, void *arg), void *arg)
 {
 	duckdb_data_chunk chunk;
 	duckdb_result result;
+	int err = db__run_file(&r->db, path, &result);
 
-	if (db__run_file(&r->db, path, &result) == 0)
+	if (!err)
 		while ((chunk = duckdb_fetch_chunk(result))) {
 			struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 
@@ -153,6 +162,7 @@ static void each_text(struct request *r, const char *path,
 			duckdb_destroy_data_chunk(&chunk);
 		}
 	duckdb_destroy_result(&result);
+	return err;
 }
 
 /* ---- what is not in a result --------------------------------------------------------------------
@@ -179,8 +189,8 @@ static struct recorded recorded(struct request *r)
 
 	if (!r->reads)
 		return have;
-	each_text(r, "sql/kinds.sql", take_kind, &have.happened);
-	each_text(r, "sql/sources.sql", take_sources, &have.asked);
+	request__each_text(r, "sql/kinds.sql", take_kind, &have.happened);
+	request__each_text(r, "sql/sources.sql", take_sources, &have.asked);
 	have.asked |= have.happened;
 	return have;
 }
@@ -205,7 +215,7 @@ static void say_commands(struct request *r, const char *what)
 {
 	struct buf commands = { 0 };
 
-	each_text(r, "sql/commands.sql", append_text, &commands);
+	request__each_text(r, "sql/commands.sql", append_text, &commands);
 	buf__str(&commands, commands.sz ? "" : "none");
 	buf__u8(&commands, 0);
 	log__error("the result is empty; %scommands in %s: %s", what, r->files.label,

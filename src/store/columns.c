@@ -48,6 +48,7 @@ static const struct column event_columns[] = {
 	NULLABLE(weight, INT32, ZERO_IS_NULL),
 	NULLABLE(lost_kind, STRING, ZERO_IS_NULL),
 	NULLABLE(reason, STRING, ZERO_IS_NULL),
+	NULLABLE(path, STRING, ZERO_IS_NULL),
 };
 
 #define FRAME(field, t, ...)                                                                  \

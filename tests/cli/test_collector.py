@@ -219,7 +219,17 @@ def test_an_empty_recording_is_removed(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
     assert p.returncode == 0 and "nothing was recorded" in p.stderr and f"{tmp_path}/all/1 is removed\n" in p.stderr
+    absent = "collector: warning: no process is called 'nobody-s-name' now; to launch it write -- nobody-s-name\n"
+    assert p.stderr.startswith(absent) and p.stderr.endswith(absent)
     assert list((tmp_path / "all").iterdir()) == []
+
+
+@needs_bpf
+def test_a_command_that_runs_is_not_reported_as_absent(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        p = run("--quiet", "-p", "switch:n", "-d", tmp_path / "r", "--duration", "200ms", "sleep", "nobody-s-name")
+        sleeper.kill()
+    assert p.returncode == 0 and "'sleep'" not in p.stderr and "'nobody-s-name'" in p.stderr
 
 
 @pytest.mark.parametrize("command, status, why", [
@@ -247,6 +257,30 @@ def test_losses_are_reported_with_quiet(tmp_path):
     p = run("--quiet", "-d", tmp_path / "r", "-p", "switch:n", "--max-rate", "1", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; done")
     lost = duckdb.connect().execute("SELECT sum(amount)::INT FROM read_parquet(?) WHERE kind = 'lost'", [str(tmp_path / "r" / "events-*.parquet")]).fetchone()[0]
     assert lost > 9 and f"warning: {lost} events were lost" in p.stderr
+
+
+DEEP = """
+#include <time.h>
+static volatile char used;
+__attribute__((noinline)) int deep(int n)
+{
+	char frame[1024];
+	frame[n % 1024] = used;
+	if (n)
+		return deep(n - 1) + frame[n];
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;)
+		used++;
+	return used;
+}
+int main(void) { return deep(100) == 1; }
+"""
+
+
+@needs_bpf
+def test_the_end_says_what_helps_against_stacks_that_were_cut(tmp_path, compile_c):
+    program, advice = compile_c(DEEP), "are larger than what was copied"
+    assert advice in run("-d", tmp_path / "1", "-p", "profile:u:499", "--stack-size", "4K", "--", program).stderr
+    assert advice not in run("-d", tmp_path / "2", "-p", "profile:u:499", "--", program).stderr
 
 
 @needs_bpf

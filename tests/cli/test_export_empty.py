@@ -60,6 +60,22 @@ def test_losses_are_reported(tmp_path):
     assert run("query", "SELECT lost_kind, count(*) FROM events GROUP BY ALL", "-r", rec).stderr == ""
 
 
+def test_losses_are_said_where_they_matter(tmp_path):
+    """What the query reads has lost them, and more than one in 10,000."""
+    b = Batch().add("lost", 2, amount=1, lost_kind="profile").add("lost", 2, amount=9, lost_kind="switch")
+    b.profile(1, names("f"), count=5000)
+    cpu, lost = "SELECT count(*) FROM events WHERE kind = 'profile'", "stacksexport: warning: 1 event was lost while recording: sums are too small\n"
+    assert run("query", cpu, "-r", b.write(tmp_path / "some")).stderr == lost
+    b.profile(2, names("f"), count=5000)
+    rec = b.write(tmp_path / "few")
+    assert run("query", cpu, "-r", rec).stderr == ""
+    assert "9 events were lost" in run("query", "SELECT count(*) FROM events WHERE kind = 'switch'", "-r", rec).stderr
+    assert "10 events were lost" in run("query", COUNT, "-r", rec).stderr
+    assert run("query", "SELECT count(*) FROM events WHERE kind IN ('rss', 'exec')", "-r", rec).stderr == ""
+    b.add("lost", 2, amount=70, lost_kind="ring")
+    assert "71 events were lost" in run("query", cpu, "-r", b.write(tmp_path / "unknown")).stderr
+
+
 def test_several_recordings_are_read_together(tmp_path):
     for number in (1, 2, 3):
         Batch().profile(1, names("f"), count=number).write(tmp_path / str(number))

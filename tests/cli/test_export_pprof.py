@@ -25,7 +25,7 @@ def test_profile_has_the_rows_of_the_command(rec, tmp_path):
     out = tmp_path / "out.pb.gz"
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out)
     assert p.stdout == ""
-    assert f"wrote {out}" in p.stderr and f"pprof -http=: {out}" in p.stderr and "7 events were lost" in p.stderr
+    assert f"wrote {out}" in p.stderr and f"pprof -http=: {out}" in p.stderr and "lost" not in p.stderr
     assert "/.deps/bin/pprof -http=:" in run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out, env={"PATH": "/nowhere"}).stderr
     raw = Raw(out)
     assert raw.types == ["count/count", "cpu_time/nanoseconds[dflt]"]

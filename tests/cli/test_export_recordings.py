@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,13 +24,26 @@ def test_r_takes_folders_files_and_globs(tmp_path):
     assert count("-r", tmp_path / "9") == 2
     assert count("-r", f"{tmp_path}/9/") == 2
     assert count("-r", tmp_path) == 12
-    assert count(env={**os.environ, "STACKS_DIR": str(tmp_path)}) == 12
+    env = {**os.environ, "STACKS_DIR": str(tmp_path)}
+    assert count(env=env) == 12
     assert count("-r", tmp_path / "10" / "events-000001.parquet") == 4
     assert count("-r", tmp_path / "10" / "stacktraces-000002.parquet") == 8
     assert count("-r", tmp_path / "10" / "events-*2.parquet") == 8
     assert count("-r", tmp_path / "10" / "*") == 12
     assert count("-r", tmp_path / "[29]") == 3
     assert count("-r", tmp_path / "*") == 15
+
+
+def test_which_recording_is_shown_without_r(tmp_path):
+    """The latest one may have failed."""
+    for number in (1, 2):
+        rec = Batch().profile(1, names("f")).write(tmp_path / str(number))
+    three_hours_ago = time.time() - 3 * 3600 - 60
+    os.utime(rec / "events-000001.parquet", (three_hours_ago, three_hours_ago))
+    for args in ("top",), ("query", COUNT):
+        assert run(*args, env={**os.environ, "STACKS_DIR": str(tmp_path)}).stderr == (
+            f"stacksexport: {tmp_path}/2 is the newest recording, written 3 h ago\n")
+        assert run(*args, "-r", tmp_path).stderr == ""
 
 
 def test_several_recordings_add_up(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import EXPORT
 from exporter import SOURCE, build_id, run
-from recordings import PERIOD, SECOND, Batch, kernel, names
+from recordings import PERIOD, SECOND, Batch, frame, kernel, names
 
 
 def sections(text):
@@ -38,6 +38,32 @@ def busy(tmp_path):
     b.slice(6 * SECOND, 6 * SECOND, "waiting", pid=2, command="kworker")
     b.add("lost", 6 * SECOND, duration=SECOND, amount=12, lost_kind="switch", reason="ring_full", tgid=0, pid=0, command="")
     return b.write(tmp_path / "busy")
+
+
+def test_advice(tmp_path):
+    anon, jvm = frame(None, "[anon]"), frame("JavaMain", module="/usr/lib/jvm/lib/server/libjvm.so")
+    b = Batch().profile(0, [anon, jvm], count=30, command="shop").profile(50, [anon, *names("main")], count=20, command="forth")
+    b.profile(100, [frame(None, "/lib/libz.so.1"), *names("main")], count=40).profile(150, names("deep"), unwind="truncated", count=9)
+    b.profile(200, [frame(None, "/lib/few.so")], count=1)
+    lines = sections(run("top", "-r", b.write(tmp_path / "r")).stdout)["TO GET MORE FROM A RECORDING"]
+    assert lines[0].startswith("40.0 % of the user stacks go through functions without names of /lib/libz.so.1: install its debug package")
+    assert '"dpkg -S libz.so.1"' in lines[0]
+    assert lines[1] == ("30.0 % of the user stacks of shop go through code without names that it made at run time: start java with "
+                        '-XX:+PreserveFramePointer and run "jcmd PID Compiler.perfmap" while you record')
+    assert lines[2].startswith("20.0 % of the user stacks of forth") and lines[2].endswith("has to write /tmp/perf-PID.map or a jitdump")
+    assert lines[3] == ("9.0 % of the user stacks are larger than what was copied, or partly not in memory: record with "
+                        "--stack-size=1M or --stitch")
+    assert lines[4:] == []
+
+
+def test_no_advice_where_nothing_is_missing(tmp_path):
+    assert "TO GET MORE" not in run("top", "-r", Batch().profile(0, names("hot"), count=9).write(tmp_path / "r")).stdout
+
+
+def test_losses_of_what_it_does_not_show(tmp_path):
+    b = Batch().profile(0, names("hot"), count=9).add("lost", 6, amount=1, lost_kind="vfs", reason="ring_full")
+    head = "\n".join(sections(run("top", "-r", b.write(tmp_path / "r")).stdout)[""])
+    assert "Lost events: 1 (vfs ring_full 1)" in head and "too small" not in head
 
 
 def test_top_shows_every_table(busy):

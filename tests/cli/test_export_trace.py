@@ -192,7 +192,7 @@ def test_a_query_without_rows_among_others_is_reported(rec, tmp_path):
 
 
 def test_losses_are_reported(tmp_path):
-    b = Batch().add("rss", 1, amount=5).add("lost", 2, amount=7, lost_kind="switch", reason="ring_full", tgid=0, pid=0)
+    b = Batch().add("rss", 1, amount=5).add("lost", 2, amount=7, lost_kind="rss", reason="ring_full", tgid=0, pid=0)
     t, said = query_trace(b.write(tmp_path / "r"), tmp_path, RSS)
     assert "7 events were lost" in said and t.json["otherData"]["lost_events"] == "7"
 

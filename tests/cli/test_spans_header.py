@@ -194,6 +194,33 @@ def test_examples_count_their_spans():
     ]
 
 
+HOLDS_THE_LOCK = """
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void check(void)
+{
+	int (*holds)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");
+	if (!holds || !holds())
+		abort();
+}
+int spans_listening(void) { check(); return 1; }
+void spans_enter(uint64_t span, uint64_t parent, uint64_t id, uint64_t amount, const char *name)
+{
+	(void)span, (void)parent, (void)id, (void)amount, (void)name;
+	check();
+}
+void spans_exit(uint64_t span) { (void)span; check(); }
+void spans_close(uint64_t span) { (void)span; check(); }
+"""
+
+
+def test_a_probe_of_python_keeps_the_interpreter_lock(compile_c):
+    """Giving it up at each probe makes waits that the program does not have."""
+    library = compile_c("#define _GNU_SOURCE\n" + HOLDS_THE_LOCK, "-shared", "-fPIC", "-ldl", name="lock.so")
+    assert run(sys.executable, ROOT / "examples/spans.py", 6, 2, library)[0][:3] == ["job", "6", "2100"]
+
+
 def test_it_is_installed(tmp_path):
     wanted = subprocess.run(
         ["make", "-n", "install", f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The server of `stacksexport view`: whom it answers, and that its numbers are those of top, pprof and SQL."""
+import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
 import threading
+import time
 from xml.etree import ElementTree
 
 import pytest
@@ -607,3 +609,39 @@ def test_a_browser_is_opened_where_there_is_one(rec, tmp_path):
 
 def test_a_recording_that_is_not_there_is_reported(tmp_path):
     assert "nothing" in run("view", tmp_path / "nothing", status=1).stderr
+
+
+# ---- while the collector records ----
+
+
+def test_new_batches_are_shown_as_they_come(serve, tmp_path):
+    folder = tmp_path / "live"
+    first = Batch()
+    first.profile(0, names("first", "main"))
+    first.slice(0, 10 * MS, "sleeping", names("lock", "main"))
+    first.write(folder, 1)
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # as the collector does
+    s = serve(folder)
+    assert s.get("recording")["live"] is True and s.get("flame", metric="offcpu")["total"] == 0
+    second = Batch()
+    second.profile(SECOND, names("second", "main"), command="late", tgid=7, pid=7)
+    second.slice(510 * MS, 520 * MS, "sleeping", names("lock", "main"))
+    second.add("wake", 500 * MS, names("unlock", "main"), target=100, command="late", tgid=7, pid=7)
+    second.add("vfs_read", -SECOND, duration=0)  # before the rows of the first batch
+    second.write(folder, 2)
+    until(lambda: s.get("functions")["rows"], lambda rows: {r["name"] for r in rows} == {"first", "second", "main"})
+    assert paths(s.get("flame", metric="offcpu")) == {("main", "lock"): 500 * MS}, "an interval from one batch to the next"
+    assert s.sql("SELECT count(*) FROM events")["rows"] == [[6]]
+    assert [(r["waker"], r["sum"]) for r in s.get("wakers")["rows"]] == [("late", 500 * MS)]
+    assert {p["command"] for p in s.get("recording")["processes"]} == {"prog", "late"}
+    s.sql("FROM read_csv('/etc/passwd')", 400)
+    os.close(lock)
+    until(lambda: s.get("recording")["live"], lambda live: live is False)
+
+
+def until(ask, good):
+    end = time.monotonic() + 60
+    while not good(answer := ask()):
+        assert time.monotonic() < end, answer
+        time.sleep(0.05)

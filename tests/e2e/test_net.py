@@ -6,7 +6,7 @@ import time
 import pytest
 
 from conftest import BUILD, EXAMPLES, Collector, needs_bpf
-from sockets import CASES, PROTOCOLS, by_functions, check_case, check_kernel_stacks, check_names, check_pingpong, said, script
+from sockets import CASES, PROTOCOLS, by_functions, check_case, check_kernel_stacks, check_names, check_pingpong, check_unix, said, script
 
 pytestmark = needs_bpf
 
@@ -47,6 +47,11 @@ def test_kernel_stacks_begin_at_the_call(recording):
 @pytest.mark.parametrize("family", "46")
 def test_sockets_that_are_not_connected_have_peers(recording, family):
     check_names(recording, family)
+
+
+@pytest.mark.parametrize("family", "46")
+def test_unix_sockets_have_a_path_and_a_peer(recording, family):
+    check_unix(recording, family)
 
 
 def test_ipv6_sockets_that_send_to_ipv4_addresses_show_ipv4(recording):

@@ -55,6 +55,42 @@ def test_a_file_system_on_another_is_counted_once(record, place):
     assert r.rows("SELECT DISTINCT fs FROM events WHERE file IN ('read', 'write', 'copy.in', 'copy.out')") == [("overlay",)]
 
 
+PATHS = """
+import ctypes, os, sys
+os.chdir(sys.argv[1])
+fd = os.open("new", os.O_CREAT | os.O_RDWR)
+os.fsync(fd)
+os.fdatasync(fd)
+os.fstat(fd)
+os.rename("new", os.path.abspath("./renamed"))
+os.rename("renamed", "again", src_dir_fd=None, dst_dir_fd=os.open(".", os.O_RDONLY | os.O_DIRECTORY))
+os.stat("again"), os.lstat("../" + os.path.basename(os.getcwd()) + "/again")
+os.unlink("again")
+libc = ctypes.CDLL(None)
+libc.open(b"missing", 0), libc.unlink(b"missing"), libc.rename(b"missing", b"x" * 255), libc.fsync(-1)
+libc.open(ctypes.c_void_p(8), 0)
+"""
+
+
+def test_calls_with_a_path(record, place):
+    r = python(record, PATHS, place / "folder")
+    rows = r.rows("SELECT kind, path, file, fs, reason, duration > 0 FROM events WHERE command = 'python3' AND kind NOT IN ('vfs_read', 'vfs_write') "
+                  "AND timestamp >= (SELECT min(timestamp) FROM events WHERE path = 'new') AND ifnull(path, '') NOT LIKE '%.%' "
+                  "AND ifnull(path, '') NOT LIKE '/usr%' AND ifnull(path, '') NOT LIKE '/proc%' ORDER BY timestamp")
+    rows = [row for row in rows if row[0] != "vfs_stat" or row[2] in ("new", "again")]
+    assert rows[:7] == [
+        ("vfs_open", "new", "new", "tmpfs", None, True), ("vfs_fsync", None, "new", "tmpfs", None, True),
+        ("vfs_fdatasync", None, "new", "tmpfs", None, True), ("vfs_stat", None, "new", "tmpfs", None, True),
+        ("vfs_rename", f"{place}/folder/renamed", "renamed", None, None, True), ("vfs_rename", "again", "again", None, None, True),
+        ("vfs_stat", "again", "again", None, None, True),
+    ]
+    assert ("vfs_unlink", "again", "again", None, None, True) in rows
+    assert [row[:2] + row[4:5] for row in rows[-5:]] == [
+        ("vfs_open", "missing", "ENOENT"), ("vfs_unlink", "missing", "ENOENT"), ("vfs_rename", "x" * 255, "ENOENT"),
+        ("vfs_fsync", None, "EBADF"), ("vfs_open", None, "EFAULT")]
+    assert r.rows("SELECT path, file FROM events WHERE kind = 'vfs_stat' AND path LIKE '../%'") == [("../folder/again", "again")]
+
+
 def test_two_sides_of_a_call_are_two_rows_of_one_time(record, place):
     (place / "from").write_bytes(bytes(5000))
     r = python(record, f"""

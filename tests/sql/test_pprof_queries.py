@@ -63,6 +63,7 @@ def amounts(b, mine, other):
 def memory(b, mine, other):
     for at, amount in ((1, 100), (2, 350), (3, 200), (4, 260)):
         b.add("rss", at, names("malloc", "main"), amount=amount, weight=29, **mine)
+    b.add("rss", 5, names("free", "main"), amount=200, **mine)
     for at, amount in ((1, 1000), (3, 1500)):
         b.add("rss", at, None, kernel("fill"), amount=amount, tgid=101, **mine)
         b.add("rss", at, names("malloc", "main"), amount=amount, tgid=102, **other)
@@ -113,7 +114,8 @@ EXPECTED = {
     "tcp_connect_ustacks": {("tcp_connect", "main"): (4, 40)},
     "tcp_retransmit_peers": {("timer", "10.0.0.1:80"): (2, 4), ("[unknown peer]",): (1, 1)},
     "fault_ustacks": {("touch", "main"): (4, 4 * 4096)},
-    "rss_ustacks_growth": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
+    "rss_ustacks_growth": {("malloc", "main"): (3, 160), ("free", "main"): (1, -60), ("fill",): (1, 500)},
+    "rss_ustacks_touched": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
     "usdt_ustack_trace_wait": {("poll", "main", "req"): (2, 400 + 500), ("stuck", "main", "req"): (1, END - 1200)},
     "fork_ustacks": {("spawn", "main"): (100 + END - 200, 2)},
 }

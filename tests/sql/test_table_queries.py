@@ -56,16 +56,25 @@ def cost(b):
 
 def test_time_by_stack_sums_every_cost(tmp_path):
     rec = cost(Batch()).write(tmp_path / "r")
-    rows = table(rec, "time_by_stack", "function", "cpu_s", "blocked_s", "runnable_s", "self_s", "disk_s", "net_s", "rss_growth")
+    rows = table(rec, "time_by_stack", "function", "cpu_s", "blocked_s", "runnable_s", "self_s", "disk_s", "net_s", "rss_growth", "rss_touched")
     assert rows == [
-        ("main", 0.25, 0.2, 0.1, 0.05, 0.06, 0.025, 4096),
-        ("wait", 0, 0.2, 0.1, 0.3, 0, 0, 0),
-        ("f", 0.2, 0, 0, 0.2, 0, 0, 0),
-        ("[no stack]", 0.01, 0, 0, 0.01, 0, 0, 0),
-        ("malloc", 0, 0, 0, 0, 0, 0, 4096),
-        ("read", 0, 0, 0, 0, 0.06, 0, 0),
-        ("recv", 0, 0, 0, 0, 0, 0.025, 0),
+        ("main", 0.25, 0.2, 0.1, 0.05, 0.06, 0.025, -4, 4096),
+        ("wait", 0, 0.2, 0.1, 0.3, 0, 0, 0, 0),
+        ("f", 0.2, 0, 0, 0.2, 0, 0, -4100, 0),
+        ("[no stack]", 0.01, 0, 0, 0.01, 0, 0, 0, 0),
+        ("malloc", 0, 0, 0, 0, 0, 0, 4096, 4096),
+        ("read", 0, 0, 0, 0, 0.06, 0, 0, 0),
+        ("recv", 0, 0, 0, 0, 0, 0.025, 0, 0),
     ]
+
+
+def test_copies_that_the_compiler_made_are_one_function(tmp_path):
+    copies = "f.constprop.0", "f.isra.0.cold", "f", "g(int) [clone .part.3]", "main.part", "h.cold.x"
+    b = Batch()
+    for at, name in enumerate(copies):
+        b.profile(at, names(name))
+    rec = b.write(tmp_path / "r")
+    assert sorted(f for f, in table(rec, "time_by_stack", "function")) == ["f", "g(int)", "h.cold.x", "main.part"]
 
 
 def test_queries_select_a_command_or_a_program(tmp_path):

@@ -27,6 +27,7 @@ def rec(tmp_path):
     b.add("trace_close", 50 * MS, duration=11 * MS, pid=7, span_id=2, trace_name="closed")
     for at in (20, 22):  # they overlap
         b.add("blk_read", at * MS, MAIN, duration=5 * MS, amount=4096, device="sda", pid=7)
+    b.add("vfs_open", 17 * MS, MAIN, duration=1 * MS, file="log", fs="ext4", pid=7)
     b.add("vfs_write", 21 * MS, MAIN, duration=3 * MS, amount=10, file="log", fs="ext4", pid=7)
     b.add("udp_recv", 22 * MS, MAIN, duration=1 * MS, amount=20, peer="[::1]:53", local="[::1]:9", pid=7)
     b.add("tcp_connect", 24 * MS, MAIN, duration=2 * MS, peer="10.0.0.1:80", reason="refused", pid=7)
@@ -84,7 +85,7 @@ def test_rss_counter_draws_memory(rec, tmp_path):
 
 def test_requests_and_calls_are_drawn(rec, tmp_path):
     assert drawn(trace(rec, tmp_path, "blk_all").complete) == [("blk_read sda", 0, 5), ("blk_read sda", 2, 5)]
-    assert drawn(trace(rec, tmp_path, "vfs_all").complete) == [("vfs_write log", 0, 3)]
+    assert drawn(trace(rec, tmp_path, "vfs_all").complete) == [("vfs_open log", 0, 1), ("vfs_write log", 2, 3)]
     assert drawn(trace(rec, tmp_path, "net_all").complete) == [("udp_recv [::1]:53", 0, 1)]
     t = trace(rec, tmp_path, "tcp_all")
     assert drawn(t.complete) == [("tcp_connect 10.0.0.1:80", 0, 2)] and t.complete[0]["args"]["reason"] == "refused"
@@ -95,7 +96,7 @@ def test_requests_and_calls_are_drawn(rec, tmp_path):
 def test_all_queries_fit_in_one_trace(rec, tmp_path):
     """Overlapping events are drawn on separate lines, and Perfetto accepts all of them."""
     t = trace(rec, tmp_path, *(q.stem for q in QUERIES))
-    assert len(t.complete) == 4 + 3 + 1 + 1 + 2 + 1 + 1 + 1 and len(t.instants) == 1 + 1 + 2 and len(t.counters) == 3
+    assert len(t.complete) == 4 + 3 + 1 + 1 + 2 + 2 + 1 + 1 and len(t.instants) == 1 + 1 + 2 and len(t.counters) == 3
     t.check_perfetto(tmp_path / "t.json")
 
 

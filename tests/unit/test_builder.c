@@ -154,6 +154,94 @@ static void the_program_that_most_began_in_is_first(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
+static const struct named_frame jitted = {
+	TEXT("Shop.work"), TEXT("[jit]"), { NULL, 0 }, 0x700, 0, 0, false, false
+};
+
+static void a_library_goes_before_code_without_a_file(void **state)
+{
+	const struct named_frame library = { TEXT("start_thread"),
+					     TEXT("/lib/libc.so.6"),
+					     TEXT("cd"),
+					     0x600,
+					     0,
+					     0x600,
+					     true,
+					     false };
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
+	Profile *p;
+
+	(void)state;
+	add(b, (const struct named_frame[]){ jitted, library }, 2, 1, 6);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_mapping, 2);
+	assert_string_equal(str(p, p->mapping[0]->filename), "/lib/libc.so.6");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void a_program_without_a_frame_is_first(void **state)
+{
+	struct binaries *binaries = binaries__new(NULL);
+	const struct builder_options options = { .value_names = { "count", "cpu_time" },
+						 .binaries = binaries,
+						 .program = "java" };
+	struct builder *b = builder__new(&options);
+	Profile *p;
+
+	(void)state;
+	assert_non_null(b);
+	add(b, &jitted, 1, 1, 6);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_mapping, 2);
+	assert_string_equal(str(p, p->mapping[0]->filename), "java");
+	assert_int_equal(p->mapping[0]->memory_start, 0);
+	assert_int_equal(p->mapping[0]->memory_limit, 0);
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void suffixes_of_the_compiler_are_left_out(void **state)
+{
+	static const char *const names[][2] = {
+		{ "work.constprop.0", "work" },
+		{ "work.isra.12.part.0.cold", "work" },
+		{ "work.cold.3", "work" },
+		{ "shop::work(int) [clone .isra.0] [clone .cold]", "shop::work(int)" },
+		{ "main.part", "main.part" },
+		{ "main.1", "main.1" },
+		{ ".cold", ".cold" },
+		{ " [clone .cold]", " [clone .cold]" },
+		{ "f[abi:cxx11]", "f[abi:cxx11]" },
+		{ "work.constprop.0x", "work.constprop.0x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct frame_text name = { names[i][0], strlen(names[i][0]) };
+		struct frame_text cut = frame_text__function(name);
+
+		assert_int_equal(cut.sz, strlen(names[i][1]));
+		assert_memory_equal(cut.s, names[i][1], cut.sz);
+	}
+}
+
+static void copies_of_a_function_are_one(void **state)
+{
+	struct named_frame copy = work;
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
+	Profile *p;
+
+	(void)state;
+	copy.name = (struct frame_text){ "work.constprop.0", strlen("work.constprop.0") };
+	add(b, (const struct named_frame[]){ copy, caller }, 2, 1, 1);
+	add(b, (const struct named_frame[]){ work, caller }, 2, 1, 1);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_function, 2);
+	assert_string_equal(name_at(p, 1), "work");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
 static void nameless_frames_are_seen(void **state)
 {
 	const struct named_frame frames[] = {
@@ -324,6 +412,10 @@ static void kept_stacks_make_samples(void **state)
 RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(mappings_say_where_the_file_lies),
 	  cmocka_unit_test(the_program_that_most_began_in_is_first),
+	  cmocka_unit_test(a_library_goes_before_code_without_a_file),
+	  cmocka_unit_test(a_program_without_a_frame_is_first),
+	  cmocka_unit_test(suffixes_of_the_compiler_are_left_out),
+	  cmocka_unit_test(copies_of_a_function_are_one),
 	  cmocka_unit_test(nameless_frames_are_seen),
 	  cmocka_unit_test(a_sample_without_frames_is_seen),
 	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),

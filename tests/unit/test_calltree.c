@@ -163,6 +163,40 @@ static void sums_stay_in_their_range(void **state)
 	scene__free(&s);
 }
 
+static void tells_kinds_of_code_by_module(void **state)
+{
+	static const struct {
+		const char *module;
+		enum frame_kind kind;
+	} cases[] = {
+		{ "/usr/bin/prog", FRAME_USER },
+		{ "[kernel]", FRAME_KERNEL },
+		{ "[ext4]", FRAME_KERNEL },
+		{ "[vdso]", FRAME_USER },
+		{ "[jit]", FRAME_JIT },
+		{ "[python]", FRAME_USER },
+		{ "/usr/bin/python3.11", FRAME_INTERPRETER },
+		{ "/srv/python_app.py", FRAME_USER },
+		{ "/usr/lib/libpython3.13.so.1.0", FRAME_INTERPRETER },
+	};
+	struct scene s = scene__new(&(struct calltree_options){ 0 });
+
+	(void)state;
+	for (uint64_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct function *f;
+		size_t cnt;
+
+		frame(&s, "f", cases[i].module, 0x100 * i);
+		stackset__stack(s.stacks, 100 + i);
+		f = stackset__function(
+			s.stacks,
+			stackset__frame_at(s.stacks, *stackset__find(s.stacks, 100 + i, &cnt))
+				->function);
+		assert_int_equal(f->kind, cases[i].kind);
+	}
+	scene__free(&s);
+}
+
 static void finds_each_of_many_keys(void **state)
 {
 	struct keymap m = { 0 };
@@ -185,4 +219,6 @@ static void finds_each_of_many_keys(void **state)
 RUN_TESTS(cmocka_unit_test(joins_kernel_frames_to_user_frames),
 	  cmocka_unit_test(names_the_function_that_waits),
 	  cmocka_unit_test(hides_and_merges_frames), cmocka_unit_test(finds_recursive_functions),
-	  cmocka_unit_test(sums_stay_in_their_range), cmocka_unit_test(finds_each_of_many_keys))
+	  cmocka_unit_test(sums_stay_in_their_range),
+	  cmocka_unit_test(tells_kinds_of_code_by_module),
+	  cmocka_unit_test(finds_each_of_many_keys))

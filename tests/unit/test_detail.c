@@ -117,6 +117,54 @@ static void files_and_disks_are_named(void **state)
 	assert_int_equal(row.device, 0);
 }
 
+static void paths_end_in_a_file(void **state)
+{
+	struct event_path whole = { .fs = "ext4", .path = "/srv/data.db" };
+	struct event_path plain = { .path = "data.db" }, folder = { .path = "/srv/" }, full;
+	struct row row = filled(*state, EVENT_DETAIL_PATH, &whole, sizeof(whole));
+	char longest[257];
+
+	check(*state, row.fs, "ext4");
+	check(*state, row.path, "/srv/data.db");
+	check(*state, row.file, "data.db");
+	row = filled(*state, EVENT_DETAIL_PATH, &plain, 16 + 8); /* sent shorter */
+	assert_int_equal(row.fs, 0);
+	check(*state, row.path, "data.db");
+	check(*state, row.file, "data.db");
+	row = filled(*state, EVENT_DETAIL_PATH, &folder, sizeof(folder));
+	check(*state, row.path, "/srv/");
+	check(*state, row.file, "");
+	memset(&full, 'x', sizeof(full)); /* no NUL anywhere */
+	memset(longest, 'x', 256);
+	longest[256] = '\0';
+	row = filled(*state, EVENT_DETAIL_PATH, &full, sizeof(full));
+	check(*state, row.path, longest);
+	row = filled(*state, EVENT_DETAIL_PATH, &whole, 8);
+	assert_int_equal(row.path + row.file + row.fs, 0);
+}
+
+static void unix_sockets_have_a_path(void **state)
+{
+	struct event_unix server = { .path = "/run/x.sock", .is_local = 1 },
+			  full = { .is_local = 0 };
+	struct event_unix none = { .is_local = 0 };
+	struct row row = filled(*state, EVENT_DETAIL_UNIX, &server, sizeof(server));
+	char longest[109];
+
+	check(*state, row.local, "/run/x.sock");
+	assert_int_equal(row.peer, 0);
+	memset(full.path, 'x', sizeof(full.path)); /* no NUL */
+	memset(longest, 'x', 108);
+	longest[108] = '\0';
+	row = filled(*state, EVENT_DETAIL_UNIX, &full, sizeof(full));
+	check(*state, row.peer, longest);
+	assert_int_equal(row.local, 0);
+	row = filled(*state, EVENT_DETAIL_UNIX, &none, sizeof(none));
+	assert_int_equal(row.local + row.peer, 0);
+	row = filled(*state, EVENT_DETAIL_UNIX, &server, sizeof(server) - 8);
+	assert_int_equal(row.local + row.peer, 0);
+}
+
 static void reasons_have_names(void **state)
 {
 	(void)state;
@@ -132,4 +180,6 @@ static void reasons_have_names(void **state)
 
 RUN_TESTS(cmocka_unit_test_setup_teardown(endpoints_are_formatted, setup, teardown),
 	  cmocka_unit_test_setup_teardown(files_and_disks_are_named, setup, teardown),
+	  cmocka_unit_test_setup_teardown(paths_end_in_a_file, setup, teardown),
+	  cmocka_unit_test_setup_teardown(unix_sockets_have_a_path, setup, teardown),
 	  cmocka_unit_test(reasons_have_names))

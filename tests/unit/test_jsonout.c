@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "stacksexport/web/bootstrap.h"
+#include "stacksexport/web/disassembly.h"
 #include "stacksexport/web/jsonout.h"
+#include "stacksexport/web/sqlwords.h"
 #include "stacksexport/web/stackrows.h"
 #include "stacksexport/web/webparams.h"
 
@@ -95,6 +97,55 @@ static void reads_ids_of_one_or_two_stacks(void **state)
 		assert_false(stack_ids__parse(&ids, wrong[i], strlen(wrong[i])));
 }
 
+static void knows_statements_that_last_as_long_as_the_connection(void **state)
+{
+	static const char *const good[] = {
+		"CREATE TEMP TABLE t AS SELECT 1",
+		"create or replace temporary view v AS SELECT 1",
+		" -- a comment\n/* and */ CREATE/**/TEMP MACRO f(a) AS a",
+		"SET VARIABLE x = 1",
+	};
+	static const char *const bad[] = {
+		"",
+		"CREATE TABLE t AS SELECT 1",
+		"CREATE OR REPLACE VIEW v AS SELECT 1",
+		"CREATE TEMPTABLE t",
+		"CREATE TEMP SECRET s (TYPE s3)",
+		"CREATE -- TEMP TABLE\nTABLE t",
+		"SET threads = 1",
+		"SET GLOBAL VARIABLE x = 1",
+		"SETVARIABLE x = 1",
+		"SELECT 1",
+		"/* CREATE TEMP TABLE t",
+		"COPY t TO 'x'",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		assert_true(sql_words__are_temporary(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(sql_words__are_temporary(bad[i]));
+}
+
+static void takes_instructions_out_of_what_objdump_prints(void **state)
+{
+	static const char text[] = "\n/bin/x:     file format elf64-x86-64\n\n"
+				   "0000000000001139 <outer>:\n"
+				   "    1139:\tpush   %rbp\n"
+				   "    113a:\tmov    %rsp,%rbp <a:b>\n"
+				   "\t...\n  :\tx\nzz:\ty\n    113d:\tret";
+	const char *at = text, *end = text + sizeof(text) - 1;
+	struct instruction i;
+
+	(void)state;
+	assert_true(instruction__next(&i, &at, end));
+	assert_true(i.address == 0x1139 && i.sz == strlen("push   %rbp"));
+	assert_memory_equal(i.text, "push   %rbp", i.sz);
+	assert_true(instruction__next(&i, &at, end) && i.address == 0x113a);
+	assert_true(instruction__next(&i, &at, end) && i.address == 0x113d && i.sz == 3);
+	assert_false(instruction__next(&i, &at, end));
+}
+
 #define SLICES 40
 
 static void tells_a_change_from_noise(void **state)
@@ -127,4 +178,6 @@ RUN_TESTS(cmocka_unit_test(puts_commas_between_values),
 	  cmocka_unit_test(reads_integers_and_nothing_else),
 	  cmocka_unit_test(keeps_a_bounded_number_of_parameters),
 	  cmocka_unit_test(reads_ids_of_one_or_two_stacks),
+	  cmocka_unit_test(knows_statements_that_last_as_long_as_the_connection),
+	  cmocka_unit_test(takes_instructions_out_of_what_objdump_prints),
 	  cmocka_unit_test(tells_a_change_from_noise))

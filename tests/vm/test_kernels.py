@@ -235,6 +235,7 @@ def test_sockets_have_their_rows(machine):
         sockets.check_pingpong(r, protocol)
     for family in "46":
         sockets.check_names(r, family)
+        sockets.check_unix(r, family)
         for case in sockets.CASES:
             sockets.check_case(r, case, family)
     sockets.check_kernel_stacks(r, SYSCALL)

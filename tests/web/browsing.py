@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fixtures: a browser, and the page in it. A test fails if the page breaks its content security policy or logs an error.
 
-Test files import them by name: a second conftest.py would take the name of the first."""
+Test files name it in pytest_plugins: a second conftest.py would take the name of the first."""
 
 import atexit
 import functools
@@ -14,15 +14,13 @@ import pytest
 from pages import Answers, Server
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the Python package playwright is not installed: run make setup-tests"
-)
 
 
 @functools.cache
 def launch():
     """The browser of all tests."""
-    p = playwright.sync_playwright().start()
+    reason = "the Python package playwright is not installed: run make setup-tests"
+    p = pytest.importorskip("playwright.sync_api", reason=reason).sync_playwright().start()
     # root has no sandbox, and containers have little shared memory.
     args = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.geteuid() == 0 else [])
     browser = p.chromium.launch(executable_path=CHROMIUM, args=args)

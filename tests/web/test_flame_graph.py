@@ -3,8 +3,9 @@
 
 import pytest
 
-from browsing import open_view, server, view  # noqa: F401 (fixtures)
 from pages import Tree
+
+pytest_plugins = ["browsing"]
 
 ROW = 19
 

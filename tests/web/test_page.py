@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from browsing import open_view, server, view  # noqa: F401 (fixtures)
 from pages import HOSTILE, SECOND, Tree
+
+pytest_plugins = ["browsing"]
 
 VIEWS = ["Flame graph", "Functions", "Sandwich", "Waits", "Spans", "Difference", "Source", "SQL"]
 

@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from browsing import open_view, server, view  # noqa: F401 (fixtures)
 from pages import HOSTILE, METRICS, SECOND, WEB, Answers, Tree
 from test_page import drag
+
+pytest_plugins = ["browsing"]
 
 BUNDLE = WEB.parent / "tools" / "bundle-web"
 

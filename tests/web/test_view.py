@@ -8,10 +8,11 @@ import urllib.request
 
 import pytest
 
-from browsing import open_view  # noqa: F401 (fixture)
 from conftest import EXPORT
 from pages import HOSTILE, SECOND
 from recordings import PERIOD, Batch, kernel, names
+
+pytest_plugins = ["browsing"]
 
 MILLISECOND = SECOND // 1000
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Functions, sandwich, waits, spans, difference, source, SQL: what they show is what the server answers."""
 
-from browsing import open_view, server, view  # noqa: F401 (fixtures)
 from pages import SECOND
+
+pytest_plugins = ["browsing"]
 
 
 def cells(view, row=0):

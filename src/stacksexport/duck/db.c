@@ -98,7 +98,7 @@ static void append_paths(struct buf *sql, const struct recfiles *files, size_t f
 	buf__str(sql, "]");
 }
 
-int db__lock_down(struct db *db)
+int db__lock_down(struct db *db, const char *folder)
 {
 	struct buf sql = { 0 };
 	int err;
@@ -107,7 +107,13 @@ int db__lock_down(struct db *db)
 	append_paths(&sql, db->files, offsetof(struct recfile_pair, events));
 	buf__str(&sql, ", ");
 	append_paths(&sql, db->files, offsetof(struct recfile_pair, stacktraces));
-	buf__str(&sql, "); SET GLOBAL enable_external_access = false;"
+	buf__str(&sql, "); ");
+	if (folder) {
+		buf__str(&sql, "SET GLOBAL allowed_directories = [");
+		db__append_quoted(&sql, folder, '\'');
+		buf__str(&sql, "]; ");
+	}
+	buf__str(&sql, "SET GLOBAL enable_external_access = false;"
 		       "SET GLOBAL lock_configuration = true");
 	buf__u8(&sql, 0);
 	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
@@ -192,16 +198,18 @@ int db__connect_again(const struct db *db, struct db *out)
 static const struct shortcut {
 	const char *condition, *views;
 	int (*prepare)(struct db *); /* NULL: nothing */
+	bool needs_all;		     /* it holds for the files that there are, not for later ones */
 } shortcuts[] = {
-	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register },
-	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL },
+	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register, true },
+	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL, false },
 };
 
 static int db__shorten(struct db *db, const struct shortcut *s)
 {
 	int64_t holds = 0;
 	int64_t *const fields[] = { &holds };
-	int err = db__read_integers(db, s->condition, fields, 1);
+	int err = db->files->grow && s->needs_all ? 0
+						  : db__read_integers(db, s->condition, fields, 1);
 
 	if (!err && holds && s->prepare)
 		err = s->prepare(db);

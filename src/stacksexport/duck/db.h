@@ -46,9 +46,10 @@ void db__append_quoted(struct buf *, const char *, char quote);
 
 /*
  * From now on SQL reads no file but those of the recording, loads nothing and changes no setting,
- * on all connections. 0 or -errno; reports.
+ * on all connections. The files in `folder` can be read, too, if it is not NULL. 0 or -errno;
+ * reports.
  */
-int db__lock_down(struct db *);
+int db__lock_down(struct db *, const char *folder);
 
 /* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
 int db__script(struct db *, const char *path);

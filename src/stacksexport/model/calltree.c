@@ -231,13 +231,16 @@ const bool *calltree__recursive(struct calltree *t)
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
+/* The kernel gives zeroed pages; most of a large tree stays untouched. */
 static int tree_weights_grow(struct tree_weights *w, size_t cnt)
 {
-	int64_t *values = reallocarray(w->values, cnt, sizeof(*values));
+	int64_t *values = w->values ? reallocarray(w->values, cnt, sizeof(*values))
+				    : calloc(cnt, sizeof(*values));
 
 	if (!values)
 		return -ENOMEM;
-	memset(values + w->cnt, 0, (cnt - w->cnt) * sizeof(*values));
+	if (w->values)
+		memset(values + w->cnt, 0, (cnt - w->cnt) * sizeof(*values));
 	w->values = values;
 	w->cnt = cnt;
 	return 0;

@@ -106,7 +106,7 @@ static const struct {
 } bracketed[] = {
 	{ "[vdso]", FRAME_USER },   { "[vsyscall]", FRAME_USER }, { "[jit]", FRAME_JIT },
 	{ "[anon]", FRAME_JIT },    { "[heap]", FRAME_JIT },	  { "[stack]", FRAME_JIT },
-	{ "[label]", FRAME_LABEL },
+	{ "[label]", FRAME_LABEL }, { "[python]", FRAME_USER },
 };
 
 /* Programs and libraries that run other programs' code. */
@@ -117,12 +117,14 @@ static const char *const interpreters[] = {
 
 static enum frame_kind kind_of(struct frame_text module)
 {
+	bool is_script = module.sz > 3 && memcmp(module.s + module.sz - 3, ".py", 3) == 0;
+
 	for (size_t i = 0; i < sizeof(bracketed) / sizeof(*bracketed); i++)
 		if (text_is(module, bracketed[i].module))
 			return bracketed[i].kind;
 	if (module.sz > 2 && module.s[0] == '[' && module.s[module.sz - 1] == ']')
 		return FRAME_KERNEL;
-	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters); i++)
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters) && !is_script; i++)
 		if (text_begins(module, interpreters[i]))
 			return FRAME_INTERPRETER;
 	return FRAME_USER;

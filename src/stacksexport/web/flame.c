@@ -348,19 +348,26 @@ static int flame_show_sums(const struct metric_shape *shape, const struct flame_
 	return err;
 }
 
+static int take_value(const struct metric_value *v, void *weights)
+{
+	return tree_weights__add(weights, v->node, v->value);
+}
+
 /* Must hold the lock. */
 static int flame_of_tree(const struct metric_shape *shape, struct metric_rows *rows,
 			 const struct flame_request *q, struct buf *out)
 {
-	struct metric_sums sums = { 0 };
-	int err = metric__sum(shape, rows, &sums);
+	const struct trie *trie = calltree__trie(shape->tree);
+	struct tree_weights values = { 0 };
+	int err = tree_weights__fit(&values, trie);
 
 	if (!err)
-		err = flame_show_sums(
-			shape,
-			&(struct flame_sums){ calltree__trie(shape->tree), &sums.values, 0, 0 }, q,
-			out);
-	metric_sums__free(&sums);
+		err = metric__each(shape, rows, take_value, &values);
+	if (!err) /* the tree may have grown */
+		err = tree_weights__fit(&values, trie);
+	if (!err)
+		err = flame_show_sums(shape, &(struct flame_sums){ trie, &values, 0, 0 }, q, out);
+	tree_weights__free(&values);
 	return err;
 }
 

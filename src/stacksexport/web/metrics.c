@@ -291,8 +291,12 @@ int metric__sum(const struct metric_shape *shape, struct metric_rows *rows,
 	int err;
 
 	*sums = (struct metric_sums){ 0 };
-	err = metric__each(shape, rows, take_sum, sums);
+	err = tree_weights__fit(&sums->values, trie);
 	if (!err)
+		err = tree_weights__fit(&sums->events, trie);
+	if (!err)
+		err = metric__each(shape, rows, take_sum, sums);
+	if (!err) /* the tree may have grown */
 		err = tree_weights__fit(&sums->values, trie);
 	return err ? err : tree_weights__fit(&sums->events, trie);
 }

@@ -11,6 +11,7 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/frames.h"
 #include "stacksexport/duck/share.h"
+#include "stacksexport/web/live.h"
 
 static void reading_done(struct source *s, enum source_part part)
 {
@@ -57,7 +58,7 @@ static int reading_load(struct source *s, const char *path)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-static int read_facts(struct source *s)
+int reading__facts(struct source *s)
 {
 	duckdb_result result;
 	duckdb_data_chunk chunk = NULL;
@@ -87,7 +88,7 @@ static int read_totals(struct source *s)
 		err = reading_load(s, "sql/view/load_threads.sql");
 	if (!err)
 		err = reading_load(s, "sql/view/load_unwinds.sql");
-	return err ? err : read_facts(s);
+	return err ? err : reading__facts(s);
 }
 
 static int read_samples(struct source *s)
@@ -141,32 +142,37 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 	if (err) {
 		log__error("%s", duckdb_result_error(&result));
 		batches__blame(db, db->files);
-		reading_failed(s, 1u << PART_STACKS, duckdb_result_error(&result));
 	}
 	duckdb_destroy_result(&result);
 	return err;
 }
 
-static int read_stacks(struct source *s)
+int reading__stacks(struct source *s, struct db *db)
 {
-	struct running_task task = { .what = "stacks" };
+	struct running_task task = { .what = "stacks", .connection = db->connection };
 	duckdb_prepared_statement prepared = NULL;
 	char *sql = share__read("sql/view/load_stacks.sql");
-	struct db db = { 0 };
-	int err = sql ? db__connect_again(&s->request.db, &db) : -ENOENT;
+	int err = sql ? db__prepare(db, sql, &prepared) : -ENOENT;
 
-	if (!err)
-		err = db__prepare(&db, sql, &prepared);
-	task.connection = db.connection;
 	running__begin(s->running, &task);
 	if (!err)
-		err = stream_stacks(s, &db, prepared);
-	else
-		reading_failed(s, 1u << PART_STACKS, NULL);
+		err = stream_stacks(s, db, prepared);
 	running__end(s->running, &task);
 	duckdb_destroy_prepare(&prepared);
-	duckdb_disconnect(&db.connection);
 	free(sql);
+	return err;
+}
+
+static int read_stacks(struct source *s)
+{
+	struct db db = { 0 };
+	int err = db__connect_again(&s->request.db, &db);
+
+	if (!err)
+		err = reading__stacks(s, &db);
+	if (err)
+		reading_failed(s, 1u << PART_STACKS, NULL);
+	duckdb_disconnect(&db.connection);
 	return err;
 }
 
@@ -202,6 +208,8 @@ static void *reading_thread(void *arg)
 		reading_done(s, parts[i].part);
 	if (has_stacks)
 		pthread_join(stacks, NULL);
+	if (s->live && !s->failed)
+		live__follow(s);
 	return NULL;
 }
 
@@ -215,7 +223,7 @@ int reading__start(struct source *s)
 	if (!err && db->in_order)
 		err = db__script(db, "sql/view/slices_in_order.sql");
 	if (!err)
-		err = db__lock_down(db);
+		err = db__lock_down(db, s->live ? s->request.files.label : NULL);
 	if (!err)
 		err = -pthread_create(&s->reader, NULL, reading_thread, s);
 	s->has_reader = !err;

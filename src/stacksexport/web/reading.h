@@ -8,4 +8,10 @@
 /* Makes the tables and starts the threads. Returns 0 or -errno; reports. */
 int reading__start(struct source *);
 
+/* Reads when the recording begins and ends from its tables. Returns 0 or -errno; reports. */
+int reading__facts(struct source *);
+
+/* Adds the stacks of the connection's files to the model. Returns 0 or -errno; reports. */
+int reading__stacks(struct source *, struct db *);
+
 #endif

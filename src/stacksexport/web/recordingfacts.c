@@ -101,7 +101,7 @@ static void show_head(const struct source *s, struct buf *out)
 	json_out__key_text(out, "t0_ns", t0);
 	json_out__key_int(out, "duration_ns", s->ends_ns - s->begins_ns);
 	json_out__key(out, "live");
-	json_out__bool(out, false);
+	json_out__bool(out, s->live);
 	json_out__key_text(out, "version", STACKS_VERSION);
 }
 

@@ -18,7 +18,9 @@ int source__open(struct source *s, const struct export_options *o, struct runnin
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	pthread_mutex_init(&s->wakings_lock, NULL);
-	status = request__open(&s->request, o);
+	s->options = *o;
+	status = request__open(&s->request, &s->options);
+	s->live = s->request.files.grow;
 	if (status == STATUS_OK && reading__start(s) != 0)
 		status = STATUS_FAILED;
 	return status;
@@ -26,11 +28,20 @@ int source__open(struct source *s, const struct export_options *o, struct runnin
 
 void source__close(struct source *s)
 {
+	pthread_mutex_lock(&s->lock);
+	s->ends = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
 	if (s->has_reader)
 		pthread_join(s->reader, NULL);
 	while (s->idle_cnt)
 		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
 	request__close(&s->request);
+	for (size_t i = 0; i < s->list_cnt; i++) {
+		recfiles__free(s->lists[i]);
+		free(s->lists[i]);
+	}
+	free(s->lists);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->wakings_lock);
 	pthread_mutex_destroy(&s->lock);
@@ -53,13 +64,13 @@ int source__await(struct source *s, enum source_part part)
 /* Each request has a connection of its own while its query runs. */
 static int connection_take(struct source *s, struct db *out)
 {
+	struct db own;
+
 	pthread_mutex_lock(&s->lock);
-	if (s->idle_cnt)
-		*out = s->idle[--s->idle_cnt];
-	else
-		*out = (struct db){ 0 };
+	own = s->request.db;
+	*out = s->idle_cnt ? s->idle[--s->idle_cnt] : (struct db){ 0 };
 	pthread_mutex_unlock(&s->lock);
-	return out->connection ? 0 : db__connect_again(&s->request.db, out);
+	return out->connection ? 0 : db__connect_again(&own, out);
 }
 
 static void connection_give_back(struct source *s, struct db *db)
@@ -67,7 +78,8 @@ static void connection_give_back(struct source *s, struct db *db)
 	bool kept = false;
 
 	pthread_mutex_lock(&s->lock);
-	if (db->connection && s->idle_cnt < SOURCE_CONNECTIONS_MAX) {
+	if (db->connection && s->idle_cnt < SOURCE_CONNECTIONS_MAX &&
+	    db->files == s->request.db.files) {
 		s->idle[s->idle_cnt++] = *db;
 		kept = true;
 	}

@@ -17,6 +17,7 @@ enum source_part { PART_TOTALS, PART_STACKS, PART_SAMPLES, PART_WAITS, PART_MEMO
 
 /* Fields below `lock` belong to it. */
 struct source {
+	struct export_options options; /* of the request */
 	struct request request;
 	struct running *running; /* borrowed */
 	struct model *model;	 /* borrowed */
@@ -26,9 +27,12 @@ struct source {
 	pthread_cond_t changed;
 	unsigned done, failed; /* 1 << enum source_part */
 	char error[256];
-	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
+	bool live, ends;	    /* live: the collector writes it; ends: the program does */
+	int64_t begins_ns, ends_ns; /* unix time; valid with PART_TOTALS */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
 	size_t idle_cnt;
+	struct recfiles **lists; /* of the reader: the batches of each time that new ones came */
+	size_t list_cnt;
 	pthread_mutex_t wakings_lock;
 	bool has_wakings; /* page.wakings is there; belongs to wakings_lock */
 };

@@ -13,6 +13,7 @@
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/jsonout.h"
 #include "stacksexport/web/sqlcolumns.h"
+#include "stacksexport/web/sqlwords.h"
 
 #define ROWS_MAX     10000
 #define SQL_LIMIT_NS 30000000000ull
@@ -196,44 +197,6 @@ static int sql_request_read(struct web_request *r, struct sql_request *q, struct
 	return err || !q->sql ? answer__fail(a, 400, "the body is no JSON with a text `sql`") : 0;
 }
 
-static const char *skip_space(const char *s)
-{
-	for (;;) {
-		s += strspn(s, " \t\r\n\f\v");
-		if (strncmp(s, "--", 2) == 0)
-			s += strcspn(s, "\n");
-		else if (strncmp(s, "/*", 2) == 0 && strstr(s + 2, "*/"))
-			s = strstr(s + 2, "*/") + 2;
-		else
-			return s;
-	}
-}
-
-/* Takes the word from the text if it comes next. */
-static bool take_word(const char **s, const char *word)
-{
-	const char *at = skip_space(*s);
-	size_t sz = strlen(word);
-
-	if (strncasecmp(at, word, sz) != 0 || strspn(at + sz, " \t\r\n\f\v-/") == 0)
-		return false;
-	*s = at + sz;
-	return true;
-}
-
-/* What shipped queries do before their last statement: it lasts as long as the connection. */
-static bool is_temporary(const char *sql)
-{
-	if (take_word(&sql, "SET"))
-		return take_word(&sql, "VARIABLE");
-	if (!take_word(&sql, "CREATE"))
-		return false;
-	if (take_word(&sql, "OR") && !take_word(&sql, "REPLACE"))
-		return false;
-	return (take_word(&sql, "TEMP") || take_word(&sql, "TEMPORARY")) &&
-	       (take_word(&sql, "TABLE") || take_word(&sql, "VIEW") || take_word(&sql, "MACRO"));
-}
-
 static int sql_failed(struct answer *a, const char *words)
 {
 	bool interrupted = words && strncmp(words, "INTERRUPT", strlen("INTERRUPT")) == 0;
@@ -262,7 +225,7 @@ static int sql_run_first(struct db *db, const struct statements *st, struct answ
 		duckdb_prepared_statement prepared = NULL;
 		duckdb_result result = { 0 };
 
-		if (!is_temporary(st->sql[i]))
+		if (!sql_words__are_temporary(st->sql[i]))
 			err = answer__fail(a, 400,
 					   "only reading is allowed: SELECT, and before it CREATE "
 					   "TEMP TABLE and SET VARIABLE");

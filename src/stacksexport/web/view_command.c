@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `stacksexport view`: the page of a recording, for a browser. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -65,12 +66,18 @@ static sigset_t block_signals(void)
 	return set;
 }
 
+/* Each request is a thread: their heaps would keep what was freed in them. */
+#define HEAPS_MAX 2
+
 int view__run(const struct export_options *o)
 {
 	sigset_t signals = block_signals();
 	struct server server = { 0 };
 	struct view view;
-	int status = view__open(&view, o), signal;
+	int status, signal;
+
+	mallopt(M_ARENA_MAX, HEAPS_MAX);
+	status = view__open(&view, o);
 
 	if (status == STATUS_OK && server__start(&server, &view) != 0)
 		status = STATUS_FAILED;
