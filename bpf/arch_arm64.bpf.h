@@ -11,12 +11,12 @@
 
 extern const volatile struct capture_config cfg;
 
-#define ARCH_PAGE (cfg.page_sz) /* 4, 16 or 64 KB, as the kernel is built */
+#define ARCH_PAGE (cfg.page_sz) /* 4, 16 or 64 KB, depending on the kernel's configuration */
 
 #define PSR_MODE32_BIT 0x10 /* arch/arm64/include/uapi/asm/ptrace.h */
 #define TIF_32BIT      22   /* arch/arm64/include/asm/thread_info.h */
 
-/* Arguments of a system call, from 0 on, also while it returns: x0 has the result by then. */
+/* Arguments of a system call, from 0 on, also at its return: x0 has the result by then. */
 #define REGS_ARG_0(regs) ((regs)->orig_x0)
 #define REGS_ARG_1(regs) ((regs)->regs[1])
 #define REGS_ARG_2(regs) ((regs)->regs[2])
@@ -27,7 +27,7 @@ extern const volatile struct capture_config cfg;
 #define REGS_COMPAT_ARG_1(regs) REGS_ARG_1(regs)
 #define REGS_COMPAT_ARG_3(regs) REGS_ARG_3(regs)
 
-#define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* of the system call; -1: none */
+#define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* number of the system call; -1: none */
 #define REGS_PC(regs) ((regs)->pc)
 #define REGS_G(regs)  ((regs)->regs[28]) /* Go's g, in Go code (ABIInternal) */
 
@@ -52,8 +52,8 @@ static __always_inline bool task__in_compat_call(const struct task_struct *task)
 	return task->thread_info.flags >> TIF_32BIT & 1;
 }
 
-/* Saved when a thread leaves the CPU and set when it is cloned; only a first thread's, which its
- * C library sets, is not known before that. */
+/* Saved when a thread leaves the CPU and set when it is cloned. For a first thread it is not known
+ * before it leaves the CPU, because its C library sets it. */
 static __always_inline __u64 task__thread_pointer(const struct task_struct *task)
 {
 	return task->thread.uw.tp_value;
@@ -61,8 +61,8 @@ static __always_inline __u64 task__thread_pointer(const struct task_struct *task
 
 /*
  * The thread descriptors of glibc and musl lie on top of the thread's stack and end at the thread
- * pointer (ELF TLS, variant I). There glibc has the thread's dtv, a pointer into its heap. Go sets
- * no thread pointer of its own.
+ * pointer (ELF TLS, variant I). The thread's dtv is there in glibc, a pointer into its heap. Go
+ * sets no thread pointer of its own.
  */
 static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
 {
@@ -72,11 +72,12 @@ static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
 /* Outside Go code, g is a TLS variable. Only the program knows its place. */
 #define ARCH_G_BELOW_TP 0
 
-/* Lies in the program's data if the first thread is in Go code; in C programs it may, by chance. */
+/* Lies in the program's data if the first thread is in Go code. In C programs it may lie there by
+ * chance. */
 #define ARCH_GO_MARK(tp, g) (g)
 
-/* Struct rt_sigframe: its size without extra context (SVE vectors over 64 bytes, SME), and where in
- * it struct capture_signal is. */
+/* Size of struct rt_sigframe without extra context (SVE vectors over 64 bytes, SME), and the offset
+ * of struct capture_signal in it. */
 #define SIGFRAME_SZ	4688
 #define SIGFRAME_SIGNAL 144
 #define FRAME_RECORD_SZ 16
@@ -110,8 +111,8 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 }
 
 /*
- * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
- * none. include/uapi/asm-generic/unistd.h, arch/arm/tools/syscall.tbl.
+ * X(name, number, number in 32-bit programs, argument with the file to read from, argument with the
+ * file to write to); 0 is none. include/uapi/asm-generic/unistd.h, arch/arm/tools/syscall.tbl.
  */
 #define VFS_SYSCALLS(X)                    \
 	X(read, 63, 3, 1, 0)               \

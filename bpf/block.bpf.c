@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * block: requests to disks, from the moment that somebody asks until they are done.
+ * block: disk requests, from the moment they are made until they complete.
  *
- * A request begins when the bio that it is made for gets it (block_getrq): there current is who
- * asks, a flush is seen as it was asked for, and merging and splitting are behind it but for those
- * below. It is known by that bio until it is done (block_rq_complete, which says how many bytes and
- * how it went). The hooks in between come in whatever context runs the queue, not at all for
- * flushes (block_rq_issue), or without bytes and status, and only while the disk's statistics are
- * on (block_io_start, block_io_done).
+ * A request begins when it gets the bio that it was made for (block_getrq). At that point current
+ * is the requester, a flush is seen as it was requested, and merging and splitting are over except
+ * for the cases below. A request is identified by this bio until it completes (block_rq_complete,
+ * which reports the bytes and the status). The hooks in between are not suitable. They run in the
+ * context that runs the queue, or not at all for flushes (block_rq_issue). Or they lack bytes and
+ * status and run only if the disk's statistics are on (block_io_start, block_io_done).
  */
 #include <asm-generic/errno.h>
 
 #include "bpf/filter.bpf.h"
 
-/* include/linux/blk_types.h: of bi_opf. Operations that write are odd. */
+/* include/linux/blk_types.h: bits of bi_opf. Operations that write are odd. */
 #define OP_MASK		0xff
 #define OP_WRITES	0x01
 #define OP_DISCARD	3
@@ -23,12 +23,13 @@
 #define PF_WQ_WORKER 0x00000020
 #define PF_KTHREAD   0x00200000
 
-#define FLUSH	 0x2d6873756c66 /* "flush-" in memory */
+#define FLUSH	 0x2d6873756c66 /* the bytes "flush-" in memory */
 #define FLUSH_SZ 6
 
 #define FLIGHTS_MAX 16384
-#define MERGED_MAX  256 /* bios in front of the first: no device takes more segments in one */
-#define NO_KIND	    EVENT_KIND_CNT
+/* bios in front of the first; no device takes more segments in one request */
+#define MERGED_MAX 256
+#define NO_KIND	   EVENT_KIND_CNT
 
 /* A request in flight. */
 struct flight {
@@ -37,14 +38,15 @@ struct flight {
 	__u64 asked; /* bytes, with what was merged before it went to the device */
 	__u64 moved; /* bytes, so far */
 	__u32 kind;
-	__u32 reason;	/* errno of what failed first */
-	__u32 flushing; /* it has a row for the flush before its data too, and that goes on */
+	__u32 reason;	/* errno of the first failure */
+	__u32 flushing; /* the row for the flush before its data is still open */
 	__u32 unused;
 };
 
 /*
- * By the address of its bio; when it is done in parts, from the first on by its own. The oldest
- * goes when it is full, and its beginning then waits in user space until it goes there, counted.
+ * The key is the address of the bio. A request that completes in parts has its own address as key
+ * after the first part. If the map is full, the oldest request is dropped. Its beginning then waits
+ * in user space until it is dropped there and counted.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -55,7 +57,7 @@ struct {
 
 static __always_inline __u64 flush_join(const struct flight *f)
 {
-	return f->join + 1; /* no address of a bio */
+	return f->join + 1; /* cannot be the address of a bio */
 }
 
 /* ---- what has ended
@@ -118,8 +120,8 @@ static __always_inline void end_unseen(void *ctx, struct task_struct *task, __u6
  */
 
 /*
- * Zones are opened and reset without data: no row. Where the disk has no volatile cache the kernel
- * has taken the wish to flush away before.
+ * Opening and resetting zones moves no data and has no row. If the disk has no volatile cache, the
+ * kernel has already removed the flush flag.
  */
 static __always_inline __u32 kind_of(const struct bio *bio)
 {
@@ -133,8 +135,9 @@ static __always_inline __u32 kind_of(const struct bio *bio)
 }
 
 /*
- * In whose name a kernel thread asks: the bio's cgroup, which is that of who made the pages dirty.
- * Where the io controller is one of version 1, it knows nothing of that.
+ * The cgroup on behalf of which a kernel thread makes the request: the cgroup of the bio, which is
+ * that of the process that dirtied the pages. If the io controller is a version 1 controller, the
+ * bio has no such cgroup.
  */
 static __always_inline const struct cgroup *cgroup_of(const struct bio *bio,
 						      const struct task_struct *task)
@@ -147,8 +150,7 @@ static __always_inline const struct cgroup *cgroup_of(const struct bio *bio,
 	return asked->root == own->root ? asked : own;
 }
 
-/* Write-back is work that describes itself as flush-MAJOR:MINOR (wb_workfn() in fs/fs-writeback.c).
- */
+/* Write-back is work with the description flush-MAJOR:MINOR (wb_workfn() in fs/fs-writeback.c). */
 static __always_inline bool writes_back(const struct task_struct *task)
 {
 	const struct kthread *kthread;
@@ -166,7 +168,7 @@ static __always_inline bool writes_back(const struct task_struct *task)
 	return desc == FLUSH;
 }
 
-/* The verifier goes through emit() once for each value that it knows; of this one it knows none. */
+/* Hides the value from the verifier. Otherwise it checks emit() once for each known value. */
 static __always_inline __u64 unknown(__u64 value)
 {
 	bpf_probe_read_kernel(&value, sizeof(value), &value);
@@ -230,7 +232,7 @@ int BPF_PROG(block__start, struct bio *bio)
 /* ---- the end ------------------------------------------------------------------------------------
  */
 
-/* Of 5.15: a negative errno; since then a blk_status_t, as blk_status_to_errno() has them. */
+/* In 5.15 a negative errno; since then a blk_status_t, converted as in blk_status_to_errno(). */
 static __always_inline __u32 errno_of(int error)
 {
 	static const __u8 errnos[] = {
@@ -246,8 +248,8 @@ static __always_inline __u32 errno_of(int error)
 }
 
 /*
- * By one of its bios: the first, but for those that were merged in front of it. What follows came
- * by merging behind it and has none.
+ * Looks the request up by its bios: by the first one, or by those that were merged in front of the
+ * original first one. Bios behind it came by merging and have no entry.
  */
 static __always_inline struct flight *flight__find(const struct request *rq, __u64 *key)
 {
@@ -265,7 +267,7 @@ static __always_inline struct flight *flight__find(const struct request *rq, __u
 	return bpf_map_lookup_elem(&block__flights, key);
 }
 
-/* It goes on without the bios that are done. */
+/* Keeps a request that continues without its completed bios. */
 static __always_inline void flight__keep(const struct request *rq, __u64 key, struct flight *f)
 {
 	struct flight copy = *f;
@@ -279,8 +281,8 @@ static __always_inline void flight__keep(const struct request *rq, __u64 key, st
 }
 
 /*
- * The flush before its data is done when that goes to the device. In between the flush machinery
- * has put itself in the place of who is told the end (block/blk-flush.c).
+ * The flush before the data completes when the data goes to the device. In between, the flush
+ * machinery has replaced the request's completion callback (block/blk-flush.c).
  */
 SEC("?tp_btf/block_rq_issue")
 int BPF_PROG(block__issue, struct request *rq)
@@ -301,8 +303,9 @@ int BPF_PROG(block__issue, struct request *rq)
 }
 
 /*
- * A request may be done in parts; what failed has moved no bytes. With a flush before or after it,
- * its data is done first, and then it as a whole, when its end is its own again.
+ * A request may complete in parts. A part that failed has moved no bytes. With a flush before or
+ * after it, its data completes first. The whole request completes after that, when it has its own
+ * completion callback again.
  */
 SEC("?tp_btf/block_rq_complete")
 int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
@@ -333,7 +336,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	return 0;
 }
 
-/* It becomes part of another, whose row has its bytes. */
+/* The request becomes part of another one. The row of that one includes its bytes. */
 SEC("?tp_btf/block_rq_merge")
 int BPF_PROG(block__merge, struct request *rq)
 {

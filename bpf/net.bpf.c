@@ -17,7 +17,7 @@
 
 #define MMSGHDR_SZ 64 /* struct mmsghdr */
 
-/* What a thread does. */
+/* What a thread is doing. */
 struct call {
 	__u64 since_ns;		/* when it began, or when it last sent or received; 0: not known */
 	__u64 msg;		/* struct msghdr */
@@ -32,7 +32,7 @@ TASK_STATE(net, call, struct call, 4096) /* 900 KB */
 
 #define NAME_V4_SZ 16 /* struct sockaddr_in */
 
-/* A sockaddr_in6; the first half is a sockaddr_in. */
+/* A sockaddr_in6. The first half is a sockaddr_in. */
 struct name {
 	__u16 family;
 	__be16 port;
@@ -41,12 +41,12 @@ struct name {
 };
 
 struct transfer {
-	__u64 since_ns; /* now_ns: not known */
+	__u64 since_ns; /* equal to now_ns: not known */
 	__u64 now_ns;
 	long ret;
 	__u32 kind;
 	__u32 flags;	  /* MSG_… */
-	struct name peer; /* where the hook knows it; family 0: not */
+	struct name peer; /* set if the hook knows it; family 0: not known */
 };
 
 SEC("?tp_btf/sched_process_free")
@@ -87,7 +87,7 @@ static __always_inline bool is_datagram(const struct transfer *t)
 	return t->kind == EVENT_UDP_SEND || t->kind == EVENT_UDP_RECV;
 }
 
-/* A peek, what is in the queue of errors, the end of a stream: nothing was received. */
+/* Nothing was received by a peek, a read from the error queue, or at the end of a stream. */
 static __always_inline bool has_moved(const struct sock *sk, const struct transfer *t)
 {
 	if (!is_send(t) && t->flags & (MSG_PEEK | MSG_ERRQUEUE))
@@ -181,7 +181,7 @@ static __always_inline int begin(const void *msg)
 	return 0;
 }
 
-/* The message is still there. Of a receive that failed nobody has written the name. */
+/* The message still exists. After a failed receive, its name has not been written. */
 static __always_inline void read_message(const struct msghdr *msg, struct transfer *t)
 {
 	const void *name = BPF_CORE_READ(msg, msg_name);
@@ -273,7 +273,7 @@ int BPF_PROG(net__fexit__inet_sendpage, struct socket *sock, void *page, int off
 		return end(ctx, sock->sk, &t);                                                  \
 	}
 
-/* What the tracepoints do not say. */
+/* Functions for the data that the tracepoints do not report. */
 BEGINS(tp, inet_sendmsg, msg)
 BEGINS(tp, inet6_sendmsg, msg)
 BEGINS(tp, inet_recvmsg, msg)
@@ -285,7 +285,7 @@ BEGINS(tp, unix_stream_recvmsg, msg)
 BEGINS(tp, unix_dgram_sendmsg, msg)
 BEGINS(tp, unix_dgram_recvmsg, msg)
 
-/* Without tracepoints: all of it. */
+/* Without tracepoints: all functions. */
 BEGINS(fexit, inet_sendmsg, msg)
 SENDS(fexit, inet_sendmsg)
 BEGINS(fexit, inet6_sendmsg, msg)
@@ -319,7 +319,7 @@ static const bool may_move[] = {
 	[__NR_io_uring_enter] = true,
 };
 
-/* 32-bit programs count their calls differently: any of theirs may. */
+/* The numbers of calls in 32-bit programs are different: any of their calls may move data. */
 static __always_inline bool is_call(const struct task_struct *task, __u64 nr)
 {
 	return task__in_compat_call(task) || (nr < sizeof(may_move) && may_move[nr]);
@@ -348,18 +348,19 @@ int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-/* What is remembered of the system call that the thread is in; NULL: nothing. */
+/* Returns what is remembered of the thread's current system call, or NULL. */
 static __always_inline struct call *current_call(struct task_struct *task)
 {
 	struct call *call;
 
-	if (!has_user_side(task)) /* threads of the kernel and of io_uring are in no call */
+	/* threads of the kernel and of io_uring are not in a system call */
+	if (!has_user_side(task))
 		return NULL;
 	call = call__find(task);
 	return call && call->nr == current_nr(task) ? call : NULL;
 }
 
-/* Of several sends in one call each has the time since the one before. */
+/* If a call has several sends, each has the time since the previous one. */
 static __always_inline __u64 since_of(struct task_struct *task, struct call *call, __u64 now_ns)
 {
 	__u64 since_ns = now_ns;
@@ -368,7 +369,7 @@ static __always_inline __u64 since_of(struct task_struct *task, struct call *cal
 		since_ns = call->since_ns;
 		call->since_ns = now_ns;
 	} else if (has_user_side(task) && is_call(task, current_nr(task)) && !call__find(task)) {
-		since_ns = begin_ns; /* it came in before the programs were attached */
+		since_ns = begin_ns; /* the call began before the programs were attached */
 	}
 	return since_ns;
 }
@@ -382,7 +383,8 @@ static __always_inline void read_name(struct name *out, __u64 addr)
 		out->family = 0;
 }
 
-/* To whom a send goes that names it: as the program wrote it. Not that of 32-bit programs. */
+/* Reads the destination of a send that names it, as the program wrote it. Does not work for 32-bit
+ * programs. */
 static __always_inline void read_destination(struct task_struct *task, const struct call *call,
 					     struct name *out)
 {
@@ -437,8 +439,8 @@ int BPF_PROG(net__syscalls__recv, struct sock *sk, int ret, int flags)
 }
 
 /*
- * splice() from a socket says nothing of itself, but for this, after it has taken bytes and with
- * the socket locked. Also in interrupts, for sockets that the kernel reads.
+ * splice() from a socket has no hook but this one, after it has taken bytes and with the socket
+ * locked. It also runs in interrupts, for sockets that the kernel reads.
  */
 SEC("?tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(net__syscalls__splice, struct sock *sk)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of the program that an interpreter runs (src/runtime/). A bounded loop reads the
- * interpreter's own frames, some 80 bytes each. A process without an interpreter pays one look-up.
+ * Captures the calls of the program that an interpreter runs (src/runtime/). A bounded loop reads
+ * the interpreter's own frames, about 80 bytes each. A process without an interpreter costs one
+ * look-up.
  */
 #ifndef RUNTIME_BPF_H
 #define RUNTIME_BPF_H
 
 #include "bpf/user.bpf.h"
 
-/* By the inode number of the executable file: an exec or a fork of a known one needs no news. */
+/* By the inode number of the executable file: an exec or fork of a known file needs no message from
+ * user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u64);
@@ -30,8 +32,8 @@ static __always_inline __u64 user__word(const struct user *u, __u64 addr)
 	return user__read(u, &word, sizeof(word), addr) ? 0 : word;
 }
 
-/* What the thread's state refers to: the first frame, or where that is. 0: no such state, or it is
- * another thread's. */
+/* Returns the base to which the thread's state refers: the first frame, or its place. 0: there is
+ * no such state, or it belongs to another thread. */
 static __always_inline __u64 calls__base(const struct user *u, const struct capture_runtime *r)
 {
 	__u64 tp = task__thread_pointer(u->task), state;
@@ -53,7 +55,7 @@ static __always_inline __u64 calls__base(const struct user *u, const struct capt
 #define FUNCTION    (CAPTURE_WINDOW_WORDS + 16)
 #define NO_WORDS    (~0ULL)
 
-/* 0: the function cannot be read. Recursive calls of one function read it once. */
+/* Returns 0 if the function cannot be read. Recursive calls of one function read it once. */
 static __always_inline __u64 call__cookie(const struct user *u, const struct capture_runtime *r,
 					  struct capture_calls *calls, __u64 code)
 {
@@ -98,7 +100,7 @@ static __always_inline __u64 frame__read(const struct user *u, struct capture_ca
 	return user__read(u, calls->words + SINGLE, CALL_SZ, at) ? NO_WORDS : SINGLE;
 }
 
-/* Appends one call. Returns whether it was the last. */
+/* Appends one call. Returns whether it was the last one. */
 static __always_inline long call__copy(const struct user *u)
 {
 	struct capture_calls *calls = &slot__of(u->event)->calls;
@@ -132,7 +134,7 @@ static long call__copy_next(__u64 i, struct user *u)
 	return call__copy(u);
 }
 
-#define CALLS_UNROLLED_MAX 128 /* without bpf_loop() the verifier goes through every round */
+#define CALLS_UNROLLED_MAX 128 /* without bpf_loop(), the verifier checks every iteration */
 
 static __always_inline void calls__follow(struct user *u)
 {
@@ -146,7 +148,7 @@ static __always_inline void calls__follow(struct user *u)
 	}
 }
 
-/* Where the list begins; 0: there is none. */
+/* Returns the first frame of the list, or 0 if there is none. */
 static __always_inline __u64 calls__begin(const struct user *u, struct capture_calls *calls)
 {
 	const struct capture_runtime *r = &calls->runtime;
@@ -161,7 +163,7 @@ static __always_inline __u64 calls__begin(const struct user *u, struct capture_c
 	return calls->next;
 }
 
-/* Puts the calls behind the `at` bytes that data[] has already; how many bytes they are. */
+/* Appends the calls after the first `at` bytes of data[]. Returns their size in bytes. */
 static __always_inline __u64 calls__copy(struct user *u, struct event *e, __u64 at)
 {
 	struct capture_calls *calls = &slot__of(e)->calls;

@@ -1,4 +1,10 @@
 -- Where does the time of each kind of span go: running, ready to run, blocked in what, or without a thread?
+--     stacksexport query -f sql/tables/span_breakdown.sql [-c COMMAND] [-b PROGRAM]
+-- One row per kind of span (its name) and use of time. share: the part of all time of that kind. running, runnable and
+-- blocked: time of threads in the span, or in a span inside it. waiting: the span was open and no thread was in it (a
+-- task between two polls). Times of spans that wait at the same time add up. blocked and waiting have the ten longest
+-- stacks each. Spans that are never left count with the time that threads are blocked in them. Needs the sources usdt
+-- and switch.
 WITH entered AS MATERIALIZED (
     SELECT
         trace_name, span_id, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends,

@@ -1,4 +1,9 @@
 -- Why do threads not run: where did they go to sleep, and which thread woke them?
+--     stacksexport query -f sql/tables/why_off_cpu.sql [-c COMMAND] [-b PROGRAM]
+-- The hundred combinations with the most time. offcpu_s: from leaving the CPU to running again. It consists of blocked_s,
+-- until the wake-up, and runnable_s, waiting for a CPU. `slept` is the stack that left the CPU, `woke` the stack that
+-- woke the thread. `woke` is empty if the thread was preempted or still waits, or if the recording has no source `wake`.
+-- The stacks are user stacks, or kernel stacks if there is no user stack.
 WITH intervals AS MATERIALIZED (
     SELECT
         command, state, coalesce(ustack_id, kstack_id) AS slept_id,
