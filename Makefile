@@ -71,8 +71,8 @@ layer_objs = $(call objs,$($(1)_MAY) $(1))
 
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o
-stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
+stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/web_assets.o
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ldw -lelf -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
@@ -197,6 +197,12 @@ bench-unwind: setup-tests
 fuzz:
 	@tests/fuzz/run
 
+## pictures: record a web shop and photograph stacksexport view on it, for docs/pictures; root
+.PHONY: pictures
+pictures: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@$(DEPS)/venv/bin/python tools/pictures
+
 ## install: install below $(DESTDIR)$(PREFIX), the library in its $(LIBDIR)
 install: all install-programs install-library
 
@@ -261,10 +267,10 @@ lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
 	@tools/check-english
 
-# shellcheck and ruff come with make setup-tests.
+# shellcheck and ruff come with make setup-tests. F811: the tests of the page import fixtures.
 lint-scripts:
 	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
-	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F . $(shell git grep -lE '^#!.*python')
+	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811' . $(shell git grep -lE '^#!.*python')
 
 ## clean: remove built files
 clean:
@@ -379,6 +385,23 @@ $(BUILD)/gen/profile.pb-c.c $(BUILD)/gen/profile.pb-c.h &: src/pprof/profile.pro
 $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -O2 -g -I$(BUILD)/gen -c -o $@ $<
+
+# The page of `stacksexport view`: all files of web/, and as one file for `stacksexport report`.
+WEB_FILES := $(filter-out web/report.html,$(sort $(shell find web -type f))) $(BUILD)/gen/report.html
+$(BUILD)/gen/web_assets.c: $(WEB_FILES) tools/embed | $(BUILD)/gen/
+	$(call msg,EMBED,$@)
+	$(Q)tools/embed web $(WEB_FILES) > $@
+
+$(BUILD)/gen/report.html: $(shell find web -type f) tools/bundle-web | $(BUILD)/gen/
+	$(call msg,BUNDLE,$@)
+	$(Q)python3 tools/bundle-web web > $@
+
+$(BUILD)/gen/web_assets.o: $(BUILD)/gen/web_assets.c
+	$(call msg,CC,$@)
+	$(Q)$(CC) -O2 -g -Isrc -c -o $@ $<
+
+$(BUILD)/gen/:
+	@mkdir -p $@
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ struct capture_progress {
 	__u32 want, seen; /* bytes: wanted, and looked at so far */
 	__u32 end;	  /* up to here, the last bytes that were there */
 	__u32 got;	  /* bytes that were there */
+	__u64 at;	  /* where the copy is in data[] */
 	__u64 missing;	  /* pages */
 	__u64 holes[EVENT_HOLES_SZ / sizeof(__u64)];
 };
@@ -64,11 +65,19 @@ struct capture_runtime {
 	__u32 unused;
 };
 
+#define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */
+
 /* How far the list has been followed. */
 struct capture_calls {
+	struct capture_runtime runtime;
 	__u64 next, cnt;
-	__u64 words[CAPTURE_CALL_WORDS];
-	__u64 spare[16 - CAPTURE_CALL_WORDS]; /* so that a masked index is inside */
+	__u64 at;	    /* of the event_runtime in data[] */
+	__u64 base;	    /* see there */
+	__u64 window;	    /* address of words[0]; 0: nothing is there */
+	__u64 before;	    /* address of the last frame */
+	__u64 code, cookie; /* of the last frame */
+	/* The window, a single frame, a function; so many that a masked index is inside. */
+	__u64 words[2 * CAPTURE_WINDOW_WORDS];
 };
 
 /* Bytes of data[] before an event_switched, at most. */
@@ -85,7 +94,8 @@ struct capture_calls {
 /* Where an event is put together. */
 struct capture_slot {
 	__u32 busy, idx;
-	__u64 event_sz; /* bytes of the event, when it is complete */
+	__u64 event_sz;	 /* bytes of the event, when it is complete */
+	__u64 top_known; /* not 0: something says where the stack ends */
 	struct capture_progress progress;
 	struct capture_goroutine goroutine;
 	struct capture_signal signal;

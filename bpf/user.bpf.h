@@ -26,7 +26,7 @@ struct user {
 		*mm;  /* the task's; the verifier takes 1 ms for each place that reads it */
 	void *bounce; /* of the slot that it is read for; NULL: none */
 	__u64 how;
-	bool top_known;
+	struct event *event; /* what is read is put into its slot */
 };
 
 static __always_inline bool user__bounces(const struct user *u)

@@ -134,7 +134,7 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	struct capture_goroutine *c = &slot->goroutine;
 	__u64 sp = regs->sp, g = REGS_G(regs), top;
 
-	u->top_known = true;
+	slot->top_known = true;
 	c->here = c->hi = 0;
 	if (is_on_signal_stack(task, sp)) {
 		if (!signal__read(u, &slot->signal))
@@ -151,9 +151,11 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	}
 	if (!top)
 		top = mapping__top(task, sp);
-	u->top_known = top;
+	slot->top_known = top;
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
+
+#define BEFORE_STACK_MAX (EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64)) /* of data[] */
 
 #define LEAF_MAX 65536 /* bytes at the stack's end that may be missing; each try takes its time */
 
@@ -178,37 +180,30 @@ static __always_inline bool hole__pass(volatile struct capture_progress *p, cons
 	return true;
 }
 
-struct page_copy {
-	const struct user *user;
-	struct event *event;
-	__u64 at; /* in data[] */
-};
-
 /* One page, or as much of one as a bounce buffer holds. Returns whether it was the last. */
-static __always_inline long page__copy(__u64 i, const struct page_copy *c)
+static __always_inline long page__copy(__u64 i, const struct user *u)
 {
-	const struct user *u = c->user;
 	const __u64 most = user__bounces(u) ? CAPTURE_BOUNCE_SZ : CAPTURE_PAGE;
-	struct event *e = c->event;
+	struct event *e = u->event;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	__u64 got = p->got, seen = p->seen, addr = e->stack_addr + seen;
+	__u64 off = p->at + p->got, addr = e->stack_addr + p->seen;
 	__u64 step = most - (addr & (most - 1));
 
-	if (step > p->want - seen)
-		step = p->want - seen;
+	if (step > p->want - p->seen)
+		step = p->want - p->seen;
 	if (step == 0)
 		return 1;
 	OPAQUE(step);
-	OPAQUE(got);
-	if (step > most || got > cfg.stack_sz)
+	OPAQUE(off); /* one bound for both parts: older verifiers forget those of spilled numbers */
+	if (step > most || off > BEFORE_STACK_MAX + cfg.stack_sz)
 		return 1;
-	if (!user__read(u, e->data + c->at + got, step, addr)) {
-		p->got = got + step;
-		p->seen = seen + step;
-		p->end = seen + step;
+	if (!user__read(u, e->data + off, step, addr)) {
+		p->got += step;
+		p->seen += step;
+		p->end = p->seen;
 		return 0;
 	}
-	if (!got && i <= LEAF_MAX / most) {
+	if (!p->got && i <= LEAF_MAX / most) {
 		e->stack_addr += step;
 		p->want -= step;
 		return 0;
@@ -216,9 +211,9 @@ static __always_inline long page__copy(__u64 i, const struct page_copy *c)
 	return !hole__pass(p, e);
 }
 
-static long page__copy_next(__u64 i, struct page_copy *c)
+static long page__copy_next(__u64 i, struct user *u)
 {
-	return page__copy(i, c);
+	return page__copy(i, u);
 }
 
 /*
@@ -235,17 +230,17 @@ static __always_inline __u64 stack__copy_pages(const struct user *u, struct even
 	const __u64 per_page = user__bounces(u) ? CAPTURE_PAGE / CAPTURE_BOUNCE_SZ : 1;
 	const __u64 most = (cfg.stack_sz / CAPTURE_PAGE + 2) * per_page;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	struct page_copy c = { u, e, at };
 
 	__builtin_memset((void *)p, 0, sizeof(*p));
 	p->want = want;
-	p->missing = u->top_known ? 0 : MISSING_MAX;
+	p->at = at;
+	p->missing = slot__of(e)->top_known ? 0 : MISSING_MAX;
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(most, page__copy_next, &c, 0);
+		bpf_loop(most, page__copy_next, (void *)u, 0);
 		return p->got;
 	}
 	for (__u64 i = 0; i < most; i++) {
-		if (page__copy(i, &c))
+		if (page__copy(i, u))
 			break;
 	}
 	return p->got;
@@ -356,7 +351,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-	struct user u = { .task = task, .mm = task->mm, .how = how };
+	struct user u = { .task = task, .mm = task->mm, .how = how, .event = e };
 	__u64 top, want, got, spans;
 
 	if (user__bounces(&u))
@@ -368,7 +363,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	if (got > cfg.stack_sz)
 		got = cfg.stack_sz;
 	OPAQUE(got);
-	if (at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
+	if (at > BEFORE_STACK_MAX || got > cfg.stack_sz)
 		return 0;
 	spans = got;
 	if (user__bounces(&u) || user__read(&u, e->data + at, got, e->stack_addr)) {

@@ -17,7 +17,7 @@ OLD_LIBC := $(DEPS)/glibc-$(ARCH)
 DIST_LDFLAGS = $(LDFLAGS) --sysroot=$(OLD_LIBC) -B$(OLD_LIBC)/usr/lib/$(MULTIARCH)/ -L$(OLD_LIBC)/usr/lib/$(MULTIARCH) \
 	-Wl,--as-needed -Wl,--strip-debug
 # dist_libs LIBS,END: -lNAME becomes the path of libNAME.END. libdw.a also needs bzip2 and dlopen().
-dist_libs = $(foreach flag,$(1),$(if $(filter -l%,$(filter-out -lduckdb -lpthread,$(flag))),$(call dist_file,$(flag:-l%=lib%.$(2))),$(flag))) \
+dist_libs = $(foreach flag,$(1),$(if $(filter -l%,$(filter-out -lduckdb -lpthread -lm,$(flag))),$(call dist_file,$(flag:-l%=lib%.$(2))),$(flag))) \
 	$(call dist_file,libbz2.$(2)) -lpthread -ldl
 dist_file = $(shell $(CC) -print-file-name=$(1))
 DIST_PROGRAMS := $(addprefix $(DIST)/bin/,$(PROGRAMS))
@@ -36,10 +36,24 @@ $(DIST)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so
 $(DIST)/bin/stacktrace: $(stacktrace_OBJS)
 # libduckdb needs libstdc++, which is not in the root of the old C library.
 $(DIST)/bin/stacksexport: dist_LDFLAGS := -Wl,--allow-shlib-undefined
+# libmicrohttpd.a without gnutls, which has no static library: packaging/notls.c.
+$(DIST)/bin/stacksexport: dist_MORE := $(DIST)/obj/notls.o $(DIST)/obj/libmicrohttpd.a
+$(DIST)/bin/stacksexport: $(DIST)/obj/notls.o $(DIST)/obj/libmicrohttpd.a
+
+$(DIST)/obj/notls.o: packaging/notls.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(DIST)/obj/libmicrohttpd.a:
+	$(call msg,OBJCOPY,$@)
+	@mkdir -p $(@D)
+	$(Q)$(OBJCOPY) --wildcard --weaken-symbol='gnutls_*' $(call dist_file,libmicrohttpd.a) $@
+
 $(DIST_PROGRAMS): $(OLD_LIBC)/version packaging/check-glibc
 	$(call msg,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(DIST_LDFLAGS) $(dist_LDFLAGS) -o $@ $($(@F)_OBJS) $(call dist_libs,$($(@F)_LIBS),a)
+	$(Q)$(CC) $(DIST_LDFLAGS) $(dist_LDFLAGS) -o $@ $($(@F)_OBJS) $(dist_MORE) $(call dist_libs,$(filter-out -lmicrohttpd,$($(@F)_LIBS)),a)
 	$(Q)packaging/check-glibc $(DIST_GLIBC) $@
 
 # libdw.a has no position-independent code: the shared library needs the libdw.so of the system.

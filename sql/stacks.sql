@@ -8,7 +8,8 @@
 -- current directory. It can be changed at any time. stacksexport instead sets `events_files` and `stacktraces_files`,
 -- the lists of files.
 --
---   events       one row per event
+--   events       one row per event, of the selection
+--   all_events   one row per event, of the whole recording
 --   stacktraces  one row per distinct stack: stack_id, frames (leaf first)
 --   stacks       events with ustack and kstack, the frames of ustack_id and kstack_id; an empty list if there is none
 --   offcpu       one row per interval that a thread spent off the CPU
@@ -26,15 +27,66 @@
 -- CTE: sorting only the events of a few threads is much faster. The table must have all rows of these kinds of each of
 -- its threads, processes or spans.
 --
--- Frames are long. A query over many events is fastest if it groups events by ustack_id and kstack_id first, and reads
--- the frames of the result; sql/pprof/ does so. A filter by a constant on the sort key of a view (pid in offcpu, tgid
--- in rss, span_id in span_waits) is applied before the sort.
+-- A selection is a range of times and other conditions on events: the variables below that are not null. stacksexport sets
+-- them for --from, --to, --command and so on; they can be set in a shell, too. A row is in the range if its timestamp is.
+-- Of the intervals of offcpu, wakeups and span_waits the part counts that lies in the range. What a row follows is looked
+-- for in the whole recording, so a selection neither loses intervals at its ends nor makes new ones: a query that pairs
+-- rows itself reads all_events, and selects afterwards.
+--
+--   selected_from, selected_to       BIGINT   from when, and until before when, in nanoseconds since 1970
+--   selected_command, selected_thread         names
+--   selected_pid, selected_tid       INTEGER  the process (column tgid), the thread (column pid)
+--   selected_span                             the name of a span, or its id in decimal
+--   selected_cgroup                           this cgroup, and those inside of it
+--   selected_kind, selected_host
+--
+-- Frames are long. A query over many events is fastest when it groups events by ustack_id and kstack_id first,
+-- and fetches frames for what is left; sql/pprof/ does so. A filter by a constant on what a view sorts by (pid in offcpu,
+-- tgid in rss, span_id in span_waits) acts before it sorts.
 
-CREATE OR REPLACE VIEW events AS
+CREATE OR REPLACE VIEW all_events AS
 SELECT *
 FROM read_parquet(
     coalesce(getvariable('events_files'), [coalesce(getvariable('recording'), '.') || '/events-*.parquet']),
-    union_by_name => true);
+    union_by_name => coalesce(getvariable('unions_columns'), true));
+
+-- DuckDB knows the values of variables when it plans a query: what is not set costs nothing, and the rest is compared with
+-- the limits in the files before they are read.
+CREATE OR REPLACE MACRO in_selected_range(moment) AS
+    (getvariable('selected_from') IS NULL OR moment >= getvariable('selected_from'))
+    AND (getvariable('selected_to') IS NULL OR moment < getvariable('selected_to'));
+
+-- For how long an interval lies in the range, and where this part begins.
+CREATE OR REPLACE MACRO selected_ns(begins, ends) AS
+    greatest(least(ends, getvariable('selected_to')) - greatest(begins, getvariable('selected_from')), 0);
+
+CREATE OR REPLACE MACRO selected_begin(begins) AS
+    greatest(begins, getvariable('selected_from'));
+
+CREATE OR REPLACE MACRO has_selected_range() AS
+    getvariable('selected_from') IS NOT NULL OR getvariable('selected_to') IS NOT NULL;
+
+-- Rows of a table, whatever their times are.
+CREATE OR REPLACE MACRO selected(rows) AS TABLE
+SELECT *
+FROM query_table(rows)
+WHERE (getvariable('selected_command') IS NULL OR command = getvariable('selected_command'))
+    AND (getvariable('selected_thread') IS NULL OR coalesce(thread, command) = getvariable('selected_thread'))
+    AND (getvariable('selected_pid') IS NULL OR tgid = getvariable('selected_pid'))
+    AND (getvariable('selected_tid') IS NULL OR pid = getvariable('selected_tid'))
+    AND (getvariable('selected_host') IS NULL OR host = getvariable('selected_host'))
+    AND (
+        getvariable('selected_span') IS NULL
+        OR trace_name = getvariable('selected_span')
+        OR span_id = nullif(TRY_CAST(getvariable('selected_span') AS UBIGINT), 0))
+    AND (
+        getvariable('selected_cgroup') IS NULL
+        OR cgroup = getvariable('selected_cgroup')
+        OR starts_with(cgroup, rtrim(getvariable('selected_cgroup'), '/') || '/'));
+
+CREATE OR REPLACE VIEW events AS
+FROM selected('all_events')
+WHERE in_selected_range(timestamp) AND (getvariable('selected_kind') IS NULL OR kind = getvariable('selected_kind'));
 
 -- Each batch has all stacks of its own events, so most stacks are in many batches: the row in the first batch counts.
 -- The ids alone determine that row; frames are read only for these rows, and from no file without one.
@@ -42,12 +94,12 @@ CREATE OR REPLACE VIEW whole_stacktraces AS
 SELECT stack_id, frames
 FROM read_parquet(
     coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
-    union_by_name => true)
+    union_by_name => coalesce(getvariable('unions_columns'), true))
 WHERE (file_index, file_row_number) IN (
     SELECT min(file_index), arg_min(file_row_number, file_index)
     FROM read_parquet(
         coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
-        union_by_name => true)
+        union_by_name => coalesce(getvariable('unions_columns'), true))
     GROUP BY stack_id);
 
 -- stacksexport leaves out what interpreters do for the programs that they run, see without_interpreter.sql.
@@ -81,7 +133,7 @@ WINDOW next_slice AS (PARTITION BY pid, host_key ORDER BY timestamp)
 QUALIFY leaves AND next_begin IS NOT NULL;
 
 CREATE OR REPLACE VIEW slices AS
-FROM slices_of('events');
+FROM slices_of('all_events');
 
 -- Off-CPU time is between two slices of a thread: from the end of one (its stack is where the thread waited, its state
 -- is how it left) to the start of the next. `offcpu_ns` = `blocked_ns` + `runnable_ns`; in the runnable part the thread
@@ -110,8 +162,27 @@ WITH slices_there AS (
 )
 FROM intervals_of('slices_there', switches);
 
+-- The parts of such intervals that lie in the selected range: a thread is blocked first, then it can run.
+CREATE OR REPLACE MACRO selected_intervals(intervals) AS TABLE
+SELECT
+    * REPLACE (
+        CASE WHEN has_selected_range() AND state IS DISTINCT FROM 'gaps'
+            THEN selected_ns(timestamp, timestamp + offcpu_ns) ELSE offcpu_ns END AS offcpu_ns,
+        CASE WHEN has_selected_range() AND state IS DISTINCT FROM 'gaps'
+            THEN selected_ns(timestamp + blocked_ns, timestamp + offcpu_ns) ELSE runnable_ns END AS runnable_ns,
+        CASE WHEN has_selected_range() AND state IS DISTINCT FROM 'gaps'
+            THEN selected_ns(timestamp, timestamp + blocked_ns) ELSE blocked_ns END AS blocked_ns)
+FROM selected(intervals)
+WHERE NOT has_selected_range()
+    OR in_selected_range(timestamp)
+    OR state IS DISTINCT FROM 'gaps' AND selected_ns(timestamp, timestamp + offcpu_ns) > 0;
+
 CREATE OR REPLACE VIEW offcpu AS
-FROM intervals_of('slices', 'events');
+WITH intervals AS (
+    FROM intervals_of('slices', 'all_events')
+)
+FROM selected_intervals('intervals')
+WHERE coalesce(getvariable('selected_kind'), 'switch') = 'switch';
 
 -- DuckDB estimates far too few rows for an ASOF join, and compares every pair if it expects few rows.
 SET asof_loop_join_threshold = 0;
@@ -123,7 +194,7 @@ WITH slept AS (
     FROM slices
 ), wakes AS (
     SELECT *, hash(host, target) AS thread_key
-    FROM events
+    FROM all_events
     WHERE kind = 'wake'
 ), joined AS (
     SELECT
@@ -147,6 +218,9 @@ FROM joined;
 -- Off-CPU intervals with the thread's last wake-up in them: its time, its waker and its stacks. Null if none was
 -- recorded: the thread was preempted, it still waits, or the recording lacks kind wake.
 CREATE OR REPLACE VIEW wakeups AS
+WITH intervals AS (
+    FROM intervals_of('woken_slices', 'all_events')
+)
 SELECT
     * EXCLUDE (
         mark_timestamp, mark_command, mark_thread, mark_tgid, mark_pid, mark_buildid, mark_ustack_id, mark_kstack_id),
@@ -154,7 +228,8 @@ SELECT
     mark_timestamp AS waker_timestamp, mark_command AS waker_command, mark_thread AS waker_thread,
     mark_tgid AS waker_tgid, mark_pid AS waker_pid, mark_buildid AS waker_buildid, mark_ustack_id AS waker_ustack_id,
     mark_kstack_id AS waker_kstack_id
-FROM intervals_of('woken_slices', 'events');
+FROM selected_intervals('intervals')
+WHERE coalesce(getvariable('selected_kind'), 'switch') IN ('switch', 'wake');
 
 -- `growth` is the change since the previous row of the same process. It is null in the first row, because the memory
 -- before the recording is unknown. If 1 of N changes is recorded, it includes the changes between the rows: sums are
@@ -164,7 +239,11 @@ SELECT * EXCLUDE (host_key), amount - lag(amount) OVER (PARTITION BY tgid, host_
 FROM (SELECT *, (hash(host) >> 33)::INTEGER AS host_key FROM query_table(changes) WHERE kind = 'rss');
 
 CREATE OR REPLACE VIEW rss AS
-FROM rss_of('events');
+WITH changes AS (
+    FROM rss_of('all_events')
+)
+FROM selected('changes')
+WHERE in_selected_range(timestamp) AND coalesce(getvariable('selected_kind'), 'rss') = 'rss';
 
 -- The exits of a span, and the row that follows each in the same span: another exit, or the close.
 CREATE OR REPLACE MACRO span_exits_of(spans) AS TABLE
@@ -184,7 +263,7 @@ WINDOW next_row AS (PARTITION BY span_id, process_key ORDER BY timestamp, is_clo
 QUALIFY NOT is_close;
 
 CREATE OR REPLACE VIEW span_exits AS
-FROM span_exits_of('events');
+FROM span_exits_of('all_events');
 
 -- A span that is entered and left several times (a polled task) waits in between: from one trace_exit, which has the
 -- stacks, to the next enter, or to its end. `ended` is entered, closed, or open if nothing followed; an open wait lasts
@@ -192,7 +271,7 @@ FROM span_exits_of('events');
 CREATE OR REPLACE MACRO waits_after(exits) AS TABLE
 WITH ends AS (
     SELECT map_from_entries(list({'host': host, 'end_ns': end_ns})) AS of_host
-    FROM (SELECT coalesce(host, '') AS host, max(timestamp) AS end_ns FROM events GROUP BY ALL)
+    FROM (SELECT coalesce(host, '') AS host, max(timestamp) AS end_ns FROM all_events GROUP BY ALL)
 )
 SELECT
     e.* EXCLUDE (next_is_close, next_begin),
@@ -209,7 +288,14 @@ WITH exits_there AS (
 FROM waits_after('exits_there');
 
 CREATE OR REPLACE VIEW span_waits AS
-FROM waits_after('span_exits');
+WITH waits AS (
+    FROM waits_after('span_exits')
+)
+SELECT
+    * REPLACE (CASE WHEN has_selected_range() THEN selected_ns(timestamp, timestamp + wait_ns) ELSE wait_ns END AS wait_ns)
+FROM selected('waits')
+WHERE (NOT has_selected_range() OR in_selected_range(timestamp) OR selected_ns(timestamp, timestamp + wait_ns) > 0)
+    AND (getvariable('selected_kind') IS NULL OR kind = getvariable('selected_kind'));
 
 -- Frames with the fields that all recordings have, so that their lists can be joined.
 CREATE OR REPLACE MACRO as_frames(list) AS list_transform(list, lambda f: {

@@ -12,12 +12,12 @@ WITH forks AS (
         AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 ), exits AS (
     SELECT timestamp, hash(host, pid) AS thread_key
-    FROM events
+    FROM all_events
     WHERE kind = 'exit'
 ), lives AS (
     SELECT
         stack_id, weight,
-        coalesce(exits.timestamp, (SELECT max(timestamp) FROM events)) - forks.timestamp AS life_ns
+        coalesce(exits.timestamp, (SELECT max(timestamp) FROM all_events)) - forks.timestamp AS life_ns
     FROM forks
     ASOF LEFT JOIN exits ON forks.thread_key = exits.thread_key AND forks.timestamp <= exits.timestamp
 )

@@ -1,13 +1,14 @@
 -- Which spans took longest, and what happened in them?
 --     stacksexport query -f sql/tables/slow_spans.sql [-c COMMAND] [-b PROGRAM]
--- The ten longest spans, and for each, in the order of time, what its threads did while they were in it or in a span
--- inside it. span_s: from the first enter to the close, or to the end of the recording if it is open. at_s: time since
--- the first enter. `detail` is the state for off-CPU time; the name for files, disks and connections; the span's name
--- for inner spans. `enter` is time in the span itself, `wait` time without a thread in it.
+-- The ten longest spans of the selection, and in each, in the order in which it began: what its threads did while they were
+-- in it or in a span inside of it. span_s: from the first time it was entered until it was closed, or to the end of the
+-- recording when it is open (of an open one: from its first row in the selection). at_s: since its beginning, the first
+-- time. For off-CPU time `detail` is the state; for files, disks and connections which; for inner spans their names.
+-- `enter` is being in the span itself, `wait` when no thread was.
 CREATE OR REPLACE TEMP TABLE slow AS
 WITH ends AS (
     SELECT host, max(timestamp) AS end_ns
-    FROM events
+    FROM all_events
     GROUP BY host
 ), closes AS MATERIALIZED (
     SELECT host, tgid, span_id, trace_name, timestamp - duration AS begins, timestamp AS ends
@@ -20,7 +21,12 @@ WITH ends AS (
         e.host, e.tgid, e.span_id, any_value(e.trace_name),
         min(e.timestamp - CASE e.kind WHEN 'trace_exit' THEN e.duration ELSE 0 END)
     FROM events e
-    LEFT JOIN (SELECT host, tgid, span_id, max(ends) AS last_close FROM closes GROUP BY ALL) c
+    LEFT JOIN (
+        SELECT host, tgid, span_id, max(timestamp) AS last_close
+        FROM all_events
+        WHERE kind = 'trace_close'
+        GROUP BY ALL
+    ) c
         ON c.host IS NOT DISTINCT FROM e.host AND c.tgid = e.tgid AND c.span_id = e.span_id
     WHERE e.span_id != 0 AND e.kind != 'trace_close' AND (c.last_close IS NULL OR e.timestamp > c.last_close)
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
@@ -42,7 +48,7 @@ SET VARIABLE slow_tgids = (SELECT list(tgid) FROM slow);
 SET VARIABLE slow_ids = (SELECT list(span_id) FROM slow);
 SET VARIABLE slow_threads = (
     SELECT list(DISTINCT pid)
-    FROM events
+    FROM all_events
     WHERE list_contains(getvariable('slow_ids'), span_id) AND list_contains(getvariable('slow_tgids'), tgid));
 
 WITH nearby AS MATERIALIZED (
@@ -52,7 +58,7 @@ WITH nearby AS MATERIALIZED (
         weight, file, peer, device,
         NULL AS cpu, NULL AS command, NULL AS thread, NULL AS buildid, NULL AS cgroup, NULL AS parent_id, NULL AS id,
         NULL AS unwind
-    FROM events
+    FROM all_events
     WHERE list_contains(getvariable('slow_tgids'), tgid)
         AND (kind = 'rss' OR list_contains(getvariable('slow_threads'), pid))
 ), happened AS (

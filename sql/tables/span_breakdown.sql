@@ -1,7 +1,8 @@
 -- Where does the time of each kind of span go: running, ready to run, blocked in what, or without a thread?
 WITH entered AS MATERIALIZED (
     SELECT
-        trace_name, span_id, duration, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends,
+        trace_name, span_id, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends,
+        selected_ns(begins, ends) AS duration, in_selected_range(ends) AS is_in_range,
         coalesce(ustack_id, kstack_id) AS stack_id, wait_ns
     FROM span_waits
     WHERE ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
@@ -46,7 +47,7 @@ WITH entered AS MATERIALIZED (
         ON n.thread_key = o.thread_key AND n.depth = o.depth AND n.moment >= o.moment
     WHERE n.moment < o.ends AND n.span_id != o.span_id
 ), times AS (
-    SELECT trace_name, 'running' AS what, NULL AS stack_id, count(*) AS count, sum(duration) AS ns
+    SELECT trace_name, 'running' AS what, NULL AS stack_id, count(*) FILTER (is_in_range) AS count, sum(duration) AS ns
     FROM entered
     GROUP BY trace_name
     UNION ALL

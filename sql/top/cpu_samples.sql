@@ -6,6 +6,5 @@ SELECT
     sum(duration::HUGEINT * coalesce(weight, 1)) AS cpu_ns
 FROM events
 WHERE kind = 'profile'
-    AND ('?command' IS NULL OR command = '?command')
     AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 GROUP BY ALL;

@@ -5,6 +5,5 @@ SELECT
     command, coalesce(ustack_id, kstack_id) AS stack_id, coalesce(state, 'unknown') AS state,
     count(*) AS count, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
 FROM offcpu
-WHERE ('?command' IS NULL OR command = '?command')
-    AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
+WHERE ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 GROUP BY ALL;

@@ -7,7 +7,7 @@ WITH drawn AS (
     SELECT
         tgid AS pid, pid AS tid,
         arg_max(command, timestamp) AS command, arg_max(coalesce(thread, command), timestamp) AS thread
-    FROM events
+    FROM all_events
     WHERE tgid IN (SELECT pid FROM drawn) AND command != ''
     GROUP BY ALL
 )

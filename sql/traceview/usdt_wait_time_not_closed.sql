@@ -4,7 +4,7 @@
 -- and those in progress at the end.
 SELECT
     'complete' AS event, span_name(trace_name) AS name, tgid AS pid, pid AS tid, kind, cpu,
-    timestamp * 0.001 AS start, wait_ns * 0.001 AS duration, -- microseconds, exactly
+    selected_begin(timestamp) * 0.001 AS start, wait_ns * 0.001 AS duration, -- microseconds, exactly
     [kstack_id, ustack_id] AS stack, span_id, parent_id, id, amount
 FROM span_waits
 WHERE ended = 'open'

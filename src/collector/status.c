@@ -189,6 +189,9 @@ static void print_summary(const struct status *s, const struct session *session,
 		fprintf(stderr,
 			"  missing from the files, because writing failed: %lu of these rows\n",
 			written.added - written.rows);
+	if (written.removed_batches)
+		fprintf(stderr, "  removed by --keep: the %lu oldest batches\n",
+			written.removed_batches);
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,

@@ -41,8 +41,6 @@ def test_missing_parameters_are_named(rec):
     assert "?command" in p.stderr and "-c" in p.stderr
     p = run("query", "SELECT '?buildid'", "-r", rec, status=2)
     assert "?buildid" in p.stderr and "-b" in p.stderr
-    p = run("query", "SELECT 1", "-c", "prog", "-r", rec)
-    assert "-c has no effect" in p.stderr
 
 
 def test_a_long_command_is_cut_as_the_kernel_cuts_it(tmp_path):

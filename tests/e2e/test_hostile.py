@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, needs_bpf, wait_worked
+from conftest import BUILD, EXAMPLES, needs_bpf, wait_worked
 from test_files import BUSY, ends
 
 pytestmark = needs_bpf
@@ -82,6 +82,8 @@ static void *hold(void *arg)
 int main(int argc, char **argv)
 {
 	pthread_t holder;
+	if (argc > 3)
+		mmap(0, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, open(argv[3], O_RDONLY), 0);
 	snprintf(path, sizeof(path), "%s/page", argv[1]);
 	snprintf(direct, sizeof(direct), "%s/.direct", argv[2]);
 	pthread_create(&holder, 0, hold, NULL);
@@ -145,7 +147,7 @@ $SLOWFS $SOURCE /mnt/fuse > /mnt/log &
 until grep -q mounted /mnt/log; do sleep 0.05; done
 stat /mnt/fuse/page > /mnt/log2
 echo "0 65536" > $SOURCE/.hang
-$PROGRAM /mnt/fuse $SOURCE > /mnt/held &
+$PROGRAM /mnt/fuse $SOURCE $MAPPED > /mnt/held &
 until grep -q holding /mnt/held; do sleep 0.05; done
 sleep 0.5
 echo ready
@@ -270,3 +272,17 @@ def test_a_locked_address_space_harms_no_other_program(start, spawn, compile_c, 
     assert r.lost("profile") == 0, r.stderr
     check_others(r, "honest", "fresh")
     assert "does not let its memory be read" not in r.stderr
+
+
+def test_probes_of_a_program_that_a_locked_address_space_maps(start, spawn, compile_c, attack):
+    """The kernel detaches under that lock; the collector ends without it."""
+    (attack.source / "page").write_bytes(bytes(4096))
+    honest = spawn(compile_c(BUSY, name="honest"))
+    target = EXAMPLES / "spans_server"
+    c = start("-p", f"profile:u:199,usdt:{target}", "--no-cache")
+    attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
+    assert is_held("holder")
+    wait_worked(0.5, honest)
+    r = end_in_time(c)
+    check_others(r, "honest")
+    assert "has not detached the probes" in r.stderr

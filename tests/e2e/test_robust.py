@@ -85,13 +85,34 @@ def test_a_full_disk_is_reported_and_loses_nothing_written(spawn, start, tmp_pat
         assert "No space left on device" in r.stderr and str(mount) in r.stderr, r.stderr
         rows, batches, size = re.search(r"s, (\d+) rows in (\d+) batch\w*, (\d+ KB|[\d.]+ MB) in", r.stderr).groups()
         assert int(rows) == r.one("SELECT count(*) FROM events") > 0
-        unwritten = int(re.search(r"in no file, because writing failed: (\d+) of these rows", r.stderr)[1])
+        unwritten = int(re.search(r"missing from the files, because writing failed: (\d+) of these rows", r.stderr)[1])
         counted = int(re.search(r"^switch +(\d+)", r.stderr, re.M)[1])
         assert unwritten > 0 and counted - unwritten <= int(rows), r.stderr
         assert int(batches) == len(list(r.path.glob("events-*.parquet")))
         written = sum(f.stat().st_size for f in r.path.iterdir())
         assert size == (f"{written / 1e6:.1f} MB" if written >= 1e6 else f"{written / 1e3:.0f} KB")
         assert not list(r.path.glob("*.tmp"))
+    finally:
+        subprocess.run(["umount", mount], check=True)
+
+
+def test_keep_makes_room_on_a_full_disk(spawn, start, tmp_path):
+    """The oldest batches go, and the recording goes on; what is left is whole."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", mount], check=True)
+    try:
+        spawn("sh", "-c", "while :; do /bin/true; done")
+        c = start("-p", "switch:uk", "-r", 500, "-g", 2, "--compression", "none", "--keep", "1h", name="small/r")
+        numbers = lambda: sorted(int(p.name[7:13]) for p in c.path.glob("events-*.parquet"))
+        wait_for(lambda: numbers()[:1] > [3])
+        r = c.stop()
+        assert r.returncode == 0, r.stderr
+        first, last = numbers()[0], numbers()[-1]
+        assert numbers() == list(range(first, last + 1))
+        assert len(list(c.path.glob("stacktraces-*.parquet"))) == len(numbers())
+        assert int(re.search(r"removed by --keep: the (\d+) oldest batches", r.stderr)[1]) == first - 1
+        assert r.one("SELECT count(*) FROM stacks WHERE ustack_id IS NOT NULL AND len(ustack) = 0") == 0
     finally:
         subprocess.run(["umount", mount], check=True)
 

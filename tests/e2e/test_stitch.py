@@ -37,7 +37,7 @@ def test_joined_callers_are_the_missing_ones(tmp_path):
 def test_stitched_rows_are_marked(tmp_path, record):
     script = tmp_path / "recursion.py"
     script.write_text(RECURSION)
-    r = record("-p", "profile:u:499", "--stack-size", "32K", "--stitch", "--", "/usr/bin/python3", script, 3)
+    r = record("-p", "profile:u:499", "--stack-size", "32K", "--stitch", "--no-runtimes", "--", "/usr/bin/python3", script, 3)
     assert re.search(r"user stacks ended: .*stitched \d+", r.stderr), r.stderr
     joined = r.rows("SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.mark) FROM stacks WHERE unwind = 'stitched'")
     assert len(joined) > 100

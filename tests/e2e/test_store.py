@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, EXPORT
 
 WRITER = BUILD / "tests" / "write_recording"
 NS = 10**9
@@ -157,7 +157,7 @@ def as_dicts(frames):
 def test_stacks_are_read_back(tmp_path):
     script = "".join(stack(i, f) for i, f in STACKS.items()) * 2 + row(ustack_id=U64)
     rec = write(tmp_path / "rec", script=script)
-    assert_reads(files(rec, "stacktraces")[0], [{"stack_id": i, "frames": as_dicts(f)} for i, f in STACKS.items()])
+    assert_reads(files(rec, "stacktraces")[0], [{"stack_id": i, "repeated": 0, "frames": as_dicts(f)} for i, f in STACKS.items()])
 
 
 def test_many_stacks_are_read_back(tmp_path):
@@ -167,7 +167,7 @@ def test_many_stacks_are_read_back(tmp_path):
     rec = write(tmp_path / "rec", script="".join(stack(i, f) for i, f in stacks.items()) + row(kind="x"))
     file = files(rec, "stacktraces")[0]
     assert pq.read_metadata(file).num_row_groups == 2
-    assert_reads(file, [{"stack_id": i, "frames": as_dicts(f)} for i, f in stacks.items()])
+    assert_reads(file, [{"stack_id": i, "repeated": 0, "frames": as_dicts(f)} for i, f in stacks.items()])
     done = run(tmp_path / "deeper", script=stack(1, [("f", "m", None, 0, 0, None)] * 16385))
     assert done.returncode == 1
 
@@ -243,7 +243,7 @@ def test_statistics_of_list_leaves_bound_them(tmp_path):
     group = pq.read_metadata(files(rec, "stacktraces")[0]).row_group(0)
     flat = [{"mark": None, **dict(zip(FIELDS, f))} for frames in STACKS.values() for f in frames]
     empty = sum(not f for f in STACKS.values())
-    for i, name in enumerate(ORDER, 1):
+    for i, name in enumerate(ORDER, 2):
         chunk, values = group.column(i), [f[name] for f in flat]
         assert chunk.path_in_schema == f"frames.list.element.{name}"
         assert (chunk.statistics.min, chunk.statistics.max) == bounds_of(values), name
@@ -408,3 +408,60 @@ def test_a_folder_grants_no_rights(tmp_path):
         assert (st.st_uid, st.st_gid) == (0, 0), made
         assert stat.S_IMODE(st.st_mode) == (0o750 if made == path else 0o640)
         assert not [a for a in os.listxattr(made) if "acl" in a]
+
+
+# ---- stacks of earlier batches --------------------------------------------------------------------------------------
+
+
+def batches_of_stacks(path, *batches, args=()):
+    """A recording with an event and these stacks in each batch; the name of a frame says in which batch it was written."""
+    script = ""
+    for number, ids in enumerate(batches):
+        for i in ids:
+            script += f"stack {i} {hexed(f'{i} of {number}')}:{hexed('/bin/a')}:-:1:0:-\n"
+        script += row(kind="profile", timestamp=1 + number, ustack_id=ids[-1]) + f"tick {1 + 20 * NS * number}\n" + f"tick {1 + 20 * NS * (number + 1)}\n"
+    return write(path, "batch_ns=10000000000", *args, script=script)
+
+
+def names_seen(*recordings):
+    """{stack: the name of its frame} as stacksexport reads it."""
+    sql = "SELECT stack_id, frames[1].name AS name FROM stacktraces ORDER BY 1"
+    args = [a for r in recordings for a in ("-r", str(r))]
+    p = subprocess.run([EXPORT, "query", sql, "--format", "csv", *args], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    return dict(line.split(",") for line in p.stdout.splitlines()[1:])
+
+
+def test_stacks_of_earlier_batches_are_in_row_groups_of_their_own(tmp_path):
+    rec = batches_of_stacks(tmp_path / "r", [1, 2], [2, 3, 1], [4, 2])
+    flags = [[pq.ParquetFile(f).read_row_group(g, ["stack_id", "repeated"]).to_pydict() for g in range(pq.ParquetFile(f).num_row_groups)]
+             for f in files(rec, "stacktraces")]
+    assert [[sorted(zip(g["stack_id"], g["repeated"], strict=True)) for g in f] for f in flags] == [
+        [[(1, 0), (2, 0)]], [[(3, 0)], [(1, 1), (2, 1)]], [[(4, 0)], [(2, 1)]]]
+    assert names_seen(rec) == {"1": "1 of 0", "2": "2 of 0", "3": "3 of 1", "4": "4 of 2"}
+
+
+def test_a_part_of_a_recording_has_all_its_stacks(tmp_path):
+    rec = batches_of_stacks(tmp_path / "r", [1, 2], [2, 3, 1], [4, 2])
+    assert names_seen(files(rec)[2]) == {"2": "2 of 2", "4": "4 of 2"}
+    assert names_seen(files(rec)[1], files(rec)[2]) == {"1": "1 of 1", "2": "2 of 1", "3": "3 of 1", "4": "4 of 2"}
+    for f in (files(rec)[0], files(rec, "stacktraces")[0]):
+        f.unlink()
+    assert names_seen(rec) == {"1": "1 of 1", "2": "2 of 1", "3": "3 of 1", "4": "4 of 2"}
+
+
+def test_a_continued_recording_and_several_have_each_stack_once(tmp_path):
+    rec = batches_of_stacks(tmp_path / "r", [1], [2])
+    batches_of_stacks(rec, [2, 5], args=["append=1"])
+    assert names_seen(rec) == {"1": "1 of 0", "2": "2 of 1", "5": "5 of 0"}
+    other = batches_of_stacks(tmp_path / "s", [5, 6], [1, 6])
+    assert names_seen(rec, other) == {"1": "1 of 0", "2": "2 of 1", "5": "5 of 0", "6": "6 of 0"}
+
+
+def test_stacks_of_a_batch_without_events_are_not_earlier_ones(tmp_path):
+    """Such a batch is not written: its strings filled it."""
+    frames = "".join(f"stack {i} {hexed('x' * 60000 + str(i))}:{hexed('/bin/a')}:-:1:0:-\n" for i in range(1200))
+    script = "tick 1\n" + frames + "tick 2\n" + f"stack 7 {hexed('seven')}:{hexed('/bin/a')}:-:1:0:-\n" + row(kind="profile", timestamp=1, ustack_id=7)
+    rec = write(tmp_path / "r", script=script)
+    assert len(files(rec)) == 1
+    assert names_seen(rec) == {"7": "seven"}

@@ -100,7 +100,7 @@ static void lists_are_appended(void **state)
 	struct batch *b = batch__new(&stacktraces_table, 4, 8);
 	struct row_frame frames[2] = { { .name = 3, .address = 16 },
 				       { .has_file_offset = 1, .file_offset = 0, .address = 32 } };
-	struct stack_row row = { 1 };
+	struct stack_row row = { 1, 0 };
 	struct leaf leaf = { 0 };
 
 	(void)state;

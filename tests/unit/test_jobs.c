@@ -11,7 +11,7 @@
 #include "base/monotonic.h"
 
 #define SECOND	1000000000ull
-#define JOB_MAX 16
+#define JOB_MAX 64
 
 struct rig;
 
@@ -304,9 +304,53 @@ static void a_crowd_has_its_bound_in_many_lanes(void **state)
 	wait_for(r);
 }
 
+/* Many users that hang two lanes each; the job of a disk does not wait until all of them hang. */
+static void crowds_leave_threads_for_disks(void **state)
+{
+	struct rig *r = *state;
+	struct step *hung[32], *disk;
+
+	for (size_t i = 0; i < 32; i++)
+		hung[i] = submit_of(r, 'h', 100 + i, 7 + i / 2);
+	for (uint64_t until = monotonic__ns() + SECOND; monotonic__ns() < until; usleep(1000))
+		jobs__collect(r->jobs); /* threads start while the others are blocked */
+	disk = submit(r, 'd', JOB_FIRST, 1);
+	for (uint64_t until = monotonic__ns() + SECOND / 2; monotonic__ns() < until; usleep(1000))
+		jobs__collect(r->jobs);
+	assert_string_equal(r->done, "d");
+	assert_true(disk->worked);
+	for (size_t i = 0; i < 32; i++)
+		pass(hung[i]);
+	wait_for(r);
+}
+
+/* Its processes have ended: the user has no more threads for that. */
+static void an_unknown_user_is_a_crowd(void **state)
+{
+	struct rig *r = *state;
+	struct step *other;
+
+	for (size_t i = 0; i < 2; i++)
+		submit_of(r, 'h', 100 + i, JOB_CROWD_UNKNOWN);
+	other = submit_of(r, 'o', 102, JOB_CROWD_UNKNOWN);
+	wait_for_some(r, 1);
+	assert_false(other->worked);
+	/* A job of an unknown user in a user's lane leaves it that user's. */
+	for (size_t i = 0; i < 2; i++)
+		submit_of(r, 'k', 200 + i, 7);
+	other = submit_of(r, 'p', 202, 7);
+	submit_of(r, 'q', 202, JOB_CROWD_UNKNOWN);
+	wait_for_some(r, 3);
+	assert_false(other->worked);
+	for (size_t i = 0; i < r->cnt; i++)
+		pass(&r->steps[i]);
+	wait_for(r);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(better_ranks_go_first), T(a_hanging_job_blocks_only_its_lane),
 	  T(a_hanging_job_is_left_behind_at_the_end), T(a_dead_lane_is_left_alone),
 	  T(hung_threads_are_replaced), T(two_lanes_of_a_crowd_may_hang),
-	  T(a_crowd_has_its_bound_in_many_lanes), T(without_threads_jobs_run_at_once))
+	  T(a_crowd_has_its_bound_in_many_lanes), T(crowds_leave_threads_for_disks),
+	  T(an_unknown_user_is_a_crowd), T(without_threads_jobs_run_at_once))

@@ -207,6 +207,42 @@ static void wrong_sizes_are_skipped(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
+/* An event of 64 stack bytes with `cnt` calls, which says that it has `said`. */
+static struct event *append_runtime(struct fixture *f, uint64_t time_ns, uint32_t cnt,
+				    uint32_t said)
+{
+	const struct event_runtime head = { .cnt = said };
+	uint32_t all = sizeof(struct event) + 64 + sizeof(head) +
+		       cnt * (uint32_t)sizeof(struct event_call);
+	struct event *e = append(f, all, time_ns, 64);
+
+	e->flags = EVENT_F_RUNTIME;
+	memcpy(e->data + 64, &head, sizeof(head));
+	return e;
+}
+
+static void calls_of_a_wrong_number_are_skipped(void **state)
+{
+	struct fixture *f = *state;
+	struct seen seen;
+
+	append_runtime(f, 1, 2, 2);
+	append_runtime(f, 2, 2, 3);
+	append_runtime(f, 3, 2, 1);
+	append_runtime(f, 4, 0, UINT32_MAX);
+	append_runtime(f, 5, 0, 0);
+	append_event(f, 6, 64)->flags = EVENT_F_RUNTIME; /* which is missing */
+	append_switched(f, 7, 48, UINT64_MAX - 7);
+	((struct event *)(void *)(f->data + f->producer - 48 - sizeof(struct event_switched) - 64 -
+				  sizeof(struct event)))
+		->flags |= EVENT_F_RUNTIME;
+	seen = drain(f);
+	assert_int_equal(seen.cnt, 2);
+	assert_int_equal(seen.times[0], 1);
+	assert_int_equal(seen.times[1], 5);
+	assert_int_equal(ring__bad(f->ring), 5);
+}
+
 static void half_a_kernel_frame_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -277,7 +313,8 @@ static void an_empty_ring_gives_nothing(void **state)
 
 RUN_TESTS(RING_TEST(events_come_out_once), RING_TEST(records_wrap_around),
 	  RING_TEST(busy_records_wait), RING_TEST(discarded_records_are_skipped),
-	  RING_TEST(wrong_sizes_are_skipped), RING_TEST(half_a_kernel_frame_is_refused),
+	  RING_TEST(wrong_sizes_are_skipped), RING_TEST(calls_of_a_wrong_number_are_skipped),
+	  RING_TEST(half_a_kernel_frame_is_refused),
 	  RING_TEST(a_record_past_the_producer_is_refused),
 	  RING_TEST(an_impossible_position_is_refused), RING_TEST(room_comes_back),
 	  cmocka_unit_test(an_empty_ring_gives_nothing))
