@@ -7,7 +7,8 @@
 
 struct btf;
 
-/* Returns the offset of a per-CPU variable and sets its type; -1 if the kernel has no such variable. */
+/* Returns the offset of a per-CPU variable and sets its type; -1 if the kernel has no such
+ * variable. */
 int64_t ktypes__variable(const struct btf *, const char *name, uint32_t *type);
 
 /* Returns the offset of a member in bytes, -1 if there is none. Looks into unnamed members too. */

@@ -52,19 +52,21 @@ def read_elf(program, what):
 
 def foreign_libraries(program):
     """Files of the architecture's Debian packages. The C library of the cross compiler is another one, and does not go with
-    the loader of these."""
+    the loader of these. What is not among them, the test brings along."""
     found, todo = {re.search(r"interpreter: (\S+?)\]", read_elf(program, "-lW"))[1]}, [program]
     while todo:
         for name in re.findall(r"\(NEEDED\).*\[(.+)\]", read_elf(todo.pop(), "-dW")):
-            path = next(p for folder in ("/lib", "/usr/lib") if (p := pathlib.Path(folder, f"{ARCH}-linux-gnu", name)).exists())
-            if str(path) not in found:
+            path = next((p for folder in ("/lib", "/usr/lib") if (p := pathlib.Path(folder, f"{ARCH}-linux-gnu", name)).exists()), None)
+            if path and str(path) not in found:
                 found.add(str(path))
                 todo.append(path)
     return found
 
 
 def libraries(program):
-    """Files that it is linked to, the loader too."""
+    """Files that it is linked to, the loader too; none if it is no program."""
+    if pathlib.Path(program).read_bytes()[:4] != b"\x7fELF":
+        return set()
     if ARCH != "x86_64":
         return foreign_libraries(program) if "interpreter" in read_elf(program, "-lW") else set()
     return set(re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout))
