@@ -51,6 +51,7 @@ elf_MAY := base event
 process_MAY := base event elf
 symbol_MAY := base event elf process
 jit_MAY := base event elf process symbol
+runtime_MAY := base event elf process symbol
 cfi_MAY := base event elf
 unwind_MAY := base event elf process jit cfi
 store_MAY := base
@@ -58,11 +59,11 @@ stacks_MAY := base event elf process symbol jit store
 capture_MAY := base event elf
 formats_MAY := base event
 pprof_MAY := base event elf symbol cfi
-collector_MAY := base event elf process symbol jit cfi unwind store stacks capture
+collector_MAY := base event elf process symbol jit runtime cfi unwind store stacks capture
 stacksexport_MAY := base event elf symbol cfi pprof
 stacktrace_MAY := base event elf process symbol jit cfi unwind formats pprof
 libstacktrace_MAY := base event elf process symbol jit cfi unwind
-LAYERS := base event elf process symbol jit cfi unwind store stacks capture formats pprof collector stacksexport \
+LAYERS := base event elf process symbol jit runtime cfi unwind store stacks capture formats pprof collector stacksexport \
 	stacktrace libstacktrace
 objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(addsuffix .c,$(addprefix %_,$(OTHER_MACHINES))),$(wildcard $(foreach d,$(1),src/$(d)/*.c src/$(d)/*/*.c))))
 # What a program is made of: its folder, and the folders that its folder may use.

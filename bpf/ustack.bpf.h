@@ -8,60 +8,8 @@
 #define USTACK_BPF_H
 
 #include "bpf/emit.bpf.h"
-
-/* A bounce buffer for each slot; empty where cfg.bounce is 0. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__type(key, __u32);
-	__uint(max_entries, 1);
-	__array(
-		values, struct {
-			__uint(type, BPF_MAP_TYPE_ARRAY);
-			__uint(key_size, sizeof(__u32));
-			__uint(value_size, CAPTURE_BOUNCE_SZ);
-			__uint(max_entries, 1);
-		});
-} bounces SEC(".maps");
-
-/* Whose memory is read. */
-struct user {
-	struct task_struct *task;
-	const struct mm_struct
-		*mm;  /* the task's; the verifier takes 1 ms for each place that reads it */
-	void *bounce; /* of the slot that it is read for; NULL: none */
-	__u64 how;
-	bool top_known;
-};
-
-static __always_inline bool user__bounces(const struct user *u)
-{
-	return cfg.bounce && !(u->how & CAPTURE_FAULT);
-}
-
-static __always_inline struct capture_slot *slot__of(struct event *e)
-{
-	return (void *)e - offsetof(struct capture_slot, event);
-}
-
-static __always_inline void *slot__bounce(struct event *e)
-{
-	struct capture_slot *slot = slot__of(e);
-	void *bounce = bpf_map_lookup_elem(&bounces, &slot->idx);
-
-	return bounce ? bpf_map_lookup_elem(bounce, &(__u32){ 0 }) : NULL;
-}
-
-/* By way of a bounce buffer at most CAPTURE_BOUNCE_SZ. */
-static __always_inline long user__read(const struct user *u, void *dst, __u32 sz, __u64 addr)
-{
-	if (u->how & CAPTURE_FAULT)
-		return bpf_copy_from_user_task(dst, sz, (const void *)addr, u->task, 0);
-	if (!user__bounces(u))
-		return bpf_probe_read_user(dst, sz, (const void *)addr);
-	if (!u->bounce || bpf_probe_read_user(u->bounce, sz, (const void *)addr))
-		return -1;
-	return bpf_probe_read_kernel(dst, sz, u->bounce);
-}
+#include "bpf/runtime.bpf.h"
+#include "bpf/user.bpf.h"
 
 /* Whether the thread pointer is that of a thread descriptor, which lies on top of its thread's
  * stack. A first thread's lies somewhere else, maybe just above a coroutine's stack. */
@@ -435,7 +383,10 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	e->ustack_sz = got;
 	if (e->flags & EVENT_F_HOLES)
 		got += EVENT_HOLES_SZ;
-	return got + switched__copy(&u, e, at + got);
+	got += switched__copy(&u, e, at + got);
+	if (cfg.runtimes)
+		got += calls__copy(&u, e, at + got);
+	return got;
 }
 
 #endif

@@ -38,7 +38,7 @@ FROM read_parquet(
 
 -- Each batch has all stacks that its own events refer to, so most stacks are in many batches: the row in the first of
 -- them counts. Which that is, is known from the ids alone; frames are read of these rows, and of no file without one.
-CREATE OR REPLACE VIEW stacktraces AS
+CREATE OR REPLACE VIEW whole_stacktraces AS
 SELECT stack_id, frames
 FROM read_parquet(
     coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
@@ -49,6 +49,10 @@ WHERE (file_index, file_row_number) IN (
         coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
         union_by_name => true)
     GROUP BY stack_id);
+
+-- stacksexport leaves out what interpreters do for the programs that they run, see without_interpreter.sql.
+CREATE OR REPLACE VIEW stacktraces AS
+FROM whole_stacktraces;
 
 CREATE OR REPLACE VIEW stacks AS
 SELECT e.*, coalesce(u.frames, []) AS ustack, coalesce(k.frames, []) AS kstack

@@ -6,11 +6,11 @@
 
 #include "base/jobs.h"
 
-#define CROWD_MAX      2   /* lanes of one crowd that are worked on at a time, or hang */
-#define REMEMBERED_MAX 256 /* lanes, unless more have jobs */
+#define CROWD_MAX      2   /* lanes of one crowd that run or hang at the same time */
+#define REMEMBERED_MAX 256 /* kept lanes, unless more have jobs */
 
-/* The oldest without jobs. Lanes with jobs stay, so that the loop is as long as there are threads
- * and jobs. */
+/* Forgets the oldest lane without jobs. Lanes with jobs stay, so the loop is bounded by the number
+ * of threads and jobs. */
 static void job_lanes_forget_one(struct job_lanes *s)
 {
 	struct job_lane *l, *next;
@@ -95,7 +95,7 @@ void job_lanes__free(struct job_lanes *s)
 	}
 }
 
-/* How many lanes of the crowd are in that state or a worse one. */
+/* Counts the crowd's lanes that are in that state or a worse one. */
 static size_t job_lanes_of_crowd(const struct job_lanes *s, uint64_t crowd,
 				 enum job_lane_state state)
 {

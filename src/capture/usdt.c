@@ -92,7 +92,7 @@ static void note_other(struct reading *r, const struct sdt_note *n)
 static int lies(struct reading *r, const struct sdt_note *n, const char *why)
 {
 	r->said = true;
-	log__error("%s: the note of its probe " PROVIDER ":%s is wrong: %s",
+	log__error("%s: the note of the probe " PROVIDER ":%s is invalid: %s",
 		   r->target->choice->path, n->name, why);
 	return -EBADMSG;
 }
@@ -174,18 +174,18 @@ static void say_what_is_missing(const struct reading *r, int err)
 	const char *path = r->target->choice->path;
 
 	if (err == -ENOENT)
-		log__error("%s: it has no USDT probes (no section .note.stapsdt)" HOW_TO, path);
+		log__error("%s: no USDT probes (no section .note.stapsdt)" HOW_TO, path);
 	else if (err == -EFBIG)
-		log__error("%s: its section .note.stapsdt is larger than any program's", path);
+		log__error("%s: the section .note.stapsdt is too large", path);
 	else if (err == -EBADMSG)
-		log__error("%s: its section .note.stapsdt is malformed", path);
+		log__error("%s: the section .note.stapsdt is malformed", path);
 	else if (err)
 		log__error("%s: %s", path, strerror(-err));
 	else if (!r->ours)
-		log__error("%s: it has no probes of the provider " PROVIDER HOW_TO "; it has %s",
-			   path, r->others);
+		log__error("%s: no probes of the provider " PROVIDER HOW_TO "; it has %s", path,
+			   r->others);
 	else
-		log__error("%s: it has no probe " PROVIDER ":enter that can be read", path);
+		log__error("%s: no readable probe " PROVIDER ":enter", path);
 }
 
 static void say_left_out(const struct reading *r)
@@ -220,12 +220,12 @@ static const char *refusal(const struct usdt *u, const struct elf_file *f)
 	GElf_Ehdr header;
 
 	if (gelf_getclass(elf_file__elf(f)) != ELFCLASS64)
-		return "it is a 32-bit program, and only 64-bit ones are supported";
+		return "32-bit programs are not supported";
 	if (!gelf_getehdr(elf_file__elf(f), &header) || header.e_machine != machine_native.elf)
-		return "it is a program for another machine";
+		return "the program is for another architecture";
 	for (size_t i = 0; i < u->target_cnt; i++) {
 		if (u->targets[i].file->dev == f->dev && u->targets[i].file->ino == f->ino)
-			return "it is named twice";
+			return "named twice";
 	}
 	return NULL;
 }
@@ -234,7 +234,7 @@ static int add_target(struct usdt *u, const struct probe_choice *choice)
 {
 	struct elf_file *f = elf_file__open(choice->path);
 	int err = f ? 0 : -errno;
-	const char *why = err == -ENOEXEC ? "it is no program or library (ELF)"
+	const char *why = err == -ENOEXEC ? "not a program or library (ELF)"
 			  : err		  ? strerror(-err)
 					  : refusal(u, f);
 	struct target *t = &u->targets[u->target_cnt];
@@ -395,7 +395,7 @@ static int attach_target(struct usdt *u, struct target *t, struct collector_bpf 
 								    &t->places[i]);
 	}
 	if (err)
-		log__error("%s: cannot attach to its probes: %s", t->choice->path, strerror(-err));
+		log__error("%s: cannot attach to the probes: %s", t->choice->path, strerror(-err));
 	return err;
 }
 

@@ -21,7 +21,8 @@
 
 #define END_PATIENCE_NS	  2000000000 /* for files */
 #define END_NS		  3500000000 /* for files and names; to end takes another second and a half */
-#define NAMES_PATIENCE_NS 2000000000 /* then rings may overflow, and say so */
+#define NAMES_PATIENCE_NS 2000000000 /* of a batch; then the collector waits for them: */
+#define NAMES_WAIT_NS	  1000000000 /* rings may overflow meanwhile, and say so */
 
 struct session {
 	struct recording *recording;
@@ -46,7 +47,6 @@ struct session {
 	bool said;
 };
 
-static const struct symbolizer_patience batch_patience = { 1000000000, 1000000000 };
 /* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
  * in one. */
 static const struct deferred_options deferred_options = {
@@ -56,7 +56,7 @@ static const struct deferred_options deferred_options = {
 };
 
 struct session *session__new(const struct options *o, struct recording *recording,
-			     const struct census *census)
+			     const struct census *census, struct runtimes *runtimes)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	bool kernel = options__kernel_stacks(o);
@@ -73,7 +73,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->stacks = stacks__new(recording, NULL);
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
-	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes });
+	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes, runtimes });
 	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
 	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel))
 		return s;
@@ -394,7 +394,7 @@ static bool may_close(struct session *s, uint64_t now_ns)
 		s->overdue_ns = now_ns;
 	if (now_ns - s->overdue_ns < NAMES_PATIENCE_NS)
 		return false;
-	stacks__finish(s->stacks, &batch_patience);
+	stacks__finish(s->stacks, NAMES_WAIT_NS);
 	return true;
 }
 
@@ -471,16 +471,15 @@ static void end_waits(struct session *s)
 void session__flush(struct session *s, uint64_t end_ns)
 {
 	uint64_t until_ns = monotonic__ns() + END_NS;
-	struct symbolizer_patience patience = { .still_ns = batch_patience.still_ns };
+	uint64_t now_ns;
 
 	s->end_ns = end_ns;
 	end_waits(s);
 	open_ops__each(s->joins, end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		end_pending(s, t);
-	if (until_ns > monotonic__ns())
-		patience.busy_ns = until_ns - monotonic__ns();
-	stacks__finish(s->stacks, &patience);
+	now_ns = monotonic__ns();
+	stacks__finish(s->stacks, until_ns > now_ns ? until_ns - now_ns : 0);
 }
 
 const struct session_stats *session__stats(const struct session *s)

@@ -10,14 +10,13 @@
 
 #include "base/array.h"
 #include "process/maps.h"
-#include "elf/section.h"
+#include "elf/namedsymbol.h"
 
 #define LISTED_MAX   4096	 /* images: the list may be a ring */
 #define PART_MAX     (4u << 20)	 /* bytes of an image, whose code is elsewhere, or of its frames */
 #define READ_MAX     (32u << 20) /* of all that are read in one go, of use or not */
 #define SECTIONS_MAX 1024
 #define RANGES_MAX   16384
-#define SYMBOLS_MAX  (8u << 20)	  /* bytes of a file's symbols */
 #define SEARCH_MAX   (256u << 20) /* … of those of all files that are looked through in one go */
 #define OPENING	     (64u << 10)  /* … as many of which to open a file takes as long */
 #define VERSION	     1
@@ -84,42 +83,6 @@ static void count_file(const struct record_mmap *m, void *arg)
 		s->files = (s->files ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
 }
 
-/* NULL: there is none, or too much has been looked through. To be freed. */
-static uint8_t *read_part(struct search *s, const struct elf_file *f, Elf_Scn *scn, size_t *sz)
-{
-	GElf_Shdr shdr;
-
-	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > s->left)
-		return NULL;
-	s->left -= shdr.sh_size;
-	return section__read(f, scn, sz);
-}
-
-static uint64_t find_symbol(struct search *s, const struct elf_file *f, uint32_t type)
-{
-	static const char name[] = "__jit_debug_descriptor";
-	GElf_Shdr shdr;
-	Elf_Scn *table = section__typed(f, type, &shdr);
-	size_t sz = 0, names_sz = 0;
-	uint8_t *syms, *names;
-	uint64_t found = 0;
-	Elf64_Sym sym;
-
-	if (!table || shdr.sh_size > SYMBOLS_MAX)
-		return 0;
-	syms = read_part(s, f, table, &sz);
-	names = read_part(s, f, elf_getscn(elf_file__elf(f), shdr.sh_link), &names_sz);
-	for (size_t at = 0; !found && syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
-		memcpy(&sym, syms + at, sizeof(sym));
-		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz &&
-		    strcmp((const char *)names + sym.st_name, name) == 0) /* NUL at the end */
-			found = sym.st_value;
-	}
-	free(names);
-	free(syms);
-	return found;
-}
-
 static void search_file(const struct record_mmap *m, void *arg)
 {
 	struct search *s = arg;
@@ -134,8 +97,7 @@ static void search_file(const struct record_mmap *m, void *arg)
 	fd = jit_owner__open_mapped(s->owner, m);
 	f = fd < 0 ? NULL : elf_file__new(fd, m->path);
 	if (f && elf_file__vaddr(f, m->pgoff, &vaddr)) {
-		symbol = find_symbol(s, f, SHT_DYNSYM);
-		symbol = symbol ? symbol : find_symbol(s, f, SHT_SYMTAB);
+		symbol = elf_symbol__find(f, "__jit_debug_descriptor", &s->left);
 		s->found = symbol ? m->start - vaddr + symbol : 0;
 	}
 	elf_file__put(f);

@@ -159,8 +159,8 @@ static void search(struct process *p)
 	if (p->sources[MAP].fd < 0)
 		p->sources[MAP].fd = jit_owner__open_map(&p->owner);
 	if (p->sources[MAP].at.perfmap.overflowed && !p->said)
-		log__warn("process %u: its perf map has more functions than are kept; older ones "
-			  "have no names",
+		log__warn("process %u: its perf map has too many functions; the oldest ones have "
+			  "no names",
 			  p->tgid);
 	p->said |= p->sources[MAP].at.perfmap.overflowed;
 	rest_ns = rest_since(begin_ns);

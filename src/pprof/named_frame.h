@@ -20,6 +20,7 @@ struct named_frame {
 	uint64_t address, offset; /* their sum is the place, a link-time address in module */
 	uint64_t file_offset;
 	bool has_file_offset;
+	int32_t line;	/* in the script that `module` is; 0: none */
 	bool has_start; /* true if `address` is the start of a function without a name */
 };
 

@@ -291,6 +291,7 @@ static struct open_job *make(struct process_table *t, const struct open_request 
 	o->refs = 1;
 	o->table = t;
 	o->places = *r->places;
+	o->places.errands = NULL; /* a job may wait for the process */
 	o->map = *r->map;
 	o->map.path = o->path;
 	o->overlays = overlays__get(r->overlays);

@@ -13,7 +13,7 @@
 #include "base/parse.h"
 
 /* Keys of options without a letter. */
-enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_COMPLETION };
+enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_INTERPRETER, KEY_COMPLETION };
 
 /* Where an option's argument goes. */
 enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
@@ -32,21 +32,25 @@ static const struct option_row rows[] = {
 	  FIELD(RECORDING, recordings),
 	  { "register", 'r', "RECORDING", 0,
 	    "a recording's folder, a folder of recordings (the one with the highest number is "
-	    "taken), one of "
-	    "its files, or a glob; may be repeated; default: the newest in $STACKS_DIR, else in "
-	    "/var/lib/stacks",
+	    "read), a file of a recording, or a glob; may be repeated; default: the newest in "
+	    "$STACKS_DIR, else in /var/lib/stacks",
 	    0 } },
 	{ OPTION_COMM,
 	  FIELD(STRING, comm),
-	  { "command", 'c', "COMM", 0, "the command: ?command in the query", 0 } },
+	  { "command", 'c', "COMM", 0, "the value of ?command in the query", 0 } },
 	{ OPTION_BINARY,
 	  FIELD(STRING, binary),
 	  { "binary", 'b', "ELF", 0,
-	    "the program: its build ID is ?buildid in the query, its debug information gives lines",
+	    "a program: its build ID is the value of ?buildid in the query; its debug information "
+	    "gives source lines",
 	    0 } },
 	{ OPTION_INLINES,
 	  FIELD(FLAG, inlines),
-	  { "inlined", 'i', NULL, 0, "show inlined functions, where there is debug information",
+	  { "inlined", 'i', NULL, 0, "show inlined functions if there is debug information", 0 } },
+	{ OPTION_INTERPRETER,
+	  FIELD(FLAG, interpreter),
+	  { "interpreter", KEY_INTERPRETER, NULL, 0,
+	    "show the native frames of interpreters, too, around the functions that they run",
 	    0 } },
 	{ OPTION_OFFSETS,
 	  FIELD(FLAG, offsets),
@@ -55,7 +59,7 @@ static const struct option_row rows[] = {
 	{ OPTION_DIR,
 	  FIELD(STRING, dir),
 	  { "directory", 'd', "DIR", 0,
-	    "write pprof-N.pb.gz or traceview-N.json there, N one more than the highest; default: "
+	    "write pprof-N.pb.gz or traceview-N.json in DIR, with the next free N; default: "
 	    "~/stacks_export_data",
 	    0 } },
 	{ OPTION_OUTPUT,
@@ -63,7 +67,7 @@ static const struct option_row rows[] = {
 	  { "output", KEY_OUTPUT, "FILE", 0, "write this file; - is the standard output", 0 } },
 	{ OPTION_NO_OPEN,
 	  FIELD(FLAG, no_open),
-	  { "no-open", 'n', NULL, 0, "do not open google/pprof on what was written", 0 } },
+	  { "no-open", 'n', NULL, 0, "do not open the profile with google/pprof", 0 } },
 	{ OPTION_FORMAT,
 	  FIELD(STRING, format),
 	  { "format", KEY_FORMAT, "FORMAT", 0, "table (the default), csv, json or parquet", 0 } },
@@ -78,9 +82,9 @@ static const struct option_row rows[] = {
 #define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
 
 static const struct argp_option general[] = {
-	{ "help", 'h', NULL, 0, "this list", -1 },
+	{ "help", 'h', NULL, 0, "print this list", -1 },
 	{ "usage", '?', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
-	{ "version", 'v', NULL, 0, "the program's version", -1 },
+	{ "version", 'v', NULL, 0, "print the version", -1 },
 	{ NULL, 'V', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
 	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
 	  "print the completion file for bash, zsh or fish", -1 },
@@ -121,12 +125,12 @@ static const char *option__set(struct export_options *o, const struct option_row
 	case FIELD_FLAG: *(bool *)field = true; return NULL;
 	case FIELD_NUMBER:
 		if (parse__u64(arg, &n) != 0 || n == 0 || n > INT32_MAX)
-			return "it is no number above 0";
+			return "not a number above 0";
 		*(size_t *)field = n;
 		return NULL;
 	case FIELD_RECORDING:
 		if (o->recording_cnt == EXPORT_ARGUMENTS_MAX)
-			return "these are too many; a glob may stand for more";
+			return "too many; use a glob to name more";
 		o->recordings[o->recording_cnt++] = arg;
 		return NULL;
 	}
@@ -148,11 +152,12 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 	if (!o->subcommand) {
 		o->subcommand = subcommand__find(p->subcommands, arg);
 		if (!o->subcommand)
-			argp_error(state, "there is no command '%s'", arg);
+			argp_error(state, "unknown command '%s'", arg);
 		return 0;
 	}
 	if (o->argument_cnt == o->subcommand->argument_max)
-		argp_error(state, "what is '%s' for? '%s' takes %s", arg, o->subcommand->name,
+		argp_error(state, "unexpected argument '%s': '%s' takes %s", arg,
+			   o->subcommand->name,
 			   o->argument_cnt > 1	  ? "no more files"
 			   : o->argument_cnt == 1 ? "one argument"
 						  : "options only");
@@ -181,7 +186,7 @@ static void print_completion(const struct subcommand *s, const char *shell,
 		};
 	}
 	if (completion__print(stdout, &c, shell))
-		argp_error(state, "--completion: '%s' is none of bash, zsh, fish", shell);
+		argp_error(state, "--completion: '%s' is not bash, zsh or fish", shell);
 	exit(STATUS_OK);
 }
 

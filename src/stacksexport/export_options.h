@@ -23,6 +23,7 @@ enum export_option {
 	OPTION_FORMAT = 1 << 8,
 	OPTION_FILE = 1 << 9,
 	OPTION_ROWS = 1 << 10,
+	OPTION_INTERPRETER = 1 << 11,
 };
 
 #define EXPORT_ARGUMENTS_MAX 64
@@ -43,7 +44,7 @@ struct export_options {
 	const char *format; /* --format; one of query.c's table */
 	const char *file;   /* -f: a file with the query */
 	size_t rows;	    /* -N; 0: as many as the subcommand shows by itself */
-	bool inlines, offsets, no_open;
+	bool inlines, offsets, no_open, interpreter;
 	unsigned given; /* enum export_option */
 };
 

@@ -7,16 +7,16 @@ static const struct subcommand subcommands[] = {
 	{
 		.name = "top",
 		.summary = "shows where CPU time and off-CPU time went",
-		.doc = "Tables of commands and functions, the busiest first. self is the time in "
-		       "the function itself, "
-		       "total also that in what it called. Off-CPU time is blocked (waiting for "
-		       "something) or "
-		       "runnable (waiting for a CPU).\n\n"
+		.doc = "Prints tables of commands and functions, the busiest first. self is the "
+		       "time in the function itself; total includes the functions that it called. "
+		       "Off-CPU time is blocked (waiting for an event) or runnable (waiting for a "
+		       "CPU).\n\n"
 		       "Examples:\n"
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
 		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_ROWS,
+		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
+			   OPTION_ROWS,
 		.run = top__run,
 	},
 	{
@@ -25,16 +25,15 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 1,
 		.summary = "writes a query's result as a profile of google/pprof",
 		.doc = "The query's first column is a list of frames, the second a count, the "
-		       "third a value. It is looked "
-		       "for here, then among the installed ones. ?command and ?buildid in it stand "
-		       "for what -c "
-		       "and -b say.\n\n"
+		       "third a value. The query file is searched in the current folder, then "
+		       "among the installed queries. -c and -b set ?command and ?buildid in it.\n\n"
 		       "Examples:\n"
 		       "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 		       "  stacksexport pprof offcpu_blocked_stacks.sql -b ./prog -i\n"
 		       "  stacksexport pprof sql/pprof/cpu_stacks.sql --output - > cpu.pb.gz",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INLINES |
-			   OPTION_OFFSETS | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
+			   OPTION_INLINES | OPTION_OFFSETS | OPTION_DIR | OPTION_OUTPUT |
+			   OPTION_NO_OPEN,
 		.run = pprof__run,
 	},
 	{
@@ -42,22 +41,18 @@ static const struct subcommand subcommands[] = {
 		.argument = "QUERY.sql...",
 		.argument_max = EXPORT_ARGUMENTS_MAX,
 		.summary = "writes queries' results as one trace for ui.perfetto.dev",
-		.doc = "Each row of a query is an event of a timeline. Its columns: event "
-		       "('complete', "
-		       "'counter' or 'instant'), name and pid; of start, timestamp (its end) and "
-		       "duration, in microseconds, what the event needs; and as the query likes "
-		       "tid, "
-		       "kind, cpu, amount, rate, stack and end_stack. Other columns are shown as "
-		       "they "
-		       "are. Queries are looked for here, then in sql/traceview/ among the "
-		       "installed "
-		       "ones. The file is in Chrome's JSON format, compressed when FILE ends in "
-		       ".gz.\n\n"
+		.doc = "Each row of a query is an event of a timeline. Its columns are event "
+		       "('complete', 'counter' or 'instant'), name and pid; those of start, "
+		       "timestamp (its end) and duration, in microseconds, that the event needs; "
+		       "and optionally tid, kind, cpu, amount, rate, stack and end_stack. Other "
+		       "columns are shown unchanged. Query files are searched in the current "
+		       "folder, then in sql/traceview/ among the installed queries. The file has "
+		       "Chrome's JSON format, compressed if FILE ends in .gz.\n\n"
 		       "Examples:\n"
 		       "  stacksexport trace switch_with_stacks.sql usdt_all.sql\n"
 		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_DIR |
-			   OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
+			   OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = trace__run,
 	},
 	{
@@ -66,9 +61,8 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 1,
 		.summary = "prints the result of a query, or writes it to a file",
 		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
-		       "frames), offcpu (one row "
-		       "per interval off the CPU), wakeups (the same with who ended it), rss (with "
-		       "growth), span_waits.\n\n"
+		       "frames), offcpu (one row per interval off the CPU), wakeups (offcpu with "
+		       "the thread that ended the interval), rss (with growth), span_waits.\n\n"
 		       "Examples:\n"
 		       "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY "
 		       "ALL'\n"
@@ -77,8 +71,8 @@ static const struct subcommand subcommands[] = {
 		       "events.csv\n"
 		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_FORMAT |
-			   OPTION_OUTPUT | OPTION_FILE,
+		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
+			   OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
 		.run = query__run,
 	},
 	{ .name = NULL },

@@ -13,11 +13,11 @@
 
 /* Parts that may wait for the writer before recording__tick() blocks. */
 #define PARTS_MAX      3
-#define STRINGS_SZ_MAX (64u << 20) /* of a batch: names of files are whatever any user wants */
-/* A row group of stacks ends after so many stacks or so many frames. */
+#define STRINGS_SZ_MAX (64u << 20) /* of a batch: users choose the names of files */
+/* A row group of stacks ends after this many stacks or frames. */
 #define STACKS_PER_GROUP 65536
 #define FRAMES_PER_GROUP 262144
-/* Rows that are copied as they come before they are turned into columns. */
+/* Rows that are copied before they are converted to columns. */
 #define BLOCK	 64
 #define ROWS_MAX (1u << 28)
 
@@ -27,21 +27,21 @@ struct recording {
 	size_t rows_per_group, groups_per_file;
 	uint64_t batch_ns;
 	bool finished, removed;
-	/* the batch in the making: */
-	struct batch *events, *stacks; /* row groups in hand */
+	/* the current batch: */
+	struct batch *events, *stacks; /* current row groups */
 	struct strtab *strings;
-	size_t strings_taken; /* of the strings, by parts pushed so far */
+	size_t strings_taken; /* strings in the parts pushed so far */
 	struct idset ids;
-	size_t groups;	   /* of events, pushed */
-	uint64_t since_ns; /* when it was begun; 0: before the first tick */
+	size_t groups;	   /* pushed row groups of events */
+	uint64_t since_ns; /* start time; 0: before the first tick */
 	uint32_t generation;
-	struct row rows[BLOCK]; /* the last ones, not in `events` yet */
+	struct row rows[BLOCK]; /* the last rows, not yet in `events` */
 	size_t row_cnt;
 	uint64_t added;
 	struct buf scratch; /* a string as valid UTF-8 */
 };
 
-/* ---- the batch in the making ---------------------------------------------------------------- */
+/* ---- the current batch ----------------------------------------------------------------------- */
 
 static struct batch *new_events(const struct recording *r)
 {
@@ -53,7 +53,8 @@ static struct batch *new_stacks(void)
 	return batch__new(&stacktraces_table, STACKS_PER_GROUP, FRAMES_PER_GROUP);
 }
 
-/* Hands row groups over and puts new ones in their place. 0 or -ENOMEM, then nothing changed. */
+/* Passes row groups to the writer and replaces them by new ones. Returns 0, or -ENOMEM with nothing
+ * changed. */
 static int push(struct recording *r, bool events, bool stacks, struct strtab *fresh)
 {
 	struct part *p = calloc(1, sizeof(*p));
@@ -100,7 +101,7 @@ uint32_t recording__string(struct recording *r, const char *s, size_t sz)
 	utf8__sanitize(&r->scratch, s, sz);
 	if (buf__err(&r->scratch))
 		return 0;
-	/* U+FFFD is longer than what it stands for. */
+	/* U+FFFD is longer than the bytes that it replaces. */
 	sz = r->scratch.sz;
 	if (sz > STRING_MAX)
 		sz = utf8__valid((const char *)r->scratch.data, STRING_MAX);
@@ -164,7 +165,7 @@ const char *recording__str(const struct recording *r, uint32_t id, size_t *sz)
 	return strtab__str(r->strings, id, sz);
 }
 
-/* Turns the rows in hand into columns; hands over a row group of events that is full. */
+/* Converts the current rows to columns; passes a full row group of events to the writer. */
 static int settle(struct recording *r)
 {
 	int err = batch__append(r->events, r->rows, r->row_cnt);
@@ -253,7 +254,7 @@ bool recording__removed(const struct recording *r)
 	return r->removed;
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static int begin(struct recording *r, const struct parquet_options *o)
 {
@@ -271,7 +272,7 @@ static int begin(struct recording *r, const struct parquet_options *o)
 static int check(const struct recording_options *o, struct parquet_options *parquet)
 {
 	if (parquet__parse_compression(o->compression, &parquet->zstd_level) != 0) {
-		log__error("compression '%s': want zstd(1) ... zstd(22) or none", o->compression);
+		log__error("compression '%s' is not zstd(1) ... zstd(22) or none", o->compression);
 		return -EINVAL;
 	}
 	if (!o->rows_per_group || o->rows_per_group > ROWS_MAX || !o->groups_per_file) {

@@ -146,7 +146,7 @@ static void open_session(struct bench *b, char *folder)
 	o.capture.probe_cnt = (size_t)probes__parse(probe, o.probes, why, sizeof(why));
 	b->recording = recording__new(&o.recording);
 	if (b->recording && census__init(&b->census) == 0)
-		b->session = session__new(&o, b->recording, &b->census);
+		b->session = session__new(&o, b->recording, &b->census, NULL);
 	if (!b->session)
 		die("session");
 	for (size_t i = 0; i < b->set_cnt; i++)

@@ -48,10 +48,10 @@ def run(*args, program=COLLECTOR, **kw):
         (["a-command-that-is-too-long"], ["15 bytes", "a-command-that-'"]),
         (["--nonsense"], ["nonsense"]),
         (["-a"], ["--all"]),
-        (["--keep-root"], ["--keep-root goes with a command"]),
+        (["--keep-root"], ["--keep-root needs a command"]),
         (["--append"], ["--dir"]),
         (["--"], ["no command"]),
-        (["sh", "--", "true"], ["do not go together"]),
+        (["sh", "--", "true"], ["cannot be combined"]),
     ],
 )
 def test_wrong_calls(args, named):
@@ -76,9 +76,9 @@ def test_help_and_version_and_list():
 def test_help_is_not_broken_anywhere():
     """argp puts what is too long for a line onto the next, from its first column on."""
     text = run("--help").stdout
-    listed = text.split("PROGRAMS is a comma list of:\n")[1].split("S says which stacks")[0].splitlines()
+    listed = text.split("PROGRAMS is a comma list of:\n")[1].split("S selects the stacks")[0].splitlines()
     assert len(listed) > 11 and all(line.startswith("  ") for line in listed), text
-    examples = text.split("Examples:\n")[1].split("Then look at it")[0].splitlines()
+    examples = text.split("Examples:\n")[1].split("Then look at the recording")[0].splitlines()
     assert all(line.startswith("  sudo collector") for line in examples), text
     assert max(map(len, text.splitlines())) <= 79
 
@@ -92,7 +92,7 @@ def test_help_needs_no_privilege(public):
 def test_list_says_who_may_record(public):
     p = run("--list", program=public(COLLECTOR), user=65534, cwd="/")
     assert p.returncode == 0 and "here: yes" in p.stdout
-    assert "run it as root, or give it CAP_BPF and CAP_PERFMON" in p.stderr
+    assert "run as root or add CAP_BPF and CAP_PERFMON" in p.stderr
 
 
 @needs_bpf
@@ -202,7 +202,7 @@ def test_folders_of_others_are_refused(tmp_path):
     folder.mkdir()
     folder.chmod(0o777)
     p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
-    assert p.returncode == 1 and "others may write" in p.stderr and "--force" in p.stderr, p.stderr
+    assert p.returncode == 1 and "other users may write" in p.stderr and "--force" in p.stderr, p.stderr
     folder.chmod(0o755)
     os.chown(folder, 1234, 1234)
     p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
@@ -373,7 +373,7 @@ def test_too_few_open_files_says_what_to_do(tmp_path, files):
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,
                        preexec_fn=limit, timeout=100)
-    assert p.returncode == 1 and f"no more than {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
+    assert p.returncode == 1 and f"at most {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
 
 
 @needs_bpf

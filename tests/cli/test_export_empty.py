@@ -25,11 +25,11 @@ def why(rec, tmp_path, *args):
 
 def test_a_source_that_was_not_recorded(rec, tmp_path):
     assert why(rec, tmp_path, "pprof", SPANS, "-c", "prog") == (
-        f"the result is empty; the query reads what is not in {rec}, and has to be recorded: trace_exit (collector -p usdt:PATH)\n")
+        f"the result is empty; the query reads events that {rec} lacks; record them with: trace_exit (collector -p usdt:PATH)\n")
 
 
 def test_a_source_of_which_nothing_came(rec, tmp_path):
-    assert why(rec, tmp_path, "pprof", NET, "-c", "prog") == f"the result is empty: {rec} recorded tcp_send, tcp_recv, and there was none\n"
+    assert why(rec, tmp_path, "pprof", NET, "-c", "prog") == f"the result is empty: {rec} recorded tcp_send, tcp_recv, but no such event occurred\n"
     assert why(rec, tmp_path, "query", "SELECT pid FROM events WHERE kind = 'profile' AND pid = 1") == f"the result is empty; commands in {rec}: other, prog\n"
 
 
@@ -38,14 +38,14 @@ def test_a_command_that_is_not_there(rec, tmp_path):
 
 
 def test_a_command_without_such_rows(rec, tmp_path):
-    assert why(rec, tmp_path, "pprof", CPU, "-c", "other") == f"the result is empty: other is in {rec}, but nothing of it is what the query asks for\n"
+    assert why(rec, tmp_path, "pprof", CPU, "-c", "other") == f"the result is empty: other is in {rec}, but none of its rows match the query\n"
 
 
 def test_a_program_that_nobody_ran(rec, tmp_path, compile_c):
     program = compile_c("int main(void) { return 0; }\n", "-Wl,--build-id=0x" + "ab" * 20)
     for args in (("pprof", "sql/pprof/cpu_ustacks.sql", "--output", tmp_path / "out"), ("top",)):
         p = run(*args, "-b", program, "-r", rec, status=1)
-        assert p.stderr == f"stacksexport: the result is empty: in {rec} nobody ran {program} (build ID {'ab' * 20})\n"
+        assert p.stderr == f"stacksexport: the result is empty: no process in {rec} ran {program} (build ID {'ab' * 20})\n"
     other = compile_c("int main(void) { return 0; }\n", "-Wl,--build-id=0x" + "01" * 20, name="other")
     assert f"{other} is in {rec}" in why(rec, tmp_path, "pprof", "sql/pprof/cpu_ustacks.sql", "-b", other)
 
@@ -98,7 +98,7 @@ def test_a_recording_without_a_batch_yet(tmp_path, named):
         holder.stdout.readline()
         p = run(*args, status=1)
         holder.stdin.close()
-    assert p.stderr == f"stacksexport: {tmp_path}/all/1 has no batch: none is finished yet, the first one is after ten seconds at most\n"
+    assert p.stderr == f"stacksexport: {tmp_path}/all/1 has no batch: none is complete yet; the first one is complete after at most ten seconds\n"
 
 
 @pytest.mark.parametrize("args, right", [
@@ -107,4 +107,4 @@ def test_a_recording_without_a_batch_yet(tmp_path, named):
 ])
 def test_a_query_of_another_command(rec, args, right):
     p = run(*args, "-r", rec, status=1)
-    assert p.stderr == f"stacksexport: {right.split()[-1]} is no query of this command, but of another: stacksexport {right}\n"
+    assert p.stderr == f"stacksexport: {right.split()[-1]} is a query for another command: stacksexport {right}\n"

@@ -15,7 +15,7 @@ def test_what_was_not_recorded_is_said(tmp_path):
     for kind, said in ("rss", True), ("wake", False):
         rec = b.write(tmp_path / kind)
         p = run("pprof", "sql/pprof/why_off_cpu.sql", "-c", "prog", "-r", rec, "--output", tmp_path / "out")
-        assert (f"warning: {rec} has none of what the query also reads: wake (collector -p wake)" in p.stderr) == said
+        assert (f"warning: {rec} lacks some of what the query reads: wake (collector -p wake)" in p.stderr) == said
         p = run("query", "-f", "sql/tables/why_off_cpu.sql", "-r", rec)
         assert ("wake (collector -p wake)" in p.stderr) == said
         b.add("wake", 0, target=1)

@@ -99,8 +99,8 @@ def test_the_other_file_is_missing(rec, tmp_path):
 def test_damaged_files(rec, tmp_path, name):
     path = rec / f"{name}-000001.parquet"
     whole = path.read_bytes()
-    for content, word in ((whole[: len(whole) // 2], "cut short"), (whole[:-1], "cut short"), (b"", "empty"),
-                          (b"no parquet at all, but text", "no Parquet"), (b"PAR1" * 3, "damaged")):
+    for content, word in ((whole[: len(whole) // 2], "truncated"), (whole[:-1], "truncated"), (b"", "empty"),
+                          (b"no parquet at all, but text", "not a Parquet"), (b"PAR1" * 3, "damaged")):
         path.write_bytes(content)
         refused(rec, tmp_path, path, word)
     path.write_bytes(b"PAR1" + b"\0" * (len(whole) - 12) + whole[-8:])
@@ -165,7 +165,7 @@ def test_queries_that_do_not_fit(rec, tmp_path, sql, parts):
 
 def test_query_files(rec, tmp_path):
     p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
-    assert "nothing.sql; in sql/pprof there are:" in p.stderr
+    assert "nothing.sql; sql/pprof has:" in p.stderr
     assert re.search(r"^  cpu_stacks\.sql +Where do .*\?$", p.stderr, re.M)
     for name in CPU, CPU.removesuffix(".sql"), pathlib.Path(CPU).name, pathlib.Path(CPU).stem:
         run("pprof", name, "-c", "prog", "-r", rec, "--output", "p", cwd=tmp_path)
@@ -173,7 +173,7 @@ def test_query_files(rec, tmp_path):
     p = run("pprof", "/", "-r", rec, status=1)
     assert "directory" in p.stderr
     (tmp_path / "zero.sql").write_bytes(b"SELECT\0")
-    assert "no text" in run("pprof", tmp_path / "zero.sql", "-r", rec, status=1).stderr
+    assert "not a text file" in run("pprof", tmp_path / "zero.sql", "-r", rec, status=1).stderr
     here = tmp_path / CPU
     here.parent.mkdir(parents=True)
     here.write_text("SELECT ustack, 1 AS mine, 2 AS v FROM stacks LIMIT 1 -- ?command")
@@ -279,7 +279,7 @@ def test_a_column_that_no_file_has(rec, tmp_path, name):
     for args in (["top"], ["query", COUNT], ["pprof", CPU, "-c", "prog", "--output", tmp_path / "p"]):
         run(*args, "-r", tmp_path / "one")
         said = run(*args, "-r", tmp_path / "both", status=1).stderr.splitlines()
-        assert len(said) == 2 and said[0].endswith(f"{path}: column {name} is missing") and "nothing in" in said[1], said
+        assert len(said) == 2 and said[0].endswith(f"{path}: column {name} is missing") and "cannot read" in said[1], said
 
 
 @pytest.fixture
@@ -307,13 +307,13 @@ def test_a_batch_that_is_something_else(two, tmp_path, name):
     pq.write_table(change(pq.read_table(path)), path)
     check_left_out(two, tmp_path, str(path), "left out", words)
     p = run("query", COUNT, "-r", path, status=1)
-    assert words in p.stderr and "nothing in" in p.stderr
+    assert words in p.stderr and "cannot read" in p.stderr
 
 
 def test_a_batch_that_is_not_whole(two, tmp_path):
     path = two / "events-000002.parquet"
     whole = path.read_bytes()
-    for content, words in ((b"", "it is empty"), (whole[:-20], "cut short"), (whole[:4] + b"\xff" * (len(whole) - 12) + whole[-8:], "is damaged")):
+    for content, words in ((b"", "it is empty"), (whole[:-20], "truncated"), (whole[:4] + b"\xff" * (len(whole) - 12) + whole[-8:], "is damaged")):
         path.write_bytes(content)
         check_left_out(two, tmp_path, str(path), "left out", words)
     path.write_bytes(whole)
@@ -328,7 +328,7 @@ def test_damage_inside_names_the_file(two):
     raw = pa.array([b"a\xff\x1b[31m"] * len(table), pa.binary())
     pq.write_table(table.set_column(table.schema.get_field_index("command"), "command", pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())), path)
     p = run("top", "-r", two, status=1)
-    assert f"{path} is damaged" in p.stderr and "move its two files away" in p.stderr and "\x1b" not in p.stderr and "000001.parquet is" not in p.stderr
+    assert f"{path} is damaged" in p.stderr and "move the two files of this batch away" in p.stderr and "\x1b" not in p.stderr and "000001.parquet is" not in p.stderr
 
 
 def test_values_that_mean_nothing(tmp_path):

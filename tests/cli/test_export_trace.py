@@ -132,7 +132,7 @@ def test_rows_that_cannot_be_drawn(rec, tmp_path, column, why):
     assert len(t.complete) == 1 and f"q0.sql: rows left out: 1: " in said and why in said
     (tmp_path / "t.json").unlink()
     _, said = query_trace(rec, tmp_path, row(bad), status=1)
-    assert why in said and "nothing left to draw" in said and not (tmp_path / "t.json").exists()
+    assert why in said and "no row can be drawn" in said and not (tmp_path / "t.json").exists()
 
 
 @pytest.mark.parametrize("columns, why", [
@@ -189,7 +189,7 @@ def test_integers_divide_as_integers(rec, tmp_path):
 
 def test_a_query_without_rows_among_others(rec, tmp_path):
     t, said = query_trace(rec, tmp_path, ON_CPU, f"{RSS} AND false")
-    assert len(t.complete) == 2 and "q1.sql: nothing of it is in the trace" in said
+    assert len(t.complete) == 2 and "q1.sql: no row of its result is in the trace" in said
 
 
 def test_losses_are_said(tmp_path):

@@ -26,7 +26,7 @@ def test_it_says_how_it_goes_and_is_gone_at_the_end(start, spawn, tmp_path):
 
 def test_one_that_cannot_be_written_is_said_once(record):
     r = record("--duration", "1200ms", "--status", "/proc/status/nowhere", "-p", "profile:u")
-    assert r.stderr.count("the status file /proc/status/nowhere cannot be written: ") == 1
+    assert r.stderr.count("cannot write the status file /proc/status/nowhere: ") == 1
 
 
 def test_a_name_that_is_too_long_is_said(record):

@@ -48,6 +48,48 @@ int main(int argc, char **argv)
 }
 """
 
+# One thread waits for a page of the file; another maps the file past the page cache, which waits for that page with the lock of the address space held.
+HOLDER = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static char path[256], direct[256];
+static void *wait_for_page(void *arg)
+{
+	char byte;
+	return (void *)pread(*(int *)arg, &byte, 1, 0);
+}
+static void *hold(void *arg)
+{
+	int page = open(path, O_RDONLY), past;
+	pthread_t waiter;
+	(void)arg;
+	pthread_create(&waiter, 0, wait_for_page, &page);
+	usleep(500000);
+	close(open(direct, O_CREAT | O_WRONLY, 0600));
+	past = open(path, O_RDONLY);
+	puts("holding");
+	fflush(stdout);
+	mmap(0, 4096, PROT_READ, MAP_PRIVATE, past, 0);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t holder;
+	snprintf(path, sizeof(path), "%s/page", argv[1]);
+	snprintf(direct, sizeof(direct), "%s/.direct", argv[2]);
+	pthread_create(&holder, 0, hold, NULL);
+	for (volatile long n = 0;; n++)
+		;
+	return argc;
+}
+"""
+
 # A FUSE server and an overlay over it, in namespaces of the user's own; "ready" once the program is about to run.
 OVERLAY = """
 set -e
@@ -90,6 +132,21 @@ until grep -q mounted /mnt/log; do sleep 0.05; done
 $PROGRAM /mnt/fuse/page &
 sleep 1
 touch $SOURCE/.hang
+echo ready
+wait
+"""
+
+HELD = """
+set -e
+mount -t tmpfs none /mnt
+mkdir /mnt/fuse
+$SLOWFS $SOURCE /mnt/fuse > /mnt/log &
+until grep -q mounted /mnt/log; do sleep 0.05; done
+stat /mnt/fuse/page > /mnt/log2
+echo "0 65536" > $SOURCE/.hang
+$PROGRAM /mnt/fuse $SOURCE > /mnt/held &
+until grep -q holding /mnt/held; do sleep 0.05; done
+sleep 0.5
 echo ready
 wait
 """
@@ -185,3 +242,30 @@ def test_a_descriptor_that_never_answers(start, spawn, compile_c, attack):
     r = end_in_time(c)
     assert r.lost("profile") == 0, r.stderr
     check_others(r, "honest", "fresh")
+
+
+def is_held(name):
+    """Whether a look at what the program maps hangs; the look is ended by SIGKILL. pgrep would hang, too: it reads command lines."""
+    folder = next(p.parent for p in pathlib.Path("/proc").glob("[0-9]*/comm") if p.read_text().strip() == name)
+    try:
+        subprocess.run(["ls", "-lL", folder / "map_files"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=2)
+        return False
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def test_an_address_space_that_is_locked_for_ever(start, spawn, compile_c, attack):
+    """What the kernel says of a process's mappings waits for a lock that mmap(2) holds; the collector does not wait."""
+    (attack.source / "page").write_bytes(bytes(4096))
+    honest = spawn(compile_c(BUSY, name="honest"))
+    attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"))
+    assert is_held("holder")
+    before = time.monotonic()
+    c = start("-p", "profile:u:199,switch:u", "--no-cache")
+    assert time.monotonic() - before < 10
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, honest, fresh)
+    r = end_in_time(c)
+    assert r.lost("profile") == 0, r.stderr
+    check_others(r, "honest", "fresh")
+    assert "does not let its memory be read" not in r.stderr

@@ -89,7 +89,7 @@ def test_the_recording_ends_with_the_last_descendant(start, spawn):
     p.wait()
     left = time.monotonic()
     r = c.finish(timeout=30)
-    assert r.returncode == 0 and "nobody is left of --pid" in r.stderr and time.monotonic() - left > 0.25
+    assert r.returncode == 0 and "all processes of --pid have ended" in r.stderr and time.monotonic() - left > 0.25
     assert r.one("SELECT count(*) FROM events WHERE state = 'dead' AND tgid = ?", p.pid) == 1
     assert r.one("SELECT count(*) FROM events WHERE command = 'sleep' AND state = 'dead'") == 2
 

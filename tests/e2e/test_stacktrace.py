@@ -228,7 +228,7 @@ def test_damaged_input(tmp_path):
     kept.write_bytes(b"what was there")
     cut.write_bytes(b"nothing of the kind")
     for mode in "caching", "passthru":
-        assert b"neither a perf.data nor a capture" in run("-i", cut, "-o", kept, "-m", mode, status=2).stderr
+        assert b"neither a perf.data file nor a sysprof capture" in run("-i", cut, "-o", kept, "-m", mode, status=2).stderr
     assert kept.read_bytes() == b"what was there"
     cut.write_bytes(b"")
     assert b"empty" in run("-i", cut, status=2).stderr
@@ -244,7 +244,7 @@ def test_wrong_calls(tmp_path):
     run("-i", tmp_path / "missing", status=2)
     same = tmp_path / "same"
     same.write_bytes((GOLDEN / "file.data").read_bytes())
-    assert b"is the input, too" in run("-i", same, "-o", same, status=2).stderr
+    assert b"is also the input" in run("-i", same, "-o", same, status=2).stderr
     assert same.stat().st_size > 0
     assert b"folder" in run("-i", tmp_path, status=2).stderr
 

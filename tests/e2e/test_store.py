@@ -322,7 +322,7 @@ def test_killed(tmp_path):
     assert len(files(rec, "stacktraces")) == 2
     (rec / "events-000003.parquet.tmp").write_text("a part")
     done = run(rec, script=row(timestamp=1))
-    assert done.returncode == 1 and "holds a recording already" in done.stderr
+    assert done.returncode == 1 and "has a recording already" in done.stderr
     write(rec, "append=1", script=row(timestamp=99))
     assert not list(rec.glob("*.tmp"))
     assert [r["timestamp"] for f in files(rec) for r in read_duckdb(f)] == [*range(40), 99]

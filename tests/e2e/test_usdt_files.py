@@ -62,9 +62,9 @@ def test_what_is_no_program_with_spans_is_refused(tmp_path, compile_c):
     no_enter = build(compile_c, source=NOTE + 'int main(void) { __asm__(NOTE("exit", "8@%rdi")); return 0; }')
     too_few = build(compile_c, source=NOTE + 'int main(void) { __asm__(NOTE("enter", "8@%rdi")); return 0; }')
     for path, said in (
-        (tmp_path / "missing", "No such file"), (tmp_path, "no program or library"), (tmp_path / "text", "no program or library"),
-        (tmp_path / "fifo", "no program or library"), (small, "32-bit"), ("/bin/true", "no USDT probes"),
-        (other, "it has other:one"), (no_enter, "no probe stacks_tracing:enter"), (too_few, "too few arguments"),
+        (tmp_path / "missing", "No such file"), (tmp_path, "not a program or library"), (tmp_path / "text", "not a program or library"),
+        (tmp_path / "fifo", "not a program or library"), (small, "32-bit"), ("/bin/true", "no USDT probes"),
+        (other, "it has other:one"), (no_enter, "no readable probe stacks_tracing:enter"), (too_few, "too few arguments"),
     ):
         assert f"{path}: " in refused(path) and said in refused(path)
     program = build(compile_c)

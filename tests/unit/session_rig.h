@@ -48,7 +48,7 @@ static inline struct session_rig session_rig__new(const char *text)
 	r.recording = recording__new(o);
 	assert_non_null(r.recording);
 	assert_int_equal(census__init(&r.census), 0);
-	r.session = session__new(&r.options, r.recording, &r.census);
+	r.session = session__new(&r.options, r.recording, &r.census, NULL);
 	assert_non_null(r.session);
 	assert_int_equal(session__tick(r.session, r.base_ns), 0);
 	free(list);

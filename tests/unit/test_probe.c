@@ -112,37 +112,34 @@ static void wrong_ones(void **state)
 	static const struct {
 		const char *text, *why;
 	} cases[] = {
-		{ "profil", "probe 'profil': unknown; there are: profile, switch, " },
-		{ "", "probe '': empty; there are: profile, switch, " },
-		{ "profile,", "probe '': empty; there are: profile, switch, " },
-		{ ",profile", "probe '': empty; there are: profile, switch, " },
-		{ "Profile", "probe 'Profile': unknown; there are: profile, switch, " },
+		{ "profil", "probe 'profil': unknown; the probes are: profile, switch, " },
+		{ "", "probe '': empty; the probes are: profile, switch, " },
+		{ "profile,", "probe '': empty; the probes are: profile, switch, " },
+		{ ",profile", "probe '': empty; the probes are: profile, switch, " },
+		{ "Profile", "probe 'Profile': unknown; the probes are: profile, switch, " },
 		{ "profile:", "probe 'profile:': nothing follows the last ':'; "
-			      "it is written profile[:S][:HZ]" },
+			      "expected profile[:S][:HZ]" },
 		{ "profile:u:", "probe 'profile:u:': nothing follows the last ':'; "
-				"it is written profile[:S][:HZ]" },
+				"expected profile[:S][:HZ]" },
 		{ "profile:u:0", "probe 'profile:u:0': HZ is 1 to 9999" },
 		{ "profile:10000", "probe 'profile:10000': HZ is 1 to 9999" },
 		{ "profile:99999999999999999999",
 		  "probe 'profile:99999999999999999999': HZ is 1 to 9999" },
-		{ "profile:x",
-		  "probe 'profile:x': 'x' is neither stacks (u, k, uk, ku, n) nor HZ" },
-		{ "profile:-1",
-		  "probe 'profile:-1': '-1' is neither stacks (u, k, uk, ku, n) nor HZ" },
-		{ "profile:u:k", "probe 'profile:u:k': says twice which stacks" },
-		{ "profile:1:2", "probe 'profile:1:2': '2' is one part too many; "
-				 "it is written profile[:S][:HZ]" },
-		{ "switch:10", "probe 'switch:10': '10' is neither stacks (u, k, uk, ku, n) "
-			       "nor a time such as 0s, 500us, 10ms" },
+		{ "profile:x", "probe 'profile:x': 'x' is not stacks (u, k, uk, ku, n) or HZ" },
+		{ "profile:-1", "probe 'profile:-1': '-1' is not stacks (u, k, uk, ku, n) or HZ" },
+		{ "profile:u:k", "probe 'profile:u:k': the stacks are given twice" },
+		{ "profile:1:2", "probe 'profile:1:2': unexpected part '2'; "
+				 "expected profile[:S][:HZ]" },
+		{ "switch:10", "probe 'switch:10': '10' is not stacks (u, k, uk, ku, n) "
+			       "or a time such as 0s, 500us, 10ms" },
 		{ "switch:2h", "probe 'switch:2h': the time is at most 1h" },
 		{ "switch:999999999999999h",
 		  "probe 'switch:999999999999999h': the time is at most 1h" },
-		{ "rss:x",
-		  "probe 'rss:x': 'x' is neither stacks (u, k, uk, ku, n) nor N (1 of N)" },
+		{ "rss:x", "probe 'rss:x': 'x' is not stacks (u, k, uk, ku, n) or N (1 of N)" },
 		{ "rss:1000001", "probe 'rss:1000001': N is 0 (all) to 1000000" },
 		{ "switch,profile:u,switch:u", "probe 'switch:u': named twice" },
-		{ "usdt", "probe 'usdt': a path is missing; it is written usdt[:S]:PATH" },
-		{ "usdt:u:", "probe 'usdt:u:': a path is missing; it is written usdt[:S]:PATH" },
+		{ "usdt", "probe 'usdt': a path is missing; expected usdt[:S]:PATH" },
+		{ "usdt:u:", "probe 'usdt:u:': a path is missing; expected usdt[:S]:PATH" },
 	};
 
 	(void)state;

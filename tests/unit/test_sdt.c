@@ -170,9 +170,9 @@ static void places_that_are_none_are_refused(void **state)
 		uint64_t to;
 		const char *why;
 	} lies[] = {
-		{ PC, 2, 0, "there is no nop in its place" },
-		{ PC, 0, 0, "its place is not in the code" },
-		{ PC, 0, UINT64_MAX, "its place is not in the code" },
+		{ PC, 2, 0, "there is no nop at its address" },
+		{ PC, 0, 0, "its address is not in the code" },
+		{ PC, 0, UINT64_MAX, "its address is not in the code" },
 		{ SEMAPHORE, 1, 0, "its semaphore is not in the section .probes" },
 		{ SEMAPHORE, 64, 0, "its semaphore is not in the section .probes" },
 		{ SEMAPHORE, -64, 0, "its semaphore is not in the section .probes" },

@@ -395,7 +395,7 @@ static void both_unwinders_agree(void **state)
 	census__free(&naive.census);
 	assert_int_equal(census__init(&naive.census), 0);
 	naive.options.unwinder = UNWINDER_NAIVE;
-	naive.session = session__new(&naive.options, naive.recording, &naive.census);
+	naive.session = session__new(&naive.options, naive.recording, &naive.census, NULL);
 	assert_non_null(naive.session);
 	session_rig__record(&r, e);
 	session_rig__record(&naive, e);

@@ -16,7 +16,7 @@
 
 #define BATCH_NS 10000000000
 
-static const struct symbolizer_patience patient = { 60000000000, 60000000000 };
+#define PATIENT_NS 60000000000
 
 struct rig {
 	char *dir;
@@ -76,7 +76,7 @@ static uint64_t id_at(struct rig *r, const struct mapping *m, uint64_t pc)
 	uint64_t id;
 
 	while (stacks__user(r->stacks, &r->trace, &(struct stack_owner){ 0 }, &id) == -EAGAIN)
-		stacks__finish(r->stacks, &patient);
+		stacks__finish(r->stacks, PATIENT_NS);
 	return id;
 }
 
@@ -115,7 +115,7 @@ static void an_unread_claim_is_not_the_file(void **state)
 	claim = m;
 	claim.file = NULL;
 	assert_int_not_equal(id_at(*state, &m, 0x6000), id_at(*state, &claim, 0x6000));
-	stacks__finish(((struct rig *)*state)->stacks, &patient);
+	stacks__finish(((struct rig *)*state)->stacks, PATIENT_NS);
 	elf_file__put(file);
 }
 
@@ -153,7 +153,7 @@ static void ids_are_those_of_what_is_mapped(void **state)
 		}
 	}
 	assert_true(first[0] != first[1] && first[0] != first[2] && first[1] != first[2]);
-	stacks__finish(((struct rig *)*state)->stacks, &patient);
+	stacks__finish(((struct rig *)*state)->stacks, PATIENT_NS);
 	elf_file__put(files[0]);
 	elf_file__put(files[1]);
 }
@@ -176,7 +176,7 @@ static void a_stitched_frame_is_not_the_one_that_was_seen(void **state)
 		0);
 	assert_int_not_equal(stitched, seen);
 	assert_int_equal(id_of_two(r, &m, 0x1234, 1), seen);
-	stacks__finish(r->stacks, &patient);
+	stacks__finish(r->stacks, PATIENT_NS);
 	elf_file__put(file);
 }
 
@@ -186,7 +186,7 @@ static void anonymous_code_counts_as_a_whole(void **state)
 
 	/* Until it is known that the process (there is none) tells nothing of it. */
 	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
-	stacks__finish(((struct rig *)*state)->stacks, &patient);
+	stacks__finish(((struct rig *)*state)->stacks, PATIENT_NS);
 	assert_int_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
 	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, NULL, 0x1234));
 }
@@ -245,7 +245,7 @@ static void frames_get_their_names_in_another_thread(void **state)
 	id = id_at(r, &m, vaddr + 4);
 	assert_int_equal(stacks__unnamed(r->stacks), 1);
 	assert_true(recording__has_stack(r->recording, id));
-	stacks__finish(r->stacks, &patient);
+	stacks__finish(r->stacks, PATIENT_NS);
 	check_leaf(r, id, "/self", vaddr, 4);
 	elf_file__put(self);
 }
@@ -270,7 +270,7 @@ static void names_that_are_known_are_there_at_once(void **state)
 
 	other.path = "/elsewhere/self";
 	id_at(r, &m, vaddr + 4);
-	stacks__finish(r->stacks, &patient);
+	stacks__finish(r->stacks, PATIENT_NS);
 	for (uint64_t batch = 1; batch < 3; batch++) {
 		id = id_at(r, &m, vaddr + 5);
 		check_leaf(r, id, "/self", vaddr, 5);

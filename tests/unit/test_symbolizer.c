@@ -11,7 +11,7 @@
 
 extern const char __executable_start[]; /* the linker's: link-time address 0 of this program */
 
-static const struct symbolizer_patience patient = { 60000000000, 60000000000 };
+#define PATIENT_NS 60000000000
 
 struct rig {
 	struct symbolizer *symbolizer;
@@ -77,12 +77,12 @@ static void jobs_come_back_in_order(void **state)
 	struct rig *r = *state;
 
 	assert_null(symbolizer__take(r->symbolizer));
-	symbolizer__wait(r->symbolizer, &patient);
+	symbolizer__wait(r->symbolizer, PATIENT_NS);
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t id = 1; id <= 100; id++)
 			symbolizer__submit(r->symbolizer, make_job(r, id));
 		assert_int_equal(symbolizer__pending(r->symbolizer), 100);
-		symbolizer__wait(r->symbolizer, &patient);
+		symbolizer__wait(r->symbolizer, PATIENT_NS);
 		for (uint64_t id = 1; id <= 100; id++) {
 			struct stack_job *j = symbolizer__take(r->symbolizer);
 
@@ -107,7 +107,7 @@ static void waits_for_the_job_in_hand(void **state)
 		assert_non_null(j->frames[0].file);
 		symbolizer__submit(r->symbolizer, j);
 		usleep(1000); /* likely it is in hand by now, and not done */
-		symbolizer__wait(r->symbolizer, &patient);
+		symbolizer__wait(r->symbolizer, PATIENT_NS);
 		assert_ptr_equal(symbolizer__take(r->symbolizer), j);
 		stack_job__free(j);
 	}
@@ -126,12 +126,12 @@ static void while_another_thread_asks(void **state)
 			usleep(100);
 		assert_string_equal(s.name, "symbolizer__new");
 	}
-	symbolizer__wait(r->symbolizer, &patient);
+	symbolizer__wait(r->symbolizer, PATIENT_NS);
 	assert_int_equal(symbolizer__symbol(r->symbolizer, r->self, 1, &s), -ENOENT);
 	assert_int_equal(
 		symbolizer__symbol(r->symbolizer, r->self, link_time(symbolizer__wait), &s),
 		-EAGAIN); /* a name that no job has made */
-	symbolizer__wait(r->symbolizer, &patient);
+	symbolizer__wait(r->symbolizer, PATIENT_NS);
 	for (uint64_t id = 1; id <= 200; id++) {
 		struct stack_job *j = symbolizer__take(r->symbolizer);
 

@@ -135,6 +135,15 @@ static int db__use_order(struct db *db)
 	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
 }
 
+int db__hide_interpreter(struct db *db)
+{
+	int64_t there = 0;
+	int64_t *const fields[] = { &there };
+	int err = db__read_integers(db, "sql/has_interpreter.sql", fields, 1);
+
+	return err || !there ? err : db__script(db, "sql/without_interpreter.sql");
+}
+
 int db__open(struct db *db, struct recfiles *files)
 {
 	int err;
@@ -188,8 +197,8 @@ static int check_gives_rows(duckdb_prepared_statement prepared)
 {
 	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
 		return 0;
-	log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, WITH, "
-		   "DESCRIBE or SUMMARIZE");
+	log__error("the last statement returns no rows; it must be a SELECT, FROM, WITH, DESCRIBE "
+		   "or SUMMARIZE");
 	return -EINVAL;
 }
 

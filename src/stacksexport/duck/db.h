@@ -24,6 +24,9 @@ struct db {
  * either case.
  */
 int db__open(struct db *, struct recfiles *);
+/* Leaves the native frames of interpreters out of stacks from now on. Returns 0 or -errno; reports.
+ */
+int db__hide_interpreter(struct db *);
 void db__close(struct db *);
 
 /* Which files the tables are made of. 0 or -errno; reports. */

@@ -99,7 +99,7 @@ static const char *take_column(struct call *call, duckdb_bind_info info,
 	duckdb_destroy_logical_type(&type);
 	return pairing__can(call->columns[i].type)
 		       ? NULL
-		       : "following() takes numbers, texts and bytes only";
+		       : "following() takes only numbers, texts and bytes";
 }
 
 /* NULL, or what is wrong. */
@@ -315,6 +315,6 @@ int following__register(struct db *db)
 	duckdb_destroy_logical_type(&text);
 	if (state == DuckDBSuccess)
 		return 0;
-	log__error("cannot add to DuckDB what tells which row follows another");
+	log__error("cannot register the function that pairs successive rows with DuckDB");
 	return -EINVAL;
 }
