@@ -31,7 +31,8 @@ static inline size_t descriptor_sz(void)
 /* But for the first bytes, below the stack pointer of one that goes on meanwhile. */
 static inline void assert_same_memory(pid_t pid, const struct event *e, size_t skip)
 {
-	size_t sz = e->ustack_sz - skip - descriptor_sz();
+	size_t descriptor = e->flags & EVENT_F_TRUNCATED ? 0 : descriptor_sz();
+	size_t sz = e->ustack_sz - skip - descriptor;
 	uint8_t *memory = malloc(sz);
 	struct iovec local = { memory, sz };
 	struct iovec remote = { (void *)(uintptr_t)(e->stack_addr + skip), sz };

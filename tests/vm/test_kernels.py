@@ -80,6 +80,7 @@ ip link set lo up
 record net -p net:uk -- sh -c 'SOCKETS'
 record tcp -p tcp:uk -- sh -c 'CONNECTIONS'
 """.replace("PARTS", " ".join(PARTS)).replace("UNIT_TESTS", " ".join(UNIT_TESTS)).replace("SOCKETS", sockets.script("/tests", "/examples")).replace("CONNECTIONS", connections.script("/tests"))
+ENOUGH = 20 if ARCH == "x86_64" else 4  # rows in a few seconds; what is emulated is slow
 INTERRUPTS = ("asm_",) if ARCH == "x86_64" else ("el0t_64_irq", "el1h_64_irq")  # how names of their entries begin
 OFF_CPU = """
 SELECT sum(off) / 1e9 FROM (
@@ -126,7 +127,7 @@ def test_profile_and_switches_of_a_command(machine):
     # The loader, at the start and at the end, takes its time here.
     rooted = [(names, n) for names, _, status, n in profile if status == "root" and "main" in names]
     assert all(names[-1] == "_start" for names, _ in rooted)
-    assert sum(n for names, n in rooted if names[names.index("main") - 1] == "work") > (100 if ARCH == "x86_64" else 20)
+    assert sum(n for names, n in rooted if names[names.index("main") - 1] == "work") > 5 * ENOUGH
     for function in ("render_line", "sort_some"):
         assert any(function in names for names, _ in rooted)
 
@@ -330,7 +331,7 @@ def test_interrupts_are_told_from_threads(machine):
                   "list_transform(kstack, lambda f: f.name) FROM stacks WHERE kind = 'wake'")
     timers = [row for row in rows if row[0] == 0]
     unlocks = [row for row in rows if row[3] and "transfer" in row[3]]
-    assert len(timers) > 20 and len(unlocks) > 20
+    assert len(timers) > ENOUGH and len(unlocks) > ENOUGH
     entries = INTERRUPTS + ("handle_softirqs", "__do_softirq")
     for _, pid, ustack_id, _, kernel in timers:
         assert (pid, ustack_id) == (0, None)
