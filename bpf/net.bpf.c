@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * net: what TCP, UDP and Unix sockets send and receive. Tracepoints say what a call has returned
- * (6.3), hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at
- * its functions, the entry into the system call says that: `syscalls`, at a price for every system
- * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
- * another thread; a function's program can, and then that one's event is missed.
+ * net: bytes that TCP, UDP and Unix sockets send and receive. Tracepoints give the result of a call
+ * (6.3). Hooks of functions give its begin and its addresses: `tp`. Where the kernel allows no
+ * hooks, the entry into the system call gives them: `syscalls`, which costs time in every system
+ * call. Older kernels have the functions only: `fexit`. No other thread can interrupt a
+ * tracepoint's program. It can interrupt a function's program, and then its own event is missed.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"

@@ -326,11 +326,12 @@ int usdt__enter(struct pt_regs *ctx)
 	s.amount = read_arg(ctx, &site->args[3]);
 	read_name(s.name, read_arg(ctx, &site->args[4]));
 	th = thread__create(task);
-	if (!th) {
+	if (th) {
+		push(th, &s);
+	} else {
 		lose(EVENT_TRACE_EXIT, EVENT_LOST_NO_MEMORY);
-		return 0;
+		s.enter_ns = bpf_ktime_get_ns();
 	}
-	push(th, &s);
 	remember(task, &s);
 	return 0;
 }

@@ -206,8 +206,6 @@ static int open_skeleton(struct capture *c)
 		set_probe(c, &c->options.probes[i]);
 	err = capture__set_filter(c, &c->options.filter);
 	if (!err)
-		err = capture__set_bounce(c);
-	if (!err)
 		err = set_sizes(c);
 	if (err)
 		return err;
@@ -215,6 +213,8 @@ static int open_skeleton(struct capture *c)
 	if (!f)
 		return -errno;
 	err = choose_programs(c, f);
+	if (!err)
+		err = capture__set_bounce(c, f);
 	if (!err)
 		err = usdt__prepare(c->usdt, c->skel,
 				    records(c, "usdt") && features__uprobe_multi(f));

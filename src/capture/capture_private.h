@@ -50,8 +50,10 @@ struct capture {
 int capture__set_filter(struct capture *, const struct capture_filter *);
 int capture__fill_filter(struct capture *, const struct capture_filter *);
 
+struct features;
+
 /* usercopy.c: where the kernel needs it, before loading and after it. 0 or -errno, said. */
-int capture__set_bounce(struct capture *);
+int capture__set_bounce(struct capture *, struct features *);
 int capture__fill_bounce(struct capture *);
 
 /* rings.c: a ring for each CPU that is online and has none. 0 or -errno, said. The first ones are

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "capture/ktypes.h"
 
 #define NAME_MAX_SZ 128
 #define ANY_WAY	    "any"
@@ -171,6 +172,13 @@ static const struct btf_type *tracepoint(struct features *f, const char *name)
 	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
 	t = t && btf_is_ptr(t) ? btf__type_by_id(f->btf, t->type) : NULL;
 	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+int64_t features__member(struct features *f, const char *type, const char *name)
+{
+	const struct btf *btf = types(f);
+
+	return btf ? ktypes__member_of(btf, type, name) : -1;
 }
 
 size_t features__tracepoint_args(struct features *f, const char *name)

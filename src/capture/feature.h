@@ -37,6 +37,9 @@ bool features__uprobe_multi(struct features *);
 /* False: not known; then the probes that need it are refused. */
 bool features__preempt_count(struct features *, struct preempt_count *);
 
+/* Returns the offset of a member of a struct in bytes; -1 if the kernel has no such member. */
+int64_t features__member(struct features *, const char *type, const char *name);
+
 /* The number of arguments of a tracepoint, without the program's context; 0: there is no such. */
 size_t features__tracepoint_args(struct features *, const char *name);
 

@@ -17,6 +17,9 @@ uint32_t native__signal_fpu_sz(void);
 /* Returns whether this code of the kernel calls the function at `target`; false if that is 0. */
 bool native__calls(const struct usercopy_code *, uint64_t target);
 
+/* Returns whether this code loads 32 bits from `off` bytes behind a pointer. */
+bool native__loads(const struct usercopy_code *, uint32_t off);
+
 /* Reads one operand of a USDT argument, in the syntax of this machine's assembler. */
 void native__usdt_operand(struct usdt_text *, struct usdt_arg *);
 

@@ -35,6 +35,21 @@ bool native__calls(const struct usercopy_code *fn, uint64_t target)
 	return false;
 }
 
+#define LOAD_MASK 0xffc00000u /* of ldr Wt, [Xn, #4 * imm12] */
+#define LOAD	  0xb9400000u
+
+bool native__loads(const struct usercopy_code *fn, uint32_t off)
+{
+	for (size_t i = 0; i + 4 <= fn->sz; i += 4) {
+		uint32_t insn;
+
+		memcpy(&insn, fn->bytes + i, sizeof(insn));
+		if ((insn & LOAD_MASK) == LOAD && (insn >> 10 & 0xfff) * 4 == off)
+			return true;
+	}
+	return false;
+}
+
 /* ---- USDT ---------------------------------------------------------------------------------------
  */
 

@@ -68,6 +68,28 @@ bool native__calls(const struct usercopy_code *fn, uint64_t target)
 	return false;
 }
 
+#define LOAD	    0x8b /* mov r/m32, r32 */
+#define MODE(modrm) ((modrm) >> 6)
+#define MODE_DISP32 2
+#define BASE(modrm) ((modrm)&7)
+#define BASE_BY_SIB 4 /* another byte stands before the displacement */
+
+/* At every byte, like native__calls(). Compilers take a base of 64 bits without a SIB byte, but for
+ * r12. */
+bool native__loads(const struct usercopy_code *fn, uint32_t off)
+{
+	for (size_t i = 0; i + 6 <= fn->sz; i++) {
+		uint8_t modrm = fn->bytes[i + 1];
+		uint32_t disp;
+
+		memcpy(&disp, fn->bytes + i + 2, sizeof(disp));
+		if (fn->bytes[i] == LOAD && MODE(modrm) == MODE_DISP32 &&
+		    BASE(modrm) != BASE_BY_SIB && disp == off)
+			return true;
+	}
+	return false;
+}
+
 /* ---- USDT (AT&T syntax) -------------------------------------------------------------------------
  */
 

@@ -8,20 +8,19 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "capture/native.h"
 #include "capture/capture_private.h"
+#include "capture/feature.h"
+#include "capture/native.h"
 
 /* ---- the kernel's machine code ------------------------------------------------------------------
  */
 
-/* The fix made the copy call nmi_uaccess_okay() too, which it had not before. On AArch64 that is no
- * function: there a fixed kernel before 6.4 counts as one that takes the lock. */
 bool usercopy__takes_lock(const struct usercopy_code *copy, const struct usercopy_code *check,
-			  const struct ksym syms[USERCOPY_SYM_CNT])
+			  const struct usercopy_places *p)
 {
-	return native__calls(copy, syms[USERCOPY_CHECK].addr) &&
-	       native__calls(check, syms[USERCOPY_LOOK_UP].addr) &&
-	       !native__calls(copy, syms[USERCOPY_FIXED].addr);
+	return native__calls(copy, p->syms[USERCOPY_CHECK].addr) &&
+	       native__calls(check, p->syms[USERCOPY_LOOK_UP].addr) &&
+	       !native__loads(check, p->disabled_off);
 }
 
 /* bpf_probe_read_kernel(map, USERCOPY_CODE_MAX, ctx[0]): /proc/kcore is not on every machine. */
@@ -77,23 +76,26 @@ static int read_code(const struct ksym *fn, struct usercopy_code *code)
 	return err;
 }
 
-int usercopy__test(void)
+int usercopy__test(struct features *f)
 {
-	struct ksym syms[USERCOPY_SYM_CNT] = {
-		[USERCOPY_COPY] = { .name = "copy_from_user_nofault" },
-		[USERCOPY_CHECK] = { .name = "__check_object_size" },
-		[USERCOPY_LOOK_UP] = { .name = "find_vmap_area" },
-		[USERCOPY_FIXED] = { .name = "nmi_uaccess_okay" },
+	struct usercopy_places p = {
+		.syms = {
+			[USERCOPY_COPY] = { .name = "copy_from_user_nofault" },
+			[USERCOPY_CHECK] = { .name = "__check_object_size" },
+			[USERCOPY_LOOK_UP] = { .name = "find_vmap_area" },
+		},
 	};
+	int64_t off = features__member(f, "task_struct", "pagefault_disabled");
+	int err = off < 0 ? -ENOENT : ksyms__find("/proc/kallsyms", p.syms, USERCOPY_SYM_CNT);
 	struct usercopy_code copy, check;
-	int err = ksyms__find("/proc/kallsyms", syms, USERCOPY_SYM_CNT);
 
-	if (err || !syms[USERCOPY_COPY].end || !syms[USERCOPY_CHECK].end)
+	if (err || !p.syms[USERCOPY_COPY].end || !p.syms[USERCOPY_CHECK].end)
 		return err;
-	err = read_code(&syms[USERCOPY_COPY], &copy);
+	p.disabled_off = (uint32_t)off;
+	err = read_code(&p.syms[USERCOPY_COPY], &copy);
 	if (!err)
-		err = read_code(&syms[USERCOPY_CHECK], &check);
-	return err ? err : usercopy__takes_lock(&copy, &check, syms);
+		err = read_code(&p.syms[USERCOPY_CHECK], &check);
+	return err ? err : usercopy__takes_lock(&copy, &check, &p);
 }
 
 /* ---- bounce buffers -----------------------------------------------------------------------------
@@ -118,9 +120,9 @@ static bool is_fixed(void)
 	       (major > 6 || (major == 6 && minor >= 4));
 }
 
-static bool needs_bounce(void)
+static bool needs_bounce(struct features *f)
 {
-	int locks = is_fixed() ? 0 : usercopy__test();
+	int locks = is_fixed() ? 0 : usercopy__test(f);
 
 	if (locks > 0)
 		log__warn(
@@ -135,11 +137,11 @@ static bool needs_bounce(void)
 	return locks > 0;
 }
 
-int capture__set_bounce(struct capture *c)
+int capture__set_bounce(struct capture *c, struct features *f)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
 
-	cfg->bounce = c->options.bounce || (reads_user_stacks(c) && needs_bounce());
+	cfg->bounce = c->options.bounce || (reads_user_stacks(c) && needs_bounce(f));
 	return cfg->bounce ? bpf_map__set_max_entries(c->skel->maps.bounces,
 						      (uint32_t)c->cpu_cnt * CAPTURE_LEVELS)
 			   : 0;

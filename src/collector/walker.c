@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/log.h"
 #include "unwind/libdwflwalk.h"
@@ -18,6 +19,7 @@ struct walker {
 	struct libdwflwalk *naive;		 /* instead of it, with --unwinder=naive */
 	struct stitch *stitch;			 /* NULL without --stitch */
 	struct runtimes *runtimes;		 /* NULL with --no-runtimes */
+	uint64_t code_bits;			 /* of return addresses on this system */
 	struct trace trace;			 /* of an event that is walked alone */
 	struct walker_entry ahead[RECORD_BATCH]; /* that have been walked */
 	struct walk_job ahead_jobs[RECORD_BATCH];
@@ -51,6 +53,7 @@ struct walker *walker__new(const struct walker_options *options)
 		return NULL;
 	w->processes = options->processes;
 	w->runtimes = options->runtimes;
+	w->code_bits = machine__code_bits(&machine_native, getauxval(AT_EXECFN));
 	if (o->unwinder == UNWINDER_NAIVE) {
 		w->naive = libdwflwalk__new();
 	} else {
@@ -89,6 +92,7 @@ void walker__ahead(struct walker *w, const struct walker_entry *entries, size_t 
 			continue;
 		w->ahead[n] = *e;
 		event__sample(e->event, &w->ahead_samples[n]);
+		w->ahead_samples[n].code_bits = w->code_bits;
 		w->ahead_jobs[n] = (struct walk_job){ .process = e->process,
 						      .sample = &w->ahead_samples[n],
 						      .trace = &w->traces[n] };
@@ -147,6 +151,7 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	struct process *now;
 
 	event__sample(e, &sample);
+	sample.code_bits = w->code_bits;
 	if (event__holes(e))
 		snapshot__spread(&sample.stack, event__holes(e), w->room);
 	if (before ? before->awaits : !walk(w, p, &sample, last))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A PLT stub of x86-64 either jumps through a slot of the GOT (the slot's relocation names the
- * function), or pushes the number of its relocation (System V ABI, AMD64 supplement, 5.2).
+ * A PLT stub jumps through a slot of the GOT (the slot's relocation names the function). On x86-64
+ * some stubs push the number of their relocation instead (System V ABI, AMD64 supplement, 5.2).
  */
 #include "elf/symlist.h"
 
@@ -18,7 +18,18 @@ struct slot {
 	uint32_t sym; /* index in .dynsym */
 };
 
+struct plt;
+
+/* How stubs look on one architecture. */
+struct plt_machine {
+	uint32_t elf, jump_slot, glob_dat;
+	/* Returns the size of the stub at `code`, and sets the symbol that it leads to; 0: the code
+	 * does not say. */
+	size_t (*stub)(const struct plt *, struct cursor code, uint64_t addr, uint32_t *sym);
+};
+
 struct plt {
+	const struct plt_machine *machine;
 	struct symlist *list;
 	const struct elf_file *file;
 	struct symbol_section dynsym;
@@ -26,6 +37,7 @@ struct plt {
 	size_t cnt;
 	uint32_t *lazy; /* pushed number → index in .dynsym */
 	size_t lazy_cnt;
+	size_t entry_sz; /* of the section that is read, as its header says */
 };
 
 static int compare(const void *pa, const void *pb)
@@ -59,7 +71,7 @@ static int add_slots(struct plt *p, struct cursor rela)
 		uint32_t type = ELF64_R_TYPE(info);
 
 		cursor__u64(&rela);
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+		if (type != p->machine->jump_slot && type != p->machine->glob_dat)
 			continue;
 		err = grow((void **)&p->slots, p->cnt, sizeof(*p->slots));
 		if (!err)
@@ -121,7 +133,7 @@ static uint32_t by_slot(const struct plt *p, uint64_t got)
 }
 
 /* Returns the symbol that the stub at `addr` jumps to, or 0 if it is unknown. */
-static uint32_t target(const struct plt *p, const uint8_t *code, size_t sz, uint64_t addr)
+static uint32_t target_x86_64(const struct plt *p, const uint8_t *code, size_t sz, uint64_t addr)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	size_t at = sz >= 4 && memcmp(code, endbr64, sizeof(endbr64)) == 0 ? 4 : 0;
@@ -138,6 +150,67 @@ static uint32_t target(const struct plt *p, const uint8_t *code, size_t sz, uint
 		return operand >= 0 && (size_t)operand < p->lazy_cnt ? p->lazy[operand] : 0;
 	}
 	return 0;
+}
+
+static size_t stub_x86_64(const struct plt *p, struct cursor code, uint64_t addr, uint32_t *sym)
+{
+	const size_t sz = p->entry_sz == 8 ? 8 : 16;
+
+	*sym = cursor__left(&code) >= sz ? target_x86_64(p, code.pos, sz, addr) : 0;
+	return sz;
+}
+
+/* Arm Architecture Reference Manual, C6.2; the operands are those that linkers use. */
+#define BTI_C	      0xd503245f
+#define ADRP_X16_MASK 0x9f00001f
+#define ADRP_X16      0x90000010
+#define LDR_X17_MASK  0xffc003ff /* ldr x17, [x16, #8 * imm12] */
+#define LDR_X17	      0xf9400211
+#define BR_X17	      0xd61f0220
+#define STUB_INSNS    7 /* bti, adrp, ldr, add, autia1716, br and one more */
+
+/* Returns the address that both instructions load from; 0 if they are others. */
+static uint64_t loaded_aarch64(uint32_t adrp, uint32_t ldr, uint64_t addr)
+{
+	uint32_t page = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3); /* 21 bits, signed */
+
+	if ((adrp & ADRP_X16_MASK) != ADRP_X16 || (ldr & LDR_X17_MASK) != LDR_X17)
+		return 0;
+	return (addr & ~0xfffull) + (uint64_t)((int64_t)((uint64_t)page << 43) >> 31) +
+	       (ldr >> 10 & 0xfff) * 8;
+}
+
+/* The stub ends with its br. */
+static size_t stub_aarch64(const struct plt *p, struct cursor code, uint64_t addr, uint32_t *sym)
+{
+	uint32_t insns[STUB_INSNS];
+	size_t cnt = 0, at;
+
+	while (cnt < STUB_INSNS && cursor__left(&code) >= sizeof(*insns) &&
+	       (cnt == 0 || insns[cnt - 1] != BR_X17))
+		insns[cnt++] = cursor__u32(&code);
+	at = cnt > 0 && insns[0] == BTI_C;
+	*sym = 0;
+	if (at + 2 < cnt && insns[cnt - 1] == BR_X17)
+		*sym = by_slot(p, loaded_aarch64(insns[at], insns[at + 1], addr + 4 * at));
+	return (*sym ? cnt : 1) * sizeof(*insns);
+}
+
+static const struct plt_machine machines[] = {
+	{ EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, stub_x86_64 },
+	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, stub_aarch64 },
+};
+
+static const struct plt_machine *machine_of(const struct elf_file *f)
+{
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(elf_file__elf(f), &ehdr))
+		return NULL;
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+		if (machines[i].elf == ehdr.e_machine)
+			return &machines[i];
+	return NULL;
 }
 
 static int add_stub(struct plt *p, uint32_t sym_idx, uint64_t addr, uint64_t sz)
@@ -159,17 +232,19 @@ static int add_stub(struct plt *p, uint32_t sym_idx, uint64_t addr, uint64_t sz)
 
 static int add_section(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
-	const size_t step = shdr->sh_entsize == 8 ? 8 : 16;
-	size_t sz;
+	size_t sz, at = 0, stub_sz;
 	uint8_t *code = section__read(p->file, scn, &sz);
 	int err = 0;
 
 	if (!code)
 		return 0;
-	for (size_t at = 0; at + step <= sz && !err; at += step) {
-		uint32_t sym = target(p, code + at, step, shdr->sh_addr + at);
+	p->entry_sz = shdr->sh_entsize;
+	for (; at < sz && !err; at += stub_sz) {
+		uint64_t addr = shdr->sh_addr + at;
+		uint32_t sym;
 
-		err = add_stub(p, sym, shdr->sh_addr + at, step);
+		stub_sz = p->machine->stub(p, cursor__on(code + at, sz - at), addr, &sym);
+		err = add_stub(p, sym, addr, stub_sz);
 	}
 	free(code);
 	return err;
@@ -190,11 +265,10 @@ static int add_sections(struct plt *p)
 
 int symlist__add_plt(struct symlist *l, const struct elf_file *f)
 {
-	struct plt p = { .list = l, .file = f };
-	GElf_Ehdr ehdr;
+	struct plt p = { .machine = machine_of(f), .list = l, .file = f };
 	int err;
 
-	if (!gelf_getehdr(elf_file__elf(f), &ehdr) || ehdr.e_machine != EM_X86_64)
+	if (!p.machine)
 		return 0;
 	err = symbol_section__read(&p.dynsym, l, f, SHT_DYNSYM);
 	if (!err)

@@ -50,3 +50,12 @@ const struct machine *machine__of_elf(uint16_t e_machine)
 			return all[i];
 	return NULL;
 }
+
+uint64_t machine__code_bits(const struct machine *m, uint64_t stack)
+{
+	uint64_t bits = 1;
+
+	while (bits < stack)
+		bits = bits << 1 | 1;
+	return !stack || m->code_bits == UINT64_MAX ? m->code_bits : bits;
+}

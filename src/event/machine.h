@@ -45,6 +45,12 @@ extern const struct machine machine_aarch64; /* AADWARF64 4.1; AAPCS64 6.1.1 */
 /* Returns NULL for an unknown machine. */
 const struct machine *machine__of_elf(uint16_t e_machine);
 
+/* Returns the address bits of a return address on a system where a process has its first stack at
+ * `stack`: kernels for AArch64 are built for 36 to 52 bits, and the stack is in the upper half of
+ * what they give to a process that asks for no more. Signatures are in the bits above. 0: unknown.
+ */
+uint64_t machine__code_bits(const struct machine *, uint64_t stack);
+
 /* Returns whether calls leave the return address in a register, which the callee may save. */
 static inline bool machine__links(const struct machine *m)
 {

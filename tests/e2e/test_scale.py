@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import needs_bpf, wait_for, wait_worked, worked
+from conftest import ROOT, needs_bpf, wait_for, wait_worked, worked
 from crowds import JIT, MANY, OPENS, OPENED, anonymous_mb
 
 pytestmark = needs_bpf
@@ -122,17 +122,29 @@ int main(int argc, char **argv)
 	pause();
 }
 """
+# Each thread of this crowd has been through a span when it is ready.
+SPANS = CROWD.replace("#include <unistd.h>", '#include <unistd.h>\n#include "stacks_tracing.h"\nstatic int done;').replace(
+    "for (;;) usleep(200000);", '{ STACKS_SPAN("work", .id = 1); } __atomic_add_fetch(&done, 1, __ATOMIC_SEQ_CST); for (;;) usleep(200000);').replace(
+    'puts("ready");', 'while (__atomic_load_n(&done, __ATOMIC_SEQ_CST) < atoi(argv[argc - 1])) usleep(1000);\n\tputs("ready");')
+
+
+def used(cgroup):
+    """Bytes."""
+    now = cgroup / "memory.current"
+    return int((now if now.exists() else cgroup / "memory.usage_in_bytes").read_text())
 
 
 @pytest.fixture
 def small_cgroup():
-    """A memory cgroup of 300 MB below our own, v1 or v2: its folder."""
+    """A memory cgroup of 300 MB below our own, v1 or v2: its folder. Request it before the fixtures that start processes, so that
+    these end first."""
     own = dict(re.findall(r"^\d+:(\w*):(.*)$", pathlib.Path("/proc/self/cgroup").read_text(), re.M))
     for root, name, limit in ("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "", "memory.max"):
         folder = pathlib.Path(root + own.get(name, "/nowhere")) / f"small{os.getpid()}"
         try:
             folder.mkdir()
-            (folder / limit).write_text("300M")
+            with open(folder / limit, "r+") as f:  # only what the kernel has put there
+                f.write("300M")
         except OSError:
             if folder.exists():
                 folder.rmdir()
@@ -147,21 +159,17 @@ def small_cgroup():
     pytest.skip("no memory cgroup can be made")
 
 
-def test_threads_have_rows_when_kernel_memory_is_short(start, spawn, compile_c, small_cgroup, tmp_path):
+def test_threads_have_rows_when_kernel_memory_is_short(small_cgroup, start, spawn, compile_c, tmp_path):
     """The collector's cgroup is at its limit, as it is kept by readers of files. New threads still have rows."""
     def enter():
         (small_cgroup / "cgroup.procs").write_text(str(os.getpid()))
-
-    def used():
-        now = small_cgroup / "memory.current"
-        return int((now if now.exists() else small_cgroup / "memory.usage_in_bytes").read_text())
 
     with open(tmp_path / "file", "w") as f:
         f.truncate(4 << 30)
     for _ in range(4):
         spawn("python3", "-c", READER, tmp_path / "file", preexec_fn=enter)
     crowd = spawn(compile_c(CROWD, name="crowd"), THREADS, stdin=subprocess.PIPE)
-    wait_for(lambda: used() > 290 << 20)
+    wait_for(lambda: used(small_cgroup) > 290 << 20)
     c = start("-p", "switch:n", "--ring-size", "64M", "--no-cache", "crowd", preexec_fn=enter)
     crowd.stdin.write("\n")
     crowd.stdin.flush()
@@ -170,3 +178,27 @@ def test_threads_have_rows_when_kernel_memory_is_short(start, spawn, compile_c, 
     r = c.stop()
     assert lost(r) == 0, r.stderr
     assert r.one("SELECT count(DISTINCT pid) FROM events WHERE command = 'crowd'") == THREADS + 1
+
+
+def test_spans_of_threads_that_the_kernel_has_no_memory_for(small_cgroup, start, spawn, compile_c, tmp_path):
+    """A thread that gets no room for its spans has no row when it leaves one. The recording says how many, and why."""
+    def enter():
+        (small_cgroup / "cgroup.procs").write_text(str(os.getpid()))
+
+    with open(tmp_path / "file", "w") as f:
+        f.truncate(4 << 30)
+    for _ in range(4):
+        spawn("python3", "-c", READER, tmp_path / "file", preexec_fn=enter)
+    program = compile_c(SPANS, f"-I{ROOT / 'include'}", name="spans")
+    crowd = spawn(program, THREADS, stdin=subprocess.PIPE)
+    wait_for(lambda: used(small_cgroup) > 290 << 20)
+    c = start("-p", f"usdt:n:{program}", "--ring-size", "64M", "--no-cache", preexec_fn=enter)
+    crowd.stdin.write("\n")
+    crowd.stdin.flush()
+    assert crowd.stdout.readline() == "ready\n"
+    r = c.stop()
+    rows = dict(r.rows("SELECT kind, count(*) FROM events WHERE kind LIKE 'trace_%' GROUP BY ALL"))
+    assert lost(r) > 0, "the kernel had memory for all"
+    assert r.rows("SELECT DISTINCT lost_kind, reason FROM events WHERE kind = 'lost'") == [("usdt", "no_memory")]
+    assert rows == {"trace_exit": THREADS - lost(r), "trace_close": THREADS}
+    assert "usdt: the kernel had no memory" in r.stderr

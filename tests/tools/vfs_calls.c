@@ -383,15 +383,16 @@ static void handle(int flags)
 /* Waits until it sleeps in read(). */
 static void wait_asleep(pid_t pid)
 {
-	char path[64], line[64] = "";
+	char path[64], line[64] = "", in_read[16];
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	snprintf(in_read, sizeof(in_read), "%d ", SYS_read);
 	do {
 		FILE *f = fopen(path, "r");
 
 		check(f && fgets(line, sizeof(line), f), path);
 		fclose(f);
-	} while (strncmp(line, "0 ", 2) != 0);
+	} while (strncmp(line, in_read, strlen(in_read)) != 0);
 }
 
 /* A child that interrupts its parent's reads, and writes on request. */

@@ -6,6 +6,7 @@
 
 #include "capture_take.h"
 
+#include <pthread.h>
 #include <sys/uio.h>
 
 /* What a child reports about itself before it sleeps. */
@@ -20,10 +21,18 @@ struct scene {
 
 #define AWAKE_TRIES 1000 /* for a child that naps: it may be awake when it is visited */
 
+/* Returns the bytes of glibc's thread descriptor below the thread pointer: all of it on AArch64,
+ * none on x86-64. The kernel writes there which CPU the thread runs on (rseq). */
+static inline size_t descriptor_sz(void)
+{
+	return (uintptr_t)__builtin_thread_pointer() - pthread_self();
+}
+
 /* Skips the first bytes, below the stack pointer of a child that keeps running. */
 static inline void assert_same_memory(pid_t pid, const struct event *e, size_t skip)
 {
-	size_t sz = e->ustack_sz - skip;
+	size_t descriptor = e->flags & EVENT_F_TRUNCATED ? 0 : descriptor_sz();
+	size_t sz = e->ustack_sz - skip - descriptor;
 	uint8_t *memory = malloc(sz);
 	struct iovec local = { memory, sz };
 	struct iovec remote = { (void *)(uintptr_t)(e->stack_addr + skip), sz };

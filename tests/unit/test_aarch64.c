@@ -305,8 +305,34 @@ static void large_addresses_are_stripped_of_signatures(void **state)
 	jit__free(j);
 }
 
+static void signatures_begin_at_bit_39_in_a_kernel_of_39_bits(void **state)
+{
+	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
+	const uint64_t code = 0x7f12345000;
+	struct jit *j = jit__new(code);
+
+	(void)state;
+	j->regs[LR] = code + 0x200 + (1ull << 39);
+	j->words[3] = code + 0x300 + (1ull << 47);
+	j->sample.code_bits = machine__code_bits(&machine_aarch64, 0x7ffffff000);
+	jit__check(j, offs, 4);
+	jit__free(j);
+}
+
+static void bits_of_an_address_by_where_the_stack_is(void **state)
+{
+	(void)state;
+	assert_int_equal(machine__code_bits(&machine_aarch64, 0xfffffffff000), (1ull << 48) - 1);
+	assert_int_equal(machine__code_bits(&machine_aarch64, 0x7fffd1234560), (1ull << 47) - 1);
+	assert_int_equal(machine__code_bits(&machine_aarch64, 0x4000000000), (1ull << 39) - 1);
+	assert_int_equal(machine__code_bits(&machine_aarch64, 0), (1ull << 48) - 1);
+	assert_int_equal(machine__code_bits(&machine_x86_64, 0x7fffd1234560), UINT64_MAX);
+}
+
 RUN_TESTS(cmocka_unit_test(plain_code_is_walked), cmocka_unit_test(signed_code_is_walked),
 	  cmocka_unit_test(code_without_frame_pointers_is_walked),
 	  cmocka_unit_test(signed_leaves_are_walked),
 	  cmocka_unit_test(a_leaf_of_jit_code_returns_to_the_link_register),
-	  cmocka_unit_test(large_addresses_are_stripped_of_signatures))
+	  cmocka_unit_test(large_addresses_are_stripped_of_signatures),
+	  cmocka_unit_test(signatures_begin_at_bit_39_in_a_kernel_of_39_bits),
+	  cmocka_unit_test(bits_of_an_address_by_where_the_stack_is))

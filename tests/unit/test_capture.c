@@ -79,9 +79,9 @@ static void profile_samples_a_busy_child(void **state)
 		assert_int_equal(e->weight, 1);
 		assert_true(e->flags & EVENT_F_USER);
 		assert_true(e->time_ns >= t.begin_ns && e->time_ns <= t.end_ns);
-		assert_int_equal(e->stack_addr, e->regs[7] - EVENT_RED_ZONE);
+		assert_int_equal(e->stack_addr, e->regs[EVENT_REG_SP] - EVENT_RED_ZONE);
 		assert_true(e->ustack_sz > EVENT_RED_ZONE);
-		in_text += in_own_text(e->regs[16]);
+		in_text += in_own_text(e->regs[machine_native.pc]);
 		without_kernel += e->kstack_sz == 0;
 	}
 	assert_true(in_text >= t.cnt / 2);

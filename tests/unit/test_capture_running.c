@@ -36,7 +36,7 @@ static void *nap_in_thread(void *arg)
 {
 	struct scene *scene = arg;
 
-	scene->top = pthread_self();
+	scene->top = (uint64_t)__builtin_thread_pointer();
 	__atomic_store_n(&scene->tid, gettid(), __ATOMIC_RELEASE);
 	nap_deep(scene->depth);
 	return NULL;
@@ -135,7 +135,7 @@ static void a_bounce_buffer_stops_at_the_limit(void **state)
 		if (scene->top - e->stack_addr < scene->depth)
 			continue; /* before that it waited for a page of its file */
 		/* a page with nothing but red zone may not be in memory */
-		assert_int_equal(end_of(e), e->regs[7] - EVENT_RED_ZONE + 10000);
+		assert_int_equal(end_of(e), e->regs[EVENT_REG_SP] - EVENT_RED_ZONE + 10000);
 		assert_true(e->flags & EVENT_F_TRUNCATED);
 		assert_same_memory(pid, e, EVENT_RED_ZONE);
 		cnt++;

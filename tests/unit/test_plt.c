@@ -63,4 +63,33 @@ static void stubs_equal_objdump(void **state)
 	compare_stubs("/lib/x86_64-linux-gnu/libm.so.6");
 }
 
-RUN_TESTS(test_with_folder(stubs_equal_objdump))
+/* Where binutils put the stubs in the programs of tests/aarch64. */
+static void stubs_of_aarch64(void **state)
+{
+	static const struct {
+		const char *path;
+		uint64_t second, third, first;
+		uint64_t sz; /* up to the end of br */
+	} programs[] = {
+		{ "tests/aarch64/plt.elf", 0x330, 0x340, 0x350, 16 },
+		{ "tests/aarch64/plt_bti.elf", 0x4003c0, 0x4003d8, 0x4003f0, 20 },
+		{ "tests/aarch64/plt_pac.elf", 0x330, 0x348, 0x360, 20 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct elf_file *f = elf_file__open(programs[i].path);
+		struct symbol s;
+
+		assert_non_null(f);
+		assert_at(f, programs[i].second, "second@plt");
+		assert_at(f, programs[i].second + programs[i].sz - 1, "second@plt");
+		assert_at(f, programs[i].third, "third@plt");
+		assert_at(f, programs[i].first + 4, "first@plt");
+		assert_false(
+			elf_file__symbol(f, programs[i].second - 4, &s)); /* the section's header */
+		elf_file__put(f);
+	}
+}
+
+RUN_TESTS(test_with_folder(stubs_equal_objdump), cmocka_unit_test(stubs_of_aarch64))

@@ -7,7 +7,7 @@ import pytest
 import connections
 import sockets
 from books import compare
-from vm import ARCH, SYSCALL, Machine, kernels
+from vm import ARCH, SYSCALL, UNIT_TESTS, Machine, attaches_to_functions, kernels, release
 
 TOO_OLD = ["bullseye"]  # 5.10
 # Only x86-64 lets a 64-bit program make 32-bit system calls.
@@ -16,7 +16,16 @@ if ARCH != "x86_64":
     sockets.CASES.pop("compat", None)
 SOURCES = ["profile:uk", "switch:uk", "exec:uk", "block:uk", "rss:uk", "vfs:uk", "fault:uk", "usdt:uk:/examples/spans_async",
            "wake:uk", "net:uk", "tcp:uk"]
+
+
+def sources(suite):
+    """What its kernel has. For `net` it needs functions to attach to, or the tracepoints of Linux 6.3."""
+    return [s for s in SOURCES if s != "net:uk" or attaches_to_functions(suite) or release(suite) >= (6, 3)]
+
+
 CASES = """
+# A kernel that is emulated finds samples slow, and would allow fewer of them.
+echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 record cpu -v -p profile:uk:99,switch:uk --duration 5s -- /examples/cpu 4
 record sleeper -p switch:uk -- /examples/sleeper 2
 
@@ -43,8 +52,10 @@ record ends -p exec:n -- /tests/threads_end 100
 
 record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
 
-CMOCKA_MESSAGE_OUTPUT=TAP /tests/test_capture_running >/out/running 2>&1
-record largest -p SOURCES --stack-size 1M --duration 1s
+for test in UNIT_TESTS; do
+	CMOCKA_MESSAGE_OUTPUT=TAP /tests/$test >/out/$test 2>&1
+done
+record largest -p $sources --stack-size 1M --duration 1s
 
 mkdir /mnt
 mount -t ext4 -o no_prefetch_block_bitmaps /dev/nvme0n1 /mnt
@@ -68,7 +79,9 @@ record cgroup -a -p block:k --cgroup writer -- sh /disk cgroup
 ip link set lo up
 record net -p net:uk -- sh -c 'SOCKETS'
 record tcp -p tcp:uk -- sh -c 'CONNECTIONS'
-""".replace("PARTS", " ".join(PARTS)).replace("SOURCES", ",".join(SOURCES)).replace("SOCKETS", sockets.script("/tests", "/examples")).replace("CONNECTIONS", connections.script("/tests"))
+""".replace("PARTS", " ".join(PARTS)).replace("UNIT_TESTS", " ".join(UNIT_TESTS)).replace("SOCKETS", sockets.script("/tests", "/examples")).replace("CONNECTIONS", connections.script("/tests"))
+ENOUGH = 20 if ARCH == "x86_64" else 4  # rows in a few seconds; what is emulated is slow
+INTERRUPTS = ("asm_",) if ARCH == "x86_64" else ("el0t_64_irq", "el1h_64_irq")  # how names of their entries begin
 OFF_CPU = """
 SELECT sum(off) / 1e9 FROM (
   SELECT *, lead(timestamp - duration) OVER (PARTITION BY pid ORDER BY timestamp, duration DESC) - timestamp AS off
@@ -79,7 +92,8 @@ SELECT sum(off) / 1e9 FROM (
 
 @pytest.fixture(scope="module", params=[k for k in kernels() if k not in TOO_OLD])
 def machine(request, tmp_path_factory):
-    return Machine(tmp_path_factory.mktemp("vm") / "machine", request.param, CASES)
+    cases = f"sources={','.join(sources(request.param))}\n" + CASES
+    return Machine(tmp_path_factory.mktemp("vm") / "machine", request.param, cases)
 
 
 def lost(recording, reason):
@@ -113,7 +127,7 @@ def test_profile_and_switches_of_a_command_are_complete(machine):
     # The dynamic loader takes a considerable time here, at the start and at the end.
     rooted = [(names, n) for names, _, status, n in profile if status == "root" and "main" in names]
     assert all(names[-1] == "_start" for names, _ in rooted)
-    assert sum(n for names, n in rooted if names[names.index("main") - 1] == "work") > 100
+    assert sum(n for names, n in rooted if names[names.index("main") - 1] == "work") > 5 * ENOUGH
     for function in ("render_line", "sort_some"):
         assert any(function in names for names, _ in rooted)
 
@@ -200,7 +214,8 @@ def test_write_back_belongs_to_the_cgroup_that_dirtied(machine):
 def test_rows_add_up_to_every_call(machine, part):
     r = recorded(machine, f"vfs-{part}")
     compare(r, machine.said(f"books-{part}/folder/report"), skipped(r))
-    assert re.search(r"^vfs__fentry__write_end +[1-9]", r.stderr, re.M)  # not at the system calls
+    program = "vfs__fentry__write_end" if attaches_to_functions(machine.suite) else "vfs__syscalls__exit"
+    assert re.search(rf"^{program} +[1-9]", r.stderr, re.M), r.stderr
 
 
 def test_the_kernel_stack_of_a_call_is_complete(machine):
@@ -209,7 +224,8 @@ def test_the_kernel_stack_of_a_call_is_complete(machine):
         "WHERE kind = 'vfs_write' AND file = 'writev'")
     assert len(stacks) == 7
     for kernel, user, unwind in stacks:
-        assert kernel[0] in ("vfs_writev", "do_writev") and SYSCALL in kernel, kernel
+        assert SYSCALL in kernel, kernel
+        assert kernel[0] in ("vfs_writev", "do_writev") or not attaches_to_functions(machine.suite), kernel
         assert unwind == "root" and user[-1] == "_start"
 
 
@@ -225,6 +241,10 @@ def test_spans_are_rows(machine):
 
 
 def test_sockets_have_their_rows(machine):
+    if "net:uk" not in sources(machine.suite):
+        r = machine.recording("net")
+        assert r.returncode == 1 and "net: the kernel has no tracepoint sock_send_length (it came with Linux 6.3)" in r.stderr
+        return
     r = recorded(machine, "net")
     assert sockets.by_functions(r)
     if skipped(r):
@@ -243,7 +263,7 @@ def test_sockets_have_their_rows(machine):
 
 def test_connections_have_their_rows(machine):
     r = recorded(machine, "tcp")
-    assert "tcp__fexit__accept" in r.stderr
+    assert ("tcp__fexit__accept" in r.stderr) == attaches_to_functions(machine.suite)
     if not skipped(r):
         for name in connections.CHECKS:
             for family in "46":
@@ -253,12 +273,13 @@ def test_connections_have_their_rows(machine):
 def test_every_source_loads_with_the_largest_stack_size(machine):
     said = recorded(machine, "largest").stderr
     loaded = set(re.findall(r"^([a-z]+)__\w+ +\d", said, re.M))
-    assert {source.split(":")[0] for source in SOURCES} <= loaded, said
+    assert {source.split(":")[0] for source in sources(machine.suite)} <= loaded, said
 
 
-def test_user_stacks_are_copied_where_they_are(machine):
-    """The unit test of missing pages and bounce buffers runs here too."""
-    said = machine.said("running")
+@pytest.mark.parametrize("name", UNIT_TESTS)
+def test_unit_tests_of_capture(machine, name):
+    """User stacks of all kinds of threads, pages that are missing, bounce buffers, the kernel's own code."""
+    said = machine.said(name)
     assert said.startswith("1..") and "not ok" not in said and "ok - tests" in said, said
 
 
@@ -311,11 +332,11 @@ def test_interrupts_are_told_from_threads(machine):
                   "list_transform(kstack, lambda f: f.name) FROM stacks WHERE kind = 'wake'")
     timers = [row for row in rows if row[0] == 0]
     unlocks = [row for row in rows if row[3] and "transfer" in row[3]]
-    assert len(timers) > 20 and len(unlocks) > 20
+    assert len(timers) > ENOUGH and len(unlocks) > ENOUGH
+    entries = INTERRUPTS + ("handle_softirqs", "__do_softirq")
     for _, pid, ustack_id, _, kernel in timers:
         assert (pid, ustack_id) == (0, None)
-        assert kernel[-1].startswith(("asm_", "handle_softirqs", "__do_softirq")), kernel
-    entries = ("asm_sysvec", "handle_softirqs", "__do_softirq")
+        assert kernel[-1].startswith(entries), kernel
     assert not [kernel for tgid, *_, kernel in rows if tgid and any((name or "").startswith(entries) for name in kernel)]
 
 

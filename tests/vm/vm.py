@@ -16,8 +16,10 @@ SECONDS = 600 if ARCH == "x86_64" else 1800
 
 # qemu 7.2 computes wrong flags for cmpxchg16b, and 6.12 reads them before it sets others. If the CPU lacks the instruction,
 # 6.12 works without it. Newer kernels cannot: their BPF local storage needs it.
-CPU = {"trixie": "max,la57=off,cx16=off"}
+CPU = {"trixie": "max,la57=off,cx16=off"} if ARCH == "x86_64" else {}
 CPU_DEFAULT = {"x86_64": "max,la57=off", "aarch64": "max,pauth-impdef=on"}[ARCH]
+
+UNIT_TESTS = ["test_capture_running", "test_capture_stack", "test_usercopy"]
 
 # The console, and the disk to which the machine writes its recordings.
 PORTS = {"x86_64": ("ttyS0", "ttyS1"), "aarch64": ("ttyAMA0", "ttyS0")}[ARCH]
@@ -35,25 +37,38 @@ def kernels():
     return sorted(p.parent.name for p in DEPS.glob("*/release"))
 
 
+def release(suite):
+    """Of its kernel, as (6, 12)."""
+    return tuple(map(int, re.match(r"(\d+)\.(\d+)", (DEPS / suite / "release").read_text()).groups()))
+
+
+def attaches_to_functions(suite):
+    """By fentry. AArch64 came to it with Linux 6.4 (DYNAMIC_FTRACE_WITH_DIRECT_CALLS)."""
+    return ARCH == "x86_64" or release(suite) >= (6, 4)
+
+
 def read_elf(program, what):
     return subprocess.run(["readelf", what, program], check=True, capture_output=True, text=True).stdout
 
 
 def foreign_libraries(program):
     """Files of the architecture's Debian packages. The C library of the cross compiler is a different build and does not
-    match the loader of these packages."""
+    match the loader of these packages.
+    The test brings along what is not among them."""
     found, todo = {re.search(r"interpreter: (\S+?)\]", read_elf(program, "-lW"))[1]}, [program]
     while todo:
         for name in re.findall(r"\(NEEDED\).*\[(.+)\]", read_elf(todo.pop(), "-dW")):
-            path = next(p for folder in ("/lib", "/usr/lib") if (p := pathlib.Path(folder, f"{ARCH}-linux-gnu", name)).exists())
-            if str(path) not in found:
+            path = next((p for folder in ("/lib", "/usr/lib") if (p := pathlib.Path(folder, f"{ARCH}-linux-gnu", name)).exists()), None)
+            if path and str(path) not in found:
                 found.add(str(path))
                 todo.append(path)
     return found
 
 
 def libraries(program):
-    """The files that it is linked to, including the loader."""
+    """The files that it is linked to, including the loader; none if it is no program."""
+    if pathlib.Path(program).read_bytes()[:4] != b"\x7fELF":
+        return set()
     if ARCH != "x86_64":
         return foreign_libraries(program) if "interpreter" in read_elf(program, "-lW") else set()
     return set(re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout))
@@ -69,7 +84,7 @@ def pack(root, out):
     """The folder as an archive that the kernel unpacks (newc)."""
     names = "\n".join(["."] + sorted(str(p.relative_to(root)) for p in root.rglob("*")))
     with open(out, "wb") as f:
-        subprocess.run([VM / "busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=f,
+        subprocess.run(["cpio", "-o", "-H", "newc"], cwd=root, input=names.encode(), stdout=f,
                        stderr=subprocess.DEVNULL, check=True)
 
 
@@ -79,7 +94,7 @@ def make_initramfs(folder, cases, more):
     install(pathlib.Path(__file__).with_name("init"), root, "init")
     programs = {"collector": BUILD / "bin/collector"}
     programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory", "pingpong", "spans_async")}
-    programs |= {f"tests/{name}": BUILD / "tests" / name for name in ("vfs_calls", "sockets", "connections", "test_capture_running", "threads_end")}
+    programs |= {f"tests/{name}": BUILD / "tests" / name for name in ("vfs_calls", "sockets", "connections", "threads_end", *UNIT_TESTS)}
     for target, program in (programs | more).items():
         install(program, root, target)
         for library in libraries(program):
@@ -103,7 +118,7 @@ class Machine:
 
     def __init__(self, folder, suite, cases, more={}):
         """`more`: additional programs: {place in the machine: file}."""
-        self.folder, self.out = folder, folder / "out"
+        self.suite, self.folder, self.out = suite, folder, folder / "out"
         self.out.mkdir(parents=True)
         command = [
             "nice", "-n", "19", f"qemu-system-{ARCH}", *MACHINE, "-accel", ACCELERATOR, "-cpu", CPU.get(suite, CPU_DEFAULT),
