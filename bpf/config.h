@@ -23,6 +23,7 @@ struct capture_progress {
 	__u32 want, seen; /* bytes: wanted, and looked at so far */
 	__u32 end;	  /* up to here, the last bytes that were there */
 	__u32 got;	  /* bytes that were there */
+	__u64 at;	  /* where the copy is in data[] */
 	__u64 missing;	  /* pages */
 	__u64 holes[EVENT_HOLES_SZ / sizeof(__u64)];
 };
@@ -40,17 +41,65 @@ struct capture_goroutine {
 	__u64 here; /* the g of the stack that the thread is on, as far as is known */
 };
 
+#define CAPTURE_RUNTIMES_MAX 1024 /* executable files */
+#define CAPTURE_CALL_WORDS   10	  /* that are read of an interpreter's frame */
+#define CAPTURE_NOT_INDIRECT (~0u)
+
+/*
+ * Where an interpreter keeps the calls of a thread: a linked list that begins in the thread's
+ * state. The same for all processes of one executable file. In the map `runtimes`, by the inode
+ * number of that file; a false match is noticed, because the state has the thread's own id.
+ */
+struct capture_runtime {
+	__s64 state_off[2]; /* from the thread pointer: words that may have the state's address; the
+			       second may be the first again */
+	__s64 self_off;	    /* from the thread pointer: what the state has as the thread's id */
+	__u32 id_off;	    /* bytes, in the state */
+	__u32 first_off;    /* bytes, in the state: the first frame's address */
+	__u32 indirect;	    /* bytes: that word points to a struct with the address there instead */
+	__u32 code, previous, instr, word; /* words of a frame */
+	__u32 cookie_off;		   /* bytes, in a function: of these words */
+	__u32 cookie[3];
+	__u64 code_mask; /* the bits of a function's address; the others are tags */
+	__u32 layout;	 /* for user space */
+	__u32 unused;
+};
+
+#define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */
+
+/* How far the list has been followed. */
+struct capture_calls {
+	struct capture_runtime runtime;
+	__u64 next, cnt;
+	__u64 at;	    /* of the event_runtime in data[] */
+	__u64 base;	    /* see there */
+	__u64 window;	    /* address of words[0]; 0: nothing is there */
+	__u64 before;	    /* address of the last frame */
+	__u64 code, cookie; /* of the last frame */
+	/* The window, a single frame, a function; so many that a masked index is inside. */
+	__u64 words[2 * CAPTURE_WINDOW_WORDS];
+};
+
 /* Bytes of data[] before an event_switched, at most. */
 #define CAPTURE_BEFORE_SWITCHED(stack_sz) \
 	(EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) + (stack_sz) + EVENT_HOLES_SZ)
 
+/* Bytes of data[] before an event_runtime, at most. */
+#define CAPTURE_BEFORE_RUNTIME(stack_sz) \
+	(CAPTURE_BEFORE_SWITCHED(stack_sz) + sizeof(struct event_switched) + EVENT_SWITCHED_MAX)
+
+#define CAPTURE_RUNTIME_SZ \
+	(sizeof(struct event_runtime) + EVENT_CALLS_MAX * sizeof(struct event_call))
+
 /* Where an event is put together. */
 struct capture_slot {
 	__u32 busy, idx;
-	__u64 event_sz; /* bytes of the event, when it is complete */
+	__u64 event_sz;	 /* bytes of the event, when it is complete */
+	__u64 top_known; /* not 0: something says where the stack ends */
 	struct capture_progress progress;
 	struct capture_goroutine goroutine;
 	struct capture_signal signal;
+	struct capture_calls calls;
 	struct event event;
 };
 
@@ -83,6 +132,7 @@ struct capture_config {
 	__u32 retransmit_has_error; /* the tracepoint tcp_retransmit_skb says how it went (6.17) */
 	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
 	__u32 spans;	      /* the probe usdt is on */
+	__u32 runtimes;	      /* calls of interpreted programs are captured */
 	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;
 	__u32 page_sz; /* bytes in a page of the kernel */

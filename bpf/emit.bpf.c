@@ -6,9 +6,8 @@
 #define WAKEUP_INTERVAL_NS 1000000
 #define PACE_BURST_NS	   1000000000
 
-#define EVENT_SZ_MAX(stack_sz)                                      \
-	(sizeof(struct event) + CAPTURE_BEFORE_SWITCHED(stack_sz) + \
-	 sizeof(struct event_switched) + EVENT_SWITCHED_MAX)
+#define EVENT_SZ_MAX(stack_sz) \
+	(sizeof(struct event) + CAPTURE_BEFORE_RUNTIME(stack_sz) + CAPTURE_RUNTIME_SZ)
 
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;

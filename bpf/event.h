@@ -69,6 +69,7 @@ enum event_flags {
 	EVENT_F_PENDING = 1 << 9,   /* with OPEN: a row also when the recording ends before it */
 	EVENT_F_HOLES = 1 << 10,    /* pages inside of the user stack are missing: see event */
 	EVENT_F_SWITCHED = 1 << 11, /* the thread came from another stack: see event_switched */
+	EVENT_F_RUNTIME = 1 << 12,  /* an interpreter's frames: see event_runtime */
 };
 
 /*
@@ -158,7 +159,7 @@ enum event_state { EVENT_STATES(X) EVENT_STATE_CNT };
  * bytes. Detail and pcs are multiples of 8 bytes. With EVENT_F_HOLES pages that were not in memory
  * are left out of the stack's bytes, and EVENT_HOLES_SZ bytes behind them say which: bit n (of
  * byte n / 8) is the nth page from that of stack_addr on. With EVENT_F_SWITCHED an event_switched
- * follows all that.
+ * follows all that, with EVENT_F_RUNTIME then an event_runtime.
  */
 struct event {
 	__u64 time_ns;	   /* CLOCK_MONOTONIC, end of the event */
@@ -196,6 +197,30 @@ struct event {
 struct event_switched {
 	__u64 pc, sp, fp, sz;
 	__u8 bytes[];
+};
+
+/* One function call of the program that an interpreter runs, as words of the interpreter's memory.
+ */
+struct event_call {
+	__u64 at;   /* address of the interpreter's frame */
+	__u64 code; /* the function, or a tagged pointer to it */
+	__u64 instr;
+	__u64 word;   /* the word with the frame's kind */
+	__u64 cookie; /* EVENT_COOKIE of three words of the function: its address is used again */
+};
+
+#define EVENT_COOKIE_FACTOR   0x9e3779b97f4a7c15ULL
+#define EVENT_COOKIE(a, b, c) (((a)*EVENT_COOKIE_FACTOR + (b)) * EVENT_COOKIE_FACTOR + (c))
+
+#define EVENT_CALLS_MAX 1024
+
+/* The calls of a thread, innermost first. src/runtime/ knows what they mean. */
+struct event_runtime {
+	__u64 base; /* what the thread's state refers to: the first call, or where that is */
+	__u32 layout;
+	__u32 cnt;
+	__u64 cut; /* not 0: there are more calls, or one could not be read */
+	struct event_call calls[];
 };
 
 _Static_assert(EVENT_HOLES_SZ % 8 == 0 && EVENT_HOLES_SZ * 8 > EVENT_STACK_MAX / EVENT_PAGE + 1,

@@ -310,11 +310,28 @@ static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 	return 0;
 }
 
+#define RWSEM_WRITER_LOCKED 1 /* kernel/locking/rwsem.c */
+
+/*
+ * Returns true if a thread holds the lock of the task's address space for writing. A process can
+ * hold it for any time, and reading its memory waits for it. So its threads get a kernel stack
+ * only.
+ */
+static __always_inline bool is_locked(struct task_struct *task)
+{
+	struct mm_struct *mm = task ? task->mm : NULL;
+
+	return mm && bpf_core_field_exists(mm->mmap_lock.count) &&
+	       (mm->mmap_lock.count.counter & RWSEM_WRITER_LOCKED);
+}
+
 /* Where the kernel can read another task's memory in a program (5.18). */
 SEC("?iter.s/task")
 int switch__rows_sleepable(struct bpf_iter__task *ctx)
 {
-	return iterate(ctx, cfg.how[EVENT_SWITCH] | CAPTURE_OTHER | CAPTURE_FAULT);
+	__u64 how = cfg.how[EVENT_SWITCH] | CAPTURE_OTHER;
+
+	return iterate(ctx, is_locked(ctx->task) ? how : how | CAPTURE_FAULT);
 }
 
 SEC("?iter/task")

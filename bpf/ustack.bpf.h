@@ -8,60 +8,8 @@
 #define USTACK_BPF_H
 
 #include "bpf/emit.bpf.h"
-
-/* A bounce buffer for each slot; empty where cfg.bounce is 0. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__type(key, __u32);
-	__uint(max_entries, 1);
-	__array(
-		values, struct {
-			__uint(type, BPF_MAP_TYPE_ARRAY);
-			__uint(key_size, sizeof(__u32));
-			__uint(value_size, CAPTURE_BOUNCE_SZ);
-			__uint(max_entries, 1);
-		});
-} bounces SEC(".maps");
-
-/* Whose memory is read. */
-struct user {
-	struct task_struct *task;
-	const struct mm_struct
-		*mm;  /* the task's; the verifier takes 1 ms for each place that reads it */
-	void *bounce; /* of the slot that it is read for; NULL: none */
-	__u64 how;
-	bool top_known;
-};
-
-static __always_inline bool user__bounces(const struct user *u)
-{
-	return cfg.bounce && !(u->how & CAPTURE_FAULT);
-}
-
-static __always_inline struct capture_slot *slot__of(struct event *e)
-{
-	return (void *)e - offsetof(struct capture_slot, event);
-}
-
-static __always_inline void *slot__bounce(struct event *e)
-{
-	struct capture_slot *slot = slot__of(e);
-	void *bounce = bpf_map_lookup_elem(&bounces, &slot->idx);
-
-	return bounce ? bpf_map_lookup_elem(bounce, &(__u32){ 0 }) : NULL;
-}
-
-/* By way of a bounce buffer at most CAPTURE_BOUNCE_SZ. */
-static __always_inline long user__read(const struct user *u, void *dst, __u32 sz, __u64 addr)
-{
-	if (u->how & CAPTURE_FAULT)
-		return bpf_copy_from_user_task(dst, sz, (const void *)addr, u->task, 0);
-	if (!user__bounces(u))
-		return bpf_probe_read_user(dst, sz, (const void *)addr);
-	if (!u->bounce || bpf_probe_read_user(u->bounce, sz, (const void *)addr))
-		return -1;
-	return bpf_probe_read_kernel(dst, sz, u->bounce);
-}
+#include "bpf/runtime.bpf.h"
+#include "bpf/user.bpf.h"
 
 /* Whether the thread pointer is that of a thread descriptor, which lies on top of its thread's
  * stack. A first thread's lies somewhere else, maybe just above a coroutine's stack. */
@@ -186,7 +134,7 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	struct capture_goroutine *c = &slot->goroutine;
 	__u64 sp = regs->sp, g = REGS_G(regs), top;
 
-	u->top_known = true;
+	slot->top_known = true;
 	c->here = c->hi = 0;
 	if (is_on_signal_stack(task, sp)) {
 		if (!signal__read(u, &slot->signal))
@@ -203,7 +151,7 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	}
 	if (!top)
 		top = mapping__top(task, sp);
-	u->top_known = top;
+	slot->top_known = top;
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
 
@@ -230,20 +178,13 @@ static __always_inline bool hole__pass(volatile struct capture_progress *p, cons
 	return true;
 }
 
-struct page_copy {
-	const struct user *user;
-	struct event *event;
-	__u64 at; /* in data[] */
-};
-
 /* One page, or as much of one as a bounce buffer holds. Returns whether it was the last. */
-static __always_inline long page__copy(__u64 i, const struct page_copy *c)
+static __always_inline long page__copy(__u64 i, const struct user *u)
 {
-	const struct user *u = c->user;
 	const __u64 most = user__bounces(u) ? CAPTURE_BOUNCE_SZ : CAPTURE_PAGE;
-	struct event *e = c->event;
+	struct event *e = u->event;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	__u64 got = p->got, seen = p->seen, addr = e->stack_addr + seen;
+	__u64 at = p->at, got = p->got, seen = p->seen, addr = e->stack_addr + seen;
 	__u64 step = most - (addr & (most - 1));
 
 	if (step > p->want - seen)
@@ -252,9 +193,11 @@ static __always_inline long page__copy(__u64 i, const struct page_copy *c)
 		return 1;
 	OPAQUE(step);
 	OPAQUE(got);
-	if (step > most || got > cfg.stack_sz)
+	OPAQUE(at);
+	if (step > most || got > cfg.stack_sz ||
+	    at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64))
 		return 1;
-	if (!user__read(u, e->data + c->at + got, step, addr)) {
+	if (!user__read(u, e->data + at + got, step, addr)) {
 		p->got = got + step;
 		p->seen = seen + step;
 		p->end = seen + step;
@@ -268,9 +211,9 @@ static __always_inline long page__copy(__u64 i, const struct page_copy *c)
 	return !hole__pass(p, e);
 }
 
-static long page__copy_next(__u64 i, struct page_copy *c)
+static long page__copy_next(__u64 i, struct user *u)
 {
-	return page__copy(i, c);
+	return page__copy(i, u);
 }
 
 /*
@@ -287,17 +230,17 @@ static __always_inline __u64 stack__copy_pages(const struct user *u, struct even
 	const __u64 per_page = user__bounces(u) ? CAPTURE_PAGE / CAPTURE_BOUNCE_SZ : 1;
 	const __u64 most = (cfg.stack_sz / CAPTURE_PAGE + 2) * per_page;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	struct page_copy c = { u, e, at };
 
 	__builtin_memset((void *)p, 0, sizeof(*p));
 	p->want = want;
-	p->missing = u->top_known ? 0 : MISSING_MAX;
+	p->at = at;
+	p->missing = slot__of(e)->top_known ? 0 : MISSING_MAX;
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(most, page__copy_next, &c, 0);
+		bpf_loop(most, page__copy_next, (void *)u, 0);
 		return p->got;
 	}
 	for (__u64 i = 0; i < most; i++) {
-		if (page__copy(i, &c))
+		if (page__copy(i, u))
 			break;
 	}
 	return p->got;
@@ -408,7 +351,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-	struct user u = { .task = task, .mm = task->mm, .how = how };
+	struct user u = { .task = task, .mm = task->mm, .how = how, .event = e };
 	__u64 top, want, got, spans;
 
 	if (user__bounces(&u))
@@ -435,7 +378,10 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	e->ustack_sz = got;
 	if (e->flags & EVENT_F_HOLES)
 		got += EVENT_HOLES_SZ;
-	return got + switched__copy(&u, e, at + got);
+	got += switched__copy(&u, e, at + got);
+	if (cfg.runtimes)
+		got += calls__copy(&u, e, at + got);
+	return got;
 }
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The dwflst_* functions of elfutils (0.193 and later, <elfutils/libdwfl_stacktrace.h>) over
- * libstacktrace. A profiler that calls them then builds where libdw does not have them:
+ * libstacktrace. With them, a profiler that calls these functions also builds where libdw lacks
+ * them:
  *
  *	#include <dwflst_compat.h>	instead of <elfutils/libdwfl_stacktrace.h>
  *
- * and `pkg-config --libs libstacktrace libdw`. If libdw has the functions, these replace them: it
- * is an error to include the other header before this one, and it is empty after this one. Dwfls
- * are libdw's own, for names and lines. libstacktrace walks the stacks; it reads mappings from
- * /proc and ignores what was reported to the Dwfl. The differences:
+ * and `pkg-config --libs libstacktrace libdw`. If libdw has the functions, this header replaces
+ * them: including the other header before this one is an error, and after this one it is empty.
+ * Dwfls are libdw's own, for names and lines. libstacktrace walks the stacks; it reads mappings
+ * from /proc and ignores what was reported to the Dwfl. The differences:
  * - In a file that includes this header, dwfl_frame_pc(), dwfl_frame_reg(),
- *   dwfl_frame_unwound_source(), dwfl_pid() and dwfl_end() are those of this header. A Dwfl_Frame
- *is a frame of a sample. The stack pointer is the only register that it has.
+ * dwfl_frame_unwound_source(), dwfl_pid() and dwfl_end() are those of this header. A Dwfl_Frame is
+ * a frame of a sample. Its only register is the stack pointer.
  * - If a stack does not reach its root, the result is -1 and dwfl_errno() does not change.
  * - No process is attached. dwfl_pid() returns the process of the samples that were walked.
+ *
  * dwflst_compat_frame.h has frames and machines; this header has trackers, files and samples. All
  * files of a program that include this header share one state, protected by one lock.
  */
@@ -89,7 +91,8 @@ static inline void dwflst_compat_unlock(void)
 	pthread_mutex_unlock(&dwflst_compat_state.lock);
 }
 
-/* Locked. NULL: it is no tracker's. */
+/* Returns the session of `dwfl` and sets `*tracker`, or returns NULL if no tracker has it. Must
+ * hold the lock. */
 static inline struct dwflst_compat_session *dwflst_compat_find(const Dwfl *dwfl,
 							       Dwflst_Process_Tracker **tracker)
 {
@@ -153,7 +156,7 @@ static inline Dwfl *dwflst_tracker_dwfl_begin(Dwflst_Process_Tracker *t)
 	return s->dwfl;
 }
 
-/* Takes it off its tracker's list, if it is on one. */
+/* Removes `dwfl` from its tracker's list, if it is on one. */
 static inline void dwflst_compat_forget(const Dwfl *dwfl)
 {
 	Dwflst_Process_Tracker *t;
@@ -213,7 +216,8 @@ static inline pid_t dwflst_compat_dwfl_pid(Dwfl *dwfl)
 }
 #define dwfl_pid dwflst_compat_dwfl_pid
 
-/* Records that the Dwfl belongs to the process, unless that is known. */
+/* Returns the tracker of `dwfl`, or NULL. Records that the Dwfl belongs to process `pid`, unless
+ * its process is known. */
 static inline Dwflst_Process_Tracker *dwflst_compat_tracker(const Dwfl *dwfl, pid_t pid,
 							    bool attach)
 {
@@ -277,7 +281,7 @@ static inline bool dwflst_compat_same(const struct stat *a, const struct stat *b
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* The fd is the caller's, as is a reference to the Elf. */
+/* The caller owns the returned fd, and a reference to the Elf. */
 static inline int dwflst_tracker_find_cached_elf(Dwflst_Process_Tracker *t, const char *module_name,
 						 const char *module_path, char **file_name,
 						 Elf **elfp)
@@ -326,7 +330,7 @@ static inline bool dwflst_tracker_cache_elf(Dwflst_Process_Tracker *t, const cha
 	return true;
 }
 
-/* libdwfl will close the fd: the Elf has one of its own. */
+/* The cached Elf gets its own fd, because libdwfl closes the other one. */
 static inline void dwflst_compat_share(Dwflst_Process_Tracker *t, const char *name, int fd,
 				       Elf **elfp)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of dwflst_compat.h for frames of samples and for machines: pure functions of their
- * arguments. Include dwflst_compat.h instead.
+ * Part of dwflst_compat.h: functions for frames of samples and for machines, which depend on
+ * nothing but their arguments. Include dwflst_compat.h instead.
  */
 #ifndef DWFLST_COMPAT_FRAME_H
 #define DWFLST_COMPAT_FRAME_H
@@ -31,7 +31,7 @@ static inline bool dwflst_compat_frame_pc(Dwfl_Frame *state, Dwarf_Addr *pc, boo
 }
 #define dwfl_frame_pc dwflst_compat_frame_pc
 
-/* 7: rsp of x86-64; 31: sp of arm64. */
+/* Only the stack pointer has a value: DWARF register 7 (rsp) on x86-64, 31 (sp) on arm64. */
 static inline int dwflst_compat_frame_reg(Dwfl_Frame *state, unsigned regno, Dwarf_Word *val)
 {
 	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
@@ -65,7 +65,8 @@ static inline const char *dwfl_unwound_source_str(Dwfl_Unwound_Source source)
 }
 #endif
 
-/* Which section a rule is from is not told apart; what has none was found by a frame pointer. */
+/* Does not distinguish .eh_frame from .debug_frame. A frame found without call-frame information
+ * is reported as found by its frame pointer (EBL). */
 static inline Dwfl_Unwound_Source dwflst_compat_frame_unwound_source(Dwfl_Frame *state)
 {
 	const struct stacktrace_frame *f = (const struct stacktrace_frame *)(void *)state;
@@ -96,13 +97,13 @@ static inline GElf_Half dwflst_arch_from_uname(const char *machine)
 	return EM_NONE;
 }
 
-/* How many registers a sample has at least; 0: not supported. */
+/* Returns the least number of registers that a sample has, or 0 if the machine is not supported. */
 static inline uint32_t dwflst_arch_expected_frame_nregs(GElf_Half machine)
 {
 	return machine == EM_X86_64 ? 17 : machine == EM_386 ? 9 : machine == EM_AARCH64 ? 14 : 0;
 }
 
-/* The stack pointer's DWARF number; -1: not supported. */
+/* Returns the DWARF number of the stack pointer, or -1 if the machine is not supported. */
 static inline int dwflst_arch_sp_dwarf_reg(GElf_Half machine, bool abi32)
 {
 	if (machine == EM_X86_64 || machine == EM_386)
@@ -110,8 +111,9 @@ static inline int dwflst_arch_sp_dwarf_reg(GElf_Half machine, bool abi32)
 	return machine != EM_AARCH64 ? -1 : abi32 ? 13 : 31;
 }
 
-/* Where it is among the values of a perf sample (mask 0: of all registers); -1: not supported, -2:
- * it is not in the mask. */
+/* Returns the index of the stack pointer among the values of a perf sample (mask 0: a sample
+ * with all registers). Returns -1 if the machine is not supported, -2 if the mask does not have
+ * the stack pointer. */
 static inline int dwflst_arch_sp_perf_reg(GElf_Half machine, uint64_t mask, bool abi32)
 {
 	int sp = dwflst_arch_sp_dwarf_reg(machine, abi32);

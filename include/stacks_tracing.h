@@ -2,9 +2,9 @@
 /*
  * Spans: a program reports what it is working on. Every event that `collector -p usdt:PROGRAM`
  * records then carries the innermost span of its thread. This header needs no library. It works in
- *C (C99 and later) and C++ (C++11 and later), with gcc or clang, on x86-64 and arm64 Linux;
- *elsewhere it compiles to nothing. Unlike the rest of the project it may go into any program
- *(0BSD).
+ * C (C99 and later) and C++ (C++11 and later), with gcc or clang, on x86-64 and arm64 Linux;
+ * elsewhere it compiles to nothing. Unlike the rest of the project it may go into any program
+ * (0BSD).
  *
  * C:
  *	STACKS_SPAN("parse", .id = number, .amount = size);	from here to the end of the block
@@ -23,7 +23,7 @@
  *	}
  *
  * While no collector records spans, a probe is a load, a test and a branch that is not taken. Do
- *not use spans in signal handlers: ids and names are kept in memory of the thread.
+ * not use spans in signal handlers: ids and names are kept in thread-local memory.
  */
 #ifndef STACKS_TRACING_H
 #define STACKS_TRACING_H
@@ -61,10 +61,11 @@
 
 #define STACKS_INLINE_ static inline __attribute__((always_inline))
 
-/* Not cold: the compiler would put what calls it into functions of their own, such as main.cold. */
+/* Not marked cold: the compiler would move the code that calls it into separate functions, such
+ * as main.cold. */
 #define STACKS_CALLED_ static __attribute__((noinline, unused))
 
-/* One for all files that are linked into a program or a shared library. */
+/* All files that are linked into one program or shared library share one copy. */
 #define STACKS_SHARED_ __attribute__((weak, visibility("hidden")))
 
 #ifdef __cplusplus
@@ -73,14 +74,15 @@ extern "C" {
 
 /* The state of a thread. Used only while a collector records spans. */
 struct stacks_tracing_thread {
-	uint64_t span_id;	   /* the innermost one, of the spans made below */
-	uint64_t next_id, end_id;  /* ids that it may give to spans */
-	char name[STACKS_NAME_SZ]; /* of the span that it enters; on the stack it would give every
-				      function with a span a stack protector */
+	uint64_t span_id;	  /* the innermost of the spans that the functions below made */
+	uint64_t next_id, end_id; /* ids that the thread may assign */
+	/* Name of the span that the thread enters. A buffer on the stack would give every
+	 * function with a span a stack protector. */
+	char name[STACKS_NAME_SZ];
 };
 
 STACKS_SHARED_ __thread struct stacks_tracing_thread stacks_tracing_thread;
-STACKS_SHARED_ uint64_t stacks_tracing_id_cnt; /* given to threads so far */
+STACKS_SHARED_ uint64_t stacks_tracing_id_cnt; /* ids that threads have reserved */
 
 #if defined(__ELF__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 
@@ -123,9 +125,10 @@ STACKS_SEMAPHORE_(close);
 #endif
 
 /*
- * A nop, and the note that says where it is (SystemTap's SDT, version 3). x86-64 has one of 5 bytes
- * besides, which kernels from 6.18 on turn into a call where the other is a trap. "?": of several
- * copies of an inline function the linker keeps one, and its note. .stapsdt.base is for prelink.
+ * A nop, and the note that gives its address (SystemTap's SDT, version 3). x86-64 also has a nop of
+ * 5 bytes: kernels since 6.18 replace it by a call, which is cheaper than the trap on the other
+ * nop. "?": if an inline function has several copies, the linker keeps one copy and its note.
+ * .stapsdt.base is for prelink.
  */
 #define STACKS_NOP_(probe, args)                                                     \
 	"990:	" STACKS_NOPS_ "	.pushsection .note.stapsdt, \"?\", \"note\"\n"      \
@@ -146,7 +149,8 @@ STACKS_SEMAPHORE_(close);
 	"	.popsection\n"                                                             \
 	"	.endif\n"
 
-/* The first 16 bytes, in memory that is there; no byte behind the string is read. */
+/* Copies the first 16 bytes of `name` into memory that has been touched. Reads nothing after the
+ * end of the string. */
 STACKS_CALLED_ const char *stacks_tracing__copy(const char *name)
 {
 	char *copy = stacks_tracing_thread.name;
@@ -206,17 +210,17 @@ STACKS_DEFINE_(close)
  */
 
 /*
- * A span belongs to whoever has this struct; one thread at a time uses it. What comes first is
- * yours, to set before it is opened. Threads that are inside of other spans meanwhile leave them in
- * reverse order.
+ * A span belongs to the holder of this struct; only one thread may use it at a time. Set the first
+ * fields before you open it. A thread that has entered several spans must exit them in reverse
+ * order.
  */
 struct stacks_span {
-	const char *name; /* lives as long as the span */
+	const char *name; /* must live as long as the span */
 	uint64_t id, amount;
-	const struct stacks_span *parent; /* looked at when the span is opened; NULL: the innermost
-					     span of the thread, as far as this program or library
-					     has entered it */
-	int exit_stack;			  /* each exit gets a user stack */
+	/* Read when the span is opened. NULL: the thread's innermost span that this program or
+	 * library has entered. */
+	const struct stacks_span *parent;
+	int exit_stack; /* record a user stack at each exit */
 
 	uint64_t span_id; /* 0: no collector has recorded spans so far */
 	uint64_t parent_id, outer_id;
@@ -226,9 +230,9 @@ struct stacks_span {
 #define STACKS_ID_BLOCK 1024
 
 /*
- * Ids that no other thread, program or library in this process gives: the address of the counter,
- * which each of them has its own of, 16 bits up, and on from there. Libraries that are loaded next
- * to each other are at least 16 KiB apart: a billion spans.
+ * Returns an id that no other thread, program or library in this process assigns: the address of
+ * its own counter, shifted left by 16, plus the count. Libraries that are loaded next to each other
+ * are at least 16 KiB apart, which is room for a billion spans.
  */
 STACKS_CALLED_ uint64_t stacks_tracing__new_id(void)
 {
@@ -256,7 +260,7 @@ STACKS_INLINE_ struct stacks_span stacks_span__open(struct stacks_span s)
 	return s;
 }
 
-/* A span that was opened before a collector recorded spans gets its id now, and no parent. */
+/* If the span was opened before a collector recorded spans, it gets its id now, and no parent. */
 STACKS_INLINE_ void stacks_span__enter(struct stacks_span *s)
 {
 	if (STACKS_LISTENING(enter)) {
@@ -281,7 +285,7 @@ STACKS_INLINE_ void stacks_span__exit(struct stacks_span *s)
 	}
 }
 
-/* After its last exit. */
+/* Call it after the last exit. */
 STACKS_INLINE_ void stacks_span__close(struct stacks_span *s)
 {
 	if (__builtin_expect(s->span_id != 0, 0))
@@ -327,7 +331,7 @@ STACKS_INLINE_ void stacks_span__end(struct stacks_span *s)
 namespace stacks_tracing
 {
 
-/* With more to say than name, id and amount: a stacks_span with the first fields set. */
+/* For a span with more than name, id and amount, pass a stacks_span with its first fields set. */
 inline stacks_span describe(const char *name, uint64_t id, uint64_t amount) noexcept
 {
 	stacks_span how = {};
@@ -338,7 +342,7 @@ inline stacks_span describe(const char *name, uint64_t id, uint64_t amount) noex
 	return how;
 }
 
-/* From its construction to the end of its scope. */
+/* A span from its construction to the end of its scope. */
 class span
 {
       public:
@@ -356,7 +360,7 @@ class span
 	span(const span &) = delete;
 	span &operator=(const span &) = delete;
 
-	/* To be the parent of others. */
+	/* Returns the span, for use as the parent of others. */
 	const stacks_span *get() const noexcept
 	{
 		return &s;
@@ -366,7 +370,7 @@ class span
 	stacks_span s;
 };
 
-/* A span that no scope holds. */
+/* A span that is not tied to a scope. */
 class async_span
 {
       public:
@@ -402,7 +406,7 @@ class async_span
 		return &s;
 	}
 
-	/* In the span to the end of the scope. */
+	/* The thread is in the span until the end of the scope. */
 	class entered
 	{
 	      public:

@@ -1,4 +1,4 @@
--- The commands of a recording, the busiest first: what stacksexport says when a query has no result.
+-- The commands of a recording, the busiest first: stacksexport prints them if a query has no result.
 SELECT command, count(*) AS events
 FROM all_events
 WHERE kind != 'lost' AND command != ''

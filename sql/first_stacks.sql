@@ -7,8 +7,8 @@ FROM read_parquet(
 WHERE repeated = 0;
 
 -- A recording that was continued, and several recordings, have some of them more than once: the rows that do not count.
--- A table, as DuckDB has to know that it is small.
-CREATE OR REPLACE TEMP TABLE further_stacks AS
+-- A table, as DuckDB has to know that it is small; all connections read it.
+CREATE OR REPLACE TABLE further_stacks AS
 WITH several AS (
     SELECT stack_id, min((file_index, file_row_number)) AS counts
     FROM first_stacks
@@ -20,7 +20,7 @@ FROM first_stacks f
 JOIN several s USING (stack_id)
 WHERE (f.file_index, f.file_row_number) != s.counts;
 
-CREATE OR REPLACE VIEW stacktraces AS
+CREATE OR REPLACE VIEW whole_stacktraces AS
 SELECT stack_id, frames
 FROM first_stacks
 WHERE (file_index, file_row_number) NOT IN (SELECT (file_index, file_row_number) FROM further_stacks);

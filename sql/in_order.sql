@@ -1,5 +1,5 @@
--- Where the rows of a recording lie in the order of time, stacksexport finds what follows each of them in one pass of
--- following(), without a sort. The same rows as those of the views of sql/stacks.sql that these replace.
+-- If the rows of a recording are in the order of time, stacksexport finds the row that follows each row in one pass of
+-- following(), without a sort. The rows are those of the views of sql/stacks.sql that these views replace.
 CREATE OR REPLACE VIEW slices AS
 SELECT * EXCLUDE (key, moment, begin, is_mark, is_end)
 FROM following($$

@@ -1,4 +1,4 @@
--- The kinds of events in a recording: what stacksexport says when a query has no result.
+-- The kinds of events in a recording: stacksexport uses them to explain why a query has no result.
 SELECT DISTINCT kind
 FROM all_events
 WHERE kind != 'lost'

@@ -30,15 +30,21 @@ struct percpu_counter {
 	int *counters; /* per CPU; only with CONFIG_SMP */
 };
 
-struct mm_struct {
-	unsigned long start_code, start_brk, start_stack, stack_vm;
-	struct percpu_counter rss_stat[4]; /* from 6.2 on */
-	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
-};
-
 typedef struct {
 	long long counter;
 } atomic64_t;
+
+struct rw_semaphore {
+	atomic64_t count; /* not with CONFIG_PREEMPT_RT */
+};
+
+struct mm_struct {
+	struct rw_semaphore mmap_lock;
+	unsigned long start_code, start_brk, start_stack, stack_vm;
+	struct percpu_counter rss_stat[4]; /* from 6.2 on */
+	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
+	struct file *exe_file;
+};
 
 struct mm_struct___old {
 	struct {
@@ -91,6 +97,7 @@ struct super_block {
 
 struct inode {
 	unsigned short i_mode;
+	unsigned long i_ino;
 	struct super_block *i_sb;
 };
 

@@ -1,9 +1,9 @@
 -- Which code makes memory grow?
 --     stacksexport pprof sql/pprof/rss_ustacks_growth.sql [-c COMMAND] [-b PROGRAM]
--- count: times that it grew. growth: bytes of the process's memory (files, anonymous, shared, swapped) that were added
--- in this code; what was given back is not subtracted. It counts from the first row of each process on; what it had
--- before is not known. Where 1 of N changes is kept, a row's growth is that of all since the row before. The stack is
--- the user's, or the kernel's where there is none.
+-- count: how often memory grew. growth: bytes of memory (files, anonymous, shared, swapped) that this code added to its
+-- process; freed memory is not subtracted. The first row of each process is the start; earlier memory is unknown. If 1
+-- of N changes is recorded, the growth of a row is that of all changes since the previous row. The stack is the user
+-- stack, or the kernel stack if there is none.
 SELECT [coalesce(ustack_id, kstack_id)] AS stack, count(*) AS count, sum(growth) AS growth
 FROM rss
 WHERE growth > 0

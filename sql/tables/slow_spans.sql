@@ -16,7 +16,7 @@ WITH ends AS (
     WHERE kind = 'trace_close'
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 ), opens AS (
-    -- Whatever a thread does in a span shows that the span is open, also one that it never leaves.
+    -- Any event of a thread in a span shows that the span is open, even one that it never leaves.
     SELECT
         e.host, e.tgid, e.span_id, any_value(e.trace_name),
         min(e.timestamp - CASE e.kind WHEN 'trace_exit' THEN e.duration ELSE 0 END)
@@ -42,8 +42,8 @@ WITH ends AS (
 SELECT *, row_number() OVER (ORDER BY ends - begins DESC, begins, tgid, span_id) AS rank, hash(host, tgid) AS process_key
 FROM (FROM spans ORDER BY ends - begins DESC, begins, tgid, span_id LIMIT 10);
 
--- Which they are, and the threads that were in them: what else there is need not be sorted. Variables, as DuckDB moves a
--- filter by a constant into a view, and none by a subquery.
+-- The selected spans, and the threads that were in them: only their events need to be sorted. Variables, because DuckDB
+-- pushes a filter by a constant into a view, but not one by a subquery.
 SET VARIABLE slow_tgids = (SELECT list(tgid) FROM slow);
 SET VARIABLE slow_ids = (SELECT list(span_id) FROM slow);
 SET VARIABLE slow_threads = (
@@ -52,7 +52,7 @@ SET VARIABLE slow_threads = (
     WHERE list_contains(getvariable('slow_ids'), span_id) AND list_contains(getvariable('slow_tgids'), tgid));
 
 WITH nearby AS MATERIALIZED (
-    -- All that is asked of the events, read once (the rest of what offcpu_of() gives is not).
+    -- All columns that are needed of the events, read once (offcpu_of() returns more).
     SELECT
         timestamp, duration, kind, host, tgid, pid, span_id, trace_name, ustack_id, kstack_id, state, runnable, gaps, amount,
         weight, file, peer, device,

@@ -1,10 +1,4 @@
 -- What does each function cost: CPU time, waiting, disks, network and memory, side by side?
---     stacksexport query -f sql/tables/time_by_stack.sql [-c COMMAND] [-b PROGRAM]
--- Seconds of all threads together, and bytes; a function counts with all that it calls, a recursive one once. self_s:
--- CPU, blocked and runnable time with the function itself on top of the user's stack. disk_s: from start to end of the
--- requests that it made; net_s: in calls that send, receive or connect. These two overlap with blocked_s, or with
--- nothing. rss_growth: memory that was added. The user's functions, or the kernel's where there is no user stack. A
--- column is 0 where the recording does not have its source.
 WITH costs AS (
     SELECT
         coalesce(ustack_id, kstack_id) AS stack_id,
@@ -22,7 +16,7 @@ WITH costs AS (
     UNION ALL
     SELECT coalesce(ustack_id, kstack_id), 0, 0, 0, sum(blocked_ns), sum(runnable_ns), 0
     FROM offcpu
-    WHERE state != 'idle' -- threads of the kernel that wait for work
+    WHERE state != 'idle' -- kernel threads that wait for work
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY ALL
     UNION ALL

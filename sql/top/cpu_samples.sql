@@ -1,4 +1,4 @@
--- CPU time by command and stacks: what the tables of CPU time are made of.
+-- CPU time by command and stacks, the base of the tables of CPU time.
 CREATE OR REPLACE TEMP TABLE cpu_samples AS
 SELECT
     command, ustack_id, kstack_id,

@@ -1,8 +1,8 @@
--- The functions of each stack, each once, and the innermost one: what the tables of functions are made of. Functions are
--- numbers here (src/stacksexport/duck/functionids.h): names are looked at once per function. A thread waits in the function
--- that called the scheduler: the scheduler's own functions are on top of every wait.
--- So are up to three functions of glibc 2.41 on top of every blocking call. In a stripped libc they have no name: a thread
--- waits in the first named function of libc, if only functions of libc without a name are above it.
+-- The functions of each stack, each once, and the innermost one: the base of the tables of functions. Functions are numbers
+-- here (src/stacksexport/duck/functionids.h), so that each name is handled once. A thread waits in the function that called
+-- the scheduler, because the scheduler's own functions are on top of every wait. So are up to three functions of glibc 2.41
+-- on top of every blocking call. In a stripped libc they have no name: if only unnamed functions of libc are above it, a
+-- thread waits in the first named function of libc.
 CREATE OR REPLACE TEMP TABLE numbered_stacks AS
 SELECT stack_id, function_ids(frames) AS functions
 FROM stacktraces

@@ -1,4 +1,4 @@
--- `stacksexport trace`: the names of the processes and threads that are drawn, as the recording had them last.
+-- `stacksexport trace`: the last recorded names of the drawn processes and threads.
 WITH drawn AS (
     SELECT DISTINCT pid, tid
     FROM trace_events

@@ -1,7 +1,4 @@
--- Which requests go to the disks, when, and who made them?
---     stacksexport trace sql/traceview/blk_all.sql [-c COMMAND] [-b PROGRAM]
--- A slice per request from start to completion, on the thread that made it. Requests overlap: there are as many lines
--- as there were at a time.
+-- Which requests go to the disks, when, and which threads made them?
 SELECT
     'complete' AS event, concat_ws(' ', kind, device) AS name,
     tgid AS pid, pid AS tid, kind, cpu,

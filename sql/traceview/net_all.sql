@@ -1,6 +1,6 @@
 -- When does each thread send and receive, and to whom?
 --     stacksexport trace sql/traceview/net_all.sql [-c COMMAND] [-b PROGRAM]
--- A slice per call, with the peer and the bytes that were moved.
+-- A slice per call, with the peer and the bytes.
 SELECT
     'complete' AS event, concat_ws(' ', kind, peer) AS name,
     tgid AS pid, pid AS tid, kind, cpu,

@@ -1,15 +1,15 @@
 -- What does each thread do at any time: run, or wait, and where?
 --     stacksexport trace sql/traceview/switch_with_stacks.sql [-c COMMAND] [-b PROGRAM]
--- Slices 'on CPU' with the stack that ended them, and between them what the thread waited as: sleeping, disk_sleep,
--- preempted and so on, with the stack that it waited in. runnable_us: the part of a wait in which it could run and no
--- CPU took it.
+-- Slices 'on CPU' with the stack that ended them, and between them the thread's state (sleeping, disk_sleep, preempted
+-- and so on), with the stack in which it waited. runnable_us: the part of a wait in which the thread could run but got
+-- no CPU.
 WITH threads AS MATERIALIZED (
     SELECT DISTINCT pid
     FROM selected('all_events')
     WHERE kind = 'switch'
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 ), switches AS MATERIALIZED (
-    -- Read once, without what offcpu_of() gives and nothing here asks for.
+    -- Read once, with only the needed columns of offcpu_of().
     SELECT
         timestamp, duration, kind, cpu, command, thread, tgid, pid, buildid, cgroup, host, span_id, trace_name,
         ustack_id, kstack_id, state, runnable, gaps, NULL AS parent_id, NULL AS unwind

@@ -1,6 +1,6 @@
 -- When does each thread read and write files?
 --     stacksexport trace sql/traceview/vfs_all.sql [-c COMMAND] [-b PROGRAM]
--- A slice per call, with the file and the bytes that were moved.
+-- A slice per call, with the file and the bytes.
 SELECT
     'complete' AS event, concat_ws(' ', kind, file) AS name,
     tgid AS pid, pid AS tid, kind, cpu,

@@ -7,8 +7,8 @@
 #define ARRAY_MIN 16
 
 /*
- * Room for one more element of `sz` bytes behind cnt of them; *cap, 0 at first, doubles. Returns
- * the array, moved or not; NULL without memory: it is as it was then.
+ * Returns the array with room for one more element of `sz` bytes after `cnt` of them; it may have
+ * moved. `*cap` starts at 0 and doubles. Returns NULL without memory; the array is then unchanged.
  */
 static inline void *array__room(void *v, size_t cnt, size_t *cap, size_t sz)
 {

@@ -12,16 +12,16 @@
 #include <unistd.h>
 
 /*
- * Tells other threads that what a lock protects has changed, and holds up nobody who does.
- * pthread_cond_broadcast() waits until those that were woken before have run: on a busy machine
- * they are ordinary threads that take seconds to, and the real-time thread that drains the rings
- * waited with the load. All zeros is one that nobody has rung.
+ * Wakes threads after a change of data that a lock protects, without blocking the caller.
+ * pthread_cond_broadcast() waits until threads that were woken before have run. On a busy machine
+ * these ordinary threads can take seconds, and the real-time thread that drains the rings would
+ * wait with them. Zero-initialized.
  */
 struct bell {
 	_Atomic uint32_t rung, waiting;
 };
 
-/* After the change, with or without the lock. */
+/* Call it after the change, with or without the lock. */
 static inline void bell__ring(struct bell *b)
 {
 	atomic_fetch_add(&b->rung, 1);
@@ -30,8 +30,8 @@ static inline void bell__ring(struct bell *b)
 }
 
 /*
- * With the lock, which it gives up meanwhile: until the bell is rung, or until CLOCK_MONOTONIC is
- * until_ns (UINT64_MAX: for ever). It may return early; who waits looks again.
+ * Waits until the bell rings or CLOCK_MONOTONIC reaches `until_ns` (UINT64_MAX: no timeout).
+ * Releases `lock` while waiting. May wake spuriously; re-check the condition.
  */
 static inline void bell__wait(struct bell *b, pthread_mutex_t *lock, uint64_t until_ns)
 {

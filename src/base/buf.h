@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A growable run of bytes. Errors stick: after a failed allocation appends do nothing and
- * buf__err() says -ENOMEM, so that encoders chain calls and check once.
+ * A growable byte buffer. Errors are sticky: after a failed allocation appends do nothing and
+ * buf__err() returns -ENOMEM, so that encoders chain calls and check once.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -20,7 +20,7 @@ void buf__reset(struct buf *); /* empties it, keeps the memory, clears the error
 void buf__append(struct buf *, const void *data, size_t sz);
 uint8_t *buf__grow(struct buf *, size_t sz); /* for buf__extend() */
 
-/* Room for sz more bytes, already counted; NULL on error. */
+/* Appends `sz` uninitialized bytes. Returns their start, or NULL on error. */
 static inline uint8_t *buf__extend(struct buf *b, size_t sz)
 {
 	if (b->err || sz > b->cap - b->sz)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Capabilities of the calling thread, as sets of bits. Each thread has its own. */
+/* Capabilities of the calling thread, as bit sets. Each thread has its own. */
 #ifndef BASE_CAPABILITIES_H
 #define BASE_CAPABILITIES_H
 
@@ -18,7 +18,7 @@ static inline int capabilities__get(struct __user_cap_data_struct sets[2])
 	return syscall(SYS_capget, &head, sets) != 0 ? -errno : 0;
 }
 
-/* Returns what the thread may have; nothing if the kernel does not tell. */
+/* Returns the permitted capabilities, or 0 if the kernel does not report them. */
 static inline uint64_t capabilities__permitted(void)
 {
 	struct __user_cap_data_struct sets[2];
@@ -28,7 +28,8 @@ static inline uint64_t capabilities__permitted(void)
 	return (uint64_t)sets[1].permitted << 32 | sets[0].permitted;
 }
 
-/* Gives up all but `keep`, for good: also for the threads that this one starts. 0 or -errno. */
+/* Drops all capabilities except `keep`, permanently: also for threads that this one starts. Returns
+ * 0 or -errno. */
 static inline int capabilities__keep(uint64_t keep)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

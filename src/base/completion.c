@@ -12,9 +12,9 @@ const struct argp_option completion_argp_options[] = {
 	{ 0 },
 };
 
-/* How each shell completes an argument, by what the usage calls it. */
+/* How each shell completes an argument, by its name in the usage. */
 struct argument_kind {
-	const char *name; /* NULL: any other */
+	const char *name; /* NULL: any other name */
 	const char *bash; /* arguments of compgen */
 	const char *zsh;  /* an action of _arguments */
 	const char *fish; /* arguments of complete */
@@ -63,7 +63,7 @@ static bool option__has_letter(const struct argp_option *o)
 	return o->key > 0 && o->key < 256 && isgraph(o->key);
 }
 
-/* Steps through the options that --help shows. */
+/* Returns the next option that --help shows, from `o` on, or NULL. */
 static const struct argp_option *option__next(const struct argp_option *o)
 {
 	while (o && (o->name || o->key || o->doc) && !option__is_shown(o))
@@ -76,7 +76,7 @@ static const struct argp_option *option__next(const struct argp_option *o)
 		for (const struct argp_option *o = option__next((command)->options[table_]); o; \
 		     o = option__next(o + 1))
 
-/* Prints the first clause of a description. It stands between single quotes, in zsh and in fish. */
+/* Prints the first clause of a description, for single quotes of zsh and fish. */
 static void print_summary(FILE *f, const char *doc, const char *escaped)
 {
 	for (; *doc && *doc != ';' && strncmp(doc, " (", 2) != 0 && strncmp(doc, ". ", 2) != 0;
@@ -120,7 +120,7 @@ static void bash__print_options(FILE *f, const struct completion_command *comman
 	}
 }
 
-/* The body for one subcommand. */
+/* Prints the case of one subcommand. */
 static void bash__print_command(FILE *f, const struct completion *c,
 				const struct completion_command *command)
 {
@@ -181,7 +181,7 @@ static void bash__print(FILE *f, const struct completion *c)
 {
 	bool has_commands = c->commands[0].name;
 
-	/* The word that is being completed is no subcommand yet. */
+	/* The word being completed is not yet a subcommand. */
 	fprintf(f, bash_head, c->program,
 		has_commands ? "$([ $COMP_CWORD -gt 1 ] && echo \"${COMP_WORDS[1]}\")" : "$cur");
 	for (size_t i = 0; i < c->command_cnt; i++)
@@ -246,7 +246,7 @@ static void zsh__print(FILE *f, const struct completion *c)
 	bool has_commands = c->commands[0].name;
 
 	fprintf(f, "#compdef %s\n\n_%s() {\n", c->program, c->program);
-	if (has_commands) /* _arguments of a subcommand counts words from the subcommand on */
+	if (has_commands) /* in a subcommand, _arguments counts words from the subcommand on */
 		fputs("\tlocal command=\n\tif (( CURRENT > 2 )); then\n\t\tcommand=$words[2]\n"
 		      "\t\tshift words\n\t\t(( CURRENT-- ))\n\tfi\n",
 		      f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Completion files for shells, made from the tables of options that argp parses. */
+/* Completion files for shells, generated from the option tables that argp parses. */
 #ifndef BASE_COMPLETION_H
 #define BASE_COMPLETION_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Lists what an option's argument may be. */
+/* The possible arguments of an option. */
 struct completion_words {
 	const char *option; /* long name; NULL ends the table */
 	const char *words;  /* separated by spaces */
@@ -16,12 +16,12 @@ struct completion_words {
 
 #define COMPLETION_TABLES 2
 
-/* A subcommand; a program that has none is one subcommand without a name. */
+/* A subcommand. A program without subcommands is one subcommand without a name. */
 struct completion_command {
 	const char *name, *summary;
-	const struct argp_option
-		*options[COMPLETION_TABLES]; /* each ends with an empty row, or is NULL */
-	const char *argument;		     /* as in the usage: "QUERY.sql"; NULL: none */
+	/* Each ends with an empty row, or is NULL. */
+	const struct argp_option *options[COMPLETION_TABLES];
+	const char *argument; /* as in the usage: "QUERY.sql"; NULL: none */
 };
 
 struct completion {
@@ -31,7 +31,7 @@ struct completion {
 	const struct completion_words *words; /* NULL: none */
 };
 
-/* argp adds these options by itself. */
+/* The options that argp adds by itself. */
 extern const struct argp_option completion_argp_options[];
 
 /* Prints the file for `shell`: bash, zsh or fish. Returns -EINVAL for another shell. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CPUS_MAX 8192 /* CONFIG_NR_CPUS of the largest configurations */
+#define CPUS_MAX 8192 /* CONFIG_NR_CPUS of the largest kernel configurations */
 #define FOLDER	 "/sys/devices/system/cpu/"
 
 int cpus__parse(const char *list, bool *online, size_t cnt)

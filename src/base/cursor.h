@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A bounds-checked reader of outside bytes (little-endian). Errors stick: a read past the end gives
- * 0 and sets `err`, so that parsers chain reads and check once.
+ * A bounds-checked reader of external bytes (little-endian). Errors are sticky: a read past the end
+ * returns 0 and sets `err`, so that parsers chain reads and check once.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -27,7 +27,7 @@ static inline size_t cursor__left(const struct cursor *c)
 	return (size_t)(c->end - c->pos);
 }
 
-/* Whether so many bytes are there; err if not. */
+/* Returns whether `sz` bytes are left; sets err if not. */
 static inline bool cursor__has(struct cursor *c, size_t sz)
 {
 	if (c->err || sz > cursor__left(c))
@@ -35,7 +35,7 @@ static inline bool cursor__has(struct cursor *c, size_t sz)
 	return !c->err;
 }
 
-/* NULL past the end */
+/* Returns NULL past the end. */
 static inline const void *cursor__bytes(struct cursor *c, size_t sz)
 {
 	const void *at = c->pos;
@@ -66,9 +66,10 @@ CURSOR_INT(16, u16)
 CURSOR_INT(32, u32)
 CURSOR_INT(64, u64)
 
-const char *cursor__str(struct cursor *); /* NUL-terminated inside the bytes, else NULL and err */
+/* must end with a NUL inside the bytes; else NULL and err */
+const char *cursor__str(struct cursor *);
 
-/* A number of several bytes, and where it ends; NULL: it does not. Comes in registers. */
+/* A number of several bytes, and its end, or NULL if it does not end. Returned in registers. */
 struct cursor_leb {
 	uint64_t v;
 	const uint8_t *end;
@@ -76,7 +77,8 @@ struct cursor_leb {
 struct cursor_leb cursor__long_uleb(const uint8_t *pos, const uint8_t *end);
 struct cursor_leb cursor__long_sleb(const uint8_t *pos, const uint8_t *end);
 
-/* Goes where the number ends; where it does not, err and nothing is left. */
+/* Moves to the end of the number. If it does not end, sets err and moves to the end of the bytes.
+ */
 static inline uint64_t cursor__take_leb(struct cursor *c, struct cursor_leb n)
 {
 	c->err |= !n.end;

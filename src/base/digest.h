@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What stands for content that others choose: nobody finds another content for it. */
+/* A digest of content that other users choose: they cannot find different content with the same
+ * digest. */
 #ifndef BASE_DIGEST_H
 #define BASE_DIGEST_H
 
@@ -8,7 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* 64 bits of a SHA-256 (FIPS 180-4), the same on every host of our byte order. Begins anew. */
+/* Returns 64 bits of a SHA-256 (FIPS 180-4), the same on every host of our byte order. Resets ctx.
+ */
 static inline uint64_t digest__end(struct sha256_ctx *ctx)
 {
 	uint8_t bytes[sizeof(uint64_t)];

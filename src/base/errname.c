@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Every error of Linux. Numbers differ between architectures. */
+/* All errors of Linux. Their numbers differ between architectures. */
 /* clang-format off */
 #define ERRORS(X) \
 	X(EPERM) X(ENOENT) X(ESRCH) X(EINTR) X(EIO) X(ENXIO) X(E2BIG) X(ENOEXEC) X(EBADF) \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Handles that name a file (O_PATH) and open nothing: a FIFO cannot block us, no device notices. */
+/* Handles that name a file (O_PATH) without opening it: a FIFO cannot block, and a device is not
+ * affected. */
 #ifndef BASE_HANDLE_H
 #define BASE_HANDLE_H
 
@@ -21,22 +22,21 @@ static inline int handle__resolve(int root, const char *path, uint64_t rules)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* >= 0 or -errno, as the next. */
+/* Return a descriptor, or -errno. */
 static inline int handle__open(const char *path)
 {
 	return handle__resolve(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS);
 }
 
-/* `path` as it is seen where `root` is the root folder: a symbolic link leads nowhere but into it.
- */
+/* Resolves `path` with `root` as the root folder: symbolic links cannot leave it. */
 static inline int handle__below(int root, const char *path)
 {
 	return handle__resolve(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 /*
- * What stat(2) says of a file's identity and owner, as far as the kernel knows it by itself: a
- * server that does not answer cannot block us. 0 or -errno.
+ * Like fstatat(2), limited to identity and owner, and to what the kernel has cached: a server that
+ * does not answer cannot block it. Returns 0 or -errno.
  */
 static inline int handle__stat(int dir, const char *name, struct stat *st)
 {
@@ -55,11 +55,11 @@ static inline int handle__stat(int dir, const char *name, struct stat *st)
 	return 0;
 }
 
-/* Where this process finds its open files by number: one that opens many walks through /proc once.
- */
+/* The folder in which this process finds its open files by number, so that many opens look up /proc
+ * only once. */
 struct own_files {
-	int dir;   /* -1: every time */
-	pid_t pid; /* whose they are: a child has others */
+	int dir;   /* -1: looked up each time */
+	pid_t pid; /* the owner: a child has other files */
 	int flags; /* for open(2) */
 };
 
@@ -67,13 +67,13 @@ struct own_files own_files__new(void);
 void own_files__close(struct own_files);
 
 /*
- * What a handle names, for reading. O_NONBLOCK, because a lease on the file would hold us up for
- * 45 s. With `own` it is found sooner, and root's reads leave no time of access; NULL: neither. >=
- * 0 or -errno.
+ * Opens the file that a handle names for reading. Uses O_NONBLOCK, because a lease on the file
+ * would block for 45 s. `own` makes the look-up faster, and keeps root's reads from changing the
+ * access time; it may be NULL. Returns a descriptor, or -errno.
  */
 int handle__reopen(int handle, const struct own_files *own);
 
-/* Whether a file's last change was at that time. */
+/* Returns whether a file's last change was at that time. */
 static inline bool handle__changed_at(const struct stat *st, struct timespec time)
 {
 	return st->st_ctim.tv_sec == time.tv_sec && st->st_ctim.tv_nsec == time.tv_nsec;

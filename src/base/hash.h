@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * uthash, told not to end the program when there is no memory (check HASH_ADDED() after each
- * HASH_ADD), and with hashes that nobody outside can foresee.
+ * uthash, configured to survive allocation failures (check HASH_ADDED() after each HASH_ADD), with
+ * hashes that other processes cannot predict.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

@@ -14,13 +14,13 @@
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define WORKER_MAX  8 /* threads, besides those that hang */
+#define WORKER_MAX  8 /* threads, without those that hang */
 #define THREAD_MAX  LANES_BUSY_MAX
-#define HELD_UP_NS  100000000	/* from then on another thread takes over */
-#define LONG_NS	    2000000000	/* a thread that has a job for so long is watched */
-#define STILL_NS    1000000000	/* a watched thread that uses no CPU time for so long hangs */
-#define PATIENCE_NS 500000000	/* at the end */
-#define DEAD_NS	    30000000000 /* until a lane that did not answer is probed again */
+#define HELD_UP_NS  100000000	/* after this time another thread takes over */
+#define LONG_NS	    2000000000	/* a thread with a job of this age is watched */
+#define STILL_NS    1000000000	/* a watched thread without CPU time for this long hangs */
+#define PATIENCE_NS 500000000	/* maximum wait in jobs__free() */
+#define DEAD_NS	    30000000000 /* after this time a lane that did not answer is probed again */
 
 struct queue {
 	struct job *first, **end;
@@ -29,25 +29,25 @@ struct queue {
 struct worker {
 	struct jobs *jobs;
 	pthread_t thread;
-	pid_t tid;		  /* 0: it has not begun */
-	struct job *in_hand;	  /* NULL: idle */
-	uint64_t cpu_ns, look_ns; /* its CPU time when it was last looked at; when to look again */
-	bool hung;		  /* it does not count as a worker until it comes back */
+	pid_t tid;		  /* 0: it has not started */
+	struct job *in_hand;	  /* the current job; NULL: idle */
+	uint64_t cpu_ns, look_ns; /* its CPU time at the last look; the time of the next look */
+	bool hung;		  /* does not count as a worker until it returns */
 	int nice;
 };
 
 struct jobs {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
 	struct queue todo[JOB_RANK_CNT], done;
 	struct worker workers[THREAD_MAX];
 	size_t worker_cnt, busy_cnt, alive_cnt, hung_cnt;
 	struct job_lanes lanes;
-	uint64_t moved_ns; /* when a job was last taken or finished */
-	bool stop, orphan; /* the last thread frees it */
-	int nice;	   /* of who made us */
-	int fd;		   /* readable when `done` is not empty */
-	size_t pending;	   /* of the submitting thread */
+	uint64_t moved_ns; /* time at which a job was last taken or finished */
+	bool stop, orphan; /* orphan: the last thread frees this struct */
+	int nice;	   /* of the creator */
+	int fd;		   /* readable if `done` is not empty */
+	size_t pending;	   /* used by the submitting thread only */
 };
 
 static void queue__init(struct queue *q)
@@ -75,7 +75,8 @@ static struct job *queue__remove(struct queue *q, struct job **at)
 /* ---- the threads --------------------------------------------------------------------------------
  */
 
-/* The first of the best rank that may begin, or that will not be done; NULL: none. */
+/* Removes the first job of the best rank that may begin, or that must be returned undone. Returns
+ * NULL if there is none. */
 static struct job *take(struct jobs *s)
 {
 	for (size_t r = 0; r < JOB_RANK_CNT; r++)
@@ -95,7 +96,8 @@ static void set_priority(struct worker *w, enum job_rank rank)
 	w->nice = nice;
 }
 
-/* The lock is held, but while the lane is being probed: no other thread works on it then. */
+/* Returns whether the lane answers. Must hold the lock; releases it during the probe, when no other
+ * thread works on the lane. */
 static bool answers(struct jobs *s, struct job *j)
 {
 	struct job_lane *l = j->at;
@@ -191,7 +193,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int start(struct jobs *s)
 {
 	struct worker *w = &s->workers[s->worker_cnt];
@@ -212,7 +214,7 @@ static bool any_todo(const struct jobs *s)
 	return false;
 }
 
-/* Of those that work. */
+/* Returns whether all current jobs are slow. */
 static bool all_are_slow(const struct jobs *s)
 {
 	size_t slow_cnt = 0;
@@ -222,8 +224,8 @@ static bool all_are_slow(const struct jobs *s)
 	return slow_cnt == s->busy_cnt;
 }
 
-/* CPU time of the thread. A read that makes progress uses some; one that is not answered uses
- * none. */
+/* Returns the CPU time of the thread. A read that makes progress uses some; a read that gets no
+ * answer uses none. */
 static uint64_t cpu_ns(const struct worker *w)
 {
 	struct timespec ts = { 0 };
@@ -241,11 +243,11 @@ static void set_hung(struct worker *w)
 	w->hung = true;
 	s->hung_cnt++;
 	w->in_hand->at->state = LANE_HUNG;
-	bell__ring(&s->changed); /* what waits for this lane is given back */
+	bell__ring(&s->changed); /* jobs that wait for this lane are returned undone */
 }
 
-/* Whether the thread makes no progress. Looks at its CPU time when it has had the job for LONG_NS,
- * and every STILL_NS from then on. */
+/* Returns whether the thread makes no progress: compares its CPU time when it has had the job for
+ * LONG_NS, and then every STILL_NS. */
 static bool is_still(struct worker *w, uint64_t now_ns)
 {
 	uint64_t before_ns = w->cpu_ns;
@@ -269,7 +271,7 @@ static void find_hung(struct jobs *s)
 	}
 }
 
-/* Starts another thread where all that do not hang are held up. */
+/* Starts another thread if all threads that do not hang are blocked. */
 static void relieve(struct jobs *s)
 {
 	find_hung(s);
@@ -338,12 +340,25 @@ size_t jobs__pending(const struct jobs *s)
 	return s ? s->pending : 0;
 }
 
-/* Until something has changed, or it is time to see who is held up. The lock is held. */
+/* Waits for a change, or until it is time to look for blocked threads. Must hold the lock. */
 static void wait_for_change(struct jobs *s, uint64_t until_ns)
 {
 	uint64_t next_ns = monotonic__ns() + HELD_UP_NS;
 
 	bell__wait(&s->changed, &s->lock, next_ns < until_ns ? next_ns : until_ns);
+}
+
+static void lend(const struct jobs *s)
+{
+	for (size_t i = 0; i < s->worker_cnt; i++)
+		priority__lend(s->workers[i].tid);
+}
+
+void jobs__lend(struct jobs *s)
+{
+	pthread_mutex_lock(&s->lock);
+	lend(s);
+	pthread_mutex_unlock(&s->lock);
 }
 
 bool jobs__wait(struct jobs *s, uint64_t patience_ns)
@@ -353,8 +368,7 @@ bool jobs__wait(struct jobs *s, uint64_t patience_ns)
 	jobs__collect(s);
 	while (s->pending && monotonic__ns() < until_ns) {
 		pthread_mutex_lock(&s->lock);
-		for (size_t i = 0; i < s->worker_cnt; i++)
-			priority__lend(s->workers[i].tid);
+		lend(s);
 		if (!s->done.first)
 			wait_for_change(s, until_ns);
 		pthread_mutex_unlock(&s->lock);
@@ -363,7 +377,7 @@ bool jobs__wait(struct jobs *s, uint64_t patience_ns)
 	return s->pending == 0;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------
+/* ---- creation -----------------------------------------------------------------------------------
  */
 
 struct jobs *jobs__new(void)
@@ -376,8 +390,8 @@ struct jobs *jobs__new(void)
 	for (size_t r = 0; r < JOB_RANK_CNT; r++)
 		queue__init(&s->todo[r]);
 	queue__init(&s->done);
-	priority__init_lock(
-		&s->lock); /* who submits may be a real-time thread, who works never is */
+	/* The submitter may be a real-time thread; workers never are. */
+	priority__init_lock(&s->lock);
 	s->nice = getpriority(PRIO_PROCESS, 0);
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = s->fd < 0 ? errno : start(s);
@@ -387,7 +401,7 @@ struct jobs *jobs__new(void)
 	return errno = err, NULL;
 }
 
-/* True when no thread has anything in hand. */
+/* Stops the threads. Returns true if none has a job. */
 static bool stop(struct jobs *s)
 {
 	uint64_t until_ns = monotonic__ns() + PATIENCE_NS;
@@ -395,8 +409,7 @@ static bool stop(struct jobs *s)
 
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
-	for (size_t i = 0; i < s->worker_cnt; i++)
-		priority__lend(s->workers[i].tid);
+	lend(s);
 	bell__ring(&s->changed);
 	while (s->busy_cnt > s->hung_cnt && monotonic__ns() < until_ns)
 		wait_for_change(s, until_ns);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Work that may wait for a disk, a network or somebody's file system, done by threads of its own:
- * who reads rings submits it and goes on. One thread does it all as long as it gets on; while one
- * is held up another takes over, so that a file that never answers holds up nobody but those of
- * its own lane.
+ * Work that may wait for a disk, a network or a user's file system, done by separate threads, so
+ * that the thread that reads rings can submit it and continue. One thread does all jobs as long as
+ * it makes progress. While it is blocked, another thread takes over, so that a file that never
+ * answers blocks only the jobs of its own lane.
  */
 #ifndef BASE_JOBS_H
 #define BASE_JOBS_H
@@ -12,59 +12,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of those that wait. The first have the priority of who made the jobs: he waits for them. */
+/* The order of waiting jobs. JOB_FIRST jobs run with the priority of the thread that created the
+ * jobs, because it waits for them. */
 enum job_rank { JOB_FIRST, JOB_NEXT, JOB_LAST, JOB_RANK_CNT };
 
-#define JOB_CROWD_ROOT UINT64_MAX
+#define JOB_CROWD_ROOT	  UINT64_MAX
+#define JOB_CROWD_UNKNOWN (UINT64_MAX - 1) /* for example, the process has ended */
 
-/* Who submits one has allocated it, as a part of what `work` and `done` know. */
+/* The submitter allocates it, as a part of the struct that `work` and `done` use. */
 struct job {
 	struct job *next;    /* private */
 	struct job_lane *at; /* private */
 	enum job_rank rank;
-	bool slow;     /* it works for long: another thread takes over at once */
-	uint64_t lane; /* jobs of one lane (a device) are done one after the other */
+	bool slow;     /* it takes long: another thread takes over at once */
+	uint64_t lane; /* jobs of one lane (a device) run one after another */
 	/*
-	 * The user that answers for the lane, plus one; JOB_CROWD_ROOT; or 0: like the jobs before
-	 * it. At most two lanes at a time are worked on that only one and the same user has jobs
-	 * in. When both hang, jobs in others of that user are given back undone.
+	 * The user that is responsible for the lane, plus one; JOB_CROWD_ROOT; JOB_CROWD_UNKNOWN;
+	 * or 0 for a disk, which does not hang. Of the lanes in which only one user has jobs, at
+	 * most two run at a time. If both hang, jobs in other lanes of that user are returned
+	 * undone. The lanes of all users together leave threads for disks.
 	 */
 	uint64_t crowd;
 	/*
-	 * NULL, or whether the lane answers: asked in some thread before the first job of a lane,
-	 * and again some time after it did not. Jobs of a lane that does not are given back undone.
+	 * NULL, or tests whether the lane answers. Called on a thread before the first job of a
+	 * lane, and again some time after it did not answer. Jobs of a lane that does not answer
+	 * are returned undone.
 	 */
 	bool (*probe)(struct job *);
 	/*
-	 * In some thread. Touches only what is the job's own, or never changes: it may go on when
-	 * all else is gone.
+	 * Runs on a separate thread. May use only data that the job owns or that never changes: it
+	 * may continue after everything else has been freed.
 	 */
 	void (*work)(struct job *);
-	/* In jobs__collect(), for its thread; takes the job back. Also for one that was given up
-	 * before it began: then `work` was not called. */
+	/* Called by jobs__collect(), on its thread; returns the job to its owner. Also called for a
+	 * job that was dropped before it started: `work` was not called then. */
 	void (*done)(struct job *);
 };
 
 struct jobs;
 
-struct jobs *jobs__new(void); /* NULL + errno */
+struct jobs *jobs__new(void); /* returns NULL and sets errno on failure */
 /*
- * Gives up what has not begun and waits half a second for what has; a thread that hangs longer is
- * left behind with what it has in hand: false. The program cannot end before it where the kernel
- * does not let it go (a FUSE server that does not answer). Accepts NULL.
+ * Drops jobs that have not started and waits half a second for the others. Returns false if a
+ * thread still hangs, which keeps its job. The program cannot exit before that thread if the kernel
+ * does not release it (a FUSE server that does not answer). Accepts NULL.
  */
 bool jobs__free(struct jobs *);
 
-/* With NULL for `jobs` the job is done when this returns. */
+/* If `jobs` is NULL, runs the job before it returns. */
 void jobs__submit(struct jobs *, struct job *);
-/* Takes back what is done; to be called often. How many. */
+/* Returns finished jobs to their owners, and their number. Call it often. */
 size_t jobs__collect(struct jobs *);
-/* The same until nothing is left, or `patience_ns` have passed: false. */
+/* Collects until no job is left (true), or until `patience_ns` have passed (false). */
 bool jobs__wait(struct jobs *, uint64_t patience_ns);
 
-/* Readable when there is something to collect; lives as long as the jobs. */
+/* Gives the threads of the jobs the caller's priority, see priority__lend(). */
+void jobs__lend(struct jobs *);
+
+/* Returns a descriptor that is readable if there is something to collect; valid as long as the
+ * jobs. */
 int jobs__fd(const struct jobs *);
 
-size_t jobs__pending(const struct jobs *); /* submitted and not taken back */
+size_t jobs__pending(const struct jobs *); /* submitted and not yet returned */
 
 #endif

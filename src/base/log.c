@@ -48,7 +48,7 @@ bool log__writable(int wait_ms)
 	return poll(&p, 1, wait_ms) > 0;
 }
 
-/* Messages have names in them of processes and files, which may be hostile. */
+/* Sanitizes the message: it may contain names of hostile processes and files. */
 static void print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
 	struct buf shown = { 0 };

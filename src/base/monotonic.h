@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC in ns: the clock of events, and of everything that waits. */
+/* Returns CLOCK_MONOTONIC in ns: the clock of events and of all waiting. */
 static inline uint64_t monotonic__ns(void)
 {
 	struct timespec ts;

@@ -2,7 +2,7 @@
 #ifndef BASE_MOUNT_H
 #define BASE_MOUNT_H
 
-/* Where a file system of that type is mounted first, for the caller to free; NULL: nowhere. */
+/* Returns the first mount point of a file system of that type, for the caller to free, or NULL. */
 char *mount__point(const char *type);
 
 #endif

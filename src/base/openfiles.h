@@ -9,8 +9,8 @@
 
 #define OPENFILES_ROOM 16384
 
-/* The kernel's table grows now, not later: then, with other threads, who opens a file waits for all
- * CPUs (a grace period of RCU), on a busy machine a second. */
+/* Grows the kernel's table of files now. Later, in a process with several threads, opening a file
+ * would wait for all CPUs (an RCU grace period), which takes a second on a busy machine. */
 static inline void openfiles__make_room(rlim_t cnt)
 {
 	int fd = open("/", O_PATH | O_CLOEXEC);
@@ -22,8 +22,8 @@ static inline void openfiles__make_room(rlim_t cnt)
 		close(fd);
 }
 
-/* As many open files as may be: a program that looks into all programs keeps theirs open. To be
- * called before there are threads. */
+/* Raises the limit of open files to its maximum: a program that reads all programs keeps their
+ * files open. Call it before threads are created. */
 static inline void openfiles__raise(void)
 {
 	struct rlimit files;
@@ -36,7 +36,8 @@ static inline void openfiles__raise(void)
 								     : OPENFILES_ROOM);
 }
 
-/* What one of those may have of them who keep files open, but no more than `most`. */
+/* Returns the number of files that one component may keep open: a quarter of the limit, at most
+ * `most`. */
 static inline size_t openfiles__share(size_t most)
 {
 	struct rlimit files;

@@ -66,7 +66,7 @@ int parse__size(const char *s, uint64_t *bytes)
 	return __builtin_mul_overflow(n, u->factor, bytes) ? -ERANGE : 0;
 }
 
-/* The digits after the point, as a part of `factor`. */
+/* Returns the digits after the point as a part of `factor`. */
 static uint64_t fraction(const char **s, uint64_t factor)
 {
 	uint64_t sum = 0;

@@ -7,17 +7,17 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define PRIORITY_NICE -15 /* without real time */
+#define PRIORITY_NICE -15 /* without real-time scheduling */
 
 #define PRIORITY_POLICY (SCHED_RR | SCHED_RESET_ON_FORK)
 
 static const struct sched_param priority_lowest = { .sched_priority = 1 };
 
 /*
- * For a thread that must not queue behind the load: rings fill in milliseconds. Nice alone counts
- * within one login session only where the scheduler groups by session (sched_autogroup_enabled); a
- * real-time thread that works some per cent of the time is in nobody's way. The threads that it
- * makes are ordinary. Without the privilege it stays as it is.
+ * For a thread that must not queue behind the load: rings fill in milliseconds. Niceness alone
+ * works only within one login session if the scheduler groups by session (sched_autogroup_enabled).
+ * A real-time thread that runs a few per cent of the time does not disturb others. Threads that it
+ * creates are ordinary. Has no effect without the privilege.
  */
 static inline void priority__punctual(void)
 {
@@ -26,16 +26,16 @@ static inline void priority__punctual(void)
 }
 
 /*
- * The same for a thread that has just been made. By who made it: as an ordinary one it would have
- * to get a CPU first, and the one that it begins on is its maker's. Without the privilege it stays
- * as it is: it has its maker's niceness then.
+ * Like priority__punctual(), for a thread that has just been created. The creator calls it: the
+ * ordinary thread would first have to get a CPU, and it starts on its creator's. Without the
+ * privilege the thread keeps its creator's niceness.
  */
 static inline void priority__make_punctual(pthread_t thread)
 {
 	pthread_setschedparam(thread, PRIORITY_POLICY, &priority_lowest);
 }
 
-/* A thread that only works ahead begins with it: it inherits the priority of who makes it. */
+/* Called first by a thread that only works ahead, because it inherits its creator's priority. */
 static inline void priority__ordinary(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) < 0)
@@ -43,16 +43,16 @@ static inline void priority__ordinary(void)
 }
 
 /*
- * Gives a thread the caller's priority, for good: on a busy machine who is waited for must not
- * queue behind the load that the caller does not queue behind. tid 0: it has not begun, nothing
- * happens. Without the privilege it stays as it was.
+ * Gives a thread the caller's priority, permanently: on a busy machine a thread that the caller
+ * waits for must not queue behind the load. tid 0: the thread has not started; does nothing. Has no
+ * effect without the privilege.
  */
 static inline void priority__lend(pid_t tid)
 {
 	setpriority(PRIO_PROCESS, (id_t)tid, getpriority(PRIO_PROCESS, 0));
 }
 
-/* A lock between threads of different priority: who holds it has that of whom it holds up. */
+/* A lock between threads of different priority: the holder inherits the priority of the waiters. */
 static inline void priority__init_lock(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attr;

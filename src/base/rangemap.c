@@ -24,7 +24,8 @@ static void sort(struct addr_range *spans, size_t cnt)
 		}
 }
 
-/* A sweep over the sorted ranges; on the stack are those that are open at `pos`, innermost last. */
+/* A sweep over the sorted ranges. The stack has the ranges that are open at `pos`, innermost last.
+ */
 struct sweep {
 	struct range_map *map;
 	const struct addr_range *spans;
@@ -84,8 +85,8 @@ static void shrink(struct range_map *m)
 int range_map__build(struct range_map *m, struct addr_range *spans, size_t cnt)
 {
 	struct sweep s = { .map = m, .spans = spans };
-	int err =
-		alloc(m, 2 * cnt + 1); /* each range adds one place at its start, one at its end */
+	/* Each range adds one entry at its start and one at its end. */
+	int err = alloc(m, 2 * cnt + 1);
 
 	s.stack = malloc((cnt + 1) * sizeof(*s.stack));
 	if (!err && !s.stack)

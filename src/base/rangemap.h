@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Address ranges that nest or overlap, flattened: one binary search says which is innermost. */
+/* Nested or overlapping address ranges, flattened: one binary search finds the innermost range. */
 #ifndef BASE_RANGEMAP_H
 #define BASE_RANGEMAP_H
 
@@ -10,10 +10,10 @@
 
 struct addr_range {
 	uint64_t start, end; /* addresses; end is exclusive */
-	uint32_t owner;	     /* what the range belongs to; not RANGE_NONE */
+	uint32_t owner;	     /* an id of the caller; not RANGE_NONE */
 };
 
-/* From starts[i] to starts[i + 1] the innermost range is that of owners[i], RANGE_NONE in a gap. */
+/* From starts[i] to starts[i + 1] the innermost range is that of owners[i]; RANGE_NONE in a gap. */
 struct range_map {
 	uint64_t *starts;
 	uint32_t *owners;
@@ -21,9 +21,9 @@ struct range_map {
 };
 
 /*
- * Fills an empty map; sorts `spans`. Innermost is the range that starts last, of those the
- * shortest, of equal ones that with the highest owner. 0 or -ENOMEM; the map can be freed either
- * way.
+ * Fills an empty map; sorts `spans`. The innermost range is the one that starts last, then the
+ * shortest, then the one with the highest owner. Returns 0 or -ENOMEM; the map can be freed in both
+ * cases.
  */
 int range_map__build(struct range_map *, struct addr_range *spans, size_t cnt);
 void range_map__free(struct range_map *);

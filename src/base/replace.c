@@ -23,8 +23,9 @@ static int write_all(int fd, const char *data, size_t sz)
 	return 0;
 }
 
-/* By an exchange where something is there already: before a rename over it ext4 writes the data to
- * the disk, which takes twice the CPU time. What cannot be unlinked (a folder) is put back. */
+/* Exchanges the files if `path` exists: before a rename over a file, ext4 writes the data to the
+ * disk, which takes twice the CPU time. If `path` cannot be unlinked (a folder), the exchange is
+ * undone. */
 static int put_in_place(const char *temp, const char *path)
 {
 	int err;
@@ -45,9 +46,9 @@ int replace__file(const char *path, const void *data, size_t sz)
 
 	if ((size_t)snprintf(temp, sizeof(temp), "%s" TEMP, path) >= sizeof(temp))
 		return -ENAMETOOLONG;
-	unlink(temp); /* of one that was killed */
-	/* Nobody else's: a FIFO would block, and a file's owner could write what we are believed.
-	 */
+	unlink(temp); /* left by a killed process */
+	/* Creates a new file: a FIFO would block, and the owner of an existing file could change
+	 * our data. */
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Writes a file that is complete at every moment: who reads it never sees half of it. May block as
- * long as a disk does. 0 or -errno; then the file is what it was.
+ * Replaces a file atomically: readers never see a partial file. May block on the disk. Returns 0 or
+ * -errno; the file is unchanged on error.
  */
 int replace__file(const char *path, const void *data, size_t sz);
 

@@ -6,7 +6,7 @@
 
 uint64_t seed__value = 0x9e3779b97f4a7c15u;
 
-/* Of the 16 random bytes that the kernel gives each program, getauxval(3). */
+/* Takes 8 of the 16 random bytes that the kernel gives each program, getauxval(3). */
 static __attribute__((constructor)) void find_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);

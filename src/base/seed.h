@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hash tables begin with a number that nobody outside of this process knows: who chooses names or
- * addresses must not choose which of them meet in one slot.
+ * A secret number for hash tables: other processes choose names and addresses, but must not be able
+ * to choose which of them share a slot.
  */
 #ifndef BASE_SEED_H
 #define BASE_SEED_H
@@ -10,13 +10,13 @@
 
 extern uint64_t seed__value; /* private: seed__get() */
 
-/* The same while the process runs. */
+/* Returns the seed, which is constant while the process runs. */
 static inline uint64_t seed__get(void)
 {
 	return seed__value;
 }
 
-/* Of a number one of which any bits tell a slot. */
+/* Hashes a number so that any of the result's bits can select a slot. */
 static inline uint64_t seed__mix(uint64_t key)
 {
 	__extension__ unsigned __int128 product = (unsigned __int128)key * (seed__value | 1);

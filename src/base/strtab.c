@@ -11,7 +11,7 @@
 
 struct entry {
 	uint64_t hash;
-	char *str; /* in a chunk, NUL after sz bytes */
+	char *str; /* in a chunk, with a NUL after sz bytes */
 	size_t sz;
 };
 
@@ -26,7 +26,7 @@ struct chunk {
 struct strtab {
 	struct entry *entries;
 	size_t cnt, cap;
-	uint32_t *slots; /* open addressing; id + 1, 0 = free; a power of two, at most half full */
+	uint32_t *slots; /* open addressing; id + 1, 0: free; a power of two, at most half full */
 	size_t slot_cnt;
 	struct chunk *chunks;
 	size_t sz;
@@ -129,7 +129,7 @@ static int grow(struct strtab *t)
 	return 0;
 }
 
-/* The slot that holds the string, or the free one where it belongs. */
+/* Returns the slot of the string, or the free slot for it. */
 static uint32_t *find(const struct strtab *t, const void *s, size_t sz, uint64_t hash)
 {
 	size_t i = hash & (t->slot_cnt - 1);

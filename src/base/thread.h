@@ -15,8 +15,8 @@ static inline pid_t thread__tid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
-/* A thread that no signal is delivered to: those are for threads of the program that wait for them.
- * 0 or an errno. */
+/* Starts a thread that receives no signals: they are for the program's threads that wait for them.
+ * Returns 0 or an errno. */
 static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, old;
@@ -29,7 +29,8 @@ static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *a
 	return err;
 }
 
-/* One that its maker, or the rings, wait for: see priority__punctual(). */
+/* Starts a thread that its creator, or the draining of rings, waits for: see priority__punctual().
+ */
 static inline int thread__start_punctual(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	int err = thread__start(thread, run, arg);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The second byte's range depends on the first. */
+/* The range of the second byte depends on the first. */
 struct lead {
 	uint8_t from, to, second_from, second_to, sz;
 };
@@ -34,7 +34,7 @@ size_t utf8__character(const char *text, size_t sz, bool *whole)
 	return n;
 }
 
-/* Marks, embeddings, overrides and isolates: they make a terminal show text in another order. */
+/* Marks, embeddings, overrides and isolates make a terminal show text in another order. */
 static bool is_bidi(const uint8_t *s, size_t sz)
 {
 	if (sz == 2)
@@ -57,7 +57,7 @@ bool utf8__is_control(const char *text, size_t sz)
 
 #define HIGH_BITS 0x8080808080808080u
 
-/* Nearly all text is: eight bytes at a time. */
+/* Nearly all text is ASCII: checks eight bytes at a time. */
 static size_t ascii_prefix(const char *s, size_t sz)
 {
 	size_t at = 0;

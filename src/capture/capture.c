@@ -172,8 +172,8 @@ static int set_sizes(struct capture *c)
 	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
 	int err;
 
-	c->slot_sz = sizeof(struct capture_slot) + CAPTURE_BEFORE_SWITCHED(c->options.stack_sz) +
-		     sizeof(struct event_switched) + EVENT_SWITCHED_MAX + CAPTURE_PAGE;
+	c->slot_sz = sizeof(struct capture_slot) + CAPTURE_BEFORE_RUNTIME(c->options.stack_sz) +
+		     CAPTURE_RUNTIME_SZ + CAPTURE_PAGE;
 	err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt);
 	if (!err)
 		err = bpf_map__set_max_entries(c->skel->maps.rings, cpu_cnt);
@@ -200,6 +200,7 @@ static int open_skeleton(struct capture *c)
 	cfg->page_sz = (uint32_t)sysconf(_SC_PAGESIZE);
 	cfg->signal_fpu_sz = native__signal_fpu_sz();
 	cfg->wakeup_sz = c->options.ring_sz / 4;
+	cfg->runtimes = c->options.runtimes;
 	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;
 	for (size_t i = 0; i < c->options.probe_cnt; i++)
 		set_probe(c, &c->options.probes[i]);
@@ -408,6 +409,13 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 	wait_for(*end_ns);
 	wait_for_programs();
 	return capture__visit_threads(c, false);
+}
+
+int capture__set_runtime(struct capture *c, uint64_t ino, const struct capture_runtime *r)
+{
+	int fd = bpf_map__fd(c->skel->maps.runtimes);
+
+	return bpf_map_update_elem(fd, &ino, r, BPF_ANY) ? -errno : 0;
 }
 
 /* ---- bills --------------------------------------------------------------------------------------

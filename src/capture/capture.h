@@ -38,6 +38,7 @@ struct capture_options {
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
 	uint64_t max_rate; /* events of a kind per second and CPU; 0: no limit */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
+	bool runtimes;	   /* calls of interpreted programs are captured, see below */
 	size_t cpu_cnt;	   /* possible CPUs, for tests of machines with many; 0: as there are */
 	bool bounce; /* user memory is read the way that kernels need whose own takes a lock; those
 			that do are found out */
@@ -68,6 +69,11 @@ int capture__begin(struct capture *, uint64_t *begin_ns);
 /* Events are off from *end_ns; writes the `running` and `waiting` rows. */
 int capture__end(struct capture *, uint64_t *end_ns);
 void capture__free(struct capture *);
+
+/* Says where processes of the executable file with this inode number keep their calls. 0 or -errno.
+ */
+struct capture_runtime;
+int capture__set_runtime(struct capture *, uint64_t ino, const struct capture_runtime *);
 
 /* One stream per CPU, for merge__drain(), and an fd to poll that becomes readable when a ring is a
  * quarter full; capture__woken() makes it unreadable until another is. */

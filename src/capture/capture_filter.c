@@ -84,7 +84,7 @@ static int add_target(struct capture *c, uint32_t tgid, uint64_t start_ns)
 {
 	if (!bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &tgid, &start_ns, BPF_ANY))
 		return 0;
-	log__error("cannot add process %u to those that are recorded: %s", tgid, strerror(errno));
+	log__error("cannot add process %u to the recorded processes: %s", tgid, strerror(errno));
 	return -errno;
 }
 
@@ -176,7 +176,7 @@ static int put_cgroup(struct capture *c, const char *name)
 	else if (!root)
 		log__error("cgroup '%s': no cgroup v2 file system is mounted", name);
 	else
-		log__error("'%s' is no cgroup below %s: %s", name, root, strerror(-err));
+		log__error("'%s' is not a cgroup below %s: %s", name, root, strerror(-err));
 	free(root);
 	return err;
 }

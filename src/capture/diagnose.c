@@ -43,7 +43,7 @@ int diagnose__rights(void)
 
 	if (bpf && perfmon)
 		return 0;
-	log__error("not allowed to load BPF programs: run it as root, or give it %s%s%s",
+	log__error("not allowed to load BPF programs; run as root or add %s%s%s",
 		   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 		   perfmon ? "" : "CAP_PERFMON");
 	return -EPERM;
@@ -68,22 +68,21 @@ void diagnose__load(int err)
 	char line[256];
 
 	if (err == -ESRCH) { /* libbpf's, before the kernel has seen any */
-		log__error("libbpf cannot match the BPF programs with the kernel's types "
-			   "(" BTF_FILE "): there is too little memory to read them, or one is "
-			   "missing; --debug-bpf shows which");
+		log__error("libbpf cannot match the BPF programs with the kernel's types (" BTF_FILE
+			   "): not enough memory, or a type is missing; --debug-bpf shows which");
 		return;
 	}
 	log__error("the kernel refuses the BPF programs: %s", strerror(-err));
 	if ((err == -EPERM || err == -EACCES) &&
 	    strstr(read_line("/sys/kernel/security/lockdown", line, sizeof(line)),
 		   "[confidentiality]"))
-		log__error("it is locked down (/sys/kernel/security/lockdown: %s): "
-			   "boot it with lockdown=integrity or none",
+		log__error("the kernel is locked down (/sys/kernel/security/lockdown: %s): boot it "
+			   "with lockdown=integrity or none",
 			   line);
 	else if (err == -ENOMEM || err == -E2BIG)
-		log__error("less memory is needed with smaller rings and a smaller --stack-size");
+		log__error("a smaller --ring-size and --stack-size need less memory");
 	else
-		log__error("--debug-bpf shows what its verifier says");
+		log__error("--debug-bpf shows the verifier's log");
 }
 
 void diagnose__perf_event(int err, const char *program, uint64_t rate)
@@ -92,7 +91,7 @@ void diagnose__perf_event(int err, const char *program, uint64_t rate)
 
 	log__error("%s: perf_event_open: %s", program, strerror(-err));
 	if (err == -EACCES || err == -EPERM)
-		log__error("it needs CAP_PERFMON, or kernel.perf_event_paranoid below 1 (it is %s)",
+		log__error("it needs CAP_PERFMON, or kernel.perf_event_paranoid below 1 (now %s)",
 			   read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line)));
 	else if (err == -EINVAL)
 		log__error("%llu Hz may be more than kernel.perf_event_max_sample_rate (%s)",

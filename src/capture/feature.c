@@ -70,7 +70,7 @@ static void explain(struct features *f, const char *what, const char *name)
 			at += (size_t)snprintf(f->why + at, sz - at, " (it came with Linux %s)",
 					       origins[i].since);
 		if (origins[i].config && at < sz)
-			snprintf(f->why + at, sz - at, "; it is built with %s", origins[i].config);
+			snprintf(f->why + at, sz - at, "; build it with %s", origins[i].config);
 	}
 }
 
@@ -225,7 +225,7 @@ static bool has_function(struct features *f, const char *name)
 	if (f->trampolines == 1)
 		return true;
 	snprintf(f->why, sizeof(f->why),
-		 "the kernel attaches no programs to functions (fentry): %s",
+		 "the kernel does not attach programs to functions (fentry): %s",
 		 strerror(-f->trampolines));
 	return false;
 }
@@ -244,7 +244,7 @@ static bool has_uprobes(struct features *f, const char *name)
 	if (!access("/sys/bus/event_source/devices/uprobe", F_OK))
 		return true;
 	snprintf(f->why, sizeof(f->why),
-		 "the kernel has no uprobes; they are built with CONFIG_UPROBE_EVENTS");
+		 "the kernel has no uprobes; build it with CONFIG_UPROBE_EVENTS");
 	return false;
 }
 
@@ -327,8 +327,8 @@ static bool has_needs(struct features *f, const struct probe *p)
 	if (!p->tells_interrupts || features__preempt_count(f, &count))
 		return true;
 	snprintf(f->why, sizeof(f->why),
-		 "the kernel's types do not say how to tell interrupts from the threads that they "
-		 "interrupt; it is built with CONFIG_FAIR_GROUP_SCHED");
+		 "the kernel's types do not show whether an interrupt or a thread runs; build it "
+		 "with CONFIG_FAIR_GROUP_SCHED");
 	return false;
 }
 

@@ -128,8 +128,8 @@ static int visit_for_switch(struct capture *c, bool sleepable)
 		err = visit_with(c, c->skel->links.switch__rows_sleepable);
 		if (err != -EBUSY)
 			return err;
-		log__warn("a process does not let its memory be read: threads that sleep since "
-			  "before the beginning get a kernel stack only");
+		log__warn("cannot read the memory of a process: its threads that sleep since "
+			  "before the recording get only a kernel stack");
 	}
 	return visit_with(c, c->skel->links.switch__rows);
 }
@@ -146,7 +146,7 @@ int capture__visit_threads(struct capture *c, bool sleepable)
 	if (!err && c->skel->links.rss__rows)
 		err = visit_with(c, c->skel->links.rss__rows);
 	if (err)
-		log__error("cannot visit the threads that run: %s", strerror(-err));
+		log__error("cannot visit the existing threads: %s", strerror(-err));
 	return err;
 }
 
@@ -155,7 +155,7 @@ int capture__scan_targets(struct capture *c)
 	int err = c->skel->links.filter__scan ? visit_with(c, c->skel->links.filter__scan) : 0;
 
 	if (err)
-		log__error("cannot look for the descendants of what is recorded: %s",
+		log__error("cannot find the descendants of the recorded processes: %s",
 			   strerror(-err));
 	return err;
 }
@@ -165,6 +165,6 @@ int capture__scan_sockets(struct capture *c)
 	int err = c->skel->links.tcp__any__scan ? visit_with(c, c->skel->links.tcp__any__scan) : 0;
 
 	if (err)
-		log__error("cannot look for the sockets that are open: %s", strerror(-err));
+		log__error("cannot find the open sockets: %s", strerror(-err));
 	return err;
 }

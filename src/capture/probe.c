@@ -19,15 +19,15 @@ const struct probe probes[] = {
 	  .param_default = 99,
 	  .param_max = 9999,
 	  .usage = "profile[:S][:HZ]",
-	  .help = "what runs on each CPU, HZ times a second (default u, 99)" },
+	  .help = "the code that runs on each CPU, HZ times a second (default u, 99)" },
 	{ .name = "switch",
 	  .stacks = PROBE_KERNEL,
 	  .param = PROBE_DURATION,
 	  .param_default = 0,
 	  .param_max = 3600ull * 1000 * 1000 * 1000,
 	  .usage = "switch[:S][:DUR]",
-	  .help = "each slice on a CPU and the wait after it; waits under DUR are joined (default "
-		  "k, 0s)" },
+	  .help = "each slice of time on a CPU and the wait after it; slices around a wait shorter "
+		  "than DUR are joined (default k, 0s)" },
 	{ .name = "exec",
 	  .stacks = PROBE_USER,
 	  .usage = "exec[:S]",
@@ -42,12 +42,12 @@ const struct probe probes[] = {
 	  .param_default = 29,
 	  .param_max = 1000000,
 	  .usage = "rss[:S][:N]",
-	  .help = "memory of a process, at 1 of N of its changes and at large ones (default u, "
-		  "29; 0: all)" },
+	  .help = "memory of a process, at 1 of N changes and at large ones (default u, 29; 0: "
+		  "all)" },
 	{ .name = "vfs",
 	  .ways = { "fentry", "syscalls" },
 	  .usage = "vfs[:S]",
-	  .help = "bytes that calls read from files and write to them, pipes too (default n)" },
+	  .help = "reads and writes of files and pipes, with their bytes (default n)" },
 	{ .name = "fault",
 	  .ways = { "tp", "perf" },
 	  .stacks = PROBE_USER,
@@ -66,17 +66,17 @@ const struct probe probes[] = {
 	  .tells_interrupts = true,
 	  .stacks = PROBE_USER,
 	  .usage = "wake[:S]",
-	  .help = "threads that are woken, with the stack of who wakes them (default u)" },
+	  .help = "threads that are woken, with the stack of the waker (default u)" },
 	{ .name = "net",
 	  .ways = { "tp", "syscalls", "fexit" },
 	  .usage = "net[:S]",
-	  .help = "what TCP and UDP sockets send and receive (default n)" },
+	  .help = "sends and receives of TCP and UDP sockets (default n)" },
 	{ .name = "tcp",
 	  .ways = { "fexit", "syscalls" },
 	  .tells_interrupts = true,
 	  .stacks = PROBE_USER,
 	  .usage = "tcp[:S]",
-	  .help = "connections made, accepted, reset, and what is sent again (default u)" },
+	  .help = "TCP connections made, accepted and reset, and retransmissions (default u)" },
 	{ .name = NULL },
 };
 
@@ -120,7 +120,7 @@ static int unknown_probe(const struct explain *x)
 
 	for (const struct probe *p = probes; p->name && used < sizeof(names); p++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", p->name);
-	return wrong(x, "%s; there are: %s" ALL, *x->item ? "unknown" : "empty", names);
+	return wrong(x, "%s; the probes are: %s" ALL, *x->item ? "unknown" : "empty", names);
 }
 
 static bool parse_stacks(const char *part, unsigned *stacks)
@@ -137,7 +137,7 @@ static bool parse_stacks(const char *part, unsigned *stacks)
 static int parse_hz(const struct explain *x, const struct probe *p, const char *part, uint64_t *hz)
 {
 	if (part[strspn(part, "0123456789")] != '\0')
-		return wrong(x, "'%s' is neither stacks (u, k, uk, ku, n) nor HZ", part);
+		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or HZ", part);
 	if (parse__u64(part, hz) || *hz < 1 || *hz > p->param_max)
 		return wrong(x, "HZ is 1 to %llu", (unsigned long long)p->param_max);
 	return 0;
@@ -149,10 +149,9 @@ static int parse_wait(const struct explain *x, const struct probe *p, const char
 	int err = parse__duration(part, ns);
 
 	if (err == -EINVAL)
-		return wrong(x,
-			     "'%s' is neither stacks (u, k, uk, ku, n) nor a time such as 0s, "
-			     "500us, 10ms",
-			     part);
+		return wrong(
+			x, "'%s' is not stacks (u, k, uk, ku, n) or a time such as 0s, 500us, 10ms",
+			part);
 	if (err || *ns > p->param_max)
 		return wrong(x, "the time is at most 1h");
 	return 0;
@@ -161,7 +160,7 @@ static int parse_wait(const struct explain *x, const struct probe *p, const char
 static int parse_every(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	if (part[strspn(part, "0123456789")] != '\0')
-		return wrong(x, "'%s' is neither stacks (u, k, uk, ku, n) nor N (1 of N)", part);
+		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or N (1 of N)", part);
 	if (parse__u64(part, &choice->param) || choice->param > choice->probe->param_max)
 		return wrong(x, "N is 0 (all) to %llu",
 			     (unsigned long long)choice->probe->param_max);
@@ -191,17 +190,17 @@ static int parse_parts(const struct explain *x, struct probe_choice *choice, cha
 		if (!*part && parts) /* switch::10ms leaves the stacks as they are */
 			continue;
 		if (!*part)
-			return wrong(x, "nothing follows the last ':'; it is written %s",
+			return wrong(x, "nothing follows the last ':'; expected %s",
 				     choice->probe->usage);
 		if (parse_stacks(part, &stacks)) {
 			if (has_stacks)
-				return wrong(x, "says twice which stacks");
+				return wrong(x, "the stacks are given twice");
 			has_stacks = true;
 			choice->stacks = stacks;
 			continue;
 		}
 		if (has_param)
-			return wrong(x, "'%s' is one part too many; it is written %s", part,
+			return wrong(x, "unexpected part '%s'; expected %s", part,
 				     choice->probe->usage);
 		has_param = true;
 		err = parse_param(x, choice, part);
@@ -240,7 +239,7 @@ static int parse_path(const struct explain *x, struct probe_choice *choice, char
 	const char *path = rest ? cut_stacks(choice, rest) : NULL;
 
 	if (!path || !*path)
-		return wrong(x, "a path is missing; it is written %s", choice->probe->usage);
+		return wrong(x, "a path is missing; expected %s", choice->probe->usage);
 	choice->path = path;
 	return 0;
 }
@@ -301,7 +300,7 @@ static int add_item(const struct explain *x, char *item, struct probe_choice *ou
 	if (!strcmp(item, ALL))
 		return 1;
 	if (cnt == PROBE_CHOICE_MAX)
-		return wrong(x, "one probe too many");
+		return wrong(x, "too many probes");
 	err = parse_item(x, &out[cnt], item);
 	if (!err && !takes_path(out[cnt].probe) && chosen(out, cnt, out[cnt].probe))
 		err = wrong(x, "named twice");

@@ -36,13 +36,17 @@ static uint64_t record_sz(uint32_t header)
 
 static bool event_fits(const struct event *e, uint32_t sz)
 {
-	uint64_t header_sz = 0;
+	uint64_t header_sz = 0, before;
 
 	if (sz < sizeof(*e) || e->kstack_sz % sizeof(uint64_t) || e->detail_sz % sizeof(uint64_t))
 		return false;
 	if (e->flags & EVENT_F_SWITCHED)
 		header_sz = sizeof(struct event_switched);
-	return event__sz_before_switched(e) + header_sz <= sz && event__sz(e) == sz;
+	before = event__sz_before_switched(e) + header_sz;
+	if (before > sz || event__sz_before_runtime(e) < before) /* it wrapped */
+		return false;
+	header_sz = e->flags & EVENT_F_RUNTIME ? sizeof(struct event_runtime) : 0;
+	return event__sz_before_runtime(e) + header_sz <= sz && event__sz(e) == sz;
 }
 
 /* Another CPU wrote it: what is looked at first is asked for while others are taken. */

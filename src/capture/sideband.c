@@ -67,9 +67,9 @@ static const struct perf_event_attr request = {
 static void complain(int err)
 {
 	if (err == EACCES || err == EPERM)
-		log__error("not permitted to watch what processes do (perf_event_open: %s): run as "
-			   "root, "
-			   "with CAP_PERFMON, or set the sysctl kernel.perf_event_paranoid to 0",
+		log__error("not permitted to receive events of processes (perf_event_open: %s): "
+			   "run as root or with CAP_PERFMON, or set the sysctl "
+			   "kernel.perf_event_paranoid to 0",
 			   strerror(err));
 	else if (err == ENOSYS)
 		log__error("this kernel has no perf events (CONFIG_PERF_EVENTS)");
@@ -106,8 +106,8 @@ static int map_ring(struct sideband *s, struct channel *c)
 	map = mmap(NULL, c->map_sz, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
 	if (map == MAP_FAILED) {
 		err = errno;
-		log__error("a ring of %zu kB for what processes do: %s%s", c->map_sz / 1024,
-			   strerror(err),
+		log__error("cannot map a ring of %zu kB for events of processes: %s%s",
+			   c->map_sz / 1024, strerror(err),
 			   err == EPERM ? "; raise the sysctl kernel.perf_event_mlock_kb" : "");
 		return -err;
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/errand.h"
 #include "base/log.h"
 #include "capture/usdt_args.h"
 #include "bpf/config.h"
@@ -51,6 +52,7 @@ struct target {
 };
 
 struct usdt {
+	struct errand end; /* detaches */
 	struct target targets[PROBE_CHOICE_MAX];
 	size_t target_cnt;
 	struct buf sites; /* struct usdt_site, all different */
@@ -92,7 +94,7 @@ static void note_other(struct reading *r, const struct sdt_note *n)
 static int lies(struct reading *r, const struct sdt_note *n, const char *why)
 {
 	r->said = true;
-	log__error("%s: the note of its probe " PROVIDER ":%s is wrong: %s",
+	log__error("%s: the note of the probe " PROVIDER ":%s is invalid: %s",
 		   r->target->choice->path, n->name, why);
 	return -EBADMSG;
 }
@@ -174,18 +176,18 @@ static void say_what_is_missing(const struct reading *r, int err)
 	const char *path = r->target->choice->path;
 
 	if (err == -ENOENT)
-		log__error("%s: it has no USDT probes (no section .note.stapsdt)" HOW_TO, path);
+		log__error("%s: no USDT probes (no section .note.stapsdt)" HOW_TO, path);
 	else if (err == -EFBIG)
-		log__error("%s: its section .note.stapsdt is larger than any program's", path);
+		log__error("%s: the section .note.stapsdt is too large", path);
 	else if (err == -EBADMSG)
-		log__error("%s: its section .note.stapsdt is malformed", path);
+		log__error("%s: the section .note.stapsdt is malformed", path);
 	else if (err)
 		log__error("%s: %s", path, strerror(-err));
 	else if (!r->ours)
-		log__error("%s: it has no probes of the provider " PROVIDER HOW_TO "; it has %s",
-			   path, r->others);
+		log__error("%s: no probes of the provider " PROVIDER HOW_TO "; it has %s", path,
+			   r->others);
 	else
-		log__error("%s: it has no probe " PROVIDER ":enter that can be read", path);
+		log__error("%s: no readable probe " PROVIDER ":enter", path);
 }
 
 static void say_left_out(const struct reading *r)
@@ -220,12 +222,12 @@ static const char *refusal(const struct usdt *u, const struct elf_file *f)
 	GElf_Ehdr header;
 
 	if (gelf_getclass(elf_file__elf(f)) != ELFCLASS64)
-		return "it is a 32-bit program, and only 64-bit ones are supported";
+		return "32-bit programs are not supported";
 	if (!gelf_getehdr(elf_file__elf(f), &header) || header.e_machine != machine_native.elf)
-		return "it is a program for another machine";
+		return "the program is for another architecture";
 	for (size_t i = 0; i < u->target_cnt; i++) {
 		if (u->targets[i].file->dev == f->dev && u->targets[i].file->ino == f->ino)
-			return "it is named twice";
+			return "named twice";
 	}
 	return NULL;
 }
@@ -234,7 +236,7 @@ static int add_target(struct usdt *u, const struct probe_choice *choice)
 {
 	struct elf_file *f = elf_file__open(choice->path);
 	int err = f ? 0 : -errno;
-	const char *why = err == -ENOEXEC ? "it is no program or library (ELF)"
+	const char *why = err == -ENOEXEC ? "not a program or library (ELF)"
 			  : err		  ? strerror(-err)
 					  : refusal(u, f);
 	struct target *t = &u->targets[u->target_cnt];
@@ -278,29 +280,73 @@ struct usdt *usdt__new(const struct probe_choice *choices, size_t cnt)
 	return NULL;
 }
 
-static void places__free(struct places *p)
+static struct usdt *usdt_of(struct errand *e)
+{
+	return (struct usdt *)((char *)e - offsetof(struct usdt, end));
+}
+
+static void places__detach(struct places *p)
 {
 	for (size_t i = 0; i < p->link_cnt; i++)
 		bpf_link__destroy(p->links[i]);
-	free(p->links);
+	p->link_cnt = 0;
 	if (p->fd >= 0)
 		close(p->fd);
+	p->fd = -1;
+}
+
+static void usdt_detach(struct errand *e)
+{
+	struct usdt *u = usdt_of(e);
+
+	for (size_t i = 0; i < u->target_cnt; i++)
+		for (int probe = 0; probe < USDT_PROBE_CNT; probe++)
+			places__detach(&u->targets[i].places[probe]);
+}
+
+static void places__free(struct places *p)
+{
+	free(p->links);
 	buf__free(&p->pc_offs);
 	buf__free(&p->semaphore_offs);
 	buf__free(&p->cookies);
 }
 
-void usdt__free(struct usdt *u)
+static void usdt_drop(struct errand *e)
 {
-	if (!u)
-		return;
-	for (size_t i = 0; i < u->target_cnt; i++) {
+	struct usdt *u = usdt_of(e);
+
+	for (size_t i = 0; i < u->target_cnt; i++)
 		for (int probe = 0; probe < USDT_PROBE_CNT; probe++)
 			places__free(&u->targets[i].places[probe]);
-		elf_file__put(u->targets[i].file);
-	}
 	buf__free(&u->sites);
 	free(u);
+}
+
+static uint64_t usdt_user(const struct errand *e)
+{
+	(void)e;
+	return 0;
+}
+
+/* The kernel detaches under the lock of each address space that maps the file. A process can hold
+ * that lock for any time. */
+void usdt__free(struct usdt *u)
+{
+	struct errands *errands = u && u->target_cnt ? errands__new() : NULL;
+
+	if (!u)
+		return;
+	for (size_t i = 0; i < u->target_cnt; i++)
+		elf_file__put(u->targets[i].file);
+	u->end = (struct errand){ .run = usdt_detach, .drop = usdt_drop, .user = usdt_user };
+	if (errands__run(errands, &u->end))
+		usdt_drop(&u->end);
+	else
+		log__warn("the kernel has not detached the probes of usdt yet: the recording is "
+			  "complete, but a child process remains until no process that maps the "
+			  "program is in the way");
+	errands__free(errands);
 }
 
 /* ---- the kernel's side --------------------------------------------------------------------------
@@ -395,7 +441,7 @@ static int attach_target(struct usdt *u, struct target *t, struct collector_bpf 
 								    &t->places[i]);
 	}
 	if (err)
-		log__error("%s: cannot attach to its probes: %s", t->choice->path, strerror(-err));
+		log__error("%s: cannot attach to the probes: %s", t->choice->path, strerror(-err));
 	return err;
 }
 

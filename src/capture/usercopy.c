@@ -123,11 +123,13 @@ static bool needs_bounce(void)
 	int locks = is_fixed() ? 0 : usercopy__test();
 
 	if (locks > 0)
-		log__warn("this kernel can lock up when a BPF program reads user memory (fixed by "
-			  "\"mm: Fix copy_from_user_nofault()\", Linux 6.4 and stable kernels "
-			  "since): stacks are copied in a safe way, which takes a little longer");
+		log__warn(
+			"this kernel can lock up when a BPF program reads user memory (fixed by "
+			"\"mm: Fix copy_from_user_nofault()\", Linux 6.4 and stable kernels "
+			"since): stacks are copied by a safe method, which takes a little longer");
 	else if (locks < 0)
-		log__debug("cannot see whether this kernel can lock up when user memory is read: "
+		log__debug("cannot determine whether this kernel can lock up when user memory is "
+			   "read: "
 			   "%s",
 			   strerror(-locks));
 	return locks > 0;

@@ -11,7 +11,8 @@
 #include "cfi/tablebuild.h"
 #include "elf/code.h"
 
-/* Bytes of code; larger files are not scanned. Takes up to 100 ms, for forged code a second. */
+/* Bytes of code; larger files are not scanned. A scan takes up to 100 ms, up to a second for forged
+ * code. */
 #define CODE_MAX	   (8u << 20)
 #define CODE_UNTRUSTED_MAX (4u << 20)
 #define ROWS_MAX	   (1u << 18) /* 4 MB */
@@ -23,12 +24,12 @@ struct row_maker {
 	struct code_rows *out;
 	const struct elf_file *file;
 	const struct elf_segment *segment; /* the current one */
-	uint8_t *bytes;			   /* its */
+	uint8_t *bytes;			   /* bytes of the segment */
 	struct code_start *starts;	   /* ascending */
 	size_t start_cnt, start_cap;
 	uint64_t entry;
-	uint64_t gap_off, gap_end; /* the current gap, as far as it is known: file offsets */
-	bool full;		   /* there is no room for more rows */
+	uint64_t gap_off, gap_end; /* the current gap as far as it is known: file offsets */
+	bool full;		   /* no room for more rows */
 };
 
 /* ---- functions ---- */
@@ -40,7 +41,7 @@ static int by_address(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
-/* GCC and clang call what they move away `name.cold`. */
+/* GCC and clang name the parts that they move away `name.cold`. */
 static bool is_part(const struct raw_symbol *s)
 {
 	return memmem(s->name, s->name_sz, ".cold", 5);
@@ -59,7 +60,7 @@ static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
 	starts[m->start_cnt++] = (struct code_start){ vaddr, part };
 }
 
-/* Labels may be in the middle of a function. */
+/* Skips labels, which can be in the middle of a function. */
 static void add_listed(struct row_maker *m, const struct symlist *l)
 {
 	for (size_t i = 0; i < l->cnt; i++)
@@ -84,7 +85,7 @@ static void add_symbols(struct row_maker *m)
 	symlist__free(&l);
 }
 
-/* Whether the dynamic section has an entry with the tag. */
+/* Returns whether the dynamic section has an entry with the tag. */
 static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int64_t tag)
 {
 	Elf64_Dyn entries[DYNAMIC_MAX];
@@ -99,8 +100,8 @@ static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int
 }
 
 /*
- * Whether the kernel starts the file: a program, or the dynamic linker, which is a library that
- * needs no other. Other libraries may have any entry address.
+ * Returns whether the kernel starts the file: a program, or the dynamic linker, which is a library
+ * that needs no other. Other libraries may have any entry address.
  */
 static bool is_started(const struct row_maker *m, const GElf_Ehdr *ehdr)
 {
@@ -131,7 +132,7 @@ static uint64_t find_entry(const struct row_maker *m)
 #define ENTRY_JUMPS 4 /* Go has two */
 #define ENTRY_INSNS 8
 
-/* Where the code at `vaddr` soon jumps to; itself if it does not. */
+/* Returns the target if the code at `vaddr` soon jumps, else `vaddr`. */
 static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
 {
 	const struct elf_code text = elf_code__at(m->file, vaddr);
@@ -151,7 +152,7 @@ static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
 	return vaddr;
 }
 
-/* The function that the kernel starts, or to which that jumps. */
+/* Adds the function that the kernel starts, after following its jumps. */
 static void add_entry(struct row_maker *m)
 {
 	m->entry = find_entry(m);
@@ -160,7 +161,7 @@ static void add_entry(struct row_maker *m)
 	add_start(m, m->entry, false);
 }
 
-/* Adds what calls lead to: functions. `call 1f; 1: pop` is the exception, it reads the address. */
+/* Adds the targets of calls as functions, except `call 1f; 1: pop`, which reads the address. */
 static void add_called(struct row_maker *m)
 {
 	struct insn insn = { .kind = INSN_OTHER };
@@ -185,7 +186,7 @@ static void sort_starts(struct row_maker *m)
 
 /* ---- gaps ---- */
 
-/* Where no more rows can be added, what follows has no rule. */
+/* Called when no more rows can be added: marks the rest as without a rule. */
 static void add_last_row(struct row_maker *m, uint64_t at)
 {
 	struct code_rows *out = m->out;
@@ -230,7 +231,7 @@ static size_t count_starts_before(const struct row_maker *m, uint64_t vaddr)
 	return lo;
 }
 
-/* Scans the current gap, which is complete. */
+/* Scans the current gap, after its end is known. */
 static void scan_gap(struct row_maker *m)
 {
 	uint64_t at = m->gap_off - m->segment->off, sz = m->gap_end - m->gap_off;
@@ -250,7 +251,7 @@ static void scan_gap(struct row_maker *m)
 	add_row(&past, m);
 }
 
-/* A cfi_table_gap_fn. Takes what lies in the current segment, and joins ranges that touch. */
+/* A cfi_table_gap_fn. Takes the part in the current segment, and joins adjacent ranges. */
 static void take_gap(uint64_t off, uint64_t end, void *arg)
 {
 	struct row_maker *m = arg;
@@ -267,8 +268,8 @@ static void take_gap(uint64_t off, uint64_t end, void *arg)
 	m->gap_end = end;
 }
 
-/* Scans all gaps of the current segment. The table has no pages before its first and after its last
- * function: those parts are gaps, too. */
+/* Scans all gaps of the current segment, including the parts before the first and after the last
+ * page of the table. */
 static void scan_gaps(struct row_maker *m, const struct cfi_table *t)
 {
 	uint64_t first = t ? t->first_page << TABLE_PAGE_BITS : UINT64_MAX;
@@ -296,7 +297,7 @@ static void scan_segment(struct row_maker *m, const struct cfi_table *t)
 static void scan_file(struct row_maker *m, struct elf_file *f)
 {
 	struct cfi_table *t = cfi_table__of_file(f);
-	uint64_t end = 0; /* of the segments before: a forged file may have them in any order */
+	uint64_t end = 0; /* of the previous segment: a forged file may have them in any order */
 
 	add_symbols(m);
 	add_entry(m);
@@ -327,9 +328,9 @@ bool code_rows__may_be(const struct elf_file *f)
 	return code_sz(f) <= (f->trusted ? CODE_MAX : CODE_UNTRUSTED_MAX);
 }
 
-#define ENTRY_SZ 96 /* bytes: ld.so's _start of AArch64 */
+#define ENTRY_SZ 96 /* bytes: _start of AArch64's ld.so */
 
-/* Where instructions are not followed, what the kernel starts has no caller all the same. */
+/* Adds the rule of the entry point only: the function that the kernel starts has no caller. */
 static void add_entry_alone(struct row_maker *m)
 {
 	uint64_t entry = find_entry(m);
@@ -340,7 +341,7 @@ static void add_entry_alone(struct row_maker *m)
 	add_row(&(struct cfi_row){ entry + ENTRY_SZ, { .how = PACKED_NONE } }, m);
 }
 
-/* Frees what the array has more than it needs. */
+/* Frees the unused end of the array. */
 static void give_back(struct code_rows *out)
 {
 	struct cfi_row *rows = realloc(out->rows, (out->cnt + 1) * sizeof(*rows));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules of the code of one file that has no call-frame information: hand-written assembly, C
- * libraries and compilers that write none. Made from the instructions (cfi/codescan.h) between
- * what the file's table covers.
+ * Rules for the code of one file that has no call-frame information: hand-written assembly, C
+ * libraries, and compilers that write none. They are derived from the instructions (cfi/codescan.h)
+ * in the gaps of the file's table.
  */
 #ifndef CFI_CODEROWS_H
 #define CFI_CODEROWS_H
@@ -15,15 +15,16 @@ struct code_rows {
 	size_t cnt, cap;
 };
 
-/* False if the file has too much code to look at. Reads nothing. */
+/* Returns false if the file has too much code to scan. Reads nothing. */
 bool code_rows__may_be(const struct elf_file *);
 
-/* Reads the file's call-frame information, symbols and code: takes milliseconds, may wait for a
- * disk. Without memory there are no rows; for other machines than x86-64 only the entry has one. */
+/* Reads the file's call-frame information, symbols and code: takes milliseconds, may block on disk.
+ * Makes no rows if memory is short. On machines other than x86-64, only the entry point gets a
+ * rule. */
 void code_rows__make(struct code_rows *, struct elf_file *);
 void code_rows__free(struct code_rows *);
 
-/* The rule at a link-time address; NULL if there is none. */
+/* Returns the rule at a link-time address, or NULL. */
 const struct packed_rule *code_rows__at(const struct code_rows *, uint64_t vaddr);
 
 static inline size_t code_rows__sz(const struct code_rows *c)

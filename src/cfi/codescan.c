@@ -5,54 +5,57 @@
 
 #include "elf/insn.h"
 
-#define ALIGNMENT 16	/* of a function behind padding */
-#define DEPTH_MAX 32760 /* bytes: what a flat rule can say */
+#define ALIGNMENT 16	/* of a function after padding */
+#define DEPTH_MAX 32760 /* bytes: the maximum of a packed rule */
 
-/* Where a function is. Its CFA is where its caller's stack pointer was before the call; `depth` is
- * how far below the return address the stack pointer is. */
+/* The frame at a place. The CFA is the caller's stack pointer before the call; `depth` is how far
+ * the stack pointer is below the return address. */
 struct scan_state {
-	bool known;	/* something of it is */
+	bool known;	/* some field is valid */
 	bool has_depth; /* .depth is valid */
 	bool has_fp;	/* the frame pointer is .fp_depth below the return address */
-	bool lost_fp;	/* the caller's frame pointer is gone, or where it is was not followed */
+	bool lost_fp;	/* the caller's frame pointer is lost, or was not followed */
 	bool is_root;	/* the function has no caller */
 	int32_t depth, fp_depth;
 	int32_t saved_fp; /* bytes from the CFA down to the caller's frame pointer; 0: not saved */
 };
 
-#define JUMPS 1024 /* destinations that are remembered in one function; a power of two */
+#define JUMPS 1024 /* remembered jump targets of one function; a power of two */
 
 struct scan_jump {
 	size_t to;
-	uint64_t function; /* the number of the one that jumps: what others left is not cleared */
+	uint64_t function; /* number of the function that jumps: entries of others count as free */
 	struct scan_state state;
 };
 
-#define JUMP_DISTANCE_MAX 1024 /* bytes; what jumps farther may be the end of the function */
+#define JUMP_DISTANCE_MAX 1024 /* bytes; a longer jump may be the end of the function */
 
-/* What is before the instruction that is next: nothing like it, a call, a call and padding. */
+/* What precedes the next instruction: neither, a call, or a call and padding. */
 enum call_before { CALL_NONE, CALL_LAST, CALL_PADDED };
 
 struct code_scanner {
 	const struct code_gap *gap;
-	size_t start;	   /* of the function in hand: an offset in the gap, as all here are */
-	uint64_t function; /* its number, from 1 on */
-	size_t farthest;   /* where it surely goes on to: the farthest that it jumps to */
-	size_t next;	   /* index of the symbol that is next */
-	bool reports;	   /* false: collects jumps only */
-	bool ended;	   /* nothing runs on into the instruction that is next */
+	size_t start; /* of the current function: an offset in the gap, like all offsets here */
+	uint64_t function; /* number of the current function, from 1 */
+	size_t farthest; /* the farthest target of its jumps: the function extends at least to it */
+	size_t next;	 /* index of the next symbol */
+	bool reports;	 /* false: only collects jumps */
+	bool ended;	 /* execution does not fall through to the next instruction */
 	enum call_before call;
-	int64_t number; /* what eax was set to last: of a system call; -1: unknown */
-	size_t cleared; /* where the frame pointer was cleared without being saved, + 1; 0: not */
-	size_t root;	/* where the function turns out to be without a caller, + 1; 0: nowhere */
+	int64_t number; /* the last value of eax, for system calls; -1: unknown */
+	/* Offset + 1 at which the frame pointer was cleared without being saved; 0: none. */
+	size_t cleared;
+	/* Offset + 1 from which the function has no caller; 0: none. */
+	size_t root;
 	struct scan_state state;
-	uint64_t left; /* instructions that may be decoded yet: forged code would take for ever */
-	bool learned;  /* this time has found jumps that the times before have not */
-	struct scan_state table; /* the last indirect jump's: a jump table leads to its cases */
-	bool in_table; /* behind an indirect jump of a function that has pushed something: its cases
-			*/
+	/* Remaining instructions to decode: bounds the time for forged code. */
+	uint64_t left;
+	bool learned;		 /* this pass found jumps that earlier passes did not */
+	struct scan_state table; /* at the last indirect jump: a jump table leads to its cases */
+	/* After an indirect jump in a function that has pushed something: cases of a jump table. */
+	bool in_table;
 	struct scan_jump jumps[JUMPS];
-	uint64_t last; /* the last row's rule: its bits */
+	uint64_t last; /* bits of the last reported rule */
 	code_row_fn fn;
 	void *arg;
 };
@@ -85,7 +88,7 @@ static void report(struct code_scanner *c, size_t off, struct packed_rule rule)
 	c->fn(&(struct cfi_row){ c->gap->vaddr + off, rule }, c->arg);
 }
 
-/* ---- what instructions do ---- */
+/* ---- effects of instructions ---- */
 
 static void move_sp(struct scan_state *s, int64_t by)
 {
@@ -95,7 +98,7 @@ static void move_sp(struct scan_state *s, int64_t by)
 	s->depth = s->has_depth ? (int32_t)depth : 0;
 }
 
-/* What was popped, or is above the stack pointer now, is saved no longer. */
+/* A word that was popped, or is above the stack pointer now, is no longer saved. */
 static void drop_saved(struct scan_state *s)
 {
 	if (s->has_depth && s->saved_fp > s->depth + 8)
@@ -125,7 +128,8 @@ static void pop(struct scan_state *s, const struct insn *i)
 	drop_saved(s);
 }
 
-/* How far below the CFA the word at sp + off is; 0: it is not known, or not in the frame. */
+/* Returns how far the word at sp + off is below the CFA, or 0 if that is unknown or outside the
+ * frame. */
 static int32_t slot_of(const struct scan_state *s, int64_t off)
 {
 	return s->has_depth && off >= 0 && off < s->depth ? (int32_t)(s->depth + 8 - off) : 0;
@@ -199,9 +203,9 @@ static void apply(struct scan_state *s, const struct insn *i)
 
 /* ---- jumps ---- */
 
-#define PROBES 8 /* of a table with open addressing; what finds no place is forgotten */
+#define PROBES 8 /* of a table with open addressing; a jump that finds no slot is dropped */
 
-/* The jump to there; else where to note one. NULL: neither. */
+/* Returns the entry of the jump to `off`, else a free slot for it, else NULL. */
 static struct scan_jump *jump_to(struct code_scanner *c, size_t off)
 {
 	struct scan_jump *free = NULL;
@@ -224,7 +228,7 @@ static bool is_target(struct code_scanner *c, size_t off)
 	return j && j->function == c->function && j->to == off;
 }
 
-/* Keeps the first state where two jumps lead to one place: in compiled code they agree. */
+/* If two jumps lead to one place, keeps the first state: in compiled code they agree. */
 static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
 {
 	uint64_t off = past + (uint64_t)i->imm;
@@ -241,8 +245,8 @@ static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
 	c->learned = true;
 }
 
-/* Where nothing runs on into it, a jump says what holds there: one to this place, else an indirect
- * one. */
+/* If execution does not fall through to `off`, takes the state from a jump to it, or else from an
+ * indirect jump. */
 static void take_jump(struct code_scanner *c, size_t off)
 {
 	bool target = is_target(c, off);
@@ -260,7 +264,7 @@ static uint64_t vaddr_at(const struct code_scanner *c, size_t off)
 	return c->gap->vaddr + off;
 }
 
-/* Whether a symbol says that a function begins there. */
+/* Returns whether a symbol marks the start of a function there. */
 static bool is_start(struct code_scanner *c, size_t off)
 {
 	const struct code_gap *g = c->gap;
@@ -271,9 +275,9 @@ static bool is_start(struct code_scanner *c, size_t off)
 }
 
 /*
- * Whether another function begins: with a symbol, or where aligned code follows an end and no jump
- * of this one leads there or beyond. A call may be an end, too, when it never returns: compilers
- * align what is jumped to, and functions.
+ * Returns whether another function begins: at a symbol, or at aligned code after an end, if no jump
+ * of this function leads there or beyond. A call can be an end, too, if it never returns: compilers
+ * align functions and jump targets.
  */
 static bool begins(struct code_scanner *c, size_t off)
 {
@@ -286,9 +290,9 @@ static bool begins(struct code_scanner *c, size_t off)
 }
 
 /*
- * A function that clears the frame pointer without having saved it destroys its caller's: when it
- * goes straight on to where nothing follows, it has none (psABI 3.4.1: the outermost frame; thread
- * starts of C libraries).
+ * A function that clears the frame pointer without saving it destroys its caller's. If it continues
+ * straight to an instruction that ends the program, it has no caller (psABI 3.4.1: the outermost
+ * frame; thread starts of C libraries).
  */
 static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
 {
@@ -338,7 +342,7 @@ static void begin(struct code_scanner *c, size_t off)
 #define SYS_EXIT       60
 #define SYS_EXIT_GROUP 231
 
-/* Turns the system calls that end a thread or a process into ends of the function. */
+/* Treats system calls that end a thread or a process as ends of the function. */
 static void find_exit(struct code_scanner *c, struct insn *i)
 {
 	bool exits = c->number == SYS_EXIT || c->number == SYS_EXIT_GROUP;
@@ -351,20 +355,20 @@ static void find_exit(struct code_scanner *c, struct insn *i)
 		c->number = -1;
 }
 
-/* Decodes one instruction and applies it. Returns its length; 1 for bytes that are none. */
+/* Decodes one instruction and applies it. Returns its length, or 1 for invalid bytes. */
 static size_t scan_insn(struct code_scanner *c, size_t off)
 {
 	struct insn i;
 	size_t sz = (c->ended ? insn__decode_after_end : insn__decode)(&i, c->gap->bytes + off,
 								       c->gap->sz - off);
 
-	/* A nop that a jump leads to is no padding: `pause` at the head of a loop. */
+	/* A nop that is the target of a jump is not padding: `pause` at the head of a loop. */
 	if (c->ended && i.kind == INSN_NOP && !is_target(c, off))
 		return sz ? sz : 1;
 	take_jump(c, off);
 	c->state.is_root |= c->reports && c->root == off + 1;
 	if (sz && i.kind == INSN_RETURN && !c->state.has_depth)
-		c->state = at_start; /* as every return must find it */
+		c->state = at_start; /* the state at every return */
 	report(c, off, rule_of(&c->state));
 	if (!sz) {
 		c->state = (struct scan_state){ 0 };
@@ -381,8 +385,8 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	return sz;
 }
 
-/* Scans from the start of a function. Returns where the next one begins. Reports the rest of the
- * gap as unknown when no more instructions may be decoded. */
+/* Scans a function from its start. Returns the start of the next one. If the limit of instructions
+ * is reached, reports the rest of the gap as unknown. */
 static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 {
 	c->reports = reports;
@@ -398,11 +402,11 @@ static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 }
 
 #define TIMES_MAX     8
-#define WORK_PER_BYTE 4 /* instructions; compilers' code takes 0.5 to 1 */
+#define WORK_PER_BYTE 4 /* instructions; compiled code takes 0.5 to 1 */
 
 /*
- * Scans a function until a pass finds no new destination of a jump, then once more for the rows: a
- * backward jump comes after the code that it leads to. Returns where the next function begins.
+ * Scans a function until a pass finds no new jump target, then once more to report rows: a backward
+ * jump comes after the code that it leads to. Returns the start of the next function.
  */
 static size_t scan_in_turns(struct code_scanner *c, size_t off)
 {

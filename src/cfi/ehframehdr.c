@@ -8,14 +8,14 @@
 
 #include "cfi/table.h"
 
-#define BLOCK	64  /* entries, of which the first one's place is kept */
-#define EVENLY	128 /* blocks: functions of so many are mostly about as long */
+#define BLOCK	64  /* entries per block; the place of the first one is cached */
+#define EVENLY	128 /* blocks: across so many, functions have about the same length */
 #define GUESSES 16
 #define UNREAD	INT32_MIN
 
 struct head {
 	uint8_t version, frames_encoding, cnt_encoding, table_encoding;
-	int32_t frames; /* counted from itself */
+	int32_t frames; /* relative to this field */
 	uint32_t cnt;
 };
 
@@ -72,14 +72,14 @@ size_t eh_frame_hdr__sz(const struct eh_frame_hdr *t)
 /* ---- finding ------------------------------------------------------------------------------------
  */
 
-/* One look-up. */
+/* The arguments of one look-up. */
 struct search {
 	struct eh_frame_hdr *table;
 	const struct page_reader *reader;
 	int64_t place;
 };
 
-/* In `room` or in a page: until the next read. */
+/* Sets `*at` to entries in `room` or in a page, valid until the next read. */
 static int see_entries(const struct search *s, uint32_t i, uint32_t cnt, struct hdr_entry *room,
 		       const struct hdr_entry **at)
 {
@@ -91,7 +91,7 @@ static int see_entries(const struct search *s, uint32_t i, uint32_t cnt, struct 
 	return err;
 }
 
-/* Where the block of that number begins. */
+/* Sets `*place` to the start of a block. */
 static int see_first(const struct search *s, uint32_t block, int64_t *place)
 {
 	int32_t *first = &s->table->firsts[block];
@@ -107,15 +107,15 @@ static int see_first(const struct search *s, uint32_t block, int64_t *place)
 	return 0;
 }
 
-/* Blocks that may hold a place: those before `from` begin at `low` or before, those from `to` on at
- * `high` or behind. */
+/* The blocks that may contain a place: those before `from` begin at `low` or before, those from
+ * `to` on begin at `high` or after. */
 struct range {
 	uint32_t from, to;
-	int64_t low, high; /* of 32 bits, or `high` is before all places */
+	int64_t low, high; /* 32-bit values, unless `high` is before all places */
 };
 
-/* Where functions lie evenly a guess is mostly in the page that has the answer, and the middle of
- * the rest in one that nobody has read. */
+/* Returns the next block to read. Where functions are evenly spaced, an interpolated guess is
+ * mostly in the page that has the answer; the middle would be in a page that has not been read. */
 static uint32_t guess(const struct range *r, int64_t place, unsigned tries)
 {
 	uint32_t cnt = r->to - r->from, by = cnt / 2;
@@ -126,7 +126,7 @@ static uint32_t guess(const struct range *r, int64_t place, unsigned tries)
 	return r->from + by;
 }
 
-/* How many blocks begin not behind the place. */
+/* Counts the blocks that begin at or before the place. */
 static int count_blocks(const struct search *s, uint32_t *cnt)
 {
 	struct range r = { 1, block_cnt(s->table), 0, s->table->end };
@@ -153,7 +153,7 @@ static int count_blocks(const struct search *s, uint32_t *cnt)
 	return err;
 }
 
-/* How many of the entries begin not behind the place; without a branch that nobody can foretell. */
+/* Counts the entries that begin at or before the place, without unpredictable branches. */
 static uint32_t count_entries(const struct hdr_entry *e, uint32_t cnt, int64_t place)
 {
 	const struct hdr_entry *at = e;
@@ -184,7 +184,7 @@ int eh_frame_hdr__find(struct eh_frame_hdr *t, const struct page_reader *r, int6
 	k = count_entries(e, cnt, place);
 	hit->before = k == 0;
 	hit->last = first + k == t->cnt;
-	if ((k == 0 && blocks) || (k == cnt && !hit->last)) /* a file that lies, or has changed */
+	if ((k == 0 && blocks) || (k == cnt && !hit->last)) /* the file is forged, or has changed */
 		return -EINVAL;
 	memcpy(hit->entries, &e[k ? k - 1 : 0], (k && k < cnt ? 2 : 1) * sizeof(*e));
 	return 0;

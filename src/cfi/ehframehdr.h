@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * .eh_frame_hdr (LSB 5.0 core, 10.6.2): which FDE begins last before an address. Read where it is
- * asked about, a page at a time; whatever its bytes say, they lead nowhere but to entries of it.
+ * Finds the last FDE that begins at or before an address in .eh_frame_hdr (LSB 5.0 core, 10.6.2).
+ * Reads the section on demand, a page at a time. Whatever its bytes are, a look-up reads only
+ * entries of the section.
  */
 #ifndef CFI_EHFRAMEHDR_H
 #define CFI_EHFRAMEHDR_H
 
 #include "elf/pagecache.h"
 
-/* Where a section lies. */
+/* The position of a section. */
 struct lazy_section {
 	uint64_t off, vaddr, sz;
 };
 
-/* Both count from where .eh_frame_hdr begins. */
+/* Both offsets count from the start of .eh_frame_hdr. */
 struct hdr_entry {
 	int32_t place, fde;
 };
 
 struct eh_frame_hdr {
 	struct lazy_section hdr;
-	uint32_t cnt;	 /* entries */
-	int64_t end;	 /* of the code, as entries count */
-	int32_t *firsts; /* of its blocks; INT32_MIN as long as nobody has asked */
+	uint32_t cnt;	 /* number of entries */
+	int64_t end;	 /* of the code, counted like the entries */
+	int32_t *firsts; /* first place of each block of entries; INT32_MIN until it is read */
 };
 
-/* Of a file whose frames are at one address, and whose code ends at another. 0; -EINVAL: it is not
- * as all linkers write it; -ENOMEM; or what the reader says. */
+/* `frames` is the address of .eh_frame, `code_end` the end of the code. Returns 0, -EINVAL if the
+ * section is not in the form that all linkers write, -ENOMEM, or the reader's error. */
 int eh_frame_hdr__open(struct eh_frame_hdr *, const struct page_reader *,
 		       const struct lazy_section *hdr, uint64_t frames, uint64_t code_end);
 void eh_frame_hdr__close(struct eh_frame_hdr *);
-size_t eh_frame_hdr__sz(const struct eh_frame_hdr *); /* bytes of memory beside the struct */
+size_t eh_frame_hdr__sz(const struct eh_frame_hdr *); /* bytes of memory, without the struct */
 
 struct hdr_hit {
-	struct hdr_entry entries[2]; /* the last one not behind the place, and the next one */
-	bool before; /* there is none: the first of all is in its place, and alone */
-	bool last;   /* there is no next one */
+	struct hdr_entry entries[2]; /* the last one at or before the place, and the next one */
+	/* The place is before all entries: entries[0] is the first one, entries[1] is not set. */
+	bool before;
+	bool last; /* there is no next entry */
 };
 
-/* 0; -EINVAL when the entries are in no order; or what the reader says. */
+/* Returns 0, -EINVAL if the entries are not sorted, or the reader's error. */
 int eh_frame_hdr__find(struct eh_frame_hdr *, const struct page_reader *, int64_t place,
 		       struct hdr_hit *);
 

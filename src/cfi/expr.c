@@ -182,9 +182,9 @@ static bool is_jump(uint64_t atom)
 }
 
 /*
- * The index of the operation that a jump goes to: its operand counts bytes from the operation
- * after it (opcode and two bytes of operand). libdw puts operations of its own, with offset 0,
- * before and after the expression's.
+ * Returns the index of the operation that a jump goes to. Its operand counts bytes from the next
+ * operation (after the opcode and two bytes of operand). libdw adds operations of its own, with
+ * offset 0, before and after the expression's.
  */
 static int jump_target(const Dwarf_Op *ops, size_t cnt, size_t jump)
 {

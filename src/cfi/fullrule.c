@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A rule in the making: regs[] and operations grow on their own and are joined at the end. */
+/* A rule under construction: regs[] and operations grow separately and are joined at the end. */
 struct draft {
 	const struct machine *machine;
 	struct full_rule head;
@@ -63,7 +63,8 @@ static int compile_cfa(struct draft *d, Dwarf_Frame *frame)
 	return add_expr(d, ops, cnt, cfa);
 }
 
-/* libdw says "CFA + n" in one to three operations: call_frame_cfa [plus_uconst n] [stack_value]. */
+/* Returns whether the operations are libdw's form of "CFA + n": call_frame_cfa [plus_uconst n]
+ * [stack_value]. */
 static bool is_cfa_offset(const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
 {
 	bool value = ops[cnt - 1].atom == DW_OP_stack_value;
@@ -90,14 +91,15 @@ static int compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt, st
 	return add_expr(d, ops, cnt, reg);
 }
 
-/* The caller's stack pointer is the CFA: that needs no saying. */
+/* Returns whether the rule is the default, which is left out: the caller's stack pointer is the
+ * CFA. */
 static bool is_default_sp(const struct draft *d, const struct rule_reg *reg)
 {
 	return reg->reg == d->machine->sp && reg->how == RULE_VALUE && reg->off == 0;
 }
 
-/* The return address's column says what the program counter is; a link register's own value is
- * lost in the call. */
+/* The rule of the return address column gives the program counter. The call overwrote the link
+ * register, if there is one. */
 static int compile_return_address(struct draft *d, struct rule_reg reg)
 {
 	const struct machine *m = d->machine;
@@ -109,13 +111,13 @@ static int compile_return_address(struct draft *d, struct rule_reg reg)
 	return 0;
 }
 
-/* The column has no rule: the return address is still in the link register, or was lost. */
+/* The column has no rule: the return address is still in the link register (`kept`), or lost. */
 static int compile_no_return_address(struct draft *d, bool kept)
 {
 	struct rule_reg in_link = { .how = RULE_REG, .off = d->machine->ra };
 
 	if (kept && !machine__links(d->machine))
-		return -EINVAL; /* a caller at the same pc */
+		return -EINVAL; /* the caller would have the same pc */
 	if (kept)
 		return compile_return_address(d, in_link);
 	d->head.flags = RULE_ROOT;
@@ -123,9 +125,9 @@ static int compile_no_return_address(struct draft *d, bool kept)
 }
 
 /*
- * Of the registers that CFI does not mention, those that a call preserves keep their values.
- * libdw's table of them (0.188, x86_64_cfi.c) has 0 where it means rbx, so that it calls rbx
- * undefined; _dl_runtime_resolve's CFA depends on it.
+ * Registers that CFI does not mention keep their values if a call preserves them.
+ * libdw's table of them (0.188, x86_64_cfi.c) has 0 instead of the number of rbx, so libdw calls
+ * rbx undefined; the CFA of _dl_runtime_resolve depends on it.
  */
 static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 {
@@ -153,12 +155,13 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 	return 0;
 }
 
-#define LOCK_STUB_SZ 128 /* bytes of stack that it skips: the red zone */
+#define LOCK_STUB_SZ 128 /* bytes of stack that the stub skips: the red zone */
 
 /*
  * The lock stubs of glibc up to 2.19 (_L_lock_*, lowlevellock.h: LLL_STUB_UNWIND_INFO_START) are
  * parts of the functions that lock, called into with `sub $128, %rsp`. Their CFI computes the place
- * in the function that they go on at, but has the sign of the CFA's offset wrong: it is above.
+ * in the function where execution continues, but the CFA's offset has the wrong sign: the CFA is
+ * above the stack pointer.
  */
 static bool mend_lock_stub(struct draft *d)
 {
@@ -236,7 +239,7 @@ void full_rule__unpack(struct packed_rule flat, const struct machine *m, union r
 	finish(&d, out);
 }
 
-/* Appends "sp + off". */
+/* Appends the expression "sp + off". */
 static void add_sp_plus(struct draft *d, struct rule_reg *reg, unsigned off)
 {
 	reg->off = d->head.op_cnt;
@@ -245,7 +248,7 @@ static void add_sp_plus(struct draft *d, struct rule_reg *reg, unsigned off)
 		(struct expr_op){ .atom = (uint64_t)DW_OP_breg0 + d->machine->sp, .a = off };
 }
 
-/* Where the kernel saved registers, from the stack pointer on: a word each. */
+/* Where the kernel saved registers: one word each, from `off` above the stack pointer. */
 struct signal_frame {
 	unsigned off;
 	uint8_t reg_cnt, regs[MACHINE_REG_MAX];
@@ -258,7 +261,7 @@ static const struct signal_frame signal_x86_64 = {
 	.regs = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16 },
 };
 
-/* 128 bytes of siginfo, 176 of struct ucontext, a word of struct sigcontext (arch/arm64). */
+/* 128 bytes of siginfo, 176 of struct ucontext, one word of struct sigcontext (arch/arm64). */
 static const struct signal_frame signal_aarch64 = {
 	.off = 128 + 176 + 8,
 	.reg_cnt = 33,
@@ -271,7 +274,7 @@ static const struct signal_frame *signal_frame_of(const struct machine *m)
 	return m == &machine_x86_64 ? &signal_x86_64 : &signal_aarch64;
 }
 
-/* Where a register is, in words from the stack pointer on. */
+/* Returns the saved place of a register, in words from the stack pointer. */
 static int16_t find_saved(const struct signal_frame *f, uint16_t reg)
 {
 	const uint8_t *at = memchr(f->regs, reg, f->reg_cnt);
@@ -308,11 +311,11 @@ void full_rule__signal_frame(const struct machine *m, union rule_room *out)
 	finish(&d, out);
 }
 
-/* ---- the walk's side ---- */
+/* ---- applying a rule ---- */
 
 struct step {
 	const struct full_rule *rule;
-	struct expr_env env; /* .regs: the frame's own registers */
+	struct expr_env env; /* .regs: the registers of the frame itself */
 };
 
 static int evaluate(const struct step *s, const struct rule_reg *reg, uint64_t *out)
@@ -356,7 +359,7 @@ static int find_reg(const struct step *s, const struct rule_reg *reg, uint64_t *
 
 /*
  * A slot below the stack pointer that is not in the snapshot belongs to a register that has been
- * popped already (epilogues do not always say so): its value is the caller's.
+ * popped already (CFI of epilogues does not always say so): the register has the caller's value.
  */
 static bool is_popped(const struct step *s, const struct rule_reg *reg)
 {

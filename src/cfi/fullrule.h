@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How to get from a frame to its caller: one row of a call-frame table, compiled. */
+/* How to get from a frame to its caller: one compiled row of a call-frame table. */
 #ifndef CFI_FULLRULE_H
 #define CFI_FULLRULE_H
 
@@ -9,37 +9,39 @@
 enum rule_flags {
 	RULE_ROOT = 1 << 0,	 /* no caller: the return address is undefined */
 	RULE_SIGNAL = 1 << 1,	 /* a signal trampoline: the caller was interrupted */
-	RULE_SWITCH = 1 << 2,	 /* the caller is on another stack, CFI does not say where */
+	RULE_SWITCH = 1 << 2,	 /* the caller is on another stack; CFI does not give its address */
 	RULE_UNWINDING = 1 << 3, /* see PACKED_UNWINDING */
-	RULE_PLANTED = 1 << 4,	 /* the return address was put there, no call is before it */
-	RULE_LOCK_STUB = 1 << 5, /* holds for callers only: see mend_lock_stub() */
+	RULE_PLANTED =
+		1 << 4, /* the return address was written there; no call instruction precedes it */
+	RULE_LOCK_STUB = 1 << 5, /* applies to callers only: see mend_lock_stub() */
 };
 
 enum rule_how {
 	RULE_AT,      /* saved at CFA + off */
 	RULE_VALUE,   /* is CFA + off */
-	RULE_REG,     /* is in register off */
-	RULE_EXPR_AT, /* saved where ops[op] … say */
-	RULE_EXPR,    /* is what ops[op] … say */
+	RULE_REG,     /* is in register `off` */
+	RULE_EXPR_AT, /* saved at the address that ops[off] … compute */
+	RULE_EXPR,    /* is the value that ops[off] … compute */
 };
 
 struct rule_reg {
-	uint8_t reg, how; /* whose value in the caller; enum rule_how */
+	/* The caller's register, and enum rule_how. */
+	uint8_t reg, how;
 	uint16_t op_cnt;
-	int32_t off; /* of the expression: index of its first operation */
+	int32_t off; /* for expressions, the index of the first operation */
 };
 
 /*
  * One block of memory without pointers and padding, so that equal rules are equal bytes. The
- * caller's stack pointer is the CFA unless regs[] says otherwise; a register that neither regs[]
- * nor `undefined` names keeps its value. regs[0] is the program counter, but for RULE_ROOT and
+ * caller's stack pointer is the CFA unless regs[] has it. A register that is neither in regs[] nor
+ * in `undefined` keeps its value. regs[0] is the program counter, except for RULE_ROOT and
  * RULE_SWITCH, which have none.
  */
 struct full_rule {
 	uint32_t sz; /* of the block */
 	uint8_t flags, reg_cnt;
 	uint16_t op_cnt;
-	uint64_t undefined;	/* bit per register: not recoverable */
+	uint64_t undefined;	/* one bit per register that cannot be recovered */
 	struct rule_reg cfa;	/* RULE_REG: .reg + .off; RULE_EXPR */
 	struct rule_reg regs[]; /* reg_cnt, then struct expr_op[op_cnt] */
 };
@@ -52,24 +54,23 @@ union rule_room {
 	uint64_t words[2 + 1 + MACHINE_REG_MAX + RULE_OP_MAX * sizeof(struct expr_op) / 8 + 1];
 };
 
-/* Compiles libdw's row. 0, or -EINVAL when it cannot be used: no CFA, another machine's, nonsense.
- */
+/* Compiles libdw's row. Returns 0, or -EINVAL if the row cannot be used: no CFA, another machine's
+ * registers, invalid rules. */
 int full_rule__compile(Dwarf_Frame *, const struct machine *, union rule_room *out);
 
-/* The same as a flat rule that is one of a mark: PACKED_ROOT, PACKED_SWITCH, PACKED_SP, PACKED_FP.
- */
+/* Converts the packed rule of an override: PACKED_ROOT, PACKED_SWITCH, PACKED_SP or PACKED_FP. */
 void full_rule__unpack(struct packed_rule, const struct machine *, union rule_room *out);
 
-/* The rule of the kernel's rt_sigframe, at the first instruction of the trampoline. */
+/* Makes the rule of the kernel's rt_sigframe, at the first instruction of the trampoline. */
 void full_rule__signal_frame(const struct machine *, union rule_room *out);
 
-/* The same as a flat rule. */
+/* Like full_rule__signal_frame(), as a packed rule. */
 struct packed_rule full_rule__packed_signal_frame(const struct machine *);
 
 /*
- * Makes the caller's registers of `regs`; the program counter is the return address then. 0;
- * -EFAULT: the return address (or the CFA) is not in the snapshot; -EINVAL: it cannot be computed.
- * *cfa is set but when that is what failed (then 0).
+ * Replaces `regs` by the caller's registers; the program counter becomes the return address.
+ * Returns 0, -EFAULT if the return address (or the CFA) is not in the snapshot, or -EINVAL if it
+ * cannot be computed. `*cfa` is 0 if computing the CFA failed.
  */
 int full_rule__apply(const struct full_rule *, const struct snapshot *, struct regs *,
 		     uint64_t *cfa);

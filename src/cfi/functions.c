@@ -10,13 +10,13 @@
 #include "cfi/reader.h"
 #include "elf/code.h"
 
-#define FRAMES_SZ_MAX (256u << 20) /* bytes; the largest browsers have some 30 MB */
+#define FRAMES_SZ_MAX (256u << 20) /* bytes; the largest browsers have about 30 MB */
 
 struct functions {
 	struct range_map map; /* address → index in starts */
 	uint64_t *starts;
 	size_t cnt, cap;
-	struct addr_range *spans; /* while they are read */
+	struct addr_range *spans; /* used while reading */
 	size_t span_cap;
 	int err;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a file's functions begin, from its call-frame information: stripped files have that, too. A
- * part of a function that compilers put elsewhere (.cold) is one of its own. */
+/* The starts of a file's functions, from its call-frame information, which stripped files have too.
+ * A part that the compiler placed elsewhere (.cold) counts as a function of its own. */
 #ifndef CFI_FUNCTIONS_H
 #define CFI_FUNCTIONS_H
 
@@ -9,11 +9,13 @@
 
 struct functions;
 
-/* Reads the .eh_frame of the ELF file at `path`. NULL + errno; ENOENT: it has none. */
+/* Reads the .eh_frame of the ELF file at `path`. Returns NULL and sets errno; ENOENT: the file has
+ * no .eh_frame. */
 struct functions *functions__new(const char *path);
 void functions__free(struct functions *);
 
-/* The start of the function that has a link-time address. False: none has. */
+/* Sets `*start` to the start of the function at a link-time address. Returns false if there is
+ * none. */
 bool functions__find(const struct functions *, uint64_t vaddr, uint64_t *start);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rows that the instructions of an FDE make. */
+/* Makes rows from the instructions of an FDE. */
 #include "cfi/interp.h"
 
 #include <dwarf.h>
@@ -9,7 +9,7 @@ static void hand_on(struct cfi_run *r, struct cfi_row *end, uint64_t at)
 	r->fn(r->rows, (size_t)(end - r->rows), at, r->arg);
 }
 
-/* The row in hand ends `by` bytes on. */
+/* Ends the current row and starts the next one `by` bytes later. */
 static inline void end_row(struct cfi_run *r, struct cfi_hot_state *h, uint64_t by)
 {
 	if (h->row == r->rows + ROWS_MAX) {
@@ -22,7 +22,7 @@ static inline void end_row(struct cfi_run *r, struct cfi_hot_state *h, uint64_t 
 	h->at += by;
 }
 
-/* No row ends here, or the last one that is wanted. */
+/* Handles the rare cases of advance(): no row ends here, or the row is the last one needed. */
 __attribute__((noinline)) static struct cfi_hot_state advance_beyond(struct cfi_run *r,
 								     struct cfi_hot_state h,
 								     uint64_t by)
@@ -34,7 +34,7 @@ __attribute__((noinline)) static struct cfi_hot_state advance_beyond(struct cfi_
 	return h;
 }
 
-/* One comparison: whether it is empty, and whether another one is wanted. */
+/* A single comparison tests that the advance is not 0 and that another row is needed. */
 static inline void advance(struct cfi_run *r, struct cfi_hot_state *h, uint64_t steps)
 {
 	uint64_t by = steps * r->code_align;
@@ -70,7 +70,7 @@ static inline bool is_advance(uint8_t op, struct cursor *c, uint64_t *steps)
 	return true;
 }
 
-/* DW_CFA_def_cfa_offset of a plain rule: the CFA is a register and an offset. */
+/* DW_CFA_def_cfa_offset for a plain rule: the CFA is a register and an offset. */
 static inline void set_plain_offset(struct cfi_run *r, struct cfi_hot_state *h)
 {
 	int64_t off = (int64_t)cursor__uleb(&h->c);
@@ -95,14 +95,14 @@ static inline bool next_is(struct cursor *c, uint8_t op)
 	return is;
 }
 
-/* An entry ends with some. */
+/* Entries are padded with DW_CFA_nop. */
 static inline void skip_nops(struct cursor *c)
 {
 	while (next_is(c, DW_CFA_nop))
 		continue;
 }
 
-/* The usual instructions are done here: "advance, def_cfa_offset" is nearly all there is. */
+/* Executes the common instructions itself: nearly all are "advance, def_cfa_offset". */
 static void execute(struct cfi_run *r)
 {
 	struct cfi_hot_state h = { r->fde->instructions, r->fde->start, r->state.rule, r->rows };
@@ -142,7 +142,7 @@ static void execute(struct cfi_run *r)
 	hand_on(r, h.row, h.at);
 }
 
-/* With what the FDE's CIE begins with. */
+/* Executes an FDE, starting from the state of its CIE. */
 static void run(struct cfi_run *r, const struct cfi_fde *fde)
 {
 	r->fde = fde;
@@ -166,7 +166,7 @@ static uint64_t bit_of(uint64_t reg)
 	return reg <= CFA_LOW ? 1ull << reg : 0;
 }
 
-/* What FDEs of the CIE begin with: found once. Its rows are nobody's. */
+/* Finds the state with which FDEs of the CIE begin, once per CIE. Its rows are dropped. */
 static void begin(struct cfi_run *r, struct cfi_cie *cie)
 {
 	const struct packed_rule unknown = { .how = PACKED_ELSEWHERE };
@@ -189,7 +189,7 @@ static void begin(struct cfi_run *r, struct cfi_cie *cie)
 void cfi_reader__rows(const struct cfi_fde *fde, const struct machine *machine, cfi_rows_fn fn,
 		      void *arg)
 {
-	struct cfi_run r; /* not zeroed: what is remembered is large */
+	struct cfi_run r; /* not zeroed, because the remembered states are large */
 
 	r.machine = machine;
 	r.arg = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An FDE while its instructions are executed: of interp.c, which does the usual ones in
- * registers, and of interp_ops.c, which knows all others.
+ * The state of an FDE while its instructions are executed. interp.c executes the common
+ * instructions in registers; interp_ops.c executes all others.
  */
 #ifndef CFI_INTERP_H
 #define CFI_INTERP_H
@@ -11,39 +11,40 @@
 
 #include "cfi/reader.h"
 
-#define STATES_MAX 32  /* remembered at a time; compilers remember one */
-#define ROWS_MAX   128 /* that are handed on at a time */
+#define STATES_MAX 32  /* remembered states; compilers use one */
+#define ROWS_MAX   128 /* rows passed on at a time */
 
-/* What nearly every instruction changes: kept in registers while they are executed. */
+/* The fields that nearly every instruction changes. They are kept in registers during execution. */
 struct cfi_hot_state {
-	struct cursor c;     /* at its end: nothing that follows counts */
-	uint64_t at;	     /* where the row in hand starts */
-	uint64_t rule;	     /* packed_rule__bits(): what the state says */
-	struct cfi_row *row; /* the next one */
+	struct cursor c;     /* at its end after an error: the rest is ignored */
+	uint64_t at;	     /* where the current row starts */
+	uint64_t rule;	     /* packed_rule__bits() of the state */
+	struct cfi_row *row; /* the next row to write */
 };
 
 struct cfi_run {
 	const struct cfi_fde *fde;
 	const struct machine *machine;
 	uint64_t end;  /* of the FDE */
-	uint64_t last; /* of rows that begin behind this place only the first is wanted */
+	uint64_t last; /* of the rows after this place only the first is needed */
 	uint64_t code_align, followed;
-	struct cfi_hot_state hand; /* while execute() does not have it */
-	struct cfi_state state;	   /* its rule is `hand`'s, but where it is kept */
+	struct cfi_hot_state hand; /* valid while execute() does not hold it */
+	struct cfi_state state; /* without its rule, which is in `hand`; saved states have theirs */
 	struct cfi_state remembered[STATES_MAX];
 	unsigned remembered_cnt;
-	bool lost; /* an instruction that nobody knows: what follows is not to be believed */
+	bool lost; /* an unknown instruction: the rest of the FDE is not used */
 	struct cfi_row rows[ROWS_MAX];
 	cfi_rows_fn fn;
 	void *arg;
 };
 
 #define CFA_PRIMARY 0xc0
-#define CFA_LOW	    0x3f /* behind it: a register, or a distance */
+#define CFA_LOW	    0x3f /* operand in the low bits: a register or a distance */
 
 /*
- * Most instructions change one number of a rule that is known. It is changed in a register: to read
- * a word of which a part has just been written takes longer than all the rest.
+ * Most instructions change one number of a known rule. It is changed in a register: reading a word
+ * right after a store to part of it takes longer than the rest of the instruction (store forwarding
+ * fails).
  */
 static inline bool rule_is_plain(uint64_t rule)
 {
@@ -63,11 +64,11 @@ static inline uint64_t rule_with_cfa(uint64_t rule, enum packed_how how, int64_t
 	return rule_with(rule & ~(uint64_t)UINT8_MAX, offsetof(struct packed_rule, cfa), off) | how;
 }
 
-/* What the state says, as packed_rule__bits(): PACKED_ELSEWHERE where instructions were lost. */
+/* Returns packed_rule__bits() of the state, or PACKED_ELSEWHERE if an instruction was unknown. */
 uint64_t cfi_run__find_rule(const struct cfi_run *);
 
-/* Executes an instruction that advances nothing, on .hand: its operands are next. One that nobody
- * knows, or that makes no sense, sets .lost. */
+/* Executes an instruction that does not advance the location, on `.hand`, with the cursor at its
+ * operands. Sets `.lost` for an unknown or invalid instruction. */
 void cfi_run__handle(struct cfi_run *, uint8_t op);
 
 static inline void cfi_run__set_cfa(struct cfi_run *r, struct cfi_hot_state *h, uint64_t reg,

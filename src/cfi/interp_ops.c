@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call-frame instructions, one by one: all but those that are only in execute(). */
+/* Executes call-frame instructions one by one: all except those that only execute() handles. */
 #include "cfi/interp.h"
 
 #include <dwarf.h>
@@ -13,7 +13,7 @@ uint64_t cfi_run__find_rule(const struct cfi_run *r)
 	return packed_rule__bits(rule);
 }
 
-/* The register's place in the state; NULL: nobody follows it. */
+/* Returns the register's field in the state, or NULL if it is not followed. */
 static struct cfi_saved *followed(struct cfi_run *r, uint64_t reg, struct cfi_state *s)
 {
 	return reg == r->fde->cie->ra  ? &s->ra
@@ -68,7 +68,8 @@ static struct cursor read_block(struct cfi_run *r)
 	return cursor__on(bytes ? bytes : r->hand.c.pos, bytes ? sz : 0);
 }
 
-/* DW_OP_breg<reg> off, and whether DW_OP_deref and nothing more follows, or nothing at all. */
+/* Returns whether the expression is DW_OP_breg<reg> off, followed by DW_OP_deref if `deref` is set.
+ */
 static bool is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off)
 {
 	if (cursor__u8(&c) != DW_OP_breg0 + reg)
@@ -79,7 +80,8 @@ static bool is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off)
 	return !c.err && !cursor__left(&c);
 }
 
-/* What linkers write for PLT entries: sp + 8 + ((rip & 15) >= n) << 3. */
+/* Returns whether this is the expression that linkers write for PLT entries: sp + 8 + ((rip & 15)
+ * >= n) << 3. */
 static bool is_plt(struct cursor c, int64_t *from)
 {
 	static const uint8_t before[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
@@ -93,7 +95,7 @@ static bool is_plt(struct cursor c, int64_t *from)
 	return *from >= 0 && *from < 16;
 }
 
-/* Allowed where the CFA is a register and an offset already. */
+/* The instruction is allowed only if the CFA is a register and an offset. */
 static void need_register(struct cfi_run *r)
 {
 	if (r->state.cfa.how != CFA_REGISTER)
@@ -149,7 +151,7 @@ static void recall(struct cfi_run *r)
 	r->hand.rule = r->state.rule;
 }
 
-/* ---- one instruction each ---- */
+/* ---- one function per instruction ---- */
 
 static void offset(struct cfi_run *r)
 {
@@ -189,7 +191,8 @@ static void same_value(struct cfi_run *r)
 	save(r, cursor__uleb(&r->hand.c), SAVED_SAME, 0);
 }
 
-/* DW_CFA_register, DW_CFA_val_offset(_sf): a register, and a number that no flat rule needs. */
+/* DW_CFA_register, DW_CFA_val_offset(_sf): a register, and a number that no packed rule can hold.
+ */
 static void otherwise(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
@@ -237,8 +240,9 @@ static void args_size(struct cfi_run *r)
 }
 
 /*
- * DW_CFA_AARCH64_negate_ra_state (AADWARF64 4.4.1): whether the return address is signed changes
- * here, which who takes the signature off need not know. SPARC means something else by it.
+ * DW_CFA_AARCH64_negate_ra_state (AADWARF64 4.4.1) toggles whether the return address is signed.
+ * The walk ignores it, because it strips signatures anyway. On SPARC this opcode has another
+ * meaning.
  */
 static void negate_ra_state(struct cfi_run *r)
 {
@@ -246,9 +250,8 @@ static void negate_ra_state(struct cfi_run *r)
 }
 
 /*
- * DWARF 5, table 7.29, and the GNU ones; advances, DW_CFA_def_cfa and
- * DW_CFA_nop never come here. NULL: nobody knows it
- * (DW_CFA_set_loc too: no compiler writes it).
+ * DWARF 5, table 7.29, and GNU's instructions. Advances, DW_CFA_def_cfa and DW_CFA_nop never get
+ * here. NULL: unknown instruction, including DW_CFA_set_loc, which no compiler writes.
  */
 static void (*const handlers[64])(struct cfi_run *) = {
 	[DW_CFA_offset_extended] = offset,

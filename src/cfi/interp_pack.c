@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a flat rule can say of where the registers are. */
+/* Converts the state of the registers to a packed rule. */
 #include "cfi/reader.h"
 
-/* Where registers that are AT_SP are, that is in words. */
+/* Returns whether all registers are saved relative to the stack pointer, at multiples of a word. */
 static bool is_signal_frame(const struct cfi_state *s, const struct machine *m)
 {
 	return s->cfa.how == CFA_AT_SP && s->sp.how == SAVED_AT_SP && s->sp.off == s->cfa.off &&
@@ -35,7 +35,7 @@ static enum packed_how packed_cfa(const struct cfi_state *s, const struct machin
 	return s->cfa.how == CFA_REGISTER && s->cfa.reg == m->fp ? PACKED_FP : PACKED_ELSEWHERE;
 }
 
-/* PACKED_ELSEWHERE when there is none. */
+/* Returns PACKED_ELSEWHERE if no packed rule fits. */
 static enum packed_how packed_how(const struct cfi_state *s, const struct cfi_cie *cie,
 				  const struct machine *m)
 {

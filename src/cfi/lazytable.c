@@ -8,12 +8,12 @@
 #include "cfi/tablerows.h"
 #include "cfi/sigreturn.h"
 
-#define FDE_MAX 32768 /* bytes; most have 50, the largest function of gcc 20,064 */
-#define CIE_MAX 160   /* bytes with what is before its version */
-#define CIES	4     /* that are kept: most files have two */
+#define FDE_MAX 32768 /* bytes; most have 50, that of gcc's largest function 20,064 */
+#define CIE_MAX 160   /* bytes, including the fields before the version */
+#define CIES	4     /* cached CIEs: most files have two */
 
-/* An answer takes about a microsecond, a table some tens, and three milliseconds per MB of
- * .eh_frame. */
+/* One look-up takes about a microsecond. Building a table takes some tens of microseconds, plus
+ * three milliseconds per MB of .eh_frame. */
 #define BYTES_PER_ANSWER 256
 #define ANSWERS_MIN	 64
 #define KNOWN_MAX	 128
@@ -21,11 +21,11 @@
 struct known_cie {
 	uint64_t at;
 	bool valid;
-	struct cfi_cie cie; /* its instructions are in: */
+	struct cfi_cie cie; /* its instructions point into: */
 	uint8_t bytes[CIE_MAX];
 };
 
-/* What is asked for is mostly where somebody has asked before: a rule holds for many places. */
+/* Most look-ups hit a rule of an earlier look-up, because one rule covers many places. */
 struct known_rule {
 	uint64_t from, to; /* offsets in the file */
 	struct packed_rule rule;
@@ -38,7 +38,7 @@ struct lazy_table {
 	struct eh_frame_hdr search;
 	struct known_cie cies[CIES];
 	bool reads_code;
-	bool has_marks; /* they are asked for where they matter: mostly nobody comes there */
+	bool has_marks; /* read when a look-up needs them, which is rare */
 	struct table_override marks[OVERRIDES_OF_SECTIONS];
 	size_t mark_cnt;
 	size_t known_cnt;
@@ -67,7 +67,7 @@ static uint64_t end_of_code(const struct lazy_source *s)
 
 static struct lazy_table *make(const struct elf_file *f, const struct lazy_source *s)
 {
-	struct lazy_table *x = malloc(sizeof(*x)); /* not zeroed: what it will know is large */
+	struct lazy_table *x = malloc(sizeof(*x)); /* not zeroed, because known[] is large */
 
 	if (!x)
 		return NULL;
@@ -125,24 +125,24 @@ size_t lazy_table__worth(const struct lazy_table *x)
 	return x->source.frames.sz / BYTES_PER_ANSWER + ANSWERS_MIN;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------
+/* ---- one look-up -------------------------------------------------------------------------------
  */
 
-/* One place in the file, and what is known of it so far. */
+/* A look-up of one place in the file, and its results so far. */
 struct question {
 	struct lazy_table *index;
 	const struct lazy_query *query;
 	struct page_reader reader;
 	struct table_source source;
-	struct packed_rule rule; /* of the last row that begins before it, or there: */
-	uint64_t from, to;	 /* where that row begins, and the next one */
-	bool whole;		 /* no other rule can hold between them */
-	bool gap;		 /* no FDE has the place */
+	struct packed_rule rule; /* of the last row that begins at or before the place: */
+	uint64_t from, to;	 /* start of that row, start of the next one */
+	bool whole;		 /* no other rule applies between them */
+	bool gap;		 /* no FDE covers the place */
 	int err;
-	uint8_t *room; /* FDE_MAX, for the FDE in hand where it is in two pages */
+	uint8_t *room; /* FDE_MAX bytes, for an FDE that spans two pages */
 	struct known_cie *cie;
 	struct cfi_section section;
-	struct cfi_reader frames; /* of that FDE */
+	struct cfi_reader frames; /* reads that FDE */
 };
 
 static void note(const struct cfi_row *rows, size_t cnt, void *arg)
@@ -160,7 +160,7 @@ static void note(const struct cfi_row *rows, size_t cnt, void *arg)
 		q->to = rows[before].at;
 }
 
-/* How many begin not behind the place. */
+/* Counts the known rules that begin at or before the place. */
 static size_t count_known(const struct lazy_table *x, uint64_t off)
 {
 	size_t lo = 0, hi = x->known_cnt;
@@ -176,8 +176,8 @@ static size_t count_known(const struct lazy_table *x, uint64_t off)
 	return lo;
 }
 
-/* Behind the `at` that begin not behind the place. Forged files may have some that overlap: those
- * are asked for again. */
+/* Inserts the rule at index `at`, as count_known() returned it. Rules of forged files may overlap:
+ * such rules are not stored. */
 static void remember(struct lazy_table *x, const struct question *q, size_t at)
 {
 	struct known_rule *k = &x->known[at];
@@ -190,7 +190,7 @@ static void remember(struct lazy_table *x, const struct question *q, size_t at)
 	x->known_cnt++;
 }
 
-/* A table_find_fn, of those that hold the place, or lie behind it. */
+/* A table_find_fn that searches only trampolines that cover the place, or follow it. */
 static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_override *found)
 {
 	struct question *q = arg;
@@ -210,13 +210,13 @@ static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_
 	return at;
 }
 
-/* A table_code_fn. It leaves the pages alone: the FDE in hand may be in one. */
+/* A table_code_fn. Bypasses the page cache, because the current FDE may be in one of its pages. */
 static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
 {
 	struct question *q = arg;
 	int err = q->query->read(q->query->file, off, to, sz);
 
-	if (err && err != -EIO) /* past the end of the file there is none, for a table, too */
+	if (err && err != -EIO) /* a table gets no code past the end of the file either */
 		q->err = err;
 	return !err;
 }
@@ -231,7 +231,7 @@ static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vad
 	return false;
 }
 
-/* Its section's bytes begin at `at`. */
+/* Returns the CIE at offset `at`, or NULL. Its section's bytes begin at `at`. */
 static struct known_cie *find_cie(const struct question *q, uint64_t at)
 {
 	const struct lazy_section *frames = &q->index->source.frames;
@@ -250,13 +250,13 @@ static struct known_cie *find_cie(const struct question *q, uint64_t at)
 	return k->valid ? k : NULL;
 }
 
-/* What an FDE begins with. */
+/* The start of an FDE. */
 struct fde_head {
-	uint32_t sz;	   /* without itself */
-	uint32_t distance; /* to the CIE, from here */
+	uint32_t sz;	   /* without this field */
+	uint32_t distance; /* from here back to the CIE */
 };
 
-/* How many bytes it has; 0: more than there are, or than compilers make. */
+/* Returns the size in bytes, or 0 if it exceeds the section or the FDEs of compilers. */
 static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
 {
 	uint32_t most = left < FDE_MAX ? (uint32_t)left : FDE_MAX;
@@ -266,8 +266,8 @@ static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
 		       : 0;
 }
 
-/* The FDE at an offset of its section. The parser sees nothing but its bytes, and is given the CIE,
- * to which the FDE says the distance. Its bytes are read last: they may be in a page. */
+/* Reads the FDE at an offset of its section. The parser sees only the FDE's bytes, and the CIE at
+ * the distance that the FDE gives. The FDE's bytes are read last, because they may be in a page. */
 static int find_fde(struct question *q, uint64_t at, struct cfi_fde *fde)
 {
 	const struct lazy_section *frames = &q->index->source.frames;
@@ -290,11 +290,12 @@ static int find_fde(struct question *q, uint64_t at, struct cfi_fde *fde)
 	q->section = (struct cfi_section){ bytes, sz, frames->vaddr + at, true };
 	q->frames = (struct cfi_reader){ &q->section, sizeof(head.sz) - (uint64_t)head.distance,
 					 q->cie->cie, true };
-	at = q->frames.cie_at; /* a file may change: its CIE must be the one that was read */
+	at = q->frames
+		     .cie_at; /* the file may change: the FDE must refer to the CIE that was read */
 	return cfi_reader__fde(&q->frames, 0, fde) && q->frames.cie_at == at ? 0 : -EINVAL;
 }
 
-/* Before the first FDE there is nothing but marks. */
+/* Before the first FDE there are only overrides. */
 static int ask_before(struct question *q, struct table_rows *rows, uint64_t first)
 {
 	const struct table_source *s = &q->source;
@@ -307,7 +308,7 @@ static int ask_before(struct question *q, struct table_rows *rows, uint64_t firs
 	return q->err;
 }
 
-/* The rule is one of the FDE's rows, which ends at `end`; the next one begins at `next`. */
+/* The rule is from one of the FDE's rows. The FDE ends at `end`; the next one begins at `next`. */
 static void fit(struct question *q, uint64_t end, uint64_t next)
 {
 	end = next < end ? next : end;
@@ -315,7 +316,7 @@ static void fit(struct question *q, uint64_t end, uint64_t next)
 	q->whole = q->from <= q->query->off && q->query->off < q->to;
 }
 
-/* The FDE that begins last before the place, and the gap behind it. */
+/* Handles the last FDE that begins at or before the place, and the gap after it. */
 static int ask_fde(struct question *q, struct table_rows *rows, const struct hdr_hit *hit)
 {
 	const struct hdr_entry *e = hit->entries;
@@ -335,7 +336,7 @@ static int ask_fde(struct question *q, struct table_rows *rows, const struct hdr
 	table_rows__fde(rows, &fde);
 	if (q->err)
 		return q->err;
-	if (!q->cie->cie.begun) /* what all FDEs begin with need not be found again */
+	if (!q->cie->cie.begun) /* keeps the initial state of the FDEs, which was just computed */
 		q->cie->cie = q->frames.cie;
 	if (q->query->off < rows->end) {
 		fit(q, rows->end, hit->last ? rows->end : next);
@@ -365,10 +366,10 @@ static int ask(struct question *q, uint64_t vaddr)
 		       : -EINVAL;
 }
 
-/* ---- marks --------------------------------------------------------------------------------------
+/* ---- overrides ---------------------------------------------------------------------------------
  */
 
-/* Whether something in [from, to) may be. */
+/* Returns whether an override may be in [from, to). */
 static bool is_marked(const struct lazy_table *x, uint64_t from, uint64_t to)
 {
 	for (size_t n = 0; n < OVERRIDES_SECTIONS; n++) {
@@ -404,10 +405,10 @@ static int learn_marks(const struct question *q)
 	return 0;
 }
 
-/* ---- an answer ----------------------------------------------------------------------------------
+/* ---- the rule ----------------------------------------------------------------------------------
  */
 
-/* What the FDEs say, and the marks that are known. */
+/* Looks up the rule in the FDEs and the known overrides. */
 static int ask_anew(struct question *q, uint64_t vaddr)
 {
 	q->source.marks = q->index->marks;
@@ -419,7 +420,8 @@ static int ask_anew(struct question *q, uint64_t vaddr)
 	return ask(q, vaddr);
 }
 
-/* In a gap, or in all that would be remembered. */
+/* Returns whether overrides can change the result: the place is in a gap, or they may be in the
+ * range that would be remembered. */
 static bool needs_marks(const struct question *q, uint64_t vaddr)
 {
 	uint64_t before = q->whole ? q->query->off - q->from : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules of an ELF file that has no table yet, one at a time: .eh_frame_hdr says which FDE holds
- * an address, and only that one is compiled, as for a table (cfi/tablerows.h), with the same
- * result. All is read when it is asked for. Where the file is not as linkers write it there is no
- * answer: the table has it.
+ * Rules of an ELF file that has no table yet, one at a time. .eh_frame_hdr gives the FDE of an
+ * address; only that FDE is compiled, as for a table (cfi/tablerows.h), with the same result. The
+ * file is read on demand. If the file is not in the form that linkers write, there is no answer
+ * until the table exists.
  */
 #ifndef CFI_LAZYTABLE_H
 #define CFI_LAZYTABLE_H
@@ -17,26 +17,28 @@ struct lazy_source {
 	size_t segment_cnt;
 	struct lazy_section hdr, frames;
 	struct lazy_section
-		marked[OVERRIDES_SECTIONS]; /* as cfi/overrides.h has them; sz 0: none */
+		/* As in cfi/overrides.h; sz 0: none. */
+		marked[OVERRIDES_SECTIONS];
 };
 
 struct lazy_table;
 
-/* Who reads a file, and where its pages are kept (borrowed; NULL: nowhere). */
+/* The function that reads the file, and the cache for its pages (borrowed; NULL: none). */
 struct lazy_reader {
 	elf_file_read_fn read;
 	struct page_cache *pages;
 };
 
-/* Copies what it needs. NULL + errno: EINVAL when the search table is odd, or what `read` said. */
+/* Copies the parts of the source that it needs. Returns NULL and sets errno: EINVAL if the search
+ * table has an unusual form, or the error of `read`. */
 struct lazy_table *lazy_table__new(const struct lazy_source *, const struct elf_file *,
 				   struct lazy_reader);
 void lazy_table__free(struct lazy_table *);	  /* accepts NULL */
 size_t lazy_table__sz(const struct lazy_table *); /* bytes of memory */
 
 /*
- * The rule at an offset of the file, which is read by `read`: what cfi_table__at() would say. 0;
- * -EINVAL: only the table knows; or what `read` said.
+ * The rule at an offset of the file: what cfi_table__at() would return. Returns 0, -EINVAL if only
+ * the table has the answer, or the error of `read`.
  */
 struct lazy_query {
 	const struct elf_file *file;
@@ -45,7 +47,7 @@ struct lazy_query {
 };
 int lazy_table__rule(struct lazy_table *, const struct lazy_query *, struct packed_rule *);
 
-/* So many answers cost as much as the table. */
+/* Returns the number of look-ups that cost as much as building the table. */
 size_t lazy_table__worth(const struct lazy_table *);
 
 #endif

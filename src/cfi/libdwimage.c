@@ -10,12 +10,12 @@
 #include "cfi/verify.h"
 #include "elf/code.h"
 
-/* Of one section, also when decompressed. What anybody may have made is read by who reads the
- * events: 16 MB take 10 ms. */
+/* Bytes of one section, also when decompressed. The job of a file that is not trusted has a smaller
+ * limit: 16 MB take 10 ms. */
 #define BYTES_MAX	    (64u << 20)
 #define BYTES_UNTRUSTED_MAX (16u << 20)
 
-/* In this order: libdw looks for the search table before the frames. */
+/* The order matters: libdw searches .eh_frame_hdr before .eh_frame. */
 enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT };
 static const char *const wanted[WANTED_CNT] = { ".eh_frame_hdr", ".eh_frame", ".debug_frame",
 						".zdebug_frame" };
@@ -25,8 +25,8 @@ struct builder {
 	struct elf_file *owner;
 	struct buf out;
 	size_t cnt;
-	size_t index[WANTED_CNT];	  /* of the section; 0: there is none */
-	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* the null section first, the names last */
+	size_t index[WANTED_CNT];	  /* of the section; 0: absent */
+	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* first the null section, last the names */
 };
 
 static bool may_keep(struct builder *b, uint64_t sz)
@@ -35,7 +35,7 @@ static bool may_keep(struct builder *b, uint64_t sz)
 	       elf_file__hold(b->owner, sz);
 }
 
-/* Appends bytes of the file; they are there, or memory is not asked for. */
+/* Appends bytes of the file. Checks that the file has them before it allocates memory. */
 static int append(struct builder *b, uint64_t off, uint64_t sz)
 {
 	off_t end = b->from->fd < 0 ? 0 : lseek(b->from->fd, 0, SEEK_END);
@@ -67,7 +67,7 @@ static int check_compressed(struct builder *b, uint64_t at, uint64_t sz)
 	return may_keep(b, chdr.ch_size) ? 0 : -EIO;
 }
 
-/* The old form: "ZLIB" and the size, big-endian. */
+/* The old compressed form: "ZLIB" and the size, big-endian. */
 static int check_zdebug(struct builder *b, uint64_t at, uint64_t sz)
 {
 	uint64_t big;
@@ -162,8 +162,9 @@ static int build_from_sections(struct builder *b)
 }
 
 /*
- * A file without section headers: the program header says where the search table is, that says
- * where the frames are, and only the segment's end says where they end: not for forgers.
+ * Handles a file without section headers. A program header gives the search table, which gives the
+ * start of the frames; only the end of the segment bounds them. Therefore used for trusted files
+ * only.
  */
 static int build_from_segments(struct builder *b)
 {
@@ -193,7 +194,8 @@ static int build_from_segments(struct builder *b)
 	return err ? err : buf__err(&b->out);
 }
 
-/* What libdw will see: decompressed, when it was opened before. False when there is none. */
+/* Finds the bytes that libdw will see, decompressed if necessary. Returns false if there are none.
+ */
 static bool find_bytes(const struct libdw_image *img, size_t index, struct cfi_section *s)
 {
 	Elf_Scn *scn = index ? elf_getscn(img->elf, index) : NULL;
@@ -208,7 +210,7 @@ static bool find_bytes(const struct libdw_image *img, size_t index, struct cfi_s
 	return true;
 }
 
-/* The bytes are ours. */
+/* The image owns the bytes, so they can be changed. */
 static bool check_frames(const struct builder *b, const struct cfi_section *frames,
 			 const struct cfi_section *hdr)
 {
@@ -217,7 +219,8 @@ static bool check_frames(const struct builder *b, const struct cfi_section *fram
 	return b->from->trusted || cfi_section__is_sane(frames, hdr);
 }
 
-/* In a segment, all that is known of where frames are is that they are believed. */
+/* In an image of segments the end of the frames is unknown; such an image is made of trusted files
+ * only. */
 static bool eh_frame_ok(const struct libdw_image *img, const struct builder *b)
 {
 	struct cfi_section frames = { .eh = true }, hdr = { 0 };
@@ -238,7 +241,7 @@ static bool debug_frame_ok(const struct libdw_image *img, const struct builder *
 	return check_frames(b, &frames, NULL);
 }
 
-/* Takes the builder's bytes. */
+/* Takes ownership of the builder's bytes. */
 static int open_bytes(struct libdw_image *img, struct builder *b)
 {
 	img->bytes = b->out.data;

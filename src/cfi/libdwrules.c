@@ -10,14 +10,14 @@
 #include "cfi/rulepool.h"
 
 /*
- * Bounds of what one file may keep; all is forgotten when one is reached. Hot code of the largest
- * programs (clang, node) has 10,000 places that samples see.
+ * Limits per file; reaching one drops the whole cache. The hot code of the largest programs (clang,
+ * node) has 10,000 places that samples reach.
  */
 #define PCS_MIN	 64
-#define PCS_MAX	 65536 /* slots of 8 bytes, at most three quarters in use */
-#define ROWS_MAX 16384 /* of 16 bytes; they are moved when one is inserted: 10 us at most */
+#define PCS_MAX	 65536 /* slots of 8 bytes, at most three quarters used */
+#define ROWS_MAX 16384 /* of 16 bytes; inserting one moves others: at most 10 us */
 
-#define PC_BITS 47 /* of a link-time address */
+#define PC_BITS 47 /* of link-time addresses */
 
 struct row {
 	uint64_t start;
@@ -37,7 +37,7 @@ struct libdw_rules {
 
 /* ---- pc → rule ---- */
 
-/* Where the key is, or the free slot where it would be. */
+/* Returns the slot of the key, or the free slot for it. */
 static uint64_t *slot(const struct libdw_rules *c, uint64_t key)
 {
 	size_t i = seed__mix(key);
@@ -71,7 +71,7 @@ static void rehash(struct libdw_rules *c, size_t slots)
 	free(old);
 }
 
-/* Room for one more pc, one more row and one more rule. */
+/* Makes room for one more pc, row and rule. */
 static void make_room(struct libdw_rules *c)
 {
 	if (c->pc_cnt >= c->pc_slots / 4 * 3 && c->pc_slots < PCS_MAX)
@@ -83,7 +83,7 @@ static void make_room(struct libdw_rules *c)
 
 /* ---- row → rule ---- */
 
-/* The number of rows that start at or before the address. */
+/* Counts the rows that start at or before the address. */
 static size_t row_upper(const struct libdw_rules *c, uint64_t vaddr)
 {
 	size_t lo = 0, hi = c->row_cnt;
@@ -118,9 +118,9 @@ static bool row_room(struct libdw_rules *c)
 }
 
 /*
- * Keeps the rule for the rest of its row, from vaddr on: where a row starts libdw (0.188) does not
- * know after DW_CFA_restore_state, it says where the remembered one did. A forged file may have
- * rows that overlap: only what no other row covers is taken.
+ * Stores the rule from vaddr to the end of its row. libdw (0.188) returns a wrong start of the row
+ * after DW_CFA_restore_state: that of the remembered row. Rows of a forged file may overlap: only
+ * the part that no other row covers is stored.
  */
 static void row_insert(struct libdw_rules *c, uint64_t vaddr, uint64_t end, uint16_t rule)
 {
@@ -143,7 +143,7 @@ static void row_insert(struct libdw_rules *c, uint64_t vaddr, uint64_t end, uint
 	c->row_cnt++;
 }
 
-/* ---- where rules come from ---- */
+/* ---- sources of rules ---- */
 
 static Dwarf_Frame *find_own(struct libdw_rules *c, uint64_t vaddr)
 {
@@ -190,13 +190,13 @@ static uint16_t from_marks(struct libdw_rules *c, uint64_t vaddr)
 	const struct packed_rule *mark = overrides__at(&c->data.marks, vaddr);
 	union rule_room room;
 
-	if (!mark || mark->how == PACKED_SIGNAL) /* which is known by its code */
+	if (!mark || mark->how == PACKED_SIGNAL) /* it is recognized by its code */
 		return 0;
 	full_rule__unpack(*mark, c->data.file->machine, &room);
 	return rule_pool__add(&c->rules, &room.rule);
 }
 
-/* A coroutine's function returns to where __start_context begins. */
+/* A coroutine's function returns to the start of __start_context. */
 static uint16_t planted_root(struct libdw_rules *c, uint64_t pc)
 {
 	const struct elf_code *text = libdw_source__code(&c->data, pc);
@@ -210,10 +210,10 @@ static uint16_t planted_root(struct libdw_rules *c, uint64_t pc)
 }
 
 /*
- * A trampoline is known by its code where CFI does not mark it: libraries without CFI for it, and
- * Go, whose CFI takes it for a function (and starts it where return addresses point, not before).
- * On AArch64 few have CFI, and that of old vdsos has the link register of what was interrupted for
- * its program counter.
+ * A trampoline that CFI does not mark is recognized by its code: in libraries without CFI for it,
+ * and in Go: its CFI treats the trampoline as a function (starting at the return address, not
+ * before it). On AArch64 few trampolines have CFI, and the CFI of old vdsos gives the interrupted
+ * link register as the program counter.
  */
 static uint16_t find_rule(struct libdw_rules *c, uint64_t pc, bool caller)
 {
@@ -311,7 +311,7 @@ bool libdw_rules__awaits(struct libdw_rules *c)
 	return awaits;
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
 static void libdw_rules__free(void *data)
 {

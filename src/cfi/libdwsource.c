@@ -11,25 +11,25 @@
 #include "elf/debugfile.h"
 #include "elf/sectionheaders.h"
 
-/* One file's, of one of its parts. */
+/* The job that reads one part of a file. */
 struct reading {
 	struct job job;
 	char *path;
 	int fd;
-	enum libdw_part part; /* LIBDW_PART_CNT: the text */
+	enum libdw_part part; /* LIBDW_PART_CNT: code around an address */
 	bool trusted;
 	struct libdw_image frames;
 	struct overrides marks;
 	struct code_rows code;
 	struct elf_code text;
-	size_t sz; /* bytes in memory: files that anybody may have made share what they may hold */
-	/* of who asks: */
+	size_t sz; /* bytes in memory, counted against the limit of the file's owner */
+	/* fields of the requesting thread: */
 	struct libdw_source *data;
-	struct elf_file *file; /* a reference: it keeps `data` alive */
+	struct elf_file *file; /* a reference, which keeps `data` alive */
 };
 
-/* ---- in a thread of the jobs' -------------------------------------------------------------------
- */
+/* ---- on a job's thread
+ * --------------------------------------------------------------------------- */
 
 static void read_own(struct reading *r, struct elf_file *own)
 {
@@ -56,7 +56,7 @@ static void read_part(struct reading *r, struct elf_file *own)
 	r->sz = own->held_sz + code_rows__sz(&r->code);
 }
 
-/* With a handle of its own: libelf's must not be shared. */
+/* Opens the file again: libelf handles must not be shared by threads. */
 static void work(struct job *job)
 {
 	struct reading *r = (struct reading *)job;
@@ -75,8 +75,8 @@ static void work(struct job *job)
 	elf_file__put(own);
 }
 
-/* ---- who asks -----------------------------------------------------------------------------------
- */
+/* ---- on the requesting thread
+ * -------------------------------------------------------------------- */
 
 static void reading__free(struct reading *r)
 {
@@ -87,7 +87,7 @@ static void reading__free(struct reading *r)
 	free(r);
 }
 
-/* Where the text of that address is, or the free place where it would be. */
+/* Returns the slot of the code at that address, or the free slot for it. */
 static struct elf_code *text_slot(const struct libdw_source *d, uint64_t vaddr)
 {
 	size_t i = seed__mix(vaddr);
@@ -173,8 +173,8 @@ static struct reading *reading__new(struct libdw_source *d, enum libdw_part part
 	return NULL;
 }
 
-/* Known at once of a file that has no packed debug data, names no debug file, and has none by its
- * build ID; a job finds out about all others. */
+/* Returns true if the file has no packed debug data, names no debug file, and has none by its build
+ * ID. A job finds out about other files. */
 static bool has_no_separate(const struct libdw_source *d)
 {
 	struct section_headers h;
@@ -185,7 +185,7 @@ static bool has_no_separate(const struct libdw_source *d)
 	       debug_file__is_absent(d->file, DEBUG_DIR);
 }
 
-/* Without memory or descriptors nothing is read: as if the file had nothing. */
+/* Without memory or descriptors the part counts as read and empty. */
 static void ask(struct libdw_source *d, enum libdw_part part)
 {
 	bool none = (part == LIBDW_SEPARATE && has_no_separate(d)) ||
@@ -199,7 +199,7 @@ static void ask(struct libdw_source *d, enum libdw_part part)
 		d->read[part] = true;
 }
 
-/* The vdso is in memory, and nowhere to be opened again. */
+/* The vdso is in memory and cannot be opened again. */
 static void take_from_memory(struct libdw_source *d)
 {
 	if (!d->read[LIBDW_OWN])
@@ -218,7 +218,7 @@ bool libdw_source__has(struct libdw_source *d, enum libdw_part part)
 	return d->read[part];
 }
 
-/* Without memory or descriptors it is as if there were none: false. */
+/* Returns false without memory or descriptors, as if there were no code. */
 static bool ask_text(struct libdw_source *d, uint64_t vaddr)
 {
 	struct reading *r = reading__new(d, LIBDW_PART_CNT);
@@ -231,7 +231,7 @@ static bool ask_text(struct libdw_source *d, uint64_t vaddr)
 	return true;
 }
 
-/* At once: of what is in memory, or the kernel has. */
+/* Reads code at once if it is in memory or in the page cache. */
 static bool read_text(const struct libdw_source *d, struct elf_code *t)
 {
 	if (d->file->fd >= 0)
@@ -257,7 +257,7 @@ const struct elf_code *libdw_source__code(struct libdw_source *d, uint64_t vaddr
 		return text_put(d, &now);
 	if (!d->text_asked && !ask_text(d, vaddr))
 		return NULL;
-	found = text_slot(d, vaddr); /* which may have been read meanwhile */
+	found = text_slot(d, vaddr); /* a job may have read it meanwhile */
 	d->awaits |= !found->vaddr;
 	return found->vaddr ? found : NULL;
 }

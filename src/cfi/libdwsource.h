@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is read of an ELF file for its rules, by jobs: a part is there when somebody has asked for
- * it before. */
+/* The parts of an ELF file that its rules are made from. Jobs read a part at the first request for
+ * it. */
 #ifndef CFI_LIBDWSOURCE_H
 #define CFI_LIBDWSOURCE_H
 
@@ -17,30 +17,33 @@ enum libdw_part {
 	LIBDW_PART_CNT
 };
 
-#define LIBDW_TEXTS 1024 /* leaves without CFI return to many places: node's to some hundred */
+/* Some leaves without CFI return to many places: those of node to several hundred. */
+#define LIBDW_TEXTS 1024
 
 struct libdw_source {
 	struct libdw_image own, separate;
 	struct overrides marks;
-	struct code_rows code; /* rules of what has no call-frame information */
+	struct code_rows code; /* rules of code without call-frame information */
 	/* private: */
-	struct elf_file *file; /* borrowed: it owns us */
-	struct jobs *jobs;     /* borrowed; NULL: what is asked for is read at once */
+	/* Borrowed: the file owns this struct. */
+	struct elf_file *file;
+	struct jobs *jobs; /* borrowed; NULL: parts are read at the first request */
 	bool read[LIBDW_PART_CNT], asked[LIBDW_PART_CNT];
-	bool text_asked; /* one at a time */
+	bool text_asked; /* one request at a time */
 	bool awaits;
-	struct elf_code *texts; /* LIBDW_TEXTS, open addressing, vaddr 0: free; NULL: none yet */
-	size_t text_cnt;	/* at three quarters all are forgotten */
+	struct elf_code *texts; /* open addressing; vaddr 0: a free slot; NULL: none yet */
+	size_t text_cnt;	/* at three quarters, all are dropped */
 };
 
 void libdw_source__init(struct libdw_source *, struct elf_file *, struct jobs *);
 void libdw_source__clear(struct libdw_source *);
 
-/* False, and .awaits is set, while the part is being read; else there is what the file has of it.
- */
+/* Returns false and sets `.awaits` while the part is being read. Once it returns true, the part has
+ * what the file has of it. */
 bool libdw_source__has(struct libdw_source *, enum libdw_part);
-/* The code around a link-time address; valid until the next call. NULL, and .awaits is set, while
- * it is being read; NULL alone: it cannot be. Two that are asked for in turns are both kept. */
+/* Returns the code around a link-time address, valid until the next call. Returns NULL and sets
+ * `.awaits` while the code is being read; NULL alone means that it cannot be read. Two addresses
+ * requested alternately both stay cached. */
 const struct elf_code *libdw_source__code(struct libdw_source *, uint64_t vaddr);
 
 #endif

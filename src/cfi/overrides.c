@@ -9,7 +9,7 @@
 #include "cfi/fullrule.h"
 #include "elf/code.h"
 
-#define FUNCTION_MAX (1u << 20) /* bytes of what is marked */
+#define FUNCTION_MAX (1u << 20) /* bytes of an override */
 
 static void add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_rule rule)
 {
@@ -39,7 +39,7 @@ static void add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_
 
 /*
  * Functions of Go's runtime (asm_amd64.s, sys_linux_amd64.s). Go's linker marks the ends of stacks
- * on other architectures only, and rows describe rsp as if no function changed stacks.
+ * on other architectures only, and its rows describe rsp as if no function switched stacks.
  */
 static const struct {
 	const char *name;
@@ -51,20 +51,22 @@ static const struct {
 	{ "_rt0_amd64", ROOT },
 	{ "_rt0_amd64_linux", ROOT },
 	{ "runtime.mcall",
-	  ROOT }, /* leaves its goroutine for good; Go's profiler ends there, too */
-	/* called on a goroutine's stack, they call on the thread's */
+	  /* Leaves its goroutine for good; Go's profiler ends there, too. */
+	  ROOT },
+	/* called on a goroutine's stack, these call functions on the thread's stack */
 	{ "runtime.systemstack", SWITCH },
 	{ "runtime.morestack", SWITCH },
 	{ "runtime.asmcgocall", SWITCH },
-	/* call the vdso on the thread's stack; rbp stays: their instructions say where */
+	/* call the vdso on the thread's stack and keep rbp: their rules are derived from
+	 * instructions */
 	{ "runtime.nanotime1", SCANNED },
 	{ "runtime.walltime", SCANNED },
-	/* of signals; is taken for a function */
+	/* signal trampolines, which CFI treats as functions */
 	{ "runtime.sigreturn", TRAMPOLINE },
 	{ "runtime.sigreturn__sigaction", TRAMPOLINE },
 };
 
-/* Assembly functions have a suffix where the compiler made a wrapper with the plain name. */
+/* Assembly functions have the suffix .abi0 if the compiler made a wrapper with the plain name. */
 static bool is_name(const char *symbol, const char *name)
 {
 	size_t len = strlen(name);
@@ -73,8 +75,8 @@ static bool is_name(const char *symbol, const char *name)
 	       (symbol[len] == '\0' || strcmp(symbol + len, ".abi0") == 0);
 }
 
-/* Return addresses in it point to where it begins, and looked up is the place before; in the system
- * call it is the one behind. */
+/* The return address of a handler is the start of the trampoline, and the walk looks up the byte
+ * before it. Inside the system call the pc is after the last instruction. */
 static void add_trampoline(struct overrides *m, const struct elf_file *f, uint64_t vaddr)
 {
 	struct packed_rule rule = full_rule__packed_signal_frame(f->machine), before = rule;
@@ -142,7 +144,8 @@ static void mark_symbols(struct overrides *m, const struct elf_file *f, Elf_Scn 
 	size_t sz, names_sz;
 	uint8_t *syms = section__read(f, table, &sz);
 	Elf_Scn *strings = elf_getscn(elf_file__elf(f), shdr->sh_link);
-	uint8_t *names = strings ? section__read(f, strings, &names_sz) : NULL; /* NUL at the end */
+	/* Ends with a NUL. */
+	uint8_t *names = strings ? section__read(f, strings, &names_sz) : NULL;
 	Elf64_Sym sym;
 
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
@@ -156,7 +159,7 @@ static void mark_symbols(struct overrides *m, const struct elf_file *f, Elf_Scn 
 	free(syms);
 }
 
-/* What the linker leaves in programs without symbols. */
+/* Uses the function table that the linker leaves in programs without symbols. */
 static void mark_listed(struct overrides *m, const struct elf_file *f)
 {
 	struct gopclntab t;
@@ -189,7 +192,8 @@ static void find_go(struct overrides *m, const struct elf_file *f)
 /* ---- the PLT of AArch64 -------------------------------------------------------------------------
  */
 
-/* The first entry begins with this, maybe behind a `bti c`; the others leave the stack alone. */
+/* The first entry begins with this instruction, possibly after a `bti c`. The other entries do not
+ * change the stack. */
 #define STP_X16_X30 0xa9bf7bf0 /* stp x16, x30, [sp, #-16]! */
 #define FIRST_SZ    32
 
@@ -219,7 +223,8 @@ static void add_plt(struct overrides *m, const struct override_section *plt)
 /* ---- _init and _fini ----------------------------------------------------------------------------
  */
 
-/* Put together from pieces of the C library's that have no CFI: 8 bytes of stack in between. */
+/* These sections are joined from pieces of the C library that have no CFI; between the first and
+ * the last piece, 8 more bytes of stack are in use. */
 static void add_init(struct overrides *m, const struct override_section *s)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -254,7 +259,7 @@ static int by_vaddr(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
-/* Where symbols overlap the first is believed. */
+/* If symbols overlap, the first one counts. */
 static void put_in_order(struct overrides *m)
 {
 	uint64_t end = 0;
@@ -299,7 +304,7 @@ void overrides__of_sections(struct overrides *m, const struct machine *machine,
 	put_in_order(m);
 }
 
-/* One that cannot be read is none. */
+/* A section that cannot be read counts as absent. */
 static void find_section(const struct elf_file *f, const char *name, struct override_section *s)
 {
 	GElf_Shdr shdr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules that the call-frame information of a file leaves out, or has wrong: where Go's stacks end
- * or change, _init and _fini, and the PLT of AArch64.
+ * Rules that the call-frame information of a file lacks or has wrong: where Go's stacks end or
+ * change, _init and _fini, and the PLT of AArch64.
  */
 #ifndef CFI_OVERRIDES_H
 #define CFI_OVERRIDES_H
@@ -17,8 +17,8 @@ struct override {
 };
 
 struct overrides {
-	bool has_pclntab; /* Go's own table: stripped programs have it, too */
-	bool is_go;	  /* its call-frame information takes signal trampolines for functions */
+	bool has_pclntab; /* Go's own table, which stripped programs have, too */
+	bool is_go;	  /* its call-frame information treats signal trampolines as functions */
 	size_t cnt;
 	struct override marks[OVERRIDE_MAX];
 };
@@ -26,19 +26,19 @@ struct overrides {
 /* Reads the file. */
 void overrides__find(struct overrides *, const struct elf_file *);
 
-/* Sections whose code says rules. */
+/* Sections with code that determines rules. */
 #define OVERRIDES_SECTIONS    2			       /* of an architecture, at most */
-#define OVERRIDES_OF_SECTIONS (3 * OVERRIDES_SECTIONS) /* in all of them */
+#define OVERRIDES_OF_SECTIONS (3 * OVERRIDES_SECTIONS) /* overrides of all of them */
 struct override_section {
-	uint64_t vaddr, sz; /* sz 0: there is none */
+	uint64_t vaddr, sz; /* sz 0: absent */
 	uint8_t bytes[64];  /* its first ones */
 };
-/* The name of the nth of an architecture; NULL: it has no more. */
+/* Returns the name of the nth section of an architecture, or NULL. */
 const char *overrides__section(const struct machine *, size_t nth);
-/* What they say, in that order. */
+/* Adds the overrides of these sections, in the order of overrides__section(). */
 void overrides__of_sections(struct overrides *, const struct machine *,
 			    const struct override_section[OVERRIDES_SECTIONS]);
-/* NULL: none. */
+/* Returns the rule at `vaddr`, or NULL. */
 const struct packed_rule *overrides__at(const struct overrides *, uint64_t vaddr);
 
 #endif

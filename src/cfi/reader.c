@@ -6,8 +6,8 @@
 
 #define AUGMENTATION_MAX 8
 
-/* What is done for each FDE: with cursors in registers. One in memory is read while it is being
- * written, in other pieces, and that takes longer than all the rest. */
+/* For functions that run for each FDE: keeps cursors in registers. A cursor in memory would be read
+ * right after a store of another size, which costs more than the rest of the function. */
 #define FOR_EACH static inline __attribute__((always_inline))
 
 FOR_EACH uint64_t address_of(const struct cfi_reader *r, const struct cursor *c)
@@ -15,7 +15,7 @@ FOR_EACH uint64_t address_of(const struct cfi_reader *r, const struct cursor *c)
 	return r->section->vaddr + (uint64_t)(c->pos - r->section->data);
 }
 
-/* Without where it counts from. */
+/* Reads a value without adding its base. */
 FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
 {
 	if ((encoding & 0x0f) == DW_EH_PE_sdata4) /* nearly always */
@@ -34,7 +34,7 @@ FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
 	return 0;
 }
 
-/* A location. What counts from a section's start that we do not know is an error. */
+/* Reads a location. A base that is a section with unknown start is an error. */
 FOR_EACH uint64_t read_pointer(const struct cfi_reader *r, struct cursor *c, uint8_t encoding)
 {
 	uint64_t at = address_of(r, c), value = read_value(c, encoding);
@@ -55,7 +55,7 @@ static void skip_personality(struct cursor *c)
 	read_value(c, encoding);
 }
 
-/* One letter of the augmentation, with its data. */
+/* Reads the data of one letter of the augmentation. */
 static void read_letter(struct cursor *data, char letter, struct cfi_cie *cie)
 {
 	switch (letter) {
@@ -73,7 +73,7 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cfi_
 	struct cursor data;
 	uint64_t sz;
 
-	if (*letters != 'z') { /* letters without data: a signal frame */
+	if (*letters != 'z') { /* no augmentation data: a signal frame */
 		cie->is_signal = *letters == 'S';
 		c->err |= letters[cie->is_signal] != '\0';
 		return;
@@ -88,7 +88,7 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cfi_
 	c->err |= data.err;
 }
 
-/* From its version on, to the end of the cursor. */
+/* Reads a CIE from its version to the end of the cursor. */
 static bool read_cie(struct cursor c, struct cfi_cie *cie)
 {
 	const char *augmentation;
@@ -102,10 +102,11 @@ static bool read_cie(struct cursor c, struct cfi_cie *cie)
 	if (!augmentation || strlen(augmentation) > AUGMENTATION_MAX ||
 	    (version != 1 && version != 3 && version != 4))
 		return false;
-	if (version == 4 && (cursor__u8(&c) != 8 || cursor__u8(&c) != 0)) /* address, segment */
+	if (version == 4 &&
+	    (cursor__u8(&c) != 8 || cursor__u8(&c) != 0)) /* size of addresses, of segments */
 		return false;
 	cie->code_align = cursor__uleb(&c);
-	if (cie->code_align > UINT32_MAX) /* further than any code goes: no product overflows */
+	if (cie->code_align > UINT32_MAX) /* farther than any code: no product overflows */
 		cie->code_align = UINT32_MAX;
 	cie->data_align = cursor__sleb(&c);
 	cie->ra = version == 1 ? cursor__u8(&c) : cursor__uleb(&c);
@@ -114,9 +115,9 @@ static bool read_cie(struct cursor c, struct cfi_cie *cie)
 	return !c.err;
 }
 
-/* The body of an entry (behind its length), and its id; false at the end of the section. */
+/* One entry of the section. */
 struct entry {
-	struct cursor body; /* behind the id */
+	struct cursor body; /* after the id */
 	uint64_t id;
 	uint64_t id_at; /* offset of the id in the section */
 	bool wide;	/* 64-bit DWARF */

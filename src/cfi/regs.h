@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registers of a frame, as far as they are known. */
+/* The known registers of a frame. */
 #ifndef CFI_REGS_H
 #define CFI_REGS_H
 

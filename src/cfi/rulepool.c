@@ -29,7 +29,7 @@ bool rule_pool__full(const struct rule_pool *b)
 	return b->cnt == RULE_POOL_MAX || b->bytes > RULE_POOL_BYTES_MAX;
 }
 
-/* Where an equal rule's number is, or the free place where it would be. */
+/* Returns the slot with the number of an equal rule, or the free slot for it. */
 static uint16_t *place(const struct rule_pool *b, const struct full_rule *rule)
 {
 	size_t i = XXH3_64bits_withSeed(rule, rule->sz, seed__get()), mask = 2 * b->cap - 1;

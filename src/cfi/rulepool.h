@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The distinct rules of a file, by small numbers. */
+/* The distinct rules of a file, identified by small numbers. */
 #ifndef CFI_RULEPOOL_H
 #define CFI_RULEPOOL_H
 
 #include "cfi/fullrule.h"
 
-#define RULE_POOL_MAX	    8191       /* rules; a large compiler has 2,000 */
-#define RULE_POOL_BYTES_MAX (4u << 20) /* of all rules: those of expressions can be large */
+#define RULE_POOL_MAX	    8191       /* rules; a large compiler's file has 2,000 */
+#define RULE_POOL_BYTES_MAX (4u << 20) /* of all rules: expressions can be large */
 
 struct rule_pool {
 	struct full_rule **rules; /* 1 … cnt */
@@ -16,7 +16,8 @@ struct rule_pool {
 
 void rule_pool__free(struct rule_pool *);
 void rule_pool__clear(struct rule_pool *);
-/* The number of an equal rule, new or not; 0 when out of memory or full. */
+/* Returns the number of a rule equal to the given one, which is added if it is new. Returns 0 if
+ * memory is short or the pool is full. */
 uint16_t rule_pool__add(struct rule_pool *, const struct full_rule *);
 bool rule_pool__full(const struct rule_pool *);
 

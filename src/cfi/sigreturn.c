@@ -7,7 +7,8 @@
 
 #include "cfi/fullrule.h"
 
-#define PIECE_SZ  8192 /* … at a time: to touch memory first costs more than to read them */
+/* Bytes searched at a time. Touching new memory costs more than reading into it. */
+#define PIECE_SZ  8192
 #define BYTES_MAX (1u << 20)
 
 struct sigreturns sigreturn__in(const struct elf_file *f, elf_file_read_fn read, size_t gaps_max)
@@ -22,7 +23,7 @@ void sigreturn__free(struct sigreturns *t)
 	free(t->bytes);
 }
 
-/* UINT64_MAX: it is not in [off, end), or that cannot be read. */
+/* Returns the offset of the code in [off, end), or UINT64_MAX if it is absent or unreadable. */
 static uint64_t search(struct sigreturns *t, const struct code_pattern *code, uint64_t off,
 		       uint64_t end)
 {

@@ -11,41 +11,42 @@
 #include "base/seed.h"
 #include "cfi/tablerows.h"
 
-#define MAGIC	   "STKTABLE"
-#define VERSION	   10
-#define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
-#define SLOTS_MIN  1024 /* a file has some hundred rules: a page of memory, not a hundred */
+#define MAGIC	"STKTABLE"
+#define VERSION 10
+#define PAGE_SZ (1u << TABLE_PAGE_BITS)
+/* A file has some hundred rules: these slots take one page of memory instead of a hundred. */
+#define SLOTS_MIN  1024
 #define KNOWN_BITS 10
 #define ROWS_MIN   1024
 
 struct known_rule {
-	uint64_t key; /* its bits + 1; 0: free */
+	uint64_t key; /* bits of the rule + 1; 0: free */
 	uint16_t id;
 };
 
 struct maker {
 	const struct table_source *source;
 	struct cfi_reader readers[TABLE_SECTION_MAX];
-	uint32_t section; /* that is being read */
+	uint32_t section; /* currently being read */
 	struct buf fdes;  /* uint64_t: see key_of() */
 	struct buf rules, pages;
-	struct cfi_table *table; /* with its rows; the rest comes last */
-	struct table_row *rows;	 /* its */
+	struct cfi_table *table; /* with its rows; the other parts are added last */
+	struct table_row *rows;	 /* of the table */
 	uint32_t row_cnt, row_cap;
-	uint32_t *slots;			  /* rule numbers + 1, by hash; half of them free */
-	size_t slot_cnt;			  /* a power of two */
-	struct known_rule known[1 << KNOWN_BITS]; /* in front of them */
+	uint32_t *slots; /* open addressing: rule numbers + 1; at least half are free */
+	size_t slot_cnt; /* a power of two */
+	struct known_rule known[1 << KNOWN_BITS]; /* direct-mapped cache in front of the slots */
 	uint64_t first_page;
-	uint64_t page_end; /* file offset up to which pages have begun */
+	uint64_t page_end; /* file offset up to which pages have been started */
 	struct table_rows made;
-	uint64_t last; /* the last row's rule: its bits */
+	uint64_t last; /* bits of the last row's rule */
 	int err;
 };
 
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-/* Of no rule. */
+/* The bits of no rule. */
 #define NO_RULE UINT64_MAX
 
 static uint64_t bits_of(enum packed_how how)
@@ -58,7 +59,7 @@ static size_t rule_cnt(const struct maker *m)
 	return m->rules.sz / sizeof(struct packed_rule);
 }
 
-/* Where the rule's number is, or has to be. */
+/* Returns the slot of the rule's number, or the free slot for it. */
 static uint32_t *slot_of(const struct maker *m, uint64_t bits)
 {
 	const struct packed_rule *rules = (const void *)m->rules.data;
@@ -149,7 +150,7 @@ static inline bool make_room(struct maker *m, size_t cnt)
 	return !m->err && (m->row_cap - m->row_cnt >= cnt || grow_rows(m, cnt));
 }
 
-/* Pages up to that of `off` begin with the rule that holds there: the last row's. */
+/* Starts all pages up to that of `off`. They begin with the rule of the last row. */
 static void begin_pages(struct maker *m, uint64_t off)
 {
 	uint16_t id = rule_id(m, m->last);
@@ -165,8 +166,8 @@ static void begin_pages(struct maker *m, uint64_t off)
 	}
 }
 
-/* Those of the page in hand, without the ones that change nothing; there is room for all. Returns
- * the first one behind it. */
+/* Adds the rows of the current page, and skips those that change nothing. There is room for all.
+ * Returns the first row after the page. */
 static const struct cfi_row *add_rows(struct maker *m, const struct cfi_row *row,
 				      const struct cfi_row *end)
 {
@@ -184,7 +185,7 @@ static const struct cfi_row *add_rows(struct maker *m, const struct cfi_row *row
 	return row;
 }
 
-/* From each row on its rule holds; before it, what held there. */
+/* Adds rows: each rule applies from its row on. The previous rule applies up to the first row. */
 static void set_rules(const struct cfi_row *rows, size_t cnt, void *arg)
 {
 	const struct cfi_row *end = rows + cnt;
@@ -198,8 +199,8 @@ static void set_rules(const struct cfi_row *rows, size_t cnt, void *arg)
  */
 
 /*
- * An FDE's place in the file, its section and its place in that, so that ascending they are in the
- * order in which they are believed.
+ * A key has an FDE's place in the file, its section, and its place in that section. If FDEs
+ * overlap, the one with the smallest key counts.
  */
 #define AT_BITS	 26 /* 64 MB of a section */
 #define OFF_FROM (AT_BITS + 2)
@@ -243,7 +244,7 @@ struct digit {
 
 static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, struct digit digit)
 {
-	uint32_t at[(1 << DIGIT_BITS_MAX) + 1]; /* where the next one with each digit goes */
+	uint32_t at[(1 << DIGIT_BITS_MAX) + 1]; /* where the next key with each digit goes */
 	uint64_t mask = (1u << digit.bits) - 1;
 
 	memset(at, 0, (mask + 2) * sizeof(*at));
@@ -255,7 +256,7 @@ static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, struct
 		to[at[from[i] >> digit.shift & mask]++] = from[i];
 }
 
-/* How many the largest key has above those that are in order already. */
+/* Returns the number of significant bits above the lower bits, which are sorted already. */
 static unsigned count_bits(const uint64_t *keys, size_t cnt)
 {
 	uint64_t all = 1;
@@ -265,7 +266,8 @@ static unsigned count_bits(const uint64_t *keys, size_t cnt)
 	return 64 - (unsigned)__builtin_clzll(all);
 }
 
-/* Keys that are in the order of their lower bits. There is room for as many in `spare`. */
+/* Sorts keys that are in the order of their lower bits (radix sort). `spare` has room for as many
+ * keys. */
 static void sort(uint64_t *keys, uint64_t *spare, size_t cnt)
 {
 	unsigned bits = count_bits(keys, cnt), digits = (bits - 1) / DIGIT_BITS_MAX + 1;
@@ -288,10 +290,10 @@ static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 	uint64_t first = keys[0] >> OFF_FROM;
 
 	if (m->source->mark_cnt && m->source->marks[0].off < first)
-		m->made.end = m->source->marks[0].off; /* it is in a gap */
+		m->made.end = m->source->marks[0].off; /* the override is in a gap */
 	m->first_page = (m->made.end ? m->made.end : first) / PAGE_SZ;
 	m->page_end = m->first_page * PAGE_SZ;
-	rule_id(m, bits_of(PACKED_ELSEWHERE)); /* there is room for it later */
+	rule_id(m, bits_of(PACKED_ELSEWHERE)); /* first, so that there is always room for it */
 	m->last = bits_of(PACKED_NONE);
 	rule_id(m, m->last);
 	for (size_t i = 0; i < cnt && !m->err; i++)
@@ -302,7 +304,7 @@ static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 
 #define ROWS_PER_KEY (sizeof(uint64_t) / sizeof(struct table_row))
 
-/* FDEs are sorted in the memory of the rows, of which there are more. */
+/* Sorts the FDEs in the memory of the rows, of which there will be more. */
 static void make_all(struct maker *m)
 {
 	uint64_t *keys = (uint64_t *)(void *)m->fdes.data;
@@ -332,7 +334,7 @@ void cfi_table__seal(struct cfi_table *t)
 	t->checksum = checksum(t);
 }
 
-/* Pages and rules go behind the rows, which stay where they were made. */
+/* Appends pages and rules to the rows, which stay in place. */
 static struct cfi_table *assemble(struct maker *m)
 {
 	size_t rows_end = sizeof(struct cfi_table) + m->row_cnt * sizeof(*m->rows);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call-frame information of one ELF file, compiled: about 4 bytes a row. One block of memory
+ * The compiled call-frame information of one ELF file: about 4 bytes per row. It is one block
  * without pointers, the same in memory, in a cache file and in a BPF map:
  *
- *     struct cfi_table             header
- *     struct table_row[]       row_cnt: where in its page a row starts, ascending; its rule
- *     uint32_t[]               page_cnt + 1: the first row of each 16 KiB of the file, from
- *                              first_page on
- *     struct packed_rule[]       rule_cnt: the rules that rows refer to
+ *	    struct cfi_table         header
+ *	    struct table_row[]       row_cnt: the start of a row in its page, ascending; its rule
+ *	    uint32_t[]               page_cnt + 1: the first row of each 16 KiB of the file, from
+ *	                             first_page on
+ *	    struct packed_rule[]     rule_cnt: the rules that rows refer to
  *
- * A row goes to the next one, or to the end of its page. Rows are found by file offset: that is
- * what a mapping says of a pc, and no file has more of them than bytes. The rules are the file's
- * own, and not of all files together, so that a forged file cannot use up what others need.
+ * A row extends to the next one, or to the end of its page. Rows are found by file offset: a
+ * mapping translates a pc to one, and no file has more offsets than bytes. Rules are kept per file
+ * and not shared among files, so that a forged file cannot use up the space of others.
  */
 #ifndef CFI_TABLE_H
 #define CFI_TABLE_H
@@ -36,7 +36,7 @@ struct cfi_table {
 	uint64_t first_page;
 	uint64_t sz;	   /* of the whole block */
 	uint64_t checksum; /* XXH3 of the rest */
-	uint64_t digest;   /* of what it was made from: cfi_table__digest() */
+	uint64_t digest;   /* of its sources: cfi_table__digest() */
 	struct build_id build_id;
 	uint8_t unused[3];
 };
@@ -45,24 +45,26 @@ struct table_row {
 	uint16_t start, rule;
 };
 
-/* Where link-time addresses lie in the file: an executable segment. */
+/* The position of an executable segment in the file, and its link-time address. */
 struct table_segment {
 	uint64_t vaddr, off, sz;
 };
 
-/* A rule that call-frame information does not say, or says wrong. */
+/* A rule that the call-frame information lacks or has wrong. */
 struct table_override {
 	uint64_t off, sz; /* in the file */
 	struct packed_rule rule;
 };
 
-/* Looks for a signal trampoline in [off, end) of the file. */
+/* Searches [off, end) of the file for a signal trampoline. */
 typedef bool (*table_find_fn)(void *arg, uint64_t off, uint64_t end, struct table_override *found);
 
-/* Copies code of the file. False if it cannot be had: what it is must be assumed then. */
+/* Copies code of the file. Returns false if the code cannot be read; the caller then assumes the
+ * usual. */
 typedef bool (*table_code_fn)(void *arg, uint64_t off, void *to, size_t sz);
 
-/* Code of larger files is not read: 99.9 % of files have less (some 100 us to read). */
+/* The code of larger files is not read: 99.9 % of files have less, which takes about 100 us to
+ * read. */
 #define TABLE_CODE_MAX (4u << 20)
 
 struct table_source {
@@ -71,30 +73,32 @@ struct table_source {
 	uint64_t digest;
 	const struct table_segment *segments;
 	size_t segment_cnt;
-	const struct cfi_section *sections; /* where FDEs overlap the first one is believed */
+	const struct cfi_section *sections; /* if FDEs overlap, the first one counts */
 	size_t section_cnt;		    /* at most TABLE_SECTION_MAX */
-	const struct table_override *marks; /* ascending, none over another */
+	const struct table_override *marks; /* ascending, without overlaps */
 	size_t mark_cnt;
-	table_find_fn find_trampoline; /* where no FDE is; NULL: in vain */
+	table_find_fn find_trampoline; /* called for gaps between FDEs; NULL: no search */
 	void *find_arg;
-	table_code_fn read_code; /* NULL: in vain */
+	table_code_fn read_code; /* NULL: code is not read */
 	void *code_arg;
 };
 
-/* Whether the file is small enough for .read_code. */
+/* Returns whether the file is small enough for `.read_code`. */
 bool table_source__may_read_code(const struct table_segment *, size_t cnt);
 
-/* malloc()ed. NULL + errno: ENOENT without a row, E2BIG for what no real file has, ENOMEM. */
+/* Returns a malloc()ed table, or NULL with errno ENOENT if there is no row, E2BIG if the source is
+ * larger than any real file, ENOMEM. */
 struct cfi_table *cfi_table__make(const struct table_source *);
 
-/* Sets the checksum: to be called when anything has been changed. */
+/* Sets the checksum. Call it after every change. */
 void cfi_table__seal(struct cfi_table *);
 
-/* Whether `sz` bytes are a whole table of this version for that build ID, safe to look up in. */
+/* Returns whether `sz` bytes are a complete table of this version for that build ID, safe for
+ * look-ups. */
 bool cfi_table__is_sound(const struct cfi_table *, size_t sz, const struct build_id *);
 
-/* Reports where the table has no rule: ranges of the file in ascending order, of those parts that
- * it has pages for. */
+/* Reports the ranges of the file without a rule, in ascending order, within the pages of the table.
+ */
 typedef void (*cfi_table_gap_fn)(uint64_t off, uint64_t end, void *arg);
 void cfi_table__gaps(const struct cfi_table *, cfi_table_gap_fn, void *arg);
 
@@ -113,7 +117,7 @@ static inline const struct packed_rule *cfi_table__rules(const struct cfi_table 
 	return (const struct packed_rule *)(const void *)(cfi_table__pages(t) + t->page_cnt + 1);
 }
 
-/* The rule at a file offset; PACKED_NONE outside. */
+/* Returns the rule at a file offset; PACKED_NONE outside the table. */
 static inline struct packed_rule cfi_table__at(const struct cfi_table *t, uint64_t off)
 {
 	const struct packed_rule none = { .how = PACKED_NONE };

@@ -15,11 +15,11 @@
 
 #define SEGMENTS_MAX 64
 #define SECTION_MAX  (64u << 20) /* bytes, also when decompressed */
-#define GAPS_MAX     256	 /* that are looked through */
+#define GAPS_MAX     256	 /* that are searched */
 
 struct gathered {
 	struct cfi_section sections[TABLE_SECTION_MAX];
-	uint8_t *bytes[TABLE_SECTION_MAX]; /* theirs */
+	uint8_t *bytes[TABLE_SECTION_MAX]; /* owned bytes of the sections */
 	size_t section_cnt;
 	struct table_segment segments[SEGMENTS_MAX];
 	size_t segment_cnt;
@@ -37,7 +37,7 @@ static void gather_segments(struct gathered *g, const struct elf_file *f)
 	}
 }
 
-/* What the section claims to have when it is unpacked, and libelf will make of it. */
+/* Checks the declared size before libelf decompresses the section. */
 static bool unpack(Elf_Scn *scn)
 {
 	GElf_Chdr chdr;
@@ -82,7 +82,8 @@ static bool gather_debug_frame(struct gathered *g, const struct elf_file *f)
 	return gather_section(g, f, ".debug_frame", false);
 }
 
-/* Only for a file that has nothing itself: a separate one is large and far away. */
+/* For a file without call-frame information of its own only: separate files are large and on disk.
+ */
 static void gather_separate(struct gathered *g, const struct elf_file *f)
 {
 	struct elf_file *debug = debug_data__open(f);
@@ -100,7 +101,7 @@ static void gather_separate(struct gathered *g, const struct elf_file *f)
 
 #define WINDOW_SZ (64u << 10)
 
-/* What was read of the code last: it is read in ascending order. */
+/* The code that was read last: it is read in ascending order. */
 struct code_window {
 	const struct elf_file *file;
 	uint64_t off;
@@ -129,10 +130,10 @@ static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
 	return true;
 }
 
-/* ---- all together -------------------------------------------------------------------------------
+/* ---- building -----------------------------------------------------------------------------------
  */
 
-/* Not secure against a chosen collision: only root's files get into the cache. */
+/* The hash does not resist chosen collisions: only tables of root's files get into the cache. */
 static uint64_t gathered__digest(const struct gathered *g)
 {
 	uint64_t digest = XXH3_64bits(g->segments, g->segment_cnt * sizeof(*g->segments));
@@ -218,7 +219,7 @@ uint64_t cfi_table__digest(const struct elf_file *f)
 	return digest;
 }
 
-/* ---- without a table ----------------------------------------------------------------------------
+/* ---- lazy tables --------------------------------------------------------------------------------
  */
 
 static bool find_section(const struct section_headers *h, const char *name, struct lazy_section *s)
@@ -231,7 +232,8 @@ static bool find_section(const struct section_headers *h, const char *name, stru
 	return true;
 }
 
-/* Frames that the search table does not know, and marks that take a table of functions. */
+/* Returns whether the file has frames that the search table does not cover, or functions that get
+ * overrides. */
 static bool has_more(const struct section_headers *h)
 {
 	return section_headers__find(h, ".debug_frame") || section_headers__find(h, ".gopclntab") ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From an ELF file to its table, or to what answers as long as there is none. */
+/* Builds the table of an ELF file, or the lazy table that answers until the table exists. */
 #ifndef CFI_TABLEBUILD_H
 #define CFI_TABLEBUILD_H
 
@@ -7,21 +7,22 @@
 #include "cfi/lazytable.h"
 
 /*
- * Compiles .eh_frame and .debug_frame (also compressed; of .gnu_debugdata or the separate debug
- * file where the file itself has neither). Reads the file through its libelf handle, so nobody else
- * may use that meanwhile. malloc()ed; NULL + errno: ENOENT when there is nothing to compile,
- * ENOTSUP for a machine that we do not know.
+ * Compiles .eh_frame and .debug_frame, also compressed ones. If the file has neither, compiles
+ * those of .gnu_debugdata or of the separate debug file. Uses the file's libelf handle: no other
+ * thread may use it meanwhile. Returns a malloc()ed table, or NULL with errno ENOENT if there is
+ * nothing to compile, ENOTSUP for an unknown machine.
  */
 struct cfi_table *cfi_table__of_file(struct elf_file *);
 
 /*
- * Returns a hash of what a table is made from: the segments and the call-frame sections. A table
- * with another one is of another file, whatever build ID both have.
+ * Returns a hash of the sources of a table: the segments and the call-frame sections. A table with
+ * another hash belongs to another file, even if the build IDs are equal.
  */
 uint64_t cfi_table__digest(const struct elf_file *);
 
-/* By `read` alone, without libelf. NULL + errno: EINVAL when the file has no search table as
- * linkers write it, or more call-frame information than that knows of; or what `read` said. */
+/* Reads the file with `read` only, without libelf. Returns NULL and sets errno: EINVAL if the file
+ * has no search table in the form that linkers write, or has call-frame information that the search
+ * table does not cover; or the error of `read`. */
 struct lazy_table *lazy_table__of_file(const struct elf_file *, struct lazy_reader);
 
 #endif

@@ -14,19 +14,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SUFFIX	 ".table"
-#define NAME_SZ	 (2 * BUILD_ID_MAX + sizeof(SUFFIX))
-#define TEMP	 ".new"
-#define TEMP_SZ	 (NAME_SZ + 32) /* NAME.new.PID */
-#define USED_SEC 3600		/* a file's time says to the hour when it was last used */
+#define SUFFIX	".table"
+#define NAME_SZ (2 * BUILD_ID_MAX + sizeof(SUFFIX))
+#define TEMP	".new"
+#define TEMP_SZ (NAME_SZ + 32) /* NAME.new.PID */
+/* Seconds. A file's modification time is the time of its last use, to the hour. */
+#define USED_SEC 3600
 
 struct table_cache {
-	unsigned refs; /* atomic: who hangs while it reads may be the last */
+	unsigned refs; /* atomic: a job that hangs while it reads may hold the last one */
 	int dir_fd;
 	size_t max_sz;
-	pthread_mutex_t lock; /* of what follows */
-	bool listed;	      /* somebody has looked what there is */
-	size_t sz;	      /* bytes of files, about now */
+	pthread_mutex_t lock; /* protects the fields below */
+	bool listed;	      /* the folder has been listed */
+	size_t sz;	      /* bytes of the files, approximately */
 };
 
 /* ---- the folder ---------------------------------------------------------------------------------
@@ -48,7 +49,7 @@ static int make_parents(const char *dir)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Ours, and nobody else can write into it. */
+/* Returns 0 if we own the folder and no other user can write into it. */
 static int check_folder(int fd)
 {
 	struct stat st;
@@ -142,8 +143,8 @@ static int longest_unused(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* All tables of the folder, also those that nobody finished; *cnt of them, for the caller to free.
- */
+/* Lists all tables in the folder, including temporary files. Sets `*cnt`; the caller frees the
+ * result. */
 static struct entry *list(const struct table_cache *c, size_t *cnt, size_t *sz)
 {
 	int fd = openat(c->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -232,7 +233,7 @@ int table_cache__store(struct table_cache *c, const struct cfi_table *t)
 		return -EINVAL;
 	name_of(&t->build_id, name);
 	snprintf(temp, sizeof(temp), "%s" TEMP ".%d", name, (int)getpid());
-	unlinkat(c->dir_fd, temp, 0); /* of one that was killed */
+	unlinkat(c->dir_fd, temp, 0); /* left by a killed process */
 	fd = openat(c->dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables on disk, one file per build ID, so that the next start finds them: they are mapped, not
- * read. What is damaged, of another version or somebody else's is not believed, and made again.
+ * Tables on disk, one file per build ID, for the next start. They are mapped, not read. A table
+ * that is damaged, of another version or owned by another user is ignored and built again.
  */
 #ifndef CFI_TABLECACHE_H
 #define CFI_TABLECACHE_H
@@ -9,25 +9,26 @@
 #include "cfi/table.h"
 
 #define TABLE_CACHE_DIR "/var/cache/stacks/tables"
-#define TABLE_CACHE_MAX (512u << 20) /* bytes: a whole distribution takes 70 MB */
+#define TABLE_CACHE_MAX (512u << 20) /* bytes: the tables of a whole distribution take 70 MB */
 
 struct table_cache;
 
 /*
- * Makes the folder with its parents where it is missing (0700). NULL + errno; EPERM when others
- * could write into it. When one is kept and the files have more than max_sz bytes, those that were
- * not used for longest go.
+ * Creates the folder and its parents (0700) if they are missing. Returns NULL and sets errno;
+ * EPERM: other users could write into it. After a table is stored, if the files have more than
+ * `max_sz` bytes, the least recently used ones are removed.
  */
 struct table_cache *table_cache__new(const char *dir, size_t max_sz);
-/* One more reference; NULL gives NULL. Any thread. */
+/* Takes another reference; NULL gives NULL. Any thread may call it. */
 struct table_cache *table_cache__get(struct table_cache *);
 void table_cache__put(struct table_cache *); /* accepts NULL */
 
-/* Mapped read-only; for table_cache__unmap(). NULL: there is none. Any thread. */
+/* Returns a table mapped read-only, to be released by table_cache__unmap(), or NULL. Any thread may
+ * call it. */
 const struct cfi_table *table_cache__load(const struct table_cache *, const struct build_id *);
 void table_cache__unmap(const struct cfi_table *);
 
-/* Keeps a copy. 0 or -errno: nobody has to care. Any thread. */
+/* Stores a copy. Returns 0 or -errno, which callers may ignore. Any thread may call it. */
 int table_cache__store(struct table_cache *, const struct cfi_table *);
 
 #endif

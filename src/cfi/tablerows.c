@@ -5,7 +5,8 @@
 
 #include "elf/code.h"
 
-#define ALIGNMENT_GAP	 16 /* bytes of padding before an aligned function: nobody is there */
+/* Bytes of padding before an aligned function, which are never executed. */
+#define ALIGNMENT_GAP	 16
 #define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
 
 __attribute__((noinline)) static const struct table_override *find_mark(struct table_rows *r,
@@ -19,8 +20,8 @@ __attribute__((noinline)) static const struct table_override *find_mark(struct t
 	return r->mark_off < to ? &s->marks[r->mark] : NULL;
 }
 
-/* The first mark that ends behind `from`, if it begins before `to`. Asked with ascending places;
- * nearly all are far from any. */
+/* Returns the first override that ends after `from`, if it begins before `to`. Calls must have
+ * ascending places. Nearly all places are far from any override. */
 static inline const struct table_override *next_mark(struct table_rows *r, uint64_t from,
 						     uint64_t to)
 {
@@ -32,7 +33,7 @@ static void set_rule(struct table_rows *r, uint64_t from, struct packed_rule rul
 	r->set(&(struct cfi_row){ from, rule }, 1, r->arg);
 }
 
-/* The rule holds in [from, to), but where there are marks. */
+/* Sets the rule in [from, to), with the overrides on top. */
 static void set_rules(struct table_rows *r, uint64_t from, uint64_t to, struct packed_rule rule)
 {
 	const struct table_override *mark;
@@ -48,7 +49,8 @@ static void set_rules(struct table_rows *r, uint64_t from, uint64_t to, struct p
 		set_rule(r, from, rule);
 }
 
-/* Of an FDE's rows what is not another's, which ends at r->end. How many: one at least. */
+/* Drops the part of an FDE's rows before r->end, which belongs to another FDE. Returns the number
+ * of remaining rows, at least one. */
 static size_t trim(const struct table_rows *r, struct cfi_row **rows, size_t cnt)
 {
 	for (; cnt > 1 && (*rows)[1].at <= r->end; cnt--)
@@ -92,8 +94,8 @@ struct gap_code {
 	size_t sz;
 };
 
-/* Returns false if the code cannot be read, or the gap is larger. What follows is zeros where the
- * file ends. */
+/* Returns false if the code cannot be read, or if the gap is larger. If the file ends there, the
+ * bytes after the gap are zeros. */
 static bool read_gap(const struct table_rows *r, uint64_t to, struct gap_code *code)
 {
 	const struct table_source *s = r->source;
@@ -106,9 +108,9 @@ static bool read_gap(const struct table_rows *r, uint64_t to, struct gap_code *c
 }
 
 /*
- * Returns whether the gap up to `to` is padding before an aligned function. A small function
- * without CFI may lie there instead: the bytes tell. Larger gaps are code that CFI leaves out, as
- * the C library's clone() between its system call and the child's part.
+ * Returns whether the gap up to `to` is padding before an aligned function. It may be a small
+ * function without CFI instead, which its bytes show. Larger gaps are code without CFI, such as the
+ * child's part of the C library's clone() after its system call.
  */
 static bool is_padding(const struct table_rows *r, uint64_t to, const struct gap_code *code)
 {
@@ -116,7 +118,8 @@ static bool is_padding(const struct table_rows *r, uint64_t to, const struct gap
 	       (!code || elf_code__is_padding(r->source->machine, code->bytes, code->sz));
 }
 
-/* Those of x86-64 that lie so narrowly have call-frame information. */
+/* Searches a trampoline. Trampolines of x86-64 in gaps of at most ALIGNMENT_GAP bytes have
+ * call-frame information. */
 static bool find_trampoline(const struct table_rows *r, uint64_t from, uint64_t to,
 			    struct table_override *found)
 {
@@ -126,8 +129,8 @@ static bool find_trampoline(const struct table_rows *r, uint64_t from, uint64_t 
 	       s->find_trampoline(s->find_arg, from, to, found);
 }
 
-/* The return address of a signal handler is where the trampoline begins, and looked up is the place
- * before it, be it in an FDE. */
+/* The return address of a signal handler is the start of the trampoline. The walk looks up the byte
+ * before it, even if that is in an FDE. */
 __attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to, bool padding)
 {
 	const struct packed_rule none = { .how = PACKED_NONE };
@@ -156,7 +159,7 @@ static void set_planted(struct table_rows *r, uint64_t start)
 		 (struct packed_rule){ .how = PACKED_ROOT, .flags = PACKED_CALLERS_ONLY });
 }
 
-/* Nearly all are padding, of which there is nothing to say. */
+/* Nearly all gaps are padding, which needs no row. */
 void table_rows__gap(struct table_rows *r, uint64_t to)
 {
 	struct gap_code code;
@@ -186,7 +189,8 @@ bool table_rows__off(const struct table_source *source, uint64_t vaddr, uint64_t
 	return s;
 }
 
-/* An address range's part that is in one segment. False: there is none. */
+/* Converts the part of an address range that is in its first segment. Returns false if there is
+ * none. */
 static bool place(const struct table_source *source, uint64_t *start, uint64_t *sz)
 {
 	const struct table_segment *s = find_segment(source, *start);
@@ -224,7 +228,7 @@ bool table_rows__place(const struct table_source *source, struct cfi_fde *fde)
 	       place(source, &fde->start, &fde->sz);
 }
 
-#define START_CONTEXT_SZ_MAX 64 /* bytes of all of it */
+#define START_CONTEXT_SZ_MAX 64 /* bytes of the whole function */
 
 static bool is_start_context(const struct table_rows *r, const struct cfi_fde *fde)
 {
@@ -250,7 +254,7 @@ void table_rows__fde(struct table_rows *r, const struct cfi_fde *fde)
 		cfi_reader__rows(fde, r->source->machine, take_rows, r);
 }
 
-/* Of the segment in which the last row is. */
+/* Returns the end of the segment with the last row. */
 static uint64_t end_of_code(const struct table_rows *r)
 {
 	for (size_t i = 0; i < r->source->segment_cnt; i++) {
@@ -264,5 +268,6 @@ static uint64_t end_of_code(const struct table_rows *r)
 
 void table_rows__finish(struct table_rows *r)
 {
-	table_rows__gap(r, end_of_code(r) + ALIGNMENT_GAP + 1); /* no padding: it ends here */
+	table_rows__gap(r, end_of_code(r) + ALIGNMENT_GAP +
+				   1); /* larger than any padding, so that the gap counts as code */
 }

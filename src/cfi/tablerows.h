@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which rule holds where in a file: the rows of FDEs, marks over them, and what is in the gaps
- * between. For a whole table (cfi/table.h), or for one place (cfi/lazytable.h).
+ * The rules of a file by place: the rows of FDEs, overrides on top of them, and rules in the gaps
+ * between. Used for a whole table (cfi/table.h) or for one place (cfi/lazytable.h).
  */
 #ifndef CFI_TABLEROWS_H
 #define CFI_TABLEROWS_H
@@ -9,33 +9,34 @@
 #include "cfi/table.h"
 #include "cfi/overrides.h"
 
-/* Rows whose places are file offsets; ascending. */
+/* Reports rows by file offset, ascending. */
 typedef void (*table_rows_fn)(const struct cfi_row *, size_t cnt, void *arg);
 
 struct table_rows {
 	const struct table_source *source;
 	table_rows_fn set;
 	void *arg;
-	uint64_t end; /* file offset up to which rows have been made; 0: none have */
+	uint64_t end; /* file offset up to which rows exist; 0: none yet */
 	/* private */
-	size_t mark;	   /* the source's, which is next */
-	uint64_t mark_off; /* where it begins, or before */
+	size_t mark;	   /* the next one of the source's overrides */
+	uint64_t mark_off; /* its start, or a lower offset */
 };
 
-/* From a link-time address to the offset in the file. False: it is in no code. */
+/* Converts a link-time address to a file offset. Returns false if the address is not in code. */
 bool table_rows__off(const struct table_source *, uint64_t vaddr, uint64_t *off);
-/* The same of marks, of which there is room for as many, and without what is beyond their segment.
- * How many: those that are in no code, or in another order there, are left out. */
+/* Converts overrides to file offsets, cut to their segments. `to` has room for all of them. Returns
+ * their number: overrides outside code, or out of order in the file, are left out. */
 size_t table_rows__marks(const struct table_source *, const struct overrides *,
 			 struct table_override *);
-/* The same of an FDE. False: in no code, or larger than any compiler makes one. */
+/* Converts an FDE to file offsets. Returns false if it is not in code, or is larger than FDEs of
+ * any compiler. */
 bool table_rows__place(const struct table_source *, struct cfi_fde *);
 
-/* The FDE that is next in the file, placed; and the gap before it. */
+/* Adds the next FDE in the file, after table_rows__place(), and the gap before it. */
 void table_rows__fde(struct table_rows *, const struct cfi_fde *);
-/* From where rows end: there is no FDE up to `to`. */
+/* Adds a gap from the end of the rows: there is no FDE up to `to`. */
 void table_rows__gap(struct table_rows *, uint64_t to);
-/* The same behind the last FDE. */
+/* Adds the gap after the last FDE. */
 void table_rows__finish(struct table_rows *);
 
 #endif

@@ -9,49 +9,50 @@
 
 #include "cfi/tablebuild.h"
 
-/* Owned by who asks, but for what is above the line while it is being done. */
+/* A job that builds a table. The job's thread uses the fields above the line while it runs; the
+ * requesting thread uses all others. */
 struct making {
 	struct job job;
 	struct table_cache *cache; /* a reference; NULL: none */
 	char *path;
 	int fd;
 	bool trusted;
-	bool whole;		       /* it is to be made when the cache has none */
+	bool whole;		       /* build the table if the cache has none */
 	const struct cfi_table *table; /* when done; NULL: there is none */
 	bool mapped;
 	/* ---- */
 	struct table_store *tables;
-	struct elf_file *file; /* whose slot waits */
+	struct elf_file *file; /* its slot waits for the table */
 };
 
-/* What there is of tables and indexes, in bytes. A file may outlive us: who is last frees it. */
+/* Memory of tables and lazy tables. A file may outlive the store: the last reference frees it. */
 struct held {
 	size_t sz, indexed;
-	unsigned refs; /* ours, and one of each slot */
+	unsigned refs; /* one of the store, one of each slot */
 };
 
 struct slot {
 	struct table_slot seen;
 	bool mapped;		  /* the table is from the cache */
-	bool asked;		  /* for it to be made */
-	struct lazy_table *index; /* as long as there is no table; NULL: none */
-	size_t answers;		  /* of the index */
+	bool asked;		  /* the table has been requested */
+	struct lazy_table *index; /* until there is a table; NULL: none */
+	size_t answers;		  /* of the lazy table */
 	struct held *held;
 };
 
 struct table_store {
 	struct table_cache *cache;
 	struct jobs *jobs;
-	struct page_cache *pages; /* of files that have an index */
+	struct page_cache *pages; /* of files that have a lazy table */
 	uint64_t last_id;
 	struct held *held;
 	struct table_store_stats stats;
 };
 
-/* ---- in a thread of the jobs' -------------------------------------------------------------------
+/* ---- on a job's thread --------------------------------------------------------------------------
  */
 
-/* Returns the cached table if it was made from what the file has now, else NULL. */
+/* Returns the cached table if it was made from the present contents of the file, else NULL. */
 static const struct cfi_table *load(const struct table_cache *c, const struct elf_file *own)
 {
 	const struct cfi_table *t = table_cache__load(c, &own->build_id);
@@ -62,7 +63,7 @@ static const struct cfi_table *load(const struct table_cache *c, const struct el
 	return NULL;
 }
 
-/* The cache is for files that speak for their build ID. */
+/* The cache is used for files with a trusted build ID. */
 static void make(struct making *m, struct elf_file *own)
 {
 	bool cached = m->cache && own->trusted && own->build_id.sz;
@@ -78,7 +79,7 @@ static void make(struct making *m, struct elf_file *own)
 	m->table = table;
 }
 
-/* With a handle of its own: libelf's must not be shared. */
+/* Opens the file again: libelf handles must not be shared by threads. */
 static void work(struct job *job)
 {
 	struct making *m = (struct making *)job;
@@ -131,7 +132,7 @@ static void slot__free(void *data)
 	free(slot);
 }
 
-/* A table that comes when its owner's have taken all they may is thrown away. */
+/* Takes a finished table. A table that exceeds the limit of the file's owner is dropped. */
 static void adopt(struct table_store *t, struct elf_file *file, const struct cfi_table *table,
 		  bool mapped)
 {
@@ -152,7 +153,7 @@ static void adopt(struct table_store *t, struct elf_file *file, const struct cfi
 	slot->held->sz += table->sz;
 }
 
-/* None where it would have to be waited for, or is too much. */
+/* Makes no lazy table if that would block, or exceed the limit of the file's owner. */
 static void make_index(struct table_store *t, struct elf_file *file, struct slot *slot)
 {
 	struct lazy_reader reader = { elf_file__read_now, t->pages };
@@ -186,7 +187,7 @@ static void done(struct job *job)
 	const struct slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
 
 	m->tables->stats.pending--;
-	/* Who is asked for often is asked for again before the cache has answered. */
+	/* A busy file may request its table again before the cache has answered. */
 	if (!slot->seen.table && (m->table || m->whole)) {
 		adopt(m->tables, m->file, m->table, m->mapped);
 		m->table = NULL;
@@ -260,7 +261,7 @@ const struct table_slot *table_store__ask(struct table_store *t, struct elf_file
 	slot->held = t->held;
 	t->held->refs++;
 	*a = (struct elf_attachment){ slot, slot__free };
-	if (file->fd < 0) /* the vdso: small, and nowhere to open again */
+	if (file->fd < 0) /* the vdso: small, and cannot be opened again */
 		adopt(t, file, cfi_table__of_file(file), false);
 	else
 		meet(t, file, slot);

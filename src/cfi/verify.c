@@ -8,12 +8,13 @@
 #include "base/cursor.h"
 #include "cfi/reader.h"
 
-#define REGISTER_MAX	 200	      /* x86-64 has 125 and some reserved ones */
-#define STATES_MAX	 32	      /* remembered at a time; compilers remember one */
+#define REGISTER_MAX	 200	      /* x86-64 has 125, and some reserved ones */
+#define STATES_MAX	 32	      /* remembered states; compilers use one */
 #define BLOCK_MAX	 1024	      /* bytes of an expression */
 #define INSTRUCTIONS_MAX (256u << 10) /* bytes of one entry */
 
-/* Operands of DW_CFA_*: register, number, block, location, 1, 2 or 4 bytes. NULL: not on x86-64. */
+/* Operands of DW_CFA_*: register, number, block, location, 1, 2 or 4 bytes. NULL: not used on
+ * x86-64. */
 static const char *const operands[64] = {
 	[DW_CFA_nop] = "",
 	[DW_CFA_set_loc] = "l",
@@ -42,19 +43,19 @@ static const char *const operands[64] = {
 	[DW_CFA_GNU_negative_offset_extended] = "rn",
 };
 
-/* Which offsets of a section CIEs and FDEs start at, a bit each. */
+/* Bit sets: the offsets of a section at which CIEs and FDEs start. */
 struct starts {
 	uint8_t *cie, *fde;
 };
 
 struct checker {
 	const struct cfi_section *section;
-	uint8_t *rewrite; /* its bytes, when signatures are to be forgotten; else NULL */
+	uint8_t *rewrite; /* the section's bytes if signatures are to be replaced, else NULL */
 	struct starts starts;
-	struct cursor c; /* on the entry in hand */
+	struct cursor c; /* on the current entry */
 };
 
-/* What an FDE needs to know of its CIE. */
+/* The fields of a CIE that its FDEs need. */
 struct cie {
 	uint8_t encoding; /* of locations, DW_EH_PE_* */
 	bool has_data;	  /* FDEs have augmentation data */
@@ -70,7 +71,7 @@ static bool is_set(const uint8_t *bits, size_t i)
 	return bits[i / 8] >> i % 8 & 1;
 }
 
-/* Bytes of a location; 0: no encoding that compilers use. */
+/* Returns the bytes of a location, or 0 if compilers do not use the encoding. */
 static size_t location_sz(uint8_t encoding)
 {
 	static const uint8_t sizes[16] = {
@@ -105,7 +106,7 @@ static void skip_operand(struct cursor *c, char kind, const struct cie *cie)
 	}
 }
 
-/* On AArch64: where return addresses are signed. */
+/* Returns whether the instruction marks signed return addresses (AArch64). */
 static bool is_signature(uint8_t op)
 {
 	return op == DW_CFA_AARCH64_negate_ra_state || op == DW_CFA_AARCH64_negate_ra_state_with_pc;
@@ -141,7 +142,7 @@ static bool check_instructions(const struct checker *k, const struct cie *cie)
 
 /* ---- entries ---- */
 
-/* One letter of the augmentation, with its data. */
+/* Reads the data of one letter of the augmentation. */
 static bool read_augmentation(struct cursor *data, char letter, struct cie *cie)
 {
 	uint8_t encoding;
@@ -159,7 +160,7 @@ static bool read_augmentation(struct cursor *data, char letter, struct cie *cie)
 	}
 }
 
-/* From its version on; leaves the cursor at its instructions. */
+/* Reads a CIE from its version; leaves the cursor at its instructions. */
 static bool read_cie(struct cursor *c, struct cie *cie)
 {
 	uint8_t version = cursor__u8(c);
@@ -170,13 +171,14 @@ static bool read_cie(struct cursor *c, struct cie *cie)
 	*cie = (struct cie){ .encoding = DW_EH_PE_absptr };
 	if (!augmentation || (version != 1 && version != 3 && version != 4))
 		return false;
-	if (version == 4 && (cursor__u8(c) != 8 || cursor__u8(c) != 0)) /* address, segment */
+	if (version == 4 &&
+	    (cursor__u8(c) != 8 || cursor__u8(c) != 0)) /* size of addresses, of segments */
 		return false;
-	cursor__uleb(c); /* alignment of code and data, return address column */
+	cursor__uleb(c); /* alignment of code, of data, then the return address column */
 	cursor__uleb(c);
 	if ((version == 1 ? cursor__u8(c) : cursor__uleb(c)) > REGISTER_MAX)
 		return false;
-	if (*augmentation != 'z') /* letters without data, in .debug_frame: a signal frame */
+	if (*augmentation != 'z') /* no augmentation data, in .debug_frame: a signal frame */
 		return strspn(augmentation, "S") == strlen(augmentation) && !c->err;
 	cie->has_data = true;
 	sz = cursor__uleb(c);
@@ -196,7 +198,7 @@ static bool check_cie(struct checker *k, size_t start)
 	return read_cie(&k->c, &cie) && check_instructions(k, &cie);
 }
 
-/* The CIE came first, and was checked. */
+/* Reads the CIE, which must precede its FDEs and has been checked. */
 static bool find_cie(const struct checker *k, uint64_t start, struct cie *cie)
 {
 	struct cursor c = cursor__on(k->section->data, k->section->sz);
@@ -221,7 +223,8 @@ static bool check_fde(struct checker *k, size_t start, uint64_t cie_start)
 	return !k->c.err && check_instructions(k, &cie);
 }
 
-/* Steps over one entry; at the end, which may be a length of 0 in .eh_frame, *left is empty. */
+/* Checks one entry and moves `*left` after it. At the end, which may be a length of 0 in .eh_frame,
+ * `*left` is empty. */
 static bool check_entry(struct checker *k, struct cursor *left)
 {
 	size_t start = (size_t)(left->pos - k->section->data), id_at;
@@ -247,7 +250,8 @@ static bool check_entry(struct checker *k, struct cursor *left)
 						      : check_fde(k, start, id);
 }
 
-/* version 1; the usual encodings; { location, FDE } relative to the table's own address. */
+/* Checks for version 1, the usual encodings, and entries { location, FDE } relative to the table's
+ * own address. */
 static bool check_table(const struct checker *k, const struct cfi_section *hdr)
 {
 	struct cursor c = cursor__on(hdr->data, hdr->sz);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call-frame information that would make libdw (0.188) use memory or time without bound: it grows
- * its tables to the largest register number that is named, keeps as many states as are remembered
- * and operations as an expression claims to have. Files that only root can write are believed; all
- * others are read once by this before libdw sees them.
+ * Rejects call-frame information that would make libdw (0.188) use unbounded memory or time: libdw
+ * grows its tables to the largest register number, and keeps all remembered states and as many
+ * operations as an expression declares. Files that only root can write are trusted; this module
+ * reads all others once before libdw does.
  */
 #ifndef CFI_VERIFY_H
 #define CFI_VERIFY_H
@@ -16,18 +16,18 @@ struct cfi_section {
 	const uint8_t *data;
 	size_t sz;
 	uint64_t vaddr;
-	bool eh; /* .eh_frame, else .debug_frame */
+	bool eh; /* .eh_frame; false: .debug_frame */
 };
 
 /*
- * Whether every CIE and FDE is what a compiler might have written, and every entry of the search
- * table (.eh_frame_hdr; NULL: there is none) one of them.
+ * Returns whether a compiler could have written every CIE and FDE, and whether every entry of the
+ * search table (.eh_frame_hdr; NULL: none) refers to one of them.
  */
 bool cfi_section__is_sane(const struct cfi_section *, const struct cfi_section *hdr);
 
 /*
- * Makes DW_CFA_nop of what says where return addresses are signed (AArch64): libdw (0.188) takes it
- * for SPARC's DW_CFA_GNU_window_save. `data` are the section's bytes.
+ * Replaces the instructions that mark signed return addresses (AArch64) by DW_CFA_nop: libdw
+ * (0.188) treats them as SPARC's DW_CFA_GNU_window_save. `data` are the section's bytes.
  */
 void cfi_section__forget_signatures(const struct cfi_section *, uint8_t *data);
 

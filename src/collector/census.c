@@ -83,7 +83,7 @@ void census__stop(struct census *c)
 	census__end(c);
 	if (!jobs__free(c->jobs))
 		log__warn("a file system does not answer: the recording is complete, but a child "
-			  "process remains until it does, or is unmounted by force");
+			  "process remains until the file system answers or is unmounted by force");
 	c->jobs = NULL;
 }
 

@@ -10,8 +10,10 @@
 #include "base/buf.h"
 #include "base/completion.h"
 #include "base/parse.h"
+#include "collector/collector_help.h"
 #include "collector/statusfile.h"
 #include "event/kind.h"
+#include "runtime/runtimes.h"
 #include "store/parquet.h"
 #include "cfi/tablecache.h"
 
@@ -20,17 +22,19 @@
 #define MAX_RATE_MAX   100000000
 #define POLL_MAX_NS    3600000000000
 #define RING_MAX       (1u << 30)
-#define HELP_WIDTH     56 /* of 79, beside the names of sources */
 
 enum key {
 	KEY_DURATION = 256,
 	KEY_APPEND,
 	KEY_FORCE,
+	KEY_KEEP,
 	KEY_PID,
 	KEY_UID,
 	KEY_CGROUP,
 	KEY_STACK_SIZE,
 	KEY_STITCH,
+	KEY_RUNTIMES,
+	KEY_NO_RUNTIMES,
 	KEY_RING_SIZE,
 	KEY_MAX_RATE,
 	KEY_STATUS,
@@ -55,29 +59,43 @@ static const struct argp_option argp_options[] = {
 	  "Event sources, comma-separated (default: " DEFAULT_PROBES "); see below", 1 },
 	{ "duration", KEY_DURATION, "TIME", 0, "End after TIME (500ms, 5s, 10m, 1h)", 1 },
 	{ "pid", KEY_PID, "PID", 0,
-	  "Only this process, its threads and descendants; with the id of another thread only that "
-	  "thread; ends when they have. May be repeated or a comma list",
+	  "Record only this process with its threads and descendants; if PID is the id of another "
+	  "thread, only that thread. Ends with them. May be repeated, or be a comma list",
 	  1 },
-	{ "uid", KEY_UID, "USER", 0, "Only processes of this effective user (name or number)", 1 },
+	{ "uid", KEY_UID, "USER", 0,
+	  "Record only processes of this effective user (name or number)", 1 },
 	{ "cgroup", KEY_CGROUP, "PATH", 0,
-	  "Only this cgroup (v2) and those below it; absolute, or from the cgroup root", 1 },
+	  "Record only this cgroup (v2) and the cgroups below it; an absolute path, or one from "
+	  "the cgroup root",
+	  1 },
 	{ "all", 'a', 0, 0, "With a command: record the whole system while it runs", 1 },
 	{ "keep-root", KEY_KEEP_ROOT, 0, 0,
 	  "Run the command as root, not as the user who called sudo", 1 },
 	{ "stack-size", KEY_STACK_SIZE, "SIZE", 0,
-	  "Copy at most this much of a user stack (default: 256K, at most 1M)", 1 },
+	  "Copy at most SIZE bytes of a user stack (default: 256K, at most 1M)", 1 },
 	{ "stitch", KEY_STITCH, 0, 0,
-	  "Larger stacks get their callers from what the thread's stack was before; marked", 1 },
+	  "Complete stacks that are larger than --stack-size with callers from the thread's "
+	  "previous stack, and mark these frames",
+	  1 },
+	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
+	  "Functions of programs that these interpreters run (python), comma-separated (default: "
+	  "all)",
+	  1 },
+	{ "no-runtimes", KEY_NO_RUNTIMES, 0, 0, "Native frames only", 1 },
 
 	{ 0, 0, 0, 0, "Where it goes", 2 },
 	{ "dir", 'd', "DIR", 0,
 	  "The recording's folder (default: the next number below $STACKS_DIR, else below "
 	  "/var/lib/stacks)",
 	  2 },
-	{ "append", KEY_APPEND, 0, 0, "DIR may hold a recording already: continue it", 2 },
+	{ "append", KEY_APPEND, 0, 0, "Continue the recording in DIR, if there is one", 2 },
 	{ "force", KEY_FORCE, 0, 0,
-	  "Use a folder that another user owns or may write to, and who could replace what is "
-	  "recorded there",
+	  "Use a folder that another user owns or may write to; that user could then replace the "
+	  "recording",
+	  2 },
+	{ "keep", KEY_KEEP, "AGE|SIZE", 0,
+	  "Keep only this much: remove the oldest batches of the recording. An age (12h) or a "
+	  "size (10G); may be given once for each. Also makes room on a full disk",
 	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
@@ -85,25 +103,30 @@ static const struct argp_option argp_options[] = {
 	{ "groups-per-file", 'g', "N", 0, "Row groups per file (default: 10)", 2 },
 
 	{ 0, 0, 0, 0, "How it runs", 3 },
-	{ "quiet", KEY_QUIET, 0, 0, "Only errors and warnings, and the line that says where", 3 },
-	{ "verbose", 'v', 0, 0, "More about what happens", 3 },
-	{ "list", KEY_LIST, 0, 0, "List the event sources and end", 3 },
-	{ "poll", KEY_POLL, "TIME", 0, "How often the rings are read (default: 250ms)", 3 },
-	{ "ring-size", KEY_RING_SIZE, "SIZE", 0, "Ring of each CPU (default: 4M, at most 1G)", 3 },
+	{ "quiet", KEY_QUIET, 0, 0,
+	  "Print only errors, warnings and the line with the recording's folder", 3 },
+	{ "verbose", 'v', 0, 0, "Print details", 3 },
+	{ "list", KEY_LIST, 0, 0, "List the event sources and exit", 3 },
+	{ "poll", KEY_POLL, "TIME", 0, "Interval between two reads of the rings (default: 250ms)",
+	  3 },
+	{ "ring-size", KEY_RING_SIZE, "SIZE", 0,
+	  "Size of each CPU's ring (default: 4M, at most 1G)", 3 },
 	{ "status", KEY_STATUS, "FILE", 0,
-	  "Keep how it goes in FILE, as JSON, twice a second (default: " STATUS_FILE
+	  "Write the progress to FILE, as JSON, twice a second (default: " STATUS_FILE
 	  "; '' for none)",
 	  3 },
 	{ "cache", KEY_CACHE, "DIR", 0,
-	  "Keep compiled call-frame tables there (default: " TABLE_CACHE_DIR ")", 3 },
-	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep them", 3 },
+	  "Keep compiled call-frame tables in DIR (default: " TABLE_CACHE_DIR ")", 3 },
+	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep compiled call-frame tables", 3 },
 	{ "max-rate", KEY_MAX_RATE, "N", 0,
-	  "At most N events of a kind per second on each CPU, the rest is counted as lost "
+	  "Record at most N events of a kind per second on each CPU, and count the rest as lost "
 	  "(default: 500000; 0: no limit)",
 	  3 },
 	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
 	{ "profiling-interval", KEY_BILL, "TIME", 0,
-	  "Print what the BPF programs cost this often, not only at the end (default: 0, off)", 3 },
+	  "Print the cost of the BPF programs at this interval, not only at the end (default: 0, "
+	  "off)",
+	  3 },
 	{ "debug-bpf", KEY_DEBUG_BPF, 0, 0, "Show libbpf's messages and the verifier's log", 3 },
 	{ "unwinder", KEY_UNWINDER, "WHICH", OPTION_HIDDEN, "naive: libdwfl's own walk, to compare",
 	  3 },
@@ -116,16 +139,15 @@ static const struct argp_option argp_options[] = {
 };
 
 static const char doc[] =
-	"Records every event of the chosen sources with its stacks, for the whole system or for "
-	"what is "
-	"chosen, as Parquet files. Needs no frame pointers."
+	"Records every event of the chosen sources with its stacks, of the whole system or of "
+	"selected processes, as Parquet files. Needs no frame pointers."
 	"\vExamples:\n"
 	"  sudo collector                                     the whole system\n"
-	"  sudo collector --duration 10s -p profile:uk:999    CPU time, kernel's too\n"
-	"  sudo collector -p switch:uk postgres redis-server  off-CPU, these only\n"
-	"  sudo collector --pid 4711                          one with descendants\n"
+	"  sudo collector --duration 10s -p profile:uk:999    CPU time, kernel too\n"
+	"  sudo collector -p switch:uk postgres redis-server  two commands only\n"
+	"  sudo collector --pid 4711                          with descendants\n"
 	"  sudo collector -- ./prog args                      launch and record it\n"
-	"Then look at it:\n"
+	"Then look at the recording:\n"
 	"  stacksexport top\n"
 	"  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n";
 
@@ -183,7 +205,8 @@ static void add_cgroup(struct capture_filter *f, const char *arg, const struct a
 static void add_comm(struct capture_filter *f, const char *arg, const struct argp_state *state)
 {
 	if (strchr(arg, '/'))
-		argp_error(state, "'%s' is no command's name: to launch it write -- %s", arg, arg);
+		argp_error(state, "'%s' is not the name of a command; to launch it, write -- %s",
+			   arg, arg);
 	if (strlen(arg) >= EVENT_COMM_SZ)
 		argp_error(
 			state,
@@ -246,6 +269,19 @@ static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_stat
 		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
 }
 
+static void set_keep(struct retention *keep, const char *arg, const struct argp_state *state)
+{
+	uint64_t limit;
+
+	if (parse__duration(arg, &limit) == 0 && limit > 0 && limit <= INT64_MAX / 2)
+		keep->age_ns = limit;
+	else if (parse__size(arg, &limit) == 0 && limit > 0)
+		keep->sz = limit;
+	else
+		wrong(state, "keep", arg,
+		      "an age such as 30m or 12h, or a size such as 500M or 10G");
+}
+
 static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
 {
 	int level;
@@ -261,6 +297,12 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 		o->unwinder = UNWINDER_NAIVE;
 	else if (strcmp(arg, "tables") != 0)
 		wrong(state, "unwinder", arg, "tables or naive");
+}
+
+static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
+{
+	if (runtimes__parse(arg, &o->runtimes) != 0)
+		wrong(state, "runtimes", arg, "a comma list of: python");
 }
 
 /* Returns "profile switch … all"; the caller frees it. */
@@ -310,12 +352,15 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
 	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
 	case KEY_APPEND: o->recording.append = true; break;
+	case KEY_KEEP: set_keep(&o->recording.keep, arg, state); break;
 	case KEY_FORCE: o->recording.force = true; break;
 	case KEY_PID: add_pids(filter, arg, state); break;
 	case KEY_UID: add_uid(filter, arg, state); break;
 	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
 	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
 	case KEY_STITCH: o->stitch = true; break;
+	case KEY_RUNTIMES: set_runtimes(o, arg, state); break;
+	case KEY_NO_RUNTIMES: o->runtimes = 0; break;
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
@@ -336,50 +381,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* A line of the list below; argp would break a long one anywhere. */
-static void print_entry(FILE *f, const char *usage, const char *help)
-{
-	const char *rest = help;
-
-	fprintf(f, "  %-17s", usage);
-	while (*rest) {
-		size_t sz = strnlen(rest, HELP_WIDTH);
-
-		while (rest[sz] && rest[sz] != ' ')
-			sz--;
-		fprintf(f, "%*s  %.*s\n", rest == help ? 0 : 19, "", (int)sz, rest);
-		rest += sz + (rest[sz] == ' ');
-	}
-}
-
-/* The list of probes in --help comes from their table. */
-static char *help_filter(int key, const char *text, void *input)
-{
-	char *out = NULL;
-	size_t sz;
-	FILE *f;
-
-	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	f = open_memstream(&out, &sz);
-	if (!f)
-		return (char *)text;
-	fprintf(f, "PROGRAMS is a comma list of:\n");
-	for (const struct probe *p = probes; p->name; p++)
-		print_entry(f, p->usage, p->help);
-	print_entry(f, "all", "every one of them that this machine has and that needs no PATH");
-	fprintf(f, "S says which stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
-	fclose(f);
-	return out;
-}
-
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse_opt,
 	.args_doc = "[COMM]…\n[COMM]… -- COMMAND [ARG]…",
 	.doc = doc,
-	.help_filter = help_filter,
+	.help_filter = collector_help__filter,
 };
 
 static uint32_t power_of_two(uint32_t sz)
@@ -403,6 +410,7 @@ static void set_defaults(struct options *o)
 			       .groups_per_file = 10,
 			       .batch_ns = 10000000000,
 			       .compression = "zstd(1)" },
+		.runtimes = RUNTIMES_ALL,
 		.poll_ns = 250000000,
 		.status_path = STATUS_FILE,
 		.cache_dir = TABLE_CACHE_DIR,
@@ -425,16 +433,15 @@ static void check(struct options *o, char *program)
 	else if (o->poll_ns > POLL_MAX_NS)
 		why = "--poll is at most 1h";
 	else if (o->all && !o->command)
-		why = "--all goes with a command: collector -a -- COMMAND";
+		why = "--all needs a command: collector -a -- COMMAND";
 	else if (o->keep_root && !o->command)
-		why = "--keep-root goes with a command: collector --keep-root -- COMMAND";
+		why = "--keep-root needs a command: collector --keep-root -- COMMAND";
 	else if (o->command && !o->command[0])
 		why = "there is no command after --";
 	else if (o->command && (o->capture.filter.comm_cnt || o->capture.filter.pid_cnt))
-		why = "a command to launch and commands or processes to look for do not go "
-		      "together";
+		why = "a command to launch cannot be combined with commands or processes to select";
 	else if (o->recording.append && !o->recording.dir)
-		why = "--append goes with --dir";
+		why = "--append needs --dir";
 	if (!why)
 		return;
 	fprintf(stderr, "%s: %s\nTry '%s --help' for more information.\n", program, why, program);
@@ -467,6 +474,7 @@ void options__parse(struct options *o, int argc, char **argv)
 	argp_parse(&argp, own, argv, 0, NULL, o);
 	if (!o->capture.probe_cnt)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
+	o->capture.runtimes = o->runtimes != 0;
 	o->recording.sources = o->sources = name_sources(o);
 	o->capture.ring_sz = power_of_two(o->capture.ring_sz);
 	o->capture.filter.none_yet = o->command && !o->all;

@@ -21,6 +21,7 @@ struct options {
 	uint64_t
 		bill_ns; /* how often the bill of the BPF programs is printed; 0: only at the end */
 	enum unwinder_kind unwinder;
+	uint32_t runtimes;	 /* a bit for each row of runtimes_table */
 	const char *status_path; /* NULL: no status file */
 	const char *cache_dir;	 /* of compiled call-frame tables; NULL: they are not kept */
 	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */

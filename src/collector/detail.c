@@ -80,7 +80,7 @@ static void (*const fillers[])(struct row *, const void *, size_t, struct record
 	[EVENT_DETAIL_ADDRESS] = fill_address,
 };
 
-void detail__fill(struct row *row, const struct slice *s, struct recording *r)
+void detail__fill(struct row *row, const struct resolved_event *s, struct recording *r)
 {
 	if (s->event.detail < EVENT_DETAIL_CNT && s->event.detail_sz)
 		fillers[s->event.detail](row, s->detail, s->event.detail_sz, r);

@@ -27,7 +27,9 @@
 #include "event/kind.h"
 #include "capture/sideband.h"
 
-#define STATUS_WAIT_MS 1000 /* for a slow reader of stderr, not for an absent one */
+#define STATUS_WAIT_MS	 1000	   /* for a slow reader of stderr, not for an absent one */
+#define RUNTIMES_WAIT_NS 500000000 /* for processes that do not answer when they are looked at */
+#define RUNTIMES_STEP_NS 2000000
 
 struct collector {
 	struct options options;
@@ -36,6 +38,7 @@ struct collector {
 	struct sideband *sideband;
 	struct census census;
 	struct recording *recording;
+	struct runtimes *runtimes; /* NULL: none are recorded */
 	struct session *session;
 	struct status status;
 	struct statusfile *statusfile; /* NULL: none */
@@ -126,6 +129,41 @@ static int watch_all(struct collector *c)
 	return err;
 }
 
+static void runtime_found(uint64_t ino, const struct capture_runtime *where, void *arg)
+{
+	struct collector *c = arg;
+	int err = capture__set_runtime(c->capture, ino, where);
+
+	if (err)
+		log__warn("stacks of some interpreted programs have native frames only: %s",
+			  strerror(-err));
+}
+
+static void look_at(const struct process *p, void *arg)
+{
+	runtimes__look(arg, p);
+}
+
+/* Threads that are off the CPU when the recording begins may not be seen again: what their
+ * processes run has to be known by then. */
+static int open_runtimes(struct collector *c)
+{
+	uint64_t until_ns = monotonic__ns() + RUNTIMES_WAIT_NS;
+
+	if (!c->options.runtimes)
+		return 0;
+	c->runtimes = runtimes__new(&(struct runtimes_options){ .jobs = c->census.jobs,
+								.wanted = c->options.runtimes,
+								.found = runtime_found,
+								.arg = c });
+	if (!c->runtimes)
+		return -errno;
+	process_table__each(c->census.processes, look_at, c->runtimes);
+	while (runtimes__is_looking(c->runtimes) && monotonic__ns() < until_ns)
+		jobs__wait(c->census.jobs, RUNTIMES_STEP_NS);
+	return 0;
+}
+
 /* Learns what runs already meanwhile. */
 static int load(struct collector *c)
 {
@@ -174,9 +212,12 @@ static int prepare(struct collector *c)
 	if (!c->recording)
 		return -errno;
 	privileges__limit(o);
+	err = open_runtimes(c);
+	if (err)
+		return err;
 	/* Reads the kernel's symbols, where it takes kernel stacks: what calls the programs is
 	 * among them now. */
-	c->session = session__new(o, c->recording, &c->census);
+	c->session = session__new(o, c->recording, &c->census, c->runtimes);
 	if (!c->session)
 		return -errno;
 	c->drained_ns = monotonic__ns();
@@ -236,7 +277,7 @@ static bool is_deserted(const struct collector *c)
 
 	if (!f->pid_cnt || f->comm_cnt || capture__has_targets(c->capture))
 		return false;
-	log__info("nobody is left of --pid: the recording ends");
+	log__info("all processes of --pid have ended: the recording ends");
 	return true;
 }
 
@@ -322,6 +363,7 @@ static void collector__free(struct collector *c)
 	statusfile__free(c->statusfile);
 	census__stop(&c->census);
 	session__free(c->session);
+	runtimes__free(c->runtimes);
 	recording__free(c->recording);
 	sideband__free(c->sideband);
 	capture__free(c->capture);
@@ -339,10 +381,9 @@ static void advise(int err)
 
 	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return;
-	log__error(
-		"no more than %llu files may be open (RLIMIT_NOFILE): raise it with ulimit -Hn, or "
-		"with LimitNOFILE= if this is a service",
-		(unsigned long long)files.rlim_max);
+	log__error("at most %llu files may be open (RLIMIT_NOFILE): raise the limit with ulimit "
+		   "-Hn, or with LimitNOFILE= if this is a service",
+		   (unsigned long long)files.rlim_max);
 }
 
 int main(int argc, char **argv)

@@ -114,7 +114,7 @@ void privileges__check(void)
 
 	if (err)
 		log__warn("cannot open files by /proc/PID/map_files: %s; stacks of programs that "
-			  "were deleted or replaced will be incomplete: run it as root, or add "
+			  "were deleted or replaced will be incomplete; run as root or add "
 			  "CAP_CHECKPOINT_RESTORE",
 			  strerror(-err));
 }

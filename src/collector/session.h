@@ -8,13 +8,15 @@
 #include "collector/collector_options.h"
 #include "collector/deferred.h"
 #include "collector/tally.h"
+#include "runtime/runtimes.h"
 #include "unwind/unwinder.h"
 
 struct session;
 
-/* Borrows the census, which must outlive the session; its jobs must be stopped first. Returns NULL
- * + errno (already logged). */
-struct session *session__new(const struct options *, struct recording *, const struct census *);
+/* Borrows the census, which must outlive the session; its jobs must be stopped first. Borrows
+ * `runtimes`; NULL: none are recorded. Returns NULL + errno (already logged). */
+struct session *session__new(const struct options *, struct recording *, const struct census *,
+			     struct runtimes *);
 void session__free(struct session *);
 
 /* Processes records. Callback of merge__drain(). */

@@ -156,8 +156,12 @@ static void print_summary(const struct status *s, const struct session *session,
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
 	if (written.added > written.rows)
-		fprintf(stderr, "  in no file, because writing failed: %lu of these rows\n",
+		fprintf(stderr,
+			"  missing from the files, because writing failed: %lu of these rows\n",
 			written.added - written.rows);
+	if (written.removed_batches)
+		fprintf(stderr, "  removed by --keep: the %lu oldest batches\n",
+			written.removed_batches);
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
@@ -170,16 +174,16 @@ static void warn(const struct status *s, const struct session_totals *t, const s
 	bool removed = recording__removed(r);
 
 	if (!t->rows)
-		log__warn("nothing was recorded: nothing happened, or no process was what was "
-			  "asked for%s%s%s",
+		log__warn("nothing was recorded: no event occurred, or no process matched the "
+			  "filters%s%s%s",
 			  removed ? "; " : "", removed ? recording__dir(r) : "",
 			  removed ? " is removed" : "");
 	if (t->nameless)
 		log__warn("%zu stacks have no names, because a file system did not answer",
 			  t->nameless);
 	if (s->quiet && t->lost)
-		log__warn("%lu events were lost: sums of what was recorded are too small "
-			  "(stacksexport top says where they were lost)",
+		log__warn("%lu events were lost: sums over this recording are too small "
+			  "(stacksexport top shows where they were lost)",
 			  t->lost);
 }
 

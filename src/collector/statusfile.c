@@ -45,7 +45,7 @@ struct statusfile {
 
 static void say_unwritable(const char *path, int err)
 {
-	log__warn("the status file %.200s cannot be written: %s", path, strerror(err));
+	log__warn("cannot write the status file %.200s: %s", path, strerror(err));
 }
 
 struct statusfile *statusfile__new(const char *path)

@@ -22,7 +22,7 @@ static void warn_of(struct session_stats *s, size_t kind, const struct capture_l
 		if (s->said[kind][i] || strcmp(l->reason, warnings[i].reason) != 0)
 			continue;
 		s->said[kind][i] = true;
-		log__warn("%s: %s; what is missing is counted in rows of the kind lost, with the "
+		log__warn("%s: %s; missing events are counted in rows of the kind lost, with the "
 			  "reason %s",
 			  l->probe, warnings[i].text, l->reason);
 	}

@@ -17,6 +17,7 @@ struct walker {
 	struct unwinder *unwinder;
 	struct libdwflwalk *naive;		 /* instead of it, with --unwinder=naive */
 	struct stitch *stitch;			 /* NULL without --stitch */
+	struct runtimes *runtimes;		 /* NULL with --no-runtimes */
 	struct trace trace;			 /* of an event that is walked alone */
 	struct walker_entry ahead[RECORD_BATCH]; /* that have been walked */
 	struct walk_job ahead_jobs[RECORD_BATCH];
@@ -36,7 +37,7 @@ static struct table_cache *open_cache(const struct options *o)
 	cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX);
 	if (!cache)
 		log__warn("compiled call-frame tables are not kept: %s: %s", o->cache_dir,
-			  errno == EPERM ? "it is another user's, or others can write there"
+			  errno == EPERM ? "another user owns it or can write there"
 					 : strerror(errno));
 	return cache;
 }
@@ -49,6 +50,7 @@ struct walker *walker__new(const struct walker_options *options)
 	if (!w)
 		return NULL;
 	w->processes = options->processes;
+	w->runtimes = options->runtimes;
 	if (o->unwinder == UNWINDER_NAIVE) {
 		w->naive = libdwflwalk__new();
 	} else {
@@ -130,6 +132,12 @@ static struct process *refresh(struct walker *w, const struct process *p)
 											  : NULL;
 }
 
+/* False: functions of an interpreted program are being read. */
+static bool merge_calls(struct walker *w, const struct runtimes_event *e, struct trace *t)
+{
+	return !w->runtimes || runtimes__merge(w->runtimes, e, t);
+}
+
 const struct trace *walker__walk(struct walker *w, struct process *p, const struct event *e,
 				 bool last)
 {
@@ -153,6 +161,8 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	if (w->stitch)
 		stitch__apply(w->stitch, &(struct stitch_thread){ now ? now : p, e->tid },
 			      &sample.stack, t);
+	if (!merge_calls(w, &(struct runtimes_event){ now ? now : p, e, &sample.stack, last }, t))
+		return NULL;
 	return t;
 }
 

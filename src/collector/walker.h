@@ -6,6 +6,7 @@
 #include "collector/collector_options.h"
 #include "event/record.h"
 #include "event/trace.h"
+#include "runtime/runtimes.h"
 #include "unwind/unwinder.h"
 
 struct walker;
@@ -14,6 +15,7 @@ struct walker_options {
 	const struct options *options;	 /* of the collector; read only in walker__new() */
 	struct jobs *jobs;		 /* read the files; borrowed */
 	struct process_table *processes; /* borrowed */
+	struct runtimes *runtimes;	 /* borrowed; NULL: none are recorded */
 };
 
 struct walker *walker__new(const struct walker_options *); /* NULL + errno */

@@ -106,8 +106,8 @@ bool elf_code__read_now(struct elf_code *t, const struct elf_file *f)
 	       (!t->has_at || elf_file__read_now(f, t->at_off, t->at, AT_SZ) == 0);
 }
 
-/* Returns the size in bytes of the indirect call (FF /2) at `op`, from its ModRM and SIB bytes.
- * Returns 0 if it is none. */
+/* Returns the size in bytes of the indirect call (FF /2) at `op`, from its ModRM and SIB bytes, or
+ * 0 if it is another instruction. */
 static size_t indirect_call_sz(const uint8_t *op)
 {
 	unsigned mod = op[1] >> 6, rm = op[1] & 7;
@@ -139,7 +139,7 @@ bool elf_code__after_nop(const struct elf_code *t)
 	return t->has_before && memcmp(t->before + BEFORE_SZ - sizeof(nop), nop, sizeof(nop)) == 0;
 }
 
-/* mov $NUMBER, %eax; syscall. mov x8, #NUMBER; svc #0, but for the first byte, which has the
+/* mov $NUMBER, %eax; syscall. Or mov x8, #NUMBER; svc #0, without the first byte, which has the
  * register. */
 bool elf_code__after_clone(const struct elf_code *t)
 {
@@ -155,7 +155,7 @@ bool elf_code__after_clone(const struct elf_code *t)
 				 memcmp(t->before, codes[first + 1], BEFORE_SZ) == 0);
 }
 
-/* BL; BLR, and BLRAA … BLRABZ, which check a signature. */
+/* BL, BLR, and BLRAA … BLRABZ, which check a signature. */
 static bool after_call_aarch64(const struct elf_code *t)
 {
 	uint32_t insn;
@@ -188,7 +188,7 @@ const struct code_pattern *elf_code__sigreturn_code(const struct machine *m)
 	return m == &machine_aarch64 ? &sigreturn_aarch64 : &sigreturn_x86_64;
 }
 
-/* Go puts an int $3 after the system call. Elsewhere another function may begin there. */
+/* Go has an int $3 after the system call. In other code, another function may begin there. */
 static bool in_sigreturn(const struct elf_code *t)
 {
 	static const uint8_t behind[] = { 0xcd, 0x03 };

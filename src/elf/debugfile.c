@@ -15,12 +15,12 @@
 #include "base/handle.h"
 #include "elf/section.h"
 
-#define CRC_MAX	   (2LL << 30)	  /* bytes read to compute a CRC */
+#define CRC_MAX	   (2LL << 30)	  /* bytes read for a CRC */
 #define LINK_MAX   (NAME_MAX + 8) /* bytes of a section that names the debug file */
 #define UNPACK_MAX (64U << 20)
 #define LZMA_MAX   (128U << 20) /* bytes that the decoder may allocate */
 
-/* What is behind the path is looked at before it is opened: opening a device can have effects. */
+/* Checks the file type before opening: opening a device can have effects. */
 static int open_regular(const char *path)
 {
 	struct stat st;
@@ -61,7 +61,7 @@ static bool is_wanted(const struct elf_file *f, const struct elf_file *debug, co
 			      : crc && has_crc(debug->fd, *crc);
 }
 
-/* The file at `path` when it is the one that is wanted, else NULL. */
+/* Returns the file at `path` if it is the right one, else NULL. */
 static struct elf_file *open_matching(const struct elf_file *f, const char *path,
 				      const uint32_t *crc)
 {
@@ -74,7 +74,7 @@ static struct elf_file *open_matching(const struct elf_file *f, const char *path
 	return NULL;
 }
 
-/* False: the file has no build ID, or the path is too long for any file. */
+/* Returns false if the file has no build ID, or if the path is too long. */
 static bool find_path(const struct elf_file *f, const char *dir, char path[static PATH_MAX])
 {
 	char hex[2 * BUILD_ID_MAX + 1];
@@ -105,8 +105,9 @@ bool debug_file__is_absent(const struct elf_file *f, const char *dir)
 }
 
 /*
- * What .gnu_debuglink says: a name, for the caller to free, and behind it, at the next multiple of
- * 4, a CRC. NULL: nothing. libdwelf would read as much into memory as the file claims to have.
+ * Reads .gnu_debuglink: returns the name, for the caller to free, and sets `*crc`, which follows it
+ * at the next multiple of 4. Returns NULL if there is none. libdwelf would read as many bytes into
+ * memory as the file declares.
  */
 static char *read_debuglink(const struct elf_file *f, uint32_t *crc)
 {
@@ -131,7 +132,7 @@ static char *read_debuglink(const struct elf_file *f, uint32_t *crc)
 
 static struct elf_file *by_debuglink(const struct elf_file *f, const char *dir)
 {
-	/* before the file's folder, and between it and the name */
+	/* prefix of the file's folder, and folder between it and the name */
 	const char *places[][2] = { { "", "" }, { "", ".debug/" }, { dir, "" } };
 	const char *slash = strrchr(f->path, '/');
 	struct elf_file *debug = NULL;
@@ -165,7 +166,7 @@ struct elf_file *debug_file__open(const struct elf_file *f, const char *dir)
 	return debug;
 }
 
-/* Decodes until `room` more bytes are there or the input ends. */
+/* Decodes until `room` more bytes are written or the input ends. */
 static lzma_ret decode(lzma_stream *s, struct buf *out, size_t room)
 {
 	uint8_t *at = buf__extend(out, room);
@@ -209,6 +210,6 @@ struct elf_file *debug_data__open(const struct elf_file *f)
 	free(xz);
 	debug = elf_file__from_memory(image.data, image.sz, f->path);
 	if (debug)
-		debug->trusted = f->trusted; /* it is a part of the file */
+		debug->trusted = f->trusted; /* the image is part of the file */
 	return debug;
 }

@@ -18,8 +18,8 @@
 #define ASKED_MAX  4096
 #define END_MAX_NS 2000000000u
 
-/* Loaded only if the user opts in, because it brings an HTTP client with it. The libraries of that
- * client do not survive being unloaded. */
+/* Loaded only on request, because it loads an HTTP client. The libraries of that client cannot be
+ * unloaded safely. */
 struct library {
 	void *handle;
 	__typeof__(&debuginfod_begin) begin;
@@ -31,7 +31,7 @@ struct library {
 
 struct download {
 	struct build_id id;
-	char *path;	       /* when found */
+	char *path;	       /* after it was found */
 	struct download *next; /* in the queue */
 	UT_hash_handle hh;
 };
@@ -42,14 +42,14 @@ struct downloads {
 	void *arg;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
 	struct download *all, *queue;
 	struct download_stats stats;
 	bool stop;
 	bool calling;	/* the thread is in fn() */
-	bool ended;	/* the thread touches this no more */
-	bool abandoned; /* the thread frees this when it ends */
+	bool ended;	/* the thread does not use this struct any more */
+	bool abandoned; /* the thread must free this struct when it ends */
 };
 
 static bool load(struct library *l)
@@ -97,7 +97,8 @@ static void tell(struct downloads *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* libdebuginfod's callbacks get what is ours by a function of a library that is loaded already. */
+/* Returns our struct in a callback of libdebuginfod. The function that gets it is in a library that
+ * is loaded already. */
 static struct downloads *owner_of(debuginfod_client *client)
 {
 	void *library = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_NOLOAD);
@@ -106,11 +107,11 @@ static struct downloads *owner_of(debuginfod_client *client)
 
 	memcpy(&get, &found, sizeof(get));
 	if (library)
-		dlclose(library); /* it stays: d->library has it */
+		dlclose(library); /* d->library keeps it loaded */
 	return get ? get(client) : NULL;
 }
 
-/* Called about once a second; a value other than 0 breaks off the download. libdebuginfod 0.192
+/* Called about once a second; a return value other than 0 aborts the download. libdebuginfod 0.192
  * does not call it before a server has answered. */
 static int progress(debuginfod_client *client, long got, long total)
 {
@@ -129,7 +130,7 @@ static int progress(debuginfod_client *client, long got, long total)
 	return stop;
 }
 
-/* malloc()ed path or NULL. */
+/* Returns a malloc()ed path or NULL. */
 static char *fetch(struct downloads *d, debuginfod_client *client, const struct build_id *id)
 {
 	char *path = NULL;
@@ -191,7 +192,7 @@ static void destroy(struct downloads *d)
 	free(d);
 }
 
-/* The last thing that the thread does with `d`, unless nothing else is left to free it. */
+/* The thread's last use of `d`, except that it frees an abandoned one. */
 static void end_thread(struct downloads *d)
 {
 	bool abandoned;
@@ -223,7 +224,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- who asks -----------------------------------------------------------------------------------
+/* ---- for callers --------------------------------------------------------------------------------
  */
 
 static struct download *find(struct downloads *d, const struct build_id *id)
@@ -254,7 +255,7 @@ static void ask(struct downloads *d, const struct build_id *id)
 	bell__ring(&d->changed);
 }
 
-/* Copies no more than the ID is long: it is a key. */
+/* Makes a hash key: only the bytes that the ID has are copied, the rest is zero. */
 static struct build_id key_of(const struct build_id *id)
 {
 	struct build_id key = { .sz = id->sz };
@@ -339,8 +340,8 @@ struct downloads *downloads__new(download_fn fn, void *arg)
 	return errno = err, NULL;
 }
 
-/* Returns whether the thread ended in time. If not, it calls nothing of the caller's any more, and
- * `d` belongs to it. */
+/* Returns whether the thread ended in time. If not, the thread makes no more callbacks and owns
+ * `d`. */
 static bool stop_thread(struct downloads *d)
 {
 	uint64_t end = monotonic__ns() + END_MAX_NS;

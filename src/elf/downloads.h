@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Downloads programs and libraries by build ID from debuginfod servers ($DEBUGINFOD_URLS). A
- * separate thread fetches one after the other, so that callers do not wait. The files are stored in
- * debuginfod's own cache.
+ * separate thread downloads one file at a time, so that callers do not wait. debuginfod's own cache
+ * stores the files.
  */
 #ifndef ELF_DOWNLOADS_H
 #define ELF_DOWNLOADS_H
@@ -12,30 +12,35 @@
 struct downloads;
 
 struct download_stats {
-	size_t pending, found, failed; /* files; pending: asked for, and the one in hand */
-	uint64_t got, total; /* of the one in hand, as the server says: bytes; total 0: not known */
+	size_t pending, found, failed; /* files; pending: requested, including the current one */
+	/* bytes of the current file; total as the server reports it, 0: unknown */
+	uint64_t got, total;
 };
 
-/* Called by the thread while it fetches and when it has. */
+/* Called by the thread during downloads and after each. */
 typedef void (*download_fn)(const struct download_stats *, void *arg);
 
 /*
- * `fn` may be NULL. NULL + errno: ENOENT when there is no $DEBUGINFOD_URLS, ELIBACC when
+ * `fn` may be NULL. Returns NULL and sets errno: ENOENT without $DEBUGINFOD_URLS, ELIBACC if
  * libdebuginfod.so.1 is not installed.
  */
 struct downloads *downloads__new(download_fn fn, void *arg);
-/* Breaks off the download in progress. libdebuginfod 0.192 can only be broken off when a server has
- * answered or after its time-out, 90 s: after 2 s its thread is left behind and frees the rest. */
+/* Aborts the current download. libdebuginfod 0.192 can abort only after a server has answered, or
+ * after its time-out of 90 s. After 2 s this function returns without the thread, which then frees
+ * the rest. */
 void downloads__free(struct downloads *);
 
-/* Once per build ID; 4096 of them, so that forged ones do not keep us busy for ever. */
+/* Requests a file. Repeated requests for a build ID are ignored. At most 4096 build IDs are
+ * accepted, to bound the work for forged ones. */
 void downloads__ask(struct downloads *, const struct build_id *);
-/* Where the file is; NULL: not yet, or never. Lives as long as the downloads. */
+/* Returns the file's path, valid until downloads__free(), or NULL if it is not there yet, or not at
+ * all. */
 const char *downloads__path(struct downloads *, const struct build_id *);
-/* Until nothing is pending, or that time has passed: true when nothing is. */
+/* Waits until no download is pending, or until `max_ns` have passed. Returns whether none is
+ * pending. */
 bool downloads__wait(struct downloads *, uint64_t max_ns);
 void downloads__stats(struct downloads *, struct download_stats *);
-/* How many have been found, without a lock: has anything changed? */
+/* Returns the number of files found. Takes no lock: for detecting changes. */
 size_t downloads__found(const struct downloads *);
 
 #endif

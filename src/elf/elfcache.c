@@ -11,44 +11,44 @@
 #include "base/hash.h"
 #include "base/openfiles.h"
 
-#define IDLE_MAX   1024		/* files that nobody refers to, each with an open fd */
-#define INODES_MAX 16384	/* identities; forgetting one costs a reopening */
-#define HELD_MAX   (256u << 20) /* bytes that hang on files that anybody may have made */
-#define ACCOUNTS   32		/* each new one has half of what the one before had at most */
+#define IDLE_MAX   1024		/* files without references, each with an open fd */
+#define INODES_MAX 16384	/* identities; forgetting one costs opening the file again */
+#define HELD_MAX   (256u << 20) /* bytes of memory for untrusted files */
+#define ACCOUNTS   32		/* each new account gets at most half of the remaining bytes */
 
-#define NAMED \
-	UINT64_MAX /* in the place of nsec: .sec is the generation in a name of the kernel's */
+/* Replaces nsec in a key made from the kernel's name of a file; .sec is then the generation. */
+#define NAMED UINT64_MAX
 
 struct inode_key {
 	uint64_t dev, ino, sec, nsec; /* of the last change */
 };
 
-/* What is behind an inode: many may be the same file, by build ID. */
+/* The file of an inode. Several inodes may be the same file, by build ID. */
 struct inode {
 	struct inode_key key;
-	struct entry *entry; /* NULL: no ELF file */
-	UT_hash_handle hh;   /* in the order in which they were met */
+	struct entry *entry; /* NULL: not an ELF file */
+	UT_hash_handle hh;   /* in the order of insertion */
 	struct inode *prev, *next;
 };
 
 struct entry {
 	struct elf_file *file;
 	struct inode *inodes;
-	UT_hash_handle hh_file, hh_build_id; /* by file; trusted ones by build ID */
-	struct entry *prev, *next;	     /* while nobody refers to it */
+	UT_hash_handle hh_file, hh_build_id; /* by file; trusted files by build ID */
+	struct entry *prev, *next;	     /* in the list of idle files */
 	bool named;			     /* it is in by_build_id */
 };
 
 struct elf_cache {
 	struct inode *by_inode;
 	struct entry *by_file, *by_build_id;
-	struct entry *idle; /* longest first */
+	struct entry *idle; /* least recently used first */
 	size_t idle_cnt, idle_max, held_max;
 	struct account {
 		uint32_t owner;
 		size_t sz; /* 0: free */
 	} accounts[ACCOUNTS];
-	size_t held_sz; /* in all accounts */
+	size_t held_sz; /* sum of all accounts */
 };
 
 struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
@@ -70,7 +70,7 @@ static void forget_inode(struct elf_cache *c, struct inode *i)
 	free(i);
 }
 
-/* NULL: there are too many. */
+/* Returns the account of the owner, a free one, or NULL if there are too many. */
 static struct account *account_of(struct elf_cache *c, uint32_t owner)
 {
 	struct account *unused = NULL;
@@ -148,7 +148,7 @@ static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
 	return find_key(c, key_of(st));
 }
 
-/* Lack of memory only means that the file is opened again next time. */
+/* Failure is harmless: the file is then opened again next time. */
 static void remember_key(struct elf_cache *c, struct inode_key key, struct entry *e)
 {
 	struct inode *i = calloc(1, sizeof(*i));
@@ -234,7 +234,7 @@ struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
 	return hand_out(c, i->entry);
 }
 
-/* Takes a file that the cache does not have yet; its only reference is the caller's. */
+/* Adds a file that the cache does not have. The caller has its only reference. */
 static struct entry *add(struct elf_cache *c, struct elf_file *f)
 {
 	struct entry *e = calloc(1, sizeof(*e));
@@ -256,7 +256,7 @@ static struct entry *add(struct elf_cache *c, struct elf_file *f)
 	return e;
 }
 
-/* The file itself, or the one that already speaks for its build ID. */
+/* Returns the file's new entry, or the existing entry for its build ID. */
 static struct entry *unify(struct elf_cache *c, struct elf_file *f)
 {
 	struct entry *known = f->trusted ? find_build_id(c, &f->build_id) : NULL;
@@ -272,14 +272,14 @@ static struct entry *unify(struct elf_cache *c, struct elf_file *f)
 	return known;
 }
 
-/* Takes a file under its own identity. */
+/* Adds a file under its own identity. */
 static struct entry *take(struct elf_cache *c, struct elf_file *f)
 {
 	const struct stat own = { .st_dev = f->dev, .st_ino = f->ino, .st_ctim = f->ctime };
 	struct inode *i = find_inode(c, &own);
 	struct entry *e;
 
-	if (i && i->entry) { /* another one was faster */
+	if (i && i->entry) { /* another open of this file finished first */
 		elf_file__free(f);
 		hand_out(c, i->entry);
 		return i->entry;

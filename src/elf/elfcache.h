@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All ELF files that are in use, and those that were lately: opened once, shared by every process
- * that maps them. Files that nobody refers to stay until there are too many, so that a process that
- * is gone still has its names.
+ * All ELF files in use, and recently used ones. Each is opened once and shared by every process
+ * that maps it. Files without references stay until there are too many, so that stacks of an ended
+ * process still get names.
  */
 #ifndef ELF_ELFCACHE_H
 #define ELF_ELFCACHE_H
@@ -13,57 +13,61 @@
 struct elf_cache;
 
 /*
- * `idle_max`: files that nobody refers to; 0: what suits the limit of open files. `held_max`: bytes
- * that hang on files that anybody may have made; 0: 256 MB. NULL + errno.
+ * `idle_max`: number of files without references that are kept; 0: depends on the limit of open
+ * files. `held_max`: bytes of memory for untrusted files; 0: 256 MB. Returns NULL and sets errno.
  */
 struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max);
-void elf_cache__free(struct elf_cache *); /* and every file in it, referenced or not */
+/* also frees every file in it, with or without references */
+void elf_cache__free(struct elf_cache *);
 
 /*
- * The file behind fd, which is taken: for one that elf_cache__find() does not know. `path` is
- * remembered when the file is new. NULL + errno: ENOEXEC when it is no ELF file, ESTALE when its
- * build ID is not `expected` (NULL: any will do). The caller puts what it gets.
+ * Opens the file of `fd`, for a file that elf_cache__find() does not know. Takes ownership of `fd`.
+ * `path` is stored if the file is new. Returns NULL and sets errno: ENOEXEC if it is not an ELF
+ * file, ESTALE if its build ID is not `expected` (NULL: any). The caller must put the result.
  */
 struct elf_file *elf_cache__open(struct elf_cache *, int fd, const char *path,
 				 const struct build_id *expected);
 
-/* The same of a file that has been read already, which it takes. Accepts NULL (errno stays). */
+/* Like elf_cache__open(), for a file that has been opened already; takes ownership of it. Accepts
+ * NULL (errno stays). */
 struct elf_file *elf_cache__take(struct elf_cache *, struct elf_file *,
 				 const struct build_id *expected);
 
 /*
- * What elf_cache__open() would give for a file with this identity (.st_dev, .st_ino, .st_ctim), as
- * far as the cache knows: NULL + errno ENOENT when the file has to be opened, ENOEXEC also when
- * elf_cache__adopt() was told so.
+ * Returns what elf_cache__open() would return for a file with this identity (.st_dev, .st_ino,
+ * .st_ctim), if the cache knows it. Returns NULL and sets errno: ENOENT if the file must be opened,
+ * ENOEXEC also if elf_cache__adopt() has recorded that it is not an ELF file.
  */
 struct elf_file *elf_cache__find(struct elf_cache *, const struct stat *,
 				 const struct build_id *expected);
 
-/* A trusted file with that build ID, or NULL. The caller puts it. */
+/* Returns the trusted file with that build ID, or NULL. The caller must put it. */
 struct elf_file *elf_cache__by_build_id(struct elf_cache *, const struct build_id *);
 
 /*
- * What the kernel calls a file (.maj, .min, .ino, .gen) is kept with it, to find it by when the
- * process that maps it cannot be asked any more: the one that was mapped by that name last, if
- * it is trusted; or NULL. The caller puts it.
+ * elf_cache__name() stores the kernel's name of a file (.maj, .min, .ino, .gen), to find the file
+ * when the process that maps it cannot be queried any more. elf_cache__by_name() returns the file
+ * last mapped by that name, if it is trusted, or NULL. The caller must put it.
  */
 void elf_cache__name(struct elf_cache *, struct elf_file *, const struct record_mmap *);
 struct elf_file *elf_cache__by_name(struct elf_cache *, const struct record_mmap *);
 
-/* A file of the cache's, with one reference, becomes the caller's own, in no cache. */
+/* Removes a file with one reference from the cache; the caller then owns it. */
 void elf_cache__give(struct elf_cache *, struct elf_file *);
 /*
- * Takes such a file, or that it is none (NULL: remembered, too). `st` says whose identity it has;
- * NULL: its own. What speaks for the file: itself, or one that did already; the caller puts it.
+ * Takes ownership of a file from elf_cache__give(), or records that the identity is not an ELF file
+ * (NULL). `st` is the identity to record it for; NULL: the file's own. Returns the file, or the one
+ * that the cache already has in its place; the caller must put it.
  */
 struct elf_file *elf_cache__adopt(struct elf_cache *, struct elf_file *, const struct stat *st);
 
 size_t elf_cache__cnt(const struct elf_cache *);
 
-/* For elf_file__put(): the last reference to one of its files is gone. */
+/* Called by elf_file__put() when the last reference to one of the cache's files is gone. */
 void elf_cache__release(struct elf_cache *, struct elf_file *);
 
-/* For the cache: frees a file and what hangs on it, whoever refers to it. Accepts NULL. */
+/* Used by the cache: frees a file and its attachments, even if there are references. Accepts NULL.
+ */
 void elf_file__free(struct elf_file *);
 
 #endif

@@ -11,13 +11,14 @@
 
 #include "elf/elfcache.h"
 
-/* Linked programs have a few dozen of each; libelf allocates for every one that a header claims. */
+/* Linked programs have a few dozen of each; libelf allocates memory for every one that a header
+ * declares. */
 #define SECTIONS_MAX 2048
 #define SEGMENTS_MAX 512
 #define NOTES_MAX    65536	/* bytes of one note segment */
 #define NAMES_MAX    (1u << 20) /* bytes of the section names */
 
-/* Checked before libelf sees the file: it allocates by these counts when it opens it. */
+/* Checks the header before libelf sees it, because libelf allocates memory by these counts. */
 static bool header_ok(const unsigned char *hdr, size_t sz)
 {
 	size_t shoff, shnum, phnum, type;
@@ -35,7 +36,7 @@ static bool header_ok(const unsigned char *hdr, size_t sz)
 	shoff = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_shoff : e32.e_shoff;
 	shnum = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_shnum : e32.e_shnum;
 	phnum = hdr[EI_CLASS] == ELFCLASS64 ? e64.e_phnum : e32.e_phnum;
-	/* No sections but a table of them: the real count is elsewhere, and has 32 bits. */
+	/* A table of sections with a count of 0: the real count is elsewhere, and has 32 bits. */
 	return (type == ET_EXEC || type == ET_DYN) && (shnum > 0 || shoff == 0) &&
 	       shnum <= SECTIONS_MAX && phnum <= SEGMENTS_MAX;
 }
@@ -43,11 +44,11 @@ static bool header_ok(const unsigned char *hdr, size_t sz)
 /* ---- headers ------------------------------------------------------------------------------------
  */
 
-#define HEAD_SZ 2048 /* most files have all their headers in it, and their build ID */
+#define HEAD_SZ 2048 /* holds all headers and the build ID of most files */
 
-/* A file's bytes while it is opened: the first ones are at hand. */
+/* The bytes of a file that is being opened; the first ones have been read. */
 struct bytes {
-	int fd; /* -1: there are no more */
+	int fd; /* -1: there are no more bytes */
 	const uint8_t *head;
 	size_t head_sz;
 	bool is64;
@@ -119,7 +120,7 @@ static bool find_note(struct elf_file *f, Elf_Data *notes)
 	return false;
 }
 
-/* Where notes lie. */
+/* The position of notes. */
 struct notes {
 	uint64_t off, sz, align;
 };
@@ -150,7 +151,7 @@ static void take_phdr(struct elf_file *f, const struct bytes *b, const GElf_Phdr
 			(struct elf_segment){ p->p_offset, p->p_vaddr, p->p_filesz, p->p_flags };
 }
 
-/* Of a file that is cut short as many as there are. */
+/* Reads as many headers as a truncated file has. */
 static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr *e)
 {
 	size_t sz = b->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
@@ -167,7 +168,7 @@ static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr
 	return 0;
 }
 
-/* A separate debug file has notes in sections only. */
+/* Separate debug files have notes in sections only. */
 static void read_note_sections(struct elf_file *f, const struct bytes *b)
 {
 	Elf_Scn *scn = NULL;
@@ -179,8 +180,8 @@ static void read_note_sections(struct elf_file *f, const struct bytes *b)
 }
 
 /*
- * On a file system that is mounted nosuid (removable media, FUSE) somebody else says what root
- * owns: the kernel does not believe it, and neither do we.
+ * On a file system that is mounted nosuid (removable media, FUSE), another user may control what
+ * root owns. The kernel does not trust it, and neither does this function.
  */
 static bool is_trusted(const struct stat *st, const struct statfs *fs)
 {
@@ -188,8 +189,8 @@ static bool is_trusted(const struct stat *st, const struct statfs *fs)
 	       !(fs->f_flags & ST_NOSUID);
 }
 
-#define OWNER_FUSE  UINT32_MAX /* where any owner can be said */
-#define OWNER_RANGE 65536      /* ids that one user may have besides (/etc/subuid) */
+#define OWNER_FUSE  UINT32_MAX /* file systems on which any owner can be claimed */
+#define OWNER_RANGE 65536      /* additional ids of one user (/etc/subuid) */
 
 static uint32_t owner_of(const struct stat *st, const struct statfs *fs)
 {
@@ -264,7 +265,7 @@ Elf *elf_file__elf(const struct elf_file *f)
 	return f->elf;
 }
 
-/* Before it is used for anything, libelf wants to know. */
+/* libelf must know the version before any other call. */
 __attribute__((constructor)) static void begin_libelf(void)
 {
 	elf_version(EV_CURRENT);
@@ -369,7 +370,7 @@ void elf_file__put(struct elf_file *f)
 		elf_file__free(f);
 }
 
-/* Ranges may overlap in a forged file, or share a page of it: code is what is looked for. */
+/* Ranges may overlap in a forged file, or share a page of it: prefers code. */
 bool elf_file__vaddr(const struct elf_file *f, uint64_t off, uint64_t *vaddr)
 {
 	const struct elf_segment *found = NULL;

@@ -12,13 +12,13 @@
 #define MAGIC_1_20  0xfffffff1u
 #define POINTER_SZ  8
 #define HEADER_MIN  64		/* bytes of the smallest header */
-#define HEADER_STEP 8		/* bytes that headers are aligned to, at least */
-#define TABLE_MAX   (64u << 20) /* bytes; large programs have half of that */
+#define HEADER_STEP 8		/* alignment of headers, at least */
+#define TABLE_MAX   (64u << 20) /* bytes; the tables of large programs have half of that */
 
-/* The fields of a header behind its first 8 bytes, in words. */
+/* The fields of a header after its first 8 bytes, in words. */
 static const struct layout {
 	uint32_t magic;
-	uint8_t text, names, functions; /* text 0: none, entries are absolute */
+	uint8_t text, names, functions; /* text 0: absent, entries are absolute */
 	uint8_t entry_half;		/* bytes of an address in the list of functions */
 } layouts[] = {
 	{ MAGIC_1_16, 0, 2, 6, 8 },
@@ -26,12 +26,12 @@ static const struct layout {
 	{ MAGIC_1_20, 2, 3, 7, 4 },
 };
 
-/* ---- where the table is -------------------------------------------------------------------------
+/* ---- the section --------------------------------------------------------------------------------
  */
 
 static const char *const table_names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 
-/* Up to Go 1.25 external linkers put the table of a PIE among other data. */
+/* Up to Go 1.25, external linkers put the table of a PIE among other data. */
 #define MERGED_NAME ".data.rel.ro"
 
 static bool is_go(const struct elf_file *f)
@@ -53,7 +53,7 @@ Elf_Scn *gopclntab__section(const struct elf_file *f, GElf_Shdr *shdr)
 	return is_go(f) ? elf_file__section(f, MERGED_NAME, shdr) : NULL;
 }
 
-/* ---- its header ---------------------------------------------------------------------------------
+/* ---- the header ---------------------------------------------------------------------------------
  */
 
 static uint64_t word_at(const uint8_t *p)
@@ -77,7 +77,7 @@ static const struct layout *layout_of(const uint8_t *p)
 	return NULL;
 }
 
-/* Takes what begins at `p` for the table. Returns false if the parts do not lie in it. */
+/* Tries to use `p` as the header of the table. Returns false if a part is outside the table. */
 static bool take_header(struct gopclntab *t, const uint8_t *p, size_t left)
 {
 	const struct layout *l = layout_of(p);
@@ -104,10 +104,10 @@ static bool find_header(struct gopclntab *t, size_t sz)
 	return false;
 }
 
-/* ---- where the code begins ----------------------------------------------------------------------
+/* ---- the start of the code ----------------------------------------------------------------------
  */
 
-/* Runtime's moduledata, in words: its header's address, and the code's. */
+/* The runtime's moduledata, in words: the address of its header, and of the code. */
 #define MODULE_HEADER 0
 #define MODULE_TEXT   22
 #define MODULE_WORDS  23
@@ -122,7 +122,7 @@ static bool is_code(const struct elf_file *f, uint64_t vaddr)
 	return false;
 }
 
-/* From Go 1.26 on the header does not say it, but a section of its own does. */
+/* Since Go 1.26, the header lacks the start of the code; it is in a section of its own. */
 static uint64_t text_by_module(const struct elf_file *f, uint64_t header)
 {
 	GElf_Shdr shdr;
@@ -148,7 +148,7 @@ static int find_text(struct gopclntab *t, const struct elf_file *f, uint64_t sec
 	return is_code(f, t->text) ? 0 : -ENOENT;
 }
 
-/* ---- what it says -------------------------------------------------------------------------------
+/* ---- the functions ------------------------------------------------------------------------------
  */
 
 int gopclntab__read(struct gopclntab *t, const struct elf_file *f)
@@ -178,8 +178,8 @@ void gopclntab__free(struct gopclntab *t)
 	*t = (struct gopclntab){ 0 };
 }
 
-/* The address of a function, and the offset of its struct _func from the list's beginning. The
- * last entry, at `cnt`, only has the address at which the last function ends. */
+/* The address of a function, and the offset of its struct _func from the start of the list. The
+ * last entry, at `cnt`, has only the end address of the last function. */
 struct entry {
 	uint64_t addr, at;
 };

@@ -11,25 +11,26 @@
 struct gopclntab {
 	uint8_t *block;	       /* the section's bytes and a NUL; owned */
 	const uint8_t *header; /* the table in it */
-	size_t sz;	       /* bytes from the header on */
-	uint64_t text; /* link-time address that the entries count from; 0: they are absolute */
-	uint64_t cnt;  /* functions */
+	size_t sz;	       /* bytes from the header to the end */
+	/* link-time address that the entries are relative to; 0: they are absolute */
+	uint64_t text;
+	uint64_t cnt;		   /* number of functions */
 	uint64_t names, functions; /* offsets in the table */
 	size_t entry_sz;	   /* bytes of an entry of `functions` */
 };
 
-/* What the table says of a function. The name ends in the table, but may be empty. */
+/* A function of the table. The name ends inside the table, and may be empty. */
 struct go_function {
 	uint64_t addr, sz; /* link-time address; bytes up to the next function */
 	const char *name;
 };
 
-/* The section that has the table, as far as the section headers say, or NULL. */
+/* Returns the section with the table according to the section headers, or NULL. */
 Elf_Scn *gopclntab__section(const struct elf_file *, GElf_Shdr *);
 /* Reads the table. Returns 0 or -errno, -ENOENT if the file has none. */
 int gopclntab__read(struct gopclntab *, const struct elf_file *);
 void gopclntab__free(struct gopclntab *);
-/* Fills in the function at an index below `cnt`. Returns false if its entry is broken. */
+/* Fills in the function at an index below `cnt`. Returns false if its entry is invalid. */
 bool gopclntab__at(const struct gopclntab *, uint64_t idx, struct go_function *);
 
 #endif

@@ -9,7 +9,7 @@
  * The operands of each opcode, as a letter: '-' none, 'M' ModRM, 'b' ModRM and imm8, 'z' ModRM and
  * imm32 (imm16 with an operand size prefix), 'B' imm8, 'Z' imm32, 'W' imm16, 'E' imm16 and imm8,
  * 'V' imm32 or imm64, 'O' an address, 'J' rel8, 'K' rel32, 'g' and 'G' ModRM, and an immediate if
- * its reg field is 0 or 1. 'x' is no instruction in 64-bit mode, 'p' a prefix, 'e' an escape.
+ * its reg field is 0 or 1. 'x' is invalid in 64-bit mode, 'p' is a prefix, 'e' an escape.
  */
 static const char one_byte[] = "MMMMBZxxMMMMBZxe" /* 00 */
 			       "MMMMBZxxMMMMBZxx" /* 10 */
@@ -45,17 +45,17 @@ static const char two_bytes[] = "MMMMx-----x-xM-b" /* 0f 00 */
 				"MMMMMMMMMMMMMMMM" /* 0f e0 */
 				"MMMMMMMMMMMMMMMM" /* 0f f0 */;
 
-#define SP 4 /* rsp and rbp, as instructions number them */
+#define SP 4 /* the numbers of rsp and rbp in instructions */
 #define FP 5
 
 enum opcode_map { MAP_ONE_BYTE, MAP_0F, MAP_0F38, MAP_0F3A, MAP_XOP8, MAP_XOP9, MAP_XOP10 };
 
-/* An instruction that is being decoded. */
+/* The state of decoding one instruction. */
 struct decoder {
 	const uint8_t *at, *end;
 	bool failed;
 	bool operand16, address32, vector;
-	uint8_t vvvv; /* the register that VEX and EVEX name besides */
+	uint8_t vvvv; /* the additional register of VEX and EVEX */
 	uint8_t rex;
 	enum opcode_map map;
 	uint8_t op;
@@ -77,7 +77,7 @@ static uint64_t take(struct decoder *d, size_t sz)
 	return le64toh(v);
 }
 
-/* Sign-extended. */
+/* Reads a sign-extended number. */
 static int64_t take_signed(struct decoder *d, size_t sz)
 {
 	unsigned unused = 64 - 8 * (unsigned)sz;
@@ -87,7 +87,7 @@ static int64_t take_signed(struct decoder *d, size_t sz)
 
 /* ---- prefixes and opcode ---- */
 
-/* VEX of two or three bytes, EVEX: they carry the map; `p0` is the byte with it. */
+/* VEX of two or three bytes, and EVEX, contain the opcode map; `p0` is the byte with it. */
 static void take_vector_opcode(struct decoder *d, uint8_t escape)
 {
 	uint8_t p0 = (uint8_t)take(d, 1), map = escape == 0x62 ? p0 & 7 : p0 & 0x1f;
@@ -99,12 +99,12 @@ static void take_vector_opcode(struct decoder *d, uint8_t escape)
 	d->vvvv = ~(escape == 0xc5 ? p0 : (uint8_t)take(d, 1)) >> 3 & 15;
 	take(d, escape == 0x62);
 	d->op = (uint8_t)take(d, 1);
-	d->map = map <= MAP_0F3A ? (enum opcode_map)map : MAP_0F38; /* maps 5 and 6: ModRM alone */
+	d->map = map <= MAP_0F3A ? (enum opcode_map)map : MAP_0F38; /* maps 5 and 6: only ModRM */
 	d->failed |= map == 0 || map == 4 || map > 6;
 }
 
-/* AMD's XOP looks like a pop to memory (8f) with an extended opcode: maps 8, 9 and 10 have an
- * imm8, nothing and an imm32 behind ModRM. */
+/* AMD's XOP looks like a pop to memory (8f) with an extended opcode. After ModRM, map 8 has an
+ * imm8, map 9 nothing, map 10 an imm32. */
 static bool is_xop(const struct decoder *d)
 {
 	return d->at < d->end && (*d->at & 0x1f) >= 8 && (*d->at & 0x1f) <= 10;
@@ -135,7 +135,7 @@ static void take_opcode(struct decoder *d)
 	while (!d->failed && one_byte[b] == 'p') {
 		d->operand16 |= b == 0x66;
 		d->address32 |= b == 0x67;
-		d->rex = (b & 0xf0) == 0x40 ? b : 0; /* counts right before the opcode only */
+		d->rex = (b & 0xf0) == 0x40 ? b : 0; /* applies only right before the opcode */
 		b = (uint8_t)take(d, 1);
 	}
 	d->op = b;
@@ -216,9 +216,9 @@ static void take_operands(struct decoder *d)
 	d->failed |= operands == 'x' || operands == 'e' || operands == 'p';
 }
 
-/* ---- what it does ---- */
+/* ---- effects ---- */
 
-/* Registers by their full numbers. */
+/* Return registers by their full numbers. */
 static unsigned reg_of(const struct decoder *d)
 {
 	return (d->modrm >> 3 & 7u) | (d->rex & 4 ? 8 : 0);
@@ -234,7 +234,7 @@ static unsigned rm_of(const struct decoder *d)
 	return (d->modrm & 7u) | (d->rex & 1 ? 8 : 0);
 }
 
-/* The register that an address is made of, with .disp and nothing else; 16: there is none. */
+/* Returns the register of an address that is this register + .disp, or 16 for other addresses. */
 static unsigned base_of(const struct decoder *d)
 {
 	unsigned mod = d->modrm >> 6;
@@ -298,7 +298,7 @@ static enum insn_kind arithmetic(const struct decoder *d)
 	return to == FP && is_cleared(d) ? INSN_CLEAR_FP : lose(to);
 }
 
-/* 81, 83: the same with an immediate. */
+/* 81, 83: the same operations with an immediate. */
 static enum insn_kind immediate_arithmetic(struct insn *i, const struct decoder *d)
 {
 	unsigned what = d->modrm >> 3 & 7;

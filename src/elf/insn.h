@@ -13,27 +13,27 @@
 #define INSN_SZ_MAX 15
 
 enum insn_kind {
-	INSN_OTHER,   /* leaves both registers alone */
+	INSN_OTHER,   /* changes neither register */
 	INSN_SET_EAX, /* eax = imm */
 	INSN_SYSCALL,
-	INSN_CALL,	 /* a function at the end of the instruction + imm; 0: at any address */
+	INSN_CALL,	 /* a function at the end of the instruction + imm; 0: unknown address */
 	INSN_NOP,	 /* padding: nop of any length, int3 */
-	INSN_PUSH,	 /* 8 bytes; .fp: of the frame pointer */
+	INSN_PUSH,	 /* 8 bytes; .fp: pushes the frame pointer */
 	INSN_POP,	 /* 8 bytes; .fp: into the frame pointer */
 	INSN_MOVE_SP,	 /* sp += imm */
 	INSN_SP_FROM_FP, /* sp = fp + imm */
-	INSN_LOSE_SP,	 /* sp = a value that is not followed */
+	INSN_LOSE_SP,	 /* sp = an unknown value */
 	INSN_SAVE_FP,	 /* *(sp + imm) = fp */
 	INSN_LOAD_FP,	 /* fp = *(sp + imm) */
 	INSN_FP_FROM_SP, /* fp = sp + imm */
 	INSN_CLEAR_FP,	 /* fp = 0 */
-	INSN_LOSE_FP,	 /* fp = a value that is not followed */
+	INSN_LOSE_FP,	 /* fp = an unknown value */
 	INSN_LEAVE,	 /* sp = fp; pop fp */
 	INSN_BRANCH,	 /* may continue at the end of the instruction + imm */
-	INSN_JUMP,	 /* continues there */
+	INSN_JUMP,	 /* continues at the end of the instruction + imm */
 	INSN_JUMP_ANY,	 /* continues at an address in a register or in memory */
 	INSN_RETURN,
-	INSN_STOP, /* hlt, ud2: nothing follows */
+	INSN_STOP, /* hlt, ud2: execution ends */
 };
 
 struct insn {
@@ -43,19 +43,19 @@ struct insn {
 	int64_t imm;
 };
 
-/* Decodes the instruction that begins at `code`, of which `sz` bytes can be read. Returns its
- * length, or 0 if it is none, or does not end within them. */
+/* Decodes the instruction at `code`, where `sz` bytes are readable. Returns its length, or 0 if it
+ * is invalid or longer than `sz`. */
 size_t insn__decode(struct insn *, const uint8_t *code, size_t sz);
 
-/* Whether nothing runs on from one into the next. */
+/* Returns whether execution never continues with the next instruction. */
 static inline bool insn__ends(const struct insn *i)
 {
 	return i->kind == INSN_JUMP || i->kind == INSN_JUMP_ANY || i->kind == INSN_RETURN ||
 	       i->kind == INSN_STOP;
 }
 
-/* insn__decode(), where nothing runs on into it: a byte of 0 is padding there, as Free Pascal has
- * it, and not the start of an addition. */
+/* Like insn__decode(), for code that is not reached from the previous instruction: a zero byte is
+ * padding there (as Free Pascal writes it), not the start of an addition. */
 static inline size_t insn__decode_after_end(struct insn *i, const uint8_t *code, size_t sz)
 {
 	if (!sz || *code)

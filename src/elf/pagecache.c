@@ -6,19 +6,19 @@
 #define PAGE_BITS 12
 #define PAGE_SZ	  (1u << PAGE_BITS)
 #define SET_BITS  5
-#define WAYS	  4		     /* pages that want one place and have room there */
-#define CNT	  (WAYS << SET_BITS) /* 512 KB: what rules take, too (unwind/fastwalk.h) */
+#define WAYS	  4		     /* pages per set */
+#define CNT	  (WAYS << SET_BITS) /* 512 KB, as much as the rules (unwind/fastwalk.h) */
 #define OFF_BITS  44
 
 struct page_cache {
-	uint8_t bytes[CNT][PAGE_SZ]; /* first: as aligned as in the file */
+	uint8_t bytes[CNT][PAGE_SZ]; /* first, for the same alignment as in the file */
 	uint64_t last_id;
-	size_t last;	    /* found */
+	size_t last;	    /* index of the last page found */
 	uint64_t keys[CNT]; /* id << (OFF_BITS - PAGE_BITS) | page; 0: none */
 	uint8_t oldest[1 << SET_BITS];
 };
 
-/* With all its memory: a page that is touched first costs more than to read one. */
+/* Populates all memory: touching a new page costs more than reading one. */
 struct page_cache *page_cache__new(void)
 {
 	void *at = mmap(NULL, sizeof(struct page_cache), PROT_READ | PROT_WRITE,
@@ -38,7 +38,7 @@ struct paged_file page_cache__add(struct page_cache *p)
 	return (struct paged_file){ p, p ? ++p->last_id : 0 };
 }
 
-/* Where the page is, or the place of the oldest one of those beside it. */
+/* Returns the index of the page, or of the oldest page in its set. */
 static size_t place_of(struct page_cache *p, uint64_t key)
 {
 	size_t set = (key * 0x9e3779b97f4a7c15u) >> (64 - SET_BITS);
@@ -49,7 +49,7 @@ static size_t place_of(struct page_cache *p, uint64_t key)
 	return set * WAYS + p->oldest[set]++ % WAYS;
 }
 
-/* The last page of a file is as long as the file is. */
+/* Returns the size of a page; the last page of a file may be short. */
 static size_t page_sz(const struct elf_file *f, uint64_t from)
 {
 	uint64_t left = from < f->sz ? f->sz - from : 0;
@@ -57,7 +57,8 @@ static size_t page_sz(const struct elf_file *f, uint64_t from)
 	return left < PAGE_SZ ? left : PAGE_SZ;
 }
 
-/* Of the first bytes that are asked for; NULL when the file does not have them, or not now. */
+/* Returns the first of the requested bytes, and how many follow in its page. Returns NULL if the
+ * file does not have them, or `read` failed. */
 static const uint8_t *find(const struct paged_file *f, const struct page_read *r, size_t *left)
 {
 	uint64_t no = r->off >> PAGE_BITS, key = f->id << (OFF_BITS - PAGE_BITS) | no;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pages of files that were read lately: who looks a few bytes up here and there asks for the same
- * pages again and again, and a system call costs as much as all the rest. They are never mapped: a
- * file cut short must not raise SIGBUS, nor a page that is not in memory let anybody wait.
+ * Recently read pages of files. Code that looks up a few bytes at a time needs the same pages again
+ * and again, and a system call costs as much as the rest of a look-up. Pages are never mapped: a
+ * truncated file must not raise SIGBUS, and a page that is not in memory must not block.
  */
 #ifndef ELF_PAGECACHE_H
 #define ELF_PAGECACHE_H
@@ -11,19 +11,18 @@
 
 struct page_cache;
 
-struct page_cache *page_cache__new(void);   /* NULL + errno */
+struct page_cache *page_cache__new(void);   /* returns NULL and sets errno on failure */
 void page_cache__free(struct page_cache *); /* accepts NULL */
 
 /* A file that is read by pages. */
 struct paged_file {
-	struct page_cache *pages; /* borrowed; NULL: none are kept */
-	uint64_t id;		  /* among those of `pages` */
+	struct page_cache *pages; /* borrowed; NULL: no caching */
+	uint64_t id;		  /* unique within `pages` */
 };
 
 struct paged_file page_cache__add(struct page_cache *); /* accepts NULL */
 
-/* Bytes of the file, as `read` says them, now or when it was asked for their page. 0, or what it
- * says. */
+/* Reads bytes of the file, from the cache if possible. Returns 0 or the error of `read`. */
 struct page_read {
 	const struct elf_file *file;
 	elf_file_read_fn read;
@@ -32,11 +31,12 @@ struct page_read {
 };
 int paged_file__read(const struct paged_file *, struct page_read, void *to);
 
-/* The same without a copy where all of it is in one page: until the next read of these pages, and
- * as aligned as in the file. Else they are read to `room`. */
+/* Like paged_file__read(), but does not copy if all bytes are in one page: `*at` then points into
+ * that page, with the alignment in the file, until the next read. Otherwise they are read into
+ * `room`. */
 int paged_file__see(const struct paged_file *, struct page_read, void *room, const void **at);
 
-/* Who asks for bytes of a file again and again. */
+/* The arguments of a series of reads from one file. */
 struct page_reader {
 	const struct paged_file *paged;
 	const struct elf_file *file;

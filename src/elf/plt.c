@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A PLT stub of x86-64 either jumps through a slot of the GOT, whose relocation says for which
- * function, or pushes the number of its relocation (System V ABI, AMD64 supplement, 5.2).
+ * A PLT stub of x86-64 either jumps through a slot of the GOT (the slot's relocation names the
+ * function), or pushes the number of its relocation (System V ABI, AMD64 supplement, 5.2).
  */
 #include "elf/symlist.h"
 
@@ -24,7 +24,7 @@ struct plt {
 	struct symbol_section dynsym;
 	struct slot *slots; /* ascending by got */
 	size_t cnt;
-	uint32_t *lazy; /* what stubs push → index in .dynsym */
+	uint32_t *lazy; /* pushed number → index in .dynsym */
 	size_t lazy_cnt;
 };
 
@@ -68,7 +68,7 @@ static int add_slots(struct plt *p, struct cursor rela)
 	return err;
 }
 
-/* .rela.plt, in its order. */
+/* Adds the relocations of .rela.plt, in order. */
 static int add_lazy(struct plt *p, struct cursor rela)
 {
 	int err = 0;
@@ -120,7 +120,7 @@ static uint32_t by_slot(const struct plt *p, uint64_t got)
 	return s ? s->sym : 0;
 }
 
-/* The symbol that the stub at `addr` leads to, 0 when it does not say. */
+/* Returns the symbol that the stub at `addr` jumps to, or 0 if it is unknown. */
 static uint32_t target(const struct plt *p, const uint8_t *code, size_t sz, uint64_t addr)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

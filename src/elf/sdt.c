@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Notes as SystemTap's <sys/sdt.h>, version 3, writes them. */
+/* Reads notes as SystemTap's <sys/sdt.h>, version 3, writes them. */
 #include "elf/sdt.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 /* ---- notes --------------------------------------------------------------------------------------
  */
 
-/* Names and descriptions are padded to 4 bytes; the last one's padding may be missing. */
+/* Reads a name or description, which is padded to 4 bytes; the last one's padding may be missing.
+ */
 static const void *padded(struct cursor *c, uint32_t sz)
 {
 	const void *bytes = cursor__bytes(c, sz);
@@ -32,7 +33,7 @@ static struct sdt_note note_of(struct cursor *c, uint64_t base_address)
 {
 	struct sdt_note n = { .pc = cursor__u64(c) };
 	uint64_t base = cursor__u64(c);
-	/* Prelink moves the file and not what its notes say. */
+	/* Prelink moves the file but does not update its notes. */
 	uint64_t moved = base && base_address ? base_address - base : 0;
 
 	n.pc += moved;
@@ -44,7 +45,7 @@ static struct sdt_note note_of(struct cursor *c, uint64_t base_address)
 	return n;
 }
 
-/* The next note, whoever made it. */
+/* Reads the next note, and skips notes of other types. */
 static int read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *arg)
 {
 	uint32_t name_sz = cursor__u32(c), desc_sz = cursor__u32(c), type = cursor__u32(c);
@@ -101,7 +102,7 @@ static bool offset_of(const struct elf_file *f, uint64_t vaddr, uint32_t flag, u
 	return false;
 }
 
-/* As long as a call. */
+/* A nop with the length of a call. */
 static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
 static bool is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
@@ -114,7 +115,7 @@ static bool is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
 	       memcmp(code, nop, sizeof(nop)) == 0;
 }
 
-/* A nop of one byte, maybe with one of five behind it, or one of several bytes. */
+/* Accepts a nop of one byte, possibly followed by one of five, or a nop of several bytes. */
 static bool is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
 {
 	uint8_t code[1 + sizeof(nop5)] = { 0 };
@@ -144,11 +145,11 @@ int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_pl
 
 	*p = (struct sdt_place){ 0 };
 	if (!offset_of(f, n->pc, PF_X, &p->pc_off)) {
-		*why = "its place is not in the code";
+		*why = "its address is not in the code";
 		return -EBADMSG;
 	}
 	if (!is_nop(f, p)) {
-		*why = "there is no nop in its place";
+		*why = "there is no nop at its address";
 		return -EBADMSG;
 	}
 	if (!n->semaphore)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define NAMES_MAX (1U << 20) /* bytes of the section names, which libelf keeps */
+#define NAMES_MAX (1U << 20) /* bytes of the section names, which libelf keeps in memory */
 
 Elf_Scn *section__next(const struct elf_file *f, Elf_Scn *scn, GElf_Shdr *shdr)
 {
@@ -66,7 +66,7 @@ static int copy(Elf_Scn *scn, uint8_t *data, size_t sz)
 	return 0;
 }
 
-/* Whether the file is long enough, so that a lie about a size does not become memory. */
+/* Returns whether the file has these bytes, so that a forged size does not allocate memory. */
 static bool holds(const struct elf_file *f, const GElf_Shdr *shdr)
 {
 	struct stat st;
@@ -80,8 +80,8 @@ static bool holds(const struct elf_file *f, const GElf_Shdr *shdr)
 #define PAGE_SZ	    4096
 #define POPULATE_SZ (16 * PAGE_SZ)
 
-/* Memory for a section at once, where the kernel can (5.14): a fault for each page costs more than
- * what is read. */
+/* Populates the memory of a section if the kernel can (5.14): one fault per page costs more than
+ * reading it. */
 static void populate(uint8_t *data, size_t sz)
 {
 	uintptr_t from = ((uintptr_t)data + PAGE_SZ - 1) & -(uintptr_t)PAGE_SZ;

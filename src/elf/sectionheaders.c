@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Those of a file whose class and byte order are ours, and what is before them, where that can be
- * read, too. */
+/* Reads the headers if the file has our class and byte order, together with the bytes before them
+ * if these can be read, too. */
 static int read_sections(struct section_headers *h, const struct elf_file *f, elf_file_read_fn read)
 {
 	const struct elf_section_table *t = &f->section_table;
@@ -51,7 +51,7 @@ int section_headers__read(struct section_headers *h, const struct elf_file *f,
 	return err ? err : read_names(h, f, read);
 }
 
-/* Most differ behind the dot already. */
+/* Most names already differ in the character after the dot. */
 static bool is_name(const char *own, const char *name)
 {
 	return own[0] == name[0] && own[1] == name[1] && strcmp(own, name) == 0;

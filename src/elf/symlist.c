@@ -163,7 +163,7 @@ const char *symbol_section__name(const struct symbol_section *s, const GElf_Sym 
 	return sym->st_name < s->strings_sz ? s->strings + sym->st_name : "";
 }
 
-/* Bytes before "@VERSION" or "@@VERSION", which static symbol tables append. */
+/* Returns the length without "@VERSION" or "@@VERSION", which static symbol tables append. */
 static uint32_t unversioned(const char *name, size_t sz)
 {
 	const char *at = memchr(name, '@', sz), *p = at;
@@ -177,7 +177,7 @@ static uint32_t unversioned(const char *name, size_t sz)
 	return p == name + sz ? (uint32_t)(at - name) : (uint32_t)sz;
 }
 
-/* Types before labels, sized before unsized, global before weak before local, plain before
+/* Ranks types before labels, sized before unsized, global before weak before local, plain before
  * underscored, short before long. */
 static uint32_t rank(const GElf_Sym *sym, const struct raw_symbol *s)
 {
@@ -193,7 +193,7 @@ static uint32_t rank(const GElf_Sym *sym, const struct raw_symbol *s)
 	       underscores << 24 | s->name_sz;
 }
 
-/* Whether a symbol names code; marks of assemblers (".L", "$x", ".annobin") do not. */
+/* Returns whether a symbol names code; assemblers' marks (".L", "$x", ".annobin") do not. */
 static bool is_function(const GElf_Sym *sym, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
@@ -236,7 +236,7 @@ int symlist__add_go(struct symlist *l, const struct elf_file *f)
 	struct go_function g;
 	int err = gopclntab__read(&t, f);
 
-	if (!err) /* names stay in the table */
+	if (!err) /* names point into the table */
 		err = symlist__keep(l, t.block, t.sz);
 	for (uint64_t i = 0; !err && i < t.cnt; i++) {
 		if (!gopclntab__at(&t, i, &g) || !g.name[0] || !symlist__code(l, g.addr))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of one file as its symbol tables list them, before they are sorted out. */
+/* The functions in the symbol tables of one file, before duplicates are resolved. */
 #ifndef ELF_SYMLIST_H
 #define ELF_SYMLIST_H
 
@@ -11,9 +11,10 @@ struct raw_symbol {
 	uint64_t addr, sz; /* sz 0: unknown */
 	const char *name;  /* in one of the list's blocks */
 	uint32_t name_sz;  /* bytes without a symbol version */
-	uint32_t rank;	   /* of symbols for one place the lowest is the one to show */
-	bool label;	   /* has no type: a function only where nothing else is */
-	bool plt;	   /* a stub; "@plt" belongs after the name */
+	/* of several symbols for one place, the one with the lowest rank is shown */
+	uint32_t rank;
+	bool label; /* without a type: a function only if no other symbol is there */
+	bool plt;   /* a stub: "@plt" is appended to the name */
 };
 
 struct code_range {
@@ -34,13 +35,13 @@ struct symlist {
 
 int symlist__init(struct symlist *, const struct elf_file *);
 void symlist__free(struct symlist *);
-/* The executable range that holds addr, or NULL. */
+/* Returns the executable range with `addr`, or NULL. */
 const struct code_range *symlist__code(const struct symlist *, uint64_t addr);
-/* Owns `block` from then on, also when it fails. */
+/* Takes ownership of `block`, also on failure. */
 int symlist__keep(struct symlist *, void *block, size_t sz);
 int symlist__add(struct symlist *, const struct raw_symbol *);
 
-/* A symbol table and its strings, both owned by the list but `data`. */
+/* A symbol table and its strings. The list owns both, except `data`. */
 struct symbol_section {
 	uint8_t *data;
 	size_t cnt, entry_sz;
@@ -49,20 +50,21 @@ struct symbol_section {
 	bool is64;
 };
 
-/* 0, -ENOENT when the file has no table of that type (SHT_SYMTAB, SHT_DYNSYM), or another -errno.
- */
+/* Returns 0, -ENOENT if the file has no table of that type (SHT_SYMTAB, SHT_DYNSYM), or another
+ * -errno. */
 int symbol_section__read(struct symbol_section *, struct symlist *, const struct elf_file *,
 			 uint32_t type);
 void symbol_section__free(struct symbol_section *);
 GElf_Sym symbol_section__at(const struct symbol_section *, size_t idx); /* zeros past the end */
-/* "" when it is out of bounds. */
+/* Returns "" if the name is out of bounds. */
 const char *symbol_section__name(const struct symbol_section *, const GElf_Sym *);
 
-/* Adds the functions of a table. 0, -ENOENT as above, or another -errno. */
+/* Adds the functions of a table. Returns 0, -ENOENT if there is none, or another -errno. */
 int symlist__add_table(struct symlist *, const struct elf_file *, uint32_t type);
-/* Adds the stubs of .plt and its relatives, named after what their relocations say. 0 or -errno. */
+/* Adds the stubs of .plt and similar sections, named after their relocations. Returns 0 or -errno.
+ */
 int symlist__add_plt(struct symlist *, const struct elf_file *);
-/* Adds the functions of Go's own table. 0, -ENOENT if there is none, or another -errno. */
+/* Adds the functions of Go's own table. Returns 0, -ENOENT if there is none, or another -errno. */
 int symlist__add_go(struct symlist *, const struct elf_file *);
 
 #endif

@@ -26,7 +26,7 @@ const char *event_kind__probe(enum event_kind kind)
 static const char *const reasons[] = { EVENT_REASONS(X) };
 #undef X
 
-/* In the field's words; other errors by their name: EIO … */
+/* Names of the field; other errors have their own names: EIO … */
 static const struct {
 	int error;
 	const char *name;

@@ -5,11 +5,11 @@
 
 #include "event/record.h"
 
-/* The value of the column `kind`, and the probe that makes it. */
+/* Return the value of the column `kind`, and the probe that makes such events. */
 const char *event_kind__name(enum event_kind);
 const char *event_kind__probe(enum event_kind);
 
-/* The value of the column `reason`: of an errno or an enum event_reason; NULL for 0. */
+/* Returns the value of the column `reason` for an errno or an enum event_reason; NULL for 0. */
 const char *event_reason__name(uint16_t reason);
 
 #endif

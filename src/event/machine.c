@@ -23,8 +23,8 @@ const struct machine machine_x86_64 = {
 };
 
 /*
- * Signatures of PAuth are in the bits above an address, all of which but one (55) are 0 in user
- * space. A process gets addresses of 48 bits when it does not ask for larger ones.
+ * Signatures of PAuth are in the bits above an address, which are 0 in user space, except bit 55. A
+ * process gets addresses of 48 bits unless it requests larger ones.
  */
 const struct machine machine_aarch64 = {
 	.name = "aarch64",

@@ -19,10 +19,10 @@ struct body {
 };
 
 /*
- * Whether these bytes are a build ID: its length, three zeros, itself, and zeros. Where another
- * event of the machine wants build IDs the kernel leaves the flag for one in the records of events
- * that do not (6.18, perf_event_mmap_output()), and a device number may look like a length; but the
- * minor one behind it has no more than 20 bits.
+ * Returns whether these bytes are a build ID: its length, three zeros, the ID, zeros. If another
+ * event on the machine requests build IDs, the kernel sets the flag also in records of events that
+ * did not (6.18, perf_event_mmap_output()), and a device number may look like a length. The minor
+ * number after it, however, has at most 20 bits.
  */
 static bool is_build_id(const uint8_t at[IDENTITY_SZ])
 {
@@ -36,7 +36,8 @@ static bool is_build_id(const uint8_t at[IDENTITY_SZ])
 	       (sz >= SURE_BUILD_ID_SZ || minor >> MINOR_BITS);
 }
 
-/* A union: of 20 bytes for a build ID with its length, or device, inode and its generation. */
+/* Parses a union: a build ID of up to 20 bytes with its length, or device, inode and inode
+ * generation. */
 static void parse_identity(struct body *b, struct record_mmap *m)
 {
 	const uint8_t *at = cursor__bytes(&b->c, IDENTITY_SZ);
@@ -56,7 +57,7 @@ static void parse_identity(struct body *b, struct record_mmap *m)
 	m->gen = cursor__u64(&id);
 }
 
-/* What both records of mappings begin with. */
+/* Parses the common start of both records of mappings. */
 static void parse_place(struct body *b, struct record *out)
 {
 	out->type = RECORD_MMAP;
@@ -147,7 +148,7 @@ bool perfrecord__parse(const void *data, size_t sz, struct record *out)
 	body.data = c.pos;
 	body.sz = cursor__left(&c) - SAMPLE_ID_SZ;
 	id = cursor__on(c.pos + body.sz, SAMPLE_ID_SZ);
-	cursor__u64(&id); /* the writer's: a fork record is about another process */
+	cursor__u64(&id); /* of the writing process: a fork record is about another process */
 	out->time_ns = cursor__u64(&id);
 	out->cpu = cursor__u32(&id);
 	return perfrecord__parse_body(&body, out);

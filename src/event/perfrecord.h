@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of the perf_event_open(2) ABI that say what processes do. */
+/* Records of the perf_event_open(2) ABI about processes. */
 #ifndef EVENT_PERFRECORD_H
 #define EVENT_PERFRECORD_H
 
 #include "event/record.h"
 
-/* What the parser expects at the end of each record: sample_id_all with this sample_type. */
+/* The parser expects this sample_type, by sample_id_all, at the end of each record. */
 #define PERFRECORD_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /*
- * Turns one record of `sz` bytes, header included, into *out, which borrows from it. False when it
- * is of a type that is not wanted, or not well-formed.
+ * Parses one record of `sz` bytes, with its header, into *out, which borrows from it. Returns false
+ * for other types and malformed records.
  */
 bool perfrecord__parse(const void *data, size_t sz, struct record *out);
 
-/* What is between a record's header and its sample id; type and misc are the header's. */
+/* The part between a record's header and its sample id; type and misc are the header's. */
 struct perfrecord_body {
 	uint32_t type;
 	uint16_t misc;
@@ -22,7 +22,7 @@ struct perfrecord_body {
 	size_t sz;
 };
 
-/* Like perfrecord__parse(), if time and CPU are known from elsewhere; leaves these two unchanged.
+/* Like perfrecord__parse(), for callers that know time and CPU: leaves these two fields unchanged.
  */
 bool perfrecord__parse_body(const struct perfrecord_body *, struct record *out);
 

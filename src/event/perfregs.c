@@ -26,11 +26,12 @@ static const struct {
 	const uint8_t *dwarf;
 	uint64_t preferred;
 } machines[] = {
-	/* All general ones, the stack pointer and the program counter. */
+	/* All general registers, the stack pointer and the program counter. */
 	{ EM_X86_64, sizeof(x86_64), x86_64, 0xff01ff },
 	/* Without r8 … r15. */
 	{ EM_386, 9, x86_64, 0x1ff },
-	/* What calls preserve, lr, sp, pc, and what 32-bit code has under those names. */
+	/* Registers that calls preserve, lr, sp, pc, and the registers that 32-bit code has under
+	 * those names. */
 	{ EM_AARCH64, sizeof(aarch64), aarch64, 0x1fff81fff },
 };
 
@@ -44,7 +45,7 @@ uint64_t perfregs__preferred(uint16_t e_machine)
 	return 0;
 }
 
-/* NONE where the machine has no such register, or is not one of ours. */
+/* Returns NONE if the machine has no such register, or is unknown. */
 static uint8_t dwarf_of(const struct machine *m, unsigned bit)
 {
 	for (size_t i = 0; i < MACHINE_CNT; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registers as perf events have them: PERF_SAMPLE_REGS_USER of perf_event_open(2). */
+/* Registers in the order of perf events: PERF_SAMPLE_REGS_USER of perf_event_open(2). */
 #ifndef EVENT_PERFREGS_H
 #define EVENT_PERFREGS_H
 
@@ -7,12 +7,12 @@
 
 #include "event/machine.h"
 
-/* A mask that a walk needs; 0 for a machine that we do not know. */
+/* Returns a mask with the registers that a walk needs; 0 for an unknown machine. */
 uint64_t perfregs__preferred(uint16_t e_machine);
 
 /*
- * Where the values of the registers in a mask (bit numbers: enum perf_event_x86_regs and its like)
- * belong, which stand in the order of their bits: the machine's DWARF numbers.
+ * Maps the values of a mask's registers, which are in the order of their bits (enum
+ * perf_event_x86_regs and similar), to the machine's DWARF numbers.
  */
 struct perfregs_order {
 	const struct machine *machine;
@@ -24,8 +24,8 @@ struct perfregs_order {
 
 void perfregs__order(struct perfregs_order *, const struct machine *, uint64_t mask);
 
-/* Puts them there. Returns a bit for each that is known: none when there are fewer values than the
- * mask has bits. */
+/* Stores the values by DWARF number. Returns a bit for each known register; 0 if there are fewer
+ * values than bits in the mask. */
 uint64_t perfregs__spread(const struct perfregs_order *, const uint64_t *values, size_t cnt,
 			  uint64_t regs[MACHINE_REG_MAX]);
 

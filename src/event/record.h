@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every source (BPF rings, perf side-band, later perf.data and sysprof) turns into. */
+/* The common form of records from all sources: BPF rings, perf side-band, perf.data and sysprof. */
 #ifndef EVENT_RECORD_H
 #define EVENT_RECORD_H
 
@@ -9,10 +9,10 @@
 #include <sys/types.h>
 #include <linux/types.h>
 
-#include "bpf/event.h" /* bpf/event.h: kinds, states, registers */
+#include "bpf/event.h" /* kinds, states, registers */
 #include "event/sample.h"
 
-#define BUILD_ID_MAX 20 /* bytes; longer ones are cut, as the kernel does in PERF_RECORD_MMAP2 */
+#define BUILD_ID_MAX 20 /* bytes; longer ones are cut, as in PERF_RECORD_MMAP2 */
 
 struct build_id {
 	uint8_t sz; /* 0: none */
@@ -30,19 +30,20 @@ enum record_type {
 
 struct record_mmap {
 	uint64_t start, len, pgoff; /* bytes */
-	uint32_t prot;		  /* PROT_*; only executable mappings are reported by the kernel */
-	uint32_t maj, min;	  /* device; 0 when build_id is given by the kernel instead */
-	uint64_t ino, gen;	  /* inode, and which use of its number; 0: not told */
-	struct build_id build_id; /* sz 0 when unknown */
-	bool by_path;		  /* build_id is that of a file with this path, perhaps not of this
-				     inode: an inode that differs contradicts it */
-	const char *path;	  /* NUL-terminated, as the process sees it; "//anon", "[vdso]", "/x
-				     (deleted)" … */
+	uint32_t prot;		    /* PROT_*; the kernel reports only executable mappings */
+	uint32_t maj, min;	    /* device; 0 if the kernel gives build_id instead */
+	uint64_t ino, gen;	    /* inode and its generation; 0: unknown */
+	struct build_id build_id;   /* sz 0: unknown */
+	/* build_id is that of a file with this path, which may be another inode: if the inode
+	 * differs, the build ID is wrong. */
+	bool by_path;
+	/* NUL-terminated, as the process sees it; "//anon", "[vdso]", "/x (deleted)" … */
+	const char *path;
 };
 
 /*
  * One record. Valid only inside the callback that gets it: every pointer is borrowed from the ring.
- * Sizes in it have been checked against the bytes that hold it, its contents have not.
+ * Sizes in it have been checked against its bytes; its contents have not.
  */
 struct record {
 	enum record_type type;
@@ -67,12 +68,12 @@ struct record {
 typedef void (*record_fn)(const struct record *, void *arg);
 
 /* Receives several samples at once, in the order of time, so that the callee can overlap their
- * cache misses. Any other record comes alone. */
+ * cache misses. Other records come alone. */
 #define RECORD_BATCH 32
 typedef void (*records_fn)(const struct record *, size_t cnt, void *arg);
 
-/* What an event says besides (enum event_detail), its kernel return addresses, leaf first, and the
- * bytes of its user stack. */
+/* Return the parts of an event: its detail (enum event_detail), its kernel return addresses, leaf
+ * first, and the bytes of its user stack. */
 static inline const void *event__detail(const struct event *e)
 {
 	return e->data;
@@ -95,21 +96,22 @@ static inline const uint8_t *event__ustack(const struct event *e)
 
 _Static_assert(SNAPSHOT_PAGE == EVENT_PAGE && SNAPSHOT_PAGE_MAX == EVENT_HOLES_SZ * 8, "");
 
-/* Which pages of its user stack are missing, EVENT_HOLES_SZ bytes; NULL: none inside of it. */
+/* Returns the bit set of missing pages of the user stack, EVENT_HOLES_SZ bytes, or NULL if none is
+ * missing inside it. */
 static inline const uint8_t *event__holes(const struct event *e)
 {
 	return e->flags & EVENT_F_HOLES ? event__ustack(e) + e->ustack_sz : NULL;
 }
 
-/* With what follows it, but for an event_switched. */
+/* Returns the size of the event with its parts, without event_switched. */
 static inline uint64_t event__sz_before_switched(const struct event *e)
 {
 	return sizeof(*e) + (uint64_t)e->detail_sz + e->kstack_sz + e->ustack_sz +
 	       (e->flags & EVENT_F_HOLES ? EVENT_HOLES_SZ : 0);
 }
 
-/* The stack that the thread came from; all 0 without EVENT_F_SWITCHED, too. Returns where it is
- * copied to. */
+/* Copies the event_switched, or zeros if there is none (EVENT_F_SWITCHED). Returns the stack bytes
+ * after it. */
 static inline const uint8_t *event__switched(const struct event *e, struct event_switched *s)
 {
 	const uint8_t *bytes = (const uint8_t *)e + event__sz_before_switched(e) + sizeof(*s);
@@ -131,8 +133,8 @@ static inline void event__set_before(const struct event *e, struct other_stack *
 	};
 }
 
-/* With all that follows it. */
-static inline uint64_t event__sz(const struct event *e)
+/* With what follows it, but for an event_runtime. */
+static inline uint64_t event__sz_before_runtime(const struct event *e)
 {
 	struct event_switched s;
 
@@ -140,7 +142,30 @@ static inline uint64_t event__sz(const struct event *e)
 	return event__sz_before_switched(e) + (e->flags & EVENT_F_SWITCHED ? sizeof(s) + s.sz : 0);
 }
 
-#define EVENT_AHEAD 4 /* prefetch four events ahead */
+/* The calls of the program that an interpreter runs: copies the header; all 0 without
+ * EVENT_F_RUNTIME. Returns the bytes of struct event_call that follow it, at any alignment. */
+static inline const uint8_t *event__runtime(const struct event *e, struct event_runtime *r)
+{
+	const uint8_t *bytes = (const uint8_t *)e + event__sz_before_runtime(e) + sizeof(*r);
+
+	*r = (struct event_runtime){ 0 };
+	if (e->flags & EVENT_F_RUNTIME)
+		memcpy(r, bytes - sizeof(*r), sizeof(*r));
+	return bytes;
+}
+
+/* Returns the size of the event with all its parts. */
+static inline uint64_t event__sz(const struct event *e)
+{
+	struct event_runtime r;
+
+	if (!(e->flags & EVENT_F_RUNTIME))
+		return event__sz_before_runtime(e);
+	event__runtime(e, &r);
+	return event__sz_before_runtime(e) + sizeof(r) + r.cnt * sizeof(struct event_call);
+}
+
+#define EVENT_AHEAD 4 /* events to prefetch ahead */
 
 /* Prefetches the parts of an event that event__sample() and a walk read. */
 static inline void event__prefetch(const struct event *e)

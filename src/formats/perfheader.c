@@ -153,7 +153,7 @@ void perf_reader__read_header(struct perf_reader *r)
 			   !p ? "ends in its header"
 			   : u64_at(p) == PERF_MAGIC_FOREIGN
 				   ? "was recorded on a big-endian machine, which is not supported"
-				   : "is no perf.data");
+				   : "is not a perf.data file");
 		return;
 	}
 	r->pipe = u64_at(p + 8) == PERF_PIPE_HEADER_SZ;

@@ -51,8 +51,7 @@ static const uint8_t *peek_record(struct perf_reader *r, size_t *sz)
 			fault__set(&r->base.fault, off, "ends before its last record");
 		else if (!r->pipe)
 			fault__set(&r->base.fault, off,
-				   "was not closed when it was recorded: "
-				   "it has records only");
+				   "was not closed by the recorder: it has only records");
 		return NULL;
 	}
 	*sz = record_sz(p);

@@ -316,7 +316,7 @@ static void read_header(struct sysprof_reader *r)
 		fault__set(&r->base.fault, 0, "%s",
 			   !p				      ? "ends in its header"
 			   : memcmp(p, SYSPROF_MAGIC, 4) == 0 ? "is a capture of an unknown version"
-							      : "is no capture of sysprof");
+							      : "is not a sysprof capture");
 		return;
 	}
 	memcpy(r->header, p, sizeof(r->header));

@@ -10,19 +10,18 @@
 
 #include "base/array.h"
 #include "process/maps.h"
-#include "elf/section.h"
+#include "elf/namedsymbol.h"
 
-#define LISTED_MAX   4096	 /* images: the list may be a ring */
-#define PART_MAX     (4u << 20)	 /* bytes of an image, whose code is elsewhere, or of its frames */
-#define READ_MAX     (32u << 20) /* of all that are read in one go, of use or not */
+#define LISTED_MAX   4096	 /* images: the list may be circular */
+#define PART_MAX     (4u << 20)	 /* bytes of an image without its code, or of its frames */
+#define READ_MAX     (32u << 20) /* bytes of all images read at a time, used or not */
 #define SECTIONS_MAX 1024
 #define RANGES_MAX   16384
-#define SYMBOLS_MAX  (8u << 20)	  /* bytes of a file's symbols */
-#define SEARCH_MAX   (256u << 20) /* … of those of all files that are looked through in one go */
-#define OPENING	     (64u << 10)  /* … as many of which to open a file takes as long */
+#define SEARCH_MAX   (256u << 20) /* bytes of symbols of all files searched at a time */
+#define OPENING	     (64u << 10)  /* opening a file counts as this many bytes */
 #define VERSION	     1
 
-/* As they lie in the process's memory. */
+/* The structs in the process's memory. */
 struct descriptor {
 	uint32_t version, action;
 	uint64_t relevant, first;
@@ -33,21 +32,21 @@ struct listed {
 };
 
 struct image {
-	uint64_t start, end; /* of all of its code; end 0: it has none */
+	uint64_t start, end; /* of all of its code; end 0: none */
 	uint16_t machine;
 	uint64_t frames_at;
 	uint8_t *frames;
 	size_t frames_sz;
 };
 
-/* Code, and the number of the image whose frames it has. */
+/* A range of code, and the index of the image with its frames. */
 struct range {
 	uint64_t start, end;
 	size_t image;
 };
 
 struct gdb_jit {
-	uint64_t files;	  /* a hash of what is mapped, when it was looked through */
+	uint64_t files;	  /* a hash of the mappings at the last search */
 	uint64_t address; /* of the descriptor; 0: none */
 	struct descriptor last;
 	struct image *images;
@@ -67,13 +66,13 @@ static void forget(struct gdb_jit *g)
 	g->generation++;
 }
 
-/* ---- where the descriptor is --------------------------------------------------------------------
+/* ---- finding the descriptor ---------------------------------------------------------------------
  */
 
 struct search {
 	const struct jit_owner *owner;
 	uint64_t files, ino, found;
-	size_t left; /* bytes of symbols that may still be looked through */
+	size_t left; /* bytes of symbols left to search */
 };
 
 static void count_file(const struct record_mmap *m, void *arg)
@@ -82,42 +81,6 @@ static void count_file(const struct record_mmap *m, void *arg)
 
 	if (m->ino)
 		s->files = (s->files ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
-}
-
-/* NULL: there is none, or too much has been looked through. To be freed. */
-static uint8_t *read_part(struct search *s, const struct elf_file *f, Elf_Scn *scn, size_t *sz)
-{
-	GElf_Shdr shdr;
-
-	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > s->left)
-		return NULL;
-	s->left -= shdr.sh_size;
-	return section__read(f, scn, sz);
-}
-
-static uint64_t find_symbol(struct search *s, const struct elf_file *f, uint32_t type)
-{
-	static const char name[] = "__jit_debug_descriptor";
-	GElf_Shdr shdr;
-	Elf_Scn *table = section__typed(f, type, &shdr);
-	size_t sz = 0, names_sz = 0;
-	uint8_t *syms, *names;
-	uint64_t found = 0;
-	Elf64_Sym sym;
-
-	if (!table || shdr.sh_size > SYMBOLS_MAX)
-		return 0;
-	syms = read_part(s, f, table, &sz);
-	names = read_part(s, f, elf_getscn(elf_file__elf(f), shdr.sh_link), &names_sz);
-	for (size_t at = 0; !found && syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
-		memcpy(&sym, syms + at, sizeof(sym));
-		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz &&
-		    strcmp((const char *)names + sym.st_name, name) == 0) /* NUL at the end */
-			found = sym.st_value;
-	}
-	free(names);
-	free(syms);
-	return found;
 }
 
 static void search_file(const struct record_mmap *m, void *arg)
@@ -134,14 +97,13 @@ static void search_file(const struct record_mmap *m, void *arg)
 	fd = jit_owner__open_mapped(s->owner, m);
 	f = fd < 0 ? NULL : elf_file__new(fd, m->path);
 	if (f && elf_file__vaddr(f, m->pgoff, &vaddr)) {
-		symbol = find_symbol(s, f, SHT_DYNSYM);
-		symbol = symbol ? symbol : find_symbol(s, f, SHT_SYMTAB);
+		symbol = elf_symbol__find(f, "__jit_debug_descriptor", &s->left);
 		s->found = symbol ? m->start - vaddr + symbol : 0;
 	}
 	elf_file__put(f);
 }
 
-/* Files are looked through again when others are mapped: that is how an exec is noticed, too. */
+/* Searches the files again when the mappings change, which also happens at an exec. */
 static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 {
 	struct search s = { .owner = o, .left = SEARCH_MAX };
@@ -158,7 +120,7 @@ static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 	close(maps);
 }
 
-/* ---- what it lists ------------------------------------------------------------------------------
+/* ---- the list -----------------------------------------------------------------------------------
  */
 
 static bool read_at(int mem, uint64_t addr, void *to, size_t sz)
@@ -166,7 +128,7 @@ static bool read_at(int mem, uint64_t addr, void *to, size_t sz)
 	return addr <= INT64_MAX && pread(mem, to, sz, (off_t)addr) == (ssize_t)sz;
 }
 
-/* Bytes of the image; NULL: it does not hold them. */
+/* Returns bytes of the image, or NULL if it does not have them. */
 static const void *part(const uint8_t *bytes, size_t all, uint64_t off, uint64_t sz)
 {
 	return off <= all && sz <= all - off ? bytes + off : NULL;
@@ -177,17 +139,17 @@ static bool is_named(const uint8_t *names, size_t sz, uint32_t at, const char *n
 	return at < sz && strlen(name) < sz - at && strcmp((const char *)names + at, name) == 0;
 }
 
-/* What is of use of an image, section by section. */
+/* The useful parts of an image, read section by section. */
 struct reading {
 	int mem;
-	size_t left; /* bytes that may still be read */
+	size_t left; /* bytes left to read */
 	const uint8_t *bytes, *names;
 	size_t sz, names_sz;
 	Elf64_Ehdr head;
 	struct image image;
 };
 
-/* NULL: too much. To be freed. */
+/* Returns memory for the caller to free, or NULL if the limit is reached. */
 static uint8_t *room(struct reading *r, uint64_t sz)
 {
 	if (sz > PART_MAX || sz > r->left)
@@ -196,7 +158,7 @@ static uint8_t *room(struct reading *r, uint64_t sz)
 	return malloc(sz);
 }
 
-/* .eh_frame has been relocated where it was loaded, and maybe nowhere else. */
+/* .eh_frame has been relocated where it was loaded, perhaps only there. */
 static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 {
 	struct image *i = &r->image;
@@ -219,7 +181,7 @@ static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 	i->frames = NULL;
 }
 
-/* How many ranges begin at or before the address. */
+/* Counts the ranges that begin at or before the address. */
 static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
 {
 	size_t lo = 0, hi = g->range_cnt;
@@ -235,7 +197,7 @@ static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
 	return lo;
 }
 
-/* The last image that is listed comes first: where another one was before is its code now. */
+/* The list is ordered from new to old: of overlapping images the first one is current. */
 static bool add_range(struct gdb_jit *g, const struct range *new)
 {
 	size_t at = range_upper(g, new->start);

@@ -260,6 +260,16 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 	return 0;
 }
 
+/* Adds the line that the recording has: of a script. */
+static void add_own_line(struct builder *b, struct mapping_entry *m, const struct named_frame *f)
+{
+	struct found_line own = { .line = f->line };
+
+	own.file = intern(b, f->module.s, f->module.sz);
+	m->pb.has_filenames = m->pb.has_line_numbers = true;
+	buf__append(&b->lines, &own, sizeof(own));
+}
+
 /* Looks up the lines and names the last one, which is the physical function. Returns 0 or
  * -ENOMEM. */
 static int location__symbolize(struct builder *b, struct location_entry *l, struct mapping_entry *m,
@@ -270,7 +280,9 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 
 	binaries__locate(b->options.binaries, &located);
 	buf__reset(&b->lines);
-	if (m->lines)
+	if (f->line)
+		add_own_line(b, m, f);
+	else if (m->lines)
 		lines__at(m->lines,
 			  (struct line_query){ f->address + f->offset, b->options.inlines },
 			  add_line, b);
@@ -311,7 +323,7 @@ static uint64_t location_id(struct builder *b, const struct named_frame *f)
 				       .build_id = intern(b, f->build_id.s, f->build_id.sz),
 				       .has_bias = f->has_file_offset,
 				       .bias = f->has_file_offset ? place - f->file_offset : 0 };
-	struct location_key key = { .place = place, .offset = f->offset };
+	struct location_key key = { .place = place, .offset = f->offset, .line = f->line };
 	struct mapping_entry *m = mapping__get(b, &map_key);
 	struct location_entry *l;
 

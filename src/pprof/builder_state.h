@@ -24,10 +24,11 @@ struct function_key {
 struct location_key {
 	uint64_t place, offset;
 	uint32_t mapping, name;
+	int64_t line;
 };
 
 _Static_assert(sizeof(struct mapping_key) == 24 && sizeof(struct function_key) == 8 &&
-		       sizeof(struct location_key) == 24,
+		       sizeof(struct location_key) == 32,
 	       "no padding");
 
 struct mapping_entry {

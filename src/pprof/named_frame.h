@@ -21,6 +21,7 @@ struct named_frame {
 	uint64_t file_offset;
 	bool has_file_offset;
 	bool has_start; /* true if `address` is the start of a function without a name */
+	int32_t line;	/* in the script that `module` is; 0: none */
 };
 
 /* Appends the name of the frame, or module+0xaddress if it has none. The address is the start of

@@ -11,6 +11,7 @@
 
 #include "base/handle.h"
 #include "process/maps.h"
+#include "process/mmquery.h"
 
 /*
  * One way to the file: a handle that names it (base/handle.h) in the nth place that it knows.
@@ -18,28 +19,21 @@
  */
 typedef int (*way_fn)(const struct open_request *, size_t nth);
 
-#define NAME_SZ 80
-
 static bool is_path(const struct open_request *r)
 {
 	return r->path[0] == '/'; /* "[vdso]" is none */
 }
 
-static void name_mapped_inode(const struct open_request *r, char name[NAME_SZ])
+static struct mmquery mmquery_of(const struct open_request *r)
 {
-	snprintf(name, NAME_SZ, "%u/map_files/%llx-%llx", r->tgid,
-		 (unsigned long long)r->map->start,
-		 (unsigned long long)(r->map->start + r->map->len));
+	return (struct mmquery){ r->places->proc, r->places->errands, r->tgid };
 }
 
 int open_request__handle(const struct open_request *r)
 {
-	char name[NAME_SZ];
-	int fd;
+	struct mmquery query = mmquery_of(r);
 
-	name_mapped_inode(r, name);
-	fd = openat(r->places->proc, name, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return mmquery__handle(&query, r->map->start, r->map->len);
 }
 
 /* Whether nothing but a path says which file it was, or no more than an inode. */
@@ -288,14 +282,11 @@ static struct elf_file *find_held(struct elf_cache *c, const struct open_request
 static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
 					  struct stat *st, bool *there)
 {
-	char name[NAME_SZ];
+	struct mmquery query = mmquery_of(r);
 
-	*there = may_be_asked(r->places);
-	if (*there) {
-		name_mapped_inode(r, name);
-		*there = handle__stat(r->places->proc, name, st) == 0 &&
-			 (!r->places->told || may_be(r, st));
-	}
+	*there = may_be_asked(r->places) &&
+		 mmquery__stat(&query, r->map->start, r->map->len, st) == 0 &&
+		 (!r->places->told || may_be(r, st));
 	return *there ? elf_cache__find(c, st, expected_with(r, st)) : (errno = ENOENT, NULL);
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/sysmacros.h>
 
+#include "base/errand.h"
 #include "elf/elfcache.h"
 #include "process/finder.h"
 #include "base/handle.h"
@@ -12,7 +13,8 @@
 
 /* Where files may be. */
 struct file_places {
-	int proc;  /* an open /proc; -1: none */
+	int proc;		 /* an open /proc; -1: none */
+	struct errands *errands; /* see struct mmquery */
 	bool told; /* what is mapped was told by records: a process with this id may be another one
 		    */
 	bool past; /* … and surely is when the records do not say which file it was */

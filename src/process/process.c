@@ -385,6 +385,13 @@ struct process *process_table__find(const struct process_table *t, uint32_t tgid
 	return e ? &e->pub : NULL;
 }
 
+void process_table__each(const struct process_table *t,
+			 void (*fn)(const struct process *, void *arg), void *arg)
+{
+	for (const struct entry *e = t->processes; e; e = e->hh.next)
+		fn(&e->pub, arg);
+}
+
 void process_table__open(const struct process_table *t)
 {
 	for (const struct entry *e = t->processes; e; e = e->hh.next)
@@ -429,6 +436,8 @@ struct process_table *process_table__new(const struct process_options *o)
 		t->places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->proc && t->places.proc < 0)
 		goto err_out;
+	if (t->jobs && !(t->places.errands = errands__new()))
+		goto err_out;
 	t->files = elf_cache__new(o->file_max, o->held_max);
 	t->paths = pathtab__new();
 	t->vdso = elf_file__vdso();
@@ -454,6 +463,7 @@ void process_table__free(struct process_table *t)
 	elf_file__put(t->vdso);
 	elf_cache__free(t->files);
 	pathtab__free(t->paths);
+	errands__free(t->places.errands);
 	if (t->places.proc >= 0)
 		close(t->places.proc);
 	own_files__close(t->places.own);

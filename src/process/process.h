@@ -40,6 +40,12 @@ static inline bool mapping__holds(const struct mapping *m, uint64_t addr)
 	return m && addr >= m->start && addr < m->end;
 }
 
+/* Returns true if both are of one file. */
+static inline bool mapping__same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a == b || (a->file && a->file == b->file);
+}
+
 struct process {
 	uint32_t tgid;
 	uint64_t from_ns;	  /* the mappings already include records before this time */
@@ -101,6 +107,10 @@ struct process *process_table__get(struct process_table *, uint32_t tgid);
 
 /* Returns the process if it is known already, else NULL. */
 struct process *process_table__find(const struct process_table *, uint32_t tgid);
+
+/* Calls fn for every process; it must not change the table. */
+void process_table__each(const struct process_table *,
+			 void (*fn)(const struct process *, void *arg), void *arg);
 
 /*
  * Returns a snapshot of the process whose mappings do not change. Drop it before the table is

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "process/maps.h"
+#include "process/mmquery.h"
 #include "process/openjob.h"
 #include "base/handle.h"
 
@@ -27,54 +21,13 @@ static void add(const struct record_mmap *r, void *arg)
 		image__insert(&to->image, &m);
 }
 
-static void read_maps(struct reading *to, const char *name)
-{
-	int fd = openat(to->table->places.proc, name, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	maps__read(fd, add, to);
-	close(fd);
-}
-
-/* Reads the maps of the other threads: after the first thread ends, its own maps are empty. */
-static void read_tasks(struct reading *to)
-{
-	uint32_t tgid = to->entry->pub.tgid;
-	char name[64];
-	struct dirent *d;
-	DIR *dir;
-	int fd;
-
-	snprintf(name, sizeof(name), "%u/task", tgid);
-	fd = openat(to->table->places.proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !dir)
-		close(fd);
-	if (!dir)
-		return;
-	while (to->image->cnt == 0 && (d = readdir(dir))) {
-		unsigned long tid = strtoul(d->d_name, NULL, 10);
-
-		if (tid == 0 || tid == tgid)
-			continue;
-		snprintf(name, sizeof(name), "%u/task/%lu/maps", tgid, tid);
-		read_maps(to, name);
-	}
-	closedir(dir);
-}
-
 struct image *process_table__read(struct process_table *t, const struct entry *e)
 {
+	struct mmquery query = { t->places.proc, t->places.errands, e->pub.tgid };
 	struct reading to = { t, e, image__new(t->paths) };
-	char name[32];
 
-	if (!to.image)
-		return NULL;
-	snprintf(name, sizeof(name), "%u/maps", e->pub.tgid);
-	read_maps(&to, name);
-	if (to.image->cnt == 0)
-		read_tasks(&to);
+	if (to.image)
+		mmquery__maps(&query, add, &to);
 	return to.image;
 }
 

@@ -109,9 +109,12 @@ static uint32_t intern_module(struct row_frames *r, const char *name)
 	return r->module_id;
 }
 
+#define INTERPRETER_MARK "interpreter"
+
 static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
 {
-	const char *mark = frame_source__mark(f->source);
+	const char *mark =
+		f->flags & FRAME_INTERPRETER ? INTERPRETER_MARK : frame_source__mark(f->source);
 
 	return mark ? intern(r, mark) : 0;
 }
@@ -238,6 +241,15 @@ bool row_frames__user(struct row_frames *r, const struct frame *f, bool jit,
 	row_frames__name(r, out);
 	out->file = NULL;
 	return true;
+}
+
+void row_frames__script(struct row_frames *r, const struct script_call *c, struct stack_frame *out)
+{
+	*out = (struct stack_frame){ .row = { .name = c->script->name ? intern(r, c->script->name)
+								      : 0,
+					      .module = intern_module(r, c->script->module),
+					      .mark = intern(r, c->mark),
+					      .line = (int32_t)c->line } };
 }
 
 /* ---- kernel frames ------------------------------------------------------------------------------

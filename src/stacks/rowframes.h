@@ -41,6 +41,9 @@ void row_frames__set_kernel(struct row_frames *, struct kallsyms *); /* borrowed
 bool row_frames__user(struct row_frames *, const struct frame *, bool jit, struct stack_frame *out);
 void row_frames__name(struct row_frames *, struct stack_frame *);
 
+/* A call of an interpreted program: all is known of it. */
+void row_frames__script(struct row_frames *, const struct script_call *, struct stack_frame *out);
+
 void row_frames__kernel(struct row_frames *, uint64_t place, struct row_frame *out);
 
 #endif

@@ -203,6 +203,13 @@ static struct frame_key slow_key(struct stacks *s, const struct frame *f,
 	return jit_key(s, l.place);
 }
 
+/* By script, function and the line in it: the same after a change elsewhere in the script. */
+static struct frame_key script_key(const struct script_call *c)
+{
+	return (struct frame_key){ c->script->module_key & ORIGIN_BITS,
+				   c->script->name_key + c->line_in };
+}
+
 static bool describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
 		     struct stack_frame *out)
 {
@@ -246,8 +253,12 @@ static int add_new(struct stacks *s, const struct trace *t, const struct stack_o
 {
 	bool named = true;
 
-	for (size_t i = 0; i < t->cnt; i++)
-		named &= describe(s, &t->frames[i], owner, &s->described[i]);
+	for (size_t i = 0; i < t->cnt; i++) {
+		if (t->frames[i].flags & FRAME_SCRIPT)
+			row_frames__script(s->rows, trace__call(t, i), &s->described[i]);
+		else
+			named &= describe(s, &t->frames[i], owner, &s->described[i]);
+	}
 	if (!named || !id)
 		return submit(s, t->cnt, owner, id);
 	add_rows(s, id, s->described, t->cnt);
@@ -262,7 +273,9 @@ static uint64_t user_id(struct stacks *s, const struct trace *t, const struct st
 		const struct frame *f = &t->frames[i];
 		const struct mapping *m = f->map;
 
-		if (m && m->file && m->file->origin)
+		if (f->flags & FRAME_SCRIPT)
+			s->keys[i] = script_key(trace__call(t, i));
+		else if (m && m->file && m->file->origin)
 			s->keys[i] = (struct frame_key){ m->file->origin,
 							 frame__place(f) - m->start + m->pgoff };
 		else
@@ -345,9 +358,9 @@ size_t stacks__nameless(const struct stacks *s)
 	return s->nameless_cnt;
 }
 
-void stacks__finish(struct stacks *s, const struct symbolizer_patience *p)
+void stacks__finish(struct stacks *s, uint64_t patience_ns)
 {
-	symbolizer__wait(s->symbolizer, p);
+	symbolizer__wait(s->symbolizer, patience_ns);
 	stacks__collect(s);
 }
 

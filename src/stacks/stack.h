@@ -36,7 +36,7 @@ size_t stacks__unnamed(const struct stacks *); /* 0: the batch may be closed */
 /* Stacks that were written without their names, because a file system did not answer in time. */
 size_t stacks__nameless(const struct stacks *);
 /* Adds all stacks; what has no names when the patience ends is added without. */
-void stacks__finish(struct stacks *, const struct symbolizer_patience *);
+void stacks__finish(struct stacks *, uint64_t patience_ns);
 int stacks__err(const struct stacks *); /* sticky: 0, or -ENOMEM when a stack could not be added */
 
 #endif

@@ -19,45 +19,33 @@
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
 #define TOGETHER_NS	   1000000    /* stacks come in drains: the thread is woken once for each */
 
-#define FULL_NS	     1000000000 /* how long to wait for room */
-#define PARKED_NS    1000000000 /* how long a stack waits for files of its process */
-#define RETRY_NS     2000000
-#define HUNG_MAX     16	     /* threads that are left behind; then no names are found any more */
-#define CROWD_MAX    2	     /* … in files of one user */
-#define STILL_CPU_NS 2000000 /* a thread that used less CPU time while it was waited for hangs */
-#define END_NS	     500000000
+#define FULL_NS	  1000000000 /* how long to wait for room */
+#define TABLES_NS 5000000000 /* how long a stack waits for symbol tables */
+#define JIT_NS	  1000000000 /* then, for what its process says of its code */
+#define RETRY_NS  2000000
+#define PASS_NS	  100000000 /* between looks at all parked stacks, where nothing was read */
+#define END_NS	  500000000
 
 struct queue {
 	struct stack_job *first, **last;
 };
 
-enum { WORKER, ASKER, THREAD_CNT };
-
-/* The thread that finds names. One that hangs in a file is replaced, and frees nothing. */
-struct namer {
-	struct symbolizer *symbolizer;
-	pthread_t thread;
-	pid_t tid;
-	bool left_behind;	   /* under both locks */
-	struct stack_job *in_hand; /* under .lock */
-	struct jit *jit;	   /* NULL: no such names */
-	struct jobs *jobs;	   /* that read what processes say of their code */
-	struct queue parked;	   /* stacks that wait for these */
-};
-
+/* The thread that finds names. It reads no file: jobs do. */
 struct symbolizer {
-	struct namer *namer;  /* NULL: none could be started */
+	pthread_t thread;
+	pid_t tid;	      /* 0: it has not begun */
+	struct jit *jit;      /* NULL: no names of JIT code */
+	struct jobs *jobs;    /* that read symbol tables, and what processes say of their code */
 	pthread_mutex_t lock; /* of what follows */
 	struct bell changed;
 	struct queue todo, done;
+	struct queue parked; /* stacks that wait for jobs */
+	struct stack_job *in_hand;
 	size_t todo_frames, parked_cnt;
+	uint64_t passed_ns; /* when all parked stacks were looked at */
 	bool asleep, stop;
 	size_t pending;	       /* of the submitting thread */
-	size_t hung_cnt;       /* of the submitting thread */
-	pthread_mutex_t files; /* of what follows */
-	struct bell given_back;
-	const struct elf_file *in_hand[THREAD_CNT]; /* whose symbol table each looks into */
-	const struct elf_file *hung[HUNG_MAX];	    /* that threads hang in: never freed */
+	pthread_mutex_t names; /* of the symbol tables' readable names */
 };
 
 static void queue__put(struct queue *q, struct stack_job *j)
@@ -78,94 +66,31 @@ static struct stack_job *queue__take(struct queue *q)
 	return j;
 }
 
-/* Whether a thread hangs in the file, or as many hang in others of its user as may. */
-static bool is_hung(const struct symbolizer *s, const struct elf_file *f)
-{
-	size_t of_crowd = 0;
-
-	for (size_t i = 0; i < HUNG_MAX; i++) {
-		if (s->hung[i] == f)
-			return true;
-		of_crowd += s->hung[i] && f->crowd && s->hung[i]->crowd == f->crowd;
-	}
-	return of_crowd >= CROWD_MAX;
-}
-
-/* A file's table is for one thread at a time. The asker waits for no file: a table may take a
- * second, and rings fill meanwhile. Returns false if there is nothing to be had from the file. */
-static bool claim(struct namer *n, const struct elf_file *f)
-{
-	struct symbolizer *s = n->symbolizer;
-	bool ok;
-
-	pthread_mutex_lock(&s->files);
-	while (s->in_hand[ASKER] == f)
-		bell__wait(&s->given_back, &s->files, UINT64_MAX);
-	ok = !n->left_behind && !is_hung(s, f);
-	if (ok)
-		s->in_hand[WORKER] = f;
-	pthread_mutex_unlock(&s->files);
-	return ok;
-}
-
-static void give_back(struct symbolizer *s, int thread)
-{
-	s->in_hand[thread] = NULL;
-	bell__ring(&s->given_back);
-}
-
-static void worker_gives_back(struct namer *n)
-{
-	pthread_mutex_lock(&n->symbolizer->files);
-	if (!n->left_behind)
-		give_back(n->symbolizer, WORKER);
-	pthread_mutex_unlock(&n->symbolizer->files);
-}
-
-static void asker_gives_back(struct symbolizer *s)
-{
-	pthread_mutex_lock(&s->files);
-	give_back(s, ASKER);
-	pthread_mutex_unlock(&s->files);
-}
-
-static bool try_claim(struct symbolizer *s, const struct elf_file *f)
-{
-	bool is_free;
-
-	pthread_mutex_lock(&s->files);
-	is_free = s->in_hand[WORKER] != f && !is_hung(s, f);
-	if (is_free)
-		s->in_hand[ASKER] = f;
-	pthread_mutex_unlock(&s->files);
-	return is_free;
-}
-
 int symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
 		       struct symbol *symbol)
 {
 	int err;
 
-	if (!try_claim(s, f))
-		return -EAGAIN;
+	pthread_mutex_lock(&s->names);
 	err = elf_file__known_symbol(f, vaddr, symbol);
-	asker_gives_back(s);
+	pthread_mutex_unlock(&s->names);
 	return err;
 }
 
-static void name_frame(struct namer *n, struct stack_frame *f)
+/* Returns false while the file's symbols are being read. */
+static bool name_frame(struct symbolizer *s, struct stack_frame *f)
 {
-	struct symbol symbol;
+	enum symbol_answer answer;
 
-	if (!f->file || !claim(n, f->file))
-		return;
-	if (elf_file__symbol(f->file, f->vaddr, &symbol))
-		f->symbol = symbol;
-	worker_gives_back(n);
+	pthread_mutex_lock(&s->names);
+	answer = elf_file__ask_symbol(f->file, f->vaddr, s->jobs, &f->symbol);
+	pthread_mutex_unlock(&s->names);
+	f->asked = answer != SYMBOL_READS;
+	return f->asked;
 }
 
 /* Returns false while files of the process are being read. */
-static bool name_jit_frame(struct namer *n, struct stack_job *j, struct stack_frame *f)
+static bool name_jit_frame(struct symbolizer *s, struct stack_job *j, struct stack_frame *f)
 {
 	const struct jit_place place = { j->owner.tgid, f->vaddr, j->owner.time_ns };
 	char readable[SYMBOL_NAME_MAX];
@@ -173,9 +98,9 @@ static bool name_jit_frame(struct namer *n, struct stack_job *j, struct stack_fr
 	struct jit_symbol symbol;
 
 	j->has_jit = true;
-	if (f->jit_name || !n->jit || !n->jobs)
+	if (f->jit_name || !s->jit)
 		return true;
-	answer = jit__ask(n->jit, &place, n->jobs, &symbol);
+	answer = jit__ask(s->jit, &place, s->jobs, &symbol);
 	if (answer != JIT_NAMED)
 		return answer == JIT_NONE;
 	symbol_name(symbol.name, readable);
@@ -184,27 +109,38 @@ static bool name_jit_frame(struct namer *n, struct stack_job *j, struct stack_fr
 	return true;
 }
 
-/* Files first: what a process says of its code may have to be waited for. */
-static void name_files(struct namer *n, struct stack_job *j)
+/* Returns false while files are being read, at most until the time is over. */
+static bool is_settled(struct stack_job *j, bool all, uint64_t patience_ns)
 {
-	for (size_t i = 0; i < j->cnt && !n->left_behind; i++) {
-		j->frames[i].symbol.name = NULL;
-		name_frame(n, &j->frames[i]);
-	}
+	j->gave_up |= !all && monotonic__ns() - j->since_ns >= patience_ns;
+	return all || j->gave_up;
 }
 
-static bool name_jit_frames(struct namer *n, struct stack_job *j)
+static bool name_files(struct symbolizer *s, struct stack_job *j)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < j->cnt && !j->files_done; i++)
+		if (j->frames[i].file && !j->frames[i].asked)
+			all &= name_frame(s, &j->frames[i]);
+	if (!j->files_done && is_settled(j, all, TABLES_NS)) {
+		j->files_done = true;
+		j->since_ns = monotonic__ns();
+	}
+	return j->files_done;
+}
+
+static bool name_jit_frames(struct symbolizer *s, struct stack_job *j)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < j->cnt; i++)
 		if (j->frames[i].jit)
-			all &= name_jit_frame(n, j, &j->frames[i]);
-	j->gave_up = !all && monotonic__ns() - j->since_ns >= PARKED_NS;
-	if (!all && !j->gave_up)
+			all &= name_jit_frame(s, j, &j->frames[i]);
+	if (!is_settled(j, all, JIT_NS))
 		return false;
-	if (j->has_jit && n->jit)
-		j->jit_generation = jit__generation(n->jit, j->owner.tgid);
+	if (j->has_jit && s->jit)
+		j->jit_generation = jit__generation(s->jit, j->owner.tgid);
 	return true;
 }
 
@@ -212,13 +148,11 @@ static bool name_jit_frames(struct namer *n, struct stack_job *j)
  */
 
 /* Waits until there is something to do, and for what comes along with it. The lock is held. */
-static void wait_for_work(struct namer *n)
+static void wait_for_work(struct symbolizer *s)
 {
-	struct symbolizer *s = n->symbolizer;
-
 	s->asleep = true;
 	bell__wait(&s->changed, &s->lock,
-		   n->parked.first ? monotonic__ns() + RETRY_NS : UINT64_MAX);
+		   s->parked.first ? monotonic__ns() + RETRY_NS : UINT64_MAX);
 	s->asleep = false;
 	if (s->stop || !s->todo.first)
 		return;
@@ -233,134 +167,113 @@ static void finish(struct symbolizer *s, struct stack_job *j)
 	bell__ring(&s->changed);
 }
 
-/* The lock is held, but while the stack is looked at. */
-static void try_jit(struct namer *n, struct stack_job *j)
+/* Finishes the stack, or parks it. Files come first: a process's words about its code may take
+ * longer. The lock is held, but while the stack is looked at. */
+static void try_names(struct symbolizer *s, struct stack_job *j)
 {
-	struct symbolizer *s = n->symbolizer;
 	bool named;
 
-	n->in_hand = j;
+	s->in_hand = j;
 	pthread_mutex_unlock(&s->lock);
-	named = name_jit_frames(n, j);
+	named = name_files(s, j) && name_jit_frames(s, j);
 	pthread_mutex_lock(&s->lock);
-	n->in_hand = NULL;
-	if (n->left_behind)
-		return;
+	s->in_hand = NULL;
 	if (named) {
 		finish(s, j);
 		return;
 	}
-	queue__put(&n->parked, j);
+	queue__put(&s->parked, j);
 	s->parked_cnt++;
 }
 
-/* Each of those that wait is tried once; the thread that submits may take all of them meanwhile. */
-static void retry_parked(struct namer *n)
+/* Tries each parked stack once, if jobs are done or some time has passed. The thread that submits
+ * may take all of them meanwhile. */
+static void retry_parked(struct symbolizer *s)
 {
-	struct symbolizer *s = n->symbolizer;
-	size_t cnt = s->parked_cnt;
+	uint64_t now_ns = monotonic__ns();
+	size_t cnt = s->parked_cnt, news;
 
 	if (!cnt)
 		return;
 	pthread_mutex_unlock(&s->lock);
-	jobs__collect(n->jobs);
+	news = jobs__collect(s->jobs);
 	pthread_mutex_lock(&s->lock);
-	while (cnt-- > 0 && !n->left_behind) {
-		struct stack_job *j = queue__take(&n->parked);
+	if (!news && now_ns - s->passed_ns < PASS_NS)
+		return;
+	s->passed_ns = now_ns;
+	while (cnt-- > 0) {
+		struct stack_job *j = queue__take(&s->parked);
 
 		if (!j)
 			return;
 		s->parked_cnt--;
-		try_jit(n, j);
+		try_names(s, j);
 	}
 }
 
-static void do_next(struct namer *n)
+static void do_next(struct symbolizer *s)
 {
-	struct symbolizer *s = n->symbolizer;
 	struct stack_job *j = queue__take(&s->todo);
 
 	s->todo_frames -= j->cnt;
-	n->in_hand = j;
-	pthread_mutex_unlock(&s->lock);
 	j->since_ns = monotonic__ns();
-	name_files(n, j);
-	pthread_mutex_lock(&s->lock);
-	if (!n->left_behind)
-		try_jit(n, j);
+	try_names(s, j);
 }
 
 static void *run(void *arg)
 {
-	struct namer *n = arg;
-	struct symbolizer *s = n->symbolizer;
+	struct symbolizer *s = arg;
 
-	priority__ordinary();
-	n->jobs = jobs__new(); /* threads of this one's priority */
 	pthread_mutex_lock(&s->lock);
-	n->tid = thread__tid();
-	while (!n->left_behind && !s->stop) {
+	s->tid = thread__tid();
+	while (!s->stop) {
 		uint64_t tried_ns = monotonic__ns();
 
-		while (s->todo.first && !n->left_behind &&
-		       (!n->parked.first || monotonic__ns() - tried_ns < RETRY_NS))
-			do_next(n);
-		retry_parked(n);
-		if (!s->todo.first && !n->left_behind && !s->stop)
-			wait_for_work(n);
+		while (s->todo.first && (!s->parked.first || monotonic__ns() - tried_ns < RETRY_NS))
+			do_next(s);
+		retry_parked(s);
+		if (!s->todo.first && !s->stop)
+			wait_for_work(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
-static struct namer *namer__new(struct symbolizer *s)
+/* Makes the jobs, whose threads get this one's priority, and starts the name thread. */
+static void *start(void *arg)
 {
-	struct namer *n = calloc(1, sizeof(*n));
-	int err;
+	struct symbolizer *s = arg;
 
-	if (!n)
-		return NULL;
-	n->symbolizer = s;
-	n->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
-	err = thread__start(&n->thread, run, n);
-	if (!err)
-		return n;
-	jit__free(n->jit);
-	free(n);
-	return errno = err, NULL;
+	priority__ordinary();
+	s->jobs = jobs__new();
+	if (s->jobs)
+		return run(s);
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
 }
 
 struct symbolizer *symbolizer__new(void)
 {
 	struct symbolizer *s = calloc(1, sizeof(*s));
+	int err;
 
 	if (!s)
 		return NULL;
 	priority__init_lock(&s->lock);
-	priority__init_lock(&s->files);
-	s->namer = namer__new(s);
-	if (s->namer)
+	priority__init_lock(&s->names);
+	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
+	err = thread__start(&s->thread, start, s);
+	if (!err)
 		return s;
-	symbolizer__free(s);
-	return NULL;
+	jit__free(s->jit);
+	free(s);
+	return errno = err, NULL;
 }
 
 /* ---- the thread that submits --------------------------------------------------------------------
  */
-
-static void stop(struct symbolizer *s)
-{
-	pthread_mutex_lock(&s->lock);
-	s->stop = true;
-	bell__ring(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-	if (!s->namer)
-		return;
-	pthread_join(s->namer->thread, NULL);
-	jobs__free(s->namer->jobs);
-	jit__free(s->namer->jit);
-	free(s->namer);
-}
 
 void symbolizer__free(struct symbolizer *s)
 {
@@ -368,13 +281,17 @@ void symbolizer__free(struct symbolizer *s)
 
 	if (!s)
 		return;
-	symbolizer__wait(s, &(struct symbolizer_patience){ END_NS, END_NS });
-	stop(s);
+	symbolizer__wait(s, END_NS);
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	bell__ring(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	jobs__free(s->jobs);
+	jit__free(s->jit);
 	while ((j = queue__take(&s->done)) != NULL)
 		stack_job__free(j);
-	if (s->hung_cnt) /* threads that hang have it */
-		return;
-	pthread_mutex_destroy(&s->files);
+	pthread_mutex_destroy(&s->names);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -384,10 +301,12 @@ bool symbolizer__submit(struct symbolizer *s, struct stack_job *j)
 	uint64_t until_ns = monotonic__ns() + FULL_NS;
 	bool room;
 
+	for (size_t i = 0; i < j->cnt; i++)
+		j->frames[i].symbol.name = NULL;
 	pthread_mutex_lock(&s->lock);
-	while (s->namer && s->todo_frames > WAITING_FRAMES_MAX && monotonic__ns() < until_ns)
+	while (s->todo_frames > WAITING_FRAMES_MAX && monotonic__ns() < until_ns)
 		bell__wait(&s->changed, &s->lock, until_ns);
-	room = s->namer && s->todo_frames <= WAITING_FRAMES_MAX;
+	room = !s->stop && s->todo_frames <= WAITING_FRAMES_MAX;
 	if (room) {
 		s->pending++;
 		s->todo_frames += j->cnt;
@@ -419,21 +338,18 @@ size_t symbolizer__pending(const struct symbolizer *s)
 	return s->pending;
 }
 
-/* All stacks of the queue without names. */
+/* Finishes all stacks of the queue with the names that they have. */
 static void give_up(struct symbolizer *s, struct queue *q)
 {
 	struct stack_job *j;
 
 	while ((j = queue__take(q)) != NULL) {
-		for (size_t i = 0; i < j->cnt; i++)
-			if (!j->frames[i].jit_name)
-				j->frames[i].symbol.name = NULL;
 		j->gave_up = true;
 		finish(s, j);
 	}
 }
 
-/* Returns a copy of what a thread has in hand, without names and references, or NULL. */
+/* Returns a copy of the stack, without names and references, or NULL. */
 static struct stack_job *nameless_copy(struct stack_job *j)
 {
 	struct stack_job *copy = malloc(sizeof(*copy) + j->cnt * sizeof(*copy->frames));
@@ -447,45 +363,16 @@ static struct stack_job *nameless_copy(struct stack_job *j)
 	return copy;
 }
 
-static uint64_t cpu_ns(pthread_t thread)
-{
-	struct timespec ts = { 0 };
-	clockid_t clock;
-
-	if (pthread_getcpuclockid(thread, &clock) == 0)
-		clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-/* Its references to files stay, so that they outlive the thread. The lock is held. */
-static void leave_behind(struct symbolizer *s)
-{
-	struct namer *n = s->namer;
-	struct stack_job *copy = n->in_hand ? nameless_copy(n->in_hand) : NULL;
-
-	pthread_mutex_lock(&s->files);
-	n->left_behind = true;
-	s->hung[s->hung_cnt++] = s->in_hand[WORKER];
-	give_back(s, WORKER);
-	pthread_mutex_unlock(&s->files);
-	if (copy)
-		finish(s, copy);
-	else
-		s->pending--;
-	pthread_detach(n->thread);
-	s->namer = s->hung_cnt < HUNG_MAX ? namer__new(s) : NULL;
-}
-
 static bool is_idle(const struct symbolizer *s)
 {
-	return !s->todo.first && !s->parked_cnt && !(s->namer && s->namer->in_hand);
+	return !s->todo.first && !s->parked_cnt && !s->in_hand;
 }
 
-/* The stack that a busy thread has in hand is given back by it, for what it learns; its row is
- * written now. */
+/* Gives a nameless copy of the stack that the thread has in hand. The thread gives back the stack
+ * itself, without an id, for what it learns. */
 static void give_up_in_hand(struct symbolizer *s)
 {
-	struct stack_job *j = s->namer->in_hand, *copy = j ? nameless_copy(j) : NULL;
+	struct stack_job *j = s->in_hand, *copy = j ? nameless_copy(j) : NULL;
 
 	if (!copy)
 		return;
@@ -494,50 +381,25 @@ static void give_up_in_hand(struct symbolizer *s)
 	finish(s, copy);
 }
 
-/* Waits for all; while the thread works, which it does not where it waits for a file, for longer.
- * The lock is held. */
-static bool wait_for_all(struct symbolizer *s, const struct symbolizer_patience *p, bool *hangs)
+bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)
 {
-	uint64_t began_ns = monotonic__ns(), from_ns = began_ns, used_ns, before_ns;
+	uint64_t until_ns = monotonic__ns() + patience_ns;
+	bool all;
 
-	before_ns = cpu_ns(s->namer->thread);
-	*hangs = false;
-	while (!is_idle(s)) {
-		uint64_t now_ns = monotonic__ns();
-
-		if (now_ns < from_ns + p->still_ns) {
-			bell__wait(&s->changed, &s->lock, from_ns + p->still_ns);
-			continue;
-		}
-		used_ns = cpu_ns(s->namer->thread);
-		*hangs = used_ns - before_ns < STILL_CPU_NS;
-		if (*hangs || now_ns >= began_ns + p->busy_ns)
-			return false;
-		before_ns = used_ns;
-		from_ns = now_ns;
-	}
-	return true;
-}
-
-bool symbolizer__wait(struct symbolizer *s, const struct symbolizer_patience *p)
-{
-	bool all, hangs;
-
-	if (!s->namer)
-		return s->pending == 0;
 	pthread_mutex_lock(&s->lock);
-	priority__lend(s->namer->tid);
-	all = wait_for_all(s, p, &hangs);
+	priority__lend(s->tid);
+	if (s->tid)
+		jobs__lend(s->jobs);
+	while (!is_idle(s) && monotonic__ns() < until_ns)
+		bell__wait(&s->changed, &s->lock, until_ns);
+	all = is_idle(s);
 	if (!all) {
 		s->todo_frames = 0;
 		give_up(s, &s->todo);
-		give_up(s, &s->namer->parked);
+		give_up(s, &s->parked);
 		s->parked_cnt = 0;
-	}
-	if (!all && s->namer->in_hand && hangs)
-		leave_behind(s);
-	else if (!all && s->namer->in_hand)
 		give_up_in_hand(s);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return all;
 }

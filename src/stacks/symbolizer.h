@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for the frames of new stacks, by a thread of its own: reading the symbols of a large
- * program takes longer than a ring holds events. The thread that submits a stack takes it back with
- * its names later.
+ * Finds names for the frames of new stacks in a thread of its own, because reading the symbols of a
+ * large program takes longer than a ring holds events. Jobs read the files. The thread that submits
+ * a stack takes it back with its names later.
  */
 #ifndef STACKS_SYMBOLIZER_H
 #define STACKS_SYMBOLIZER_H
@@ -17,6 +17,7 @@ struct stack_frame {
 	uint64_t vaddr;	       /* in it; of JIT code: in the process */
 	bool jit;	       /* the process may have said what is there */
 	char *jit_name;	       /* the job's: what it said */
+	bool asked;	       /* private: .symbol is what the file says */
 	struct symbol symbol;  /* the answer; .name NULL: none. Lives as long as the reference, or
 				  the job */
 };
@@ -29,7 +30,8 @@ struct stack_job {
 			 jit__generation() */
 	uint32_t jit_generation;
 	bool gave_up;	   /* the answer: files of its process did not answer in time */
-	uint64_t since_ns; /* private: when it was first tried */
+	uint64_t since_ns; /* private: when it began to wait for files, or for its process */
+	bool files_done;   /* private */
 	size_t cnt;
 	struct stack_frame frames[];
 };
@@ -37,7 +39,7 @@ struct stack_job {
 struct symbolizer;
 
 struct symbolizer *symbolizer__new(void); /* NULL + errno */
-/* Gives what was submitted a moment, then frees it. Leaves a thread that hangs behind. */
+/* Gives what was submitted a moment, then frees it. */
 void symbolizer__free(struct symbolizer *);
 
 /*
@@ -48,22 +50,16 @@ bool symbolizer__submit(struct symbolizer *, struct stack_job *);
 /* A job that is done, for the caller to release, or NULL: none yet. */
 struct stack_job *symbolizer__take(struct symbolizer *);
 size_t symbolizer__pending(const struct symbolizer *); /* submitted and not taken yet */
-/* How long to wait for names. */
-struct symbolizer_patience {
-	uint64_t still_ns; /* at most, for a thread that uses no CPU time: it waits for a file */
-	uint64_t busy_ns;  /* at most, for one that works */
-};
 /*
- * Waits until all that was submitted is done. When the patience ends it gives all of it back
- * without names, `gave_up` set, and returns false. A thread that hangs in a file is left behind:
- * another one goes on, without names from that file.
+ * Waits until all that was submitted is done, at most `patience_ns`. Then gives the rest back
+ * without names, `gave_up` set, and returns false.
  */
-bool symbolizer__wait(struct symbolizer *, const struct symbolizer_patience *);
+bool symbolizer__wait(struct symbolizer *, uint64_t patience_ns);
 void stack_job__free(struct stack_job *);
 
 /*
- * elf_file__known_symbol() for the thread that submits, which does not wait: -EAGAIN also while the
- * file's table is in use. A job with the frame has found out when it is done.
+ * Like elf_file__known_symbol(), for the thread that submits. Waits for the name thread only while
+ * that looks up one name. A job with the frame has found out when it is done.
  */
 int symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
 

@@ -16,6 +16,7 @@
 enum {
 	KEY_OUTPUT = 0x100,
 	KEY_FORMAT,
+	KEY_INTERPRETER,
 	KEY_COMPLETION,
 	KEY_FROM,
 	KEY_TO,
@@ -26,6 +27,7 @@ enum {
 	KEY_KIND,
 	KEY_CGROUP,
 	KEY_HOST,
+	KEY_SVG,
 };
 
 /* Where an option's argument goes. */
@@ -45,9 +47,8 @@ static const struct option_row rows[] = {
 	  FIELD(RECORDING, recordings),
 	  { "register", 'r', "RECORDING", 0,
 	    "a recording's folder, a folder of recordings (the one with the highest number is "
-	    "taken), one of "
-	    "its files, or a glob; may be repeated; default: the newest in $STACKS_DIR, else in "
-	    "/var/lib/stacks",
+	    "read), a file of a recording, or a glob; may be repeated; default: the newest in "
+	    "$STACKS_DIR, else in /var/lib/stacks",
 	    0 } },
 	{ OPTION_COMM,
 	  FIELD(STRING, comm),
@@ -56,7 +57,8 @@ static const struct option_row rows[] = {
 	{ OPTION_BINARY,
 	  FIELD(STRING, binary),
 	  { "binary", 'b', "ELF", 0,
-	    "the program: its build ID is ?buildid in the query, its debug information gives lines",
+	    "a program: its build ID is the value of ?buildid in the query; its debug information "
+	    "gives source lines",
 	    0 } },
 	{ OPTION_FROM,
 	  FIELD(STRING, from),
@@ -89,7 +91,11 @@ static const struct option_row rows[] = {
 	{ OPTION_HOST, FIELD(STRING, host), { "host", KEY_HOST, "HOST", 0, "only this host", 0 } },
 	{ OPTION_INLINES,
 	  FIELD(FLAG, inlines),
-	  { "inlined", 'i', NULL, 0, "show inlined functions, where there is debug information",
+	  { "inlined", 'i', NULL, 0, "show inlined functions if there is debug information", 0 } },
+	{ OPTION_INTERPRETER,
+	  FIELD(FLAG, interpreter),
+	  { "interpreter", KEY_INTERPRETER, NULL, 0,
+	    "show the native frames of interpreters, too, around the functions that they run",
 	    0 } },
 	{ OPTION_OFFSETS,
 	  FIELD(FLAG, offsets),
@@ -98,7 +104,7 @@ static const struct option_row rows[] = {
 	{ OPTION_DIR,
 	  FIELD(STRING, dir),
 	  { "directory", 'd', "DIR", 0,
-	    "write pprof-N.pb.gz or traceview-N.json there, N one more than the highest; default: "
+	    "write pprof-N.pb.gz or traceview-N.json in DIR, with the next free N; default: "
 	    "~/stacks_export_data",
 	    0 } },
 	{ OPTION_OUTPUT,
@@ -106,13 +112,16 @@ static const struct option_row rows[] = {
 	  { "output", KEY_OUTPUT, "FILE", 0, "write this file; - is the standard output", 0 } },
 	{ OPTION_NO_OPEN,
 	  FIELD(FLAG, no_open),
-	  { "no-open", 'n', NULL, 0, "do not open google/pprof on what was written", 0 } },
+	  { "no-open", 'n', NULL, 0, "do not open google/pprof or a browser", 0 } },
 	{ OPTION_FORMAT,
 	  FIELD(STRING, format),
 	  { "format", KEY_FORMAT, "FORMAT", 0, "table (the default), csv, json or parquet", 0 } },
 	{ OPTION_FILE,
 	  FIELD(STRING, file),
 	  { "file", 'f', "FILE", 0, "read the query from a file", 0 } },
+	{ OPTION_SVG,
+	  FIELD(STRING, svg),
+	  { "svg", KEY_SVG, "FILE", 0, "write a flame graph as a picture, too", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -121,9 +130,9 @@ static const struct option_row rows[] = {
 #define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
 
 static const struct argp_option general[] = {
-	{ "help", 'h', NULL, 0, "this list", -1 },
+	{ "help", 'h', NULL, 0, "print this list", -1 },
 	{ "usage", '?', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
-	{ "version", 'v', NULL, 0, "the program's version", -1 },
+	{ "version", 'v', NULL, 0, "print the version", -1 },
 	{ NULL, 'V', NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, -1 },
 	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
 	  "print the completion file for bash, zsh or fish", -1 },
@@ -164,12 +173,12 @@ static const char *option__set(struct export_options *o, const struct option_row
 	case FIELD_FLAG: *(bool *)field = true; return NULL;
 	case FIELD_NUMBER:
 		if (parse__u64(arg, &n) != 0 || n == 0 || n > INT32_MAX)
-			return "it is no number above 0";
+			return "not a number above 0";
 		*(size_t *)field = n;
 		return NULL;
 	case FIELD_RECORDING:
 		if (o->recording_cnt == EXPORT_ARGUMENTS_MAX)
-			return "these are too many; a glob may stand for more";
+			return "too many; use a glob to name more";
 		o->recordings[o->recording_cnt++] = arg;
 		return NULL;
 	}
@@ -191,11 +200,12 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 	if (!o->subcommand) {
 		o->subcommand = subcommand__find(p->subcommands, arg);
 		if (!o->subcommand)
-			argp_error(state, "there is no command '%s'", arg);
+			argp_error(state, "unknown command '%s'", arg);
 		return 0;
 	}
 	if (o->argument_cnt == o->subcommand->argument_max)
-		argp_error(state, "what is '%s' for? '%s' takes %s", arg, o->subcommand->name,
+		argp_error(state, "unexpected argument '%s': '%s' takes %s", arg,
+			   o->subcommand->name,
 			   o->argument_cnt > 1	  ? "no more files"
 			   : o->argument_cnt == 1 ? "one argument"
 						  : "options only");
@@ -224,8 +234,17 @@ static void print_completion(const struct subcommand *s, const char *shell,
 		};
 	}
 	if (completion__print(stdout, &c, shell))
-		argp_error(state, "--completion: '%s' is none of bash, zsh, fish", shell);
+		argp_error(state, "--completion: '%s' is not bash, zsh or fish", shell);
 	exit(STATUS_OK);
+}
+
+/* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
+static bool writes_one_file(const struct parse *p, const struct argp_state *state)
+{
+	const struct subcommand *s = subcommand__find(p->subcommands, state->argv[1]);
+
+	return s && s->accepts & OPTION_OUTPUT &&
+	       !(s->accepts & (OPTION_OFFSETS | OPTION_FORMAT | OPTION_DIR));
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
@@ -242,6 +261,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		p->version = true;
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
+	if (key == 'o' && writes_one_file(p, state)) {
+		key = KEY_OUTPUT;
+		if (state->next == state->argc)
+			argp_error(state, "-o needs a FILE");
+		arg = state->argv[state->next++];
+	}
 	for (size_t i = 0; i < ROW_CNT; i++) {
 		const char *wrong;
 
@@ -279,8 +304,8 @@ static void help_all(const struct subcommand *s)
 	     "  stacksexport top\n"
 	     "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
-	     "Exit status: 0; 1 when there is no recording or no result, or it cannot be read; 2 "
-	     "for a wrong call.");
+	     "Exit status: 0; 1 if there is no recording or no result, or if reading it fails; "
+	     "2 for wrong usage.");
 }
 
 int export_options__wrong(const struct export_options *o, const char *fmt, ...)

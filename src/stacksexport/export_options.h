@@ -32,13 +32,16 @@ enum export_option {
 	OPTION_KIND = 1 << 17,
 	OPTION_CGROUP = 1 << 18,
 	OPTION_HOST = 1 << 19,
+	OPTION_INTERPRETER = 1 << 20,
+	OPTION_SVG = 1 << 21,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
 			    OPTION_SPAN | OPTION_KIND | OPTION_CGROUP | OPTION_HOST,
 
 	/* Every subcommand has them. */
-	OPTIONS_COMMON = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTIONS_SELECTION,
+	OPTIONS_COMMON = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INTERPRETER |
+			 OPTIONS_SELECTION,
 };
 
 #define EXPORT_ARGUMENTS_MAX 64
@@ -60,8 +63,9 @@ struct export_options {
 	const char *file;   /* -f: a file with the query */
 	/* selection.h */
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
-	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
-	bool inlines, offsets, no_open;
+	const char *svg; /* --svg: a picture of a flame graph */
+	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
+	bool inlines, offsets, no_open, interpreter;
 	unsigned given; /* enum export_option */
 };
 

@@ -7,11 +7,10 @@ static const struct subcommand subcommands[] = {
 	{
 		.name = "top",
 		.summary = "shows where CPU time and off-CPU time went",
-		.doc = "Tables of commands and functions, the busiest first. self is the time in "
-		       "the function itself, "
-		       "total also that in what it called. Off-CPU time is blocked (waiting for "
-		       "something) or "
-		       "runnable (waiting for a CPU).\n\n"
+		.doc = "Prints tables of commands and functions, the busiest first. self is the "
+		       "time in the function itself; total includes the functions that it called. "
+		       "Off-CPU time is blocked (waiting for an event) or runnable (waiting for a "
+		       "CPU).\n\n"
 		       "Examples:\n"
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
@@ -25,10 +24,8 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 1,
 		.summary = "writes a query's result as a profile of google/pprof",
 		.doc = "The query's first column is a list of frames, the second a count, the "
-		       "third a value. It is looked "
-		       "for here, then among the installed ones. ?command and ?buildid in it stand "
-		       "for what -c "
-		       "and -b say.\n\n"
+		       "third a value. The query file is searched in the current folder, then "
+		       "among the installed queries. -c and -b set ?command and ?buildid in it.\n\n"
 		       "Examples:\n"
 		       "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 		       "  stacksexport pprof offcpu_blocked_stacks.sql -b ./prog -i\n"
@@ -42,17 +39,13 @@ static const struct subcommand subcommands[] = {
 		.argument = "QUERY.sql...",
 		.argument_max = EXPORT_ARGUMENTS_MAX,
 		.summary = "writes queries' results as one trace for ui.perfetto.dev",
-		.doc = "Each row of a query is an event of a timeline. Its columns: event "
-		       "('complete', "
-		       "'counter' or 'instant'), name and pid; of start, timestamp (its end) and "
-		       "duration, in microseconds, what the event needs; and as the query likes "
-		       "tid, "
-		       "kind, cpu, amount, rate, stack and end_stack. Other columns are shown as "
-		       "they "
-		       "are. Queries are looked for here, then in sql/traceview/ among the "
-		       "installed "
-		       "ones. The file is in Chrome's JSON format, compressed when FILE ends in "
-		       ".gz.\n\n"
+		.doc = "Each row of a query is an event of a timeline. Its columns are event "
+		       "('complete', 'counter' or 'instant'), name and pid; those of start, "
+		       "timestamp (its end) and duration, in microseconds, that the event needs; "
+		       "and optionally tid, kind, cpu, amount, rate, stack and end_stack. Other "
+		       "columns are shown unchanged. Query files are searched in the current "
+		       "folder, then in sql/traceview/ among the installed queries. The file has "
+		       "Chrome's JSON format, compressed if FILE ends in .gz.\n\n"
 		       "Examples:\n"
 		       "  stacksexport trace switch_with_stacks.sql usdt_all.sql\n"
 		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
@@ -65,9 +58,8 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 1,
 		.summary = "prints the result of a query, or writes it to a file",
 		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
-		       "frames), offcpu (one row "
-		       "per interval off the CPU), wakeups (the same with who ended it), rss (with "
-		       "growth), span_waits.\n\n"
+		       "frames), offcpu (one row per interval off the CPU), wakeups (offcpu with "
+		       "the thread that ended the interval), rss (with growth), span_waits.\n\n"
 		       "Examples:\n"
 		       "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY "
 		       "ALL'\n"
@@ -78,6 +70,38 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport query -f my.sql -c postgres --format json",
 		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
 		.run = query__run,
+	},
+	{
+		.name = "view",
+		.argument = "[RECORDING [OTHER]]",
+		.argument_max = 2,
+		.summary = "shows a recording in a browser",
+		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to "
+		       "this "
+		       "user. OTHER is a second recording to compare with. It opens in the browser "
+		       "if there is one, else the address is printed. Ctrl-C ends it.\n\n"
+		       "Examples:\n"
+		       "  stacksexport view\n"
+		       "  stacksexport view /var/lib/stacks/7\n"
+		       "  stacksexport view before after -b ./prog",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_NO_OPEN,
+		.run = view__run,
+	},
+	{
+		.name = "report",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.summary = "writes the page of a recording as one file",
+		.doc = "The same page as that of view, with its data inside: for people without "
+		       "the "
+		       "recording. It loads nothing from the network. It has the whole time range "
+		       "of each metric; selecting a range works, filters do not. -o FILE is "
+		       "--output FILE; the default is report.html.\n\n"
+		       "Examples:\n"
+		       "  stacksexport report -o slow.html\n"
+		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_OUTPUT | OPTION_SVG,
+		.run = report__run,
 	},
 	{ .name = NULL },
 };

@@ -24,10 +24,9 @@ static int read_binary(struct request *r)
 	if (!err)
 		return STATUS_OK;
 	if (err == -ENOEXEC)
-		log__error("-b %s: it is no ELF file", path);
+		log__error("-b %s: not an ELF file", path);
 	else if (err == -ENODATA)
-		log__error("-b %s: it has no build ID to find it by; link it with -Wl,--build-id",
-			   path);
+		log__error("-b %s: the file has no build ID; link it with -Wl,--build-id", path);
 	else
 		log__error("-b %s: %s", path, strerror(-err));
 	return STATUS_FAILED;
@@ -42,7 +41,7 @@ static void read_comm(struct request *r)
 		return;
 	snprintf(r->comm, sizeof(r->comm), "%s", comm);
 	if (strlen(comm) >= sizeof(r->comm))
-		log__warn("-c %s: names of commands have at most %zu bytes; looking for '%s'", comm,
+		log__warn("-c %s: command names have at most %zu bytes; searching for '%s'", comm,
 			  sizeof(r->comm) - 1, r->comm);
 }
 
@@ -70,6 +69,8 @@ int request__open(struct request *r, const struct export_options *options)
 	if (read_binary(r) != STATUS_OK ||
 	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
 	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
+		return STATUS_FAILED;
+	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
 		return STATUS_FAILED;
 	read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
@@ -100,7 +101,7 @@ int request__parse(struct request *r, const char *name, const char *text, struct
 		log__error("%s: %s", name,
 			   err == -EINVAL ? "a quote or a comment does not end" : strerror(-err));
 	else if (!st->cnt)
-		log__error("%s: there is no query in it", name);
+		log__error("%s: the file has no query", name);
 	if (err || !st->cnt)
 		return STATUS_FAILED;
 	for (size_t i = 0; i < st->cnt; i++) {
@@ -248,8 +249,8 @@ static bool say_unknown(struct request *r)
 	if (o->comm && !of_command)
 		say_commands(r, "there is no such command; ");
 	else if (o->binary && !of_program)
-		log__error("the result is empty: in %s nobody ran %s (build ID %s)", r->files.label,
-			   o->binary, r->build_id);
+		log__error("the result is empty: no process in %s ran %s (build ID %s)",
+			   r->files.label, o->binary, r->build_id);
 	else if (!of_selection && (o->given & OPTIONS_SELECTION))
 		say_unselected(r);
 	else
@@ -266,8 +267,8 @@ static bool say_quiet(const struct request *r, const struct recorded *have)
 		return false;
 	sources__names(&kinds, r->reads);
 	buf__u8(&kinds, 0);
-	log__error("the result is empty: %s recorded %s, and there was none", r->files.label,
-		   text_of(&kinds));
+	log__error("the result is empty: %s recorded %s, but no such event occurred",
+		   r->files.label, text_of(&kinds));
 	buf__free(&kinds);
 	return true;
 }
@@ -279,8 +280,7 @@ static void say_why(struct request *r, const struct recorded *have)
 	if (say_unknown(r) || say_quiet(r, have))
 		return;
 	if (o->comm || o->binary)
-		log__error("the result is empty: %s is in %s, but nothing of it is what the query "
-			   "asks for",
+		log__error("the result is empty: %s is in %s, but none of its rows match the query",
 			   o->comm ? o->comm : o->binary, r->files.label);
 	else
 		say_commands(r, "");
@@ -303,7 +303,7 @@ void request__partly(struct request *r)
 	struct buf missing = find_missing(r, &have);
 
 	if (missing.sz)
-		log__warn("%s has none of what the query also reads: %s", r->files.label,
+		log__warn("%s lacks some of what the query reads: %s", r->files.label,
 			  text_of(&missing));
 	buf__free(&missing);
 }
@@ -314,8 +314,8 @@ int request__empty(struct request *r)
 	struct buf missing = find_missing(r, &have);
 
 	if (missing.sz) {
-		log__error("the result is empty; the query reads what is not in %s, and has to be "
-			   "recorded: %s",
+		log__error("the result is empty; the query reads events that %s lacks; record them "
+			   "with: %s",
 			   r->files.label, text_of(&missing));
 		say_unknown(r);
 	} else {
@@ -331,7 +331,7 @@ void request__stackless(const struct request *r)
 
 	sources__with_stacks(&sources, r->reads);
 	buf__u8(&sources, 0);
-	log__warn("there are no stacks, as the events were recorded without%s%s",
+	log__warn("there are no stacks: the events were recorded without stacks%s%s",
 		  r->reads ? "; with stacks: " : "", text_of(&sources));
 	buf__free(&sources);
 }

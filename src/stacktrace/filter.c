@@ -299,8 +299,8 @@ static int write_profile(struct filter *f)
 
 	if (!err)
 		return STATUS_OK;
-	log__error("the profile cannot be written: %s",
-		   err == -EFBIG ? "it is larger than 2 GiB" : strerror(-err));
+	log__error("cannot write the profile: %s",
+		   err == -EFBIG ? "larger than 2 GiB" : strerror(-err));
 	return STATUS_FAILED;
 }
 
@@ -352,8 +352,8 @@ static enum format find_format(struct filter *f)
 	if (format == FORMAT_UNKNOWN)
 		log__error("%s: %s", f->options->input ? f->options->input : "the standard input",
 			   input__err(f->in)	? strerror(-input__err(f->in))
-			   : input__left(f->in) ? "is neither a perf.data nor a capture of sysprof"
-						: "is empty");
+			   : input__left(f->in) ? "neither a perf.data file nor a sysprof capture"
+						: "empty");
 	return format;
 }
 
@@ -435,7 +435,7 @@ static int judge(struct filter *f, int status)
 		status = status ? status : STATUS_DAMAGED;
 	}
 	if (err == -EPIPE)
-		log__error("nobody reads %s any more", out);
+		log__error("the reader of %s has closed it", out);
 	else if (err)
 		log__error("%s: %s", out, strerror(-err));
 	return err ? STATUS_FAILED : status;
@@ -446,7 +446,8 @@ static void summarize(const struct filter *f)
 	if (f->reader && f->reader->skipped)
 		log__info("%lu records of hardware traces are left out", f->reader->skipped);
 	if (f->writer && f->writer->dropped && f->options->verbosity > 0)
-		log__info("%lu records have no place in the output's format", f->writer->dropped);
+		log__info("%lu records do not exist in the output's format and are left out",
+			  f->writer->dropped);
 	tally__warn(f->tally);
 	if (f->unwinding)
 		unwinding__debug(f->unwinding);

@@ -57,7 +57,7 @@ static int open_output(const char *path, int in)
 	if (!path)
 		return STDOUT_FILENO;
 	if (is_same_file(in, path)) {
-		log__error("%s is the input, too", path);
+		log__error("%s is also the input", path);
 		return -1;
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -76,8 +76,8 @@ static int check(int in, int out, const char *name)
 	struct stat st;
 
 	if (fstat(in, &st) == 0 && S_ISDIR(st.st_mode)) {
-		log__error("the input is a folder (perf record --threads); make one stream of it: "
-			   "perf inject -i %s -o - | stacktrace",
+		log__error("the input is a folder (perf record --threads); convert it to one "
+			   "stream: perf inject -i %s -o - | stacktrace",
 			   name ? name : "FOLDER");
 		return STATUS_FAILED;
 	}

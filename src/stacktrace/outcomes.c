@@ -216,8 +216,8 @@ void tally__warn(const struct tally *t)
 	const struct tally_sums *s = &t->sums;
 
 	if (s->fileless)
-		log__warn("%lu of %lu stacks end in files that cannot be opened here, or are not "
-			  "those that were recorded, as %s (see --sysroot)",
+		log__warn("%lu of %lu stacks end in files that cannot be opened here or differ "
+			  "from the recorded ones, such as %s (see --sysroot)",
 			  s->fileless, s->samples, s->file);
 	if (s->misnamed)
 		log__warn("%lu of %lu stacks are cut short in %s: the recording has the build ID "

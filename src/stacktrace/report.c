@@ -77,7 +77,7 @@ static void write_file(struct report *r, const struct report_facts *facts)
 	free(text);
 	if (!err)
 		return;
-	log__warn("the status file %s cannot be written: %s", r->path, strerror(-err));
+	log__warn("cannot write the status file %s: %s", r->path, strerror(-err));
 	free(r->path);
 	r->path = NULL;
 }

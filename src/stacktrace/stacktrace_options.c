@@ -25,37 +25,35 @@ enum key {
 };
 
 static const struct argp_option argp_options[] = {
-	{ "input", 'i', "FILE", 0, "Read this file or fifo; - is the standard input, the default",
+	{ "input", 'i', "FILE", 0, "Read this file or fifo; -, the default, is the standard input",
 	  1 },
-	{ "output", 'o', "FILE", 0, "Write this file; - is the standard output, the default", 1 },
+	{ "output", 'o', "FILE", 0, "Write this file; -, the default, is the standard output", 1 },
 	{ "format", 'f', "FORMAT", 0,
-	  "What the input is: perf (perf.data, or what perf record -o - writes) or sysprof; "
-	  "default: what it looks like",
+	  "Format of the input: perf (perf.data, or the output of perf record -o -) or sysprof; "
+	  "default: detected",
 	  1 },
 	{ "to", KEY_TO, "FORMAT", 0,
-	  "What to write: perf, sysprof or pprof; default: what FILE of --output ends in (.data, "
-	  ".syscap, .pb.gz), else the same as the input",
+	  "Format of the output: perf, sysprof or pprof; default: by the ending of --output's FILE "
+	  "(.data, .syscap, .pb.gz), else the format of the input",
 	  1 },
 	{ "mode", 'm', "MODE", 0,
-	  "How to unwind: caching (call-frame information compiled once per file, the default), "
-	  "naive (libdwfl for each sample), passthru (copy the input), none (read all, write the "
-	  "header)",
+	  "How to unwind: caching (compile call-frame information once per file; the default), "
+	  "naive (libdwfl for each sample), passthru (copy the input), none (read the input, write "
+	  "the header)",
 	  2 },
 	{ "sysroot", KEY_SYSROOT, "DIR", 0,
-	  "Where the files of the recorded machine are; looked at first", 2 },
+	  "Root folder of the recorded machine's files, searched first", 2 },
 	{ "debuginfod", KEY_DEBUGINFOD, 0, 0,
-	  "Ask the servers in $DEBUGINFOD_URLS for files that are not here", 2 },
+	  "Download files that are not found from the servers in $DEBUGINFOD_URLS", 2 },
 	{ "stitch", KEY_STITCH, 0, 0,
-	  "Give stacks that are larger than their copies the callers that the thread had a moment "
-	  "before",
-	  2 },
+	  "Complete truncated stacks with the callers in the thread's previous stack", 2 },
 	{ "latency", KEY_LATENCY, "TIME", 0,
-	  "What came through a pipe goes out after that time at the latest (default: 250ms)", 3 },
+	  "Write the input of a pipe after TIME at the latest (default: 250ms)", 3 },
 	{ "status", KEY_STATUS, "FILE", 0,
-	  "Write there, as JSON and twice a second, how far it is and how much could be unwound",
+	  "Write the progress and the share of unwound stacks to FILE, as JSON, twice a second",
 	  3 },
-	{ "verbose", 'v', 0, 0, "Say at the end what became of each process's samples", 3 },
-	{ "debug", KEY_DEBUG, 0, 0, "Say what happens besides", 3 },
+	{ "verbose", 'v', 0, 0, "Print the results of each process at the end", 3 },
+	{ "debug", KEY_DEBUG, 0, 0, "Print debug messages", 3 },
 	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
 	  "Print the completion file for bash, zsh or fish", 3 },
 	{ 0 },
@@ -64,20 +62,20 @@ static const struct argp_option argp_options[] = {
 static const char doc[] =
 	"Turns the raw stack samples of other profilers into call chains."
 	"\v"
-	"Samples with registers and a copy of the stack become samples with a call chain; all else "
-	"passes byte for byte. Programs and libraries are found by what the stream says of them, "
-	"by "
-	"build ID or path.\n\n"
+	"Samples with registers and a copy of the stack become samples with a call chain. All "
+	"other records are copied byte for byte. Programs and libraries are found by the build ID "
+	"or path in the stream.\n\n"
 	"Examples:\n"
 	"  perf record --call-graph dwarf -o - ./prog | stacktrace > small.data\n"
 	"  stacktrace -i perf.data -o small.data && perf report -i small.data\n"
 	"  stacktrace -i perf.data -o prof.syscap\n"
 	"  stacktrace -i perf.data -o prof.pb.gz && pprof -top prof.pb.gz\n"
 	"  mkfifo f; stacktrace -i f -o out.syscap & sysprof-cli --use-fifo=f ...\n\n"
-	"Exit status: 0; 1 when the input is damaged (what stood before it is written); 2 when it "
-	"cannot be read or written; 64 for a wrong call. "
-	"$" VERBOSE_ENV " (verbose, debug) does what the options do. "
-	"An interrupt (Ctrl-C) is for who writes the input: the third ends the input here.";
+	"Exit status: 0; 1 if the input is damaged (everything before the damage is written); 2 if "
+	"reading or writing fails; 64 for wrong usage.  "
+	"$" VERBOSE_ENV " (verbose, debug) has the effect of the options. "
+	"The first two interrupts (Ctrl-C) are left to the program that writes the input; the "
+	"third ends the input.";
 
 const char *argp_program_version = "stacktrace " STACKS_VERSION;
 
@@ -93,7 +91,7 @@ static enum mode parse_mode(const char *arg, struct argp_state *state)
 	for (enum mode m = 0; m < MODE_CNT; m++)
 		if (strcmp(modes[m], arg) == 0)
 			return m;
-	argp_error(state, "--mode: '%s' is none of none, passthru, naive, caching", arg);
+	argp_error(state, "--mode: '%s' is not none, passthru, naive or caching", arg);
 	return MODE_CACHING;
 }
 
@@ -102,7 +100,7 @@ static enum format parse_format(const char *arg, struct argp_state *state)
 	enum format f = format__by_name(arg);
 
 	if (f == FORMAT_UNKNOWN)
-		argp_error(state, "--format: '%s' is none of perf, sysprof", arg);
+		argp_error(state, "--format: '%s' is not perf or sysprof", arg);
 	return f;
 }
 
@@ -111,7 +109,7 @@ static void parse_target(struct options *o, const char *arg, struct argp_state *
 	o->pprof = strcmp(arg, "pprof") == 0;
 	o->target = format__by_name(arg);
 	if (!o->pprof && o->target == FORMAT_UNKNOWN)
-		argp_error(state, "--to: '%s' is none of perf, sysprof, pprof", arg);
+		argp_error(state, "--to: '%s' is not perf, sysprof or pprof", arg);
 }
 
 static const char *path_or_std(const char *arg)
@@ -123,7 +121,7 @@ static void parse_latency(struct options *o, const char *arg, struct argp_state 
 {
 	if (parse__duration(arg, &o->latency_ns) != 0 || o->latency_ns < 1000000 ||
 	    o->latency_ns > LATENCY_MAX_NS)
-		argp_error(state, "--latency: '%s' is no time from 1ms to 60s", arg);
+		argp_error(state, "--latency: '%s' is not a time from 1ms to 60s", arg);
 }
 
 static void print_completion(const char *shell, struct argp_state *state)
@@ -140,7 +138,7 @@ static void print_completion(const char *shell, struct argp_state *state)
 	const struct completion c = { "stacktrace", &command, 1, words };
 
 	if (completion__print(stdout, &c, shell))
-		argp_error(state, "--completion: '%s' is none of bash, zsh, fish", shell);
+		argp_error(state, "--completion: '%s' is not bash, zsh or fish", shell);
 	exit(0);
 }
 
@@ -162,7 +160,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_DEBUGINFOD: o->debuginfod = true; return 0;
 	case KEY_STITCH: o->stitch = true; return 0;
 	case KEY_COMPLETION: print_completion(arg, state); return 0;
-	case ARGP_KEY_ARG: argp_error(state, "what is '%s' for? Files are given by -i and -o", arg);
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'; name files with -i and -o", arg);
 	}
 	return ARGP_ERR_UNKNOWN;
 }

@@ -314,12 +314,11 @@ void unwinding__debug(const struct unwinding *u)
 	finder__stats(u->finder, &downloads);
 	if (u->unwinder)
 		unwinder__stats(u->unwinder, &walks);
-	log__debug(
-		"%zu processes now, %zu files open, %lu mapped files that could not be opened or "
-		"had another build ID",
-		processes.processes, processes.files, processes.files_failed);
+	log__debug("%zu processes, %zu open files, %lu mapped files that could not be opened or "
+		   "had another build ID",
+		   processes.processes, processes.files, processes.files_failed);
 	log__debug("%zu files downloaded, %zu not found", downloads.found, downloads.failed);
-	log__debug("%zu tables made, %zu files without; walks by tables alone: %lu, into code "
+	log__debug("%zu tables built, %zu files without one; walks by tables alone: %lu, into code "
 		   "without a file: %lu, others: %lu",
 		   walks.tables.made, walks.tables.failed, walks.flat, walks.partly, walks.odd);
 }

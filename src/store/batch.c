@@ -38,8 +38,8 @@ void batch__free(struct batch *b)
 	free(b);
 }
 
-/* Zeros are the defaults of the rows so far. The others' room is not touched, as calloc() would do
- * with memory that was used before: a quiet recording would write 20 MB of them a batch. */
+/* Sets the defaults of the rows so far to zero. The room of later rows is not touched; calloc()
+ * would clear reused memory, in a quiet recording 20 MB per batch. */
 static int start(struct vector *v, const struct column *c, const struct batch *b)
 {
 	size_t width = column__width(c);
@@ -210,7 +210,7 @@ void batch__defined(const struct batch *b, size_t column, const uint32_t *order,
 		for (size_t i = 0; i < b->cnt; i++)
 			defined[i] = v->present[order ? order[i] : i];
 	else
-		/* strings and others of which 0 is null are 4 bytes wide */
+		/* columns without a `present` bit, for which 0 is null, are 4 bytes wide */
 		for (size_t i = 0; i < b->cnt; i++)
 			defined[i] = ((const uint32_t *)v->data)[order ? order[i] : i] != 0;
 }

@@ -4,14 +4,14 @@
 
 #include "store/encode.h"
 
-/* Bytes of a prefix of at most BOUND_MAX that ends where a character ends. */
+/* Returns the size of a prefix of at most BOUND_MAX bytes that ends with a whole character. */
 static size_t prefix(const struct leaf *l, struct string s)
 {
 	return l->column->type == COLUMN_STRING ? utf8__valid(s.data, BOUND_MAX) : BOUND_MAX;
 }
 
-/* A byte that can grow by one and leave valid text: a character's last, unless it is the largest
- * of its length. */
+/* Returns whether the byte can grow by one and leave valid text: it is the last byte of a character
+ * and not the largest of its length. */
 static bool can_grow(const struct leaf *l, struct string s, size_t at, size_t sz)
 {
 	uint8_t c = (uint8_t)s.data[at];

@@ -44,8 +44,9 @@ static size_t plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
 	return sz;
 }
 
-/* The smallest of what fits the type, before compression: PLAIN for a few or random values,
- * DELTA for times and sizes, DICT for what repeats. Or -ENOMEM. */
+/* Returns the encoding with the smallest size before compression, of those that fit the type: PLAIN
+ * for few or random values, DELTA for times and sizes, DICT for repeated values. Or returns
+ * -ENOMEM. */
 static int choose(struct chunk_writer *w, const struct leaf *l)
 {
 	size_t cnt = l->value_cnt, best_sz, dict_sz = SIZE_MAX, sz;
@@ -57,7 +58,7 @@ static int choose(struct chunk_writer *w, const struct leaf *l)
 		return made < 0 ? made : ENCODING_PLAIN;
 	if (made)
 		dict_sz = plain_sz(l, w->dict.keys, w->dict.cnt);
-	/* Each string's length alone takes more than an index. */
+	/* The length of each string alone takes more than an index. */
 	if (bytes && dict_sz <= DICT_SZ_MAX && w->dict.cnt <= cnt / 2)
 		return ENCODING_DICT;
 	best_sz = plain_sz(l, l->values, cnt);
@@ -67,8 +68,8 @@ static int choose(struct chunk_writer *w, const struct leaf *l)
 	}
 	if (bytes || (best == ENCODING_DICT && width <= 8))
 		return best;
-	/* zstd finds more in whole numbers than deltas of over 2 bytes save, and nothing in these.
-	 */
+	/* zstd finds more in whole numbers than deltas of more than 2 bytes save, and nothing in
+	 * deltas. */
 	if (w->pages.zstd && best_sz > 2 * cnt)
 		best_sz = 2 * cnt;
 	sz = encode__delta_sz(l->values, cnt, 8 * (unsigned)column__width(l->column));

@@ -20,7 +20,7 @@ int32_t column__physical(const struct column *c)
 	return types[c->type];
 }
 
-/* The page with the smallest or largest bound, NULL when no page has a value. */
+/* Returns the page with the smallest or largest bound, or NULL if no page has a value. */
 static const struct page *extreme(const struct chunk_writer *w, const struct leaf *l, bool max)
 {
 	const struct page *best = NULL;
@@ -120,7 +120,7 @@ static void put_bounds(struct thrift *t, int id, const struct leaf *l, struct ch
 	}
 }
 
-/* Whether both bounds never fall from page to page; pages of nulls do not count. */
+/* Returns whether both bounds never decrease from page to page, ignoring pages of nulls. */
 static bool is_ascending(const struct leaf *l, const struct chunk_writer *w)
 {
 	const struct page *last = NULL;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the footer says of a column chunk: its metadata, statistics and page index. */
+/* The parts of the footer for a column chunk: metadata, statistics and page index. */
 #ifndef STORE_CHUNKMETA_H
 #define STORE_CHUNKMETA_H
 
 #include "store/chunk.h"
 
-/* Fills c from the pages in w; dict->off is 0 when there is no dictionary page. 0 or -ENOMEM. */
+/* Fills c from the pages in w; dict->off is 0 if there is no dictionary page. Returns 0 or -ENOMEM.
+ */
 int chunk__describe(struct chunk *c, const struct leaf *, struct chunk_writer *w,
 		    const struct page *dict);
 
-/* parquet.thrift, enum Type, of a column. */
+/* Returns the column's value of enum Type in parquet.thrift. */
 int32_t column__physical(const struct column *);
 
 #endif

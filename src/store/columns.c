@@ -14,7 +14,7 @@
 	}
 #define ZERO_IS_NULL 0
 
-/* Order, names and types are what readers rely on: append only. */
+/* Readers rely on order, names and types: append only. */
 static const struct column event_columns[] = {
 	REQUIRED(timestamp, INT64),
 	REQUIRED(duration, INT64),
@@ -64,6 +64,7 @@ static const struct column frame_columns[] = {
 	FRAME(build_id, STRING, .nullable = true),
 	FRAME(file_offset, UINT64, .nullable = true, .present = UINT32_MAX),
 	FRAME(mark, STRING, .nullable = true),
+	FRAME(line, INT32, .nullable = true),
 };
 
 static const struct column stack_columns[] = {

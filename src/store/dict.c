@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/seed.h"
 
-/* A column of which nearly all of the first values differ is not counted to its end. */
+/* Building stops if nearly all of the first SAMPLE values differ. */
 #define SAMPLE	   8192
 #define SAMPLE_MAX (SAMPLE / 8 * 7)
 #define KEYS_MAX   (1u << 20)
@@ -39,8 +39,9 @@ void dict__free(struct dict *d)
 	*d = (struct dict){ 0 };
 }
 
-/* Ids of strings, CPUs, threads lie close together: their slot is their distance from the smallest.
- * Else it is a hash: addresses share their low bits. */
+/* Returns the slot of a key. Ids of strings, CPUs and threads are close together: their slot is
+ * their distance from the smallest one. Other keys are hashed, because addresses share their low
+ * bits. */
 static size_t slot_of(const struct dict *d, uint64_t key)
 {
 	size_t i;
@@ -53,7 +54,7 @@ static size_t slot_of(const struct dict *d, uint64_t key)
 	return i;
 }
 
-/* Empties the dictionary; chooses how slots are found. */
+/* Empties the dictionary and chooses the kind of slots. */
 static int reset(struct dict *d, const struct leaf *l)
 {
 	uint64_t min = UINT64_MAX, max = 0;
@@ -82,7 +83,7 @@ static int grow_keys(struct dict *d)
 	return 0;
 }
 
-/* Hashed slots are at most half full. */
+/* Doubles the hashed slots, which are at most half full. */
 static int grow_slots(struct dict *d)
 {
 	if (!grow(&d->slots, &d->slot_cap, 2 * d->slot_cnt))
@@ -94,7 +95,7 @@ static int grow_slots(struct dict *d)
 	return 0;
 }
 
-/* The number of the key, or -ENOMEM. */
+/* Returns the number of the key, or -ENOMEM. */
 static int add(struct dict *d, uint64_t key)
 {
 	size_t i = slot_of(d, key);
@@ -113,7 +114,7 @@ static int add(struct dict *d, uint64_t key)
 	return (int)d->cnt - 1;
 }
 
-/* Numbers the keys in the order they come. */
+/* Numbers the keys in their order of appearance. Returns 1, 0 if there are too many, or -ENOMEM. */
 static int number(struct dict *d, const struct leaf *l)
 {
 	for (size_t i = 0; i < l->value_cnt; i++) {
@@ -145,8 +146,8 @@ static int cmp(const void *a, const void *b, void *arg)
 	return leaf__cmp(by->leaf, by->keys[*(const uint32_t *)a], by->keys[*(const uint32_t *)b]);
 }
 
-/* Renumbers by value, so that the order of places is that of values: a page's smallest and largest
- * are found among integers. */
+/* Renumbers the keys by value, so that indexes have the order of values: the bounds of a page are
+ * then found among integers. */
 static int sort(struct dict *d, const struct leaf *l)
 {
 	struct by_value by = { l, d->keys };
@@ -174,7 +175,8 @@ static int sort(struct dict *d, const struct leaf *l)
 	return 1;
 }
 
-/* Most columns of most recordings: the kind, the host, whatever nobody asked for. */
+/* For a column with one value, as most columns of most recordings: kind, host, columns of sources
+ * that are not recorded. */
 static int build_of_one(struct dict *d, const struct leaf *l)
 {
 	if (add(d, d->min) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The distinct values of a leaf, sorted, and each value's place among them. */
+/* The sorted distinct values of a leaf, and the index of each value among them. */
 #ifndef STORE_DICT_H
 #define STORE_DICT_H
 
@@ -8,10 +8,11 @@
 struct dict {
 	uint64_t *keys; /* distinct values, ascending by leaf__cmp() */
 	uint32_t cnt;
-	uint32_t *idx; /* per value of the leaf: its place in keys */
+	uint32_t *idx; /* for each value of the leaf: its index in keys */
 	/* private: */
-	uint32_t *slots; /* key number + 1, 0 = free; direct: of the key slot + min, else a hash
-			    table with a power of two */
+	/* Key number + 1, 0: free. If `direct`, the slot of a key is key - min; otherwise this is a
+	 * hash table with a power of two of slots. */
+	uint32_t *slots;
 	uint32_t *ranks;
 	size_t key_cap, slot_cnt, slot_cap, idx_cap, rank_cap;
 	bool direct;
@@ -19,10 +20,10 @@ struct dict {
 };
 
 /*
- * 1 when it is made, 0 when the leaf has so many distinct values that a dictionary is no use, or
- * -ENOMEM. The memory is reused by the next call.
+ * Returns 1 if a dictionary was built, 0 if the leaf has too many distinct values for one, or
+ * -ENOMEM. The next call reuses the memory.
  */
 int dict__build(struct dict *, const struct leaf *);
-void dict__free(struct dict *); /* its arrays */
+void dict__free(struct dict *); /* frees its arrays */
 
 #endif

@@ -38,7 +38,8 @@ static void pack(struct buf *out, const uint64_t *values, size_t cnt, unsigned w
 
 #define GROUP 8 /* values per bit-packed group */
 
-/* Bit-packed run; padded with zeros to a whole group, which only the last run of a page may be. */
+/* Appends a bit-packed run, padded with zeros to a whole group; only the last run of a page may
+ * need padding. */
 static void literals(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
 {
 	size_t groups = (cnt + GROUP - 1) / GROUP;
@@ -75,7 +76,7 @@ static bool is_group_of(const uint32_t *v, uint32_t value)
 	return !differs;
 }
 
-/* How many of the first are equal: whole groups as long as they are. */
+/* Returns the number of equal values at the start, compared in whole groups as far as possible. */
 static size_t run_length(const uint32_t *v, size_t cnt)
 {
 	size_t run = 0;
@@ -87,10 +88,11 @@ static size_t run_length(const uint32_t *v, size_t cnt)
 	return run;
 }
 
-/* Runs are looked for where groups begin, so that what is bit-packed before is whole groups. */
+/* Searches runs only where groups begin, so that bit-packed values before a run are whole groups.
+ */
 void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
 {
-	size_t start = 0, i = 0; /* values from start to i wait to be bit-packed */
+	size_t start = 0, i = 0; /* values from start to i will be bit-packed */
 
 	while (i + GROUP <= cnt) {
 		size_t run = GROUP;
@@ -113,10 +115,10 @@ void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigne
 #define MINIBLOCKS (BLOCK / MINI)
 
 struct block {
-	uint64_t over[BLOCK]; /* deltas less the smallest; zeros after the last */
+	uint64_t over[BLOCK]; /* deltas minus the smallest; zeros after the last */
 	int64_t min;
 	unsigned widths[MINIBLOCKS];
-	size_t minis; /* that have values */
+	size_t minis; /* miniblocks with values */
 };
 
 static int64_t wrap(uint64_t v, unsigned bits)
@@ -124,7 +126,7 @@ static int64_t wrap(uint64_t v, unsigned bits)
 	return bits == 32 ? (int64_t)(int32_t)(uint32_t)v : (int64_t)v;
 }
 
-/* The block of the cnt (1…BLOCK) deltas that lead from values[-1] on; arithmetic wraps at bits. */
+/* Plans the block of the cnt (1…BLOCK) deltas from values[-1] on; arithmetic wraps at `bits`. */
 static void plan(struct block *b, const uint64_t *values, size_t cnt, unsigned bits)
 {
 	uint64_t mask = bits == 32 ? UINT32_MAX : UINT64_MAX;

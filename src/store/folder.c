@@ -34,9 +34,9 @@ static void tmp_name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t
 	snprintf(name, FOLDER_NAME_MAX, "%s%06u" TMP_SUFFIX, prefixes[file], batch);
 }
 
-/* ---- what the folder holds ------------------------------------------------------------------ */
+/* ---- contents of the folder ------------------------------------------------------------------ */
 
-/* The number in prefix + digits + suffix, or 0. */
+/* Returns the number in prefix + digits + suffix, or 0. */
 static uint32_t number(const char *name, const char *prefix, const char *suffix)
 {
 	size_t len = strlen(prefix);
@@ -50,7 +50,7 @@ static uint32_t number(const char *name, const char *prefix, const char *suffix)
 	return errno || n >= UINT32_MAX || strcmp(end, suffix) != 0 ? 0 : (uint32_t)n;
 }
 
-/* Calls fn for each name in the folder. 0 or -errno. */
+/* Calls fn for each name in the folder. Returns 0 or -errno. */
 static int each_name(int fd, void (*fn)(const char *name, void *arg), void *arg)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -69,6 +69,27 @@ static int each_name(int fd, void (*fn)(const char *name, void *arg), void *arg)
 	err = -errno;
 	closedir(dir);
 	return err;
+}
+
+struct each_batch {
+	void (*fn)(uint32_t batch, void *arg);
+	void *arg;
+};
+
+static void pass_batch(const char *name, void *arg)
+{
+	const struct each_batch *each = arg;
+	uint32_t n = number(name, prefixes[FOLDER_EVENTS], SUFFIX);
+
+	if (n)
+		each->fn(n, each->arg);
+}
+
+int folder__each_batch(const struct folder *f, void (*fn)(uint32_t batch, void *arg), void *arg)
+{
+	struct each_batch each = { fn, arg };
+
+	return each_name(f->fd, pass_batch, &each);
 }
 
 struct finished {
@@ -95,7 +116,7 @@ static void remove_leftover(const char *name, void *arg)
 
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		if (number(name, prefixes[file], TMP_SUFFIX) && unlinkat(f->fd, name, 0) == 0)
-			log__info("%s/%s: removed, left unfinished by an earlier recording",
+			log__info("%s/%s: removed this incomplete file of an earlier recording",
 				  f->path, name);
 }
 
@@ -112,28 +133,28 @@ static void count_folder(const char *name, void *arg)
 static int fail(const char *path, const char *what, int err)
 {
 	if (err == -ELOOP)
-		what = "a symbolic link on the way is somebody else's or leads nowhere";
+		what = "a symbolic link in the path belongs to another user or is dangling";
 	log__error("%s: %s: %s", path, what, strerror(-err));
 	return err;
 }
 
 static int folder_foreign(const char *path, const struct stat *st)
 {
-	log__error("%s: belongs to user %u, who could replace what is recorded there; choose "
-		   "another folder, or use --force",
+	log__error("%s: user %u owns it and could replace the recording; choose another folder, or "
+		   "use --force",
 		   path, (unsigned)st->st_uid);
 	return -EPERM;
 }
 
 static int folder_shared(const char *path, const struct stat *st)
 {
-	log__error("%s: others may write there (mode %04o) and could replace what is recorded; run "
-		   "chmod go-w on it, choose another folder, or use --force",
+	log__error("%s: other users may write there (mode %04o) and could replace the recording; "
+		   "run chmod go-w on it, choose another folder, or use --force",
 		   path, (unsigned)st->st_mode & 07777);
 	return -EPERM;
 }
 
-/* Checks a folder that was there before. An ACL shows in the mode: its mask is the group's part. */
+/* Checks an existing folder. An ACL shows in the mode: its mask is the group's part. */
 static int folder_check(const struct folder_options *o, const char *path, int fd)
 {
 	struct stat st;
@@ -147,7 +168,7 @@ static int folder_check(const struct folder_options *o, const char *path, int fd
 	return st.st_mode & (S_IWGRP | S_IWOTH) ? folder_shared(path, &st) : 0;
 }
 
-/* The next number below root, made. */
+/* Creates the next number under root. */
 static int open_next(struct folder *f, const struct folder_options *o)
 {
 	const char *root = o->root;
@@ -165,7 +186,7 @@ static int open_next(struct folder *f, const struct folder_options *o)
 	do {
 		snprintf(name, sizeof(name), "%u", ++n);
 		f->fd = err ? err : path__make(f->parent, name, &f->owner);
-	} while (f->fd == -EEXIST); /* another recording was faster */
+	} while (f->fd == -EEXIST); /* another recording created it first */
 	if (f->fd < 0)
 		return fail(root, "cannot make a folder for the recording in it", f->fd);
 	return asprintf(&f->path, "%s/%s", root, name) < 0 ? (f->path = NULL, -ENOMEM) : 0;
@@ -185,20 +206,20 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	struct finished found = { 0 };
 	int err;
 
-	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
+	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner, .keep = o->keep };
 	err = o->dir ? open_given(f, o) : open_next(f, o);
 	if (err)
 		return err;
-	/* Some network file systems have no locks; then only the user keeps two writers apart. */
+	/* Some network file systems have no locks; then nothing prevents two writers. */
 	if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-		log__error("%s: another recording is being written there", f->path);
+		log__error("%s: another collector is writing a recording there", f->path);
 		return -EBUSY;
 	}
 	err = each_name(f->fd, count, &found);
 	if (err)
 		return fail(f->path, "cannot read the folder", err);
 	if (found.events && !o->append) {
-		log__error("%s: holds a recording already; --append continues it", f->path);
+		log__error("%s: has a recording already; --append continues it", f->path);
 		return -EEXIST;
 	}
 	f->next = found.highest + 1;
@@ -214,12 +235,13 @@ bool folder__remove_empty(struct folder *f)
 	return f->removed;
 }
 
-/* Files of this thread are the owner's from the start. Returns false if that is not allowed. */
+/* Makes the owner the owner of all files that this thread creates. Returns false if that is not
+ * allowed. */
 static bool act_as(const struct path_owner *owner)
 {
 	syscall(SYS_setfsgid, owner->gid);
 	syscall(SYS_setfsuid, owner->uid);
-	/* The only way to learn whether it succeeded: an invalid id changes nothing. */
+	/* The only way to detect success: an invalid id changes nothing. */
 	return (uid_t)syscall(SYS_setfsuid, -1) == owner->uid &&
 	       (gid_t)syscall(SYS_setfsgid, -1) == owner->gid;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A set of 64-bit hashes, asked once per event. */
+/* A set of 64-bit hashes, looked up once per event. */
 #ifndef STORE_IDSET_H
 #define STORE_IDSET_H
 
@@ -10,9 +10,9 @@
 #include "base/seed.h"
 
 struct idset {
-	uint64_t *slots; /* open addressing, 0 = free; a power of two, at most half full */
+	uint64_t *slots; /* open addressing, 0: free; a power of two, at most half full */
 	size_t mask, cnt;
-	bool zero; /* the id 0 is in it */
+	bool zero; /* the set has the id 0 */
 };
 
 int idset__init(struct idset *); /* 0 or -ENOMEM */

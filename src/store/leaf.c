@@ -33,7 +33,7 @@ void leaf__free(struct leaf *l)
 	l->cap = 0;
 }
 
-/* Moves the values that are not null together; defs are 1 and 0 for each of them. */
+/* Moves the values that are not null together; defs has 1 or 0 for each value. */
 static size_t squeeze(uint64_t *values, const uint32_t *defs, size_t cnt)
 {
 	size_t n = 0;
@@ -70,8 +70,9 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 	return 0;
 }
 
-/* Levels of a required list: an element is a definition of 1 and more, an empty list one entry of 0
- * (parquet-format, Nested Encoding). defined: of the elements, NULL: none is null. */
+/* Levels of a required list: an element has a definition level of 1 or more, an empty list is one
+ * entry with 0 (parquet-format, Nested Encoding). `defined` is for the elements; NULL: none is
+ * null. */
 static void put_list_levels(struct leaf *l, const struct batch *b, const uint32_t *defined)
 {
 	size_t n = 0, element = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One leaf column of one row group as Parquet sees it (Dremel): levels and the values that are not
+ * One leaf column of one row group in Parquet's form (Dremel): levels, and the values that are not
  * null, made from a batch.
  */
 #ifndef STORE_LEAF_H
@@ -11,13 +11,13 @@
 
 struct leaf {
 	const struct column *column;
-	const char *list;	       /* name of the list that it is in, NULL: none */
-	const struct strings *strings; /* borrowed; what the ids of a string column mean */
-	bool sorted;		       /* values never fall */
+	const char *list;	       /* name of its list; NULL: none */
+	const struct strings *strings; /* borrowed; the strings for the ids of a string column */
+	bool sorted;		       /* values never decrease */
 	uint32_t max_def, max_rep;
-	uint64_t *values; /* not null, widened as batch__value() does */
+	uint64_t *values; /* not null, widened like batch__values() */
 	size_t value_cnt;
-	uint32_t *defs, *reps; /* level_cnt of each; meaningless where the maximum is 0 */
+	uint32_t *defs, *reps; /* level_cnt of each; undefined if the maximum is 0 */
 	size_t level_cnt;      /* values, nulls and empty lists */
 	size_t cap;	       /* of the three arrays */
 };
@@ -27,15 +27,15 @@ static inline size_t leaf__null_cnt(const struct leaf *l)
 	return l->level_cnt - l->value_cnt;
 }
 
-/* order: the row that comes i-th, NULL: as they are. Only tables without a list are sorted. */
+/* `order` is the list of rows, NULL: unchanged. Only tables without a list are sorted. */
 int leaf__from_rows(struct leaf *, const struct batch *, size_t column, const uint32_t *order);
-/* From a column of the batch's list. Both: 0 or -ENOMEM; the arrays are reused. */
+/* From a column of the batch's list. Both functions return 0 or -ENOMEM, and reuse the arrays. */
 int leaf__from_list(struct leaf *, const struct batch *, size_t column);
-void leaf__free(struct leaf *); /* its arrays */
+void leaf__free(struct leaf *); /* frees its arrays */
 
-/* The order of values: < 0, 0, > 0. Unsigned by magnitude, strings by bytes. */
+/* Compares values: < 0, 0, > 0. Unsigned numbers by magnitude, strings by bytes. */
 int leaf__cmp(const struct leaf *, uint64_t a, uint64_t b);
-/* The string that a value means. */
+/* Returns the string of a value. */
 struct string leaf__string(const struct leaf *, uint64_t value);
 
 #endif

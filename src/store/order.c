@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct keyed {
-	uint64_t key; /* less the smallest */
+	uint64_t key; /* minus the smallest */
 	uint32_t row;
 };
 
@@ -17,7 +17,7 @@ static bool is_sorted(const int64_t *times, size_t cnt)
 	return true;
 }
 
-/* One pass of a stable radix sort, by the 8 bits from shift on. */
+/* One pass of a stable radix sort, by 8 bits from `shift` on. */
 static void pass(const struct keyed *from, struct keyed *to, size_t cnt, unsigned shift)
 {
 	size_t starts[257] = { 0 };
@@ -30,7 +30,7 @@ static void pass(const struct keyed *from, struct keyed *to, size_t cnt, unsigne
 		to[starts[from[i].key >> shift & 0xff]++] = from[i];
 }
 
-/* The largest key. */
+/* Fills the keys and returns the largest one. */
 static uint64_t load_keys(const int64_t *times, size_t cnt, struct keyed *keys)
 {
 	int64_t min = INT64_MAX;

@@ -41,7 +41,8 @@ static size_t plain_sz(const struct leaf *l, size_t value)
 	return 4 + leaf__string(l, l->values[value]).sz;
 }
 
-/* A value that is not written in full is a dictionary's index or a delta. */
+/* For lists and plain strings. A value that is not plain is an index of the dictionary or a delta.
+ */
 static void cut_measured(struct page *p, const struct leaf *l)
 {
 	bool full = p->encoding == ENCODING_PLAIN;
@@ -64,7 +65,7 @@ static void cut_measured(struct page *p, const struct leaf *l)
 	p->values_sz = sz;
 }
 
-/* Of the next cnt entries, those that are not null. */
+/* Counts the values that are not null among the next cnt entries. */
 static size_t count_values(const struct leaf *l, size_t from, size_t cnt)
 {
 	size_t values = 0;
@@ -76,7 +77,7 @@ static size_t count_values(const struct leaf *l, size_t from, size_t cnt)
 	return values;
 }
 
-/* PAGE_ROWS numbers are less than PAGE_SZ; so are as many nulls. */
+/* PAGE_ROWS numbers, or as many nulls, are smaller than PAGE_SZ. */
 static void cut_flat(struct page *p, const struct leaf *l)
 {
 	size_t left = l->level_cnt - p->from;
@@ -129,14 +130,15 @@ static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *val
 }
 
 /*
- * Bits of an index. Where zstd follows, indexes end where bytes do, so that it sees what repeats:
- * a third less in the columns of thread, command and stack of a redis server's switches.
+ * Returns the bits of an index. With zstd, indexes end at byte boundaries, so that zstd sees
+ * repetitions: this saves a third in the columns thread, command and stack of a redis server's
+ * switches.
  */
 static unsigned index_width(const struct page_writer *w, const struct dict *dict)
 {
 	unsigned width = encode__bits(dict->cnt - 1);
 
-	if (width < 2) /* 0 is legal, but not every reader's habit */
+	if (width < 2) /* 0 is legal, but not all readers support it */
 		return 1;
 	if (!w->zstd)
 		return width;
@@ -163,7 +165,7 @@ static void put_values(struct page_writer *w, const struct page *p, const struct
 
 /* ---- header and file ------------------------------------------------------------------------ */
 
-/* What is stored of w->body: itself, or its one zstd frame. */
+/* Sets *stored to the bytes to write: w->body itself, or its one zstd frame. */
 static int zip(struct page_writer *w, struct buf **stored)
 {
 	size_t n;
@@ -201,7 +203,7 @@ static void put_kind(struct thrift *t, const struct page *p, enum page_type type
 	thrift__end(t);
 }
 
-/* Appends header and body; the checksum is of the bytes as they are stored. */
+/* Appends header and body; the checksum covers the stored bytes. */
 static int put_page(struct page_writer *w, struct page *p, enum page_type type)
 {
 	struct buf *stored;

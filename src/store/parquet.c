@@ -13,7 +13,7 @@
 #include "store/schema.h"
 
 #define MAGIC	       "PAR1"
-#define SCHEMA_VERSION "1" /* of the columns; grows when one changes its meaning */
+#define SCHEMA_VERSION "1" /* of the columns; grows if a column changes its meaning */
 
 struct row_group {
 	size_t row_cnt;
@@ -152,7 +152,7 @@ struct place {
 	int32_t sz;
 };
 
-/* Appends an index of a chunk and returns where it stands. */
+/* Appends an index of a chunk and returns its place. */
 static struct place put_index(struct parquet *p, const struct buf *index)
 {
 	struct place at = { (int64_t)p->sink.off, (int32_t)index->sz };
@@ -236,7 +236,7 @@ static void put_footer(struct parquet *p, struct buf *out, const struct place *p
 	thrift__end(&t);
 }
 
-/* All column indexes, then all offset indexes (parquet-format, PageIndex.md). */
+/* Writes all column indexes, then all offset indexes (parquet-format, PageIndex.md). */
 static void put_indexes(struct parquet *p, struct place *places)
 {
 	for (size_t g = 0; g < p->group_cnt; g++)

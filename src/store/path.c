@@ -39,7 +39,7 @@ static int make(int parent, const char *name, mode_t mode, const struct path_own
 	fd = checked(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (fd < 0)
 		return fd;
-	/* Who may write in the parent may have put another folder in its place by now. */
+	/* A user with write access to the parent may have replaced the folder. */
 	if (fstat(fd, &st) != 0)
 		err = -errno;
 	else if (st.st_uid != geteuid())
@@ -65,7 +65,7 @@ static int make_parent(int parent, const char *name)
 	if (fstat(parent, &st) != 0)
 		return -errno;
 	owner = (struct path_owner){ st.st_uid, st.st_gid };
-	/* Without root nothing can be given away. */
+	/* Only root can change owners. */
 	if (geteuid() != 0)
 		owner = (struct path_owner){ geteuid(), getegid() };
 	return make(parent, name, 0755, &owner);
@@ -92,7 +92,7 @@ static int enter(int parent, const char *name, const struct path_owner *owner)
 	return checked(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Copies the next name of the path and moves on behind it. False at the end. */
+/* Copies the next name of the path and moves after it. Returns false at the end. */
 static bool next_name(const char **path, char name[NAME_MAX + 1], int *err)
 {
 	size_t len;
@@ -124,7 +124,7 @@ static int walk(const char *path, const struct path_owner *owner, bool last_is_p
 		if (next == -ENOENT)
 			next = last && !last_is_parent ? path__make(at, name, owner)
 						       : make_parent(at, name);
-		if (next == -EEXIST) /* made by somebody else meanwhile */
+		if (next == -EEXIST) /* another process has created it */
 			next = enter(at, name, owner);
 		close(at);
 		at = next;

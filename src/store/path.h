@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opening and making folders as root where others may write. */
+/* Opens and creates folders as root in places where other users may write. */
 #ifndef STORE_PATH_H
 #define STORE_PATH_H
 
@@ -11,19 +11,21 @@ struct path_owner {
 };
 
 /*
- * Opens the folder, made with its parents where missing: a made parent gets mode 0755 and the owner
- * of the folder that it is made in; the last one, when it is made, 0750 and `owner`'s. A symbolic
- * link is followed only when root, the caller or the owner made it (-ELOOP). An fd or -errno.
+ * Opens the folder; creates it and its parents if they are missing. A created parent gets mode 0755
+ * and the owner of its own parent; the last folder, if it is created, gets 0750 and `owner`. A
+ * symbolic link is followed only if root, the caller or the owner created it (-ELOOP). Returns a
+ * descriptor or -errno.
  */
 int path__open(const char *path, const struct path_owner *owner);
-/* The same, but the last one is made as a parent is. */
+/* Like path__open(), but creates the last folder like a parent. */
 int path__open_parent(const char *path, const struct path_owner *owner);
 /*
- * Sets owner, group and mode of what was just made, and removes what its folder gave it besides:
- * the group of a setgid folder, access and default ACLs. 0 or -errno.
+ * Sets owner, group and mode of a new file or folder, and removes what it inherited: the group of a
+ * setgid folder, access and default ACLs. Returns 0 or -errno.
  */
 int path__own(int fd, mode_t mode, const struct path_owner *owner);
-/* Makes a folder, 0750, `owner`'s, in an open one. An fd or -errno, -EEXIST included. */
+/* Creates a folder (0750, owned by `owner`) in an open one. Returns a descriptor or -errno, also
+ * -EEXIST. */
 int path__make(int parent, const char *name, const struct path_owner *owner);
 
 #endif

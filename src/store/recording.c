@@ -13,8 +13,8 @@
 
 /* Parts that may wait for the writer before recording__tick() blocks. */
 #define PARTS_MAX      3
-#define STRINGS_SZ_MAX (64u << 20) /* of a batch: names of files are whatever any user wants */
-/* A row group of stacks ends after so many stacks or so many frames. */
+#define STRINGS_SZ_MAX (64u << 20) /* of a batch: users choose the names of files */
+/* A row group of stacks ends after this many stacks or frames. */
 #define STACKS_PER_GROUP 65536
 #define FRAMES_PER_GROUP 262144
 #define EARLIER_MAX	 (1u << 20) /* 16 MiB */
@@ -31,19 +31,19 @@ struct recording {
 	/* the batch in the making: */
 	struct batch *events, *stacks[STACKS_CNT]; /* row groups in hand */
 	struct strtab *strings;
-	size_t strings_taken; /* of the strings, by parts pushed so far */
+	size_t strings_taken; /* strings in the parts pushed so far */
 	struct idset ids;
 	struct idset earlier; /* stacks of all batches, see recording_remember() */
 	size_t groups;	      /* of events, pushed */
 	uint64_t since_ns;    /* when it was begun; 0: before the first tick */
 	uint32_t generation;
-	struct row rows[BLOCK]; /* the last ones, not in `events` yet */
+	struct row rows[BLOCK]; /* the last rows, not yet in `events` */
 	size_t row_cnt;
 	uint64_t added;
 	struct buf scratch; /* a string as valid UTF-8 */
 };
 
-/* ---- the batch in the making ---------------------------------------------------------------- */
+/* ---- the current batch ----------------------------------------------------------------------- */
 
 static struct batch *new_events(const struct recording *r)
 {
@@ -122,7 +122,7 @@ uint32_t recording__string(struct recording *r, const char *s, size_t sz)
 	utf8__sanitize(&r->scratch, s, sz);
 	if (buf__err(&r->scratch))
 		return 0;
-	/* U+FFFD is longer than what it stands for. */
+	/* U+FFFD is longer than the bytes that it replaces. */
 	sz = r->scratch.sz;
 	if (sz > STRING_MAX)
 		sz = utf8__valid((const char *)r->scratch.data, STRING_MAX);
@@ -207,7 +207,7 @@ const char *recording__str(const struct recording *r, uint32_t id, size_t *sz)
 	return strtab__str(r->strings, id, sz);
 }
 
-/* Turns the rows in hand into columns; hands over a row group of events that is full. */
+/* Converts the current rows to columns; passes a full row group of events to the writer. */
 static int settle(struct recording *r)
 {
 	int err = batch__append(r->events, r->rows, r->row_cnt);
@@ -300,7 +300,7 @@ bool recording__removed(const struct recording *r)
 	return r->removed;
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static int begin(struct recording *r, const struct parquet_options *o)
 {
@@ -322,7 +322,7 @@ static int begin(struct recording *r, const struct parquet_options *o)
 static int check(const struct recording_options *o, struct parquet_options *parquet)
 {
 	if (parquet__parse_compression(o->compression, &parquet->zstd_level) != 0) {
-		log__error("compression '%s': want zstd(1) ... zstd(22) or none", o->compression);
+		log__error("compression '%s' is not zstd(1) ... zstd(22) or none", o->compression);
 		return -EINVAL;
 	}
 	if (!o->rows_per_group || o->rows_per_group > ROWS_MAX || !o->groups_per_file) {
@@ -339,6 +339,7 @@ struct recording *recording__new(const struct recording_options *o)
 					.root = o->root,
 					.append = o->append,
 					.force = o->force,
+					.keep = o->keep,
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
@@ -392,7 +393,9 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 	struct writer_stats w;
 
 	writer__stats(r->writer, &w);
-	*s = (struct recording_stats){
-		.rows = w.rows, .bytes = w.bytes, .batches = w.batches, .added = r->added
-	};
+	*s = (struct recording_stats){ .rows = w.rows,
+				       .bytes = w.bytes,
+				       .batches = w.batches,
+				       .removed_batches = w.removed,
+				       .added = r->added };
 }

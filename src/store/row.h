@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One row of `events`, as the collector hands it to a batch. Columns: src/store/columns.c. */
+/* One row of `events`, as the collector adds it to a batch. Columns: src/store/columns.c. */
 #ifndef STORE_ROW_H
 #define STORE_ROW_H
 
 #include <stdint.h>
 
 /*
- * Strings are ids of the batch's own dictionary (batch__string()); 0 is null, or "" in a required
+ * Strings are ids of the batch's dictionary (recording__string()); 0 is null, or "" in a required
  * column. Nullable numbers are null unless their bit is set in `present`.
  */
 enum row_present {
@@ -31,13 +31,14 @@ struct row {
 	uint32_t unwind, state, device, file, fs, local, peer, cgroup, host, lost_kind, reason;
 };
 
-/* One frame of a stack; strings are ids of the batch's dictionary. Leaf first in arrays. */
+/* One frame of a stack, leaf first in arrays. Strings are ids of the batch's dictionary. */
 struct row_frame {
 	uint32_t name; /* 0: unknown */
 	uint32_t module;
 	uint32_t build_id; /* lower-case hex; 0: none */
-	uint32_t mark; /* how the frame was found, when not by call-frame information; 0: it was */
+	uint32_t mark;	   /* how the frame was found; 0: by call-frame information */
 	uint32_t has_file_offset;
+	int32_t line; /* in the source; 0: unknown */
 	uint64_t address, offset, file_offset;
 };
 

@@ -48,7 +48,7 @@ static void put_columns(struct thrift *t, const struct table *table)
 		put_column(t, &table->columns[i]);
 }
 
-/* The three-level form, whose inner names are fixed (parquet-format, LogicalTypes.md, Lists). */
+/* Writes the three-level form, with fixed inner names (parquet-format, LogicalTypes.md, Lists). */
 static void put_list(struct thrift *t, const struct table *table)
 {
 	put_group(t, table->list_name, REQUIRED, 1);

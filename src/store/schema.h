@@ -5,9 +5,10 @@
 #include "store/columns.h"
 #include "store/thrift.h"
 
-/* FileMetaData.schema: the table's columns and its list, annotated for old and new readers. */
+/* Writes FileMetaData.schema: the table's columns and its list, annotated for old and new readers.
+ */
 void schema__put(struct thrift *, const struct table *);
-/* FileMetaData.column_orders: bounds are ordered as the types say, for every leaf. */
+/* Writes FileMetaData.column_orders: the bounds of every leaf have the order of its type. */
 void schema__put_orders(struct thrift *, const struct table *);
 size_t schema__leaf_cnt(const struct table *);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the writer knows of a batch's strings: id → bytes. The collector's thread goes on interning
- * into the batch's strtab meanwhile, so each hand-over carries only the new strings' addresses,
- * which the strtab does not move.
+ * The writer's view of a batch's strings: id → bytes. The collector's thread continues to intern
+ * into the batch's strtab, so each hand-over passes only the addresses of new strings, which the
+ * strtab does not move.
  */
 #ifndef STORE_STRINGS_H
 #define STORE_STRINGS_H
@@ -11,8 +11,8 @@
 
 #include "base/strtab.h"
 
-/* Longest value of a string or binary column in bytes; longer ones are cut when they are interned.
- * With RECORDING_FRAMES_MAX it keeps a page below 2 GiB even when it is one stack of the longest
+/* Maximum size of a string or binary value in bytes; longer ones are cut when they are interned.
+ * With RECORDING_FRAMES_MAX it keeps a page below 2 GiB even if it is one stack of the longest
  * names. */
 #define STRING_MAX 65535
 
@@ -22,13 +22,13 @@ struct string {
 };
 
 struct strings {
-	struct string *v; /* owned; the bytes are the strtab's */
+	struct string *v; /* owned; the strtab owns the bytes */
 	size_t cnt;
 };
 
-/* The strings of `tab` from id `from` on. 0 or -ENOMEM. */
+/* Takes the strings of `tab` from id `from` on. Returns 0 or -ENOMEM. */
 int strings__take(struct strings *, const struct strtab *tab, size_t from);
-/* Appends what `from` has. 0 or -ENOMEM. */
+/* Appends the strings of `from`. Returns 0 or -ENOMEM. */
 int strings__append(struct strings *, const struct strings *from);
 void strings__free(struct strings *); /* leaves it empty */
 

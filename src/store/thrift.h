@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Thrift's compact protocol, as far as Parquet's metadata needs it (thrift-compact-protocol.md).
- * Fields of a struct are written with ascending ids. Errors stick in the buf.
+ * The part of Thrift's compact protocol that Parquet's metadata needs (thrift-compact-protocol.md).
+ * Write the fields of a struct with ascending ids. Errors are sticky in the buf.
  */
 #ifndef STORE_THRIFT_H
 #define STORE_THRIFT_H
@@ -44,13 +44,14 @@ void thrift__binary(struct thrift *, int id, const void *data, size_t sz);
 void thrift__string(struct thrift *, int id, const char *);
 void thrift__struct(struct thrift *, int id);
 void thrift__end(struct thrift *);
-/* A field that is an empty struct: what the unions of the format are made of. */
+/* Writes a field that is an empty struct, as in the unions of the format. */
 void thrift__empty(struct thrift *, int id);
 
-/* A field that is a struct whose encoded body, with its end, is in `body`. */
+/* Writes a field that is a struct; `body` is its encoded body, with its end. */
 void thrift__encoded(struct thrift *, int id, const struct buf *body);
 
-/* cnt elements must follow: thrift__element() … thrift__end(), or one of the item functions. */
+/* Starts a list. cnt elements must follow: thrift__element() … thrift__end(), or one of the item
+ * functions. */
 void thrift__list(struct thrift *, int id, enum thrift_type, size_t cnt);
 void thrift__element(struct thrift *);
 void thrift__item_int(struct thrift *, int64_t);

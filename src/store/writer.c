@@ -14,29 +14,30 @@
 #include "base/thread.h"
 #include "store/parquet.h"
 
-/* A file of the batch in the making. */
+/* A file of the current batch. */
 struct output {
-	int fd; /* -1: not begun */
+	int fd; /* -1: not started */
 	struct parquet *parquet;
-	uint64_t counted; /* of its bytes, in the statistics; 0: they stay there */
+	uint64_t counted; /* its bytes that the statistics include; 0 after publishing */
 };
 
 struct writer {
 	struct folder *folder;
 	struct parquet_options options;
-	/* the thread's own: */
+	/* used by the thread only: */
 	struct output outputs[FOLDER_FILE_CNT];
-	struct strings strings; /* of the batch in the making */
-	uint64_t events;	/* in it */
+	struct strings strings; /* of the current batch */
+	uint64_t events;	/* in the current batch */
+	bool skipping;		/* the rest of a batch that found the disk full */
 	/* shared, under the lock: */
 	pthread_mutex_t lock;
 	struct bell changed;
 	struct part *first, **last;
 	bool stop;
 	/* shared: */
-	_Atomic size_t waiting; /* parts that are not written yet */
+	_Atomic size_t waiting; /* parts that are not yet written */
 	_Atomic int err;
-	_Atomic uint64_t rows, bytes, batches;
+	_Atomic uint64_t rows, bytes, batches, removed;
 	_Atomic pid_t tid;
 	pthread_t thread;
 	bool running;
@@ -120,12 +121,12 @@ static int finish(struct writer *w, enum folder_file file)
 	return err ? failed(w, file, err) : 0;
 }
 
-/* Both files are whole on the disk before either has its name. */
+/* Both files are complete on the disk before either gets its final name. */
 static int close_batch(struct writer *w)
 {
 	int err = 0;
 
-	/* Stacks that no event refers to are no batch. */
+	/* A batch needs events: stacks alone are dropped. */
 	if (!w->outputs[FOLDER_EVENTS].parquet)
 		return 0;
 	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++)
@@ -137,15 +138,17 @@ static int close_batch(struct writer *w)
 	}
 	if (err)
 		return err;
-	fsync(w->folder->fd); /* some file systems cannot; the names are there all the same */
+	fsync(w->folder->fd); /* some file systems do not support this; the names exist anyway */
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		w->outputs[file].counted = 0;
 	atomic_fetch_add(&w->rows, w->events);
 	atomic_fetch_add(&w->batches, 1);
+	atomic_fetch_add(&w->removed, retention__apply(w->folder));
 	return 0;
 }
 
-/* Ends the batch in the making; what has not got its final name goes, and was not written. */
+/* Ends the current batch. Discards files without a final name, and removes them from the
+ * statistics. */
 static void drop_batch(struct writer *w)
 {
 	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
@@ -182,6 +185,21 @@ static int write_part(struct writer *w, const struct part *p)
 		w->folder->next += w->batches > batches;
 	}
 	return err;
+}
+
+/* Makes room on a full disk and gives up the current batch. Returns false if that does not help. */
+static bool make_room(struct writer *w, const struct part *p)
+{
+	uint64_t removed = retention__apply(w->folder);
+
+	if (!removed)
+		return false;
+	atomic_fetch_add(&w->removed, removed);
+	w->skipping = !p->last;
+	log__warn("%s: the disk was full; the current batch is lost and the %lu oldest batches are "
+		  "removed",
+		  w->folder->path, removed);
+	return true;
 }
 
 /* ---- thread --------------------------------------------------------------------------------- */
@@ -222,15 +240,19 @@ static void *run(void *arg)
 	w->tid = thread__tid();
 	folder__limit_writer(w->folder);
 	while ((p = pop(w)) != NULL) {
-		int err = w->err ? 0 : write_part(w, p);
+		int err = w->err || w->skipping ? 0 : write_part(w, p);
 
+		w->skipping &= !p->last;
 		if (err)
 			drop_batch(w);
+		if (err == -ENOSPC && make_room(w, p))
+			err = 0;
 		part__free(p);
 		done(w, err);
 	}
 	drop_batch(w);
-	folder__remove_empty(w->folder); /* in a folder of the caller's, only this thread may */
+	/* in a folder of the caller, only this thread has the right */
+	folder__remove_empty(w->folder);
 	return NULL;
 }
 
@@ -311,5 +333,7 @@ void writer__free(struct writer *w)
 
 void writer__stats(const struct writer *w, struct writer_stats *s)
 {
-	*s = (struct writer_stats){ .rows = w->rows, .bytes = w->bytes, .batches = w->batches };
+	*s = (struct writer_stats){
+		.rows = w->rows, .bytes = w->bytes, .batches = w->batches, .removed = w->removed
+	};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The thread that sorts, encodes, compresses and writes what the collector's thread collected. */
+/* The thread that sorts, encodes, compresses and writes the collected rows. */
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
 
@@ -25,20 +25,21 @@ void part__free(struct part *);
 
 struct writer;
 
-/* The folder is borrowed. NULL + errno. */
+/* Borrows the folder. Returns NULL and sets errno. */
 struct writer *writer__new(struct folder *, const struct parquet_options *);
-/* Never blocks; the part is the writer's from now on, also when it has failed. */
+/* Never blocks. Takes ownership of the part, also after a failure. */
 void writer__push(struct writer *, struct part *);
-/* Blocks until fewer than `max` parts wait, or the writer has failed. 0 or its -errno, which was
- * said on stderr. Cheap when there is nothing to wait for. */
+/* Blocks until fewer than `max` parts wait, or the writer has failed. Returns 0 or its -errno,
+ * which was logged. Cheap if there is nothing to wait for. */
 int writer__wait(struct writer *, size_t max);
-/* Writes what was pushed and stops. A batch without its last part is thrown away. NULL is fine. */
+/* Writes all parts and stops. Drops a batch without its last part. Accepts NULL. */
 int writer__stop(struct writer *);
 void writer__free(struct writer *); /* stops it first */
 
 struct writer_stats {
-	uint64_t rows, batches; /* of events, finished; and what they are in */
-	uint64_t bytes;		/* written so far, and not thrown away */
+	uint64_t rows, batches; /* of events in complete batches; their number */
+	uint64_t bytes;		/* written so far, without dropped batches */
+	uint64_t removed;	/* batches that were older or more than --keep allows */
 };
 void writer__stats(const struct writer *, struct writer_stats *);
 

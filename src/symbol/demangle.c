@@ -14,17 +14,16 @@
 
 #include "base/utf8.h"
 
-#define MANGLED_MAX                                                                  \
-	1024 /* bytes; libiberty's own limit on recursion refuses longer ones of C++ \
-	      */
-#define D_BACKREFS_MAX \
-	24 /* a D name repeats parts of itself: n of them make 3^(n/3) copies at most */
-#define ELLIPSIS "\xe2\x80\xa6"
+/* Bytes. libiberty's own limit on recursion rejects longer C++ names. */
+#define MANGLED_MAX 1024
+/* A D name can repeat parts of itself: n references make at most 3^(n/3) copies. */
+#define D_BACKREFS_MAX 24
+#define ELLIPSIS       "\xe2\x80\xa6"
 
 /*
- * Substitutions make a name of 100 bytes expand to gigabytes, and libiberty has no way to stop it
- * but to leave its callback. It keeps its state on the stack there, but for the decoded text of
- * Rust's non-ASCII identifiers, which is freed when the callback returns; ASCII follows soon.
+ * Substitutions can make a name of 100 bytes expand to gigabytes. libiberty can only be stopped by
+ * leaving its callback. It then keeps its state on the stack, except the decoded text of Rust's
+ * non-ASCII identifiers, which is freed when the callback returns; ASCII text follows soon.
  */
 struct output {
 	char *data;
@@ -46,7 +45,7 @@ static void append(const char *s, size_t sz, void *arg)
 	struct output *o = arg;
 	size_t room = o->cap - o->sz, n = sz < room ? sz : room;
 
-	if (n) /* s may be NULL when it is empty */
+	if (n) /* s may be NULL if it is empty */
 		memcpy(o->data + o->sz, s, n);
 	o->sz += n;
 	if (n < sz && (!o->rust || is_ascii(s, sz)))
@@ -74,13 +73,13 @@ static int dlang(const char *mangled, int options, demangle_callbackref callback
 	if (backrefs > D_BACKREFS_MAX)
 		return 0;
 	s = dlang_demangle(mangled, options);
-	if (s) /* no more than fits, because what does not fit would not come back to free */
+	if (s) /* passes only what fits: append() might not return, and `s` would leak */
 		callback(s, strnlen(s, SYMBOL_NAME_MAX), opaque);
 	free(s);
 	return s != NULL;
 }
 
-/* Rust's old names are C++ names with a hash at the end: Rust is asked first. */
+/* Rust's old names are C++ names with a hash at the end, so Rust comes first. */
 static const struct {
 	const char *prefix;
 	demangle_fn fn;
@@ -101,7 +100,7 @@ static bool demangle(const char *mangled, struct output *o)
 	return false;
 }
 
-/* As many whole characters of s as fit; a cut name ends in "…". */
+/* Copies the whole characters of s that fit; a cut name ends in "…". */
 static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 {
 	const size_t max = SYMBOL_NAME_MAX - 1;

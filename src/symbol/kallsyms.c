@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /proc/kallsyms: "ffffffff81000000 T _text", after a tab "[module]" where there is one. */
+/* /proc/kallsyms: "ffffffff81000000 T _text", followed by a tab and "[module]" for modules. */
 #include "symbol/symbol.h"
 
 #include <errno.h>
@@ -16,23 +16,24 @@
 
 #define TEXT_MAX     (512U << 20) /* bytes of the file */
 #define MODULES_MAX  65536
-#define FUNCTION_MAX (1U << 20) /* bytes; past that a symbol does not speak for an address */
+#define FUNCTION_MAX (1U << 20) /* bytes; a symbol does not cover addresses farther away */
 #define WAIT_MIN_NS  1000000000ULL
 #define WAIT_MAX_NS  (64 * WAIT_MIN_NS)
 
 struct entry {
 	uint64_t addr;
-	uint32_t name;	 /* offset in text; 0: data, which only ends the function before it */
+	uint32_t name;	 /* offset in text; 0: data, which only ends the previous function */
 	uint16_t module; /* index in modules; 0: the kernel */
-	uint16_t rank;	 /* of names for one address the lowest is shown */
+	/* of several names for one address, the one with the lowest rank is shown */
+	uint16_t rank;
 };
 
 struct module {
-	uint32_t name; /* in names, with its brackets */
+	uint32_t name; /* in names, with brackets */
 	uint64_t base; /* lowest function */
 };
 
-/* One reading of the file. */
+/* The result of reading the file once. */
 struct table {
 	struct buf text; /* with NULs where fields end */
 	struct entry *entries;
@@ -44,7 +45,7 @@ struct table {
 struct kallsyms {
 	char *path;
 	struct table table;
-	struct strtab *names; /* what was handed out, and modules: outlive a reading */
+	struct strtab *names; /* returned names and modules: they outlive the table */
 	uint64_t read_ns, wait_ns;
 };
 
@@ -77,7 +78,7 @@ static int read_all(const char *path, struct buf *text)
 	return err ? err : buf__err(text);
 }
 
-/* Lines of a module follow each other, so that its last one is nearly always the one. */
+/* Lines of a module are consecutive, so its last one is nearly always found first. */
 static int find_module(struct kallsyms *k, struct table *t, const char *name, uint16_t *idx)
 {
 	uint32_t id = strtab__id(k->names, name, strlen(name));
@@ -108,7 +109,7 @@ static int push(struct table *t, struct entry e)
 	return 0;
 }
 
-/* Global before weak before local, plain before underscored, short before long; data last. */
+/* Ranks global before weak before local, plain before underscored, short before long; data last. */
 static uint16_t rank(char type, const char *name)
 {
 	uint16_t binding = type == 'T' ? 0 : type == 'W' || type == 'w' ? 1 : type == 't' ? 2 : 3;
@@ -131,7 +132,7 @@ static char *parse_address(char *s, uint64_t *addr)
 	return p > s && p - s <= 16 && *p == ' ' ? p + 1 : NULL;
 }
 
-/* A line that is not what it should be is skipped. */
+/* Skips malformed lines. */
 static int parse_line(struct kallsyms *k, struct table *t, char *line)
 {
 	struct entry e = { 0 };
@@ -164,13 +165,13 @@ static int compare(const void *pa, const void *pb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* The kernel's own base, whatever its boot code has below it. */
+/* Returns whether this is _text: the kernel's base, although its boot code may be below it. */
 static bool is_text(const struct table *t, const struct entry *e)
 {
 	return e->module == 0 && strcmp((const char *)t->text.data + e->name, "_text") == 0;
 }
 
-/* One entry per address, and where each module begins. */
+/* Keeps one entry per address, and finds the start of each module. */
 static void settle(struct table *t)
 {
 	size_t cnt = 0;
@@ -203,7 +204,7 @@ static int parse(struct kallsyms *k, struct table *t)
 		err = parse_line(k, t, line);
 		line = eol + 1;
 	}
-	if (!err && t->cnt == 0) /* with kptr_restrict the lines are there, with addresses of 0 */
+	if (!err && t->cnt == 0) /* with kptr_restrict the lines have addresses of 0 */
 		err = t->text.sz > 1 ? -EPERM : -ENOENT;
 	if (!err)
 		settle(t);
@@ -273,8 +274,8 @@ static const struct entry *find(const struct table *t, uint64_t addr)
 	return &t->entries[lo - 1];
 }
 
-/* A module or BPF program may have come since the file was read. Reading takes the kernel 50 ms, so
- * the wait doubles as long as it does not help. */
+/* Reads the file again: a module or BPF program may be new. Reading takes the kernel 50 ms, so the
+ * wait doubles each time that it does not help. */
 static const struct entry *find_again(struct kallsyms *k, uint64_t addr)
 {
 	const struct entry *e;

@@ -4,8 +4,7 @@
 
 #include "event/record.h"
 
-/* The running kernel's build ID, from its notes (/sys/kernel/notes); without bytes when it tells
- * none. */
+/* Returns the running kernel's build ID, from its notes (/sys/kernel/notes), or an empty one. */
 struct build_id kernel__build_id(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libdw's own searches walk all DIEs of a unit at every call. Here a unit is walked once, when an
- * address of it is first asked for, and its functions are found by binary search from then on.
+ * libdw's own searches walk all DIEs of a unit at every call. This module walks a unit once, at the
+ * first look-up of one of its addresses. Later look-ups find functions by binary search.
  */
 #include "symbol/lines.h"
 
@@ -19,7 +19,7 @@
 #include "symbol/demangle.h"
 #include "base/rangemap.h"
 
-#define DEPTH_MAX 128	     /* of DIEs in each other */
+#define DEPTH_MAX 128	     /* nested DIEs */
 #define SPANS_MAX (1U << 24) /* ranges of one unit, and units of one file */
 
 struct span_list {
@@ -31,13 +31,13 @@ struct span_list {
 /* A function or an inlined copy of one. */
 struct scope {
 	Dwarf_Die die;
-	uint32_t parent; /* what it is inlined into; RANGE_NONE: a function of its own */
+	uint32_t parent; /* the scope that it is inlined into; RANGE_NONE: not inlined */
 	uint32_t name;	 /* in names; 0 before the first look-up */
 };
 
 struct unit {
 	Dwarf_Die cu;	/* has the lines */
-	Dwarf_Die tree; /* has the functions: cu, or what its .dwo file has instead */
+	Dwarf_Die tree; /* has the functions: cu, or its .dwo file's unit */
 	bool indexed;
 	struct range_map map; /* address → index in scopes */
 	struct scope *scopes;
@@ -66,7 +66,8 @@ static void span_list__add(struct span_list *l, struct addr_range s)
 	l->v[l->cnt++] = s;
 }
 
-/* Adds where the DIE has code. Linkers set what they drop to 0 or 1. True when there is any. */
+/* Adds the code ranges of the DIE; linkers set the addresses of dropped code to 0 or 1. Returns
+ * true if there is any. */
 static bool add_ranges(struct span_list *l, Dwarf_Die *die, uint32_t owner)
 {
 	Dwarf_Addr base, start, end;
@@ -102,7 +103,7 @@ static uint32_t add_scope(struct slowwalk *w, const Dwarf_Die *die, uint32_t par
 	return (uint32_t)u->cnt++;
 }
 
-/* What has functions in it. */
+/* Returns whether such a DIE can contain functions. */
 static bool is_container(int tag)
 {
 	static const int tags[] = {
@@ -117,7 +118,7 @@ static bool is_container(int tag)
 	return false;
 }
 
-/* Adds the functions among the children of `die`; `parent` is the function that it is in. */
+/* Adds the functions among the children of `die`; `parent` is the function around them. */
 static void walk(struct slowwalk *w, Dwarf_Die *die, uint32_t parent, int depth)
 {
 	Dwarf_Die child;
@@ -254,7 +255,7 @@ static int int_attr(Dwarf_Die *die, unsigned int name)
 	return (int)v;
 }
 
-/* NULL for nothing. */
+/* Returns NULL if there is no name. */
 static const char *keep(struct lines *l, const char *raw, uint32_t *id)
 {
 	char readable[SYMBOL_NAME_MAX];
@@ -284,8 +285,8 @@ static bool is_below(const char *file, const char *dir)
 	return strncmp(file, dir, sz) == 0 && file[sz] == '/';
 }
 
-/* Puts the folder of the compilation before a relative name. libdw has done so already before DWARF
- * 5, and in DWARF 5 for files of that very folder, if -ffile-prefix-map made it relative. */
+/* Prepends the folder of the compilation to a relative name. Before DWARF 5, libdw has done that
+ * already; in DWARF 5, only for files in that folder, if -ffile-prefix-map made it relative. */
 static const char *file_name(struct lines *l, struct unit *u, const char *file)
 {
 	Dwarf_Half version = 5;
@@ -315,7 +316,7 @@ static struct line source_line(struct lines *l, struct unit *u, uint64_t vaddr)
 	return line;
 }
 
-/* Where the function was called that `s` is a copy of. */
+/* Returns the place from which `s`, an inlined function, was called. */
 static struct line call_site(struct lines *l, struct unit *u, struct scope *s)
 {
 	struct line line = { .line = int_attr(&s->die, DW_AT_call_line),

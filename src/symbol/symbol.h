@@ -1,35 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of addresses: ELF files (elf/elffile.h) and the kernel. */
+/* Names of addresses in ELF files (elf/elffile.h) and in the kernel. */
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
 
 #include "elf/elffile.h"
 
 struct symbol {
-	const char *name; /* demangled, valid UTF-8, NUL-terminated; lives as long as its file or
-			     kallsyms */
-	uint64_t address; /* its start: link-time address in the ELF file; kernel: where it runs */
+	/* Demangled, valid UTF-8, with a NUL; lives as long as its file or kallsyms. */
+	const char *name;
+	uint64_t address; /* start: link-time address in the ELF file; kernel: address in memory */
 	const char *module; /* kernel only: "[kernel]", "[ext4]" …; NULL for files */
-	uint64_t base;	    /* kernel only: _text, or where the module was loaded */
+	uint64_t base;	    /* kernel only: _text, or the address of the module */
 };
 
 /*
- * The function that holds the link-time address `vaddr`, or false. The file's table is built at
- * first use from .symtab, .dynsym, .gnu_debugdata, .gopclntab and separate debug files (by build
- * ID, then debuglink).
+ * Finds the function at the link-time address `vaddr`. The file's table is built at first use from
+ * .symtab, .dynsym, .gnu_debugdata, .gopclntab and separate debug files (by build ID, then
+ * debuglink). Returns false if there is none.
  */
 bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
-/* Like elf_file__symbol(), without reading or demangling. Returns -EAGAIN if the table must be
- * built or the function has not been looked up before, 0, or -ENOENT if there is no name. */
+/* Like elf_file__symbol(), without reading or demangling. Returns 0, -EAGAIN if the table must be
+ * built or the function has not been looked up before, or -ENOENT if there is no name. */
 int elf_file__known_symbol(const struct elf_file *, uint64_t vaddr, struct symbol *);
 
+struct jobs;
+enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS };
+/*
+ * Non-blocking variant: a job of `jobs`, which the caller collects, reads the file. Returns
+ * SYMBOL_READS while it is being read; call again after jobs__collect(). A file that could not be
+ * read has no names, and is read again after 30 s.
+ */
+enum symbol_answer elf_file__ask_symbol(struct elf_file *, uint64_t vaddr, struct jobs *,
+					struct symbol *);
+
 struct kallsyms;
-/* Reads /proc/kallsyms (path is for tests). NULL + errno; EPERM when kptr_restrict hides the
- * addresses. */
+/* Reads /proc/kallsyms (path is for tests). Returns NULL and sets errno; EPERM if kptr_restrict
+ * hides the addresses. */
 struct kallsyms *kallsyms__new(const char *path);
 void kallsyms__free(struct kallsyms *);
-/* The function that holds addr, or false. Reads the file again for an address that it does not
- * know, at most once a second: a module may have come. */
+/* Finds the function at addr. For an unknown address, reads the file again, at most once a second,
+ * because a module may be new. Returns false if there is none. */
 bool kallsyms__symbol(struct kallsyms *, uint64_t addr, struct symbol *);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "symbol/symbol.h"
+#include "symbol/symtab.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,11 +22,11 @@ struct symtab {
 	struct range_map map; /* link-time address → index in functions */
 	struct function *functions;
 	size_t cnt;
-	struct buf raw;	      /* names as the file has them, NUL-terminated */
-	struct strtab *names; /* readable ones, of the functions that were asked for */
+	struct buf raw;	      /* names as in the file, with NULs */
+	struct strtab *names; /* readable names of the functions that were looked up */
 };
 
-static void symtab__free(void *data)
+void symtab__free(void *data)
 {
 	struct symtab *t = data;
 
@@ -39,7 +39,7 @@ static void symtab__free(void *data)
 	free(t);
 }
 
-/* Adds the functions of a separate file, and puts it. 0 or -errno. */
+/* Adds the functions of a separate file and puts it. Returns 0 or -errno. */
 static int add_other(struct symlist *l, struct elf_file *other)
 {
 	int err = other ? symlist__add_table(l, other, SHT_SYMTAB) : -ENOENT;
@@ -48,7 +48,7 @@ static int add_other(struct symlist *l, struct elf_file *other)
 	return err;
 }
 
-/* What cannot be read is left out: some names are better than none. */
+/* Skips unreadable tables: some names are better than none. */
 static void collect(struct symlist *l, const struct elf_file *f)
 {
 	if (symlist__add_table(l, f, SHT_SYMTAB) != 0) {
@@ -74,8 +74,8 @@ static int compare(const void *pa, const void *pb)
 	return memcmp(a->name, b->name, sz);
 }
 
-/* The range of the symbol at `i` of the sorted list; `covered` is where sized ones before it end.
- */
+/* Returns the range of the symbol at `i` of the sorted list; `covered` is the end of the sized ones
+ * before it. */
 static struct addr_range extent(const struct symlist *l, size_t i, uint64_t covered)
 {
 	const struct raw_symbol *s = &l->syms[i];
@@ -98,8 +98,8 @@ static struct addr_range extent(const struct symlist *l, size_t i, uint64_t cove
 }
 
 /*
- * One range per place: of symbols with the same start and size the best ranked, an unsized one only
- * where no other starts, a label only outside of functions. Returns how many.
+ * Makes one range per place: the best ranked of symbols with the same start and size, an unsized
+ * symbol only if no other starts there, a label only outside functions. Returns their number.
  */
 static size_t make_spans(const struct symlist *l, struct addr_range *spans)
 {
@@ -121,8 +121,8 @@ static size_t make_spans(const struct symlist *l, struct addr_range *spans)
 	return cnt;
 }
 
-/* Names may overlap in a string table; one that was made to take more memory than the table itself
- * ends here. */
+/* Copies the name. Names may overlap in a forged string table; copies that take more memory than
+ * the table itself are refused. */
 static uint32_t keep_name(struct symtab *t, const struct symlist *l, const struct raw_symbol *s)
 {
 	size_t at = t->raw.sz;
@@ -136,7 +136,7 @@ static uint32_t keep_name(struct symtab *t, const struct symlist *l, const struc
 	return buf__err(&t->raw) ? 0 : (uint32_t)at;
 }
 
-/* Keeps the functions that the map leads to, and turns its owners into their indexes. */
+/* Keeps the functions that the map refers to, and replaces its owners by their indexes. */
 static int keep(struct symtab *t, const struct symlist *l)
 {
 	uint32_t *kept = calloc(l->cnt + 1, sizeof(*kept));
@@ -191,7 +191,7 @@ static void shrink(struct symtab *t)
 	}
 }
 
-/* Reads the file through a handle of its own, and none of what changes in it: another thread may be
+/* Reads the file through its own handle, and nothing that can change: another thread may be
  * counting references and reading its call-frame information. */
 static int read_symbols(struct symtab *t, const struct elf_file *f)
 {
@@ -217,7 +217,7 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 	return err;
 }
 
-static struct symtab *symtab__new(const struct elf_file *f)
+struct symtab *symtab__new(const struct elf_file *f)
 {
 	struct symtab *t = calloc(1, sizeof(*t));
 	int err = -ENOMEM;
@@ -235,7 +235,7 @@ static struct symtab *symtab__new(const struct elf_file *f)
 	return t;
 }
 
-/* The function at an address, or NULL. */
+/* Returns the function at an address, or NULL. */
 static struct function *find(const struct symtab *t, uint64_t vaddr)
 {
 	uint32_t idx = range_map__find(&t->map, vaddr);
@@ -243,7 +243,7 @@ static struct function *find(const struct symtab *t, uint64_t vaddr)
 	return idx == RANGE_NONE ? NULL : &t->functions[idx];
 }
 
-/* Makes its name readable, once; raw 0: it has none. */
+/* Demangles the name, once; raw 0: it has none. */
 static void make_name(struct symtab *t, struct function *f)
 {
 	char readable[SYMBOL_NAME_MAX];
@@ -265,17 +265,21 @@ static int take_name(const struct symtab *t, const struct function *f, struct sy
 	return 0;
 }
 
+void elf_file__set_symtab(struct elf_file *f, struct symtab *t)
+{
+	f->slots[ELF_SLOT_SYMBOLS] = (struct elf_attachment){ t, symtab__free };
+}
+
 bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 {
-	struct elf_attachment *slot = &f->slots[ELF_SLOT_SYMBOLS];
-	struct symtab *t = slot->data;
+	struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
 	struct function *function;
 
 	if (!t) {
 		t = symtab__new(f);
 		if (!t)
 			return false;
-		*slot = (struct elf_attachment){ t, symtab__free };
+		elf_file__set_symtab(f, t);
 	}
 	function = find(t, vaddr);
 	if (function && function->raw && !function->name)

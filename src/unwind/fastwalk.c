@@ -8,25 +8,26 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define NOTES (TRACE_MAX + 29) /* of a walk; at odds with the cache's sets */
+/* per walk; an odd size, so that walks do not share sets of the CPU cache */
+#define NOTES (TRACE_MAX + 29)
 
 struct fastwalk {
-	struct suffix_note (*notes)[NOTES]; /* of each walk under way */
-	struct cached_rule by_pointer;	    /* of any place in code without a file */
+	struct suffix_note (*notes)[NOTES]; /* for each walk in progress */
+	struct cached_rule by_pointer;	    /* for all places in code without a file */
 	struct rule_cache rules;
 	struct suffix_cache recall;
 };
 
 #define PAGE 4096
 
-/* With all its memory: page by page it would take a third of the time of the first stacks. */
+/* Populates all memory: page faults would take a third of the time of the first stacks. */
 static void *populated(size_t sz)
 {
 	void *at = aligned_alloc(PAGE, (sz + PAGE - 1) / PAGE * PAGE);
 
 	if (!at)
 		return NULL;
-	madvise(at, sz, MADV_POPULATE_WRITE); /* from Linux 5.14 on */
+	madvise(at, sz, MADV_POPULATE_WRITE); /* since Linux 5.14 */
 	return memset(at, 0, sz);
 }
 
@@ -78,7 +79,7 @@ __attribute__((noinline)) static const struct packed_rule *look_up(struct fastwa
 	return c ? &c->rule : &elsewhere;
 }
 
-/* Into the mapping that holds the place. False when it has no file. */
+/* Enters the mapping with the place. Returns false if it has no file. */
 static inline bool enter(struct fastwalk *w, struct fastwalk_slot *l, uint64_t place)
 {
 	const struct mapping *m = process__find(l->process, place);
@@ -103,7 +104,7 @@ static uint64_t words(int16_t cnt)
 	return (uint64_t)(int64_t)cnt * 8;
 }
 
-/* False where the stack's bytes are needed and are not there, or no rule is. */
+/* Returns false if the snapshot lacks the bytes, or there is no rule. */
 static bool find_cfa(const struct fastwalk_slot *l, struct packed_rule r, uint64_t *cfa)
 {
 	switch ((enum packed_how)r.how) {
@@ -123,7 +124,7 @@ static bool find_cfa(const struct fastwalk_slot *l, struct packed_rule r, uint64
 
 /*
  * A slot below the stack pointer that is not in the snapshot belongs to a register that has been
- * popped already (epilogues do not always say so): its value is the caller's.
+ * popped already (CFI of epilogues does not always say so): the register has the caller's value.
  */
 static bool find_fp(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa, uint64_t *fp)
 {
@@ -149,7 +150,7 @@ static bool find_pc(const struct fastwalk_slot *l, struct packed_rule r, uint64_
 	return snapshot__word(l->snapshot, cfa + words(r.ra), pc);
 }
 
-/* The registers of the frame that is next. */
+/* Sets the registers of the next frame. */
 static inline void stand_at(struct fastwalk_slot *l, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	l->pc = pc;
@@ -165,7 +166,7 @@ static bool end_here(struct fastwalk_slot *l, enum fastwalk_end how)
 	return end(l, how);
 }
 
-/* From a signal trampoline to what was interrupted, when that is on the same stack. */
+/* Continues from a signal trampoline with the interrupted code, if that is on the same stack. */
 static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
 {
 	const struct snapshot *s = l->snapshot;
@@ -187,7 +188,7 @@ static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
 	return true;
 }
 
-/* What slowwalk.c says of it: the return address is past a snapshot that was cut. */
+/* Returns whether the return address is past the end of a truncated snapshot, like slowwalk.c. */
 static bool is_cut_off(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa)
 {
 	const struct snapshot *s = l->snapshot;
@@ -196,13 +197,13 @@ static bool is_cut_off(const struct fastwalk_slot *l, struct packed_rule r, uint
 	       cfa > s->addr + s->sz;
 }
 
-/* A walk must get somewhere; only a leaf may have none of the stack to itself. */
+/* Returns whether the walk makes no progress; only a leaf may have a frame without stack bytes. */
 static inline bool stays(const struct fastwalk_slot *l, uint64_t cfa)
 {
 	return unlikely(cfa <= l->sp) && (l->flags & FRAME_CALLER || cfa < l->sp);
 }
 
-/* Any rule to a caller, anywhere; at once. */
+/* Finds the caller by any rule, in one step. */
 static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
 {
 	uint64_t cfa, pc, fp;
@@ -221,7 +222,7 @@ static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
 	return true;
 }
 
-/* What slowwalk.c does in the plain case, and nothing else. */
+/* The plain case of slowwalk.c's follow_fp(). */
 static bool follow_pointer(struct fastwalk_slot *l)
 {
 	const uint8_t *saved = snapshot__at(l->snapshot, l->fp, 16);
@@ -240,7 +241,7 @@ static bool follow_pointer(struct fastwalk_slot *l)
 	return ++l->frame < l->past;
 }
 
-/* Before a planted return address there is no call: the frame's place is the address itself. */
+/* No call precedes a planted return address: the frame's place is the address itself. */
 static bool end_at_root(struct fastwalk_slot *l, struct packed_rule r)
 {
 	if (r.flags & PACKED_CALLERS_ONLY) {
@@ -267,11 +268,11 @@ __attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, stru
 }
 
 /*
- * A step is made in two halves, the first one of all lanes before the second one of any: what a
- * half reads was asked for in the half before.
+ * A step has two halves. The first half of all walks runs before the second half of any, so that
+ * each half prefetches the data of the next.
  */
 
-/* Where code has no file. */
+/* Enters code without a file. */
 static bool enter_anonymous(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	if (!l->pointers || !l->map || l->map->kind != MAPPING_ANON || l->map->opening)
@@ -288,7 +289,7 @@ static bool end_without(struct fastwalk_slot *l)
 	return end(l, FASTWALK_ROOT);
 }
 
-/* To the frame that is next, if it was called; finds where its rule is kept. */
+/* Moves to the next frame, if it was called, and finds the cache slot of its rule. */
 static inline bool arrive(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	const uint8_t *pc_from = l->pc_from, *fp_from = l->fp_from;
@@ -328,8 +329,8 @@ static inline void add_frame(const struct fastwalk_slot *l)
 }
 
 /*
- * Finds where the caller's registers are. Without a branch that is hard to foretell: a wrong guess
- * costs more than all the rest.
+ * Finds where the caller's registers are saved. Avoids unpredictable branches: a misprediction
+ * costs more than the rest.
  */
 static inline bool climb(struct fastwalk *w, struct fastwalk_slot *l)
 {
@@ -357,7 +358,7 @@ static inline bool climb(struct fastwalk *w, struct fastwalk_slot *l)
 	return ++l->frame < l->past;
 }
 
-/* One that is under way, and what is its place's. */
+/* A walk in progress, with its notes. */
 struct track {
 	struct fastwalk_slot *lane;
 	struct suffix_note *notes;
@@ -381,7 +382,7 @@ static void set_out(struct fastwalk *w, struct fastwalk_slot *l)
 		suffix_cache__prefetch(l);
 }
 
-/* False: it is not to be walked this way. */
+/* Returns false if the fast walk cannot do it. */
 static inline bool begin(struct fastwalk *w, struct track *t, struct fastwalk_slot *l)
 {
 	set_out(w, l);
@@ -397,7 +398,7 @@ static inline bool may_pass(struct fastwalk_slot *l)
 	       suffix_stack__may_pass(l->cached_stack, l->suffix_idx, (size_t)(l->note - l->notes));
 }
 
-/* Where one has ended: the last one takes its place. */
+/* Removes a walk that has ended; the last one takes its place. */
 static inline __attribute__((always_inline)) void take_off(struct track *t, struct track *last)
 {
 	struct track ended = *t;
@@ -408,7 +409,7 @@ static inline __attribute__((always_inline)) void take_off(struct track *t, stru
 	*last = ended;
 }
 
-/* Half a step of all walks that are under way. How many there are then. */
+/* Runs half a step of all walks in progress. Returns the number that remain. */
 static inline size_t arrive_all(struct fastwalk *w, struct track *going, size_t cnt)
 {
 	struct track *past = going + cnt;

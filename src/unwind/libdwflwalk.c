@@ -11,24 +11,24 @@
 
 #include "cfi/regs.h"
 
-#define PROCESSES 64 /* modules of that many processes are kept */
+#define PROCESSES 64 /* processes with cached modules */
 
-/* One process: its modules, made again when its mappings are others. */
+/* The modules of one process, rebuilt when its mappings change. */
 struct modules {
 	uint32_t tgid;
 	Dwfl *dwfl;
-	struct mapping *maps; /* that the modules were made of; compared, never followed */
+	struct mapping *maps; /* the modules were built from these; compared, never dereferenced */
 	size_t map_cnt;
-	const struct sample *sample; /* in hand: what libdwfl's callbacks read */
-	bool past_end; /* the frame in hand has its caller behind the snapshot's end */
+	const struct sample *sample; /* the current one, which libdwfl's callbacks read */
+	bool past_end; /* the caller of the current frame is past the snapshot's end */
 };
 
-/* The walk in hand. */
+/* The current walk. */
 struct visit {
 	const struct process *process;
 	const struct sample *sample;
 	struct trace *trace;
-	struct modules *modules; /* NULL: there are none */
+	struct modules *modules; /* NULL: none */
 };
 
 struct libdwflwalk {
@@ -83,7 +83,8 @@ static int file_fd(const struct elf_file *f)
 	return fd;
 }
 
-/* What is added to link-time addresses. The first page may be another segment's too. */
+/* Finds the difference between addresses and link-time addresses. The first page may also belong to
+ * another segment. */
 static bool find_bias(const struct mapping *m, uint64_t *bias)
 {
 	for (size_t i = 0; m->file && i < m->file->segment_cnt; i++) {
@@ -189,14 +190,15 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	bool activation;
 	Dwarf_Addr pc;
 
-	v->modules->past_end = false; /* the next line goes on to the caller */
+	v->modules->past_end = false; /* dwfl_frame_pc() continues to the caller */
 	if (t->cnt == TRACE_MAX || !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
 	*f = (struct frame){ .pc = pc,
 			     .flags = activation ? 0 : FRAME_CALLER,
 			     .source = t->cnt ? FRAME_BY_CFI : FRAME_BY_SAMPLE };
+	/* A trampoline, and then the interrupted code. */
 	if (activation && t->cnt && !(f[-1].flags & FRAME_SIGNAL))
-		f->flags = FRAME_SIGNAL; /* a trampoline, or what it interrupted: in this order */
+		f->flags = FRAME_SIGNAL;
 	f->map = process__find(v->process, frame__place(f));
 	t->cnt++;
 	return f->map ? DWARF_CB_OK : DWARF_CB_ABORT;
@@ -210,7 +212,7 @@ static enum unwind_status status_of(const struct visit *v, int rc)
 		return UNWIND_LIMIT;
 	if (!t->frames[t->cnt - 1].map)
 		return UNWIND_NO_MAP;
-	if (rc == 0 && !v->modules->past_end) /* libdwfl takes what it cannot read for the end */
+	if (rc == 0 && !v->modules->past_end) /* libdwfl treats unreadable memory as the end */
 		return UNWIND_ROOT;
 	return v->sample->truncated || v->sample->stack.holes ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
 }

@@ -12,7 +12,7 @@
 
 struct libdwflwalk;
 
-struct libdwflwalk *libdwflwalk__new(void); /* NULL + errno */
+struct libdwflwalk *libdwflwalk__new(void); /* returns NULL and sets errno on failure */
 void libdwflwalk__free(struct libdwflwalk *);
 
 /*

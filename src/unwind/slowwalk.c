@@ -7,25 +7,25 @@
 /* The kernel's signal frame with all of AVX-512 and AMX, and the red zone above it. */
 #define SIGNAL_FRAME_MAX 32768
 
-#define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may have in use */
+#define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may use */
 
 #define ADDRESS_MIN 0x10000 /* vm.mmap_min_addr's default */
 
-/* ---- where addresses are ---- */
+/* ---- addresses ---- */
 
 static uint64_t snapshot_end(const struct slowwalk *w)
 {
 	return w->stack->addr + w->stack->sz;
 }
 
-/* Or before it, in what the leaf has not touched yet. */
+/* Includes the bytes before the snapshot that the leaf has not touched yet. */
 static bool in_snapshot(const struct slowwalk *w, uint64_t sp)
 {
 	return sp - w->low <= snapshot_end(w) - w->low;
 }
 
-/* A page between others that was not in memory; or the stack pointer's own, as while the kernel
- * copies it when it is first written to after a fork. */
+/* Returns whether the page was not in memory: a page between others, or the stack pointer's own
+ * page (while the kernel copies it at the first write after a fork). */
 static bool lacks(const struct slowwalk *w, uint64_t addr)
 {
 	return in_snapshot(w, addr) &&
@@ -37,7 +37,7 @@ static bool is_stack_like(const struct slowwalk *w, uint64_t addr)
 	return addr % 8 == 0 && addr >= ADDRESS_MIN && addr < slowwalk__machine(w)->stack_end;
 }
 
-/* Like find_cfi(), for code that the process made; addresses are those of the process. */
+/* Like find_cfi(), for generated code; addresses are those of the process. */
 static struct libdw_rules *find_jit_cfi(const struct slowwalk *w, const struct frame *f,
 					uint64_t *vaddr)
 {
@@ -53,7 +53,7 @@ static struct libdw_rules *find_jit_cfi(const struct slowwalk *w, const struct f
 	return file && file->machine == slowwalk__machine(w) ? libdw_rules__of(file, NULL) : NULL;
 }
 
-/* The link-time address and the tables of a pc; NULL when the mapping has none. */
+/* Returns the rules for a pc and sets its link-time address; NULL if the mapping has no file. */
 static struct libdw_rules *find_cfi(struct slowwalk *w, const struct frame *f, uint64_t *vaddr)
 {
 	const struct mapping *m = f->map;
@@ -71,7 +71,7 @@ static struct libdw_rules *find_cfi(struct slowwalk *w, const struct frame *f, u
 
 /* ---- without CFI ---- */
 
-/* Whether the code before an address is what `is` says; `other` where there is no file. */
+/* Returns what `is` returns for the code before an address, or `other` if there is no file. */
 static bool is_behind(struct slowwalk *w, uint64_t addr, cfi_text_fn is, bool other)
 {
 	struct frame caller = { addr, .map = slowwalk__map(w, addr - 1), .flags = FRAME_CALLER };
@@ -93,7 +93,7 @@ static bool is_return_address(struct slowwalk *w, uint64_t addr)
 	return is_behind(w, addr, elf_code__after_call, true);
 }
 
-/* Whether it is where goroutines return to. */
+/* Returns whether goroutines return to this address. */
 static bool is_in_goexit(struct slowwalk *w, uint64_t addr)
 {
 	struct frame caller = { addr, .map = slowwalk__map(w, addr - 1), .flags = FRAME_CALLER };
@@ -114,7 +114,7 @@ static enum unwind_status return_to(struct slowwalk *w, uint64_t pc, uint64_t sp
 	return SLOWWALK_GO_ON;
 }
 
-/* How many frames the frame pointer has led to, up to the one in hand. */
+/* Counts the frames before the current one that were found by frame pointer. */
 static size_t count_chain(const struct slowwalk *w)
 {
 	const struct frame *f = w->trace->frames;
@@ -134,12 +134,12 @@ static bool is_at_top(const struct slowwalk *w)
 	       !w->sample->truncated && snapshot_end(w) - slowwalk__sp(w) <= ENTRY_MAX;
 }
 
-#define CHAIN_MIN 2 /* frames: one frame pointer that leads to 0 may be chance */
+#define CHAIN_MIN 2 /* frames: a single frame pointer that leads to 0 may be chance */
 
 /*
- * The frame pointer is 0 in the outermost frame (psABI 3.4.1, AAPCS64 6.4.6), but code that does
- * not use it as frame pointer may have any number there. So 0 is believed at the end of a chain,
- * and at the top of the stack.
+ * The frame pointer is 0 in the outermost frame (psABI 3.4.1, AAPCS64 6.4.6), but code that uses
+ * the register for other values may have any number in it. Therefore 0 counts only at the end of a
+ * chain, and at the top of the stack.
  */
 static enum unwind_status end_of_chain(const struct slowwalk *w, bool caller)
 {
@@ -147,7 +147,7 @@ static enum unwind_status end_of_chain(const struct slowwalk *w, bool caller)
 								       : UNWIND_NO_CFI;
 }
 
-/* The frame pointer points to what the snapshot has not; after a chain it surely is one. */
+/* The frame pointer points outside the snapshot. After a chain it surely is a frame pointer. */
 static enum unwind_status off_snapshot(const struct slowwalk *w, uint64_t fp)
 {
 	if (w->sample->truncated && fp + 16 > snapshot_end(w))
@@ -158,8 +158,8 @@ static enum unwind_status off_snapshot(const struct slowwalk *w, uint64_t fp)
 }
 
 /*
- * A frame that `push %rbp; mov %rsp,%rbp` made, or `stp x29, x30, [sp, #-n]!; mov x29, sp`: there
- * the caller's stack pointer is somewhere above.
+ * Follows a frame made by `push %rbp; mov %rsp,%rbp`, or by `stp x29, x30, [sp, #-n]!; mov x29,
+ * sp`. In the latter, the caller's stack pointer is somewhere above.
  */
 static enum unwind_status follow_fp(struct slowwalk *w, bool caller)
 {
@@ -187,7 +187,7 @@ static enum unwind_status follow_fp(struct slowwalk *w, bool caller)
 	return return_to(w, pc, fp + 16);
 }
 
-/* Where a leaf without a frame returns to, and what its caller's stack pointer is then. */
+/* Finds the return address of a leaf without a frame, and its caller's stack pointer. */
 static bool find_return_address(const struct slowwalk *w, uint64_t *pc, uint64_t *sp)
 {
 	const struct machine *m = slowwalk__machine(w);
@@ -199,17 +199,17 @@ static bool find_return_address(const struct slowwalk *w, uint64_t *pc, uint64_t
 		return snapshot__word(w->stack, *sp - 8, pc);
 	}
 	*pc = w->regs.v[m->ra] & w->code_bits;
-	/* It may have a frame of its own, and nothing called yet. */
+	/* The leaf may have a frame, and have called nothing yet. */
 	return regs__has(&w->regs, m->ra) &&
 	       (!snapshot__word(w->stack, slowwalk__fp(w) + 8, &own) ||
 		(own & w->code_bits) != *pc);
 }
 
-#define RESULT_REG 0 /* rax, x0: what a system call returns */
+#define RESULT_REG 0 /* rax, x0: the result of a system call */
 
 /*
- * A new thread begins behind the system call that made it, where the C library has no CFI: it
- * returns 0 there, and the thread's stack has nothing yet, or something old.
+ * A new thread starts after the system call that created it, in code of the C library without CFI:
+ * the system call returned 0 there, and the stack is empty or has old data.
  */
 static bool is_new_thread(struct slowwalk *w)
 {
@@ -217,9 +217,9 @@ static bool is_new_thread(struct slowwalk *w)
 	       is_behind(w, slowwalk__pc(w), elf_code__after_clone, false);
 }
 
-/* ---- by the instructions ---- */
+/* ---- by instructions ---- */
 
-/* Where the caller's stack pointer was; false if it is not known. */
+/* Finds the caller's stack pointer; returns false if it is unknown. */
 static bool find_code_cfa(const struct slowwalk *w, const struct packed_rule *rule, uint64_t *cfa)
 {
 	const struct machine *m = slowwalk__machine(w);
@@ -230,9 +230,9 @@ static bool find_code_cfa(const struct slowwalk *w, const struct packed_rule *ru
 }
 
 /*
- * Steps to the caller by the rule that the function's instructions give. Returns
- * SLOWWALK_STAY if no return address is there: data among the code, or a jump that the scan did not
- * follow, may have misled it. A root needs a frame pointer of 0 besides: no call checks it.
+ * Finds the caller by the rule derived from the function's instructions. Returns SLOWWALK_STAY if
+ * no return address is there: data among the code, or a jump that the scan did not follow, may have
+ * misled it. A root also needs a frame pointer of 0, because no call confirms it.
  */
 static enum unwind_status step_by_code(struct slowwalk *w, const struct packed_rule *rule)
 {
@@ -254,12 +254,11 @@ static enum unwind_status step_by_code(struct slowwalk *w, const struct packed_r
 	return return_to(w, pc, cfa);
 }
 
-/* ---- by what the stack looks like ---- */
+/* ---- by the stack's contents ---- */
 
 /*
- * A leaf without CFI (JIT code, hand-written assembly) has often no frame of its own: the frame
- * pointer is its caller's then, and the return address is where the stack pointer points, or in the
- * link register.
+ * A leaf without CFI (JIT code, hand-written assembly) often has no frame: the frame pointer is
+ * then its caller's, and the return address is at the stack pointer, or in the link register.
  */
 static enum unwind_status guess_caller(struct slowwalk *w, bool caller)
 {
@@ -283,7 +282,7 @@ static enum unwind_status leave_no_code(struct slowwalk *w)
 	uint64_t pc, sp;
 
 	if (slowwalk__pc(w) >= ADDRESS_MIN && slowwalk__pc(w) < slowwalk__machine(w)->stack_end)
-		return UNWIND_NO_MAP; /* there may be a mapping by now */
+		return UNWIND_NO_MAP; /* the mapping may have been created since */
 	if (!find_return_address(w, &pc, &sp) || !is_return_address(w, pc))
 		return UNWIND_NO_MAP;
 	w->source = FRAME_BY_RETURN_ADDRESS;
@@ -311,7 +310,8 @@ static enum unwind_status step_without_cfi(struct slowwalk *w, struct libdw_rule
 
 /* ---- with CFI ---- */
 
-/* The stack pointer is outside: it was restored by a signal frame, or a CFA changed stacks. */
+/* The stack pointer is outside the snapshot: a signal frame restored it, or a CFA switched stacks.
+ */
 static enum unwind_status left_snapshot(const struct slowwalk *w)
 {
 	uint64_t sp = slowwalk__sp(w);
@@ -324,7 +324,7 @@ static enum unwind_status left_snapshot(const struct slowwalk *w)
 	return w->trace->cnt > 1 && is_stack_like(w, sp) ? UNWIND_OTHER_STACK : UNWIND_BAD_MEMORY;
 }
 
-/* Why the return address could not be read. */
+/* Returns the reason why the return address could not be read. */
 static enum unwind_status failed(const struct slowwalk *w, const struct full_rule *rule,
 				 uint64_t cfa)
 {
@@ -333,14 +333,14 @@ static enum unwind_status failed(const struct slowwalk *w, const struct full_rul
 
 	if (!cfa || !is_stack_like(w, cfa))
 		return incomplete && !cfa ? UNWIND_TRUNCATED : UNWIND_BAD_MEMORY;
-	if (lacks(w, cfa - sizeof(cfa))) /* where the return address is */
+	if (lacks(w, cfa - sizeof(cfa))) /* the return address is there */
 		return UNWIND_TRUNCATED;
 	if (w->sample->truncated && cfa > snapshot_end(w))
 		return UNWIND_TRUNCATED;
 	return in_snapshot(w, cfa) || by_sp ? UNWIND_BAD_MEMORY : UNWIND_OTHER_STACK;
 }
 
-/* The stack pointer must grow; only a leaf may have none of the stack to itself. */
+/* Returns whether the stack pointer grew; only a leaf may have a frame without stack bytes. */
 static bool moved(const struct slowwalk *w, uint64_t old_sp, bool leaf)
 {
 	uint64_t sp = slowwalk__sp(w);
@@ -348,7 +348,7 @@ static bool moved(const struct slowwalk *w, uint64_t old_sp, bool leaf)
 	return sp > old_sp || (leaf && sp == old_sp) || !in_snapshot(w, sp);
 }
 
-/* To the stack from which this one was switched to. */
+/* Continues on the stack that the thread switched from. */
 static enum unwind_status go_back(struct slowwalk *w)
 {
 	const struct other_stack *o = &w->sample->before;
@@ -369,7 +369,7 @@ static enum unwind_status go_back(struct slowwalk *w)
 	return SLOWWALK_GO_ON;
 }
 
-/* A handler on a signal stack has interrupted what is on another one. */
+/* A handler on a signal stack interrupted code on another stack. */
 static bool leave_signal_stack(struct slowwalk *w)
 {
 	const struct other_stack *o = &w->sample->before;
@@ -412,23 +412,24 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 /* ---- in a uprobe ---- */
 
 /*
- * From Linux 6.18 on a uprobe in the place of a nop of five bytes is a call to a page of the
- * kernel's: push %rcx, %r11, %rax; a system call; pop them; ret (arch/x86/kernel/uprobes.c). How
- * much it has pushed, by byte of the page.
+ * Since Linux 6.18, a uprobe at a nop of five bytes is a call to a page of the kernel's code: push
+ * %rcx, %r11, %rax; a system call; pop them; ret (arch/x86/kernel/uprobes.c). This table has the
+ * pushed bytes, by offset in the page.
  */
 static const uint8_t uprobe_pushed[] = { 0,  8,	 8,  16, 24, 24, 24, 24, 24,
 					 24, 24, 24, 24, 24, 16, 16, 8,	 0 };
 
-#define UPROBE_IN_CALL 13 /* behind the system call */
+#define UPROBE_IN_CALL 13 /* after the system call */
 
-/* That the page is as it is taken to be shows where it returns to: in the file there is the nop. */
+/* The return address shows that the page has the expected code: in the file, the nop precedes it.
+ */
 static bool leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
 {
 	return snapshot__word(w->stack, at, pc) && is_behind(w, *pc, elf_code__after_nop, false);
 }
 
-/* In the system call the registers become those of the nop: the stack pointer may be its already.
- */
+/* During the system call the registers become those at the nop: the stack pointer may already be
+ * restored. */
 static enum unwind_status leave_uprobe(struct slowwalk *w)
 {
 	uint64_t off = slowwalk__pc(w) - w->map->start, at = slowwalk__sp(w), pc;
@@ -445,14 +446,15 @@ static enum unwind_status leave_uprobe(struct slowwalk *w)
 	return return_to(w, pc, at + sizeof(pc));
 }
 
-/* Behind a frame without CFI it may not be known. */
+/* Returns whether the rule needs the stack pointer, which may be unknown after a frame without CFI.
+ */
 static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
 {
 	return !(rule->flags & (RULE_ROOT | RULE_SWITCH)) &&
 	       (rule->cfa.how != RULE_REG || rule->cfa.reg == slowwalk__machine(w)->sp);
 }
 
-/* ---- any of them ---- */
+/* ---- one step ---- */
 
 enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
 {

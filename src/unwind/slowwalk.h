@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The long way up a stack, a frame at a time: all registers, all rules, and what to do without. */
+/* The slow walk: one frame at a time, with all registers and all rules, and heuristics for code
+ * without rules. */
 #ifndef UNWIND_SLOWWALK_H
 #define UNWIND_SLOWWALK_H
 
@@ -12,29 +13,32 @@
 struct slowwalk {
 	const struct process *process;
 	const struct sample *sample;
-	const struct snapshot *stack; /* of the sample: the one that it is on */
+	const struct snapshot *stack; /* the stack of the sample that the walk is on */
 	struct trace *trace;
-	struct regs regs;	   /* of the frame in hand */
-	uint32_t flags, source;	   /* of the frame that is next */
-	const struct mapping *map; /* of the frame in hand */
-	uint64_t code_bits;	   /* of a return address */
-	uint64_t low;	    /* where the stack begins: before the snapshot when that lacks pages */
-	uint64_t signal_sp; /* the signal frame's stack pointer when the frame in hand was
-			       interrupted */
-	bool bare;	    /* a table says that the frame in hand has no rule in its file */
+	struct regs regs;	   /* of the current frame */
+	uint32_t flags, source;	   /* of the next frame */
+	const struct mapping *map; /* of the current frame */
+	uint64_t code_bits;	   /* address bits of a return address */
+	/* Start of the stack: before the snapshot if that lacks pages. */
+	uint64_t low;
+	/* The signal frame's stack pointer, if the current frame was interrupted. */
+	uint64_t signal_sp;
+	/* A table has no rule for the current frame. */
+	bool bare;
 	struct jit_cfi *jit;
-	struct jobs *jobs; /* that read files; NULL: they are read at once */
-	bool patient;	   /* it ends where something is awaited */
+	struct jobs *jobs; /* read files; NULL: files are read at once */
+	bool patient;	   /* end the walk at a file that is being read */
 	bool awaits;
-	bool coded; /* the instructions of the frame in hand say a rule */
+	bool coded; /* the current frame has a rule derived from instructions */
 };
 
-#define SLOWWALK_GO_ON UNWIND_STATUS_CNT       /* a step's result: there is a next frame */
-#define SLOWWALK_STAY  (UNWIND_STATUS_CNT + 1) /* private to slowwalk.c: this way leads nowhere */
+#define SLOWWALK_GO_ON UNWIND_STATUS_CNT       /* result of a step: there is a next frame */
+#define SLOWWALK_STAY  (UNWIND_STATUS_CNT + 1) /* private to slowwalk.c: this method fails */
 
 /*
- * From a frame, which has its pc and flags and gets its mapping, to the one that is next: the
- * walk's registers, flags and source are that one's then. Else how the walk ends.
+ * Steps from a frame with pc and flags to the next one; also sets the frame's mapping. On success
+ * the walk's registers, flags and source are those of the next frame. Otherwise returns how the
+ * walk ends.
  */
 enum unwind_status slowwalk__step(struct slowwalk *, struct frame *);
 
@@ -43,7 +47,7 @@ static inline const struct machine *slowwalk__machine(const struct slowwalk *w)
 	return w->sample->machine;
 }
 
-/* Goes on on one of the sample's stacks. */
+/* Continues on one of the sample's stacks. */
 static inline void slowwalk__stand_on(struct slowwalk *w, const struct snapshot *stack)
 {
 	uint64_t sp = w->sample->regs[slowwalk__machine(w)->sp];

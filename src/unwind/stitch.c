@@ -5,21 +5,21 @@
 
 #include "base/hash.h"
 
-#define AGREE_MIN    5	/* frames in a row; 3 join a recursion of node's wrong now and then */
-#define SIGNATURE_SZ 32 /* bytes below a frame's CFA: its return address, and what it saved */
+#define AGREE_MIN    5	/* frames in a row; 3 occasionally join a recursion of node wrongly */
+#define SIGNATURE_SZ 32 /* bytes below a frame's CFA: its return address and saved registers */
 
-/* A frame with a known caller; its CFA, the caller's stack pointer, is known, too. */
+/* A frame with a known caller, and therefore a known CFA: the caller's stack pointer. */
 struct node {
 	uint64_t pc, sp;
-	uint32_t signature; /* of the stack's bytes below the CFA; 0: not known */
+	uint32_t signature; /* hash of the stack's bytes below the CFA; 0: unknown */
 	uint32_t flags;	    /* enum frame_flags */
 };
 
-/* The last stack of a thread that is known to its root. */
+/* The last stack of a thread that reached the root. */
 struct memory {
 	uint32_t tid;
 	uint32_t tgid;
-	uint64_t from_ns; /* of the process: another one when the pid is used again */
+	uint64_t from_ns; /* start of the process: differs if the pid is reused */
 	size_t cnt, cap;
 	struct node *nodes; /* leaf first */
 	struct memory *prev, *next;
@@ -29,9 +29,9 @@ struct memory {
 struct stitch {
 	size_t max_sz;
 	struct memory *by_tid;
-	struct memory *recent; /* the one used last is the list's last */
+	struct memory *recent; /* least recently used first */
 	struct stitch_stats stats;
-	struct node nodes[TRACE_MAX]; /* of the stack in hand */
+	struct node nodes[TRACE_MAX]; /* of the current stack */
 };
 
 struct stitch *stitch__new(size_t max_sz)
@@ -72,9 +72,9 @@ void stitch__stats(const struct stitch *s, struct stitch_stats *stats)
 	*stats = s->stats;
 }
 
-/* ---- what a stack looks like ---- */
+/* ---- fingerprints of frames ---- */
 
-/* What stays as it is for as long as the frame's call lasts. */
+/* Hashes bytes that do not change during the frame's call. */
 static uint32_t signature(const struct snapshot *snapshot, uint64_t cfa)
 {
 	const uint8_t *bytes = snapshot__at(snapshot, cfa - SIGNATURE_SZ, SIGNATURE_SZ);
@@ -117,7 +117,7 @@ static struct memory *make(struct stitch *s, const struct stitch_thread *thread)
 	m->tgid = thread->process->tgid;
 	m->from_ns = thread->process->from_ns;
 	HASH_ADD(hh, s->by_tid, tid, sizeof(m->tid), m);
-	if (!HASH_ADDED(m)) { /* no memory for the table */
+	if (!HASH_ADDED(m)) { /* out of memory */
 		free(m);
 		return NULL;
 	}
@@ -185,9 +185,9 @@ static size_t find_sp(const struct memory *m, uint64_t sp)
 }
 
 /*
- * The stack in hand ends with `cnt` frames, of which the last has no signature. Everything that
- * both stacks have must be the same: where is the last one in the memory? False when they do not
- * agree.
+ * Compares the current stack with the remembered one: it ends with `cnt` frames, and the last one
+ * has no signature. All common frames must be the same. Sets *at to the last frame's index in the
+ * remembered stack. Returns false if the stacks differ.
  */
 static bool agree(const struct stitch *s, size_t cnt, const struct memory *m, size_t *at)
 {
@@ -206,7 +206,7 @@ static bool agree(const struct stitch *s, size_t cnt, const struct memory *m, si
 	return same == AGREE_MIN;
 }
 
-/* False when one of the callers is in code that is no longer there. */
+/* Returns false if one of the callers is in code that is not mapped any more. */
 static bool join(struct stitch *s, const struct process *p, const struct memory *m, size_t at,
 		 struct trace *t)
 {

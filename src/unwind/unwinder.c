@@ -46,7 +46,7 @@ void unwinder__free(struct unwinder *u)
 	free(u);
 }
 
-/* The long way, a frame: full rules, all registers. */
+/* Walks one frame by the slow walk: full rules, all registers. */
 static enum unwind_status walk_frame(struct slowwalk *w)
 {
 	struct frame *f = &w->trace->frames[w->trace->cnt++];
@@ -77,7 +77,7 @@ static void begin(struct slowwalk *w)
 	w->source = FRAME_BY_SAMPLE;
 }
 
-/* The frame before is a trampoline. */
+/* Prepares a walk after a trampoline. */
 static void come_from_signal(struct slowwalk *w, const struct fastwalk_slot *l)
 {
 	const struct machine *m = slowwalk__machine(w);
@@ -89,7 +89,7 @@ static void come_from_signal(struct slowwalk *w, const struct fastwalk_slot *l)
 	w->regs.valid |= 1ull << m->ra;
 }
 
-/* Whether the short way can take over from the frame that is next. */
+/* Returns whether the fast walk can continue from the next frame. */
 static bool is_known(struct unwinder *u, const struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
@@ -102,13 +102,13 @@ static bool is_known(struct unwinder *u, const struct fastwalk_slot *l)
 						: fastwalk__has_rule(u->flat, map, place);
 }
 
-/* Else it is walked again, when what it has come to is known. */
+/* If false, the sample is walked again when the awaited files have been read. */
 static bool is_final(const struct slowwalk *w)
 {
 	return !(w->awaits && w->patient);
 }
 
-/* The frame pointer led from that frame to the next one: next time the short way follows it. */
+/* The frame pointer led from that frame to the next one: the fast walk follows it from now on. */
 static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct frame *f)
 {
 	const struct slowwalk *w = &u->walk;
@@ -123,7 +123,7 @@ static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct fram
 		l->pointers = jit_cfi__none(w->jit, w->process);
 }
 
-/* Whether there is no rule for the frame that is next. */
+/* Returns whether a table has no rule for the next frame. */
 static bool is_bare(struct unwinder *u)
 {
 	const struct slowwalk *w = &u->walk;
@@ -132,7 +132,8 @@ static bool is_bare(struct unwinder *u)
 	return fastwalk__has_no_rule(u->flat, slowwalk__map(w, place), place);
 }
 
-/* The long way through what no table knows. SLOWWALK_GO_ON: the short way knows what is next. */
+/* Walks slowly through frames without table rules. Returns SLOWWALK_GO_ON if the fast walk can
+ * continue. */
 static enum unwind_status cross(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
@@ -158,7 +159,7 @@ static enum unwind_status cross(struct unwinder *u, struct fastwalk_slot *l)
 	return SLOWWALK_GO_ON;
 }
 
-/* Goes on behind what the short way found; the first frame has all registers. */
+/* Continues slowly after the frames of the fast walk; the first frame has all registers. */
 static enum unwind_status walk_behind(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
@@ -179,7 +180,7 @@ static enum unwind_status walk_behind(struct unwinder *u, struct fastwalk_slot *
 	return cross(u, l);
 }
 
-/* The short way was all of it. */
+/* Records a walk that the fast walk completed. */
 static enum unwind_status done(struct unwinder *u, const struct fastwalk_slot *l,
 			       enum unwind_status status)
 {
@@ -191,7 +192,7 @@ static enum unwind_status done(struct unwinder *u, const struct fastwalk_slot *l
 	return status;
 }
 
-/* Where code calls on another stack. */
+/* Continues after code that switched stacks. */
 static enum unwind_status switched(struct unwinder *u, struct fastwalk_slot *l)
 {
 	const struct other_stack *before = &u->walk.sample->before;
@@ -228,7 +229,7 @@ static enum unwind_status walk(struct unwinder *u, struct fastwalk_slot *l)
 	return status;
 }
 
-/* A 32-bit process: where it was, and no more. */
+/* A 32-bit process: only the leaf. */
 static enum unwind_status compat(struct slowwalk *w)
 {
 	struct frame *f = &w->trace->frames[0];
@@ -245,7 +246,7 @@ static uint64_t code_bits(const struct sample *s)
 	return s->code_bits ? s->code_bits : s->machine->code_bits;
 }
 
-/* Field by field: see event__sample(). */
+/* Assigns field by field: see event__sample(). */
 static void begin_flat(struct fastwalk_slot *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
@@ -269,7 +270,7 @@ static void begin_flat(struct fastwalk_slot *l, struct walk_job *j)
 	l->idle = s->compat || (s->valid & m->leaf) != m->leaf;
 }
 
-/* What the short way has not done. SLOWWALK_GO_ON: it goes on. */
+/* Continues after the fast walk. Returns SLOWWALK_GO_ON if the fast walk goes on. */
 static enum unwind_status walk_rest(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct walk_job *j = l->arg;
@@ -286,7 +287,7 @@ static enum unwind_status walk_rest(struct unwinder *u, struct fastwalk_slot *l)
 	return j->sample->compat ? compat(w) : walk(u, l);
 }
 
-/* False: the short way goes on. */
+/* Returns false if the fast walk goes on. */
 static bool finish(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct walk_job *j = l->arg;
@@ -301,7 +302,7 @@ static bool finish(struct unwinder *u, struct fastwalk_slot *l)
 	return j->trace->status != SLOWWALK_GO_ON;
 }
 
-/* Up to WALKS_MAX. */
+/* Walks up to WALKS_MAX samples. */
 static void walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 {
 	struct fastwalk_slot lanes[WALKS_MAX];

@@ -11,8 +11,8 @@
 
 struct unwinder;
 
-/* Returns NULL + errno on failure. Borrows both arguments. Tables are not kept on disk if `cache`
- * is NULL. */
+/* Borrows both arguments. Returns NULL and sets errno. Tables are not kept on disk if `cache` is
+ * NULL. */
 struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *);
 /* Sets where jitdumps are, if they do not belong to processes of this host. Call it before the
  * first walk. */

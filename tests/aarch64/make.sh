@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # usage: tests/aarch64/make.sh
 # Builds the programs of tests/unit/test_aarch64.c and records their runs under emulation. Needs Debian's
-# gcc-aarch64-linux-gnu and qemu-user; what it makes is kept in the repository.
+# gcc-aarch64-linux-gnu and qemu-user. The results are kept in the repository.
 set -eu
 cd "$(dirname "$0")"
 

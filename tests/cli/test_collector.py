@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The collector's command line: what it refuses, and how it says so."""
+"""The command line of the collector: what it refuses, and what it says."""
 import ctypes
 import os
 import pathlib
@@ -48,13 +48,13 @@ def run(*args, program=COLLECTOR, **kw):
         (["a-command-that-is-too-long"], ["15 bytes", "a-command-that-'"]),
         (["--nonsense"], ["nonsense"]),
         (["-a"], ["--all"]),
-        (["--keep-root"], ["--keep-root goes with a command"]),
+        (["--keep-root"], ["--keep-root needs a command"]),
         (["--append"], ["--dir"]),
         (["--"], ["no command"]),
-        (["sh", "--", "true"], ["do not go together"]),
+        (["sh", "--", "true"], ["cannot be combined"]),
     ],
 )
-def test_wrong_calls(args, named):
+def test_wrong_calls_are_refused(args, named):
     p = run(*args)
     assert p.returncode == 2, p.stderr
     assert p.stdout == ""
@@ -74,11 +74,11 @@ def test_help_and_version_and_list():
 
 
 def test_help_is_not_broken_anywhere():
-    """argp puts what is too long for a line onto the next, from its first column on."""
+    """argp continues an entry that is too long for a line in the first column of the next line."""
     text = run("--help").stdout
-    listed = text.split("PROGRAMS is a comma list of:\n")[1].split("S says which stacks")[0].splitlines()
+    listed = text.split("PROGRAMS is a comma list of:\n")[1].split("S selects the stacks")[0].splitlines()
     assert len(listed) > 11 and all(line.startswith("  ") for line in listed), text
-    examples = text.split("Examples:\n")[1].split("Then look at it")[0].splitlines()
+    examples = text.split("Examples:\n")[1].split("Then look at the recording")[0].splitlines()
     assert all(line.startswith("  sudo collector") for line in examples), text
     assert max(map(len, text.splitlines())) <= 79
 
@@ -88,11 +88,11 @@ def test_help_needs_no_privilege(public):
     assert p.returncode == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_list_says_who_may_record(public):
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_list_names_missing_rights(public):
     p = run("--list", program=public(COLLECTOR), user=65534, cwd="/")
     assert p.returncode == 0 and "here: yes" in p.stdout
-    assert "run it as root, or give it CAP_BPF and CAP_PERFMON" in p.stderr
+    assert "run as root or add CAP_BPF and CAP_PERFMON" in p.stderr
 
 
 @needs_bpf
@@ -103,7 +103,7 @@ def test_verbose_says_more(tmp_path):
     assert "stacks walked by tables" in p.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_without_privilege_says_what_is_missing(tmp_path, public):
     os.chmod(tmp_path, 0o777)
     p = run("-d", tmp_path / "r", "--duration", "1s", program=public(COLLECTOR), user=65534, cwd="/")
@@ -124,8 +124,8 @@ def test_a_kernel_without_types_lacks_nothing_else(tmp_path, args):
 
 
 @needs_bpf
-def test_types_that_memory_is_too_small_for(tmp_path):
-    """libbpf's own search ends in ESRCH, whatever went wrong with the file."""
+def test_types_that_do_not_fit_in_memory_are_reported(tmp_path):
+    """libbpf's own search ends with ESRCH, whatever the reason."""
     p = run("--as=16000000", COLLECTOR, "--list", program="prlimit")
     assert p.returncode == 1
     assert "cannot read the kernel's types (/sys/kernel/btf/vmlinux): Cannot allocate memory; " in p.stderr, p.stderr
@@ -156,7 +156,7 @@ def test_duration_ends_the_command(tmp_path):
 
 
 @needs_bpf
-def test_command_runs_as_who_called_sudo(tmp_path):
+def test_command_runs_as_the_user_of_sudo(tmp_path):
     env = {**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody"}
     os.chmod(tmp_path, 0o755)
     p = run("-d", tmp_path / "r", "--", "id", "-u", env=env)
@@ -178,7 +178,7 @@ def test_summary_counts_what_was_written(tmp_path):
 
 
 @needs_bpf
-def test_folders(tmp_path):
+def test_recordings_get_numbered_folders(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     for n in (1, 2):
         p = run("--duration", "200ms", env=env)
@@ -197,12 +197,12 @@ def test_folders(tmp_path):
 
 @needs_bpf
 def test_folders_of_others_are_refused(tmp_path):
-    """Whoever owns a folder, or may write to it, can replace what is recorded there."""
+    """The owner of a folder, and any user who may write to it, can replace the recording in it."""
     folder = tmp_path / "given"
     folder.mkdir()
     folder.chmod(0o777)
     p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
-    assert p.returncode == 1 and "others may write" in p.stderr and "--force" in p.stderr, p.stderr
+    assert p.returncode == 1 and "other users may write" in p.stderr and "--force" in p.stderr, p.stderr
     folder.chmod(0o755)
     os.chown(folder, 1234, 1234)
     p = run("-d", folder, "-p", "switch:n", "--duration", "200ms")
@@ -215,7 +215,7 @@ def test_folders_of_others_are_refused(tmp_path):
 
 
 @needs_bpf
-def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
+def test_an_empty_recording_is_removed(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
     assert p.returncode == 0 and "nothing was recorded" in p.stderr and f"{tmp_path}/all/1 is removed\n" in p.stderr
@@ -225,7 +225,7 @@ def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
 @pytest.mark.parametrize("command, status, why", [
     ("nobody-s-name", 127, "No such file or directory"), ("/nobody/s/name", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied"),
 ])
-def test_a_command_that_is_not_there_costs_nothing(tmp_path, command, status, why):
+def test_a_missing_command_leaves_no_recording(tmp_path, command, status, why):
     p = run("--", command, env={**os.environ, "STACKS_DIR": str(tmp_path / "all")})
     assert (p.returncode, p.stderr) == (status, f"collector: {command}: {why}\n")
     assert not (tmp_path / "all").exists()
@@ -233,7 +233,7 @@ def test_a_command_that_is_not_there_costs_nothing(tmp_path, command, status, wh
 
 @needs_bpf
 def test_a_command_that_cannot_run_leaves_no_recording(tmp_path):
-    """Its interpreter is missing: only execve() knows."""
+    """The interpreter of the script is missing: only execve() reports that."""
     program = tmp_path / "program"
     program.write_text("#!/nobody/s/interpreter\n")
     program.chmod(0o755)
@@ -243,14 +243,14 @@ def test_a_command_that_cannot_run_leaves_no_recording(tmp_path):
 
 
 @needs_bpf
-def test_what_is_lost_is_said_quietly_too(tmp_path):
+def test_losses_are_reported_with_quiet(tmp_path):
     p = run("--quiet", "-d", tmp_path / "r", "-p", "switch:n", "--max-rate", "1", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; done")
     lost = duckdb.connect().execute("SELECT sum(amount)::INT FROM read_parquet(?) WHERE kind = 'lost'", [str(tmp_path / "r" / "events-*.parquet")]).fetchone()[0]
     assert lost > 9 and f"warning: {lost} events were lost" in p.stderr
 
 
 @needs_bpf
-def test_unknown_process_and_cgroup(tmp_path):
+def test_unknown_process_and_cgroup_are_refused(tmp_path):
     p = run("-d", tmp_path / "r", "--pid", 4194000, "--duration", "200ms")
     assert p.returncode == 1 and "4194000" in p.stderr
     p = run("-d", tmp_path / "r2", "--cgroup", "/no/such/cgroup", "--duration", "200ms")
@@ -290,7 +290,7 @@ def threads(pid):
 
 
 def without_rights(action):
-    """What action() returns in a process of this user without any capability."""
+    """Runs action() in a process of this user without capabilities and returns its result."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -368,12 +368,12 @@ def test_warns_of_a_missing_capability(tmp_path):
 
 @needs_bpf
 @pytest.mark.parametrize("files", [8, 20, 60])
-def test_too_few_open_files_says_what_to_do(tmp_path, files):
+def test_too_few_open_files_gives_advice(tmp_path, files):
     def limit():
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,
                        preexec_fn=limit, timeout=100)
-    assert p.returncode == 1 and f"no more than {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
+    assert p.returncode == 1 and f"at most {files} files" in p.stderr and "RLIMIT_NOFILE" in p.stderr, p.stderr
 
 
 @needs_bpf

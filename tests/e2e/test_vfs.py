@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vfs: the bytes that calls move from and to files."""
+"""vfs: the bytes that calls read from and write to files."""
 import pathlib
 import subprocess
 import tempfile
@@ -22,7 +22,7 @@ def fs_of(path):
 
 @pytest.fixture
 def place(request):
-    """A folder in memory, or below the test's parameter."""
+    """A folder in memory, or below the parameter of the test."""
     with tempfile.TemporaryDirectory(dir=getattr(request, "param", "/dev/shm")) as path:
         (pathlib.Path(path) / "folder").mkdir()
         yield pathlib.Path(path)
@@ -38,11 +38,11 @@ PARTS = [("/var/tmp", "all"), *(("/dev/shm", part) for part in ("all", "compat",
 
 
 @pytest.mark.parametrize("place, part", PARTS, indirect=["place"])
-def test_the_books_of_every_call(record, place, part):
+def test_rows_add_up_to_every_call(record, place, part):
     r = record("-p", "vfs", "--", CALLS, part, place / "folder")
     compare(r, (place / "folder" / "report").read_text())
     assert set(r.rows("SELECT DISTINCT fs FROM events WHERE file IN ('read', 'errors', 'threads')")) <= {(fs_of(place),)}
-    # A row that is no error is of a call that took its time.
+    # Every row without an error has a duration.
     assert r.one("SELECT min(duration) FROM events") > 0
 
 
@@ -88,7 +88,7 @@ else:
 
 # ---- names -----------------------------------------------------------------------------------------------------------
 
-def test_names_as_they_are(record, place):
+def test_names_are_kept_as_they_are(record, place):
     r = python(record, f"""
 for name in (b'plain', b'new\\nline', b'x' * 255, b'\\xff\\xfe', 'größe'.encode()):
     fd = os.open(b'{place}/' + name, os.O_CREAT | os.O_RDWR)
@@ -100,7 +100,7 @@ for name in (b'plain', b'new\\nline', b'x' * 255, b'\\xff\\xfe', 'größe'.encod
         ("plain", 1005), ("new\nline", 1008), ("x" * 255, 1255), ("\ufffd\ufffd", 1002), ("größe", 1007)]
 
 
-def test_files_of_every_kind(record):
+def test_files_of_every_kind_have_names(record):
     r = python(record, """
 import ctypes, socket
 m = os.memfd_create('memory')
@@ -126,7 +126,7 @@ print(os.path.basename(os.ttyname(t[1])))
 
 # ---- stacks and processes --------------------------------------------------------------------------------------------
 
-def test_a_stack_when_it_is_asked_for(record, place):
+def test_stacks_are_recorded_on_request(record, place):
     r = record("-p", "vfs:uk", "--", CALLS, "all", place / "folder")
     compare(r, (place / "folder" / "report").read_text())
     stacks = r.rows("SELECT unwind, list_transform(ustack, lambda f: f.name), kstack_id FROM stacks "
@@ -136,7 +136,7 @@ def test_a_stack_when_it_is_asked_for(record, place):
     assert len(stacks) == 7
 
 
-def test_only_whom_it_is_about(start, place):
+def test_only_selected_commands_are_recorded(start, place):
     c = start("-p", "vfs", "vfs_calls")
     subprocess.run([CALLS, "all", place / "folder"], check=True)
     subprocess.run(["dd", "if=/dev/zero", f"of={place}/other", "bs=7919", "count=3"], check=True, capture_output=True)

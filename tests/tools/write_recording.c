@@ -48,7 +48,7 @@ static void die(const char *what, int err)
 
 /* ---- rows from a script --------------------------------------------------------------------- */
 
-/* Interns what hex digits stand for. */
+/* Interns the bytes of hex digits. */
 static uint32_t intern(struct recording *r, const char *hex, bool binary)
 {
 	struct buf bytes = { 0 };
@@ -135,7 +135,7 @@ static int tick(struct recording *r, char *words)
 	return recording__tick(r, strtoull(words, NULL, 10));
 }
 
-/* Waits until so many batches are finished. */
+/* Waits until that many batches are complete. */
 static int await(struct recording *r, char *words)
 {
 	struct recording_stats stats = { 0 };
@@ -202,7 +202,7 @@ static uint32_t numbered(struct recording *r, const char *prefix, uint64_t n, co
 	return recording__string(r, text, (size_t)sz);
 }
 
-/* Times go back and forth by up to 1000 rows; each column has its own period. */
+/* Times vary by up to 1000 rows; each column has its own period. */
 static int generate(struct recording *r, uint64_t cnt)
 {
 	int err = 0;
@@ -247,7 +247,7 @@ static uint64_t next(struct random *s)
 	return z ^ (z >> 31);
 }
 
-/* Small numbers often, large ones seldom. */
+/* Small numbers are frequent, large ones rare. */
 static uint64_t skewed(struct random *s, uint64_t below)
 {
 	uint64_t a = next(s) % below, b = next(s) % below;
@@ -290,7 +290,7 @@ static void intern_mix(struct recording *r, struct mix *m)
 		m->names[i] = numbered(r, "namespace::Some_Class::function_", i * i, "(int)");
 }
 
-/* The frames of a stack are a matter of its number, as a stack's id is of its frames. */
+/* The number of a stack determines its frames, and its frames determine its id. */
 static int mix_stack(struct recording *r, const struct mix *m, uint64_t n, uint64_t *id)
 {
 	struct random s = { n };
@@ -499,7 +499,7 @@ int main(int argc, char **argv)
 	      : a.bench	 ? bench(r, a.bench, &a.shape)
 			 : script(r);
 	finish_err = recording__finish(r);
-	/* What the process used but this thread did not is the writer's. */
+	/* The CPU time of the process without this thread is the writer's. */
 	report(r, clock_ns(CLOCK_MONOTONIC) - t0, clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	recording__free(r);
 	return err || finish_err ? 1 : 0;

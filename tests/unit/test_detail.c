@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static struct row filled(struct rig *r, uint32_t kind, const void *data, size_t sz)
 {
-	struct slice s = { .event = { .detail = kind, .detail_sz = (uint16_t)sz } };
+	struct resolved_event s = { .event = { .detail = kind, .detail_sz = (uint16_t)sz } };
 	struct row row = { 0 };
 
 	memcpy(s.detail, data, sz);
@@ -65,7 +65,7 @@ static void check(struct rig *r, uint32_t id, const char *expected)
 	assert_string_equal(s, expected);
 }
 
-static void endpoints(void **state)
+static void endpoints_are_formatted(void **state)
 {
 	struct event_socket v4 = { .family = AF_INET,
 				   .local_port = 80,
@@ -91,7 +91,7 @@ static void endpoints(void **state)
 	assert_int_equal(row.local + row.peer, 0);
 }
 
-static void files_and_disks(void **state)
+static void files_and_disks_are_named(void **state)
 {
 	struct event_file file = { .fs = "ext4", .name = "data.db" }, full;
 	struct event_disk disk = { .name = "nvme0n1" };
@@ -101,7 +101,7 @@ static void files_and_disks(void **state)
 
 	check(*state, row.fs, "ext4");
 	check(*state, row.file, "data.db");
-	row = filled(*state, EVENT_DETAIL_FILE, &file, 16 + 8); /* sent shorter */
+	row = filled(*state, EVENT_DETAIL_FILE, &file, 16 + 8); /* sent truncated */
 	check(*state, row.file, "data.db");
 	memset(&full, 'x', sizeof(full)); /* no NUL anywhere */
 	memset(longest, 'x', 256);
@@ -117,7 +117,7 @@ static void files_and_disks(void **state)
 	assert_int_equal(row.device, 0);
 }
 
-static void reasons(void **state)
+static void reasons_have_names(void **state)
 {
 	(void)state;
 	assert_null(event_reason__name(0));
@@ -130,6 +130,6 @@ static void reasons(void **state)
 	assert_null(event_reason__name(EVENT_REASON_END));
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(endpoints, setup, teardown),
-	  cmocka_unit_test_setup_teardown(files_and_disks, setup, teardown),
-	  cmocka_unit_test(reasons))
+RUN_TESTS(cmocka_unit_test_setup_teardown(endpoints_are_formatted, setup, teardown),
+	  cmocka_unit_test_setup_teardown(files_and_disks_are_named, setup, teardown),
+	  cmocka_unit_test(reasons_have_names))

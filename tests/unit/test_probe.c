@@ -8,7 +8,7 @@
 
 #define MS 1000000ull
 
-static void right_ones(void **state)
+static void valid_probes_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *name;
@@ -47,7 +47,7 @@ static void right_ones(void **state)
 	}
 }
 
-static void several(void **state)
+static void several_probes_are_parsed(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
 	char why[256];
@@ -61,8 +61,8 @@ static void several(void **state)
 	assert_int_equal(out[1].param, 49);
 }
 
-/* Every probe that needs no path, but for what is said otherwise. */
-static void all_of_them(void **state)
+/* Every probe that needs no path, except those listed explicitly. */
+static void all_selects_every_probe_without_a_path(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
 	char why[256];
@@ -80,8 +80,8 @@ static void all_of_them(void **state)
 	assert_int_equal(profiles, 1);
 }
 
-/* A path may have colons, and be one of many. */
-static void paths(void **state)
+/* A path may have colons, and be one of several. */
+static void paths_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *path;
@@ -106,43 +106,40 @@ static void paths(void **state)
 	assert_string_equal(out[1].path, "b");
 }
 
-/* Each message names the part that is wrong, and what is allowed; how it begins. */
-static void wrong_ones(void **state)
+/* Each message names the wrong part and the allowed values; checks its start. */
+static void wrong_probes_are_explained(void **state)
 {
 	static const struct {
 		const char *text, *why;
 	} cases[] = {
-		{ "profil", "probe 'profil': unknown; there are: profile, switch, " },
-		{ "", "probe '': empty; there are: profile, switch, " },
-		{ "profile,", "probe '': empty; there are: profile, switch, " },
-		{ ",profile", "probe '': empty; there are: profile, switch, " },
-		{ "Profile", "probe 'Profile': unknown; there are: profile, switch, " },
+		{ "profil", "probe 'profil': unknown; the probes are: profile, switch, " },
+		{ "", "probe '': empty; the probes are: profile, switch, " },
+		{ "profile,", "probe '': empty; the probes are: profile, switch, " },
+		{ ",profile", "probe '': empty; the probes are: profile, switch, " },
+		{ "Profile", "probe 'Profile': unknown; the probes are: profile, switch, " },
 		{ "profile:", "probe 'profile:': nothing follows the last ':'; "
-			      "it is written profile[:S][:HZ]" },
+			      "expected profile[:S][:HZ]" },
 		{ "profile:u:", "probe 'profile:u:': nothing follows the last ':'; "
-				"it is written profile[:S][:HZ]" },
+				"expected profile[:S][:HZ]" },
 		{ "profile:u:0", "probe 'profile:u:0': HZ is 1 to 9999" },
 		{ "profile:10000", "probe 'profile:10000': HZ is 1 to 9999" },
 		{ "profile:99999999999999999999",
 		  "probe 'profile:99999999999999999999': HZ is 1 to 9999" },
-		{ "profile:x",
-		  "probe 'profile:x': 'x' is neither stacks (u, k, uk, ku, n) nor HZ" },
-		{ "profile:-1",
-		  "probe 'profile:-1': '-1' is neither stacks (u, k, uk, ku, n) nor HZ" },
-		{ "profile:u:k", "probe 'profile:u:k': says twice which stacks" },
-		{ "profile:1:2", "probe 'profile:1:2': '2' is one part too many; "
-				 "it is written profile[:S][:HZ]" },
-		{ "switch:10", "probe 'switch:10': '10' is neither stacks (u, k, uk, ku, n) "
-			       "nor a time such as 0s, 500us, 10ms" },
+		{ "profile:x", "probe 'profile:x': 'x' is not stacks (u, k, uk, ku, n) or HZ" },
+		{ "profile:-1", "probe 'profile:-1': '-1' is not stacks (u, k, uk, ku, n) or HZ" },
+		{ "profile:u:k", "probe 'profile:u:k': the stacks are given twice" },
+		{ "profile:1:2", "probe 'profile:1:2': unexpected part '2'; "
+				 "expected profile[:S][:HZ]" },
+		{ "switch:10", "probe 'switch:10': '10' is not stacks (u, k, uk, ku, n) "
+			       "or a time such as 0s, 500us, 10ms" },
 		{ "switch:2h", "probe 'switch:2h': the time is at most 1h" },
 		{ "switch:999999999999999h",
 		  "probe 'switch:999999999999999h': the time is at most 1h" },
-		{ "rss:x",
-		  "probe 'rss:x': 'x' is neither stacks (u, k, uk, ku, n) nor N (1 of N)" },
+		{ "rss:x", "probe 'rss:x': 'x' is not stacks (u, k, uk, ku, n) or N (1 of N)" },
 		{ "rss:1000001", "probe 'rss:1000001': N is 0 (all) to 1000000" },
 		{ "switch,profile:u,switch:u", "probe 'switch:u': named twice" },
-		{ "usdt", "probe 'usdt': a path is missing; it is written usdt[:S]:PATH" },
-		{ "usdt:u:", "probe 'usdt:u:': a path is missing; it is written usdt[:S]:PATH" },
+		{ "usdt", "probe 'usdt': a path is missing; expected usdt[:S]:PATH" },
+		{ "usdt:u:", "probe 'usdt:u:': a path is missing; expected usdt[:S]:PATH" },
 	};
 
 	(void)state;
@@ -156,7 +153,7 @@ static void wrong_ones(void **state)
 	}
 }
 
-static void long_ones(void **state)
+static void long_probes_are_refused(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
 	char text[4096], why[64];
@@ -174,7 +171,7 @@ static void long_ones(void **state)
 }
 
 /* --help and the README show the table. */
-static void the_table(void **state)
+static void the_table_is_well_formed(void **state)
 {
 	(void)state;
 	for (const struct probe *p = probes; p->name; p++) {
@@ -192,6 +189,7 @@ static void the_table(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(right_ones), cmocka_unit_test(several), cmocka_unit_test(all_of_them),
-	  cmocka_unit_test(paths), cmocka_unit_test(wrong_ones), cmocka_unit_test(long_ones),
-	  cmocka_unit_test(the_table))
+RUN_TESTS(cmocka_unit_test(valid_probes_are_parsed), cmocka_unit_test(several_probes_are_parsed),
+	  cmocka_unit_test(all_selects_every_probe_without_a_path),
+	  cmocka_unit_test(paths_are_parsed), cmocka_unit_test(wrong_probes_are_explained),
+	  cmocka_unit_test(long_probes_are_refused), cmocka_unit_test(the_table_is_well_formed))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The test for kernels whose copy from user memory takes a lock, and where functions lie. */
+/* Detection of kernels whose copy from user memory takes a lock, and the search of kernel symbols.
+ */
 #include "capture_take.h"
 
 #include "capture/usercopy.h"
@@ -13,11 +14,11 @@ struct call {
 	uint8_t bytes[5];
 };
 
-/* Calls as they stand in real kernels, and where these have the functions. */
+/* Calls in real kernels, and the addresses of the functions there. */
 struct kernel {
 	const char *name;
 	uint64_t copy, check, look_up, okay;
-	struct call copy_checks, copy_asks, check_looks_up; /* without bytes: it does not */
+	struct call copy_checks, copy_asks, check_looks_up; /* no bytes: no such call */
 	bool takes_lock;
 };
 
@@ -77,7 +78,7 @@ static bool takes_lock(const struct kernel *k, size_t sz)
 	return usercopy__takes_lock(&copy, &check, syms);
 }
 
-static void kernels_with_the_fix_and_without(void **state)
+static void kernels_with_the_fix_are_told_apart(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
@@ -86,7 +87,7 @@ static void kernels_with_the_fix_and_without(void **state)
 	}
 }
 
-static void code_that_ends_in_the_middle_of_a_call(void **state)
+static void code_may_end_in_the_middle_of_a_call(void **state)
 {
 	const struct kernel *k = &kernels[1];
 
@@ -96,7 +97,7 @@ static void code_that_ends_in_the_middle_of_a_call(void **state)
 	assert_false(takes_lock(k, 0));
 }
 
-/* As the last thing that it does. */
+/* As its last instruction. */
 static void a_jump_is_a_call(void **state)
 {
 	struct kernel k = kernels[1];
@@ -111,8 +112,8 @@ static void a_jump_is_a_call(void **state)
 	assert_false(takes_lock(&k, USERCOPY_CODE_MAX));
 }
 
-/* Its code can be read; what it says is not the same on every kernel. */
-static void the_running_kernel(void **state)
+/* Its code can be read; the result depends on the kernel. */
+static void the_running_kernel_is_checked(void **state)
 {
 	(void)state;
 	assert_in_range(usercopy__test(), 0, 1);
@@ -140,7 +141,7 @@ static const char symbols[] = "0000000000000000 A fixed_percpu_data\n"
 			      "ffffffffc0001000 t of_a_module\t[ext4]\n"
 			      "ffffffffc0002000 t end\t[ext4]\n";
 
-static void where_functions_begin_and_end(void **state)
+static void functions_have_bounds(void **state)
 {
 	struct ksym syms[] = { { .name = "alias" },
 			       { .name = "first" },
@@ -159,7 +160,7 @@ static void where_functions_begin_and_end(void **state)
 	assert_int_equal(syms[3].addr | syms[4].addr, 0);
 }
 
-static void hidden_addresses(void **state)
+static void hidden_addresses_are_reported(void **state)
 {
 	struct ksym sym = { .name = "first" };
 
@@ -172,7 +173,7 @@ static void hidden_addresses(void **state)
 	assert_int_equal(ksyms__find("/nonexistent/kallsyms", &sym, 1), -ENOENT);
 }
 
-RUN_TESTS(cmocka_unit_test(kernels_with_the_fix_and_without),
-	  cmocka_unit_test(code_that_ends_in_the_middle_of_a_call),
-	  cmocka_unit_test(a_jump_is_a_call), ROOT_TEST(the_running_kernel),
-	  test_with_folder(where_functions_begin_and_end), test_with_folder(hidden_addresses))
+RUN_TESTS(cmocka_unit_test(kernels_with_the_fix_are_told_apart),
+	  cmocka_unit_test(code_may_end_in_the_middle_of_a_call),
+	  cmocka_unit_test(a_jump_is_a_call), ROOT_TEST(the_running_kernel_is_checked),
+	  test_with_folder(functions_have_bounds), test_with_folder(hidden_addresses_are_reported))

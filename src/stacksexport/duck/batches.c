@@ -94,8 +94,8 @@ static void blame(struct db *db, const char *path)
 	buf__append(&sql, ")", sizeof(")"));
 	if (buf__err(&sql) == 0) {
 		if (duckdb_query(db->connection, (const char *)sql.data, &result) != DuckDBSuccess)
-			log__error("%s is damaged: %.*s; what can be read of the recording is "
-				   "without this batch: move its two files away",
+			log__error("%s is damaged: %.*s; move the two files of this batch away to "
+				   "read the rest of the recording",
 				   path, first_line(duckdb_result_error(&result)),
 				   duckdb_result_error(&result));
 		duckdb_destroy_result(&result);

@@ -87,20 +87,44 @@ void db__append_quoted(struct buf *sql, const char *s, char quote)
 	buf__u8(sql, (uint8_t)quote);
 }
 
+/* ['path', …]; `field` is the offset of the path in a pair. */
+static void append_paths(struct buf *sql, const struct recfiles *files, size_t field)
+{
+	buf__str(sql, "[");
+	for (size_t i = 0; i < files->cnt; i++) {
+		buf__str(sql, i ? ", " : "");
+		db__append_quoted(sql, *(char *const *)((const char *)&files->pairs[i] + field),
+				  '\'');
+	}
+	buf__str(sql, "]");
+}
+
+int db__lock_down(struct db *db)
+{
+	struct buf sql = { 0 };
+	int err;
+
+	buf__str(&sql, "SET GLOBAL allowed_paths = list_concat(");
+	append_paths(&sql, db->files, offsetof(struct recfile_pair, events));
+	buf__str(&sql, ", ");
+	append_paths(&sql, db->files, offsetof(struct recfile_pair, stacktraces));
+	buf__str(&sql, "); SET GLOBAL enable_external_access = false;"
+		       "SET GLOBAL lock_configuration = true");
+	buf__u8(&sql, 0);
+	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	buf__free(&sql);
+	return err;
+}
+
 /* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
 static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
 {
 	struct buf sql = { 0 };
 	int err;
 
-	buf__append(&sql, "SET VARIABLE ", strlen("SET VARIABLE "));
-	buf__append(&sql, name, strlen(name));
-	for (size_t i = 0; i < files->cnt; i++) {
-		buf__append(&sql, i ? ", " : " = [", i ? 2 : 4);
-		db__append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field),
-				  '\'');
-	}
-	buf__append(&sql, "]", 2);
+	buf__printf(&sql, "SET VARIABLE %s = ", name);
+	append_paths(&sql, files, field);
+	buf__u8(&sql, 0);
 	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
@@ -147,6 +171,24 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
+/* Whether DuckDB has to look at the columns of each file. */
+static int db__set_unions(struct db *db)
+{
+	return db__set_variable(db, "unions_columns", duckdb_create_bool(!db->same_columns));
+}
+
+int db__connect_again(const struct db *db, struct db *out)
+{
+	int err;
+
+	*out = *db;
+	out->connection = NULL;
+	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
+		return -ENOMEM;
+	err = db__set_files(out, db->files);
+	return err ? err : db__set_unions(out);
+}
+
 /* Faster views of recordings for which the query `condition` gives 1. */
 static const struct shortcut {
 	const char *condition, *views;
@@ -164,6 +206,8 @@ static int db__shorten(struct db *db, const struct shortcut *s)
 
 	if (!err && holds && s->prepare)
 		err = s->prepare(db);
+	if (holds && s->prepare == following__register)
+		db->in_order = true;
 	return err || !holds ? err : db__script(db, s->views);
 }
 
@@ -173,7 +217,17 @@ static int db__compare_columns(struct db *db)
 	int64_t *const fields[] = { &same };
 	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
 
-	return err ? err : db__set_variable(db, "unions_columns", duckdb_create_bool(!same));
+	db->same_columns = same;
+	return err ? err : db__set_unions(db);
+}
+
+int db__hide_interpreter(struct db *db)
+{
+	int64_t there = 0;
+	int64_t *const fields[] = { &there };
+	int err = db__read_integers(db, "sql/has_interpreter.sql", fields, 1);
+
+	return err || !there ? err : db__script(db, "sql/without_interpreter.sql");
 }
 
 int db__open(struct db *db, struct recfiles *files)
@@ -207,7 +261,7 @@ void db__close(struct db *db)
 	duckdb_close(&db->database);
 }
 
-static int db__bind(struct db *db, duckdb_prepared_statement prepared)
+int db__bind(struct db *db, duckdb_prepared_statement prepared)
 {
 	for (size_t i = 0; i < PARAM_CNT; i++) {
 		duckdb_state state;
@@ -235,8 +289,8 @@ static int check_gives_rows(duckdb_prepared_statement prepared)
 {
 	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
 		return 0;
-	log__error("the last statement gives no rows to show; it has to be a SELECT, FROM, WITH, "
-		   "DESCRIBE or SUMMARIZE");
+	log__error("the last statement returns no rows; it must be a SELECT, FROM, WITH, DESCRIBE "
+		   "or SUMMARIZE");
 	return -EINVAL;
 }
 

@@ -81,16 +81,6 @@ static void run__free(void *arg)
 	free(run);
 }
 
-/* Another connection to the same tables. */
-static int connect_again(const struct db *db, struct db *out)
-{
-	*out = *db;
-	out->connection = NULL;
-	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
-		return -ENOMEM;
-	return db__set_files(out, db->files);
-}
-
 static const char *take_column(struct call *call, duckdb_bind_info info,
 			       duckdb_prepared_statement query)
 {
@@ -105,7 +95,7 @@ static const char *take_column(struct call *call, duckdb_bind_info info,
 	duckdb_destroy_logical_type(&type);
 	return pairing__can(call->columns[i].type)
 		       ? NULL
-		       : "following() takes numbers, texts and bytes only";
+		       : "following() takes only numbers, texts and bytes";
 }
 
 /* NULL, or what is wrong. */
@@ -147,7 +137,7 @@ static void bind(duckdb_bind_info info)
 	struct db db = { 0 };
 
 	if (call) {
-		if (connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
+		if (db__connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
 			wrong = take_query(call, info, &db, &query);
 		duckdb_bind_set_bind_data(info, call, call__free);
 	}
@@ -242,8 +232,8 @@ static const char *run__start(struct run *run, const struct call *call, duckdb_i
 	run->pairing = make_pairing(call, info);
 	append_query(&run->sql, call, info);
 	if (!run->pairing || buf__err(&run->sql) != 0 ||
-	    connect_again(db, &run->groups[0].db) != 0 ||
-	    connect_again(db, &run->groups[1].db) != 0)
+	    db__connect_again(db, &run->groups[0].db) != 0 ||
+	    db__connect_again(db, &run->groups[1].db) != 0)
 		return "out of memory";
 	return start_next(run) == 0 ? NULL : "the query of following() cannot be run";
 }
@@ -335,6 +325,6 @@ int following__register(struct db *db)
 	duckdb_destroy_logical_type(&text);
 	if (state == DuckDBSuccess)
 		return 0;
-	log__error("cannot add to DuckDB what tells which row follows another");
+	log__error("cannot register the function that pairs successive rows with DuckDB");
 	return -EINVAL;
 }

@@ -7,8 +7,8 @@ static const struct {
 	const char *name;
 	bool is_text;
 } frame_fields[FRAME_FIELD_CNT] = {
-	{ "name", true },   { "address", false }, { "offset", false },
-	{ "module", true }, { "build_id", true }, { "file_offset", false },
+	{ "name", true },     { "address", false },	{ "offset", false }, { "module", true },
+	{ "build_id", true }, { "file_offset", false }, { "line", false },
 };
 
 /* The place of each field in the struct; -1: it has none. False: what is there has the wrong type.
@@ -97,6 +97,7 @@ void frames__get(const struct frames *v, idx_t at, struct named_frame *out)
 		.address = address(v, FRAME_ADDRESS, at),
 		.offset = address(v, FRAME_OFFSET, at),
 		.file_offset = address(v, FRAME_FILE_OFFSET, at),
+		.line = (int32_t)address(v, FRAME_LINE, at),
 		.has_file_offset = !cells__is_null(&v->fields[FRAME_FILE_OFFSET], at),
 	};
 }

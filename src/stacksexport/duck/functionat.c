@@ -117,6 +117,6 @@ int function_at__register(struct db *db, struct binaries *binaries, struct funct
 	duckdb_destroy_scalar_function(&f);
 	if (state == DuckDBSuccess)
 		return db__script(db, "sql/function_at.sql");
-	log__error("cannot add to DuckDB what tells where functions begin");
+	log__error("cannot register the function that finds the start of functions with DuckDB");
 	return -EINVAL;
 }

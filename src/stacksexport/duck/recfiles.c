@@ -56,8 +56,8 @@ static int unreadable(const char *path, int err)
 		return err;
 	}
 	owner = stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
-	log__error("cannot read %s: %s; it belongs to %s: read it as that user, or with sudo", path,
-		   strerror(-err), owner ? owner->pw_name : "somebody else");
+	log__error("cannot read %s: %s; it belongs to %s: run as that user or with sudo", path,
+		   strerror(-err), owner ? owner->pw_name : "another user");
 	return err;
 }
 
@@ -69,11 +69,11 @@ static const char *parquet_problem(int fd, off_t sz)
 	uint32_t footer;
 
 	if (sz < 12 || pread(fd, head, 4, 0) != 4 || memcmp(head, "PAR1", 4) != 0)
-		return sz == 0 ? "it is empty" : "it is no Parquet file";
+		return sz == 0 ? "it is empty" : "not a Parquet file";
 	if (pread(fd, tail, 8, sz - 8) != 8 || memcmp(tail + 4, "PAR1", 4) != 0)
-		return "it is cut short: its end, which describes the rest, is missing";
+		return "it is truncated: its footer is missing";
 	footer = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint32_t)tail[3] << 24;
-	return footer > (uint64_t)sz - 12 ? "it is damaged: its end says more than the file holds"
+	return footer > (uint64_t)sz - 12 ? "it is damaged: its footer is larger than the file"
 					  : NULL;
 }
 
@@ -90,7 +90,7 @@ static int check_parquet(const char *path, const char **problem)
 			close(fd);
 		return unreadable(path, err);
 	}
-	*problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "it is no file";
+	*problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "not a regular file";
 	close(fd);
 	return *problem ? -EBADMSG : 0;
 }
@@ -157,10 +157,9 @@ static void sort_unique(struct recfiles *r)
 
 static int missing_pair(const char *have, const char *missing)
 {
-	log__error("%s is missing, without which %s cannot be read, and is left out: a batch is a "
-		   "pair of "
-		   "files",
-		   missing, base_name(have));
+	log__error(
+		"%s is missing, so %s cannot be read and is left out: a batch is a pair of files",
+		missing, base_name(have));
 	return -ENOENT;
 }
 
@@ -173,7 +172,7 @@ static int add_file(struct recfiles *r, const char *path)
 	int err;
 
 	if (!is_events && !is_batch_file(base_name(path), STACKTRACES)) {
-		log__error("%s is no file of a recording: they are called " EVENTS "N" SUFFIX
+		log__error("%s is not a file of a recording; these are called " EVENTS "N" SUFFIX
 			   " and " STACKTRACES "N" SUFFIX,
 			   path);
 		return -EINVAL;
@@ -295,8 +294,8 @@ static bool is_written(const char *dir)
 static int no_batch(const char *path, const char *other)
 {
 	log__error("%s has no batch: %s%s%s", path,
-		   is_written(path) ? "none is finished yet, the first one is after ten seconds at "
-				      "most"
+		   is_written(path) ? "none is complete yet; the first one is complete after at "
+				      "most ten seconds"
 				    : "nothing was recorded there",
 		   other ? "; the newest that has one is " : "", other ? other : "");
 	return -ENODATA;
@@ -456,7 +455,7 @@ int recfiles__check_left(const struct recfiles *r)
 {
 	if (r->cnt)
 		return 0;
-	log__error("nothing in %s can be read: it has no batch of two good files", r->label);
+	log__error("cannot read %s: it has no batch of two valid files", r->label);
 	return -EBADMSG;
 }
 

@@ -75,7 +75,7 @@ char *share__read(const char *path)
 	if (!err && !(text = read_all(full)))
 		err = -errno;
 	if (err)
-		log__error("cannot read %s, which belongs to the program: %s",
+		log__error("cannot read %s, which is part of this program: %s",
 			   err == -ENAMETOOLONG ? path : full, strerror(-err));
 	return text;
 }
@@ -149,11 +149,11 @@ static void say_missing(const char *path, const char *folder)
 	const char *command = reader_of(path);
 
 	if (command) {
-		log__error("%s is no query of this command, but of another: stacksexport %s %s",
-			   path, command, path);
+		log__error("%s is a query for another command: stacksexport %s %s", path, command,
+			   path);
 		return;
 	}
-	log__error("there is no query file %s; in %s there are:", path, folder);
+	log__error("there is no query file %s; %s has:", path, folder);
 	list_queries(folder);
 }
 
@@ -216,6 +216,6 @@ char *share__read_query(const char *path, const char *folder)
 		say_missing(path, folder);
 	else
 		log__error("cannot read %s: %s", path,
-			   err == EILSEQ ? "it is no text" : strerror(err));
+			   err == EILSEQ ? "not a text file" : strerror(err));
 	return NULL;
 }

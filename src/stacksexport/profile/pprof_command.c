@@ -33,7 +33,7 @@ static int write_out(const struct export_options *o, struct builder *b, struct o
 
 	if (err)
 		log__error("cannot write the profile: %s",
-			   err == -EFBIG ? "it is larger than 2 GiB; select a shorter time"
+			   err == -EFBIG ? "larger than 2 GiB; select a shorter time"
 					 : strerror(-err));
 	if (err || outfile__commit(out) != 0)
 		return STATUS_FAILED;

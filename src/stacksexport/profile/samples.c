@@ -13,7 +13,8 @@ static int wrong(const char *query, const char *what, const char *column)
 {
 	log__error("%s: %s%s%s; a profile needs three columns: a stack (a list of frames with "
 		   "name, address "
-		   "and offset, as ustack and kstack are, or of stack ids), a count and a value "
+		   "and offset, such as ustack and kstack, or a list of stack ids), a count and a "
+		   "value "
 		   "(integers)",
 		   query, what, column ? " " : "", column ? column : "");
 	return -EINVAL;

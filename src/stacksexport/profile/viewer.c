@@ -78,7 +78,7 @@ void viewer__show(const char *path, bool open)
 	if (installed && open && person_is_there())
 		run(pprof, path);
 	else
-		log__info("look at it with: %s -http=: %s (" FLAME_GRAPH "%s)",
+		log__info("open it with: %s -http=: %s (" FLAME_GRAPH "%s)",
 			  installed && !in_path ? pprof : "pprof", path,
 			  installed ? "" : "; pprof: go install " PPROF);
 }

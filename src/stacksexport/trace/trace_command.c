@@ -58,7 +58,7 @@ static int find_first(struct trace *t)
 		return STATUS_OK;
 	if (!left_out)
 		return request__empty(&t->request);
-	log__error("there is nothing left to draw");
+	log__error("no row can be drawn");
 	return STATUS_FAILED;
 }
 
@@ -130,7 +130,7 @@ static void say_stats(const struct trace *t, const struct traceevents_stats *sta
 {
 	for (size_t i = 0; i < t->request.options->argument_cnt; i++)
 		if (!stats->events[i])
-			log__warn("%s: nothing of it is in the trace", t->queries[i].path);
+			log__warn("%s: no row of its result is in the trace", t->queries[i].path);
 	if (stats->overlapping)
 		log__warn("%zu events left out: more than %d overlap on one thread",
 			  stats->overlapping, LANES_MAX);
@@ -146,7 +146,7 @@ static int write_out(struct trace *t, struct outfile *out)
 	if (!out->path)
 		return STATUS_OK;
 	log__info("wrote %s", out->path);
-	log__info("look at it with: https://ui.perfetto.dev (Open trace file; it stays in your "
+	log__info("open it with: https://ui.perfetto.dev (Open trace file; it stays in your "
 		  "browser) or chrome://tracing");
 	return STATUS_OK;
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calls of the program that an interpreter runs (src/runtime/). A bounded loop reads the
+ * interpreter's own frames, some 80 bytes each. A process without an interpreter pays one look-up.
+ */
+#ifndef RUNTIME_BPF_H
+#define RUNTIME_BPF_H
+
+#include "bpf/user.bpf.h"
+
+/* By the inode number of the executable file: an exec or a fork of a known one needs no news. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u64);
+	__type(value, struct capture_runtime);
+	__uint(max_entries, CAPTURE_RUNTIMES_MAX);
+} runtimes SEC(".maps");
+
+static __always_inline const struct capture_runtime *runtime__of(const struct mm_struct *mm)
+{
+	__u64 ino = mm->exe_file->f_inode->i_ino;
+
+	return bpf_map_lookup_elem(&runtimes, &ino);
+}
+
+static __always_inline __u64 user__word(const struct user *u, __u64 addr)
+{
+	__u64 word = 0;
+
+	return user__read(u, &word, sizeof(word), addr) ? 0 : word;
+}
+
+/* What the thread's state refers to: the first frame, or where that is. 0: no such state, or it is
+ * another thread's. */
+static __always_inline __u64 calls__base(const struct user *u, const struct capture_runtime *r)
+{
+	__u64 tp = task__thread_pointer(u->task), state;
+
+	if (!tp)
+		return 0;
+	state = user__word(u, tp + r->state_off[0]);
+	if (!state && r->state_off[1] != r->state_off[0])
+		state = user__word(u, tp + r->state_off[1]);
+	if (!state || user__word(u, state + r->id_off) != tp + r->self_off)
+		return 0;
+	return user__word(u, state + r->first_off);
+}
+
+#define WORD(index) ((index) & (2 * CAPTURE_WINDOW_WORDS - 1))
+#define WINDOW_SZ   (CAPTURE_WINDOW_WORDS * sizeof(__u64))
+#define CALL_SZ	    (CAPTURE_CALL_WORDS * sizeof(__u64))
+#define SINGLE	    CAPTURE_WINDOW_WORDS /* words of a frame that is not in the window */
+#define FUNCTION    (CAPTURE_WINDOW_WORDS + 16)
+#define NO_WORDS    (~0ULL)
+
+/* 0: the function cannot be read. Recursive calls of one function read it once. */
+static __always_inline __u64 call__cookie(const struct user *u, const struct capture_runtime *r,
+					  struct capture_calls *calls, __u64 code)
+{
+	const __u64 *words = calls->words;
+
+	if (code == calls->code)
+		return calls->cookie;
+	calls->code = code;
+	calls->cookie = 0;
+	if (code && !user__read(u, calls->words + FUNCTION, CALL_SZ, code + r->cookie_off))
+		calls->cookie = EVENT_COOKIE(words[WORD(FUNCTION + r->cookie[0])],
+					     words[WORD(FUNCTION + r->cookie[1])],
+					     words[WORD(FUNCTION + r->cookie[2])]);
+	return calls->cookie;
+}
+
+/* The window ends with this frame: callers mostly lie below. */
+static __always_inline bool window__move(const struct user *u, struct capture_calls *calls,
+					 __u64 at)
+{
+	__u64 begin = at + CALL_SZ - WINDOW_SZ;
+
+	calls->window = user__read(u, calls->words, WINDOW_SZ, begin) ? 0 : begin;
+	return calls->window;
+}
+
+/*
+ * Index of the frame's words, or NO_WORDS. A read costs some 70 ns, however short it is, and frames
+ * mostly lie one after the other: a window of them is read at once. Frames of generators, and on
+ * the C stack, lie elsewhere and are read alone.
+ */
+static __always_inline __u64 frame__read(const struct user *u, struct capture_calls *calls,
+					 __u64 at)
+{
+	__u64 before = calls->before;
+
+	calls->before = at;
+	if (calls->window && at - calls->window <= WINDOW_SZ - CALL_SZ)
+		return (at - calls->window) / sizeof(__u64);
+	if (before - at <= WINDOW_SZ && window__move(u, calls, at))
+		return (WINDOW_SZ - CALL_SZ) / sizeof(__u64);
+	return user__read(u, calls->words + SINGLE, CALL_SZ, at) ? NO_WORDS : SINGLE;
+}
+
+/* Appends one call. Returns whether it was the last. */
+static __always_inline long call__copy(const struct user *u)
+{
+	struct capture_calls *calls = &slot__of(u->event)->calls;
+	const struct capture_runtime *r = &calls->runtime;
+	__u64 at = calls->next, cnt = calls->cnt, data_at = calls->at, word;
+	struct event_call *call;
+
+	OPAQUE(cnt);
+	OPAQUE(data_at);
+	if (!at || cnt >= EVENT_CALLS_MAX || data_at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))
+		return 1;
+	word = frame__read(u, calls, at);
+	if (word == NO_WORDS)
+		return 1;
+	call = (void *)(u->event->data + data_at + sizeof(struct event_runtime) +
+			cnt * sizeof(*call));
+	call->at = at;
+	call->code = calls->words[WORD(word + r->code)];
+	call->instr = calls->words[WORD(word + r->instr)];
+	call->word = calls->words[WORD(word + r->word)];
+	calls->next = calls->words[WORD(word + r->previous)];
+	calls->cnt = cnt + 1;
+	call->cookie = call__cookie(u, r, calls, call->code & r->code_mask);
+	return 0;
+}
+
+static long call__copy_next(__u64 i, struct user *u)
+{
+	(void)i;
+	return call__copy(u);
+}
+
+#define CALLS_UNROLLED_MAX 128 /* without bpf_loop() the verifier goes through every round */
+
+static __always_inline void calls__follow(struct user *u)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
+		bpf_loop(EVENT_CALLS_MAX, call__copy_next, u, 0);
+		return;
+	}
+	for (__u64 i = 0; i < CALLS_UNROLLED_MAX; i++) {
+		if (call__copy(u))
+			break;
+	}
+}
+
+/* Where the list begins; 0: there is none. */
+static __always_inline __u64 calls__begin(const struct user *u, struct capture_calls *calls)
+{
+	const struct capture_runtime *r = &calls->runtime;
+	__u64 base = calls__base(u, r);
+
+	calls->base = base;
+	calls->cnt = calls->window = calls->code = calls->cookie = 0;
+	calls->next = base;
+	if (base && r->indirect != CAPTURE_NOT_INDIRECT)
+		calls->next = user__word(u, base + r->indirect);
+	calls->before = calls->next; /* the innermost frame begins a window */
+	return calls->next;
+}
+
+/* Puts the calls behind the `at` bytes that data[] has already; how many bytes they are. */
+static __always_inline __u64 calls__copy(struct user *u, struct event *e, __u64 at)
+{
+	struct capture_calls *calls = &slot__of(e)->calls;
+	const struct capture_runtime *runtime = runtime__of(u->mm);
+	struct event_runtime *out;
+
+	if (!runtime)
+		return 0;
+	calls->runtime = *runtime;
+	calls->at = at;
+	if (!calls__begin(u, calls))
+		return 0;
+	calls__follow(u);
+	at = calls->at;
+	OPAQUE(at);
+	if (at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))
+		return 0;
+	out = (void *)(e->data + at);
+	out->base = calls->base;
+	out->layout = calls->runtime.layout;
+	out->cnt = calls->cnt;
+	out->cut = calls->next;
+	e->flags |= EVENT_F_RUNTIME;
+	return sizeof(*out) + calls->cnt * sizeof(struct event_call);
+}
+
+#endif

@@ -1,0 +1,2 @@
+SELECT coalesce(min(begins), 0) AS begins, coalesce(max(ends), 0) AS ends
+FROM page.totals;

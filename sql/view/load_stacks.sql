@@ -1,0 +1,2 @@
+SELECT stack_id::UBIGINT AS stack_id, frames
+FROM stacktraces;

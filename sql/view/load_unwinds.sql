@@ -1,0 +1,5 @@
+INSERT INTO page.unwinds
+SELECT coalesce(unwind, 'unknown'), count(*)
+FROM all_events
+WHERE ustack_id IS NOT NULL
+GROUP BY ALL;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/collector_help.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture/probe.h"
+
+#define HELP_WIDTH 56 /* of 79, beside the names of sources */
+
+/* Prints an entry of the list below, broken at spaces: argp would break a long line anywhere. */
+static void print_entry(FILE *f, const char *usage, const char *help)
+{
+	const char *rest = help;
+
+	fprintf(f, "  %-17s", usage);
+	while (*rest) {
+		size_t sz = strnlen(rest, HELP_WIDTH);
+
+		while (rest[sz] && rest[sz] != ' ')
+			sz--;
+		fprintf(f, "%*s  %.*s\n", rest == help ? 0 : 19, "", (int)sz, rest);
+		rest += sz + (rest[sz] == ' ');
+	}
+}
+
+char *collector_help__filter(int key, const char *text, void *input)
+{
+	char *out = NULL;
+	size_t sz;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	f = open_memstream(&out, &sz);
+	if (!f)
+		return (char *)text;
+	fprintf(f, "PROGRAMS is a comma list of:\n");
+	for (const struct probe *p = probes; p->name; p++)
+		print_entry(f, p->usage, p->help);
+	print_entry(f, "all", "every source that this machine supports and that needs no PATH");
+	fprintf(f, "S selects the stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
+	fclose(f);
+	return out;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef COLLECTOR_COLLECTOR_HELP_H
+#define COLLECTOR_COLLECTOR_HELP_H
+
+/* The help filter of argp: puts the list of probes, from their table, before the last part. */
+char *collector_help__filter(int key, const char *text, void *input);
+
+#endif

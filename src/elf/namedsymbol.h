@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ELF_NAMEDSYMBOL_H
+#define ELF_NAMEDSYMBOL_H
+
+#include "elf/elffile.h"
+
+/*
+ * Returns the link-time address of the defined symbol of that name, or 0. Looks through the dynamic
+ * symbols, then the others, as long as their bytes are at most *left; subtracts them.
+ */
+uint64_t elf_symbol__find(const struct elf_file *, const char *name, size_t *left);
+
+#endif

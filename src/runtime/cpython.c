@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CPython 3.11 to 3.15 with a GIL. A thread's calls are a linked list of _PyInterpreterFrame.
+ * Several calls share one activation of _PyEval_EvalFrameDefault(): Python calls Python without C.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/cpython_layout.h"
+#include "runtime/threadslot.h"
+
+/* enum _frameowner: from 3.12 on the C function has a frame of its own at the end of its calls. */
+#define OWNED_BY_INTERPRETER 3
+
+#define INTERPRETERS_MAX 64
+#define CODE_TAGS	 7ull /* of _PyStackRef, from 3.14 on */
+#define OFFSET_MAX	 (1u << 20)
+
+#define VERSION(major, minor) ((major) << 8 | (minor))
+
+/* Objects of CPython in builds of its own offsets (3.11 and 3.12; Include/internal,
+ * Include/cpython). */
+static const struct runtime_layout fixed[] = {
+	{ .version = VERSION(3, 11), .at = { [AT_INTERPRETERS] = 40,   [AT_INTERP_NEXT] = 0,
+					     [AT_INTERP_THREADS] = 16, [AT_THREAD_NEXT] = 8,
+					     [AT_THREAD_ID] = 152,     [AT_THREAD_FIRST] = 56,
+					     [AT_CFRAME_CURRENT] = 8,  [AT_CFRAME_PREVIOUS] = 16,
+					     [AT_FRAME_CODE] = 32,     [AT_FRAME_PREVIOUS] = 48,
+					     [AT_FRAME_INSTR] = 56,    [AT_FRAME_OWNER] = 68,
+					     [AT_CODE_FILE] = 112,     [AT_CODE_NAME] = 128,
+					     [AT_CODE_LINES] = 136,    [AT_CODE_FIRST_LINE] = 72,
+					     [AT_CODE_BYTES] = 184,    [AT_TEXT_LENGTH] = 16,
+					     [AT_TEXT_STATE] = 32,     [AT_TEXT_ASCII] = 48,
+					     [AT_TEXT_OTHER] = 72,     [AT_BYTES] = 32 } },
+	{ .version = VERSION(3, 12),
+	  .at = { [AT_INTERPRETERS] = 40,   [AT_INTERP_NEXT] = 0,
+		  [AT_INTERP_THREADS] = 72, [AT_THREAD_NEXT] = 8,
+		  [AT_THREAD_ID] = 136,	    [AT_THREAD_FIRST] = 56,
+		  [AT_CFRAME_CURRENT] = 0,  [AT_CFRAME_PREVIOUS] = AT_NONE,
+		  [AT_FRAME_CODE] = 0,	    [AT_FRAME_PREVIOUS] = 8,
+		  [AT_FRAME_INSTR] = 56,    [AT_FRAME_OWNER] = 70,
+		  [AT_CODE_FILE] = 112,	    [AT_CODE_NAME] = 128,
+		  [AT_CODE_LINES] = 136,    [AT_CODE_FIRST_LINE] = 68,
+		  [AT_CODE_BYTES] = 192,    [AT_TEXT_LENGTH] = 16,
+		  [AT_TEXT_STATE] = 32,	    [AT_TEXT_ASCII] = 40,
+		  [AT_TEXT_OTHER] = 56,	    [AT_BYTES] = 32 } },
+};
+
+/*
+ * From 3.13 on _PyRuntime begins with struct _Py_DebugOffsets, which has the offsets of the build.
+ * Here .at are words of it (Include/internal/pycore_debug_offsets.h); 0: it has none.
+ */
+#define COOKIE		    "xdebugpy"
+#define DEBUG_VERSION	    8
+#define DEBUG_FREE_THREADED 16
+
+static const struct runtime_layout described[] = {
+	{ .version = VERSION(3, 13),
+	  .at = { [AT_INTERPRETERS] = 5,
+		  [AT_INTERP_NEXT] = 8,
+		  [AT_INTERP_THREADS] = 9,
+		  [AT_THREAD_NEXT] = 21,
+		  [AT_THREAD_ID] = 24,
+		  [AT_THREAD_FIRST] = 23,
+		  [AT_FRAME_CODE] = 30,
+		  [AT_FRAME_PREVIOUS] = 29,
+		  [AT_FRAME_INSTR] = 31,
+		  [AT_FRAME_OWNER] = 33,
+		  [AT_CODE_FILE] = 35,
+		  [AT_CODE_NAME] = 37,
+		  [AT_CODE_LINES] = 38,
+		  [AT_CODE_FIRST_LINE] = 39,
+		  [AT_CODE_BYTES] = 43,
+		  [AT_TEXT_LENGTH] = 69,
+		  [AT_TEXT_STATE] = 68,
+		  [AT_TEXT_ASCII] = 70,
+		  [AT_BYTES] = 66 } },
+	{ .version = VERSION(3, 14),
+	  .at = { [AT_INTERPRETERS] = 5,
+		  [AT_INTERP_NEXT] = 8,
+		  [AT_INTERP_THREADS] = 9,
+		  [AT_THREAD_NEXT] = 24,
+		  [AT_THREAD_ID] = 27,
+		  [AT_THREAD_FIRST] = 26,
+		  [AT_FRAME_CODE] = 33,
+		  [AT_FRAME_PREVIOUS] = 32,
+		  [AT_FRAME_INSTR] = 34,
+		  [AT_FRAME_OWNER] = 36,
+		  [AT_CODE_FILE] = 40,
+		  [AT_CODE_NAME] = 42,
+		  [AT_CODE_LINES] = 43,
+		  [AT_CODE_FIRST_LINE] = 44,
+		  [AT_CODE_BYTES] = 48,
+		  [AT_TEXT_LENGTH] = 79,
+		  [AT_TEXT_STATE] = 78,
+		  [AT_TEXT_ASCII] = 80,
+		  [AT_BYTES] = 76 } },
+	{ .version = VERSION(3, 15),
+	  .at = { [AT_INTERPRETERS] = 5,
+		  [AT_INTERP_NEXT] = 8,
+		  [AT_INTERP_THREADS] = 9,
+		  [AT_THREAD_NEXT] = 24,
+		  [AT_THREAD_ID] = 30,
+		  [AT_THREAD_FIRST] = 26,
+		  [AT_FRAME_CODE] = 41,
+		  [AT_FRAME_PREVIOUS] = 40,
+		  [AT_FRAME_INSTR] = 42,
+		  [AT_FRAME_OWNER] = 44,
+		  [AT_CODE_FILE] = 48,
+		  [AT_CODE_NAME] = 50,
+		  [AT_CODE_LINES] = 51,
+		  [AT_CODE_FIRST_LINE] = 52,
+		  [AT_CODE_BYTES] = 56,
+		  [AT_TEXT_LENGTH] = 91,
+		  [AT_TEXT_STATE] = 90,
+		  [AT_TEXT_ASCII] = 92,
+		  [AT_BYTES] = 88 } },
+};
+
+#define ARRAY_CNT(a) (sizeof(a) / sizeof(*(a)))
+
+/* ---- versions -----------------------------------------------------------------------------------
+ */
+
+static const struct runtime_layout *find_version(const struct runtime_layout *of, size_t cnt,
+						 uint32_t version)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (of[i].version == version)
+			return &of[i];
+	return NULL;
+}
+
+/* Offsets come from the process: what BPF reads of a frame has to be in the words that it reads. */
+static bool is_sane(const struct runtime_layout *l)
+{
+	static const enum cpython_at words[] = { AT_FRAME_CODE, AT_FRAME_PREVIOUS, AT_FRAME_INSTR };
+
+	for (size_t i = 0; i < AT_CNT; i++)
+		if (l->at[i] > OFFSET_MAX && l->at[i] != AT_NONE)
+			return false;
+	for (size_t i = 0; i < ARRAY_CNT(words); i++)
+		if (l->at[words[i]] % 8 || l->at[words[i]] / 8 >= CAPTURE_CALL_WORDS)
+			return false;
+	return l->at[AT_FRAME_OWNER] / 8 < CAPTURE_CALL_WORDS;
+}
+
+/* Reads the offsets that the process says itself. */
+static int read_described(struct remote *r, uint64_t state, struct runtime_layout *l)
+{
+	const struct runtime_layout *words;
+
+	l->version = (uint32_t)remote__u64(r, state + DEBUG_VERSION) >> 16;
+	words = find_version(described, ARRAY_CNT(described), l->version);
+	if (!words || remote__u64(r, state + DEBUG_FREE_THREADED))
+		return -ENOTSUP;
+	for (size_t i = 0; i < AT_CNT; i++) {
+		uint64_t v = words->at[i] ? remote__u64(r, state + 8 * words->at[i]) : AT_NONE;
+
+		l->at[i] = v > OFFSET_MAX && words->at[i] ? OFFSET_MAX + 1 : (uint32_t)v;
+	}
+	l->at[AT_TEXT_OTHER] = l->at[AT_TEXT_ASCII] + 16;
+	return r->err ? -EAGAIN : is_sane(l) ? 0 : -ENOTSUP;
+}
+
+static bool has_cookie(struct remote *r, uint64_t state)
+{
+	char cookie[sizeof(COOKIE) - 1];
+
+	return remote__read(r, state, cookie, sizeof(cookie)) &&
+	       memcmp(cookie, COOKIE, sizeof(cookie)) == 0;
+}
+
+/* `symbols`: the addresses of _PyRuntime and Py_Version. */
+static int find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
+{
+	const struct runtime_layout *f;
+
+	if (has_cookie(r, symbols[0]))
+		return read_described(r, symbols[0], l);
+	l->version = symbols[1] ? (uint32_t)remote__u64(r, symbols[1]) >> 16 : 0;
+	f = find_version(fixed, ARRAY_CNT(fixed), l->version);
+	if (f)
+		memcpy(l->at, f->at, sizeof(l->at));
+	return r->err ? -EAGAIN : f ? 0 : -ENOTSUP;
+}
+
+static void print_version(uint32_t version, char *text, size_t sz)
+{
+	snprintf(text, sz, "%u.%u", version >> 8, version & 255);
+}
+
+/* ---- where a thread's calls are -----------------------------------------------------------------
+ */
+
+/* Votes for the place of a thread's state by all threads of an interpreter. */
+static void ask_threads(struct remote *r, const struct runtime_layout *l, uint64_t interpreter,
+			struct thread_slot *slot)
+{
+	uint64_t thread = remote__u64(r, interpreter + l->at[AT_INTERP_THREADS]);
+
+	while (thread && !r->err && thread_slot__wants_more(slot)) {
+		thread_slot__vote(slot, r, remote__u64(r, thread + l->at[AT_THREAD_ID]), thread);
+		thread = remote__u64(r, thread + l->at[AT_THREAD_NEXT]);
+	}
+}
+
+static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t state,
+		     struct capture_runtime *c)
+{
+	uint64_t interpreter = remote__u64(r, state + l->at[AT_INTERPRETERS]);
+	struct thread_slot slot = { 0 };
+	int64_t off[2];
+
+	for (size_t i = 0; interpreter && !r->err && i < INTERPRETERS_MAX; i++) {
+		ask_threads(r, l, interpreter, &slot);
+		interpreter = remote__u64(r, interpreter + l->at[AT_INTERP_NEXT]);
+	}
+	if (!thread_slot__winners(&slot, off))
+		return -EAGAIN;
+	c->state_off[0] = off[0];
+	c->state_off[1] = off[1];
+	return 0;
+}
+
+/* The cookie of a code object is made of its first line, and the addresses of its name and lines.
+ */
+static bool set_cookie(struct runtime_layout *l)
+{
+	static const enum cpython_at words[] = { AT_CODE_FIRST_LINE, AT_CODE_NAME, AT_CODE_LINES };
+
+	l->code_mask = ~CODE_TAGS;
+	l->cookie_off = l->at[AT_CODE_FIRST_LINE] & ~7u;
+	for (size_t i = 0; i < ARRAY_CNT(words); i++) {
+		l->cookie[i] = (l->at[words[i]] - l->cookie_off) / 8;
+		if (l->at[words[i]] < l->cookie_off || l->cookie[i] >= CAPTURE_CALL_WORDS)
+			return false;
+	}
+	return true;
+}
+
+static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		  struct capture_runtime *c)
+{
+	int err = find_layout(r, symbols, l);
+
+	if (err)
+		return err;
+	*c = (struct capture_runtime){
+		.self_off = THREAD_SELF_OFF,
+		.id_off = l->at[AT_THREAD_ID],
+		.first_off = l->at[AT_THREAD_FIRST],
+		.indirect = l->at[AT_CFRAME_CURRENT],
+		.code = l->at[AT_FRAME_CODE] / 8,
+		.previous = l->at[AT_FRAME_PREVIOUS] / 8,
+		.instr = l->at[AT_FRAME_INSTR] / 8,
+		.word = l->at[AT_FRAME_OWNER] / 8,
+	};
+	return set_cookie(l) ? find_slot(r, l, symbols[0], c) : -ENOTSUP;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+static uint8_t owner_of(const struct runtime_layout *l, const struct event_call *c)
+{
+	return (uint8_t)(c->word >> l->at[AT_FRAME_OWNER] % 8 * 8);
+}
+
+/* From 3.12 on the C function's own frame ends its calls. It is a local variable of it. */
+static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *runs)
+{
+	size_t cnt = 0, first = 0;
+
+	for (size_t i = 0; i < c->cnt; i++) {
+		if (owner_of(c->layout, &c->calls[i]) < OWNED_BY_INTERPRETER)
+			continue;
+		runs[cnt++] = (struct runtime_run){ first, i - first, c->calls[i].at };
+		first = i + 1;
+	}
+	if (first < c->cnt)
+		runs[cnt++] = (struct runtime_run){ first, c->cnt - first, 0 };
+	return cnt;
+}
+
+/* In 3.11 the last call of a run says so; a _PyCFrame, a local variable of the C function, leads to
+ * that of the run before. */
+static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *runs)
+{
+	size_t cnt = 0, first = 0;
+	uint64_t cframe = c->base;
+
+	for (size_t i = 0; i < c->cnt; i++) {
+		if (!owner_of(c->layout, &c->calls[i]) && i + 1 < c->cnt)
+			continue;
+		runs[cnt++] = (struct runtime_run){ first, i + 1 - first, cframe };
+		first = i + 1;
+		if (!snapshot__word(c->stack, cframe + c->layout->at[AT_CFRAME_PREVIOUS], &cframe))
+			cframe = 0;
+	}
+	return cnt;
+}
+
+static size_t split(const struct runtime_calls *c, struct runtime_run *runs)
+{
+	if (c->layout->at[AT_CFRAME_PREVIOUS] != AT_NONE)
+		return split_by_entry(c, runs);
+	return split_by_owner(c, runs);
+}
+
+/* The stub between a class and its __init__() is no function of the program. */
+static bool is_hidden(const struct script *s)
+{
+	return strcmp(s->module, "__init__") == 0;
+}
+
+static bool may_have(const char *file)
+{
+	return strncmp(file, "python", 6) == 0 || strncmp(file, "libpython", 9) == 0;
+}
+
+const struct runtime cpython = {
+	.name = "python",
+	.by_order = "python_order",
+	.gone = "python_gone",
+	.unknown = { .module = "[python]" },
+	.symbols = { "_PyRuntime", "Py_Version" },
+	.may_have = may_have,
+	.locate = locate,
+	.split = split,
+	.read = cpython__read,
+	.is_hidden = is_hidden,
+	.print_version = print_version,
+};

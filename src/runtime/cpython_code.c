@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Code objects of CPython: script, qualified name, lines. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "runtime/cpython_layout.h"
+
+#define TEXT_CHARS_MAX 1024
+#define LINES_MAX      (1u << 20) /* bytes of a line table; larger ones give no lines */
+#define CODE_UNITS_MAX (1u << 28)
+
+/* ---- texts --------------------------------------------------------------------------------------
+ */
+
+static void append_utf8(struct buf *b, uint32_t c)
+{
+	if (c < 0x80) {
+		buf__u8(b, (uint8_t)c);
+	} else if (c < 0x800) {
+		buf__u8(b, (uint8_t)(0xc0 | c >> 6));
+		buf__u8(b, (uint8_t)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		buf__u8(b, (uint8_t)(0xe0 | c >> 12));
+		buf__u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
+		buf__u8(b, (uint8_t)(0x80 | (c & 0x3f)));
+	} else {
+		buf__u8(b, (uint8_t)(0xf0 | (c >> 18 & 7)));
+		buf__u8(b, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
+		buf__u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
+		buf__u8(b, (uint8_t)(0x80 | (c & 0x3f)));
+	}
+}
+
+/* Characters of 1 (Latin-1), 2 or 4 bytes as UTF-8; up to the first NUL. */
+static void append_characters(struct buf *b, const uint8_t *chars, size_t cnt, unsigned width)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t c = 0;
+
+		memcpy(&c, chars + i * width, width);
+		if (!c)
+			return;
+		append_utf8(b, c);
+	}
+}
+
+/* Bits of PyASCIIObject.state. */
+struct text_state {
+	unsigned width;
+	bool compact, ascii;
+};
+
+static struct text_state text_state__of(uint32_t state)
+{
+	return (struct text_state){ state >> 2 & 7, state >> 5 & 1, state >> 6 & 1 };
+}
+
+/* Appends a str object and a NUL. */
+static int read_text(struct remote *r, const struct runtime_layout *l, uint64_t at, struct buf *out)
+{
+	uint8_t chars[TEXT_CHARS_MAX * sizeof(uint32_t)];
+	uint64_t cnt = remote__u64(r, at + l->at[AT_TEXT_LENGTH]);
+	struct text_state s = text_state__of(remote__u32(r, at + l->at[AT_TEXT_STATE]));
+	uint64_t data = at + l->at[s.ascii ? AT_TEXT_ASCII : AT_TEXT_OTHER];
+	bool cut = cnt > TEXT_CHARS_MAX;
+
+	if (!s.compact || (s.width != 1 && s.width != 2 && s.width != 4))
+		return -EINVAL;
+	cnt = cut ? TEXT_CHARS_MAX : cnt;
+	if (!remote__read(r, data, chars, cnt * s.width))
+		return -EFAULT;
+	append_characters(out, chars, cnt, s.width);
+	if (cut)
+		buf__str(out, "…");
+	buf__u8(out, 0);
+	return buf__err(out);
+}
+
+static int read_names(struct remote *r, const struct runtime_layout *l, uint64_t code,
+		      struct script_function *f)
+{
+	struct buf module = { 0 }, name = { 0 };
+	int err = read_text(r, l, remote__u64(r, code + l->at[AT_CODE_FILE]), &module);
+
+	if (!err)
+		err = read_text(r, l, remote__u64(r, code + l->at[AT_CODE_NAME]), &name);
+	if (!err)
+		err = script_function__name(f, l->runtime->name, (const char *)module.data,
+					    (const char *)name.data);
+	buf__free(&module);
+	buf__free(&name);
+	return err;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------
+ */
+
+/* Six bits per byte, the lowest first; bit 6: there are more. */
+static uint32_t take_varint(struct cursor *c)
+{
+	uint32_t v = 0;
+	uint8_t byte;
+
+	for (unsigned shift = 0; shift < 32; shift += 6) {
+		byte = cursor__u8(c);
+		v |= (uint32_t)(byte & 0x3f) << shift;
+		if (!(byte & 0x40))
+			return v;
+	}
+	c->err = true;
+	return 0;
+}
+
+/* The sign is bit 0. */
+static int32_t take_signed_varint(struct cursor *c)
+{
+	uint32_t v = take_varint(c);
+
+	return v & 1 ? -(int32_t)(v >> 1) : (int32_t)(v >> 1);
+}
+
+enum { LOCATION_ONE_LINE = 10, LOCATION_NO_COLUMNS = 13, LOCATION_LONG, LOCATION_NONE };
+
+/* Takes what follows an entry's first byte. Returns the change of the line. */
+static int32_t take_location(struct cursor *c, unsigned kind)
+{
+	int32_t delta = 0;
+
+	if (kind < LOCATION_ONE_LINE) {
+		cursor__u8(c);
+	} else if (kind < LOCATION_NO_COLUMNS) {
+		delta = (int32_t)(kind - LOCATION_ONE_LINE);
+		cursor__u8(c);
+		cursor__u8(c);
+	} else if (kind < LOCATION_NONE) {
+		delta = take_signed_varint(c);
+	}
+	for (int i = 0; kind == LOCATION_LONG && i < 3; i++)
+		take_varint(c);
+	return delta;
+}
+
+int cpython__decode_lines(struct script_function *f, const uint8_t *table, size_t sz)
+{
+	struct cursor c = cursor__on(table, sz);
+	uint32_t off = 0, line = f->first_line;
+	int err = 0;
+
+	while (!err && !c.err && cursor__left(&c)) {
+		uint8_t byte = cursor__u8(&c);
+		unsigned kind = byte >> 3 & 15;
+
+		if (!(byte & 0x80))
+			return -EINVAL;
+		line += (uint32_t)take_location(&c, kind);
+		if (!c.err)
+			err = script_function__add(
+				f, off, kind == LOCATION_NONE || line > INT32_MAX ? 0 : line);
+		off += 2 * ((byte & 7) + 1u);
+	}
+	return c.err ? -EINVAL : err;
+}
+
+/* Without lines the function still has its names. */
+static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t code,
+		      struct script_function *f)
+{
+	uint64_t bytes = remote__u64(r, code + l->at[AT_CODE_LINES]);
+	uint64_t sz = remote__u64(r, bytes + OBJECT_SIZE);
+	uint8_t *table;
+	int err = 0;
+
+	if (r->err || sz > LINES_MAX)
+		return r->err ? -EFAULT : 0;
+	table = malloc(sz + 1);
+	if (!table)
+		return -ENOMEM;
+	if (remote__read(r, bytes + l->at[AT_BYTES], table, sz))
+		err = cpython__decode_lines(f, table, sz) == -ENOMEM ? -ENOMEM : 0;
+	else
+		err = -EFAULT;
+	free(table);
+	return err;
+}
+
+/* ---- code objects -------------------------------------------------------------------------------
+ */
+
+static bool is_code(struct remote *r, uint64_t code)
+{
+	uint64_t type = remote__u64(r, code + OBJECT_TYPE);
+
+	return remote__is_text(r, remote__u64(r, type + TYPE_NAME), "code");
+}
+
+int cpython__read(struct remote *r, const struct runtime_layout *l, uint64_t code,
+		  struct script_function *f)
+{
+	uint64_t units;
+	int err;
+
+	if (!is_code(r, code))
+		return -EINVAL;
+	units = remote__u64(r, code + OBJECT_SIZE);
+	f->start = code + l->at[AT_CODE_BYTES];
+	f->sz = units <= CODE_UNITS_MAX ? 2 * units : 0;
+	f->first_line = remote__u32(r, code + l->at[AT_CODE_FIRST_LINE]);
+	err = r->err ? -EFAULT : read_names(r, l, code, f);
+	return err ? err : read_lines(r, l, code, f);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where CPython keeps what is read of it: indexes of struct runtime_layout.at. */
+#ifndef RUNTIME_CPYTHON_LAYOUT_H
+#define RUNTIME_CPYTHON_LAYOUT_H
+
+#include "runtime/runtime.h"
+
+enum cpython_at {
+	AT_INTERPRETERS, /* _PyRuntimeState: interpreters.head */
+	AT_INTERP_NEXT,	 /* PyInterpreterState */
+	AT_INTERP_THREADS,
+	AT_THREAD_NEXT, /* PyThreadState */
+	AT_THREAD_ID,
+	AT_THREAD_FIRST,    /* current_frame, or up to 3.12 cframe */
+	AT_CFRAME_CURRENT,  /* _PyCFrame */
+	AT_CFRAME_PREVIOUS, /* only in 3.11: there a run ends with a call that `is_entry` */
+	AT_FRAME_CODE,	    /* _PyInterpreterFrame */
+	AT_FRAME_PREVIOUS,
+	AT_FRAME_INSTR,
+	AT_FRAME_OWNER, /* one byte; in 3.11 is_entry */
+	AT_CODE_FILE,	/* PyCodeObject */
+	AT_CODE_NAME,
+	AT_CODE_LINES,
+	AT_CODE_FIRST_LINE,
+	AT_CODE_BYTES,
+	AT_TEXT_LENGTH, /* PyASCIIObject */
+	AT_TEXT_STATE,
+	AT_TEXT_ASCII, /* its size: where ASCII text begins */
+	AT_TEXT_OTHER, /* size of PyCompactUnicodeObject */
+	AT_BYTES,      /* PyBytesObject: ob_sval */
+	AT_CNT
+};
+
+#define AT_NONE UINT32_MAX
+
+/* struct _object and struct _typeobject, the same in all versions with a GIL. */
+#define OBJECT_TYPE 8
+#define OBJECT_SIZE 16
+#define TYPE_NAME   24
+
+_Static_assert(AT_CNT <= RUNTIME_OFFSETS, "room");
+
+int cpython__read(struct remote *, const struct runtime_layout *, uint64_t code,
+		  struct script_function *);
+
+/*
+ * Decodes a line table (Objects/locations.md of CPython 3.11 and newer) into the function's places.
+ * Returns 0, or -EINVAL for a table that ends in the middle of an entry; what was decoded stays.
+ */
+int cpython__decode_lines(struct script_function *, const uint8_t *table, size_t sz);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/interleave.h"
+
+#include <string.h>
+
+#include "process/process.h"
+
+struct merging {
+	const struct interleave_input *in;
+	struct trace *trace;
+	struct interleave_room *room;
+	size_t call_cnt, frame_cnt; /* in the room; more than TRACE_MAX frames are counted only */
+	size_t next;		    /* native frame that has not been taken over */
+};
+
+#define NOWHERE SIZE_MAX
+
+/* Returns the index of the first native frame from `from` on that has the address in its part of
+ * the stack. */
+static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
+{
+	for (size_t i = from; anchor && i + 1 < t->cnt; i++)
+		if (anchor >= t->frames[i].sp && anchor < t->frames[i + 1].sp)
+			return i;
+	return NOWHERE;
+}
+
+/* From the frame that runs the innermost calls on, all of its file is the interpreter at work. */
+static void mark_interpreter(const struct interleave_input *in, struct trace *t)
+{
+	const struct mapping *map;
+	size_t inner = NOWHERE;
+
+	for (size_t i = 0; i < in->run_cnt && inner == NOWHERE; i++)
+		inner = find_native(t, in->runs[i].anchor, 0);
+	map = inner == NOWHERE ? NULL : t->frames[inner].map;
+	for (size_t i = inner; map && i < t->cnt; i++)
+		if (t->frames[i].map && mapping__same_file(t->frames[i].map, map))
+			t->frames[i].flags |= FRAME_INTERPRETER;
+}
+
+static void put_frame(struct merging *m, const struct frame *f)
+{
+	if (m->frame_cnt < TRACE_MAX)
+		m->room->frames[m->frame_cnt] = *f;
+	m->frame_cnt++;
+}
+
+static void put_natives(struct merging *m, size_t end)
+{
+	while (m->next < end)
+		put_frame(m, &m->trace->frames[m->next++]);
+}
+
+static void put_calls(struct merging *m, const struct runtime_run *run, const char *mark)
+{
+	for (size_t i = run->first; i < run->first + run->cnt; i++) {
+		struct script_call *call = &m->room->calls[m->call_cnt];
+
+		if (!m->in->calls[i].script)
+			continue;
+		*call = m->in->calls[i];
+		call->mark = call->script->name ? mark : m->in->runtime->gone;
+		put_frame(m, &(struct frame){ .pc = m->call_cnt++, .flags = FRAME_SCRIPT });
+	}
+}
+
+/* Behind the frame that runs the calls before, or last if the native stack is not whole. */
+static void put_by_order(struct merging *m, const struct runtime_run *run)
+{
+	bool whole = m->trace->status == UNWIND_ROOT && m->next < m->trace->cnt;
+
+	put_natives(m, whole ? m->next + 1 : m->trace->cnt);
+	put_calls(m, run, m->in->runtime->by_order);
+}
+
+static void put_run(struct merging *m, const struct runtime_run *run)
+{
+	size_t at = find_native(m->trace, run->anchor, m->next);
+
+	if (at == NOWHERE) {
+		put_by_order(m, run);
+		return;
+	}
+	put_natives(m, at);
+	put_calls(m, run, m->in->runtime->name);
+}
+
+void interleave__calls(struct trace *t, const struct interleave_input *in,
+		       struct interleave_room *room)
+{
+	struct merging m = { .in = in, .trace = t, .room = room };
+
+	mark_interpreter(in, t);
+	for (size_t i = 0; i < in->run_cnt; i++)
+		put_run(&m, &in->runs[i]);
+	put_natives(&m, t->cnt);
+	if (in->cut || m.frame_cnt > TRACE_MAX)
+		t->status = UNWIND_LIMIT;
+	t->cnt = m.frame_cnt < TRACE_MAX ? m.frame_cnt : TRACE_MAX;
+	memcpy(t->frames, room->frames, t->cnt * sizeof(*t->frames));
+	t->calls = room->calls;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/locate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/handle.h"
+#include "base/utf8.h"
+#include "elf/namedsymbol.h"
+#include "process/maps.h"
+
+#define SYMBOLS_MAX (32u << 20) /* bytes of symbols that are looked through in one go */
+#define READ_MAX    (4u << 20)	/* bytes of the process's memory */
+
+const struct runtime *const runtimes_table[] = { &cpython, NULL };
+
+struct search {
+	int proc;
+	uint32_t tgid, wanted;
+	size_t left; /* bytes of symbols that may still be looked through */
+	uint64_t ino;
+	uint64_t symbols[RUNTIME_SYMBOLS];
+	struct located *out;
+};
+
+int locate__open(int proc, uint32_t tgid, const char *name)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "%u/%s", tgid, name);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens a plain file that the process has mapped. Returns NULL if it is none, or no ELF file. */
+static struct elf_file *open_mapped(const struct search *s, const struct record_mmap *m)
+{
+	char path[96];
+	struct stat st;
+	int handle, fd = -1;
+
+	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", s->tgid,
+		 (unsigned long long)m->start, (unsigned long long)(m->start + m->len));
+	handle = openat(s->proc, path, O_PATH | O_CLOEXEC);
+	if (handle < 0)
+		return NULL;
+	if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode))
+		fd = handle__reopen(handle, NULL);
+	close(handle);
+	return fd < 0 ? NULL : elf_file__new(fd, m->path);
+}
+
+static bool find_symbols(struct search *s, const struct record_mmap *m, const struct runtime *r)
+{
+	struct elf_file *f = open_mapped(s, m);
+	uint64_t vaddr;
+
+	memset(s->symbols, 0, sizeof(s->symbols));
+	for (size_t i = 0; f && elf_file__vaddr(f, m->pgoff, &vaddr) && i < RUNTIME_SYMBOLS; i++) {
+		uint64_t at = r->symbols[i] ? elf_symbol__find(f, r->symbols[i], &s->left) : 0;
+
+		s->symbols[i] = at ? m->start - vaddr + at : 0;
+		if (!s->symbols[0])
+			break;
+	}
+	elf_file__put(f);
+	return s->symbols[0];
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void look_into(const struct record_mmap *m, void *arg)
+{
+	struct search *s = arg;
+	const char *name = name_of(m->path);
+
+	if (s->out->runtime || !m->ino || m->ino == s->ino)
+		return;
+	for (size_t i = 0; runtimes_table[i] && !s->out->runtime; i++) {
+		const struct runtime *r = runtimes_table[i];
+
+		if (!(s->wanted >> i & 1) || !r->may_have(name))
+			continue;
+		s->ino = m->ino;
+		if (find_symbols(s, m, r))
+			s->out->runtime = r;
+	}
+	if (s->out->runtime)
+		snprintf(s->out->file, sizeof(s->out->file), "%.63s", name);
+}
+
+static void read_runtime(struct search *s)
+{
+	struct remote remote = { .mem = locate__open(s->proc, s->tgid, "mem"), .left = READ_MAX };
+	struct located *l = s->out;
+
+	l->layout.runtime = l->runtime;
+	l->err = remote.mem < 0 ? remote.mem
+				: l->runtime->locate(&remote, s->symbols, &l->layout, &l->where);
+	if (remote.mem >= 0)
+		close(remote.mem);
+}
+
+static int read_ino(int proc, uint32_t tgid, uint64_t *ino)
+{
+	char path[32];
+	struct stat st = { 0 };
+	int handle, err;
+
+	snprintf(path, sizeof(path), "%u/exe", tgid);
+	handle = openat(proc, path, O_PATH | O_CLOEXEC);
+	if (handle < 0)
+		return -errno;
+	err = handle__stat(handle, "", &st);
+	close(handle);
+	*ino = st.st_ino;
+	return err;
+}
+
+void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *out)
+{
+	struct search s = { proc, tgid, wanted, .left = SYMBOLS_MAX, .out = out };
+	int maps = locate__open(proc, tgid, "maps");
+
+	*out = (struct located){ 0 };
+	out->err = maps < 0 ? maps : read_ino(proc, tgid, &out->ino);
+	if (maps >= 0 && !out->err)
+		maps__read(maps, look_into, &s);
+	if (maps >= 0)
+		close(maps);
+	if (out->runtime)
+		read_runtime(&s);
+}

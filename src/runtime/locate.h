@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looks into one process: which runtime it has, and where that keeps its calls. Blocks: for jobs.
+ */
+#ifndef RUNTIME_LOCATE_H
+#define RUNTIME_LOCATE_H
+
+#include "runtime/runtime.h"
+
+struct located {
+	const struct runtime *runtime; /* NULL: none, or none that is wanted */
+	uint64_t ino;		       /* of the executable file */
+	char file[64];		       /* name of the file that has the runtime, cleaned */
+	int err;		       /* of runtime.locate */
+	struct runtime_layout layout;
+	struct capture_runtime where;
+};
+
+/* `proc` is an open /proc; `wanted` has a bit for each row of runtimes_table. */
+void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *);
+
+/* Opens a file of /proc/PID. Returns an fd or -errno. */
+int locate__open(int proc, uint32_t tgid, const char *name);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Interpreters and managed runtimes. Each is one row of a table: how a process is recognised, where
+ * BPF finds a thread's calls, how these are split, and how functions are named. Nothing else knows
+ * a runtime by name (docs/adding-a-runtime.md).
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "bpf/config.h"
+#include "event/sample.h"
+#include "runtime/script.h"
+#include "runtime/remote.h"
+
+#define RUNTIME_OFFSETS 33
+#define RUNTIME_SYMBOLS 2
+
+/* Where a version of a runtime has its fields: what the row that made it says. */
+struct runtime_layout {
+	const struct runtime *runtime;
+	uint64_t code_mask; /* see struct capture_runtime */
+	uint32_t cookie_off, cookie[3];
+	uint32_t version;	      /* of the runtime, in its own notation */
+	uint32_t at[RUNTIME_OFFSETS]; /* bytes */
+};
+
+_Static_assert(sizeof(struct runtime_layout) == 36 + 4 * RUNTIME_OFFSETS, "compared as bytes");
+
+/* The calls of a thread, innermost first, as BPF has read them. */
+struct runtime_calls {
+	const struct runtime_layout *layout;
+	const struct snapshot *stack;
+	uint64_t base; /* see struct event_runtime */
+	size_t cnt;
+	bool cut; /* there are more */
+	const struct event_call *calls;
+};
+
+/* Calls that one activation of the interpreter's C function runs, innermost first. */
+struct runtime_run {
+	size_t first, cnt;
+	uint64_t anchor; /* an address in that activation's native frame; 0: unknown */
+};
+
+struct runtime {
+	const char *name;     /* in --runtimes, and the column `mark` of frames placed by address */
+	const char *by_order; /* `mark` of frames placed by order */
+	const char *gone;     /* `mark` of frames with a function that cannot be read any more */
+	struct script unknown; /* those: only a module */
+	/* In an ELF file that processes map; without the first one it is not this runtime's. */
+	const char *symbols[RUNTIME_SYMBOLS];
+	/* Returns true if a mapped file of this name (without folders) may have the symbols. */
+	bool (*may_have)(const char *file);
+	/*
+	 * Finds the layout, and where a thread's calls are, from the symbols' addresses (0: none).
+	 * Returns 0, -EAGAIN if the runtime has not started yet, or -ENOTSUP for an unknown
+	 * version, which is in layout->version then.
+	 */
+	int (*locate)(struct remote *, const uint64_t *symbols, struct runtime_layout *,
+		      struct capture_runtime *);
+	/* Splits calls into at most calls->cnt + 1 runs. Returns how many. */
+	size_t (*split)(const struct runtime_calls *, struct runtime_run *runs);
+	/* Reads a function. Returns 0, or -errno if it is none. */
+	int (*read)(struct remote *, const struct runtime_layout *, uint64_t code,
+		    struct script_function *);
+	/* Returns true for a function of the runtime's own that no view shows. */
+	bool (*is_hidden)(const struct script *);
+	/* Formats a version for a message. */
+	void (*print_version)(uint32_t version, char *text, size_t sz);
+};
+
+/* Terminated by NULL. */
+extern const struct runtime *const runtimes_table[];
+
+extern const struct runtime cpython;
+
+#endif

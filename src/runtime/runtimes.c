@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/runtimes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "process/crowd.h"
+#include "runtime/locate.h"
+#include "runtime/interleave.h"
+#include "runtime/scripts.h"
+
+#define SEEN_CNT     4096
+#define AGAIN_NS     20000000 /* until a runtime that has not started is looked for again */
+#define AGAIN_MAX_NS 1000000000
+
+/* A process as it was looked at last. */
+struct seen {
+	uint32_t tgid;
+	bool looking;
+	uint64_t version; /* of its mappings */
+	uint64_t again_ns, wait_ns;
+};
+
+struct runtimes {
+	struct runtimes_options options;
+	int proc;
+	struct scripts *scripts;
+	size_t looking_cnt;
+	struct seen seen[SEEN_CNT];
+	struct runtime_layout layouts[CAPTURE_RUNTIMES_MAX]; /* by event_runtime.layout */
+	size_t layout_cnt;
+	bool said_full;
+	uint32_t said_version; /* the last unknown one */
+	struct event_call calls[EVENT_CALLS_MAX];
+	struct runtime_run runs[EVENT_CALLS_MAX + 1];
+	struct script_call script_calls[EVENT_CALLS_MAX];
+	struct interleave_room room;
+};
+
+struct runtimes *runtimes__new(const struct runtimes_options *o)
+{
+	struct runtimes *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->options = *o;
+	r->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r->scripts = scripts__new(r->proc, o->jobs);
+	if (r->proc >= 0 && r->scripts)
+		return r;
+	runtimes__free(r);
+	return NULL;
+}
+
+void runtimes__free(struct runtimes *r)
+{
+	if (!r)
+		return;
+	scripts__free(r->scripts);
+	if (r->proc >= 0)
+		close(r->proc);
+	free(r);
+}
+
+static int runtime__index(const char *name, size_t sz)
+{
+	for (int i = 0; runtimes_table[i]; i++)
+		if (strlen(runtimes_table[i]->name) == sz &&
+		    strncmp(runtimes_table[i]->name, name, sz) == 0)
+			return i;
+	return -EINVAL;
+}
+
+int runtimes__parse(const char *list, uint32_t *wanted)
+{
+	*wanted = 0;
+	for (const char *at = list; *at;) {
+		size_t sz = strcspn(at, ",");
+		int i = runtime__index(at, sz);
+
+		if (i < 0)
+			return i;
+		*wanted |= 1u << i;
+		at += sz + (at[sz] == ',');
+	}
+	return *wanted ? 0 : -EINVAL;
+}
+
+/* ---- which process has one ----------------------------------------------------------------------
+ */
+
+struct look {
+	struct job job;
+	struct runtimes *runtimes; /* only while there are jobs */
+	int proc;
+	uint32_t tgid, wanted;
+	struct located located;
+	bool done;
+};
+
+static bool may_have(const struct runtimes *r, const struct process *p)
+{
+	for (size_t i = 0; i < p->map_cnt; i++) {
+		const char *path = p->maps[i].path, *slash = path ? strrchr(path, '/') : NULL;
+
+		for (size_t n = 0; slash && runtimes_table[n]; n++)
+			if (r->options.wanted >> n & 1 && runtimes_table[n]->may_have(slash + 1))
+				return true;
+	}
+	return false;
+}
+
+static void look_work(struct job *job)
+{
+	struct look *l = (struct look *)job;
+
+	locate__process(l->proc, l->tgid, l->wanted, &l->located);
+	l->done = true;
+}
+
+/* Returns the index of an equal layout, which is added if it is new; -ENOSPC. */
+static int layout__index(struct runtimes *r, const struct runtime_layout *l)
+{
+	for (size_t i = 0; i < r->layout_cnt; i++)
+		if (memcmp(&r->layouts[i], l, sizeof(*l)) == 0)
+			return (int)i;
+	if (r->layout_cnt == CAPTURE_RUNTIMES_MAX)
+		return -ENOSPC;
+	r->layouts[r->layout_cnt] = *l;
+	return (int)r->layout_cnt++;
+}
+
+static void say_unknown(struct runtimes *r, const struct look *l)
+{
+	const struct located *at = &l->located;
+	char version[32];
+
+	if (r->said_version == at->layout.version)
+		return;
+	r->said_version = at->layout.version;
+	at->runtime->print_version(at->layout.version, version, sizeof(version));
+	log__warn("process %u: %s is %s %s, of which this program cannot read the calls; its "
+		  "stacks have native frames only",
+		  l->tgid, at->file, at->runtime->name, version);
+}
+
+static void look_take(struct runtimes *r, struct look *l)
+{
+	struct located *at = &l->located;
+	int layout = layout__index(r, &at->layout);
+
+	if (layout < 0) {
+		if (!r->said_full)
+			log__warn("too many versions of runtimes: some programs have native frames "
+				  "only");
+		r->said_full = true;
+		return;
+	}
+	at->where.layout = (uint32_t)layout;
+	at->where.code_mask = at->layout.code_mask;
+	at->where.cookie_off = at->layout.cookie_off;
+	memcpy(at->where.cookie, at->layout.cookie, sizeof(at->where.cookie));
+	r->options.found(at->ino, &at->where, r->options.arg);
+	log__debug("process %u: %s is %s; its calls are recorded (state at %lld, inode %llu)",
+		   l->tgid, at->file, at->runtime->name, (long long)at->where.state_off[0],
+		   (unsigned long long)at->ino);
+}
+
+static struct seen *seen__of(struct runtimes *r, uint32_t tgid)
+{
+	return &r->seen[tgid * 0x9e3779b1u >> 20];
+}
+
+static void look_done(struct job *job)
+{
+	struct look *l = (struct look *)job;
+	struct runtimes *r = l->runtimes;
+	struct seen *s = seen__of(r, l->tgid);
+
+	r->looking_cnt--;
+	if (s->tgid == l->tgid) {
+		s->looking = false;
+		s->again_ns = UINT64_MAX;
+	}
+	if (l->done && l->located.runtime && l->located.err == 0)
+		look_take(r, l);
+	else if (l->done && l->located.runtime && l->located.err == -ENOTSUP)
+		say_unknown(r, l);
+	else if (s->tgid == l->tgid && l->located.err == -EAGAIN) {
+		s->again_ns = monotonic__ns() + s->wait_ns;
+		s->wait_ns = s->wait_ns < AGAIN_MAX_NS ? 2 * s->wait_ns : AGAIN_MAX_NS;
+	}
+	free(l);
+}
+
+static void look__submit(struct runtimes *r, uint32_t tgid, struct seen *s)
+{
+	struct look *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return;
+	l->job = (struct job){ .rank = JOB_NEXT,
+			       .lane = crowd__lane(r->proc, tgid),
+			       .crowd = crowd__of(r->proc, tgid),
+			       .work = look_work,
+			       .done = look_done };
+	l->runtimes = r;
+	l->proc = r->proc;
+	l->tgid = tgid;
+	l->wanted = r->options.wanted;
+	s->looking = true;
+	r->looking_cnt++;
+	jobs__submit(r->options.jobs, &l->job);
+}
+
+void runtimes__look(struct runtimes *r, const struct process *p)
+{
+	struct seen *s = seen__of(r, p->tgid);
+
+	if (s->tgid == p->tgid && s->version == p->version &&
+	    (s->again_ns == UINT64_MAX || s->looking || monotonic__ns() < s->again_ns))
+		return;
+	if (s->tgid != p->tgid)
+		*s = (struct seen){ .tgid = p->tgid, .wait_ns = AGAIN_NS };
+	if (s->looking)
+		return;
+	s->version = p->version;
+	s->again_ns = UINT64_MAX;
+	if (may_have(r, p))
+		look__submit(r, p->tgid, s);
+}
+
+bool runtimes__is_looking(const struct runtimes *r)
+{
+	return r->looking_cnt > 0;
+}
+
+/* ---- the calls of an event ----------------------------------------------------------------------
+ */
+
+/* Returns false while the function is being read. */
+static bool fill_call(struct runtimes *r, const struct runtime_layout *l, size_t i)
+{
+	const struct runtime *runtime = l->runtime;
+	struct script_call *out = &r->script_calls[i];
+	const struct script_function *f;
+	bool reads = false;
+
+	f = scripts__find(r->scripts, &r->calls[i], &reads);
+	*out = (struct script_call){ .script = &runtime->unknown };
+	if (!f || !script_function__line(f, r->calls[i].instr, &out->line))
+		return !reads;
+	out->script = runtime->is_hidden(&f->script) ? NULL : &f->script;
+	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
+	return true;
+}
+
+/* Fills .calls. Returns how many there are; sets *layout to NULL if the event makes no sense. */
+static size_t take_calls(struct runtimes *r, const struct event *e, struct runtime_calls *c)
+{
+	struct event_runtime head;
+	const uint8_t *bytes = event__runtime(e, &head);
+
+	c->base = head.base;
+	c->cut = head.cut;
+	c->calls = r->calls;
+	c->cnt = head.cnt < EVENT_CALLS_MAX ? head.cnt : EVENT_CALLS_MAX;
+	c->layout = head.layout < r->layout_cnt ? &r->layouts[head.layout] : NULL;
+	memcpy(r->calls, bytes, c->cnt * sizeof(*r->calls));
+	return c->cnt;
+}
+
+bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
+{
+	struct runtime_calls c = { .stack = e->stack };
+	struct interleave_input in = { .runs = r->runs, .calls = r->script_calls };
+	struct scripts_owner owner = { e->process->tgid, e->process->from_ns, NULL };
+	bool all = true;
+
+	if (!(e->event->flags & EVENT_F_RUNTIME)) {
+		runtimes__look(r, e->process);
+		return true;
+	}
+	if (!take_calls(r, e->event, &c) || !c.layout)
+		return true;
+	owner.layout = c.layout;
+	if (!scripts__begin(r->scripts, &owner))
+		return e->last;
+	in.runtime = c.layout->runtime;
+	in.cut = c.cut;
+	in.run_cnt = in.runtime->split(&c, r->runs);
+	for (size_t run = 0; run < in.run_cnt; run++)
+		for (size_t i = 0; i < r->runs[run].cnt; i++)
+			all &= fill_call(r, c.layout, r->runs[run].first + i);
+	scripts__request(r->scripts);
+	if (!all && !e->last)
+		return false;
+	interleave__calls(t, &in, &r->room);
+	return true;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/script.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/utf8.h"
+
+/* A NUL-terminated copy without control characters, or NULL. */
+static char *cleaned(const char *text)
+{
+	struct buf b = { 0 };
+
+	utf8__sanitize_printable(&b, text, strlen(text));
+	buf__u8(&b, 0);
+	if (!buf__err(&b))
+		return (char *)b.data;
+	buf__free(&b);
+	return NULL;
+}
+
+static uint64_t key_of(const char *runtime, const char *text)
+{
+	struct buf b = { 0 };
+	uint64_t key;
+
+	buf__str(&b, runtime);
+	buf__u8(&b, 0);
+	buf__str(&b, text);
+	key = buf__err(&b) ? 0 : digest__of(b.data, b.sz);
+	buf__free(&b);
+	return key;
+}
+
+int script_function__name(struct script_function *f, const char *runtime, const char *module,
+			  const char *name)
+{
+	char *own_module = cleaned(module), *own_name = cleaned(name);
+
+	if (!own_module || !own_name) {
+		free(own_module);
+		free(own_name);
+		return -ENOMEM;
+	}
+	f->script = (struct script){ .module = own_module,
+				     .name = own_name,
+				     .module_key = key_of(runtime, own_module),
+				     .name_key = key_of(runtime, own_name) };
+	return 0;
+}
+
+int script_function__add(struct script_function *f, uint32_t off, uint32_t line)
+{
+	struct script_place *places;
+
+	if (f->cnt && f->places[f->cnt - 1].line == line)
+		return 0;
+	if (f->cnt == SCRIPT_PLACES_MAX)
+		return -E2BIG;
+	places = array__room(f->places, f->cnt, &f->cap, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	f->places = places;
+	places[f->cnt++] = (struct script_place){ off, line };
+	return 0;
+}
+
+bool script_function__line(const struct script_function *f, uint64_t instr, uint32_t *line)
+{
+	size_t lo = 0, hi = f->cnt;
+
+	*line = 0;
+	if (instr - f->start >= f->sz)
+		return false;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->places[mid].off <= instr - f->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo)
+		*line = f->places[lo - 1].line;
+	return true;
+}
+
+size_t script_function__memory(const struct script_function *f)
+{
+	size_t names = f->script.name ? strlen(f->script.name) + strlen(f->script.module) : 0;
+
+	return sizeof(*f) + names + f->cap * sizeof(*f->places);
+}
+
+void script_function__free(struct script_function *f)
+{
+	free((char *)f->script.module);
+	free((char *)f->script.name);
+	free(f->places);
+	*f = (struct script_function){ 0 };
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/scripts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/monotonic.h"
+#include "process/crowd.h"
+#include "runtime/locate.h"
+
+#define MEMORY_MAX    (128u << 20) /* bytes of all functions; then processes are forgotten */
+#define HOSTS_MAX     1024
+#define FUNCTIONS_MAX 65536	 /* of one process; then all of it are forgotten */
+#define READ_MAX      (4u << 20) /* bytes of one function */
+#define RETRY_NS      1000000000 /* until what could not be read is tried again */
+
+enum function_state { FUNCTION_WANTED, FUNCTION_READ, FUNCTION_GONE };
+
+/* The cookie tells functions apart that had the address one after the other. */
+struct function_key {
+	uint64_t code, cookie;
+};
+
+struct entry {
+	struct function_key key;
+	enum function_state state;
+	bool queued; /* a job has it, or will */
+	uint64_t read_ns;
+	struct script_function function;
+	UT_hash_handle hh;
+};
+
+struct host {
+	uint32_t tgid;
+	uint64_t from_ns;
+	struct runtime_layout layout;
+	struct entry *functions;
+	size_t sz;		     /* bytes */
+	bool reading;		     /* a job is under way */
+	struct function_key *wanted; /* for the next job */
+	size_t cnt, cap;
+	struct host *prev, *next; /* the one used last is the list's last */
+	UT_hash_handle hh;
+};
+
+struct scripts {
+	int proc;
+	struct jobs *jobs;
+	struct host *by_tgid, *recent;
+	size_t sz;
+	struct host *in_hand;
+	uint64_t now_ns;
+};
+
+/* Knows all that it needs: it may go on when all else is gone. */
+struct reading {
+	struct job job;
+	struct scripts *scripts; /* only while there are jobs */
+	struct host *host;
+	int proc;
+	uint32_t tgid;
+	struct runtime_layout layout;
+	size_t cnt, done;
+	struct {
+		struct function_key key;
+		int err;
+		struct script_function function;
+	} functions[];
+};
+
+struct scripts *scripts__new(int proc, struct jobs *jobs)
+{
+	struct scripts *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->proc = proc;
+		s->jobs = jobs;
+	}
+	return s;
+}
+
+/* ---- what is known ------------------------------------------------------------------------------
+ */
+
+static void host__forget(struct scripts *s, struct host *h)
+{
+	struct entry *e, *next;
+
+	HASH_ITER (hh, h->functions, e, next) {
+		HASH_DEL(h->functions, e);
+		script_function__free(&e->function);
+		free(e);
+	}
+	s->sz -= h->sz;
+	h->sz = h->cnt = 0;
+}
+
+static void host__free(struct scripts *s, struct host *h)
+{
+	host__forget(s, h);
+	HASH_DEL(s->by_tgid, h);
+	DL_DELETE(s->recent, h);
+	free(h->wanted);
+	free(h);
+}
+
+void scripts__free(struct scripts *s)
+{
+	if (!s)
+		return;
+	while (s->recent)
+		host__free(s, s->recent);
+	free(s);
+}
+
+static struct host *host__new(struct scripts *s, const struct scripts_owner *o)
+{
+	struct host *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->tgid = o->tgid;
+	HASH_ADD(hh, s->by_tgid, tgid, sizeof(h->tgid), h);
+	if (!HASH_ADDED(h)) {
+		free(h);
+		return NULL;
+	}
+	DL_APPEND(s->recent, h);
+	return h;
+}
+
+/* Keeps the bounds; a process that a job reads stays. */
+static void make_room(struct scripts *s)
+{
+	struct host *h, *next;
+
+	DL_FOREACH_SAFE(s->recent, h, next)
+	{
+		if (s->sz <= MEMORY_MAX && HASH_COUNT(s->by_tgid) <= HOSTS_MAX)
+			return;
+		if (!h->reading)
+			host__free(s, h);
+	}
+}
+
+static bool is_same(const struct host *h, const struct scripts_owner *o)
+{
+	return h->from_ns == o->from_ns && memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0 &&
+	       HASH_COUNT(h->functions) < FUNCTIONS_MAX;
+}
+
+bool scripts__begin(struct scripts *s, const struct scripts_owner *o)
+{
+	struct host *h;
+
+	make_room(s);
+	s->now_ns = monotonic__ns();
+	HASH_FIND(hh, s->by_tgid, &o->tgid, sizeof(o->tgid), h);
+	s->in_hand = h = h ? h : host__new(s, o);
+	if (!h)
+		return false;
+	DL_DELETE(s->recent, h);
+	DL_APPEND(s->recent, h);
+	if (is_same(h, o))
+		return true;
+	if (h->reading) /* what was there before */
+		return false;
+	host__forget(s, h);
+	h->from_ns = o->from_ns;
+	h->layout = *o->layout;
+	return true;
+}
+
+static struct entry *entry__new(struct scripts *s, struct host *h, const struct function_key *key)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->key = *key;
+	HASH_ADD(hh, h->functions, key, sizeof(e->key), e);
+	if (!HASH_ADDED(e)) {
+		free(e);
+		return NULL;
+	}
+	h->sz += sizeof(*e);
+	s->sz += sizeof(*e);
+	return e;
+}
+
+static void entry__want(struct host *h, struct entry *e)
+{
+	struct function_key *wanted = array__room(h->wanted, h->cnt, &h->cap, sizeof(*wanted));
+
+	if (!wanted)
+		return;
+	h->wanted = wanted;
+	wanted[h->cnt++] = e->key;
+	e->queued = true;
+}
+
+const struct script_function *scripts__find(struct scripts *s, const struct event_call *c,
+					    bool *reads)
+{
+	struct host *h = s->in_hand;
+	struct function_key key = { c->code & h->layout.code_mask, c->cookie };
+	struct entry *e;
+
+	HASH_FIND(hh, h->functions, &key, sizeof(key), e);
+	e = e ? e : entry__new(s, h, &key);
+	if (!e)
+		return NULL;
+	if (e->state == FUNCTION_READ)
+		return &e->function;
+	if (!e->queued && (e->state == FUNCTION_WANTED || s->now_ns - e->read_ns > RETRY_NS))
+		entry__want(h, e);
+	*reads |= e->state == FUNCTION_WANTED && e->queued;
+	return NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------
+ */
+
+/* Read last: what was read before is the function of the event if the cookie is still its own. */
+static bool has_cookie(struct remote *r, const struct runtime_layout *l,
+		       const struct function_key *key)
+{
+	uint64_t words[3];
+
+	for (size_t i = 0; i < 3; i++)
+		words[i] = remote__u64(r, key->code + l->cookie_off + 8 * l->cookie[i]);
+	return !r->err && EVENT_COOKIE(words[0], words[1], words[2]) == key->cookie;
+}
+
+static int read_function(int mem, const struct runtime_layout *l, const struct function_key *key,
+			 struct script_function *f)
+{
+	struct remote remote = { .mem = mem, .left = READ_MAX };
+	int err = l->runtime->read(&remote, l, key->code, f);
+
+	return err ? err : has_cookie(&remote, l, key) ? 0 : -ESTALE;
+}
+
+static void work(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+	int mem = locate__open(r->proc, r->tgid, "mem");
+
+	for (r->done = 0; mem >= 0 && r->done < r->cnt; r->done++)
+		r->functions[r->done].err =
+			read_function(mem, &r->layout, &r->functions[r->done].key,
+				      &r->functions[r->done].function);
+	if (mem >= 0)
+		close(mem);
+}
+
+static void take(struct reading *r, size_t i)
+{
+	struct host *h = r->host;
+	struct script_function *f = &r->functions[i].function;
+	bool ok = i < r->done && r->functions[i].err == 0;
+	struct entry *e;
+
+	HASH_FIND(hh, h->functions, &r->functions[i].key, sizeof(struct function_key), e);
+	if (!e || !ok)
+		script_function__free(f);
+	if (!e)
+		return;
+	e->queued = false;
+	e->read_ns = monotonic__ns();
+	e->state = ok ? FUNCTION_READ : FUNCTION_GONE;
+	if (!ok)
+		return;
+	e->function = *f;
+	h->sz += script_function__memory(f);
+	r->scripts->sz += script_function__memory(f);
+}
+
+static void done(struct job *job)
+{
+	struct reading *r = (struct reading *)job;
+
+	r->host->reading = false;
+	for (size_t i = 0; i < r->cnt; i++)
+		take(r, i);
+	free(r);
+}
+
+void scripts__request(struct scripts *s)
+{
+	struct host *h = s->in_hand;
+	struct reading *r;
+
+	if (h->reading || !h->cnt)
+		return;
+	r = calloc(1, sizeof(*r) + h->cnt * sizeof(*r->functions));
+	if (!r)
+		return;
+	r->job = (struct job){ .rank = JOB_FIRST,
+			       .lane = crowd__lane(s->proc, h->tgid),
+			       .crowd = crowd__of(s->proc, h->tgid),
+			       .work = work,
+			       .done = done };
+	r->scripts = s;
+	r->host = h;
+	r->proc = s->proc;
+	r->tgid = h->tgid;
+	r->layout = h->layout;
+	r->cnt = h->cnt;
+	for (size_t i = 0; i < h->cnt; i++)
+		r->functions[i].key = h->wanted[i];
+	h->cnt = 0;
+	h->reading = true;
+	jobs__submit(s->jobs, &r->job);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fuzz.h"
+
+#include "../unit/fakepython.h"
+
+static void check_function(struct script_function *f)
+{
+	uint32_t line;
+
+	FUZZ_CHECK(f->cnt <= SCRIPT_PLACES_MAX);
+	for (size_t i = 1; i < f->cnt; i++)
+		FUZZ_CHECK(f->places[i - 1].off < f->places[i].off);
+	if (script_function__line(f, f->start, &line))
+		FUZZ_CHECK(f->sz > 0);
+	FUZZ_CHECK(!f->script.name == !f->script.module);
+	script_function__free(f);
+}
+
+static void read_lines(const uint8_t *data, size_t sz)
+{
+	struct script_function f = { .first_line = 1, .sz = 1 << 20 };
+
+	cpython__decode_lines(&f, data, sz);
+	check_function(&f);
+}
+
+/* The input lies over the code object, its type and its texts; all pointers can be in it. */
+static void read_code(int fd, const uint8_t *data, size_t sz)
+{
+	struct runtime_layout l = fake__layout();
+	struct remote r = { .mem = fd, .left = 1 << 20 };
+	struct script_function f = { 0 };
+
+	fake__code(fd);
+	fake__put(fd, FAKE_CODE, data, sz);
+	cpython.read(&r, &l, FAKE_CODE, &f);
+	check_function(&f);
+}
+
+/* The input lies over _PyRuntime and what it leads to. */
+static void locate(int fd, const uint8_t *data, size_t sz)
+{
+	const uint64_t symbols[] = { FAKE_RUNTIME, FAKE_VERSION };
+	struct runtime_layout l = { .runtime = &cpython };
+	struct remote r = { .mem = fd, .left = 1 << 20 };
+	struct capture_runtime c;
+
+	fake__threads(fd, 2, 792);
+	fake__put(fd, FAKE_RUNTIME, data, sz);
+	if (cpython.locate(&r, symbols, &l, &c) != 0)
+		return;
+	FUZZ_CHECK(c.code < CAPTURE_CALL_WORDS && c.previous < CAPTURE_CALL_WORDS);
+	FUZZ_CHECK(c.instr < CAPTURE_CALL_WORDS && c.word < CAPTURE_CALL_WORDS);
+	for (size_t i = 0; i < 3; i++)
+		FUZZ_CHECK(l.cookie[i] < CAPTURE_CALL_WORDS);
+}
+
+/* The input is the calls, and the stack. */
+static void split(const uint8_t *data, size_t sz)
+{
+	static struct event_call calls[EVENT_CALLS_MAX];
+	static struct runtime_run runs[EVENT_CALLS_MAX + 1];
+	const struct snapshot stack = { 0x1000, sz, data, NULL };
+	struct runtime_layout l = fake__layout();
+	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = 0x1000, .calls = calls };
+	size_t cnt, sum = 0;
+
+	c.cnt = sz / sizeof(*calls) < EVENT_CALLS_MAX ? sz / sizeof(*calls) : EVENT_CALLS_MAX;
+	memcpy(calls, data, c.cnt * sizeof(*calls));
+	if (sz & 1) {
+		l.at[AT_CFRAME_PREVIOUS] = AT_NONE;
+		l.at[AT_FRAME_OWNER] = 70;
+	}
+	cnt = cpython.split(&c, runs);
+	FUZZ_CHECK(cnt <= c.cnt + 1);
+	for (size_t i = 0; i < cnt; i++) {
+		FUZZ_CHECK(runs[i].first + runs[i].cnt <= c.cnt);
+		sum += runs[i].cnt;
+	}
+	FUZZ_CHECK(sum <= c.cnt);
+}
+
+/* The first byte says what the rest is. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
+{
+	int fd;
+
+	if (sz < 1)
+		return 0;
+	fd = fake__new();
+	FUZZ_CHECK(fd >= 0);
+	switch (data[0] % 4) {
+	case 0: read_lines(data + 1, sz - 1); break;
+	case 1: read_code(fd, data + 1, sz - 1); break;
+	case 2: locate(fd, data + 1, sz - 1); break;
+	case 3: split(data + 1, sz - 1); break;
+	}
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is read of CPython's memory, which may hold anything. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fakepython.h"
+
+static const uint64_t symbols[] = { FAKE_RUNTIME, FAKE_VERSION };
+
+static struct remote remote_of(int fd)
+{
+	return (struct remote){ .mem = fd, .left = 4 << 20 };
+}
+
+static int read_code(int fd, struct script_function *f)
+{
+	struct runtime_layout l = fake__layout();
+	struct remote r = remote_of(fd);
+
+	*f = (struct script_function){ 0 };
+	return cpython.read(&r, &l, FAKE_CODE, f);
+}
+
+/* ---- functions ----------------------------------------------------------------------------------
+ */
+
+static void reads_names_and_lines(void **state)
+{
+	struct script_function f;
+	int fd = fake__new();
+	uint32_t line;
+
+	(void)state;
+	fake__code(fd);
+	assert_int_equal(read_code(fd, &f), 0);
+	assert_string_equal(f.script.name, "App.run");
+	assert_string_equal(f.script.module, "/srv/app.py");
+	/* 4 units with a signed delta of 1 in the long form, 4 units in the same line */
+	assert_true(script_function__line(&f, FAKE_CODE + 184, &line));
+	assert_int_equal(line, 11);
+	assert_true(script_function__line(&f, FAKE_CODE + 184 + 15, &line));
+	assert_false(script_function__line(&f, FAKE_CODE + 184 + 16, &line));
+	assert_false(script_function__line(&f, FAKE_CODE + 183, &line));
+	script_function__free(&f);
+	close(fd);
+}
+
+static void cleans_names(void **state)
+{
+	static const uint16_t wide[] = { 0xfc, 0x1b, 0xd800, 0x30c6 };
+	struct script_function f;
+	int fd = fake__new();
+
+	(void)state;
+	fake__code(fd);
+	fake__word(fd, FAKE_TEXTS + 0x200 + 16, 4);
+	fake__u32(fd, FAKE_TEXTS + 0x200 + 32, FAKE_WIDE);
+	fake__put(fd, FAKE_TEXTS + 0x200 + 72, wide, sizeof(wide));
+	assert_int_equal(read_code(fd, &f), 0);
+	/* A lone surrogate is three bytes that are no character. */
+	assert_string_equal(f.script.name, "ü?\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdテ");
+	script_function__free(&f);
+	close(fd);
+}
+
+static void rejects_what_is_no_code_object(void **state)
+{
+	struct script_function f;
+	int fd = fake__new();
+
+	(void)state;
+	fake__code(fd);
+	fake__put(fd, FAKE_TEXTS, "dict", 5);
+	assert_int_equal(read_code(fd, &f), -EINVAL);
+	fake__put(fd, FAKE_TEXTS, "code", 5);
+	fake__word(fd, FAKE_CODE + 8, ~0ull);
+	assert_int_not_equal(read_code(fd, &f), 0);
+	fake__word(fd, FAKE_CODE + 8, FAKE_TYPE);
+	fake__word(fd, FAKE_CODE + 112, 0xffffffff00000000);
+	assert_int_not_equal(read_code(fd, &f), 0);
+	script_function__free(&f);
+	close(fd);
+}
+
+static void bounds_what_claims_to_be_large(void **state)
+{
+	struct script_function f;
+	int fd = fake__new();
+	uint32_t line;
+
+	(void)state;
+	fake__code(fd);
+	fake__word(fd, FAKE_CODE + 16, 1ull << 31);	     /* code units */
+	fake__word(fd, FAKE_TEXTS + 0x200 + 16, 1ull << 31); /* characters of the name */
+	fake__word(fd, FAKE_TEXTS + 0x300 + 16, 2ull << 30); /* bytes of the line table */
+	assert_int_equal(read_code(fd, &f), 0);
+	assert_int_equal(f.cnt, 0);
+	assert_int_equal(strncmp(f.script.name, "App.run", 7), 0);
+	assert_false(script_function__line(&f, FAKE_CODE + 184, &line));
+	assert_in_range(script_function__memory(&f), 1, 65536);
+	script_function__free(&f);
+	close(fd);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------
+ */
+
+/* Prints first line, line table, and what co_lines() says of all functions of some modules. */
+static const char co_lines[] =
+	"import argparse, asyncio.base_events, json.decoder, typing, types\n"
+	"def each(c):\n"
+	" yield c\n"
+	" for k in c.co_consts:\n"
+	"  if isinstance(k, types.CodeType): yield from each(k)\n"
+	"def all(m):\n"
+	" return each(compile(open(m.__file__).read(), m.__file__, \"exec\"))\n"
+	"for m in (argparse, asyncio.base_events, json.decoder, typing):\n"
+	" for c in all(m):\n"
+	"  print(c.co_firstlineno, c.co_linetable.hex(), len(c.co_code),"
+	" \" \".join(f\"{a}:{l or 0}\" for a, b, l in c.co_lines()))\n";
+
+static size_t unhex(const char *hex, uint8_t *out)
+{
+	size_t n = 0;
+	unsigned byte;
+
+	while (sscanf(hex + 2 * n, "%2x", &byte) == 1)
+		out[n++] = (uint8_t)byte;
+	return n;
+}
+
+/* One line of the output: what the table says at each place that co_lines() lists. */
+static size_t check_function(char *text, uint8_t *table)
+{
+	char *first = strtok(text, " "), *hex = strtok(NULL, " "), *sz = strtok(NULL, " "), *place;
+	struct script_function f = { .first_line = (uint32_t)atoi(first),
+				     .sz = strtoul(sz, NULL, 10) };
+	size_t checked = 0;
+	unsigned off, line;
+	uint32_t found;
+
+	assert_int_equal(cpython__decode_lines(&f, table, unhex(hex, table)), 0);
+	while ((place = strtok(NULL, " \n")) != NULL) {
+		assert_int_equal(sscanf(place, "%u:%u", &off, &line), 2);
+		assert_true(script_function__line(&f, off, &found));
+		assert_int_equal(found, line);
+		checked++;
+	}
+	script_function__free(&f);
+	return checked;
+}
+
+static void decodes_lines_as_python_does(void **state)
+{
+	static char command[4096], text[1 << 20];
+	static uint8_t table[1 << 19];
+	size_t checked = 0;
+	FILE *python;
+
+	(void)state;
+	snprintf(command, sizeof(command),
+		 "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -c '%s'",
+		 co_lines);
+	python = popen(command, "r");
+	while (python && fgets(text, sizeof(text), python))
+		checked += check_function(text, table);
+	if (!python || pclose(python) != 0)
+		skip_because("decodes_lines_as_python_does: no python3 from 3.11 on");
+	assert_true(checked > 5000);
+}
+
+static void ends_with_a_cut_line_table(void **state)
+{
+	static const uint8_t cut[] = { 0x80, 0x00, 0xf0, 0x41 }, unmarked[] = { 0x80, 0x00, 0x12 };
+	static const uint8_t endless[] = { 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	struct script_function f = { .first_line = 1, .sz = 100 };
+
+	(void)state;
+	assert_int_equal(cpython__decode_lines(&f, cut, sizeof(cut)), -EINVAL);
+	assert_int_equal(cpython__decode_lines(&f, unmarked, sizeof(unmarked)), -EINVAL);
+	assert_int_equal(cpython__decode_lines(&f, endless, sizeof(endless)), -EINVAL);
+	assert_int_equal(f.cnt, 1);
+	script_function__free(&f);
+}
+
+/* ---- where calls are ----------------------------------------------------------------------------
+ */
+
+static int locate(int fd, struct runtime_layout *l, struct capture_runtime *c)
+{
+	struct remote r = remote_of(fd);
+
+	*l = (struct runtime_layout){ .runtime = &cpython };
+	return cpython.locate(&r, symbols, l, c);
+}
+
+static void finds_the_slot_of_a_thread(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__threads(fd, 3, 792);
+	fake__word(fd, FAKE_SELF - 40, FAKE_THREADS); /* the thread-local variable of one */
+	assert_int_equal(locate(fd, &l, &c), 0);
+	assert_int_equal(l.version, 0x30b);
+	assert_int_equal(c.state_off[0], 792);
+	assert_int_equal(c.state_off[1], 792);
+	assert_int_equal(c.id_off, 152);
+	assert_int_equal(c.indirect, 8);
+	close(fd);
+}
+
+static void takes_both_of_two_slots(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__threads(fd, 1, -32);
+	fake__word(fd, FAKE_SELF - 40, FAKE_THREADS);
+	assert_int_equal(locate(fd, &l, &c), 0);
+	assert_int_equal(c.state_off[0], -32);
+	assert_int_equal(c.state_off[1], -40);
+	close(fd);
+}
+
+static void waits_for_a_runtime_that_has_not_started(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__threads(fd, 0, 0);
+	assert_int_equal(locate(fd, &l, &c), -EAGAIN);
+	close(fd);
+}
+
+static void names_an_unknown_version(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+	char text[32];
+
+	(void)state;
+	fake__word(fd, FAKE_VERSION, 0x030a0000);
+	assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
+	cpython.print_version(l.version, text, sizeof(text));
+	assert_string_equal(text, "3.10");
+	close(fd);
+}
+
+static void bounds_a_list_of_threads_that_loops(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__threads(fd, 2, 792);
+	fake__word(fd, FAKE_THREADS + 4096 + 8, FAKE_THREADS);
+	fake__word(fd, FAKE_INTERPRETER, FAKE_INTERPRETER);
+	assert_int_equal(locate(fd, &l, &c), 0);
+	assert_int_equal(c.state_off[0], 792);
+	close(fd);
+}
+
+/* Offsets that a process says itself, all the same. */
+static void put_described(int fd, uint64_t version, uint64_t offset)
+{
+	fake__put(fd, FAKE_RUNTIME, "xdebugpy", 8);
+	fake__word(fd, FAKE_RUNTIME + 8, version);
+	for (uint64_t at = 24; at < 800; at += 8)
+		fake__word(fd, FAKE_RUNTIME + at, offset);
+}
+
+static void rejects_forged_offsets(void **state)
+{
+	static const uint64_t forged[] = { 1ull << 40, 81, 96, UINT32_MAX, UINT64_MAX };
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
+		put_described(fd, 0x030d00f0, forged[i]);
+		assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
+	}
+	put_described(fd, 0x7f0d00f0, 8);
+	assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
+	close(fd);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+#define STACK 0x7000
+
+static void splits_by_the_frame_of_the_c_function(void **state)
+{
+	const struct event_call calls[] = {
+		{ .at = 0x100 },
+		{ .at = 0x200, .word = 1ull << 48 },
+		{ .at = STACK, .word = 3ull << 48 },
+		{ .at = 0x300 },
+		{ .at = STACK + 64, .word = 4ull << 48 },
+		{ .at = 0x400 },
+	};
+	struct runtime_layout l = fake__layout();
+	struct runtime_calls c = { .layout = &l, .cnt = 6, .calls = calls };
+	struct runtime_run runs[7];
+
+	(void)state;
+	l.at[AT_FRAME_OWNER] = 70;
+	l.at[AT_CFRAME_PREVIOUS] = AT_NONE;
+	assert_int_equal(cpython.split(&c, runs), 3);
+	assert_int_equal(runs[0].cnt, 2);
+	assert_int_equal(runs[0].anchor, STACK);
+	assert_int_equal(runs[1].first, 3);
+	assert_int_equal(runs[1].cnt, 1);
+	assert_int_equal(runs[1].anchor, STACK + 64);
+	assert_int_equal(runs[2].first, 5);
+	assert_int_equal(runs[2].anchor, 0);
+}
+
+static void splits_by_entry(void **state)
+{
+	uint64_t words[8] = { 0, 0, STACK + 32, 0, 0, 0, 0x123456, 0 };
+	const struct snapshot stack = { STACK, sizeof(words), (const uint8_t *)words, NULL };
+	const struct event_call calls[] = { { .at = 1 },
+					    { .at = 2, .word = 1ull << 32 },
+					    { .at = 3, .word = 1ull << 32 },
+					    { .at = 4 } };
+	struct runtime_layout l = fake__layout();
+	struct runtime_calls c = {
+		.layout = &l, .stack = &stack, .base = STACK, .cnt = 4, .calls = calls
+	};
+	struct runtime_run runs[5];
+
+	(void)state;
+	assert_int_equal(cpython.split(&c, runs), 3);
+	assert_int_equal(runs[0].cnt, 2);
+	assert_int_equal(runs[0].anchor, STACK);
+	assert_int_equal(runs[1].anchor, STACK + 32);
+	assert_int_equal(runs[2].cnt, 1);
+	assert_int_equal(runs[2].anchor, 0x123456);
+}
+
+RUN_TESTS(cmocka_unit_test(reads_names_and_lines), cmocka_unit_test(cleans_names),
+	  cmocka_unit_test(rejects_what_is_no_code_object),
+	  cmocka_unit_test(bounds_what_claims_to_be_large),
+	  cmocka_unit_test(decodes_lines_as_python_does),
+	  cmocka_unit_test(ends_with_a_cut_line_table),
+	  cmocka_unit_test(finds_the_slot_of_a_thread), cmocka_unit_test(takes_both_of_two_slots),
+	  cmocka_unit_test(waits_for_a_runtime_that_has_not_started),
+	  cmocka_unit_test(names_an_unknown_version),
+	  cmocka_unit_test(bounds_a_list_of_threads_that_loops),
+	  cmocka_unit_test(rejects_forged_offsets),
+	  cmocka_unit_test(splits_by_the_frame_of_the_c_function),
+	  cmocka_unit_test(splits_by_entry))

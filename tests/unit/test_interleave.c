@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The calls of an interpreted program between native frames. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "process/process.h"
+#include "runtime/interleave.h"
+
+static struct trace trace;
+static struct interleave_room room;
+static struct script scripts[4] = { { "a.py", "a", 0, 0 },
+				    { "b.py", "b", 0, 0 },
+				    { "c.py", "c", 0, 0 },
+				    { "[python]", NULL, 0, 0 } };
+static struct elf_file python_file, other_file;
+static struct mapping python = { .file = &python_file }, other = { .file = &other_file };
+
+/* Native frames, leaf first, 0x100 bytes each from 0x1000 on: E runs calls, p is of the same file,
+ * o of another. */
+static void begin(const char *frames, enum unwind_status status)
+{
+	trace.cnt = strlen(frames);
+	trace.status = status;
+	for (size_t i = 0; i < trace.cnt; i++)
+		trace.frames[i] = (struct frame){ .pc = (uint64_t)frames[i],
+						  .sp = 0x1000 + 0x100 * i,
+						  .map = frames[i] == 'o' ? &other : &python };
+}
+
+/* What is in the trace: E, p, o; I for what became the interpreter's; calls by their names, in
+ * capitals when they were placed by order, ? without one. */
+static const char *describe(void)
+{
+	static char text[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < trace.cnt; i++) {
+		const struct frame *f = &trace.frames[i];
+		const struct script_call *c =
+			f->flags & FRAME_SCRIPT ? trace__call(&trace, i) : NULL;
+
+		if (!c)
+			text[n++] = f->flags & FRAME_INTERPRETER ? 'I' : (char)f->pc;
+		else if (!c->script->name)
+			text[n++] = strcmp(c->mark, "python_gone") == 0 ? '?' : '!';
+		else
+			text[n++] = strcmp(c->mark, "python_order") == 0
+					    ? (char)(c->script->name[0] - 32)
+					    : c->script->name[0];
+	}
+	text[n] = '\0';
+	return text;
+}
+
+/* Calls 0, 1, 2 … have the scripts a, b, c, …; a hidden one has none. */
+static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
+{
+	struct script_call calls[4];
+	struct interleave_input in = { &cpython, runs, cnt, calls, false };
+
+	for (size_t i = 0; i < 4; i++)
+		calls[i] = (struct script_call){ .script = i == hidden ? NULL : &scripts[i] };
+	interleave__calls(&trace, &in, &room);
+}
+
+static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 1, 0x1108 }, { 1, 2, 0x1400 } };
+
+	(void)state;
+	begin("pEpoEpo", UNWIND_ROOT);
+	merge(runs, 2, 9);
+	assert_string_equal(describe(), "paIIobcIIo");
+	assert_int_equal(trace.status, UNWIND_ROOT);
+}
+
+static void leaves_out_hidden_calls(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 3, 0x1100 } };
+
+	(void)state;
+	begin("pEo", UNWIND_ROOT);
+	merge(runs, 1, 1);
+	assert_string_equal(describe(), "pacIo");
+}
+
+static void puts_calls_by_order_where_no_frame_holds_the_anchor(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x9000 }, { 2, 1, 0 } };
+
+	(void)state;
+	begin("pEpo", UNWIND_ROOT);
+	merge(runs, 3, 9);
+	assert_string_equal(describe(), "paIBICo");
+}
+
+static void puts_calls_last_if_the_native_stack_is_cut(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x1900 }, { 2, 1, 0 } };
+
+	(void)state;
+	begin("oEpo", UNWIND_TRUNCATED);
+	merge(runs, 3, 9);
+	assert_string_equal(describe(), "oaIIoBC");
+	assert_int_equal(trace.status, UNWIND_TRUNCATED);
+}
+
+static void marks_calls_without_a_name(void **state)
+{
+	const struct runtime_run runs[] = { { 3, 1, 0x1100 } };
+
+	(void)state;
+	begin("pEo", UNWIND_ROOT);
+	merge(runs, 1, 9);
+	assert_string_equal(describe(), "p?Io");
+}
+
+static void ends_at_the_limit_of_a_trace(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 3, 0x1000 } };
+
+	(void)state;
+	trace.cnt = TRACE_MAX;
+	trace.status = UNWIND_ROOT;
+	for (size_t i = 0; i < TRACE_MAX; i++)
+		trace.frames[i] = (struct frame){ .pc = 'o', .sp = 0x1000 + 16 * i, .map = &other };
+	merge(runs, 1, 9);
+	assert_int_equal(trace.cnt, TRACE_MAX);
+	assert_int_equal(trace.status, UNWIND_LIMIT);
+	assert_true(trace.frames[2].flags & FRAME_SCRIPT);
+}
+
+RUN_TESTS(cmocka_unit_test(puts_runs_before_the_frames_that_hold_their_anchors),
+	  cmocka_unit_test(leaves_out_hidden_calls),
+	  cmocka_unit_test(puts_calls_by_order_where_no_frame_holds_the_anchor),
+	  cmocka_unit_test(puts_calls_last_if_the_native_stack_is_cut),
+	  cmocka_unit_test(marks_calls_without_a_name),
+	  cmocka_unit_test(ends_at_the_limit_of_a_trace))
