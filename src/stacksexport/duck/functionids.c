@@ -266,7 +266,8 @@ static void check_frames(duckdb_bind_info info)
 	duckdb_logical_type type = duckdb_expression_return_type(frames);
 
 	if (!frames__is_stack(type))
-		duckdb_scalar_function_bind_set_error(info, "function_ids() takes a list of frames");
+		duckdb_scalar_function_bind_set_error(info,
+						      "function_ids() takes a list of frames");
 	duckdb_destroy_logical_type(&type);
 	duckdb_destroy_expression(&frames);
 }

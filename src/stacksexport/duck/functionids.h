@@ -3,9 +3,9 @@
  * Numbers for functions, so that a query handles the names of a function once and not once per
  * frame of each stack:
  *
- *   function_ids(frames)    the functions of a list of frames, from 1 on (function_of() of stacks.sql)
- *   first_of_each(ids)      the numbers of a list without repetitions, in the order of the list
- *   FROM functions_seen()   id, name and module of all functions numbered so far
+ *   function_ids(frames)   the functions of a list of frames (function_of() of stacks.sql)
+ *   first_of_each(ids)     the numbers of a list, each once, in the order of the list
+ *   FROM functions_seen()  id, name and module of all functions that have a number
  *
  * The numbers differ from run to run, as DuckDB's threads give them out.
  */
