@@ -10,7 +10,7 @@ WITH halves AS (
     WHERE kstack_id IS NOT NULL
     GROUP BY ALL
 ), shares AS (
-    SELECT command, leaf AS function, self_ns, 0 AS total_ns
+    SELECT command, leaf AS id, self_ns, 0 AS total_ns
     FROM halves
     LEFT JOIN stack_functions USING (stack_id)
     WHERE self_ns > 0
@@ -18,15 +18,19 @@ WITH halves AS (
     SELECT command, unnest(functions), 0, ns
     FROM halves
     JOIN stack_functions USING (stack_id)
+), sums AS (
+    SELECT command, id, sum(self_ns) AS self_ns, greatest(sum(total_ns), sum(self_ns)) AS total_ns
+    FROM shares
+    GROUP BY command, id
 )
 SELECT
-    sum(self_ns) AS "self s",
-    100.0 * sum(self_ns) / nullif(sum(sum(self_ns)) OVER (), 0) AS "self %",
-    greatest(sum(total_ns), sum(self_ns)) AS "total s",
-    100.0 * "total s" / nullif(sum(sum(self_ns)) OVER (), 0) AS "total %",
+    self_ns AS "self s",
+    100.0 * self_ns / nullif(sum(self_ns) OVER (), 0) AS "self %",
+    total_ns AS "total s",
+    100.0 * total_ns / nullif(sum(self_ns) OVER (), 0) AS "total %",
     command,
-    coalesce(function.module, '') AS module,
-    coalesce(function.name, '[no stack]') AS function
-FROM shares
-GROUP BY command, function
-ORDER BY "self s" DESC, "total s" DESC, command, module, function.name;
+    coalesce(f.module, '') AS module,
+    coalesce(f.name, '[no stack]') AS function
+FROM sums
+LEFT JOIN functions f USING (id)
+ORDER BY self_ns DESC, total_ns DESC, command, module, f.name;

@@ -6,23 +6,29 @@ WITH waits AS (
     WHERE state != 'idle'
     GROUP BY ALL
 ), shares AS (
-    SELECT command, waits_in AS function, blocked_ns, runnable_ns, 0 AS total_ns
+    SELECT command, waits_in AS id, blocked_ns, runnable_ns, 0 AS total_ns
     FROM waits
     LEFT JOIN stack_functions USING (stack_id)
     UNION ALL
     SELECT command, unnest(waiting), 0, 0, blocked_ns + runnable_ns
     FROM waits
     JOIN stack_functions USING (stack_id)
+), sums AS (
+    SELECT
+        command, id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns,
+        sum(blocked_ns) + sum(runnable_ns) AS self_ns, greatest(sum(total_ns), self_ns) AS total_ns
+    FROM shares
+    GROUP BY command, id
 )
 SELECT
-    sum(blocked_ns) AS "blocked s",
-    sum(runnable_ns) AS "runnable s",
-    100.0 * ("blocked s" + "runnable s") / nullif(sum(sum(blocked_ns) + sum(runnable_ns)) OVER (), 0) AS "self %",
-    greatest(sum(total_ns), "blocked s" + "runnable s") AS "total s",
-    100.0 * "total s" / nullif(sum(sum(blocked_ns) + sum(runnable_ns)) OVER (), 0) AS "total %",
+    blocked_ns AS "blocked s",
+    runnable_ns AS "runnable s",
+    100.0 * self_ns / nullif(sum(self_ns) OVER (), 0) AS "self %",
+    total_ns AS "total s",
+    100.0 * total_ns / nullif(sum(self_ns) OVER (), 0) AS "total %",
     command,
-    coalesce(function.module, '') AS module,
-    coalesce(function.name, '[no stack]') AS function
-FROM shares
-GROUP BY command, function
-ORDER BY "blocked s" + "runnable s" DESC, "total s" DESC, command, module, function.name;
+    coalesce(f.module, '') AS module,
+    coalesce(f.name, '[no stack]') AS function
+FROM sums
+LEFT JOIN functions f USING (id)
+ORDER BY self_ns DESC, total_ns DESC, command, module, f.name;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/functionat.h"
+#include "stacksexport/duck/functionids.h"
 #include "stacksexport/duck/sources.h"
 #include "stacksexport/losses.h"
 #include "stacksexport/moment.h"
@@ -48,11 +49,16 @@ static void read_comm(struct request *r)
 
 static int open_binaries(struct request *r)
 {
+	struct function_places *places;
+	int err;
+
 	r->binaries = binaries__new(r->options->binary);
-	if (r->binaries)
-		return function_at__register(&r->db, r->binaries);
-	log__error("out of memory");
-	return -ENOMEM;
+	if (!r->binaries) {
+		log__error("out of memory");
+		return -ENOMEM;
+	}
+	err = function_at__register(&r->db, r->binaries, &places);
+	return err ? err : function_ids__register(&r->db, places);
 }
 
 int request__open(struct request *r, const struct export_options *options)

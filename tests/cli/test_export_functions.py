@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from exporter import CPU, Raw, build_id, pprof, run
-from recordings import PERIOD, Batch, frame, kernel
+from recordings import PERIOD, Batch, frame, kernel, names
 
 SOURCE = """\
 volatile int sink;
@@ -93,3 +93,33 @@ def test_dash_b_is_looked_into_first(stripped, tmp_path):
 def test_the_kernel_has_no_file(tmp_path):
     rec = Batch().profile(1, None, [frame(None, "[kernel]", 0, 0xFFFF_FFFF_8100_0010), *kernel("k")]).write(tmp_path / "r")
     assert "[no symbol]" in run("top", "-r", rec).stdout
+
+
+def test_functions_are_numbered_by_name_and_file(tmp_path):
+    """Short and long texts, the same name in two files, one file at two paths, no name: each function has one number."""
+    long = "a_function_with_a_name_that_does_not_fit_into_twelve_bytes"
+    b = Batch().profile(1, names("f", long, "f", module="/usr/bin/prog") + names("f", module="/opt/prog"))
+    b.profile(2, names(long, "g", module="/usr/lib/libother.so") + [frame(None, "/nowhere")] + kernel("f")).profile(3, [])
+    rec = b.write(tmp_path / "r")
+    sql = """CREATE TEMP TABLE numbered AS SELECT frames, function_ids(frames) AS ids FROM stacktraces;
+        SELECT list_transform(n.frames, lambda f: coalesce(f.name, '[no symbol]') || ' ' || parse_filename(f.module)) AS expected,
+            (SELECT coalesce(list(s.name || ' ' || s.module ORDER BY place), [])
+             FROM (SELECT unnest(n.ids) AS id, generate_subscripts(n.ids, 1) AS place) i JOIN functions_seen() s USING (id)) AS found,
+            (SELECT count(*)::INT FROM functions_seen()) AS functions, n.ids
+        FROM numbered n ORDER BY len(n.frames)"""
+    rows = json.loads(run("query", sql, "-r", rec, "--format", "json").stdout)
+    assert [r["found"] for r in rows] == [r["expected"] for r in rows]
+    assert {r["functions"] for r in rows} == {6}
+    assert rows[1]["ids"][0] == rows[1]["ids"][2] == rows[1]["ids"][3] or rows[2]["ids"][0] == rows[2]["ids"][2] == rows[2]["ids"][3]
+
+
+def test_numbers_of_a_list_are_given_once(rec):
+    sql = "CREATE TEMP TABLE t AS SELECT function_ids(frames) AS ids FROM stacktraces; SELECT first_of_each(list_concat(ids, list_reverse(ids))) = ids AS same FROM t WHERE len(list_distinct(ids)) = len(ids) LIMIT 1"
+    assert json.loads(run("query", sql, "-r", rec, "--format", "json").stdout) == [{"same": True}]
+    for ids in "NULL", "[]", "[-1, 2147483647, 1000000]", "[NULL]":
+        found = json.loads(run("query", f"SELECT first_of_each({ids}::INTEGER[]) AS ids", "-r", rec, "--format", "json").stdout)
+        assert found[0]["ids"] in (None, []), "numbers of no function are left out"
+
+
+def test_only_frames_have_functions(rec):
+    assert "takes a list of frames" in run("query", "SELECT function_ids([1, 2])", "-r", rec, status=1).stderr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """sql/ in a DuckDB shell: the tables, off-CPU time and the reason for its end, growing memory, waiting spans."""
+import pathlib
 
 import duckdb
 import pytest
@@ -235,8 +236,22 @@ def test_files_begin_with_their_purpose(path):
     assert max(map(len, text.splitlines())) <= 125
 
 
+def number_functions(db):
+    """What src/stacksexport/duck/functionids.h adds to DuckDB."""
+    seen = {}
+    frames = db.execute("SELECT typeof(frames) FROM stacktraces LIMIT 1").fetchall()[0][0]
+    db.create_function("function_ids", lambda stack: [seen.setdefault((f["name"], pathlib.PurePath(f["module"]).name), len(seen) + 1) for f in stack],
+                       [frames], "INTEGER[]")
+    db.create_function("first_of_each", lambda ids: list(dict.fromkeys(ids)), ["INTEGER[]"], "INTEGER[]")
+    db.execute("CREATE TABLE seen(id INTEGER, name VARCHAR, module VARCHAR)")
+    db.execute("CREATE MACRO functions_seen() AS TABLE FROM seen")
+    db.execute("SELECT function_ids(frames) FROM stacktraces").fetchall()
+    db.executemany("INSERT INTO seen VALUES (?, ?, ?)", [[i, *key] for key, i in seen.items()])
+
+
 def test_top_runs_on_a_newer_duckdb_too(rec):
     db = shell(rec)
+    number_functions(db)
     bases = ("cpu_samples", "offcpu_waits", "stack_functions")
     def unnamed(path):
         return path.read_text().replace("'?command'", "NULL").replace("'?buildid'", "NULL")

@@ -137,3 +137,10 @@ const char *cells__str(const struct cells *c, idx_t row, size_t *sz)
 	*sz = duckdb_string_t_length(*s);
 	return duckdb_string_t_data(s);
 }
+
+duckdb_list_entry cells__list(const struct cells *c, idx_t row)
+{
+	if (cells__is_null(c, row))
+		return (duckdb_list_entry){ 0 };
+	return ((const duckdb_list_entry *)c->data)[row];
+}

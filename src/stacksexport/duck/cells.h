@@ -29,4 +29,7 @@ int64_t cells__int(const struct cells *, idx_t row);
 /* A string, not NUL-terminated; NULL and 0 for null. Borrowed from the chunk. */
 const char *cells__str(const struct cells *, idx_t row, size_t *sz);
 
+/* Where the elements of a list are; none for null. */
+duckdb_list_entry cells__list(const struct cells *, idx_t row);
+
 #endif

@@ -73,6 +73,10 @@ int db__prepare_rows(struct db *, const char *sql, duckdb_prepared_statement *ou
 /* From now on / between integers divides as integers, as in the predecessor's queries. Reports. */
 int db__divide_integers(struct db *);
 
+/* Runs a pending statement to its end, without spinning while DuckDB's threads work on it. *out has
+ * the reason of an error. */
+duckdb_state db__finish_pending(duckdb_pending_result, duckdb_result *out);
+
 /* Runs to the end, before any row is looked at. The caller destroys *out in either case. Reports.
  */
 int db__execute(struct db *, duckdb_prepared_statement, duckdb_result *out);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "stacksexport/duck/pairing.h"
@@ -33,10 +32,6 @@ struct call {
 /* Files are read together until they have this much: to read each alone costs 3 ms of preparation,
  * and what has been read is in memory until it is taken. */
 #define GROUP_SZ (16 << 20)
-
-/* How long to wait for rows that DuckDB's threads are reading. Its own wait spins, which took 45 %
- * of the CPU time of `top` over 400 files. */
-#define WAIT_NS 50000
 
 /* The rows of a group of files, read while those of the one before it are taken. */
 struct file_group {
@@ -255,20 +250,6 @@ static void init(duckdb_init_info info)
 	duckdb_init_set_init_data(info, run, run__free);
 }
 
-/* Helps to read the rows; returns DuckDBError with the reason in b->rows. */
-static duckdb_state file_group__await(struct file_group *b)
-{
-	static const struct timespec wait = { .tv_nsec = WAIT_NS };
-	duckdb_pending_state state = duckdb_pending_execute_task(b->pending);
-
-	while (!duckdb_pending_execution_is_finished(state)) {
-		if (state == DUCKDB_PENDING_NO_TASKS_AVAILABLE)
-			nanosleep(&wait, NULL);
-		state = duckdb_pending_execute_task(b->pending);
-	}
-	return duckdb_execute_pending(b->pending, &b->rows);
-}
-
 /* The next chunk of all groups in turn; NULL at the end, or with *wrong. */
 static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
 {
@@ -277,7 +258,8 @@ static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
 		duckdb_data_chunk chunk;
 
 		if (b->pending) {
-			if (start_next(run) != 0 || file_group__await(b) != DuckDBSuccess) {
+			if (start_next(run) != 0 ||
+			    db__finish_pending(b->pending, &b->rows) != DuckDBSuccess) {
 				*wrong = duckdb_result_error(&b->rows);
 				*wrong = *wrong ? *wrong : "the query of following() cannot be run";
 				return NULL;

@@ -70,7 +70,7 @@ struct frames frames__on(duckdb_vector vector)
 	return v;
 }
 
-static struct frame_text text(const struct frames *v, enum frame_field f, idx_t at)
+struct frame_text frames__text(const struct frames *v, enum frame_field f, idx_t at)
 {
 	struct frame_text t;
 
@@ -88,26 +88,31 @@ static uint64_t address(const struct frames *v, enum frame_field f, idx_t at)
 	return (uint64_t)cells__int(c, at);
 }
 
+void frames__get(const struct frames *v, idx_t at, struct named_frame *out)
+{
+	*out = (struct named_frame){
+		.name = frames__text(v, FRAME_NAME, at),
+		.module = frames__text(v, FRAME_MODULE, at),
+		.build_id = frames__text(v, FRAME_BUILD_ID, at),
+		.address = address(v, FRAME_ADDRESS, at),
+		.offset = address(v, FRAME_OFFSET, at),
+		.file_offset = address(v, FRAME_FILE_OFFSET, at),
+		.line = (int32_t)address(v, FRAME_LINE, at),
+		.has_file_offset = !cells__is_null(&v->fields[FRAME_FILE_OFFSET], at),
+	};
+}
+
 void frames__each(const struct frames *v, idx_t row,
 		  void (*take)(const struct named_frame *, void *arg), void *arg)
 {
-	duckdb_list_entry list = { 0 };
+	duckdb_list_entry list = cells__list(&v->list, row);
 
-	if (!cells__is_null(&v->list, row))
-		list = ((const duckdb_list_entry *)v->list.data)[row];
 	for (idx_t at = list.offset; at < list.offset + list.length; at++) {
-		struct named_frame frame = {
-			.name = text(v, FRAME_NAME, at),
-			.module = text(v, FRAME_MODULE, at),
-			.build_id = text(v, FRAME_BUILD_ID, at),
-			.address = address(v, FRAME_ADDRESS, at),
-			.offset = address(v, FRAME_OFFSET, at),
-			.file_offset = address(v, FRAME_FILE_OFFSET, at),
-			.line = (int32_t)address(v, FRAME_LINE, at),
-			.has_file_offset = !cells__is_null(&v->fields[FRAME_FILE_OFFSET], at),
-		};
+		struct named_frame frame;
 
-		if (!cells__is_null(&v->frame, at))
-			take(&frame, arg);
+		if (cells__is_null(&v->frame, at))
+			continue;
+		frames__get(v, at, &frame);
+		take(&frame, arg);
 	}
 }

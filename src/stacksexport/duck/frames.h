@@ -31,6 +31,10 @@ bool frames__is_stack(duckdb_logical_type);
 /* Borrows `vector`, of a type that is a stack, as long as its chunk lives. */
 struct frames frames__on(duckdb_vector vector);
 
+/* One text of a frame, or all of it, by its place in the lists' elements. */
+struct frame_text frames__text(const struct frames *, enum frame_field, idx_t at);
+void frames__get(const struct frames *, idx_t at, struct named_frame *);
+
 /* Calls `take` for each frame of a row, leaf first; null is a stack without frames. */
 void frames__each(const struct frames *, idx_t row,
 		  void (*take)(const struct named_frame *, void *arg), void *arg);

@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
 
-struct lookup {
+struct function_places {
 	pthread_mutex_t lock; /* DuckDB has several threads, files are for one at a time */
 	struct binaries *binaries;
 };
 
-static void lookup__free(void *arg)
+static void function_places__free(void *arg)
 {
-	struct lookup *l = arg;
+	struct function_places *l = arg;
 
 	pthread_mutex_destroy(&l->lock);
 	free(l);
@@ -31,13 +31,35 @@ static struct frame_text text_of(const struct cells *c, idx_t row)
 	return text;
 }
 
+/* Must hold the lock. */
+static bool places_find(struct function_places *l, struct named_frame *frame,
+			char text[FUNCTION_PLACE_SZ])
+{
+	frame->offset += frame->address;
+	frame->address = 0;
+	binaries__locate(l->binaries, frame);
+	snprintf(text, FUNCTION_PLACE_SZ, "+0x%" PRIx64, frame->address);
+	return frame->has_start;
+}
+
+bool function_places__find(struct function_places *l, struct named_frame *frame,
+			   char text[FUNCTION_PLACE_SZ])
+{
+	bool found;
+
+	pthread_mutex_lock(&l->lock);
+	found = places_find(l, frame, text);
+	pthread_mutex_unlock(&l->lock);
+	return found;
+}
+
 static void answer(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	struct cells module = cells__on(duckdb_data_chunk_get_vector(input, 0));
 	struct cells build_id = cells__on(duckdb_data_chunk_get_vector(input, 1));
 	const uint64_t *places = duckdb_vector_get_data(duckdb_data_chunk_get_vector(input, 2));
-	struct lookup *l = duckdb_scalar_function_get_extra_info(info);
-	char text[32];
+	struct function_places *l = duckdb_scalar_function_get_extra_info(info);
+	char text[FUNCTION_PLACE_SZ];
 	uint64_t *valid;
 
 	duckdb_vector_ensure_validity_writable(output);
@@ -48,9 +70,7 @@ static void answer(duckdb_function_info info, duckdb_data_chunk input, duckdb_ve
 					 .build_id = text_of(&build_id, row),
 					 .offset = places[row] };
 
-		binaries__locate(l->binaries, &f);
-		snprintf(text, sizeof(text), "+0x%" PRIx64, f.address);
-		if (f.has_start)
+		if (places_find(l, &f, text))
 			duckdb_vector_assign_string_element(output, row, text);
 		else
 			duckdb_validity_set_row_invalid(valid, row);
@@ -58,7 +78,7 @@ static void answer(duckdb_function_info info, duckdb_data_chunk input, duckdb_ve
 	pthread_mutex_unlock(&l->lock);
 }
 
-static duckdb_scalar_function make(struct lookup *l)
+static duckdb_scalar_function make(struct function_places *l)
 {
 	static const duckdb_type parameters[] = { DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_VARCHAR,
 						  DUCKDB_TYPE_UBIGINT };
@@ -73,15 +93,15 @@ static duckdb_scalar_function make(struct lookup *l)
 		duckdb_destroy_logical_type(&type);
 	}
 	duckdb_scalar_function_set_return_type(f, text);
-	duckdb_scalar_function_set_extra_info(f, l, lookup__free);
+	duckdb_scalar_function_set_extra_info(f, l, function_places__free);
 	duckdb_scalar_function_set_function(f, answer);
 	duckdb_destroy_logical_type(&text);
 	return f;
 }
 
-int function_at__register(struct db *db, struct binaries *binaries)
+int function_at__register(struct db *db, struct binaries *binaries, struct function_places **places)
 {
-	struct lookup *l = calloc(1, sizeof(*l));
+	struct function_places *l = calloc(1, sizeof(*l));
 	duckdb_scalar_function f;
 	duckdb_state state;
 
@@ -91,6 +111,7 @@ int function_at__register(struct db *db, struct binaries *binaries)
 	}
 	pthread_mutex_init(&l->lock, NULL);
 	l->binaries = binaries;
+	*places = l;
 	f = make(l);
 	state = duckdb_register_scalar_function(db->connection, f);
 	duckdb_destroy_scalar_function(&f);

@@ -9,7 +9,17 @@
 #include "pprof/binary.h"
 #include "stacksexport/duck/db.h"
 
-/* Makes it known to the database; binaries are borrowed. 0 or -errno; reports. */
-int function_at__register(struct db *, struct binaries *);
+#define FUNCTION_PLACE_SZ 32
+
+/* Looks into files, for one of DuckDB's threads at a time. */
+struct function_places;
+
+/* Makes it known to the database, which owns *places; binaries are borrowed. 0 or -errno; reports.
+ */
+int function_at__register(struct db *, struct binaries *, struct function_places **places);
+
+/* What function_at() gives for a frame without a name; false for null. Changes the frame. */
+bool function_places__find(struct function_places *, struct named_frame *,
+			   char text[FUNCTION_PLACE_SZ]);
 
 #endif

@@ -73,10 +73,8 @@ static void add_part(const struct parts *v, idx_t at, struct builder *b)
 
 void parts__add(const struct parts *v, idx_t row, struct builder *b)
 {
-	duckdb_list_entry list = { 0 };
+	duckdb_list_entry list = cells__list(&v->list, row);
 
-	if (!cells__is_null(&v->list, row))
-		list = ((const duckdb_list_entry *)v->list.data)[row];
 	for (idx_t at = list.offset; at < list.offset + list.length; at++)
 		add_part(v, at, b);
 }
