@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make help` lists the targets. Everything is built below $(BUILD); nothing here needs root or the network but `setup`.
+# `make help` lists the targets. All files are built below $(BUILD). Only `setup` needs root and the network.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 LIBDIR ?= lib
 BUILD ?= build$(if $(SAN),-san)
 DEPS := .deps
-# make cross sets it, as in aarch64-linux-gnu-
+# make cross sets it, for example to aarch64-linux-gnu-
 CROSS :=
 CC = $(CROSS)gcc
 AR = $(CROSS)ar
 OBJCOPY = $(CROSS)objcopy
 CLANG ?= clang
-# Ubuntu's /usr/sbin/bpftool runs the one of the running kernel, if that is installed.
+# Ubuntu's /usr/sbin/bpftool runs the bpftool of the running kernel, if that is installed.
 BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool) bpftool)
 VERSION := 0.1.0
 
@@ -23,19 +23,19 @@ MACHINES := x86_64 aarch64
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 BPF_ARCH_x86_64 := x86
 BPF_ARCH_aarch64 := arm64
-# Distributions sign return addresses there.
+# Distributions sign return addresses on AArch64.
 ARCH_EXAMPLE_CFLAGS := $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard)
 DUCKDB := $(DEPS)/duckdb$(if $(filter aarch64,$(MACHINE)),-aarch64)
-# A file NAME_MACHINE.c is for that machine only.
+# A file NAME_MACHINE.c is compiled for that machine only.
 OTHER_MACHINES := $(filter-out $(MACHINE),$(MACHINES))
 
-# Other compilers warn of other things: make WERROR=
+# Other compilers have other warnings: make WERROR=
 WERROR ?= -Werror
 WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-# The collector is root and reads what anybody wrote.
+# The collector runs as root and reads files of untrusted users.
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
-# xxhash.h reads keys with memcpy(): its other way breaks the rules of aliasing (tests/unit/test_hash.c).
+# xxhash.h reads keys with memcpy(): its alternative breaks the aliasing rules (tests/unit/test_hash.c).
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
 	-Isrc -I. -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
@@ -44,7 +44,7 @@ ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointe
 ALL_LDFLAGS += -fsanitize=$(SAN)
 endif
 
-# The folders of src, and the folders whose headers each may include beside its own (tools/check-layers).
+# The folders of src, and for each folder the other folders whose headers it may include (tools/check-layers).
 base_MAY :=
 event_MAY := base
 elf_MAY := base event
@@ -66,13 +66,13 @@ libstacktrace_MAY := base event elf process symbol jit cfi unwind
 LAYERS := base event elf process symbol jit runtime cfi unwind store stacks capture formats pprof collector stacksexport \
 	stacktrace libstacktrace
 objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(addsuffix .c,$(addprefix %_,$(OTHER_MACHINES))),$(wildcard $(foreach d,$(1),src/$(d)/*.c src/$(d)/*/*.c))))
-# What a program is made of: its folder, and the folders that its folder may use.
+# The parts of a program: its folder, and the folders that its folder may use.
 layer_objs = $(call objs,$($(1)_MAY) $(1))
 
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o
-stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -ldw -lelf -llzma -lz -liberty \
+stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/web_assets.o
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ldw -lelf -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
@@ -82,7 +82,7 @@ library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
 library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
-# Completions do not depend on the architecture: a cross build runs a native program.
+# Completions do not depend on the architecture: a cross build runs the native program.
 COMPLETION_BIN ?= $(BUILD)/bin
 COMPLETIONS := $(foreach p,$(PROGRAMS),$(addprefix $(BUILD)/completions/,$(p) _$(p) $(p).fish))
 
@@ -111,11 +111,11 @@ cross:
 .PHONY: cross-programs
 cross-programs: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(EXAMPLES)
 
-## setup: install what is needed to build; changes nothing when run again
+## setup: install the dependencies of the build; changes nothing when run again
 setup:
 	@tools/setup
 
-## setup-tests: the same, and what the tests need
+## setup-tests: install these and the dependencies of the tests
 .PHONY: setup-tests
 setup-tests:
 	@tools/setup tests
@@ -142,8 +142,8 @@ unit: unit-build
 .PHONY: unit-build
 unit-build: $(UNIT_TESTS) $(TEST_TOOLS) $(if $(SAN),,shadow-build)
 
-## test-vm: test the collector on other kernels, from 5.10 to the newest of Debian, in qemu; not part of test
-## test-vm ARCH=aarch64: the same on AArch64, emulated, with programs of a cross build
+## test-vm: test the collector on other kernels, from 5.10 to Debian's newest, in qemu; not part of test
+## test-vm ARCH=aarch64: the same for AArch64, emulated, with cross-built programs
 VM_BUILD = $(if $(filter-out x86_64,$(ARCH)),build-$(ARCH),$(BUILD))
 .PHONY: test-vm
 test-vm:
@@ -159,18 +159,18 @@ vm-programs: $(BUILD)/bin/collector $(EXAMPLES) $(addprefix $(BUILD)/tests/,vfs_
 test-distros:
 	@tests/distros/run
 
-## test-containers: the same on Fedora and Ubuntu, by podman or docker
+## test-containers: do the same on Fedora and Ubuntu, with podman or docker
 .PHONY: test-containers
 test-containers:
 	@tests/distros/containers
 
-## check-all: compare the flat table of every ELF file of this machine with what libdw says; minutes
+## check-all: compare the flat table of every ELF file of this machine with libdw's results; minutes
 .PHONY: check-all
 check-all: $(BUILD)/tests/check_tables
 	@find /usr/bin /usr/sbin /usr/lib /usr/libexec -type f \( -perm /111 -o -name '*.so*' \) -print0 | \
 		xargs -0 $< 0
 
-## differential: walk the stacks of some thirty real programs, as libdwfl and gdb do, and compare; minutes
+## differential: walk the stacks of about thirty real programs, as libdwfl and gdb do, and compare; minutes
 .PHONY: differential
 differential: setup-tests
 	@tests/differential/setup
@@ -182,12 +182,12 @@ differential: setup-tests
 nightly: shadow-build $(BUILD)/shadow/gmp_numbers
 	@BUILD=$(BUILD) tests/nightly
 
-## bench: measure what things cost, as tables
+## bench: measure costs and print them as tables
 bench: setup-tests
 	@$(MAKE) --no-print-directory -j2 all
 	@tests/bench/run
 
-## bench-unwind: only what the unwinder costs, beside libdwfl, libunwind and (where there is a cargo) framehop
+## bench-unwind: measure only the unwinder, beside libdwfl, libunwind and (if cargo is installed) framehop
 .PHONY: bench-unwind
 bench-unwind: setup-tests
 	@$(MAKE) --no-print-directory -j2 all
@@ -197,10 +197,16 @@ bench-unwind: setup-tests
 fuzz:
 	@tests/fuzz/run
 
+## pictures: record a web shop and photograph stacksexport view on it, for docs/pictures; root
+.PHONY: pictures
+pictures: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@$(DEPS)/venv/bin/python tools/pictures
+
 ## install: install below $(DESTDIR)$(PREFIX), the library in its $(LIBDIR)
 install: all install-programs install-library
 
-# packaging/package.mk installs files from other folders.
+# packaging/package.mk also installs files from other folders.
 INSTALL_BIN ?= $(BUILD)/bin
 INSTALL_LIBRARY ?= $(LIBRARY)
 INSTALL_ZSH ?= share/zsh/site-functions
@@ -232,7 +238,7 @@ install-library: $(INSTALL_LIBRARY)
 		for name in $$(sed -n 's/^\.Nm \(stacktrace_[a-z_]*\).*/\1/p' man/$$page); do \
 			[ $$name.3 = $$page ] || ln -sf $$page $(DESTDIR)$(PREFIX)/share/man/man3/$$name.3; done; done
 
-## uninstall: remove what install put there
+## uninstall: remove the files of install
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,include/stacks_tracing.h $(library_HEADERS))
@@ -248,20 +254,25 @@ FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
 format:
 	@clang-format -i $(FORMATTED)
 
-## format-check: fail when a file is not formatted
+## format-check: fail if a file is not formatted
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
-## lint: check formatting, which folders of src include which, and the style of comments
-.PHONY: lint lint-source
-lint: format-check lint-source
+## lint: check formatting, the include rules of the folders of src, the style of comments, and scripts
+.PHONY: lint lint-source lint-scripts
+lint: format-check lint-source lint-scripts
 
-# What `make test` checks: versions of clang-format differ in what they write.
+# The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
 	@tools/check-english
 
-## clean: remove what was built
+# shellcheck and ruff come with make setup-tests. F811: the tests of the page import fixtures.
+lint-scripts:
+	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
+	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811' . $(shell git grep -lE '^#!.*python')
+
+## clean: remove built files
 clean:
 	rm -rf build build-san build-fuzz build-aarch64
 
@@ -290,7 +301,7 @@ $(BUILD)/lib/stacks/libduckdb.so: | $(DUCKDB)/lib/libduckdb.so
 	@mkdir -p $(@D)
 	$(Q)ln -sf $(abspath $(DUCKDB))/lib/libduckdb.so $@
 
-# The same place beside the program as after installation.
+# The same place relative to the program as after installation.
 $(BUILD)/share/stacks/sql:
 	@mkdir -p $(@D)
 	$(Q)ln -sfn $(CURDIR)/sql $@
@@ -307,7 +318,7 @@ $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# The numbers in its loop have a register each: of two in a wide one each use would wait for its way out.
+# Each number in its loop needs its own register. If two share a wide one, each use waits to extract its half.
 $(BUILD)/obj/cfi/interp.o $(BUILD)/pic/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
 
 # ---- completions of shells -------------------------------------------------------------------------------------------
@@ -339,7 +350,7 @@ $(BUILD)/lib/$(library_SONAME).%: $(library_OBJS) src/libstacktrace/libstacktrac
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(library_LDFLAGS) -o $@ $(library_OBJS) $(library_LIBS)
 
-# One object, in which what is hidden is local: no name of ours meets one of the program's.
+# One object file in which hidden symbols are local, so that our names cannot clash with the program's.
 $(BUILD)/lib/libstacktrace.a: $(library_OBJS)
 	$(call msg,AR,$@)
 	@mkdir -p $(@D)
@@ -375,9 +386,26 @@ $(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -O2 -g -I$(BUILD)/gen -c -o $@ $<
 
+# The page of `stacksexport view`: all files of web/, and as one file for `stacksexport report`.
+WEB_FILES := $(filter-out web/report.html,$(sort $(shell find web -type f))) $(BUILD)/gen/report.html
+$(BUILD)/gen/web_assets.c: $(WEB_FILES) tools/embed | $(BUILD)/gen/
+	$(call msg,EMBED,$@)
+	$(Q)tools/embed web $(WEB_FILES) > $@
+
+$(BUILD)/gen/report.html: $(shell find web -type f) tools/bundle-web | $(BUILD)/gen/
+	$(call msg,BUNDLE,$@)
+	$(Q)python3 tools/bundle-web web > $@
+
+$(BUILD)/gen/web_assets.o: $(BUILD)/gen/web_assets.c
+	$(call msg,CC,$@)
+	$(Q)$(CC) -O2 -g -Isrc -c -o $@ $<
+
+$(BUILD)/gen/:
+	@mkdir -p $@
+
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
-# Everything but the programs' main.o, so that a test links what it names and no more.
+# All objects except the programs' main.o. A test links only the objects that it refers to.
 TEST_LIB := $(BUILD)/tests/libtest.a
 TEST_LAYERS ?= $(LAYERS)
 TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter pprof,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o))
@@ -395,7 +423,7 @@ $(BUILD)/tests/slowfs: tests/tools/slowfs.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -I/usr/include/fuse3 $(ALL_LDFLAGS) -o $@ $< -lfuse3
 
-# sysprof's reader: Debian 12 has it in a shared library, newer releases in a static one.
+# sysprof's reader: Debian 12 has it in a shared library, newer releases have it in a static one.
 SYSPROF_LIB = $(firstword $(foreach lib,libsysprof-capture-4.a libsysprof-4.so,$(if $(filter /%,$(shell $(CC) -print-file-name=$(lib))),-l:$(lib))) \
 	-lsysprof-capture-4)
 $(BUILD)/tests/sysprof_frames: tests/tools/sysprof_frames.c
@@ -403,12 +431,12 @@ $(BUILD)/tests/sysprof_frames: tests/tools/sysprof_frames.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(SYSPROF_LIB)
 
-# Programs that tests drive.
+# Programs that the tests run.
 $(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)
 	$(call msg,TOOL,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS)
 
-# Programs that the benchmark drives; one of them compares with libunwind, which tests/bench/setup installs.
+# Programs that the benchmark runs. One of them compares with libunwind, which tests/bench/setup installs.
 $(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(TEST_LIB)
 	$(call msg,BENCH,$@)
 	@mkdir -p $(@D)
@@ -417,7 +445,7 @@ bench_walks_LIBS = -lunwind-x86_64 $(patsubst %,-Wl$(comma)-u$(comma)framehop_wa
 comma := ,
 FRAMEHOP := $(BUILD)/bench/cargo/release/libframehop_peer.a
 $(BUILD)/bench/walks: $(FRAMEHOP)
-# Where there is no cargo, the comparison goes without it.
+# Without cargo, the comparison leaves out framehop.
 $(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
 	$(Q)if command -v cargo >/dev/null; then \
 		CARGO_TARGET_DIR=$(abspath $(BUILD))/bench/cargo cargo build -q --release --manifest-path tests/bench/framehop/Cargo.toml; fi
@@ -433,8 +461,8 @@ $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
-# Programs for the shadow stack: NAME_main.c or .cc, with NAME.S if there is one; and without symbols. They are static: the dynamic
-# linker takes 100,000 instructions, which the examples and the nightly run walk.
+# Programs for the shadow stack: NAME_main.c or .cc, with NAME.S if there is one, and a variant without symbols. They are
+# static because the dynamic linker takes 100,000 instructions, which the examples and the nightly run cover.
 SHADOW_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls
 SHADOW_CASES := $(patsubst tests/shadow/%_main.c,%,$(wildcard tests/shadow/*_main.c)) exceptions bridge.stripped \
 	pushed_leaf.stripped tiny_gap.stripped static.headerless
@@ -453,7 +481,7 @@ $(BUILD)/shadow/%: tests/shadow/%_main.cc
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -static-pie -o $@ $<
 
-# Where libgmp's header is not installed, this program is left out.
+# If libgmp's header is not installed, this program is left out.
 $(BUILD)/shadow/gmp_numbers: tests/shadow/gmp_numbers.c
 	$(call msg,SHADOW,$@)
 	@mkdir -p $(@D)
@@ -462,13 +490,13 @@ $(BUILD)/shadow/gmp_numbers: tests/shadow/gmp_numbers.c
 $(BUILD)/shadow/%.stripped: $(BUILD)/shadow/%
 	$(Q)strip -o $@ $<
 
-# e_shoff, and e_shnum and e_shstrndx of the ELF header become 0.
+# Sets e_shoff, e_shnum and e_shstrndx of the ELF header to 0.
 $(BUILD)/shadow/%.headerless: $(BUILD)/shadow/%.stripped
 	$(Q)cp $< $@
 	$(Q)dd if=/dev/zero of=$@ bs=1 seek=40 count=8 conv=notrunc status=none
 	$(Q)dd if=/dev/zero of=$@ bs=1 seek=60 count=4 conv=notrunc status=none
 
-# Examples are what people run: optimized, without frame pointers, as distributions build.
+# Examples resemble the programs that users run: optimized, without frame pointers, as distributions build them.
 EXAMPLE_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -Iinclude $(ARCH_EXAMPLE_CFLAGS)
 
 $(BUILD)/examples/%: examples/%.c include/stacks_tracing.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How BPF programs read registers and what belongs to them. Each architecture has one file with the
- * same macros and functions; all of them are inlined.
+ * How BPF programs read registers and related data. Each architecture has one file with the same
+ * macros and functions. All of them are inlined.
  */
 #ifndef ARCH_BPF_H
 #define ARCH_BPF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the wire format takes from the architecture that is recorded: one file for each. */
+/* The parts of the wire format that depend on the recorded architecture: one file for each. */
 #ifndef BPF_ARCH_H
 #define BPF_ARCH_H
 

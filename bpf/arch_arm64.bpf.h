@@ -11,21 +11,23 @@
 
 extern const volatile struct capture_config cfg;
 
-#define ARCH_PAGE (cfg.page_sz) /* 4, 16 or 64 KB, as the kernel is built */
+#define ARCH_PAGE (cfg.page_sz) /* 4, 16 or 64 KB, depending on the kernel's configuration */
 
 #define PSR_MODE32_BIT 0x10 /* arch/arm64/include/uapi/asm/ptrace.h */
 #define TIF_32BIT      22   /* arch/arm64/include/asm/thread_info.h */
 
-/* Arguments of a system call, from 0 on, also while it returns: x0 has the result by then. */
+/* Arguments of a system call, from 0 on, also at its return: x0 has the result by then. */
 #define REGS_ARG_0(regs) ((regs)->orig_x0)
 #define REGS_ARG_1(regs) ((regs)->regs[1])
 #define REGS_ARG_2(regs) ((regs)->regs[2])
+#define REGS_ARG_3(regs) ((regs)->regs[3])
 #define REGS_ARG_4(regs) ((regs)->regs[4])
 
 #define REGS_COMPAT_ARG_0(regs) REGS_ARG_0(regs)
 #define REGS_COMPAT_ARG_1(regs) REGS_ARG_1(regs)
+#define REGS_COMPAT_ARG_3(regs) REGS_ARG_3(regs)
 
-#define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* of the system call; -1: none */
+#define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* number of the system call; -1: none */
 #define REGS_PC(regs) ((regs)->pc)
 #define REGS_G(regs)  ((regs)->regs[28]) /* Go's g, in Go code (ABIInternal) */
 
@@ -50,8 +52,8 @@ static __always_inline bool task__in_compat_call(const struct task_struct *task)
 	return task->thread_info.flags >> TIF_32BIT & 1;
 }
 
-/* Saved when a thread leaves the CPU and set when it is cloned; only a first thread's, which its
- * C library sets, is not known before that. */
+/* Saved when a thread leaves the CPU and set when it is cloned. For a first thread it is not known
+ * before it leaves the CPU, because its C library sets it. */
 static __always_inline __u64 task__thread_pointer(const struct task_struct *task)
 {
 	return task->thread.uw.tp_value;
@@ -59,8 +61,8 @@ static __always_inline __u64 task__thread_pointer(const struct task_struct *task
 
 /*
  * The thread descriptors of glibc and musl lie on top of the thread's stack and end at the thread
- * pointer (ELF TLS, variant I). There glibc has the thread's dtv, a pointer into its heap. Go sets
- * no thread pointer of its own.
+ * pointer (ELF TLS, variant I). The thread's dtv is there in glibc, a pointer into its heap. Go
+ * sets no thread pointer of its own.
  */
 static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
 {
@@ -70,11 +72,12 @@ static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
 /* Outside Go code, g is a TLS variable. Only the program knows its place. */
 #define ARCH_G_BELOW_TP 0
 
-/* Lies in the program's data if the first thread is in Go code; in C programs it may, by chance. */
+/* Lies in the program's data if the first thread is in Go code. In C programs it may lie there by
+ * chance. */
 #define ARCH_GO_MARK(tp, g) (g)
 
-/* Struct rt_sigframe: its size without extra context (SVE vectors over 64 bytes, SME), and where in
- * it struct capture_signal is. */
+/* Size of struct rt_sigframe without extra context (SVE vectors over 64 bytes, SME), and the offset
+ * of struct capture_signal in it. */
 #define SIGFRAME_SZ	4688
 #define SIGFRAME_SIGNAL 144
 #define FRAME_RECORD_SZ 16
@@ -108,8 +111,8 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 }
 
 /*
- * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
- * none. include/uapi/asm-generic/unistd.h, arch/arm/tools/syscall.tbl.
+ * X(name, number, number in 32-bit programs, argument with the file to read from, argument with the
+ * file to write to); 0 is none. include/uapi/asm-generic/unistd.h, arch/arm/tools/syscall.tbl.
  */
 #define VFS_SYSCALLS(X)                    \
 	X(read, 63, 3, 1, 0)               \
@@ -128,7 +131,41 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 	X(splice, 76, 340, 1, 3)           \
 	X(tee, 77, 342, 0, 2)              \
 	X(vmsplice, 75, UNUSED, 1, 1) /* as at the functions */
-#define SYSCALL_CNT 396
+
+/*
+ * X(name, number, kind, argument that is a path, that is a descriptor): of programs, and of those
+ * of 32 bits. Arguments count from 1, 0 is none. The descriptor is what counts where the path is
+ * empty. Of two paths it is the new one.
+ */
+#define PATH_SYSCALLS(X)                  \
+	X(openat, 56, OPEN, 2, 0)         \
+	X(openat2, 437, OPEN, 2, 0)       \
+	X(fsync, 82, FSYNC, 0, 1)         \
+	X(fdatasync, 83, FDATASYNC, 0, 1) \
+	X(renameat, 38, RENAME, 4, 0)     \
+	X(renameat2, 276, RENAME, 4, 0)   \
+	X(unlinkat, 35, UNLINK, 2, 0)     \
+	X(fstat, 80, STAT, 0, 1)          \
+	X(newfstatat, 79, STAT, 2, 1)     \
+	X(statx, 291, STAT, 2, 1)
+#define PATH_SYSCALLS_32(X)                \
+	X(open, 5, OPEN, 1, 0)             \
+	X(creat, 8, OPEN, 1, 0)            \
+	X(openat, 322, OPEN, 2, 0)         \
+	X(openat2, 437, OPEN, 2, 0)        \
+	X(fsync, 118, FSYNC, 0, 1)         \
+	X(fdatasync, 148, FDATASYNC, 0, 1) \
+	X(rename, 38, RENAME, 2, 0)        \
+	X(renameat, 329, RENAME, 4, 0)     \
+	X(renameat2, 382, RENAME, 4, 0)    \
+	X(unlink, 10, UNLINK, 1, 0)        \
+	X(unlinkat, 328, UNLINK, 2, 0)     \
+	X(stat64, 195, STAT, 1, 0)         \
+	X(lstat64, 196, STAT, 1, 0)        \
+	X(fstat, 197, STAT, 0, 1)          \
+	X(newfstatat, 327, STAT, 2, 1)     \
+	X(statx, 397, STAT, 2, 1)
+#define SYSCALL_CNT 438
 #define UNUSED	    395 /* neither has one with that number */
 
 #endif

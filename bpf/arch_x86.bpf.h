@@ -13,17 +13,19 @@
 #define USER32_CS 0x23	 /* arch/x86/include/asm/segment.h: ring 3, 32-bit code */
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: in a 32-bit system call */
 
-/* Arguments of a system call, from 0 on, also while it returns. */
+/* Arguments of a system call, from 0 on, also at its return. */
 #define REGS_ARG_0(regs) ((regs)->di)
 #define REGS_ARG_1(regs) ((regs)->si)
 #define REGS_ARG_2(regs) ((regs)->dx)
+#define REGS_ARG_3(regs) ((regs)->r10)
 #define REGS_ARG_4(regs) ((regs)->r8)
 
-/* The same in a 32-bit system call; the third has the same register. */
+/* Arguments of a 32-bit system call. The third one is in the same register. */
 #define REGS_COMPAT_ARG_0(regs) ((regs)->bx)
 #define REGS_COMPAT_ARG_1(regs) ((regs)->cx)
+#define REGS_COMPAT_ARG_3(regs) ((regs)->si)
 
-#define REGS_NR(regs) ((regs)->orig_ax) /* of the system call */
+#define REGS_NR(regs) ((regs)->orig_ax) /* number of the system call */
 #define REGS_PC(regs) ((regs)->ip)
 #define REGS_G(regs)  ((regs)->r14) /* Go's g, in Go code (ABIInternal) */
 
@@ -66,20 +68,20 @@ static __always_inline __u64 task__thread_pointer(const struct task_struct *task
 }
 
 /*
- * The thread descriptors of glibc and musl lie on top of the thread's stack, and begin with their
- * own address (x86-64 ELF TLS, variant II). Go points fs into its heap instead.
+ * The thread descriptors of glibc and musl lie on top of the thread's stack and begin with their
+ * own address (x86-64 ELF TLS, variant II). In Go, fs points into the heap instead.
  */
 static __always_inline bool is_thread_descriptor_of(__u64 tp, __u64 first_word)
 {
 	return first_word == tp;
 }
 
-#define ARCH_G_BELOW_TP 1 /* outside of Go code g is in the word below the thread pointer */
+#define ARCH_G_BELOW_TP 1 /* outside Go code, g is in the word below the thread pointer */
 
-/* Lies in the program's data if the first thread is Go's; in C programs it never does. */
+/* Lies in the program's data if the first thread belongs to Go. In C programs it never does. */
 #define ARCH_GO_MARK(tp, g) (tp)
 
-/* Struct rt_sigframe: its size, and where in it struct capture_signal is. */
+/* Size of struct rt_sigframe, and the offset of struct capture_signal in it. */
 #define SIGFRAME_SZ	440
 #define SIGFRAME_SIGNAL 24
 
@@ -94,7 +96,7 @@ static __always_inline __u64 signal_frame__at(__u64 stack_end, __u64 fpu_sz)
 
 static __always_inline __u32 task__interrupt_count(const struct task_struct *task)
 {
-	(void)task; /* not here: ARCH_TASK_COUNTS_INTERRUPTS */
+	(void)task; /* not on x86-64: ARCH_TASK_COUNTS_INTERRUPTS */
 	return 0;
 }
 
@@ -121,8 +123,8 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 }
 
 /*
- * X(name, number, number in 32-bit programs, argument that is read from, that is written to); 0 is
- * none. arch/x86/entry/syscalls/syscall_64.tbl, syscall_32.tbl.
+ * X(name, number, number in 32-bit programs, argument with the file to read from, argument with the
+ * file to write to); 0 is none. arch/x86/entry/syscalls/syscall_64.tbl, syscall_32.tbl.
  */
 #define VFS_SYSCALLS(X)                    \
 	X(read, 0, 3, 1, 0)                \
@@ -141,7 +143,50 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
 	X(splice, 275, 313, 1, 3)          \
 	X(tee, 276, 315, 0, 2)             \
 	X(vmsplice, 278, UNUSED, 1, 1) /* as at the functions */
-#define SYSCALL_CNT 392
+
+/*
+ * X(name, number, kind, argument that is a path, that is a descriptor): of programs, and of those
+ * of 32 bits. Arguments count from 1, 0 is none. The descriptor is what counts where the path is
+ * empty. Of two paths it is the new one.
+ */
+#define PATH_SYSCALLS(X)                  \
+	X(open, 2, OPEN, 1, 0)            \
+	X(creat, 85, OPEN, 1, 0)          \
+	X(openat, 257, OPEN, 2, 0)        \
+	X(openat2, 437, OPEN, 2, 0)       \
+	X(fsync, 74, FSYNC, 0, 1)         \
+	X(fdatasync, 75, FDATASYNC, 0, 1) \
+	X(rename, 82, RENAME, 2, 0)       \
+	X(renameat, 264, RENAME, 4, 0)    \
+	X(renameat2, 316, RENAME, 4, 0)   \
+	X(unlink, 87, UNLINK, 1, 0)       \
+	X(unlinkat, 263, UNLINK, 2, 0)    \
+	X(stat, 4, STAT, 1, 0)            \
+	X(lstat, 6, STAT, 1, 0)           \
+	X(fstat, 5, STAT, 0, 1)           \
+	X(newfstatat, 262, STAT, 2, 1)    \
+	X(statx, 332, STAT, 2, 1)
+#define PATH_SYSCALLS_32(X)                \
+	X(open, 5, OPEN, 1, 0)             \
+	X(creat, 8, OPEN, 1, 0)            \
+	X(openat, 295, OPEN, 2, 0)         \
+	X(openat2, 437, OPEN, 2, 0)        \
+	X(fsync, 118, FSYNC, 0, 1)         \
+	X(fdatasync, 148, FDATASYNC, 0, 1) \
+	X(rename, 38, RENAME, 2, 0)        \
+	X(renameat, 302, RENAME, 4, 0)     \
+	X(renameat2, 353, RENAME, 4, 0)    \
+	X(unlink, 10, UNLINK, 1, 0)        \
+	X(unlinkat, 301, UNLINK, 2, 0)     \
+	X(stat, 106, STAT, 1, 0)           \
+	X(stat64, 195, STAT, 1, 0)         \
+	X(lstat, 107, STAT, 1, 0)          \
+	X(lstat64, 196, STAT, 1, 0)        \
+	X(fstat, 108, STAT, 0, 1)          \
+	X(fstat64, 197, STAT, 0, 1)        \
+	X(newfstatat, 300, STAT, 2, 1)     \
+	X(statx, 383, STAT, 2, 1)
+#define SYSCALL_CNT 438
 #define UNUSED	    391 /* neither has one with that number, nor will */
 
 #endif

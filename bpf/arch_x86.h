@@ -11,8 +11,8 @@
 /* The kernel counts its interrupts per CPU, not per task: see interrupt.bpf.c. */
 #define ARCH_TASK_COUNTS_INTERRUPTS 0
 
-/* A part of what the kernel puts on a signal stack (struct rt_sigframe): which stack that is, and
- * the registers of what the signal has interrupted. */
+/* A part of the kernel's frame on a signal stack (struct rt_sigframe): the interrupted stack, and
+ * the registers of the interrupted code. */
 struct capture_signal {
 	__u64 stack, stack_flags, stack_sz;
 	__u64 r8, r9, r10, r11, r12, r13, g, r15; /* g: r14 */

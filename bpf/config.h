@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What user space decides before the BPF programs are loaded: constants to the verifier, so that
- * code for what is switched off, or what this kernel lacks, is never checked nor run. */
+/* What user space decides before it loads the BPF programs. These are constants for the verifier,
+ * so code that is switched off, or that this kernel does not support, is neither checked nor run.
+ */
 #ifndef BPF_CONFIG_H
 #define BPF_CONFIG_H
 
@@ -14,78 +15,92 @@
 
 #define CAPTURE_PAGE EVENT_PAGE
 
-/* User memory goes through a bounce buffer of this size where cfg.bounce says so; see
- * src/capture/usercopy.c. Divides a page. */
+/* User memory is copied through a bounce buffer of this size if cfg.bounce is set; see
+ * src/capture/usercopy.c. It divides a page. */
 #define CAPTURE_BOUNCE_SZ 2048
 
-/* How far a copy page by page has come, counted from the event's stack_addr on. */
+/* Progress of a copy page by page, counted from the event's stack_addr. */
 struct capture_progress {
-	__u32 want, seen; /* bytes: wanted, and looked at so far */
-	__u32 end;	  /* up to here, the last bytes that were there */
-	__u32 got;	  /* bytes that were there */
+	__u32 want, seen; /* bytes: wanted, and tried so far */
+	__u32 end;	  /* end of the last bytes that were present */
+	__u32 got;	  /* bytes that were present */
+	__u64 at;	  /* offset of the copy in data[] */
 	__u64 missing;	  /* pages */
 	__u64 holes[EVENT_HOLES_SZ / sizeof(__u64)];
 };
 
-/* The beginning of Go's g, and what it says of where the goroutine stopped (runtime/runtime2.go).
- * Up to Go 1.24 a word more was between ctxt and bp. */
+/* The beginning of Go's g, and where the goroutine stopped (runtime/runtime2.go). Up to Go 1.24
+ * there was one more word between ctxt and bp. */
 struct capture_goroutine {
 	__u64 lo, hi; /* of its stack */
 	__u64 guards[2], panic, defer;
 	__u64 m;
 	__u64 sp, pc, g, ctxt; /* sched */
 	__u64 rest[3];	       /* …, bp */
-	__u64 fp;	       /* not the g's: which of them is bp */
+	__u64 fp;	       /* not part of the g: the place of bp */
 	__u64 curg;
-	__u64 here; /* the g of the stack that the thread is on, as far as is known */
+	__u64 here; /* the g of the stack that the thread is on, if known */
 };
 
 #define CAPTURE_RUNTIMES_MAX 1024 /* executable files */
-#define CAPTURE_CALL_WORDS   10	  /* that are read of an interpreter's frame */
+#define CAPTURE_CALL_WORDS   10	  /* words read from an interpreter's frame */
 #define CAPTURE_NOT_INDIRECT (~0u)
 
 /*
- * Where an interpreter keeps the calls of a thread: a linked list that begins in the thread's
- * state. The same for all processes of one executable file. In the map `runtimes`, by the inode
- * number of that file; a false match is noticed, because the state has the thread's own id.
+ * Where an interpreter keeps the calls of a thread: in a linked list that begins in the thread's
+ * state. It is the same for all processes of one executable file. The key in the map `runtimes` is
+ * the inode number of that file. A false match is noticed, because the state has the thread's own
+ * id.
  */
 struct capture_runtime {
-	__s64 state_off[2]; /* from the thread pointer: words that may have the state's address; the
-			       second may be the first again */
-	__s64 self_off;	    /* from the thread pointer: what the state has as the thread's id */
-	__u32 id_off;	    /* bytes, in the state */
-	__u32 first_off;    /* bytes, in the state: the first frame's address */
-	__u32 indirect;	    /* bytes: that word points to a struct with the address there instead */
+	/* offset from the thread pointer: words that may have the address of the state; the second
+	 * may be equal to the first */
+	__s64 state_off[2];
+	/* offset from the thread pointer: the value that the state has as the thread's id */
+	__s64 self_off;
+	__u32 id_off;	 /* bytes, in the state */
+	__u32 first_off; /* bytes, in the state: the address of the first frame */
+	/* bytes: if set, that word points to a struct that has the address here */
+	__u32 indirect;
 	__u32 code, previous, instr, word; /* words of a frame */
-	__u32 cookie_off;		   /* bytes, in a function: of these words */
+	__u32 cookie_off;		   /* bytes, in a function: start of these words */
 	__u32 cookie[3];
-	__u64 code_mask; /* the bits of a function's address; the others are tags */
+	__u64 code_mask; /* the bits of a function's address; the other bits are tags */
 	__u32 layout;	 /* for user space */
 	__u32 unused;
 };
 
-/* How far the list has been followed. */
+#define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */
+
+/* Progress along the list. */
 struct capture_calls {
+	struct capture_runtime runtime;
 	__u64 next, cnt;
-	__u64 words[CAPTURE_CALL_WORDS];
-	__u64 spare[16 - CAPTURE_CALL_WORDS]; /* so that a masked index is inside */
+	__u64 at;	    /* offset of the event_runtime in data[] */
+	__u64 base;	    /* see there */
+	__u64 window;	    /* address of words[0]; 0: nothing is there */
+	__u64 before;	    /* address of the last frame */
+	__u64 code, cookie; /* of the last frame */
+	/* The window, a single frame, a function; so many that a masked index is inside. */
+	__u64 words[2 * CAPTURE_WINDOW_WORDS];
 };
 
-/* Bytes of data[] before an event_switched, at most. */
+/* Upper limit of the bytes of data[] before an event_switched. */
 #define CAPTURE_BEFORE_SWITCHED(stack_sz) \
 	(EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) + (stack_sz) + EVENT_HOLES_SZ)
 
-/* Bytes of data[] before an event_runtime, at most. */
+/* Upper limit of the bytes of data[] before an event_runtime. */
 #define CAPTURE_BEFORE_RUNTIME(stack_sz) \
 	(CAPTURE_BEFORE_SWITCHED(stack_sz) + sizeof(struct event_switched) + EVENT_SWITCHED_MAX)
 
 #define CAPTURE_RUNTIME_SZ \
 	(sizeof(struct event_runtime) + EVENT_CALLS_MAX * sizeof(struct event_call))
 
-/* Where an event is put together. */
+/* The place where an event is built. */
 struct capture_slot {
 	__u32 busy, idx;
-	__u64 event_sz; /* bytes of the event, when it is complete */
+	__u64 event_sz;	 /* bytes of the complete event */
+	__u64 top_known; /* not 0: the end of the stack is known */
 	struct capture_progress progress;
 	struct capture_goroutine goroutine;
 	struct capture_signal signal;
@@ -93,37 +108,41 @@ struct capture_slot {
 	struct event event;
 };
 
-/* The stacks of an event, and of whom. */
+/* The stacks to capture, and the task. */
 enum capture_how {
 	CAPTURE_USER = 1 << 0,
 	CAPTURE_KERNEL = 1 << 1,
-	CAPTURE_OTHER = 1 << 2, /* of a task that is not current: its kernel stack, its registers */
-	CAPTURE_FAULT = 1 << 3, /* of another task, user memory too: sleepable programs only */
+	CAPTURE_OTHER = 1 << 2, /* a task that is not current: its kernel stack, its registers */
+	CAPTURE_FAULT = 1 << 3, /* for another task, user memory too: sleepable programs only */
 };
 
-/* Of a process in the map `targets`, where others have the start time of their first thread: it is
+/* A process in the map `targets` has the start time of its first thread, or this value: it is
  * recorded from its next exec on. */
 #define CAPTURE_FROM_EXEC (~0ULL)
 
 struct capture_config {
-	__u64 param[EVENT_KIND_CNT]; /* of the kind's probe: Hz, ns … */
-	__u64 pace_ns; /* a kind's events on one CPU come at most this often in the long run; 0: no
-			  limit */
+	__u64 param[EVENT_KIND_CNT]; /* parameter of the kind's probe: Hz, ns … */
+	/* smallest long-term average interval between events of a kind on one CPU; 0: no limit */
+	__u64 pace_ns;
 	__u32 how[EVENT_KIND_CNT]; /* CAPTURE_USER, CAPTURE_KERNEL */
-	__s64 preempt_count_off; /* from a CPU's run queue to its preemption count; 0: not known */
-	__u32 interrupt_bits;	 /* of that count: in a hard or soft interrupt */
-	__u32 cpu_cnt;		 /* possible CPUs */
-	__u32 stack_sz;		 /* bytes of user stack at most */
-	__u32 signal_fpu_sz;	 /* of what the kernel puts on a signal stack first */
-	__u32 wakeup_sz;	 /* bytes in a ring from which on user space is woken */
-	__u32 exclude_tgids[2];	 /* the collector and its keeper; 0: none */
-	__u32 bounce;		 /* user memory is read through the map `bounces` */
-	__u32 accept_args;	 /* of the kernel's function inet_accept() */
-	__u32 retransmit_has_error; /* the tracepoint tcp_retransmit_skb says how it went (6.17) */
-	__u32 has_prev_state; /* the tracepoint sched_switch says in which state prev left (5.18) */
-	__u32 spans;	      /* the probe usdt is on */
-	__u32 runtimes;	      /* calls of interpreted programs are captured */
-	__u32 who;	      /* only processes in `targets`, threads in `tids`, names in `comms` */
+	/* distance from a CPU's run queue to its preemption count; 0: not known */
+	__s64 preempt_count_off;
+	__u32 interrupt_bits; /* bits of that count: in a hard or soft interrupt */
+	__u32 cpu_cnt;	      /* possible CPUs */
+	__u32 stack_sz;	      /* largest size of a user stack in bytes */
+	/* bytes of FPU state that the kernel puts on a signal stack first */
+	__u32 signal_fpu_sz;
+	__u32 wakeup_sz;	/* bytes in a ring at which user space is woken */
+	__u32 exclude_tgids[2]; /* the collector and its keeper; 0: none */
+	__u32 bounce;		/* user memory is read through the map `bounces` */
+	__u32 accept_args;	/* number of arguments of the kernel's function inet_accept() */
+	/* the tracepoint tcp_retransmit_skb reports the result (6.17) */
+	__u32 retransmit_has_error;
+	/* the tracepoint sched_switch reports the state in which prev left (5.18) */
+	__u32 has_prev_state;
+	__u32 spans;	/* the probe usdt is on */
+	__u32 runtimes; /* calls of interpreted programs are captured */
+	__u32 who;	/* only processes in `targets`, threads in `tids`, names in `comms` */
 	__u32 tid_cnt, comm_cnt, uid_cnt, cgroup_cnt;
 	__u32 page_sz; /* bytes in a page of the kernel */
 };

@@ -13,8 +13,8 @@ const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
 volatile __u64 lossy; /* something was lost since user space cleared it */
 
-/* The slots of each CPU, made by user space when it is online. Sizes are set before loading.
- * Ordinary arrays, because a value of a per-CPU one may have 32 KiB only. */
+/* The slots of each CPU. User space creates them when the CPU is online. Sizes are set before
+ * loading. Ordinary arrays, because a value of a per-CPU array can have at most 32 KiB. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__type(key, __u32);
@@ -28,7 +28,7 @@ struct {
 		});
 } scratch SEC(".maps");
 
-/* One ring per CPU, made by user space: a shared one costs 200 ns more per event. */
+/* One ring per CPU, created by user space: a shared one costs 200 ns more per event. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__type(key, __u32);
@@ -56,7 +56,7 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 	__uint(max_entries, 1);
-} woken SEC(".maps"); /* when this CPU last woke user space */
+} woken SEC(".maps"); /* the last time that this CPU woke user space */
 
 struct pace {
 	__u64 full_ns[EVENT_KIND_CNT];
@@ -69,13 +69,13 @@ struct {
 	__uint(max_entries, 1);
 } paces SEC(".maps");
 
-/* Atomic: an interrupt on this CPU may lose one, too. Who clears `lossy` reads the counts behind
- * it. */
+/* Atomic, because an interrupt on this CPU may lose an event too. User space clears `lossy` and
+ * then reads the counts. */
 __hidden void lose(__u32 kind, __u32 reason)
 {
 	struct losses *l = bpf_map_lookup_elem(&losses, &(__u32){ 0 });
 
-	OPAQUE(kind); /* the compiler's comparison of its bits tells the verifier nothing */
+	OPAQUE(kind); /* the verifier learns nothing from the compiler's comparison of its bits */
 	if (l && kind <= EVENT_KIND_CNT && reason < EVENT_LOSS_CNT)
 		__sync_fetch_and_add(&l->cnt[kind][reason], 1);
 	if (!lossy)
@@ -104,8 +104,8 @@ static __always_inline void slot__put(struct capture_slot *slot)
 	*(volatile __u32 *)&slot->busy = 0;
 }
 
-/* From the moment that exec has a new address space until it ends, the registers are still the old
- * program's. */
+/* From the moment at which exec has a new address space until it ends, the registers are still
+ * those of the old program. */
 static __always_inline bool between_programs(const struct task_struct *task, __u64 ustack_sz)
 {
 	return !ustack_sz && BPF_CORE_READ_BITFIELD(task, in_execve);
@@ -158,7 +158,7 @@ static __always_inline void fill_header(struct event *e, const struct emission *
 	__builtin_memset(e->span, 0, sizeof(e->span));
 }
 
-/* What somebody else owns is not known to have happened in a span of theirs. */
+/* An event that belongs to another process is not known to be in a span of that process. */
 static __always_inline void copy_span(struct event *e, struct task_struct *task,
 				      const struct emission *what)
 {
@@ -187,9 +187,9 @@ static __always_inline __u64 copy_detail(struct event *e, const struct emission 
 #define KSTACK_SZ (EVENT_KSTACK_MAX * sizeof(__u64))
 
 /*
- * Kernel frames, leaf first, behind the `at` bytes that data[] has already. A perf event's are
- * those of what it interrupted: none in user code. A tracepoint's begin with this program and what
- * calls it; user space leaves them away by name.
+ * Appends kernel frames, leaf first, after the first `at` bytes of data[]. The frames of a perf
+ * event are those of the interrupted code: none in user code. Those of a tracepoint begin with this
+ * program and its callers; user space removes them by name.
  */
 static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, struct event *e,
 					 __u64 at, __u64 how)
@@ -205,7 +205,8 @@ static __always_inline __u64 copy_kstack(void *ctx, struct task_struct *task, st
 		sz = bpf_get_stack(ctx, e->data + at, KSTACK_SZ, 0);
 	if (sz <= 0)
 		return 0;
-	OPAQUE(sz); /* two comparisons: old verifiers learn nothing of sz from one of sz - 1 */
+	/* two comparisons: old verifiers learn nothing about sz from a comparison of sz - 1 */
+	OPAQUE(sz);
 	return sz <= (long)KSTACK_SZ ? sz : 0;
 }
 
@@ -225,8 +226,7 @@ static __always_inline __u64 copy_user(struct task_struct *task, struct event *e
 	return stack__copy(task, e, at, how);
 }
 
-/* User space looks at the rings from time to time; it is woken when that is too late for this one.
- */
+/* User space reads the rings at intervals. It is woken if that is too late for this ring. */
 static __always_inline __u64 wakeup_flags(void *ring, __u64 now_ns)
 {
 	__u64 *last_ns = bpf_map_lookup_elem(&woken, &(__u32){ 0 });
@@ -239,9 +239,9 @@ static __always_inline __u64 wakeup_flags(void *ring, __u64 now_ns)
 }
 
 /*
- * A bucket that holds a second's worth of tokens, as the time at which it will be full again
- * (generic cell rate algorithm). A nested program on this CPU may make it a token too many or too
- * few.
+ * A bucket that holds one second's worth of tokens, stored as the time at which it will be full
+ * again (generic cell rate algorithm). A nested program on this CPU may take one token too many or
+ * too few.
  */
 static __always_inline bool paced(__u32 kind, __u64 now_ns)
 {
@@ -260,7 +260,7 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 	return true;
 }
 
-/* Sets the slot's event and how long it has become. */
+/* Sets the slot's event and its size. */
 static __always_inline void fill(void *ctx, struct task_struct *task, const struct emission *what,
 				 struct capture_slot *slot, __u64 how)
 {
@@ -306,7 +306,7 @@ __hidden struct capture_slot *event__capture(void *ctx, struct task_struct *task
 	return slot;
 }
 
-/* The bound on the size is for the verifier: a slot has room for more than any event. */
+/* The bound on the size is for the verifier: a slot has room for every event. */
 __hidden int event__send(struct capture_slot *slot, __u64 time_ns)
 {
 	__u32 cpu = bpf_get_smp_processor_id();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The one place where events are made: registers, stacks, names, and this CPU's ring. */
+/* The one place that builds events: registers, stacks, names, and this CPU's ring. */
 #ifndef EMIT_BPF_H
 #define EMIT_BPF_H
 
@@ -15,18 +15,17 @@
 
 #pragma clang diagnostic ignored "-Wunused-parameter" /* BPF_PROG() gives every program a ctx */
 
-/* Keeps the verifier's knowledge of a bound that the compiler thinks it can do without. */
+/* Keeps the verifier's knowledge of a bound that the compiler considers redundant. */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
 extern const volatile struct capture_config cfg;
 
-/* CLOCK_MONOTONIC; written by user space, a little in the future, so that all CPUs turn events on
+/* CLOCK_MONOTONIC. User space writes them a little in the future, so that all CPUs turn events on
  * and off at the same time. 0: not yet. */
 extern volatile __u64 begin_ns, end_ns;
 
-/* Whose event it is, when that is not the task that it is captured from: all zero when nobody
- * knows.
- */
+/* The owner of an event, if it is not the task from which the event is captured. All zero if it is
+ * not known. */
 struct owner {
 	__u64 cgroup_id;
 	__u32 tgid, tid;
@@ -44,29 +43,30 @@ static __always_inline void owner__set(struct owner *owner, const struct task_st
 	__builtin_memcpy(owner->comm, (const void *)leader->comm, EVENT_COMM_SZ);
 }
 
-/* What a program knows of its event; the rest is the same for all kinds. */
+/* What a program sets for its event. The rest is the same for all kinds. */
 struct emission {
 	__u64 time_ns, duration_ns, amount, id;
 	__u64 runnable_ns; /* UINT64_MAX: unknown */
 	__u64 kind, state;
 	__u64 cpu;
 	__u64 join;		 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
-	__u64 cgroup_id;	 /* 0: the task's */
+	__u64 cgroup_id;	 /* 0: that of the task */
 	__u64 reason;		 /* errno, enum event_reason, 0 */
 	__u32 target;		 /* with EVENT_F_TARGET */
-	__u32 flags;		 /* enum event_flags, what the program knows of them */
-	__u32 weight;		 /* 0: 1 */
+	__u32 flags;		 /* enum event_flags that the program knows */
+	__u32 weight;		 /* 0 means 1 */
 	__u32 detail;		 /* enum event_detail */
 	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the
 				    stack */
 	__u64 detail_sz;
 	const struct owner *owner;    /* NULL: the task */
-	const struct open_span *span; /* NULL: the innermost one of the task */
-	__u64 unpaced; /* --max-rate does not count it. Not a bool: clang 21 then zeroes the next
-			  member byte by byte, and the verifier forgets that it is 0. */
+	const struct open_span *span; /* NULL: the innermost span of the task */
+	/* not counted by --max-rate. Not a bool: clang 21 then zeroes the next member byte by byte,
+	 * and the verifier forgets that it is 0. */
+	__u64 unpaced;
 };
 
-/* A program asks this first, with a time that it took before. */
+/* A program calls this first, with a time that it took before. */
 static __always_inline bool capturing(__u64 now_ns)
 {
 	__u64 end = end_ns;
@@ -76,7 +76,7 @@ static __always_inline bool capturing(__u64 now_ns)
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* Kernel threads have no user registers; io_uring's and vhost's workers have a stack pointer of 0.
+/* Kernel threads have no user registers; workers of io_uring and vhost have a stack pointer of 0.
  */
 static __always_inline bool has_user_side(struct task_struct *task)
 {
@@ -85,10 +85,11 @@ static __always_inline bool has_user_side(struct task_struct *task)
 }
 
 /*
- * Captures `task` as `how` (enum capture_how, a constant to the verifier) says. Returns NULL if the
- * event is lost (already counted), else what event__send() or event__drop() takes. 64 bits wide, as
- * are the counters of long loops: before 354e8f1970f8 ("bpf: Support <8-byte scalar spill and
- * refill", 5.16) the verifier forgets what the compiler puts on the stack for a while with fewer.
+ * Captures `task` according to `how` (enum capture_how, a constant for the verifier). Returns NULL
+ * if the event is lost (already counted), else a slot for event__send() or event__drop(). `how` is
+ * 64 bits wide, as are the counters of long loops. Before 354e8f1970f8 ("bpf: Support <8-byte
+ * scalar spill and refill", 5.16) the verifier forgets smaller values that the compiler puts on the
+ * stack for a while.
  */
 struct capture_slot *event__capture(void *ctx, struct task_struct *task,
 				    const struct emission *what, __u64 how) __hidden;
@@ -96,7 +97,7 @@ struct capture_slot *event__capture(void *ctx, struct task_struct *task,
 /* Returns 1 if an event was sent, 0 if it is lost (already counted). */
 int event__send(struct capture_slot *slot, __u64 time_ns) __hidden;
 
-/* Forgets the event, uncounted. Returns 0. */
+/* Discards the event without counting it. Returns 0. */
 int event__drop(struct capture_slot *slot) __hidden;
 
 /* Captures and sends. */
@@ -108,7 +109,7 @@ static __always_inline int emit(void *ctx, struct task_struct *task, const struc
 	return slot ? event__send(slot, what->time_ns) : 0;
 }
 
-/* One more event of the kind was lost; EVENT_KIND_CNT stands for the filters. */
+/* Counts one more lost event of the kind. EVENT_KIND_CNT stands for the filters. */
 void lose(__u32 kind, __u32 reason) __hidden;
 
 #endif

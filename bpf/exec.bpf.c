@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* exec: programs that start, processes that fork and that end. */
+/* exec: programs that start, and processes that fork and exit. */
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
 #define SIGNAL_MASK	0x7f
-#define SIGNAL_STATUS	128 /* as a shell counts: 128 + the signal */
+#define SIGNAL_STATUS	128 /* as in a shell: 128 + the signal */
 #define EXIT_CODE_SHIFT 8
 
 #define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h */
 
-/* Of a process, in its first thread: it has its row. */
+/* State of a process, kept for its first thread: it has its row. */
 TASK_STATE(exec, ended, __u32, 4096) /* 300 KB */
 
 static __always_inline struct emission row_at(__u64 now_ns, __u32 kind)
@@ -30,7 +30,7 @@ int BPF_PROG(exec__exec, struct task_struct *task)
 	return emit(ctx, task, &row, cfg.how[EVENT_EXEC]);
 }
 
-/* A new process, not a new thread; the stack is the parent's. */
+/* A new process, not a new thread. The stack is the parent's. */
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(exec__fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -43,7 +43,7 @@ int BPF_PROG(exec__fork, struct task_struct *parent, struct task_struct *child)
 	return emit(ctx, parent, &row, cfg.how[EVENT_FORK]);
 }
 
-/* What its parent is told (wait_task_zombie() in kernel/exit.c). */
+/* The status that its parent gets (wait_task_zombie() in kernel/exit.c). */
 static __always_inline __u64 exit_status(const struct task_struct *task)
 {
 	const struct signal_struct *signal = task->signal;
@@ -55,9 +55,9 @@ static __always_inline __u64 exit_status(const struct task_struct *task)
 }
 
 /*
- * The last thread of a process ends: how long it lived, and with which status. Threads that end at
- * the same time may all see that none is left, most of all up to 6.15, where this comes after they
- * have left their memory: the first has the row.
+ * The last thread of a process exits: with its lifetime and its status. Threads that exit at the
+ * same time may all see that no other is left. This is most likely up to 6.15, where the hook runs
+ * after they have left their memory. The first of them makes the row.
  */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(exec__exit, struct task_struct *task)

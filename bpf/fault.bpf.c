@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fault: a page fault of user code, and the address that it wanted. One of N is kept on each CPU,
- * not of each process: so that short-lived ones, which have fewer than N each, count together.
+ * fault: a page fault of user code, with the faulting address. Keeps one of N faults on each CPU,
+ * not in each process, so that short-lived processes, which have fewer than N faults each, count
+ * together.
  */
 #include "bpf/filter.bpf.h"
 
-/* How many faults this CPU leaves out until the next that is kept, and that one; 0: not begun. */
+/* The number of faults that this CPU leaves out until the next one, and that one; 0: not started.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -18,7 +20,7 @@ static __always_inline __u32 every(void)
 	return cfg.param[EVENT_FAULT] ? cfg.param[EVENT_FAULT] : 1;
 }
 
-/* Begins anywhere: who always began at N would see too little. */
+/* Starts at a random place. Always starting at N would record too few faults. */
 static __always_inline bool is_kept(void)
 {
 	__u64 *left = bpf_map_lookup_elem(&faults_left, &(__u32){ 0 });
@@ -60,7 +62,7 @@ int BPF_PROG(fault__tp__user, unsigned long address)
 	return row(ctx, task, now_ns, address);
 }
 
-/* The kernel calls it for one of N. */
+/* The kernel calls it for one of N faults. */
 SEC("?perf_event")
 int fault__perf__user(struct bpf_perf_event_data *ctx)
 {

@@ -8,8 +8,8 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * Processes that are recorded, with the start time of their first thread: a process id is used
- * again. 0: user space put it there; or CAPTURE_FROM_EXEC. Sizes of all these maps are set before
+ * Recorded processes, with the start time of their first thread, because a process id may be
+ * reused. 0: user space added it. Or CAPTURE_FROM_EXEC. The sizes of all these maps are set before
  * loading.
  */
 struct {
@@ -44,7 +44,7 @@ static __always_inline void target__add(__u32 tgid, const struct task_struct *ta
 		lose(EVENT_KIND_CNT, EVENT_LOST_STATE_FULL);
 }
 
-/* Kernels before 5.17 leave bytes of an earlier, longer name behind the end of this one. */
+/* Kernels before 5.17 leave bytes of an earlier, longer name behind the end of the current one. */
 static __always_inline bool has_name(const struct task_struct *task)
 {
 	const struct task_struct *leader = task->group_leader;
@@ -54,7 +54,8 @@ static __always_inline bool has_name(const struct task_struct *task)
 	return bpf_map_lookup_elem(&comms, &key);
 }
 
-/* Accepted by --pid, a name or descent; a process that is accepted by its name stays so. */
+/* Accepted by --pid, by name or by descent. A process that is accepted by its name stays accepted.
+ */
 static __always_inline bool is_target(const struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
@@ -69,7 +70,8 @@ static __always_inline bool is_target(const struct task_struct *task)
 	return cfg.tid_cnt && bpf_map_lookup_elem(&tids, &tid);
 }
 
-/* In one of the cgroups or below. A cgroup's own css leads up: cgroup_subsys_state.parent. */
+/* Returns true if it is one of the cgroups or below one. A cgroup's own css leads up:
+ * cgroup_subsys_state.parent. */
 static __always_inline bool in_cgroups(const struct cgroup *cgroup)
 {
 	for (int i = 0; i < CGROUP_DEPTH_MAX; i++) {
@@ -114,7 +116,7 @@ __hidden bool recorded(struct task_struct *task)
 	return recorded_in(task, cfg.cgroup_cnt ? task->cgroups->dfl_cgrp : NULL);
 }
 
-/* A child of a target is one before it runs. An id that is used again begins anew. */
+/* A child of a target becomes a target before it runs. A reused id starts afresh. */
 SEC("?tp_btf/task_newtask")
 int BPF_PROG(filter__newtask, struct task_struct *task, __u64 clone_flags)
 {
@@ -130,7 +132,7 @@ int BPF_PROG(filter__newtask, struct task_struct *task, __u64 clone_flags)
 	return 0;
 }
 
-/* What it did before was our doing. */
+/* Everything before the exec was the collector's doing. */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(filter__exec, struct task_struct *task)
 {
@@ -142,7 +144,7 @@ int BPF_PROG(filter__exec, struct task_struct *task)
 	return 0;
 }
 
-/* Not at its exit: it switches once more after that. */
+/* Not at its exit, because it switches once more after that. */
 SEC("?tp_btf/sched_process_free")
 int BPF_PROG(filter__free, struct task_struct *task)
 {
@@ -158,7 +160,7 @@ int BPF_PROG(filter__free, struct task_struct *task)
 	return 0;
 }
 
-/* Descendants that targets have when the recording begins. */
+/* Finds the descendants that targets have when the recording begins. */
 SEC("?iter/task")
 int filter__scan(struct bpf_iter__task *ctx)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel counts in a variable of each CPU how deep it is in interrupts. Where that is tells no
- * symbol (kernels without CONFIG_KALLSYMS_ALL have none for data), but its distance from another
- * variable of the CPU, the run queue, is in the kernel's types, and every task points to that.
+ * The kernel counts the depth of interrupts in a variable of each CPU. No symbol gives its address
+ * (kernels without CONFIG_KALLSYMS_ALL have none for data). But its distance from another variable
+ * of the CPU, the run queue, is in the kernel's types, and every task points to the run queue.
  */
 #include "bpf/interrupt.bpf.h"
 
-/* Where the count is; 0: not looked for yet. */
+/* The address of the count; 0: not looked up yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -22,7 +22,8 @@ static __always_inline __u64 find_preempt_count(void)
 
 	if (rq->cpu != (int)bpf_get_smp_processor_id())
 		return 0;
-	/* From a pointer to a number, with which the verifier lets us calculate. */
+	/* Converts a pointer to a number, because the verifier allows arithmetic only on numbers.
+	 */
 	bpf_probe_read_kernel(&addr, sizeof(addr), &rq);
 	return addr + cfg.preempt_count_off;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * net: what TCP and UDP sockets send and receive. Tracepoints say what a call has returned (6.3),
- * hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at its
- * functions, the entry into the system call says that: `syscalls`, at a price for every system
- * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
- * another thread; a function's program can, and then that one's event is missed.
+ * net: bytes that TCP, UDP and Unix sockets send and receive. Tracepoints give the result of a call
+ * (6.3). Hooks of functions give its begin and its addresses: `tp`. Where the kernel allows no
+ * hooks, the entry into the system call gives them: `syscalls`, which costs time in every system
+ * call. Older kernels have the functions only: `fexit`. No other thread can interrupt a
+ * tracepoint's program. It can interrupt a function's program, and then its own event is missed.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"
 #include "bpf/taskstate.bpf.h"
+#include "bpf/unix.bpf.h"
 
 /* include/linux/socket.h */
 #define MSG_PEEK     0x2
@@ -16,7 +17,7 @@
 
 #define MMSGHDR_SZ 64 /* struct mmsghdr */
 
-/* What a thread does. */
+/* What a thread is doing. */
 struct call {
 	__u64 since_ns; /* when it began, or when it last sent or received; 0: not known */
 	__u64 msg;	/* struct msghdr */
@@ -24,13 +25,17 @@ struct call {
 	__u32 sends;	/* in this call, so far */
 	__u32 copied;	/* splice: up to here the socket has been read */
 	__u64 sk;	/* splice: from this one */
+	union {
+		struct event_socket inet;
+		struct event_unix path;
+	} ends; /* scratch of its row: the stack has no room for it */
 };
 
-TASK_STATE(net, call, struct call, 4096) /* 400 KB */
+TASK_STATE(net, call, struct call, 4096) /* 900 KB */
 
 #define NAME_V4_SZ 16 /* struct sockaddr_in */
 
-/* A sockaddr_in6; the first half is a sockaddr_in. */
+/* A sockaddr_in6. The first half is a sockaddr_in. */
 struct name {
 	__u16 family;
 	__be16 port;
@@ -39,12 +44,12 @@ struct name {
 };
 
 struct transfer {
-	__u64 since_ns; /* now_ns: not known */
+	__u64 since_ns; /* equal to now_ns: not known */
 	__u64 now_ns;
 	long ret;
 	__u32 kind;
 	__u32 flags;	  /* MSG_… */
-	struct name peer; /* where the hook knows it; family 0: not */
+	struct name peer; /* set if the hook knows it; family 0: not known */
 };
 
 SEC("?tp_btf/sched_process_free")
@@ -59,6 +64,8 @@ int BPF_PROG(net__any__free, struct task_struct *task)
 
 static __always_inline __u32 kind_of(const struct sock *sk, bool sends)
 {
+	if (is_unix(sk))
+		return sends ? EVENT_UNIX_SEND : EVENT_UNIX_RECV;
 	if (!is_inet(sk))
 		return EVENT_KIND_CNT;
 	if (is_tcp(sk))
@@ -75,7 +82,7 @@ static __always_inline bool is_wanted(struct task_struct *task, const struct tra
 
 static __always_inline bool is_send(const struct transfer *t)
 {
-	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND;
+	return t->kind == EVENT_TCP_SEND || t->kind == EVENT_UDP_SEND || t->kind == EVENT_UNIX_SEND;
 }
 
 static __always_inline bool is_datagram(const struct transfer *t)
@@ -83,7 +90,7 @@ static __always_inline bool is_datagram(const struct transfer *t)
 	return t->kind == EVENT_UDP_SEND || t->kind == EVENT_UDP_RECV;
 }
 
-/* A peek, what is in the queue of errors, the end of a stream: nothing was received. */
+/* Nothing was received by a peek, a read from the error queue, or at the end of a stream. */
 static __always_inline bool has_moved(const struct sock *sk, const struct transfer *t)
 {
 	if (!is_send(t) && t->flags & (MSG_PEEK | MSG_ERRQUEUE))
@@ -112,29 +119,49 @@ static __always_inline void set_peer(struct event_socket *ends, const struct nam
 	}
 }
 
+static __always_inline bool transfer__is_unix(const struct transfer *t)
+{
+	return t->kind == EVENT_UNIX_SEND || t->kind == EVENT_UNIX_RECV;
+}
+
+/* Sets what a row says of its socket. If there is no memory the row says nothing. */
+static __always_inline void transfer__describe(struct call *call, const struct sock *sk,
+					       const struct transfer *t, struct emission *row)
+{
+	if (!call)
+		return;
+	row->detail_data = &call->ends;
+	if (transfer__is_unix(t)) {
+		unix__describe(sk, &call->ends.path);
+		row->detail = EVENT_DETAIL_UNIX;
+		row->detail_sz = sizeof(call->ends.path);
+		row->target = unix__peer_tgid(sk);
+		row->flags = row->target ? EVENT_F_TARGET : 0;
+		return;
+	}
+	socket__describe(sk, &call->ends.inet);
+	set_peer(&call->ends.inet, &t->peer);
+	row->detail = EVENT_DETAIL_SOCKET;
+	row->detail_sz = sizeof(call->ends.inet);
+}
+
 static __always_inline void transfer__emit(void *ctx, const struct sock *sk,
 					   const struct transfer *t)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u64 since_ns = t->since_ns < begin_ns ? begin_ns : t->since_ns;
-	struct event_socket ends;
+	struct emission row = { .time_ns = t->now_ns,
+				.duration_ns = t->now_ns - since_ns,
+				.amount = t->ret > 0 ? t->ret : 0,
+				.reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
+				.kind = t->kind,
+				.cpu = bpf_get_smp_processor_id(),
+				.runnable_ns = ~0ULL };
 
 	if (!has_moved(sk, t))
 		return;
-	socket__describe(sk, &ends);
-	set_peer(&ends, &t->peer);
-	emit(ctx, task,
-	     &(struct emission){ .time_ns = t->now_ns,
-				 .duration_ns = t->now_ns - since_ns,
-				 .amount = t->ret > 0 ? t->ret : 0,
-				 .reason = t->ret == -EAGAIN ? ETIMEDOUT : reason_of(t->ret),
-				 .kind = t->kind,
-				 .cpu = bpf_get_smp_processor_id(),
-				 .runnable_ns = ~0ULL,
-				 .detail = EVENT_DETAIL_SOCKET,
-				 .detail_data = &ends,
-				 .detail_sz = sizeof(ends) },
-	     cfg.how[EVENT_TCP_SEND]);
+	transfer__describe(call__create(task), sk, t, &row);
+	emit(ctx, task, &row, cfg.how[EVENT_TCP_SEND]);
 }
 
 /* ---- tp, fexit ---------------------------------------------------------------------------------
@@ -153,7 +180,7 @@ static __always_inline int begin(const void *msg)
 	return 0;
 }
 
-/* The message is still there. Of a receive that failed nobody has written the name. */
+/* The message still exists. After a failed receive, its name has not been written. */
 static __always_inline void read_message(const struct msghdr *msg, struct transfer *t)
 {
 	const void *name = BPF_CORE_READ(msg, msg_name);
@@ -245,15 +272,19 @@ int BPF_PROG(net__fexit__inet_sendpage, struct socket *sock, void *page, int off
 		return end(ctx, sock->sk, &t);                                                  \
 	}
 
-/* What the tracepoints do not say. */
+/* Functions for the data that the tracepoints do not report. */
 BEGINS(tp, inet_sendmsg, msg)
 BEGINS(tp, inet6_sendmsg, msg)
 BEGINS(tp, inet_recvmsg, msg)
 BEGINS(tp, inet6_recvmsg, msg)
 BEGINS(tp, tcp_splice_read, NULL)
 SPLICES(tp)
+BEGINS(tp, unix_stream_sendmsg, msg)
+BEGINS(tp, unix_stream_recvmsg, msg)
+BEGINS(tp, unix_dgram_sendmsg, msg)
+BEGINS(tp, unix_dgram_recvmsg, msg)
 
-/* Without tracepoints: all of it. */
+/* Without tracepoints: all functions. */
 BEGINS(fexit, inet_sendmsg, msg)
 SENDS(fexit, inet_sendmsg)
 BEGINS(fexit, inet6_sendmsg, msg)
@@ -265,6 +296,14 @@ RECEIVES(fexit, inet6_recvmsg)
 BEGINS(fexit, inet_sendpage, NULL) /* its end is above */
 BEGINS(fexit, tcp_splice_read, NULL)
 SPLICES(fexit)
+BEGINS(fexit, unix_stream_sendmsg, msg)
+SENDS(fexit, unix_stream_sendmsg)
+BEGINS(fexit, unix_stream_recvmsg, msg)
+RECEIVES(fexit, unix_stream_recvmsg)
+BEGINS(fexit, unix_dgram_sendmsg, msg) /* also of SOCK_SEQPACKET */
+SENDS(fexit, unix_dgram_sendmsg)
+BEGINS(fexit, unix_dgram_recvmsg, msg)
+RECEIVES(fexit, unix_dgram_recvmsg)
 
 /* ---- syscalls ----------------------------------------------------------------------------------
  */
@@ -279,7 +318,7 @@ static const bool may_move[] = {
 	[__NR_io_uring_enter] = true,
 };
 
-/* 32-bit programs count their calls differently: any of theirs may. */
+/* The numbers of calls in 32-bit programs are different: any of their calls may move data. */
 static __always_inline bool is_call(const struct task_struct *task, __u64 nr)
 {
 	return task__in_compat_call(task) || (nr < sizeof(may_move) && may_move[nr]);
@@ -308,18 +347,19 @@ int BPF_PROG(net__syscalls__sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-/* What is remembered of the system call that the thread is in; NULL: nothing. */
+/* Returns what is remembered of the thread's current system call, or NULL. */
 static __always_inline struct call *current_call(struct task_struct *task)
 {
 	struct call *call;
 
-	if (!has_user_side(task)) /* threads of the kernel and of io_uring are in no call */
+	/* threads of the kernel and of io_uring are not in a system call */
+	if (!has_user_side(task))
 		return NULL;
 	call = call__find(task);
 	return call && call->nr == current_nr(task) ? call : NULL;
 }
 
-/* Of several sends in one call each has the time since the one before. */
+/* If a call has several sends, each has the time since the previous one. */
 static __always_inline __u64 since_of(struct task_struct *task, struct call *call, __u64 now_ns)
 {
 	__u64 since_ns = now_ns;
@@ -328,7 +368,7 @@ static __always_inline __u64 since_of(struct task_struct *task, struct call *cal
 		since_ns = call->since_ns;
 		call->since_ns = now_ns;
 	} else if (has_user_side(task) && is_call(task, current_nr(task)) && !call__find(task)) {
-		since_ns = begin_ns; /* it came in before the programs were attached */
+		since_ns = begin_ns; /* the call began before the programs were attached */
 	}
 	return since_ns;
 }
@@ -342,7 +382,8 @@ static __always_inline void read_name(struct name *out, __u64 addr)
 		out->family = 0;
 }
 
-/* To whom a send goes that names it: as the program wrote it. Not that of 32-bit programs. */
+/* Reads the destination of a send that names it, as the program wrote it. Does not work for 32-bit
+ * programs. */
 static __always_inline void read_destination(struct task_struct *task, const struct call *call,
 					     struct name *out)
 {
@@ -397,8 +438,8 @@ int BPF_PROG(net__syscalls__recv, struct sock *sk, int ret, int flags)
 }
 
 /*
- * splice() from a socket says nothing of itself, but for this, after it has taken bytes and with
- * the socket locked. Also in interrupts, for sockets that the kernel reads.
+ * splice() from a socket has no hook but this one, after it has taken bytes and with the socket
+ * locked. It also runs in interrupts, for sockets that the kernel reads.
  */
 SEC("?tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(net__syscalls__splice, struct sock *sk)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* profile: a sample of what runs, HZ times a second on each CPU. */
+/* profile: a sample of the running code, HZ times a second on each CPU. */
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rss: how much memory a process has, in RAM and in swap, after a change. `amount` is absolute:
- * what a stack has grown by is the difference to the process's row before, whatever N is. So that
- * these differences add up, a process has a row at the beginning, one at its end or the recording's
- * when something changed since the last, and between them one for N changes, or for fewer when they
- * are large. The first and the last have no stacks: nobody knows who made the changes.
+ * rss: the memory of a process, in RAM and in swap, after a change. `amount` is absolute: the
+ * growth that belongs to a stack is the difference to the previous row of the process, whatever N
+ * is. For these differences to add up, a process has a row at the beginning. It has one at its end
+ * or that of the recording if something changed since the last row. In between, it has one row per
+ * N changes, or per fewer if they are large. The first and the last row have no stacks, because the
+ * origin of their changes is not known.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/span.bpf.h"
@@ -12,17 +13,17 @@
 
 #define TRIES 3
 
-/* Of a process: in its first thread. */
+/* State of a process, kept for its first thread. */
 struct memory {
-	__u64 mm;      /* what the rest is about; never followed */
-	__s64 pages;   /* when its last row was made, without what single CPUs hold */
+	__u64 mm;      /* the address space that the rest refers to; never dereferenced */
+	__s64 pages;   /* at its last row, without the counts of individual CPUs */
 	__u32 changes; /* since its last row */
 	__u32 owed;    /* the last row was lost */
 };
 
 TASK_STATE(rss, memory, struct memory, 4096) /* 400 KB */
 
-/* Something that is allocated per CPU, and tells where its parts are. */
+/* A per-CPU allocation that shows the addresses of its parts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -30,7 +31,7 @@ struct {
 	__uint(max_entries, 1);
 } yardstick SEC(".maps");
 
-/* By CPU, of which there are as many as user space says before loading: what it told. */
+/* By CPU; user space sets the size before loading. The address of each part. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
@@ -45,8 +46,8 @@ int BPF_PROG(rss__free, struct task_struct *task)
 	return 0;
 }
 
-/* NULL: nobody's, because a fork or an exec still makes it, or because its last thread has left it.
- * `task` has to do with it. */
+/* Returns NULL if the memory has no owner: a fork or an exec is still building it, or its last
+ * thread has left it. `task` is related to it. */
 static __always_inline struct task_struct *owner_of(const struct mm_struct *mm,
 						    struct task_struct *task)
 {
@@ -62,8 +63,8 @@ static __always_inline struct task_struct *owner_of(const struct mm_struct *mm,
  * (include/linux/mm_types_task.h).
  */
 
-/* Without what single CPUs hold; all of it up to 6.1. Not inlined: what is taken out of a loop
- * would be done on kernels that have no such field. */
+/* Without the counts of individual CPUs; up to 6.1, the total. Not inlined: code that the compiler
+ * moves out of a loop would run on kernels without this field. */
 static __noinline __s64 pages_in_common(const struct mm_struct *mm)
 {
 	const struct mm_struct___old *old = (const void *)mm;
@@ -76,7 +77,7 @@ static __noinline __s64 pages_in_common(const struct mm_struct *mm)
 	return pages[0] + pages[1] + pages[2] + pages[3];
 }
 
-/* How far a CPU's part of what is allocated per CPU lies behind its address. 0: not known. */
+/* Returns the distance of a CPU's part of a per-CPU allocation from its address. 0: not known. */
 static __always_inline __u64 offset_of_cpu(__u32 cpu)
 {
 	const void *map = &yardstick, *part;
@@ -85,7 +86,7 @@ static __always_inline __u64 offset_of_cpu(__u32 cpu)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
 		return 0;
 	part = bpf_map_lookup_percpu_elem(&yardstick, &(__u32){ 0 }, cpu);
-	/* From pointers to numbers, with which the verifier lets us calculate. */
+	/* Converts pointers to numbers, because the verifier allows arithmetic only on numbers. */
 	bpf_probe_read_kernel(&map_addr, sizeof(map_addr), &map);
 	bpf_probe_read_kernel(&part_addr, sizeof(part_addr), &part);
 	bpf_probe_read_kernel(&addr, sizeof(addr),
@@ -120,7 +121,7 @@ static long cpu_sum__add(__u32 cpu, struct cpu_sum *sum)
 	return 0;
 }
 
-/* Not a loop of our own: the verifier would go round once for each CPU, and gives up at some
+/* Not a loop of our own: the verifier would check an iteration for each CPU, and gives up at a few
  * hundred. Kernels with such counters (6.2) have bpf_loop() (5.17). */
 static __noinline __s64 pages_on_cpus(const struct mm_struct *mm)
 {
@@ -137,9 +138,9 @@ static __noinline __s64 pages_on_cpus(const struct mm_struct *mm)
 }
 
 /*
- * lib/percpu_counter.c, percpu_counter_sum(), which holds a lock that we cannot have: a CPU that
- * moves its part into the common one meanwhile would be counted twice, or not at all, so all is
- * read again then.
+ * Like lib/percpu_counter.c, percpu_counter_sum(), which holds a lock that is not available here.
+ * If a CPU moves its part into the common counter meanwhile, that part would be counted twice or
+ * not at all. Everything is then read again.
  */
 static __always_inline __u64 pages_of(const struct mm_struct *mm)
 {
@@ -159,11 +160,11 @@ static __always_inline __u64 pages_of(const struct mm_struct *mm)
  */
 
 /*
- * Whether a row is made at this change: of how many changes, else 0. Mostly a change is a page; it
- * is many of a file or of what munmap() frees, a huge page, on kernels up to 6.1 what a thread has
- * collected. So that a row is never about much more than N pages it does not wait for N changes
- * when the memory has moved by twice that. (As far as the common counters know: they move by 32
- * pages or more at a time.)
+ * Returns the number of changes that a row stands for if this change makes a row, else 0. A change
+ * is mostly one page. It is many pages when a file is mapped or munmap() frees memory, one huge
+ * page, or, on kernels up to 6.1, the pages that a thread has collected. A row should never stand
+ * for much more than N pages. So it does not wait for N changes if the memory has changed by twice
+ * that. (This uses the common counters, which change by 32 pages or more at a time.)
  */
 static __always_inline __u32 due(struct memory *m, const struct mm_struct *mm)
 {
@@ -178,19 +179,19 @@ static __always_inline __u32 due(struct memory *m, const struct mm_struct *mm)
 	changes = __sync_fetch_and_add(&m->changes, 1) + 1;
 	if (changes < cfg.param[EVENT_RSS] && moved < most && moved > -most)
 		return 0;
-	/* Another CPU that is as far makes the row. */
+	/* Another CPU that has come as far makes the row. */
 	return __sync_val_compare_and_swap(&m->changes, changes, 0) == changes ? changes : 0;
 }
 
 struct change {
-	struct task_struct *owner, *task; /* whose memory, whose stacks */
+	struct task_struct *owner, *task; /* the owner of the memory, the task with the stacks */
 	const struct mm_struct *mm;
 	__u64 time_ns;
 	__u32 cnt;
-	bool outer; /* the first or the last row: --max-rate does not count it */
+	bool outer; /* the first or the last row: not counted by --max-rate */
 };
 
-/* While a program is replaced its registers are those of the one before. */
+/* While exec replaces a program, the registers are those of the old program. */
 static __always_inline bool is_its_own(const struct task_struct *task, const struct mm_struct *mm)
 {
 	return task->mm == mm && !BPF_CORE_READ_BITFIELD(task, in_execve);
@@ -209,7 +210,7 @@ static __always_inline int row(void *ctx, struct memory *m, const struct change 
 	int sent;
 
 	owner__set(&owner, c->owner);
-	/* The span in which its memory changed: of one of its own threads. */
+	/* The span in which the memory changed, if one of its own threads changed it. */
 	if (cfg.spans && !c->outer && is_its_own(c->task, c->mm))
 		row.span = span__innermost(c->task);
 	m->pages = pages_in_common(c->mm);
@@ -277,7 +278,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task)
 		last_row(ctx, owner, now_ns);
 }
 
-/* From 6.16 on it comes before the memory is gone. */
+/* From 6.16 on, it runs before the memory is gone. */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(rss__exit, struct task_struct *task)
 {
@@ -285,7 +286,7 @@ int BPF_PROG(rss__exit, struct task_struct *task)
 	return 0;
 }
 
-/* Up to 6.15; where both come, the second has nothing to do. */
+/* Up to 6.15. If both run, the second has nothing to do. */
 SEC("?fentry/exit_mm_release")
 int BPF_PROG(rss__release, struct task_struct *task)
 {
@@ -309,7 +310,8 @@ static __always_inline int first_row(void *ctx, struct task_struct *owner)
 	return row(ctx, m, &c, 0);
 }
 
-/* One byte of output for each row, so that a reader who asks for a few gets control in between. */
+/* Writes one byte of output for each row, so that a reader that asks for a few gets control in
+ * between. */
 SEC("?iter/task")
 int rss__rows(struct bpf_iter__task *ctx)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of the program that an interpreter runs (src/runtime/). A bounded loop reads the
- * interpreter's own frames, some 80 bytes each. A process without an interpreter pays one look-up.
+ * Captures the calls of the program that an interpreter runs (src/runtime/). A bounded loop reads
+ * the interpreter's own frames, about 80 bytes each. A process without an interpreter costs one
+ * look-up.
  */
 #ifndef RUNTIME_BPF_H
 #define RUNTIME_BPF_H
 
 #include "bpf/user.bpf.h"
 
-/* By the inode number of the executable file: an exec or a fork of a known one needs no news. */
+/* By the inode number of the executable file: an exec or fork of a known file needs no message from
+ * user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u64);
@@ -30,8 +32,8 @@ static __always_inline __u64 user__word(const struct user *u, __u64 addr)
 	return user__read(u, &word, sizeof(word), addr) ? 0 : word;
 }
 
-/* What the thread's state refers to: the first frame, or where that is. 0: no such state, or it is
- * another thread's. */
+/* Returns the base to which the thread's state refers: the first frame, or its place. 0: there is
+ * no such state, or it belongs to another thread. */
 static __always_inline __u64 calls__base(const struct user *u, const struct capture_runtime *r)
 {
 	__u64 tp = task__thread_pointer(u->task), state;
@@ -46,96 +48,142 @@ static __always_inline __u64 calls__base(const struct user *u, const struct capt
 	return user__word(u, state + r->first_off);
 }
 
-struct call_copy {
-	const struct user *user;
-	struct event *event;
-	const struct capture_runtime *runtime;
-	__u64 at; /* of the event_runtime in data[] */
-};
+#define WORD(index) ((index) & (2 * CAPTURE_WINDOW_WORDS - 1))
+#define WINDOW_SZ   (CAPTURE_WINDOW_WORDS * sizeof(__u64))
+#define CALL_SZ	    (CAPTURE_CALL_WORDS * sizeof(__u64))
+#define SINGLE	    CAPTURE_WINDOW_WORDS /* words of a frame that is not in the window */
+#define FUNCTION    (CAPTURE_WINDOW_WORDS + 16)
+#define NO_WORDS    (~0ULL)
 
-#define WORD(index) ((index)&15)
-
-/* Overwrites the words of the frame. 0: the function cannot be read. */
+/* Returns 0 if the function cannot be read. Recursive calls of one function read it once. */
 static __always_inline __u64 call__cookie(const struct user *u, const struct capture_runtime *r,
 					  struct capture_calls *calls, __u64 code)
 {
 	const __u64 *words = calls->words;
 
-	if (!code || user__read(u, calls->words, sizeof(calls->words), code + r->cookie_off))
-		return 0;
-	return EVENT_COOKIE(words[WORD(r->cookie[0])], words[WORD(r->cookie[1])],
-			    words[WORD(r->cookie[2])]);
+	if (code == calls->code)
+		return calls->cookie;
+	calls->code = code;
+	calls->cookie = 0;
+	if (code && !user__read(u, calls->words + FUNCTION, CALL_SZ, code + r->cookie_off))
+		calls->cookie = EVENT_COOKIE(words[WORD(FUNCTION + r->cookie[0])],
+					     words[WORD(FUNCTION + r->cookie[1])],
+					     words[WORD(FUNCTION + r->cookie[2])]);
+	return calls->cookie;
 }
 
-/* Appends one call. Returns whether it was the last. */
-static __always_inline long call__copy(const struct call_copy *c)
+/* The window ends with this frame: callers mostly lie below. */
+static __always_inline bool window__move(const struct user *u, struct capture_calls *calls,
+					 __u64 at)
 {
-	const struct capture_runtime *r = c->runtime;
-	struct capture_calls *calls = &slot__of(c->event)->calls;
-	__u64 at = calls->next, cnt = calls->cnt, data_at = c->at;
+	__u64 begin = at + CALL_SZ - WINDOW_SZ;
+
+	calls->window = user__read(u, calls->words, WINDOW_SZ, begin) ? 0 : begin;
+	return calls->window;
+}
+
+/*
+ * Index of the frame's words, or NO_WORDS. A read costs some 70 ns, however short it is, and frames
+ * mostly lie one after the other: a window of them is read at once. Frames of generators, and on
+ * the C stack, lie elsewhere and are read alone.
+ */
+static __always_inline __u64 frame__read(const struct user *u, struct capture_calls *calls,
+					 __u64 at)
+{
+	__u64 before = calls->before;
+
+	calls->before = at;
+	if (calls->window && at - calls->window <= WINDOW_SZ - CALL_SZ)
+		return (at - calls->window) / sizeof(__u64);
+	if (before - at <= WINDOW_SZ && window__move(u, calls, at))
+		return (WINDOW_SZ - CALL_SZ) / sizeof(__u64);
+	return user__read(u, calls->words + SINGLE, CALL_SZ, at) ? NO_WORDS : SINGLE;
+}
+
+/* Appends one call. Returns whether it was the last one. */
+static __always_inline long call__copy(const struct user *u)
+{
+	struct capture_calls *calls = &slot__of(u->event)->calls;
+	const struct capture_runtime *r = &calls->runtime;
+	__u64 at = calls->next, word, off;
 	struct event_call *call;
 
-	OPAQUE(cnt);
-	OPAQUE(data_at);
-	if (!at || cnt >= EVENT_CALLS_MAX || data_at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))
+	if (!at || calls->cnt >= EVENT_CALLS_MAX)
 		return 1;
-	if (user__read(c->user, calls->words, sizeof(calls->words), at))
+	word = frame__read(u, calls, at);
+	if (word == NO_WORDS)
 		return 1;
-	call = (void *)(c->event->data + data_at + sizeof(struct event_runtime) +
-			cnt * sizeof(*call));
+	off = calls->at + sizeof(struct event_runtime) + calls->cnt * sizeof(*call);
+	OPAQUE(off);
+	if (off > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz) + CAPTURE_RUNTIME_SZ - sizeof(*call))
+		return 1;
+	call = (void *)(u->event->data + off);
 	call->at = at;
-	call->code = calls->words[WORD(r->code)];
-	call->instr = calls->words[WORD(r->instr)];
-	call->word = calls->words[WORD(r->word)];
-	calls->next = calls->words[WORD(r->previous)];
-	calls->cnt = cnt + 1;
-	call->cookie = call__cookie(c->user, r, calls, call->code & r->code_mask);
+	call->code = calls->words[WORD(word + r->code)];
+	call->instr = calls->words[WORD(word + r->instr)];
+	call->word = calls->words[WORD(word + r->word)];
+	calls->next = calls->words[WORD(word + r->previous)];
+	calls->cnt++;
+	call->cookie = call__cookie(u, r, calls, call->code & r->code_mask);
 	return 0;
 }
 
-static long call__copy_next(__u64 i, struct call_copy *c)
+static long call__copy_next(__u64 i, struct user *u)
 {
 	(void)i;
-	return call__copy(c);
+	return call__copy(u);
 }
 
-#define CALLS_UNROLLED_MAX 128 /* without bpf_loop() the verifier goes through every round */
+#define CALLS_UNROLLED_MAX 128 /* without bpf_loop(), the verifier checks every iteration */
 
-static __always_inline void calls__follow(struct call_copy *c)
+static __always_inline void calls__follow(struct user *u)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(EVENT_CALLS_MAX, call__copy_next, c, 0);
+		bpf_loop(EVENT_CALLS_MAX, call__copy_next, u, 0);
 		return;
 	}
 	for (__u64 i = 0; i < CALLS_UNROLLED_MAX; i++) {
-		if (call__copy(c))
+		if (call__copy(u))
 			break;
 	}
 }
 
-/* Puts the calls behind the `at` bytes that data[] has already; how many bytes they are. */
-static __always_inline __u64 calls__copy(const struct user *u, struct event *e, __u64 at)
+/* Returns the first frame of the list, or 0 if there is none. */
+static __always_inline __u64 calls__begin(const struct user *u, struct capture_calls *calls)
 {
-	const struct capture_runtime *r = runtime__of(u->mm);
-	struct capture_calls *calls = &slot__of(e)->calls;
-	struct call_copy c = { u, e, r, at };
-	struct event_runtime *out;
-	__u64 base;
+	const struct capture_runtime *r = &calls->runtime;
+	__u64 base = calls__base(u, r);
 
+	calls->base = base;
+	calls->cnt = calls->window = calls->code = calls->cookie = 0;
+	calls->next = base;
+	if (base && r->indirect != CAPTURE_NOT_INDIRECT)
+		calls->next = user__word(u, base + r->indirect);
+	calls->before = calls->next; /* the innermost frame begins a window */
+	return calls->next;
+}
+
+/* Appends the calls after the first `at` bytes of data[]. Returns their size in bytes. */
+static __always_inline __u64 calls__copy(struct user *u, struct event *e, __u64 at)
+{
+	struct capture_calls *calls = &slot__of(e)->calls;
+	const struct capture_runtime *runtime = runtime__of(u->mm);
+	struct event_runtime *out;
+
+	if (!runtime)
+		return 0;
+	calls->runtime = *runtime;
+	calls->at = at;
+	if (!calls__begin(u, calls))
+		return 0;
+	calls__follow(u);
+	at = calls->at;
 	OPAQUE(at);
-	if (!r || at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))
+	if (at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))
 		return 0;
-	base = calls__base(u, r);
-	calls->cnt = 0;
-	calls->next = r->indirect == CAPTURE_NOT_INDIRECT || !base
-			      ? base
-			      : user__word(u, base + r->indirect);
-	if (!calls->next)
-		return 0;
-	calls__follow(&c);
 	out = (void *)(e->data + at);
-	out->base = base;
-	out->layout = r->layout;
+	out->base = calls->base;
+	out->layout = calls->runtime.layout;
 	out->cnt = calls->cnt;
 	out->cut = calls->next;
 	e->flags |= EVENT_F_RUNTIME;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What events say of sockets, and how the kernel's errors become reasons. */
+/* How events describe sockets, and how kernel errors become reasons. */
 #ifndef SOCKET_BPF_H
 #define SOCKET_BPF_H
 
@@ -7,7 +7,7 @@
 #include <bpf/bpf_endian.h>
 #include <asm/errno.h>
 
-/* include/linux/socket.h, stat.h, uapi/linux/in.h, net.h; macros there */
+/* include/linux/socket.h, stat.h, uapi/linux/in.h, net.h; these are macros */
 #define AF_INET		2
 #define AF_INET6	10
 #define SOCK_STREAM	1
@@ -20,7 +20,7 @@
 #define S_IFMT		0170000
 #define S_IFSOCK	0140000
 
-#define ERESTARTSYS 512 /* include/linux/errno.h: from here on a signal came */
+#define ERESTARTSYS 512 /* include/linux/errno.h: from here on a signal arrived */
 
 #define MAX_SCHEDULE_TIMEOUT (~0UL >> 1) /* include/linux/sched.h: LONG_MAX */
 
@@ -47,7 +47,8 @@ static __always_inline bool is_inet(const struct sock *sk)
 	return family == AF_INET || family == AF_INET6;
 }
 
-/* `sk` may be any pointer. The local port is not skc_num: that is 0 once a socket is closed. */
+/* `sk` may be any pointer. The local port does not come from skc_num, which is 0 once a socket is
+ * closed. */
 static __always_inline void socket__describe(const struct sock *sk, struct event_socket *out)
 {
 	const struct sock_common *c = &sk->__sk_common;
@@ -65,7 +66,7 @@ static __always_inline void socket__describe(const struct sock *sk, struct event
 	}
 }
 
-/* What the kernel returned: enum event_reason, or an error's number; 0 when it went well. */
+/* Converts the kernel's result to enum event_reason or an error number; 0 for success. */
 static __always_inline __u64 reason_of(long ret)
 {
 	if (ret >= 0)
@@ -74,22 +75,22 @@ static __always_inline __u64 reason_of(long ret)
 }
 
 /*
- * Whether a call that returned EAGAIN had waited as long as the socket's time-out says. Else it did
- * not wait at all, and nothing happened: the caller will come again.
+ * Returns whether a call that returned EAGAIN had waited for the time-out of the socket. Otherwise
+ * it did not wait and nothing happened: the caller will try again.
  */
 static __always_inline bool timed_out(long timeout, __u32 flags)
 {
 	return timeout != MAX_SCHEDULE_TIMEOUT && !(flags & MSG_DONTWAIT);
 }
 
-/* The system call that the thread is in; something else for those of the kernel. */
+/* Returns the number of the thread's current system call, or another value for kernel threads. */
 static __always_inline __u64 current_nr(struct task_struct *task)
 {
 	return REGS_NR((const struct pt_regs *)bpf_task_pt_regs(task));
 }
 
-/* The socket behind a file descriptor of the task; NULL when it is none. A scalar to the verifier:
- * what it points to is read with bpf_core_read(). */
+/* Returns the socket behind a file descriptor of the task, or NULL if it is not a socket. The
+ * pointer is a scalar to the verifier: read through it with bpf_core_read(). */
 static __always_inline struct sock *socket__of_fd(struct task_struct *task, __u64 fd)
 {
 	struct file **files = BPF_CORE_READ(task, files, fdt, fd), *file = NULL;

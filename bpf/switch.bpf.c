@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* switch: each slice of a thread on a CPU that ended, and where it waits from then on. */
+/* switch: each finished slice of a thread on a CPU, and where the thread waits after it. */
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
-/* include/linux/sched.h; macros there, so BTF does not know them */
+/* include/linux/sched.h; these are macros in the kernel, so BTF does not have them */
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_STOPPED	     0x0004
 #define TASK_TRACED	     0x0008
@@ -15,21 +15,21 @@
 
 #define UNKNOWN (~0ULL)
 
-/* What is remembered of a thread, recorded or not. Nothing changes after end_ns. */
+/* State of each thread, recorded or not. Nothing changes after end_ns. */
 struct thread {
-	__u64 in_ns;	   /* since when it is on a CPU; 0: it is not, or not known */
-	__u64 out_ns;	   /* when it last left one */
-	__u64 runnable_ns; /* waited before that; UNKNOWN */
-	__u64 ready_ns;	   /* since when it waits for a CPU; 0: it does not, or not known */
-	__u32 seen;	   /* the recording knows how it began: its row for that has been made, or
-			      needs not be */
-	__u32 state;	   /* enum event_state: in which it was off the CPU before the beginning;
-			      DEAD when it is */
+	__u64 in_ns;	   /* since when it has been on a CPU; 0: it is not on one, or not known */
+	__u64 out_ns;	   /* when it last left a CPU */
+	__u64 runnable_ns; /* time that it waited before that; UNKNOWN */
+	__u64 ready_ns;	   /* since when it has waited for a CPU; 0: it does not, or not known */
+	/* the recording knows how it began: its first row has been made, or is not needed */
+	__u32 seen;
+	/* enum event_state in which it was off the CPU before the beginning; DEAD after its end */
+	__u32 state;
 };
 
 TASK_STATE(switch, thread, struct thread, 8192) /* 1 MB */
 
-/* When this CPU last switched, as far as the program has seen. */
+/* The last switch of this CPU that the program has seen. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -37,8 +37,8 @@ struct {
 	__uint(max_entries, 1);
 } switched SEC(".maps");
 
-/* How it leaves the CPU, or has left it. A thread of the kernel waits for work in TASK_IDLE, or, as
- * all did before there was that (80ed87c8a9ca), in TASK_INTERRUPTIBLE. */
+/* Returns how the thread leaves the CPU, or has left it. A kernel thread waits for work in
+ * TASK_IDLE, or in TASK_INTERRUPTIBLE as all did before TASK_IDLE existed (80ed87c8a9ca). */
 static __always_inline __u32 state_of(const struct task_struct *task, __u32 task_state)
 {
 	if (task_state & TASK_DEAD)
@@ -65,7 +65,7 @@ static __always_inline __u32 task__cpu(const struct task_struct *task)
 	return ((const struct task_struct___cpu *)task)->cpu;
 }
 
-/* The row of a thread that is off the CPU at `time_ns`; its length is 0. */
+/* The row of a thread that is off the CPU at `time_ns`. Its length is 0. */
 static __always_inline struct emission row_at(const struct task_struct *task, __u64 time_ns,
 					      __u32 state)
 {
@@ -85,9 +85,9 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 }
 
 /*
- * Since when a thread that leaves has been on this CPU. The kernel may skip a program (when it
- * would interrupt itself, or for tasks of which it lets nobody know), so a thread may come in
- * unseen: then the slice begins when it can have begun at the earliest.
+ * Returns since when a leaving thread has been on this CPU. The kernel may skip a program (if it
+ * would interrupt itself, or for tasks that it hides), so a thread may come in unseen. Then the
+ * slice begins at the earliest possible time.
  */
 static __always_inline __u64 slice_start(struct thread *th)
 {
@@ -104,7 +104,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 
 	if (!th && !recorded(task))
 		return;
-	if (!th) /* the program below was skipped when it was made: it comes in unseen */
+	if (!th) /* the program below was skipped at its creation: it came in unseen */
 		th = thread__reserve(task, &(struct thread){ .seen = 1 });
 	if (!th) {
 		lose(EVENT_SWITCH, EVENT_LOST_NO_MEMORY);
@@ -123,7 +123,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 		emit(ctx, task, &row, cfg.how[EVENT_SWITCH]);
 }
 
-/* Sends the row only if the thread's first row has not been made meanwhile. */
+/* Sends the row only if the first row of the thread has not been made meanwhile. */
 static __always_inline int send_first(struct capture_slot *slot, struct task_struct *task)
 {
 	struct thread *th = thread__find(task);
@@ -133,7 +133,7 @@ static __always_inline int send_first(struct capture_slot *slot, struct task_str
 	return event__send(slot, begin_ns);
 }
 
-/* It has waited since the beginning, and runs before the iterator below has come to it. */
+/* The thread has waited since the beginning, and runs before the iterator below reaches it. */
 static __always_inline void begin_late(void *ctx, struct task_struct *task, struct thread *th)
 {
 	struct emission row = row_at(task, begin_ns, th->state);
@@ -168,8 +168,8 @@ static __always_inline void enter(void *ctx, struct task_struct *task, __u64 now
 }
 
 /*
- * The tracepoint's fourth argument is read only where there is one: BPF_PROG() would read it at the
- * start, and kernels that have none refuse that.
+ * The fourth argument of the tracepoint is read only if it exists. BPF_PROG() would read it at the
+ * start, and kernels without it refuse that.
  */
 static __always_inline __u32 prev_state(const volatile __u64 *args, const struct task_struct *prev)
 {
@@ -197,8 +197,8 @@ int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task
 }
 
 /*
- * sched_wakeup, not sched_waking: it comes when the thread is in a run queue, always after the
- * switch in which it left. One that is woken before it has left is still on its CPU; what is
+ * sched_wakeup, not sched_waking: it runs when the thread is in a run queue, always after the
+ * switch in which it left. A thread that is woken before it has left is still on its CPU. What is
  * noted of that is forgotten when it leaves.
  */
 SEC("?tp_btf/sched_wakeup")
@@ -216,8 +216,8 @@ int BPF_PROG(switch__wakeup, struct task_struct *task)
 }
 
 /*
- * Every thread gets its memory before it runs for the first time: here, where allocating is safe
- * (in a switch the run queue is locked), whether it is recorded or not.
+ * Every thread gets its state before it runs for the first time, whether it is recorded or not.
+ * Allocation is safe here (in a switch, the run queue is locked).
  */
 SEC("?tp_btf/task_newtask")
 int BPF_PROG(switch__newtask, struct task_struct *task)
@@ -242,8 +242,8 @@ int BPF_PROG(switch__free, struct task_struct *task)
 /* ---- the beginning and the end -----------------------------------------------------------------
  */
 
-/* Before the beginning: memory for all threads, and in which state they were if they never get to
- * say so themselves. */
+/* Before the beginning: allocates the state of all threads, and notes how each is off the CPU, in
+ * case it never switches. */
 static __always_inline void prepare(struct task_struct *task)
 {
 	struct thread *th = thread__create(task);
@@ -253,10 +253,10 @@ static __always_inline void prepare(struct task_struct *task)
 }
 
 /*
- * A thread that has not been seen and is on no CPU has been off since before the beginning: one
- * that was on a CPU is marked before it leaves, one that comes back before it does. It may come
- * back while its stack is copied; then the mark is set when the copy is complete, and the copy is
- * dropped.
+ * A thread that has not been seen and is on no CPU has been off since before the beginning. A
+ * thread on a CPU is marked before it leaves, and a thread that comes back is marked before it
+ * does. It may come back while its stack is copied. Then the mark is set when the copy is complete,
+ * and the copy is dropped.
  */
 static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_struct *task,
 				     __u64 how)
@@ -292,7 +292,8 @@ static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struc
 	return emit(ctx, task, &row, 0);
 }
 
-/* One byte of output for each row, so that a reader who asks for a few gets control in between. */
+/* Writes one byte of output for each row, so that a reader that asks for a few gets control in
+ * between. */
 static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 {
 	struct task_struct *task = ctx->task;
@@ -325,7 +326,7 @@ static __always_inline bool is_locked(struct task_struct *task)
 	       (mm->mmap_lock.count.counter & RWSEM_WRITER_LOCKED);
 }
 
-/* Where the kernel can read another task's memory in a program (5.18). */
+/* For kernels that can read the memory of another task in a program (5.18). */
 SEC("?iter.s/task")
 int switch__rows_sleepable(struct bpf_iter__task *ctx)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a source remembers of each thread: in the kernel's task storage, or in a reserve.
+ * The state that a source keeps for each thread: in the kernel's task storage, or in a reserve.
  *
  * The kernel allocates task storage for a tracing program without waiting. That fails while the
  * memory cgroup of the collector is at its limit (the page cache keeps it there), or while the
  * machine is short of memory: 438 of 12,169 new threads in such a cgroup. The reserve has its
- * memory beforehand. Its size does not change how long the start takes, only the memory.
+ * memory from the start. Its size does not affect the start-up time, only the memory.
  */
 #ifndef TASKSTATE_BPF_H
 #define TASKSTATE_BPF_H
 
 #include "bpf/emit.bpf.h"
 
-/* By address: a thread's id may be used again before the kernel has freed the thread. */
+/* By address, because a thread's id may be reused before the kernel has freed the thread. */
 static __always_inline __u64 task_state__key(const struct task_struct *task)
 {
 	return (__u64)task;
@@ -27,7 +27,7 @@ static __always_inline void *task_state__find(void *storage, void *reserve,
 	return state ? state : bpf_map_lookup_elem(reserve, &key);
 }
 
-/* Allocates nothing: also where the run queue is locked. */
+/* Allocates nothing, so it also works while the run queue is locked. */
 static __always_inline void *task_state__reserve(void *reserve, struct task_struct *task,
 						 const void *init)
 {
@@ -47,7 +47,8 @@ static __always_inline void *task_state__create(void *storage, void *reserve,
 	return state ? state : task_state__reserve(reserve, task, zero);
 }
 
-#define TASK_STATE_FN __always_inline __attribute__((unused)) /* a source may need only some */
+/* a source may need only some of them */
+#define TASK_STATE_FN __always_inline __attribute__((unused))
 
 /*
  * Defines the state `object` of the source `probe`, and the functions of it:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tcp: connections that begin, are accepted, send something again, are reset. Most of that happens
- * in interrupts, where whoever runs has nothing to do with it: it belongs to the socket's owner,
- * the process that has connected or accepted it, or read from it since. When a call has returned
- * say the functions: `fexit`; where the kernel lets nobody at them, all system calls: `syscalls`.
+ * tcp: connections that are opened, accepted, retransmit, or are reset. Most of this happens in
+ * interrupts, where the interrupted process is not involved. The events belong to the owner of the
+ * socket: the process that has connected or accepted it, or has read from it since. `fexit`:
+ * functions report the return of a call. `syscalls`: if the kernel does not allow hooks on them,
+ * all system calls are observed.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
@@ -16,9 +17,9 @@
 #define TCP_CLOSE    7
 #define TCP_LISTEN   10
 
-/* System calls of 32-bit programs, and of socketcall() the operations. */
+/* System calls of 32-bit programs, and the operations of socketcall(). */
 
-/* RFC 791, 8200: where the sender's address is, and the receiver's after it */
+/* RFC 791, 8200: offset of the sender's address; the receiver's follows it */
 #define IPV4_SOURCE 12
 #define IPV4_SZ	    4
 #define IPV6_SOURCE 8
@@ -29,14 +30,15 @@
 
 #define CONNS_MAX 65536
 
-/* A socket that belongs to a process that is recorded. */
+/* A socket that belongs to a recorded process. */
 struct conn {
 	struct owner owner;
-	__u64 connecting; /* the event that began it has been sent, and none that ends it */
+	/* the event of its beginning has been sent, and that of its end has not */
+	__u64 connecting;
 };
 
-/* By the address of its struct sock, until it is closed; the least used one goes when it is full.
- */
+/* By the address of its struct sock, until it is closed. If the map is full, the least recently
+ * used one is dropped. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__type(key, __u64);
@@ -44,7 +46,7 @@ struct {
 	__uint(max_entries, CONNS_MAX);
 } tcp__conns SEC(".maps");
 
-/* When a thread has called accept(). */
+/* The time at which a thread called accept(). */
 TASK_STATE(tcp, accept, __u64, 4096) /* 300 KB */
 
 static __always_inline struct conn *conn__of(const struct sock *sk)
@@ -91,7 +93,7 @@ static __always_inline bool is_filtered(void)
 	return cfg.who || cfg.uid_cnt || cfg.cgroup_cnt;
 }
 
-/* In the name of the socket's owner, of nobody where there is none. */
+/* Emits the row for the owner of the socket, or for no process if there is none. */
 static __always_inline void emit_owned(void *ctx, const struct sock *sk, struct emission *row,
 				       __u64 how)
 {
@@ -112,8 +114,8 @@ static __always_inline void emit_owned(void *ctx, const struct sock *sk, struct 
  */
 
 /*
- * A thread connects, or listens. A program of its own: while it runs, interrupts end other
- * connections, and the kernel lets no program interrupt itself.
+ * A thread connects or listens. A separate program: while it runs, interrupts end other
+ * connections, and the kernel does not let a program interrupt itself.
  */
 SEC("?tp_btf/inet_sock_set_state")
 int BPF_PROG(tcp__any__begins, const struct sock *sk, int before, int state)
@@ -136,8 +138,8 @@ int BPF_PROG(tcp__any__begins, const struct sock *sk, int before, int state)
 }
 
 /*
- * Without stacks: those, and whose it is, are of the beginning. Only now the local port is known; a
- * socket that has failed by itself has forgotten all.
+ * Without stacks: the stacks and the owner are those of the beginning. The local port is known only
+ * now. A socket that has failed by itself no longer knows its addresses.
  */
 static __always_inline void end_connect(void *ctx, const struct sock *sk, __u64 reason)
 {
@@ -156,8 +158,8 @@ static __always_inline void end_connect(void *ctx, const struct sock *sk, __u64 
 		emit(ctx, (void *)bpf_get_current_task_btf(), &row, 0);
 }
 
-/* It fails without an error: by itself in its own call (no port is free), which says why when it
- * returns, or because it is closed. */
+/* The connection fails without an error: by itself within its own call (no free port), which
+ * returns the reason, or because it is closed. */
 static __always_inline bool is_in_connect(const struct conn *conn)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
@@ -189,8 +191,9 @@ int BPF_PROG(tcp__any__ends, const struct sock *sk, int before, int state)
 }
 
 /*
- * Its end is no news by now, but for the one above, and where an interrupt was not seen: programs
- * are left out that would interrupt themselves, and some kernels show nothing of certain tasks.
+ * The end has already been reported, except in the case above or if an interrupt was not seen. The
+ * kernel skips programs that would interrupt themselves, and some kernels do not run programs for
+ * certain tasks.
  */
 static __always_inline void connect_returned(void *ctx, const struct sock *sk, long ret)
 {
@@ -230,8 +233,8 @@ static __always_inline int accept_begins(void)
 	return 0;
 }
 
-/* Since when the thread is in accept(); one that is since before the programs were attached has
- * been there from the beginning. */
+/* Returns since when the thread has been in accept(). A call that began before the programs were
+ * attached counts from the beginning. */
 static __always_inline __u64 accept_began(struct task_struct *task)
 {
 	__u64 *since_ns = accept__find(task);
@@ -253,7 +256,7 @@ static __always_inline bool accept_timed_out(const struct sock *sk)
 	return timed_out(BPF_CORE_READ(sk, sk_rcvtimeo), flags & O_NONBLOCK ? MSG_DONTWAIT : 0);
 }
 
-/* `sk`: the new socket, or the one that listens when there is none. */
+/* `sk`: the new socket, or the listening socket if there is none. */
 static __always_inline void accept_ends(void *ctx, const struct sock *sk, long ret)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
@@ -281,8 +284,9 @@ int BPF_PROG(tcp__fexit__accept_begins)
 }
 
 /*
- * From 6.10 on it has three arguments, before four; then comes what it returns. Kept apart, or the
- * compiler reads the context at an offset that it computes, which the verifier does not let it.
+ * From 6.10 on, the function has three arguments, before that four; the return value follows them.
+ * In a separate function, because otherwise the compiler reads the context at a computed offset,
+ * which the verifier does not allow.
  */
 static __always_inline int accept_result(const __u64 *args)
 {
@@ -312,7 +316,7 @@ static __always_inline bool is_accept(const struct task_struct *task, const stru
 	return compat__is_accept(regs, nr);
 }
 
-/* On which socket accept() was called. */
+/* Returns the socket on which accept() was called. */
 static __always_inline __u32 accept_fd(const struct task_struct *task, const struct pt_regs *regs)
 {
 	if (!task__in_compat_call(task))
@@ -343,8 +347,8 @@ int BPF_PROG(tcp__syscalls__sys_exit, struct pt_regs *regs, long ret)
 /* ---- owners -------------------------------------------------------------------------------------
  */
 
-/* Sockets are handed on: to a child that serves the connection, or by a message. Who reads has it.
- */
+/* Sockets are passed on, to a child that serves the connection or in a message. The process that
+ * reads becomes the owner. */
 SEC("?tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp__any__reads, struct sock *sk)
 {
@@ -362,7 +366,7 @@ int BPF_PROG(tcp__any__reads, struct sock *sk)
 	return 0;
 }
 
-/* Sockets that there are when the recording begins. */
+/* Sockets that exist when the recording begins. */
 SEC("?iter/task_file")
 int tcp__any__scan(struct bpf_iter__task_file *ctx)
 {
@@ -383,7 +387,7 @@ int tcp__any__scan(struct bpf_iter__task_file *ctx)
 /* ---- retransmit, reset --------------------------------------------------------------------------
  */
 
-/* What the device or its queue did not take is no errno (net_xmit_errno()). */
+/* A packet that the device or its queue did not take is not an errno (net_xmit_errno()). */
 static __always_inline __u64 transmit_error(const volatile __u64 *args)
 {
 	int err = cfg.retransmit_has_error ? args[2] : 0;
@@ -429,7 +433,7 @@ struct ports {
 	__be16 source, dest;
 };
 
-/* Of the packet that is answered with a reset, the two ends the other way round. */
+/* Describes the packet that is answered with a reset, with the two ends exchanged. */
 static __always_inline void packet__describe(const struct sk_buff *skb, struct event_socket *out)
 {
 	const unsigned char *ip = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
@@ -452,8 +456,8 @@ static __always_inline void packet__describe(const struct sk_buff *skb, struct e
 }
 
 /*
- * In answer to a packet, or without one: by a process that closes, or a timer. Without a socket for
- * the packet there is none (from 6.10 on).
+ * A reset in answer to a packet, or without one: from a process that closes, or from a timer. If
+ * the packet has no socket, there is no socket (from 6.10 on).
  */
 SEC("?tp_btf/tcp_send_reset")
 int BPF_PROG(tcp__any__send_reset)
@@ -463,7 +467,7 @@ int BPF_PROG(tcp__any__send_reset)
 	struct event_socket ends;
 	struct emission row;
 
-	/* As numbers: some verifiers take it that pointers to sockets are never NULL. */
+	/* Read as numbers: some verifiers assume that pointers to sockets are never NULL. */
 	bpf_probe_read_kernel(&args, sizeof(args), ctx);
 	if (args.skb)
 		packet__describe(args.skb, &ends);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usdt: the spans of programs that have the USDT probes of the provider stacks_tracing. A thread
- * enters and leaves spans in a nested way, and each span has one close, on any thread.
+ * usdt: the spans of programs with the USDT probes of the provider stacks_tracing. A thread enters
+ * and leaves spans in a nested way. Each span has one close, on any thread.
  */
 #include <linux/errno.h>
 
@@ -10,7 +10,7 @@
 #include "bpf/taskstate.bpf.h"
 #include "bpf/usdt_arg.bpf.h"
 
-#define DEPTH_MAX   32 /* spans that a thread is inside of at a time; a power of two */
+#define DEPTH_MAX   32 /* spans that a thread is in at a time; a power of two */
 #define EVICT_TRIES 8
 
 struct {
@@ -27,7 +27,7 @@ static __always_inline const struct usdt_site *site_of(__u64 cookie)
 	return bpf_map_lookup_elem(&usdt_sites, &idx);
 }
 
-/* ---- what a thread is inside of ---------------------------------------------------------------
+/* ---- spans of a thread --------------------------------------------------------------------------
  */
 
 struct thread_spans {
@@ -46,8 +46,8 @@ __hidden const struct open_span *span__innermost(struct task_struct *task)
 }
 
 /*
- * An interrupt that comes in between sees the outer span or the new one. It begins when everybody
- * sees the new one, so that what happens between its enter and its exit is in it.
+ * An interrupt in between sees either the outer or the new span. The span starts when all programs
+ * see it, so events between its enter and its exit are in it.
  */
 static __always_inline void push(struct thread_spans *th, struct open_span *s)
 {
@@ -67,7 +67,7 @@ static __always_inline void push(struct thread_spans *th, struct open_span *s)
 	th->open[depth % DEPTH_MAX].enter_ns = s->enter_ns;
 }
 
-/* How deep the span is, from 1 on; 0: the thread is not inside of it. */
+/* Returns the depth of the span, from 1 on; 0: the thread is not in it. */
 static __always_inline __u32 find(const struct thread_spans *th, __u64 span_id)
 {
 	for (__u32 i = 0; i < DEPTH_MAX; i++) {
@@ -75,14 +75,15 @@ static __always_inline __u32 find(const struct thread_spans *th, __u64 span_id)
 
 		if (depth - 1 >= DEPTH_MAX)
 			break;
-		OPAQUE(depth); /* else clang 19 drops the mask below, which the verifier needs */
+		/* otherwise clang 19 drops the mask below, which the verifier needs */
+		OPAQUE(depth);
 		if (th->open[(depth - 1) % DEPTH_MAX].span_id == span_id)
 			return depth;
 	}
 	return 0;
 }
 
-/* Out of the span, and of those inside of it that have not been left. */
+/* Leaves the span, and the spans inside it that have not been left. */
 static __always_inline void pop_to(struct thread_spans *th, __u32 depth)
 {
 	th->deeper = 0;
@@ -92,10 +93,10 @@ static __always_inline void pop_to(struct thread_spans *th, __u32 depth)
 /* ---- spans of a process -----------------------------------------------------------------------
  */
 
-/* Of a process's first thread, so that it ends with the process. */
+/* State of a process, kept for its first thread so that it ends with the process. */
 struct process {
-	__u64 number; /* unique, from 1 on; 0: none yet */
-	__s64 live;   /* spans of it in `spans` */
+	__u64 number; /* unique, from 1 on; 0: not assigned yet */
+	__s64 live;   /* its spans in `spans` */
 };
 
 TASK_STATE(usdt, process, struct process, 1024) /* 100 KB */
@@ -116,8 +117,8 @@ struct span_key {
 };
 
 struct span {
-	struct open_span last; /* but enter_ns is the first */
-	__u64 place;	       /* in `places` */
+	struct open_span last; /* except that enter_ns is that of the first enter */
+	__u64 place;	       /* index in `places` */
 };
 
 struct {
@@ -127,7 +128,7 @@ struct {
 	__uint(max_entries, 1); /* USDT_SPAN_MAX, set before loading */
 } spans SEC(".maps");
 
-/* Which keys there are, in the order in which they came. */
+/* The keys of `spans`, in the order of their creation. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
@@ -136,7 +137,7 @@ struct {
 } places SEC(".maps");
 
 struct region {
-	__u64 hand; /* the place that is looked at next */
+	__u64 hand; /* the place to look at next */
 	__u64 used[USDT_REGION_BITS];
 };
 
@@ -157,8 +158,8 @@ static __always_inline struct process *process_of(struct task_struct *task)
 	return p;
 }
 
-/* By counting the bits below it, without branches, of which a verifier would follow each. clang 14
- * crashes on __builtin_ctzll() here. */
+/* Counts the bits below it without branches, because the verifier would follow each branch. clang
+ * 14 crashes on __builtin_ctzll() here. */
 static __always_inline __u32 lowest_bit(__u64 v)
 {
 	v = (v & -v) - 1;
@@ -168,7 +169,8 @@ static __always_inline __u32 lowest_bit(__u64 v)
 	return v * 0x0101010101010101 >> 56;
 }
 
-/* The lowest place that is free in the next word that has one; USDT_REGION_SZ: all are taken. */
+/* Takes the lowest free place in the next word that has one. Returns USDT_REGION_SZ if all are
+ * taken. */
 static __always_inline __u32 region__take(struct region *r)
 {
 	__u32 word = r->hand / 64;
@@ -190,8 +192,8 @@ static __always_inline __u32 region__take(struct region *r)
 	return USDT_REGION_SZ;
 }
 
-/* Forgets the span whose turn it is, the oldest where none has been closed. Whoever takes a span
- * out of `spans` has its place. */
+/* Forgets the span at the hand, which is the oldest one if none has been closed. The program that
+ * removes a span from `spans` owns its place. */
 static __always_inline __u32 region__evict(struct region *r, __u32 base)
 {
 	for (int i = 0; i < EVICT_TRIES; i++) {
@@ -251,7 +253,7 @@ static __always_inline void add(struct process *p, const struct span_key *key, s
 		lose(EVENT_TRACE_CLOSE, EVENT_LOST_STATE_FULL);
 }
 
-/* The first enter makes the span, later ones may know more of it. */
+/* The first enter creates the span. Later ones may add information. */
 static __always_inline void remember(struct task_struct *task, const struct open_span *s)
 {
 	struct process *p = process_of(task);
@@ -272,7 +274,8 @@ static __always_inline void remember(struct task_struct *task, const struct open
 	}
 }
 
-/* False: it was not known. A copy that another thread spoils is one that it has closed itself. */
+/* Returns false if the span was not known. If another thread changes the copy, that thread has
+ * closed the span itself. */
 static __always_inline bool forget(struct task_struct *task, __u64 span_id, struct open_span *s)
 {
 	struct process *p = process__find(task->group_leader);
@@ -356,9 +359,9 @@ static __always_inline struct emission row_of(const struct open_span *s, __u64 n
 }
 
 /*
- * A span that the thread is not inside of was entered before anybody listened, or the program
- * does not nest: that is counted, and nothing changes. Where the thread has left an outer span
- * without the inner ones, it is out of these, too.
+ * If the thread is not in the span, the span was entered before the recording, or the program does
+ * not nest its spans. This is counted and changes nothing. If the thread has left an outer span
+ * without leaving the inner ones, it is out of the inner ones too.
  */
 static __always_inline void leave(void *ctx, __u64 cookie, bool user)
 {
@@ -404,7 +407,7 @@ int usdt__exit_stack(struct pt_regs *ctx)
 	return 0;
 }
 
-/* One that was never entered, or not since somebody listens, has no row. */
+/* A span that was never entered, or not since the recording began, has no row. */
 SEC("?uprobe")
 int usdt__close(struct pt_regs *ctx)
 {
@@ -443,7 +446,7 @@ static long forget_if_of(void *map, struct span_key *key, struct span *s, const 
 	return 0;
 }
 
-/* It has left spans open: rare, and a fraction of a millisecond. */
+/* The process has left spans open. This is rare and takes a fraction of a millisecond. */
 static __always_inline void end_process(struct task_struct *task)
 {
 	struct process *p = process__find(task->group_leader);
@@ -466,7 +469,7 @@ int BPF_PROG(usdt__process_exit, struct task_struct *task)
 	return 0;
 }
 
-/* The thread that called exec is the only one now, and in no span of the new program. */
+/* The thread that called exec is now the only one, and it is in no span of the new program. */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(usdt__process_exec, struct task_struct *task)
 {

@@ -15,7 +15,7 @@ static __always_inline __u64 reg(const void *ctx, __u16 off)
 	return v;
 }
 
-/* 0 when it cannot be read. */
+/* Returns 0 if the argument cannot be read. */
 static __noinline __u64 read_arg(const void *ctx, const struct usdt_arg *a)
 {
 	__u64 v = a->add + reg(ctx, a->base) + (reg(ctx, a->index) << (a->shift & 7));
@@ -35,7 +35,7 @@ static __noinline __u64 read_arg(const void *ctx, const struct usdt_arg *a)
 	return a->is_signed ? (__u64)((__s64)v >> unused_bits) : v >> unused_bits;
 }
 
-/* 16 bytes, or a string that ends before memory does. */
+/* Reads 16 bytes, or fewer if the string ends before that or memory cannot be read. */
 static __always_inline void read_name(char *name, __u64 addr)
 {
 	if (bpf_probe_read_user(name, EVENT_SPAN_SZ, (const void *)addr) &&

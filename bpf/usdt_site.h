@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a USDT probe hands over its arguments; what user space has read in the notes of an ELF file.
+/* How a USDT probe passes its arguments, as user space has read it from the notes of an ELF file.
  */
 #ifndef BPF_USDT_SITE_H
 #define BPF_USDT_SITE_H
 
 #include <linux/types.h>
 
-#define USDT_ARG_CNT 5 /* of stacks_tracing:enter */
+#define USDT_ARG_CNT 5 /* arguments of stacks_tracing:enter */
 #define USDT_NO_REG  0xffff
 
 /*
- * add + base + (index << shift), registers as byte offsets into pt_regs; with `deref` what user
- * memory has there. Cut to `sz` bytes, 1 to 8.
+ * The value is add + base + (index << shift); registers are byte offsets into pt_regs. With
+ * `deref`, the value is the user memory at that address. It is cut to `sz` bytes, 1 to 8.
  */
 struct usdt_arg {
 	__u64 add;
@@ -19,17 +19,18 @@ struct usdt_arg {
 	__u8 shift, deref, sz, is_signed;
 };
 
-/* Arguments of one place, or of many that have them in the same registers. */
+/* The arguments of one place, or of many places that have them in the same registers. */
 struct usdt_site {
 	struct usdt_arg args[USDT_ARG_CNT];
 };
 
-/* The cookie of an attached place: which usdt_site, and whether its rows have a user stack. */
+/* The cookie of an attached place: its usdt_site, and whether its rows have a user stack. */
 #define USDT_COOKIE_USER (1ull << 32)
 
 /*
- * Spans whose close has not been seen. A process has one of the regions for them, which it shares
- * with others when there are many, so that one that floods its region takes nothing from the rest.
+ * Spans that are not closed as far as is known. Each process has one of the regions for them. If
+ * there are many processes, they share regions. A process that floods its region takes no room from
+ * the other regions.
  */
 #define USDT_REGIONS	 8
 #define USDT_REGION_SZ	 16384 /* spans */

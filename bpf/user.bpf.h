@@ -5,7 +5,7 @@
 
 #include "bpf/emit.bpf.h"
 
-/* A bounce buffer for each slot; empty where cfg.bounce is 0. */
+/* A bounce buffer for each slot; empty if cfg.bounce is 0. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__type(key, __u32);
@@ -19,14 +19,14 @@ struct {
 		});
 } bounces SEC(".maps");
 
-/* Whose memory is read. */
+/* The thread to read from. */
 struct user {
 	struct task_struct *task;
 	const struct mm_struct
-		*mm;  /* the task's; the verifier takes 1 ms for each place that reads it */
-	void *bounce; /* of the slot that it is read for; NULL: none */
+		*mm;  /* that of the task; each place that reads it costs the verifier 1 ms */
+	void *bounce; /* that of the slot; NULL: none */
 	__u64 how;
-	bool top_known;
+	struct event *event; /* what is read is put into its slot */
 };
 
 static __always_inline bool user__bounces(const struct user *u)
@@ -47,7 +47,7 @@ static __always_inline void *slot__bounce(struct event *e)
 	return bounce ? bpf_map_lookup_elem(bounce, &(__u32){ 0 }) : NULL;
 }
 
-/* By way of a bounce buffer at most CAPTURE_BOUNCE_SZ. */
+/* With a bounce buffer, reads at most CAPTURE_BOUNCE_SZ. */
 static __always_inline long user__read(const struct user *u, void *dst, __u32 sz, __u64 addr)
 {
 	if (u->how & CAPTURE_FAULT)

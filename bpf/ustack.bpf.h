@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The user stack of a thread: from its stack pointer, less the red zone, to its top, and no more.
- * A copy that asks for more than is mapped costs 1-2 us and gives nothing (a page fault in the
- * middle fails the whole helper), so where the top is decides what a snapshot costs.
+ * The user stack of a thread: from its stack pointer, minus the red zone, exactly to its top. A
+ * copy that asks for more than is mapped costs 1-2 us and gives nothing (a page fault in the middle
+ * fails the whole helper). So the cost of a snapshot depends on knowing the top.
  */
 #ifndef USTACK_BPF_H
 #define USTACK_BPF_H
@@ -11,8 +11,8 @@
 #include "bpf/runtime.bpf.h"
 #include "bpf/user.bpf.h"
 
-/* Whether the thread pointer is that of a thread descriptor, which lies on top of its thread's
- * stack. A first thread's lies somewhere else, maybe just above a coroutine's stack. */
+/* Returns whether the thread pointer belongs to a thread descriptor on top of its thread's stack.
+ * The descriptor of a first thread is somewhere else, perhaps right above a coroutine's stack. */
 static __always_inline bool is_thread_descriptor(const struct user *u, __u64 tp)
 {
 	__u64 first = 0;
@@ -20,8 +20,8 @@ static __always_inline bool is_thread_descriptor(const struct user *u, __u64 tp)
 	return !user__read(u, &first, sizeof(first), tp) && is_thread_descriptor_of(tp, first);
 }
 
-/* Go: a g begins with {stack.lo, stack.hi} (runtime/runtime2.go). 0 when `g` is none for this sp.
- */
+/* Go: a g begins with {stack.lo, stack.hi} (runtime/runtime2.go). Returns 0 if `g` is not a g for
+ * this sp. */
 static __always_inline __u64 goroutine__top(const struct user *u, __u64 g, __u64 sp)
 {
 	struct {
@@ -33,7 +33,7 @@ static __always_inline __u64 goroutine__top(const struct user *u, __u64 g, __u64
 	return sp - stack.lo < stack.hi - stack.lo ? stack.hi : 0;
 }
 
-/* g is in a register in Go code (ABIInternal), else where ARCH_G_BELOW_TP says. */
+/* g is in a register in Go code (ABIInternal), otherwise where ARCH_G_BELOW_TP indicates. */
 static __always_inline __u64 go__top(const struct user *u, struct capture_goroutine *c, __u64 g,
 				     __u64 tp, __u64 sp)
 {
@@ -48,7 +48,7 @@ static __always_inline __u64 go__top(const struct user *u, struct capture_gorout
 	return goroutine__top(u, c->here, sp);
 }
 
-/* The first thread's g is in the program's data. */
+/* The g of the first thread is in the program's data. */
 static __always_inline bool may_be_go(const struct mm_struct *mm, __u64 mark)
 {
 	return mark - mm->start_code < mm->start_brk - mm->start_code;
@@ -65,7 +65,8 @@ static long vma_end__see(struct task_struct *task, struct vm_area_struct *vma, s
 	return 0;
 }
 
-/* Slow (it takes the mmap lock, and gives it back in an interrupt of its own): the last resort. */
+/* The last resort, because it is slow: it takes the mmap lock and releases it in a separate
+ * interrupt. */
 static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 {
 	struct vma_end end = { 0 };
@@ -76,9 +77,9 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 }
 
 /*
- * Notes the g of a thread whose stack's end is known without it. With cgo the stacks of Go's
- * threads are the C library's. Each thread of Go has a signal stack; few others do, so that those
- * pay nothing.
+ * Remembers the g of a thread if the top of the stack is known without it. With cgo, the C library
+ * provides the stacks of Go's threads. Each thread of Go has a signal stack. Few other threads have
+ * one, so they pay nothing.
  */
 static __always_inline void go__note(const struct user *u, struct capture_goroutine *c, __u64 tp)
 {
@@ -87,7 +88,7 @@ static __always_inline void go__note(const struct user *u, struct capture_gorout
 		c->here = 0;
 }
 
-/* Where the stack of a thread or goroutine ends; 0: nothing says. */
+/* Returns the end of the thread's or goroutine's stack, or 0 if it is not known. */
 static __always_inline __u64 thread__top(const struct user *u, struct capture_goroutine *c, __u64 g,
 					 __u64 sp)
 {
@@ -114,8 +115,8 @@ static __always_inline bool is_on_signal_stack(const struct task_struct *task, _
 	return sp - task->sas_ss_sp < task->sas_ss_size;
 }
 
-/* Reads what a thread did that handles a signal on a signal stack. The frame says itself on which
- * stack it is. */
+/* Reads what the thread was doing before a signal handler on a signal stack. The frame itself tells
+ * on which stack it is. */
 static __always_inline bool signal__read(const struct user *u, struct capture_signal *s)
 {
 	__u64 stack = u->task->sas_ss_sp, sz = u->task->sas_ss_size;
@@ -125,8 +126,8 @@ static __always_inline bool signal__read(const struct user *u, struct capture_si
 	       s->stack_sz == sz;
 }
 
-/* Where the stack that sp is on ends; far away when nothing says. In a signal handler also of the
- * stack that it came from: c->hi. */
+/* Returns the end of the stack that contains sp, or a distant address if it is not known. In a
+ * signal handler, also sets the end of the interrupted stack: c->hi. */
 static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slot,
 					const struct pt_regs *regs)
 {
@@ -134,7 +135,7 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	struct capture_goroutine *c = &slot->goroutine;
 	__u64 sp = regs->sp, g = REGS_G(regs), top;
 
-	u->top_known = true;
+	slot->top_known = true;
 	c->here = c->hi = 0;
 	if (is_on_signal_stack(task, sp)) {
 		if (!signal__read(u, &slot->signal))
@@ -151,16 +152,18 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	}
 	if (!top)
 		top = mapping__top(task, sp);
-	u->top_known = top;
+	slot->top_known = top;
 	return top ? top : sp + EVENT_STACK_MAX + CAPTURE_PAGE;
 }
+
+#define BEFORE_STACK_MAX (EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64)) /* of data[] */
 
 #define LEAF_MAX 65536 /* bytes at the stack's end that may be missing; each try takes its time */
 
 /*
- * What is missing between frames is mostly a large buffer that nobody has touched yet. Each page of
- * it takes its time (a page fault), so there is a limit; a stack whose top nobody knows has no
- * pages behind those that are missing, but other memory.
+ * Missing pages between frames are mostly a large buffer that has not been touched yet. Each
+ * missing page takes time (a page fault), so there is a limit. If the top of a stack is not known,
+ * other memory follows its missing pages, and not more of the stack.
  */
 #define MISSING_MAX 32
 
@@ -178,37 +181,31 @@ static __always_inline bool hole__pass(volatile struct capture_progress *p, cons
 	return true;
 }
 
-struct page_copy {
-	const struct user *user;
-	struct event *event;
-	__u64 at; /* in data[] */
-};
-
-/* One page, or as much of one as a bounce buffer holds. Returns whether it was the last. */
-static __always_inline long page__copy(__u64 i, const struct page_copy *c)
+/* Copies one page, or as much of it as a bounce buffer holds. Returns whether it was the last one.
+ */
+static __always_inline long page__copy(__u64 i, const struct user *u)
 {
-	const struct user *u = c->user;
 	const __u64 most = user__bounces(u) ? CAPTURE_BOUNCE_SZ : CAPTURE_PAGE;
-	struct event *e = c->event;
+	struct event *e = u->event;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	__u64 got = p->got, seen = p->seen, addr = e->stack_addr + seen;
+	__u64 off = p->at + p->got, addr = e->stack_addr + p->seen;
 	__u64 step = most - (addr & (most - 1));
 
-	if (step > p->want - seen)
-		step = p->want - seen;
+	if (step > p->want - p->seen)
+		step = p->want - p->seen;
 	if (step == 0)
 		return 1;
 	OPAQUE(step);
-	OPAQUE(got);
-	if (step > most || got > cfg.stack_sz)
+	OPAQUE(off); /* one bound for both parts: older verifiers forget those of spilled numbers */
+	if (step > most || off > BEFORE_STACK_MAX + cfg.stack_sz)
 		return 1;
-	if (!user__read(u, e->data + c->at + got, step, addr)) {
-		p->got = got + step;
-		p->seen = seen + step;
-		p->end = seen + step;
+	if (!user__read(u, e->data + off, step, addr)) {
+		p->got += step;
+		p->seen += step;
+		p->end = p->seen;
 		return 0;
 	}
-	if (!got && i <= LEAF_MAX / most) {
+	if (!p->got && i <= LEAF_MAX / most) {
 		e->stack_addr += step;
 		p->want -= step;
 		return 0;
@@ -216,18 +213,18 @@ static __always_inline long page__copy(__u64 i, const struct page_copy *c)
 	return !hole__pass(p, e);
 }
 
-static long page__copy_next(__u64 i, struct page_copy *c)
+static long page__copy_next(__u64 i, struct user *u)
 {
-	return page__copy(i, c);
+	return page__copy(i, u);
 }
 
 /*
- * Page by page; those that are missing are left out. The copy begins at the first that is there:
- * what is missing before is red zone, or what the leaf has not touched yet, as when the stack grows
- * by the very page fault that is recorded. How far it is lies in memory, of which the verifier
- * knows nothing, so that it checks each round once: for what it knows of a register, 6.1 goes
- * through the rounds that follow again and again, and gives up at 128 KiB. With bpf_loop() (5.17)
- * it checks one for all: loading takes a tenth of the time.
+ * Copies page by page and leaves out missing pages. The copy begins at the first page that is
+ * present. Before that are the red zone or memory that the leaf has not touched yet, for example if
+ * the stack grows by the very page fault that is recorded. The progress is kept in memory, where
+ * the verifier knows nothing of it, so it checks each iteration once. If it were in a register, 6.1
+ * would check the following iterations again and again, and give up at 128 KiB. With bpf_loop()
+ * (5.17) the verifier checks one iteration for all: loading takes a tenth of the time.
  */
 static __always_inline __u64 stack__copy_pages(const struct user *u, struct event *e, __u64 at,
 					       __u64 want)
@@ -235,23 +232,24 @@ static __always_inline __u64 stack__copy_pages(const struct user *u, struct even
 	const __u64 per_page = user__bounces(u) ? CAPTURE_PAGE / CAPTURE_BOUNCE_SZ : 1;
 	const __u64 most = (cfg.stack_sz / CAPTURE_PAGE + 2) * per_page;
 	volatile struct capture_progress *p = &slot__of(e)->progress;
-	struct page_copy c = { u, e, at };
 
 	__builtin_memset((void *)p, 0, sizeof(*p));
 	p->want = want;
-	p->missing = u->top_known ? 0 : MISSING_MAX;
+	p->at = at;
+	p->missing = slot__of(e)->top_known ? 0 : MISSING_MAX;
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(most, page__copy_next, &c, 0);
+		bpf_loop(most, page__copy_next, (void *)u, 0);
 		return p->got;
 	}
 	for (__u64 i = 0; i < most; i++) {
-		if (page__copy(i, &c))
+		if (page__copy(i, u))
 			break;
 	}
 	return p->got;
 }
 
-/* Behind the bytes of a stack with holes: where they are. How long the stack is with them. */
+/* Appends the list of missing pages to the bytes of a stack with holes. Returns the size of both.
+ */
 static __always_inline __u64 holes__add(struct event *e, __u64 at, __u64 got)
 {
 	struct capture_progress *p = &slot__of(e)->progress;
@@ -263,12 +261,12 @@ static __always_inline __u64 holes__add(struct event *e, __u64 at, __u64 got)
 	return p->end;
 }
 
-/* In Go's m (runtime/runtime2.go): what is 0 on 64-bit machines up to Go 1.24, and since then the
- * thread's id; the goroutine that it works for, one word earlier since then. */
+/* In Go's m (runtime/runtime2.go). Up to Go 1.24 this word is 0 on 64-bit machines. Since then it
+ * is the thread's id, and the word with the m's goroutine is one word earlier. */
 #define M_PROCID 64
 #define M_CURG	 184
 
-/* The m whose own stack (g0) the thread is on; 0: none is known. */
+/* Returns the m if the thread is on the own stack (g0) of that m, or 0 if none is known. */
 static __always_inline __u64 go__machine(const struct user *u, struct capture_goroutine *c)
 {
 	if (c->here < CAPTURE_PAGE ||
@@ -278,7 +276,7 @@ static __always_inline __u64 go__machine(const struct user *u, struct capture_go
 	return c->g == c->here ? c->m : 0;
 }
 
-/* What a g says is believed when it points back. */
+/* A g is believed only if it points back to its m. */
 static __always_inline bool goroutine__read(const struct user *u, struct capture_goroutine *c,
 					    __u64 g, __u64 m)
 {
@@ -287,7 +285,8 @@ static __always_inline bool goroutine__read(const struct user *u, struct capture
 	       c->g == g && c->sp - c->lo < c->hi - c->lo;
 }
 
-/* The goroutine that an m works for. False: it cannot be told; its hi is 0 when there is none. */
+/* Finds the goroutine that an m works for. Returns false if it cannot be determined. If there is
+ * none, its hi is 0. */
 static __always_inline bool goroutine__find(const struct user *u, struct capture_goroutine *c,
 					    __u64 m)
 {
@@ -308,7 +307,7 @@ static __always_inline bool goroutine__find(const struct user *u, struct capture
 	return true;
 }
 
-/* The stack that the thread came from to the one it is on. */
+/* Finds the stack that the thread was on before the current one. */
 static __always_inline bool before__find(const struct user *u, struct capture_slot *slot)
 {
 	struct capture_goroutine *c = &slot->goroutine;
@@ -322,8 +321,8 @@ static __always_inline bool before__find(const struct user *u, struct capture_sl
 	return m && goroutine__find(u, c, m);
 }
 
-/* Puts the stack that the thread came from behind the `at` bytes that data[] has already; how many
- * bytes it is with its header. */
+/* Appends the stack that the thread came from after the first `at` bytes of data[]. Returns its
+ * size in bytes with its header. */
 static __always_inline __u64 switched__copy(const struct user *u, struct event *e, __u64 at)
 {
 	struct capture_goroutine *c = &slot__of(e)->goroutine;
@@ -350,13 +349,13 @@ static __always_inline __u64 switched__copy(const struct user *u, struct event *
 	return sizeof(*s) + sz;
 }
 
-/* Copies the stack, and what goes with it, behind the `at` bytes that data[] has already; how many
- * bytes all of it is. */
+/* Appends the stack and related data after the first `at` bytes of data[]. Returns their size in
+ * bytes. */
 static __always_inline __u64 stack__copy(struct task_struct *task, struct event *e, __u64 at,
 					 __u64 how)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
-	struct user u = { .task = task, .mm = task->mm, .how = how };
+	struct user u = { .task = task, .mm = task->mm, .how = how, .event = e };
 	__u64 top, want, got, spans;
 
 	if (user__bounces(&u))
@@ -368,7 +367,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	if (got > cfg.stack_sz)
 		got = cfg.stack_sz;
 	OPAQUE(got);
-	if (at > EVENT_DETAIL_MAX + EVENT_KSTACK_MAX * sizeof(__u64) || got > cfg.stack_sz)
+	if (at > BEFORE_STACK_MAX || got > cfg.stack_sz)
 		return 0;
 	spans = got;
 	if (user__bounces(&u) || user__read(&u, e->data + at, got, e->stack_addr)) {

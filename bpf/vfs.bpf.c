@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vfs: calls that move bytes from or to a file, with the bytes that they moved.
+ * vfs: calls that move bytes from or to a file, with the number of bytes.
  *
- * A call is noted when it begins, with what its files are called: another thread may close them
- * before it ends. A read has one side, sendfile two, and each side is a row. Sockets are the
- * probe net's.
+ * When a call begins, it is noted with the names of its files, because another thread may close
+ * them before it ends. A read has one side, sendfile has two, and each side is a row. Sockets
+ * belong to the probe net.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
-/* Macros there, so BTF does not know them. */
+/* These are macros in the kernel, so BTF does not have them. */
 #define S_IFMT		00170000 /* include/uapi/linux/stat.h */
 #define S_IFSOCK	0140000
 #define FMODE_WRITE	0x2 /* include/linux/fs.h */
@@ -20,31 +20,31 @@
 #define SIG_IGN 1  /* include/uapi/asm-generic/signal-defs.h */
 #define EINTR	4
 
-/* include/linux/errno.h: a signal came; the call begins anew, or ends with EINTR */
-#define ERESTARTSYS	      512 /* EINTR when a handler without SA_RESTART has run */
-#define ERESTARTNOINTR	      513 /* always anew */
-#define ERESTARTNOHAND	      514 /* EINTR when a handler has run */
-#define ERESTART_RESTARTBLOCK 516 /* the same */
+/* include/linux/errno.h: a signal arrived; the call restarts, or ends with EINTR */
+#define ERESTARTSYS	      512 /* EINTR if a handler without SA_RESTART has run */
+#define ERESTARTNOINTR	      513 /* always restarts */
+#define ERESTARTNOHAND	      514 /* EINTR if a handler has run */
+#define ERESTART_RESTARTBLOCK 516 /* like ERESTARTNOHAND */
 
 enum call_state {
 	CALL_NONE,
 	CALL_OPEN,
 	CALL_INTERRUPTED, /* by a signal that has not been delivered yet */
-	CALL_RESTARTS,	  /* when the signal's handler has run */
+	CALL_RESTARTS,	  /* after the signal's handler has run */
 };
 
 struct side {
-	__u64 sz; /* of the file, as it is sent; 0: this side is none of ours */
+	__u64 sz; /* size of the file struct as sent; 0: this side is not recorded */
 	struct event_file file;
 };
 
-/* What a thread is about, or has been: the last call. */
+/* The current call of a thread, or its last one. */
 struct call {
 	__u64 state;	/* enum call_state */
-	__u64 what;	/* the same when it begins and ends */
-	__u64 start_ns; /* when it was first called */
-	__u64 ip, sp;	/* the user's: a call that is restarted comes from the same place */
-	__u64 error;	/* when interrupted */
+	__u64 what;	/* equal at the begin and the end of a call */
+	__u64 start_ns; /* time of the first attempt */
+	__u64 ip, sp;	/* user registers: a restarted call comes from the same place */
+	__u64 error;	/* if interrupted */
 	struct side in, out;
 };
 
@@ -60,7 +60,7 @@ int BPF_PROG(vfs__any__free, struct task_struct *task)
 /* ---- files --------------------------------------------------------------------------------------
  */
 
-/* NULL when nothing is open there. */
+/* Returns NULL if the descriptor is not open. */
 static __always_inline struct file *file_of(__u32 fd)
 {
 	const struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
@@ -71,7 +71,7 @@ static __always_inline struct file *file_of(__u32 fd)
 	return file;
 }
 
-/* vmsplice() moves to or from a pipe, whichever its end is for. */
+/* vmsplice() moves data to or from a pipe, depending on the pipe's end. */
 static __always_inline struct file *pipe_end(__u32 fd, bool writes)
 {
 	struct file *file = file_of(fd);
@@ -80,8 +80,8 @@ static __always_inline struct file *pipe_end(__u32 fd, bool writes)
 	return is_writable == writes ? file : NULL;
 }
 
-/* No socket, nor a file that a file system has opened for itself, as overlayfs does with the one
- * below: the call on its own file has a row already. */
+/* Returns false for sockets, and for files that a file system has opened for itself. For example,
+ * overlayfs opens the file below: the call on its own file already has a row. */
 static __always_inline bool is_ours(const struct file *file)
 {
 	if (!file || BPF_CORE_READ(file, f_mode) & FMODE_NOACCOUNT)
@@ -116,8 +116,9 @@ static __always_inline bool is_wanted(__u64 now_ns)
 	return capturing(now_ns) && recorded(bpf_get_current_task_btf());
 }
 
-/* A call begins that reads from `in` and writes to `out`; NULL: it does not. Inline: a function's
- * types are looked up at each start of the collector, a program's when it is loaded; 1 ms each. */
+/* Starts a call that reads from `in` and writes to `out` (NULL: no such side). Inlined: the types
+ * of a function are looked up at each start of the collector, and those of a program when it is
+ * loaded; 1 ms each. */
 static __always_inline int call__enter(__u64 now_ns, __u64 what, const struct file *in,
 				       const struct file *out)
 {
@@ -195,8 +196,8 @@ static __always_inline int call__exit(void *ctx, __u64 what, long result)
 }
 
 /*
- * A signal is about to be delivered. Only a handler decides what becomes of the call, and the first
- * one does (arch/x86/kernel/signal.c, handle_signal()): without any it begins anew.
+ * A signal is about to be delivered. Only a handler decides how the call continues, and only the
+ * first handler (arch/x86/kernel/signal.c, handle_signal()). Without a handler the call restarts.
  */
 static __always_inline int call__signal(void *ctx, const struct k_sigaction *action)
 {
@@ -215,22 +216,23 @@ static __always_inline int call__signal(void *ctx, const struct k_sigaction *act
 /* ---- at the kernel's functions --------------------------------------------------------------- */
 
 /*
- * X(hook, function, its number of arguments, what it reads from, what it writes to): those that all
- * system calls for the same come to, also those of 32-bit programs (but for their vmsplice()).
+ * X(hook, function, its number of arguments, side to read from, side to write to): the functions in
+ * which all system calls of a kind end, including those of 32-bit programs (except their
+ * vmsplice()).
  */
 #define NOTHING	     NULL
 #define FILE(n)	     ((const struct file *)args[n])
 #define FD(n)	     file_of(args[n])
 #define VMSPLICE(to) pipe_end(REGS_ARG_0((const struct pt_regs *)args[0]), to)
-#define FUNCTIONS(X)                                                        \
-	X(read, vfs_read, 4, FILE(0), NOTHING)                              \
-	X(readv, vfs_readv, 5, FILE(0), NOTHING)                            \
-	X(write, vfs_write, 4, NOTHING, FILE(0))                            \
-	X(writev, vfs_writev, 5, NOTHING, FILE(0))                          \
-	X(sendfile, do_sendfile, 5, FD(1), FD(0))                           \
-	X(copy, vfs_copy_file_range, 6, FILE(0), FILE(2))                   \
-	X(splice, do_splice, 6, FILE(0), FILE(2))                           \
-	X(tee, do_tee, 4, NOTHING, FILE(1)) /* what it reads stays there */ \
+#define FUNCTIONS(X)                                                                 \
+	X(read, vfs_read, 4, FILE(0), NOTHING)                                       \
+	X(readv, vfs_readv, 5, FILE(0), NOTHING)                                     \
+	X(write, vfs_write, 4, NOTHING, FILE(0))                                     \
+	X(writev, vfs_writev, 5, NOTHING, FILE(0))                                   \
+	X(sendfile, do_sendfile, 5, FD(1), FD(0))                                    \
+	X(copy, vfs_copy_file_range, 6, FILE(0), FILE(2))                            \
+	X(splice, do_splice, 6, FILE(0), FILE(2))                                    \
+	X(tee, do_tee, 4, NOTHING, FILE(1)) /* the data that it reads stays there */ \
 	X(vmsplice, ARCH_SYSCALL_FUNCTION(vmsplice), 1, VMSPLICE(false), VMSPLICE(true))
 
 #define X(...) HOOK(__VA_ARGS__) /* expands the name of the function */
@@ -280,7 +282,8 @@ static __always_inline bool is_compat(void)
 	return task__in_compat_call(bpf_get_current_task_btf());
 }
 
-/* Nothing for nearly all: the two programs below see every system call of the machine. */
+/* Returns nothing for nearly all system calls: the two programs below see every system call of the
+ * machine. */
 static __always_inline struct moves moves_of(__u64 nr)
 {
 	struct moves native, compat;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * wake: a thread is woken, at the moment and with the stack of who does it. The row is the waker's,
- * also when only the woken one is recorded: who looks at a program wants to know whom it waits for.
+ * wake: a thread is woken; with the time and the stack of the waker. The row belongs to the waker,
+ * even if only the woken thread is recorded: the user wants to know which thread the program waits
+ * for.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
 
-/* An interrupt, also one of an idle CPU, belongs to nobody. */
+/* An interrupt belongs to no process, even one of an idle CPU. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(wake__waking, struct task_struct *woken)
 {

@@ -20,7 +20,8 @@ class Spans:
     """With .span(name, id, amount): what happens inside belongs to that span."""
 
     def __init__(self, library):
-        self.lib = ctypes.CDLL(library)
+        # PyDLL keeps the interpreter lock: CDLL releases it at each probe, so other threads make this one wait.
+        self.lib = ctypes.PyDLL(library)
         self.lib.spans_enter.argtypes = [ctypes.c_uint64] * 4 + [ctypes.c_char_p]
         self.lib.spans_exit.argtypes = self.lib.spans_close.argtypes = [ctypes.c_uint64]
         self.ids = itertools.count(1)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packages of what is built. Part of the Makefile.
+# Packages of the built programs. Part of the Makefile.
 
 ARCH ?= $(shell uname -m)
 MULTIARCH = $(shell $(CC) -print-multiarch)
 
 # ---- the archive -----------------------------------------------------------------------------------------------------
 
-# Its programs run on every distribution since glibc 2.28: all libraries but the C library and DuckDB are linked statically, and
-# the C library that the linker sees is Debian 11's. The recipes fail if a newer version of a function is needed all the
-# same.
+# The programs in the archive run on every distribution since glibc 2.28. All libraries except the C library and DuckDB are
+# linked statically, and the linker uses the C library of Debian 11. The recipes fail if a newer version of a function is
+# needed anyway.
 DIST_GLIBC := 2.28
 DIST_NAME := stacks-$(VERSION)-linux-$(ARCH)
 DIST := $(BUILD)/dist
@@ -16,8 +16,8 @@ DIST_ARCHIVE := $(DIST)/$(DIST_NAME).tar.zst
 OLD_LIBC := $(DEPS)/glibc-$(ARCH)
 DIST_LDFLAGS = $(LDFLAGS) --sysroot=$(OLD_LIBC) -B$(OLD_LIBC)/usr/lib/$(MULTIARCH)/ -L$(OLD_LIBC)/usr/lib/$(MULTIARCH) \
 	-Wl,--as-needed -Wl,--strip-debug
-# dist_libs LIBS,END: -lNAME becomes the path of libNAME.END. libdw.a needs bzip2 and dlopen() besides.
-dist_libs = $(foreach flag,$(1),$(if $(filter -l%,$(filter-out -lduckdb -lpthread,$(flag))),$(call dist_file,$(flag:-l%=lib%.$(2))),$(flag))) \
+# dist_libs LIBS,END: -lNAME becomes the path of libNAME.END. libdw.a also needs bzip2 and dlopen().
+dist_libs = $(foreach flag,$(1),$(if $(filter -l%,$(filter-out -lduckdb -lpthread -lm,$(flag))),$(call dist_file,$(flag:-l%=lib%.$(2))),$(flag))) \
 	$(call dist_file,libbz2.$(2)) -lpthread -ldl
 dist_file = $(shell $(CC) -print-file-name=$(1))
 DIST_PROGRAMS := $(addprefix $(DIST)/bin/,$(PROGRAMS))
@@ -36,10 +36,24 @@ $(DIST)/bin/stacksexport: $(stacksexport_OBJS) $(BUILD)/lib/stacks/libduckdb.so
 $(DIST)/bin/stacktrace: $(stacktrace_OBJS)
 # libduckdb needs libstdc++, which is not in the root of the old C library.
 $(DIST)/bin/stacksexport: dist_LDFLAGS := -Wl,--allow-shlib-undefined
+# libmicrohttpd.a without gnutls, which has no static library: packaging/notls.c.
+$(DIST)/bin/stacksexport: dist_MORE := $(DIST)/obj/notls.o $(DIST)/obj/libmicrohttpd.a
+$(DIST)/bin/stacksexport: $(DIST)/obj/notls.o $(DIST)/obj/libmicrohttpd.a
+
+$(DIST)/obj/notls.o: packaging/notls.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(DIST)/obj/libmicrohttpd.a:
+	$(call msg,OBJCOPY,$@)
+	@mkdir -p $(@D)
+	$(Q)$(OBJCOPY) --wildcard --weaken-symbol='gnutls_*' $(call dist_file,libmicrohttpd.a) $@
+
 $(DIST_PROGRAMS): $(OLD_LIBC)/version packaging/check-glibc
 	$(call msg,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(DIST_LDFLAGS) $(dist_LDFLAGS) -o $@ $($(@F)_OBJS) $(call dist_libs,$($(@F)_LIBS),a)
+	$(Q)$(CC) $(DIST_LDFLAGS) $(dist_LDFLAGS) -o $@ $($(@F)_OBJS) $(dist_MORE) $(call dist_libs,$(filter-out -lmicrohttpd,$($(@F)_LIBS)),a)
 	$(Q)packaging/check-glibc $(DIST_GLIBC) $@
 
 # libdw.a has no position-independent code: the shared library needs the libdw.so of the system.
@@ -68,8 +82,8 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 deb: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 	@packaging/make-deb $(VERSION) $(BUILD) $(BUILD)/deb
 
-# rpm does not see packages that other package managers installed: --nodeps.
-## rpm: make RPM packages; tried with Debian's rpmbuild only
+# rpm does not know packages of other package managers: --nodeps.
+## rpm: make RPM packages; tested with Debian's rpmbuild only
 .PHONY: rpm
 rpm: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 	$(call msg,RPM,$(BUILD)/rpm)
@@ -81,12 +95,12 @@ rpm: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 	@rm -rf $(BUILD)/rpm/work
 	@ls -1 $(BUILD)/rpm/*.rpm
 
-## test-dist: try the archive in bare roots of Debian 11, 12 and 13; root, network, minutes; not part of test
+## test-dist: test the archive in bare roots of Debian 11, 12 and 13; root, network, minutes; not part of test
 .PHONY: test-dist
 test-dist: $(DIST_ARCHIVE)
 	@tests/distros/packages dist $<
 
-## test-deb: the same for the Debian packages, with apt, in Debian 12 and 13
+## test-deb: test the Debian packages, with apt, in Debian 12 and 13
 .PHONY: test-deb
 test-deb: deb
 	@tests/distros/packages deb $(BUILD)/deb

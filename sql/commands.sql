@@ -1,6 +1,6 @@
--- The commands of a recording, the busiest first: what stacksexport says when a query has no result.
+-- The commands of a recording, the busiest first: stacksexport prints them if a query has no result.
 SELECT command, count(*) AS events
-FROM events
+FROM all_events
 WHERE kind != 'lost' AND command != ''
 GROUP BY command
 ORDER BY events DESC, command

@@ -1,9 +1,9 @@
--- What queries for the `stacks` of old use that DuckDB does not have, or has otherwise: they were written for
--- DataFusion. stacksexport reads this file before a query; in a DuckDB shell read it after sql/stacks.sql.
+-- Functions for queries that were written for DataFusion (the original `stacks`) and that DuckDB lacks or defines
+-- differently. stacksexport reads this file before a query; in a DuckDB shell, read it after sql/stacks.sql.
 --
---   empty(list)             true for a list without elements, and for none
---   array_union(a, b)       here a, then b: the set that it was deleted the frames of a recursion
---   decode(text, 'hex')     the bytes that the hexadecimal digits say
+--   empty(list)             true for a list without elements, and for null
+--   array_union(a, b)       a followed by b: a set union would delete the frames of a recursion
+--   decode(text, 'hex')     the bytes of hexadecimal digits
 
 CREATE OR REPLACE MACRO empty(list) AS coalesce(len(list), 0) = 0;
 

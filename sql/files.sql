@@ -1,9 +1,9 @@
--- What is wrong with the files of a recording, one row for each that is no use: a column that is missing or holds
--- something else, or times whose differences do not fit into 64 bits. They may come from anybody; stacksexport leaves
--- such batches out.
+-- Problems of the files of a recording, one row for each unusable file: a column that is missing or has another type,
+-- or times with differences that do not fit into 64 bits. Any user may have made the files; stacksexport leaves out
+-- such batches.
 
--- From least to most, of each row group, as its end says; is_in_order.sql asks too. (Where an end is damaged, this is run
--- again, for each batch alone.)
+-- The smallest and the largest value of each row group, according to the file's footer; is_in_order.sql also uses this.
+-- (If a footer is damaged, the query runs again for each batch alone.)
 CREATE TEMP TABLE IF NOT EXISTS parquet_limits(
     file_name VARCHAR, row_group_id BIGINT, name VARCHAR, least BIGINT, most BIGINT);
 INSERT INTO parquet_limits
@@ -12,7 +12,8 @@ SELECT
 FROM parquet_metadata(getvariable('events_files'))
 WHERE path_in_schema IN ('timestamp', 'duration', 'runnable', 'gaps', 'amount');
 
--- needed: 'each' file has it; or 'one' at least, as sql/stacks.sql and sql/top/ ask for it, and others have nulls there.
+-- needed: 'each' file must have it; or 'one' at least, because sql/stacks.sql and sql/top/ read it, and it is null in
+-- files that lack it.
 WITH expected(part, name, holds, needed) AS (
     VALUES
         ('events', 'timestamp', 'int', 'each'), ('events', 'duration', 'int', 'each'),

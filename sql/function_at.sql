@@ -1,2 +1,2 @@
--- stacksexport looks into the files themselves.
+-- Replaced by a function of stacksexport, which reads the files.
 CREATE OR REPLACE MACRO function_at(module, build_id, place) AS function_in_file(module, build_id, place);

@@ -1,5 +1,5 @@
--- Where the rows of a recording lie in the order of time, stacksexport finds what follows each of them in one pass of
--- following(), without a sort. The same rows as those of the views of sql/stacks.sql that these replace.
+-- If the rows of a recording are in the order of time, stacksexport finds the row that follows each row in one pass of
+-- following(), without a sort. The rows are those of the views of sql/stacks.sql that these views replace.
 CREATE OR REPLACE VIEW slices AS
 SELECT * EXCLUDE (key, moment, begin, is_mark, is_end)
 FROM following($$
@@ -9,7 +9,7 @@ FROM following($$
         timestamp, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, trace_name,
         ustack_id, kstack_id, unwind, state,
         timestamp - duration AS next_begin, runnable - least(runnable, coalesce(gaps, 0)) AS next_waited
-    FROM events
+    FROM all_events
     WHERE kind = 'switch'
 $$)
 WHERE next_begin IS NOT NULL;
@@ -26,7 +26,7 @@ FROM following($$
         timestamp - duration AS next_begin, runnable - least(runnable, coalesce(gaps, 0)) AS next_waited,
         timestamp AS mark_timestamp, command AS mark_command, thread AS mark_thread, tgid AS mark_tgid, pid AS mark_pid,
         buildid AS mark_buildid, ustack_id AS mark_ustack_id, kstack_id AS mark_kstack_id
-    FROM events
+    FROM all_events
     WHERE kind IN ('switch', 'wake')
 $$)
 WHERE next_begin IS NOT NULL;
@@ -42,6 +42,6 @@ FROM following($$
         trace_name, ustack_id, kstack_id, unwind,
         kind = 'trace_close' AS next_is_close,
         timestamp - CASE kind WHEN 'trace_close' THEN 0 ELSE duration END AS next_begin
-    FROM events
+    FROM all_events
     WHERE starts_with(kind, 'trace_')
 $$);

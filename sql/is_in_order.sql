@@ -1,5 +1,5 @@
 -- Whether the rows of a recording lie in the order of time from its first file to its last: the collector sorts each row
--- group, and here no group begins before another's end. All files have the same columns, as they are read one by one then.
+-- group, and here no group begins before another's end. All files have the same columns, as groups of them are read then.
 WITH groups AS (
     SELECT DISTINCT
         least AS begins, most AS ends, list_position(getvariable('events_files'), file_name) AS file, row_group_id
@@ -12,12 +12,8 @@ WITH groups AS (
     SELECT count(DISTINCT file_name) AS files
     FROM parquet_kv_metadata(getvariable('events_files'))
     WHERE key = 'stacks.schema_version'::BLOB
-), columns AS (
-    SELECT list(name || ' ' || coalesce(duckdb_type, '') ORDER BY name) AS columns
-    FROM parquet_schema(getvariable('events_files'))
-    GROUP BY file_name
 )
 SELECT (
     (SELECT coalesce(bool_and(coalesce(begins >= ended, false) AND ends IS NOT NULL), false) FROM neighbours)
-    AND (SELECT count(DISTINCT columns) = 1 FROM columns)
+    AND NOT coalesce(getvariable('unions_columns'), true) -- files are read one after the other
     AND (SELECT files FROM writers) = len(getvariable('events_files')))::INTEGER AS in_order;

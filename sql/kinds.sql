@@ -1,5 +1,5 @@
--- The kinds of events in a recording: what stacksexport says when a query has no result.
+-- The kinds of events in a recording: stacksexport uses them to explain why a query has no result.
 SELECT DISTINCT kind
-FROM events
+FROM all_events
 WHERE kind != 'lost'
 ORDER BY kind;

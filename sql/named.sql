@@ -1,7 +1,8 @@
--- How many events there are of the command and of the program that -c and -b name: what stacksexport says when a query has
--- no result.
+-- How many events there are of the command and of the program that -c and -b name, and in the selection: what stacksexport
+-- says when a query has no result.
 SELECT
     count(*) FILTER (command = '?command') AS of_command,
-    count(*) FILTER (buildid = unhex('?buildid')) AS of_program
-FROM events
+    count(*) FILTER (buildid = unhex('?buildid')) AS of_program,
+    (SELECT count(*) FROM events WHERE kind != 'lost') AS of_selection
+FROM all_events
 WHERE kind != 'lost';

@@ -1,5 +1,5 @@
--- What a profile says of the recording: when it began, how long it is (of several: the sum), what a sample of
--- kind 'profile' stands for where all stand for the same.
+-- What a profile says of the recording, or of the selected range of it: when it began, how long it is (of several: the
+-- sum), what a sample of kind 'profile' stands for where all stand for the same.
 -- A process that ends has lived longer than the recording (exit).
 WITH batches AS (
     SELECT
@@ -8,11 +8,11 @@ WITH batches AS (
         max(timestamp) AS end_ns,
         min(duration) FILTER (kind = 'profile') AS shortest,
         max(duration) FILTER (kind = 'profile') AS longest
-    FROM read_parquet(getvariable('events_files'), union_by_name => true)
+    FROM read_parquet(getvariable('events_files'), union_by_name => coalesce(getvariable('unions_columns'), true))
     GROUP BY file_index
 ), recordings AS (
     SELECT
-        min(start_ns) AS start_ns, max(end_ns) - min(start_ns) AS wall_ns,
+        selected_begin(min(start_ns)) AS start_ns, selected_ns(min(start_ns), max(end_ns)) AS wall_ns,
         min(shortest) AS shortest, max(longest) AS longest
     FROM batches
     GROUP BY parse_dirpath(getvariable('events_files')[file_index::BIGINT + 1])

@@ -4,50 +4,102 @@
 --     D .read sql/stacks.sql
 --     D SELECT command, kind, count(*) FROM stacks GROUP BY ALL ORDER BY 3 DESC;
 --
--- `recording` is a folder with events-*.parquet and stacktraces-*.parquet, or a glob of such folders; the
--- current directory when it is not set. It can be set anew at any time. stacksexport sets `events_files` and
--- `stacktraces_files`, the lists of files, instead.
+-- `recording` is a folder with events-*.parquet and stacktraces-*.parquet, or a glob of such folders; by default the
+-- current directory. It can be changed at any time. stacksexport instead sets `events_files` and `stacktraces_files`,
+-- the lists of files.
 --
---   events       one row per event
+--   events       one row per event, of the selection
+--   all_events   one row per event, of the whole recording
 --   stacktraces  one row per distinct stack: stack_id, frames (leaf first)
---   stacks       events with ustack and kstack, the frames of ustack_id and kstack_id; an empty list where there is none
+--   stacks       events with ustack and kstack, the frames of ustack_id and kstack_id; an empty list if there is none
 --   offcpu       one row per interval that a thread spent off the CPU
---   wakeups      offcpu with who ended the interval by waking the thread
+--   wakeups      offcpu with the thread that ended the interval by a wake-up
 --   rss          events of kind rss with the growth of the process's memory
 --   span_waits   one row per interval in which a span was open and no thread was in it
 --
--- (slices, woken_slices and span_exits, of which offcpu, wakeups and span_waits are made, pair rows with those that follow
--- them; stacksexport has a way of its own for that, see in_order.sql.)
+-- (offcpu, wakeups and span_waits are based on slices, woken_slices and span_exits, which pair rows with the rows that
+-- follow them; stacksexport has a faster method for that, see in_order.sql.)
 --
--- as_frames(list), label(text) to put frames of one's own onto stacks, and stack_part(id), reversed_part(id),
--- label_part(text), of which `stacksexport pprof` puts stacks together: it fetches their frames, each once.
+-- as_frames(list) and label(text) add frames to stacks. stack_part(id), reversed_part(id) and label_part(text) describe
+-- stacks for `stacksexport pprof`, which reads the frames of each stack once.
 --
--- offcpu_of('NAME'), rss_of('NAME') and span_waits_of('NAME') are these views over the events of a table, a view or a CTE:
--- those of a few threads are sorted in a fraction of the time. Of each thread, process or span that is in it, it has to
--- have all rows of their kinds.
+-- offcpu_of('NAME'), rss_of('NAME') and span_waits_of('NAME') are these views over the events of a table, a view or a
+-- CTE: sorting only the events of a few threads is much faster. The table must have all rows of these kinds of each of
+-- its threads, processes or spans.
+--
+-- A selection is a range of times and other conditions on events: the variables below that are not null. stacksexport sets
+-- them for --from, --to, --command and so on; they can be set in a shell, too. A row is in the range if its timestamp is.
+-- Of the intervals of offcpu, wakeups and span_waits the part counts that lies in the range. What a row follows is looked
+-- for in the whole recording, so a selection neither loses intervals at its ends nor makes new ones: a query that pairs
+-- rows itself reads all_events, and selects afterwards.
+--
+--   selected_from, selected_to       BIGINT   from when, and until before when, in nanoseconds since 1970
+--   selected_command, selected_thread         names
+--   selected_pid, selected_tid       INTEGER  the process (column tgid), the thread (column pid)
+--   selected_span                             the name of a span, or its id in decimal
+--   selected_cgroup                           this cgroup, and those inside of it
+--   selected_kind, selected_host
 --
 -- Frames are long. A query over many events is fastest when it groups events by ustack_id and kstack_id first,
 -- and fetches frames for what is left; sql/pprof/ does so. A filter by a constant on what a view sorts by (pid in offcpu,
 -- tgid in rss, span_id in span_waits) acts before it sorts.
 
-CREATE OR REPLACE VIEW events AS
+CREATE OR REPLACE VIEW all_events AS
 SELECT *
 FROM read_parquet(
     coalesce(getvariable('events_files'), [coalesce(getvariable('recording'), '.') || '/events-*.parquet']),
-    union_by_name => true);
+    union_by_name => coalesce(getvariable('unions_columns'), true));
 
--- Each batch has all stacks that its own events refer to, so most stacks are in many batches: the row in the first of
--- them counts. Which that is, is known from the ids alone; frames are read of these rows, and of no file without one.
+-- DuckDB knows the values of variables when it plans a query: what is not set costs nothing, and the rest is compared with
+-- the limits in the files before they are read.
+CREATE OR REPLACE MACRO in_selected_range(moment) AS
+    (getvariable('selected_from') IS NULL OR moment >= getvariable('selected_from'))
+    AND (getvariable('selected_to') IS NULL OR moment < getvariable('selected_to'));
+
+-- For how long an interval lies in the range, and where this part begins.
+CREATE OR REPLACE MACRO selected_ns(begins, ends) AS
+    greatest(least(ends, getvariable('selected_to')) - greatest(begins, getvariable('selected_from')), 0);
+
+CREATE OR REPLACE MACRO selected_begin(begins) AS
+    greatest(begins, getvariable('selected_from'));
+
+CREATE OR REPLACE MACRO has_selected_range() AS
+    getvariable('selected_from') IS NOT NULL OR getvariable('selected_to') IS NOT NULL;
+
+-- Rows of a table, whatever their times are.
+CREATE OR REPLACE MACRO selected(rows) AS TABLE
+SELECT *
+FROM query_table(rows)
+WHERE (getvariable('selected_command') IS NULL OR command = getvariable('selected_command'))
+    AND (getvariable('selected_thread') IS NULL OR coalesce(thread, command) = getvariable('selected_thread'))
+    AND (getvariable('selected_pid') IS NULL OR tgid = getvariable('selected_pid'))
+    AND (getvariable('selected_tid') IS NULL OR pid = getvariable('selected_tid'))
+    AND (getvariable('selected_host') IS NULL OR host = getvariable('selected_host'))
+    AND (
+        getvariable('selected_span') IS NULL
+        OR trace_name = getvariable('selected_span')
+        OR span_id = nullif(TRY_CAST(getvariable('selected_span') AS UBIGINT), 0))
+    AND (
+        getvariable('selected_cgroup') IS NULL
+        OR cgroup = getvariable('selected_cgroup')
+        OR starts_with(cgroup, rtrim(getvariable('selected_cgroup'), '/') || '/'));
+
+CREATE OR REPLACE VIEW events AS
+FROM selected('all_events')
+WHERE in_selected_range(timestamp) AND (getvariable('selected_kind') IS NULL OR kind = getvariable('selected_kind'));
+
+-- Each batch has all stacks of its own events, so most stacks are in many batches: the row in the first batch counts.
+-- The ids alone determine that row; frames are read only for these rows, and from no file without one.
 CREATE OR REPLACE VIEW whole_stacktraces AS
 SELECT stack_id, frames
 FROM read_parquet(
     coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
-    union_by_name => true)
+    union_by_name => coalesce(getvariable('unions_columns'), true))
 WHERE (file_index, file_row_number) IN (
     SELECT min(file_index), arg_min(file_row_number, file_index)
     FROM read_parquet(
         coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
-        union_by_name => true)
+        union_by_name => coalesce(getvariable('unions_columns'), true))
     GROUP BY stack_id);
 
 -- stacksexport leaves out what interpreters do for the programs that they run, see without_interpreter.sql.
@@ -60,39 +112,39 @@ FROM events e
 LEFT JOIN stacktraces u ON u.stack_id = e.ustack_id
 LEFT JOIN stacktraces k ON k.stack_id = e.kstack_id;
 
--- Slices that another one of the thread follows: where that begins, and how long it had waited for a CPU by then. None
--- follows in whom is dead, or at the end of the recording.
+-- Slices that another slice of the thread follows: when that one begins, and how long it had waited for a CPU by then.
+-- No slice follows a dead thread, or the end of the recording.
 CREATE OR REPLACE MACRO slices_of(switches) AS TABLE
 SELECT
     * EXCLUDE (begin, waited, host_key, leaves),
     lead(begin) OVER next_slice AS next_begin,
     lead(waited) OVER next_slice AS next_waited
 FROM (
-    -- What the sort has to carry is small.
+    -- Keep the sorted rows small.
     SELECT
         timestamp, command, thread, tgid, pid, buildid, cgroup, host, span_id, parent_id, trace_name,
         ustack_id, kstack_id, unwind, state,
         coalesce(state, '') NOT IN ('dead', 'running', 'waiting') AS leaves,
         timestamp - duration AS begin, runnable - least(runnable, coalesce(gaps, 0)) AS waited,
-        (hash(host) >> 33)::INTEGER AS host_key -- short, as it is sorted by
+        (hash(host) >> 33)::INTEGER AS host_key -- short, because rows are sorted by it
     FROM query_table(switches)
     WHERE kind = 'switch')
 WINDOW next_slice AS (PARTITION BY pid, host_key ORDER BY timestamp)
 QUALIFY leaves AND next_begin IS NOT NULL;
 
 CREATE OR REPLACE VIEW slices AS
-FROM slices_of('events');
+FROM slices_of('all_events');
 
--- Off-CPU time lies between two slices of a thread: from the end of one (its stack is where the thread waited, its
--- state says how it left) to the start of the next. `offcpu_ns` = `blocked_ns` + `runnable_ns`; the runnable part is
--- when the thread could run and no CPU took it. Where the recording had a minimum (switch::10ms), the shorter
--- intervals inside a slice are a row of their own, of the slice that they are in, with state 'gaps' and without a
--- stack; the slice's runnable time is counted as theirs first.
+-- Off-CPU time is between two slices of a thread: from the end of one (its stack is where the thread waited, its state
+-- is how it left) to the start of the next. `offcpu_ns` = `blocked_ns` + `runnable_ns`; in the runnable part the thread
+-- could run but got no CPU. If the recording had a minimum (switch::10ms), the shorter intervals inside a slice are one
+-- additional row for that slice, with state 'gaps' and without a stack; the slice's runnable time is counted for them
+-- first.
 CREATE OR REPLACE MACRO intervals_of(slices, switches) AS TABLE
 SELECT
     * EXCLUDE (next_begin, next_waited),
     greatest(next_begin - timestamp, 0) AS offcpu_ns,
-    -- Who was preempted could run all the time.
+    -- A preempted thread could run all the time.
     least(offcpu_ns, coalesce(next_waited, CASE WHEN state = 'preempted' THEN offcpu_ns ELSE 0 END)) AS runnable_ns,
     offcpu_ns - runnable_ns AS blocked_ns
 FROM query_table(slices)
@@ -110,10 +162,29 @@ WITH slices_there AS (
 )
 FROM intervals_of('slices_there', switches);
 
-CREATE OR REPLACE VIEW offcpu AS
-FROM intervals_of('slices', 'events');
+-- The parts of such intervals that lie in the selected range: a thread is blocked first, then it can run.
+CREATE OR REPLACE MACRO selected_intervals(intervals) AS TABLE
+SELECT
+    * REPLACE (
+        CASE WHEN has_selected_range() AND state IS DISTINCT FROM 'gaps'
+            THEN selected_ns(timestamp, timestamp + offcpu_ns) ELSE offcpu_ns END AS offcpu_ns,
+        CASE WHEN has_selected_range() AND state IS DISTINCT FROM 'gaps'
+            THEN selected_ns(timestamp + blocked_ns, timestamp + offcpu_ns) ELSE runnable_ns END AS runnable_ns,
+        CASE WHEN has_selected_range() AND state IS DISTINCT FROM 'gaps'
+            THEN selected_ns(timestamp, timestamp + blocked_ns) ELSE blocked_ns END AS blocked_ns)
+FROM selected(intervals)
+WHERE NOT has_selected_range()
+    OR in_selected_range(timestamp)
+    OR state IS DISTINCT FROM 'gaps' AND selected_ns(timestamp, timestamp + offcpu_ns) > 0;
 
--- Estimates of how many rows an ASOF join gets are far too low here, and for few rows DuckDB compares each with each.
+CREATE OR REPLACE VIEW offcpu AS
+WITH intervals AS (
+    FROM intervals_of('slices', 'all_events')
+)
+FROM selected_intervals('intervals')
+WHERE coalesce(getvariable('selected_kind'), 'switch') = 'switch';
+
+-- DuckDB estimates far too few rows for an ASOF join, and compares every pair if it expects few rows.
 SET asof_loop_join_threshold = 0;
 
 -- Slices with the last wake-up of the thread between them and the next.
@@ -123,7 +194,7 @@ WITH slept AS (
     FROM slices
 ), wakes AS (
     SELECT *, hash(host, target) AS thread_key
-    FROM events
+    FROM all_events
     WHERE kind = 'wake'
 ), joined AS (
     SELECT
@@ -144,9 +215,12 @@ SELECT * EXCLUDE (woken) REPLACE (
     CASE WHEN woken THEN mark_kstack_id END AS mark_kstack_id)
 FROM joined;
 
--- Off-CPU intervals with the last wake-up of the thread in them: when it was, by whom and with which stacks. Null where
--- none was recorded: the thread was preempted, it waits still, or the recording has no kind wake.
+-- Off-CPU intervals with the thread's last wake-up in them: its time, its waker and its stacks. Null if none was
+-- recorded: the thread was preempted, it still waits, or the recording lacks kind wake.
 CREATE OR REPLACE VIEW wakeups AS
+WITH intervals AS (
+    FROM intervals_of('woken_slices', 'all_events')
+)
 SELECT
     * EXCLUDE (
         mark_timestamp, mark_command, mark_thread, mark_tgid, mark_pid, mark_buildid, mark_ustack_id, mark_kstack_id),
@@ -154,19 +228,24 @@ SELECT
     mark_timestamp AS waker_timestamp, mark_command AS waker_command, mark_thread AS waker_thread,
     mark_tgid AS waker_tgid, mark_pid AS waker_pid, mark_buildid AS waker_buildid, mark_ustack_id AS waker_ustack_id,
     mark_kstack_id AS waker_kstack_id
-FROM intervals_of('woken_slices', 'events');
+FROM selected_intervals('intervals')
+WHERE coalesce(getvariable('selected_kind'), 'switch') IN ('switch', 'wake');
 
--- `growth` is the change since the row before of the same process: null in its first, as what it had before the
--- recording is not known. It is the change since that row and not only of this one event where 1 of N are kept: sums are
--- right, and with N = 1 (rss:u:0) each stack's part is.
+-- `growth` is the change since the previous row of the same process. It is null in the first row, because the memory
+-- before the recording is unknown. If 1 of N changes is recorded, it includes the changes between the rows: sums are
+-- exact, and with N = 1 (rss:u:0) also the part of each stack.
 CREATE OR REPLACE MACRO rss_of(changes) AS TABLE
 SELECT * EXCLUDE (host_key), amount - lag(amount) OVER (PARTITION BY tgid, host_key ORDER BY timestamp) AS growth
 FROM (SELECT *, (hash(host) >> 33)::INTEGER AS host_key FROM query_table(changes) WHERE kind = 'rss');
 
 CREATE OR REPLACE VIEW rss AS
-FROM rss_of('events');
+WITH changes AS (
+    FROM rss_of('all_events')
+)
+FROM selected('changes')
+WHERE in_selected_range(timestamp) AND coalesce(getvariable('selected_kind'), 'rss') = 'rss';
 
--- What a span was left with, and what follows it in the same span: an exit of it, or its close.
+-- The exits of a span, and the row that follows each in the same span: another exit, or the close.
 CREATE OR REPLACE MACRO span_exits_of(spans) AS TABLE
 SELECT
     * EXCLUDE (process_key, is_close, begin),
@@ -179,20 +258,20 @@ FROM (
         kind = 'trace_close' AS is_close, timestamp - CASE WHEN is_close THEN 0 ELSE duration END AS begin,
         hash(host, tgid) AS process_key
     FROM query_table(spans)
-    WHERE starts_with(kind, 'trace_')) -- and not IN: that is applied while the file is read
+    WHERE starts_with(kind, 'trace_')) -- and not IN: this filter is applied while the file is read
 WINDOW next_row AS (PARTITION BY span_id, process_key ORDER BY timestamp, is_close)
 QUALIFY NOT is_close;
 
 CREATE OR REPLACE VIEW span_exits AS
-FROM span_exits_of('events');
+FROM span_exits_of('all_events');
 
--- A span that is entered and left several times (a task that is polled) waits in between: from one trace_exit, whose
--- stacks these are, to the next time it is entered, or to its end. `ended` says which: entered, closed, or open when nothing
--- was seen after it; then it runs to the end of the recording.
+-- A span that is entered and left several times (a polled task) waits in between: from one trace_exit, which has the
+-- stacks, to the next enter, or to its end. `ended` is entered, closed, or open if nothing followed; an open wait lasts
+-- to the end of the recording.
 CREATE OR REPLACE MACRO waits_after(exits) AS TABLE
 WITH ends AS (
     SELECT map_from_entries(list({'host': host, 'end_ns': end_ns})) AS of_host
-    FROM (SELECT coalesce(host, '') AS host, max(timestamp) AS end_ns FROM events GROUP BY ALL)
+    FROM (SELECT coalesce(host, '') AS host, max(timestamp) AS end_ns FROM all_events GROUP BY ALL)
 )
 SELECT
     e.* EXCLUDE (next_is_close, next_begin),
@@ -209,34 +288,52 @@ WITH exits_there AS (
 FROM waits_after('exits_there');
 
 CREATE OR REPLACE VIEW span_waits AS
-FROM waits_after('span_exits');
+WITH waits AS (
+    FROM waits_after('span_exits')
+)
+SELECT
+    * REPLACE (CASE WHEN has_selected_range() THEN selected_ns(timestamp, timestamp + wait_ns) ELSE wait_ns END AS wait_ns)
+FROM selected('waits')
+WHERE (NOT has_selected_range() OR in_selected_range(timestamp) OR selected_ns(timestamp, timestamp + wait_ns) > 0)
+    AND (getvariable('selected_kind') IS NULL OR kind = getvariable('selected_kind'));
 
--- Frames with the fields that all recordings have, so that lists of them go together.
+-- Frames with the fields that all recordings have, so that their lists can be joined.
 CREATE OR REPLACE MACRO as_frames(list) AS list_transform(list, lambda f: {
     'name': f.name, 'address': f.address, 'offset': f.offset, 'module': f.module, 'build_id': f.build_id,
     'file_offset': f.file_offset});
 
--- A list of one frame that is no code: its name says something of the stack.
+-- A list of one frame that is not code: its name describes the stack.
 CREATE OR REPLACE MACRO label(text) AS [{
     'name': text, 'address': 0::UBIGINT, 'offset': 0::UBIGINT, 'module': '[label]', 'build_id': NULL::VARCHAR,
     'file_offset': NULL::UBIGINT}];
 
--- A stack as a list of these has its frames fetched last, by `stacksexport pprof`: those of a stack by its id, root first
--- when it is reversed, and frames that are no code. Null is none.
+-- `stacksexport pprof` reads the frames of a stack that is a list of these parts at the end: frames of a stack by its
+-- id, root first if it is reversed, and frames that are not code. Null is an empty part.
 CREATE OR REPLACE MACRO stack_part(id) AS {'stack_id': id::UBIGINT, 'label': NULL::VARCHAR, 'reversed': false};
 
 CREATE OR REPLACE MACRO reversed_part(id) AS {'stack_id': id::UBIGINT, 'label': NULL::VARCHAR, 'reversed': true};
 
 CREATE OR REPLACE MACRO label_part(text) AS {'stack_id': NULL::UBIGINT, 'label': text::VARCHAR, 'reversed': false};
 
--- "+0x1a2b0": where the function of a frame without a name begins, by its file's call-frame information. A shell does not
--- look into files; stacksexport does, where they are here.
+-- "+0x1a2b0": the start of the function of a frame without a name, according to its file's call-frame information. A
+-- shell does not read files; stacksexport does, if they are here.
 CREATE OR REPLACE MACRO function_at(module, build_id, place) AS NULL::VARCHAR;
 
--- What a frame is called in tables of functions.
+-- A name without what the compiler appends to the copies and parts that it makes of a function: `work.constprop.0`,
+-- `work(int) [clone .cold]`. The columns of the recording keep it.
+CREATE OR REPLACE MACRO without_suffixes(name) AS CASE
+    WHEN contains(name, '.')
+        THEN regexp_replace(
+            name,
+            '(.)(( \[clone [^\[\]]*\])|(\.(constprop|isra|part)\.[0-9]+)|(\.cold(\.[0-9]+)?))+$',
+            '\1')
+    ELSE name
+END;
+
+-- The name of a frame in tables of functions.
 CREATE OR REPLACE MACRO function_of(f) AS {
-    'name': coalesce(f.name, function_at(f.module, f.build_id, f.address + f.offset), '[no symbol]'),
+    'name': coalesce(without_suffixes(f.name), function_at(f.module, f.build_id, f.address + f.offset), '[no symbol]'),
     'module': coalesce(parse_filename(f.module), '')};
 
--- What a span is called: programs may give an empty name.
+-- The name of a span: programs may give an empty name.
 CREATE OR REPLACE MACRO span_name(name) AS coalesce(nullif(name, ''), '[no name]');

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests/tools/vfs_calls.c did, and what a recording says of it: {(kind, file, reason): (rows, bytes)}."""
+"""The calls of tests/tools/vfs_calls.c and the rows that a recording has for them: {(kind, file, reason): (rows, bytes)}."""
 
 
 def kept(report):
@@ -8,16 +8,16 @@ def kept(report):
 
 
 def recorded(r, names):
-    """Of files with these names; pipes have none and are "pipefs"."""
+    """The rows for files with these names. Pipes have no name and count as "pipefs"."""
     return {
         (kind, name, reason): (rows, size) for kind, name, reason, rows, size in r.rows(
             "SELECT kind, coalesce(nullif(file, ''), fs) AS name, coalesce(reason, '-'), count(*), sum(amount) FROM events "
-            "WHERE command = 'vfs_calls' AND list_contains(?, name) GROUP BY ALL", list(names))
+            "WHERE command = 'vfs_calls' AND kind IN ('vfs_read', 'vfs_write') AND list_contains(?, name) GROUP BY ALL", list(names))
     }
 
 
 def compare(r, report, missed=0):
-    """The two are the same but for as many rows as the recording says it missed, and there is nothing of a socket."""
+    """Checks that both agree except for the rows that the recording reports as missed, and that no row is about a socket."""
     books = kept(report)
     assert len(books) >= 3
     found = recorded(r, {name for _, name, _ in books})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the end-to-end tests share: the built programs, and a collector to run."""
+"""Shared by the end-to-end tests: the built programs, and a collector to run."""
 import json
 import os
 import pathlib
@@ -59,7 +59,8 @@ class Recording:
         return self.rows(sql, *params)[0][0]
 
     def lost(self, *probes):
-        """Events of these probes that were lost, or of all, for whatever reason: what must be there is seen or lost."""
+        """Events of these probes (default: all) that were lost for any reason. Each expected event is either recorded or
+        lost."""
         return int(self.one("SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost' AND (len(?) = 0 OR list_contains(?, lost_kind))",
                             list(probes), list(probes)))
 
@@ -72,7 +73,8 @@ class Recording:
 
 
 def wait_for(condition, seconds=120):
-    """What condition() returns once it is true. However busy the machine is, it comes; a test does not wait for a time."""
+    """Polls until condition() is true and returns its value. On a busy machine, tests wait for a state and not for a
+    time."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, "it never came"
@@ -81,19 +83,20 @@ def wait_for(condition, seconds=120):
 
 
 def worked(pid):
-    """CPU seconds that a process has had, all of its threads together."""
+    """CPU seconds of a process, all of its threads together."""
     return time.clock_gettime((~pid << 3) | 2)  # its CPU clock: clock_getcpuclockid(3)
 
 
 def wait_worked(seconds, *processes):
-    """Until each of these has worked so much more: has that many samples, on a busy machine as on another."""
+    """Waits until each process has used this much more CPU time, that is, until it has that many samples, on a busy machine
+    too."""
     before = {p.pid: worked(p.pid) for p in processes}
     for pid in before:
         wait_for(lambda: worked(pid) >= before[pid] + seconds)
 
 
 def wait_switches(count, process):
-    """Until its first thread has left the CPU so many times more."""
+    """Waits until its first thread has left the CPU this many more times."""
     def now():
         return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())))
     before = now()
@@ -101,7 +104,7 @@ def wait_switches(count, process):
 
 
 def wait_status(path, condition):
-    """The status file's content once that is true; never seen half-written."""
+    """The content of the status file once the condition is true. A reader never sees it half-written."""
     def now():
         status = json.loads(path.read_text()) if path.exists() else None
         return status if status and condition(status) else None
@@ -121,11 +124,11 @@ class Collector:
 
     @property
     def pid(self):
-        """Of the process that does the work: the one that was started only waits for it."""
+        """The process that does the work. The process that was started only waits for it."""
         return int(pathlib.Path(f"/proc/{self.proc.pid}/task/{self.proc.pid}/children").read_text().split()[0])
 
     def wait_recording(self):
-        """Until the line that says that events are on."""
+        """Waits for the line that says that events are on."""
         while line := self.next_line():
             self.seen += line
             if line.startswith("recording"):
@@ -133,7 +136,7 @@ class Collector:
         raise AssertionError(f"the collector ended early: {self.seen}")
 
     def next_line(self):
-        """Without a byte more: communicate() does not see what the stream has read ahead."""
+        """Reads the rest without waiting. communicate() does not see what the stream has read ahead."""
         line = b""
         while not line.endswith(b"\n") and (byte := os.read(self.proc.stderr.fileno(), 1)):
             line += byte
@@ -150,7 +153,7 @@ class Collector:
 
 @pytest.fixture
 def start(tmp_path):
-    """start(*args) → a Collector that is recording; killed at the end of the test."""
+    """start(*args) → a recording Collector; killed at the end of the test."""
     running = []
 
     def go(*args, wait=True, name=None, **popen):
@@ -167,7 +170,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def record(start):
-    """record(*args) runs a collector that ends by itself; it must end well."""
+    """record(*args) runs a collector that ends by itself. It must succeed."""
 
     def go(*args, status=0, **popen):
         r = start(*args, wait=False, **popen).finish(timeout=600)
@@ -197,7 +200,7 @@ def spawn():
 
 @pytest.fixture(scope="session")
 def public():
-    """public(program) → a copy that every user may run: the checkout may be closed to others."""
+    """public(program) → a copy that every user may run. The checkout may be closed to other users."""
     with tempfile.TemporaryDirectory(prefix="stacks-public-") as folder:
         folder = pathlib.Path(folder)
         (folder / "bin").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How tests/tools/connections.c connects, and which rows of `tcp` that makes. Each check takes a recording and a Case."""
+"""The connections of tests/tools/connections.c and the rows of `tcp` for them. Each check takes a recording and a Case."""
 import dataclasses
 
 MS = 1_000_000
@@ -24,7 +24,7 @@ class Row:
 
 
 class Case:
-    """What one run has printed, and its rows."""
+    """The output of one run, and its rows."""
 
     def __init__(self, recording, name, family):
         line = next(x for x in recording.stdout.splitlines() if x.startswith(f"{name}{family} "))
@@ -37,7 +37,7 @@ class Case:
         return [r for r in self.rows if r.kind == kind and r.reason == reason]
 
     def connect(self, reason=None):
-        """The one that the case is about, with the stack of who called connect."""
+        """The connect row of the case, with the stack of the caller of connect."""
         row, = [r for r in self.rows if r.kind == "tcp_connect" and "try_to_connect" in r.functions]
         assert row.functions[-1] == "_start" and row.kernel
         assert row.reason == reason and row.peer == self.listener and row.duration <= self.ns
@@ -77,7 +77,7 @@ def again(case):
 
 def impatient(case):
     row = case.accept("timeout")
-    assert row.peer is None and row.duration >= 40 * MS  # 50 ms, in ticks, which come late on a busy machine
+    assert row.peer is None and row.duration >= 40 * MS  # 50 ms in timer ticks, which are late on a busy machine
     case.nothing_but("tcp_accept")
 
 
@@ -90,10 +90,10 @@ def given_up(case):
 
 
 def sent_again(case, connect):
-    """On a busy machine what other connections send comes late, and is sent again, too."""
+    """On a busy machine, packets of other connections are late, and are retransmitted too."""
     rows = [r for r in case.of("tcp_retransmit") if r.local == connect.local]
     assert rows
-    for row in rows:  # a SYN has no bytes; the timer's interrupt has no user stack
+    for row in rows:  # a SYN has no bytes; the timer interrupt has no user stack
         assert (row.peer, row.amount, row.functions, row.kernel) == (case.listener, 0, [], True)
 
 
@@ -120,7 +120,7 @@ def linger(case):
 
 
 def gone(case):
-    """With a filter what no socket has sent is left out."""
+    """With a filter, packets that no socket sent are left out."""
     received, = case.of("tcp_reset", "received")
     assert (received.local, received.peer, received.functions) == (case.client, case.listener, [])
     case.nothing_but("tcp_connect", "tcp_accept", "tcp_reset")
@@ -137,7 +137,7 @@ CHECKS = {f.__name__: f for f in (plain, refused, waiting, again, impatient, in_
 
 
 def script(tests):
-    """A shell's command that runs them all."""
+    """A shell command that runs all cases."""
     return " ".join(f"{tests}/connections {name} {family} &" for name in CHECKS for family in "46") + " wait"
 
 

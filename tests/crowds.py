@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that are many, or map much, in C; and how much memory a collector has that records them."""
+"""C programs with many processes or many mappings, and the memory of a collector that records them."""
 import re
 
-# Forks argv[1] children that sleep, with argv[2] executable mappings of libc more than they need.
+# Forks argv[1] sleeping children, each with argv[2] extra executable mappings of libc.
 MANY = r"""
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Code that comes and goes: a page is mapped, called and unmapped, every millisecond; it says what it is called.
+# Short-lived code: every millisecond, maps a page, calls it and unmaps it. Writes its name to a perf map.
 JIT = r"""
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int main(void)
 }
 """
 
-# A library, and who loads it ten thousand times.
+# A library, and a program that loads it ten thousand times.
 OPENED = "volatile int sink; void work(void) { for (int i = 0; i < 10000; i++) sink++; }\n"
 OPENS = r"""
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings of any size, as the collector would have written them: rows of all kinds, in batches, in the order of time."""
+"""Recordings of any size in the collector's format: rows of all kinds, in batches, in order of time."""
 import duckdb
 
 from recordings import NULLABLE, REQUIRED, START
@@ -17,7 +17,7 @@ SQL = {"int64": "BIGINT", "int32": "INTEGER", "uint64": "UBIGINT", "string": "VA
 
 
 def write(folder, cnt):
-    """A recording of `cnt` rows in the folder, which is there."""
+    """Writes a recording of `cnt` rows to the existing folder."""
     db = duckdb.connect()
     columns = ", ".join(f"CAST({COLUMNS.get(name, 'NULL')} AS {SQL[str(kind)]}) AS {name}" for name, kind in {**REQUIRED, **NULLABLE}.items())
     for number, first in enumerate(range(0, cnt, BATCH), 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A pytest plugin: a test that takes longer than $TEST_SECONDS (900) fails, with the place where it was."""
+"""A pytest plugin: a test that takes longer than $TEST_SECONDS (900) fails, and the place where it was is shown."""
 import os
 import signal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""perf.data as the perf tool reads it, and captures of sysprof as its own library does."""
+"""Reads perf.data with the perf tool, and captures of sysprof with sysprof's own library."""
 import os
 import shutil
 import struct
@@ -13,7 +13,7 @@ STACKTRACE = BUILD / "bin" / "stacktrace"
 PPROF = ROOT / ".deps" / "bin" / "pprof"
 PERF = shutil.which("perf")
 KERNEL = 1 << 63
-UNKNOWN = (1 << 64) - 1  # where perf script could not go on
+UNKNOWN = (1 << 64) - 1  # here perf script could not continue
 CONTEXT_MAX = (1 << 64) - 4095
 
 
@@ -32,21 +32,21 @@ needs_perf = pytest.mark.skipif(not can_sample(), reason="needs linux-perf and t
 
 
 def run(*args, status=0, **kw):
-    """stacktrace."""
+    """Runs stacktrace."""
     p = subprocess.run([STACKTRACE, *map(str, args)], capture_output=True, timeout=120, **kw)
     assert p.returncode == status, p.stderr
     return p
 
 
 def record(path, *command, options=()):
-    """What perf record makes of the command, with stacks."""
+    """Runs perf record on the command, with stacks."""
     p = perf("record", "-q", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-N", "-B", *options, "-o", path, "--", *command)
     assert p.returncode == 0, p.stderr
     return path
 
 
 def pprof(path, *args):
-    """What google/pprof says of a profile."""
+    """The output of google/pprof for a profile."""
     p = subprocess.run([PPROF, *args, path], capture_output=True, text=True, timeout=60, env={**os.environ, "HOME": "/nowhere"})
     assert (p.returncode, p.stderr) == (0, "")
     return p.stdout
@@ -69,14 +69,14 @@ def chains(path):
 
 
 class Samples:
-    """The samples of a perf.data with one event, its registers and stacks: what tests make captures of."""
+    """The samples of a perf.data file with one event, their registers and stacks: the tests make captures from them."""
 
     def __init__(self, path):
         data = path.read_bytes()
         attrs, _, at, size = struct.unpack_from("<4Q", data, 24)
         self.type, = struct.unpack_from("<Q", data, attrs + 24)
         self.mask, = struct.unpack_from("<Q", data, attrs + 80)
-        self.maps, self.stacks = [], []  # each in the order of time
+        self.maps, self.stacks = [], []  # each in order of time
         end = at + size
         while at < end:
             kind, _, sz = struct.unpack_from("<IHH", data, at)
@@ -89,7 +89,7 @@ class Samples:
             rows.sort(key=lambda row: row[2])
 
     def sample(self, data, at):
-        """(pid, tid, time, registers, stack bytes) of cpu-clock's IP|TID|TIME|ADDR|CALLCHAIN|PERIOD|…"""
+        """(pid, tid, time, registers, stack bytes) of a cpu-clock sample with IP|TID|TIME|ADDR|CALLCHAIN|PERIOD|…"""
         assert self.type & ~0x8000 == 0x312f & ~0x8000, hex(self.type)
         _, pid, tid, time, _, _, chain = struct.unpack_from("<QIIQQQQ", data, at)
         at += 48 + 8 * chain
@@ -103,7 +103,7 @@ class Samples:
 
     @staticmethod
     def mmap2(data, at, sz):
-        """(pid, tid, time, start, length, offset, inode, protection, name); the time is the last of the sample's id."""
+        """(pid, tid, time, start, length, offset, inode, protection, name). The time is the last field of the sample id."""
         pid, tid, start, length, off, _, ino, _, prot = struct.unpack_from("<iIQQQQQQI", data, at + 8)
         name = data[at + 72:at + sz].split(b"\0")[0]
         time, = struct.unpack_from("<Q", data, at + sz - 8)
@@ -117,7 +117,7 @@ def frame(kind, pid, time, body):
 
 
 def capture_of(samples):
-    """A capture with the mappings and, as frames of type 18, the stacks of a perf.data."""
+    """A capture with the mappings of a perf.data file, and with its stacks as frames of type 18."""
     frames = []
     for pid, _, time, start, length, off, ino, prot, name in samples.maps:
         if prot & 4 and pid > 0:
@@ -126,12 +126,12 @@ def capture_of(samples):
         stack += b"\0" * (-len(stack) % 8)
         frames.append((time, frame(18, pid, time, struct.pack("<QiI", len(stack), tid, 0) + stack +
                                    struct.pack(f"<II{len(regs)}Q", len(regs), 2, *regs))))
-    frames.sort(key=lambda row: row[0])  # a stack is unwound by the mappings of its moment
+    frames.sort(key=lambda row: row[0])  # a stack is unwound with the mappings of its time
     return b"\x5e\x97\xca\xfd\x01\x01" + b"\0" * 250 + b"".join(body for _, body in frames)
 
 
 def sysprof_samples(path):
-    """[(pid, tid, time, addresses)] of a capture, and how many frames of each other type, by sysprof's library."""
+    """[(pid, tid, time, addresses)] of a capture, and the number of frames of each other type, by sysprof's library."""
     p = subprocess.run([BUILD / "tests" / "sysprof_frames", path], capture_output=True, text=True, timeout=60)
     assert p.returncode == 0, "sysprof does not read it"
     samples, others = [], {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings made by hand, with pyarrow: for tests of what reads them."""
+"""Handmade recordings, written with pyarrow, for tests of the readers."""
 import pathlib
 
 import pyarrow as pa
@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 START = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000
-PERIOD = 10_101_010  # what a sample of kind profile stands for, at 99 Hz
+PERIOD = 10_101_010  # the time that a sample of kind profile stands for, at 99 Hz
 
 FRAME = pa.struct(
     [
@@ -30,7 +30,7 @@ NULLABLE = {
     "thread": pa.string(), "ustack_id": pa.uint64(), "kstack_id": pa.uint64(), "unwind": pa.string(), "state": pa.string(),
     "runnable": pa.int64(), "gaps": pa.int64(), "target": pa.int32(), "device": pa.string(), "file": pa.string(),
     "fs": pa.string(), "local": pa.string(), "peer": pa.string(), "address": pa.uint64(), "cgroup": pa.string(),
-    "host": pa.string(), "weight": pa.int32(), "lost_kind": pa.string(), "reason": pa.string(),
+    "host": pa.string(), "weight": pa.int32(), "lost_kind": pa.string(), "reason": pa.string(), "path": pa.string(),
 }
 EVENTS = pa.schema(
     [pa.field(n, t, nullable=False) for n, t in REQUIRED.items()] + [pa.field(n, t) for n, t in NULLABLE.items()]
@@ -39,7 +39,7 @@ BUILD_ID = bytes(range(20))  # of the main executable of every event
 
 
 def frame(name, module="/usr/bin/prog", address=0x1000, offset=0x10, build_id="ab" * 20, file_offset=None):
-    """Without file_offset: as in a file whose addresses are its offsets. The kernel's have none."""
+    """Without file_offset: as in a file whose addresses are its offsets. Kernel frames have none."""
     if module.startswith("["):
         build_id, file_offset = None, None
     elif file_offset is None:
@@ -49,14 +49,14 @@ def frame(name, module="/usr/bin/prog", address=0x1000, offset=0x10, build_id="a
 
 
 def below_syscall_cancel(functions):
-    """The names of a stack, leaf first, without those that glibc 2.41 has on top of each blocking call."""
+    """The names of a stack, leaf first, without those that glibc 2.41 adds on top of each blocking call."""
     while functions and functions[0] in ("__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel"):
         functions = functions[1:]
     return functions
 
 
 def names(*leaf_first, module="/usr/bin/prog"):
-    """Frames with these names (None: without one), each at its own address."""
+    """Frames with these names (None: no name), each at its own address."""
     return [frame(n, module, 0x1000 + 0x100 * (sum(map(ord, n or "")) % 4096)) for n in leaf_first]
 
 
@@ -100,7 +100,7 @@ class Batch:
         return self.add("switch", end, ustack, kstack, duration=end - begin, state=state, **fields)
 
     def write(self, folder, number=1, metadata={"stacks.schema_version": "1"}):
-        """`metadata`: the collector's."""
+        """`metadata`: that of the collector."""
         folder = pathlib.Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         rows = sorted(self.events, key=lambda r: r["timestamp"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that send and receive over loopback, and what they are in rows of `net`."""
+"""Programs that send and receive over loopback, and their rows of `net`."""
 import re
 
 BULK = 300000  # of tests/tools/sockets.c
@@ -24,6 +24,7 @@ CASES = {
     "names": {("udp_send", None): (2, 3), ("udp_recv", None): (2, 3)},
     "mapped": {("udp_send", None): (2, 2), ("udp_recv", None): (2, 2)},
     "others": {},
+    "unix": {("unix_send", None): (4, 130), ("unix_recv", None): (4, 130)},
     "error_queue": {("udp_send", None): (1, 10)},
     "compat": {("tcp_send", None): (1, 100), ("tcp_recv", None): (1, 100), ("udp_send", None): (1, 10), ("udp_recv", None): (1, 10)},
     "uring": {("tcp_send", None): (3, 300), ("tcp_recv", None): (3, 300)},
@@ -32,23 +33,23 @@ CASES = {
 
 
 def script(tests, examples):
-    """A shell's command that runs them all."""
+    """A shell command that runs all programs."""
     games = [f"{examples}/pingpong {protocol} {ROUNDS} {SIZE}" for protocol in PROTOCOLS]
     return " && ".join(games + [f"{tests}/sockets {case} {family}" for case in CASES for family in "46"])
 
 
 def said(recording, name):
-    """The words of a line that one of them has printed."""
+    """The words of the line that one of the programs printed."""
     return next(line.split() for line in recording.stdout.splitlines() if line.startswith(name))
 
 
 def by_functions(recording):
-    """Whether the kernel's functions are hooked, not its tracepoints."""
+    """Whether kernel functions are hooked instead of tracepoints."""
     return "net__syscalls" not in recording.stderr
 
 
 def check_pingpong(recording, protocol):
-    """Each side's rows are its messages, with its own functions on the stack and the other's address."""
+    """The rows of each side are its messages, with its own functions on the stack and the address of the other side."""
     host = "[::1]" if protocol.endswith("6") else "127.0.0.1"
     server = f"{host}:{said(recording, protocol)[2].rstrip(':')}"
     serve = "serve_stream" if protocol.startswith("tcp") else "serve_datagrams"
@@ -58,7 +59,7 @@ def check_pingpong(recording, protocol):
         "(SELECT *, list_filter(ustack, lambda f: f.name IN ('play', ?))[1].name AS function FROM stacks) "
         "WHERE local = ? OR peer = ? GROUP BY ALL ORDER BY ALL", serve, server, server)
     client = next(local for _, function, *_, (local,), _ in rows if function == "play")
-    unknown = protocol.startswith("udp") and not by_functions(recording)  # from whom a datagram came
+    unknown = protocol.startswith("udp") and not by_functions(recording)  # the sender of a datagram
     assert client.startswith(host)
     assert rows == [
         (f"{protocol[:3]}_{kind}", function, ROUNDS, ROUNDS * SIZE, True, 0, [local], [peer])
@@ -78,15 +79,23 @@ def check_case(recording, case, family):
 
 
 def check_names(recording, family):
-    """The other end is whom the program names. Of a receive that is known only where functions are hooked."""
+    """The peer is the address that the program names. For a receive, it is known only if functions are hooked."""
     host = "[::1]" if family == "6" else "127.0.0.1"
     first, second = (f"{host}:{port}" for port in said(recording, f"names{family}")[1:])
     rows = recording.rows("SELECT DISTINCT kind, local, peer FROM events WHERE command = ? ORDER BY kind", f"names{family}")
     assert rows == [("udp_recv", second, first if by_functions(recording) else None), ("udp_send", first, second)]
 
 
+def check_unix(recording, family):
+    """The path is that of the socket or of its peer; both have a peer process, here the same."""
+    path, pid = said(recording, f"unix{family}")[1:]
+    rows = recording.rows("SELECT kind, local, peer, amount, target FROM events WHERE command = ? ORDER BY timestamp", f"unix{family}")
+    assert rows == [("unix_send", None, path, 100, int(pid)), ("unix_recv", path, None, 100, int(pid))] + [
+        (kind, None, None, 10, int(pid)) for _ in range(3) for kind in ("unix_send", "unix_recv")]
+
+
 def check_kernel_stacks(recording, entry="do_syscall_64"):
-    """Without the frames of what takes them."""
+    """Without the frames of the tracing itself."""
     stacks = recording.rows("SELECT DISTINCT list_transform(kstack, lambda f: f.name) FROM stacks WHERE command = 'pingpong'")
     for names, in stacks:
         assert re.match(r"_*(sock|inet6?|sys)_(send|recv)", names[0]) and entry in names, names

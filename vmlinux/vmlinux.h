@@ -249,8 +249,17 @@ struct sock_common {
 
 struct socket;
 
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1]; /* as each namespace numbers it, the first one's first */
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct pid *sk_peer_pid;
 	int sk_err;
 	struct socket *sk_socket;
 	long sk_rcvtimeo, sk_sndtimeo;
@@ -263,6 +272,20 @@ struct inet_sock {
 
 struct tcp_sock {
 	u32 copied_seq;
+};
+
+struct sockaddr_un {
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[1];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
 };
 
 struct socket {

@@ -1,8 +1,8 @@
 -- Which code reads from disks and writes to them, and how much?
 --     stacksexport pprof sql/pprof/blk_ustack_amount.sql [-c COMMAND] [-b PROGRAM]
--- count: requests. amount: their bytes. The code is what the request was made in: what is written back later belongs to
--- the kernel's threads that do it (its cgroup column says for whom). The stack is the user's, or the kernel's where
--- there is none.
+-- count: requests. amount: their bytes. The stack is that of the request. Data that is written back later belongs to
+-- the kernel's threads that write it (the column cgroup names the origin). The stack is the user stack, or the kernel
+-- stack if there is none.
 SELECT
     [coalesce(ustack_id, kstack_id)] AS stack,
     sum(coalesce(weight, 1)) AS count,

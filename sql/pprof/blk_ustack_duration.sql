@@ -1,7 +1,7 @@
 -- Which code keeps the disks busy, and for how long?
 --     stacksexport pprof sql/pprof/blk_ustack_duration.sql [-c COMMAND] [-b PROGRAM]
--- count: requests. duration: from start to completion; several requests at a time add up, and nobody need wait for
--- them: offcpu_stacks says who does. The stack is the user's, or the kernel's where there is none.
+-- count: requests. duration: from start to completion. Concurrent requests add up, and perhaps no thread waits for
+-- them: offcpu_stacks shows the threads that do. The stack is the user stack, or the kernel stack if there is none.
 SELECT
     [coalesce(ustack_id, kstack_id)] AS stack,
     sum(coalesce(weight, 1)) AS count,

@@ -1,6 +1,6 @@
 -- Where do programs spend CPU time, in their own code and in the kernel?
 --     stacksexport pprof sql/pprof/cpu_stacks.sql [-c COMMAND] [-b PROGRAM]
--- count: samples. cpu_time: what they stand for. Kernel frames lie on top of the user frames that called them.
+-- count: samples. cpu_time: the time that they represent. Kernel frames are on top of the user frames that called them.
 SELECT
     [kstack_id, ustack_id] AS stack,
     sum(coalesce(weight, 1)) AS count,

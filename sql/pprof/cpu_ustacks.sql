@@ -1,7 +1,7 @@
 -- Where do programs spend CPU time in their own code?
 --     stacksexport pprof sql/pprof/cpu_ustacks.sql [-c COMMAND] [-b PROGRAM]
--- count: samples. cpu_time: what they stand for. Time inside the kernel counts for the function that called it;
--- [no stack] is time of a thread that has no user stack.
+-- count: samples. cpu_time: the time that they represent. Time in the kernel counts for the function that called it;
+-- [no stack] is time of threads without a user stack.
 SELECT
     [ustack_id] AS ustack,
     sum(coalesce(weight, 1)) AS count,

@@ -1,7 +1,7 @@
 -- Which code starts processes, and how long do they live?
 --     stacksexport pprof sql/pprof/fork_ustacks.sql [-c COMMAND] [-b PROGRAM]
--- count: those that were started. life_time: from then to their end, or to the end of the recording; it adds up. The
--- stack is the user's, or the kernel's where there is none.
+-- count: started processes. life_time: from the start of a process to its end, or to the end of the recording; the sum
+-- over all. The stack is the user stack, or the kernel stack if there is none.
 WITH forks AS (
     SELECT
         coalesce(ustack_id, kstack_id) AS stack_id, timestamp, coalesce(weight, 1) AS weight,
@@ -12,17 +12,17 @@ WITH forks AS (
         AND ('?buildid' IS NULL OR buildid = decode('?buildid', 'hex'))
 ), exits AS (
     SELECT timestamp, hash(host, pid) AS thread_key
-    FROM events
+    FROM all_events
     WHERE kind = 'exit'
 ), lives AS (
     SELECT
         stack_id, weight,
-        coalesce(exits.timestamp, (SELECT max(timestamp) FROM events)) - forks.timestamp AS life_ns
+        coalesce(exits.timestamp, (SELECT max(timestamp) FROM all_events)) - forks.timestamp AS life_ns
     FROM forks
     ASOF LEFT JOIN exits ON forks.thread_key = exits.thread_key AND forks.timestamp <= exits.timestamp
 )
 SELECT
     [stack_id] AS stack, sum(life_ns::HUGEINT * weight) AS life_time,
-    sum(weight) AS count -- a profile opens on the last column
+    sum(weight) AS count -- a profile opens with the last column
 FROM lives
 GROUP BY stack_id;

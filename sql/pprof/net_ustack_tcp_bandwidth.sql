@@ -1,7 +1,7 @@
 -- Which code sends and receives over TCP, and how much?
 --     stacksexport pprof sql/pprof/net_ustack_tcp_bandwidth.sql [-c COMMAND] [-b PROGRAM]
--- count: calls. bandwidth: bytes that were sent or received, without headers. The function on top tells the two apart.
--- The stack is the user's, or the kernel's where there is none.
+-- count: calls. bandwidth: sent and received bytes, without headers. The function on top shows the direction. The stack
+-- is the user stack, or the kernel stack if there is none.
 SELECT
     [coalesce(ustack_id, kstack_id)] AS stack,
     sum(coalesce(weight, 1)) AS count,

@@ -1,7 +1,7 @@
 -- How is the time of each kind of span spent: running, ready to run, or blocked in what?
 --     stacksexport pprof sql/pprof/span_time.sql [-c COMMAND] [-b PROGRAM]
--- count: samples or intervals. span_time: of threads that were in the span (the root is its name), by what they did.
--- Time counts for the innermost span. Needs kinds switch and profile.
+-- count: samples or intervals. span_time: time of threads in the span (its name is the root), by activity. Time counts
+-- for the innermost span. Needs kinds switch and profile.
 WITH waits AS (
     SELECT
         trace_name, ustack_id, kstack_id,

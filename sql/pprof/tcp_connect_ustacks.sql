@@ -1,7 +1,7 @@
 -- Which code opens TCP connections, and how long does that take?
 --     stacksexport pprof sql/pprof/tcp_connect_ustacks.sql [-c COMMAND] [-b PROGRAM]
--- count: connections that were tried. connect_time: from SYN until it was established or failed (column reason). The
--- stack is the user's, or the kernel's where there is none.
+-- count: attempted connections. connect_time: from SYN to success or failure (column reason). The stack is the user
+-- stack, or the kernel stack if there is none.
 SELECT
     [coalesce(ustack_id, kstack_id)] AS stack,
     sum(coalesce(weight, 1)) AS count,

@@ -1,7 +1,7 @@
 -- To which peers does TCP have to retransmit?
 --     stacksexport pprof sql/pprof/tcp_retransmit_peers.sql [-c COMMAND] [-b PROGRAM]
--- count: rows of the recording. segments: what they stand for: the segments that were sent again. The root of each
--- stack is the peer's address; what lies on it is the kernel's code that decided it, most often the timer, where that was
+-- count: rows of the recording. segments: the retransmitted segments that they represent. The root of each stack is the
+-- peer's address. Above it is the kernel code that decided to retransmit, most often the timer, if kernel stacks were
 -- recorded (tcp:uk).
 SELECT
     [stack_part(kstack_id), label_part(coalesce(peer, '[unknown peer]'))] AS stack,

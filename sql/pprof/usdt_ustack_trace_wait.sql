@@ -1,8 +1,8 @@
--- Where do spans wait between two times that a thread works on them?
+-- Where do spans wait until a thread works on them again?
 --     stacksexport pprof sql/pprof/usdt_ustack_trace_wait.sql [-c COMMAND] [-b PROGRAM]
--- count: waits. wait_time: from leaving the span (the stack is where, the root is the span's name) to entering it again
--- or closing it; one that never happens runs to the end of the recording, and so does that of a span which a thread is
--- in then. Spans wait at the same time: times add up.
+-- count: waits. wait_time: from the exit of the span until it is entered again or closed. The stack is that of the exit,
+-- and its root is the name of the span. A wait that does not end lasts to the end of the recording. So does the wait of
+-- a span that a thread is in at the end. Spans wait at the same time: times add up.
 SELECT
     [stack_part(coalesce(ustack_id, kstack_id)), label_part(span_name(trace_name))] AS stack,
     count(*) AS count, sum(wait_ns) AS wait_time

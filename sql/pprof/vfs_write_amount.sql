@@ -1,7 +1,7 @@
 -- Which code writes files and pipes, and how much?
 --     stacksexport pprof sql/pprof/vfs_write_amount.sql [-c COMMAND] [-b PROGRAM]
--- count: calls. amount: bytes that were really written, to a disk or memory; a call that failed has none. The stack is
--- the user's, or the kernel's where there is none.
+-- count: calls. amount: bytes that were written, to a disk or memory; a failed call has none. The stack is the user
+-- stack, or the kernel stack if there is none.
 SELECT
     [coalesce(ustack_id, kstack_id)] AS stack,
     sum(coalesce(weight, 1)) AS count,

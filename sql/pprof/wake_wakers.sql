@@ -1,7 +1,8 @@
 -- Which threads and code wake the threads of a program?
 --     stacksexport pprof sql/pprof/wake_wakers.sql [-c COMMAND] [-b PROGRAM]
--- count: wake-ups. blocked_time: for how long the woken threads had waited. The stack is the waker's, its root is the
--- waker's command. Long waits point at who holds the lock, or makes what is waited for. Needs kinds wake and switch.
+-- count: wake-ups. blocked_time: how long the woken threads had waited. The stack is the waker's; its root is the
+-- waker's command. Long waits point to the thread that holds the lock, or produces the awaited data. Needs kinds wake
+-- and switch.
 SELECT
     [
         stack_part(waker_kstack_id), stack_part(waker_ustack_id),

@@ -1,13 +1,14 @@
 -- Which spans took longest, and what happened in them?
 --     stacksexport query -f sql/tables/slow_spans.sql [-c COMMAND] [-b PROGRAM]
--- The ten longest spans, and in each, in the order in which it began: what its threads did while they were in it or in a
--- span inside of it. span_s: from the first time it was entered until it was closed, or to the end of the recording when
--- it is open. at_s: since its beginning, the first time. For off-CPU time `detail` is the state; for files, disks and
--- connections which; for inner spans their names. `enter` is being in the span itself, `wait` when nobody was.
+-- The ten longest spans of the selection, and in each, in the order in which it began: what its threads did while they were
+-- in it or in a span inside of it. span_s: from the first time it was entered until it was closed, or to the end of the
+-- recording when it is open (of an open one: from its first row in the selection). at_s: since its beginning, the first
+-- time. For off-CPU time `detail` is the state; for files, disks and connections which; for inner spans their names.
+-- `enter` is being in the span itself, `wait` when no thread was.
 CREATE OR REPLACE TEMP TABLE slow AS
 WITH ends AS (
     SELECT host, max(timestamp) AS end_ns
-    FROM events
+    FROM all_events
     GROUP BY host
 ), closes AS MATERIALIZED (
     SELECT host, tgid, span_id, trace_name, timestamp - duration AS begins, timestamp AS ends
@@ -15,12 +16,17 @@ WITH ends AS (
     WHERE kind = 'trace_close'
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 ), opens AS (
-    -- Whatever a thread does in a span shows that the span is open, also one that it never leaves.
+    -- Any event of a thread in a span shows that the span is open, even one that it never leaves.
     SELECT
         e.host, e.tgid, e.span_id, any_value(e.trace_name),
         min(e.timestamp - CASE e.kind WHEN 'trace_exit' THEN e.duration ELSE 0 END)
     FROM events e
-    LEFT JOIN (SELECT host, tgid, span_id, max(ends) AS last_close FROM closes GROUP BY ALL) c
+    LEFT JOIN (
+        SELECT host, tgid, span_id, max(timestamp) AS last_close
+        FROM all_events
+        WHERE kind = 'trace_close'
+        GROUP BY ALL
+    ) c
         ON c.host IS NOT DISTINCT FROM e.host AND c.tgid = e.tgid AND c.span_id = e.span_id
     WHERE e.span_id != 0 AND e.kind != 'trace_close' AND (c.last_close IS NULL OR e.timestamp > c.last_close)
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
@@ -36,23 +42,23 @@ WITH ends AS (
 SELECT *, row_number() OVER (ORDER BY ends - begins DESC, begins, tgid, span_id) AS rank, hash(host, tgid) AS process_key
 FROM (FROM spans ORDER BY ends - begins DESC, begins, tgid, span_id LIMIT 10);
 
--- Which they are, and the threads that were in them: what else there is need not be sorted. Variables, as DuckDB moves a
--- filter by a constant into a view, and none by a subquery.
+-- The selected spans, and the threads that were in them: only their events need to be sorted. Variables, because DuckDB
+-- pushes a filter by a constant into a view, but not one by a subquery.
 SET VARIABLE slow_tgids = (SELECT list(tgid) FROM slow);
 SET VARIABLE slow_ids = (SELECT list(span_id) FROM slow);
 SET VARIABLE slow_threads = (
     SELECT list(DISTINCT pid)
-    FROM events
+    FROM all_events
     WHERE list_contains(getvariable('slow_ids'), span_id) AND list_contains(getvariable('slow_tgids'), tgid));
 
 WITH nearby AS MATERIALIZED (
-    -- All that is asked of the events, read once (the rest of what offcpu_of() gives is not).
+    -- All columns that are needed of the events, read once (offcpu_of() returns more).
     SELECT
         timestamp, duration, kind, host, tgid, pid, span_id, trace_name, ustack_id, kstack_id, state, runnable, gaps, amount,
         weight, file, peer, device,
         NULL AS cpu, NULL AS command, NULL AS thread, NULL AS buildid, NULL AS cgroup, NULL AS parent_id, NULL AS id,
         NULL AS unwind
-    FROM events
+    FROM all_events
     WHERE list_contains(getvariable('slow_tgids'), tgid)
         AND (kind = 'rss' OR list_contains(getvariable('slow_threads'), pid))
 ), happened AS (

@@ -1,12 +1,14 @@
--- Where does the time of each kind of span go: running, ready to run, blocked in what, or with nobody in it?
+-- Where does the time of each kind of span go: running, ready to run, blocked in what, or without a thread?
 --     stacksexport query -f sql/tables/span_breakdown.sql [-c COMMAND] [-b PROGRAM]
--- A row per kind of span (its name) and what its time went to; share is the part of all time of that kind. running,
--- runnable and blocked: of threads that were in the span, or in one inside of it. waiting: open and no thread was in it
--- (a task between two polls); times of spans that wait at once add up. For blocked and waiting the ten longest stacks of
--- each. Spans that are never left count with what is blocked in them. Needs sources usdt and switch.
+-- One row per kind of span (its name) and use of time. share: the part of all time of that kind. running, runnable and
+-- blocked: time of threads in the span, or in a span inside it. waiting: the span was open and no thread was in it (a
+-- task between two polls). Times of spans that wait at the same time add up. blocked and waiting have the ten longest
+-- stacks each. Spans that are never left count with the time that threads are blocked in them. Needs the sources usdt
+-- and switch.
 WITH entered AS MATERIALIZED (
     SELECT
-        trace_name, span_id, duration, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends,
+        trace_name, span_id, hash(host, pid) AS thread_key, timestamp - duration AS begins, timestamp AS ends,
+        selected_ns(begins, ends) AS duration, in_selected_range(ends) AS is_in_range,
         coalesce(ustack_id, kstack_id) AS stack_id, wait_ns
     FROM span_waits
     WHERE ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
@@ -18,14 +20,14 @@ WITH entered AS MATERIALIZED (
     WHERE span_id != 0 AND state != 'gaps'
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 ), outer_spans AS MATERIALIZED (
-    -- Those with another one inside: what the thread left last before it had begun after it.
+    -- Spans with another one inside: the span that the thread left before had begun after this one.
     SELECT thread_key, span_id, trace_name, begins, ends
     FROM entered
     WHERE duration > 0
     QUALIFY begins <= lag(begins) OVER (PARTITION BY thread_key ORDER BY ends, begins DESC)
 ), boundaries AS MATERIALIZED (
-    -- How many of these a thread is in from a moment on; what begins then is entered from the outside in. A sum of
-    -- DOUBLE, as that costs half of what others do.
+    -- How many of these spans a thread is in, over time; those that begin at the same time are entered from the outside
+    -- in. A sum of DOUBLE costs half as much as of other types.
     SELECT
         *,
         sum(step) OVER (PARTITION BY thread_key ORDER BY moment, step, ends DESC ROWS UNBOUNDED PRECEDING)::INTEGER AS depth
@@ -38,9 +40,9 @@ WITH entered AS MATERIALIZED (
     FROM sleeps s
     ASOF JOIN boundaries b ON s.thread_key = b.thread_key AND s.moment >= b.moment
 ), inside AS (
-    -- A thread enters and leaves spans while it runs: an interval off the CPU lies in one as a whole, or not at all. It is
-    -- in the span that its row names, and in those around it. Of one depth these follow each other, so it lies in the
-    -- last one that began.
+    -- A thread enters and leaves spans while it runs, so an interval off the CPU is either completely in a span or not
+    -- at all. It is in the span of its row, and in those around that. Spans of one depth follow each other, so the
+    -- interval is in the last one that began.
     SELECT s.trace_name, s.stack_id, s.blocked_ns, s.runnable_ns, s.moment < coalesce(e.last_end, 0) AS is_left
     FROM sleeps s
     LEFT JOIN (SELECT thread_key, span_id, max(ends) AS last_end FROM entered GROUP BY ALL) e USING (thread_key, span_id)
@@ -51,7 +53,7 @@ WITH entered AS MATERIALIZED (
         ON n.thread_key = o.thread_key AND n.depth = o.depth AND n.moment >= o.moment
     WHERE n.moment < o.ends AND n.span_id != o.span_id
 ), times AS (
-    SELECT trace_name, 'running' AS what, NULL AS stack_id, count(*) AS count, sum(duration) AS ns
+    SELECT trace_name, 'running' AS what, NULL AS stack_id, count(*) FILTER (is_in_range) AS count, sum(duration) AS ns
     FROM entered
     GROUP BY trace_name
     UNION ALL

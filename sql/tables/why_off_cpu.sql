@@ -1,16 +1,16 @@
--- Why do threads not run: where did they go to sleep, and who woke them?
+-- Why do threads not run: where did they go to sleep, and which thread woke them?
 --     stacksexport query -f sql/tables/why_off_cpu.sql [-c COMMAND] [-b PROGRAM]
--- The hundred combinations with the most time. offcpu_s: from leaving the CPU to running again, of which blocked_s until
--- the wake-up and runnable_s waiting for a CPU. `slept` is the stack that left the CPU, `woke` the one that woke the
--- thread; empty where it was preempted, waits still, or the recording has no source `wake`. The user's stacks, or the
--- kernel's where there are none.
+-- The hundred combinations with the most time. offcpu_s: from leaving the CPU to running again. It consists of blocked_s,
+-- until the wake-up, and runnable_s, waiting for a CPU. `slept` is the stack that left the CPU, `woke` the stack that
+-- woke the thread. `woke` is empty if the thread was preempted or still waits, or if the recording has no source `wake`.
+-- The stacks are user stacks, or kernel stacks if there is no user stack.
 WITH intervals AS MATERIALIZED (
     SELECT
         command, state, coalesce(ustack_id, kstack_id) AS slept_id,
         waker_command, coalesce(waker_ustack_id, waker_kstack_id) AS woke_id,
         count(*) AS count, sum(offcpu_ns) AS offcpu_ns, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
     FROM wakeups
-    WHERE state != 'idle' -- threads of the kernel that wait for work
+    WHERE state != 'idle' -- kernel threads that wait for work
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY ALL
     ORDER BY offcpu_ns DESC, command, state, slept_id, woke_id

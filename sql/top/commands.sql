@@ -1,6 +1,6 @@
--- CPU and off-CPU time by command. This and the other tables of `stacksexport top` are printed as they come out:
--- integers are nanoseconds when their name ends in " s", columns that begin with "total" do not add up. Threads
--- of the kernel that wait for work (state `idle`) are in none of them. idle.sql counts them.
+-- CPU and off-CPU time by command. `stacksexport top` prints this and its other tables unchanged: integers are
+-- nanoseconds if their name ends in " s"; columns that begin with "total" have no sum. Kernel threads that wait for
+-- work (state `idle`) are in none of them; idle.sql counts them.
 WITH cpu AS (
     SELECT command, sum(cpu_ns) AS cpu_ns
     FROM cpu_samples

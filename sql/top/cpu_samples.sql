@@ -1,4 +1,4 @@
--- CPU time by command and stacks: what the tables of CPU time are made of.
+-- CPU time by command and stacks, the base of the tables of CPU time.
 CREATE OR REPLACE TEMP TABLE cpu_samples AS
 SELECT
     command, ustack_id, kstack_id,
@@ -6,6 +6,5 @@ SELECT
     sum(duration::HUGEINT * coalesce(weight, 1)) AS cpu_ns
 FROM events
 WHERE kind = 'profile'
-    AND ('?command' IS NULL OR command = '?command')
     AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 GROUP BY ALL;

@@ -1,7 +1,7 @@
--- The functions of each stack, each once, and the innermost one: what the tables of functions are made of. A thread
--- waits in the function that called the scheduler: the scheduler's own functions are on top of every wait.
--- So are up to three functions of glibc 2.41 on top of every blocking call. In a stripped libc they have no name: a thread
--- waits in the first named function of libc, if only functions of libc without a name are above it.
+-- The functions of each stack, each once, and the innermost one: the base of the tables of functions. A thread waits in
+-- the function that called the scheduler, because the scheduler's own functions are on top of every wait. So are up to
+-- three functions of glibc 2.41 on top of every blocking call. In a stripped libc they have no name: if only unnamed
+-- functions of libc are above it, a thread waits in the first named function of libc.
 CREATE OR REPLACE MACRO is_of_waiting(f) AS
     f.module = '[kernel]' AND (contains(f.name, 'schedule') OR f.name = '__cond_resched')
     OR f.name IN ('__syscall_cancel_arch', '__internal_syscall_cancel', '__syscall_cancel');

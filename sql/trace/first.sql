@@ -1,4 +1,5 @@
--- `stacksexport trace`: how many events can be drawn, how many can not, and when the first begins: the zero of the trace.
+-- `stacksexport trace`: how many events can be drawn, how many cannot, and the start of the first: the zero of the
+-- trace.
 SELECT
     count(*) FILTER (problem IS NULL) AS drawn,
     count(*) FILTER (problem IS NOT NULL) AS left_out,

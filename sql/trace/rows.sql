@@ -1,5 +1,5 @@
--- `stacksexport trace`, after each query: its rows, which are in trace_input, become events. Integers there are HUGEINT, so
--- that nothing is out of range before it is looked at; microseconds have become nanoseconds.
+-- `stacksexport trace`, after each query: its rows, which are in trace_input, become events. Integers are HUGEINT, so
+-- that nothing overflows before it is checked; microseconds become nanoseconds.
 INSERT INTO trace_events
 WITH timed AS (
     SELECT

@@ -1,4 +1,4 @@
--- `stacksexport trace`: the names of the processes and threads that are drawn, as the recording had them last.
+-- `stacksexport trace`: the last recorded names of the drawn processes and threads.
 WITH drawn AS (
     SELECT DISTINCT pid, tid
     FROM trace_events
@@ -7,7 +7,7 @@ WITH drawn AS (
     SELECT
         tgid AS pid, pid AS tid,
         arg_max(command, timestamp) AS command, arg_max(coalesce(thread, command), timestamp) AS thread
-    FROM events
+    FROM all_events
     WHERE tgid IN (SELECT pid FROM drawn) AND command != ''
     GROUP BY ALL
 )

@@ -1,7 +1,7 @@
--- Which requests go to the disks, when, and who made them?
+-- Which requests go to the disks, when, and which threads made them?
 --     stacksexport trace sql/traceview/blk_all.sql [-c COMMAND] [-b PROGRAM]
--- A slice per request from start to completion, on the thread that made it. Requests overlap: there are as many lines
--- as there were at a time.
+-- One slice per request from start to completion, on the thread that made it. Requests overlap: a thread has as many
+-- lines as it has requests at a time.
 SELECT
     'complete' AS event, concat_ws(' ', kind, device) AS name,
     tgid AS pid, pid AS tid, kind, cpu,

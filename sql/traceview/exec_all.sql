@@ -1,6 +1,6 @@
 -- When do processes and threads begin and end?
 --     stacksexport trace sql/traceview/exec_all.sql [-c COMMAND] [-b PROGRAM]
--- Instants where a thread starts another one, a program or ends, with the stack.
+-- Instants at which a thread starts another thread or a program, or ends, with the stack.
 SELECT
     'instant' AS event, concat_ws(' ', kind, target) AS name, tgid AS pid, pid AS tid, kind, cpu,
     timestamp * 0.001 AS timestamp, -- microseconds, exactly

@@ -1,7 +1,7 @@
--- When are TCP connections opened, accepted and reset, and when does TCP send again?
+-- When are TCP connections opened, accepted and reset, and when does TCP retransmit?
 --     stacksexport trace sql/traceview/tcp_all.sql [-c COMMAND] [-b PROGRAM]
--- A slice from SYN until the connection is established or failed, and one per accept; instants where a segment was sent
--- again or a connection reset.
+-- A slice from the SYN until the connection is established or failed, and one per accept. Instants for retransmitted
+-- segments and for resets.
 SELECT
     CASE WHEN kind IN ('tcp_connect', 'tcp_accept') THEN 'complete' ELSE 'instant' END AS event,
     concat_ws(' ', kind, peer) AS name, tgid AS pid, pid AS tid, kind, cpu,

@@ -1,7 +1,7 @@
 -- Which spans keep a thread for more than 10 ms at a time?
 --     stacksexport trace sql/traceview/usdt_slow_on_cpu_10ms.sql [-c COMMAND] [-b PROGRAM]
--- In an asynchronous program nothing else runs on that thread meanwhile. The slices of usdt_all that are longer than 10
--- ms; together with switch_with_stacks they show whether the thread ran or slept in them.
+-- In an asynchronous program nothing else runs on that thread meanwhile. Shows the slices of usdt_all longer than 10
+-- ms; with switch_with_stacks they show whether the thread ran or slept.
 SELECT
     'complete' AS event, span_name(trace_name) AS name,
     tgid AS pid, pid AS tid, kind, cpu,

@@ -10,9 +10,13 @@
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define PATIENCE_NS 500000000
-#define BARRED_NS   30000000000ull /* after a late return */
-#define USERS_MAX   64
+#define PATIENCE_NS  500000000	    /* maximum wait for one errand */
+#define IMPATIENT_NS 20000000	    /* maximum wait after many slow errands */
+#define CREDIT_NS    1000000000	    /* of slow errands, until then */
+#define REFILL	     16		    /* this part of the time is new credit */
+#define SLOW_NS	     1000000	    /* shorter waits cost no credit */
+#define BARRED_NS    30000000000ull /* after a late return */
+#define USERS_MAX    64
 
 /* The errands of this user are not run. */
 struct barred {
@@ -33,7 +37,8 @@ struct errands {
 	struct runner *runner; /* the one that is idle, or that the caller waits for; may be NULL */
 	struct barred barred[USERS_MAX];
 	size_t barred_cnt;
-	size_t refs; /* of the caller and of each thread */
+	uint64_t credit_ns, refilled_ns; /* how long the caller may wait, at that time */
+	size_t refs;			 /* of the caller and of each thread */
 	bool stop;
 };
 
@@ -44,6 +49,8 @@ struct errands *errands__new(void)
 	if (!s)
 		return NULL;
 	s->refs = 1;
+	s->credit_ns = CREDIT_NS;
+	s->refilled_ns = monotonic__ns();
 	priority__init_lock(&s->lock);
 	return s;
 }
@@ -159,15 +166,37 @@ static void give_up(struct errands *s)
 	s->runner = NULL;
 }
 
+/*
+ * Returns how long to wait for the next errand. Many users can hold locks, and one user can hold
+ * his for less than the limit, again and again: all errands together have a limit, too.
+ */
+static uint64_t patience_ns(struct errands *s, uint64_t now_ns)
+{
+	s->credit_ns += (now_ns - s->refilled_ns) / REFILL;
+	s->refilled_ns = now_ns;
+	if (s->credit_ns > CREDIT_NS)
+		s->credit_ns = CREDIT_NS;
+	if (s->credit_ns > PATIENCE_NS)
+		return PATIENCE_NS;
+	return s->credit_ns > IMPATIENT_NS ? s->credit_ns : IMPATIENT_NS;
+}
+
+static void pay(struct errands *s, uint64_t waited_ns)
+{
+	if (waited_ns > SLOW_NS)
+		s->credit_ns -= waited_ns < s->credit_ns ? waited_ns : s->credit_ns;
+}
+
 /* Hands the errand to the runner and waits for it. Must hold the lock. */
 static bool run_in_time(struct errands *s, struct errand *e)
 {
-	uint64_t until_ns = monotonic__ns() + PATIENCE_NS;
+	uint64_t begin_ns = monotonic__ns(), until_ns = begin_ns + patience_ns(s, begin_ns);
 
 	s->runner->errand = e;
 	bell__ring(&s->changed);
 	while (s->runner->errand && monotonic__ns() < until_ns)
 		bell__wait(&s->changed, &s->lock, until_ns);
+	pay(s, monotonic__ns() - begin_ns);
 	if (!s->runner->errand)
 		return true;
 	give_up(s);

@@ -21,6 +21,7 @@ struct job_lane {
 	uint64_t id;
 	uint64_t crowd; /* the only crowd with jobs in it; 0: none, or several */
 	bool shared;	/* several crowds, or root, have had jobs in it */
+	bool diskless;	/* a job named a crowd: the lane's file system may hang */
 	bool probed;
 	uint64_t dead_until_ns; /* 0: its probe has not failed */
 	enum job_lane_state state;

@@ -16,7 +16,8 @@
  * jobs, because it waits for them. */
 enum job_rank { JOB_FIRST, JOB_NEXT, JOB_LAST, JOB_RANK_CNT };
 
-#define JOB_CROWD_ROOT UINT64_MAX
+#define JOB_CROWD_ROOT	  UINT64_MAX
+#define JOB_CROWD_UNKNOWN (UINT64_MAX - 1) /* for example, the process has ended */
 
 /* The submitter allocates it, as a part of the struct that `work` and `done` use. */
 struct job {
@@ -26,9 +27,10 @@ struct job {
 	bool slow;     /* it takes long: another thread takes over at once */
 	uint64_t lane; /* jobs of one lane (a device) run one after another */
 	/*
-	 * The user that is responsible for the lane, plus one; JOB_CROWD_ROOT; or 0: as for the
-	 * previous jobs of the lane. Of the lanes in which only one user has jobs, at most two run
-	 * at a time. If both hang, jobs in other lanes of that user are returned undone.
+	 * The user that is responsible for the lane, plus one; JOB_CROWD_ROOT; JOB_CROWD_UNKNOWN;
+	 * or 0 for a disk, which does not hang. Of the lanes in which only one user has jobs, at
+	 * most two run at a time. If both hang, jobs in other lanes of that user are returned
+	 * undone. The lanes of all users together leave threads for disks.
 	 */
 	uint64_t crowd;
 	/*

@@ -47,7 +47,9 @@ const struct probe probes[] = {
 	{ .name = "vfs",
 	  .ways = { "fentry", "syscalls" },
 	  .usage = "vfs[:S]",
-	  .help = "reads and writes of files and pipes, with their bytes (default n)" },
+	  .help = "reads and writes of files and pipes, with their bytes, and calls that open, "
+		  "sync, "
+		  "rename, remove or stat files (default n)" },
 	{ .name = "fault",
 	  .ways = { "tp", "perf" },
 	  .stacks = PROBE_USER,
@@ -70,7 +72,7 @@ const struct probe probes[] = {
 	{ .name = "net",
 	  .ways = { "tp", "syscalls", "fexit" },
 	  .usage = "net[:S]",
-	  .help = "sends and receives of TCP and UDP sockets (default n)" },
+	  .help = "sends and receives of TCP, UDP and Unix sockets (default n)" },
 	{ .name = "tcp",
 	  .ways = { "fexit", "syscalls" },
 	  .tells_interrupts = true,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/errand.h"
 #include "base/log.h"
 #include "capture/usdt_args.h"
 #include "bpf/config.h"
@@ -51,6 +52,7 @@ struct target {
 };
 
 struct usdt {
+	struct errand end; /* detaches */
 	struct target targets[PROBE_CHOICE_MAX];
 	size_t target_cnt;
 	struct buf sites; /* struct usdt_site, all different */
@@ -278,29 +280,73 @@ struct usdt *usdt__new(const struct probe_choice *choices, size_t cnt)
 	return NULL;
 }
 
-static void places__free(struct places *p)
+static struct usdt *usdt_of(struct errand *e)
+{
+	return (struct usdt *)((char *)e - offsetof(struct usdt, end));
+}
+
+static void places__detach(struct places *p)
 {
 	for (size_t i = 0; i < p->link_cnt; i++)
 		bpf_link__destroy(p->links[i]);
-	free(p->links);
+	p->link_cnt = 0;
 	if (p->fd >= 0)
 		close(p->fd);
+	p->fd = -1;
+}
+
+static void usdt_detach(struct errand *e)
+{
+	struct usdt *u = usdt_of(e);
+
+	for (size_t i = 0; i < u->target_cnt; i++)
+		for (int probe = 0; probe < USDT_PROBE_CNT; probe++)
+			places__detach(&u->targets[i].places[probe]);
+}
+
+static void places__free(struct places *p)
+{
+	free(p->links);
 	buf__free(&p->pc_offs);
 	buf__free(&p->semaphore_offs);
 	buf__free(&p->cookies);
 }
 
-void usdt__free(struct usdt *u)
+static void usdt_drop(struct errand *e)
 {
-	if (!u)
-		return;
-	for (size_t i = 0; i < u->target_cnt; i++) {
+	struct usdt *u = usdt_of(e);
+
+	for (size_t i = 0; i < u->target_cnt; i++)
 		for (int probe = 0; probe < USDT_PROBE_CNT; probe++)
 			places__free(&u->targets[i].places[probe]);
-		elf_file__put(u->targets[i].file);
-	}
 	buf__free(&u->sites);
 	free(u);
+}
+
+static uint64_t usdt_user(const struct errand *e)
+{
+	(void)e;
+	return 0;
+}
+
+/* The kernel detaches under the lock of each address space that maps the file. A process can hold
+ * that lock for any time. */
+void usdt__free(struct usdt *u)
+{
+	struct errands *errands = u && u->target_cnt ? errands__new() : NULL;
+
+	if (!u)
+		return;
+	for (size_t i = 0; i < u->target_cnt; i++)
+		elf_file__put(u->targets[i].file);
+	u->end = (struct errand){ .run = usdt_detach, .drop = usdt_drop, .user = usdt_user };
+	if (errands__run(errands, &u->end))
+		usdt_drop(&u->end);
+	else
+		log__warn("the kernel has not detached the probes of usdt yet: the recording is "
+			  "complete, but a child process remains until no process that maps the "
+			  "program is in the way");
+	errands__free(errands);
 }
 
 /* ---- the kernel's side --------------------------------------------------------------------------

@@ -18,6 +18,7 @@ struct usdt *usdt__new(const struct probe_choice *, size_t cnt);
 int usdt__prepare(struct usdt *, struct collector_bpf *, bool multi);
 /* Every process that maps one of the files, now or later. 0 or -errno, said. */
 int usdt__attach(struct usdt *, struct collector_bpf *);
+/* Waits half a second for the kernel to detach; then a thread goes on with it. */
 void usdt__free(struct usdt *);
 
 #endif

@@ -27,6 +27,7 @@ enum key {
 	KEY_DURATION = 256,
 	KEY_APPEND,
 	KEY_FORCE,
+	KEY_KEEP,
 	KEY_PID,
 	KEY_UID,
 	KEY_CGROUP,
@@ -91,6 +92,10 @@ static const struct argp_option argp_options[] = {
 	{ "force", KEY_FORCE, 0, 0,
 	  "Use a folder that another user owns or may write to; that user could then replace the "
 	  "recording",
+	  2 },
+	{ "keep", KEY_KEEP, "AGE|SIZE", 0,
+	  "Keep only this much: remove the oldest batches of the recording. An age (12h) or a "
+	  "size (10G); may be given once for each. Also makes room on a full disk",
 	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
@@ -264,6 +269,19 @@ static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_stat
 		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
 }
 
+static void set_keep(struct retention *keep, const char *arg, const struct argp_state *state)
+{
+	uint64_t limit;
+
+	if (parse__duration(arg, &limit) == 0 && limit > 0 && limit <= INT64_MAX / 2)
+		keep->age_ns = limit;
+	else if (parse__size(arg, &limit) == 0 && limit > 0)
+		keep->sz = limit;
+	else
+		wrong(state, "keep", arg,
+		      "an age such as 30m or 12h, or a size such as 500M or 10G");
+}
+
 static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
 {
 	int level;
@@ -334,6 +352,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
 	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
 	case KEY_APPEND: o->recording.append = true; break;
+	case KEY_KEEP: set_keep(&o->recording.keep, arg, state); break;
 	case KEY_FORCE: o->recording.force = true; break;
 	case KEY_PID: add_pids(filter, arg, state); break;
 	case KEY_UID: add_uid(filter, arg, state); break;

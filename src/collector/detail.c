@@ -63,6 +63,31 @@ static void fill_socket(struct row *row, const void *data, size_t sz, struct rec
 	row->peer = intern_endpoint(r, s->family, s->peer, s->peer_port);
 }
 
+/* The file is the last part of its path. */
+static void fill_path(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_path *p = data;
+	size_t len, begin;
+
+	if (sz < offsetof(struct event_path, path))
+		return;
+	len = begin = strnlen(p->path, sz - offsetof(struct event_path, path));
+	while (begin && p->path[begin - 1] != '/')
+		begin--;
+	row->fs = p->fs[0] ? intern(r, p->fs, sizeof(p->fs)) : 0;
+	row->path = intern(r, p->path, len);
+	row->file = intern(r, p->path + begin, len - begin);
+}
+
+static void fill_unix(struct row *row, const void *data, size_t sz, struct recording *r)
+{
+	const struct event_unix *u = data;
+
+	if (sz != sizeof(*u) || !u->path[0])
+		return;
+	*(u->is_local ? &row->local : &row->peer) = intern(r, u->path, sizeof(u->path));
+}
+
 static void fill_address(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_address *a = data;
@@ -77,10 +102,11 @@ static void fill_address(struct row *row, const void *data, size_t sz, struct re
 static void (*const fillers[])(struct row *, const void *, size_t, struct recording *) = {
 	[EVENT_DETAIL_NONE] = fill_none,       [EVENT_DETAIL_DISK] = fill_disk,
 	[EVENT_DETAIL_FILE] = fill_file,       [EVENT_DETAIL_SOCKET] = fill_socket,
-	[EVENT_DETAIL_ADDRESS] = fill_address,
+	[EVENT_DETAIL_ADDRESS] = fill_address, [EVENT_DETAIL_UNIX] = fill_unix,
+	[EVENT_DETAIL_PATH] = fill_path,
 };
 
-void detail__fill(struct row *row, const struct slice *s, struct recording *r)
+void detail__fill(struct row *row, const struct resolved_event *s, struct recording *r)
 {
 	if (s->event.detail < EVENT_DETAIL_CNT && s->event.detail_sz)
 		fillers[s->event.detail](row, s->detail, s->event.detail_sz, r);

@@ -6,6 +6,6 @@
 #include "collector/slice.h"
 #include "store/recording.h"
 
-void detail__fill(struct row *, const struct slice *, struct recording *);
+void detail__fill(struct row *, const struct resolved_event *, struct recording *);
 
 #endif

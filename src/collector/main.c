@@ -14,6 +14,7 @@
 #include "base/monotonic.h"
 #include "base/openfiles.h"
 #include "base/priority.h"
+#include "collector/absent.h"
 #include "collector/census.h"
 #include "collector/clock.h"
 #include "collector/keeper.h"
@@ -187,6 +188,8 @@ static int prepare(struct collector *c)
 
 	if (o->command)
 		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
+	else
+		absent__report(&o->capture.filter);
 	if (err || (err = open_signals(c)) != 0)
 		return err;
 	privileges__harden();

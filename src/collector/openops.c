@@ -9,7 +9,7 @@
 
 struct open {
 	uint64_t join;
-	struct slice slice;
+	struct resolved_event slice;
 	struct build_id build_id;
 	struct open *next_free;
 	UT_hash_handle hh; /* in order of their beginning */
@@ -70,14 +70,14 @@ static struct open *find(const struct open_ops *j, uint64_t join)
 	return o;
 }
 
-static void make_room(struct open_ops *j, struct open *o, struct slice *given_up)
+static void make_room(struct open_ops *j, struct open *o, struct resolved_event *given_up)
 {
 	*given_up = o->slice;
 	drop(j, o);
 }
 
-const char *open_ops__open(struct open_ops *j, const struct slice *s,
-			   const struct build_id *build_id, struct slice *given_up)
+const char *open_ops__open(struct open_ops *j, const struct resolved_event *s,
+			   const struct build_id *build_id, struct resolved_event *given_up)
 {
 	struct open *o = find(j, s->event.join);
 	const char *reason = o ? "end_lost" : NULL;
@@ -98,7 +98,7 @@ const char *open_ops__open(struct open_ops *j, const struct slice *s,
 	return "state_full";
 }
 
-bool open_ops__close(struct open_ops *j, const struct event *close, struct slice *out,
+bool open_ops__close(struct open_ops *j, const struct event *close, struct resolved_event *out,
 		     struct build_id *build_id)
 {
 	struct open *o = find(j, close->join);

@@ -22,19 +22,19 @@ void open_ops__free(struct open_ops *);
  * was dropped; *given_up then holds that one. `state_full`: too many are open. `end_lost`: it had
  * the same `join`, and its end was never seen.
  */
-const char *open_ops__open(struct open_ops *, const struct slice *, const struct build_id *,
-			   struct slice *given_up);
+const char *open_ops__open(struct open_ops *, const struct resolved_event *,
+			   const struct build_id *, struct resolved_event *given_up);
 
 /*
  * Removes the operation that `close` ends. Fills *out with its begin, and with the time, duration,
  * amount, reason and (if it has one) detail of its end. Returns false if its begin is unknown, or
  * if it was merged into another operation.
  */
-bool open_ops__close(struct open_ops *, const struct event *close, struct slice *out,
+bool open_ops__close(struct open_ops *, const struct event *close, struct resolved_event *out,
 		     struct build_id *build_id);
 
 /* Calls fn for each open operation, the oldest first. fn may close it. */
-typedef void (*joins_fn)(const struct slice *, void *arg);
+typedef void (*joins_fn)(const struct resolved_event *, void *arg);
 void open_ops__each(const struct open_ops *, joins_fn, void *arg);
 
 #endif

@@ -85,7 +85,7 @@ static uint32_t reason_id(struct rows *r, uint16_t reason)
 	return name ? recording__string(r->recording, name, strlen(name)) : 0;
 }
 
-int rows__add(struct rows *r, const struct slice *sl, const struct thread *t)
+int rows__add(struct rows *r, const struct resolved_event *sl, const struct thread *t)
 {
 	const struct event *e = &sl->event;
 	struct row row = {

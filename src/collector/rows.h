@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes rows of the present batch from slices: times, strings, labels. */
+/* Makes rows of the present batch from resolved events: times, strings, labels. */
 #ifndef COLLECTOR_ROWS_H
 #define COLLECTOR_ROWS_H
 
@@ -31,7 +31,7 @@ void rows__name(struct rows *, struct thread *, const struct event *);
 void rows__set_build_id(struct rows *, struct thread *, const struct build_id *);
 
 /* 0 or -ENOMEM. */
-int rows__add(struct rows *, const struct slice *, const struct thread *);
+int rows__add(struct rows *, const struct resolved_event *, const struct thread *);
 
 /* Adds a row of kind `lost` for a loss between two times (CLOCK_MONOTONIC). Returns 0 or -ENOMEM.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collector/slice.h"
 
-bool slice__join(struct slice *s, const struct slice *before, uint64_t min_ns)
+bool slice__join(struct resolved_event *s, const struct resolved_event *before, uint64_t min_ns)
 {
 	uint64_t start_ns = s->event.time_ns - s->event.duration_ns;
 	uint64_t gap_ns = start_ns - before->event.time_ns;

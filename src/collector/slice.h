@@ -14,7 +14,7 @@
 #include "event/trace.h"
 
 /* An event with identified stacks. A row is made from it. */
-struct slice {
+struct resolved_event {
 	struct event event;				      /* the fixed part only */
 	uint64_t detail[EVENT_DETAIL_MAX / sizeof(uint64_t)]; /* event.detail_sz bytes of it */
 	uint64_t ustack_id, kstack_id;			      /* 0: none */
@@ -26,6 +26,6 @@ struct slice {
  * Joins `before` and the gap to `s`, both of one thread, if the gap is shorter than min_ns. Returns
  * false otherwise: `before` is then a row of its own.
  */
-bool slice__join(struct slice *s, const struct slice *before, uint64_t min_ns);
+bool slice__join(struct resolved_event *s, const struct resolved_event *before, uint64_t min_ns);
 
 #endif

@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collector/absent.h"
 #include "stacks/labels.h"
 #include "event/kind.h"
 
 #define LIVE_NS	   500000000
+#define NEGLIGIBLE 10000 /* one lost event of so many */
+#define POOR	   100	 /* more than one stack of so many */
 #define LINE_NS	   10000000000
 #define CLEAR_LINE "\r\033[K"
 
@@ -22,7 +25,9 @@ static void clear_line(void)
 
 void status__init(struct status *s, const struct options *o)
 {
-	*s = (struct status){ .quiet = o->quiet, .terminal = isatty(STDERR_FILENO) };
+	*s = (struct status){ .filter = &o->capture.filter,
+			      .quiet = o->quiet,
+			      .terminal = isatty(STDERR_FILENO) };
 	if (s->terminal && !s->quiet)
 		log__set_before(clear_line);
 }
@@ -103,6 +108,30 @@ static void print_unwound(const struct session_stats *st)
 		fputc('\n', stderr);
 }
 
+/* Ends of walks that the user can do something about. */
+static const struct {
+	enum unwind_status status;
+	const char *advice;
+} poor_ends[] = {
+	{ UNWIND_TRUNCATED, "are larger than what was copied, or partly not in memory: record with "
+			    "--stack-size=1M or --stitch" },
+	{ UNWIND_NO_CFI, "end in code without call-frame information: 'stacksexport top' says what "
+			 "helps" },
+};
+
+static void advise_walks(const struct session_stats *st)
+{
+	uint64_t all = session_stats__sum(st->user_stacks);
+
+	for (size_t i = 0; i < sizeof(poor_ends) / sizeof(*poor_ends); i++) {
+		uint64_t cnt = st->unwound[poor_ends[i].status];
+
+		if (cnt * POOR > all)
+			log__info("%.1f %% of the user stacks %s", percent(cnt, all),
+				  poor_ends[i].advice);
+	}
+}
+
 static void say_walks(const struct session *session)
 {
 	struct unwinder_stats u = session__totals(session).unwinder;
@@ -151,6 +180,7 @@ static void print_summary(const struct status *s, const struct session *session,
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
 		print_kind(st, k);
 	print_unwound(st);
+	advise_walks(st);
 	say_walks(session);
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
@@ -159,6 +189,9 @@ static void print_summary(const struct status *s, const struct session *session,
 		fprintf(stderr,
 			"  missing from the files, because writing failed: %lu of these rows\n",
 			written.added - written.rows);
+	if (written.removed_batches)
+		fprintf(stderr, "  removed by --keep: the %lu oldest batches\n",
+			written.removed_batches);
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
@@ -170,18 +203,20 @@ static void warn(const struct status *s, const struct session_totals *t, const s
 {
 	bool removed = recording__removed(r);
 
-	if (!t->rows)
+	if (!t->rows) {
 		log__warn("nothing was recorded: no event occurred, or no process matched the "
 			  "filters%s%s%s",
 			  removed ? "; " : "", removed ? recording__dir(r) : "",
 			  removed ? " is removed" : "");
+		absent__report(s->filter);
+	}
 	if (t->nameless)
 		log__warn("%zu stacks have no names, because a file system did not answer",
 			  t->nameless);
-	if (s->quiet && t->lost)
-		log__warn("%lu events were lost: sums over this recording are too small "
-			  "(stacksexport top shows where they were lost)",
-			  t->lost);
+	if (s->quiet && t->lost * NEGLIGIBLE > t->rows + t->lost)
+		log__warn("%lu %s lost: sums over this recording are too small "
+			  "(stacksexport top shows where)",
+			  t->lost, t->lost == 1 ? "event was" : "events were");
 }
 
 void status__summary(struct status *s, const struct session *session, const struct recording *r,

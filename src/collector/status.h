@@ -11,6 +11,7 @@
 #include "store/recording.h"
 
 struct status {
+	const struct capture_filter *filter; /* borrowed */
 	bool quiet, terminal;
 	uint64_t begin_ns, shown_ns;
 	uint64_t cpu_ns; /* own CPU time at the last display */

@@ -12,7 +12,7 @@
 #include "event/record.h"
 #include "store/row.h"
 
-struct slice; /* slice.h */
+struct resolved_event; /* slice.h */
 
 struct thread {
 	uint32_t tid, tgid;
@@ -23,7 +23,7 @@ struct thread {
 	struct build_id build_id;
 	uint32_t comm_id, name_id, cgroup_str_id, build_id_id;
 	bool exited;
-	struct slice *pending; /* waits to be joined with the next slice, or NULL */
+	struct resolved_event *pending; /* waits to be joined with the next slice, or NULL */
 	UT_hash_handle hh;
 };
 

@@ -10,10 +10,11 @@
 #include "base/seed.h"
 #include "base/strtab.h"
 
-#define PAGE_BITS    12
-#define PAGE_SZ	     (1u << PAGE_BITS)
-#define FUNCTION_MAX (16u << 20) /* bytes; a JIT's largest blob is its interpreter, some 100 KB */
-#define ENTRIES_MAX  (1u << 19)	 /* a large Java program has 100,000 */
+#define PAGE_BITS 12
+#define PAGE_SZ	  (1u << PAGE_BITS)
+/* Bytes. A JIT's largest blob is its interpreter, about 100 KB. */
+#define FUNCTION_MAX (16u << 20)
+#define ENTRIES_MAX  (1u << 19) /* a large Java program has 100,000 */
 #define PAGES_MAX    (1u << 19)
 #define VERSIONS_MAX (1u << 20)
 #define NAMES_MAX    (32u << 20) /* bytes */
@@ -29,20 +30,20 @@ struct entry {
 };
 
 /*
- * What a piece of a page was, each with those before it: a skip list that only grows at its end,
- * and that pieces share where one was cut in two (E. W. Myers, An applicative random-access stack,
- * 1983).
+ * The entries of a piece of a page over time, each with the previous ones: a skip list that only
+ * grows at its end. Pieces share its start if one was cut in two (E. W. Myers, An applicative
+ * random-access stack, 1983).
  */
 struct version {
 	uint32_t entry;
-	uint32_t before, skip; /* versions; of the first one: itself */
-	uint32_t depth;	       /* how many are before it */
+	uint32_t before, skip; /* earlier versions; the first one refers to itself */
+	uint32_t depth;	       /* number of earlier versions */
 };
 
-/* Goes to where the next one begins, or to the page's end. */
+/* Extends to the next piece, or to the page's end. */
 struct piece {
 	uint32_t off;  /* in the page */
-	uint32_t last; /* version; NONE: nothing was ever there */
+	uint32_t last; /* version; NONE: there never was code */
 };
 
 struct page {
@@ -95,7 +96,7 @@ void codemap__free(struct codemap *m)
 /* ---- pages and their pieces ---------------------------------------------------------------------
  */
 
-/* The page, or the free slot where it would be. */
+/* Returns the page, or the free slot for it. */
 static struct page *find_page(const struct codemap *m, uint64_t number)
 {
 	size_t i = seed__mix(number) & (m->slot_cnt - 1);
@@ -139,7 +140,7 @@ static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
 	return 0;
 }
 
-/* NULL: no more room. */
+/* Returns NULL if there is no room. */
 static struct page *get_page(struct codemap *m, uint64_t number)
 {
 	struct page *p = find_page(m, number);
@@ -162,7 +163,7 @@ static struct page *get_page(struct codemap *m, uint64_t number)
 	return p;
 }
 
-/* The piece in which `off` is. */
+/* Returns the index of the piece with `off`. */
 static uint32_t find_piece(const struct page *p, uint32_t off)
 {
 	uint32_t low = 0, high = p->cnt;
@@ -178,7 +179,8 @@ static uint32_t find_piece(const struct page *p, uint32_t off)
 	return low;
 }
 
-/* The piece that begins at `off`, for which there is room; the page's end has none. */
+/* Splits a piece and returns the index of the one that begins at `off`. There must be room. No
+ * piece begins at the page's end. */
 static uint32_t cut(struct page *p, uint32_t off)
 {
 	uint32_t at = find_piece(p, off);
@@ -197,7 +199,7 @@ static uint32_t cut(struct page *p, uint32_t off)
 /* ---- versions -----------------------------------------------------------------------------------
  */
 
-/* After `before`, for which there is room. */
+/* Adds a version after `before`. There must be room. */
 static uint32_t add_version(struct codemap *m, uint32_t entry, uint32_t before)
 {
 	uint32_t at = (uint32_t)m->version_cnt++;
@@ -228,7 +230,7 @@ static int reserve_version(struct codemap *m)
 	return 0;
 }
 
-/* Whether another function is where this one comes. */
+/* Returns whether another function is already there. */
 static bool is_other(const struct codemap *m, const struct piece *p, const struct entry *e)
 {
 	const struct entry *old;
@@ -239,7 +241,7 @@ static bool is_other(const struct codemap *m, const struct piece *p, const struc
 	return old->start != e->start || old->name != e->name;
 }
 
-/* The part of the entry from `off` to `end` of the page. */
+/* Adds the part of the entry from `off` to `end` of the page. */
 static int add_to_page(struct codemap *m, struct page *p, uint32_t off, uint32_t end)
 {
 	uint32_t from, to;
@@ -277,7 +279,7 @@ static int add_to_pages(struct codemap *m, const struct entry *e)
 	return err;
 }
 
-/* The last one that was there at that time, else the first. */
+/* Returns the last version that existed at that time, else the first one. */
 static uint32_t version_at(const struct codemap *m, uint32_t at, uint64_t time_ns)
 {
 	const struct version *v = &m->versions[at];
@@ -293,7 +295,8 @@ static uint32_t version_at(const struct codemap *m, uint32_t at, uint64_t time_n
 /* ---- functions ----------------------------------------------------------------------------------
  */
 
-/* A function without them is walked by frame pointer, as when there is no more room. */
+/* A function without call-frame information is walked by frame pointer, as when there is no more
+ * room. */
 static void keep_frames(struct codemap *m, const struct code *c, struct entry *e)
 {
 	if (!c->frames_sz || c->frames_sz > FRAMES_MAX - m->frames.sz)
@@ -319,12 +322,12 @@ int codemap__add(struct codemap *m, const struct code *c)
 		m->entries = entries;
 	if (!entries || !e.name)
 		return -ENOMEM;
-	if (m->cnt && e.time_ns < entries[m->cnt - 1].time_ns) /* of another thread */
+	if (m->cnt && e.time_ns < entries[m->cnt - 1].time_ns) /* written by another thread */
 		e.time_ns = entries[m->cnt - 1].time_ns;
 	keep_frames(m, c, &e);
 	m->entries[m->cnt] = e;
 	err = add_to_pages(m, &e);
-	m->cnt++; /* versions may refer to it, also when it failed */
+	m->cnt++; /* also on failure, because versions may refer to it */
 	return err;
 }
 

@@ -15,19 +15,20 @@ struct codemap;
 struct code {
 	uint64_t start, sz; /* addresses in the process, bytes */
 	uint64_t time_ns;   /* time of creation, CLOCK_MONOTONIC; 0: unknown */
-	const char *name;   /* raw, NUL-terminated */
-	const void *frames; /* its call-frame information, as in .eh_frame, or NULL; from
-			       codemap__find() until the next codemap__add() */
+	const char *name;   /* raw, with a NUL */
+	/* Its call-frame information, as in .eh_frame, or NULL; valid from codemap__find() until
+	 * the next codemap__add(). */
+	const void *frames;
 	size_t frames_sz;
-	uint16_t machine;   /* of the frames, EM_*; not known to a codemap, as is: */
-	uint64_t frames_at; /* where .eh_frame lies, for its pc-relative addresses; 0: it is a
-			       .debug_frame */
+	uint16_t machine; /* of the frames, EM_*; a codemap does not store this, nor: */
+	/* Address of .eh_frame, for its pc-relative addresses; 0: it is a .debug_frame. */
+	uint64_t frames_at;
 };
 
-struct codemap *codemap__new(void); /* NULL + errno */
+struct codemap *codemap__new(void); /* returns NULL and sets errno on failure */
 void codemap__free(struct codemap *);
 
-/* Adds a copy. Returns 0, -EINVAL if it is no function (empty or too large), -E2BIG if there is no
+/* Adds a copy. Returns 0, -EINVAL if the function is empty or too large, -E2BIG if there is no
  * room, or -ENOMEM. */
 int codemap__add(struct codemap *, const struct code *);
 

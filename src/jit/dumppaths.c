@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-#define PROCESSES_MAX 65536 /* when there are more all are forgotten */
+#define PROCESSES_MAX 65536 /* if there are more, all are dropped */
 
 struct telling {
 	uint32_t tgid;
@@ -47,7 +47,7 @@ void dump_paths__free(struct dump_paths *j)
 	free(j);
 }
 
-/* jit-PID.dump, whoever counts the PID: in a container it is another one. */
+/* Accepts any PID in jit-PID.dump: in a container it is another one. */
 static bool is_dump(const char *path)
 {
 	const char *name = strrchr(path, '/');

@@ -10,7 +10,7 @@
 
 struct dump_paths;
 
-struct dump_paths *dump_paths__new(void); /* NULL + errno */
+struct dump_paths *dump_paths__new(void); /* returns NULL and sets errno on failure */
 void dump_paths__free(struct dump_paths *);
 
 /* Keeps the path if the record is the mapping of a jitdump; ignores other records. */

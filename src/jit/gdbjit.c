@@ -12,16 +12,16 @@
 #include "process/maps.h"
 #include "elf/namedsymbol.h"
 
-#define LISTED_MAX   4096	 /* images: the list may be a ring */
-#define PART_MAX     (4u << 20)	 /* bytes of an image, whose code is elsewhere, or of its frames */
-#define READ_MAX     (32u << 20) /* of all that are read in one go, of use or not */
+#define LISTED_MAX   4096	 /* images: the list may be circular */
+#define PART_MAX     (4u << 20)	 /* bytes of an image without its code, or of its frames */
+#define READ_MAX     (32u << 20) /* bytes of all images read at a time, used or not */
 #define SECTIONS_MAX 1024
 #define RANGES_MAX   16384
-#define SEARCH_MAX   (256u << 20) /* … of those of all files that are looked through in one go */
-#define OPENING	     (64u << 10)  /* … as many of which to open a file takes as long */
+#define SEARCH_MAX   (256u << 20) /* bytes of symbols of all files searched at a time */
+#define OPENING	     (64u << 10)  /* opening a file counts as this many bytes */
 #define VERSION	     1
 
-/* As they lie in the process's memory. */
+/* The structs in the process's memory. */
 struct descriptor {
 	uint32_t version, action;
 	uint64_t relevant, first;
@@ -32,21 +32,21 @@ struct listed {
 };
 
 struct image {
-	uint64_t start, end; /* of all of its code; end 0: it has none */
+	uint64_t start, end; /* of all of its code; end 0: none */
 	uint16_t machine;
 	uint64_t frames_at;
 	uint8_t *frames;
 	size_t frames_sz;
 };
 
-/* Code, and the number of the image whose frames it has. */
+/* A range of code, and the index of the image with its frames. */
 struct range {
 	uint64_t start, end;
 	size_t image;
 };
 
 struct gdb_jit {
-	uint64_t files;	  /* a hash of what is mapped, when it was looked through */
+	uint64_t files;	  /* a hash of the mappings at the last search */
 	uint64_t address; /* of the descriptor; 0: none */
 	struct descriptor last;
 	struct image *images;
@@ -66,13 +66,13 @@ static void forget(struct gdb_jit *g)
 	g->generation++;
 }
 
-/* ---- where the descriptor is --------------------------------------------------------------------
+/* ---- finding the descriptor ---------------------------------------------------------------------
  */
 
 struct search {
 	const struct jit_owner *owner;
 	uint64_t files, ino, found;
-	size_t left; /* bytes of symbols that may still be looked through */
+	size_t left; /* bytes of symbols left to search */
 };
 
 static void count_file(const struct record_mmap *m, void *arg)
@@ -103,7 +103,7 @@ static void search_file(const struct record_mmap *m, void *arg)
 	elf_file__put(f);
 }
 
-/* Files are looked through again when others are mapped: that is how an exec is noticed, too. */
+/* Searches the files again when the mappings change, which also happens at an exec. */
 static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 {
 	struct search s = { .owner = o, .left = SEARCH_MAX };
@@ -120,7 +120,7 @@ static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 	close(maps);
 }
 
-/* ---- what it lists ------------------------------------------------------------------------------
+/* ---- the list -----------------------------------------------------------------------------------
  */
 
 static bool read_at(int mem, uint64_t addr, void *to, size_t sz)
@@ -128,7 +128,7 @@ static bool read_at(int mem, uint64_t addr, void *to, size_t sz)
 	return addr <= INT64_MAX && pread(mem, to, sz, (off_t)addr) == (ssize_t)sz;
 }
 
-/* Bytes of the image; NULL: it does not hold them. */
+/* Returns bytes of the image, or NULL if it does not have them. */
 static const void *part(const uint8_t *bytes, size_t all, uint64_t off, uint64_t sz)
 {
 	return off <= all && sz <= all - off ? bytes + off : NULL;
@@ -139,17 +139,17 @@ static bool is_named(const uint8_t *names, size_t sz, uint32_t at, const char *n
 	return at < sz && strlen(name) < sz - at && strcmp((const char *)names + at, name) == 0;
 }
 
-/* What is of use of an image, section by section. */
+/* The useful parts of an image, read section by section. */
 struct reading {
 	int mem;
-	size_t left; /* bytes that may still be read */
+	size_t left; /* bytes left to read */
 	const uint8_t *bytes, *names;
 	size_t sz, names_sz;
 	Elf64_Ehdr head;
 	struct image image;
 };
 
-/* NULL: too much. To be freed. */
+/* Returns memory for the caller to free, or NULL if the limit is reached. */
 static uint8_t *room(struct reading *r, uint64_t sz)
 {
 	if (sz > PART_MAX || sz > r->left)
@@ -158,7 +158,7 @@ static uint8_t *room(struct reading *r, uint64_t sz)
 	return malloc(sz);
 }
 
-/* .eh_frame has been relocated where it was loaded, and maybe nowhere else. */
+/* .eh_frame has been relocated where it was loaded, perhaps only there. */
 static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 {
 	struct image *i = &r->image;
@@ -181,7 +181,7 @@ static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 	i->frames = NULL;
 }
 
-/* How many ranges begin at or before the address. */
+/* Counts the ranges that begin at or before the address. */
 static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
 {
 	size_t lo = 0, hi = g->range_cnt;
@@ -197,7 +197,7 @@ static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
 	return lo;
 }
 
-/* The last image that is listed comes first: where another one was before is its code now. */
+/* The list is ordered from new to old: of overlapping images the first one is current. */
 static bool add_range(struct gdb_jit *g, const struct range *new)
 {
 	size_t at = range_upper(g, new->start);

@@ -13,7 +13,7 @@
 
 struct gdb_jit;
 
-struct gdb_jit *gdb_jit__new(void); /* NULL + errno */
+struct gdb_jit *gdb_jit__new(void); /* returns NULL and sets errno on failure */
 void gdb_jit__free(struct gdb_jit *);
 
 /* Reads the present list of the process. Keeps the last list of a process that is gone. Reads its

@@ -17,16 +17,17 @@
 #include "jit/dumppaths.h"
 #include "jit/perfmap.h"
 
-/* Of all processes together; who was not asked for longest goes. */
+/* Limits for all processes together; the least recently used one is dropped. */
 #define PROCESSES_MAX 128 /* each has up to 4 fds */
 #define BYTES_MAX     (256u << 20)
 
-#define SEARCH_NS 250000000  /* between two looks for files that were not there */
-#define SHARE	  20	     /* and no more than this part of the time */
-#define CHEAP_NS  1000000    /* to read more: then it is done at once, else it has its share */
-#define WAIT_NS	  1000000000 /* stacks wait for files that are read; then they go without */
+#define SEARCH_NS 250000000 /* interval between searches for missing files */
+#define SHARE	  20	    /* at most a SHAREth part of the time is spent searching and reading */
+/* a read that takes less is completed at once; others get their share */
+#define CHEAP_NS 1000000
+#define WAIT_NS	 1000000000 /* stacks wait this long for files, then go without names */
 
-/* One file, and what is known from it. */
+/* One file and the functions read from it. */
 struct source {
 	int fd;
 	ino_t ino;
@@ -35,27 +36,27 @@ struct source {
 		struct perfmap perfmap;
 		struct jitdump jitdump;
 	} at;
-	int err; /* sticky: it will not get better */
+	int err; /* sticky */
 };
 
-enum { DUMP, MAP, SOURCE_CNT }; /* who knows the times is asked first */
+enum { DUMP, MAP, SOURCE_CNT }; /* DUMP comes first, because it has times */
 
 struct process {
 	uint32_t tgid;
-	bool said; /* that its perf map is too large */
+	bool said; /* the message about its large perf map was printed */
 	struct jit_owner owner;
-	const char *told; /* its dump, as records tell */
+	const char *told; /* path of its dump, from records */
 	struct source sources[SOURCE_CNT];
-	uint32_t reloaded;    /* sources that began anew */
-	uint64_t read_ns;     /* when the files were read last */
-	uint64_t again_ns;    /* not before this time */
-	uint64_t search_ns;   /* nor are others looked for */
-	uint64_t asked;	      /* when it was asked for last: a number that grows */
+	uint32_t reloaded;    /* number of times that a source started over */
+	uint64_t read_ns;     /* time of the last read */
+	uint64_t again_ns;    /* no read before this time */
+	uint64_t search_ns;   /* no search for missing files before this time */
+	uint64_t asked;	      /* time of the last use: a number that grows */
 	uint32_t generation;  /* jit__generation() */
-	bool unopened;	      /* .owner is still to be opened */
-	bool reading;	      /* a job has all of the above but for the first and .asked */
-	bool forgotten;	      /* the job frees it */
-	uint64_t reading_ns;  /* since when */
+	bool unopened;	      /* .owner must still be opened */
+	bool reading;	      /* a job owns the fields above, except tgid and .asked */
+	bool forgotten;	      /* the job must free it */
+	uint64_t reading_ns;  /* start of the job */
 	uint64_t lane, crowd; /* of its jobs */
 	int proc;
 	struct job job;
@@ -91,7 +92,7 @@ static uint64_t source__done(const struct source *s, size_t kind)
 	return kind == DUMP ? s->at.jitdump.off : s->at.perfmap.off;
 }
 
-/* One turn, or as many as it takes. */
+/* Reads one turn, or the whole file if `all` is set. */
 static void read_more(struct source *s, size_t kind, bool all)
 {
 	uint64_t done;
@@ -106,7 +107,7 @@ static void read_more(struct source *s, size_t kind, bool all)
 	} while (all && !s->err && source__done(s, kind) > done);
 }
 
-/* What came since. True when the file was begun anew. */
+/* Reads the new part of the file. Returns true if the file started over. */
 static bool source__read(struct source *s, size_t kind, bool all)
 {
 	uint64_t done = source__done(s, kind);
@@ -123,8 +124,8 @@ static bool source__read(struct source *s, size_t kind, bool all)
 	return true;
 }
 
-/* A text that was removed is followed by another one of that name, if any; a dump may be removed as
- * soon as it is mapped. */
+/* A removed text may be followed by another one of that name. A dump may be removed as soon as it
+ * is mapped. */
 static bool is_removed(const struct source *s, size_t kind)
 {
 	struct stat st;
@@ -140,14 +141,14 @@ static bool is_complete(const struct process *p)
 	return p->sources[DUMP].fd >= 0 && p->sources[MAP].fd >= 0;
 }
 
-/* How long to leave alone what has taken as long as since then. */
+/* Returns how long to wait after work that began at `begin_ns`. */
 static uint64_t rest_since(uint64_t begin_ns)
 {
 	return (monotonic__ns() - begin_ns) * SHARE;
 }
 
-/* Looks for files that were not there, at times: reading the mappings of a large process takes
- * milliseconds. */
+/* Searches missing files, but rarely: reading the mappings of a large process takes milliseconds.
+ */
 static void search(struct process *p)
 {
 	uint64_t begin_ns = monotonic__ns(), rest_ns;
@@ -167,8 +168,8 @@ static void search(struct process *p)
 	p->search_ns = begin_ns + (rest_ns > SEARCH_NS ? rest_ns : SEARCH_NS);
 }
 
-/* A file may be large when it is seen first. One to which much is added again and again is written
- * to keep us busy. */
+/* A file may be large at first. A file that keeps growing quickly may be an attack, so its reads
+ * are limited to their share. */
 static void read_all(struct process *p)
 {
 	uint64_t begin_ns = monotonic__ns(), rest_ns;
@@ -217,7 +218,7 @@ static void process__free(struct process *p)
 	free(p);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
+/* ---- all processes ------------------------------------------------------------------------------
  */
 
 static void drop(struct jit *j, struct process *p)
@@ -246,7 +247,7 @@ static struct process *add(struct jit *j, uint32_t tgid, bool jobs)
 		p->lane = crowd__lane(j->proc, tgid);
 		p->crowd = crowd__of(j->proc, tgid);
 	} else if (jit_owner__open(&p->owner, j->proc, tgid) != 0 && j->places.root) {
-		/* One that is gone tells nothing but by its records. */
+		/* A process that has ended is known only by its records. */
 		jit_owner__open_recorded(&p->owner, j->places.root, tgid);
 	}
 	HASH_ADD(hh, j->processes, tgid, sizeof(p->tgid), p);
@@ -256,7 +257,7 @@ static struct process *add(struct jit *j, uint32_t tgid, bool jobs)
 	return NULL;
 }
 
-/* Ids are used again: what is known of one that ended holds until another has its id. */
+/* Ids are reused: the data of an ended process stays until another process has its id. */
 static bool is_another(const struct jit *j, const struct process *p)
 {
 	if (p->owner.told)
@@ -303,7 +304,7 @@ static struct process *find_oldest(const struct jit *j, size_t *bytes)
 	return oldest;
 }
 
-/* The one in hand stays: it was asked for last. */
+/* The current process stays, because it was used last. */
 static void keep_bounds(struct jit *j)
 {
 	size_t bytes;
@@ -316,7 +317,7 @@ static void keep_bounds(struct jit *j)
 	}
 }
 
-/* Files of a process that is recorded stay as they are. */
+/* Files of a recorded process do not change. */
 static bool may_tell_more(const struct process *p, const struct jit_place *place)
 {
 	if (p->owner.told)
@@ -378,7 +379,7 @@ static void files_read(struct job *job)
 		return;
 	}
 	p->generation = generation_of(p);
-	if (!p->read_ns) /* given back undone: as if it had been read in vain */
+	if (!p->read_ns) /* returned undone: treat it as a failed read */
 		p->read_ns = monotonic__ns();
 	if (p->unopened)
 		p->again_ns = monotonic__ns() + WAIT_NS;

@@ -18,7 +18,8 @@ struct jit_symbol {
 	uint64_t start;	  /* of the function, in the process */
 };
 
-struct jit *jit__new(const struct jit_places *); /* NULL + errno; keeps the strings */
+/* keeps the strings; returns NULL and sets errno on failure */
+struct jit *jit__new(const struct jit_places *);
 void jit__free(struct jit *);
 
 /* Finds the function that was at the place at that time. Returns false if none is known. */
@@ -26,8 +27,8 @@ bool jit__symbol(struct jit *, const struct jit_place *, struct jit_symbol *);
 
 /*
  * Non-blocking variant: jobs of `jobs` read the files, which the caller collects. Returns JIT_READS
- * while the files of the process are being read; call again after jobs__collect(). A process whose
- * files take longer than a second has no names until they are read.
+ * while the files of the process are being read; call again after jobs__collect(). If reading takes
+ * longer than a second, the process has no names until then.
  */
 enum jit_answer { JIT_NONE, JIT_NAMED, JIT_READS };
 enum jit_answer jit__ask(struct jit *, const struct jit_place *, struct jobs *,

@@ -18,70 +18,72 @@
 #include "jit/jitdump.h"
 #include "jit/dumppaths.h"
 
-#define PROCESSES_MAX 256	  /* when there are more all are forgotten, and asked again */
-#define BYTES_MAX     (64u << 20) /* of what they had: then that of who had most is forgotten */
-#define FILES_MAX     256	  /* of a process; then its files are forgotten */
-#define AGAIN_NS      100000000	  /* until a dump that lacks an address is read again */
-#define SEARCH_NS     1000000000 /* … one that has all; until a process without one is asked again */
-#define ASIDE_NS      30000000000 /* until one that had most is asked again */
-#define SHARE	      20    /* what is read, and what is made of it, takes this part of the time */
-#define FILE_NS	      20000 /* takes one file and its table */
-#define FRAMES_NS     15    /* … and each byte of its frames */
-#define BURST_NS      1000000000 /* of SHARE, for many functions that are met at once */
+#define PROCESSES_MAX 256 /* if there are more, all are dropped and read again */
+/* of all processes; beyond it, the one with the most is dropped */
+#define BYTES_MAX (64u << 20)
+#define FILES_MAX 256	    /* per process; beyond it, its files are dropped */
+#define AGAIN_NS  100000000 /* interval before a dump that lacks an address is read again */
+/* … before a complete dump, or a process without one, is read again */
+#define SEARCH_NS 1000000000
+#define ASIDE_NS  30000000000 /* … before the process with the most data is read again */
+#define SHARE	  20	      /* reading and converting takes at most a SHAREth part of the time */
+#define FILE_NS	  20000	      /* cost of one file and its table */
+#define FRAMES_NS 15	      /* … plus this for each byte of its frames */
+#define BURST_NS  1000000000  /* allowance of SHARE for many new functions at once */
 
-/* One dump, shared by who walks and the job that reads it. */
+/* One dump, shared by the walking thread and the job that reads it. */
 struct dump {
 	atomic_uint refs;
 	uint32_t tgid;
 	uint64_t lane, crowd; /* of the jobs that read it */
-	char *proc, *root;    /* see struct jit_places; copies, for who is left behind with it */
-	char *told;	      /* its path, as records tell; NULL: they do not */
-	pthread_mutex_t lock; /* of what follows */
+	char *proc, *root;    /* see struct jit_places; copies, for a job that outlives its owner */
+	char *told;	      /* its path, from records; NULL: none */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct jit_owner owner;
-	int fd;		  /* -1: not found yet */
-	atomic_size_t sz; /* bytes of all of it; not under the lock */
-	atomic_bool none; /* it was looked for in vain; not under the lock */
+	int fd;		  /* -1: not yet found */
+	atomic_size_t sz; /* bytes of the whole dump; not protected by the lock */
+	atomic_bool none; /* a search found none; not protected by the lock */
 	struct jitdump at;
 	struct codemap *map;
-	struct gdb_jit *listed; /* what the process lists for gdb, which is no dump */
-	bool failed;		/* the dump is none, or broken */
+	struct gdb_jit *listed; /* the process's list for gdb, which is not a dump */
+	bool failed;		/* not a dump, or broken */
 };
 
 struct reading {
 	struct job job;
 	struct dump *dump;
-	/* Only while they have the dump, too: */
+	/* Valid only while these also refer to the dump: */
 	struct watched *watched;
 	struct jit_cfi *jit;
 	uint64_t took_ns;
 };
 
-/* The frames of one function. */
+/* The call-frame information of one function. */
 struct image {
 	struct {
 		uint64_t start, time_ns;
 	} key;
 	uint64_t end;
-	struct elf_file *file; /* NULL: they are broken */
+	struct elf_file *file; /* NULL: it is broken */
 	UT_hash_handle hh;
 };
 
 struct watched {
 	uint32_t tgid;
-	const char *told; /* not its own; to see whether it is still the same */
+	const char *told; /* borrowed, to see whether it is still the same */
 	struct dump *dump;
 	bool reading;
 	uint64_t again_ns;
 	struct image *images;
-	uint32_t reused, generation; /* of the dump and the list, when they were made */
+	uint32_t reused, generation; /* of the dump and the list, when the images were made */
 	UT_hash_handle hh;
 };
 
 struct jit_cfi {
 	struct jit_places places;
 	struct watched *processes;
-	bool grown;	  /* since its bounds were looked at */
-	uint64_t made_ns; /* what was made so far is paid for by then */
+	bool grown;	  /* since the limits were last checked */
+	uint64_t made_ns; /* time by which the work so far fits into its share */
 };
 
 /* ---- dumps --------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ static char *copy_of(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
-/* A process may hang who reads it: its memory may be a file of its own FUSE server. */
+/* Reading a process may hang: its memory may be a file of its own FUSE server. */
 static void set_lane(struct dump *d)
 {
 	int proc = d->proc ? open(d->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -171,7 +173,7 @@ static void dump__open(struct dump *d)
 		d->fd = jit_owner__open_dump(&d->owner, d->told);
 }
 
-/* What came since; of one that stays as it is, all. */
+/* Reads the new records; if the dump does not change any more, all of them. */
 static void read_records(struct dump *d)
 {
 	uint64_t done;
@@ -182,7 +184,7 @@ static void read_records(struct dump *d)
 	} while (d->owner.told && !d->failed && d->at.off > done);
 }
 
-/* Its id may have gone to another process, which begins anew. */
+/* The id may belong to another process now, which starts over. */
 static void dump__read(struct dump *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -221,7 +223,7 @@ static void work(struct job *job)
 	r->took_ns = monotonic__ns() - begin_ns;
 }
 
-/* To some milliseconds, which is cheap: each frame of JIT code asks. */
+/* Returns the time to some milliseconds, cheaply: it is read for each frame of JIT code. */
 static uint64_t coarse_ns(void)
 {
 	struct timespec ts;
@@ -241,7 +243,7 @@ static void done(struct job *job)
 {
 	struct reading *r = (struct reading *)job;
 
-	if (r->dump->refs > 1) { /* else the process has been forgotten meanwhile */
+	if (r->dump->refs > 1) { /* else the process was dropped meanwhile */
 		r->watched->reading = false;
 		rest(r->watched, r->took_ns * SHARE);
 		r->jit->grown = true;
@@ -273,7 +275,7 @@ static void read_more(struct jit_cfi *j, struct watched *w, struct jobs *jobs, u
 	jobs__submit(jobs, &r->job);
 }
 
-/* ---- frames as files ----------------------------------------------------------------------------
+/* ---- files with frames --------------------------------------------------------------------------
  */
 
 static void forget_images(struct watched *w)
@@ -287,7 +289,8 @@ static void forget_images(struct watched *w)
 	}
 }
 
-/* Processes may list more functions than are kept, to be made again and again. */
+/* Limits the rate: a process may list more functions than are kept, so that they are made again and
+ * again. */
 static bool may_make(struct jit_cfi *j, const struct code *c)
 {
 	uint64_t now_ns = coarse_ns(), from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
@@ -301,7 +304,7 @@ static bool may_make(struct jit_cfi *j, const struct code *c)
 	return true;
 }
 
-/* NULL: it is walked by frame pointer. */
+/* Returns NULL if the function must be walked by frame pointer. */
 static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const struct code *c)
 {
 	struct image *i, wanted = { .key = { c->start, c->time_ns } };
@@ -338,8 +341,8 @@ static void forget(struct jit_cfi *j, struct watched *w)
 	free(w);
 }
 
-/* As if it had never been asked, and not soon again: who fills what all share is the one without.
- */
+/* Drops all data of a process and does not read it again for some time: a process that fills the
+ * shared memory loses its own part. */
 static void put_aside(struct jit_cfi *j, struct watched *w)
 {
 	struct dump *fresh = dump__new(&j->places, w->tgid, w->told);
@@ -355,7 +358,7 @@ static void put_aside(struct jit_cfi *j, struct watched *w)
 	rest(w, ASIDE_NS);
 }
 
-/* Who has most, where all have too much. */
+/* Returns the process with the most data, if all together have too much. */
 static struct watched *find_largest(struct jit_cfi *j)
 {
 	struct watched *w, *next, *largest = NULL;
@@ -430,7 +433,7 @@ static bool find_code(const struct dump *d, const struct jit_place *p, struct co
 	return true;
 }
 
-/* Of functions that were asked for before. */
+/* Finds a function that was looked up before. */
 static struct elf_file *known_image(const struct watched *w, const struct jit_place *p)
 {
 	const struct image *last = NULL;
@@ -442,7 +445,7 @@ static struct elf_file *known_image(const struct watched *w, const struct jit_pl
 	return last ? last->file : NULL;
 }
 
-/* A reader that holds the dump is not waited for. How soon to read it again. */
+/* Does not wait for a job that holds the dump. Returns the time until the next read. */
 static uint64_t look_up(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
 			struct elf_file **file)
 {

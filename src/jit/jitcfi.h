@@ -13,7 +13,8 @@
 
 struct jit_cfi;
 
-/* Returns NULL + errno. Covers the processes of this host unless other places are set. */
+/* Covers the processes of this host unless other places are set. Returns NULL and sets errno on
+ * failure. */
 struct jit_cfi *jit_cfi__new(void);
 void jit_cfi__set_places(struct jit_cfi *, const struct jit_places *);
 void jit_cfi__free(struct jit_cfi *);

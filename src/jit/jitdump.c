@@ -13,17 +13,17 @@
 #define VERSION	      1
 #define HEADER_SZ     40
 #define HEADER_SZ_MAX 4096
-#define ARCH_TIMES    1 /* flag: times are the processor's counter */
+#define ARCH_TIMES    1 /* flag: times are a counter of the processor */
 #define PREFIX_SZ     16
 
 #define CHUNK_SZ 65536
-#define TURN_SZ	 (512u << 20) /* that are read in one go */
-/* As much of a record as is ever looked at: the fixed part of a load, and the name. */
+#define TURN_SZ	 (512u << 20) /* bytes read at a time */
+/* The part of a record that is used: the fixed part of a load, and the name. */
 #define HEAD_SZ (56 + SYMBOL_NAME_MAX)
 
 enum record_id { CODE_LOAD, CODE_MOVE, UNWINDING_INFO = 4 };
 
-/* A record's prefix, and as many of its bytes as fit. */
+/* A record's prefix, and those of its bytes that fit. */
 struct record_head {
 	uint32_t id, sz;
 	uint64_t time_ns;
@@ -59,7 +59,7 @@ static int add(struct codemap *m, const struct code *c)
 	return err == -EINVAL ? 0 : err; /* stubs may be empty */
 }
 
-/* What is about the next function that is loaded; good as long as the chunk. */
+/* Data for the next loaded function; valid as long as the chunk. */
 struct pending {
 	const uint8_t *frames;
 	size_t frames_sz;
@@ -67,15 +67,16 @@ struct pending {
 };
 
 /*
- * .eh_frame with .eh_frame_hdr behind it, or before: the specification and V8 differ. The latter
- * begins with its version, 1, and encodings; a CIE with its length, and its id, 0.
+ * .eh_frame has .eh_frame_hdr after it, or before it: the specification and V8 differ.
+ * .eh_frame_hdr begins with its version, 1, and encodings; a CIE begins with its length, and its
+ * id, 0.
  */
 static void unwinding_info(struct record_head *r, struct pending *p)
 {
 	uint64_t sz = cursor__u64(&r->rest), hdr_sz = cursor__u64(&r->rest);
 	const uint8_t *at;
 
-	cursor__bytes(&r->rest, 8); /* how much of it the process has mapped */
+	cursor__bytes(&r->rest, 8); /* size that the process has mapped */
 	at = r->rest.pos;
 	if (r->rest.err || sz > cursor__left(&r->rest) || hdr_sz >= sz)
 		return;
@@ -95,7 +96,7 @@ static int load(const struct jitdump *d, struct record_head *r, const struct pen
 
 	cursor__bytes(&r->rest, 8); /* pid, tid */
 	c.start = cursor__u64(&r->rest);
-	cursor__bytes(&r->rest, 8); /* where it was made */
+	cursor__bytes(&r->rest, 8); /* original address of the code */
 	c.sz = cursor__u64(&r->rest);
 	cursor__bytes(&r->rest, 8); /* index */
 	if (r->rest.err)
@@ -120,13 +121,13 @@ static int move(const struct jitdump *d, struct record_head *r, struct codemap *
 	if (r->rest.err || !codemap__find(m, from, time_ns, &c) || c.start != from)
 		return 0;
 	c.start = to;
-	c.frames_sz = 0; /* they are relative to where it was */
+	c.frames_sz = 0; /* they are relative to the old address */
 	c.sz = cursor__u64(&r->rest);
 	c.time_ns = d->untimed ? 0 : r->time_ns;
 	return r->rest.err ? 0 : add(m, &c);
 }
 
-/* A record whose end lies `left` bytes away at most; .sz 0 when it is not whole yet. */
+/* Reads the head of a record that ends at most `left` bytes away; .sz is 0 if it is incomplete. */
 static int next_record(const uint8_t *at, size_t have, uint64_t left, struct record_head *r)
 {
 	struct cursor c = cursor__on(at, have);
@@ -160,8 +161,8 @@ static int add_record(const struct jitdump *d, struct record_head *r, struct pen
 	return 0;
 }
 
-/* How many bytes from here on have to be there: call-frame information goes with the function that
- * follows it. */
+/* Returns the bytes that must be available from here on: call-frame information belongs to the
+ * function that follows it. */
 static size_t wanted(const struct jitdump *d, const uint8_t *at, size_t have)
 {
 	struct cursor c = cursor__on(at, have);
@@ -172,8 +173,8 @@ static size_t wanted(const struct jitdump *d, const uint8_t *at, size_t have)
 	return sz + HEAD_SZ;
 }
 
-/* The records of a chunk that lies `left` bytes before the end of the file. How many bytes they
- * have (the last may go on behind the chunk), or -errno. */
+/* Adds the records of a chunk that starts `left` bytes before the end of the file. Returns their
+ * bytes (the last record may extend past the chunk), or -errno. */
 static ssize_t add_records(const struct jitdump *d, struct cursor chunk, uint64_t left,
 			   struct codemap *m)
 {
@@ -195,7 +196,7 @@ static ssize_t add_records(const struct jitdump *d, struct cursor chunk, uint64_
 		last = r.sz;
 		done += r.sz;
 	}
-	/* What belongs to a function that is not there yet comes again with it. */
+	/* Data of a function that is not complete yet is read again with it. */
 	return (ssize_t)(p.frames && last == p.record_sz ? done - last : done);
 }
 

@@ -16,12 +16,12 @@
 #include "process/maps.h"
 
 #define START_FIELD   22 /* of /proc/PID/stat, proc(5) */
-#define CLOCK_SLACK_S 2	 /* between the clock of files and that of processes */
+#define CLOCK_SLACK_S 2	 /* difference between the clocks of files and of processes */
 
 /* ---- the process --------------------------------------------------------------------------------
  */
 
-/* A small file of the process as text; false when it cannot be read. */
+/* Reads a small file of the process as text. Returns false on failure. */
 static bool read_text(const struct jit_owner *o, const char *name, char *text, size_t sz)
 {
 	int fd = openat(o->proc, name, O_RDONLY | O_CLOEXEC);
@@ -33,7 +33,7 @@ static bool read_text(const struct jit_owner *o, const char *name, char *text, s
 	return got > 0;
 }
 
-/* The n-th number of a line "Key:\t1 2 3"; the last where there are fewer. */
+/* Reads the n-th number of a line "Key:\t1 2 3", or the last one if there are fewer. */
 static bool status_number(const char *text, const char *key, unsigned n, uint32_t *v)
 {
 	const char *line = strstr(text, key);
@@ -58,11 +58,11 @@ static bool read_status(struct jit_owner *o)
 	    !status_number(text, "\nUid:", 2, &o->uid)) /* real, effective */
 		return false;
 	o->inner_tgid = o->tgid;
-	status_number(text, "\nNSpid:", UINT_MAX, &o->inner_tgid); /* the innermost is last */
+	status_number(text, "\nNSpid:", UINT_MAX, &o->inner_tgid); /* the innermost one is last */
 	return true;
 }
 
-/* When the process began, in unix time: what is older is another one's. */
+/* Reads the start time of the process, in unix time: older files belong to another process. */
 static bool read_start(struct jit_owner *o)
 {
 	char text[4096], *at;
@@ -126,11 +126,11 @@ bool jit_owner__lives(const struct jit_owner *o)
 	return o->told || (o->proc >= 0 && faccessat(o->proc, "stat", F_OK, 0) == 0);
 }
 
-/* ---- its files ----------------------------------------------------------------------------------
- */
+/* ---- files of the process
+ * ------------------------------------------------------------------------ */
 
-/* Another name for somebody else's file is no file of the process's. Who converts a recording
- * believes what it tells. */
+/* A hard link to another user's file is not a file of the process. For recorded processes, the user
+ * trusts the recording. */
 static bool is_believed(const struct jit_owner *o, const struct stat *st)
 {
 	if (o->told)
@@ -139,7 +139,7 @@ static bool is_believed(const struct jit_owner *o, const struct stat *st)
 	       (st->st_uid == o->uid || st->st_uid == 0);
 }
 
-/* Takes the handle. */
+/* Takes ownership of the handle. */
 static int open_handle(const struct jit_owner *o, int handle)
 {
 	struct stat st;
@@ -173,7 +173,7 @@ static bool is_older(const struct jit_owner *o, int fd)
 	return fstat(fd, &st) != 0 || st.st_mtim.tv_sec + CLOCK_SLACK_S < o->start.tv_sec;
 }
 
-/* One that an earlier process of this id left behind is not this one's. */
+/* Rejects a file that an earlier process with this id left behind. */
 static int open_map(const struct jit_owner *o, int root, uint32_t tgid)
 {
 	char path[40];
@@ -188,7 +188,7 @@ static int open_map(const struct jit_owner *o, int root, uint32_t tgid)
 	return fd;
 }
 
-/* What runs in a container may be described from outside of it. */
+/* Code in a container may be described outside of it. */
 int jit_owner__open_map(const struct jit_owner *o)
 {
 	int fd = open_map(o, o->root, o->inner_tgid), root;
@@ -204,7 +204,7 @@ int jit_owner__open_map(const struct jit_owner *o)
 
 struct dump_search {
 	char name[32]; /* of the file */
-	char *path;    /* what was found, as the process sees it */
+	char *path;    /* the result, as the process sees it */
 	uint64_t start, end;
 };
 
@@ -236,7 +236,7 @@ int jit_owner__open_mapped(const struct jit_owner *o, const struct record_mmap *
 	int handle = mapped_handle(o, m->start, m->start + m->len), fd = -ENOENT;
 	struct stat st;
 
-	if (handle < 0) /* for who may not follow these links */
+	if (handle < 0) /* without the right to follow these links */
 		handle = path_handle(o->root, m->path);
 	if (handle < 0)
 		return -errno;
@@ -246,7 +246,7 @@ int jit_owner__open_mapped(const struct jit_owner *o, const struct record_mmap *
 	return fd;
 }
 
-/* The very file that is mapped, else the one that has its path now. */
+/* Opens the mapped file itself, else the file that has its path now. */
 static int open_dump(const struct jit_owner *o, const struct dump_search *s)
 {
 	int handle = mapped_handle(o, s->start, s->end);

@@ -16,11 +16,11 @@
 
 struct dump_paths;
 
-/* Where the files of processes are. */
+/* The places of the files of processes. */
 struct jit_places {
-	const char *proc; /* "/proc"; NULL: a recorded process may be another one by now */
+	const char *proc; /* "/proc"; NULL: recorded processes: their ids may be reused */
 	/* For processes that /proc does not have: the root folder of their files, and the paths
-	 * that records gave. NULL: their files are not looked for. */
+	 * from records. NULL: their files are not searched. */
 	const char *root;
 	const struct dump_paths *told; /* borrowed */
 };
@@ -46,7 +46,7 @@ struct jit_owner {
 int jit_owner__open(struct jit_owner *, int proc, uint32_t tgid);
 /* Opens a process that records describe, with files below that folder. */
 int jit_owner__open_recorded(struct jit_owner *, const char *root, uint32_t tgid);
-void jit_owner__close(struct jit_owner *);	 /* then .proc is -1 */
+void jit_owner__close(struct jit_owner *);	 /* sets .proc to -1 */
 bool jit_owner__exists(int proc, uint32_t tgid); /* reads only /proc */
 bool jit_owner__lives(const struct jit_owner *); /* and its files can be opened */
 

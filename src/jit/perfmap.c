@@ -7,8 +7,8 @@
 
 #include "symbol/demangle.h"
 
-#define TEXT_SZ 65536	    /* longer lines are passed over */
-#define TURN_SZ (64u << 20) /* bytes that are read in one go */
+#define TEXT_SZ 65536	    /* longer lines are skipped */
+#define TURN_SZ (64u << 20) /* bytes read at a time */
 
 static unsigned digit_of(char c)
 {
@@ -18,7 +18,7 @@ static unsigned digit_of(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
 }
 
-/* A number and the blanks behind it; NULL when there is none. */
+/* Parses a number and skips the blanks after it; NULL if there is none. */
 static char *number(char *s, uint64_t *v)
 {
 	char *begin;
@@ -48,7 +48,7 @@ bool perfmap__line(char *line, struct code *c)
 	return true;
 }
 
-/* The whole lines of a text. Bytes that are done, or -errno. */
+/* Adds the complete lines of a text. Returns the consumed bytes, or -errno. */
 static ssize_t add_lines(struct perfmap *p, char *text, size_t sz, struct codemap *m)
 {
 	char *line = text, *end;
@@ -72,7 +72,7 @@ static ssize_t add_lines(struct perfmap *p, char *text, size_t sz, struct codema
 	return line - text;
 }
 
-/* The bytes before the offset. */
+/* Reads the bytes before the offset. */
 static ssize_t read_last(const struct perfmap *p, int fd, uint8_t last[sizeof(p->last)])
 {
 	size_t sz = p->off < sizeof(p->last) ? (size_t)p->off : sizeof(p->last);
@@ -80,7 +80,7 @@ static ssize_t read_last(const struct perfmap *p, int fd, uint8_t last[sizeof(p-
 	return pread(fd, last, sz, (off_t)(p->off - sz));
 }
 
-/* Java writes its file again as a whole when it is asked again. */
+/* Java rewrites its whole file on each request. */
 static bool is_same(const struct perfmap *p, int fd)
 {
 	uint8_t last[sizeof(p->last)];

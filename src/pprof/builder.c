@@ -182,6 +182,14 @@ nomem:
 	return NULL;
 }
 
+void builder__add_program(struct builder *b)
+{
+	const struct mapping_key key = { .module = intern_str(b, b->options.program) };
+
+	if (key.module)
+		mapping__get(b, &key);
+}
+
 /* A source line of a function that does not have its final name yet. */
 struct found_line {
 	uint32_t name, file;

@@ -21,6 +21,8 @@ struct builder_options {
 	bool offsets;				    /* append -offset to function names */
 	bool inlines;				    /* show inlined functions */
 	struct binaries *binaries;		    /* borrowed */
+	const char *program; /* borrowed: stands for the program if none is in a stack; NULL: none
+				does */
 };
 
 struct builder;

@@ -88,4 +88,7 @@ struct builder {
 
 void builder__free_kept(struct builder *);
 
+/* Adds a mapping for options.program. */
+void builder__add_program(struct builder *);
+
 #endif

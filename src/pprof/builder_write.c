@@ -38,6 +38,8 @@ static void set_ranges(struct builder *b)
 		uint64_t start = m->low & ~(uint64_t)(PAGE_SZ - 1);
 		uint64_t limit = (m->high | (PAGE_SZ - 1)) + 1;
 
+		if (m->low > m->high) /* in no stack */
+			continue;
 		m->pb.memory_start = start;
 		m->pb.memory_limit = limit ? limit : UINT64_MAX;
 		m->pb.file_offset =
@@ -45,16 +47,33 @@ static void set_ranges(struct builder *b)
 	}
 }
 
-/* Returns true for a program, false for a library or a mapping of the kernel such as [vdso]. */
-static bool is_program(const char *module)
+enum origin_kind { ORIGIN_NO_FILE, ORIGIN_LIBRARY, ORIGIN_PROGRAM }; /* rising in rank */
+
+/* [jit], [vdso] and [kernel] are no files. */
+static enum origin_kind origin_kind(const struct builder *b, int64_t filename)
 {
+	const char *module = strtab__str(b->strings, (uint32_t)filename, NULL);
 	const char *so = strstr(module, ".so");
 
-	return module[0] && module[0] != '[' && !(so && (so[3] == '\0' || so[3] == '.'));
+	if (!module[0] || module[0] == '[')
+		return ORIGIN_NO_FILE;
+	return so && (so[3] == '\0' || so[3] == '.') ? ORIGIN_LIBRARY : ORIGIN_PROGRAM;
+}
+
+/* The program has no frame in stacks that begin in a library, such as those of Java's threads. */
+static void add_missing_program(struct builder *b)
+{
+	struct mapping_entry *m, *next;
+
+	HASH_ITER (hh, b->mappings, m, next) {
+		if (origin_kind(b, m->pb.filename) == ORIGIN_PROGRAM)
+			return;
+	}
+	builder__add_program(b);
 }
 
 struct candidate {
-	bool is_program;
+	enum origin_kind kind;
 	uint64_t weight; /* sum over the samples with this origin */
 };
 
@@ -66,7 +85,7 @@ static struct candidate *origin(const Perftools__Profiles__Profile *p,
 	for (size_t i = s->n_location_id; i-- > 0;) {
 		const Perftools__Profiles__Location *l = p->location[s->location_id[i] - 1];
 
-		if (candidates[l->mapping_id - 1].is_program)
+		if (candidates[l->mapping_id - 1].kind == ORIGIN_PROGRAM)
 			return &candidates[l->mapping_id - 1];
 	}
 	return NULL;
@@ -76,10 +95,12 @@ static size_t heaviest(const struct candidate *candidates, size_t cnt)
 {
 	size_t best = 0;
 
-	for (size_t i = 1; i < cnt; i++)
-		if (candidates[i].is_program && (!candidates[best].is_program ||
-						 candidates[i].weight > candidates[best].weight))
+	for (size_t i = 1; i < cnt; i++) {
+		const struct candidate *c = &candidates[i], *than = &candidates[best];
+
+		if (c->kind > than->kind || (c->kind == than->kind && c->weight > than->weight))
 			best = i;
+	}
 	return best;
 }
 
@@ -97,8 +118,7 @@ static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
 		return;
 	}
 	for (size_t i = 0; i < p->n_mapping; i++)
-		candidates[i].is_program = is_program(
-			strtab__str(b->strings, (uint32_t)p->mapping[i]->filename, NULL));
+		candidates[i].kind = origin_kind(b, p->mapping[i]->filename);
 	for (size_t i = 0; i < p->n_sample; i++) {
 		struct candidate *c = origin(p, p->sample[i], candidates);
 		int64_t value = p->sample[i]->value[BUILDER_VALUE_CNT - 1];
@@ -206,6 +226,7 @@ int builder__write(struct builder *b, const char *path)
 	Perftools__Profiles__Profile p = PERFTOOLS__PROFILES__PROFILE__INIT;
 	int err;
 
+	add_missing_program(b);
 	set_ranges(b);
 	p.sample = COLLECT(b, samples, Perftools__Profiles__Sample, &p.n_sample);
 	p.mapping = COLLECT(b, mappings, Perftools__Profiles__Mapping, &p.n_mapping);

@@ -20,12 +20,18 @@ struct named_frame {
 	uint64_t address, offset; /* their sum is the place, a link-time address in module */
 	uint64_t file_offset;
 	bool has_file_offset;
-	int32_t line;	/* in the script that `module` is; 0: none */
 	bool has_start; /* true if `address` is the start of a function without a name */
+	int32_t line;	/* in the script that `module` is; 0: none */
 };
 
-/* Appends the name of the frame, or module+0xaddress if it has none. The address is the start of
- * its function, or the place if the start is unknown. The module is printed without its folders. */
+/* Returns `name` without what the compiler appends to the copies and parts that it makes of a
+ * function: `.constprop.0`, `.isra.0`, `.part.0`, `.cold`, and ` [clone .cold]`, as a demangler
+ * writes it. Viewers show what is behind the last dot or blank, which is then not the name. */
+struct frame_text frame_text__function(struct frame_text name);
+
+/* Appends the name of the frame (frame_text__function()), or module+0xaddress if it has none. The
+ * address is the start of its function, or the place if the start is unknown. The module is printed
+ * without its folders. */
 void named_frame__append(struct buf *, const struct named_frame *);
 
 #endif

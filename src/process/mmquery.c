@@ -48,13 +48,14 @@ static void question_drop(struct errand *e)
 	free(q);
 }
 
-/* Root may hang without bad intent (NFS). So each of its processes counts as a user. */
+/* Root may hang without bad intent (NFS). So each of its processes counts as a user. Processes that
+ * have ended count as one. */
 static uint64_t question_user(const struct errand *e)
 {
 	const struct question *q = question_of((struct errand *)e);
 	uint64_t crowd = crowd__of(q->proc, q->tgid);
 
-	return crowd == 0 || crowd == JOB_CROWD_ROOT ? 1ull << 63 | q->tgid : crowd;
+	return crowd == JOB_CROWD_ROOT ? 1ull << 63 | q->tgid : crowd;
 }
 
 static struct question *question_new(const struct mmquery *m, void (*run)(struct errand *))

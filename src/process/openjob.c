@@ -182,11 +182,13 @@ static void done(struct job *job)
 static void set_lane(struct open_job *o)
 {
 	int proc = o->table->places.proc;
+	uint64_t crowd;
 
 	o->job.lane = o->device;
 	if (proc < 0 || (has_handle(o) && major(o->device) != 0))
 		return;
-	o->job.crowd = crowd__of(proc, o->request.tgid);
+	crowd = crowd__of(proc, o->request.tgid);
+	o->job.crowd = crowd ? crowd : JOB_CROWD_UNKNOWN;
 	if (!has_handle(o))
 		o->job.lane = crowd__lane(proc, o->request.tgid);
 }

@@ -11,6 +11,7 @@ struct merging {
 	struct interleave_room *room;
 	size_t call_cnt, frame_cnt; /* in the room; more than TRACE_MAX frames are counted only */
 	size_t next;		    /* native frame that has not been taken over */
+	uint64_t runner;	    /* pc of the last native frame that runs calls; 0: none */
 };
 
 #define NOWHERE SIZE_MAX
@@ -65,12 +66,25 @@ static void put_calls(struct merging *m, const struct runtime_run *run, const ch
 	}
 }
 
-/* Behind the frame that runs the calls before, or last if the native stack is not whole. */
+/* Returns the next native frame at the same place in the code as the last one that runs calls. */
+static size_t find_runner(const struct merging *m)
+{
+	for (size_t i = m->next + 1; m->runner && i < m->trace->cnt; i++)
+		if (m->trace->frames[i].pc == m->runner)
+			return i;
+	return NOWHERE;
+}
+
+/* Before the next frame that looks like the one that runs the calls before. Without such a frame:
+ * after that one, or last if the native stack is not whole. */
 static void put_by_order(struct merging *m, const struct runtime_run *run)
 {
-	bool whole = m->trace->status == UNWIND_ROOT && m->next < m->trace->cnt;
+	bool whole = m->trace->status == UNWIND_ROOT || m->trace->status == UNWIND_STITCHED;
+	size_t at = find_runner(m);
 
-	put_natives(m, whole ? m->next + 1 : m->trace->cnt);
+	if (at == NOWHERE)
+		at = whole && m->next < m->trace->cnt ? m->next + 1 : m->trace->cnt;
+	put_natives(m, at);
 	put_calls(m, run, m->in->runtime->by_order);
 }
 
@@ -82,6 +96,7 @@ static void put_run(struct merging *m, const struct runtime_run *run)
 		put_by_order(m, run);
 		return;
 	}
+	m->runner = m->trace->frames[at].pc;
 	put_natives(m, at);
 	put_calls(m, run, m->in->runtime->name);
 }

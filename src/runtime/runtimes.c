@@ -14,6 +14,7 @@
 #include "runtime/interleave.h"
 #include "runtime/scripts.h"
 
+#define LOOKING_MAX  256 /* jobs */
 #define SEEN_CNT     4096
 #define AGAIN_NS     20000000 /* until a runtime that has not started is looked for again */
 #define AGAIN_MAX_NS 1000000000
@@ -24,6 +25,7 @@ struct seen {
 	bool looking;
 	uint64_t version; /* of its mappings */
 	uint64_t again_ns, wait_ns;
+	uint64_t rest_ns; /* no look before this time */
 };
 
 struct runtimes {
@@ -218,19 +220,30 @@ static void look__submit(struct runtimes *r, uint32_t tgid, struct seen *s)
 	jobs__submit(r->options.jobs, &l->job);
 }
 
+/* Returns true if nothing has changed since the last look. */
+static bool seen__is_current(const struct seen *s, const struct process *p)
+{
+	return s->tgid == p->tgid && s->version == p->version &&
+	       (s->again_ns == UINT64_MAX || s->looking || monotonic__ns() < s->again_ns);
+}
+
+/* However often a process changes its mappings, and whoever shares its slot, it costs a look every
+ * 20 ms at most. */
 void runtimes__look(struct runtimes *r, const struct process *p)
 {
 	struct seen *s = seen__of(r, p->tgid);
+	uint64_t now_ns;
 
-	if (s->tgid == p->tgid && s->version == p->version &&
-	    (s->again_ns == UINT64_MAX || s->looking || monotonic__ns() < s->again_ns))
+	if (seen__is_current(s, p))
+		return;
+	now_ns = monotonic__ns();
+	if (s->looking || now_ns < s->rest_ns || r->looking_cnt >= LOOKING_MAX)
 		return;
 	if (s->tgid != p->tgid)
 		*s = (struct seen){ .tgid = p->tgid, .wait_ns = AGAIN_NS };
-	if (s->looking)
-		return;
 	s->version = p->version;
 	s->again_ns = UINT64_MAX;
+	s->rest_ns = now_ns + AGAIN_NS;
 	if (may_have(r, p))
 		look__submit(r, p->tgid, s);
 }

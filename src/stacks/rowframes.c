@@ -113,8 +113,9 @@ static uint32_t intern_module(struct row_frames *r, const char *name)
 
 static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
 {
-	const char *mark =
-		f->flags & FRAME_INTERPRETER ? INTERPRETER_MARK : frame_source__mark(f->source);
+	bool guessed = f->source == FRAME_BY_STITCH; /* that is worth more to know */
+	const char *mark = f->flags & FRAME_INTERPRETER && !guessed ? INTERPRETER_MARK
+								    : frame_source__mark(f->source);
 
 	return mark ? intern(r, mark) : 0;
 }

@@ -13,7 +13,22 @@
 #include "base/parse.h"
 
 /* Keys of options without a letter. */
-enum { KEY_OUTPUT = 0x100, KEY_FORMAT, KEY_INTERPRETER, KEY_COMPLETION };
+enum {
+	KEY_OUTPUT = 0x100,
+	KEY_FORMAT,
+	KEY_INTERPRETER,
+	KEY_COMPLETION,
+	KEY_FROM,
+	KEY_TO,
+	KEY_PID,
+	KEY_TID,
+	KEY_THREAD,
+	KEY_SPAN,
+	KEY_KIND,
+	KEY_CGROUP,
+	KEY_HOST,
+	KEY_SVG,
+};
 
 /* Where an option's argument goes. */
 enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
@@ -37,13 +52,43 @@ static const struct option_row rows[] = {
 	    0 } },
 	{ OPTION_COMM,
 	  FIELD(STRING, comm),
-	  { "command", 'c', "COMM", 0, "the value of ?command in the query", 0 } },
+	  { "command", 'c', "COMM", 0,
+	    "only events of this command; in a query with ?command, what that stands for", 0 } },
 	{ OPTION_BINARY,
 	  FIELD(STRING, binary),
 	  { "binary", 'b', "ELF", 0,
 	    "a program: its build ID is the value of ?buildid in the query; its debug information "
 	    "gives source lines",
 	    0 } },
+	{ OPTION_FROM,
+	  FIELD(STRING, from),
+	  { "from", KEY_FROM, "TIME", 0,
+	    "only what is not before TIME: 10s after the start of the recording, -30s before its "
+	    "end, "
+	    "2026-11-25T10:15:00, or seconds since 1970",
+	    0 } },
+	{ OPTION_TO,
+	  FIELD(STRING, to),
+	  { "to", KEY_TO, "TIME", 0, "only what is before TIME; of waits the part in the range",
+	    0 } },
+	{ OPTION_PID, FIELD(STRING, pid), { "pid", KEY_PID, "PID", 0, "only this process", 0 } },
+	{ OPTION_TID,
+	  FIELD(STRING, tid),
+	  { "tid", KEY_TID, "TID", 0, "only the thread with this number", 0 } },
+	{ OPTION_THREAD,
+	  FIELD(STRING, thread),
+	  { "thread", KEY_THREAD, "NAME", 0, "only threads with this name", 0 } },
+	{ OPTION_SPAN,
+	  FIELD(STRING, span),
+	  { "span", KEY_SPAN, "SPAN", 0, "only what happened in spans with this name or number",
+	    0 } },
+	{ OPTION_KIND,
+	  FIELD(STRING, kind),
+	  { "kind", KEY_KIND, "KIND", 0, "only events of this kind", 0 } },
+	{ OPTION_CGROUP,
+	  FIELD(STRING, cgroup),
+	  { "cgroup", KEY_CGROUP, "PATH", 0, "only this cgroup and those below it", 0 } },
+	{ OPTION_HOST, FIELD(STRING, host), { "host", KEY_HOST, "HOST", 0, "only this host", 0 } },
 	{ OPTION_INLINES,
 	  FIELD(FLAG, inlines),
 	  { "inlined", 'i', NULL, 0, "show inlined functions if there is debug information", 0 } },
@@ -67,13 +112,16 @@ static const struct option_row rows[] = {
 	  { "output", KEY_OUTPUT, "FILE", 0, "write this file; - is the standard output", 0 } },
 	{ OPTION_NO_OPEN,
 	  FIELD(FLAG, no_open),
-	  { "no-open", 'n', NULL, 0, "do not open the profile with google/pprof", 0 } },
+	  { "no-open", 'n', NULL, 0, "do not open google/pprof or a browser", 0 } },
 	{ OPTION_FORMAT,
 	  FIELD(STRING, format),
 	  { "format", KEY_FORMAT, "FORMAT", 0, "table (the default), csv, json or parquet", 0 } },
 	{ OPTION_FILE,
 	  FIELD(STRING, file),
 	  { "file", 'f', "FILE", 0, "read the query from a file", 0 } },
+	{ OPTION_SVG,
+	  FIELD(STRING, svg),
+	  { "svg", KEY_SVG, "FILE", 0, "write a flame graph as a picture, too", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -190,6 +238,15 @@ static void print_completion(const struct subcommand *s, const char *shell,
 	exit(STATUS_OK);
 }
 
+/* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
+static bool writes_one_file(const struct parse *p, const struct argp_state *state)
+{
+	const struct subcommand *s = subcommand__find(p->subcommands, state->argv[1]);
+
+	return s && s->accepts & OPTION_OUTPUT &&
+	       !(s->accepts & (OPTION_OFFSETS | OPTION_FORMAT | OPTION_DIR));
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct parse *p = state->input;
@@ -204,6 +261,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		p->version = true;
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
+	if (key == 'o' && writes_one_file(p, state)) {
+		key = KEY_OUTPUT;
+		if (state->next == state->argc)
+			argp_error(state, "-o needs a FILE");
+		arg = state->argv[state->next++];
+	}
 	for (size_t i = 0; i < ROW_CNT; i++) {
 		const char *wrong;
 
@@ -241,8 +304,8 @@ static void help_all(const struct subcommand *s)
 	     "  stacksexport top\n"
 	     "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
-	     "Exit status: 0; 1 when there is no recording or no result, or it cannot be read; 2 "
-	     "for a wrong call.");
+	     "Exit status: 0; 1 if there is no recording or no result, or if reading it fails; "
+	     "2 for wrong usage.");
 }
 
 int export_options__wrong(const struct export_options *o, const char *fmt, ...)

@@ -23,7 +23,25 @@ enum export_option {
 	OPTION_FORMAT = 1 << 8,
 	OPTION_FILE = 1 << 9,
 	OPTION_ROWS = 1 << 10,
-	OPTION_INTERPRETER = 1 << 11,
+	OPTION_FROM = 1 << 11,
+	OPTION_TO = 1 << 12,
+	OPTION_PID = 1 << 13,
+	OPTION_TID = 1 << 14,
+	OPTION_THREAD = 1 << 15,
+	OPTION_SPAN = 1 << 16,
+	OPTION_KIND = 1 << 17,
+	OPTION_CGROUP = 1 << 18,
+	OPTION_HOST = 1 << 19,
+	OPTION_INTERPRETER = 1 << 20,
+	OPTION_SVG = 1 << 21,
+
+	/* Which part of a recording (selection.h). */
+	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
+			    OPTION_SPAN | OPTION_KIND | OPTION_CGROUP | OPTION_HOST,
+
+	/* Every subcommand has them. */
+	OPTIONS_COMMON = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INTERPRETER |
+			 OPTIONS_SELECTION,
 };
 
 #define EXPORT_ARGUMENTS_MAX 64
@@ -43,8 +61,12 @@ struct export_options {
 	const char *output; /* --output; "-" is stdout */
 	const char *format; /* --format; one of query.c's table */
 	const char *file;   /* -f: a file with the query */
-	size_t rows;	    /* -N; 0: as many as the subcommand shows by itself */
+	/* selection.h */
+	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
+	const char *svg; /* --svg: a picture of a flame graph */
+	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open, interpreter;
+	bool follows;	/* set by the subcommand: new batches are read as they come */
 	unsigned given; /* enum export_option */
 };
 

@@ -15,8 +15,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
 		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
-		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
-			   OPTION_ROWS,
+		.accepts = OPTIONS_COMMON | OPTION_ROWS,
 		.run = top__run,
 	},
 	{
@@ -31,9 +30,8 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 		       "  stacksexport pprof offcpu_blocked_stacks.sql -b ./prog -i\n"
 		       "  stacksexport pprof sql/pprof/cpu_stacks.sql --output - > cpu.pb.gz",
-		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
-			   OPTION_INLINES | OPTION_OFFSETS | OPTION_DIR | OPTION_OUTPUT |
-			   OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_DIR |
+			   OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = pprof__run,
 	},
 	{
@@ -51,8 +49,7 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport trace switch_with_stacks.sql usdt_all.sql\n"
 		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
-		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
-			   OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = trace__run,
 	},
 	{
@@ -71,9 +68,40 @@ static const struct subcommand subcommands[] = {
 		       "events.csv\n"
 		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
-		.accepts = OPTION_INTERPRETER | OPTION_RECORDING | OPTION_COMM | OPTION_BINARY |
-			   OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
+		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
 		.run = query__run,
+	},
+	{
+		.name = "view",
+		.argument = "[RECORDING [OTHER]]",
+		.argument_max = 2,
+		.summary = "shows a recording in a browser",
+		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to "
+		       "this "
+		       "user. OTHER is a second recording to compare with. It opens in the browser "
+		       "if there is one, else the address is printed. Ctrl-C ends it.\n\n"
+		       "Examples:\n"
+		       "  stacksexport view\n"
+		       "  stacksexport view /var/lib/stacks/7\n"
+		       "  stacksexport view before after -b ./prog",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_NO_OPEN,
+		.run = view__run,
+	},
+	{
+		.name = "report",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.summary = "writes the page of a recording as one file",
+		.doc = "The same page as that of view, with its data inside: for people without "
+		       "the "
+		       "recording. It loads nothing from the network. It has the whole time range "
+		       "of each metric; selecting a range works, filters do not. -o FILE is "
+		       "--output FILE; the default is report.html.\n\n"
+		       "Examples:\n"
+		       "  stacksexport report -o slow.html\n"
+		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_OUTPUT | OPTION_SVG,
+		.run = report__run,
 	},
 	{ .name = NULL },
 };

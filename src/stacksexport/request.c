@@ -11,6 +11,10 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/functionat.h"
 #include "stacksexport/duck/sources.h"
+#include "stacksexport/losses.h"
+#include "stacksexport/moment.h"
+#include "stacksexport/newest.h"
+#include "stacksexport/selection.h"
 #include "base/utf8.h"
 
 static int read_binary(struct request *r)
@@ -53,17 +57,28 @@ static int open_binaries(struct request *r)
 
 int request__open(struct request *r, const struct export_options *options)
 {
+	int status = selection__check(options);
+
 	*r = (struct request){ .options = options };
+	if (status != STATUS_OK)
+		return status;
 	if (read_binary(r) != STATUS_OK ||
-	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0 ||
-	    db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
+	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0)
+		return STATUS_FAILED;
+	r->files.grow = options->follows && recfiles__is_written(r->files.label);
+	if (db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
 	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
 		return STATUS_FAILED;
+	if (!options->recording_cnt)
+		newest__report(&r->files);
 	read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
 	r->db.values[PARAM_BUILDID] = options->binary ? r->build_id : NULL;
-	return STATUS_OK;
+	status = selection__set(&r->db, options);
+	if (status == STATUS_OK && selection__set_command(&r->db, r->db.values[PARAM_COMMAND]) != 0)
+		status = STATUS_FAILED;
+	return status;
 }
 
 void request__close(struct request *r)
@@ -99,9 +114,10 @@ int request__parse(struct request *r, const char *name, const char *text, struct
 			return export_options__wrong(r->options, "%s asks for ?%s: give it with %s",
 						     name, param_names[givers[i].param],
 						     givers[i].option);
-	if (r->options->comm && !st->uses[PARAM_COMMAND])
-		log__warn("%s does not use ?command: -c has no effect", name);
-	return STATUS_OK;
+	return selection__set_command(&r->db,
+				      st->uses[PARAM_COMMAND] ? NULL : r->db.values[PARAM_COMMAND])
+		       ? STATUS_FAILED
+		       : STATUS_OK;
 }
 
 int request__facts(struct request *r, struct recording_facts *facts)
@@ -116,21 +132,24 @@ int request__lost(struct request *r, int64_t *lost)
 {
 	int64_t *const fields[] = { lost };
 	int err = db__read_integers(&r->db, "sql/lost.sql", fields, 1);
+	int64_t missing = 0;
 
 	if (!err && *lost && !r->reads_lost)
-		log__warn("%" PRId64 " events were lost while recording: sums are too small",
-			  *lost);
+		err = losses__of(&r->db, r->reads, &missing);
+	if (missing)
+		log__warn("%" PRId64 " %s lost while recording: sums are too small", missing,
+			  missing == 1 ? "event was" : "events were");
 	return err;
 }
 
-/* Calls fn with the texts of the first column of what a script of ours gives. */
-static void each_text(struct request *r, const char *path,
-		      void (*fn)(const char *s, size_t sz, void *arg), void *arg)
+int request__each_text(struct request *r, const char *path,
+		       void (*fn)(const char *s, size_t sz, void *arg), void *arg)
 {
 	duckdb_data_chunk chunk;
 	duckdb_result result;
+	int err = db__run_file(&r->db, path, &result);
 
-	if (db__run_file(&r->db, path, &result) == 0)
+	if (!err)
 		while ((chunk = duckdb_fetch_chunk(result))) {
 			struct cells text = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 
@@ -143,6 +162,7 @@ static void each_text(struct request *r, const char *path,
 			duckdb_destroy_data_chunk(&chunk);
 		}
 	duckdb_destroy_result(&result);
+	return err;
 }
 
 /* ---- what is not in a result --------------------------------------------------------------------
@@ -169,8 +189,8 @@ static struct recorded recorded(struct request *r)
 
 	if (!r->reads)
 		return have;
-	each_text(r, "sql/kinds.sql", take_kind, &have.happened);
-	each_text(r, "sql/sources.sql", take_sources, &have.asked);
+	request__each_text(r, "sql/kinds.sql", take_kind, &have.happened);
+	request__each_text(r, "sql/sources.sql", take_sources, &have.asked);
 	have.asked |= have.happened;
 	return have;
 }
@@ -195,7 +215,7 @@ static void say_commands(struct request *r, const char *what)
 {
 	struct buf commands = { 0 };
 
-	each_text(r, "sql/commands.sql", append_text, &commands);
+	request__each_text(r, "sql/commands.sql", append_text, &commands);
 	buf__str(&commands, commands.sz ? "" : "none");
 	buf__u8(&commands, 0);
 	log__error("the result is empty; %scommands in %s: %s", what, r->files.label,
@@ -203,19 +223,40 @@ static void say_commands(struct request *r, const char *what)
 	buf__free(&commands);
 }
 
-/* What -c and -b name is not in the recording. */
+/* No event is in the selection. */
+static void say_unselected(struct request *r)
+{
+	int64_t start_ns = 0, end_ns = 0, *const fields[] = { &start_ns, &end_ns };
+	struct buf selection = { 0 };
+	char when[MOMENT_TEXT_SZ];
+
+	if (db__read_integers(&r->db, "sql/extent.sql", fields, 2) != 0)
+		return;
+	selection__describe(&selection, r->options);
+	buf__u8(&selection, 0);
+	moment__format(start_ns, when);
+	log__error("the result is empty: %s selects no event of %s, which has %.1f s from %s",
+		   text_of(&selection), r->files.label, (double)(end_ns - start_ns) / 1e9, when);
+	buf__free(&selection);
+}
+
+/* What -c, -b and the selection name is not in the recording. */
 static bool say_unknown(struct request *r)
 {
-	int64_t of_command = 0, of_program = 0, *const fields[] = { &of_command, &of_program };
+	int64_t of_command = 0, of_program = 0, of_selection = 0;
+	int64_t *const fields[] = { &of_command, &of_program, &of_selection };
 	const struct export_options *o = r->options;
 
-	if ((!o->comm && !o->binary) || db__read_integers(&r->db, "sql/named.sql", fields, 2) != 0)
+	if (!(o->given & (OPTION_COMM | OPTION_BINARY | OPTIONS_SELECTION)) ||
+	    db__read_integers(&r->db, "sql/named.sql", fields, 3) != 0)
 		return false;
 	if (o->comm && !of_command)
 		say_commands(r, "there is no such command; ");
 	else if (o->binary && !of_program)
 		log__error("the result is empty: no process in %s ran %s (build ID %s)",
 			   r->files.label, o->binary, r->build_id);
+	else if (!of_selection && (o->given & OPTIONS_SELECTION))
+		say_unselected(r);
 	else
 		return false;
 	return true;

@@ -37,8 +37,13 @@ struct recording_facts {
 /* 0 or -errno; reports. */
 int request__facts(struct request *, struct recording_facts *);
 
-/* How many events were lost while recording, after a warning if any were that the queries do not
- * ask for. 0 or -errno; reports. */
+/* Calls fn with the texts of the first column of the result of a script of ours. 0 or -errno;
+ * reports. */
+int request__each_text(struct request *, const char *path,
+		       void (*fn)(const char *s, size_t sz, void *arg), void *arg);
+
+/* How many events were lost while recording. Warns if that matters to what the queries read
+ * (losses.h), unless they read the losses themselves. 0 or -errno; reports. */
 int request__lost(struct request *, int64_t *lost);
 
 /* Warns of what the query reads and the recording does not have: it is 0 in a result that has other

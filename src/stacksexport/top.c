@@ -5,16 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/sources.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/losses.h"
+#include "stacksexport/moment.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
 
 #define ROWS_DEFAULT 10
 #define COLUMN_MAX   16
+#define SHOWN	     "profile,switch" /* sources */
 
 struct top {
 	struct request request;
@@ -217,13 +222,11 @@ static double percent(int64_t part, int64_t all)
 
 static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 {
-	time_t start = (time_t)(f[FACT_START] / 1000000000);
-	struct tm local;
-	char when[64] = "";
+	char when[MOMENT_TEXT_SZ];
+	int64_t missing = 0;
 	int err = 0;
 
-	if (localtime_r(&start, &local))
-		strftime(when, sizeof(when), "%F %T %z", &local);
+	moment__format(f[FACT_START], when);
 	fprintf(top->out, "%s: %.1f s from %s, %" PRId64 " events\n", top->request.files.label,
 		(double)(f[FACT_END] - f[FACT_START]) / 1e9, when, f[FACT_EVENTS]);
 	if (f[FACT_STACKS])
@@ -237,7 +240,11 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 	if (!err && f[FACT_LOST]) {
 		fputs(" (", top->out);
 		err = print_counts(top, "sql/top/lost.sql");
-		fputs("): times are too small", top->out);
+		fputs(")", top->out);
+		if (!err)
+			err = losses__of(&top->request.db, sources__of_list(SHOWN, strlen(SHOWN)),
+					 &missing);
+		fputs(missing ? ": times are too small" : "", top->out);
 	}
 	fputs("\n", top->out);
 	return err;
@@ -274,6 +281,38 @@ static int print_idle(struct top *top)
 	return err;
 }
 
+static void print_none(struct top *top, const char *time, const char *kind)
+{
+	unsigned selects = OPTION_COMM | OPTION_BINARY | OPTIONS_SELECTION;
+
+	fprintf(top->out, "\nNo %s time: nothing of kind '%s' was %s (collector -p %s).\n", time,
+		kind, top->request.options->given & selects ? "selected, or recorded" : "recorded",
+		kind);
+}
+
+static void append_advice(const char *s, size_t sz, void *lines)
+{
+	struct buf *out = lines;
+
+	buf__str(out, out->sz ? "" : "\nTO GET MORE FROM A RECORDING\n");
+	utf8__sanitize_printable(out, s, sz);
+	buf__str(out, "\n");
+}
+
+/* What to do about stacks that end early and functions without names. */
+static int print_advice(struct top *top)
+{
+	struct buf lines = { 0 };
+	int err = request__each_text(&top->request, "sql/top/advice.sql", append_advice, &lines);
+
+	if (!err)
+		err = buf__err(&lines) ? -ENOMEM : 0;
+	if (!err)
+		fwrite(lines.data, 1, lines.sz, top->out);
+	buf__free(&lines);
+	return err;
+}
+
 static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 {
 	int err = print_table(top, "TIME BY COMMAND", "sql/top/commands.sql");
@@ -288,13 +327,11 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 	if (!err && has_offcpu)
 		err = print_idle(top);
 	if (!err && !has_cpu)
-		fputs("\nNo CPU time: nothing of kind 'profile' was recorded (collector -p "
-		      "profile).\n",
-		      top->out);
+		print_none(top, "CPU", "profile");
 	if (!err && !has_offcpu)
-		fputs("\nNo off-CPU time: nothing of kind 'switch' was recorded (collector -p "
-		      "switch).\n",
-		      top->out);
+		print_none(top, "off-CPU", "switch");
+	if (!err)
+		err = print_advice(top);
 	return err;
 }
 

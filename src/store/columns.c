@@ -48,6 +48,7 @@ static const struct column event_columns[] = {
 	NULLABLE(weight, INT32, ZERO_IS_NULL),
 	NULLABLE(lost_kind, STRING, ZERO_IS_NULL),
 	NULLABLE(reason, STRING, ZERO_IS_NULL),
+	NULLABLE(path, STRING, ZERO_IS_NULL),
 };
 
 #define FRAME(field, t, ...)                                                                  \
@@ -69,6 +70,7 @@ static const struct column frame_columns[] = {
 
 static const struct column stack_columns[] = {
 	{ .name = "stack_id", .type = COLUMN_UINT64, .off = offsetof(struct stack_row, stack_id) },
+	{ .name = "repeated", .type = COLUMN_INT32, .off = offsetof(struct stack_row, repeated) },
 };
 
 #define COLUMNS(c) .columns = c, .column_cnt = sizeof(c) / sizeof(*(c))

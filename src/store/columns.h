@@ -43,6 +43,7 @@ struct table {
 /* The row of stacktraces-N. Its list has struct row_frame elements. */
 struct stack_row {
 	uint64_t stack_id;
+	int32_t repeated; /* 1: an earlier batch of the recording has the stack, too */
 };
 
 extern const struct table events_table;	     /* of struct row */

@@ -71,6 +71,27 @@ static int each_name(int fd, void (*fn)(const char *name, void *arg), void *arg)
 	return err;
 }
 
+struct each_batch {
+	void (*fn)(uint32_t batch, void *arg);
+	void *arg;
+};
+
+static void pass_batch(const char *name, void *arg)
+{
+	const struct each_batch *each = arg;
+	uint32_t n = number(name, prefixes[FOLDER_EVENTS], SUFFIX);
+
+	if (n)
+		each->fn(n, each->arg);
+}
+
+int folder__each_batch(const struct folder *f, void (*fn)(uint32_t batch, void *arg), void *arg)
+{
+	struct each_batch each = { fn, arg };
+
+	return each_name(f->fd, pass_batch, &each);
+}
+
 struct finished {
 	uint32_t highest;
 	bool events;
@@ -185,7 +206,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	struct finished found = { 0 };
 	int err;
 
-	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
+	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner, .keep = o->keep };
 	err = o->dir ? open_given(f, o) : open_next(f, o);
 	if (err)
 		return err;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "store/path.h"
+#include "store/retention.h"
 
 struct folder {
 	int fd;			 /* locked against other writers; -1: not open */
@@ -21,7 +22,8 @@ struct folder {
 	char *path;		 /* for messages */
 	struct path_owner owner; /* gets everything that is created here */
 	uint32_t next;		 /* number of the next batch */
-	bool removed;		 /* by folder__remove_empty() */
+	struct retention keep;
+	bool removed; /* by folder__remove_empty() */
 };
 
 /* Files of a batch, in the order in which they get their names. */
@@ -33,6 +35,7 @@ struct folder_options {
 	const char *dir, *root; /* dir NULL: the next number under root */
 	bool append;		/* dir may have a recording already */
 	bool force;		/* accept a folder that another user owns or may write to */
+	struct retention keep;
 	struct path_owner owner;
 };
 
@@ -54,6 +57,9 @@ void folder__close(struct folder *);
 
 /* Sets the final name of a batch's file; while it is written, it has ".tmp" appended. */
 void folder__name(char name[FOLDER_NAME_MAX], enum folder_file, uint32_t batch);
+
+/* Calls `fn` with the number of each batch that has a file of events. Returns 0 or -errno. */
+int folder__each_batch(const struct folder *, void (*fn)(uint32_t batch, void *arg), void *arg);
 
 /* Creates the file of a batch, and replaces an incomplete file of that name. Returns a descriptor
  * or -errno. */

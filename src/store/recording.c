@@ -17,7 +17,8 @@
 /* A row group of stacks ends after this many stacks or frames. */
 #define STACKS_PER_GROUP 65536
 #define FRAMES_PER_GROUP 262144
-/* Rows that are copied before they are converted to columns. */
+#define EARLIER_MAX	 (1u << 20) /* 16 MiB */
+/* Rows that are copied as they come before they are turned into columns. */
 #define BLOCK	 64
 #define ROWS_MAX (1u << 28)
 
@@ -27,13 +28,14 @@ struct recording {
 	size_t rows_per_group, groups_per_file;
 	uint64_t batch_ns;
 	bool finished, removed;
-	/* the current batch: */
-	struct batch *events, *stacks; /* current row groups */
+	/* the batch in the making: */
+	struct batch *events, *stacks[STACKS_CNT]; /* row groups in hand */
 	struct strtab *strings;
 	size_t strings_taken; /* strings in the parts pushed so far */
 	struct idset ids;
-	size_t groups;	   /* pushed row groups of events */
-	uint64_t since_ns; /* start time; 0: before the first tick */
+	struct idset earlier; /* stacks of all batches, see recording_remember() */
+	size_t groups;	      /* of events, pushed */
+	uint64_t since_ns;    /* when it was begun; 0: before the first tick */
 	uint32_t generation;
 	struct row rows[BLOCK]; /* the last rows, not yet in `events` */
 	size_t row_cnt;
@@ -53,29 +55,48 @@ static struct batch *new_stacks(void)
 	return batch__new(&stacktraces_table, STACKS_PER_GROUP, FRAMES_PER_GROUP);
 }
 
-/* Passes row groups to the writer and replaces them by new ones. Returns 0, or -ENOMEM with nothing
- * changed. */
-static int push(struct recording *r, bool events, bool stacks, struct strtab *fresh)
+#define PUSH_EVENTS	(1u << STACKS_CNT)
+#define PUSH_STACKS(of) (1u << (of))
+#define PUSH_ALL	(PUSH_EVENTS | PUSH_STACKS(STACKS_FIRST) | PUSH_STACKS(STACKS_REPEATED))
+
+/* A part with empty row groups and the new strings. Returns NULL after reporting. */
+static struct part *part_new(const struct recording *r, unsigned what)
 {
 	struct part *p = calloc(1, sizeof(*p));
-	struct batch *new_e = events ? new_events(r) : NULL, *new_s = stacks ? new_stacks() : NULL;
+	bool ok = p != NULL;
 
-	if (!p || (events && !new_e) || (stacks && !new_s) ||
-	    strings__take(&p->strings, r->strings, r->strings_taken) != 0) {
-		batch__free(new_e);
-		batch__free(new_s);
-		free(p);
-		log__error("%s: out of memory", r->folder.path);
+	if (ok && what & PUSH_EVENTS)
+		ok = (p->events = new_events(r)) != NULL;
+	for (int i = 0; i < STACKS_CNT && ok; i++)
+		if (what & PUSH_STACKS(i))
+			ok = (p->stacks[i] = new_stacks()) != NULL;
+	if (ok && strings__take(&p->strings, r->strings, r->strings_taken) == 0)
+		return p;
+	part__free(p);
+	log__error("%s: out of memory", r->folder.path);
+	return NULL;
+}
+
+static void part_swap(struct batch **a, struct batch **b)
+{
+	struct batch *t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* Hands row groups over and puts new ones in their place. 0 or -ENOMEM, then nothing changed. */
+static int push(struct recording *r, unsigned what, struct strtab *fresh)
+{
+	struct part *p = part_new(r, what);
+
+	if (!p)
 		return -ENOMEM;
-	}
-	if (events) {
-		p->events = r->events;
-		r->events = new_e;
-	}
-	if (stacks) {
-		p->stacks = r->stacks;
-		r->stacks = new_s;
-	}
+	if (what & PUSH_EVENTS)
+		part_swap(&p->events, &r->events);
+	for (int i = 0; i < STACKS_CNT; i++)
+		if (what & PUSH_STACKS(i))
+			part_swap(&p->stacks[i], &r->stacks[i]);
 	r->strings_taken = strtab__cnt(r->strings);
 	if (fresh) {
 		p->last = r->strings;
@@ -123,41 +144,62 @@ int recording__reserve_stack(struct recording *r, uint64_t stack_id)
 	return idset__add(&r->ids, stack_id);
 }
 
+/* Remembers that a batch has the stack. After EARLIER_MAX stacks all are forgotten: a stack that is
+ * not known to be in an earlier batch counts as its first one. */
+static int recording_remember(struct recording *r, uint64_t stack_id)
+{
+	if (r->earlier.cnt >= EARLIER_MAX)
+		idset__clear(&r->earlier);
+	return idset__add(&r->earlier, stack_id);
+}
+
 int recording__add_stack(struct recording *r, uint64_t stack_id, const struct row_frame *frames,
 			 size_t cnt)
 {
-	struct stack_row row = { stack_id };
+	int of = idset__has(&r->earlier, stack_id) ? STACKS_REPEATED : STACKS_FIRST;
+	struct stack_row row = { stack_id, of == STACKS_REPEATED };
 	int err = 0;
 
 	if (cnt > RECORDING_FRAMES_MAX)
 		return -E2BIG;
-	if (!batch__room(r->stacks) || batch__room(r->stacks->list) < cnt)
-		err = push(r, false, true, NULL);
+	if (!batch__room(r->stacks[of]) || batch__room(r->stacks[of]->list) < cnt)
+		err = push(r, PUSH_STACKS(of), NULL);
 	if (!err)
-		err = batch__append_list(r->stacks, &row, frames, cnt);
-	return err ? err : idset__add(&r->ids, stack_id);
+		err = batch__append_list(r->stacks[of], &row, frames, cnt);
+	if (!err)
+		err = idset__add(&r->ids, stack_id);
+	return err ? err : recording_remember(r, stack_id);
 }
 
-ssize_t recording__stack(const struct recording *r, uint64_t stack_id, struct buf *frames)
+static ssize_t stacks_find(const struct batch *stacks, uint64_t stack_id, struct buf *frames)
 {
 	size_t first = 0;
 
-	for (size_t i = 0; i < r->stacks->cnt; first += r->stacks->list_cnts[i++]) {
+	for (size_t i = 0; i < stacks->cnt; first += stacks->list_cnts[i++]) {
 		struct stack_row row;
 
-		batch__get(r->stacks, i, &row);
+		batch__get(stacks, i, &row);
 		if (row.stack_id != stack_id)
 			continue;
-		for (size_t f = 0; f < r->stacks->list_cnts[i]; f++) {
+		for (size_t f = 0; f < stacks->list_cnts[i]; f++) {
 			struct row_frame *out = (void *)buf__extend(frames, sizeof(*out));
 
 			if (!out)
 				return -ENOMEM;
-			batch__get(r->stacks->list, first + f, out);
+			batch__get(stacks->list, first + f, out);
 		}
-		return (ssize_t)r->stacks->list_cnts[i];
+		return (ssize_t)stacks->list_cnts[i];
 	}
 	return -ENOENT;
+}
+
+ssize_t recording__stack(const struct recording *r, uint64_t stack_id, struct buf *frames)
+{
+	ssize_t cnt = -ENOENT;
+
+	for (int i = 0; i < STACKS_CNT && cnt == -ENOENT; i++)
+		cnt = stacks_find(r->stacks[i], stack_id, frames);
+	return cnt;
 }
 
 const char *recording__str(const struct recording *r, uint32_t id, size_t *sz)
@@ -175,7 +217,7 @@ static int settle(struct recording *r)
 	r->row_cnt = 0;
 	if (batch__room(r->events))
 		return 0;
-	err = push(r, true, false, NULL);
+	err = push(r, PUSH_EVENTS, NULL);
 	r->groups += !err;
 	return err;
 }
@@ -195,13 +237,17 @@ int recording__add(struct recording *r, const struct row *row)
 static int close_batch(struct recording *r)
 {
 	int err = settle(r);
+	bool is_dropped =
+		!r->groups && !r->events->cnt; /* the writer drops stacks without events */
 	struct strtab *fresh = err ? NULL : strtab__new();
 
-	if (!fresh || push(r, true, true, fresh) != 0) {
+	if (!fresh || push(r, PUSH_ALL, fresh) != 0) {
 		strtab__free(fresh);
 		return -ENOMEM;
 	}
 	idset__clear(&r->ids);
+	if (is_dropped)
+		idset__clear(&r->earlier);
 	r->groups = 0;
 	r->generation++;
 	return 0;
@@ -260,10 +306,14 @@ static int begin(struct recording *r, const struct parquet_options *o)
 {
 	int err = idset__init(&r->ids);
 
+	if (!err)
+		err = idset__init(&r->earlier);
 	r->events = new_events(r);
-	r->stacks = new_stacks();
+	for (int i = 0; i < STACKS_CNT; i++)
+		r->stacks[i] = new_stacks();
 	r->strings = strtab__new();
-	if (err || !r->events || !r->stacks || !r->strings)
+	if (err || !r->events || !r->stacks[STACKS_FIRST] || !r->stacks[STACKS_REPEATED] ||
+	    !r->strings)
 		return -ENOMEM;
 	r->writer = writer__new(&r->folder, o);
 	return r->writer ? 0 : -errno;
@@ -289,6 +339,7 @@ struct recording *recording__new(const struct recording_options *o)
 					.root = o->root,
 					.append = o->append,
 					.force = o->force,
+					.keep = o->keep,
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
@@ -323,9 +374,11 @@ void recording__free(struct recording *r)
 	writer__free(r->writer);
 	folder__close(&r->folder);
 	batch__free(r->events);
-	batch__free(r->stacks);
+	for (int i = 0; i < STACKS_CNT; i++)
+		batch__free(r->stacks[i]);
 	strtab__free(r->strings);
 	idset__free(&r->ids);
+	idset__free(&r->earlier);
 	buf__free(&r->scratch);
 	free(r);
 }
@@ -340,7 +393,9 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 	struct writer_stats w;
 
 	writer__stats(r->writer, &w);
-	*s = (struct recording_stats){
-		.rows = w.rows, .bytes = w.bytes, .batches = w.batches, .added = r->added
-	};
+	*s = (struct recording_stats){ .rows = w.rows,
+				       .bytes = w.bytes,
+				       .batches = w.batches,
+				       .removed_batches = w.removed,
+				       .added = r->added };
 }

@@ -11,14 +11,16 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "store/retention.h"
 #include "store/row.h"
 
 struct recording_options {
-	const char *dir;  /* the recording itself; NULL: the next number under root */
-	const char *root; /* $STACKS_DIR, else /var/lib/stacks */
-	bool append;	  /* dir may have a recording already: continue its numbers */
-	bool force;	  /* accept a folder that another user owns or may write to */
-	uid_t owner_uid;  /* owner of folders (0750) and files (0640) */
+	const char *dir;       /* the recording itself; NULL: the next number under root */
+	const char *root;      /* $STACKS_DIR, else /var/lib/stacks */
+	bool append;	       /* dir may have a recording already: continue its numbers */
+	struct retention keep; /* limits of what is kept; all 0: none */
+	bool force;	       /* accept a folder that another user owns or may write to */
+	uid_t owner_uid;       /* owner of folders (0750) and files (0640) */
 	gid_t owner_gid;
 	size_t rows_per_group;	 /* 100000 */
 	size_t groups_per_file;	 /* 10 */
@@ -86,7 +88,8 @@ struct recording_stats {
 	uint64_t rows, bytes,
 		/* Sums over complete batches; bytes also include the current batch. */
 		batches;
-	uint64_t added; /* rows, also those of incomplete batches */
+	uint64_t removed_batches; /* by the limits of `keep` */
+	uint64_t added;		  /* rows, also those of incomplete batches */
 };
 void recording__stats(const struct recording *, struct recording_stats *);
 

@@ -28,7 +28,8 @@ struct row {
 	int32_t cpu, tgid, pid, target, weight;
 	uint32_t present; /* enum row_present */
 	uint32_t kind, command, trace_name, buildid, thread;
-	uint32_t unwind, state, device, file, fs, local, peer, cgroup, host, lost_kind, reason;
+	uint32_t unwind, state, device, file, fs, local, peer, cgroup, host, lost_kind, reason,
+		path;
 };
 
 /* One frame of a stack, leaf first in arrays. Strings are ids of the batch's dictionary. */

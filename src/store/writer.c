@@ -28,6 +28,7 @@ struct writer {
 	struct output outputs[FOLDER_FILE_CNT];
 	struct strings strings; /* of the current batch */
 	uint64_t events;	/* in the current batch */
+	bool skipping;		/* the rest of a batch that found the disk full */
 	/* shared, under the lock: */
 	pthread_mutex_t lock;
 	struct bell changed;
@@ -36,7 +37,7 @@ struct writer {
 	/* shared: */
 	_Atomic size_t waiting; /* parts that are not yet written */
 	_Atomic int err;
-	_Atomic uint64_t rows, bytes, batches;
+	_Atomic uint64_t rows, bytes, batches, removed;
 	_Atomic pid_t tid;
 	pthread_t thread;
 	bool running;
@@ -52,7 +53,8 @@ void part__free(struct part *p)
 	if (!p)
 		return;
 	batch__free(p->events);
-	batch__free(p->stacks);
+	for (int i = 0; i < STACKS_CNT; i++)
+		batch__free(p->stacks[i]);
 	strings__free(&p->strings);
 	strtab__free(p->last);
 	free(p);
@@ -141,6 +143,7 @@ static int close_batch(struct writer *w)
 		w->outputs[file].counted = 0;
 	atomic_fetch_add(&w->rows, w->events);
 	atomic_fetch_add(&w->batches, 1);
+	atomic_fetch_add(&w->removed, retention__apply(w->folder));
 	return 0;
 }
 
@@ -170,8 +173,8 @@ static int write_part(struct writer *w, const struct part *p)
 
 	if (err)
 		failed(w, FOLDER_EVENTS, err);
-	if (!err)
-		err = write_group(w, FOLDER_STACKTRACES, p->stacks);
+	for (int i = 0; i < STACKS_CNT && !err; i++)
+		err = write_group(w, FOLDER_STACKTRACES, p->stacks[i]);
 	if (!err)
 		err = write_group(w, FOLDER_EVENTS, p->events);
 	w->events += p->events ? p->events->cnt : 0;
@@ -182,6 +185,21 @@ static int write_part(struct writer *w, const struct part *p)
 		w->folder->next += w->batches > batches;
 	}
 	return err;
+}
+
+/* Makes room on a full disk and gives up the current batch. Returns false if that does not help. */
+static bool make_room(struct writer *w, const struct part *p)
+{
+	uint64_t removed = retention__apply(w->folder);
+
+	if (!removed)
+		return false;
+	atomic_fetch_add(&w->removed, removed);
+	w->skipping = !p->last;
+	log__warn("%s: the disk was full; the current batch is lost and the %lu oldest batches are "
+		  "removed",
+		  w->folder->path, removed);
+	return true;
 }
 
 /* ---- thread --------------------------------------------------------------------------------- */
@@ -222,10 +240,13 @@ static void *run(void *arg)
 	w->tid = thread__tid();
 	folder__limit_writer(w->folder);
 	while ((p = pop(w)) != NULL) {
-		int err = w->err ? 0 : write_part(w, p);
+		int err = w->err || w->skipping ? 0 : write_part(w, p);
 
+		w->skipping &= !p->last;
 		if (err)
 			drop_batch(w);
+		if (err == -ENOSPC && make_room(w, p))
+			err = 0;
 		part__free(p);
 		done(w, err);
 	}
@@ -312,5 +333,7 @@ void writer__free(struct writer *w)
 
 void writer__stats(const struct writer *w, struct writer_stats *s)
 {
-	*s = (struct writer_stats){ .rows = w->rows, .bytes = w->bytes, .batches = w->batches };
+	*s = (struct writer_stats){
+		.rows = w->rows, .bytes = w->bytes, .batches = w->batches, .removed = w->removed
+	};
 }

@@ -10,13 +10,15 @@
 #include "store/parquet.h"
 #include "store/strings.h"
 
-/* A part of a batch, passed to the writer with everything in it. */
+enum { STACKS_FIRST, STACKS_REPEATED, STACKS_CNT };
+
+/* A piece of a batch, handed over with everything in it. */
 struct part {
 	struct part *next;
-	struct batch *events, *stacks; /* a row group each, or NULL */
-	struct strings strings;	       /* new since the previous part */
-	/* If not NULL, the batch ends here, and these were its strings. */
-	struct strtab *last;
+	/* A row group each, or NULL. Readers skip those of repeated stacks. */
+	struct batch *events, *stacks[STACKS_CNT];
+	struct strings strings; /* new since the part before */
+	struct strtab *last;	/* not NULL: the batch ends here, and these were its strings */
 };
 
 void part__free(struct part *);
@@ -37,6 +39,7 @@ void writer__free(struct writer *); /* stops it first */
 struct writer_stats {
 	uint64_t rows, batches; /* of events in complete batches; their number */
 	uint64_t bytes;		/* written so far, without dropped batches */
+	uint64_t removed;	/* batches that were older or more than --keep allows */
 };
 void writer__stats(const struct writer *, struct writer_stats *);
 

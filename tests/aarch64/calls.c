@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a stack of AArch64 can look like: leaves with their return address in x30 only, frames with
- * and without a frame record, alloca, large frames, arguments on the stack, tail calls, a signal
- * that is raised and one that interrupts a leaf. Runs without a C library, once, some thousand
- * instructions.
+ * Stacks of AArch64 for the tests: leaves with their return address in x30 only, frames with and
+ * without a frame record, alloca, large frames, arguments on the stack, tail calls, a raised signal
+ * and a signal that interrupts a leaf. Runs once, without a C library, some thousand instructions.
  */
 #define NI __attribute__((noinline, noipa))
 
@@ -98,7 +97,7 @@ NI int by_pointer(int n)
 	return sum;
 }
 
-/* What is read from address 0 is read from somewhere else. */
+/* A read from address 0 is redirected to a valid address. */
 NI void on_segv(int signal, void *info, void *context)
 {
 	word *x1 = (word *)((char *)context + 176 + 8 + 1 * 8);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # usage: tests/aarch64/make.sh
-# Builds the programs of tests/unit/test_aarch64.c and those of tests/unit/test_plt.c, and records their runs under emulation. Needs Debian's
-# gcc-aarch64-linux-gnu and qemu-user; what it makes is kept in the repository.
+# Builds the programs of tests/unit/test_aarch64.c and tests/unit/test_plt.c, and records the runs of the former under
+# emulation. Needs Debian's gcc-aarch64-linux-gnu and qemu-user. The results are kept in the repository.
 set -eu
 cd "$(dirname "$0")"
 

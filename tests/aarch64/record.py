@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """usage: record.py PROGRAM >FILE
-Runs a program of AArch64 under qemu-aarch64, one instruction at a time, and writes what it was like before each of them,
-and which calls were open: counted from the instructions that call and return, not from any call-frame information.
+Runs an AArch64 program under qemu-aarch64 one instruction at a time. Before each instruction, writes the state and the open
+calls. The calls are counted from the call and return instructions, not from call-frame information.
 
-The first line is `top ADDRESS`, where the stack ends, then `map START END OFFSET` of code, then a line per instruction:
-what changed since the line before.
-    pHEX        the program counter, when it is not 4 more
-    rN=HEX      a register: x19 to x30, 31 is the stack pointer
-    wHEX=HEX    a word of the stack: address below the top, value
+The first line is `top ADDRESS`, the address at which the stack ends. Then comes `map START END OFFSET` for each code
+mapping, then one line per instruction: the changes since the previous line.
+    pHEX        the program counter, if it did not advance by 4
+    rN=HEX      a register: x19 to x30; 31 is the stack pointer
+    wHEX=HEX    a stack word: address below the top, value
     +HEX        a call: its return address
-    !HEX        a signal: where it interrupted (its trampoline's address follows as a call)
-    -           a return, from either
-"""
+    !HEX        a signal: the address that it interrupted (the address of its trampoline follows as a call)
+    -           a return from either"""
 import os
 import signal
 import socket
@@ -28,7 +27,7 @@ REGISTERS = range(19, 32)
 
 
 class Stub:
-    """The emulator's side of the remote protocol of gdb."""
+    """The client of the gdb remote protocol that qemu serves."""
 
     def __init__(self, program):
         self.dir = tempfile.mkdtemp()
@@ -75,7 +74,7 @@ class Stub:
         return out
 
     def step(self):
-        """The signal that is due, 0 for none; None when the program has ended."""
+        """The pending signal, 0 for none; None if the program has ended."""
         answer = self.ask("s")
         while answer and answer[0] in "ST" and int(answer[1:3], 16) != 5:  # stopped by a signal: deliver it
             answer = self.ask(f"vCont;S{answer[1:3]}")
@@ -83,7 +82,7 @@ class Stub:
 
 
 def code_maps(program):
-    """Of the executable segments of a program that is not position-independent, by page."""
+    """The pages of the executable segments of a program that is not position-independent."""
     with open(program, "rb") as f:
         elf = f.read()
     phoff, = struct.unpack_from("<Q", elf, 32)
@@ -104,7 +103,7 @@ def is_return(insn):  # RET, RETAA, RETAB
 
 
 SVC, RT_SIGRETURN = 0xd4000001, 139
-ADDRESS = (1 << 48) - 1  # a handler may have signed its return address already
+ADDRESS = (1 << 48) - 1  # a handler may already have signed its return address
 
 
 class Recorder:
@@ -114,7 +113,7 @@ class Recorder:
         self.regs = [0] * 33
         self.words = {}
         self.top = 0
-        self.frames = []  # (return address, is a signal's)
+        self.frames = []  # (return address, belongs to a signal)
 
     def in_code(self, pc):
         return any(start <= pc < end for start, end, _ in self.maps)
@@ -150,7 +149,7 @@ class Recorder:
             assert self.frames.pop()[1]
             return ["-"]
         branches = insn >> 26 == 5 or insn >> 25 in (0x1a, 0x1b, 0x2a, 0x5a, 0x5b, 0x6b)
-        # The emulator stops one instruction later behind a system call: programs have a nop there.
+        # The emulator stops one instruction late after a system call. The programs have a nop there.
         if pc != before[PC] + (8 if insn == SVC else 4) and not branches:  # a handler
             at = before[PC] + (4 if insn == SVC else 0)
             trampoline = now[LR] & ADDRESS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What C cannot say. */
+/* Code that C cannot express. */
 	.text
 	.globl _start, syscall3, restore_rt, leaf_that_is_interrupted
 	.type _start, %function
@@ -30,7 +30,7 @@ syscall3:
 	.cfi_endproc
 	.size syscall3, . - syscall3
 
-/* The return address is nowhere but in x30 when the signal comes. */
+/* The return address is only in x30 when the signal arrives. */
 leaf_that_is_interrupted:
 	.cfi_startproc
 	mov	x1, #0
@@ -40,7 +40,7 @@ leaf_that_is_interrupted:
 	.cfi_endproc
 	.size leaf_that_is_interrupted, . - leaf_that_is_interrupted
 
-/* As C libraries have it: known by its instructions, for it has no call-frame information. */
+/* Like in C libraries: it has no call-frame information and is recognized by its instructions. */
 	.p2align 4
 	nop
 restore_rt:

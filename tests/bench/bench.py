@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What things cost, as Markdown tables. Figures are of this machine and this run: read the ratios.
+"""Prints costs as Markdown tables. The figures hold for this machine and this run: read the ratios.
 
-bench.py [sampling|switches|sources|unwinder|streams|writer|queries|scale]…, all without arguments; sources=NAME,NAME… for some of them.
-"""
+bench.py [sampling|switches|sources|unwinder|streams|writer|queries|scale]…: without arguments, all of them.
+sources=NAME,NAME… selects sources."""
 import os
 import pathlib
 import re
@@ -22,7 +22,8 @@ from measure import BUILD, ROOT, Run, row, rows, say
 
 SECONDS = 10
 TURNS = 3
-PIPE = ["taskset", "-c", "0", "perf", "bench", "sched", "pipe", "-l", "400000"]  # on two CPUs most of it is waking an idle one
+# on two CPUs, most of it is the wake-up of an idle CPU
+PIPE = ["taskset", "-c", "0", "perf", "bench", "sched", "pipe", "-l", "400000"]
 BUSY = {
     "python3": ["/usr/bin/python3", "-c", "import json\nd=[{'id':i,'t':['a','b']} for i in range(500)]\nwhile 1: json.loads(json.dumps(d,indent=1))"],
     "sqlite3": ["sqlite3", ":memory:", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(DISTINCT x*x%1000003) FROM c"],
@@ -73,7 +74,7 @@ def perf_sampling(tmp):
 
 
 def recorded(folder, source, alone):
-    """A run of the collector while the switches are made, with how much longer these take."""
+    """Runs the collector during the switches. Returns the run and its slowdown factor of a switch."""
     r = Run(folder, "-p", source)
     start = time.monotonic()
     r.slowdown = usecs_per_op(PIPE) / alone
@@ -82,7 +83,7 @@ def recorded(folder, source, alone):
 
 
 def recorded_by_perf(data, alone):
-    """The same by perf record: slowdown, events, bytes. None: it cannot."""
+    """The same with perf record: slowdown, events, bytes. None if perf record cannot do it."""
     p = subprocess.run(["perf", "record", "-a", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", data, "--", *PIPE],
                        capture_output=True, text=True)
     if p.returncode != 0 or not data.exists():
@@ -129,7 +130,7 @@ def print_switches_by_perf(slowdown, events, size):
 
 
 def tool(name, *args):
-    """What a measuring program of tests/tools prints."""
+    """The output of a measuring program of tests/tools."""
     path = BUILD / "tests" / name
     subprocess.run(["make", "-s", f"BUILD={BUILD}", str(path)], cwd=ROOT, check=True)
     p = subprocess.run([path, *map(str, args)], capture_output=True, text=True, check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the parts of the benchmark share: a run of the collector, and the table of what was measured."""
+"""Shared by the parts of the benchmark: a collector run, and the table of the results."""
 import os
 import pathlib
 import re
@@ -33,7 +33,7 @@ def say(what):
 
 
 class Run:
-    """A collector run: its summary's figures and its recording."""
+    """A collector run: the figures of its summary, and its recording."""
 
     def __init__(self, folder, *args):
         self.path = pathlib.Path(folder)
@@ -41,16 +41,17 @@ class Run:
         for line in self.proc.stderr:
             if line.startswith("recording"):
                 break
-        # The process that does the work: the one that was started only waits for it.
+        # The process that does the work. The process that was started only waits for it.
         self.pid = int(pathlib.Path(f"/proc/{self.proc.pid}/task/{self.proc.pid}/children").read_text().split()[0])
         self.cpu_at_start = self.cpu()
 
     def cpu(self):
-        """Seconds of all its threads, to the nanosecond: the process's CPU clock (clock_getcpuclockid(3))."""
+        """CPU seconds of all threads of a process, to the nanosecond: the CPU clock of the process
+        (clock_getcpuclockid(3))."""
         return time.clock_gettime((~self.pid << 3) | 2)
 
     def settle(self):
-        """What is done once, for the programs that run, is done then."""
+        """Waits until the one-time work for the running programs is done."""
         time.sleep(SETTLED)
         self.cpu_at_start = self.cpu()
 
@@ -63,7 +64,7 @@ class Run:
         self.bpf_ns = sum(int(runs) * int(ns) for _, runs, ns in bill)
         self.size = sum(f.stat().st_size for f in self.path.glob("*.parquet"))
         self.rows = self.events = self.lost = walked = root = 0
-        if self.size:  # a recording without an event has no file
+        if self.size:  # a recording without events has no file
             self.rows, self.events, self.lost, walked, root = duckdb.execute(COUNTS, [f"{self.path}/events-*.parquet"]).fetchone()
         self.root = 100 * root / max(walked, 1)
         return self

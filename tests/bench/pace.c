@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pace SWITCHES_PER_SECOND SECONDS: two processes on one CPU that hand a byte to and fro, from a
- * stack of a dozen frames and some KiB, as the workers of a database do.
+ * pace SWITCHES_PER_SECOND SECONDS: two processes on one CPU that pass a byte to and fro, from a
+ * stack of a dozen frames and some KiB, like the workers of a database.
  */
 #include <sched.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* What `depth` calls down the byte is waited for. */
+/* Waits for the byte in the innermost of `depth` calls. */
 __attribute__((noinline)) static int pass(const struct player *p, int depth)
 {
 	volatile char room[256];

@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-/* Reads a file, that is there or not, into the kernel's memory: what a disk takes is not what is
- * measured. */
+/* Reads a file, if it exists, into the page cache: disk time is not measured. */
 static inline void pagecache__bring(const char *path)
 {
 	static char bytes[64 << 10];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Other people's unwinders, to compare with: libunwind, and framehop where there is a cargo. */
+/* Other unwinders to compare with: libunwind, and framehop if there is a cargo. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
@@ -58,7 +58,7 @@ struct libunwind {
 	unw_addr_space_t space;
 	struct libunwind_module *modules;
 	size_t cnt;
-	/* of the walk in hand */
+	/* of the current walk */
 	const uint64_t *regs;
 	const uint8_t *stack;
 	uint64_t addr, sz;
@@ -71,7 +71,7 @@ static inline const Elf64_Phdr *libunwind__phdr(const struct libunwind_module *m
 	return i < e->e_phnum ? (const Elf64_Phdr *)(const void *)(m->file + e->e_phoff) + i : NULL;
 }
 
-/* The file's bytes at an address of the process. */
+/* Returns the file's bytes at an address of the process. */
 static inline const uint8_t *libunwind__at(const struct libunwind_module *m, uint64_t addr,
 					   size_t sz)
 {
@@ -163,7 +163,7 @@ static inline int libunwind__reg(unw_addr_space_t space, unw_regnum_t reg, unw_w
 	(void)space;
 	if (write || reg < 0 || reg > UNW_X86_64_RIP)
 		return -UNW_EBADREG;
-	*to = ((const struct libunwind *)arg)->regs[reg]; /* DWARF's numbers, as ours */
+	*to = ((const struct libunwind *)arg)->regs[reg]; /* DWARF numbers, like ours */
 	return 0;
 }
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A perf.data made longer: perfstream.py RECORDED SAMPLES >LONGER repeats its samples, later each time."""
+"""Lengthens a perf.data file: perfstream.py RECORDED SAMPLES >LONGER repeats its samples, each time with later
+timestamps."""
 import struct
 import sys
 
 HEADER, SAMPLE, ROUND = 104, 9, 68
-DROPPED = (4, 17, 18)  # EXIT: samples come again later; KSYMBOL, BPF_EVENT: perf 6.1 crashes on BPF programs that are gone
+# EXIT: samples of the process come again later. KSYMBOL, BPF_EVENT: perf 6.1 crashes on BPF programs that no longer exist.
+DROPPED = (4, 17, 18)
 TIME_BIT, BEFORE_TIME = 1 << 2, 1 << 16 | 1 << 0 | 1 << 1  # IDENTIFIER, IP, TID: 8 bytes each
 
 
 def split(data, at, end, time_off):
-    """The records that are no samples; the samples, with the marks of rounds between them; where samples have their times."""
+    """The records other than samples; the samples with the round marks between them; the offset of the time in a sample."""
     first, block, times = bytearray(), bytearray(), []
     while at < end:
         kind, _, size = struct.unpack_from("<IHH", data, at)
@@ -35,7 +37,7 @@ def main(path, wanted):
     mark = struct.pack("<IHH", ROUND, 0, 8)
     head = bytearray(data[:at])
     struct.pack_into("<Q", head, 48, len(first) + len(mark) + rounds * (len(block) + len(mark)))
-    head[72:HEADER] = bytes(HEADER - 72)  # no features
+    head[72:HEADER] = bytes(HEADER - 72)  # without features
     out = sys.stdout.buffer
     out.write(head + first + mark)
     for i in range(rounds):

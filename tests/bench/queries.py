@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ten million rows of all kinds: how long each query takes of those that read most of them."""
+"""Measures how long the queries that read most rows take on ten million rows of all kinds."""
 import os
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * record_snapshots FILE SAMPLES PROBE COMMAND [ARG]…: runs the command, takes snapshots of it as
- * the collector does with -p PROBE (stacks up to 256 KiB), and writes them as snapsets have it.
+ * record_snapshots FILE SAMPLES PROBE COMMAND [ARG]…: runs the command, takes snapshots of it like
+ * the collector with -p PROBE (stacks up to 256 KiB), and writes them as a snapset.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void keep_map(const struct record_mmap *m, void *arg)
 	t->head.map_cnt++;
 }
 
-/* As they are now; when the process has gone, as they were. */
+/* Reads the present mappings; keeps the last ones if the process has ended. */
 static void read_maps(struct take *t)
 {
 	size_t cnt = t->head.map_cnt;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rows ROWS RATE FOLDER FILE…: what the collector does for a row, apart from the kernel, when RATE
- * of them come in a second: snapshots of record_snapshots lie in two rings again and again, as
- * slices of as many threads as there are files, and become rows of a recording in FOLDER. Prints
- * the CPU time of the thread that reads the rings and of all threads; instructions are counted by
- * valgrind --tool=callgrind.
+ * rows ROWS RATE FOLDER FILE…: the collector's work per row, without the kernel, at RATE rows per
+ * second. The snapshots of record_snapshots are put into two rings repeatedly, as slices of as many
+ * threads as there are files, and become rows of a recording in FOLDER. Prints the CPU time of the
+ * thread that reads the rings and of all threads; valgrind --tool=callgrind counts instructions.
  */
 #include <linux/bpf.h>
 #include <time.h>
@@ -20,7 +19,7 @@
 #define RING_SZ	    (16u << 20)
 #define POLLS_PER_S 10
 #define ROUND_MAX   4000    /* a ring that fills up is read sooner */
-#define NOBODY	    5000000 /* process ids from here on the kernel does not give */
+#define NOBODY	    5000000 /* the kernel does not assign process ids from here on */
 #define PATIENCE_NS 10000000000
 #define NS_PER_S    1000000000
 #define WARM_ROUNDS 4
@@ -37,8 +36,8 @@ struct bench {
 	struct snapset *sets;
 	size_t set_cnt;
 	uint64_t rate;
-	size_t round_rows; /* that lie there when they are read */
-	size_t next;	   /* of all samples: the one that is put next */
+	size_t round_rows; /* in the rings when they are read */
+	size_t next;	   /* index of the next of all samples */
 	struct recording *recording;
 	struct census census;
 	struct session *session;
@@ -59,7 +58,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* As the kernel makes one: the data twice, so that no event is in two pieces. */
+/* Maps a ring like the kernel: the data twice, so that no event is split. */
 static void open_source(struct source *s)
 {
 	int fd = memfd_create("ring", MFD_CLOEXEC);
@@ -81,7 +80,7 @@ static void open_source(struct source *s)
 	s->stream = ring__stream(s->ring);
 }
 
-/* A slice that ends now. */
+/* Adds a slice that ends now. */
 static void put(struct source *s, const struct event *sample, uint64_t now_ns)
 {
 	uint8_t *at = s->data + s->producer % RING_SZ;
@@ -133,7 +132,7 @@ static void apply(const struct record *r, void *session)
 
 static void open_session(struct bench *b, char *folder)
 {
-	static struct options o; /* keeps what it is told */
+	static struct options o; /* keeps pointers to its arguments */
 	char probe[] = "switch:u", why[256];
 
 	o = (struct options){ .recording = { .dir = folder,
@@ -153,7 +152,7 @@ static void open_session(struct bench *b, char *folder)
 		snapset__maps(&b->sets[i], apply, b->session);
 }
 
-/* Until all files that the stacks need are read. */
+/* Repeats until all files that the stacks need have been read. */
 static void warm(struct bench *b)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;

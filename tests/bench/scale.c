@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * scale TIMES: reads all of /proc as the collector does when it starts, while jobs open the files.
- * Prints for each time: processes, executable mappings, ms, and ms of CPU of who reads.
+ * scale TIMES: reads /proc like the collector at its start, while jobs open the files. Prints for
+ * each time: processes, executable mappings, ms, and ms of CPU of the reading thread.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many processes, many mappings, many of both a second: how soon they are known, and what that takes."""
+"""Many processes, many mappings, and many of both per second: how soon the collector knows them, and what that costs."""
 import contextlib
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ from measure import BUILD, ROOT, Run, row, say
 sys.path.append(str(ROOT / "tests"))
 from crowds import JIT, MANY, OPENED, OPENS, anonymous_mb  # noqa: E402
 
-PROCESSES, MAPPED = 500, 20  # the rest of 28,000 mappings are those that any program has
+PROCESSES, MAPPED = 500, 20  # the rest of the 28,000 mappings are those that every program has
 ROUNDS = 5
 SECONDS = 5
 PROGRAMS = 3000
@@ -27,7 +27,7 @@ def compiled(tmp, name, source, *flags):
 
 @contextlib.contextmanager
 def running(*argv):
-    """Once it has said so, or has begun."""
+    """Yields the process once it has printed a line or has started."""
     p = subprocess.Popen([str(a) for a in argv], stdout=subprocess.PIPE, text=True)
     try:
         yield p
@@ -37,7 +37,7 @@ def running(*argv):
 
 
 def scans(cold):
-    """(processes, executable mappings, ms, ms of CPU) of each time that /proc is read."""
+    """(processes, executable mappings, ms, ms of CPU) for each time that the collector reads /proc."""
     tool = BUILD / "bench" / "scale"
     subprocess.run(["make", "-s", f"BUILD={BUILD}", str(tool)], cwd=ROOT, check=True)
     for _ in range(ROUNDS):
@@ -51,7 +51,7 @@ def span(values, digits=0):
 
 
 def first_sample_ms(tmp, name):
-    """From the collector's start on."""
+    """From the start of the collector."""
     start_ns = time.time_ns()
     r = Run(tmp / name, "-p", "profile:u:999")
     time.sleep(0.3)
@@ -81,7 +81,7 @@ def crowd(tmp):
 
 
 def programs(tmp):
-    """Started one after the other by two shells; four times as many leave no more behind."""
+    """Two shells start programs one after the other. Four times as many programs leave no more behind."""
     def start():
         begin = time.monotonic()
         for p in [subprocess.Popen(["sh", "-c", EXECS]) for _ in range(2)]:
@@ -100,7 +100,7 @@ def programs(tmp):
 
 
 def mappings(tmp):
-    """A library that is loaded 10,000 times; a JIT that maps and unmaps a page 1,000 times a second."""
+    """A library that is loaded 10,000 times, and a JIT that maps and unmaps a page 1,000 times a second."""
     library = compiled(tmp, "often.so", OPENED, "-shared", "-fPIC")
     r = Run(tmp / "opens", "-p", "profile:u:499", "dlopens")
     subprocess.run([compiled(tmp, "dlopens", OPENS, "-ldl"), library], check=True)

@@ -34,11 +34,11 @@ struct snapset_map {
 struct snapset_sample {
 	uint64_t regs[EVENT_REG_CNT]; /* in DWARF's order */
 	uint64_t addr;		      /* of the first byte */
-	uint64_t truncated;	      /* whether the stack goes on behind the last one */
+	uint64_t truncated;	      /* whether the stack continues after the last byte */
 	uint64_t sz;
 };
 
-/* One that has been read: its samples are events of a process of ours. */
+/* A snapset that has been read: its samples are events of a process of ours. */
 struct snapset {
 	const char *name;
 	uint32_t tgid;
@@ -63,7 +63,8 @@ static inline uint8_t *snapset__file(const char *path)
 	return bytes;
 }
 
-/* A record of each mapping, in time before any sample. Returns what is behind them in the file. */
+/* Reports a record for each mapping, before all samples. Returns the position in the file after
+ * them. */
 static inline const uint8_t *snapset__maps(const struct snapset *s, record_fn fn, void *arg)
 {
 	const struct snapset_head *h = (const void *)s->file;
@@ -105,7 +106,7 @@ static inline struct event *snapset__event(const struct snapset_sample *s, uint3
 	return e;
 }
 
-/* Of a process id that nobody has. Ends the program where the file cannot be read. */
+/* The process id must be unused. Ends the program if the file cannot be read. */
 static inline struct snapset snapset__read(const char *path, uint32_t tgid)
 {
 	struct snapset s = { .name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path,

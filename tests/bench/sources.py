@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each event source costs: in the kernel, in the collector, on disk, and how much more CPU time real programs take."""
+"""The cost of each event source: in the kernel, in the collector, on disk, and the extra CPU time of real programs."""
 import contextlib
 import json
 import os
@@ -15,7 +15,7 @@ from measure import BUILD, COLLECTOR, ROOT, Run, say
 SECONDS = 3
 NGINX = ROOT / ".deps/bench/usr/sbin/nginx"
 SPANS = BUILD / "examples/spans_server"
-FEW = 1000  # events: what they cost is not seen
+FEW = 1000  # events: with fewer, the cost is not measurable
 CHURN = """
 import json, time
 end, n = time.monotonic() + %d, 0
@@ -28,9 +28,9 @@ while time.monotonic() < end:
 print(n)
 """
 
-# ---- loads: each returns how many operations it did ----------------------------------------------------------------
+# ---- loads: each returns its number of operations -----------------------------------------------------------------
 
-# On one CPU: how fast a CPU of a virtual machine wakes up depends on everything but what is measured here.
+# On one CPU: the time to wake up a CPU of a virtual machine depends on everything except what this measures.
 PIN = ["taskset", "-c", str(max(os.sched_getaffinity(0)))]
 
 
@@ -39,7 +39,7 @@ def output(*argv):
 
 
 def cpu_ns(pid):
-    """CPU time of a process and its children that run."""
+    """CPU time of a process and its running children."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return sum(int(pathlib.Path(f"/proc/{p}/schedstat").read_text().split()[0]) for p in [pid, *children])
 
@@ -71,7 +71,7 @@ class Loads:
             self.nginx.wait()
 
     def cpu_per_operation(self, load):
-        """Seconds, of all processes that take part."""
+        """Seconds of all processes that take part."""
         def used():
             r = resource.getrusage(resource.RUSAGE_CHILDREN)
             return r.ru_utime + r.ru_stime + cpu_ns(self.nginx.pid) / 1e9
@@ -81,7 +81,7 @@ class Loads:
         return (used() - before) / operations
 
     def fio(self):
-        """Random reads and writes of 4 KiB, past the page cache."""
+        """Random reads and writes of 4 KiB that bypass the page cache."""
         out = output(*PIN, "fio", "--name=load", f"--filename={self.tmp}/fio", "--size=64M", "--rw=randrw", "--bs=4k", "--direct=1",
                      "--ioengine=libaio", "--iodepth=8", "--time_based", f"--runtime={SECONDS}", "--output-format=json")
         job = json.loads(out[out.index("{"):])["jobs"][0]
@@ -93,7 +93,7 @@ class Loads:
         return int(re.search(r"(\d+) requests in", out)[1])
 
     def wrk_connections(self):
-        """A connection for each request."""
+        """One connection per request."""
         return self.wrk("-H", "Connection: close")
 
     def python3(self):
@@ -101,7 +101,7 @@ class Loads:
         return int(output(*PIN, "/usr/bin/python3", "-c", CHURN % SECONDS))
 
     def sh(self):
-        """Starts programs, one after the other."""
+        """Starts programs one after the other."""
         output(*PIN, "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
         return 1000
 
@@ -124,7 +124,7 @@ LOADS = {
 
 
 def sources(wanted):
-    """What -p takes: each source that this machine has, and with user stacks where they are not the default."""
+    """The -p arguments: each source that this machine has, plus a variant with user stacks if they are not the default."""
     found = []
     for usage, help_, here in re.findall(r"^(\S+) +(.+)\n +rows: .*\n +here: (\w+)", output(COLLECTOR, "--list"), re.M):
         name = usage.partition("[")[0]
@@ -138,7 +138,7 @@ def sources(wanted):
 
 
 class Cost:
-    """Of one source: how much slower each load was, and what its events cost under the load that made the most of them."""
+    """For one source: the slowdown of each load, and the cost of its events under the load that produced the most."""
 
     def __init__(self, source):
         self.source = source

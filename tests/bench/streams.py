@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What stacktrace costs per sample, beside perf script and perf report on the same samples."""
+"""The cost of stacktrace per sample, beside perf script and perf report on the same samples."""
 import os
 import re
 import shlex
@@ -12,10 +12,10 @@ from measure import BUILD, ROOT, row, say
 STACKTRACE = BUILD / "bin" / "stacktrace"
 GENERATOR = [sys.executable, ROOT / "tests" / "bench" / "perfstream.py"]
 LOAD = ["/usr/bin/python3", "-c", "import json\nx=[{'a':i} for i in range(3000)]\nfor _ in range(300): json.loads(json.dumps(x,indent=1))"]
-RATE = "9973"  # Hz: some ten thousand stacks, which the generator repeats
-MANY, FEW = 1000000, 100000  # perf's own take minutes for more
+RATE = "9973"  # Hz: about ten thousand stacks, which the generator repeats
+MANY, FEW = 1000000, 100000  # perf itself takes minutes for more
 SAMPLE_SZ = 8500
-# What perf works on for longer; as many of its samples as there are in a second or two.
+# perf takes longer for these. Each has as many samples as perf processes in a second or two.
 OTHERS = {
     "sqlite3": ["sqlite3", ":memory:", "create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<1000000) "
                 "select x, x*7919%1000003 y from c; select count(*) from t a join t b on a.x = b.y;"],
@@ -29,7 +29,7 @@ READERS = {
 
 
 def cost(argv, stdin=None):
-    """(seconds of CPU in all, in the kernel; MB at most)"""
+    """(CPU seconds in total, CPU seconds in the kernel, peak MB)"""
     p = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(p.pid, 0)
     p.returncode = os.waitstatus_to_exitcode(status)
@@ -63,7 +63,7 @@ def frames(path):
 
 
 def say_equality(recorded, small):
-    """perf's callers are a byte before the return address."""
+    """perf reports a caller one byte before its return address."""
     theirs, ours = frames(recorded), frames(small)
     assert [sample[:1] for sample in theirs] == [sample[:1] for sample in ours]
     total = sum(len(sample[1:]) for sample in theirs)
@@ -102,7 +102,7 @@ def others(tmp):
 
 
 def all_of_them(tmp, many):
-    """At once, and in one perf.data."""
+    """All in one run and one perf.data."""
     programs = " & ".join(shlex.join(argv) for argv in (LOAD, *OTHERS.values()))
     recorded = record(tmp / "all.data", ["sh", "-c", programs + " & wait"])
     count, _ = samples_in(recorded, "-o", "/dev/null")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tables DETAILED FILE…: makes the tables of ELF files. Prints for each of the first DETAILED ones,
- * and for all together, tab-separated: name, files, rows, bytes of the tables, bytes of code, ms of
- * CPU, and ms that libdw takes to say all the same rows (0: not asked). Of a detailed file both
- * are the median of ROUNDS, by turns, each in memory that is new as for the first table of a
- * process; all together are made once. All files are read before.
+ * tables DETAILED FILE…: builds the tables of ELF files. Prints for each of the first DETAILED
+ * ones, and for all together, tab-separated: name, files, rows, bytes of the tables, bytes of code,
+ * ms of CPU, and ms that libdw takes for the same rows (0: not measured). For a detailed file both
+ * are the median of ROUNDS, in turns, each in new memory like the first table of a process; all
+ * together are built once. All files are read before.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -16,8 +16,9 @@
 #include "cfi/libdwimage.h"
 #include "cfi/tablebuild.h"
 
-#define ROUNDS	 15
-#define LARGE_SZ (128 << 10) /* of memory that the kernel gives, and takes when it is freed */
+#define ROUNDS 15
+/* of memory that the kernel allocates, and reclaims when it is freed */
+#define LARGE_SZ (128 << 10)
 
 struct totals {
 	size_t files, rows, bytes, code;
@@ -49,7 +50,7 @@ static double make(struct elf_file *f, struct cfi_table **t)
 	return cpu_ms() - from_ms;
 }
 
-/* Row by row, from one's end to the next. */
+/* Row by row, from the end of one to the next. */
 static double ask_libdw(struct elf_file *f, const struct cfi_table *t)
 {
 	double from_ms = cpu_ms();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the unwinder costs beside others: per frame, at first sight, in tables, and in a collector that runs."""
+"""The cost of the unwinder beside others: per frame, at first sight of a file, of its tables, and in a running collector."""
 import pathlib
 import subprocess
 import time
@@ -50,7 +50,7 @@ def programs(tmp):
 
 
 def record(tmp):
-    """Snapshots of every program, as the collector takes them; one that ends too early has none."""
+    """Snapshots of every program, as the collector takes them. A program that ends too early has none."""
     files = []
     for name, argv in programs(tmp).items():
         file = tmp / name
@@ -64,7 +64,7 @@ def figures(fields):
 
 
 def against(ns):
-    """Ours, and how many times it the others take."""
+    """Our result, and the factor of each other unwinder."""
     ours = ns.pop("ours")
     return ", ".join(f"{name} {value:.0f} ({value / ours:.1f} ×)" for name, value in ns.items())
 
@@ -110,7 +110,7 @@ def session(tmp):
     output(built("record_snapshots"), file, 2000, "switch:u", built("pace"), 20000, SECONDS)
     ns = figures(output(built("rows"), 400000, SWITCHES, tmp / "rows", file).split())
     row("a row of switch:u from the ring on, without the kernel's part", f"{ns['reader']:.0f} ns; with writing it, in another thread, {ns['all']:.0f} ns")
-    files = [tmp / name for name in ("python3", "sqlite3")]  # of record()
+    files = [tmp / name for name in ("python3", "sqlite3")]  # from record()
     ns = figures(output(built("rows"), 20000, 200, tmp / "samples", *files).split())
     row("a sample of python3 or sqlite3, nearly each another stack, 200 a second", f"{ns['reader']:.0f} ns; with writing it {ns['all']:.0f} ns")
 

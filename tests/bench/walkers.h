@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwinders that walk the same snapshots, ours and its peers, and what they walk by. */
+/* The unwinders that walk the same snapshots, ours and others, and their inputs. */
 #ifndef BENCH_WALKERS_H
 #define BENCH_WALKERS_H
 
@@ -17,14 +17,14 @@
 
 enum who { OURS, LIBDWFL, LIBUNWIND, FRAMEHOP, WHO_CNT };
 
-/* Nothing but what the file tells. */
+/* Uses only the mappings in the file. */
 static const struct process_options by_records = { .told = true, .past = true };
 
 static const char *const names[WHO_CNT] = { "ours", "libdwfl", "libunwind", "framehop" };
 
 struct set {
 	struct snapset snaps;
-	uint64_t *met; /* where the files are mapped that first walks come through; 0 at the end */
+	uint64_t *met; /* addresses of the mapped files on the first stacks; ends with 0 */
 	const struct process *process;
 	struct libunwind *libunwind;
 	void *framehop;
@@ -37,7 +37,7 @@ struct work {
 
 struct bench {
 	struct process_table *table;
-	struct jobs *jobs; /* make tables */
+	struct jobs *jobs; /* build tables */
 	struct unwinder *unwinder;
 	struct libdwflwalk *naive;
 	void *framehop_cache;
@@ -96,14 +96,14 @@ static inline void apply(const struct record *r, void *arg)
 		process_table__apply(t->table, r);
 }
 
-/* The process, of what the file says is mapped, or of some of it. */
+/* Adds the process with all mappings of the file, or with some of them. */
 static inline void add_process(struct process_table *t, struct set *s, const uint64_t *only)
 {
 	snapset__maps(&s->snaps, apply, &(struct telling){ t, only });
 	s->process = must(process_table__get(t, s->snaps.tgid));
 }
 
-/* Of processes that are gone, as the snapshots' are. */
+/* For processes that have ended, like those of the snapshots. */
 static inline struct unwinder *new_unwinder(struct jobs *jobs)
 {
 	const struct jit_places places = { .root = "/", .told = must(dump_paths__new()) };
@@ -116,7 +116,7 @@ static inline struct unwinder *new_unwinder(struct jobs *jobs)
 /* ---- unwinders ----------------------------------------------------------------------------------
  */
 
-/* As the collector does it: as many at a time as it takes from its rings. */
+/* Like the collector: as many at a time as it takes from its rings. */
 static inline size_t by_us(struct bench *b, const struct work *w, size_t cnt)
 {
 	struct sample samples[BATCH];

@@ -22,11 +22,11 @@
 #define FIRST_TRIES 41
 #define MET_MAX	    512
 #define STACK_SZ    (128 << 10)
-#define HEAP_SZ	    (100 << 10) /* of which malloc() keeps all when it is freed */
-#define L2_WALKS    4000	/* at least, in a round */
-#define CHUNK	    64		/* walks between two emptyings of the caches */
+#define HEAP_SZ	    (100 << 10) /* malloc() keeps all of it when it is freed */
+#define L2_WALKS    4000	/* minimum per round */
+#define CHUNK	    64		/* walks between two flushes of the caches */
 #define PATIENCE_NS 60000000000 /* for tables */
-#define NOBODY	    5000000	/* process ids from here on the kernel does not give */
+#define NOBODY	    5000000	/* the kernel does not assign process ids from here on */
 
 /* ---- measuring ----------------------------------------------------------------------------------
  */
@@ -78,7 +78,7 @@ static double cold_round(struct bench *b, const struct plan *p, enum who who)
 	return (double)spent_ns / (double)frames;
 }
 
-/* Asking for the time takes as long as some walks. */
+/* Reading the clock takes as long as some walks. */
 static double warm_round(struct bench *b, const struct plan *p, enum who who)
 {
 	uint64_t from_ns = cpu_ns();
@@ -91,12 +91,12 @@ static double warm_round(struct bench *b, const struct plan *p, enum who who)
 
 static double one_round(struct bench *b, const struct plan *p, enum who who)
 {
-	if (p->repeat > 1) /* the others have taken the caches */
+	if (p->repeat > 1) /* the others have used the caches */
 		walkers[who](b, p->work, p->cnt);
 	return p->cold ? cold_round(b, p, who) : warm_round(b, p, who);
 }
 
-/* The frames of all, when nothing is waited for any more. */
+/* Returns the number of frames, after all files have been read. */
 static size_t settle(struct bench *b, const struct plan *p)
 {
 	size_t frames;
@@ -126,7 +126,7 @@ static void measure(struct bench *b, const struct plan *p)
 	fflush(stdout);
 }
 
-/* Half of the cache: tables, mappings and traces are there, too. */
+/* Half of the cache: it also holds tables, mappings and traces. */
 static size_t l2_sz(void)
 {
 	long sz = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -199,7 +199,7 @@ static void print_roots(struct bench *b, struct set *s)
 /* ---- the first walks ----------------------------------------------------------------------------
  */
 
-/* The thread has what it needs for that then. */
+/* The thread then has the memory that it needs. */
 static void allocate(struct job *job)
 {
 	(void)job;
@@ -211,7 +211,7 @@ static void nothing(struct job *job)
 	(void)job;
 }
 
-/* Until a thread is there to do them. */
+/* Waits until a thread is ready. */
 static struct jobs *start_jobs(void)
 {
 	static struct job job = { .rank = JOB_FIRST, .work = allocate, .done = nothing };
@@ -228,7 +228,7 @@ static void populate(const struct record_mmap *m, void *arg)
 	madvise((void *)(uintptr_t)m->start, m->len, MADV_POPULATE_READ);
 }
 
-/* A fork finds what is mapped from files only when it comes to it, a program has it. */
+/* After a fork, mapped files are not populated; in a program they are. */
 static void populate_code(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -238,7 +238,7 @@ static void populate_code(void)
 	close(fd);
 }
 
-/* Its stack, too, as deep as calls have been. */
+/* Populates the stack to the depth of earlier calls. */
 static __attribute__((noinline)) void populate_stack(void)
 {
 	volatile char bytes[STACK_SZ];
@@ -247,7 +247,7 @@ static __attribute__((noinline)) void populate_stack(void)
 		bytes[i] = 0;
 }
 
-/* And memory that was in use before. */
+/* Populates heap memory, as if it had been used before. */
 static void populate_heap(void)
 {
 	void *bytes = must(malloc(HEAP_SZ));
@@ -257,7 +257,7 @@ static void populate_heap(void)
 	free(bytes);
 }
 
-/* What a profiler that runs has already. */
+/* Sets up what a running profiler already has. */
 static void start(struct bench *b, enum who who)
 {
 	populate_code();
@@ -283,7 +283,7 @@ static void meet(struct set *s, enum who who)
 		s->framehop = framehop_process(s->process);
 }
 
-/* Waits for files, as stacktrace does. */
+/* Waits for files, like stacktrace. */
 static void walk_patiently(struct bench *b, const struct set *s, const struct event *e)
 {
 	struct sample sample;
@@ -306,9 +306,9 @@ static void note_met(struct set *s)
 }
 
 /*
- * In a process of its own; CPU time of all its threads from when the program is met on. We are told
- * all that it maps, others what the walks come through: some would open all files. Those that open
- * files themselves have the list of mappings given.
+ * Runs in a child process; measures the CPU time of all its threads, from the first look at the
+ * program. Our unwinder gets all mappings, others only those on the stacks: some would open all
+ * files. Unwinders that open files themselves get the list of mappings.
  */
 static void walk_first(struct set *s, enum who who)
 {

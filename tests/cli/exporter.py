@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""stacksexport, run and read back."""
+"""Runs stacksexport and reads its output."""
 import os
 import re
 import subprocess
@@ -29,7 +29,7 @@ int main(void)
 
 
 def run(*args, status=0, program=EXPORT, **kw):
-    """Runs it where there is no sql/ folder, so that what is installed is found."""
+    """Runs it in a folder without sql/, so that it finds the installed queries."""
     kw.setdefault("cwd", "/")
     kw.setdefault("text", True)
     p = subprocess.run([program, *map(str, args)], capture_output=True, timeout=120, **kw)
@@ -38,7 +38,7 @@ def run(*args, status=0, program=EXPORT, **kw):
 
 
 def pprof(path, *args):
-    """google/pprof on a file; it must have nothing to complain about."""
+    """Runs google/pprof on a file. It must not print a complaint."""
     p = subprocess.run([PPROF, *args, path], capture_output=True, text=True, timeout=60, env={**os.environ, "HOME": "/tmp"})
     assert p.returncode == 0, p.stderr
     assert p.stderr == ""
@@ -46,7 +46,7 @@ def pprof(path, *args):
 
 
 class Raw:
-    """What `pprof -raw` says, taken apart."""
+    """The parsed output of `pprof -raw`."""
 
     def __init__(self, path):
         self.text = pprof(path, "-raw")
@@ -67,7 +67,7 @@ class Raw:
                 self.locations[last][2].append(line.strip())
         samples = [line.split(":") for line in lines[1:]]
         assert len({ids for _, ids in samples}) == len(samples), "one sample per stack"
-        self.samples = {}  # two stacks may differ in a place within a function only
+        self.samples = {}  # two stacks may differ only in a place within a function
         for values, ids in samples:
             stack = tuple(self.name(int(i)) for i in ids.split())
             so_far = self.samples.get(stack, (0,) * len(self.types))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The collector's command line: what it refuses, and how it says so."""
+"""The command line of the collector: what it refuses, and what it says."""
 import ctypes
 import os
 import pathlib
@@ -54,7 +54,7 @@ def run(*args, program=COLLECTOR, **kw):
         (["sh", "--", "true"], ["cannot be combined"]),
     ],
 )
-def test_wrong_calls(args, named):
+def test_wrong_calls_are_refused(args, named):
     p = run(*args)
     assert p.returncode == 2, p.stderr
     assert p.stdout == ""
@@ -74,7 +74,7 @@ def test_help_and_version_and_list():
 
 
 def test_help_is_not_broken_anywhere():
-    """argp puts what is too long for a line onto the next, from its first column on."""
+    """argp continues an entry that is too long for a line in the first column of the next line."""
     text = run("--help").stdout
     listed = text.split("PROGRAMS is a comma list of:\n")[1].split("S selects the stacks")[0].splitlines()
     assert len(listed) > 11 and all(line.startswith("  ") for line in listed), text
@@ -88,8 +88,8 @@ def test_help_needs_no_privilege(public):
     assert p.returncode == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_list_says_who_may_record(public):
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_list_names_missing_rights(public):
     p = run("--list", program=public(COLLECTOR), user=65534, cwd="/")
     assert p.returncode == 0 and "here: yes" in p.stdout
     assert "run as root or add CAP_BPF and CAP_PERFMON" in p.stderr
@@ -103,7 +103,7 @@ def test_verbose_says_more(tmp_path):
     assert "stacks walked by tables" in p.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_without_privilege_says_what_is_missing(tmp_path, public):
     os.chmod(tmp_path, 0o777)
     p = run("-d", tmp_path / "r", "--duration", "1s", program=public(COLLECTOR), user=65534, cwd="/")
@@ -124,8 +124,8 @@ def test_a_kernel_without_types_lacks_nothing_else(tmp_path, args):
 
 
 @needs_bpf
-def test_types_that_memory_is_too_small_for(tmp_path):
-    """libbpf's own search ends in ESRCH, whatever went wrong with the file."""
+def test_types_that_do_not_fit_in_memory_are_reported(tmp_path):
+    """libbpf's own search ends with ESRCH, whatever the reason."""
     p = run("--as=16000000", COLLECTOR, "--list", program="prlimit")
     assert p.returncode == 1
     assert "cannot read the kernel's types (/sys/kernel/btf/vmlinux): Cannot allocate memory; " in p.stderr, p.stderr
@@ -156,7 +156,7 @@ def test_duration_ends_the_command(tmp_path):
 
 
 @needs_bpf
-def test_command_runs_as_who_called_sudo(tmp_path):
+def test_command_runs_as_the_user_of_sudo(tmp_path):
     env = {**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody"}
     os.chmod(tmp_path, 0o755)
     p = run("-d", tmp_path / "r", "--", "id", "-u", env=env)
@@ -178,7 +178,7 @@ def test_summary_counts_what_was_written(tmp_path):
 
 
 @needs_bpf
-def test_folders(tmp_path):
+def test_recordings_get_numbered_folders(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     for n in (1, 2):
         p = run("--duration", "200ms", env=env)
@@ -197,7 +197,7 @@ def test_folders(tmp_path):
 
 @needs_bpf
 def test_folders_of_others_are_refused(tmp_path):
-    """Whoever owns a folder, or may write to it, can replace what is recorded there."""
+    """The owner of a folder, and any user who may write to it, can replace the recording in it."""
     folder = tmp_path / "given"
     folder.mkdir()
     folder.chmod(0o777)
@@ -215,17 +215,27 @@ def test_folders_of_others_are_refused(tmp_path):
 
 
 @needs_bpf
-def test_what_recorded_nothing_is_not_the_newest_recording(tmp_path):
+def test_an_empty_recording_is_removed(tmp_path):
     env = {**os.environ, "STACKS_DIR": str(tmp_path / "all")}
     p = run("--quiet", "--duration", "200ms", "nobody-s-name", env=env)
     assert p.returncode == 0 and "nothing was recorded" in p.stderr and f"{tmp_path}/all/1 is removed\n" in p.stderr
+    absent = "collector: warning: no process is called 'nobody-s-name' now; to launch it write -- nobody-s-name\n"
+    assert p.stderr.startswith(absent) and p.stderr.endswith(absent)
     assert list((tmp_path / "all").iterdir()) == []
+
+
+@needs_bpf
+def test_a_command_that_runs_is_not_reported_as_absent(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        p = run("--quiet", "-p", "switch:n", "-d", tmp_path / "r", "--duration", "200ms", "sleep", "nobody-s-name")
+        sleeper.kill()
+    assert p.returncode == 0 and "'sleep'" not in p.stderr and "'nobody-s-name'" in p.stderr
 
 
 @pytest.mark.parametrize("command, status, why", [
     ("nobody-s-name", 127, "No such file or directory"), ("/nobody/s/name", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied"),
 ])
-def test_a_command_that_is_not_there_costs_nothing(tmp_path, command, status, why):
+def test_a_missing_command_leaves_no_recording(tmp_path, command, status, why):
     p = run("--", command, env={**os.environ, "STACKS_DIR": str(tmp_path / "all")})
     assert (p.returncode, p.stderr) == (status, f"collector: {command}: {why}\n")
     assert not (tmp_path / "all").exists()
@@ -233,7 +243,7 @@ def test_a_command_that_is_not_there_costs_nothing(tmp_path, command, status, wh
 
 @needs_bpf
 def test_a_command_that_cannot_run_leaves_no_recording(tmp_path):
-    """Its interpreter is missing: only execve() knows."""
+    """The interpreter of the script is missing: only execve() reports that."""
     program = tmp_path / "program"
     program.write_text("#!/nobody/s/interpreter\n")
     program.chmod(0o755)
@@ -243,14 +253,38 @@ def test_a_command_that_cannot_run_leaves_no_recording(tmp_path):
 
 
 @needs_bpf
-def test_what_is_lost_is_said_quietly_too(tmp_path):
+def test_losses_are_reported_with_quiet(tmp_path):
     p = run("--quiet", "-d", tmp_path / "r", "-p", "switch:n", "--max-rate", "1", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; done")
     lost = duckdb.connect().execute("SELECT sum(amount)::INT FROM read_parquet(?) WHERE kind = 'lost'", [str(tmp_path / "r" / "events-*.parquet")]).fetchone()[0]
     assert lost > 9 and f"warning: {lost} events were lost" in p.stderr
 
 
+DEEP = """
+#include <time.h>
+static volatile char used;
+__attribute__((noinline)) int deep(int n)
+{
+	char frame[1024];
+	frame[n % 1024] = used;
+	if (n)
+		return deep(n - 1) + frame[n];
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;)
+		used++;
+	return used;
+}
+int main(void) { return deep(100) == 1; }
+"""
+
+
 @needs_bpf
-def test_unknown_process_and_cgroup(tmp_path):
+def test_the_end_says_what_helps_against_stacks_that_were_cut(tmp_path, compile_c):
+    program, advice = compile_c(DEEP), "are larger than what was copied"
+    assert advice in run("-d", tmp_path / "1", "-p", "profile:u:499", "--stack-size", "4K", "--", program).stderr
+    assert advice not in run("-d", tmp_path / "2", "-p", "profile:u:499", "--", program).stderr
+
+
+@needs_bpf
+def test_unknown_process_and_cgroup_are_refused(tmp_path):
     p = run("-d", tmp_path / "r", "--pid", 4194000, "--duration", "200ms")
     assert p.returncode == 1 and "4194000" in p.stderr
     p = run("-d", tmp_path / "r2", "--cgroup", "/no/such/cgroup", "--duration", "200ms")
@@ -290,7 +324,7 @@ def threads(pid):
 
 
 def without_rights(action):
-    """What action() returns in a process of this user without any capability."""
+    """Runs action() in a process of this user without capabilities and returns its result."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -368,7 +402,7 @@ def test_warns_of_a_missing_capability(tmp_path):
 
 @needs_bpf
 @pytest.mark.parametrize("files", [8, 20, 60])
-def test_too_few_open_files_says_what_to_do(tmp_path, files):
+def test_too_few_open_files_gives_advice(tmp_path, files):
     def limit():
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     p = subprocess.run([COLLECTOR, "-d", tmp_path / "r", "-p", "switch:n", "--duration", "200ms"], capture_output=True, text=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The completion files that the programs print for bash, zsh and fish."""
+"""The completion files for bash, zsh and fish that the programs print."""
 import re
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def files(tmp_path_factory):
 
 
 def options_of(call):
-    """The options in --help: {"--dir", "-d", …}"""
+    """The options in --help: {"--dir", "-d", …}."""
     found = set()
     for line in output(PROGRAMS[call[0]], *call[1:], "--help").splitlines():
         if re.match(r" {2,6}-", line):
@@ -40,7 +40,7 @@ def options_of(call):
 
 
 def complete(files, *words):
-    """What bash offers for the last word."""
+    """The words that bash offers for the last word."""
     script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _$1; printf "%s\\n" "${COMPREPLY[@]}"'
     return output("bash", "-uc", script, "bash", files[words[0], "bash"], *words).split()
 

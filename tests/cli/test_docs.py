@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The documents: links, anchors, paths and options that they name exist."""
+"""The documents: their links and anchors work, and the paths and options that they name exist."""
 import re
 import subprocess
 
@@ -9,7 +9,7 @@ from conftest import BUILD, ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MANUALS = {"collector": "recording.md", "stacksexport": "exporting.md", "stacktrace": "stacktrace.md"}
-SUBCOMMANDS = {"stacksexport": ["top", "pprof", "trace", "query"]}
+SUBCOMMANDS = {"stacksexport": ["top", "pprof", "trace", "query", "view", "report"]}
 COMMON = {"--help", "--usage", "--version"}
 
 

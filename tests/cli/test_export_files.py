@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pprof: where it writes, and who opens it."""
+"""pprof: where the file goes, and when the viewer opens."""
 import gzip
 import os
 import pathlib
@@ -12,7 +12,7 @@ from conftest import EXPORT, ROOT
 from exporter import CPU, Raw, run
 
 
-def test_numbered_files(rec, tmp_path):
+def test_files_are_numbered(rec, tmp_path):
     out = tmp_path / "a" / "b"
     out.mkdir(parents=True)
     for name in ("pprof-9.pb.gz", "pprof-x.pb.gz", "pprof-11.pb.gz.bak"):
@@ -25,19 +25,19 @@ def test_numbered_files(rec, tmp_path):
     assert (out / "pprof-10.pb.gz").stat().st_mode & 0o777 == 0o666 & ~os.umask(os.umask(0o22) or 0o22)
 
 
-def test_default_folder(rec, tmp_path):
+def test_the_default_folder_is_below_home(rec, tmp_path):
     p = run("pprof", CPU, "-c", "prog", "-r", rec, env={**os.environ, "HOME": str(tmp_path)})
     assert (tmp_path / "stacks_export_data" / "pprof-1.pb.gz").exists(), p.stderr
 
 
-def test_who_has_no_pprof_is_told_how_to_get_one(rec, tmp_path, public):
-    """None in the PATH, and none beside the build."""
+def test_a_missing_pprof_is_reported_with_advice(rec, tmp_path, public):
+    """Neither in the PATH nor beside the build."""
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "-d", tmp_path, program=public(EXPORT), env={**os.environ, "PATH": "/nowhere"})
     pinned = re.search(r"^PPROF=(\S+)", (ROOT / "tools/setup").read_text(), re.M)[1]
     assert f"go install {pinned})" in p.stderr
 
 
-def test_standard_output(rec, tmp_path):
+def test_standard_output_gets_only_the_profile(rec, tmp_path):
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", "-", text=False, env={**os.environ, "TMPDIR": str(tmp_path)})
     (tmp_path / "p").write_bytes(p.stdout)
     assert Raw(tmp_path / "p").samples
@@ -64,14 +64,14 @@ def test_an_existing_file_is_replaced_only_when_all_went_well(rec, tmp_path):
     assert sorted(f.name for f in tmp_path.iterdir()) == ["p", "rec"]
 
 
-def test_a_folder_that_cannot_be_written(rec, tmp_path):
+def test_a_folder_that_cannot_be_written_is_named(rec, tmp_path):
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "-d", "/proc/nothing", status=1)
     assert "/proc/nothing" in p.stderr
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path, status=1)
     assert "directory" in p.stderr
 
 
-def test_opens_pprof_for_a_person(rec, tmp_path):
+def test_opens_pprof_on_a_terminal(rec, tmp_path):
     fake = tmp_path / "bin" / "pprof"
     fake.parent.mkdir()
     fake.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/called\n')
@@ -79,7 +79,7 @@ def test_opens_pprof_for_a_person(rec, tmp_path):
     env = {**os.environ, "PATH": f"{fake.parent}:/usr/bin:/bin"}
     args = [EXPORT, "pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p"]
     run(*args[1:], env=env)
-    assert not (tmp_path / "called").exists(), "nobody is there"
+    assert not (tmp_path / "called").exists(), "no terminal, so no viewer"
 
     def on_terminal(*more):
         ours, theirs = pty.openpty()

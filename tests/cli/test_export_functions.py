@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frames without a name are of a function all the same, where their file is here."""
+"""Frames without a name are grouped by function if their file is on this machine."""
 import json
 import re
 import subprocess
@@ -18,7 +18,7 @@ int main(void) { outer(9); return sink == 0; }
 
 
 class Stripped:
-    """A program without names, and what they were."""
+    """A stripped program, and the names of its functions."""
 
     def __init__(self, compile_c):
         self.path = compile_c(SOURCE, "-Wl,--build-id")
@@ -43,7 +43,7 @@ def recording(stripped, tmp_path, **fields):
     return b.write(tmp_path / "r")
 
 
-def test_profiles(stripped, tmp_path):
+def test_profiles_group_by_function(stripped, tmp_path):
     rec = recording(stripped, tmp_path)
     name = {f: f"{stripped.path.name}+0x{start:x}" for f, start in stripped.starts.items()}
     run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
@@ -56,7 +56,7 @@ def test_profiles(stripped, tmp_path):
     assert (f"{name['inner']}-2", f"{name['outer']}-6", f"{name['main']}-5") in Raw(tmp_path / "o").samples
 
 
-def test_tables(stripped, tmp_path):
+def test_tables_group_by_function(stripped, tmp_path):
     rec = recording(stripped, tmp_path)
     rows = [line.split() for line in run("top", "-r", rec).stdout.splitlines()]
     assert [r[-1] for r in rows if stripped.path.name in r] == [f"+0x{stripped.starts[f]:x}" for f in ("inner", "main", "outer")]
@@ -66,7 +66,7 @@ def test_tables(stripped, tmp_path):
     assert said.stdout == "a,b\ntrue,true\n"
 
 
-def test_traces(stripped, tmp_path):
+def test_traces_group_by_function(stripped, tmp_path):
     q = tmp_path / "q.sql"
     q.write_text("SELECT 'instant' AS event, command AS name, pid, timestamp // 1000 AS timestamp, ustack AS stack FROM stacks")
     run("trace", q, "-r", recording(stripped, tmp_path), "--output", tmp_path / "t.json")
@@ -74,8 +74,8 @@ def test_traces(stripped, tmp_path):
     json.loads((tmp_path / "t.json").read_text())
 
 
-def test_another_file_says_nothing(stripped, tmp_path):
-    """A file that is gone, or that was replaced: places stay what they are; in tables all of them are [no symbol]."""
+def test_another_file_is_not_used(stripped, tmp_path):
+    """A file is missing or was replaced. Addresses remain as they are; in tables, all of them are [no symbol]."""
     for fields in dict(module="/nobody/s/program"), dict(build_id="cd" * 20), dict(module="relative"):
         rec = recording(stripped, tmp_path / str(len(fields["module"]) if "module" in fields else 0), **fields)
         run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")

@@ -17,7 +17,7 @@ def address_of(prog, symbol):
 
 @pytest.fixture
 def traced(tmp_path, compile_c):
-    """A program, and a recording of it that was in inner(), inlined into outer()."""
+    """A program, and a recording of it in inner(), which is inlined into outer()."""
     prog = compile_c(SOURCE, name="traced")
     at = address_of(prog, "outer")
     f = frame("outer", str(prog), at, 0, build_id(prog), file_offset=at)
@@ -31,7 +31,7 @@ def lines_of(path):
     return [re.sub(r"(\S+) \S*/(\S+?):(\d+).*", r"\1 \2:\3", l) for l in location[2]], raw
 
 
-def test_lines_and_inlines(traced, tmp_path):
+def test_lines_and_inlines_are_shown(traced, tmp_path):
     prog, rec = traced
     query = "sql/pprof/cpu_ustacks.sql"
     run("pprof", query, "-b", prog, "-r", rec, "--output", tmp_path / "p")
@@ -42,7 +42,7 @@ def test_lines_and_inlines(traced, tmp_path):
     assert "[FN][FL][LN][IN]" in raw.mappings[0]
 
 
-def test_lines_of_a_file_that_was_moved(traced, tmp_path):
+def test_a_moved_file_is_found_with_b(traced, tmp_path):
     prog, rec = traced
     moved = tmp_path / "moved"
     prog.rename(moved)
@@ -52,7 +52,7 @@ def test_lines_of_a_file_that_was_moved(traced, tmp_path):
     assert lines_of(tmp_path / "p")[0] == ["outer prog1.c:8"]
 
 
-def test_no_lines_of_another_build(traced, tmp_path, compile_c):
+def test_another_build_gives_no_lines(traced, tmp_path, compile_c):
     prog, rec = traced
     other = compile_c(SOURCE.replace("return 0", "return 1"), name="other")
     shutil.copy(other, prog)
@@ -60,7 +60,7 @@ def test_no_lines_of_another_build(traced, tmp_path, compile_c):
     assert ":8" not in lines_of(tmp_path / "p")[0][0]
 
 
-def test_a_binary_without_a_build_id(traced, compile_c, tmp_path):
+def test_a_binary_without_a_build_id_is_refused(traced, compile_c, tmp_path):
     prog = compile_c(SOURCE, "-Wl,--build-id=none", name="noid")
     p = run("pprof", "sql/pprof/cpu_ustacks.sql", "-b", prog, "-r", traced[1], status=1)
     assert str(prog) in p.stderr and "no build ID" in p.stderr

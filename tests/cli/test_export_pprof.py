@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pprof: what a profile holds."""
+"""pprof: the content of a profile."""
 import duckdb
 import pytest
 
@@ -7,8 +7,8 @@ from exporter import CPU, Raw, pprof, query_profile, run
 from recordings import NULLABLE, PERIOD, START, Batch, event, frame, kernel, names
 
 
-def test_what_was_not_recorded_is_said(tmp_path):
-    """A column of zeros may mean that nothing was asked."""
+def test_sources_that_were_not_recorded_are_named(tmp_path):
+    """A column of zeros may mean that the recording lacks its source."""
     b = Batch()
     b.slice(0, PERIOD, "sleeping", names("wait", "main"), pid=1)
     b.slice(3 * PERIOD, 4 * PERIOD, "dead", pid=1)
@@ -21,11 +21,11 @@ def test_what_was_not_recorded_is_said(tmp_path):
         b.add("wake", 0, target=1)
 
 
-def test_profile(rec, tmp_path):
+def test_profile_has_the_rows_of_the_command(rec, tmp_path):
     out = tmp_path / "out.pb.gz"
     p = run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out)
     assert p.stdout == ""
-    assert f"wrote {out}" in p.stderr and f"pprof -http=: {out}" in p.stderr and "7 events were lost" in p.stderr
+    assert f"wrote {out}" in p.stderr and f"pprof -http=: {out}" in p.stderr and "lost" not in p.stderr
     assert "/.deps/bin/pprof -http=:" in run("pprof", CPU, "-c", "prog", "-r", rec, "--output", out, env={"PATH": "/nowhere"}).stderr
     raw = Raw(out)
     assert raw.types == ["count/count", "cpu_time/nanoseconds[dflt]"]
@@ -81,7 +81,7 @@ def test_without_stacks_says_how_to_record_them(tmp_path):
     assert "no stacks" not in run("pprof", "vfs_read_amount.sql", *args).stderr
 
 
-def test_offsets(rec, tmp_path):
+def test_offsets_are_appended_to_names(rec, tmp_path):
     run("pprof", CPU, "-c", "prog", "-o", "-r", rec, "--output", tmp_path / "p")
     assert ("fib-10", "fib-10", "fib-10", "main-10", "_start-10") in Raw(tmp_path / "p").samples
 
@@ -102,7 +102,7 @@ INTEGERS = "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER 
 
 
 @pytest.mark.parametrize("integer", INTEGERS)
-def test_every_integer_type(rec, tmp_path, integer):
+def test_every_integer_type_is_a_value(rec, tmp_path, integer):
     raw = query_profile(rec, tmp_path, f"SELECT ustack, count(*)::{integer} AS n, 100::{integer} AS v FROM stacks WHERE ustack[1].name = 'hash' GROUP BY ustack")
     assert raw.samples == {("hash", "lookup", "main", "_start"): (3, 100)}
 
@@ -112,23 +112,23 @@ def test_every_integer_type(rec, tmp_path, integer):
     [("-5", -5), ("NULL::BIGINT", 0), ("(-128)::TINYINT", -128), ("18446744073709551615::UBIGINT", 2**63 - 1),
      ("(-170141183460469231731687303715884105727)::HUGEINT", -(2**63)), ("-3::HUGEINT", -3), ("9223372036854775808::UHUGEINT", 2**63 - 1)],
 )
-def test_values_at_the_ends(rec, tmp_path, value, seen):
+def test_values_are_capped_to_the_range(rec, tmp_path, value, seen):
     raw = query_profile(rec, tmp_path, f"SELECT ustack, 1 AS n, {value} AS v FROM stacks WHERE ustack[1].name = 'hash' LIMIT 1")
     assert list(raw.samples.values()) == [(1, seen)]
 
 
-def test_frames_of_ones_own(rec, tmp_path):
+def test_frames_may_come_from_the_query(rec, tmp_path):
     raw = query_profile(rec, tmp_path, "SELECT [{'name': 'a', 'address': 5, 'offset': 1::UTINYINT}, NULL, {'name': NULL, 'address': 1, 'offset': 1}] AS s, 1 AS n, 2 AS v")
     assert raw.samples == {("a", "[unknown]+0x2"): (1, 2)}
 
 
-def test_names_units_and_no_period(rec, tmp_path):
+def test_columns_have_names_and_units(rec, tmp_path):
     raw = query_profile(rec, tmp_path, "SELECT ustack, count(*), sum(timestamp) * 0 + 3 AS rss_growth FROM stacks WHERE kind = 'profile' GROUP BY 1")
     assert raw.types == ["count(*)/count", "rss_growth/bytes[dflt]"]
     assert "PeriodType: \n" in raw.head or "PeriodType:" not in raw.head or "Period: 0" in raw.head
 
 
-def test_hostile_names(tmp_path):
+def test_hostile_names_are_harmless(tmp_path):
     b = Batch().profile(1, names("a\x1b[31m", "b\nc", "é€😀", "x" * 5000))
     rec = b.write(tmp_path / "r")
     run("pprof", CPU, "-c", "prog", "-r", rec, "--output", tmp_path / "p")
@@ -137,8 +137,8 @@ def test_hostile_names(tmp_path):
     assert "\x1b" not in run("top", "-r", rec).stdout
 
 
-def test_a_million_events(tmp_path):
-    """Nothing here is quadratic: a million rows, five thousand stacks, in one go."""
+def test_a_million_events_are_exported_in_time(tmp_path):
+    """A million rows and five thousand stacks in one run: nothing is quadratic."""
     rec = tmp_path / "big"
     rec.mkdir()
     db = duckdb.connect()
@@ -158,8 +158,8 @@ def test_a_million_events(tmp_path):
     assert "(all)" in run("top", "-r", rec).stdout
 
 
-def test_sums_of_more_than_63_bits(tmp_path):
-    """Rows may claim anything: a sum ends at the largest number, and the others stay readable."""
+def test_sums_of_more_than_63_bits_are_capped(tmp_path):
+    """Rows may claim any value: a sum is capped at the largest number, and the other values stay readable."""
     b = Batch().profile(1, names("small"))
     for i in range(3):
         b.add("profile", 10 + i, names("large"), duration=2**62, weight=2).add("vfs_read", 20 + i, names("large"), amount=2**62, weight=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""query: tables and other formats."""
+"""query: tables and the other formats."""
 import csv
 import io
 import json
@@ -15,7 +15,7 @@ from exporter import CPU, run
 from recordings import BUILD_ID, Batch, names
 
 
-def test_formats(rec, tmp_path):
+def test_every_format_has_the_same_rows(rec, tmp_path):
     sql = "SELECT command, kind, count(*) AS n, any_value(buildid) AS id FROM stacks WHERE kind != 'lost' GROUP BY ALL ORDER BY n DESC"
     expected = [("prog", "profile", 6, BUILD_ID.hex()), ("other", "profile", 1, "99" * 20)]
     table = run("query", sql, "-r", rec).stdout.splitlines()
@@ -32,7 +32,7 @@ def test_formats(rec, tmp_path):
     assert p.stdout[:4] == p.stdout[-4:] == b"PAR1"
 
 
-def test_stacks_in_each_format(rec):
+def test_stacks_are_in_each_format(rec):
     sql = "SELECT ustack, kstack FROM stacks WHERE kstack_id IS NOT NULL"
     assert "read < main < _start" in run("query", sql, "-r", rec).stdout
     (row,) = json.loads(run("query", sql, "-r", rec, "--format", "json").stdout)
@@ -40,7 +40,7 @@ def test_stacks_in_each_format(rec):
     assert [f["module"] for f in row["kstack"]] == ["[kernel]"] * 2
 
 
-def test_strings_that_need_quoting(tmp_path):
+def test_odd_strings_are_quoted(tmp_path):
     odd = 'a,"b\n\u00e9\\'
     rec = Batch().profile(1, names("f"), command=odd).write(tmp_path / "r")
     sql = "SELECT command, NULL AS nothing FROM events"
@@ -48,7 +48,7 @@ def test_strings_that_need_quoting(tmp_path):
     assert json.loads(run("query", sql, "-r", rec, "--format", "json").stdout) == [{"command": odd, "nothing": None}]
 
 
-def test_numbers_that_json_does_not_have(rec):
+def test_numbers_that_json_lacks_are_null(rec):
     sql = """SELECT 'inf'::DOUBLE AS a, '-inf'::FLOAT AS b, 'nan'::DOUBLE AS "NaN", ['inf'::DOUBLE, -1.5, '-inf'] AS l,
         {'x': 'nan'::DOUBLE} AS s, 'Infinity "NaN\\" NaN' AS text, 'inf'::DOUBLE AS last"""
     valid = json.loads(run("query", sql, "-r", rec, "--format", "json").stdout, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
@@ -69,7 +69,7 @@ def test_a_terminal_does_not_obey_names(tmp_path, form, safe):
     assert safe in shown and "é" in shown and not set(shown) & set("\x1b\u009b\x7f")
     error = run("query", "SELECT command::INT FROM events", "-r", rec, status=1).stderr
     assert "a?[31mb??" in error and len(error.splitlines()) > 1
-    # Files and pipes get every byte; tables are for people anywhere.
+    # Files and pipes get every byte. Tables are for people everywhere.
     exact = subprocess.run(args, capture_output=True, check=True).stdout.decode()
     assert (hostile in exact or hostile in json.loads(exact)[0]["command"]) if form != "table" else safe in exact
 
@@ -78,24 +78,24 @@ def test_a_terminal_does_not_obey_names(tmp_path, form, safe):
                                  "SELECT 1 AS a, 2 AS a", 'SELECT 1 AS "a""b"', "SELECT 1; SELECT 2 -- ;", "VALUES (1)",
                                  "SELECT INTERVAL 1 DAY, DATE '2024-01-01', 1.5::DECIMAL(5,2), [1], MAP {'a': 1}, uuid(), true"])
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
-def test_queries_of_all_sorts(rec, sql, form):
+def test_queries_of_all_sorts_run(rec, sql, form):
     assert run("query", sql, "-r", rec, "--format", form).stdout
 
 
-def test_statements_before_the_last(rec):
+def test_statements_before_the_last_run(rec):
     p = run("query", "CREATE TEMP TABLE t AS SELECT '?command' AS c; SET VARIABLE n = 3; SELECT c, getvariable('n') AS n FROM t", "-c", "it's", "-r", rec, "--format", "csv")
     assert p.stdout == "c,n\nit's,3\n"
     p = run("query", "SET VARIABLE n = 3", "-r", rec, status=1)
     assert "no rows" in p.stderr
 
 
-def test_query_from_a_file(rec, tmp_path):
+def test_query_is_read_from_a_file(rec, tmp_path):
     (tmp_path / "q.sql").write_text("SELECT count(*) AS n FROM events WHERE command = '?command'")
     assert run("query", "-f", tmp_path / "q.sql", "-c", "other", "-r", rec, "--format", "csv").stdout == "n\n1\n"
     assert "cpu_time" in run("query", "-f", CPU, "-c", "other", "-r", rec).stdout
 
 
-def test_a_table_in_a_file(rec, tmp_path):
+def test_a_table_is_written_to_a_file(rec, tmp_path):
     run("query", "SELECT 1 AS n", "-r", rec, "--output", tmp_path / "t")
     assert (tmp_path / "t").read_text() == "n\n1\n"
 
@@ -107,7 +107,8 @@ def test_nothing_is_fetched_from_the_network(rec):
 
 @pytest.mark.parametrize("columns, env, longest", [(100, {}, 100), (0, {"COLUMNS": "110"}, 110), (0, {}, 135), (80, {}, 135)])
 def test_stacks_fit_the_terminal(tmp_path, columns, env, longest):
-    """Also one that does not say how wide it is; where even short columns do not fit, they stay readable. A pipe gets all."""
+    """Also on a terminal that does not report its width. If even short columns do not fit, they stay readable. A pipe gets
+    everything."""
     import fcntl
     import struct
     import termios

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What -r takes, and what is said when it cannot be read."""
+"""What -r accepts, and the errors for recordings that cannot be read."""
 import os
 import pathlib
 import re
 import shutil
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from recordings import PERIOD, SECOND, Batch, names
 
 
 
-def test_what_r_takes(tmp_path):
+def test_r_takes_folders_files_and_globs(tmp_path):
     for number, rows in ((2, 1), (9, 2), (10, 4)):
         Batch().profile(1, names("f"), count=rows).write(tmp_path / str(number))
     Batch().profile(9, names("f", "g"), count=8).write(tmp_path / "10", 2)
@@ -23,13 +24,26 @@ def test_what_r_takes(tmp_path):
     assert count("-r", tmp_path / "9") == 2
     assert count("-r", f"{tmp_path}/9/") == 2
     assert count("-r", tmp_path) == 12
-    assert count(env={**os.environ, "STACKS_DIR": str(tmp_path)}) == 12
+    env = {**os.environ, "STACKS_DIR": str(tmp_path)}
+    assert count(env=env) == 12
     assert count("-r", tmp_path / "10" / "events-000001.parquet") == 4
     assert count("-r", tmp_path / "10" / "stacktraces-000002.parquet") == 8
     assert count("-r", tmp_path / "10" / "events-*2.parquet") == 8
     assert count("-r", tmp_path / "10" / "*") == 12
     assert count("-r", tmp_path / "[29]") == 3
     assert count("-r", tmp_path / "*") == 15
+
+
+def test_which_recording_is_shown_without_r(tmp_path):
+    """The latest one may have failed."""
+    for number in (1, 2):
+        rec = Batch().profile(1, names("f")).write(tmp_path / str(number))
+    three_hours_ago = time.time() - 3 * 3600 - 60
+    os.utime(rec / "events-000001.parquet", (three_hours_ago, three_hours_ago))
+    for args in ("top",), ("query", COUNT):
+        assert run(*args, env={**os.environ, "STACKS_DIR": str(tmp_path)}).stderr == (
+            f"stacksexport: {tmp_path}/2 is the newest recording, written 3 h ago\n")
+        assert run(*args, "-r", tmp_path).stderr == ""
 
 
 def test_several_recordings_add_up(tmp_path):
@@ -39,11 +53,11 @@ def test_several_recordings_add_up(tmp_path):
     run("pprof", CPU, "-c", "prog", "-r", tmp_path / "*", "--output", tmp_path / "p")
     raw = Raw(tmp_path / "p")
     assert raw.samples == {("f",): (4, 4 * PERIOD)}, "a stack that is in both is one"
-    # 1 s + 2 s and, per recording, what the first sample stands for
+    # 1 s + 2 s, plus the time that the first sample of each recording stands for
     assert "Duration: 3.02s" in pprof(tmp_path / "p", "-top")
 
 
-def test_odd_names(tmp_path):
+def test_odd_names_are_read(tmp_path):
     rec = Batch().profile(1, names("f")).write(tmp_path / "it's [o]dd *é")
     assert count("-r", rec) == 1
     assert count("-r", rec / "events-000001.parquet") == 1
@@ -59,7 +73,7 @@ def test_a_stack_in_many_batches_is_one(tmp_path):
 
 
 def refused(rec, tmp_path, *parts, args=("query", COUNT, "--output", "out")):
-    """It says all parts, prints nothing and leaves nothing."""
+    """Expects an error that contains all parts, no output, and no new file."""
     before = sorted(tmp_path.rglob("*"))
     p = run(*args, *(("-r", rec) if rec else ()), status=1, cwd=tmp_path)
     assert p.stdout == ""
@@ -69,7 +83,7 @@ def refused(rec, tmp_path, *parts, args=("query", COUNT, "--output", "out")):
     return p
 
 
-def test_no_recording(tmp_path):
+def test_a_missing_recording_is_refused(tmp_path):
     p = run("top", status=1, env={**os.environ, "STACKS_DIR": str(tmp_path)})
     assert str(tmp_path) in p.stderr and "sudo collector" in p.stderr
     p = run("top", status=1, env={**os.environ, "STACKS_DIR": str(tmp_path / "none")})
@@ -84,19 +98,19 @@ def test_no_recording(tmp_path):
     assert count("-r", tmp_path / "2") == 1
 
 
-def test_a_file_that_is_none_of_ours(tmp_path):
+def test_a_foreign_file_is_refused(tmp_path):
     (tmp_path / "x.parquet").write_text("x")
     refused(tmp_path / "x.parquet", tmp_path, "x.parquet", "events-N.parquet")
 
 
-def test_the_other_file_is_missing(rec, tmp_path):
+def test_a_missing_second_file_is_refused(rec, tmp_path):
     (rec / "stacktraces-000001.parquet").unlink()
     refused(rec, tmp_path, "stacktraces-000001.parquet is missing", "events-000001.parquet")
     refused(rec / "events-000001.parquet", tmp_path, "stacktraces-000001.parquet is missing")
 
 
 @pytest.mark.parametrize("name", ["events", "stacktraces"])
-def test_damaged_files(rec, tmp_path, name):
+def test_damaged_files_are_refused(rec, tmp_path, name):
     path = rec / f"{name}-000001.parquet"
     whole = path.read_bytes()
     for content, word in ((whole[: len(whole) // 2], "truncated"), (whole[:-1], "truncated"), (b"", "empty"),
@@ -107,7 +121,7 @@ def test_damaged_files(rec, tmp_path, name):
     refused(rec, tmp_path, rec)
 
 
-def test_damage_inside(rec, tmp_path):
+def test_damage_inside_is_reported(rec, tmp_path):
     path = rec / "events-000001.parquet"
     whole = bytearray(path.read_bytes())
     whole[4 : len(whole) // 3] = b"\xff" * (len(whole) // 3 - 4)
@@ -116,8 +130,8 @@ def test_damage_inside(rec, tmp_path):
     refused(rec, tmp_path, rec, args=("top",))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
-def test_somebody_elses_folder(rec, tmp_path, public):
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_a_folder_without_permission_is_refused(rec, tmp_path, public):
     for f in (tmp_path, *tmp_path.parents):
         if f != pathlib.Path("/") and not f.stat().st_mode & 0o001:
             f.chmod(f.stat().st_mode | 0o011)
@@ -131,7 +145,7 @@ def test_somebody_elses_folder(rec, tmp_path, public):
     assert "events-000001.parquet" in p.stderr and "Permission denied" in p.stderr
 
 
-def test_an_unknown_command(rec, tmp_path):
+def test_an_unknown_command_lists_the_known_ones(rec, tmp_path):
     p = refused(rec, tmp_path, "empty", "prog, other", args=("pprof", CPU, "-c", "porg", "-d", "out"))
     assert str(rec) in p.stderr
     refused(rec, tmp_path, "prog, other", args=("top", "-c", "porg"))
@@ -156,14 +170,14 @@ def test_an_unknown_command(rec, tmp_path):
         ("SELECT ustack, ?, 1 FROM stacks", ["q.sql"]),
     ],
 )
-def test_queries_that_do_not_fit(rec, tmp_path, sql, parts):
+def test_queries_that_do_not_fit_are_refused(rec, tmp_path, sql, parts):
     p = query_profile(rec, tmp_path, sql, status=1)
     assert not (tmp_path / "q.pb.gz").exists()
     for part in parts if "?" not in sql else []:
         assert part in p.stderr, p.stderr
 
 
-def test_query_files(rec, tmp_path):
+def test_query_files_are_found_by_name(rec, tmp_path):
     p = run("pprof", "sql/pprof/nothing.sql", "-r", rec, status=1)
     assert "nothing.sql; sql/pprof has:" in p.stderr
     assert re.search(r"^  cpu_stacks\.sql +Where do .*\?$", p.stderr, re.M)
@@ -200,14 +214,14 @@ def test_query_files(rec, tmp_path):
         (["pprof", CPU, "-c"], ["c"]),
     ],
 )
-def test_wrong_calls(args, parts):
+def test_wrong_calls_are_refused(args, parts):
     p = run(*args, status=2)
     assert p.stdout == ""
     for part in parts:
         assert part in p.stderr, p.stderr
 
 
-def test_help_and_version():
+def test_help_and_version_are_printed():
     for args in (["--help"], ["-h"], ["pprof", "--help"], ["--help", "top"], ["query", "-h"]):
         p = run(*args)
         assert p.stderr == "" and "stacksexport" in p.stdout and "Examples:" in p.stdout
@@ -217,7 +231,7 @@ def test_help_and_version():
 
 
 def test_an_empty_result_names_the_source(rec, tmp_path):
-    """What the query reads was not recorded; what was, and has nothing of that command, is another matter."""
+    """The source was not recorded, as opposed to a recorded source without rows for the command."""
     def says(*args, status=1):
         return run(*args, "-r", rec, status=status, cwd=tmp_path).stderr
     assert "rss (collector -p rss)\n" in says("pprof", "rss_ustacks_growth.sql", "-c", "prog")
@@ -233,7 +247,7 @@ def test_an_empty_result_names_the_source(rec, tmp_path):
 
 
 def column(name, values):
-    """Puts other values into a column, or takes it away."""
+    """Replaces the values of a column, or removes the column."""
     def change(table):
         at = table.schema.get_field_index(name)
         return table.remove_column(at) if values is None else table.set_column(at, name, values(len(table)))
@@ -241,7 +255,7 @@ def column(name, values):
 
 
 def nested(levels):
-    """Puts each list of frames into so many lists more."""
+    """Wraps each list of frames into this many further lists."""
     def change(table):
         frames = table.column("frames").combine_chunks()
         for _ in range(levels):
@@ -267,8 +281,8 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ["unwind", "kstack_id", "runnable", "host", "weight"])
-def test_a_column_that_no_file_has(rec, tmp_path, name):
-    """Where one file at least has it, the others have nulls."""
+def test_a_column_that_no_file_has_is_reported(rec, tmp_path, name):
+    """If at least one file has the column, the rows of the others have nulls."""
     for number, folder in ((1, "one"), (2, "one"), (1, "both")):
         shutil.copytree(rec, tmp_path / folder, dirs_exist_ok=True)
         for file in ("events", "stacktraces"):
@@ -284,13 +298,13 @@ def test_a_column_that_no_file_has(rec, tmp_path, name):
 
 @pytest.fixture
 def two(tmp_path):
-    """Two batches; of the second one something will be wrong."""
+    """Two batches. The tests damage the second."""
     Batch().profile(1, names("f", "main"), count=3).write(tmp_path / "rec", 1)
     return Batch().profile(5, names("g", "main"), count=2).write(tmp_path / "rec", 2)
 
 
 def check_left_out(rec, tmp_path, *parts):
-    """The first batch is shown, and what was left out is said."""
+    """The first batch is shown, and the omission is reported."""
     p = run("query", COUNT, "-r", rec, "--format", "csv")
     assert p.stdout == "n\n3\n"
     for part in parts:
@@ -301,7 +315,7 @@ def check_left_out(rec, tmp_path, *parts):
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_a_batch_that_is_something_else(two, tmp_path, name):
+def test_a_foreign_batch_is_left_out(two, tmp_path, name):
     file, change, words = ODD[name]
     path = two / f"{file}-000002.parquet"
     pq.write_table(change(pq.read_table(path)), path)
@@ -310,7 +324,7 @@ def test_a_batch_that_is_something_else(two, tmp_path, name):
     assert words in p.stderr and "cannot read" in p.stderr
 
 
-def test_a_batch_that_is_not_whole(two, tmp_path):
+def test_an_incomplete_batch_is_left_out(two, tmp_path):
     path = two / "events-000002.parquet"
     whole = path.read_bytes()
     for content, words in ((b"", "it is empty"), (whole[:-20], "truncated"), (whole[:4] + b"\xff" * (len(whole) - 12) + whole[-8:], "is damaged")):
@@ -322,7 +336,7 @@ def test_a_batch_that_is_not_whole(two, tmp_path):
 
 
 def test_damage_inside_names_the_file(two):
-    """It shows when it is read. The names are no UTF-8, which Parquet promises."""
+    """Readers notice it while they read. The names are not UTF-8, which Parquet promises."""
     path = two / "events-000002.parquet"
     table = pq.read_table(path)
     raw = pa.array([b"a\xff\x1b[31m"] * len(table), pa.binary())
@@ -331,8 +345,8 @@ def test_damage_inside_names_the_file(two):
     assert f"{path} is damaged" in p.stderr and "move the two files of this batch away" in p.stderr and "\x1b" not in p.stderr and "000001.parquet is" not in p.stderr
 
 
-def test_values_that_mean_nothing(tmp_path):
-    """Negative, null, too large: nothing crashes, and a profile holds what fits."""
+def test_senseless_values_do_not_crash(tmp_path):
+    """Negative, null, too large: nothing crashes, and a profile has the values that fit."""
     b = Batch().add("profile", 1, names("f"), duration=-5).profile(2, names("g")).slice(0, 10, "sleeping", pid=5).slice(-50, 5, "dead", pid=5)
     rec = b.write(tmp_path / "rec")
     path = rec / "events-000001.parquet"

@@ -9,11 +9,11 @@ import pytest
 
 from conftest import EXPORT
 from exporter import SOURCE, build_id, run
-from recordings import PERIOD, SECOND, Batch, kernel, names
+from recordings import PERIOD, SECOND, Batch, frame, kernel, names
 
 
 def sections(text):
-    """{title: [rows]}, the head under ''."""
+    """{title: [rows]}; the head is under ''."""
     out, title = {"": []}, ""
     for line in text.splitlines():
         if re.fullmatch(r"[A-Z -]+( \(.*\))?", line) and line.strip():
@@ -40,7 +40,33 @@ def busy(tmp_path):
     return b.write(tmp_path / "busy")
 
 
-def test_top(busy):
+def test_advice(tmp_path):
+    anon, jvm = frame(None, "[anon]"), frame("JavaMain", module="/usr/lib/jvm/lib/server/libjvm.so")
+    b = Batch().profile(0, [anon, jvm], count=30, command="shop").profile(50, [anon, *names("main")], count=20, command="forth")
+    b.profile(100, [frame(None, "/lib/libz.so.1"), *names("main")], count=40).profile(150, names("deep"), unwind="truncated", count=9)
+    b.profile(200, [frame(None, "/lib/few.so")], count=1)
+    lines = sections(run("top", "-r", b.write(tmp_path / "r")).stdout)["TO GET MORE FROM A RECORDING"]
+    assert lines[0].startswith("40.0 % of the user stacks go through functions without names of /lib/libz.so.1: install its debug package")
+    assert '"dpkg -S libz.so.1"' in lines[0]
+    assert lines[1] == ("30.0 % of the user stacks of shop go through code without names that it made at run time: start java with "
+                        '-XX:+PreserveFramePointer and run "jcmd PID Compiler.perfmap" while you record')
+    assert lines[2].startswith("20.0 % of the user stacks of forth") and lines[2].endswith("has to write /tmp/perf-PID.map or a jitdump")
+    assert lines[3] == ("9.0 % of the user stacks are larger than what was copied, or partly not in memory: record with "
+                        "--stack-size=1M or --stitch")
+    assert lines[4:] == []
+
+
+def test_no_advice_where_nothing_is_missing(tmp_path):
+    assert "TO GET MORE" not in run("top", "-r", Batch().profile(0, names("hot"), count=9).write(tmp_path / "r")).stdout
+
+
+def test_losses_of_what_it_does_not_show(tmp_path):
+    b = Batch().profile(0, names("hot"), count=9).add("lost", 6, amount=1, lost_kind="vfs", reason="ring_full")
+    head = "\n".join(sections(run("top", "-r", b.write(tmp_path / "r")).stdout)[""])
+    assert "Lost events: 1 (vfs ring_full 1)" in head and "too small" not in head
+
+
+def test_top_shows_every_table(busy):
     out = sections(run("top", "-r", busy).stdout)
     head = "\n".join(out[""])
     assert "6.0 s from" in head and "15 events" in head
@@ -68,8 +94,8 @@ def test_top(busy):
                       "preempted": ["0.000", "1.000", "1"], "(all)": ["7.500", "1.500", "3"]}
 
 
-def test_waits_are_of_who_called_the_scheduler(tmp_path):
-    """A recording with kernel stacks only says more than that everybody waits in schedule."""
+def test_waits_belong_to_the_caller_of_the_scheduler(tmp_path):
+    """A recording with kernel stacks only says more than "all wait in schedule"."""
     b = Batch().profile(0, None, kernel("schedule", "entry"))
     b.slice(0, SECOND, "sleeping", None, kernel("__schedule", "schedule", "schedule_timeout", "do_poll", "entry"))
     b.slice(3 * SECOND, 4 * SECOND, "preempted", None, kernel("__schedule", "__cond_resched", "zap", "entry"))
@@ -83,7 +109,7 @@ def test_waits_are_of_who_called_the_scheduler(tmp_path):
 
 
 def waits_of(path):
-    """{function: (blocked seconds as it waited, in all)}"""
+    """{function: (blocked seconds in itself, in total)}"""
     out = sections(run("top", "-r", path).stdout)
     return {r.split()[-1]: (r.split()[0], r.split()[3]) for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
 
@@ -95,7 +121,7 @@ def waits_of(path):
     (["__lll_lock_wait", "pthread_mutex_lock"], {"__lll_lock_wait", "pthread_mutex_lock"}),
 ])
 def test_a_thread_waits_below_what_libc_puts_on_top(libc, waits, tmp_path):
-    """In the first function that its caller knows, with names and in a stripped libc."""
+    """In the first function that the program itself calls, with names and in a stripped libc."""
     stack = names(*libc, module="/usr/lib/libc.so.6") + names("serve", "main")
     b = Batch().slice(0, SECOND, "sleeping", stack).slice(3 * SECOND, 3 * SECOND, "dead")
     found = waits_of(b.write(tmp_path / "r"))
@@ -113,7 +139,7 @@ def test_a_function_without_a_name_is_where_a_thread_waits_if_no_other_is_known(
         assert [f for f, (blocked, _) in waits.items() if blocked == "2.000"] == ["symbol]"]
 
 
-def test_top_selects(busy):
+def test_top_selects_a_command(busy):
     out = sections(run("top", "-r", busy, "-c", "prog").stdout)
     assert "User stacks: 11, 90.9 % reach the root; the others: truncated 1" in "\n".join(out[""])
     out = sections(run("top", "-r", busy, "-c", "other").stdout)
@@ -135,7 +161,7 @@ def test_top_selects_by_build_id(busy, compile_c, tmp_path):
     assert " f\n" in out and " g\n" not in out
 
 
-def test_top_without_a_loss_or_a_stack(tmp_path):
+def test_top_works_without_a_loss_or_a_stack(tmp_path):
     out = run("top", "-r", Batch().profile(1, None, None).write(tmp_path / "r")).stdout
     assert "Lost events: 0\n" in out and "[no stack]" in out and "User stacks" not in out
 
@@ -162,7 +188,7 @@ def test_top_fits_the_terminal(tmp_path):
 
 
 def test_top_adds_up(tmp_path):
-    """Idle workers of the kernel are in no table, what prints as zeros has no row, and every table has the same sums."""
+    """Idle kernel workers are in no table, rows that would print as zeros are omitted, and every table has the same sums."""
     b = Batch().profile(0, names("f"), command="busy").profile(0, names("g"), command="brief", pid=5, tgid=5)
     b.slice(0, SECOND, "sleeping", names("wait", "main"), pid=1).slice(3 * SECOND, 4 * SECOND, "dead", pid=1)
     b.slice(0, SECOND, "idle", None, kernel("worker"), pid=2, command="kworker").slice(9 * SECOND, 9 * SECOND, "dead", pid=2, command="kworker")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""trace: what is in the file, and what is said when there is nothing to draw."""
+"""trace: the content of the file, and the errors if there is nothing to draw."""
 import gzip
-import json
 import os
 import subprocess
 
@@ -35,7 +34,7 @@ RSS = "SELECT 'counter' AS event, 'rss' AS name, tgid AS pid, timestamp / 1000 A
 
 
 def query_trace(rec, tmp_path, *queries, status=0, output="t.json"):
-    """A file for each query, q0.sql and so on; the trace and what was said."""
+    """Writes a file for each query: q0.sql and so on. Returns the trace and the messages."""
     files = []
     for i, sql in enumerate(queries):
         files.append(tmp_path / f"q{i}.sql")
@@ -48,7 +47,7 @@ def one(rec, tmp_path, columns, status=0):
     return query_trace(rec, tmp_path, f"SELECT {columns}", status=status)
 
 
-def test_several_queries(rec, tmp_path):
+def test_several_queries_make_one_trace(rec, tmp_path):
     t, said = query_trace(rec, tmp_path, ON_CPU, READS, RSS)
     assert f"wrote {tmp_path}/t.json" in said and "ui.perfetto.dev" in said and "chrome://tracing" in said
     a, b = [e for e in t.complete if e["name"] == "on CPU"]
@@ -65,7 +64,7 @@ def test_several_queries(rec, tmp_path):
 
 
 def test_frames_are_the_right_way_round(rec, tmp_path):
-    """A frame's parent is its caller, and what stacks have in common is there once."""
+    """The parent of a frame is its caller, and common parts of stacks are stored once."""
     t, _ = query_trace(rec, tmp_path, ON_CPU, READS)
     parents = {f["name"]: t.frames[f["parent"]]["name"] if "parent" in f else None for f in t.frames.values()}
     assert parents == {"main": None, "lock": "main", "wait": "lock", "schedule": "wait", "spin": "main", "read": "main"}
@@ -74,7 +73,7 @@ def test_frames_are_the_right_way_round(rec, tmp_path):
 
 
 def test_nanoseconds_survive(tmp_path):
-    """No double between the recording and the file: a parent ends exactly with its child."""
+    """Times are not converted through doubles: a parent ends exactly with its child."""
     b = Batch()
     for i in range(200):
         b.add("trace_exit", 1_000 * i + 7 + i, duration=7 + i, trace_name="in").add("trace_exit", 1_000 * i + 7 + i, duration=500, trace_name="out")
@@ -101,7 +100,7 @@ def test_overlaps_get_lines_of_their_own(tmp_path):
     assert "144 events left out: more than 256 overlap on one thread" in said and len(t.complete) == 261
 
 
-def test_instants(rec, tmp_path):
+def test_instants_are_drawn(rec, tmp_path):
     t, _ = one(rec, tmp_path, "'instant' AS event, 'x' AS name, 1 AS pid, 2 AS tid, 5 AS timestamp, 'k' AS kind")
     assert [(e["name"], e["tid"], e["ts"], e["cat"]) for e in t.instants] == [("x", 2, 0, "k")]
     t.check_perfetto(tmp_path / "t.json")
@@ -111,7 +110,7 @@ def test_instants(rec, tmp_path):
     ("5 AS start, 7 AS duration", 5, 7), ("12 AS timestamp, 7 AS duration", 5, 7), ("5 AS start, 12 AS timestamp", 5, 7),
     ("5.5 AS start, 0.125 AS duration", 5.5, 0.125), ("5.5::DOUBLE AS start, 1::TINYINT AS duration", 5.5, 1), ("5::UHUGEINT AS start, 0 AS duration", 5, 0),
     ("-5 AS start, 1 AS duration", -5, 1)])
-def test_times(rec, tmp_path, times, begin, length):
+def test_times_are_read_in_every_form(rec, tmp_path, times, begin, length):
     t, _ = one(rec, tmp_path, f"'complete' AS event, 'x' AS name, 1 AS pid, {times}")
     assert [(e["ts"], e["dur"], e["tid"]) for e in t.complete] == [(0, length, 1)]
     assert t.json["otherData"]["zero_unix_ns"] == str(round(begin * 1000))
@@ -122,14 +121,14 @@ def test_times(rec, tmp_path, times, begin, length):
     ("4294967295 AS pid", "pid or tid"), ("1::HUGEINT << 100 AS tid", "pid or tid"), ("NULL AS start", "no time"), ("NULL AS duration", "no time"),
     ("'nan'::DOUBLE AS start", "no time"), ("-1 AS duration", "negative duration"), (f"{START} AS start", "nanoseconds"),
     ("170141183460469231731687303715884105727::HUGEINT - 1 AS amount", "63 bits"), ("'counter' AS event", "without amount")])
-def test_rows_that_cannot_be_drawn(rec, tmp_path, column, why):
-    """They are left out and said; the others are there."""
+def test_rows_that_cannot_be_drawn_are_reported(rec, tmp_path, column, why):
+    """They are left out and reported; the others are drawn."""
     good = {"event": "'complete'", "name": "'x'", "pid": "1", "tid": "2", "start": "5", "duration": "7", "amount": "NULL::BIGINT"}
     value, name = column.rsplit(" AS ", 1)
     bad = {**good, name: value}
     row = lambda fields: "SELECT " + ", ".join(f"{v} AS {n}" for n, v in fields.items())
     t, said = query_trace(rec, tmp_path, f"{row(good)} UNION ALL {row(bad)}")
-    assert len(t.complete) == 1 and f"q0.sql: rows left out: 1: " in said and why in said
+    assert len(t.complete) == 1 and "q0.sql: rows left out: 1: " in said and why in said
     (tmp_path / "t.json").unlink()
     _, said = query_trace(rec, tmp_path, row(bad), status=1)
     assert why in said and "no row can be drawn" in said and not (tmp_path / "t.json").exists()
@@ -144,7 +143,7 @@ def test_rows_that_cannot_be_drawn(rec, tmp_path, column, why):
     ("'complete' AS event, 'x' AS name, 1 AS pid, 'f' AS stack", "column stack has to be a stack"),
     ("'complete' AS event, 'x' AS name, 1 AS pid, ['f'] AS stack", "column stack has to be a stack"),
     ("nothing", "nothing")])
-def test_wrong_columns(rec, tmp_path, columns, why):
+def test_wrong_columns_are_refused(rec, tmp_path, columns, why):
     _, said = one(rec, tmp_path, columns, status=1)
     assert why in said
     assert sorted(f.name for f in tmp_path.iterdir()) == ["q0.sql", "rec"]
@@ -156,8 +155,8 @@ def test_one_bad_query_spoils_all(rec, tmp_path):
     assert (tmp_path / "t.json").read_text() == "old"
 
 
-def test_odd_values(rec, tmp_path):
-    """Nulls, huge numbers, empty and other columns."""
+def test_odd_values_are_written(rec, tmp_path):
+    """Nulls, huge numbers, empty columns and other columns."""
     t, _ = one(rec, tmp_path, """'complete' AS event, NULL AS name, 2147483647 AS pid, NULL AS tid, 1 AS start, 9223372036854770 AS duration, NULL AS kind,
         9223372036854775807 AS amount, -1::TINYINT AS rate, [] AS stack, NULL::UBIGINT[] AS end_stack, 18446744073709551615::UBIGINT AS address, [1, 2] AS list,
         NULL AS "null", 'x' AS "odd ""name\"""")
@@ -166,14 +165,14 @@ def test_odd_values(rec, tmp_path):
     assert e["args"] == {"amount": 2**63 - 1, "rate": -1, "address": "18446744073709551615", "list": "[1, 2]", 'odd "name': "x"}
 
 
-def test_frames_without_names_and_ids_without_frames(tmp_path):
+def test_frames_without_names_and_ids_without_frames_are_drawn(tmp_path):
     b = Batch().profile(1, [dict(name=None, address=0, offset=0x1234, module="/lib/libx.so", build_id=None, file_offset=None), *names(ODD)])
     t, _ = query_trace(b.write(tmp_path / "r"), tmp_path, """SELECT 'instant' AS event, 'x' AS name, 1 AS pid, 0 AS timestamp,
         [NULL, ustack_id, 77] AS stack, [77::UBIGINT] AS end_stack FROM events""")
     assert t.instants[0]["args"] == {"stack": ["libx.so+0x1234", ODD]}
 
 
-def test_parameters_and_where_queries_are_looked_for(rec, tmp_path):
+def test_parameters_are_replaced_and_queries_are_found(rec, tmp_path):
     q = tmp_path / "q.sql"
     q.write_text(f"SET VARIABLE x = 1; {RSS} AND command = '?command'")
     run("trace", q, "-c", "prog", "-r", rec, "--output", tmp_path / "t.json")
@@ -187,18 +186,18 @@ def test_integers_divide_as_integers(rec, tmp_path):
     assert t.counters[0]["args"] == {"amount": 3}
 
 
-def test_a_query_without_rows_among_others(rec, tmp_path):
+def test_a_query_without_rows_among_others_is_reported(rec, tmp_path):
     t, said = query_trace(rec, tmp_path, ON_CPU, f"{RSS} AND false")
     assert len(t.complete) == 2 and "q1.sql: no row of its result is in the trace" in said
 
 
-def test_losses_are_said(tmp_path):
-    b = Batch().add("rss", 1, amount=5).add("lost", 2, amount=7, lost_kind="switch", reason="ring_full", tgid=0, pid=0)
+def test_losses_are_reported(tmp_path):
+    b = Batch().add("rss", 1, amount=5).add("lost", 2, amount=7, lost_kind="rss", reason="ring_full", tgid=0, pid=0)
     t, said = query_trace(b.write(tmp_path / "r"), tmp_path, RSS)
     assert "7 events were lost" in said and t.json["otherData"]["lost_events"] == "7"
 
 
-def test_where_it_goes(rec, tmp_path):
+def test_traces_are_numbered_or_go_to_the_output(rec, tmp_path):
     q = tmp_path / "q.sql"
     q.write_text(ON_CPU)
     out = tmp_path / "out"
@@ -219,14 +218,14 @@ def test_where_it_goes(rec, tmp_path):
     assert p.returncode == 1 and "No space left" in p.stderr
 
 
-def test_wrong_calls(rec, tmp_path):
+def test_wrong_calls_are_refused(rec, tmp_path):
     assert "query is missing" in run("trace", "-r", rec, status=2).stderr
     assert "give one" in run("trace", "x.sql", "-d", "a", "--output", "b", "-r", rec, status=2).stderr
     assert "does not take --inlined" in run("trace", "x.sql", "-i", "-r", rec, status=2).stderr
     assert "no query file x.sql" in run("trace", "x.sql", "-r", rec, status=1).stderr
 
 
-def test_many_events(tmp_path):
+def test_many_events_are_written_in_time(tmp_path):
     """A hundred thousand events with stacks: nothing is quadratic."""
     rec = Batch().profile(1, names("f", "main")).write(tmp_path / "r")
     t, _ = query_trace(rec, tmp_path, """SELECT 'complete' AS event, 'x' AS name, i % 50 AS pid, i % 50 * 10 + i % 3 AS tid, i AS start, 40 + i % 7 AS duration,

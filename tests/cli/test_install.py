@@ -9,7 +9,7 @@ from conftest import BUILD, ROOT
 
 @pytest.fixture
 def installed(tmp_path):
-    """make(target) with a DESTDIR, after install-programs; and the DESTDIR."""
+    """make(target) with a DESTDIR after install-programs, and the DESTDIR."""
     def make(target):
         subprocess.run(["make", "-s", target, f"BUILD={BUILD}", f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=ROOT, check=True)
 
@@ -24,7 +24,7 @@ def test_installed_programs_bring_their_library_queries_and_completions(installe
                  "share/fish/vendor_completions.d/collector.fish"]:
         assert (root / "usr" / path).stat().st_size > 0
     p = subprocess.run([root / "usr/bin/stacksexport", "query", "SELECT 1"], capture_output=True, text=True, env={"STACKS_DIR": "/nowhere"})
-    assert p.returncode == 1 and "/nowhere" in p.stderr  # it was loaded with libduckdb
+    assert p.returncode == 1 and "/nowhere" in p.stderr  # it was loaded together with libduckdb
 
 
 def test_uninstall_leaves_no_file(installed):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/setup on systems that this machine is not: with a PATH of its own, and package managers that only write down."""
+"""tools/setup on systems other than this machine: with its own PATH, and with package managers that only log their calls."""
+import re
 import shutil
 import subprocess
 
@@ -12,8 +13,9 @@ BASE = ["sh", "dirname", "cat", "tr", "sed", "cut", "id", "mktemp", "grep", "pri
 
 @pytest.fixture
 def setup(tmp_path):
-    """setup(**programs) → what it says with these programs and no others, which must fail, and what they were called with."""
-    def go(**programs):
+    """setup(**programs) runs it with these programs only. Returns its messages and the logged calls. It must fail, unless
+    `change` replaced what makes it fail."""
+    def go(change=lambda text: text, status=1, **programs):
         folder, calls = tmp_path / "bin", tmp_path / "calls"
         folder.mkdir()
         calls.touch()
@@ -29,10 +31,11 @@ def setup(tmp_path):
         checkout = tmp_path / "checkout"
         (checkout / "tools").mkdir(parents=True)
         text = (ROOT / "tools/setup").read_text().replace("PATH=$PATH:/usr/sbin:/sbin", "")
-        (checkout / "tools/setup").write_text(text.replace("/usr/bin/python3", "python3").replace("/usr/lib/linux-tools", "/nowhere"))
+        text = text.replace("/usr/bin/python3", "python3").replace("/usr/lib/linux-tools", "/nowhere")
+        (checkout / "tools/setup").write_text(change(text))
         p = subprocess.run(["sh", checkout / "tools/setup", "tests"], env={"PATH": str(folder), "TMPDIR": str(tmp_path)},
                            capture_output=True, text=True, timeout=60)
-        assert p.returncode == 1, p.stderr
+        assert p.returncode == status, p.stderr
         return p.stderr, calls.read_text().splitlines()
 
     return go
@@ -60,3 +63,20 @@ def test_takes_the_first_package_that_a_release_has(setup):
     install = next(call.split() for call in calls if call.startswith("apt_get install"))
     assert {"libsysprof-4", "binutils", "bpftool", "default-jdk-headless"} <= set(install)
     assert not {"libsysprof-capture-4-dev", "binutils-gold"} & set(install)
+
+
+def only_optional(text):
+    """tools/setup where all that is needed is there."""
+    text = re.sub(r"^((?:BUILD|TEST)_NEEDS)='\n.*?\n'", r"\1=''", text, flags=re.S | re.M)
+    return text.replace('mkdir -p "$deps"\n', 'python_env() { :; }\nnode_cmd() { :; }\nduckdb() { :; }\npprof() { :; }\nmkdir -p "$deps"\n')
+
+
+def test_goes_on_without_a_browser_where_there_is_no_package_of_one(setup):
+    said, calls = setup(only_optional, status=0, apt_get="", apt_cache="exit 1", dpkg_query="exit 1", uname="echo x86_64")
+    assert "there is no package chromium here; its tests are skipped" in said
+    assert not [call for call in calls if call.startswith("apt_get")]
+
+
+def test_installs_a_browser_where_there_is_a_package(setup):
+    _, calls = setup(only_optional, apt_get="", apt_cache="echo Package: $3", dpkg_query="exit 1", uname="echo x86_64")  # fails: nothing comes
+    assert "chromium" in next(call.split() for call in calls if call.startswith("apt_get install"))

@@ -63,7 +63,7 @@ int main()
 }
 """
 
-# The same inline function and template as above: the linker keeps one of each.
+# The same inline function and template as above. The linker keeps one copy of each.
 CC_TWIN = """
 #include <stacks_tracing.h>
 inline int inlined(int n) { STACKS_SPAN("inlined", 5); return n; }
@@ -103,12 +103,12 @@ def test_cxx_without_warnings(tmp_path, compiler, std, flags):
     compile_one(compiler, CC, tmp_path / "cc.o", "-c", f"-std={std}", *WARNINGS, "-Wold-style-cast", *flags.split())
 
 
-def test_other_machines(tmp_path):
+def test_other_machines_compile_the_header(tmp_path):
     arm = compile_one("clang", C, tmp_path / "arm.o", "-c", "-O2", "--target=aarch64-linux-gnu", "-ffreestanding", *WARNINGS)
     assert {(n, a) for n, _, _, a in notes(arm)} == {
         ("enter", "8@x0 8@x1 8@x2 8@x3 8@x4"), ("exit", "8@x0"), ("exit_stack", "8@x0"), ("close", "8@x0")
     }
-    # Elsewhere there are no probes, and still a program.
+    # Other machines have no probes, but the program compiles.
     source = C.replace("void listen", "#if 0\nvoid listen") + "#endif\n"
     assert notes(compile_one("gcc", source, tmp_path / "m32.o", "-c", "-O2", "-m32", "-ffreestanding", *WARNINGS)) == []
 
@@ -138,7 +138,7 @@ def test_several_files_are_one_program(tmp_path, flags):
 
 
 def test_libraries_do_not_share_ids(tmp_path):
-    """A program and two libraries of which each is hidden from the others."""
+    """A program and two libraries whose symbols are hidden from each other."""
     source = """
 #include <stacks_tracing.h>
 uint64_t take_%s(void) { stacks_tracing_enter_semaphore = 1; return STACKS_SPAN_OPEN("span").span_id; }
@@ -173,7 +173,7 @@ def test_probes_survive_strip(tmp_path):
 
 
 def test_functions_are_not_cut_in_two(tmp_path):
-    """Their names are what stacks show."""
+    """Stacks show their names."""
     for example in ("spans_server", "spans_async", "deadlock", "libspans.so"):
         symbols = subprocess.run(["nm", EXAMPLES / example], capture_output=True, text=True, check=True).stdout
         assert "stacks_tracing_enter_semaphore" in symbols and ".cold" not in symbols
@@ -192,6 +192,33 @@ def test_examples_count_their_spans():
     assert [line[:3] for line in run(sys.executable, ROOT / "examples/spans.py", 6, 2, EXAMPLES / "libspans.so")] == [
         ["job", "6", "2100"], ["rest", "6", "0"]
     ]
+
+
+HOLDS_THE_LOCK = """
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+static void check(void)
+{
+	int (*holds)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");
+	if (!holds || !holds())
+		abort();
+}
+int spans_listening(void) { check(); return 1; }
+void spans_enter(uint64_t span, uint64_t parent, uint64_t id, uint64_t amount, const char *name)
+{
+	(void)span, (void)parent, (void)id, (void)amount, (void)name;
+	check();
+}
+void spans_exit(uint64_t span) { (void)span; check(); }
+void spans_close(uint64_t span) { (void)span; check(); }
+"""
+
+
+def test_a_probe_of_python_keeps_the_interpreter_lock(compile_c):
+    """Giving it up at each probe makes waits that the program does not have."""
+    library = compile_c("#define _GNU_SOURCE\n" + HOLDS_THE_LOCK, "-shared", "-fPIC", "-ldl", name="lock.so")
+    assert run(sys.executable, ROOT / "examples/spans.py", 6, 2, library)[0][:3] == ["job", "6", "2100"]
 
 
 def test_it_is_installed(tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The file that says how a recording goes."""
+"""The status file of a running recording."""
 import json
 import subprocess
 import time
@@ -9,7 +9,7 @@ from conftest import EXAMPLES, needs_bpf, wait_for, wait_status
 pytestmark = needs_bpf
 
 
-def test_it_says_how_it_goes_and_is_gone_at_the_end(start, spawn, tmp_path):
+def test_it_shows_the_progress_and_is_removed_at_the_end(start, spawn, tmp_path):
     spawn(EXAMPLES / "cpu", 600)
     path = tmp_path / "run" / "status"
     c = start("-p", "profile:u:199", "--status", path, "cpu")
@@ -24,20 +24,20 @@ def test_it_says_how_it_goes_and_is_gone_at_the_end(start, spawn, tmp_path):
     assert r.returncode == 0 and not path.exists() and list(path.parent.iterdir()) == []
 
 
-def test_one_that_cannot_be_written_is_said_once(record):
+def test_a_failure_to_write_is_reported_once(record):
     r = record("--duration", "1200ms", "--status", "/proc/status/nowhere", "-p", "profile:u")
     assert r.stderr.count("cannot write the status file /proc/status/nowhere: ") == 1
 
 
-def test_a_name_that_is_too_long_is_said(record):
+def test_a_name_that_is_too_long_is_reported(record):
     r = record("--duration", "600ms", "--status", "/tmp/" + "a" * 4200, "-p", "profile:u")
-    assert r.stderr.count("cannot be written: File name too long") == 1
+    assert r.stderr.count(": File name too long") == 1
 
 
 def test_two_collectors_have_two_files(start, tmp_path):
-    """Also when one has its file for a while already, and when both begin at once."""
+    """Also if one has had its file for a while, and if both start at once."""
     path = tmp_path / "status"
-    path.write_text('{\n  "pid": 4194304,\n  "samples": 1\n}\n')  # of one that was killed
+    path.write_text('{\n  "pid": 4194304,\n  "samples": 1\n}\n')  # of a killed collector
     one, two = (start("-p", "profile:u", "--status", path) for _ in range(2))
     files = wait_for(lambda: json.loads(path.read_text())["samples"] != 1 and list(tmp_path.glob("status.*[0-9]")))
     owner, other = (one, two) if json.loads(path.read_text())["pid"] == one.pid else (two, one)
@@ -50,13 +50,14 @@ def test_two_collectors_have_two_files(start, tmp_path):
     assert not path.exists() and not files[0].exists()
 
 
-def test_none(record, tmp_path):
+def test_an_empty_name_means_no_file(record, tmp_path):
     r = record("--duration", "600ms", "--status", "", "-p", "profile:u")
     assert "status file" not in r.stderr
 
 
 def test_tables_are_kept_for_the_next_start(start, spawn, tmp_path):
-    """One that is asked for often: until then there is no need of it. Of a program that is root's alone, so that it can be kept."""
+    """The tables of a program with many lookups: other programs do not need them. Only root may write the program, so the
+    tables may be kept."""
     spawn("gzip", "-9c", "/dev/urandom", stdout=subprocess.DEVNULL)
     seen = []
     for i in range(2):

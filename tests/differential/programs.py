@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of a Debian system and what they do while their stacks are compared: {name: command}."""
-import os
+"""Programs of a Debian system and their workloads while their stacks are compared: {name: command}."""
 import pathlib
 import shutil
 import subprocess
@@ -79,14 +78,14 @@ def has(*names):
 
 
 def built(path, source, *command):
-    """A program made of the source, or None."""
+    """The program built from the source, or None."""
     path.with_suffix(command[-1]).write_text(source)
     argv = [str(a) for a in command[:-1]] + ["-o", str(path), str(path.with_suffix(command[-1]))]
     return str(path) if subprocess.run(argv, capture_output=True).returncode == 0 else None
 
 
 def postgres(tmp):
-    """A server below tmp, as its own user, and pgbench's load on it."""
+    """A server below tmp with its own user, and the load of pgbench."""
     bins = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
     if not bins:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""block: requests to disks. The disk is a loop device over a file in memory; the kernel's own counters of it are the oracle."""
+"""block: disk requests. The disk is a loop device over a file in memory. The kernel's own disk counters are the oracle."""
 import os
 import pathlib
 import subprocess
@@ -100,9 +100,9 @@ def mounted(disk, tmp_path):
 
 @pytest.fixture
 def watch(start, disk):
-    """watch(work, *args) → the recording while work() ran, and what the kernel has counted meanwhile.
+    """watch(work, *args) → the recording of work(), and what the kernel counted meanwhile.
 
-    Again when bytes are missing: some kernels let no program run in the interrupts of some tasks."""
+    Repeats the work if bytes are missing: some kernels do not run BPF programs in the interrupts of some tasks."""
 
     def once(work, args):
         collector = start("-p", "block:uk", *args)
@@ -139,7 +139,7 @@ def test_bytes_add_up(watch, disk):
     got = sums(r, disk)
     assert got["blk_write"] == (stat["writes"], 8 * MB) and stat["write_sectors"] * 512 == 8 * MB
     assert got["blk_read"] == (stat["reads"], stat["read_sectors"] * 512)
-    # udev, where there is one, may look at a disk that somebody has written to.
+    # If udev runs, it may read a disk after a write to it.
     assert r.one("SELECT sum(amount) FROM events WHERE device = ? AND kind = 'blk_read' AND command = 'dd'", disk.name) == 2 * MB
     assert r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
     rows = r.rows("SELECT duration, reason, unwind, list_transform(ustack, lambda f: f.name), kstack[1].name, list_transform(kstack, lambda f: f.name), "
@@ -151,10 +151,10 @@ def test_bytes_add_up(watch, disk):
         assert not top.startswith(("bpf_", "__bpf", "__traceiter")) and any("submit_bio" in n for n in names if n)
 
 
-def test_what_is_merged_counts_once(watch, disk, compile_c):
+def test_merged_requests_count_once(watch, disk, compile_c):
     aio = compile_c(AIO, "-D_GNU_SOURCE")
     if "mq-deadline" in disk.queue("scheduler").read_text():
-        disk.queue("scheduler").write_text("mq-deadline")  # merges requests too, not only bios into them
+        disk.queue("scheduler").write_text("mq-deadline")  # merges requests too, not only bios into requests
     orders = [(0, 1, 2, 3), (13, 12, 11, 10), (20, 22, 21), (30, 32, 34, 31, 33), tuple(range(140, 100, -1))]
 
     def work():
@@ -203,14 +203,14 @@ def test_a_commit_is_a_flush_and_a_write(watch, disk, mounted):
     assert r.one("SELECT count(*) FROM events WHERE kind = 'blk_flush' AND device = ? AND thread LIKE 'jbd2/%'", disk.name) == len(commits)
 
 
-def test_discards(watch, disk):
+def test_discards_are_rows(watch, disk):
     if int(disk.queue("discard_max_bytes").read_text()) == 0:
         pytest.skip("the loop device cannot discard")
     r, stat = watch(lambda: run("blkdiscard", "-f", "-o", 4 * MB, "-l", 8 * MB, disk.path))
     assert sums(r, disk)["blk_discard"] == (stat["discards"], 8 * MB)
 
 
-def test_what_failed_says_why_and_has_no_bytes(watch, disk):
+def test_failed_requests_have_a_reason_and_no_bytes(watch, disk):
     os.truncate(disk.file, 4 * MB)
     done = []
 
@@ -228,7 +228,7 @@ def test_what_failed_says_why_and_has_no_bytes(watch, disk):
     assert sum(n for _, n, _ in rows) == stat["reads"]
 
 
-def test_write_back_says_so(watch, disk, mounted):
+def test_write_back_is_marked(watch, disk, mounted):
     def work():
         (mounted / "file").write_bytes(b"x" * (4 * MB))
         run("sync", "-f", mounted)
@@ -239,7 +239,7 @@ def test_write_back_says_so(watch, disk, mounted):
     assert r.one("SELECT count(*) FROM events WHERE reason = 'writeback' AND kind != 'blk_write'") == 0
 
 
-def test_only_who_submits_is_recorded(watch, disk):
+def test_only_the_submitter_is_recorded(watch, disk):
     def work():
         run("dd", "if=/dev/zero", f"of={disk.path}", "bs=1M", "count=2", "oflag=direct")
         fd = os.open(disk.path, os.O_RDWR)
@@ -252,8 +252,9 @@ def test_only_who_submits_is_recorded(watch, disk):
     assert sums(r, disk) == {"blk_write": (r.one("SELECT count(*) FROM events"), 2 * MB)}
 
 
-def test_the_disk_of_the_root_file_system(record, tmp_path):
-    """A device that answers in an interrupt; some kernels let no program run in the interrupts of some tasks."""
+def test_the_disk_of_the_root_file_system_is_recorded(record, tmp_path):
+    """The device completes requests in an interrupt. Some kernels do not run BPF programs in the interrupts of some
+    tasks."""
     file = tmp_path / "file"
     for _ in range(5):
         r = record("-p", "block:u", "--", "dd", "if=/dev/zero", f"of={file}", "bs=1M", "count=8", "oflag=direct", "conv=fsync")
@@ -262,6 +263,6 @@ def test_the_disk_of_the_root_file_system(record, tmp_path):
         if r.one("SELECT sum(amount) FROM events WHERE kind = 'blk_write'") >= 8 * MB:
             break
     device, amount = r.rows("SELECT device, sum(amount) FROM events WHERE kind = 'blk_write' GROUP BY ALL")[0]
-    assert 8 * MB <= amount < 9 * MB  # the file system's own
+    assert 8 * MB <= amount < 9 * MB  # of the file system itself
     if pathlib.Path(f"/sys/block/{device}/queue/write_cache").read_text().strip() == "write back":
         assert r.one("SELECT count(*) FROM events WHERE kind = 'blk_flush'") >= 1

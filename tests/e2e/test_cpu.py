@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPU profiles of programs whose stacks are known."""
+"""CPU profiles of programs with known stacks."""
 import hashlib
 import os
 import shutil
@@ -22,10 +22,10 @@ def to_root(stacks):
     return sum(n for _, _, status, n in stacks if status == "root") / sum(n for _, _, _, n in stacks)
 
 
-def test_cpu_example(record):
+def test_cpu_example_has_the_known_stacks(record):
     r = record("-p", "profile:u:499", "--", EXAMPLES / "cpu", 3)
     assert r.stdout.strip() in ("0", "1")
-    # The child has the command's name already when it calls execve: its stack is the collector's own until then.
+    # The child already has the command's name when it calls execve(). Until then its stack is the collector's own.
     stacks = r.stacks(
         "command = 'cpu' AND list_contains(list_transform(ustack, lambda f: f.name), 'main') AND ends_with(ustack[-1].module, '/cpu')"
     )
@@ -34,7 +34,7 @@ def test_cpu_example(record):
     for names, modules, _, _ in stacks:
         assert names[-1] == "_start"
         assert names[-4] == "main" or names[-3] == "main", names
-    # main() itself prints, at the end.
+    # main() itself prints at the end.
     assert sum(n for names, *_, n in stacks if names[names.index("main") - 1] == "work") > 0.95 * sum(n for *_, n in stacks)
     assert 0.65 < share(stacks, "render") < 0.85
     assert 0.15 < share(stacks, "compress") < 0.35
@@ -57,8 +57,8 @@ def digest(data):
     return int.from_bytes(hashlib.sha256(data).digest()[:8], "little")
 
 
-def test_ids_are_of_the_content(record):
-    """Of root's files: whoever else wants a stack with the same id looks for it in 2^64."""
+def test_ids_depend_on_the_content(record):
+    """For root's files: an attacker needs 2^64 attempts to find a stack with the same id."""
     recordings = [record("-p", "profile:u:499", "--", "/usr/bin/perl", "-e", "my %h; $h{$_ % 997} .= $_ for 1..4000000") for _ in range(2)]
     seen = []
     for r in recordings:
@@ -83,7 +83,7 @@ def test_a_stack_deeper_than_the_limit_says_so(record):
     assert all(names.count("descend") > 100 for names, *_ in stacks)
 
 
-def test_no_sample_without_its_stack(record):
+def test_every_sample_has_its_stack(record):
     r = record("-p", "profile:uk:199", "-a", "--", EXAMPLES / "cpu", 1)  # an idle machine has no samples
     assert r.one("SELECT count(*) FROM events") > 0
     assert r.one("SELECT count(*) FROM events") == r.one("SELECT count(*) FROM stacks")
@@ -96,7 +96,7 @@ def test_no_sample_without_its_stack(record):
 SPIN = "volatile unsigned long sink; __attribute__((noinline)) void spin(void) { for (int i = 0; i < 1000000; i++) sink += i; }\n"
 
 
-def test_static_and_stripped_and_pie(record, compile_c):
+def test_static_and_stripped_and_pie_reach_the_root(record, compile_c):
     source = SPIN + (
         "__attribute__((noinline)) int outer(void) { for (int i = 0; i < 700; i++) spin(); return 1; }\n"
         "int main(void) { return outer() - 1; }\n"
@@ -121,7 +121,7 @@ def test_static_and_stripped_and_pie(record, compile_c):
     assert offsets == 0
 
 
-def test_cplusplus_and_signal_handler_and_threads(record, compile_c):
+def test_cplusplus_and_signal_handler_and_threads_reach_the_root(record, compile_c):
     prog = compile_c(
         "#include <csignal>\n#include <thread>\n#include <vector>\n#include <sys/time.h>\n" + SPIN +
         "namespace shop { template <class T> struct cart { __attribute__((noinline)) void total(T n) { for (T i = 0; i < n; i++) spin(); } }; }\n"
@@ -149,7 +149,7 @@ def test_cplusplus_and_signal_handler_and_threads(record, compile_c):
 
 
 @pytest.mark.skipif(not shutil.which("rustc"), reason="no rustc")
-def test_rust(record, tmp_path):
+def test_rust_reaches_the_root(record, tmp_path):
     src = tmp_path / "r.rs"
     src.write_text(
         "mod bank { #[inline(never)] pub fn spin(n: u64) -> u64 { let mut x = n; for i in 0..300_000_000u64 {"
@@ -165,7 +165,7 @@ def test_rust(record, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="no go")
-def test_go(record, tmp_path):
+def test_go_reaches_the_root(record, tmp_path):
     src = tmp_path / "g.go"
     src.write_text(
         "package main\nvar sink uint64\n//go:noinline\nfunc spin() { for i := uint64(0); i < 400000000; i++ { sink += i } }\n"
@@ -175,7 +175,7 @@ def test_go(record, tmp_path):
     prog = tmp_path / "gopher"
     subprocess.run(["go", "build", "-o", prog, src], check=True, env={**__import__("os").environ, "GOFLAGS": ""})
     r = record("-p", "profile:u:499", "--", prog)
-    # Not in the handler of Go's preemption signal, which has a stack of its own.
+    # Not in the handler of Go's preemption signal, which has its own stack.
     stacks = [s for s in r.stacks() if s[0][0] == "main.spin"]
     assert stacks and to_root(stacks) == 1, stacks
     assert {"main.outer" in names for names, *_ in stacks} == {True, False}
@@ -183,7 +183,7 @@ def test_go(record, tmp_path):
         assert names[-1] == "runtime.goexit.abi0" or names[-1] == "runtime.goexit", names
 
 
-# Its runtime collects garbage, grows stacks and calls on behalf of goroutines, on the threads' own stacks.
+# Go's runtime collects garbage, grows stacks and makes calls for goroutines on the threads' own stacks.
 BUSY_GO = """package main
 import "fmt"
 type node struct { l, r *node; v [4]int }
@@ -201,11 +201,11 @@ func main() {
 """
 
 
-# With cgo the threads' own stacks are the C library's; without symbols Go's own table has the names.
+# With cgo, the C library provides the stacks of the threads. Without symbols, the names come from Go's own table.
 @pytest.mark.skipif(not shutil.which("go"), reason="no go")
 @pytest.mark.parametrize("cgo", [False, True], ids=["go", "cgo"])
 @pytest.mark.parametrize("flags", [[], ["-ldflags=-s -w"]], ids=["symbols", "stripped"])
-def test_go_on_its_threads_own_stacks(record, tmp_path, cgo, flags):
+def test_go_on_its_threads_own_stacks_reaches_the_root(record, tmp_path, cgo, flags):
     (tmp_path / "g.go").write_text(BUSY_GO.replace('import "fmt"', 'import ("fmt"; "C")') if cgo else BUSY_GO)
     prog = tmp_path / "gopher"
     env = {**os.environ, "GOFLAGS": "", "CGO_ENABLED": str(int(cgo))}
@@ -213,14 +213,15 @@ def test_go_on_its_threads_own_stacks(record, tmp_path, cgo, flags):
     r = record("-p", "profile:u:1999", "--", prog)
     for function in ("runtime.systemstack", "runtime.morestack"):
         stacks = [s for s in r.stacks("command = 'gopher'") if any(n in (function, function + ".abi0") for n in s[0])]
-        # While Go copies a stack to a larger one, frame pointers in it lead to the old one, and a stripped program has nothing else.
+        # While Go copies a stack to a larger one, frame pointers in it lead to the old one. A stripped program has nothing
+        # else.
         least = 0.4 if flags and function == "runtime.morestack" else 0.9
         assert sum(n for *_, n in stacks) > 10 and to_root(stacks) > least, (function, stacks)
-        # Behind it are who called it, on the goroutine's stack.
+        # Their callers are on the goroutine's stack.
         assert any("main.deep" in names or "main.build" in names for names, *_ in stacks), stacks
 
 
-# Signals to its threads, also while they are in their handlers' last system call.
+# Signals to its threads, also during the last system call of a handler.
 SIGNALLED_GO = """package main
 import ("fmt"; "os"; "os/signal"; "syscall"; "time")
 //go:noinline
@@ -236,7 +237,7 @@ func main() {
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="no go")
-def test_go_in_signal_handlers(record, tmp_path):
+def test_go_in_signal_handlers_reaches_the_root(record, tmp_path):
     (tmp_path / "g.go").write_text(SIGNALLED_GO)
     prog = tmp_path / "gopher"
     subprocess.run(["go", "build", "-o", prog, tmp_path / "g.go"], check=True, env={**__import__("os").environ, "GOFLAGS": ""})
@@ -273,8 +274,8 @@ int main(void)
 """
 
 
-def test_handlers_on_signal_stacks(record, compile_c):
-    """Behind them is what they have interrupted, on the thread's own stack."""
+def test_handlers_on_signal_stacks_reach_the_root(record, compile_c):
+    """Behind the handlers is the interrupted code on the thread's own stack."""
     stacks = record("-p", "profile:u:999", "--", compile_c(HANDLERS, "-lpthread", name="handlers")).stacks("command = 'handlers'")
     handlers = [s for s in stacks if s[0][0] == "handler"]
     assert to_root(handlers) > 0.95, handlers
@@ -282,7 +283,7 @@ def test_handlers_on_signal_stacks(record, compile_c):
         assert any(names.count("work") == 6 and first in names for names, *_ in handlers), handlers
 
 
-def test_python3(record):
+def test_python3_reaches_the_root(record):
     code = "def f(n):\n  return sum(i*i for i in range(20000)) if n == 0 else f(n-1)\nimport time\nwhile time.process_time()<1.5: f(20)\n"
     r = record("-p", "profile:u:499", "--", "/usr/bin/python3", "-c", code)
     stacks = [s for s in r.stacks("command = 'python3'") if s[0] and "_PyEval_EvalFrameDefault" in s[0]]
@@ -301,7 +302,7 @@ def test_jit_code_is_walked_by_frame_pointer_and_marked(record):
     assert {m for m, in_jit_code in marks if in_jit_code} == {"guess", "frame_pointer"}
 
 
-# A large buffer between two frames, of which only the ends are touched; in a thread, whose stack nobody has used before.
+# A large buffer between two frames, of which only the ends are touched. It is in a thread with a fresh stack.
 BUFFER = """
 #include <pthread.h>
 static volatile long sink;
@@ -322,7 +323,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0);
     (100, ["leaf", "caller", "run", "start_thread"], "root"),
     (200, ["leaf"], "truncated"),
 ], ids=["bridged", "too large"])
-def test_a_buffer_that_was_never_touched(record, compile_c, kb, names, status):
+def test_an_untouched_buffer_is_bridged_up_to_a_limit(record, compile_c, kb, names, status):
     program = compile_c(BUFFER % (kb << 10), "-O1", "-pthread", "-fomit-frame-pointer", name="buffer")
     r = record("-p", "profile:u:999", "--", program)
     stacks = [(found, how, n) for found, _, how, n in r.stacks("tgid != pid") if found[0] == "leaf"]

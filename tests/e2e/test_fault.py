@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""fault: pages that user code touched for the first time."""
+"""fault: pages that user code touches for the first time."""
 import os
 
 import pytest
@@ -10,7 +10,7 @@ pytestmark = needs_bpf
 
 N = 29
 PAGE = 4096
-CPUS = os.cpu_count()  # each leaves out up to N - 1 faults; the program may run on all of them
+CPUS = os.cpu_count()  # each CPU leaves out up to N - 1 faults; the program may run on all of them
 PAGES = {"few": 1000, "many": 5000}
 
 TOUCH = r"""
@@ -35,7 +35,7 @@ int main(void) { return frames(30) + narrow(1500) == 0; }
 
 
 @pytest.mark.parametrize("every", [0, N])
-def test_as_many_as_pages_that_were_touched(record, compile_c, every):
+def test_faults_are_as_many_as_touched_pages(record, compile_c, every):
     r = record("-p", f"fault:u:{every}", "--", compile_c(TOUCH, name="toucher"))
     words = r.stdout.split()
     addresses = dict(zip(words[0::2], map(int, words[1::2])))
@@ -46,7 +46,7 @@ def test_as_many_as_pages_that_were_touched(record, compile_c, every):
             "FROM stacks WHERE kind = 'fault' AND list_contains(list_transform(ustack, lambda f: f.name), ?) "
             "AND address BETWEEN ? AND ?", function, first, first + pages * PAGE)[0]
         assert odd == 0 and unwind == "root"
-        # A ring that was full may have lost some, of any function's: they are counted.
+        # A full ring may lose events of any function. They are counted.
         step, edge, lost = max(every, 1), CPUS * max(every - 1, 0), r.lost("fault", "filter")
         assert weight == seen * step and pages - edge - lost * step <= weight <= pages + edge
         if every == 0 and not lost:
@@ -54,7 +54,7 @@ def test_as_many_as_pages_that_were_touched(record, compile_c, every):
 
 
 def test_a_stack_that_grows_is_whole(record, compile_c):
-    """The page that is missing is the one that the stack pointer is in."""
+    """The missing page is the page of the stack pointer."""
     r = record("-p", "fault:u:0", "--", compile_c(GROW, name="grower"))
     for function, least in (("frames", 10), ("narrow", 10)):
         rows = r.rows("SELECT unwind, list_transform(ustack, lambda f: f.name), count(*) FROM stacks "
@@ -64,7 +64,7 @@ def test_a_stack_that_grows_is_whole(record, compile_c):
             assert unwind == "root" and names[-1] == "_start", (unwind, names)
 
 
-def test_kinds_of_rows_and_columns(record, compile_c):
+def test_rows_have_the_documented_columns(record, compile_c):
     r = record("-p", "fault:uk", "--", compile_c(TOUCH, name="toucher"))
     assert r.rows("SELECT DISTINCT kind, amount, duration, weight, address IS NULL, pid = tgid FROM events WHERE kind != 'lost'") == [
         ("fault", 0, 0, N, False, True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that take their time: nothing is lost for them, and their stacks are there once they are."""
+"""Slow files: no event is lost because of them, and their stacks are complete once the files are read."""
 import os
 import pathlib
 import shutil
@@ -21,7 +21,7 @@ BUSY = (
 
 
 class SlowFolder:
-    """A folder that is served by a FUSE server; as fast as any before it is told something else."""
+    """A folder that a FUSE server serves, at normal speed until it is told otherwise."""
 
     def __init__(self, source, at):
         self.source, self.at = source, at
@@ -68,7 +68,7 @@ def lost(r):
 
 
 def stop_soon(c):
-    """What others do is all there, and nobody waits for what hangs."""
+    """The events of other programs are complete, and none of them waits for the hanging file."""
     before = time.monotonic()
     r = c.stop()
     assert time.monotonic() - before < 60
@@ -87,8 +87,8 @@ def run_from(slow, spawn, compile_c, name):
     return p
 
 
-def test_a_slow_file(slow, start, spawn, compile_c):
-    """Its stacks wait, and are whole; what others do does not."""
+def test_a_slow_file_delays_only_its_own_stacks(slow, start, spawn, compile_c):
+    """Its stacks are delayed and complete. Those of other programs are not delayed."""
     busy = run_from(slow, spawn, compile_c, "slowly"), spawn(EXAMPLES / "cpu", 300)
     slow.delay(80)
     c = start("-p", "profile:u:199", "slowly", "cpu", "--no-cache")
@@ -106,8 +106,8 @@ def test_a_slow_file(slow, start, spawn, compile_c):
     assert any(n[:3] == ["spin", "work", "main"] for n in names)
 
 
-def test_a_file_that_never_answers(slow, start, spawn, compile_c, tmp_path):
-    """Only what needs it goes without; everybody else has all, also a program that is new."""
+def test_a_file_that_never_answers_harms_only_its_own_stacks(slow, start, spawn, compile_c, tmp_path):
+    """Only stacks that need the file are without it. All others are complete, also those of a new program."""
     busy = run_from(slow, spawn, compile_c, "hung"), spawn(EXAMPLES / "cpu", 300)
     slow.hang()
     status = tmp_path / "status"
@@ -125,7 +125,7 @@ def test_a_file_that_never_answers(slow, start, spawn, compile_c, tmp_path):
 
 
 def test_no_program_is_run_to_read_a_file(slow, start, spawn, compile_c, tmp_path):
-    """Whether a file server answers is asked by the collector itself, whatever is in root's PATH."""
+    """The collector itself checks whether a file server answers, whatever is in root's PATH."""
     ran, folder = tmp_path / "ran", tmp_path / "bin"
     folder.mkdir()
     for name in "head", "cat", "sh":
@@ -140,7 +140,7 @@ def test_no_program_is_run_to_read_a_file(slow, start, spawn, compile_c, tmp_pat
 
 
 def section(program, name):
-    """Where it lies in the file, and where it ends."""
+    """Start and end of the section in the file."""
     for line in subprocess.run(["readelf", "-SW", program], check=True, capture_output=True, text=True).stdout.splitlines():
         words = line.replace("[ ", "[").split()
         if name in words:
@@ -149,8 +149,8 @@ def section(program, name):
     raise KeyError(name)
 
 
-def test_symbols_that_never_come(slow, start, spawn, compile_c, tmp_path):
-    """A file that answers until its symbols are read: nobody else goes without."""
+def test_symbols_that_never_come_harm_only_their_file(slow, start, spawn, compile_c, tmp_path):
+    """A file that answers until its symbols are read: only its own names are missing."""
     labels = "".join(f"{'a' * 100}{i}:\\n" for i in range(40000))
     program = compile_c(f'__asm__("{labels}");\n' + BUSY, name="mute")
     shutil.copy(program, slow.source / "mute")
@@ -171,7 +171,7 @@ def test_symbols_that_never_come(slow, start, spawn, compile_c, tmp_path):
 
 
 def grow(program, hole):
-    """Puts a hole of so many bytes before the section headers, as large debug information is."""
+    """Inserts a hole of this size before the section headers, as large debug information would."""
     data = bytearray(pathlib.Path(program).read_bytes())
     shoff = struct.unpack_from("<Q", data, 0x28)[0]
     headers, data = data[shoff:], data[:shoff]
@@ -182,8 +182,8 @@ def grow(program, hole):
         f.write(headers)
 
 
-def test_a_large_cold_file(start, spawn, compile_c, tmp_path):
-    """A gigabyte that is in no cache: what is needed of it is read, and no more."""
+def test_a_large_cold_file_is_read_in_part(start, spawn, compile_c, tmp_path):
+    """A gigabyte that is not in the page cache: only the necessary parts of it are read."""
     program = compile_c(BUSY, name="large")
     grow(program, 1 << 30)
     busy = spawn(program)

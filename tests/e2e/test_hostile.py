@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an ordinary user can do with file systems of his own costs nobody else a stack, and the recording ends in time."""
+"""A user with hostile file systems costs other users no stacks, and the recording ends in time."""
 import os
 import pathlib
 import shutil
@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from conftest import BUILD, needs_bpf, wait_worked
+from conftest import BUILD, EXAMPLES, needs_bpf, wait_worked
 from test_files import BUSY, ends
 
 pytestmark = needs_bpf
 
-# Code in anonymous memory: a loop, to be named by a perf map.
+# Code in anonymous memory: a loop for a perf map to name.
 ANONYMOUS = """
 #include <string.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ int main(void)
 }
 """
 
-# __jit_debug_descriptor lies on a page of a file whose server does not answer.
+# __jit_debug_descriptor is on a page of a file whose server does not answer.
 DESCRIPTOR = """
 #include <fcntl.h>
 #include <string.h>
@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 }
 """
 
-# One thread waits for a page of the file; another maps the file past the page cache, which waits for that page with the lock of the address space held.
+# One thread waits for a page of the file. Another maps the file without the page cache, and waits for that page while it holds the
+# lock of the address space.
 HOLDER = """
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -81,6 +82,8 @@ static void *hold(void *arg)
 int main(int argc, char **argv)
 {
 	pthread_t holder;
+	if (argc > 3)
+		mmap(0, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, open(argv[3], O_RDONLY), 0);
 	snprintf(path, sizeof(path), "%s/page", argv[1]);
 	snprintf(direct, sizeof(direct), "%s/.direct", argv[2]);
 	pthread_create(&holder, 0, hold, NULL);
@@ -90,7 +93,7 @@ int main(int argc, char **argv)
 }
 """
 
-# A FUSE server and an overlay over it, in namespaces of the user's own; "ready" once the program is about to run.
+# A FUSE server and an overlay over it, in the user's own namespaces. Prints "ready" right before the program runs.
 OVERLAY = """
 set -e
 mount -t tmpfs none /mnt
@@ -105,7 +108,7 @@ echo ready
 exec /mnt/hostile
 """
 
-# Programs of FUSE servers that answer a read of the first byte, and none behind it.
+# Programs on FUSE servers that answer a read of the first byte but none behind it.
 CROWD = """
 set -e
 mount -t tmpfs none /mnt
@@ -144,7 +147,7 @@ $SLOWFS $SOURCE /mnt/fuse > /mnt/log &
 until grep -q mounted /mnt/log; do sleep 0.05; done
 stat /mnt/fuse/page > /mnt/log2
 echo "0 65536" > $SOURCE/.hang
-$PROGRAM /mnt/fuse $SOURCE > /mnt/held &
+$PROGRAM /mnt/fuse $SOURCE $MAPPED > /mnt/held &
 until grep -q holding /mnt/held; do sleep 0.05; done
 sleep 0.5
 echo ready
@@ -154,7 +157,7 @@ wait
 
 @pytest.fixture
 def attack(tmp_path):
-    """attack(script, **variables) runs it in a user and a mount namespace; all of it is gone at the end of the test."""
+    """attack(script, **variables) runs it in a user and a mount namespace. All of it is removed at the end of the test."""
     if not os.path.exists("/dev/fuse"):
         pytest.skip("no /dev/fuse")
     if subprocess.run(["unshare", "-Urm", "true"], stderr=subprocess.DEVNULL).returncode:
@@ -183,7 +186,7 @@ def attack(tmp_path):
 
 
 def end_in_time(c):
-    """Everything is written, and the program is gone 5 s after SIGTERM."""
+    """Everything is written, and the collector exits within 5 s after SIGTERM."""
     c.proc.send_signal(signal.SIGTERM)
     before = time.monotonic()
     r = c.finish(timeout=30)
@@ -200,8 +203,8 @@ def check_others(r, *commands):
         assert any(n[:3] == ["spin", "work", "main"] for n, _, _, _ in r.stacks(f"kind = 'profile' AND command = '{command}'"))
 
 
-def test_a_perf_map_that_never_answers(start, spawn, compile_c, attack):
-    """An overlay asks with the rights of its mounter, so FUSE does not refuse root."""
+def test_a_perf_map_that_never_answers_harms_no_other_program(start, spawn, compile_c, attack):
+    """An overlay reads with the rights of its mounter, so FUSE does not refuse root."""
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(OVERLAY, PROGRAM=compile_c(ANONYMOUS, name="hostile"))
     c = start("-p", "profile:u:199", "--no-cache", "-r", "2000", "-g", "1")
@@ -215,8 +218,8 @@ def test_a_perf_map_that_never_answers(start, spawn, compile_c, attack):
     assert len(list(pathlib.Path(c.path).glob("events-*.parquet"))) >= 2
 
 
-def test_a_crowd_of_programs_that_never_answer(start, spawn, compile_c, attack):
-    """Ten programs of one user hang two threads at most; a new program has all of its stacks."""
+def test_a_crowd_of_programs_that_never_answer_harms_no_other_program(start, spawn, compile_c, attack):
+    """Ten programs of one user block at most two threads. A new program has all of its stacks."""
     program = compile_c(BUSY, name="hostile")
     shutil.copy(program, attack.source / "hostile")
     honest = spawn(compile_c(BUSY, name="honest"))
@@ -230,8 +233,8 @@ def test_a_crowd_of_programs_that_never_answer(start, spawn, compile_c, attack):
     check_others(r, "honest", "fresh")
 
 
-def test_a_descriptor_that_never_answers(start, spawn, compile_c, attack):
-    """The read of a process's memory hangs where it maps a file whose server does."""
+def test_a_descriptor_that_never_answers_harms_no_other_program(start, spawn, compile_c, attack):
+    """A read of process memory hangs if the process maps a file there whose server hangs."""
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(DESCRIBED, PROGRAM=compile_c(DESCRIPTOR, name="hostile"))
@@ -254,8 +257,8 @@ def is_held(name):
         return True
 
 
-def test_an_address_space_that_is_locked_for_ever(start, spawn, compile_c, attack):
-    """What the kernel says of a process's mappings waits for a lock that mmap(2) holds; the collector does not wait."""
+def test_a_locked_address_space_harms_no_other_program(start, spawn, compile_c, attack):
+    """The kernel reports the mappings of a process only under a lock that mmap(2) holds. The collector does not wait for it."""
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"))
@@ -269,3 +272,17 @@ def test_an_address_space_that_is_locked_for_ever(start, spawn, compile_c, attac
     assert r.lost("profile") == 0, r.stderr
     check_others(r, "honest", "fresh")
     assert "does not let its memory be read" not in r.stderr
+
+
+def test_probes_of_a_program_that_a_locked_address_space_maps(start, spawn, compile_c, attack):
+    """The kernel detaches under that lock; the collector ends without it."""
+    (attack.source / "page").write_bytes(bytes(4096))
+    honest = spawn(compile_c(BUSY, name="honest"))
+    target = EXAMPLES / "spans_server"
+    c = start("-p", f"profile:u:199,usdt:{target}", "--no-cache")
+    attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
+    assert is_held("holder")
+    wait_worked(0.5, honest)
+    r = end_in_time(c)
+    check_others(r, "honest")
+    assert "has not detached the probes" in r.stderr

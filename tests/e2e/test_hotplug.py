@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPUs that go and come back."""
+"""CPUs that go offline and come back."""
 import pathlib
 import subprocess
 import time
@@ -22,7 +22,7 @@ def test_a_cpu_comes_back_while_recording(start):
         time.sleep(0.3)
         CPU1.write_text("1")
         time.sleep(2.5)
-        # What starts there now is seen, by all three: samples, switches and the notices of exec and mmap.
+        # New programs there are seen by all three: samples, switches, and the notices of exec and mmap.
         subprocess.run(["taskset", "-c", "1", EXAMPLES / "cpu", "1"], check=True, capture_output=True)
         CPU1.write_text("0")
         time.sleep(1.5)

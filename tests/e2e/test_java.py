@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Java: the VM's own code by call-frame information, interpreted and compiled methods by frame pointer."""
+"""Java: the VM's own code is walked by call-frame information, interpreted and compiled methods by frame pointers."""
 import shutil
 import subprocess
 
@@ -10,7 +10,7 @@ from conftest import needs_bpf
 pytestmark = [needs_bpf, pytest.mark.skipif(not shutil.which("javac"), reason="no JDK (Debian: default-jdk-headless)")]
 
 DEPTH = 20
-JAVA_FRAMES = 1 + (DEPTH + 1) + 1 + 1  # spin, descend, run, and the VM's stub that calls into Java
+JAVA_FRAMES = 1 + (DEPTH + 1) + 1 + 1  # spin, descend, run, and the stub of the VM that calls into Java
 
 SOURCE = """
 import java.lang.management.*;
@@ -45,7 +45,8 @@ def classes(tmp_path_factory):
 
 @pytest.fixture
 def run_java(record, classes):
-    """run_java(*options) → the recording of a java whose thread `busy` spins, and whose first thread litters."""
+    """run_java(*options) → the recording of a java program whose thread `busy` spins and whose first thread produces
+    garbage."""
 
     def go(*options):
         vm = ["java", "-Xmx32m", "-XX:+UseParallelGC", "-XX:ParallelGCThreads=2", *options]
@@ -55,7 +56,7 @@ def run_java(record, classes):
 
 
 def frames(r, where):
-    """[(frames leaf first, how the walk ended, row count)]"""
+    """[(frames leaf first, end of the walk, row count)]"""
     return r.rows(f"SELECT ustack, unwind, count(*) FROM stacks WHERE ustack_id IS NOT NULL AND {where} GROUP BY ALL")
 
 
@@ -72,12 +73,13 @@ def test_java_methods_are_walked_by_frame_pointer(run_java, options):
     for stack, status, n in in_java:
         java = [f["module"] for f in stack].count("[anon]")
         assert status == "root" and is_root_of_thread(stack), stack
-        # The methods lie on top, the VM called them, and libc the VM.
+        # The methods are on top. The VM called them, and libc called the VM.
         assert {f["module"] for f in stack[:java]} == {"[anon]"}
         assert {f["module"].split("/")[-1] for f in stack[java:-2]} == {"libjvm.so"}
         assert {f["module"].split("/")[-1] for f in stack[-2:]} == {"libc.so.6"}
-        # What was found by frame pointer says so, the VM's first frame too: its callee has no call-frame information.
-        # The leaf's caller may be missing: it need not have set its frame pointer yet.
+        # Frames found by frame pointer are marked. That includes the VM's first frame, because its callee has no call-frame
+        # information.
+        # The leaf's caller may be missing: the leaf may not have set its frame pointer yet.
         assert [f["mark"] for f in stack] == [None, "guess"] + ["frame_pointer"] * (java - 1) + [None] * (len(stack) - java - 1)
         deep += n if java == JAVA_FRAMES else 0
     assert deep / sum(n for *_, n in in_java) > 0.9, [len(s) for s, *_ in in_java]
@@ -89,11 +91,11 @@ def test_the_vms_own_threads_need_no_frame_pointers(run_java):
         stacks = frames(r, f"thread = '{thread}'")
         assert sum(n for *_, n in stacks) >= least, thread
         for stack, status, _ in stacks:
-            # Only a leaf may be generated code: the VM's routine that flushes what was compiled.
+            # Only a leaf may be generated code: the VM routine that flushes compiled code.
             assert "[anon]" not in {f["module"] for f in stack[1:]}, stack
-            # A page of the stack that was not touched yet cannot be copied.
+            # A stack page that was not touched yet cannot be copied.
             assert status == "truncated" or (status == "root" and is_root_of_thread(stack)), (status, stack)
         assert sum(n for _, status, n in stacks if status == "root") / sum(n for *_, n in stacks) > 0.95
-    # A compiled method may use rbp for anything: a walk through it ends early, or at the root with frames left out.
+    # A compiled method may use rbp for anything. A walk through it ends early, or at the root with frames left out.
     for stack, status, _ in frames(r, "thread = 'busy'"):
         assert status != "root" or is_root_of_thread(stack), stack

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names of code that a process makes while it runs, as it tells them: perf-PID.map, jit-PID.dump."""
+"""Names of code that a process generates at run time, from the files that the process writes: perf-PID.map, jit-PID.dump."""
 import pathlib
 import shutil
 import subprocess
@@ -12,12 +12,12 @@ from conftest import BUILD, needs_bpf, wait_for, wait_worked
 pytestmark = needs_bpf
 
 PROGRAM = BUILD / "tests" / "jit_program"
-MS = 600  # half of it in one function, half in the other
+MS = 600  # half of the time in one function, half in the other
 
 
 @pytest.fixture
 def no_maps_left():
-    """Runtimes leave their maps behind."""
+    """Removes maps: runtimes leave them behind."""
     before = set(pathlib.Path("/tmp").glob("perf-*.map"))
     yield
     for path in set(pathlib.Path("/tmp").glob("perf-*.map")) - before:
@@ -25,7 +25,7 @@ def no_maps_left():
 
 
 def in_jit(r, command):
-    """[(frames leaf first, the share of such samples that was before)] of the samples in JIT code, by time."""
+    """[(frames leaf first, share of such samples before it)] of the samples in JIT code, by time."""
     rows = r.rows("SELECT timestamp, ustack FROM stacks WHERE command = ? AND kind = 'profile' AND ustack_id IS NOT NULL "
                   "ORDER BY timestamp", command)
     rows = [(at, stack) for at, stack in rows if stack[0]["module"] in ("[jit]", "[anon]")]
@@ -34,7 +34,7 @@ def in_jit(r, command):
 
 
 def check_frames(stacks):
-    """Each is spin < caller < main < …, all of it, with its names."""
+    """Each stack is spin < caller < main < …, complete and with names."""
     for stack, _ in stacks:
         assert [f["name"] for f in stack[1:3]] == ["caller", "run"], stack
         assert stack[-1]["name"] == "_start"
@@ -48,14 +48,14 @@ def ids_of(r, name):
     return r.rows("SELECT DISTINCT ustack_id FROM stacks WHERE ustack[1].name = ?", name)
 
 
-def test_a_jitdump_tells_who_was_where_at_that_time(record, tmp_path):
+def test_a_jitdump_names_code_by_time(record, tmp_path):
     r = record("-p", "profile:u:997", "--", PROGRAM, MS, "dump", tmp_path)
     stacks = in_jit(r, "jit_program")
     check_frames(stacks)
     names = [stack[0]["name"] for stack, _ in stacks]
     assert set(names) == {"first", "second"}
     change = names.index("second")
-    # One after the other, at the same address, never mixed; the caller has moved meanwhile.
+    # Both functions run one after the other at the same address and are never mixed up. The caller has moved meanwhile.
     assert set(names[:change]) == {"first"} and set(names[change:]) == {"second"}
     assert abs(stacks[change][1] - 0.5) < 0.2
     assert len({stack[0]["address"] for stack, _ in stacks}) == 1
@@ -64,8 +64,8 @@ def test_a_jitdump_tells_who_was_where_at_that_time(record, tmp_path):
 
 @pytest.mark.parametrize("where", ["frames", "listed"])
 def test_generated_code_has_call_frame_information(record, no_maps_left, tmp_path, where):
-    """In a jitdump, or in what is listed for gdb. The caller has no frame pointer; until that has been read, which takes a moment, its
-    callers are not found."""
+    """In a jitdump, or in the list for gdb. The caller has no frame pointer. Its callers are missing for a moment, until
+    that is read."""
     r = record("-p", "profile:u:997", "--", PROGRAM, 6 * MS, where, tmp_path)
     rows = r.rows("SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.mark), unwind FROM stacks "
                   "WHERE command = 'jit_program' AND kind = 'profile' AND ustack[1].module IN ('[jit]', '[anon]') ORDER BY timestamp")
@@ -76,19 +76,19 @@ def test_generated_code_has_call_frame_information(record, no_maps_left, tmp_pat
         assert set(marks[2:]) == {None}
 
 
-def test_a_perf_map_names_code_as_soon_as_it_says_so(record, no_maps_left):
+def test_a_perf_map_names_code_as_soon_as_it_is_written(record, no_maps_left):
     r = record("-p", "profile:u:997", "--", PROGRAM, MS, "map")
     stacks = in_jit(r, "jit_program")
     check_frames(stacks)
     names = [stack[0]["name"] for stack, _ in stacks]
-    # It knows no times: who was there shortly before may get the name of who came then.
+    # A perf map has no times. A sample shortly before the change may get the name of the later function.
     change = names.index("second")
     assert set(names[:change]) == {"first"} and abs(stacks[change][1] - 0.5) < 0.3
     assert set(names[change:]) == {"second"}
 
 
 def test_ids_of_stacks_in_jit_code_are_the_same_in_every_process(record, no_maps_left):
-    """They count by name; only the first sight of a place, before its name is found, does not."""
+    """Stack ids use names. Only the first samples of a place, before its name is found, differ."""
     r = record("-p", "profile:u:997", "--", "sh", "-c", f"{PROGRAM} {MS} map; {PROGRAM} {MS} map; :")
     common = r.rows("SELECT ustack_id FROM stacks WHERE command = 'jit_program' AND ustack[1].module = '[jit]' "
                     "GROUP BY ustack_id HAVING count(DISTINCT tgid) = 2")
@@ -99,13 +99,13 @@ def test_ids_of_stacks_in_jit_code_are_the_same_in_every_process(record, no_maps
 
 @pytest.fixture
 def elsewhere():
-    """The program where another /tmp does not hide it."""
+    """The program in a folder that another /tmp does not hide."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         yield shutil.copy(PROGRAM, folder)
 
 
 def test_in_a_container_the_names_are_its_own(start, spawn, elsewhere):
-    """Another root folder, whose /tmp it is, and another number for the process."""
+    """Another root folder with its own /tmp, and another process id inside."""
     c = start("-p", "profile:u:997", "jit_program")
     p = spawn("unshare", "--pid", "--mount", "--fork", "sh", "-c", f"mount -t tmpfs none /tmp && exec {elsewhere} {MS} map")
     assert p.wait() == 0
@@ -123,7 +123,7 @@ while (process.cpuUsage().user < 1000000) x += descend(5);
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node in the PATH")
-def test_node_tells_in_a_perf_map(record, tmp_path, no_maps_left):
+def test_node_functions_are_named_by_a_perf_map(record, tmp_path, no_maps_left):
     script = tmp_path / "busy.js"
     script.write_text(NODE_SOURCE)
     r = record("-p", "profile:u:499", "--", "node", "--perf-basic-prof", "--no-turbo-inlining", script, cwd=tmp_path)
@@ -147,7 +147,7 @@ public class Named {
 
 
 @pytest.mark.skipif(not shutil.which("jcmd"), reason="no JDK (Debian: default-jdk-headless)")
-def test_java_tells_when_it_is_asked(start, spawn, tmp_path, no_maps_left):
+def test_java_functions_are_named_on_request(start, spawn, tmp_path, no_maps_left):
     (tmp_path / "Named.java").write_text(JAVA_SOURCE)
     subprocess.run(["javac", "-d", tmp_path, tmp_path / "Named.java"], check=True)
     java = spawn("java", "-XX:+PreserveFramePointer", "-XX:-Inline", "-XX:TieredStopAtLevel=1", "-Xmx32m", "-cp", tmp_path, "Named")

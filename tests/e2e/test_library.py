@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libstacktrace as its users have it: installed, linked by pkg-config, and in three live profilers."""
+"""libstacktrace as users have it: installed, linked with pkg-config, and in three live profilers."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import BUILD, EXAMPLES, ROOT, needs_bpf, wait_worked
 
-# That of docs/libstacktrace.md.
+# The program of docs/libstacktrace.md.
 PROGRAM = re.search(r"```c\n(.*?)```", (ROOT / "docs/libstacktrace.md").read_text(), re.S)[1]
 
 
@@ -34,7 +34,7 @@ def check(text):
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "g++", "clang"])
-def test_a_program_outside(installed, tmp_path, compiler):
+def test_a_program_links_with_pkg_config(installed, tmp_path, compiler):
     dest, env = installed
     source = tmp_path / ("p.cc" if compiler == "g++" else "p.c")
     source.write_text(PROGRAM)
@@ -47,9 +47,10 @@ def test_a_program_outside(installed, tmp_path, compiler):
     assert "[libstacktrace.so.0]" in needed
 
 
-def test_the_static_library(installed, tmp_path):
+def test_the_static_library_exports_no_internal_name(installed, tmp_path):
     dest, env = installed
-    (tmp_path / "p.c").write_text(PROGRAM + "\nint buf__free, elf_file__new, process_table__new;\n")  # our own names are nobody's
+    # our internal names must not clash
+    (tmp_path / "p.c").write_text(PROGRAM + "\nint buf__free, elf_file__new, process_table__new;\n")
     subprocess.run(["gcc", *flags(env, "--cflags"), "-o", tmp_path / "p", tmp_path / "p.c", dest / "usr/lib/libstacktrace.a",
                     "-ldw", "-lelf", "-llzma", "-lz", "-liberty"], check=True)
     check(subprocess.run([tmp_path / "p"], check=True, capture_output=True, text=True).stdout)
@@ -75,8 +76,8 @@ THEIRS = "#include <elfutils/libdwfl_stacktrace.h>\n"
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "g++"])
-def test_the_shim_beside_the_header_that_it_stands_in_for(installed, tmp_path, compiler):
-    """elfutils 0.193 has the functions, too."""
+def test_the_shim_works_beside_the_upstream_header(installed, tmp_path, compiler):
+    """elfutils 0.193 also has these functions."""
     _, env = installed
     (tmp_path / "elfutils").mkdir()
     (tmp_path / "elfutils" / "libdwfl_stacktrace.h").write_text(UPSTREAM)
@@ -137,14 +138,14 @@ def folded(text):
 
 @needs_bpf
 @pytest.mark.parametrize("name", ["profiler", "dwflst_profiler", "bpf_profiler"])
-def test_live_profilers_say_how_to_call_them(name):
+def test_live_profilers_print_their_usage(name):
     p = subprocess.run([EXAMPLES / "stacktrace" / name], capture_output=True, text=True)
     assert p.returncode == 2 and p.stderr.startswith(f"usage: {name} SECONDS")
 
 
 @pytest.mark.parametrize("name", ["profiler", "dwflst_profiler", "bpf_profiler"])
-def test_live_profilers(cpu, name):
-    """Three quarters of cpu's time are below render(), one below compress(); every stack is whole."""
+def test_live_profilers_find_the_known_shares(cpu, name):
+    """Three quarters of cpu's time are below render(), one quarter is below compress(). Every stack is complete."""
     total, seconds = 0, 2.5
     while total < 100:  # on a busy machine it takes longer
         assert seconds < 100
@@ -162,8 +163,9 @@ def test_live_profilers(cpu, name):
     assert back and all("qsort_r" in names for names in back)
 
 
-# As in OpenSSL's sha512_block_data_order_avx2(): the caller's stack pointer is in the red zone, and the CFA is *(rsp - 8) + 8.
-# The stack pointer is at the beginning of a page: the red zone is in the page below.
+# As in OpenSSL's sha512_block_data_order_avx2(): the caller's stack pointer is in the red zone, and the CFA is *(rsp - 8) +
+# 8.
+# The stack pointer is at the start of a page: the red zone is in the page below.
 RED_ZONE = r"""
 __asm__(".globl spin\n.type spin, @function\n"
 	"spin:\n.cfi_startproc\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""However code came into a process: its stacks are whole, with their names."""
+"""Stacks are complete and have names, however the code was loaded into the process."""
 import shutil
 import subprocess
 import sys
@@ -30,7 +30,7 @@ MS = "300"
 
 
 def check(r, command, chain, module=None, ends=("root",)):
-    """Every sample reaches the root; those in leaf(), nearly all, have the callers that they must have."""
+    """Every sample reaches the root. Samples in leaf(), nearly all, have the expected callers."""
     rows = r.rows("SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.module), unwind, count(*) "
                   "FROM stacks WHERE command = ? AND ustack_id IS NOT NULL GROUP BY ALL", command)
     assert {status for *_, status, _ in rows} <= set(ends), rows
@@ -43,8 +43,8 @@ def check(r, command, chain, module=None, ends=("root",)):
     return busy
 
 
-def test_programs_as_they_are_linked(record, compile_c):
-    """Into one file, at a fixed place or any; for larger pages; with places in the file that are others in memory."""
+def test_programs_are_walked_however_they_are_linked(record, compile_c):
+    """One file at a fixed place or any place, for larger pages, and with file offsets that differ from the addresses."""
     ways = {
         "dynamic": [],
         "static": ["-static"],
@@ -68,11 +68,12 @@ def test_programs_as_they_are_linked(record, compile_c):
         for names, *_ in check(r, name, ["leaf", "middle", "run", "main"], str(program)):
             assert names[-1] == "_start"
     rows = r.rows("SELECT len(ustack), unwind, count(*) FROM stacks WHERE command = 'stripped' AND ustack_id IS NOT NULL GROUP BY ALL")
-    assert {status for _, status, _ in rows} == {"root"} and max(rows, key=lambda row: row[2])[0] >= 6  # leaf … _start, without names
+    # leaf … _start, without names
+    assert {status for _, status, _ in rows} == {"root"} and max(rows, key=lambda row: row[2])[0] >= 6
 
 
 @pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc (Debian: musl-tools)")
-def test_musl(record, compile_c):
+def test_musl_ends_the_walk_behind_main(record, compile_c):
     """Debian's musl has no call-frame information: a walk through it ends there, behind main()."""
     programs = [compile_c(SOURCE + MAIN, *flags, name=name, compiler="musl-gcc")
                 for name, flags in (("musl", []), ("musl_static", ["-static"]))]
@@ -82,7 +83,7 @@ def test_musl(record, compile_c):
             assert len(names) in (5, 6), names
 
 
-def test_a_program_that_is_deleted_while_it_runs(start, compile_c, spawn):
+def test_a_program_that_is_deleted_while_it_runs_is_walked(start, compile_c, spawn):
     program = compile_c(SOURCE + MAIN, name="deleted")
     c = start("-p", "profile:u:997", "deleted")
     p = spawn(program, MS)
@@ -92,8 +93,8 @@ def test_a_program_that_is_deleted_while_it_runs(start, compile_c, spawn):
     check(c.stop(), "deleted", ["leaf", "middle", "run", "main"], str(program))
 
 
-def test_a_program_that_was_deleted_before(start, compile_c, spawn):
-    """The collector sees it only when it runs already; the file is nowhere but in the process."""
+def test_a_program_that_was_deleted_before_is_walked(start, compile_c, spawn):
+    """The collector sees it only when it is already running. The file exists only in the process."""
     program = compile_c(SOURCE + MAIN, name="gone")
     p = spawn(program, "60000")
     wait_worked(0.1, p)
@@ -104,8 +105,8 @@ def test_a_program_that_was_deleted_before(start, compile_c, spawn):
     check(r, "gone", ["leaf", "middle", "run", "main"], str(program))
 
 
-def test_a_program_in_memory_only(record, compile_c):
-    """memfd_create() and fexecve(): how container runtimes start themselves."""
+def test_a_program_in_memory_only_is_walked(record, compile_c):
+    """memfd_create() and fexecve(): container runtimes start themselves like this."""
     program = compile_c(SOURCE + MAIN, name="inmemory")
     script = ("import os, sys\nfd = os.memfd_create('hidden')\nos.write(fd, open(sys.argv[1], 'rb').read())\n"
               "os.execve(fd, ['inmemory', sys.argv[2]], {})\n")
@@ -114,8 +115,8 @@ def test_a_program_in_memory_only(record, compile_c):
     check(r, comm, ["leaf", "middle", "run", "main"], "/memfd:hidden")
 
 
-def test_a_library_in_memory_only(record, compile_c):
-    """dlopen() of /proc/self/fd/N: how some programs unpack their libraries."""
+def test_a_library_in_memory_only_is_walked(record, compile_c):
+    """dlopen() of /proc/self/fd/N: some programs unpack their libraries like this."""
     library = compile_c(SOURCE, "-shared", "-fPIC", name="lib.so")
     script = ("import ctypes, os, sys\nfd = os.memfd_create('unpacked')\nos.write(fd, open(sys.argv[1], 'rb').read())\n"
               "ctypes.CDLL(f'/proc/self/fd/{fd}').run(ctypes.c_long(int(sys.argv[2])))\n")
@@ -125,8 +126,9 @@ def test_a_library_in_memory_only(record, compile_c):
 
 
 @pytest.mark.parametrize("frame_pointers", [True, False], ids=["with frame pointers", "without"])
-def test_code_without_a_file(record, compile_c, frame_pointers):
-    """Copied to other memory, as loaders do that want large pages or unpack themselves: what has frame pointers is walked."""
+def test_code_without_a_file_is_walked_by_frame_pointers(record, compile_c, frame_pointers):
+    """Code copied to other memory, as loaders do for large pages or to unpack themselves: code with frame pointers is
+    walked."""
     flag = "-fno-omit-frame-pointer" if frame_pointers else "-fomit-frame-pointer"
     program = compile_c("""
 #include <stdlib.h>
@@ -155,5 +157,5 @@ int main(int argc, char **argv) {
     whole = sum(n for modules, names, status, n in rows if status == "root" and names[-1] == "_start" and "main" in names)
     if frame_pointers:
         assert whole == total, rows
-    else:  # it says that it does not know, or has found the callers
+    else:  # the walk ended as unknown, or has the right callers
         assert all(status in ("root", "no_cfi") for *_, status, _ in rows), rows

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""net: every byte that programs send and receive over loopback, once."""
+"""net: every byte that programs send and receive over loopback is counted once."""
 import socket
 import time
 
 import pytest
 
 from conftest import BUILD, EXAMPLES, Collector, needs_bpf
-from sockets import CASES, PROTOCOLS, by_functions, check_case, check_kernel_stacks, check_names, check_pingpong, said, script
+from sockets import CASES, PROTOCOLS, by_functions, check_case, check_kernel_stacks, check_names, check_pingpong, check_unix, said, script
 
 pytestmark = needs_bpf
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    """All of them in one."""
+    """All programs in one recording."""
     args = ["-p", "net:uk", "--", "/bin/sh", "-c", script(BUILD / "tests", EXAMPLES)]
     r = Collector(tmp_path_factory.mktemp("net") / "recording", args).finish(timeout=120)
     assert r.returncode == 0, r.stderr
@@ -27,14 +27,14 @@ def test_rows_are_messages(recording, protocol):
 
 @pytest.mark.parametrize("family", "46")
 @pytest.mark.parametrize("case", CASES)
-def test_every_byte_once(recording, case, family):
+def test_every_byte_counts_once(recording, case, family):
     if case.startswith("uring") and "no io_uring" in recording.stdout:
         pytest.skip("the kernel has no io_uring, or forbids it")
     check_case(recording, case, family)
 
 
-def test_all_that_is_known_of_each(recording):
-    """Workers of io_uring come from no system call."""
+def test_every_row_has_its_columns(recording):
+    """Workers of io_uring do not come from a system call."""
     assert recording.one("SELECT count(*) FROM events WHERE (duration = 0) != (command IN ('uring_worker4', 'uring_worker6') AND ?)",
                          not by_functions(recording)) == 0
     assert recording.one("SELECT count(*) FROM events WHERE kind = 'lost' OR weight != 1 OR cgroup IS NULL") == 0
@@ -45,11 +45,16 @@ def test_kernel_stacks_begin_at_the_call(recording):
 
 
 @pytest.mark.parametrize("family", "46")
-def test_sockets_that_are_not_connected(recording, family):
+def test_sockets_that_are_not_connected_have_peers(recording, family):
     check_names(recording, family)
 
 
-def test_ipv6_sockets_that_send_to_ipv4_addresses(recording):
+@pytest.mark.parametrize("family", "46")
+def test_unix_sockets_have_a_path_and_a_peer(recording, family):
+    check_unix(recording, family)
+
+
+def test_ipv6_sockets_that_send_to_ipv4_addresses_show_ipv4(recording):
     _, port = said(recording, "mapped")
     assert recording.rows("SELECT DISTINCT peer FROM events WHERE kind = 'udp_send' AND command = 'mapped4'") == [(f"127.0.0.1:{port}",)]
 
@@ -108,7 +113,7 @@ def test_duration_is_the_time_in_the_call(start, receiver):
     measured = int(program.stdout.readline())
     r = collector.stop()
     rows = r.rows("SELECT amount, duration FROM events WHERE kind = 'tcp_recv' ORDER BY timestamp")
-    if not by_functions(r):  # functions that threads are in already are not hooked
+    if not by_functions(r):  # a hook does not apply to calls that are already in the function
         amount, duration = rows.pop(0)
         assert amount == 5 and since_recording <= duration <= until_received
     (amount, duration), = rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The shipped queries of net and tcp, on real connections whose bytes and numbers are known."""
+"""The shipped queries for net and tcp, on real connections with known bytes and numbers."""
 import pytest
 
 from cli.exporter import Raw, run
@@ -47,7 +47,7 @@ for family, host in (socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"):
     for traffic in tcp, udp, refused:
         traffic(host, family)
 
-# The second connection that nobody accepts finds the queue full: its first packet is sent again after a second.
+# The second connection that is not accepted finds the queue full: its first packet is retransmitted after a second.
 full = socket.socket()
 full.bind(("127.0.0.1", 0))
 full.listen(0)
@@ -78,8 +78,8 @@ def profile(recording, tmp_path):
 
 
 @pytest.mark.parametrize("query, calls", [("net_ustack_tcp_bandwidth", {"send", "recv"}), ("net_ustack_udp_bandwidth", {"send", "recv", "sendto", "recvfrom"})])
-def test_bandwidth(profile, query, calls):
-    """Each message is sent, received, sent back and received, over IPv4 and IPv6; the leaf tells which."""
+def test_bandwidth_is_the_sum_of_the_messages(profile, query, calls):
+    """Each message is sent, received, sent back and received, over IPv4 and IPv6. The leaf tells which."""
     rows = profile(query)
     assert (sum(n for _, n, _ in rows), sum(b for *_, b in rows)) == (8 * TIMES, 8 * TIMES * SIZE)
     by_call = {}
@@ -90,14 +90,14 @@ def test_bandwidth(profile, query, calls):
     assert all(names[-1] in ("_start", "clone3", "__clone3") for names, *_ in rows)
 
 
-def test_connects(profile):
-    """Two that serve, six that are refused, three that find the queue full or nobody who accepts."""
+def test_connects_have_their_callers(profile):
+    """Two succeed, six are refused, three find the queue full or no accepting process."""
     rows = profile("tcp_connect_ustacks")
     assert sum(n for _, n, _ in rows) == 2 + 6 + 3
     assert all(below_syscall_cancel(names)[0].endswith("connect") and names[-1] == "_start" for names, *_ in rows)
 
 
-def test_retransmits(recording, profile):
+def test_retransmits_have_their_peer(recording, profile):
     port = recording.stdout.split()[-1]
     rows = profile("tcp_retransmit_peers")
     assert {names[-1] for names, *_ in rows} == {f"127.0.0.1:{port}"} and sum(s for *_, s in rows) >= 2

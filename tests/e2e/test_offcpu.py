@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Off-CPU time: exact per thread over the whole recording."""
+"""Off-CPU time is exact per thread over the whole recording."""
 import pathlib
 import time
 
@@ -25,7 +25,7 @@ def test_sleep_is_found_where_it_was(record):
             INTERVALS + "SELECT sum(off) / 1e9 FROM next WHERE command = 'sleeper' AND state = 'sleeping' "
             "AND list_contains(list_transform(ustack, lambda f: f.name), ?)", function,
         )
-        # The program's own clock also sees the system call's way in and out; it prints milliseconds.
+        # The program's own clock includes the entry and exit of the system call, and it prints milliseconds.
         assert slept[function] * 0.9 <= off <= slept[function] + 0.0005, (function, off, slept)
 
 
@@ -90,7 +90,7 @@ def test_a_thread_that_never_runs_shows_with_its_stack(start, spawn, compile_c):
 
 
 def kernel_threads():
-    """Those of kthreadd (2), which is one."""
+    """Children of kthreadd (2), and kthreadd itself."""
     ids = (int(p.name) for p in pathlib.Path("/proc").iterdir() if p.name.isdecimal())
     return {pid for pid in ids if pid == 2 or parent(pid) == 2}
 
@@ -116,7 +116,7 @@ def test_a_thread_of_the_kernel_that_waits_for_work_is_idle(start, spawn):
 
 
 def test_blocked_and_runnable_are_told_apart(record):
-    # Two spinners on one CPU: each waits for the other about half the time, and never sleeps.
+    # Two spinners on one CPU: each waits for the other about half of the time and never sleeps.
     r = record("-p", "switch:u", "--duration", "3s", "--", "taskset", "-c", "0", "sh", "-c", "timeout 9 yes >/dev/null 2>&1 & exec yes >/dev/null")
     on, off, runnable = r.rows(
         INTERVALS + "SELECT sum(duration) / 1e9, sum(off) / 1e9, sum(next_runnable) / 1e9 FROM next "
@@ -157,4 +157,4 @@ def test_lock_waiters_and_the_holder(record):
     for names, _, status, _ in r.stacks("command = 'lock' AND pid != tgid"):
         assert status == "root", names
         assert "clone" in names[-1], names
-        assert names[-2:-1] == ["start_thread"] or "worker" not in names  # in the middle of its first instructions
+        assert names[-2:-1] == ["start_thread"] or "worker" not in names  # in its first instructions

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whom a recording is about, and names of what came and went."""
+"""The processes that a recording covers, and the names of processes and threads that come and go."""
 import errno
 import os
 import pathlib
@@ -21,7 +21,7 @@ def commands(r):
     return {c for c, in r.rows("SELECT DISTINCT command FROM events WHERE kind != 'lost'")}
 
 
-def test_only_these_commands(start, spawn):
+def test_only_these_commands_are_recorded(start, spawn):
     spawn(EXAMPLES / "cpu", 30)
     spawn(EXAMPLES / "deep", 30)
     spawn(EXAMPLES / "sleeper", 30)
@@ -30,7 +30,7 @@ def test_only_these_commands(start, spawn):
     assert commands(c.stop()) == {"cpu", "sleeper"}
 
 
-def test_the_whole_system_but_not_the_collector(start, spawn):
+def test_the_whole_system_is_recorded_but_not_the_collector(start, spawn):
     spawn(EXAMPLES / "cpu", 30)
     c = start("-p", "profile:u,switch:uk")
     own = c.pid
@@ -38,12 +38,12 @@ def test_the_whole_system_but_not_the_collector(start, spawn):
     r = c.stop()
     assert "cpu" in commands(r)
     assert r.one("SELECT count(*) FROM events WHERE tgid IN (?, ?)", own, c.proc.pid) == 0
-    # Kernel threads have a kernel stack only.
+    # Kernel threads have only a kernel stack.
     kernel = r.rows("SELECT count(*), count(ustack_id), count(kstack_id), count(buildid) FILTER (buildid != ''::BLOB) FROM events WHERE regexp_matches(command, '^(rcu|kworker|ksoftirqd|migration)') AND state NOT IN ('waiting', 'running')")[0]
     assert kernel[0] > 0 and kernel[1] == 0 and kernel[2] > 0 and kernel[3] == 0
 
 
-def test_a_process_its_threads_and_descendants(start, spawn):
+def test_a_process_its_threads_and_descendants_are_recorded(start, spawn):
     forker = spawn(
         "/usr/bin/python3", "-c",
         "import os, threading, time\n"
@@ -65,7 +65,7 @@ def test_a_process_its_threads_and_descendants(start, spawn):
     assert stacks and sum(n for _, _, s, n in stacks if s == "root") / sum(n for *_, n in stacks) > 0.95
 
 
-def test_one_thread(start, spawn, compile_c):
+def test_one_thread_is_recorded(start, spawn, compile_c):
     prog = compile_c(
         "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n#include <sys/syscall.h>\n" + SPIN +
         "static void *run(void *a) { (void)a; printf(\"%ld\\n\", syscall(SYS_gettid)); fflush(stdout); for (;;) { spin(1000000); usleep(1000); } return 0; }\n"
@@ -81,7 +81,7 @@ def test_one_thread(start, spawn, compile_c):
 
 
 def test_the_recording_ends_with_the_last_descendant(start, spawn):
-    """The process itself ends half a second before its child does."""
+    """The process itself exits half a second before its child."""
     p = spawn("sh", "-c", "read line; (sleep 1; echo child) & sleep 0.5; echo parent", stdin=subprocess.PIPE)
     c = start("-p", "switch:u", "--pid", p.pid)
     p.stdin.write("\n")
@@ -112,7 +112,7 @@ def test_the_recording_ends_with_the_thread(start, spawn, compile_c):
     assert r.one("SELECT count(*) FROM events WHERE state = 'dead'") == 1
 
 
-def test_a_user(start, spawn, public):
+def test_a_user_is_recorded(start, spawn, public):
     spawn(public(EXAMPLES / "sleeper"), 30, user=65534)
     spawn(EXAMPLES / "lock", 30)
     c = start("-p", "switch:u", "--uid", "nobody")
@@ -121,7 +121,7 @@ def test_a_user(start, spawn, public):
 
 
 def removed(group):
-    """Not as long as who was in it is on the way out."""
+    """The directory cannot be removed while a process in it is still exiting."""
     try:
         group.rmdir()
     except OSError as e:
@@ -130,7 +130,7 @@ def removed(group):
     return True
 
 
-def test_a_cgroup(start, spawn):
+def test_a_cgroup_is_recorded(start, spawn):
     root = next((l.split()[1] for l in open("/proc/mounts") if l.split()[2] == "cgroup2"), None)
     if root is None:
         pytest.skip("no cgroup v2 is mounted")
@@ -152,7 +152,7 @@ def test_a_cgroup(start, spawn):
         wait_for(lambda: removed(group.parent))
 
 
-def test_names_and_host(start, spawn, compile_c):
+def test_rows_have_names_and_the_host(start, spawn, compile_c):
     prog = compile_c(
         "#define _GNU_SOURCE\n#include <pthread.h>\n#include <unistd.h>\n"
         "static void *run(void *a) { (void)a; pthread_setname_np(pthread_self(), \"worker-7\"); for (;;) usleep(1000); return 0; }\n"
@@ -177,7 +177,8 @@ def test_names_and_host(start, spawn, compile_c):
 
 @pytest.mark.parametrize("deleted, least", [(False, 0.97), (True, 0.5)], ids=["gone", "deleted"])
 def test_a_program_that_is_gone_keeps_its_names(start, compile_c, tmp_path, deleted, least):
-    """The file of a process that lived 20 ms is there when it is looked for, or was opened in time, or is known by build ID."""
+    """The file of a process that lived 20 ms still exists when it is looked up, was opened in time, or is known by its build
+    ID."""
     prog = compile_c(SPIN + "int main(void) { spin(20000000); return 0; }\n", name="shortlived")
     c = start("-p", "profile:u:999,switch:u")
     for i in range(30):
@@ -227,8 +228,8 @@ def test_a_replaced_file_is_not_taken_for_the_old_one(start, spawn, compile_c, t
     assert "old_spin" in names and "new_spin" not in names
 
 
-def test_a_forged_build_id_poisons_nobody(start, spawn, compile_c):
-    """A user's program has the build ID of the C library, and is met first: each has its own frames and names."""
+def test_a_forged_build_id_changes_no_other_program(start, spawn, compile_c):
+    """A user's program has the build ID of the C library and is seen first. Each has its own frames and names."""
     libc = "/lib/x86_64-linux-gnu/libc.so.6"
     build_id = subprocess.run(["readelf", "-n", libc], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]
     liar = compile_c(SPIN.replace("spin(", "lie(") + "int main(void) { for (;;) lie(10000000); }\n", f"-Wl,--build-id=0x{build_id}", name="liar")
@@ -282,8 +283,8 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_process_id_that_is_used_again(record, compile_c):
-    """Six programs, one after the other, with one process id: the stacks of each are its own."""
+def test_a_reused_process_id_has_its_own_stacks(record, compile_c):
+    """Six programs, one after the other, with one process id. Each has its own stacks."""
     body = "#include <time.h>\nint main(void) { struct timespec t; do { work_%d(1000000); clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); } while (t.tv_nsec < 100000000 && !t.tv_sec); }\n"
     programs = [compile_c(f"int pad_{i}[{99 * i + 1}];\n__attribute__((noinline)) int skip_{i}(int n) {{ return n ? skip_{i}(n / 2) + pad_{i}[0] : {i}; }}\n" * (i % 2)
                           + SPIN.replace("spin(", f"work_{i}(") + body % i, name=f"again_{i}") for i in range(6)]
@@ -313,8 +314,9 @@ def forge_frames(source, target):
     os.chmod(target, 0o755)
 
 
-def test_a_file_of_another_mount_namespace_speaks_for_itself_only(start, spawn, tmp_path):
-    """Root in a container has a libc with the build ID of the host's: the host's programs have their own rules and names."""
+def test_a_file_of_another_mount_namespace_changes_no_other_program(start, spawn, tmp_path):
+    """Root in a container has a libc with the build ID of the host's libc. The host's programs have their own rules and
+    names."""
     libc = pathlib.Path(next(line.split()[2] for line in subprocess.run(["ldd", EXAMPLES / "cpu"], capture_output=True, text=True).stdout.splitlines()
                              if "libc.so" in line)).resolve()
     forged = tmp_path / "libc.so.6"

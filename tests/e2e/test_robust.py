@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Nothing is lost, and what is lost is said."""
+"""Nothing is lost without a report."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ def test_signals_flush_everything(start, spawn, sig):
     wait_switches(60, sleeper)
     r = c.stop(sig)
     assert r.returncode == 0, r.stderr
-    # A slice each; the last ones are in.
+    # One slice each; the last slices are included.
     assert r.one("SELECT count(*) FROM events WHERE kind = 'switch'") + r.lost("switch") >= 60
     assert r.one("SELECT count(*) FROM events WHERE state IN ('waiting', 'running')") == 1
     assert not list(r.path.glob("*.tmp"))
@@ -45,7 +45,7 @@ def test_after_kill_9_every_finished_batch_is_whole(start, spawn):
 
 
 def test_a_recording_is_read_while_it_is_written(start, spawn):
-    """A reader meets whole batches only, each time at least those of the time before."""
+    """A reader sees only complete batches, and each time at least those that it saw before."""
     query = ("SELECT count(*) AS events, count_if(e.ustack_id IS NOT NULL AND s.stack_id IS NULL) AS without "
              "FROM events e LEFT JOIN stacktraces s ON s.stack_id = e.ustack_id")
     spawn("sh", "-c", "while :; do sleep 0.001; done")
@@ -63,7 +63,7 @@ def test_a_recording_is_read_while_it_is_written(start, spawn):
 
 
 def test_a_batch_is_at_most_ten_seconds_old(start, spawn):
-    """Its rows are; a busy disk takes its time until it is there."""
+    """Its rows are complete. On a busy disk this takes a while."""
     spawn(EXAMPLES / "sleeper", 300)
     c = start("-p", "switch:u", "sleeper")
     wait_for((c.path / "events-000001.parquet").exists)
@@ -73,7 +73,7 @@ def test_a_batch_is_at_most_ten_seconds_old(start, spawn):
     assert 8e9 < last - first < 20e9
 
 
-def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
+def test_a_full_disk_is_reported_and_loses_nothing_written(spawn, start, tmp_path):
     mount = tmp_path / "small"
     mount.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", mount], check=True)
@@ -85,13 +85,34 @@ def test_a_full_disk_is_said_and_loses_nothing_written(spawn, start, tmp_path):
         assert "No space left on device" in r.stderr and str(mount) in r.stderr, r.stderr
         rows, batches, size = re.search(r"s, (\d+) rows in (\d+) batch\w*, (\d+ KB|[\d.]+ MB) in", r.stderr).groups()
         assert int(rows) == r.one("SELECT count(*) FROM events") > 0
-        unwritten = int(re.search(r"in no file, because writing failed: (\d+) of these rows", r.stderr)[1])
+        unwritten = int(re.search(r"missing from the files, because writing failed: (\d+) of these rows", r.stderr)[1])
         counted = int(re.search(r"^switch +(\d+)", r.stderr, re.M)[1])
         assert unwritten > 0 and counted - unwritten <= int(rows), r.stderr
         assert int(batches) == len(list(r.path.glob("events-*.parquet")))
         written = sum(f.stat().st_size for f in r.path.iterdir())
         assert size == (f"{written / 1e6:.1f} MB" if written >= 1e6 else f"{written / 1e3:.0f} KB")
         assert not list(r.path.glob("*.tmp"))
+    finally:
+        subprocess.run(["umount", mount], check=True)
+
+
+def test_keep_makes_room_on_a_full_disk(spawn, start, tmp_path):
+    """The oldest batches go, and the recording goes on; what is left is whole."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", mount], check=True)
+    try:
+        spawn("sh", "-c", "while :; do /bin/true; done")
+        c = start("-p", "switch:uk", "-r", 500, "-g", 2, "--compression", "none", "--keep", "1h", name="small/r")
+        numbers = lambda: sorted(int(p.name[7:13]) for p in c.path.glob("events-*.parquet"))
+        wait_for(lambda: numbers()[:1] > [3])
+        r = c.stop()
+        assert r.returncode == 0, r.stderr
+        first, last = numbers()[0], numbers()[-1]
+        assert numbers() == list(range(first, last + 1))
+        assert len(list(c.path.glob("stacktraces-*.parquet"))) == len(numbers())
+        assert int(re.search(r"removed by --keep: the (\d+) oldest batches", r.stderr)[1]) == first - 1
+        assert r.one("SELECT count(*) FROM stacks WHERE ustack_id IS NOT NULL AND len(ustack) = 0") == 0
     finally:
         subprocess.run(["umount", mount], check=True)
 
@@ -117,14 +138,15 @@ def busy_scheduler(start):
 
 
 def test_no_loss_at_a_busy_schedulers_rate(start):
-    """Of five runs, for a machine that others use too takes the CPU away for longer than a ring lasts, or what waits for a file."""
+    """One of five runs must succeed: other users of the machine may take the CPU, or a wait for a file, for longer than a
+    ring lasts."""
     for _ in range(5):
         r = busy_scheduler(start)
         cut = r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND unwind != 'root'")
         if r.lost() == cut == 0:
             break
     assert r.lost() == cut == 0, r.stderr
-    # Nearly every one of the 200,000 reads finds nothing yet and sleeps.
+    # Nearly every one of the 200,000 reads finds no data yet and sleeps.
     assert r.one("SELECT count(*) FROM events WHERE command = 'sched-pipe' AND kind = 'switch'") > 150000
 
 
@@ -141,15 +163,15 @@ def test_events_are_sorted_and_times_are_now(start):
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_files_of_ours(tmp_path, closed):
-    """What is said to people went into the pipe to the command, which took it for a pointer."""
+def test_closed_streams_are_not_reused(tmp_path, closed):
+    """Messages for the user once went into the pipe to the command, which took them for a pointer."""
     r, ran = tmp_path / "r", tmp_path / "ran"
     p = subprocess.run(["sh", "-c", f'exec "$0" -d {r} -p switch:u -- touch {ran} {closed}', COLLECTOR], timeout=300, stderr=subprocess.PIPE, text=True)
     assert p.returncode == 0 and ran.exists(), p.stderr
     assert Recording(r).one("SELECT count(*) FROM events WHERE command = 'touch'") > 0
 
 
-def test_nobody_reads_stderr(tmp_path):
+def test_an_unread_stderr_does_not_block(tmp_path):
     reading, writing = os.pipe()
     try:
         os.set_blocking(writing, False)
@@ -165,7 +187,7 @@ def test_nobody_reads_stderr(tmp_path):
 
 
 def test_a_crowd_of_busy_threads_does_not_stop_the_recording(start, spawn, compile_c):
-    """With ordinary priority the collector gets a thousandth of a CPU here: it took minutes to begin and to end."""
+    """With ordinary priority the collector gets a thousandth of a CPU here, and took minutes to start and to stop."""
     crowd = compile_c(
         "#include <pthread.h>\n#include <unistd.h>\n"
         "static void *spin(void *p) { for (;;) { for (volatile long n = 0; n < 1000; n++); usleep(1000); } return p; }\n"
@@ -179,8 +201,8 @@ def test_a_crowd_of_busy_threads_does_not_stop_the_recording(start, spawn, compi
 
 
 @pytest.mark.parametrize("planted", ["fifo", "file", "link"])
-def test_a_status_file_is_nobody_elses(start, tmp_path, planted):
-    """Where others may write, they could hold the collector up, or own the file that is believed."""
+def test_a_status_file_belongs_to_the_collector_only(start, tmp_path, planted):
+    """In a folder that other users may write to, they could block the collector, or own the file that readers trust."""
     status, temp, other = tmp_path / "status", tmp_path / "status.new", tmp_path / "other"
     other.write_text("precious")
     if planted == "fifo":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""rss: who has how much memory, and which stacks made it more."""
+"""rss: the memory of each process, and the stacks that increased it."""
 import os
 import pathlib
 import re
@@ -11,9 +11,9 @@ from conftest import EXAMPLES, needs_bpf
 pytestmark = needs_bpf
 
 KB, MB, PAGE = 1024, 1024 * 1024, 4096
-N = 29  # -p rss: a row for that many changes
+N = 29  # -p rss: one row per this many changes
 
-# Growth, and what a row's stack is to blame for: the difference to the process's row before.
+# Growth, which belongs to the stack of the row: the difference to the previous row of the process.
 GROWTH = """
 WITH grown AS (
   SELECT *, amount - lag(amount) OVER (PARTITION BY tgid ORDER BY timestamp) AS growth,
@@ -54,21 +54,21 @@ def growth(r, function, where="true"):
 
 
 def ends_with(r, tgid, sz):
-    """The process's last row; the code with which it ends may bring in pages of a file, 16 at a time."""
+    """Checks the last row of the process. Its exit code may fault in pages of a file, 16 at a time."""
     last = r.one("SELECT arg_max(amount, timestamp) FROM events WHERE kind = 'rss' AND tgid = ?", tgid)
     return sz <= last <= sz + 16 * PAGE
 
 
 @pytest.mark.parametrize("every", [N, 0])
-def test_growth_is_where_it_was_touched(record, every):
+def test_growth_belongs_to_the_code_that_touches(record, every):
     r = record("-p", f"rss:u:{every}", "--", EXAMPLES / "memory", 16)
     words = r.stdout.split()
     kb = dict(zip(words[0::2], map(int, words[1::2])))
-    # A row has what N changes have brought: where a function begins and ends, that is another's.
+    # A row covers N changes. At the start and end of a function, some belong to its neighbours.
     slack = (3 + r.lost("rss", "filter")) * max(every, 1) * PAGE
     for function in ("cache_row", "share_table", "parse_batch"):
         assert abs(growth(r, function) - kb[function] * KB) <= slack, function
-    # In all it is what the program has, and what it gave back.
+    # The total is the memory of the program plus what it freed.
     grown, shrunk = r.rows(GROWTH + "SELECT sum(greatest(growth, 0)), sum(least(growth, 0)) FROM grown "
                            "WHERE command = 'memory'")[0]
     first, last = r.rows("SELECT arg_min(amount, timestamp), arg_max(amount, timestamp) FROM events "
@@ -80,7 +80,7 @@ def test_growth_is_where_it_was_touched(record, every):
         assert unwind == "root" and names[-1] == "_start", names
 
 
-def test_the_last_value_of_a_process_that_ends_at_once(record, compile_c):
+def test_the_last_value_of_a_short_process_is_recorded(record, compile_c):
     prog = compile_c(
         PRELUDE +
         "int main(void) { for (int i = 1; i <= 5; i++) { pid_t p = fork(); if (!p) {\n"
@@ -92,12 +92,12 @@ def test_the_last_value_of_a_process_that_ends_at_once(record, compile_c):
     assert len(lines) == 5
     for i, (pid, kb) in enumerate(lines, 1):
         assert ends_with(r, pid, kb * KB + i * PAGE)
-    # The rows stand for all changes: at least a page each.
+    # The rows stand for all changes: at least one page each.
     for i, (pid, _) in enumerate(lines, 1):
         assert r.one("SELECT sum(weight) FROM events WHERE tgid = ?", pid) >= 6 * i + 1
 
 
-def test_from_the_beginning_to_the_end_of_the_recording(start, spawn, compile_c):
+def test_rows_cover_the_whole_recording(start, spawn, compile_c):
     prog = compile_c(
         PRELUDE +
         "int main(void) { char c, *m = map(1000 * PAGE, MAP_PRIVATE); touch(m, 500 * PAGE); say(); read(0, &c, 1);\n"
@@ -111,7 +111,7 @@ def test_from_the_beginning_to_the_end_of_the_recording(start, spawn, compile_c)
     after = int(moving.stdout.readline().split()[1])
     r = c.stop()
     begin, = r.rows("SELECT min(timestamp) FROM events WHERE kind = 'rss'")[0]
-    # Who does not change has one row: what it had at the beginning.
+    # A process without changes has one row: its memory at the beginning.
     assert r.rows("SELECT timestamp, amount, weight, ustack_id FROM events WHERE tgid = ?", still.pid) == [
         (begin, before[still.pid] * KB, 1, None)]
     assert r.rows("SELECT timestamp, amount FROM events WHERE tgid = ? ORDER BY timestamp LIMIT 1", moving.pid) == [
@@ -120,7 +120,7 @@ def test_from_the_beginning_to_the_end_of_the_recording(start, spawn, compile_c)
     assert r.one("SELECT count(*) FROM events WHERE tgid = ?", moving.pid) == 2
 
 
-def test_files_shared_and_huge_pages(record, compile_c, tmp_path):
+def test_files_shared_and_huge_pages_count(record, compile_c, tmp_path):
     enabled = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     huge = enabled.exists() and "[never]" not in enabled.read_text()
     data = tmp_path / "data"
@@ -140,7 +140,7 @@ def test_files_shared_and_huge_pages(record, compile_c, tmp_path):
     assert abs(growth(r, "read_file") - 8 * MB) <= 3 * N * PAGE
     assert abs(growth(r, "shared") - 8 * MB) <= 3 * N * PAGE
     if huge:
-        # A huge page is a large change: it has a row of its own, however few they are.
+        # A huge page is a large change. It has its own row, however few there are.
         assert abs(growth(r, "huge_too") - 6 * MB) <= 3 * N * PAGE
         assert abs(growth(r, "huge", "NOT list_contains(names, 'huge_too')") - 10 * MB) <= 3 * N * PAGE
 
@@ -155,13 +155,13 @@ def test_the_memory_of_threads_is_the_processs(record, compile_c):
     r = record("-p", f"rss:u:{N}", "--", prog)
     assert r.one("SELECT count(DISTINCT (tgid, pid)) FROM events WHERE command = 'threads'") == 1
     assert r.one("SELECT count(*) FROM events WHERE pid != tgid") == 0
-    # What threads do at the same time is told apart to within the rows of the others.
+    # Threads that work at the same time are told apart except for the changes within a row of another thread.
     assert abs(growth(r, "work") - 32 * MB) < MB
     tgid, kb = map(int, r.stdout.split())
     assert ends_with(r, tgid, kb * KB)
 
 
-def test_who_touches_foreign_memory_is_not_its_owner(record, compile_c):
+def test_touching_foreign_memory_counts_for_its_owner(record, compile_c):
     prog = compile_c(
         PRELUDE +
         "static char page[4 << 20];\n"

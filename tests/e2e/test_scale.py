@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many processes, many mappings, many of both a second: nothing is lost, and memory has bounds."""
+"""Many processes, many mappings, and many of both per second: nothing is lost, and memory stays bounded."""
 import os
 import pathlib
 import re
@@ -17,8 +17,8 @@ def lost(r):
     return r.one("SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost'")
 
 
-def test_many_processes_with_many_mappings(start, spawn, compile_c):
-    """500 processes with 28,000 mappings: what they share is kept once."""
+def test_many_processes_with_many_mappings_share_memory(start, spawn, compile_c):
+    """500 processes with 28,000 mappings: common parts are stored once."""
     many = spawn(compile_c(MANY, name="many"), 500, 20)
     assert many.stdout.readline() == "ready\n"
     c = start("-p", "switch:u", "many")
@@ -31,12 +31,12 @@ def test_many_processes_with_many_mappings(start, spawn, compile_c):
     assert lost(r) == 0
     assert r.one("SELECT count(DISTINCT tgid) FROM events WHERE command = 'many'") >= 500
     ended = dict(r.rows("SELECT unwind, count(*) FROM events WHERE command = 'many' AND ustack_id IS NOT NULL GROUP BY ALL"))
-    # The kernel may have taken a page of a sleeper's stack out of memory.
+    # The kernel may have reclaimed a stack page of a sleeping process.
     assert ended.keys() <= {"root", "truncated"} and ended["root"] > 9 * ended.get("truncated", 0), ended
 
 
-def test_as_many_programs_as_start(start, spawn):
-    """Each is gone when its files are looked for; nothing of them stays."""
+def test_many_starting_programs_leave_no_state(start, spawn):
+    """Each process is gone when its files are looked up. None of its state remains."""
     for _ in range(2):
         spawn("sh", "-c", "while :; do /bin/true; done")
     c = start("-p", "profile:u:499,exec:u", "sh")
@@ -50,7 +50,7 @@ def test_as_many_programs_as_start(start, spawn):
     assert late < early + 16 and late < 64
 
 
-def test_code_that_comes_and_goes(start, spawn, compile_c):
+def test_short_lived_code_leaves_no_state(start, spawn, compile_c):
     comes = spawn(compile_c(JIT, name="comes"))
     c = start("-p", "profile:u:499", "comes")
     wait_worked(0.1, comes)
@@ -66,7 +66,7 @@ def test_code_that_comes_and_goes(start, spawn, compile_c):
     assert sum(names[0] == "coming" for names in made) / len(made) > 0.8, made
 
 
-def test_a_library_that_is_loaded_ten_thousand_times(record, compile_c):
+def test_a_library_loaded_ten_thousand_times_is_walked(record, compile_c):
     lib = compile_c(OPENED, "-shared", "-fPIC", name="often.so")
     prog = compile_c(OPENS, "-ldl", name="opens")
     r = record("-p", "profile:u:499", "--", prog, lib)
@@ -75,8 +75,8 @@ def test_a_library_that_is_loaded_ten_thousand_times(record, compile_c):
     assert ends["root"] / sum(ends.values()) > 0.98, ends
 
 
-def test_the_same_path_in_two_containers(start, spawn, compile_c, tmp_path):
-    """What is at the path is another file in each: names are those of the process's own."""
+def test_the_same_path_in_two_containers_is_two_files(start, spawn, compile_c, tmp_path):
+    """The path leads to a different file in each container. Each process has the names of its own file."""
     body = "volatile unsigned long sink;\n__attribute__((noinline)) void %s(void) { for (int i = 0; i < 1000000; i++) sink++; }\nint main(void) { for (;;) %s(); }\n"
     place = tmp_path / "place"
     place.touch()
@@ -136,8 +136,8 @@ def used(cgroup):
 
 @pytest.fixture
 def small_cgroup():
-    """A memory cgroup of 300 MB below our own, of v1 or v2: its folder. To be asked for before what starts processes, so
-    that these end first."""
+    """A memory cgroup of 300 MB below our own, v1 or v2: its folder. Request it before the fixtures that start processes, so that
+    these end first."""
     own = dict(re.findall(r"^\d+:(\w*):(.*)$", pathlib.Path("/proc/self/cgroup").read_text(), re.M))
     for root, name, limit in ("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "", "memory.max"):
         folder = pathlib.Path(root + own.get(name, "/nowhere")) / f"small{os.getpid()}"
@@ -159,8 +159,8 @@ def small_cgroup():
     pytest.skip("no memory cgroup can be made")
 
 
-def test_threads_that_the_kernel_has_no_memory_for(small_cgroup, start, spawn, compile_c, tmp_path):
-    """While the collector's cgroup is at its limit, as readers of files keep it, new threads have rows all the same."""
+def test_threads_have_rows_when_kernel_memory_is_short(small_cgroup, start, spawn, compile_c, tmp_path):
+    """The collector's cgroup is at its limit, as it is kept by readers of files. New threads still have rows."""
     def enter():
         (small_cgroup / "cgroup.procs").write_text(str(os.getpid()))
 

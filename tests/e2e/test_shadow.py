@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each walk of a program that is single-stepped is compared with a shadow stack of its calls (tests/tools/shadow_walks.c)."""
+"""Compares each walk of a single-stepped program with a shadow stack of its calls (tests/tools/shadow_walks.c)."""
 import os
 import subprocess
 
@@ -20,7 +20,7 @@ def programs():
 
 
 def step(*args):
-    """Returns ({count: number}, what was printed)."""
+    """({count: number}, the output)."""
     result = subprocess.run([TOOL, *args], text=True, capture_output=True, timeout=300)
     assert result.returncode in (0, 1), result.stderr
     lines = [line.split("\t") for line in result.stdout.splitlines()]
@@ -48,8 +48,8 @@ def test_examples_are_walked_to_the_root(programs, example, args):
     assert counts["whole"] > 0.999 * counts["walks"], text
 
 
-def test_a_stack_that_is_cut_off_is_honest(programs):
-    """A stack that is cut off has callers that the walk does not find, and says so: nothing is whole, and nothing wrong."""
+def test_a_truncated_stack_is_reported(programs):
+    """A truncated stack lacks callers, and the walk says so: none is complete, and none is wrong."""
     counts, text = step("--stack", "1", "--from", "descend", "--max", "150000", EXAMPLES / "deep")
     assert_none_is_wrong(counts, text)
     assert counts["honest: truncated"] > 1000, text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The probe usdt: spans as the programs have them, whatever order they enter, leave and close them in."""
+"""The probe usdt: spans as the programs have them, in whatever order they enter, leave and close them."""
 import bisect
 import os
 import pathlib
@@ -15,7 +15,7 @@ pytestmark = needs_bpf
 
 SCRIPT = BUILD / "tests" / "spans_script"
 DEPTH_MAX = 32  # of a thread
-SPANS_MAX = 16384  # open ones of a process, where no others share its region
+SPANS_MAX = 16384  # open spans of a process that shares its region with no other
 ROWS = """SELECT kind, pid, span_id, parent_id, id, amount, trace_name, duration, timestamp, ustack_id IS NOT NULL
 FROM events WHERE kind LIKE 'trace_%' ORDER BY timestamp"""
 
@@ -36,7 +36,7 @@ class Thread:
 
 
 class Model:
-    """What README says of spans, in Python."""
+    """The rules for spans in README.md, as a model in Python."""
 
     def __init__(self):
         self.threads, self.spans, self.rows, self.unmatched, self.full = {}, {}, [], 0, 0
@@ -82,7 +82,7 @@ class Model:
 
 
 def random_ops(r, cnt, enters):
-    """Threads that mostly nest their spans; `enters`: how much they prefer to go deeper."""
+    """Threads that mostly nest their spans. `enters` is their preference for going deeper."""
     stacks, ops = {}, []
     names = [b"a", b"fifteen bytes..", b"sixteen bytes...", b"seventeen bytes..", "cut in umlaut: ä".encode(), b"no\xffutf\xc3", "ümläut".encode()]
     for _ in range(cnt):
@@ -129,7 +129,7 @@ def test_rows_are_those_of_a_model(record, tmp_path, seed, enters, user):
 
     rows = r.rows(ROWS)
     assert len(rows) == len(model.rows)
-    low, high = -(1 << 63), 1 << 63  # unix time less CLOCK_MONOTONIC
+    low, high = -(1 << 63), 1 << 63  # Unix time minus CLOCK_MONOTONIC
     for row, (kind, op, s, start) in zip(rows, model.rows):
         expected = (kind, op["tid"], s["span"], s["parent"], s["id"], s["amount"], s["name"][:16].decode(errors="replace"))
         assert row[:7] == expected
@@ -142,7 +142,7 @@ def test_rows_are_those_of_a_model(record, tmp_path, seed, enters, user):
     assert lost == {k: v for k, v in (("unmatched", model.unmatched), ("state_full", model.full)) if v}
     assert ("state_full" in r.stderr) == (model.full > 0)
 
-    # Whatever else happens in a thread carries the innermost span: here, that it waits for its next order.
+    # All other events of a thread carry the innermost span: here, the wait for the next order.
     seen = 0
     for tid in {op["tid"] for op in ops}:
         mine = [op for op in ops if op["tid"] == tid]
@@ -174,7 +174,7 @@ def spans_of(r, command, name):
 
 
 def test_programs_of_three_languages_in_one_recording(start, spawn):
-    """They run before the recording begins, or start in it; a library is loaded by whoever loads it."""
+    """The programs run before the recording starts, or start during it. A library is loaded by any program."""
     python = [sys.executable, ROOT / "examples/spans.py", 40, 3, EXAMPLES / "libspans.so"]
     early = spawn(sys.executable, "-c", EARLY, EXAMPLES / "libspans.so", stdin=subprocess.PIPE)
     assert early.stdout.readline() == "loaded\n"
@@ -197,7 +197,7 @@ def test_programs_of_three_languages_in_one_recording(start, spawn):
             assert kinds.keys() == {"trace_exit", "trace_close"}
             for rows, spans, id_sum, amounts, took in kinds.values():
                 assert (rows, spans, id_sum, amounts) == (int(count), int(count), ids, int(amount)), name
-                assert took >= float(seconds), name  # by its own clock, inside of the span
+                assert took >= float(seconds), name  # by its own clock, inside the span
     tasks, steps, seconds = int(said[1][0][0]), int(said[1][0][2]), float(said[1][0][4])
     step, task = spans_of(r, "spans_async", "step"), spans_of(r, "spans_async", "task")
     assert step.keys() == task.keys() == {"trace_exit", "trace_close"}
@@ -210,7 +210,7 @@ def test_programs_of_three_languages_in_one_recording(start, spawn):
     assert r.rows("SELECT kind, id, amount, trace_name FROM events WHERE kind LIKE 'trace_%' AND tgid = ? ORDER BY timestamp",
                   early.pid) == [("trace_exit", 5, 6, "early"), ("trace_close", 5, 6, "early")]
 
-    # Parents, stacks, and samples that know in which span they were taken.
+    # Parents, stacks, and samples that carry the span in which they were taken.
     assert r.one(
         "SELECT count(*) FROM events c JOIN events p ON p.span_id = c.parent_id AND p.tgid = c.tgid AND p.pid = c.pid AND p.id = c.id "
         "WHERE c.kind = 'trace_close' AND p.kind = 'trace_close' AND p.trace_name = 'request' AND c.trace_name IN ('query', 'reply') "
@@ -310,8 +310,8 @@ def test_events_of_every_source_carry_the_span(record, tmp_path, compile_c):
     assert 8 << 20 <= grown < 10 << 20
 
 
-def test_samples_on_the_way_into_a_probe(record):
-    """From Linux 6.18 on that is code of the kernel's in the program."""
+def test_samples_on_the_way_into_a_probe_are_walked(record):
+    """From Linux 6.18 on, that is kernel code in the program."""
     r = record("-p", f"profile:u:9999,usdt:n:{EXAMPLES / 'spans_async'}", "--", EXAMPLES / "spans_async", 30, 100)
     assert r.one("SELECT count(*) FROM stacks WHERE list_contains(list_transform(ustack, lambda f: f.module), '[anon]')") == 0
     stacks = [(names, status) for names, modules, status, _ in r.stacks("kind = 'profile'") if modules[0] == "[uprobes]"]
@@ -325,7 +325,7 @@ def test_a_span_that_waits_forever_shows_up(record):
     r = record("-p", f"usdt:u:{EXAMPLES / 'deadlock'}", "--", EXAMPLES / "deadlock", 0.5)
     ticks = int(r.stdout.split()[0])
     assert ticks == 50
-    # The last exit of each span, when neither an enter nor a close follows.
+    # The last exit of each span that is followed by neither an enter nor a close.
     stuck = r.rows(
         "SELECT trace_name, id, max(timestamp), max_by(ustack, timestamp) FROM stacks WHERE kind LIKE 'trace_%' "
         "GROUP BY tgid, span_id, trace_name, id HAVING count_if(kind = 'trace_close') = 0 ORDER BY id"
@@ -338,18 +338,18 @@ def test_a_span_that_waits_forever_shows_up(record):
     assert spans_of(r, "deadlock", "transfer")["trace_exit"][:3] == (20, 2, 30)
 
 
-# ---- what ends, and what is too much ----------------------------------------------------------------------------------
+# ---- ends and overflows ----------------------------------------------------------------------------------------------
 
 
 class Script:
-    """A program that does with spans what it is told."""
+    """A program that executes span operations on command."""
 
     def __init__(self, spawn):
         self.proc = spawn(SCRIPT, stdin=subprocess.PIPE)
         self.pid = self.proc.pid
 
     def do(self, *lines):
-        """The thread id of the last answer."""
+        """The thread id in the last answer."""
         for text in lines:
             self.proc.stdin.write(text + "\n")
             self.proc.stdin.flush()
@@ -362,7 +362,7 @@ class Script:
         assert self.proc.wait(timeout=10) == 0
 
 
-def test_a_flood_takes_its_own_oldest_spans_only(start, spawn):
+def test_a_flood_drops_only_its_own_oldest_spans(start, spawn):
     c = start("-p", f"usdt:n:{SCRIPT}", "--ring-size", "64M", "--max-rate", "100000000")
     victim, flooder = Script(spawn), Script(spawn)
     victim.do("0 enter 7 0 1 2 long", "0 exit 7")
@@ -374,7 +374,7 @@ def test_a_flood_takes_its_own_oldest_spans_only(start, spawn):
     mine = "SELECT kind, count(*), min(span_id)::BIGINT, max(span_id)::BIGINT FROM events WHERE tgid = ? GROUP BY ALL ORDER BY ALL"
     assert r.rows(mine, victim.pid) == [("trace_close", 1, 7, 7), ("trace_exit", 1, 7, 7)]
     assert dict(r.rows("SELECT reason, sum(amount)::BIGINT FROM events WHERE kind = 'lost' GROUP BY ALL")) == {"state_full": 5001}
-    # The span in which all that happened, and the oldest of the flood, have no close; what came after it is as if nothing had been.
+    # The enclosing span of all this, and the oldest spans of the flood, have no close. Later events are as usual.
     assert r.rows("SELECT count(*), count(DISTINCT span_id), min(span_id)::BIGINT FROM events WHERE kind = 'trace_close' AND tgid = ? "
                   "AND span_id >= 1000", flooder.pid) == [(SPANS_MAX + 100, SPANS_MAX + 100, 1000)]
     assert r.one("SELECT count(*) FROM events WHERE kind = 'trace_exit' AND tgid = ?", flooder.pid) == SPANS_MAX + 5101
@@ -382,7 +382,7 @@ def test_a_flood_takes_its_own_oldest_spans_only(start, spawn):
 
 
 def test_processes_that_end_make_room(start, spawn):
-    """There are eight regions for open spans: the second eight processes come to those of the first."""
+    """There are eight regions for open spans. The second eight processes reuse those of the first eight."""
     c = start("-p", f"usdt:n:{SCRIPT}", "--ring-size", "64M")
     for _ in range(16):
         script = Script(spawn)
@@ -392,14 +392,14 @@ def test_processes_that_end_make_room(start, spawn):
     assert r.rows("SELECT kind, count(*) FROM events WHERE kind != 'trace_exit' GROUP BY ALL") == [("trace_close", 16)]
 
 
-def test_threads_processes_and_programs_end_inside_of_spans(start, spawn):
+def test_threads_processes_and_programs_may_end_inside_spans(start, spawn):
     c = start("-p", f"exec:n,switch:n,usdt:n:{SCRIPT}")
-    # Another thread closes the span of one that ended; a new thread is in no span.
+    # Another thread closes the span of an ended thread. A new thread is in no span.
     script = Script(spawn)
     dead = script.do("1 enter 5 0 1 2 orphan", "1 end")
     new = script.do("1 enter 6 5 1 2 next", "1 exit 6")
     closer = script.do("2 close 5", "2 close 6", "2 exit 5")
-    # A process that ends with open spans, and others with the same ids, leaves them nothing.
+    # A process that exits with open spans passes nothing on to other processes with the same ids.
     script.do("1 enter 7 0 1 2 left")
     script.end()
     other = Script(spawn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""stacktrace on recordings of perf, read back by perf and by sysprof's own library."""
+"""stacktrace on recordings of perf. perf and sysprof's own library read the output."""
 import json
 import os
 import re
@@ -35,8 +35,8 @@ def small(recorded):
 
 
 def found_in(theirs, ours):
-    """How many of their frames are in ours, in this order. perf may leave out a caller: that of a library's _fini, for one, which
-    has no call-frame information. Its callers are a byte before the return address."""
+    """The number of their frames that ours contains, in order. perf may leave out a caller, for example that of a library's
+    _fini, which has no call-frame information. Its callers are one byte before the return address."""
     found = at = 0
     for a in theirs:
         place = next((i for i in range(at, len(ours)) if a in (ours[i], ours[i] - 1)), None)
@@ -54,7 +54,7 @@ def assert_same_frames(was, now, share=0.999):
         frames += len(theirs)
         same += found_in(theirs, ours)
         more += max(0, len(ours) - len(theirs))
-    assert frames * (1 - share) > 4  # one stack that perf ends otherwise does not matter
+    assert frames * (1 - share) > 4  # one stack that perf ends differently does not matter
     assert same >= share * frames and more <= 10 * (1 - share) * frames, (same, more, frames)
 
 
@@ -65,7 +65,7 @@ def test_frames_are_those_of_perf_script(recorded, small):
 
 
 @needs_perf
-def test_compressed_and_two_programs(tmp_path):
+def test_compressed_recordings_of_two_programs_are_read(tmp_path):
     z = record(tmp_path / "z.data", "sqlite3", ":memory:", SQL, options=["-z"])
     run("-i", z, "-o", tmp_path / "out.data")
     assert_same_frames(chains(z), chains(tmp_path / "out.data"))
@@ -83,8 +83,8 @@ def test_perf_reads_it_without_a_warning(recorded, small, tmp_path):
 
 
 @needs_perf
-def test_header_says_the_same(recorded, small):
-    """All but the event's description, sizes and offsets."""
+def test_header_is_preserved(recorded, small):
+    """The header without the description of the event, sizes and offsets."""
     def header(path):
         text = perf("report", "--header-only", "-I", "-i", path).stdout.decode()
         return [line for line in text.splitlines() if not line.startswith(("# event :", "# data ", "# feat ", "# captured"))]
@@ -93,8 +93,8 @@ def test_header_says_the_same(recorded, small):
 
 
 @needs_perf
-def test_pipe_of_perf_record(tmp_path):
-    """What the README shows: while it is being recorded."""
+def test_pipe_of_perf_record_is_read(tmp_path):
+    """The example of the README: during the recording."""
     record_args = [PERF, "record", "-q", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-o", "-", "--", "sqlite3",
                    ":memory:", SQL]
     both, out = tmp_path / "both.data", tmp_path / "out.data"
@@ -111,8 +111,8 @@ def test_pipe_of_perf_record(tmp_path):
 
 
 @needs_perf
-def test_from_file_to_pipe(recorded, small):
-    """A file's tables become records of a stream."""
+def test_a_file_becomes_a_stream(recorded, small):
+    """The tables of a file become records of a stream."""
     streamed = subprocess.run(["sh", "-c", f"{STACKTRACE} -i {recorded} | cat"], capture_output=True, timeout=300)
     assert streamed.returncode == 0
     piped = recorded.with_name("streamed.data")
@@ -123,14 +123,14 @@ def test_from_file_to_pipe(recorded, small):
 
 
 @needs_perf
-def test_to_sysprof_and_back(recorded, small, tmp_path):
+def test_captures_convert_both_ways(recorded, small, tmp_path):
     cap, back, again = tmp_path / "p.syscap", tmp_path / "back.data", tmp_path / "again.syscap"
     run("-i", recorded, "-o", cap)
     samples, others = sysprof_samples(cap)
     ours = chains(small)
     assert len(samples) == len(ours)
-    assert all(kind in (3, 4, 5, 6) for kind in others), others  # mappings, processes, forks, ends
-    in_time = sorted(samples, key=lambda s: s[2])  # as perf script has them; the file has one CPU after the other
+    assert all(kind in (3, 4, 5, 6) for kind in others), others  # mappings, processes, forks, exits
+    in_time = sorted(samples, key=lambda s: s[2])  # in the order of perf script; the file has one CPU after the other
     for (_, tid, when, addrs), (head, kernel, user) in zip(in_time, ours):
         assert head.split() == [str(tid), f"{when // 10**9}.{when % 10**9 // 1000:06}:"]
         assert [a for a in addrs if a < CONTEXT_MAX][:len(kernel)] == kernel
@@ -144,14 +144,14 @@ def test_to_sysprof_and_back(recorded, small, tmp_path):
 @needs_bpf
 @needs_perf
 def test_a_collector_leaves_perf_alone(start, tmp_path):
-    """The kernel mixes up what several events of the machine want to know of mappings, and perf crashes on it."""
+    """The kernel mixes up the mapping records that several events of the machine request, and perf crashes on the result."""
     start("-p", "profile:u:1")
     frames = [user for _, _, user in chains(record(tmp_path / "perf.data", "/usr/bin/python3", "-c", PYTHON))]
     assert max(map(len, frames)) > 10
 
 
 @needs_perf
-def test_stacks_in_a_capture(recorded, small, tmp_path):
+def test_stacks_in_a_capture_are_unwound(recorded, small, tmp_path):
     """Frames of type 18 with the same registers and stacks: the same frames come out."""
     cap, out = tmp_path / "in.syscap", tmp_path / "out.syscap"
     cap.write_bytes(capture_of(Samples(recorded)))
@@ -166,7 +166,7 @@ def test_stacks_in_a_capture(recorded, small, tmp_path):
 
 
 def chains_raw(path, tmp_path):
-    """[((tid, time), kernel, user)] as they are stored."""
+    """[((tid, time), kernel, user)] as stored."""
     cap = tmp_path / "raw.syscap"
     run("-i", path, "-o", cap)
     out = []
@@ -177,8 +177,8 @@ def chains_raw(path, tmp_path):
 
 
 @needs_perf
-def test_to_pprof(recorded, small, tmp_path):
-    """The samples' time, and the names that perf has for them; the same of stacks and of chains."""
+def test_profiles_have_the_same_samples(recorded, small, tmp_path):
+    """The time of the samples and the names that perf has for them, the same from stacks and from chains."""
     out, again = tmp_path / "prof.pb.gz", tmp_path / "again.pb.gz"
     run("-i", recorded, "-o", out)
     run("-i", small, "-o", again)
@@ -194,7 +194,7 @@ def test_to_pprof(recorded, small, tmp_path):
 
 @needs_perf
 def test_naive_and_caching_agree(tmp_path):
-    """Of a hundred short processes, mostly in ld.so, where perf's unwinder (libunwind) often leaves out a caller."""
+    """A hundred short processes, mostly in ld.so, where perf's unwinder (libunwind) often leaves out a caller."""
     data = record(tmp_path / "perf.data", "sh", "-c", SHELL)
     for mode in "naive", "caching":
         run("-i", data, "-o", tmp_path / mode, "-m", mode)
@@ -202,9 +202,9 @@ def test_naive_and_caching_agree(tmp_path):
     assert sum(len(user) for _, _, user in chains(tmp_path / "caching")) > 500
 
 
-def test_modes_that_do_not_unwind(tmp_path):
+def test_modes_passthru_and_none_do_not_unwind(tmp_path):
     out = tmp_path / "out"
-    out.write_bytes(b"x" * 100000)  # what was there goes
+    out.write_bytes(b"x" * 100000)  # existing files are replaced
     run("-i", GOLDEN / "file.data", "-o", out, "-m", "passthru")
     assert out.read_bytes() == (GOLDEN / "file.data").read_bytes()
     run("-i", GOLDEN / "file.data", "-o", out, "-m", "none")
@@ -215,7 +215,7 @@ def test_modes_that_do_not_unwind(tmp_path):
     assert out.read_bytes() == (GOLDEN / "sysprof.syscap").read_bytes()
 
 
-def test_damaged_input(tmp_path):
+def test_damaged_input_is_reported(tmp_path):
     data = (GOLDEN / "file.data").read_bytes()
     cut = tmp_path / "cut.data"
     for size, samples in (len(data) - 4, 6), (len(data) // 2, None), (300, 0):
@@ -234,10 +234,10 @@ def test_damaged_input(tmp_path):
     assert b"empty" in run("-i", cut, status=2).stderr
     cut.write_bytes(data[7::-1] + data[8:])
     assert b"big-endian" in run("-i", cut, status=2).stderr
-    assert b"no perf.data" in run("-i", GOLDEN / "sysprof.syscap", "-f", "perf", status=2).stderr
+    assert b"is not a perf.data file" in run("-i", GOLDEN / "sysprof.syscap", "-f", "perf", status=2).stderr
 
 
-def test_wrong_calls(tmp_path):
+def test_wrong_calls_are_refused(tmp_path):
     assert b"--mode" in run("-m", "fast", status=64).stderr
     assert b"--latency" in run("--latency", "1h", status=64).stderr
     run("extra", status=64)
@@ -250,8 +250,8 @@ def test_wrong_calls(tmp_path):
 
 
 @needs_perf
-def test_folder_of_perf_threads(tmp_path):
-    """perf makes a stream of it, as we say, and nothing is missing then."""
+def test_a_folder_of_perf_threads_is_refused(tmp_path):
+    """perf makes a stream of it, as the message says, and then nothing is missing."""
     folder = tmp_path / "perf.data"
     p = perf("record", "-q", "--threads=cpu", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-N", "-B", "-o", folder, "--",
              "sqlite3", ":memory:", SQL)
@@ -265,7 +265,7 @@ def test_folder_of_perf_threads(tmp_path):
     assert_same_frames(chains(folder), chains(out))
 
 
-def test_verbose_and_status(tmp_path):
+def test_verbose_and_status_show_progress(tmp_path):
     env = dict(os.environ, ELFUTILS_STACKTRACE_VERBOSE="true")
     p = run("-i", GOLDEN / "file.data", "-o", tmp_path / "out", "--status", tmp_path / "status", env=env)
     lines = p.stderr.decode().splitlines()
@@ -288,7 +288,7 @@ class Held:
         self.p.stdin.flush()
 
     def wait_for(self, size, seconds=120):
-        """What came, `size` bytes or what was there when time was up."""
+        """The first `size` bytes, or what has arrived when the time is up."""
         got, end = b"", time.monotonic() + seconds
         while len(got) < size and time.monotonic() < end:
             got += self.p.stdout.read() or b""
@@ -297,7 +297,7 @@ class Held:
 
 
 def events_of(stream):
-    """A stream's records HEADER_ATTR: (what is sampled, sample_type, ids)."""
+    """The HEADER_ATTR records of a stream: (event, sample_type, ids)."""
     at, events = 16, []
     while at < len(stream):
         kind, _, size = struct.unpack_from("<IHH", stream, at)
@@ -319,7 +319,7 @@ def test_events_of_a_stream_stay_apart(golden):
 
 
 @needs_perf
-def test_two_events_by_a_pipe(tmp_path):
+def test_two_events_in_a_pipe_are_told_apart(tmp_path):
     both = tmp_path / "both.data"
     both.write_bytes(perf("record", "-q", "-N", "-B", "-F", "997", "-e", "cpu-clock", "-e", "page-faults", "--call-graph", "dwarf",
                           "-o", "-", "--", "sqlite3", ":memory:", SQL).stdout)
@@ -328,7 +328,7 @@ def test_two_events_by_a_pipe(tmp_path):
 
 
 def test_pipes_are_not_held_back():
-    """The last rounds have no mark behind them; they go out all the same while the recorder goes on."""
+    """No mark follows the last rounds. They are written all the same while the recorder continues."""
     data = (GOLDEN / "pipe.data").read_bytes()
     all_of_it = len(subprocess.run([STACKTRACE], input=data, capture_output=True, timeout=300).stdout)
     held = Held()
@@ -343,7 +343,7 @@ def test_interrupts_are_for_the_recorder():
     data = (GOLDEN / "pipe.data").read_bytes()
     held = Held()
     held.feed(data[:12000])
-    assert held.wait_for(100)  # it has begun
+    assert held.wait_for(100)  # it has started
     for _ in range(2):
         held.p.send_signal(signal.SIGINT)
         time.sleep(0.05)
@@ -353,7 +353,7 @@ def test_interrupts_are_for_the_recorder():
     held = Held()
     held.feed(data[:12000])
     assert held.wait_for(100)
-    while held.p.poll() is None:  # and the third that comes ends it, though nothing was closed
+    while held.p.poll() is None:  # the third interrupt ends it, although no stream was closed
         held.p.send_signal(signal.SIGINT)
         time.sleep(0.05)
     assert held.p.returncode in (0, 1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""User-space call chains in records of their own (PERF_RECORD_CALLCHAIN_DEFERRED, Linux 6.19): stacktrace passes and joins them."""
+"""User call chains in separate records (PERF_RECORD_CALLCHAIN_DEFERRED, Linux 6.19): stacktrace passes them on and joins
+them."""
 import os
 import re
 import struct
@@ -34,7 +35,7 @@ def deferred(time, tid, cookie, ips, marker=(CONTEXT_USER,)):
 
 
 def mapped(path):
-    """The program's code at its own addresses, as exec would map one that is not position-independent."""
+    """The program's code mapped at its own addresses, as exec maps a program that is not position-independent."""
     st = os.stat(path)
     text = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
     off, addr, size = (int(x, 16) for x in re.search(r"LOAD +(\w+) (\w+) \w+ (\w+) \w+ R E", text).groups())
@@ -45,7 +46,7 @@ def mapped(path):
 
 
 def recording(*records):
-    """A perf.data as a stream, with call chains that the kernel defers (attr.defer_callchain, defer_output)."""
+    """A perf.data file as a stream, with call chains that the kernel defers (attr.defer_callchain, defer_output)."""
     flags = 1 << 18 | 1 << 23 | 1 << 38 | 1 << 39  # sample_id_all, mmap2
     attr = struct.pack("<IIQQQQQ", 1, 64, 0, 1, IP | TID | TIME | CHAIN | CPU | PERIOD, 0, flags) + b"\0" * 16
     head = rec(64, 0, attr + struct.pack("<Q", 1))
@@ -61,7 +62,7 @@ int main(void) { for (;;) middle(); }
 
 @pytest.fixture
 def program(compile_c):
-    """Its path, and the addresses of its functions, a few bytes into each."""
+    """The path of the program, and addresses a few bytes into each function."""
     path = compile_c(PROGRAM, "-O1", "-no-pie")
     symbols = subprocess.run(["nm", path], capture_output=True, text=True).stdout.split("\n")
     at = {line.split()[2]: int(line.split()[0], 16) + 1 for line in symbols if len(line.split()) == 3}
@@ -72,7 +73,8 @@ K1, K2 = KERNEL + 0x1000, KERNEL + 0x2000
 
 
 def records(program):
-    """Two samples of one stay in the kernel; one in user space; one of another thread in between; one whose chain was lost."""
+    """Two samples in the kernel wait for one user chain, one sample is in user space, one of another thread is in between,
+    and one has lost its chain."""
     path, at = program
     waits = [CONTEXT_KERNEL, K1, USER_DEFERRED]
     return [
@@ -87,7 +89,7 @@ def records(program):
         sample(17, 4711, [*waits, 10], K1),  # its record was lost …
         sample(18, 4711, [*waits, 11], K1),
         deferred(19, 4711, 11, [at["middle"], at["main"]]),
-        sample(20, 4711, [*waits, 12], K1),  # … as is the last one's, by the recording's end
+        sample(20, 4711, [*waits, 12], K1),  # … as was the last one's, by the end of the recording
         sample(21, 4712, [USER_DEFERRED, 13], at["leaf"], USER_MODE),
     ]
 
@@ -116,8 +118,8 @@ def test_the_same_format_keeps_them(tmp_path, program):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_capture_has_them_joined(tmp_path, program, order):
-    """Also when the record of a thread that has changed its CPU stands before the sample."""
+def test_a_capture_has_joined_chains(tmp_path, program, order):
+    """Also if the record of a thread that has changed its CPU comes before the sample."""
     body = records(program)
     data = tmp_path / "in.data"
     data.write_bytes(recording(*body[:1], *body[1:][::order]))
@@ -126,7 +128,7 @@ def test_a_capture_has_them_joined(tmp_path, program, order):
     assert sorted((time, tid, addrs) for _, tid, time, addrs in samples) == expected(program[1])
 
 
-def test_a_profile_has_them_joined(tmp_path, program):
+def test_a_profile_has_joined_chains(tmp_path, program):
     data = tmp_path / "in.data"
     data.write_bytes(recording(*records(program)))
     run("-i", data, "-o", tmp_path / "out.pb.gz")
@@ -135,7 +137,7 @@ def test_a_profile_has_them_joined(tmp_path, program):
     assert (share["main"], share["middle"], share["leaf"]) == ("62.50", "37.50", "50.00"), top  # 5, 3 and 4 of 8
 
 
-def test_what_is_damaged_is_no_chain(tmp_path, program):
+def test_damaged_records_are_not_joined(tmp_path, program):
     """More entries than the record has, or no room for its thread."""
     path, at = program
     wrong = rec(DEFERRED, USER_MODE, struct.pack("<QQ", 7, 1 << 60) + trailer(4711, 11))

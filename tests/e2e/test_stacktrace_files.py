@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where stacktrace finds the programs of a recording: sysroots, build IDs, a debuginfod server, containers."""
+"""The places where stacktrace finds the programs of a recording: sysroots, build IDs, a debuginfod server, containers."""
 import os
 import re
 import shutil
@@ -22,7 +22,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 class Program:
-    """A program that nobody else has: static, so that all its code is in one file, with a build ID of its own."""
+    """A program that exists only here: static, so that all its code is in one file, with its own build ID."""
 
     def __init__(self, path, level="-O2"):
         self.path, self.build_id = path, uuid.uuid4().hex + "01234567"
@@ -37,7 +37,7 @@ def program(tmp_path):
 
 
 def whole(path, *args, env=None):
-    """The share of samples whose stacks are whole, with names, and what was said."""
+    """The share of samples with complete stacks and names, and the messages."""
     out = path.with_name("prof.pb.gz")
     said = run("-i", path, "-o", out, "-v", *args, env={**os.environ, "HOME": "/nowhere", **(env or {})}).stderr.decode()
     share = float(said.split("% to the root")[0].split()[-1])
@@ -55,8 +55,8 @@ def deep(path, program, options=()):
 
 
 @pytest.mark.parametrize("options", [[], BUILD_IDS])
-def test_sysroot(tmp_path, program, options):
-    """The recorded machine's files, copied; the program itself has gone here."""
+def test_a_sysroot_has_the_files(tmp_path, program, options):
+    """The files of the recorded machine, copied. The program itself no longer exists here."""
     data = deep(tmp_path / "perf.data", program, options)
     share, said = whole(data)
     assert share > 99 and "--sysroot" not in said
@@ -74,8 +74,8 @@ def test_sysroot(tmp_path, program, options):
     assert there.read_bytes() == here.read_bytes()
 
 
-def test_another_program_in_its_place(tmp_path, program):
-    """What has its path by now, but is not the file that was mapped, is not taken for it."""
+def test_another_program_in_its_place_is_not_used(tmp_path, program):
+    """A different file that is now at the path is not used."""
     for options in [], BUILD_IDS:
         data = deep(tmp_path / "perf.data", program, options)
         program.path.rename(tmp_path / "before")
@@ -84,8 +84,8 @@ def test_another_program_in_its_place(tmp_path, program):
         program = Program(tmp_path / "bin" / "deep")
 
 
-def test_folders_of_build_ids(tmp_path, program):
-    """perf's cache and what debug packages link."""
+def test_folders_of_build_ids_are_searched(tmp_path, program):
+    """perf's cache, and the files that debug packages link."""
     data = deep(tmp_path / "perf.data", program, BUILD_IDS)
     home, sysroot = tmp_path / "home", tmp_path / "sysroot"
     in_cache = home / ".debug/.build-id" / program.build_id[:2] / program.build_id[2:] / "elf"
@@ -103,7 +103,7 @@ def test_folders_of_build_ids(tmp_path, program):
 
 
 class Server:
-    """Debian's debuginfod, with the files of one folder."""
+    """Debian's debuginfod with the files of one folder."""
 
     def __init__(self, folder):
         with socket.socket() as s:
@@ -125,7 +125,7 @@ class Server:
 
 
 @pytest.mark.skipif(not shutil.which("debuginfod"), reason="no debuginfod in the PATH")
-def test_debuginfod(tmp_path, program):
+def test_debuginfod_is_asked_on_request(tmp_path, program):
     data = deep(tmp_path / "perf.data", program, BUILD_IDS)
     (tmp_path / "served").mkdir()
     shutil.move(program.path, tmp_path / "served" / "deep")
@@ -133,7 +133,7 @@ def test_debuginfod(tmp_path, program):
     try:
         server.wait_for(program.build_id)
         env = {"DEBUGINFOD_URLS": server.url, "DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
-        assert whole(data, env=env)[0] < 50  # nobody is asked before somebody says so
+        assert whole(data, env=env)[0] < 50  # no server is asked without an option
         assert whole(data, "--debuginfod", env={**env, "DEBUGINFOD_URLS": ""})[0] < 50
         share, said = whole(data, "--debuginfod", "--debug", env=env)
         assert share > 99
@@ -143,7 +143,7 @@ def test_debuginfod(tmp_path, program):
         server.p.wait()
     assert whole(data, "--debuginfod", env=env)[0] > 99  # from its cache
     shutil.rmtree(tmp_path / "cache")
-    share, said = whole(data, "--debuginfod", "--debug", env=env)  # and now the server has gone
+    share, said = whole(data, "--debuginfod", "--debug", env=env)  # and now the server is gone
     assert share < 50 and "0 files downloaded, 1 not found" in said
 
 
@@ -152,19 +152,20 @@ def test_debuginfod(tmp_path, program):
 
 @pytest.fixture
 def container(tmp_path, program):
-    """The root folder of a container: an overlay of two layers, the program in the lower one, as /deep."""
+    """The root folder of a container: an overlay of two layers, with the program in the lower one as /deep."""
     root = tmp_path / "merged"
     for name in "lower", "upper", "work", "merged":
         (tmp_path / name).mkdir()
     shutil.move(program.path, tmp_path / "lower" / "deep")
     layers = f"lowerdir={tmp_path}/lower,upperdir={tmp_path}/upper,workdir={tmp_path}/work"
-    mount = f"mount -t overlay overlay -o {layers} {root} 2>/dev/null || mount --bind {tmp_path}/lower {root}"  # on an overlay: no other
+    # on an overlay: no other
+    mount = f"mount -t overlay overlay -o {layers} {root} 2>/dev/null || mount --bind {tmp_path}/lower {root}"
     enter = f"{{ {mount}; }} && cd {root} && pivot_root . . && exec /deep \"$@\""
     return ["unshare", "-m", "sh", "-c", enter, "sh"]
 
 
 def in_container(data, container, seconds):
-    """A recording of its program while that goes on, and the process."""
+    """A recording of the container's program while it runs, and the process."""
     p = subprocess.Popen([*container, seconds, "5"], stdout=subprocess.DEVNULL)
     end = time.monotonic() + 20
     while open(f"/proc/{p.pid}/comm").read() != "deep\n":
@@ -178,8 +179,8 @@ def in_container(data, container, seconds):
 
 
 @needs_root
-def test_through_the_process(tmp_path, container):
-    """As long as it runs, its own view is asked; then nobody knows /deep."""
+def test_programs_are_found_through_the_process(tmp_path, container):
+    """While the process runs, /deep is found through its own view. After its end, /deep is unknown."""
     data = tmp_path / "perf.data"
     p = in_container(data, container, "60")
     try:
@@ -191,8 +192,8 @@ def test_through_the_process(tmp_path, container):
 
 
 @needs_root
-def test_through_the_overlays_of_a_capture(tmp_path, container):
-    """sysprof says which folders of the host a container's root is made of, one record a layer."""
+def test_programs_are_found_through_the_overlays_of_a_capture(tmp_path, container):
+    """sysprof records the host folders that make up the container's root, one record per layer."""
     data, cap = tmp_path / "perf.data", tmp_path / "in.syscap"
     in_container(data, container, "3").wait()
     samples = Samples(data)
@@ -211,8 +212,9 @@ def overlay(pid, layer, source):
 
 
 @needs_root
-def test_a_chroot_has_another_program_of_that_path(tmp_path, program):
-    """perf writes the build ID of the host's file, the kernel the inode of the chroot's: the inode counts."""
+def test_a_chroot_has_its_own_program_at_the_path(tmp_path, program):
+    """perf writes the build ID of the host's file, and the kernel writes the inode of the chroot's file: the inode
+    counts."""
     root = tmp_path / "root"
     other = Program(root / str(program.path)[1:], "-O0")
     home, data = tmp_path / "home", tmp_path / "perf.data"
@@ -233,22 +235,23 @@ def test_a_chroot_has_another_program_of_that_path(tmp_path, program):
         assert "--sysroot" in said and "--buildid-mmap" in said
     share, said = whole(data, "--sysroot", root)
     assert share > 99 and "cut short" not in said
-    recorded("sh", "-c", f"{program.path} 0.5 5; chroot {root} {program.path} 0.5 5; true")  # the host's stay whole
+    # the stacks of the host's program stay complete
+    recorded("sh", "-c", f"{program.path} 0.5 5; chroot {root} {program.path} 0.5 5; true")
     assert 35 < whole(data)[0] < 65
     assert whole(data, "--sysroot", root)[0] > 99
 
 
 @needs_root
 @pytest.mark.skipif(not shutil.which("debuginfod"), reason="no debuginfod in the PATH")
-def test_of_a_container_that_has_gone(tmp_path, program, container):
-    """Then debuginfod is left, when mappings were recorded with build IDs."""
+def test_programs_of_an_ended_container_come_from_debuginfod(tmp_path, program, container):
+    """Then only debuginfod remains, if mappings were recorded with build IDs."""
     data = record(tmp_path / "perf.data", *container, *DEEP, options=BUILD_IDS)
     server = Server(tmp_path / "lower")
     try:
         server.wait_for(program.build_id)
         env = {"DEBUGINFOD_URLS": server.url, "DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
         assert whole(data, env=env)[0] < 50
-        assert whole(data, "--debuginfod", env=env)[0] > 90  # sh and unshare are in it, too
+        assert whole(data, "--debuginfod", env=env)[0] > 90  # it also contains sh and unshare
     finally:
         server.p.kill()
         server.p.wait()
@@ -279,8 +282,8 @@ ssize_t preadv2(int fd, const struct iovec *parts, int cnt, off_t off, int flags
 
 
 @pytest.mark.parametrize("percent", [100, 40])
-def test_what_is_on_disk_is_waited_for(tmp_path, compile_c, percent):
-    """The same comes out when the kernel has nothing of the files in memory, or not all."""
+def test_files_on_disk_are_waited_for(tmp_path, compile_c, percent):
+    """The result is the same if the kernel has none or only a part of the files in memory."""
     program = compile_c(BARE_LEAF, "-fno-omit-frame-pointer")
     preload = compile_c(ON_DISK, "-shared", "-fPIC")
     data = record(tmp_path / "perf.data", "sh", "-c", f"{program}; python3 -c 'import json; [json.dumps(list(range(999))) for _ in range(2000)]'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""stacktrace on recordings of programs that make code while they run, after these have ended."""
+"""stacktrace on recordings of programs that generate code at run time, after the programs have ended."""
 import pathlib
 import re
 import shutil
@@ -13,7 +13,7 @@ from perfdata import PERF, STACKTRACE, Samples, capture_of, needs_perf, pprof, r
 pytestmark = needs_perf
 
 PROGRAM = BUILD / "tests" / "jit_program"
-MS = 600  # half of it in "first", half in "second", which is in the same place
+MS = 600  # half of the time in "first", half in "second" at the same address
 MONOTONIC = ["-k", "mono"]  # the clock of jitdumps
 
 
@@ -34,7 +34,7 @@ def stacks(path):
 
 
 def in_jit(path):
-    """How many samples "first" and "second" have, all of whose stacks are whole: {name: count}."""
+    """The number of samples of "first" and "second": {name: count}. All of their stacks must be complete."""
     found = {}
     for names, count in stacks(path):
         at = next((i for i, name in enumerate(names) if name in ("first", "second")), None)
@@ -46,27 +46,27 @@ def in_jit(path):
 
 
 @pytest.mark.parametrize("how", ["dump", "frames"])
-def test_a_jitdump_that_was_mapped(tmp_path, how):
-    """Names by the time of the sample; with `frames` there is no frame pointer to the caller, but call-frame information."""
+def test_a_mapped_jitdump_names_code_by_time(tmp_path, how):
+    """Names by the time of the sample. With `frames` the caller has no frame pointer but call-frame information."""
     data = record(tmp_path / "perf.data", PROGRAM, MS, how, tmp_path, options=MONOTONIC)
     run("-i", data, "-o", tmp_path / "prof.pb.gz")
     found = in_jit(tmp_path / "prof.pb.gz")
     assert found.keys() == {"first", "second"}
     assert min(found.values()) > 0.2 * sum(found.values()) > 10
-    (tmp_path / "in.syscap").write_bytes(capture_of(Samples(data)))  # whose clock is always that of dumps
+    (tmp_path / "in.syscap").write_bytes(capture_of(Samples(data)))  # its clock is always that of the dumps
     run("-i", tmp_path / "in.syscap", "-o", tmp_path / "again.pb.gz")
     assert in_jit(tmp_path / "again.pb.gz") == found
 
 
-def test_a_jitdump_by_another_clock(tmp_path):
-    """Who was there last is all that can be said."""
+def test_a_jitdump_with_another_clock_names_the_last_function(tmp_path):
+    """The last function at an address is all that is known."""
     data = record(tmp_path / "perf.data", PROGRAM, MS, "frames", tmp_path)
     run("-i", data, "-o", tmp_path / "prof.pb.gz")
     assert in_jit(tmp_path / "prof.pb.gz").keys() == {"second"}
 
 
-def test_a_jitdump_below_a_sysroot(tmp_path):
-    """Where another machine's files are; there, only there, and not through a link out of it."""
+def test_a_jitdump_below_a_sysroot_is_found(tmp_path):
+    """The files of another machine: found there, only there, and not through a link that leaves the folder."""
     data = record(tmp_path / "perf.data", PROGRAM, MS, "frames", tmp_path, options=MONOTONIC)
     dump, = tmp_path.glob("jit-*.dump")
     root = tmp_path / "root"
@@ -84,14 +84,14 @@ def test_a_jitdump_below_a_sysroot(tmp_path):
     assert in_jit(tmp_path / "prof.pb.gz").keys() == {"first", "second"}
 
 
-def test_a_perf_map_that_was_left(tmp_path, no_maps_left):
+def test_a_leftover_perf_map_names_code(tmp_path, no_maps_left):
     data = record(tmp_path / "perf.data", PROGRAM, MS, "map")
     run("-i", data, "-o", tmp_path / "prof.pb.gz")
     assert in_jit(tmp_path / "prof.pb.gz").keys() == {"second"}
 
 
-def test_behind_a_recorder(tmp_path):
-    """The process is there for most of the time, and has gone when its last samples come."""
+def test_code_is_named_behind_a_recorder(tmp_path):
+    """The process runs most of the time, and has exited when its last samples arrive."""
     recorder = [PERF, "record", "-q", "-e", "cpu-clock", "-F", "997", "-k", "mono", "--call-graph", "dwarf", "-o", "-", "--",
                 str(PROGRAM), str(2 * MS), "frames", str(tmp_path)]
     with subprocess.Popen(recorder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as perf:

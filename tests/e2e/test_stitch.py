@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stacks larger than their snapshots get their callers from earlier ones, and the right ones."""
+"""Stacks that are larger than their snapshots get the right callers from earlier stacks."""
 import re
 import subprocess
 
 from conftest import BUILD, needs_bpf
 
-# A recursion as interpreters do it: the same few C functions again and again, of which the outer ones stay for a while.
+# A recursion as in interpreters: the same few C functions again and again, of which the outer ones stay for a while.
 RECURSION = """
 import functools, random, sys, time
 seconds = float(sys.argv[1])
@@ -24,7 +24,7 @@ while True: f(15)
 """
 
 
-def test_joined_callers_are_those_that_were_cut_away(tmp_path):
+def test_joined_callers_are_the_missing_ones(tmp_path):
     script = tmp_path / "recursion.py"
     script.write_text(RECURSION)
     out = subprocess.run([BUILD / "tests/check_stitch", "1000", "32768", "/usr/bin/python3", script, "1000"], check=True, capture_output=True, text=True).stdout
@@ -34,10 +34,10 @@ def test_joined_callers_are_those_that_were_cut_away(tmp_path):
 
 
 @needs_bpf
-def test_stitched_rows_say_so(tmp_path, record):
+def test_stitched_rows_are_marked(tmp_path, record):
     script = tmp_path / "recursion.py"
     script.write_text(RECURSION)
-    r = record("-p", "profile:u:499", "--stack-size", "32K", "--stitch", "--", "/usr/bin/python3", script, 3)
+    r = record("-p", "profile:u:499", "--stack-size", "32K", "--stitch", "--no-runtimes", "--", "/usr/bin/python3", script, 3)
     assert re.search(r"user stacks ended: .*stitched \d+", r.stderr), r.stderr
     joined = r.rows("SELECT list_transform(ustack, lambda f: f.name), list_transform(ustack, lambda f: f.mark) FROM stacks WHERE unwind = 'stitched'")
     assert len(joined) > 100

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings that tests/tools/write_recording.c writes, read back by DuckDB and by pyarrow, value by value."""
+"""Recordings of tests/tools/write_recording.c, read by DuckDB and by pyarrow, value by value."""
 import contextlib
 import os
 import re
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, EXPORT
 
 WRITER = BUILD / "tests" / "write_recording"
 NS = 10**9
@@ -49,11 +49,11 @@ def row(**columns):
 REQUIRED = dict(timestamp=0, duration=0, kind="", cpu=0, tgid=0, pid=0, span_id=0, parent_id=0, id=0, amount=0, command="",
                 trace_name="", buildid=b"")
 NULLABLE = ("thread ustack_id kstack_id unwind state runnable gaps target device file fs local peer address cgroup host weight "
-            "lost_kind reason").split()
+            "lost_kind reason path").split()
 
 
 def full(**columns):
-    """The row that readers see."""
+    """The row that readers must see."""
     return {**REQUIRED, **dict.fromkeys(NULLABLE), **columns}
 
 
@@ -72,13 +72,13 @@ def assert_reads(path, want):
         assert read(path) == want, read.__name__
 
 
-def test_schema(tmp_path):
+def test_schema_is_the_documented_one(tmp_path):
     rec = write(tmp_path / "rec", script=row(kind="x"))
     types = {"INT64": pa.int64(), "INT32": pa.int32(), "UINT64": pa.uint64(), "string": pa.string(), "binary": pa.binary()}
     contract = """timestamp INT64,duration INT64,kind string,cpu INT32,tgid INT32,pid INT32,span_id UINT64,parent_id UINT64,
         id UINT64,amount INT64,command string,trace_name string,buildid binary,thread string,ustack_id UINT64,kstack_id UINT64,
         unwind string,state string,runnable INT64,gaps INT64,target INT32,device string,file string,fs string,local string,
-        peer string,address UINT64,cgroup string,host string,weight INT32,lost_kind string,reason string"""
+        peer string,address UINT64,cgroup string,host string,weight INT32,lost_kind string,reason string,path string"""
     want = [pa.field(name, types[kind], name not in REQUIRED) for name, kind in (c.split() for c in contract.split(","))]
     file = files(rec)[0]
     assert list(pq.read_schema(file)) == want
@@ -102,25 +102,25 @@ EDGES = [
     dict(timestamp=1, span_id=1, ustack_id=0, kstack_id=2**63, address=0, runnable=0),
     dict(timestamp=2, kind="switch", command="a b", trace_name="\u00df\u20ac\U0001f525", thread="\0", buildid=bytes(range(20))),
     dict(timestamp=3, buildid=b"\xff\x00\xfe", unwind="root", state="sleeping", device="sda", file="f", fs="ext4",
-         local="1.2.3.4:80", peer="[::1]:80", cgroup="/", host="h", weight=29, lost_kind="net", reason="ring_full"),
+         local="1.2.3.4:80", peer="[::1]:80", cgroup="/", host="h", weight=29, lost_kind="net", reason="ring_full", path="/d/f"),
     dict(timestamp=I64),
 ]
 
 
 @pytest.mark.parametrize("compression", ["zstd(1)", "zstd(22)", "none"])
-def test_every_type_and_edge(tmp_path, compression):
+def test_every_type_and_edge_is_read_back(tmp_path, compression):
     rec = write(tmp_path / "rec", f"compression={compression}", script="".join(row(**r) for r in reversed(EDGES)))
     assert_reads(files(rec)[0], [full(**r) for r in EDGES])
 
 
-def test_one_row(tmp_path):
+def test_one_row_is_read_back(tmp_path):
     rec = write(tmp_path / "rec", script=row(timestamp=5))
     assert_reads(files(rec)[0], [full(timestamp=5)])
-    # the pair is there, also when there are no stacks
+    # both files exist, even without stacks
     assert_reads(files(rec, "stacktraces")[0], [])
 
 
-def test_no_row(tmp_path):
+def test_an_empty_recording_is_readable(tmp_path):
     rec = write(tmp_path / "rec", script="stack 1 -:-:-:0:0:-\ntick 1\ntick 99999999999999\n")
     assert list(rec.iterdir()) == []
 
@@ -154,20 +154,20 @@ def as_dicts(frames):
     return [{k: dict(zip(FIELDS, f)).get(k) for k in ORDER} for f in frames]
 
 
-def test_stacks(tmp_path):
+def test_stacks_are_read_back(tmp_path):
     script = "".join(stack(i, f) for i, f in STACKS.items()) * 2 + row(ustack_id=U64)
     rec = write(tmp_path / "rec", script=script)
-    assert_reads(files(rec, "stacktraces")[0], [{"stack_id": i, "frames": as_dicts(f)} for i, f in STACKS.items()])
+    assert_reads(files(rec, "stacktraces")[0], [{"stack_id": i, "repeated": 0, "frames": as_dicts(f)} for i, f in STACKS.items()])
 
 
-def test_many_stacks(tmp_path):
+def test_many_stacks_are_read_back(tmp_path):
     """More than one row group, many pages, a stack at every limit."""
     stacks = {i: [(f"f{(i + k) % 5000}", "m", None, i, k, None) for k in range(i % 4)] for i in range(70000)}
     stacks[70000] = [("deep", "m", None, k, 0, k) for k in range(16384)]
     rec = write(tmp_path / "rec", script="".join(stack(i, f) for i, f in stacks.items()) + row(kind="x"))
     file = files(rec, "stacktraces")[0]
     assert pq.read_metadata(file).num_row_groups == 2
-    assert_reads(file, [{"stack_id": i, "frames": as_dicts(f)} for i, f in stacks.items()])
+    assert_reads(file, [{"stack_id": i, "repeated": 0, "frames": as_dicts(f)} for i, f in stacks.items()])
     done = run(tmp_path / "deeper", script=stack(1, [("f", "m", None, 0, 0, None)] * 16385))
     assert done.returncode == 1
 
@@ -182,8 +182,8 @@ def million(tmp_path_factory):
     shutil.rmtree(path)
 
 
-def test_million_rows(million):
-    """The same rows by the same formulas in SQL: no row more, no row less."""
+def test_a_million_rows_are_read_back(million):
+    """Computes the same rows with the same formulas in SQL: no row more, no row less."""
     assert len(files(million)) == 1 and pq.read_metadata(files(million)[0]).num_row_groups == 10
     db = duckdb.connect()
     db.execute(f"""CREATE TABLE want AS SELECT 1700000000000000000 + (i + i * 7919 % 1000) * 1000 AS timestamp,
@@ -216,7 +216,7 @@ def bounds_of(values):
 
 
 def assert_statistics(path):
-    """Of every column of every row group; long strings may be cut outwards."""
+    """Statistics of every column of every row group. The bounds of long strings may be cut outwards."""
     file = pq.ParquetFile(path)
     for g in range(file.num_row_groups):
         for i, name in enumerate(file.schema_arrow.names):
@@ -233,17 +233,17 @@ def assert_statistics(path):
                 assert (chunk.statistics.min, chunk.statistics.max) == (low, high), name
 
 
-def test_statistics(million, tmp_path):
+def test_statistics_bound_every_column(million, tmp_path):
     assert_statistics(files(million)[0])
     assert_statistics(files(write(tmp_path / "edges", script="".join(row(**r) for r in EDGES)))[0])
 
 
-def test_statistics_of_list_leaves(tmp_path):
+def test_statistics_of_list_leaves_bound_them(tmp_path):
     rec = write(tmp_path / "rec", script="".join(stack(i, f) for i, f in STACKS.items()) + row(kind="x"))
     group = pq.read_metadata(files(rec, "stacktraces")[0]).row_group(0)
     flat = [{"mark": None, **dict(zip(FIELDS, f))} for frames in STACKS.values() for f in frames]
     empty = sum(not f for f in STACKS.values())
-    for i, name in enumerate(ORDER, 1):
+    for i, name in enumerate(ORDER, 2):
         chunk, values = group.column(i), [f[name] for f in flat]
         assert chunk.path_in_schema == f"frames.list.element.{name}"
         assert (chunk.statistics.min, chunk.statistics.max) == bounds_of(values), name
@@ -251,10 +251,9 @@ def test_statistics_of_list_leaves(tmp_path):
         assert chunk.num_values == len(values) + empty
 
 
-def test_readers_that_skip_by_statistics(million):
-    """What a filter leaves must not depend on the bounds being used."""
+def test_readers_may_skip_by_statistics(million):
+    """The result of a filter must not depend on the use of the bounds."""
     path = str(files(million)[0])
-    whole = pq.read_table(path)
     db = duckdb.connect()
     field, u64 = pc.field, pa.uint64()
     for where, filters in (
@@ -271,8 +270,8 @@ def test_readers_that_skip_by_statistics(million):
         assert pq.read_table(path, filters=filters).num_rows == want
 
 
-def test_encodings(million):
-    """Times as deltas, what repeats by dictionary, all different names as they are."""
+def test_encodings_fit_the_columns(million):
+    """Times as deltas, repeated values by dictionary, unique names plain."""
     meta = pq.read_metadata(files(million)[0]).row_group(0)
     encodings = {meta.column(i).path_in_schema: set(meta.column(i).encodings) for i in range(meta.num_columns)}
     assert "DELTA_BINARY_PACKED" in encodings["timestamp"]
@@ -281,7 +280,7 @@ def test_encodings(million):
     assert encodings["file"] == {"PLAIN", "RLE"}
 
 
-def test_long_strings(tmp_path):
+def test_long_strings_are_plain(tmp_path):
     """Too much for a dictionary: plain pages of about 1 MiB."""
     rows = [dict(timestamp=i, command=f"{i:04}" + chr(0xe4) * 30000, thread="t" * 60000, buildid=b"\xff" * i) for i in range(400)]
     rec = write(tmp_path / "rec", script="".join(row(**r) for r in rows))
@@ -291,7 +290,7 @@ def test_long_strings(tmp_path):
     assert set(chunk.encodings) == {"PLAIN", "RLE"} and chunk.total_uncompressed_size > 20 << 20
 
 
-def test_row_groups_and_batches(tmp_path):
+def test_row_groups_and_batches_are_bounded(tmp_path):
     rec = write(tmp_path / "rec", "rows=100", "groups=3", script="".join(row(timestamp=i) + "tick 1\n" for i in range(1000)))
     metas = [pq.read_metadata(f) for f in files(rec)]
     assert [m.num_rows for m in metas] == [300, 300, 300, 100]
@@ -310,10 +309,10 @@ def test_each_batch_has_its_own_strings(tmp_path):
     assert seen[0][1][0]["frames"][0]["name"] == "f0" and seen[-1][1][0]["frames"][0]["name"] == "f4"
 
 
-def test_killed(tmp_path):
-    """Finished batches are whole, the one in the making is gone; --append clears up and goes on."""
+def test_a_killed_writer_leaves_finished_batches(tmp_path):
+    """Finished batches are complete, and the unfinished one is gone. --append cleans up and continues."""
     rec = tmp_path / "rec"
-    # The third batch has handed over a row group when the process dies.
+    # The third batch has written one row group when the process dies.
     script = "".join(row(timestamp=i) + "tick 1\n" for i in range(40)) + "await 2\n"
     script += "".join(row(timestamp=i) for i in range(40, 55)) + "kill\n"
     done = run(rec, "rows=10", "groups=2", script=script)
@@ -348,7 +347,7 @@ def small_disk(path, size):
         subprocess.run(["umount", str(path)], check=True)
 
 
-def test_disk_full(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     with small_disk(tmp_path / "disk", "2m") as disk:
         done = run(disk / "rec", "generate=1000000", "rows=10000", "groups=1")
         assert done.returncode == 1
@@ -362,8 +361,8 @@ def test_disk_full(tmp_path):
         assert duckdb.execute("SELECT count(*) FROM read_parquet(?)", [f"{disk}/rec/events-*.parquet"]).fetchone() == (sum(rows),)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to write for somebody else")
-def test_owner(tmp_path):
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to write for another user")
+def test_files_belong_to_the_owner(tmp_path):
     rec = write(tmp_path / "new" / "rec", "uid=65534", "gid=65533", script=row(timestamp=1))
     for path, mode, owner in ((rec, 0o750, (65534, 65533)), (files(rec)[0], 0o640, (65534, 65533)),
                               (files(rec, "stacktraces")[0], 0o640, (65534, 65533)), (rec.parent, 0o755, (0, 0))):
@@ -371,8 +370,8 @@ def test_owner(tmp_path):
         assert (stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)) == (mode, owner), path
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_unwritable_folder(tmp_path, public):
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_an_unwritable_folder_is_reported(tmp_path, public):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o755)
     tmp_path.chmod(0o755)
@@ -382,7 +381,7 @@ def test_unwritable_folder(tmp_path, public):
     assert done.stderr == f"write_recording: {closed}/rec: cannot make or open the recording's folder: Permission denied\n"
 
 
-def test_numbers_below_the_root_are_nobody_elses(tmp_path):
+def test_numbers_below_the_root_belong_to_the_writer(tmp_path):
     writers = [subprocess.Popen([str(WRITER), "-", f"root={tmp_path}/root"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                for _ in range(12)]
     dirs = [w.communicate(row(timestamp=1))[0].strip() for w in writers]
@@ -390,8 +389,8 @@ def test_numbers_below_the_root_are_nobody_elses(tmp_path):
     assert all(os.path.exists(f"{d}/events-000001.parquet") for d in dirs)
 
 
-def test_a_folder_gives_away_nothing(tmp_path):
-    """A setgid folder with a default ACL for another user: what is made there is its owner's alone."""
+def test_a_folder_grants_no_rights(tmp_path):
+    """A setgid folder with a default ACL for another user: files made there belong to the owner alone."""
     if os.geteuid() != 0:
         pytest.skip("only root can make such a folder for others")
     given = tmp_path / "given"
@@ -409,3 +408,60 @@ def test_a_folder_gives_away_nothing(tmp_path):
         assert (st.st_uid, st.st_gid) == (0, 0), made
         assert stat.S_IMODE(st.st_mode) == (0o750 if made == path else 0o640)
         assert not [a for a in os.listxattr(made) if "acl" in a]
+
+
+# ---- stacks of earlier batches --------------------------------------------------------------------------------------
+
+
+def batches_of_stacks(path, *batches, args=()):
+    """A recording with an event and these stacks in each batch; the name of a frame says in which batch it was written."""
+    script = ""
+    for number, ids in enumerate(batches):
+        for i in ids:
+            script += f"stack {i} {hexed(f'{i} of {number}')}:{hexed('/bin/a')}:-:1:0:-\n"
+        script += row(kind="profile", timestamp=1 + number, ustack_id=ids[-1]) + f"tick {1 + 20 * NS * number}\n" + f"tick {1 + 20 * NS * (number + 1)}\n"
+    return write(path, "batch_ns=10000000000", *args, script=script)
+
+
+def names_seen(*recordings):
+    """{stack: the name of its frame} as stacksexport reads it."""
+    sql = "SELECT stack_id, frames[1].name AS name FROM stacktraces ORDER BY 1"
+    args = [a for r in recordings for a in ("-r", str(r))]
+    p = subprocess.run([EXPORT, "query", sql, "--format", "csv", *args], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p.stderr
+    return dict(line.split(",") for line in p.stdout.splitlines()[1:])
+
+
+def test_stacks_of_earlier_batches_are_in_row_groups_of_their_own(tmp_path):
+    rec = batches_of_stacks(tmp_path / "r", [1, 2], [2, 3, 1], [4, 2])
+    flags = [[pq.ParquetFile(f).read_row_group(g, ["stack_id", "repeated"]).to_pydict() for g in range(pq.ParquetFile(f).num_row_groups)]
+             for f in files(rec, "stacktraces")]
+    assert [[sorted(zip(g["stack_id"], g["repeated"], strict=True)) for g in f] for f in flags] == [
+        [[(1, 0), (2, 0)]], [[(3, 0)], [(1, 1), (2, 1)]], [[(4, 0)], [(2, 1)]]]
+    assert names_seen(rec) == {"1": "1 of 0", "2": "2 of 0", "3": "3 of 1", "4": "4 of 2"}
+
+
+def test_a_part_of_a_recording_has_all_its_stacks(tmp_path):
+    rec = batches_of_stacks(tmp_path / "r", [1, 2], [2, 3, 1], [4, 2])
+    assert names_seen(files(rec)[2]) == {"2": "2 of 2", "4": "4 of 2"}
+    assert names_seen(files(rec)[1], files(rec)[2]) == {"1": "1 of 1", "2": "2 of 1", "3": "3 of 1", "4": "4 of 2"}
+    for f in (files(rec)[0], files(rec, "stacktraces")[0]):
+        f.unlink()
+    assert names_seen(rec) == {"1": "1 of 1", "2": "2 of 1", "3": "3 of 1", "4": "4 of 2"}
+
+
+def test_a_continued_recording_and_several_have_each_stack_once(tmp_path):
+    rec = batches_of_stacks(tmp_path / "r", [1], [2])
+    batches_of_stacks(rec, [2, 5], args=["append=1"])
+    assert names_seen(rec) == {"1": "1 of 0", "2": "2 of 1", "5": "5 of 0"}
+    other = batches_of_stacks(tmp_path / "s", [5, 6], [1, 6])
+    assert names_seen(rec, other) == {"1": "1 of 0", "2": "2 of 1", "5": "5 of 0", "6": "6 of 0"}
+
+
+def test_stacks_of_a_batch_without_events_are_not_earlier_ones(tmp_path):
+    """Such a batch is not written: its strings filled it."""
+    frames = "".join(f"stack {i} {hexed('x' * 60000 + str(i))}:{hexed('/bin/a')}:-:1:0:-\n" for i in range(1200))
+    script = "tick 1\n" + frames + "tick 2\n" + f"stack 7 {hexed('seven')}:{hexed('/bin/a')}:-:1:0:-\n" + row(kind="profile", timestamp=1, ustack_id=7)
+    rec = write(tmp_path / "r", script=script)
+    assert len(files(rec)) == 1
+    assert names_seen(rec) == {"7": "seven"}

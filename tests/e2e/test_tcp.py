@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tcp: connections that begin, are accepted, send something again, are reset; whose they are."""
+"""tcp: connects, accepts, retransmits and resets, and the processes that they belong to."""
 import os
 import socket
 import struct
@@ -16,7 +16,7 @@ pytestmark = needs_bpf
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    """All of them in one."""
+    """All cases in one recording."""
     args = ["-p", "tcp:uk", "--", "/bin/sh", "-c", script(BUILD / "tests")]
     r = Collector(tmp_path_factory.mktemp("tcp") / "recording", args).finish(timeout=120)
     assert r.returncode == 0, r.stderr
@@ -25,7 +25,7 @@ def recording(tmp_path_factory):
 
 @pytest.mark.parametrize("family", "46")
 @pytest.mark.parametrize("case", CHECKS)
-def test_connections(recording, case, family):
+def test_connections_have_their_rows(recording, case, family):
     check(recording, case, family)
 
 
@@ -48,7 +48,7 @@ def reset(s):
     s.close()
 
 
-def test_sockets_that_were_open_before(start, spawn):
+def test_sockets_that_were_open_before_are_recorded(start, spawn):
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = spawn("python3", "-c", CLIENT, *server.getsockname(), stdin=subprocess.PIPE)
         peer, _ = server.accept()
@@ -68,8 +68,8 @@ s.accept()
 """
 
 
-def test_an_accept_that_waits_since_before(start, spawn):
-    """Where functions are hooked those are not seen that threads are in already."""
+def test_an_accept_that_waits_since_before_is_recorded(start, spawn):
+    """A hook does not apply to calls that are already in the function."""
     program = spawn("python3", "-c", SERVER_THAT_WAITS)
     port = int(program.stdout.readline())
     began = time.monotonic_ns()
@@ -87,8 +87,8 @@ def test_an_accept_that_waits_since_before(start, spawn):
     assert lasted <= duration <= at_most
 
 
-def test_what_belongs_to_nobody(start):
-    """The kernel answers for a port that nobody listens on (from Linux 6.10 on it says so)."""
+def test_packets_without_a_process_belong_to_none(start):
+    """The kernel replies for a port without a listener (from Linux 6.10 on, it gives this reason)."""
     with socket.socket() as listener, socket.socket() as client:
         listener.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{listener.getsockname()[1]}"
@@ -121,7 +121,7 @@ def test_a_connect_that_goes_on_at_the_end_is_pending(start):
 
 @pytest.fixture
 def network():
-    """network(command...) runs ip; between its two ends, names of which it gives, there is a wire."""
+    """network(command...) runs ip. Between its two ends, whose names it yields, there is a wire."""
     client, server = (f"stacks-{os.getpid()}-{end}" for end in ("client", "server"))
 
     def ip(*args):
@@ -153,7 +153,7 @@ print("ready", flush=True)
 c, _ = s.accept()
 sys.stdin.read()
 """
-# Until the connection is given up; then how often, and how many bytes, the kernel has sent again.
+# Until the connection is given up. Then the number and bytes of the kernel's retransmits.
 SENDER = """
 import socket, struct, sys
 s = socket.create_connection(("10.99.0.2", 4711))
@@ -171,8 +171,8 @@ print(*struct.unpack_from("<I", info, 100), *struct.unpack_from("<Q", info, 208)
 BURNER = "while True: pass"
 
 
-def test_what_is_sent_again_belongs_to_who_sends(start, spawn, network):
-    """Not to whom the timer interrupts; and a filter for that one leaves it out."""
+def test_retransmits_belong_to_the_sender(start, spawn, network):
+    """A retransmit does not belong to the process that the timer interrupts. A filter for that process leaves it out."""
     client, server, ip = network
     listener = spawn(*inside(server, SERVER), stdin=subprocess.PIPE)
     assert listener.stdout.readline() == "ready\n"
@@ -181,7 +181,7 @@ def test_what_is_sent_again_belongs_to_who_sends(start, spawn, network):
     port = int(sender.stdout.readline())
     of_all = start("-p", "tcp:uk")
     of_burners = start("-p", "tcp:uk", "--pid", ",".join(str(b.pid) for b in burners))
-    ip("-n", server, "addr", "flush", "dev", "wire")  # from now on nobody answers
+    ip("-n", server, "addr", "flush", "dev", "wire")  # from now on, no host answers
     sender.stdin.write("\n")
     sender.stdin.flush()
     times, size = map(int, sender.stdout.readline().split())
@@ -204,11 +204,11 @@ for _ in range(50):
 """
 
 
-def test_a_host_that_is_not_there(record, network):
+def test_a_missing_host_is_unreachable(record, network):
     client, _, ip = network
     quick = "; ".join(f"echo {n} >/proc/sys/net/ipv4/neigh/wire/{what}" for what, n in (("retrans_time_ms", 10), ("mcast_solicit", 1)))
     ip("netns", "exec", client, "sh", "-c", quick)
     r = record("-p", "tcp:u", "--", *inside(client, CONNECT))
-    # Each, also where the interrupt that ends it was not seen: who connected comes back from it.
+    # Each attempt, even if the interrupt that ended it was not seen: then the row comes from the return of connect().
     assert r.rows("SELECT kind, reason, command, peer, unwind, count(*) FROM events GROUP BY ALL") == [
         ("tcp_connect", "unreachable", "python3", "10.99.0.3:4711", "root", 50)]

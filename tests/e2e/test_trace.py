@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real recording as a timeline and as tables of its spans: what the program says of itself is in them."""
+"""A real recording as a timeline and as tables of its spans, compared with the output of the program itself."""
 import subprocess
 
 import pytest
@@ -13,7 +13,7 @@ TASKS, STEPS = 20, 5
 
 @pytest.fixture
 def rec(record):
-    """An event loop with tasks that are spans; what it printed: steps, and seconds inside of them."""
+    """An event loop whose tasks are spans. It printed the number of steps and the seconds inside them."""
     program = EXAMPLES / "spans_async"
     r = record("-p", f"profile:uk,switch:uk,exec:u,usdt:u:{program}", "--", program, TASKS, STEPS)
     words = r.stdout.split()
@@ -26,7 +26,7 @@ def export(*args):
     return p.stdout
 
 
-def test_threads_and_spans_in_one_trace(rec, tmp_path):
+def test_one_trace_has_threads_and_spans(rec, tmp_path):
     r, steps, seconds = rec
     export("trace", "switch_with_stacks.sql", "usdt_all.sql", "exec_all.sql", "-r", r.path, "--output", tmp_path / "t.json")
     t = Trace(tmp_path / "t.json")
@@ -40,7 +40,7 @@ def test_threads_and_spans_in_one_trace(rec, tmp_path):
     assert threads, "slices have the stacks that they ended with"
 
 
-def test_where_the_time_of_spans_went(rec):
+def test_the_time_of_spans_adds_up(rec):
     r, steps, seconds = rec
     rows = export("query", "-f", "span_breakdown.sql", "-r", r.path, "--format", "csv").splitlines()[1:]
     times = {}

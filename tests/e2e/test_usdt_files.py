@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files that usdt:PATH names: those that are refused, and notes as other compilers and languages write them."""
+"""The files of usdt:PATH: files that are refused, and notes of other compilers and languages."""
 import os
 import signal
 import subprocess
@@ -16,7 +16,7 @@ ONE_SPAN = """
 int main(void) { STACKS_ENTER(1, 0, 2, 3, "one"); STACKS_EXIT(1); STACKS_CLOSE(1); return 0; }
 """
 
-# What the macros of <sys/sdt.h> and Rust's probe crate leave: no semaphore, arguments wherever they are.
+# Notes of <sys/sdt.h> macros and of Rust's probe crate: without a semaphore, with arguments in any place.
 NOTE = r"""
 #define NOTE(probe, args) "990: nop\n.pushsection .note.stapsdt, \"?\", \"note\"\n.balign 4\n.4byte 992f - 991f, 994f - 993f, 3\n" \
 	"991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b, 0, 0\n.asciz \"stacks_tracing\", \"" probe "\", \"" args "\"\n" \
@@ -54,7 +54,7 @@ def build(compile_c, *flags, source=ONE_SPAN, **kw):
     return compile_c(source, HEADER, *flags, **kw)
 
 
-def test_what_is_no_program_with_spans_is_refused(tmp_path, compile_c):
+def test_files_without_spans_are_refused(tmp_path, compile_c):
     (tmp_path / "text").write_text("#!/bin/sh\n")
     os.mkfifo(tmp_path / "fifo")
     small = build(compile_c, "-m32", "-ffreestanding", "-nostdlib", "-static", "-Wl,-emain")
@@ -73,7 +73,7 @@ def test_what_is_no_program_with_spans_is_refused(tmp_path, compile_c):
     assert "named twice" in refused(program, "usdt:u:{0},usdt:n:" + str(tmp_path / "link"))
 
 
-def test_notes_that_lie_are_refused(tmp_path, compile_c):
+def test_wrong_notes_are_refused(tmp_path, compile_c):
     good = build(compile_c).read_bytes()
     note = good.index(b"stapsdt\0")
     for offset, value, said in (
@@ -91,14 +91,14 @@ def rows(r):
 
 
 @pytest.mark.parametrize("flags", [["-static"], ["-no-pie", "-fno-pie"], ["-O0"], ["-s"]])
-def test_programs_of_all_kinds(record, compile_c, flags):
+def test_programs_of_all_kinds_are_recorded(record, compile_c, flags):
     program = build(compile_c, *flags)
     assert rows(record("-p", f"usdt:n:{program}", "--", program)) == [
         ("trace_exit", 1, 0, 2, 3, "one", False), ("trace_close", 1, 0, 2, 3, "one", False)
     ]
 
 
-def test_notes_of_other_compilers_and_languages(record, compile_c):
+def test_notes_of_other_compilers_and_languages_are_read(record, compile_c):
     program = build(compile_c, "-no-pie", "-fno-pie", source=OTHER_WAYS)
     r = record("-p", f"usdt:n:{program}", "--", program)
     minus = (1 << 64) - 2
@@ -119,7 +119,7 @@ int main(void) { char c; while (read(0, &c, 1) == 1) { printf("%d\\n", STACKS_LI
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGKILL])
-def test_programs_are_told_when_nobody_listens_any_more(start, spawn, compile_c, sig):
+def test_semaphores_are_cleared_at_the_end(start, spawn, compile_c, sig):
     program = build(compile_c, source=SEMAPHORE)
     p = spawn(program, stdin=subprocess.PIPE)
 

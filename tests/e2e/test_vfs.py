@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vfs: the bytes that calls move from and to files."""
+"""vfs: the bytes that calls read from and write to files."""
 import pathlib
 import subprocess
 import tempfile
@@ -22,7 +22,7 @@ def fs_of(path):
 
 @pytest.fixture
 def place(request):
-    """A folder in memory, or below the test's parameter."""
+    """A folder in memory, or below the parameter of the test."""
     with tempfile.TemporaryDirectory(dir=getattr(request, "param", "/dev/shm")) as path:
         (pathlib.Path(path) / "folder").mkdir()
         yield pathlib.Path(path)
@@ -38,11 +38,11 @@ PARTS = [("/var/tmp", "all"), *(("/dev/shm", part) for part in ("all", "compat",
 
 
 @pytest.mark.parametrize("place, part", PARTS, indirect=["place"])
-def test_the_books_of_every_call(record, place, part):
+def test_rows_add_up_to_every_call(record, place, part):
     r = record("-p", "vfs", "--", CALLS, part, place / "folder")
     compare(r, (place / "folder" / "report").read_text())
     assert set(r.rows("SELECT DISTINCT fs FROM events WHERE file IN ('read', 'errors', 'threads')")) <= {(fs_of(place),)}
-    # A row that is no error is of a call that took its time.
+    # Every row without an error has a duration.
     assert r.one("SELECT min(duration) FROM events") > 0
 
 
@@ -53,6 +53,42 @@ def test_a_file_system_on_another_is_counted_once(record, place):
     r = record("-p", "vfs", "--", "unshare", "-m", "sh", "-c", script)
     compare(r, (place / "report").read_text())
     assert r.rows("SELECT DISTINCT fs FROM events WHERE file IN ('read', 'write', 'copy.in', 'copy.out')") == [("overlay",)]
+
+
+PATHS = """
+import ctypes, os, sys
+os.chdir(sys.argv[1])
+fd = os.open("new", os.O_CREAT | os.O_RDWR)
+os.fsync(fd)
+os.fdatasync(fd)
+os.fstat(fd)
+os.rename("new", os.path.abspath("./renamed"))
+os.rename("renamed", "again", src_dir_fd=None, dst_dir_fd=os.open(".", os.O_RDONLY | os.O_DIRECTORY))
+os.stat("again"), os.lstat("../" + os.path.basename(os.getcwd()) + "/again")
+os.unlink("again")
+libc = ctypes.CDLL(None)
+libc.open(b"missing", 0), libc.unlink(b"missing"), libc.rename(b"missing", b"x" * 255), libc.fsync(-1)
+libc.open(ctypes.c_void_p(8), 0)
+"""
+
+
+def test_calls_with_a_path(record, place):
+    r = python(record, PATHS, place / "folder")
+    rows = r.rows("SELECT kind, path, file, fs, reason, duration > 0 FROM events WHERE command = 'python3' AND kind NOT IN ('vfs_read', 'vfs_write') "
+                  "AND timestamp >= (SELECT min(timestamp) FROM events WHERE path = 'new') AND ifnull(path, '') NOT LIKE '%.%' "
+                  "AND ifnull(path, '') NOT LIKE '/usr%' AND ifnull(path, '') NOT LIKE '/proc%' ORDER BY timestamp")
+    rows = [row for row in rows if row[0] != "vfs_stat" or row[2] in ("new", "again")]
+    assert rows[:7] == [
+        ("vfs_open", "new", "new", "tmpfs", None, True), ("vfs_fsync", None, "new", "tmpfs", None, True),
+        ("vfs_fdatasync", None, "new", "tmpfs", None, True), ("vfs_stat", None, "new", "tmpfs", None, True),
+        ("vfs_rename", f"{place}/folder/renamed", "renamed", None, None, True), ("vfs_rename", "again", "again", None, None, True),
+        ("vfs_stat", "again", "again", None, None, True),
+    ]
+    assert ("vfs_unlink", "again", "again", None, None, True) in rows
+    assert [row[:2] + row[4:5] for row in rows[-5:]] == [
+        ("vfs_open", "missing", "ENOENT"), ("vfs_unlink", "missing", "ENOENT"), ("vfs_rename", "x" * 255, "ENOENT"),
+        ("vfs_fsync", None, "EBADF"), ("vfs_open", None, "EFAULT")]
+    assert r.rows("SELECT path, file FROM events WHERE kind = 'vfs_stat' AND path LIKE '../%'") == [("../folder/again", "again")]
 
 
 def test_two_sides_of_a_call_are_two_rows_of_one_time(record, place):
@@ -88,7 +124,7 @@ else:
 
 # ---- names -----------------------------------------------------------------------------------------------------------
 
-def test_names_as_they_are(record, place):
+def test_names_are_kept_as_they_are(record, place):
     r = python(record, f"""
 for name in (b'plain', b'new\\nline', b'x' * 255, b'\\xff\\xfe', 'größe'.encode()):
     fd = os.open(b'{place}/' + name, os.O_CREAT | os.O_RDWR)
@@ -100,7 +136,7 @@ for name in (b'plain', b'new\\nline', b'x' * 255, b'\\xff\\xfe', 'größe'.encod
         ("plain", 1005), ("new\nline", 1008), ("x" * 255, 1255), ("\ufffd\ufffd", 1002), ("größe", 1007)]
 
 
-def test_files_of_every_kind(record):
+def test_files_of_every_kind_have_names(record):
     r = python(record, """
 import ctypes, socket
 m = os.memfd_create('memory')
@@ -126,7 +162,7 @@ print(os.path.basename(os.ttyname(t[1])))
 
 # ---- stacks and processes --------------------------------------------------------------------------------------------
 
-def test_a_stack_when_it_is_asked_for(record, place):
+def test_stacks_are_recorded_on_request(record, place):
     r = record("-p", "vfs:uk", "--", CALLS, "all", place / "folder")
     compare(r, (place / "folder" / "report").read_text())
     stacks = r.rows("SELECT unwind, list_transform(ustack, lambda f: f.name), kstack_id FROM stacks "
@@ -136,7 +172,7 @@ def test_a_stack_when_it_is_asked_for(record, place):
     assert len(stacks) == 7
 
 
-def test_only_whom_it_is_about(start, place):
+def test_only_selected_commands_are_recorded(start, place):
     c = start("-p", "vfs", "vfs_calls")
     subprocess.run([CALLS, "all", place / "folder"], check=True)
     subprocess.run(["dd", "if=/dev/zero", f"of={place}/other", "bs=7919", "count=3"], check=True, capture_output=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""wake: who wakes whom, and from where."""
+"""wake: each wake-up has its waker, the woken thread and the stack."""
 import subprocess
 
 from conftest import EXAMPLES, needs_bpf
@@ -8,7 +8,7 @@ pytestmark = needs_bpf
 
 ROUNDS = 100
 
-# alpha wakes beta by a pipe, beta wakes gamma by a condition, gamma lets alpha go on by a semaphore.
+# alpha wakes beta through a pipe, beta wakes gamma through a condition variable, gamma wakes alpha through a semaphore.
 CHAIN = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -57,7 +57,7 @@ WITH slept AS (
 """
 
 
-def test_a_chain_of_wakeups(record, compile_c):
+def test_a_chain_of_wakeups_is_recorded(record, compile_c):
     r = record("-p", "wake:uk", "--", compile_c(CHAIN, "-pthread", name="chain"))
     words = r.stdout.split()
     tids = dict(zip(words[0::2], map(int, words[1::2])))
@@ -66,24 +66,25 @@ def test_a_chain_of_wakeups(record, compile_c):
                       "list_transform(kstack, lambda f: f.name) FROM stacks "
                       "WHERE kind = 'wake' AND target = ? AND pid != 0", tids[woken])
         poked = [row for row in rows if f"poke_{woken}" in row[4]]
-        # Who is poked is asleep, but when the machine is late.
+        # The woken thread is asleep unless the machine is slow.
         assert ROUNDS * 0.8 <= len(poked) <= ROUNDS, (waker, len(poked))
-        assert len(rows) - len(poked) <= 2, rows  # a thread that begins or ends
+        assert len(rows) - len(poked) <= 2, rows  # the start or end of a thread
         for pid, tgid, thread, unwind, _, kernel in poked:
             assert (pid, tgid, thread, unwind) == (tids[waker], tids["alpha"], waker, "root")
             assert kernel[0] == "try_to_wake_up" and any(by in (name or "") for name in kernel), kernel
-        # usleep() is ended by a timer, which is nobody's. One that interrupts a thread out of reach for BPF has no row.
+        # A timer ends usleep(), and no process owns it. A timer that interrupts a thread where BPF programs cannot run has
+        # no row.
         assert r.rows("SELECT tgid, command, coalesce(thread, ''), ustack_id, count(*) >= ? FROM events "
                       "WHERE kind = 'wake' AND target = ? AND pid = 0 GROUP BY ALL", ROUNDS * 0.8, tids[woken]) == [
             (0, "", "", None, True)]
 
 
-def test_who_holds_the_lock(record):
+def test_wakeups_show_the_holder_of_the_lock(record):
     r = record("-p", "wake:u,switch:u", "--", EXAMPLES / "lock", 2, 4)
     waits = r.one(INTERVALS + "SELECT count(*) FROM slept WHERE list_contains(slept_in, 'lock_account') "
                   "AND state = 'sleeping' AND until IS NOT NULL")
     assert waits > 10
-    # Every wait for the lock ends when somebody gives it back.
+    # Every wait for the lock ends when its holder releases it.
     ended = r.rows(
         INTERVALS + "SELECT list_transform(w.ustack, lambda f: f.name) FROM slept s ASOF JOIN "
         "(SELECT * FROM stacks WHERE kind = 'wake') w ON w.target = s.pid AND w.timestamp <= s.until "
@@ -93,7 +94,7 @@ def test_who_holds_the_lock(record):
         assert names[0] == "__lll_lock_wake" and "transfer" in names and "clone3" in names[-1], names
 
 
-def test_an_interrupt_is_not_who_it_interrupts(start, spawn):
+def test_an_interrupt_is_not_the_interrupted_thread(start, spawn):
     spinner = spawn("taskset", "-c", 0, EXAMPLES / "cpu", 30)
     sleeper = spawn("taskset", "-c", 0, EXAMPLES / "sleeper", 3)
     c = start("-p", "wake:uk")
@@ -106,7 +107,7 @@ def test_an_interrupt_is_not_who_it_interrupts(start, spawn):
     assert not [row for row in rows if row[0] == spinner.pid]
     for tgid, pid, ustack_id, names in timers:
         assert (tgid, pid, ustack_id) == (0, 0, None)
-        # It begins with the interrupt, not with what that came between.
+        # The stack begins with the interrupt, not with the interrupted code.
         assert names[0] == "try_to_wake_up" and names[-1].startswith(("asm_", "handle_softirqs", "__do_softirq")), names
         assert "do_syscall_64" not in names
 
@@ -124,7 +125,7 @@ def test_filters_look_at_both(start, spawn, tmp_path):
     pipe.kill()
     pipe.wait()
     for r in (by_cat, by_python):
-        # The row is the waker's, whoever of the two is recorded.
+        # The row belongs to the waker, whichever of the two is recorded.
         assert r.one("SELECT count(*) FROM events WHERE command = 'python3' AND target = ?", cat.pid) >= 20
         assert r.one("SELECT count(*) FROM events WHERE command = 'lock'") == 0
     assert by_cat.one("SELECT count(*) FROM events WHERE target = ?", pipe.pid) == by_cat.one(

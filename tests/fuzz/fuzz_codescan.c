@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Code of unknown origin, with a few functions in it: scanning must end, with rows in order. */
+/* Code of unknown origin with a few functions: scanning must end, with rows in order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void check_row(const struct cfi_row *row, void *arg)
 	c->cnt++;
 }
 
-/* The first bytes are starts, two bytes each; a bit of each marks a part. The rest is code. */
+/* The input begins with starts, two bytes each; one bit of each marks a part. The rest is code. */
 static size_t take_starts(struct code_start *starts, const uint8_t *data, size_t cnt)
 {
 	uint64_t vaddr = VADDR;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An ELF file that belongs to nobody: opened from a descriptor and from memory. */
+/* An untrusted ELF file, opened from a descriptor and from memory. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	void *image = malloc(sz ? sz : 1);
 
 	FUZZ_CHECK(fd >= 0 && image && write(fd, data, sz) == (ssize_t)sz);
-	/* Root's own would be trusted, and not hashed. */
+	/* A file of root would be trusted, and not hashed. */
 	FUZZ_CHECK(geteuid() != 0 || fchown(fd, 65534, 65534) == 0);
 	use(elf_file__new(fd, "fuzz"));
 	memcpy(image, data, sz);

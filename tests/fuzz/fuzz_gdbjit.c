@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ELF images that a process lists for gdb: this one lists the input. */
+/* ELF images that a process lists for gdb: this process lists the input. */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	static struct jit_owner self;
 	static struct gdb_jit *jit;
 	static uint32_t turn;
-	uint8_t *image = malloc(sz); /* where its end is noticed */
+	uint8_t *image = malloc(sz); /* with an end that a sanitizer checks */
 	struct gdb_listed listed = { .image = image, .sz = sz };
 	struct code c;
 

@@ -14,7 +14,7 @@ static void check_names(struct elf_file *f)
 			FUZZ_CHECK(s.address <= GOIMAGE_TEXT + off && s.name[0]);
 }
 
-/* The input is the table; a first byte that no magic number has means that it is in a PIE. */
+/* The input is the table; if it begins with a byte of no magic number, the table is in a PIE. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 {
 	const char *name = sz && data[0] == 0 ? ".data.rel.ro" : ".gopclntab";

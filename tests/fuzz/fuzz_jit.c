@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* perf-PID.map and jit-PID.dump: any process may write anything there. The first byte says which,
- * and whether call-frame information is wanted, too. */
+/* perf-PID.map and jit-PID.dump: any process may write anything there. The first byte selects the
+ * format, and whether call-frame information is read, too. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static void check(const struct codemap *m, uint64_t addr)
 			   (c.frames != NULL) == (c.frames_sz > 0));
 }
 
-/* In two pieces: the second comes while it is being read. */
+/* In two pieces: the second is added during reading. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A search table that lies, over call-frame information that does. The first two bytes say how many
- * of the others are .eh_frame_hdr's; .eh_frame is behind it. Code is from 0x1000 on, and what .init
- * would have, too, is what .eh_frame begins with.
+ * A forged search table for forged call-frame information. The first two bytes are the size of
+ * .eh_frame_hdr, which .eh_frame follows. Code is from 0x1000 on; .init has the same bytes as the
+ * start of .eh_frame.
  */
 #include "fuzz.h"
 
@@ -16,7 +16,7 @@
 #define FRAMES_FROM 0x8000 /* of the file, and its address */
 
 struct bytes {
-	struct elf_file file; /* nothing of it is used but the machine and the size */
+	struct elf_file file; /* only its machine and size are used */
 	const uint8_t *data;
 	size_t sz;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call-frame information that lies. The first byte says where it is (even: .eh_frame, odd:
- * .debug_frame), the rest are its bytes; it is asked about code from 0x1000 on.
+ * Forged call-frame information. The first byte selects the section (even: .eh_frame, odd:
+ * .debug_frame), the rest are its bytes; look-ups are for code from 0x1000 on.
  */
 #include "fuzz.h"
 
@@ -52,7 +52,7 @@ static struct elf_file *wrap(const uint8_t *data, size_t sz)
 	return elf_file__from_memory(f, file_sz, "forged");
 }
 
-/* Whatever a rule says, it reads the snapshot only, and says what it did. */
+/* Any rule may read only the snapshot, and must return a valid result. */
 static void apply(const struct full_rule *rule, uint64_t pc)
 {
 	uint64_t words[32], cfa;

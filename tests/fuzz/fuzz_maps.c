@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The text of /proc/PID/maps: paths in it are whatever a process chose. */
+/* The text of /proc/PID/maps: a process chooses the paths in it. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Samples and mappings that lie, through the library's face. A byte says what comes next: a
- * mapping of a real file at any address, what happens to processes, or a sample with
- * any registers and stack.
+ * Forged samples and mappings, through the library's interface. A byte selects the next step: a
+ * mapping of a real file at any address, a change of processes, or a sample with any registers and
+ * stack.
  */
 #include "fuzz.h"
 

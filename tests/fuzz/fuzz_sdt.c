@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The probes of an ELF file that belongs to nobody: notes, places, arguments. */
+/* The probes of an untrusted ELF file: notes, places, arguments. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A perf ring of 4 KiB: the first two bytes say where in it the input begins. */
+/* A perf ring of 4 KiB: the first two bytes are the start of the input in it. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 		bytes[(at + i - 2) % RING_SZ] = data[i];
 	ctl->data_head += sz < 2 ? 0 : sz < RING_SZ ? sz - 2 : RING_SZ;
 	drain(&ring->stream);
-	/* What was read is given back. */
+	/* The records that were read have been released. */
 	FUZZ_CHECK(ctl->data_head - ctl->data_tail < sizeof(struct perf_event_header));
 	free(bytes);
 	free(ring);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recordings of other profilers, read, and written in both formats. */
+/* Recordings of other profilers, read and written in both formats. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void see(const struct item *item)
 
 static void go(struct stream_reader *r, struct stream_writer *w)
 {
-	static uint64_t chain[ITEM_CHAIN_MAX]; /* the longest there can be */
+	static uint64_t chain[ITEM_CHAIN_MAX]; /* the longest possible one */
 	struct item item;
 	struct raw raw;
 
@@ -64,7 +64,7 @@ static void convert(int fd, enum format to, int out_fd)
 	input__free(in);
 }
 
-/* A file is mapped; one that is not read from its beginning is read like a pipe. */
+/* A file is mapped; a file that is not read from its beginning is read like a pipe. */
 static void convert_to(enum format to, bool mapped, const uint8_t *data, size_t sz)
 {
 	int fd = memfd_create("in", MFD_CLOEXEC), out = memfd_create("out", MFD_CLOEXEC);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks of three processes with the C library's code that change a little from walk to walk: what
- * the unwinder remembers of earlier walks changes none. A byte says what comes next: another word,
- * other registers, another part of the stack, or a walk.
+ * Stacks of three processes with the C library's code that change a little between walks: cached
+ * callers must not change any walk. A byte selects the next step: another word, other registers,
+ * another part of the stack, or a walk.
  */
 #include "fuzz.h"
 
@@ -12,11 +12,11 @@
 #include "unwind/unwinder.h"
 
 #define LIBC	   "/lib/x86_64-linux-gnu/libc.so.6"
-#define TEXT	   0x7f0000000000u /* where its code is mapped */
+#define TEXT	   0x7f0000000000u /* address of its code */
 #define STACK	   0x7ffd00001000u
 #define WORDS	   64
 #define PROCESSES  3
-#define OTHER_PART 248 /* and the three behind it: the snapshot has another part */
+#define OTHER_PART 248 /* and the three after it: the snapshot has another part */
 
 static struct scene {
 	struct jobs *jobs;
@@ -24,10 +24,10 @@ static struct scene {
 	struct mapping maps[PROCESSES];
 	struct process processes[PROCESSES];
 	uint64_t words[WORDS], regs[17];
-	uint64_t stack;	 /* where the words are */
-	size_t from, sz; /* what the snapshot has of them: bytes */
+	uint64_t stack;	 /* the words */
+	size_t from, sz; /* bytes of them in the snapshot */
 	struct trace with, without;
-} * scene; /* of all inputs: what one has left is there for the next */
+} * scene; /* for all inputs: state of one input remains for the next */
 
 static void open_code(struct mapping *m)
 {
@@ -70,7 +70,7 @@ static struct scene *new_scene(void)
 	return s;
 }
 
-/* Mostly what leads somewhere: a place in the code, or in the stack. */
+/* Returns mostly plausible words: an address in the code, or in the stack. */
 static uint64_t take_word(const struct scene *s, struct cursor *in)
 {
 	uint8_t how = cursor__u8(in);
@@ -96,7 +96,7 @@ static void change_register(struct scene *s, struct cursor *in)
 	s->regs[numbers[at]] = take_word(s, in);
 }
 
-/* Its end may be behind the end of all addresses. */
+/* Its end may wrap around the address space. */
 static void change_stack(struct scene *s, struct cursor *in)
 {
 	static const uint64_t places[] = { STACK, STACK, STACK, 0 - WORDS * 4ull };
@@ -120,7 +120,7 @@ static void check(const struct trace *a, const struct trace *b)
 static void walk(struct scene *s, struct cursor *in)
 {
 	struct process *p = &s->processes[cursor__u8(in) % PROCESSES], nobody = *p;
-	uint8_t *bytes = malloc(s->sz + 1); /* what is read behind them is found out */
+	uint8_t *bytes = malloc(s->sz + 1); /* reads past its end are detected */
 	struct sample sample = {
 		.machine = &machine_x86_64,
 		.regs = s->regs,

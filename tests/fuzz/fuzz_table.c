@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call-frame information that lies, compiled. The first byte says where it is (bit 0: .debug_frame,
- * else .eh_frame) and what becomes of the table (bit 1: the rest is not frames but a table that
- * somebody put into the cache; bit 2: with a checksum that is right).
+ * Forged call-frame information, compiled. The first byte selects the section (bit 0: .debug_frame,
+ * else .eh_frame) and the use of the table (bit 1: the rest is not frames but a table in the cache;
+ * bit 2: with a correct checksum).
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An ELF file in memory with the sections that a Go program without symbols has. */
+/* An ELF file in memory with the sections of a Go program without symbols. */
 #ifndef FUZZ_GOIMAGE_H
 #define FUZZ_GOIMAGE_H
 
@@ -35,7 +35,7 @@ static inline void goimage__section(struct goimage *g, size_t idx, const char *n
 	g->shdrs[idx] = shdr;
 }
 
-/* malloc()ed, with the bytes of a table in the section `name`. */
+/* Returns a malloc()ed file with the bytes of a table in the section `name`. */
 static inline struct goimage *goimage__make(const char *name, const void *table, size_t sz)
 {
 	struct goimage *g = calloc(1, sizeof(*g) + sz);

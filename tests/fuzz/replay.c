@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Gives a fuzz target every file of its corpus; prints TAP, as the unit tests do. */
+/* Runs a fuzz target on every file of its corpus; prints TAP, like the unit tests. */
 #include "fuzz.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The input has just its own size, so that a sanitizer sees what reads past it. */
+/* The input has its exact size, so that a sanitizer detects reads past it. */
 static int replay(const char *path)
 {
 	FILE *f = fopen(path, "rb");
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
 		printf("# %s\n", path);
-		fflush(stdout); /* the last one named is the one that crashed */
+		fflush(stdout); /* after a crash, the last printed name is the cause */
 		failed |= replay(path) != 0;
 		cnt++;
 	}

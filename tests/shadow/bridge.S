@@ -2,7 +2,7 @@
 /* Calls between C functions through code without call-frame information that uses rbp. */
 	.text
 
-	/* Saves rbp, and uses it for something else while it calls. */
+	/* Saves rbp and uses it for another value during a call. */
 	.globl bridge
 	.type bridge, @function
 bridge:
@@ -53,7 +53,7 @@ bridge_frame:
 	ret
 	.size bridge_frame, . - bridge_frame
 
-	/* Leaves rbp alone. */
+	/* Does not change rbp. */
 	.globl bridge_plain
 	.type bridge_plain, @function
 bridge_plain:

@@ -26,7 +26,7 @@ static NOINLINE long leaf(long x)
 
 static NOINLINE long mid(long x, bridge_function *through)
 {
-	sink = inner(x); /* leaves old return addresses where the bridge's locals are */
+	sink = inner(x); /* leaves old return addresses in the place of the bridge's locals */
 	return through(x, leaf) + 1;
 }
 

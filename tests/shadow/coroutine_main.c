@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two coroutines that descend, and switch to each other and to main in between. */
+/* Two coroutines with deep call chains, which switch to each other and to main. */
 #include <stdlib.h>
 #include <ucontext.h>
 
@@ -47,7 +47,7 @@ static NOINLINE void run(void)
 	prepare(&in_first, first, &in_main);
 	prepare(&in_second, second, &in_first);
 	swapcontext(&in_main, &in_first);
-	for (int i = 0; i < 3; i++) /* the second one has switched to main so often */
+	for (int i = 0; i < 3; i++) /* the second one has switched to main this many times */
 		swapcontext(&in_main, &in_second);
 }
 

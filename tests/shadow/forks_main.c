@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fork, vfork, posix_spawn and exec, at some depth; run with an argument it is what is executed. */
+/* fork, vfork, posix_spawn and exec at some depth. With an argument, it is the executed program. */
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>

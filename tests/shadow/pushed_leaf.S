@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Leaf functions without call-frame information, each with another kind of frame. */
+/* Leaf functions without call-frame information, each with a different kind of frame. */
 	.macro function name
 	.globl \name
 	.type \name, @function
@@ -24,7 +24,7 @@
 	pop %rbx
 	ret
 
-	/* Locals that it does not write: what earlier calls have left shines through. */
+	/* Locals that it does not write: data of earlier calls remains. */
 	function leaf_locals
 	sub $24, %rsp
 	mov %rdi, %rax
@@ -65,7 +65,7 @@
 	pop %rbp
 	ret
 
-	/* Returns early, before and behind the pushes. */
+	/* Returns early, before and after the pushes. */
 	function leaf_early
 	mov %rdi, %rax
 	test $1, %dil
@@ -91,7 +91,7 @@
 2:	add %rsi, %rax
 	ret
 
-	/* Has its end before its middle. */
+	/* Its end is before its middle. */
 	function leaf_jumps_back
 	jmp 2f
 1:	add $8, %rsp
@@ -171,7 +171,7 @@ case3:	mov %rsi, %rax
 	mov %r10, %rsp
 	ret
 
-	/* Has nothing on the stack; rbp is a scratch register that it keeps in another. */
+	/* Uses no stack; rbp is a scratch register, saved in another register. */
 	function leaf_bare
 	mov %rbp, %r11
 	mov %rdi, %rbp
@@ -180,7 +180,7 @@ case3:	mov %rsi, %rax
 	mov %r11, %rbp
 	ret
 
-	/* A number on the stack's top that could be an address of code. */
+	/* Pushes a number that could be an address of code. */
 	function leaf_pushes_address
 	lea leaf_bare(%rip), %rax
 	push %rax

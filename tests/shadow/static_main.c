@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the static program of the tests does: qsort, printf and an IRELATIVE function. */
+/* The static test program: qsort, printf and an IRELATIVE function. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* switch_stack(&old, new): as small coroutine libraries do it, with call-frame information. */
+/* switch_stack(&old, new): like small coroutine libraries, with call-frame information. */
 	.text
 	.globl switch_stack
 	.type switch_stack, @function

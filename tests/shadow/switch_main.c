@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Coroutines by switch.S, on stacks that lie side by side in one array. */
+/* Coroutines that use switch.S, on adjacent stacks in one array. */
 #include <stdint.h>
 
 #define NOINLINE   __attribute__((noinline, noclone))
@@ -31,7 +31,7 @@ static NOINLINE void descend(int depth, int from, int to)
 	sink += v[0];
 }
 
-/* The last of a round goes back to main. */
+/* The last coroutine of a round switches back to main. */
 static void work(void)
 {
 	static int started;
@@ -45,7 +45,7 @@ static void prepare(int i)
 {
 	uint64_t *top = (uint64_t *)(stacks[i].stack + STACK_SZ) - 7;
 
-	top[3] = (uint64_t)(uintptr_t)work; /* above are three registers, behind it a root */
+	top[3] = (uint64_t)(uintptr_t)work; /* below are three registers, after it a root */
 	saved[i] = top;
 }
 

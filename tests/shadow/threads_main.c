@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Threads that descend, wait for each other, and end by return, pthread_exit and cancellation. */
+/* Threads with deep call chains that wait for each other, and end by return, pthread_exit and
+ * cancellation. */
 #include <pthread.h>
 #include <unistd.h>
 

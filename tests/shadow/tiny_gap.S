@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions without call-frame information between two that have it: so short that the gap between
+ * Functions without call-frame information between two that have it, so short that the gap between
  * the FDEs could be padding.
  */
 	.macro covered name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What follows a row, found in one pass where rows are in order, and by windows and joins where they are not: the same."""
+"""Pairs of rows are found in one pass over ordered rows, and by windows and joins over others, with the same result."""
 import random
 import subprocess
 
@@ -22,7 +22,7 @@ def export(rec, query, *args):
 
 
 def passes(rec):
-    """Whether the rows are paired in one pass here."""
+    """Whether this query pairs the rows in one pass."""
     p = export(rec, "SELECT * FROM following('SELECT 1::UBIGINT AS key, 1::BIGINT AS moment, 1::BIGINT AS begin, "
                     "false AS is_mark, false AS is_end, kind FROM events')")
     assert p.returncode == 0 or "following" in p.stderr, p.stderr
@@ -30,7 +30,7 @@ def passes(rec):
 
 
 def differences(rec, tmp_path, view):
-    """Rows of the view that only stacksexport has, and that only sql/stacks.sql has; and how many both have."""
+    """Rows that only stacksexport's view has, rows that only sql/stacks.sql's view has, and the number of common rows."""
     p = export(rec, f"FROM {view}", "--format", "parquet", "--output", tmp_path / f"{view}.parquet")
     assert p.returncode == 0, p.stderr
     db = duckdb.connect()
@@ -43,7 +43,7 @@ def differences(rec, tmp_path, view):
 
 
 class World:
-    """Threads that run, wait, are woken, are in spans, end and come again; no two events at one time."""
+    """Threads that run, wait, are woken, enter spans, end and reuse numbers. No two events have the same time."""
 
     def __init__(self, seed, threads, spans):
         self.random, self.now = random.Random(seed), 1_000_000
@@ -119,7 +119,7 @@ def of_another_type(world, folder):
 
 
 @pytest.mark.parametrize("write", [swapped, of_somebody, one_of_somebody, of_fewer_columns, of_another_type], ids=lambda f: f.__name__)
-def test_rows_that_may_be_in_disorder_are_sorted(tmp_path, write):
+def test_rows_without_a_known_order_are_sorted(tmp_path, write):
     write(World(4, 10, 10), tmp_path / "r")
     assert not passes(tmp_path / "r")
     for view in VIEWS:
@@ -134,7 +134,7 @@ def small_types(table):
 
 
 def other_columns(table):
-    """Of a list; with a name that is taken; with one that looks like SQL."""
+    """A list column, a column with a reserved name, and a column whose name looks like SQL."""
     for name, value in [("list", [1, 2]), ("key", 7), ('x" FROM (SELECT 1) --', "x")]:
         table = table.append_column(name, pa.array([value] * len(table)))
     return table
@@ -145,7 +145,7 @@ def odd_metadata(table):
 
 
 @pytest.mark.parametrize("change", [small_types, other_columns, odd_metadata], ids=lambda f: f.__name__)
-def test_files_of_others_that_say_they_are_in_order(tmp_path, change):
+def test_foreign_files_with_an_order_are_read(tmp_path, change):
     path = World(7, 10, 10).batch(2000).write(tmp_path / "r") / "events-000001.parquet"
     pq.write_table(change(pq.read_table(path)), path)
     assert passes(tmp_path / "r")
@@ -153,7 +153,7 @@ def test_files_of_others_that_say_they_are_in_order(tmp_path, change):
         assert differences(tmp_path / "r", tmp_path, view)[:2] == [0, 0], view
 
 
-def test_an_order_that_is_not_true_is_told(tmp_path):
+def test_a_wrong_order_is_reported(tmp_path):
     path = World(8, 10, 10).batch(2000).write(tmp_path / "r") / "events-000001.parquet"
     table = pq.read_table(path)
     pq.write_table(table.take(list(reversed(range(len(table))))), path)
@@ -163,7 +163,7 @@ def test_an_order_that_is_not_true_is_told(tmp_path):
         assert p.returncode == 1 and "not in the order of time" in p.stderr, view
 
 
-def test_a_query_that_following_cannot_take_is_told(tmp_path):
+def test_a_query_that_cannot_be_paired_is_reported(tmp_path):
     rec = World(5, 2, 2).batch(100).write(tmp_path / "r")
     for query, words in [("SELECT 1", "key"), ("SELEC", "syntax error"), ("SELECT [1] AS l", "numbers, texts and bytes"), ("FROM nowhere", "nowhere")]:
         p = export(rec, f"FROM following('{query}')")
@@ -172,8 +172,8 @@ def test_a_query_that_following_cannot_take_is_told(tmp_path):
     assert p.returncode == 1 and "takes a query" in p.stderr, p.stderr
 
 
-def test_an_end_of_a_query_in_the_middle(tmp_path):
-    """Rows that nobody reads are not waited for."""
+def test_a_query_may_stop_early(tmp_path):
+    """A query that stops early does not wait for the remaining rows."""
     rec = World(6, 20, 20).batch(5000).write(tmp_path / "r")
     p = export(rec, "SELECT count(*) AS n FROM (FROM wakeups LIMIT 10)", "--format", "csv")
     assert p.returncode == 0 and p.stdout.splitlines() == ["n", "10"], p.stderr

@@ -11,7 +11,7 @@ EXPLORE = ROOT / "examples" / "explore"
 
 
 def execute(name, monkeypatch):
-    """Everything that the cells define, and how many pictures they show."""
+    """Everything that the cells define, and the number of pictures that they show."""
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -24,7 +24,7 @@ def execute(name, monkeypatch):
     return names, len(shown)
 
 
-def test_cpu(monkeypatch):
+def test_cpu_notebook_runs(monkeypatch):
     names, shown = execute("cpu.ipynb", monkeypatch)
     assert shown == 2
     assert set(names["by_command"].command) == {"sqlite3", "python3", "cpu"}
@@ -35,7 +35,7 @@ def test_cpu(monkeypatch):
     assert sum(value for _, value in names["stacks"]) == pytest.approx(names["by_command"].cpu_seconds.sum() * 1e9)
 
 
-def test_rss(monkeypatch):
+def test_rss_notebook_runs(monkeypatch):
     names, shown = execute("rss.ipynb", monkeypatch)
     assert shown == 2
     peaks = names["memory"].groupby("command").mb.max()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sql/pprof/: every query against a recording whose answers are known, by stacksexport and by a newer DuckDB."""
+"""sql/pprof/: every query runs on a recording with known answers, in stacksexport and in a newer DuckDB."""
 import re
 import subprocess
 
@@ -18,7 +18,7 @@ LOCK, SCHEDULE, MAIN = names("lock", "main"), kernel("schedule"), names("f", "ma
 
 @pytest.fixture(scope="module")
 def program():
-    """Any program with a build ID, and that."""
+    """Any program with a build ID, and the build ID."""
     out = subprocess.run(["readelf", "-n", EXPORT], capture_output=True, text=True, check=True).stdout
     return EXPORT, bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", out)[1])
 
@@ -44,7 +44,7 @@ def switches(b, mine, other):
 
 
 def amounts(b, mine, other):
-    """Each with a row of another program, and one that stands for three."""
+    """Rows of each kind, plus one with a weight of three, plus one of another program."""
     def rows(kind, ustack, kstack=None, amount=100, duration=10, **fields):
         b.add(kind, 600, ustack, kstack, amount=amount, duration=duration, **fields, **mine)
         b.add(kind, 610, ustack, kstack, amount=amount, duration=duration, weight=3, **fields, **mine)
@@ -63,6 +63,7 @@ def amounts(b, mine, other):
 def memory(b, mine, other):
     for at, amount in ((1, 100), (2, 350), (3, 200), (4, 260)):
         b.add("rss", at, names("malloc", "main"), amount=amount, weight=29, **mine)
+    b.add("rss", 5, names("free", "main"), amount=200, **mine)
     for at, amount in ((1, 1000), (3, 1500)):
         b.add("rss", at, None, kernel("fill"), amount=amount, tgid=101, **mine)
         b.add("rss", at, names("malloc", "main"), amount=amount, tgid=102, **other)
@@ -78,7 +79,7 @@ def spans(b, mine, other):
 
 def forks(b, mine, other):
     b.add("fork", 10, names("spawn", "main"), target=300, **mine).add("exit", 110, pid=300, tgid=300, **mine)
-    b.add("fork", 200, names("spawn", "main"), target=300, **mine)  # the number again, and it lives on
+    b.add("fork", 200, names("spawn", "main"), target=300, **mine)  # the process id again, and this process lives on
     b.add("exit", END, **other)
 
 
@@ -113,7 +114,8 @@ EXPECTED = {
     "tcp_connect_ustacks": {("tcp_connect", "main"): (4, 40)},
     "tcp_retransmit_peers": {("timer", "10.0.0.1:80"): (2, 4), ("[unknown peer]",): (1, 1)},
     "fault_ustacks": {("touch", "main"): (4, 4 * 4096)},
-    "rss_ustacks_growth": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
+    "rss_ustacks_growth": {("malloc", "main"): (3, 160), ("free", "main"): (1, -60), ("fill",): (1, 500)},
+    "rss_ustacks_touched": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
     "usdt_ustack_trace_wait": {("poll", "main", "req"): (2, 400 + 500), ("stuck", "main", "req"): (1, END - 1200)},
     "fork_ustacks": {("spawn", "main"): (100 + END - 200, 2)},
 }
@@ -146,8 +148,8 @@ BY_COMMAND, BY_BUILDID, BY_BOTH = ("command",), ("buildid",), ("command", "build
 
 @pytest.mark.parametrize("given", [BY_COMMAND, BY_BUILDID, BY_BOTH], ids="+".join)
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_shipped_queries(rec, path, given, program, tmp_path):
-    """By stacksexport and by a newer DuckDB, with the same result, and that the right one."""
+def test_shipped_queries_give_the_known_answers(rec, path, given, program, tmp_path):
+    """In stacksexport and in a newer DuckDB, with the same correct result."""
     args = [a for p in given for a in {"command": ["-c", "prog"], "buildid": ["-b", program[0]]}[p]]
     p = subprocess.run([EXPORT, "pprof", path.name, *args, "-r", rec, "--output", tmp_path / "p"], capture_output=True, text=True, timeout=60, cwd="/")
     assert p.returncode == 0, p.stderr
@@ -162,8 +164,8 @@ def test_shipped_queries(rec, path, given, program, tmp_path):
 
 
 @pytest.mark.parametrize("query, stack", [("usdt_ustack_trace_wait", ("f", "s")), ("span_time", ("f", "running", "s"))])
-def test_sums_of_more_than_64_bits(tmp_path, query, stack):
-    """As somebody may write them: they are as large as can be shown."""
+def test_sums_of_more_than_64_bits_are_capped(tmp_path, query, stack):
+    """Any user query may have such sums: they are capped at the largest value that can be shown."""
     b = Batch()
     for span in range(1, 7):
         b.add("trace_exit", 1, names("f"), span_id=span, trace_name="s").add("trace_exit", 2, None, span_id=span, duration=-19 * 10**17)
@@ -175,7 +177,7 @@ def test_sums_of_more_than_64_bits(tmp_path, query, stack):
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_heads_say_what_they_answer(path):
+def test_heads_state_the_question(path):
     head = [l for l in path.read_text().splitlines() if l.startswith("--")]
     assert head[0].endswith("?") or "?" in head[0]
     assert f"stacksexport pprof sql/pprof/{path.name}" in head[1]
@@ -204,8 +206,8 @@ SHOWS_SPANS = [("pprof", "span_time"), ("pprof", "usdt_ustack_trace_wait"), ("qu
 
 
 @pytest.mark.parametrize("command, query", SHOWS_SPANS)
-def test_spans_without_a_name(tmp_path, command, query):
-    """A program may give an empty one."""
+def test_spans_may_have_no_name(tmp_path, command, query):
+    """A program may give a span an empty name."""
     ms = 10**6
     b = Batch().slice(0, 5 * ms, "sleeping", LOCK, span_id=1).slice(9 * ms, 60 * ms, "running")
     b.add("trace_exit", 30 * ms, MAIN, duration=29 * ms, span_id=1).add("trace_exit", 50 * ms, MAIN, duration=5 * ms, span_id=1)
@@ -218,8 +220,8 @@ def test_spans_without_a_name(tmp_path, command, query):
         assert "[no name]" in out.read_text()
 
 
-def test_an_older_recording_without_marks(tmp_path):
-    """Frames with fewer fields, and labels on them."""
+def test_an_older_recording_without_marks_is_read(tmp_path):
+    """Frames with fewer fields, some with labels."""
     rec = Batch().slice(0, 10, "sleeping", LOCK, pid=7).slice(50, 60, "dead", pid=7).add("wake", 40, MAIN, target=7).write(tmp_path / "r")
     db = shell(rec)
     (row,) = db.execute((SQL / "pprof/why_off_cpu.sql").read_text().replace("'?command'", "NULL").replace("'?buildid'", "NULL")).fetchall()

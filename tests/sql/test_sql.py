@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sql/ in a DuckDB shell: the tables, off-CPU time and what ended it, memory that grows, spans that wait."""
-import json
-import re
-import subprocess
+"""sql/ in a DuckDB shell: the tables, off-CPU time and the reason for its end, growing memory, waiting spans."""
 
 import duckdb
 import pytest
 
-from conftest import EXPORT, ROOT
+from conftest import ROOT
 from recordings import BUILD_ID, PERIOD, SECOND, START, Batch, event, kernel, names
 
 SQL = ROOT / "sql"
 
 
 def shell(rec, datafusion=False):
-    """As sql/stacks.sql's head says, with DuckDB's Python module as the shell."""
+    """As the head of sql/stacks.sql describes, with DuckDB's Python module as the shell."""
     db = duckdb.connect()
     db.execute(f"SET VARIABLE recording = '{rec}'")
     db.execute((SQL / "stacks.sql").read_text())
@@ -30,7 +27,7 @@ def offcpu(batch, tmp_path, columns="state, offcpu_ns, blocked_ns, runnable_ns",
 # ---- tables --------------------------------------------------------------------------------------------------------
 
 
-def test_tables(tmp_path):
+def test_tables_have_the_documented_columns(tmp_path):
     b = Batch().profile(1, names("f", "g"), kernel("k")).profile(2).add("lost", 3, amount=5, lost_kind="switch")
     db = shell(b.write(tmp_path / "r"))
     columns = [r[0] for r in db.execute("DESCRIBE stacks").fetchall()]
@@ -65,8 +62,8 @@ def test_the_current_directory_by_default(tmp_path, monkeypatch):
     assert db.execute("SELECT count(*) FROM stacks").fetchone() == (1,)
 
 
-def test_batches_of_an_older_collector(tmp_path):
-    """A column that came later is null where it was not."""
+def test_batches_of_an_older_collector_are_read(tmp_path):
+    """A column that an older batch lacks is null there."""
     Batch().profile(1).write(tmp_path / "r", 1)
     Batch().profile(2).write(tmp_path / "r", 2)
     db = duckdb.connect()
@@ -76,7 +73,7 @@ def test_batches_of_an_older_collector(tmp_path):
     assert shell(tmp_path / "r").execute("SELECT reason FROM stacks").fetchall() == [(None,), (None,)]
 
 
-def test_macros_of_the_predecessor(tmp_path):
+def test_macros_of_the_predecessor_work(tmp_path):
     db = shell(Batch().profile(1).write(tmp_path / "r"), datafusion=True)
     assert db.execute("SELECT empty([]), empty([1]), empty(NULL)").fetchone() == (True, False, True)
     assert db.execute("SELECT array_union([1, 2, 1], [2])").fetchone() == ([1, 2, 1, 2],)
@@ -105,7 +102,7 @@ def test_hosts_are_apart(tmp_path):
     assert offcpu(b, tmp_path, "host, offcpu_ns") == [("a", 40)]
 
 
-def test_who_was_preempted_waits_for_a_cpu(tmp_path):
+def test_a_preempted_thread_waits_for_a_cpu(tmp_path):
     b = Batch().slice(0, 10, "preempted").slice(30, 40, "preempted", runnable=20).slice(60, 60, "waiting")
     assert offcpu(b, tmp_path) == [("preempted", 20, 0, 20), ("preempted", 20, 0, 20)]
 
@@ -115,26 +112,26 @@ def test_a_wake_up_that_was_not_seen_counts_as_blocked(tmp_path):
     assert offcpu(b, tmp_path) == [("sleeping", 20, 20, 0)]
 
 
-def test_a_thread_that_never_ran(tmp_path):
+def test_a_thread_that_never_ran_waited_all_the_time(tmp_path):
     b = Batch().slice(0, 0, "sleeping", names("deadlock")).slice(10 * SECOND, 10 * SECOND, "waiting")
     assert offcpu(b, tmp_path) == [("sleeping", 10 * SECOND, 10 * SECOND, 0)]
 
 
 @pytest.mark.parametrize("state", ["dead", "running", "waiting"])
-def test_ends_begin_nothing(tmp_path, state):
-    """After an end another recording, or another thread with the same number, may follow."""
+def test_an_exit_starts_no_interval(tmp_path, state):
+    """The end of a thread may be followed by another recording or another thread with the same number."""
     b = Batch().slice(0, 10, state).slice(100, 110, "sleeping").slice(115, 120, "dead")
     assert offcpu(b, tmp_path) == [("sleeping", 5, 5, 0)]
 
 
-def test_never_negative(tmp_path):
-    """Lost events, a clock that was set: slices overlap, more was waited than there was time."""
+def test_times_are_never_negative(tmp_path):
+    """After lost events or a clock change, slices overlap and the waits are longer than the interval."""
     b = Batch().slice(0, 100, "sleeping").slice(50, 120, "sleeping", runnable=500).slice(130, 140, "dead", runnable=500)
     assert offcpu(b, tmp_path) == [("sleeping", 0, 0, 0), ("sleeping", 10, 0, 10)]
 
 
 def test_gaps_are_counted_once(tmp_path):
-    """Slices joined over gaps: 30 ns of gaps and 50 ns runnable in all, of which 20 before the slice."""
+    """Slices joined over gaps: 30 ns of gaps and 50 ns runnable in total, 20 of them before the slice."""
     b = Batch().slice(0, 10, "sleeping").slice(110, 200, "sleeping", gaps=30, runnable=50).slice(300, 310, "dead", runnable=0)
     rows = offcpu(b, tmp_path, "state, offcpu_ns, blocked_ns, runnable_ns, ustack_id", "state, timestamp")
     assert [r[:4] for r in rows] == [("gaps", 30, 0, 30), ("sleeping", 100, 80, 20), ("sleeping", 100, 100, 0)]
@@ -149,15 +146,15 @@ def wakeups(batch, tmp_path):
     return db.execute("SELECT timestamp, woken, waker_timestamp, waker_pid, waker_command, waker_kstack_id IS NULL FROM wakeups ORDER BY timestamp, state").fetchall()
 
 
-def test_the_wake_up_that_ended_a_sleep(tmp_path):
+def test_the_last_wake_up_ended_a_sleep(tmp_path):
     b = Batch().slice(0, 10, "sleeping", pid=7).slice(100, 110, "sleeping", pid=7, runnable=20).slice(200, 210, "dead", pid=7)
-    for at, pid in ((5, 1), (50, 2), (80, 3), (105, 4)):  # before it slept, twice in between, and while it ran
+    for at, pid in ((5, 1), (50, 2), (80, 3), (105, 4)):  # before the sleep, twice during it, and while the thread ran
         b.add("wake", at, pid=pid, target=7, command="waker")
     b.add("wake", 85, pid=9, target=8).add("wake", 85, pid=9, target=7, host="there")
     assert wakeups(b, tmp_path) == [(START + 10, True, START + 80, 3, "waker", True), (START + 110, False, None, None, None, True)]
 
 
-def test_without_wake_rows(tmp_path):
+def test_wakeups_may_have_no_wake_rows(tmp_path):
     b = Batch().slice(0, 10, "preempted").slice(100, 110, "sleeping", gaps=5).slice(200, 210, "dead")
     assert {r[1:] for r in wakeups(b, tmp_path)} == {(False, None, None, None, True)}
 
@@ -232,7 +229,7 @@ def rec(tmp_path):
 
 
 @pytest.mark.parametrize("path", sorted(SQL.rglob("*.sql")), ids=lambda p: p.stem)
-def test_files_begin_with_what_they_are_for(path):
+def test_files_begin_with_their_purpose(path):
     text = path.read_text()
     assert text.startswith("-- ") and text.endswith("\n") and "\t" not in text
     assert max(map(len, text.splitlines())) <= 125
@@ -247,11 +244,11 @@ def test_top_runs_on_a_newer_duckdb_too(rec):
         db.execute(unnamed(SQL / "top" / f"{name}.sql"))
     for path in sorted((SQL / "top").glob("*.sql")):
         if path.stem not in bases:
-            db.execute(path.read_text()).fetchall()
+            db.execute(unnamed(path)).fetchall()
     assert db.execute((SQL / "top" / "states.sql").read_text()).fetchall() == [(1450, 50, 3, "sleeping"), (0, 100, 1, "preempted")]
     db.execute(f"SET VARIABLE events_files = ['{rec}/events-000001.parquet']")
     assert db.execute((SQL / "recording.sql").read_text()).fetchall() == [(START - PERIOD, 1000 + PERIOD, PERIOD)]
-    for name, row in ("lost", (0,)), ("named", (0, 0)):
+    for name, row in ("lost", (0,)), ("named", (0, 0, 11)):
         assert db.execute(unnamed(SQL / f"{name}.sql")).fetchall() == [row]
     assert db.execute((SQL / "sources.sql").read_text()).fetchall() == []
     assert db.execute((SQL / "commands.sql").read_text()).fetchall() == [("prog", 8), ("other", 3)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sql/tables/: every query against a recording whose answers are known, by stacksexport and by a newer DuckDB."""
+"""sql/tables/: every query runs on a recording with known answers, in stacksexport and in a newer DuckDB."""
 import json
 import subprocess
 
@@ -31,7 +31,7 @@ def plain(value):
 
 
 def table(rec, query, *columns, args=()):
-    """The rows, each with these columns."""
+    """The rows of the query, reduced to these columns."""
     p = subprocess.run([EXPORT, "query", "-f", f"{query}.sql", *map(str, args), "-r", rec, "--format", "json"], capture_output=True, text=True,
                        timeout=60, cwd="/")
     assert p.returncode == 0, p.stderr
@@ -54,28 +54,37 @@ def cost(b):
     return b
 
 
-def test_time_by_stack(tmp_path):
+def test_time_by_stack_sums_every_cost(tmp_path):
     rec = cost(Batch()).write(tmp_path / "r")
-    rows = table(rec, "time_by_stack", "function", "cpu_s", "blocked_s", "runnable_s", "self_s", "disk_s", "net_s", "rss_growth")
+    rows = table(rec, "time_by_stack", "function", "cpu_s", "blocked_s", "runnable_s", "self_s", "disk_s", "net_s", "rss_growth", "rss_touched")
     assert rows == [
-        ("main", 0.25, 0.2, 0.1, 0.05, 0.06, 0.025, 4096),
-        ("wait", 0, 0.2, 0.1, 0.3, 0, 0, 0),
-        ("f", 0.2, 0, 0, 0.2, 0, 0, 0),
-        ("[no stack]", 0.01, 0, 0, 0.01, 0, 0, 0),
-        ("malloc", 0, 0, 0, 0, 0, 0, 4096),
-        ("read", 0, 0, 0, 0, 0.06, 0, 0),
-        ("recv", 0, 0, 0, 0, 0, 0.025, 0),
+        ("main", 0.25, 0.2, 0.1, 0.05, 0.06, 0.025, -4, 4096),
+        ("wait", 0, 0.2, 0.1, 0.3, 0, 0, 0, 0),
+        ("f", 0.2, 0, 0, 0.2, 0, 0, -4100, 0),
+        ("[no stack]", 0.01, 0, 0, 0.01, 0, 0, 0, 0),
+        ("malloc", 0, 0, 0, 0, 0, 0, 4096, 4096),
+        ("read", 0, 0, 0, 0, 0.06, 0, 0, 0),
+        ("recv", 0, 0, 0, 0, 0, 0.025, 0, 0),
     ]
 
 
-def test_for_a_command_or_a_program(tmp_path):
+def test_copies_that_the_compiler_made_are_one_function(tmp_path):
+    copies = "f.constprop.0", "f.isra.0.cold", "f", "g(int) [clone .part.3]", "main.part", "h.cold.x"
+    b = Batch()
+    for at, name in enumerate(copies):
+        b.profile(at, names(name))
+    rec = b.write(tmp_path / "r")
+    assert sorted(f for f, in table(rec, "time_by_stack", "function")) == ["f", "g(int)", "h.cold.x", "main.part"]
+
+
+def test_queries_select_a_command_or_a_program(tmp_path):
     b = Batch().profile(1, names("f"), command="other").profile(2, names("g"), buildid=b"\x99")
     rec = b.write(tmp_path / "r")
     assert table(rec, "time_by_stack", "function", args=["-c", "other"]) == [("f",)]
     assert {f for f, in table(rec, "time_by_stack", "function")} == {"f", "g"}
 
 
-def test_why_off_cpu(tmp_path):
+def test_why_off_cpu_names_the_wakers(tmp_path):
     b = Batch()
     for i in range(2):
         b.slice(i * 1000 * MS, i * 1000 * MS + 100 * MS, "sleeping", LOCK, kernel("schedule"), pid=7, runnable=50 * MS if i else None)
@@ -110,7 +119,7 @@ def spans(tmp_path):
     return b.write(tmp_path / "r")
 
 
-def test_span_breakdown(spans):
+def test_span_breakdown_splits_the_time(spans):
     rows = table(spans, "span_breakdown", "span", "what", "seconds", "share %", "count", "stack")
     assert rows == [
         ("stuck", "blocked", 9.9, 100, 1, "deadlock"),
@@ -126,8 +135,8 @@ def test_span_breakdown(spans):
     ]
 
 
-def test_breakdown_of_deep_and_broken_nests(tmp_path):
-    """Five spans in each other; then two that overlap, as after a loss: time is at least not invented."""
+def test_breakdown_handles_deep_and_broken_nests(tmp_path):
+    """Five nested spans, then two that overlap, as after a loss: at least no time is invented."""
     b = Batch().slice(0, 500 * MS, "sleeping", LOCK, pid=7, span_id=5, trace_name="s5").slice(600 * MS, 3200 * MS, "sleeping", IO, pid=7, span_id=8, trace_name="s8")
     b.slice(3300 * MS, 9000 * MS, "dead", pid=7)
     for i in range(1, 6):
@@ -140,7 +149,7 @@ def test_breakdown_of_deep_and_broken_nests(tmp_path):
     assert rows.get(("s8", "blocked"), 0) + rows["s8", "running"] == pytest.approx(0.9)
 
 
-def test_slow_spans(spans):
+def test_slow_spans_ranks_and_splits_spans(spans):
     rows = table(spans, "slow_spans", "rank", "span", "span_s", "ended", "at_s", "what", "detail", "count", "seconds", "amount", "stack")
     assert sorted({r[:4] for r in rows}) == [
         (1, "stuck", 9.9, "open"), (2, "request", 2.3, "closed"), (3, "task", 2.1, "closed"), (4, "query", 0.8, "closed"), (5, "task", 0.5, "closed")]
@@ -154,7 +163,7 @@ def test_slow_spans(spans):
     assert [r[4:] for r in rows if r[:2] == (3, "task")] == [(0, "enter", "", 2, 0.6, 0, "await<main"), (0.1, "wait", "entered", 1, 1.5, None, "await<main")]
 
 
-def test_slow_spans_of_one_id_that_is_used_again(tmp_path):
+def test_slow_spans_tells_reused_ids_apart(tmp_path):
     b = Batch()
     for begin, end in ((0, 500), (1000, 1900)):
         b.add("trace_exit", end * MS, duration=(end - begin) * MS, span_id=1, trace_name="s").add("trace_close", end * MS, duration=(end - begin) * MS, span_id=1, trace_name="s")
@@ -163,8 +172,8 @@ def test_slow_spans_of_one_id_that_is_used_again(tmp_path):
     assert rows == [(1, 0.9, "enter", ""), (1, 0.9, "blk_read", "sd1000"), (2, 0.5, "enter", ""), (2, 0.5, "blk_read", "sd0")]
 
 
-def test_slow_spans_with_amounts_beyond_64_bits(tmp_path):
-    """They are what a program says, and it may say anything."""
+def test_slow_spans_caps_amounts_beyond_64_bits(tmp_path):
+    """The amounts come from the program, which may report any value."""
     b = Batch()
     for at in (10, 20):
         b.add("trace_exit", at * MS, duration=5 * MS, span_id=1, trace_name="s", amount=2**63 - 1)
@@ -173,14 +182,14 @@ def test_slow_spans_with_amounts_beyond_64_bits(tmp_path):
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_heads_say_what_they_answer(path):
+def test_heads_state_the_question(path):
     head = [l for l in path.read_text().splitlines() if l.startswith("--")]
     assert head[0].endswith("?") and f"stacksexport query -f sql/tables/{path.name} [-c COMMAND] [-b PROGRAM]" in head[1]
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_in_a_recording_without_the_sources(tmp_path, path):
-    """Nothing to say is no error of the query."""
+def test_queries_are_empty_without_their_sources(tmp_path, path):
+    """An empty result is not an error in the query."""
     rec = Batch().add("lost", 1, amount=1, lost_kind="switch", tgid=0, pid=0).write(tmp_path / "r")
     p = subprocess.run([EXPORT, "query", "-f", path, "-r", rec], capture_output=True, text=True, timeout=60)
     assert p.returncode == 1 and "the result is empty" in p.stderr

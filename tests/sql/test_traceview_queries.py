@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sql/traceview/: every query against a recording whose answers are known, and all of them in one trace."""
+"""sql/traceview/: every query runs on a recording with known answers, and all of them together in one trace."""
 import subprocess
 
 import duckdb
@@ -27,6 +27,7 @@ def rec(tmp_path):
     b.add("trace_close", 50 * MS, duration=11 * MS, pid=7, span_id=2, trace_name="closed")
     for at in (20, 22):  # they overlap
         b.add("blk_read", at * MS, MAIN, duration=5 * MS, amount=4096, device="sda", pid=7)
+    b.add("vfs_open", 17 * MS, MAIN, duration=1 * MS, file="log", fs="ext4", pid=7)
     b.add("vfs_write", 21 * MS, MAIN, duration=3 * MS, amount=10, file="log", fs="ext4", pid=7)
     b.add("udp_recv", 22 * MS, MAIN, duration=1 * MS, amount=20, peer="[::1]:53", local="[::1]:9", pid=7)
     b.add("tcp_connect", 24 * MS, MAIN, duration=2 * MS, peer="10.0.0.1:80", reason="refused", pid=7)
@@ -45,11 +46,11 @@ def trace(rec, tmp_path, *queries, args=()):
 
 
 def drawn(events):
-    """(name, begin and length in ms)"""
+    """(name, start and length in ms)"""
     return sorted((e["name"], e["ts"] / 1000, e.get("dur", 0) / 1000) for e in events)
 
 
-def test_switch_with_stacks(rec, tmp_path):
+def test_switch_with_stacks_draws_slices_and_waits(rec, tmp_path):
     t = trace(rec, tmp_path, "switch_with_stacks")
     assert drawn(t.complete) == [("on CPU", 10, 20), ("on CPU", 35, 65), ("preempted", 30, 5), ("sleeping", 0, 10)]
     by_begin = {e["ts"]: e for e in t.complete}
@@ -58,7 +59,7 @@ def test_switch_with_stacks(rec, tmp_path):
     assert {e["tid"] for e in t.complete} == {7}, "they do not overlap"
 
 
-def test_usdt_all(rec, tmp_path):
+def test_usdt_all_draws_every_span(rec, tmp_path):
     t = trace(rec, tmp_path, "usdt_all")
     begin = (15 - 4) * MS
     assert [(e["name"], round(e["ts"] * 1000) + begin, round(e["dur"] * 1000)) for e in t.complete] == [
@@ -67,24 +68,24 @@ def test_usdt_all(rec, tmp_path):
     assert t.complete[0]["args"] == {"cpu": 0, "amount": 6, "span_id": "1", "parent_id": "0", "id": "5", "end_stack": ["wait", "main"]}
 
 
-def test_usdt_slow_on_cpu_10ms(rec, tmp_path):
+def test_usdt_slow_on_cpu_10ms_draws_slow_spans(rec, tmp_path):
     assert drawn(trace(rec, tmp_path, "usdt_slow_on_cpu_10ms").complete) == [("task", 0, 20.000007)]
 
 
-def test_usdt_wait_time_not_closed(rec, tmp_path):
+def test_usdt_wait_time_not_closed_draws_open_waits(rec, tmp_path):
     t = trace(rec, tmp_path, "usdt_wait_time_not_closed")
     assert drawn(t.complete) == [("task", 0, END - 40)] and t.complete[0]["args"]["stack"] == ["wait", "main"]
 
 
-def test_rss_counter(rec, tmp_path):
+def test_rss_counter_draws_memory(rec, tmp_path):
     t = trace(rec, tmp_path, "rss_counter")
     assert [(e["pid"], e["ts"], e["args"]) for e in t.counters] == [(100, 0, {"amount": 100}), (100, 1000, {"amount": 200}), (200, 1000, {"amount": 7})]
     assert [e["pid"] for e in trace(rec, tmp_path, "rss_counter", args=["-c", "other"]).counters] == [200]
 
 
-def test_requests_and_calls(rec, tmp_path):
+def test_requests_and_calls_are_drawn(rec, tmp_path):
     assert drawn(trace(rec, tmp_path, "blk_all").complete) == [("blk_read sda", 0, 5), ("blk_read sda", 2, 5)]
-    assert drawn(trace(rec, tmp_path, "vfs_all").complete) == [("vfs_write log", 0, 3)]
+    assert drawn(trace(rec, tmp_path, "vfs_all").complete) == [("vfs_open log", 0, 1), ("vfs_write log", 2, 3)]
     assert drawn(trace(rec, tmp_path, "net_all").complete) == [("udp_recv [::1]:53", 0, 1)]
     t = trace(rec, tmp_path, "tcp_all")
     assert drawn(t.complete) == [("tcp_connect 10.0.0.1:80", 0, 2)] and t.complete[0]["args"]["reason"] == "refused"
@@ -92,15 +93,15 @@ def test_requests_and_calls(rec, tmp_path):
     assert drawn(trace(rec, tmp_path, "exec_all").instants) == [("exit", 1, 0), ("fork 8", 0, 0)]
 
 
-def test_all_in_one(rec, tmp_path):
-    """What overlaps is drawn apart, and Perfetto takes all of it."""
+def test_all_queries_fit_in_one_trace(rec, tmp_path):
+    """Overlapping events are drawn on separate lines, and Perfetto accepts all of them."""
     t = trace(rec, tmp_path, *(q.stem for q in QUERIES))
-    assert len(t.complete) == 4 + 3 + 1 + 1 + 2 + 1 + 1 + 1 and len(t.instants) == 1 + 1 + 2 and len(t.counters) == 3
+    assert len(t.complete) == 4 + 3 + 1 + 1 + 2 + 2 + 1 + 1 and len(t.instants) == 1 + 1 + 2 and len(t.counters) == 3
     t.check_perfetto(tmp_path / "t.json")
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_on_a_newer_duckdb(rec, path):
+def test_queries_run_on_a_newer_duckdb(rec, path):
     db = duckdb.connect()
     db.execute(f"SET VARIABLE recording = '{rec}'")
     db.execute((SQL / "stacks.sql").read_text())
@@ -108,6 +109,6 @@ def test_on_a_newer_duckdb(rec, path):
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_heads_say_what_they_answer(path):
+def test_heads_state_the_question(path):
     head = [l for l in path.read_text().splitlines() if l.startswith("--")]
     assert head[0].endswith("?") and f"stacksexport trace sql/traceview/{path.name} [-c COMMAND] [-b PROGRAM]" in head[1]

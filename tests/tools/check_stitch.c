@@ -22,7 +22,7 @@
 #define THREADS_MAX 256
 
 struct cut {
-	size_t max; /* bytes of a stack that are kept */
+	size_t max; /* kept bytes of a stack */
 	struct stitch *stitch;
 	size_t cut, joined, wrong;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * check_tables ADDRESSES FILE…: compiles each file's table and compares it with what libdw says,
- * and with what one FDE alone does, at the start of every row and at ADDRESSES random places more.
- * Prints differences and totals; exit status 1 when there was one.
+ * check_tables ADDRESSES FILE…: compiles each file's table and compares it with libdw's rules, and
+ * with those of single FDEs, at the start of every row and at ADDRESSES random places. Prints
+ * differences and totals; exits with 1 if there was a difference.
  */
 #include "../unit/tablecheck.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * compare_walks NAME SAMPLES SECONDS GDB COMMAND [ARG]…
- *
- * Runs the command, samples it and its descendants as the collector does, and walks each stack as
- * the collector does, and as libdwfl does; and stops one of its processes GDB times, for gdb to
- * walk a thread's stack. Prints one line, tab-separated, of `key=value`: what was compared, how
- * many frames are equal, how the walks ended, and how many stacks differ for which reason.
- * Differences that nothing explains, and walks that do not reach the root, are printed to standard
- * error, the first few in full.
+ * Runs the command, samples it and its descendants like the collector, and walks each stack by the
+ * collector's unwinder and by libdwfl. Also stops one of its processes GDB times, and lets gdb walk
+ * the stack of a thread. Prints one line of tab-separated `key=value`: what was compared, how many
+ * frames are equal, how the walks ended, and how many stacks differ for which reason. Unexplained
+ * differences, and walks that do not reach the root, are printed to standard error, the first few
+ * in full.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -36,15 +35,15 @@ struct tally {
 };
 
 struct compare {
-	struct walks w; /* .process: of the sample in hand */
+	struct walks w; /* .process: of the current sample */
 	struct launch launch;
 	struct capture *capture;
 	struct sideband *sideband;
 	struct streams streams;
 	uint8_t room[SNAPSHOT_ROOM_SZ]; /* for a stack with holes */
-	uint64_t wanted, end_ns;	/* no more stacks, or later, than that */
+	uint64_t wanted, end_ns;	/* maximum number of stacks; time of the last one */
 	struct tally tally;
-	uint32_t busy; /* the process that was sampled last */
+	uint32_t busy; /* the process of the last sample */
 	unsigned differences_printed, ends_printed;
 };
 
@@ -200,7 +199,7 @@ static void count_against_gdb(struct compare *c, FILE *gdb)
 			pcs[cnt++] = strtoull(line + 3, NULL, 16);
 	if (!cnt)
 		return;
-	/* Without CFI gdb looks at code and guesses. */
+	/* Without CFI, gdb analyses code and guesses. */
 	for (size_t i = 0; i < own; i++)
 		if (t->frames[i].source > FRAME_BY_CFI)
 			cnt = own = i;
@@ -217,7 +216,7 @@ static void count_against_gdb(struct compare *c, FILE *gdb)
 		fprintf(stderr, "gdb %2zu %012" PRIx64 "\n", i, pcs[i]);
 }
 
-/* The thread's whole process is stopped, so that gdb sees the same. */
+/* The whole process is stopped, so that gdb sees the same stack. */
 static void compare_with_gdb(struct compare *c, pid_t pid, pid_t tid, const char *script)
 {
 	struct process *p = process_table__get(c->w.table, (uint32_t)pid);
@@ -241,7 +240,7 @@ static void compare_with_gdb(struct compare *c, pid_t pid, pid_t tid, const char
 	pclose(gdb);
 }
 
-/* A thread that was running when its process was stopped, else any. */
+/* Returns a thread that was running when its process was stopped, else any. */
 static pid_t pick_thread(pid_t pid)
 {
 	pid_t tids[THREADS_MAX];

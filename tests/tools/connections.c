@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How connections begin and end, over loopback: the tests of `tcp` know which rows each case is.
- * Usage: connections CASE 4|6. The process takes the name CASE4 or CASE6, and prints the port of
- * the one that listens, that of the one that connects (0: none), its process id and how long it
- * took, ns.
+ * Ways in which connections begin and end, over loopback: the tests of `tcp` know the rows of each
+ * case.
+ * Usage: connections CASE 4|6.
+ * The process takes the name CASE4 or CASE6, and prints the port of the listener, that of the
+ * connecting side (0: none), its process id and the duration in ns.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -121,7 +122,7 @@ static int client(void)
 	return fd;
 }
 
-/* One that listens and drops what comes: its queue is full. accept() makes room. */
+/* A listener with a full queue drops packets; accept() makes room. */
 static int full(struct result *r)
 {
 	int listener = listening(r, 0);
@@ -166,7 +167,7 @@ static void refused(struct result *r)
 	CHECK(try_to_connect(client(), r) && errno == ECONNREFUSED);
 }
 
-/* Until the first thread is in its call, and for a while more. */
+/* Waits until the first thread is in its call, and for a while more. */
 static void wait_until_asleep(void)
 {
 	char state = 0;
@@ -186,7 +187,7 @@ static void *connect_late(void *r)
 	return NULL;
 }
 
-/* How long accept() took. */
+/* Measures how long accept() takes. */
 static void waiting(struct result *r)
 {
 	int listener = listening(r, 1);
@@ -228,7 +229,7 @@ static void in_progress(struct result *r)
 	CHECK(poll(&fd, 1, 5000) == 1);
 }
 
-/* Nobody answers; the client goes after a while. */
+/* There is no answer; the client closes after a while. */
 static void given_up(struct result *r)
 {
 	int fd = client();
@@ -269,7 +270,7 @@ static void slow(struct result *r)
 	pthread_join(thread, NULL);
 }
 
-/* In a network of its own, with one port to connect from. */
+/* In a separate network namespace with one local port. */
 static void no_port(struct result *r)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -293,7 +294,7 @@ static void linger(struct result *r)
 	CHECK(read(p.server, &byte, 1) < 0 && errno == ECONNRESET);
 }
 
-/* What comes for a socket that is gone is answered by the kernel. */
+/* The kernel answers packets for a socket that is gone. */
 static void gone(struct result *r)
 {
 	struct pair p = connected(r);

@@ -122,7 +122,7 @@ static void tell_load(struct told *t, const void *at, size_t sz, const char *nam
 	tell(t, &b);
 }
 
-/* .eh_frame as it is behind the code, at the next multiple of 8 (DWARF 5, 6.4; LSB 5, 10.6). */
+/* .eh_frame as it is after the code, at the next multiple of 8 (DWARF 5, 6.4; LSB 5, 10.6). */
 static void tell_frames(struct told *t, const uint8_t *at, size_t sz)
 {
 	static const uint8_t cie[] = { 20, 0,	 0,  0, 0,    0,    0, 0, 1,	'z', 'R', 0,

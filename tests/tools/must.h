@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool cannot go on without; and what the headers of the unit tests need where there is no
- * cmocka. */
+/* Checks that end a tool, and replacements for cmocka that the headers of the unit tests need. */
 #ifndef TOOLS_MUST_H
 #define TOOLS_MUST_H
 

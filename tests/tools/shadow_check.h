@@ -48,8 +48,8 @@ static inline void settle_old(struct stepper *st, struct thread *t, uint64_t pat
 	}
 }
 
-/* Right callers of the target count; where the target is a landing pad, which is no return address,
- * the rules of the code before it may lead elsewhere. */
+/* Accepts callers that are right for the target. If the target is a landing pad, which is not a
+ * return address, the rules of the code before it may lead elsewhere. */
 static inline void settle_with(struct stepper *st, struct thread *t, struct pending *w,
 			       uint64_t target)
 {
@@ -71,7 +71,7 @@ static inline void settle_with(struct stepper *st, struct thread *t, struct pend
 	st->tally.jumps += !verdict__is_wrong(v);
 }
 
-/* The thread has jumped, with the stack pointer that it had loaded: to where it is now. */
+/* The thread has jumped to the present place, with the stack pointer that it had loaded. */
 static inline void settle_jump(struct stepper *st, struct thread *t, uint64_t target)
 {
 	while (t->pending) {
@@ -82,7 +82,7 @@ static inline void settle_jump(struct stepper *st, struct thread *t, uint64_t ta
 	}
 }
 
-/* Whether the walk is one that the user wants to count. */
+/* Returns whether the user wants to count the walk. */
 static inline bool walk_counts(struct stepper *st, struct thread *t)
 {
 	const struct proc_choice *c = &st->o.choice;
@@ -96,7 +96,7 @@ static inline bool walk_counts(struct stepper *st, struct thread *t)
 	return false;
 }
 
-/* A thread that is between two stacks, or whose return address is in a register. */
+/* Judges a thread that is between two stacks, or has its return address in a register. */
 static inline enum verdict judge_either(struct stepper *st, const struct thread *t)
 {
 	enum verdict v = judge(st->trace, st->expected);
@@ -108,9 +108,9 @@ static inline enum verdict judge_either(struct stepper *st, const struct thread 
 }
 
 /*
- * Whether the program has no right stack: the unwinder of libgcc copies the registers of the frame
- * that it will jump to into its own frame, return address and all; and swapcontext() of the C
- * library has the new stack pointer before the code that belongs to it.
+ * Returns whether the program has no valid stack: libgcc's unwinder copies the registers of the
+ * frame that it will jump to into its own frame, including the return address; the C library's
+ * swapcontext() loads the new stack pointer before it runs the code for it.
  */
 static inline bool is_unfit(const struct thread *t, const struct expected *x, size_t common)
 {
@@ -144,7 +144,7 @@ static inline void take_verdict(struct stepper *st, struct thread *t)
 	free(w);
 }
 
-/* Like live__capture(), with registers that are known and a stack whose end is. */
+/* Like live__capture(), with known registers and a stack with a known end. */
 static inline void capture(struct stepper *st, struct thread *t)
 {
 	const struct proc_range *r = proc__range(&st->procs, t->proc, t->regs.rsp);
@@ -165,7 +165,7 @@ static inline void capture(struct stepper *st, struct thread *t)
 	e->ustack_sz = (uint32_t)proc__read(t->proc, e->stack_addr, e->data, sz);
 }
 
-/* Walks with what the unwinder knows; if that lets it read tables, a second time with them. */
+/* Walks with the available tables; if that requests tables, walks again with them. */
 static inline void walk(struct stepper *st, struct thread *t)
 {
 	const struct process *process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an x86-64 instruction does with the stack pointer, as far as a shadow stack has to know. */
+/* The effect of an x86-64 instruction on the stack pointer, as far as a shadow stack needs it. */
 #ifndef TOOLS_SHADOW_CODE_H
 #define TOOLS_SHADOW_CODE_H
 
@@ -16,11 +16,11 @@ enum code_kind {
 	CODE_JUMP, /* indirect */
 	CODE_SYSCALL,
 	CODE_POP,  /* into another register than rsp */
-	CODE_LOAD, /* the stack pointer comes from memory, or is exchanged */
-	CODE_MOVE, /* the stack pointer comes from another register */
+	CODE_LOAD, /* the stack pointer is loaded from memory, or exchanged */
+	CODE_MOVE, /* the stack pointer is copied from another register */
 };
 
-/* Returns the first byte behind the prefixes; *rex is the REX prefix, or 0. */
+/* Returns the first byte after the prefixes; *rex is the REX prefix, or 0. */
 static inline const uint8_t *code__skip_prefixes(const uint8_t *at, const uint8_t *end,
 						 uint8_t *rex)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Brings a thread's shadow stack up to date after an instruction, or a signal. */
+/* Updates a thread's shadow stack after an instruction or a signal. */
 #ifndef TOOLS_SHADOW_FOLLOW_H
 #define TOOLS_SHADOW_FOLLOW_H
 
@@ -8,8 +8,7 @@
 #include "shadow_check.h"
 #include "shadow_thread.h"
 
-/* A call has pushed the address behind it; a call of that address only reads the program counter.
- */
+/* A call has pushed the address after it; a call of that address only reads the program counter. */
 static inline void follow_call(struct thread *t, const struct user_regs_struct *now)
 {
 	uint64_t pc;
@@ -21,7 +20,7 @@ static inline void follow_call(struct thread *t, const struct user_regs_struct *
 		shadow__call(t->shadow, pc, now->rsp);
 }
 
-/* Drops calls of the current stack whose return address something has overwritten since. */
+/* Drops calls of the current stack with overwritten return addresses. */
 static inline void check_resumed(struct thread *t)
 {
 	struct shadow_chain *c = t->shadow->chain;
@@ -54,7 +53,7 @@ static inline void follow_load(struct stepper *st, struct thread *t,
 	t->shadow->jumping = t->kind != CODE_SYSCALL;
 }
 
-/* A stack on which nothing was called yet: makecontext() has planted a return address. */
+/* A stack without any call: makecontext() has planted a return address. */
 static inline void find_planted(struct stepper *st, struct thread *t,
 				const struct user_regs_struct *now)
 {
@@ -78,7 +77,7 @@ static inline void follow_jump(struct stepper *st, struct thread *t,
 	settle_jump(st, t, now->rip);
 }
 
-/* The instruction has been executed, or a part of it. */
+/* The instruction, or a part of it, has been executed. */
 static inline void follow(struct stepper *st, struct thread *t, const struct user_regs_struct *now)
 {
 	struct shadow *s = t->shadow;
@@ -97,12 +96,12 @@ static inline void follow(struct stepper *st, struct thread *t, const struct use
 		follow_call(t, now);
 }
 
-/* Where the kernel puts a word of the interrupted context, from a handler's stack pointer on. */
+/* Offset of a word of the interrupted context from a handler's stack pointer. */
 #define FRAME_OF(field) (8 + offsetof(ucontext_t, field))
 #define FRAME_PC	FRAME_OF(uc_mcontext.gregs[REG_RIP])
 #define FRAME_SP	FRAME_OF(uc_mcontext.gregs[REG_RSP])
 
-/* Returns true if the signal that the thread was resumed with has put it into a handler. */
+/* Returns true if the signal with which the thread was resumed has started a handler. */
 static inline bool follow_signal(struct thread *t, const struct user_regs_struct *now)
 {
 	struct shadow_signal signal = { .slot = now->rsp, .pc_slot = now->rsp + FRAME_PC };

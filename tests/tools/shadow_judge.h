@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A walk beside the chain that the shadow stack expects: which of five cases it is, and tables. */
+/* Compares a walk with the chain that the shadow stack expects: five verdicts, and tables of them.
+ */
 #ifndef TOOLS_SHADOW_JUDGE_H
 #define TOOLS_SHADOW_JUDGE_H
 
@@ -10,7 +11,7 @@
 #include "shadow_proc.h"
 #include "shadow_stack.h"
 
-/* X(id, name, what it means) */
+/* X(id, name, meaning) */
 #define VERDICTS(X)                                                                         \
 	X(WHOLE, "whole", "all frames, and the status root")                                \
 	X(HONEST, "honest", "the first frames, and a status that says that there are more") \
@@ -40,8 +41,9 @@ static inline const char *verdict__name(enum verdict v)
 
 struct expected_frame {
 	uint64_t pc;
-	bool caller;   /* .pc is a return address */
-	uint64_t slot; /* where that was put; 0: for the leaf, and the target of a jump */
+	bool caller; /* .pc is a return address */
+	/* the slot of the return address; 0: for the leaf, and the target of a jump */
+	uint64_t slot;
 };
 
 struct expected {
@@ -62,7 +64,7 @@ static inline void expected__add_chain(struct expected *x, const struct shadow *
 		expected__add(x, &s->chain->entries[i]);
 }
 
-/* The thread's chain at pc. `held`: a popped return address counts. */
+/* Sets the thread's chain at pc. `held`: a popped return address counts. */
 static inline void expected__set(struct expected *x, const struct shadow *s, uint64_t pc, bool held)
 {
 	x->frames[0] = (struct expected_frame){ .pc = pc };
@@ -72,7 +74,7 @@ static inline void expected__set(struct expected *x, const struct shadow *s, uin
 	expected__add_chain(x, s);
 }
 
-/* The chain of code at pc that is about to jump to `target`, where the thread is now. */
+/* Sets the chain of code at pc that is about to jump to `target`, the thread's present place. */
 static inline void expected__set_jump(struct expected *x, const struct shadow *s, uint64_t pc,
 				      uint64_t target)
 {
@@ -84,7 +86,7 @@ static inline void expected__set_jump(struct expected *x, const struct shadow *s
 
 /* ---- one walk ---------------------------------------------------------------------------------*/
 
-/* Returns the first frame that differs; the shorter length if none does. */
+/* Returns the index of the first frame that differs, or the shorter length if none does. */
 static inline size_t judge__common(const struct trace *t, const struct expected *x)
 {
 	size_t i = 0;
@@ -113,21 +115,22 @@ static inline enum verdict judge(const struct trace *t, const struct expected *x
 	return VERDICT_WRONG_OTHER;
 }
 
-/* ---- walks of which it is not known yet -------------------------------------------------------*/
+/* ---- pending walks ----------------------------------------------------------------------------
+ */
 
-#define PENDING_FRAMES 256 /* frames of each that are kept */
+#define PENDING_FRAMES 256 /* kept frames of each walk */
 
 /*
- * A walk that is wrong unless the thread is about to jump: in longjmp() and its like the
- * call-frame information leads to the jump's target before the stack pointer has moved.
+ * A walk that is wrong unless the thread is about to jump: in longjmp() and similar functions the
+ * call-frame information leads to the jump's target before the stack pointer has changed.
  */
 struct pending {
 	struct pending *next;
 	uint64_t step;
 	enum verdict verdict;
 	enum unwind_status status;
-	bool jumping; /* the thread had loaded the stack pointer already */
-	bool unfit;   /* without a jump that explains it, it is not judged */
+	bool jumping; /* the thread had already loaded the stack pointer */
+	bool unfit;   /* not judged unless a jump explains it */
 	size_t cnt, expected_cnt, common;
 	struct frame frames[PENDING_FRAMES];
 	struct expected_frame expected[PENDING_FRAMES];
@@ -155,7 +158,7 @@ static inline struct pending *pending__new(const struct trace *t, const struct e
 #define GROUP_MAX   256
 #define GROUP_PRINT 30
 
-/* Walks that are not whole and end, or go wrong, at the same place. */
+/* Incomplete or wrong walks that end or differ at the same place. */
 struct group {
 	enum verdict verdict;
 	enum unwind_status status;
@@ -167,7 +170,7 @@ struct group {
 struct tally {
 	uint64_t walks, by_verdict[VERDICT_CNT];
 	uint64_t honest[UNWIND_STATUS_CNT], marked[FRAME_SOURCE_CNT];
-	uint64_t jumps; /* walks that are right as those of the target of a jump */
+	uint64_t jumps; /* walks that are right for the target of a jump */
 	struct group groups[GROUP_MAX];
 	size_t group_cnt;
 };
@@ -189,7 +192,7 @@ static inline struct group *tally__group(struct tally *t, const struct group *ke
 	return g;
 }
 
-/* `last` is the last right frame; its callers are wrong, or missing. */
+/* `last` is the last right frame; its callers are wrong or missing. */
 static inline void tally__place(struct tally *t, enum verdict v, enum unwind_status status,
 				const struct frame *last)
 {
@@ -220,7 +223,8 @@ static inline uint64_t tally__wrong_cnt(const struct tally *t)
 	return t->by_verdict[VERDICT_WRONG_ROOT] + t->by_verdict[VERDICT_WRONG_OTHER];
 }
 
-/* ---- what is printed --------------------------------------------------------------------------*/
+/* ---- output -----------------------------------------------------------------------------------
+ */
 
 static inline const char *status__name(enum unwind_status s)
 {
@@ -244,7 +248,7 @@ static inline void judge__print_frame(const char *what, const struct frame *f, c
 	       f->flags & FRAME_CALLER ? "-" : " ", walks__name(f), proc__path(f), source);
 }
 
-/* Both chains from two frames before the first difference on. */
+/* Prints both chains from two frames before the first difference on. */
 static inline void judge__print(const struct procs *ps, const struct proc *p,
 				const struct pending *w)
 {
@@ -286,7 +290,7 @@ static inline void tally__print_groups(struct tally *t)
 	}
 }
 
-/* One line for each count: name, tab, number. */
+/* Prints one line for each count: name, tab, number. */
 static inline void tally__print(struct tally *t)
 {
 	printf("walks\t%" PRIu64 "\n", t->walks);

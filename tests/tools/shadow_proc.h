@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes under the shadow stack: what they map, their code's instructions, their functions'
- * names. The unwinder's process table reads a folder of links to /proc/PID, one for each of them,
- * so that it can be made to read all of them again without reading the whole of /proc.
+ * The processes under the shadow stack: their mappings, instructions and function names. The
+ * unwinder's process table reads a folder of links to /proc/PID, one for each process, so that all
+ * of them can be read again without reading the whole of /proc.
  */
 #ifndef TOOLS_SHADOW_PROC_H
 #define TOOLS_SHADOW_PROC_H
@@ -18,38 +18,38 @@
 #include "process/process.h"
 #include "shadow_code.h"
 
-#define PROC_NOTES (1 << 16) /* addresses of code that something is remembered about */
+#define PROC_NOTES (1 << 16) /* addresses of code with cached data */
 
 struct proc_range {
 	uint64_t start, end;
 	bool code;
 };
 
-/* What is remembered about an address of code. */
+/* Cached data about an address of code. */
 struct proc_note {
 	uint64_t pc;
 	uint8_t kind;	/* enum code_kind */
 	bool has_kind;	/* .kind is known */
 	bool has_match; /* the next two are known */
-	bool counts;	/* the function or its file is what the user wants to count */
-	bool begins;	/* the function is that of --from */
+	bool counts;	/* the user wants to count the function or its file */
+	bool begins;	/* the function of --from */
 };
 
 struct proc {
 	struct proc *next;
 	uint32_t tgid;
-	pid_t tid;  /* a thread of it that is stopped: through it memory is read */
+	pid_t tid;  /* a stopped thread, through which memory is read */
 	bool stale; /* its mappings may have changed */
 	struct proc_range *ranges;
 	size_t range_cnt;
-	uint64_t code_hash; /* of the lines of executable mappings */
+	uint64_t code_hash; /* of the executable mappings */
 	struct proc_note *notes;
 };
 
-/* Which functions and files the user wants to count; NULL: all. */
+/* The functions and files that the user wants to count; NULL: all. */
 struct proc_choice {
-	const char *function; /* how its name begins */
-	const char *file;     /* what its path contains */
+	const char *function; /* prefix of its name */
+	const char *file;     /* substring of its path */
 	const char *from;     /* function to begin at */
 };
 
@@ -111,7 +111,7 @@ static inline void procs__drop(struct procs *ps, struct proc *p)
 	free(p);
 }
 
-/* After jobs__free() and unwinder__free(). */
+/* Call it after jobs__free() and unwinder__free(). */
 static inline void procs__fini(struct procs *ps)
 {
 	while (ps->first)
@@ -147,7 +147,7 @@ static inline void proc__read_maps(struct proc *p, FILE *maps)
 	}
 }
 
-/* Reads the mappings again; the unwinder's table does so if code has come or gone. */
+/* Reads the mappings again; the unwinder's table does so if code was mapped or unmapped. */
 static inline void proc__refresh(struct procs *ps, struct proc *p)
 {
 	uint64_t before = p->code_hash;
@@ -182,7 +182,7 @@ static inline const struct proc_range *proc__find_range(const struct proc *p, ui
 	return low < p->range_cnt && p->ranges[low].start <= addr ? &p->ranges[low] : NULL;
 }
 
-/* The mapping that holds addr. Stacks grow without a system call: looks a second time. */
+/* Returns the mapping with addr. Stacks grow without a system call, so it tries twice. */
 static inline const struct proc_range *proc__range(struct procs *ps, struct proc *p, uint64_t addr)
 {
 	const struct proc_range *r = p->stale ? NULL : proc__find_range(p, addr);
@@ -195,7 +195,7 @@ static inline const struct proc_range *proc__range(struct procs *ps, struct proc
 
 /* ---- memory -----------------------------------------------------------------------------------*/
 
-/* Returns how many bytes could be read. */
+/* Returns the number of bytes read. */
 static inline size_t proc__read(const struct proc *p, uint64_t addr, void *to, size_t sz)
 {
 	struct iovec local = { to, sz }, remote = { (void *)addr, sz };
@@ -230,7 +230,7 @@ static inline struct proc_note *proc__note(struct proc *p, uint64_t pc)
 	return n;
 }
 
-/* Code that is in no file may change: it is read each time. */
+/* Code outside files may change: it is read each time. */
 static inline enum code_kind proc__kind(const struct procs *ps, struct proc *p, uint64_t pc)
 {
 	struct proc_note *n = proc__note(p, pc);
@@ -246,7 +246,7 @@ static inline enum code_kind proc__kind(const struct procs *ps, struct proc *p, 
 	return n->kind;
 }
 
-/* The frame of an address of code: what walks__name() takes. */
+/* Returns the frame of an address of code, for walks__name(). */
 static inline struct frame proc__frame(const struct procs *ps, const struct proc *p, uint64_t pc,
 				       bool caller)
 {

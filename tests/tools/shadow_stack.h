@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The shadow stack of a thread: the calls that are open, kept beside the thread while it is
- * single-stepped. It knows return addresses because it has seen the calls, and needs neither
- * call-frame information nor the stack's bytes.
+ * The shadow stack of a thread: its open calls, recorded while the thread is single-stepped. It
+ * knows return addresses because it has seen the calls, and needs neither call-frame information
+ * nor the stack's bytes.
  *
  * A chain is a list of open calls. It consists of segments, one for each stack that it is on: a
- * signal handler on an alternate stack begins a segment on top of the one that it interrupted. A
- * thread that switches to another stack on its own (swapcontext) switches to another chain.
+ * signal handler on an alternate stack begins a segment on top of the interrupted one. A thread
+ * that switches to another stack on its own (swapcontext) switches to another chain.
  */
 #ifndef TOOLS_SHADOW_STACK_H
 #define TOOLS_SHADOW_STACK_H
@@ -21,25 +21,25 @@
 #include "shadow_code.h"
 
 #define SHADOW_SEGMENT_MAX 16
-#define SHADOW_SLACK	   512 /* bytes above the highest stack pointer that a jump may go to */
+#define SHADOW_SLACK	   512 /* bytes above the highest stack pointer that a jump may reach */
 
 enum shadow_kind {
 	SHADOW_CALL,
 	SHADOW_RESTORER,    /* a signal handler's return address */
-	SHADOW_INTERRUPTED, /* where the signal came: no return address */
-	SHADOW_PLANTED,	    /* a return address that no call has left: where a function begins */
+	SHADOW_INTERRUPTED, /* the interrupted pc, which is not a return address */
+	SHADOW_PLANTED,	    /* a return address that no call has pushed: the start of a function */
 };
 
 struct shadow_entry {
-	uint64_t pc;   /* return address, or where the signal came */
-	uint64_t slot; /* address of the word that holds it */
+	uint64_t pc;   /* return address, or interrupted pc */
+	uint64_t slot; /* address of its word */
 	enum shadow_kind kind;
 };
 
 struct shadow_segment {
 	size_t first;  /* its outermost entry */
-	uint64_t base; /* highest stack pointer that was seen on it */
-	uint64_t sp;   /* when it was left */
+	uint64_t base; /* highest stack pointer seen on it */
+	uint64_t sp;   /* stack pointer when it was left */
 };
 
 struct shadow_chain {
@@ -53,12 +53,12 @@ struct shadow {
 	struct shadow_chain *chain;
 	struct shadow_chain **aside; /* chains on stacks that the thread has left */
 	size_t aside_cnt;
-	/* A return address that an instruction has popped into a register: vfork() does. */
+	/* A return address that an instruction has popped into a register, like vfork(). */
 	struct shadow_entry held;
 	bool holds;
-	/* The stack pointer was loaded, the jump to the code that belongs to it comes yet. */
+	/* The stack pointer was loaded; the jump to its code follows. */
 	bool jumping;
-	bool switching; /* and the stack is another one */
+	bool switching; /* and it is on another stack */
 };
 
 static inline struct shadow_segment *shadow_chain__segment(struct shadow_chain *c)
@@ -124,7 +124,7 @@ static inline struct shadow *shadow__new(uint64_t sp)
 	return s;
 }
 
-/* For a child that fork() or vfork() has made. */
+/* Returns a copy for a child made by fork() or vfork(). */
 static inline struct shadow *shadow__copy(const struct shadow *from)
 {
 	struct shadow *s = malloc(sizeof(*s));
@@ -159,13 +159,12 @@ static inline void shadow__plant(struct shadow *s, uint64_t pc, uint64_t slot)
 	shadow_chain__push(s->chain, (struct shadow_entry){ pc, slot, SHADOW_PLANTED });
 }
 
-/* A signal whose frame the kernel has put on the stack. */
+/* A signal frame that the kernel has put on the stack. */
 struct shadow_signal {
 	uint64_t restorer, slot; /* the handler's return address */
-	uint64_t pc, pc_slot;	 /* where the signal came */
-	uint64_t sp;		 /* the stack pointer there */
-	bool other_stack;	 /* the handler runs on another stack than the code that it
-				    interrupted */
+	uint64_t pc, pc_slot;	 /* interrupted pc */
+	uint64_t sp;		 /* its stack pointer */
+	bool other_stack;	 /* the handler runs on another stack than the interrupted code */
 };
 
 static inline void shadow__signal(struct shadow *s, const struct shadow_signal *signal)
@@ -178,7 +177,7 @@ static inline void shadow__signal(struct shadow *s, const struct shadow_signal *
 		c->segments[c->segment_cnt++] =
 			(struct shadow_segment){ .first = c->cnt, .base = signal->pc_slot };
 	}
-	if (s->holds) /* it is in a register, which is in the signal's frame now */
+	if (s->holds) /* it was in a register, which is in the signal's frame now */
 		shadow_chain__push(c, s->held);
 	s->holds = false;
 	shadow_chain__push(
@@ -187,14 +186,15 @@ static inline void shadow__signal(struct shadow *s, const struct shadow_signal *
 		c, (struct shadow_entry){ signal->restorer, signal->slot, SHADOW_RESTORER });
 }
 
-/* ---- the stack pointer is loaded --------------------------------------------------------------*/
+/* ---- loads of the stack pointer ---------------------------------------------------------------
+ */
 
 static inline bool shadow_segment__holds(const struct shadow_segment *s, uint64_t low, uint64_t sp)
 {
 	return sp >= low && sp <= s->base + SHADOW_SLACK;
 }
 
-/* Leaves a handler for the stack that it interrupted, or one below. */
+/* Leaves a handler for the interrupted stack, or one below it. */
 static inline bool shadow__leave_handler(struct shadow *s, uint64_t sp)
 {
 	struct shadow_chain *c = s->chain;
@@ -211,7 +211,7 @@ static inline bool shadow__leave_handler(struct shadow *s, uint64_t sp)
 	return false;
 }
 
-/* Returns the index of the chain set aside that was left nearest below sp; .aside_cnt: none. */
+/* Returns the index of the inactive chain that was left nearest below sp, or .aside_cnt. */
 static inline size_t shadow__find_aside(const struct shadow *s, uint64_t sp)
 {
 	size_t best = s->aside_cnt;
@@ -228,7 +228,7 @@ static inline size_t shadow__find_aside(const struct shadow *s, uint64_t sp)
 	return best;
 }
 
-/* Exchanges the chain with the one that was set aside on the stack that holds sp. */
+/* Exchanges the chain with the inactive one on the stack that has sp. */
 static inline bool shadow__resume(struct shadow *s, uint64_t sp)
 {
 	size_t i = shadow__find_aside(s, sp);
@@ -271,7 +271,7 @@ static inline bool shadow__load(struct shadow *s, uint64_t old_sp, uint64_t sp, 
 
 /* ---- after each instruction -------------------------------------------------------------------*/
 
-/* Drops what lies below the stack pointer; a return address that was popped is held. */
+/* Drops entries below the stack pointer; a popped return address is held. */
 static inline void shadow__moved(struct shadow *s, uint64_t old_sp, uint64_t sp,
 				 enum code_kind kind)
 {
@@ -287,7 +287,7 @@ static inline void shadow__moved(struct shadow *s, uint64_t old_sp, uint64_t sp,
 	shadow_chain__drop(c, sp);
 }
 
-/* The stack pointer is where the held return address was, and `word` is there. */
+/* The stack pointer is at the slot of the held return address, which contains `word`. */
 static inline void shadow__put_back(struct shadow *s, uint64_t sp, uint64_t word)
 {
 	if (!s->holds || s->held.slot != sp || s->held.pc != word)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The threads under the shadow stack, and what the tool has for all of them. */
+/* The threads under the shadow stack, and the state of the tool for all of them. */
 #ifndef TOOLS_SHADOW_THREAD_H
 #define TOOLS_SHADOW_THREAD_H
 
@@ -16,7 +16,7 @@ struct options {
 	bool truncated_ok, leaf, show_all;
 };
 
-/* A child may stop before its parent's stop says that there is one. */
+/* A child may stop before its parent's stop announces it. */
 enum thread_state { THREAD_UNKNOWN, THREAD_AWAITED, THREAD_RUNS };
 
 struct thread {
@@ -26,9 +26,9 @@ struct thread {
 	bool stopped;
 	struct proc *proc;
 	struct shadow *shadow;
-	struct user_regs_struct regs; /* before the instruction that it executes */
+	struct user_regs_struct regs; /* before the current instruction */
 	enum code_kind kind;	      /* of that instruction */
-	int signal;		      /* that it was resumed with */
+	int signal;		      /* with which it was resumed */
 	struct pending *pending, **pending_end;
 };
 

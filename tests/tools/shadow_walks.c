@@ -60,7 +60,7 @@ static void resume(struct thread *t, int signal)
 	ptrace(PTRACE_SINGLESTEP, t->tid, 0, signal);
 }
 
-/* `shadow` becomes the thread's; NULL: it begins on a stack of its own. */
+/* `shadow` becomes the thread's; NULL: it begins on a new stack. */
 static void thread_begin(struct stepper *st, struct thread *t, struct shadow *shadow)
 {
 	t->proc = procs__get(&st->procs, thread_read_tgid(t->tid));
@@ -72,7 +72,7 @@ static void thread_begin(struct stepper *st, struct thread *t, struct shadow *sh
 	t->kind = CODE_OTHER;
 }
 
-/* The thread has made another one, or a process, on the same stack or on a new one. */
+/* The thread has created another thread, or a process, on the same stack or on a new one. */
 static void on_new(struct stepper *st, struct thread *parent)
 {
 	struct user_regs_struct regs, parent_regs;
@@ -144,7 +144,7 @@ static void on_step(struct stepper *st, struct thread *t, int signal)
 	resume(t, signal);
 }
 
-/* A stop that is no signal's: the process is stopped as a whole. */
+/* Returns whether the stop is not for a signal: the process is stopped as a whole. */
 static bool is_group_stop(const struct thread *t, int signal)
 {
 	siginfo_t info;
@@ -159,7 +159,7 @@ static void on_stop(struct stepper *st, struct thread *t, int status)
 
 	t->stopped = true;
 	if (t->state != THREAD_RUNS)
-		return; /* until its parent's stop tells of it */
+		return; /* until its parent's stop announces it */
 	if (event == PTRACE_EVENT_EXEC)
 		on_exec(st, t);
 	else if (event)
@@ -199,7 +199,7 @@ static void step_all(struct stepper *st)
 
 /* ---- set-up -----------------------------------------------------------------------------------*/
 
-/* A step is two switches between the tool and the program: they cost least on one CPU. */
+/* A step is two switches between the tool and the program, which cost least on one CPU. */
 static void stay_on_this_cpu(void)
 {
 	cpu_set_t cpus;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * slowfs SOURCE MOUNTPOINT: the files of a folder, by a server that takes its time: as many
- * milliseconds per request as SOURCE/.delay says, and for ever while there is a SOURCE/.hang; with
- * two numbers in it only reads of bytes between these offsets. Files that are opened while there is
- * a SOURCE/.direct are read past the page cache: not even SIGKILL ends such a read. "mounted" on
- * stdout; ends when it is unmounted or killed.
+ * slowfs SOURCE MOUNTPOINT: serves the files of a folder slowly: each request takes as many
+ * milliseconds as SOURCE/.delay says, or for ever if SOURCE/.hang exists; with two numbers in it,
+ * only for reads of bytes between these offsets. Files that are opened while SOURCE/.direct exists
+ * are read past the page cache: not even SIGKILL ends such a read. Prints "mounted"; ends when it
+ * is unmounted or killed.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -22,7 +22,7 @@ static int source(void)
 	return (int)(intptr_t)fuse_get_context()->private_data;
 }
 
-/* False: there is no such file. */
+/* Returns false if there is no such file. */
 static bool read_text(const char *name, char text[64])
 {
 	int fd = openat(source(), name, O_RDONLY);
@@ -77,7 +77,7 @@ static int slow_open(const char *path, struct fuse_file_info *fi)
 		return -errno;
 	fi->fh = (uint64_t)fd;
 	fi->direct_io = read_text(".direct", text);
-	fi->keep_cache = 1; /* what is mapped stays in memory */
+	fi->keep_cache = 1; /* mapped pages stay in memory */
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static int slow_release(const char *path, struct fuse_file_info *fi)
 	return close((int)fi->fh);
 }
 
-/* The kernel asks once what a file is. */
+/* The kernel requests the attributes of a file once. */
 static void *slow_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
 	(void)conn;

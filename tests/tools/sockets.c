@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What sockets are used for beyond send() and recv(), over loopback: the tests of `net` know how
- * many rows and bytes each case is. Usage: sockets CASE 4|6. The process takes the name CASE4 or
- * CASE6.
+ * Uses of sockets beyond send() and recv(), over loopback: the tests of `net` know the rows and
+ * bytes of each case.
+ * Usage: sockets CASE 4|6.
+ * The process takes the name CASE4 or CASE6.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -66,6 +67,8 @@ static int bound(int type, union address *a)
 	return fd;
 }
 
+#include "sockets_unix.h"
+
 struct pair {
 	int a, b;
 };
@@ -83,7 +86,7 @@ static struct pair streams(void)
 	return p;
 }
 
-/* Both connected. */
+/* Returns two connected sockets. */
 static struct pair datagrams(void)
 {
 	union address a, b;
@@ -155,7 +158,7 @@ static void file(void)
 	pthread_join(reader, NULL);
 }
 
-/* From a socket into a pipe, from the pipe into a socket. */
+/* From a socket into a pipe, and from the pipe into a socket. */
 static void splices(void)
 {
 	struct pair in = streams(), out = streams();
@@ -175,7 +178,7 @@ static void splices(void)
 	pthread_join(reader, NULL);
 }
 
-/* Nobody waits for what is not there: no rows. */
+/* Non-blocking calls without data: no rows. */
 static void again(void)
 {
 	struct pair p = streams(), d = datagrams();
@@ -246,7 +249,7 @@ static void empty_datagrams(void)
 		CHECK(send(d.a, bytes, 0, 0) == 0 && recv(d.b, bytes, 10, 0) == 0);
 }
 
-/* Five in one call, 1 to 5 bytes, by turns to two sockets, none connected. */
+/* Five in one call, of 1 to 5 bytes, alternately to two unconnected sockets. */
 static void many(void)
 {
 	union address to[2];
@@ -290,7 +293,7 @@ static void names(void)
 	       ntohs(family == AF_INET ? b.v4.sin_port : b.v6.sin6_port));
 }
 
-/* An IPv6 socket that sends to an IPv4 address, in IPv6's clothes and in its own. */
+/* An IPv6 socket that sends to an IPv4 address, mapped and as it is. */
 static void mapped(void)
 {
 	union address to, clothed = { .v6 = { .sin6_family = AF_INET6 } };
@@ -306,19 +309,18 @@ static void mapped(void)
 	printf("mapped %d\n", ntohs(to.v4.sin_port));
 }
 
-/* What is neither TCP nor UDP. */
+/* Sockets that are neither TCP nor UDP nor Unix. */
 static void others(void)
 {
-	int unix_pair[2], raw = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
+	int raw = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
-	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, unix_pair) && raw >= 0);
-	CHECK(send(unix_pair[0], bytes, 10, 0) == 10 && recv(unix_pair[1], bytes, 10, 0) == 10);
+	CHECK(raw >= 0);
 	CHECK(sendto(raw, bytes, 8, 0, (void *)&to, sizeof(to)) == 8);
 }
 
-/* The errors of a socket come by recvmsg(), too: nobody sent them. */
+/* recvmsg() also returns the errors of a socket, which were not sent: no rows. */
 static void error_queue(void)
 {
 	struct pair d = datagrams();
@@ -390,7 +392,7 @@ static void uring__open(struct uring *u)
 	CHECK(u->sqes != MAP_FAILED && u->sq != MAP_FAILED && u->cq != MAP_FAILED);
 }
 
-/* One operation, until it is complete. */
+/* Runs one operation to completion. */
 static int uring__do(struct uring *u, const struct io_uring_sqe *op)
 {
 	unsigned *tail = (void *)(u->sq + u->p.sq_off.tail),
@@ -432,7 +434,7 @@ static void uring_inline(void)
 	uring(0);
 }
 
-/* By a thread of the kernel's that belongs to this process. */
+/* By a kernel thread that belongs to this process. */
 static void uring_worker(void)
 {
 	uring(IOSQE_ASYNC);
@@ -456,6 +458,7 @@ static const struct {
 	{ "names", names },
 	{ "mapped", mapped },
 	{ "others", others },
+	{ "unix", unix_sockets },
 	{ "error_queue", error_queue },
 	{ "compat", compat },
 	{ "uring", uring_inline },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* threads_end N: N processes, one after the other, of eight threads that end at the same time. */
+/* threads_end N: N processes, one after another, of eight threads that end at the same time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Moves bytes with every call that can, and keeps the books: PART's lines in FOLDER/report say
- * "KIND FILE REASON ROWS BYTES" of what a recording of it must have. Files are named after the call
- * that is made on them, all pipes together are "pipefs".
+ * Moves bytes with every call that can, and counts them: the lines of PART in FOLDER/report, "KIND
+ * FILE REASON ROWS BYTES", are what a recording of it must have. Files are named after the call
+ * that uses them; all pipes together are "pipefs".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define BUF_SZ	 65536
-#define FILE_SZ	 10007 /* no multiple of anything */
+#define FILE_SZ	 10007 /* not a multiple of anything */
 #define BOOK_MAX 64
 #define NAME_SZ	 32
 #define READ	 "vfs_read"
@@ -32,7 +32,7 @@ struct line {
 	long rows, bytes;
 };
 
-/* Shared by all processes of this program, at addresses that have 32 bits. */
+/* Shared by all processes of this program, at 32-bit addresses. */
 static struct shared {
 	pthread_mutex_t lock;
 	struct line book[BOOK_MAX];
@@ -46,7 +46,7 @@ static struct shared {
 	} iov;
 } * shared;
 
-static bool compat; /* calls are those of 32-bit programs */
+static bool compat; /* use the calls of 32-bit programs */
 
 static void check(bool ok, const char *what)
 {
@@ -56,7 +56,7 @@ static void check(bool ok, const char *what)
 	exit(1);
 }
 
-/* ---- the books ------------------------------------------------------------------------------ */
+/* ---- expected rows ------------------------------------------------------------------------- */
 
 static struct line *line_of(const char *kind, const char *name, const char *reason)
 {
@@ -72,7 +72,7 @@ static struct line *line_of(const char *kind, const char *name, const char *reas
 	abort();
 }
 
-/* What a call returned; its error is in errno. */
+/* Counts the result of a call; errno is its error. */
 static long book(const char *kind, const char *name, long result)
 {
 	const char *reason = result < 0 ? strerrorname_np(errno) : "-";
@@ -86,7 +86,7 @@ static long book(const char *kind, const char *name, long result)
 	return result;
 }
 
-/* Both sides. */
+/* Counts both sides. */
 static long book_move(const char *from, const char *to, long result)
 {
 	if (from)
@@ -113,7 +113,7 @@ struct call {
 };
 
 #ifdef __x86_64__
-/* The way of 32-bit programs, open to others too. Below the stack pointer is the red zone. */
+/* The 32-bit system call, which 64-bit programs can use, too. Skips the red zone. */
 static long call_32(const struct call *c)
 {
 	register long sixth __asm__("r12") = c->args[5];
@@ -156,7 +156,7 @@ static long buf(void)
 	return (long)shared->buf;
 }
 
-/* Three pieces of the buffer that are `sz` bytes together. */
+/* Three pieces of the buffer with `sz` bytes together. */
 static long vector(long sz)
 {
 	const long parts[] = { 1, sz / 3, sz - sz / 3 - 1 };
@@ -219,7 +219,7 @@ static long simple_call(const char *name, int fd, long at, long sz)
 	abort();
 }
 
-/* To the end of a file, and once more. */
+/* Reads to the end of a file, and once more. */
 static void read_with(const char *name)
 {
 	int fd = open_new(name, FILE_SZ);
@@ -361,7 +361,7 @@ static void do_errors(void)
 		  copy_file_range(file, NULL, wronly, NULL, 10, 0)); /* EINVAL */
 	close(p[0]);
 	book(WRITE, PIPE, write(p[1], shared->buf, 10));
-	/* No files: no rows. */
+	/* Not files: no rows. */
 	check(read(999, shared->buf, 10) < 0 && read(sockets[0], shared->buf, 10) < 0, "read");
 }
 
@@ -380,7 +380,7 @@ static void handle(int flags)
 	      "sigaction");
 }
 
-/* Until it sleeps in read(). */
+/* Waits until it sleeps in read(). */
 static void wait_asleep(pid_t pid)
 {
 	char path[64], line[64] = "", in_read[16];
@@ -395,7 +395,7 @@ static void wait_asleep(pid_t pid)
 	} while (strncmp(line, in_read, strlen(in_read)) != 0);
 }
 
-/* A child that interrupts its parent's reads and, when it asks to, writes. */
+/* A child that interrupts its parent's reads, and writes on request. */
 static pid_t start_interrupter(int cnt, int fd)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -469,7 +469,7 @@ static void do_threads(void)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 
-	/* While one reads from a pipe, its descriptor becomes something else's. */
+	/* While a thread reads from a pipe, its descriptor is reused. */
 	make_pipe(p);
 	check(!pthread_create(&threads[0], NULL, read_pipe, &p[0]), "pthread_create");
 	while (!shared->tid)

@@ -6,7 +6,8 @@
  * write_recording DIR generate=N …        N rows by the formulas in generate(), which tests repeat
  * in SQL write_recording DIR bench=N …           N rows of a realistic mix; prints what a row costs
  * Options: rows, groups, batch_ns, compression, append, root (DIR "-": the next number below it),
- * uid, gid
+ * uid, gid; of bench also stacks (how many there can be), processes (short ones, one after
+ * another), every (one row of N is a sample)
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,6 +27,9 @@
 struct args {
 	struct recording_options o;
 	uint64_t generate, bench;
+	struct shape {
+		uint64_t stacks, processes, every;
+	} shape;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -44,7 +48,7 @@ static void die(const char *what, int err)
 
 /* ---- rows from a script --------------------------------------------------------------------- */
 
-/* Interns what hex digits stand for. */
+/* Interns the bytes of hex digits. */
 static uint32_t intern(struct recording *r, const char *hex, bool binary)
 {
 	struct buf bytes = { 0 };
@@ -131,7 +135,7 @@ static int tick(struct recording *r, char *words)
 	return recording__tick(r, strtoull(words, NULL, 10));
 }
 
-/* Waits until so many batches are finished. */
+/* Waits until that many batches are complete. */
 static int await(struct recording *r, char *words)
 {
 	struct recording_stats stats = { 0 };
@@ -198,7 +202,7 @@ static uint32_t numbered(struct recording *r, const char *prefix, uint64_t n, co
 	return recording__string(r, text, (size_t)sz);
 }
 
-/* Times go back and forth by up to 1000 rows; each column has its own period. */
+/* Times vary by up to 1000 rows; each column has its own period. */
 static int generate(struct recording *r, uint64_t cnt)
 {
 	int err = 0;
@@ -243,7 +247,7 @@ static uint64_t next(struct random *s)
 	return z ^ (z >> 31);
 }
 
-/* Small numbers often, large ones seldom. */
+/* Small numbers are frequent, large ones rare. */
 static uint64_t skewed(struct random *s, uint64_t below)
 {
 	uint64_t a = next(s) % below, b = next(s) % below;
@@ -252,10 +256,11 @@ static uint64_t skewed(struct random *s, uint64_t below)
 }
 
 #define THREADS	 60
-#define STACKS	 3000
 #define COMMANDS 25
 
 struct mix {
+	struct shape shape;
+	uint64_t row, row_cnt;
 	uint32_t generation, kinds[2], states[4], unwind, cgroup, host;
 	uint32_t commands[COMMANDS], buildids[COMMANDS], names[1500], modules[30];
 };
@@ -285,7 +290,7 @@ static void intern_mix(struct recording *r, struct mix *m)
 		m->names[i] = numbered(r, "namespace::Some_Class::function_", i * i, "(int)");
 }
 
-/* The frames of a stack are a matter of its number, as a stack's id is of its frames. */
+/* The number of a stack determines its frames, and its frames determine its id. */
 static int mix_stack(struct recording *r, const struct mix *m, uint64_t n, uint64_t *id)
 {
 	struct random s = { n };
@@ -312,16 +317,37 @@ static int mix_stack(struct recording *r, const struct mix *m, uint64_t n, uint6
 	return recording__add_stack(r, *id, frames, cnt);
 }
 
-static void mix_row(const struct mix *m, struct random *s, struct row *row)
+/* One row of four is of the short process of its time, if there are such. */
+static uint64_t mix_thread(struct mix *m, struct random *s)
 {
-	uint64_t thread = skewed(s, THREADS), command = thread % COMMANDS;
-	bool profile = next(s) % 200 == 0;
+	uint64_t thread = skewed(s, THREADS), at = m->row++;
+
+	if (!m->shape.processes || next(s) % 4)
+		return thread;
+	return THREADS + at * m->shape.processes / m->row_cnt;
+}
+
+/* A command has its own stacks, and a user stack few kernel stacks that belong to it. */
+static int mix_stacks(struct recording *r, const struct mix *m, struct random *s, struct row *row)
+{
+	uint64_t user =
+		skewed(s, m->shape.stacks / COMMANDS) * COMMANDS + (uint64_t)row->pid % COMMANDS;
+	uint64_t kernel = (user * 31 + next(s) % 4) % (m->shape.stacks / 10);
+	int err = mix_stack(r, m, user, &row->ustack_id);
+
+	return err ? err : mix_stack(r, m, m->shape.stacks + kernel, &row->kstack_id);
+}
+
+static void mix_row(struct mix *m, struct random *s, struct row *row)
+{
+	uint64_t thread = mix_thread(m, s), command = thread % COMMANDS;
+	bool profile = next(s) % m->shape.every == 0;
 
 	row->timestamp += (int64_t)skewed(s, 60000) + 800;
 	row->duration = profile ? 10101010 : (int64_t)skewed(s, 4000000) + 1500;
 	row->kind = m->kinds[profile];
 	row->cpu = (int32_t)(next(s) % 8);
-	row->tgid = 4000 + (int32_t)command;
+	row->tgid = 4000 + (int32_t)(thread < THREADS ? command : thread);
 	row->pid = 4000 + (int32_t)thread;
 	row->command = row->thread = m->commands[command];
 	row->buildid = m->buildids[command];
@@ -345,19 +371,17 @@ static int make_block(struct recording *r, struct mix *m, struct random *s, stru
 		intern_mix(r, m);
 	for (size_t i = 0; i < BLOCK && !err; i++) {
 		mix_row(m, s, &row);
-		err = mix_stack(r, m, skewed(s, STACKS), &row.ustack_id);
-		if (!err)
-			err = mix_stack(r, m, skewed(s, STACKS / 10), &row.kstack_id);
+		err = mix_stacks(r, m, s, &row);
 		rows[i] = row;
 	}
 	return err;
 }
 
-static int bench(struct recording *r, uint64_t cnt)
+static int bench(struct recording *r, uint64_t cnt, const struct shape *shape)
 {
 	struct row rows[BLOCK] = { [BLOCK - 1] = { .timestamp = 1700000000000000000 } };
 	struct random s = { 1 };
-	struct mix m = { 0 };
+	struct mix m = { .shape = *shape, .row_cnt = cnt };
 	uint64_t add_ns = 0, has_ns = 0, has = 0, done = 0;
 	int err = 0;
 
@@ -408,6 +432,12 @@ static bool parse_arg(struct args *a, const char *name, char *value)
 		a->generate = n;
 	else if (strcmp(name, "bench") == 0)
 		a->bench = n;
+	else if (strcmp(name, "stacks") == 0)
+		a->shape.stacks = n;
+	else if (strcmp(name, "processes") == 0)
+		a->shape.processes = n;
+	else if (strcmp(name, "every") == 0)
+		a->shape.every = n;
 	else
 		return false;
 	return true;
@@ -415,6 +445,7 @@ static bool parse_arg(struct args *a, const char *name, char *value)
 
 static void parse_args(struct args *a, int argc, char **argv)
 {
+	a->shape = (struct shape){ .stacks = 3000, .every = 200 };
 	a->o = (struct recording_options){
 		.dir = argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL,
 		.owner_uid = geteuid(),
@@ -464,9 +495,11 @@ int main(int argc, char **argv)
 		return 1;
 	printf("%s\n", recording__dir(r));
 	fflush(stdout);
-	err = a.generate ? generate(r, a.generate) : a.bench ? bench(r, a.bench) : script(r);
+	err = a.generate ? generate(r, a.generate)
+	      : a.bench	 ? bench(r, a.bench, &a.shape)
+			 : script(r);
 	finish_err = recording__finish(r);
-	/* What the process used but this thread did not is the writer's. */
+	/* The CPU time of the process without this thread is the writer's. */
 	report(r, clock_ns(CLOCK_MONOTONIC) - t0, clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	recording__free(r);
 	return err || finish_err ? 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tests of user stacks in events share: what a child says of itself, and where stacks end.
- */
+/* Shared by the tests of user stacks in events: what a child reports about itself, and the ends of
+ * stacks. */
 #ifndef UNIT_CAPTURE_SCENE_H
 #define UNIT_CAPTURE_SCENE_H
 
@@ -9,17 +9,17 @@
 #include <pthread.h>
 #include <sys/uio.h>
 
-/* What a child says of itself before it sleeps. */
+/* What a child reports about itself before it sleeps. */
 struct scene {
-	uint64_t top;	/* where its stack ends */
-	uint64_t base;	/* and begins, when the test made it */
-	size_t depth;	/* bytes that it shall use */
-	size_t again;	/* times that it shall use them besides */
-	size_t missing; /* pages of them that are not there */
+	uint64_t top;	/* end of its stack */
+	uint64_t base;	/* start of its stack, if the test allocated it */
+	size_t depth;	/* bytes that it must use */
+	size_t again;	/* how many more times it must use them */
+	size_t missing; /* pages of them that are not in memory */
 	pid_t tid;
 };
 
-#define AWAKE_TRIES 1000 /* of a child that naps: it may be awake when it is looked at */
+#define AWAKE_TRIES 1000 /* for a child that naps: it may be awake when it is visited */
 
 /* Returns the bytes of glibc's thread descriptor below the thread pointer: all of it on AArch64,
  * none on x86-64. The kernel writes there which CPU the thread runs on (rseq). */
@@ -28,7 +28,7 @@ static inline size_t descriptor_sz(void)
 	return (uintptr_t)__builtin_thread_pointer() - pthread_self();
 }
 
-/* But for the first bytes, below the stack pointer of one that goes on meanwhile. */
+/* Skips the first bytes, below the stack pointer of a child that keeps running. */
 static inline void assert_same_memory(pid_t pid, const struct event *e, size_t skip)
 {
 	size_t descriptor = e->flags & EVENT_F_TRUNCATED ? 0 : descriptor_sz();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A short recording for a test: what the capture delivers, copied, in the order in which it came.
- */
+/* A short recording for a test: copies of the captured records, in their order. */
 #ifndef UNIT_CAPTURE_TAKE_H
 #define UNIT_CAPTURE_TAKE_H
 
@@ -23,7 +22,7 @@
 
 struct take {
 	struct capture_options options;
-	const char *way; /* NULL, or the first probe's only way */
+	const char *way; /* NULL, or the only way of the first probe */
 	struct probe one_way;
 	struct probe_choice choices[PROBE_CHOICE_MAX];
 	struct capture *capture;
@@ -75,7 +74,7 @@ static inline void take__drain(void *arg)
 	capture__losses(t->capture, take__lose, t);
 }
 
-/* Loads; the caller may change t->options before. */
+/* Loads the programs; the caller may change t->options before. */
 static inline void take__load(struct take *t, const char *programs)
 {
 	struct stream *const *streams;
@@ -118,7 +117,7 @@ static inline void take__for(struct take *t, unsigned ms)
 	}
 }
 
-/* Between two looks at what must come: however busy the machine is, within two minutes. */
+/* Called between two checks of an expected event; fails after two minutes, for busy machines. */
 static inline void take__look_again(struct take *t)
 {
 	assert_true(take__now() - t->begin_ns < 120000000000);
@@ -141,7 +140,7 @@ static inline void take__free(struct take *t)
 	capture__free(t->capture);
 }
 
-/* Events of a thread from index *i on; NULL after the last. */
+/* Returns the next event of a thread from index *i on; NULL after the last. */
 static inline const struct event *take__next(const struct take *t, size_t *i, pid_t tid)
 {
 	while (*i < t->cnt) {
@@ -162,14 +161,14 @@ static inline size_t take__count(const struct take *t, pid_t tid)
 	return cnt;
 }
 
-/* Until there are that many. */
+/* Waits until the thread has that many events. */
 static inline void take__wait(struct take *t, pid_t tid, size_t cnt)
 {
 	while (take__count(t, tid) < cnt)
 		take__look_again(t);
 }
 
-/* The first event of a thread, which must have one. */
+/* Returns the first event of a thread, which must have one. */
 static inline const struct event *take__first(const struct take *t, pid_t tid)
 {
 	size_t i = 0;
@@ -182,7 +181,7 @@ static inline const struct event *take__first(const struct take *t, pid_t tid)
 /* ---- processes to record ------------------------------------------------------------------------
  */
 
-/* Shared with the child; freed with the process. */
+/* Returns memory shared with the child, freed with the process. */
 static inline void *take__shared(size_t sz)
 {
 	void *p = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -191,7 +190,7 @@ static inline void *take__shared(size_t sz)
 	return p;
 }
 
-/* A child that runs fn(arg) and never returns; it dies with the test. */
+/* Starts a child that runs fn(arg) and never returns; it dies with the test. */
 static inline pid_t take__fork(void (*fn)(void *), void *arg)
 {
 	pid_t pid = fork();

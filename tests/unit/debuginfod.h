@@ -15,7 +15,7 @@
 #include "elf/elffile.h"
 #include "shell.h"
 
-/* A socket on a port of loopback that nobody has: what asks there waits for an answer. */
+/* A socket on an unused port of loopback: requests to it get no answer. */
 static inline int debuginfod__listen(char url[64])
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -44,7 +44,7 @@ static inline pid_t debuginfod__start(const char *dir, const char *url)
 	return pid;
 }
 
-/* It looks through its folder first. */
+/* Waits until it has indexed its folder. */
 static inline void debuginfod__wait(const char *url, const struct build_id *id)
 {
 	char hex[2 * BUILD_ID_MAX + 1];
@@ -64,7 +64,7 @@ static inline void debuginfod__wait(const char *url, const struct build_id *id)
 		   url, hex);
 }
 
-/* What clients ask from now on, and where they keep what they get. */
+/* Sets the server and the cache for clients from now on. */
 static inline void debuginfod__set(const char *url, const char *dir)
 {
 	char cache[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DuckDB as the judge of what was recorded. */
+/* Reads recordings with DuckDB. */
 #ifndef UNIT_DUCK_H
 #define UNIT_DUCK_H
 
@@ -16,8 +16,8 @@ static inline void duck__run(duckdb_connection db, duckdb_result *out, const cha
 		fail_msg("%s: %s", sql, duckdb_result_error(out));
 }
 
-/* The first column of what the query gives, text, in lines; for the caller to free. `events` and
- * `stacktraces` are the files that there are. */
+/* Returns the first column of the query's result, as lines of text, for the caller to free.
+ * `events` and `stacktraces` are the existing files. */
 static inline char *duck__read(const char *dir, const char *sql)
 {
 	duckdb_data_chunk chunk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small ELF programs made to measure: what is in them, and what is a lie. */
+/* Small ELF programs with given contents, also forged ones. */
 #ifndef UNIT_ELFMAKER_H
 #define UNIT_ELFMAKER_H
 
@@ -84,7 +84,7 @@ static inline struct made_elf elfmaker__make(unsigned char id, const char *symbo
 	return e;
 }
 
-/* Writes bytes to a file, new or from its start on; returns an fd of it for reading. */
+/* Writes bytes to the start of a file; returns a descriptor for reading it. */
 static inline int elfmaker__write(const char *path, const void *data, size_t sz)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0755);

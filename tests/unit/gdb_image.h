@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a program with generated code lists for gdb: an ELF image, made as QEMU makes it. */
+/* An ELF image like those that QEMU lists for gdb for its generated code. */
 #ifndef UNIT_GDB_IMAGE_H
 #define UNIT_GDB_IMAGE_H
 
@@ -19,8 +19,8 @@ struct gdb_descriptor {
 	struct gdb_listed *relevant, *first;
 };
 
-/* A .debug_frame: code that has `bytes` of stack behind its first 4 bytes, and 8 for its return
- * address from the last one on. */
+/* A .debug_frame for code that uses `bytes` of stack after its first 4 bytes, and only the 8 of its
+ * return address from the last byte on. */
 static inline void gdb_image__frames(struct buf *b, uint64_t code, uint64_t sz, uint8_t bytes)
 {
 	static const uint8_t cie[] = { 16, 0,	 0,  0,	   0xff, 0xff, 0xff, 0xff, 1, 0,
@@ -40,7 +40,7 @@ static inline void gdb_image__section(struct buf *b, const Elf64_Shdr *s)
 	buf__append(b, s, sizeof(*s));
 }
 
-/* Code that is elsewhere, and its frames. */
+/* An image of code that is elsewhere, with its frames. */
 static inline void gdb_image__make(struct buf *b, uint64_t code, uint64_t sz, uint8_t bytes)
 {
 	static const char names[] = "\0.text\0.debug_frame\0.shstrtab";
@@ -78,7 +78,7 @@ static inline void gdb_image__make(struct buf *b, uint64_t code, uint64_t sz, ui
 	buf__free(&frames);
 }
 
-/* Its frames are the process's memory: it has an .eh_frame there. */
+/* Its frames are in the process's memory: it has an .eh_frame there. */
 static inline void gdb_image__load(struct buf *b, const void *frames, uint64_t sz)
 {
 	static const char name[] = ".eh_frame";

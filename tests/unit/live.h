@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Real samples for tests: processes that are stopped by ptrace, and their stacks as events. */
+/* Real samples for tests: processes stopped by ptrace, and their stacks as events. */
 #ifndef UNIT_LIVE_H
 #define UNIT_LIVE_H
 
@@ -23,7 +23,8 @@
 
 #include "event/record.h"
 
-/* Starts a program that dies with the test; traced: it stops before its first instruction. */
+/* Starts a program that dies with the test. If it is traced, it stops before its first instruction.
+ */
 static inline pid_t live__start(const char *const argv[], bool traced)
 {
 	pid_t pid = fork();
@@ -48,7 +49,7 @@ static inline pid_t live__start(const char *const argv[], bool traced)
 	return pid;
 }
 
-/* Stops a running thread; it must be let go again before the next signal comes. */
+/* Stops a running thread; release it before the next signal. */
 static inline bool live__interrupt(pid_t tid)
 {
 	int status;
@@ -69,11 +70,11 @@ static inline void live__kill(pid_t pid)
 		;
 }
 
-/* ---- where a thread is: waits for it for a minute, for a busy machine takes its time ---- */
+/* ---- state of a thread: waits up to a minute, for busy machines ---- */
 
-#define LIVE_LOOKS 60000 /* of a millisecond or more each */
+#define LIVE_LOOKS 60000 /* of at least a millisecond */
 
-/* The first line of a file of a thread's in /proc, from `after` on; "" when it is not there. */
+/* Reads the first line of a file of a thread in /proc, from `after` on; "" if there is none. */
 static inline void live__read(pid_t tid, const char *name, char after, char line[512])
 {
 	char path[64], *at;
@@ -90,7 +91,7 @@ static inline void live__read(pid_t tid, const char *name, char after, char line
 		memmove(line, at + 1, strlen(at));
 }
 
-/* Until it is in that state: 'S' asleep, 'T' stopped. */
+/* Waits until the thread is in that state: 'S' asleep, 'T' stopped. */
 static inline void live__wait_state(pid_t tid, char state)
 {
 	char line[512] = "";
@@ -102,7 +103,7 @@ static inline void live__wait_state(pid_t tid, char state)
 	}
 }
 
-/* Until it waits in that system call. */
+/* Waits until the thread is in that system call. */
 static inline void live__wait_in(pid_t tid, long nr)
 {
 	char line[512] = "", *end = line;
@@ -115,7 +116,7 @@ static inline void live__wait_in(pid_t tid, long nr)
 	}
 }
 
-/* CPU time that a process has had. */
+/* Returns the CPU time of a process. */
 static inline uint64_t live__cpu_ns(pid_t pid)
 {
 	struct timespec ts;
@@ -126,7 +127,7 @@ static inline uint64_t live__cpu_ns(pid_t pid)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Until it has had so much more. */
+/* Waits until the process has used that much more CPU time. */
 static inline void live__wait_cpu(pid_t pid, uint64_t ns)
 {
 	uint64_t until_ns = live__cpu_ns(pid) + ns;
@@ -137,7 +138,7 @@ static inline void live__wait_cpu(pid_t pid, uint64_t ns)
 	}
 }
 
-/* The threads that a process has now, at most max. */
+/* Returns the threads of a process, at most max. */
 static inline size_t live__threads(pid_t pid, pid_t *tids, size_t max)
 {
 	char path[64];
@@ -174,7 +175,7 @@ static inline void live__regs(const struct user_regs_struct *u, __u64 regs[EVENT
 }
 #endif
 
-/* The end of the mapping that holds addr; 0: none does. */
+/* Returns the end of the mapping with addr, or 0. */
 static inline uint64_t live__map_end(pid_t pid, uint64_t addr)
 {
 	char path[64], line[4352];
@@ -193,7 +194,7 @@ static inline uint64_t live__map_end(pid_t pid, uint64_t addr)
 	return end;
 }
 
-/* Room for an event of the largest stack. */
+/* Returns memory for an event with the largest stack. */
 static inline struct event *live__event(void)
 {
 	struct event *e = calloc(1, sizeof(*e) + EVENT_STACK_MAX);
@@ -203,8 +204,8 @@ static inline struct event *live__event(void)
 }
 
 /*
- * Fills the event from a stopped thread, as the collector would: the stack from below the red zone
- * to its end (`top`; 0: the end of the mapping), at most max bytes.
+ * Fills the event from a stopped thread, like the collector: the stack from below the red zone to
+ * its end (`top`; 0: the end of the mapping), at most max bytes.
  */
 static inline void live__capture(pid_t tid, struct event *e, uint64_t top, size_t max)
 {

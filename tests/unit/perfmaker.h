@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of the perf ABI, made by hand. */
+/* Handmade records of the perf ABI. */
 #ifndef UNIT_PERFMAKER_H
 #define UNIT_PERFMAKER_H
 
@@ -12,7 +12,7 @@ static inline void perfmaker__begin(struct buf *b, uint32_t type, uint16_t misc)
 {
 	buf__reset(b);
 	buf__u32(b, type);
-	buf__u32(b, misc); /* and the size, set at the end */
+	buf__u32(b, misc); /* and the size, set later */
 }
 
 /* Adds the sample id (written by thread 2 of process 1, on CPU 3) and sets the size. */
@@ -55,7 +55,7 @@ static inline void perfmaker__inode(struct buf *b, uint32_t maj, uint32_t min, u
 	buf__u64(b, generation);
 }
 
-/* With a build ID of `id_sz` bytes; 0: with a device and inode. */
+/* With a build ID of `id_sz` bytes; 0: with device and inode. */
 static inline void perfmaker__mmap2(struct buf *b, uint64_t time_ns, uint8_t id_sz,
 				    const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process table with a /proc of its own, for its tests. */
+/* A process table with a private /proc, for tests. */
 #ifndef UNIT_PROC_SCENE_H
 #define UNIT_PROC_SCENE_H
 
@@ -17,7 +17,7 @@
 #include "process/process.h"
 #include "shell.h"
 
-/* A /proc of our own, with process 10 and whatever a test adds. */
+/* A private /proc with process 10, and others that a test adds. */
 struct world {
 	char proc[64];
 	struct process_table *table;
@@ -51,7 +51,7 @@ static inline struct world begin(void **state)
 	return w;
 }
 
-/* Starts and paths of the mappings. */
+/* Returns starts and paths of the mappings. */
 static inline const char *show(const struct process *p)
 {
 	static char text[4096];
@@ -107,7 +107,7 @@ static inline void apply_exit(struct world *w, uint64_t time_ns, uint32_t tgid, 
 	process_table__apply(w->table, &r);
 }
 
-/* As the kernel says that a file is mapped. */
+/* Returns the kernel's record of a mapping of the file. */
 static inline struct record_mmap mapped(const char *path)
 {
 	struct record_mmap m = { .start = 0x40000, .len = 0x1000, .prot = 5, .path = path };
@@ -120,7 +120,7 @@ static inline struct record_mmap mapped(const char *path)
 	return m;
 }
 
-/* Process 11 has it mapped at that address, as its folder in /proc says. */
+/* Maps the file into process 11 at that address, in its folder in /proc. */
 static inline void map_into_11(struct world *w, const char *path, uint64_t start)
 {
 	struct record_mmap m = mapped(path);

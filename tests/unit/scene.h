@@ -12,7 +12,7 @@
 
 #define FRAME_MAX 64
 
-/* A sleeping program, its sample, and what the first walk made of it. */
+/* A sleeping program, its sample, and the result of the first walk. */
 struct scene {
 	pid_t pid;
 	struct event *event;
@@ -28,7 +28,7 @@ struct chain {
 static const int dwarf_order[EVENT_REG_CNT] = { 0, 1,  2,  3,  4,  5,  6,  7, 8,
 						9, 10, 11, 12, 13, 14, 15, 16 };
 
-/* perf's numbers of the mask 0xff01ff in the order of their bits, as DWARF numbers. */
+/* DWARF numbers of perf's registers of the mask 0xff01ff, in the order of their bits. */
 static const int perf_order[EVENT_REG_CNT] = { 0, 3, 2,	 1,  4,	 5,  6,	 7, 16,
 					       8, 9, 10, 11, 12, 13, 14, 15 };
 
@@ -148,7 +148,7 @@ static inline int walk(stacktrace_tracker *t, struct scene *s, pid_t pid, struct
 	return stacktrace_sample_getframes(t, &sample, collect, c);
 }
 
-/* Who tells a tracker what a process maps, as if it were process `pid`. */
+/* Reports the mappings of a process to a tracker, as if it were process `pid`. */
 struct telling {
 	stacktrace_tracker *tracker;
 	pid_t pid;

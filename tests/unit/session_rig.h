@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A session over a recording in a folder of its own, and events for it. */
+/* A session with a recording in a temporary folder, and events for it. */
 #ifndef UNIT_SESSION_RIG_H
 #define UNIT_SESSION_RIG_H
 
@@ -23,10 +23,10 @@ struct session_rig {
 	struct recording *recording;
 	struct census census;
 	struct session *session;
-	uint64_t base_ns; /* CLOCK_MONOTONIC: the events' times count from here */
+	uint64_t base_ns; /* CLOCK_MONOTONIC; the events' times count from here */
 };
 
-/* `text`: the probes, as -p has them. */
+/* `text`: the probes, as in -p. */
 static inline struct session_rig session_rig__new(const char *text)
 {
 	struct session_rig r = { .base_ns = monotonic__ns() };
@@ -115,13 +115,13 @@ static inline void session_rig__exit(struct session_rig *r, uint32_t tgid)
 	session__records(&record, 1, r->session);
 }
 
-/* A slice of a thread of the process `prog`; times from the start on. */
+/* A slice of a thread of the process `prog`; times count from the start. */
 static inline struct event session_rig__slice(const struct session_rig *r, uint32_t tid,
 					      uint64_t from_ns, uint64_t to_ns)
 {
 	return (struct event){ .kind = EVENT_SWITCH,
 			       .state = EVENT_STATE_SLEEPING,
-			       .tgid = 1000000, /* nobody's: beyond the kernel's PID_MAX_DEFAULT */
+			       .tgid = 1000000, /* unused: beyond the kernel's PID_MAX_DEFAULT */
 			       .tid = tid,
 			       .time_ns = r->base_ns + to_ns,
 			       .duration_ns = to_ns - from_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Other programs as the judges of a test: what they print, and a folder to work in. */
+/* Runs other programs for a test, and makes a folder to work in. */
 #ifndef UNIT_SHELL_H
 #define UNIT_SHELL_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `sh -c COMMAND` prints, for the caller to free; NULL when it fails. */
+/* Returns the output of `sh -c COMMAND`, for the caller to free; NULL if it fails. */
 __attribute__((format(printf, 1, 2))) static inline char *shell__output(const char *fmt, ...)
 {
 	char command[4096], *text = NULL;
@@ -32,7 +32,7 @@ __attribute__((format(printf, 1, 2))) static inline char *shell__output(const ch
 	return text;
 }
 
-/* Runs a command that must work. */
+/* Runs a command that must succeed. */
 #define shell__run(...)                                        \
 	do {                                                   \
 		char *shell_text = shell__output(__VA_ARGS__); \
@@ -74,7 +74,7 @@ static inline int shell__teardown(void **state)
 	return 0;
 }
 
-/* A test that gets the path of a folder of its own. */
+/* A test that gets the path of its own folder. */
 #define test_with_folder(f) cmocka_unit_test_setup_teardown(f, shell__setup, shell__teardown)
 
 #endif

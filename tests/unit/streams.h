@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Streams of recordings, read from memory and written to it. */
+/* Streams of recordings, read from memory and written to memory. */
 #ifndef UNIT_STREAMS_H
 #define UNIT_STREAMS_H
 
@@ -16,7 +16,7 @@ struct bytes {
 	size_t sz;
 };
 
-/* For the caller to free. */
+/* The caller frees the result. */
 static inline struct bytes bytes__of_file(const char *path)
 {
 	struct bytes b = { malloc(1 << 20), 0 };
@@ -30,7 +30,7 @@ static inline struct bytes bytes__of_file(const char *path)
 	return b;
 }
 
-/* A file in memory, that holds these bytes, read from its beginning. */
+/* Returns a file in memory with these bytes, positioned at its start. */
 static inline int bytes__fd(const void *data, size_t sz)
 {
 	int fd = memfd_create("stream", MFD_CLOEXEC);
@@ -40,7 +40,7 @@ static inline int bytes__fd(const void *data, size_t sz)
 	return fd;
 }
 
-/* What has been written to a file in memory, for the caller to free. */
+/* Returns the contents of a file in memory, for the caller to free. */
 static inline struct bytes bytes__of_fd(int fd)
 {
 	struct bytes b = { NULL, (size_t)lseek(fd, 0, SEEK_END) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file's flat table, compared with what libdw says, and with what is said without it. */
+/* Compares a file's table with libdw's rules, and with the lazy table's. */
 #ifndef UNIT_TABLECHECK_H
 #define UNIT_TABLECHECK_H
 
@@ -15,7 +15,7 @@
 
 struct tablecheck {
 	size_t files, rows, bytes, rules, compared, elsewhere, different;
-	/* files, and places in them, that have an answer before a table, or have none */
+	/* files with a lazy table, places with an answer, places without one */
 	size_t indexed, answered, refused;
 	double make_s;
 };
@@ -41,7 +41,7 @@ static inline const struct rule_reg *tablecheck__reg(const struct full_rule *r, 
 	return NULL;
 }
 
-/* Whether libdw's rule has the frame pointer as the flat one says. */
+/* Returns whether libdw's rule for the frame pointer equals the packed one. */
 static inline bool tablecheck__same_fp(const struct full_rule *r, const struct machine *m,
 				       struct packed_rule flat)
 {
@@ -149,7 +149,7 @@ static inline void tablecheck__print(const struct tablecheck_run *c, uint64_t va
 		       r->cfa.reg, r->cfa.off, r->reg_cnt);
 }
 
-/* Up to 16 bytes between two functions have the rule of the first: nobody is there. */
+/* Up to 16 bytes between two functions have the rule of the first: they are never executed. */
 static inline bool tablecheck__in_padding(const struct tablecheck_run *c, uint64_t vaddr)
 {
 	bool before = false, behind = false;
@@ -177,7 +177,7 @@ static inline bool tablecheck__is_code(const struct elf_file *f, uint64_t off)
 	return false;
 }
 
-/* One FDE alone says the same as the table. */
+/* Checks that a single FDE gives the same rule as the table. */
 static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_t off)
 {
 	const struct lazy_query query = { c->file, elf_file__read, off };
@@ -198,8 +198,8 @@ static inline void tablecheck__ask_index(const struct tablecheck_run *c, uint64_
 
 #define TABLECHECK_START_CONTEXT_SZ 64
 
-/* Whether the place is in glibc's __start_context: its code says that it is a root, its CFI does
- * not. */
+/* Returns whether the place is in glibc's __start_context: its code shows that it is a root, its
+ * CFI does not. */
 static inline bool tablecheck__in_start_context(const struct elf_file *f, uint64_t vaddr)
 {
 	for (uint64_t i = 0; i < TABLECHECK_START_CONTEXT_SZ && i < vaddr; i++) {
@@ -250,12 +250,12 @@ static inline void tablecheck__compare_rows(const struct tablecheck_run *c, size
 	}
 }
 
-/* At the start of every row and at random_cnt places more. A file without a table counts for
+/* Checks the start of every row and random_cnt other places. A file without a table counts for
  * nothing. */
 static inline void tablecheck__file(const char *path, size_t random_cnt, struct tablecheck *totals)
 {
 	struct elf_file *f = elf_file__open(path);
-	struct elf_file *again = elf_file__open(path); /* f has unpacked its sections */
+	struct elf_file *again = elf_file__open(path); /* f has decompressed its sections */
 	struct tablecheck_run c = { .file = again, .totals = totals };
 	struct lazy_reader reader = { elf_file__read, page_cache__new() };
 	double start_s = tablecheck__now_s();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every unit test includes this one: cmocka and what it wants before it. */
+/* Included by every unit test: cmocka and the headers that it needs. */
 #ifndef UNIT_TEST_H
 #define UNIT_TEST_H
 
@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* cmocka 2 has two macros in its place, and the compiler warns of the old one. */
+/* cmocka 2 has two macros instead, and the compiler warns about the old one. */
 #ifdef assert_uint_in_range
 #undef assert_in_range
 #define assert_in_range assert_uint_in_range
 #endif
 
-/* Ends the test; tests/run prints why. A test that cannot run here always says so. */
+/* Ends the test; tests/run prints the reason. A test that cannot run here must call it. */
 #define skip_because(...)                   \
 	do {                                \
 		print_message(__VA_ARGS__); \

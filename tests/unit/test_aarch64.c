@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Programs of AArch64, before each of their instructions, as an emulator recorded them
- * (tests/aarch64): every stack is walked to its root through exactly the calls that were open.
+ * (tests/aarch64): every stack is walked to its root through exactly the open calls.
  */
 #include "test.h"
 
@@ -30,8 +30,8 @@ struct replay {
 	struct jobs *jobs;
 	struct unwinder *unwinder;
 	struct trace *trace;
-	uint64_t top;	/* where the stack ends */
-	uint8_t *stack; /* its SNAPSHOT bytes below the top */
+	uint64_t top;	/* end of the stack */
+	uint8_t *stack; /* the SNAPSHOT bytes below the top */
 	uint64_t regs[33];
 	struct call calls[CALLS_MAX];
 	size_t call_cnt;
@@ -84,7 +84,7 @@ static void replay__open_call(struct replay *r, uint64_t pc, bool interrupted)
 	r->calls[r->call_cnt++] = (struct call){ pc, interrupted };
 }
 
-/* One word of a line: what it means is in record.py. */
+/* Applies one word of a line; record.py defines its meaning. */
 static void replay__change(struct replay *r, const char *word)
 {
 	char *end;
@@ -116,7 +116,8 @@ static bool replay__next(struct replay *r)
 	return true;
 }
 
-/* The innermost call is the trace's second frame; the trampoline of a signal is its own frame. */
+/* The innermost call is the trace's second frame; the trampoline of a signal is a frame of its own.
+ */
 static bool replay__agrees(const struct replay *r)
 {
 	const struct trace *t = r->trace;
@@ -165,7 +166,7 @@ static void replay__walk(struct replay *r, const char *title)
 		r->in_signals += r->calls[i].interrupted;
 }
 
-/* Before there are tables, and by them. */
+/* First without tables, then with them. */
 static void replay(const char *name)
 {
 	struct unwinder_stats stats;
@@ -187,27 +188,27 @@ static void replay(const char *name)
 	}
 }
 
-static void plain(void **state)
+static void plain_code_is_walked(void **state)
 {
 	(void)state;
 	replay("plain");
 }
 
 /* Return addresses are signed with PAuth. */
-static void signed_(void **state)
+static void signed_code_is_walked(void **state)
 {
 	(void)state;
 	replay("signed");
 }
 
-static void no_frame_pointer(void **state)
+static void code_without_frame_pointers_is_walked(void **state)
 {
 	(void)state;
 	replay("no_frame_pointer");
 }
 
-/* With the other key, and leaves too. */
-static void signed_leaves(void **state)
+/* With the other key, also in leaves. */
+static void signed_leaves_are_walked(void **state)
 {
 	(void)state;
 	replay("signed_leaves");
@@ -216,7 +217,7 @@ static void signed_leaves(void **state)
 /* ---- without call-frame information ---- */
 
 #define JIT	  0x7e0000000000u
-#define FAR_AWAY  (1ull << 50) /* an address that only who asks for it gets */
+#define FAR_AWAY  (1ull << 50) /* an address that a process gets only on request */
 #define STACK	  0xffffd0000000u
 #define SIGNATURE 0x002a000000000000u
 
@@ -282,16 +283,16 @@ static void a_leaf_of_jit_code_returns_to_the_link_register(void **state)
 	assert_int_equal(j->trace.frames[1].source, FRAME_BY_RETURN_ADDRESS);
 	assert_int_equal(j->trace.frames[1].sp, STACK);
 	assert_int_equal(j->trace.frames[2].source, FRAME_BY_POINTER);
-	j->words[3] = j->regs[LR]; /* the frame is its own: it has called nothing yet */
+	j->words[3] = j->regs[LR]; /* the frame is the leaf's: it has called nothing yet */
 	jit__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
 	assert_int_equal(j->trace.frames[1].source, FRAME_BY_LEAF_POINTER);
-	j->sample.valid &= ~(1ull << LR); /* who knows where it would return to */
+	j->sample.valid &= ~(1ull << LR); /* its return address is unknown */
 	jit__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
 	jit__free(j);
 }
 
-/* Who samples says how many bits an address has. */
-static void large_addresses(void **state)
+/* The sample gives the number of address bits. */
+static void large_addresses_are_stripped_of_signatures(void **state)
 {
 	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
 	struct jit *j = jit__new(FAR_AWAY);
@@ -304,8 +305,7 @@ static void large_addresses(void **state)
 	jit__free(j);
 }
 
-/* A kernel of 39 bits has signatures from bit 39 on. */
-static void small_addresses(void **state)
+static void signatures_begin_at_bit_39_in_a_kernel_of_39_bits(void **state)
 {
 	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
 	const uint64_t code = 0x7f12345000;
@@ -329,8 +329,10 @@ static void bits_of_an_address_by_where_the_stack_is(void **state)
 	assert_int_equal(machine__code_bits(&machine_x86_64, 0x7fffd1234560), UINT64_MAX);
 }
 
-RUN_TESTS(cmocka_unit_test(plain), cmocka_unit_test(signed_), cmocka_unit_test(no_frame_pointer),
-	  cmocka_unit_test(signed_leaves),
+RUN_TESTS(cmocka_unit_test(plain_code_is_walked), cmocka_unit_test(signed_code_is_walked),
+	  cmocka_unit_test(code_without_frame_pointers_is_walked),
+	  cmocka_unit_test(signed_leaves_are_walked),
 	  cmocka_unit_test(a_leaf_of_jit_code_returns_to_the_link_register),
-	  cmocka_unit_test(large_addresses), cmocka_unit_test(small_addresses),
+	  cmocka_unit_test(large_addresses_are_stripped_of_signatures),
+	  cmocka_unit_test(signatures_begin_at_bit_39_in_a_kernel_of_39_bits),
 	  cmocka_unit_test(bits_of_an_address_by_where_the_stack_is))

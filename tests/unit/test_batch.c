@@ -62,7 +62,7 @@ static void first_value_fills_back(void **state)
 	assert_int_equal(leaf.values[0], 5);
 	assert_memory_equal(leaf.defs, ((uint32_t[]){ 0, 0, 1, 0 }), 16);
 
-	/* a zero that is there is no null */
+	/* a present zero is not null */
 	assert_int_equal(leaf__from_rows(&leaf, b, column(b->table, "runnable"), NULL), 0);
 	assert_int_equal(leaf.value_cnt, 1);
 	assert_int_equal(leaf.values[0], 0);
@@ -75,7 +75,7 @@ static void first_value_fills_back(void **state)
 	batch__free(b);
 }
 
-/* Of memory that was used before only what rows reach is written. */
+/* In reused memory only the room of rows is written. */
 static void room_is_not_cleared(void **state)
 {
 	struct row rows[2] = { { .cpu = 0 }, { .cpu = -3 } };
@@ -95,12 +95,12 @@ static void room_is_not_cleared(void **state)
 	batch__free(b);
 }
 
-static void lists(void **state)
+static void lists_are_appended(void **state)
 {
 	struct batch *b = batch__new(&stacktraces_table, 4, 8);
 	struct row_frame frames[2] = { { .name = 3, .address = 16 },
 				       { .has_file_offset = 1, .file_offset = 0, .address = 32 } };
-	struct stack_row row = { 1 };
+	struct stack_row row = { 1, 0 };
 	struct leaf leaf = { 0 };
 
 	(void)state;
@@ -126,7 +126,7 @@ static void lists(void **state)
 	batch__free(b);
 }
 
-static void order(void **state)
+static void rows_are_ordered_by_time(void **state)
 {
 	static const int64_t times[] = { 5, -7, INT64_MAX, 5, INT64_MIN, 0, -7 };
 	struct batch *b = batch__new(&events_table, 16, 0);
@@ -153,4 +153,5 @@ static void order(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(defaults_cost_nothing), cmocka_unit_test(first_value_fills_back),
-	  cmocka_unit_test(room_is_not_cleared), cmocka_unit_test(lists), cmocka_unit_test(order))
+	  cmocka_unit_test(room_is_not_cleared), cmocka_unit_test(lists_are_appended),
+	  cmocka_unit_test(rows_are_ordered_by_time))

@@ -13,7 +13,7 @@
 struct game {
 	pthread_mutex_t lock;
 	struct bell changed;
-	uint32_t turn; /* whose it is: even or odd */
+	uint32_t turn; /* even or odd: the thread that may run */
 };
 
 static void take_turn(struct game *g, uint32_t parity)
@@ -33,7 +33,7 @@ static void *second_player(void *arg)
 	return NULL;
 }
 
-/* It would hang if one were missed. */
+/* The test would hang if a ring were missed. */
 static void no_ring_is_missed(void **state)
 {
 	struct game g = { .turn = 0 };
@@ -50,7 +50,7 @@ static void no_ring_is_missed(void **state)
 	pthread_mutex_destroy(&g.lock);
 }
 
-static void who_waits_gives_up_in_time(void **state)
+static void a_wait_ends_in_time(void **state)
 {
 	struct game g = { .turn = 0 };
 	uint64_t until_ns = monotonic__ns() + 20000000;
@@ -60,9 +60,9 @@ static void who_waits_gives_up_in_time(void **state)
 	pthread_mutex_lock(&g.lock);
 	while (monotonic__ns() < until_ns)
 		bell__wait(&g.changed, &g.lock, until_ns);
-	assert_int_equal(pthread_mutex_trylock(&g.lock), EBUSY); /* it is held again */
+	assert_int_equal(pthread_mutex_trylock(&g.lock), EBUSY); /* the lock is held again */
 	pthread_mutex_unlock(&g.lock);
 	pthread_mutex_destroy(&g.lock);
 }
 
-RUN_TESTS(cmocka_unit_test(no_ring_is_missed), cmocka_unit_test(who_waits_gives_up_in_time))
+RUN_TESTS(cmocka_unit_test(no_ring_is_missed), cmocka_unit_test(a_wait_ends_in_time))

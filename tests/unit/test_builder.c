@@ -31,7 +31,7 @@ static struct builder *new_builder(struct binaries **binaries, bool offsets)
 	return b;
 }
 
-/* Writes, reads back, frees the builder. */
+/* Writes the profile, reads it back, frees the builder. */
 static Profile *finish(struct builder *b, struct binaries *binaries)
 {
 	static uint8_t bytes[1 << 20];
@@ -73,10 +73,10 @@ static void add(struct builder *b, const struct named_frame *frames, size_t cnt,
 	builder__sample(b, (const int64_t[]){ count, value });
 }
 
-static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100,
-					 0x10,	       0x110,	       true,	     false };
-static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200,
-					   0x2f,	 0x22f,		 true,	       false };
+static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100, 0x10,
+					 0x110,	       true,	       false,	     0 };
+static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200, 0x2f,
+					   0x22f,	 true,		 false,	       0 };
 
 static void same_stacks_are_one_sample(void **state)
 {
@@ -92,7 +92,7 @@ static void same_stacks_are_one_sample(void **state)
 	add(b, stack, 2, 1, 1);
 	p = finish(b, binaries);
 	assert_int_equal(p->n_sample, 2);
-	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion stays */
+	assert_int_equal(p->sample[0]->n_location_id, 3); /* recursion is kept */
 	assert_int_equal(p->sample[0]->value[0], 5);
 	assert_int_equal(p->sample[0]->value[1], 500);
 	assert_int_equal(p->sample[1]->value[1], INT64_MAX);
@@ -129,7 +129,7 @@ static void mappings_say_where_the_file_lies(void **state)
 static void the_program_that_most_began_in_is_first(void **state)
 {
 	const struct named_frame launcher = {
-		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true, false
+		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true, false, 0
 	};
 	const struct named_frame library = { TEXT("start_thread"),
 					     TEXT("/lib/libc.so.6"),
@@ -138,7 +138,8 @@ static void the_program_that_most_began_in_is_first(void **state)
 					     0,
 					     0x600,
 					     true,
-					     false };
+					     false,
+					     0 };
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
@@ -153,12 +154,98 @@ static void the_program_that_most_began_in_is_first(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
+static const struct named_frame jitted = { .name = TEXT("Shop.work"),
+					   .module = TEXT("[jit]"),
+					   .address = 0x700 };
+
+static void a_library_goes_before_code_without_a_file(void **state)
+{
+	const struct named_frame library = { .name = TEXT("start_thread"),
+					     .module = TEXT("/lib/libc.so.6"),
+					     .build_id = TEXT("cd"),
+					     .address = 0x600,
+					     .file_offset = 0x600,
+					     .has_file_offset = true };
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
+	Profile *p;
+
+	(void)state;
+	add(b, (const struct named_frame[]){ jitted, library }, 2, 1, 6);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_mapping, 2);
+	assert_string_equal(str(p, p->mapping[0]->filename), "/lib/libc.so.6");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void a_program_without_a_frame_is_first(void **state)
+{
+	struct binaries *binaries = binaries__new(NULL);
+	const struct builder_options options = { .value_names = { "count", "cpu_time" },
+						 .binaries = binaries,
+						 .program = "java" };
+	struct builder *b = builder__new(&options);
+	Profile *p;
+
+	(void)state;
+	assert_non_null(b);
+	add(b, &jitted, 1, 1, 6);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_mapping, 2);
+	assert_string_equal(str(p, p->mapping[0]->filename), "java");
+	assert_int_equal(p->mapping[0]->memory_start, 0);
+	assert_int_equal(p->mapping[0]->memory_limit, 0);
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
+static void suffixes_of_the_compiler_are_left_out(void **state)
+{
+	static const char *const names[][2] = {
+		{ "work.constprop.0", "work" },
+		{ "work.isra.12.part.0.cold", "work" },
+		{ "work.cold.3", "work" },
+		{ "shop::work(int) [clone .isra.0] [clone .cold]", "shop::work(int)" },
+		{ "main.part", "main.part" },
+		{ "main.1", "main.1" },
+		{ ".cold", ".cold" },
+		{ " [clone .cold]", " [clone .cold]" },
+		{ "f[abi:cxx11]", "f[abi:cxx11]" },
+		{ "work.constprop.0x", "work.constprop.0x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct frame_text name = { names[i][0], strlen(names[i][0]) };
+		struct frame_text cut = frame_text__function(name);
+
+		assert_int_equal(cut.sz, strlen(names[i][1]));
+		assert_memory_equal(cut.s, names[i][1], cut.sz);
+	}
+}
+
+static void copies_of_a_function_are_one(void **state)
+{
+	struct named_frame copy = work;
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
+	Profile *p;
+
+	(void)state;
+	copy.name = (struct frame_text){ "work.constprop.0", strlen("work.constprop.0") };
+	add(b, (const struct named_frame[]){ copy, caller }, 2, 1, 1);
+	add(b, (const struct named_frame[]){ work, caller }, 2, 1, 1);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_function, 2);
+	assert_string_equal(name_at(p, 1), "work");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
 static void nameless_frames_are_seen(void **state)
 {
 	const struct named_frame frames[] = {
-		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true, false },
-		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false, false },
-		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false, false },
+		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true, false, 0 },
+		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false, false, 0 },
+		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false, false, 0 },
 	};
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -212,9 +299,10 @@ static void offsets_part_functions(void **state)
 static void names_part_locations(void **state)
 {
 	const struct named_frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1,
-				       0,	  false,	 false };
-	const struct named_frame c = { TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0,
-				       false,	      false };
+				       0,	  false,	 false,	      0 };
+	const struct named_frame c = {
+		TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false, false, 0
+	};
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
@@ -227,7 +315,7 @@ static void names_part_locations(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void head(void **state)
+static void head_has_time_and_comments(void **state)
 {
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -253,7 +341,7 @@ static void head(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void units(void **state)
+static void units_follow_from_names(void **state)
 {
 	static const struct {
 		const char *name, *unit;
@@ -279,7 +367,7 @@ static void units(void **state)
 		assert_string_equal(builder__unit(cases[i].name), cases[i].unit);
 }
 
-static void a_folder_that_is_not_there(void **state)
+static void a_failed_write_is_reported(void **state)
 {
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -322,8 +410,12 @@ static void kept_stacks_make_samples(void **state)
 RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(mappings_say_where_the_file_lies),
 	  cmocka_unit_test(the_program_that_most_began_in_is_first),
+	  cmocka_unit_test(a_library_goes_before_code_without_a_file),
+	  cmocka_unit_test(a_program_without_a_frame_is_first),
+	  cmocka_unit_test(suffixes_of_the_compiler_are_left_out),
+	  cmocka_unit_test(copies_of_a_function_are_one),
 	  cmocka_unit_test(nameless_frames_are_seen),
 	  cmocka_unit_test(a_sample_without_frames_is_seen),
 	  cmocka_unit_test(offsets_part_functions), cmocka_unit_test(names_part_locations),
-	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head),
-	  cmocka_unit_test(units), cmocka_unit_test(a_folder_that_is_not_there))
+	  cmocka_unit_test(kept_stacks_make_samples), cmocka_unit_test(head_has_time_and_comments),
+	  cmocka_unit_test(units_follow_from_names), cmocka_unit_test(a_failed_write_is_reported))

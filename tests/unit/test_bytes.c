@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* buf and cursor: what one writes the other reads. */
+/* buf and cursor: cursor reads what buf writes. */
 #include "test.h"
 
 #include "base/buf.h"
 #include "base/cursor.h"
 
-static void round_trip(void **state)
+static void values_survive_a_round_trip(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 127, 128, 300, UINT32_MAX, UINT64_MAX };
 	struct buf b = { 0 };
@@ -29,7 +29,7 @@ static void round_trip(void **state)
 	buf__free(&b);
 }
 
-static void text(void **state)
+static void texts_are_appended(void **state)
 {
 	struct buf b = { 0 };
 
@@ -57,7 +57,7 @@ static void errors_stick(void **state)
 	assert_true(c.err);
 }
 
-static void sleb(void **state)
+static void sleb_is_decoded(void **state)
 {
 	static const uint8_t bytes[] = { 0x7f, 0x80, 0x7f, 0x3f, 0xc0, 0x00 };
 	struct cursor c = cursor__on(bytes, sizeof(bytes));
@@ -70,5 +70,5 @@ static void sleb(void **state)
 	assert_false(c.err);
 }
 
-RUN_TESTS(cmocka_unit_test(round_trip), cmocka_unit_test(text), cmocka_unit_test(errors_stick),
-	  cmocka_unit_test(sleb))
+RUN_TESTS(cmocka_unit_test(values_survive_a_round_trip), cmocka_unit_test(texts_are_appended),
+	  cmocka_unit_test(errors_stick), cmocka_unit_test(sleb_is_decoded))

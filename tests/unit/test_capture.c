@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loads and runs the BPF programs: what profile and switch record. */
+/* Loads and runs the BPF programs: rows of profile and switch. */
 #include "capture_take.h"
 
 #include <poll.h>
@@ -90,7 +90,7 @@ static void profile_samples_a_busy_child(void **state)
 	take__kill(pid);
 }
 
-/* What one thread's rows must be like, whatever it does. Returns its time on CPUs. */
+/* Checks the properties that the rows of any thread have. Returns its time on CPUs. */
 static uint64_t check_rows(const struct take *t, pid_t tid)
 {
 	uint64_t at_ns = t->begin_ns, on_cpu_ns = 0;
@@ -100,7 +100,8 @@ static uint64_t check_rows(const struct take *t, pid_t tid)
 	while ((e = take__next(t, &i, tid)) != NULL) {
 		assert_int_equal(e->kind, EVENT_SWITCH);
 		assert_true(e->time_ns - e->duration_ns >= at_ns); /* no two overlap */
-		if (!last)					   /* nothing is missing in front */
+		/* nothing is missing before it */
+		if (!last)
 			assert_int_equal(e->time_ns - e->duration_ns, t->begin_ns);
 		if (e->flags & EVENT_F_RUNNABLE)
 			assert_true(e->runnable_ns <= e->time_ns - e->duration_ns - at_ns);
@@ -109,12 +110,13 @@ static uint64_t check_rows(const struct take *t, pid_t tid)
 		last = e;
 	}
 	assert_non_null(last);
-	assert_int_equal(last->time_ns, t->end_ns); /* nor behind */
+	assert_int_equal(last->time_ns, t->end_ns); /* nor after it */
 	assert_true(last->state == EVENT_STATE_WAITING || last->state == EVENT_STATE_RUNNING);
 	return on_cpu_ns;
 }
 
-/* Slices that ended in a sleep, after one whose end was seen, too. */
+/* Returns the number of slices that ended in a sleep and follow another slice with a recorded end.
+ */
 static size_t sleeps(const struct take *t)
 {
 	size_t cnt = 0;
@@ -145,8 +147,8 @@ static void switch_covers_the_whole_time(void **state)
 	take__kill(pid);
 }
 
-/* A deadlock looks like this one: it never switches. */
-static void one_that_sleeps_through_has_two_rows(void **state)
+/* Like a thread in a deadlock: it never switches. */
+static void a_sleeping_thread_has_two_rows(void **state)
 {
 	pid_t pid = take__fork(sleep_for_ever, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
@@ -173,7 +175,7 @@ static void one_that_sleeps_through_has_two_rows(void **state)
 	take__kill(pid);
 }
 
-static void busy_ones_end_with_a_running_row(void **state)
+static void a_busy_thread_ends_with_a_running_row(void **state)
 {
 	pid_t pid = take__fork(spin, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
@@ -206,7 +208,7 @@ static void a_last_row_is_dead(void **state)
 	(void)state;
 	take__begin(&t, "switch:uk");
 	take__kill(pid);
-	/* After it is no child any more. */
+	/* After it has been reaped. */
 	while (!t.cnt || t.events[t.cnt - 1]->state != EVENT_STATE_DEAD)
 		take__look_again(&t);
 	take__end(&t);
@@ -237,7 +239,7 @@ static void kernel_threads_have_kernel_stacks_only(void **state)
 		if (!strncmp(e->comm, "kworker/", 8) || e->tid == 2)
 			assert_int_equal(e->flags & EVENT_F_USER, 0);
 	}
-	assert_int_equal(own, 0); /* nobody asked for ourselves */
+	assert_int_equal(own, 0); /* this process does not match the filter */
 	take__free(&t);
 }
 
@@ -280,7 +282,7 @@ static uint64_t context_switches(pid_t pid)
 	return sum;
 }
 
-/* What was sent and what was lost is what the kernel counted, to one. */
+/* The kernel counts exactly the sent and lost events. */
 static void a_full_ring_is_counted(void **state)
 {
 	struct turns turns = { .cnt = 500 };
@@ -310,12 +312,12 @@ static void a_full_ring_is_counted(void **state)
 	assert_true(switches > turns.cnt / 2);
 	assert_true(t.lost > 0);
 	assert_int_equal(t.cnt + t.lost,
-			 switches + 2); /* and a row at the beginning and at the end */
+			 switches + 2); /* and one row at the start and at the end */
 	take__free(&t);
 	take__kill((pid_t)pid);
 }
 
-static void costs_are_told(void **state)
+static void costs_are_reported(void **state)
 {
 	struct take t = { 0 };
 	struct capture_cost *costs;
@@ -337,7 +339,7 @@ static void costs_are_told(void **state)
 }
 
 RUN_TESTS(ROOT_TEST(profile_samples_a_busy_child), ROOT_TEST(switch_covers_the_whole_time),
-	  ROOT_TEST(one_that_sleeps_through_has_two_rows),
-	  ROOT_TEST(busy_ones_end_with_a_running_row), ROOT_TEST(a_last_row_is_dead),
+	  ROOT_TEST(a_sleeping_thread_has_two_rows),
+	  ROOT_TEST(a_busy_thread_ends_with_a_running_row), ROOT_TEST(a_last_row_is_dead),
 	  ROOT_TEST(kernel_threads_have_kernel_stacks_only), ROOT_TEST(a_full_ring_is_counted),
-	  ROOT_TEST(costs_are_told))
+	  ROOT_TEST(costs_are_reported))

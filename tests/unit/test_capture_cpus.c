@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Programs are loaded for as many CPUs as a machine may ever have, and record where it has few. */
+/* The programs load for the largest number of CPUs, and record on a machine with few. */
 #include "capture_take.h"
 
 #define LARGEST 8192 /* CONFIG_NR_CPUS_RANGE_END of x86-64 */
@@ -19,8 +19,8 @@ static void touch(void *arg)
 	}
 }
 
-/* Up to the largest the verifier goes through the memory of all CPUs, one after the other. */
-static void as_many_as_there_can_be(void **state)
+/* Up to the largest number, the verifier checks the memory of all CPUs, one after another. */
+static void programs_load_for_the_largest_number_of_cpus(void **state)
 {
 	static const size_t cnts[] = { 512, LARGEST };
 
@@ -39,4 +39,4 @@ static void as_many_as_there_can_be(void **state)
 	}
 }
 
-RUN_TESTS(ROOT_TEST(as_many_as_there_can_be))
+RUN_TESTS(ROOT_TEST(programs_load_for_the_largest_number_of_cpus))

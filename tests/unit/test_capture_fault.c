@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Page faults of user code: the same by each way to get at them. */
+/* Page faults of user code: the same by each way. */
 #include "capture_take.h"
 
 #define PAGES	  1000
 #define PAGE	  4096
-#define CPU_SLACK 8 /* CPUs that the child may have been on: each leaves out up to N - 1 */
+#define CPU_SLACK 8 /* CPUs that the child may have used: each omits up to N - 1 faults */
 
 struct touching {
 	int go[2];
@@ -12,7 +12,7 @@ struct touching {
 	volatile uint8_t *first;
 };
 
-/* Touches each page once when it is told to, and waits to be killed. */
+/* Touches each page once on request, and waits to be killed. */
 static void touch(void *arg)
 {
 	struct touching *t = arg;
@@ -47,7 +47,7 @@ static void check(const struct take *t, pid_t pid, const struct touching *child,
 		assert_int_equal((a.address - first) % PAGE, 0);
 		weight += e->weight;
 	}
-	/* A program that interrupted itself has lost one, of whatever process. */
+	/* A program that interrupted itself has lost one event, of any process. */
 	assert_in_range(weight, 0, PAGES + CPU_SLACK * (every - 1));
 	assert_true(weight + t->lost * every >= PAGES - CPU_SLACK * (every - 1));
 }
@@ -55,7 +55,7 @@ static void check(const struct take *t, pid_t pid, const struct touching *child,
 static void faults(const char *way, const char *programs, uint64_t every)
 {
 	struct touching *child = take__shared(sizeof(*child));
-	struct take t = { .way = way, .options.ring_sz = 32 << 20 }; /* nobody drains a burst */
+	struct take t = { .way = way, .options.ring_sz = 32 << 20 }; /* a burst is not drained */
 	uint32_t pid;
 
 	child->first = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -74,18 +74,19 @@ static void faults(const char *way, const char *programs, uint64_t every)
 	take__kill((pid_t)pid);
 }
 
-static void by_the_tracepoint(void **state)
+static void faults_are_counted_by_the_tracepoint(void **state)
 {
 	(void)state;
 	faults("tp", "fault:u:0", 1);
 	faults("tp", "fault:u:29", 29);
 }
 
-static void by_perf_events(void **state)
+static void faults_are_counted_by_perf_events(void **state)
 {
 	(void)state;
 	faults("perf", "fault:u:0", 1);
 	faults("perf", "fault:u:29", 29);
 }
 
-RUN_TESTS(ROOT_TEST(by_the_tracepoint), ROOT_TEST(by_perf_events))
+RUN_TESTS(ROOT_TEST(faults_are_counted_by_the_tracepoint),
+	  ROOT_TEST(faults_are_counted_by_perf_events))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whom the BPF programs record. */
+/* The filters of the BPF programs. */
 #include "capture_take.h"
 
 #include <mntent.h>
@@ -21,7 +21,7 @@ static void rename_and_nap(void *arg)
 
 #define SOME 6
 
-/* Only events of `pid`, and some. */
+/* Checks that there are events, and only of `pid`. */
 static void check_only(struct take *t, pid_t pid)
 {
 	take__begin(t, "switch:n");
@@ -31,7 +31,7 @@ static void check_only(struct take *t, pid_t pid)
 	take__free(t);
 }
 
-static void by_comm(void **state)
+static void a_comm_selects(void **state)
 {
 	pid_t pid = take__fork(rename_and_nap, "test-comm-00001");
 	pid_t other = take__fork(rename_and_nap, "test-comm-00002");
@@ -51,8 +51,8 @@ static void rename_later_and_nap(void *go)
 	rename_and_nap("test-comm-00003");
 }
 
-/* The name is looked at when an event happens. */
-static void by_a_comm_that_comes_later(void **state)
+/* The name is checked when an event occurs. */
+static void a_later_comm_selects(void **state)
 {
 	bool *go = take__shared(sizeof(*go));
 	const char *comms[] = { "test-comm-00003" };
@@ -74,11 +74,11 @@ static void by_a_comm_that_comes_later(void **state)
 static void nap_as_54321(void *arg)
 {
 	assert_int_equal(setresuid(54321, 54321, 54321), 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* forgotten with the user */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* reset by the change of user */
 	nap_for_ever(arg);
 }
 
-static void by_uid(void **state)
+static void a_uid_selects(void **state)
 {
 	uint32_t uids[] = { 54321 };
 	struct take t = { .options.filter = { .uids = uids, .uid_cnt = 1 } };
@@ -129,7 +129,7 @@ static bool join(const char *cgroup, pid_t pid)
 	return f && fprintf(f, "%d\n", pid) > 0 && fclose(f) == 0;
 }
 
-/* Who was in it may still be on the way out. */
+/* Processes that were in it may still be exiting. */
 static void remove_cgroup(const char *path)
 {
 	for (int i = 0; rmdir(path) != 0; i++) {
@@ -139,7 +139,7 @@ static void remove_cgroup(const char *path)
 	}
 }
 
-static void by_cgroup(void **state)
+static void a_cgroup_selects(void **state)
 {
 	pid_t pid = take__fork(nap_for_ever, NULL), other = take__fork(nap_for_ever, NULL);
 	char root[256], outer[512], inner[600], name[64];
@@ -156,7 +156,7 @@ static void by_cgroup(void **state)
 	assert_int_equal(mkdir(outer, 0755), 0);
 	assert_int_equal(mkdir(inner, 0755), 0);
 	assert_int_equal(stat(inner, &st), 0);
-	assert_true(join(inner, pid)); /* below the one that is asked for */
+	assert_true(join(inner, pid)); /* below the selected cgroup */
 	cgroups[0] = name;
 	take__begin(&t, "switch:n");
 	take__wait(&t, pid, SOME);
@@ -187,7 +187,7 @@ static void start_two_threads(void *arg)
 	nap_for_ever(NULL);
 }
 
-/* Until another process has said it. */
+/* Waits until another process has set it. */
 static void wait_for_id(const pid_t *id)
 {
 	for (int i = 0; !*(volatile const pid_t *)id; i++) {
@@ -264,13 +264,13 @@ static void descendants_belong_to_it(void **state)
 				 take__count(&t, family->after) +
 				 take__count(&t, family->grandchild),
 			 t.cnt);
-	/* one that was born later has no row at the beginning, but one at the end */
+	/* a thread that was created later has no row at the start, but one at the end */
 	assert_true(take__first(&t, family->after)->time_ns > t.begin_ns);
 	take__free(&t);
 	take__kill(pid); /* and with it its children */
 }
 
-static void nobody_until_one_is_added(void **state)
+static void an_empty_filter_accepts_no_process(void **state)
 {
 	pid_t pid = take__fork(nap_for_ever, NULL);
 	struct take t = { .options.filter.none_yet = true };
@@ -297,8 +297,8 @@ static void nap_until_told_and_exec(void *arg)
 	_exit(127);
 }
 
-/* Its exec is the first that is seen of it, whoever learns of it first. */
-static void a_command_from_its_exec_on(void **state)
+/* Its exec is its first event, however late the collector learns of it. */
+static void a_command_is_accepted_from_its_exec_on(void **state)
 {
 	volatile bool *go = take__shared(sizeof(*go));
 	pid_t pid = take__fork(nap_until_told_and_exec, (void *)(uintptr_t)go);
@@ -317,7 +317,7 @@ static void a_command_from_its_exec_on(void **state)
 	take__kill(pid);
 }
 
-static void ourselves_when_asked_for(void **state)
+static void our_own_process_is_recorded_on_request(void **state)
 {
 	uint32_t pids[] = { (uint32_t)getpid() };
 	struct take t = { .options.filter = { .pids = pids, .pid_cnt = 1 } };
@@ -331,7 +331,7 @@ static void ourselves_when_asked_for(void **state)
 	take__free(&t);
 }
 
-static void what_is_not_there_is_an_error(void **state)
+static void an_unknown_process_is_an_error(void **state)
 {
 	uint32_t pids[] = { 4194305 }; /* more than PID_MAX_LIMIT */
 	const char *cgroups[] = { "/there/is/no/such/cgroup" };
@@ -353,9 +353,10 @@ static void what_is_not_there_is_an_error(void **state)
 	capture__free(c);
 }
 
-RUN_TESTS(ROOT_TEST(by_comm), ROOT_TEST(by_a_comm_that_comes_later), ROOT_TEST(by_uid),
-	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(by_cgroup),
+RUN_TESTS(ROOT_TEST(a_comm_selects), ROOT_TEST(a_later_comm_selects), ROOT_TEST(a_uid_selects),
+	  ROOT_TEST(all_kinds_must_accept), ROOT_TEST(a_cgroup_selects),
 	  ROOT_TEST(a_pid_means_all_threads_a_tid_only_that_one),
-	  ROOT_TEST(descendants_belong_to_it), ROOT_TEST(nobody_until_one_is_added),
-	  ROOT_TEST(a_command_from_its_exec_on), ROOT_TEST(ourselves_when_asked_for),
-	  ROOT_TEST(what_is_not_there_is_an_error))
+	  ROOT_TEST(descendants_belong_to_it), ROOT_TEST(an_empty_filter_accepts_no_process),
+	  ROOT_TEST(a_command_is_accepted_from_its_exec_on),
+	  ROOT_TEST(our_own_process_is_recorded_on_request),
+	  ROOT_TEST(an_unknown_process_is_an_error))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The user stack in an event that is captured where the thread is: in a switch, in a sample. */
+/* The user stack in an event of a running thread: in a switch, in a sample. */
 #include "capture_scene.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void napping_thread(void *arg)
 	pthread_join(t, NULL);
 }
 
-/* The next of those that slept after they had been seen running. */
+/* Returns the next of the sleeps after the thread has been seen running. */
 static const struct event *next_sleep(const struct take *t, size_t *i)
 {
 	while (*i < t->cnt) {
@@ -105,21 +105,21 @@ static void check_switches(void (*fn)(void *), bool bounce)
 	take__kill(pid);
 }
 
-static void of_a_switch(void **state)
+static void a_switch_copies_the_stack(void **state)
 {
 	(void)state;
 	check_switches(nap, false);
 	check_switches(napping_thread, false);
 }
 
-static void by_bounce_buffer(void **state)
+static void a_bounce_buffer_copies_the_stack(void **state)
 {
 	(void)state;
 	check_switches(nap, true);
 	check_switches(napping_thread, true);
 }
 
-static void by_bounce_buffer_up_to_the_limit(void **state)
+static void a_bounce_buffer_stops_at_the_limit(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options = { .bounce = true, .stack_sz = 10000 } };
@@ -133,8 +133,8 @@ static void by_bounce_buffer_up_to_the_limit(void **state)
 	take__switches(&t, scene);
 	while ((e = next_sleep(&t, &i)) != NULL) {
 		if (scene->top - e->stack_addr < scene->depth)
-			continue; /* on its way there it waited for a page of its file */
-		/* a page that has nothing but red zone may not be there */
+			continue; /* before that it waited for a page of its file */
+		/* a page with nothing but red zone may not be in memory */
 		assert_int_equal(end_of(e), e->regs[EVENT_REG_SP] - EVENT_RED_ZONE + 10000);
 		assert_true(e->flags & EVENT_F_TRUNCATED);
 		assert_same_memory(pid, e, EVENT_RED_ZONE);
@@ -161,8 +161,8 @@ struct gap {
 	const struct gap *outer;
 };
 
-/* Who visits a thread in its sleep when the recording begins brings its pages in: so they go before
- * every nap. */
+/* The visit of a sleeping thread at the start of the recording brings its pages in, so they are
+ * dropped before every nap. */
 static void nap_without(const struct gap *gaps)
 {
 	while (!stop) {
@@ -172,7 +172,8 @@ static void nap_without(const struct gap *gaps)
 	}
 }
 
-/* Naps with a buffer between its frames of which only the first and the last bytes are touched. */
+/* Naps with a buffer between its frames; only the first and the last bytes of the buffer are
+ * touched. */
 static __attribute__((noinline)) void nap_behind(struct scene *scene, size_t again,
 						 const struct gap *outer)
 {
@@ -208,7 +209,7 @@ static size_t missing_cnt(const struct event *e)
 	return cnt;
 }
 
-/* The program's memory has zeros where pages are missing. */
+/* The program's memory has zeros in the missing pages. */
 static bool is_same_memory(pid_t pid, const struct snapshot *s, uint64_t from)
 {
 	uint64_t word, expected;
@@ -225,7 +226,7 @@ static bool is_same_memory(pid_t pid, const struct snapshot *s, uint64_t from)
 	return true;
 }
 
-/* Page by page, as the unwinder sees them. */
+/* Page by page, like the unwinder. */
 static void assert_spread_memory(pid_t pid, const struct event *e)
 {
 	static uint8_t room[SNAPSHOT_ROOM_SZ];
@@ -265,7 +266,7 @@ static void check_holes(struct scene *scene, bool bounce)
 }
 
 /* In one hole, and in several. */
-static void behind_pages_that_are_not_there(void **state)
+static void missing_pages_are_skipped(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -278,8 +279,8 @@ static void behind_pages_that_are_not_there(void **state)
 	}
 }
 
-/* Too many: what is copied ends there. */
-static void up_to_a_large_hole(void **state)
+/* Too many pages: the copy ends there. */
+static void a_large_hole_ends_the_copy(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options.stack_sz = EVENT_STACK_MAX };
@@ -310,8 +311,8 @@ static size_t with_kernel_stack(const struct take *t)
 	return cnt;
 }
 
-/* In an interrupt of the kernel's own code. */
-static void by_bounce_buffer_in_a_sample(void **state)
+/* In an interrupt of kernel code. */
+static void a_bounce_buffer_works_in_a_sample(void **state)
 {
 	pid_t pid = take__fork(read_zeros, NULL);
 	uint32_t pids[] = { (uint32_t)pid };
@@ -330,6 +331,7 @@ static void by_bounce_buffer_in_a_sample(void **state)
 	take__kill(pid);
 }
 
-RUN_TESTS(ROOT_TEST(of_a_switch), ROOT_TEST(by_bounce_buffer),
-	  ROOT_TEST(by_bounce_buffer_up_to_the_limit), ROOT_TEST(by_bounce_buffer_in_a_sample),
-	  ROOT_TEST(behind_pages_that_are_not_there), ROOT_TEST(up_to_a_large_hole))
+RUN_TESTS(ROOT_TEST(a_switch_copies_the_stack), ROOT_TEST(a_bounce_buffer_copies_the_stack),
+	  ROOT_TEST(a_bounce_buffer_stops_at_the_limit),
+	  ROOT_TEST(a_bounce_buffer_works_in_a_sample), ROOT_TEST(missing_pages_are_skipped),
+	  ROOT_TEST(a_large_hole_ends_the_copy))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The user stack in an event: the right bytes of the right stack, from the stack pointer to its
- * top; of threads that sleep. */
+/* The user stack in an event of a sleeping thread: the right bytes of the right stack, from the
+ * stack pointer to its top. */
 #include "capture_scene.h"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static void main_thread(void *arg)
 	sleep_deep(scene, scene->depth);
 }
 
-/* Waits until scene->tid sleeps and takes its row of the beginning. */
+/* Waits until scene->tid sleeps, and takes its row of the start. */
 static const struct event *take__asleep(struct take *t, const struct scene *scene)
 {
 	uint32_t pids[1];
@@ -56,7 +56,7 @@ static const struct event *take__asleep(struct take *t, const struct scene *scen
 	return t->events[0];
 }
 
-static void of_a_main_thread(void **state)
+static void a_main_thread_is_copied_to_its_top(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { 0 };
@@ -75,7 +75,7 @@ static void of_a_main_thread(void **state)
 	take__kill(pid);
 }
 
-static void deeper_than_the_limit(void **state)
+static void a_deeper_stack_is_truncated(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options.stack_sz = 16384 };
@@ -93,7 +93,7 @@ static void deeper_than_the_limit(void **state)
 	take__kill(pid);
 }
 
-static void as_deep_as_can_be(void **state)
+static void the_deepest_stack_is_copied(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { .options.stack_sz = EVENT_STACK_MAX };
@@ -129,7 +129,7 @@ static void thread(void *arg)
 	pthread_join(t, NULL);
 }
 
-static void of_a_thread(void **state)
+static void a_thread_is_copied_to_its_top(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { 0 };
@@ -172,7 +172,7 @@ static void signal_stack(void *arg)
 	raise(SIGUSR1);
 }
 
-static void of_a_signal_handler(void **state)
+static void a_signal_handler_is_copied_to_its_top(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { 0 };
@@ -193,8 +193,8 @@ static void of_a_signal_handler(void **state)
 }
 
 /*
- * Sleeps on another stack, with g (Go's register) and the thread pointer as given: as a coroutine
- * or a goroutine does. No C code can run after that.
+ * Sleeps in pause() on another stack, with the given g (Go's register) and thread pointer, like a
+ * coroutine or a goroutine. No C code can run after that.
  */
 #ifdef __aarch64__
 static __attribute__((noreturn)) void sleep_on(uint64_t sp, uint64_t go, const void *tp)
@@ -248,15 +248,15 @@ static void goroutine(void *arg)
 	uint64_t sp = map_stack(scene);
 	uint64_t *g = take__shared(4096);
 
-	scene->top -= 8192; /* stacks of others follow in the same mapping */
+	scene->top -= 8192; /* other stacks follow in the same mapping */
 	g[0] = scene->base;
 	g[1] = scene->top;
 	sleep_on(sp, (uint64_t)(uintptr_t)g, NULL);
 }
 
 #ifdef __x86_64__
-/* In C code r14 is anything: g is found through the thread pointer then. Only there: on AArch64 the
- * place of g among the thread's variables differs from program to program. */
+/* In C code r14 has any value: g is found through the thread pointer. Not on AArch64, where the
+ * place of g among the thread's variables differs between programs. */
 static void goroutine_in_c(void *arg)
 {
 	struct scene *scene = arg;
@@ -297,7 +297,7 @@ static void ends_at_top(void (*fn)(void *))
 	take__kill(pid);
 }
 
-static void of_a_goroutine(void **state)
+static void a_goroutine_is_copied_to_its_top(void **state)
 {
 	(void)state;
 	ends_at_top(goroutine);
@@ -306,14 +306,14 @@ static void of_a_goroutine(void **state)
 #endif
 }
 
-/* Nothing but its mapping says where it ends. */
-static void of_a_coroutine(void **state)
+/* Only its mapping shows where it ends. */
+static void a_coroutine_is_copied_to_its_top(void **state)
 {
 	(void)state;
 	ends_at_top(coroutine);
 }
 
-/* A hole between the stack pointer and what the thread says is the top. */
+/* A hole between the stack pointer and the top that the thread records. */
 static void goroutine_with_hole(void *arg)
 {
 	struct scene *scene = arg;
@@ -326,7 +326,7 @@ static void goroutine_with_hole(void *arg)
 	sleep_on(sp, (uint64_t)(uintptr_t)g, NULL);
 }
 
-static void behind_a_page_that_is_not_there(void **state)
+static void a_missing_page_is_skipped(void **state)
 {
 	struct scene *scene = take__shared(sizeof(*scene));
 	struct take t = { 0 };
@@ -349,7 +349,8 @@ static void behind_a_page_that_is_not_there(void **state)
 	take__kill(pid);
 }
 
-RUN_TESTS(ROOT_TEST(of_a_main_thread), ROOT_TEST(deeper_than_the_limit),
-	  ROOT_TEST(as_deep_as_can_be), ROOT_TEST(of_a_thread), ROOT_TEST(of_a_signal_handler),
-	  ROOT_TEST(of_a_goroutine), ROOT_TEST(of_a_coroutine),
-	  ROOT_TEST(behind_a_page_that_is_not_there))
+RUN_TESTS(ROOT_TEST(a_main_thread_is_copied_to_its_top), ROOT_TEST(a_deeper_stack_is_truncated),
+	  ROOT_TEST(the_deepest_stack_is_copied), ROOT_TEST(a_thread_is_copied_to_its_top),
+	  ROOT_TEST(a_signal_handler_is_copied_to_its_top),
+	  ROOT_TEST(a_goroutine_is_copied_to_its_top), ROOT_TEST(a_coroutine_is_copied_to_its_top),
+	  ROOT_TEST(a_missing_page_is_skipped))

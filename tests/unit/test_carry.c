@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Stacks that go on in the next batch. */
+/* Stacks that continue in the next batch. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static uint32_t string(struct rig *r, const char *s)
 	return recording__string(r->recording, s, strlen(s));
 }
 
-/* A stack of two frames whose strings begin with `name`. */
+/* A stack of two frames with strings that begin with `name`. */
 static void add(struct rig *r, uint64_t id, const char *name)
 {
 	char module[64], build_id[64];
@@ -107,7 +107,7 @@ static void check(struct rig *r, uint64_t id, const char *name)
 	buf__free(&frames);
 }
 
-/* The next batch, which has other strings at first: ids of the last one mean nothing there. */
+/* Starts the next batch, which has other strings first: ids of the last batch are invalid. */
 static void next_batch(struct rig *r)
 {
 	struct row row = { .kind = string(r, "switch"), .timestamp = 1 };
@@ -142,7 +142,7 @@ static void stacks_keep_their_strings(void **state)
 	assert_false(recording__has_stack(r->recording, 300));
 }
 
-static void once_more(void **state)
+static void a_stack_is_carried_repeatedly(void **state)
 {
 	struct rig *r = *state;
 
@@ -158,7 +158,7 @@ static void once_more(void **state)
 	assert_false(recording__has_stack(r->recording, 100));
 }
 
-static void what_is_not_there(void **state)
+static void unknown_stacks_are_not_carried(void **state)
 {
 	struct rig *r = *state;
 
@@ -173,8 +173,8 @@ static void what_is_not_there(void **state)
 	assert_false(recording__has_stack(r->recording, 0));
 }
 
-/* The new batch has seen the stack already: it is not there twice. */
-static void seen_already(void **state)
+/* The new batch already has the stack: it is not added twice. */
+static void a_known_stack_is_not_added_twice(void **state)
 {
 	struct rig *r = *state;
 
@@ -194,5 +194,6 @@ static void seen_already(void **state)
 
 #define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(test_with_rig(stacks_keep_their_strings), test_with_rig(once_more),
-	  test_with_rig(what_is_not_there), test_with_rig(seen_already))
+RUN_TESTS(test_with_rig(stacks_keep_their_strings), test_with_rig(a_stack_is_carried_repeatedly),
+	  test_with_rig(unknown_stacks_are_not_carried),
+	  test_with_rig(a_known_stack_is_not_added_twice))

@@ -42,7 +42,7 @@ static void finds_the_root_and_one_made_later(void **state)
 	free(root);
 }
 
-/* A user may make as many as it likes: none costs more than another. */
+/* A user may create any number of cgroups: none costs more than another. */
 static void finds_one_of_many(void **state)
 {
 	char *root = mount__point("cgroup2"), path[512];

@@ -16,7 +16,7 @@ static int64_t unix_now(void)
 	return ts.tv_sec * SECOND + ts.tv_nsec;
 }
 
-static void now_is_now(void **state)
+static void the_clock_agrees_with_unix_time(void **state)
 {
 	struct clock c;
 	int64_t before = unix_now(), at;
@@ -27,7 +27,7 @@ static void now_is_now(void **state)
 	assert_true(at >= before - SECOND / 1000 && at <= unix_now() + SECOND / 1000);
 }
 
-/* As if the machine had slept for five seconds since the last update. */
+/* As if the machine had been suspended for five seconds since the last update. */
 static void a_suspend_counts_from_when_it_was(void **state)
 {
 	struct clock c;
@@ -63,5 +63,6 @@ static void jitter_is_no_suspend(void **state)
 	assert_int_equal(clock__unix_ns(&c, UINT64_MAX / 4) - (int64_t)(UINT64_MAX / 4), at - 1);
 }
 
-RUN_TESTS(cmocka_unit_test(now_is_now), cmocka_unit_test(a_suspend_counts_from_when_it_was),
+RUN_TESTS(cmocka_unit_test(the_clock_agrees_with_unix_time),
+	  cmocka_unit_test(a_suspend_counts_from_when_it_was),
 	  cmocka_unit_test(jitter_is_no_suspend))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Code of a file: what is a call, and what is read without waiting. */
+/* Code of a file: recognition of calls, and reads without waiting. */
 #include "test.h"
 
 #include "shell.h"
 #include "cfi/libdwrules.h"
 
-/* Labels yes…: behind a call. */
+/* Labels yes…: after a call. */
 static const char source[] =
 	".text\n.globl yes1,yes2,yes3,yes4,yes5,yes6,yes7,yes8,yes9,no1,no2,no3,no4\n"
 	".skip 16,0x90\n call .+100\nyes1: call *%rax\nyes2: call *%r9\nyes3:"

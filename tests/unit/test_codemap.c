@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known of code that processes make, and the formats that tell it. */
+/* The map of generated code, and the formats that describe it. */
 #include "test.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "jit/jitdump.h"
 #include "jit/perfmap.h"
 
-/* ---- who is where -------------------------------------------------------------------------------
+/* ---- functions by address and time --------------------------------------------------------------
  */
 
 static int add(struct codemap *m, uint64_t start, uint64_t sz, const char *name, uint64_t time_ns)
@@ -35,7 +35,7 @@ static const char *at(const struct codemap *m, uint64_t addr, uint64_t time_ns)
 	return codemap__find(m, addr, time_ns, &c) ? c.name : "";
 }
 
-static void the_last_that_was_there_by_then_counts(void **state)
+static void the_latest_function_before_a_time_counts(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -50,16 +50,16 @@ static void the_last_that_was_there_by_then_counts(void **state)
 	assert_string_equal(at(m, 0x1080, 19), "a");
 	assert_string_equal(at(m, 0x117f, 20), "b");
 	assert_string_equal(at(m, 0x1180, 20), "");
-	/* Before its time: who made it was late in saying so. */
+	/* Before its time: the runtime reported it late. */
 	assert_string_equal(at(m, 0x1000, 5), "a");
 	assert_string_equal(at(m, 0x1100, 5), "b");
-	assert_int_equal(add(m, 0x1080, 0x100, "b", 30), 0); /* the same again */
+	assert_int_equal(add(m, 0x1080, 0x100, "b", 30), 0); /* again */
 	assert_int_equal(codemap__reused(m), 1);
 	codemap__free(m);
 }
 
 /* Threads write records a little out of order. */
-static void times_that_go_back(void **state)
+static void times_may_go_back(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -76,7 +76,7 @@ struct function {
 	char name[8];
 };
 
-/* By a look at all of them. */
+/* By a linear search. */
 static const char *expected(const struct function *all, size_t cnt, uint64_t addr, uint64_t time_ns)
 {
 	const char *name = "";
@@ -91,8 +91,8 @@ static const char *expected(const struct function *all, size_t cnt, uint64_t add
 	return name;
 }
 
-/* Places near each other, at their edges too, over page boundaries, used again and again. */
-static void the_same_as_by_a_look_at_all(void **state)
+/* Adjacent places, also at their edges, across pages, reused repeatedly. */
+static void look_ups_equal_a_linear_search(void **state)
 {
 	static struct function all[3000];
 	struct codemap *m = codemap__new();
@@ -120,7 +120,7 @@ static void the_same_as_by_a_look_at_all(void **state)
 	codemap__free(m);
 }
 
-static void functions_over_many_pages(void **state)
+static void functions_may_span_many_pages(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -138,7 +138,7 @@ static void functions_over_many_pages(void **state)
 	codemap__free(m);
 }
 
-static void what_is_no_function(void **state)
+static void bad_functions_are_refused(void **state)
 {
 	struct codemap *m = codemap__new();
 
@@ -151,8 +151,8 @@ static void what_is_no_function(void **state)
 	codemap__free(m);
 }
 
-/* Millions of functions in one place are forged: what is kept of them is bounded, and so is the
- * time of a look. */
+/* Millions of functions at one place are an attack: the memory for them is bounded, and so is the
+ * time of a look-up. */
 static void room_has_bounds(void **state)
 {
 	struct codemap *m = codemap__new();
@@ -174,8 +174,8 @@ static void room_has_bounds(void **state)
 	codemap__free(m);
 }
 
-/* Whoever says that a place has had many owners, and all of them later than it was looked at: it is
- * the first of them, however many came. */
+/* A place with many owners that are all later than the look-up: the first of them is found, however
+ * many there are. */
 static void the_first_of_many_is_found(void **state)
 {
 	struct codemap *m = codemap__new();
@@ -193,10 +193,10 @@ static void the_first_of_many_is_found(void **state)
 /* ---- perf-PID.map -------------------------------------------------------------------------------
  */
 
-static void lines(void **state)
+static void lines_are_parsed(void **state)
 {
 	static const struct {
-		const char *line, *name; /* NULL: it is none */
+		const char *line, *name; /* NULL: not a function */
 		uint64_t start, sz;
 	} cases[] = {
 		{ "7f00 1a name", "name", 0x7f00, 0x1a },
@@ -241,7 +241,7 @@ static void append(int fd, const void *text, size_t sz)
 	assert_int_equal(write(fd, text, sz), sz);
 }
 
-/* A runtime that never stops to compile: what it says last is what runs. */
+/* A runtime that never stops compiling: its latest functions are the ones that run. */
 static void the_newest_of_a_large_map_are_kept(void **state)
 {
 	const uint64_t cnt = (1u << 19) + 1000;
@@ -281,12 +281,12 @@ static void a_map_is_read_as_it_grows(void **state)
 	append(fd, "1000 10 a\n2000 10 b", 19);
 	assert_int_equal(perfmap__read(&p, fd, m), 0);
 	assert_string_equal(at(m, 0x1000, 0), "a");
-	assert_string_equal(at(m, 0x2000, 0), ""); /* its name may go on */
+	assert_string_equal(at(m, 0x2000, 0), ""); /* its name may be incomplete */
 	append(fd, "c\nnonsense\n1000 10 d\n", 21);
 	assert_int_equal(perfmap__read(&p, fd, m), 0);
 	assert_string_equal(at(m, 0x1000, 0), "d");
 	assert_string_equal(at(m, 0x2000, 0), "bc");
-	/* A line that is longer than any is passed over. */
+	/* A line that is too long is skipped. */
 	memset(line, 'x', 200000);
 	memcpy(line, "3000 10 ", 8);
 	append(fd, line, 200000);
@@ -365,7 +365,7 @@ static void a_dump_is_read_as_it_grows(void **state)
 		buf__u8(&b, 0xff);
 	put_move(&b, 0x1000, 0x2000, 20);
 	put_load(&b, "b", 0x1000, 30);
-	/* Byte by byte at the beginning: no record is taken before it is whole. */
+	/* Byte by byte at the start: no record is used before it is complete. */
 	for (size_t i = 0; i < 200; i++) {
 		append(fd, b.data + i, 1);
 		assert_int_equal(jitdump__read(&d, fd, m), 0);
@@ -407,8 +407,8 @@ static void assert_frames(const struct codemap *m, uint64_t addr, const char *fr
 		assert_memory_equal(c.frames, frames, c.frames_sz);
 }
 
-/* They are of the next function, which may come when they have been there for long. */
-static void call_frame_information(void **state)
+/* They belong to the next function, which may be written much later. */
+static void dumps_have_call_frame_information(void **state)
 {
 	struct codemap *m = codemap__new();
 	struct jitdump d = { .with_frames = true };
@@ -441,7 +441,7 @@ static void call_frame_information(void **state)
 	close(fd);
 }
 
-static void times_of_another_clock_are_none(void **state)
+static void times_of_another_clock_are_ignored(void **state)
 {
 	struct codemap *m = codemap__new();
 	struct jitdump d = { 0 };
@@ -462,7 +462,7 @@ static void times_of_another_clock_are_none(void **state)
 	close(fd);
 }
 
-static void broken_dumps(void **state)
+static void broken_dumps_are_refused(void **state)
 {
 	static const struct {
 		size_t at;
@@ -473,7 +473,7 @@ static void broken_dumps(void **state)
 		{ 4, 2, -EBADMSG },   /* version */
 		{ 8, 39, -EBADMSG },  /* header's size */
 		{ 44, 15, -EBADMSG }, /* a record's size */
-		{ 47, 0xff, 0 },      /* it ends far behind the file */
+		{ 47, 0xff, 0 },      /* it ends far after the file */
 	};
 
 	(void)state;
@@ -495,11 +495,13 @@ static void broken_dumps(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(the_last_that_was_there_by_then_counts),
-	  cmocka_unit_test(times_that_go_back), cmocka_unit_test(the_same_as_by_a_look_at_all),
-	  cmocka_unit_test(the_first_of_many_is_found), cmocka_unit_test(functions_over_many_pages),
-	  cmocka_unit_test(what_is_no_function), cmocka_unit_test(room_has_bounds),
-	  cmocka_unit_test(lines), cmocka_unit_test(the_newest_of_a_large_map_are_kept),
+RUN_TESTS(cmocka_unit_test(the_latest_function_before_a_time_counts),
+	  cmocka_unit_test(times_may_go_back), cmocka_unit_test(look_ups_equal_a_linear_search),
+	  cmocka_unit_test(the_first_of_many_is_found),
+	  cmocka_unit_test(functions_may_span_many_pages),
+	  cmocka_unit_test(bad_functions_are_refused), cmocka_unit_test(room_has_bounds),
+	  cmocka_unit_test(lines_are_parsed), cmocka_unit_test(the_newest_of_a_large_map_are_kept),
 	  cmocka_unit_test(a_map_is_read_as_it_grows), cmocka_unit_test(a_dump_is_read_as_it_grows),
-	  cmocka_unit_test(call_frame_information),
-	  cmocka_unit_test(times_of_another_clock_are_none), cmocka_unit_test(broken_dumps))
+	  cmocka_unit_test(dumps_have_call_frame_information),
+	  cmocka_unit_test(times_of_another_clock_are_ignored),
+	  cmocka_unit_test(broken_dumps_are_refused))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules of hand-written code between code that compilers make, in real files. */
+/* Rules of hand-written code between compiled code, in real files. */
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ static const struct {
 	{ 43, PACKED_SP, 1, PACKED_FP_KEPT },
 };
 
-/* FOLDER/lib.so: compiled, hand-written and again compiled code. */
+/* FOLDER/lib.so: compiled, hand-written, and again compiled code. */
 static void make_library(const char *folder, const char *code)
 {
 	char text[256];
@@ -176,7 +176,7 @@ static void knows_the_entry_alone_on_other_machines(void **state)
 }
 
 /* Libraries may have any entry address. Only the dynamic linker needs no other library. */
-static void believes_the_entry_of_what_is_started(void **state)
+static void believes_the_entry_of_programs(void **state)
 {
 	for (int needs_others = 0; needs_others < 2; needs_others++) {
 		struct code_rows rows;
@@ -215,5 +215,5 @@ RUN_TESTS(test_with_folder(gives_rules_of_code_between_compiled_code),
 	  test_with_folder(needs_no_symbols_and_no_section_headers),
 	  test_with_folder(has_no_rules_where_there_is_no_gap),
 	  test_with_folder(knows_the_entry_alone_on_other_machines),
-	  test_with_folder(believes_the_entry_of_what_is_started),
+	  test_with_folder(believes_the_entry_of_programs),
 	  test_with_folder(leaves_large_files_out))

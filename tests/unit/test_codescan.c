@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules that are made from the instructions of assembled snippets. */
+/* Rules derived from the instructions of assembled snippets. */
 #include <time.h>
 
 #include "test.h"
@@ -68,7 +68,7 @@ static const struct packed_rule *rule_at(const struct scan *s, size_t off)
 	return rule;
 }
 
-/* What is expected at an offset. .cfa and .fp are in words; KEPT: it is the caller's. */
+/* The expected rule at an offset. .cfa and .fp are in words; KEPT: the caller's. */
 #define KEPT PACKED_FP_KEPT
 struct expected {
 	size_t off;
@@ -149,15 +149,15 @@ static void marks_a_lost_frame_pointer(void **state)
 
 static void carries_states_along_jumps(void **state)
 {
-	/* an early return; what follows is in the frame */
+	/* an early return; the rest is in the frame */
 	SCAN(state, "push %rbx\ntest %edi,%edi\nje 1f\npop %rbx\nret\n1: nop\npop %rbx\nret\n",
 	     { 5, PACKED_SP, 2, KEPT, 0 }, { 6, PACKED_SP, 1, KEPT, 0 },
 	     { 7, PACKED_SP, 2, KEPT, 0 }, { 9, PACKED_SP, 1, KEPT, 0 });
-	/* a backward jump to code that nothing runs on into */
+	/* a backward jump to code that is not reached otherwise */
 	SCAN(state, "push %rbx\njmp 2f\n1: nop\npop %rbx\nret\n2: nop\njmp 1b\n",
 	     { 3, PACKED_SP, 2, KEPT, 0 }, { 5, PACKED_SP, 1, KEPT, 0 },
 	     { 6, PACKED_SP, 2, KEPT, 0 });
-	/* two backward jumps, of which the later one leads to the earlier one */
+	/* two backward jumps; the later one leads to the earlier one */
 	SCAN(state, "push %rbx\njmp 3f\n1: cltd\npop %rbx\nret\n2: cltd\njmp 1b\n3: cltd\njmp 2b\n",
 	     { 3, PACKED_SP, 2, KEPT, 0 }, { 5, PACKED_SP, 1, KEPT, 0 },
 	     { 6, PACKED_SP, 2, KEPT, 0 });
@@ -174,7 +174,7 @@ static void finds_a_function_behind_an_end(void **state)
 	/* a call that does not return */
 	SCAN(state, "push %rbx\ncall .\n.p2align 4\npush %r12\nret\n", { 5, PACKED_SP, 2, KEPT, 0 },
 	     { 16, PACKED_SP, 1, KEPT, 0 }, { 18, PACKED_SP, 2, KEPT, 0 });
-	/* zeros, as Free Pascal pads */
+	/* zeros, like the padding of Free Pascal */
 	SCAN(state, "push %rbx\npop %rbx\nret\n.p2align 4,0\npush %rbx\npop %rbx\nret\n",
 	     { 16, PACKED_SP, 1, KEPT, 0 }, { 17, PACKED_SP, 2, KEPT, 0 });
 }
@@ -199,7 +199,7 @@ static void knows_functions_without_a_caller(void **state)
 	/* it returns if a check holds */
 	SCAN(state, "xor %ebp,%ebp\ncall .\njns 1f\nud2\n1: ret\n", { 0, PACKED_SP, 1, KEPT, 0 },
 	     { 2, PACKED_SP, 1, KEPT, PACKED_FP_LOST }, { 11, PACKED_SP, 1, KEPT, PACKED_FP_LOST });
-	/* what is behind the end of the process is another function */
+	/* after the end of the process, another function begins */
 	assemble(&s, *state, "mov $231,%eax\nsyscall\npush %rbx\npop %rbx\nret\n");
 	scan_with(&s, NULL, 0, VADDR);
 	EXPECT(&s, { 0, PACKED_ROOT, 0, 0, 0 }, { 7, PACKED_NONE, 0, 0, 0 });
@@ -211,7 +211,7 @@ static void knows_functions_without_a_caller(void **state)
 	scan_free(&s);
 }
 
-static void begins_functions_where_symbols_say(void **state)
+static void begins_functions_at_symbols(void **state)
 {
 	const struct code_start starts[] = { { VADDR, false },
 					     { VADDR + 2, false },
@@ -222,13 +222,13 @@ static void begins_functions_where_symbols_say(void **state)
 	scan_with(&s, starts, 3, UINT64_MAX);
 	EXPECT(&s, { 1, PACKED_SP, 2, KEPT, 0 }, { 2, PACKED_SP, 1, KEPT, 0 },
 	       { 3, PACKED_SP, 2, KEPT, 0 }, { 4, PACKED_NONE, 0, 0, 0 },
-	       { 6, PACKED_SP, 1, KEPT, 0 }); /* the last is a .cold part, but for its return */
+	       { 6, PACKED_SP, 1, KEPT, 0 }); /* the last is a .cold part, except for its return */
 	scan_free(&s);
 }
 
 #define FORGED_SZ (256u << 10)
 
-/* A call and a nop on an aligned address: the function ends there when rows are made, and goes on
+/* A call and a nop at an aligned address: the function ends there when rows are made, and continues
  * to the end of the gap when jumps are collected. */
 static void ends_soon_where_each_call_may_be_an_end(void **state)
 {
@@ -247,7 +247,7 @@ static void ends_soon_where_each_call_may_be_an_end(void **state)
 	scan_free(&s);
 }
 
-/* Each jump leads before the one in front of it: the next time knows one more. */
+/* Each jump leads before the previous one: each pass finds one more. */
 static void ends_soon_on_forged_code(void **state)
 {
 	static const uint8_t patterns[][4] = {
@@ -278,6 +278,6 @@ RUN_TESTS(test_with_folder(follows_pushes_and_reserved_space),
 	  test_with_folder(finds_a_function_behind_an_end),
 	  test_with_folder(knows_nothing_behind_an_end_that_no_jump_leads_to),
 	  test_with_folder(knows_functions_without_a_caller),
-	  test_with_folder(begins_functions_where_symbols_say),
+	  test_with_folder(begins_functions_at_symbols),
 	  cmocka_unit_test(ends_soon_where_each_call_may_be_an_end),
 	  cmocka_unit_test(ends_soon_on_forged_code))

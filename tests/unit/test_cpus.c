@@ -6,7 +6,7 @@
 
 #include "base/cpus.h"
 
-static void lists(void **state)
+static void lists_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *online; /* '1' for each of 8 CPUs */
@@ -33,7 +33,7 @@ static void lists(void **state)
 	}
 }
 
-static void of_this_machine(void **state)
+static void this_machine_has_online_cpus(void **state)
 {
 	bool online[4096];
 	size_t cnt = 0;
@@ -45,4 +45,4 @@ static void of_this_machine(void **state)
 	assert_true(cnt > 0);
 }
 
-RUN_TESTS(cmocka_unit_test(lists), cmocka_unit_test(of_this_machine))
+RUN_TESTS(cmocka_unit_test(lists_are_parsed), cmocka_unit_test(this_machine_has_online_cpus))

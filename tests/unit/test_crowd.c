@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who answers for a process: the real user, whatever the process does to look like another. */
+/* The user that is responsible for a process: the real user, whatever the process does to look like
+ * another. */
 #include "test.h"
 
 #include <errno.h>
@@ -88,25 +89,25 @@ static void root_is_no_crowd(void **state)
 	close(proc);
 }
 
-static void a_user_is_one(void **state)
+static void a_user_is_a_crowd(void **state)
 {
 	(void)state;
 	assert_int_equal(crowd_of_child(become_user, NULL), USER + 1);
 }
 
-static void a_process_that_cannot_be_dumped_is_its_users(void **state)
+static void an_undumpable_process_belongs_to_its_user(void **state)
 {
 	(void)state;
 	assert_int_equal(crowd_of_child(become_user_that_cannot_be_dumped, NULL), USER + 1);
 }
 
-static void a_setuid_program_is_its_users(void **state)
+static void a_setuid_program_belongs_to_its_user(void **state)
 {
 	(void)state;
 	assert_int_equal(crowd_of_child(keep_real_user, NULL), USER + 1);
 }
 
-static void a_namespace_is_its_makers(void **state)
+static void a_namespace_belongs_to_its_creator(void **state)
 {
 	(void)state;
 	assert_int_equal(crowd_of_child(enter_namespace, NULL), USER + 1);
@@ -127,6 +128,6 @@ static void users_have_lanes_of_their_own(void **state)
 
 #define T(f) cmocka_unit_test(f)
 
-RUN_TESTS(T(root_is_no_crowd), T(a_user_is_one), T(a_process_that_cannot_be_dumped_is_its_users),
-	  T(a_setuid_program_is_its_users), T(a_namespace_is_its_makers),
+RUN_TESTS(T(root_is_no_crowd), T(a_user_is_a_crowd), T(an_undumpable_process_belongs_to_its_user),
+	  T(a_setuid_program_belongs_to_its_user), T(a_namespace_belongs_to_its_creator),
 	  T(users_have_lanes_of_their_own))

@@ -13,7 +13,7 @@
 
 /*
  * In the folder: prog, stripped, with a debuglink to prog.debug; the same without a build ID as
- * plain; bad.debug, which belongs to another program. Where they go is the test's.
+ * plain; bad.debug, of another program. The test moves them.
  */
 static int make_programs(void **state)
 {
@@ -37,7 +37,8 @@ static int make_programs(void **state)
 	return out ? 0 : -1;
 }
 
-/* The path of the debug file that is found for FOLDER/name, "" for none. For the caller to free. */
+/* Returns the path of the debug file that is found for FOLDER/name, "" for none. The caller frees
+ * it. */
 static char *found(const char *folder, const char *name)
 {
 	char path[256], dir[256];
@@ -62,7 +63,7 @@ static char *found(const char *folder, const char *name)
 		free(found_path);                       \
 	} while (0)
 
-static void by_debuglink(void **state)
+static void debuglinks_are_followed(void **state)
 {
 	char *folder = *state;
 
@@ -78,7 +79,7 @@ static void by_debuglink(void **state)
 	assert_found(folder, "prog", ".debug/prog.debug");
 	shell__run("cd %s && cp kept/prog.debug .", folder);
 	assert_found(folder, "prog", "prog.debug");
-	/* another program's is stepped over */
+	/* another program's is skipped */
 	shell__run("cd %s && cp kept/bad.debug prog.debug", folder);
 	assert_found(folder, "prog", ".debug/prog.debug");
 	shell__run("cd %s && rm prog.debug && mkfifo prog.debug", folder);
@@ -87,7 +88,7 @@ static void by_debuglink(void **state)
 	assert_found(folder, "prog", ".debug/prog.debug");
 }
 
-/* The debug file of prog; dir/.build-id/link leads there. */
+/* Installs the debug file of prog; dir/.build-id/link points to it. */
 static void put_by_build_id(const char *folder)
 {
 	shell__run("cd %s && id=$(readelf -n prog | sed -n 's/.*Build ID: \\(..\\)/\\1 /p') && set "
@@ -97,7 +98,7 @@ static void put_by_build_id(const char *folder)
 		   folder);
 }
 
-static void by_build_id(void **state)
+static void build_ids_are_searched(void **state)
 {
 	char *folder = *state;
 
@@ -109,14 +110,14 @@ static void by_build_id(void **state)
 		assert_int_equal(strncmp(path, "dir/.build-id/", 14), 0);
 		free(path);
 	}
-	/* it lies in the right place, but is not what it should be */
+	/* at the right place, but of another program */
 	shell__run("cd %s && cp kept/bad.debug $(readlink -f dir/.build-id/link)", folder);
 	assert_found(folder, "prog", "prog.debug");
 	shell__run("cd %s && echo nonsense > $(readlink -f dir/.build-id/link)", folder);
 	assert_found(folder, "prog", "prog.debug");
 }
 
-static void by_crc_without_a_build_id(void **state)
+static void crcs_are_checked_without_a_build_id(void **state)
 {
 	char *folder = *state;
 
@@ -129,7 +130,7 @@ static void by_crc_without_a_build_id(void **state)
 	assert_found(folder, "plain", "");
 }
 
-static void whose_debug_file_is_believed(void **state)
+static void only_trusted_debug_files_are_believed(void **state)
 {
 	char *folder = *state;
 
@@ -137,20 +138,20 @@ static void whose_debug_file_is_believed(void **state)
 		skip_because("only root can give files away");
 	shell__run("cd %s && cp kept/prog.debug . && chmod 755 prog && chmod 644 prog.debug",
 		   folder);
-	assert_found(folder, "prog", "prog.debug"); /* root's for root's */
+	assert_found(folder, "prog", "prog.debug"); /* root's for root's program */
 	shell__run("cd %s && chmod 666 prog.debug", folder);
-	assert_found(folder, "prog", ""); /* anybody's for root's */
+	assert_found(folder, "prog", ""); /* world-writable, for root's program */
 	shell__run("cd %s && chmod 644 prog.debug && chown 12345 prog.debug", folder);
-	assert_found(folder, "prog", ""); /* a user's for root's */
+	assert_found(folder, "prog", ""); /* a user's for root's program */
 	shell__run("cd %s && chown 12345 prog", folder);
-	assert_found(folder, "prog", "prog.debug"); /* a user's for the same user's */
+	assert_found(folder, "prog", "prog.debug"); /* a user's for the same user's program */
 	shell__run("cd %s && chown 54321 prog", folder);
-	assert_found(folder, "prog", ""); /* a user's for another user's */
+	assert_found(folder, "prog", ""); /* a user's for another user's program */
 	shell__run("cd %s && chown 0 prog.debug", folder);
-	assert_found(folder, "prog", "prog.debug"); /* root's for anybody's */
+	assert_found(folder, "prog", "prog.debug"); /* root's for any user's program */
 }
 
-/* A file's section names become HUGE_SZ bytes: a hole. */
+/* Makes a file's section names HUGE_SZ bytes: a hole. */
 #define HUGE_SZ (1L << 30)
 
 static void make_names_huge(const char *path)
@@ -177,7 +178,7 @@ static long kilobytes_used(void)
 	return u.ru_maxrss;
 }
 
-/* What a file claims to have does not become memory. */
+/* A declared size does not allocate memory. */
 static void names_are_not_read_when_they_are_huge(void **state)
 {
 	long before = kilobytes_used();
@@ -190,8 +191,8 @@ static void names_are_not_read_when_they_are_huge(void **state)
 	assert_in_range(kilobytes_used() - before, 0, HUGE_SZ / 1024 / 4);
 }
 
-/* What it is for: the table of a stripped program has the names of its debug file. */
-static void symbols_of_a_stripped_program(void **state)
+/* The purpose: the table of a stripped program has the names of its debug file. */
+static void a_stripped_program_has_symbols_of_its_debug_file(void **state)
 {
 	char path[256];
 	char *line = shell__output("nm %s/full | grep ' hidden$'", (char *)*state);
@@ -209,7 +210,7 @@ static void symbols_of_a_stripped_program(void **state)
 	free(line);
 }
 
-/* What the kernel was asked for before it knows; but tmpfs keeps nothing of what is not there. */
+/* The kernel caches the result of a look-up, but tmpfs does not cache absent files. */
 static void absence_is_known_without_a_disk(void **state)
 {
 	const char *folder = *state;
@@ -236,8 +237,10 @@ static void absence_is_known_without_a_disk(void **state)
 
 #define test_with_programs(f) cmocka_unit_test_setup_teardown(f, make_programs, shell__teardown)
 
-RUN_TESTS(test_with_programs(by_debuglink), test_with_programs(absence_is_known_without_a_disk),
-	  test_with_programs(by_build_id), test_with_programs(by_crc_without_a_build_id),
-	  test_with_programs(whose_debug_file_is_believed),
+RUN_TESTS(test_with_programs(debuglinks_are_followed),
+	  test_with_programs(absence_is_known_without_a_disk),
+	  test_with_programs(build_ids_are_searched),
+	  test_with_programs(crcs_are_checked_without_a_build_id),
+	  test_with_programs(only_trusted_debug_files_are_believed),
 	  test_with_programs(names_are_not_read_when_they_are_huge),
-	  test_with_programs(symbols_of_a_stripped_program))
+	  test_with_programs(a_stripped_program_has_symbols_of_its_debug_file))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Events that wait: in order, not for ever, and not more than there is room for. */
+/* Deferred events: in order, with limits of time and memory. */
 #include "test.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 struct rig {
 	struct deferred *deferred;
 	struct event *event;
-	uint64_t ready; /* process 1 can go on until this event, 2 not at all */
-	char out[256];	/* "tgid.id", with a ! when it was the last time */
+	uint64_t ready; /* process 1 can continue until this event, process 2 not at all */
+	char out[256];	/* "tgid.id", with a ! for the last try */
 };
 
 static int setup(void **state)
@@ -74,7 +74,7 @@ static const char *retry(struct rig *r, uint64_t now_ns)
 	return r->out;
 }
 
-static void they_come_back_in_order(void **state)
+static void events_come_back_in_order(void **state)
 {
 	struct rig *r = *state;
 
@@ -95,7 +95,7 @@ static void they_come_back_in_order(void **state)
 	assert_true(deferred__holds(r->deferred, 2));
 }
 
-static void nobody_waits_for_ever(void **state)
+static void no_event_waits_forever(void **state)
 {
 	struct rig *r = *state;
 	struct deferred_stats s;
@@ -112,8 +112,8 @@ static void nobody_waits_for_ever(void **state)
 	assert_int_equal(s.forced, 2);
 }
 
-/* The oldest goes for what comes: of the process, then of all. */
-static void there_is_room_for_so_many(void **state)
+/* The oldest event is removed for a new one: of the process, then of all. */
+static void room_is_bounded(void **state)
 {
 	struct rig *r = *state;
 
@@ -137,7 +137,7 @@ static void add_joined(struct rig *r, uint32_t tgid, uint64_t id, uint32_t flag)
 	r->event->flags = 0;
 }
 
-/* In whose queue, -1: it does not wait. */
+/* Returns the process in whose queue it waits; -1: none. */
 static int joined(const struct rig *r, uint64_t join)
 {
 	uint32_t tgid;
@@ -159,7 +159,7 @@ static void an_end_finds_its_beginning(void **state)
 	assert_true(deferred__holds(r->deferred, 1));
 }
 
-/* A request is a place in memory, used again and again. */
+/* A request is a place in memory that is reused. */
 static void an_end_finds_the_last_beginning_of_its_name(void **state)
 {
 	struct rig *r = *state;
@@ -169,7 +169,7 @@ static void an_end_finds_the_last_beginning_of_its_name(void **state)
 	r->ready = 1;
 	assert_string_equal(retry(r, 10), "1.1 ");
 	assert_int_equal(joined(r, 77), 1);
-	add_joined(r, 0, 3, EVENT_F_OPEN); /* of nobody */
+	add_joined(r, 0, 3, EVENT_F_OPEN); /* of no process */
 	assert_int_equal(joined(r, 77), 0);
 	r->ready = 2;
 	assert_string_equal(retry(r, 10), "1.2 ");
@@ -178,7 +178,7 @@ static void an_end_finds_the_last_beginning_of_its_name(void **state)
 	assert_int_equal(joined(r, 77), -1);
 }
 
-/* When its beginning is out already, too. */
+/* Even if its start has already been released. */
 static void a_beginning_finds_the_end_before_it(void **state)
 {
 	struct rig *r = *state;
@@ -195,6 +195,6 @@ static void a_beginning_finds_the_end_before_it(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(they_come_back_in_order), T(nobody_waits_for_ever), T(there_is_room_for_so_many),
+RUN_TESTS(T(events_come_back_in_order), T(no_event_waits_forever), T(room_is_bounded),
 	  T(an_end_finds_its_beginning), T(an_end_finds_the_last_beginning_of_its_name),
 	  T(a_beginning_finds_the_end_before_it))

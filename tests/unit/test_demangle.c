@@ -4,7 +4,7 @@
 #include "shell.h"
 #include "symbol/demangle.h"
 
-static void known_names(void **state)
+static void known_names_are_demangled(void **state)
 {
 	static const char *names[][2] = {
 		{ "main", "main" },
@@ -40,12 +40,12 @@ static void known_names(void **state)
 	}
 }
 
-static void unclean_names(void **state)
+static void unclean_names_are_cleaned(void **state)
 {
 	static const char *names[][2] = {
 		{ "a\nb", "a\xef\xbf\xbd"
 			  "b" },		      /* control */
-		{ "a\x1b[31m", "a\xef\xbf\xbd[31m" }, /* a terminal's */
+		{ "a\x1b[31m", "a\xef\xbf\xbd[31m" }, /* a terminal's escape sequence */
 		{ "\x7f", "\xef\xbf\xbd" },
 		{ "\xc2\x9b"
 		  "1m",
@@ -90,7 +90,7 @@ static void long_names_are_cut(void **state)
 	free(raw);
 }
 
-/* "f" with 30 arguments, each of which has the one before it twice: gigabytes in 300 bytes. */
+/* "f" with 30 arguments, each of which contains the previous one twice: gigabytes in 300 bytes. */
 static void cxx_bomb(char *s)
 {
 	s += sprintf(s, "_Z1f1aIiiE");
@@ -160,7 +160,7 @@ static void bombs_are_defused(void **state)
 }
 
 /* All names of the C++ library, against c++filt. */
-static void same_as_cxxfilt(void **state)
+static void names_equal_those_of_cxxfilt(void **state)
 {
 	char *folder = *state, *raw, *want;
 	size_t cnt = 0, demangled = 0;
@@ -190,6 +190,6 @@ static void same_as_cxxfilt(void **state)
 	free(want);
 }
 
-RUN_TESTS(cmocka_unit_test(known_names), cmocka_unit_test(unclean_names),
+RUN_TESTS(cmocka_unit_test(known_names_are_demangled), cmocka_unit_test(unclean_names_are_cleaned),
 	  cmocka_unit_test(long_names_are_cut), cmocka_unit_test(bombs_are_defused),
-	  test_with_folder(same_as_cxxfilt))
+	  test_with_folder(names_equal_those_of_cxxfilt))

@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static struct row filled(struct rig *r, uint32_t kind, const void *data, size_t sz)
 {
-	struct slice s = { .event = { .detail = kind, .detail_sz = (uint16_t)sz } };
+	struct resolved_event s = { .event = { .detail = kind, .detail_sz = (uint16_t)sz } };
 	struct row row = { 0 };
 
 	memcpy(s.detail, data, sz);
@@ -65,7 +65,7 @@ static void check(struct rig *r, uint32_t id, const char *expected)
 	assert_string_equal(s, expected);
 }
 
-static void endpoints(void **state)
+static void endpoints_are_formatted(void **state)
 {
 	struct event_socket v4 = { .family = AF_INET,
 				   .local_port = 80,
@@ -91,7 +91,7 @@ static void endpoints(void **state)
 	assert_int_equal(row.local + row.peer, 0);
 }
 
-static void files_and_disks(void **state)
+static void files_and_disks_are_named(void **state)
 {
 	struct event_file file = { .fs = "ext4", .name = "data.db" }, full;
 	struct event_disk disk = { .name = "nvme0n1" };
@@ -101,7 +101,7 @@ static void files_and_disks(void **state)
 
 	check(*state, row.fs, "ext4");
 	check(*state, row.file, "data.db");
-	row = filled(*state, EVENT_DETAIL_FILE, &file, 16 + 8); /* sent shorter */
+	row = filled(*state, EVENT_DETAIL_FILE, &file, 16 + 8); /* sent truncated */
 	check(*state, row.file, "data.db");
 	memset(&full, 'x', sizeof(full)); /* no NUL anywhere */
 	memset(longest, 'x', 256);
@@ -117,7 +117,55 @@ static void files_and_disks(void **state)
 	assert_int_equal(row.device, 0);
 }
 
-static void reasons(void **state)
+static void paths_end_in_a_file(void **state)
+{
+	struct event_path whole = { .fs = "ext4", .path = "/srv/data.db" };
+	struct event_path plain = { .path = "data.db" }, folder = { .path = "/srv/" }, full;
+	struct row row = filled(*state, EVENT_DETAIL_PATH, &whole, sizeof(whole));
+	char longest[257];
+
+	check(*state, row.fs, "ext4");
+	check(*state, row.path, "/srv/data.db");
+	check(*state, row.file, "data.db");
+	row = filled(*state, EVENT_DETAIL_PATH, &plain, 16 + 8); /* sent shorter */
+	assert_int_equal(row.fs, 0);
+	check(*state, row.path, "data.db");
+	check(*state, row.file, "data.db");
+	row = filled(*state, EVENT_DETAIL_PATH, &folder, sizeof(folder));
+	check(*state, row.path, "/srv/");
+	check(*state, row.file, "");
+	memset(&full, 'x', sizeof(full)); /* no NUL anywhere */
+	memset(longest, 'x', 256);
+	longest[256] = '\0';
+	row = filled(*state, EVENT_DETAIL_PATH, &full, sizeof(full));
+	check(*state, row.path, longest);
+	row = filled(*state, EVENT_DETAIL_PATH, &whole, 8);
+	assert_int_equal(row.path + row.file + row.fs, 0);
+}
+
+static void unix_sockets_have_a_path(void **state)
+{
+	struct event_unix server = { .path = "/run/x.sock", .is_local = 1 },
+			  full = { .is_local = 0 };
+	struct event_unix none = { .is_local = 0 };
+	struct row row = filled(*state, EVENT_DETAIL_UNIX, &server, sizeof(server));
+	char longest[109];
+
+	check(*state, row.local, "/run/x.sock");
+	assert_int_equal(row.peer, 0);
+	memset(full.path, 'x', sizeof(full.path)); /* no NUL */
+	memset(longest, 'x', 108);
+	longest[108] = '\0';
+	row = filled(*state, EVENT_DETAIL_UNIX, &full, sizeof(full));
+	check(*state, row.peer, longest);
+	assert_int_equal(row.local, 0);
+	row = filled(*state, EVENT_DETAIL_UNIX, &none, sizeof(none));
+	assert_int_equal(row.local + row.peer, 0);
+	row = filled(*state, EVENT_DETAIL_UNIX, &server, sizeof(server) - 8);
+	assert_int_equal(row.local + row.peer, 0);
+}
+
+static void reasons_have_names(void **state)
 {
 	(void)state;
 	assert_null(event_reason__name(0));
@@ -130,6 +178,8 @@ static void reasons(void **state)
 	assert_null(event_reason__name(EVENT_REASON_END));
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(endpoints, setup, teardown),
-	  cmocka_unit_test_setup_teardown(files_and_disks, setup, teardown),
-	  cmocka_unit_test(reasons))
+RUN_TESTS(cmocka_unit_test_setup_teardown(endpoints_are_formatted, setup, teardown),
+	  cmocka_unit_test_setup_teardown(files_and_disks_are_named, setup, teardown),
+	  cmocka_unit_test_setup_teardown(paths_end_in_a_file, setup, teardown),
+	  cmocka_unit_test_setup_teardown(unix_sockets_have_a_path, setup, teardown),
+	  cmocka_unit_test(reasons_have_names))

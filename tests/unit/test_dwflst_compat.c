@@ -68,8 +68,8 @@ static int walk(Dwfl *dwfl, const struct event *e, pid_t pid, struct chain *c)
 				       EVENT_REG_CNT, dwarf_order, EVENT_REG_CNT, on_frame, c);
 }
 
-/* Is a function on top named? glibc 2.41 has up to three of its own above each blocking call,
- * without a name in a stripped libc. */
+/* Returns whether a function on top has a name. glibc 2.41 has up to three functions above each
+ * blocking call, without a name in a stripped libc. */
 static bool is_named(Dwfl_Module *mod, const struct chain *c)
 {
 	for (size_t i = 0; i < 4; i++) {
@@ -79,7 +79,7 @@ static bool is_named(Dwfl_Module *mod, const struct chain *c)
 	return false;
 }
 
-/* Two processes that map the same libc: a Dwfl each, one Elf. */
+/* Two processes that map the same libc: a Dwfl each, but one Elf. */
 static void processes_share_files(void **state)
 {
 	const char *argv[] = { "sleep", "1000", NULL };
@@ -127,7 +127,7 @@ static void processes_share_files(void **state)
 	free(e);
 }
 
-static void what_is_no_trackers(void **state)
+static void foreign_handles_are_refused(void **state)
 {
 	const uint64_t regs[17] = { 0 };
 	Dwflst_Process_Tracker *tracker = dwflst_tracker_begin(&callbacks);
@@ -153,7 +153,7 @@ static void what_is_no_trackers(void **state)
 	dwflst_tracker_end(NULL);
 }
 
-static void machines(void **state)
+static void machines_are_known(void **state)
 {
 	(void)state;
 	assert_int_equal(dwflst_arch_from_uname("x86_64"), EM_X86_64);
@@ -171,7 +171,7 @@ static void machines(void **state)
 	assert_int_equal(dwflst_arch_sp_perf_reg(EM_S390, 0, false), -1);
 }
 
-/* Until the file is another one. */
+/* Until the file is replaced. */
 static void files_are_kept(void **state)
 {
 	Dwflst_Process_Tracker *tracker = dwflst_tracker_begin(&callbacks);
@@ -202,5 +202,5 @@ static void files_are_kept(void **state)
 	dwflst_tracker_end(tracker);
 }
 
-RUN_TESTS(cmocka_unit_test(processes_share_files), cmocka_unit_test(what_is_no_trackers),
-	  cmocka_unit_test(machines), test_with_folder(files_are_kept))
+RUN_TESTS(cmocka_unit_test(processes_share_files), cmocka_unit_test(foreign_handles_are_refused),
+	  cmocka_unit_test(machines_are_known), test_with_folder(files_are_kept))

@@ -40,7 +40,7 @@ static struct elf_file *open_in(struct elf_cache *c, const char *name)
 	return elf_cache__open(c, fd, name, NULL);
 }
 
-/* Copies of one program are one file when root vouches for them. */
+/* Copies of one program are one file if root owns them. */
 static void trusted_files_are_shared(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -58,13 +58,13 @@ static void trusted_files_are_shared(void **state)
 	elf_file__put(a);
 	elf_file__put(b);
 	a = elf_cache__by_build_id(c, &b->build_id);
-	assert_ptr_equal(a, b); /* nobody refers to it, but it is still there */
+	assert_ptr_equal(a, b); /* unreferenced, but still there */
 	elf_file__put(a);
 	elf_cache__free(c);
 }
 
-/* By what the kernel's records call it: the last that was mapped by that name, if root vouches for
- * it. */
+/* By its name in the kernel's records: the file that was last mapped by that name, if it is
+ * trusted. */
 static void files_have_the_kernels_names(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(2, "f");
@@ -88,7 +88,7 @@ static void files_have_the_kernels_names(void **state)
 	elf_file__put(a);
 	assert_ptr_equal(elf_cache__by_name(c, &name), b);
 	elf_file__put(b);
-	name.gen++; /* the number is another file's now */
+	name.gen++; /* the number belongs to another file now */
 	assert_null(elf_cache__by_name(c, &name));
 	name.gen--;
 	elf_cache__name(c, theirs, &name);
@@ -100,8 +100,8 @@ static void files_have_the_kernels_names(void **state)
 
 #define MB ((size_t)1 << 20)
 
-/* What hangs on files that anybody may have made is bounded, and nobody takes what others need. */
-static void others_files_hold_little(void **state)
+/* The memory for untrusted files is bounded, and no user takes the share of others. */
+static void files_of_others_hold_little(void **state)
 {
 	static const struct {
 		const char *name;
@@ -130,14 +130,14 @@ static void others_files_hold_little(void **state)
 	assert_false(elf_file__hold(f[5], 3 * MB));
 	assert_true(elf_file__hold(f[5], 2 * MB));
 	for (size_t i = 1; i < 6; i++)
-		elf_file__put(f[i]); /* all but the last are freed */
+		elf_file__put(f[i]); /* all except the last are freed */
 	assert_true(elf_file__hold(f[5], 125 * MB));
 	elf_file__put(f[0]);
 	elf_cache__free(c);
 }
 
-/* However many users there are. */
-static void the_hundredth_user_has_none(void **state)
+/* For any number of users. */
+static void the_hundredth_user_has_no_room(void **state)
 {
 	struct elf_cache *c = elf_cache__new(0, 0);
 	struct elf_file *f;
@@ -154,8 +154,8 @@ static void the_hundredth_user_has_none(void **state)
 	elf_cache__free(c);
 }
 
-/* A home-made file with a trusted one's build ID speaks for itself only, whichever came first. */
-static void forged_build_ids_poison_nobody(void **state)
+/* A user's file with the build ID of a trusted one stands only for itself, whichever came first. */
+static void forged_build_ids_change_no_other_file(void **state)
 {
 	struct made_elf made = elfmaker__make(2, "f"), forged = elfmaker__make(2, "evil");
 
@@ -201,7 +201,7 @@ static void expectations_are_checked(void **state)
 	elf_cache__free(c);
 }
 
-/* Changed in place: another file, though the inode is the same. */
+/* Changed in place: another file with the same inode. */
 static void changed_files_are_read_again(void **state)
 {
 	struct made_elf made = elfmaker__make(4, "f"), changed = elfmaker__make(5, "f");
@@ -219,7 +219,7 @@ static void changed_files_are_read_again(void **state)
 	elf_cache__free(c);
 }
 
-static void no_elf_is_remembered(void **state)
+static void files_that_are_no_elf_are_remembered(void **state)
 {
 	int fd = elfmaker__write(in_dir("locale"), "LOCALE", 6);
 	struct elf_cache *c = elf_cache__new(0, 0);
@@ -242,8 +242,8 @@ static void count_free(void *data)
 	++*(int *)data;
 }
 
-/* Idle files are bounded, go in the order in which they were used last, and take along what hangs
- * on them. */
+/* Idle files are bounded, evicted in the order of their last use, together with their attachments.
+ */
 static void idle_files_are_bounded(void **state)
 {
 	struct elf_cache *c = elf_cache__new(0, 0);
@@ -289,18 +289,18 @@ static int remove_dir(void **state)
 	return system(command);
 }
 
-/* Ownership is what most of it is about. */
+/* Most tests are about ownership. */
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trusted_files_are_shared),
 		cmocka_unit_test(files_have_the_kernels_names),
-		cmocka_unit_test(others_files_hold_little),
-		cmocka_unit_test(the_hundredth_user_has_none),
-		cmocka_unit_test(forged_build_ids_poison_nobody),
+		cmocka_unit_test(files_of_others_hold_little),
+		cmocka_unit_test(the_hundredth_user_has_no_room),
+		cmocka_unit_test(forged_build_ids_change_no_other_file),
 		cmocka_unit_test(expectations_are_checked),
 		cmocka_unit_test(changed_files_are_read_again),
-		cmocka_unit_test(no_elf_is_remembered),
+		cmocka_unit_test(files_that_are_no_elf_are_remembered),
 		cmocka_unit_test(idle_files_are_bounded),
 	};
 

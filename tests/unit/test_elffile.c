@@ -14,7 +14,7 @@
 
 static char path[] = "/tmp/test_elffile.XXXXXX";
 
-/* The made bytes as a file that belongs to `owner`. */
+/* Makes a file with these bytes that belongs to `owner`. */
 static struct elf_file *open_made(const void *data, size_t sz, uid_t owner)
 {
 	int fd = elfmaker__write(path, data, sz);
@@ -26,7 +26,7 @@ static struct elf_file *open_made(const void *data, size_t sz, uid_t owner)
 	return elf_file__open(path);
 }
 
-static void reads_what_is_there(void **state)
+static void reads_an_existing_file(void **state)
 {
 	struct made_elf made = elfmaker__make(0xab, "f");
 	struct elf_file *f = open_made(&made, sizeof(made), 1);
@@ -56,7 +56,7 @@ static void reads_what_is_there(void **state)
 	elf_file__put(f);
 }
 
-/* Only root's files, that nobody else can write, speak for their build ID. */
+/* Only build IDs of files that root owns and no other user can write are trusted. */
 static void trusts_root_only(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -103,7 +103,7 @@ static void refuse(const void *data, size_t sz)
 	assert_int_equal(errno, ENOEXEC);
 }
 
-static void refuses_what_is_no_program(void **state)
+static void refuses_files_that_are_no_program(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
 
@@ -116,7 +116,7 @@ static void refuses_what_is_no_program(void **state)
 	made = elfmaker__make(1, "f");
 	made.ehdr.e_ident[EI_DATA] = ELFDATA2MSB;
 	refuse(&made, sizeof(made));
-	/* Counts that libelf would allocate by. */
+	/* Counts by which libelf would allocate memory. */
 	made = elfmaker__make(1, "f");
 	made.ehdr.e_shnum = 0;
 	made.shdrs[0].sh_size = 1u << 30;
@@ -130,7 +130,7 @@ static void refuses_what_is_no_program(void **state)
 	assert_null(elf_file__open("/dev/null"));
 }
 
-/* A cut file gives what is left of it, and no signal. */
+/* A truncated file gives its remaining data, and no signal. */
 static void survives_truncation(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -189,8 +189,8 @@ static void a_sparse_file_is_an_error(void **state)
 	assert_true(peak_kb() - before_kb < 100 * 1024);
 }
 
-/* Sections without number, which a header may claim when it has been looked at. */
-static void a_header_is_not_believed_for_ever(void **state)
+/* A number of sections that the header declares only after it has been checked. */
+static void a_changed_header_is_noticed(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
 	struct elf_file *f = open_made(&made, sizeof(made), 0);
@@ -205,11 +205,11 @@ static void a_header_is_not_believed_for_ever(void **state)
 	assert_int_equal(pwrite(fd, &made, sizeof(made), 0), sizeof(made));
 	close(fd);
 	assert_null(elf_file__begin(f));
-	assert_true(!f->trusted || !elf_file__elf(f)); /* of others' files it is in use already */
+	assert_true(!f->trusted || !elf_file__elf(f)); /* an untrusted file uses it already */
 	elf_file__put(f);
 }
 
-/* libelf's handle is for those of which more is needed. */
+/* libelf's handle is created only if more is needed. */
 static void is_opened_without_libelf(void **state)
 {
 	struct elf_file *f = elf_file__open("/bin/sh");
@@ -278,13 +278,13 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_what_is_there),
+		cmocka_unit_test(reads_an_existing_file),
 		cmocka_unit_test(trusts_root_only),
 		cmocka_unit_test(build_ids_of_any_length),
-		cmocka_unit_test(refuses_what_is_no_program),
+		cmocka_unit_test(refuses_files_that_are_no_program),
 		cmocka_unit_test(survives_truncation),
 		cmocka_unit_test(a_sparse_file_is_an_error),
-		cmocka_unit_test(a_header_is_not_believed_for_ever),
+		cmocka_unit_test(a_changed_header_is_noticed),
 		cmocka_unit_test(code_wins_where_segments_overlap),
 		cmocka_unit_test(is_opened_without_libelf),
 		cmocka_unit_test(opens_from_memory),

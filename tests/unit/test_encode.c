@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The encodings and Thrift, byte by byte. The bytes are worked by hand from parquet-format's
+/* The encodings and Thrift, byte by byte. The bytes were derived by hand from parquet-format's
  * Encodings.md and thrift-compact-protocol.md. */
 #include "test.h"
 
@@ -36,7 +36,7 @@ static void assert_hybrid(const uint32_t *values, size_t cnt, unsigned width, co
 	buf__free(&b);
 }
 
-static void hybrid(void **state)
+static void hybrid_runs_are_encoded(void **state)
 {
 	static const uint32_t ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 	static const uint32_t eight[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -79,7 +79,7 @@ static void decode_hybrid(const struct buf *b, uint32_t *out, size_t cnt, unsign
 	assert_int_equal(cursor__left(&c), 0);
 }
 
-static void hybrid_round_trip(void **state)
+static void hybrid_survives_a_round_trip(void **state)
 {
 	uint32_t values[1000], back[1000];
 	unsigned seed = 1;
@@ -111,7 +111,7 @@ static void assert_delta(const uint64_t *values, size_t cnt, unsigned bits, cons
 	buf__free(&b);
 }
 
-static void delta(void **state)
+static void deltas_are_encoded(void **state)
 {
 	static const uint64_t even[] = { 10, 20, 30 };
 	static const uint64_t dip[] = { 7, 5, 3, 1, 2, 3, 4, 5 };
@@ -168,7 +168,7 @@ static void decode_delta(const struct buf *b, uint64_t *out, size_t cnt)
 	assert_false(c.err);
 }
 
-static void delta_round_trip(void **state)
+static void deltas_survive_a_round_trip(void **state)
 {
 	uint64_t values[700], back[700];
 	unsigned seed = 1;
@@ -191,7 +191,7 @@ static void delta_round_trip(void **state)
 	}
 }
 
-static void plain(void **state)
+static void plain_values_are_encoded(void **state)
 {
 	static const uint64_t values[] = { 1, (uint64_t)-2 };
 	struct buf b = { 0 };
@@ -205,7 +205,7 @@ static void plain(void **state)
 	buf__free(&b);
 }
 
-static void thrift_fields(void **state)
+static void thrift_fields_are_encoded(void **state)
 {
 	struct buf b = { 0 };
 	struct thrift t = thrift__on(&b);
@@ -228,7 +228,7 @@ static void thrift_fields(void **state)
 	buf__free(&b);
 }
 
-static void thrift_lists(void **state)
+static void thrift_lists_are_encoded(void **state)
 {
 	struct buf b = { 0 };
 	struct thrift t = thrift__on(&b);
@@ -253,6 +253,7 @@ static void thrift_lists(void **state)
 	buf__free(&b);
 }
 
-RUN_TESTS(cmocka_unit_test(hybrid), cmocka_unit_test(hybrid_round_trip), cmocka_unit_test(delta),
-	  cmocka_unit_test(delta_round_trip), cmocka_unit_test(plain),
-	  cmocka_unit_test(thrift_fields), cmocka_unit_test(thrift_lists))
+RUN_TESTS(cmocka_unit_test(hybrid_runs_are_encoded), cmocka_unit_test(hybrid_survives_a_round_trip),
+	  cmocka_unit_test(deltas_are_encoded), cmocka_unit_test(deltas_survive_a_round_trip),
+	  cmocka_unit_test(plain_values_are_encoded), cmocka_unit_test(thrift_fields_are_encoded),
+	  cmocka_unit_test(thrift_lists_are_encoded))

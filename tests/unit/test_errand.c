@@ -119,6 +119,26 @@ static void leaves_a_hanging_thread_behind_at_the_end(void **state)
 	close(gate[1]);
 }
 
+/* However many users hang, or let the caller wait for almost the limit. */
+static void waits_have_a_limit_together(void **state)
+{
+	struct errands *s = errands__new();
+	uint64_t begin_ns = monotonic__ns();
+	int gate[2], before = atomic_load(&dropped);
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	for (uint64_t by = 1; by <= 16; by++)
+		assert_false(errands__run(s, &call_new(by, gate[0])->errand));
+	assert_in_range(monotonic__ns() - begin_ns, 1000000000, 4000000000);
+	assert_true(is_served(s, 99));
+	assert_int_equal(write(gate[1], "xxxxxxxxxxxxxxxx", 16), 16);
+	wait_dropped(before + 16);
+	errands__free(s);
+	close(gate[0]);
+	close(gate[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +146,7 @@ int main(void)
 		cmocka_unit_test(runs_in_the_callers_thread_without_a_pool),
 		cmocka_unit_test(gives_up_a_call_that_does_not_return),
 		cmocka_unit_test(leaves_a_hanging_thread_behind_at_the_end),
+		cmocka_unit_test(waits_have_a_limit_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

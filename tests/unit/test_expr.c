@@ -15,7 +15,7 @@ struct result {
 	uint64_t value;
 };
 
-/* rax is 10, rbp is on the stack, rip is 0x401017; r8 is not known. The CFA is 0x5000. */
+/* rax is 10, rbp points to the stack, rip is 0x401017; r8 is unknown. The CFA is 0x5000. */
 static struct result run_ops(const Dwarf_Op *ops, size_t cnt)
 {
 	struct snapshot snapshot = { .addr = STACK_ADDR,
@@ -55,7 +55,7 @@ static struct result run_ops(const Dwarf_Op *ops, size_t cnt)
 	}
 #define CONST(n) OP(consts, (Dwarf_Word)(n))
 
-static void values_and_registers(void **state)
+static void values_and_registers_are_pushed(void **state)
 {
 	(void)state;
 	CHECK(17, OP(lit17));
@@ -85,7 +85,7 @@ static void memory_is_the_snapshot(void **state)
 	CHECK_ERR(-EINVAL, OP(breg6, 0), OP(deref_size, 0));
 }
 
-static void arithmetic(void **state)
+static void arithmetic_is_checked(void **state)
 {
 	(void)state;
 	CHECK(-3, CONST(-7), OP(lit2), OP(div));
@@ -108,7 +108,7 @@ static void arithmetic(void **state)
 	CHECK(5, OP(lit6), OP(lit3), OP(xor));
 }
 
-static void the_stack(void **state)
+static void the_stack_is_bounded(void **state)
 {
 	Dwarf_Op deep[65];
 
@@ -132,7 +132,7 @@ static void the_stack(void **state)
 }
 
 /* Jumps count bytes from the operation after them; .offset is where an operation starts. */
-static void jumps(void **state)
+static void jumps_stay_inside(void **state)
 {
 	(void)state;
 	CHECK(4, OP(lit4), OP(skip, 1, 0, 1), OP(drop, 0, 0, 4), OP(nop, 0, 0, 5));
@@ -147,7 +147,7 @@ static void jumps(void **state)
 	CHECK_ERR(-EINVAL, OP(lit1), OP(skip, (Dwarf_Word)-100, 0, 1));
 }
 
-static void what_may_not_stand_in_cfi(void **state)
+static void operations_outside_cfi_are_refused(void **state)
 {
 	static const uint8_t atoms[] = {
 		DW_OP_addr,  DW_OP_xderef, DW_OP_fbreg, DW_OP_piece, DW_OP_push_object_address,
@@ -166,7 +166,7 @@ static void what_may_not_stand_in_cfi(void **state)
 }
 
 /* The lazy binding stubs of x86-64: rsp + 8 + ((rip & 15) >= 11) * 8. */
-static void plt(void **state)
+static void the_plt_expression_is_evaluated(void **state)
 {
 	(void)state;
 	CHECK(STACK_ADDR + 8, OP(breg6, 8), OP(breg16, 0), OP(lit15), OP(and), OP(lit11), OP(ge),
@@ -175,6 +175,8 @@ static void plt(void **state)
 	      OP(lit3), OP(shl), OP(plus));
 }
 
-RUN_TESTS(cmocka_unit_test(values_and_registers), cmocka_unit_test(memory_is_the_snapshot),
-	  cmocka_unit_test(arithmetic), cmocka_unit_test(the_stack), cmocka_unit_test(jumps),
-	  cmocka_unit_test(what_may_not_stand_in_cfi), cmocka_unit_test(plt))
+RUN_TESTS(cmocka_unit_test(values_and_registers_are_pushed),
+	  cmocka_unit_test(memory_is_the_snapshot), cmocka_unit_test(arithmetic_is_checked),
+	  cmocka_unit_test(the_stack_is_bounded), cmocka_unit_test(jumps_stay_inside),
+	  cmocka_unit_test(operations_outside_cfi_are_refused),
+	  cmocka_unit_test(the_plt_expression_is_evaluated))

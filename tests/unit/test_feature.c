@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the kernel has, and how it is said when it has not. */
+/* Features of the kernel, and the messages for missing ones. */
 #include "test.h"
 
 #include <bpf/libbpf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The process table when records, not /proc, say what is mapped, and files are looked for. */
+/* The process table when records, not /proc, report the mappings, and the search for files. */
 #include "test.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static void put_elf(const char *dir, const char *path, unsigned char id)
 	close(fd);
 }
 
-/* `id` 0: none. The code is where it is in a file of elfmaker's. */
+/* `id` 0: none. The code has the offsets of elfmaker's files. */
 static struct record_mmap mmap_of(const char *path, unsigned char id)
 {
 	struct record_mmap m = { .start = 0x40000,
@@ -85,7 +85,7 @@ static const struct mapping *look(struct world *w, uint32_t tgid, uint64_t addr)
 	return process__find(process_table__get(w->table, tgid), addr);
 }
 
-/* The build ID (its first byte) of the file that is found for a mapping; 0: no file. */
+/* Returns the build ID (its first byte) of the file that is found for a mapping; 0: no file. */
 static int found(struct world *w, struct record_mmap m)
 {
 	const struct mapping *to;
@@ -105,10 +105,10 @@ static void write_maps(const char *proc, unsigned tgid, const char *maps)
 	shell__write(dir, "maps", maps);
 }
 
-/* ---- who is asked -------------------------------------------------------------------------------
+/* ---- sources of mappings ------------------------------------------------------------------------
  */
 
-static void without_proc_only_records_say_something(void **state)
+static void without_proc_only_records_count(void **state)
 {
 	struct world w = begin(state, (struct process_options){ 0 });
 
@@ -121,7 +121,7 @@ static void without_proc_only_records_say_something(void **state)
 	end(&w);
 }
 
-static void proc_is_asked_about_whom_nobody_spoke_of(void **state)
+static void proc_describes_processes_without_records(void **state)
 {
 	struct world w = begin(state, (struct process_options){ .proc = *state });
 
@@ -133,22 +133,22 @@ static void proc_is_asked_about_whom_nobody_spoke_of(void **state)
 	assert_non_null(look(&w, 10, 0x40000));
 	assert_false(process_table__refresh(w.table, process_table__get(w.table, 10)));
 	assert_non_null(look(&w, 11, 0x1000));
-	/* What is told later comes on top, though the time of records is another one. */
+	/* Later reports apply on top, although the time of records differs. */
 	map(&w, 11, mmap_of("/told", 0));
 	assert_non_null(look(&w, 11, 0x1000));
 	assert_non_null(look(&w, 11, 0x40000));
-	/* Of a fork is told what was of its parent. */
+	/* A fork inherits the reported mappings of its parent. */
 	write_maps(*state, 12, "1000-2000 r-xp 00000000 08:01 5 /bin/twelve\n");
 	tell(&w, (struct record){ RECORD_FORK, 0, 12, 12, 0, { .fork = { 10, 10 } } });
 	assert_null(look(&w, 12, 0x1000));
 	assert_non_null(look(&w, 12, 0x40000));
-	/* After an exec nothing is. */
+	/* An exec removes all. */
 	tell(&w, (struct record){ RECORD_COMM, 0, 12, 12, 0, { .comm = { "x", true } } });
 	assert_string_equal(look(&w, 12, 0x1000)->path, "/bin/twelve");
 	end(&w);
 }
 
-static void who_ended_goes_when_nobody_looks(void **state)
+static void ended_processes_are_dropped_when_unused(void **state)
 {
 	struct world w = begin(state, (struct process_options){ .proc = *state });
 
@@ -167,7 +167,7 @@ static void who_ended_goes_when_nobody_looks(void **state)
 	end(&w);
 }
 
-static void no_more_processes_than_may_be(void **state)
+static void processes_are_bounded(void **state)
 {
 	struct world w = begin(state, (struct process_options){ .process_max = 100 });
 	struct process_table_stats stats;
@@ -183,7 +183,7 @@ static void no_more_processes_than_may_be(void **state)
 	end(&w);
 }
 
-/* ---- where files are ----------------------------------------------------------------------------
+/* ---- the search for files -----------------------------------------------------------------------
  */
 
 static struct finder *finder(const char *sysroot, const char *dir)
@@ -216,8 +216,8 @@ static void the_sysroot_comes_first(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-/* They have other inodes; whoever names a sysroot says that it has the right files. */
-static void copies_in_a_sysroot(void **state)
+/* They have other inodes; the user of a sysroot says that it has the right files. */
+static void copies_in_a_sysroot_are_accepted(void **state)
 {
 	struct record_mmap m;
 	struct world w;
@@ -252,8 +252,8 @@ static bool is_misnamed(struct world *w)
 	return look(w, 10, 0x40000)->misnamed;
 }
 
-/* A table of build IDs by path has that of the host's file where a process in a chroot has another
- * one. */
+/* A table of build IDs by path has that of the host's file, although a process in a chroot maps
+ * another one. */
 static void an_inode_counts_more_than_a_build_id_by_path(void **state)
 {
 	const char *dir = *state;
@@ -275,7 +275,7 @@ static void an_inode_counts_more_than_a_build_id_by_path(void **state)
 	assert_int_equal(found(&w, by_path(host, 1, there.st_dev, there.st_ino)), 0);
 	assert_true(is_misnamed(&w));
 	assert_int_equal(look(&w, 10, 0x40000)->build_id.sz, 0);
-	/* Nothing here contradicts: this may be another machine, or the file has gone. */
+	/* No contradiction: this may be another machine, or the file is gone. */
 	assert_int_equal(found(&w, by_path("/nowhere/a.so", 1, 0, 4711)), 1);
 	assert_false(is_misnamed(&w));
 	end(&w);
@@ -286,9 +286,9 @@ static void an_inode_counts_more_than_a_build_id_by_path(void **state)
 	end(&w);
 }
 
-/* Then a process that has its id may be another one: its files count where an ID or an inode says
- * so. */
-static void a_recording_of_the_past(void **state)
+/* A process with its id may be another one now: its files count only if a build ID or an inode
+ * matches. */
+static void a_recording_of_the_past_finds_its_files(void **state)
 {
 	struct record_mmap m = mmap_of("/lib/a.so", 0);
 	struct world w;
@@ -315,8 +315,8 @@ static void a_recording_of_the_past(void **state)
 	end(&w);
 }
 
-/* A path alone is believed when the file has code where the process has; an inode must be right. */
-static void without_a_build_id(void **state)
+/* A path alone is accepted if the file has code at the mapped offsets; an inode must match. */
+static void files_match_without_a_build_id(void **state)
 {
 	struct world w = begin(state, (struct process_options){ 0 });
 	struct record_mmap m;
@@ -336,12 +336,12 @@ static void without_a_build_id(void **state)
 	m.ino++;
 	assert_int_equal(found(&w, m), 0);
 	m.ino = 0;
-	m.min = 99; /* a device and no inode: nobody says that */
+	m.min = 99; /* a device without an inode does not occur */
 	assert_int_equal(found(&w, m), 0);
 	end(&w);
 }
 
-static void by_build_id_in_trees(void **state)
+static void trees_of_build_ids_are_searched(void **state)
 {
 	char tree[128], hex[41] = "";
 	struct world w;
@@ -360,13 +360,13 @@ static void by_build_id_in_trees(void **state)
 	}
 	put_elf(w.dir, "/a", 1);
 	put_elf(w.dir, "/b2/elf", 2);
-	put_elf(w.dir, "/b3/elf", 33); /* a lie */
+	put_elf(w.dir, "/b3/elf", 33); /* a wrong file */
 	put_elf(w.dir, "/b4/vdso", 4);
 	shell__run("mkfifo %s/b5/elf", w.dir);
 	for (unsigned char i = 1; i <= 6; i++)
 		assert_int_equal(found(&w, mmap_of("/gone", i)),
 				 i == 1 || i == 2 || i == 4 ? i : 0);
-	/* Another kernel's vdso, and this one's. */
+	/* The vdso of another kernel, and of this one. */
 	for (unsigned char i = 4; i <= 5; i++) {
 		struct record_mmap m = mmap_of("[vdso]", i);
 
@@ -396,7 +396,7 @@ static void overlays_are_below(void **state)
 	assert_int_equal(found(&w, mmap_of("/lib/a", 0)), 1); /* the first */
 	assert_int_equal(found(&w, mmap_of("/link/b", 0)), 3);
 	assert_int_equal(found(&w, mmap_of("/../lib/b", 0)), 3);
-	/* The longest wins, and its name ends where a folder's does. */
+	/* The longest name wins, and it ends at a folder's end. */
 	snprintf(two, sizeof(two), "%s/one/lib/x", w.dir);
 	assert_int_equal(process_table__overlay(w.table, 10, "/lib/", two), 0);
 	assert_int_equal(found(&w, mmap_of("/lib/b", 0)), 4);
@@ -438,7 +438,7 @@ static struct finder *downloader(const char *dir, const char *url, struct seen *
 		.dirs = none, .debuginfod = true, .progress = note, .arg = seen });
 }
 
-/* What nobody has here comes later; who walks meanwhile does not wait. */
+/* A file that is missing here comes later; walks do not wait. */
 static void a_file_comes_from_a_server(void **state)
 {
 	struct elf_file *served = elf_file__open("/bin/sh");
@@ -461,7 +461,7 @@ static void a_file_comes_from_a_server(void **state)
 	w = begin(state, (struct process_options){ .finder = downloader(*state, url, &seen) });
 	assert_non_null(w.finder);
 	assert_int_equal(found(&w, m), 0);
-	assert_int_equal(found(&w, m), 0); /* asked once */
+	assert_int_equal(found(&w, m), 0); /* requested once */
 	assert_int_equal(found(&w, none), 0);
 	assert_true(finder__wait(w.finder, 60000000000));
 	finder__stats(w.finder, &stats);
@@ -483,8 +483,8 @@ static void a_file_comes_from_a_server(void **state)
 	waitpid(server, NULL, 0);
 }
 
-/* A server that takes the question and never answers holds nobody up. */
-static void a_server_that_does_not_answer(void **state)
+/* A server that accepts the request and never answers blocks nothing. */
+static void a_server_that_does_not_answer_blocks_nothing(void **state)
 {
 	struct seen seen = { 0 };
 	char url[64];
@@ -503,7 +503,7 @@ static void a_server_that_does_not_answer(void **state)
 	close(fd);
 }
 
-static void servers_are_asked_when_somebody_says_so(void **state)
+static void servers_are_asked_on_request(void **state)
 {
 	const struct build_id id = { 20, { 1 } };
 	struct finder *f;
@@ -519,14 +519,15 @@ static void servers_are_asked_when_somebody_says_so(void **state)
 	finder__free(NULL);
 }
 
-RUN_TESTS(test_with_folder(without_proc_only_records_say_something),
-	  test_with_folder(proc_is_asked_about_whom_nobody_spoke_of),
-	  test_with_folder(who_ended_goes_when_nobody_looks),
-	  test_with_folder(no_more_processes_than_may_be),
-	  test_with_folder(the_sysroot_comes_first), test_with_folder(copies_in_a_sysroot),
+RUN_TESTS(test_with_folder(without_proc_only_records_count),
+	  test_with_folder(proc_describes_processes_without_records),
+	  test_with_folder(ended_processes_are_dropped_when_unused),
+	  test_with_folder(processes_are_bounded), test_with_folder(the_sysroot_comes_first),
+	  test_with_folder(copies_in_a_sysroot_are_accepted),
 	  test_with_folder(an_inode_counts_more_than_a_build_id_by_path),
-	  test_with_folder(a_recording_of_the_past), test_with_folder(without_a_build_id),
-	  test_with_folder(by_build_id_in_trees), test_with_folder(overlays_are_below),
+	  test_with_folder(a_recording_of_the_past_finds_its_files),
+	  test_with_folder(files_match_without_a_build_id),
+	  test_with_folder(trees_of_build_ids_are_searched), test_with_folder(overlays_are_below),
 	  test_with_folder(a_file_comes_from_a_server),
-	  test_with_folder(a_server_that_does_not_answer),
-	  cmocka_unit_test(servers_are_asked_when_somebody_says_so))
+	  test_with_folder(a_server_that_does_not_answer_blocks_nothing),
+	  cmocka_unit_test(servers_are_asked_on_request))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Starts of functions, beside what readelf says of the symbols of the same files. */
+/* Starts of functions, compared with readelf's symbols of the same files. */
 #include "test.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 
-/* "ADDRESS SIZE" of each function that the dynamic symbol table has. */
+/* Returns "ADDRESS SIZE" of each function in the dynamic symbol table. */
 static FILE *symbols_of(const char *path)
 {
 	char command[512];
@@ -26,8 +26,8 @@ static FILE *symbols_of(const char *path)
 	return out;
 }
 
-/* A few are written in assembler and are parts of others, or have no call-frame information. */
-static void of_the_c_library(void **state)
+/* A few are written in assembly and are parts of others, or have no call-frame information. */
+static void the_c_library_has_its_functions(void **state)
 {
 	struct functions *f = functions__new(LIBC);
 	FILE *symbols = symbols_of(LIBC);
@@ -52,7 +52,7 @@ static void of_the_c_library(void **state)
 	functions__free(f);
 }
 
-static void of_nothing(void **state)
+static void a_missing_file_has_no_functions(void **state)
 {
 	(void)state;
 	assert_null(functions__new("/nobody/s/file"));
@@ -61,4 +61,5 @@ static void of_nothing(void **state)
 	functions__free(NULL);
 }
 
-RUN_TESTS(cmocka_unit_test(of_the_c_library), cmocka_unit_test(of_nothing))
+RUN_TESTS(cmocka_unit_test(the_c_library_has_its_functions),
+	  cmocka_unit_test(a_missing_file_has_no_functions))

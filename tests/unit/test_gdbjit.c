@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists for gdb, of this very process. */
+/* Lists for gdb, of this process. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* How many images there are when the list has changed. */
+/* Returns the number of images after a change of the list. */
 static size_t read_again(struct fixture *t)
 {
 	__jit_debug_descriptor.action++;
@@ -61,7 +61,7 @@ static size_t read_again(struct fixture *t)
 	return gdb_jit__cnt(t->jit);
 }
 
-static void what_is_listed_is_found(void **state)
+static void listed_images_are_found(void **state)
 {
 	struct fixture *t = *state;
 	struct code c;
@@ -87,7 +87,7 @@ static void it_is_read_again_when_it_has_changed(void **state)
 
 	read_again(t);
 	generation = gdb_jit__generation(t->jit);
-	t->listed[0].next = NULL; /* it did not say so */
+	t->listed[0].next = NULL; /* without announcing it */
 	gdb_jit__read(t->jit, &t->owner);
 	assert_int_equal(gdb_jit__cnt(t->jit), 3);
 	assert_int_equal(gdb_jit__generation(t->jit), generation);
@@ -99,8 +99,8 @@ static void it_is_read_again_when_it_has_changed(void **state)
 	assert_int_equal(gdb_jit__sz(t->jit), 0);
 }
 
-/* The unwinder is to know the last callers of a process that is gone. */
-static void one_that_is_gone_is_remembered(void **state)
+/* The unwinder must find the last callers of a process that has ended. */
+static void a_removed_image_is_remembered(void **state)
 {
 	struct fixture *t = *state;
 
@@ -109,11 +109,11 @@ static void one_that_is_gone_is_remembered(void **state)
 	assert_int_equal(read_again(t), 3);
 }
 
-static void lists_that_lie(void **state)
+static void wrong_lists_are_bounded(void **state)
 {
 	struct fixture *t = *state;
 
-	t->listed[1].next = t->listed; /* a ring */
+	t->listed[1].next = t->listed; /* a circular list */
 	assert_true(read_again(t) <= 4096);
 	t->listed[1].next = (void *)NOWHERE;
 	assert_int_equal(read_again(t), 2);
@@ -126,8 +126,8 @@ static void lists_that_lie(void **state)
 	assert_int_equal(read_again(t), 0);
 }
 
-/* Whatever a byte of an image is, and wherever it ends. */
-static void images_that_lie(void **state)
+/* Any byte of an image may be wrong, and it may end anywhere. */
+static void wrong_images_are_refused(void **state)
 {
 	struct fixture *t = *state;
 	uint8_t *bytes = t->images[0].data;
@@ -150,8 +150,8 @@ static void images_that_lie(void **state)
 	}
 }
 
-/* Where two have the same code, it is that of the one that was listed last. */
-static void images_that_overlap(void **state)
+/* If two have the same code, it belongs to the one that was listed last. */
+static void the_last_overlapping_image_wins(void **state)
 {
 	struct fixture *t = *state;
 	struct code c;
@@ -166,8 +166,8 @@ static void images_that_overlap(void **state)
 	assert_true(gdb_jit__find(t->jit, CODE + 2 * 4096, &c));
 }
 
-/* Images of some hundred bytes that all have the same four megabytes for their frames. */
-static void more_than_is_read(void **state)
+/* Images of some hundred bytes that all refer to the same four megabytes for their frames. */
+static void reads_are_bounded(void **state)
 {
 	enum { CNT = 64, SZ = 4 << 20 };
 	struct fixture *t = *state;
@@ -184,9 +184,9 @@ static void more_than_is_read(void **state)
 	__jit_debug_descriptor.first = listed;
 	assert_int_equal(read_again(t), 7);
 	assert_true(gdb_jit__sz(t->jit) < 32 << 20);
-	gdb_image__load(&images[0], frames, SZ + 1); /* none is so large */
+	gdb_image__load(&images[0], frames, SZ + 1); /* too large */
 	assert_int_equal(read_again(t), 7);
-	listed[0].next = listed; /* what is of no use has been read, too */
+	listed[0].next = listed; /* useless bytes count, too */
 	assert_int_equal(read_again(t), 0);
 	for (size_t i = 0; i < CNT; i++)
 		buf__free(&images[i]);
@@ -198,13 +198,10 @@ static void more_than_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(what_is_listed_is_found),
-		test(it_is_read_again_when_it_has_changed),
-		test(one_that_is_gone_is_remembered),
-		test(lists_that_lie),
-		test(images_that_overlap),
-		test(more_than_is_read),
-		test(images_that_lie),
+		test(listed_images_are_found),	       test(it_is_read_again_when_it_has_changed),
+		test(a_removed_image_is_remembered),   test(wrong_lists_are_bounded),
+		test(the_last_overlapping_image_wins), test(reads_are_bounded),
+		test(wrong_images_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,15 +10,15 @@
 #include "elf/gopclntab.h"
 #include "symbol/symbol.h"
 
-/* ---- tables made by hand ---- */
+/* ---- handmade tables ---- */
 
-/* Two functions, `a.f` at +0x10 and `a.g` at +0x40, up to +0x60, as Go `magic` lists them. */
+/* Two functions, `a.f` at +0x10 and `a.g` at +0x40, up to +0x60, in the format of Go's `magic`. */
 struct table {
 	uint32_t magic;
 	uint8_t zeros[2], step, pointer_sz;
 	uint64_t words[8];
 	char names[16];
-	uint32_t list[32]; /* functions, and what each of them is */
+	uint32_t list[32]; /* the list of functions, and their data */
 };
 
 static struct table table__half(uint32_t magic, uint64_t text)
@@ -120,7 +120,7 @@ static int read_table(const struct table *t)
 	return err;
 }
 
-static void rejects_headers_that_lie(void **state)
+static void rejects_wrong_headers(void **state)
 {
 	struct table good = table__half(0xfffffff1, GOIMAGE_TEXT), t = good;
 
@@ -145,7 +145,7 @@ static void rejects_headers_that_lie(void **state)
 	assert_int_equal(read_table(&t), -ENOENT);
 }
 
-/* A broken entry takes no other with it. */
+/* A broken entry does not affect others. */
 static void leaves_broken_entries_out(void **state)
 {
 	const uint32_t broken[] = { 4, sizeof(struct table), UINT32_MAX };
@@ -155,7 +155,7 @@ static void leaves_broken_entries_out(void **state)
 	for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
 		struct table t = table__half(0xfffffff0, GOIMAGE_TEXT);
 
-		t.list[i ? 1 : 0] = i ? broken[i] : 0x50; /* begins where it ends already */
+		t.list[i ? 1 : 0] = i ? broken[i] : 0x50; /* it ends where it begins */
 		f = open_image(".gopclntab", &t, sizeof(t));
 		assert_named(f, GOIMAGE_TEXT + 0x10, NULL);
 		assert_named(f, GOIMAGE_TEXT + 0x40, "a.g");
@@ -163,7 +163,7 @@ static void leaves_broken_entries_out(void **state)
 	}
 }
 
-/* ---- what Go makes ---- */
+/* ---- tables of Go ---- */
 
 static const char source[] =
 	"package main\nimport (\"fmt\"; \"sort\"; \"sync\")\n"
@@ -175,8 +175,8 @@ static const char source[] =
 static const char with_c[] = "package main\n// int one(void) { return 1; }\nimport \"C\"\n"
 			     "var one = C.one()\n";
 
-/* Assembly functions have a suffix in symbol tables, and what is left of a dot in names of the
- * linker's is another character there. */
+/* Assembly functions have a suffix in symbol tables, and the linker replaces dots in names by
+ * another character. */
 static bool is_same(const char *symbol, const char *listed)
 {
 	char name[4096];
@@ -197,7 +197,7 @@ static bool is_same(const char *symbol, const char *listed)
 	return strcmp(name, symbol) == 0;
 }
 
-/* The type arguments of a generic function are left out: "main.(*Cart[...]).Add". */
+/* Ignores the type arguments of a generic function: "main.(*Cart[...]).Add". */
 static bool is_same_but_for_types(const char *symbol, const char *listed)
 {
 	const char *dots = strstr(listed, "[...]"), *end = strrchr(symbol, ']');
@@ -210,7 +210,7 @@ struct tally {
 	size_t same, other;
 };
 
-/* Compares what the table says of the function at an address with one line of nm. */
+/* Compares the table's function at an address with one line of nm. */
 static void compare(struct elf_file *stripped, const char *line, struct tally *tally)
 {
 	char type, name[2048];
@@ -240,7 +240,7 @@ static void compare_build(const char *dir, const char *cgo, const char *mode)
 		   "go build -buildmode=%s -o whole *.go 2>&1 && "
 		   "go build -buildmode=%s -ldflags='-s -w' -o stripped *.go 2>&1",
 		   dir, cgo, mode, mode);
-	/* Functions only: the C library's have no dots in their names, or are crt1's. */
+	/* Functions only: those of the C library have no dots in their names, or belong to crt1. */
 	text = shell__output("cd %s && nm whole | grep -v ' _\\|\\.[0-9]*$\\|\\.cold$'", dir);
 	snprintf(path, sizeof(path), "%s/stripped", dir);
 	f = elf_file__open(path);
@@ -267,7 +267,7 @@ static void names_are_those_of_the_symbol_table(void **state)
 	compare_build(*state, "1", "pie");
 }
 
-/* Debian's own has no symbol table. */
+/* Debian's go has no symbol table. */
 static void debians_go_has_names(void **state)
 {
 	size_t named = 0, all = 0;
@@ -292,6 +292,6 @@ static void debians_go_has_names(void **state)
 
 RUN_TESTS(cmocka_unit_test(every_layout_names_its_functions),
 	  cmocka_unit_test(a_table_among_other_data_is_found),
-	  cmocka_unit_test(rejects_headers_that_lie), cmocka_unit_test(leaves_broken_entries_out),
+	  cmocka_unit_test(rejects_wrong_headers), cmocka_unit_test(leaves_broken_entries_out),
 	  cmocka_unit_test(debians_go_has_names),
 	  test_with_folder(names_are_those_of_the_symbol_table))

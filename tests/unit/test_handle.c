@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a handle names, opened by its number: this process's, also in a child. */
+/* Files opened by the number of their handle: of this process, also in a child. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int reopened(const char *dir, const char *name, const struct own_files *o
 	return fd;
 }
 
-/* The file has its own name in it. */
+/* The file contains its own name. */
 static void check(const char *dir, const char *name, const struct own_files *own)
 {
 	int fd = reopened(dir, name, own);
@@ -34,7 +34,7 @@ static void check(const char *dir, const char *name, const struct own_files *own
 	close(fd);
 }
 
-static void what_a_handle_names_is_read(void **state)
+static void a_handle_reads_its_process(void **state)
 {
 	struct own_files own = own_files__new(), none = { .dir = -1, .pid = getpid() };
 
@@ -46,7 +46,7 @@ static void what_a_handle_names_is_read(void **state)
 	own_files__close(none);
 }
 
-/* The same number is another file there. */
+/* The number is another file in the child. */
 static void a_child_has_its_own(void **state)
 {
 	struct own_files own = own_files__new();
@@ -67,8 +67,8 @@ static void a_child_has_its_own(void **state)
 	own_files__close(own);
 }
 
-/* Where that may be. */
-static void who_reads_leaves_no_trace(void **state)
+/* If the file system supports it. */
+static void reading_leaves_no_trace(void **state)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 2000 } };
 	struct own_files own = own_files__new();
@@ -85,19 +85,19 @@ static void who_reads_leaves_no_trace(void **state)
 	own_files__close(own);
 }
 
-static void nobody_can_wait(void **state)
+static void a_handle_never_waits(void **state)
 {
 	int fd;
 
 	shell__run("mkfifo %s/fifo", (char *)*state);
-	fd = reopened(*state, "fifo", NULL); /* nobody writes to it */
+	fd = reopened(*state, "fifo", NULL); /* it has no writer */
 	assert_true(fd >= 0);
 	close(fd);
 	assert_true(handle__reopen(9999, NULL) == -ENOENT);
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(what_a_handle_names_is_read, shell__setup,
+RUN_TESTS(cmocka_unit_test_setup_teardown(a_handle_reads_its_process, shell__setup,
 					  shell__teardown),
 	  cmocka_unit_test_setup_teardown(a_child_has_its_own, shell__setup, shell__teardown),
-	  cmocka_unit_test_setup_teardown(who_reads_leaves_no_trace, shell__setup, shell__teardown),
-	  cmocka_unit_test_setup_teardown(nobody_can_wait, shell__setup, shell__teardown))
+	  cmocka_unit_test_setup_teardown(reading_leaves_no_trace, shell__setup, shell__teardown),
+	  cmocka_unit_test_setup_teardown(a_handle_never_waits, shell__setup, shell__teardown))

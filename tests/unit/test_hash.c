@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 
-#define NOIPA __attribute__((noipa)) /* as if it were in a file of its own */
+#define NOIPA __attribute__((noipa)) /* as if it were in another file */
 
 struct payload {
 	uint64_t words[20];
@@ -34,7 +34,7 @@ struct five {
 	uint64_t words[5];
 };
 
-/* Returns the hash of a copy that the compiler knows nothing about. */
+/* Returns the hash of a copy that the compiler cannot analyse. */
 static NOIPA unsigned hash_of_bytes(const void *key, size_t sz)
 {
 	char copy[64];

@@ -83,7 +83,7 @@ static void shared_images_are_copied(void **state)
 	pathtab__free(t);
 }
 
-/* Against the plainest thing that can be right: a byte per address. */
+/* Compares with the simplest correct model: a byte per address. */
 static void agrees_with_a_byte_map(void **state)
 {
 	struct pathtab *t = pathtab__new();

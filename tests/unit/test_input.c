@@ -58,7 +58,7 @@ static void *feed(void *arg)
 	return NULL;
 }
 
-/* The end of a pipe that holds the same as file_of(INPUT_SZ). */
+/* Returns the end of a pipe with the contents of file_of(INPUT_SZ). */
 static int pipe_of(struct feeder *f)
 {
 	assert_int_equal(pipe(f->ends), 0);
@@ -74,10 +74,10 @@ static bool is_right(const uint8_t *p, uint64_t off, size_t sz)
 	return true;
 }
 
-/* What is held stays as it is, and where it is, while three buffers and more are read. */
+/* Held data stays unchanged and in place while three more buffers are read. */
 static void read_and_hold(int fd)
 {
-	const size_t behind = 3 * MB / STEP; /* that many pieces */
+	const size_t behind = 3 * MB / STEP; /* this many pieces */
 	const uint8_t **seen = calloc(INPUT_SZ / STEP + 1, sizeof(*seen));
 	struct input *in = input__new(fd);
 	size_t cnt = 0;
@@ -99,7 +99,7 @@ static void read_and_hold(int fd)
 	free(seen);
 }
 
-static void what_is_held_stays(void **state)
+static void held_bytes_stay(void **state)
 {
 	struct feeder f;
 	int fd = file_of(INPUT_SZ);
@@ -132,7 +132,7 @@ static void skip_and_read(int fd)
 	input__free(in);
 }
 
-static void skips_what_nobody_wants(void **state)
+static void skips_unwanted_bytes(void **state)
 {
 	struct feeder f;
 	int fd = file_of(INPUT_SZ);
@@ -146,9 +146,8 @@ static void skips_what_nobody_wants(void **state)
 	close(fd);
 }
 
-/* Its bytes are zeros then, and whose they were is found out; the input ends where the file does.
- */
-static void a_file_that_is_cut_short_does_no_harm(void **state)
+/* Its bytes are then zeros, and the damage is detected; the input ends where the file does. */
+static void a_truncated_file_does_no_harm(void **state)
 {
 	const size_t cut = 2 * MB + 5000;
 	int fd = file_of(INPUT_SZ);
@@ -160,7 +159,7 @@ static void a_file_that_is_cut_short_does_no_harm(void **state)
 	input__hold(in, 0);
 	assert_int_equal(ftruncate(fd, (off_t)cut), 0);
 	assert_int_equal(p[3 * MB], 0);
-	assert_true(input__has(in, p + cut, 1)); /* nobody has looked yet */
+	assert_true(input__has(in, p + cut, 1)); /* not checked yet */
 	input__check(in);
 	assert_true(input__has(in, p, cut));
 	assert_false(input__has(in, p + cut - 1, 2));
@@ -168,12 +167,13 @@ static void a_file_that_is_cut_short_does_no_harm(void **state)
 	assert_null(input__peek(in, cut + 1));
 	assert_int_equal(input__left(in), cut);
 	assert_false(input__skip(in, cut + 1));
-	assert_int_equal(ftruncate(fd, INPUT_SZ), 0); /* what grows again is another one */
+	/* if the file grows again, its data is other data */
+	assert_int_equal(ftruncate(fd, INPUT_SZ), 0);
 	input__check(in);
 	assert_false(input__has(in, p + 3 * MB, 1));
 	input__free(in);
 	close(fd);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_held_stays), cmocka_unit_test(skips_what_nobody_wants),
-	  cmocka_unit_test(a_file_that_is_cut_short_does_no_harm))
+RUN_TESTS(cmocka_unit_test(held_bytes_stay), cmocka_unit_test(skips_unwanted_bytes),
+	  cmocka_unit_test(a_truncated_file_does_no_harm))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lengths and effects of instructions: a table of encodings, and objdump as the judge. */
+/* Lengths and effects of instructions: a table of encodings, and a comparison with objdump. */
 #include <gelf.h>
 
 #include "test.h"
@@ -10,7 +10,7 @@
 #include "elf/code.h"
 
 struct encoding {
-	const char *bytes; /* hexadecimal; all of it is one instruction */
+	const char *bytes; /* hexadecimal; exactly one instruction */
 	enum insn_kind kind;
 	int64_t imm;
 	uint8_t fp;
@@ -293,10 +293,10 @@ static struct section text_of(const char *path)
 	return s;
 }
 
-/* One instruction as objdump sees it. */
+/* One instruction according to objdump. */
 struct judged {
 	uint64_t vaddr;
-	bool bad; /* objdump says that it is none, or a prefix alone: data */
+	bool bad; /* invalid according to objdump, or a prefix alone: data */
 	char line[128];
 };
 
@@ -313,7 +313,7 @@ static bool parse_judged(struct judged *j, const char *line)
 	return true;
 }
 
-/* Whether the instruction is as long as objdump says. */
+/* Returns whether the length is objdump's. */
 static bool agrees(const struct section *s, const struct judged *j, uint64_t next)
 {
 	struct insn i;
@@ -323,8 +323,8 @@ static bool agrees(const struct section *s, const struct judged *j, uint64_t nex
 		       next - j->vaddr;
 }
 
-/* Decodes from every start of objdump's to the next one: data in code, which libcrypto has, would
- * set two linear decoders apart for some instructions. Prints the first disagreements. */
+/* Decodes from every start of objdump's to the next one: data among code, as in libcrypto, would
+ * set two linear decoders apart for some instructions. Prints the first differences. */
 static void compare(const char *path, const struct section *s)
 {
 	struct judged last = { .bad = true }, now;

@@ -96,6 +96,17 @@ static void puts_calls_by_order_where_no_frame_holds_the_anchor(void **state)
 	assert_string_equal(describe(), "paIBICo");
 }
 
+/* All E are at one place in the code. */
+static void puts_calls_by_order_before_frames_at_the_same_place(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0 }, { 2, 1, 0 } };
+
+	(void)state;
+	begin("oEppEpEpo", UNWIND_STITCHED);
+	merge(runs, 3, 9);
+	assert_string_equal(describe(), "oaIIIBIICIIo");
+}
+
 static void puts_calls_last_if_the_native_stack_is_cut(void **state)
 {
 	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x1900 }, { 2, 1, 0 } };
@@ -135,6 +146,7 @@ static void ends_at_the_limit_of_a_trace(void **state)
 RUN_TESTS(cmocka_unit_test(puts_runs_before_the_frames_that_hold_their_anchors),
 	  cmocka_unit_test(leaves_out_hidden_calls),
 	  cmocka_unit_test(puts_calls_by_order_where_no_frame_holds_the_anchor),
+	  cmocka_unit_test(puts_calls_by_order_before_frames_at_the_same_place),
 	  cmocka_unit_test(puts_calls_last_if_the_native_stack_is_cut),
 	  cmocka_unit_test(marks_calls_without_a_name),
 	  cmocka_unit_test(ends_at_the_limit_of_a_trace))

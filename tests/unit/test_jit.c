@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of code that processes make while they run: whose files are believed. */
+/* Names of generated code: which files are trusted. */
 #include "test.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void write_map(const char *text)
 	fclose(f);
 }
 
-/* The name that this process gives an address now, or "". */
+/* Returns the present name of an address in this process, or "". */
 static const char *told(struct jit *j, uint64_t addr)
 {
 	const struct jit_place place = { (uint32_t)getpid(), addr, monotonic__ns() };
@@ -67,7 +67,7 @@ static void a_map_of_this_process(void **state)
 	assert_string_equal(told(*state, 0x1008), "a");
 	generation = own_generation(*state);
 	assert_int_not_equal(generation, 0);
-	write_map("1000 10 a\n2000 10 b\n"); /* the same and more, as far as can be seen */
+	write_map("1000 10 a\n2000 10 b\n"); /* indistinguishable from the old text plus more */
 	assert_string_equal(told(*state, 0x2000), "b");
 	assert_int_equal(own_generation(*state), generation);
 	write_map("1000 10 other\n2000 10 b\n3000 10 c\n");
@@ -78,11 +78,12 @@ static void a_map_of_this_process(void **state)
 	write_map("1000 10 new\n");
 	while (strcmp(told(*state, 0x1000), "new") != 0)
 		assert_true(monotonic__ns() - from_ns < 60000000000);
-	assert_true(monotonic__ns() - from_ns >= 250000000); /* it is not looked for all the time */
+	/* the search is not repeated all the time */
+	assert_true(monotonic__ns() - from_ns >= 250000000);
 	assert_int_not_equal(own_generation(*state), generation);
 }
 
-/* Functions enough for reading them to take milliseconds, and one of that name. */
+/* Enough functions that reading them takes milliseconds, and one of that name. */
 static void write_many(const char *name)
 {
 	FILE *f = fopen(map_path, "w");
@@ -94,15 +95,15 @@ static void write_many(const char *name)
 	fclose(f);
 }
 
-/* Who writes much again and again does not keep us busy; what it says is known in the end. */
-static void a_large_map_is_not_read_all_the_time(void **state)
+/* A process that writes much repeatedly does not keep us busy; its names are known in the end. */
+static void a_large_map_is_read_seldom(void **state)
 {
 	uint64_t begin_ns, took_ns;
 	const char *name;
 
 	write_many("first");
 	assert_string_equal(told(*state, 0x1000), "first");
-	write_many("second"); /* that it was large at first is nobody's fault */
+	write_many("second"); /* a file that is large at first is not suspicious */
 	begin_ns = monotonic__ns();
 	assert_string_equal(told(*state, 0x1000), "second");
 	took_ns = monotonic__ns() - begin_ns;
@@ -125,7 +126,7 @@ static void refuse(struct jit *j)
 	alarm(0);
 }
 
-static void what_is_no_file_of_its_own_is_not_believed(void **state)
+static void links_to_other_files_are_not_believed(void **state)
 {
 	const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
 	char other[80];
@@ -151,7 +152,7 @@ static void what_is_no_file_of_its_own_is_not_believed(void **state)
 	refuse(*state);
 }
 
-static void anothers_file_is_not_believed(void **state)
+static void a_file_of_another_user_is_not_believed(void **state)
 {
 	write_map("1000 10 a\n");
 	if (geteuid() != 0)
@@ -160,7 +161,7 @@ static void anothers_file_is_not_believed(void **state)
 	refuse(*state);
 }
 
-static void processes_that_are_gone(void **state)
+static void processes_that_ended_have_no_names(void **state)
 {
 	struct jit_symbol s;
 	pid_t pid = fork();
@@ -189,7 +190,7 @@ static void apply_mmap(struct dump_paths *t, uint32_t tgid, const char *path, ui
 	dump_paths__apply(t, &r);
 }
 
-static void dumps_that_records_tell_of(void **state)
+static void recorded_dumps_are_found(void **state)
 {
 	static const char *const others[] = { "/tmp/jit-.dump",
 					      "/tmp/jit-1.dump.so",
@@ -214,14 +215,15 @@ static void dumps_that_records_tell_of(void **state)
 	assert_string_equal(dump, "/home/u/.debug/jit-7.dump");
 	apply_mmap(t, 7, "/home/u/.debug/jit-7.dump", PROT_READ | PROT_EXEC);
 	assert_ptr_equal(dump_paths__dump(t, 7), dump);
-	apply_mmap(t, 7, "/tmp/jit-1.dump", PROT_READ | PROT_EXEC); /* in its container it is 1 */
+	/* its process id in its container is 1 */
+	apply_mmap(t, 7, "/tmp/jit-1.dump", PROT_READ | PROT_EXEC);
 	assert_string_equal(dump_paths__dump(t, 7), "/tmp/jit-1.dump");
 	assert_null(dump_paths__dump(t, 8));
 	dump_paths__free(t);
 }
 
-/* Of one that has gone, whoever owned its files; read when they are asked for first. */
-static void a_process_of_a_recording(void **state)
+/* A process that has ended, with files of any owner; they are read at the first request. */
+static void a_recorded_process_has_names(void **state)
 {
 	struct dump_paths *t = dump_paths__new();
 	struct jit_places places = { .root = "/", .told = t };
@@ -242,7 +244,9 @@ static void a_process_of_a_recording(void **state)
 	unlink(map_path);
 }
 
-RUN_TESTS(test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_not_read_all_the_time),
-	  test_with_jit(what_is_no_file_of_its_own_is_not_believed),
-	  test_with_jit(anothers_file_is_not_believed), test_with_jit(processes_that_are_gone),
-	  cmocka_unit_test(dumps_that_records_tell_of), cmocka_unit_test(a_process_of_a_recording))
+RUN_TESTS(test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_read_seldom),
+	  test_with_jit(links_to_other_files_are_not_believed),
+	  test_with_jit(a_file_of_another_user_is_not_believed),
+	  test_with_jit(processes_that_ended_have_no_names),
+	  cmocka_unit_test(recorded_dumps_are_found),
+	  cmocka_unit_test(a_recorded_process_has_names))

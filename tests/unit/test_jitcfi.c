@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call-frame information that processes say they have: what they all together may have of us. */
+/* Call-frame information from processes: their shared limits. */
 #include "test.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@
 extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */
 struct gdb_descriptor __jit_debug_descriptor;
 
-/* Lists so many images with frames of that size, and waits for its end. */
+/* Lists this many images with frames of that size, and waits for its end. */
 static _Noreturn void be_listed(size_t cnt, size_t frames_sz)
 {
 	static struct gdb_listed listed[MANY];
@@ -54,7 +54,7 @@ static bool is_found(struct jit_cfi *j, pid_t child)
 	return is_known(j, child, 0);
 }
 
-/* The first look may have been before it listed anything. */
+/* The first read may be before it lists anything. */
 static void wait_found(struct jit_cfi *j, pid_t child)
 {
 	uint64_t begin_ns = monotonic__ns();
@@ -65,7 +65,7 @@ static void wait_found(struct jit_cfi *j, pid_t child)
 	}
 }
 
-static void who_has_most_goes_without(void **state)
+static void the_largest_process_loses_its_tables(void **state)
 {
 	static const size_t cnt[CHILDREN] = { 6, IMAGES, 5 }; /* 72 MB; 64 are kept */
 	struct jit_cfi *j = jit_cfi__new();
@@ -85,7 +85,8 @@ static void who_has_most_goes_without(void **state)
 		kill(children[i], SIGKILL);
 		waitpid(children[i], NULL, 0);
 	}
-	assert_true(is_found(j, children[0])); /* to know the last callers of one that is gone */
+	/* for the last callers of a process that has ended */
+	assert_true(is_found(j, children[0]));
 	jit_cfi__free(j);
 }
 
@@ -98,8 +99,8 @@ static size_t count_known(struct jit_cfi *j, pid_t child)
 	return cnt;
 }
 
-/* Else each walk through them makes all of them again. */
-static void more_than_are_kept(void **state)
+/* Otherwise each walk through them would make all of them again. */
+static void tables_beyond_the_limit_are_not_rebuilt(void **state)
 {
 	struct jit_cfi *j = jit_cfi__new();
 	uint64_t begin_ns = monotonic__ns();
@@ -125,8 +126,8 @@ static void more_than_are_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_has_most_goes_without),
-		cmocka_unit_test(more_than_are_kept),
+		cmocka_unit_test(the_largest_process_loses_its_tables),
+		cmocka_unit_test(tables_beyond_the_limit_are_not_rebuilt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known of names of JIT code, and for how long. */
+/* How long names of JIT code stay valid. */
 #include "test.h"
 
 #include "stacks/jitkeys.h"
@@ -23,20 +23,20 @@ static struct stack_owner owner(uint32_t tgid, uint64_t time_ns)
 	return (struct stack_owner){ .tgid = tgid, .time_ns = time_ns };
 }
 
-static void who_tells_nothing_is_asked_seldom(void **state)
+static void processes_without_names_are_asked_seldom(void **state)
 {
 	const struct stack_owner first = owner(7, 1000), soon = owner(7, 2000),
 				 late = owner(7, 3ull * SECOND), other = owner(8, 1000);
 
 	assert_true(jit_keys__begin(*state, &first));
-	assert_false(jit_keys__due(*state)); /* nothing was found yet: stacks are on their way */
+	assert_false(jit_keys__due(*state)); /* nothing was found yet, but stacks are pending */
 	jit_keys__learn(*state, &first, 0);
 	assert_false(jit_keys__begin(*state, &soon));
 	assert_true(jit_keys__begin(*state, &other));
 	assert_false(jit_keys__begin(*state, &soon));
 	assert_true(jit_keys__begin(*state, &late));
 	assert_true(jit_keys__due(*state));
-	assert_false(jit_keys__begin(*state, &late)); /* it is under way */
+	assert_false(jit_keys__begin(*state, &late)); /* it is in progress */
 }
 
 static void names_hold_until_a_place_has_another_owner(void **state)
@@ -61,12 +61,12 @@ static void names_hold_until_a_place_has_another_owner(void **state)
 	assert_true(jit_keys__begin(*state, &later));
 	assert_true(jit_keys__due(*state));
 	assert_false(jit_keys__due(*state));
-	jit_keys__learn(*state, &later, 2); /* something lies elsewhere now */
+	jit_keys__learn(*state, &later, 2); /* the code at an address has changed */
 	assert_true(jit_keys__begin(*state, &later));
 	assert_false(jit_keys__name(*state, 0x1000, &hash));
 }
 
-static void many_processes(void **state)
+static void many_processes_are_bounded(void **state)
 {
 	uint64_t hash;
 
@@ -83,5 +83,5 @@ static void many_processes(void **state)
 
 #define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(test(who_tells_nothing_is_asked_seldom), test(names_hold_until_a_place_has_another_owner),
-	  test(many_processes))
+RUN_TESTS(test(processes_without_names_are_asked_seldom),
+	  test(names_hold_until_a_place_has_another_owner), test(many_processes_are_bounded))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Work in threads: what is held up holds up nobody else. */
+/* Jobs on threads: a blocked job blocks no other lane. */
 #include "test.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "base/monotonic.h"
 
 #define SECOND	1000000000ull
-#define JOB_MAX 16
+#define JOB_MAX 64
 
 struct rig;
 
@@ -20,7 +20,7 @@ struct step {
 	struct rig *rig;
 	char name;
 	bool worked;
-	int gate[2]; /* work waits for a byte; -1: it does not wait */
+	int gate[2]; /* `work` waits for a byte; -1: it does not wait */
 };
 
 struct rig {
@@ -73,7 +73,7 @@ static struct step *submit(struct rig *r, char name, enum job_rank rank, uint64_
 	return s;
 }
 
-/* Its work is not done before pass(). */
+/* Its work does not end before pass(). */
 static struct step *submit_slow(struct rig *r, char name, uint64_t lane)
 {
 	struct step *s = add(r, name, JOB_FIRST, lane);
@@ -144,7 +144,7 @@ static void better_ranks_go_first(void **state)
 	assert_string_equal(r->done, "sabBc");
 }
 
-/* Until so many are done. */
+/* Waits until that many are done. */
 static void wait_for_some(struct rig *r, size_t cnt)
 {
 	for (uint64_t until = monotonic__ns() + 60 * SECOND; strlen(r->done) < cnt; usleep(1000)) {
@@ -153,8 +153,8 @@ static void wait_for_some(struct rig *r, size_t cnt)
 	}
 }
 
-/* Seven lanes hang; the eighth goes on, and what waits behind the seven keeps its place. */
-static void who_hangs_holds_up_its_own_lane_only(void **state)
+/* Seven lanes hang; the eighth goes on, and jobs that wait for the seven keep their places. */
+static void a_hanging_job_blocks_only_its_lane(void **state)
 {
 	struct rig *r = *state;
 	struct step *slow[7];
@@ -175,8 +175,8 @@ static void who_hangs_holds_up_its_own_lane_only(void **state)
 	assert_int_equal(strlen(r->done), 9);
 }
 
-/* What has not begun is given back undone. */
-static void who_hangs_at_the_end_is_left_behind(void **state)
+/* Jobs that have not started are returned undone. */
+static void a_hanging_job_is_left_behind_at_the_end(void **state)
 {
 	struct rig *r = *state;
 	struct step *hung = submit_slow(r, 'h', 1), *undone;
@@ -189,7 +189,7 @@ static void who_hangs_at_the_end_is_left_behind(void **state)
 	assert_in_range(monotonic__ns() - from_ns, SECOND / 2, 60 * SECOND);
 	assert_string_equal(r->done, "u");
 	assert_false(undone->worked);
-	pass(hung); /* it finds nobody, and ends */
+	pass(hung); /* it finds no owner, and ends */
 	while (!__atomic_load_n(&hung->worked, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	usleep(20000);
@@ -206,7 +206,7 @@ static bool always(struct job *j)
 	return !never(j);
 }
 
-/* A lane is probed once; nothing is done in one that does not answer. */
+/* A lane is probed once; no job of a lane that does not answer runs. */
 static void a_dead_lane_is_left_alone(void **state)
 {
 	struct rig *r = *state;
@@ -224,7 +224,7 @@ static void a_dead_lane_is_left_alone(void **state)
 	assert_int_equal(r->probes, 2);
 }
 
-static void without_threads_it_is_done_at_once(void **state)
+static void without_threads_jobs_run_at_once(void **state)
 {
 	struct rig *r = *state;
 	struct step *s = add(r, 'a', JOB_FIRST, 1);
@@ -236,7 +236,7 @@ static void without_threads_it_is_done_at_once(void **state)
 	jobs__free(NULL);
 }
 
-/* Threads that hang do not count: there is always another one. */
+/* Hung threads do not count: there is always another one. */
 static void hung_threads_are_replaced(void **state)
 {
 	struct rig *r = *state;
@@ -252,7 +252,7 @@ static void hung_threads_are_replaced(void **state)
 	wait_for(r);
 }
 
-/* A third lane of one crowd is not tried, and what waits for a lane that hangs is given back. */
+/* A third lane of one crowd is not tried, and jobs that wait for a hung lane are returned. */
 static void two_lanes_of_a_crowd_may_hang(void **state)
 {
 	struct rig *r = *state;
@@ -267,7 +267,7 @@ static void two_lanes_of_a_crowd_may_hang(void **state)
 	assert_string_equal(r->done, "g"); /* it waits for none of them */
 	wait_for_some(r, 3);
 	assert_false(others[0]->worked || others[1]->worked);
-	/* A lane in which others have jobs, too, is no one's fault. */
+	/* A lane with jobs of other crowds, too, counts for none. */
 	others[2] = submit_of(r, 's', 103, 7);
 	wait_for_some(r, 4);
 	assert_false(others[2]->worked);
@@ -280,7 +280,7 @@ static void two_lanes_of_a_crowd_may_hang(void **state)
 	wait_for(r);
 }
 
-/* More lanes than are remembered, all of one user: the bound holds. */
+/* More lanes than are kept, all of one user: the limit applies. */
 static void a_crowd_has_its_bound_in_many_lanes(void **state)
 {
 	struct rig *r = *state;
@@ -304,9 +304,53 @@ static void a_crowd_has_its_bound_in_many_lanes(void **state)
 	wait_for(r);
 }
 
+/* Many users that hang two lanes each; the job of a disk does not wait until all of them hang. */
+static void crowds_leave_threads_for_disks(void **state)
+{
+	struct rig *r = *state;
+	struct step *hung[32], *disk;
+
+	for (size_t i = 0; i < 32; i++)
+		hung[i] = submit_of(r, 'h', 100 + i, 7 + i / 2);
+	for (uint64_t until = monotonic__ns() + SECOND; monotonic__ns() < until; usleep(1000))
+		jobs__collect(r->jobs); /* threads start while the others are blocked */
+	disk = submit(r, 'd', JOB_FIRST, 1);
+	for (uint64_t until = monotonic__ns() + SECOND / 2; monotonic__ns() < until; usleep(1000))
+		jobs__collect(r->jobs);
+	assert_string_equal(r->done, "d");
+	assert_true(disk->worked);
+	for (size_t i = 0; i < 32; i++)
+		pass(hung[i]);
+	wait_for(r);
+}
+
+/* Its processes have ended: the user has no more threads for that. */
+static void an_unknown_user_is_a_crowd(void **state)
+{
+	struct rig *r = *state;
+	struct step *other;
+
+	for (size_t i = 0; i < 2; i++)
+		submit_of(r, 'h', 100 + i, JOB_CROWD_UNKNOWN);
+	other = submit_of(r, 'o', 102, JOB_CROWD_UNKNOWN);
+	wait_for_some(r, 1);
+	assert_false(other->worked);
+	/* A job of an unknown user in a user's lane leaves it that user's. */
+	for (size_t i = 0; i < 2; i++)
+		submit_of(r, 'k', 200 + i, 7);
+	other = submit_of(r, 'p', 202, 7);
+	submit_of(r, 'q', 202, JOB_CROWD_UNKNOWN);
+	wait_for_some(r, 3);
+	assert_false(other->worked);
+	for (size_t i = 0; i < r->cnt; i++)
+		pass(&r->steps[i]);
+	wait_for(r);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(better_ranks_go_first), T(who_hangs_holds_up_its_own_lane_only),
-	  T(who_hangs_at_the_end_is_left_behind), T(a_dead_lane_is_left_alone),
+RUN_TESTS(T(better_ranks_go_first), T(a_hanging_job_blocks_only_its_lane),
+	  T(a_hanging_job_is_left_behind_at_the_end), T(a_dead_lane_is_left_alone),
 	  T(hung_threads_are_replaced), T(two_lanes_of_a_crowd_may_hang),
-	  T(a_crowd_has_its_bound_in_many_lanes), T(without_threads_it_is_done_at_once))
+	  T(a_crowd_has_its_bound_in_many_lanes), T(crowds_leave_threads_for_disks),
+	  T(an_unknown_user_is_a_crowd), T(without_threads_jobs_run_at_once))

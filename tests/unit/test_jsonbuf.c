@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* JSON: strings that are hostile, numbers without rounding. */
+/* JSON: hostile strings, and numbers without rounding. */
 #include "test.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 		buf__free(&out);                                   \
 	} while (0)
 
-static void strings(void **state)
+static void strings_are_escaped(void **state)
 {
 	static const struct {
 		const char *s, *json;
@@ -34,7 +34,7 @@ static void strings(void **state)
 	assert_json("\"a\\u0000b\"", jsonbuf__str(&out, "a\0b", 3));
 }
 
-static void numbers(void **state)
+static void numbers_are_formatted(void **state)
 {
 	(void)state;
 	assert_json("0", jsonbuf__int(&out, 0));
@@ -45,4 +45,4 @@ static void numbers(void **state)
 	assert_json("18446744073709551.615", jsonbuf__micros(&out, UINT64_MAX));
 }
 
-RUN_TESTS(cmocka_unit_test(strings), cmocka_unit_test(numbers))
+RUN_TESTS(cmocka_unit_test(strings_are_escaped), cmocka_unit_test(numbers_are_formatted))

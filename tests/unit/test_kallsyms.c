@@ -45,7 +45,7 @@ static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 			     "ffffffffc0003000 t bpf_prog_1234_mine\t[bpf]\n"
 			     "ffffffffc0004000 t _RNvC6_123foo3bar\t[rust_module]\n";
 
-static void lookups(void **state)
+static void addresses_have_symbols(void **state)
 {
 	struct kallsyms *k = load(*state, kernel);
 	const uint64_t text = 0xffffffff81000000, ext4 = 0xffffffffc0001000;
@@ -70,11 +70,11 @@ static void lookups(void **state)
 	assert_false(kallsyms__symbol(k, text - 1, &s));
 	assert_false(kallsyms__symbol(k, text + 0x1000, &s));	  /* data */
 	assert_false(kallsyms__symbol(k, text + 0x10000000, &s)); /* between */
-	assert_false(kallsyms__symbol(k, UINT64_MAX, &s));	  /* too far behind the last */
+	assert_false(kallsyms__symbol(k, UINT64_MAX, &s));	  /* too far after the last */
 	kallsyms__free(k);
 }
 
-static void errors(void **state)
+static void errors_are_reported(void **state)
 {
 	assert_null(kallsyms__new("/nonexistent/kallsyms"));
 	assert_int_equal(errno, ENOENT);
@@ -111,7 +111,8 @@ static void odd_lines_are_skipped(void **state)
 	kallsyms__free(k);
 }
 
-/* A module that comes later is found after the file was read again; names handed out stay. */
+/* A module that is loaded later is found after the file is read again; returned names stay valid.
+ */
 static void a_module_comes_later(void **state)
 {
 	uint64_t from_ns = monotonic__ns();
@@ -131,7 +132,7 @@ static void a_module_comes_later(void **state)
 	assert_string_equal(s.module, "[late]");
 	assert_string_equal(before.name, "global");
 	assert_string_equal(before.module, "[kernel]");
-	shell__write(*state, "kallsyms", ""); /* a reading that fails changes nothing */
+	shell__write(*state, "kallsyms", ""); /* a failed read changes nothing */
 	nanosleep(&wait, NULL);
 	assert_false(kallsyms__symbol(k, 0xffffffffe0000000, &s));
 	assert_true(kallsyms__symbol(k, 0xffffffffd0000004, &s));
@@ -164,7 +165,7 @@ static size_t read_entries(const char *path, struct entry **entries)
 	return cnt;
 }
 
-/* The nearest start at or below addr, by looking at every line. */
+/* Returns the nearest start at or below addr, by a search of every line. */
 static uint64_t linear(const struct entry *e, size_t cnt, uint64_t addr)
 {
 	uint64_t best = 0;
@@ -175,8 +176,8 @@ static uint64_t linear(const struct entry *e, size_t cnt, uint64_t addr)
 	return best;
 }
 
-/* A copy: BPF programs come and go, and have names there. */
-static void this_kernel_against_a_linear_search(void **state)
+/* A copy, because BPF programs come and go, and have names there. */
+static void look_ups_equal_a_linear_search(void **state)
 {
 	struct entry *entries;
 	size_t cnt, compared = 0;
@@ -210,6 +211,6 @@ static void this_kernel_against_a_linear_search(void **state)
 	kallsyms__free(k);
 }
 
-RUN_TESTS(test_with_folder(lookups), test_with_folder(errors),
+RUN_TESTS(test_with_folder(addresses_have_symbols), test_with_folder(errors_are_reported),
 	  test_with_folder(odd_lines_are_skipped), test_with_folder(a_module_comes_later),
-	  test_with_folder(this_kernel_against_a_linear_search))
+	  test_with_folder(look_ups_equal_a_linear_search))

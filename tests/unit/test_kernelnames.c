@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel's symbols take longer than a short recording. */
+/* Reading the kernel's symbols takes longer than a short recording. */
 #include "capture_take.h"
 #include "shell.h"
 
@@ -13,7 +13,7 @@
 #include "stacks/kernelnames.h"
 #include "session_rig.h"
 
-/* In a mount namespace of this process's own the symbols come from a pipe. */
+/* In a private mount namespace the symbols come from a pipe. */
 static void let_symbols_come_from(const char *fifo)
 {
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
@@ -21,7 +21,7 @@ static void let_symbols_come_from(const char *fifo)
 	assert_int_equal(mount(fifo, "/proc/kallsyms", NULL, MS_BIND, NULL), 0);
 }
 
-/* When somebody reads there. */
+/* Opens it as soon as there is a reader. */
 static int open_for_writing(const char *fifo)
 {
 	int fd;
@@ -83,7 +83,7 @@ static void finish_before_they_are_read(const char *fifo)
 	free(e);
 }
 
-/* In a process of its own, without whom all else would have those symbols. */
+/* In a child process, because other tests would also get these symbols. */
 static void in_a_child(void (*fn)(const char *fifo))
 {
 	char *dir, fifo[4096];
@@ -96,15 +96,15 @@ static void in_a_child(void (*fn)(const char *fifo))
 	pid = fork();
 	if (pid == 0) {
 		fn(fifo);
-		_exit(0); /* what is in hand is lost, as it is when the collector ends */
+		_exit(0); /* pending data is lost, as at the collector's end */
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	shell__teardown((void **)&dir);
 }
 
-/* A thread that is left behind with them writes to nothing that is gone: a sanitizer looks. */
-static void who_reads_them_is_left_behind(void **state)
+/* A thread that still reads them writes to no freed memory: a sanitizer checks. */
+static void a_slow_reader_is_left_behind(void **state)
 {
 	(void)state;
 	in_a_child(read_when_all_is_gone);
@@ -116,4 +116,4 @@ static void a_short_recording_waits_for_them(void **state)
 	in_a_child(finish_before_they_are_read);
 }
 
-RUN_TESTS(ROOT_TEST(who_reads_them_is_left_behind), ROOT_TEST(a_short_recording_waits_for_them))
+RUN_TESTS(ROOT_TEST(a_slow_reader_is_left_behind), ROOT_TEST(a_short_recording_waits_for_them))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lanes: nested events share one, others get their own. */
+/* Lanes: nested events share one, others get another. */
 #include "test.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void nested_or_apart(void **state)
 	lanes__free(l);
 }
 
-static void overlaps(void **state)
+static void overlaps_get_new_lanes(void **state)
 {
 	struct lanes *l = lanes__new();
 
@@ -82,11 +82,11 @@ static void threads_are_apart(void **state)
 	(void)state;
 	assert_int_equal(place(l, 0, 0, 100), 11);
 	assert_int_equal(lanes__place(l, &other), 11);
-	assert_int_equal(lanes__place(l, &none), LANES_FIRST_ID); /* viewers take 0 for the pid */
+	assert_int_equal(lanes__place(l, &none), LANES_FIRST_ID); /* viewers treat 0 as the pid */
 	lanes__free(l);
 }
 
-static void too_many(void **state)
+static void too_many_lanes_are_an_error(void **state)
 {
 	struct lanes *l = lanes__new();
 
@@ -99,6 +99,6 @@ static void too_many(void **state)
 	lanes__free(l);
 }
 
-RUN_TESTS(cmocka_unit_test(nested_or_apart), cmocka_unit_test(overlaps),
+RUN_TESTS(cmocka_unit_test(nested_or_apart), cmocka_unit_test(overlaps_get_new_lanes),
 	  cmocka_unit_test(queries_are_apart), cmocka_unit_test(threads_are_apart),
-	  cmocka_unit_test(too_many))
+	  cmocka_unit_test(too_many_lanes_are_an_error))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The command that is recorded: when it begins, as whom, and how it ended. */
+/* The recorded command: its start, its user and its end. */
 #include "test.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define NOBODY 65534
 
-/* Until it has ended, by itself. */
+/* Waits until it has ended by itself. */
 static void wait_end(struct launch *l)
 {
 	struct pollfd p = { .fd = l->pid_fd, .events = POLLIN };
@@ -33,7 +33,7 @@ static struct launch prepare(const char *const argv[], const struct caller *as)
 	return l;
 }
 
-/* sh -c `script`; its status. */
+/* Runs sh -c `script`; returns its status. */
 static int run(const char *script, const struct caller *as)
 {
 	const char *const argv[] = { "sh", "-c", script, NULL };
@@ -45,7 +45,7 @@ static int run(const char *script, const struct caller *as)
 	return l.status;
 }
 
-static void statuses(void **state)
+static void statuses_are_those_of_a_shell(void **state)
 {
 	(void)state;
 	assert_int_equal(run("exit 0", NULL), 0);
@@ -54,7 +54,7 @@ static void statuses(void **state)
 	assert_int_equal(run("kill -SEGV $$", NULL), 128 + SIGSEGV);
 }
 
-static void commands_that_cannot_run(void **state)
+static void commands_that_cannot_run_are_refused(void **state)
 {
 	static const struct {
 		const char *command;
@@ -82,8 +82,8 @@ static void commands_that_cannot_run(void **state)
 	}
 }
 
-/* What only the kernel can tell. */
-static void commands_that_exec_refuses(void **state)
+/* Errors that only the kernel can detect. */
+static void commands_that_exec_refuses_are_reported(void **state)
 {
 	char path[256];
 	struct launch l;
@@ -97,7 +97,7 @@ static void commands_that_exec_refuses(void **state)
 	launch__free(&l);
 }
 
-/* Recording begins before its first instruction, under its name. */
+/* Recording starts before its first instruction, with its name. */
 static void waits_to_be_let_go(void **state)
 {
 	const char *folder = *state;
@@ -123,8 +123,8 @@ static void waits_to_be_let_go(void **state)
 	launch__free(&l);
 }
 
-/* The collector failed before it began. */
-static void never_begins_when_nobody_lets_it(void **state)
+/* The collector failed before it started the command. */
+static void never_starts_without_permission(void **state)
 {
 	const char *folder = *state;
 	char script[256];
@@ -139,7 +139,7 @@ static void never_begins_when_nobody_lets_it(void **state)
 	shell__run("! test -e %s/begun", folder);
 }
 
-/* The collector has signals blocked, for its signalfd: the command must not. */
+/* The collector blocks signals for its signalfd: the command must not inherit that. */
 static void its_signals_are_its_own(void **state)
 {
 	sigset_t all, before;
@@ -183,7 +183,7 @@ static void ends_when_told_to(void **state)
 	launch__free(&none);
 }
 
-static void called_by_sudo(void **state)
+static void sudo_gives_the_caller(void **state)
 {
 	struct caller c;
 
@@ -194,14 +194,14 @@ static void called_by_sudo(void **state)
 	assert_int_equal(c.uid, getuid());
 	assert_false(c.sudo);
 	setenv("SUDO_UID", "1234", 1);
-	assert_false(caller__get().sudo); /* half of it */
+	assert_false(caller__get().sudo); /* only half of it is set */
 	setenv("SUDO_GID", "56x", 1);
 	assert_false(caller__get().sudo);
-	setenv("SUDO_GID", "4294967295", 1); /* -1: "leave it as it is" to setresgid() */
+	setenv("SUDO_GID", "4294967295", 1); /* -1: "unchanged" for setresgid() */
 	assert_false(caller__get().sudo);
 	setenv("SUDO_GID", "56", 1);
 	c = caller__get();
-	assert_int_equal(c.sudo, geteuid() == 0); /* anybody can set a variable */
+	assert_int_equal(c.sudo, geteuid() == 0); /* any user can set a variable */
 	if (c.sudo) {
 		assert_int_equal(c.uid, 1234);
 		assert_int_equal(c.gid, 56);
@@ -210,7 +210,7 @@ static void called_by_sudo(void **state)
 	unsetenv("SUDO_GID");
 }
 
-/* For good, and with nothing of root's. */
+/* Permanently, and without root's properties. */
 static void becomes_the_caller(void **state)
 {
 	const struct caller nobody = { NOBODY, NOBODY, true }, nameless = { 54321, 54321, true };
@@ -234,9 +234,10 @@ static void becomes_the_caller(void **state)
 	assert_int_equal(setgroups(0, NULL), 0);
 }
 
-RUN_TESTS(cmocka_unit_test(statuses), test_with_folder(commands_that_cannot_run),
-	  test_with_folder(commands_that_exec_refuses), test_with_folder(waits_to_be_let_go),
-	  test_with_folder(never_begins_when_nobody_lets_it),
+RUN_TESTS(cmocka_unit_test(statuses_are_those_of_a_shell),
+	  test_with_folder(commands_that_cannot_run_are_refused),
+	  test_with_folder(commands_that_exec_refuses_are_reported),
+	  test_with_folder(waits_to_be_let_go), test_with_folder(never_starts_without_permission),
 	  cmocka_unit_test(its_signals_are_its_own),
 	  test_with_folder(nothing_of_ours_is_open_in_it), cmocka_unit_test(ends_when_told_to),
-	  cmocka_unit_test(called_by_sudo), cmocka_unit_test(becomes_the_caller))
+	  cmocka_unit_test(sudo_gives_the_caller), cmocka_unit_test(becomes_the_caller))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules without a table: the same as with one, and nothing but errors of a file that lies. */
+/* Rules without a table: equal to those of a table, and only errors for forged files. */
 #include "test.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "elf/sectionheaders.h"
 #include "cfi/tablebuild.h"
 
-/* 100 functions, of which every third has no call-frame information, and every fifth a hole behind
- * it: more than one block of what is kept of the search table. */
+/* 100 functions: every third has no call-frame information, and every fifth is followed by a hole.
+ * More than one cached block of the search table. */
 static const char source[] = ".set i,0\n"
 			     ".rept 100\n"
 			     " .p2align 6\n"
@@ -90,7 +90,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The file as the image has it now. */
+/* Returns the file with the present contents of the image. */
 static struct elf_file *reopen(const struct rig *r)
 {
 	uint8_t *copy = malloc(r->sz);
@@ -107,7 +107,7 @@ static int ask(struct lazy_table *x, const struct elf_file *f, uint64_t off,
 	return lazy_table__rule(x, &query, rule);
 }
 
-static void it_says_what_the_table_says(void **state)
+static void rules_equal_those_of_the_table(void **state)
 {
 	struct rig *r = *state;
 	struct cfi_table *t;
@@ -131,7 +131,7 @@ static void it_says_what_the_table_says(void **state)
 	elf_file__put(f);
 }
 
-/* Whatever was asked for before: all of a program that is not ours, some places at a time. */
+/* For any earlier look-ups: all of a foreign program, some places at a time. */
 static void the_order_makes_no_difference(void **state)
 {
 	struct elf_file *f = elf_file__open("/bin/sh");
@@ -162,8 +162,7 @@ static void the_order_makes_no_difference(void **state)
 	elf_file__put(f);
 }
 
-/* What is read next may take the place of what was read before: more pages are asked for than are
- * kept. */
+/* Reading may evict pages that were read before: more pages are needed than are kept. */
 static void nor_does_what_pages_are_kept(void **state)
 {
 	struct elf_file *f = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
@@ -197,7 +196,7 @@ static void nor_does_what_pages_are_kept(void **state)
 	elf_file__put(f);
 }
 
-static void what_is_in_no_code_has_no_answer(void **state)
+static void places_outside_code_have_no_answer(void **state)
 {
 	struct rig *r = *state;
 	struct packed_rule rule;
@@ -214,7 +213,7 @@ static void what_is_in_no_code_has_no_answer(void **state)
 	elf_file__put(f);
 }
 
-static void a_file_with_more_than_that_has_none(void **state)
+static void larger_files_have_no_lazy_table(void **state)
 {
 	struct rig *r = *state;
 	struct elf_file *f;
@@ -232,7 +231,7 @@ static void a_file_with_more_than_that_has_none(void **state)
 	elf_file__put(f);
 }
 
-/* ---- files that lie -----------------------------------------------------------------------------
+/* ---- forged files -------------------------------------------------------------------------------
  */
 
 static uint8_t *hdr_of(const struct rig *r)
@@ -245,7 +244,7 @@ static void put32(uint8_t *at, uint32_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
-/* An FDE that goes on behind .init, whoever asks for what first. */
+/* An FDE that continues after .init, for any order of look-ups. */
 static void marks_may_be_in_an_fde(void **state)
 {
 	static const char init[] = ".globl other\nother:\n nop\n ret\n"
@@ -281,7 +280,7 @@ static void marks_may_be_in_an_fde(void **state)
 	elf_file__put(f);
 }
 
-/* How many places have an answer; -1: there is no index. */
+/* Returns the number of places with an answer; -1: there is no lazy table. */
 static int answers(const struct rig *r)
 {
 	struct elf_file *f = reopen(r);
@@ -322,7 +321,7 @@ static void an_odd_search_table_is_not_believed(void **state)
 	assert_int_equal(answers(r), (r->code_sz + 2) / 3);
 }
 
-/* Entry 10 leads to something else than the FDE of its place. */
+/* Entry 10 refers to an FDE of another place. */
 static void entries_that_lead_elsewhere_are_not_believed(void **state)
 {
 	static const uint32_t lies[] = { 0, 0x7fffffff, 0x80000000, 0xfffffff0, 100000, 6, 8 };
@@ -356,8 +355,8 @@ static void unsorted_entries_lead_somewhere(void **state)
 	assert_true(answers(r) > 0);
 }
 
-/* Whatever a byte says, there is an answer or there is none. */
-static void any_byte_may_lie(void **state)
+/* For any value of a byte, there is an answer or there is none. */
+static void any_byte_may_be_wrong(void **state)
 {
 	struct rig *r = *state;
 	const Elf64_Shdr *frames;
@@ -376,7 +375,7 @@ static void any_byte_may_lie(void **state)
 	}
 }
 
-/* After the second block's first entry was seen all entries of the first one become the same. */
+/* After the second block's first entry was read, all entries of the first block become equal. */
 static void a_file_may_change(void **state)
 {
 	struct rig *r = *state;
@@ -418,9 +417,9 @@ static void a_file_cut_short_has_no_answer(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(it_says_what_the_table_says), T(the_order_makes_no_difference),
+RUN_TESTS(T(rules_equal_those_of_the_table), T(the_order_makes_no_difference),
 	  T(nor_does_what_pages_are_kept), T(marks_may_be_in_an_fde), T(a_file_may_change),
-	  T(what_is_in_no_code_has_no_answer), T(a_file_with_more_than_that_has_none),
+	  T(places_outside_code_have_no_answer), T(larger_files_have_no_lazy_table),
 	  T(an_odd_search_table_is_not_believed), T(entries_that_lead_elsewhere_are_not_believed),
-	  T(unsorted_entries_lead_somewhere), T(any_byte_may_lie),
+	  T(unsorted_entries_lead_somewhere), T(any_byte_may_be_wrong),
 	  T(a_file_cut_short_has_no_answer))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* CFI written by hand and assembled, in every place where a file may have it. */
+/* Handwritten, assembled CFI, in every place where a file may have it. */
 #include "test.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #define STACK_ADDR  0x7ffd00001000
 #define FUNCTION(n) (0x10000u + 0x100 * (n))
 
-/* Functions 256 bytes apart, from 0x10000 on. Bytes of CFI are written where gas has no name. */
+/* Functions 256 bytes apart, from 0x10000 on. CFI that gas has no name for is written as bytes. */
 static const char source[] =
 	".macro function\n .p2align 8\n.endm\n.text\n"
-	/* 0: a frame pointer, an epilogue, and the state before it again */
+	/* 0: a frame pointer, an epilogue, and the previous state again */
 	"function\n.cfi_startproc\n push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp,-16\n"
 	" mov %rsp,%rbp\n.cfi_def_cfa_register %rbp\n push %rbx\n.cfi_offset %rbx,-24\n nop\n"
 	".cfi_remember_state\n pop %rbx\n leave\n.cfi_def_cfa %rsp,8\n ret\n"
@@ -26,7 +26,7 @@ static const char source[] =
 	/* 2: a trampoline: CFA = *(rsp + 160), rip at rsp + 168, rbx at rsp + 128 */
 	"function\n.cfi_startproc\n.cfi_signal_frame\n.cfi_escape 0x0f,4,0x77,0xa0,1,6\n"
 	".cfi_escape 0x10,16,3,0x77,0xa8,1\n.cfi_escape 0x10,3,3,0x77,0x80,1\n nop\n.cfi_endproc\n"
-	/* 3: vfork: the return address is in rdi, and off the stack */
+	/* 3: vfork: the return address is in rdi, not on the stack */
 	"function\n.cfi_startproc\n nop\n.cfi_def_cfa_offset 0\n.cfi_register %rip,%rdi\n nop\n"
 	".cfi_endproc\n"
 	/* 4: a PLT: rsp + 8 + ((rip & 15) >= 11) * 8 */
@@ -38,10 +38,10 @@ static const char source[] =
 	/* 6: rbx is CFA + 32, r12 is rax + 3, r13 is undefined, CFA = rbx + 16 */
 	"function\n.cfi_startproc\n.cfi_def_cfa %rbx,16\n.cfi_val_offset %rbx,32\n"
 	".cfi_escape 0x16,12,2,0x70,3\n.cfi_undefined %r13\n nop\n.cfi_endproc\n"
-	/* 7: none; 8: none, but it is a trampoline by its code */
+	/* 7: no CFI; 8: no CFI, but its code is a trampoline's */
 	"function\n nop\nfunction\n mov $15,%rax\n syscall\n"
-	/* 9: more than 32 bits; 10 … 12: what cannot be: an address in an expression, no return
-	   address, another return column */
+	/* 9: more than 32 bits; 10 … 12: impossible: an address in an expression, no return
+	 * address, another return column */
 	"function\n.cfi_startproc\n.cfi_def_cfa_offset 0x180000000\n nop\n.cfi_endproc\n"
 	"function\n.cfi_startproc\n.cfi_escape 0x0f,9,3,0,0,0,0,0,0,0,0\n nop\n.cfi_endproc\n"
 	"function\n.cfi_startproc\n.cfi_same_value %rip\n nop\n.cfi_endproc\n"
@@ -81,7 +81,7 @@ static const struct full_rule *rule_at(struct elf_file *f, uint64_t pc)
 	return libdw_rules__rule(cfi, pc, false);
 }
 
-/* ---- what the rules do ---- */
+/* ---- effects of the rules ---- */
 
 struct applied {
 	int err;
@@ -89,7 +89,8 @@ struct applied {
 	struct regs regs;
 };
 
-/* Register n is n * 0x1000000, but rsp and rbp are on the stack; word n of the stack is n. */
+/* Register n is n * 0x1000000, except rsp and rbp, which point to the stack; word n of the stack is
+ * n. */
 static struct applied apply(struct elf_file *f, uint64_t pc)
 {
 	static uint64_t stack[64];
@@ -102,8 +103,8 @@ static struct applied apply(struct elf_file *f, uint64_t pc)
 
 	for (size_t i = 0; i < 64; i++)
 		stack[i] = i;
-	stack[20] = STACK_ADDR + 400; /* where the trampoline looks for rsp */
-	stack[31] = STACK_ADDR + 320; /* where the realigned frame looks for its CFA */
+	stack[20] = STACK_ADDR + 400; /* where the trampoline has rsp */
+	stack[31] = STACK_ADDR + 320; /* where the realigned frame has its CFA */
 	for (size_t i = 0; i < machine_x86_64.reg_cnt; i++)
 		a.regs.v[i] = i * 0x1000000;
 	a.regs.v[DWARF_RSP] = STACK_ADDR;
@@ -143,11 +144,11 @@ static void registers_come_from_where_rules_say(void **state)
 	a = apply(f, FUNCTION(0) + 10); /* after it: as before the epilogue */
 	assert_int_equal(a.cfa, STACK_ADDR + 256 + 16);
 	assert_int_equal(apply(f, FUNCTION(0) + 8).cfa,
-			 STACK_ADDR + 8); /* and the ret is as it was */
+			 STACK_ADDR + 8); /* and after the ret as before */
 	elf_file__put(f);
 }
 
-static void rare_rules(void **state)
+static void rare_rules_are_applied(void **state)
 {
 	struct elf_file *f = open_lib(build(*state, "rare", ""));
 	struct applied a = apply(f, FUNCTION(3) + 1); /* vfork */
@@ -168,7 +169,7 @@ static void rare_rules(void **state)
 	elf_file__put(f);
 }
 
-static void marks(void **state)
+static void roots_and_signals_are_marked(void **state)
 {
 	struct elf_file *f = open_lib(build(*state, "marks", ""));
 	struct applied a = apply(f, FUNCTION(2));
@@ -179,7 +180,7 @@ static void marks(void **state)
 	CHECK_REG(a, DWARF_RSP, STACK_ADDR + 400);
 	CHECK_REG(a, DWARF_RIP, 21);
 	CHECK_REG(a, DWARF_RBX, 16);
-	a = apply(f, FUNCTION(8)); /* without CFI, by its code: struct ucontext */
+	a = apply(f, FUNCTION(8)); /* no CFI, recognized by its code: struct ucontext */
 	assert_int_equal(rule_at(f, FUNCTION(8))->flags, RULE_SIGNAL);
 	CHECK_REG(a, DWARF_RSP, STACK_ADDR + 400);
 	CHECK_REG(a, DWARF_RIP, 21);
@@ -189,7 +190,7 @@ static void marks(void **state)
 	elf_file__put(f);
 }
 
-static void no_rule_for_what_cannot_be(void **state)
+static void impossible_rules_are_refused(void **state)
 {
 	struct elf_file *f = open_lib(build(*state, "no", ""));
 
@@ -202,13 +203,13 @@ static void no_rule_for_what_cannot_be(void **state)
 	assert_null(rule_at(f, 1ull << 47));
 	assert_null(rule_at(f, UINT64_MAX));
 	assert_null(libdw_rules__rule(libdw_rules__of(f, NULL), 0, true));
-	/* a return address belongs to the function of the instruction before it */
+	/* a return address belongs to the function of the previous instruction */
 	assert_non_null(libdw_rules__rule(libdw_rules__of(f, NULL), FUNCTION(1) + 2, true));
 	assert_null(libdw_rules__rule(libdw_rules__of(f, NULL), FUNCTION(1) + 2, false));
 	elf_file__put(f);
 }
 
-/* ---- where CFI is ---- */
+/* ---- places of CFI ---- */
 
 static void check_same_rules(struct elf_file *expected, struct elf_file *f)
 {
@@ -222,7 +223,7 @@ static void check_same_rules(struct elf_file *expected, struct elf_file *f)
 	elf_file__put(f);
 }
 
-static void debug_frame(void **state)
+static void debug_frame_is_used(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	char *lib = build(*state, "df", ".cfi_sections .debug_frame\n");
@@ -240,7 +241,7 @@ static void debug_frame(void **state)
 	elf_file__put(plain);
 }
 
-static void separate_debug_frame(void **state)
+static void separate_debug_frame_is_used(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	char *lib = build(*state, "sep", ".cfi_sections .debug_frame\n");
@@ -256,7 +257,7 @@ static void separate_debug_frame(void **state)
 }
 
 /* The file's own call-frame information is not even read. */
-static void beside_the_own_is_what_is_separate(void **state)
+static void separate_rules_complete_a_files_own(void **state)
 {
 	struct elf_file *own = open_lib(build(*state, "eh", "")), *separate;
 	char *lib = build(*state, "sep", ".cfi_sections .debug_frame\n");
@@ -279,7 +280,7 @@ static void beside_the_own_is_what_is_separate(void **state)
 	elf_file__put(own);
 }
 
-static void no_section_headers(void **state)
+static void section_headers_may_be_missing(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	char *lib = build(*state, "seg", "");
@@ -293,7 +294,7 @@ static void no_section_headers(void **state)
 	elf_file__put(plain);
 }
 
-static void from_memory(void **state)
+static void files_in_memory_have_rules(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	struct stat st;
@@ -306,9 +307,9 @@ static void from_memory(void **state)
 	elf_file__put(plain);
 }
 
-/* ---- files that speak only for themselves ---- */
+/* ---- untrusted files ---- */
 
-static void others_files_have_the_same_rules(void **state)
+static void files_of_others_have_the_same_rules(void **state)
 {
 	struct elf_file *plain = open_lib(build(*state, "eh", ""));
 	struct elf_file *eh = open_lib(build(*state, "eh", ""));
@@ -320,7 +321,7 @@ static void others_files_have_the_same_rules(void **state)
 	elf_file__put(plain);
 }
 
-/* What libdw would pay for with memory; a rule more than there is elsewhere. */
+/* CFI that would cost libdw memory: the file has no rules at all. */
 static void no_rules_from_forgers(void **state)
 {
 	static const char *const bombs[] = {
@@ -340,7 +341,7 @@ static void no_rules_from_forgers(void **state)
 		snprintf(head, sizeof(head), ".cfi_startproc\n%s nop\n.cfi_endproc\n", bombs[i]);
 		f = open_lib(build(*state, "bomb", head));
 		f->trusted = false;
-		/* all are one further on; the trampoline needs no CFI */
+		/* all are one further; the trampoline needs no CFI */
 		for (unsigned n = 0; n <= FUNCTION_CNT; n++)
 			if (n != 9 && rule_at(f, FUNCTION(n)))
 				fail_msg("bomb %zu: a rule for function %u", i, n);
@@ -348,7 +349,7 @@ static void no_rules_from_forgers(void **state)
 	}
 }
 
-/* What is packed into a file is no better than the file. */
+/* Data packed into a file is trusted like the file. */
 static void no_rules_from_forgers_debug_data(void **state)
 {
 	char *lib = build(*state, "packed",
@@ -367,8 +368,8 @@ static void no_rules_from_forgers_debug_data(void **state)
 
 /* ---- the cache ---- */
 
-/* Every pc of the dynamic linker in random order: what the tables say is what libdw says. */
-static void tables_say_what_libdw_says(void **state)
+/* Every pc of the dynamic linker in random order: the cached rules are libdw's. */
+static void tables_equal_libdw(void **state)
 {
 	static const char path[] = "/lib64/ld-linux-x86-64.so.2";
 	struct elf_file *f = elf_file__open(path);
@@ -398,7 +399,7 @@ static void tables_say_what_libdw_says(void **state)
 	elf_file__put(f);
 }
 
-/* More rows than are kept: 600 functions of 32 rows, all with another CFA. */
+/* More rows than are kept: 600 functions of 32 rows, each with another CFA. */
 static void tables_are_bounded(void **state)
 {
 	char path[256];
@@ -431,8 +432,8 @@ static void tables_are_bounded(void **state)
 	elf_file__put(f);
 }
 
-/* Files that lie: any byte of the tables may be anything. No answer is wrong, but there is one. */
-static void forged_tables(void **state)
+/* Forged files: any byte of the tables may have any value. There is always an answer. */
+static void forged_tables_have_an_answer(void **state)
 {
 	char *lib = build(*state, "forged", ""), *copy;
 	struct elf_file *f = elf_file__open(lib);
@@ -470,12 +471,14 @@ static void forged_tables(void **state)
 	free(lib);
 }
 
-RUN_TESTS(test_with_folder(registers_come_from_where_rules_say), test_with_folder(rare_rules),
-	  test_with_folder(marks), test_with_folder(no_rule_for_what_cannot_be),
-	  test_with_folder(debug_frame), test_with_folder(separate_debug_frame),
-	  test_with_folder(no_section_headers), test_with_folder(from_memory),
-	  test_with_folder(others_files_have_the_same_rules),
+RUN_TESTS(test_with_folder(registers_come_from_where_rules_say),
+	  test_with_folder(rare_rules_are_applied), test_with_folder(roots_and_signals_are_marked),
+	  test_with_folder(impossible_rules_are_refused), test_with_folder(debug_frame_is_used),
+	  test_with_folder(separate_debug_frame_is_used),
+	  test_with_folder(section_headers_may_be_missing),
+	  test_with_folder(files_in_memory_have_rules),
+	  test_with_folder(files_of_others_have_the_same_rules),
 	  test_with_folder(no_rules_from_forgers),
-	  test_with_folder(no_rules_from_forgers_debug_data),
-	  cmocka_unit_test(tables_say_what_libdw_says), test_with_folder(tables_are_bounded),
-	  test_with_folder(forged_tables), test_with_folder(beside_the_own_is_what_is_separate))
+	  test_with_folder(no_rules_from_forgers_debug_data), cmocka_unit_test(tables_equal_libdw),
+	  test_with_folder(tables_are_bounded), test_with_folder(forged_tables_have_an_answer),
+	  test_with_folder(separate_rules_complete_a_files_own))

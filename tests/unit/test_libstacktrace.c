@@ -37,7 +37,7 @@ static void walks_as_often_as_one_likes(void **state)
 	end(&s);
 }
 
-/* ---- who says what is mapped --------------------------------------------------------------------
+/* ---- sources of mappings ------------------------------------------------------------------------
  */
 
 static void on_process(stacktrace_tracker *t, pid_t pid, void *arg)
@@ -49,8 +49,8 @@ static void on_process(stacktrace_tracker *t, pid_t pid, void *arg)
 	tell_mappings(t, to->pid, pid);
 }
 
-/* The process may be one of another time: nothing of /proc is asked. */
-static void what_is_told_is_enough(void **state)
+/* The process may be one of another time: /proc is not read. */
+static void reports_are_enough(void **state)
 {
 	struct scene s = begin();
 	struct telling to = { .pid = s.pid };
@@ -62,7 +62,8 @@ static void what_is_told_is_enough(void **state)
 	assert_int_equal(walk(t, &s, 0x10000000, &c), STACKTRACE_ROOT);
 	assert_int_equal(walk(t, &s, 0x10000000, &c), STACKTRACE_ROOT);
 	assert_int_equal(to.calls, 1);
-	/* A fork has its parent's; after an exec there is nothing, and nobody asks. */
+	/* A fork inherits from its parent; an exec removes all mappings, and the callback is not
+	 * called. */
 	assert_int_equal(stacktrace_fork(t, 0x10000000, 0x10000001), 0);
 	assert_int_equal(walk(t, &s, 0x10000001, &c), STACKTRACE_ROOT);
 	assert_int_equal(stacktrace_exec(t, 0x10000001), 0);
@@ -75,7 +76,7 @@ static void what_is_told_is_enough(void **state)
 	end(&s);
 }
 
-static void nobody_told_anything(void **state)
+static void proc_is_read_without_reports(void **state)
 {
 	stacktrace_tracker *live = make((struct stacktrace_options){ .source = STACKTRACE_LIVE });
 	stacktrace_tracker *told = make((struct stacktrace_options){ .source = STACKTRACE_TOLD });
@@ -100,7 +101,7 @@ static void nobody_told_anything(void **state)
 	assert_int_equal(stacktrace_scan(only), -ENOENT);
 	assert_int_equal(stacktrace_find(only, s.pid, c.frames[0].place, &place), -ENOENT);
 	assert_int_equal(stacktrace_find(only, -1, c.frames[0].place, &place), -ENOENT);
-	/* Something was told of one: then it is all. */
+	/* If one mapping was reported, no others are read. */
 	assert_int_equal(stacktrace_map(told, 1, &odd), 0);
 	assert_int_equal(walk(told, &s, 1, &c), STACKTRACE_NO_MAP);
 	assert_int_equal(stacktrace_find(told, 1, 0x1800, &place), 0);
@@ -109,7 +110,7 @@ static void nobody_told_anything(void **state)
 	assert_int_equal(place.file_offset, 0x800);
 	assert_int_equal(place.build_id_size, 20);
 	assert_memory_equal(place.build_id, odd.build_id, 20);
-	/* A scan knows all that run. */
+	/* A scan finds all running processes. */
 	assert_false(stacktrace_knows(live, getpid()));
 	assert_int_equal(stacktrace_scan(live), 0);
 	assert_true(stacktrace_knows(live, getpid()));
@@ -120,8 +121,8 @@ static void nobody_told_anything(void **state)
 	end(&s);
 }
 
-/* Samples before and after a library is mapped: /proc is read again without being told. */
-static void a_program_that_execs(void **state)
+/* Samples before and after a library is mapped: /proc is read again without a report. */
+static void a_program_that_execs_is_read_again(void **state)
 {
 	const char *argv[] = { "sh", "-c", "kill -STOP $$; exec sleep 1000", NULL };
 	stacktrace_tracker *t = make((struct stacktrace_options){ 0 });
@@ -156,7 +157,7 @@ static void handler(int signal)
 	(void)seen;
 }
 
-/* A frame that a signal interrupted was not calling: its place is its pc. */
+/* An interrupted frame was not calling: its place is its pc. */
 static void signals_are_marked(void **state)
 {
 	struct scene s = { .pid = fork(),
@@ -189,7 +190,7 @@ static void signals_are_marked(void **state)
 	end(&s);
 }
 
-/* ---- what may go wrong --------------------------------------------------------------------------
+/* ---- errors -------------------------------------------------------------------------------------
  */
 
 static int reenter(const struct stacktrace_frame *f, void *arg)
@@ -260,8 +261,8 @@ static void wrong_calls_are_refused(void **state)
 	assert_non_null(stacktrace_version());
 }
 
-/* Registers have their numbers by machine; what is mapped is told. */
-static void other_machines(void **state)
+/* Register numbers depend on the machine; mappings are reported. */
+static void other_machines_are_walked(void **state)
 {
 	const int i386[] = { 4, 8, 0, -1, 99 };
 	uint64_t regs[33] = { 0 }, stack[8] = { 0 };
@@ -317,8 +318,8 @@ static void wrong_options_are_refused(void **state)
 	}
 }
 
-/* Who must not wait tries again, where a file is not in memory. */
-static void who_does_not_wait(void **state)
+/* A caller that must not wait tries again if a file is not in memory. */
+static void a_caller_need_not_wait(void **state)
 {
 	stacktrace_tracker *t = make((struct stacktrace_options){ 0 });
 	struct scene s = begin();
@@ -346,7 +347,7 @@ static size_t open_file_cnt(stacktrace_tracker *t)
 	return stats.files;
 }
 
-/* Nor has to open a file that another thread has come to before. */
+/* It also need not open a file that another thread has reached before. */
 static void a_scan_opens_files(void **state)
 {
 	stacktrace_tracker *t = make((struct stacktrace_options){ 0 });
@@ -364,8 +365,9 @@ static void a_scan_opens_files(void **state)
 	end(&s);
 }
 
-RUN_TESTS(cmocka_unit_test(walks_as_often_as_one_likes), cmocka_unit_test(what_is_told_is_enough),
-	  cmocka_unit_test(nobody_told_anything), cmocka_unit_test(a_program_that_execs),
+RUN_TESTS(cmocka_unit_test(walks_as_often_as_one_likes), cmocka_unit_test(reports_are_enough),
+	  cmocka_unit_test(proc_is_read_without_reports),
+	  cmocka_unit_test(a_program_that_execs_is_read_again),
 	  cmocka_unit_test(signals_are_marked), cmocka_unit_test(wrong_calls_are_refused),
-	  cmocka_unit_test(other_machines), cmocka_unit_test(wrong_options_are_refused),
-	  cmocka_unit_test(who_does_not_wait), cmocka_unit_test(a_scan_opens_files))
+	  cmocka_unit_test(other_machines_are_walked), cmocka_unit_test(wrong_options_are_refused),
+	  cmocka_unit_test(a_caller_need_not_wait), cmocka_unit_test(a_scan_opens_files))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* libstacktrace: bounds, threads, and files that come from elsewhere. */
+/* libstacktrace: limits, threads, and downloaded files. */
 #include "test.h"
 
 #include <pthread.h>
@@ -31,8 +31,8 @@ static void bounds_hold(void **state)
 	end(&s);
 }
 
-/* Open files of programs that are gone are closed. */
-static void files_that_nobody_maps_are_bounded(void **state)
+/* Open files of ended programs are closed. */
+static void unmapped_files_are_bounded(void **state)
 {
 	stacktrace_tracker *t =
 		make((struct stacktrace_options){ .source = STACKTRACE_TOLD_ONLY, .max_files = 5 });
@@ -44,13 +44,13 @@ static void files_that_nobody_maps_are_bounded(void **state)
 	for (int i = 0; i < 40; i++) {
 		snprintf(path, sizeof(path), "%s/%d", (char *)*state, i);
 		shell__run("cp /bin/true %s && printf %d >>%s", path, i, path);
-		chmod(path, 0777); /* speaks only for itself */
+		chmod(path, 0777); /* untrusted */
 		m.path = path;
 		assert_int_equal(stacktrace_map(t, 1, &m), 0);
 		assert_int_equal(stacktrace_find(t, 1, m.start, &place), 0);
 	}
 	assert_int_equal(stacktrace_stats(t, &stats), 0);
-	assert_in_range(stats.files, 2, 7); /* those, what is mapped, and the first: its program */
+	assert_in_range(stats.files, 2, 7); /* those, the mapped ones, and its program */
 	assert_int_equal(stats.files_missing, 0);
 	stacktrace_tracker_free(t);
 }
@@ -81,7 +81,7 @@ static struct scene begin_deep(void)
 	return s;
 }
 
-/* A stack that is cut gets the callers that the thread's had before. */
+/* A truncated stack gets callers from the thread's earlier stack. */
 static void cut_stacks_are_stitched(void **state)
 {
 	stacktrace_tracker *t = make((struct stacktrace_options){ .max_stitch = 1 << 20 });
@@ -108,8 +108,8 @@ static void cut_stacks_are_stitched(void **state)
 	end(&s);
 }
 
-/* Of a file that anybody may write nothing is kept where nothing may be. */
-static void what_others_files_may_take(void **state)
+/* With a limit of no bytes, nothing of a world-writable file is kept. */
+static void memory_of_untrusted_files_is_bounded(void **state)
 {
 	stacktrace_tracker *much = make((struct stacktrace_options){ 0 });
 	stacktrace_tracker *nothing = make((struct stacktrace_options){ .max_file_bytes = 1 });
@@ -132,7 +132,7 @@ static void what_others_files_may_take(void **state)
 
 struct worker {
 	pthread_t thread;
-	stacktrace_tracker *tracker; /* NULL: makes one of its own now and then */
+	stacktrace_tracker *tracker; /* NULL: creates its own one repeatedly */
 	struct scene *scene;
 	const struct chain *want;
 	int wrong;
@@ -169,7 +169,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* One tracker of several threads, and trackers of their own, at the same time. */
+/* One tracker shared by threads, and other trackers, at the same time. */
 static void threads_may_share_or_not(void **state)
 {
 	stacktrace_tracker *shared = stacktrace_tracker_new(NULL);
@@ -193,7 +193,7 @@ static void threads_may_share_or_not(void **state)
 	end(&s);
 }
 
-/* Code that a process makes has the names that it tells. */
+/* Generated code has the names that its process publishes. */
 static void jit_code_has_names(void **state)
 {
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -244,7 +244,7 @@ static void note(const struct stacktrace_downloads *d, void *arg)
 	*(struct stacktrace_downloads *)arg = *d;
 }
 
-/* A program and its libc that are nowhere here: call-frame information comes from a server. */
+/* A program and its libc that are not on this machine: a server has the call-frame information. */
 static void files_come_from_a_server(void **state)
 {
 	struct elf_file *libc = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
@@ -293,7 +293,7 @@ static void files_come_from_a_server(void **state)
 	waitpid(server, NULL, 0);
 }
 
-RUN_TESTS(cmocka_unit_test(bounds_hold), test_with_folder(what_others_files_may_take),
-	  test_with_folder(files_that_nobody_maps_are_bounded),
-	  cmocka_unit_test(cut_stacks_are_stitched), cmocka_unit_test(jit_code_has_names),
-	  cmocka_unit_test(threads_may_share_or_not), test_with_folder(files_come_from_a_server))
+RUN_TESTS(cmocka_unit_test(bounds_hold), test_with_folder(memory_of_untrusted_files_is_bounded),
+	  test_with_folder(unmapped_files_are_bounded), cmocka_unit_test(cut_stacks_are_stitched),
+	  cmocka_unit_test(jit_code_has_names), cmocka_unit_test(threads_may_share_or_not),
+	  test_with_folder(files_come_from_a_server))

@@ -31,8 +31,8 @@ static struct chain at(struct lines *l, uint64_t vaddr)
 	return c;
 }
 
-/* Returns the place without a repeated folder of the compilation: where -ffile-prefix-map made that
- * relative, LLVM 14 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
+/* Returns the place without a repeated folder of the compilation: if -ffile-prefix-map made the
+ * folder relative, LLVM 14 prints it twice ("././p.cpp", "./inet/./inet/rexec.c"). */
 static const char *drop_repeated_folder(const char *place)
 {
 	size_t sz = strlen(place);
@@ -44,7 +44,7 @@ static const char *drop_repeated_folder(const char *place)
 	return place;
 }
 
-/* "FILE:LINE" or "FILE:LINE (discriminator 2)" of what another program prints. */
+/* "FILE:LINE" or "FILE:LINE (discriminator 2)", printed by another program. */
 static void assert_place(const struct line *l, char *text)
 {
 	const char *want = drop_repeated_folder(text);
@@ -56,9 +56,9 @@ static void assert_place(const struct line *l, char *text)
 }
 
 /*
- * One address of llvm-symbolizer's output: pairs of lines, function and place. It names the last
- * function after the symbol table and demangles by its own taste: names are compared up to the
- * first parameter list or template, where both have DWARF's.
+ * One address of llvm-symbolizer's output: pairs of lines, function and place. It takes the last
+ * function's name from the symbol table and demangles differently: names are compared up to the
+ * first parameter list or template, if both are from DWARF.
  */
 static void compare(struct lines *l, uint64_t vaddr, char **text)
 {
@@ -72,7 +72,7 @@ static void compare(struct lines *l, uint64_t vaddr, char **text)
 		if (c.cnt == 0 && strcmp(function, "??") == 0)
 			continue;
 		if (c.cnt == 0 && strstr(place, ":0"))
-			continue; /* a name of the symbol table only */
+			continue; /* a name from the symbol table only */
 		assert_true(i < c.cnt);
 		assert_place(&c.lines[i], place);
 		if (i + 1 < c.cnt && !strpbrk(function, "$<_"))
@@ -147,7 +147,7 @@ static const char cxx[] =
 	"	return m[\"a\"];\n"
 	"}\n";
 
-static void dwarf_of_several_kinds(void **state)
+static void every_kind_of_dwarf_has_lines(void **state)
 {
 	static const char *builds[] = {
 		"g++ -O2 -gdwarf-5 -o prog p.cpp",
@@ -172,7 +172,7 @@ static const char go[] =
 	"func main() {\n\tc := &Cart{}\n\tfor i := 0; i < 10; i++ {\n\t\tc.Add(i)\n\t}\n"
 	"\tsort.Ints(c.v)\n\tprintln(c.v[0])\n}\n";
 
-static void a_go_program(void **state)
+static void a_go_program_has_lines(void **state)
 {
 	if (!shell__has("go"))
 		skip_because("no Go compiler");
@@ -181,7 +181,7 @@ static void a_go_program(void **state)
 }
 
 /* From libc6-dbg, found by build ID. */
-static void libc(void **state)
+static void libc_has_lines(void **state)
 {
 	char addresses[256];
 	uint64_t x = 88172645463325252;
@@ -211,7 +211,7 @@ static const char inlined[] = "static inline __attribute__((always_inline)) int 
 			      "}\n"
 			      "int main(int n, char **v) { return v ? outer(n) : 0; }\n";
 
-static void a_chain_of_inlined_functions(void **state)
+static void inlined_functions_are_chained(void **state)
 {
 	static const struct line want[] = { { "inner", NULL, 3, 0 },
 					    { "middle", NULL, 7, 0 },
@@ -248,7 +248,7 @@ static void a_chain_of_inlined_functions(void **state)
 	free(addr);
 }
 
-static void no_debug_information(void **state)
+static void missing_debug_information_is_reported(void **state)
 {
 	char path[256];
 
@@ -265,7 +265,7 @@ static void no_debug_information(void **state)
 	lines__free(NULL);
 }
 
-static void corrupted_copies(void **state)
+static void corrupted_copies_are_harmless(void **state)
 {
 	char path[256], source[256], *image;
 	size_t sz;
@@ -284,7 +284,7 @@ static void corrupted_copies(void **state)
 		char *copy = memcpy(malloc(sz), image, sz);
 		struct lines *l;
 
-		for (int i = 0; i < 30; i++) /* behind the code: DWARF and section headers */
+		for (int i = 0; i < 30; i++) /* after the code: DWARF and section headers */
 			copy[0x3000 + (size_t)rand() % (sz - 0x3000)] = (char)rand();
 		f = fopen(path, "w");
 		assert_int_equal(fwrite(copy, 1, sz, f), sz);
@@ -298,7 +298,7 @@ static void corrupted_copies(void **state)
 	free(image);
 }
 
-static void ten_thousand_lookups(void **state)
+static void ten_thousand_look_ups_are_fast(void **state)
 {
 	struct timespec a, b;
 	struct lines *l = lines__new(LIBC);
@@ -317,7 +317,8 @@ static void ten_thousand_lookups(void **state)
 	lines__free(l);
 }
 
-RUN_TESTS(test_with_folder(dwarf_of_several_kinds), test_with_folder(a_go_program),
-	  test_with_folder(libc), test_with_folder(a_chain_of_inlined_functions),
-	  test_with_folder(no_debug_information), test_with_folder(corrupted_copies),
-	  cmocka_unit_test(ten_thousand_lookups))
+RUN_TESTS(test_with_folder(every_kind_of_dwarf_has_lines), test_with_folder(a_go_program_has_lines),
+	  test_with_folder(libc_has_lines), test_with_folder(inlined_functions_are_chained),
+	  test_with_folder(missing_debug_information_is_reported),
+	  test_with_folder(corrupted_copies_are_harmless),
+	  cmocka_unit_test(ten_thousand_look_ups_are_fast))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Events that were lost are reported once each, also those that nothing but the ring knows of. */
+/* Lost events are reported once each, also those that only the ring counts. */
 #include "test.h"
 
 #include <linux/bpf.h>
@@ -77,7 +77,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A record that is too short for an event, and what the reader makes of it. */
+/* A record that is too short for an event, and its handling. */
 static void put_malformed(struct scene *s, size_t cpu)
 {
 	struct stream *stream = ring__stream(s->rings[cpu]);

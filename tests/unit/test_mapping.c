@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opening what is mapped. */
+/* Opening mapped files. */
 #include "test.h"
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ static const struct mapping *map_elf(struct world *w, const char *path, unsigned
 	return process__find(process_table__find(w->table, 10), 0x40000);
 }
 
-/* The process's root folder comes before the host's, links in it stay in it. */
+/* The process's root folder is searched before the host's; links in it stay in it. */
 static void files_are_the_ones_the_process_sees(void **state)
 {
 	struct made_elf a = elfmaker__make(1, "f"), b = elfmaker__make(2, "f");
@@ -62,7 +62,7 @@ static void files_are_the_ones_the_process_sees(void **state)
 	shell__run("rm %s", host);
 	m = map_elf(&w, "/gone/long/ago.so (deleted)", 2);
 	assert_int_equal(m->file != NULL, geteuid() == 0);
-	/* An absolute link in the root folder leads to what is in it, not to the host's. */
+	/* An absolute link in the root folder refers to a file in it, not to the host's. */
 	b = elfmaker__make(5, "f");
 	put_elf("", host, &b);
 	assert_null(map_elf(&w, "/link/x.so", 5)->file);
@@ -71,7 +71,7 @@ static void files_are_the_ones_the_process_sees(void **state)
 	process_table__free(w.table);
 }
 
-/* Without a build ID the device and inode must be the same. */
+/* Without a build ID, the device and inode must match. */
 static void inodes_are_compared(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -97,7 +97,7 @@ static void inodes_are_compared(void **state)
 	process_table__free(w.table);
 }
 
-/* Whether one of which nothing but the mapping can be learned has its file. */
+/* Returns whether a mapping that cannot be queried has its file. */
 static bool is_known(struct world *w, struct record_mmap m)
 {
 	m.path = "/nowhere";
@@ -106,8 +106,8 @@ static bool is_known(struct world *w, struct record_mmap m)
 	return process__find(process_table__find(w->table, 10), m.start)->file != NULL;
 }
 
-/* No process is asked about a file that is known, unless it has been changed, or others may have
- * its number. */
+/* /proc is not read for a file that is known, unless the file has changed, or its number may be
+ * reused. */
 static void files_are_known_by_their_numbers(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
@@ -137,14 +137,14 @@ static void files_are_known_by_their_numbers(void **state)
 	other = m;
 	other.maj = 0;
 	assert_false(is_known(&w, other));
-	usleep(20000); /* the kernel's clock of files goes by ticks */
+	usleep(20000); /* the kernel's file times advance in ticks */
 	put_elf("", path, &made);
 	assert_int_equal(mapped(path).ino, m.ino);
 	assert_false(is_known(&w, m));
 	process_table__free(w.table);
 }
 
-/* A path that a process names can be anything. None of it may block us. */
+/* A process can choose any path. None may block us. */
 static void no_path_blocks(void **state)
 {
 	static const char *const names[] = { "fifo", "loop", "folder", "no-elf", "/dev/null" };
@@ -182,7 +182,7 @@ static void hostile_paths_do_not_add_up(void **state)
 	process_table__free(w.table);
 }
 
-/* Who asks does not wait: the file comes later, also into a process that somebody has kept. */
+/* The caller does not wait: the file appears later, also in a process that the caller has kept. */
 static void files_are_opened_by_jobs(void **state)
 {
 	struct jobs *jobs = jobs__new();
@@ -203,7 +203,7 @@ static void files_are_opened_by_jobs(void **state)
 	assert_true(m && m->file && !m->opening);
 	assert_true(build_id__equal(&p->build_id, &m->file->build_id));
 	assert_true(build_id__equal(&kept.build_id, &p->build_id));
-	process_table__scan(t); /* what is known is there at once */
+	process_table__scan(t); /* known files are there at once */
 	assert_true(process__settled(process_table__get(t, (uint32_t)getpid())));
 	process_table__stats(t, &stats);
 	assert_true(stats.files > 1);
@@ -220,7 +220,7 @@ static size_t open_file_cnt(const struct world *w)
 	return stats.files;
 }
 
-/* What is mapped is held, so that it is there whenever somebody comes to it, and opened then. */
+/* Mapped files are held, so that they exist when a walk reaches them, and opened then. */
 static void files_are_opened_when_asked_for(void **state)
 {
 	struct made_elf made = elfmaker__make(7, "f");
@@ -243,7 +243,7 @@ static void files_are_opened_when_asked_for(void **state)
 	process_table__free(w.table);
 }
 
-/* The table of a world whose files are opened by jobs. */
+/* Makes jobs open the files of a world's table. */
 static struct jobs *use_jobs(struct world *w)
 {
 	struct jobs *jobs = jobs__new();
@@ -253,7 +253,7 @@ static struct jobs *use_jobs(struct world *w)
 	return jobs;
 }
 
-/* Of which nothing can be learned but its name. */
+/* For a mapping of which only the name is known. */
 static const struct mapping *map_into_10(struct world *w, struct record_mmap m, struct jobs *jobs)
 {
 	struct process *p;
@@ -266,7 +266,7 @@ static const struct mapping *map_into_10(struct world *w, struct record_mmap m, 
 	return process__find(p, m.start);
 }
 
-/* What is gone has the file that others have mapped by that name, though nobody came to it yet. */
+/* A file that is gone is found by its name from other mappings, even if no walk has reached it. */
 static void files_of_the_gone_are_known_by_name(void **state)
 {
 	struct made_elf made = elfmaker__make(7, "f");
@@ -281,14 +281,14 @@ static void files_of_the_gone_are_known_by_name(void **state)
 	put_elf("", path, &made);
 	m = mapped(path);
 	m.maj = 0;
-	m.min = 77; /* as of overlayfs, or below it */
+	m.min = 77; /* like overlayfs, or below it */
 	shell__run("ln -s %s %s/11/map_files/40000-41000", path, w.proc);
 	process_table__get(w.table, 11);
 	apply_mmap(&w, UINT64_MAX, 11, m);
 	assert_true(jobs__wait(jobs, 20000000000));
 	other = m;
 	shell__run("rm -r %s %s/11", path, w.proc);
-	other.path = "/nowhere"; /* the number may be another device's, too */
+	other.path = "/nowhere"; /* the number may also exist on another device */
 	assert_null(map_into_10(&w, other, jobs)->file);
 	assert_non_null(map_into_10(&w, m, jobs)->file);
 	jobs__free(jobs);
@@ -306,7 +306,7 @@ static int fd_cnt(void)
 	return cnt;
 }
 
-/* Who maps thousands of files does not take all that may be open. */
+/* A process that maps thousands of files does not use up all descriptors. */
 static void not_many_files_are_held(void **state)
 {
 	int before = fd_cnt(), cnt = 1200;
@@ -326,7 +326,7 @@ static void not_many_files_are_held(void **state)
 	assert_int_equal(fd_cnt(), before);
 }
 
-/* The file at `path`, with that build ID, and what the kernel would say of a mapping of it. */
+/* Returns a file at `path` with that build ID, and the kernel's record of a mapping of it. */
 static struct record_mmap make_file(const struct world *w, const char *name, unsigned char id,
 				    char path[128])
 {
@@ -344,7 +344,7 @@ static unsigned char build_id_in(struct world *w, uint32_t tgid, struct record_m
 	return process__find(process_table__find(w->table, tgid), m.start)->build_id.bytes[0];
 }
 
-/* Who maps another file where one was before does not give its names to the first. */
+/* A process that maps another file in the same place does not give its names to the first. */
 static void files_do_not_take_the_names_of_others(void **state)
 {
 	struct world w = begin_with_11(state);
@@ -379,7 +379,7 @@ static void *flicker(void *arg)
 	return NULL;
 }
 
-/* Nor does who exchanges them all the time, whatever is seen of it. */
+/* The same holds if files are exchanged all the time, for any interleaving. */
 static void files_that_are_exchanged_are_told_apart(void **state)
 {
 	struct world w = begin_with_11(state);
@@ -407,7 +407,7 @@ static void files_that_are_exchanged_are_told_apart(void **state)
 	process_table__free(w.table);
 }
 
-/* Nor does it while nobody gets around to opening them. */
+/* It also does not while jobs have not opened them yet. */
 static void not_many_files_are_held_for_jobs(void **state)
 {
 	int before = fd_cnt(), cnt = 4000;
@@ -433,7 +433,7 @@ static void not_many_files_are_held_for_jobs(void **state)
 	assert_int_equal(fd_cnt(), before);
 }
 
-/* So do all that map it while it is being opened, whoever they are. */
+/* All processes that map a file while it is being opened share the opening. */
 static void an_opening_is_shared(void **state)
 {
 	struct jobs *jobs = jobs__new();

@@ -25,7 +25,7 @@ static void see(const struct record_mmap *m, void *arg)
 	snprintf(s->path, sizeof(s->path), "%s", m->path);
 }
 
-/* Parses a copy, so that the sanitizer knows its end. */
+/* Parses a copy, so that the sanitizer checks its end. */
 static struct seen parse(const char *text, size_t *used)
 {
 	size_t sz = strlen(text);
@@ -129,7 +129,7 @@ static void a_cut_line_waits(void **state)
 	assert_int_equal(used, strchr(text, '\n') + 1 - text);
 }
 
-/* More than fits into one read, with lines at every offset of its edge. */
+/* More than one read, with lines at every offset of its edge. */
 static void reads_a_long_file(void **state)
 {
 	FILE *f = tmpfile();
@@ -148,7 +148,7 @@ static void reads_a_long_file(void **state)
 	fclose(f);
 }
 
-static void errors_are_told(void **state)
+static void errors_are_reported(void **state)
 {
 	FILE *f = tmpfile();
 	struct seen s = { 0 };
@@ -164,4 +164,4 @@ static void errors_are_told(void **state)
 
 RUN_TESTS(cmocka_unit_test(reads_a_line), cmocka_unit_test(paths_are_whole),
 	  cmocka_unit_test(passes_over_the_rest), cmocka_unit_test(a_cut_line_waits),
-	  cmocka_unit_test(reads_a_long_file), cmocka_unit_test(errors_are_told))
+	  cmocka_unit_test(reads_a_long_file), cmocka_unit_test(errors_are_reported))

@@ -37,7 +37,7 @@ static void fake__next(struct stream *s, record_fn fn, void *arg)
 	uint64_t time_ns = f->times[f->pos++];
 	struct record r = { .type = time_ns % 7 ? RECORD_SAMPLE : RECORD_EXIT, .time_ns = time_ns };
 
-	if (r.time_ns % 10 != 7) /* a call may hand out nothing */
+	if (r.time_ns % 10 != 7) /* a call may return nothing */
 		fn(&r, arg);
 }
 
@@ -99,14 +99,14 @@ static void later_ones_wait(void **state)
 	(void)state;
 	merge__drain(&(struct streams){ streams, 2 }, 20, see, &seen);
 	assert_int_equal(seen.cnt, 3);
-	assert_int_equal(seen.times[2], 20); /* until is part of it */
+	assert_int_equal(seen.times[2], 20); /* `until` is included */
 	merge__drain(&(struct streams){ streams, 2 }, UINT64_MAX, see, &seen);
 	assert_int_equal(seen.cnt, 5);
 	assert_int_equal(seen.times[4], 30);
 }
 
-/* An interrupt's record may come before an older one of what it interrupted: both come out. */
-static void disorder_inside_a_stream(void **state)
+/* An interrupt's record may come before an older one of the interrupted code: both are returned. */
+static void disorder_inside_a_stream_is_kept(void **state)
 {
 	uint64_t a[] = { 5, 4, 6 }, b[] = { 1, 2, 3 };
 	struct fake fakes[] = { fake__on(a, 3), fake__on(b, 3) };
@@ -118,7 +118,7 @@ static void disorder_inside_a_stream(void **state)
 	assert_int_equal(seen.cnt, 6);
 }
 
-static void no_streams(void **state)
+static void no_streams_give_no_records(void **state)
 {
 	struct seen seen = { .cnt = 0 };
 
@@ -134,7 +134,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void many_at_random(void **state)
+static void random_streams_are_sorted(void **state)
 {
 	uint64_t times[STREAMS_MAX][100], all[STREAMS_MAX * 100];
 	struct stream *streams[STREAMS_MAX];
@@ -159,5 +159,5 @@ static void many_at_random(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(earliest_first), cmocka_unit_test(later_ones_wait),
-	  cmocka_unit_test(disorder_inside_a_stream), cmocka_unit_test(no_streams),
-	  cmocka_unit_test(many_at_random))
+	  cmocka_unit_test(disorder_inside_a_stream_is_kept),
+	  cmocka_unit_test(no_streams_give_no_records), cmocka_unit_test(random_streams_are_sorted))

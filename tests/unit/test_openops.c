@@ -7,14 +7,14 @@
 
 #include "collector/openops.h"
 
-static struct slice opened(uint64_t join, uint64_t time_ns)
+static struct resolved_event opened(uint64_t join, uint64_t time_ns)
 {
-	return (struct slice){ .event = { .join = join,
-					  .time_ns = time_ns,
-					  .tgid = 7,
-					  .amount = 1,
-					  .flags = EVENT_F_OPEN },
-			       .ustack_id = join * 10 };
+	return (struct resolved_event){ .event = { .join = join,
+						   .time_ns = time_ns,
+						   .tgid = 7,
+						   .amount = 1,
+						   .flags = EVENT_F_OPEN },
+					.ustack_id = join * 10 };
 }
 
 static struct event closing(uint64_t join, uint64_t time_ns)
@@ -24,10 +24,10 @@ static struct event closing(uint64_t join, uint64_t time_ns)
 	};
 }
 
-static void an_end_takes_what_began(void **state)
+static void an_end_takes_its_beginning(void **state)
 {
 	const struct build_id who = { .sz = 1, .bytes = { 9 } };
-	struct slice s = opened(5, 100), given_up, out;
+	struct resolved_event s = opened(5, 100), given_up, out;
 	struct event end = closing(5, 350), other = closing(6, 350);
 	struct open_ops *j = open_ops__new();
 	struct build_id build_id;
@@ -44,16 +44,16 @@ static void an_end_takes_what_began(void **state)
 	assert_int_equal(out.event.reason, EIO);
 	assert_int_equal(out.ustack_id, 50);
 	assert_memory_equal(&build_id, &who, sizeof(who));
-	assert_false(open_ops__close(j, &end, &out, &build_id)); /* once */
+	assert_false(open_ops__close(j, &end, &out, &build_id)); /* only once */
 	open_ops__free(j);
 }
 
-/* What is known of it only then. */
+/* Facts that are known only at the end. */
 static void the_end_may_have_a_detail(void **state)
 {
 	const struct build_id nobody = { 0 };
 	const uint64_t detail[2] = { 11, 12 };
-	struct slice s = opened(5, 100), given_up, out;
+	struct resolved_event s = opened(5, 100), given_up, out;
 	struct open_ops *j = open_ops__new();
 	struct event *end = test_calloc(1, sizeof(*end) + sizeof(detail));
 	struct build_id build_id;
@@ -75,10 +75,10 @@ static void the_end_may_have_a_detail(void **state)
 }
 
 /* A request that was merged into another. */
-static void what_became_part_of_another_is_forgotten(void **state)
+static void merged_operations_are_forgotten(void **state)
 {
 	const struct build_id nobody = { 0 };
-	struct slice s = opened(5, 100), given_up, out;
+	struct resolved_event s = opened(5, 100), given_up, out;
 	struct event end = closing(5, 150);
 	struct open_ops *j = open_ops__new();
 	struct build_id build_id;
@@ -91,11 +91,11 @@ static void what_became_part_of_another_is_forgotten(void **state)
 	open_ops__free(j);
 }
 
-/* A request's memory is used again: nobody said how the first ended. */
+/* A request's memory is reused: the end of the first was not reported. */
 static void a_second_beginning_replaces_the_first(void **state)
 {
 	const struct build_id nobody = { 0 };
-	struct slice first = opened(5, 100), second = opened(5, 200), given_up, out;
+	struct resolved_event first = opened(5, 100), second = opened(5, 200), given_up, out;
 	struct event end = closing(5, 350);
 	struct open_ops *j = open_ops__new();
 	struct build_id build_id;
@@ -109,10 +109,10 @@ static void a_second_beginning_replaces_the_first(void **state)
 	open_ops__free(j);
 }
 
-static void close_it(const struct slice *s, void *j)
+static void close_it(const struct resolved_event *s, void *j)
 {
 	struct event end = closing(s->event.join, 900);
-	struct slice out;
+	struct resolved_event out;
 	struct build_id build_id;
 
 	assert_true(open_ops__close(j, &end, &out, &build_id));
@@ -124,12 +124,12 @@ static void each_may_be_closed(void **state)
 	const struct build_id nobody = { 0 };
 	struct open_ops *j = open_ops__new();
 	struct event end = closing(3, 950);
-	struct slice given_up, out;
+	struct resolved_event given_up, out;
 	struct build_id build_id;
 
 	(void)state;
 	for (uint64_t i = 1; i <= 5; i++) {
-		struct slice s = opened(i, 100 * i);
+		struct resolved_event s = opened(i, 100 * i);
 
 		assert_false(open_ops__open(j, &s, &nobody, &given_up));
 	}
@@ -138,7 +138,7 @@ static void each_may_be_closed(void **state)
 	open_ops__free(j);
 }
 
-static void count(const struct slice *s, void *arg)
+static void count(const struct resolved_event *s, void *arg)
 {
 	uint64_t *expected = arg;
 
@@ -150,7 +150,7 @@ static void the_oldest_goes_when_it_is_full(void **state)
 {
 	const struct build_id nobody = { 0 };
 	struct open_ops *j = open_ops__new();
-	struct slice s, given_up;
+	struct resolved_event s, given_up;
 	const char *reason;
 	uint64_t expected = 4;
 
@@ -169,8 +169,7 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	open_ops__free(j);
 }
 
-RUN_TESTS(cmocka_unit_test(an_end_takes_what_began), cmocka_unit_test(the_end_may_have_a_detail),
-	  cmocka_unit_test(each_may_be_closed),
-	  cmocka_unit_test(what_became_part_of_another_is_forgotten),
+RUN_TESTS(cmocka_unit_test(an_end_takes_its_beginning), cmocka_unit_test(the_end_may_have_a_detail),
+	  cmocka_unit_test(each_may_be_closed), cmocka_unit_test(merged_operations_are_forgotten),
 	  cmocka_unit_test(a_second_beginning_replaces_the_first),
 	  cmocka_unit_test(the_oldest_goes_when_it_is_full))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What files count as in the ids of stacks. */
+/* The identity of files in the ids of stacks. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static char path[] = "/tmp/test_origin.XXXXXX";
 
-/* Of the made bytes as a file of `owner`. */
+/* Returns the origin of the made bytes as a file of `owner`. */
 static uint64_t origin_of(const struct made_elf *made, uid_t owner)
 {
 	int fd = elfmaker__write(path, made, sizeof(*made));
@@ -25,13 +25,13 @@ static uint64_t origin_of(const struct made_elf *made, uid_t owner)
 	close(fd);
 	f = elf_file__open(path);
 	assert_non_null(f);
-	assert_int_equal(f->origin, 0); /* nobody is asked here */
+	assert_int_equal(f->origin, 0); /* not computed here */
 	origin = origin__of(f);
 	elf_file__put(f);
 	return origin;
 }
 
-static void of_roots_files_it_is_the_build_id(void **state)
+static void roots_files_use_the_build_id(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), same = elfmaker__make(1, "g"),
 			other = elfmaker__make(2, "f");
@@ -42,11 +42,11 @@ static void of_roots_files_it_is_the_build_id(void **state)
 	assert_int_equal(origin, origin_of(&same, 0));
 	assert_int_not_equal(origin, origin_of(&other, 0));
 	assert_int_not_equal(origin, origin_of(&made, 1000));
-	/* SHA-256 of "\1\x14" and the build ID, as `printf | sha256sum` has it */
+	/* SHA-256 of "\1\x14" and the build ID, from `printf | sha256sum` */
 	assert_int_equal(origin, 0xcae02c9805d706feu);
 }
 
-static void of_others_it_is_the_symbols_too(void **state)
+static void files_of_others_also_use_the_symbols(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(1, "g");
 	uint64_t origin = origin_of(&made, 1000);
@@ -58,15 +58,15 @@ static void of_others_it_is_the_symbols_too(void **state)
 	assert_int_not_equal(origin, origin_of(&other, 1000));
 	memset(made.code, 0x90, sizeof(made.code));
 	assert_int_equal(origin, origin_of(&made, 1000));
-	/* A table too large to hash: an origin of its own, that no other file has. */
+	/* A table too large to hash: a unique origin. */
 	made.shdrs[1].sh_size = 1ull << 40;
 	origin = origin_of(&made, 1000);
 	unlink(path);
 	assert_int_not_equal(origin, origin_of(&made, 1000));
 }
 
-/* Go's table of functions speaks where no symbol table does. */
-static void of_others_it_is_the_table_of_go_too(void **state)
+/* Go's table of functions counts if there is no symbol table. */
+static void files_of_others_also_use_the_table_of_go(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f"), other;
 	uint64_t origin;
@@ -86,7 +86,7 @@ static void of_others_it_is_the_table_of_go_too(void **state)
 	assert_int_equal(origin, origin_of(&other, 1000));
 }
 
-static void without_a_build_id_there_is_none(void **state)
+static void files_without_a_build_id_have_no_origin(void **state)
 {
 	struct made_elf made = elfmaker__make(1, "f");
 
@@ -112,10 +112,10 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_roots_files_it_is_the_build_id),
-		cmocka_unit_test(of_others_it_is_the_symbols_too),
-		cmocka_unit_test(of_others_it_is_the_table_of_go_too),
-		cmocka_unit_test(without_a_build_id_there_is_none),
+		cmocka_unit_test(roots_files_use_the_build_id),
+		cmocka_unit_test(files_of_others_also_use_the_symbols),
+		cmocka_unit_test(files_of_others_also_use_the_table_of_go),
+		cmocka_unit_test(files_without_a_build_id_have_no_origin),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules that no call-frame information says. */
+/* Rules that call-frame information does not have. */
 #include "test.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "cfi/table.h"
 #include "cfi/tablebuild.h"
 
-/* Words between the stack pointer and the CFA. */
+/* Checks the words between the stack pointer and the CFA. */
 static void check_rule(struct elf_file *f, const struct cfi_table *t, uint64_t vaddr, int words)
 {
 	const struct full_rule *rule = libdw_rules__rule(libdw_rules__of(f, NULL), vaddr, false);
@@ -29,7 +29,7 @@ static void check_rule(struct elf_file *f, const struct cfi_table *t, uint64_t v
 	assert_int_equal(rule->cfa.off, 8 * words);
 }
 
-/* As long as there is no table. */
+/* For a file without a table. */
 static void check_index(struct elf_file *f, const struct cfi_table *t)
 {
 	struct lazy_table *x =
@@ -49,7 +49,7 @@ static void check_index(struct elf_file *f, const struct cfi_table *t)
 	lazy_table__free(x);
 }
 
-/* Byte by byte: sub $8,%rsp comes first, and add $8,%rsp; ret last. */
+/* Byte by byte: sub $8,%rsp comes first, add $8,%rsp; ret last. */
 static void check_section(struct elf_file *f, const struct cfi_table *t, const char *name)
 {
 	GElf_Shdr s;
@@ -59,7 +59,7 @@ static void check_section(struct elf_file *f, const struct cfi_table *t, const c
 		check_rule(f, t, s.sh_addr + i, i >= 4 && i < s.sh_size - 1 ? 2 : 1);
 }
 
-static void init_and_fini(void **state)
+static void init_and_fini_are_recognized(void **state)
 {
 	char dir[] = "/tmp/test-XXXXXX", path[64];
 	struct cfi_table *t;
@@ -85,4 +85,4 @@ static void init_and_fini(void **state)
 	elf_file__put(f);
 }
 
-RUN_TESTS(cmocka_unit_test(init_and_fini))
+RUN_TESTS(cmocka_unit_test(init_and_fini_are_recognized))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pages of files: read once, whatever is asked of them; never more than the file has. */
+/* Pages of files are read once for any sequence of reads, and never past the file's end. */
 #include "test.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #define FAKE	.file.sz = FILE_SZ
 
 struct fake {
-	struct elf_file file; /* nothing of it is used but its size */
+	struct elf_file file; /* only its size is used */
 	uint8_t salt;
 	size_t reads;
 	int err;
@@ -55,14 +55,14 @@ static void a_page_is_read_once(void **state)
 	for (uint64_t off = 0; off < 4096; off += 100)
 		assert_int_equal(get(&one, &a, off, 50), 0);
 	assert_int_equal(a.reads, 1);
-	assert_int_equal(get(&one, &a, 4000, 5000), 0); /* it, the second and the third */
+	assert_int_equal(get(&one, &a, 4000, 5000), 0); /* this page, the second and the third */
 	assert_int_equal(a.reads, 3);
 	assert_int_equal(get(&two, &b, 0, 50), 0);
 	assert_int_equal(b.reads, 1);
 	page_cache__free(pages);
 }
 
-static void more_files_than_pages(void **state)
+static void more_files_than_pages_are_read_again(void **state)
 {
 	struct page_cache *pages = page_cache__new();
 	struct paged_file paged[300];
@@ -80,7 +80,7 @@ static void more_files_than_pages(void **state)
 	page_cache__free(pages);
 }
 
-/* Be it that both want the same place. */
+/* Even if both belong to the same set. */
 static void two_pages_are_kept(void **state)
 {
 	struct page_cache *pages = page_cache__new();
@@ -101,7 +101,7 @@ static void two_pages_are_kept(void **state)
 	page_cache__free(pages);
 }
 
-static void what_is_not_there_is_an_error(void **state)
+static void bytes_behind_the_end_are_an_error(void **state)
 {
 	struct page_cache *pages = page_cache__new();
 	struct paged_file p = page_cache__add(pages);
@@ -111,7 +111,7 @@ static void what_is_not_there_is_an_error(void **state)
 	assert_int_equal(get(&p, &f, 10, 10), -EAGAIN);
 	f.err = 0;
 	assert_int_equal(get(&p, &f, 10, 10), 0);
-	assert_int_equal(get(&p, &f, FILE_SZ - 50, 50), 0); /* of no whole page */
+	assert_int_equal(get(&p, &f, FILE_SZ - 50, 50), 0); /* of a partial page */
 	assert_int_equal(get(&p, &f, FILE_SZ - 50, 51), -EIO);
 	assert_int_equal(get(&p, &f, UINT64_MAX, 1), -EIO);
 	f.err = -EAGAIN;
@@ -119,7 +119,7 @@ static void what_is_not_there_is_an_error(void **state)
 	page_cache__free(pages);
 }
 
-static void without_pages(void **state)
+static void a_cache_without_pages_reads_each_time(void **state)
 {
 	struct paged_file p = page_cache__add(NULL);
 	struct fake f = { FAKE };
@@ -169,7 +169,9 @@ static void bytes_are_seen_without_a_copy(void **state)
 	page_cache__free(pages);
 }
 
-RUN_TESTS(cmocka_unit_test(a_page_is_read_once), cmocka_unit_test(more_files_than_pages),
-	  cmocka_unit_test(two_pages_are_kept), cmocka_unit_test(what_is_not_there_is_an_error),
-	  cmocka_unit_test(without_pages), cmocka_unit_test(the_last_page_is_as_long_as_the_file),
+RUN_TESTS(cmocka_unit_test(a_page_is_read_once),
+	  cmocka_unit_test(more_files_than_pages_are_read_again),
+	  cmocka_unit_test(two_pages_are_kept), cmocka_unit_test(bytes_behind_the_end_are_an_error),
+	  cmocka_unit_test(a_cache_without_pages_reads_each_time),
+	  cmocka_unit_test(the_last_page_is_as_long_as_the_file),
 	  cmocka_unit_test(bytes_are_seen_without_a_copy))

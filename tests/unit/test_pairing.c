@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rows paired with what follows them: against a model that looks at all rows again. */
+/* Rows paired with the rows that follow them, compared with a model that searches all rows. */
 #include "test.h"
 
 #include <errno.h>
@@ -28,8 +28,7 @@ static const struct pairing_column columns[] = {
 
 #define OUTPUT_CNT (sizeof(columns) / sizeof(columns[0]))
 
-/* One row of the stream; its number is its place, null for every seventh; its text says the same.
- */
+/* One row of the stream; its number is its index, null for every seventh; its text is the same. */
 struct row {
 	uint64_t key;
 	int64_t begin;
@@ -68,7 +67,7 @@ static bool is_null_number(size_t number)
 	return number % 7 == 3;
 }
 
-/* Short ones lie in the vector, long ones elsewhere. */
+/* Short texts are inside the vector, long ones outside. */
 static const char *text_of(size_t number)
 {
 	static char text[64];
@@ -119,7 +118,7 @@ static void assert_text(duckdb_data_chunk chunk, idx_t column, idx_t row, size_t
 	assert_memory_equal(duckdb_string_t_data(s), text, strlen(text));
 }
 
-/* The key's row before this one that is neither mark nor end, unless an end is between; SIZE_MAX:
+/* Returns the key's previous row that is neither mark nor end, unless an end is between; SIZE_MAX:
  * none. */
 static size_t row_before(const struct row *rows, size_t at)
 {
@@ -131,7 +130,7 @@ static size_t row_before(const struct row *rows, size_t at)
 	return SIZE_MAX;
 }
 
-/* The last mark of the key after `from`, until where `at` begins. */
+/* Returns the last mark of the key after `from`, before the start of `at`. */
 static size_t mark_between(const struct row *rows, size_t from, size_t at)
 {
 	for (size_t i = at; i-- > from;)
@@ -140,7 +139,7 @@ static size_t mark_between(const struct row *rows, size_t from, size_t at)
 	return SIZE_MAX;
 }
 
-/* What row `at` completes, if it does. */
+/* Checks the row that `at` completes, if there is one. */
 static idx_t check_pair(const struct row *rows, size_t at, duckdb_data_chunk output, idx_t given)
 {
 	size_t before = rows[at].is_mark ? SIZE_MAX : row_before(rows, at), mark;
@@ -232,7 +231,7 @@ static void test_random(void **state)
 	}
 }
 
-/* The keys' places in the table are all the same: `key ^ key >> 32` is 0. */
+/* The slots of all keys in the table are the same: `key ^ key >> 32` is 0. */
 static void test_keys_of_one_slot(void **state)
 {
 	struct row rows[600] = { 0 };

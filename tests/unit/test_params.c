@@ -8,7 +8,7 @@
 #define COMMAND "CAST($command AS VARCHAR)"
 #define BUILDID "CAST($buildid AS VARCHAR)"
 
-/* The one statement that the text is. */
+/* Checks that the text is this single statement. */
 static void one(const char *text, const char *expected)
 {
 	struct statements st;
@@ -19,7 +19,7 @@ static void one(const char *text, const char *expected)
 	statements__free(&st);
 }
 
-static void bare_and_quoted(void **state)
+static void bare_and_quoted_parameters_are_replaced(void **state)
 {
 	(void)state;
 	one("a = ?command", "a = " COMMAND);
@@ -28,7 +28,7 @@ static void bare_and_quoted(void **state)
 	one("f(?command,?buildid)", "f(" COMMAND "," BUILDID ")");
 }
 
-static void inside_literals(void **state)
+static void parameters_inside_literals_are_replaced(void **state)
 {
 	(void)state;
 	one("a LIKE '%?command%'", "a LIKE ('%' || " COMMAND " || '%')");
@@ -43,7 +43,7 @@ static void inside_literals(void **state)
 	one("$t$a?command$t$", "($t$a$t$ || " COMMAND ")");
 }
 
-static void no_parameters(void **state)
+static void other_question_marks_stay(void **state)
 {
 	(void)state;
 	one("SELECT '?', '?comman', \"?command\", ?commands, a?b",
@@ -55,7 +55,7 @@ static void no_parameters(void **state)
 	one("SELECT 'naïve'", "SELECT 'naïve'");
 }
 
-static void says_what_is_used(void **state)
+static void used_parameters_are_reported(void **state)
 {
 	struct statements st;
 
@@ -91,7 +91,7 @@ static void asking_for_null_makes_it_optional(void **state)
 	}
 }
 
-static void several_statements(void **state)
+static void several_statements_are_split(void **state)
 {
 	struct statements st;
 
@@ -107,7 +107,7 @@ static void several_statements(void **state)
 	statements__free(&st);
 }
 
-static void what_does_not_end(void **state)
+static void unfinished_literals_are_refused(void **state)
 {
 	static const char *const texts[] = { "'abc",	 "'abc''", "E'abc\\'",
 					     "\"abc",	 "/* abc", "/* /* */",
@@ -121,7 +121,10 @@ static void what_does_not_end(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(bare_and_quoted), cmocka_unit_test(inside_literals),
-	  cmocka_unit_test(no_parameters), cmocka_unit_test(says_what_is_used),
-	  cmocka_unit_test(asking_for_null_makes_it_optional), cmocka_unit_test(several_statements),
-	  cmocka_unit_test(what_does_not_end))
+RUN_TESTS(cmocka_unit_test(bare_and_quoted_parameters_are_replaced),
+	  cmocka_unit_test(parameters_inside_literals_are_replaced),
+	  cmocka_unit_test(other_question_marks_stay),
+	  cmocka_unit_test(used_parameters_are_reported),
+	  cmocka_unit_test(asking_for_null_makes_it_optional),
+	  cmocka_unit_test(several_statements_are_split),
+	  cmocka_unit_test(unfinished_literals_are_refused))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Columns of the contract, whole files, and what happens when a file cannot be written. Readers'
- * views of the files are tests/e2e/test_store.py. */
+/* Columns of the contract, whole files, and failing writes. tests/e2e/test_store.py reads the files
+ * with other programs. */
 #include "test.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "store/parquet.h"
 #include "store/row.h"
 
-static void columns(void **state)
+static void columns_have_names_types_and_order(void **state)
 {
-	/* CONTRACT: names, types and order are what people's queries rely on. */
+	/* CONTRACT: queries of users rely on names, types and order. */
 	static const struct {
 		const char *name;
 		enum column_type type;
@@ -38,6 +38,7 @@ static void columns(void **state)
 		{ "address", COLUMN_UINT64, true },   { "cgroup", COLUMN_STRING, true },
 		{ "host", COLUMN_STRING, true },      { "weight", COLUMN_INT32, true },
 		{ "lost_kind", COLUMN_STRING, true }, { "reason", COLUMN_STRING, true },
+		{ "path", COLUMN_STRING, true },
 	};
 
 	(void)state;
@@ -53,7 +54,7 @@ static void columns(void **state)
 	assert_true(events_table.sorted);
 }
 
-static void compression(void **state)
+static void compressions_are_parsed(void **state)
 {
 	static const struct {
 		const char *s;
@@ -73,7 +74,7 @@ static void compression(void **state)
 		assert_int_equal(parquet__parse_compression(bad[i], &level), -EINVAL);
 }
 
-/* A small table whose file can be read byte by byte. */
+/* A small table with a file that can be checked byte by byte. */
 struct toy {
 	int64_t ts;
 	uint32_t name;
@@ -125,7 +126,7 @@ static struct batch *toy_batch(void)
 	return b;
 }
 
-static void golden(void **state)
+static void a_file_equals_the_golden_one(void **state)
 {
 	int fd = memfd_create("toy", 0);
 	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 0, "profile" });
@@ -157,7 +158,7 @@ static void golden(void **state)
 	close(fd);
 }
 
-static void no_rows(void **state)
+static void a_file_without_rows_is_valid(void **state)
 {
 	int fd = memfd_create("empty", 0);
 	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile" });
@@ -172,7 +173,7 @@ static void no_rows(void **state)
 	close(fd);
 }
 
-static void full_disk(void **state)
+static void a_full_disk_is_reported(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
 	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile" });
@@ -188,7 +189,7 @@ static void full_disk(void **state)
 }
 
 /* Pages end with their row, after PAGE_ROWS rows or PAGE_SZ bytes. */
-static void pages(void **state)
+static void pages_end_with_rows(void **state)
 {
 	static char text[STRING_MAX];
 	struct string v[] = { { text, STRING_MAX }, { "", 0 } };
@@ -210,7 +211,7 @@ static void pages(void **state)
 	assert_int_equal(p.cnt, PAGE_SZ / STRING_MAX);
 	assert_int_equal(p.row_cnt, p.cnt);
 
-	/* one row of 90 elements is not torn, however long */
+	/* a row of 90 elements is not split */
 	l.max_rep = l.max_def = 1;
 	for (int i = 0; i < 100; i++) {
 		reps[i] = i < 90 && i > 0;
@@ -221,8 +222,8 @@ static void pages(void **state)
 	assert_int_equal(p.row_cnt, 1);
 }
 
-/* What would be a page of more than 2 GiB is an error, not a negative size. */
-static void page_of_2_gib(void **state)
+/* A page of more than 2 GiB is an error, not a negative size. */
+static void a_page_of_2_gib_is_refused(void **state)
 {
 	static char text[STRING_MAX];
 	size_t cnt = ((size_t)1 << 31) / STRING_MAX + 1;
@@ -250,6 +251,7 @@ static void page_of_2_gib(void **state)
 	leaf__free(&l);
 }
 
-RUN_TESTS(cmocka_unit_test(columns), cmocka_unit_test(compression), cmocka_unit_test(golden),
-	  cmocka_unit_test(no_rows), cmocka_unit_test(full_disk), cmocka_unit_test(pages),
-	  cmocka_unit_test(page_of_2_gib))
+RUN_TESTS(cmocka_unit_test(columns_have_names_types_and_order),
+	  cmocka_unit_test(compressions_are_parsed), cmocka_unit_test(a_file_equals_the_golden_one),
+	  cmocka_unit_test(a_file_without_rows_is_valid), cmocka_unit_test(a_full_disk_is_reported),
+	  cmocka_unit_test(pages_end_with_rows), cmocka_unit_test(a_page_of_2_gib_is_refused))

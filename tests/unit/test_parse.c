@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-static void sizes(void **state)
+static void sizes_are_parsed(void **state)
 {
 	static const struct {
 		const char *text;
@@ -36,7 +36,7 @@ static void sizes(void **state)
 	}
 }
 
-static void durations(void **state)
+static void durations_are_parsed(void **state)
 {
 	static const struct {
 		const char *text;
@@ -68,4 +68,4 @@ static void durations(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(sizes), cmocka_unit_test(durations))
+RUN_TESTS(cmocka_unit_test(sizes_are_parsed), cmocka_unit_test(durations_are_parsed))

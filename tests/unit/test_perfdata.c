@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* perf.data: what perf wrote, as perf itself says what is in it (perf script -D). */
+/* perf.data files of perf, compared with perf's own output (perf script -D). */
 #include "test.h"
 
 #include <errno.h>
@@ -101,11 +101,11 @@ static void registers_go_by_their_dwarf_numbers(void **state)
 	assert_int_equal(s.stack.addr, regs[7]);
 	assert_true(s.truncated);
 	assert_false(s.compat);
-	c.first.sample.stack.regs[8] = UINT64_MAX; /* as an NMI leaves it */
+	c.first.sample.stack.regs[8] = UINT64_MAX; /* as after an NMI */
 	assert_false(item_stack__sample(&c.first.sample.stack, &order, regs, &s));
 }
 
-static void registers_of_aarch64(void **state)
+static void registers_of_aarch64_are_read(void **state)
 {
 	struct item_stack s = { .abi = 2, .mask = 0x1ffffffff, .cnt = 33 };
 	struct perfregs_order order = { 0 };
@@ -246,7 +246,7 @@ static void check_sample(const struct item *was, const struct item *is)
 	assert_int_equal(is->sample.chain[3], 3);
 }
 
-/* Whether that record is changed on purpose. */
+/* Returns whether that record is changed on purpose. */
 static bool is_changed(const struct raw *raw)
 {
 	uint32_t type = raw__type(raw);
@@ -329,7 +329,7 @@ static void features_stay(void **state)
 	assert_int_equal(y->attrs.v[0].attr.sample_type & PERF_SAMPLE_STACK_USER, 0);
 	assert_int_equal(y->attrs.v[0].attr.sample_stack_user, 0);
 	assert_false(y->attrs.v[0].attr.exclude_callchain_user);
-	/* The events' description repeats what the table of events says. */
+	/* The description of the events repeats the table of events. */
 	assert_memory_equal(y->features[PERF_FEAT_EVENT_DESC].data + 8, y->attrs.v[0].bytes,
 			    y->attrs.v[0].sz);
 	stream_in__close(&was);
@@ -338,7 +338,7 @@ static void features_stay(void **state)
 	free(again.data);
 }
 
-/* ---- what is damaged ---- */
+/* ---- damaged files ---- */
 
 static void check_cut(const struct bytes *whole, size_t sz, size_t *samples)
 {
@@ -354,7 +354,7 @@ static void check_cut(const struct bytes *whole, size_t sz, size_t *samples)
 	stream_in__close(&s);
 }
 
-static void cut_at_every_byte(void **state)
+static void a_file_may_end_at_every_byte(void **state)
 {
 	struct bytes b = bytes__of_file(FILE_DATA), z = bytes__of_file("tests/golden/zstd.data");
 	size_t samples = 0;
@@ -371,8 +371,8 @@ static void cut_at_every_byte(void **state)
 	free(z.data);
 }
 
-/* A stream has no end of its own: it is cut where a record is. */
-static void cut_streams(void **state)
+/* A stream has no end mark: it may end after any record. */
+static void a_stream_may_end_after_every_record(void **state)
 {
 	struct bytes b = bytes__of_file("tests/golden/pipe.data");
 	size_t clean = 0, last = 0;
@@ -406,7 +406,7 @@ static void expect_fault(struct bytes b, const char *what)
 	stream_in__close(&s);
 }
 
-static void says_what_is_wrong(void **state)
+static void errors_are_described(void **state)
 {
 	struct bytes b = bytes__of_file(FILE_DATA);
 	uint64_t data_off, data_sz = 0;
@@ -428,11 +428,11 @@ static void says_what_is_wrong(void **state)
 	}
 	expect_fault(b, "big-endian");
 	b.data[3] ^= 1;
-	expect_fault(b, "no perf.data");
+	expect_fault(b, "is not a perf.data file");
 	free(b.data);
 }
 
-static void events_of_every_age(void **state)
+static void events_of_every_size_are_read(void **state)
 {
 	static const size_t sizes[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 256 };
 	uint8_t bytes[256] = { 0 };
@@ -468,10 +468,10 @@ static void events_of_every_age(void **state)
 
 RUN_TESTS(cmocka_unit_test(reads_what_perf_wrote),
 	  cmocka_unit_test(registers_go_by_their_dwarf_numbers),
-	  cmocka_unit_test(registers_of_aarch64),
+	  cmocka_unit_test(registers_of_aarch64_are_read),
 	  cmocka_unit_test(reads_streams_and_compressed_files),
 	  cmocka_unit_test(reads_what_other_versions_wrote),
 	  cmocka_unit_test(samples_belong_to_their_events), cmocka_unit_test(only_samples_change),
-	  cmocka_unit_test(features_stay), cmocka_unit_test(cut_at_every_byte),
-	  cmocka_unit_test(cut_streams), cmocka_unit_test(says_what_is_wrong),
-	  cmocka_unit_test(events_of_every_age))
+	  cmocka_unit_test(features_stay), cmocka_unit_test(a_file_may_end_at_every_byte),
+	  cmocka_unit_test(a_stream_may_end_after_every_record),
+	  cmocka_unit_test(errors_are_described), cmocka_unit_test(events_of_every_size_are_read))

@@ -65,7 +65,7 @@ static void device_numbers_are_no_build_ids(void **state)
 	}
 }
 
-static void short_build_ids(void **state)
+static void short_build_ids_are_read(void **state)
 {
 	struct record r;
 
@@ -114,7 +114,7 @@ static void reads_tasks(void **state)
 	buf__free(&b);
 }
 
-/* The record as a block of exactly its size, for the sanitizer to watch. */
+/* Parses the record as a block of exactly its size, for the sanitizer. */
 static bool parse_copy(const struct buf *b, size_t sz)
 {
 	uint8_t *copy = malloc(sz ? sz : 1);
@@ -152,14 +152,14 @@ static void cut_records_are_refused(void **state)
 	buf__free(&b);
 }
 
-static void lies_are_refused(void **state)
+static void wrong_sizes_are_refused(void **state)
 {
 	struct buf b = { 0 };
 	struct record r;
 
 	(void)state;
 	perfmaker__comm(&b, 77, "x");
-	assert_false(perfrecord__parse(b.data, b.sz - 8, &r)); /* not what the header says */
+	assert_false(perfrecord__parse(b.data, b.sz - 8, &r)); /* not the size in the header */
 	for (uint32_t type = 0; type < 300; type++) {
 		bool known = type == PERF_RECORD_COMM || type == PERF_RECORD_LOST ||
 			     type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT;
@@ -174,5 +174,5 @@ static void lies_are_refused(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(reads_mappings), cmocka_unit_test(device_numbers_are_no_build_ids),
-	  cmocka_unit_test(short_build_ids), cmocka_unit_test(reads_tasks),
-	  cmocka_unit_test(cut_records_are_refused), cmocka_unit_test(lies_are_refused))
+	  cmocka_unit_test(short_build_ids_are_read), cmocka_unit_test(reads_tasks),
+	  cmocka_unit_test(cut_records_are_refused), cmocka_unit_test(wrong_sizes_are_refused))

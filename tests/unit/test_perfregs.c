@@ -5,7 +5,7 @@
 
 #include "event/perfregs.h"
 
-static void masks_to_ask_for(void **state)
+static void machines_have_preferred_masks(void **state)
 {
 	(void)state;
 	assert_int_equal(perfregs__preferred(EM_X86_64), 0xff01ff);
@@ -23,7 +23,7 @@ static uint64_t spread_values(const struct machine *m, uint64_t mask, const uint
 	return perfregs__spread(&order, values, cnt, regs);
 }
 
-/* Values that say which register they are of, by perf's number. */
+/* Values that contain the number of their register in perf's order. */
 static uint64_t spread(const struct machine *m, uint64_t mask, uint64_t regs[MACHINE_REG_MAX])
 {
 	uint64_t values[64];
@@ -66,7 +66,7 @@ static void arm_registers_have_the_same(void **state)
 	assert_int_equal(regs[31], 131);
 }
 
-static void fewer_values_than_the_mask_says(void **state)
+static void fewer_values_than_the_mask_are_accepted(void **state)
 {
 	uint64_t regs[MACHINE_REG_MAX], values[16] = { 1 };
 
@@ -76,7 +76,7 @@ static void fewer_values_than_the_mask_says(void **state)
 	assert_int_equal(spread_values(&machine_x86_64, 0, NULL, 0, regs), 0);
 }
 
-static void values_that_are_not_known(void **state)
+static void unknown_values_are_left_out(void **state)
 {
 	uint64_t regs[MACHINE_REG_MAX], values[2] = { UINT64_MAX, 5 };
 
@@ -85,7 +85,8 @@ static void values_that_are_not_known(void **state)
 	assert_int_equal(regs[7], 5);
 }
 
-RUN_TESTS(cmocka_unit_test(masks_to_ask_for), cmocka_unit_test(x86_registers_have_other_numbers),
+RUN_TESTS(cmocka_unit_test(machines_have_preferred_masks),
+	  cmocka_unit_test(x86_registers_have_other_numbers),
 	  cmocka_unit_test(arm_registers_have_the_same),
-	  cmocka_unit_test(fewer_values_than_the_mask_says),
-	  cmocka_unit_test(values_that_are_not_known))
+	  cmocka_unit_test(fewer_values_than_the_mask_are_accepted),
+	  cmocka_unit_test(unknown_values_are_left_out))

@@ -52,7 +52,7 @@ static void see(const struct record *r, void *arg)
 					  : "?");
 }
 
-/* All that is there up to a time, as merge__drain() does it. */
+/* Returns all records up to a time, like merge__drain(). */
 static const char *drain(struct fake *f, uint64_t until_ns)
 {
 	struct stream *s = &f->ring.stream;
@@ -82,7 +82,7 @@ static void hands_out_in_order(void **state)
 	free(f);
 }
 
-/* A record that comes after begin() waits, as one whose order is not certain yet. */
+/* A record that arrives after begin() waits, because its order is not certain yet. */
 static void begin_is_a_line(void **state)
 {
 	struct fake *f = fake__new(0);
@@ -99,7 +99,7 @@ static void begin_is_a_line(void **state)
 	free(f);
 }
 
-/* Records that go over the edge of the ring, at every place, kept over a round or not. */
+/* Records across the edge of the ring, at every offset, kept during a round or not. */
 static void wraps_everywhere(void **state)
 {
 	(void)state;
@@ -128,14 +128,14 @@ static void passes_over_what_is_not_wanted(void **state)
 	put(f, &b);
 	perfmaker__lost(&b, 3, 7);
 	put(f, &b);
-	put_comm(f, STREAM_EMPTY, "no time"); /* would look like the end for ever */
+	put_comm(f, STREAM_EMPTY, "no time"); /* would always look like the end */
 	assert_string_equal(drain(f, 100), "2 x|3 lost|");
 	assert_int_equal(f->ctl.data_tail, f->ctl.data_head);
 	buf__free(&b);
 	free(f);
 }
 
-/* A size that cannot be ends the round, and the next one goes on. */
+/* An impossible size ends the round; the next round continues. */
 static void recovers_from_nonsense(void **state)
 {
 	static const uint16_t sizes[] = { 0, 7, 9, RING_SZ, UINT16_MAX };

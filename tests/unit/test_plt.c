@@ -13,7 +13,7 @@ static void assert_at(struct elf_file *f, uint64_t addr, const char *name)
 	assert_string_equal(s.name, name);
 }
 
-/* objdump names stubs by a way of its own. */
+/* objdump finds the names of stubs in another way. */
 static void compare_stubs(const char *path)
 {
 	char *text = shell__output("objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got "
@@ -41,7 +41,7 @@ static void compare_stubs(const char *path)
 	free(text);
 }
 
-static void stubs(void **state)
+static void stubs_equal_objdump(void **state)
 {
 	static const char *flags[] = { "-fcf-protection=none -Wl,-z,lazy",
 				       "-fcf-protection=none -Wl,-z,now",
@@ -92,4 +92,4 @@ static void stubs_of_aarch64(void **state)
 	}
 }
 
-RUN_TESTS(test_with_folder(stubs), cmocka_unit_test(stubs_of_aarch64))
+RUN_TESTS(test_with_folder(stubs_equal_objdump), cmocka_unit_test(stubs_of_aarch64))

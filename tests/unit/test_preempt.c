@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where the count of interrupts is, in the types of kernels of different ages. */
+/* The counter of interrupts in the types of several kernels. */
 #include "test.h"
 
 #include <bpf/btf.h>
@@ -24,7 +24,7 @@ static int add_struct(const struct kernel *k, const char *name, const char *memb
 	return id;
 }
 
-/* A task's way to its CPU's run queue. */
+/* The path from a task to its CPU's run queue. */
 static struct kernel kernel__new(const char *member)
 {
 	struct kernel k = { .btf = btf__new_empty() };
@@ -55,7 +55,7 @@ static void add_variables(const struct kernel *k, const struct variable *v, size
 		assert_int_equal(btf__add_datasec_var_info(k->btf, ids[i], v[i].off, 8), 0);
 }
 
-static void a_variable_of_its_own(void **state)
+static void the_count_is_a_variable(void **state)
 {
 	struct kernel k = kernel__new("cfs_rq");
 	struct preempt_count count;
@@ -74,7 +74,7 @@ static void a_variable_of_its_own(void **state)
 }
 
 /* From 6.2 to 6.14: in a struct in a union in it. */
-static void a_member_of_pcpu_hot(void **state)
+static void the_count_is_a_member_of_pcpu_hot(void **state)
 {
 	struct kernel k = kernel__new("cfs_rq");
 	int inner = btf__add_struct(k.btf, NULL, 16), outer, hot;
@@ -96,7 +96,7 @@ static void a_member_of_pcpu_hot(void **state)
 	btf__free(k.btf);
 }
 
-static void beside_a_count_of_switched_off_interrupts(void **state)
+static void the_count_is_beside_that_of_disabled_interrupts(void **state)
 {
 	struct kernel k = kernel__new("cfs_rq");
 	struct preempt_count count;
@@ -113,7 +113,7 @@ static void beside_a_count_of_switched_off_interrupts(void **state)
 }
 
 /* CONFIG_FAIR_GROUP_SCHED is off. */
-static void no_way_to_the_run_queue(void **state)
+static void the_run_queue_may_be_unreachable(void **state)
 {
 	struct kernel k = kernel__new("my_q");
 	struct preempt_count count;
@@ -127,6 +127,7 @@ static void no_way_to_the_run_queue(void **state)
 	btf__free(k.btf);
 }
 
-RUN_TESTS(cmocka_unit_test(a_variable_of_its_own), cmocka_unit_test(a_member_of_pcpu_hot),
-	  cmocka_unit_test(beside_a_count_of_switched_off_interrupts),
-	  cmocka_unit_test(no_way_to_the_run_queue))
+RUN_TESTS(cmocka_unit_test(the_count_is_a_variable),
+	  cmocka_unit_test(the_count_is_a_member_of_pcpu_hot),
+	  cmocka_unit_test(the_count_is_beside_that_of_disabled_interrupts),
+	  cmocka_unit_test(the_run_queue_may_be_unreachable))

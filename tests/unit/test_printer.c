@@ -33,7 +33,7 @@ static void prints(size_t width, const char *expected)
 	printer__free(p);
 }
 
-static void aligned(void **state)
+static void columns_are_aligned(void **state)
 {
 	(void)state;
 	prints(0, "    n  command  function\n"
@@ -42,7 +42,7 @@ static void aligned(void **state)
 		  "    7  a?b      \n");
 }
 
-static void cut_to_the_width(void **state)
+static void names_are_cut_to_the_width(void **state)
 {
 	(void)state;
 	prints(30, "    n  command  function\n"
@@ -51,7 +51,7 @@ static void cut_to_the_width(void **state)
 		   "    7  a?b      \n");
 }
 
-static void never_below_what_can_be_read(void **state)
+static void names_stay_readable(void **state)
 {
 	(void)state;
 	prints(24, "    n  command  function\n"
@@ -61,7 +61,7 @@ static void never_below_what_can_be_read(void **state)
 }
 
 /* The lines wrap anyway. */
-static void longer_where_it_cannot_fit(void **state)
+static void lines_that_cannot_fit_are_complete(void **state)
 {
 	(void)state;
 	prints(1, "    n  command  function\n"
@@ -70,6 +70,6 @@ static void longer_where_it_cannot_fit(void **state)
 		  "    7  a?b      \n");
 }
 
-RUN_TESTS(cmocka_unit_test(aligned), cmocka_unit_test(cut_to_the_width),
-	  cmocka_unit_test(never_below_what_can_be_read),
-	  cmocka_unit_test(longer_where_it_cannot_fit))
+RUN_TESTS(cmocka_unit_test(columns_are_aligned), cmocka_unit_test(names_are_cut_to_the_width),
+	  cmocka_unit_test(names_stay_readable),
+	  cmocka_unit_test(lines_that_cannot_fit_are_complete))

@@ -8,7 +8,7 @@
 
 #define MS 1000000ull
 
-static void right_ones(void **state)
+static void valid_probes_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *name;
@@ -47,7 +47,7 @@ static void right_ones(void **state)
 	}
 }
 
-static void several(void **state)
+static void several_probes_are_parsed(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
 	char why[256];
@@ -61,8 +61,8 @@ static void several(void **state)
 	assert_int_equal(out[1].param, 49);
 }
 
-/* Every probe that needs no path, but for what is said otherwise. */
-static void all_of_them(void **state)
+/* Every probe that needs no path, except those listed explicitly. */
+static void all_selects_every_probe_without_a_path(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
 	char why[256];
@@ -80,8 +80,8 @@ static void all_of_them(void **state)
 	assert_int_equal(profiles, 1);
 }
 
-/* A path may have colons, and be one of many. */
-static void paths(void **state)
+/* A path may have colons, and be one of several. */
+static void paths_are_parsed(void **state)
 {
 	static const struct {
 		const char *text, *path;
@@ -106,8 +106,8 @@ static void paths(void **state)
 	assert_string_equal(out[1].path, "b");
 }
 
-/* Each message names the part that is wrong, and what is allowed; how it begins. */
-static void wrong_ones(void **state)
+/* Each message names the wrong part and the allowed values; checks its start. */
+static void wrong_probes_are_explained(void **state)
 {
 	static const struct {
 		const char *text, *why;
@@ -153,7 +153,7 @@ static void wrong_ones(void **state)
 	}
 }
 
-static void long_ones(void **state)
+static void long_probes_are_refused(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
 	char text[4096], why[64];
@@ -171,7 +171,7 @@ static void long_ones(void **state)
 }
 
 /* --help and the README show the table. */
-static void the_table(void **state)
+static void the_table_is_well_formed(void **state)
 {
 	(void)state;
 	for (const struct probe *p = probes; p->name; p++) {
@@ -189,6 +189,7 @@ static void the_table(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(right_ones), cmocka_unit_test(several), cmocka_unit_test(all_of_them),
-	  cmocka_unit_test(paths), cmocka_unit_test(wrong_ones), cmocka_unit_test(long_ones),
-	  cmocka_unit_test(the_table))
+RUN_TESTS(cmocka_unit_test(valid_probes_are_parsed), cmocka_unit_test(several_probes_are_parsed),
+	  cmocka_unit_test(all_selects_every_probe_without_a_path),
+	  cmocka_unit_test(paths_are_parsed), cmocka_unit_test(wrong_probes_are_explained),
+	  cmocka_unit_test(long_probes_are_refused), cmocka_unit_test(the_table_is_well_formed))

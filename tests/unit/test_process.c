@@ -16,7 +16,8 @@ static void scan_reads_executable_mappings(void **state)
 	assert_int_equal(p->maps[0].kind, MAPPING_FILE);
 	assert_int_equal(p->maps[0].pgoff, 0x1000);
 	assert_int_equal(p->maps[1].kind, MAPPING_VDSO);
-	assert_null(p->maps[1].file); /* below 4 GB: a 32-bit process's, which we do not have */
+	/* below 4 GB: of a 32-bit process, which does not exist here */
+	assert_null(p->maps[1].file);
 	process_table__stats(w.table, &stats);
 	assert_int_equal(stats.processes, 1);
 	assert_int_equal(stats.files_failed, 1);
@@ -39,13 +40,13 @@ static void find_knows_its_edges(void **state)
 	assert_null(process__find(p, 0x7fff));
 	assert_ptr_equal(process__find(p, 0x8fff), &p->maps[1]);
 	assert_null(process__find(p, UINT64_MAX));
-	p = process_table__get(w.table, 99); /* there is none: it has nothing mapped */
+	p = process_table__get(w.table, 99); /* there is no such process: it has no mappings */
 	assert_non_null(p);
 	assert_null(process__find(p, 0x1000));
 	process_table__free(w.table);
 }
 
-static void kinds_of_mappings(void **state)
+static void mappings_have_kinds(void **state)
 {
 	static const struct {
 		const char *path, *shown;
@@ -105,7 +106,7 @@ static void exec_replaces_and_fork_inherits(void **state)
 	assert_string_equal(show_tgid(&w, 11), "");
 	assert_int_equal(process_table__find(w.table, 11)->build_id.sz, 0);
 	assert_string_equal(show_tgid(&w, 10), "1000 /bin/ten|8000 [vdso]|");
-	map_path(&w, t + 2, 11, "[vdso]"); /* no file: not the main executable */
+	map_path(&w, t + 2, 11, "[vdso]"); /* not a file: not the main executable */
 	apply_mmap(&w, t + 3, 11,
 		   (struct record_mmap){ .start = 0x1000,
 					 .len = 0x1000,
@@ -129,7 +130,7 @@ static void exec_replaces_and_fork_inherits(void **state)
 	process_table__free(w.table);
 }
 
-/* What /proc said already is not undone by records of the time before. */
+/* Mappings from /proc are not undone by older records. */
 static void records_older_than_the_scan_are_ignored(void **state)
 {
 	struct world w = begin(state);
@@ -140,13 +141,13 @@ static void records_older_than_the_scan_are_ignored(void **state)
 	map_path(&w, before, 10, "/old");
 	apply_fork(&w, before, 99, 10);
 	apply_exit(&w, before, 10, 10);
-	apply_exit(&w, UINT64_MAX - 1, 10, 9); /* makes the table look for the dead */
+	apply_exit(&w, UINT64_MAX - 1, 10, 9); /* makes the table remove dead processes */
 	assert_string_equal(show_tgid(&w, 10), "1000 /bin/ten|8000 [vdso]|");
 	/* Forked before its parent was scanned: the parent may have exec'd since. */
 	set_maps(&w, 20, "5000-6000 r-xp 00000000 00:00 0 /bin/twenty\n");
 	apply_fork(&w, before, 10, 20);
 	assert_string_equal(show_tgid(&w, 20), "5000 /bin/twenty|");
-	/* And one that is gone: its parent's are the best there is. */
+	/* And one that is gone: its parent's mappings are the best approximation. */
 	apply_fork(&w, before, 10, 21);
 	assert_string_equal(show_tgid(&w, 21), "1000 /bin/ten|8000 [vdso]|");
 	process_table__free(w.table);
@@ -163,24 +164,24 @@ static void the_dead_are_dropped(void **state)
 	apply_fork(&w, t, 10, 12);
 	apply_exit(&w, t + 1, 11, 11);
 	apply_exit(&w, t + 1, 12, 13); /* a thread */
-	apply_exit(&w, t + 1, 10, 10); /* its first thread only: /proc has it still */
+	apply_exit(&w, t + 1, 10, 10); /* its first thread only: /proc still has it */
 	assert_non_null(process_table__find(w.table, 11)); /* for samples on other CPUs */
 	apply_exit(&w, t + 2000000000, 999, 999);
 	assert_null(process_table__find(w.table, 11));
 	assert_non_null(process_table__find(w.table, 12));
 	assert_string_equal(show_tgid(&w, 10), "1000 /bin/ten|8000 [vdso]|");
-	/* Its last thread goes too. */
+	/* Its last thread ends, too. */
 	shell__run("rm -r %s/10", w.proc);
 	apply_exit(&w, t + 4000000000, 999, 999);
 	assert_null(process_table__find(w.table, 10));
-	/* Of a lost end a scan takes note. */
+	/* A scan detects a lost end. */
 	process_table__scan(w.table);
 	apply_exit(&w, monotonic__ns() + 6000000000, 999, 999);
 	assert_null(process_table__find(w.table, 12));
 	process_table__free(w.table);
 }
 
-static void ids_are_used_again(void **state)
+static void ids_are_reused(void **state)
 {
 	struct world w = begin(state);
 	uint64_t t;
@@ -192,9 +193,10 @@ static void ids_are_used_again(void **state)
 	apply_exit(&w, t + 2, 11, 11);
 	apply_fork(&w, t + 3, 10, 11);
 	assert_string_equal(show_tgid(&w, 11), "1000 /bin/ten|8000 [vdso]|");
-	apply_exit(&w, t + 1500000000, 999, 999); /* the first one's end is not the second's */
+	/* the end of the first is not that of the second */
+	apply_exit(&w, t + 1500000000, 999, 999);
 	assert_non_null(process_table__find(w.table, 11));
-	/* A thread execs: the first thread ends, the process goes on. */
+	/* A thread execs: the first thread ends, the process continues. */
 	apply_exit(&w, t + 1500000001, 11, 11);
 	apply_exec(&w, t + 1500000002, 11);
 	map_path(&w, t + 1500000003, 11, "/second");
@@ -230,7 +232,7 @@ static void refresh_is_rate_limited(void **state)
 	assert_string_equal(show(p), "1000 /bin/other|");
 	usleep(110000);
 	set_maps(&w, 10, "");
-	assert_false(process_table__refresh(w.table, p)); /* gone: what was known stays */
+	assert_false(process_table__refresh(w.table, p)); /* gone: the known mappings stay */
 	assert_string_equal(show(p), "1000 /bin/other|");
 	process_table__free(w.table);
 }
@@ -252,8 +254,8 @@ static void strange_records_do_nothing(void **state)
 }
 
 RUN_TESTS(test_with_folder(scan_reads_executable_mappings), test_with_folder(find_knows_its_edges),
-	  test_with_folder(kinds_of_mappings), test_with_folder(exec_replaces_and_fork_inherits),
+	  test_with_folder(mappings_have_kinds), test_with_folder(exec_replaces_and_fork_inherits),
 	  test_with_folder(records_older_than_the_scan_are_ignored),
-	  test_with_folder(the_dead_are_dropped), test_with_folder(ids_are_used_again),
+	  test_with_folder(the_dead_are_dropped), test_with_folder(ids_are_reused),
 	  test_with_folder(a_dead_first_thread_leaves_the_others_mappings),
 	  test_with_folder(refresh_is_rate_limited), test_with_folder(strange_records_do_nothing))

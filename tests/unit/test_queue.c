@@ -8,7 +8,7 @@
 
 struct seen {
 	struct queue *queue;
-	uint64_t worked[64], emitted[64]; /* what the records hold */
+	uint64_t worked[64], emitted[64]; /* contents of the records */
 	size_t worked_cnt, settled_cnt, emitted_cnt, chained;
 	bool keep; /* a chain for each record */
 };
@@ -60,7 +60,7 @@ static void begin(struct seen *s)
 	assert_non_null(s->queue);
 }
 
-/* A record that holds its time. */
+/* A record that contains its time. */
 static void add(struct seen *s, uint64_t time_ns, size_t sz)
 {
 	uint8_t *data = calloc(1, sz);
@@ -139,7 +139,7 @@ static void count(void *arg, const struct queued *q)
 	m->emitted_cnt++;
 }
 
-/* CPUs write in turns, each what it has since its last turn. */
+/* CPUs write in turns, each the records since its last turn. */
 static void runs_of_many_cpus_are_merged(void **state)
 {
 	enum { ROUNDS = 40, CPUS = 7, EACH = 300, ROUND_NS = 1000 };
@@ -163,7 +163,7 @@ static void runs_of_many_cpus_are_merged(void **state)
 	queue__free(q);
 }
 
-/* Whatever waits has a bound; what is dropped half-way is freed. */
+/* The memory for waiting records is bounded; dropped ones are freed. */
 static void memory_has_a_bound(void **state)
 {
 	const size_t sz = 60000;

@@ -23,7 +23,7 @@ static uint32_t linear(const struct addr_range *spans, size_t cnt, uint64_t addr
 	return best ? best->owner : RANGE_NONE;
 }
 
-static void same_as_a_linear_search(void **state)
+static void look_ups_equal_a_linear_search(void **state)
 {
 	(void)state;
 	srand(1);
@@ -46,7 +46,7 @@ static void same_as_a_linear_search(void **state)
 	}
 }
 
-static void ends_of_the_address_space(void **state)
+static void the_ends_of_the_address_space_are_handled(void **state)
 {
 	struct addr_range spans[] = { { 0, 1, 7 }, { UINT64_MAX - 1, UINT64_MAX, 8 }, { 9, 3, 9 } };
 	struct range_map m = { 0 };
@@ -62,4 +62,5 @@ static void ends_of_the_address_space(void **state)
 	range_map__free(&m);
 }
 
-RUN_TESTS(cmocka_unit_test(same_as_a_linear_search), cmocka_unit_test(ends_of_the_address_space))
+RUN_TESTS(cmocka_unit_test(look_ups_equal_a_linear_search),
+	  cmocka_unit_test(the_ends_of_the_address_space_are_handled))

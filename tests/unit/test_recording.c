@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A recording's folder, its numbers and generations, and what goes wrong with them. */
+/* A recording's folder, its numbers and generations, and errors with them. */
 #include "test.h"
 
 #include <dirent.h>
@@ -94,8 +94,8 @@ static void touch(const char *path)
 	close(fd);
 }
 
-/* A batch ends when its strings are many MB, too: they may all be different. */
-static void large_strings(void **state)
+/* A batch also ends if its strings take many MB: they may all differ. */
+static void large_strings_end_a_batch(void **state)
 {
 	struct recording *r = open_recording("rec", false);
 	char name[4096];
@@ -121,8 +121,8 @@ static void large_strings(void **state)
 	recording__free(r);
 }
 
-/* A batch ends when it is full or old, and its strings and stacks with it. */
-static void generations(void **state)
+/* A batch, its strings and its stacks end if it is full or old. */
+static void generations_end_when_full_or_old(void **state)
 {
 	struct recording *r = open_recording("rec", false);
 	struct recording_stats stats;
@@ -162,8 +162,8 @@ static void generations(void **state)
 	recording__free(r);
 }
 
-/* Strings that a row in hand refers to belong to the batch that the row goes to. */
-static void strings(void **state)
+/* Strings of a pending row belong to the batch of the row. */
+static void strings_belong_to_the_batch_of_their_row(void **state)
 {
 	static char longest[STRING_MAX + 10];
 	struct recording *r = open_recording("rec", false);
@@ -184,7 +184,7 @@ static void strings(void **state)
 	recording__free(r);
 }
 
-static void stacks(void **state)
+static void stacks_are_bounded(void **state)
 {
 	static struct row_frame frames[RECORDING_FRAMES_MAX + 1];
 	struct recording *r = open_recording("rec", false);
@@ -204,7 +204,7 @@ static void stacks(void **state)
 	assert_int_equal(count("rec"), 0); /* no event, no batch */
 }
 
-static void free_without_finish(void **state)
+static void free_without_finish_leaves_no_file(void **state)
 {
 	struct recording *r = open_recording("rec", false);
 
@@ -215,7 +215,7 @@ static void free_without_finish(void **state)
 	recording__free(NULL);
 }
 
-static void refused_and_continued(void **state)
+static void a_folder_in_use_is_refused(void **state)
 {
 	struct recording *r = open_recording("a/b/rec", false);
 	struct stat st;
@@ -250,7 +250,7 @@ static void refused_and_continued(void **state)
 	assert_true(exists("a/b/rec/events-000041.parquet"));
 }
 
-static void next_number(void **state)
+static void folders_get_the_next_number(void **state)
 {
 	struct recording *r;
 
@@ -265,8 +265,8 @@ static void next_number(void **state)
 	recording__free(r);
 }
 
-/* A numbered folder goes when nothing was written to it; one that has a name stays. */
-static void empty_folders(void **state)
+/* A numbered folder is removed if it is empty; a named one stays. */
+static void empty_numbered_folders_are_removed(void **state)
 {
 	const char *const dirs[] = { NULL, "rec", NULL };
 
@@ -285,7 +285,7 @@ static void empty_folders(void **state)
 	}
 }
 
-static void bad_folders(void **state)
+static void bad_folders_are_refused(void **state)
 {
 	(void)state;
 	touch("file");
@@ -300,8 +300,8 @@ static void bad_folders(void **state)
 	assert_int_equal(errno, ELOOP);
 }
 
-/* A link that somebody else made leads nowhere; one's own and root's are followed. */
-static void links(void **state)
+/* A link that another user made is not followed; the owner's and root's are. */
+static void links_of_other_users_are_not_followed(void **state)
 {
 	struct recording *r;
 
@@ -321,8 +321,8 @@ static void links(void **state)
 	assert_int_equal(errno, ELOOP);
 }
 
-/* A planted file of the name that is written to is replaced, not followed or filled. */
-static void planted_file(void **state)
+/* A planted file with the name of a new one is replaced, not followed or filled. */
+static void a_planted_file_is_replaced(void **state)
 {
 	struct folder_options o = { .dir = "rec", .owner = { geteuid(), getegid() } };
 	struct folder f;
@@ -343,7 +343,7 @@ static void planted_file(void **state)
 	folder__close(&f);
 }
 
-/* Whoever owns the folder, or may write there, could put batches of their own in place of ours. */
+/* A user who owns the folder, or may write there, could replace our batches. */
 static void refuses_a_folder_of_another_user(void **state)
 {
 	struct folder_options o = { .dir = "rec", .owner = { geteuid(), getegid() } };
@@ -356,7 +356,7 @@ static void refuses_a_folder_of_another_user(void **state)
 	assert_int_equal(chown("rec", 65534, 65534), 0);
 	assert_int_equal(folder__open(&f, &o), -EPERM);
 	folder__close(&f);
-	o.owner.uid = 65534; /* who called sudo */
+	o.owner.uid = 65534; /* the user who called sudo */
 	assert_int_equal(folder__open(&f, &o), 0);
 	folder__close(&f);
 	o.owner.uid = 65533;
@@ -388,7 +388,7 @@ static void refuses_a_folder_that_others_may_write_to(void **state)
 	folder__close(&f);
 }
 
-static void bad_options(void **state)
+static void bad_options_are_refused(void **state)
 {
 	struct recording_options o = {
 		.dir = "rec", .rows_per_group = 1, .groups_per_file = 1, .compression = "lz4"
@@ -404,8 +404,8 @@ static void bad_options(void **state)
 	assert_false(exists("rec"));
 }
 
-/* A write that fails is an error of every later call, and nothing else. */
-static void folder_gone(void **state)
+/* A failed write is an error of every later call, and has no other effect. */
+static void a_missing_folder_is_an_error(void **state)
 {
 	struct recording *r = open_recording("rec", false);
 	int err = 0;
@@ -425,9 +425,11 @@ static void folder_gone(void **state)
 }
 
 #define IN_TMP(test) cmocka_unit_test_setup_teardown(test, enter_tmp, leave_tmp)
-RUN_TESTS(IN_TMP(generations), IN_TMP(large_strings), IN_TMP(strings), IN_TMP(stacks),
-	  IN_TMP(free_without_finish), IN_TMP(refused_and_continued), IN_TMP(next_number),
-	  IN_TMP(empty_folders), IN_TMP(bad_folders), IN_TMP(links), IN_TMP(planted_file),
-	  IN_TMP(refuses_a_folder_of_another_user),
-	  IN_TMP(refuses_a_folder_that_others_may_write_to), IN_TMP(bad_options),
-	  IN_TMP(folder_gone))
+RUN_TESTS(IN_TMP(generations_end_when_full_or_old), IN_TMP(large_strings_end_a_batch),
+	  IN_TMP(strings_belong_to_the_batch_of_their_row), IN_TMP(stacks_are_bounded),
+	  IN_TMP(free_without_finish_leaves_no_file), IN_TMP(a_folder_in_use_is_refused),
+	  IN_TMP(folders_get_the_next_number), IN_TMP(empty_numbered_folders_are_removed),
+	  IN_TMP(bad_folders_are_refused), IN_TMP(links_of_other_users_are_not_followed),
+	  IN_TMP(a_planted_file_is_replaced), IN_TMP(refuses_a_folder_of_another_user),
+	  IN_TMP(refuses_a_folder_that_others_may_write_to), IN_TMP(bad_options_are_refused),
+	  IN_TMP(a_missing_folder_is_an_error))

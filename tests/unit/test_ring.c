@@ -12,7 +12,7 @@
 
 #define RING_SZ 16384
 
-/* A ring in ordinary memory, mapped twice in a row as the kernel does; the test is the producer. */
+/* A ring in ordinary memory, mapped twice in a row like the kernel's; the test is the producer. */
 struct fixture {
 	uint64_t consumer, producer;
 	uint8_t *data;
@@ -51,7 +51,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Appends a record whose header says `header`; returns its event. */
+/* Appends a record with `header` in its header; returns its event. */
 static struct event *append(struct fixture *f, uint32_t header, uint64_t time_ns,
 			    uint32_t ustack_sz)
 {
@@ -123,7 +123,7 @@ static void events_come_out_once(void **state)
 	assert_int_equal(drain(f).cnt, 0);
 }
 
-static void round_and_round(void **state)
+static void records_wrap_around(void **state)
 {
 	struct fixture *f = *state;
 
@@ -140,8 +140,8 @@ static void round_and_round(void **state)
 	assert_int_equal(ring__bad(f->ring), 0);
 }
 
-/* The producer is not done with the second: it and what follows wait. */
-static void busy_ones_wait(void **state)
+/* The producer has not finished the second: it and the following ones wait. */
+static void busy_records_wait(void **state)
 {
 	struct fixture *f = *state;
 	uint32_t header = sizeof(struct event), busy = header | BPF_RINGBUF_BUSY_BIT;
@@ -156,7 +156,7 @@ static void busy_ones_wait(void **state)
 	assert_int_equal(drain(f).cnt, 2);
 }
 
-static void discarded_ones_are_skipped(void **state)
+static void discarded_records_are_skipped(void **state)
 {
 	struct fixture *f = *state;
 	struct seen seen;
@@ -171,7 +171,7 @@ static void discarded_ones_are_skipped(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-/* With `sz` bytes of another stack, which says that it has `said`. */
+/* With `sz` bytes of another stack, declared as `said`. */
 static void append_switched(struct fixture *f, uint64_t time_ns, uint32_t sz, uint64_t said)
 {
 	uint32_t all = sizeof(struct event) + 64 + sizeof(struct event_switched) + sz;
@@ -181,18 +181,18 @@ static void append_switched(struct fixture *f, uint64_t time_ns, uint32_t sz, ui
 	memcpy(e->data + 64 + offsetof(struct event_switched, sz), &said, sizeof(said));
 }
 
-static void sizes_that_do_not_add_up(void **state)
+static void wrong_sizes_are_skipped(void **state)
 {
 	struct fixture *f = *state;
 	struct seen seen;
 
 	append(f, 8, 1, 0);			     /* shorter than an event */
-	append(f, sizeof(struct event) + 64, 2, 65); /* says more than it has */
+	append(f, sizeof(struct event) + 64, 2, 65); /* declares more than it has */
 	append(f, sizeof(struct event) + 64, 3, 63); /* less */
 	append(f, sizeof(struct event) + 64, 4, UINT32_MAX);
-	append_event(f, 5, 8)->kstack_sz = UINT32_MAX - 7; /* adds up in 32 bits only */
+	append_event(f, 5, 8)->kstack_sz = UINT32_MAX - 7; /* correct only in 32-bit arithmetic */
 	append_event(f, 6, 64);
-	append_event(f, 7, 64)->flags = EVENT_F_HOLES; /* which are not there */
+	append_event(f, 7, 64)->flags = EVENT_F_HOLES; /* which are missing */
 	append(f, sizeof(struct event) + 64 + EVENT_HOLES_SZ, 8, 64)->flags = EVENT_F_HOLES;
 	append_event(f, 9, 64)->flags = EVENT_F_SWITCHED;
 	append_switched(f, 10, 48, 48);
@@ -207,7 +207,43 @@ static void sizes_that_do_not_add_up(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-static void half_a_kernel_frame(void **state)
+/* An event of 64 stack bytes with `cnt` calls, which says that it has `said`. */
+static struct event *append_runtime(struct fixture *f, uint64_t time_ns, uint32_t cnt,
+				    uint32_t said)
+{
+	const struct event_runtime head = { .cnt = said };
+	uint32_t all = sizeof(struct event) + 64 + sizeof(head) +
+		       cnt * (uint32_t)sizeof(struct event_call);
+	struct event *e = append(f, all, time_ns, 64);
+
+	e->flags = EVENT_F_RUNTIME;
+	memcpy(e->data + 64, &head, sizeof(head));
+	return e;
+}
+
+static void calls_of_a_wrong_number_are_skipped(void **state)
+{
+	struct fixture *f = *state;
+	struct seen seen;
+
+	append_runtime(f, 1, 2, 2);
+	append_runtime(f, 2, 2, 3);
+	append_runtime(f, 3, 2, 1);
+	append_runtime(f, 4, 0, UINT32_MAX);
+	append_runtime(f, 5, 0, 0);
+	append_event(f, 6, 64)->flags = EVENT_F_RUNTIME; /* which is missing */
+	append_switched(f, 7, 48, UINT64_MAX - 7);
+	((struct event *)(void *)(f->data + f->producer - 48 - sizeof(struct event_switched) - 64 -
+				  sizeof(struct event)))
+		->flags |= EVENT_F_RUNTIME;
+	seen = drain(f);
+	assert_int_equal(seen.cnt, 2);
+	assert_int_equal(seen.times[0], 1);
+	assert_int_equal(seen.times[1], 5);
+	assert_int_equal(ring__bad(f->ring), 5);
+}
+
+static void half_a_kernel_frame_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
@@ -217,7 +253,7 @@ static void half_a_kernel_frame(void **state)
 	assert_int_equal(ring__bad(f->ring), 1);
 }
 
-static void a_record_past_the_producer(void **state)
+static void a_record_past_the_producer_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
@@ -228,7 +264,7 @@ static void a_record_past_the_producer(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-static void a_position_that_cannot_be(void **state)
+static void an_impossible_position_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
@@ -237,8 +273,8 @@ static void a_position_that_cannot_be(void **state)
 	assert_int_equal(f->consumer, 0);
 }
 
-/* The producer gets room back in the middle of a long round. */
-/* What is behind a full batch is handed out when that has been given back. */
+/* The producer gets room back during a long round. */
+/* Records after a full batch are returned once that batch has been released. */
 static void see_room(const struct record *r, size_t cnt, void *arg)
 {
 	struct fixture *f = arg;
@@ -258,7 +294,7 @@ static void room_comes_back(void **state)
 	assert_int_equal(f->consumer, f->producer);
 }
 
-static void an_empty_one(void **state)
+static void an_empty_ring_gives_nothing(void **state)
 {
 	struct ring *ring = ring__new();
 	struct stream *streams[] = { ring__stream(ring) };
@@ -275,8 +311,10 @@ static void an_empty_one(void **state)
 
 #define RING_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-RUN_TESTS(RING_TEST(events_come_out_once), RING_TEST(round_and_round), RING_TEST(busy_ones_wait),
-	  RING_TEST(discarded_ones_are_skipped), RING_TEST(sizes_that_do_not_add_up),
-	  RING_TEST(half_a_kernel_frame), RING_TEST(a_record_past_the_producer),
-	  RING_TEST(a_position_that_cannot_be), RING_TEST(room_comes_back),
-	  cmocka_unit_test(an_empty_one))
+RUN_TESTS(RING_TEST(events_come_out_once), RING_TEST(records_wrap_around),
+	  RING_TEST(busy_records_wait), RING_TEST(discarded_records_are_skipped),
+	  RING_TEST(wrong_sizes_are_skipped), RING_TEST(calls_of_a_wrong_number_are_skipped),
+	  RING_TEST(half_a_kernel_frame_is_refused),
+	  RING_TEST(a_record_past_the_producer_is_refused),
+	  RING_TEST(an_impossible_position_is_refused), RING_TEST(room_comes_back),
+	  cmocka_unit_test(an_empty_ring_gives_nothing))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Notes of USDT probes: right ones as binutils read them, and files whose notes lie. */
+/* Notes of USDT probes: valid ones as binutils read them, and files with forged notes. */
 #include "test.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "elf/sdt.h"
 #include "shell.h"
 
-/* A small program with one probe of ours and one of somebody else. */
+/* A small program with one probe of ours and one of another provider. */
 static const char SOURCE[] =
 	"#include <stacks_tracing.h>\n"
 	"void _start(void);\n"
@@ -83,7 +83,7 @@ static void notes_are_read(void **state)
 	elf_file__put(f);
 }
 
-/* A callback's answer ends it; a file without notes has none. */
+/* A callback's return value ends the search; a file without notes has none. */
 static int stop_at_second(const struct sdt_note *n, void *arg)
 {
 	(void)n;
@@ -102,12 +102,12 @@ static void reading_can_end_early(void **state)
 	elf_file__put(none);
 }
 
-/* ---- files that lie -----------------------------------------------------------------------------
+/* ---- forged files -------------------------------------------------------------------------------
  */
 
 struct image {
 	uint8_t bytes[65536];
-	size_t sz, notes, notes_sz; /* where the section is */
+	size_t sz, notes, notes_sz; /* the section */
 	char path[512];
 };
 
@@ -128,7 +128,7 @@ static void load(struct image *im, const char *folder)
 	elf_file__put(f);
 }
 
-/* What reading says of the forged file, and then what its first note's place is. */
+/* Returns the result of reading the forged file, and then the place of its first note. */
 static int judge(const struct image *im, const char **why)
 {
 	struct found found = { .cnt = 0 };
@@ -162,7 +162,7 @@ static void put32(struct image *im, size_t off, uint32_t v)
 #define SEMAPHORE 36
 #define TEXT	  44
 
-static void places_that_are_none_are_refused(void **state)
+static void wrong_places_are_refused(void **state)
 {
 	static const struct {
 		size_t off;
@@ -209,18 +209,18 @@ static void malformed_notes_are_refused(void **state)
 		put32(&im, lies[i].off, lies[i].to);
 		assert_int_equal(judge(&im, &why), -EBADMSG);
 	}
-	/* strings that do not end */
+	/* strings without an end */
 	load(&im, *state);
 	memset(im.bytes + im.notes + TEXT, 'x', im.notes_sz - TEXT);
 	assert_int_equal(judge(&im, &why), -EBADMSG);
-	/* notes of others are passed over, whatever they say */
+	/* other notes are skipped, whatever their contents */
 	load(&im, *state);
 	put32(&im, 8, 4);
 	put64(&im, PC, 0);
 	assert_int_equal(judge(&im, &why), 0);
 }
 
-/* Every byte of the notes, one at a time: nothing is read that is not there. */
+/* Changes every byte of the notes, one at a time: nothing outside is read. */
 static void no_byte_leads_astray(void **state)
 {
 	struct image im;
@@ -240,5 +240,5 @@ static void no_byte_leads_astray(void **state)
 #define test_with_program(f) cmocka_unit_test_setup_teardown(f, build, shell__teardown)
 
 RUN_TESTS(test_with_program(notes_are_read), test_with_program(reading_can_end_early),
-	  test_with_program(places_that_are_none_are_refused),
+	  test_with_program(wrong_places_are_refused),
 	  test_with_program(malformed_notes_are_refused), test_with_program(no_byte_leads_astray))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slots that nobody outside can foresee. */
+/* Slots that other processes cannot predict. */
 #include "test.h"
 
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "base/seed.h"
 
 #define CNT	 4096u
-#define FIXED	 0x9e3779b97f4a7c15u /* what anybody can read in many a program */
+#define FIXED	 0x9e3779b97f4a7c15u /* a constant that is public in many programs */
 #define FIXED_1	 0xf1de83e19937733du /* 1 / FIXED modulo 2^64 */
 #define SLOT(of) ((of) & (CNT - 1))
 
-/* Keys of one slot where the number that they are multiplied with is known. */
-static void keys_that_would_meet(void **state)
+/* Keys of one slot, if the multiplier is known. */
+static void keys_do_not_collide(void **state)
 {
 	static uint8_t used[CNT];
 	size_t slots = 0;
@@ -32,7 +32,7 @@ static void keys_that_would_meet(void **state)
 		assert_true(used[i] < 32);
 }
 
-/* Started as a program of its own it tells its seed. */
+/* Started as a separate program, it prints its seed. */
 static uint64_t seed_of_another(void)
 {
 	uint64_t seed = 0;
@@ -66,7 +66,7 @@ static void each_process_has_its_own(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_that_would_meet),
+		cmocka_unit_test(keys_do_not_collide),
 		cmocka_unit_test(each_process_has_its_own),
 	};
 	uint64_t seed = seed__get();

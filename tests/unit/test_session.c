@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From records to rows, read back by DuckDB. */
+/* From records to rows, which DuckDB reads back. */
 #include "test.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static void add(struct session_rig *r, uint32_t tid, uint64_t from_ms, uint64_t 
 	session_rig__record(r, &e);
 }
 
-static void rows_say_who_and_when(void **state)
+static void rows_have_processes_and_times(void **state)
 {
 	struct session_rig r = session_rig__new("switch:n");
 	struct event e = session_rig__slice(&r, 1000001, 5 * MS, 7 * MS);
@@ -54,7 +54,7 @@ static void rows_say_who_and_when(void **state)
 	session_rig__free(&r);
 }
 
-static void names_are_those_of_the_moment(void **state)
+static void names_belong_to_their_time(void **state)
 {
 	struct session_rig r = session_rig__new("switch:n");
 	struct event e = session_rig__slice(&r, 1000001, 0, 1 * MS);
@@ -66,7 +66,7 @@ static void names_are_those_of_the_moment(void **state)
 		e.time_ns++;
 		session_rig__record(&r, &e);
 	}
-	memcpy(e.comm, "sixteen letters!", EVENT_COMM_SZ); /* no NUL: what a kernel never sends */
+	memcpy(e.comm, "sixteen letters!", EVENT_COMM_SZ); /* no NUL: never sent by a kernel */
 	e.time_ns++;
 	session_rig__record(&r, &e);
 	session_rig__finish(&r);
@@ -75,8 +75,8 @@ static void names_are_those_of_the_moment(void **state)
 	session_rig__free(&r);
 }
 
-/* Every size and number in an event comes from the ring and is checked before it is believed. */
-static void what_no_program_sends_is_dropped(void **state)
+/* Every size and number in an event comes from the ring and is checked before it is used. */
+static void unknown_events_are_dropped(void **state)
 {
 	struct session_rig r = session_rig__new("switch:n");
 	struct event bad[4];
@@ -87,7 +87,7 @@ static void what_no_program_sends_is_dropped(void **state)
 	bad[0].kind = EVENT_KIND_CNT;
 	bad[1].state = EVENT_STATE_CNT;
 	bad[2].detail_sz = EVENT_DETAIL_MAX + 8;
-	bad[3].flags = EVENT_F_CLOSE; /* of nothing that began */
+	bad[3].flags = EVENT_F_CLOSE; /* of an operation that has not begun */
 	for (size_t i = 0; i < 4; i++)
 		session_rig__record(&r, &bad[i]);
 	add(&r, 1000001, 0, 1);
@@ -105,7 +105,7 @@ static void a_minimum_joins_slices(void **state)
 	struct event sample = session_rig__slice(&r, 1, 2 * MS, 3 * MS);
 
 	(void)state;
-	sample.kind = EVENT_PROFILE; /* has no part in it */
+	sample.kind = EVENT_PROFILE; /* it does not take part */
 	sample.state = EVENT_STATE_NONE;
 	add(&r, 1, 0, 2);
 	session_rig__record(&r, &sample);
@@ -137,7 +137,7 @@ static void a_last_slice_waits_for_none(void **state)
 	session_rig__record(&r, &last);
 	session_rig__record(&r, &other);
 	assert_int_equal(session__stats(r.session)->rows[EVENT_SWITCH], 2);
-	add(&r, 1, 5, 6); /* another thread, of the same number */
+	add(&r, 1, 5, 6); /* another thread with the same number */
 	session_rig__finish(&r);
 	duck__reads(r.dir, TIMES "FROM events ORDER BY pid, timestamp",
 		    "1 0+4 dead\n1 5+1 sleeping\n2 3+1 dead\n");
@@ -201,7 +201,7 @@ static void losses_are_rows(void **state)
 
 static const char *const sleeper[] = { "sleep", "100", NULL };
 
-/* An event with the stack of a program in its sleep. */
+/* An event with the stack of a sleeping program. */
 static void capture_sleep(pid_t pid, struct event *e)
 {
 	live__wait_in(pid, SYS_clock_nanosleep); /* before that it may be anywhere */
@@ -262,7 +262,7 @@ static void a_stack_is_in_the_batch_of_its_rows(void **state)
 	free(e);
 }
 
-/* A slice that waits when its batch closes takes its stack along. */
+/* A pending slice takes its stack along when its batch closes. */
 static void a_slice_that_waits_keeps_its_stack(void **state)
 {
 	struct session_rig r = session_rig__new("switch:u:1h");
@@ -291,8 +291,8 @@ static void a_slice_that_waits_keeps_its_stack(void **state)
 	free(e);
 }
 
-/* With its stack, and although whoever began it is long gone. */
-static void an_end_is_a_row_of_who_began(void **state)
+/* With its stack, although the thread that began it has ended long ago. */
+static void an_end_is_a_row_of_the_beginner(void **state)
 {
 	struct session_rig r = session_rig__new("switch:u");
 	struct event *e = live__event();
@@ -317,7 +317,7 @@ static void an_end_is_a_row_of_who_began(void **state)
 	session_rig__record(&r, &other); /* no batch is empty */
 	session_rig__close_batch(&r, 11 * SECOND);
 	session_rig__record(&r, &end);
-	session_rig__record(&r, &end); /* it ended already */
+	session_rig__record(&r, &end); /* it has already ended */
 	session_rig__finish(&r);
 	duck__reads(
 		r.dir,
@@ -332,8 +332,8 @@ static void an_end_is_a_row_of_who_began(void **state)
 	free(e);
 }
 
-/* The end of an operation comes from whatever CPU it interrupts; here from one that is idle, whose
- * own events wait for the names of the kernel's functions. */
+/* The end of an operation comes from the interrupted CPU; here from an idle one, whose own events
+ * wait for the names of kernel functions. */
 static void operations_of_one_name_stay_apart(void **state)
 {
 	struct session_rig r = session_rig__new("block:k");
@@ -362,8 +362,8 @@ static void operations_of_one_name_stay_apart(void **state)
 	free(idle);
 }
 
-/* What was mapped while the kernel's notices were lost is read when a stack leads there. */
-static void mappings_that_nobody_told_of(void **state)
+/* Mappings made while the kernel's records were lost are read when a stack reaches them. */
+static void unreported_mappings_are_read(void **state)
 {
 	struct session_rig r = session_rig__new("profile");
 	struct event *e = live__event();
@@ -411,12 +411,13 @@ static void both_unwinders_agree(void **state)
 	free(e);
 }
 
-RUN_TESTS(cmocka_unit_test(rows_say_who_and_when), cmocka_unit_test(names_are_those_of_the_moment),
-	  cmocka_unit_test(what_no_program_sends_is_dropped),
-	  cmocka_unit_test(a_minimum_joins_slices), cmocka_unit_test(a_last_slice_waits_for_none),
+RUN_TESTS(cmocka_unit_test(rows_have_processes_and_times),
+	  cmocka_unit_test(names_belong_to_their_time),
+	  cmocka_unit_test(unknown_events_are_dropped), cmocka_unit_test(a_minimum_joins_slices),
+	  cmocka_unit_test(a_last_slice_waits_for_none),
 	  cmocka_unit_test(a_slice_that_waited_has_the_names_of_its_time),
 	  cmocka_unit_test(losses_are_rows), cmocka_unit_test(a_stack_is_in_the_batch_of_its_rows),
 	  cmocka_unit_test(a_slice_that_waits_keeps_its_stack),
-	  cmocka_unit_test(an_end_is_a_row_of_who_began),
+	  cmocka_unit_test(an_end_is_a_row_of_the_beginner),
 	  cmocka_unit_test(operations_of_one_name_stay_apart),
-	  cmocka_unit_test(mappings_that_nobody_told_of), cmocka_unit_test(both_unwinders_agree))
+	  cmocka_unit_test(unreported_mappings_are_read), cmocka_unit_test(both_unwinders_agree))

@@ -19,14 +19,14 @@
 #include "process/process.h"
 #include "shell.h"
 
-/* Real processes, as the kernel tells of them. */
+/* Real processes, according to the kernel's records. */
 struct watch {
 	struct sideband *sideband;
 	struct process_table *table;
 	int epoll_fd;
-	uint32_t tgid; /* of whom the end is waited for */
+	uint32_t tgid; /* the process that is followed to its end */
 	bool ended;
-	char maps[4096]; /* what it had mapped just before its end, see note_maps() */
+	char maps[4096]; /* its mappings just before its end, see note_maps() */
 	struct build_id exe;
 };
 
@@ -53,7 +53,7 @@ static void watch__free(struct watch *w)
 	close(w->epoll_fd);
 }
 
-/* "path " of each mapping, "path? " of one whose file could not be opened. */
+/* Writes "path " for each mapping, "path? " if its file could not be opened. */
 static void note_maps(struct watch *w, struct process *p)
 {
 	size_t at = 0;
@@ -71,7 +71,7 @@ static void on_record(const struct record *r, size_t cnt, void *arg)
 	struct watch *w = arg;
 	struct process *p = process_table__find(w->table, r->tgid);
 
-	assert_int_equal(cnt, 1); /* no sample */
+	assert_int_equal(cnt, 1); /* not a sample */
 	assert_true(r->time_ns <= monotonic__ns());
 	if (r->type == RECORD_EXIT && r->tgid == w->tgid && r->tid == w->tgid && p) {
 		w->ended = true;
@@ -92,7 +92,7 @@ static void drain(struct watch *w)
 	free(order.v);
 }
 
-/* Follows the process until its end has been told. */
+/* Follows the process until its end is reported. */
 static void follow(struct watch *w, pid_t pid)
 {
 	uint64_t until_ns = monotonic__ns() + 60000000000;
@@ -167,7 +167,7 @@ static void scan_knows_what_runs(void **state)
 	sideband__free(NULL);
 }
 
-/* Until the process that is followed is known to run this program, or ended. */
+/* Waits until the process is known to run this program, or has ended. */
 static void drain_until_known(struct watch *w, const struct build_id *exe)
 {
 	struct process *p;
@@ -178,7 +178,7 @@ static void drain_until_known(struct watch *w, const struct build_id *exe)
 	} while (!w->ended && !(p && process__named(p) && build_id__equal(&p->build_id, exe)));
 }
 
-/* It lived 20 ms and its program is deleted before it ends: still there are its files. */
+/* It lives 20 ms and its program is deleted before it ends: its files are still found. */
 static void short_lives_have_names(void **state)
 {
 	struct watch w = watch__new();
@@ -198,7 +198,7 @@ static void short_lives_have_names(void **state)
 	watch__free(&w);
 }
 
-/* Nothing was read before it was over: its program is found again by path. */
+/* Nothing was read before it ended: its program is found by path. */
 static void the_gone_have_names(void **state)
 {
 	struct watch w = watch__new();
@@ -215,7 +215,7 @@ static void the_gone_have_names(void **state)
 	watch__free(&w);
 }
 
-/* A child that has run `run` when this returns, and lives until *go is closed. */
+/* Starts a child that has run `run` when this returns, and lives until *go is closed. */
 static pid_t child(void (*run)(const char *), const char *arg, int *go)
 {
 	int done[2], end[2];
@@ -270,7 +270,7 @@ static void put_elf(const char *path, unsigned char id)
 	int fd = elfmaker__write(path, &made, sizeof(made));
 
 	assert_true(fd >= 0);
-	assert_int_equal(fchown(fd, 1000, 1000), 0); /* nobody else's build ID can stand in */
+	assert_int_equal(fchown(fd, 1000, 1000), 0); /* so that its build ID is not trusted */
 	close(fd);
 }
 
@@ -303,7 +303,7 @@ static void deleted_and_replaced_files_are_the_mapped_ones(void **state)
 		follow(&w, pid);
 	}
 	assert_int_equal(seen, 2);
-	/* Gone before anybody looked, and replaced: no file, rather than the wrong one. */
+	/* Gone before it was opened, and replaced: no file, instead of the wrong one. */
 	put_elf(path, 3);
 	put_elf(other, 4);
 	w.ended = false;
@@ -318,7 +318,7 @@ static void deleted_and_replaced_files_are_the_mapped_ones(void **state)
 	watch__free(&w);
 }
 
-/* A library comes and goes, and code is made where it was. */
+/* A library is loaded and unloaded, and code is generated in its place. */
 static void load_and_unload(const char *arg)
 {
 	void *lib = dlopen("libBrokenLocale.so.1", RTLD_NOW);
@@ -363,7 +363,7 @@ static void libraries_come_and_go(void **state)
 	watch__free(&w);
 }
 
-/* A program in a memfd has no path anywhere, but it is an ELF file. */
+/* A program in a memfd has no path, but it is an ELF file. */
 static void run_memfd(const char *arg)
 {
 	int fd = memfd_create("in memory", MFD_CLOEXEC), from = open("/bin/sleep", O_RDONLY);

@@ -3,17 +3,18 @@
 
 #include "collector/slice.h"
 
-static struct slice slice(uint64_t start_ns, uint64_t end_ns, uint64_t runnable_ns)
+static struct resolved_event slice(uint64_t start_ns, uint64_t end_ns, uint64_t runnable_ns)
 {
-	return (struct slice){ .event = { .time_ns = end_ns,
-					  .duration_ns = end_ns - start_ns,
-					  .runnable_ns = runnable_ns,
-					  .flags = runnable_ns ? EVENT_F_RUNNABLE : 0 } };
+	return (struct resolved_event){ .event = { .time_ns = end_ns,
+						   .duration_ns = end_ns - start_ns,
+						   .runnable_ns = runnable_ns,
+						   .flags = runnable_ns ? EVENT_F_RUNNABLE : 0 } };
 }
 
 static void joins_over_a_short_gap(void **state)
 {
-	struct slice a = slice(100, 200, 5), b = slice(209, 300, 7), c = slice(309, 400, 0);
+	struct resolved_event a = slice(100, 200, 5), b = slice(209, 300, 7),
+			      c = slice(309, 400, 0);
 
 	(void)state;
 	b.event.state = EVENT_STATE_DISK_SLEEP;
@@ -33,7 +34,8 @@ static void joins_over_a_short_gap(void **state)
 
 static void keeps_what_is_apart(void **state)
 {
-	struct slice a = slice(100, 200, 5), b = slice(210, 300, 7), early = slice(150, 300, 0);
+	struct resolved_event a = slice(100, 200, 5), b = slice(210, 300, 7),
+			      early = slice(150, 300, 0);
 
 	(void)state;
 	assert_false(slice__join(&b, &a, 10));
@@ -43,16 +45,16 @@ static void keeps_what_is_apart(void **state)
 	assert_int_equal(early.event.duration_ns, 150);
 }
 
-/* On-CPU time is duration - gaps, whatever was joined; the times of the whole stay. */
+/* On-CPU time is duration - gaps, for any joined slices; the total times stay. */
 static void no_sum_changes(void **state)
 {
-	struct slice joined = slice(0, 10, 0);
+	struct resolved_event joined = slice(0, 10, 0);
 	uint64_t on_cpu = 10, end = 10;
 
 	(void)state;
 	for (uint64_t i = 1; i < 1000; i++) {
 		uint64_t start = end + i % 9, stop = start + i % 7;
-		struct slice next = slice(start, stop, 0);
+		struct resolved_event next = slice(start, stop, 0);
 
 		on_cpu += stop - start;
 		end = stop;

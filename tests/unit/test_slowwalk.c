@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Programs are stopped after each single instruction: in prologues, epilogues, PLT stubs, the
- * dynamic linker, vfork, signal trampolines, realigned frames, the vdso. Each stack is walked to
- * its root, and as libdwfl walks it.
+ * Stops programs after each instruction: in prologues, epilogues, PLT stubs, the dynamic linker,
+ * vfork, signal trampolines, realigned frames, the vdso. Each stack is walked to its root, and
+ * equals libdwfl's walk.
  */
 #include "test.h"
 
@@ -52,7 +52,7 @@ static pid_t build_and_stop(const char *dir, const char *flags)
 	return pid;
 }
 
-/* One instruction; signals are delivered. */
+/* Executes one instruction, and delivers signals. */
 static void step(pid_t pid, int *signal)
 {
 	int status;
@@ -131,33 +131,33 @@ static void check_round(pid_t pid)
 	live__kill(pid);
 }
 
-static void lazy_binding(void **state)
+static void lazy_binding_is_walked(void **state)
 {
 	check_round(build_and_stop(*state, "-Wl,-z,lazy"));
 }
 
-static void static_program(void **state)
+static void static_programs_are_walked(void **state)
 {
 	check_round(build_and_stop(*state, "-static"));
 }
 
-static void static_pie(void **state)
+static void static_pie_is_walked(void **state)
 {
 	check_round(build_and_stop(*state, "-static-pie -fPIE"));
 }
 
-static void other_code_models(void **state)
+static void other_code_models_are_walked(void **state)
 {
 	check_round(build_and_stop(*state, "-fcf-protection -mno-red-zone -O1 -fno-plt"));
 }
 
-/* .debug_frame only, as Go and some assemblers have it; libc keeps its .eh_frame. */
-static void debug_frame(void **state)
+/* Only .debug_frame, as Go and some assemblers write it; libc keeps its .eh_frame. */
+static void debug_frame_is_used(void **state)
 {
 	check_round(build_and_stop(*state, "-g -fno-asynchronous-unwind-tables "
 					   "-fno-unwind-tables -fno-exceptions"));
 }
 
-RUN_TESTS(test_with_folder(lazy_binding), test_with_folder(static_program),
-	  test_with_folder(static_pie), test_with_folder(other_code_models),
-	  test_with_folder(debug_frame))
+RUN_TESTS(test_with_folder(lazy_binding_is_walked), test_with_folder(static_programs_are_walked),
+	  test_with_folder(static_pie_is_walked), test_with_folder(other_code_models_are_walked),
+	  test_with_folder(debug_frame_is_used))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a stack's id depends on, and the names that its frames get. */
+/* The inputs of a stack's id, and the names of its frames. */
 #include "test.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static int teardown(void **state)
 
 #define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* As the collector's table of processes does. */
+/* Like the collector's process table. */
 static struct elf_file *open_file(const char *path)
 {
 	struct elf_file *f = elf_file__open(path);
@@ -68,7 +68,7 @@ static struct elf_file *open_file(const char *path)
 	return f;
 }
 
-/* The id of a stack of one frame. */
+/* Returns the id of a stack of one frame. */
 static uint64_t id_at(struct rig *r, const struct mapping *m, uint64_t pc)
 {
 	r->trace.cnt = 1;
@@ -119,7 +119,7 @@ static void an_unread_claim_is_not_the_file(void **state)
 	elf_file__put(file);
 }
 
-/* The id of a stack of two frames in one mapping. */
+/* Returns the id of a stack of two frames in one mapping. */
 static uint64_t id_of_two(struct rig *r, const struct mapping *m, uint64_t pc, uint32_t tgid)
 {
 	uint64_t id;
@@ -132,7 +132,7 @@ static uint64_t id_of_two(struct rig *r, const struct mapping *m, uint64_t pc, u
 	return id;
 }
 
-/* They are of files and places, not of addresses: others are mapped there later. */
+/* Ids are of files and places, not of addresses: other files are mapped there later. */
 static void ids_are_those_of_what_is_mapped(void **state)
 {
 	struct elf_file *files[] = { open_file("/bin/sh"), open_file("/bin/ls") };
@@ -158,7 +158,7 @@ static void ids_are_those_of_what_is_mapped(void **state)
 	elf_file__put(files[1]);
 }
 
-/* It is another stack, whatever was seen before. */
+/* It is another stack, even if it was seen before. */
 static void a_stitched_frame_is_not_the_one_that_was_seen(void **state)
 {
 	struct rig *r = *state;
@@ -184,14 +184,14 @@ static void anonymous_code_counts_as_a_whole(void **state)
 {
 	struct mapping jit = { .start = 0x1000, .end = 0x3000, .kind = MAPPING_ANON, .path = "" };
 
-	/* Until it is known that the process (there is none) tells nothing of it. */
+	/* Until the process (which does not exist) is known to publish no names. */
 	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
 	stacks__finish(((struct rig *)*state)->stacks, PATIENT_NS);
 	assert_int_equal(id_at(*state, &jit, 0x1234), id_at(*state, &jit, 0x2000));
 	assert_int_not_equal(id_at(*state, &jit, 0x1234), id_at(*state, NULL, 0x1234));
 }
 
-/* The link-time address of elf_file__open() in this program. */
+/* Returns the link-time address of elf_file__open() in this program. */
 static uint64_t link_time(void)
 {
 	char *text = shell__output("nm /proc/%d/exe | awk '$3 == \"elf_file__open\" { print $1 }'",
@@ -202,7 +202,7 @@ static uint64_t link_time(void)
 	return vaddr;
 }
 
-/* This program, loaded where it was linked. */
+/* This program, loaded at its link-time address. */
 static struct mapping map_self(struct elf_file *self, uint64_t vaddr)
 {
 	struct mapping m = {
@@ -218,7 +218,7 @@ static struct mapping map_self(struct elf_file *self, uint64_t vaddr)
 	return m;
 }
 
-/* What the batch says of the leaf. */
+/* Checks the leaf in the batch. */
 static void check_leaf(struct rig *r, uint64_t id, const char *module, uint64_t vaddr,
 		       uint64_t offset)
 {
@@ -260,8 +260,8 @@ static void begin_another_batch(struct rig *r, uint64_t now_ns)
 	assert_int_not_equal(recording__generation(r->recording), generation);
 }
 
-/* The other thread is not asked for what it has said. */
-static void names_that_are_known_are_there_at_once(void **state)
+/* The other thread is not asked again for known names. */
+static void known_names_are_there_at_once(void **state)
 {
 	struct rig *r = *state;
 	struct elf_file *self = open_file("/proc/self/exe");
@@ -274,7 +274,7 @@ static void names_that_are_known_are_there_at_once(void **state)
 	for (uint64_t batch = 1; batch < 3; batch++) {
 		id = id_at(r, &m, vaddr + 5);
 		check_leaf(r, id, "/self", vaddr, 5);
-		/* A path is that of who has the frame. */
+		/* The path is that of the frame's own process. */
 		id = id_of_two(r, &other, vaddr + 5, 1);
 		check_leaf(r, id, "/elsewhere/self", vaddr, 5);
 		id = id_of_two(r, &m, vaddr + 6, 1);
@@ -285,7 +285,7 @@ static void names_that_are_known_are_there_at_once(void **state)
 	elf_file__put(self);
 }
 
-/* Names of the frames of the kernel stack, leaf first, separated by blanks. */
+/* Returns the names of the frames of the kernel stack, leaf first, separated by blanks. */
 static char *kernel_names(struct rig *r, uint64_t id)
 {
 	struct buf frames = { 0 };
@@ -304,7 +304,7 @@ static char *kernel_names(struct rig *r, uint64_t id)
 	return names;
 }
 
-/* Our own program and what calls it are on top of the stack that a tracepoint sees. */
+/* Our BPF program and its callers are on top of a tracepoint's stack. */
 static void kernel_stacks_begin_below_our_programs(void **state)
 {
 	static const char table[] = "ffffffff81000000 T _text\n"
@@ -344,9 +344,9 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 	assert_string_equal(kernel_names(r, ids[1]), "schedule entry");
 	assert_string_equal(kernel_names(r, stacks__kernel(stacks, traced + 5, 2, false)),
 			    "schedule entry");
-	/* A leaf that is no tracepoint's is where the CPU is, not where a call returns to. */
+	/* The leaf of another event is the CPU's place, not a return address. */
 	assert_int_not_equal(ids[0], ids[1]);
-	/* What an interrupt came between is not its stack's. */
+	/* An interrupted stack does not include the interrupt. */
 	assert_string_equal(kernel_names(r, stacks__kernel(stacks, interrupt, 7, true)),
 			    "schedule handle_softirqs");
 	ids[0] = stacks__kernel(stacks, interrupt + 4, 2, true);
@@ -367,4 +367,4 @@ RUN_TESTS(test_with_rig(files_that_cannot_be_read_differ_by_build_id),
 	  test_with_rig(anonymous_code_counts_as_a_whole),
 	  test_with_rig(kernel_stacks_begin_below_our_programs),
 	  test_with_rig(frames_get_their_names_in_another_thread),
-	  test_with_rig(names_that_are_known_are_there_at_once))
+	  test_with_rig(known_names_are_there_at_once))

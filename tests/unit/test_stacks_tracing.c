@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The header for programs; the compilers and linkers that it must work with are in tests/cli. */
+/* The header for programs; tests/cli has the supported compilers and linkers. */
 #include "test.h"
 
 #include <link.h>
@@ -16,7 +16,7 @@ static void listen_to_all(uint16_t how_many)
 		stacks_tracing_exit_stack_semaphore = stacks_tracing_close_semaphore = how_many;
 }
 
-/* ---- while nobody listens -----------------------------------------------------------------------
+/* ---- without a listener -------------------------------------------------------------------------
  */
 
 #define NOINLINE __attribute__((noinline, noclone, no_reorder))
@@ -41,7 +41,7 @@ static NOINLINE void do_a_span(void)
 	__asm__ volatile("");
 }
 
-/* What a call of f executes, counted by single steps. */
+/* Returns the number of instructions in a call of f, counted by single steps. */
 static int instructions(void (*f)(void))
 {
 	struct user_regs_struct regs;
@@ -83,8 +83,8 @@ static void a_probe_is_a_load_a_test_and_a_branch(void **state)
 	int none = instructions(do_nothing);
 
 	(void)state;
-	/* GCC 16 loads and tests in one instruction. The first function may have a frame besides,
-	 * the second tests a 0. */
+	/* GCC 16 loads and tests in one instruction. The first function may also have a frame, the
+	 * second tests a 0. */
 	assert_in_range(instructions(do_four_probes) - none, 4 * 2, 4 * 3 + 2 + 4 * CHECKS);
 	assert_in_range(instructions(do_a_span) - none, 2, 3 + 4 + 4 * CHECKS);
 }
@@ -154,7 +154,7 @@ static void every_site_is_a_nop_with_its_semaphore(void **state)
 	free(text);
 }
 
-/* ---- while somebody listens ---------------------------------------------------------------------
+/* ---- with a listener ----------------------------------------------------------------------------
  */
 
 static void spans_know_their_parents(void **state)
@@ -201,7 +201,7 @@ static void a_scope_ends_with_its_span(void **state)
 	listen_to_all(0);
 }
 
-/* As when the collector starts, and ends, in the middle of a span. */
+/* As if the collector started, and ended, in the middle of a span. */
 static void listeners_come_and_go(void **state)
 {
 	struct stacks_span s = STACKS_SPAN_OPEN("span"), other;
@@ -275,7 +275,7 @@ static void names_are_cut_and_read_no_further(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t sz = strnlen(names[i], 15) + 1;
 		char expected[STACKS_NAME_SZ] = { 0 };
-		char *at = page + 4096 - sz; /* the string ends, or its 16 bytes, with the page */
+		char *at = page + 4096 - sz; /* the string, or its 16 bytes, ends with the page */
 
 		memcpy(at, names[i], sz);
 		memcpy(expected, names[i], sz);

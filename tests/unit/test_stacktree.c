@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tree of frames: callers are parents, what stacks share is there once. */
+/* The tree of frames: callers are parents; the common part of stacks exists once. */
 #include "test.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static void note(const struct stacktree_node *node, void *arg)
 	strcat(strcat(text, node->parent ? names[node->parent] : ""), " ");
 }
 
-static void stacks(void **state)
+static void stacks_share_their_callers(void **state)
 {
 	struct binaries *binaries = binaries__new(NULL);
 	struct stacktree *t = stacktree__new(binaries);
@@ -44,7 +44,7 @@ static void stacks(void **state)
 	frame(t, "main", "/bin/prog");
 	stacktree__stack(t, UINT64_MAX);
 	frame(t, "other", "x");
-	stacktree__stack(t, 7); /* it is known */
+	stacktree__stack(t, 7); /* already known */
 	stacktree__stack(t, 9); /* without frames */
 	assert_int_equal(stacktree__err(t), 0);
 	assert_int_equal(stacktree__stack_cnt(t), 2);
@@ -60,4 +60,4 @@ static void stacks(void **state)
 	binaries__free(binaries);
 }
 
-RUN_TESTS(cmocka_unit_test(stacks))
+RUN_TESTS(cmocka_unit_test(stacks_share_their_callers))

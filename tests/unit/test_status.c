@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a person reads on stderr: in a file, and on a terminal. */
+/* Messages on stderr: in a file, and on a terminal. */
 #include "test.h"
 
 #include <pty.h>
@@ -13,7 +13,7 @@
 struct rig {
 	struct session_rig session;
 	struct status status;
-	int reader, writer, own_stderr; /* `writer` is stderr while somebody speaks */
+	int reader, writer, own_stderr; /* `writer` replaces stderr during a call */
 	char text[8192];
 };
 
@@ -23,7 +23,7 @@ static void divert(struct rig *r)
 	dup2(r->writer, STDERR_FILENO);
 }
 
-/* All that came up to a mark: a terminal hands it on in its own time. */
+/* Returns everything up to a mark, because a terminal passes it on later. */
 static const char *restore(struct rig *r)
 {
 	size_t sz = 0;
@@ -41,7 +41,7 @@ static const char *restore(struct rig *r)
 	return r->text;
 }
 
-/* What a call writes to stderr. */
+/* Returns what a call writes to stderr. */
 #define said(r, call) (divert(r), (call), restore(r))
 
 static void begin(struct rig *r, bool terminal, bool quiet)
@@ -97,7 +97,7 @@ static void add_slices(struct rig *r, size_t cnt)
 	}
 }
 
-static void in_a_file_a_line_each_ten_seconds(void **state)
+static void a_file_gets_a_line_every_ten_seconds(void **state)
 {
 	struct rig r = { 0 };
 	double cpu;
@@ -120,8 +120,8 @@ static void in_a_file_a_line_each_ten_seconds(void **state)
 	end(&r);
 }
 
-/* One line that is written over, twice a second, and cleared for what is said meanwhile. */
-static void on_a_terminal_a_line_that_lives(void **state)
+/* One line that is overwritten twice a second, and cleared for messages. */
+static void a_terminal_gets_a_line_that_is_overwritten(void **state)
 {
 	struct rig r = { 0 };
 
@@ -139,7 +139,7 @@ static void on_a_terminal_a_line_that_lives(void **state)
 	end(&r);
 }
 
-static void quiet_says_where_and_no_more(void **state)
+static void quiet_prints_only_the_folder(void **state)
 {
 	struct rig r = { 0 };
 
@@ -203,7 +203,7 @@ static void a_summary_counts(void **state)
 	end(&r);
 }
 
-static void a_bill_by_program(void **state)
+static void a_bill_lists_programs(void **state)
 {
 	static const char head[] =
 		"BPF program                                runs     ns/run % of a CPU\n";
@@ -222,7 +222,7 @@ static void a_bill_by_program(void **state)
 	end(&r);
 }
 
-RUN_TESTS(cmocka_unit_test(in_a_file_a_line_each_ten_seconds),
-	  cmocka_unit_test(on_a_terminal_a_line_that_lives),
-	  cmocka_unit_test(quiet_says_where_and_no_more), cmocka_unit_test(a_summary_counts),
-	  ROOT_TEST(a_bill_by_program))
+RUN_TESTS(cmocka_unit_test(a_file_gets_a_line_every_ten_seconds),
+	  cmocka_unit_test(a_terminal_gets_a_line_that_is_overwritten),
+	  cmocka_unit_test(quiet_prints_only_the_folder), cmocka_unit_test(a_summary_counts),
+	  ROOT_TEST(a_bill_lists_programs))

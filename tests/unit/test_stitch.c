@@ -10,7 +10,7 @@
 #define FRAME_SZ 64		   /* bytes of each of its frames */
 #define CODE	 0x400000ull
 
-/* A stack of `depth` frames of the same size, of which the outer ones are cut away. */
+/* A stack of `depth` frames of the same size; the outer ones are cut off. */
 struct scene {
 	struct mapping map;
 	struct process process;
@@ -85,7 +85,7 @@ static void a_cut_stack_gets_its_callers(void **state)
 	struct scene *s = *state;
 
 	whole(s, 1, 40);
-	cut(s, 60, 50); /* 20 deeper than before; the 10 outermost frames are not there */
+	cut(s, 60, 50); /* 20 deeper than before; the 10 outermost frames are missing */
 	assert_int_equal(apply(s, 1), UNWIND_STITCHED);
 	assert_int_equal(s->trace.cnt, 60);
 	for (size_t i = 0; i < 60; i++) {
@@ -94,7 +94,7 @@ static void a_cut_stack_gets_its_callers(void **state)
 		assert_ptr_equal(s->trace.frames[i].map, &s->map);
 		assert_int_equal(s->trace.frames[i].source == FRAME_BY_STITCH, i >= 50);
 	}
-	/* What was joined is remembered: the next one may be deeper still. */
+	/* A completed stack is remembered: the next one may be deeper still. */
 	cut(s, 100, 50);
 	assert_int_equal(apply(s, 1), UNWIND_STITCHED);
 	assert_int_equal(s->trace.cnt, 100);
@@ -108,9 +108,9 @@ static void without_enough_in_common_nothing_is_joined(void **state)
 	struct scene *s = *state;
 
 	cut(s, 60, 50);
-	assert_int_equal(apply(s, 1), UNWIND_TRUNCATED); /* nothing is known yet */
+	assert_int_equal(apply(s, 1), UNWIND_TRUNCATED); /* nothing is remembered yet */
 	whole(s, 1, 15);
-	cut(s, 60, 50); /* five frames of which four have a return address */
+	cut(s, 60, 50); /* five frames, four of which have a return address */
 	assert_int_equal(apply(s, 1), UNWIND_TRUNCATED);
 	assert_int_equal(s->trace.cnt, 50);
 	whole(s, 1, 16);
@@ -151,7 +151,7 @@ static void other_threads_and_processes_have_other_stacks(void **state)
 	whole(s, 1, 40);
 	cut(s, 60, 50);
 	assert_int_equal(apply(s, 2), UNWIND_TRUNCATED);
-	s->process.from_ns = 6; /* another program, or the pid was used again */
+	s->process.from_ns = 6; /* another program, or a reused pid */
 	cut(s, 60, 50);
 	assert_int_equal(apply(s, 1), UNWIND_TRUNCATED);
 }
@@ -167,7 +167,7 @@ static void callers_in_code_that_is_gone_are_not_joined(void **state)
 	assert_int_equal(s->trace.cnt, 50);
 }
 
-static void only_what_was_cut_is_joined(void **state)
+static void only_truncated_stacks_are_joined(void **state)
 {
 	struct scene *s = *state;
 
@@ -216,6 +216,6 @@ static void memory_is_bounded_and_the_oldest_goes_first(void **state)
 RUN_TESTS(TEST(a_cut_stack_gets_its_callers), TEST(without_enough_in_common_nothing_is_joined),
 	  TEST(another_pc_sp_or_saved_register_is_another_stack),
 	  TEST(other_threads_and_processes_have_other_stacks),
-	  TEST(callers_in_code_that_is_gone_are_not_joined), TEST(only_what_was_cut_is_joined),
+	  TEST(callers_in_code_that_is_gone_are_not_joined), TEST(only_truncated_stacks_are_joined),
 	  TEST(a_joined_stack_has_no_more_frames_than_a_trace),
 	  TEST(memory_is_bounded_and_the_oldest_goes_first))

@@ -12,7 +12,7 @@
 
 #define BAD "\xef\xbf\xbd"
 
-static void sanitize(void **state)
+static void names_are_sanitized(void **state)
 {
 	static const struct {
 		const char *in, *out;
@@ -50,7 +50,7 @@ static void sanitize(void **state)
 	}
 }
 
-/* The bounds of one string of sz times the unit. */
+/* Returns the bounds of one string of `times` repetitions of the unit. */
 static void bounds_of(const char *unit, size_t times, enum column_type type, struct buf out[3])
 {
 	struct column column = { .name = "c", .type = type };
@@ -73,7 +73,7 @@ static int cmp(const struct buf *a, const struct buf *b)
 	return c ? c : (int)a->sz - (int)b->sz;
 }
 
-static void bounds(void **state)
+static void strings_have_bounds(void **state)
 {
 	static const struct {
 		const char *unit;
@@ -109,7 +109,7 @@ static void bounds(void **state)
 	}
 }
 
-static void idset(void **state)
+static void idset_remembers_ids(void **state)
 {
 	struct idset s;
 
@@ -130,4 +130,5 @@ static void idset(void **state)
 	idset__free(&s);
 }
 
-RUN_TESTS(cmocka_unit_test(sanitize), cmocka_unit_test(bounds), cmocka_unit_test(idset))
+RUN_TESTS(cmocka_unit_test(names_are_sanitized), cmocka_unit_test(strings_have_bounds),
+	  cmocka_unit_test(idset_remembers_ids))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is remembered of earlier walks changes no walk. */
+/* The suffix cache changes no walk. */
 #include "test.h"
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@ enum { FURTHER = FORGED + 1 }; /* its return address is above its frame */
 
 #define DEPTH	  40 /* words of the stacks here */
 #define CROWD	  200
-#define FORGED_AT 64 /* behind its frame: see walk_scene.h */
+#define FORGED_AT 64 /* after its frame: see walk_scene.h */
 
 static uint64_t recalled(const struct fixture *t)
 {
@@ -35,7 +35,7 @@ static struct fixture *plain(void **state, size_t cnt)
 	return t;
 }
 
-/* With the file's table; the first walk of a stack is not remembered, the second is. */
+/* With the file's table. The first walk of a stack is not cached, the second is. */
 static void learn(struct fixture *t)
 {
 	for (int i = 0; i < 3; i++)
@@ -55,7 +55,7 @@ static void assert_same(const struct trace *a, const struct trace *b)
 	}
 }
 
-/* The same as without a memory. */
+/* Compares with a walk without a cache. */
 static void check(struct fixture *t)
 {
 	struct process nobody = t->process;
@@ -84,7 +84,7 @@ static void callers_are_remembered(void **state)
 	assert_int_equal(recalled(t), before + 3);
 }
 
-/* Nobody's walks are, and not those that do not end at the root. */
+/* Walks without a process are not cached, nor walks that do not end at the root. */
 static void not_all_is_remembered(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -99,7 +99,7 @@ static void not_all_is_remembered(void **state)
 	assert_int_equal(recalled(t), 0);
 }
 
-/* Also of a caller that is far from the leaf. */
+/* Also for a caller far from the leaf. */
 static void any_word_that_changes_is_seen(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -118,7 +118,7 @@ static void any_word_that_changes_is_seen(void **state)
 	assert_true(recalled(t) > DEPTH);
 }
 
-/* rbp of a PLAIN function is its caller's; a FRAME's is where the caller's is. */
+/* rbp of a PLAIN function is its caller's; a FRAME's points to the caller's. */
 static void a_frame_pointer_that_changes_is_seen(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -137,7 +137,7 @@ static void a_frame_pointer_that_changes_is_seen(void **state)
 	t->words[8] = STACK + 8 * 22;
 	check(t);
 	t->words[8] = STACK + 8 * 20;
-	t->words[20] = 0x4321; /* goes to the root, and is of no use there */
+	t->words[20] = 0x4321; /* passed to the root, and unused there */
 	check(t);
 	assert_int_equal(t->trace->status, UNWIND_ROOT);
 }
@@ -158,7 +158,7 @@ static void a_return_address_of_0_is_remembered(void **state)
 	assert_int_equal(t->trace->cnt, DEPTH + 1);
 }
 
-/* Its end is. */
+/* Its end is cached. */
 static void a_deep_stack_is_remembered(void **state)
 {
 	struct fixture *t = plain(state, 5000);
@@ -182,9 +182,9 @@ static void a_deep_stack_is_remembered(void **state)
 	assert_int_equal(t->trace->status, UNWIND_LIMIT);
 }
 
-/* The same stack, of code that is mapped otherwise since. */
-/* Of four walks that add little three are not remembered; all that may add much are. */
-static void what_may_pass(void **state)
+/* The same stack, with code that is mapped differently since. */
+/* Three of four walks that add little are not cached; all walks that may add much are. */
+static void some_short_walks_are_not_cached(void **state)
 {
 	static const struct {
 		size_t met, fresh, passed;
@@ -221,7 +221,7 @@ static void other_mappings_are_seen(void **state)
 	assert_ptr_equal(t->trace->frames[DEPTH].map, &t->maps[2]);
 }
 
-/* They are the process's own. */
+/* They belong to the process. */
 static void any_stack_pointer_will_do(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -237,7 +237,7 @@ static void any_stack_pointer_will_do(void **state)
 	}
 }
 
-/* Snapshots with a page behind them, or before them, that nobody may read. */
+/* Snapshots with an inaccessible page after or before them. */
 struct guarded {
 	uint8_t *pages; /* the one between two of these */
 	long sz;
@@ -260,7 +260,7 @@ static void drop(struct guarded g)
 	munmap(g.pages, (size_t)g.sz * 3);
 }
 
-/* A walk of the stack without its last bytes, or without the first ones. */
+/* Walks the stack without its last bytes, or without the first ones. */
 static void walk_part(struct fixture *t, struct guarded g, size_t first, size_t last)
 {
 	struct sample s = sample_of(t);
@@ -273,7 +273,7 @@ static void walk_part(struct fixture *t, struct guarded g, size_t first, size_t 
 	unwinder__walk(t->unwinder, &t->process, &s, t->trace);
 }
 
-/* A forged file may say that a register is in no frame, and the next snapshot ends before it. */
+/* A forged file may place a saved register outside any frame; the next snapshot ends before it. */
 static void nothing_is_read_behind_a_snapshot(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -302,7 +302,7 @@ static void a_snapshot_may_be_shorter(void **state)
 	drop(g);
 }
 
-/* A forged leaf's caller is further up, where the snapshot begins: it has not what is below. */
+/* A forged leaf's caller is further up, where the snapshot begins: it lacks the words below. */
 static void a_snapshot_may_begin_later(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
@@ -327,7 +327,7 @@ static uint64_t next_random(uint64_t *seed)
 	return *seed >> 16;
 }
 
-/* A word as stacks have them, mostly a return address. */
+/* Returns a typical word of a stack, mostly a return address. */
 static uint64_t random_word(uint64_t *seed)
 {
 	uint64_t r = next_random(seed);
@@ -351,7 +351,7 @@ static void change_something(struct fixture *t, uint64_t *seed)
 		t->words[DEPTH - 1] = return_into(ROOT);
 }
 
-static void random_changes(void **state)
+static void random_changes_are_seen(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
 	uint64_t seed = 7, roots = 0;
@@ -374,7 +374,7 @@ struct crowd {
 	struct trace traces[CROWD * 2];
 };
 
-/* All have the same code in the same place. */
+/* All have the same code at the same address. */
 static struct crowd *crowd(const struct fixture *t)
 {
 	struct crowd *c = calloc(1, sizeof(*c));
@@ -388,9 +388,9 @@ static struct crowd *crowd(const struct fixture *t)
 	return c;
 }
 
-/* More processes than are remembered, walked together, and some forgotten meanwhile: each has its
+/* More processes than the cache holds, walked together, and some dropped meanwhile: each has its
  * own mappings. */
-static void a_crowd(void **state)
+static void other_processes_do_not_mix(void **state)
 {
 	struct fixture *t = plain(state, DEPTH);
 	struct sample whole = sample_of(t), end = whole;
@@ -420,9 +420,10 @@ static void a_crowd(void **state)
 	free(c);
 }
 
-RUN_TESTS(test(callers_are_remembered), test(what_may_pass), test(not_all_is_remembered),
-	  test(any_word_that_changes_is_seen), test(a_frame_pointer_that_changes_is_seen),
-	  test(a_return_address_of_0_is_remembered), test(a_deep_stack_is_remembered),
-	  test(other_mappings_are_seen), test(any_stack_pointer_will_do),
-	  test(nothing_is_read_behind_a_snapshot), test(a_snapshot_may_be_shorter),
-	  test(a_snapshot_may_begin_later), test(random_changes), test(a_crowd))
+RUN_TESTS(test(callers_are_remembered), test(some_short_walks_are_not_cached),
+	  test(not_all_is_remembered), test(any_word_that_changes_is_seen),
+	  test(a_frame_pointer_that_changes_is_seen), test(a_return_address_of_0_is_remembered),
+	  test(a_deep_stack_is_remembered), test(other_mappings_are_seen),
+	  test(any_stack_pointer_will_do), test(nothing_is_read_behind_a_snapshot),
+	  test(a_snapshot_may_be_shorter), test(a_snapshot_may_begin_later),
+	  test(random_changes_are_seen), test(other_processes_do_not_mix))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names by a thread of their own. */
+/* Names found by another thread. */
 #include "test.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 
 #include "stacks/symbolizer.h"
 
-extern const char __executable_start[]; /* the linker's: link-time address 0 of this program */
+/* defined by the linker: link-time address 0 of this program */
+extern const char __executable_start[];
 
 #define PATIENT_NS 60000000000
 
@@ -44,8 +45,8 @@ static uint64_t link_time(const void *function)
 	return (uintptr_t)function - (uintptr_t)__executable_start;
 }
 
-/* A stack of this program: symbolizer__new(), a place that has no name, a file that nobody has, and
- * symbolizer__free(). */
+/* A stack of this program: symbolizer__new(), a place without a name, a file that does not exist,
+ * and symbolizer__free(). */
 static struct stack_job *make_job(struct rig *r, uint64_t id)
 {
 	const uint64_t places[] = { link_time(symbolizer__new) + 4, 1, 1,
@@ -94,7 +95,7 @@ static void jobs_come_back_in_order(void **state)
 	}
 }
 
-/* The first name of a file takes milliseconds: its table is made. */
+/* The first name of a file takes milliseconds, because its table is built. */
 static void waits_for_the_job_in_hand(void **state)
 {
 	struct rig *r = *state;
@@ -106,15 +107,15 @@ static void waits_for_the_job_in_hand(void **state)
 		j->frames[0].file = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
 		assert_non_null(j->frames[0].file);
 		symbolizer__submit(r->symbolizer, j);
-		usleep(1000); /* likely it is in hand by now, and not done */
+		usleep(1000); /* it has probably started by now, and not finished */
 		symbolizer__wait(r->symbolizer, PATIENT_NS);
 		assert_ptr_equal(symbolizer__take(r->symbolizer), j);
 		stack_job__free(j);
 	}
 }
 
-/* Others may ask for names meanwhile, also of the same file, whose table is not there yet. */
-static void while_another_thread_asks(void **state)
+/* Other threads may request names meanwhile, also of the same file before its table exists. */
+static void another_thread_may_ask_meanwhile(void **state)
 {
 	struct rig *r = *state;
 	struct symbol s;
@@ -130,7 +131,7 @@ static void while_another_thread_asks(void **state)
 	assert_int_equal(symbolizer__symbol(r->symbolizer, r->self, 1, &s), -ENOENT);
 	assert_int_equal(
 		symbolizer__symbol(r->symbolizer, r->self, link_time(symbolizer__wait), &s),
-		-EAGAIN); /* a name that no job has made */
+		-EAGAIN); /* a name that no job has looked up */
 	symbolizer__wait(r->symbolizer, PATIENT_NS);
 	for (uint64_t id = 1; id <= 200; id++) {
 		struct stack_job *j = symbolizer__take(r->symbolizer);
@@ -140,7 +141,7 @@ static void while_another_thread_asks(void **state)
 	}
 }
 
-static void what_nobody_takes_is_freed(void **state)
+static void jobs_that_are_not_taken_are_freed(void **state)
 {
 	struct rig *r = *state;
 
@@ -148,7 +149,7 @@ static void what_nobody_takes_is_freed(void **state)
 		symbolizer__submit(r->symbolizer, make_job(r, id));
 }
 
-static void an_end_without_work(void **state)
+static void it_may_end_without_work(void **state)
 {
 	(void)state;
 	symbolizer__free(NULL);
@@ -157,5 +158,5 @@ static void an_end_without_work(void **state)
 #define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
-	  test_with_rig(while_another_thread_asks), test_with_rig(what_nobody_takes_is_freed),
-	  test_with_rig(an_end_without_work))
+	  test_with_rig(another_thread_may_ask_meanwhile),
+	  test_with_rig(jobs_that_are_not_taken_are_freed), test_with_rig(it_may_end_without_work))

@@ -9,7 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/symbol.h"
 
-/* What readelf says of a file and of its separate debug file. */
+/* The symbols that readelf prints for a file and its separate debug file. */
 struct listed {
 	uint64_t addr, sz;
 	bool global, weak, label;
@@ -69,7 +69,7 @@ static void listing__free(struct listing *l)
 	free(l->v);
 }
 
-/* The sized function that starts last, of those the shortest. */
+/* Returns the sized function that starts last, then the shortest. */
 static const struct listed *linear(const struct listing *l, uint64_t addr)
 {
 	const struct listed *best = NULL;
@@ -90,7 +90,8 @@ static int binding(const struct listed *s)
 	return s->label ? 3 : s->global ? 0 : s->weak ? 1 : 2;
 }
 
-/* It is a name of that very place, and none with a better binding was passed over. */
+/* Checks that it is a name of that place, and that no name with a better binding was passed over.
+ */
 static void assert_best_name(const struct listing *l, const struct listed *want, const char *name)
 {
 	int best = 4, found = 4;
@@ -111,7 +112,7 @@ static void assert_best_name(const struct listing *l, const struct listed *want,
 	assert_int_equal(found, best);
 }
 
-/* Nothing but an unsized symbol may speak for a place outside of all sized ones. */
+/* Only an unsized symbol may name a place outside all sized ones. */
 static void assert_unsized(const struct listing *l, const struct symbol *got)
 {
 	const char *at = strrchr(got->name, '@');
@@ -183,7 +184,7 @@ static void compare_file(const char *path)
 	elf_file__put(f);
 }
 
-static void real_files(void **state)
+static void real_files_have_symbols(void **state)
 {
 	static const char *paths[] = { "/lib/x86_64-linux-gnu/libc.so.6",
 				       "/lib64/ld-linux-x86-64.so.2",
@@ -230,7 +231,7 @@ static const char go[] = "package main\ntype Cart struct{ n int }\n//go:noinline
 			 "func (c *Cart) Sum() int { return c.n + 1 }\n"
 			 "func main() { c := &Cart{1}; println(c.Sum()) }\n";
 
-static void programs_of_other_languages(void **state)
+static void programs_of_other_languages_have_symbols(void **state)
 {
 	char path[256];
 
@@ -269,7 +270,7 @@ static const char assembly[] = "	.text\n"
 			       "	.type a_local, @function\n"
 			       "sized: __sized: a_weak: a_local: unsized_alias:\n"
 			       "	nop\n"
-			       "label:	nop\n" /* inside of a function: not one */
+			       "label:	nop\n" /* inside a function: ignored */
 			       "	.type inner, @function\n"
 			       "inner:	nop\n"
 			       "	.size inner, 1\n"
@@ -278,7 +279,7 @@ static const char assembly[] = "	.text\n"
 			       "	.size __sized, . - sized\n"
 			       "	.size a_weak, . - sized\n"
 			       "	.size a_local, . - sized\n"
-			       "	.fill 16, 1, 0xcc\n" /* nobody's */
+			       "	.fill 16, 1, 0xcc\n" /* no function */
 			       "	.type bare, @function\n"
 			       "bare:	nop\n"
 			       "	nop\n"
@@ -310,7 +311,7 @@ static uint64_t address(const char *path, const char *name)
 	return addr;
 }
 
-static void which_symbol_wins(void **state)
+static void the_best_symbol_wins(void **state)
 {
 	char path[256];
 	struct elf_file *f;
@@ -340,8 +341,8 @@ static void which_symbol_wins(void **state)
 	elf_file__put(f);
 }
 
-/* A stripped program with the rest of its symbols in .gnu_debugdata, as Fedora makes them. */
-static void mini_debuginfo(void **state)
+/* A stripped program with its other symbols in .gnu_debugdata, as in Fedora. */
+static void mini_debuginfo_is_read(void **state)
 {
 	char path[256];
 	uint64_t addr;
@@ -371,7 +372,7 @@ static void mini_debuginfo(void **state)
 }
 
 /* 100 MB of zeros in a few KB. */
-static void a_bomb_in_mini_debuginfo(void **state)
+static void a_bomb_in_mini_debuginfo_is_bounded(void **state)
 {
 	char path[256];
 	struct elf_file *f;
@@ -388,8 +389,8 @@ static void a_bomb_in_mini_debuginfo(void **state)
 	elf_file__put(f);
 }
 
-/* Whatever is in the file, what comes out is a clean name that starts at or before the place. */
-static void corrupted_copies(void **state)
+/* For any file contents, the result is a clean name that starts at or before the place. */
+static void corrupted_copies_are_harmless(void **state)
 {
 	FILE *p = fopen("/usr/lib/x86_64-linux-gnu/libxxhash.so.0", "r");
 	char *image = malloc(1 << 20);
@@ -420,8 +421,8 @@ static void corrupted_copies(void **state)
 	free(image);
 }
 
-/* The one that runs here; the kernel says where it is. */
-static void the_vdso(void **state)
+/* The running one; the kernel gives its address. */
+static void the_vdso_has_symbols(void **state)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
 	struct elf_file *f;
@@ -448,7 +449,7 @@ static double ms(const struct timespec *from)
 	       (double)(to.tv_nsec - from->tv_nsec) / 1e6;
 }
 
-static void one_mapping_many_names(void **state)
+static void many_names_are_found_fast(void **state)
 {
 	struct elf_file *f = elf_file__open("/lib/x86_64-linux-gnu/libc.so.6");
 	struct timespec from;
@@ -470,7 +471,9 @@ static void one_mapping_many_names(void **state)
 	elf_file__put(f);
 }
 
-RUN_TESTS(cmocka_unit_test(real_files), test_with_folder(programs_of_other_languages),
-	  test_with_folder(which_symbol_wins), test_with_folder(mini_debuginfo),
-	  test_with_folder(a_bomb_in_mini_debuginfo), cmocka_unit_test(corrupted_copies),
-	  cmocka_unit_test(the_vdso), cmocka_unit_test(one_mapping_many_names))
+RUN_TESTS(cmocka_unit_test(real_files_have_symbols),
+	  test_with_folder(programs_of_other_languages_have_symbols),
+	  test_with_folder(the_best_symbol_wins), test_with_folder(mini_debuginfo_is_read),
+	  test_with_folder(a_bomb_in_mini_debuginfo_is_bounded),
+	  cmocka_unit_test(corrupted_copies_are_harmless), cmocka_unit_test(the_vdso_has_symbols),
+	  cmocka_unit_test(many_names_are_found_fast))

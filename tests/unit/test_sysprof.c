@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Captures of sysprof, and what becomes of them as perf.data and back. */
+/* Captures of sysprof, converted to perf.data and back. */
 #include "test.h"
 
 #include <byteswap.h>
@@ -62,7 +62,7 @@ static void passes_every_frame(void **state)
 	free(again.data);
 }
 
-/* The nth frame of that type, or with type 0 of all. */
+/* Finds the nth frame of that type, or of any with type 0. */
 static bool find(struct stream_reader *r, uint8_t type, struct raw *raw)
 {
 	while (stream_reader__next(r, raw))
@@ -179,7 +179,7 @@ static void frame_head(uint8_t *f, uint16_t sz, uint8_t type)
 	f[16] = type;
 }
 
-static void big_endian_stays_so(void **state)
+static void big_endian_stays_big_endian(void **state)
 {
 	uint8_t data[SYSPROF_HEADER_SZ + 88] = SYSPROF_MAGIC, *f = data + SYSPROF_HEADER_SZ;
 	struct bytes b = { data, sizeof(data) }, again;
@@ -205,8 +205,8 @@ static void big_endian_stays_so(void **state)
 	assert_int_equal(item.record.time_ns, 5000);
 	assert_int_equal(item.sample.stack.sz, 16);
 	assert_int_equal(item.sample.stack.regs[2], 0x1234);
-	assert_false(item_stack__sample(&item.sample.stack, &order, regs,
-					&sample)); /* walked by nobody */
+	assert_false(
+		item_stack__sample(&item.sample.stack, &order, regs, &sample)); /* without a walk */
 	stream_in__close(&s);
 
 	again = convert(&b, FORMAT_SYSPROF, FORMAT_SYSPROF);
@@ -221,7 +221,7 @@ static void big_endian_stays_so(void **state)
 
 /* ---- to perf.data and back ---- */
 
-/* Of one kind: all that both formats can hold. */
+/* Compares what both formats can express. */
 static void check_same(const struct item *a, const struct item *b)
 {
 	assert_int_equal(b->kind, a->kind);
@@ -276,7 +276,7 @@ static void check_equal(const struct bytes *a, enum format fa, const struct byte
 	stream_in__close(&y);
 }
 
-static void to_perf_and_back(void **state)
+static void captures_survive_perf_and_back(void **state)
 {
 	struct bytes b = bytes__of_file(GOLDEN);
 	struct bytes perf = convert(&b, FORMAT_SYSPROF, FORMAT_PERF);
@@ -291,7 +291,7 @@ static void to_perf_and_back(void **state)
 	free(back.data);
 }
 
-static void from_perf_and_back(void **state)
+static void recordings_survive_sysprof_and_back(void **state)
 {
 	struct bytes b = bytes__of_file("tests/golden/pipe.data");
 	struct bytes cap = convert(&b, FORMAT_PERF, FORMAT_SYSPROF);
@@ -305,9 +305,9 @@ static void from_perf_and_back(void **state)
 	free(perf.data);
 }
 
-/* ---- what is damaged ---- */
+/* ---- damaged files ---- */
 
-static void cut_at_every_byte(void **state)
+static void a_capture_may_end_at_every_byte(void **state)
 {
 	struct bytes b = bytes__of_file(STACKS);
 	size_t last = 0;
@@ -337,7 +337,7 @@ static void damaged_frames_pass(void **state)
 	struct raw raw;
 
 	(void)state;
-	/* Whatever a frame says of its own insides. */
+	/* For any contents of a frame. */
 	for (size_t at = SYSPROF_HEADER_SZ; at + 40 < b.sz;) {
 		uint16_t sz;
 
@@ -354,6 +354,7 @@ static void damaged_frames_pass(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(passes_every_frame), cmocka_unit_test(reads_what_sysprof_wrote),
-	  cmocka_unit_test(stacks_become_samples), cmocka_unit_test(big_endian_stays_so),
-	  cmocka_unit_test(to_perf_and_back), cmocka_unit_test(from_perf_and_back),
-	  cmocka_unit_test(cut_at_every_byte), cmocka_unit_test(damaged_frames_pass))
+	  cmocka_unit_test(stacks_become_samples), cmocka_unit_test(big_endian_stays_big_endian),
+	  cmocka_unit_test(captures_survive_perf_and_back),
+	  cmocka_unit_test(recordings_survive_sysprof_and_back),
+	  cmocka_unit_test(a_capture_may_end_at_every_byte), cmocka_unit_test(damaged_frames_pass))

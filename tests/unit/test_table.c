@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flat tables: rows written by hand, tables that are damaged, and what libdw says of real files. */
+/* Tables: handwritten rows, damaged tables, and a comparison with libdw for real files. */
 #include "test.h"
 
 #include <errno.h>
@@ -14,22 +14,22 @@
 #define ADDRESSES   50000
 #define FILES	    30
 
-/* Functions 256 bytes apart. Each nop is a place; bytes of CFI are written where gas has no name.
+/* Functions 256 bytes apart. Each nop is a place; CFI that gas has no name for is written as bytes.
  */
 static const char source[] =
 	".macro function\n .p2align 8\n.endm\n"
 	".macro begin\n function\n.cfi_startproc\n.endm\n"
 	".macro end\n.cfi_endproc\n.endm\n.text\n"
-	/* 0: a frame pointer; an epilogue; the state before it again */
+	/* 0: a frame pointer; an epilogue; the previous state again */
 	"begin\n nop\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp,-16\n nop\n"
 	".cfi_def_cfa_register %rbp\n nop\n.cfi_remember_state\n.cfi_restore %rbp\n"
 	".cfi_def_cfa %rsp,8\n nop\n.cfi_restore_state\n nop\nend\n"
 	/* 1: the first function of a thread */
 	"begin\n.cfi_undefined %rip\n nop\nend\n"
-	/* 2: states in states */
+	/* 2: nested states */
 	"begin\n.cfi_remember_state\n.cfi_def_cfa_offset 16\n.cfi_remember_state\n"
 	".cfi_def_cfa_offset 24\n nop\n.cfi_restore_state\n nop\n.cfi_restore_state\n nop\nend\n"
-	/* 3: more states back than there are: nothing is believed from there on */
+	/* 3: restores more states than were saved: the rest is not used */
 	"begin\n nop\n.cfi_escape 0x0b\n nop\n.cfi_def_cfa_offset 32\n nop\nend\n"
 	/* 4: a PLT */
 	"begin\n.cfi_escape 0x0f,11,0x77,8,0x80,0,0x3f,0x1a,0x3b,0x2a,0x33,0x24,0x22\n nop\nend\n"
@@ -41,24 +41,24 @@ static const char source[] =
 	"begin\n.cfi_def_cfa %rbx,16\n nop\nend\n"
 	/* 9: the caller's rsp is not the CFA, until it is again */
 	"begin\n.cfi_offset %rsp,-24\n nop\n.cfi_same_value %rsp\n nop\nend\n"
-	/* 10: offsets by every instruction that has one: offset_extended(_sf), def_cfa(_offset)_sf,
-	   GNU_negative_offset_extended */
+	/* 10: offsets by each instruction that has one: offset_extended(_sf), def_cfa(_offset)_sf,
+	 * GNU_negative_offset_extended */
 	"begin\n.cfi_escape 5,6,3\n nop\n.cfi_escape 0x11,6,4\n nop\n.cfi_escape 0x12,7,0x7c\n "
 	"nop\n"
 	".cfi_escape 0x13,0x7a\n nop\n.cfi_escape 0x2f,6,0x7e\n nop\nend\n"
-	/* 11: rbp gone, is CFA + n, is what an expression says; and kept again */
+	/* 11: rbp undefined, CFA + n, an expression; and kept again */
 	"begin\n.cfi_undefined %rbp\n nop\n.cfi_val_offset %rbp,-16\n nop\n"
 	".cfi_escape 0x16,6,2,0x76,8\n nop\n.cfi_same_value %rbp\n nop\nend\n"
-	/* 12: odd offsets and far ones have no flat rule */
+	/* 12: odd offsets and large ones have no packed rule */
 	"begin\n.cfi_def_cfa_offset 12\n nop\n.cfi_def_cfa_offset 0x100000\n nop\n"
 	".cfi_def_cfa_offset 8\n nop\nend\n"
-	/* 13: what nobody knows; args_size is known, and means nothing */
+	/* 13: an unknown instruction; args_size is known and has no effect */
 	"begin\n.cfi_escape 0x2e,16\n nop\n.cfi_escape 0x3f\n nop\nend\n"
-	/* 14: advance_loc1, 2, 4 are taken by gaps of their size */
+	/* 14: advance_loc1, 2, 4 are used for gaps of their size */
 	"begin\n nop\n.cfi_def_cfa_offset 16\n.skip 100\n.cfi_def_cfa_offset 24\n nop\nend\n"
-	/* 15: none at all; 16: an empty one */
+	/* 15: no FDE; 16: an empty one */
 	"function\n nop\nbegin\nend\n nop\n"
-	/* 17: over pages */
+	/* 17: across pages */
 	"begin\n.skip 300\n.cfi_def_cfa_offset 16\n.skip 70000\n.cfi_def_cfa_offset 24\n "
 	"nop\nend\n";
 
@@ -102,7 +102,7 @@ static struct packed_rule at(const struct lib *l, uint64_t vaddr)
 		if (vaddr - s->vaddr < s->sz && (s->flags & PF_X))
 			return cfi_table__at(l->table, vaddr - s->vaddr + s->off);
 	}
-	return (struct packed_rule){ .how = PACKED_NONE }; /* behind the text */
+	return (struct packed_rule){ .how = PACKED_NONE }; /* after the text */
 }
 
 static const struct expected {
@@ -161,7 +161,7 @@ static void check_rows(const struct lib *l)
 	}
 }
 
-static void every_instruction(void **state)
+static void every_instruction_has_the_same_rule(void **state)
 {
 	struct lib l = build(*state, "");
 
@@ -198,8 +198,8 @@ static int larger(const void *a, const void *b)
 	return (sa.st_size < sb.st_size) - (sa.st_size > sb.st_size);
 }
 
-/* The largest libraries and programs of this system, but for those that take minutes. */
-static void real_files_are_as_libdw_says(void **state)
+/* The largest libraries and programs of this system, except those that take minutes. */
+static void real_files_equal_libdw(void **state)
 {
 	struct tablecheck totals = { 0 };
 	struct stat st;
@@ -227,7 +227,7 @@ static void real_files_are_as_libdw_says(void **state)
 
 #define FDE_SZ 20
 
-/* A CIE of `cie_sz` bytes behind its length, then `cnt` FDEs of a byte of code each. */
+/* A CIE of `cie_sz` bytes after its length, then `cnt` FDEs of a byte of code each. */
 static struct cfi_section forge(size_t cie_sz, size_t cnt)
 {
 	static const uint8_t cie[] = { 0,    0,	 0, 0, 1,  'z', 'R', 0,	   1,
@@ -262,7 +262,7 @@ static int error_of(size_t cie_sz, size_t cnt)
 	return err;
 }
 
-/* Anybody can have the collector read such a file, and its 64 MB took 20 s. */
+/* Any user can have the collector read such a file; 64 MB of it took 20 s. */
 static void a_forged_section_takes_little_time(void **state)
 {
 	(void)state;
@@ -272,8 +272,9 @@ static void a_forged_section_takes_little_time(void **state)
 	assert_int_equal(error_of(64, TABLE_FDE_MAX + 1), E2BIG);
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(every_instruction, shell__setup, shell__teardown),
+RUN_TESTS(cmocka_unit_test_setup_teardown(every_instruction_has_the_same_rule, shell__setup,
+					  shell__teardown),
 	  cmocka_unit_test_setup_teardown(a_damaged_table_is_not_sound, shell__setup,
 					  shell__teardown),
 	  cmocka_unit_test(a_forged_section_takes_little_time),
-	  cmocka_unit_test(real_files_are_as_libdw_says))
+	  cmocka_unit_test(real_files_equal_libdw))

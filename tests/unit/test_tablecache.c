@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables on disk: what is kept, what is not believed, and what goes. */
+/* Tables on disk: which are kept, rejected and removed. */
 #include "test.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void what_is_kept_is_found(void **state)
+static void kept_tables_are_found(void **state)
 {
 	struct rig *r = *state;
 	struct build_id other = r->file->build_id, none = { 0 };
@@ -69,7 +69,7 @@ static void what_is_kept_is_found(void **state)
 	assert_int_equal(table_cache__store(r->cache, r->table), 0); /* again: replaced */
 }
 
-/* Runs a shell command on the one file that is in the cache. */
+/* Runs a shell command on the only file in the cache. */
 static void damage(struct rig *r, const char *command)
 {
 	assert_int_equal(table_cache__store(r->cache, r->table), 0);
@@ -77,7 +77,7 @@ static void damage(struct rig *r, const char *command)
 	assert_null(table_cache__load(r->cache, &r->file->build_id));
 }
 
-static void damaged_ones_are_not_believed(void **state)
+static void damaged_tables_are_not_believed(void **state)
 {
 	struct rig *r = *state;
 	const struct cfi_table *t;
@@ -124,7 +124,7 @@ static bool is_kept(struct rig *r, uint8_t first)
 	return t;
 }
 
-/* The table of another file of the same content. */
+/* Stores the table of another file with the same content. */
 static void keep(struct rig *r, uint8_t first)
 {
 	r->table->build_id.bytes[0] = first;
@@ -134,7 +134,7 @@ static void keep(struct rig *r, uint8_t first)
 		   first);
 }
 
-static void who_was_not_used_for_longest_goes(void **state)
+static void the_least_recently_used_is_removed(void **state)
 {
 	struct rig *r = *state;
 
@@ -143,7 +143,7 @@ static void who_was_not_used_for_longest_goes(void **state)
 	keep(r, 1);
 	keep(r, 2);
 	keep(r, 3);
-	assert_true(is_kept(r, 1)); /* and is used now */
+	assert_true(is_kept(r, 1)); /* and counts as used now */
 	keep(r, 4);
 	assert_false(is_kept(r, 2));
 	assert_true(is_kept(r, 1) && is_kept(r, 3) && is_kept(r, 4));
@@ -156,8 +156,8 @@ static void who_was_not_used_for_longest_goes(void **state)
 	assert_true(is_kept(r, 5));
 }
 
-/* One that was killed while it wrote. */
-static void what_was_not_finished_goes_too(void **state)
+/* A process that was killed while it wrote. */
+static void unfinished_files_are_removed_too(void **state)
 {
 	struct rig *r = *state;
 
@@ -174,6 +174,6 @@ static void what_was_not_finished_goes_too(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(what_is_kept_is_found), T(damaged_ones_are_not_believed),
-	  T(a_folder_that_others_can_write_is_refused), T(who_was_not_used_for_longest_goes),
-	  T(what_was_not_finished_goes_too))
+RUN_TESTS(T(kept_tables_are_found), T(damaged_tables_are_not_believed),
+	  T(a_folder_that_others_can_write_is_refused), T(the_least_recently_used_is_removed),
+	  T(unfinished_files_are_removed_too))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tables of many files: made in a thread, gone with their files. */
+/* The tables of many files: built on a thread, freed with their files. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct rig {
 	char *dir;
 	struct jobs *jobs;
 	struct table_store *tables;
-	struct elf_file *file; /* whose build ID is a claim */
+	struct elf_file *file; /* with an untrusted build ID */
 	const struct table_slot *slot;
 };
 
@@ -64,7 +64,7 @@ static size_t indexed(const struct rig *r)
 	return s.indexed;
 }
 
-/* Asks about its code until somebody makes the table. */
+/* Looks up rules until the table is built. */
 static void make(struct rig *r)
 {
 	const struct elf_segment *code = r->file->segments;
@@ -77,7 +77,7 @@ static void make(struct rig *r)
 	assert_true(jobs__wait(r->jobs, 60000000000));
 }
 
-static void only_what_is_asked_for_is_made_at_first(void **state)
+static void only_requested_rules_are_compiled_at_first(void **state)
 {
 	struct rig *r = *state;
 
@@ -88,7 +88,7 @@ static void only_what_is_asked_for_is_made_at_first(void **state)
 	assert_int_equal(indexed(r), 0);
 }
 
-/* What untrusted files may have is bounded: it comes back with them. */
+/* The memory for untrusted files is bounded, and released with them. */
 static void a_table_counts_as_long_as_its_file_is_there(void **state)
 {
 	struct rig *r = *state;
@@ -102,7 +102,7 @@ static void a_table_counts_as_long_as_its_file_is_there(void **state)
 	assert_int_equal(bytes(r), 0);
 }
 
-static void a_file_may_outlive_who_made_its_table(void **state)
+static void a_file_may_outlive_its_table_store(void **state)
 {
 	struct rig *r = *state;
 
@@ -123,7 +123,7 @@ static void wait_for_table(struct table_store *t, struct jobs *jobs, struct elf_
 	table_store__stats(t, s);
 }
 
-/* One of the same build ID, but of other call-frame information, is made again. */
+/* A table with the same build ID but other call-frame information is built again. */
 static void a_cached_table_of_other_frames_is_not_taken(void **state)
 {
 	struct rig *r = *state;
@@ -157,6 +157,6 @@ static void a_cached_table_of_other_frames_is_not_taken(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(T(only_what_is_asked_for_is_made_at_first),
-	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_who_made_its_table),
+RUN_TESTS(T(only_requested_rules_are_compiled_at_first),
+	  T(a_table_counts_as_long_as_its_file_is_there), T(a_file_may_outlive_its_table_store),
 	  T(a_cached_table_of_other_frames_is_not_taken))

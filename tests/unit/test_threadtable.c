@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is remembered of threads, and until when. */
+/* The state of threads, and when it is dropped. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static void made_on_first_sight(void **state)
 	assert_null(threads__find(&ts, 7));
 }
 
-/* The last slice of one that exited may still wait for its row. */
-static void those_that_exited_go_when_nothing_waits(void **state)
+/* The last slice of a thread that exited may still wait for its row. */
+static void exited_threads_are_removed_when_nothing_waits(void **state)
 {
 	struct threads ts = { 0 };
 
@@ -47,8 +47,8 @@ static void those_that_exited_go_when_nothing_waits(void **state)
 	threads__sweep(&ts);
 	assert_null(threads__find(&ts, 3));
 	assert_non_null(threads__find(&ts, 9));
-	threads__free(&ts); /* with what waits */
+	threads__free(&ts); /* with pending slices */
 }
 
 RUN_TESTS(cmocka_unit_test(made_on_first_sight),
-	  cmocka_unit_test(those_that_exited_go_when_nothing_waits))
+	  cmocka_unit_test(exited_threads_are_removed_when_nothing_waits))

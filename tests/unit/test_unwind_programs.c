@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Real programs, caught where they are: each stack as libdwfl walks it, and some as gdb does.
+ * Real programs, stopped anywhere: each stack is compared with libdwfl's walk, some with gdb's.
  */
 #include "test.h"
 
@@ -41,7 +41,7 @@ static void catch_thread(struct walks *w, pid_t pid, pid_t tid, struct tally *ta
 	tally->by_status[w->fast->status]++;
 }
 
-/* A number that changes with the process's mappings. */
+/* Returns a number that changes with the process's mappings. */
 static uint64_t maps_of(pid_t pid)
 {
 	char path[64];
@@ -58,7 +58,7 @@ static uint64_t maps_of(pid_t pid)
 	return hash;
 }
 
-/* Every thread, `rounds` times, 2 ms of the program's work apart. */
+/* Stops every thread `rounds` times, 2 ms of the program's work apart. */
 static struct tally catch_all(pid_t pid, int rounds)
 {
 	struct walks *w = walks__new(pid);
@@ -94,7 +94,7 @@ static struct tally check_program(const char *const argv[], uint64_t warm_up_ms)
 	return tally;
 }
 
-/* Skips the test where the machine has not got the program. */
+/* Skips the test if the machine lacks the program. */
 static void need(const char *program)
 {
 	if (!shell__has(program))
@@ -103,9 +103,9 @@ static void need(const char *program)
 
 #define ROOTS(t) ((t).by_status[UNWIND_ROOT])
 
-/* ---- programs that are at hand ---- */
+/* ---- available programs ---- */
 
-static void python(void **state)
+static void python_is_walked(void **state)
 {
 	char path[256], *program;
 	struct tally t;
@@ -126,7 +126,7 @@ static void python(void **state)
 	assert_int_equal(ROOTS(t) + t.by_status[UNWIND_TRUNCATED], t.walks);
 }
 
-static void perl(void **state)
+static void perl_is_walked(void **state)
 {
 	struct tally t = check_program(
 		(const char *[]){ "perl", "-e",
@@ -140,7 +140,7 @@ static void perl(void **state)
 	assert_int_equal(ROOTS(t), t.walks);
 }
 
-static void sqlite(void **state)
+static void sqlite_is_walked(void **state)
 {
 	struct tally t;
 
@@ -155,7 +155,7 @@ static void sqlite(void **state)
 	assert_int_equal(ROOTS(t), t.walks);
 }
 
-static void shell(void **state)
+static void shell_is_walked(void **state)
 {
 	struct tally t = check_program(
 		(const char *[]){
@@ -169,7 +169,7 @@ static void shell(void **state)
 	assert_int_equal(ROOTS(t), t.walks);
 }
 
-static void compiler(void **state)
+static void compiler_is_walked(void **state)
 {
 	char command[512], *cc1 = shell__output("gcc -print-prog-name=cc1 | tr -d '\\n'");
 	struct tally t;
@@ -187,7 +187,7 @@ static void compiler(void **state)
 }
 
 /* JIT code and built-ins without CFI, a dozen threads. */
-static void node(void **state)
+static void node_is_walked(void **state)
 {
 	struct tally t;
 
@@ -214,7 +214,7 @@ static const char go_source[] =
 	"func main() { for i := 0; i < 3; i++ { go func() { for { sink = deep(20) } }() }\n"
 	"	for { time.Sleep(time.Microsecond) } }\n";
 
-static void go(void **state)
+static void go_is_walked(void **state)
 {
 	char path[256];
 	struct tally t;
@@ -228,14 +228,14 @@ static void go(void **state)
 	t = check_program((const char *[]){ path, NULL }, 100);
 	assert_true((ROOTS(t) + t.by_status[UNWIND_OTHER_STACK]) * 50 >= t.walks * 49);
 	assert_true(ROOTS(t) >
-		    0); /* how often it is in the runtime's own stacks depends on Go's version */
+		    0); /* how often it is on the runtime's own stacks depends on Go's version */
 	snprintf(path, sizeof(path), "%s/stripped", (char *)*state);
 	t = check_program((const char *[]){ path, NULL }, 100);
 	assert_true(ROOTS(t) >
-		    0); /* how often it is in the runtime's own stacks depends on Go's version */
+		    0); /* how often it is on the runtime's own stacks depends on Go's version */
 }
 
-static void rust(void **state)
+static void rust_is_walked(void **state)
 {
 	char path[256];
 	struct tally t;
@@ -265,7 +265,8 @@ static const char gdb_script[] =
 	"  if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): print('pc', hex(f.pc()))\n"
 	"  f = f.older()\nend\n";
 
-/* The stack of a thread whose whole process is stopped, so that gdb sees the same. */
+/* Compares the stack of a thread with gdb; the whole process is stopped, so that gdb sees the same.
+ */
 static void check_against_gdb(const char *dir, pid_t pid, pid_t tid)
 {
 	struct walks *w = walks__new(pid);
@@ -324,7 +325,7 @@ static void build_and_check(const char *dir, const char *command, const char *ar
 		usleep(1000);
 	assert_int_equal(cnt, 2);
 	live__wait_in(tids[1], SYS_futex);
-	live__wait_cpu(pid, 50000000); /* until the other is where it stays, too */
+	live__wait_cpu(pid, 50000000); /* until the other thread is in its final place, too */
 	for (size_t i = 0; i < cnt; i++)
 		check_against_gdb(dir, pid, tids[i]);
 	live__kill(pid);
@@ -362,9 +363,9 @@ static void cplusplus_as_gdb(void **state)
 	build_and_check(*state, "g++ -x c++ -fpermissive -w -O2", NULL);
 }
 
-/* ---- a handler on a stack of its own ---- */
+/* ---- a handler on an alternate stack ---- */
 
-static void alternate_stack(void **state)
+static void an_alternate_stack_is_walked(void **state)
 {
 	char path[256];
 	struct tally t;
@@ -379,26 +380,26 @@ static void alternate_stack(void **state)
 	snprintf(path, sizeof(path), "%s/x", (char *)*state);
 	t = check_program((const char *[]){ path, NULL }, 100);
 	assert_int_equal(t.by_status[UNWIND_OTHER_STACK], t.walks);
-	assert_int_equal(t.frames, 3 * t.walks); /* handler, trampoline, what it interrupted */
+	assert_int_equal(t.frames, 3 * t.walks); /* handler, trampoline, interrupted code */
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test_with_folder(python),
-		cmocka_unit_test(perl),
-		cmocka_unit_test(sqlite),
-		cmocka_unit_test(shell),
-		test_with_folder(compiler),
-		cmocka_unit_test(node),
-		test_with_folder(go),
-		test_with_folder(rust),
+		test_with_folder(python_is_walked),
+		cmocka_unit_test(perl_is_walked),
+		cmocka_unit_test(sqlite_is_walked),
+		cmocka_unit_test(shell_is_walked),
+		test_with_folder(compiler_is_walked),
+		cmocka_unit_test(node_is_walked),
+		test_with_folder(go_is_walked),
+		test_with_folder(rust_is_walked),
 		test_with_folder(threads_as_gdb),
 		test_with_folder(stripped_as_gdb),
 		test_with_folder(static_as_gdb),
 		test_with_folder(signal_handler_as_gdb),
 		test_with_folder(cplusplus_as_gdb),
-		test_with_folder(alternate_stack),
+		test_with_folder(an_alternate_stack_is_walked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include "walk_scene.h"
 
-static void root(void **state)
+static void a_walk_reaches_the_root(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 2);
 	const struct frame *f = t->trace->frames;
@@ -27,7 +27,7 @@ static void root(void **state)
 	CHECK(t, ROOT, 2);
 }
 
-static void the_end_of_the_snapshot(void **state)
+static void the_end_of_the_snapshot_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 1);
 
@@ -43,7 +43,7 @@ static void the_end_of_the_snapshot(void **state)
 	CHECK(t, BAD_MEMORY, 1);
 }
 
-/* Deep stacks are mostly cut: that is seen by the tables, without a second walk. */
+/* Deep stacks are mostly cut: the fast walk detects it, without a second walk. */
 static void the_end_of_the_snapshot_is_seen_at_once(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 1);
@@ -63,7 +63,7 @@ static void the_end_of_the_snapshot_is_seen_at_once(void **state)
 	assert_true(before.odd > after.odd);
 }
 
-/* The pages from `page` of the stack on are missing, `cnt` of them. */
+/* Removes `cnt` pages of the stack, from `page` on. */
 static void make_hole(struct fixture *t, size_t page, size_t cnt)
 {
 	uint8_t *from = (uint8_t *)t->words + page * EVENT_PAGE;
@@ -80,7 +80,7 @@ static void make_hole(struct fixture *t, size_t page, size_t cnt)
 
 #define PAGE_WORDS (EVENT_PAGE / 8)
 
-/* FRAME's rbp leads over two missing pages. */
+/* FRAME's rbp leads across two missing pages. */
 static struct fixture *over_a_hole(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(FRAME), 5 * PAGE_WORDS);
@@ -93,24 +93,24 @@ static struct fixture *over_a_hole(void **state)
 	return t;
 }
 
-static void pages_that_are_not_there(void **state)
+static void missing_pages_do_not_matter(void **state)
 {
 	struct fixture *t = over_a_hole(state);
 
 	CHECK(t, ROOT, 3);
-	make_hole(t, 1, 2); /* and nothing of the chain is on them */
+	make_hole(t, 1, 2); /* and no part of the chain is on them */
 	CHECK(t, ROOT, 3);
 	walk_naively(t);
 	assert_int_equal(t->trace->status, UNWIND_ROOT);
 	assert_int_equal(t->trace->cnt, 3);
 	t = over_a_hole(state);
 	t->words[5] = STACK + (2 * PAGE_WORDS + 2) * 8;
-	make_hole(t, 1, 2); /* the next return address is: 0 is not what is there */
+	make_hole(t, 1, 2); /* the next return address is on them: it does not count as 0 */
 	CHECK(t, TRUNCATED, 2);
 }
 
 /* Code without CFI. */
-static void a_chain_into_pages_that_are_not_there(void **state)
+static void a_chain_into_missing_pages_is_truncated(void **state)
 {
 	struct fixture *t = leaf(state, JIT + 100, 5 * PAGE_WORDS);
 
@@ -119,7 +119,7 @@ static void a_chain_into_pages_that_are_not_there(void **state)
 	CHECK(t, TRUNCATED, 1);
 }
 
-static void no_mapping(void **state)
+static void a_return_address_without_a_mapping_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 1);
 
@@ -131,13 +131,13 @@ static void no_mapping(void **state)
 	CHECK(t, NO_MAP, 1);
 }
 
-static void another_stack(void **state)
+static void another_stack_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(FRAME), 8);
 
 	t->event->regs[6] = 0x7e1234567000; /* a coroutine's caller */
 	CHECK(t, OTHER_STACK, 1);
-	t->event->regs[6] = 0x13; /* no stack */
+	t->event->regs[6] = 0x13; /* not a stack */
 	CHECK(t, BAD_MEMORY, 1);
 	t->event->regs[6] = UINT64_MAX - 20; /* CFA wraps around */
 	CHECK(t, BAD_MEMORY, 1);
@@ -149,7 +149,7 @@ static void another_stack(void **state)
 
 #define INTERRUPTED 0x7e1234567000
 
-/* A handler on a signal stack has interrupted PLAIN; on its own stack there is its caller. */
+/* A handler on a signal stack has interrupted PLAIN, which has its caller on its own stack. */
 static struct fixture *handler(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 32);
@@ -165,7 +165,7 @@ static struct fixture *handler(void **state)
 	return t;
 }
 
-static void a_signal_stack(void **state)
+static void a_signal_stack_is_left(void **state)
 {
 	struct fixture *t = handler(state);
 
@@ -174,11 +174,11 @@ static void a_signal_stack(void **state)
 	CHECK(t, ROOT, 4);
 	assert_int_equal(t->trace->frames[2].pc, FUNCTION(PLAIN));
 	assert_int_equal(t->trace->frames[3].pc, return_into(ROOT));
-	t->words[1 + 20] += 8; /* somewhere else than what was copied */
+	t->words[1 + 20] += 8; /* outside the copied part */
 	CHECK(t, OTHER_STACK, 3);
 }
 
-static void no_progress(void **state)
+static void a_walk_without_progress_ends(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(FRAME), 8);
 
@@ -192,7 +192,7 @@ static void no_progress(void **state)
 	CHECK(t, NO_PROGRESS, 2);
 }
 
-static void limit(void **state)
+static void a_trace_has_a_limit(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), WORDS);
 
@@ -207,7 +207,7 @@ static void limit(void **state)
 	assert_int_equal(t->trace->cnt, TRACE_MAX);
 }
 
-static void compat(void **state)
+static void compat_processes_have_one_frame(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 2);
 
@@ -223,7 +223,7 @@ static void compat(void **state)
 	assert_null(t->trace->frames[0].map);
 }
 
-static void without_mappings(void **state)
+static void a_process_without_mappings_has_one_frame(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	size_t cnt = t->process.map_cnt;
@@ -233,7 +233,7 @@ static void without_mappings(void **state)
 	t->process.map_cnt = cnt;
 	t->maps[2].file = NULL; /* a file that could not be opened: frame pointers */
 	t->words[0] = return_into(PLAIN);
-	CHECK(t, NO_CFI, 2); /* rbp is 0, but who knows why */
+	CHECK(t, NO_CFI, 2); /* rbp is 0, perhaps by chance */
 	t->maps[2].file = t->file;
 }
 
@@ -243,8 +243,8 @@ static uint64_t next_random(uint64_t *seed)
 	return *seed >> 16;
 }
 
-/* Whatever the stack says: a walk ends, and has a leaf. */
-static void random_stacks(void **state)
+/* For any stack, a walk ends and has a leaf. */
+static void random_stacks_end(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t seed = 42;
@@ -266,7 +266,10 @@ static void random_stacks(void **state)
 	}
 }
 
-RUN_TESTS(test(root), test(the_end_of_the_snapshot), test(the_end_of_the_snapshot_is_seen_at_once),
-	  test(pages_that_are_not_there), test(a_chain_into_pages_that_are_not_there),
-	  test(no_mapping), test(another_stack), test(a_signal_stack), test(no_progress),
-	  test(limit), test(compat), test(without_mappings), test(random_stacks))
+RUN_TESTS(test(a_walk_reaches_the_root), test(the_end_of_the_snapshot_ends_the_walk),
+	  test(the_end_of_the_snapshot_is_seen_at_once), test(missing_pages_do_not_matter),
+	  test(a_chain_into_missing_pages_is_truncated),
+	  test(a_return_address_without_a_mapping_ends_the_walk), test(another_stack_ends_the_walk),
+	  test(a_signal_stack_is_left), test(a_walk_without_progress_ends),
+	  test(a_trace_has_a_limit), test(compat_processes_have_one_frame),
+	  test(a_process_without_mappings_has_one_frame), test(random_stacks_end))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks through code of special kinds. */
+/* Walks through special kinds of code. */
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -11,7 +11,7 @@
 
 static bool is_paged_out;
 
-/* Instead of the C library's: files may be on the disk only. */
+/* Replaces the C library's function: files may be only on the disk. */
 ssize_t preadv2(int fd, const struct iovec *parts, int cnt, off_t off, int flags)
 {
 	if (is_paged_out && flags & RWF_NOWAIT) {
@@ -21,12 +21,12 @@ ssize_t preadv2(int fd, const struct iovec *parts, int cnt, off_t off, int flags
 	return preadv(fd, parts, cnt, off);
 }
 
-static void frame_pointers_without_cfi(void **state)
+static void frame_pointers_are_used_without_cfi(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 8);
 	const struct frame *f = t->trace->frames;
 
-	t->words[0] = FUNCTION(PLAIN) + 4; /* code, but no call is before it */
+	t->words[0] = FUNCTION(PLAIN) + 4; /* code, but no call precedes it */
 	CHECK(t, NO_CFI, 1);
 	t->event->regs[6] = STACK + 16; /* the leaf has a frame */
 	t->words[2] = STACK + 32;
@@ -44,9 +44,9 @@ static void frame_pointers_without_cfi(void **state)
 	assert_int_equal(f[2].source, FRAME_BY_CFI);
 }
 
-/* Whether a call is before what may be a return address is in code that has to be read; the frame
- * pointer leads elsewhere meanwhile, to where the short way would go on. */
-static void code_that_is_awaited(void **state)
+/* The code before a possible return address, which may be a call, must be read; the frame pointer
+ * meanwhile leads to another place, where the fast walk would continue. */
+static void unread_code_is_awaited(void **state)
 {
 	static const struct {
 		uint64_t leaf;
@@ -83,7 +83,7 @@ static void code_that_is_awaited(void **state)
 	}
 }
 
-/* So often it may be tried again: for the file, for the word at the stack pointer, for the leaf. */
+/* It may be retried this often: for the file, for the word at the stack pointer, for the leaf. */
 static bool ends_soon(struct fixture *t)
 {
 	struct sample s = sample_of(t);
@@ -95,8 +95,8 @@ static bool ends_soon(struct fixture *t)
 	return true;
 }
 
-/* A leaf without CFI asks for two places; the process chooses one of them. */
-static void two_places_that_are_awaited(void **state)
+/* A leaf without CFI needs two places; the process chooses one of them. */
+static void two_unread_places_are_awaited(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(CLONED) + 8, 3);
 	const struct mapping *lib = &t->maps[2];
@@ -109,13 +109,13 @@ static void two_places_that_are_awaited(void **state)
 	is_paged_out = false;
 }
 
-/* What cannot be asked for is not waited for. */
-static void no_descriptors(void **state)
+/* A read that cannot be requested is not awaited. */
+static void a_read_that_cannot_be_requested_is_not_awaited(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	struct rlimit limit, none;
 
-	assert_true(ends_soon(t)); /* the parts of the file are there */
+	assert_true(ends_soon(t)); /* the parts of the file have been read */
 	t->event->regs[16] = FUNCTION(BARE);
 	t->words[0] = return_into(FRAME);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -128,7 +128,7 @@ static void no_descriptors(void **state)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Code before the probed function's caller says whose frame is on top. */
+/* Code before the probed function's caller decides whose frame is on top. */
 static void a_probed_functions_file_is_awaited(void **state)
 {
 	struct fixture *t = leaf(state, UPROBES + 4, 8);
@@ -148,7 +148,7 @@ static void a_probed_functions_file_is_awaited(void **state)
 	CHECK(t, ROOT, 3);
 }
 
-static void jit_code(void **state)
+static void jit_code_is_walked_by_frame_pointer(void **state)
 {
 	struct fixture *t = leaf(state, JIT + 100, 8);
 
@@ -163,12 +163,12 @@ static void jit_code(void **state)
 	CHECK(t, ROOT, 4);
 	t->words[6] = 0; /* a chain that ends in a return address of 0 */
 	CHECK(t, ROOT, 3);
-	t->event->regs[6] = STACK + 40; /* that is no chain */
+	t->event->regs[6] = STACK + 40; /* not a chain */
 	CHECK(t, NO_CFI, 2);
 	t->event->regs[6] = STACK + 16;
-	t->words[3] = 0xdead; /* no code: the frame pointer led nowhere */
+	t->words[3] = 0xdead; /* no code: the frame pointer is invalid */
 	CHECK(t, NO_CFI, 2);
-	t->event->regs[6] = STACK + 12; /* no stack address */
+	t->event->regs[6] = STACK + 12; /* not a stack address */
 	CHECK(t, NO_CFI, 2);
 	t->event->regs[6] = STACK - 64; /* below the stack pointer */
 	CHECK(t, NO_CFI, 2);
@@ -178,14 +178,14 @@ static void jit_code(void **state)
 	CHECK(t, TRUNCATED, 2);
 	t->event->flags = EVENT_F_USER;
 	t->event->regs[6] = STACK + 16;
-	t->words[2] = 0x7c0000010000; /* a chain that goes on elsewhere */
+	t->words[2] = 0x7c0000010000; /* a chain that continues elsewhere */
 	t->words[3] = JIT + 300;
 	CHECK(t, OTHER_STACK, 3);
 }
 
-/* Rules, and frame pointers between them: the same by the long way, when tables have come, and
- * when the short way has learned where there is no CFI. */
-static void across_code_without_cfi(void **state)
+/* Rules, and frame pointers between them: the same by the slow walk, with tables, and when the fast
+ * walk has learned where there is no CFI. */
+static void code_without_cfi_is_crossed(void **state)
 {
 	static const uint32_t sources[] = { FRAME_BY_SAMPLE,  FRAME_BY_CFI, FRAME_BY_POINTER,
 					    FRAME_BY_POINTER, FRAME_BY_CFI, FRAME_BY_POINTER };
@@ -214,7 +214,7 @@ static void across_code_without_cfi(void **state)
 		assert_ptr_equal(f[5].map, &t->maps[2]);
 		assert_true(jobs__wait(t->jobs, 60000000000));
 		unwinder__stats(t->unwinder, &stats);
-		assert_in_range(stats.odd, 0, 1); /* where the file had to be waited for */
+		assert_in_range(stats.odd, 0, 1); /* the file had to be read */
 		assert_int_equal(stats.odd + stats.partly, turn + 1);
 	}
 	/* a chain of frame pointers that ends in code without a file */
@@ -229,7 +229,7 @@ static void across_code_without_cfi(void **state)
 	CHECK(t, NO_CFI, 4);
 }
 
-static void in_a_uprobe(void **state)
+static void uprobes_are_walked(void **state)
 {
 	/* push %rcx; push %r11; push %rax; mov, syscall; pop; pop; pop; ret */
 	static const struct {
@@ -245,21 +245,21 @@ static void in_a_uprobe(void **state)
 		CHECK(t, ROOT, 3);
 		assert_int_equal(t->trace->frames[1].pc, return_into(PROBED));
 		assert_int_equal(t->trace->frames[1].flags, FRAME_CALLER);
-		t->words[places[i].pushed] = return_into(PLAIN); /* where no nop is */
+		t->words[places[i].pushed] = return_into(PLAIN); /* without a nop */
 		CHECK(t, NO_CFI, 1);
 	}
-	/* the kernel has popped it all, but for the pc */
+	/* the kernel has popped everything except the pc */
 	leaf(state, UPROBES + 13, 8)->words[-1] = return_into(PROBED);
 	((struct fixture *)*state)->words[0] = return_into(ROOT);
 	CHECK((struct fixture *)*state, ROOT, 3);
 	leaf(state, UPROBES + 14, 8)->words[-1] = return_into(PROBED);
 	CHECK((struct fixture *)*state, NO_CFI, 1);
 	leaf(state, UPROBES + 18, 8)->words[0] =
-		return_into(PROBED); /* no code of the kernel's that we know */
+		return_into(PROBED); /* unknown code of the kernel */
 	CHECK((struct fixture *)*state, NO_CFI, 1);
 }
 
-static void signal_frames(void **state)
+static void signal_frames_are_walked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 64);
 	const struct frame *f = t->trace->frames;
@@ -272,7 +272,7 @@ static void signal_frames(void **state)
 	assert_int_equal(f[1].flags, FRAME_SIGNAL);
 	assert_int_equal(f[2].flags, 0); /* interrupted at its first instruction */
 	assert_int_equal(f[2].pc, FUNCTION(PLAIN));
-	t->words[21] = STACK + 0x100000; /* on another stack; the snapshot is whole */
+	t->words[21] = STACK + 0x100000; /* on another stack; the snapshot is complete */
 	CHECK(t, OTHER_STACK, 3);
 	t->words[21] = STACK - 0x100000;
 	CHECK(t, OTHER_STACK, 3);
@@ -280,13 +280,13 @@ static void signal_frames(void **state)
 	CHECK(t, OTHER_STACK, 3);
 	t->words[21] = STACK + 0x100000;
 	CHECK(t, OTHER_STACK, 3);
-	t->words[21] = STACK + 4096; /* near: the same stack, of which the rest is missing */
+	t->words[21] = STACK + 4096; /* near: the same stack, the rest of which is missing */
 	CHECK(t, TRUNCATED, 3);
 	t->event->ustack_sz = EVENT_RED_ZONE + 16; /* cut in the signal frame */
 	CHECK(t, TRUNCATED, 2);
 }
 
-static void a_leaf_without_stack(void **state)
+static void a_leaf_without_stack_has_a_caller(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(VFORK), 4);
 
@@ -300,8 +300,8 @@ static void a_leaf_without_stack(void **state)
 }
 
 /* The slot of a register that was popped lies below rsp, in the red zone or not in the snapshot. */
-/* Pages at the end of the stack that are not there yet are not in the snapshot. */
-static void a_leaf_that_has_not_touched_its_stack(void **state)
+/* Pages at the end of the stack that have not been touched yet are not in the snapshot. */
+static void a_leaf_with_untouched_stack_has_a_caller(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(SIGNAL), 0);
 	uint64_t *words = (uint64_t *)(void *)t->event->data;
@@ -312,11 +312,11 @@ static void a_leaf_that_has_not_touched_its_stack(void **state)
 	words[21 - 16] = return_into(PLAIN);
 	words[24 - 16] = return_into(ROOT);
 	CHECK(t, ROOT, 3);
-	t->event->regs[16] = FUNCTION(PLAIN); /* its return address is among what is missing */
+	t->event->regs[16] = FUNCTION(PLAIN); /* its return address is in the missing part */
 	CHECK(t, TRUNCATED, 1);
 }
 
-static void popped_registers(void **state)
+static void popped_registers_are_below_the_stack_pointer(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(POPPED), 8);
 
@@ -330,15 +330,15 @@ static void popped_registers(void **state)
 	CHECK(t, ROOT, 3);
 }
 
-/* Before and after there are tables, whose rows must not cover what has no CFI. */
+/* Before and after it there are tables with rows that must not cover the code without CFI. */
 static void a_thread_begins_behind_a_system_call(void **state)
 {
 	for (int round = 0; round < 2; round++) {
 		struct fixture *t = leaf(state, FUNCTION(CLONED) + 8, 3);
 
-		t->words[0] = LIB; /* left over by somebody: no call is there */
+		t->words[0] = LIB; /* old data: no call precedes it */
 		CHECK(t, ROOT, 1);
-		t->event->regs[0] = 4711; /* who called it */
+		t->event->regs[0] = 4711; /* not 0: the caller's */
 		t->words[0] = return_into(PLAIN);
 		t->words[1] = return_into(ROOT);
 		CHECK(t, ROOT, 3);
@@ -347,9 +347,11 @@ static void a_thread_begins_behind_a_system_call(void **state)
 	}
 }
 
-RUN_TESTS(test(frame_pointers_without_cfi), test(code_that_is_awaited),
-	  test(two_places_that_are_awaited), test(no_descriptors),
-	  test(a_probed_functions_file_is_awaited), test(jit_code), test(across_code_without_cfi),
-	  test(in_a_uprobe), test(signal_frames), test(a_leaf_without_stack),
-	  test(a_leaf_that_has_not_touched_its_stack), test(popped_registers),
+RUN_TESTS(test(frame_pointers_are_used_without_cfi), test(unread_code_is_awaited),
+	  test(two_unread_places_are_awaited), test(a_read_that_cannot_be_requested_is_not_awaited),
+	  test(a_probed_functions_file_is_awaited), test(jit_code_is_walked_by_frame_pointer),
+	  test(code_without_cfi_is_crossed), test(uprobes_are_walked),
+	  test(signal_frames_are_walked), test(a_leaf_without_stack_has_a_caller),
+	  test(a_leaf_with_untouched_stack_has_a_caller),
+	  test(popped_registers_are_below_the_stack_pointer),
 	  test(a_thread_begins_behind_a_system_call))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks through code without call-frame information, and to where its callers are special. */
+/* Walks through code without call-frame information, and to special callers. */
 #include "test.h"
 
 #define SCENE_MORE                                                                               \
@@ -22,9 +22,9 @@ enum { TINY = FORGED + 1, START_CONTEXT, UNWINDS, FAR_START_CONTEXT };
 #define TINY_START  (FUNCTION(TINY) + 16)
 #define TINY_RETURN (TINY_START + 3)
 #define PATIENCE_NS 10000000000
-#define TURNS	    4 /* by the long way first, then by the file's table */
+#define TURNS	    4 /* first by the slow walk, then with the file's table */
 
-/* Checks in each of some walks, between which files' tables are made. */
+/* Checks each of several walks; tables are built in between. */
 #define CHECK_TURNS(t, expected_status, expected_cnt, check)             \
 	do {                                                             \
 		for (int turn = 0; turn < TURNS; turn++) {               \
@@ -56,7 +56,7 @@ static void goes_on_from_a_tiny_function_in_a_gap(void **state)
 	CHECK_TURNS(t, ROOT, 2, assert_int_equal(f[1].pc, return_into(ROOT)));
 }
 
-/* Planted: no call is before it. */
+/* Planted: no call precedes it. */
 static void ends_where_a_coroutine_begins(void **state)
 {
 	static const int starts[] = { START_CONTEXT, FAR_START_CONTEXT };
@@ -74,8 +74,7 @@ static void ends_where_a_coroutine_begins(void **state)
 	}
 }
 
-/* A leaf whose return address is in a register has no flat rule: all of its walk is the long way.
- */
+/* A leaf with its return address in a register has no packed rule: all of it is a slow walk. */
 static struct fixture *leaf_of_the_long_way(void **state, uint64_t caller)
 {
 	struct fixture *t = leaf(state, FUNCTION(VFORK), 8);
@@ -96,7 +95,7 @@ static void ends_where_a_coroutine_begins_by_the_long_way(void **state)
 	});
 }
 
-static void marks_callers_of_what_unwinds_by_the_long_way(void **state)
+static void marks_callers_of_unwinding_code_by_the_long_way(void **state)
 {
 	struct fixture *t = leaf_of_the_long_way(state, return_into(UNWINDS));
 	const struct frame *f = t->trace->frames;
@@ -108,7 +107,7 @@ static void marks_callers_of_what_unwinds_by_the_long_way(void **state)
 	});
 }
 
-static void marks_callers_of_what_unwinds(void **state)
+static void marks_callers_of_unwinding_code(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 8);
 	const struct frame *f = t->trace->frames;
@@ -130,13 +129,14 @@ static void goes_on_from_a_leaf_in_no_mapping(void **state)
 	t->words[0] = return_into(PLAIN);
 	t->words[1] = return_into(ROOT);
 	CHECK_TURNS(t, ROOT, 3, assert_int_equal(f[1].pc, return_into(PLAIN)));
-	t->words[0] = FUNCTION(PLAIN) + 4; /* behind no call */
+	t->words[0] = FUNCTION(PLAIN) + 4; /* not after a call */
 	walk(t);
 	assert_int_not_equal(t->trace->status, UNWIND_ROOT);
 	assert_int_equal(t->trace->cnt, 1);
 }
 
 RUN_TESTS(test(goes_on_from_a_tiny_function_in_a_gap), test(ends_where_a_coroutine_begins),
-	  test(ends_where_a_coroutine_begins_by_the_long_way), test(marks_callers_of_what_unwinds),
-	  test(marks_callers_of_what_unwinds_by_the_long_way),
+	  test(ends_where_a_coroutine_begins_by_the_long_way),
+	  test(marks_callers_of_unwinding_code),
+	  test(marks_callers_of_unwinding_code_by_the_long_way),
 	  test(goes_on_from_a_leaf_in_no_mapping))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call-frame information that is known to be wrong, and how it is mended (src/cfi/fullrule.c). */
+/* Call-frame information that is known to be wrong, and its correction (src/cfi/fullrule.c). */
 #include "test.h"
 
-/* As glibc up to 2.19 describes its lock stubs: CFA = rsp - 128, the caller is at pc - 0xa00. */
+/* glibc up to 2.19 describes its lock stubs like this: CFA = rsp - 128, the caller is at pc -
+ * 0xa00. */
 #define SCENE_MORE                                                        \
 	".p2align 8\n.cfi_startproc\n.cfi_escape 0x12,7,16\n.cfi_escape " \
 	"0x16,16,3,0x80,0x80,0x6c\n"                                      \
@@ -15,7 +16,7 @@ static void a_lock_stub_is_128_bytes_below_its_function(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 32);
 
-	t->words[0] = return_into(LOCK_STUB); /* to PLAIN, whose stack pointer is 128 above */
+	t->words[0] = return_into(LOCK_STUB); /* to PLAIN, with a stack pointer 128 above */
 	t->words[1 + 16] = return_into(ROOT);
 	for (int turn = 0; turn < 2; turn++) {
 		CHECK(t, ROOT, 4);
@@ -26,7 +27,7 @@ static void a_lock_stub_is_128_bytes_below_its_function(void **state)
 	}
 }
 
-/* There the stack pointer may be the function's still, or again. */
+/* There the stack pointer may still, or again, be the function's. */
 static void a_lock_stub_as_leaf_ends_the_walk(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(LOCK_STUB), 32);

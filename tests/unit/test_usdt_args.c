@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Argument strings of USDT notes, as gcc, clang and rustc write them. */
+/* Argument strings of USDT notes, as written by gcc, clang and rustc. */
 #include "test.h"
 
 #include <asm/ptrace.h>
@@ -11,7 +11,7 @@
 #define NONE   USDT_NO_REG
 #define REG(r) offsetof(struct pt_regs, r)
 
-static void each_kind_of_operand(void **state)
+static void each_kind_of_operand_is_parsed(void **state)
 {
 	static const struct {
 		const char *text;
@@ -47,7 +47,7 @@ static void each_kind_of_operand(void **state)
 	}
 }
 
-static void what_cannot_be_read_is_refused(void **state)
+static void unreadable_operands_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"8f@%xmm0",   "4f@%edx",   "8@g(%rip)",
@@ -82,12 +82,13 @@ static void arguments_are_counted(void **state)
 	assert_int_equal(usdt_args__parse("  ", args, 3, &bad), 0);
 	assert_int_equal(usdt_args__parse(text, args, 3, &bad), 3);
 	assert_int_equal(args[2].base, REG(rbp));
-	/* nobody looks at those that are too many */
+	/* surplus arguments are not parsed */
 	assert_int_equal(usdt_args__parse("8@%rdi 8f@%xmm0", args, 1, &bad), 2);
 	assert_null(bad);
 	assert_int_equal(usdt_args__parse("8@%rdi 8f@%xmm0", args, 2, &bad), -EINVAL);
 	assert_string_equal(bad, "8f@%xmm0");
 }
 
-RUN_TESTS(cmocka_unit_test(each_kind_of_operand), cmocka_unit_test(what_cannot_be_read_is_refused),
+RUN_TESTS(cmocka_unit_test(each_kind_of_operand_is_parsed),
+	  cmocka_unit_test(unreadable_operands_are_refused),
 	  cmocka_unit_test(arguments_are_counted))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The test for kernels whose copy from user memory takes a lock, and where functions lie. */
+/* Detection of kernels whose copy from user memory takes a lock, and the search of kernel symbols.
+ */
 #include "capture_take.h"
 
 #include "capture/feature.h"
@@ -106,7 +107,7 @@ static bool takes_lock(const struct kernel *k, size_t sz)
 	return usercopy__takes_lock(&copy, &check, &places);
 }
 
-static void kernels_with_the_fix_and_without(void **state)
+static void kernels_with_the_fix_are_told_apart(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
@@ -128,7 +129,7 @@ static void a_load_of_another_member_is_not_the_fix(void **state)
 	}
 }
 
-static void code_that_ends_in_the_middle_of_a_call(void **state)
+static void code_may_end_in_the_middle_of_a_call(void **state)
 {
 	const struct kernel *k = &kernels[0];
 	size_t end = k->check_looks_up.at + k->check_looks_up.sz;
@@ -139,7 +140,7 @@ static void code_that_ends_in_the_middle_of_a_call(void **state)
 	assert_false(takes_lock(k, 0));
 }
 
-/* As the last thing that it does. */
+/* As its last instruction. */
 static void a_jump_is_a_call(void **state)
 {
 	struct kernel k = kernels[0];
@@ -154,8 +155,8 @@ static void a_jump_is_a_call(void **state)
 	assert_false(takes_lock(&k, USERCOPY_CODE_MAX));
 }
 
-/* Its code can be read; what it says is not the same on every kernel. */
-static void the_running_kernel(void **state)
+/* Its code can be read; the result depends on the kernel. */
+static void the_running_kernel_is_checked(void **state)
 {
 	struct features *f = features__new();
 
@@ -187,7 +188,7 @@ static const char symbols[] = "0000000000000000 A fixed_percpu_data\n"
 			      "ffffffffc0001000 t of_a_module\t[ext4]\n"
 			      "ffffffffc0002000 t end\t[ext4]\n";
 
-static void where_functions_begin_and_end(void **state)
+static void functions_have_bounds(void **state)
 {
 	struct ksym syms[] = { { .name = "alias" },
 			       { .name = "first" },
@@ -206,7 +207,7 @@ static void where_functions_begin_and_end(void **state)
 	assert_int_equal(syms[3].addr | syms[4].addr, 0);
 }
 
-static void hidden_addresses(void **state)
+static void hidden_addresses_are_reported(void **state)
 {
 	struct ksym sym = { .name = "first" };
 
@@ -219,8 +220,8 @@ static void hidden_addresses(void **state)
 	assert_int_equal(ksyms__find("/nonexistent/kallsyms", &sym, 1), -ENOENT);
 }
 
-RUN_TESTS(cmocka_unit_test(kernels_with_the_fix_and_without),
+RUN_TESTS(cmocka_unit_test(kernels_with_the_fix_are_told_apart),
 	  cmocka_unit_test(a_load_of_another_member_is_not_the_fix),
-	  cmocka_unit_test(code_that_ends_in_the_middle_of_a_call),
-	  cmocka_unit_test(a_jump_is_a_call), ROOT_TEST(the_running_kernel),
-	  test_with_folder(where_functions_begin_and_end), test_with_folder(hidden_addresses))
+	  cmocka_unit_test(code_may_end_in_the_middle_of_a_call),
+	  cmocka_unit_test(a_jump_is_a_call), ROOT_TEST(the_running_kernel_is_checked),
+	  test_with_folder(functions_have_bounds), test_with_folder(hidden_addresses_are_reported))

@@ -44,7 +44,7 @@ static void the_rest_is_replaced(void **state)
 	same(utf8__sanitize, "\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
 }
 
-/* With them a name could show as another one. */
+/* They could make a name look like another one. */
 static void text_keeps_its_order_on_a_terminal(void **state)
 {
 	(void)state;
@@ -58,7 +58,7 @@ static void text_keeps_its_order_on_a_terminal(void **state)
 	     "\xe2\x80\x8d\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xd8\x9b");
 }
 
-/* Text is looked at in words. */
+/* Text is checked a word at a time. */
 static void wherever_it_stands(void **state)
 {
 	char text[40];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What processes may do to the unwinder with files and stacks of their own. */
+/* Attacks of processes on the unwinder by files and stacks. */
 #include "test.h"
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 #include "process/openjob.h"
 
-enum { SWITCHES = FORGED + 1, LOSES_SP }; /* Go's code that changes stacks; SCENE_MORE */
+enum { SWITCHES = FORGED + 1, LOSES_SP }; /* Go's code that switches stacks; SCENE_MORE */
 
 #define OTHER	    0x7ffe00000000u
 #define OTHER_WORDS 64
@@ -21,7 +21,7 @@ enum { SWITCHES = FORGED + 1, LOSES_SP }; /* Go's code that changes stacks; SCEN
 
 static uint64_t other[OTHER_WORDS];
 
-/* Of a thread that came from another stack, of which `other` is known. */
+/* A sample of a thread that came from another stack; `other` is known of it. */
 static struct sample with_other(struct fixture *t, uint64_t pc, uint64_t fp)
 {
 	struct sample s = sample_of(t);
@@ -36,7 +36,7 @@ static struct sample with_other(struct fixture *t, uint64_t pc, uint64_t fp)
 	return s;
 }
 
-/* The last time by the files' tables. */
+/* The last time with the files' tables. */
 static void walk_again_and_again(struct fixture *t, const struct sample *s)
 {
 	for (int i = 0; i < 3; i++) {
@@ -55,7 +55,7 @@ static void assert_walk(struct fixture *t, const struct sample *s, enum unwind_s
 
 #define PAGES_SZ ((sizeof(struct trace) / 4096 + 1) * 4096)
 
-/* A trace before a page that nobody may write to. */
+/* A trace before an inaccessible page. */
 static uint8_t *guard(struct fixture *t)
 {
 	uint8_t *pages = mmap(NULL, PAGES_SZ + 4096, PROT_READ | PROT_WRITE,
@@ -68,8 +68,8 @@ static uint8_t *guard(struct fixture *t)
 	return pages;
 }
 
-/* The frame that changes stacks is the last one that a trace holds. */
-static void a_full_trace(void **state)
+/* The frame that switches stacks is the last one for which a trace has room. */
+static void a_full_trace_is_checked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), TRACE_MAX + 10);
 	uint8_t *pages = guard(t);
@@ -96,8 +96,8 @@ static void a_full_trace(void **state)
 	t->trace = NULL;
 }
 
-/* A handler on a signal stack, which called code without CFI, has interrupted code without. */
-static void a_handler_in_generated_code(void **state)
+/* A handler on a signal stack, which called code without CFI, has interrupted code without CFI. */
+static void a_handler_in_generated_code_is_checked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 40);
 	struct sample s;
@@ -116,8 +116,9 @@ static void a_handler_in_generated_code(void **state)
 	assert_walk(t, &s, UNWIND_ROOT, 6);
 }
 
-/* The same in a file's, on a stack that goes on behind its snapshot. */
-static void a_handler_on_a_long_stack(void **state)
+/* Like a_handler_in_generated_code_is_checked(), in a file, on a stack that continues after its
+ * snapshot. */
+static void a_handler_on_a_long_stack_is_checked(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 40);
 	struct sample s;
@@ -146,7 +147,7 @@ static struct sample victim(void **state)
 	return sample_of(t);
 }
 
-/* Of a frame without a stack pointer, in code that others have, too. */
+/* A frame without a stack pointer, in code that other processes have, too. */
 static struct sample attacker(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(BARE), 80);
@@ -174,8 +175,8 @@ static void rules_stay_what_they_are(void **state)
 	assert_walk(t, &s, UNWIND_ROOT, 3);
 }
 
-/* A memfd may hold a program, with call-frame information. */
-static void what_is_being_opened_is_awaited(void **state)
+/* A memfd may hold a program with call-frame information. */
+static void files_being_opened_are_awaited(void **state)
 {
 	struct fixture *t = leaf(state, JIT + 0x10, 40);
 	struct open_job o = { .state = OPENING_RUNS };
@@ -207,5 +208,6 @@ static void what_is_being_opened_is_awaited(void **state)
 	t->process.map_cnt = 3;
 }
 
-RUN_TESTS(test(a_full_trace), test(a_handler_in_generated_code), test(a_handler_on_a_long_stack),
-	  test(rules_stay_what_they_are), test(what_is_being_opened_is_awaited))
+RUN_TESTS(test(a_full_trace_is_checked), test(a_handler_in_generated_code_is_checked),
+	  test(a_handler_on_a_long_stack_is_checked), test(rules_stay_what_they_are),
+	  test(files_being_opened_are_awaited))

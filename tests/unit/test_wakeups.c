@@ -10,7 +10,7 @@
 
 #define MS	   1000000ull
 #define SECOND	   1000000000ull
-#define A_WHILE_NS (10 * SECOND) /* what nothing here takes, however busy the machine is */
+#define A_WHILE_NS (10 * SECOND) /* no call here takes this long, on any busy machine */
 
 struct fixture {
 	struct wakeups wakeups;
@@ -45,7 +45,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void it_is_time(void **state)
+static void time_wakes(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t from_ns = monotonic__ns();
@@ -55,7 +55,7 @@ static void it_is_time(void **state)
 	assert_int_equal(wakeups__wait(&f->wakeups, 0), 0);
 }
 
-static void what_is_urgent_wakes_and_says_why(void **state)
+static void urgent_news_wake_with_a_reason(void **state)
 {
 	struct fixture *f = *state;
 	eventfd_t told;
@@ -81,7 +81,7 @@ static void news_wake_at_once_but_not_again_soon(void **state)
 	assert_true(monotonic__ns() - from_ns >= 4 * 10 * MS);
 }
 
-static void what_is_urgent_wakes_while_news_do_not(void **state)
+static void urgent_news_wake_while_others_do_not(void **state)
 {
 	struct fixture *f = *state;
 
@@ -103,7 +103,7 @@ static void news_do_not_put_off_the_time(void **state)
 
 #define test_with_fds(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-RUN_TESTS(test_with_fds(it_is_time), test_with_fds(what_is_urgent_wakes_and_says_why),
+RUN_TESTS(test_with_fds(time_wakes), test_with_fds(urgent_news_wake_with_a_reason),
 	  test_with_fds(news_wake_at_once_but_not_again_soon),
-	  test_with_fds(what_is_urgent_wakes_while_news_do_not),
+	  test_with_fds(urgent_news_wake_while_others_do_not),
 	  test_with_fds(news_do_not_put_off_the_time))

@@ -7,7 +7,7 @@
 #include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"
 
-#define LIB	    0x7f0000000000u /* where the library is mapped; its text is 0x10000 above */
+#define LIB	    0x7f0000000000u /* address of the library; its text is 0x10000 above */
 #define JIT	    0x7e0000000000u
 #define UPROBES	    0x7c0000000000u
 #define STACK	    0x7ffd00001000u /* rsp of the leaf */
@@ -16,11 +16,11 @@
 
 enum { PLAIN, ROOT, FRAME, BARE, SIGNAL, VFORK, POPPED, PROBED, CLONED, FORGED };
 
-#ifndef SCENE_MORE /* functions that a test has besides */
+#ifndef SCENE_MORE /* additional functions of a test */
 #define SCENE_MORE ""
 #endif
 
-/* Functions 256 bytes apart; a return address that is 5 bytes in follows a call. */
+/* Functions 256 bytes apart; a return address 5 bytes into one follows a call. */
 static const char source[] =
 	".macro function\n .p2align 8\n call .\n.endm\n.text\n"
 	".skip 256,0x90\n.cfi_startproc\nfunction\n nop\n.cfi_endproc\n"
@@ -35,11 +35,11 @@ static const char source[] =
 	/* as gcc leaves it after pop %rbp: the slot is below rsp */
 	".p2align 8\n.cfi_startproc\n.cfi_offset %rbp,-16\nfunction\n nop\n.cfi_endproc\n"
 	".p2align 8\n.cfi_startproc\n.byte 0x0f,0x1f,0x44,0,0\n nop\n.cfi_endproc\n"
-	/* as clone() of the C library */
+	/* like the C library's clone() */
 	".p2align 8\n.cfi_startproc\n nop\n.cfi_endproc\n mov $56,%eax\n syscall\n test "
 	"%rax,%rax\n je 1f\n ret\n"
 	"1: .cfi_startproc\n.cfi_undefined %rip\n nop\n.cfi_endproc\n"
-	/* a register where the callers' frames are */
+	/* a register in the callers' frames */
 	".p2align 8\n.cfi_startproc\n.cfi_offset %rbp,64\nfunction\n nop\n.cfi_endproc\n" SCENE_MORE
 	".p2align 8\n nop\n";
 
@@ -52,7 +52,7 @@ struct fixture {
 	struct libdwflwalk *naive;
 	struct trace *trace;
 	struct event *event;
-	uint64_t *words; /* words[0] is where the leaf's rsp points */
+	uint64_t *words; /* the leaf's rsp points to words[0] */
 	uint8_t *room;
 };
 

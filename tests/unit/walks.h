@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two walks of one stack, compared. */
+/* Compares two walks of one stack. */
 #ifndef UNIT_WALKS_H
 #define UNIT_WALKS_H
 
@@ -51,7 +51,7 @@ static inline void walks__free(struct walks *w)
 	free(w);
 }
 
-/* The function a frame is in; "?" where nobody knows. */
+/* Returns the function of a frame; "?" if it is unknown. */
 static inline const char *walks__name(const struct frame *f)
 {
 	struct symbol s;
@@ -82,7 +82,7 @@ static inline void walks__print(const char *title, const struct trace *t)
 	fprintf(stderr, "  %s\n", walks__status(t));
 }
 
-/* The first frame that differs; the common length when none does. */
+/* Returns the index of the first frame that differs, or the common length. */
 static inline size_t walks__common(const struct walks *w)
 {
 	const struct frame *a = w->fast->frames, *b = w->reference->frames;
@@ -94,9 +94,9 @@ static inline size_t walks__common(const struct walks *w)
 	return i;
 }
 
-/* ---- why two walks differ, and who is right ---- */
+/* ---- reasons for differences ---- */
 
-/* What the first frame that differs is called by, and that frame. */
+/* Returns whether the last common frame has such a name; the next frame differs. */
 static inline bool walks__last_is(const struct walks *w, size_t at, const char *prefix)
 {
 	return strncmp(walks__name(&w->fast->frames[at - 1]), prefix, strlen(prefix)) == 0;
@@ -113,8 +113,7 @@ static inline bool walks__is_in(const struct frame *f, const char *section)
 	       vaddr - shdr.sh_addr < shdr.sh_size;
 }
 
-/* libdwfl has lost callers, and goes on with those that we find behind them; or it comes nowhere.
- */
+/* libdwfl lost callers and continues with later ones, or ends. */
 static inline bool walks__comes_back(const struct walks *w, size_t at)
 {
 	const struct trace *fast = w->fast, *reference = w->reference;
@@ -143,7 +142,7 @@ static inline bool walks__without_cfi(const struct walks *w, size_t at)
 	       walks__comes_back(w, at);
 }
 
-/* Or libdwfl ends in one: what is in the system call is behind it. */
+/* Or libdwfl ends in one, because the pc during the system call is after it. */
 static inline bool walks__unmarked_signal(const struct walks *w, size_t at)
 {
 	const struct frame *f = w->fast->frames;
@@ -158,7 +157,7 @@ static inline bool walks__signal_stack(const struct walks *w, size_t at)
 	       w->event->flags & EVENT_F_SWITCHED;
 }
 
-/* Behind what switches to the thread's stack we go on on the goroutine's. */
+/* After code that switches to the thread's stack we continue on the goroutine's. */
 static inline bool walks__end_of_go(const struct walks *w, size_t at)
 {
 	if (walks__last_is(w, at, "runtime.systemstack") ||
@@ -205,10 +204,11 @@ static inline bool walks__jit_cfi(const struct walks *w, size_t at)
 	       f->map->kind == MAPPING_ANON;
 }
 
-/* The first that holds explains; `at` is the first frame that differs. libdwfl is 0.188. */
+/* The first matching row is the explanation; `at` is the first frame that differs. libdwfl is
+ * 0.188. */
 static const struct {
 	const char *name;
-	const char *why; /* we are right, where it does not say that libdwfl is */
+	const char *why; /* our walk is right unless the text says that libdwfl is */
 	bool (*holds)(const struct walks *, size_t at);
 } walks__explanations[] = {
 	{ "no CFI",
@@ -254,7 +254,7 @@ static const struct {
 
 #define WALKS_EXPLANATIONS (sizeof(walks__explanations) / sizeof(*walks__explanations))
 
-/* Index of what explains the difference; WALKS_EXPLANATIONS: nothing does. */
+/* Returns the index of the explanation; WALKS_EXPLANATIONS: none. */
 static inline size_t walks__explain(const struct walks *w, size_t at)
 {
 	size_t i = 0;
@@ -264,7 +264,8 @@ static inline size_t walks__explain(const struct walks *w, size_t at)
 	return i;
 }
 
-/* With libdw's rules and, when its files' tables are there, by flat ones: the same to the frame. */
+/* Walks with libdw's rules and, if the files' tables exist, with packed ones: all frames are equal.
+ */
 static inline bool walks__both_ways(struct walks *w)
 {
 	struct sample s;
@@ -282,7 +283,7 @@ static inline bool walks__both_ways(struct walks *w)
 	return false;
 }
 
-/* Walks w->event all ways; false after printing a difference that is our fault. */
+/* Walks w->event in all ways; returns false after printing a difference that is our fault. */
 static inline bool walks__agree(struct walks *w)
 {
 	struct sample s;

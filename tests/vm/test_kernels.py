@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same collector on other kernels: what it records there, and what it says where it cannot."""
+"""The same collector on other kernels: its rows there, and its messages for what a kernel lacks."""
 import re
 
 import pytest
@@ -10,7 +10,7 @@ from books import compare
 from vm import ARCH, SYSCALL, UNIT_TESTS, Machine, attaches_to_functions, kernels, release
 
 TOO_OLD = ["bullseye"]  # 5.10
-# Only x86-64 lets a program of 64 bits make the system calls of 32-bit ones.
+# Only x86-64 lets a 64-bit program make 32-bit system calls.
 PARTS = ["all", "errors", "signals", "threads"] + ["compat"] * (ARCH == "x86_64")
 if ARCH != "x86_64":
     sockets.CASES.pop("compat", None)
@@ -101,7 +101,7 @@ def lost(recording, reason):
 
 
 def skipped(recording):
-    """Events that a kernel missed that preempts itself, the newest: it says how many."""
+    """The number of events that a kernel reports as missed. The newest kernel misses some because it preempts itself."""
     return lost(recording, "nested")
 
 
@@ -111,7 +111,7 @@ def recorded(machine, name):
     assert "refuses" not in r.stderr and "cannot" not in r.stderr
     assert r.one("SELECT count(*) FROM events") > 0
     assert r.one("SELECT count(*) FROM events WHERE kind = 'lost' AND reason NOT IN ('nested', 'end_lost')") == 0
-    assert lost(r, "end_lost") <= skipped(r)  # what was skipped may have been an end
+    assert lost(r, "end_lost") <= skipped(r)  # a skipped event may have been an end
     return r
 
 
@@ -119,12 +119,12 @@ def test_there_are_kernels_to_test():
     assert "bookworm" in kernels()
 
 
-def test_profile_and_switches_of_a_command(machine):
+def test_profile_and_switches_of_a_command_are_complete(machine):
     r = recorded(machine, "cpu")
     assert {k for k, in r.rows("SELECT DISTINCT kind FROM events")} == {"profile", "switch"}
     profile = r.stacks("kind = 'profile' AND command = 'cpu'")
     assert sum(n for _, _, status, n in profile if status == "root") > 0.95 * sum(n for _, _, _, n in profile)
-    # The loader, at the start and at the end, takes its time here.
+    # The dynamic loader takes a considerable time here, at the start and at the end.
     rooted = [(names, n) for names, _, status, n in profile if status == "root" and "main" in names]
     assert all(names[-1] == "_start" for names, _ in rooted)
     assert sum(n for names, n in rooted if names[names.index("main") - 1] == "work") > 5 * ENOUGH
@@ -133,7 +133,7 @@ def test_profile_and_switches_of_a_command(machine):
 
 
 def test_the_kernel_copies_user_memory_without_a_lock(machine):
-    """They all have the fix. That its code could not be read would begin with "cannot", at -v."""
+    """All of these kernels have the fix. A message about unreadable code would begin with "cannot", at -v."""
     assert "can lock up" not in recorded(machine, "cpu").stderr
 
 
@@ -147,17 +147,17 @@ def test_a_slice_begins_in_the_scheduler(machine):
         assert any("nanosleep" in (n or "") for n in names) or SYSCALL in names, names
 
 
-def test_waits_are_found_where_they_were(machine):
+def test_waits_have_their_stacks(machine):
     r = recorded(machine, "sleeper")
     words = r.stdout.split()
     for function, seconds in zip(words[0::2], map(float, words[1::2])):
         off = r.one(OFF_CPU, function)
-        # Here the system call's way in and out takes its time.
+        # Here the entry and exit of the system call take a considerable time.
         assert 0.7 * seconds <= off <= seconds, (function, off, r.stdout)
     assert r.one("SELECT count(*) FROM events WHERE kind = 'switch' AND runnable > 0") > 20
 
 
-def test_the_whole_system_from_the_beginning_to_the_end(machine):
+def test_the_whole_system_is_covered_from_start_to_end(machine):
     r = recorded(machine, "system")
     assert {k for k, in r.rows("SELECT DISTINCT kind FROM events")} == {"profile", "switch"}
     begin, end = r.rows("SELECT min(timestamp - duration), max(timestamp) FROM events WHERE kind = 'switch'")[0]
@@ -185,10 +185,10 @@ def test_a_thread_that_does_not_run_shows_with_its_stack(machine):
     assert kernel_frames > 0
 
 
-def test_requests_to_a_disk(machine):
+def test_requests_to_a_disk_are_rows(machine):
     r = recorded(machine, "disk")
     before, after = ([int(n) for n in machine.said(f"disk.{when}").split()] for when in ("before", "after"))
-    counted = [b - a for a, b in zip(before, after)]  # Documentation/block/stat.rst; an empty flush counts as a write, too
+    counted = [b - a for a, b in zip(before, after)]  # Documentation/block/stat.rst; an empty flush also counts as a write
     rows = {kind: (n, int(amount) // 512) for kind, n, amount in r.rows("SELECT kind, count(*), sum(amount) FROM events GROUP BY ALL")}
     alone = r.one("SELECT count(*) FROM events f WHERE kind = 'blk_flush' AND NOT EXISTS (FROM events w WHERE w.kind = 'blk_write' "
                   "AND w.pid = f.pid AND w.timestamp - w.duration = f.timestamp - f.duration)")
@@ -198,7 +198,7 @@ def test_requests_to_a_disk(machine):
     assert rows["blk_flush"][0] >= 2
     of_dd = "SELECT sum(amount) FROM events WHERE command = 'dd' AND reason IS NULL AND kind = ?"
     assert r.one(of_dd, "blk_write") == 4 << 20
-    assert 1 << 20 <= r.one(of_dd, "blk_read") < 2 << 20  # the file system's own, too
+    assert 1 << 20 <= r.one(of_dd, "blk_read") < 2 << 20  # those of the file system too
     assert r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback' AND cgroup = '/writer' AND device = 'nvme0n1' "
                  "AND thread LIKE 'kworker/%'") == 4 << 20
     assert r.one("SELECT count(*) FROM stacks WHERE NOT list_contains(list_transform(kstack, lambda f: f.name), 'blk_mq_submit_bio')") == 0
@@ -211,14 +211,14 @@ def test_write_back_belongs_to_the_cgroup_that_dirtied(machine):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_books_of_every_call(machine, part):
+def test_rows_add_up_to_every_call(machine, part):
     r = recorded(machine, f"vfs-{part}")
     compare(r, machine.said(f"books-{part}/folder/report"), skipped(r))
     program = "vfs__fentry__write_end" if attaches_to_functions(machine.suite) else "vfs__syscalls__exit"
     assert re.search(rf"^{program} +[1-9]", r.stderr, re.M), r.stderr
 
 
-def test_the_kernel_stack_of_a_call(machine):
+def test_the_kernel_stack_of_a_call_is_complete(machine):
     stacks = recorded(machine, "vfs-stacks").rows(
         "SELECT list_transform(kstack, lambda f: f.name), list_transform(ustack, lambda f: f.name), unwind FROM stacks "
         "WHERE kind = 'vfs_write' AND file = 'writev'")
@@ -229,7 +229,7 @@ def test_the_kernel_stack_of_a_call(machine):
         assert unwind == "root" and user[-1] == "_start"
 
 
-def test_spans(machine):
+def test_spans_are_rows(machine):
     r = recorded(machine, "spans")
     assert r.rows("SELECT kind, trace_name, count(*), count(DISTINCT span_id), sum(id)::INT, sum(amount)::INT FROM events "
                   "WHERE kind LIKE 'trace_%' GROUP BY ALL ORDER BY ALL") == [
@@ -240,7 +240,7 @@ def test_spans(machine):
     assert r.one("SELECT count(*) FROM events WHERE kind = 'profile' AND trace_name = 'step'") > 5
 
 
-def test_sockets(machine):
+def test_sockets_have_their_rows(machine):
     if "net:uk" not in sources(machine.suite):
         r = machine.recording("net")
         assert r.returncode == 1 and "net: the kernel has no tracepoint sock_send_length (it came with Linux 6.3)" in r.stderr
@@ -255,12 +255,13 @@ def test_sockets(machine):
         sockets.check_pingpong(r, protocol)
     for family in "46":
         sockets.check_names(r, family)
+        sockets.check_unix(r, family)
         for case in sockets.CASES:
             sockets.check_case(r, case, family)
     sockets.check_kernel_stacks(r, SYSCALL)
 
 
-def test_connections(machine):
+def test_connections_have_their_rows(machine):
     r = recorded(machine, "tcp")
     assert ("tcp__fexit__accept" in r.stderr) == attaches_to_functions(machine.suite)
     if not skipped(r):
@@ -292,7 +293,7 @@ def test_the_kernel_has_nothing_to_complain_about(machine):
 
 
 @pytest.mark.skipif("bullseye" not in kernels(), reason="the Debian archive has no kernel 5.10 any more")
-def test_a_kernel_that_is_too_old_is_told_so(tmp_path):
+def test_a_kernel_that_is_too_old_is_refused(tmp_path):
     machine = Machine(tmp_path / "machine", "bullseye", "record old -p profile,switch --duration 1s\n")
     r = machine.recording("old")
     assert r.returncode == 1
@@ -300,8 +301,8 @@ def test_a_kernel_that_is_too_old_is_told_so(tmp_path):
     assert not list(r.path.glob("*.parquet"))
 
 
-def test_memory_grows_where_it_is_touched(machine):
-    """However the kernel counts pages, and whether it can be asked when a process ends."""
+def test_growth_belongs_to_the_code_that_touches(machine):
+    """Independent of how the kernel counts pages, and of whether it can be read when a process ends."""
     r = recorded(machine, "memory")
     words = machine.said("memory.stdout").split()
     kb = dict(zip(words[0::2], map(int, words[1::2])))
@@ -309,7 +310,7 @@ def test_memory_grows_where_it_is_touched(machine):
                   "FROM stacks WHERE kind = 'rss' AND command = 'memory' ORDER BY timestamp")
     for function in ("cache_row", "share_table", "parse_batch"):
         growths = [max(growth or 0, 0) for names, growth, _ in rows if names and function in names]
-        # The first may have what was touched before, too: 6.1 counts that later.
+        # The first row may include earlier changes: 6.1 counts them late.
         kb_grown = sum(growths) / 1024
         assert kb_grown - growths[0] / 1024 - 768 < kb[function] < kb_grown + 768, function
     assert {unwind for names, growth, unwind in rows if names and (growth or 0) > 0} == {"root"}
@@ -325,7 +326,7 @@ def test_each_page_faults_once(machine):
 
 
 def test_interrupts_are_told_from_threads(machine):
-    """By a count that each kernel keeps somewhere else."""
+    """From a counter whose place differs between kernels."""
     r = recorded(machine, "wake")
     rows = r.rows("SELECT tgid, pid, ustack_id, list_transform(ustack, lambda f: f.name), "
                   "list_transform(kstack, lambda f: f.name) FROM stacks WHERE kind = 'wake'")
@@ -340,7 +341,7 @@ def test_interrupts_are_told_from_threads(machine):
 
 
 def test_a_process_of_many_threads_ends_once(machine):
-    """Several of its threads see that none is left, and up to 6.15 they really do."""
+    """Several of its threads see that none is left. Up to 6.15 this really happens."""
     r = recorded(machine, "ends")
     ends = r.rows("SELECT amount, tgid FROM events WHERE kind = 'exit'")
     assert len(ends) == len(set(ends))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A virtual machine in qemu, without KVM: a kernel, a disk, and in memory busybox, the collector, the examples and what they link to."""
+"""A virtual machine in qemu without KVM: a kernel, a disk, and in memory busybox, the collector, the examples and their
+libraries."""
 import os
 import pathlib
 import re
@@ -13,26 +14,26 @@ VM = ROOT / ".deps" / "vm"
 DEPS = VM if ARCH == "x86_64" else VM / ARCH
 SECONDS = 600 if ARCH == "x86_64" else 1800
 
-# qemu 7.2 computes wrong flags for cmpxchg16b, and 6.12 looks at them before it sets others: without the instruction it does
-# without. Newer kernels cannot: their BPF local storage needs it.
+# qemu 7.2 computes wrong flags for cmpxchg16b, and 6.12 reads them before it sets others. If the CPU lacks the instruction,
+# 6.12 works without it. Newer kernels cannot: their BPF local storage needs it.
 CPU = {"trixie": "max,la57=off,cx16=off"} if ARCH == "x86_64" else {}
 CPU_DEFAULT = {"x86_64": "max,la57=off", "aarch64": "max,pauth-impdef=on"}[ARCH]
 
 UNIT_TESTS = ["test_capture_running", "test_capture_stack", "test_usercopy"]
 
-# The console, and where the machine hands over what it has recorded.
+# The console, and the disk to which the machine writes its recordings.
 PORTS = {"x86_64": ("ttyS0", "ttyS1"), "aarch64": ("ttyAMA0", "ttyS0")}[ARCH]
 MACHINE = {"x86_64": [], "aarch64": ["-machine", "virt"]}[ARCH]
 TAR_PORT = {"x86_64": "isa-serial", "aarch64": "pci-serial"}[ARCH]
 SYSCALL = {"x86_64": "do_syscall_64", "aarch64": "el0_svc"}[ARCH]  # on each kernel stack of a system call
 
-# The machine's CPUs take turns. In threads of their own, one can run what another has patched since: 7.3 dies then of
-# an int3 that was there while a tracepoint was switched on.
+# The CPUs of the machine take turns. If each had its own thread, one CPU could run code that another has patched meanwhile:
+# 7.3 crashes then at an int3 that was there while a tracepoint was switched on.
 ACCELERATOR = "tcg,thread=single"
 
 
 def kernels():
-    """[suite] of those that tests/vm/setup could get."""
+    """The suites that tests/vm/setup was able to get."""
     return sorted(p.parent.name for p in DEPS.glob("*/release"))
 
 
@@ -51,8 +52,9 @@ def read_elf(program, what):
 
 
 def foreign_libraries(program):
-    """Files of the architecture's Debian packages. The C library of the cross compiler is another one, and does not go with
-    the loader of these. What is not among them, the test brings along."""
+    """Files of the architecture's Debian packages. The C library of the cross compiler is a different build and does not
+    match the loader of these packages.
+    The test brings along what is not among them."""
     found, todo = {re.search(r"interpreter: (\S+?)\]", read_elf(program, "-lW"))[1]}, [program]
     while todo:
         for name in re.findall(r"\(NEEDED\).*\[(.+)\]", read_elf(todo.pop(), "-dW")):
@@ -64,7 +66,7 @@ def foreign_libraries(program):
 
 
 def libraries(program):
-    """Files that it is linked to, the loader too; none if it is no program."""
+    """The files that it is linked to, including the loader; none if it is no program."""
     if pathlib.Path(program).read_bytes()[:4] != b"\x7fELF":
         return set()
     if ARCH != "x86_64":
@@ -112,10 +114,10 @@ def make_disk(folder):
 
 
 class Machine:
-    """What a machine that has run its cases left behind."""
+    """The results of a machine that has run its cases."""
 
     def __init__(self, folder, suite, cases, more={}):
-        """`more` programs: {place in the machine: file}."""
+        """`more`: additional programs: {place in the machine: file}."""
         self.suite, self.folder, self.out = suite, folder, folder / "out"
         self.out.mkdir(parents=True)
         command = [
@@ -140,6 +142,6 @@ class Machine:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def recording(self, name):
-        """Also one that failed."""
+        """Also of a machine that failed."""
         assert self.said(f"{name}.status"), self.console()
         return Recording(self.out / name, int(self.said(f"{name}.status")), self.said(f"{name}.stdout"), self.said(f"{name}.stderr"))

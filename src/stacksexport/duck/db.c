@@ -86,21 +86,74 @@ void db__append_quoted(struct buf *sql, const char *s, char quote)
 	buf__u8(sql, (uint8_t)quote);
 }
 
+/* ['path', …]; `field` is the offset of the path in a pair. */
+static void append_paths(struct buf *sql, const struct recfiles *files, size_t field)
+{
+	buf__str(sql, "[");
+	for (size_t i = 0; i < files->cnt; i++) {
+		buf__str(sql, i ? ", " : "");
+		db__append_quoted(sql, *(char *const *)((const char *)&files->pairs[i] + field),
+				  '\'');
+	}
+	buf__str(sql, "]");
+}
+
+int db__lock_down(struct db *db, const char *folder)
+{
+	struct buf sql = { 0 };
+	int err;
+
+	buf__str(&sql, "SET GLOBAL allowed_paths = list_concat(");
+	append_paths(&sql, db->files, offsetof(struct recfile_pair, events));
+	buf__str(&sql, ", ");
+	append_paths(&sql, db->files, offsetof(struct recfile_pair, stacktraces));
+	buf__str(&sql, "); ");
+	if (folder) {
+		buf__str(&sql, "SET GLOBAL allowed_directories = [");
+		db__append_quoted(&sql, folder, '\'');
+		buf__str(&sql, "]; ");
+	}
+	buf__str(&sql, "SET GLOBAL enable_external_access = false;"
+		       "SET GLOBAL lock_configuration = true");
+	buf__u8(&sql, 0);
+	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	buf__free(&sql);
+	return err;
+}
+
 /* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
 static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
 {
 	struct buf sql = { 0 };
 	int err;
 
-	buf__append(&sql, "SET VARIABLE ", strlen("SET VARIABLE "));
-	buf__append(&sql, name, strlen(name));
-	for (size_t i = 0; i < files->cnt; i++) {
-		buf__append(&sql, i ? ", " : " = [", i ? 2 : 4);
-		db__append_quoted(&sql, *(char *const *)((const char *)&files->pairs[i] + field),
-				  '\'');
-	}
-	buf__append(&sql, "]", 2);
+	buf__printf(&sql, "SET VARIABLE %s = ", name);
+	append_paths(&sql, files, field);
+	buf__u8(&sql, 0);
 	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	buf__free(&sql);
+	return err;
+}
+
+int db__set_variable(struct db *db, const char *name, duckdb_value value)
+{
+	duckdb_prepared_statement prepared = NULL;
+	duckdb_result result = { 0 };
+	struct buf sql = { 0 };
+	int err;
+
+	buf__printf(&sql, "SET VARIABLE %s = $1", name);
+	buf__u8(&sql, 0);
+	err = buf__err(&sql) ? failed(db, NULL) : 0;
+	if (!err &&
+	    duckdb_prepare(db->connection, (const char *)sql.data, &prepared) != DuckDBSuccess)
+		err = failed(db, duckdb_prepare_error(prepared));
+	if (!err && (duckdb_bind_value(prepared, 1, value) != DuckDBSuccess ||
+		     duckdb_execute_prepared(prepared, &result) != DuckDBSuccess))
+		err = failed(db, duckdb_result_error(&result));
+	duckdb_destroy_result(&result);
+	duckdb_destroy_prepare(&prepared);
+	duckdb_destroy_value(&value);
 	buf__free(&sql);
 	return err;
 }
@@ -123,16 +176,56 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
-/* Where rows lie in the order of time, the views that pair them do not sort. */
-static int db__use_order(struct db *db)
+/* Whether DuckDB has to look at the columns of each file. */
+static int db__set_unions(struct db *db)
 {
-	int64_t in_order = 0;
-	int64_t *const fields[] = { &in_order };
-	int err = db__read_integers(db, "sql/is_in_order.sql", fields, 1);
+	return db__set_variable(db, "unions_columns", duckdb_create_bool(!db->same_columns));
+}
 
-	if (!err && in_order)
-		err = following__register(db);
-	return err || !in_order ? err : db__script(db, "sql/in_order.sql");
+int db__connect_again(const struct db *db, struct db *out)
+{
+	int err;
+
+	*out = *db;
+	out->connection = NULL;
+	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
+		return -ENOMEM;
+	err = db__set_files(out, db->files);
+	return err ? err : db__set_unions(out);
+}
+
+/* Faster views of recordings for which the query `condition` gives 1. */
+static const struct shortcut {
+	const char *condition, *views;
+	int (*prepare)(struct db *); /* NULL: nothing */
+	bool needs_all;		     /* it holds for the files that there are, not for later ones */
+} shortcuts[] = {
+	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register, true },
+	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL, false },
+};
+
+static int db__shorten(struct db *db, const struct shortcut *s)
+{
+	int64_t holds = 0;
+	int64_t *const fields[] = { &holds };
+	int err = db->files->grow && s->needs_all ? 0
+						  : db__read_integers(db, s->condition, fields, 1);
+
+	if (!err && holds && s->prepare)
+		err = s->prepare(db);
+	if (holds && s->prepare == following__register)
+		db->in_order = true;
+	return err || !holds ? err : db__script(db, s->views);
+}
+
+static int db__compare_columns(struct db *db)
+{
+	int64_t same = 0;
+	int64_t *const fields[] = { &same };
+	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
+
+	db->same_columns = same;
+	return err ? err : db__set_unions(db);
 }
 
 int db__hide_interpreter(struct db *db)
@@ -155,9 +248,11 @@ int db__open(struct db *db, struct recfiles *files)
 	if (!err)
 		err = batches__check(db, files);
 	if (!err)
-		err = db__script(db, "sql/stacks.sql");
+		err = db__compare_columns(db);
 	if (!err)
-		err = db__use_order(db);
+		err = db__script(db, "sql/stacks.sql");
+	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
+		err = db__shorten(db, &shortcuts[i]);
 	if (!err)
 		err = db__script(db, "sql/datafusion.sql");
 	return err;
@@ -169,7 +264,7 @@ void db__close(struct db *db)
 	duckdb_close(&db->database);
 }
 
-static int db__bind(struct db *db, duckdb_prepared_statement prepared)
+int db__bind(struct db *db, duckdb_prepared_statement prepared)
 {
 	for (size_t i = 0; i < PARAM_CNT; i++) {
 		duckdb_state state;

@@ -14,6 +14,8 @@ struct db {
 	duckdb_database database;
 	duckdb_connection connection;
 	const struct recfiles *files; /* of the recording; borrowed */
+	bool same_columns;	      /* all files have the same columns */
+	bool in_order;		      /* rows lie in the order of time: following() is there */
 	const char
 		*values[PARAM_CNT]; /* what ?command and ?buildid stand for; NULL is SQL's NULL */
 };
@@ -29,14 +31,31 @@ int db__open(struct db *, struct recfiles *);
 int db__hide_interpreter(struct db *);
 void db__close(struct db *);
 
+/* Another connection to the same tables, to be closed by duckdb_disconnect(). 0 or -errno; reports.
+ */
+int db__connect_again(const struct db *, struct db *out);
+
 /* Which files the tables are made of. 0 or -errno; reports. */
 int db__set_files(struct db *, const struct recfiles *);
+
+/* SET VARIABLE name = value. Destroys the value. 0 or -errno; reports. */
+int db__set_variable(struct db *, const char *name, duckdb_value);
 
 /* As a literal of SQL, or with " as a name. */
 void db__append_quoted(struct buf *, const char *, char quote);
 
+/*
+ * From now on SQL reads no file but those of the recording, loads nothing and changes no setting,
+ * on all connections. The files in `folder` can be read, too, if it is not NULL. 0 or -errno;
+ * reports.
+ */
+int db__lock_down(struct db *, const char *folder);
+
 /* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
 int db__script(struct db *, const char *path);
+
+/* Binds the parameters that the statement names. 0 or -EINVAL; reports. */
+int db__bind(struct db *, duckdb_prepared_statement);
 
 /*
  * Prepares `sql` (one statement) and binds the parameters that it names. 0, or -EINVAL after

@@ -280,7 +280,7 @@ static int add_label(struct recfiles *r, const char *path)
 }
 
 /* A collector holds a lock while it writes there. */
-static bool is_written(const char *dir)
+bool recfiles__is_written(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool written = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -294,9 +294,10 @@ static bool is_written(const char *dir)
 static int no_batch(const char *path, const char *other)
 {
 	log__error("%s has no batch: %s%s%s", path,
-		   is_written(path) ? "none is complete yet; the first one is complete after at "
-				      "most ten seconds"
-				    : "nothing was recorded there",
+		   recfiles__is_written(path)
+			   ? "none is complete yet; the first one is complete after at "
+			     "most ten seconds"
+			   : "nothing was recorded there",
 		   other ? "; the newest that has one is " : "", other ? other : "");
 	return -ENODATA;
 }
@@ -334,7 +335,7 @@ static int add_dir(struct recfiles *r, const char *dir)
 
 	if (err || r->cnt > before)
 		return err ? err : add_label(r, dir);
-	return is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
+	return recfiles__is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
 }
 
 /* A file or folder that is there; a folder without a recording adds nothing. */

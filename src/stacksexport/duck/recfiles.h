@@ -3,6 +3,7 @@
 #ifndef STACKSEXPORT_DUCK_RECFILES_H
 #define STACKSEXPORT_DUCK_RECFILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct recfile_pair {
@@ -13,6 +14,7 @@ struct recfiles {
 	struct recfile_pair *pairs; /* by name of the events, each once */
 	size_t cnt;
 	size_t left_out;
+	bool grow;   /* a collector adds more; new rows may lie before old ones */
 	char *label; /* what was opened, for people: folders of recordings, or what -r says */
 };
 
@@ -31,6 +33,9 @@ void recfiles__leave_out(struct recfiles *, const char *path, size_t path_sz, co
 
 /* 0, or -EBADMSG after saying that no batch is left. */
 int recfiles__check_left(const struct recfiles *);
+
+/* Whether a collector writes a recording into this folder. */
+bool recfiles__is_written(const char *folder);
 
 void recfiles__free(struct recfiles *);
 

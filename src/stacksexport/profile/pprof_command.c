@@ -81,7 +81,8 @@ static int convert(struct request *r, const struct samples *samples)
 	struct samples_stats stats = { 0 };
 	struct builder_options options = { .offsets = r->options->offsets,
 					   .inlines = r->options->inlines,
-					   .binaries = r->binaries };
+					   .binaries = r->binaries,
+					   .program = r->options->comm };
 	struct builder *b;
 	int status = STATUS_FAILED;
 

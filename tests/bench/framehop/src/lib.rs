@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! framehop behind four C functions (see peers.h), set up as its users do: files are memory-mapped,
-//! one cache is shared by all processes.
+//! framehop behind four C functions (see peers.h), set up as in its usual applications: files are memory-mapped, and all
+//! processes share one cache.
 
 use std::ffi::{c_char, CStr};
 
@@ -9,7 +9,7 @@ use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
 use memmap2::Mmap;
 use object::{Object, ObjectSection, ObjectSegment};
 
-/// Of a mapped file; it stays mapped.
+// A mapped file, which stays mapped.
 type Part = &'static [u8];
 
 #[no_mangle]

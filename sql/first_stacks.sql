@@ -1,0 +1,26 @@
+-- The stacks of a recording whose files say of each stack whether an earlier batch has it, too: those are in row groups of
+-- their own, which are not read. The same rows as those of the view of sql/stacks.sql that this replaces.
+CREATE OR REPLACE VIEW first_stacks AS
+SELECT *, file_index, file_row_number
+FROM read_parquet(
+    getvariable('stacktraces_files'), union_by_name => coalesce(getvariable('unions_columns'), true))
+WHERE repeated = 0;
+
+-- A recording that was continued, and several recordings, have some of them more than once: the rows that do not count.
+-- A table, as DuckDB has to know that it is small; all connections read it.
+CREATE OR REPLACE TABLE further_stacks AS
+WITH several AS (
+    SELECT stack_id, min((file_index, file_row_number)) AS counts
+    FROM first_stacks
+    GROUP BY stack_id
+    HAVING count(*) > 1
+)
+SELECT f.file_index, f.file_row_number
+FROM first_stacks f
+JOIN several s USING (stack_id)
+WHERE (f.file_index, f.file_row_number) != s.counts;
+
+CREATE OR REPLACE VIEW whole_stacktraces AS
+SELECT stack_id, frames
+FROM first_stacks
+WHERE (file_index, file_row_number) NOT IN (SELECT (file_index, file_row_number) FROM further_stacks);

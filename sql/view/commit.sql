@@ -1,0 +1,2 @@
+-- New batches have been taken in.
+COMMIT;

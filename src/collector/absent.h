@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of commands to record that no process has. */
+#ifndef COLLECTOR_ABSENT_H
+#define COLLECTOR_ABSENT_H
+
+struct capture_filter;
+
+/* Warns of each name of the filter that no process has now. Whoever wrote the name may have meant a
+ * command to launch. Says nothing if /proc cannot be read. */
+void absent__report(const struct capture_filter *);
+
+#endif

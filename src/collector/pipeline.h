@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way of an event from its record to its row. Private to session.c, which has the other
+ * records, the batches and the end of the recording.
+ */
+#ifndef COLLECTOR_PIPELINE_H
+#define COLLECTOR_PIPELINE_H
+
+#include "collector/openops.h"
+#include "collector/rows.h"
+#include "collector/session.h"
+#include "collector/slice.h"
+#include "collector/threadtable.h"
+#include "collector/walker.h"
+#include "process/process.h"
+#include "stacks/carry.h"
+#include "stacks/kernelnames.h"
+#include "stacks/stack.h"
+
+struct session {
+	struct recording *recording;
+	struct process_table *processes;
+	struct jobs *jobs;
+	struct walker *walker;
+	struct kernel_names *kernel; /* NULL: no source takes kernel stacks */
+	struct stacks *stacks;
+	struct carry *carry;
+	struct deferred *deferred;
+	struct rows rows;
+	struct open_ops *joins;
+	struct threads threads;
+	struct session_stats stats;
+	uint64_t join_min_ns;	 /* switch::DUR */
+	uint64_t losses_from_ns; /* when losses were last asked for */
+	uint64_t rescanned_ns;
+	uint64_t end_ns;     /* of the recording, at its end */
+	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
+	int err;	     /* of the recording: stop */
+	bool backlog;	     /* of the deferred: its files are there */
+	bool said;
+};
+
+/* Processes up to RECORD_BATCH samples, in the order of time. */
+void pipeline__samples(struct session *, const struct record *, size_t cnt);
+
+/* Processes an event that may have been deferred. Returns false if it must wait. A deferred_fn. */
+bool pipeline__take(const struct deferred_entry *, bool last, void *session);
+
+/* Adds the row of an operation that `end` ends. It belongs to the thread that began it. */
+void pipeline__close(struct session *, const struct event *end);
+
+/* Adds the row of the slice that the thread waits to join, if there is one. */
+void pipeline__end_slice(struct session *, struct thread *);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All stacks of a stackset as one tree of functions. It is built as stacks are asked for, and only
+ * once: a request then adds a weight to the leaf of each of its stacks.
+ */
+#ifndef STACKSEXPORT_MODEL_CALLTREE_H
+#define STACKSEXPORT_MODEL_CALLTREE_H
+
+#include "stacksexport/model/stackset.h"
+#include "stacksexport/model/trie.h"
+
+/* What two frames have in common to be one node. */
+enum tree_merge { MERGE_FUNCTION, MERGE_MODULE, MERGE_LINE };
+
+/* Frames that are left out. */
+enum tree_hide { HIDE_KERNEL = 1, HIDE_INTERPRETER = 2, HIDE_LIBRARY = 4 };
+
+/* Which of its frames a stack has. WAITING is how `stacksexport top` shows off-CPU time: the user
+ * frames, or the kernel's if there are none, from the function on that waits. */
+enum tree_shape { SHAPE_FULL, SHAPE_WAITING };
+
+struct calltree_options {
+	enum tree_merge merge;
+	unsigned hide; /* enum tree_hide */
+};
+
+/* A stack as events have it; 0 is none. */
+struct tree_stack {
+	uint64_t ustack, kstack;
+	enum tree_shape shape;
+};
+
+struct calltree;
+
+/* Returns NULL with errno set on failure. Borrows the stackset, to which it adds functions. */
+struct calltree *calltree__new(struct stackset *, const struct calltree_options *);
+void calltree__free(struct calltree *);
+
+/* Returns the node of the stack's innermost frame; [no stack] if it has none. KEYMAP_NONE if out of
+ * memory. */
+uint32_t calltree__leaf(struct calltree *, const struct tree_stack *);
+
+/* The tree, which grows with each new leaf. */
+struct trie *calltree__trie(struct calltree *);
+const struct calltree_options *calltree__options(const struct calltree *);
+
+/* Returns one value per node: whether its function is also one of its callers. NULL if out of
+ * memory. */
+const bool *calltree__recursive(struct calltree *);
+
+/* One value per node of a tree; grows with it. */
+struct tree_weights {
+	int64_t *values;
+	size_t cnt;
+};
+
+/* Adds to the value of a node. Returns 0 or -ENOMEM. */
+int tree_weights__add(struct tree_weights *, uint32_t node, int64_t value);
+
+/* Makes room for all nodes of the tree, with 0 for those without a value. Returns 0 or -ENOMEM. */
+int tree_weights__fit(struct tree_weights *, const struct trie *);
+void tree_weights__free(struct tree_weights *);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The instructions of a function, by objdump where it is installed. */
+#ifndef STACKSEXPORT_WEB_DISASSEMBLY_H
+#define STACKSEXPORT_WEB_DISASSEMBLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct disassembly_range {
+	const char *path; /* of an ELF file; begins with '/' */
+	uint64_t start, end;
+};
+
+/*
+ * Appends what objdump prints. It is run without a shell, and ended after a few seconds or
+ * megabytes. Returns 0; -ENOENT if there is no objdump, or -errno.
+ */
+int disassembly__read(const struct disassembly_range *, struct buf *out);
+
+/* One instruction: "  401136:\tmov    %edi,%eax". */
+struct instruction {
+	uint64_t address;
+	const char *text;
+	size_t sz;
+};
+
+/* Takes the next instruction of the text; *at goes behind it. Returns false at the end. */
+bool instruction__next(struct instruction *, const char **at, const char *end);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/web/live.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "stacksexport/web/reading.h"
+
+#define LOOK_NS	   1000000000ull /* between two looks into the folder */
+#define REST_TIMES 4		 /* reading takes at most a fifth of the time */
+
+/* In one transaction: requests see the old rows, or all of the new ones. Threads keep their
+ * numbers. */
+static const char *const scripts[] = {
+	"sql/view/clear.sql",	     "sql/view/load_totals.sql",  "sql/view/load_threads.sql",
+	"sql/view/load_unwinds.sql", "sql/view/load_samples.sql", "sql/view/load_waits.sql",
+	"sql/view/load_memory.sql",  "sql/view/commit.sql",
+};
+
+static int is_events_file(const struct dirent *entry)
+{
+	size_t sz = strlen(entry->d_name), suffix = strlen(".parquet");
+
+	return strncmp(entry->d_name, "events-", strlen("events-")) == 0 && sz > suffix &&
+	       strcmp(entry->d_name + sz - suffix, ".parquet") == 0;
+}
+
+static size_t count_batches(const char *folder)
+{
+	struct dirent **entries;
+	int cnt = scandir(folder, &entries, is_events_file, NULL);
+
+	for (int i = 0; i < cnt; i++)
+		free(entries[i]);
+	if (cnt >= 0)
+		free(entries);
+	return cnt > 0 ? (size_t)cnt : 0;
+}
+
+/* Waits until it is time to look again. Returns false if the program ends. */
+static bool live_wait(struct source *s, uint64_t ns)
+{
+	struct timespec until;
+	bool ends;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)((until.tv_nsec + (int64_t)ns) / 1000000000);
+	until.tv_nsec = (until.tv_nsec + (int64_t)ns) % 1000000000;
+	pthread_mutex_lock(&s->lock);
+	while (!s->ends && pthread_cond_timedwait(&s->changed, &s->lock, &until) != ETIMEDOUT)
+		;
+	ends = s->ends;
+	pthread_mutex_unlock(&s->lock);
+	return !ends;
+}
+
+/* The batches that `known` does not have; borrowed from `all`, which is sorted as `known` is. */
+static struct recfiles new_batches(const struct recfiles *all, const struct recfiles *known)
+{
+	struct recfiles fresh = { .label = all->label };
+
+	fresh.pairs = all->pairs + (all->cnt > known->cnt ? known->cnt : all->cnt);
+	fresh.cnt = all->cnt > known->cnt ? all->cnt - known->cnt : 0;
+	return fresh;
+}
+
+static int live_load(struct source *s, struct db *db)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts) && !err; i++) {
+		duckdb_result result;
+
+		err = db__run_file(db, scripts[i], &result);
+		duckdb_destroy_result(&result);
+	}
+	return err ? err : reading__facts(s);
+}
+
+/* Stacks are there before the rows that refer to them. */
+static int live_read(struct source *s, const struct recfiles *all)
+{
+	struct recfiles fresh = new_batches(all, s->request.db.files);
+	struct running_task task = { .what = "new batches" };
+	struct db db = { 0 };
+	int err = db__connect_again(&s->request.db, &db);
+
+	if (!err)
+		err = db__set_files(&db, &fresh);
+	if (!err)
+		err = reading__stacks(s, &db);
+	if (!err)
+		err = db__set_files(&db, all);
+	task.connection = db.connection;
+	running__begin(s->running, &task);
+	if (!err)
+		err = live_load(s, &db);
+	running__end(s->running, &task);
+	duckdb_disconnect(&db.connection);
+	return err;
+}
+
+/* From now on new connections see all batches. Lists of before stay: connections may use them. */
+static void live_use(struct source *s, struct recfiles *all)
+{
+	pthread_mutex_lock(&s->wakings_lock);
+	s->has_wakings = false;
+	pthread_mutex_unlock(&s->wakings_lock);
+	pthread_mutex_lock(&s->lock);
+	s->request.db.files = all;
+	while (s->idle_cnt)
+		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Returns 0 or -errno; reports. */
+static int live_take(struct source *s)
+{
+	const char *folder = s->request.files.label;
+	struct recfiles *all = calloc(1, sizeof(*all));
+	struct recfiles **kept = reallocarray(s->lists, s->list_cnt + 1, sizeof(*kept));
+	int err;
+
+	if (kept)
+		s->lists = kept;
+	if (!kept || !all) {
+		free(all);
+		return -ENOMEM;
+	}
+	kept[s->list_cnt++] = all;
+	err = recfiles__find(all, &folder, 1);
+	if (!err)
+		err = live_read(s, all);
+	if (!err)
+		live_use(s, all);
+	return err;
+}
+
+void live__follow(struct source *s)
+{
+	const char *folder = s->request.files.label;
+	uint64_t rest_ns = LOOK_NS;
+	bool written = true;
+	int err = 0;
+
+	while (written && !err && live_wait(s, rest_ns)) {
+		uint64_t begin_ns = monotonic__ns();
+
+		written = recfiles__is_written(folder); /* the last batch is there by then */
+		if (count_batches(folder) > s->request.db.files->cnt)
+			err = live_take(s);
+		rest_ns = REST_TIMES * (monotonic__ns() - begin_ns);
+		rest_ns = rest_ns < LOOK_NS ? LOOK_NS : rest_ns;
+	}
+	if (err)
+		log__warn("new batches of %s are not shown", folder);
+	pthread_mutex_lock(&s->lock);
+	s->live = false;
+	pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What each place of one function costs. */
+#ifndef STACKSEXPORT_WEB_PLACECOSTS_H
+#define STACKSEXPORT_WEB_PLACECOSTS_H
+
+#include "stacksexport/web/metrics.h"
+
+struct place_cost {
+	uint64_t place; /* a link-time address */
+	int64_t self, total;
+};
+
+struct place_costs {
+	uint32_t function;
+	struct keymap places; /* entry i: costs[i] */
+	struct place_cost *costs;
+	size_t cap;
+	uint64_t start;		 /* of the function */
+	uint32_t path, build_id; /* of its file: texts of the stackset */
+};
+
+/*
+ * Sums up the rows of a metric that samples_of_stacks.sql and waits_of_stacks.sql gave. A stack
+ * counts once per place. Must hold the model's lock. Returns 0 or -ENOMEM; place_costs__free() in
+ * either case.
+ */
+int place_costs__sum(struct place_costs *, struct model *, uint32_t function, struct metric_rows *);
+void place_costs__free(struct place_costs *);
+
+#endif

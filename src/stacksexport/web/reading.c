@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/web/reading.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stacksexport/duck/batches.h"
+#include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/frames.h"
+#include "stacksexport/duck/share.h"
+#include "stacksexport/web/live.h"
+
+static void reading_done(struct source *s, enum source_part part)
+{
+	pthread_mutex_lock(&s->lock);
+	s->done |= 1u << part;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Parts that are not there by then will not come. */
+static void reading_failed(struct source *s, unsigned parts, const char *words)
+{
+	pthread_mutex_lock(&s->lock);
+	s->failed |= parts;
+	snprintf(s->error, sizeof(s->error), "%s", words && *words ? words : "out of memory");
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int reading_run(struct source *s, const char *path, duckdb_result *out)
+{
+	struct source_query query = { .path = path };
+	struct buf error = { 0 };
+	int err = source__run(s, &query, out, &error);
+
+	if (err) {
+		buf__u8(&error, 0);
+		log__error("%s: %s", path, buf__err(&error) ? "?" : (const char *)error.data);
+		reading_failed(s, ~(1u << PART_STACKS),
+			       buf__err(&error) ? NULL : (const char *)error.data);
+	}
+	buf__free(&error);
+	return err;
+}
+
+static int reading_load(struct source *s, const char *path)
+{
+	duckdb_result result;
+	int err = reading_run(s, path, &result);
+
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+int reading__facts(struct source *s)
+{
+	duckdb_result result;
+	duckdb_data_chunk chunk = NULL;
+	int err = reading_run(s, "sql/view/facts.sql", &result);
+
+	if (!err)
+		chunk = duckdb_fetch_chunk(result);
+	if (chunk) {
+		struct cells begins = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+		struct cells ends = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
+
+		pthread_mutex_lock(&s->lock);
+		s->begins_ns = cells__int(&begins, 0);
+		s->ends_ns = cells__int(&ends, 0);
+		pthread_mutex_unlock(&s->lock);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+static int read_totals(struct source *s)
+{
+	int err = reading_load(s, "sql/view/load_totals.sql");
+
+	if (!err)
+		err = reading_load(s, "sql/view/load_threads.sql");
+	if (!err)
+		err = reading_load(s, "sql/view/load_unwinds.sql");
+	return err ? err : reading__facts(s);
+}
+
+static int read_samples(struct source *s)
+{
+	return reading_load(s, "sql/view/load_samples.sql");
+}
+
+static int read_waits(struct source *s)
+{
+	return reading_load(s, "sql/view/load_waits.sql");
+}
+
+static int read_memory(struct source *s)
+{
+	return reading_load(s, "sql/view/load_memory.sql");
+}
+
+static void take_frame(const struct named_frame *frame, void *stacks)
+{
+	stackset__frame(stacks, frame);
+}
+
+static void take_stacks(struct model *m, duckdb_data_chunk chunk)
+{
+	struct cells ids = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+	struct frames frames = frames__on(duckdb_data_chunk_get_vector(chunk, 1));
+
+	pthread_mutex_lock(&m->lock);
+	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+		frames__each(&frames, row, take_frame, m->stacks);
+		stackset__stack(m->stacks, ((const uint64_t *)ids.data)[row]);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* Frames are long: their rows come in a stream, and are not kept. */
+static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statement prepared)
+{
+	duckdb_data_chunk chunk;
+	duckdb_result result;
+	int err = 0;
+
+	if (duckdb_execute_prepared_streaming(prepared, &result) != DuckDBSuccess)
+		err = -EINVAL;
+	while (!err && (chunk = duckdb_fetch_chunk(result))) {
+		take_stacks(s->model, chunk);
+		duckdb_destroy_data_chunk(&chunk);
+	}
+	if (duckdb_result_error(&result))
+		err = -EINVAL;
+	if (err) {
+		log__error("%s", duckdb_result_error(&result));
+		batches__blame(db, db->files);
+	}
+	duckdb_destroy_result(&result);
+	return err;
+}
+
+int reading__stacks(struct source *s, struct db *db)
+{
+	struct running_task task = { .what = "stacks", .connection = db->connection };
+	duckdb_prepared_statement prepared = NULL;
+	char *sql = share__read("sql/view/load_stacks.sql");
+	int err = sql ? db__prepare(db, sql, &prepared) : -ENOENT;
+
+	running__begin(s->running, &task);
+	if (!err)
+		err = stream_stacks(s, db, prepared);
+	running__end(s->running, &task);
+	duckdb_destroy_prepare(&prepared);
+	free(sql);
+	return err;
+}
+
+static int read_stacks(struct source *s)
+{
+	struct db db = { 0 };
+	int err = db__connect_again(&s->request.db, &db);
+
+	if (!err)
+		err = reading__stacks(s, &db);
+	if (err)
+		reading_failed(s, 1u << PART_STACKS, NULL);
+	duckdb_disconnect(&db.connection);
+	return err;
+}
+
+/* In this order. Stacks have a thread of their own: their frames are taken one after the other. */
+static const struct {
+	enum source_part part;
+	int (*read)(struct source *);
+} parts[] = {
+	{ PART_TOTALS, read_totals },
+	{ PART_SAMPLES, read_samples },
+	{ PART_WAITS, read_waits },
+	{ PART_MEMORY, read_memory },
+};
+
+static void *reading_stacks(void *arg)
+{
+	struct source *s = arg;
+
+	if (read_stacks(s) == 0)
+		reading_done(s, PART_STACKS);
+	return NULL;
+}
+
+static void *reading_thread(void *arg)
+{
+	struct source *s = arg;
+	pthread_t stacks;
+	bool has_stacks = pthread_create(&stacks, NULL, reading_stacks, s) == 0;
+
+	if (!has_stacks)
+		reading_failed(s, 1u << PART_STACKS, NULL);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && parts[i].read(s) == 0; i++)
+		reading_done(s, parts[i].part);
+	if (has_stacks)
+		pthread_join(stacks, NULL);
+	if (s->live && !s->failed)
+		live__follow(s);
+	return NULL;
+}
+
+int reading__start(struct source *s)
+{
+	struct db *db = &s->request.db;
+	int err = db__script(db, "sql/view/open.sql");
+
+	if (!err)
+		err = db__script(db, "sql/view/slices.sql");
+	if (!err && db->in_order)
+		err = db__script(db, "sql/view/slices_in_order.sql");
+	if (!err)
+		err = db__lock_down(db, s->live ? s->request.files.label : NULL);
+	if (!err)
+		err = -pthread_create(&s->reader, NULL, reading_thread, s);
+	s->has_reader = !err;
+	return err;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport report`: the page as one file, with the answers to its requests inside. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/outfile.h"
+#include "stacksexport/web/answers.h"
+#include "stacksexport/web/assets.h"
+#include "stacksexport/web/jsonout.h"
+#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/stackrows.h"
+#include "stacksexport/web/svg.h"
+
+#define REPORT_MAX   (10u << 20) /* bytes of the file */
+#define SLICED_MAX   (1u << 20)	 /* of one flame graph with its slices; a larger one goes without */
+#define STACKS_MAX   1000
+#define SLICES	     "100"
+#define DEFAULT_FILE "report.html"
+
+static const char placeholder[] = "<script type=\"application/json\" id=\"data\">{}</script>";
+static const char placeholder_end[] = "{}</script>";
+
+/* One report, as it grows. */
+struct report {
+	struct view view;
+	struct buf data; /* the object of answers */
+	size_t stack_cnt;
+};
+
+/* What a request has besides its name; NULL: nothing. */
+struct report_request {
+	const char *name;
+	struct query_param params[2];
+};
+
+/* "api/flame?metric=cpu", as the page asks for it: the parameters in their order by name. */
+static void append_key(struct buf *data, const struct report_request *q)
+{
+	char key[256];
+	int sz = snprintf(key, sizeof(key), "api/%s", q->name);
+
+	for (size_t i = 0; i < 2 && q->params[i].name; i++)
+		sz += snprintf(key + sz, sizeof(key) - (size_t)sz, "%s%s=%s", i ? "&" : "?",
+			       q->params[i].name, q->params[i].value);
+	json_out__key(data, key);
+}
+
+/* Answers a request as the server would. */
+static void report_ask(struct report *r, const struct report_request *q, struct answer *a)
+{
+	struct web_request request = { .view = &r->view, .source = &r->view.sources[0] };
+
+	*a = (struct answer){ 0 };
+	for (size_t i = 0; i < 2 && q->params[i].name; i++)
+		query_params__set(&request.params, q->params[i].name, q->params[i].value);
+	endpoint__answer(endpoint__find(q->name), &request, a);
+}
+
+static void answer_free(struct answer *a)
+{
+	buf__free(&a->json);
+	buf__free(&a->error);
+}
+
+/* 0 or -EINVAL; reports. */
+static int answer_check(const struct report_request *q, const struct answer *a)
+{
+	if (a->status == 200)
+		return 0;
+	log__error("%s: %.*s", q->name, (int)a->error.sz, (const char *)a->error.data);
+	return -EINVAL;
+}
+
+/* No text of an answer may end the element that it is in: "<" becomes "\u003c". */
+static void append_escaped(struct buf *data, const struct buf *json)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < json->sz; i++) {
+		if (json->data[i] != '<')
+			continue;
+		buf__append(data, json->data + from, i - from);
+		buf__str(data, "\\u003c");
+		from = i + 1;
+	}
+	buf__append(data, json->data + from, json->sz - from);
+}
+
+static void report_put(struct report *r, const struct report_request *q, const struct buf *json)
+{
+	if (r->data.sz + json->sz > REPORT_MAX)
+		return;
+	append_key(&r->data, q);
+	append_escaped(&r->data, json);
+}
+
+static int report_add(struct report *r, const struct report_request *q)
+{
+	struct answer a;
+	int err;
+
+	report_ask(r, q, &a);
+	err = answer_check(q, &a);
+	if (!err)
+		report_put(r, q, &a.json);
+	answer_free(&a);
+	return err;
+}
+
+/* With its slices if they fit; the page asks for it without. */
+static int report_add_flame(struct report *r, const char *metric)
+{
+	struct report_request plain = { "flame", { { "metric", metric } } };
+	struct report_request sliced = { "flame", { { "metric", metric }, { "slices", SLICES } } };
+	struct answer a;
+	bool fits;
+
+	report_ask(r, &sliced, &a);
+	fits = a.status == 200 && a.json.sz <= SLICED_MAX;
+	if (fits)
+		report_put(r, &plain, &a.json);
+	answer_free(&a);
+	return fits ? 0 : report_add(r, &plain);
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+static int report_add_stack(struct report *r, const char *text, size_t sz)
+{
+	char id[64];
+	struct report_request q = { "stack", { { "id", id } } };
+	struct stack_ids ids;
+
+	if (sz >= sizeof(id) || !stack_ids__parse(&ids, text, sz) || r->stack_cnt++ >= STACKS_MAX)
+		return 0;
+	memcpy(id, text, sz);
+	id[sz] = '\0';
+	return report_add(r, &q);
+}
+
+/* The stacks that an answer names: "stack":"ID", "sleep_stack":"ID". No text has such quotes. */
+static int report_add_stacks(struct report *r, const struct report_request *q)
+{
+	static const char mark[] = "stack\":\"";
+	struct answer a;
+	const char *at, *end;
+	int err;
+
+	report_ask(r, q, &a);
+	err = answer_check(q, &a);
+	if (err)
+		a.json.sz = 0;
+	else
+		report_put(r, q, &a.json);
+	at = (const char *)a.json.data;
+	end = at + a.json.sz;
+	while (!err && at && (at = memmem(at, (size_t)(end - at), mark, sizeof(mark) - 1))) {
+		const char *quote;
+
+		at += sizeof(mark) - 1;
+		quote = memchr(at, '"', (size_t)(end - at));
+		err = quote ? report_add_stack(r, at, (size_t)(quote - at)) : 0;
+	}
+	answer_free(&a);
+	return err;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static const struct report_request simple[] = {
+	{ "recording", { { 0 } } },
+	{ "timeline", { { "buckets", "800" } } },
+	{ "heatmap", { { 0 } } },
+};
+
+static const struct report_request with_stacks[] = {
+	{ "waits", { { 0 } } },
+	{ "wakers", { { 0 } } },
+	{ "spans", { { 0 } } },
+};
+
+/* Whether the recording has the metric: api/recording says so. */
+static bool has_metric(const struct buf *recording, const char *id)
+{
+	char text[64];
+	int sz = snprintf(text, sizeof(text), "{\"id\":\"%s\",\"label\"", id);
+
+	return memmem(recording->data, recording->sz, text, (size_t)sz) != NULL;
+}
+
+static int report_add_metrics(struct report *r)
+{
+	struct answer recording;
+	int err = 0;
+
+	report_ask(r, &simple[0], &recording);
+	for (const struct metric *m = metrics; m->id && !err; m++) {
+		struct report_request functions = { "functions", { { "metric", m->id } } };
+
+		if (recording.status != 200 || !has_metric(&recording.json, m->id))
+			continue;
+		err = report_add_flame(r, m->id);
+		if (!err)
+			err = report_add(r, &functions);
+	}
+	answer_free(&recording);
+	return err;
+}
+
+/* All parts are read first, so that api/recording knows them. */
+static int report_await(struct report *r)
+{
+	struct source *s = &r->view.sources[0];
+
+	for (int part = 0; part < PART_CNT; part++)
+		if (source__await(s, part) != 0) {
+			log__error("cannot read the recording: %s", s->error);
+			return -EIO;
+		}
+	return 0;
+}
+
+static int report_fill(struct report *r)
+{
+	int err = report_await(r);
+
+	json_out__open(&r->data, '{');
+	for (size_t i = 0; i < sizeof(simple) / sizeof(*simple) && !err; i++)
+		err = report_add(r, &simple[i]);
+	if (!err)
+		err = report_add_metrics(r);
+	for (size_t i = 0; i < sizeof(with_stacks) / sizeof(*with_stacks) && !err; i++)
+		err = report_add_stacks(r, &with_stacks[i]);
+	json_out__close(&r->data, '}');
+	return err ? err : buf__err(&r->data);
+}
+
+/* Writes pieces of bytes to a file that appears when it is complete. 0 or -errno; reports. */
+static int write_pieces(const char *path, const struct frame_text *pieces, size_t cnt)
+{
+	struct outfile out = { 0 };
+	int err = outfile__open(&out, path, NULL);
+	FILE *f = err ? NULL : fopen(out.tmp, "we");
+
+	for (size_t i = 0; f && i < cnt; i++)
+		fwrite(pieces[i].s, 1, pieces[i].sz, f);
+	if (!err && (!f || ferror(f) || fflush(f) != 0)) {
+		err = errno ? -errno : -EIO;
+		log__error("cannot write %s: %s", path, strerror(-err));
+	}
+	if (f)
+		fclose(f);
+	if (!err)
+		err = outfile__commit(&out);
+	outfile__free(&out);
+	return err;
+}
+
+static int report_write(const struct report *r, const char *path)
+{
+	const struct asset *page = asset__find("report.html");
+	const char *start = page ? (const char *)page->data : "";
+	size_t sz = page ? (size_t)(page->end - page->data) : 0;
+	const char *at = memmem(start, sz, placeholder, sizeof(placeholder) - 1), *rest;
+
+	if (!at) {
+		log__error("this program was built without the page of a report");
+		return -ENOENT;
+	}
+	at += strlen(placeholder) - strlen(placeholder_end);
+	rest = at + strlen("{}");
+	return write_pieces(path,
+			    (const struct frame_text[]){ { start, (size_t)(at - start) },
+							 { (const char *)r->data.data, r->data.sz },
+							 { rest, (size_t)(start + sz - rest) } },
+			    3);
+}
+
+static int report_write_svg(struct report *r, const char *path)
+{
+	struct web_request request = { .view = &r->view, .source = &r->view.sources[0] };
+	struct answer a = { 0 };
+	int err = view__select(&request, &a);
+
+	if (!err)
+		err = flame__draw(&request, svg__show, &a);
+	if (err)
+		log__error("cannot draw %s: %.*s", path, (int)a.error.sz,
+			   a.error.sz ? (const char *)a.error.data : "");
+	else
+		err = write_pieces(path,
+				   &(struct frame_text){ (const char *)a.json.data, a.json.sz }, 1);
+	answer_free(&a);
+	return err;
+}
+
+int report__run(const struct export_options *o)
+{
+	struct report r = { 0 };
+	int status = view__open(&r.view, o), err = 0;
+
+	if (status == STATUS_OK)
+		err = report_fill(&r);
+	if (status == STATUS_OK && !err)
+		err = report_write(&r, o->output ? o->output : DEFAULT_FILE);
+	if (status == STATUS_OK && !err && o->svg)
+		err = report_write_svg(&r, o->svg);
+	view__close(&r.view);
+	buf__free(&r.data);
+	return err ? STATUS_FAILED : status;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/web/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "stacksexport/duck/share.h"
+#include "stacksexport/web/reading.h"
+
+int source__open(struct source *s, const struct export_options *o, struct running *running,
+		 struct model *model)
+{
+	int status;
+
+	*s = (struct source){ .running = running, .model = model };
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	pthread_mutex_init(&s->wakings_lock, NULL);
+	s->options = *o;
+	status = request__open(&s->request, &s->options);
+	s->live = s->request.files.grow;
+	if (status == STATUS_OK && reading__start(s) != 0)
+		status = STATUS_FAILED;
+	return status;
+}
+
+void source__close(struct source *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->ends = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (s->has_reader)
+		pthread_join(s->reader, NULL);
+	while (s->idle_cnt)
+		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
+	request__close(&s->request);
+	for (size_t i = 0; i < s->list_cnt; i++) {
+		recfiles__free(s->lists[i]);
+		free(s->lists[i]);
+	}
+	free(s->lists);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->wakings_lock);
+	pthread_mutex_destroy(&s->lock);
+}
+
+int source__await(struct source *s, enum source_part part)
+{
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	while (!((s->done | s->failed) & 1u << part))
+		pthread_cond_wait(&s->changed, &s->lock);
+	err = s->done & 1u << part ? 0 : -EIO;
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+/* ---- connections ---------------------------------------------------------------------------- */
+
+/* Each request has a connection of its own while its query runs. */
+static int connection_take(struct source *s, struct db *out)
+{
+	struct db own;
+
+	pthread_mutex_lock(&s->lock);
+	own = s->request.db;
+	*out = s->idle_cnt ? s->idle[--s->idle_cnt] : (struct db){ 0 };
+	pthread_mutex_unlock(&s->lock);
+	return out->connection ? 0 : db__connect_again(&own, out);
+}
+
+static void connection_give_back(struct source *s, struct db *db)
+{
+	bool kept = false;
+
+	pthread_mutex_lock(&s->lock);
+	if (db->connection && s->idle_cnt < SOURCE_CONNECTIONS_MAX &&
+	    db->files == s->request.db.files) {
+		s->idle[s->idle_cnt++] = *db;
+		kept = true;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!kept)
+		duckdb_disconnect(&db->connection);
+}
+
+/* ---- queries -------------------------------------------------------------------------------- */
+
+/* Binds each parameter that the statement names; without a value it is null. */
+static bool bind_params(duckdb_prepared_statement prepared, const struct query_params *params)
+{
+	bool good = true;
+
+	for (idx_t i = 1; i <= duckdb_nparams(prepared) && good; i++) {
+		const char *name = duckdb_parameter_name(prepared, i);
+		const char *value = params && name ? query_params__find(params, name) : NULL;
+
+		good = (value ? duckdb_bind_varchar(prepared, i, value)
+			      : duckdb_bind_null(prepared, i)) == DuckDBSuccess;
+		duckdb_free((void *)name);
+	}
+	return good;
+}
+
+static int run_failed(struct buf *error, const char *words)
+{
+	buf__reset(error);
+	buf__str(error, words ? words : "out of memory");
+	return words && strncmp(words, "INTERRUPT", strlen("INTERRUPT")) == 0 ? -EINTR : -EINVAL;
+}
+
+static int run_on(struct db *db, const struct source_query *q, const char *sql, duckdb_result *out,
+		  struct buf *error)
+{
+	duckdb_prepared_statement prepared = NULL;
+	int err = 0;
+
+	if (duckdb_prepare(db->connection, sql, &prepared) != DuckDBSuccess ||
+	    !bind_params(prepared, q->params))
+		err = run_failed(error, duckdb_prepare_error(prepared));
+	else if (duckdb_execute_prepared(prepared, out) != DuckDBSuccess)
+		err = run_failed(error, duckdb_result_error(out));
+	duckdb_destroy_prepare(&prepared);
+	return err;
+}
+
+int source__run(struct source *s, const struct source_query *q, duckdb_result *out,
+		struct buf *error)
+{
+	struct running_task task = { .what = q->path ? q->path : "SQL",
+				     .limit_ns = q->limit_ns,
+				     .can_cancel = q->can_cancel };
+	char *text = q->path ? share__read(q->path) : NULL;
+	struct db db = { 0 };
+	int err;
+
+	*out = (duckdb_result){ 0 };
+	if ((q->path && !text) || connection_take(s, &db) != 0) {
+		free(text);
+		return run_failed(error, NULL);
+	}
+	task.connection = db.connection;
+	running__begin(s->running, &task);
+	err = run_on(&db, q, text ? text : q->sql, out, error);
+	running__end(s->running, &task);
+	connection_give_back(s, &db);
+	free(text);
+	return err;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/web/sqlwords.h"
+
+#include <string.h>
+
+static const char *skip_space(const char *s)
+{
+	for (;;) {
+		s += strspn(s, " \t\r\n\f\v");
+		if (strncmp(s, "--", 2) == 0)
+			s += strcspn(s, "\n");
+		else if (strncmp(s, "/*", 2) == 0 && strstr(s + 2, "*/"))
+			s = strstr(s + 2, "*/") + 2;
+		else
+			return s;
+	}
+}
+
+/* Takes the word from the text if it comes next. */
+static bool take_word(const char **s, const char *word)
+{
+	const char *at = skip_space(*s);
+	size_t sz = strlen(word);
+
+	if (strncasecmp(at, word, sz) != 0 || strspn(at + sz, " \t\r\n\f\v-/") == 0)
+		return false;
+	*s = at + sz;
+	return true;
+}
+
+bool sql_words__are_temporary(const char *sql)
+{
+	if (take_word(&sql, "SET"))
+		return take_word(&sql, "VARIABLE");
+	if (!take_word(&sql, "CREATE"))
+		return false;
+	if (take_word(&sql, "OR") && !take_word(&sql, "REPLACE"))
+		return false;
+	return (take_word(&sql, "TEMP") || take_word(&sql, "TEMPORARY")) &&
+	       (take_word(&sql, "TABLE") || take_word(&sql, "VIEW") || take_word(&sql, "MACRO"));
+}

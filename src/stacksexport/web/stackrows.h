@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows with stacks: beside each column STACK the function in which it is. */
+#ifndef STACKSEXPORT_WEB_STACKROWS_H
+#define STACKSEXPORT_WEB_STACKROWS_H
+
+#include "stacksexport/web/view.h"
+
+/*
+ * Appends the rows of a query as an array of objects. A column `stack` (page.stack_text()) gets a
+ * neighbour `where`, a column `X_stack` one `X_where`: the function that waits. Returns 0 or
+ * -errno, with the answer's error.
+ */
+int stack_rows__show(struct web_request *, const char *path, struct answer *);
+
+#define STACK_IDS_MAX 2
+
+/* The IDs in the text of page.stack_text(): "0123456789abcdef-…", the innermost first. */
+struct stack_ids {
+	uint64_t ids[STACK_IDS_MAX];
+	size_t cnt;
+};
+
+/* Returns false if the text has another form. */
+bool stack_ids__parse(struct stack_ids *, const char *text, size_t sz);
+
+#endif

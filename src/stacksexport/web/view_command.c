@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport view`: the page of a recording, for a browser. */
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/web/server.h"
+
+extern char **environ;
+
+/* A browser of root would run all that the web has as root. */
+static bool has_browser(const struct export_options *o)
+{
+	return !o->no_open && geteuid() != 0 && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
+}
+
+/* xdg-open ends as soon as the browser has the address. */
+static bool open_browser(const char *url)
+{
+	char *argv[] = { (char *)"xdg-open", (char *)url, NULL };
+	int status = -1;
+	pid_t pid;
+
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0)
+		return false;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void say_address(const struct export_options *o, const struct server *s)
+{
+	char url[128], host[256] = "";
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/", s->port, s->token);
+	puts(url);
+	fflush(stdout);
+	if (has_browser(o) && open_browser(url)) {
+		log__info("Ctrl-C ends it");
+		return;
+	}
+	gethostname(host, sizeof(host) - 1);
+	log__info("open this address in a browser; from another machine after: "
+		  "ssh -L %u:127.0.0.1:%u %s (Ctrl-C ends it)",
+		  s->port, s->port, host);
+}
+
+/* In all threads that are started later, too: one thread waits for these signals. */
+static sigset_t block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return set;
+}
+
+/* Each request is a thread: their heaps would keep what was freed in them. */
+#define HEAPS_MAX 2
+
+int view__run(const struct export_options *o)
+{
+	sigset_t signals = block_signals();
+	struct server server = { 0 };
+	struct view view;
+	int status, signal;
+
+	mallopt(M_ARENA_MAX, HEAPS_MAX);
+	status = view__open(&view, o);
+
+	if (status == STATUS_OK && server__start(&server, &view) != 0)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK) {
+		say_address(o, &server);
+		sigwait(&signals, &signal);
+	}
+	running__stop(&view.running);
+	server__stop(&server);
+	view__close(&view);
+	return status;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --keep: the oldest batches go, both files of each. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "store/folder.h"
+
+#define SECOND_NS 1000000000ull
+#define FILE_SZ	  1000
+
+static struct folder folder;
+static char dir[] = "/tmp/test_retention.XXXXXX";
+
+static int enter_folder(void **state)
+{
+	(void)state;
+	log__init("test_retention", LOG_ERROR);
+	snprintf(dir, sizeof(dir), "/tmp/test_retention.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	folder = (struct folder){ .fd = open(dir, O_RDONLY | O_DIRECTORY), .path = dir };
+	return folder.fd < 0 ? -1 : 0;
+}
+
+static int leave_folder(void **state)
+{
+	char command[64];
+
+	(void)state;
+	close(folder.fd);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return system(command);
+}
+
+static void make_file(enum folder_file file, uint32_t batch, unsigned age_s)
+{
+	char name[FOLDER_NAME_MAX];
+	struct timespec times[2] = { { 0 } };
+	int fd;
+
+	folder__name(name, file, batch);
+	fd = openat(folder.fd, name, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(posix_fallocate(fd, 0, FILE_SZ), 0);
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= age_s;
+	times[1] = times[0];
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+}
+
+/* Batches 1 to cnt, the newest now, the others 10 s apart. */
+static void make_batches(uint32_t cnt)
+{
+	for (uint32_t batch = 1; batch <= cnt; batch++) {
+		make_file(FOLDER_STACKTRACES, batch, 10 * (cnt - batch));
+		make_file(FOLDER_EVENTS, batch, 10 * (cnt - batch));
+	}
+}
+
+static bool has_file(enum folder_file file, uint32_t batch)
+{
+	char name[FOLDER_NAME_MAX];
+
+	folder__name(name, file, batch);
+	return faccessat(folder.fd, name, F_OK, 0) == 0;
+}
+
+static void check_left(uint32_t first, uint32_t last)
+{
+	for (uint32_t batch = 1; batch <= last; batch++) {
+		assert_int_equal(has_file(FOLDER_EVENTS, batch), batch >= first);
+		assert_int_equal(has_file(FOLDER_STACKTRACES, batch), batch >= first);
+	}
+}
+
+static void keeps_all_without_a_limit(void **state)
+{
+	(void)state;
+	make_batches(3);
+	assert_int_equal(retention__apply(&folder), 0);
+	check_left(1, 3);
+}
+
+static void removes_the_oldest_above_the_size(void **state)
+{
+	(void)state;
+	make_batches(12);
+	folder.keep.sz = 5 * 2 * FILE_SZ + 1;
+	assert_int_equal(retention__apply(&folder), 7);
+	check_left(8, 12);
+	assert_int_equal(retention__apply(&folder), 0);
+}
+
+static void removes_what_is_older_than_the_age(void **state)
+{
+	(void)state;
+	make_batches(6);
+	folder.keep.age_ns = 25 * SECOND_NS;
+	assert_int_equal(retention__apply(&folder), 3);
+	check_left(4, 6);
+}
+
+static void keeps_the_newest_batch_in_any_case(void **state)
+{
+	(void)state;
+	make_batches(2);
+	folder.keep.sz = 1;
+	assert_int_equal(retention__apply(&folder), 1);
+	check_left(2, 2);
+}
+
+static void leaves_other_files_alone(void **state)
+{
+	(void)state;
+	make_batches(3);
+	assert_int_equal(mknodat(folder.fd, "events-notes.parquet", S_IFREG | 0600, 0), 0);
+	assert_int_equal(mknodat(folder.fd, "events-000009.parquet.tmp", S_IFREG | 0600, 0), 0);
+	folder.keep.sz = 1;
+	assert_int_equal(retention__apply(&folder), 2);
+	assert_int_equal(faccessat(folder.fd, "events-notes.parquet", F_OK, 0), 0);
+	assert_int_equal(faccessat(folder.fd, "events-000009.parquet.tmp", F_OK, 0), 0);
+}
+
+/* Two batches of the largest size, by their bytes, need a page; no page is free. */
+static void makes_room_on_a_full_disk(void **state)
+{
+	(void)state;
+	if (mount("none", dir, "tmpfs", 0, "size=64k") != 0) {
+		skip();
+		return;
+	}
+	close(folder.fd);
+	folder.fd = open(dir, O_RDONLY | O_DIRECTORY);
+	folder.keep.age_ns = 3600 * SECOND_NS;
+	make_batches(8); /* 16 files, a page each: all of it */
+	assert_int_equal(retention__apply(&folder), 1);
+	check_left(2, 8);
+	close(folder.fd);
+	folder.fd = -1;
+	assert_int_equal(umount(dir), 0);
+	folder.fd = open(dir, O_RDONLY | O_DIRECTORY);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+RUN_TESTS(IN_FOLDER(keeps_all_without_a_limit), IN_FOLDER(removes_the_oldest_above_the_size),
+	  IN_FOLDER(removes_what_is_older_than_the_age),
+	  IN_FOLDER(keeps_the_newest_batch_in_any_case), IN_FOLDER(leaves_other_files_alone),
+	  IN_FOLDER(makes_room_on_a_full_disk))

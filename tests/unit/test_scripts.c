@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Functions of interpreted programs, read once by jobs. */
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "fakepython.h"
+#include "runtime/scripts.h"
+#include "shell.h"
+
+#define TGID	    4711
+#define PATIENCE_NS 5000000000
+
+/* A folder like /proc, with the memory of one process. */
+struct rig {
+	char *dir;
+	int proc, mem;
+	struct jobs *jobs;
+	struct scripts *scripts;
+	struct runtime_layout layout;
+	struct scripts_owner owner;
+};
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	char path[512];
+
+	if (!r || shell__setup((void **)&r->dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/%d", r->dir, TGID);
+	if (mkdir(path, 0700))
+		return -1;
+	snprintf(path, sizeof(path), "%s/%d/mem", r->dir, TGID);
+	r->mem = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	r->proc = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r->jobs = jobs__new();
+	r->scripts = scripts__new(r->proc, r->jobs);
+	r->layout = fake__layout();
+	r->owner = (struct scripts_owner){ TGID, 1, &r->layout };
+	*state = r;
+	if (r->mem < 0 || r->proc < 0 || !r->jobs || !r->scripts || ftruncate(r->mem, 0x400000))
+		return -1;
+	fake__code(r->mem);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	jobs__free(r->jobs);
+	scripts__free(r->scripts);
+	close(r->proc);
+	close(r->mem);
+	shell__teardown((void **)&r->dir);
+	free(r);
+	return 0;
+}
+
+static uint64_t word_at(const struct rig *r, uint64_t addr)
+{
+	uint64_t word = 0;
+
+	assert_int_equal(pread(r->mem, &word, sizeof(word), (off_t)addr), sizeof(word));
+	return word;
+}
+
+/* A call of the function that is at FAKE_CODE now. */
+static struct event_call call_now(const struct rig *r)
+{
+	return (struct event_call){ .code = FAKE_CODE,
+				    .cookie = EVENT_COOKIE(word_at(r, FAKE_CODE + 72),
+							   word_at(r, FAKE_CODE + 128),
+							   word_at(r, FAKE_CODE + 136)) };
+}
+
+/* What is known of the function: its name, "" if it is being read, NULL if it cannot be read. */
+static const char *name_of(struct rig *r, const struct event_call *c)
+{
+	const struct script_function *f;
+	bool reads = false;
+
+	assert_true(scripts__begin(r->scripts, &r->owner));
+	f = scripts__find(r->scripts, c, &reads);
+	scripts__request(r->scripts);
+	assert_false(f && reads);
+	return f ? f->script.name : reads ? "" : NULL;
+}
+
+static void wait_for_jobs(struct rig *r)
+{
+	assert_true(jobs__wait(r->jobs, PATIENCE_NS));
+}
+
+static void a_job_reads_a_function_once(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r);
+
+	assert_string_equal(name_of(r, &c), "");
+	assert_string_equal(name_of(r, &c), "");
+	assert_int_equal(jobs__pending(r->jobs), 1);
+	wait_for_jobs(r);
+	fake__word(r->mem, FAKE_CODE + 8, 0); /* the process may change it now */
+	assert_string_equal(name_of(r, &c), "App.run");
+	assert_int_equal(jobs__pending(r->jobs), 0);
+}
+
+static void another_function_at_the_address_has_another_name(void **state)
+{
+	struct rig *r = *state;
+	struct event_call before = call_now(r), after;
+
+	name_of(r, &before);
+	wait_for_jobs(r);
+	fake__word(r->mem, FAKE_CODE + 128, FAKE_TEXTS + 0x280);
+	fake__ascii(r->mem, FAKE_TEXTS + 0x280, "other");
+	after = call_now(r);
+	assert_string_equal(name_of(r, &after), "");
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &after), "other");
+	assert_string_equal(name_of(r, &before), "App.run");
+}
+
+static void a_function_that_was_replaced_before_it_was_read_has_no_name(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r);
+
+	fake__u32(r->mem, FAKE_CODE + 72, 99);
+	assert_string_equal(name_of(r, &c), "");
+	wait_for_jobs(r);
+	assert_null(name_of(r, &c));
+}
+
+static void functions_of_a_process_that_ended_have_no_names(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r);
+
+	r->owner.tgid = TGID + 1;
+	assert_string_equal(name_of(r, &c), "");
+	wait_for_jobs(r);
+	assert_null(name_of(r, &c));
+}
+
+static void another_process_with_the_id_is_read_anew(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r);
+
+	name_of(r, &c);
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &c), "App.run");
+	r->owner.from_ns++;
+	assert_string_equal(name_of(r, &c), "");
+	r->owner.from_ns++; /* while the one before is being read */
+	assert_false(scripts__begin(r->scripts, &r->owner));
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &c), "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(another_function_at_the_address_has_another_name),
+	  TEST(a_function_that_was_replaced_before_it_was_read_has_no_name),
+	  TEST(functions_of_a_process_that_ended_have_no_names),
+	  TEST(another_process_with_the_id_is_read_anew))

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Controls that several views have: metric, merging, hiding, search.
+
+import { choice, el, segments, toggle } from './dom.js';
+import { apiHas, isReport } from './api.js';
+import { stateGet, stateSet, stateSetOf, stateToggled } from './state.js';
+
+const HIDDEN = [
+  ['kernel', 'kernel'],
+  ['interpreter', 'interpreter'],
+  ['library', 'libraries'],
+];
+const ROOTS = [
+  ['none', 'nothing'],
+  ['command', 'command'],
+  ['process', 'process'],
+  ['thread', 'thread'],
+  ['span', 'span'],
+  ['cgroup', 'cgroup'],
+  ['host', 'host'],
+];
+
+export function controlMetric(page) {
+  const metrics = page.recording.metrics.filter((m) => !isReport || apiHas('flame', { metric: m.id }));
+  return choice(
+    'Metric',
+    metrics.map((m) => [m.id, m.label]),
+    page.metric().id,
+    (metric) => stateSet({ metric, zoom: '' }),
+    { id: 'metric' },
+  );
+}
+
+export function controlMerge() {
+  return choice(
+    'Merge by',
+    [
+      ['function', 'function'],
+      ['module', 'module'],
+      ['line', 'line'],
+    ],
+    stateGet('merge'),
+    (merge) => stateSet({ merge, zoom: '' }),
+  );
+}
+
+export function controlRoot() {
+  return choice('Split by', ROOTS, stateGet('root'), (root) => stateSet({ root, zoom: '' }));
+}
+
+export function controlHide() {
+  const hidden = stateSetOf('hide');
+  return el(
+    'div.segments',
+    { role: 'group', 'aria-label': 'Hide frames' },
+    el('span.choice-label', {}, 'Hide'),
+    HIDDEN.map(([id, label]) =>
+      toggle(label, hidden.has(id), () => stateSet({ hide: stateToggled('hide', id), zoom: '' }), { class: 'small' }),
+    ),
+  );
+}
+
+export function controlLayout() {
+  return segments(
+    'Direction',
+    [
+      ['icicle', 'Icicle'],
+      ['flame', 'Flame'],
+    ],
+    stateGet('layout'),
+    (layout) => stateSet({ layout }),
+  );
+}
+
+export function controlInvert() {
+  return toggle('Invert', stateGet('invert') === '1', (on) => stateSet({ invert: on ? '1' : '', zoom: '' }), {
+    title: 'Leaf first: what ran, and below it who called it (v)',
+  });
+}
+
+// Returns { node, show(result) } of a search field. The result is that of modelSearch(), or null.
+export function controlSearch(onnext) {
+  const share = el('span.search-share', { 'aria-live': 'polite' });
+  const input = el('input.search', {
+    type: 'search',
+    id: 'search',
+    placeholder: 'Search (regular expression)',
+    'aria-label': 'Search in names',
+    spellcheck: false,
+    value: stateGet('search'),
+    oninput: () => stateSet({ search: input.value }, true),
+    onkeydown: (event) => {
+      if (event.key === 'Enter') onnext?.(event.shiftKey ? -1 : 1);
+      if (event.key === 'Escape') input.value ? stateSet({ search: '' }, true) : input.blur();
+    },
+  });
+  return {
+    node: el('div.search-box', {}, input, share),
+    show(result) {
+      if (input.value !== stateGet('search')) input.value = stateGet('search');
+      input.setAttribute('aria-invalid', String(Boolean(result && !result.valid)));
+      share.textContent = !result
+        ? ''
+        : `${(100 * result.share).toFixed(1)} % in ${result.nodes}${result.valid ? '' : ' (as plain text)'}`;
+    },
+  };
+}

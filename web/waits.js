@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where threads wait, and who wakes them.
+
+import { apiGet, apiHas, isReport } from './api.js';
+import { stateColor } from './colors.js';
+import { detailsFrames } from './details.js';
+import { button, copyText, el, fill, fillControls, segments } from './dom.js';
+import { cleanName, formatCount, formatTime } from './format.js';
+import { Loader } from './loader.js';
+import { stateGet, stateSelection, stateSet } from './state.js';
+import { Table } from './table.js';
+
+const WAITS_ROWS = 300;
+
+export function waitsView(page) {
+  return new WaitsView(page);
+}
+
+const waitsTime = (id, label, title) => ({
+  id,
+  label,
+  number: true,
+  show: (r) => formatTime(r[id]),
+  value: (r) => r[id],
+  title,
+});
+
+function waitsBadge(state) {
+  const dot = el('span.dot');
+  dot.style.background = stateColor(state);
+  return el('span.state', {}, dot, cleanName(state, 40).replaceAll('_', ' '));
+}
+
+// Shows stacks of the server beside a table. `stacks`: [[title, id], …]
+export async function waitsShowStacks(panel, stacks) {
+  const sections = await Promise.all(
+    stacks
+      .filter(([, id]) => id && apiHas('stack', { id }))
+      .map(async ([title, id]) => {
+        const { frames } = await apiGet('stack', { id }).catch((error) => ({ frames: [{ name: error.message }] }));
+        const text = frames.map((f) => `${f.name ?? '[no symbol]'}${f.module ? ` (${f.module})` : ''}`).join('\n');
+        return el(
+          'section.frames',
+          {},
+          el(
+            'h4',
+            {},
+            title,
+            button('Copy', () => copyText(text, 'Stack'), { class: 'quiet' }),
+          ),
+          frames.length ? detailsFrames(frames) : el('p.faint', {}, 'no stack'),
+        );
+      }),
+  );
+  fill(panel, sections.length ? sections : el('p.faint', {}, 'no stack'));
+}
+
+class WaitsView {
+  constructor() {
+    this.tools = el('div.tools', { role: 'toolbar', 'aria-label': 'Waits' });
+    this.panel = el('aside.details', { 'aria-label': 'Stacks' });
+    this.tables = { waits: this.waitsTable(), wakers: this.wakersTable() };
+    this.holder = el('div.holder');
+    this.node = el('div.view', {}, this.tools, el('div.split', {}, this.holder, this.panel));
+    this.loader = new Loader(this.holder);
+    this.slot = el('div.slot');
+    this.holder.prepend(this.slot);
+  }
+
+  waitsTable() {
+    this.most = 1;
+    return new Table(
+      'Waits',
+      [
+        { ...waitsTime('sum', 'Time', 'off the CPU, all intervals together'), bar: (r) => r.sum / this.most },
+        {
+          id: 'count',
+          label: 'Count',
+          number: true,
+          class: 'wide',
+          show: (r) => formatCount(r.count),
+          value: (r) => r.count,
+        },
+        { ...waitsTime('p50', 'Median'), class: 'wide' },
+        { ...waitsTime('p99', '99 %'), class: 'wide' },
+        { ...waitsTime('max', 'Longest'), class: 'wide' },
+        { id: 'state', label: 'State', show: (r) => waitsBadge(r.state), value: (r) => r.state },
+        { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
+      ],
+      { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) },
+    );
+  }
+
+  wakersTable() {
+    return new Table(
+      'Wakers',
+      [
+        {
+          ...waitsTime('sum', 'Time', 'that the sleeper was blocked until it was woken'),
+          bar: (r) => r.sum / this.most,
+        },
+        {
+          id: 'count',
+          label: 'Count',
+          number: true,
+          class: 'wide',
+          show: (r) => formatCount(r.count),
+          value: (r) => r.count,
+        },
+        {
+          id: 'sleeper',
+          label: 'Sleeper',
+          show: (r) => cleanName(r.sleeper, 80),
+          value: (r) => r.sleeper,
+          class: 'name',
+        },
+        {
+          id: 'sleep_where',
+          class: 'wide',
+          label: 'Slept in',
+          show: (r) => cleanName(r.sleep_where ?? '', 200),
+          value: (r) => r.sleep_where ?? '',
+        },
+        { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'name' },
+        {
+          id: 'waker_where',
+          class: 'wide',
+          label: 'Woken from',
+          show: (r) => cleanName(r.waker_where ?? '', 200),
+          value: (r) => r.waker_where ?? '',
+        },
+      ],
+      {
+        pick: (row) =>
+          waitsShowStacks(this.panel, [
+            ['Slept in', row.sleep_stack],
+            ['Woken from', row.waker_stack],
+          ]),
+      },
+    );
+  }
+
+  update() {
+    const which = apiHas('wakers') && stateGet('waits') === 'wakers' ? 'wakers' : 'waits';
+    fillControls(
+      this.tools,
+      apiHas('wakers')
+        ? segments(
+            'Table',
+            [
+              ['waits', 'Where threads wait'],
+              ['wakers', 'Who wakes whom'],
+            ],
+            which,
+            (waits) => stateSet({ waits }),
+          )
+        : null,
+    );
+    const parameters = isReport ? {} : { limit: WAITS_ROWS, ...stateSelection() };
+    this.loader.get(which, parameters, ({ rows }) => {
+      this.most = Math.max(1, ...rows.map((row) => row.sum));
+      fill(this.slot, this.tables[which].node);
+      this.tables[which].sortId = 'sum';
+      this.tables[which].show(rows);
+      fill(this.panel, el('p.faint', {}, 'Select a row to see its stacks.'));
+      if (!rows.length)
+        this.loader.showNote(
+          which === 'waits' ? 'No thread waited' : 'No wake-ups',
+          which === 'waits' ? 'Nothing of what is selected left the CPU.' : 'Record them with -p switch,wake.',
+        );
+    });
+  }
+}
