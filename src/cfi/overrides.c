@@ -131,10 +131,10 @@ static void mark_function(struct overrides *m, const struct elf_file *f,
 			continue;
 		if (known[i].rule.how == PACKED_SIGNAL)
 			add_trampoline(m, f, g->addr);
-		else if (known[i].rule.how == PACKED_NONE)
-			add_scanned(m, f, g);
-		else
+		else if (known[i].rule.how != PACKED_NONE)
 			add(m, g->addr, g->sz, known[i].rule);
+		else if (f->machine == &machine_x86_64) /* code_scan() reads no other code */
+			add_scanned(m, f, g);
 	}
 }
 
@@ -323,8 +323,7 @@ void overrides__find(struct overrides *m, const struct elf_file *f)
 	const char *name;
 
 	*m = (struct overrides){ 0 };
-	if (f->machine == &machine_x86_64)
-		find_go(m, f);
+	find_go(m, f);
 	for (size_t n = 0; (name = overrides__section(f->machine, n)); n++)
 		find_section(f, name, &found[n]);
 	overrides__of_sections(m, f->machine, found);

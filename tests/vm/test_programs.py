@@ -70,7 +70,7 @@ def compile_cross(compiler, source, target, *flags):
 def build(folder):
     """{place in the machine: file}"""
     compile_cross("g++", CXX, folder / "cxx")
-    compile_cross("gcc", STUB_LIBRARY, folder / "libstep.so", "-fpic", "-shared")
+    compile_cross("gcc", STUB_LIBRARY, folder / "libstep.so", "-fpic", "-shared", "-Wl,-soname,libstep.so")
     compile_cross("gcc", STUBS, folder / "stubs", "-x", "none", folder / "libstep.so", "-Wl,-rpath,/programs")
     (folder / "go.go").write_text(GO)
     (folder / "work.py").write_text(PYTHON)
