@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * net: what TCP, UDP and Unix sockets send and receive. Tracepoints say what a call has returned
- * (6.3), hooks of functions when it began and whom it names: `tp`. Where the kernel lets nobody at
- * its functions, the entry into the system call says that: `syscalls`, at a price for every system
- * call. Older kernels have the functions only: `fexit`. A tracepoint cannot be interrupted by
- * another thread; a function's program can, and then that one's event is missed.
+ * net: data that TCP, UDP and Unix sockets send and receive. `tp`: tracepoints report what a call
+ * returned (6.3), and function hooks report its start and its addresses. `syscalls`: if the kernel
+ * does not allow function hooks, the entry into the system call reports these, at a cost for every
+ * system call. `fexit`: older kernels have only the functions. Another thread cannot interrupt the
+ * program of a tracepoint. It can interrupt the program of a function hook, and then its own event
+ * is lost.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"
