@@ -20,13 +20,16 @@
 
 /* What a thread is doing. */
 struct call {
-	__u64 since_ns;		/* when it began, or when it last sent or received; 0: not known */
-	__u64 msg;		/* struct msghdr */
-	__u64 nr;		/* syscalls: which one */
-	__u32 sends;		/* in this call, so far */
-	__u32 copied;		/* splice: up to here the socket has been read */
-	__u64 sk;		/* splice: from this one */
-	struct event_unix path; /* scratch of its row: the stack has no room for it */
+	__u64 since_ns; /* when it began, or when it last sent or received; 0: not known */
+	__u64 msg;	/* struct msghdr */
+	__u64 nr;	/* syscalls: which one */
+	__u32 sends;	/* in this call, so far */
+	__u32 copied;	/* splice: up to here the socket has been read */
+	__u64 sk;	/* splice: from this one */
+	union {
+		struct event_socket inet;
+		struct event_unix path;
+	} ends; /* scratch of its row: the stack has no room for it */
 };
 
 TASK_STATE(net, call, struct call, 4096) /* 900 KB */
@@ -122,20 +125,25 @@ static __always_inline bool transfer__is_unix(const struct transfer *t)
 	return t->kind == EVENT_UNIX_SEND || t->kind == EVENT_UNIX_RECV;
 }
 
-/* Sets what a row says of a Unix socket. If there is no memory the row says nothing. */
-static __always_inline void transfer__describe_unix(struct task_struct *task, const struct sock *sk,
-						    struct emission *row)
+/* Sets what a row says of its socket. If there is no memory the row says nothing. */
+static __always_inline void transfer__describe(struct call *call, const struct sock *sk,
+					       const struct transfer *t, struct emission *row)
 {
-	struct call *call = call__create(task);
-
-	row->target = unix__peer_tgid(sk);
-	row->flags = row->target ? EVENT_F_TARGET : 0;
 	if (!call)
 		return;
-	unix__describe(sk, &call->path);
-	row->detail = EVENT_DETAIL_UNIX;
-	row->detail_data = &call->path;
-	row->detail_sz = sizeof(call->path);
+	row->detail_data = &call->ends;
+	if (transfer__is_unix(t)) {
+		unix__describe(sk, &call->ends.path);
+		row->detail = EVENT_DETAIL_UNIX;
+		row->detail_sz = sizeof(call->ends.path);
+		row->target = unix__peer_tgid(sk);
+		row->flags = row->target ? EVENT_F_TARGET : 0;
+		return;
+	}
+	socket__describe(sk, &call->ends.inet);
+	set_peer(&call->ends.inet, &t->peer);
+	row->detail = EVENT_DETAIL_SOCKET;
+	row->detail_sz = sizeof(call->ends.inet);
 }
 
 static __always_inline void transfer__emit(void *ctx, const struct sock *sk,
@@ -150,19 +158,10 @@ static __always_inline void transfer__emit(void *ctx, const struct sock *sk,
 				.kind = t->kind,
 				.cpu = bpf_get_smp_processor_id(),
 				.runnable_ns = ~0ULL };
-	struct event_socket ends;
 
 	if (!has_moved(sk, t))
 		return;
-	if (transfer__is_unix(t)) {
-		transfer__describe_unix(task, sk, &row);
-	} else {
-		socket__describe(sk, &ends);
-		set_peer(&ends, &t->peer);
-		row.detail = EVENT_DETAIL_SOCKET;
-		row.detail_data = &ends;
-		row.detail_sz = sizeof(ends);
-	}
+	transfer__describe(call__create(task), sk, t, &row);
 	emit(ctx, task, &row, cfg.how[EVENT_TCP_SEND]);
 }
 

@@ -1,6 +1,7 @@
 -- CPU samples by column of time, and row within a column.
 SELECT
-    (moment - $from::BIGINT) // $width::BIGINT AS "column", ((moment - $from::BIGINT) % $width::BIGINT) * $rows::BIGINT // $width::BIGINT AS row,
+    (moment - $from::BIGINT) // $width::BIGINT AS "column",
+    ((moment - $from::BIGINT) % $width::BIGINT) * $rows::BIGINT // $width::BIGINT AS row,
     sum(weight)::BIGINT AS samples
 FROM page.samples
 JOIN page.chosen(NULL, $command, $tgid, $pid, $thread, $span, $cgroup, $host) USING (who)

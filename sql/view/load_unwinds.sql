@@ -1,3 +1,4 @@
+-- Adds how the user stacks of the recording end to page.unwinds.
 INSERT INTO page.unwinds
 SELECT coalesce(unwind, 'unknown'), count(*)
 FROM all_events

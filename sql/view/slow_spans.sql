@@ -7,7 +7,10 @@ WITH ended AS (
     WHERE metric = 7 AND moment >= $from::BIGINT AND moment < $to::BIGINT AND ($name IS NULL OR span = $name::VARCHAR)
 ), slowest AS (
     SELECT *, row_number() OVER (ORDER BY ns DESC, begins, pid) AS number
-    FROM (FROM ended QUALIFY row_number() OVER (PARTITION BY name ORDER BY ns DESC, begins, pid) <= CASE WHEN $name IS NULL THEN 10 ELSE 20 END)
+    FROM (
+        FROM ended
+        QUALIFY row_number() OVER (PARTITION BY name ORDER BY ns DESC, begins, pid)
+            <= CASE WHEN $name IS NULL THEN 10 ELSE 20 END)
     ORDER BY number
     LIMIT 200
 ), of_thread AS (

@@ -175,7 +175,7 @@ def test_sql_that_reads_other_files_or_writes_is_refused(server, rec, tmp_path, 
 
 
 def test_sql_reads_the_recording(server):
-    answer = server.sql("SELECT kind, count(*) AS n, 1.5 AS d, [1, 2] AS l, make_timestamp(0) AS t, NULL AS e FROM events GROUP BY ALL ORDER BY n DESC", limit=2)
+    answer = server.sql("SELECT kind, count(*) AS n, 1.5 AS d, [1, 2] AS l, make_timestamp(0) AS t, NULL AS e FROM events GROUP BY ALL ORDER BY n DESC, kind", limit=2)
     assert [c["name"] for c in answer["columns"]] == ["kind", "n", "d", "l", "t", "e"]
     assert [c["type"] for c in answer["columns"]][:3] == ["VARCHAR", "BIGINT", "DECIMAL"]
     assert answer["rows"] == [["profile", 41, 1.5, "[1, 2]", "1970-01-01 00:00:00", None], ["switch", 20, 1.5, "[1, 2]", "1970-01-01 00:00:00", None]]

@@ -154,20 +154,18 @@ static void the_program_that_most_began_in_is_first(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static const struct named_frame jitted = {
-	TEXT("Shop.work"), TEXT("[jit]"), { NULL, 0 }, 0x700, 0, 0, false, false
-};
+static const struct named_frame jitted = { .name = TEXT("Shop.work"),
+					   .module = TEXT("[jit]"),
+					   .address = 0x700 };
 
 static void a_library_goes_before_code_without_a_file(void **state)
 {
-	const struct named_frame library = { TEXT("start_thread"),
-					     TEXT("/lib/libc.so.6"),
-					     TEXT("cd"),
-					     0x600,
-					     0,
-					     0x600,
-					     true,
-					     false };
+	const struct named_frame library = { .name = TEXT("start_thread"),
+					     .module = TEXT("/lib/libc.so.6"),
+					     .build_id = TEXT("cd"),
+					     .address = 0x600,
+					     .file_offset = 0x600,
+					     .has_file_offset = true };
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
