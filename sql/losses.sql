@@ -1,4 +1,5 @@
--- Rows of each kind and lost events of each source in the selected range: stacksexport warns if a query reads a kind that lost.
+-- Rows of each kind and lost events of each source in the selected range: stacksexport warns if a query reads a kind that
+-- lost events.
 SELECT
     coalesce(lost_kind, kind) AS name, (kind = 'lost')::INTEGER AS lost,
     sum(CASE kind WHEN 'lost' THEN amount ELSE 1 END) AS count
