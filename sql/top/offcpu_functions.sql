@@ -31,4 +31,4 @@ SELECT
     coalesce(f.name, '[no stack]') AS function
 FROM sums
 LEFT JOIN functions f USING (id)
-ORDER BY self_ns DESC, total_ns DESC, command, module, f.name;
+ORDER BY CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, command, module, f.name;

@@ -28,6 +28,7 @@ enum {
 	KEY_CGROUP,
 	KEY_HOST,
 	KEY_SVG,
+	KEY_SORT,
 };
 
 /* Where an option's argument goes. */
@@ -122,6 +123,10 @@ static const struct option_row rows[] = {
 	{ OPTION_SVG,
 	  FIELD(STRING, svg),
 	  { "svg", KEY_SVG, "FILE", 0, "write a flame graph as a picture, too", 0 } },
+	{ OPTION_SORT,
+	  FIELD(STRING, sort),
+	  { "sort", KEY_SORT, "BY", 0,
+	    "order functions by self time (the default) or by total time", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },

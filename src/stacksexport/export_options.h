@@ -23,6 +23,7 @@ enum export_option {
 	OPTION_FORMAT = 1 << 8,
 	OPTION_FILE = 1 << 9,
 	OPTION_ROWS = 1 << 10,
+	OPTION_SORT = 1 << 22,
 	OPTION_FROM = 1 << 11,
 	OPTION_TO = 1 << 12,
 	OPTION_PID = 1 << 13,
@@ -63,8 +64,9 @@ struct export_options {
 	const char *file;   /* -f: a file with the query */
 	/* selection.h */
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
-	const char *svg; /* --svg: a picture of a flame graph */
-	size_t rows;	 /* -N; 0: as many as the subcommand shows by itself */
+	const char *sort; /* "self" or "total"; NULL: "self" */
+	const char *svg;  /* --svg: a picture of a flame graph */
+	size_t rows;	  /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open, interpreter;
 	bool follows;	/* set by the subcommand: new batches are read as they come */
 	unsigned given; /* enum export_option */

@@ -14,8 +14,9 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
+		       "  stacksexport top -c python3 --sort total\n"
 		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
-		.accepts = OPTIONS_COMMON | OPTION_ROWS,
+		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_SORT,
 		.run = top__run,
 	},
 	{

@@ -12,7 +12,7 @@
 #include "stacksexport/duck/functionat.h"
 #include "stacksexport/duck/functionids.h"
 #include "stacksexport/duck/sources.h"
-#include "stacksexport/losses.h"
+#include "stacksexport/lossshare.h"
 #include "stacksexport/moment.h"
 #include "stacksexport/newest.h"
 #include "stacksexport/selection.h"
@@ -141,7 +141,7 @@ int request__lost(struct request *r, int64_t *lost)
 	int64_t missing = 0;
 
 	if (!err && *lost && !r->reads_lost)
-		err = losses__of(&r->db, r->reads, &missing);
+		err = loss_share__of(&r->db, r->reads, &missing);
 	if (missing)
 		log__warn("%" PRId64 " %s lost while recording: sums are too small", missing,
 			  missing == 1 ? "event was" : "events were");

@@ -12,7 +12,7 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/sources.h"
 #include "stacksexport/commands.h"
-#include "stacksexport/losses.h"
+#include "stacksexport/lossshare.h"
 #include "stacksexport/moment.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/request.h"
@@ -242,8 +242,8 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 		err = print_counts(top, "sql/top/lost.sql");
 		fputs(")", top->out);
 		if (!err)
-			err = losses__of(&top->request.db, sources__of_list(SHOWN, strlen(SHOWN)),
-					 &missing);
+			err = loss_share__of(&top->request.db,
+					     sources__of_list(SHOWN, strlen(SHOWN)), &missing);
 		fputs(missing ? ": times are too small" : "", top->out);
 	}
 	fputs("\n", top->out);
@@ -374,11 +374,32 @@ static int print_memory(struct top *top)
 	return status;
 }
 
+/* Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int check_sort(const struct export_options *o)
+{
+	if (!o->sort || strcmp(o->sort, "self") == 0 || strcmp(o->sort, "total") == 0)
+		return STATUS_OK;
+	return export_options__wrong(o, "--sort '%s': expected self or total", o->sort);
+}
+
+/* Orders the tables of functions. Returns 0 or -errno (reported). */
+static int set_order(struct top *top, const char *by)
+{
+	bool by_total = by && strcmp(by, "total") == 0;
+
+	return db__set_variable(&top->request.db, "top_by_total", duckdb_create_bool(by_total));
+}
+
 int top__run(const struct export_options *o)
 {
 	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT };
-	int status = request__open(&top.request, o);
+	int status = check_sort(o);
 
+	if (status != STATUS_OK)
+		return status;
+	status = request__open(&top.request, o);
+	if (status == STATUS_OK && set_order(&top, o->sort) != 0)
+		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = print_memory(&top);
 	request__close(&top.request);

@@ -66,6 +66,14 @@ def test_losses_of_what_it_does_not_show(tmp_path):
     assert "Lost events: 1 (vfs ring_full 1)" in head and "too small" not in head
 
 
+def test_functions_are_sorted_by_total_time_if_asked(busy):
+    order = lambda *args: [row.split()[-1] for row in sections(run("top", "-r", busy, *args).stdout)["CPU TIME BY FUNCTION"][1:]]
+    assert order()[:2] == order("--sort", "self")[:2] == ["hot", "rec"]
+    assert order("--sort", "total")[:2] == ["main", "hot"]
+    p = run("top", "-r", busy, "--sort", "name", status=2)
+    assert "--sort 'name': expected self or total" in p.stderr
+
+
 def test_top_shows_every_table(busy):
     out = sections(run("top", "-r", busy).stdout)
     head = "\n".join(out[""])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stacksexport/losses.h"
+#include "stacksexport/lossshare.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void losses_take(struct losses *l, duckdb_data_chunk chunk)
 	}
 }
 
-int losses__of(struct db *db, uint64_t kinds, int64_t *lost)
+int loss_share__of(struct db *db, uint64_t kinds, int64_t *lost)
 {
 	struct losses l = { .kinds = kinds };
 	duckdb_data_chunk chunk;
