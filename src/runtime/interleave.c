@@ -26,7 +26,8 @@ static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
 	return NOWHERE;
 }
 
-/* From the frame that runs the innermost calls on, all of its file is the interpreter at work. */
+/* From the frame that runs the innermost calls on, all of its file is the interpreter at work. The
+ * root stays, so that all stacks of a program begin with the same frame. */
 static void mark_interpreter(const struct interleave_input *in, struct trace *t)
 {
 	const struct mapping *map;
@@ -35,7 +36,7 @@ static void mark_interpreter(const struct interleave_input *in, struct trace *t)
 	for (size_t i = 0; i < in->run_cnt && inner == NOWHERE; i++)
 		inner = find_native(t, in->runs[i].anchor, 0);
 	map = inner == NOWHERE ? NULL : t->frames[inner].map;
-	for (size_t i = inner; map && i < t->cnt; i++)
+	for (size_t i = inner; map && i + 1 < t->cnt; i++)
 		if (t->frames[i].map && mapping__same_file(t->frames[i].map, map))
 			t->frames[i].flags |= FRAME_INTERPRETER;
 }

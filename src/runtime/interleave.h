@@ -22,8 +22,8 @@ struct interleave_room {
 /*
  * The native frame that holds a run's anchor runs its calls: they go before it. Where no frame
  * holds it, calls follow by order, marked so. Native frames of the interpreter's own file, from the
- * one that runs the innermost calls on, get FRAME_INTERPRETER. A trace with more calls than were
- * read is UNWIND_LIMIT.
+ * one that runs the innermost calls on, get FRAME_INTERPRETER, but for the root. A trace with more
+ * calls than were read is UNWIND_LIMIT.
  */
 void interleave__calls(struct trace *, const struct interleave_input *, struct interleave_room *);
 

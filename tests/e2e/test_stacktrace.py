@@ -17,7 +17,7 @@ from perfdata import (CONTEXT_MAX, PERF, STACKTRACE, Samples, capture_of, chains
 GOLDEN = ROOT / "tests" / "golden"
 USER = (1 << 64) - 512
 PYTHON = "import json\nx = [{'a': i} for i in range(2000)]\nfor _ in range(700): json.loads(json.dumps(x, indent=1))"
-SQL = ("create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<2000000) "
+SQL = ("create table t as with recursive c(x) as (select 1 union all select x+1 from c where x<3000000) "
        "select count(hex(x)) from c;")
 SHELL = "for i in $(seq 80); do ls -l /usr/share/doc | sort -r | head -2 >/dev/null; done"
 

@@ -76,6 +76,16 @@ static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
 	assert_int_equal(trace.status, UNWIND_ROOT);
 }
 
+static void leaves_the_root_unmarked(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 1, 0x1108 } };
+
+	(void)state;
+	begin("pEpp", UNWIND_ROOT);
+	merge(runs, 1, 9);
+	assert_string_equal(describe(), "paIIp");
+}
+
 static void leaves_out_hidden_calls(void **state)
 {
 	const struct runtime_run runs[] = { { 0, 3, 0x1100 } };
@@ -144,7 +154,7 @@ static void ends_at_the_limit_of_a_trace(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(puts_runs_before_the_frames_that_hold_their_anchors),
-	  cmocka_unit_test(leaves_out_hidden_calls),
+	  cmocka_unit_test(leaves_the_root_unmarked), cmocka_unit_test(leaves_out_hidden_calls),
 	  cmocka_unit_test(puts_calls_by_order_where_no_frame_holds_the_anchor),
 	  cmocka_unit_test(puts_calls_by_order_before_frames_at_the_same_place),
 	  cmocka_unit_test(puts_calls_last_if_the_native_stack_is_cut),
