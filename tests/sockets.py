@@ -91,7 +91,7 @@ def check_unix(recording, family):
     path, pid = said(recording, f"unix{family}")[1:]
     rows = recording.rows("SELECT kind, local, peer, amount, target FROM events WHERE command = ? ORDER BY timestamp", f"unix{family}")
     assert rows == [("unix_send", None, path, 100, int(pid)), ("unix_recv", path, None, 100, int(pid))] + [
-        (kind, None, None, 10, int(pid)) for _ in range(3) for kind in ("unix_send", "unix_recv")]
+        (kind, None, None, 10, int(pid)) for _ in range(3) for kind in ("unix_send", "unix_recv")], rows
 
 
 def check_kernel_stacks(recording, entry="do_syscall_64"):
