@@ -17,15 +17,16 @@ struct walker {
 	struct runtimes *runtimes;		 /* NULL with --no-runtimes */
 	uint64_t code_bits;			 /* of return addresses on this system */
 	struct trace trace;			 /* of an event that is walked alone */
-	struct walker_entry ahead[RECORD_BATCH]; /* that have been walked */
+	struct walker_entry ahead[RECORD_BATCH]; /* events that have been walked together */
 	struct walk_job ahead_jobs[RECORD_BATCH];
 	struct sample ahead_samples[RECORD_BATCH];
 	size_t ahead_cnt, ahead_next;
-	struct trace traces[RECORD_BATCH]; /* theirs */
-	uint8_t room[SNAPSHOT_ROOM_SZ];	   /* memory only where a stack with holes was */
+	struct trace traces[RECORD_BATCH]; /* of these events */
+	uint8_t room[SNAPSHOT_ROOM_SZ];	   /* only pages that were used for a stack with holes have
+					      memory */
 };
 
-/* Recording goes on without one. */
+/* Returns NULL if tables cannot be kept on disk; the recording goes on without them. */
 static struct table_cache *open_cache(const struct options *o)
 {
 	struct table_cache *cache;
@@ -93,7 +94,7 @@ void walker__ahead(struct walker *w, const struct walker_entry *entries, size_t 
 	unwinder__try_many(w->policy.unwinder, w->ahead_jobs, w->ahead_cnt);
 }
 
-/* How the event was walked already; NULL: it was not. */
+/* Returns the finished walk of the event; NULL if it was not walked ahead. */
 static const struct walk_job *walked(struct walker *w, const struct event *e)
 {
 	for (size_t i = w->ahead_next; i < w->ahead_cnt; i++) {
@@ -105,7 +106,7 @@ static const struct walk_job *walked(struct walker *w, const struct event *e)
 	return NULL;
 }
 
-/* False: functions of an interpreted program are being read. */
+/* Returns false if functions of an interpreted program are being read. */
 static bool merge_calls(struct walker *w, const struct runtimes_event *e, struct trace *t)
 {
 	return !w->runtimes || runtimes__merge(w->runtimes, e, t);
