@@ -129,7 +129,7 @@ static inline void event__set_before(const struct event *e, struct other_stack *
 	const uint8_t *bytes = event__switched(e, &s);
 
 	*before = (struct other_stack){
-		true, s.pc, s.sp, s.fp, { .addr = s.sp, .sz = s.sz, .bytes = bytes }
+		true, s.pc, s.sp, s.fp, s.link, { .addr = s.sp, .sz = s.sz, .bytes = bytes }
 	};
 }
 

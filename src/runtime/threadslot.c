@@ -10,6 +10,53 @@ bool thread_slot__wants_more(const struct thread_slot *s)
 
 #define CHUNK 512 /* bytes: what is around a descriptor need not all be mapped */
 
+/*
+ * glibc: the thread pointer's first word is the address of the dtv, which has the address of each
+ * module's thread-local variables in every second word. Those of the first module are right above
+ * the thread pointer (sysdeps/generic/dl-dtv.h, csu/libc-tls.c).
+ */
+#define DTV_FIRST     16
+#define FIRST_TLS_MAX 65536 /* bytes from the thread pointer: its alignment */
+
+static bool is_thread_pointer(struct remote *r, uint64_t tp, uint64_t dtv)
+{
+	struct remote first = { .mem = r->mem, .left = r->left };
+	uint64_t tls;
+
+	if (!dtv || dtv % 8)
+		return false;
+	tls = remote__u64(&first, dtv + DTV_FIRST);
+	r->left = first.left;
+	return !first.err && tls > tp && tls - tp <= FIRST_TLS_MAX;
+}
+
+/* Returns the thread pointer in these bytes from `at` on, or 0. */
+static uint64_t thread_pointer_in(struct remote *r, uint64_t at)
+{
+	uint64_t words[CHUNK / 8];
+
+	if (!remote__read(r, at, words, sizeof(words)))
+		return 0;
+	for (size_t i = 0; i < CHUNK / 8; i += 2) /* it is aligned to 16 bytes */
+		if (is_thread_pointer(r, at + i * 8, words[i]))
+			return at + i * 8;
+	return 0;
+}
+
+bool thread_slot__self_off(struct remote *r, const struct machine *m, uint64_t self, int64_t *off)
+{
+	struct remote chunks = { .mem = r->mem, .left = r->left };
+	uint64_t tp = m->descriptor_max ? 0 : self;
+
+	if (self % 16)
+		return false;
+	for (uint64_t at = 0; at < m->descriptor_max && !tp && !chunks.err; at += CHUNK)
+		tp = thread_pointer_in(&chunks, self + at);
+	r->left = chunks.left;
+	*off = (int64_t)(self - tp);
+	return tp;
+}
+
 static void vote_in_chunk(struct thread_slot *s, struct remote *r, const uint64_t who[2], int from)
 {
 	uint64_t words[CHUNK / 8];
@@ -26,6 +73,7 @@ void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, u
 	s->voter_cnt++;
 	if (!self || self % 8 || r->err)
 		return;
+	s->self = self;
 	for (int from = -THREAD_SLOT_WINDOW; from < THREAD_SLOT_WINDOW; from += CHUNK)
 		vote_in_chunk(s, r, (const uint64_t[]){ self, state }, from);
 }
