@@ -26,7 +26,7 @@ struct top {
 	struct request request;
 	FILE *out; /* memory: nothing is printed before all of it is known */
 	size_t row_max;
-	const char *by; /* title of the column `who` */
+	const char *by; /* what rows are by: the title of their column */
 };
 
 /* How nanoseconds are printed in a column, by the end of its name. */
@@ -115,8 +115,7 @@ static bool has_something(const struct top_table *t, duckdb_data_chunk chunk, id
 	for (idx_t i = 0; i < t->column_cnt && !found; i++) {
 		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
 
-		found = t->unit[i] && t->unit[i]->adds_up &&
-			number(t, i, &c, row) >= PRINTED_MIN;
+		found = t->unit[i] && t->unit[i]->adds_up && number(t, i, &c, row) >= PRINTED_MIN;
 	}
 	return found;
 }
@@ -427,8 +426,8 @@ static int print_memory(struct top *top)
 }
 
 /* What --by takes. The first is the default. */
-static const char *const groups[] = { "command", "process", "thread",	 "cgroup",
-				      "container", "unit",    "span", "host" };
+static const char *const groups[] = { "command",   "process", "thread", "cgroup",
+				      "container", "unit",    "span",	"host" };
 
 /* Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int check_order(const struct export_options *o)
