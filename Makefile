@@ -182,6 +182,12 @@ differential: setup-tests
 nightly: shadow-build $(BUILD)/shadow/gmp_numbers
 	@BUILD=$(BUILD) tests/nightly
 
+## servers: record PostgreSQL, nginx, gunicorn and a Go server, and check that top names what slows each down; skips what is not installed
+.PHONY: servers
+servers: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
+
 ## bench: measure costs and print them as tables
 bench: setup-tests
 	@$(MAKE) --no-print-directory -j2 all

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/mount.h"
 
-#define KNOWN_MAX     65536 /* folders; a user may make as many as it likes */
+#define KNOWN_MAX     65536 /* folders; a user may create any number */
 #define FILEID_KERNFS 0xfe  /* include/linux/exportfs.h: a handle is the id */
 
 struct known {
@@ -71,7 +71,7 @@ static int open_by_id(const struct cgroups *c, uint64_t id)
 	return open_by_handle_at(c->root_fd, &h.handle, O_PATH | O_CLOEXEC);
 }
 
-/* What the kernel says where it is; 0, or -1 when it is not below the root. */
+/* Asks the kernel for the path. Returns 0, or -1 if it is not below the root. */
 static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
 {
 	size_t root_len = strlen(c->root);

@@ -20,15 +20,16 @@
 
 #define EVERY_NS 500000000
 #define PID_SZ	 16	    /* ".PID" */
-#define END_NS	 1000000000 /* for what is being written at the end */
+#define END_NS	 1000000000 /* longest wait for the file that is being written at the end */
 
-/* A text on its way into the file. A disk may take seconds for it: rings fill in milliseconds. */
+/* A text that a job writes into the file: the disk may take seconds, and rings fill in
+ * milliseconds. */
 struct writing {
 	struct job job;
 	struct statusfile *file;
 	char path[PATH_MAX];
 	bool moved; /* to a name of its own */
-	int other;  /* pid of the collector that had the first one; 0: there is none */
+	int other;  /* pid of the collector that uses the first name; 0: none */
 	char *text;
 	size_t sz;
 	int err;
@@ -63,7 +64,7 @@ struct statusfile *statusfile__new(const char *path)
 	strcpy(s->path, path);
 	s->quiet = strcmp(path, STATUS_FILE) == 0;
 	strcpy(folder, path);
-	mkdir(dirname(folder), 0755); /* whether it can be written is seen when it is */
+	mkdir(dirname(folder), 0755); /* an error shows when the file is written */
 	s->jobs = jobs__new();
 	if (s->jobs)
 		return s;
@@ -72,7 +73,7 @@ struct statusfile *statusfile__new(const char *path)
 	return NULL;
 }
 
-/* The pid in the file; 0: there is none. */
+/* Returns the pid in the file; 0 if there is none. */
 static int writer_of(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), pid = 0;

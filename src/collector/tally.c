@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "event/kind.h"
 
-/* Losses of which the user is told when they happen first. */
+/* Losses about which the user is warned at their first occurrence. */
 static const struct {
 	const char *reason, *text;
 } warnings[SAID_CNT] = {

@@ -45,7 +45,7 @@ static bool is_batch_file(const char *name, const char *prefix)
 	       strcmp(name + sz - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* Says why `path` cannot be read; for a lack of permission, who can. */
+/* Logs why `path` cannot be read and, if permission is missing, which user can read it. */
 static int unreadable(const char *path, int err)
 {
 	struct passwd *owner;
@@ -61,8 +61,8 @@ static int unreadable(const char *path, int err)
 	return err;
 }
 
-/* A Parquet file begins and ends with PAR1; the eight bytes at the end also say how long its footer
- * is. */
+/* Returns what is wrong with a Parquet file. It begins and ends with PAR1; the last eight bytes
+ * also contain the length of its footer. */
 static const char *parquet_problem(int fd, off_t sz)
 {
 	unsigned char head[4], tail[8];
@@ -77,7 +77,7 @@ static const char *parquet_problem(int fd, off_t sz)
 					  : NULL;
 }
 
-/* 0; -EBADMSG, *problem says why; or -errno after reporting. */
+/* Returns 0, -EBADMSG with the reason in *problem, or -errno (already logged). */
 static int check_parquet(const char *path, const char **problem)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -95,7 +95,8 @@ static int check_parquet(const char *path, const char **problem)
 	return *problem ? -EBADMSG : 0;
 }
 
-/* The other file of a pair: PATH with `from` at the beginning of its name replaced by `to`. */
+/* Returns the other file of a pair: PATH with `from` at the beginning of its name replaced by `to`.
+ */
 static char *sibling(const char *path, const char *from, const char *to)
 {
 	const char *name = base_name(path);
@@ -112,7 +113,7 @@ static void pair__free(struct recfile_pair *p)
 	free(p->stacktraces);
 }
 
-/* Takes what the pair holds. */
+/* Appends a pair and takes ownership of its strings. */
 static int append(struct recfiles *r, struct recfile_pair p)
 {
 	struct recfile_pair *pairs = reallocarray(r->pairs, r->cnt + 1, sizeof(*pairs));
@@ -139,7 +140,8 @@ static bool is_path(const char *path, const char *other, size_t other_sz)
 	return strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
 }
 
-/* A glob may match both files of a pair, or a folder and what is in it. */
+/* Sorts the pairs and drops doubles: a glob may match both files of a pair, or a folder and its
+ * contents. */
 static void sort_unique(struct recfiles *r)
 {
 	size_t kept = 0;
@@ -199,7 +201,7 @@ static int numbers_only(const struct dirent *d)
 	return parse__u64(d->d_name, &n) == 0;
 }
 
-/* By number, then by name. */
+/* Compares by number, then by name. */
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
 	uint64_t x = strtoull((*a)->d_name, NULL, 10), y = strtoull((*b)->d_name, NULL, 10);
@@ -228,13 +230,13 @@ static int add_batches(struct recfiles *r, const char *dir)
 		    (int)sizeof(path))
 			err = -ENAMETOOLONG;
 		else if ((err = add_file(r, path)) == -ENOENT && cnt > 1)
-			err = 0; /* the others can be read without it */
+			err = 0; /* the others can be read without this one */
 	}
 	free_names(names, cnt);
 	return err;
 }
 
-/* Whether there is a batch in the folder. */
+/* Returns true if the folder has a batch. */
 static bool has_batch(const char *dir)
 {
 	struct dirent **names;
@@ -245,8 +247,8 @@ static bool has_batch(const char *dir)
 	return cnt > 0;
 }
 
-/* The recording with the highest number in `root`, of all or of those with a batch; NULL: none, or
- * *err says why. The caller frees it. */
+/* Returns the recording with the highest number in `root`, of all recordings or of those with a
+ * batch. Returns NULL if there is none, or sets *err. The caller frees the result. */
 static char *newest(const char *root, bool with_batch, int *err)
 {
 	struct dirent **names;
@@ -279,7 +281,7 @@ static int add_label(struct recfiles *r, const char *path)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-/* A collector holds a lock while it writes there. */
+/* A collector holds a lock while it writes in the folder. */
 bool recfiles__is_written(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -290,7 +292,7 @@ bool recfiles__is_written(const char *dir)
 	return written;
 }
 
-/* `other`: a recording that has one; NULL: there is none. */
+/* Logs that `path` has no batch. `other` is a recording that has one; NULL: there is none. */
 static int no_batch(const char *path, const char *other)
 {
 	log__error("%s has no batch: %s%s%s", path,
@@ -312,7 +314,7 @@ static int newest_is_empty(const char *dir, const char *path)
 	return err;
 }
 
-/* The newest of a folder of recordings; none is no error. */
+/* Adds the newest of a folder of recordings; none is no error. */
 static int add_newest(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
@@ -327,7 +329,7 @@ static int add_newest(struct recfiles *r, const char *dir)
 	return err;
 }
 
-/* A recording, or the newest of a folder of recordings. */
+/* Adds a recording, or the newest of a folder of recordings. */
 static int add_dir(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
@@ -338,7 +340,7 @@ static int add_dir(struct recfiles *r, const char *dir)
 	return recfiles__is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
 }
 
-/* A file or folder that is there; a folder without a recording adds nothing. */
+/* Adds an existing file or folder; a folder without a recording adds nothing. */
 static int add_path(struct recfiles *r, const char *path)
 {
 	char *plain = strdup(path);
@@ -360,7 +362,7 @@ static int add_path(struct recfiles *r, const char *path)
 	return err;
 }
 
-/* The batches of a folder, or of the newest recording in it that has some. */
+/* Adds the batches of a folder, or of the newest recording in it that has some. */
 static int add_folder_there(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
@@ -373,8 +375,8 @@ static int add_folder_there(struct recfiles *r, const char *dir)
 	return err;
 }
 
-/* What else a glob matches, and a batch of which a file is missing, does not keep the others from
- * being read. */
+/* Adds what a glob matches. Other files, and incomplete batches, do not prevent the rest from being
+ * read. */
 static int add_match(struct recfiles *r, const char *path)
 {
 	const char *name = base_name(path);
@@ -460,7 +462,7 @@ int recfiles__check_left(const struct recfiles *r)
 	return -EBADMSG;
 }
 
-/* Leaves out the pairs that are not whole. */
+/* Leaves out incomplete pairs. */
 static int check_pairs(struct recfiles *r)
 {
 	for (size_t i = r->cnt; i-- > 0;) {
