@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/writeall.h"
+
 #define SUFFIX	".table"
 #define NAME_SZ (2 * BUILD_ID_MAX + sizeof(SUFFIX))
 #define TEMP	".new"
@@ -205,23 +207,6 @@ struct table_cache *table_cache__new(const char *dir, size_t max_sz)
 	table_cache__put(c);
 	errno = -err;
 	return NULL;
-}
-
-static int write_all(int fd, const void *data, size_t sz)
-{
-	const uint8_t *at = data;
-
-	while (sz) {
-		ssize_t n = write(fd, at, sz);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		sz -= (size_t)n;
-	}
-	return 0;
 }
 
 int table_cache__store(struct table_cache *c, const struct cfi_table *t)
