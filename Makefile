@@ -37,7 +37,7 @@ CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
 # xxhash.h reads keys with memcpy(): its alternative breaks the aliasing rules (tests/unit/test_hash.c).
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
-	-Isrc -I. -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
+	-Isrc -I. -Iinclude -Icontrib/dwflst_compat -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
@@ -80,7 +80,7 @@ PROGRAMS := collector stacksexport stacktrace
 library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call layer_objs,libstacktrace))
 library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
-library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
+library_HEADERS := include/stacktrace.h $(wildcard contrib/dwflst_compat/*.h)
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
 # Completions do not depend on the architecture: a cross build runs the native program.
 COMPLETION_BIN ?= $(BUILD)/bin
@@ -247,7 +247,7 @@ install-library: $(INSTALL_LIBRARY)
 ## uninstall: remove the files of install
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,include/stacks_tracing.h $(library_HEADERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,stacks_tracing.h $(notdir $(library_HEADERS)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/bash-completion/completions/,$(PROGRAMS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/$(INSTALL_ZSH)/_,$(PROGRAMS))
 	rm -f $(patsubst %,$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/%.fish,$(PROGRAMS))
@@ -516,10 +516,14 @@ $(BUILD)/examples/lib%.so: examples/lib%.c include/stacks_tracing.h
 	$(Q)$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
 
 # Profilers on the library.
-$(BUILD)/examples/stacktrace/%: examples/stacktrace/%.c $(wildcard examples/stacktrace/*.h include/*.h) $(BUILD)/lib/libstacktrace.a
+PROFILERS := $(addprefix $(BUILD)/examples/stacktrace/,profiler dwflst_profiler bpf_profiler)
+$(filter-out %/dwflst_profiler,$(PROFILERS)): $(BUILD)/examples/stacktrace/%: examples/stacktrace/%.c
+$(BUILD)/examples/stacktrace/dwflst_profiler: contrib/dwflst_compat/dwflst_profiler.c
+$(PROFILERS): $(wildcard examples/stacktrace/*.h) $(library_HEADERS) $(BUILD)/lib/libstacktrace.a
 	$(call msg,EXAMPLE,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -I$(BUILD)/gen -o $@ $< $(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
+	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -Icontrib/dwflst_compat -Iexamples/stacktrace -I$(BUILD)/gen -o $@ $(filter %.c,$^) \
+		$(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
 
 $(BUILD)/examples/stacktrace/bpf_profiler: $(BUILD)/gen/bpf_profiler.skel.h
 $(BUILD)/examples/stacktrace/bpf_profiler: example_LIBS := -lbpf
