@@ -264,14 +264,26 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
-## lint: check formatting, the include rules of the folders of src, the style of comments, and scripts
-.PHONY: lint lint-source lint-scripts
-lint: format-check lint-source lint-scripts
+## lint: check formatting, the include rules of the folders of src, the style of comments, scripts, and what clang-tidy finds
+.PHONY: lint lint-source lint-scripts lint-tidy
+lint: format-check lint-source lint-scripts lint-tidy
 
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
 	@tools/check-english
+
+# Checks what has changed since the last run: a file is checked again when its object was built again.
+TIDY := $(shell command -v clang-tidy)
+TIDY_STAMPS := $(if $(TIDY),$(patsubst $(BUILD)/obj/%.o,$(BUILD)/tidy/%.ok,$(call objs,$(LAYERS))))
+lint-tidy: $(TIDY_STAMPS)
+	$(if $(TIDY),,@echo "lint: clang-tidy is missing (package clang-tidy): not run" >&2)
+
+$(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
+	@mkdir -p $(@D)
+	$(call msg,TIDY,$<)
+	$(Q)$(TIDY) --quiet $< -- $(filter-out -MMD -MP -Werror,$(ALL_CFLAGS)) 2>/dev/null
+	@touch $@
 
 # shellcheck and ruff come with make setup-tests. F811: the tests of the page import fixtures.
 lint-scripts:
@@ -322,7 +334,7 @@ $(call objs,capture): $(SKEL)
 $(BUILD)/obj/%.o: src/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -include src/base/poison.h -c -o $@ $<
 
 # Each number in its loop needs its own register. If two share a wide one, each use waits to extract its half.
 $(BUILD)/obj/cfi/interp.o $(BUILD)/pic/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
