@@ -305,21 +305,9 @@ static void set_runtimes(struct options *o, const char *arg, const struct argp_s
 		wrong(state, "runtimes", arg, "a comma list of: python");
 }
 
-/* Returns "profile switch … all"; the caller frees it. */
-static char *probe_names(void)
-{
-	struct buf names = { 0 };
-
-	for (const struct probe *p = probes; p->name; p++)
-		buf__printf(&names, "%s ", p->name);
-	buf__printf(&names, "all");
-	buf__u8(&names, 0);
-	return (char *)names.data;
-}
-
 static void print_completion(const char *shell, const struct argp_state *state)
 {
-	char *names = probe_names();
+	char *names = collector_help__probe_names();
 	const struct completion_words words[] = {
 		{ "programs", names, true },
 		{ 0 },

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "stacksexport/duck/parquetfile.h"
 
 #define DEFAULT_ROOT "/var/lib/stacks"
 #define EVENTS	     "events-"
@@ -43,56 +43,6 @@ static bool is_batch_file(const char *name, const char *prefix)
 
 	return has_prefix(name, prefix) && sz > strlen(SUFFIX) &&
 	       strcmp(name + sz - strlen(SUFFIX), SUFFIX) == 0;
-}
-
-/* Logs why `path` cannot be read and, if permission is missing, which user can read it. */
-static int unreadable(const char *path, int err)
-{
-	struct passwd *owner;
-	struct stat st;
-
-	if (err != -EACCES && err != -EPERM) {
-		log__error("cannot read %s: %s", path, strerror(-err));
-		return err;
-	}
-	owner = stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
-	log__error("cannot read %s: %s; it belongs to %s: run as that user or with sudo", path,
-		   strerror(-err), owner ? owner->pw_name : "another user");
-	return err;
-}
-
-/* Returns what is wrong with a Parquet file. It begins and ends with PAR1; the last eight bytes
- * also contain the length of its footer. */
-static const char *parquet_problem(int fd, off_t sz)
-{
-	unsigned char head[4], tail[8];
-	uint32_t footer;
-
-	if (sz < 12 || pread(fd, head, 4, 0) != 4 || memcmp(head, "PAR1", 4) != 0)
-		return sz == 0 ? "it is empty" : "not a Parquet file";
-	if (pread(fd, tail, 8, sz - 8) != 8 || memcmp(tail + 4, "PAR1", 4) != 0)
-		return "it is truncated: its footer is missing";
-	footer = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint32_t)tail[3] << 24;
-	return footer > (uint64_t)sz - 12 ? "it is damaged: its footer is larger than the file"
-					  : NULL;
-}
-
-/* Returns 0, -EBADMSG with the reason in *problem, or -errno (already logged). */
-static int check_parquet(const char *path, const char **problem)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		int err = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return unreadable(path, err);
-	}
-	*problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "not a regular file";
-	close(fd);
-	return *problem ? -EBADMSG : 0;
 }
 
 /* Returns the other file of a pair: PATH with `from` at the beginning of its name replaced by `to`.
@@ -224,7 +174,7 @@ static int add_batches(struct recfiles *r, const char *dir)
 	int cnt = scandir(dir, &names, events_only, alphasort), err = 0;
 
 	if (cnt < 0)
-		return unreadable(dir, -errno);
+		return parquet_file__unreadable(dir, -errno);
 	for (int i = 0; i < cnt && !err; i++) {
 		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) >=
 		    (int)sizeof(path))
@@ -353,7 +303,7 @@ static int add_path(struct recfiles *r, const char *path)
 	if (!plain)
 		err = -ENOMEM;
 	else if (stat(plain, &st) != 0)
-		err = unreadable(plain, -errno);
+		err = parquet_file__unreadable(plain, -errno);
 	else if (S_ISDIR(st.st_mode))
 		err = add_dir(r, plain);
 	else if ((err = add_file(r, plain)) == 0)
@@ -384,7 +334,7 @@ static int add_match(struct recfiles *r, const char *path)
 	int err = 0;
 
 	if (stat(path, &st) != 0)
-		return unreadable(path, -errno);
+		return parquet_file__unreadable(path, -errno);
 	if (S_ISDIR(st.st_mode))
 		err = add_folder_there(r, path);
 	else if (is_batch_file(name, EVENTS) || is_batch_file(name, STACKTRACES))
@@ -467,10 +417,10 @@ static int check_pairs(struct recfiles *r)
 {
 	for (size_t i = r->cnt; i-- > 0;) {
 		const char *path = r->pairs[i].events, *problem;
-		int err = check_parquet(path, &problem);
+		int err = parquet_file__check(path, &problem);
 
 		if (!err)
-			err = check_parquet(path = r->pairs[i].stacktraces, &problem);
+			err = parquet_file__check(path = r->pairs[i].stacktraces, &problem);
 		if (err && err != -EBADMSG)
 			return err;
 		if (err)
