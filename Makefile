@@ -37,7 +37,7 @@ CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
 # xxhash.h reads keys with memcpy(): its alternative breaks the aliasing rules (tests/unit/test_hash.c).
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
-	-Isrc -I. -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
+	-Isrc -I. -Iinclude -Icontrib/dwflst_compat -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
@@ -80,7 +80,7 @@ PROGRAMS := collector stacksexport stacktrace
 library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call layer_objs,libstacktrace))
 library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
-library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
+library_HEADERS := include/stacktrace.h $(wildcard contrib/dwflst_compat/*.h)
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
 # Completions do not depend on the architecture: a cross build runs the native program.
 COMPLETION_BIN ?= $(BUILD)/bin
@@ -182,6 +182,12 @@ differential: setup-tests
 nightly: shadow-build $(BUILD)/shadow/gmp_numbers
 	@BUILD=$(BUILD) tests/nightly
 
+## servers: record PostgreSQL, nginx, gunicorn and a Go server, and check that top names what slows each down; skips what is not installed
+.PHONY: servers
+servers: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
+
 ## bench: measure costs and print them as tables
 bench: setup-tests
 	@$(MAKE) --no-print-directory -j2 all
@@ -241,7 +247,7 @@ install-library: $(INSTALL_LIBRARY)
 ## uninstall: remove the files of install
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,include/stacks_tracing.h $(library_HEADERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,stacks_tracing.h $(notdir $(library_HEADERS)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/bash-completion/completions/,$(PROGRAMS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/$(INSTALL_ZSH)/_,$(PROGRAMS))
 	rm -f $(patsubst %,$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/%.fish,$(PROGRAMS))
@@ -258,14 +264,26 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
-## lint: check formatting, the include rules of the folders of src, the style of comments, and scripts
-.PHONY: lint lint-source lint-scripts
-lint: format-check lint-source lint-scripts
+## lint: check formatting, the include rules of the folders of src, the style of comments, scripts, and what clang-tidy finds
+.PHONY: lint lint-source lint-scripts lint-tidy
+lint: format-check lint-source lint-scripts lint-tidy
 
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
 	@tools/check-english
+
+# Checks what has changed since the last run: a file is checked again when its object was built again.
+TIDY := $(shell command -v clang-tidy)
+TIDY_STAMPS := $(if $(TIDY),$(patsubst $(BUILD)/obj/%.o,$(BUILD)/tidy/%.ok,$(call objs,$(LAYERS))))
+lint-tidy: $(TIDY_STAMPS)
+	$(if $(TIDY),,@echo "lint: clang-tidy is missing (package clang-tidy): not run" >&2)
+
+$(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
+	@mkdir -p $(@D)
+	$(call msg,TIDY,$<)
+	$(Q)$(TIDY) --quiet $< -- $(filter-out -MMD -MP -Werror,$(ALL_CFLAGS)) 2>/dev/null
+	@touch $@
 
 # shellcheck and ruff come with make setup-tests. F811: the tests of the page import fixtures.
 lint-scripts:
@@ -316,7 +334,7 @@ $(call objs,capture): $(SKEL)
 $(BUILD)/obj/%.o: src/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -include src/base/poison.h -c -o $@ $<
 
 # Each number in its loop needs its own register. If two share a wide one, each use waits to extract its half.
 $(BUILD)/obj/cfi/interp.o $(BUILD)/pic/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
@@ -510,10 +528,14 @@ $(BUILD)/examples/lib%.so: examples/lib%.c include/stacks_tracing.h
 	$(Q)$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
 
 # Profilers on the library.
-$(BUILD)/examples/stacktrace/%: examples/stacktrace/%.c $(wildcard examples/stacktrace/*.h include/*.h) $(BUILD)/lib/libstacktrace.a
+PROFILERS := $(addprefix $(BUILD)/examples/stacktrace/,profiler dwflst_profiler bpf_profiler)
+$(filter-out %/dwflst_profiler,$(PROFILERS)): $(BUILD)/examples/stacktrace/%: examples/stacktrace/%.c
+$(BUILD)/examples/stacktrace/dwflst_profiler: contrib/dwflst_compat/dwflst_profiler.c
+$(PROFILERS): $(wildcard examples/stacktrace/*.h) $(library_HEADERS) $(BUILD)/lib/libstacktrace.a
 	$(call msg,EXAMPLE,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -I$(BUILD)/gen -o $@ $< $(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
+	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -Icontrib/dwflst_compat -Iexamples/stacktrace -I$(BUILD)/gen -o $@ $(filter %.c,$^) \
+		$(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
 
 $(BUILD)/examples/stacktrace/bpf_profiler: $(BUILD)/gen/bpf_profiler.skel.h
 $(BUILD)/examples/stacktrace/bpf_profiler: example_LIBS := -lbpf
