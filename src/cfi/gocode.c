@@ -6,8 +6,8 @@ struct pattern {
 	uint32_t mask, bits;
 };
 
-static const struct pattern mov_g_reg = { 0xffe0ffff, 0xaa0003fc }; /* mov x28, xN */
-static const struct pattern ldr_g = { 0xffc0001f, 0xf940001c };	    /* ldr x28, [xN, #n] */
+static const struct pattern mov_g_reg = { 0xffe0ffff, 0xaa0003fc };  /* mov x28, xN */
+static const struct pattern ldr_g = { 0xffc0001f, 0xf940001c };	     /* ldr x28, [xN, #n] */
 static const struct pattern mov_sp_reg = { 0xfffffc1f, 0x9100001f }; /* mov sp, xN */
 static const struct pattern mov_x20_sp = { 0xffffffff, 0x910003f4 };
 static const struct pattern mov_sp_x20 = { 0xffffffff, 0x9100029f };
@@ -15,10 +15,10 @@ static const struct pattern push_link = { 0xffe00fff, 0xf8000ffe }; /* str x30, 
 static const struct pattern sub_sp = { 0xffc003ff, 0xd10003ff };    /* sub sp, sp, #n */
 static const struct pattern add_sp = { 0xffc003ff, 0x910003ff };    /* add sp, sp, #n */
 
-#define INSN	4
-#define X20	20
-#define PUSHED	2 /* words that the signal handler pushes: the link register, and padding */
-#define PREEMPT 2 /* instructions in which runtime.asyncPreempt makes its frame */
+#define INSN	 4
+#define X20	 20
+#define PUSHED	 2 /* words that the signal handler pushes: the link register, and padding */
+#define PREEMPT	 2 /* instructions in which runtime.asyncPreempt makes its frame */
 #define PROLOGUE 3 /* instructions that save x30 and x29, and set x29 */
 
 static uint32_t insn_at(const uint8_t *code, size_t at)

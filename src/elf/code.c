@@ -188,19 +188,15 @@ const struct code_pattern *elf_code__sigreturn_code(const struct machine *m)
 	return m == &machine_aarch64 ? &sigreturn_aarch64 : &sigreturn_x86_64;
 }
 
-/*
- * Returns whether the address is that after the two instructions, the pc during the system call. On
- * x86-64 another function may begin there, but not in Go, which has an int $3 there. The kernel's
- * vdso for AArch64 has padding there, or its end.
- */
+/* Go has an int $3 after the system call. In other code, another function may begin there. */
 static bool in_sigreturn(const struct elf_code *t)
 {
 	static const uint8_t behind[] = { 0xcd, 0x03 };
-	const struct code_pattern *code = elf_code__sigreturn_code(t->machine);
+	const uint8_t *code = sigreturn_x86_64.bytes + sigreturn_x86_64.sz - BEFORE_SZ;
 
-	return t->has_before &&
-	       memcmp(t->before, code->bytes + code->sz - BEFORE_SZ, BEFORE_SZ) == 0 &&
-	       (machine__links(t->machine) || memcmp(t->at, behind, sizeof(behind)) == 0);
+	return t->machine == &machine_x86_64 && t->has_before &&
+	       memcmp(t->before, code, BEFORE_SZ) == 0 &&
+	       memcmp(t->at, behind, sizeof(behind)) == 0;
 }
 
 bool elf_code__sigreturn(const struct elf_code *t)

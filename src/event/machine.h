@@ -23,8 +23,8 @@ struct machine {
 	uint64_t stack_end; /* stacks are below this address */
 	/* address bits of a return address; the other bits are its signature */
 	uint64_t code_bits;
-	/* Most bytes of a thread descriptor that ends at the thread pointer (ELF TLS, variant I). 0:
-	 * it begins there (variant II). */
+	/* Most bytes of a thread descriptor that ends at the thread pointer (ELF TLS, variant I).
+	 * 0: it begins there (variant II). */
 	uint32_t descriptor_max;
 };
 

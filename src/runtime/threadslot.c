@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/threadslot.h"
 
+#include <stddef.h>
 #include <string.h>
 
 bool thread_slot__wants_more(const struct thread_slot *s)
@@ -11,23 +12,29 @@ bool thread_slot__wants_more(const struct thread_slot *s)
 #define CHUNK 512 /* bytes: what is around a descriptor need not all be mapped */
 
 /*
- * glibc: the thread pointer's first word is the address of the dtv, which has the address of each
- * module's thread-local variables in every second word. Those of the first module are right above
- * the thread pointer (sysdeps/generic/dl-dtv.h, csu/libc-tls.c).
+ * glibc: the first word at the thread pointer is the address of the dtv, which has two words for
+ * each module: the address of its thread-local variables, and what to free. Those of the first
+ * module are right above the thread pointer. Before them the dtv has its length and a generation
+ * (sysdeps/generic/dl-dtv.h, elf/dl-tls.c).
  */
-#define DTV_FIRST     16
 #define FIRST_TLS_MAX 65536 /* bytes from the thread pointer: its alignment */
+#define COUNTER_MAX   (1u << 20)
 
-static bool is_thread_pointer(struct remote *r, uint64_t tp, uint64_t dtv)
+struct dtv {
+	uint64_t length, unused, generation, unused_too, first, to_free;
+};
+
+static bool is_thread_pointer(struct remote *r, uint64_t tp, uint64_t addr)
 {
-	struct remote first = { .mem = r->mem, .left = r->left };
-	uint64_t tls;
+	struct remote part = { .mem = r->mem, .left = r->left };
+	struct dtv dtv;
+	bool there =
+		addr && addr % 8 == 0 &&
+		remote__read(&part, addr - offsetof(struct dtv, generation), &dtv, sizeof(dtv));
 
-	if (!dtv || dtv % 8)
-		return false;
-	tls = remote__u64(&first, dtv + DTV_FIRST);
-	r->left = first.left;
-	return !first.err && tls > tp && tls - tp <= FIRST_TLS_MAX;
+	r->left = part.left;
+	return there && dtv.length && dtv.length < COUNTER_MAX && dtv.generation < COUNTER_MAX &&
+	       dtv.first > tp && dtv.first - tp <= FIRST_TLS_MAX && !dtv.to_free;
 }
 
 /* Returns the thread pointer in these bytes from `at` on, or 0. */
