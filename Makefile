@@ -31,7 +31,8 @@ OTHER_MACHINES := $(filter-out $(MACHINE),$(MACHINES))
 
 # Other compilers have other warnings: make WERROR=
 WERROR ?= -Werror
-WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	$(if $(findstring clang,$(CC)),-Wno-gnu-variable-sized-type-not-at-end)
 # The collector runs as root and reads files of untrusted users.
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
@@ -177,10 +178,25 @@ differential: setup-tests
 	@$(MAKE) --no-print-directory -j2 all $(BUILD)/tests/compare_walks
 	@tests/differential/run
 
-## nightly: single-step ls, python3 and libgmp, and compare each walk with a shadow stack; minutes
-.PHONY: nightly
-nightly: shadow-build $(BUILD)/shadow/gmp_numbers
-	@BUILD=$(BUILD) tests/nightly
+## nightly: all checks that take too long for test: clang, tsan, single-step, check-all, differential, test-vm, fuzz; hours, goes on after a failure
+NIGHTLY := clang tsan single-step check-all differential test-vm fuzz
+.PHONY: nightly $(NIGHTLY)
+nightly: setup-tests
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(MAKE) --no-print-directory -k $(NIGHTLY)
+
+## clang: build the programs with clang, into build-clang; unit tests use attributes of GCC
+clang:
+	@$(MAKE) --no-print-directory -j2 CC=$(CLANG) BUILD=build-clang all
+
+## tsan: run the unit tests and one end-to-end test with ThreadSanitizer, from build-tsan
+tsan:
+	@$(MAKE) --no-print-directory -j2 SAN=thread BUILD=build-tsan all unit-build
+	@BUILDS=build-tsan tests/run unit
+	@BUILD=build-tsan PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py
+
+## single-step: single-step ls, python3 and libgmp, and compare each walk with a shadow stack; minutes
+single-step: shadow-build $(BUILD)/shadow/gmp_numbers
+	@BUILD=$(BUILD) tests/singlestep
 
 ## servers: record PostgreSQL, nginx, gunicorn and a Go server, and check that top names what slows each down; skips what is not installed
 .PHONY: servers
@@ -285,14 +301,14 @@ $(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
 	$(Q)$(TIDY) --quiet $< -- $(filter-out -MMD -MP -Werror,$(ALL_CFLAGS)) 2>/dev/null
 	@touch $@
 
-# shellcheck and ruff come with make setup-tests. F811: the tests of the page import fixtures.
+# shellcheck and ruff come with make setup-tests. F811: the tests of the page and of its server import fixtures.
 lint-scripts:
 	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
-	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811' . $(shell git grep -lE '^#!.*python')
+	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811,tests/cli/test_view_*:F811' . $(shell git grep -lE '^#!.*python')
 
 ## clean: remove built files
 clean:
-	rm -rf build build-san build-fuzz build-aarch64
+	rm -rf build build-san build-fuzz build-aarch64 build-clang build-tsan
 
 ## help: this list
 help:

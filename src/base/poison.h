@@ -12,6 +12,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* Macros where the compiler is clang. */
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat strncpy strncat stpcpy sprintf vsprintf gets strtok
 #pragma GCC poison atoi atol atoll tmpnam tempnam mktemp
 
