@@ -17,16 +17,16 @@ static size_t rows_of(enum gocode_kind kind, const uint32_t *code, size_t sz,
 static void a_switch_is_where_g_is_the_threads(void **state)
 {
 	static const uint32_t systemstack[] = {
-		0xf81f0ffe, /* str x30, [sp, #-16]! */
-		0xaa0503fc, /* mov x28, x5 */
-		0x9100007f, /* mov sp, x3 */
-		0xd63f0060, /* blr x3 */
-		0xf9405c7c, /* ldr x28, [x3, #184] */
-		NOP,
-		0x9100001f, /* mov sp, x0 */
-		0xf84107fe, /* ldr x30, [sp], #16 */
+		0xf81f0ffe,		/* str x30, [sp, #-16]! */
+		0xaa0503fc,		/* mov x28, x5 */
+		0x9100007f,		/* mov sp, x3 */
+		0xd63f0060,		/* blr x3 */
+		0xf9405c7c,		/* ldr x28, [x3, #184] */
+		NOP,	    0x9100001f, /* mov sp, x0 */
+		0xf84107fe,		/* ldr x30, [sp], #16 */
 	};
-	static const uint32_t morestack[] = { NOP, 0xf940011c /* ldr x28, [x8] */, 0x9100001f, NOP };
+	static const uint32_t morestack[] = { NOP, 0xf940011c /* ldr x28, [x8] */, 0x9100001f,
+					      NOP };
 	struct gocode_row rows[GOCODE_ROWS_MAX];
 
 	(void)state;
@@ -84,8 +84,9 @@ static void a_preemption_has_the_link_register_above_its_frame(void **state)
 
 static void a_leaf_may_overwrite_its_return_address(void **state)
 {
-	static const uint32_t block[] = { 0xf81e0ffe, NOP, NOP, NOP,
-					  0x910083ff /* add sp, sp, #32 */, 0xd65f03c0 };
+	static const uint32_t block[] = {
+		0xf81e0ffe, NOP, NOP, NOP, 0x910083ff /* add sp, sp, #32 */, 0xd65f03c0
+	};
 	struct gocode_row rows[GOCODE_ROWS_MAX];
 
 	(void)state;
