@@ -44,6 +44,13 @@ static struct table_cache *open_cache(const struct options *o)
 	return cache;
 }
 
+static void set_managed(struct walker *w)
+{
+	const struct managed_code managed = runtimes__code(w->runtimes);
+
+	unwinder__set_managed(w->unwinder, &managed);
+}
+
 struct walker *walker__new(const struct walker_options *options)
 {
 	const struct options *o = options->options;
@@ -60,6 +67,8 @@ struct walker *walker__new(const struct walker_options *options)
 		w->cache = open_cache(o);
 		w->unwinder = unwinder__new(w->cache, options->jobs);
 	}
+	if (w->unwinder && w->runtimes)
+		set_managed(w);
 	if (o->stitch)
 		w->stitch = stitch__new(STITCH_SZ);
 	if ((w->naive || w->unwinder) && (w->stitch || !o->stitch))

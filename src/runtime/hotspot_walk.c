@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From a frame of HotSpot's code to its caller (cpu/x86/frame_x86.hpp). */
+#include "runtime/hotspot.h"
+
+#include <string.h>
+
+#include "bpf/event.h"
+
+/* An interpreter's frame, in bytes from its frame pointer. */
+#define FRAME_SENDER_SP -8
+#define FRAME_METHOD	-24
+#define FRAME_BCP	-64
+
+#define NEAR_SZ	 4096	   /* of a stub's frame, and of what a callee adds to an interpreter's */
+#define FRAME_SZ (1 << 20) /* of an interpreter's frame */
+
+#define REG_RAX 0
+#define REG_R13 13
+
+struct caller {
+	uint64_t pc, sp, fp;
+};
+
+static bool word_at(const struct code_walk *w, uint64_t addr, uint64_t *word)
+{
+	return snapshot__word(w->query->stack, addr, word);
+}
+
+static bool is_own_code(const struct code_blob *b, uint64_t off)
+{
+	return off < b->handlers;
+}
+
+/* Returns whether Java code returns to an address: compiled code, only after a call. */
+static bool is_return(struct code_walk *w, uint64_t pc)
+{
+	const struct code_blob *b = w->find(w, pc - 1);
+
+	if (!b || b->kind == CODE_NONE)
+		return false;
+	return b->kind != CODE_COMPILED || !is_own_code(b, pc - b->start) ||
+	       code_blob__scope(b, pc, true) != CODE_NOWHERE;
+}
+
+static bool is_in_file(const struct code_walk *w, uint64_t pc)
+{
+	const struct mapping *m = process__find(w->query->process, pc - 1);
+
+	return m && m->kind == MAPPING_FILE;
+}
+
+static bool move(struct managed_frame *f, const struct caller *c)
+{
+	f->pc = c->pc;
+	f->sp = c->sp;
+	f->fp = c->fp;
+	return true;
+}
+
+/* ---- frames of a known size ---------------------------------------------------------------------
+ */
+
+/* The whole frame: the caller's frame pointer is saved below the return address. */
+static bool read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp,
+		      struct caller *c)
+{
+	c->sp = sp + b->frame_sz;
+	return b->frame_sz >= 16 && word_at(w, c->sp - 8, &c->pc) && word_at(w, c->sp - 16, &c->fp);
+}
+
+/* The caller of code that has made no frame, or that has only saved the frame pointer. */
+static bool leave_bare(struct code_walk *w, struct managed_frame *f)
+{
+	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+
+	if (word_at(w, f->sp, &c.pc) && is_return(w, c.pc))
+		return move(f, &c);
+	c.sp += 8;
+	return word_at(w, f->sp + 8, &c.pc) && is_return(w, c.pc) && word_at(w, f->sp, &c.fp) &&
+	       move(f, &c);
+}
+
+/* What stands between the frame's end and `ret`: a poll for safepoints, and a clean-up of vector
+ * registers. `any`: bytes of an operand, which may be anything. */
+static const struct {
+	uint8_t opcode[3], opcode_sz, any;
+} at_return[] = {
+	{ { 0xc5, 0xf8, 0x77 }, 3, 0 }, /* vzeroupper */
+	{ { 0x49, 0x3b, 0xa7 }, 3, 4 }, /* cmp disp32(%r15),%rsp */
+	{ { 0x49, 0x3b, 0x67 }, 3, 1 }, /* cmp disp8(%r15),%rsp */
+	{ { 0x0f, 0x87 }, 2, 4 },	/* ja */
+	{ { 0x4d, 0x8b, 0x97 }, 3, 4 }, /* mov disp32(%r15),%r10 */
+	{ { 0x4d, 0x8b, 0x57 }, 3, 1 }, /* mov disp8(%r15),%r10 */
+	{ { 0x41, 0x85, 0x02 }, 3, 0 }, /* test %eax,(%r10) */
+	{ { 0x85, 0x05 }, 2, 4 },	/* test %eax,disp32(%rip) */
+};
+
+#define POP_FP 0x5d
+#define RET    0xc3
+
+static size_t skip_at_return(const uint8_t *at, size_t left)
+{
+	for (size_t i = 0; i < sizeof(at_return) / sizeof(*at_return); i++) {
+		size_t sz = at_return[i].opcode_sz + at_return[i].any;
+
+		if (left >= sz && !memcmp(at, at_return[i].opcode, at_return[i].opcode_sz))
+			return sz;
+	}
+	return 0;
+}
+
+/* How much of a leaf's frame there is. */
+enum extent { FRAME_WHOLE, FRAME_SAVED_FP, FRAME_BARE };
+
+static enum extent extent_at(const struct code_blob *b, uint64_t pc)
+{
+	const uint8_t *at = b->bytes + (pc - b->start), *end = b->bytes + (b->end - b->start);
+	size_t sz;
+
+	if (at < end && *at == POP_FP)
+		return FRAME_SAVED_FP;
+	while ((sz = skip_at_return(at, (size_t)(end - at))) > 0)
+		at += sz;
+	return at < end && *at == RET ? FRAME_BARE : FRAME_WHOLE;
+}
+
+static bool leave_at_return(struct code_walk *w, struct managed_frame *f, enum extent extent)
+{
+	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+
+	if (extent == FRAME_SAVED_FP && !word_at(w, f->sp, &c.fp))
+		return false;
+	c.sp += extent == FRAME_SAVED_FP ? 8 : 0;
+	return word_at(w, c.sp - 8, &c.pc) && move(f, &c);
+}
+
+static bool leave_function(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+{
+	enum extent extent = f->caller ? FRAME_WHOLE : extent_at(b, f->pc);
+	struct caller c;
+
+	if (extent != FRAME_WHOLE)
+		return leave_at_return(w, f, extent);
+	if (!f->caller && f->pc - b->start < b->complete)
+		return leave_bare(w, f);
+	return read_full(w, b, f->sp, &c) && move(f, &c);
+}
+
+/* A stub's frame has the frame pointer saved at the same place. */
+static bool leave_sized(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+{
+	struct caller c;
+
+	if (!read_full(w, b, f->sp, &c) || !(f->caller || is_return(w, c.pc)))
+		return !f->caller && leave_bare(w, f);
+	return move(f, &c);
+}
+
+/* A compiled frame that is to be interpreted from now on returns to a handler. It has its real
+ * place saved. */
+static void find_own_pc(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+{
+	uint64_t pc;
+
+	if (b->kind != CODE_COMPILED || !f->caller || is_own_code(b, f->pc - b->start))
+		return;
+	if (word_at(w, f->sp + b->orig_pc, &pc) && pc > b->start && pc - b->start < b->handlers)
+		f->own_pc = pc;
+}
+
+/* ---- frames with a frame pointer ----------------------------------------------------------------
+ */
+
+static bool read_by_pointer(struct code_walk *w, uint64_t fp, struct caller *c)
+{
+	c->sp = fp + 16;
+	return word_at(w, fp + 8, &c->pc) && word_at(w, fp, &c->fp);
+}
+
+/* Returns whether this is the whole frame of an interpreted function. */
+static bool read_interpreted(struct code_walk *w, uint64_t fp, struct caller *c)
+{
+	uint64_t method;
+
+	return read_by_pointer(w, fp, c) && word_at(w, fp + FRAME_SENDER_SP, &c->sp) &&
+	       c->sp >= fp + 16 && c->sp - fp < FRAME_SZ && word_at(w, fp + FRAME_METHOD, &method) &&
+	       method;
+}
+
+/* Between the call and the new frame, the caller's stack pointer is in r13, and the return address
+ * is on top of the stack or in rax. */
+static bool leave_entry(struct code_walk *w, struct managed_frame *f)
+{
+	struct caller c = { .fp = f->fp };
+
+	if (!f->regs)
+		return false;
+	c.sp = f->regs[REG_R13];
+	c.pc = f->regs[REG_RAX];
+	if (c.sp < f->sp || c.sp - f->sp > FRAME_SZ)
+		return false;
+	return (is_return(w, c.pc) || (word_at(w, f->sp, &c.pc) && is_return(w, c.pc))) &&
+	       move(f, &c);
+}
+
+static bool leave_interpreted(struct code_walk *w, struct managed_frame *f)
+{
+	struct caller c;
+
+	if (f->fp < f->sp || f->fp - f->sp > FRAME_SZ || !read_interpreted(w, f->fp, &c) ||
+	    !is_return(w, c.pc))
+		return !f->caller && leave_entry(w, f);
+	f->own_sp = f->fp;
+	f->interprets = true;
+	return move(f, &c);
+}
+
+/* Compiled code also calls stubs at places of which nothing is known. */
+static bool is_in_code(struct code_walk *w, uint64_t pc)
+{
+	const struct code_blob *b = w->find(w, pc - 1);
+
+	return b && b->kind != CODE_NONE;
+}
+
+/* A stub that has made no frame yet, or makes none. */
+static bool leave_frameless(struct code_walk *w, struct managed_frame *f)
+{
+	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+
+	return word_at(w, f->sp, &c.pc) && is_in_code(w, c.pc) && move(f, &c);
+}
+
+static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+{
+	struct caller c;
+
+	if (b->frame_sz >= 16)
+		return leave_sized(w, b, f);
+	if (!f->caller && leave_frameless(w, f))
+		return true;
+	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) &&
+	    read_by_pointer(w, f->fp, &c) && (is_in_code(w, c.pc) || is_in_file(w, c.pc)))
+		return move(f, &c);
+	return !f->caller && (leave_bare(w, f) || leave_entry(w, f));
+}
+
+/* ---- one step -----------------------------------------------------------------------------------
+ */
+
+static bool leave(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+{
+	switch (b->kind) {
+	case CODE_NONE: return false;
+	case CODE_STUB: return leave_stub(w, b, f);
+	case CODE_INTERPRETER: return leave_interpreted(w, f);
+	case CODE_NATIVE:
+	case CODE_COMPILED: break;
+	}
+	find_own_pc(w, b, f);
+	return leave_function(w, b, f);
+}
+
+enum managed_result hotspot__step(struct code_walk *w, struct managed_frame *f)
+{
+	const struct code_blob *b = w->find(w, f->pc - f->caller);
+	bool left = b && leave(w, b, f);
+
+	if (w->awaits)
+		return MANAGED_AWAITS;
+	return left ? MANAGED_STEPPED : MANAGED_LOST;
+}
+
+bool hotspot__function(const struct snapshot *s, const struct frame *f, uint64_t *method)
+{
+	return snapshot__word(s, f->sp + FRAME_METHOD, method);
+}
+
+/* The leaf has it in a register; a frame that has called has it on the stack. */
+uint64_t hotspot__instr(const struct event *e, const struct snapshot *s, const struct frame *f)
+{
+	uint64_t bcp = 0;
+
+	if (f->flags & FRAME_CALLER)
+		snapshot__word(s, f->sp + FRAME_BCP, &bcp);
+	else
+		bcp = e->regs[REG_R13];
+	return bcp;
+}
