@@ -48,7 +48,8 @@ struct runtime_code {
 	enum managed_result (*step)(struct code_walk *, struct managed_frame *);
 	/* Finds which function runs in a frame with FRAME_INTERPRETS; returns false if unknown. */
 	bool (*function)(const struct snapshot *, const struct frame *, uint64_t *code);
-	/* Returns the address of its instruction that is executed, or 0. */
+	/* Returns the address of its instruction that is executed, or 0: by the event's registers,
+	 * if the frame is the leaf and they may have it; or NULL, by the stack. */
 	uint64_t (*instr)(const struct event *, const struct snapshot *, const struct frame *);
 };
 

@@ -54,9 +54,14 @@ static bool find_line(const struct expanding *x, const struct script_function *f
 		      struct script_call *out)
 {
 	const struct runtime_code *code = x->runtime->code;
-	uint64_t at = code->instr(x->in->event, x->in->stack, &x->trace->frames[i]);
+	const struct frame *frame = &x->trace->frames[i];
+	const struct event *leaf = i ? NULL : x->in->event;
 
-	if (!script_function__line(f, at, &out->line) && f->sz)
+	if (!f->sz) /* native */
+		return true;
+	if ((!leaf || !script_function__line(f, code->instr(leaf, x->in->stack, frame),
+					     &out->line)) &&
+	    !script_function__line(f, code->instr(NULL, x->in->stack, frame), &out->line))
 		return false;
 	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
 	return true;

@@ -95,8 +95,9 @@ static const struct {
 	{ { 0x85, 0x05 }, 2, 4 },	/* test %eax,disp32(%rip) */
 };
 
-#define POP_FP 0x5d
-#define RET    0xc3
+#define PUSH_FP 0x55
+#define POP_FP	0x5d
+#define RET	0xc3
 
 static size_t skip_at_return(const uint8_t *at, size_t left)
 {
@@ -110,13 +111,43 @@ static size_t skip_at_return(const uint8_t *at, size_t left)
 }
 
 /* How much of a leaf's frame there is. */
-enum extent { FRAME_WHOLE, FRAME_SAVED_FP, FRAME_BARE };
+enum extent { FRAME_WHOLE, FRAME_UNSAVED_FP, FRAME_SAVED_FP, FRAME_BARE };
+
+/* Returns the size of `sub $grows,%rsp`, or 0 if it is not there. */
+static size_t grows_stack(const uint8_t *at, size_t left, uint32_t grows)
+{
+	static const uint8_t small[] = { 0x48, 0x83, 0xec }, large[] = { 0x48, 0x81, 0xec };
+
+	if (left >= 4 && !memcmp(at, small, 3) && at[3] == grows)
+		return 4;
+	return left >= 7 && !memcmp(at, large, 3) && !memcmp(at + 3, &grows, 4) ? 7 : 0;
+}
+
+/* In the prologue: `push %rbp; sub $n,%rsp`, or `sub $n,%rsp; mov %rbp,m(%rsp)`. The size of the
+ * frame says what n is. */
+static enum extent extent_at_entry(const struct code_blob *b, uint64_t off)
+{
+	for (uint32_t i = 0; i < b->complete; i++) {
+		size_t left = b->end - b->start - i;
+		size_t pushed = grows_stack(b->bytes + i, left, b->frame_sz - 16);
+		size_t sz = pushed ? pushed : grows_stack(b->bytes + i, left, b->frame_sz - 8);
+
+		if (!sz)
+			continue;
+		if (off >= i + sz)
+			return !pushed && off == i + sz ? FRAME_UNSAVED_FP : FRAME_WHOLE;
+		return pushed && off == i ? FRAME_SAVED_FP : FRAME_BARE;
+	}
+	return off && b->bytes[off - 1] == PUSH_FP ? FRAME_SAVED_FP : FRAME_BARE;
+}
 
 static enum extent extent_at(const struct code_blob *b, uint64_t pc)
 {
 	const uint8_t *at = b->bytes + (pc - b->start), *end = b->bytes + (b->end - b->start);
 	size_t sz;
 
+	if (pc - b->start < b->complete)
+		return extent_at_entry(b, pc - b->start);
 	if (at < end && *at == POP_FP)
 		return FRAME_SAVED_FP;
 	while ((sz = skip_at_return(at, (size_t)(end - at))) > 0)
@@ -124,26 +155,22 @@ static enum extent extent_at(const struct code_blob *b, uint64_t pc)
 	return at < end && *at == RET ? FRAME_BARE : FRAME_WHOLE;
 }
 
-static bool leave_at_return(struct code_walk *w, struct managed_frame *f, enum extent extent)
-{
-	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
-
-	if (extent == FRAME_SAVED_FP && !word_at(w, f->sp, &c.fp))
-		return false;
-	c.sp += extent == FRAME_SAVED_FP ? 8 : 0;
-	return word_at(w, c.sp - 8, &c.pc) && move(f, &c);
-}
-
 static bool leave_function(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
 	enum extent extent = f->caller ? FRAME_WHOLE : extent_at(b, f->pc);
-	struct caller c;
+	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
 
-	if (extent != FRAME_WHOLE)
-		return leave_at_return(w, f, extent);
-	if (!f->caller && f->pc - b->start < b->complete)
-		return leave_bare(w, f);
-	return read_full(w, b, f->sp, &c) && move(f, &c);
+	switch (extent) {
+	case FRAME_WHOLE: return read_full(w, b, f->sp, &c) && move(f, &c);
+	case FRAME_UNSAVED_FP: c.sp = f->sp + b->frame_sz; break;
+	case FRAME_SAVED_FP:
+		if (!word_at(w, f->sp, &c.fp))
+			return false;
+		c.sp += 8;
+		break;
+	case FRAME_BARE: break;
+	}
+	return word_at(w, c.sp - 8, &c.pc) && move(f, &c);
 }
 
 /* A stub's frame has the frame pointer saved at the same place. */
@@ -231,6 +258,17 @@ static bool leave_frameless(struct code_walk *w, struct managed_frame *f)
 	return word_at(w, f->sp, &c.pc) && is_in_code(w, c.pc) && move(f, &c);
 }
 
+/* One stub has a word between its frame pointer and its return address (nmethod_entry_barrier). */
+static bool read_stub(struct code_walk *w, uint64_t fp, struct caller *c)
+{
+	if (!read_by_pointer(w, fp, c))
+		return false;
+	if (is_in_code(w, c->pc) || is_in_file(w, c->pc))
+		return true;
+	c->sp = fp + 24;
+	return word_at(w, fp + 16, &c->pc) && is_in_code(w, c->pc);
+}
+
 static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
 	struct caller c;
@@ -240,7 +278,7 @@ static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct ma
 	if (!f->caller && leave_frameless(w, f))
 		return true;
 	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) &&
-	    read_by_pointer(w, f->fp, &c) && (is_in_code(w, c.pc) || is_in_file(w, c.pc)))
+	    read_stub(w, f->fp, &c))
 		return move(f, &c);
 	return !f->caller && (leave_bare(w, f) || leave_entry(w, f));
 }
@@ -276,14 +314,14 @@ bool hotspot__function(const struct snapshot *s, const struct frame *f, uint64_t
 	return snapshot__word(s, f->sp + FRAME_METHOD, method);
 }
 
-/* The leaf has it in a register; a frame that has called has it on the stack. */
+/* A frame that has called has it on the stack; so has the leaf, if the register has something else:
+ * that is the place of its last call, or of the call that is being made. */
 uint64_t hotspot__instr(const struct event *e, const struct snapshot *s, const struct frame *f)
 {
 	uint64_t bcp = 0;
 
-	if (f->flags & FRAME_CALLER)
-		snapshot__word(s, f->sp + FRAME_BCP, &bcp);
-	else
-		bcp = e->regs[REG_R13];
+	if (e)
+		return e->regs[REG_R13];
+	snapshot__word(s, f->sp + FRAME_BCP, &bcp);
 	return bcp;
 }
