@@ -218,13 +218,14 @@ static struct code_blob *find_blob(const struct host *h, uint64_t addr)
 static void put_blob(struct codes *c, struct host *h, struct code_blob *b)
 {
 	struct code_blob **room = array__room(h->blobs, h->cnt, &h->cap, sizeof(*room));
-	size_t first = find_after(h, b->start), past = first;
+	size_t first, past;
 
 	if (!room) {
 		code_blob__free(b);
 		return;
 	}
 	h->blobs = room;
+	first = past = find_after(h, b->start);
 	for (; past < h->cnt && room[past]->start < b->end; past++) {
 		h->sz -= code_blob__memory(room[past]);
 		c->stats.sz -= code_blob__memory(room[past]);

@@ -114,7 +114,7 @@ static void read_code_range(struct remote *r, const struct runtime_layout *l, st
 			   ? hotspot__word(r, l, b->header, JVM_BLOB_BEGIN)
 			   : b->header + hotspot__u32(r, l, b->header, JVM_BLOB_CODE);
 	b->end = b->header + hotspot__u32(r, l, b->header, JVM_BLOB_DATA);
-	b->complete = complete > 0 ? (uint32_t)complete : 0;
+	b->complete = complete > 0 && (uint64_t)complete < b->end - b->start ? (uint32_t)complete : 0;
 	b->frame_sz = words <= FRAME_SZ_MAX / 8 ? words * 8 : 0;
 	b->handlers = CODE_NOWHERE;
 }
