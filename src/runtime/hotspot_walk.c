@@ -15,6 +15,7 @@
 #define FRAME_SZ (1 << 20) /* of an interpreter's frame */
 
 #define REG_RAX 0
+#define REG_RBX 3
 #define REG_R13 13
 
 struct caller {
@@ -155,13 +156,24 @@ static enum extent extent_at(const struct code_blob *b, uint64_t pc)
 	return at < end && *at == RET ? FRAME_BARE : FRAME_WHOLE;
 }
 
+/* Code behind a function's own may run after the frame is gone. */
+static bool leads_on(struct code_walk *w, const struct code_blob *b, uint64_t sp)
+{
+	struct caller c;
+
+	return read_full(w, b, sp, &c) && is_return(w, c.pc);
+}
+
 static bool leave_function(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
 	enum extent extent = f->caller ? FRAME_WHOLE : extent_at(b, f->pc);
 	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
 
 	switch (extent) {
-	case FRAME_WHOLE: return read_full(w, b, f->sp, &c) && move(f, &c);
+	case FRAME_WHOLE:
+		if (!f->caller && !leads_on(w, b, f->sp) && leave_bare(w, f))
+			return true;
+		return read_full(w, b, f->sp, &c) && move(f, &c);
 	case FRAME_UNSAVED_FP: c.sp = f->sp + b->frame_sz; break;
 	case FRAME_SAVED_FP:
 		if (!word_at(w, f->sp, &c.fp))
@@ -214,29 +226,56 @@ static bool read_interpreted(struct code_walk *w, uint64_t fp, struct caller *c)
 	       method;
 }
 
-/* Between the call and the new frame, the caller's stack pointer is in r13, and the return address
- * is on top of the stack or in rax. */
+static bool is_near(const struct managed_frame *f, uint64_t sp)
+{
+	return sp >= f->sp && sp - f->sp <= FRAME_SZ;
+}
+
+/* A leaf that has no frame of its own yet, or not any more. Where a call begins, r13 has the
+ * caller's stack pointer; where it ends, rbx. The return address is in a register meanwhile, or on
+ * top of the stack. */
 static bool leave_entry(struct code_walk *w, struct managed_frame *f)
 {
 	struct caller c = { .fp = f->fp };
+	uint64_t before, after;
 
 	if (!f->regs)
 		return false;
-	c.sp = f->regs[REG_R13];
-	c.pc = f->regs[REG_RAX];
-	if (c.sp < f->sp || c.sp - f->sp > FRAME_SZ)
+	before = f->regs[REG_R13];
+	after = f->regs[REG_RBX];
+	if (is_return(w, before)) {
+		c.pc = before;
+		c.sp = after;
+	} else if (is_return(w, f->regs[REG_RAX])) {
+		c.pc = f->regs[REG_RAX];
+		c.sp = before;
+	} else if (word_at(w, f->sp, &c.pc) && is_return(w, c.pc)) {
+		c.sp = is_near(f, before) ? before : is_near(f, after) ? after : f->sp + 8;
+	}
+	return c.pc && is_near(f, c.sp) && move(f, &c);
+}
+
+/* The frame pointer is set, what follows it is not. */
+static bool leave_begun(struct code_walk *w, struct managed_frame *f)
+{
+	struct caller c;
+
+	if (!f->regs || !is_near(f, f->fp) || !read_by_pointer(w, f->fp, &c) ||
+	    !is_return(w, c.pc))
 		return false;
-	return (is_return(w, c.pc) || (word_at(w, f->sp, &c.pc) && is_return(w, c.pc))) &&
-	       move(f, &c);
+	if (f->fp == f->sp || !word_at(w, f->fp + FRAME_SENDER_SP, &c.sp))
+		c.sp = f->regs[REG_R13];
+	return is_near(f, c.sp) && move(f, &c);
 }
 
 static bool leave_interpreted(struct code_walk *w, struct managed_frame *f)
 {
+	uint64_t least = f->caller ? 0 : -FRAME_BCP;
 	struct caller c;
 
-	if (f->fp < f->sp || f->fp - f->sp > FRAME_SZ || !read_interpreted(w, f->fp, &c) ||
+	if (!is_near(f, f->fp) || f->fp - f->sp < least || !read_interpreted(w, f->fp, &c) ||
 	    !is_return(w, c.pc))
-		return !f->caller && leave_entry(w, f);
+		return !f->caller && (leave_begun(w, f) || leave_entry(w, f));
 	f->own_sp = f->fp;
 	f->interprets = true;
 	return move(f, &c);
