@@ -24,7 +24,7 @@ struct managed_query {
 /* A frame, then its caller's. */
 struct managed_frame {
 	uint64_t pc, sp, fp;
-	bool caller;		/* pc is a return address */
+	bool caller;	      /* pc is a return address */
 	const uint64_t *regs; /* by DWARF number, if it is none */
 	/* Of the frame itself, to record: its real pc; and if an interpreter runs a function in
 	 * it, its frame pointer, instead of its stack pointer. */

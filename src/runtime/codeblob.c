@@ -19,8 +19,8 @@ void code_blob__free(struct code_blob *b)
 
 size_t code_blob__memory(const struct code_blob *b)
 {
-	size_t sz = sizeof(*b) + b->place_cnt * sizeof(*b->places) +
-		    b->scope_cnt * sizeof(*b->scopes);
+	size_t sz =
+		sizeof(*b) + b->place_cnt * sizeof(*b->places) + b->scope_cnt * sizeof(*b->scopes);
 
 	sz += b->bytes ? b->end - b->start : 0;
 	for (size_t i = 0; i < b->script_cnt; i++)

@@ -48,7 +48,7 @@ struct code_blob {
 	uint64_t checked_ns;
 };
 
-void code_blob__free(struct code_blob *);	   /* accepts NULL */
+void code_blob__free(struct code_blob *);	    /* accepts NULL */
 size_t code_blob__memory(const struct code_blob *); /* bytes */
 
 /* Returns the innermost scope at a place, or CODE_NOWHERE. `exact`: only at the end of a place, as

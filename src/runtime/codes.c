@@ -15,10 +15,10 @@
 
 #define MEMORY_MAX (128u << 20) /* bytes of all code; then processes are forgotten */
 #define HOSTS_MAX  1024
-#define BLOBS_MAX  32768	 /* of one process; then all of it are forgotten */
+#define BLOBS_MAX  32768      /* of one process; then all of it are forgotten */
 #define READ_MAX   (8u << 20) /* bytes of one piece */
-#define WANTED_MAX 512		 /* pieces that one job reads */
-#define CHECK_NS   100000000	 /* until code that is used has to be found unchanged */
+#define WANTED_MAX 512	      /* pieces that one job reads */
+#define CHECK_NS   100000000  /* until code that is used has to be found unchanged */
 #define RETRY_NS   1000000000 /* until an address without code is tried again */
 
 struct host {
@@ -30,7 +30,7 @@ struct host {
 	size_t cnt, cap;
 	size_t sz; /* bytes */
 	bool reading;
-	bool given_up; /* its memory cannot be read: it has ended */
+	bool given_up;		  /* its memory cannot be read: it has ended */
 	struct host *prev, *next; /* the one used last is the list's last */
 	UT_hash_handle hh;
 };
@@ -298,8 +298,8 @@ static void fetch_all(struct job *job)
 	const struct code_blob *last = NULL;
 
 	f->begin_ns = monotonic__ns();
-	f->has_ranges = mem >= 0 &&
-			f->layout.runtime->code->ranges(&remote, &f->layout, &f->ranges) == 0;
+	f->has_ranges =
+		mem >= 0 && f->layout.runtime->code->ranges(&remote, &f->layout, &f->ranges) == 0;
 	for (f->done = 0; f->has_ranges && f->done < f->cnt; f->done++) {
 		const struct code_wanted *w = &f->pieces[f->done].wanted;
 

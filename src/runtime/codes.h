@@ -20,8 +20,8 @@ void codes__free(struct codes *); /* after jobs__free(); accepts NULL */
 struct codes_owner {
 	uint32_t tgid;
 	uint64_t from_ns;
-	const struct runtime_layout *layout;	/* copied */
-	const struct code_ranges *ranges; /* copied */
+	const struct runtime_layout *layout; /* copied */
+	const struct code_ranges *ranges;    /* copied */
 };
 void codes__add(struct codes *, const struct codes_owner *);
 

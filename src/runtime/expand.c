@@ -26,10 +26,9 @@ static void put_call(struct expanding *x, const struct frame *f, const struct sc
 {
 	if (x->cnt < TRACE_MAX)
 		x->room->calls[x->cnt] = *c;
-	put_frame(x, &(struct frame){ .pc = x->cnt,
-				      .sp = f->sp,
-				      .flags = FRAME_SCRIPT,
-				      .source = f->source });
+	put_frame(x,
+		  &(struct frame){
+			  .pc = x->cnt, .sp = f->sp, .flags = FRAME_SCRIPT, .source = f->source });
 }
 
 static void put_unknown(struct expanding *x, const struct frame *f)
@@ -59,8 +58,8 @@ static bool find_line(const struct expanding *x, const struct script_function *f
 
 	if (!f->sz) /* native */
 		return true;
-	if ((!leaf || !script_function__line(f, code->instr(leaf, x->in->stack, frame),
-					     &out->line)) &&
+	if ((!leaf ||
+	     !script_function__line(f, code->instr(leaf, x->in->stack, frame), &out->line)) &&
 	    !script_function__line(f, code->instr(NULL, x->in->stack, frame), &out->line))
 		return false;
 	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
@@ -123,8 +122,9 @@ static void put_compiled(struct expanding *x, const struct code_blob *b, size_t 
 		const struct code_scope *s = &b->scopes[scope];
 		const char *mark = s->caller == CODE_NOWHERE ? code->compiled : code->inlined;
 
-		put_call(x, f, &(struct script_call){ &b->scripts[s->function], mark, s->line,
-						      s->line_in });
+		put_call(x, f,
+			 &(struct script_call){ &b->scripts[s->function], mark, s->line,
+						s->line_in });
 	}
 }
 

@@ -6,11 +6,11 @@
 
 #include "runtime/hotspot.h"
 
-#define SEGMENT_FREE  0xff
-#define HOPS_MAX      65536 /* each is 254 segments of usually 128 bytes */
-#define BLOB_SZ_MAX   (1u << 22) /* bytes of code */
-#define FRAME_SZ_MAX  (1u << 20)
-#define NAME_SZ	      64
+#define SEGMENT_FREE 0xff
+#define HOPS_MAX     65536	/* each is 254 segments of usually 128 bytes */
+#define BLOB_SZ_MAX  (1u << 22) /* bytes of code */
+#define FRAME_SZ_MAX (1u << 20)
+#define NAME_SZ	     64
 
 #define COMPILED_NAME	 "nmethod"
 #define NATIVE_NAME	 "native nmethod"
@@ -22,8 +22,7 @@ struct heap {
 	uint32_t shift;
 };
 
-static void read_heap(struct remote *r, const struct runtime_layout *l, uint64_t at,
-		      struct heap *h)
+static void read_heap(struct remote *r, const struct runtime_layout *l, uint64_t at, struct heap *h)
 {
 	uint64_t memory = at + l->at[JVM_HEAP_MEMORY], map = at + l->at[JVM_HEAP_MAP];
 
@@ -114,7 +113,8 @@ static void read_code_range(struct remote *r, const struct runtime_layout *l, st
 			   ? hotspot__word(r, l, b->header, JVM_BLOB_BEGIN)
 			   : b->header + hotspot__u32(r, l, b->header, JVM_BLOB_CODE);
 	b->end = b->header + hotspot__u32(r, l, b->header, JVM_BLOB_DATA);
-	b->complete = complete > 0 && (uint64_t)complete < b->end - b->start ? (uint32_t)complete : 0;
+	b->complete =
+		complete > 0 && (uint64_t)complete < b->end - b->start ? (uint32_t)complete : 0;
 	b->frame_sz = words <= FRAME_SZ_MAX / 8 ? words * 8 : 0;
 	b->handlers = CODE_NOWHERE;
 }

@@ -99,10 +99,10 @@ static const struct wanted_field constants[] = {
 
 /* What some version lacks. */
 static const enum hotspot_at optional[] = {
-	JVM_BLOB_CODE,	      JVM_BLOB_BEGIN,	  JVM_BLOB_EXTRA,    JVM_BLOB_RELOCS,
-	JVM_BLOB_EXTRA_SZ,    JVM_NMETHOD_METADATA, JVM_NMETHOD_PCS_END, JVM_NMETHOD_SCOPES_AT,
-	JVM_NMETHOD_SCOPES,   JVM_NMETHOD_FIXED,  JVM_NMETHOD_FIXED_SZ, JVM_CONST_HAS_LINES,
-	JVM_POOL_FILE,	      JVM_CLASS_FILE,
+	JVM_BLOB_CODE,	    JVM_BLOB_BEGIN,	  JVM_BLOB_EXTRA,	JVM_BLOB_RELOCS,
+	JVM_BLOB_EXTRA_SZ,  JVM_NMETHOD_METADATA, JVM_NMETHOD_PCS_END,	JVM_NMETHOD_SCOPES_AT,
+	JVM_NMETHOD_SCOPES, JVM_NMETHOD_FIXED,	  JVM_NMETHOD_FIXED_SZ, JVM_CONST_HAS_LINES,
+	JVM_POOL_FILE,	    JVM_CLASS_FILE,
 };
 
 #define ARRAY_CNT(a) (sizeof(a) / sizeof(*(a)))
@@ -139,7 +139,8 @@ static void take_static(struct remote *r, const struct jvm_field *f, const char 
 		return;
 	if (strcmp(type, "CodeCache") == 0 && remote__is_text(r, f->name, "_heaps"))
 		s->heaps = f->where;
-	if (strcmp(type, "Abstract_VM_Version") == 0 && remote__is_text(r, f->name, "_vm_major_version"))
+	if (strcmp(type, "Abstract_VM_Version") == 0 &&
+	    remote__is_text(r, f->name, "_vm_major_version"))
 		s->version = f->where;
 }
 

@@ -12,8 +12,8 @@ enum hotspot_at {
 	JVM_HEAP_MEMORY, /* CodeHeap: a VirtualSpace */
 	JVM_HEAP_MAP,
 	JVM_HEAP_SHIFT,
-	JVM_SPACE_LOW, /* VirtualSpace */
-	JVM_SPACE_END, /* of what is reserved */
+	JVM_SPACE_LOW,	  /* VirtualSpace */
+	JVM_SPACE_END,	  /* of what is reserved */
 	JVM_BLOCK_LENGTH, /* HeapBlock, before each blob; in segments */
 	JVM_BLOCK_USED,
 	JVM_BLOCK_SZ,
@@ -23,10 +23,10 @@ enum hotspot_at {
 	JVM_BLOB_SZ,
 	JVM_BLOB_COMPLETE,
 	JVM_BLOB_FRAME,
-	JVM_BLOB_DATA,	/* offset of the end of the code */
-	JVM_BLOB_CODE,	/* offset of the code; or: */
-	JVM_BLOB_BEGIN,	/* address of the code */
-	JVM_BLOB_EXTRA,	/* address of data elsewhere, from JDK 25 on */
+	JVM_BLOB_DATA,	 /* offset of the end of the code */
+	JVM_BLOB_CODE,	 /* offset of the code; or: */
+	JVM_BLOB_BEGIN,	 /* address of the code */
+	JVM_BLOB_EXTRA,	 /* address of data elsewhere, from JDK 25 on */
 	JVM_BLOB_RELOCS, /* bytes of it before the metadata */
 	JVM_BLOB_EXTRA_SZ,
 	JVM_NMETHOD_METHOD,
@@ -48,9 +48,9 @@ enum hotspot_at {
 	JVM_CONST_WORDS,
 	JVM_CONST_SZ,
 	JVM_CONST_HAS_LINES, /* bit of the flags */
-	JVM_POOL_HOLDER,	    /* ConstantPool */
-	JVM_POOL_FILE,	    /* of the source; or: */
-	JVM_CLASS_FILE,	    /* in InstanceKlass */
+	JVM_POOL_HOLDER,     /* ConstantPool */
+	JVM_POOL_FILE,	     /* of the source; or: */
+	JVM_CLASS_FILE,	     /* in InstanceKlass */
 	JVM_POOL_CNT,
 	JVM_POOL_SZ,
 	JVM_CLASS_NAME,

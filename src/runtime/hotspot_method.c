@@ -7,15 +7,15 @@
 #include "base/buf.h"
 #include "runtime/hotspot.h"
 
-#define TEXT_MAX      1024 /* bytes of a name; more are cut off */
-#define LINES_MAX     (1u << 18)
-#define LINES_ESCAPE  0xff
-#define HIDDEN	      "+0x"	  /* a hidden class has its address at the end of its name */
-#define LAMBDA	      "$$Lambda" /* … a number before it, up to JDK 20 */
-#define SPARSE_JDK    20	  /* from here on no byte of a number is 0 */
-#define NUMBER_LOW    192	  /* a lower byte is the last one (utilities/unsigned5.hpp) */
-#define NUMBER_SHIFT  6
-#define NUMBER_BYTES  5
+#define TEXT_MAX     1024 /* bytes of a name; more are cut off */
+#define LINES_MAX    (1u << 18)
+#define LINES_ESCAPE 0xff
+#define HIDDEN	     "+0x"	/* a hidden class has its address at the end of its name */
+#define LAMBDA	     "$$Lambda" /* … a number before it, up to JDK 20 */
+#define SPARSE_JDK   20		/* from here on no byte of a number is 0 */
+#define NUMBER_LOW   192	/* a lower byte is the last one (utilities/unsigned5.hpp) */
+#define NUMBER_SHIFT 6
+#define NUMBER_BYTES 5
 
 struct hotspot_numbers hotspot_numbers__on(const struct runtime_layout *l, const uint8_t *bytes,
 					   size_t sz)
@@ -66,8 +66,8 @@ static int read_symbol(struct remote *r, const struct runtime_layout *l, uint64_
 }
 
 /* Reads the name at an index of a ConstantPool. */
-static int read_constant(struct remote *r, const struct runtime_layout *l,
-			 const uint64_t place[2], char text[TEXT_MAX + 1])
+static int read_constant(struct remote *r, const struct runtime_layout *l, const uint64_t place[2],
+			 char text[TEXT_MAX + 1])
 {
 	uint64_t pool = place[0], idx = place[1];
 

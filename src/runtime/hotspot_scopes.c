@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Debug information of nmethods: which methods each place of the code is in (code/debugInfo.hpp). */
+/* Debug information of nmethods: which methods each place of the code is in (code/debugInfo.hpp).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "base/array.h"
 #include "runtime/hotspot.h"
 
-#define DATA_MAX   (4u << 20) /* bytes of each table */
-#define DEPTH_MAX  512	      /* inlined calls in one another */
+#define DATA_MAX  (4u << 20) /* bytes of each table */
+#define DEPTH_MAX 512	     /* inlined calls in one another */
 
 /* PcDesc (code/pcDesc.hpp), the same in all versions. */
 struct pc_desc {
@@ -68,7 +69,8 @@ static struct part find_metadata(const struct scopes_reader *s, uint64_t scopes)
 static void find_parts(struct scopes_reader *s)
 {
 	uint64_t fixed = word_of(s, JVM_NMETHOD_FIXED), base = fixed ? fixed : s->blob->header;
-	uint64_t pcs = base + u32_of(s, JVM_NMETHOD_PCS), scopes = word_of(s, JVM_NMETHOD_SCOPES_AT);
+	uint64_t pcs = base + u32_of(s, JVM_NMETHOD_PCS),
+		 scopes = word_of(s, JVM_NMETHOD_SCOPES_AT);
 
 	if (!scopes)
 		scopes = base + u32_of(s, JVM_NMETHOD_SCOPES);
@@ -120,8 +122,7 @@ static uint32_t function_at(struct scopes_reader *s, uint32_t idx)
 		return CODE_NOWHERE;
 	if (!s->functions[idx - 1]) {
 		memcpy(&method, s->metadata.bytes + (idx - 1) * sizeof(method), sizeof(method));
-		s->functions[idx - 1] =
-			method == s->own_method ? 1 : read_function(s, method) + 1;
+		s->functions[idx - 1] = method == s->own_method ? 1 : read_function(s, method) + 1;
 	}
 	return s->functions[idx - 1] - 1;
 }

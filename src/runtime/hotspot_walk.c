@@ -62,8 +62,7 @@ static bool move(struct managed_frame *f, const struct caller *c)
  */
 
 /* The whole frame: the caller's frame pointer is saved below the return address. */
-static bool read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp,
-		      struct caller *c)
+static bool read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp, struct caller *c)
 {
 	c->sp = sp + b->frame_sz;
 	return b->frame_sz >= 16 && word_at(w, c->sp - 8, &c->pc) && word_at(w, c->sp - 16, &c->fp);
@@ -222,8 +221,8 @@ static bool read_interpreted(struct code_walk *w, uint64_t fp, struct caller *c)
 	uint64_t method;
 
 	return read_by_pointer(w, fp, c) && word_at(w, fp + FRAME_SENDER_SP, &c->sp) &&
-	       c->sp >= fp + 16 && c->sp - fp < FRAME_SZ && word_at(w, fp + FRAME_METHOD, &method) &&
-	       method;
+	       c->sp >= fp + 16 && c->sp - fp < FRAME_SZ &&
+	       word_at(w, fp + FRAME_METHOD, &method) && method;
 }
 
 static bool is_near(const struct managed_frame *f, uint64_t sp)
@@ -260,8 +259,7 @@ static bool leave_begun(struct code_walk *w, struct managed_frame *f)
 {
 	struct caller c;
 
-	if (!f->regs || !is_near(f, f->fp) || !read_by_pointer(w, f->fp, &c) ||
-	    !is_return(w, c.pc))
+	if (!f->regs || !is_near(f, f->fp) || !read_by_pointer(w, f->fp, &c) || !is_return(w, c.pc))
 		return false;
 	if (f->fp == f->sp || !word_at(w, f->fp + FRAME_SENDER_SP, &c.sp))
 		c.sp = f->regs[REG_R13];
@@ -316,8 +314,7 @@ static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct ma
 		return leave_sized(w, b, f);
 	if (!f->caller && leave_frameless(w, f))
 		return true;
-	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) &&
-	    read_stub(w, f->fp, &c))
+	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) && read_stub(w, f->fp, &c))
 		return move(f, &c);
 	return !f->caller && (leave_bare(w, f) || leave_entry(w, f));
 }

@@ -19,11 +19,11 @@
 /* Where a version of a runtime has its fields: what the row that made it says. */
 struct runtime_layout {
 	const struct runtime *runtime;
-	uint64_t code_mask; /* see struct capture_runtime */
-	uint64_t heaps;	    /* address of the code's heaps, for a runtime with .code */
+	uint64_t code_mask;		/* see struct capture_runtime */
+	uint64_t heaps;			/* address of the code's heaps, for a runtime with .code */
 	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
-	uint32_t version;	      /* of the runtime, in its own notation */
-	uint32_t at[RUNTIME_OFFSETS]; /* bytes */
+	uint32_t version;		/* of the runtime, in its own notation */
+	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
 };
 
 #define RUNTIME_NO_COOKIE UINT32_MAX

@@ -25,7 +25,7 @@
 struct seen {
 	uint32_t tgid;
 	bool looking;
-	bool waits; /* its events wait for the end of the look */
+	bool waits;	  /* its events wait for the end of the look */
 	uint64_t version; /* of its mappings */
 	uint64_t again_ns, wait_ns;
 	uint64_t rest_ns; /* no look before this time */
@@ -165,8 +165,8 @@ static void look_take_code(struct runtimes *r, struct look *l)
 {
 	const struct located *at = &l->located;
 
-	codes__add(r->codes, &(struct codes_owner){ l->tgid, l->from_ns, &at->layout,
-						    &at->ranges });
+	codes__add(r->codes,
+		   &(struct codes_owner){ l->tgid, l->from_ns, &at->layout, &at->ranges });
 	log__debug("process %u: %s is %s %u; its code is in %zu places", l->tgid, at->file,
 		   at->runtime->name, at->layout.version, at->ranges.cnt);
 }
@@ -331,9 +331,9 @@ static bool merge_code(struct runtimes *r, const struct runtimes_event *e, struc
 		return e->last || !is_looked_at(r, p);
 	if (!scripts__begin(r->scripts, &owner))
 		return e->last;
-	all = expand__frames(
-		t, &(struct expand_input){ p, e->event, e->stack, r->codes, r->scripts }, e->last,
-		&r->expand_room);
+	all = expand__frames(t,
+			     &(struct expand_input){ p, e->event, e->stack, r->codes, r->scripts },
+			     e->last, &r->expand_room);
 	scripts__request(r->scripts);
 	return all;
 }

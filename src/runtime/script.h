@@ -24,7 +24,7 @@ struct script_function {
 	size_t cnt, cap;
 };
 
-void script__free(struct script *);		/* strings that are its own */
+void script__free(struct script *);	      /* strings that are its own */
 size_t script__memory(const struct script *); /* bytes */
 
 /* Sets both names, cleaned, and their keys, with the runtime's name in them. Returns 0 or -ENOMEM.

@@ -28,8 +28,8 @@ struct slowwalk {
 	bool bare;
 	struct jit_cfi *jit;
 	struct managed_code managed; /* .step NULL: none */
-	struct jobs *jobs; /* read files; NULL: files are read at once */
-	bool patient;	   /* end the walk at a file that is being read */
+	struct jobs *jobs;	     /* read files; NULL: files are read at once */
+	bool patient;		     /* end the walk at a file that is being read */
 	bool awaits;
 	bool coded; /* the current frame has a rule derived from instructions */
 };
