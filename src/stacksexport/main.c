@@ -15,8 +15,9 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
 		       "  stacksexport top -c python3 --sort total\n"
+		       "  stacksexport top --by thread --pid 4711 --waiting\n"
 		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
-		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_SORT,
+		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_SORT | OPTION_BY | OPTION_WAITING,
 		.run = top__run,
 	},
 	{
