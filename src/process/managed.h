@@ -26,8 +26,8 @@ struct managed_frame {
 	uint64_t pc, sp, fp;
 	bool caller;	      /* pc is a return address */
 	const uint64_t *regs; /* by DWARF number, if it is none */
-	/* Of the frame itself, to record: its real pc; and if an interpreter runs a function in
-	 * it, its frame pointer, instead of its stack pointer. */
+	/* What to record of the frame itself: its real pc, and its stack pointer. An interpreter's
+	 * frame that runs a function has its frame pointer there. */
 	uint64_t own_pc, own_sp;
 	bool interprets;
 };

@@ -128,8 +128,12 @@ static inline void jvm__tables(int fd)
 	jvm__word(fd, JVM_SYMBOLS + 16, JVM_CONSTANTS);
 	for (size_t i = 0; i < sizeof(jvm_fields) / sizeof(*jvm_fields); i++) {
 		const struct jvm_field_row *f = &jvm_fields[i];
-		uint64_t row[] = { jvm__text(fd, f->type), jvm__text(fd, f->name), 0,
-				   f->where != 0,	   f->off,		   f->where };
+		uint64_t row[] = { jvm__text(fd, f->type),
+				   jvm__text(fd, f->name),
+				   0,
+				   f->where != 0,
+				   f->off,
+				   f->where };
 
 		jvm__put(fd, JVM_FIELDS + i * sizeof(row), row, sizeof(row));
 	}
@@ -221,8 +225,10 @@ static inline void jvm__methods(int fd)
 static inline void jvm__nmethod(int fd)
 {
 	static const uint8_t scopes[] = { 0, 0, 1, 1, 0, 1, 9, 4, 2, 5 };
-	static const int32_t pcs[][4] = { { -1, 0, 0, 0 },   { 0x20, 1, 0, 0 },
-					  { 0x40, 7, 0, 0 }, { 0x60, 0, 0, 0 },
+	static const int32_t pcs[][4] = { { -1, 0, 0, 0 },
+					  { 0x20, 1, 0, 0 },
+					  { 0x40, 7, 0, 0 },
+					  { 0x60, 0, 0, 0 },
 					  { 0x7fffffff, 0, 0, 0 } };
 	/* push %rbp; sub $48,%rsp; …; add $48,%rsp; pop %rbp; ret */
 	static const uint8_t entry[] = { 0x55, 0x48, 0x83, 0xec, 48 };

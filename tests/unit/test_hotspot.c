@@ -225,7 +225,8 @@ static void numbers_of_all_versions_are_read(void **state)
 	(void)state;
 	assert_int_equal(hotspot_numbers__take(&n), 191);
 	assert_int_equal(hotspot_numbers__take(&n), 192);
-	assert_int_equal(hotspot_numbers__take(&n), 255 * (1 + 64 + 4096 + 262144) + 255u * 16777216u);
+	assert_int_equal(hotspot_numbers__take(&n),
+			 255 * (1 + 64 + 4096 + 262144) + 255u * 16777216u);
 	assert_false(n.err);
 	hotspot_numbers__take(&n);
 	assert_true(n.err);
@@ -353,8 +354,8 @@ static void a_leaf_may_have_made_its_frame_in_part(void **state)
 		size_t idx; /* of the stack pointer; that of the whole frame is 0 */
 		uint64_t fp;
 	} leaves[] = {
-		{ 0, 7, 1 }, { 1, 6, 0xf0f0 }, { 5, 0, 0xf0f0 }, { 0x100, 0, 0xf0f0 },
-		{ 0x104, 6, 0xf0f0 }, { 0x105, 7, 1 },
+		{ 0, 7, 1 },	      { 1, 6, 0xf0f0 },	    { 5, 0, 0xf0f0 },
+		{ 0x100, 0, 0xf0f0 }, { 0x104, 6, 0xf0f0 }, { 0x105, 7, 1 },
 	};
 	struct rig *r = *state;
 
@@ -394,7 +395,8 @@ static void an_interpreted_frame_has_its_callers_stack_pointer(void **state)
 {
 	struct rig *r = *state;
 	const struct snapshot s = { STACK, sizeof(r->stack), (const uint8_t *)r->stack, NULL };
-	struct managed_frame f = { .pc = JVM_INTERP + JVM_BEGIN + 9, .sp = STACK,
+	struct managed_frame f = { .pc = JVM_INTERP + JVM_BEGIN + 9,
+				   .sp = STACK,
 				   .fp = STACK + 8 * 20 };
 	struct frame found = { .sp = f.fp, .flags = FRAME_INTERPRETS | FRAME_CALLER };
 	uint64_t method;
@@ -430,7 +432,8 @@ static void a_stub_has_its_return_address_on_top_or_a_frame_pointer(void **state
 	r->stack[0] = RUN_CODE + 0x20;
 	assert_int_equal(step(r, &f), MANAGED_STEPPED);
 	assert_left(&f, 1, 0xf0f0);
-	f = (struct managed_frame){ .pc = JVM_STUB + JVM_BEGIN + 9, .sp = STACK + 8,
+	f = (struct managed_frame){ .pc = JVM_STUB + JVM_BEGIN + 9,
+				    .sp = STACK + 8,
 				    .fp = STACK + 8 * 4 };
 	r->stack[4] = 0xf1f1;
 	r->stack[5] = RUN_CODE + 0x20;
@@ -444,11 +447,30 @@ static void a_frame_that_leads_nowhere_is_lost(void **state)
 	struct managed_frame f = { .pc = JVM_INTERP + JVM_BEGIN, .sp = STACK, .fp = 7 };
 
 	assert_int_equal(step(r, &f), MANAGED_LOST);
-	f = (struct managed_frame){ .pc = RUN_CODE + 0x40, .sp = STACK + 8 * (WORDS - 4),
+	f = (struct managed_frame){ .pc = RUN_CODE + 0x40,
+				    .sp = STACK + 8 * (WORDS - 4),
 				    .caller = true };
 	assert_int_equal(step(r, &f), MANAGED_LOST);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-RUN_TESTS(TEST(the_tables_say_where_fields_are), TEST(a_field_that_is_missing_is_an_unknown_version), TEST(an_offset_out_of_all_bounds_is_an_unknown_version), TEST(a_vm_without_heaps_has_not_started), TEST(any_address_leads_to_its_code), TEST(code_has_its_kind), TEST(free_memory_and_data_are_no_code), TEST(a_map_that_leads_out_of_the_heap_is_refused), TEST(the_compile_id_says_whether_it_is_the_same_code), TEST(a_method_has_names_and_lines), TEST(what_differs_between_runs_is_no_part_of_a_name), TEST(a_name_out_of_the_pool_is_no_method), TEST(numbers_of_all_versions_are_read), TEST(a_place_has_the_methods_that_are_inlined_there), TEST(a_return_address_is_at_a_place_and_others_before_it), TEST(scopes_that_call_one_another_are_refused), TEST(places_out_of_order_are_refused), TEST(a_compiled_caller_has_a_frame_of_known_size), TEST(a_leaf_may_have_made_its_frame_in_part), TEST(a_frame_that_returns_to_a_handler_has_its_place_saved), TEST(an_interpreted_frame_has_its_callers_stack_pointer), TEST(an_interpreter_at_a_call_has_its_caller_in_registers), TEST(a_stub_has_its_return_address_on_top_or_a_frame_pointer), TEST(a_frame_that_leads_nowhere_is_lost))
+RUN_TESTS(TEST(the_tables_say_where_fields_are),
+	  TEST(a_field_that_is_missing_is_an_unknown_version),
+	  TEST(an_offset_out_of_all_bounds_is_an_unknown_version),
+	  TEST(a_vm_without_heaps_has_not_started), TEST(any_address_leads_to_its_code),
+	  TEST(code_has_its_kind), TEST(free_memory_and_data_are_no_code),
+	  TEST(a_map_that_leads_out_of_the_heap_is_refused),
+	  TEST(the_compile_id_says_whether_it_is_the_same_code), TEST(a_method_has_names_and_lines),
+	  TEST(what_differs_between_runs_is_no_part_of_a_name),
+	  TEST(a_name_out_of_the_pool_is_no_method), TEST(numbers_of_all_versions_are_read),
+	  TEST(a_place_has_the_methods_that_are_inlined_there),
+	  TEST(a_return_address_is_at_a_place_and_others_before_it),
+	  TEST(scopes_that_call_one_another_are_refused), TEST(places_out_of_order_are_refused),
+	  TEST(a_compiled_caller_has_a_frame_of_known_size),
+	  TEST(a_leaf_may_have_made_its_frame_in_part),
+	  TEST(a_frame_that_returns_to_a_handler_has_its_place_saved),
+	  TEST(an_interpreted_frame_has_its_callers_stack_pointer),
+	  TEST(an_interpreter_at_a_call_has_its_caller_in_registers),
+	  TEST(a_stub_has_its_return_address_on_top_or_a_frame_pointer),
+	  TEST(a_frame_that_leads_nowhere_is_lost))
