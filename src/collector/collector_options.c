@@ -78,7 +78,8 @@ static const struct argp_option argp_options[] = {
 	  "previous stack, and mark these frames",
 	  1 },
 	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
-	  "Functions of programs that these interpreters run (java, python), comma-separated (default: "
+	  "Functions of programs that these interpreters run (java, python), comma-separated "
+	  "(default: "
 	  "all)",
 	  1 },
 	{ "no-runtimes", KEY_NO_RUNTIMES, 0, 0, "Native frames only", 1 },
