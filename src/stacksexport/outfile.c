@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "stacksexport/progress.h"
 
 static int cannot_write(const char *path, int err)
 {
@@ -274,6 +275,7 @@ int outfile__commit(struct outfile *o)
 {
 	int err;
 
+	progress__end();
 	if (!o->dir && (!o->path || is_special(o->path)))
 		return commit_copy(o); /* outfile__free() removes what was copied */
 	if (chmod(o->tmp, final_mode(o)) != 0)

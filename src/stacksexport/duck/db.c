@@ -15,6 +15,7 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/following.h"
 #include "stacksexport/duck/share.h"
+#include "stacksexport/progress.h"
 
 static const struct {
 	const char *name, *value;
@@ -74,6 +75,13 @@ static int db__plain(struct db *db, const char *sql)
 		err = failed(db, duckdb_result_error(&result));
 	duckdb_destroy_result(&result);
 	return err;
+}
+
+/* For duckdb_query_progress(). Holds for this connection only. */
+static int db__count_progress(struct db *db)
+{
+	return db__plain(db,
+			 "SET enable_progress_bar_print = false; SET enable_progress_bar = true");
 }
 
 void db__append_quoted(struct buf *sql, const char *s, char quote)
@@ -248,6 +256,8 @@ int db__open(struct db *db, struct recfiles *files)
 	 * own in one of the others. */
 	if (!err)
 		err = db__plain(db, "SET threads = current_setting('threads') + 1");
+	if (!err)
+		err = db__count_progress(db);
 	if (!err) /* each view asks every file for its columns */
 		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
 	if (!err)
@@ -356,23 +366,26 @@ duckdb_state db__finish_pending(duckdb_pending_result pending, duckdb_result *ou
 	return duckdb_execute_pending(pending, out);
 }
 
-static duckdb_state db__start_and_finish(duckdb_prepared_statement prepared, duckdb_result *out)
+static duckdb_state db__start_and_finish(struct db *db, duckdb_prepared_statement prepared,
+					 duckdb_result *out)
 {
 	duckdb_pending_result pending = NULL;
 	duckdb_state state;
 
 	*out = (duckdb_result){ 0 };
+	progress__query(db->connection);
 	if (duckdb_pending_prepared(prepared, &pending) == DuckDBSuccess)
 		state = db__finish_pending(pending, out);
 	else /* fails again, and says why in *out */
 		state = duckdb_execute_prepared(prepared, out);
+	progress__query(NULL);
 	duckdb_destroy_pending(&pending);
 	return state;
 }
 
 int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
 {
-	if (db__start_and_finish(prepared, out) == DuckDBSuccess)
+	if (db__start_and_finish(db, prepared, out) == DuckDBSuccess)
 		return 0;
 	failed(db, duckdb_result_error(out));
 	if (is_of_files(duckdb_result_error_type(out)))
