@@ -19,14 +19,16 @@
 
 #define NS_PER_S      1000000000ull
 #define FILTER_PREFIX "filter__"
-#define AHEAD_NS \
-	1000000 /* events are turned on and off that much in the future: all CPUs know by then */
+#define AHEAD_NS                                                                                 \
+	1000000 /* events are turned on and off this far in the future, so that all CPUs know by \
+		   then */
 
 /* ---- open, choose, load -------------------------------------------------------------------------
  */
 
-/* Whole, of any length: the end of the verifier's log is what matters. */
-static int print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
+/* Prints messages of any length in full, because the end of the verifier's log matters. */
+static int __attribute__((format(printf, 2, 0)))
+print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	(void)level;
 	return vfprintf(stderr, fmt, ap);
@@ -58,7 +60,8 @@ static void say_chosen(const struct probe_choice *choice, const char *way)
 		   way ? way : "");
 }
 
-/* Leaves out what `all` named and the kernel lacks; what was named itself is an error. */
+/* Leaves out probes that `all` named and the kernel lacks. For a probe that was named itself this
+ * is an error. */
 static int choose_ways(struct capture *c, struct features *f)
 {
 	int err = 0;
@@ -91,7 +94,8 @@ static bool records(const struct capture *c, const char *probe)
 	return false;
 }
 
-/* A map that is named like a probe's programs is for them: without them it needs no memory. */
+/* Returns false for a map that is named like a probe's programs, if the probe is not recorded: it
+ * then needs no memory. */
 static bool is_used(const struct capture *c, const char *map)
 {
 	for (const struct probe *p = probes; p->name; p++) {
@@ -136,7 +140,7 @@ static void set_preempt_count(struct capture_config *cfg, struct features *f)
 	cfg->interrupt_bits = count.interrupt_bits;
 }
 
-/* What the programs see differently from kernel to kernel. */
+/* Sets what differs between kernels. */
 static void set_arguments(const struct capture *c, struct features *f)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
@@ -165,7 +169,7 @@ static int choose_programs(struct capture *c, struct features *f)
 	return features__err(f) ? features__err(f) : err;
 }
 
-/* A slot has room for a stack and one page more: the verifier does not see that a copy page by page
+/* A slot has room for a stack and one page more: the verifier does not see that a copy by pages
  * ends with the stack. */
 static int set_sizes(struct capture *c)
 {
@@ -222,7 +226,7 @@ static int open_skeleton(struct capture *c)
 	return err;
 }
 
-/* For each program of a perf event; the parameter of its probe says how often it runs. */
+/* Makes a sampler for each program of a perf event. The parameter of its probe is the rate. */
 static int new_samplers(struct capture *c)
 {
 	struct bpf_program *prog;
@@ -325,7 +329,7 @@ void capture__free(struct capture *c)
 /* ---- attach, begin, end -------------------------------------------------------------------------
  */
 
-/* A perf event's program is attached by the sampler, a uprobe's by usdt. */
+/* The sampler attaches the program of a perf event; usdt attaches that of a uprobe. */
 static int attach_program(const struct bpf_prog_skeleton *p)
 {
 	enum bpf_prog_type type = bpf_program__type(*p->prog);
@@ -349,8 +353,9 @@ static int attach(struct capture *c)
 	int err = 0;
 
 	c->stats_fd =
-		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there is no bill */
-	for (int i = 0; i < s->prog_cnt && !err; i++) /* they know of an exec before others do */
+		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there are no costs */
+	for (int i = 0; i < s->prog_cnt && !err;
+	     i++) /* first, so that they see an exec before other programs do */
 		err = is_filter(s->progs[i].name) ? attach_program(&s->progs[i]) : 0;
 	if (!err)
 		err = capture__fill_filter(c, &c->options.filter);
@@ -377,7 +382,7 @@ static void wait_for(uint64_t ns)
 		;
 }
 
-/* Until no program runs that has seen another state: a grace period of RCU, some 10 ms. */
+/* Waits until no program runs that has seen another state: one RCU grace period, about 10 ms. */
 static void wait_for_programs(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);

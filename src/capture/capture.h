@@ -10,10 +10,10 @@
 #include "capture/merge.h"
 
 /*
- * Which threads are recorded. A thread is recorded when every kind of filter that is given accepts
- * it. comms and pids are one kind, who: a process that it accepted stays so, and so do its
- * descendants, those that it had before too. uids and cgroups are looked at when an event happens.
- * Nothing given: the whole system but this process.
+ * Which threads are recorded: those that every kind of filter in use accepts. comms and pids are
+ * one kind, which follows processes: an accepted process stays accepted, and so do its descendants,
+ * including earlier ones. uids and cgroups are checked at each event. Without a filter, records the
+ * whole system except this process.
  */
 struct capture_filter {
 	const char **comms; /* exact comm of the process, at most 15 bytes */
@@ -26,8 +26,9 @@ struct capture_filter {
 	const char *
 		*cgroups; /* absolute path, or below the cgroup v2 root; with everything below it */
 	size_t cgroup_cnt;
-	bool none_yet;	     /* nobody until capture__add_command(): one is to be launched */
-	uint32_t keeper_pid; /* a process that is recorded as little as this one; 0: none */
+	bool none_yet; /* record no process before capture__add_command(), because the command is
+			  still to be launched */
+	uint32_t keeper_pid; /* another process that is never recorded, like this one; 0: none */
 };
 
 struct capture_options {
@@ -38,53 +39,54 @@ struct capture_options {
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
 	uint64_t max_rate; /* events of a kind per second and CPU; 0: no limit */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
-	bool runtimes;	   /* calls of interpreted programs are captured, see below */
-	size_t cpu_cnt;	   /* possible CPUs, for tests of machines with many; 0: as there are */
-	bool bounce; /* user memory is read the way that kernels need whose own takes a lock; those
-			that do are found out */
-	/* Called again and again by capture__begin() and capture__end() while they write a row for
-	 * each thread, so that the rings do not run full; NULL: they may. */
+	bool runtimes;	/* capture the calls of interpreted programs, see capture__set_runtime() */
+	size_t cpu_cnt; /* possible CPUs, for tests of machines with many; 0: as many as there are
+			 */
+	bool bounce;	/* read user memory through a bounce buffer (usercopy.h); kernels that need
+			   this are also detected */
+	/* capture__begin() and capture__end() call it repeatedly while they write a row for each
+	 * thread, so that the rings do not run full; NULL: events may be lost then. */
 	void (*drain)(void *arg);
 	void *drain_arg;
 };
 
 struct capture;
 
-/* Chooses what the probes need and the kernel has. NULL + errno after saying what is missing and
- * what to do. */
+/* Chooses the BPF programs that the probes need and the kernel supports. On failure returns NULL,
+ * sets errno, and has logged what is missing and what to do. */
 struct capture *capture__new(const struct capture_options *);
-/* Loads and attaches all programs; no event is recorded before capture__begin(). 0 or -errno, said.
- */
+/* Loads and attaches all programs; they record no event before capture__begin(). Returns 0 or
+ * -errno (already logged). */
 int capture__load(struct capture *);
-/* A process (and its descendants) to record from now on. */
+/* Records this process and its descendants from now on. */
 int capture__add_target(struct capture *, uint32_t tgid);
-/* Whether somebody is there who was chosen by id, or a descendant: who has ended and was waited for
- * is not. */
+/* Returns true while a process that was chosen by id, or one of its descendants, exists. A process
+ * that has ended and was waited for no longer exists. */
 bool capture__has_targets(const struct capture *);
-/* … from its next exec on: the launched command, which is none before. */
+/* Records this process from its next exec on: before, the launched command runs code of ours. */
 int capture__add_command(struct capture *, uint32_t tgid);
-/* Events are on from *begin_ns (CLOCK_MONOTONIC), which is set before the first drain; writes the
- * rows of who is off the CPU then. */
+/* Turns events on from *begin_ns (CLOCK_MONOTONIC), which it sets before the first drain. Writes
+ * the rows of threads that are off the CPU at that time. */
 int capture__begin(struct capture *, uint64_t *begin_ns);
-/* Events are off from *end_ns; writes the `running` and `waiting` rows. */
+/* Turns events off from *end_ns. Writes the `running` and `waiting` rows. */
 int capture__end(struct capture *, uint64_t *end_ns);
 void capture__free(struct capture *);
 
-/* Says where processes of the executable file with this inode number keep their calls. 0 or -errno.
- */
+/* Sets where processes that run the executable file with this inode number keep their calls.
+ * Returns 0 or -errno. */
 struct capture_runtime;
 int capture__set_runtime(struct capture *, uint64_t ino, const struct capture_runtime *);
 
-/* One stream per CPU, for merge__drain(), and an fd to poll that becomes readable when a ring is a
- * quarter full; capture__woken() makes it unreadable until another is. */
+/* Sets one stream per CPU, for merge__drain(). The fd becomes readable when a ring is a quarter
+ * full; capture__woken() makes it unreadable until another one is. */
 size_t capture__streams(struct capture *, struct stream *const **streams);
 int capture__epoll_fd(const struct capture *);
 void capture__woken(struct capture *);
 
 /*
- * What was lost since the last call, by probe ("filter": a process that could not be followed;
- * "ring": a record of a ring whose sizes do not add up), CPU and reason; not called for zeros. To
- * be called after each drain: it also looks for CPUs that have come online, once a second.
+ * Reports what was lost since the last call, by CPU, reason and probe ("filter": a process that
+ * could not be followed; "ring": a record with inconsistent sizes). Does not report zeros. Call it
+ * after each drain: once a second it also looks for CPUs that have come online.
  */
 struct capture_loss {
 	const char *probe, *reason;
@@ -94,13 +96,13 @@ struct capture_loss {
 typedef void (*capture_loss_fn)(const struct capture_loss *, void *arg);
 void capture__losses(struct capture *, capture_loss_fn, void *arg);
 
-/* Every probe, with what this machine lacks for it (NULL: nothing). 0, or -errno after saying why
- * nothing can be said. */
+/* Calls back for every probe, with what this machine lacks for it (NULL: nothing). Returns 0, or
+ * -errno after logging why it cannot find out. */
 typedef void (*capture_list_fn)(const struct probe *, const char *missing, void *arg);
 int capture__list(capture_list_fn, void *arg);
 
-/* What each BPF program cost so far (kernel.bpf_stats while the capture lives): to be given to
- * free(). NULL: out of memory. */
+/* Returns what each BPF program has cost so far (kernel.bpf_stats is on while the capture lives).
+ * Free it with free(). Returns NULL if out of memory. */
 struct capture_cost {
 	const char *program;
 	uint64_t runs, run_ns;

@@ -13,9 +13,10 @@
 
 #include "base/log.h"
 #include "base/mount.h"
+#include "base/strcopy.h"
 
 #define TARGETS_MAX \
-	65536 /* processes at a time; 4 MB of kernel memory, only when somebody is chosen */
+	65536 /* processes at a time; 4 MB of kernel memory, only if processes are chosen */
 
 /* ---- before loading -----------------------------------------------------------------------------
  */
@@ -90,7 +91,8 @@ static int add_target(struct capture *c, uint32_t tgid, uint64_t start_ns)
 
 int capture__add_target(struct capture *c, uint32_t tgid)
 {
-	return add_target(c, tgid, 0); /* any: we do not know it as exactly as the kernel does */
+	return add_target(c, tgid,
+			  0); /* any: the kernel knows the start time more exactly than we do */
 }
 
 static bool has_any(const struct bpf_map *map)
@@ -110,7 +112,7 @@ int capture__add_command(struct capture *c, uint32_t tgid)
 	return add_target(c, tgid, CAPTURE_FROM_EXEC);
 }
 
-/* The process that a thread belongs to; 0: there is none. */
+/* Returns the process of a thread; 0 if there is none. */
 static uint32_t process_of(uint32_t tid)
 {
 	char path[64], line[256];
@@ -126,7 +128,7 @@ static uint32_t process_of(uint32_t tid)
 	return tgid;
 }
 
-/* Who is there afterwards is taken out when it goes (filter__free). */
+/* A process that exists after this call is removed when it ends (filter__free). */
 static int put_pid(struct capture *c, uint32_t pid)
 {
 	uint32_t tgid = process_of(pid);
@@ -142,11 +144,11 @@ static int put_comm(struct capture *c, const char *comm)
 {
 	char key[EVENT_COMM_SZ] = "";
 
-	strncpy(key, comm, sizeof(key) - 1);
+	str__copy(key, sizeof(key), comm);
 	return put(c->skel->maps.comms, key);
 }
 
-/* A cgroup's id is the inode number of its folder. */
+/* Reads the cgroup's id, the inode number of its folder. */
 static int cgroup_id(const char *path, uint64_t *id)
 {
 	struct statfs fs;
@@ -160,7 +162,7 @@ static int cgroup_id(const char *path, uint64_t *id)
 	return 0;
 }
 
-/* "/sys/fs/cgroup/a", or "a" and "/a" below the root. */
+/* Accepts "/sys/fs/cgroup/a", and "a" or "/a" below the root. */
 static int put_cgroup(struct capture *c, const char *name)
 {
 	char *root = mount__point("cgroup2"), path[PATH_MAX];

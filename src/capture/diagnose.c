@@ -23,7 +23,7 @@ static bool has_capability(cap_value_t cap)
 	return value == CAP_SET;
 }
 
-/* The first line of a file, or "". */
+/* Returns the first line of a file, or "". */
 static const char *read_line(const char *path, char *line, size_t sz)
 {
 	FILE *f = fopen(path, "re");
@@ -67,7 +67,7 @@ void diagnose__load(int err)
 {
 	char line[256];
 
-	if (err == -ESRCH) { /* libbpf's, before the kernel has seen any */
+	if (err == -ESRCH) { /* from libbpf, before the kernel has seen any program */
 		log__error("libbpf cannot match the BPF programs with the kernel's types (" BTF_FILE
 			   "): not enough memory, or a type is missing; --debug-bpf shows which");
 		return;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/strcopy.h"
 #include "capture/ktypes.h"
 
 #define NAME_MAX_SZ 128
@@ -22,8 +23,8 @@
 #define TYPES_FILE  "/sys/kernel/btf/vmlinux"
 
 struct features {
-	struct btf *btf; /* of types() alone */
-	int err;	 /* why there are none; said */
+	struct btf *btf; /* private to types() */
+	int err;	 /* why there are none (already logged) */
 	int trampolines; /* 0: not tried, 1: the kernel attaches fentry, else -errno */
 	char why[256];
 };
@@ -31,7 +32,7 @@ struct features {
 /* ---- the table ----------------------------------------------------------------------------------
  */
 
-/* When things came, and what they are built with: only for messages. */
+/* Versions that introduced a hook and options that enable it; only for messages. */
 static const struct {
 	const char *name, *since, *config;
 } origins[] = {
@@ -41,7 +42,8 @@ static const struct {
 	{ "sock_recv_length", "6.3", "CONFIG_NET" },
 };
 
-/* Programs that a probe can do without, and the helper that they need; NULL: their hook. */
+/* Programs that a probe can do without, and the helper that they need; NULL: they need their hook.
+ */
 static const struct {
 	const char *program, *helper;
 } optional[] = {
@@ -78,7 +80,7 @@ static void explain(struct features *f, const char *what, const char *name)
 /* ---- types --------------------------------------------------------------------------------------
  */
 
-/* NULL + errno: before 6.16 it cannot be mapped. */
+/* Returns NULL and sets errno; kernels before 6.16 cannot map it. */
 static struct btf *map_types(void)
 {
 	int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
@@ -98,9 +100,10 @@ static struct btf *map_types(void)
 }
 
 /*
- * NULL + errno. Reading takes three times as long: page by page, into memory that is copied once
- * more. Not btf__load_vmlinux_btf(): whatever went wrong with this file, often a lack of memory, it
- * says ESRCH after it has looked for others in vain.
+ * Returns NULL and sets errno on failure. Takes three times as long as mapping, because the kernel
+ * returns single pages and libbpf copies them once more. Does not use btf__load_vmlinux_btf():
+ * whatever fails with this file, often for lack of memory, it searches for others and returns
+ * ESRCH.
  */
 static struct btf *load_types(void)
 {
@@ -119,7 +122,8 @@ static void say_no_types(int err)
 		log__error("cannot read the kernel's types (" TYPES_FILE "): %s", strerror(err));
 }
 
-/* When something is asked of them first: it takes a tenth of a start. NULL: there are none. */
+/* Loads the types at the first query, because that takes a tenth of a start. Returns NULL if there
+ * are none. */
 static const struct btf *types(struct features *f)
 {
 	if (f->btf || f->err)
@@ -161,7 +165,8 @@ bool features__uprobe_multi(struct features *f)
 	return has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
 }
 
-/* The tracepoint's prototype, void * for the program's context first. NULL: there is no such. */
+/* Returns the tracepoint's prototype, with void * for the program's context first; NULL if there is
+ * no such tracepoint. */
 static const struct btf_type *tracepoint(struct features *f, const char *name)
 {
 	char type[NAME_MAX_SZ];
@@ -199,7 +204,8 @@ size_t features__function_args(struct features *f, const char *name)
 /* ---- trials -------------------------------------------------------------------------------------
  */
 
-/* Some kernels have the functions in their types and refuse all trampolines. */
+/* Returns what attaching one program gives: some kernels have the functions in their types and
+ * refuse all trampolines. */
 static int try_trampoline(const struct btf *btf)
 {
 	const struct bpf_insn nothing[] = {
@@ -327,7 +333,7 @@ bool features__preempt_count(struct features *f, struct preempt_count *count)
 	return types(f) && preempt_count__find(f->btf, count);
 }
 
-/* What a probe needs besides its hooks. */
+/* Returns true if the kernel has what the probe needs besides its hooks. */
 static bool has_needs(struct features *f, const struct probe *p)
 {
 	struct preempt_count count;
@@ -355,9 +361,9 @@ int features__choose(struct features *f, const struct bpf_object *obj, const str
 		if (can(f, obj, p, *way))
 			return 0;
 		if (i == 0)
-			strcpy(first, f->why);
+			str__copy(first, sizeof(first), f->why);
 	}
-	strcpy(f->why, first);
+	str__copy(f->why, sizeof(f->why), first);
 	return -ENOTSUP;
 }
 
@@ -371,7 +377,7 @@ int features__err(const struct features *f)
 	return f->err;
 }
 
-/* By the newest helper that nothing works without. */
+/* Checks for the newest helper that all programs need. */
 bool features__too_old(struct features *f)
 {
 	if (!types(f) || has_helper(f, "BPF_FUNC_task_pt_regs"))

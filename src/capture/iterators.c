@@ -12,16 +12,14 @@
 #include "base/log.h"
 #include "base/thread.h"
 
-#define ROWS_AT_ONCE                                                                \
-	8 /* a read returns when that many rows were made: half a MB of full stacks \
-	   */
-#define NAP_NS	    500000
-#define PATIENCE_NS 5000000000ull
+#define ROWS_AT_ONCE 8 /* a read returns after this many rows: half a MB of full stacks */
+#define NAP_NS	     500000
+#define PATIENCE_NS  5000000000ull
 
 /*
- * The iterator runs in a thread of its own while the caller drains. Reading the memory of another
- * process can block for as long as that one likes (a user-space page-fault handler, a file system
- * in user space); then the visit goes on without it, and nothing may be freed under it.
+ * Runs the iterator in a thread of its own while the caller drains. Reading the memory of another
+ * process can block as long as that process likes (a user-space page-fault handler, a file system
+ * in user space). The visit is then abandoned, and nothing that the thread uses may be freed.
  */
 struct visit {
 	struct capture *capture;
@@ -36,7 +34,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 }
 
-/* While a ring is more than half full, as long as somebody drains it. */
+/* Waits while a ring is more than half full, if the caller drains the rings. */
 static void wait_for_room(const struct visit *v)
 {
 	struct capture *c = v->capture;
@@ -49,7 +47,7 @@ static void wait_for_room(const struct visit *v)
 	}
 }
 
-/* EAGAIN: a very long run without a row. */
+/* EAGAIN means a very long run without a row. */
 static void *visit__run(void *arg)
 {
 	struct visit *v = arg;
@@ -59,7 +57,7 @@ static void *visit__run(void *arg)
 	do {
 		n = read(v->fd, rows, sizeof(rows));
 		atomic_fetch_add(&v->reads, 1);
-		if (atomic_load(&v->abandoned)) /* the capture may be gone; so `v` is lost */
+		if (atomic_load(&v->abandoned)) /* the capture may be gone; `v` is leaked */
 			break;
 		if (n > 0)
 			wait_for_room(v);
@@ -70,7 +68,7 @@ static void *visit__run(void *arg)
 	return NULL;
 }
 
-/* False: it is stuck. */
+/* Returns false if the thread is stuck. */
 static bool visit__wait(struct visit *v)
 {
 	struct capture *c = v->capture;
@@ -89,7 +87,7 @@ static bool visit__wait(struct visit *v)
 	return atomic_load(&v->done);
 }
 
-/* 0, -errno, or -EBUSY when a process holds it up. */
+/* Returns 0, -errno, or -EBUSY if a process blocks it. */
 static int visit_with(struct capture *c, struct bpf_link *link)
 {
 	struct visit *v = calloc(1, sizeof(*v));

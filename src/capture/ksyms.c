@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* "ffffffff81000000 T _text", in the order of addresses; modules' symbols come after the kernel's
- * and have a "[module]" behind a tab. */
+/* Reads lines like "ffffffff81000000 T _text", in the order of addresses. Symbols of modules follow
+ * the kernel's own and end with a tab and "[module]". */
 #include "capture/ksyms.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_AT 19 /* behind 16 digits, the type and a space on each side of it */
+#define NAME_AT 19 /* after 16 digits, the type and a space on each side of it */
 
-/* How many symbols got their end from this line. */
+/* Returns how many symbols got their end from this line. */
 static size_t take(struct ksym *syms, size_t cnt, uint64_t addr, const char *name)
 {
 	size_t ended = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the kernel's types (BTF) put variables and members. */
+/* Finds where the kernel's types (BTF) place variables and members. */
 #ifndef CAPTURE_KTYPES_H
 #define CAPTURE_KTYPES_H
 
@@ -11,7 +11,7 @@ struct btf;
  * variable. */
 int64_t ktypes__variable(const struct btf *, const char *name, uint32_t *type);
 
-/* Returns the offset of a member in bytes, -1 if there is none. Looks into unnamed members too. */
+/* Returns the offset of a member in bytes, -1 if there is none. Searches unnamed members too. */
 int64_t ktypes__member(const struct btf *, uint32_t type, const char *name);
 
 /* Like ktypes__member(), for a struct that is given by its name. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Events that were lost before they came to a ring, or for want of room in one. */
+/* Counts events that were lost before they reached a ring, or because a ring was full. */
 #include "capture/capture_private.h"
 
 #include <stdio.h>
@@ -13,13 +13,13 @@ static const char *const loss_reasons[] = {
 #undef X
 };
 
-/* The last row of the losses is the filters'. */
+/* Returns the name for a row of the losses. The last row belongs to the filters. */
 static const char *losing_probe(size_t kind)
 {
 	return kind == EVENT_KIND_CNT ? "filter" : event_kind__probe((enum event_kind)kind);
 }
 
-/* Records whose sizes do not add up. Their kind is unknown. */
+/* Reports records with inconsistent sizes. Their kind is unknown. */
 static void report_malformed(struct capture *c, capture_loss_fn fn, void *arg)
 {
 	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {
@@ -34,8 +34,8 @@ static void report_malformed(struct capture *c, capture_loss_fn fn, void *arg)
 	}
 }
 
-/* The counts of all CPUs are not looked at for nothing: that took a third of a drain that finds
- * nothing. */
+/* Reads the counts of all CPUs only if something was lost: reading them took a third of a drain
+ * that finds nothing. */
 void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 {
 	const struct capture_losses *now = c->lost + c->cpu_cnt;

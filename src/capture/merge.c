@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/merge.h"
 
-/* The array of streams is the heap: the stream whose next record is the earliest is the first. */
+/* The array of streams is a heap: the stream with the earliest next record comes first. */
 static void sift_down(struct stream **heap, size_t cnt, size_t at)
 {
 	struct stream *moving = heap[at];
@@ -21,14 +21,14 @@ static void sift_down(struct stream **heap, size_t cnt, size_t at)
 	heap[at] = moving;
 }
 
-/* Samples that have not been handed out yet. */
+/* Samples that are not yet handed out. */
 struct batch {
 	struct record records[RECORD_BATCH];
 	struct stream *from[RECORD_BATCH];
 	size_t cnt;
 	records_fn fn;
 	void *arg;
-	struct stream *stream; /* that is being read */
+	struct stream *stream; /* the stream that is being read */
 };
 
 static void hand_out(struct batch *b)
@@ -57,7 +57,7 @@ static void take(const struct record *r, void *arg)
 
 void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn fn, void *arg)
 {
-	struct batch b; /* 4 KB: what is not in use is not cleared */
+	struct batch b; /* 4 KB; the unused part is not cleared */
 	struct stream **v = streams->v;
 	size_t cnt = streams->cnt;
 

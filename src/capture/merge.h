@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many rings, one order. Every ring (one per CPU for BPF, one per CPU for the perf side-band) is a
- * stream of records that are in time order but for nested interrupts; merge__drain() hands out the
- * records of all of them, earliest first. Whoever gets a sample has seen every exec, mmap and fork
- * before it.
+ * Merges many rings by time. Every ring (one per CPU for BPF, one per CPU for the perf side-band)
+ * is a stream of records in the order of time, except for nested interrupts. merge__drain() hands
+ * out the records of all streams, earliest first. A consumer of a sample has therefore seen every
+ * exec, mmap and fork before it.
  *
  * Records later than `until_ns`, a time taken before the call, stay for the next round. That makes
- * the order of one thread's records exact over all rings: when a record of it on CPU B is older
- * than until_ns, its earlier one on CPU A was in A's ring before until_ns, so this round sees it.
+ * the order of one thread's records exact over all rings: if its record on CPU B is older than
+ * until_ns, its earlier record on CPU A was in A's ring before until_ns, so this round sees it.
  */
 #ifndef CAPTURE_MERGE_H
 #define CAPTURE_MERGE_H
@@ -17,13 +17,14 @@
 #define STREAM_EMPTY UINT64_MAX
 
 struct stream {
-	void (*begin)(struct stream *); /* reads how far the producer has come: later records wait
-					   for the next round */
+	void (*begin)(struct stream *); /* reads the producer's position: later records wait for the
+					   next round */
 	uint64_t (*peek)(struct stream *); /* time of the next record, or STREAM_EMPTY */
-	void (*next)(struct stream *, record_fn,
-		     void *arg); /* hands it out and steps over it; one call may hand out none */
-	void (*end)(struct stream *); /* gives what was read back to the producer; in between too */
-	uint64_t head_ns;	      /* merge__drain()'s own */
+	void (*next)(struct stream *, record_fn, void *arg); /* hands out the next record and steps
+								over it; a call may hand out none */
+	void (*end)(struct stream *); /* returns the space of what was read to the producer; also
+					 called in between */
+	uint64_t head_ns;	      /* private to merge__drain() */
 };
 
 struct streams {
@@ -31,8 +32,8 @@ struct streams {
 	size_t cnt;
 };
 
-/* Changes the order of the streams. O(log cnt) per record, nothing when one stream goes on being
- * the earliest. */
+/* Hands out all records up to until_ns. Reorders the streams. Costs O(log cnt) per record, and
+ * nothing while one stream remains the earliest. */
 void merge__drain(const struct streams *, uint64_t until_ns, records_fn, void *arg);
 
 #endif

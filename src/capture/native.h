@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the loader knows of the machine that it runs on: native_x86_64.c or native_aarch64.c. */
+/* Machine-dependent parts of the loader: native_x86_64.c or native_aarch64.c. */
 #ifndef CAPTURE_NATIVE_H
 #define CAPTURE_NATIVE_H
 
@@ -10,8 +10,8 @@ struct usdt_arg;
 struct usdt_text;
 struct usercopy_code;
 
-/* Returns the bytes of FPU state that the kernel puts on top of a signal stack, above the frame. A
- * program that has asked for AMX (arch_prctl) has more. 0: the frame has it inside. */
+/* Returns the bytes of FPU state that the kernel puts on top of a signal stack, above the frame; 0
+ * if it lies inside the frame. A program that has asked for AMX (arch_prctl) has more. */
 uint32_t native__signal_fpu_sz(void);
 
 /* Returns whether this code of the kernel calls the function at `target`; false if that is 0. */

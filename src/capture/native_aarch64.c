@@ -17,7 +17,7 @@ uint32_t native__signal_fpu_sz(void)
 /* ---- the kernel's code --------------------------------------------------------------------------
  */
 
-#define BRANCH_MASK 0x7c000000u /* of b and bl, which differ in the highest bit */
+#define BRANCH_MASK 0x7c000000u /* matches b and bl, which differ in the highest bit */
 #define BRANCH	    0x14000000u
 
 /* The distance is in units of 4 bytes, from the instruction itself. */
@@ -35,7 +35,7 @@ bool native__calls(const struct usercopy_code *fn, uint64_t target)
 	return false;
 }
 
-#define LOAD_MASK 0xffc00000u /* of ldr Wt, [Xn, #4 * imm12] */
+#define LOAD_MASK 0xffc00000u /* matches ldr Wt, [Xn, #4 * imm12] */
 #define LOAD	  0xb9400000u
 
 bool native__loads(const struct usercopy_code *fn, uint32_t off)
@@ -55,7 +55,8 @@ bool native__loads(const struct usercopy_code *fn, uint32_t off)
 
 #define REG_LAST 30
 
-/* "x0", "w0", "sp": returns its offset in user_pt_regs. Only whole registers hold addresses. */
+/* Reads "x0", "w0" or "sp". Returns its offset in user_pt_regs. Only whole registers hold
+ * addresses. */
 static uint16_t reg_offset(struct usdt_text *t, bool address)
 {
 	uint64_t n;
@@ -71,7 +72,7 @@ static uint16_t reg_offset(struct usdt_text *t, bool address)
 	return USDT_NO_REG;
 }
 
-/* "x0]", "sp, 12]", "x0, x1]", "x0, x1, lsl 3]" */
+/* Reads "x0]", "sp, 12]", "x0, x1]", "x0, x1, lsl 3]". */
 static void address(struct usdt_text *t, struct usdt_arg *a)
 {
 	a->deref = 1;

@@ -17,12 +17,12 @@
 
 #define FXSAVE_SZ	512
 #define XSAVE_HEADER_SZ 64
-#define XSAVE_LEAF	0xd /* of cpuid: size and offset of each component */
+#define XSAVE_LEAF	0xd /* leaf of cpuid: size and offset of each component */
 #define COMPONENTS	63
 #define AMX_TILES	18
-#define MAGIC2_SZ	4 /* FP_XSTATE_MAGIC2 behind it */
+#define MAGIC2_SZ	4 /* FP_XSTATE_MAGIC2 follows the state */
 
-/* XCR0: the components that the kernel has switched on. */
+/* Returns XCR0: the components that the kernel has switched on. */
 static uint64_t components(void)
 {
 	uint32_t low, high;
@@ -51,10 +51,10 @@ uint32_t native__signal_fpu_sz(void)
  */
 
 #define CALL 0xe8 /* rel32: the distance from the next instruction */
-#define JUMP 0xe9 /* rel32: of a call that is the last thing a function does */
+#define JUMP 0xe9 /* rel32: also a tail call */
 
-/* At every byte, whether an instruction begins there or not: four others that happen to be the
- * distance are one chance in four billion. */
+/* Tries every byte, whether an instruction begins there or not: the chance that four other bytes
+ * equal the distance is one in four billion. */
 bool native__calls(const struct usercopy_code *fn, uint64_t target)
 {
 	for (size_t i = 0; target && i + 5 <= fn->sz; i++) {
@@ -72,10 +72,10 @@ bool native__calls(const struct usercopy_code *fn, uint64_t target)
 #define MODE(modrm) ((modrm) >> 6)
 #define MODE_DISP32 2
 #define BASE(modrm) ((modrm)&7)
-#define BASE_BY_SIB 4 /* another byte stands before the displacement */
+#define BASE_BY_SIB 4 /* another byte precedes the displacement */
 
-/* At every byte, like native__calls(). Compilers take a base of 64 bits without a SIB byte, but for
- * r12. */
+/* Tries every byte, like native__calls(). Compilers use a 64-bit base without a SIB byte, except
+ * for r12. */
 bool native__loads(const struct usercopy_code *fn, uint32_t off)
 {
 	for (size_t i = 0; i + 6 <= fn->sz; i++) {
@@ -93,7 +93,7 @@ bool native__loads(const struct usercopy_code *fn, uint32_t off)
 /* ---- USDT (AT&T syntax) -------------------------------------------------------------------------
  */
 
-/* Registers by their names for 8, 4, 2 and 1 byte, and where the kernel has them in pt_regs. */
+/* Registers by their names for 8, 4, 2 and 1 byte, and their place in pt_regs. */
 #define NUMBERED(n)                                                                            \
 	{                                                                                      \
 		{ "r" #n, "r" #n "d", "r" #n "w", "r" #n "b" }, offsetof(struct pt_regs, r##n) \
@@ -121,7 +121,7 @@ static const struct {
 	NUMBERED(15),
 };
 
-/* Its offset; whole registers only when the argument is an address. */
+/* Returns the register's offset. Accepts only whole registers for an address. */
 static uint16_t reg(struct usdt_text *t, bool address)
 {
 	size_t name_cnt = address ? 1 : CNT(registers[0].names), len;
@@ -141,7 +141,7 @@ static uint16_t reg(struct usdt_text *t, bool address)
 	return USDT_NO_REG;
 }
 
-/* "(%rax)", "(%rax,%rcx,4)", "(,%rcx,4)" */
+/* Reads "(%rax)", "(%rax,%rcx,4)", "(,%rcx,4)". */
 static void address(struct usdt_text *t, struct usdt_arg *a)
 {
 	static const char *const scales[] = { ",1", ",2", ",4", ",8" };
@@ -151,9 +151,9 @@ static void address(struct usdt_text *t, struct usdt_arg *a)
 		a->base = reg(t, true);
 	if (usdt_text__take(t, ",")) {
 		a->index = reg(t, true);
-		for (uint8_t shift = 0; shift < CNT(scales); shift++) {
+		for (size_t shift = 0; shift < CNT(scales); shift++) {
 			if (usdt_text__take(t, scales[shift])) {
-				a->shift = shift;
+				a->shift = (uint8_t)shift;
 				break;
 			}
 		}

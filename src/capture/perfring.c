@@ -12,7 +12,7 @@ static void begin(struct stream *s)
 	r->head = __atomic_load_n(&r->ctl->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* `sz` bytes at the tail in one piece. */
+/* Returns `sz` bytes at the tail in one piece. */
 static const void *at_tail(struct perfring *r, size_t sz)
 {
 	size_t off = r->tail & (r->sz - 1);
@@ -25,7 +25,8 @@ static const void *at_tail(struct perfring *r, size_t sz)
 	return r->straight;
 }
 
-/* Size of the record at the tail, 0 when there is none. What cannot be one ends the round. */
+/* Returns the size of the record at the tail, 0 if there is none. An impossible size ends the
+ * round. */
 static size_t size_at_tail(struct perfring *r)
 {
 	struct perf_event_header h;

@@ -4,13 +4,13 @@
 #include "bpf/arch.h"
 #include "capture/ktypes.h"
 
-/* include/linux/preempt.h; SOFTIRQ is set while one is served, not while they are held off. Kernels
- * that count there, too, how often interrupts were switched off have the other layout. */
+/* include/linux/preempt.h. SOFTIRQ is set while one is served, not while they are disabled. Kernels
+ * that also count there how often interrupts were disabled have the other layout. */
 #define SOFTIRQ		 0x00000100
 #define HARDIRQS	 0x000f0000
 #define HARDIRQS_COUNTED 0x0f000000
 
-/* A variable of its own, but from 6.2 to 6.14 a member of pcpu_hot. */
+/* Finds the count: a variable of its own, or from 6.2 to 6.14 a member of pcpu_hot. */
 static int64_t find_count(const struct btf *btf)
 {
 	uint32_t type;

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/strcopy.h"
 
-#define ITEM_MAX 128 /* bytes; no right item without a path is nearly as long */
+#define ITEM_MAX 128 /* bytes; no valid item without a path is nearly as long */
 #define NAMES_SZ 256
 
 const struct probe probes[] = {
@@ -95,7 +96,7 @@ static const struct {
 	{ "n", 0 },
 };
 
-/* Where a mistake is explained, and the item that it is in. */
+/* The buffer for the explanation of a mistake, and the item that has it. */
 struct explain {
 	char *why;
 	size_t why_sz;
@@ -189,7 +190,7 @@ static int parse_parts(const struct explain *x, struct probe_choice *choice, cha
 		unsigned stacks;
 		int err;
 
-		if (!*part && parts) /* switch::10ms leaves the stacks as they are */
+		if (!*part && parts) /* switch::10ms keeps the default stacks */
 			continue;
 		if (!*part)
 			return wrong(x, "nothing follows the last ':'; expected %s",
@@ -217,7 +218,7 @@ static bool takes_path(const struct probe *p)
 	return p->param == PROBE_PATH;
 }
 
-/* S:PATH, :PATH, PATH:S or PATH, which may have colons; what is left is the path. */
+/* Parses S:PATH, :PATH, PATH:S or PATH. The path may contain colons. Returns the path. */
 static char *cut_stacks(struct probe_choice *choice, char *rest)
 {
 	char *colon = strchrnul(rest, ':'), *last = strrchr(rest, ':');
@@ -235,7 +236,7 @@ static char *cut_stacks(struct probe_choice *choice, char *rest)
 	return rest + (*rest == ':');
 }
 
-/* What follows the name of a probe that takes a path. */
+/* Parses what follows the name of a probe that takes a path. */
 static int parse_path(const struct explain *x, struct probe_choice *choice, char *rest)
 {
 	const char *path = rest ? cut_stacks(choice, rest) : NULL;
@@ -254,7 +255,7 @@ static int parse_rest(const struct explain *x, struct probe_choice *choice, char
 		return parse_path(x, choice, rest);
 	if (strlen(x->item) >= sizeof(parts))
 		return wrong(x, "too long");
-	strcpy(parts, rest ? rest : "");
+	str__copy(parts, sizeof(parts), rest ? rest : "");
 	return parse_parts(x, choice, at);
 }
 
@@ -294,7 +295,7 @@ static int add_all(struct probe_choice *out, size_t cnt)
 	return (int)cnt;
 }
 
-/* One item; 0, 1 for `all`, or -EINVAL. */
+/* Parses one item. Returns 0, 1 for `all`, or -EINVAL. */
 static int add_item(const struct explain *x, char *item, struct probe_choice *out, size_t cnt)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The probes that -p can name, as one table; see probe.c. */
+/* The table of the probes that -p selects; see probe.c. */
 #ifndef CAPTURE_PROBE_H
 #define CAPTURE_PROBE_H
 
@@ -13,7 +13,7 @@ enum probe_param {
 	PROBE_HZ,
 	PROBE_DURATION,
 	PROBE_EVERY, /* 1 of N; 0 and 1: all */
-	PROBE_PATH,  /* of a file; the probe may be named more than once */
+	PROBE_PATH,  /* a file; the probe may be given more than once */
 };
 
 #define PROBE_WAY_MAX 3
@@ -21,13 +21,13 @@ enum probe_param {
 struct probe {
 	const char *name; /* as in -p; its BPF programs are named NAME__HOOK */
 	/*
-	 * Where kernels differ: ways to get at the same events, the best first; the first that the
-	 * kernel can is taken. Its programs are named NAME__WAY__HOOK, and
-	 * NAME__any__HOOK those of all ways. None: there is one way.
+	 * Ways to record the same events where kernels differ, the best first. The first way that
+	 * the kernel supports is used. Its programs are named NAME__WAY__HOOK; NAME__any__HOOK
+	 * belongs to all ways. Empty: there is one way.
 	 */
 	const char *ways[PROBE_WAY_MAX];
 	unsigned stacks;       /* default, enum probe_stacks */
-	bool tells_interrupts; /* its programs ask in_interrupt() */
+	bool tells_interrupts; /* its programs call in_interrupt() */
 	enum probe_param param;
 	uint64_t param_default, param_max; /* Hz, ns, N */
 	const char *usage;		   /* "profile[:S][:HZ]" */
@@ -39,7 +39,8 @@ extern const struct probe probes[]; /* ends with a NULL name */
 struct probe_choice {
 	const struct probe *probe;
 	unsigned stacks;
-	bool optional; /* left out, and said, where the machine does not have it: named by `all` */
+	bool optional; /* named by `all`: left out with a message if the machine does not support it
+			*/
 	uint64_t param;
 	const char *path; /* PROBE_PATH; points into the text that was parsed */
 };
@@ -47,9 +48,9 @@ struct probe_choice {
 #define PROBE_CHOICE_MAX 32
 
 /*
- * Parses "profile:u:99,switch:uk". "all" means every probe that is not named beside it and needs no
- * path. Cuts the text into pieces. Returns how many choices were made, or -EINVAL with `why` saying
- * which part is wrong and what is allowed.
+ * Parses "profile:u:99,switch:uk". "all" selects every probe that is not named beside it and needs
+ * no path. Cuts the text into pieces. Returns the number of choices, or -EINVAL with `why`
+ * describing the wrong part and what is allowed.
  */
 int probes__parse(char *text, struct probe_choice *out, char *why, size_t why_sz);
 

@@ -7,21 +7,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define STACK_BEGIN_SZ 512 /* of a stack: its red zone and the first frames */
+#define STACK_BEGIN_SZ 512 /* bytes of a stack: its red zone and the first frames */
 #define SIZE_MASK      ((uint32_t) ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT))
 
 struct ring {
 	struct stream stream; /* first: the stream is the ring */
 	struct ring_area area;
-	uint64_t pos;	    /* up to here it has been read */
-	uint64_t published; /* and up to here the producer knows */
-	uint64_t limit;	    /* up to here this round goes */
+	uint64_t pos;	    /* everything before it has been read */
+	uint64_t published; /* the position that the producer knows */
+	uint64_t limit;	    /* the end of this round */
 	uint64_t bad;
-	void *maps[2]; /* of ring__map() */
+	void *maps[2]; /* set by ring__map() */
 	size_t map_sz[2];
 };
 
-/* A record's header: its length with two flags, and a page offset that only the kernel needs. */
+/* Returns a record's header: its length with two flags. The page offset in it is for the kernel. */
 static uint32_t header_at(const struct ring *r, uint64_t pos)
 {
 	const uint8_t *at = r->area.data + (pos & (r->area.sz - 1));
@@ -43,20 +43,20 @@ static bool event_fits(const struct event *e, uint32_t sz)
 	if (e->flags & EVENT_F_SWITCHED)
 		header_sz = sizeof(struct event_switched);
 	before = event__sz_before_switched(e) + header_sz;
-	if (before > sz || event__sz_before_runtime(e) < before) /* it wrapped */
+	if (before > sz || event__sz_before_runtime(e) < before) /* the sum overflowed */
 		return false;
 	header_sz = e->flags & EVENT_F_RUNTIME ? sizeof(struct event_runtime) : 0;
 	return event__sz_before_runtime(e) + header_sz <= sz && event__sz(e) == sz;
 }
 
-/* Another CPU wrote it: what is looked at first is asked for while others are taken. */
+/* Prefetches what is read first, because another CPU wrote it. */
 static void prefetch_event(const struct event *e)
 {
 	for (size_t off = 0; off < sizeof(*e) + STACK_BEGIN_SZ; off += 64)
 		__builtin_prefetch((const char *)e + off);
 }
 
-/* The next event that is complete and makes sense; NULL when there is none in this round. */
+/* Returns the next complete and valid event; NULL if this round has none. */
 static const struct event *event_next(struct ring *r)
 {
 	while (r->pos < r->limit) {
@@ -155,7 +155,7 @@ void ring__free(struct ring *r)
 	free(r);
 }
 
-/* One page of consumer position, one of producer position, then the data twice. */
+/* Maps one page of consumer position, one of producer position, then the data twice. */
 int ring__map(struct ring *r, int map_fd, size_t sz)
 {
 	size_t page_sz = (size_t)sysconf(_SC_PAGESIZE);

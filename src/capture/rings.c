@@ -52,7 +52,7 @@ void capture__free_rings(struct capture *c)
 
 /* ---- rings of CPUs that are online and have none --------------------------------------------- */
 
-/* The maps of CPUs that come; a map of the kernel's each. */
+/* New CPUs and their maps, each of which is a kernel map. */
 struct coming {
 	uint32_t *cpus;
 	int *rings, *scratches;
@@ -67,7 +67,7 @@ static int coming__init(struct coming *n, size_t cpu_cnt)
 	return n->cpus && n->rings && n->scratches ? 0 : -ENOMEM;
 }
 
-/* The rings stay open, the capture's. */
+/* The rings stay open; the capture owns them. */
 static void coming__free(struct coming *n)
 {
 	for (uint32_t i = 0; i < n->cnt; i++) {
@@ -79,8 +79,8 @@ static void coming__free(struct coming *n)
 	free(n->scratches);
 }
 
-/* A ring, and slots in which events are put together there, a stack's worth each: not for CPUs that
- * are never online, of which a virtual machine may have many. */
+/* Creates a ring, and slots in which the programs assemble events of up to one stack each. CPUs
+ * that are never online have none; a virtual machine may have many of them. */
 static int open_maps(struct capture *c, uint32_t cpu, struct coming *n)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.u32 = cpu };
@@ -103,8 +103,8 @@ static int open_maps(struct capture *c, uint32_t cpu, struct coming *n)
 	return err;
 }
 
-/* In one call: after each the kernel waits until no program runs that has seen what was there
- * before, some 10 ms. Before 5.16 it takes them one by one. */
+/* Updates in one call: after each call the kernel waits until no program runs that has seen the old
+ * contents, about 10 ms. Kernels before 5.16 take the entries one by one. */
 static int put_maps(const struct bpf_map *into, const struct coming *n, const int *maps)
 {
 	int fd = bpf_map__fd(into), err = 0;
@@ -117,7 +117,7 @@ static int put_maps(const struct bpf_map *into, const struct coming *n, const in
 	return err;
 }
 
-/* The rings last: from then on the programs write to them. */
+/* Puts the rings in last, because from then on the programs write to them. */
 static int open_rings(struct capture *c)
 {
 	struct coming n;
@@ -156,7 +156,7 @@ int capture__open_rings(struct capture *c)
 /* Creates the map of maps that libbpf would create while it loads, so that it can be filled before
  * then. Its inner maps are like the declared one, but with values of `inner_value_sz` bytes. The
  * declared one keeps its size: bpf_map__set_value_size() of an inner map crashes in libbpf >= 1.4,
- * which looks at the map's object, and an inner map has none. */
+ * which reads the map's object, and an inner map has none. */
 static int make_outer(struct bpf_map *map, uint32_t inner_value_sz)
 {
 	const struct bpf_map *inner = bpf_map__inner_map(map);

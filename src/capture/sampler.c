@@ -15,8 +15,8 @@
 #include "capture/diagnose.h"
 
 /*
- * What to try for a program, the best first. A machine without counters answers ENOENT, a virtual
- * one or a busy one also others: at any error the next is tried.
+ * The events to try for a program, the best first. A machine without counters returns ENOENT; a
+ * virtual or busy one returns also other errors. At any error the next event is tried.
  */
 static const struct {
 	const char *program;
@@ -24,7 +24,7 @@ static const struct {
 } events[] = {
 	{ "profile__sample",
 	  { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .freq = 1 } },
-	{ "profile__sample", /* idle CPUs are spared the program */
+	{ "profile__sample", /* the program does not run on idle CPUs */
 	  { .type = PERF_TYPE_SOFTWARE,
 	    .config = PERF_COUNT_SW_CPU_CLOCK,
 	    .freq = 1,
@@ -92,7 +92,7 @@ static int open_any_event(const struct sampler *s, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A CPU may go between the look at the list and the opening. */
+/* Attaches to a CPU, which may have gone offline since the list was read. */
 static int attach(struct sampler *s, size_t cpu)
 {
 	int fd = open_any_event(s, (int)cpu), err;

@@ -19,7 +19,7 @@
 
 #define LOOK_NS 1000000000
 
-/* Of one CPU. While that is offline, fd is -1 and the ring is an empty one. */
+/* The channel of one CPU. While the CPU is offline, fd is -1 and the ring is empty. */
 struct channel {
 	struct perfring ring;
 	int fd;
@@ -31,19 +31,19 @@ struct sideband {
 	struct channel *channels;
 	struct stream **streams;
 	bool *online;
-	size_t cnt; /* CPUs that there can be */
+	size_t cnt; /* possible CPUs */
 	size_t pages;
 	int epoll_fd; /* borrowed; -1: none yet */
 	bool enabled;
 	uint64_t looked_ns;
-	struct perf_event_mmap_page idle; /* of empty rings */
+	struct perf_event_mmap_page idle; /* the control page of empty rings */
 	uint64_t nothing;
 };
 
 /*
- * Files are told by device and inode. For one event that asks for build IDs (.build_id, since 5.12)
- * the kernel marks the records of others as if they had one (6.18, perf_event_mmap_output()), and
- * perf up to 6.16 crashes on what it records meanwhile.
+ * Files are identified by device and inode. For one event that requests build IDs (.build_id,
+ * since 5.12) the kernel marks the records of other events as if they had one (6.18,
+ * perf_event_mmap_output()), and perf up to 6.16 crashes on what it records meanwhile.
  */
 static const struct perf_event_attr request = {
 	.type = PERF_TYPE_SOFTWARE,
@@ -63,7 +63,7 @@ static const struct perf_event_attr request = {
 	.wakeup_watermark = 1,
 };
 
-/* Why an event could not be opened, and what to do about it. */
+/* Logs why an event could not be opened, and what to do about it. */
 static void complain(int err)
 {
 	if (err == EACCES || err == EPERM)
@@ -132,7 +132,7 @@ static int enable(const struct channel *c)
 	return -err;
 }
 
-/* 0 also when the CPU has gone offline again. */
+/* Returns 0 also if the CPU has gone offline again. */
 static int channel__open(struct sideband *s, size_t cpu)
 {
 	struct channel *c = &s->channels[cpu];
@@ -250,7 +250,7 @@ int sideband__update(struct sideband *s)
 	for (size_t i = 0; i < s->cnt; i++) {
 		struct channel *c = &s->channels[i];
 
-		if (!s->online[i] && c->fd >= 0) /* its event does not come back with the CPU */
+		if (!s->online[i] && c->fd >= 0) /* its event stays dead when the CPU comes back */
 			channel__close(s, c);
 		else if (s->online[i] && c->fd < 0)
 			came += channel__open(s, i) == 0 && c->fd >= 0;

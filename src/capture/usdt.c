@@ -18,13 +18,15 @@
 #include "collector.skel.h"
 #include "elf/sdt.h"
 
-#define PROVIDER  "stacks_tracing"
-#define PLACE_MAX 16384 /* of one probe in one file: each counts in a semaphore of 16 bits */
-#define SITE_MAX  1024	/* ways to hand over arguments */
-#define NAMES_SZ  256
-#define PATH_SZ	  64
+#define PROVIDER "stacks_tracing"
+#define PLACE_MAX                                                                               \
+	16384	      /* places of one probe in one file: each counts in a semaphore of 16 bits \
+		       */
+#define SITE_MAX 1024 /* different sites: locations of the arguments */
+#define NAMES_SZ 256
+#define PATH_SZ	 64
 
-/* In the order in which they are attached: who is seen to enter is seen to leave. */
+/* In the order of attaching: a thread that is seen to enter is also seen to leave. */
 enum { CLOSE, EXIT_STACK, EXIT, ENTER, USDT_PROBE_CNT };
 
 static const struct {
@@ -37,11 +39,11 @@ static const struct {
 	[ENTER] = { "enter", USDT_ARG_CNT },
 };
 
-/* Of one probe in one file: arrays of __u64, as the kernel takes them. */
+/* The places of one probe in one file: arrays of __u64, as the kernel takes them. */
 struct places {
 	struct buf pc_offs, semaphore_offs, cookies;
-	int fd;			 /* of the link that holds them all, with `multi`; -1 */
-	struct bpf_link **links; /* else one for each */
+	int fd;			 /* the link of all places, with `multi`; -1: none */
+	struct bpf_link **links; /* without `multi`: one link per place */
 	size_t link_cnt;
 };
 
@@ -57,7 +59,7 @@ struct usdt {
 	size_t target_cnt;
 	struct buf sites; /* struct usdt_site, all different */
 	bool multi;
-	bool calls; /* the kernel makes calls of long nops */
+	bool calls; /* the kernel turns long nops into calls */
 };
 
 static size_t places__cnt(const struct places *p)
@@ -73,13 +75,13 @@ static size_t usdt__site_cnt(const struct usdt *u)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-/* Of one file, while its notes are read. */
+/* The reading of one file's notes. */
 struct reading {
 	struct usdt *usdt;
 	struct target *target;
-	char others[NAMES_SZ]; /* probes that it has of other providers */
+	char others[NAMES_SZ]; /* its probes of other providers */
 	bool ours, said;
-	size_t left_out; /* places that cannot be read, and what is wrong with the first */
+	size_t left_out; /* places that cannot be read; below, what is wrong with the first */
 	const char *bad_probe, *bad_arg;
 };
 
@@ -99,7 +101,7 @@ static int lies(struct reading *r, const struct sdt_note *n, const char *why)
 	return -EBADMSG;
 }
 
-/* Where it is in `sites`, which it may be new to. */
+/* Returns the index of the site in `sites`; adds it if it is new. */
 static uint64_t site_idx(struct buf *sites, const struct usdt_site *site)
 {
 	size_t cnt = sites->sz / sizeof(*site), i = 0;
@@ -216,7 +218,7 @@ static int read_notes(struct usdt *u, struct target *t)
 /* ---- files --------------------------------------------------------------------------------------
  */
 
-/* What is wrong with the file; NULL: nothing. */
+/* Returns what is wrong with the file; NULL: nothing. */
 static const char *refusal(const struct usdt *u, const struct elf_file *f)
 {
 	GElf_Ehdr header;
@@ -255,7 +257,8 @@ static int add_target(struct usdt *u, const struct probe_choice *choice)
 
 #define SYS_UPROBE 336 /* arch/x86/entry/syscalls/syscall_64.tbl, from 6.18 on */
 
-/* The system call in which such a call ends; it refuses everybody else. */
+/* Returns true if the kernel has the system call in which such a call ends. It refuses all other
+ * callers. */
 static bool has_calls(void)
 {
 	return syscall(SYS_UPROBE) < 0 && errno == ENXIO;
@@ -433,7 +436,7 @@ static int attach_target(struct usdt *u, struct target *t, struct collector_bpf 
 	char path[PATH_SZ];
 	int err = 0;
 
-	/* The file that was read, whatever has its name by now. */
+	/* The file that was read, whatever file has its name now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", t->file->fd);
 	for (int i = 0; i < USDT_PROBE_CNT && !err; i++) {
 		if (places__cnt(&t->places[i]))

@@ -13,7 +13,7 @@
 
 #define CNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* "8@", "-4@", or nothing: a whole register, unsigned. */
+/* Reads "8@", "-4@", or nothing, which means a whole register, unsigned. */
 static void size(struct usdt_text *t, struct usdt_arg *a)
 {
 	static const char *const sizes[] = { "1@", "2@", "4@", "8@" };
@@ -29,7 +29,7 @@ static void size(struct usdt_text *t, struct usdt_arg *a)
 			return;
 		}
 	}
-	t->err = true; /* floating point, or a size that there is not */
+	t->err = true; /* floating point, or a size that does not exist */
 }
 
 static struct usdt_arg argument(struct usdt_text *t)
@@ -43,7 +43,7 @@ static struct usdt_arg argument(struct usdt_text *t)
 	return a;
 }
 
-/* Where an argument ends: AArch64 writes spaces inside of brackets. */
+/* Returns the end of an argument. AArch64 has spaces inside brackets. */
 static const char *argument_end(const char *text)
 {
 	for (bool inside = false; *text && (inside || *text != ' '); text++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text of a USDT argument while it is read. */
+/* A cursor over the text of a USDT argument. */
 #ifndef CAPTURE_USDT_TEXT_H
 #define CAPTURE_USDT_TEXT_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left to read; sticky like a cursor: once something does not fit, nothing does. */
+/* The rest of the text. Errors are sticky: once something does not fit, nothing does. */
 struct usdt_text {
 	const char *at;
 	bool err;
@@ -29,7 +29,7 @@ static inline bool usdt_text__at_number(const struct usdt_text *t)
 	return strchr("+-0123456789", *t->at) && *t->at;
 }
 
-/* -8, 0x10, and sums of such: -8+4. */
+/* Reads -8, 0x10, and sums like -8+4. */
 static inline uint64_t usdt_text__number(struct usdt_text *t)
 {
 	uint64_t sum = 0;

@@ -23,7 +23,8 @@ bool usercopy__takes_lock(const struct usercopy_code *copy, const struct usercop
 	       !native__loads(check, p->disabled_off);
 }
 
-/* bpf_probe_read_kernel(map, USERCOPY_CODE_MAX, ctx[0]): /proc/kcore is not on every machine. */
+/* Loads a program that calls bpf_probe_read_kernel(map, USERCOPY_CODE_MAX, ctx[0]). It does not
+ * depend on /proc/kcore, which not every machine has. */
 static int load_reader(int map_fd)
 {
 	const struct bpf_insn insns[] = {
@@ -110,7 +111,8 @@ static bool reads_user_stacks(const struct capture *c)
 	return false;
 }
 
-/* From 6.4 on every kernel has the fix: its symbols need not be read, which takes 30 ms. */
+/* Returns true on kernels since 6.4, which all have the fix. Their symbols need not be read, which
+ * takes 30 ms. */
 static bool is_fixed(void)
 {
 	struct utsname name;
@@ -147,7 +149,8 @@ int capture__set_bounce(struct capture *c, struct features *f)
 			   : 0;
 }
 
-/* With the map's own header less than a page: the kernel has that without vmalloc. */
+/* Adds a bounce buffer. With the map's header it is smaller than a page, which the kernel allocates
+ * without vmalloc. */
 static int add_bounce(struct capture *c, uint32_t idx)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bounce", sizeof(uint32_t), CAPTURE_BOUNCE_SZ,

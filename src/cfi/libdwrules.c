@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/seed.h"
 #include "cfi/libdwsource.h"
 #include "cfi/rulepool.h"
@@ -86,17 +87,7 @@ static void make_room(struct libdw_rules *c)
 /* Counts the rows that start at or before the address. */
 static size_t row_upper(const struct libdw_rules *c, uint64_t vaddr)
 {
-	size_t lo = 0, hi = c->row_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->rows[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(c->rows, c->row_cnt, r, r->start <= vaddr);
 }
 
 static const struct row *row_find(const struct libdw_rules *c, uint64_t vaddr)

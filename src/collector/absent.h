@@ -5,8 +5,8 @@
 
 struct capture_filter;
 
-/* Warns of each name of the filter that no process has now. Whoever wrote the name may have meant a
- * command to launch. Says nothing if /proc cannot be read. */
+/* Warns of each name of the filter that no process has now, because the user may have meant a
+ * command to launch. Silent if /proc cannot be read. */
 void absent__report(const struct capture_filter *);
 
 #endif

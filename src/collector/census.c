@@ -15,7 +15,8 @@ static int fail(int err)
 	return -err;
 }
 
-/* Workers have the rights of the thread that starts them, and their maker's priority counts. */
+/* Creates the jobs in this thread, because workers have the rights of the thread that starts them,
+ * and the priority of the thread that creates them. */
 static void *make_jobs(void *arg)
 {
 	struct census *c = arg;

@@ -11,8 +11,9 @@
 
 #include "base/hash.h"
 #include "base/mount.h"
+#include "base/strcopy.h"
 
-#define KNOWN_MAX     65536 /* folders; a user may make as many as it likes */
+#define KNOWN_MAX     65536 /* folders; a user may create any number */
 #define FILEID_KERNFS 0xfe  /* include/linux/exportfs.h: a handle is the id */
 
 struct known {
@@ -71,7 +72,7 @@ static int open_by_id(const struct cgroups *c, uint64_t id)
 	return open_by_handle_at(c->root_fd, &h.handle, O_PATH | O_CLOEXEC);
 }
 
-/* What the kernel says where it is; 0, or -1 when it is not below the root. */
+/* Asks the kernel for the path. Returns 0, or -1 if it is not below the root. */
 static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
 {
 	size_t root_len = strlen(c->root);
@@ -90,20 +91,21 @@ static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
 	if (path[root_len])
 		memmove(path, path + root_len, (size_t)len - root_len + 1);
 	else
-		strcpy(path, "/");
+		str__copy(path, PATH_MAX, "/");
 	return 0;
 }
 
 static struct known *remember(struct cgroups *c, uint64_t id, const char *path)
 {
-	struct known *k = malloc(sizeof(*k) + strlen(path) + 1);
+	size_t path_sz = strlen(path) + 1;
+	struct known *k = malloc(sizeof(*k) + path_sz);
 
 	if (!k)
 		return NULL;
 	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
 		forget(c);
 	k->id = id;
-	strcpy(k->path, path);
+	memcpy(k->path, path, path_sz);
 	HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
 	if (HASH_ADDED(k))
 		return k;

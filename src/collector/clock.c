@@ -15,8 +15,8 @@ static int64_t now(clockid_t id)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* `id` less CLOCK_MONOTONIC: of five readings the one that took least, so that preemption does not
- * count. */
+/* Returns `id` minus CLOCK_MONOTONIC. Uses the fastest of five readings, so that preemption does
+ * not count. */
 static int64_t ahead_of_monotonic(clockid_t id)
 {
 	int64_t best = 0, best_took = INT64_MAX;

@@ -241,7 +241,7 @@ static void set_end(struct options *o, const char *arg, const struct argp_state 
 		wrong(state, "duration", arg, "a time such as 500ms, 5s or 10m");
 }
 
-/* What is too large for anything stays so: check() names the limit. */
+/* Stores a size; one that exceeds 32 bits becomes the maximum, so that check() names the limit. */
 static void set_size(uint32_t *bytes, const char *option, const char *arg,
 		     const struct argp_state *state)
 {
@@ -305,21 +305,9 @@ static void set_runtimes(struct options *o, const char *arg, const struct argp_s
 		wrong(state, "runtimes", arg, "a comma list of: python");
 }
 
-/* Returns "profile switch … all"; the caller frees it. */
-static char *probe_names(void)
-{
-	struct buf names = { 0 };
-
-	for (const struct probe *p = probes; p->name; p++)
-		buf__printf(&names, "%s ", p->name);
-	buf__printf(&names, "all");
-	buf__u8(&names, 0);
-	return (char *)names.data;
-}
-
 static void print_completion(const char *shell, const struct argp_state *state)
 {
-	char *names = probe_names();
+	char *names = collector_help__probe_names();
 	const struct completion_words words[] = {
 		{ "programs", names, true },
 		{ 0 },
@@ -419,7 +407,7 @@ static void set_defaults(struct options *o)
 		o->recording.root = "/var/lib/stacks";
 }
 
-/* What only makes sense together. */
+/* Reports options that only make sense together. */
 static void check(struct options *o, char *program)
 {
 	const char *why = NULL;
@@ -448,7 +436,7 @@ static void check(struct options *o, char *program)
 	exit(2);
 }
 
-/* "profile,rss,switch" */
+/* Returns the names of the sources, like "profile,rss,switch". */
 static char *name_sources(const struct options *o)
 {
 	struct buf names = { 0 };

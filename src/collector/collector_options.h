@@ -15,17 +15,17 @@ struct options {
 	struct probe_choice probes[PROBE_CHOICE_MAX];
 	struct capture_options capture; /* points into this struct */
 	struct recording_options recording;
-	char *sources;	      /* of the probes, "profile,switch" */
+	char *sources;	      /* names of the probes, "profile,switch" */
 	uint64_t duration_ns; /* 0: until a signal or the command's end */
 	uint64_t poll_ns;
-	uint64_t
-		bill_ns; /* how often the bill of the BPF programs is printed; 0: only at the end */
+	uint64_t bill_ns; /* interval at which the cost of the BPF programs is printed; 0: only at
+			     the end */
 	enum unwinder_kind unwinder;
 	uint32_t runtimes;	 /* a bit for each row of runtimes_table */
 	const char *status_path; /* NULL: no status file */
-	const char *cache_dir;	 /* of compiled call-frame tables; NULL: they are not kept */
+	const char *cache_dir;	 /* for compiled call-frame tables; NULL: they are not kept */
 	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */
-	bool all;	/* with a command: the whole system all the same */
+	bool all;	/* with a command: record the whole system anyway */
 	bool keep_root;
 	bool stitch; /* see unwind/stitch.h */
 	bool list;   /* print the probes and end */
@@ -35,9 +35,9 @@ struct options {
 /* Parses argv; prints and exits for --help, --version and errors (status 2), as argp does. */
 void options__parse(struct options *, int argc, char **argv);
 void options__free(struct options *);
-/* switch::DUR; 0: slices are not joined. */
+/* Returns DUR of switch::DUR; 0: slices are not joined. */
 uint64_t options__join_min_ns(const struct options *);
-/* Whether a probe takes them. */
+/* Returns true if a probe takes kernel stacks. */
 bool options__kernel_stacks(const struct options *);
 
 #endif

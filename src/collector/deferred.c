@@ -9,19 +9,19 @@
 #include "base/hash.h"
 #include "base/monotonic.h"
 
-#define TURN_NS 5000000 /* a busy ring lasts for ten milliseconds */
+#define TURN_NS 5000000 /* a busy ring overflows after ten milliseconds */
 
 struct deferred_event {
-	struct deferred_event *behind;	    /* in the queue of its process */
-	struct deferred_event *prev, *next; /* of all, the oldest first */
+	struct deferred_event *behind;	    /* the next in the queue of its process */
+	struct deferred_event *prev, *next; /* of all events, the oldest first */
 	struct queue *queue;
 	uint64_t since_ns;
-	uint64_t join;	   /* of an operation that begins or ends; 0: none does */
-	UT_hash_handle hh; /* by that */
+	uint64_t join;	   /* id of an operation that begins or ends here; 0: none */
+	UT_hash_handle hh; /* by .join */
 	struct process process;
 	bool has_process;
-	size_t sz;	    /* bytes that it takes */
-	struct event event; /* with what follows it */
+	size_t sz;	    /* bytes of memory */
+	struct event event; /* with the bytes that follow it */
 };
 
 struct queue {
@@ -78,7 +78,7 @@ bool deferred__joined(const struct deferred *s, uint64_t join, uint32_t *tgid)
 	return e;
 }
 
-/* The first of its queue goes. */
+/* Removes the first event of a queue. */
 static void drop_first(struct deferred *s, struct queue *q)
 {
 	struct deferred_event *e = q->first;
@@ -148,7 +148,8 @@ static struct queue *queue__of(struct deferred *s, uint32_t tgid)
 	return NULL;
 }
 
-/* Mappings that others share cost nothing; those of a process that goes on mapping are its own. */
+/* Returns the bytes of the event's mappings. Shared mappings cost nothing; a process that keeps
+ * mapping has its own copy at each event. */
 static size_t maps_sz(const struct queue *q, const struct deferred_event *e)
 {
 	bool same = q->last && q->last->process.maps == e->process.maps;
@@ -156,7 +157,8 @@ static size_t maps_sz(const struct queue *q, const struct deferred_event *e)
 	return same ? 0 : e->process.map_cnt * sizeof(*e->process.maps);
 }
 
-/* Operations follow each other under one name: what comes of it from now on comes after this. */
+/* Remembers the last event of an operation. Later operations with the same id must come after it.
+ */
 static void remember_join(struct deferred *s, struct deferred_event *e)
 {
 	struct deferred_event *before = e->join ? find_joined(s, e->join) : NULL;
@@ -233,7 +235,7 @@ void deferred__relieve(struct deferred *s, uint32_t tgid, deferred_fn fn, void *
 		force(s, s->all->queue, fn, arg);
 }
 
-/* False when there is more to try, and no time. */
+/* Returns false if the time is over before all events were tried. */
 static bool retry_queue(struct deferred *s, struct queue *q, uint64_t now_ns,
 			const struct trying *t)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A string that fills its field has no NUL behind it. */
+/* Interns a string, which has no NUL if it fills its field. */
 static uint32_t intern(struct recording *r, const char *s, size_t max)
 {
 	return recording__string(r, s, strnlen(s, max));
@@ -34,8 +34,8 @@ static void fill_file(struct row *row, const void *data, size_t sz, struct recor
 	row->file = intern(r, f->name, sz - offsetof(struct event_file, name));
 }
 
-/* "1.2.3.4:80", "[::1]:80"; null where all is 0: nothing is known of it. An IPv4 address in IPv6's
- * clothes is shown as what it is. */
+/* Interns "1.2.3.4:80" or "[::1]:80"; null if all bytes are 0, which means unknown. Shows an
+ * IPv4-mapped IPv6 address as IPv4. */
 static uint32_t intern_endpoint(struct recording *r, uint16_t family, const uint8_t *addr,
 				uint16_t port)
 {
@@ -63,7 +63,7 @@ static void fill_socket(struct row *row, const void *data, size_t sz, struct rec
 	row->peer = intern_endpoint(r, s->family, s->peer, s->peer_port);
 }
 
-/* The file is the last part of its path. */
+/* Fills path and file, which is the last part of the path. */
 static void fill_path(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_path *p = data;

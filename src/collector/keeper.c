@@ -26,7 +26,7 @@ static sigset_t passed_on(void)
 	return set;
 }
 
-/* The child ends without a word, as it does unless a thread hangs: ends in the same way. */
+/* Ends like the child, which ended without a message: it sends one only if a thread hangs. */
 static _Noreturn void end_like(pid_t child)
 {
 	int status;
@@ -45,7 +45,7 @@ static void pass_on(int signals, pid_t child)
 {
 	struct signalfd_siginfo s;
 
-	/* What a terminal sends it sends to both. */
+	/* a terminal sends its signals to both processes */
 	while (read(signals, &s, sizeof(s)) == sizeof(s))
 		if (s.ssi_code != SI_KERNEL)
 			kill(child, (int)s.ssi_signo);
@@ -57,7 +57,7 @@ static _Noreturn void keep(pid_t child, int word, int signals)
 			      { .fd = signals, .events = POLLIN } };
 	unsigned char status;
 
-	/* To signal the child takes no capability: both run as the same user. */
+	/* signalling the child takes no capability: both run as the same user */
 	capabilities__keep(0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -122,7 +122,7 @@ void keeper__end(int fd, int status)
 	if (fd < 0 || is_alone())
 		return;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* A process that cannot end would keep the other ends of pipes waiting. */
+	/* a process that cannot end would keep the other ends of pipes waiting */
 	for (int i = 0; null >= 0 && i < 3; i++)
 		dup2(null, i);
 	if (write(fd, &byte, 1) != 1)

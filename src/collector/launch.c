@@ -24,7 +24,7 @@
 #define TERM_GRACE_MS 5000
 #define MEANWHILE_MS  10
 
-/* The parent's go, and the child's errno when it could not exec. */
+/* One pipe carries the parent's permission to exec, the other the child's errno if exec fails. */
 struct pipes {
 	int go[2], exec[2];
 };
@@ -50,8 +50,8 @@ struct caller caller__get(void)
 	return c;
 }
 
-/* In the child: become `as` for good, with its groups and the environment that its login would
- * have. */
+/* Runs in the child: becomes the user `as` permanently, with its groups and the environment of a
+ * login. */
 static int become(const struct caller *as)
 {
 	const struct passwd *pw = getpwuid(as->uid);
@@ -69,7 +69,7 @@ static int become(const struct caller *as)
 	return 0;
 }
 
-/* As a shell has it. */
+/* Returns the exit status that a shell would give. */
 static int status_of(int err)
 {
 	return err == ENOENT ? 127 : 126;
@@ -82,7 +82,7 @@ child(const struct pipes *p, char **argv, const struct caller *as)
 	int err = 0;
 	char go;
 
-	/* Its first rows are from before the exec. */
+	/* its first rows are from before the exec */
 	prctl(PR_SET_NAME, basename(argv[0]));
 	if (read(p->go[0], &go, sizeof(go)) != sizeof(go))
 		_exit(0);
@@ -99,8 +99,8 @@ child(const struct pipes *p, char **argv, const struct caller *as)
 	_exit(status_of(err));
 }
 
-/* 0, or the errno of what certainly cannot be run. What root may not see (a home on NFS) its caller
- * may. */
+/* Returns 0, or the errno for a file that certainly cannot be run. The caller may see a file that
+ * root may not (a home on NFS). */
 static int why_not(const char *path)
 {
 	struct stat st;
@@ -136,7 +136,7 @@ static int why_not_in_path(const char *name)
 	}
 }
 
-/* -err, said. */
+/* Logs the error and returns -err. */
 static int cannot_run(struct launch *l, int err)
 {
 	log__error("%s: %s", l->command, strerror(err));
@@ -149,7 +149,7 @@ static int cannot_run(struct launch *l, int err)
 int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 {
 	struct pipes p;
-	/* What is mistyped costs nothing. */
+	/* find mistyped commands before anything is started */
 	int err = strchr(argv[0], '/') ? why_not(argv[0]) : why_not_in_path(argv[0]);
 
 	*l = (struct launch){ .command = argv[0], .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };

@@ -29,7 +29,7 @@
 #include "capture/sideband.h"
 
 #define STATUS_WAIT_MS	 1000	   /* for a slow reader of stderr, not for an absent one */
-#define RUNTIMES_WAIT_NS 500000000 /* for processes that do not answer when they are looked at */
+#define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
 #define RUNTIMES_STEP_NS 2000000
 
 struct collector {
@@ -47,7 +47,7 @@ struct collector {
 	struct wakeups wakeups;
 	int signal_fd;
 	uint64_t begin_ns, end_ns, billed_ns;
-	uint64_t drained_ns; /* all that happened before has been read */
+	uint64_t drained_ns; /* everything before this time has been read */
 	bool interrupted;
 	int err; /* what failed while recording */
 };
@@ -63,8 +63,8 @@ static void list_probe(const struct probe *p, const char *missing, void *arg)
 	printf("\n%26shere: %s%s\n", "", missing ? "no, " : "yes", missing ? missing : "");
 }
 
-/* Everything that happened before now, earliest first, into rows. What was read the last time has
- * its names by now: a batch can be closed before there is more. */
+/* Makes rows of everything that happened before now, earliest first. First closes a batch if it is
+ * due: what was read the last time has its names by now. */
 static void drain(void *arg)
 {
 	struct collector *c = arg;
@@ -96,7 +96,7 @@ static int open_signals(struct collector *c)
 	return c->signal_fd < 0 ? -errno : 0;
 }
 
-/* The streams of both kinds of rings in one array, for merge__drain(). */
+/* Collects the streams of both kinds of rings in one array, for merge__drain(). */
 static int collect_streams(struct collector *c)
 {
 	struct stream *const *bpf, *const *sideband;
@@ -145,8 +145,8 @@ static void look_at(const struct process *p, void *arg)
 	runtimes__look(arg, p);
 }
 
-/* Threads that are off the CPU when the recording begins may not be seen again: what their
- * processes run has to be known by then. */
+/* Finds the runtimes of running processes. Threads that are off the CPU when the recording begins
+ * may not be seen again, so their runtimes must be known by then. */
 static int open_runtimes(struct collector *c)
 {
 	uint64_t until_ns = monotonic__ns() + RUNTIMES_WAIT_NS;
@@ -165,7 +165,7 @@ static int open_runtimes(struct collector *c)
 	return 0;
 }
 
-/* Learns what runs already meanwhile. */
+/* Loads the programs while the census reads the running processes. */
 static int load(struct collector *c)
 {
 	int err = sideband__enable(c->sideband), census_err;
@@ -179,7 +179,7 @@ static int load(struct collector *c)
 	return err ? err : census_err;
 }
 
-/* The command's process first: it must not inherit what the others open. */
+/* Forks the command's process first, because it must not inherit what is opened later. */
 static int prepare(struct collector *c)
 {
 	struct options *o = &c->options;
@@ -218,8 +218,8 @@ static int prepare(struct collector *c)
 	err = open_runtimes(c);
 	if (err)
 		return err;
-	/* Reads the kernel's symbols, where it takes kernel stacks: what calls the programs is
-	 * among them now. */
+	/* reads the kernel's symbols if it takes kernel stacks; the trampolines of the programs are
+	 * among them now */
 	c->session = session__new(o, c->recording, &c->census, c->runtimes);
 	if (!c->session)
 		return -errno;
@@ -232,7 +232,8 @@ static int prepare(struct collector *c)
 /* ---- run ----------------------------------------------------------------------------------------
  */
 
-/* What runs already is known, and what came since is told: nothing falls between. */
+/* Begins to record. The census has the running processes, and the side-band reports later ones, so
+ * no process is missed. */
 static int begin(struct collector *c)
 {
 	int err = 0;
@@ -243,14 +244,14 @@ static int begin(struct collector *c)
 		err = capture__begin(c->capture, &c->begin_ns);
 	if (err)
 		return err;
-	drain(c); /* whoever waits for the line below finds a reader that has nothing left to do */
+	drain(c); /* a reader of the line below then finds the rings empty */
 	c->billed_ns = c->begin_ns;
 	if (log__writable(STATUS_WAIT_MS))
 		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
 	return c->options.command ? launch__go(&c->launch, drain, c) : 0;
 }
 
-/* Until the rings are to be read. */
+/* Returns the time until the rings must be read. */
 static uint64_t left_ns(const struct collector *c)
 {
 	uint64_t now_ns = monotonic__ns(), end_ns = c->begin_ns + c->options.duration_ns;
@@ -317,8 +318,8 @@ static void record(struct collector *c)
 	}
 }
 
-/* Events off, then a last drain: what the rings hold is in the recording before it closes. Where
- * the command did not begin there is nothing to tell. */
+/* Turns events off and drains the rings a last time, before the recording closes. `tell` is false
+ * if the command was not started, and there is nothing to report. */
 static int end(struct collector *c, bool tell)
 {
 	int err = capture__end(c->capture, &c->end_ns), finish_err;
@@ -350,7 +351,7 @@ static int run(struct collector *c)
 	return err;
 }
 
-/* The command's own status when it ended by itself, else whether recording went well. */
+/* Returns the command's status if it ended by itself, or else whether recording succeeded. */
 static int exit_status(struct collector *c, int err)
 {
 	bool by_itself = c->options.command && c->launch.ended;
@@ -377,7 +378,7 @@ static void collector__free(struct collector *c)
 	options__free(&c->options);
 }
 
-/* What failed has been logged; this is what to do about it. */
+/* Logs what to do about a failure that was logged. */
 static void advise(int err)
 {
 	struct rlimit files;

@@ -12,13 +12,13 @@ struct open {
 	struct resolved_event slice;
 	struct build_id build_id;
 	struct open *next_free;
-	UT_hash_handle hh; /* in order of their beginning */
+	UT_hash_handle hh; /* in the order in which they began */
 };
 
 struct open_ops {
 	struct open *by_join;
 	struct open *free;
-	size_t used_cnt; /* slots that were ever taken: the others' memory has not been touched */
+	size_t used_cnt; /* slots that were ever used; the memory of the others was never touched */
 	struct open slots[OPEN_OPS_MAX];
 };
 
@@ -34,7 +34,7 @@ void open_ops__free(struct open_ops *j)
 	free(j);
 }
 
-/* When it is not full. */
+/* Returns a free slot. Must not be called if all are in use. */
 static struct open *take(struct open_ops *j)
 {
 	struct open *o = j->free;

@@ -18,8 +18,8 @@ static void add_row(struct session *s, const struct resolved_event *sl, const st
 		s->err = -ENOMEM;
 }
 
-/* A slice that waited since an earlier batch, or since its thread had another name, gets the ids of
- * now. */
+/* Adds the row of a pending slice with present string IDs, because the batch or the thread's name
+ * may have changed. */
 static void add_pending(struct session *s, struct thread *t)
 {
 	rows__name(&s->rows, t, &t->pending->event);
@@ -35,7 +35,7 @@ void pipeline__end_slice(struct session *s, struct thread *t)
 	t->pending = NULL;
 }
 
-/* With a minimum a slice waits until it is known how long its thread stays off the CPU. */
+/* Adds the row of a slice. If a minimum is set, the slice waits until its thread runs again. */
 static void add_slice(struct session *s, struct thread *t, struct resolved_event *sl)
 {
 	bool last = sl->event.state == EVENT_STATE_DEAD;
@@ -68,7 +68,8 @@ static void lose_one(struct session *s, const struct resolved_event *sl, const c
 		      s);
 }
 
-/* A stack of an earlier batch could not be taken over when memory was short. */
+/* Returns the ID, or 0 if the stack of an earlier batch could not be carried over for lack of
+ * memory. */
 static uint64_t carried(const struct session *s, uint64_t stack_id)
 {
 	return recording__has_stack(s->recording, stack_id) ? stack_id : 0;
@@ -95,7 +96,7 @@ void pipeline__close(struct session *s, const struct event *e)
 	add_row(s, &sl, t);
 }
 
-/* Returns true if all is known that the row needs besides the user stack. */
+/* Returns true if everything that the row needs, except the user stack, is known. */
 static bool row_is_ready(const struct session *s, const struct deferred_entry *in)
 {
 	return (!in->event->kstack_sz || kernel_names__ready(s->kernel)) &&
@@ -105,10 +106,10 @@ static bool row_is_ready(const struct session *s, const struct deferred_entry *i
 /* ---- the five steps -----------------------------------------------------------------------------
  */
 
-/* An event on its way. */
+/* An event in the pipeline, and what the steps have found. */
 struct work {
 	const struct deferred_entry *in;
-	bool last;		   /* the event cannot wait any more */
+	bool last;		   /* the event must not wait any more */
 	const struct trace *trace; /* NULL: no user stack */
 	struct thread *thread;
 	struct resolved_event row;
@@ -160,7 +161,8 @@ static void resolve(struct session *s, struct work *w)
 	w->row.event = *e;
 	w->row.kstack_id = w->row.gaps_ns = 0;
 	memcpy(w->row.detail, event__detail(e), e->detail_sz);
-	/* A dead thread's process may be gone from the table: its last build ID stands. */
+	/* if the process of a dead thread is gone from the table, keep the thread's last build ID
+	 */
 	if (w->in->process)
 		rows__set_build_id(&s->rows, w->thread, &w->in->process->build_id);
 	if (e->kstack_sz)
@@ -192,7 +194,7 @@ bool pipeline__take(const struct deferred_entry *in, bool last, void *arg)
 		pipeline__close(s, in->event);
 		return true;
 	}
-	/* Not cleared: .row.detail is large. */
+	/* not cleared, because .row.detail is large */
 	w.in = in;
 	w.last = last;
 	w.trace = NULL;

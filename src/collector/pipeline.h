@@ -31,12 +31,12 @@ struct session {
 	struct threads threads;
 	struct session_stats stats;
 	uint64_t join_min_ns;	 /* switch::DUR */
-	uint64_t losses_from_ns; /* when losses were last asked for */
+	uint64_t losses_from_ns; /* time of the last query of losses */
 	uint64_t rescanned_ns;
-	uint64_t end_ns;     /* of the recording, at its end */
-	uint64_t overdue_ns; /* since when a batch waits for names; 0: none does */
-	int err;	     /* of the recording: stop */
-	bool backlog;	     /* of the deferred: its files are there */
+	uint64_t end_ns;     /* end of the recording; 0 before */
+	uint64_t overdue_ns; /* start of a batch's wait for names; 0: none waits */
+	int err;	     /* the recording failed and must stop */
+	bool backlog;	     /* deferred events can be retried: their files have been read */
 	bool said;
 };
 

@@ -14,19 +14,19 @@
 
 #include "base/capabilities.h"
 #include "base/log.h"
+#include "base/strcopy.h"
 #include "collector/statusfile.h"
 
 #define MAP_FILES "/proc/self/map_files"
 
-/* Whether the nearest folder on the path that exists belongs to another user. */
+/* Returns true if the nearest existing folder on the path belongs to another user. */
 static bool is_elsewhere(const char *path)
 {
 	char folder[PATH_MAX], *at;
 	struct stat st;
 
-	if (!path || strlen(path) >= sizeof(folder))
+	if (!path || !str__copy(folder, sizeof(folder), path))
 		return false;
-	strcpy(folder, path);
 	for (at = folder; stat(at, &st) != 0 || !S_ISDIR(st.st_mode); at = dirname(at))
 		; /* ends at "/" or "." */
 	return st.st_uid != geteuid();
@@ -38,7 +38,8 @@ static bool always(const struct options *o)
 	return true;
 }
 
-/* Where the kernel has been told to give these rights by the old name of them all. */
+/* Returns true if this process lacks some of the narrow capabilities. CAP_SYS_ADMIN then stands in
+ * for them: older kernels have no others. */
 static bool stands_in(const struct options *o)
 {
 	const uint64_t named =
@@ -58,25 +59,25 @@ static bool writes_elsewhere(const struct options *o)
 	return is_elsewhere(o->status_path) || is_elsewhere(o->cache_dir);
 }
 
-/* What is kept while recording, when, and what for. */
+/* The capabilities that are kept while recording, when, and for what. */
 static const struct {
 	unsigned capability;
-	bool reader; /* also by threads that only read what processes have */
+	bool reader; /* also kept by threads that only read what processes have */
 	bool (*needed)(const struct options *);
 } kept[] = {
-	/* Maps, iterators, programs and perf events of CPUs that come later. */
+	/* create maps, iterators, programs and perf events for CPUs that come online later */
 	{ CAP_BPF, false, always },
 	{ CAP_PERFMON, false, always },
-	/* /proc/PID of other users' processes, and the files behind their mappings. */
+	/* read /proc/PID of other users' processes, and the files behind their mappings */
 	{ CAP_SYS_PTRACE, true, always },
 	{ CAP_DAC_READ_SEARCH, true, always },
 	{ CAP_CHECKPOINT_RESTORE, true, always },
-	/* Addresses of kernel functions. */
+	/* read the addresses of kernel functions */
 	{ CAP_SYSLOG, true, always },
-	/* Threads that the rings wait for are not to queue behind the load. */
+	/* raise the priority of the threads that drain rings above the load */
 	{ CAP_SYS_NICE, true, always },
 	{ CAP_SYS_ADMIN, true, stands_in },
-	/* To end the command, which may run as another user. */
+	/* end the command, which may run as another user */
 	{ CAP_KILL, false, launches },
 	{ CAP_DAC_OVERRIDE, false, writes_elsewhere },
 };
@@ -87,7 +88,8 @@ void privileges__harden(void)
 		log__warn("cannot protect this process: %s", strerror(errno));
 }
 
-/* Opens this process's first mapped file as those of others are opened. 0 or -errno. */
+/* Opens this process's first mapped file in the way in which files of other processes are opened.
+ * Returns 0 or -errno. */
 static int open_mapped(void)
 {
 	DIR *dir = opendir(MAP_FILES);
@@ -131,7 +133,7 @@ void privileges__limit_reader(void)
 {
 	uint64_t set = 0;
 
-	/* What readers need does not depend on options. */
+	/* the capabilities of readers do not depend on options */
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (kept[i].reader && kept[i].needed(NULL))
 			set |= CAPABILITY(kept[i].capability);

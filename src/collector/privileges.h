@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the collector may do while it records: less than root may. */
+/* Limits the rights of the collector while it records, to less than root has. */
 #ifndef COLLECTOR_PRIVILEGES_H
 #define COLLECTOR_PRIVILEGES_H
 
 #include "collector/collector_options.h"
 
 /*
- * No program that this process executes gains rights, and no other process of the same user reads
- * its memory. Call it after the launched command was forked: the command keeps its rights.
+ * Prevents that programs executed by this process gain rights, and that other processes of the same
+ * user read its memory. Call it after the launched command was forked: the command keeps its
+ * rights.
  */
 void privileges__harden(void);
 /* Warns about what will be missing if the kernel does not let this process open mapped files. */

@@ -19,7 +19,7 @@ struct rows {
 	bool has_gaps; /* slices are joined, and the column `gaps` is filled */
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int rows__init(struct rows *, struct recording *, bool has_gaps);
 void rows__free(struct rows *);
 
@@ -30,7 +30,7 @@ void rows__free(struct rows *);
 void rows__name(struct rows *, struct thread *, const struct event *);
 void rows__set_build_id(struct rows *, struct thread *, const struct build_id *);
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int rows__add(struct rows *, const struct resolved_event *, const struct thread *);
 
 /* Adds a row of kind `lost` for a loss between two times (CLOCK_MONOTONIC). Returns 0 or -ENOMEM.

@@ -9,13 +9,15 @@
 #include "base/monotonic.h"
 #include "event/kind.h"
 
-#define END_PATIENCE_NS	  2000000000 /* for files */
-#define END_NS		  3500000000 /* for files and names; to end takes another second and a half */
-#define NAMES_PATIENCE_NS 2000000000 /* of a batch; then the collector waits for them: */
-#define NAMES_WAIT_NS	  1000000000 /* rings may overflow meanwhile, and say so */
+#define END_PATIENCE_NS 2000000000 /* for files */
+#define END_NS \
+	3500000000 /* for files and names; the rest of the end takes another second and a half */
+#define NAMES_PATIENCE_NS \
+	2000000000 /* patience with the names of a batch; then the collector waits for them … */
+#define NAMES_WAIT_NS 1000000000 /* … this long; rings may overflow meanwhile, which is counted */
 
-/* A slow disk reads what a large library needs in a tenth of the time; a busy thread fills as much
- * in one. */
+/* A slow disk reads what a large library needs in a tenth of the wait; a busy thread fills its
+ * queue in about the same time. */
 static const struct deferred_options deferred_options = {
 	.max_sz = 64 << 20,
 	.each_sz = 16 << 20,
@@ -75,7 +77,7 @@ static void on_thread_exit(struct session *s, const struct record *r)
 		t->exited = true;
 }
 
-/* Mappings may have been missed: read them again. */
+/* Reads all mappings again, because some may have been missed. */
 static void on_sideband_lost(struct session *s, const struct record *r)
 {
 	uint64_t now_ns = monotonic__ns();
@@ -129,8 +131,8 @@ static void carry_open(const struct resolved_event *sl, void *arg)
 	carry_stacks(arg, sl);
 }
 
-/* The slices and operations that wait go on in the next batch, with their stacks; where that cannot
- * be had slices wait no longer. */
+/* Carries the stacks of pending slices and operations into the next batch. If a stack cannot be
+ * carried, its slices end here. */
 static void carry_pending(struct session *s)
 {
 	open_ops__each(s->joins, carry_open, s);
@@ -140,8 +142,8 @@ static void carry_pending(struct session *s)
 	}
 }
 
-/* A batch has every stack that it refers to: it waits for their names, within reason without
- * blocking. */
+/* Returns true if the batch may close. It must have every stack to which it refers, so it waits for
+ * their names, within bounds without blocking. */
 static bool may_close(struct session *s, uint64_t now_ns)
 {
 	bool named = stacks__unnamed(s->stacks) == 0;
@@ -214,7 +216,7 @@ static void end_unfinished(const struct resolved_event *sl, void *arg)
 }
 
 /* Waits for a limited time for files that are being read, and without a limit for the kernel's
- * symbols, which no user can hold up. */
+ * symbols, which no user can delay. */
 static void end_waits(struct session *s)
 {
 	uint64_t until_ns = monotonic__ns() + END_PATIENCE_NS;

@@ -13,8 +13,8 @@
 #include "event/kind.h"
 
 #define LIVE_NS	   500000000
-#define NEGLIGIBLE 10000 /* one lost event of so many */
-#define POOR	   100	 /* more than one stack of so many */
+#define NEGLIGIBLE 10000 /* one lost event in this many */
+#define POOR	   100	 /* more than one stack in this many */
 #define LINE_NS	   10000000000
 #define CLEAR_LINE "\r\033[K"
 
@@ -93,7 +93,7 @@ void status__tick(struct status *s, const struct session *session, const struct 
 	s->shown_ns = now_ns;
 }
 
-/* "unwound: root 1234, truncated 12" */
+/* Prints "unwound: root 1234, truncated 12". */
 static void print_unwound(const struct session_stats *st)
 {
 	const char *separator = "  user stacks ended:";
@@ -108,7 +108,7 @@ static void print_unwound(const struct session_stats *st)
 		fputc('\n', stderr);
 }
 
-/* Ends of walks that the user can do something about. */
+/* Reasons for incomplete walks about which the user can do something. */
 static const struct {
 	enum unwind_status status;
 	const char *advice;
@@ -164,7 +164,7 @@ static void print_kind(const struct session_stats *st, size_t k)
 	if (st->rows[k] || (*lost && st->lost[k]))
 		fprintf(stderr, "%-12s %12lu %14s %10s\n", event_kind__name(k), st->rows[k], root,
 			lost);
-	if (!*lost && st->lost[k]) /* which of the probe's kinds is unknown */
+	if (!*lost && st->lost[k]) /* it is unknown which of the probe's kinds */
 		fprintf(stderr, "%-12s %12s %14s %10lu\n", event_kind__probe(k), "", "all kinds",
 			st->lost[k]);
 }

@@ -6,11 +6,11 @@
 #include "base/log.h"
 #include "event/kind.h"
 
-/* Losses of which the user is told when they happen first. */
+/* Losses about which the user is warned at their first occurrence. */
 static const struct {
 	const char *reason, *text;
 } warnings[SAID_CNT] = {
-	[SAID_STATE_FULL] = { "state_full", "more is under way than there is room for" },
+	[SAID_STATE_FULL] = { "state_full", "too many concurrent operations" },
 	[SAID_NO_MEMORY] = { "no_memory", "the kernel had no memory for what is kept of each "
 					  "thread; free memory, or raise the limit of the "
 					  "collector's cgroup" },

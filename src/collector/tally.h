@@ -12,7 +12,7 @@ enum loss_said { SAID_STATE_FULL, SAID_NO_MEMORY, SAID_CNT };
 struct session_stats {
 	uint64_t rows[EVENT_KIND_CNT];
 	uint64_t user_stacks[EVENT_KIND_CNT], to_root[EVENT_KIND_CNT];
-	uint64_t lost[EVENT_KIND_CNT]; /* under the first kind of the probe that lost them */
+	uint64_t lost[EVENT_KIND_CNT]; /* counted for the first kind of the probe that lost them */
 	uint64_t lost_sideband;
 	uint64_t unwound[UNWIND_STATUS_CNT];
 	bool said[EVENT_KIND_CNT][SAID_CNT]; /* the user was warned about the kind's probe */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Asked for each event; ids lie close together. */
+/* Called for each event. IDs of threads lie close together. */
 static unsigned hash(uint32_t tid)
 {
 	return tid * 2654435761u;

@@ -17,7 +17,7 @@ struct resolved_event; /* slice.h */
 struct thread {
 	uint32_t tid, tgid;
 	uint32_t
-		generation; /* of the ids: they are stale if the recording has another generation */
+		generation; /* of the IDs: they are stale if the recording has another generation */
 	char comm[EVENT_COMM_SZ], name[EVENT_COMM_SZ];
 	uint64_t cgroup_id;
 	struct build_id build_id;

@@ -9,7 +9,7 @@
 #include "base/monotonic.h"
 
 #define TOGETHER_NS 1000000  /* wake-ups closer than that are served together */
-#define NEWS_NS	    10000000 /* between two times that news wake */
+#define NEWS_NS	    10000000 /* between two wake-ups for records of processes */
 #define EVENTS_MAX  64
 
 int wakeups__init(struct wakeups *w)
@@ -69,7 +69,7 @@ static unsigned wait_any(struct wakeups *w, uint64_t ns)
 	return urgent ? wait_urgent(w, 0) : 0;
 }
 
-/* While news are not to wake: less than that after the last time. */
+/* Waits while records of processes must not wake: up to NEWS_NS after the last time. */
 static unsigned wait_quietly(const struct wakeups *w, uint64_t ns)
 {
 	uint64_t since_ns = monotonic__ns() - w->served_ns;

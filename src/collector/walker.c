@@ -7,29 +7,26 @@
 #include <sys/auxv.h>
 
 #include "base/log.h"
-#include "unwind/libdwflwalk.h"
-#include "unwind/stitch.h"
+#include "unwind/walkpolicy.h"
 
 #define STITCH_SZ (64u << 20) /* bytes of stacks that are remembered */
 
 struct walker {
-	struct process_table *processes;
 	struct table_cache *cache; /* of the unwinder; NULL: none */
-	struct unwinder *unwinder;
-	struct libdwflwalk *naive;		 /* instead of it, with --unwinder=naive */
-	struct stitch *stitch;			 /* NULL without --stitch */
+	struct walk_policy policy;
 	struct runtimes *runtimes;		 /* NULL with --no-runtimes */
 	uint64_t code_bits;			 /* of return addresses on this system */
 	struct trace trace;			 /* of an event that is walked alone */
-	struct walker_entry ahead[RECORD_BATCH]; /* that have been walked */
+	struct walker_entry ahead[RECORD_BATCH]; /* events that have been walked together */
 	struct walk_job ahead_jobs[RECORD_BATCH];
 	struct sample ahead_samples[RECORD_BATCH];
 	size_t ahead_cnt, ahead_next;
-	struct trace traces[RECORD_BATCH]; /* theirs */
-	uint8_t room[SNAPSHOT_ROOM_SZ];	   /* memory only where a stack with holes was */
+	struct trace traces[RECORD_BATCH]; /* of these events */
+	uint8_t room[SNAPSHOT_ROOM_SZ];	   /* only pages that were used for a stack with holes have
+					      memory */
 };
 
-/* Recording goes on without one. */
+/* Returns NULL if tables cannot be kept on disk; the recording goes on without them. */
 static struct table_cache *open_cache(const struct options *o)
 {
 	struct table_cache *cache;
@@ -51,18 +48,16 @@ struct walker *walker__new(const struct walker_options *options)
 
 	if (!w)
 		return NULL;
-	w->processes = options->processes;
 	w->runtimes = options->runtimes;
 	w->code_bits = machine__code_bits(&machine_native, getauxval(AT_EXECFN));
-	if (o->unwinder == UNWINDER_NAIVE) {
-		w->naive = libdwflwalk__new();
-	} else {
+	if (o->unwinder != UNWINDER_NAIVE)
 		w->cache = open_cache(o);
-		w->unwinder = unwinder__new(w->cache, options->jobs);
-	}
-	if (o->stitch)
-		w->stitch = stitch__new(STITCH_SZ);
-	if ((w->naive || w->unwinder) && (w->stitch || !o->stitch))
+	if (walk_policy__open(&w->policy,
+			      &(struct walk_options){ .naive = o->unwinder == UNWINDER_NAIVE,
+						      .stitch_sz = o->stitch ? STITCH_SZ : 0,
+						      .cache = w->cache,
+						      .jobs = options->jobs,
+						      .processes = options->processes }) == 0)
 		return w;
 	walker__free(w);
 	return errno = ENOMEM, NULL;
@@ -72,17 +67,15 @@ void walker__free(struct walker *w)
 {
 	if (!w)
 		return;
-	unwinder__free(w->unwinder);
+	walk_policy__close(&w->policy);
 	table_cache__put(w->cache);
-	libdwflwalk__free(w->naive);
-	stitch__free(w->stitch);
 	free(w);
 }
 
 void walker__ahead(struct walker *w, const struct walker_entry *entries, size_t cnt)
 {
 	w->ahead_cnt = w->ahead_next = 0;
-	if (!w->unwinder || cnt < 2)
+	if (!w->policy.unwinder || cnt < 2)
 		return;
 	for (size_t i = 0; i < cnt; i++) {
 		const struct walker_entry *e = &entries[i];
@@ -98,10 +91,10 @@ void walker__ahead(struct walker *w, const struct walker_entry *entries, size_t 
 						      .trace = &w->traces[n] };
 		w->ahead_cnt++;
 	}
-	unwinder__try_many(w->unwinder, w->ahead_jobs, w->ahead_cnt);
+	unwinder__try_many(w->policy.unwinder, w->ahead_jobs, w->ahead_cnt);
 }
 
-/* How the event was walked already; NULL: it was not. */
+/* Returns the finished walk of the event; NULL if it was not walked ahead. */
 static const struct walk_job *walked(struct walker *w, const struct event *e)
 {
 	for (size_t i = w->ahead_next; i < w->ahead_cnt; i++) {
@@ -113,30 +106,7 @@ static const struct walk_job *walked(struct walker *w, const struct event *e)
 	return NULL;
 }
 
-/* False: a file that it needs is being read. */
-static bool walk(struct walker *w, struct process *p, const struct sample *sample, bool last)
-{
-	if (w->unwinder && !last)
-		return unwinder__try(w->unwinder, p, sample, &w->trace);
-	if (w->unwinder)
-		unwinder__walk_available(w->unwinder, p, sample, &w->trace);
-	else if (!last && !process__settled(p))
-		return false;
-	else
-		libdwflwalk__walk(w->naive, p, sample, &w->trace);
-	return true;
-}
-
-/* The process when its mappings were other ones than it was taken to have; else NULL. */
-static struct process *refresh(struct walker *w, const struct process *p)
-{
-	struct process *now = process_table__find(w->processes, p->tgid);
-
-	return now && now->image == p->image && process_table__refresh(w->processes, now) ? now
-											  : NULL;
-}
-
-/* False: functions of an interpreted program are being read. */
+/* Returns false if functions of an interpreted program are being read. */
 static bool merge_calls(struct walker *w, const struct runtimes_event *e, struct trace *t)
 {
 	return !w->runtimes || runtimes__merge(w->runtimes, e, t);
@@ -146,34 +116,34 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 				 bool last)
 {
 	const struct walk_job *before = last ? NULL : walked(w, e);
-	struct trace *t = before ? before->trace : &w->trace;
 	struct sample sample;
-	struct process *now;
+	struct walk walk = { .process = p,
+			     .sample = &sample,
+			     .trace = before ? before->trace : &w->trace,
+			     .tid = e->tid,
+			     .wait = last ? WALK_AVAILABLE : WALK_RETRIES,
+			     .walked = before };
+	bool complete;
 
+	if (before && before->awaits)
+		return NULL;
 	event__sample(e, &sample);
 	sample.code_bits = w->code_bits;
 	if (event__holes(e))
 		snapshot__spread(&sample.stack, event__holes(e), w->room);
-	if (before ? before->awaits : !walk(w, p, &sample, last))
-		return NULL;
-	now = t->status == UNWIND_NO_MAP ? refresh(w, p) : NULL;
-	if (now) {
+	complete = walk_policy__walk(&w->policy, &walk);
+	if (walk.again)
 		w->ahead_cnt = 0; /* the others may have been walked with mappings that are gone */
-		t = &w->trace;
-		if (!walk(w, now, &sample, last))
-			return NULL;
-	}
-	if (w->stitch)
-		stitch__apply(w->stitch, &(struct stitch_thread){ now ? now : p, e->tid },
-			      &sample.stack, t);
-	if (!merge_calls(w, &(struct runtimes_event){ now ? now : p, e, &sample.stack, last }, t))
+	if (!complete ||
+	    !merge_calls(w, &(struct runtimes_event){ walk.process, e, &sample.stack, last },
+			 walk.trace))
 		return NULL;
-	return t;
+	return walk.trace;
 }
 
 void walker__stats(const struct walker *w, struct unwinder_stats *s)
 {
 	*s = (struct unwinder_stats){ 0 };
-	if (w->unwinder)
-		unwinder__stats(w->unwinder, s);
+	if (w->policy.unwinder)
+		unwinder__stats(w->policy.unwinder, s);
 }

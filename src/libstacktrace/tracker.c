@@ -72,15 +72,15 @@ static bool fill(stacktrace_tracker *t, const struct stacktrace_options *o)
 		return false;
 	if (o->cache_dir && !(t->cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX)))
 		return false;
-	if (o->max_stitch && !(t->stitch = stitch__new(o->max_stitch)))
-		return false;
 	t->jobs = jobs__new();
 	if (!t->jobs || !make_jit(t, o))
 		return false;
-	t->unwinder = unwinder__new(t->cache, t->jobs);
-	if (t->unwinder)
-		unwinder__set_jit_places(t->unwinder, &t->jit_places);
-	return t->unwinder;
+	return walk_policy__open(&t->policy,
+				 &(struct walk_options){ .stitch_sz = o->max_stitch,
+							 .cache = t->cache,
+							 .jobs = t->jobs,
+							 .processes = t->processes,
+							 .jit_places = &t->jit_places }) == 0;
 }
 
 /* The lock is recursive: on_process is called with it held and may call stacktrace_map(). */
@@ -133,9 +133,8 @@ API void stacktrace_tracker_free(stacktrace_tracker *t)
 	if (!t)
 		return;
 	jobs__free(t->jobs);
-	unwinder__free(t->unwinder);
+	walk_policy__close(&t->policy);
 	table_cache__put(t->cache);
-	stitch__free(t->stitch);
 	jit__free(t->jit);
 	dump_paths__free(t->dump_paths);
 	free(t->proc);
@@ -162,7 +161,7 @@ API int stacktrace_stats(stacktrace_tracker *t, struct stacktrace_stats *out)
 	tracker__lock(t);
 	tracker__collect(t);
 	process_table__stats(t->processes, &processes);
-	unwinder__stats(t->unwinder, &unwinder);
+	unwinder__stats(t->policy.unwinder, &unwinder);
 	finder__stats(t->finder, &downloads);
 	s.samples = t->samples;
 	s.frames = t->frames;

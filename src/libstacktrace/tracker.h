@@ -10,8 +10,7 @@
 #include "stacktrace.h"
 #include "jit/jit.h"
 #include "jit/dumppaths.h"
-#include "unwind/stitch.h"
-#include "unwind/unwinder.h"
+#include "unwind/walkpolicy.h"
 
 /* Marks the functions that the version script exports (libstacktrace.map). */
 #define API __attribute__((visibility("default")))
@@ -32,8 +31,7 @@ struct stacktrace_tracker {
 	struct process_table *processes;
 	struct jobs *jobs;
 	struct table_cache *cache; /* NULL if disabled */
-	struct unwinder *unwinder;
-	struct stitch *stitch; /* NULL if disabled */
+	struct walk_policy policy;
 	struct dump_paths *dump_paths;
 	struct jit_places jit_places;
 	char *proc, *jit_root; /* owned; jit_places points to them */

@@ -152,33 +152,20 @@ static void count(stacktrace_tracker *t, struct trace *trace)
 	t->ended[trace->status]++;
 }
 
-/* Returns false if the caller must retry (STACKTRACE_DONT_WAIT only). */
-static bool walk_in(stacktrace_tracker *t, const struct process *p, const struct prepared *in,
-		    struct trace *trace)
-{
-	if (in->from->flags & STACKTRACE_DONT_WAIT)
-		return unwinder__try(t->unwinder, p, &in->sample, trace);
-	unwinder__walk(t->unwinder, p, &in->sample, trace);
-	return true;
-}
-
 static int walk(stacktrace_tracker *t, const struct prepared *in, struct trace *trace)
 {
-	struct stitch_thread thread = { .tid = (uint32_t)in->from->tid };
-	struct process *p;
+	struct walk w = { .sample = &in->sample,
+			  .trace = trace,
+			  .tid = (uint32_t)in->from->tid,
+			  .wait = in->from->flags & STACKTRACE_DONT_WAIT ? WALK_RETRIES
+									 : WALK_READS };
 
 	tracker__collect(t);
-	p = find_process(t, (uint32_t)in->from->pid);
-	if (!p)
+	w.process = find_process(t, (uint32_t)in->from->pid);
+	if (!w.process)
 		return -ENOMEM;
-	if (!walk_in(t, p, in, trace))
+	if (!walk_policy__walk(&t->policy, &w))
 		return -EAGAIN;
-	if (trace->status == UNWIND_NO_MAP && process_table__refresh(t->processes, p) &&
-	    !walk_in(t, p, in, trace))
-		return -EAGAIN;
-	thread.process = p;
-	if (t->stitch)
-		stitch__apply(t->stitch, &thread, &in->sample.stack, trace);
 	count(t, trace);
 	return (int)trace->status;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/search.h"
 #include "base/utf8.h"
 
 /* A NUL-terminated copy without control characters, or NULL. */
@@ -71,19 +72,12 @@ int script_function__add(struct script_function *f, uint32_t off, uint32_t line)
 
 bool script_function__line(const struct script_function *f, uint64_t instr, uint32_t *line)
 {
-	size_t lo = 0, hi = f->cnt;
+	size_t lo;
 
 	*line = 0;
 	if (instr - f->start >= f->sz)
 		return false;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->places[mid].off <= instr - f->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SEARCH_COUNT(f->places, f->cnt, p, p->off <= instr - f->start);
 	if (lo)
 		*line = f->places[lo - 1].line;
 	return true;

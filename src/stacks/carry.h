@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks that rows of the next batch still refer to, taken over from the one that closes. */
+/* Copies of the stacks to which rows of the next batch refer, taken from the batch that closes. */
 #ifndef STACKS_CARRY_H
 #define STACKS_CARRY_H
 
@@ -9,10 +9,10 @@ struct carry;
 
 struct carry *carry__new(void); /* NULL + errno */
 void carry__free(struct carry *);
-/* Before the batch closes: copies a stack of it with its strings; 0 is no stack. False when it
- * cannot be had. */
+/* Call it before the batch closes. Copies one of its stacks with its strings; id 0 is no stack.
+ * Returns false if the stack cannot be copied. */
 bool carry__save(struct carry *, const struct recording *, uint64_t stack_id);
-/* After: adds what was saved to the new batch and forgets it. */
+/* Call it after the batch was closed. Adds the saved stacks to the new batch and forgets them. */
 void carry__restore(struct carry *, struct recording *);
 
 #endif

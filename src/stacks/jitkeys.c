@@ -6,15 +6,15 @@
 
 #include "base/hash.h"
 
-#define PROCESSES_MAX 4096 /* then all are forgotten, and asked again */
+#define PROCESSES_MAX 4096 /* if there are more, all are dropped and queried again */
 #define NAMES_CNT     8192
-#define SILENT_NS     1000000000 /* until one that told nothing is asked again */
-#define TELLS_NS      100000000	 /* … one that tells: a place may have got another owner */
+#define SILENT_NS     1000000000 /* interval of queries of a process that publishes no names */
+#define TELLS_NS      100000000	 /* … of one that does: a place may have got another function */
 
 struct known {
 	uint32_t tgid;
-	uint32_t generation; /* 0: it tells nothing */
-	uint64_t ask_ns;     /* it is asked again at this time */
+	uint32_t generation; /* 0: it publishes no names */
+	uint64_t ask_ns;     /* time of the next query */
 	UT_hash_handle hh;
 };
 
@@ -25,7 +25,7 @@ struct name {
 
 struct jit_keys {
 	struct known *processes;
-	struct known *in_hand; /* NULL: nothing is known of it */
+	struct known *in_hand; /* of the current stack; NULL: nothing is known */
 	struct stack_owner owner;
 	struct name names[NAMES_CNT];
 };
@@ -55,7 +55,7 @@ void jit_keys__free(struct jit_keys *k)
 	free(k);
 }
 
-/* Stacks come in runs of one process. */
+/* Keeps the process of the previous stack, because stacks come in runs of one process. */
 static void take_in_hand(struct jit_keys *k, const struct stack_owner *o)
 {
 	if (k->owner.tgid != o->tgid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known already of the names of JIT code, so that frames in it count by name in the ids of
- * stacks. Who knows names is another thread (jit/jit.h); what it finds is learnt here.
+ * The known names of JIT code, by which such frames count in stack IDs. The name thread finds them
+ * (jit/jit.h); this thread keeps what it found.
  */
 #ifndef STACKS_JITKEYS_H
 #define STACKS_JITKEYS_H
@@ -18,21 +18,21 @@ void jit_keys__free(struct jit_keys *);
 struct stack_owner {
 	uint32_t tgid;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	bool last;	  /* it waits no longer for symbol tables that ids need: they do without */
+	bool last;	  /* do not wait for symbol tables any more: IDs do without */
 };
 
 /*
- * Begins a stack: what follows is about its process. False when the process is known to tell
- * nothing of its code; it is asked again now and then.
+ * Begins a stack; the functions below refer to its process. Returns false if the process is known
+ * to publish no names. Such a process is queried again from time to time.
  */
 bool jit_keys__begin(struct jit_keys *, const struct stack_owner *);
-/* Whether what is known of it is so old that it is to be asked again; true once, then it is. */
+/* Returns true once when the known names are so old that the process must be queried again. */
 bool jit_keys__due(struct jit_keys *);
-/* Hash of the name at the address; else false, and a number that stands for the address for as long
- * as no other name is there. */
+/* Returns true and the hash of the name at the address. Otherwise returns false and a number that
+ * stands for the address until another name is there. */
 bool jit_keys__name(const struct jit_keys *, uint64_t addr, uint64_t *hash);
 
-/* What was found: jit__generation(), and names' hashes. */
+/* Keeps what was found: jit__generation(), and hashes of names. */
 void jit_keys__learn(struct jit_keys *, const struct stack_owner *, uint32_t generation);
 void jit_keys__learn_name(struct jit_keys *, uint64_t addr, uint64_t hash);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's symbols, read by a job: that takes longer than all else at the start. */
+/* Reads the kernel's symbols in a job, because that takes longer than the rest of the start. */
 #ifndef STACKS_KERNELNAMES_H
 #define STACKS_KERNELNAMES_H
 
@@ -8,11 +8,13 @@
 
 struct kernel_names;
 
-/* Begins to read; when that is done `stacks` has them. Both are borrowed. NULL + errno. */
+/* Starts to read. When the symbols are read, `stacks` has them. Borrows both arguments. Returns
+ * NULL and sets errno on failure. */
 struct kernel_names *kernel_names__new(struct jobs *, struct stacks *);
-/* After jobs__free(), and after the stacks. Accepts NULL. */
+/* Call it after jobs__free(), and after the stacks are freed. Accepts NULL. */
 void kernel_names__free(struct kernel_names *);
-/* Whether the stacks have them, or never will, which has been said; true of NULL. */
+/* Returns true if the stacks have the symbols, or never will (already logged). Returns true for
+ * NULL. */
 bool kernel_names__ready(const struct kernel_names *);
 
 #endif

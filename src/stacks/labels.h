@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ids of the constant strings in the batch being made. */
+/* The IDs of the constant strings in the batch that is being filled. */
 #ifndef STACKS_LABELS_H
 #define STACKS_LABELS_H
 
@@ -16,11 +16,11 @@ struct labels {
 	char host_name[HOST_NAME_MAX + 1];
 };
 
-/* Makes the ids again when the recording has begun another batch. */
+/* Renews the IDs if the recording has begun another batch. */
 void labels__refresh(struct labels *, struct recording *);
 
-/* The value of the column `unwind`. */
+/* Returns the value of the column `unwind`. */
 const char *unwind_status__name(enum unwind_status);
-const char *frame_source__mark(uint32_t frame_source); /* NULL: nothing to say */
+const char *frame_source__mark(uint32_t frame_source); /* NULL: no mark */
 
 #endif

@@ -47,7 +47,7 @@ static int hash_table(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx 
 	return err || !names ? err : hash_section(f, names, hash, left);
 }
 
-/* Hashes what names the functions of a Go program without a symbol table. */
+/* Hashes the function names of a Go program without a symbol table. */
 static int hash_go(const struct elf_file *f, struct sha256_ctx *hash, size_t *left)
 {
 	GElf_Shdr sh;
@@ -59,8 +59,9 @@ static int hash_go(const struct elf_file *f, struct sha256_ctx *hash, size_t *le
 }
 
 /*
- * What a file that speaks only for itself has in its stacks' ids: its symbols. The same program has
- * the same on every host; one whose tables are too large, or not there, has what no other file has.
+ * Hashes the symbols of a file that is not trusted: they stand for it in stack IDs. They are the
+ * same on every host. A file with no tables, or with too large ones, gets a number that no other
+ * file has.
  */
 static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
 {

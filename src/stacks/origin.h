@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What code counts as in the ids of stacks: by the two upper bits, so that nobody's path is made to
- * count as another's file, a file with a build ID, the kernel, or what is known by a name only,
- * which anybody may have.
+ * The origin of code, which is part of a stack ID. The two upper bits tell kinds of origins apart:
+ * a path, an untrusted file, a file with a build ID, the kernel, and code that is known only by
+ * name. No user can therefore make one kind count as another.
  */
 #ifndef STACKS_ORIGIN_H
 #define STACKS_ORIGIN_H
@@ -14,8 +14,9 @@
 #define ORIGIN_BITS   (ORIGIN_KERNEL - 1) /* the others */
 
 /*
- * 64 bits of a SHA-256 of the build ID and, where the file is not trusted, of its symbols: the same
- * on every host. 0: it has no build ID. Reads the symbols: for struct process_options.
+ * Returns 64 bits of a SHA-256 of the build ID and, if the file is not trusted, of its symbols: the
+ * same on every host. Returns 0 if the file has no build ID. Reads the symbols. A callback for
+ * struct process_options.
  */
 uint64_t origin__of(const struct elf_file *);
 

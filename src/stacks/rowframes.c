@@ -7,13 +7,13 @@
 
 #include "stacks/labels.h"
 
-#define KNOWN_BITS 13 /* 640 KB, of which a quiet recording touches some tens */
+#define KNOWN_BITS 13 /* 640 KB; a short recording touches a few tens of KB */
 
-/* A place in a file with a build ID, as processes see it that call the file so; or in the kernel:
- * origin 0. */
+/* A place in a file with a build ID, for processes that map the file under the same name; or in the
+ * kernel, with origin 0. */
 struct known {
 	uint64_t origin, place;
-	uint32_t generation; /* of the recording: ids of strings are a batch's */
+	uint32_t generation; /* of the recording: IDs of strings are valid in one batch */
 	uint32_t module, mark;
 	struct row_frame row;
 };
@@ -23,8 +23,8 @@ struct row_frames {
 	struct symbolizer *symbolizer;
 	struct kallsyms *kernel;
 	struct build_id kernel_build_id;
-	/* the module of the last frame: its caller's is the same, mostly */
-	const char *module; /* the batch's own copy */
+	/* the module of the last frame; its caller usually has the same */
+	const char *module; /* the batch's copy */
 	uint32_t module_id, module_generation;
 	struct known known[1 << KNOWN_BITS];
 };
@@ -113,7 +113,7 @@ static uint32_t intern_module(struct row_frames *r, const char *name)
 
 static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
 {
-	bool guessed = f->source == FRAME_BY_STITCH; /* that is worth more to know */
+	bool guessed = f->source == FRAME_BY_STITCH; /* stitching is the more important mark */
 	const char *mark = f->flags & FRAME_INTERPRETER && !guessed ? INTERPRETER_MARK
 								    : frame_source__mark(f->source);
 
@@ -135,7 +135,7 @@ static uint32_t intern_build_id(struct row_frames *r, const struct build_id *id)
 /* ---- what is known ------------------------------------------------------------------------------
  */
 
-/* Where a place's row is, or belongs. */
+/* Returns the slot for a place, which may hold another place's row. */
 static struct known *slot(struct row_frames *r, uint64_t origin, uint64_t place)
 {
 	return &r->known[(origin ^ place) * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
@@ -178,7 +178,7 @@ static void describe(struct row_frames *r, const struct frame *f, bool jit, stru
 	row->file_offset = l.file_off;
 }
 
-/* Where it lies in a file means nothing for code that was made while running. */
+/* The offset in a file means nothing for code that was made at run time. */
 static void add_jit_name(struct row_frames *r, struct row_frame *row)
 {
 	row->module = intern(r, JIT_MODULE);
@@ -256,7 +256,7 @@ void row_frames__script(struct row_frames *r, const struct script_call *c, struc
 /* ---- kernel frames ------------------------------------------------------------------------------
  */
 
-/* False: it has no name, so far. */
+/* Returns false if no name is known yet. */
 static bool describe_kernel(struct row_frames *r, uint64_t place, struct row_frame *out)
 {
 	struct symbol symbol;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the rows of `stacktraces` say of frames. Stacks of one program have most of their frames in
- * common: what a batch knows of a place is said again at once.
+ * Describes frames for the rows of `stacktraces`. Stacks of one program have most of their frames
+ * in common, so descriptions are cached per batch.
  */
 #ifndef STACKS_ROWFRAMES_H
 #define STACKS_ROWFRAMES_H
@@ -12,7 +12,7 @@
 #include "store/recording.h"
 #include "symbol/kernelid.h"
 
-/* Where a frame lies, from its file's view. */
+/* The place of a frame in its file. */
 struct location {
 	const struct mapping *map;
 	uint64_t place;	   /* address in the process */
@@ -22,26 +22,27 @@ struct location {
 };
 
 struct location location__of(const struct frame *);
-bool location__is_anonymous(const struct location *); /* in no file that has a name */
+bool location__is_anonymous(
+	const struct location *); /* true if the code is in no file that has a name */
 const char *location__module(const struct location *);
 
 #define JIT_MODULE "[jit]"
 
 struct row_frames;
 
-/* Both are borrowed. NULL + errno. */
+/* Borrows both arguments. Returns NULL and sets errno on failure. */
 struct row_frames *row_frames__new(struct recording *, struct symbolizer *);
 void row_frames__free(struct row_frames *);
 void row_frames__set_kernel(struct row_frames *, struct kallsyms *); /* borrowed; NULL: no names */
 
 /*
- * Describes a frame. False: its name has to be asked for by a job, after which row_frames__name()
- * adds it. `jit`: its process may have said what is there.
+ * Describes a frame. Returns false if a job must find its name; row_frames__name() then adds it.
+ * `jit`: the process may publish a name for this place.
  */
 bool row_frames__user(struct row_frames *, const struct frame *, bool jit, struct stack_frame *out);
 void row_frames__name(struct row_frames *, struct stack_frame *);
 
-/* A call of an interpreted program: all is known of it. */
+/* Describes a call of an interpreted program, about which everything is known. */
 void row_frames__script(struct row_frames *, const struct script_call *, struct stack_frame *out);
 
 void row_frames__kernel(struct row_frames *, uint64_t place, struct row_frame *out);

@@ -14,29 +14,30 @@
 #include "stacks/symbolizer.h"
 
 #define MACHINERY_MAX 10   /* frames */
-#define CACHE_CNT     4096 /* a busy machine's kernel stacks have some hundred distinct addresses */
+#define CACHE_CNT     4096 /* a busy machine has some hundred distinct addresses in kernel stacks */
 #define IDS_CNT	      32768
 
-/* What a frame contributes to the stack's id: whose code (origin.h), and where in it. */
+/* The part of a frame in the stack ID: the origin of its code (origin.h), and the place in it. */
 struct frame_key {
 	uint64_t origin, place;
 };
 
-#define STITCHED 1ull /* is another in the origin: not one that was seen */
+#define STITCHED \
+	1ull /* added to the origin of a stitched frame, so that it counts as a different one */
 
-/* Ids are made so that nobody can make a stack with another's; that takes long, so they are kept.
- */
+/* A cache of IDs. They are made by a cryptographic hash, so that no user can make a stack with the
+ * ID of another; that is slow. */
 struct known_id {
 	uint64_t hash; /* of the keys, with our seed */
 	uint64_t id;   /* 0: free */
 };
 
-/* Keys that take a look into a symbol table, by place: kernel frames, and files without a build ID.
- */
+/* A cache of keys that need a look-up in a symbol table: those of kernel frames, and of files
+ * without a build ID. */
 struct cached_key {
 	uint64_t file, place; /* file 0: the kernel */
 	struct frame_key key;
-	bool machinery; /* a kernel frame of what calls our programs */
+	bool machinery; /* a kernel frame that calls our programs */
 	bool entry;	/* a kernel frame with which an interrupt begins */
 };
 
@@ -47,7 +48,7 @@ struct stacks {
 	struct jit_keys *jit;
 	struct row_frames *rows;
 	uint64_t kernel_origin; /* of its build ID */
-	bool awaits;		/* the id in hand needs a symbol table that is not read yet */
+	bool awaits;		/* the ID being made needs a symbol table that is not read yet */
 	size_t nameless_cnt;	/* stacks that were written before their names were found */
 	int err;		/* sticky: a stack that rows refer to could not be added */
 	struct frame_key keys[TRACE_MAX];
@@ -81,7 +82,8 @@ void stacks__set_kernel(struct stacks *s, struct kallsyms *kernel)
 {
 	s->kernel = kernel;
 	row_frames__set_kernel(s->rows, kernel);
-	memset(s->cache, 0, sizeof(s->cache)); /* keys of kernel frames without these names */
+	memset(s->cache, 0,
+	       sizeof(s->cache)); /* the keys of kernel frames were made without these names */
 }
 
 void stacks__free(struct stacks *s)
@@ -99,7 +101,7 @@ static uint64_t origin_of_name(const char *name)
 	return XXH3_64bits(name, strlen(name)) & ORIGIN_BITS;
 }
 
-/* Of the first keys. */
+/* Returns the ID of the first `cnt` keys. */
 static uint64_t stack_id(struct stacks *s, size_t cnt)
 {
 	uint64_t hash = XXH3_64bits_withSeed(s->keys, cnt * sizeof(*s->keys), seed__get());
@@ -113,7 +115,7 @@ static uint64_t stack_id(struct stacks *s, size_t cnt)
 	return k->id;
 }
 
-/* The slot for a place; *hit says whether it holds its key already. */
+/* Returns the slot for a place. Sets *hit if the slot holds its key already. */
 static struct cached_key *cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
 {
 	struct cached_key *c = &s->cache[((place >> 1) ^ file) % CACHE_CNT];
@@ -127,7 +129,7 @@ static struct cached_key *cached(struct stacks *s, uint64_t file, uint64_t place
 /* ---- user stacks --------------------------------------------------------------------------------
  */
 
-/* A file without a build ID counts by name where the place has one, else by address. */
+/* Returns the key in a file without a build ID: the name at the place, or else its address. */
 static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 {
 	const struct elf_file *f = l->map->file;
@@ -154,7 +156,8 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 	return *k;
 }
 
-/* Code that a process has made, or a file that is nowhere any more: who made it may tell. */
+/* Returns true for code that a process has made, or code of a file that no longer exists: the
+ * process may publish its name. */
 static bool may_be_jit(struct stacks *s, const struct mapping *m, const struct stack_owner *owner)
 {
 	return m && !m->file && !m->build_id.sz &&
@@ -162,7 +165,8 @@ static bool may_be_jit(struct stacks *s, const struct mapping *m, const struct s
 	       jit_keys__begin(s->jit, owner);
 }
 
-/* By name, as soon as it is known, so that it is the same in every process; else by address. */
+/* Returns the key of JIT code: its name, if known, which is the same in every process; else its
+ * address. */
 static struct frame_key jit_key(const struct stacks *s, uint64_t place)
 {
 	struct frame_key k;
@@ -172,14 +176,14 @@ static struct frame_key jit_key(const struct stacks *s, uint64_t place)
 	return k;
 }
 
-/* Of code in no file that has a build ID. */
+/* Returns the key of code that is in no file with a build ID. */
 static struct frame_key odd_key(struct stacks *s, const struct location *l)
 {
 	bool anonymous = location__is_anonymous(l);
 
 	if (l->map && l->map->file)
 		return nameless_key(s, l);
-	/* What records said of a file that could not be read, which may be anybody's claim. */
+	/* from records about a file that could not be read: any user may have made them up */
 	if (!anonymous && l->map->build_id.sz)
 		return (struct frame_key){
 			ORIGIN_BITS & XXH3_64bits_withSeed(l->map->build_id.bytes,
@@ -187,7 +191,7 @@ static struct frame_key odd_key(struct stacks *s, const struct location *l)
 							   origin_of_name(location__module(l))),
 			l->file_off
 		};
-	/* Anonymous code counts as a whole: where it lies is chance. */
+	/* Anonymous code counts as a whole, because its address is random. */
 	return (struct frame_key){ origin_of_name(location__module(l)),
 				   anonymous ? 0 : l->file_off };
 }
@@ -203,7 +207,8 @@ static struct frame_key slow_key(struct stacks *s, const struct frame *f,
 	return jit_key(s, l.place);
 }
 
-/* By script, function and the line in it: the same after a change elsewhere in the script. */
+/* The key consists of script, function and the line in the function, so that it survives changes
+ * elsewhere in the script. */
 static struct frame_key script_key(const struct script_call *c)
 {
 	return (struct frame_key){ c->script->module_key & ORIGIN_BITS,
@@ -224,8 +229,8 @@ static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *fr
 		s->err = -ENOMEM;
 }
 
-/* Hands what describe() said to the thread that finds names; id 0: only for what it learns of JIT
- * code and symbol tables. */
+/* Submits what describe() found to the name thread. With id 0, only to learn about JIT code and
+ * symbol tables. */
 static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner, uint64_t id)
 {
 	struct stack_job *job = malloc(sizeof(*job) + cnt * sizeof(*job->frames));
@@ -247,7 +252,8 @@ static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner,
 	return 0;
 }
 
-/* Adds a stack that the batch does not have. 0, or -ENOMEM: it will not have it. */
+/* Adds a stack that the batch does not have. Returns 0, or -ENOMEM: then the batch will not have
+ * it. */
 static int add_new(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
 		   uint64_t id)
 {
@@ -294,7 +300,7 @@ int stacks__user(struct stacks *s, const struct trace *t, const struct stack_own
 
 	*stack_id = 0;
 	if (s->awaits && !owner->last) {
-		add_new(s, t, owner, 0); /* for the tables' sake */
+		add_new(s, t, owner, 0); /* only so that the tables are read */
 		return -EAGAIN;
 	}
 	if (recording__has_stack(s->recording, id)) {
@@ -376,12 +382,13 @@ static bool begins_with_any(const char *name, const char *const *prefixes)
 	return false;
 }
 
-/* What calls a program at a tracepoint or a function: it is above the program's own frames. */
+/* Functions that call a BPF program at a tracepoint or a function; they lie above the program's own
+ * frames. */
 static const char *const machinery[] = { "bpf_trace_run",   "__bpf_trace_",	"__traceiter_",
 					 "bpf_trampoline_", "call_trace_sock_", NULL };
 
-/* With which interrupts begin on x86 and on AArch64: what is below was interrupted, or happened to
- * let softirqs run. */
+/* Functions with which interrupts begin on x86 and AArch64. The frames below them were interrupted,
+ * or happened to let softirqs run. */
 static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
 				       "asm_common_interrupt", "asm_sysvec_",
 				       "asm_fred_entrypoint",  "el1h_64_irq",
@@ -392,8 +399,8 @@ static uint64_t kernel_origin(const struct stacks *s, const char *module)
 	return ORIGIN_KERNEL | ((origin_of_name(module) ^ s->kernel_origin) & ORIGIN_BITS);
 }
 
-/* Counted from _text or the module's base, so that the id survives a reboot with another KASLR
- * offset. */
+/* Counts addresses from _text or the module's base, so that the ID survives a reboot with another
+ * KASLR offset. */
 static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 {
 	struct symbol symbol;
@@ -417,7 +424,7 @@ static uint64_t kernel_place(const uint64_t *pcs, size_t i)
 	return i ? pcs[i] - 1 : pcs[i];
 }
 
-/* Frames on top that are our own program's and of what called it. */
+/* Returns the number of frames on top that belong to our program and its callers. */
 static size_t machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
 {
 	size_t own = 0;
@@ -429,7 +436,7 @@ static size_t machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
 	return own;
 }
 
-/* Up to the frame with which it began. */
+/* Returns the number of frames up to the one with which the interrupt began. */
 static size_t interrupt_cnt(struct stacks *s, const uint64_t *pcs, size_t own, size_t cnt)
 {
 	for (size_t i = own; i < cnt; i++) {

@@ -17,35 +17,35 @@
 #include "jit/jit.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
-#define TOGETHER_NS	   1000000    /* stacks come in drains: the thread is woken once for each */
+#define TOGETHER_NS	   1000000 /* stacks arrive in bursts: the thread is woken once for each burst */
 
-#define FULL_NS	  1000000000 /* how long to wait for room */
-#define TABLES_NS 5000000000 /* how long a stack waits for symbol tables */
-#define JIT_NS	  1000000000 /* then, for what its process says of its code */
+#define FULL_NS	  1000000000 /* longest wait for room */
+#define TABLES_NS 5000000000 /* longest wait of a stack for symbol tables */
+#define JIT_NS	  1000000000 /* … then for the names that its process publishes */
 #define RETRY_NS  2000000
-#define PASS_NS	  100000000 /* between looks at all parked stacks, where nothing was read */
+#define PASS_NS	  100000000 /* interval of tries of all parked stacks, if nothing was read */
 #define END_NS	  500000000
 
 struct queue {
 	struct stack_job *first, **last;
 };
 
-/* The thread that finds names. It reads no file: jobs do. */
+/* The thread that finds names. It reads no file itself; jobs do. */
 struct symbolizer {
 	pthread_t thread;
-	pid_t tid;	      /* 0: it has not begun */
+	pid_t tid;	      /* 0: it has not started */
 	struct jit *jit;      /* NULL: no names of JIT code */
-	struct jobs *jobs;    /* that read symbol tables, and what processes say of their code */
-	pthread_mutex_t lock; /* of what follows */
+	struct jobs *jobs;    /* they read symbol tables, and the names that processes publish */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
 	struct queue todo, done;
 	struct queue parked; /* stacks that wait for jobs */
 	struct stack_job *in_hand;
 	size_t todo_frames, parked_cnt;
-	uint64_t passed_ns; /* when all parked stacks were looked at */
+	uint64_t passed_ns; /* time of the last try of all parked stacks */
 	bool asleep, stop;
-	size_t pending;	       /* of the submitting thread */
-	pthread_mutex_t names; /* of the symbol tables' readable names */
+	size_t pending;	       /* private to the submitting thread */
+	pthread_mutex_t names; /* protects the readable names in symbol tables */
 };
 
 static void queue__put(struct queue *q, struct stack_job *j)
@@ -147,7 +147,7 @@ static bool name_jit_frames(struct symbolizer *s, struct stack_job *j)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
-/* Waits until there is something to do, and for what comes along with it. The lock is held. */
+/* Waits for work, and a moment longer for work that comes along with it. Must hold the lock. */
 static void wait_for_work(struct symbolizer *s)
 {
 	s->asleep = true;
@@ -167,8 +167,8 @@ static void finish(struct symbolizer *s, struct stack_job *j)
 	bell__ring(&s->changed);
 }
 
-/* Finishes the stack, or parks it. Files come first: a process's words about its code may take
- * longer. The lock is held, but while the stack is looked at. */
+/* Finishes the stack, or parks it. Tries files first, because the names that a process publishes
+ * may take longer. Must hold the lock; releases it while it looks names up. */
 static void try_names(struct symbolizer *s, struct stack_job *j)
 {
 	bool named;
@@ -186,8 +186,8 @@ static void try_names(struct symbolizer *s, struct stack_job *j)
 	s->parked_cnt++;
 }
 
-/* Tries each parked stack once, if jobs are done or some time has passed. The thread that submits
- * may take all of them meanwhile. */
+/* Tries each parked stack once, if jobs have finished or some time has passed. The submitting
+ * thread may take all of them meanwhile. */
 static void retry_parked(struct symbolizer *s)
 {
 	uint64_t now_ns = monotonic__ns();
@@ -239,7 +239,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Makes the jobs, whose threads get this one's priority, and starts the name thread. */
+/* Creates the jobs, so that their threads get this thread's priority, and starts the name thread.
+ */
 static void *start(void *arg)
 {
 	struct symbolizer *s = arg;
@@ -338,7 +339,7 @@ size_t symbolizer__pending(const struct symbolizer *s)
 	return s->pending;
 }
 
-/* Finishes all stacks of the queue with the names that they have. */
+/* Finishes all stacks of the queue with the names found so far. */
 static void give_up(struct symbolizer *s, struct queue *q)
 {
 	struct stack_job *j;
@@ -368,8 +369,8 @@ static bool is_idle(const struct symbolizer *s)
 	return !s->todo.first && !s->parked_cnt && !s->in_hand;
 }
 
-/* Gives a nameless copy of the stack that the thread has in hand. The thread gives back the stack
- * itself, without an id, for what it learns. */
+/* Returns a nameless copy of the stack that the name thread has in hand. That thread later returns
+ * the stack itself, without an ID, for what it learns. */
 static void give_up_in_hand(struct symbolizer *s)
 {
 	struct stack_job *j = s->in_hand, *copy = j ? nameless_copy(j) : NULL;

@@ -12,25 +12,26 @@
 #include "symbol/symbol.h"
 
 struct stack_frame {
-	struct row_frame row;  /* all but the name; address and offset as if there were none */
-	struct elf_file *file; /* a reference, or NULL: no name to be had from a file */
-	uint64_t vaddr;	       /* in it; of JIT code: in the process */
-	bool jit;	       /* the process may have said what is there */
-	char *jit_name;	       /* the job's: what it said */
-	bool asked;	       /* private: .symbol is what the file says */
-	struct symbol symbol;  /* the answer; .name NULL: none. Lives as long as the reference, or
-				  the job */
+	struct row_frame
+		row; /* complete except for the name; address and offset as if there were no name */
+	struct elf_file *file; /* a reference, or NULL if no file can name it */
+	uint64_t vaddr;	       /* address in the file; of JIT code: in the process */
+	bool jit;	       /* the process may publish a name for this place */
+	char *jit_name;	       /* owned by the job: the published name */
+	bool asked;	       /* private: .symbol was looked up in the file */
+	struct symbol symbol;  /* result; .name is NULL if there is none. Lives as long as the
+				  reference, or the job */
 };
 
 struct stack_job {
 	struct stack_job *next;
 	uint64_t stack_id;
 	struct stack_owner owner;
-	bool has_jit; /* the answer: there was a .jit frame, and this is
-			 jit__generation() */
+	bool has_jit; /* result: there was a .jit frame, and this is jit__generation() */
 	uint32_t jit_generation;
-	bool gave_up;	   /* the answer: files of its process did not answer in time */
-	uint64_t since_ns; /* private: when it began to wait for files, or for its process */
+	bool gave_up;	   /* result: files of its process were not read in time */
+	uint64_t since_ns; /* private: time at which it began to wait for files, or for its process
+			    */
 	bool files_done;   /* private */
 	size_t cnt;
 	struct stack_frame frames[];
@@ -39,27 +40,27 @@ struct stack_job {
 struct symbolizer;
 
 struct symbolizer *symbolizer__new(void); /* NULL + errno */
-/* Gives what was submitted a moment, then frees it. */
+/* Waits briefly for the submitted jobs, then frees everything. */
 void symbolizer__free(struct symbolizer *);
 
 /*
- * Takes the job, which was malloc()ed. Blocks for at most a second when far too many wait. Returns
- * false, with the job still the caller's, if there is no room after that.
+ * Takes ownership of the job, which was malloc()ed. Blocks for at most a second if too many jobs
+ * wait. Returns false, without taking ownership, if there is still no room.
  */
 bool symbolizer__submit(struct symbolizer *, struct stack_job *);
-/* A job that is done, for the caller to release, or NULL: none yet. */
+/* Returns a finished job, which the caller frees, or NULL if there is none yet. */
 struct stack_job *symbolizer__take(struct symbolizer *);
 size_t symbolizer__pending(const struct symbolizer *); /* submitted and not taken yet */
 /*
- * Waits until all that was submitted is done, at most `patience_ns`. Then gives the rest back
- * without names, `gave_up` set, and returns false.
+ * Waits until all submitted jobs are finished, at most `patience_ns`. Then returns the others
+ * without names, with `gave_up` set, and returns false.
  */
 bool symbolizer__wait(struct symbolizer *, uint64_t patience_ns);
 void stack_job__free(struct stack_job *);
 
 /*
- * Like elf_file__known_symbol(), for the thread that submits. Waits for the name thread only while
- * that looks up one name. A job with the frame has found out when it is done.
+ * Like elf_file__known_symbol(), for the submitting thread. Waits for the name thread only while it
+ * looks up one name. When a job with this frame is finished, the symbol is known.
  */
 int symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
 

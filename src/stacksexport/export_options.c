@@ -29,6 +29,8 @@ enum {
 	KEY_HOST,
 	KEY_SVG,
 	KEY_SORT,
+	KEY_BY,
+	KEY_WAITING,
 };
 
 /* Where an option's argument goes. */
@@ -127,6 +129,15 @@ static const struct option_row rows[] = {
 	  FIELD(STRING, sort),
 	  { "sort", KEY_SORT, "BY", 0,
 	    "order functions by self time (the default) or by total time", 0 } },
+	{ OPTION_BY,
+	  FIELD(STRING, by),
+	  { "by", KEY_BY, "WHAT", 0,
+	    "rows by command (the default), process, thread, cgroup, container, unit, span or "
+	    "host",
+	    0 } },
+	{ OPTION_WAITING,
+	  FIELD(FLAG, waiting),
+	  { "waiting", KEY_WAITING, NULL, 0, "show where threads waited for work", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -225,6 +236,8 @@ static void print_completion(const struct subcommand *s, const char *shell,
 {
 	static const struct completion_words words[] = {
 		{ "format", "table csv json parquet", false },
+		{ "by", "command process thread cgroup container unit span host", false },
+		{ "sort", "self total", false },
 		{ 0 },
 	};
 	struct argp_option options[SUBCOMMAND_MAX][ROW_CNT + GENERAL_CNT + 1];

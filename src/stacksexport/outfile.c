@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/writeall.h"
 #include "base/utf8.h"
 #include "stacksexport/progress.h"
 
@@ -136,19 +137,6 @@ int outfile__open(struct outfile *o, const char *output, const struct outfile_se
 	if (!err && strcmp(output, "-") != 0 && !(o->path = strdup(output)))
 		err = -ENOMEM;
 	return err;
-}
-
-static int write_all(int fd, const char *data, size_t sz)
-{
-	while (sz) {
-		ssize_t n = write(fd, data, sz);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		data += n > 0 ? n : 0;
-		sz -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
 }
 
 /* For a terminal, which would obey control characters in names; files and pipes get every byte. */

@@ -10,12 +10,8 @@
 #include "base/openfiles.h"
 #include "formats/itemstack.h"
 #include "jit/dumppaths.h"
-#include "unwind/libdwflwalk.h"
-#include "unwind/stitch.h"
-#include "unwind/unwinder.h"
+#include "unwind/walkpolicy.h"
 
-#define PATIENCE_NS	     10000000000 /* to build the table of a file, with a responsive disk */
-#define TRIES_MAX	     1024
 #define DOWNLOAD_PATIENCE_NS 90000000000
 #define PROCESSES_MAX	     65536
 #define STITCH_SZ	     (64u << 20) /* bytes of cached stacks */
@@ -32,9 +28,7 @@ struct unwinding {
 	struct finder *finder; /* NULL before open_finder() */
 	struct process_table *processes;
 	struct jobs *jobs;
-	struct unwinder *unwinder; /* NULL in naive mode */
-	struct libdwflwalk *naive;
-	struct stitch *stitch; /* NULL without --stitch */
+	struct walk_policy policy;
 	struct dump_paths *dump_paths;
 	struct jit_places jit_places;
 	bool live;
@@ -58,6 +52,37 @@ static bool open_finder(struct unwinding *u, const struct options *o)
 	return false;
 }
 
+/* Returns true if files or downloads have arrived since the walk, so that a repeated walk may get
+ * further. */
+static bool has_more(void *arg, struct process *p, const struct trace *t)
+{
+	struct unwinding *u = arg;
+	struct download_stats downloads;
+
+	(void)p;
+	if (t->status == UNWIND_ROOT)
+		return false;
+	finder__stats(u->finder, &downloads);
+	if (downloads.pending > 0 && !finder__wait(u->finder, DOWNLOAD_PATIENCE_NS))
+		return false;
+	return process_table__collect(u->processes);
+}
+
+static int open_policy(struct unwinding *u, const struct options *o)
+{
+	int err = walk_policy__open(&u->policy,
+				    &(struct walk_options){ .naive = o->mode == MODE_NAIVE,
+							    .stitch_sz = o->stitch ? STITCH_SZ : 0,
+							    .jobs = u->jobs,
+							    .processes = u->processes,
+							    .jit_places = &u->jit_places });
+
+	if (!u->live)
+		u->policy.has_more = has_more;
+	u->policy.arg = u;
+	return err;
+}
+
 static bool open_parts(struct unwinding *u, const struct options *o)
 {
 	struct process_options processes = { .proc = "/proc",
@@ -73,16 +98,7 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 	u->jit_places = (struct jit_places){ .proc = u->live ? "/proc" : NULL,
 					     .root = o->sysroot ? o->sysroot : "/",
 					     .told = u->dump_paths };
-	if (o->mode == MODE_NAIVE)
-		u->naive = libdwflwalk__new();
-	else if (u->jobs)
-		u->unwinder = unwinder__new(NULL, u->jobs);
-	if (u->unwinder)
-		unwinder__set_jit_places(u->unwinder, &u->jit_places);
-	if (o->stitch)
-		u->stitch = stitch__new(STITCH_SZ);
-	return u->traces && u->processes && u->jobs && u->dump_paths && (u->naive || u->unwinder) &&
-	       (u->stitch || !o->stitch);
+	return u->traces && u->processes && u->jobs && u->dump_paths && open_policy(u, o) == 0;
 }
 
 struct unwinding *unwinding__new(const struct options *o, bool live)
@@ -109,9 +125,7 @@ void unwinding__free(struct unwinding *u)
 	if (!u)
 		return;
 	jobs__free(u->jobs);
-	unwinder__free(u->unwinder);
-	libdwflwalk__free(u->naive);
-	stitch__free(u->stitch);
+	walk_policy__close(&u->policy);
 	process_table__free(u->processes);
 	dump_paths__free(u->dump_paths);
 	finder__free(u->finder);
@@ -143,48 +157,7 @@ void unwinding__apply(struct unwinding *u, const struct item *item)
 				       item->overlay.src);
 }
 
-/* ---- a single sample ---- */
-
-/* Walks after reading the files that the sample needs and building their tables. After TRIES_MAX
- * tries, walks with the available tables: a forged sample may need more tables than are cached. */
-static void walk_with_tables(struct unwinding *u, const struct walk_job *j)
-{
-	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
-		if (unwinder__try(u->unwinder, j->process, j->sample, j->trace))
-			return;
-		if (!jobs__wait(u->jobs, PATIENCE_NS))
-			break;
-	}
-	unwinder__walk_available(u->unwinder, j->process, j->sample, j->trace);
-}
-
-static void walk_alone(struct unwinding *u, const struct walk_job *j)
-{
-	j->trace->cnt = 0;
-	if (u->naive)
-		libdwflwalk__walk(u->naive, j->process, j->sample, j->trace);
-	else
-		walk_with_tables(u, j);
-}
-
-/* Returns true if new mappings or files have become available, so that a repeated walk may get
- * further. */
-static bool has_more(struct unwinding *u, struct process *p, const struct trace *t)
-{
-	struct download_stats downloads;
-
-	if (t->status == UNWIND_ROOT)
-		return false;
-	if (u->live)
-		return t->status == UNWIND_NO_MAP && process_table__refresh(u->processes, p);
-	finder__stats(u->finder, &downloads);
-	if (downloads.pending > 0 && !finder__wait(u->finder, DOWNLOAD_PATIENCE_NS))
-		return false;
-	return process_table__collect(
-		u->processes); /* includes files that arrived since the walk */
-}
-
-/* ---- several samples ---- */
+/* ---- the walk ---- */
 
 static bool is_same_process(const struct slot *a, const struct slot *b)
 {
@@ -240,27 +213,24 @@ static void walk_together(struct unwinding *u, size_t cnt)
 		if (u->slots[i].process)
 			u->jobs_of[jobs++] =
 				(struct walk_job){ u->slots[i].process, &u->slots[i].sample,
-						   &u->traces[i], !u->unwinder };
-	if (u->unwinder && jobs)
-		unwinder__try_many(u->unwinder, u->jobs_of, jobs);
+						   &u->traces[i], !u->policy.unwinder };
+	if (u->policy.unwinder && jobs)
+		unwinder__try_many(u->policy.unwinder, u->jobs_of, jobs);
 }
 
 /* Completes a sample that the joint walk did not finish. Returns true if mappings changed, so that
  * later samples must be walked again. */
 static bool finish(struct unwinding *u, struct slot *s, struct walk_job *j, bool again)
 {
-	bool changed = false;
+	struct walk w = { .process = s->process,
+			  .sample = &s->sample,
+			  .trace = j->trace,
+			  .tid = s->item->record.tid,
+			  .wait = WALK_WAITS,
+			  .walked = !j->awaits && !again };
 
-	if (j->awaits || again)
-		walk_alone(u, j);
-	while (has_more(u, s->process, j->trace)) {
-		changed = true;
-		walk_alone(u, j);
-	}
-	if (u->stitch)
-		stitch__apply(u->stitch, &(struct stitch_thread){ s->process, s->item->record.tid },
-			      &s->sample.stack, j->trace);
-	return changed;
+	walk_policy__walk(&u->policy, &w);
+	return w.again;
 }
 
 void unwinding__walk(struct unwinding *u, const struct item *items, size_t cnt, unwound_fn fn,
@@ -312,8 +282,8 @@ void unwinding__debug(const struct unwinding *u)
 
 	process_table__stats(u->processes, &processes);
 	finder__stats(u->finder, &downloads);
-	if (u->unwinder)
-		unwinder__stats(u->unwinder, &walks);
+	if (u->policy.unwinder)
+		unwinder__stats(u->policy.unwinder, &walks);
 	log__debug("%zu processes, %zu open files, %lu mapped files that could not be opened or "
 		   "had another build ID",
 		   processes.processes, processes.files, processes.files_failed);

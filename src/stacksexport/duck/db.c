@@ -36,7 +36,7 @@ static int db__settings(duckdb_config *config)
 		if (duckdb_set_config(*config, settings[i].name, settings[i].value) !=
 		    DuckDBSuccess)
 			return -EINVAL;
-	/* Not ".tmp" in the current folder, which may be anybody's. */
+	/* not ".tmp" in the current folder, which another user may own */
 	snprintf(spill, sizeof(spill), "%s/stacksexport-%d", tmp && *tmp ? tmp : "/tmp",
 		 (int)getpid());
 	return duckdb_set_config(*config, "temp_directory", spill) == DuckDBSuccess ? 0 : -EINVAL;
@@ -59,7 +59,7 @@ static int db__connect(struct db *db)
 	return err;
 }
 
-/* One error line for a query that failed. */
+/* Prints the error line of a failed query. */
 static int failed(const struct db *db, const char *words)
 {
 	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->files->label);
@@ -95,7 +95,7 @@ void db__append_quoted(struct buf *sql, const char *s, char quote)
 	buf__u8(sql, (uint8_t)quote);
 }
 
-/* ['path', …]; `field` is the offset of the path in a pair. */
+/* Appends ['path', …]; `field` is the offset of the path in a pair. */
 static void append_paths(struct buf *sql, const struct recfiles *files, size_t field)
 {
 	buf__str(sql, "[");
@@ -130,7 +130,7 @@ int db__lock_down(struct db *db, const char *folder)
 	return err;
 }
 
-/* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
+/* Runs SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
 static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
 {
 	struct buf sql = { 0 };
@@ -185,7 +185,7 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
-/* Whether DuckDB has to look at the columns of each file. */
+/* Tells DuckDB whether it must read the columns of each file. */
 static int db__set_unions(struct db *db)
 {
 	return db__set_variable(db, "unions_columns", duckdb_create_bool(!db->same_columns));
@@ -203,11 +203,11 @@ int db__connect_again(const struct db *db, struct db *out)
 	return err ? err : db__set_unions(out);
 }
 
-/* Faster views of recordings for which the query `condition` gives 1. */
+/* Faster views, for recordings for which the query `condition` gives 1. */
 static const struct shortcut {
 	const char *condition, *views;
 	int (*prepare)(struct db *); /* NULL: nothing */
-	bool needs_all;		     /* it holds for the files that there are, not for later ones */
+	bool needs_all;		     /* true only of the present files, not of later ones */
 } shortcuts[] = {
 	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register, true },
 	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL, false },
@@ -252,13 +252,13 @@ int db__open(struct db *db, struct recfiles *files)
 
 	*db = (struct db){ .files = files };
 	err = db__connect(db);
-	/* The caller's thread works on the caller's queries only, and following() on queries of its
-	 * own in one of the others. */
+	/* the caller's thread works only on its own queries; following() runs its queries in one of
+	 * the others */
 	if (!err)
 		err = db__plain(db, "SET threads = current_setting('threads') + 1");
 	if (!err)
 		err = db__count_progress(db);
-	if (!err) /* each view asks every file for its columns */
+	if (!err) /* each view reads the columns of every file */
 		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
 	if (!err)
 		err = batches__check(db, files);
@@ -286,7 +286,7 @@ int db__bind(struct db *db, duckdb_prepared_statement prepared)
 		idx_t idx;
 
 		if (duckdb_bind_parameter_index(prepared, &idx, param_names[i]) != DuckDBSuccess)
-			continue; /* the query does not name it */
+			continue; /* the query does not use it */
 		state = db->values[i] ? duckdb_bind_varchar(prepared, idx, db->values[i])
 				      : duckdb_bind_null(prepared, idx);
 		if (state != DuckDBSuccess)
@@ -302,7 +302,7 @@ int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 	return db__bind(db, *out);
 }
 
-/* What cannot be a subquery has no rows to show. */
+/* Refuses statements that cannot be a subquery, because they return no rows. */
 static int check_gives_rows(duckdb_prepared_statement prepared)
 {
 	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
@@ -335,7 +335,7 @@ int db__divide_integers(struct db *db)
 	return db__plain(db, "SET integer_division = true");
 }
 
-/* Whether it may be the files' fault, and not the query's. */
+/* Returns true if the files, and not the query, may be the reason. */
 static bool is_of_files(duckdb_error_type type)
 {
 	static const duckdb_error_type types[] = {
@@ -349,7 +349,7 @@ static bool is_of_files(duckdb_error_type type)
 	return false;
 }
 
-/* DuckDB's own wait for its threads spins, which took 45 % of the CPU time of `top` over 400 files.
+/* DuckDB's wait for its own threads spins, which took 45 % of the CPU time of `top` over 400 files.
  */
 #define WAIT_NS 50000
 
@@ -376,7 +376,7 @@ static duckdb_state db__start_and_finish(struct db *db, duckdb_prepared_statemen
 	progress__query(db->connection);
 	if (duckdb_pending_prepared(prepared, &pending) == DuckDBSuccess)
 		state = db__finish_pending(pending, out);
-	else /* fails again, and says why in *out */
+	else /* fails again, and sets the reason in *out */
 		state = duckdb_execute_prepared(prepared, out);
 	progress__query(NULL);
 	duckdb_destroy_pending(&pending);
