@@ -18,6 +18,7 @@
 #include "stacksexport/progress.h"
 #include "stacksexport/selection.h"
 #include "base/utf8.h"
+#include "stacksexport/duck/dbopen.h"
 
 static int read_binary(struct request *r)
 {

@@ -11,9 +11,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "stacksexport/duck/batches.h"
 #include "stacksexport/duck/cells.h"
-#include "stacksexport/duck/following.h"
 #include "stacksexport/duck/share.h"
 #include "stacksexport/progress.h"
 
@@ -42,7 +40,7 @@ static int db__settings(duckdb_config *config)
 	return duckdb_set_config(*config, "temp_directory", spill) == DuckDBSuccess ? 0 : -EINVAL;
 }
 
-static int db__connect(struct db *db)
+int db__connect(struct db *db)
 {
 	duckdb_config config = NULL;
 	char *why = NULL;
@@ -66,7 +64,7 @@ static int failed(const struct db *db, const char *words)
 	return -EINVAL;
 }
 
-static int db__plain(struct db *db, const char *sql)
+int db__command(struct db *db, const char *sql)
 {
 	duckdb_result result;
 	int err = 0;
@@ -75,13 +73,6 @@ static int db__plain(struct db *db, const char *sql)
 		err = failed(db, duckdb_result_error(&result));
 	duckdb_destroy_result(&result);
 	return err;
-}
-
-/* For duckdb_query_progress(). Holds for this connection only. */
-static int db__count_progress(struct db *db)
-{
-	return db__plain(db,
-			 "SET enable_progress_bar_print = false; SET enable_progress_bar = true");
 }
 
 void db__append_quoted(struct buf *sql, const char *s, char quote)
@@ -125,7 +116,7 @@ int db__lock_down(struct db *db, const char *folder)
 	buf__str(&sql, "SET GLOBAL enable_external_access = false;"
 		       "SET GLOBAL lock_configuration = true");
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -139,7 +130,7 @@ static int db__set_list(struct db *db, const char *name, const struct recfiles *
 	buf__printf(&sql, "SET VARIABLE %s = ", name);
 	append_paths(&sql, files, field);
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -170,7 +161,7 @@ int db__set_variable(struct db *db, const char *name, duckdb_value value)
 int db__script(struct db *db, const char *path)
 {
 	char *sql = share__read(path);
-	int err = sql ? db__plain(db, sql) : -ENOENT;
+	int err = sql ? db__command(db, sql) : -ENOENT;
 
 	free(sql);
 	return err;
@@ -185,8 +176,7 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
-/* Tells DuckDB whether it must read the columns of each file. */
-static int db__set_unions(struct db *db)
+int db__set_unions(struct db *db)
 {
 	return db__set_variable(db, "unions_columns", duckdb_create_bool(!db->same_columns));
 }
@@ -201,76 +191,6 @@ int db__connect_again(const struct db *db, struct db *out)
 		return -ENOMEM;
 	err = db__set_files(out, db->files);
 	return err ? err : db__set_unions(out);
-}
-
-/* Faster views, for recordings for which the query `condition` gives 1. */
-static const struct shortcut {
-	const char *condition, *views;
-	int (*prepare)(struct db *); /* NULL: nothing */
-	bool needs_all;		     /* true only of the present files, not of later ones */
-} shortcuts[] = {
-	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register, true },
-	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL, false },
-};
-
-static int db__shorten(struct db *db, const struct shortcut *s)
-{
-	int64_t holds = 0;
-	int64_t *const fields[] = { &holds };
-	int err = db->files->grow && s->needs_all ? 0
-						  : db__read_integers(db, s->condition, fields, 1);
-
-	if (!err && holds && s->prepare)
-		err = s->prepare(db);
-	if (holds && s->prepare == following__register)
-		db->in_order = true;
-	return err || !holds ? err : db__script(db, s->views);
-}
-
-static int db__compare_columns(struct db *db)
-{
-	int64_t same = 0;
-	int64_t *const fields[] = { &same };
-	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
-
-	db->same_columns = same;
-	return err ? err : db__set_unions(db);
-}
-
-int db__hide_interpreter(struct db *db)
-{
-	int64_t there = 0;
-	int64_t *const fields[] = { &there };
-	int err = db__read_integers(db, "sql/has_interpreter.sql", fields, 1);
-
-	return err || !there ? err : db__script(db, "sql/without_interpreter.sql");
-}
-
-int db__open(struct db *db, struct recfiles *files)
-{
-	int err;
-
-	*db = (struct db){ .files = files };
-	err = db__connect(db);
-	/* the caller's thread works only on its own queries; following() runs its queries in one of
-	 * the others */
-	if (!err)
-		err = db__plain(db, "SET threads = current_setting('threads') + 1");
-	if (!err)
-		err = db__count_progress(db);
-	if (!err) /* each view reads the columns of every file */
-		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
-	if (!err)
-		err = batches__check(db, files);
-	if (!err)
-		err = db__compare_columns(db);
-	if (!err)
-		err = db__script(db, "sql/stacks.sql");
-	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
-		err = db__shorten(db, &shortcuts[i]);
-	if (!err)
-		err = db__script(db, "sql/datafusion.sql");
-	return err;
 }
 
 void db__close(struct db *db)
@@ -332,7 +252,7 @@ int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *
 
 int db__divide_integers(struct db *db)
 {
-	return db__plain(db, "SET integer_division = true");
+	return db__command(db, "SET integer_division = true");
 }
 
 /* Returns true if the files, and not the query, may be the reason. */
@@ -388,8 +308,8 @@ int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result
 	if (db__start_and_finish(db, prepared, out) == DuckDBSuccess)
 		return 0;
 	failed(db, duckdb_result_error(out));
-	if (is_of_files(duckdb_result_error_type(out)))
-		batches__blame(db, db->files);
+	if (db->blame && is_of_files(duckdb_result_error_type(out)))
+		db->blame(db, db->files);
 	return -EINVAL;
 }
 

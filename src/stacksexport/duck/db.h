@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens DuckDB over the files of recordings; prepares and runs queries. Never loads anything from
- * the network. */
+/* DuckDB over the files of recordings: connections, files, settings, and queries. Never loads
+ * anything from the network. */
 #ifndef STACKSEXPORT_DUCK_DB_H
 #define STACKSEXPORT_DUCK_DB_H
 
@@ -16,18 +16,15 @@ struct db {
 	const struct recfiles *files; /* the files of the recording; borrowed */
 	bool same_columns;	      /* all files have the same columns */
 	bool in_order; /* rows are in the order of time, so that following() is available */
+	/* Reports damaged files after a query failed to read; NULL: not called. */
+	void (*blame)(struct db *, const struct recfiles *);
 	const char *values[PARAM_CNT]; /* values of ?command and ?buildid; NULL is SQL's NULL */
 };
 
-/*
- * Opens the tables of sql/stacks.sql over those of `files` that can be read (batches.h). `files`
- * must live longer. Returns 0, or -errno after logging what failed; call db__close() in either
- * case.
+/* Opens an empty database in memory; dbopen.h adds the tables. Returns 0 or -errno (already
+ * logged).
  */
-int db__open(struct db *, struct recfiles *);
-/* Leaves the native frames of interpreters out of stacks from now on. Returns 0 or -errno (already
- * logged). */
-int db__hide_interpreter(struct db *);
+int db__connect(struct db *);
 void db__close(struct db *);
 
 /* Opens another connection to the same tables, which the caller closes with duckdb_disconnect().
@@ -36,6 +33,13 @@ int db__connect_again(const struct db *, struct db *out);
 
 /* Sets the files of the tables. Returns 0 or -errno (already logged). */
 int db__set_files(struct db *, const struct recfiles *);
+
+/* Tells DuckDB whether it must read the columns of each file (.same_columns). Returns 0 or -errno
+ * (already logged). */
+int db__set_unions(struct db *);
+
+/* Runs statements that return no rows. Returns 0 or -errno (already logged). */
+int db__command(struct db *, const char *sql);
 
 /* Runs SET VARIABLE name = value. Destroys the value. Returns 0 or -errno (already logged). */
 int db__set_variable(struct db *, const char *name, duckdb_value);
