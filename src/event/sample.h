@@ -20,6 +20,7 @@ struct snapshot {
 struct other_stack {
 	bool known;
 	uint64_t pc, sp, fp;
+	uint64_t link;	       /* the link register; 0: unknown, or there is none */
 	struct snapshot stack; /* size 0: the thread left it for good */
 };
 

@@ -363,6 +363,10 @@ static enum unwind_status go_back(struct slowwalk *w)
 	w->regs.v[m->sp] = o->sp;
 	w->regs.v[m->fp] = o->fp;
 	w->regs.valid = m->caller;
+	if (o->link) {
+		w->regs.v[m->ra] = o->link;
+		w->regs.valid |= 1ull << m->ra;
+	}
 	w->flags = 0;
 	w->source = FRAME_BY_CFI;
 	w->signal_sp = 0;
@@ -402,7 +406,7 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 	if (slowwalk__pc(w) == 0 && !signal)
 		return UNWIND_ROOT;
 	w->signal_sp = signal ? sp : 0;
-	w->flags = signal ? 0 : FRAME_CALLER;
+	w->flags = signal || rule->flags & RULE_INTERRUPTED ? 0 : FRAME_CALLER;
 	w->source = rule->flags & RULE_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
 	if (signal && leave_signal_stack(w))
 		return SLOWWALK_GO_ON;
