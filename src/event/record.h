@@ -189,6 +189,7 @@ static inline void event__sample(const struct event *e, struct sample *s)
 	s->stack.bytes = event__ustack(e);
 	s->stack.holes = NULL;
 	s->code_bits = s->time_ns = 0;
+	s->event_ns = e->time_ns;
 	s->truncated = e->flags & EVENT_F_TRUNCATED;
 	s->compat = e->flags & EVENT_F_COMPAT;
 	s->before.known = false;

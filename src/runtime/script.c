@@ -37,6 +37,17 @@ static uint64_t key_of(const char *runtime, const char *text)
 	return key;
 }
 
+void script__free(struct script *s)
+{
+	free((char *)s->module);
+	free((char *)s->name);
+}
+
+size_t script__memory(const struct script *s)
+{
+	return sizeof(*s) + (s->name ? strlen(s->name) + strlen(s->module) : 0);
+}
+
 int script_function__name(struct script_function *f, const char *runtime, const char *module,
 			  const char *name)
 {
@@ -85,15 +96,13 @@ bool script_function__line(const struct script_function *f, uint64_t instr, uint
 
 size_t script_function__memory(const struct script_function *f)
 {
-	size_t names = f->script.name ? strlen(f->script.name) + strlen(f->script.module) : 0;
-
-	return sizeof(*f) + names + f->cap * sizeof(*f->places);
+	return sizeof(*f) - sizeof(f->script) + script__memory(&f->script) +
+	       f->cap * sizeof(*f->places);
 }
 
 void script_function__free(struct script_function *f)
 {
-	free((char *)f->script.module);
-	free((char *)f->script.name);
+	script__free(&f->script);
 	free(f->places);
 	*f = (struct script_function){ 0 };
 }

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/writeall.h"
 #include "base/utf8.h"
+#include "stacksexport/progress.h"
 
 static int cannot_write(const char *path, int err)
 {
@@ -262,6 +263,7 @@ int outfile__commit(struct outfile *o)
 {
 	int err;
 
+	progress__end();
 	if (!o->dir && (!o->path || is_special(o->path)))
 		return commit_copy(o); /* outfile__free() removes what was copied */
 	if (chmod(o->tmp, final_mode(o)) != 0)

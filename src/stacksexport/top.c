@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -16,6 +17,7 @@
 #include "stacksexport/lossshare.h"
 #include "stacksexport/moment.h"
 #include "stacksexport/printer.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/request.h"
 
 #define ROWS_DEFAULT 10
@@ -184,7 +186,7 @@ static int print_table(struct top *top, const char *title, const char *path)
 		if (!err) {
 			table__rows(&t, &result, top->row_max);
 			fprintf(top->out, "\n%s\n", title);
-			err = printer__print(t.printer, top->out, terminal__width());
+			err = printer__print(t.printer, top->out, terminal__width(STDOUT_FILENO));
 		}
 		if (err)
 			log__error("cannot print %s: %s", path, strerror(-err));
@@ -417,6 +419,7 @@ static int print_memory(struct top *top)
 		log__error("out of memory");
 	if (top->out && fclose(top->out) != 0)
 		status = STATUS_FAILED;
+	progress__end();
 	if (status == STATUS_OK && (fwrite(text, 1, sz, stdout) != sz || fflush(stdout) != 0)) {
 		log__error("cannot write to the standard output: %s", strerror(errno));
 		status = STATUS_FAILED;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/share.h"
+#include "stacksexport/progress.h"
 
 static const struct {
 	const char *name, *value;
@@ -285,23 +286,26 @@ duckdb_state db__finish_pending(duckdb_pending_result pending, duckdb_result *ou
 	return duckdb_execute_pending(pending, out);
 }
 
-static duckdb_state db__start_and_finish(duckdb_prepared_statement prepared, duckdb_result *out)
+static duckdb_state db__start_and_finish(struct db *db, duckdb_prepared_statement prepared,
+					 duckdb_result *out)
 {
 	duckdb_pending_result pending = NULL;
 	duckdb_state state;
 
 	*out = (duckdb_result){ 0 };
+	progress__query(db->connection);
 	if (duckdb_pending_prepared(prepared, &pending) == DuckDBSuccess)
 		state = db__finish_pending(pending, out);
 	else /* fails again, and sets the reason in *out */
 		state = duckdb_execute_prepared(prepared, out);
+	progress__query(NULL);
 	duckdb_destroy_pending(&pending);
 	return state;
 }
 
 int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
 {
-	if (db__start_and_finish(prepared, out) == DuckDBSuccess)
+	if (db__start_and_finish(db, prepared, out) == DuckDBSuccess)
 		return 0;
 	failed(db, duckdb_result_error(out));
 	if (db->blame && is_of_files(duckdb_result_error_type(out)))

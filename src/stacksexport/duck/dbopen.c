@@ -57,6 +57,9 @@ int db__open(struct db *db, struct recfiles *files)
 	 * the others */
 	if (!err)
 		err = db__command(db, "SET threads = current_setting('threads') + 1");
+	if (!err) /* for duckdb_query_progress(), on this connection */
+		err = db__command(db, "SET enable_progress_bar_print = false;"
+				      "SET enable_progress_bar = true");
 	if (!err) /* each view reads the columns of every file */
 		err = db__command(db, "SET GLOBAL parquet_metadata_cache = true");
 	if (!err)
