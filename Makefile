@@ -31,13 +31,14 @@ OTHER_MACHINES := $(filter-out $(MACHINE),$(MACHINES))
 
 # Other compilers have other warnings: make WERROR=
 WERROR ?= -Werror
-WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	$(if $(findstring clang,$(CC)),-Wno-gnu-variable-sized-type-not-at-end)
 # The collector runs as root and reads files of untrusted users.
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
 # xxhash.h reads keys with memcpy(): its alternative breaks the aliasing rules (tests/unit/test_hash.c).
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_ACCESS=0 -DSTACKS_VERSION='"$(VERSION)"' \
-	-Isrc -I. -Iinclude -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
+	-Isrc -I. -Iinclude -Icontrib/dwflst_compat -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
 ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
@@ -80,7 +81,7 @@ PROGRAMS := collector stacksexport stacktrace
 library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call layer_objs,libstacktrace))
 library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
-library_HEADERS := include/stacktrace.h include/dwflst_compat.h include/dwflst_compat_frame.h
+library_HEADERS := include/stacktrace.h $(wildcard contrib/dwflst_compat/*.h)
 LIBRARY := $(BUILD)/lib/$(library_SONAME).$(VERSION:0.%=%) $(BUILD)/lib/libstacktrace.a
 # Completions do not depend on the architecture: a cross build runs the native program.
 COMPLETION_BIN ?= $(BUILD)/bin
@@ -177,10 +178,35 @@ differential: setup-tests
 	@$(MAKE) --no-print-directory -j2 all $(BUILD)/tests/compare_walks
 	@tests/differential/run
 
-## nightly: single-step ls, python3 and libgmp, and compare each walk with a shadow stack; minutes
-.PHONY: nightly
-nightly: shadow-build $(BUILD)/shadow/gmp_numbers
-	@BUILD=$(BUILD) tests/nightly
+## nightly: all checks that take too long for test: clang, tsan, single-step, check-all, differential, test-vm, fuzz; hours, goes on after a failure
+NIGHTLY := clang tsan single-step check-all differential test-vm fuzz
+.PHONY: nightly $(NIGHTLY)
+nightly: setup-tests
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(MAKE) --no-print-directory -k $(NIGHTLY)
+
+## clang: build the programs with clang, into build-clang; unit tests use attributes of GCC
+clang:
+	@$(MAKE) --no-print-directory -j2 CC=$(CLANG) BUILD=build-clang all
+
+## tsan: run the unit tests and one end-to-end test with ThreadSanitizer, from build-tsan
+tsan:
+	@$(MAKE) --no-print-directory -j2 SAN=thread BUILD=build-tsan all tsan-build
+	@BUILDS=build-tsan tests/run unit
+	@BUILD=build-tsan PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py
+
+# Without tests of DuckDB, which is not built with the sanitizer, and without tests that time what a recorded process does.
+.PHONY: tsan-build
+tsan-build: $(filter-out $(BUILD)/tests/test_capture% $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l duck tests/unit/test_*.c)),$(UNIT_TESTS)) $(TEST_TOOLS)
+
+## single-step: single-step ls, python3 and libgmp, and compare each walk with a shadow stack; minutes
+single-step: shadow-build $(BUILD)/shadow/gmp_numbers
+	@BUILD=$(BUILD) tests/singlestep
+
+## servers: record PostgreSQL, nginx, gunicorn and a Go server, and check that top names what slows each down; skips what is not installed
+.PHONY: servers
+servers: setup-tests
+	@$(MAKE) --no-print-directory -j2 all
+	@PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
 
 ## bench: measure costs and print them as tables
 bench: setup-tests
@@ -241,7 +267,7 @@ install-library: $(INSTALL_LIBRARY)
 ## uninstall: remove the files of install
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS)) $(patsubst man/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard man/*.1))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,include/stacks_tracing.h $(library_HEADERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/,stacks_tracing.h $(notdir $(library_HEADERS)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/bash-completion/completions/,$(PROGRAMS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/$(INSTALL_ZSH)/_,$(PROGRAMS))
 	rm -f $(patsubst %,$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/%.fish,$(PROGRAMS))
@@ -258,23 +284,35 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
-## lint: check formatting, the include rules of the folders of src, the style of comments, and scripts
-.PHONY: lint lint-source lint-scripts
-lint: format-check lint-source lint-scripts
+## lint: check formatting, the include rules of the folders of src, the style of comments, scripts, and what clang-tidy finds
+.PHONY: lint lint-source lint-scripts lint-tidy
+lint: format-check lint-source lint-scripts lint-tidy
 
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
 	@tools/check-english
 
-# shellcheck and ruff come with make setup-tests. F811: the tests of the page import fixtures.
+# Checks what has changed since the last run: a file is checked again when its object was built again.
+TIDY := $(shell command -v clang-tidy)
+TIDY_STAMPS := $(if $(TIDY),$(patsubst $(BUILD)/obj/%.o,$(BUILD)/tidy/%.ok,$(call objs,$(LAYERS))))
+lint-tidy: $(TIDY_STAMPS)
+	$(if $(TIDY),,@echo "lint: clang-tidy is missing (package clang-tidy): not run" >&2)
+
+$(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
+	@mkdir -p $(@D)
+	$(call msg,TIDY,$<)
+	$(Q)$(TIDY) --quiet $< -- $(filter-out -MMD -MP -Werror,$(ALL_CFLAGS)) 2>/dev/null
+	@touch $@
+
+# shellcheck and ruff come with make setup-tests. F811: the tests of the page and of its server import fixtures.
 lint-scripts:
 	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
-	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811' . $(shell git grep -lE '^#!.*python')
+	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811,tests/cli/test_view_*:F811' . $(shell git grep -lE '^#!.*python')
 
 ## clean: remove built files
 clean:
-	rm -rf build build-san build-fuzz build-aarch64
+	rm -rf build build-san build-fuzz build-aarch64 build-clang build-tsan
 
 ## help: this list
 help:
@@ -316,7 +354,7 @@ $(call objs,capture): $(SKEL)
 $(BUILD)/obj/%.o: src/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -include src/base/poison.h -c -o $@ $<
 
 # Each number in its loop needs its own register. If two share a wide one, each use waits to extract its half.
 $(BUILD)/obj/cfi/interp.o $(BUILD)/pic/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
@@ -403,130 +441,6 @@ $(BUILD)/gen/web_assets.o: $(BUILD)/gen/web_assets.c
 $(BUILD)/gen/:
 	@mkdir -p $@
 
-# ---- tests -----------------------------------------------------------------------------------------------------------
-
-# All objects except the programs' main.o. A test links only the objects that it refers to.
-TEST_LIB := $(BUILD)/tests/libtest.a
-TEST_LAYERS ?= $(LAYERS)
-TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter pprof,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o))
-$(TEST_LIB): $(TEST_OBJS)
-	@mkdir -p $(@D)
-	$(Q)rm -f $@ && $(AR) rcsP $@ $^
-
-$(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
-	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
-		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
-
-$(BUILD)/tests/slowfs: tests/tools/slowfs.c
-	$(call msg,TOOL,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -I/usr/include/fuse3 $(ALL_LDFLAGS) -o $@ $< -lfuse3
-
-# sysprof's reader: Debian 12 has it in a shared library, newer releases have it in a static one.
-SYSPROF_LIB = $(firstword $(foreach lib,libsysprof-capture-4.a libsysprof-4.so,$(if $(filter /%,$(shell $(CC) -print-file-name=$(lib))),-l:$(lib))) \
-	-lsysprof-capture-4)
-$(BUILD)/tests/sysprof_frames: tests/tools/sysprof_frames.c
-	$(call msg,TOOL,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(SYSPROF_LIB)
-
-# Programs that the tests run.
-$(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)
-	$(call msg,TOOL,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS)
-
-# Programs that the benchmark runs. One of them compares with libunwind, which tests/bench/setup installs.
-$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(TEST_LIB)
-	$(call msg,BENCH,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS) $(bench_$*_LIBS)
-bench_walks_LIBS = -lunwind-x86_64 $(patsubst %,-Wl$(comma)-u$(comma)framehop_walk %,$(wildcard $(FRAMEHOP)))
-comma := ,
-FRAMEHOP := $(BUILD)/bench/cargo/release/libframehop_peer.a
-$(BUILD)/bench/walks: $(FRAMEHOP)
-# Without cargo, the comparison leaves out framehop.
-$(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
-	$(Q)if command -v cargo >/dev/null; then \
-		CARGO_TARGET_DIR=$(abspath $(BUILD))/bench/cargo cargo build -q --release --manifest-path tests/bench/framehop/Cargo.toml; fi
-
-# A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
-$(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
-	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
-		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
-
-$(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
-	$(call msg,FUZZ,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
-		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
-
-# Programs for the shadow stack: NAME_main.c or .cc, with NAME.S if there is one, and a variant without symbols. They are
-# static because the dynamic linker takes 100,000 instructions, which the examples and the nightly run cover.
-SHADOW_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls
-SHADOW_CASES := $(patsubst tests/shadow/%_main.c,%,$(wildcard tests/shadow/*_main.c)) exceptions bridge.stripped \
-	pushed_leaf.stripped tiny_gap.stripped static.headerless
-SHADOW_PROGRAMS := $(addprefix $(BUILD)/shadow/,$(SHADOW_CASES))
-
-.PHONY: shadow-build
-shadow-build: $(BUILD)/tests/shadow_walks $(SHADOW_PROGRAMS)
-
-$(BUILD)/shadow/%: tests/shadow/%_main.c $(wildcard tests/shadow/*.S)
-	$(call msg,SHADOW,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SHADOW_CFLAGS) $(if $(filter threads,$*),,-static) -o $@ $< $(wildcard tests/shadow/$*.S) -lpthread
-
-$(BUILD)/shadow/%: tests/shadow/%_main.cc
-	$(call msg,SHADOW,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CXX) -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -static-pie -o $@ $<
-
-# If libgmp's header is not installed, this program is left out.
-$(BUILD)/shadow/gmp_numbers: tests/shadow/gmp_numbers.c
-	$(call msg,SHADOW,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SHADOW_CFLAGS) -o $@ $< -lgmp || echo "libgmp-dev is missing: nightly goes without gmp_numbers" >&2
-
-$(BUILD)/shadow/%.stripped: $(BUILD)/shadow/%
-	$(Q)strip -o $@ $<
-
-# Sets e_shoff, e_shnum and e_shstrndx of the ELF header to 0.
-$(BUILD)/shadow/%.headerless: $(BUILD)/shadow/%.stripped
-	$(Q)cp $< $@
-	$(Q)dd if=/dev/zero of=$@ bs=1 seek=40 count=8 conv=notrunc status=none
-	$(Q)dd if=/dev/zero of=$@ bs=1 seek=60 count=4 conv=notrunc status=none
-
-# Examples resemble the programs that users run: optimized, without frame pointers, as distributions build them.
-EXAMPLE_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fno-optimize-sibling-calls -Iinclude $(ARCH_EXAMPLE_CFLAGS)
-
-$(BUILD)/examples/%: examples/%.c include/stacks_tracing.h
-	$(call msg,EXAMPLE,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(EXAMPLE_CFLAGS) -o $@ $< -lpthread -lm
-
-$(BUILD)/examples/lib%.so: examples/lib%.c include/stacks_tracing.h
-	$(call msg,EXAMPLE,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
-
-# Profilers on the library.
-$(BUILD)/examples/stacktrace/%: examples/stacktrace/%.c $(wildcard examples/stacktrace/*.h include/*.h) $(BUILD)/lib/libstacktrace.a
-	$(call msg,EXAMPLE,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -I$(BUILD)/gen -o $@ $< $(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
-
-$(BUILD)/examples/stacktrace/bpf_profiler: $(BUILD)/gen/bpf_profiler.skel.h
-$(BUILD)/examples/stacktrace/bpf_profiler: example_LIBS := -lbpf
-
-$(BUILD)/gen/bpf_profiler.bpf.o: examples/stacktrace/bpf_profiler.bpf.c examples/stacktrace/bpf_profiler.h
-	$(call msg,BPF,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
-
-$(BUILD)/gen/bpf_profiler.skel.h: $(BUILD)/gen/bpf_profiler.bpf.o
-	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name bpf_profiler > $@
-
-include packaging/package.mk
+include tests/tests.mk packaging/package.mk
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

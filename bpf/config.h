@@ -36,10 +36,12 @@ struct capture_goroutine {
 	__u64 guards[2], panic, defer;
 	__u64 m;
 	__u64 sp, pc, g, ctxt; /* sched */
-	__u64 rest[3];	       /* …, bp */
-	__u64 fp;	       /* not part of the g: the place of bp */
+	__u64 rest[3];	       /* …, lr, bp */
+	__u64 fp;	       /* not part of the g: bp and lr */
+	__u64 link;
 	__u64 curg;
 	__u64 here; /* the g of the stack that the thread is on, if known */
+	__u64 away; /* not 0: the thread is not on the stack of `here` */
 };
 
 #define CAPTURE_RUNTIMES_MAX 1024 /* executable files */

@@ -227,7 +227,9 @@ struct event {
  * a signal stack, this is the interrupted stack instead.
  */
 struct event_switched {
-	__u64 pc, sp, fp, sz;
+	__u64 pc, sp, fp;
+	__u64 link; /* the link register; 0: unknown, or there is none */
+	__u64 sz;
 	__u8 bytes[];
 };
 

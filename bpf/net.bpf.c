@@ -263,6 +263,17 @@ int BPF_PROG(net__fexit__inet_sendpage, struct socket *sock, void *page, int off
 		return end(ctx, sock->sk, &t);                                                   \
 	}
 
+/*
+ * Receives of SOCK_DGRAM and SOCK_SEQPACKET. unix_dgram_recvmsg() is not enough: compilers copy it
+ * into unix_seqpacket_recvmsg().
+ */
+#define BEGINS_UNIX_DGRAM(way)                                                                  \
+	SEC("?fentry/__unix_dgram_recvmsg")                                                     \
+	int BPF_PROG(net__##way##__unix_dgram_recvmsg_begins, struct sock *sk, const void *msg) \
+	{                                                                                       \
+		return begin(msg);                                                              \
+	}
+
 #define SPLICES(way)                                                                            \
 	SEC("?fexit/tcp_splice_read")                                                           \
 	int BPF_PROG(net__##way##__tcp_splice_read, struct socket *sock, void *pos, void *pipe, \
@@ -282,7 +293,7 @@ SPLICES(tp)
 BEGINS(tp, unix_stream_sendmsg, msg)
 BEGINS(tp, unix_stream_recvmsg, msg)
 BEGINS(tp, unix_dgram_sendmsg, msg)
-BEGINS(tp, unix_dgram_recvmsg, msg)
+BEGINS_UNIX_DGRAM(tp)
 
 /* Without tracepoints: all functions. */
 BEGINS(fexit, inet_sendmsg, msg)
@@ -302,8 +313,16 @@ BEGINS(fexit, unix_stream_recvmsg, msg)
 RECEIVES(fexit, unix_stream_recvmsg)
 BEGINS(fexit, unix_dgram_sendmsg, msg) /* also of SOCK_SEQPACKET */
 SENDS(fexit, unix_dgram_sendmsg)
-BEGINS(fexit, unix_dgram_recvmsg, msg)
-RECEIVES(fexit, unix_dgram_recvmsg)
+BEGINS_UNIX_DGRAM(fexit)
+
+SEC("?fexit/__unix_dgram_recvmsg")
+int BPF_PROG(net__fexit__unix_dgram_recvmsg, struct sock *sk, void *msg, unsigned long sz,
+	     int flags, int ret)
+{
+	struct transfer t = { .ret = ret, .kind = kind_of(sk, false), .flags = flags };
+
+	return end(ctx, sk, &t);
+}
 
 /* ---- syscalls ----------------------------------------------------------------------------------
  */

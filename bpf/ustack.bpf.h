@@ -41,11 +41,14 @@ static __always_inline __u64 go__top(const struct user *u, struct capture_gorout
 
 	c->here = g;
 	top = goroutine__top(u, g, sp);
+	c->away = !top;
 	if (!ARCH_G_BELOW_TP || top || !tp)
 		return top;
 	if (user__read(u, &c->here, sizeof(c->here), tp - sizeof(c->here)))
 		return 0;
-	return goroutine__top(u, c->here, sp);
+	top = goroutine__top(u, c->here, sp);
+	c->away = !top;
+	return top;
 }
 
 /* The g of the first thread is in the program's data. */
@@ -136,12 +139,13 @@ static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slo
 	__u64 sp = regs->sp, g = REGS_G(regs), top;
 
 	slot->top_known = true;
-	c->here = c->hi = 0;
+	c->here = c->hi = c->away = 0;
 	if (is_on_signal_stack(task, sp)) {
 		if (!signal__read(u, &slot->signal))
 			return task->sas_ss_sp + task->sas_ss_size;
 		c->pc = slot->signal.pc;
 		c->fp = slot->signal.fp;
+		c->link = 0; /* the handler's own frame has it */
 		c->sp = sp = slot->signal.sp;
 		g = slot->signal.g;
 	}
@@ -266,14 +270,21 @@ static __always_inline __u64 holes__add(struct event *e, __u64 at, __u64 got)
 #define M_PROCID 64
 #define M_CURG	 184
 
-/* Returns the m if the thread is on the own stack (g0) of that m, or 0 if none is known. */
-static __always_inline __u64 go__machine(const struct user *u, struct capture_goroutine *c)
+/* Returns the m if the thread is on the own stack (g0) of that m, or 0 if none is known. In the end
+ * of runtime.systemstack, g is the goroutine already. */
+static __always_inline __u64 go__machine(const struct user *u, struct capture_goroutine *c,
+					 __u64 sp)
 {
 	if (c->here < CAPTURE_PAGE ||
 	    user__read(u, &c->m, sizeof(c->m), c->here + offsetof(struct capture_goroutine, m)) ||
 	    user__read(u, &c->g, sizeof(c->g), c->m))
 		return 0;
-	return c->g == c->here ? c->m : 0;
+	if (c->g == c->here)
+		return c->m;
+	if (!c->away || !goroutine__top(u, c->g, sp))
+		return 0;
+	c->here = c->g;
+	return c->m;
 }
 
 /* A g is believed only if it points back to its m. */
@@ -298,12 +309,13 @@ static __always_inline bool goroutine__find(const struct user *u, struct capture
 	if (user__read(u, &c->curg, sizeof(c->curg), m + M_CURG + old * sizeof(__u64)))
 		return false;
 	if (!c->curg) {
-		c->sp = c->pc = c->fp = c->hi = 0;
+		c->sp = c->pc = c->fp = c->link = c->hi = 0;
 		return true;
 	}
 	if (!goroutine__read(u, c, c->curg, m))
 		return false;
 	c->fp = old ? c->rest[2] : c->rest[1];
+	c->link = old ? c->rest[1] : c->rest[0];
 	return true;
 }
 
@@ -317,7 +329,7 @@ static __always_inline bool before__find(const struct user *u, struct capture_sl
 		return false;
 	if (is_on_signal_stack(u->task, slot->event.regs[EVENT_REG_SP]))
 		return c->hi;
-	m = go__machine(u, c);
+	m = go__machine(u, c, slot->event.regs[EVENT_REG_SP]);
 	return m && goroutine__find(u, c, m);
 }
 
@@ -344,6 +356,7 @@ static __always_inline __u64 switched__copy(const struct user *u, struct event *
 	s->pc = c->pc;
 	s->sp = c->sp;
 	s->fp = c->fp;
+	s->link = c->link;
 	s->sz = sz;
 	e->flags |= EVENT_F_SWITCHED;
 	return sizeof(*s) + sz;

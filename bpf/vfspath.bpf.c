@@ -51,6 +51,7 @@ static __always_inline struct path_syscall path_syscall__of(__u64 nr)
 {
 	struct path_syscall native, compat;
 
+	OPAQUE(nr); /* see moves_of() */
 	if (nr >= SYSCALL_CNT)
 		return (struct path_syscall){ 0 };
 	native = path_syscalls[nr];

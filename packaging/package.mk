@@ -82,13 +82,14 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 deb: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 	@packaging/make-deb $(VERSION) $(BUILD) $(BUILD)/deb
 
-# rpm does not know packages of other package managers: --nodeps.
+# rpm does not know packages of other package managers: --nodeps. Debian's sh cannot run rpm's script for man pages: bash.
 ## rpm: make RPM packages; tested with Debian's rpmbuild only
 .PHONY: rpm
 rpm: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 	$(call msg,RPM,$(BUILD)/rpm)
 	@rm -rf $(BUILD)/rpm
-	$(Q)rpmbuild -bb --quiet --build-in-place $(if $(wildcard /etc/debian_version),--nodeps) \
+	$(Q)rpmbuild -bb --quiet --build-in-place $(if $(wildcard /etc/debian_version),--nodeps \
+		--define '__brp_compress bash /usr/lib/rpm/brp-compress /usr') \
 		--define '_topdir $(abspath $(BUILD))/rpm/work' --define '_rpmdir $(abspath $(BUILD))/rpm' \
 		--define '_rpmfilename %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
 		--define 'stacks_version $(VERSION)' --define 'stacks_build $(BUILD)' packaging/stacks.spec

@@ -1,34 +1,22 @@
--- Off-CPU time by command and function. self: the function waited; total: it or what it called, a recursive function
--- once. Intervals without a stack are [no stack]. The scheduler's functions are not shown.
+-- Off-CPU time by whom and function, without the time in which threads waited for work. The scheduler's functions are not
+-- shown. `waits` counts the intervals off the CPU, p50 to max are their lengths.
 WITH waits AS (
-    SELECT command, stack_id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns
-    FROM offcpu_waits
-    WHERE state != 'idle'
-    GROUP BY ALL
-), shares AS (
-    SELECT command, waits_in AS id, blocked_ns, runnable_ns, 0 AS total_ns
-    FROM waits
-    LEFT JOIN stack_functions USING (stack_id)
-    UNION ALL
-    SELECT command, unnest(waiting), 0, 0, blocked_ns + runnable_ns
-    FROM waits
-    JOIN stack_functions USING (stack_id)
-), sums AS (
-    SELECT
-        command, id, sum(blocked_ns) AS blocked_ns, sum(runnable_ns) AS runnable_ns,
-        sum(blocked_ns) + sum(runnable_ns) AS self_ns, greatest(sum(total_ns), self_ns) AS total_ns
-    FROM shares
-    GROUP BY command, id
+    SELECT * REPLACE (
+        CASE WHEN is_for_work THEN 0 ELSE count END AS count, CASE WHEN is_for_work THEN 0 ELSE max_ns END AS max_ns)
+    FROM sorted_waits
 )
 SELECT
     blocked_ns AS "blocked s",
     runnable_ns AS "runnable s",
     100.0 * self_ns / nullif(sum(self_ns) OVER (), 0) AS "self %",
     total_ns AS "total s",
-    100.0 * total_ns / nullif(sum(self_ns) OVER (), 0) AS "total %",
-    command,
-    coalesce(f.module, '') AS module,
-    coalesce(f.name, '[no stack]') AS function
-FROM sums
-LEFT JOIN functions f USING (id)
-ORDER BY CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, command, module, f.name;
+    count AS waits,
+    coalesce(least(p50_ns, max_ns), 0) AS "p50 ms",
+    coalesce(least(p99_ns, max_ns), 0) AS "p99 ms",
+    max_ns AS "max ms",
+    who,
+    call_name AS call,
+    module,
+    function
+FROM functions_of_waits('waits')
+ORDER BY CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, who, module, function;

@@ -49,7 +49,8 @@ bool log__writable(int wait_ms)
 }
 
 /* Sanitizes the message: it may contain names of hostile processes and files. */
-static void print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 3, 0)))
+print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
 	struct buf shown = { 0 };
 	char line[2048];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/replace.h"
+#include "base/writeall.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,19 +10,6 @@
 #include <unistd.h>
 
 #define TEMP ".new"
-
-static int write_all(int fd, const char *data, size_t sz)
-{
-	while (sz) {
-		ssize_t n = write(fd, data, sz);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		data += n < 0 ? 0 : n;
-		sz -= n < 0 ? 0 : (size_t)n;
-	}
-	return 0;
-}
 
 /* Exchanges the files if `path` exists: before a rename over a file, ext4 writes the data to the
  * disk, which takes twice the CPU time. If `path` cannot be unlinked (a folder), the exchange is

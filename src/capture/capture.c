@@ -27,7 +27,8 @@
  */
 
 /* Prints messages of any length in full, because the end of the verifier's log matters. */
-static int print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int __attribute__((format(printf, 2, 0)))
+print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	(void)level;
 	return vfprintf(stderr, fmt, ap);

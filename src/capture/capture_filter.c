@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mount.h"
+#include "base/strcopy.h"
 
 #define TARGETS_MAX \
 	65536 /* processes at a time; 4 MB of kernel memory, only if processes are chosen */
@@ -143,7 +144,7 @@ static int put_comm(struct capture *c, const char *comm)
 {
 	char key[EVENT_COMM_SZ] = "";
 
-	strncpy(key, comm, sizeof(key) - 1);
+	str__copy(key, sizeof(key), comm);
 	return put(c->skel->maps.comms, key);
 }
 

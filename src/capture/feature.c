@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/strcopy.h"
 #include "capture/ktypes.h"
 
 #define NAME_MAX_SZ 128
@@ -360,9 +361,9 @@ int features__choose(struct features *f, const struct bpf_object *obj, const str
 		if (can(f, obj, p, *way))
 			return 0;
 		if (i == 0)
-			strcpy(first, f->why);
+			str__copy(first, sizeof(first), f->why);
 	}
-	strcpy(f->why, first);
+	str__copy(f->why, sizeof(f->why), first);
 	return -ENOTSUP;
 }
 

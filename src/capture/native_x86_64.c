@@ -151,9 +151,9 @@ static void address(struct usdt_text *t, struct usdt_arg *a)
 		a->base = reg(t, true);
 	if (usdt_text__take(t, ",")) {
 		a->index = reg(t, true);
-		for (uint8_t shift = 0; shift < CNT(scales); shift++) {
+		for (size_t shift = 0; shift < CNT(scales); shift++) {
 			if (usdt_text__take(t, scales[shift])) {
-				a->shift = shift;
+				a->shift = (uint8_t)shift;
 				break;
 			}
 		}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/strcopy.h"
 
 #define ITEM_MAX 128 /* bytes; no valid item without a path is nearly as long */
 #define NAMES_SZ 256
@@ -254,7 +255,7 @@ static int parse_rest(const struct explain *x, struct probe_choice *choice, char
 		return parse_path(x, choice, rest);
 	if (strlen(x->item) >= sizeof(parts))
 		return wrong(x, "too long");
-	strcpy(parts, rest ? rest : "");
+	str__copy(parts, sizeof(parts), rest ? rest : "");
 	return parse_parts(x, choice, at);
 }
 

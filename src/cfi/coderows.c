@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "elf/symlist.h"
 #include "cfi/codescan.h"
 #include "elf/insn.h"
@@ -218,17 +219,7 @@ static void add_row(const struct cfi_row *row, void *arg)
 
 static size_t count_starts_before(const struct row_maker *m, uint64_t vaddr)
 {
-	size_t lo = 0, hi = m->start_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->starts[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(m->starts, m->start_cnt, c, c->vaddr < vaddr);
 }
 
 /* Scans the current gap, after its end is known. */
@@ -372,15 +363,7 @@ void code_rows__free(struct code_rows *c)
 
 const struct packed_rule *code_rows__at(const struct code_rows *c, uint64_t vaddr)
 {
-	size_t lo = 0, hi = c->cnt;
+	size_t lo = SEARCH_COUNT(c->rows, c->cnt, r, r->at <= vaddr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->rows[mid].at <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && c->rows[lo - 1].rule.how != PACKED_NONE ? &c->rows[lo - 1].rule : NULL;
 }

@@ -174,6 +174,26 @@ static bool mend_lock_stub(struct draft *d)
 	return is_stub;
 }
 
+#define PLT_PUSHED 16 /* bytes: x16 and x30 */
+
+/*
+ * glibc's _dl_runtime_resolve() for AArch64 (dl-trampoline.S) has the return address above the CFA:
+ * the PLT pushed it there, and the CFI counts what the PLT pushed to the frame of the caller.
+ */
+static bool mend_plt_resolver(struct draft *d)
+{
+	bool is_resolver = machine__links(d->machine) && d->head.cfa.how == RULE_REG &&
+			   d->head.reg_cnt && d->regs[0].how == RULE_AT && d->regs[0].off >= 0;
+
+	if (!is_resolver)
+		return false;
+	d->head.cfa.off += PLT_PUSHED;
+	for (size_t i = 0; i < d->head.reg_cnt; i++)
+		if (d->regs[i].how == RULE_AT)
+			d->regs[i].off -= PLT_PUSHED;
+	return true;
+}
+
 static bool saves_eh_data(const struct draft *d)
 {
 	for (size_t i = 0; i < d->head.reg_cnt; i++)
@@ -203,7 +223,7 @@ int full_rule__compile(Dwarf_Frame *frame, const struct machine *machine, union 
 	for (int reg = 0; reg < machine->reg_cnt && !err; reg++)
 		if (reg != machine->ra && reg != machine->pc)
 			err = compile_reg(&d, frame, reg);
-	if (!err && !signal && saves_eh_data(&d))
+	if (!err && !signal && !mend_plt_resolver(&d) && saves_eh_data(&d))
 		d.head.flags |= RULE_UNWINDING;
 	if (!err && mend_lock_stub(&d))
 		d.head.flags |= RULE_LOCK_STUB;
@@ -218,16 +238,18 @@ static void add_saved(struct draft *d, uint16_t reg, int16_t words)
 		(struct rule_reg){ .reg = (uint8_t)reg, .how = RULE_AT, .off = words * 8 };
 }
 
-void full_rule__unpack(struct packed_rule flat, const struct machine *m, union rule_room *out)
+void full_rule__widen(const struct wide_rule *wide, const struct machine *m, union rule_room *out)
 {
+	const struct packed_rule flat = wide->packed;
 	struct draft d = { .machine = m };
+	uint16_t base = flat.how == PACKED_SP ? m->sp : m->fp;
 
 	if (flat.how == PACKED_ROOT || flat.how == PACKED_SWITCH) {
 		d.head.flags = flat.how == PACKED_ROOT ? RULE_ROOT : RULE_SWITCH;
 		finish(&d, out);
 		return;
 	}
-	d.head.cfa = (struct rule_reg){ .reg = (uint8_t)(flat.how == PACKED_SP ? m->sp : m->fp),
+	d.head.cfa = (struct rule_reg){ .reg = wide->base ? wide->base : (uint8_t)base,
 					.how = RULE_REG,
 					.off = flat.cfa * 8 };
 	if (flat.ra == PACKED_RA_LINKED)
@@ -236,6 +258,10 @@ void full_rule__unpack(struct packed_rule flat, const struct machine *m, union r
 		add_saved(&d, m->pc, flat.ra);
 	if (flat.fp != PACKED_FP_KEPT)
 		add_saved(&d, m->fp, flat.fp);
+	if (wide->link) {
+		d.head.flags |= RULE_INTERRUPTED;
+		add_saved(&d, m->ra, wide->link);
+	}
 	finish(&d, out);
 }
 

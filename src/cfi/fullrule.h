@@ -13,7 +13,8 @@ enum rule_flags {
 	RULE_UNWINDING = 1 << 3, /* see PACKED_UNWINDING */
 	RULE_PLANTED =
 		1 << 4, /* the return address was written there; no call instruction precedes it */
-	RULE_LOCK_STUB = 1 << 5, /* applies to callers only: see mend_lock_stub() */
+	RULE_LOCK_STUB = 1 << 5,   /* applies to callers only: see mend_lock_stub() */
+	RULE_INTERRUPTED = 1 << 6, /* the caller called nothing: its pc is where it continues */
 };
 
 enum rule_how {
@@ -58,8 +59,22 @@ union rule_room {
  * registers, invalid rules. */
 int full_rule__compile(Dwarf_Frame *, const struct machine *, union rule_room *out);
 
-/* Converts the packed rule of an override: PACKED_ROOT, PACKED_SWITCH, PACKED_SP or PACKED_FP. */
-void full_rule__unpack(struct packed_rule, const struct machine *, union rule_room *out);
+/* The rule of an override: PACKED_ROOT, PACKED_SWITCH, PACKED_SP or PACKED_FP, and what no packed
+ * rule can express. */
+struct wide_rule {
+	struct packed_rule packed;
+	uint8_t base; /* not 0: the register to which the CFA is relative */
+	/* Not 0: the caller was interrupted, and its link register is saved at CFA + 8 * link. */
+	int16_t link;
+};
+
+void full_rule__widen(const struct wide_rule *, const struct machine *, union rule_room *out);
+
+/* Returns the rule for a table: PACKED_ELSEWHERE if it cannot be packed. */
+static inline struct packed_rule wide_rule__packed(const struct wide_rule *r)
+{
+	return r->base || r->link ? (struct packed_rule){ .how = PACKED_ELSEWHERE } : r->packed;
+}
 
 /* Makes the rule of the kernel's rt_sigframe, at the first instruction of the trampoline. */
 void full_rule__signal_frame(const struct machine *, union rule_room *out);

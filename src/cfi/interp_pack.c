@@ -17,6 +17,8 @@ static bool has_flat_registers(const struct cfi_state *s, const struct machine *
 
 	if (!linked && (s->ra.how != SAVED_AT || !packed__in_words(s->ra.off)))
 		return false;
+	if (!linked && machine__links(m) && s->ra.off >= 0) /* see mend_plt_resolver() */
+		return false;
 	if (s->fp.how == SAVED_AT && !packed__in_words(s->fp.off))
 		return false;
 	return s->sp.how == SAVED_SAME && (s->fp.how <= SAVED_AT || s->fp.how == SAVED_AT_FP);

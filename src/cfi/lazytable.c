@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "cfi/tablerows.h"
 #include "cfi/sigreturn.h"
 
@@ -163,17 +164,7 @@ static void note(const struct cfi_row *rows, size_t cnt, void *arg)
 /* Counts the known rules that begin at or before the place. */
 static size_t count_known(const struct lazy_table *x, uint64_t off)
 {
-	size_t lo = 0, hi = x->known_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->known[mid].from <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(x->known, x->known_cnt, k, k->from <= off);
 }
 
 /* Inserts the rule at index `at`, as count_known() returned it. Rules of forged files may overlap:

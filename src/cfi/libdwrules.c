@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "base/seed.h"
 #include "cfi/libdwsource.h"
 #include "cfi/rulepool.h"
@@ -86,17 +87,7 @@ static void make_room(struct libdw_rules *c)
 /* Counts the rows that start at or before the address. */
 static size_t row_upper(const struct libdw_rules *c, uint64_t vaddr)
 {
-	size_t lo = 0, hi = c->row_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->rows[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(c->rows, c->row_cnt, r, r->start <= vaddr);
 }
 
 static const struct row *row_find(const struct libdw_rules *c, uint64_t vaddr)
@@ -187,24 +178,25 @@ static uint16_t signal_frame(struct libdw_rules *c, uint64_t pc)
 
 static uint16_t from_marks(struct libdw_rules *c, uint64_t vaddr)
 {
-	const struct packed_rule *mark = overrides__at(&c->data.marks, vaddr);
+	const struct wide_rule *mark = overrides__at(&c->data.marks, vaddr);
 	union rule_room room;
 
-	if (!mark || mark->how == PACKED_SIGNAL) /* it is recognized by its code */
+	if (!mark || mark->packed.how == PACKED_SIGNAL) /* it is recognized by its code */
 		return 0;
-	full_rule__unpack(*mark, c->data.file->machine, &room);
+	full_rule__widen(mark, c->data.file->machine, &room);
 	return rule_pool__add(&c->rules, &room.rule);
 }
 
 /* A coroutine's function returns to the start of __start_context. */
 static uint16_t planted_root(struct libdw_rules *c, uint64_t pc)
 {
+	static const struct wide_rule root = { .packed.how = PACKED_ROOT };
 	const struct elf_code *text = libdw_source__code(&c->data, pc);
 	union rule_room room;
 
 	if (!text || !elf_code__starts_context(text))
 		return 0;
-	full_rule__unpack((struct packed_rule){ .how = PACKED_ROOT }, c->data.file->machine, &room);
+	full_rule__widen(&root, c->data.file->machine, &room);
 	room.rule.flags |= RULE_PLANTED;
 	return rule_pool__add(&c->rules, &room.rule);
 }

@@ -6,7 +6,7 @@
 
 #include "elf/gopclntab.h"
 #include "cfi/codescan.h"
-#include "cfi/fullrule.h"
+#include "cfi/gocode.h"
 #include "elf/code.h"
 
 #define FUNCTION_MAX (1u << 20) /* bytes of an override */
@@ -14,7 +14,7 @@
 static void add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_rule rule)
 {
 	if (m->cnt < OVERRIDE_MAX && sz && sz <= FUNCTION_MAX)
-		m->marks[m->cnt++] = (struct override){ vaddr, sz, rule };
+		m->marks[m->cnt++] = (struct override){ vaddr, sz, { .packed = rule } };
 }
 
 /* ---- Go -----------------------------------------------------------------------------------------
@@ -36,34 +36,40 @@ static void add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_
 	{                            \
 		.how = PACKED_SIGNAL \
 	}
+#define UNCHANGED SCANNED
 
 /*
- * Functions of Go's runtime (asm_amd64.s, sys_linux_amd64.s). Go's linker marks the ends of stacks
- * on other architectures only, and its rows describe rsp as if no function switched stacks.
+ * Functions of Go's runtime (asm_amd64.s, sys_linux_amd64.s), with the rule of x86-64, and what
+ * determines that of AArch64. Go's linker marks the ends of stacks on other architectures only, and
+ * its rows describe the stack pointer as if no function switched stacks.
  */
-static const struct {
+static const struct go_override {
 	const char *name;
 	struct packed_rule rule;
+	enum gocode_kind coded; /* 0: `rule` */
 } known[] = {
-	{ "runtime.goexit", ROOT },
-	{ "runtime.mstart", ROOT },
-	{ "runtime.rt0_go", ROOT },
-	{ "_rt0_amd64", ROOT },
-	{ "_rt0_amd64_linux", ROOT },
+	{ "runtime.goexit", ROOT, 0 },
+	{ "runtime.mstart", ROOT, 0 },
+	{ "runtime.rt0_go", ROOT, 0 },
+	{ "_rt0_amd64", ROOT, 0 },
+	{ "_rt0_amd64_linux", ROOT, 0 },
 	{ "runtime.mcall",
 	  /* Leaves its goroutine for good; Go's profiler ends there, too. */
-	  ROOT },
+	  ROOT, 0 },
 	/* called on a goroutine's stack, these call functions on the thread's stack */
-	{ "runtime.systemstack", SWITCH },
-	{ "runtime.morestack", SWITCH },
-	{ "runtime.asmcgocall", SWITCH },
+	{ "runtime.systemstack", SWITCH, GOCODE_SWITCH },
+	{ "runtime.morestack", SWITCH, GOCODE_SWITCH },
+	{ "runtime.asmcgocall", SWITCH, GOCODE_SWITCH },
 	/* call the vdso on the thread's stack and keep rbp: their rules are derived from
 	 * instructions */
-	{ "runtime.nanotime1", SCANNED },
-	{ "runtime.walltime", SCANNED },
+	{ "runtime.nanotime1", SCANNED, GOCODE_VDSO },
+	{ "runtime.walltime", SCANNED, GOCODE_VDSO },
+	/* a signal handler makes the interrupted code call this */
+	{ "runtime.asyncPreempt", UNCHANGED, GOCODE_PREEMPT },
+	{ "internal/chacha8rand.block", UNCHANGED, GOCODE_LEAF },
 	/* signal trampolines, which CFI treats as functions */
-	{ "runtime.sigreturn", TRAMPOLINE },
-	{ "runtime.sigreturn__sigaction", TRAMPOLINE },
+	{ "runtime.sigreturn", TRAMPOLINE, 0 },
+	{ "runtime.sigreturn__sigaction", TRAMPOLINE, 0 },
 };
 
 /* Assembly functions have the suffix .abi0 if the compiler made a wrapper with the plain name. */
@@ -107,14 +113,22 @@ static void take_row(const struct cfi_row *row, void *arg)
 	s->last = *row;
 }
 
+/* Returns false if the function is too large, or cannot be read. */
+static bool read_function(const struct elf_file *f, const struct go_function *g,
+			  uint8_t bytes[SCANNED_MAX])
+{
+	uint64_t off = elf_code__at(f, g->addr).at_off;
+
+	return g->sz <= SCANNED_MAX && off != UINT64_MAX && !elf_file__read(f, off, bytes, g->sz);
+}
+
 static void add_scanned(struct overrides *m, const struct elf_file *f, const struct go_function *g)
 {
 	const struct cfi_row none = { g->addr + g->sz, { .how = PACKED_NONE } };
 	struct scanned scanned = { .marks = m, .last = none };
-	uint64_t off = elf_code__at(f, g->addr).at_off;
 	uint8_t bytes[SCANNED_MAX];
 
-	if (g->sz > sizeof(bytes) || off == UINT64_MAX || elf_file__read(f, off, bytes, g->sz))
+	if (!read_function(f, g, bytes))
 		return;
 	code_scan(
 		&(struct code_gap){
@@ -123,19 +137,41 @@ static void add_scanned(struct overrides *m, const struct elf_file *f, const str
 	take_row(&none, &scanned);
 }
 
+/* On AArch64. Returns false if the code is not the expected one. */
+static bool add_coded(struct overrides *m, const struct elf_file *f, const struct go_function *g,
+		      enum gocode_kind kind)
+{
+	struct gocode_row rows[GOCODE_ROWS_MAX];
+	uint8_t bytes[SCANNED_MAX];
+	size_t cnt = read_function(f, g, bytes) ? gocode__rows(kind, bytes, g->sz, rows) : 0;
+
+	for (size_t i = 0; i < cnt && m->cnt < OVERRIDE_MAX; i++)
+		m->marks[m->cnt++] =
+			(struct override){ g->addr + rows[i].at, rows[i].sz, rows[i].rule };
+	return cnt;
+}
+
+static void mark_known(struct overrides *m, const struct elf_file *f, const struct go_function *g,
+		       const struct go_override *o)
+{
+	bool is_coded = o->coded && f->machine == &machine_aarch64;
+
+	if (is_coded && add_coded(m, f, g, o->coded))
+		return;
+	if (o->rule.how == PACKED_SIGNAL)
+		add_trampoline(m, f, g->addr);
+	else if (o->rule.how != PACKED_NONE)
+		add(m, g->addr, g->sz, o->rule);
+	else if (o->coded == GOCODE_VDSO && f->machine == &machine_x86_64)
+		add_scanned(m, f, g);
+}
+
 static void mark_function(struct overrides *m, const struct elf_file *f,
 			  const struct go_function *g)
 {
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (!is_name(g->name, known[i].name))
-			continue;
-		if (known[i].rule.how == PACKED_SIGNAL)
-			add_trampoline(m, f, g->addr);
-		else if (known[i].rule.how != PACKED_NONE)
-			add(m, g->addr, g->sz, known[i].rule);
-		else if (f->machine == &machine_x86_64) /* code_scan() reads no other code */
-			add_scanned(m, f, g);
-	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (is_name(g->name, known[i].name))
+			mark_known(m, f, g, &known[i]);
 }
 
 static void mark_symbols(struct overrides *m, const struct elf_file *f, Elf_Scn *table,
@@ -329,7 +365,7 @@ void overrides__find(struct overrides *m, const struct elf_file *f)
 	overrides__of_sections(m, f->machine, found);
 }
 
-const struct packed_rule *overrides__at(const struct overrides *m, uint64_t vaddr)
+const struct wide_rule *overrides__at(const struct overrides *m, uint64_t vaddr)
 {
 	for (size_t i = 0; i < m->cnt; i++)
 		if (vaddr - m->marks[i].vaddr < m->marks[i].sz)

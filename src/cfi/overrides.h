@@ -7,13 +7,13 @@
 #define CFI_OVERRIDES_H
 
 #include "elf/elffile.h"
-#include "cfi/packedrule.h"
+#include "cfi/fullrule.h"
 
 #define OVERRIDE_MAX 64
 
 struct override {
 	uint64_t vaddr, sz; /* link-time addresses */
-	struct packed_rule rule;
+	struct wide_rule rule;
 };
 
 struct overrides {
@@ -39,6 +39,6 @@ const char *overrides__section(const struct machine *, size_t nth);
 void overrides__of_sections(struct overrides *, const struct machine *,
 			    const struct override_section[OVERRIDES_SECTIONS]);
 /* Returns the rule at `vaddr`, or NULL. */
-const struct packed_rule *overrides__at(const struct overrides *, uint64_t vaddr);
+const struct wide_rule *overrides__at(const struct overrides *, uint64_t vaddr);
 
 #endif

@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/strcopy.h"
+#include "base/writeall.h"
+
 #define SUFFIX	".table"
 #define NAME_SZ (2 * BUILD_ID_MAX + sizeof(SUFFIX))
 #define TEMP	".new"
@@ -37,9 +40,8 @@ static int make_parents(const char *dir)
 {
 	char path[PATH_MAX];
 
-	if (strlen(dir) >= sizeof(path))
+	if (!str__copy(path, sizeof(path), dir))
 		return -ENAMETOOLONG;
-	strcpy(path, dir);
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0755) && errno != EEXIST)
@@ -79,8 +81,8 @@ void table_cache__put(struct table_cache *c)
 static void name_of(const struct build_id *id, char name[NAME_SZ])
 {
 	for (size_t i = 0; i < id->sz; i++)
-		sprintf(name + 2 * i, "%02x", id->bytes[i]);
-	strcpy(name + 2 * (size_t)id->sz, SUFFIX);
+		snprintf(name + 2 * i, 3, "%02x", id->bytes[i]);
+	str__copy(name + 2 * (size_t)id->sz, sizeof(SUFFIX), SUFFIX);
 }
 
 /* ---- files --------------------------------------------------------------------------------------
@@ -164,7 +166,7 @@ static struct entry *list(const struct table_cache *c, size_t *cnt, size_t *sz)
 		entries = more;
 		entries[*cnt].used = st.st_mtim;
 		entries[*cnt].sz = st.st_size;
-		strcpy(entries[(*cnt)++].name, d->d_name);
+		str__copy(entries[(*cnt)++].name, TEMP_SZ, d->d_name);
 		*sz += (size_t)st.st_size;
 	}
 	if (dir)
@@ -205,23 +207,6 @@ struct table_cache *table_cache__new(const char *dir, size_t max_sz)
 	table_cache__put(c);
 	errno = -err;
 	return NULL;
-}
-
-static int write_all(int fd, const void *data, size_t sz)
-{
-	const uint8_t *at = data;
-
-	while (sz) {
-		ssize_t n = write(fd, at, sz);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		sz -= (size_t)n;
-	}
-	return 0;
 }
 
 int table_cache__store(struct table_cache *c, const struct cfi_table *t)

@@ -212,7 +212,7 @@ size_t table_rows__marks(const struct table_source *source, const struct overrid
 
 	for (size_t i = 0; i < m->cnt; i++) {
 		struct table_override mark = { m->marks[i].vaddr, m->marks[i].sz,
-					       m->marks[i].rule };
+					       wide_rule__packed(&m->marks[i].rule) };
 
 		if (!place(source, &mark.off, &mark.sz) || mark.off < end)
 			continue;

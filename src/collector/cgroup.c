@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mount.h"
+#include "base/strcopy.h"
 
 #define KNOWN_MAX     65536 /* folders; a user may create any number */
 #define FILEID_KERNFS 0xfe  /* include/linux/exportfs.h: a handle is the id */
@@ -90,20 +91,21 @@ static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
 	if (path[root_len])
 		memmove(path, path + root_len, (size_t)len - root_len + 1);
 	else
-		strcpy(path, "/");
+		str__copy(path, PATH_MAX, "/");
 	return 0;
 }
 
 static struct known *remember(struct cgroups *c, uint64_t id, const char *path)
 {
-	struct known *k = malloc(sizeof(*k) + strlen(path) + 1);
+	size_t path_sz = strlen(path) + 1;
+	struct known *k = malloc(sizeof(*k) + path_sz);
 
 	if (!k)
 		return NULL;
 	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
 		forget(c);
 	k->id = id;
-	strcpy(k->path, path);
+	memcpy(k->path, path, path_sz);
 	HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
 	if (HASH_ADDED(k))
 		return k;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "capture/probe.h"
 
 #define HELP_WIDTH 56 /* of 79, beside the names of sources */
@@ -44,4 +45,15 @@ char *collector_help__filter(int key, const char *text, void *input)
 	fprintf(f, "S selects the stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
 	fclose(f);
 	return out;
+}
+
+char *collector_help__probe_names(void)
+{
+	struct buf names = { 0 };
+
+	for (const struct probe *p = probes; p->name; p++)
+		buf__printf(&names, "%s ", p->name);
+	buf__printf(&names, "all");
+	buf__u8(&names, 0);
+	return (char *)names.data;
 }

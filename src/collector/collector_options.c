@@ -78,7 +78,8 @@ static const struct argp_option argp_options[] = {
 	  "previous stack, and mark these frames",
 	  1 },
 	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
-	  "Functions of programs that these interpreters run (python), comma-separated (default: "
+	  "Functions of programs that these interpreters run (java, python), comma-separated "
+	  "(default: "
 	  "all)",
 	  1 },
 	{ "no-runtimes", KEY_NO_RUNTIMES, 0, 0, "Native frames only", 1 },
@@ -302,24 +303,12 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
-		wrong(state, "runtimes", arg, "a comma list of: python");
-}
-
-/* Returns "profile switch … all"; the caller frees it. */
-static char *probe_names(void)
-{
-	struct buf names = { 0 };
-
-	for (const struct probe *p = probes; p->name; p++)
-		buf__printf(&names, "%s ", p->name);
-	buf__printf(&names, "all");
-	buf__u8(&names, 0);
-	return (char *)names.data;
+		wrong(state, "runtimes", arg, "a comma list of: java, python");
 }
 
 static void print_completion(const char *shell, const struct argp_state *state)
 {
-	char *names = probe_names();
+	char *names = collector_help__probe_names();
 	const struct completion_words words[] = {
 		{ "programs", names, true },
 		{ 0 },

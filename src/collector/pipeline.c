@@ -59,13 +59,19 @@ static void add_slice(struct session *s, struct thread *t, struct resolved_event
 	t->pending = NULL;
 }
 
+void pipeline__loss(struct session *s, const struct capture_loss *l)
+{
+	session_stats__lose(&s->stats, l);
+	if (rows__add_loss(&s->rows, l, s->losses_from_ns, monotonic__ns()) != 0)
+		s->err = -ENOMEM;
+}
+
 static void lose_one(struct session *s, const struct resolved_event *sl, const char *reason)
 {
-	session__loss(&(struct capture_loss){ .probe = event_kind__probe(sl->event.kind),
-					      .reason = reason,
-					      .cpu = sl->event.cpu,
-					      .cnt = 1 },
-		      s);
+	pipeline__loss(s, &(struct capture_loss){ .probe = event_kind__probe(sl->event.kind),
+						  .reason = reason,
+						  .cpu = sl->event.cpu,
+						  .cnt = 1 });
 }
 
 /* Returns the ID, or 0 if the stack of an earlier batch could not be carried over for lack of

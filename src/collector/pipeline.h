@@ -49,6 +49,9 @@ bool pipeline__take(const struct deferred_entry *, bool last, void *session);
 /* Adds the row of an operation that `end` ends. It belongs to the thread that began it. */
 void pipeline__close(struct session *, const struct event *end);
 
+/* Counts lost events and adds their rows. */
+void pipeline__loss(struct session *, const struct capture_loss *);
+
 /* Adds the row of the slice that the thread waits to join, if there is one. */
 void pipeline__end_slice(struct session *, struct thread *);
 

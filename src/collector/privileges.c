@@ -14,6 +14,7 @@
 
 #include "base/capabilities.h"
 #include "base/log.h"
+#include "base/strcopy.h"
 #include "collector/statusfile.h"
 
 #define MAP_FILES "/proc/self/map_files"
@@ -24,9 +25,8 @@ static bool is_elsewhere(const char *path)
 	char folder[PATH_MAX], *at;
 	struct stat st;
 
-	if (!path || strlen(path) >= sizeof(folder))
+	if (!path || !str__copy(folder, sizeof(folder), path))
 		return false;
-	strcpy(folder, path);
 	for (at = folder; stat(at, &st) != 0 || !S_ISDIR(st.st_mode); at = dirname(at))
 		; /* ends at "/" or "." */
 	return st.st_uid != geteuid();

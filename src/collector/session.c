@@ -83,11 +83,10 @@ static void on_sideband_lost(struct session *s, const struct record *r)
 	uint64_t now_ns = monotonic__ns();
 
 	s->stats.lost_sideband += r->lost.cnt;
-	session__loss(&(struct capture_loss){ .probe = "process",
-					      .reason = "ring_full",
-					      .cpu = r->cpu,
-					      .cnt = r->lost.cnt },
-		      s);
+	pipeline__loss(s, &(struct capture_loss){ .probe = "process",
+						  .reason = "ring_full",
+						  .cpu = r->cpu,
+						  .cnt = r->lost.cnt });
 	if (now_ns - s->rescanned_ns < 1000000000)
 		return;
 	s->rescanned_ns = now_ns;
@@ -111,13 +110,9 @@ void session__records(const struct record *r, size_t cnt, void *arg)
 /* ---- losses, batches ----------------------------------------------------------------------------
  */
 
-void session__loss(const struct capture_loss *l, void *arg)
+void session__loss(const struct capture_loss *l, void *session)
 {
-	struct session *s = arg;
-
-	session_stats__lose(&s->stats, l);
-	if (rows__add_loss(&s->rows, l, s->losses_from_ns, monotonic__ns()) != 0)
-		s->err = -ENOMEM;
+	pipeline__loss(session, l);
 }
 
 static bool carry_stacks(struct session *s, const struct resolved_event *sl)

@@ -16,6 +16,7 @@
 #include "base/jobs.h"
 #include "base/log.h"
 #include "base/replace.h"
+#include "base/strcopy.h"
 #include "stacks/labels.h"
 
 #define EVERY_NS 500000000
@@ -56,14 +57,13 @@ struct statusfile *statusfile__new(const char *path)
 
 	if (!path || !s)
 		return errno = path ? ENOMEM : 0, NULL;
-	if (strlen(path) >= sizeof(s->path) - PID_SZ) {
+	if (!str__copy(s->path, sizeof(s->path) - PID_SZ, path)) {
 		say_unwritable(path, ENAMETOOLONG);
 		free(s);
 		return errno = ENAMETOOLONG, NULL;
 	}
-	strcpy(s->path, path);
 	s->quiet = strcmp(path, STATUS_FILE) == 0;
-	strcpy(folder, path);
+	str__copy(folder, sizeof(folder), path);
 	mkdir(dirname(folder), 0755); /* an error shows when the file is written */
 	s->jobs = jobs__new();
 	if (s->jobs)
@@ -153,12 +153,14 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 static void make_way(struct writing *w)
 {
 	int pid = writer_of(w->path);
+	size_t len;
 
 	if (pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH))
 		return;
 	w->other = pid;
 	w->moved = true;
-	sprintf(w->path + strlen(w->path), ".%d", (int)getpid());
+	len = strlen(w->path);
+	snprintf(w->path + len, sizeof(w->path) - len, ".%d", (int)getpid());
 }
 
 static void writing__work(struct job *j)
@@ -180,7 +182,7 @@ static void writing__done(struct job *j)
 			  w->other, s->path, w->path);
 	if (w->err && !s->quiet)
 		say_unwritable(w->path, -w->err);
-	strcpy(s->path, w->path);
+	str__copy(s->path, sizeof(s->path), w->path);
 	s->moved = w->moved;
 	s->written |= w->err == 0;
 	s->quiet |= w->err != 0;
@@ -198,7 +200,7 @@ static void submit(struct statusfile *s, char *text, size_t sz)
 	}
 	w->job = (struct job){ .rank = JOB_LAST, .work = writing__work, .done = writing__done };
 	w->file = s;
-	strcpy(w->path, s->path);
+	str__copy(w->path, sizeof(w->path), s->path);
 	w->moved = s->moved;
 	w->text = text;
 	w->sz = sz;

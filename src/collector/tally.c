@@ -10,7 +10,7 @@
 static const struct {
 	const char *reason, *text;
 } warnings[SAID_CNT] = {
-	[SAID_STATE_FULL] = { "state_full", "more is under way than there is room for" },
+	[SAID_STATE_FULL] = { "state_full", "too many concurrent operations" },
 	[SAID_NO_MEMORY] = { "no_memory", "the kernel had no memory for what is kept of each "
 					  "thread; free memory, or raise the limit of the "
 					  "collector's cgroup" },

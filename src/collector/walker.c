@@ -41,6 +41,16 @@ static struct table_cache *open_cache(const struct options *o)
 	return cache;
 }
 
+static void set_managed(struct walker *w)
+{
+	struct managed_code managed;
+
+	if (!w->policy.unwinder || !w->runtimes)
+		return;
+	managed = runtimes__code(w->runtimes);
+	unwinder__set_managed(w->policy.unwinder, &managed);
+}
+
 struct walker *walker__new(const struct walker_options *options)
 {
 	const struct options *o = options->options;
@@ -57,8 +67,10 @@ struct walker *walker__new(const struct walker_options *options)
 						      .stitch_sz = o->stitch ? STITCH_SZ : 0,
 						      .cache = w->cache,
 						      .jobs = options->jobs,
-						      .processes = options->processes }) == 0)
+						      .processes = options->processes }) == 0) {
+		set_managed(w);
 		return w;
+	}
 	walker__free(w);
 	return errno = ENOMEM, NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "elf/gopclntab.h"
 
 #define SYMBOLS_MAX (1U << 22) /* functions; a browser has 1.5 million */
@@ -57,16 +58,8 @@ void symlist__free(struct symlist *l)
 
 const struct code_range *symlist__code(const struct symlist *l, uint64_t addr)
 {
-	size_t lo = 0, hi = l->code_cnt;
+	size_t lo = SEARCH_COUNT(l->code, l->code_cnt, c, c->start <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->code[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && addr < l->code[lo - 1].end ? &l->code[lo - 1] : NULL;
 }
 

@@ -39,6 +39,7 @@ const struct machine machine_aarch64 = {
 	.leaf = BITS(29, 32),
 	.stack_end = BIT(52),
 	.code_bits = BITS(0, 47),
+	.descriptor_max = 4096, /* glibc 2.36: 1,856 bytes */
 };
 
 const struct machine *machine__of_elf(uint16_t e_machine)

@@ -23,6 +23,9 @@ struct machine {
 	uint64_t stack_end; /* stacks are below this address */
 	/* address bits of a return address; the other bits are its signature */
 	uint64_t code_bits;
+	/* Most bytes of a thread descriptor that ends at the thread pointer (ELF TLS, variant I).
+	 * 0: it begins there (variant II). */
+	uint32_t descriptor_max;
 };
 
 extern const struct machine machine_x86_64;  /* psABI 3.2.1, figure 3.36 */

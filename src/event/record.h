@@ -128,9 +128,9 @@ static inline void event__set_before(const struct event *e, struct other_stack *
 	struct event_switched s;
 	const uint8_t *bytes = event__switched(e, &s);
 
-	*before = (struct other_stack){
-		true, s.pc, s.sp, s.fp, { .addr = s.sp, .sz = s.sz, .bytes = bytes }
-	};
+	*before =
+		(struct other_stack){ true, s.pc,   s.sp,
+				      s.fp, s.link, { .addr = s.sp, .sz = s.sz, .bytes = bytes } };
 }
 
 /* With what follows it, but for an event_runtime. */
@@ -189,6 +189,7 @@ static inline void event__sample(const struct event *e, struct sample *s)
 	s->stack.bytes = event__ustack(e);
 	s->stack.holes = NULL;
 	s->code_bits = s->time_ns = 0;
+	s->event_ns = e->time_ns;
 	s->truncated = e->flags & EVENT_F_TRUNCATED;
 	s->compat = e->flags & EVENT_F_COMPAT;
 	s->before.known = false;

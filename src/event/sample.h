@@ -20,6 +20,7 @@ struct snapshot {
 struct other_stack {
 	bool known;
 	uint64_t pc, sp, fp;
+	uint64_t link;	       /* the link register; 0: unknown, or there is none */
 	struct snapshot stack; /* size 0: the thread left it for good */
 };
 
@@ -32,6 +33,7 @@ struct sample {
 	struct other_stack before;
 	uint64_t code_bits; /* address bits of a signed return address; 0: the machine's */
 	uint64_t time_ns;   /* CLOCK_MONOTONIC; 0: now, or unknown */
+	uint64_t event_ns;  /* CLOCK_MONOTONIC; when it was taken; 0: unknown */
 	bool truncated;	    /* the stack continues after the snapshot */
 	bool compat;	    /* a 32-bit process: has only a program counter */
 };

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/writeall.h"
+
 struct output {
 	int fd, err;
 	bool can_patch;
@@ -39,27 +41,15 @@ void output__free(struct output *o)
 	free(o);
 }
 
-/* Writes all bytes, or sets `err`. A signal does not end the write: the reader needs complete
- * output. */
-static void write_all(struct output *o, const uint8_t *data, size_t sz)
+static void output_write_out(struct output *o, const uint8_t *data, size_t sz)
 {
-	while (sz > 0 && !o->err) {
-		ssize_t put = write(o->fd, data, sz);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0) {
-			o->err = -errno;
-			return;
-		}
-		data += put;
-		sz -= (size_t)put;
-	}
+	if (!o->err)
+		o->err = write_all(o->fd, data, sz);
 }
 
 void output__flush(struct output *o)
 {
-	write_all(o, o->data, o->sz);
+	output_write_out(o, o->data, o->sz);
 	o->off += o->sz;
 	o->sz = 0;
 }
@@ -79,7 +69,7 @@ void output__write(struct output *o, const void *data, size_t sz)
 		return;
 	}
 	output__flush(o);
-	write_all(o, data, sz);
+	output_write_out(o, data, sz);
 	o->off += sz;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/search.h"
 #include "base/seed.h"
 #include "base/strtab.h"
 
@@ -166,17 +167,7 @@ static struct page *get_page(struct codemap *m, uint64_t number)
 /* Returns the index of the piece with `off`. */
 static uint32_t find_piece(const struct page *p, uint32_t off)
 {
-	uint32_t low = 0, high = p->cnt;
-
-	while (high - low > 1) {
-		uint32_t mid = (low + high) / 2;
-
-		if (p->pieces[mid].off <= off)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
+	return (uint32_t)SEARCH_COUNT(p->pieces, p->cnt, piece, piece->off <= off) - 1;
 }
 
 /* Splits a piece and returns the index of the one that begins at `off`. There must be room. No

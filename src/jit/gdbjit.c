@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "process/maps.h"
 #include "elf/namedsymbol.h"
 
@@ -184,17 +185,7 @@ static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 /* Counts the ranges that begin at or before the address. */
 static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
 {
-	size_t lo = 0, hi = g->range_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (g->ranges[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(g->ranges, g->range_cnt, r, r->start <= addr);
 }
 
 /* The list is ordered from new to old: of overlapping images the first one is current. */

@@ -12,11 +12,9 @@
 
 #include "base/hash.h"
 #include "base/monotonic.h"
-#include "process/crowd.h"
-#include "jit/framesimage.h"
-#include "jit/gdbjit.h"
-#include "jit/jitdump.h"
+#include "jit/codedump.h"
 #include "jit/dumppaths.h"
+#include "jit/framesimage.h"
 
 #define PROCESSES_MAX 256 /* if there are more, all are dropped and read again */
 /* of all processes; beyond it, the one with the most is dropped */
@@ -31,27 +29,9 @@
 #define FRAMES_NS 15	      /* … plus this for each byte of its frames */
 #define BURST_NS  1000000000  /* allowance of SHARE for many new functions at once */
 
-/* One dump, shared by the walking thread and the job that reads it. */
-struct dump {
-	atomic_uint refs;
-	uint32_t tgid;
-	uint64_t lane, crowd; /* of the jobs that read it */
-	char *proc, *root;    /* see struct jit_places; copies, for a job that outlives its owner */
-	char *told;	      /* its path, from records; NULL: none */
-	pthread_mutex_t lock; /* protects the fields below */
-	struct jit_owner owner;
-	int fd;		  /* -1: not yet found */
-	atomic_size_t sz; /* bytes of the whole dump; not protected by the lock */
-	atomic_bool none; /* a search found none; not protected by the lock */
-	struct jitdump at;
-	struct codemap *map;
-	struct gdb_jit *listed; /* the process's list for gdb, which is not a dump */
-	bool failed;		/* not a dump, or broken */
-};
-
 struct reading {
 	struct job job;
-	struct dump *dump;
+	struct code_dump *dump;
 	/* Valid only while these also refer to the dump: */
 	struct watched *watched;
 	struct jit_cfi *jit;
@@ -71,7 +51,7 @@ struct image {
 struct watched {
 	uint32_t tgid;
 	const char *told; /* borrowed, to see whether it is still the same */
-	struct dump *dump;
+	struct code_dump *dump;
 	bool reading;
 	uint64_t again_ns;
 	struct image *images;
@@ -86,131 +66,6 @@ struct jit_cfi {
 	uint64_t made_ns; /* time by which the work so far fits into its share */
 };
 
-/* ---- dumps --------------------------------------------------------------------------------------
- */
-
-static void dump__close(struct dump *d)
-{
-	if (d->fd >= 0)
-		close(d->fd);
-	d->fd = -1;
-	jit_owner__close(&d->owner);
-}
-
-static void dump__put(struct dump *d)
-{
-	if (!d || --d->refs > 0)
-		return;
-	dump__close(d);
-	codemap__free(d->map);
-	gdb_jit__free(d->listed);
-	pthread_mutex_destroy(&d->lock);
-	free(d->proc);
-	free(d->root);
-	free(d->told);
-	free(d);
-}
-
-static char *copy_of(const char *s)
-{
-	return s ? strdup(s) : NULL;
-}
-
-/* Reading a process may hang: its memory may be a file of its own FUSE server. */
-static void set_lane(struct dump *d)
-{
-	int proc = d->proc ? open(d->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (proc < 0)
-		return;
-	d->lane = crowd__lane(proc, d->tgid);
-	d->crowd = crowd__of(proc, d->tgid);
-	close(proc);
-}
-
-static struct dump *dump__new(const struct jit_places *places, uint32_t tgid, const char *told)
-{
-	struct dump *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		return NULL;
-	d->refs = 1;
-	d->tgid = tgid;
-	d->proc = copy_of(places->proc);
-	d->root = copy_of(places->root);
-	d->told = copy_of(told);
-	d->fd = d->owner.proc = d->owner.root = -1;
-	d->at.with_frames = true;
-	d->map = codemap__new();
-	d->listed = gdb_jit__new();
-	set_lane(d);
-	pthread_mutex_init(&d->lock, NULL);
-	if (d->map && d->listed && !d->proc == !places->proc && !d->root == !places->root &&
-	    !d->told == !told)
-		return d;
-	dump__put(d);
-	return NULL;
-}
-
-static void open_of_living(struct dump *d)
-{
-	int proc = d->proc ? open(d->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (proc < 0)
-		return;
-	if (jit_owner__open(&d->owner, proc, d->tgid) == 0)
-		d->fd = jit_owner__open_dump(&d->owner, NULL);
-	close(proc);
-}
-
-static void dump__open(struct dump *d)
-{
-	open_of_living(d);
-	if (d->fd >= 0 || !d->told || !d->root)
-		return;
-	jit_owner__close(&d->owner);
-	if (jit_owner__open_recorded(&d->owner, d->root, d->tgid) == 0)
-		d->fd = jit_owner__open_dump(&d->owner, d->told);
-}
-
-/* Reads the new records; if the dump does not change any more, all of them. */
-static void read_records(struct dump *d)
-{
-	uint64_t done;
-
-	do {
-		done = d->at.off;
-		d->failed = jitdump__read(&d->at, d->fd, d->map) != 0;
-	} while (d->owner.told && !d->failed && d->at.off > done);
-}
-
-/* The id may belong to another process now, which starts over. */
-static void dump__read(struct dump *d)
-{
-	pthread_mutex_lock(&d->lock);
-	if (d->fd < 0 || !jit_owner__lives(&d->owner)) {
-		struct codemap *fresh = codemap__new();
-
-		dump__close(d);
-		codemap__free(d->map);
-		d->map = fresh;
-		d->at = (struct jitdump){ .with_frames = true };
-		d->failed = !fresh;
-		dump__open(d);
-	}
-	if (d->fd >= 0 && !d->failed)
-		read_records(d);
-	if (d->map && codemap__sz(d->map) > BYTES_MAX / 2) {
-		codemap__free(d->map);
-		d->map = NULL;
-		d->failed = true;
-	}
-	gdb_jit__read(d->listed, &d->owner);
-	d->none = d->fd < 0 && !gdb_jit__cnt(d->listed);
-	d->sz = (d->map ? codemap__sz(d->map) : 0) + gdb_jit__sz(d->listed);
-	pthread_mutex_unlock(&d->lock);
-}
-
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
@@ -219,7 +74,7 @@ static void work(struct job *job)
 	struct reading *r = (struct reading *)job;
 	uint64_t begin_ns = monotonic__ns();
 
-	dump__read(r->dump);
+	code_dump__read(r->dump);
 	r->took_ns = monotonic__ns() - begin_ns;
 }
 
@@ -248,7 +103,7 @@ static void done(struct job *job)
 		rest(r->watched, r->took_ns * SHARE);
 		r->jit->grown = true;
 	}
-	dump__put(r->dump);
+	code_dump__put(r->dump);
 	free(r);
 }
 
@@ -337,7 +192,7 @@ static void forget(struct jit_cfi *j, struct watched *w)
 {
 	HASH_DEL(j->processes, w);
 	forget_images(w);
-	dump__put(w->dump);
+	code_dump__put(w->dump);
 	free(w);
 }
 
@@ -345,14 +200,14 @@ static void forget(struct jit_cfi *j, struct watched *w)
  * shared memory loses its own part. */
 static void put_aside(struct jit_cfi *j, struct watched *w)
 {
-	struct dump *fresh = dump__new(&j->places, w->tgid, w->told);
+	struct code_dump *fresh = code_dump__new(&j->places, w->tgid, w->told);
 
 	if (!fresh) {
 		forget(j, w);
 		return;
 	}
 	forget_images(w);
-	dump__put(w->dump);
+	code_dump__put(w->dump);
 	w->dump = fresh;
 	w->reading = false;
 	rest(w, ASIDE_NS);
@@ -401,19 +256,19 @@ static struct watched *watch(struct jit_cfi *j, uint32_t tgid, const char *told)
 		return NULL;
 	w->tgid = tgid;
 	w->told = told;
-	w->dump = dump__new(&j->places, tgid, told);
+	w->dump = code_dump__new(&j->places, tgid, told);
 	if (w->dump)
 		HASH_ADD(hh, j->processes, tgid, sizeof(w->tgid), w);
 	if (w->dump && HASH_ADDED(w))
 		return w;
-	dump__put(w->dump);
+	code_dump__put(w->dump);
 	free(w);
 	return NULL;
 }
 
 static void forget_old_images(struct watched *w)
 {
-	struct dump *d = w->dump;
+	struct code_dump *d = w->dump;
 	uint32_t reused = d->map ? codemap__reused(d->map) : w->reused;
 	uint32_t generation = gdb_jit__generation(d->listed);
 
@@ -424,7 +279,7 @@ static void forget_old_images(struct watched *w)
 	w->generation = generation;
 }
 
-static bool find_code(const struct dump *d, const struct jit_place *p, struct code *c)
+static bool find_code(const struct code_dump *d, const struct jit_place *p, struct code *c)
 {
 	if (!d->map || !codemap__find(d->map, p->addr, p->time_ns, c))
 		return gdb_jit__find(d->listed, p->addr, c);
@@ -449,7 +304,7 @@ static struct elf_file *known_image(const struct watched *w, const struct jit_pl
 static uint64_t look_up(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
 			struct elf_file **file)
 {
-	struct dump *d = w->dump;
+	struct code_dump *d = w->dump;
 	uint64_t wait_ns = SEARCH_NS;
 	struct code c;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "process/openjob.h"
 
 struct image *image__new(struct pathtab *paths)
@@ -90,17 +91,7 @@ static struct image *copy(const struct image *from)
 /* Returns the index of the first mapping that ends after addr. */
 static size_t first_after(const struct image *i, uint64_t addr)
 {
-	size_t lo = 0, hi = i->cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (i->maps[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(i->maps, i->cnt, m, m->end <= addr);
 }
 
 static bool same(const struct mapping *a, const struct mapping *b)

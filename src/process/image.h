@@ -30,7 +30,7 @@ void image__put(struct image *); /* accepts NULL */
 int image__insert(struct image **image, struct mapping *);
 
 /*
- * Sets the file of each mapping whose opening is done. Returns false if some openings are
+ * Sets the file of each mapping that has a finished opening. Returns false if some openings are
  * pending.
  */
 bool image__settle(struct image *);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lookups in a process that the caller already holds. */
 #include "process/image.h"
+
+#include "base/search.h"
 #include "process/openjob.h"
 
 struct process process__keep(const struct process *p)
@@ -50,16 +52,8 @@ bool process__open(const struct process *p)
 
 const struct mapping *process__search(const struct process *p, uint64_t addr)
 {
-	size_t lo = 0, hi = p->map_cnt;
+	size_t lo = SEARCH_COUNT(p->maps, p->map_cnt, m, m->end <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->maps[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == p->map_cnt || p->maps[lo].start > addr)
 		return NULL;
 	if (__builtin_expect(p->maps[lo].opening != NULL, 0))

@@ -102,7 +102,7 @@ static void open_file(struct job *job)
 	elf_cache__free(c);
 }
 
-/* ---- who asks -----------------------------------------------------------------------------------
+/* ---- requests -----------------------------------------------------------------------------------
  */
 
 static bool has_handle(const struct open_job *o)

@@ -14,8 +14,8 @@
 #include "process/mmquery.h"
 
 /*
- * One way to the file: a handle that names it (base/handle.h) in the nth place that it knows.
- * >= 0 or -errno; -ERANGE: there is no such place.
+ * One way to find the file. Returns a handle (base/handle.h) of the file in the nth place of this
+ * way, or -errno; -ERANGE: there is no such place.
  */
 typedef int (*way_fn)(const struct open_request *, size_t nth);
 
@@ -36,13 +36,14 @@ int open_request__handle(const struct open_request *r)
 	return mmquery__handle(&query, r->map->start, r->map->len);
 }
 
-/* Whether nothing but a path says which file it was, or no more than an inode. */
+/* Returns true if only a path identifies the file, or a path and an inode. */
 static bool is_vague(const struct record_mmap *m)
 {
 	return m->build_id.sz == 0 && m->maj == 0 && m->min == 0;
 }
 
-/* A process that has the id by now, but may be another one, may have what can be told apart. */
+/* Returns true if the process may be queried. If another process may have this id now, only files
+ * that can be told apart are taken from it. */
 static bool asks_process(const struct open_request *r)
 {
 	return r->places->proc >= 0 && !(r->places->past && is_vague(r->map));
@@ -67,8 +68,8 @@ static int by_sysroot(const struct open_request *r, size_t nth)
 	return finder__by_path(r->places->finder, r->path);
 }
 
-/* What is held is the file itself. A path could lead to a device that hangs, and whose lane the job
- * is not in. */
+/* Returns true if paths may be tried. A held handle is the file itself; a path could lead to a
+ * device that hangs and has another lane than the job. */
 static bool asks_path(const struct open_request *r)
 {
 	return !r->handle && is_path(r);
@@ -109,11 +110,11 @@ static int by_build_id(const struct open_request *r, size_t nth)
 static const struct {
 	way_fn open;
 	enum trust {
-		TRUST_IDENTITY, /* in a file that has the build ID, or else the inode */
-		TRUST_PATH,	/* in one that has both, where both were recorded */
-		TRUST_NAME,	/* in a file that has the build ID: the place is named after it */
-		TRUST_COPY,	/* also in one without: whoever put it there knew what for */
-		TRUST_ALL,	/* it cannot be another file, unless the process is another one */
+		TRUST_IDENTITY, /* a file with the build ID, or else the inode */
+		TRUST_PATH,	/* a file with both, if both were recorded */
+		TRUST_NAME,	/* a file with the build ID: the place is named after it */
+		TRUST_COPY,	/* also a file without it: the user put it there on purpose */
+		TRUST_ALL,	/* it is the file, unless the process is another one */
 	} trust;
 	bool by_process; /* as the process sees it */
 } ways[] = {
@@ -123,8 +124,8 @@ static const struct {
 };
 
 /*
- * Devices without a number of their own (major 0: overlay, btrfs) have one in maps and another one
- * in stat(2); the inode has to do. As it has where records know no device (0:0).
+ * Compares the inode only, for a device without a number of its own (major 0: overlay, btrfs): it
+ * has one number in maps and another in stat(2). Also if the records have no device (0:0).
  */
 static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
 {
@@ -134,13 +135,14 @@ static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
 	       (anonymous || makedev(m->maj, m->min) == st->st_dev);
 }
 
-/* A device without a number of its own has no say. */
+/* Compares no devices without a number of their own. */
 static bool is_other_inode(const struct record_mmap *m, uint64_t dev, uint64_t ino)
 {
 	return m->ino != ino || (m->maj && major(dev) && makedev(m->maj, m->min) != dev);
 }
 
-/* A build ID that was recorded by path is that of another file when the inode is another one. */
+/* Returns false if a build ID that was recorded by path belongs to another file, because the inode
+ * differs. */
 static bool may_be(const struct open_request *r, const struct stat *st)
 {
 	const struct record_mmap *m = r->map;
@@ -151,7 +153,7 @@ static bool may_be(const struct open_request *r, const struct stat *st)
 	       (r->places->told && m->ino == 0 && is_vague(m));
 }
 
-/* Whether the file has code where the process has. */
+/* Returns true if the file has code at the offsets where the process has. */
 static bool has_code(const struct elf_file *f, const struct record_mmap *m)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
@@ -168,24 +170,24 @@ static const struct build_id *expected_of(const struct open_request *r)
 	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
 }
 
-/* The same of a file that the process itself shows, or that is in the sysroot: where it has the
- * recorded inode it needs no build ID that was recorded by path. */
+/* Like expected(), for a file that the process itself shows, or that is in the sysroot. If it has
+ * the recorded inode, it need not have a build ID that was recorded by path. */
 static const struct build_id *expected_with(const struct open_request *r, const struct stat *st)
 {
 	return r->map->by_path && is_mapped_inode(r->map, st) ? NULL : expected_of(r);
 }
 
-/* A file that has been looked at. */
+/* A file that was found. */
 struct candidate {
 	int handle;
 	struct stat st;
 	const struct build_id *expected; /* NULL: any */
-	bool by_process; /* a process showed it, which may be in another mount namespace */
+	bool by_process; /* found through a process, which may be in another mount namespace */
 };
 
 /*
- * Whether the path leads to this file here, too. In another mount namespace (a container) root may
- * be another root, and its file has no say about the files of this one.
+ * Returns true if the path leads to this file here, too. In another mount namespace (a container)
+ * root may be another user, and its file proves nothing about the files here.
  */
 static bool is_here(const struct elf_file *f, const char *path)
 {
@@ -228,7 +230,8 @@ static struct elf_file *open_candidate(struct elf_cache *c, const struct open_re
 	return f;
 }
 
-/* Who runs here has the files that are here; whose records are told has them elsewhere. */
+/* Returns how far the files of a way are trusted: a process of this host uses the files of this
+ * host; recorded processes had others. */
 static enum trust trust_of(const struct open_request *r, size_t way)
 {
 	enum trust t = ways[way].trust;
@@ -261,9 +264,10 @@ static struct elf_file *use(struct elf_cache *c, const struct open_request *r, i
 }
 
 /*
- * A file that is held open keeps its number: what is mapped by that number is this file, and has
- * been read unless it was changed since. To ask the file costs a sixth of asking the process.
- * Where the device has no number of its own (major 0) files may share theirs.
+ * Finds a file that is held open. It keeps its inode number, so a mapping with this number is of
+ * this file, which was read already unless it has changed since. fstat() of the file costs a sixth
+ * of querying the process. Devices without a number of their own (major 0) may have several files
+ * with one number.
  */
 static struct elf_file *find_held(struct elf_cache *c, const struct open_request *r)
 {
@@ -278,7 +282,7 @@ static struct elf_file *find_held(struct elf_cache *c, const struct open_request
 	return NULL;
 }
 
-/* One system call says what mostly is known already; *there: the process has such a mapping. */
+/* Finds a known file by one system call. Sets *there if the process has the mapping. */
 static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
 					  struct stat *st, bool *there)
 {
@@ -291,9 +295,9 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
 }
 
 /*
- * The process is gone, mostly, and its libraries are everybody's: asking for them again by path
- * would cost 5 system calls each. A forged file gets the names of the real one here, no other file
- * gets its.
+ * Finds a shared library by the path and identity from the records, because the process has usually
+ * ended: opening it by path again would cost 5 system calls. A forged file can only get the names
+ * of the real one here; no other file gets the names of the forged one.
  */
 static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_request *r)
 {
@@ -308,9 +312,9 @@ static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_req
 }
 
 /*
- * Whether the build ID that was recorded by path is that of the file which has this path here,
- * while another inode was mapped. So it is in a chroot or a container: perf reads the build ID of
- * the file that it finds itself by the path that the process has. No place is then searched by it.
+ * Returns true if the build ID that was recorded by path belongs to the file with this path here,
+ * while another inode was mapped, as in a chroot or a container: perf reads the build ID of the
+ * file that it finds by the path in the process. The build ID is then not used to search.
  */
 static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
 {
@@ -330,7 +334,8 @@ static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
 	return f != NULL;
 }
 
-/* The first place that has it. *err: 0, or why it is not in the last one. */
+/* Returns the file from the first place that has it. Sets *err to 0, or to the reason why the last
+ * place does not have it. */
 static struct elf_file *try_way(struct elf_cache *c, const struct open_request *r, size_t way,
 				int *err)
 {

@@ -112,10 +112,7 @@ struct process *process_table__find(const struct process_table *, uint32_t tgid)
 void process_table__each(const struct process_table *,
 			 void (*fn)(const struct process *, void *arg), void *arg);
 
-/*
- * Returns a snapshot of the process whose mappings do not change. Drop it before the table is
- * freed.
- */
+/* Returns a snapshot of the process, with fixed mappings. Drop it before the table is freed. */
 struct process process__keep(const struct process *);
 void process__drop(struct process *);
 

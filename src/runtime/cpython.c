@@ -211,7 +211,7 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 {
 	uint64_t interpreter = remote__u64(r, state + l->at[AT_INTERPRETERS]);
 	struct thread_slot slot = { 0 };
-	int64_t off[2];
+	int64_t off[2], self_off;
 
 	for (size_t i = 0; interpreter && !r->err && i < INTERPRETERS_MAX; i++) {
 		ask_threads(r, l, interpreter, &slot);
@@ -219,8 +219,11 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 	}
 	if (!thread_slot__winners(&slot, off))
 		return -EAGAIN;
-	c->state_off[0] = off[0];
-	c->state_off[1] = off[1];
+	if (!thread_slot__self_off(r, &machine_native, slot.self, &self_off))
+		return -ENOTSUP;
+	c->self_off = self_off;
+	c->state_off[0] = self_off + off[0];
+	c->state_off[1] = self_off + off[1];
 	return 0;
 }
 
@@ -248,7 +251,6 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 	if (err)
 		return err;
 	*c = (struct capture_runtime){
-		.self_off = THREAD_SELF_OFF,
 		.id_off = l->at[AT_THREAD_ID],
 		.first_off = l->at[AT_THREAD_FIRST],
 		.indirect = l->at[AT_CFRAME_CURRENT],

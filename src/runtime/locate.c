@@ -17,7 +17,7 @@
 #define SYMBOLS_MAX (32u << 20) /* bytes of symbols that are looked through in one go */
 #define READ_MAX    (4u << 20)	/* bytes of the process's memory */
 
-const struct runtime *const runtimes_table[] = { &cpython, NULL };
+const struct runtime *const runtimes_table[] = { &cpython, &hotspot, NULL };
 
 struct search {
 	int proc;
@@ -108,6 +108,8 @@ static void read_runtime(struct search *s)
 	l->layout.runtime = l->runtime;
 	l->err = remote.mem < 0 ? remote.mem
 				: l->runtime->locate(&remote, s->symbols, &l->layout, &l->where);
+	if (!l->err && l->runtime->code)
+		l->err = l->runtime->code->ranges(&remote, &l->layout, &l->ranges);
 	if (remote.mem >= 0)
 		close(remote.mem);
 }

@@ -13,6 +13,7 @@ struct located {
 	int err;		       /* of runtime.locate */
 	struct runtime_layout layout;
 	struct capture_runtime where;
+	struct code_ranges ranges; /* of a runtime with .code */
 };
 
 /* `proc` is an open /proc; `wanted` has a bit for each row of runtimes_table. */

@@ -6,6 +6,7 @@
 
 #define READ_COST 64 /* bytes that a read counts at least: that bounds their number, too */
 #define TEXT_MAX  64
+#define PAGE	  4096
 
 bool remote__read(struct remote *r, uint64_t addr, void *to, size_t sz)
 {
@@ -51,4 +52,15 @@ bool remote__is_text(struct remote *r, uint64_t addr, const char *text)
 	size_t sz = strlen(text) + 1;
 
 	return sz <= sizeof(there) && remote__read(r, addr, there, sz) && !memcmp(there, text, sz);
+}
+
+/* The page after the text may not be mapped. */
+void remote__text(struct remote *r, uint64_t addr, char *text, size_t sz)
+{
+	size_t room = sz - 1, first = PAGE - addr % PAGE;
+
+	first = first < room ? first : room;
+	memset(text, 0, sz);
+	if (remote__read(r, addr, text, first) && !memchr(text, 0, first) && first < room)
+		remote__read(r, addr + first, text + first, room - first);
 }

@@ -25,4 +25,7 @@ uint64_t remote__u64(struct remote *, uint64_t addr);
 /* Returns true if the text at addr, with its NUL, is `text` (at most 63 bytes). */
 bool remote__is_text(struct remote *, uint64_t addr, const char *text);
 
+/* Reads a text of at most sz - 1 bytes, cut if it is longer, with a NUL. */
+void remote__text(struct remote *, uint64_t addr, char *text, size_t sz);
+
 #endif

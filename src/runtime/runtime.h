@@ -9,22 +9,26 @@
 
 #include "bpf/config.h"
 #include "event/sample.h"
-#include "runtime/script.h"
+#include "runtime/codewalk.h"
 #include "runtime/remote.h"
+#include "runtime/script.h"
 
-#define RUNTIME_OFFSETS 33
-#define RUNTIME_SYMBOLS 2
+#define RUNTIME_OFFSETS 49
+#define RUNTIME_SYMBOLS 3
 
 /* Where a version of a runtime has its fields: what the row that made it says. */
 struct runtime_layout {
 	const struct runtime *runtime;
-	uint64_t code_mask; /* see struct capture_runtime */
-	uint32_t cookie_off, cookie[3];
-	uint32_t version;	      /* of the runtime, in its own notation */
-	uint32_t at[RUNTIME_OFFSETS]; /* bytes */
+	uint64_t code_mask;		/* see struct capture_runtime */
+	uint64_t heaps;			/* address of the code's heaps, for a runtime with .code */
+	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
+	uint32_t version;		/* of the runtime, in its own notation */
+	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
 };
 
-_Static_assert(sizeof(struct runtime_layout) == 36 + 4 * RUNTIME_OFFSETS, "compared as bytes");
+#define RUNTIME_NO_COOKIE UINT32_MAX
+
+_Static_assert(sizeof(struct runtime_layout) == 44 + 4 * RUNTIME_OFFSETS, "compared as bytes");
 
 /* The calls of a thread, innermost first, as BPF has read them. */
 struct runtime_calls {
@@ -42,6 +46,8 @@ struct runtime_run {
 	uint64_t anchor; /* an address in that activation's native frame; 0: unknown */
 };
 
+/* A runtime has its calls in a list, which BPF reads at the event (.split), or in frames of its own
+ * code, which are walked afterwards (.code). */
 struct runtime {
 	const char *name;     /* in --runtimes, and the column `mark` of frames placed by address */
 	const char *by_order; /* `mark` of frames placed by order */
@@ -63,6 +69,7 @@ struct runtime {
 	/* Reads a function. Returns 0, or -errno if it is none. */
 	int (*read)(struct remote *, const struct runtime_layout *, uint64_t code,
 		    struct script_function *);
+	const struct runtime_code *code; /* or NULL */
 	/* Returns true for a function of the runtime's own that no view shows. */
 	bool (*is_hidden)(const struct script *);
 	/* Formats a version for a message. */
@@ -72,6 +79,6 @@ struct runtime {
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
 
-extern const struct runtime cpython;
+extern const struct runtime cpython, hotspot;
 
 #endif

@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "process/crowd.h"
-#include "runtime/locate.h"
+#include "runtime/codes.h"
+#include "runtime/expand.h"
 #include "runtime/interleave.h"
+#include "runtime/locate.h"
 #include "runtime/scripts.h"
 
 #define LOOKING_MAX  256 /* jobs */
@@ -23,6 +25,7 @@
 struct seen {
 	uint32_t tgid;
 	bool looking;
+	bool waits;	  /* its events wait for the end of the look */
 	uint64_t version; /* of its mappings */
 	uint64_t again_ns, wait_ns;
 	uint64_t rest_ns; /* no look before this time */
@@ -32,6 +35,7 @@ struct runtimes {
 	struct runtimes_options options;
 	int proc;
 	struct scripts *scripts;
+	struct codes *codes;
 	size_t looking_cnt;
 	struct seen seen[SEEN_CNT];
 	struct runtime_layout layouts[CAPTURE_RUNTIMES_MAX]; /* by event_runtime.layout */
@@ -42,6 +46,7 @@ struct runtimes {
 	struct runtime_run runs[EVENT_CALLS_MAX + 1];
 	struct script_call script_calls[EVENT_CALLS_MAX];
 	struct interleave_room room;
+	struct expand_room expand_room;
 };
 
 struct runtimes *runtimes__new(const struct runtimes_options *o)
@@ -53,7 +58,8 @@ struct runtimes *runtimes__new(const struct runtimes_options *o)
 	r->options = *o;
 	r->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r->scripts = scripts__new(r->proc, o->jobs);
-	if (r->proc >= 0 && r->scripts)
+	r->codes = codes__new(r->proc, o->jobs);
+	if (r->proc >= 0 && r->scripts && r->codes)
 		return r;
 	runtimes__free(r);
 	return NULL;
@@ -64,6 +70,7 @@ void runtimes__free(struct runtimes *r)
 	if (!r)
 		return;
 	scripts__free(r->scripts);
+	codes__free(r->codes);
 	if (r->proc >= 0)
 		close(r->proc);
 	free(r);
@@ -101,20 +108,22 @@ struct look {
 	struct runtimes *runtimes; /* only while there are jobs */
 	int proc;
 	uint32_t tgid, wanted;
+	uint64_t from_ns;
 	struct located located;
 	bool done;
 };
 
-static bool may_have(const struct runtimes *r, const struct process *p)
+/* Returns the runtime that the process may have, or NULL. */
+static const struct runtime *may_have(const struct runtimes *r, const struct process *p)
 {
 	for (size_t i = 0; i < p->map_cnt; i++) {
 		const char *path = p->maps[i].path, *slash = path ? strrchr(path, '/') : NULL;
 
 		for (size_t n = 0; slash && runtimes_table[n]; n++)
 			if (r->options.wanted >> n & 1 && runtimes_table[n]->may_have(slash + 1))
-				return true;
+				return runtimes_table[n];
 	}
-	return false;
+	return NULL;
 }
 
 static void look_work(struct job *job)
@@ -149,6 +158,17 @@ static void say_unknown(struct runtimes *r, const struct look *l)
 	log__warn("process %u: %s is %s %s, of which this program cannot read the calls; its "
 		  "stacks have native frames only",
 		  l->tgid, at->file, at->runtime->name, version);
+}
+
+/* Its functions are walked with the stack: BPF reads nothing. */
+static void look_take_code(struct runtimes *r, struct look *l)
+{
+	const struct located *at = &l->located;
+
+	codes__add(r->codes,
+		   &(struct codes_owner){ l->tgid, l->from_ns, &at->layout, &at->ranges });
+	log__debug("process %u: %s is %s %u; its code is in %zu places", l->tgid, at->file,
+		   at->runtime->name, at->layout.version, at->ranges.cnt);
 }
 
 static void look_take(struct runtimes *r, struct look *l)
@@ -190,7 +210,7 @@ static void look_done(struct job *job)
 		s->again_ns = UINT64_MAX;
 	}
 	if (l->done && l->located.runtime && l->located.err == 0)
-		look_take(r, l);
+		(l->located.runtime->code ? look_take_code : look_take)(r, l);
 	else if (l->done && l->located.runtime && l->located.err == -ENOTSUP)
 		say_unknown(r, l);
 	else if (s->tgid == l->tgid && l->located.err == -EAGAIN) {
@@ -200,8 +220,9 @@ static void look_done(struct job *job)
 	free(l);
 }
 
-static void look__submit(struct runtimes *r, uint32_t tgid, struct seen *s)
+static void look__submit(struct runtimes *r, const struct process *p, struct seen *s)
 {
+	uint32_t tgid = p->tgid;
 	struct look *l = calloc(1, sizeof(*l));
 
 	if (!l)
@@ -214,6 +235,7 @@ static void look__submit(struct runtimes *r, uint32_t tgid, struct seen *s)
 	l->runtimes = r;
 	l->proc = r->proc;
 	l->tgid = tgid;
+	l->from_ns = p->from_ns;
 	l->wanted = r->options.wanted;
 	s->looking = true;
 	r->looking_cnt++;
@@ -232,6 +254,7 @@ static bool seen__is_current(const struct seen *s, const struct process *p)
 void runtimes__look(struct runtimes *r, const struct process *p)
 {
 	struct seen *s = seen__of(r, p->tgid);
+	const struct runtime *runtime;
 	uint64_t now_ns;
 
 	if (seen__is_current(s, p))
@@ -244,8 +267,10 @@ void runtimes__look(struct runtimes *r, const struct process *p)
 	s->version = p->version;
 	s->again_ns = UINT64_MAX;
 	s->rest_ns = now_ns + AGAIN_NS;
-	if (may_have(r, p))
-		look__submit(r, p->tgid, s);
+	runtime = may_have(r, p);
+	s->waits = runtime && runtime->code;
+	if (runtime)
+		look__submit(r, p, s);
 }
 
 bool runtimes__is_looking(const struct runtimes *r)
@@ -288,6 +313,36 @@ static size_t take_calls(struct runtimes *r, const struct event *e, struct runti
 	return c->cnt;
 }
 
+static bool is_looked_at(struct runtimes *r, const struct process *p)
+{
+	const struct seen *s = seen__of(r, p->tgid);
+
+	return s->tgid == p->tgid && s->looking && s->waits;
+}
+
+/* The functions of code that a runtime has made. */
+static bool merge_code(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
+{
+	const struct process *p = e->process;
+	struct scripts_owner owner = { p->tgid, p->from_ns, codes__layout(r->codes, p) };
+	bool all;
+
+	if (!owner.layout)
+		return e->last || !is_looked_at(r, p);
+	if (!scripts__begin(r->scripts, &owner))
+		return e->last;
+	all = expand__frames(t,
+			     &(struct expand_input){ p, e->event, e->stack, r->codes, r->scripts },
+			     e->last, &r->expand_room);
+	scripts__request(r->scripts);
+	return all;
+}
+
+struct managed_code runtimes__code(struct runtimes *r)
+{
+	return (struct managed_code){ codes__step, r->codes };
+}
+
 bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
 {
 	struct runtime_calls c = { .stack = e->stack };
@@ -297,7 +352,7 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 
 	if (!(e->event->flags & EVENT_F_RUNTIME)) {
 		runtimes__look(r, e->process);
-		return true;
+		return merge_code(r, e, t);
 	}
 	if (!take_calls(r, e->event, &c) || !c.layout)
 		return true;

@@ -8,6 +8,7 @@
 
 #include "base/jobs.h"
 #include "event/record.h"
+#include "process/managed.h"
 #include "process/process.h"
 #include "runtime/runtime.h"
 
@@ -32,6 +33,9 @@ int runtimes__parse(const char *list, uint32_t *wanted);
 void runtimes__look(struct runtimes *, const struct process *);
 /* Returns true while a job looks into a process. */
 bool runtimes__is_looking(const struct runtimes *);
+
+/* For unwinder__set_managed(); valid as long as the runtimes. */
+struct managed_code runtimes__code(struct runtimes *);
 
 /*
  * Merges the calls of an event into its walked stack. Returns false, with the trace as it was,

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/search.h"
 #include "base/utf8.h"
 
 /* A NUL-terminated copy without control characters, or NULL. */
@@ -34,6 +35,17 @@ static uint64_t key_of(const char *runtime, const char *text)
 	key = buf__err(&b) ? 0 : digest__of(b.data, b.sz);
 	buf__free(&b);
 	return key;
+}
+
+void script__free(struct script *s)
+{
+	free((char *)s->module);
+	free((char *)s->name);
+}
+
+size_t script__memory(const struct script *s)
+{
+	return sizeof(*s) + (s->name ? strlen(s->name) + strlen(s->module) : 0);
 }
 
 int script_function__name(struct script_function *f, const char *runtime, const char *module,
@@ -71,19 +83,12 @@ int script_function__add(struct script_function *f, uint32_t off, uint32_t line)
 
 bool script_function__line(const struct script_function *f, uint64_t instr, uint32_t *line)
 {
-	size_t lo = 0, hi = f->cnt;
+	size_t lo;
 
 	*line = 0;
 	if (instr - f->start >= f->sz)
 		return false;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->places[mid].off <= instr - f->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SEARCH_COUNT(f->places, f->cnt, p, p->off <= instr - f->start);
 	if (lo)
 		*line = f->places[lo - 1].line;
 	return true;
@@ -91,15 +96,13 @@ bool script_function__line(const struct script_function *f, uint64_t instr, uint
 
 size_t script_function__memory(const struct script_function *f)
 {
-	size_t names = f->script.name ? strlen(f->script.name) + strlen(f->script.module) : 0;
-
-	return sizeof(*f) + names + f->cap * sizeof(*f->places);
+	return sizeof(*f) - sizeof(f->script) + script__memory(&f->script) +
+	       f->cap * sizeof(*f->places);
 }
 
 void script_function__free(struct script_function *f)
 {
-	free((char *)f->script.module);
-	free((char *)f->script.name);
+	script__free(&f->script);
 	free(f->places);
 	*f = (struct script_function){ 0 };
 }

@@ -24,6 +24,9 @@ struct script_function {
 	size_t cnt, cap;
 };
 
+void script__free(struct script *);	      /* strings that are its own */
+size_t script__memory(const struct script *); /* bytes */
+
 /* Sets both names, cleaned, and their keys, with the runtime's name in them. Returns 0 or -ENOMEM.
  */
 int script_function__name(struct script_function *, const char *runtime, const char *module,

@@ -232,6 +232,8 @@ static bool has_cookie(struct remote *r, const struct runtime_layout *l,
 {
 	uint64_t words[3];
 
+	if (l->cookie_off == RUNTIME_NO_COOKIE)
+		return !r->err;
 	for (size_t i = 0; i < 3; i++)
 		words[i] = remote__u64(r, key->code + l->cookie_off + 8 * l->cookie[i]);
 	return !r->err && EVENT_COOKIE(words[0], words[1], words[2]) == key->cookie;

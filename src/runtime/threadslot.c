@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/threadslot.h"
 
+#include <stddef.h>
 #include <string.h>
 
 bool thread_slot__wants_more(const struct thread_slot *s)
@@ -9,6 +10,59 @@ bool thread_slot__wants_more(const struct thread_slot *s)
 }
 
 #define CHUNK 512 /* bytes: what is around a descriptor need not all be mapped */
+
+/*
+ * glibc: the first word at the thread pointer is the address of the dtv, which has two words for
+ * each module: the address of its thread-local variables, and what to free. Those of the first
+ * module are right above the thread pointer. Before them the dtv has its length and a generation
+ * (sysdeps/generic/dl-dtv.h, elf/dl-tls.c).
+ */
+#define FIRST_TLS_MAX 65536 /* bytes from the thread pointer: its alignment */
+#define COUNTER_MAX   (1u << 20)
+
+struct dtv {
+	uint64_t length, unused, generation, unused_too, first, to_free;
+};
+
+static bool is_thread_pointer(struct remote *r, uint64_t tp, uint64_t addr)
+{
+	struct remote part = { .mem = r->mem, .left = r->left };
+	struct dtv dtv;
+	bool there =
+		addr && addr % 8 == 0 &&
+		remote__read(&part, addr - offsetof(struct dtv, generation), &dtv, sizeof(dtv));
+
+	r->left = part.left;
+	return there && dtv.length && dtv.length < COUNTER_MAX && dtv.generation < COUNTER_MAX &&
+	       dtv.first > tp && dtv.first - tp <= FIRST_TLS_MAX && !dtv.to_free;
+}
+
+/* Returns the thread pointer in these bytes from `at` on, or 0. */
+static uint64_t thread_pointer_in(struct remote *r, uint64_t at)
+{
+	uint64_t words[CHUNK / 8];
+
+	if (!remote__read(r, at, words, sizeof(words)))
+		return 0;
+	for (size_t i = 0; i < CHUNK / 8; i += 2) /* it is aligned to 16 bytes */
+		if (is_thread_pointer(r, at + i * 8, words[i]))
+			return at + i * 8;
+	return 0;
+}
+
+bool thread_slot__self_off(struct remote *r, const struct machine *m, uint64_t self, int64_t *off)
+{
+	struct remote chunks = { .mem = r->mem, .left = r->left };
+	uint64_t tp = m->descriptor_max ? 0 : self;
+
+	if (self % 16)
+		return false;
+	for (uint64_t at = 0; at < m->descriptor_max && !tp && !chunks.err; at += CHUNK)
+		tp = thread_pointer_in(&chunks, self + at);
+	r->left = chunks.left;
+	*off = (int64_t)(self - tp);
+	return tp;
+}
 
 static void vote_in_chunk(struct thread_slot *s, struct remote *r, const uint64_t who[2], int from)
 {
@@ -26,6 +80,7 @@ void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, u
 	s->voter_cnt++;
 	if (!self || self % 8 || r->err)
 		return;
+	s->self = self;
 	for (int from = -THREAD_SLOT_WINDOW; from < THREAD_SLOT_WINDOW; from += CHUNK)
 		vote_in_chunk(s, r, (const uint64_t[]){ self, state }, from);
 }

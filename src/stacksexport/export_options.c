@@ -29,6 +29,8 @@ enum {
 	KEY_HOST,
 	KEY_SVG,
 	KEY_SORT,
+	KEY_BY,
+	KEY_WAITING,
 };
 
 /* Where an option's argument goes. */
@@ -127,6 +129,15 @@ static const struct option_row rows[] = {
 	  FIELD(STRING, sort),
 	  { "sort", KEY_SORT, "BY", 0,
 	    "order functions by self time (the default) or by total time", 0 } },
+	{ OPTION_BY,
+	  FIELD(STRING, by),
+	  { "by", KEY_BY, "WHAT", 0,
+	    "rows by command (the default), process, thread, cgroup, container, unit, span or "
+	    "host",
+	    0 } },
+	{ OPTION_WAITING,
+	  FIELD(FLAG, waiting),
+	  { "waiting", KEY_WAITING, NULL, 0, "show where threads waited for work", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -149,6 +160,7 @@ static const struct argp_option general[] = {
 struct parse {
 	struct export_options *options;
 	const struct subcommand *subcommands;
+	const char *first; /* argument, before argp reorders them; NULL: none */
 	bool help, version;
 };
 
@@ -225,6 +237,8 @@ static void print_completion(const struct subcommand *s, const char *shell,
 {
 	static const struct completion_words words[] = {
 		{ "format", "table csv json parquet", false },
+		{ "by", "command process thread cgroup container unit span host", false },
+		{ "sort", "self total", false },
 		{ 0 },
 	};
 	struct argp_option options[SUBCOMMAND_MAX][ROW_CNT + GENERAL_CNT + 1];
@@ -244,9 +258,9 @@ static void print_completion(const struct subcommand *s, const char *shell,
 }
 
 /* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
-static bool writes_one_file(const struct parse *p, const struct argp_state *state)
+static bool writes_one_file(const struct parse *p)
 {
-	const struct subcommand *s = subcommand__find(p->subcommands, state->argv[1]);
+	const struct subcommand *s = p->first ? subcommand__find(p->subcommands, p->first) : NULL;
 
 	return s && s->accepts & OPTION_OUTPUT &&
 	       !(s->accepts & (OPTION_OFFSETS | OPTION_FORMAT | OPTION_DIR));
@@ -266,7 +280,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		p->version = true;
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
-	if (key == 'o' && writes_one_file(p, state)) {
+	if (key == 'o' && writes_one_file(p)) {
 		key = KEY_OUTPUT;
 		if (state->next == state->argc)
 			argp_error(state, "-o needs a FILE");
@@ -370,7 +384,9 @@ bool export_options__parse(struct export_options *o, const struct subcommand *su
 {
 	struct argp_option options[ROW_CNT + GENERAL_CNT + 1];
 	struct argp argp = { .options = options, .parser = parse_one };
-	struct parse p = { .options = o, .subcommands = subcommands };
+	struct parse p = { .options = o,
+			   .subcommands = subcommands,
+			   .first = argv[0] ? argv[1] : NULL };
 	int argc = 0;
 
 	*o = (struct export_options){ 0 };

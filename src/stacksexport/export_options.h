@@ -24,6 +24,8 @@ enum export_option {
 	OPTION_FILE = 1 << 9,
 	OPTION_ROWS = 1 << 10,
 	OPTION_SORT = 1 << 22,
+	OPTION_BY = 1 << 23,
+	OPTION_WAITING = 1 << 24,
 	OPTION_FROM = 1 << 11,
 	OPTION_TO = 1 << 12,
 	OPTION_PID = 1 << 13,
@@ -65,9 +67,10 @@ struct export_options {
 	/* selection.h */
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
 	const char *sort; /* "self" or "total"; NULL: "self" */
+	const char *by;	  /* --by; NULL: "command" */
 	const char *svg;  /* --svg: a picture of a flame graph */
 	size_t rows;	  /* -N; 0: as many as the subcommand shows by itself */
-	bool inlines, offsets, no_open, interpreter;
+	bool inlines, offsets, no_open, interpreter, waiting;
 	bool follows;	/* set by the subcommand: new batches are read as they come */
 	unsigned given; /* enum export_option */
 };

@@ -46,7 +46,7 @@ static void copy_valid(FILE *in, FILE *out)
 	}
 }
 
-/* A new file under the name of the one that is read: still nobody else's. */
+/* Creates a new file under the name of the one that is read; no other user can open it. */
 static FILE *open_anew(const char *path)
 {
 	int fd;

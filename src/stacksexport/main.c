@@ -15,8 +15,9 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport top\n"
 		       "  stacksexport top -c postgres -N 40\n"
 		       "  stacksexport top -c python3 --sort total\n"
+		       "  stacksexport top --by thread --pid 4711 --waiting\n"
 		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
-		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_SORT,
+		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_SORT | OPTION_BY | OPTION_WAITING,
 		.run = top__run,
 	},
 	{
@@ -85,7 +86,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport view\n"
 		       "  stacksexport view /var/lib/stacks/7\n"
 		       "  stacksexport view before after -b ./prog",
-		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_NO_OPEN,
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_INTERPRETER | OPTION_NO_OPEN,
 		.run = view__run,
 	},
 	{
@@ -101,7 +102,8 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport report -o slow.html\n"
 		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
-		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_OUTPUT | OPTION_SVG,
+		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_INTERPRETER | OPTION_OUTPUT |
+			   OPTION_SVG,
 		.run = report__run,
 	},
 	{ .name = NULL },

@@ -14,7 +14,9 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/writeall.h"
 #include "base/utf8.h"
+#include "stacksexport/progress.h"
 
 static int cannot_write(const char *path, int err)
 {
@@ -135,19 +137,6 @@ int outfile__open(struct outfile *o, const char *output, const struct outfile_se
 	if (!err && strcmp(output, "-") != 0 && !(o->path = strdup(output)))
 		err = -ENOMEM;
 	return err;
-}
-
-static int write_all(int fd, const char *data, size_t sz)
-{
-	while (sz) {
-		ssize_t n = write(fd, data, sz);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		data += n > 0 ? n : 0;
-		sz -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
 }
 
 /* For a terminal, which would obey control characters in names; files and pipes get every byte. */
@@ -274,6 +263,7 @@ int outfile__commit(struct outfile *o)
 {
 	int err;
 
+	progress__end();
 	if (!o->dir && (!o->path || is_special(o->path)))
 		return commit_copy(o); /* outfile__free() removes what was copied */
 	if (chmod(o->tmp, final_mode(o)) != 0)

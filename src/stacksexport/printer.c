@@ -139,15 +139,15 @@ int printer__print(const struct printer *p, FILE *out, size_t width)
 	return 0;
 }
 
-size_t terminal__width(void)
+size_t terminal__width(int fd)
 {
 	struct winsize size = { 0 };
 	const char *columns = getenv("COLUMNS");
 	uint64_t n;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fd))
 		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		return size.ws_col;
 	return columns && parse__u64(columns, &n) == 0 && n > 0 && n < 10000 ? n : WIDTH_DEFAULT;
 }

@@ -23,7 +23,7 @@ __attribute__((format(printf, 2, 3))) void printer__cellf(struct printer *, cons
  */
 int printer__print(const struct printer *, FILE *, size_t width);
 
-/* The width of the terminal that stdout is; 0 when it is none. */
-size_t terminal__width(void);
+/* The width of the terminal behind a file descriptor; 0 when it is none. */
+size_t terminal__width(int fd);
 
 #endif

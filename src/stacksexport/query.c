@@ -13,6 +13,7 @@
 #include "stacksexport/json.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/printer.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/request.h"
 #include "stacksexport/duck/share.h"
 
@@ -205,7 +206,8 @@ static int64_t add_rows(struct printer *p, duckdb_result *result)
 static int print_table(struct query *q, const struct printer *p)
 {
 	FILE *out = q->out.tmp ? fopen(q->out.tmp, "we") : stdout;
-	int err = out ? printer__print(p, out, q->out.tmp ? 0 : terminal__width()) : -errno;
+	int err = out ? printer__print(p, out, q->out.tmp ? 0 : terminal__width(STDOUT_FILENO))
+		      : -errno;
 
 	if (!err && (ferror(out) || fflush(out) != 0))
 		err = errno ? -errno : -EIO;
@@ -221,7 +223,10 @@ static int64_t table(struct query *q, duckdb_result *result)
 {
 	struct printer *p = make_printer(q);
 	int64_t cnt = p ? add_rows(p, result) : -ENOMEM;
-	int err = cnt > 0 ? print_table(q, p) : 0;
+	int err;
+
+	progress__end();
+	err = cnt > 0 ? print_table(q, p) : 0;
 
 	if (!p)
 		log__error("out of memory");

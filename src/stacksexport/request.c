@@ -15,8 +15,10 @@
 #include "stacksexport/lossshare.h"
 #include "stacksexport/moment.h"
 #include "stacksexport/newest.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/selection.h"
 #include "base/utf8.h"
+#include "stacksexport/duck/dbopen.h"
 
 static int read_binary(struct request *r)
 {
@@ -71,6 +73,7 @@ int request__open(struct request *r, const struct export_options *options)
 	if (read_binary(r) != STATUS_OK ||
 	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0)
 		return STATUS_FAILED;
+	progress__begin(&r->files);
 	r->files.grow = options->follows && recfiles__is_written(r->files.label);
 	if (db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
 		return STATUS_FAILED;
@@ -89,6 +92,7 @@ int request__open(struct request *r, const struct export_options *options)
 
 void request__close(struct request *r)
 {
+	progress__end();
 	db__close(&r->db);
 	binaries__free(r->binaries);
 	recfiles__free(&r->files);

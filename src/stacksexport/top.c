@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `stacksexport top`: where time went, in a terminal. The numbers are sql/top/'s. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -15,6 +17,7 @@
 #include "stacksexport/lossshare.h"
 #include "stacksexport/moment.h"
 #include "stacksexport/printer.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/request.h"
 
 #define ROWS_DEFAULT 10
@@ -25,12 +28,27 @@ struct top {
 	struct request request;
 	FILE *out; /* memory: nothing is printed before all of it is known */
 	size_t row_max;
+	const char *by; /* what rows are by: the title of their column */
 };
+
+/* How nanoseconds are printed in a column, by the end of its name. */
+static const struct top_unit {
+	const char *end;
+	double ns;
+	int decimals;
+	bool adds_up;
+} units[] = {
+	{ " s", 1e9, 3, true },
+	{ " ms", 1e6, 2, false },
+};
+
+#define PRINTED_MIN 0.0005 /* seconds; less is printed as 0 */
 
 /* One table: its columns, and what the rows that are not shown add up to. */
 struct top_table {
 	idx_t column_cnt;
-	bool number[COLUMN_MAX], adds_up[COLUMN_MAX], seconds[COLUMN_MAX];
+	bool number[COLUMN_MAX], adds_up[COLUMN_MAX];
+	const struct top_unit *unit[COLUMN_MAX]; /* NULL: a plain number */
 	double sum[COLUMN_MAX], rest[COLUMN_MAX];
 	size_t row_cnt, shown_cnt;
 	struct printer *printer;
@@ -43,7 +61,15 @@ static bool ends_with(const char *s, const char *end)
 	return sz >= end_sz && strcmp(s + sz - end_sz, end) == 0;
 }
 
-static int table__init(struct top_table *t, duckdb_result *result)
+static const struct top_unit *unit_of(const char *column)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (ends_with(column, units[i].end))
+			return &units[i];
+	return NULL;
+}
+
+static int table__init(struct top_table *t, const struct top *top, duckdb_result *result)
 {
 	t->column_cnt = duckdb_column_count(result);
 	if (t->column_cnt > COLUMN_MAX)
@@ -52,15 +78,19 @@ static int table__init(struct top_table *t, duckdb_result *result)
 		const char *name = duckdb_column_name(result, i);
 
 		t->number[i] = duckdb_column_type(result, i) != DUCKDB_TYPE_VARCHAR;
-		t->seconds[i] = ends_with(name, " s");
-		t->adds_up[i] = t->number[i] && strncmp(name, "total", strlen("total")) != 0;
+		t->unit[i] = unit_of(name);
+		t->adds_up[i] = t->number[i] && strncmp(name, "total", strlen("total")) != 0 &&
+				(!t->unit[i] || t->unit[i]->adds_up);
 	}
 	t->printer = printer__new(t->column_cnt, t->number);
 	if (!t->printer)
 		return -ENOMEM;
-	for (idx_t i = 0; i < t->column_cnt; i++)
-		printer__cell(t->printer, duckdb_column_name(result, i),
-			      strlen(duckdb_column_name(result, i)));
+	for (idx_t i = 0; i < t->column_cnt; i++) {
+		const char *name = duckdb_column_name(result, i);
+
+		name = strcmp(name, "who") == 0 ? top->by : name;
+		printer__cell(t->printer, name, strlen(name));
+	}
 	return 0;
 }
 
@@ -71,24 +101,23 @@ static double number(const struct top_table *t, idx_t column, const struct cells
 		return 0;
 	if (c->type == DUCKDB_TYPE_DOUBLE)
 		return ((const double *)c->data)[row];
-	return (double)cells__int(c, row) / (t->seconds[column] ? 1e9 : 1);
+	return (double)cells__int(c, row) / (t->unit[column] ? t->unit[column]->ns : 1);
 }
 
 static int decimals(const struct top_table *t, idx_t column, duckdb_type type)
 {
-	return t->seconds[column] ? 3 : type == DUCKDB_TYPE_DOUBLE ? 1 : 0;
+	return t->unit[column] ? t->unit[column]->decimals : type == DUCKDB_TYPE_DOUBLE ? 1 : 0;
 }
 
-/* Whether a number of the row is not 0 when it is printed; what is not shown is in the sums. */
+/* Whether a time of the row is not 0 when it is printed; what is not shown is in the sums. */
 static bool has_something(const struct top_table *t, duckdb_data_chunk chunk, idx_t row)
 {
-	static const double least[] = { [0] = 0.5, [1] = 0.05, [3] = 0.0005 };
 	bool found = false;
 
 	for (idx_t i = 0; i < t->column_cnt && !found; i++) {
 		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
 
-		found = t->number[i] && number(t, i, &c, row) >= least[decimals(t, i, c.type)];
+		found = t->unit[i] && t->unit[i]->adds_up && number(t, i, &c, row) >= PRINTED_MIN;
 	}
 	return found;
 }
@@ -153,11 +182,11 @@ static int print_table(struct top *top, const char *title, const char *path)
 	int err = db__run_file(&top->request.db, path, &result);
 
 	if (!err && duckdb_row_count(&result) > 0) {
-		err = table__init(&t, &result);
+		err = table__init(&t, top, &result);
 		if (!err) {
 			table__rows(&t, &result, top->row_max);
 			fprintf(top->out, "\n%s\n", title);
-			err = printer__print(t.printer, top->out, terminal__width());
+			err = printer__print(t.printer, top->out, terminal__width(STDOUT_FILENO));
 		}
 		if (err)
 			log__error("cannot print %s: %s", path, strerror(-err));
@@ -269,15 +298,23 @@ static int64_t make_base(struct top *top, const char *path)
 	return cnt;
 }
 
+/* What the tables of off-CPU time leave out: one line, or with --waiting a table. */
 static int print_idle(struct top *top)
 {
-	int64_t idle_ns = 0, *const fields[] = { &idle_ns };
-	int err = db__read_integers(&top->request.db, "sql/top/idle.sql", fields, 1);
+	bool opened = top->request.options->waiting;
+	int64_t idle_ns = 0, kernel_ns = 0, *const fields[] = { &idle_ns, &kernel_ns };
+	int err = db__read_integers(&top->request.db, "sql/top/idle.sql", fields, 2);
 
 	if (!err && idle_ns)
+		fprintf(top->out, "Not counted: %.3f s in which threads waited for work%s\n",
+			(double)idle_ns / 1e9, opened ? "." : " (--waiting shows where).");
+	if (!err && kernel_ns)
 		fprintf(top->out,
 			"Not counted: %.3f s in which threads of the kernel waited for work.\n",
-			(double)idle_ns / 1e9);
+			(double)kernel_ns / 1e9);
+	if (!err && opened)
+		err = print_table(top, "WAITING FOR WORK BY FUNCTION",
+				  "sql/top/idle_functions.sql");
 	return err;
 }
 
@@ -313,9 +350,19 @@ static int print_advice(struct top *top)
 	return err;
 }
 
+static int print_by(struct top *top)
+{
+	char title[32] = "TIME BY ";
+	size_t at = strlen(title);
+
+	for (const char *by = top->by; *by && at < sizeof(title) - 1; by++)
+		title[at++] = (char)toupper((unsigned char)*by);
+	return print_table(top, title, "sql/top/commands.sql");
+}
+
 static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 {
-	int err = print_table(top, "TIME BY COMMAND", "sql/top/commands.sql");
+	int err = print_by(top);
 
 	if (!err && has_cpu)
 		err = print_table(top, "CPU TIME BY FUNCTION", "sql/top/cpu_functions.sql");
@@ -337,8 +384,13 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 
 static int fill(struct top *top)
 {
+	static const char *const bases[] = { "sql/top/stack_functions.sql",
+					     "sql/top/waiting_functions.sql",
+					     "sql/top/sorted_waits.sql" };
 	int64_t facts[FACT_CNT] = { 0 };
-	int64_t cpu = make_base(top, "sql/top/cpu_samples.sql");
+	int64_t cpu = make_base(top, "sql/top/who.sql") < 0
+			      ? -1
+			      : make_base(top, "sql/top/cpu_samples.sql");
 	int64_t offcpu = cpu < 0 ? cpu : make_base(top, "sql/top/offcpu_waits.sql");
 
 	if (offcpu < 0 || read_facts(top, facts) != 0)
@@ -346,8 +398,9 @@ static int fill(struct top *top)
 	top->request.reads = 1ull << EVENT_PROFILE | 1ull << EVENT_SWITCH;
 	if (cpu == 0 && offcpu == 0)
 		return request__empty(&top->request);
-	if (make_base(top, "sql/top/stack_functions.sql") < 0)
-		return STATUS_FAILED;
+	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+		if (make_base(top, bases[i]) < 0)
+			return STATUS_FAILED;
 	if (print_facts(top, facts) != 0 || print_all(top, cpu > 0, offcpu > 0) != 0)
 		return STATUS_FAILED;
 	return STATUS_OK;
@@ -366,6 +419,7 @@ static int print_memory(struct top *top)
 		log__error("out of memory");
 	if (top->out && fclose(top->out) != 0)
 		status = STATUS_FAILED;
+	progress__end();
 	if (status == STATUS_OK && (fwrite(text, 1, sz, stdout) != sz || fflush(stdout) != 0)) {
 		log__error("cannot write to the standard output: %s", strerror(errno));
 		status = STATUS_FAILED;
@@ -374,31 +428,52 @@ static int print_memory(struct top *top)
 	return status;
 }
 
+/* What --by takes. The first is the default. */
+static const char *const groups[] = { "command",   "process", "thread", "cgroup",
+				      "container", "unit",    "span",	"host" };
+
 /* Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int check_sort(const struct export_options *o)
+static int check_order(const struct export_options *o)
 {
 	if (!o->sort || strcmp(o->sort, "self") == 0 || strcmp(o->sort, "total") == 0)
 		return STATUS_OK;
 	return export_options__wrong(o, "--sort '%s': expected self or total", o->sort);
 }
 
-/* Orders the tables of functions. Returns 0 or -errno (reported). */
-static int set_order(struct top *top, const char *by)
+/* Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int check_by(struct top *top, const struct export_options *o)
 {
-	bool by_total = by && strcmp(by, "total") == 0;
+	top->by = o->by ? o->by : groups[0];
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (strcmp(top->by, groups[i]) == 0)
+			return STATUS_OK;
+	return export_options__wrong(o,
+				     "--by '%s': expected command, process, thread, cgroup, "
+				     "container, unit, span or host",
+				     o->by);
+}
 
-	return db__set_variable(&top->request.db, "top_by_total", duckdb_create_bool(by_total));
+/* Orders the tables of functions, and chooses what rows are by. Returns 0 or -errno (reported). */
+static int set_variables(struct top *top, const char *order)
+{
+	bool by_total = order && strcmp(order, "total") == 0;
+	struct db *db = &top->request.db;
+	int err = db__set_variable(db, "top_by_total", duckdb_create_bool(by_total));
+
+	return err ? err : db__set_variable(db, "top_by", duckdb_create_varchar(top->by));
 }
 
 int top__run(const struct export_options *o)
 {
 	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT };
-	int status = check_sort(o);
+	int status = check_order(o);
 
+	if (status == STATUS_OK)
+		status = check_by(&top, o);
 	if (status != STATUS_OK)
 		return status;
 	status = request__open(&top.request, o);
-	if (status == STATUS_OK && set_order(&top, o->sort) != 0)
+	if (status == STATUS_OK && set_variables(&top, o->sort) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = print_memory(&top);

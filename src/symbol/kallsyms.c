@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/monotonic.h"
+#include "base/search.h"
 #include "base/strtab.h"
 #include "symbol/demangle.h"
 
@@ -259,16 +260,8 @@ void kallsyms__free(struct kallsyms *k)
 
 static const struct entry *find(const struct table *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->cnt;
+	size_t lo = SEARCH_COUNT(t->entries, t->cnt, e, e->addr <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->entries[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == 0 || !t->entries[lo - 1].name || addr - t->entries[lo - 1].addr >= FUNCTION_MAX)
 		return NULL;
 	return &t->entries[lo - 1];

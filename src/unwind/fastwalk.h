@@ -110,6 +110,7 @@ static inline bool fastwalk_slot__resume_other_stack(struct fastwalk_slot *l,
 	l->pc = before->pc;
 	l->sp = before->sp;
 	l->fp = before->fp;
+	l->link = before->link;
 	return true;
 }
 

@@ -363,6 +363,10 @@ static enum unwind_status go_back(struct slowwalk *w)
 	w->regs.v[m->sp] = o->sp;
 	w->regs.v[m->fp] = o->fp;
 	w->regs.valid = m->caller;
+	if (o->link) {
+		w->regs.v[m->ra] = o->link;
+		w->regs.valid |= 1ull << m->ra;
+	}
 	w->flags = 0;
 	w->source = FRAME_BY_CFI;
 	w->signal_sp = 0;
@@ -402,7 +406,7 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 	if (slowwalk__pc(w) == 0 && !signal)
 		return UNWIND_ROOT;
 	w->signal_sp = signal ? sp : 0;
-	w->flags = signal ? 0 : FRAME_CALLER;
+	w->flags = signal || rule->flags & RULE_INTERRUPTED ? 0 : FRAME_CALLER;
 	w->source = rule->flags & RULE_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
 	if (signal && leave_signal_stack(w))
 		return SLOWWALK_GO_ON;
@@ -454,6 +458,37 @@ static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
 	       (rule->cfa.how != RULE_REG || rule->cfa.reg == slowwalk__machine(w)->sp);
 }
 
+/* ---- in code of a managed runtime ---- */
+
+/* Returns SLOWWALK_STAY if no runtime knows the code. */
+static enum unwind_status step_managed(struct slowwalk *w, struct frame *f)
+{
+	const struct machine *m = slowwalk__machine(w);
+	const struct managed_query q = { w->process, w->sample, w->stack, w->patient };
+	struct managed_frame at = { .pc = f->pc,
+				    .sp = f->sp,
+				    .fp = slowwalk__fp(w),
+				    .caller = f->flags & FRAME_CALLER,
+				    .regs = f->flags & FRAME_CALLER ? NULL : w->regs.v };
+	enum managed_result result = w->managed.step(w->managed.arg, &q, &at);
+
+	if (result == MANAGED_NONE)
+		return SLOWWALK_STAY;
+	f->flags |= FRAME_MANAGED;
+	w->awaits |= result == MANAGED_AWAITS;
+	if (result != MANAGED_STEPPED)
+		return at.caller && w->sample->truncated ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
+	if (at.sp <= f->sp)
+		return UNWIND_NO_PROGRESS;
+	f->pc = at.own_pc;
+	f->sp = at.own_sp;
+	f->flags |= at.interprets ? FRAME_INTERPRETS : 0;
+	w->regs.v[m->fp] = at.fp;
+	w->regs.valid = m->caller;
+	w->source = FRAME_BY_CFI;
+	return return_to(w, at.pc, at.sp);
+}
+
 /* ---- one step ---- */
 
 enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
@@ -469,6 +504,12 @@ enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
 		return caller ? UNWIND_NO_MAP : leave_no_code(w);
 	if (f->map->kind == MAPPING_UPROBES && !caller)
 		return leave_uprobe(w);
+	if (w->managed.step && f->map->kind == MAPPING_ANON) {
+		enum unwind_status status = step_managed(w, f);
+
+		if (status != SLOWWALK_STAY)
+			return status;
+	}
 	cfi = find_cfi(w, f, &vaddr);
 	if (cfi) {
 		rule = w->bare && f->map->file ? libdw_rules__rule_beside(cfi, vaddr, caller)

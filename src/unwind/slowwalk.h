@@ -6,6 +6,7 @@
 
 #include "event/sample.h"
 #include "event/trace.h"
+#include "process/managed.h"
 #include "process/process.h"
 #include "jit/jitcfi.h"
 #include "cfi/regs.h"
@@ -26,8 +27,9 @@ struct slowwalk {
 	/* A table has no rule for the current frame. */
 	bool bare;
 	struct jit_cfi *jit;
-	struct jobs *jobs; /* read files; NULL: files are read at once */
-	bool patient;	   /* end the walk at a file that is being read */
+	struct managed_code managed; /* .step NULL: none */
+	struct jobs *jobs;	     /* read files; NULL: files are read at once */
+	bool patient;		     /* end the walk at a file that is being read */
 	bool awaits;
 	bool coded; /* the current frame has a rule derived from instructions */
 };

@@ -4,6 +4,7 @@
 #include <utlist.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 
 #define AGREE_MIN    5	/* frames in a row; 3 occasionally join a recursion of node wrongly */
 #define SIGNATURE_SZ 32 /* bytes below a frame's CFA: its return address and saved registers */
@@ -171,17 +172,7 @@ static bool same_place(const struct node *a, const struct node *b)
 /* Returns the index of the frame with this stack pointer; stack pointers ascend. */
 static size_t find_sp(const struct memory *m, uint64_t sp)
 {
-	size_t low = 0, high = m->cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->nodes[mid].sp < sp)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_COUNT(m->nodes, m->cnt, n, n->sp < sp);
 }
 
 /*

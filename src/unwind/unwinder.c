@@ -37,6 +37,11 @@ void unwinder__set_jit_places(struct unwinder *u, const struct jit_places *place
 	jit_cfi__set_places(u->walk.jit, places);
 }
 
+void unwinder__set_managed(struct unwinder *u, const struct managed_code *managed)
+{
+	u->walk.managed = *managed;
+}
+
 void unwinder__free(struct unwinder *u)
 {
 	if (!u)

@@ -5,6 +5,7 @@
 
 #include "event/sample.h"
 #include "event/trace.h"
+#include "process/managed.h"
 #include "process/process.h"
 #include "jit/jitfile.h"
 #include "cfi/tablestore.h"
@@ -17,6 +18,8 @@ struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *);
 /* Sets where jitdumps are, if they do not belong to processes of this host. Call it before the
  * first walk. */
 void unwinder__set_jit_places(struct unwinder *, const struct jit_places *);
+/* Sets how code of managed runtimes is walked. Call it before the first walk. */
+void unwinder__set_managed(struct unwinder *, const struct managed_code *);
 /* Must be called after jobs__free(): no job may still use its files. */
 void unwinder__free(struct unwinder *);
 

@@ -92,7 +92,7 @@ def test_every_subcommand_selects_the_same(waiting, tmp_path):
     assert table == (6,)
     out = sections(run("top", *args).stdout)
     assert [r.split() for r in out["TIME BY COMMAND"][1:]] == [
-        ["0.010", "100.0", "6.000", "0.000", "two"], ["0.010", "100.0", "6.000", "0.000", "(all)"]]
+        ["0.010", "100.0", "6.000", "0.000", "0.000", "two"], ["0.010", "100.0", "6.000", "0.000", "0.000", "(all)"]]
     assert "10.0 s from" in out[""][0] and "Lost events: 0" in out[""][-1]
     run("pprof", "offcpu_stacks.sql", *args, "--output", tmp_path / "p")
     assert Raw(tmp_path / "p").samples == {("turn",): (1, 6 * SECOND)}

@@ -82,21 +82,21 @@ def test_top_shows_every_table(busy):
     assert "Lost events: 12 (switch ring_full 12): times are too small" in head
     rows = [r.split() for r in out["TIME BY COMMAND"]]
     ms = PERIOD / 1e9
-    assert rows[1] == [f"{9 * ms:.3f}", "90.0", "1.500", "1.500", "prog"]
-    assert rows[2] == [f"{ms:.3f}", "10.0", "0.000", "0.000", "other"]
-    assert rows[3] == ["0.000", "0.0", "6.000", "0.000", "kworker"]
-    assert rows[4] == [f"{10 * ms:.3f}", "100.0", "7.500", "1.500", "(all)"]
+    assert rows[1] == [f"{9 * ms:.3f}", "90.0", "1.500", "1.500", "0.000", "prog"]
+    assert rows[2] == [f"{ms:.3f}", "10.0", "0.000", "0.000", "0.000", "other"]
+    assert rows[3] == ["0.000", "0.0", "6.000", "0.000", "0.000", "kworker"]
+    assert rows[4] == [f"{10 * ms:.3f}", "100.0", "7.500", "1.500", "0.000", "(all)"]
     cpu = {tuple(r.split()[4:]): r.split()[:4] for r in out["CPU TIME BY FUNCTION"][1:-1]}
     assert cpu[("prog", "prog", "hot")] == [f"{6 * ms:.3f}", "60.0", f"{6 * ms:.3f}", "60.0"]
     assert cpu[("prog", "prog", "rec")] == [f"{2 * ms:.3f}", "20.0", f"{2 * ms:.3f}", "20.0"], "a recursion counts once"
     assert cpu[("prog", "prog", "main")] == ["0.000", "0.0", f"{9 * ms:.3f}", "90.0"]
-    assert cpu[("prog", "[kernel]", "copy")] == [f"{ms:.3f}", "10.0", f"{ms:.3f}", "10.0"]
+    assert cpu[("prog", "read", "[kernel]", "copy")] == [f"{ms:.3f}", "10.0", f"{ms:.3f}", "10.0"]
     assert cpu[("prog", "[kernel]", "entry")][:2] == ["0.000", "0.0"]
     assert cpu[("prog", "prog", "read")][:3] == ["0.000", "0.0", f"{ms:.3f}"]
-    off = {tuple(r.split()[5:]): r.split()[:5] for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
-    assert off[("prog", "prog", "wait")] == ["1.500", "0.500", "22.2", "2.000", "22.2"]
-    assert off[("prog", "prog", "hot")] == ["0.000", "1.000", "11.1", "1.000", "11.1"]
-    assert off[("kworker", "[kernel]", "io_schedule")] == ["6.000", "0.000", "66.7", "6.000", "66.7"]
+    off = {tuple(r.split()[8:]): r.split()[:5] + r.split()[7:8] for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
+    assert off[("prog", "prog", "wait")] == ["1.500", "0.500", "22.2", "2.000", "1", "2000.00"]
+    assert off[("prog", "prog", "hot")] == ["0.000", "1.000", "11.1", "1.000", "1", "1000.00"]
+    assert off[("kworker", "[kernel]", "io_schedule")] == ["6.000", "0.000", "66.7", "6.000", "1", "6000.00"]
     states = {r.split()[-1]: r.split()[:3] for k, v in out.items() if "BY STATE" in k for r in v[1:]}
     assert states == {"disk_sleep": ["6.000", "0.000", "1"], "sleeping": ["1.500", "0.500", "1"],
                       "preempted": ["0.000", "1.000", "1"], "(all)": ["7.500", "1.500", "3"]}
@@ -122,29 +122,114 @@ def waits_of(path):
     return {r.split()[-1]: (r.split()[0], r.split()[3]) for r in out["OFF-CPU TIME BY FUNCTION"][1:-1]}
 
 
-@pytest.mark.parametrize("libc, waits", [
-    (["__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel", "poll"], {"poll"}),  # with debug information
-    (["__syscall_cancel_arch", None, None, "poll"], {"poll"}),
-    ([None, None, "poll"], {"poll"}),
-    (["__lll_lock_wait", "pthread_mutex_lock"], {"__lll_lock_wait", "pthread_mutex_lock"}),
+@pytest.mark.parametrize("libc, call", [
+    (["__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel", "read"], "read"),  # with debug information
+    (["__syscall_cancel_arch", None, None, "read"], "read"),
+    ([None, None, "read"], "read"),
+    (["__lll_lock_wait", "pthread_mutex_lock"], "pthread_mutex_lock"),
 ])
-def test_a_thread_waits_below_what_libc_puts_on_top(libc, waits, tmp_path):
-    """In the first function that the program itself calls, with names and in a stripped libc."""
+def test_a_thread_waits_in_the_function_that_called_libc(libc, call, tmp_path):
+    """With what it called, with names and in a stripped libc."""
     stack = names(*libc, module="/usr/lib/libc.so.6") + names("serve", "main")
     b = Batch().slice(0, SECOND, "sleeping", stack).slice(3 * SECOND, 3 * SECOND, "dead")
     found = waits_of(b.write(tmp_path / "r"))
-    assert set(found) == waits | {"serve", "main"}
-    assert {f for f, (blocked, _) in found.items() if blocked == "2.000"} == {libc[0] if libc[0] in waits else "poll"}
+    assert found == {"serve": ("2.000", "2.000"), "main": ("0.000", "2.000")}
+    row = sections(run("top", "-r", tmp_path / "r").stdout)["OFF-CPU TIME BY FUNCTION"][1].split()
+    assert row[-4:] == ["prog", call, "prog", "serve"]
 
 
-def test_a_function_without_a_name_is_where_a_thread_waits_if_no_other_is_known(tmp_path):
+def test_a_function_without_a_name_is_where_a_thread_waits_if_no_caller_has_one(tmp_path):
     libc = "/usr/lib/libc.so.6"
-    for i, stack in enumerate([names(None, module=libc) + names("main"),
-                               names(None, "__libc_start_main", module=libc) + names("_start"),
-                               names(None, module="/usr/lib/libother.so") + names("poll", module=libc)]):
+    start = names("__libc_start_main", module=libc) + names("_start")
+    for i, (stack, where) in enumerate([
+            (names(None, module=libc) + names("main"), "main"),
+            (names(None, module=libc) + start, "symbol]"),
+            (names("read", module=libc) + names(None) + start, "symbol]"),
+            (names(None, module="/usr/lib/libother.so") + names("main") + start, "main")]):
         b = Batch().slice(0, SECOND, "sleeping", stack).slice(3 * SECOND, 3 * SECOND, "dead")
         waits = waits_of(b.write(tmp_path / str(i)))
-        assert [f for f, (blocked, _) in waits.items() if blocked == "2.000"] == ["symbol]"]
+        assert [f for f, (blocked, _) in waits.items() if blocked == "2.000"] == [where]
+
+
+def libc(*functions):
+    return names(*functions, module="/usr/lib/libc.so.6")
+
+
+LOOPS = {
+    "epoll": libc("epoll_wait") + names("turn", "run", "serve", "main") + libc("__libc_start_main"),
+    "pool": libc("pthread_cond_wait") + names("take", "worker") + libc("start_thread"),
+    "join": libc("pthread_join") + names("a", "b", "c", "main"),
+    "go": names("runtime.futex", "runtime.stopm", "runtime.findRunnable", "runtime.mcall"),
+    "secure_read": libc("epoll_wait") + names("WaitEventSetWait", "secure_read", "PostgresMain", "main"),
+}
+CAUSES = {
+    "reads_a_result": libc("poll") + names("reads_a_result", "query", "handle", "worker") + libc("start_thread"),
+    "borrows": libc("pthread_cond_wait") + names("borrows", "query", "worker") + libc("start_thread"),
+    "naps": libc("clock_nanosleep") + names("naps") + libc("start_thread"),
+    "locks": libc("__lll_lock_wait", "pthread_mutex_lock") + names("locks") + libc("start_thread"),
+    "XactLockTableWait": libc("epoll_wait")
+                         + names("WaitEventSetWait", "WaitLatch", "ProcSleep", None, "LockAcquireExtended", "XactLockTableWait", "main"),
+}
+
+
+def test_waiting_for_work_is_one_line_that_can_be_opened(tmp_path):
+    b = Batch()
+    for pid, stack in enumerate([*LOOPS.values(), *CAUSES.values()], start=1):
+        b.slice(0, SECOND, "sleeping", stack, pid=pid).slice(3 * SECOND, 4 * SECOND, "dead", pid=pid, runnable=SECOND // 2)
+    b.write(tmp_path / "r")
+    text = run("top", "-N", 40, "-r", tmp_path / "r").stdout
+    table = [r.split() for r in sections(text)["OFF-CPU TIME BY FUNCTION"][1:]]
+    assert {r[-1] for r in table if r[0] == "1.500"} == set(CAUSES)
+    assert table[-1][:2] == [f"{1.5 * len(CAUSES):.3f}", f"{0.5 * len(LOOPS | CAUSES):.3f}"], "waiting for a CPU is no lack of work"
+    line = f"Not counted: {1.5 * len(LOOPS):.3f} s in which threads waited for work"
+    assert f"{line} (--waiting shows where)." in text and "WAITING FOR WORK" not in text
+    assert sections(text)["TIME BY COMMAND"][1].split()[2:5] == ["7.500", "5.000", "7.500"]
+    text = run("top", "--waiting", "-N", 40, "-r", tmp_path / "r").stdout
+    rows = [r.split() for r in sections(text)["WAITING FOR WORK BY FUNCTION"][1:]]
+    assert f"{line}.\n" in text and ["7.500", str(len(LOOPS)), "(all)"] in rows
+    assert {r[-1] for r in rows if r[0] == "1.500"} == {"turn", "take", "a", "runtime.futex", "secure_read"}
+
+
+def test_lengths_of_waits(tmp_path):
+    """p50 and p99 are right to 3 %, the maximum is exact."""
+    b, at = Batch(), 0
+    for i in range(200):
+        length = SECOND if i == 7 else (i + 1) * 1_000_000 if i < 198 else 3 * SECOND
+        b.slice(at, at + 1000, "sleeping", names("wait"))
+        at += 1000 + length
+    b.slice(at, at + 1000, "dead")
+    row = sections(run("top", "-r", b.write(tmp_path / "r")).stdout)["OFF-CPU TIME BY FUNCTION"][1].split()
+    assert row[4] == "200" and row[7] == "3000.00"
+    assert float(row[5]) == pytest.approx(101, rel=0.03) and float(row[6]) == pytest.approx(1000, rel=0.03)
+
+
+DOCKER = "/system.slice/docker-" + "0123456789abcdef" * 4 + ".scope"
+GROUPS = {
+    "command": ("prog", "prog"), "process": ("prog 100", "prog 200"), "thread": ("pool 100", "prog 200"), "host": ("here", "there"),
+    "cgroup": (DOCKER, "/system.slice/nginx.service"), "container": ("0123456789ab", "[no container]"),
+    "unit": (DOCKER.rsplit("/", 1)[1], "nginx.service"), "span": ("login", "[no span]"),
+}
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_rows_are_by_what_is_asked_for(tmp_path, by):
+    one = dict(pid=100, tgid=100, thread="pool", host="here", cgroup=DOCKER, trace_name="login")
+    two = dict(pid=200, tgid=200, host="there", cgroup="/system.slice/nginx.service")
+    b = Batch()
+    for fields, cnt in (one, 3), (two, 2):
+        b.profile(0, names("f"), count=cnt, **fields)
+        b.slice(0, SECOND, "sleeping", names("wait"), **fields).slice((1 + cnt) * SECOND, 9 * SECOND, "dead", **fields)
+    out = sections(run("top", "--by", by, "-r", b.write(tmp_path / "r")).stdout)
+    rows = out[f"TIME BY {by.upper()}"]
+    assert rows[0].split()[-1] == by
+    assert [r.split("  ")[-1].strip() for r in rows[1:-1]] == list(dict.fromkeys(GROUPS[by]))
+    for title in "CPU TIME BY FUNCTION", "OFF-CPU TIME BY FUNCTION":
+        for name in GROUPS[by]:
+            assert any(name in row for row in out[title]), title
+
+
+def test_unknown_groups_are_refused(busy):
+    assert "--by 'nothing': expected command, process" in run("top", "-r", busy, "--by", "nothing", status=2).stderr
 
 
 def test_top_selects_a_command(busy):

@@ -45,3 +45,11 @@ def test_interpreter_frames_are_left_out_unless_asked_for(tmp_path, empty):
 def test_a_recording_without_marks_is_shown_whole(tmp_path):
     Batch().profile(0, STACK).write(tmp_path / "rec")
     assert names_shown(tmp_path / "rec") == ["strcmp", "sort", "_PyEval_EvalFrameDefault", "main"]
+
+
+def test_a_report_has_interpreter_frames_only_if_asked_for(tmp_path):
+    write(tmp_path / "rec", 1, STACK)
+    for args, expected in ((), False), (("--interpreter",), True):
+        subprocess.run([EXPORT, "report", "-r", tmp_path / "rec", "-o", tmp_path / "r.html", *args], check=True, timeout=60)
+        page = (tmp_path / "r.html").read_text()
+        assert "strcmp" in page and ("_PyEval_EvalFrameDefault" in page) == expected

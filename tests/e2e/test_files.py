@@ -111,17 +111,16 @@ def test_a_file_that_never_answers_harms_only_its_own_stacks(slow, start, spawn,
     busy = run_from(slow, spawn, compile_c, "hung"), spawn(EXAMPLES / "cpu", 300)
     slow.hang()
     status = tmp_path / "status"
-    c = start("-p", "profile:u:199,switch:u", "--status", status, "--no-cache")
+    c = start("-p", "profile:u:199,switch:u", "--ring-size", "64M", "--status", status, "--no-cache")
     wait_status(status, lambda s: s["waited"] > 0)
     fresh = spawn(compile_c(BUSY, name="fresh"))
     time.sleep(3)
     wait_worked(0.5, fresh, *busy)
     fresh.kill()
     r = stop_soon(c)
-    hung = ends(r, "hung")
-    assert "root" not in hung
-    assert sum(hung.values()) > 50
-    assert r.one("SELECT count(*) FROM events WHERE command = 'hung' AND unwind = 'root'") == 0
+    assert sum(n for how, n in ends(r, "hung").items() if how != "root") > 50
+    # A leaf that stores nothing has its return address on top of its stack: a guess leads to libc and to the root.
+    assert r.rows("SELECT ustack FROM stacks WHERE command = 'hung' AND unwind = 'root' AND NOT list_contains(list_transform(ustack, lambda f: f.mark), 'guess')") == []
 
 
 def test_no_program_is_run_to_read_a_file(slow, start, spawn, compile_c, tmp_path):
@@ -159,7 +158,7 @@ def test_symbols_that_never_come_harm_only_their_file(slow, start, spawn, compil
     slow.hang(between=(start_ + (1 << 20), end - (1 << 20)))
     mute = spawn(slow.at / "mute")
     status = tmp_path / "status"
-    c = start("-p", "profile:u:199,switch:u", "--status", status, "--no-cache")
+    c = start("-p", "profile:u:199,switch:u", "--ring-size", "64M", "--status", status, "--no-cache")
     time.sleep(3)
     fresh = spawn(compile_c(BUSY, name="fresh"))
     time.sleep(3)

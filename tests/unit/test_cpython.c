@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "fakepython.h"
+#include "runtime/threadslot.h"
 
 static const uint64_t symbols[] = { FAKE_RUNTIME, FAKE_VERSION };
 
@@ -230,6 +231,33 @@ static void takes_both_of_two_slots(void **state)
 	close(fd);
 }
 
+/* AArch64: a list's head and then the dtv, to which the thread pointer leads. */
+static void finds_the_thread_pointer_above_a_descriptor(void **state)
+{
+	enum { TP = FAKE_SELF + 1856, DTV = FAKE_SELF - 512, LIST = FAKE_SELF - 256 };
+	struct remote r;
+	int64_t off;
+	int fd = fake__new();
+
+	(void)state;
+	fake__word(fd, TP + 4096, 0); /* the file is long enough */
+	fake__word(fd, FAKE_SELF + 192, LIST);
+	fake__word(fd, LIST, FAKE_SELF + 192);
+	fake__word(fd, LIST + 16, FAKE_SELF + 300);
+	r = remote_of(fd);
+	assert_false(thread_slot__self_off(&r, &machine_aarch64, FAKE_SELF, &off));
+	fake__word(fd, TP, DTV);
+	fake__word(fd, DTV - 16, 16);
+	fake__word(fd, DTV, 1);
+	fake__word(fd, DTV + 16, TP + 16);
+	r = remote_of(fd);
+	assert_true(thread_slot__self_off(&r, &machine_aarch64, FAKE_SELF, &off));
+	assert_int_equal(off, -1856);
+	assert_true(thread_slot__self_off(&r, &machine_x86_64, FAKE_SELF, &off));
+	assert_int_equal(off, 0);
+	close(fd);
+}
+
 static void waits_for_a_runtime_that_has_not_started(void **state)
 {
 	struct capture_runtime c;
@@ -359,6 +387,7 @@ RUN_TESTS(cmocka_unit_test(reads_names_and_lines), cmocka_unit_test(cleans_names
 	  cmocka_unit_test(decodes_lines_as_python_does),
 	  cmocka_unit_test(ends_with_a_cut_line_table),
 	  cmocka_unit_test(finds_the_slot_of_a_thread), cmocka_unit_test(takes_both_of_two_slots),
+	  cmocka_unit_test(finds_the_thread_pointer_above_a_descriptor),
 	  cmocka_unit_test(waits_for_a_runtime_that_has_not_started),
 	  cmocka_unit_test(names_an_unknown_version),
 	  cmocka_unit_test(bounds_a_list_of_threads_that_loops),

@@ -36,8 +36,9 @@ static void puts_commas_between_values(void **state)
 	json_out__close(&b, '}');
 	buf__u8(&b, 0);
 	assert_int_equal(buf__err(&b), 0);
-	assert_string_equal(b.data, "{\"a\":-9223372036854775808,\"b\":[0.5,null,null,true,"
-				    "\"[,\\\"\\u000a\xef\xbf\xbd\",{},0],\"c\":null}");
+	assert_string_equal((const char *)b.data,
+			    "{\"a\":-9223372036854775808,\"b\":[0.5,null,null,true,"
+			    "\"[,\\\"\\u000a\xef\xbf\xbd\",{},0],\"c\":null}");
 	buf__free(&b);
 }
 

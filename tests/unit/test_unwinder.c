@@ -154,7 +154,7 @@ static struct fixture *handler(void **state)
 {
 	struct fixture *t = leaf(state, FUNCTION(PLAIN), 32);
 	uint8_t *end = t->event->data + t->event->ustack_sz;
-	const struct event_switched s = { FUNCTION(PLAIN), INTERRUPTED, 0, 16 };
+	const struct event_switched s = { .pc = FUNCTION(PLAIN), .sp = INTERRUPTED, .sz = 16 };
 	const uint64_t words[] = { return_into(ROOT), 0 };
 
 	t->words[0] = return_into(SIGNAL);

@@ -27,11 +27,11 @@ static struct sample with_other(struct fixture *t, uint64_t pc, uint64_t fp)
 	struct sample s = sample_of(t);
 
 	s.before = (struct other_stack){
-		true,
-		pc,
-		OTHER,
-		fp,
-		{ .addr = OTHER, .sz = sizeof(other), .bytes = (uint8_t *)other }
+		.known = true,
+		.pc = pc,
+		.sp = OTHER,
+		.fp = fp,
+		.stack = { .addr = OTHER, .sz = sizeof(other), .bytes = (uint8_t *)other }
 	};
 	return s;
 }

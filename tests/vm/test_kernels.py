@@ -192,6 +192,10 @@ def test_requests_to_a_disk_are_rows(machine):
     rows = {kind: (n, int(amount) // 512) for kind, n, amount in r.rows("SELECT kind, count(*), sum(amount) FROM events GROUP BY ALL")}
     alone = r.one("SELECT count(*) FROM events f WHERE kind = 'blk_flush' AND NOT EXISTS (FROM events w WHERE w.kind = 'blk_write' "
                   "AND w.pid = f.pid AND w.timestamp - w.duration = f.timestamp - f.duration)")
+    if skipped(r):
+        requests = counted[0] + counted[4] + counted[11]
+        assert requests - skipped(r) <= sum(rows[kind][0] for kind in ("blk_read", "blk_write", "blk_discard")) + alone <= requests
+        return
     assert rows["blk_read"] == (counted[0], counted[2])
     assert (rows["blk_write"][0] + alone, rows["blk_write"][1]) == (counted[4], counted[6])
     assert rows["blk_discard"] == (counted[11], counted[13])
@@ -206,7 +210,8 @@ def test_requests_to_a_disk_are_rows(machine):
 
 def test_write_back_belongs_to_the_cgroup_that_dirtied(machine):
     r = recorded(machine, "cgroup")
-    assert r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback'") == 4 << 20
+    written = r.one("SELECT sum(amount) FROM events WHERE reason = 'writeback'")
+    assert written == 4 << 20 or skipped(r) and written < 4 << 20
     assert r.rows("SELECT DISTINCT cgroup FROM events WHERE kind != 'lost'") == [("/writer",)]
 
 

@@ -16,7 +16,7 @@ CXX = """
 #include <string>
 #include <vector>
 struct shape { virtual ~shape() {} virtual double area(int n) = 0; };
-struct square : shape { double area(int n) override { double sum = 0; for (int i = 0; i < n; i++) sum += i * sum + 1; return sum; } };
+struct square : shape { __attribute__((noinline)) double area(int n) override { double sum = 0; for (int i = 0; i < n; i++) sum += i * sum + 1; return sum; } };
 namespace shop {
 template <typename T> __attribute__((noinline)) T sorted(std::vector<T> v) { std::sort(v.begin(), v.end(), [](const T &a, const T &b) { return b < a; }); return v[0]; }
 __attribute__((noinline)) int caught(int n) { try { if (n) throw std::runtime_error("sold out"); return 0; } catch (const std::exception &e) { return (int)std::string(e.what()).size(); } }
@@ -26,7 +26,7 @@ int main() {
 	for (int n = 1; n < 100000000; n++) {
 		std::map<std::string, int> m;
 		for (int i = 0; i < 50; i++) m["k" + std::to_string(i * n % 97)] = i;
-		sum += p->area(3000) + shop::sorted(std::vector<std::string>{"b", "a", std::to_string(n)}).size() + shop::caught(n) + m.size();
+		sum += p->area(3000) + shop::sorted(std::vector<std::string>{"b", "a", std::to_string(n)}).size() + shop::caught(n % 4 == 0) + m.size();
 	}
 	return sum > 0;
 }
@@ -57,7 +57,7 @@ RUNS = {
 # What one of these names of each kind has; the last ends every stack.
 NAMES = {
     "c": ["render_line", "work", "main"], "lock": ["update_account", "transfer"], "go": ["main.spin", "main.deep"], "stubs": ["step", "step@plt", "main"],
-    "cxx": ["square::area(int)", "shop::caught(int)", "main"], "python": ["_PyEval_EvalFrameDefault", "Py_BytesMain"],
+    "cxx": ["square::area(int)", "shop::caught(int)", "main"], "python": ["fib", "<lambda>", "Py_BytesMain"],
 }
 
 

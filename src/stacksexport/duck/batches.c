@@ -11,13 +11,13 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/share.h"
 
-/* DuckDB's words without the advice that follows them. */
+/* Returns the length of the first line of DuckDB's message; advice follows it. */
 static int first_line(const char *words)
 {
 	return words ? (int)strcspn(words, "\n") : 0;
 }
 
-/* Takes those out whose file is in the result (sql/files.sql). */
+/* Leaves out the batches that have a file in the result (sql/files.sql). */
 static void leave_out(struct recfiles *files, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
@@ -38,7 +38,7 @@ static void leave_out(struct recfiles *files, duckdb_result *result)
 	}
 }
 
-/* Where the end of one file cannot be read, each batch is looked at alone. */
+/* Checks each batch alone, because a file with an unreadable end fails the joint check. */
 static int check_each(struct db *db, struct recfiles *files, const char *sql)
 {
 	int err = 0;

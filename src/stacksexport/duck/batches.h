@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which batches of a recording can be read. Their files may come from anybody, or from a bad disk.
- */
+/* Finds the batches of a recording that can be read. The files may be hostile or damaged. */
 #ifndef STACKSEXPORT_DUCK_BATCHES_H
 #define STACKSEXPORT_DUCK_BATCHES_H
 
 #include "stacksexport/duck/db.h"
 
 /*
- * Takes the batches out of `files` that are not what a recording is made of, with a warning for
- * each, and tells the database which are left. 0; -EBADMSG when none is, or -errno; reports.
+ * Leaves out the batches of `files` that are no valid parts of a recording, with a warning for
+ * each, and passes the others to the database. Returns 0, -EBADMSG if none is left, or -errno
+ * (already logged).
  */
 int batches__check(struct db *, struct recfiles *files);
 
-/* After a query has failed while reading: says which files are damaged. Reads all of them. */
+/* Reports which files are damaged, after a query failed to read. Reads all of them. */
 void batches__blame(struct db *, const struct recfiles *files);
 
 #endif

@@ -11,10 +11,9 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "stacksexport/duck/batches.h"
 #include "stacksexport/duck/cells.h"
-#include "stacksexport/duck/following.h"
 #include "stacksexport/duck/share.h"
+#include "stacksexport/progress.h"
 
 static const struct {
 	const char *name, *value;
@@ -35,13 +34,13 @@ static int db__settings(duckdb_config *config)
 		if (duckdb_set_config(*config, settings[i].name, settings[i].value) !=
 		    DuckDBSuccess)
 			return -EINVAL;
-	/* Not ".tmp" in the current folder, which may be anybody's. */
+	/* not ".tmp" in the current folder, which another user may own */
 	snprintf(spill, sizeof(spill), "%s/stacksexport-%d", tmp && *tmp ? tmp : "/tmp",
 		 (int)getpid());
 	return duckdb_set_config(*config, "temp_directory", spill) == DuckDBSuccess ? 0 : -EINVAL;
 }
 
-static int db__connect(struct db *db)
+int db__connect(struct db *db)
 {
 	duckdb_config config = NULL;
 	char *why = NULL;
@@ -58,14 +57,14 @@ static int db__connect(struct db *db)
 	return err;
 }
 
-/* One error line for a query that failed. */
+/* Prints the error line of a failed query. */
 static int failed(const struct db *db, const char *words)
 {
 	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->files->label);
 	return -EINVAL;
 }
 
-static int db__plain(struct db *db, const char *sql)
+int db__command(struct db *db, const char *sql)
 {
 	duckdb_result result;
 	int err = 0;
@@ -87,7 +86,7 @@ void db__append_quoted(struct buf *sql, const char *s, char quote)
 	buf__u8(sql, (uint8_t)quote);
 }
 
-/* ['path', …]; `field` is the offset of the path in a pair. */
+/* Appends ['path', …]; `field` is the offset of the path in a pair. */
 static void append_paths(struct buf *sql, const struct recfiles *files, size_t field)
 {
 	buf__str(sql, "[");
@@ -117,12 +116,12 @@ int db__lock_down(struct db *db, const char *folder)
 	buf__str(&sql, "SET GLOBAL enable_external_access = false;"
 		       "SET GLOBAL lock_configuration = true");
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
 
-/* SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
+/* Runs SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
 static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
 {
 	struct buf sql = { 0 };
@@ -131,7 +130,7 @@ static int db__set_list(struct db *db, const char *name, const struct recfiles *
 	buf__printf(&sql, "SET VARIABLE %s = ", name);
 	append_paths(&sql, files, field);
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : db__plain(db, (const char *)sql.data);
+	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -162,7 +161,7 @@ int db__set_variable(struct db *db, const char *name, duckdb_value value)
 int db__script(struct db *db, const char *path)
 {
 	char *sql = share__read(path);
-	int err = sql ? db__plain(db, sql) : -ENOENT;
+	int err = sql ? db__command(db, sql) : -ENOENT;
 
 	free(sql);
 	return err;
@@ -177,8 +176,7 @@ int db__set_files(struct db *db, const struct recfiles *files)
 				  offsetof(struct recfile_pair, stacktraces));
 }
 
-/* Whether DuckDB has to look at the columns of each file. */
-static int db__set_unions(struct db *db)
+int db__set_unions(struct db *db)
 {
 	return db__set_variable(db, "unions_columns", duckdb_create_bool(!db->same_columns));
 }
@@ -195,74 +193,6 @@ int db__connect_again(const struct db *db, struct db *out)
 	return err ? err : db__set_unions(out);
 }
 
-/* Faster views of recordings for which the query `condition` gives 1. */
-static const struct shortcut {
-	const char *condition, *views;
-	int (*prepare)(struct db *); /* NULL: nothing */
-	bool needs_all;		     /* it holds for the files that there are, not for later ones */
-} shortcuts[] = {
-	{ "sql/is_in_order.sql", "sql/in_order.sql", following__register, true },
-	{ "sql/has_first_stacks.sql", "sql/first_stacks.sql", NULL, false },
-};
-
-static int db__shorten(struct db *db, const struct shortcut *s)
-{
-	int64_t holds = 0;
-	int64_t *const fields[] = { &holds };
-	int err = db->files->grow && s->needs_all ? 0
-						  : db__read_integers(db, s->condition, fields, 1);
-
-	if (!err && holds && s->prepare)
-		err = s->prepare(db);
-	if (holds && s->prepare == following__register)
-		db->in_order = true;
-	return err || !holds ? err : db__script(db, s->views);
-}
-
-static int db__compare_columns(struct db *db)
-{
-	int64_t same = 0;
-	int64_t *const fields[] = { &same };
-	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
-
-	db->same_columns = same;
-	return err ? err : db__set_unions(db);
-}
-
-int db__hide_interpreter(struct db *db)
-{
-	int64_t there = 0;
-	int64_t *const fields[] = { &there };
-	int err = db__read_integers(db, "sql/has_interpreter.sql", fields, 1);
-
-	return err || !there ? err : db__script(db, "sql/without_interpreter.sql");
-}
-
-int db__open(struct db *db, struct recfiles *files)
-{
-	int err;
-
-	*db = (struct db){ .files = files };
-	err = db__connect(db);
-	/* The caller's thread works on the caller's queries only, and following() on queries of its
-	 * own in one of the others. */
-	if (!err)
-		err = db__plain(db, "SET threads = current_setting('threads') + 1");
-	if (!err) /* each view asks every file for its columns */
-		err = db__plain(db, "SET GLOBAL parquet_metadata_cache = true");
-	if (!err)
-		err = batches__check(db, files);
-	if (!err)
-		err = db__compare_columns(db);
-	if (!err)
-		err = db__script(db, "sql/stacks.sql");
-	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)
-		err = db__shorten(db, &shortcuts[i]);
-	if (!err)
-		err = db__script(db, "sql/datafusion.sql");
-	return err;
-}
-
 void db__close(struct db *db)
 {
 	duckdb_disconnect(&db->connection);
@@ -276,7 +206,7 @@ int db__bind(struct db *db, duckdb_prepared_statement prepared)
 		idx_t idx;
 
 		if (duckdb_bind_parameter_index(prepared, &idx, param_names[i]) != DuckDBSuccess)
-			continue; /* the query does not name it */
+			continue; /* the query does not use it */
 		state = db->values[i] ? duckdb_bind_varchar(prepared, idx, db->values[i])
 				      : duckdb_bind_null(prepared, idx);
 		if (state != DuckDBSuccess)
@@ -292,7 +222,7 @@ int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 	return db__bind(db, *out);
 }
 
-/* What cannot be a subquery has no rows to show. */
+/* Refuses statements that cannot be a subquery, because they return no rows. */
 static int check_gives_rows(duckdb_prepared_statement prepared)
 {
 	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
@@ -322,10 +252,10 @@ int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *
 
 int db__divide_integers(struct db *db)
 {
-	return db__plain(db, "SET integer_division = true");
+	return db__command(db, "SET integer_division = true");
 }
 
-/* Whether it may be the files' fault, and not the query's. */
+/* Returns true if the files, and not the query, may be the reason. */
 static bool is_of_files(duckdb_error_type type)
 {
 	static const duckdb_error_type types[] = {
@@ -339,7 +269,7 @@ static bool is_of_files(duckdb_error_type type)
 	return false;
 }
 
-/* DuckDB's own wait for its threads spins, which took 45 % of the CPU time of `top` over 400 files.
+/* DuckDB's wait for its own threads spins, which took 45 % of the CPU time of `top` over 400 files.
  */
 #define WAIT_NS 50000
 
@@ -356,27 +286,30 @@ duckdb_state db__finish_pending(duckdb_pending_result pending, duckdb_result *ou
 	return duckdb_execute_pending(pending, out);
 }
 
-static duckdb_state db__start_and_finish(duckdb_prepared_statement prepared, duckdb_result *out)
+static duckdb_state db__start_and_finish(struct db *db, duckdb_prepared_statement prepared,
+					 duckdb_result *out)
 {
 	duckdb_pending_result pending = NULL;
 	duckdb_state state;
 
 	*out = (duckdb_result){ 0 };
+	progress__query(db->connection);
 	if (duckdb_pending_prepared(prepared, &pending) == DuckDBSuccess)
 		state = db__finish_pending(pending, out);
-	else /* fails again, and says why in *out */
+	else /* fails again, and sets the reason in *out */
 		state = duckdb_execute_prepared(prepared, out);
+	progress__query(NULL);
 	duckdb_destroy_pending(&pending);
 	return state;
 }
 
 int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
 {
-	if (db__start_and_finish(prepared, out) == DuckDBSuccess)
+	if (db__start_and_finish(db, prepared, out) == DuckDBSuccess)
 		return 0;
 	failed(db, duckdb_result_error(out));
-	if (is_of_files(duckdb_result_error_type(out)))
-		batches__blame(db, db->files);
+	if (db->blame && is_of_files(duckdb_result_error_type(out)))
+		db->blame(db, db->files);
 	return -EINVAL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DuckDB over the files of recordings: opening, preparing, running. It never loads anything from
- * the network. */
+/* DuckDB over the files of recordings: connections, files, settings, and queries. Never loads
+ * anything from the network. */
 #ifndef STACKSEXPORT_DUCK_DB_H
 #define STACKSEXPORT_DUCK_DB_H
 
@@ -13,85 +13,90 @@
 struct db {
 	duckdb_database database;
 	duckdb_connection connection;
-	const struct recfiles *files; /* of the recording; borrowed */
+	const struct recfiles *files; /* the files of the recording; borrowed */
 	bool same_columns;	      /* all files have the same columns */
-	bool in_order;		      /* rows lie in the order of time: following() is there */
-	const char
-		*values[PARAM_CNT]; /* what ?command and ?buildid stand for; NULL is SQL's NULL */
+	bool in_order; /* rows are in the order of time, so that following() is available */
+	/* Reports damaged files after a query failed to read; NULL: not called. */
+	void (*blame)(struct db *, const struct recfiles *);
+	const char *values[PARAM_CNT]; /* values of ?command and ?buildid; NULL is SQL's NULL */
 };
 
-/*
- * Opens with the tables of sql/stacks.sql over those of `files` that can be read (batches.h), which
- * must live longer. 0 or -errno, after saying on stderr what failed; db__close() is called in
- * either case.
+/* Opens an empty database in memory; dbopen.h adds the tables. Returns 0 or -errno (already
+ * logged).
  */
-int db__open(struct db *, struct recfiles *);
-/* Leaves the native frames of interpreters out of stacks from now on. Returns 0 or -errno; reports.
- */
-int db__hide_interpreter(struct db *);
+int db__connect(struct db *);
 void db__close(struct db *);
 
-/* Another connection to the same tables, to be closed by duckdb_disconnect(). 0 or -errno; reports.
- */
+/* Opens another connection to the same tables, which the caller closes with duckdb_disconnect().
+ * Returns 0 or -errno (already logged). */
 int db__connect_again(const struct db *, struct db *out);
 
-/* Which files the tables are made of. 0 or -errno; reports. */
+/* Sets the files of the tables. Returns 0 or -errno (already logged). */
 int db__set_files(struct db *, const struct recfiles *);
 
-/* SET VARIABLE name = value. Destroys the value. 0 or -errno; reports. */
+/* Tells DuckDB whether it must read the columns of each file (.same_columns). Returns 0 or -errno
+ * (already logged). */
+int db__set_unions(struct db *);
+
+/* Runs statements that return no rows. Returns 0 or -errno (already logged). */
+int db__command(struct db *, const char *sql);
+
+/* Runs SET VARIABLE name = value. Destroys the value. Returns 0 or -errno (already logged). */
 int db__set_variable(struct db *, const char *name, duckdb_value);
 
-/* As a literal of SQL, or with " as a name. */
+/* Appends a text as a literal of SQL, or with " as an identifier. */
 void db__append_quoted(struct buf *, const char *, char quote);
 
 /*
- * From now on SQL reads no file but those of the recording, loads nothing and changes no setting,
- * on all connections. The files in `folder` can be read, too, if it is not NULL. 0 or -errno;
- * reports.
+ * From now on SQL reads only files of the recording and, if `folder` is not NULL, in that folder.
+ * It loads nothing and changes no setting, on all connections. Returns 0 or -errno (already
+ * logged).
  */
 int db__lock_down(struct db *, const char *folder);
 
-/* Reads a script of the share folder, sql/NAME. 0 or -errno; reports. */
+/* Runs the script sql/NAME of the share folder. Returns 0 or -errno (already logged). */
 int db__script(struct db *, const char *path);
 
-/* Binds the parameters that the statement names. 0 or -EINVAL; reports. */
+/* Binds the parameters that the statement uses. Returns 0 or -EINVAL (already logged). */
 int db__bind(struct db *, duckdb_prepared_statement);
 
 /*
- * Prepares `sql` (one statement) and binds the parameters that it names. 0, or -EINVAL after
- * reporting DuckDB's words; the caller destroys *out in either case.
+ * Prepares `sql` (one statement) and binds the parameters that it uses. Returns 0, or -EINVAL after
+ * logging DuckDB's message; the caller destroys *out in either case.
  */
 int db__prepare(struct db *, const char *sql, duckdb_prepared_statement *out);
 
 /*
- * Prepares FROM (sql), to know the columns that `sql` gives; its parameters are bound. Refuses what
- * gives no rows, as SET and CREATE do. 0 or -EINVAL, reports; the caller destroys *out in either
- * case.
+ * Prepares FROM (sql), to find the columns that `sql` gives, and binds its parameters. Refuses
+ * statements without rows, such as SET and CREATE. Returns 0 or -EINVAL (already logged); the
+ * caller destroys *out in either case.
  */
 int db__prepare_rows(struct db *, const char *sql, duckdb_prepared_statement *out);
 
-/* From now on / between integers divides as integers, as in the predecessor's queries. Reports. */
+/* From now on / between integers is integer division, as in the predecessor's queries. Logs errors.
+ */
 int db__divide_integers(struct db *);
 
-/* Runs a pending statement to its end, without spinning while DuckDB's threads work on it. *out has
- * the reason of an error. */
+/* Runs a pending statement to its end, without spinning while DuckDB's threads work on it. Sets the
+ * reason of an error in *out. */
 duckdb_state db__finish_pending(duckdb_pending_result, duckdb_result *out);
 
-/* Runs to the end, before any row is looked at. The caller destroys *out in either case. Reports.
- */
+/* Runs a statement to its end before any row is read. The caller destroys *out in either case. Logs
+ * errors. */
 int db__execute(struct db *, duckdb_prepared_statement, duckdb_result *out);
 
-/* Both in turn. */
+/* Prepares and executes. */
 int db__run(struct db *, const char *sql, duckdb_result *out);
 
-/* Parses a text and runs all its statements but the last, which is left in st->sql[st->cnt - 1].
- * Reports. */
+/* Runs all statements of a text except the last, which stays in st->sql[st->cnt - 1]. Logs errors.
+ */
 int db__run_but_last(struct db *, const struct statements *);
 
-/* The file sql/PATH of the share folder, run as one query. Reports. */
+/* Runs the file sql/PATH of the share folder as one query. Logs errors. */
 int db__run_file(struct db *, const char *path, duckdb_result *out);
 
-/* The same for a query with one row of `cnt` integers; null is 0. 0 or -errno; reports. */
+/* Like db__run_file(), for a query with one row of `cnt` integers; null becomes 0. Returns 0 or
+ * -errno (already logged). */
 int db__read_integers(struct db *, const char *path, int64_t *const *fields, size_t cnt);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "stacksexport/duck/pairing.h"
 
-/* The columns that the pass itself reads, and as what. */
+/* The columns that the pass itself reads, and their types. */
 static const struct {
 	const char *name, *type;
 } controls[] = {
@@ -19,7 +19,7 @@ static const struct {
 
 #define CONTROL_CNT (sizeof(controls) / sizeof(controls[0]))
 
-/* What the query of a call gives. */
+/* The columns of a call's query. */
 struct call {
 	char *query;
 	struct call_column {
@@ -29,13 +29,13 @@ struct call {
 	idx_t column_cnt;
 };
 
-/* Files are read together until they have this much: to read each alone costs 3 ms of preparation,
- * and what has been read is in memory until it is taken. */
+/* Files are read together up to this size. Reading each alone costs 3 ms of preparation, and what
+ * was read stays in memory until it is taken. */
 #define GROUP_SZ (16 << 20)
 
-/* The rows of a group of files, read while those of the one before it are taken. */
+/* The rows of a group of files. They are read while the rows of the previous group are taken. */
 struct file_group {
-	struct db db; /* a connection of its own: that of the query around it is busy */
+	struct db db; /* a separate connection: that of the outer query is busy */
 	duckdb_prepared_statement query;
 	duckdb_pending_result pending;
 	duckdb_result rows;
@@ -43,9 +43,9 @@ struct file_group {
 
 /* One run of a call, over all groups of files in turn. */
 struct run {
-	struct file_group groups[2]; /* the one that is taken, and the next, in turn */
-	size_t started, taken;	     /* groups until here */
-	size_t file_cnt;	     /* files of the groups that were started */
+	struct file_group groups[2]; /* the group that is taken, and the next one */
+	size_t started, taken;	     /* numbers of groups */
+	size_t file_cnt;	     /* files in the groups that were started */
 	struct buf sql;
 	struct pairing *pairing;
 };
@@ -98,7 +98,7 @@ static const char *take_column(struct call *call, duckdb_bind_info info,
 		       : "following() takes only numbers, texts and bytes";
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *take_columns(struct call *call, duckdb_bind_info info,
 				duckdb_prepared_statement query)
 {
@@ -224,7 +224,7 @@ static struct pairing *make_pairing(const struct call *call, duckdb_init_info in
 	return pairing;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *run__start(struct run *run, const struct call *call, duckdb_init_info info)
 {
 	const struct db *db = duckdb_init_get_extra_info(info);

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FROM following('SELECT …'): a table function over events in the order of time. The query gives
+ * FROM following('SELECT …'): a table function over events in the order of time. The query has the
+ * columns
  *
- *   key      UBIGINT  of what follows each other: a thread, a process, a span
- *   moment   BIGINT   by which its rows are in order
- *   begin    BIGINT   where a row begins: the time until there, since the moment of the row before
- *   is_mark  BOOLEAN  whether it is a mark
- *   is_end   BOOLEAN  whether nothing follows it
+ *   key      UBIGINT  the sequence: a thread, a process, a span
+ *   moment   BIGINT   the order of the rows of a key
+ *   begin    BIGINT   the time from the previous row's moment to the begin of this row
+ *   is_mark  BOOLEAN  true for a mark
+ *   is_end   BOOLEAN  true if no row follows
  *
- * and any other columns of numbers, texts and bytes. following() has them for each row that is
- * neither; those whose names begin with next_ are the following row's of the same key, and those
- * with mark_ the last mark's between the two (pairing.h). What sql/stacks.sql says with windows and
- * joins, which sort all events, takes one pass so.
+ * and any other columns of numbers, texts and bytes. following() returns them for each row that is
+ * neither a mark nor an end. Columns with names that begin with next_ have the value of the
+ * following row of the same key; those with mark_ have that of the last mark between the two
+ * (pairing.h). It takes one pass, where windows and joins in sql/stacks.sql would sort all events.
  */
 #ifndef STACKSEXPORT_DUCK_FOLLOWING_H
 #define STACKSEXPORT_DUCK_FOLLOWING_H
 
 #include "stacksexport/duck/db.h"
 
-/* Makes following() known to `db`, which must not move. 0 or -errno; reports. */
+/* Registers following() in `db`, which must not move. Returns 0 or -errno (already logged). */
 int following__register(struct db *);
 
 #endif

@@ -11,8 +11,8 @@ static const struct {
 	{ "build_id", true }, { "file_offset", false }, { "line", false },
 };
 
-/* The place of each field in the struct; -1: it has none. False: what is there has the wrong type.
- */
+/* Finds the place of each field in the struct; -1: absent. Returns false if a field has the wrong
+ * type. */
 static bool find_fields(duckdb_logical_type frame, int fields[FRAME_FIELD_CNT])
 {
 	bool good = true;
@@ -78,7 +78,7 @@ struct frame_text frames__text(const struct frames *v, enum frame_field f, idx_t
 	return t;
 }
 
-/* Addresses of the kernel are above INT64_MAX. */
+/* Reads an address as unsigned: those of the kernel are above INT64_MAX. */
 static uint64_t address(const struct frames *v, enum frame_field f, idx_t at)
 {
 	const struct cells *c = &v->fields[f];

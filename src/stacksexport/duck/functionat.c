@@ -11,7 +11,7 @@
 #include "stacksexport/duck/cells.h"
 
 struct function_places {
-	pthread_mutex_t lock; /* DuckDB has several threads, files are for one at a time */
+	pthread_mutex_t lock; /* DuckDB has several threads, but a file is used by one at a time */
 	struct binaries *binaries;
 };
 

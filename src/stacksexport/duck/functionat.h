@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * function_at(module, build_id, place): "+0x1a2b0", the start of the function that a frame without
- * a name is in, where its file is here; else null, as sql/stacks.sql has it for any shell.
+ * function_at(module, build_id, place): returns "+0x1a2b0", the start of the function that contains
+ * a frame without a name, if its file is on this machine; else null. sql/stacks.sql defines a
+ * substitute that returns null for other shells.
  */
 #ifndef STACKSEXPORT_DUCK_FUNCTIONAT_H
 #define STACKSEXPORT_DUCK_FUNCTIONAT_H
@@ -11,14 +12,15 @@
 
 #define FUNCTION_PLACE_SZ 32
 
-/* Looks into files, for one of DuckDB's threads at a time. */
+/* Reads files, for one of DuckDB's threads at a time. */
 struct function_places;
 
-/* Makes it known to the database, which owns *places; binaries are borrowed. 0 or -errno; reports.
- */
+/* Registers it in the database, which owns *places; borrows the binaries. Returns 0 or -errno
+ * (already logged). */
 int function_at__register(struct db *, struct binaries *, struct function_places **places);
 
-/* What function_at() gives for a frame without a name; false for null. Changes the frame. */
+/* Finds the result of function_at() for a frame without a name; returns false for null. Changes the
+ * frame. */
 bool function_places__find(struct function_places *, struct named_frame *,
 			   char text[FUNCTION_PLACE_SZ]);
 

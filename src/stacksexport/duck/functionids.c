@@ -11,7 +11,7 @@
 #include "base/strtab.h"
 #include "stacksexport/duck/frames.h"
 
-/* A function: its name and the file name of its module, as ids of strings. */
+/* A function: its name and the file name of its module, as IDs of strings. */
 struct function_key {
 	uint32_t name, module;
 };
@@ -59,7 +59,7 @@ static struct functions *functions__new(struct function_places *places)
 	return NULL;
 }
 
-/* Room for one more id. */
+/* Reserves room for one more ID. */
 static bool functions_grow(struct functions *f)
 {
 	size_t cap = f->cap ? 2 * f->cap : 1024;
@@ -75,7 +75,7 @@ static bool functions_grow(struct functions *f)
 	return true;
 }
 
-/* The id of a function; 0 if out of memory. Must hold the lock. */
+/* Returns the ID of a function; 0 if out of memory. Must hold the lock. */
 static int32_t functions_id(struct functions *f, struct function_key key)
 {
 	struct function *function;
@@ -106,7 +106,7 @@ static struct frame_text file_name(struct frame_text path)
 	return (struct frame_text){ path.s + at, path.sz - at };
 }
 
-/* What sql/stacks.sql calls function_of(). Returns 0 if out of memory. */
+/* Returns what sql/stacks.sql defines as function_of(); 0 if out of memory. */
 static int32_t functions__of_frame(struct functions *f, struct named_frame *frame)
 {
 	struct frame_text module = file_name(frame->module), name = frame->name;
@@ -135,7 +135,7 @@ static int32_t functions__of_frame(struct functions *f, struct named_frame *fram
 #define RECENT_CNT 4096
 #define INLINE_MAX 12
 
-/* Equal keys are equal texts: a short text itself, or where a long one is. */
+/* Equal keys are equal texts: a short text itself, or the address of a long one. */
 struct text_key {
 	uint64_t words[2];
 };
@@ -145,11 +145,11 @@ struct recent {
 	int32_t id; /* 0: free */
 };
 
-/* One call for a chunk. */
+/* A call for one chunk. */
 struct numbering {
 	struct functions *functions;
 	struct frames frames;
-	int32_t *ids; /* of the output */
+	int32_t *ids; /* the output */
 	size_t cnt;
 	struct recent recent[RECENT_CNT];
 };
@@ -166,7 +166,7 @@ static struct text_key text_key(struct frame_text t)
 	return k;
 }
 
-/* Where a frame with these is if it was looked up before; else a place that is or may be used. */
+/* Returns the slot of a frame that was looked up before, or else the slot to use for it. */
 static struct recent *numbering_find(struct numbering *n, const struct recent *wanted)
 {
 	const struct text_key *a = &wanted->name, *b = &wanted->module;
@@ -190,7 +190,7 @@ static int32_t numbering_look_up(struct numbering *n, idx_t at)
 	return functions__of_frame(n->functions, &frame);
 }
 
-/* The id of the function of a frame; 0 if out of memory. */
+/* Returns the ID of the function of a frame; 0 if out of memory. */
 static int32_t numbering_id(struct numbering *n, idx_t at)
 {
 	struct frame_text name = frames__text(&n->frames, FRAME_NAME, at);
@@ -222,7 +222,8 @@ static bool number_stack(struct numbering *n, idx_t row, duckdb_list_entry *out)
 	return ok;
 }
 
-/* Room for as many numbers as the lists of a vector have elements. NULL if out of memory. */
+/* Reserves as many numbers as the lists of a vector have elements. Returns NULL if out of memory.
+ */
 static int32_t *reserve_ids(const struct cells *lists, idx_t rows, duckdb_vector output)
 {
 	idx_t cnt = 0;
@@ -259,7 +260,7 @@ static void function_ids(duckdb_function_info info, duckdb_data_chunk input, duc
 	free(n);
 }
 
-/* The type is that of the frames, which differs between recordings. */
+/* Checks the type of the frames, which differs between recordings. */
 static void check_frames(duckdb_bind_info info)
 {
 	duckdb_expression frames = duckdb_scalar_function_bind_get_argument(info, 0);
@@ -274,7 +275,7 @@ static void check_frames(duckdb_bind_info info)
 
 /* ---- first_of_each() ------------------------------------------------------------------------- */
 
-/* In which list a number was met last. */
+/* The list in which a number occurred last. */
 struct met {
 	uint32_t *list; /* [number] */
 	size_t cnt;
@@ -409,7 +410,7 @@ static duckdb_state register_scalar(struct db *db, struct functions *f, const ch
 	return state;
 }
 
-/* This one owns the functions. */
+/* Registers the listing, which owns the functions. */
 static duckdb_state register_listing(struct db *db, struct functions *f)
 {
 	duckdb_table_function t = duckdb_create_table_function();

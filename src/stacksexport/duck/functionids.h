@@ -15,7 +15,7 @@
 #include "stacksexport/duck/db.h"
 #include "stacksexport/duck/functionat.h"
 
-/* Makes them known to the database; `places` is borrowed. 0 or -errno; reports. */
+/* Registers them in the database; borrows `places`. Returns 0 or -errno (already logged). */
 int function_ids__register(struct db *, struct function_places *places);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "stacksexport/duck/pairplan.h"
 
-/* Bytes of a value in a vector; 0: it cannot be kept. */
+/* Bytes of a value in a vector; 0: the type cannot be kept. */
 static const uint8_t sizes[] = {
 	[DUCKDB_TYPE_BOOLEAN] = 1,
 	[DUCKDB_TYPE_TINYINT] = 1,
@@ -28,7 +28,7 @@ static const uint8_t sizes[] = {
 	[DUCKDB_TYPE_BLOB] = sizeof(duckdb_string_t),
 };
 
-/* A text that is too long to lie in a vector itself; each is kept once. */
+/* A text that is too long to be inline in a vector. Each is kept once. */
 struct elf_code {
 	UT_hash_handle hh;
 	char bytes[];
@@ -48,10 +48,10 @@ struct pairing {
 
 	struct pair_plan plan;
 	uint32_t row_capacity, mark_capacity; /* of the columns */
-	struct pair_step *steps;	      /* of the chunk in hand */
+	struct pair_step *steps;	      /* of the present chunk */
 	struct elf_code *texts;
-	uint32_t finished; /* keys whose last row was given */
-	uint32_t *last;	   /* keys whose last row is being given */
+	uint32_t finished; /* number of keys that gave their last row */
+	uint32_t *last;	   /* keys that are giving their last row */
 };
 
 bool pairing__can(duckdb_type type)
@@ -83,7 +83,7 @@ static int resize_columns(struct pairing *p, enum pairing_of of, uint32_t cnt)
 	return 0;
 }
 
-/* Room for all rows and marks that the plan keeps. */
+/* Reserves room for all rows and marks that the plan keeps. */
 static int make_room(struct pairing *p)
 {
 	uint32_t rows = p->plan.key_capacity, marks = p->plan.mark_capacity;
@@ -102,7 +102,7 @@ static const void *values_of(duckdb_data_chunk chunk, idx_t column)
 	return duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, column));
 }
 
-/* What each row does, in their order. */
+/* Plans what each row does, in order. */
 static int plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, uint32_t *given)
 {
 	const uint64_t *key = values_of(input, p->control.key);
@@ -138,7 +138,7 @@ static const char *keep_bytes(struct pairing *p, const char *bytes, uint32_t sz)
 	return NULL;
 }
 
-/* Long texts point into the chunk that they came with: now into what is kept. */
+/* Copies a long text, which points into its chunk, and lets `kept` point to the copy. */
 static int keep_text(struct pairing *p, duckdb_string_t *kept)
 {
 	const char *bytes;
@@ -164,7 +164,7 @@ static void copy(void *to, const void *from, size_t sz)
 		memcpy(to, from, sz);
 }
 
-/* The two ends of a column in a call. */
+/* The input and the output of a column in one call. */
 struct ends {
 	const uint8_t *in;     /* NULL: the stream has ended */
 	uint64_t *in_validity; /* NULL: no row is null */
@@ -286,7 +286,7 @@ int pairing__take(struct pairing *p, duckdb_data_chunk input, duckdb_data_chunk 
 	return err;
 }
 
-/* The rows of some keys, which none follows. */
+/* Gives the last rows of some keys. */
 static void give_last(const struct column *c, duckdb_data_chunk output, const uint32_t *keys,
 		      idx_t cnt)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each row of a stream with the one that follows it under the same key, in one pass: what
- * `lead() OVER (PARTITION BY key ORDER BY moment)` says of rows that come in the order of time,
- * without sorting them. One row per key is kept, and the marks since then.
+ * Pairs each row of a stream with the next row of the same key, in one pass: like `lead() OVER
+ * (PARTITION BY key ORDER BY moment)` for rows that arrive in the order of time, without sorting.
+ * Keeps one row per key, and the marks since then.
  *
- * A row that is an end is followed by none: it completes the one before it, and its key is
- * forgotten. A row that is a mark is not given itself: it is told with the key's row before it; of
- * the marks from that row's moment to where the next one begins, the last.
+ * No row follows an end: it completes the row before it, and its key is forgotten. A mark is not a
+ * row of the result. It belongs to the key's row before it: of the marks from that row's moment to
+ * the begin of the next row, the last one counts.
  */
 #ifndef STACKSEXPORT_DUCK_PAIRING_H
 #define STACKSEXPORT_DUCK_PAIRING_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whose value a column gives. */
+/* The source of a column's value. */
 enum pairing_of {
 	PAIRING_ROW,
 	PAIRING_NEXT, /* null in the last row of a key */
@@ -29,33 +29,33 @@ struct pairing_column {
 	duckdb_type type;
 };
 
-/* The places of what the pass itself reads; null has no meaning there. */
+/* The places of the columns that the pass itself reads. They must not contain null. */
 struct pairing_control {
 	idx_t key;     /* UBIGINT */
 	idx_t moment;  /* BIGINT */
-	idx_t begin;   /* BIGINT: where a row begins that follows another */
+	idx_t begin;   /* BIGINT: the begin of a row that follows another */
 	idx_t is_mark; /* BOOLEAN */
 	idx_t is_end;  /* BOOLEAN */
 };
 
 struct pairing;
 
-/* `columns` is copied. NULL: out of memory, or a type that pairing__can() does not name. */
+/* Copies `columns`. Returns NULL if out of memory, or if pairing__can() rejects a type. */
 struct pairing *pairing__new(const struct pairing_control *, const struct pairing_column *columns,
 			     size_t cnt);
 void pairing__free(struct pairing *);
 
-/* Numbers, texts and bytes: what can be kept between chunks. */
+/* Returns true for numbers, texts and bytes, which can be kept between chunks. */
 bool pairing__can(duckdb_type);
 
 /*
  * Takes a chunk of the stream, of at most duckdb_vector_size() rows, and gives the rows that it
- * completes, at most as many; sets the output's size. 0, -ENOMEM, or -EINVAL for
- * a row that is before the one before it.
+ * completes, at most as many; sets the output's size. Returns 0, -ENOMEM, or -EINVAL if rows are
+ * not in the order of time.
  */
 int pairing__take(struct pairing *, duckdb_data_chunk input, duckdb_data_chunk output);
 
-/* After the last chunk: gives rows that none follows, until it has given none. */
+/* Gives the last rows of all keys. Call it after the last chunk, until it gives none. */
 void pairing__finish(struct pairing *, duckdb_data_chunk output);
 
 #endif

@@ -20,7 +20,7 @@ static uint32_t *slot_of(const struct pair_plan *p, uint64_t value)
 	return &p->slots[at];
 }
 
-/* Frees a slot; those behind it that had to give way to it move up (Knuth, The Art of Computer
+/* Frees a slot, and moves later entries that collided with it (Knuth, The Art of Computer
  * Programming 3, 6.4, algorithm R). */
 static void empty_slot(struct pair_plan *p, uint32_t *slot)
 {
@@ -37,7 +37,7 @@ static void empty_slot(struct pair_plan *p, uint32_t *slot)
 	p->slots[hole] = 0;
 }
 
-/* Twice as many keys; half of the slots at most are used. */
+/* Doubles the number of keys. At most half of the slots are in use. */
 static int grow_keys(struct pair_plan *p)
 {
 	uint32_t capacity = p->key_capacity ? 2 * p->key_capacity : 1024;
@@ -53,7 +53,7 @@ static int grow_keys(struct pair_plan *p)
 	p->slots = slots;
 	p->slot_mask = 2 * capacity - 1;
 	p->key_capacity = capacity;
-	for (uint32_t i = 0; i < p->key_cnt; i++) /* none is free */
+	for (uint32_t i = 0; i < p->key_cnt; i++) /* all are in use */
 		*slot_of(p, keys[i].value) = i + 1;
 	return 0;
 }
@@ -70,7 +70,7 @@ static int grow_marks(struct pair_plan *p)
 	return 0;
 }
 
-/* The number of a key, PAIR_NONE without memory. */
+/* Returns the number of a key, or PAIR_NONE if out of memory. */
 static uint32_t add_key(struct pair_plan *p, uint64_t value)
 {
 	uint32_t key = p->free_key;
@@ -86,7 +86,7 @@ static uint32_t add_key(struct pair_plan *p, uint64_t value)
 	return key;
 }
 
-/* This one and those older. */
+/* Drops this mark and the older ones. */
 static void drop_marks(struct pair_plan *p, uint32_t *first)
 {
 	while (*first != PAIR_NONE) {
@@ -109,7 +109,7 @@ static void forget_key(struct pair_plan *p, uint32_t *slot)
 	p->free_key = key;
 }
 
-/* A mark that is before the first row belongs to none. */
+/* Plans a mark. A mark before the first row belongs to no row. */
 static int plan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment, struct pair_step *s)
 {
 	uint32_t mark;
@@ -129,7 +129,7 @@ static int plan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment, st
 	return 0;
 }
 
-/* The last mark until `end` that is not before the key's row. */
+/* Returns the last mark up to `end` that is not before the key's row. */
 static uint32_t mark_until(const struct pair_plan *p, const struct pair_key *k, int64_t end)
 {
 	uint32_t mark = k->newest;
@@ -139,7 +139,7 @@ static uint32_t mark_until(const struct pair_plan *p, const struct pair_key *k, 
 	return mark != PAIR_NONE && p->marks[mark].moment >= k->moment ? mark : PAIR_NONE;
 }
 
-/* The row before it is complete. */
+/* Gives the key's row before this one, which is now complete. */
 static void plan_pair(const struct pair_plan *p, uint32_t key, int64_t begin, uint32_t *given,
 		      struct pair_step *s)
 {
@@ -159,7 +159,7 @@ static void plan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct p
 	s->to = key;
 	k->has_row = true;
 	k->moment = moment;
-	if (k->newest != PAIR_NONE) /* the last may be of this very moment */
+	if (k->newest != PAIR_NONE) /* the last mark may have the moment of this row */
 		drop_marks(p, p->marks[k->newest].moment == moment ? &p->marks[k->newest].older
 								   : &k->newest);
 }

@@ -18,7 +18,7 @@ struct scan {
 	struct statements *statements;
 };
 
-/* A string literal, in the ways that DuckDB writes it. */
+/* A string literal in one of DuckDB's notations. */
 struct literal {
 	const char *open; /* quote, E' or $tag$ */
 	size_t open_sz;
@@ -32,7 +32,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
 }
 
-/* The parameter whose name begins at `s`, behind its question mark; PARAM_CNT: none. */
+/* Returns the parameter that has its name at `s`, after the question mark; PARAM_CNT: none. */
 static enum param param__at(const char *s)
 {
 	enum param p = 0;
@@ -68,7 +68,7 @@ static void copy(struct scan *s, size_t sz)
 	s->pos += sz;
 }
 
-/* Past a line's end; the comment itself is dropped. */
+/* Skips to the end of the line; the comment is dropped. */
 static int line_comment(struct scan *s)
 {
 	s->pos += strcspn(s->pos, "\n");
@@ -76,7 +76,7 @@ static int line_comment(struct scan *s)
 	return 0;
 }
 
-/* They nest. */
+/* Skips a comment with the comments that are nested in it. */
 static int block_comment(struct scan *s)
 {
 	size_t depth = 0;
@@ -105,7 +105,7 @@ static int identifier(struct scan *s)
 	return 0;
 }
 
-/* Where the literal that begins at `body` ends; NULL when it does not. */
+/* Returns the end of the literal that begins at `body`; NULL if it does not end. */
 static const char *literal__end(const struct literal *l, const char *body)
 {
 	for (; *body; body++) {
@@ -128,7 +128,7 @@ static void emit_piece(struct scan *s, const struct literal *l, const char *from
 	buf__append(&s->out, l->close, l->close_sz);
 }
 
-/* The literal, or an expression of its parts. Empty parts are left out unless there is nothing
+/* Emits the literal, or an expression of its parts. Leaves out empty parts unless there is nothing
  * else. */
 static void emit_literal(struct scan *s, const struct literal *l, const char *body, const char *end)
 {
@@ -183,7 +183,7 @@ static int escaped(struct scan *s)
 	return literal(s, &l);
 }
 
-/* $tag$ … $tag$; anything else that begins with $ is a parameter and copied. */
+/* Copies $tag$ … $tag$. Anything else that begins with $ is a parameter and copied. */
 static int dollar(struct scan *s)
 {
 	size_t sz = 1;
@@ -226,7 +226,7 @@ static int other(struct scan *s)
 	return 0;
 }
 
-/* Ends a statement; one without any text is none. */
+/* Ends a statement, and drops it if it has no text. */
 static int finish(struct scan *s)
 {
 	char **sql;
@@ -253,7 +253,8 @@ static int semicolon(struct scan *s)
 	return finish(s);
 }
 
-/* What begins with which text, in this order. `text` false: it is no part of a statement. */
+/* The tokens by their first characters; the first match counts. `text` is false if the token is not
+ * part of a statement. */
 static const struct token {
 	const char *begins;
 	int (*read)(struct scan *);

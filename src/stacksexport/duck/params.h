@@ -12,17 +12,17 @@
 
 enum param { PARAM_COMMAND, PARAM_BUILDID, PARAM_CNT };
 
-/* Names without the question mark; also the names of the bound parameters. */
+/* The names without the question mark; also the names of the bound parameters. */
 extern const char *const param_names[PARAM_CNT];
 
-/* A query's statements, in order, each ready to be prepared. */
+/* The statements of a query, in order, each ready to be prepared. */
 struct statements {
 	char **sql;
 	size_t cnt;
 	bool uses[PARAM_CNT], optional[PARAM_CNT];
 };
 
-/* 0, -ENOMEM, or -EINVAL when a literal, an identifier or a comment does not end. */
+/* Returns 0, -ENOMEM, or -EINVAL if a literal, an identifier or a comment does not end. */
 int statements__parse(struct statements *, const char *text);
 void statements__free(struct statements *);
 

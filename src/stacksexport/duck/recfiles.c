@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "stacksexport/duck/parquetfile.h"
 
 #define DEFAULT_ROOT "/var/lib/stacks"
 #define EVENTS	     "events-"
@@ -45,57 +45,8 @@ static bool is_batch_file(const char *name, const char *prefix)
 	       strcmp(name + sz - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* Says why `path` cannot be read; for a lack of permission, who can. */
-static int unreadable(const char *path, int err)
-{
-	struct passwd *owner;
-	struct stat st;
-
-	if (err != -EACCES && err != -EPERM) {
-		log__error("cannot read %s: %s", path, strerror(-err));
-		return err;
-	}
-	owner = stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
-	log__error("cannot read %s: %s; it belongs to %s: run as that user or with sudo", path,
-		   strerror(-err), owner ? owner->pw_name : "another user");
-	return err;
-}
-
-/* A Parquet file begins and ends with PAR1; the eight bytes at the end also say how long its footer
- * is. */
-static const char *parquet_problem(int fd, off_t sz)
-{
-	unsigned char head[4], tail[8];
-	uint32_t footer;
-
-	if (sz < 12 || pread(fd, head, 4, 0) != 4 || memcmp(head, "PAR1", 4) != 0)
-		return sz == 0 ? "it is empty" : "not a Parquet file";
-	if (pread(fd, tail, 8, sz - 8) != 8 || memcmp(tail + 4, "PAR1", 4) != 0)
-		return "it is truncated: its footer is missing";
-	footer = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint32_t)tail[3] << 24;
-	return footer > (uint64_t)sz - 12 ? "it is damaged: its footer is larger than the file"
-					  : NULL;
-}
-
-/* 0; -EBADMSG, *problem says why; or -errno after reporting. */
-static int check_parquet(const char *path, const char **problem)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		int err = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return unreadable(path, err);
-	}
-	*problem = S_ISREG(st.st_mode) ? parquet_problem(fd, st.st_size) : "not a regular file";
-	close(fd);
-	return *problem ? -EBADMSG : 0;
-}
-
-/* The other file of a pair: PATH with `from` at the beginning of its name replaced by `to`. */
+/* Returns the other file of a pair: PATH with `from` at the beginning of its name replaced by `to`.
+ */
 static char *sibling(const char *path, const char *from, const char *to)
 {
 	const char *name = base_name(path);
@@ -112,7 +63,7 @@ static void pair__free(struct recfile_pair *p)
 	free(p->stacktraces);
 }
 
-/* Takes what the pair holds. */
+/* Appends a pair and takes ownership of its strings. */
 static int append(struct recfiles *r, struct recfile_pair p)
 {
 	struct recfile_pair *pairs = reallocarray(r->pairs, r->cnt + 1, sizeof(*pairs));
@@ -139,7 +90,8 @@ static bool is_path(const char *path, const char *other, size_t other_sz)
 	return strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
 }
 
-/* A glob may match both files of a pair, or a folder and what is in it. */
+/* Sorts the pairs and drops doubles: a glob may match both files of a pair, or a folder and its
+ * contents. */
 static void sort_unique(struct recfiles *r)
 {
 	size_t kept = 0;
@@ -199,7 +151,7 @@ static int numbers_only(const struct dirent *d)
 	return parse__u64(d->d_name, &n) == 0;
 }
 
-/* By number, then by name. */
+/* Compares by number, then by name. */
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
 	uint64_t x = strtoull((*a)->d_name, NULL, 10), y = strtoull((*b)->d_name, NULL, 10);
@@ -222,19 +174,19 @@ static int add_batches(struct recfiles *r, const char *dir)
 	int cnt = scandir(dir, &names, events_only, alphasort), err = 0;
 
 	if (cnt < 0)
-		return unreadable(dir, -errno);
+		return parquet_file__unreadable(dir, -errno);
 	for (int i = 0; i < cnt && !err; i++) {
 		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) >=
 		    (int)sizeof(path))
 			err = -ENAMETOOLONG;
 		else if ((err = add_file(r, path)) == -ENOENT && cnt > 1)
-			err = 0; /* the others can be read without it */
+			err = 0; /* the others can be read without this one */
 	}
 	free_names(names, cnt);
 	return err;
 }
 
-/* Whether there is a batch in the folder. */
+/* Returns true if the folder has a batch. */
 static bool has_batch(const char *dir)
 {
 	struct dirent **names;
@@ -245,8 +197,8 @@ static bool has_batch(const char *dir)
 	return cnt > 0;
 }
 
-/* The recording with the highest number in `root`, of all or of those with a batch; NULL: none, or
- * *err says why. The caller frees it. */
+/* Returns the recording with the highest number in `root`, of all recordings or of those with a
+ * batch. Returns NULL if there is none, or sets *err. The caller frees the result. */
 static char *newest(const char *root, bool with_batch, int *err)
 {
 	struct dirent **names;
@@ -279,7 +231,7 @@ static int add_label(struct recfiles *r, const char *path)
 	return n < 0 ? -ENOMEM : 0;
 }
 
-/* A collector holds a lock while it writes there. */
+/* A collector holds a lock while it writes in the folder. */
 bool recfiles__is_written(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -290,7 +242,7 @@ bool recfiles__is_written(const char *dir)
 	return written;
 }
 
-/* `other`: a recording that has one; NULL: there is none. */
+/* Logs that `path` has no batch. `other` is a recording that has one; NULL: there is none. */
 static int no_batch(const char *path, const char *other)
 {
 	log__error("%s has no batch: %s%s%s", path,
@@ -312,7 +264,7 @@ static int newest_is_empty(const char *dir, const char *path)
 	return err;
 }
 
-/* The newest of a folder of recordings; none is no error. */
+/* Adds the newest of a folder of recordings; none is no error. */
 static int add_newest(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
@@ -327,7 +279,7 @@ static int add_newest(struct recfiles *r, const char *dir)
 	return err;
 }
 
-/* A recording, or the newest of a folder of recordings. */
+/* Adds a recording, or the newest of a folder of recordings. */
 static int add_dir(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
@@ -338,7 +290,7 @@ static int add_dir(struct recfiles *r, const char *dir)
 	return recfiles__is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
 }
 
-/* A file or folder that is there; a folder without a recording adds nothing. */
+/* Adds an existing file or folder; a folder without a recording adds nothing. */
 static int add_path(struct recfiles *r, const char *path)
 {
 	char *plain = strdup(path);
@@ -351,7 +303,7 @@ static int add_path(struct recfiles *r, const char *path)
 	if (!plain)
 		err = -ENOMEM;
 	else if (stat(plain, &st) != 0)
-		err = unreadable(plain, -errno);
+		err = parquet_file__unreadable(plain, -errno);
 	else if (S_ISDIR(st.st_mode))
 		err = add_dir(r, plain);
 	else if ((err = add_file(r, plain)) == 0)
@@ -360,7 +312,7 @@ static int add_path(struct recfiles *r, const char *path)
 	return err;
 }
 
-/* The batches of a folder, or of the newest recording in it that has some. */
+/* Adds the batches of a folder, or of the newest recording in it that has some. */
 static int add_folder_there(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
@@ -373,8 +325,8 @@ static int add_folder_there(struct recfiles *r, const char *dir)
 	return err;
 }
 
-/* What else a glob matches, and a batch of which a file is missing, does not keep the others from
- * being read. */
+/* Adds what a glob matches. Other files, and incomplete batches, do not prevent the rest from being
+ * read. */
 static int add_match(struct recfiles *r, const char *path)
 {
 	const char *name = base_name(path);
@@ -382,7 +334,7 @@ static int add_match(struct recfiles *r, const char *path)
 	int err = 0;
 
 	if (stat(path, &st) != 0)
-		return unreadable(path, -errno);
+		return parquet_file__unreadable(path, -errno);
 	if (S_ISDIR(st.st_mode))
 		err = add_folder_there(r, path);
 	else if (is_batch_file(name, EVENTS) || is_batch_file(name, STACKTRACES))
@@ -460,15 +412,15 @@ int recfiles__check_left(const struct recfiles *r)
 	return -EBADMSG;
 }
 
-/* Leaves out the pairs that are not whole. */
+/* Leaves out incomplete pairs. */
 static int check_pairs(struct recfiles *r)
 {
 	for (size_t i = r->cnt; i-- > 0;) {
 		const char *path = r->pairs[i].events, *problem;
-		int err = check_parquet(path, &problem);
+		int err = parquet_file__check(path, &problem);
 
 		if (!err)
-			err = check_parquet(path = r->pairs[i].stacktraces, &problem);
+			err = parquet_file__check(path = r->pairs[i].stacktraces, &problem);
 		if (err && err != -EBADMSG)
 			return err;
 		if (err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of one or more recordings: pairs of events-N.parquet and stacktraces-N.parquet. */
+/* Finds the files of one or more recordings: pairs of events-N.parquet and stacktraces-N.parquet.
+ */
 #ifndef STACKSEXPORT_DUCK_RECFILES_H
 #define STACKSEXPORT_DUCK_RECFILES_H
 
@@ -11,30 +12,30 @@ struct recfile_pair {
 };
 
 struct recfiles {
-	struct recfile_pair *pairs; /* by name of the events, each once */
+	struct recfile_pair *pairs; /* sorted by the name of the events, without doubles */
 	size_t cnt;
 	size_t left_out;
 	bool grow;   /* a collector adds more; new rows may lie before old ones */
-	char *label; /* what was opened, for people: folders of recordings, or what -r says */
+	char *label; /* for messages: folders of recordings, or the arguments of -r */
 };
 
 /*
- * Finds what each -r means: a recording, a folder of recordings (the one with the highest number),
- * a file (its pair lies beside it), or a glob of these, which may have others beside them. None:
- * the newest below $STACKS_DIR, else /var/lib/stacks. Every file found is Parquet from its first to
- * its last bytes: batches of which a file is missing or is not are left out, with a warning, unless
- * they are what -r names. 0, or -errno after saying on stderr what is missing or wrong, and where.
+ * Finds the files of each -r: a recording, a folder of recordings (the one with the highest number
+ * is used), a file (its pair lies beside it), or a glob of these, which may match other files, too.
+ * Without -r, uses the newest recording below $STACKS_DIR, else /var/lib/stacks. Checks the first
+ * and last bytes of every file. Leaves out incomplete and broken batches with a warning, unless -r
+ * names them. Returns 0, or -errno after logging what is missing or wrong, and where.
  */
 int recfiles__find(struct recfiles *, const char *const *args, size_t cnt);
-/* Takes the batch out that has the file, with a warning that says why; texts need not end with NUL.
- */
+/* Leaves out the batch of this file, with a warning that gives the reason; texts need not end with
+ * NUL. */
 void recfiles__leave_out(struct recfiles *, const char *path, size_t path_sz, const char *why,
 			 size_t why_sz);
 
-/* 0, or -EBADMSG after saying that no batch is left. */
+/* Returns 0, or -EBADMSG after logging that no batch is left. */
 int recfiles__check_left(const struct recfiles *);
 
-/* Whether a collector writes a recording into this folder. */
+/* Returns true if a collector writes a recording into this folder. */
 bool recfiles__is_written(const char *folder);
 
 void recfiles__free(struct recfiles *);

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 
-#define QUERY_SZ_MAX (16u << 20) /* bytes; nobody writes a longer query */
+#define QUERY_SZ_MAX (16u << 20) /* bytes; far more than any query that people write */
 
 int share__path(const char *path, char *out, size_t sz)
 {
@@ -32,7 +32,8 @@ int share__path(const char *path, char *out, size_t sz)
 	return n < 0 || (size_t)n >= sz ? -ENAMETOOLONG : 0;
 }
 
-/* The whole of a file (or pipe), NUL-terminated. NULL + errno. */
+/* Reads a whole file (or pipe) as a NUL-terminated string. Returns NULL and sets errno on failure.
+ */
 static char *read_all(const char *path)
 {
 	struct buf text = { 0 };
@@ -80,7 +81,7 @@ char *share__read(const char *path)
 	return text;
 }
 
-/* The first line of a query, which says what it answers, without its dashes. */
+/* Prints the first line of a query, which describes its result, without its dashes. */
 static void print_query(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -94,7 +95,7 @@ static void print_query(const char *path)
 		fclose(f);
 }
 
-/* Which queries there are in a folder, one a line. */
+/* Prints the queries of a folder, one per line. */
 static void list_queries(const char *folder)
 {
 	char pattern[PATH_MAX], full[PATH_MAX];
@@ -108,7 +109,8 @@ static void list_queries(const char *folder)
 	globfree(&found);
 }
 
-/* Below the share folder, with or without its ending. NULL: it is not there, or cannot be read. */
+/* Reads a file below the share folder, with or without its ending. Returns NULL if it is absent or
+ * unreadable. */
 static char *read_shared(const char *folder, const char *name)
 {
 	static const char *const endings[] = { "", ".sql" };
@@ -131,7 +133,8 @@ static const struct {
 	{ "sql/tables", "query -f" },
 };
 
-/* Which command its query is for, where it is another's; NULL: there is none of that name. */
+/* Returns the command that takes this query, if another one does; NULL: there is no query of that
+ * name. */
 static const char *reader_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {
@@ -158,13 +161,13 @@ static void say_missing(const char *path, const char *folder)
 }
 
 /*
- * Endings that the names of queries had when there was one for a command and one for a build ID.
+ * Former endings of the names of queries, when there was one for a command and one for a build ID.
  * NAME_for_command and NAME_for_buildid resolve to NAME, which takes both parameters.
  */
 static const struct {
 	const char *former, *present;
 } former_endings[] = {
-	/* The one query whose two names differed. */
+	/* the two names of this query differed */
 	{ "ustack_rss_growth_for_command", "rss_ustacks_growth" },
 	{ "_for_command", "" },
 	{ "_for_buildid", "" },
@@ -188,7 +191,8 @@ static bool present_name(const char *path, char *out, size_t sz)
 	return false;
 }
 
-/* The text of a query: at this path, or below the share folder. NULL + errno. */
+/* Reads the text of a query at this path, or below the share folder. Returns NULL and sets errno on
+ * failure. */
 static char *find_query(const char *path, const char *folder)
 {
 	char *text = read_all(path);

@@ -12,7 +12,8 @@
 
 _Static_assert(EVENT_KIND_CNT <= 64, "sets of kinds are 64 bits");
 
-/* What the views of sql/stacks.sql are made of, and what is only there with a source. */
+/* The kinds of events in each view of sql/stacks.sql, and the columns that only exist with a
+ * source. */
 static const struct {
 	const char *view;
 	uint64_t kinds;
@@ -21,7 +22,7 @@ static const struct {
 	{ "wakeups", KIND(SWITCH) | KIND(WAKE) },
 	{ "rss", KIND(RSS) },
 	{ "span_waits", KIND(TRACE_EXIT) | KIND(TRACE_CLOSE) },
-	{ "span_id != 0", KIND(TRACE_EXIT) | KIND(TRACE_CLOSE) }, /* of any row, in a span */
+	{ "span_id != 0", KIND(TRACE_EXIT) | KIND(TRACE_CLOSE) }, /* of any row in a span */
 };
 
 static bool is_word(char c)
@@ -29,7 +30,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether `word` is in the text, as a whole word or between quotes. */
+/* Returns true if `word` is in the text, as a whole word or between quotes. */
 static bool has(const char *sql, const char *word, bool quoted)
 {
 	size_t sz = strlen(word);
@@ -44,7 +45,8 @@ static bool has(const char *sql, const char *word, bool quoted)
 	return false;
 }
 
-/* kind NOT IN ('switch', …) reads the others: the list becomes spaces. */
+/* Replaces the list in kind NOT IN ('switch', …) by spaces, because the query reads the other
+ * kinds. */
 static void blank_exceptions(char *sql)
 {
 	for (char *at = sql; (at = strcasestr(at, "NOT IN (")) != NULL;)
@@ -86,7 +88,7 @@ uint64_t sources__kind(const char *name, size_t sz)
 	return 0;
 }
 
-/* All that a source records. */
+/* Returns all kinds that a source records. */
 static uint64_t kinds_of(const char *probe, size_t sz)
 {
 	uint64_t kinds = 0;
@@ -128,7 +130,7 @@ void sources__names(struct buf *out, uint64_t kinds)
 	}
 }
 
-/* Those of `read` whose source has recorded nothing, and how they are recorded. */
+/* Appends the kinds of `read` that were not recorded, and how they can be. */
 static void name_sources(struct buf *out, uint64_t read, uint64_t recorded, const char *stacks)
 {
 	const char *between = "";
@@ -139,7 +141,7 @@ static void name_sources(struct buf *out, uint64_t read, uint64_t recorded, cons
 
 		if (!(read >> i & 1) || (recorded & kinds))
 			continue;
-		read &= ~kinds; /* a source is named once */
+		read &= ~kinds; /* each source is named once */
 		buf__printf(out, "%s%s (collector -p %s%s%s)", between,
 			    event_kind__name((enum event_kind)i), probe, stacks,
 			    strcmp(probe, "usdt") == 0 ? ":PATH" : "");

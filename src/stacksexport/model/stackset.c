@@ -106,7 +106,7 @@ static const struct {
 } bracketed[] = {
 	{ "[vdso]", FRAME_USER },   { "[vsyscall]", FRAME_USER }, { "[jit]", FRAME_JIT },
 	{ "[anon]", FRAME_JIT },    { "[heap]", FRAME_JIT },	  { "[stack]", FRAME_JIT },
-	{ "[label]", FRAME_LABEL }, { "[python]", FRAME_USER },
+	{ "[label]", FRAME_LABEL }, { "[python]", FRAME_USER },	  { "[java]", FRAME_USER },
 };
 
 /* Programs and libraries that run other programs' code. */

@@ -37,7 +37,8 @@ static bool find_in_path(const char *program, char *out, size_t sz)
 	return false;
 }
 
-/* The one that `make setup` puts beside a build. Nobody else's: the build may lie in /tmp. */
+/* Finds the viewer that `make setup` puts beside a build. It must belong to this user, because the
+ * build may lie in /tmp. */
 static bool find_beside(char *out)
 {
 	char path[PATH_MAX];

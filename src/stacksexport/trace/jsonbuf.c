@@ -24,7 +24,7 @@ static void escape(struct buf *out, unsigned char c)
 	buf__str(out, text);
 }
 
-/* Of valid UTF-8. */
+/* Appends valid UTF-8, escaped. */
 static void append_escaped(struct buf *out, const char *s, size_t sz)
 {
 	size_t from = 0;

@@ -88,19 +88,16 @@ static bool ends_with(const char *s, const char *end)
 	return sz >= end_sz && strcmp(s + sz - end_sz, end) == 0;
 }
 
-/* What a viewer shows of the whole, and whoever reads the file needs to compute unix times. */
+/* Adds what a viewer shows about the whole trace, and what a reader of the file needs to compute
+ * unix times. */
 static int close_file(const struct trace *t, struct tracefile *file)
 {
+	const char *program = "stacksexport " STACKS_VERSION;
 	char zero[32], lost[32];
-	const char *const other[] = { "program",
-				      "stacksexport " STACKS_VERSION,
-				      "recording",
-				      t->request.files.label,
-				      "zero_unix_ns",
-				      zero,
-				      "lost_events",
-				      lost,
-				      NULL };
+	const char *const other[] = {
+		"program",     program, "recording", t->request.files.label, "zero_unix_ns", zero,
+		"lost_events", lost,	NULL
+	};
 
 	snprintf(zero, sizeof(zero), "%" PRId64, t->first_ns);
 	snprintf(lost, sizeof(lost), "%" PRId64, t->lost);

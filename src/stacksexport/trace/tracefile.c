@@ -52,7 +52,7 @@ struct tracefile *tracefile__open(const char *path, bool gz)
 		return NULL;
 	}
 	t->first = true;
-	/* Of how times are shown; they are microseconds in any case. */
+	/* only how times are shown; they are microseconds in any case */
 	buf__str(&t->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	return t;
 }

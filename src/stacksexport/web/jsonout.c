@@ -11,7 +11,9 @@
 
 static void separate(struct buf *b)
 {
-	if (b->sz && !memchr("{[:", b->data[b->sz - 1], 3))
+	static const char openers[] = { '{', '[', ':' };
+
+	if (b->sz && !memchr(openers, b->data[b->sz - 1], sizeof(openers)))
 		buf__u8(b, ',');
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "stacksexport/duck/share.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/web/reading.h"
 
 int source__open(struct source *s, const struct export_options *o, struct running *running,
@@ -145,7 +146,9 @@ int source__run(struct source *s, const struct source_query *q, duckdb_result *o
 	}
 	task.connection = db.connection;
 	running__begin(s->running, &task);
+	progress__query(db.connection);
 	err = run_on(&db, q, text ? text : q->sql, out, error);
+	progress__query(NULL);
 	running__end(s->running, &task);
 	connection_give_back(s, &db);
 	free(text);

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/web/server.h"
 
 extern char **environ;
@@ -82,6 +83,7 @@ int view__run(const struct export_options *o)
 	if (status == STATUS_OK && server__start(&server, &view) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
+		progress__end(); /* the page shows it from now on */
 		say_address(o, &server);
 		sigwait(&signals, &signal);
 	}

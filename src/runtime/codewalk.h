@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a runtime that makes code needs to walk and to name it. */
+#ifndef RUNTIME_CODEWALK_H
+#define RUNTIME_CODEWALK_H
+
+#include "process/managed.h"
+#include "runtime/codeblob.h"
+#include "runtime/remote.h"
+
+struct runtime_layout;
+
+#define CODE_RANGES_MAX 8
+
+/* Where a process has such code. */
+struct code_ranges {
+	size_t cnt;
+	struct {
+		uint64_t start, end;
+	} at[CODE_RANGES_MAX];
+};
+
+/* What to read: the code at an address, unless it still is the code that was there before. */
+struct code_wanted {
+	uint64_t pc;
+	uint64_t header; /* of struct code_blob; 0: none was known */
+	uint32_t id;
+};
+
+struct code_walk {
+	const struct managed_query *query;
+	/* Returns the code at a place, or NULL: there is none, or it is being read. */
+	const struct code_blob *(*find)(struct code_walk *, uint64_t pc);
+	bool awaits; /* some is being read */
+};
+
+struct event;
+
+/* The functions of a runtime that makes code. */
+struct runtime_code {
+	const char *interpreted, *compiled, *inlined, *native; /* values of the column `mark` */
+	/* For jobs. Returns 0 or -errno. */
+	int (*ranges)(struct remote *, const struct runtime_layout *, struct code_ranges *);
+	/* For jobs. Fills the blob, which is cleared. Returns 0; -EALREADY if it still is the
+	 * wanted one; or -errno. */
+	int (*read)(struct remote *, const struct runtime_layout *, const struct code_wanted *,
+		    struct code_blob *);
+	/* Moves to the caller of a frame in such code. */
+	enum managed_result (*step)(struct code_walk *, struct managed_frame *);
+	/* Finds which function runs in a frame with FRAME_INTERPRETS; returns false if unknown. */
+	bool (*function)(const struct snapshot *, const struct frame *, uint64_t *code);
+	/* Returns the address of its instruction that is executed, or 0: by the event's registers,
+	 * if the frame is the leaf and they may have it; or NULL, by the stack. */
+	uint64_t (*instr)(const struct event *, const struct snapshot *, const struct frame *);
+};
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/expand.h"
+
+#include <string.h>
+
+#define STUB_MARK "interpreter"
+
+struct expanding {
+	const struct expand_input *in;
+	const struct runtime *runtime;
+	const struct trace *trace;
+	struct expand_room *room;
+	size_t cnt;  /* frames; more than TRACE_MAX are counted only */
+	bool awaits; /* a function is being read */
+};
+
+static void put_frame(struct expanding *x, const struct frame *f)
+{
+	if (x->cnt < TRACE_MAX)
+		x->room->frames[x->cnt] = *f;
+	x->cnt++;
+}
+
+/* The call of the native frame `f`, or one that was inlined in it. */
+static void put_call(struct expanding *x, const struct frame *f, const struct script_call *c)
+{
+	if (x->cnt < TRACE_MAX)
+		x->room->calls[x->cnt] = *c;
+	put_frame(x,
+		  &(struct frame){
+			  .pc = x->cnt, .sp = f->sp, .flags = FRAME_SCRIPT, .source = f->source });
+}
+
+static void put_unknown(struct expanding *x, const struct frame *f)
+{
+	put_call(x, f, &(struct script_call){ &x->runtime->unknown, x->runtime->gone, 0, 0 });
+}
+
+static void put_simple(struct expanding *x, const struct frame *f, const struct code_blob *b,
+		       const char *mark)
+{
+	if (b->script_cnt)
+		put_call(x, f, &(struct script_call){ &b->scripts[0], mark, 0, 0 });
+	else
+		put_unknown(x, f);
+}
+
+/* ---- interpreted --------------------------------------------------------------------------------
+ */
+
+/* Where the leaf is, a register says; other frames have it on the stack. */
+static bool find_line(const struct expanding *x, const struct script_function *f, size_t i,
+		      struct script_call *out)
+{
+	const struct runtime_code *code = x->runtime->code;
+	const struct frame *frame = &x->trace->frames[i];
+	const struct event *leaf = i ? NULL : x->in->event;
+
+	if (!f->sz) /* native */
+		return true;
+	if ((!leaf ||
+	     !script_function__line(f, code->instr(leaf, x->in->stack, frame), &out->line)) &&
+	    !script_function__line(f, code->instr(NULL, x->in->stack, frame), &out->line))
+		return false;
+	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
+	return true;
+}
+
+static void put_interpreted(struct expanding *x, size_t i)
+{
+	const struct frame *f = &x->trace->frames[i];
+	struct script_call out = { .mark = x->runtime->code->interpreted };
+	const struct script_function *function = NULL;
+	uint64_t at;
+
+	if (x->runtime->code->function(x->in->stack, f, &at))
+		function = scripts__find(x->in->scripts, &(struct event_call){ .code = at },
+					 &x->awaits);
+	if (!function || !find_line(x, function, i, &out)) {
+		put_unknown(x, f);
+		return;
+	}
+	out.script = &function->script;
+	put_call(x, f, &out);
+}
+
+/* ---- compiled -----------------------------------------------------------------------------------
+ */
+
+/* Returns true for a frame that Java code has called: it returns to a place that is known. */
+static bool was_calling(const struct expanding *x, size_t i)
+{
+	const struct frame *callee = i ? &x->trace->frames[i - 1] : NULL;
+	const struct code_blob *b;
+
+	if (!callee || !(callee->flags & FRAME_MANAGED))
+		return false;
+	if (callee->flags & FRAME_INTERPRETS)
+		return true;
+	b = codes__at(x->in->codes, x->in->process, frame__place(callee));
+	return b && (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE);
+}
+
+static uint32_t scope_of(const struct expanding *x, const struct code_blob *b, size_t i)
+{
+	const struct frame *f = &x->trace->frames[i];
+
+	return code_blob__scope(b, f->flags & FRAME_CALLER ? f->pc : f->pc + 1, was_calling(x, i));
+}
+
+static void put_compiled(struct expanding *x, const struct code_blob *b, size_t i)
+{
+	const struct frame *f = &x->trace->frames[i];
+	const struct runtime_code *code = x->runtime->code;
+	uint32_t scope = scope_of(x, b, i);
+
+	if (scope == CODE_NOWHERE && was_calling(x, i))
+		put_unknown(x, f);
+	else if (scope == CODE_NOWHERE)
+		put_simple(x, f, b, code->compiled);
+	for (; scope != CODE_NOWHERE; scope = b->scopes[scope].caller) {
+		const struct code_scope *s = &b->scopes[scope];
+		const char *mark = s->caller == CODE_NOWHERE ? code->compiled : code->inlined;
+
+		put_call(x, f,
+			 &(struct script_call){ &b->scripts[s->function], mark, s->line,
+						s->line_in });
+	}
+}
+
+/* ---- all ----------------------------------------------------------------------------------------
+ */
+
+static void put_managed(struct expanding *x, size_t i)
+{
+	const struct frame *f = &x->trace->frames[i];
+	const struct code_blob *b = codes__at(x->in->codes, x->in->process, frame__place(f));
+
+	switch (b ? b->kind : CODE_NONE) {
+	case CODE_NONE: put_unknown(x, f); break;
+	case CODE_STUB: put_simple(x, f, b, STUB_MARK); break;
+	case CODE_INTERPRETER:
+		if (f->flags & FRAME_INTERPRETS)
+			put_interpreted(x, i);
+		else
+			put_simple(x, f, b, STUB_MARK);
+		break;
+	case CODE_COMPILED: put_compiled(x, b, i); break;
+	case CODE_NATIVE: put_simple(x, f, b, x->runtime->code->native); break;
+	}
+}
+
+bool expand__frames(struct trace *t, const struct expand_input *in, bool last,
+		    struct expand_room *room)
+{
+	struct expanding x = { .in = in, .trace = t, .room = room };
+
+	x.runtime = codes__layout(in->codes, in->process)->runtime;
+	for (size_t i = 0; i < t->cnt; i++) {
+		if (t->frames[i].flags & FRAME_MANAGED)
+			put_managed(&x, i);
+		else
+			put_frame(&x, &t->frames[i]);
+	}
+	if (x.awaits && !last)
+		return false;
+	if (x.cnt > TRACE_MAX)
+		t->status = UNWIND_LIMIT;
+	t->cnt = x.cnt < TRACE_MAX ? x.cnt : TRACE_MAX;
+	memcpy(t->frames, room->frames, t->cnt * sizeof(*t->frames));
+	t->calls = room->calls;
+	return true;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * HotSpot, from JDK 9 on, on x86-64. It needs nothing at the event: the stack says all, with the
+ * code cache, the methods and libjvm's own tables, which are read afterwards.
+ */
+#include "runtime/hotspot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		  struct capture_runtime *c)
+{
+	(void)c;
+#ifdef __x86_64__
+	l->cookie_off = RUNTIME_NO_COOKIE;
+	l->code_mask = UINT64_MAX;
+	return hotspot__read_layout(r, symbols, l);
+#else
+	(void)r, (void)symbols, (void)l;
+	return -ENOTSUP;
+#endif
+}
+
+static bool may_have(const char *file)
+{
+	return strcmp(file, "libjvm.so") == 0;
+}
+
+static void print_version(uint32_t version, char *text, size_t sz)
+{
+	snprintf(text, sz, "%u", version);
+}
+
+static const struct runtime_code code = {
+	.interpreted = "java_interpreted",
+	.compiled = "java_compiled",
+	.inlined = "java_inlined",
+	.native = "java_native",
+	.ranges = hotspot__read_ranges,
+	.read = hotspot__read_code,
+	.step = hotspot__step,
+	.function = hotspot__function,
+	.instr = hotspot__instr,
+};
+
+const struct runtime hotspot = {
+	.name = "java",
+	.gone = "java_gone",
+	.unknown = { .module = "[java]" },
+	.symbols = { "gHotSpotVMStructs", "gHotSpotVMTypes", "gHotSpotVMIntConstants" },
+	.may_have = may_have,
+	.locate = locate,
+	.read = hotspot__read_method,
+	.code = &code,
+	.print_version = print_version,
+};
