@@ -311,12 +311,19 @@ struct capture *capture__new(const struct capture_options *options)
 	return NULL;
 }
 
+bool capture__detach(struct capture *c)
+{
+	return !c || usdt__detach(c->usdt);
+}
+
 void capture__free(struct capture *c)
 {
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->sampler_cnt; i++)
 		sampler__free(c->samplers[i]);
+	if (c->skel)
+		collector_bpf__detach(c->skel); /* what follows may take long */
 	usdt__free(c->usdt);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);

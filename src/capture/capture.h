@@ -70,6 +70,9 @@ int capture__add_command(struct capture *, uint32_t tgid);
 int capture__begin(struct capture *, uint64_t *begin_ns);
 /* Turns events off from *end_ns. Writes the `running` and `waiting` rows. */
 int capture__end(struct capture *, uint64_t *end_ns);
+/* Detaches from the probes of programs. Returns false if the kernel has not done it after half a
+ * second; capture__free() waits for it without a limit. Accepts NULL. */
+bool capture__detach(struct capture *);
 void capture__free(struct capture *);
 
 /* Sets where processes that run the executable file with this inode number keep their calls.

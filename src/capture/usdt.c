@@ -11,20 +11,17 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/errand.h"
 #include "base/log.h"
+#include "capture/uprobes.h"
 #include "capture/usdt_args.h"
 #include "bpf/config.h"
 #include "collector.skel.h"
 #include "elf/sdt.h"
 
-#define PROVIDER "stacks_tracing"
-#define PLACE_MAX                                                                               \
-	16384	      /* places of one probe in one file: each counts in a semaphore of 16 bits \
-		       */
-#define SITE_MAX 1024 /* different sites: locations of the arguments */
-#define NAMES_SZ 256
-#define PATH_SZ	 64
+#define PROVIDER  "stacks_tracing"
+#define PLACE_MAX 16384 /* of one probe in one file: each counts in a semaphore of 16 bits */
+#define SITE_MAX  1024	/* different sites: locations of the arguments */
+#define NAMES_SZ  256
 
 /* In the order of attaching: a thread that is seen to enter is also seen to leave. */
 enum { CLOSE, EXIT_STACK, EXIT, ENTER, USDT_PROBE_CNT };
@@ -39,22 +36,14 @@ static const struct {
 	[ENTER] = { "enter", USDT_ARG_CNT },
 };
 
-/* The places of one probe in one file: arrays of __u64, as the kernel takes them. */
-struct places {
-	struct buf pc_offs, semaphore_offs, cookies;
-	int fd;			 /* the link of all places, with `multi`; -1: none */
-	struct bpf_link **links; /* without `multi`: one link per place */
-	size_t link_cnt;
-};
-
 struct target {
 	struct elf_file *file;
 	const struct probe_choice *choice;
-	struct places places[USDT_PROBE_CNT];
+	struct uprobe_places places[USDT_PROBE_CNT];
 };
 
 struct usdt {
-	struct errand end; /* detaches */
+	struct uprobes *uprobes; /* NULL: not attached */
 	struct target targets[PROBE_CHOICE_MAX];
 	size_t target_cnt;
 	struct buf sites; /* struct usdt_site, all different */
@@ -62,7 +51,7 @@ struct usdt {
 	bool calls; /* the kernel turns long nops into calls */
 };
 
-static size_t places__cnt(const struct places *p)
+static size_t places__cnt(const struct uprobe_places *p)
 {
 	return p->pc_offs.sz / sizeof(uint64_t);
 }
@@ -113,7 +102,7 @@ static uint64_t site_idx(struct buf *sites, const struct usdt_site *site)
 	return i;
 }
 
-static int add_place(struct reading *r, struct places *p, const struct sdt_place *place,
+static int add_place(struct reading *r, struct uprobe_places *p, const struct sdt_place *place,
 		     const struct usdt_site *site)
 {
 	uint64_t user = r->target->choice->stacks & PROBE_USER ? USDT_COOKIE_USER : 0;
@@ -249,8 +238,6 @@ static int add_target(struct usdt *u, const struct probe_choice *choice)
 		return err ? err : -EINVAL;
 	}
 	*t = (struct target){ .file = f, .choice = choice };
-	for (int i = 0; i < USDT_PROBE_CNT; i++)
-		t->places[i].fd = -1;
 	u->target_cnt++;
 	return read_notes(u, t);
 }
@@ -283,86 +270,34 @@ struct usdt *usdt__new(const struct probe_choice *choices, size_t cnt)
 	return NULL;
 }
 
-static struct usdt *usdt_of(struct errand *e)
+static void target_free(struct target *t)
 {
-	return (struct usdt *)((char *)e - offsetof(struct usdt, end));
+	elf_file__put(t->file);
+	for (int i = 0; i < USDT_PROBE_CNT; i++) {
+		buf__free(&t->places[i].pc_offs);
+		buf__free(&t->places[i].semaphore_offs);
+		buf__free(&t->places[i].cookies);
+	}
 }
 
-static void places__detach(struct places *p)
+bool usdt__detach(struct usdt *u)
 {
-	for (size_t i = 0; i < p->link_cnt; i++)
-		bpf_link__destroy(p->links[i]);
-	p->link_cnt = 0;
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
+	return !u || uprobes__detach(u->uprobes);
 }
 
-static void usdt_detach(struct errand *e)
+void usdt__free(struct usdt *u)
 {
-	struct usdt *u = usdt_of(e);
-
+	if (!u)
+		return;
+	uprobes__free(u->uprobes);
 	for (size_t i = 0; i < u->target_cnt; i++)
-		for (int probe = 0; probe < USDT_PROBE_CNT; probe++)
-			places__detach(&u->targets[i].places[probe]);
-}
-
-static void places__free(struct places *p)
-{
-	free(p->links);
-	buf__free(&p->pc_offs);
-	buf__free(&p->semaphore_offs);
-	buf__free(&p->cookies);
-}
-
-static void usdt_drop(struct errand *e)
-{
-	struct usdt *u = usdt_of(e);
-
-	for (size_t i = 0; i < u->target_cnt; i++)
-		for (int probe = 0; probe < USDT_PROBE_CNT; probe++)
-			places__free(&u->targets[i].places[probe]);
+		target_free(&u->targets[i]);
 	buf__free(&u->sites);
 	free(u);
 }
 
-static uint64_t usdt_user(const struct errand *e)
-{
-	(void)e;
-	return 0;
-}
-
-/* The kernel detaches under the lock of each address space that maps the file. A process can hold
- * that lock for any time. */
-void usdt__free(struct usdt *u)
-{
-	struct errands *errands = u && u->target_cnt ? errands__new() : NULL;
-
-	if (!u)
-		return;
-	for (size_t i = 0; i < u->target_cnt; i++)
-		elf_file__put(u->targets[i].file);
-	u->end = (struct errand){ .run = usdt_detach, .drop = usdt_drop, .user = usdt_user };
-	if (errands__run(errands, &u->end))
-		usdt_drop(&u->end);
-	else
-		log__warn("the kernel has not detached the probes of usdt yet: the recording is "
-			  "complete, but a child process remains until no process that maps the "
-			  "program is in the way");
-	errands__free(errands);
-}
-
 /* ---- the kernel's side --------------------------------------------------------------------------
  */
-
-#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, include/uapi/linux/bpf.h from 6.6 on */
-
-/* bpf_attr.link_create.uprobe_multi */
-struct uprobe_multi {
-	uint32_t prog_fd, target_fd, attach_type, flags;
-	uint64_t path, pc_offs, semaphore_offs, cookies;
-	uint32_t cnt, multi_flags, pid, unused;
-};
 
 static struct bpf_program *program_of(struct collector_bpf *skel, int probe)
 {
@@ -390,61 +325,19 @@ int usdt__prepare(struct usdt *u, struct collector_bpf *skel, bool multi)
 	skel->rodata->cfg.spans = u->target_cnt > 0;
 	for (int i = 0; i < USDT_PROBE_CNT && multi && !err; i++)
 		err = bpf_program__set_expected_attach_type(
-			program_of(skel, i), (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+			program_of(skel, i), (enum bpf_attach_type)UPROBES_ATTACH_MULTI);
 	return err;
-}
-
-static int attach_all(const struct bpf_program *prog, const char *path, struct places *p)
-{
-	struct uprobe_multi attr = {
-		.prog_fd = (uint32_t)bpf_program__fd(prog),
-		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.pc_offs = (uintptr_t)p->pc_offs.data,
-		.semaphore_offs = (uintptr_t)p->semaphore_offs.data,
-		.cookies = (uintptr_t)p->cookies.data,
-		.cnt = (uint32_t)places__cnt(p),
-	};
-
-	p->fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	return p->fd < 0 ? -errno : 0;
-}
-
-static int attach_each(const struct bpf_program *prog, const char *path, struct places *p)
-{
-	const uint64_t *pc_offs = (const void *)p->pc_offs.data,
-		       *semaphore_offs = (const void *)p->semaphore_offs.data,
-		       *cookies = (const void *)p->cookies.data;
-
-	p->links = calloc(places__cnt(p), sizeof(*p->links));
-	if (!p->links)
-		return -ENOMEM;
-	for (; p->link_cnt < places__cnt(p); p->link_cnt++) {
-		size_t i = p->link_cnt;
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offs[i],
-			    .bpf_cookie = cookies[i]);
-
-		p->links[i] = bpf_program__attach_uprobe_opts(prog, -1, path, pc_offs[i], &opts);
-		if (!p->links[i])
-			return -errno;
-	}
-	return 0;
 }
 
 static int attach_target(struct usdt *u, struct target *t, struct collector_bpf *skel)
 {
-	char path[PATH_SZ];
 	int err = 0;
 
-	/* The file that was read, whatever file has its name now. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", t->file->fd);
 	for (int i = 0; i < USDT_PROBE_CNT && !err; i++) {
 		if (places__cnt(&t->places[i]))
-			err = (u->multi ? attach_all : attach_each)(program_of(skel, i), path,
-								    &t->places[i]);
+			err = uprobes__add(u->uprobes, program_of(skel, i), t->choice->path,
+					   t->file->fd, &t->places[i]);
 	}
-	if (err)
-		log__error("%s: cannot attach to the probes: %s", t->choice->path, strerror(-err));
 	return err;
 }
 
@@ -458,7 +351,14 @@ int usdt__attach(struct usdt *u, struct collector_bpf *skel)
 		err = bpf_map_update_elem(bpf_map__fd(skel->maps.usdt_sites), &i, &sites[i],
 					  BPF_ANY);
 	}
+	u->uprobes = uprobes__new(u->multi);
+	if (!err && !u->uprobes)
+		err = -errno;
 	for (size_t i = 0; i < u->target_cnt && !err; i++)
 		err = attach_target(u, &u->targets[i], skel);
-	return err;
+	if (err) {
+		log__error("cannot attach to the probes of usdt: %s", strerror(-err));
+		return err;
+	}
+	return uprobes__attach(u->uprobes, skel->links.usdt__locked);
 }

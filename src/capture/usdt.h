@@ -17,10 +17,14 @@ struct usdt *usdt__new(const struct probe_choice *, size_t cnt);
 /* Sets sizes and constants. Call before the programs are loaded. `multi`: the kernel attaches a
  * program to many places at a time. Returns 0 or -errno. */
 int usdt__prepare(struct usdt *, struct collector_bpf *, bool multi);
-/* Attaches to every process that maps one of the files, now or later. Returns 0 or -errno (already
- * logged). */
+/* Attaches to every process that maps one of the files, now or later; see uprobes__attach().
+ * Returns 0 or -errno (already logged). */
 int usdt__attach(struct usdt *, struct collector_bpf *);
-/* Waits half a second for the kernel to detach; if it takes longer, a thread continues. */
+/* Begins to detach and waits half a second. Returns false if the kernel has not detached by then.
+ * Accepts NULL. */
+bool usdt__detach(struct usdt *);
+/* Waits until the kernel has detached, without a limit. The programs must still be loaded. Accepts
+ * NULL. */
 void usdt__free(struct usdt *);
 
 #endif

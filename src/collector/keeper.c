@@ -114,13 +114,15 @@ static bool is_alone(void)
 	return cnt <= 3; /* ".", ".." and this one */
 }
 
-void keeper__end(int fd, int status)
+void keeper__end(int fd, int status, bool goes_on)
 {
 	unsigned char byte = (unsigned char)status;
 	int null;
 
-	if (fd < 0 || is_alone())
+	if (fd < 0 || (!goes_on && is_alone()))
 		return;
+	if (goes_on)
+		prctl(PR_SET_PDEATHSIG, 0);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	/* a process that cannot end would keep the other ends of pipes waiting */
 	for (int i = 0; null >= 0 && i < 3; i++)

@@ -7,13 +7,16 @@
 #ifndef COLLECTOR_KEEPER_H
 #define COLLECTOR_KEEPER_H
 
+#include <stdbool.h>
+
 /*
  * Forks. Returns in the child: an fd for keeper__end(), or -1 where there is no keeper. The parent
  * passes SIGINT, SIGTERM and SIGHUP on, and never returns. The child is killed when it ends.
  */
 int keeper__begin(void);
-/* Lets the parent end with this exit status if threads are left that may hang. Otherwise returns,
- * and the parent ends when this process does, with its status and its CPU time. */
-void keeper__end(int fd, int status);
+/* Lets the parent end with this exit status if threads are left that may hang. With `goes_on`, this
+ * process outlives the parent. Otherwise returns, and the parent ends when this process does, with
+ * its status and its CPU time. */
+void keeper__end(int fd, int status, bool goes_on);
 
 #endif

@@ -362,6 +362,7 @@ static int exit_status(struct collector *c, int err)
 	return err ? 1 : 0;
 }
 
+/* Frees everything except the capture. */
 static void collector__free(struct collector *c)
 {
 	statusfile__free(c->statusfile);
@@ -370,12 +371,23 @@ static void collector__free(struct collector *c)
 	runtimes__free(c->runtimes);
 	recording__free(c->recording);
 	sideband__free(c->sideband);
-	capture__free(c->capture);
 	census__free(&c->census);
 	launch__free(&c->launch);
 	wakeups__close(&c->wakeups);
 	free(c->streams.v);
 	options__free(&c->options);
+}
+
+/* Returns false if the kernel has not detached from the probes of programs yet. */
+static bool detach(struct collector *c)
+{
+	bool detached = capture__detach(c->capture);
+
+	if (!detached)
+		log__warn("the kernel has not detached the probes of usdt yet; a process may keep "
+			  "the lock of its address space: the recording is complete, but a child "
+			  "process remains until they are detached");
+	return detached;
 }
 
 /* Logs what to do about a failure that was logged. */
@@ -395,6 +407,7 @@ int main(int argc, char **argv)
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
 			       .wakeups = { .urgent_fd = -1, .news_fd = -1 } };
 	int err, status, keeper;
+	bool detached;
 
 	options__parse(&c.options, argc, argv);
 	log__init("collector", c.options.quiet	   ? LOG_WARN
@@ -411,7 +424,9 @@ int main(int argc, char **argv)
 		err = run(&c);
 	advise(err);
 	status = exit_status(&c, err);
+	detached = detach(&c);
 	collector__free(&c);
-	keeper__end(keeper, status);
+	keeper__end(keeper, status, !detached);
+	capture__free(c.capture);
 	return status;
 }

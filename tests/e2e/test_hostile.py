@@ -2,17 +2,21 @@
 """A user with hostile file systems costs other users no stacks, and the recording ends in time."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
-from conftest import BUILD, EXAMPLES, needs_bpf, wait_worked
+from conftest import BUILD, EXAMPLES, needs_bpf, wait_for, wait_worked
 from test_files import BUSY, ends
 
 pytestmark = needs_bpf
+
+ATTACK_SECONDS = 60  # an attack can keep the whole machine from forking: it ends even if its test hangs
 
 # Code in anonymous memory: a loop for a perf map to name.
 ANONYMOUS = """
@@ -158,18 +162,22 @@ wait
 @pytest.fixture
 def attack(tmp_path):
     """attack(script, **variables) runs it in a user and a mount namespace. All of it is removed at the end of the test."""
+    slowfs = BUILD / "tests" / "slowfs"
+    assert slowfs.exists(), f"make {slowfs}"
     if not os.path.exists("/dev/fuse"):
         pytest.skip("no /dev/fuse")
     if subprocess.run(["unshare", "-Urm", "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("no user namespaces")
     source = tmp_path / "source"
     source.mkdir()
-    running = []
+    running, guards = [], []
 
     def go(script, **variables):
-        env = {**os.environ, "SLOWFS": BUILD / "tests" / "slowfs", "SOURCE": source, **{k: str(v) for k, v in variables.items()}}
+        env = {**os.environ, "SLOWFS": slowfs, "SOURCE": source, **{k: str(v) for k, v in variables.items()}}
         p = subprocess.Popen(["unshare", "-Urmpf", "--kill-child", "--mount-proc", "bash", "-c", script], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         running.append(p)
+        guards.append(threading.Timer(ATTACK_SECONDS, p.kill))
+        guards[-1].start()
         line = p.stdout.readline()
         if line != "ready\n":
             p.kill()
@@ -180,6 +188,8 @@ def attack(tmp_path):
     yield go
     for name in ".hang", ".direct":
         (source / name).unlink(missing_ok=True)
+    for guard in guards:
+        guard.cancel()
     for p in running:
         p.kill()
         p.communicate()
@@ -194,6 +204,12 @@ def end_in_time(c):
     assert r.returncode == 0, r.stderr
     assert took < 6, f"{took:.1f} s; {r.stderr}"
     return r
+
+
+def release(attacker):
+    """Ends the file server, and with it all that waits for it."""
+    attacker.kill()
+    attacker.communicate()
 
 
 def check_others(r, *commands):
@@ -274,15 +290,51 @@ def test_a_locked_address_space_harms_no_other_program(start, spawn, compile_c, 
     assert "does not let its memory be read" not in r.stderr
 
 
-def test_probes_of_a_program_that_a_locked_address_space_maps(start, spawn, compile_c, attack):
-    """The kernel detaches under that lock; the collector ends without it."""
+def check_forks(attacker):
+    """The kernel lets no process of the machine fork while it attaches or detaches a probe (dup_mmap_sem). Such a fork does
+    not end by a signal, so the attack ends before the shell is waited for."""
+    shell = subprocess.Popen(["bash", "-c", "(:); echo forked"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert shell.communicate(timeout=5)[0] == "forked\n"
+    except subprocess.TimeoutExpired:
+        release(attacker)
+        shell.communicate()
+        pytest.fail("no process could fork")
+
+
+def test_a_locked_address_space_keeps_no_probes_from_ending(start, spawn, compile_c, attack):
+    """The kernel detaches under that lock. The collector ends without it, and other programs fork meanwhile."""
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     target = EXAMPLES / "spans_server"
     c = start("-p", f"profile:u:199,usdt:{target}", "--no-cache")
-    attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
+    p = attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
     assert is_held("holder")
     wait_worked(0.5, honest)
+    child = c.pid
     r = end_in_time(c)
+    check_forks(p)
     check_others(r, "honest")
-    assert "has not detached the probes" in r.stderr
+    assert "has not detached the probes of usdt yet" in r.stderr
+    assert os.path.exists(f"/proc/{child}")
+    release(p)
+    wait_for(lambda: not os.path.exists(f"/proc/{child}"))
+
+
+def test_a_locked_address_space_keeps_no_recording_with_probes_from_beginning(start, compile_c, attack):
+    """Spans are recorded from when the lock is released."""
+    (attack.source / "page").write_bytes(bytes(4096))
+    target = EXAMPLES / "spans_async"
+    p = attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
+    assert is_held("holder")
+    before = time.monotonic()
+    c = start("-p", f"usdt:{target}", "--no-cache")
+    assert time.monotonic() - before < 10
+    check_forks(p)
+    assert re.search(r"usdt: process \d+ keeps the lock", c.seen)
+    release(p)
+    while "attached now" not in c.seen:
+        c.seen += c.next_line() or pytest.fail(c.seen)
+    subprocess.run([target, "1", "1"], stdout=subprocess.DEVNULL, check=True)
+    r = end_in_time(c)
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'trace_close'") > 0
