@@ -24,6 +24,7 @@ struct builder {
 	const struct elf_file *from;
 	struct elf_file *owner;
 	struct buf out;
+	size_t kept_sz;
 	size_t cnt;
 	size_t index[WANTED_CNT];	  /* of the section; 0: absent */
 	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* first the null section, last the names */
@@ -31,8 +32,11 @@ struct builder {
 
 static bool may_keep(struct builder *b, uint64_t sz)
 {
-	return sz <= (b->owner->trusted ? BYTES_MAX : BYTES_UNTRUSTED_MAX) &&
-	       elf_file__hold(b->owner, sz);
+	if (sz > (b->owner->trusted ? BYTES_MAX : BYTES_UNTRUSTED_MAX) ||
+	    !elf_file__hold(b->owner, sz))
+		return false;
+	b->kept_sz += sz;
+	return true;
 }
 
 /* Appends bytes of the file. Checks that the file has them before it allocates memory. */
@@ -245,6 +249,7 @@ static bool debug_frame_ok(const struct libdw_image *img, const struct builder *
 static int open_bytes(struct libdw_image *img, struct builder *b)
 {
 	img->bytes = b->out.data;
+	img->sz = b->kept_sz;
 	img->elf = elf_memory((char *)b->out.data, b->out.sz);
 	if (!img->elf)
 		return -ENOENT;

@@ -17,6 +17,7 @@ struct libdw_image {
 	Dwarf *dwarf;
 	Dwarf_CFI *eh_frame;	/* NULL: none */
 	Dwarf_CFI *debug_frame; /* NULL: none; belongs to dwarf */
+	size_t sz;		/* bytes in memory, without libdw's own */
 };
 
 /*

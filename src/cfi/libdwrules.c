@@ -341,6 +341,7 @@ struct libdw_rules *libdw_rules__of(struct elf_file *file, struct jobs *jobs)
 		a->data = libdw_rules__new(file, jobs);
 		a->free = libdw_rules__free;
 	}
+	a->age = 0;
 	return a->data;
 }
 

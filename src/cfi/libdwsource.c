@@ -53,7 +53,7 @@ static void read_part(struct reading *r, struct elf_file *own)
 		code_rows__make(&r->code, own);
 	else if (!read_separate(r, own, debug_data__open(own)))
 		read_separate(r, own, debug_file__open(own, DEBUG_DIR));
-	r->sz = own->held_sz + code_rows__sz(&r->code);
+	r->sz = r->frames.sz + code_rows__sz(&r->code);
 }
 
 /* Opens the file again: libelf handles must not be shared by threads. */
@@ -82,6 +82,7 @@ static void reading__free(struct reading *r)
 {
 	if (r->fd >= 0)
 		close(r->fd);
+	elf_file__unpin(r->file, ELF_SLOT_UNWIND);
 	elf_file__put(r->file);
 	free(r->path);
 	free(r);
@@ -111,9 +112,20 @@ static const struct elf_code *text_put(struct libdw_source *d, const struct elf_
 	return slot;
 }
 
+static bool hold(struct elf_file *f, size_t sz)
+{
+	struct elf_attachment *a = &f->slots[ELF_SLOT_UNWIND];
+
+	if (!elf_file__hold(f, sz))
+		return false;
+	a->sz += sz;
+	a->held += sz;
+	return true;
+}
+
 static void adopt_code(struct libdw_source *d, struct reading *r)
 {
-	if (elf_file__hold(d->file, r->sz))
+	if (hold(d->file, r->sz))
 		d->code = r->code;
 	else
 		code_rows__free(&r->code);
@@ -136,7 +148,7 @@ static void adopt(struct libdw_source *d, struct reading *r)
 	d->read[r->part] = true;
 	if (r->part == LIBDW_OWN)
 		d->marks = r->marks;
-	if (elf_file__hold(d->file, r->sz))
+	if (hold(d->file, r->sz))
 		*to = r->frames;
 	else
 		libdw_image__free(&r->frames);
@@ -165,6 +177,7 @@ static struct reading *reading__new(struct libdw_source *d, enum libdw_part part
 	r->trusted = d->file->trusted;
 	r->data = d;
 	r->file = elf_file__get(d->file);
+	elf_file__pin(r->file, ELF_SLOT_UNWIND);
 	r->path = strdup(d->file->path);
 	r->fd = fcntl(d->file->fd, F_DUPFD_CLOEXEC, 3);
 	if (r->path && r->fd >= 0)
@@ -245,8 +258,10 @@ const struct elf_code *libdw_source__code(struct libdw_source *d, uint64_t vaddr
 	const struct elf_code *found;
 	struct elf_code now;
 
-	if (!d->texts)
+	if (!d->texts) {
 		d->texts = calloc(LIBDW_TEXTS, sizeof(*d->texts));
+		d->file->slots[ELF_SLOT_UNWIND].sz += LIBDW_TEXTS * sizeof(*d->texts);
+	}
 	if (!d->texts || !vaddr)
 		return NULL;
 	found = text_slot(d, vaddr);

@@ -38,6 +38,7 @@ struct slot {
 	struct lazy_table *index; /* until there is a table; NULL: none */
 	size_t answers;		  /* of the lazy table */
 	struct held *held;
+	struct elf_attachment *at; /* where it is attached */
 };
 
 struct table_store {
@@ -116,6 +117,7 @@ static void slot__drop_index(struct slot *slot)
 		return;
 	slot->held->indexed--;
 	slot->held->sz -= lazy_table__sz(slot->index);
+	slot->at->sz -= lazy_table__sz(slot->index);
 	lazy_table__free(slot->index);
 	slot->index = NULL;
 }
@@ -151,6 +153,8 @@ static void adopt(struct table_store *t, struct elf_file *file, const struct cfi
 	slot->seen.table = table;
 	slot->mapped = mapped;
 	slot->held->sz += table->sz;
+	slot->at->held += table->sz;
+	slot->at->sz += mapped ? 0 : table->sz;
 }
 
 /* Makes no lazy table if that would block, or exceed the limit of the file's owner. */
@@ -168,6 +172,8 @@ static void make_index(struct table_store *t, struct elf_file *file, struct slot
 	slot->index = index;
 	slot->held->indexed++;
 	slot->held->sz += lazy_table__sz(index);
+	slot->at->held += lazy_table__sz(index);
+	slot->at->sz += lazy_table__sz(index);
 }
 
 static void making__free(struct making *m)
@@ -259,8 +265,9 @@ const struct table_slot *table_store__ask(struct table_store *t, struct elf_file
 		return NULL;
 	slot->seen.id = ++t->last_id;
 	slot->held = t->held;
+	slot->at = a;
 	t->held->refs++;
-	*a = (struct elf_attachment){ slot, slot__free };
+	*a = (struct elf_attachment){ .data = slot, .free = slot__free };
 	if (file->fd < 0) /* the vdso: small, and cannot be opened again */
 		adopt(t, file, cfi_table__of_file(file), false);
 	else

@@ -11,133 +11,20 @@
 #include "base/completion.h"
 #include "base/parse.h"
 #include "collector/collector_help.h"
+#include "collector/memorylimit.h"
+#include "collector/optiontable.h"
 #include "collector/statusfile.h"
 #include "event/kind.h"
 #include "runtime/runtimes.h"
 #include "store/parquet.h"
 #include "cfi/tablecache.h"
 
-#define DEFAULT_PROBES "profile:u:99,rss:u:29,switch:ku:0s"
 #define MAX_RATE       500000
 #define MAX_RATE_MAX   100000000
 #define POLL_MAX_NS    3600000000000
 #define RING_MAX       (1u << 30)
-
-enum key {
-	KEY_DURATION = 256,
-	KEY_APPEND,
-	KEY_FORCE,
-	KEY_KEEP,
-	KEY_PID,
-	KEY_UID,
-	KEY_CGROUP,
-	KEY_STACK_SIZE,
-	KEY_STITCH,
-	KEY_RUNTIMES,
-	KEY_NO_RUNTIMES,
-	KEY_RING_SIZE,
-	KEY_MAX_RATE,
-	KEY_STATUS,
-	KEY_CACHE,
-	KEY_NO_CACHE,
-	KEY_COMPRESSION,
-	KEY_POLL,
-	KEY_KEEP_ROOT,
-	KEY_LIST,
-	KEY_QUIET,
-	KEY_UNWINDER,
-	KEY_DEBUG_BPF,
-	KEY_BILL,
-	KEY_BPF_STACKS,
-	KEY_PREFIX,
-	KEY_COMPLETION,
-};
-
-static const struct argp_option argp_options[] = {
-	{ 0, 0, 0, 0, "What is recorded", 1 },
-	{ "programs", 'p', "PROGRAMS", 0,
-	  "Event sources, comma-separated (default: " DEFAULT_PROBES "); see below", 1 },
-	{ "duration", KEY_DURATION, "TIME", 0, "End after TIME (500ms, 5s, 10m, 1h)", 1 },
-	{ "pid", KEY_PID, "PID", 0,
-	  "Record only this process with its threads and descendants; if PID is the id of another "
-	  "thread, only that thread. Ends with them. May be repeated, or be a comma list",
-	  1 },
-	{ "uid", KEY_UID, "USER", 0,
-	  "Record only processes of this effective user (name or number)", 1 },
-	{ "cgroup", KEY_CGROUP, "PATH", 0,
-	  "Record only this cgroup (v2) and the cgroups below it; an absolute path, or one from "
-	  "the cgroup root",
-	  1 },
-	{ "all", 'a', 0, 0, "With a command: record the whole system while it runs", 1 },
-	{ "keep-root", KEY_KEEP_ROOT, 0, 0,
-	  "Run the command as root, not as the user who called sudo", 1 },
-	{ "stack-size", KEY_STACK_SIZE, "SIZE", 0,
-	  "Copy at most SIZE bytes of a user stack (default: 256K, at most 1M)", 1 },
-	{ "stitch", KEY_STITCH, 0, 0,
-	  "Complete stacks that are larger than --stack-size with callers from the thread's "
-	  "previous stack, and mark these frames",
-	  1 },
-	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
-	  "Functions of programs that these interpreters run (java, python), comma-separated "
-	  "(default: "
-	  "all)",
-	  1 },
-	{ "no-runtimes", KEY_NO_RUNTIMES, 0, 0, "Native frames only", 1 },
-
-	{ 0, 0, 0, 0, "Where it goes", 2 },
-	{ "dir", 'd', "DIR", 0,
-	  "The recording's folder (default: the next number below $STACKS_DIR, else below "
-	  "/var/lib/stacks)",
-	  2 },
-	{ "append", KEY_APPEND, 0, 0, "Continue the recording in DIR, if there is one", 2 },
-	{ "force", KEY_FORCE, 0, 0,
-	  "Use a folder that another user owns or may write to; that user could then replace the "
-	  "recording",
-	  2 },
-	{ "keep", KEY_KEEP, "AGE|SIZE", 0,
-	  "Keep only this much: remove the oldest batches of the recording. An age (12h) or a "
-	  "size (10G); may be given once for each. Also makes room on a full disk",
-	  2 },
-	{ "compression", KEY_COMPRESSION, "HOW", 0,
-	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
-	{ "rows", 'r', "N", 0, "Rows per row group (default: 100000)", 2 },
-	{ "groups-per-file", 'g', "N", 0, "Row groups per file (default: 10)", 2 },
-
-	{ 0, 0, 0, 0, "How it runs", 3 },
-	{ "quiet", KEY_QUIET, 0, 0,
-	  "Print only errors, warnings and the line with the recording's folder", 3 },
-	{ "verbose", 'v', 0, 0, "Print details", 3 },
-	{ "list", KEY_LIST, 0, 0, "List the event sources and exit", 3 },
-	{ "poll", KEY_POLL, "TIME", 0, "Interval between two reads of the rings (default: 250ms)",
-	  3 },
-	{ "ring-size", KEY_RING_SIZE, "SIZE", 0,
-	  "Size of each CPU's ring (default: 4M, at most 1G)", 3 },
-	{ "status", KEY_STATUS, "FILE", 0,
-	  "Write the progress to FILE, as JSON, twice a second (default: " STATUS_FILE
-	  "; '' for none)",
-	  3 },
-	{ "cache", KEY_CACHE, "DIR", 0,
-	  "Keep compiled call-frame tables in DIR (default: " TABLE_CACHE_DIR ")", 3 },
-	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep compiled call-frame tables", 3 },
-	{ "max-rate", KEY_MAX_RATE, "N", 0,
-	  "Record at most N events of a kind per second on each CPU, and count the rest as lost "
-	  "(default: 500000; 0: no limit)",
-	  3 },
-	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
-	{ "profiling-interval", KEY_BILL, "TIME", 0,
-	  "Print the cost of the BPF programs at this interval, not only at the end (default: 0, "
-	  "off)",
-	  3 },
-	{ "debug-bpf", KEY_DEBUG_BPF, 0, 0, "Show libbpf's messages and the verifier's log", 3 },
-	{ "unwinder", KEY_UNWINDER, "WHICH", OPTION_HIDDEN, "naive: libdwfl's own walk, to compare",
-	  3 },
-	{ "bpf-stacks", KEY_BPF_STACKS, "N", OPTION_HIDDEN,
-	  "Has no effect: stacks are not kept in a map", 3 },
-	{ "prefix", KEY_PREFIX, "NAME", OPTION_HIDDEN, "Has no effect", 3 },
-	{ "completion", KEY_COMPLETION, "SHELL", OPTION_HIDDEN,
-	  "Print the completion file for bash, zsh or fish", 3 },
-	{ 0 },
-};
+#define MAX_MEMORY     ((size_t)256 << 20)
+#define MAX_MEMORY_MIN (16u << 20)
 
 static const char doc[] =
 	"Records every event of the chosen sources with its stacks, of the whole system or of "
@@ -270,6 +157,15 @@ static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_stat
 		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
 }
 
+static void set_max_memory(size_t *bytes, const char *arg, const struct argp_state *state)
+{
+	uint64_t sz;
+
+	if (parse__size(arg, &sz) || sz < MAX_MEMORY_MIN)
+		wrong(state, "max-memory", arg, "a size of at least 16M");
+	*bytes = sz;
+}
+
 static void set_keep(struct retention *keep, const char *arg, const struct argp_state *state)
 {
 	uint64_t limit;
@@ -314,7 +210,7 @@ static void print_completion(const char *shell, const struct argp_state *state)
 		{ 0 },
 	};
 	const struct completion_command command = {
-		.options = { argp_options, completion_argp_options },
+		.options = { collector_argp_options, completion_argp_options },
 		.argument = "[COMM]… | -- COMMAND",
 	};
 	const struct completion c = { "collector", &command, 1, words };
@@ -351,6 +247,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_RUNTIMES: set_runtimes(o, arg, state); break;
 	case KEY_NO_RUNTIMES: o->runtimes = 0; break;
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
+	case KEY_MAX_MEMORY: set_max_memory(&o->max_memory_sz, arg, state); break;
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
 	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
@@ -371,7 +268,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = argp_options,
+	.options = collector_argp_options,
 	.parser = parse_opt,
 	.args_doc = "[COMM]…\n[COMM]… -- COMMAND [ARG]…",
 	.doc = doc,
@@ -385,6 +282,16 @@ static uint32_t power_of_two(uint32_t sz)
 	while (p < sz)
 		p *= 2;
 	return p;
+}
+
+/* The rings and the kernel's memory for files need room below the limit of a cgroup, too. */
+static size_t default_max_memory(void)
+{
+	size_t half = memory_limit__of_cgroup() / 2;
+
+	if (half >= MAX_MEMORY)
+		return MAX_MEMORY;
+	return half < MAX_MEMORY_MIN ? MAX_MEMORY_MIN : half;
 }
 
 static void set_defaults(struct options *o)
@@ -401,6 +308,7 @@ static void set_defaults(struct options *o)
 			       .compression = "zstd(1)" },
 		.runtimes = RUNTIMES_ALL,
 		.poll_ns = 250000000,
+		.max_memory_sz = default_max_memory(),
 		.status_path = STATUS_FILE,
 		.cache_dir = TABLE_CACHE_DIR,
 	};

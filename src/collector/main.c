@@ -19,6 +19,7 @@
 #include "collector/clock.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
+#include "collector/memory.h"
 #include "collector/collector_options.h"
 #include "collector/privileges.h"
 #include "collector/session.h"
@@ -43,7 +44,8 @@ struct collector {
 	struct session *session;
 	struct status status;
 	struct statusfile *statusfile; /* NULL: none */
-	struct streams streams;	       /* of capture, then of sideband */
+	struct memory *memory;
+	struct streams streams; /* of capture, then of sideband */
 	struct wakeups wakeups;
 	int signal_fd;
 	uint64_t begin_ns, end_ns, billed_ns;
@@ -224,6 +226,10 @@ static int prepare(struct collector *c)
 	if (!c->session)
 		return -errno;
 	c->drained_ns = monotonic__ns();
+	c->memory = memory__new(process_table__files(c->census.processes), c->census.jobs,
+				o->max_memory_sz);
+	if (!c->memory)
+		return -errno;
 	c->statusfile = statusfile__new(o->status_path);
 	err = collect_streams(c);
 	return err ? err : watch_all(c);
@@ -310,7 +316,8 @@ static void record(struct collector *c)
 	while (!over(c)) {
 		wait_for_events(c);
 		drain(c);
-		statusfile__tick(c->statusfile, c->session, monotonic__ns());
+		memory__tick(c->memory, monotonic__ns());
+		statusfile__tick(c->statusfile, c->session, c->memory, monotonic__ns());
 		if (status__due(&c->status, monotonic__ns()) && log__writable(0))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
 		if (bill_due(c) && log__writable(0))
@@ -367,6 +374,7 @@ static void collector__free(struct collector *c)
 {
 	statusfile__free(c->statusfile);
 	census__stop(&c->census);
+	memory__free(c->memory);
 	session__free(c->session);
 	runtimes__free(c->runtimes);
 	recording__free(c->recording);
@@ -415,6 +423,7 @@ int main(int argc, char **argv)
 						   : LOG_INFO);
 	if (c.options.list)
 		return capture__list(list_probe, NULL) ? 1 : 0;
+	memory__init_malloc();
 	keeper = keeper__begin();
 	if (keeper >= 0)
 		c.options.capture.filter.keeper_pid = (uint32_t)getppid();

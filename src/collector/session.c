@@ -18,11 +18,17 @@
 
 /* A slow disk reads what a large library needs in a tenth of the wait; a busy thread fills its
  * queue in about the same time. */
-static const struct deferred_options deferred_options = {
-	.max_sz = 64 << 20,
-	.each_sz = 16 << 20,
-	.wait_ns = 5000000000,
-};
+#define DEFERRED_NS   5000000000
+#define DEFERRED_SZ   ((size_t)64 << 20) /* at most; a quarter of --max-memory */
+#define DEFERRED_EACH 4			 /* a process has a quarter of it */
+
+static struct deferred *deferred_for(const struct options *o)
+{
+	size_t max_sz = o->max_memory_sz / 4 < DEFERRED_SZ ? o->max_memory_sz / 4 : DEFERRED_SZ;
+
+	return deferred__new(&(struct deferred_options){
+		.max_sz = max_sz, .each_sz = max_sz / DEFERRED_EACH, .wait_ns = DEFERRED_NS });
+}
 
 struct session *session__new(const struct options *o, struct recording *recording,
 			     const struct census *census, struct runtimes *runtimes)
@@ -38,7 +44,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->processes = census->processes;
 	s->joins = open_ops__new();
 	s->carry = carry__new();
-	s->deferred = deferred__new(&deferred_options);
+	s->deferred = deferred_for(o);
 	s->stacks = stacks__new(recording, NULL);
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
@@ -255,6 +261,8 @@ struct session_totals session__totals(const struct session *s)
 				    .unnamed = stacks__unnamed(s->stacks),
 				    .nameless = stacks__nameless(s->stacks) };
 
+	t.threads = HASH_COUNT(s->threads.by_tid);
+	process_table__stats(s->processes, &t.processes);
 	walker__stats(s->walker, &t.unwinder);
 	deferred__stats(s->deferred, &t.deferred);
 	return t;

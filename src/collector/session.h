@@ -42,6 +42,8 @@ struct session_totals {
 	size_t reading;	 /* files being opened or read, and tables being built */
 	size_t unnamed;	 /* stacks that wait for their names */
 	size_t nameless; /* stacks written without names: a file system did not answer */
+	size_t threads;	 /* known ones */
+	struct process_table_stats processes;
 	struct unwinder_stats unwinder;
 	struct deferred_stats deferred;
 };

@@ -120,7 +120,23 @@ static void print_failed(FILE *f, const struct session_stats *st)
 	fprintf(f, "},\n");
 }
 
-static void print(struct statusfile *s, FILE *f, const struct session *session, uint64_t now_ns)
+static void print_memory(FILE *f, const struct memory *memory, const struct session_totals *t)
+{
+	struct memory_stats m;
+
+	memory__stats(memory, &m);
+	fprintf(f,
+		"  \"memory\": {\"limit\": %zu, \"anonymous\": %zu, \"names\": %zu, \"rules\": "
+		"%zu, "
+		"\"tables\": %zu, \"waiting\": %zu, \"processes\": %zu, \"threads\": %zu, "
+		"\"files\": %zu, \"unused_freed\": %lu, \"evicted\": %lu},\n",
+		m.max_sz, m.anonymous_sz, m.slot_sz[ELF_SLOT_SYMBOLS], m.slot_sz[ELF_SLOT_UNWIND],
+		m.slot_sz[ELF_SLOT_TABLE], t->deferred.sz, t->processes.processes, t->threads,
+		t->processes.files, m.unused_sz, m.evicted_sz);
+}
+
+static void print(struct statusfile *s, FILE *f, const struct session *session,
+		  const struct memory *memory, uint64_t now_ns)
 {
 	const struct session_stats *st = session__stats(session);
 	struct session_totals sum = session__totals(session);
@@ -145,6 +161,7 @@ static void print(struct statusfile *s, FILE *f, const struct session *session, 
 		"\"none\": %zu, \"bytes\": %zu},\n",
 		tables->made, tables->cached, tables->indexed, tables->pending, tables->failed,
 		tables->bytes);
+	print_memory(f, memory, &sum);
 	fprintf(f, "  \"lost\": %lu,\n  \"own_cpu_percent\": %.2f\n}\n", sum.lost, cpu);
 	s->cpu_ns = cpu_ns;
 }
@@ -207,7 +224,8 @@ static void submit(struct statusfile *s, char *text, size_t sz)
 	jobs__submit(s->jobs, &w->job);
 }
 
-void statusfile__tick(struct statusfile *s, const struct session *session, uint64_t now_ns)
+void statusfile__tick(struct statusfile *s, const struct session *session,
+		      const struct memory *memory, uint64_t now_ns)
 {
 	char *text = NULL;
 	size_t sz;
@@ -221,7 +239,7 @@ void statusfile__tick(struct statusfile *s, const struct session *session, uint6
 	f = open_memstream(&text, &sz);
 	if (!f)
 		return;
-	print(s, f, session, now_ns);
+	print(s, f, session, memory, now_ns);
 	s->tried_ns = now_ns;
 	if (fclose(f) == 0)
 		submit(s, text, sz);

@@ -7,6 +7,7 @@
 #ifndef COLLECTOR_STATUSFILE_H
 #define COLLECTOR_STATUSFILE_H
 
+#include "collector/memory.h"
 #include "collector/session.h"
 
 #define STATUS_FILE "/run/collector/status"
@@ -20,6 +21,7 @@ struct statusfile *statusfile__new(const char *path);
 void statusfile__free(struct statusfile *);
 
 /* Replaces the file if half a second has passed. Accepts NULL. */
-void statusfile__tick(struct statusfile *, const struct session *, uint64_t now_ns);
+void statusfile__tick(struct statusfile *, const struct session *, const struct memory *,
+		      uint64_t now_ns);
 
 #endif

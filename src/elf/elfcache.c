@@ -353,6 +353,106 @@ bool elf_file__hold(struct elf_file *f, size_t sz)
 	return true;
 }
 
+/* ---- memory of attachments ---------------------------------------------------------------------
+ */
+
+static void give_back(struct elf_cache *c, struct elf_file *f, size_t sz)
+{
+	size_t part = sz < f->held_sz ? sz : f->held_sz;
+
+	if (f->trusted || !part)
+		return;
+	account_of(c, f->owner)->sz -= part;
+	c->held_sz -= part;
+	f->held_sz -= part;
+}
+
+static size_t drop_attachment(struct elf_cache *c, struct elf_file *f, enum elf_slot slot)
+{
+	struct elf_attachment *a = &f->slots[slot];
+	size_t sz = a->sz;
+
+	a->free(a->data);
+	give_back(c, f, a->held);
+	*a = (struct elf_attachment){ 0 };
+	return sz;
+}
+
+/* Both slots of the symbols belong together: a table that was read moves from one to the other. */
+static bool is_in_use(const struct elf_file *f, enum elf_slot slot)
+{
+	if (slot == ELF_SLOT_TABLE && f->refs)
+		return true;
+	return f->slots[slot].pins ||
+	       (slot == ELF_SLOT_SYMTAB_READ && f->slots[ELF_SLOT_SYMBOLS].pins);
+}
+
+static size_t sweep_file(struct elf_cache *c, struct elf_file *f, unsigned age)
+{
+	size_t freed = 0;
+
+	for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
+		struct elf_attachment *a = &f->slots[slot];
+
+		if (!is_in_use(f, slot) && a->data && ++a->age > age)
+			freed += drop_attachment(c, f, slot);
+	}
+	if (!f->refs && f->fd >= 0) { /* elf_file__elf() makes another */
+		elf_end(f->elf);
+		f->elf = NULL;
+	}
+	return freed;
+}
+
+size_t elf_cache__sweep(struct elf_cache *c, unsigned age)
+{
+	size_t freed = 0;
+
+	for (struct entry *e = c->by_file; e; e = e->hh_file.next)
+		freed += sweep_file(c, e->file, age);
+	return freed;
+}
+
+/* Returns the highest age of what can be freed; -1: nothing can. */
+static long oldest_age(const struct elf_cache *c)
+{
+	long oldest = -1;
+
+	for (const struct entry *e = c->by_file; e; e = e->hh_file.next)
+		for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
+			const struct elf_attachment *a = &e->file->slots[slot];
+
+			if (!is_in_use(e->file, slot) && a->data && (long)a->age > oldest)
+				oldest = a->age;
+		}
+	return oldest;
+}
+
+size_t elf_cache__shrink(struct elf_cache *c, size_t sz)
+{
+	size_t freed = 0;
+
+	for (long age = oldest_age(c); age >= 0 && freed < sz; age--)
+		for (struct entry *e = c->by_file; e && freed < sz; e = e->hh_file.next)
+			for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
+				const struct elf_attachment *a = &e->file->slots[slot];
+
+				if (!is_in_use(e->file, slot) && a->data && a->age >= age)
+					freed += drop_attachment(c, e->file, slot);
+			}
+	return freed;
+}
+
+void elf_cache__sizes(const struct elf_cache *c, size_t sz[ELF_SLOT_CNT])
+{
+	memset(sz, 0, ELF_SLOT_CNT * sizeof(*sz));
+	for (const struct entry *e = c->by_file; e; e = e->hh_file.next)
+		for (int slot = 0; slot < ELF_SLOT_CNT; slot++)
+			sz[slot] += is_in_use(e->file, slot) && slot != ELF_SLOT_TABLE
+					    ? 0
+					    : e->file->slots[slot].sz;
+}
+
 size_t elf_cache__cnt(const struct elf_cache *c)
 {
 	return HASH_CNT(hh_file, c->by_file);
@@ -363,6 +463,7 @@ void elf_cache__release(struct elf_cache *c, struct elf_file *f)
 	struct entry *e;
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
+	f->slots[ELF_SLOT_TABLE].age = 0;
 	DL_APPEND(c->idle, e);
 	if (++c->idle_cnt <= c->idle_max)
 		return;

@@ -63,6 +63,18 @@ struct elf_file *elf_cache__adopt(struct elf_cache *, struct elf_file *, const s
 
 size_t elf_cache__cnt(const struct elf_cache *);
 
+/*
+ * Memory of what is attached to the files: names, rules and tables. elf_cache__sweep() frees what
+ * has not been used since `age` sweeps. elf_cache__shrink() frees at least `sz` bytes, if there are
+ * so many, longest unused first. Both return the number of bytes that were freed. The table of a
+ * file is freed only if no process maps the file. Call them when no pointer into the data is in
+ * use.
+ */
+size_t elf_cache__sweep(struct elf_cache *, unsigned age);
+size_t elf_cache__shrink(struct elf_cache *, size_t sz);
+/* Sums the bytes in memory by slot; without slots that are pinned. */
+void elf_cache__sizes(const struct elf_cache *, size_t sz[ELF_SLOT_CNT]);
+
 /* Called by elf_file__put() when the last reference to one of the cache's files is gone. */
 void elf_cache__release(struct elf_cache *, struct elf_file *);
 

@@ -353,6 +353,20 @@ void elf_file__free(struct elf_file *f)
 	free(f);
 }
 
+void elf_file__pin(struct elf_file *f, enum elf_slot slot)
+{
+	if (!f)
+		return;
+	f->slots[slot].pins++;
+	f->slots[slot].age = 0;
+}
+
+void elf_file__unpin(struct elf_file *f, enum elf_slot slot)
+{
+	if (f)
+		f->slots[slot].pins--;
+}
+
 struct elf_file *elf_file__get(struct elf_file *f)
 {
 	if (f)

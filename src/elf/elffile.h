@@ -16,7 +16,9 @@ struct elf_segment {
 	uint32_t flags;		 /* PF_* */
 };
 
-/* Data that other layers attach to a file, freed with it. Each layer that needs one has a slot. */
+/* Data that other layers attach to a file. Each layer that needs one has a slot. Freed with the
+ * file, or before, when memory is short or the data has not been used for some time (elfcache.h).
+ */
 enum elf_slot {
 	ELF_SLOT_UNWIND,
 	ELF_SLOT_TABLE,
@@ -28,6 +30,10 @@ enum elf_slot {
 struct elf_attachment {
 	void *data;
 	void (*free)(void *data);
+	size_t sz;     /* bytes in memory, for elf_cache__sizes() */
+	size_t held;   /* bytes that elf_file__hold() allowed for it */
+	unsigned age;  /* passes of elf_cache__sweep() since the last use; users set it to 0 */
+	unsigned pins; /* see elf_file__pin() */
 };
 
 /*
@@ -77,6 +83,11 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 
 struct elf_file *elf_file__get(struct elf_file *); /* takes a reference; NULL gives NULL */
 void elf_file__put(struct elf_file *);		   /* accepts NULL */
+
+/* Keeps the data of a slot, also one that is still empty, until elf_file__unpin(). Only the thread
+ * that owns the cache may call these two. They accept NULL. */
+void elf_file__pin(struct elf_file *, enum elf_slot);
+void elf_file__unpin(struct elf_file *, enum elf_slot);
 
 /*
  * Returns libelf's handle, which is created at first use, because most files need none. It reads

@@ -416,6 +416,11 @@ void process_table__stats(const struct process_table *t, struct process_table_st
 	out->files_failed = t->files_failed;
 }
 
+struct elf_cache *process_table__files(const struct process_table *t)
+{
+	return t->files;
+}
+
 struct process_table *process_table__new(const struct process_options *o)
 {
 	struct process_table *t = calloc(1, sizeof(*t));

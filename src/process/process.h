@@ -169,5 +169,7 @@ struct process_table_stats {
 		files_failed; /* requested files that could not be opened or had another build ID */
 };
 void process_table__stats(const struct process_table *, struct process_table_stats *);
+/* Returns the cache of the table's files; borrowed. */
+struct elf_cache *process_table__files(const struct process_table *);
 
 #endif

@@ -236,7 +236,7 @@ bool row_frames__user(struct row_frames *r, const struct frame *f, bool jit,
 	if (out->file)
 		err = symbolizer__symbol(r->symbolizer, out->file, out->vaddr, &out->symbol);
 	if (err == -EAGAIN || jit) {
-		elf_file__get(out->file);
+		stack_frame__keep_file(out);
 		return false;
 	}
 	row_frames__name(r, out);

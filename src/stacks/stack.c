@@ -237,7 +237,7 @@ static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner,
 
 	if (!job || (id && recording__reserve_stack(s->recording, id) != 0)) {
 		for (size_t i = 0; i < cnt; i++)
-			elf_file__put(s->described[i].file);
+			stack_frame__release_file(&s->described[i]);
 		free(job);
 		return -ENOMEM;
 	}

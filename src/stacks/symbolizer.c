@@ -408,7 +408,7 @@ bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)
 void stack_job__free(struct stack_job *j)
 {
 	for (size_t i = 0; i < j->cnt; i++) {
-		elf_file__put(j->frames[i].file);
+		stack_frame__release_file(&j->frames[i]);
 		free(j->frames[i].jit_name);
 	}
 	free(j);

@@ -23,6 +23,19 @@ struct stack_frame {
 				  reference, or the job */
 };
 
+/* Takes a reference to the file of the frame, and keeps the names that .symbol points to. */
+static inline void stack_frame__keep_file(const struct stack_frame *f)
+{
+	elf_file__get(f->file);
+	elf_file__pin(f->file, ELF_SLOT_SYMBOLS);
+}
+
+static inline void stack_frame__release_file(const struct stack_frame *f)
+{
+	elf_file__unpin(f->file, ELF_SLOT_SYMBOLS);
+	elf_file__put(f->file);
+}
+
 struct stack_job {
 	struct stack_job *next;
 	uint64_t stack_id;

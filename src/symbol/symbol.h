@@ -6,7 +6,8 @@
 #include "elf/elffile.h"
 
 struct symbol {
-	/* Demangled, valid UTF-8, with a NUL; lives as long as its file or kallsyms. */
+	/* Demangled, valid UTF-8, with a NUL; lives as long as kallsyms, or as its file if
+	 * ELF_SLOT_SYMBOLS is pinned. */
 	const char *name;
 	uint64_t address; /* start: link-time address in the ELF file; kernel: address in memory */
 	const char *module; /* kernel only: "[kernel]", "[ext4]" …; NULL for files */
@@ -21,7 +22,7 @@ struct symbol {
 bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
 /* Like elf_file__symbol(), without reading or demangling. Returns 0, -EAGAIN if the table must be
  * built or the function has not been looked up before, or -ENOENT if there is no name. */
-int elf_file__known_symbol(const struct elf_file *, uint64_t vaddr, struct symbol *);
+int elf_file__known_symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
 
 struct jobs;
 enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS };

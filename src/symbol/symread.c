@@ -110,7 +110,7 @@ static bool symtab_read_take(struct elf_file *f, struct symtab_read *r)
 	else if (monotonic__ns() < r->retry_ns)
 		return true;
 	r->table = NULL;
-	f->slots[ELF_SLOT_SYMTAB_READ] = (struct elf_attachment){ NULL, NULL };
+	f->slots[ELF_SLOT_SYMTAB_READ] = (struct elf_attachment){ 0 };
 	symtab_read_put(r);
 	return read;
 }
@@ -131,7 +131,7 @@ static bool symtab_is_settled(struct elf_file *f, struct jobs *jobs)
 		return false;
 	r = symtab_read_start(f, jobs);
 	if (r)
-		*slot = (struct elf_attachment){ r, symtab_read_put };
+		*slot = (struct elf_attachment){ .data = r, .free = symtab_read_put };
 	return !r; /* without memory the file has no names for now */
 }
 

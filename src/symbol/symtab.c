@@ -265,9 +265,19 @@ static int take_name(const struct symtab *t, const struct function *f, struct sy
 	return 0;
 }
 
+static size_t symtab_sz(const struct symtab *t)
+{
+	return t->map.cnt * (sizeof(*t->map.starts) + sizeof(*t->map.owners)) +
+	       t->cnt * sizeof(*t->functions) + t->raw.sz + strtab__sz(t->names);
+}
+
 void elf_file__set_symtab(struct elf_file *f, struct symtab *t)
 {
-	f->slots[ELF_SLOT_SYMBOLS] = (struct elf_attachment){ t, symtab__free };
+	struct elf_attachment *a = &f->slots[ELF_SLOT_SYMBOLS];
+
+	a->data = t;
+	a->free = symtab__free;
+	a->sz = symtab_sz(t);
 }
 
 bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
@@ -282,14 +292,17 @@ bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 		elf_file__set_symtab(f, t);
 	}
 	function = find(t, vaddr);
-	if (function && function->raw && !function->name)
+	if (function && function->raw && !function->name) {
 		make_name(t, function);
+		f->slots[ELF_SLOT_SYMBOLS].sz = symtab_sz(t);
+	}
 	return take_name(t, function, sym) == 0;
 }
 
-int elf_file__known_symbol(const struct elf_file *f, uint64_t vaddr, struct symbol *sym)
+int elf_file__known_symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 {
 	const struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
 
+	f->slots[ELF_SLOT_SYMBOLS].age = 0;
 	return t ? take_name(t, find(t, vaddr), sym) : -EAGAIN;
 }

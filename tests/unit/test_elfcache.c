@@ -259,7 +259,8 @@ static void idle_files_are_bounded(void **state)
 		put_file("z", &made, 0);
 		f = open_in(c, "z");
 		assert_non_null(f);
-		f->slots[ELF_SLOT_SYMBOLS] = (struct elf_attachment){ &freed, count_free };
+		f->slots[ELF_SLOT_SYMBOLS] =
+			(struct elf_attachment){ .data = &freed, .free = count_free };
 		if (i == 0)
 			kept = f;
 		else
@@ -272,6 +273,95 @@ static void idle_files_are_bounded(void **state)
 	elf_cache__free(c);
 	assert_int_equal(freed, 1100);
 	elf_cache__free(NULL);
+}
+
+static void attach(struct elf_file *f, enum elf_slot slot, int *freed)
+{
+	f->slots[slot] = (struct elf_attachment){ .data = freed, .free = count_free, .sz = 100 };
+}
+
+/* What is used survives, also what is pinned; the table of a mapped file is in use. */
+static void unused_data_is_freed_and_files_stay(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f"), other = elfmaker__make(2, "f");
+	struct elf_cache *c = elf_cache__new(0, 0);
+	struct elf_file *mapped, *idle;
+	size_t sz[ELF_SLOT_CNT];
+	int freed = 0;
+
+	(void)state;
+	put_file("a", &made, 0);
+	put_file("b", &other, 0);
+	mapped = open_in(c, "a");
+	idle = open_in(c, "b");
+	attach(mapped, ELF_SLOT_SYMBOLS, &freed);
+	attach(mapped, ELF_SLOT_UNWIND, &freed);
+	attach(mapped, ELF_SLOT_TABLE, &freed);
+	attach(idle, ELF_SLOT_TABLE, &freed);
+	elf_file__put(idle);
+	elf_file__pin(mapped, ELF_SLOT_SYMBOLS);
+	assert_int_equal(elf_cache__sweep(c, 1), 0);
+	mapped->slots[ELF_SLOT_UNWIND].age = 0; /* a use */
+	assert_int_equal(elf_cache__sweep(c, 1), 100);
+	assert_null(idle->slots[ELF_SLOT_TABLE].data);
+	assert_int_equal(elf_cache__sweep(c, 1), 100);
+	assert_null(mapped->slots[ELF_SLOT_UNWIND].data);
+	elf_file__unpin(mapped, ELF_SLOT_SYMBOLS);
+	elf_cache__sizes(c, sz);
+	assert_int_equal(sz[ELF_SLOT_SYMBOLS], 100);
+	assert_int_equal(sz[ELF_SLOT_TABLE], 100);
+	assert_int_equal(elf_cache__sweep(c, 1), 0);
+	assert_int_equal(elf_cache__sweep(c, 1), 100);
+	assert_int_equal(elf_cache__sweep(c, 0), 0);
+	assert_non_null(mapped->slots[ELF_SLOT_TABLE].data);
+	assert_int_equal(freed, 3);
+	assert_int_equal(elf_cache__cnt(c), 2);
+	elf_file__put(mapped);
+	elf_cache__free(c);
+	assert_int_equal(freed, 4);
+}
+
+static void shrinking_frees_what_is_longest_unused(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+	struct elf_cache *c = elf_cache__new(0, 0);
+	struct elf_file *f;
+	int freed = 0;
+
+	(void)state;
+	put_file("a", &made, 0);
+	f = open_in(c, "a");
+	attach(f, ELF_SLOT_SYMBOLS, &freed);
+	elf_cache__sweep(c, 9);
+	attach(f, ELF_SLOT_UNWIND, &freed);
+	assert_int_equal(elf_cache__shrink(c, 1), 100);
+	assert_null(f->slots[ELF_SLOT_SYMBOLS].data);
+	assert_non_null(f->slots[ELF_SLOT_UNWIND].data);
+	assert_int_equal(elf_cache__shrink(c, 1000), 100);
+	assert_int_equal(elf_cache__shrink(c, 1000), 0);
+	elf_file__put(f);
+	elf_cache__free(c);
+}
+
+/* Room for untrusted files comes back with the data that took it. */
+static void freed_data_of_untrusted_files_makes_room(void **state)
+{
+	struct made_elf made = elfmaker__make(1, "f");
+	struct elf_cache *c = elf_cache__new(0, 2 * MB);
+	struct elf_file *f;
+	int freed = 0;
+
+	(void)state;
+	put_file("theirs", &made, 1000);
+	f = open_in(c, "theirs");
+	assert_true(elf_file__hold(f, MB));
+	assert_false(elf_file__hold(f, 1));
+	attach(f, ELF_SLOT_UNWIND, &freed);
+	f->slots[ELF_SLOT_UNWIND].held = MB;
+	elf_cache__shrink(c, 1);
+	assert_true(elf_file__hold(f, MB));
+	elf_file__put(f);
+	elf_cache__free(c);
 }
 
 static int make_dir(void **state)
@@ -302,6 +392,9 @@ int main(void)
 		cmocka_unit_test(changed_files_are_read_again),
 		cmocka_unit_test(files_that_are_no_elf_are_remembered),
 		cmocka_unit_test(idle_files_are_bounded),
+		cmocka_unit_test(unused_data_is_freed_and_files_stay),
+		cmocka_unit_test(shrinking_frees_what_is_longest_unused),
+		cmocka_unit_test(freed_data_of_untrusted_files_makes_room),
 	};
 
 	if (geteuid() != 0) {

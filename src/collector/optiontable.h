@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The collector's options. Help, manual page and completions are made from this table. */
+#ifndef COLLECTOR_OPTIONTABLE_H
+#define COLLECTOR_OPTIONTABLE_H
+
+#include <argp.h>
+
+#define DEFAULT_PROBES "profile:u:99,rss:u:29,switch:ku:0s"
+
+enum collector_key {
+	KEY_DURATION = 256,
+	KEY_APPEND,
+	KEY_FORCE,
+	KEY_KEEP,
+	KEY_PID,
+	KEY_UID,
+	KEY_CGROUP,
+	KEY_STACK_SIZE,
+	KEY_STITCH,
+	KEY_RUNTIMES,
+	KEY_NO_RUNTIMES,
+	KEY_RING_SIZE,
+	KEY_MAX_RATE,
+	KEY_MAX_MEMORY,
+	KEY_STATUS,
+	KEY_CACHE,
+	KEY_NO_CACHE,
+	KEY_COMPRESSION,
+	KEY_POLL,
+	KEY_KEEP_ROOT,
+	KEY_LIST,
+	KEY_QUIET,
+	KEY_UNWINDER,
+	KEY_DEBUG_BPF,
+	KEY_BILL,
+	KEY_BPF_STACKS,
+	KEY_PREFIX,
+	KEY_COMPLETION,
+};
+
+extern const struct argp_option collector_argp_options[];
+
+#endif
