@@ -147,7 +147,7 @@ public class Named {
 
 
 @pytest.mark.skipif(not shutil.which("jcmd"), reason="no JDK (Debian: default-jdk-headless)")
-def test_java_functions_are_named_on_request(start, spawn, tmp_path, no_maps_left):
+def test_a_perf_map_names_java_functions_without_the_runtime(start, spawn, tmp_path, no_maps_left):
     (tmp_path / "Named.java").write_text(JAVA_SOURCE)
     subprocess.run(["javac", "-d", tmp_path, tmp_path / "Named.java"], check=True)
     java = spawn("java", "-XX:+PreserveFramePointer", "-XX:-Inline", "-XX:TieredStopAtLevel=1", "-Xmx32m", "-cp", tmp_path, "Named")
@@ -159,7 +159,7 @@ def test_java_functions_are_named_on_request(start, spawn, tmp_path, no_maps_lef
         return path.exists() and "Named.descend" in path.read_text()
 
     wait_for(told)
-    c = start("-p", "profile:u:499", "--pid", java.pid)
+    c = start("-p", "profile:u:499", "--no-runtimes", "--pid", java.pid)
     wait_worked(0.5, java)
     r = c.stop()
     names = r.rows("SELECT list_transform(ustack, lambda f: f.name), count(*) FROM stacks "
