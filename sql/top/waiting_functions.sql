@@ -19,7 +19,8 @@ SELECT
     regexp_matches(module, '^(libc|libpthread|libstdc\+\+|libc\+\+|ld-linux.*|ld-musl.*|libc\.musl.*)\.so') AS is_of_libc,
     is_of_libc OR starts_with(name, 'runtime.') OR starts_with(name, 'internal/runtime/') OR module = 'libjvm.so'
         OR starts_with(name, 'std::sys::') OR starts_with(name, 'std::thread::park')
-        OR contains(name, 'LockSupport.park') OR contains(name, 'Unsafe.park')
+        OR regexp_matches(
+            name, '^(Java_|sun\.nio\.|jdk\.internal\.misc\.|java\.util\.concurrent\.locks\.|java\.lang\.Object\.wait)')
         OR module IN ('threading.py', 'queue.py', 'selectors.py')
         OR regexp_matches(
             module, '^(lib)?python3[0-9.]*(\.so|$)|^(_socket|select|_ssl|_queue|_io)\.cpython-') AS is_of_runtime,
@@ -47,6 +48,7 @@ SELECT
         'ep_poll', 'inet_csk_accept', 'do_sigtimedwait', 'sigsuspend', 'do_wait', 'io_cqring_wait')
         OR contains(name, 'ThreadPoolExecutor.getTask') OR contains(name, 'ForkJoinPool.awaitWork')
         OR contains(name, 'DelayedWorkQueue.take') OR contains(name, 'Reference.waitForReferencePendingList')
+        OR contains(name, 'ReferenceQueue.remove') OR contains(name, 'TimerThread.mainLoop')
         OR contains(name, 'rayon_core::sleep') OR contains(name, 'worker::Context::park')
         OR contains(name, 'PlatformWorkerThread') AS is_loop,
     name IN (
