@@ -311,19 +311,21 @@ static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 	return 0;
 }
 
-#define RWSEM_WRITER_LOCKED 1 /* kernel/locking/rwsem.c */
+/* kernel/locking/rwsem.c: a writer holds the lock, a thread waits for it, a waiter takes it next.
+ */
+#define RWSEM_READ_FAILED (1 | 2 | 4)
 
 /*
- * Returns true if a thread holds the lock of the task's address space for writing. A process can
- * hold it for any time, and reading its memory waits for it. So its threads get a kernel stack
- * only.
+ * Returns true if a reader of the task's memory would have to wait for the lock of its address
+ * space. A process can hold it for any time; behind a waiting writer, readers wait too. Threads of
+ * such a process get a kernel stack only.
  */
 static __always_inline bool is_locked(struct task_struct *task)
 {
 	struct mm_struct *mm = task ? task->mm : NULL;
 
 	return mm && bpf_core_field_exists(mm->mmap_lock.count) &&
-	       (mm->mmap_lock.count.counter & RWSEM_WRITER_LOCKED);
+	       (mm->mmap_lock.count.counter & RWSEM_READ_FAILED);
 }
 
 /* For kernels that can read the memory of another task in a program (5.18). */

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/thread.h"
 
 #define ROWS_AT_ONCE 8 /* a read returns after this many rows: half a MB of full stacks */
 #define NAP_NS	     500000
-#define PATIENCE_NS  5000000000ull
+#define PATIENCE_NS  2000000000ull
 
 /*
  * Runs the iterator in a thread of its own while the caller drains. Reading the memory of another
@@ -72,19 +73,22 @@ static void *visit__run(void *arg)
 static bool visit__wait(struct visit *v)
 {
 	struct capture *c = v->capture;
-	unsigned reads = 0;
-	uint64_t idle_ns = 0;
+	unsigned seen = 0;
+	uint64_t seen_ns = monotonic__ns();
 
-	while (!atomic_load(&v->done) && idle_ns < PATIENCE_NS) {
-		unsigned now = atomic_load(&v->reads);
+	while (!atomic_load(&v->done)) {
+		unsigned reads = atomic_load(&v->reads);
+		uint64_t now_ns = monotonic__ns();
 
+		if (reads == seen && now_ns - seen_ns >= PATIENCE_NS)
+			return false;
+		seen_ns = reads == seen ? seen_ns : now_ns;
+		seen = reads;
 		if (c->options.drain)
 			c->options.drain(c->options.drain_arg);
 		nap();
-		idle_ns = now == reads ? idle_ns + NAP_NS : 0;
-		reads = now;
 	}
-	return atomic_load(&v->done);
+	return true;
 }
 
 /* Returns 0, -errno, or -EBUSY if a process blocks it. */
