@@ -58,6 +58,11 @@ void builder__stats(const struct builder *, struct builder_stats *);
  * -errno of the failed write. */
 int builder__write(struct builder *, const char *path);
 
+/* Writes one line per stack, root first, with the last value of its sample: "main;run;leaf 12".
+ * ';' in names becomes ':', control characters become spaces. Stacks of value 0 are left out.
+ * Returns 0, -ENOMEM, or -errno of the failed write. */
+int builder__write_folded(struct builder *, const char *path);
+
 /* Returns the unit of the value with that name: "nanoseconds", "bytes" or "count". */
 const char *builder__unit(const char *name);
 

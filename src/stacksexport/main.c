@@ -37,6 +37,22 @@ static const struct subcommand subcommands[] = {
 		.run = pprof__run,
 	},
 	{
+		.name = "folded",
+		.argument = "QUERY.sql",
+		.argument_max = 1,
+		.summary = "writes a query's result as folded stacks, one per line",
+		.doc = "Takes the queries of pprof and gives the same numbers, those of the third "
+		       "column. A line is the functions of a stack, the outermost first, "
+		       "separated by ';', then a space and the value: the input of "
+		       "flamegraph.pl. In names, ';' becomes ':' and control characters become "
+		       "spaces. The default output is the standard output.\n\n"
+		       "Examples:\n"
+		       "  stacksexport folded cpu_stacks.sql -c postgres > cpu.folded\n"
+		       "  stacksexport folded offcpu_stacks.sql --output offcpu.folded",
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
+		.run = folded__run,
+	},
+	{
 		.name = "trace",
 		.argument = "QUERY.sql...",
 		.argument_max = EXPORT_ARGUMENTS_MAX,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport pprof`: a query's result as a profile. */
+/* `stacksexport pprof` and `folded`: a query's result as a profile, in one of its formats. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +16,22 @@
 #include "stacksexport/duck/share.h"
 #include "stacksexport/profile/viewer.h"
 
+struct profile_format {
+	struct outfile_series series; /* .dir is not used */
+	const char *default_output;   /* NULL: the next file of the series */
+	bool binary;		      /* not for a terminal */
+	bool viewer;		      /* google/pprof shows it */
+	int (*write)(struct builder *, const char *path);
+};
+
+static const struct profile_format format_pprof = { .series = { .prefix = "pprof",
+								.suffix = "pb.gz" },
+						    .binary = true,
+						    .viewer = true,
+						    .write = builder__write };
+static const struct profile_format format_folded = { .default_output = "-",
+						     .write = builder__write_folded };
+
 static void add_comments(struct builder *b, const struct request *r, int64_t lost)
 {
 	char text[4096];
@@ -27,9 +43,10 @@ static void add_comments(struct builder *b, const struct request *r, int64_t los
 	builder__comment(b, text);
 }
 
-static int write_out(const struct export_options *o, struct builder *b, struct outfile *out)
+static int write_out(const struct export_options *o, const struct profile_format *format,
+		     struct builder *b, struct outfile *out)
 {
-	int err = builder__write(b, out->tmp);
+	int err = format->write(b, out->tmp);
 
 	if (err)
 		log__error("cannot write the profile: %s",
@@ -40,7 +57,8 @@ static int write_out(const struct export_options *o, struct builder *b, struct o
 	if (!out->path)
 		return STATUS_OK;
 	log__info("wrote %s", out->path);
-	viewer__show(out->path, !o->no_open);
+	if (format->viewer)
+		viewer__show(out->path, !o->no_open);
 	return STATUS_OK;
 }
 
@@ -52,10 +70,14 @@ static bool has_stacks(const struct builder *b)
 	return built.stacks;
 }
 
-static int finish(struct request *r, struct builder *b, const struct samples_stats *stats)
+static int finish(struct request *r, const struct profile_format *format, struct builder *b,
+		  const struct samples_stats *stats)
 {
 	const struct export_options *o = r->options;
-	struct outfile_series series = { .prefix = "pprof", .suffix = "pb.gz", .dir = o->dir };
+	struct outfile_series series = { .prefix = format->series.prefix,
+					 .suffix = format->series.suffix,
+					 .dir = o->dir };
+	const char *output = o->output ? o->output : format->default_output;
 	struct recording_facts facts = { 0 };
 	struct outfile out = { 0 };
 	int status = STATUS_FAILED;
@@ -68,15 +90,16 @@ static int finish(struct request *r, struct builder *b, const struct samples_sta
 		if (!has_stacks(b))
 			request__stackless(r);
 		request__partly(r);
-		if (outfile__open(&out, o->output, &series) == 0)
-			status = write_out(o, b, &out);
+		if (outfile__open(&out, output, &series) == 0)
+			status = write_out(o, format, b, &out);
 	}
 	outfile__free(&out);
 	return status;
 }
 
 /* Reads the rows, builds the profile, writes it. */
-static int convert(struct request *r, const struct samples *samples)
+static int convert(struct request *r, const struct profile_format *format,
+		   const struct samples *samples)
 {
 	struct samples_stats stats = { 0 };
 	struct builder_options options = { .offsets = r->options->offsets,
@@ -92,24 +115,25 @@ static int convert(struct request *r, const struct samples *samples)
 	if (!b)
 		log__error("out of memory");
 	else if (samples__read(samples, &r->db, b, &stats) == 0)
-		status = stats.rows ? finish(r, b, &stats) : request__empty(r);
+		status = stats.rows ? finish(r, format, b, &stats) : request__empty(r);
 	builder__free(b);
 	return status;
 }
 
-static int run_query(struct request *r, const struct statements *st)
+static int run_query(struct request *r, const struct profile_format *format,
+		     const struct statements *st)
 {
 	struct samples samples = { 0 };
 	int status = STATUS_FAILED;
 
 	if (db__divide_integers(&r->db) == 0 && db__run_but_last(&r->db, st) == 0 &&
 	    samples__init(&samples, &r->db, r->options->arguments[0], st->sql[st->cnt - 1]) == 0)
-		status = convert(r, &samples);
+		status = convert(r, format, &samples);
 	samples__free(&samples);
 	return status;
 }
 
-int pprof__run(const struct export_options *o)
+static int profile__run(const struct export_options *o, const struct profile_format *format)
 {
 	struct request r = { .options = o };
 	struct statements st = { 0 };
@@ -121,7 +145,7 @@ int pprof__run(const struct export_options *o)
 	if (o->dir && o->output)
 		return export_options__wrong(
 			o, "--directory and --output say where to write: give one");
-	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
+	if (format->binary && o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o,
 					     "a profile is not for a terminal: give --output FILE");
 	text = share__read_query(o->arguments[0], "sql/pprof");
@@ -129,9 +153,19 @@ int pprof__run(const struct export_options *o)
 	if (status == STATUS_OK)
 		status = request__parse(&r, o->arguments[0], text, &st);
 	if (status == STATUS_OK)
-		status = run_query(&r, &st);
+		status = run_query(&r, format, &st);
 	statements__free(&st);
 	free(text);
 	request__close(&r);
 	return status;
+}
+
+int pprof__run(const struct export_options *o)
+{
+	return profile__run(o, &format_pprof);
+}
+
+int folded__run(const struct export_options *o)
+{
+	return profile__run(o, &format_folded);
 }
