@@ -37,6 +37,7 @@ static inline struct session_rig session_rig__new(const char *text)
 	log__init("test", LOG_ERROR);
 	assert_true(cnt > 0);
 	r.options.capture.probe_cnt = (size_t)cnt;
+	r.options.max_memory_sz = (size_t)256 << 20;
 	assert_int_equal(shell__setup((void **)&r.dir), 0);
 	*o = (struct recording_options){ .dir = r.dir,
 					 .owner_uid = geteuid(),
