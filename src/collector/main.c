@@ -29,7 +29,8 @@
 #include "event/kind.h"
 #include "capture/sideband.h"
 
-#define STATUS_WAIT_MS	 1000	   /* for a slow reader of stderr, not for an absent one */
+#define STATUS_WAIT_MS	 1000 /* for a slow reader of stderr, not for an absent one */
+#define FILES_FEW	 200  /* fewer open files may be the cause of any failure at the start */
 #define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
 #define RUNTIMES_STEP_NS 2000000
 
@@ -398,12 +399,15 @@ static bool detach(struct collector *c)
 	return detached;
 }
 
-/* Logs what to do about a failure that was logged. */
+/* Logs what to do about a failure that was logged. With few files, libbpf's tests of the kernel's
+ * features can fail, and then the kernel refuses the programs for another reason than EMFILE. */
 static void advise(int err)
 {
 	struct rlimit files;
 
-	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &files) != 0)
+	if (!err || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	if (err != -EMFILE && files.rlim_max >= FILES_FEW)
 		return;
 	log__error("at most %llu files may be open (RLIMIT_NOFILE): raise the limit with ulimit "
 		   "-Hn, or with LimitNOFILE= if this is a service",
