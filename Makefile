@@ -153,7 +153,7 @@ test-vm:
 	@ARCH=$(or $(ARCH),x86_64) BUILD=$(VM_BUILD) tests/vm/run
 
 .PHONY: vm-programs
-vm-programs: $(BUILD)/bin/collector $(EXAMPLES) $(addprefix $(BUILD)/tests/,vfs_calls sockets connections threads_end test_capture_running test_capture_stack test_usercopy)
+vm-programs: $(BUILD)/bin/collector $(EXAMPLES) $(addprefix $(BUILD)/tests/,vfs_calls sockets connections threads_end hold_memory test_capture_running test_capture_stack test_usercopy)
 
 ## test-distros: run the demo and the fast tests on bare roots of Debian 12 and 13; root, network, minutes; not part of test
 .PHONY: test-distros

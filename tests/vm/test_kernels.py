@@ -79,6 +79,20 @@ record cgroup -a -p block:k --cgroup writer -- sh /disk cgroup
 ip link set lo up
 record net -p net:uk -- sh -c 'SOCKETS'
 record tcp -p tcp:uk -- sh -c 'CONNECTIONS'
+
+/examples/cpu 1000 &
+busy=$!
+mkfifo /hold
+/tests/hold_memory /mnt /examples/spans_async </hold >/held &
+holder=$!
+exec 3>/hold
+until grep -q holding /held; do sleep 1; done
+sleep 1
+record locked -p profile:uk:99,switch:uk,usdt:u:/examples/spans_async --duration 3s
+cat /held >/out/held
+exec 3>&-
+kill $busy
+wait $holder
 """.replace("PARTS", " ".join(PARTS)).replace("UNIT_TESTS", " ".join(UNIT_TESTS)).replace("SOCKETS", sockets.script("/tests", "/examples")).replace("CONNECTIONS", connections.script("/tests"))
 ENOUGH = 20 if ARCH == "x86_64" else 4  # rows in a few seconds; what is emulated is slow
 INTERRUPTS = ("asm_",) if ARCH == "x86_64" else ("el0t_64_irq", "el1h_64_irq")  # how names of their entries begin
@@ -183,6 +197,17 @@ def test_a_thread_that_does_not_run_shows_with_its_stack(machine):
     assert status == "root" and names[-1] == "_start"
     assert names[names.index("main") - 1] == "work"
     assert kernel_frames > 0
+
+
+def test_a_locked_address_space_delays_no_recording(machine):
+    """On kernels before 6.17, reading /proc/PID/maps takes the lock. The lock is held until the recording has ended."""
+    r = machine.recording("locked")
+    assert r.returncode == 0, machine.console()
+    assert machine.said("held") == "holding\n", "the collector waited for the lock"
+    begin, end = r.rows("SELECT min(timestamp - duration), max(timestamp) FROM events WHERE kind = 'switch'")[0]
+    assert 2.5e9 < end - begin < 5e9
+    stacks = r.stacks("kind = 'profile' AND command = 'cpu'")
+    assert sum(n for _, _, status, n in stacks if status == "root") > 0.95 * sum(n for *_, n in stacks) > ENOUGH
 
 
 def test_requests_to_a_disk_are_rows(machine):

@@ -94,7 +94,7 @@ def make_initramfs(folder, cases, more):
     install(pathlib.Path(__file__).with_name("init"), root, "init")
     programs = {"collector": BUILD / "bin/collector"}
     programs |= {f"examples/{name}": BUILD / "examples" / name for name in ("cpu", "sleeper", "lock", "memory", "pingpong", "spans_async")}
-    programs |= {f"tests/{name}": BUILD / "tests" / name for name in ("vfs_calls", "sockets", "connections", "threads_end", *UNIT_TESTS)}
+    programs |= {f"tests/{name}": BUILD / "tests" / name for name in ("vfs_calls", "sockets", "connections", "threads_end", "hold_memory", *UNIT_TESTS)}
     for target, program in (programs | more).items():
         install(program, root, target)
         for library in libraries(program):
