@@ -24,8 +24,15 @@ DIST_PROGRAMS := $(addprefix $(DIST)/bin/,$(PROGRAMS))
 DIST_LIBRARY := $(DIST)/lib/$(notdir $(firstword $(LIBRARY)))
 
 ## dist: make an archive of programs that run on any distribution since glibc 2.28
+## dist ARCH=aarch64: the same for AArch64, cross-built
 .PHONY: dist
+ifeq ($(ARCH),$(MACHINE))
 dist: $(DIST_ARCHIVE)
+else
+dist: $(addprefix $(BUILD)/bin/,$(PROGRAMS))
+	@tools/cross $(ARCH)
+	@$(MAKE) --no-print-directory CROSS=$(ARCH)-linux-gnu- BUILD=build-$(ARCH) COMPLETION_BIN=$(BUILD)/bin dist
+endif
 
 $(OLD_LIBC)/version: packaging/old-libc
 	$(call msg,FETCH,$(@D))

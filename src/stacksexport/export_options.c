@@ -373,7 +373,7 @@ static bool check(const struct parse *p, int *status)
 	}
 	if (!o->subcommand) {
 		*status = export_options__wrong(o,
-						"a command is missing: top, pprof, trace or query");
+						"a command is missing, for example top; --help lists them");
 		return false;
 	}
 	return check_accepted(o, status);
