@@ -372,8 +372,7 @@ static bool check(const struct parse *p, int *status)
 		return false;
 	}
 	if (!o->subcommand) {
-		*status = export_options__wrong(o,
-						"a command is missing, for example top; --help lists them");
+		*status = export_options__wrong(o, "a command is missing, for example top");
 		return false;
 	}
 	return check_accepted(o, status);

@@ -198,7 +198,7 @@ def test_query_files_are_found_by_name(rec, tmp_path):
 @pytest.mark.parametrize(
     "args, parts",
     [
-        ([], ["top, pprof, trace or query"]),
+        ([], ["a command is missing", "--help"]),
         (["profile"], ["profile"]),
         (["pprof"], ["query"]),
         (["pprof", "a.sql", "b.sql"], ["b.sql"]),
