@@ -34,8 +34,7 @@ struct slowwalk {
 	bool coded; /* the current frame has a rule derived from instructions */
 };
 
-#define SLOWWALK_GO_ON UNWIND_STATUS_CNT       /* result of a step: there is a next frame */
-#define SLOWWALK_STAY  (UNWIND_STATUS_CNT + 1) /* private to slowwalk.c: this method fails */
+#define SLOWWALK_GO_ON UNWIND_STATUS_CNT /* result of a step: there is a next frame */
 
 /*
  * Steps from a frame with pc and flags to the next one; also sets the frame's mapping. On success
