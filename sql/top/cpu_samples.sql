@@ -1,7 +1,7 @@
--- CPU time by whom (who.sql) and stacks, the base of the tables of CPU time.
+-- CPU time by group (groups.sql) and stacks. The tables of CPU time are made from it.
 CREATE OR REPLACE TEMP TABLE cpu_samples AS
 SELECT
-    who_of(command, thread, tgid, pid, cgroup, trace_name, host) AS who, ustack_id, kstack_id,
+    group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS group_name, ustack_id, kstack_id,
     sum(coalesce(weight, 1)) AS samples,
     sum(duration::HUGEINT * coalesce(weight, 1)) AS cpu_ns
 FROM events

@@ -1,4 +1,4 @@
--- Whom the tables of `top` name in each row: what --by chooses of an event.
+-- The group of an event in the tables of `top`: its command, or what --by chooses.
 
 -- The id of a container in a cgroup's path, 12 digits as its runtime prints it, or its name (LXC, systemd-nspawn).
 CREATE OR REPLACE MACRO container_of(cgroup) AS
@@ -13,7 +13,7 @@ CREATE OR REPLACE MACRO unit_of(cgroup) AS
     regexp_extract(cgroup, '.*/([^/]+\.(?:service|scope|socket|mount|swap))(?:/|$)', 1);
 
 -- DuckDB knows the value of the variable when it plans a query: the other branches cost nothing.
-CREATE OR REPLACE MACRO who_of(command, thread, tgid, pid, cgroup, trace_name, host) AS
+CREATE OR REPLACE MACRO group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS
     CASE getvariable('top_by')
         WHEN 'process' THEN concat(command, ' ', tgid)
         WHEN 'thread' THEN concat(coalesce(thread, command), ' ', pid)

@@ -1,4 +1,4 @@
--- Off-CPU time by whom and function, without the time in which threads waited for work. The scheduler's functions are not
+-- Off-CPU time by group and function, without the time in which threads waited for work. The scheduler's functions are not
 -- shown. `waits` counts the intervals off the CPU, p50 to max are their lengths.
 WITH waits AS (
     SELECT * REPLACE (
@@ -14,9 +14,10 @@ SELECT
     coalesce(least(p50_ns, max_ns), 0) AS "p50 ms",
     coalesce(least(p99_ns, max_ns), 0) AS "p99 ms",
     max_ns AS "max ms",
-    who,
+    group_name,
     call_name AS call,
     module,
     function
 FROM functions_of_waits('waits')
-ORDER BY CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, who, module, function;
+ORDER BY
+    CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, group_name, module, function;

@@ -88,7 +88,7 @@ static int table__init(struct top_table *t, const struct top *top, duckdb_result
 	for (idx_t i = 0; i < t->column_cnt; i++) {
 		const char *name = duckdb_column_name(result, i);
 
-		name = strcmp(name, "who") == 0 ? top->by : name;
+		name = strcmp(name, "group_name") == 0 ? top->by : name;
 		printer__cell(t->printer, name, strlen(name));
 	}
 	return 0;
@@ -388,7 +388,7 @@ static int fill(struct top *top)
 					     "sql/top/waiting_functions.sql",
 					     "sql/top/sorted_waits.sql" };
 	int64_t facts[FACT_CNT] = { 0 };
-	int64_t cpu = make_base(top, "sql/top/who.sql") < 0
+	int64_t cpu = make_base(top, "sql/top/groups.sql") < 0
 			      ? -1
 			      : make_base(top, "sql/top/cpu_samples.sql");
 	int64_t offcpu = cpu < 0 ? cpu : make_base(top, "sql/top/offcpu_waits.sql");
