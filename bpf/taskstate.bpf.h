@@ -44,6 +44,8 @@ static __always_inline void *task_state__create(void *storage, void *reserve,
 
 	if (!state)
 		state = bpf_task_storage_get(storage, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state) /* or another CPU has created it: then the kernel answers with NULL, too */
+		state = bpf_task_storage_get(storage, task, NULL, 0);
 	return state ? state : task_state__reserve(reserve, task, zero);
 }
 
