@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The collector as a service. The tests play the service manager."""
+import os
+import signal
+import socket
+
+import pytest
+
+from conftest import needs_bpf
+
+pytestmark = needs_bpf
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """The service manager's socket, and the environment in which it starts a service."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(str(tmp_path / "notify"))
+        s.settimeout(120)
+        yield s, dict(os.environ, NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="1000000")
+
+
+def wait_message(s, wanted):
+    """Receives until this message, and returns the ones before it."""
+    before = []
+    while (message := s.recv(4096).decode()) != wanted:
+        before.append(message)
+    return before
+
+
+def test_a_service_manager_learns_of_begin_life_and_end(start, manager):
+    s, env = manager
+    c = start("--quiet", "-p", "switch:n", wait=False, env=env)
+    assert wait_message(s, "READY=1") == []
+    wait_message(s, "WATCHDOG=1")
+    wait_message(s, "WATCHDOG=1")
+    c.proc.send_signal(signal.SIGTERM)
+    assert "READY=1" not in wait_message(s, "STOPPING=1")
+    r = c.finish()
+    assert r.returncode == 0, r.stderr
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'switch'") > 0
+
+
+def test_a_long_poll_does_not_starve_the_watchdog(start, manager):
+    s, env = manager
+    c = start("-p", "profile:n", "--poll", "1h", wait=False, env=env)
+    wait_message(s, "READY=1")
+    wait_message(s, "WATCHDOG=1")
+    wait_message(s, "WATCHDOG=1")
+    assert c.stop().returncode == 0
+
+
+def test_a_launched_command_cannot_notify_the_service_manager(record, manager):
+    s, env = manager
+    record("-p", "switch:n", "--", "sh", "-c", "env >&2; exit ${NOTIFY_SOCKET:+1}${WATCHDOG_USEC:+2}", env=env)
+    assert wait_message(s, "READY=1") == []
