@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector as a service. The tests play the service manager."""
 import os
+import re
+import shlex
 import signal
 import socket
 
 import pytest
 
-from conftest import needs_bpf
+from conftest import COLLECTOR, ROOT, needs_bpf
 
 pytestmark = needs_bpf
 
@@ -54,3 +56,19 @@ def test_a_launched_command_cannot_notify_the_service_manager(record, manager):
     s, env = manager
     record("-p", "switch:n", "--", "sh", "-c", "env >&2; exit ${NOTIFY_SOCKET:+1}${WATCHDOG_USEC:+2}", env=env)
     assert wait_message(s, "READY=1") == []
+
+
+def test_the_options_and_capabilities_of_the_unit_are_enough(spawn, manager, tmp_path):
+    s, env = manager
+    unit = (ROOT / "packaging/collector.service").read_text()
+    options = shlex.split(re.search(r'COLLECTOR_OPTIONS=(.*)"', unit)[1])
+    argv = shlex.split(re.search(r"^ExecStart=(.*)", unit, re.M)[1])
+    argv[argv.index("--dir") + 1] = tmp_path / "recording"
+    argv[argv.index("$COLLECTOR_OPTIONS"):] = [*options, "--status", tmp_path / "status", "--cache", tmp_path / "cache"]
+    capabilities = re.search(r"^CapabilityBoundingSet=(.*)", unit, re.M)[1].lower().replace("cap_", "+").split()
+    p = spawn("setpriv", "--bounding-set", ",".join(["-all", *capabilities]), "--no-new-privs", COLLECTOR, *argv[1:], env=env, stderr=-1)
+    wait_message(s, "READY=1")
+    p.send_signal(signal.SIGTERM)
+    _, err = p.communicate(timeout=120)
+    assert (p.returncode, err) == (0, f"recording to {tmp_path}/recording\n")
+    assert list((tmp_path / "recording").glob("events-*.parquet"))

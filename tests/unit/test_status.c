@@ -175,7 +175,8 @@ static void a_service_manager_gets_the_line_without_the_indent(void **state)
 		tick(&r, 9999);
 		assert_string_equal(manager__received(&m), "");
 		assert_int_equal(*tick(&r, 10000) == '\0', quiet);
-		assert_memory_equal(manager__received(&m), "STATUS=10 s  5 samples  0 lost  0 KB ", 37);
+		assert_memory_equal(manager__received(&m), "STATUS=10 s  5 samples  0 lost  0 KB ",
+				    37);
 		assert_null(strchr(m.text, '\n'));
 		session_rig__finish(&r.session);
 		end(&r);
@@ -251,5 +252,5 @@ static void a_bill_lists_programs(void **state)
 RUN_TESTS(cmocka_unit_test(a_file_gets_a_line_every_ten_seconds),
 	  cmocka_unit_test(a_terminal_gets_a_line_that_is_overwritten),
 	  cmocka_unit_test(quiet_prints_only_the_folder),
-	  cmocka_unit_test(a_service_manager_gets_the_line_without_the_indent), cmocka_unit_test(a_summary_counts),
-	  ROOT_TEST(a_bill_lists_programs))
+	  cmocka_unit_test(a_service_manager_gets_the_line_without_the_indent),
+	  cmocka_unit_test(a_summary_counts), ROOT_TEST(a_bill_lists_programs))
