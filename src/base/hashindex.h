@@ -40,14 +40,14 @@ size_t hashindex__sz(const struct hashindex *);				    /* bytes of memory */
  * HASHINDEX_NONE. The condition reads the number `i`:
  * HASHINDEX_FIND(&index, seed__mix(key), i, keys[i] == key).
  */
-#define HASHINDEX_FIND(index, hash, i, is_found)                                               \
-	({                                                                                     \
-		const struct hashindex *find_index = (index);                                  \
-		uint32_t find_hash = (uint32_t)(hash), find_at = find_hash, i;                 \
-                                                                                               \
-		while (hashindex__next(find_index, find_hash, &find_at, &i) && !(is_found))    \
-			;                                                                      \
-		i;                                                                             \
+#define HASHINDEX_FIND(index, hash, i, is_found)                                            \
+	({                                                                                  \
+		const struct hashindex *find_index = (index);                               \
+		uint32_t find_hash = (uint32_t)(hash), find_at = find_hash, i;              \
+                                                                                            \
+		while (hashindex__next(find_index, find_hash, &find_at, &i) && !(is_found)) \
+			;                                                                   \
+		i;                                                                          \
 	})
 
 /* Private: sets *number to the number of the next element with the hash, from slot *at on. Returns

@@ -26,7 +26,8 @@ static void check_with(uint32_t hashes)
 	for (bool present[KEY_CNT] = { 0 }; cnt < 20000; cnt++) {
 		uint32_t key = (uint32_t)rand() % KEY_CNT;
 
-		assert_int_equal(find(&x, keys, key, hashes), present[key] ? at[key] : HASHINDEX_NONE);
+		assert_int_equal(find(&x, keys, key, hashes),
+				 present[key] ? at[key] : HASHINDEX_NONE);
 		if (present[key])
 			hashindex__remove(&x, key % hashes, at[key]);
 		else
