@@ -62,12 +62,28 @@ HOLDER = """
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 static char path[256], direct[256];
+static int waiter_tid;
 static void *wait_for_page(void *arg)
 {
 	char byte;
+	__atomic_store_n(&waiter_tid, gettid(), __ATOMIC_RELEASE);
 	return (void *)pread(*(int *)arg, &byte, 1, 0);
+}
+static int waiter_blocks(void)
+{
+	char name[64];
+	int nr = -1, tid = __atomic_load_n(&waiter_tid, __ATOMIC_ACQUIRE);
+	FILE *f;
+	snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", tid);
+	if (!tid || !(f = fopen(name, "r")))
+		return 0;
+	if (fscanf(f, "%d", &nr) != 1)
+		nr = -1; /* "running" */
+	fclose(f);
+	return nr == SYS_pread64;
 }
 static void *hold(void *arg)
 {
@@ -75,7 +91,8 @@ static void *hold(void *arg)
 	pthread_t waiter;
 	(void)arg;
 	pthread_create(&waiter, 0, wait_for_page, &page);
-	usleep(500000);
+	while (!waiter_blocks())
+		usleep(1000);
 	close(open(direct, O_CREAT | O_WRONLY, 0600));
 	past = open(path, O_RDONLY);
 	puts("holding");
@@ -153,7 +170,6 @@ stat /mnt/fuse/page > /mnt/log2
 echo "0 65536" > $SOURCE/.hang
 $PROGRAM /mnt/fuse $SOURCE $MAPPED > /mnt/held &
 until grep -q holding /mnt/held; do sleep 0.05; done
-sleep 0.5
 echo ready
 wait
 """
@@ -269,14 +285,23 @@ def test_a_descriptor_that_never_answers_harms_no_other_program(start, spawn, co
     check_others(r, "honest", "fresh")
 
 
-def is_held(name):
-    """Whether a look at what the program maps hangs; the look is ended by SIGKILL. pgrep would hang, too: it reads command lines."""
+def look_hangs(folder):
+    """Whether listing what the process maps blocks in the kernel for half a second. The look ends by SIGKILL."""
+    ls = subprocess.Popen(["ls", "-lL", folder / "map_files"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    blocked = 0
+    while ls.poll() is None and blocked < 50:
+        state = pathlib.Path(f"/proc/{ls.pid}/stat").read_text().rpartition(") ")[2][0]
+        blocked = blocked + 1 if state == "D" else 0
+        time.sleep(0.01)
+    ls.kill()
+    ls.wait()
+    return blocked == 50
+
+
+def wait_held(name):
+    """Waits until the program holds the lock of its mappings. pgrep would hang, too: it reads command lines."""
     folder = next(p.parent for p in pathlib.Path("/proc").glob("[0-9]*/comm") if p.read_text().strip() == name)
-    try:
-        subprocess.run(["ls", "-lL", folder / "map_files"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=2)
-        return False
-    except subprocess.TimeoutExpired:
-        return True
+    wait_for(lambda: look_hangs(folder))
 
 
 def test_a_locked_address_space_harms_no_other_program(start, spawn, compile_c, attack):
@@ -284,7 +309,7 @@ def test_a_locked_address_space_harms_no_other_program(start, spawn, compile_c, 
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"))
-    assert is_held("holder")
+    wait_held("holder")
     before = time.monotonic()
     c = start("-p", "profile:u:199,switch:u", "--ring-size", "64M", "--no-cache")
     assert time.monotonic() - before < 10
@@ -315,7 +340,7 @@ def test_a_locked_address_space_keeps_no_probes_from_ending(start, spawn, compil
     target = EXAMPLES / "spans_server"
     c = start("-p", f"profile:u:199,usdt:{target}", "--no-cache")
     p = attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
-    assert is_held("holder")
+    wait_held("holder")
     wait_worked(0.5, honest)
     child = c.pid
     r = end_in_time(c)
@@ -332,7 +357,7 @@ def test_a_locked_address_space_keeps_no_recording_with_probes_from_beginning(st
     (attack.source / "page").write_bytes(bytes(4096))
     target = EXAMPLES / "spans_async"
     p = attack(HELD, PROGRAM=compile_c(HOLDER, "-pthread", name="holder"), MAPPED=target)
-    assert is_held("holder")
+    wait_held("holder")
     before = time.monotonic()
     c = start("-p", f"usdt:{target}", "--no-cache")
     assert time.monotonic() - before < 10
