@@ -26,6 +26,14 @@ def can_record():
     return os.geteuid() == 0 and os.path.exists("/sys/kernel/btf/vmlinux")
 
 
+# Marks tests that depend on the whole machine: on its free CPUs, or on what else runs. tests/run runs them one at a time.
+alone = pytest.mark.alone
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: the test runs while no other test does")
+
+
 needs_bpf = pytest.mark.skipif(not can_record(), reason="needs root and a kernel with BTF (/sys/kernel/btf/vmlinux)")
 
 

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from conftest import BUILD, EXAMPLES, needs_bpf, wait_status, wait_worked
+from conftest import BUILD, EXAMPLES, alone, needs_bpf, wait_status, wait_worked
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 
 BUSY = (
     "volatile unsigned long sink;\n__attribute__((noinline)) void spin(long n) { for (long i = 0; i < n; i++) sink += i; }\n"

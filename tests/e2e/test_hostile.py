@@ -11,10 +11,10 @@ import time
 
 import pytest
 
-from conftest import BUILD, EXAMPLES, needs_bpf, wait_for, wait_worked
+from conftest import BUILD, EXAMPLES, alone, needs_bpf, wait_for, wait_worked
 from test_files import BUSY, ends
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 
 ATTACK_SECONDS = 60  # an attack can keep the whole machine from forking: it ends even if its test hangs
 

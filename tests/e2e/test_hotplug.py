@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, needs_bpf
+from conftest import EXAMPLES, alone, needs_bpf
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 CPU1 = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
 
 

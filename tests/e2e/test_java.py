@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import needs_bpf, wait_for
+from conftest import alone, needs_bpf, wait_for
 
 pytestmark = [needs_bpf, pytest.mark.skipif(not shutil.which("javac"), reason="no JDK (Debian: default-jdk-headless)")]
 
@@ -207,6 +207,7 @@ def check_calls(stack):
     return own
 
 
+@alone  # methods are named while they exist
 @every_vm
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: o[0].lstrip("-X:") if o else "plain")
 def test_a_busy_program_has_whole_stacks_in_the_right_order(record, classes, vm, options):

@@ -2,10 +2,10 @@
 """The collector gives memory back after a burst, and stays within its limit."""
 import os
 
-from conftest import needs_bpf, wait_for, wait_status
+from conftest import alone, needs_bpf, wait_for, wait_status
 from crowds import anonymous_mb
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 
 CROWD = int(os.environ.get("STACKS_CROWD", 2000))  # processes, and half as many threads
 BURST = """

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, needs_bpf, wait_for, wait_worked
+from conftest import EXAMPLES, alone, needs_bpf, wait_for, wait_worked
 
 pytestmark = needs_bpf
 
@@ -327,6 +327,7 @@ def forge_frames(source, target):
     os.chmod(target, 0o755)
 
 
+@alone  # tables are read before 3 % of the samples are taken
 def test_a_file_of_another_mount_namespace_changes_no_other_program(start, spawn, tmp_path):
     """Root in a container has a libc with the build ID of the host's libc. The host's programs have their own rules and
     names."""

@@ -10,9 +10,9 @@ import time
 import duckdb
 import pytest
 
-from conftest import COLLECTOR, EXAMPLES, EXPORT, Recording, needs_bpf, wait_for, wait_switches
+from conftest import COLLECTOR, EXAMPLES, EXPORT, Recording, alone, needs_bpf, wait_for, wait_switches
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

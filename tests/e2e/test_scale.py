@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from conftest import ROOT, needs_bpf, wait_for, wait_worked, worked
+from conftest import ROOT, alone, needs_bpf, wait_for, wait_worked, worked
 from crowds import JIT, MANY, OPENS, OPENED, anonymous_mb
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 
 def lost(r):
     return r.one("SELECT coalesce(sum(amount), 0) FROM events WHERE kind = 'lost'")

@@ -2,9 +2,9 @@
 """wake: each wake-up has its waker, the woken thread and the stack."""
 import subprocess
 
-from conftest import EXAMPLES, needs_bpf
+from conftest import EXAMPLES, alone, needs_bpf
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, alone]
 
 ROUNDS = 100
 
