@@ -29,7 +29,7 @@ struct writing {
 	struct job job;
 	struct statusfile *file;
 	char path[PATH_MAX];
-	bool moved; /* to a name of its own */
+	bool moved; /* to a separate name */
 	int other;  /* pid of the collector that uses the first name; 0: none */
 	char *text;
 	size_t sz;
@@ -40,7 +40,7 @@ struct statusfile {
 	struct jobs *jobs; /* one at a time */
 	char path[PATH_MAX];
 	uint64_t tried_ns, cpu_ns;
-	bool moved;   /* to a name of its own */
+	bool moved;   /* to a separate name */
 	bool written; /* at least once */
 	bool quiet;   /* the file is the default one, or its failure has been reported */
 };

@@ -101,7 +101,8 @@ static int identifier(struct scan *s)
 		end++;
 	if (!*end)
 		return -EINVAL;
-	copy(s, (size_t)(end + 1 - s->pos)); /* "" is two identifiers to us: the text is the same */
+	copy(s, (size_t)(end + 1 - s->pos)); /* "" counts as two identifiers here, because the text
+						stays the same */
 	return 0;
 }
 
