@@ -115,7 +115,7 @@ static void assert_frames(const struct codemap *m, uint64_t addr, const char *fr
 static void dumps_have_call_frame_information(void **state)
 {
 	struct codemap *m = codemap__new();
-	struct jitdump d = { .with_frames = true };
+	struct jitdump d = { 0 };
 	struct buf b = { 0 };
 	int fd = text_file();
 
