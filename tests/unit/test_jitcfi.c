@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call-frame information from processes: their shared limits. */
+/* Call-frame information from processes: their shared limits, and what it shares with names. */
 #include "test.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,6 +14,8 @@
 #include "base/monotonic.h"
 #include "gdb_image.h"
 #include "jit/jitcfi.h"
+#include "jitdump_scene.h"
+#include "shell.h"
 
 #define CODE	 0x7e0000000000u
 #define CODE_SZ	 64
@@ -20,6 +24,7 @@
 #define CHILDREN 11	   /* with 268 MB; 256 are kept */
 #define LARGEST	 1
 #define SMALL	 64
+#define LOADS	 300
 #define MANY	 600 /* images, more than are kept */
 
 extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */
@@ -124,11 +129,105 @@ static void tables_beyond_the_limit_are_not_rebuilt(void **state)
 	jit__free(jit);
 }
 
+struct dump {
+	char *dir;
+	int fd;
+	struct jit *jit;
+	struct jit_cfi *cfi;
+};
+
+/* A jitdump of this process, with a function. */
+static void begin_dump(struct dump *d)
+{
+	struct buf b = { 0 };
+	char path[256];
+
+	assert_int_equal(shell__setup((void **)&d->dir), 0);
+	snprintf(path, sizeof(path), "%s/jit-%d.dump", d->dir, (int)getpid());
+	d->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(d->fd >= 0);
+	put_header(&b, 0);
+	put_frames(&b, "", "FRAMES", false);
+	put_load(&b, "first", CODE, 1);
+	assert_int_equal(write(d->fd, b.data, b.sz), b.sz);
+	buf__free(&b);
+	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, d->fd, 0) != MAP_FAILED);
+	d->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
+	d->cfi = jit_cfi__new(d->jit);
+}
+
+static void end_dump(struct dump *d)
+{
+	jit_cfi__free(d->cfi);
+	jit__free(d->jit);
+	close(d->fd);
+	shell__teardown((void **)&d->dir);
+}
+
+static void one_read_gives_names_and_frames(void **state)
+{
+	struct jit_place place = { (uint32_t)getpid(), CODE, 2 };
+	static struct jit_symbol s;
+	struct dump d;
+
+	(void)state;
+	begin_dump(&d);
+	assert_non_null(jit_cfi__find(d.cfi, &place, NULL));
+	assert_int_equal(ftruncate(d.fd, 0), 0); /* a second read would find nothing */
+	assert_int_equal(jit__name(d.jit, &place, NULL, &s), JIT_NAMED);
+	assert_string_equal(s.name, "first");
+	end_dump(&d);
+}
+
+/* Looks up the last function that the dump will have, until it has it. */
+static void *find_last_name(void *arg)
+{
+	const struct jit_place place = { (uint32_t)getpid(), CODE + LOADS * 64, UINT64_MAX };
+	struct jobs *jobs = jobs__new();
+	static struct jit_symbol s;
+
+	while (jit__name(arg, &place, jobs, &s) != JIT_NAMED)
+		jobs__collect(jobs);
+	jobs__free(jobs);
+	return s.name;
+}
+
+static void walks_and_names_share_a_growing_dump(void **state)
+{
+	struct jobs *jobs = jobs__new();
+	struct jit_place place = { (uint32_t)getpid(), CODE + LOADS * 64, UINT64_MAX };
+	pthread_t thread;
+	struct dump d;
+	void *name;
+
+	(void)state;
+	begin_dump(&d);
+	assert_int_equal(pthread_create(&thread, NULL, find_last_name, d.jit), 0);
+	for (size_t i = 1; i <= LOADS; i++) {
+		struct buf b = { 0 };
+
+		put_frames(&b, "", "FRAMES", false);
+		put_load(&b, i < LOADS ? "other" : "last", CODE + i * 64, i);
+		assert_int_equal(write(d.fd, b.data, b.sz), b.sz);
+		buf__free(&b);
+		jit_cfi__find(d.cfi, &place, jobs);
+		jobs__collect(jobs);
+	}
+	assert_int_equal(pthread_join(thread, &name), 0);
+	assert_string_equal(name, "last");
+	while (!jit_cfi__find(d.cfi, &place, jobs))
+		jobs__collect(jobs);
+	jobs__free(jobs);
+	end_dump(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_largest_process_loses_its_tables),
 		cmocka_unit_test(tables_beyond_the_limit_are_not_rebuilt),
+		cmocka_unit_test(one_read_gives_names_and_frames),
+		cmocka_unit_test(walks_and_names_share_a_growing_dump),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
