@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of a builder. Private to builder.c and builder_parts.c, which fill it, and to
- * builder_write.c, which encodes it. */
+/* The state of a builder. Private to builder.c and builder_parts.c, which fill it, and to the
+ * writers of formats. */
 #ifndef PPROF_BUILDER_STATE_H
 #define PPROF_BUILDER_STATE_H
 
@@ -82,7 +82,8 @@ struct builder {
 	uint32_t period_type, period_unit;
 	int64_t start_ns, wall_ns, period_ns;
 	size_t unnamed;
-	bool stacks;
+	Perftools__Profiles__Label base_label, *base_labels[1]; /* of samples of the base */
+	bool stacks, of_base;
 	int err;
 };
 

@@ -53,6 +53,27 @@ static const struct subcommand subcommands[] = {
 		.run = folded__run,
 	},
 	{
+		.name = "speedscope",
+		.argument = "QUERY.sql",
+		.argument_max = 1,
+		.summary = "writes a query's result as a profile of speedscope",
+		.doc = "Takes the queries of pprof and gives the same numbers: one profile for "
+		       "each "
+		       "of the two columns, with a stack and its weight for each sample, not in "
+		       "the "
+		       "order of time. Speedscope has no negative weights; such stacks are left "
+		       "out. "
+		       "Open the file at speedscope.app, which reads it in the browser, or with "
+		       "the "
+		       "program of the npm package. The default output is the standard output.\n\n"
+		       "Examples:\n"
+		       "  stacksexport speedscope cpu_stacks.sql -c postgres > "
+		       "cpu.speedscope.json\n"
+		       "  stacksexport speedscope offcpu_stacks.sql --output offcpu.json",
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
+		.run = speedscope__run,
+	},
+	{
 		.name = "trace",
 		.argument = "QUERY.sql...",
 		.argument_max = EXPORT_ARGUMENTS_MAX,
@@ -104,6 +125,28 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport view before after -b ./prog",
 		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_INTERPRETER | OPTION_NO_OPEN,
 		.run = view__run,
+	},
+	{
+		.name = "diff",
+		.argument = "[A [B]]",
+		.argument_max = 2,
+		.summary = "shows what changed between two recordings or time ranges",
+		.doc = "Prints the functions whose self time or total time changed from A to B, "
+		       "with "
+		       "the interval and p of a bootstrap over slices of time. Changes that may be "
+		       "chance are left out. B is scaled to the time of A. Of one recording, "
+		       "--before and --after choose two ranges. -o FILE writes the difference as a "
+		       "profile of google/pprof, as its -diff_base makes it.\n\n"
+		       "Examples:\n"
+		       "  stacksexport diff old new\n"
+		       "  stacksexport diff old new -c server --fail-if 'self > 5%'\n"
+		       "  stacksexport diff --before 0s..10s --after 10s..20s --metric offcpu\n"
+		       "  stacksexport diff old new --normalise spans -o diff.pb.gz",
+		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INTERPRETER |
+			   OPTION_PID | OPTION_TID | OPTION_THREAD | OPTION_SPAN | OPTION_CGROUP |
+			   OPTION_HOST | OPTION_ROWS | OPTION_OUTPUT | OPTION_METRIC |
+			   OPTION_NORMALISE | OPTION_ALL | OPTION_FAIL_IF | OPTIONS_RANGES,
+		.run = diff__run,
 	},
 	{
 		.name = "report",
