@@ -288,13 +288,14 @@ format:
 format-check:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
-## lint: check formatting, the include rules of the folders of src, the style of comments, scripts, and what clang-tidy finds
+## lint: check formatting, the include rules of the folders, the style of comments, scripts, and what clang-tidy finds
 .PHONY: lint lint-source lint-scripts lint-tidy
 lint: format-check lint-source lint-scripts lint-tidy
 
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
+	@tools/check-circles bpf
 	@tools/check-english
 
 # Checks what has changed since the last run: a file is checked again when its object was built again.

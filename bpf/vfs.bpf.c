@@ -6,6 +6,7 @@
  * them before it ends. A read has one side, sendfile has two, and each side is a row. Sockets
  * belong to the probe net.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 

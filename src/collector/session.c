@@ -49,9 +49,11 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
 	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes, runtimes });
-	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
-	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel))
+	if (rows__init(&s->rows, recording, s->processes) == 0 && s->joins && s->carry &&
+	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel)) {
+		s->rows.has_gaps = s->join_min_ns;
 		return s;
+	}
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
 	return errno = ENOMEM, NULL;
@@ -99,6 +101,15 @@ static void on_sideband_lost(struct session *s, const struct record *r)
 	process_table__scan(s->processes);
 }
 
+/* A thread that runs another program has the id of its process. */
+static void on_new_program(struct session *s, const struct record *r)
+{
+	if (r->type == RECORD_FORK && r->tgid != r->fork.parent_tgid)
+		rows__fork(&s->rows, threads__find(&s->threads, r->tgid), r->tgid);
+	else if (r->type == RECORD_COMM && r->comm.exec)
+		rows__exec(&s->rows, threads__find(&s->threads, r->tgid), r->tgid);
+}
+
 void session__records(const struct record *r, size_t cnt, void *arg)
 {
 	struct session *s = arg;
@@ -109,6 +120,7 @@ void session__records(const struct record *r, size_t cnt, void *arg)
 		on_sideband_lost(s, r);
 	else
 		process_table__apply(s->processes, r);
+	on_new_program(s, r);
 	if (r->type == RECORD_EXIT)
 		on_thread_exit(s, r);
 }
@@ -191,6 +203,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 	if (generation != recording__generation(s->recording)) {
 		carry__restore(s->carry, s->recording);
 		threads__sweep(&s->threads);
+		rows__sweep(&s->rows);
 	}
 	return err;
 }

@@ -77,7 +77,9 @@ static const struct subcommand subcommands[] = {
 		.summary = "prints the result of a query, or writes it to a file",
 		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
 		       "frames), offcpu (one row per interval off the CPU), wakeups (offcpu with "
-		       "the thread that ended the interval), rss (with growth), span_waits.\n\n"
+		       "the thread that ended the interval), rss (with growth), span_waits, "
+		       "processes "
+		       "(with command line, container, unit).\n\n"
 		       "Examples:\n"
 		       "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY "
 		       "ALL'\n"
