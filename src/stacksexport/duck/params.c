@@ -101,8 +101,7 @@ static int identifier(struct scan *s)
 		end++;
 	if (!*end)
 		return -EINVAL;
-	copy(s, (size_t)(end + 1 - s->pos)); /* "" counts as two identifiers here, because the text
-						stays the same */
+	copy(s, (size_t)(end + 1 - s->pos)); /* "" counts as two identifiers: same text */
 	return 0;
 }
 

@@ -15,9 +15,8 @@
 #include "stacksexport/web/stackrows.h"
 #include "stacksexport/web/svg.h"
 
-#define REPORT_MAX (10u << 20) /* bytes of the file */
-#define SLICED_MAX \
-	(1u << 20) /* of one flame graph with its slices; a larger one is stored without them */
+#define REPORT_MAX   (10u << 20) /* bytes of the file */
+#define SLICED_MAX   (1u << 20)	 /* of a flame graph with its slices; else stored without them */
 #define STACKS_MAX   1000
 #define SLICES	     "100"
 #define DEFAULT_FILE "report.html"
