@@ -231,8 +231,8 @@ static bool is_near(const struct managed_frame *f, uint64_t sp)
 }
 
 /*
- * Finds the caller of a leaf whose frame does not exist yet, or not any more. At the start of a
- * call, r13 has the caller's stack pointer; at its end, rbx. The return address is then in a
+ * Finds the caller of a leaf without a frame: at the start or end of its function. At the start of
+ * a call, r13 has the caller's stack pointer; at its end, rbx. The return address is then in a
  * register, or on top of the stack.
  */
 static bool leave_entry(struct code_walk *w, struct managed_frame *f)
