@@ -188,9 +188,11 @@ static __always_inline __u64 copy_user(struct task_struct *task, struct event *e
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
 
 	e->flags |= EVENT_F_USER;
-	if (regs__are_compat(regs))
-		e->flags |= EVENT_F_COMPAT;
 	regs__copy(e->regs, regs);
+	if (regs__are_compat(regs)) {
+		e->flags |= EVENT_F_COMPAT;
+		return 0;
+	}
 	if ((how & CAPTURE_OTHER) && !(how & CAPTURE_FAULT)) {
 		e->flags |= EVENT_F_TRUNCATED;
 		return 0;

@@ -54,7 +54,7 @@ struct emission {
 static __always_inline bool has_user_side(struct task_struct *task)
 {
 	return task->mm && !(task->flags & PF_KTHREAD) &&
-	       ((const struct pt_regs *)bpf_task_pt_regs(task))->sp;
+	       regs__sp((const void *)bpf_task_pt_regs(task));
 }
 
 /*

@@ -251,6 +251,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
 	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
+	case KEY_METRICS: o->metrics_path = *arg ? arg : NULL; break;
 	case KEY_CACHE: o->cache_dir = arg; break;
 	case KEY_NO_CACHE: o->cache_dir = NULL; break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;

@@ -22,9 +22,10 @@ struct options {
 	uint64_t bill_ns; /* interval at which the cost of the BPF programs is printed; 0: only at
 			     the end */
 	enum unwinder_kind unwinder;
-	uint32_t runtimes;	 /* a bit for each row of runtimes_table */
-	const char *status_path; /* NULL: no status file */
-	const char *cache_dir;	 /* for compiled call-frame tables; NULL: they are not kept */
+	uint32_t runtimes;	  /* a bit for each row of runtimes_table */
+	const char *status_path;  /* NULL: no status file */
+	const char *metrics_path; /* NULL: no file of metrics */
+	const char *cache_dir;	  /* for compiled call-frame tables; NULL: they are not kept */
 	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */
 	bool all;	/* with a command: record the whole system anyway */
 	bool keep_root;

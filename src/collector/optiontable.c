@@ -67,6 +67,8 @@ const struct argp_option collector_argp_options[] = {
 	  "Write the progress to FILE, as JSON, twice a second (default: " STATUS_FILE
 	  "; '' for none)",
 	  3 },
+	{ "metrics", KEY_METRICS, "FILE", 0,
+	  "Write counters to FILE every 5 seconds, in the text format of Prometheus", 3 },
 	{ "cache", KEY_CACHE, "DIR", 0,
 	  "Keep compiled call-frame tables in DIR (default: " TABLE_CACHE_DIR ")", 3 },
 	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep compiled call-frame tables", 3 },
