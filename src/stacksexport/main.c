@@ -21,6 +21,21 @@ static const struct subcommand subcommands[] = {
 		.run = top__run,
 	},
 	{
+		.name = "explain",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.summary = "tells a recording in one page, for people and language models",
+		.doc = "Writes Markdown: what ran, what it cost, where it waited and for whom, "
+		       "what grew, "
+		       "what stands out, what the recording does not know, and what to run next. "
+		       "Below each section is the query that its sentences come from.\n\n"
+		       "Examples:\n"
+		       "  stacksexport explain\n"
+		       "  stacksexport explain /var/lib/stacks/7 -c postgres -o postgres.md",
+		.accepts = OPTIONS_COMMON | OPTION_OUTPUT,
+		.run = explain__run,
+	},
+	{
 		.name = "pprof",
 		.argument = "QUERY.sql",
 		.argument_max = 1,
