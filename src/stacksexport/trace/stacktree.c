@@ -7,7 +7,7 @@
 
 #include "base/strtab.h"
 #include "base/hash.h"
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 /* Keys are compared as bytes, so they have no padding. Texts are IDs of stacktree.strings. */
 struct node_key {
