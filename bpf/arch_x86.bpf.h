@@ -31,6 +31,11 @@
 
 #define ARCH_SYSCALL_FUNCTION(name) __x64_sys_##name
 
+static __always_inline __u64 regs__sp(const struct pt_regs *regs)
+{
+	return regs->sp;
+}
+
 static __always_inline void regs__copy(__u64 *r, const struct pt_regs *regs)
 {
 	r[0] = regs->ax;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* switch: each finished slice of a thread on a CPU, and where the thread waits after it. */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
@@ -21,7 +22,7 @@ struct thread {
 	__u64 out_ns;	   /* when it last left a CPU */
 	__u64 runnable_ns; /* time that it waited before that; UNKNOWN */
 	__u64 ready_ns;	   /* since when it has waited for a CPU; 0: it does not, or not known */
-	/* the recording knows how it began: its first row has been made, or is not needed */
+	/* the thread's begin has been recorded: its first row has been made, or is not needed */
 	__u32 seen;
 	/* enum event_state in which it was off the CPU before the beginning; DEAD after its end */
 	__u32 state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What events say of Unix sockets. */
+/* Describes Unix sockets for events. */
 #ifndef UNIX_BPF_H
 #define UNIX_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 
 #define AF_UNIX 1 /* include/linux/socket.h */
 

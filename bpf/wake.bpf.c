@@ -4,10 +4,11 @@
  * even if only the woken thread is recorded: the user wants to know which thread the program waits
  * for.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
 
-/* An interrupt belongs to no process, even one of an idle CPU. */
+/* An interrupt belongs to no process; it may run on an idle CPU. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(wake__waking, struct task_struct *woken)
 {

@@ -14,7 +14,7 @@ static struct libdw_rules *find_jit_cfi(const struct slowwalk *w, const struct f
 	struct jit_place place = { w->process->tgid, frame__place(f), w->sample->time_ns };
 	struct elf_file *file;
 
-	if (f->map->kind != MAPPING_ANON)
+	if (f->map->kind != MAPPING_ANON || !w->jit)
 		return NULL;
 	*vaddr = f->pc;
 	if (!place.time_ns)
@@ -218,7 +218,7 @@ static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
 
 /* ---- in code of a managed runtime ---- */
 
-/* Returns SLOWWALK_STAY if no runtime knows the code. */
+/* Returns SLOWWALK_STAY if the code belongs to no runtime. */
 static enum unwind_status step_managed(struct slowwalk *w, struct frame *f)
 {
 	const struct machine *m = slowwalk__machine(w);
