@@ -43,8 +43,7 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -DXXH_FORCE_MEMORY_
 	-Isrc -I. -Iinclude -Icontrib/dwflst_compat -I$(BUILD)/gen -I$(DUCKDB)/include -MMD -MP
 ALL_LDFLAGS := $(LDFLAGS)
 ifdef SAN
-# -O1 saves a third of the compiler's time, but makes GCC warn of correct code. The plain build has the warnings.
-ALL_CFLAGS += -O1 -w -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
+ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE
 ALL_LDFLAGS += -fsanitize=$(SAN)
 endif
 

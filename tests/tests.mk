@@ -9,12 +9,9 @@ $(TEST_LIB): $(TEST_OBJS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsP $@ $^
 
-# gold links the hundreds of tests in half the time.
-TEST_LDFLAGS = $(ALL_LDFLAGS) $(if $(shell command -v ld.gold),-fuse-ld=gold)
-
 $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(TEST_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/slowfs: tests/tools/slowfs.c
@@ -52,7 +49,7 @@ $(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
 # A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
 $(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(TEST_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
+	$(Q)$(CC) $(ALL_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
