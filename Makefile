@@ -237,6 +237,7 @@ INSTALL_BIN ?= $(BUILD)/bin
 INSTALL_LIBRARY ?= $(LIBRARY)
 INSTALL_ZSH ?= share/zsh/site-functions
 PKGCONFIG_PREFIX ?= $(PREFIX)
+UNIT_PREFIX ?= $(PREFIX)
 .PHONY: install-programs
 install-programs: $(COMPLETIONS)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/man/man1
@@ -247,6 +248,8 @@ install-programs: $(COMPLETIONS)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(addprefix $(BUILD)/completions/,$(PROGRAMS))
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/$(INSTALL_ZSH) $(addprefix $(BUILD)/completions/_,$(PROGRAMS))
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(patsubst %,$(BUILD)/completions/%.fish,$(PROGRAMS))
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's,@PREFIX@,$(UNIT_PREFIX),' packaging/collector.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/collector.service
 	cd sql && find . -name '*.sql' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/stacks/sql/{} \;
 
 ## install-library: install only the library
@@ -273,6 +276,7 @@ uninstall:
 	rm -f $(patsubst %,$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/%.fish,$(PROGRAMS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/$(LIBDIR)/,$(notdir $(LIBRARY)) $(library_SONAME) libstacktrace.so pkgconfig/libstacktrace.pc)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man3/stacktrace.3 $(DESTDIR)$(PREFIX)/share/man/man3/stacktrace_*.3
+	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/collector.service
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stacks $(DESTDIR)$(PREFIX)/share/stacks
 
 FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
@@ -308,7 +312,7 @@ $(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
 # shellcheck and ruff come with make setup-tests. F811: the tests of the page and of its server import fixtures.
 lint-scripts:
 	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
-	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811,tests/cli/test_view_*:F811' . $(shell git grep -lE '^#!.*python')
+	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811,tests/cli/test_view_*:F811,tests/cli/test_export_diff.py:F811' . $(shell git grep -lE '^#!.*python')
 
 ## clean: remove built files
 clean:

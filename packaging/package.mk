@@ -75,7 +75,7 @@ $(DIST_ARCHIVE): $(DIST_PROGRAMS) $(DIST_LIBRARY) $(COMPLETIONS) $(wildcard pack
 	$(call msg,DIST,$@)
 	@rm -rf $(DIST)/$(DIST_NAME)
 	$(Q)$(MAKE) -s install-programs install-library DESTDIR=$(abspath $(DIST))/$(DIST_NAME) PREFIX= LIBDIR=lib \
-		INSTALL_BIN=$(DIST)/bin INSTALL_LIBRARY=$(DIST_LIBRARY) PKGCONFIG_PREFIX='$${pcfiledir}/../..'
+		INSTALL_BIN=$(DIST)/bin INSTALL_LIBRARY=$(DIST_LIBRARY) PKGCONFIG_PREFIX='$${pcfiledir}/../..' UNIT_PREFIX=@PREFIX@
 	$(Q)packaging/licences $(DIST)/$(DIST_NAME)/share/doc/stacks
 	$(Q)install -m 755 packaging/install $(DIST)/$(DIST_NAME)/install
 	$(Q)sed 's,@VERSION@,$(VERSION),; s,@ARCH@,$(ARCH),; s,@GLIBC@,$(DIST_GLIBC),' packaging/README.dist > $(DIST)/$(DIST_NAME)/README

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * uthash, configured to survive allocation failures (check HASH_ADDED() after each HASH_ADD), with
- * hashes that other processes cannot predict.
+ * hashes that other processes cannot predict. It is for elements with their own allocation;
+ * base/hashindex.h is for elements of an array.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

@@ -39,8 +39,15 @@ static const struct unit sizes[] = {
 };
 
 static const struct unit durations[] = {
-	{ "ns", 1 },	      { "us", 1000 },	      { "ms", 1000000 },      { "s", 1000000000 },
-	{ "m", 60000000000 }, { "min", 60000000000 }, { "h", 3600000000000 }, { NULL, 0 },
+	{ "ns", 1 },
+	{ "us", 1000 },
+	{ "ms", 1000000 },
+	{ "s", 1000000000 },
+	{ "m", 60000000000 },
+	{ "min", 60000000000 },
+	{ "h", 3600000000000 },
+	{ "d", 86400000000000 },
+	{ NULL, 0 },
 };
 
 static const struct unit *unit__find(const struct unit *u, const char *name)

@@ -7,10 +7,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/array.h"
+#include "base/hashindex.h"
 #include "base/seed.h"
 
 struct entry {
-	uint64_t hash;
 	char *str; /* in a chunk, with a NUL after sz bytes */
 	size_t sz;
 };
@@ -26,8 +27,7 @@ struct chunk {
 struct strtab {
 	struct entry *entries;
 	size_t cnt, cap;
-	uint32_t *slots; /* open addressing; id + 1, 0: free; a power of two, at most half full */
-	size_t slot_cnt;
+	struct hashindex index;
 	struct chunk *chunks;
 	size_t sz;
 };
@@ -38,11 +38,8 @@ struct strtab *strtab__new(void)
 
 	if (!t)
 		return NULL;
-	t->slot_cnt = 256;
-	t->slots = calloc(t->slot_cnt, sizeof(*t->slots));
-	t->cap = 128;
-	t->entries = calloc(t->cap, sizeof(*t->entries));
-	if (!t->slots || !t->entries) {
+	t->entries = array__room(NULL, 0, &t->cap, sizeof(*t->entries));
+	if (!t->entries) {
 		strtab__free(t);
 		return errno = ENOMEM, NULL;
 	}
@@ -66,14 +63,14 @@ void strtab__free(struct strtab *t)
 		return;
 	free_chunks(t);
 	free(t->entries);
-	free(t->slots);
+	hashindex__free(&t->index);
 	free(t);
 }
 
 void strtab__reset(struct strtab *t)
 {
 	free_chunks(t);
-	memset(t->slots, 0, t->slot_cnt * sizeof(*t->slots));
+	hashindex__clear(&t->index);
 	t->entries[0] = (struct entry){ .str = (char *)"" };
 	t->cnt = 1;
 	t->sz = 0;
@@ -100,68 +97,38 @@ static char *copy(struct strtab *t, const void *s, size_t sz)
 	return at;
 }
 
-static int grow(struct strtab *t)
+static bool is_equal(const struct entry *e, const void *s, size_t sz)
 {
-	size_t slot_cnt = t->slot_cnt * 2;
-	struct entry *entries;
-	uint32_t *slots;
-
-	if (t->cnt < t->cap)
-		return 0;
-	entries = realloc(t->entries, 2 * t->cap * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	t->entries = entries;
-	slots = calloc(slot_cnt, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	for (size_t id = 1; id < t->cnt; id++) {
-		size_t i = entries[id].hash & (slot_cnt - 1);
-
-		while (slots[i])
-			i = (i + 1) & (slot_cnt - 1);
-		slots[i] = (uint32_t)id + 1;
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->slot_cnt = slot_cnt;
-	t->cap *= 2;
-	return 0;
+	return e->sz == sz && memcmp(e->str, s, sz) == 0;
 }
 
-/* Returns the slot of the string, or the free slot for it. */
-static uint32_t *find(const struct strtab *t, const void *s, size_t sz, uint64_t hash)
+static bool make_room(struct strtab *t)
 {
-	size_t i = hash & (t->slot_cnt - 1);
+	struct entry *entries = array__room(t->entries, t->cnt, &t->cap, sizeof(*entries));
 
-	for (; t->slots[i]; i = (i + 1) & (t->slot_cnt - 1)) {
-		const struct entry *e = &t->entries[t->slots[i] - 1];
-
-		if (e->hash == hash && e->sz == sz && memcmp(e->str, s, sz) == 0)
-			break;
-	}
-	return &t->slots[i];
+	if (entries)
+		t->entries = entries;
+	return entries;
 }
 
 uint32_t strtab__id(struct strtab *t, const void *s, size_t sz)
 {
 	uint64_t hash;
-	uint32_t *slot;
+	uint32_t id;
 	char *str;
 
 	if (sz == 0)
 		return 0;
 	hash = XXH3_64bits_withSeed(s, sz, seed__get());
-	slot = find(t, s, sz, hash);
-	if (*slot)
-		return *slot - 1;
-	if (grow(t) != 0 || !(str = copy(t, s, sz)))
+	id = HASHINDEX_FIND(&t->index, hash, i, is_equal(&t->entries[i], s, sz));
+	if (id != HASHINDEX_NONE)
+		return id;
+	if (!make_room(t) || !(str = copy(t, s, sz)) ||
+	    hashindex__add(&t->index, hash, (uint32_t)t->cnt) != 0)
 		return 0;
-	slot = find(t, s, sz, hash);
-	t->entries[t->cnt] = (struct entry){ hash, str, sz };
-	*slot = (uint32_t)++t->cnt;
+	t->entries[t->cnt] = (struct entry){ str, sz };
 	t->sz += sz;
-	return *slot - 1;
+	return (uint32_t)t->cnt++;
 }
 
 const char *strtab__str(const struct strtab *t, uint32_t id, size_t *sz)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/parse.h"
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
@@ -36,16 +37,34 @@ static const char *read_line(const char *path, char *line, size_t sz)
 	return line;
 }
 
+/* Returns kernel.perf_event_paranoid, or "". */
+static const char *read_paranoid(char *line, size_t sz)
+{
+	return read_line("/proc/sys/kernel/perf_event_paranoid", line, sz);
+}
+
+/* Kernels of Debian know a value above 2, with which only CAP_SYS_ADMIN opens perf events. */
+static bool is_more_paranoid(const char *paranoid)
+{
+	uint64_t level; /* it may be -1, too */
+
+	return parse__u64(paranoid, &level) == 0 && level > 2;
+}
+
 int diagnose__rights(void)
 {
+	char line[16];
 	bool admin = has_capability(CAP_SYS_ADMIN);
 	bool bpf = admin || has_capability(CAP_BPF), perfmon = admin || has_capability(CAP_PERFMON);
 
 	if (bpf && perfmon)
 		return 0;
-	log__error("not allowed to load BPF programs; run as root or add %s%s%s",
+	log__error("not allowed to load BPF programs; run as root or add %s%s%s%s",
 		   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
-		   perfmon ? "" : "CAP_PERFMON");
+		   perfmon ? "" : "CAP_PERFMON",
+		   is_more_paranoid(read_paranoid(line, sizeof(line)))
+			   ? ", or only CAP_SYS_ADMIN, which Debian's kernels need for perf events"
+			   : "");
 	return -EPERM;
 }
 
@@ -85,15 +104,18 @@ void diagnose__load(int err)
 		log__error("--debug-bpf shows the verifier's log");
 }
 
-void diagnose__perf_event(int err, const char *program, uint64_t rate)
+void diagnose__perf_event(int err, const char *what, uint64_t rate)
 {
 	char line[256];
 
-	log__error("%s: perf_event_open: %s", program, strerror(-err));
+	log__error("%s: perf_event_open: %s", what, strerror(-err));
 	if (err == -EACCES || err == -EPERM)
-		log__error("it needs CAP_PERFMON, or kernel.perf_event_paranoid below 1 (now %s)",
-			   read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line)));
-	else if (err == -EINVAL)
+		log__error("run as root, or add %s, or set kernel.perf_event_paranoid to 0 (now "
+			   "%s)",
+			   is_more_paranoid(read_paranoid(line, sizeof(line))) ? "CAP_SYS_ADMIN"
+									       : "CAP_PERFMON",
+			   line);
+	else if (err == -EINVAL && rate)
 		log__error("%llu Hz may be more than kernel.perf_event_max_sample_rate (%s)",
 			   (unsigned long long)rate,
 			   read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,

@@ -12,7 +12,8 @@ int diagnose__rights(void);
 int diagnose__start(void);
 /* Logs why the kernel has refused the BPF programs. */
 void diagnose__load(int err);
-/* Logs why perf_event_open() has failed. */
-void diagnose__perf_event(int err, const char *program, uint64_t rate);
+/* Logs why perf_event_open() has failed for `what`, and what to do about it. `rate`: Hz; 0: not
+ * periodic. */
+void diagnose__perf_event(int err, const char *what, uint64_t rate);
 
 #endif

@@ -15,9 +15,11 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "event/perfrecord.h"
+#include "capture/diagnose.h"
 #include "capture/perfring.h"
 
-#define LOOK_NS 1000000000
+#define LOOK_NS	    1000000000
+#define EVENTS_NAME "records of new processes"
 
 /* The channel of one CPU. While the CPU is offline, fd is -1 and the ring is empty. */
 struct channel {
@@ -62,20 +64,6 @@ static const struct perf_event_attr request = {
 	.watermark = 1,
 	.wakeup_watermark = 1,
 };
-
-/* Logs why an event could not be opened, and what to do about it. */
-static void complain(int err)
-{
-	if (err == EACCES || err == EPERM)
-		log__error("not permitted to receive events of processes (perf_event_open: %s): "
-			   "run as root or with CAP_PERFMON, or set the sysctl "
-			   "kernel.perf_event_paranoid to 0",
-			   strerror(err));
-	else if (err == ENOSYS)
-		log__error("this kernel has no perf events (CONFIG_PERF_EVENTS)");
-	else
-		log__error("perf_event_open: %s", strerror(err));
-}
 
 static int open_event(int cpu)
 {
@@ -125,11 +113,11 @@ static int watch(const struct sideband *s, const struct channel *c)
 
 static int enable(const struct channel *c)
 {
-	int err = ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) ? errno : 0;
+	int err = ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 
 	if (err)
-		complain(err);
-	return -err;
+		diagnose__perf_event(err, EVENTS_NAME, 0);
+	return err;
 }
 
 /* Returns 0 also if the CPU has gone offline again. */
@@ -141,7 +129,7 @@ static int channel__open(struct sideband *s, size_t cpu)
 	if (fd == -ENODEV)
 		return 0;
 	if (fd < 0) {
-		complain(-fd);
+		diagnose__perf_event(fd, EVENTS_NAME, 0);
 		return fd;
 	}
 	c->fd = fd;

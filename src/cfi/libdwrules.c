@@ -28,7 +28,9 @@ struct row {
 struct libdw_rules {
 	struct libdw_source data;
 
-	uint64_t *pcs; /* open addressing: pc << 17 | caller << 16 | rule; 0: free */
+	/* Open addressing: pc << 17 | caller << 16 | rule; 0: free. Slow walks look up each frame
+	 * here. A slot has key and rule in 8 bytes; with base/hashindex.h a pc takes 32 or more. */
+	uint64_t *pcs;
 	size_t pc_slots, pc_cnt;
 	struct row *rows; /* ascending, no overlaps */
 	size_t row_cnt, row_cap;

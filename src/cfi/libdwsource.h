@@ -31,8 +31,10 @@ struct libdw_source {
 	bool read[LIBDW_PART_CNT], asked[LIBDW_PART_CNT];
 	bool text_asked; /* one request at a time */
 	bool awaits;
-	struct elf_code *texts; /* open addressing; vaddr 0: a free slot; NULL: none yet */
-	size_t text_cnt;	/* at three quarters, all are dropped */
+	/* Open addressing; vaddr 0: a free slot; NULL: none yet. The size is fixed, so that it is
+	 * accounted once and adding cannot fail. */
+	struct elf_code *texts;
+	size_t text_cnt; /* at three quarters, all are dropped */
 };
 
 void libdw_source__init(struct libdw_source *, struct elf_file *, struct jobs *);

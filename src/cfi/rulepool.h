@@ -3,15 +3,16 @@
 #ifndef CFI_RULEPOOL_H
 #define CFI_RULEPOOL_H
 
+#include "base/hashindex.h"
 #include "cfi/fullrule.h"
 
 #define RULE_POOL_MAX	    8191       /* rules; a large compiler's file has 2,000 */
 #define RULE_POOL_BYTES_MAX (4u << 20) /* of all rules: expressions can be large */
 
 struct rule_pool {
-	struct full_rule **rules; /* 1 … cnt */
+	struct full_rule **rules; /* rule N is rules[N - 1] */
 	size_t cnt, cap, bytes;
-	uint16_t *index; /* 2 * cap slots, open addressing over numbers; 0: free */
+	struct hashindex index;
 };
 
 void rule_pool__free(struct rule_pool *);
@@ -23,7 +24,7 @@ bool rule_pool__full(const struct rule_pool *);
 
 static inline const struct full_rule *rule_pool__get(const struct rule_pool *b, uint16_t id)
 {
-	return id ? b->rules[id] : NULL;
+	return id ? b->rules[id - 1] : NULL;
 }
 
 #endif

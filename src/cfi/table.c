@@ -8,14 +8,13 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/hashindex.h"
 #include "base/seed.h"
 #include "cfi/tablerows.h"
 
-#define MAGIC	"STKTABLE"
-#define VERSION 10
-#define PAGE_SZ (1u << TABLE_PAGE_BITS)
-/* A file has some hundred rules: these slots take one page of memory instead of a hundred. */
-#define SLOTS_MIN  1024
+#define MAGIC	   "STKTABLE"
+#define VERSION	   10
+#define PAGE_SZ	   (1u << TABLE_PAGE_BITS)
 #define KNOWN_BITS 10
 #define ROWS_MIN   1024
 
@@ -33,9 +32,8 @@ struct maker {
 	struct cfi_table *table; /* with its rows; the other parts are added last */
 	struct table_row *rows;	 /* of the table */
 	uint32_t row_cnt, row_cap;
-	uint32_t *slots; /* open addressing: rule numbers + 1; at least half are free */
-	size_t slot_cnt; /* a power of two */
-	struct known_rule known[1 << KNOWN_BITS]; /* direct-mapped cache in front of the slots */
+	struct hashindex index;			  /* of rules */
+	struct known_rule known[1 << KNOWN_BITS]; /* direct-mapped cache in front of the index */
 	uint64_t first_page;
 	uint64_t page_end; /* file offset up to which pages have been started */
 	struct table_rows made;
@@ -59,53 +57,21 @@ static size_t rule_cnt(const struct maker *m)
 	return m->rules.sz / sizeof(struct packed_rule);
 }
 
-/* Returns the slot of the rule's number, or the free slot for it. */
-static uint32_t *slot_of(const struct maker *m, uint64_t bits)
-{
-	const struct packed_rule *rules = (const void *)m->rules.data;
-	size_t i = seed__mix(bits);
-
-	for (;; i++) {
-		uint32_t *slot = &m->slots[i & (m->slot_cnt - 1)];
-
-		if (!*slot || packed_rule__bits(rules[*slot - 1]) == bits)
-			return slot;
-	}
-}
-
-static bool make_slots(struct maker *m, size_t cnt)
-{
-	const struct packed_rule *rules = (const void *)m->rules.data;
-	uint32_t *slots = calloc(cnt, sizeof(*slots));
-
-	if (!slots) {
-		m->err = -ENOMEM;
-		return false;
-	}
-	free(m->slots);
-	m->slots = slots;
-	m->slot_cnt = cnt;
-	for (uint32_t i = 0; i < rule_cnt(m); i++)
-		*slot_of(m, packed_rule__bits(rules[i])) = i + 1;
-	return true;
-}
-
 static uint16_t add_rule(struct maker *m, uint64_t bits)
 {
-	uint32_t *slot = slot_of(m, bits);
+	const struct packed_rule *rules = (const void *)m->rules.data;
+	uint64_t hash = seed__mix(bits);
+	uint32_t id = HASHINDEX_FIND(&m->index, hash, i, packed_rule__bits(rules[i]) == bits);
 
-	if (*slot)
-		return (uint16_t)(*slot - 1);
+	if (id != HASHINDEX_NONE)
+		return (uint16_t)id;
 	if (rule_cnt(m) == TABLE_RULE_MAX)
 		return add_rule(m, bits_of(PACKED_ELSEWHERE));
-	if (rule_cnt(m) == m->slot_cnt / 2) {
-		if (!make_slots(m, 2 * m->slot_cnt))
-			return 0;
-		slot = slot_of(m, bits);
-	}
+	id = (uint32_t)rule_cnt(m);
 	buf__append(&m->rules, &bits, sizeof(bits));
-	*slot = (uint32_t)rule_cnt(m);
-	return (uint16_t)(*slot - 1);
+	if (buf__err(&m->rules) || hashindex__add(&m->index, hash, id) != 0)
+		m->err = -ENOMEM;
+	return (uint16_t)id;
 }
 
 /* Nearly all rows have one of some hundred rules. */
@@ -373,7 +339,6 @@ struct cfi_table *cfi_table__make(const struct table_source *source)
 	struct cfi_table *t = NULL;
 
 	m.made.arg = &m;
-	make_slots(&m, SLOTS_MIN);
 	for (; m.section < source->section_cnt && !m.err; m.section++) {
 		m.readers[m.section].section = &source->sections[m.section];
 		cfi_reader__each(&m.readers[m.section], take_fde, &m);
@@ -390,7 +355,7 @@ struct cfi_table *cfi_table__make(const struct table_source *source)
 	buf__free(&m.rules);
 	buf__free(&m.pages);
 	free(m.table);
-	free(m.slots);
+	hashindex__free(&m.index);
 	if (!t)
 		errno = m.err ? -m.err : ENOMEM;
 	return t;

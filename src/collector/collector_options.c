@@ -176,7 +176,7 @@ static void set_keep(struct retention *keep, const char *arg, const struct argp_
 		keep->sz = limit;
 	else
 		wrong(state, "keep", arg,
-		      "an age such as 30m or 12h, or a size such as 500M or 10G");
+		      "an age such as 12h or 2d, or a size such as 500M or 10G");
 }
 
 static void set_compression(struct options *o, const char *arg, const struct argp_state *state)

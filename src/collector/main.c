@@ -20,6 +20,7 @@
 #include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/memory.h"
+#include "collector/notify.h"
 #include "collector/collector_options.h"
 #include "collector/privileges.h"
 #include "collector/session.h"
@@ -37,6 +38,7 @@
 struct collector {
 	struct options options;
 	struct launch launch;
+	struct notify notify;
 	struct capture *capture;
 	struct sideband *sideband;
 	struct census census;
@@ -255,15 +257,19 @@ static int begin(struct collector *c)
 	c->billed_ns = c->begin_ns;
 	if (log__writable(STATUS_WAIT_MS))
 		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
+	notify__ready(&c->notify);
 	return c->options.command ? launch__go(&c->launch, drain, c) : 0;
 }
 
-/* Returns the time until the rings must be read. */
+/* Returns the time until the rings must be read, or the service manager notified. */
 static uint64_t left_ns(const struct collector *c)
 {
 	uint64_t now_ns = monotonic__ns(), end_ns = c->begin_ns + c->options.duration_ns;
 	uint64_t left_ns = session__backlog(c->session) ? 0 : c->options.poll_ns;
+	uint64_t notify_ns = notify__interval_ns(&c->notify);
 
+	if (left_ns > notify_ns)
+		left_ns = notify_ns;
 	if (!c->options.duration_ns || now_ns + left_ns <= end_ns)
 		return left_ns;
 	return end_ns > now_ns ? end_ns - now_ns : 0;
@@ -319,7 +325,8 @@ static void record(struct collector *c)
 		drain(c);
 		memory__tick(c->memory, monotonic__ns());
 		statusfile__tick(c->statusfile, c->session, c->memory, monotonic__ns());
-		if (status__due(&c->status, monotonic__ns()) && log__writable(0))
+		notify__tick(&c->notify, monotonic__ns());
+		if (status__due(&c->status, monotonic__ns()))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
 		if (bill_due(c) && log__writable(0))
 			bill(c);
@@ -330,8 +337,10 @@ static void record(struct collector *c)
  * if the command was not started, and there is nothing to report. */
 static int end(struct collector *c, bool tell)
 {
-	int err = capture__end(c->capture, &c->end_ns), finish_err;
+	int err, finish_err;
 
+	notify__stopping(&c->notify);
+	err = capture__end(c->capture, &c->end_ns);
 	drain(c);
 	session__flush(c->session, c->end_ns);
 	finish_err = recording__finish(c->recording);
@@ -383,6 +392,7 @@ static void collector__free(struct collector *c)
 	census__free(&c->census);
 	launch__free(&c->launch);
 	wakeups__close(&c->wakeups);
+	notify__close(&c->notify);
 	free(c->streams.v);
 	options__free(&c->options);
 }
@@ -429,10 +439,12 @@ int main(int argc, char **argv)
 	if (c.options.list)
 		return capture__list(list_probe, NULL) ? 1 : 0;
 	memory__init_malloc();
+	notify__open(
+		&c.notify); /* the watchdog's time may be for this process, not for its child */
 	keeper = keeper__begin();
 	if (keeper >= 0)
 		c.options.capture.filter.keeper_pid = (uint32_t)getppid();
-	status__init(&c.status, &c.options);
+	status__init(&c.status, &c.options, &c.notify);
 	err = prepare(&c);
 	if (!err)
 		err = run(&c);

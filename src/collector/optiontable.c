@@ -46,7 +46,7 @@ const struct argp_option collector_argp_options[] = {
 	  "recording",
 	  2 },
 	{ "keep", KEY_KEEP, "AGE|SIZE", 0,
-	  "Keep only this much: remove the oldest batches of the recording. An age (12h) or a "
+	  "Keep only this much: remove the oldest batches of the recording. An age (12h, 2d) or a "
 	  "size (10G); may be given once for each. Also makes room on a full disk",
 	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,

@@ -12,20 +12,22 @@
 #include "stacks/labels.h"
 #include "event/kind.h"
 
-#define LIVE_NS	   500000000
-#define NEGLIGIBLE 10000 /* one lost event in this many */
-#define POOR	   100	 /* more than one stack in this many */
-#define LINE_NS	   10000000000
-#define CLEAR_LINE "\r\033[K"
+#define LIVE_NS	     500000000
+#define NEGLIGIBLE   10000 /* one lost event in this many */
+#define POOR	     100   /* more than one stack in this many */
+#define LINE_NS	     10000000000
+#define PROGRESS_MAX 160
+#define CLEAR_LINE   "\r\033[K"
 
 static void clear_line(void)
 {
 	fputs(CLEAR_LINE, stderr);
 }
 
-void status__init(struct status *s, const struct options *o)
+void status__init(struct status *s, const struct options *o, const struct notify *notify)
 {
 	*s = (struct status){ .filter = &o->capture.filter,
+			      .notify = notify,
 			      .quiet = o->quiet,
 			      .terminal = isatty(STDERR_FILENO) };
 	if (s->terminal && !s->quiet)
@@ -70,7 +72,9 @@ static struct size_text size_text(uint64_t bytes)
 
 bool status__due(const struct status *s, uint64_t now_ns)
 {
-	return !s->quiet && now_ns - s->shown_ns >= (s->terminal ? LIVE_NS : LINE_NS);
+	if (s->quiet && !notify__is_open(s->notify))
+		return false;
+	return now_ns - s->shown_ns >= (s->terminal && !s->quiet ? LIVE_NS : LINE_NS);
 }
 
 void status__tick(struct status *s, const struct session *session, const struct recording *r,
@@ -79,16 +83,19 @@ void status__tick(struct status *s, const struct session *session, const struct 
 	struct session_totals t = session__totals(session);
 	struct recording_stats written;
 	uint64_t cpu_ns = own_cpu_ns();
-	char roots[32] = "";
+	char roots[32] = "", text[PROGRESS_MAX];
 
 	recording__stats(r, &written);
 	if (t.user_stacks)
 		snprintf(roots, sizeof(roots), "%.1f %% to the root  ",
 			 percent(t.to_root, t.user_stacks));
-	fprintf(stderr, "%s%5.0f s  %lu samples  %s%lu lost  %s  own CPU %.1f %%%s",
-		s->terminal ? CLEAR_LINE : "", (double)(now_ns - s->begin_ns) / 1e9, t.rows, roots,
-		t.lost, size_text(written.bytes).s,
-		percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns), s->terminal ? "" : "\n");
+	snprintf(text, sizeof(text), "%5.0f s  %lu samples  %s%lu lost  %s  own CPU %.1f %%",
+		 (double)(now_ns - s->begin_ns) / 1e9, t.rows, roots, t.lost,
+		 size_text(written.bytes).s, percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns));
+	if (!s->quiet && log__writable(0))
+		fprintf(stderr, "%s%s%s", s->terminal ? CLEAR_LINE : "", text,
+			s->terminal ? "" : "\n");
+	notify__status(s->notify, text + strspn(text, " "));
 	s->cpu_ns = cpu_ns;
 	s->shown_ns = now_ns;
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/hashindex.h"
 #include "base/search.h"
 #include "base/seed.h"
 #include "base/strtab.h"
@@ -20,7 +21,6 @@
 #define VERSIONS_MAX (1u << 20)
 #define NAMES_MAX    (32u << 20) /* bytes */
 #define FRAMES_MAX   (32u << 20)
-#define SLOTS_MIN    256
 #define PIECES_MIN   4
 #define NONE	     UINT32_MAX
 
@@ -49,7 +49,7 @@ struct piece {
 
 struct page {
 	uint64_t number;
-	struct piece *pieces; /* ascending, the first at 0; NULL: a free slot */
+	struct piece *pieces; /* ascending, the first at 0 */
 	uint32_t cnt, cap;
 };
 
@@ -58,8 +58,9 @@ struct codemap {
 	size_t cnt, cap;
 	struct version *versions;
 	size_t version_cnt, version_cap;
-	struct page *pages; /* open addressing, at most half full */
-	size_t slot_cnt, page_cnt, piece_cap;
+	struct page *pages;
+	size_t page_cnt, page_cap, piece_cap;
+	struct hashindex index; /* of pages by their number */
 	struct strtab *names;
 	struct buf frames;
 	uint32_t reused;
@@ -71,10 +72,8 @@ struct codemap *codemap__new(void)
 
 	if (!m)
 		return NULL;
-	m->slot_cnt = SLOTS_MIN;
-	m->pages = calloc(SLOTS_MIN, sizeof(*m->pages));
 	m->names = strtab__new();
-	if (m->pages && m->names)
+	if (m->names)
 		return m;
 	codemap__free(m);
 	return errno = ENOMEM, NULL;
@@ -84,10 +83,11 @@ void codemap__free(struct codemap *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; m->pages && i < m->slot_cnt; i++)
+	for (size_t i = 0; i < m->page_cnt; i++)
 		free(m->pages[i].pieces);
 	strtab__free(m->names);
 	buf__free(&m->frames);
+	hashindex__free(&m->index);
 	free(m->pages);
 	free(m->versions);
 	free(m->entries);
@@ -97,30 +97,12 @@ void codemap__free(struct codemap *m)
 /* ---- pages and their pieces ---------------------------------------------------------------------
  */
 
-/* Returns the page, or the free slot for it. */
+/* Returns NULL if there is no code in the page. */
 static struct page *find_page(const struct codemap *m, uint64_t number)
 {
-	size_t i = seed__mix(number) & (m->slot_cnt - 1);
+	uint32_t at = HASHINDEX_FIND(&m->index, seed__mix(number), i, m->pages[i].number == number);
 
-	while (m->pages[i].pieces && m->pages[i].number != number)
-		i = (i + 1) & (m->slot_cnt - 1);
-	return &m->pages[i];
-}
-
-static int grow_slots(struct codemap *m)
-{
-	struct codemap bigger = *m;
-
-	bigger.slot_cnt *= 2;
-	bigger.pages = calloc(bigger.slot_cnt, sizeof(*bigger.pages));
-	if (!bigger.pages)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->slot_cnt; i++)
-		if (m->pages[i].pieces)
-			*find_page(&bigger, m->pages[i].number) = m->pages[i];
-	free(m->pages);
-	*m = bigger;
-	return 0;
+	return at == HASHINDEX_NONE ? NULL : &m->pages[at];
 }
 
 static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
@@ -141,27 +123,37 @@ static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
 	return 0;
 }
 
+/* Returns NULL if out of memory. */
+static struct page *add_page(struct codemap *m, uint64_t number)
+{
+	struct page *pages = array__room(m->pages, m->page_cnt, &m->page_cap, sizeof(*pages));
+	struct page page = { .number = number, .cnt = 1 };
+
+	if (!pages)
+		return NULL;
+	m->pages = pages;
+	if (reserve_pieces(m, &page, 1) != 0)
+		return NULL;
+	page.pieces[0] = (struct piece){ 0, NONE };
+	if (hashindex__add(&m->index, seed__mix(number), (uint32_t)m->page_cnt) != 0) {
+		m->piece_cap -= page.cap;
+		free(page.pieces);
+		return NULL;
+	}
+	pages[m->page_cnt] = page;
+	return &pages[m->page_cnt++];
+}
+
 /* Returns NULL if there is no room. */
 static struct page *get_page(struct codemap *m, uint64_t number)
 {
 	struct page *p = find_page(m, number);
 
-	if (p->pieces)
-		return p;
-	if (m->page_cnt == PAGES_MAX)
+	if (!p && m->page_cnt == PAGES_MAX)
 		return errno = E2BIG, NULL;
-	if (2 * m->page_cnt >= m->slot_cnt) {
-		if (grow_slots(m) != 0)
-			return errno = ENOMEM, NULL;
-		p = find_page(m, number);
-	}
-	if (reserve_pieces(m, p, 1) != 0)
-		return errno = ENOMEM, NULL;
-	p->number = number;
-	p->pieces[0] = (struct piece){ 0, NONE };
-	p->cnt = 1;
-	m->page_cnt++;
-	return p;
+	if (!p)
+		p = add_page(m, number);
+	return p ? p : (errno = ENOMEM, NULL);
 }
 
 /* Returns the index of the piece with `off`. */
@@ -355,7 +347,7 @@ bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, str
 {
 	const struct page *p = find_page(m, addr >> PAGE_BITS);
 	const struct entry *e;
-	uint32_t last = p->pieces ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
+	uint32_t last = p ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
 
 	if (last == NONE)
 		return false;
@@ -377,8 +369,8 @@ size_t codemap__cnt(const struct codemap *m)
 size_t codemap__sz(const struct codemap *m)
 {
 	return m->cap * sizeof(*m->entries) + m->version_cap * sizeof(*m->versions) +
-	       m->slot_cnt * sizeof(*m->pages) + m->piece_cap * sizeof(struct piece) +
-	       strtab__sz(m->names) + m->frames.cap;
+	       m->page_cap * sizeof(*m->pages) + hashindex__sz(&m->index) +
+	       m->piece_cap * sizeof(struct piece) + strtab__sz(m->names) + m->frames.cap;
 }
 
 uint32_t codemap__reused(const struct codemap *m)

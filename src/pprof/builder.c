@@ -366,6 +366,15 @@ static void add_no_stack(struct builder *b)
 	builder__frame(b, &f);
 }
 
+#define BASE_MARK 0 /* ends the key of a sample of the base; no location has this id */
+
+static void sample__set_base(struct builder *b, struct sample_entry *s)
+{
+	s->pb.n_location_id--;
+	s->pb.label = b->base_labels;
+	s->pb.n_label = 1;
+}
+
 static struct sample_entry *sample__get(struct builder *b)
 {
 	struct sample_entry *s;
@@ -382,6 +391,8 @@ static struct sample_entry *sample__get(struct builder *b)
 	s->pb.n_location_id = b->stack.sz / sizeof(uint64_t);
 	s->pb.value = s->values;
 	s->pb.n_value = BUILDER_VALUE_CNT;
+	if (b->of_base)
+		sample__set_base(b, s);
 	HASH_ADD_KEYPTR(hh, b->samples, s->location_ids, b->stack.sz, s);
 	if (HASH_ADDED(s))
 		return s;
@@ -406,6 +417,8 @@ void builder__sample(struct builder *b, const int64_t values[BUILDER_VALUE_CNT])
 		b->stacks = true;
 	else
 		add_no_stack(b);
+	if (b->of_base)
+		buf__append(&b->stack, &(uint64_t){ BASE_MARK }, sizeof(uint64_t));
 	if (!b->err && !buf__err(&b->stack))
 		s = sample__get(b);
 	if (!s)
@@ -413,6 +426,15 @@ void builder__sample(struct builder *b, const int64_t values[BUILDER_VALUE_CNT])
 	for (size_t i = 0; s && i < BUILDER_VALUE_CNT; i++)
 		s->values[i] = add_saturated(s->values[i], values[i]);
 	buf__reset(&b->stack);
+}
+
+void builder__of_base(struct builder *b, bool of_base)
+{
+	b->of_base = of_base;
+	perftools__profiles__label__init(&b->base_label);
+	b->base_label.key = intern_str(b, "pprof::base");
+	b->base_label.str = intern_str(b, "true");
+	b->base_labels[0] = &b->base_label;
 }
 
 void builder__set_time(struct builder *b, int64_t start_ns, int64_t wall_ns, int64_t period_ns)

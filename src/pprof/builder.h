@@ -44,6 +44,10 @@ void builder__sample(struct builder *, const int64_t values[BUILDER_VALUE_CNT]);
 void builder__keep(struct builder *, uint64_t stack_id);
 void builder__kept(struct builder *, uint64_t stack_id, bool reversed);
 
+/* Says whether the samples that follow are those of the base of a difference. pprof takes the base
+ * for all of a percentage. The values of the base are negative. */
+void builder__of_base(struct builder *, bool);
+
 /* `start_ns` is Unix time. `period_ns` is 0 if the samples are not periodic. */
 void builder__set_time(struct builder *, int64_t start_ns, int64_t wall_ns, int64_t period_ns);
 void builder__comment(struct builder *, const char *text);

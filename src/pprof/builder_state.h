@@ -82,7 +82,8 @@ struct builder {
 	uint32_t period_type, period_unit;
 	int64_t start_ns, wall_ns, period_ns;
 	size_t unnamed;
-	bool stacks;
+	Perftools__Profiles__Label base_label, *base_labels[1]; /* of samples of the base */
+	bool stacks, of_base;
 	int err;
 };
 

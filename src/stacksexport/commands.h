@@ -5,6 +5,7 @@
 
 #include "stacksexport/export_options.h"
 
+int diff__run(const struct export_options *);
 int folded__run(const struct export_options *);
 int pprof__run(const struct export_options *);
 int query__run(const struct export_options *);

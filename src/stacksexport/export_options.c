@@ -31,6 +31,12 @@ enum {
 	KEY_SORT,
 	KEY_BY,
 	KEY_WAITING,
+	KEY_METRIC,
+	KEY_NORMALISE,
+	KEY_ALL,
+	KEY_FAIL_IF,
+	KEY_BEFORE,
+	KEY_AFTER,
 };
 
 /* Where an option's argument goes. */
@@ -138,6 +144,32 @@ static const struct option_row rows[] = {
 	{ OPTION_WAITING,
 	  FIELD(FLAG, waiting),
 	  { "waiting", KEY_WAITING, NULL, 0, "show where threads waited for work", 0 } },
+	{ OPTION_METRIC,
+	  FIELD(STRING, metric),
+	  { "metric", KEY_METRIC, "METRIC", 0,
+	    "compare cpu (the default), offcpu, wall, spans, rss, disk, files, net, faults or "
+	    "wakeups",
+	    0 } },
+	{ OPTIONS_RANGES,
+	  FIELD(STRING, before),
+	  { "before", KEY_BEFORE, "FROM..TO", 0,
+	    "the time range of A; each end has the forms of --from, or is empty", 0 } },
+	{ OPTIONS_RANGES,
+	  FIELD(STRING, after),
+	  { "after", KEY_AFTER, "FROM..TO", 0, "the time range of B", 0 } },
+	{ OPTION_NORMALISE,
+	  FIELD(STRING, normalise),
+	  { "normalise", KEY_NORMALISE, "BY", 0,
+	    "scale B to the time (the default) or to the number of spans of A", 0 } },
+	{ OPTION_ALL,
+	  FIELD(FLAG, all),
+	  { "all", KEY_ALL, NULL, 0, "show changes that are not significant, too", 0 } },
+	{ OPTION_FAIL_IF,
+	  FIELD(STRING, fail_if),
+	  { "fail-if", KEY_FAIL_IF, "LIMIT", 0,
+	    "end with exit status 3 if a significant change is larger: 'self > 5%', 'total > 5%' "
+	    "or 'all > 5%', in percent of all of A",
+	    0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -180,8 +212,8 @@ static void argp_options(unsigned accepts, struct argp_option *out)
 static const char *option__set(struct export_options *o, const struct option_row *row,
 			       const char *arg)
 {
-	bool again = o->given & row->bit;
 	void *field = (char *)o + row->field;
+	bool again = row->kind == FIELD_STRING && *(const char **)field;
 	uint64_t n;
 
 	o->given |= row->bit;
@@ -230,7 +262,7 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 	return 0;
 }
 
-#define SUBCOMMAND_MAX 8
+#define SUBCOMMAND_MAX 16
 
 static void print_completion(const struct subcommand *s, const char *shell,
 			     struct argp_state *state)
@@ -239,6 +271,8 @@ static void print_completion(const struct subcommand *s, const char *shell,
 		{ "format", "table csv json parquet", false },
 		{ "by", "command process thread cgroup container unit span host", false },
 		{ "sort", "self total", false },
+		{ "metric", "cpu offcpu wall spans rss disk files net faults wakeups", false },
+		{ "normalise", "time spans", false },
 		{ 0 },
 	};
 	struct argp_option options[SUBCOMMAND_MAX][ROW_CNT + GENERAL_CNT + 1];
@@ -324,7 +358,7 @@ static void help_all(const struct subcommand *s)
 	     "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 	     "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY ALL'\n\n"
 	     "Exit status: 0; 1 if there is no recording or no result, or if reading it fails; "
-	     "2 for wrong usage.");
+	     "2 for wrong usage; 3 if diff --fail-if is true.");
 }
 
 int export_options__wrong(const struct export_options *o, const char *fmt, ...)

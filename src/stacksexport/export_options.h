@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 }; /* exit statuses */
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_EXCEEDED = 3 }; /* of exit */
 
 /* Bits of options, for subcommand.accepts and export_options.given. */
 enum export_option {
@@ -37,6 +37,11 @@ enum export_option {
 	OPTION_HOST = 1 << 19,
 	OPTION_INTERPRETER = 1 << 20,
 	OPTION_SVG = 1 << 21,
+	OPTION_METRIC = 1 << 25,
+	OPTION_NORMALISE = 1 << 26,
+	OPTION_ALL = 1 << 27,
+	OPTION_FAIL_IF = 1 << 28,
+	OPTIONS_RANGES = 1 << 29, /* --before and --after */
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -69,8 +74,11 @@ struct export_options {
 	const char *sort; /* "self" or "total"; NULL: "self" */
 	const char *by;	  /* --by; NULL: "command" */
 	const char *svg;  /* --svg: a picture of a flame graph */
-	size_t rows;	  /* -N; 0: as many as the subcommand shows by itself */
-	bool inlines, offsets, no_open, interpreter, waiting;
+	/* diff: a metric's id, what its sides are compared by, its limit, "FROM..TO" of each side
+	 */
+	const char *metric, *normalise, *fail_if, *before, *after;
+	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
+	bool inlines, offsets, no_open, interpreter, waiting, all;
 	bool follows;	/* set by the subcommand: new batches are read as they come */
 	unsigned given; /* enum export_option */
 };

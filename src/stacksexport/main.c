@@ -106,6 +106,28 @@ static const struct subcommand subcommands[] = {
 		.run = view__run,
 	},
 	{
+		.name = "diff",
+		.argument = "[A [B]]",
+		.argument_max = 2,
+		.summary = "shows what changed between two recordings or time ranges",
+		.doc = "Prints the functions whose self time or total time changed from A to B, "
+		       "with "
+		       "the interval and p of a bootstrap over slices of time. Changes that may be "
+		       "chance are left out. B is scaled to the time of A. Of one recording, "
+		       "--before and --after choose two ranges. -o FILE writes the difference as a "
+		       "profile of google/pprof, as its -diff_base makes it.\n\n"
+		       "Examples:\n"
+		       "  stacksexport diff old new\n"
+		       "  stacksexport diff old new -c server --fail-if 'self > 5%'\n"
+		       "  stacksexport diff --before 0s..10s --after 10s..20s --metric offcpu\n"
+		       "  stacksexport diff old new --normalise spans -o diff.pb.gz",
+		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INTERPRETER |
+			   OPTION_PID | OPTION_TID | OPTION_THREAD | OPTION_SPAN | OPTION_CGROUP |
+			   OPTION_HOST | OPTION_ROWS | OPTION_OUTPUT | OPTION_METRIC |
+			   OPTION_NORMALISE | OPTION_ALL | OPTION_FAIL_IF | OPTIONS_RANGES,
+		.run = diff__run,
+	},
+	{
 		.name = "report",
 		.argument = "[RECORDING]",
 		.argument_max = 1,

@@ -11,7 +11,8 @@ struct dict {
 	uint32_t *idx; /* for each value of the leaf: its index in keys */
 	/* private: */
 	/* Key number + 1, 0: free. If `direct`, the slot of a key is key - min; otherwise this is a
-	 * hash table with a power of two of slots. */
+	 * hash table with a power of two of slots. It is not base/hashindex.h because each leaf
+	 * starts with few slots in the memory of the largest leaf before: clearing is cheap. */
 	uint32_t *slots;
 	uint32_t *ranks;
 	size_t key_cap, slot_cnt, slot_cap, idx_cap, rank_cap;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A set of 64-bit hashes, looked up once per event. */
+/*
+ * A set of 64-bit hashes, looked up once per event. The slots have the hashes themselves: a look-up
+ * reads one cache line, with base/hashindex.h it would read two.
+ */
 #ifndef STORE_IDSET_H
 #define STORE_IDSET_H
 

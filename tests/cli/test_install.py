@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """make install-programs and make uninstall."""
+import shutil
 import subprocess
 
 import pytest
@@ -21,10 +22,22 @@ def test_installed_programs_bring_their_library_queries_and_completions(installe
     _, root = installed
     for path in ["lib/stacks/libduckdb.so", "share/stacks/sql/pprof/cpu_stacks.sql", "share/man/man1/collector.1", "include/stacks_tracing.h",
                  "share/bash-completion/completions/stacktrace", "share/zsh/site-functions/_stacksexport",
-                 "share/fish/vendor_completions.d/collector.fish"]:
+                 "share/fish/vendor_completions.d/collector.fish", "lib/systemd/system/collector.service"]:
         assert (root / "usr" / path).stat().st_size > 0
     p = subprocess.run([root / "usr/bin/stacksexport", "query", "SELECT 1"], capture_output=True, text=True, env={"STACKS_DIR": "/nowhere"})
     assert p.returncode == 1 and "/nowhere" in p.stderr  # it was loaded together with libduckdb
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is missing (package systemd)")
+def test_systemd_accepts_the_installed_service(tmp_path):
+    subprocess.run(["make", "-s", "install-programs", f"BUILD={BUILD}", f"PREFIX={tmp_path}"], cwd=ROOT, check=True)
+    unit = tmp_path / "lib/systemd/system/collector.service"
+    p = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
+    # It also reports defects of other units of this machine.
+    assert [line for line in p.stderr.splitlines() if "collector" in line or str(tmp_path) in line] == []
+    unit.write_text(unit.read_text().replace("WatchdogSec=60s", "WatchdogSec=often"))
+    p = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
+    assert "Failed to parse" in p.stderr
 
 
 def test_uninstall_leaves_no_file(installed):

@@ -8,7 +8,7 @@ import pytest
 from conftest import EXPORT
 from exporter import Raw, run
 from recordings import PERIOD, SECOND, START, Batch, names
-from viewserver import MS, rec, serve, server  # noqa: F401
+from viewserver import MS, changing, rec, serve, server  # noqa: F401
 from webclient import functions, paths
 
 
@@ -217,20 +217,6 @@ def test_what_the_recording_is(server, rec):
 
 
 # ---- differences ----
-
-
-@pytest.fixture(scope="module")
-def changing(tmp_path_factory):
-    """Ten seconds in which slow takes a quarter of the time, ten in which it takes half; noise is the same in both."""
-    b = Batch()
-    for i in range(2000):
-        late, at = i >= 1000, i * 10 * MS
-        b.profile(at, names("slow" if i * 7919 % 100 < (50 if late else 25) else "fast", "main"))
-        if i * 104729 % 100 < 30:
-            b.profile(at + 1, names("noise", "main"))
-        if i % (50 if late else 100) == 0:
-            b.add("trace_close", at, duration=MS, trace_name="s", span_id=1 + i)
-    return b.write(tmp_path_factory.mktemp("diff") / "changing")
 
 
 def changes(diff):

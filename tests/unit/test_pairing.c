@@ -231,19 +231,6 @@ static void test_random(void **state)
 	}
 }
 
-/* The slots of all keys in the table are the same: `key ^ key >> 32` is 0. */
-static void test_keys_of_one_slot(void **state)
-{
-	struct row rows[600] = { 0 };
-
-	(void)state;
-	for (uint64_t i = 0; i < 600; i++)
-		rows[i] = (struct row){ .key = i % 40 << 32 | i % 40,
-					.begin = (int64_t)i,
-					.is_end = i % 3 == 0 };
-	check(rows, 600);
-}
-
 static void test_disorder(void **state)
 {
 	static const struct row row = { .key = 1 };
@@ -277,7 +264,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_keys_of_one_slot),
 		cmocka_unit_test(test_disorder),
 		cmocka_unit_test(test_types),
 	};

@@ -51,6 +51,7 @@ static void durations_are_parsed(void **state)
 		{ "0.25ms", 0, 250000 },
 		{ "2m", 0, 120000000000 },
 		{ "1h", 0, 3600000000000 },
+		{ "1.5d", 0, 129600000000000 },
 		{ "5", -EINVAL, 0 },
 		{ "1.s", -EINVAL, 0 },
 		{ ".5s", -EINVAL, 0 },

@@ -6,6 +6,7 @@
 
 #include "capture_take.h"
 #include "collector/status.h"
+#include "manager.h"
 #include "session_rig.h"
 
 #define CLEAR_LINE "\r\033[K"
@@ -13,6 +14,7 @@
 struct rig {
 	struct session_rig session;
 	struct status status;
+	struct notify notify;
 	int reader, writer, own_stderr; /* `writer` replaces stderr during a call */
 	char text[8192];
 };
@@ -57,7 +59,8 @@ static void begin(struct rig *r, bool terminal, bool quiet)
 		r->reader = fds[0];
 		r->writer = fds[1];
 	}
-	assert_string_equal(said(r, status__init(&r->status, &r->session.options)), "");
+	notify__open(&r->notify);
+	assert_string_equal(said(r, status__init(&r->status, &r->session.options, &r->notify)), "");
 }
 
 static void end(struct rig *r)
@@ -65,6 +68,7 @@ static void end(struct rig *r)
 	close(r->reader);
 	close(r->writer);
 	log__set_before(NULL);
+	notify__close(&r->notify);
 	session_rig__free(&r->session);
 }
 
@@ -157,6 +161,29 @@ static void quiet_prints_only_the_folder(void **state)
 	}
 }
 
+static void a_service_manager_gets_the_line_without_the_indent(void **state)
+{
+	(void)state;
+	for (int quiet = 0; quiet < 2; quiet++) {
+		struct manager m;
+		struct rig r = { 0 };
+
+		manager__begin(&m, '@');
+		begin(&r, false, quiet);
+		recording(&r);
+		add_slices(&r, 5);
+		tick(&r, 9999);
+		assert_string_equal(manager__received(&m), "");
+		assert_int_equal(*tick(&r, 10000) == '\0', quiet);
+		assert_memory_equal(manager__received(&m), "STATUS=10 s  5 samples  0 lost  0 KB ",
+				    37);
+		assert_null(strchr(m.text, '\n'));
+		session_rig__finish(&r.session);
+		end(&r);
+		manager__end(&m);
+	}
+}
+
 /* A profile's stack that does not reach the root: its process is gone. */
 static void add_sample(struct rig *r)
 {
@@ -224,5 +251,6 @@ static void a_bill_lists_programs(void **state)
 
 RUN_TESTS(cmocka_unit_test(a_file_gets_a_line_every_ten_seconds),
 	  cmocka_unit_test(a_terminal_gets_a_line_that_is_overwritten),
-	  cmocka_unit_test(quiet_prints_only_the_folder), cmocka_unit_test(a_summary_counts),
-	  ROOT_TEST(a_bill_lists_programs))
+	  cmocka_unit_test(quiet_prints_only_the_folder),
+	  cmocka_unit_test(a_service_manager_gets_the_line_without_the_indent),
+	  cmocka_unit_test(a_summary_counts), ROOT_TEST(a_bill_lists_programs))

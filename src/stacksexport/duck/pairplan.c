@@ -4,57 +4,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/seed.h"
+
 static const struct pair_step no_step = { PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE };
 
-static uint32_t home_of(const struct pair_plan *p, uint64_t value)
+/* Recordings choose the keys: the hash has a seed that they cannot know. */
+static uint32_t find_key(const struct pair_plan *p, uint64_t value)
 {
-	return (uint32_t)(value ^ value >> 32) & p->slot_mask;
+	return HASHINDEX_FIND(&p->index, seed__mix(value), i, p->keys[i].value == value);
 }
 
-static uint32_t *slot_of(const struct pair_plan *p, uint64_t value)
-{
-	uint32_t at = home_of(p, value);
-
-	while (p->slots[at] && p->keys[p->slots[at] - 1].value != value)
-		at = (at + 1) & p->slot_mask;
-	return &p->slots[at];
-}
-
-/* Frees a slot, and moves later entries that collided with it (Knuth, The Art of Computer
- * Programming 3, 6.4, algorithm R). */
-static void empty_slot(struct pair_plan *p, uint32_t *slot)
-{
-	uint32_t hole = (uint32_t)(slot - p->slots);
-
-	for (uint32_t at = (hole + 1) & p->slot_mask; p->slots[at]; at = (at + 1) & p->slot_mask) {
-		uint32_t home = home_of(p, p->keys[p->slots[at] - 1].value);
-
-		if (((at - home) & p->slot_mask) < ((at - hole) & p->slot_mask))
-			continue;
-		p->slots[hole] = p->slots[at];
-		hole = at;
-	}
-	p->slots[hole] = 0;
-}
-
-/* Doubles the number of keys. At most half of the slots are in use. */
 static int grow_keys(struct pair_plan *p)
 {
 	uint32_t capacity = p->key_capacity ? 2 * p->key_capacity : 1024;
 	struct pair_key *keys = realloc(p->keys, capacity * sizeof(*keys));
-	uint32_t *slots = calloc(2 * (size_t)capacity, sizeof(*slots));
 
 	p->keys = keys ? keys : p->keys;
-	if (!keys || !slots) {
-		free(slots);
+	if (!keys)
 		return -ENOMEM;
-	}
-	free(p->slots);
-	p->slots = slots;
-	p->slot_mask = 2 * capacity - 1;
 	p->key_capacity = capacity;
-	for (uint32_t i = 0; i < p->key_cnt; i++) /* all are in use */
-		*slot_of(p, keys[i].value) = i + 1;
 	return 0;
 }
 
@@ -73,15 +41,16 @@ static int grow_marks(struct pair_plan *p)
 /* Returns the number of a key, or PAIR_NONE if out of memory. */
 static uint32_t add_key(struct pair_plan *p, uint64_t value)
 {
-	uint32_t key = p->free_key;
+	uint32_t key = p->free_key != PAIR_NONE ? p->free_key : p->key_cnt;
 
-	if (key != PAIR_NONE)
-		p->free_key = p->keys[key].next;
-	else if (p->key_cnt < p->key_capacity || grow_keys(p) == 0)
-		key = p->key_cnt++;
-	else
+	if (key == p->key_capacity && grow_keys(p) != 0)
 		return PAIR_NONE;
-	*slot_of(p, value) = key + 1;
+	if (hashindex__add(&p->index, seed__mix(value), key) != 0)
+		return PAIR_NONE;
+	if (key == p->key_cnt)
+		p->key_cnt++;
+	else
+		p->free_key = p->keys[key].next;
 	p->keys[key] = (struct pair_key){ .value = value, .newest = PAIR_NONE };
 	return key;
 }
@@ -98,12 +67,10 @@ static void drop_marks(struct pair_plan *p, uint32_t *first)
 	}
 }
 
-static void forget_key(struct pair_plan *p, uint32_t *slot)
+static void forget_key(struct pair_plan *p, uint32_t key)
 {
-	uint32_t key = *slot - 1;
-
 	drop_marks(p, &p->keys[key].newest);
-	empty_slot(p, slot);
+	hashindex__remove(&p->index, seed__mix(p->keys[key].value), key);
 	p->keys[key].has_row = false;
 	p->keys[key].next = p->free_key;
 	p->free_key = key;
@@ -167,16 +134,15 @@ static void plan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct p
 int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *given,
 		   struct pair_step *s)
 {
-	uint32_t *slot = slot_of(p, row->key);
-	uint32_t key = *slot - 1;
+	uint32_t key = find_key(p, row->key);
 
 	*s = no_step;
 	if (row->moment < p->moment)
 		return -EINVAL;
 	p->moment = row->moment;
-	if (!*slot && row->is_end)
+	if (key == PAIR_NONE && row->is_end)
 		return 0;
-	if (!*slot)
+	if (key == PAIR_NONE)
 		key = add_key(p, row->key);
 	if (key == PAIR_NONE)
 		return -ENOMEM;
@@ -184,7 +150,7 @@ int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *gi
 		return plan_mark(p, &p->keys[key], row->moment, s);
 	plan_pair(p, key, row->begin, given, s);
 	if (row->is_end)
-		forget_key(p, slot);
+		forget_key(p, key);
 	else
 		plan_row(p, key, row->moment, s);
 	return 0;
@@ -201,6 +167,6 @@ int pair_plan__init(struct pair_plan *p)
 void pair_plan__free(struct pair_plan *p)
 {
 	free(p->keys);
-	free(p->slots);
+	hashindex__free(&p->index);
 	free(p->marks);
 }

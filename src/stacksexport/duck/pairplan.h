@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PAIR_NONE UINT32_MAX
+#include "base/hashindex.h"
+
+#define PAIR_NONE HASHINDEX_NONE
 
 /* One row of the stream, with the columns of struct pairing_control. */
 struct pair_row {
@@ -42,8 +44,7 @@ struct pair_mark {
 struct pair_plan {
 	struct pair_key *keys;
 	uint32_t key_cnt, key_capacity, free_key;
-	uint32_t *slots; /* key's number + 1 by its value, open addressing; 0: free */
-	uint32_t slot_mask;
+	struct hashindex index; /* of the keys in use */
 	struct pair_mark *marks;
 	uint32_t mark_cnt, mark_capacity, free_mark;
 	int64_t moment; /* moment of the last row of all keys */

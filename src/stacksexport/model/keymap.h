@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KEYMAP_NONE UINT32_MAX
+#include "base/hashindex.h"
+
+#define KEYMAP_NONE HASHINDEX_NONE
 
 struct keymap_key {
 	uint64_t a, b;
@@ -15,8 +17,9 @@ struct keymap_key {
 /* Zeroed is empty. Key i is keys[i]. */
 struct keymap {
 	struct keymap_key *keys;
-	uint32_t *slots; /* index + 1; 0: free */
-	uint32_t cnt, mask;
+	struct hashindex index;
+	uint32_t cnt;
+	size_t cap;
 };
 
 void keymap__free(struct keymap *);

@@ -6,56 +6,11 @@
 
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/flame.h"
+#include "stacksexport/web/functionsums.h"
 #include "stacksexport/web/jsonout.h"
-#include "stacksexport/web/metrics.h"
 
 #define ROWS_DEFAULT 200
 #define ROWS_MAX     100000
-
-struct function_sums {
-	uint32_t function;
-	int64_t self, total, events;
-};
-
-/* One table: entry i is of function i, until it is sorted. */
-struct function_table {
-	struct function_sums *rows;
-	size_t cnt;
-	int64_t total;
-};
-
-/* A recursive function counts once in a total. */
-static int table_fill(struct function_table *t, struct calltree *tree, struct metric_sums *sums)
-{
-	const struct trie *trie = calltree__trie(tree);
-	const bool *recursive = calltree__recursive(tree);
-	int64_t *total = calloc(trie__cnt(trie), sizeof(*total));
-
-	if (!recursive || !total) {
-		free(total);
-		return -ENOMEM;
-	}
-	trie__sum(trie, sums->values.values, total);
-	t->total = total[TRIE_ROOT];
-	for (uint32_t node = 1; node < trie__cnt(trie); node++) {
-		struct function_sums *row = &t->rows[trie__function(trie, node)];
-
-		row->self = trie__add(row->self, sums->values.values[node]);
-		row->events = trie__add(row->events, sums->events.values[node]);
-		row->total = trie__add(row->total, recursive[node] ? 0 : total[node]);
-	}
-	free(total);
-	return 0;
-}
-
-static int table_init(struct function_table *t, const struct stackset *s)
-{
-	t->cnt = stackset__function_cnt(s);
-	t->rows = calloc(t->cnt ? t->cnt : 1, sizeof(*t->rows));
-	for (size_t i = 0; t->rows && i < t->cnt; i++)
-		t->rows[i].function = (uint32_t)i;
-	return t->rows ? 0 : -ENOMEM;
-}
 
 static int compare(int64_t a, int64_t b)
 {
@@ -147,15 +102,13 @@ static int functions_show(struct model *model, const struct functions_request *f
 	int err = shape.tree ? metric__sum(&shape, rows, &sums) : -ENOMEM;
 
 	if (!err)
-		err = table_init(&table, model->stacks);
-	if (!err)
-		err = table_fill(&table, shape.tree, &sums);
+		err = function_table__make(&table, &shape, &sums);
 	if (!err) {
 		qsort(table.rows, table.cnt, sizeof(*table.rows),
 		      f->by_total ? compare_total : compare_self);
 		table_show(&table, model->stacks, (size_t)f->limit, out);
 	}
-	free(table.rows);
+	function_table__free(&table);
 	metric_sums__free(&sums);
 	return err;
 }

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport diff`: what changed from one recording, or time range, to another, as a table. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/duck/sources.h"
+#include "stacksexport/moment.h"
+#include "stacksexport/printer.h"
+#include "stacksexport/progress.h"
+#include "stacksexport/web/difflimit.h"
+#include "stacksexport/web/diffprofile.h"
+
+#define ROWS_DEFAULT 10
+#define RANGE_SEP    ".."
+#define COLUMN_CNT   9
+
+struct diff_command {
+	const struct export_options *options;
+	struct view view;
+	struct web_request request;
+	char times[SIDE_CNT][2][24];
+	struct diff_limit limit;
+	struct sides sides;
+	struct diff_functions functions;
+};
+
+/* ---- the request ---------------------------------------------------------------------------- */
+
+/* The text of --before and --after: where a side begins and ends. */
+struct diff_range {
+	struct moment ends[2];
+	bool has[2]; /* an empty text is the end of the recording */
+};
+
+static bool moment_read(const char *s, size_t sz, struct moment *moment)
+{
+	char copy[64];
+
+	if (sz >= sizeof(copy))
+		return false;
+	memcpy(copy, s, sz);
+	copy[sz] = '\0';
+	return moment__parse(copy, moment) == 0;
+}
+
+static bool range_parse(const char *text, struct diff_range *range)
+{
+	const char *sep = strstr(text, RANGE_SEP), *end;
+
+	*range = (struct diff_range){ 0 };
+	if (!sep)
+		return false;
+	end = sep + strlen(RANGE_SEP);
+	range->has[0] = sep > text;
+	range->has[1] = *end;
+	return (!range->has[0] || moment_read(text, (size_t)(sep - text), &range->ends[0])) &&
+	       (!range->has[1] || moment_read(end, strlen(end), &range->ends[1]));
+}
+
+static int range_check(const struct export_options *o, const char *name, const char *text)
+{
+	struct diff_range range;
+
+	return !text || range_parse(text, &range)
+		       ? STATUS_OK
+		       : export_options__wrong(o,
+					       "--%s '%s': expected FROM" RANGE_SEP
+					       "TO, each empty or " MOMENT_FORMS,
+					       name, text);
+}
+
+/* Moments count from the beginning of the side's recording. */
+static int set_range(struct diff_command *d, enum diff_side side, const char *text)
+{
+	static const char *const names[SIDE_CNT][2] = { { "afrom", "ato" }, { "bfrom", "bto" } };
+	struct source *source = &d->view.sources[side == SIDE_B ? d->view.source_cnt - 1 : 0];
+	struct diff_range range;
+
+	if (!text || !range_parse(text, &range))
+		return STATUS_OK;
+	if (source__await(source, PART_TOTALS) != 0) {
+		log__error("cannot read the recording: %s", source->error);
+		return STATUS_FAILED;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (!range.has[i])
+			continue;
+		snprintf(d->times[side][i], sizeof(d->times[side][i]), "%" PRId64,
+			 moment__resolve(&range.ends[i], source->begins_ns, source->ends_ns) -
+				 source->begins_ns);
+		query_params__set(&d->request.params, names[side][i], d->times[side][i]);
+	}
+	return STATUS_OK;
+}
+
+static int set_params(struct diff_command *d)
+{
+	const struct export_options *o = d->options;
+	const struct query_param params[] = {
+		{ "metric", o->metric }, { "normalise", o->normalise },
+		{ "command", o->comm },	 { "tgid", o->pid },
+		{ "pid", o->tid },	 { "thread", o->thread },
+		{ "span", o->span },	 { "cgroup", o->cgroup },
+		{ "host", o->host },	 { "other", d->view.source_cnt > 1 ? "1" : NULL },
+	};
+	int status;
+
+	d->request.view = &d->view;
+	d->request.source = &d->view.sources[0];
+	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++)
+		if (params[i].value)
+			query_params__set(&d->request.params, params[i].name, params[i].value);
+	status = set_range(d, SIDE_A, o->before);
+	return status == STATUS_OK ? set_range(d, SIDE_B, o->after) : status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static const struct diff_unit {
+	const char *unit, *name;
+	double divisor;
+	int decimals;
+} diff_units[] = {
+	{ "ns", "s", 1e9, 3 },
+	{ "bytes", "MB", 1e6, 3 },
+	{ "count", "", 1, 0 },
+};
+
+static const struct diff_unit *unit_of(const struct metric *m)
+{
+	const struct diff_unit *u = diff_units;
+
+	while (strcmp(u->unit, m->unit) != 0)
+		u++;
+	return u;
+}
+
+/* The place of a row and how much it changed, to be sorted. */
+struct diff_row {
+	size_t index;
+	struct diff_change change;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	double p = fabs(x->change.b - x->change.a), q = fabs(y->change.b - y->change.a);
+
+	return p < q ? 1 : p > q ? -1 : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void print_heading(struct printer *p, const char *field, const struct diff_unit *u)
+{
+	printer__cellf(p, "A %s%s%s", field, *u->name ? " " : "", u->name);
+	printer__cellf(p, "B %s%s%s", field, *u->name ? " " : "", u->name);
+	printer__cellf(p, "change%s%s", *u->name ? " " : "", u->name);
+	printer__cellf(p, "change %%");
+	printer__cellf(p, "low %%");
+	printer__cellf(p, "high %%");
+	printer__cellf(p, "p");
+	printer__cellf(p, "module");
+	printer__cellf(p, "function");
+}
+
+/* A percentage of all of A, which may be nothing. */
+static void print_percent(struct printer *p, double value, double all)
+{
+	if (all != 0)
+		printer__cellf(p, "%+.2f", 100 * value / fabs(all));
+	else
+		printer__cellf(p, "-");
+}
+
+static void print_row(const struct diff_command *d, struct printer *p, const struct diff_row *row)
+{
+	const struct stackset *stacks = d->view.model.stacks;
+	const struct diff_unit *u = unit_of(d->sides.metric);
+	const struct function *f = stackset__function(stacks, d->functions.functions[row->index]);
+	const struct frame_text name = stackset__text(stacks, f->name);
+	const struct frame_text module = stackset__text(stacks, f->module);
+	const struct diff_change *c = &row->change;
+	double all = diff_functions__change(&d->functions, DIFF_ALL, 0).a;
+
+	printer__cellf(p, "%.*f", u->decimals, c->a / u->divisor);
+	printer__cellf(p, "%.*f", u->decimals, c->b / u->divisor);
+	printer__cellf(p, "%+.*f", u->decimals, (c->b - c->a) / u->divisor);
+	print_percent(p, c->b - c->a, all);
+	print_percent(p, c->lo, all);
+	print_percent(p, c->hi, all);
+	printer__cellf(p, c->p < 0.001 ? "<0.001" : "%.3f", c->p);
+	printer__cell(p, module.s, module.sz);
+	printer__cell(p, name.s, name.sz);
+}
+
+/* Returns the rows of a field, sorted; NULL if out of memory. */
+static struct diff_row *choose_rows(const struct diff_command *d, enum diff_field field,
+				    size_t *cnt)
+{
+	struct diff_row *rows = calloc(d->functions.cnt + 1, sizeof(*rows));
+
+	*cnt = 0;
+	for (size_t i = 0; rows && i < d->functions.cnt; i++) {
+		struct diff_row row = { i, diff_functions__change(&d->functions, field, i) };
+
+		if (row.change.significant ||
+		    (d->options->all && (row.change.a != 0 || row.change.b != 0)))
+			rows[(*cnt)++] = row;
+	}
+	if (rows)
+		qsort(rows, *cnt, sizeof(*rows), compare_rows);
+	return rows;
+}
+
+static int print_rows(const struct diff_command *d, const struct diff_row *rows, size_t cnt,
+		      const char *field)
+{
+	static const bool right[COLUMN_CNT] = { true, true, true, true, true, true, true };
+	size_t max = d->options->rows ? d->options->rows : ROWS_DEFAULT;
+	struct printer *p = printer__new(COLUMN_CNT, right);
+	int err = p ? 0 : -ENOMEM;
+
+	if (p) {
+		print_heading(p, field, unit_of(d->sides.metric));
+		for (size_t i = 0; i < cnt && i < max; i++)
+			print_row(d, p, &rows[i]);
+		err = printer__print(p, stdout, terminal__width(STDOUT_FILENO));
+	}
+	printer__free(p);
+	if (!err && cnt > max)
+		printf("(%zu more)\n", cnt - max);
+	return err;
+}
+
+static int print_table(const struct diff_command *d, enum diff_field field, const char *name)
+{
+	size_t cnt;
+	struct diff_row *rows = choose_rows(d, field, &cnt);
+	int err = rows ? 0 : -ENOMEM;
+
+	printf("\n%s BY FUNCTION%s\n", field == DIFF_SELF ? "SELF" : "TOTAL",
+	       d->options->all ? "" : ", SIGNIFICANT CHANGES");
+	if (rows && cnt)
+		err = print_rows(d, rows, cnt, name);
+	else if (rows)
+		puts(d->options->all ? "none" : "none (--all shows the others)");
+	free(rows);
+	return err;
+}
+
+static void print_side(const struct diff_command *d, enum diff_side side)
+{
+	const struct web_request *r = &d->sides.of[side].request;
+	const struct diff_unit *u = unit_of(d->sides.metric);
+	const struct diff_series *all = &d->functions.fields[DIFF_ALL];
+	int64_t from = 0, to = 0;
+	char when[MOMENT_TEXT_SZ];
+
+	query_params__int(&r->params, "from", &from);
+	query_params__int(&r->params, "to", &to);
+	moment__format(from, when);
+	printf("%c: %s: %.1f s from %s: %.*f%s%s %s\n", "AB"[side],
+	       r -> source -> request.files.label, (double)(to - from) / 1e9, when, u->decimals,
+	       side_series__sum(&all->series, side, 0) / u->divisor /
+		       (side == SIDE_B ? d->sides.scale : 1),
+	       *u->name ? " " : "", u->name, d->sides.metric->label);
+}
+
+static int print_all(const struct diff_command *d)
+{
+	const struct diff_unit *u = unit_of(d->sides.metric);
+	struct diff_change c = diff_functions__change(&d->functions, DIFF_ALL, 0);
+	bool by_spans = d->options->normalise && strcmp(d->options->normalise, "spans") == 0;
+	int err;
+
+	for (int i = 0; i < SIDE_CNT; i++)
+		print_side(d, i);
+	printf("In the %s of A, B has %.*f%s%s", by_spans ? "number of spans" : "time", u->decimals,
+	       c.b / u->divisor, *u->name ? " " : "", u->name);
+	if (c.a != 0)
+		printf(", %+.1f %% (95 %% interval %+.1f to %+.1f)", 100 * (c.b - c.a) / fabs(c.a),
+		       100 * c.lo / fabs(c.a), 100 * c.hi / fabs(c.a));
+	puts(". Percentages below are of all of A.");
+	err = print_table(d, DIFF_SELF, "self");
+	if (!err)
+		err = print_table(d, DIFF_TOTAL, "total");
+	if (!err && fflush(stdout) != 0)
+		err = errno ? -errno : -EIO;
+	if (err)
+		log__error("cannot print the table: %s", strerror(-err));
+	return err;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+/* "|blk_read|blk_write|" */
+static uint64_t kinds_of(const struct metric *m)
+{
+	uint64_t kinds = 0;
+
+	for (const char *s = m->kinds; *s;) {
+		size_t sz = strcspn(s, "|");
+
+		kinds |= sources__kind(s, sz);
+		s += sz + (s[sz] == '|');
+	}
+	return kinds;
+}
+
+/* Warns of lost events, and says that there is nothing to compare. */
+static int check_sides(struct diff_command *d)
+{
+	const struct diff_series *all = &d->functions.fields[DIFF_ALL];
+	bool has_some = d->functions.cnt > 0;
+	int64_t lost;
+
+	for (size_t i = 0; i < d->view.source_cnt; i++) {
+		struct request *r = &d->view.sources[i].request;
+
+		r->reads = kinds_of(d->sides.metric);
+		if (has_some && request__lost(r, &lost) != 0)
+			return STATUS_FAILED;
+	}
+	for (int side = 0; side < SIDE_CNT && has_some; side++)
+		if (side_series__sum(&all->series, side, 0) == 0)
+			log__warn("%c has no %s of this selection", "AB"[side],
+				  d -> sides.metric->label);
+	return has_some ? STATUS_OK : request__empty(&d->view.sources[0].request);
+}
+
+static int check_limit(const struct diff_command *d)
+{
+	ssize_t found = d->options->fail_if ? diff_limit__exceeded(&d->limit, &d->functions) : -1;
+	const struct stackset *stacks = d->view.model.stacks;
+	double all = diff_functions__change(&d->functions, DIFF_ALL, 0).a;
+	struct diff_change c;
+	struct frame_text name = { "all", 3 };
+
+	if (found < 0)
+		return STATUS_OK;
+	c = diff_functions__change(&d->functions, d->limit.field, (size_t)found);
+	if (d->limit.field != DIFF_ALL)
+		name = stackset__text(
+			stacks, stackset__function(stacks, d->functions.functions[found])->name);
+	log__error("%.*s grew by %.2f %% of A: --fail-if '%s'", (int)name.sz, name.s,
+		   all != 0 ? 100 * (c.b - c.a) / fabs(all) : INFINITY, d->options->fail_if);
+	return STATUS_EXCEEDED;
+}
+
+static int compare_functions(struct diff_command *d)
+{
+	static const struct calltree_options by_function = { 0 };
+	struct model *model = &d->view.model;
+	struct metric_shape shape = { .model = model,
+				      .metric = d->sides.metric,
+				      .waits = SHAPE_WAITING };
+	int err;
+
+	pthread_mutex_lock(&model->lock);
+	shape.tree = model__tree(model, &by_function);
+	err = shape.tree ? sides__list(&d->sides, &shape) : -ENOMEM;
+	if (!err)
+		err = diff_functions__make(&d->functions, &shape, &d->sides);
+	pthread_mutex_unlock(&model->lock);
+	if (err)
+		log__error("cannot compare: %s", strerror(-err));
+	return err;
+}
+
+static int diff_read(struct diff_command *d)
+{
+	struct answer a = { 0 };
+	int err = sides__read(&d->sides, &d->request, &a);
+
+	if (err)
+		log__error("%.*s", (int)a.error.sz,
+			   a.error.sz ? (const char *)a.error.data : "out of memory");
+	buf__free(&a.error);
+	return err;
+}
+
+static int diff_show(struct diff_command *d)
+{
+	const char *output = d->options->output;
+	int status = check_sides(d);
+
+	progress__end();
+	if (status == STATUS_OK && !(output && strcmp(output, "-") == 0) && print_all(d) != 0)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK && output && diff_profile__write(&d->sides, output) != 0)
+		status = STATUS_FAILED;
+	return status == STATUS_OK ? check_limit(d) : status;
+}
+
+/* Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int check_options(struct diff_command *d)
+{
+	const struct export_options *o = d->options;
+	const struct metric *m = metrics;
+
+	while (m->id && o->metric && strcmp(m->id, o->metric) != 0)
+		m++;
+	if (!m->id)
+		return export_options__wrong(o, "--metric '%s': there is no such metric",
+					     o->metric);
+	if (o->normalise && strcmp(o->normalise, "time") != 0 && strcmp(o->normalise, "spans") != 0)
+		return export_options__wrong(o, "--normalise '%s': expected time or spans",
+					     o->normalise);
+	if (o->fail_if && diff_limit__parse(o->fail_if, &d->limit) != 0)
+		return export_options__wrong(o, "--fail-if '%s': expected %s", o->fail_if,
+					     DIFF_LIMIT_FORMS);
+	if (o->argument_cnt < 2 && !o->before && !o->after)
+		return export_options__wrong(
+			o, "give two recordings, or --before and --after for two ranges of one");
+	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
+		return export_options__wrong(o, "a profile is not for a terminal: give -o FILE");
+	return range_check(o, "before", o->before) == STATUS_OK ? range_check(o, "after", o->after)
+								: STATUS_USAGE;
+}
+
+int diff__run(const struct export_options *o)
+{
+	struct diff_command d = { .options = o };
+	int status = check_options(&d);
+
+	if (status != STATUS_OK)
+		return status;
+	status = view__open(&d.view, o);
+	if (status == STATUS_OK)
+		status = set_params(&d);
+	if (status == STATUS_OK && (diff_read(&d) != 0 || compare_functions(&d) != 0))
+		status = STATUS_FAILED;
+	if (status == STATUS_OK)
+		status = diff_show(&d);
+	diff_functions__free(&d.functions);
+	sides__free(&d.sides);
+	view__close(&d.view);
+	return status;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/web/difffunctions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stacksexport/web/functionsums.h"
+
+#define PART_MIN 5000 /* a function with less than 1/5000 of the sum is left out: 0.02 % */
+#define KEPT_MAX 20000
+
+static uint64_t magnitude(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+/* A function that frees what others allocate has a small total and a large self value. */
+static uint64_t weight_of(const struct function_sums *f)
+{
+	uint64_t self = magnitude(f->self), total = magnitude(f->total);
+
+	return self > total ? self : total;
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+	uint64_t x = weight_of(a), y = weight_of(b);
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static int functions_keep(struct diff_functions *d, struct function_table *t)
+{
+	uint64_t least = magnitude(t->total) / PART_MIN;
+
+	d->functions = calloc(KEPT_MAX, sizeof(*d->functions));
+	d->place = calloc(t->cnt + 1, sizeof(*d->place));
+	if (!d->functions || !d->place)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->cnt; i++)
+		d->place[i] = KEYMAP_NONE;
+	qsort(t->rows, t->cnt, sizeof(*t->rows), compare_weights);
+	for (size_t i = 0; i < t->cnt && d->cnt < KEPT_MAX; i++) {
+		if (!weight_of(&t->rows[i]) || weight_of(&t->rows[i]) < least)
+			break;
+		d->place[t->rows[i].function] = (uint32_t)d->cnt;
+		d->functions[d->cnt++] = t->rows[i].function;
+	}
+	return 0;
+}
+
+static int functions_choose(struct diff_functions *d, const struct metric_shape *shape,
+			    const struct sides *s)
+{
+	const struct trie *trie = calltree__trie(shape->tree);
+	struct function_table table = { 0 };
+	struct metric_sums sums = { 0 };
+	int err = 0;
+
+	for (int i = 0; i < SIDE_CNT && !err; i++)
+		err = slices__total(&s->of[i].list, trie, &sums.values);
+	if (!err)
+		err = tree_weights__fit(&sums.events, trie);
+	if (!err)
+		err = function_table__make(&table, shape, &sums);
+	if (!err)
+		err = functions_keep(d, &table);
+	function_table__free(&table);
+	metric_sums__free(&sums);
+	return err;
+}
+
+static int series_init(struct diff_series *s, size_t cnt, double scale)
+{
+	s->series = (struct side_series){ .cnt = cnt, .scale = scale };
+	for (int i = 0; i < SIDE_CNT; i++) {
+		s->values[i] = calloc((cnt + 1) * SIDE_SLICE_CNT, sizeof(*s->values[i]));
+		s->series.values[i] = s->values[i];
+		if (!s->values[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void series_add(struct diff_series *s, enum diff_side side, size_t at, int64_t value)
+{
+	s->values[side][at] = trie__add(s->values[side][at], value);
+}
+
+/* Adds one stack: to its innermost function, and once to each of its functions. */
+static void functions_add(struct diff_functions *d, struct calltree *tree, enum diff_side side,
+			  const struct metric_value *v)
+{
+	const struct trie *trie = calltree__trie(tree);
+	const bool *recursive = calltree__recursive(tree);
+	size_t slice = v->label - 1;
+
+	if (!v->label || v->label > SIDE_SLICE_CNT)
+		return;
+	series_add(&d->fields[DIFF_ALL], side, slice, v->value);
+	for (uint32_t node = v->node; node != TRIE_ROOT; node = trie__parent(trie, node)) {
+		uint32_t place = d->place[trie__function(trie, node)];
+
+		if (place == KEYMAP_NONE)
+			continue;
+		if (node == v->node)
+			series_add(&d->fields[DIFF_SELF], side, place * SIDE_SLICE_CNT + slice,
+				   v->value);
+		if (!recursive[node])
+			series_add(&d->fields[DIFF_TOTAL], side, place * SIDE_SLICE_CNT + slice,
+				   v->value);
+	}
+}
+
+int diff_functions__make(struct diff_functions *d, const struct metric_shape *shape,
+			 const struct sides *s)
+{
+	int err = functions_choose(d, shape, s);
+
+	if (!err && !calltree__recursive(shape->tree))
+		err = -ENOMEM;
+	for (int f = 0; f < DIFF_FIELD_CNT && !err; f++)
+		err = series_init(&d->fields[f], f == DIFF_ALL ? 1 : d->cnt, s->scale);
+	for (int side = 0; side < SIDE_CNT && !err; side++)
+		for (size_t i = 0; i < s->of[side].list.cnt; i++)
+			functions_add(d, shape->tree, side, &s->of[side].list.rows[i]);
+	for (int f = 0; f < DIFF_FIELD_CNT && !err; f++)
+		err = comparison__make(&d->fields[f].comparison, &d->fields[f].series);
+	return err;
+}
+
+void diff_functions__free(struct diff_functions *d)
+{
+	free(d->functions);
+	free(d->place);
+	for (int f = 0; f < DIFF_FIELD_CNT; f++) {
+		for (int i = 0; i < SIDE_CNT; i++)
+			free(d->fields[f].values[i]);
+		comparison__free(&d->fields[f].comparison);
+	}
+	*d = (struct diff_functions){ 0 };
+}
+
+struct diff_change diff_functions__change(const struct diff_functions *d, enum diff_field field,
+					  size_t index)
+{
+	const struct diff_series *s = &d->fields[field];
+	const struct bootstrap_result *r = &s->comparison.results[index];
+
+	return (struct diff_change){
+		.a = side_series__sum(&s->series, SIDE_A, index),
+		.b = side_series__sum(&s->series, SIDE_B, index),
+		.lo = r->lo,
+		.hi = r->hi,
+		.p = r->p,
+		.significant = s->comparison.significant[index],
+	};
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The collector as a service. The tests play the service manager."""
+import os
+import re
+import shlex
+import signal
+import socket
+
+import pytest
+
+from conftest import COLLECTOR, ROOT, needs_bpf
+
+pytestmark = needs_bpf
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """The service manager's socket, and the environment in which it starts a service."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(str(tmp_path / "notify"))
+        s.settimeout(120)
+        yield s, dict(os.environ, NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="1000000")
+
+
+def wait_message(s, wanted):
+    """Receives until this message, and returns the ones before it."""
+    before = []
+    while (message := s.recv(4096).decode()) != wanted:
+        before.append(message)
+    return before
+
+
+def test_a_service_manager_learns_of_begin_life_and_end(start, manager):
+    s, env = manager
+    c = start("--quiet", "-p", "switch:n", wait=False, env=env)
+    assert wait_message(s, "READY=1") == []
+    wait_message(s, "WATCHDOG=1")
+    wait_message(s, "WATCHDOG=1")
+    c.proc.send_signal(signal.SIGTERM)
+    assert "READY=1" not in wait_message(s, "STOPPING=1")
+    r = c.finish()
+    assert r.returncode == 0, r.stderr
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'switch'") > 0
+
+
+def test_a_long_poll_does_not_starve_the_watchdog(start, manager):
+    s, env = manager
+    c = start("-p", "profile:n", "--poll", "1h", wait=False, env=env)
+    wait_message(s, "READY=1")
+    wait_message(s, "WATCHDOG=1")
+    wait_message(s, "WATCHDOG=1")
+    assert c.stop().returncode == 0
+
+
+def test_a_launched_command_cannot_notify_the_service_manager(record, manager):
+    s, env = manager
+    record("-p", "switch:n", "--", "sh", "-c", "env >&2; exit ${NOTIFY_SOCKET:+1}${WATCHDOG_USEC:+2}", env=env)
+    assert wait_message(s, "READY=1") == []
+
+
+def test_the_options_and_capabilities_of_the_unit_are_enough(spawn, manager, tmp_path):
+    s, env = manager
+    unit = (ROOT / "packaging/collector.service").read_text()
+    options = shlex.split(re.search(r'COLLECTOR_OPTIONS=(.*)"', unit)[1])
+    argv = shlex.split(re.search(r"^ExecStart=(.*)", unit, re.M)[1])
+    argv[argv.index("--dir") + 1] = tmp_path / "recording"
+    argv[argv.index("$COLLECTOR_OPTIONS"):] = [*options, "--status", tmp_path / "status", "--cache", tmp_path / "cache"]
+    capabilities = re.search(r"^CapabilityBoundingSet=(.*)", unit, re.M)[1].lower().replace("cap_", "+").split()
+    p = spawn("setpriv", "--bounding-set", ",".join(["-all", *capabilities]), "--no-new-privs", COLLECTOR, *argv[1:], env=env, stderr=-1)
+    wait_message(s, "READY=1")
+    p.send_signal(signal.SIGTERM)
+    _, err = p.communicate(timeout=120)
+    assert (p.returncode, err) == (0, f"recording to {tmp_path}/recording\n")
+    assert list((tmp_path / "recording").glob("events-*.parquet"))
