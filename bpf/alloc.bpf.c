@@ -60,9 +60,10 @@ static __always_inline __u64 new_id(__u64 now_ns)
 	return now_ns * cfg.cpu_cnt + bpf_get_smp_processor_id();
 }
 
-static __always_inline int send_free(void *ctx, struct task_struct *task, const struct block *b,
-				     __u64 reason)
+/* Not inline: in 6.1, the stacks of all callers together have 512 bytes. */
+static __noinline int send_free(void *ctx, const struct block *b, __u64 reason)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!capturing(now_ns))
@@ -90,7 +91,7 @@ static __always_inline void count_live(struct task_struct *task, __s64 change)
 }
 
 /* The block ends now, if it is a sampled one. The program that removes it has its row. */
-static __noinline int block__end(void *ctx, __u64 address, __u64 reason)
+static __always_inline int block__end(void *ctx, __u64 address, __u64 reason)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct block_key key = { .mm = (__u64)task->mm, .address = address };
@@ -103,7 +104,7 @@ static __noinline int block__end(void *ctx, __u64 address, __u64 reason)
 	if (bpf_map_delete_elem(&alloc__blocks, &key))
 		return 0;
 	count_live(task, -1);
-	return send_free(ctx, task, &b, reason);
+	return send_free(ctx, &b, reason);
 }
 
 /* A block that has this address already was freed in a way that was not seen. A block for which
@@ -119,7 +120,7 @@ static __always_inline void block__begin(void *ctx, struct task_struct *task, __
 		return;
 	}
 	lose(EVENT_ALLOC, EVENT_LOST_STATE_FULL);
-	send_free(ctx, task, b, ENOSPC);
+	send_free(ctx, b, ENOSPC);
 }
 
 /* ---- calls --------------------------------------------------------------------------------------
@@ -183,8 +184,6 @@ static __always_inline bool enter(struct pt_regs *ctx, __u64 cookie)
 	struct alloc_thread *th;
 	struct block b = {};
 
-	if (call == ALLOC_REALLOC && REGS_CALL_0(ctx))
-		block__end(ctx, REGS_CALL_0(ctx), 0);
 	alloc_draw(&sample, call_size(ctx, call), cfg.param[EVENT_ALLOC], bpf_get_prandom_u32());
 	if (!sample.chance && cookie & ALLOC_COOKIE_LEAF)
 		return false;
@@ -251,7 +250,7 @@ static __always_inline void leave(struct pt_regs *ctx)
 	if (address)
 		block__begin(ctx, task, address, &b);
 	else
-		send_free(ctx, task, &b, ENOMEM);
+		send_free(ctx, &b, ENOMEM);
 }
 
 /* ---- the probes ---------------------------------------------------------------------------------
@@ -288,6 +287,7 @@ int alloc__pair__return(struct pt_regs *ctx)
 	return 0;
 }
 
+/* Also attached to realloc(), which ends the old block. */
 SEC("?uprobe")
 int alloc__any__free(struct pt_regs *ctx)
 {

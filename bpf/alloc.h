@@ -9,10 +9,11 @@
 enum alloc_call {
 	ALLOC_SIZE,	   /* (size, …): malloc, operator new */
 	ALLOC_CALLOC,	   /* (count, size) */
-	ALLOC_REALLOC,	   /* (block, size, …) */
 	ALLOC_ALIGNED,	   /* (alignment, size): memalign, aligned_alloc */
 	ALLOC_POSIX_ALIGN, /* (address of the result, alignment, size): posix_memalign */
-	ALLOC_FREE,	   /* (block, …) */
+	/* these end a block: */
+	ALLOC_REALLOC, /* (block, size, …) */
+	ALLOC_FREE,    /* (block, …) */
 };
 
 /* The cookie of an attached function: its alloc_call, the lowest bits of its address, and whether

@@ -28,9 +28,13 @@
 #define LINE_SZ	       512   /* of /proc/PID/maps; the end of longer ones is not needed */
 #define ATTACH_WAIT_NS 2000000000
 #define DETACH_WAIT_NS 500000000
+#define DETACH_ONE_NS  50000000 /* of a link of a single place, on kernels before 6.6 */
+#define DETACH_MAX_NS  3000000000
 #define POLL_NS	       10000000	  /* between two looks at the number of execs */
 #define LOOK_NS	       250000000  /* between two looks at the processes, without an exec */
 #define FRESH_NS       1000000000 /* after an exec, in which a program maps its libraries */
+
+#define LINKS_PER_FUNCTION 2
 
 struct seen_file {
 	uint64_t dev, ino;
@@ -49,6 +53,7 @@ struct alloc {
 	bool running;
 	pthread_mutex_t lock; /* protects what follows */
 	struct bell changed;
+	size_t link_cnt; /* that are detached one by one */
 	enum alloc_state state;
 	bool stop;
 };
@@ -101,8 +106,9 @@ static int add_hook(struct uprobes *u, const struct elf_file *f,
 
 	for (size_t i = 0; i < functions->cnt; i++) {
 		const struct alloc_function *fn = &functions->at[i];
+		uint64_t call = fn->cookie & ALLOC_COOKIE_CALL;
 
-		if (((fn->cookie & ALLOC_COOKIE_CALL) == ALLOC_FREE) != hook->frees)
+		if (hook->frees ? call < ALLOC_REALLOC : call == ALLOC_FREE)
 			continue;
 		buf__u64(&p.pc_offs, fn->off);
 		buf__u64(&p.semaphore_offs, 0);
@@ -157,6 +163,9 @@ static int attach_functions(struct alloc *a, const struct elf_file *f,
 		return err;
 	}
 	a->attached[a->attached_cnt++] = u;
+	pthread_mutex_lock(&a->lock);
+	a->link_cnt += a->multi ? 0 : LINKS_PER_FUNCTION * functions->cnt;
+	pthread_mutex_unlock(&a->lock);
 	log__debug("alloc: attached to %zu functions of %s", functions->cnt, f->path);
 	return 0;
 }
@@ -383,13 +392,18 @@ int alloc__attach(struct alloc *a, struct collector_bpf *skel, bool early)
 
 bool alloc__detach(struct alloc *a)
 {
+	uint64_t patience_ns = DETACH_WAIT_NS;
+
 	if (!a || !a->running)
 		return true;
 	pthread_mutex_lock(&a->lock);
 	a->stop = true;
+	patience_ns += a->link_cnt * DETACH_ONE_NS;
+	if (patience_ns > DETACH_MAX_NS)
+		patience_ns = DETACH_MAX_NS;
 	bell__ring(&a->changed);
 	pthread_mutex_unlock(&a->lock);
-	return wait_state(a, ALLOC_ENDED, DETACH_WAIT_NS);
+	return wait_state(a, ALLOC_ENDED, patience_ns);
 }
 
 void alloc__free(struct alloc *a)

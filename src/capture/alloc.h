@@ -25,7 +25,8 @@ int alloc__prepare(struct alloc *, struct collector_bpf *, const char *way, bool
  * (already logged).
  */
 int alloc__attach(struct alloc *, struct collector_bpf *, bool early);
-/* Begins to detach and waits half a second. Returns false if the thread has not ended by then.
+/* Begins to detach and waits half a second; up to 3 s on kernels before 6.6, which detach each
+ * function by itself. Returns false if the thread has not ended by then.
  * Accepts NULL. */
 bool alloc__detach(struct alloc *);
 /* Waits until the kernel has detached, without a limit. The programs must still be loaded. Accepts
