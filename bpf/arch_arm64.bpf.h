@@ -47,18 +47,24 @@ static __always_inline __u64 regs__return_address(const struct pt_regs *regs)
 	return regs->regs[30];
 }
 
+static __always_inline bool regs__are_compat(const struct pt_regs *regs)
+{
+	return regs->pstate & PSR_MODE32_BIT;
+}
+
+/* arch/arm64/include/asm/ptrace.h, compat_sp */
+static __always_inline __u64 regs__sp(const struct pt_regs *regs)
+{
+	return regs__are_compat(regs) ? regs->regs[13] : regs->sp;
+}
+
 static __always_inline void regs__copy(__u64 *r, const struct pt_regs *regs)
 {
 #pragma unroll
 	for (int i = 0; i < 31; i++)
 		r[i] = regs->regs[i];
-	r[31] = regs->sp;
+	r[31] = regs__sp(regs);
 	r[32] = regs->pc;
-}
-
-static __always_inline bool regs__are_compat(const struct pt_regs *regs)
-{
-	return regs->pstate & PSR_MODE32_BIT;
 }
 
 static __always_inline bool task__in_compat_call(const struct task_struct *task)

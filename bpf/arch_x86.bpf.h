@@ -49,6 +49,11 @@ static __always_inline __u64 regs__return_address(const struct pt_regs *regs)
 	return address;
 }
 
+static __always_inline __u64 regs__sp(const struct pt_regs *regs)
+{
+	return regs->sp;
+}
+
 static __always_inline void regs__copy(__u64 *r, const struct pt_regs *regs)
 {
 	r[0] = regs->ax;

@@ -11,6 +11,7 @@
  */
 #include <asm-generic/errno.h>
 
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 
 /* include/linux/blk_types.h: bits of bi_opf. Operations that write are odd. */

@@ -9,10 +9,6 @@
 #define EVENT_SZ_MAX(stack_sz) \
 	(sizeof(struct event) + CAPTURE_BEFORE_RUNTIME(stack_sz) + CAPTURE_RUNTIME_SZ)
 
-const volatile struct capture_config cfg = {};
-volatile __u64 begin_ns, end_ns;
-volatile __u64 lossy; /* something was lost since user space cleared it */
-
 /* The slots of each CPU. User space creates them when the CPU is online. Sizes are set before
  * loading. Ordinary arrays, because a value of a per-CPU array can have at most 32 KiB. */
 struct {
@@ -40,17 +36,6 @@ struct {
 		});
 } rings SEC(".maps");
 
-struct losses {
-	__u64 cnt[EVENT_KIND_CNT + 1][EVENT_LOSS_CNT];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__type(key, __u32);
-	__type(value, struct losses);
-	__uint(max_entries, 1);
-} losses SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -68,19 +53,6 @@ struct {
 	__type(value, struct pace);
 	__uint(max_entries, 1);
 } paces SEC(".maps");
-
-/* Atomic, because an interrupt on this CPU may lose an event too. User space clears `lossy` and
- * then reads the counts. */
-__hidden void lose(__u32 kind, __u32 reason)
-{
-	struct losses *l = bpf_map_lookup_elem(&losses, &(__u32){ 0 });
-
-	OPAQUE(kind); /* the verifier learns nothing from the compiler's comparison of its bits */
-	if (l && kind <= EVENT_KIND_CNT && reason < EVENT_LOSS_CNT)
-		__sync_fetch_and_add(&l->cnt[kind][reason], 1);
-	if (!lossy)
-		lossy = 1;
-}
 
 static __always_inline struct capture_slot *slot__take(void)
 {
@@ -217,9 +189,11 @@ static __always_inline __u64 copy_user(struct task_struct *task, struct event *e
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs(task);
 
 	e->flags |= EVENT_F_USER;
-	if (regs__are_compat(regs))
-		e->flags |= EVENT_F_COMPAT;
 	regs__copy(e->regs, regs);
+	if (regs__are_compat(regs)) {
+		e->flags |= EVENT_F_COMPAT;
+		return 0;
+	}
 	if ((how & CAPTURE_OTHER) && !(how & CAPTURE_FAULT)) {
 		e->flags |= EVENT_F_TRUNCATED;
 		return 0;

@@ -3,26 +3,7 @@
 #ifndef EMIT_BPF_H
 #define EMIT_BPF_H
 
-#include "vmlinux.h"
-#include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#include "bpf/arch.bpf.h"
-#include "bpf/config.h"
-#include "bpf/event.h"
-
-#pragma clang diagnostic ignored "-Wunused-parameter" /* BPF_PROG() gives every program a ctx */
-
-/* Keeps the verifier's knowledge of a bound that the compiler considers redundant. */
-#define OPAQUE(x) asm volatile("" : "+r"(x))
-
-extern const volatile struct capture_config cfg;
-
-/* CLOCK_MONOTONIC. User space writes them a little in the future, so that all CPUs turn events on
- * and off at the same time. 0: not yet. */
-extern volatile __u64 begin_ns, end_ns;
+#include "bpf/base.bpf.h"
 
 /* The owner of an event, if it is not the task from which the event is captured. All zero if it is
  * not known. */
@@ -69,14 +50,6 @@ struct emission {
 	__u64 unpaced;
 };
 
-/* A program calls this first, with a time that it took before. */
-static __always_inline bool capturing(__u64 now_ns)
-{
-	__u64 end = end_ns;
-
-	return begin_ns && now_ns >= begin_ns && (!end || now_ns <= end);
-}
-
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* Kernel threads have no user registers; workers of io_uring and vhost have a stack pointer of 0.
@@ -84,7 +57,7 @@ static __always_inline bool capturing(__u64 now_ns)
 static __always_inline bool has_user_side(struct task_struct *task)
 {
 	return task->mm && !(task->flags & PF_KTHREAD) &&
-	       ((const struct pt_regs *)bpf_task_pt_regs(task))->sp;
+	       regs__sp((const void *)bpf_task_pt_regs(task));
 }
 
 /*
@@ -111,8 +84,5 @@ static __always_inline int emit(void *ctx, struct task_struct *task, const struc
 
 	return slot ? event__send(slot, what->time_ns) : 0;
 }
-
-/* Counts one more lost event of the kind. EVENT_KIND_CNT stands for the filters. */
-void lose(__u32 kind, __u32 reason) __hidden;
 
 #endif

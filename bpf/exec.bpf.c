@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* exec: programs that start, and processes that fork and exit. */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 

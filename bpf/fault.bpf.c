@@ -4,6 +4,7 @@
  * not in each process, so that short-lived processes, which have fewer than N faults each, count
  * together.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 
 /* The number of faults that this CPU leaves out until the next one, and that one; 0: not started.

@@ -5,8 +5,6 @@
 #define CGROUP_DEPTH_MAX 64
 #define CLONE_THREAD	 0x00010000 /* include/uapi/linux/sched.h */
 
-char LICENSE[] SEC("license") = "GPL";
-
 /*
  * Recorded processes, with the start time of their first thread, because a process id may be
  * reused. 0: user space added it. Or CAPTURE_FROM_EXEC. The sizes of all these maps are set before

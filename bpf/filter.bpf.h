@@ -3,7 +3,7 @@
 #ifndef FILTER_BPF_H
 #define FILTER_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 
 /*
  * The name and pid filters accept a process once and permanently, with its descendants. User and

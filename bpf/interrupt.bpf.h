@@ -3,7 +3,7 @@
 #ifndef INTERRUPT_BPF_H
 #define INTERRUPT_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 
 /* Returns true in a hard or soft interrupt. Needs cfg.preempt_count_off. */
 bool in_interrupt(void) __hidden;

@@ -6,6 +6,7 @@
  * call. Older kernels have the functions only: `fexit`. No other thread can interrupt a
  * tracepoint's program. It can interrupt a function's program, and then its own event is missed.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/socket.bpf.h"
 #include "bpf/taskstate.bpf.h"

@@ -7,6 +7,7 @@
  * N changes, or per fewer if they are large. The first and the last row have no stacks, because the
  * origin of their changes is not known.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/span.bpf.h"
 #include "bpf/taskstate.bpf.h"

@@ -3,7 +3,7 @@
 #ifndef SOCKET_BPF_H
 #define SOCKET_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 #include <bpf/bpf_endian.h>
 #include <asm/errno.h>
 

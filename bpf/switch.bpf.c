@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* switch: each finished slice of a thread on a CPU, and where the thread waits after it. */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 

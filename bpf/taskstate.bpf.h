@@ -10,7 +10,7 @@
 #ifndef TASKSTATE_BPF_H
 #define TASKSTATE_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 
 /* By address, because a thread's id may be reused before the kernel has freed the thread. */
 static __always_inline __u64 task_state__key(const struct task_struct *task)

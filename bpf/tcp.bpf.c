@@ -6,6 +6,7 @@
  * functions report the return of a call. `syscalls`: if the kernel does not allow hooks on them,
  * all system calls are observed.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
 #include "bpf/socket.bpf.h"

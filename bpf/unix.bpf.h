@@ -3,7 +3,7 @@
 #ifndef UNIX_BPF_H
 #define UNIX_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 
 #define AF_UNIX 1 /* include/linux/socket.h */
 

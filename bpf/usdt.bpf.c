@@ -5,12 +5,12 @@
  */
 #include <linux/errno.h>
 
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/span.bpf.h"
 #include "bpf/taskstate.bpf.h"
 #include "bpf/usdt_arg.bpf.h"
 
-#define DEPTH_MAX   32 /* spans that a thread is in at a time; a power of two */
 #define EVICT_TRIES 8
 
 struct {
@@ -27,69 +27,6 @@ static __always_inline const struct usdt_site *site_of(__u64 cookie)
 	return bpf_map_lookup_elem(&usdt_sites, &idx);
 }
 
-/* ---- spans of a thread --------------------------------------------------------------------------
- */
-
-struct thread_spans {
-	__u32 depth;
-	__u32 deeper; /* entered beyond DEPTH_MAX */
-	struct open_span open[DEPTH_MAX];
-};
-
-TASK_STATE(usdt, thread, struct thread_spans, 1024) /* 2 MB */
-
-__hidden const struct open_span *span__innermost(struct task_struct *task)
-{
-	struct thread_spans *th = thread__find(task);
-
-	return th && th->depth ? &th->open[(th->depth - 1) % DEPTH_MAX] : NULL;
-}
-
-/*
- * An interrupt in between sees either the outer or the new span. The span starts when all programs
- * see it, so events between its enter and its exit are in it.
- */
-static __always_inline void push(struct thread_spans *th, struct open_span *s)
-{
-	__u32 depth = th->depth;
-
-	if (depth >= DEPTH_MAX) {
-		th->deeper++;
-		lose(EVENT_TRACE_EXIT, EVENT_LOST_STATE_FULL);
-		s->enter_ns = bpf_ktime_get_ns();
-		return;
-	}
-	th->open[depth % DEPTH_MAX] = *s;
-	barrier();
-	th->depth = depth + 1;
-	barrier();
-	s->enter_ns = bpf_ktime_get_ns();
-	th->open[depth % DEPTH_MAX].enter_ns = s->enter_ns;
-}
-
-/* Returns the depth of the span, from 1 on; 0: the thread is not in it. */
-static __always_inline __u32 find(const struct thread_spans *th, __u64 span_id)
-{
-	for (__u32 i = 0; i < DEPTH_MAX; i++) {
-		__u32 depth = th->depth - i;
-
-		if (depth - 1 >= DEPTH_MAX)
-			break;
-		/* otherwise clang 19 drops the mask below, which the verifier needs */
-		OPAQUE(depth);
-		if (th->open[(depth - 1) % DEPTH_MAX].span_id == span_id)
-			return depth;
-	}
-	return 0;
-}
-
-/* Leaves the span, and the spans inside it that have not been left. */
-static __always_inline void pop_to(struct thread_spans *th, __u32 depth)
-{
-	th->deeper = 0;
-	th->depth = depth - 1;
-}
-
 /* ---- spans of a process -----------------------------------------------------------------------
  */
 
@@ -104,7 +41,7 @@ TASK_STATE(usdt, process, struct process, 1024) /* 100 KB */
 SEC("?tp_btf/sched_process_free")
 int BPF_PROG(usdt__free, struct task_struct *task)
 {
-	thread__forget(task);
+	span__forget(task);
 	process__forget(task);
 	return 0;
 }
@@ -314,7 +251,6 @@ int usdt__enter(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct usdt_site *site = site_of(bpf_get_attach_cookie(ctx));
 	struct open_span s = {};
-	struct thread_spans *th;
 
 	if (!site || over(bpf_ktime_get_ns()) || !recorded(task))
 		return 0;
@@ -325,13 +261,7 @@ int usdt__enter(struct pt_regs *ctx)
 	s.id = read_arg(ctx, &site->args[2]);
 	s.amount = read_arg(ctx, &site->args[3]);
 	read_name(s.name, read_arg(ctx, &site->args[4]));
-	th = thread__create(task);
-	if (th) {
-		push(th, &s);
-	} else {
-		lose(EVENT_TRACE_EXIT, EVENT_LOST_NO_MEMORY);
-		s.enter_ns = bpf_ktime_get_ns();
-	}
+	span__enter(task, &s);
 	remember(task, &s);
 	return 0;
 }
@@ -358,36 +288,20 @@ static __always_inline struct emission row_of(const struct open_span *s, __u64 n
 				  .span = s };
 }
 
-/*
- * If the thread is not in the span, the span was entered before the recording, or the program does
- * not nest its spans. This is counted and changes nothing. If the thread has left an outer span
- * without leaving the inner ones, it is out of the inner ones too.
- */
 static __always_inline void leave(void *ctx, __u64 cookie, bool user)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct usdt_site *site = site_of(cookie);
 	__u64 now_ns = bpf_ktime_get_ns(), span_id;
-	struct thread_spans *th;
-	__u32 depth;
+	struct open_span s;
 
 	if (!site || over(now_ns) || !recorded(task))
 		return;
-	th = thread__find(task);
-	span_id = th ? read_arg(ctx, &site->args[0]) : 0;
-	if (!span_id)
-		return;
-	depth = find(th, span_id);
-	if (depth) {
-		struct open_span s = th->open[(depth - 1) % DEPTH_MAX];
+	span_id = read_arg(ctx, &site->args[0]);
+	if (span_id && span__leave(task, span_id, &s)) {
 		struct emission row = row_of(&s, now_ns, EVENT_TRACE_EXIT);
 
-		pop_to(th, depth);
 		send_row(ctx, task, &row, user);
-	} else if (th->deeper) {
-		th->deeper--;
-	} else {
-		lose(EVENT_TRACE_EXIT, EVENT_LOST_UNMATCHED);
 	}
 }
 
@@ -414,9 +328,7 @@ int usdt__close(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cookie = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns(), span_id;
 	const struct usdt_site *site = site_of(cookie);
-	struct thread_spans *th;
 	struct open_span s;
-	__u32 depth;
 
 	if (!site || over(now_ns) || !recorded(task))
 		return 0;
@@ -426,10 +338,7 @@ int usdt__close(struct pt_regs *ctx)
 
 		send_row(ctx, task, &row, cookie & USDT_COOKIE_USER);
 	}
-	th = thread__find(task);
-	depth = th ? find(th, span_id) : 0;
-	if (depth)
-		pop_to(th, depth);
+	span__close(task, span_id);
 	return 0;
 }
 
@@ -473,10 +382,7 @@ int BPF_PROG(usdt__process_exit, struct task_struct *task)
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(usdt__process_exec, struct task_struct *task)
 {
-	struct thread_spans *th = thread__find(task);
-
-	if (th)
-		th->depth = th->deeper = 0;
+	span__leave_all(task);
 	end_process(task);
 	return 0;
 }

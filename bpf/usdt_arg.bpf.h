@@ -3,7 +3,7 @@
 #ifndef USDT_ARG_BPF_H
 #define USDT_ARG_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 #include "bpf/usdt_site.h"
 
 static __always_inline __u64 reg(const void *ctx, __u16 off)

@@ -3,7 +3,7 @@
 #ifndef USER_BPF_H
 #define USER_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 
 /* A bounce buffer for each slot; empty if cfg.bounce is 0. */
 struct {

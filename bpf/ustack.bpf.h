@@ -7,7 +7,7 @@
 #ifndef USTACK_BPF_H
 #define USTACK_BPF_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/base.bpf.h"
 #include "bpf/runtime.bpf.h"
 #include "bpf/user.bpf.h"
 

@@ -6,6 +6,7 @@
  * them before it ends. A read has one side, sendfile has two, and each side is a row. Sockets
  * belong to the probe net.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
@@ -108,7 +109,7 @@ static __always_inline void side__set(struct side *s, const struct file *file)
 static __always_inline bool is_again(const struct call *c, __u64 what, const struct pt_regs *regs)
 {
 	return c->state >= CALL_INTERRUPTED && c->what == what && c->ip == REGS_PC(regs) &&
-	       c->sp == regs->sp;
+	       c->sp == regs__sp(regs);
 }
 
 static __always_inline bool is_wanted(__u64 now_ns)
@@ -139,7 +140,7 @@ static __always_inline int call__enter(__u64 now_ns, __u64 what, const struct fi
 	c->state = CALL_OPEN;
 	c->what = what;
 	c->ip = REGS_PC(regs);
-	c->sp = regs->sp;
+	c->sp = regs__sp(regs);
 	c->in.sz = c->out.sz = 0;
 	if (reads)
 		side__set(&c->in, in);

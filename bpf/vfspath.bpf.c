@@ -6,6 +6,7 @@
  * The path is read when the call ends. By then the kernel has read it, so it is in memory. Another
  * thread of the program may have changed it meanwhile.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 

@@ -4,6 +4,7 @@
  * even if only the woken thread is recorded: the user wants to know which thread the program waits
  * for.
  */
+#include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
 

@@ -31,7 +31,12 @@ WITH expected(part, name, holds, needed) AS (
         ('stacktraces', 'stack_id', 'id', 'each'), ('stacktraces', 'frames', 'list', 'each'),
         ('stacktraces', 'name', 'text', 'each'), ('stacktraces', 'address', 'id', 'each'),
         ('stacktraces', 'offset', 'id', 'each'), ('stacktraces', 'module', 'text', 'each'),
-        ('stacktraces', 'build_id', 'text', 'no'), ('stacktraces', 'file_offset', 'id', 'no')
+        ('stacktraces', 'build_id', 'text', 'no'), ('stacktraces', 'file_offset', 'id', 'no'),
+        ('processes', 'timestamp', 'int', 'each'), ('processes', 'tgid', 'int', 'each'),
+        ('processes', 'start', 'int', 'no'), ('processes', 'parent', 'int', 'no'),
+        ('processes', 'command_line', 'text', 'no'), ('processes', 'executable', 'text', 'no'),
+        ('processes', 'cgroup', 'text', 'no'), ('processes', 'uid', 'int', 'no'), ('processes', 'user', 'text', 'no'),
+        ('processes', 'host', 'text', 'no')
 ), types(holds, types) AS (
     VALUES
         ('int', ['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'UTINYINT', 'USMALLINT', 'UINTEGER']),
@@ -45,6 +50,10 @@ WITH expected(part, name, holds, needed) AS (
     UNION ALL
     SELECT 'stacktraces', file_name, name, duckdb_type, num_children
     FROM parquet_schema(getvariable('stacktraces_files'))
+    UNION ALL
+    SELECT 'processes', file_name, name, duckdb_type, num_children
+    FROM parquet_schema(coalesce(getvariable('processes_files'), getvariable('stacktraces_files')))
+    WHERE getvariable('processes_files') IS NOT NULL
 ), files AS (
     SELECT DISTINCT part, file_name
     FROM found

@@ -4,14 +4,15 @@
 --     D .read sql/stacks.sql
 --     D SELECT command, kind, count(*) FROM stacks GROUP BY ALL ORDER BY 3 DESC;
 --
--- `recording` is a folder with events-*.parquet and stacktraces-*.parquet, or a glob of such folders; by default the
--- current directory. It can be changed at any time. stacksexport instead sets `events_files` and `stacktraces_files`,
--- the lists of files.
+-- `recording` is a folder with events-*.parquet, stacktraces-*.parquet and processes-*.parquet, or a glob of such folders;
+-- by default the current directory. It can be changed at any time. stacksexport instead sets `events_files`,
+-- `stacktraces_files` and `processes_files`, the lists of files.
 --
 --   events       one row per event, of the selection
 --   all_events   one row per event, of the whole recording
 --   stacktraces  one row per distinct stack: stack_id, frames (leaf first)
 --   stacks       events with ustack and kstack, the frames of ustack_id and kstack_id; an empty list if there is none
+--   processes    one row per process, of the whole recording; empty for recordings from before it existed
 --   offcpu       one row per interval that a thread spent off the CPU
 --   wakeups      offcpu with the thread that ended the interval by a wake-up
 --   rss          events of kind rss with the growth of the process's memory
@@ -20,6 +21,7 @@
 -- (offcpu, wakeups and span_waits are based on slices, woken_slices and span_exits, which pair rows with the rows that
 -- follow them; stacksexport has a faster method for that, see in_order.sql.)
 --
+-- container_of(cgroup) and unit_of(cgroup) take a cgroup's path.
 -- as_frames(list) and label(text) add frames to stacks. stack_part(id), reversed_part(id) and label_part(text) describe
 -- stacks for `stacksexport pprof`, which reads the frames of each stack once.
 --
@@ -111,6 +113,46 @@ SELECT e.*, coalesce(u.frames, []) AS ustack, coalesce(k.frames, []) AS kstack
 FROM events e
 LEFT JOIN stacktraces u ON u.stack_id = e.ustack_id
 LEFT JOIN stacktraces k ON k.stack_id = e.kstack_id;
+
+-- The id of a container in a cgroup's path, 12 digits as its runtime prints it, or its name (LXC, systemd-nspawn).
+CREATE OR REPLACE MACRO container_of(cgroup) AS
+    coalesce(
+        nullif(left(regexp_extract(cgroup, '(?:^|[-/:])([0-9a-f]{64})(?:\.scope|/|$)', 1), 12), ''),
+        nullif(regexp_extract(cgroup, '/lxc(?:\.payload[./]|/)([^/]+)', 1), ''),
+        nullif(regexp_extract(cgroup, '/machine\.slice/(?:systemd-nspawn@|machine-)(.+?)\.(?:service|scope)', 1), ''),
+        '');
+
+-- The innermost unit of systemd that is no slice.
+CREATE OR REPLACE MACRO unit_of(cgroup) AS
+    regexp_extract(cgroup, '.*/([^/]+\.(?:service|scope|socket|mount|swap))(?:/|$)', 1);
+
+-- What the batches say of processes. The union with a row that has all columns makes those null that a file lacks; the
+-- files of old recordings are none. In a shell the pattern matches the events, too, so that it always matches something.
+CREATE OR REPLACE VIEW process_rows AS
+SELECT * EXCLUDE (filename)
+FROM (
+    SELECT
+        NULL::BIGINT AS timestamp, NULL::INTEGER AS tgid, NULL::BIGINT AS start, NULL::INTEGER AS parent,
+        NULL::VARCHAR AS command_line, NULL::VARCHAR AS executable, NULL::VARCHAR AS cgroup, NULL::INTEGER AS uid,
+        NULL::VARCHAR AS user, NULL::VARCHAR AS host, NULL::VARCHAR AS filename
+    UNION ALL BY NAME
+    SELECT *, filename
+    FROM read_parquet(
+        coalesce(
+            getvariable('processes_files'), getvariable('events_files')[1:1],
+            [coalesce(getvariable('recording'), '.') || '/[ep]*s-*.parquet']),
+        union_by_name => coalesce(getvariable('unions_columns'), true)))
+WHERE starts_with(parse_filename(filename), 'processes-');
+
+-- A process as its newest row describes it: it may have run several programs, and may have changed its command line.
+-- `start` is null if the process ended before it was read. An id can be used again: of the processes with the tgid of an
+-- event, its process is the last one that started before the event (ASOF JOIN ... AND e.timestamp >= p.start).
+CREATE OR REPLACE VIEW processes AS
+SELECT
+    host, tgid, start, parent, command_line, executable, cgroup, nullif(container_of(cgroup), '') AS container,
+    nullif(unit_of(cgroup), '') AS unit, uid, user
+FROM process_rows
+QUALIFY row_number() OVER (PARTITION BY host, tgid, start ORDER BY timestamp DESC) = 1;
 
 -- Slices that another slice of the thread follows: when that one begins, and how long it had waited for a CPU by then.
 -- No slice follows a dead thread, or the end of the recording.

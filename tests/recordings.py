@@ -32,6 +32,12 @@ NULLABLE = {
     "fs": pa.string(), "local": pa.string(), "peer": pa.string(), "address": pa.uint64(), "cgroup": pa.string(),
     "host": pa.string(), "weight": pa.int32(), "lost_kind": pa.string(), "reason": pa.string(), "path": pa.string(),
 }
+PROCESSES = pa.schema(
+    [
+        ("timestamp", pa.int64()), ("tgid", pa.int32()), ("start", pa.int64()), ("parent", pa.int32()), ("command_line", pa.string()),
+        ("executable", pa.string()), ("cgroup", pa.string()), ("uid", pa.int32()), ("user", pa.string()), ("host", pa.string()),
+    ]
+)
 EVENTS = pa.schema(
     [pa.field(n, t, nullable=False) for n, t in REQUIRED.items()] + [pa.field(n, t) for n, t in NULLABLE.items()]
 )
@@ -73,10 +79,10 @@ def event(kind, at=0, **fields):
 
 
 class Batch:
-    """The rows of one pair of files."""
+    """The rows of the files of one batch."""
 
     def __init__(self):
-        self.events, self.stacks = [], {}
+        self.events, self.stacks, self.processes = [], {}, []
 
     def stack(self, frames):
         if frames is None:
@@ -99,6 +105,13 @@ class Batch:
         """One on-CPU slice of a thread."""
         return self.add("switch", end, ustack, kstack, duration=end - begin, state=state, **fields)
 
+    def process(self, at, **fields):
+        """What is known of a process at that time. A batch without any has no file of them, as in older recordings."""
+        row = dict(timestamp=START + at, tgid=100, start=START, parent=1, command_line="prog -x", executable="/usr/bin/prog", cgroup="/", uid=0,
+                   user="root", host="here")
+        self.processes.append({**row, **fields})
+        return self
+
     def write(self, folder, number=1, metadata={"stacks.schema_version": "1"}):
         """`metadata`: that of the collector."""
         folder = pathlib.Path(folder)
@@ -107,4 +120,6 @@ class Batch:
         stacks = [{"stack_id": i, "frames": f} for i, f in self.stacks.values()]
         pq.write_table(pa.Table.from_pylist(stacks, STACKS), folder / f"stacktraces-{number:06d}.parquet", compression="zstd")
         pq.write_table(pa.Table.from_pylist(rows, EVENTS.with_metadata(metadata)), folder / f"events-{number:06d}.parquet", compression="zstd")
+        if self.processes:
+            pq.write_table(pa.Table.from_pylist(self.processes, PROCESSES), folder / f"processes-{number:06d}.parquet", compression="zstd")
         return folder

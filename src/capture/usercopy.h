@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "capture/ksyms.h"
+#include "base/ksyms.h"
 
 struct features;
 

@@ -56,7 +56,8 @@ static bool launches(const struct options *o)
 
 static bool writes_elsewhere(const struct options *o)
 {
-	return is_elsewhere(o->status_path) || is_elsewhere(o->cache_dir);
+	return is_elsewhere(o->status_path) || is_elsewhere(o->metrics_path) ||
+	       is_elsewhere(o->cache_dir);
 }
 
 /* The capabilities that are kept while recording, when, and for what. */

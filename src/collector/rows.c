@@ -6,20 +6,24 @@
 
 #include "collector/cgroup.h"
 #include "collector/detail.h"
+#include "collector/processrows.h"
 #include "event/kind.h"
 
-int rows__init(struct rows *r, struct recording *recording, bool has_gaps)
+int rows__init(struct rows *r, struct recording *recording, const struct process_table *processes)
 {
-	*r = (struct rows){ .recording = recording, .has_gaps = has_gaps };
+	*r = (struct rows){ .recording = recording };
 	clock__init(&r->clock);
 	r->cgroups = cgroups__new();
-	return r->cgroups ? 0 : -ENOMEM;
+	r->processes = process_rows__new(recording, processes, &r->clock);
+	return r->cgroups && r->processes ? 0 : -ENOMEM;
 }
 
 void rows__free(struct rows *r)
 {
 	cgroups__free(r->cgroups);
+	process_rows__free(r->processes);
 	r->cgroups = NULL;
+	r->processes = NULL;
 }
 
 /* ---- a thread's strings -------------------------------------------------------------------------
@@ -35,6 +39,16 @@ static uint32_t cgroup_id(struct rows *r, uint64_t id)
 	const char *path = id ? cgroups__path(r->cgroups, id) : NULL;
 
 	return path ? recording__string(r->recording, path, strlen(path)) : 0;
+}
+
+static void see_process(struct rows *r, const struct thread *t, const struct event *e)
+{
+	process_rows__see(r->processes, &(struct process_row){
+						.timestamp = clock__unix_ns(&r->clock, e->time_ns),
+						.tgid = (int32_t)e->tgid,
+						.cgroup = t->cgroup_str_id,
+						.host = r->labels.host,
+					});
 }
 
 void rows__name(struct rows *r, struct thread *t, const struct event *e)
@@ -58,6 +72,8 @@ void rows__name(struct rows *r, struct thread *t, const struct event *e)
 	}
 	if (all)
 		t->build_id_id = recording__bytes(r->recording, t->build_id.bytes, t->build_id.sz);
+	if (all)
+		see_process(r, t, e);
 	t->generation = r->labels.generation;
 	t->tgid = e->tgid;
 }
@@ -68,6 +84,25 @@ void rows__set_build_id(struct rows *r, struct thread *t, const struct build_id 
 		return;
 	t->build_id = *id;
 	t->build_id_id = recording__bytes(r->recording, id->bytes, id->sz);
+}
+
+void rows__fork(struct rows *r, struct thread *t, uint32_t tgid)
+{
+	process_rows__fork(r->processes, tgid);
+	if (t)
+		t->generation = 0;
+}
+
+void rows__exec(struct rows *r, struct thread *t, uint32_t tgid)
+{
+	process_rows__exec(r->processes, tgid);
+	if (t)
+		t->generation = 0;
+}
+
+void rows__sweep(struct rows *r)
+{
+	process_rows__sweep(r->processes);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------

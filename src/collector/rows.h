@@ -8,30 +8,40 @@
 #include "stacks/labels.h"
 #include "collector/slice.h"
 #include "collector/threadtable.h"
+#include "process/process.h"
 
 struct cgroups;
+struct process_rows;
 
 struct rows {
 	struct recording *recording; /* borrowed */
 	struct clock clock;
 	struct cgroups *cgroups;
+	struct process_rows *processes;
 	struct labels labels;
 	bool has_gaps; /* slices are joined, and the column `gaps` is filled */
 };
 
-/* Returns 0 or -errno. */
-int rows__init(struct rows *, struct recording *, bool has_gaps);
+/* Borrows the recording and the processes. Returns 0 or -errno. */
+int rows__init(struct rows *, struct recording *, const struct process_table *);
 void rows__free(struct rows *);
 
 /*
  * Updates the thread's string ids if the event has other strings or the batch is new. Compares
- * bytes; looks nothing up if they are equal. Call it with the event's thread before rows__add().
+ * bytes; looks nothing up if they are equal. Adds the row of the process if the batch lacks it.
+ * Call it with the event's thread before rows__add().
  */
 void rows__name(struct rows *, struct thread *, const struct event *);
 void rows__set_build_id(struct rows *, struct thread *, const struct build_id *);
 
 /* Returns 0 or -ENOMEM. */
 int rows__add(struct rows *, const struct resolved_event *, const struct thread *);
+
+/* Notices that another process has this id, or another program runs in it. */
+void rows__fork(struct rows *, struct thread *, uint32_t tgid); /* the thread may be NULL */
+void rows__exec(struct rows *, struct thread *, uint32_t tgid);
+/* A batch has begun. */
+void rows__sweep(struct rows *);
 
 /* Adds a row of kind `lost` for a loss between two times (CLOCK_MONOTONIC). Returns 0 or -ENOMEM.
  */

@@ -45,13 +45,23 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->joins = open_ops__new();
 	s->carry = carry__new();
 	s->deferred = deferred_for(o);
-	s->stacks = stacks__new(recording, NULL);
+	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
+	if (s->jit)
+		s->stacks = stacks__new(recording, s->jit);
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
-	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes, runtimes });
-	if (rows__init(&s->rows, recording, s->join_min_ns) == 0 && s->joins && s->carry &&
-	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel))
+	s->walker = walker__new(&(struct walker_options){
+		.options = o,
+		.jobs = s->jobs,
+		.processes = s->processes,
+		.runtimes = runtimes,
+		.jit = s->jit,
+	});
+	if (rows__init(&s->rows, recording, s->processes) == 0 && s->joins && s->carry &&
+	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel)) {
+		s->rows.has_gaps = s->join_min_ns;
 		return s;
+	}
 	log__error("cannot start: %s", strerror(errno));
 	session__free(s);
 	return errno = ENOMEM, NULL;
@@ -68,6 +78,7 @@ void session__free(struct session *s)
 	open_ops__free(s->joins);
 	rows__free(&s->rows);
 	walker__free(s->walker);
+	jit__free(s->jit);
 	kernel_names__free(s->kernel);
 	free(s);
 }
@@ -99,6 +110,15 @@ static void on_sideband_lost(struct session *s, const struct record *r)
 	process_table__scan(s->processes);
 }
 
+/* A thread that runs another program has the id of its process. */
+static void on_new_program(struct session *s, const struct record *r)
+{
+	if (r->type == RECORD_FORK && r->tgid != r->fork.parent_tgid)
+		rows__fork(&s->rows, threads__find(&s->threads, r->tgid), r->tgid);
+	else if (r->type == RECORD_COMM && r->comm.exec)
+		rows__exec(&s->rows, threads__find(&s->threads, r->tgid), r->tgid);
+}
+
 void session__records(const struct record *r, size_t cnt, void *arg)
 {
 	struct session *s = arg;
@@ -109,6 +129,7 @@ void session__records(const struct record *r, size_t cnt, void *arg)
 		on_sideband_lost(s, r);
 	else
 		process_table__apply(s->processes, r);
+	on_new_program(s, r);
 	if (r->type == RECORD_EXIT)
 		on_thread_exit(s, r);
 }
@@ -191,6 +212,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 	if (generation != recording__generation(s->recording)) {
 		carry__restore(s->carry, s->recording);
 		threads__sweep(&s->threads);
+		rows__sweep(&s->rows);
 	}
 	return err;
 }

@@ -77,17 +77,17 @@ static bool holds(const struct elf_file *f, const GElf_Shdr *shdr)
 	       shdr->sh_size <= (uint64_t)st.st_size - shdr->sh_offset;
 }
 
-#define PAGE_SZ	    4096
-#define POPULATE_SZ (16 * PAGE_SZ)
+#define POPULATE_SZ 65536
 
 /* Populates the memory of a section if the kernel can (5.14): one fault per page costs more than
  * reading it. */
 static void populate(uint8_t *data, size_t sz)
 {
-	uintptr_t from = ((uintptr_t)data + PAGE_SZ - 1) & -(uintptr_t)PAGE_SZ;
-	uintptr_t to = ((uintptr_t)data + sz) & -(uintptr_t)PAGE_SZ;
+	uintptr_t page_sz = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)data + page_sz - 1) & -page_sz;
+	uintptr_t to = ((uintptr_t)data + sz) & -page_sz;
 
-	if (sz >= POPULATE_SZ)
+	if (sz >= POPULATE_SZ && from < to)
 		madvise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 

@@ -73,6 +73,26 @@ static const struct column stack_columns[] = {
 	{ .name = "repeated", .type = COLUMN_INT32, .off = offsetof(struct stack_row, repeated) },
 };
 
+#define PROCESS(field, t, ...)                                                                  \
+	{                                                                                       \
+		.name = #field, .type = COLUMN_##t, .off = offsetof(struct process_row, field), \
+		__VA_ARGS__                                                                     \
+	}
+
+/* Append only. */
+static const struct column process_columns[] = {
+	PROCESS(timestamp, INT64, ),
+	PROCESS(tgid, INT32, ),
+	PROCESS(start, INT64, .nullable = true, .present = PROCESS_ROW_START),
+	PROCESS(parent, INT32, .nullable = true, .present = PROCESS_ROW_FACTS),
+	PROCESS(command_line, STRING, .nullable = true),
+	PROCESS(executable, STRING, .nullable = true),
+	PROCESS(cgroup, STRING, .nullable = true),
+	PROCESS(uid, INT32, .nullable = true, .present = PROCESS_ROW_FACTS),
+	PROCESS(user, STRING, .nullable = true),
+	PROCESS(host, STRING, .nullable = true),
+};
+
 #define COLUMNS(c) .columns = c, .column_cnt = sizeof(c) / sizeof(*(c))
 
 static const struct table frames_table = {
@@ -88,6 +108,13 @@ const struct table events_table = {
 	.row_sz = sizeof(struct row),
 	.present_off = offsetof(struct row, present),
 	.sorted = true,
+};
+
+const struct table processes_table = {
+	.name = "processes",
+	COLUMNS(process_columns),
+	.row_sz = sizeof(struct process_row),
+	.present_off = offsetof(struct process_row, present),
 };
 
 const struct table stacktraces_table = {

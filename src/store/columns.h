@@ -47,6 +47,7 @@ struct stack_row {
 };
 
 extern const struct table events_table;	     /* of struct row */
+extern const struct table processes_table;   /* of struct process_row */
 extern const struct table stacktraces_table; /* of struct stack_row, list of struct row_frame */
 
 #define TABLE_COLUMNS_MAX 64

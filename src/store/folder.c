@@ -19,6 +19,7 @@
 
 static const char *const prefixes[FOLDER_FILE_CNT] = {
 	[FOLDER_STACKTRACES] = "stacktraces-",
+	[FOLDER_PROCESSES] = "processes-",
 	[FOLDER_EVENTS] = "events-",
 };
 #define SUFFIX	   ".parquet"

@@ -27,7 +27,7 @@ struct folder {
 };
 
 /* Files of a batch, in the order in which they get their names. */
-enum folder_file { FOLDER_STACKTRACES, FOLDER_EVENTS, FOLDER_FILE_CNT };
+enum folder_file { FOLDER_STACKTRACES, FOLDER_PROCESSES, FOLDER_EVENTS, FOLDER_FILE_CNT };
 
 #define FOLDER_NAME_MAX 48
 

@@ -15,9 +15,10 @@
 #define PARTS_MAX      3
 #define STRINGS_SZ_MAX (64u << 20) /* of a batch: users choose the names of files */
 /* A row group of stacks ends after this many stacks or frames. */
-#define STACKS_PER_GROUP 65536
-#define FRAMES_PER_GROUP 262144
-#define EARLIER_MAX	 (1u << 20) /* 16 MiB */
+#define STACKS_PER_GROUP    65536
+#define FRAMES_PER_GROUP    262144
+#define PROCESSES_PER_GROUP 4096
+#define EARLIER_MAX	    (1u << 20) /* 16 MiB */
 /* Rows that are copied as they come before they are turned into columns. */
 #define BLOCK	 64
 #define ROWS_MAX (1u << 28)
@@ -29,7 +30,7 @@ struct recording {
 	uint64_t batch_ns;
 	bool finished, removed;
 	/* the batch in the making: */
-	struct batch *events, *stacks[STACKS_CNT]; /* row groups in hand */
+	struct batch *events, *processes, *stacks[STACKS_CNT]; /* row groups in hand */
 	struct strtab *strings;
 	size_t strings_taken; /* strings in the parts pushed so far */
 	struct idset ids;
@@ -50,14 +51,21 @@ static struct batch *new_events(const struct recording *r)
 	return batch__new(&events_table, r->rows_per_group, 0);
 }
 
+static struct batch *new_processes(void)
+{
+	return batch__new(&processes_table, PROCESSES_PER_GROUP, 0);
+}
+
 static struct batch *new_stacks(void)
 {
 	return batch__new(&stacktraces_table, STACKS_PER_GROUP, FRAMES_PER_GROUP);
 }
 
 #define PUSH_EVENTS	(1u << STACKS_CNT)
+#define PUSH_PROCESSES	(2u << STACKS_CNT)
 #define PUSH_STACKS(of) (1u << (of))
-#define PUSH_ALL	(PUSH_EVENTS | PUSH_STACKS(STACKS_FIRST) | PUSH_STACKS(STACKS_REPEATED))
+#define PUSH_ALL \
+	(PUSH_EVENTS | PUSH_PROCESSES | PUSH_STACKS(STACKS_FIRST) | PUSH_STACKS(STACKS_REPEATED))
 
 /* A part with empty row groups and the new strings. Returns NULL after reporting. */
 static struct part *part_new(const struct recording *r, unsigned what)
@@ -67,6 +75,8 @@ static struct part *part_new(const struct recording *r, unsigned what)
 
 	if (ok && what & PUSH_EVENTS)
 		ok = (p->events = new_events(r)) != NULL;
+	if (ok && what & PUSH_PROCESSES)
+		ok = (p->processes = new_processes()) != NULL;
 	for (int i = 0; i < STACKS_CNT && ok; i++)
 		if (what & PUSH_STACKS(i))
 			ok = (p->stacks[i] = new_stacks()) != NULL;
@@ -94,6 +104,8 @@ static int push(struct recording *r, unsigned what, struct strtab *fresh)
 		return -ENOMEM;
 	if (what & PUSH_EVENTS)
 		part_swap(&p->events, &r->events);
+	if (what & PUSH_PROCESSES)
+		part_swap(&p->processes, &r->processes);
 	for (int i = 0; i < STACKS_CNT; i++)
 		if (what & PUSH_STACKS(i))
 			part_swap(&p->stacks[i], &r->stacks[i]);
@@ -234,6 +246,13 @@ int recording__add(struct recording *r, const struct row *row)
 	return 0;
 }
 
+int recording__add_process(struct recording *r, const struct process_row *row)
+{
+	int err = batch__room(r->processes) ? 0 : push(r, PUSH_PROCESSES, NULL);
+
+	return err ? err : batch__append(r->processes, row, 1);
+}
+
 static int close_batch(struct recording *r)
 {
 	int err = settle(r);
@@ -309,11 +328,12 @@ static int begin(struct recording *r, const struct parquet_options *o)
 	if (!err)
 		err = idset__init(&r->earlier);
 	r->events = new_events(r);
+	r->processes = new_processes();
 	for (int i = 0; i < STACKS_CNT; i++)
 		r->stacks[i] = new_stacks();
 	r->strings = strtab__new();
-	if (err || !r->events || !r->stacks[STACKS_FIRST] || !r->stacks[STACKS_REPEATED] ||
-	    !r->strings)
+	if (err || !r->events || !r->processes || !r->stacks[STACKS_FIRST] ||
+	    !r->stacks[STACKS_REPEATED] || !r->strings)
 		return -ENOMEM;
 	r->writer = writer__new(&r->folder, o);
 	return r->writer ? 0 : -errno;
@@ -374,6 +394,7 @@ void recording__free(struct recording *r)
 	writer__free(r->writer);
 	folder__close(&r->folder);
 	batch__free(r->events);
+	batch__free(r->processes);
 	for (int i = 0; i < STACKS_CNT; i++)
 		batch__free(r->stacks[i]);
 	strtab__free(r->strings);

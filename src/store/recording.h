@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording: a folder of batches, each a pair of Parquet files. One thread adds rows and another
+ * A recording: a folder of batches, each of three Parquet files. One thread adds rows and another
  * writes them: recording__add() only copies.
  */
 #ifndef STORE_RECORDING_H
@@ -69,6 +69,9 @@ bool recording__due(const struct recording *, uint64_t now_ns);
 /* Copies the row. Does not close the batch: generations change only in recording__tick(). Returns 0
  * or -errno. */
 int recording__add(struct recording *, const struct row *);
+
+/* Adds a process to the batch. Returns 0 or -ENOMEM. */
+int recording__add_process(struct recording *, const struct process_row *);
 
 /*
  * Call it often, between rows: passes full row groups to the writer thread, and closes the batch if

@@ -32,6 +32,18 @@ struct row {
 		path;
 };
 
+/* A process that has events in the batch, or what it became by exec. Strings are ids of the batch's
+ * dictionary; 0: unknown. Nullable numbers are null unless their bit is set. */
+enum process_row_present { PROCESS_ROW_START = 1 << 0, PROCESS_ROW_FACTS = 1 << 1 };
+
+struct process_row {
+	int64_t timestamp; /* of the event for which the row was made, unix ns */
+	int64_t start;	   /* unix ns */
+	int32_t tgid, parent, uid;
+	uint32_t present; /* enum process_row_present */
+	uint32_t command_line, executable, cgroup, user, host;
+};
+
 /* One frame of a stack, leaf first in arrays. Strings are ids of the batch's dictionary. */
 struct row_frame {
 	uint32_t name; /* 0: unknown */

@@ -45,6 +45,7 @@ struct writer {
 
 static const struct table *const tables[FOLDER_FILE_CNT] = {
 	[FOLDER_STACKTRACES] = &stacktraces_table,
+	[FOLDER_PROCESSES] = &processes_table,
 	[FOLDER_EVENTS] = &events_table,
 };
 
@@ -53,6 +54,7 @@ void part__free(struct part *p)
 	if (!p)
 		return;
 	batch__free(p->events);
+	batch__free(p->processes);
 	for (int i = 0; i < STACKS_CNT; i++)
 		batch__free(p->stacks[i]);
 	strings__free(&p->strings);
@@ -121,7 +123,7 @@ static int finish(struct writer *w, enum folder_file file)
 	return err ? failed(w, file, err) : 0;
 }
 
-/* Both files are complete on the disk before either gets its final name. */
+/* All files are complete on the disk before one gets its final name. */
 static int close_batch(struct writer *w)
 {
 	int err = 0;
@@ -175,6 +177,8 @@ static int write_part(struct writer *w, const struct part *p)
 		failed(w, FOLDER_EVENTS, err);
 	for (int i = 0; i < STACKS_CNT && !err; i++)
 		err = write_group(w, FOLDER_STACKTRACES, p->stacks[i]);
+	if (!err)
+		err = write_group(w, FOLDER_PROCESSES, p->processes);
 	if (!err)
 		err = write_group(w, FOLDER_EVENTS, p->events);
 	w->events += p->events ? p->events->cnt : 0;

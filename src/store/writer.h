@@ -16,7 +16,7 @@ enum { STACKS_FIRST, STACKS_REPEATED, STACKS_CNT };
 struct part {
 	struct part *next;
 	/* A row group each, or NULL. Readers skip those of repeated stacks. */
-	struct batch *events, *stacks[STACKS_CNT];
+	struct batch *events, *processes, *stacks[STACKS_CNT];
 	struct strings strings; /* new since the part before */
 	struct strtab *last;	/* not NULL: the batch ends here, and these were its strings */
 };

@@ -14,7 +14,7 @@ static struct libdw_rules *find_jit_cfi(const struct slowwalk *w, const struct f
 	struct jit_place place = { w->process->tgid, frame__place(f), w->sample->time_ns };
 	struct elf_file *file;
 
-	if (f->map->kind != MAPPING_ANON)
+	if (f->map->kind != MAPPING_ANON || !w->jit)
 		return NULL;
 	*vaddr = f->pc;
 	if (!place.time_ns)

@@ -17,7 +17,7 @@ struct walk_options {
 	struct table_cache *cache;	 /* borrowed; NULL: tables are not kept on disk */
 	struct jobs *jobs;		 /* borrowed; they read the files */
 	struct process_table *processes; /* borrowed */
-	const struct jit_places *jit_places; /* borrowed; NULL: processes of this host */
+	struct jit *jit;		 /* borrowed; NULL: JIT code is walked by frame pointer */
 };
 
 struct walk_policy {

@@ -211,6 +211,19 @@ def test_exec_replaces_and_dlopen_is_followed(record, compile_c, tmp_path):
         assert modules[0] == str(lib)
 
 
+def test_processes_have_a_table(record):
+    """With the command line of the program after exec, as /proc gives it, and never the environment."""
+    program = "import os; print(os.getpid(), os.getppid(), open('/proc/self/stat').read().split()[21], flush=True); sum(range(2 * 10**7))"
+    r = record("-p", "profile:u:499,switch:u", "--", "sh", "-c", 'exec /usr/bin/python3 -c "$0" "$@"', program, "two words", env={**os.environ, "SECRET": "hidden"})
+    pid, parent, ticks = map(int, r.stdout.split())
+    rows = r.rows(f"SELECT command_line, executable, parent, uid, user, start, timestamp >= start FROM read_parquet('{r.path}/processes-*.parquet') WHERE tgid = ? ORDER BY timestamp", pid)
+    assert rows[-1][:2] == (f"/usr/bin/python3 -c {program} two words", os.path.realpath("/usr/bin/python3"))
+    assert {row[2:5] for row in rows} == {(parent, 0, "root")} and {row[6] for row in rows} == {True}
+    boot_ns = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    assert abs(rows[-1][5] - boot_ns - ticks * 10**9 // os.sysconf("SC_CLK_TCK")) < 10**9
+    assert not any(b"hidden" in f.read_bytes() for f in r.path.iterdir())
+
+
 def test_a_replaced_file_is_not_taken_for_the_old_one(start, spawn, compile_c, tmp_path):
     body = "int main(void) { for (;;) %s(10000000); }\n"
     old = compile_c(SPIN.replace("spin(", "old_spin(") + body % "old_spin", name="old")

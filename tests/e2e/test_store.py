@@ -329,11 +329,12 @@ def test_a_killed_writer_leaves_finished_batches(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_stacktraces_get_their_name_first(tmp_path):
+def test_events_get_their_name_last(tmp_path):
     log = tmp_path / "log"
     run(tmp_path / "rec", script=row(timestamp=1) + stack(1, []), wrapper=["strace", "-f", "-o", str(log), "-e", "trace=/rename|fsync"])
-    calls = re.findall(r"(fsync|rename)\w*\(.*?(?:\"((?:events|stacktraces)-000001.parquet)\".*)?\) *= 0", log.read_text())
-    assert calls == [("fsync", ""), ("fsync", ""), ("rename", "stacktraces-000001.parquet"), ("rename", "events-000001.parquet"), ("fsync", "")]
+    calls = re.findall(r"(fsync|rename)\w*\(.*?(?:\"((?:events|stacktraces|processes)-000001.parquet)\".*)?\) *= 0", log.read_text())
+    names = ["stacktraces-000001.parquet", "processes-000001.parquet", "events-000001.parquet"]
+    assert calls == [("fsync", "")] * 3 + [("rename", name) for name in names] + [("fsync", "")]
 
 
 @contextlib.contextmanager

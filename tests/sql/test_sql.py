@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """sql/ in a DuckDB shell: the tables, off-CPU time and the reason for its end, growing memory, waiting spans."""
+import json
 import pathlib
+import subprocess
 
 import duckdb
 import pytest
 
-from conftest import ROOT
+from conftest import EXPORT, ROOT
 from recordings import BUILD_ID, PERIOD, SECOND, START, Batch, event, kernel, names
 
 SQL = ROOT / "sql"
@@ -72,6 +74,25 @@ def test_batches_of_an_older_collector_are_read(tmp_path):
     db.execute(f"COPY (SELECT * EXCLUDE (reason) FROM '{old}') TO '{old}.new' (FORMAT parquet)")
     (tmp_path / "r" / "events-000001.parquet.new").rename(old)
     assert shell(tmp_path / "r").execute("SELECT reason FROM stacks").fetchall() == [(None,), (None,)]
+
+
+def test_processes_are_as_their_newest_rows_say(tmp_path):
+    """Also after an exec, and where a process id is used again."""
+    pod = f"/system.slice/docker-{'0a1b2c3d4e5f' + '0' * 52}.scope"
+    Batch().profile(1).process(5, command_line="sh run").process(1, tgid=7, start=None, command_line=None).write(tmp_path / "r", 1)
+    Batch().profile(2).process(9, command_line="server", cgroup=pod).process(8, command_line="sh").process(3, start=START + SECOND, command_line="other").write(tmp_path / "r", 2)
+    rows = [(7, None, None, None, None), (100, "server", START, "0a1b2c3d4e5f", "docker-0a1b2c3d4e5f" + "0" * 52 + ".scope"), (100, "other", START + SECOND, None, None)]
+    query = "SELECT tgid, command_line, start, container, unit FROM processes ORDER BY tgid, start"
+    assert shell(tmp_path / "r").execute(query).fetchall() == rows
+    p = subprocess.run([EXPORT, "query", query, "-r", tmp_path / "r", "--format", "json"], capture_output=True, text=True, timeout=60)
+    assert [tuple(r.values()) for r in json.loads(p.stdout)] == rows
+
+
+def test_a_recording_without_processes_has_an_empty_table_of_them(tmp_path):
+    Batch().profile(1).write(tmp_path / "old")
+    assert shell(tmp_path / "old").execute("SELECT tgid, command_line, container FROM processes").fetchall() == []
+    p = subprocess.run([EXPORT, "query", "SELECT count(*) AS n FROM processes", "-r", tmp_path / "old", "--format", "csv"], capture_output=True, text=True, timeout=60)
+    assert p.stdout == "n\n0\n"
 
 
 def test_macros_of_the_predecessor_work(tmp_path):

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from conftest import EXPORT, ROOT
-from recordings import Batch, kernel, names
+from recordings import START, Batch, kernel, names
 
 SQL = ROOT / "sql"
 QUERIES = sorted((SQL / "tables").glob("*.sql"))
@@ -65,6 +65,28 @@ def test_time_by_stack_sums_every_cost(tmp_path):
         ("malloc", 0, 0, 0, 0, 0, 0, 4096, 4096),
         ("read", 0, 0, 0, 0, 0.06, 0, 0, 0),
         ("recv", 0, 0, 0, 0, 0, 0.025, 0, 0),
+    ]
+
+
+def test_processes_have_their_command_lines_and_containers(tmp_path):
+    """A process id that is used again belongs to the process that started last."""
+    pod, unit = f"/kubepods/pod1/{'0a1b2c3d4e5f' + '0' * 52}", "/system.slice/ssh.service"
+    b = Batch()
+    b.process(0, command_line="server -p 1", cgroup=pod).process(0, start=START + 5000 * MS, command_line="later", cgroup=unit)
+    b.add("profile", 1, names("f"), duration=100 * MS, cgroup=pod).add("profile", 6000 * MS, names("f"), duration=50 * MS, cgroup=unit)
+    b.add("profile", 2, names("f"), duration=10 * MS, tgid=7)
+    b.slice(0, 100 * MS, "sleeping", names("wait"), pid=7, tgid=7).slice(400 * MS, 500 * MS, "dead", pid=7, tgid=7, runnable=100 * MS)
+    b.add("blk_read", 5, names("f"), amount=9, weight=2, cgroup=pod).add("tcp_send", 5, names("f"), amount=5, cgroup=pod)
+    rec = b.write(tmp_path / "r")
+    assert table(rec, "processes", "cpu_s", "runnable_s", "blocked_s", "pid", "user", "container", "unit", "command", "command_line") == [
+        (0.1, 0, 0, 100, "root", "0a1b2c3d4e5f", None, "prog", "server -p 1"),
+        (0.05, 0, 0, 100, "root", None, "ssh.service", "prog", "later"),
+        (0.01, 0.1, 0.2, 7, None, None, None, "prog", None),
+    ]
+    assert table(rec, "containers", "container", "unit", "cpu_s", "runnable_s", "blocked_s", "disk_bytes", "net_bytes", "processes") == [
+        ("0a1b2c3d4e5f", None, 0.1, 0, 0, 18, 5, 1),
+        (None, "ssh.service", 0.05, 0, 0, 0, 0, 1),
+        (None, None, 0.01, 0.1, 0.2, 0, 0, 1),
     ]
 
 

@@ -19,6 +19,11 @@ struct scene {
 	pid_t tid;
 };
 
+static inline uint64_t page_sz(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 #define AWAKE_TRIES 1000 /* for a child that naps: it may be awake when it is visited */
 
 /* Returns the bytes of glibc's thread descriptor below the thread pointer: all of it on AArch64,

@@ -17,9 +17,10 @@ static inline void duck__run(duckdb_connection db, duckdb_result *out, const cha
 }
 
 /* Returns the first column of the query's result, as lines of text, for the caller to free.
- * `events` and `stacktraces` are the existing files. */
+ * `events`, `stacktraces` and `processes` are the existing files. */
 static inline char *duck__read(const char *dir, const char *sql)
 {
+	static const char *const tables[] = { "events", "stacktraces", "processes" };
 	duckdb_data_chunk chunk;
 	duckdb_connection db;
 	duckdb_database base;
@@ -29,12 +30,10 @@ static inline char *duck__read(const char *dir, const char *sql)
 
 	assert_int_equal(duckdb_open(NULL, &base), DuckDBSuccess);
 	assert_int_equal(duckdb_connect(base, &db), DuckDBSuccess);
-	for (size_t i = 0; i < 2; i++) {
-		const char *table = i ? "stacktraces" : "events";
-
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		snprintf(view, sizeof(view),
 			 "CREATE VIEW %s AS FROM read_parquet('%s/%s-*.parquet', filename := true)",
-			 table, dir, table);
+			 tables[i], dir, tables[i]);
 		duck__run(db, &result, view);
 		duckdb_destroy_result(&result);
 	}

@@ -265,10 +265,12 @@ static void check_holes(struct scene *scene, bool bounce)
 	take__kill(pid);
 }
 
-/* In one hole, and in several. */
+/* In one hole, and in several. BPF skips 32 times 4 KB: too few of larger pages for this test. */
 static void missing_pages_are_skipped(void **state)
 {
 	(void)state;
+	if (page_sz() > EVENT_PAGE)
+		skip();
 	for (int i = 0; i < 4; i++) {
 		struct scene *scene = take__shared(sizeof(*scene));
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/jsonbuf.h"
+#include "stacksexport/trace/jsonbuf.h"
 
 #define assert_json(expected, call)                                \
 	do {                                                       \

@@ -86,7 +86,7 @@ busy=$!
 mkfifo /hold
 /tests/hold_memory /mnt /examples/spans_async </hold >/held &
 holder=$!
-exec 3>/hold
+exec 3<>/hold
 until grep -q holding /held; do sleep 1; done
 sleep 1
 record locked -p profile:uk:99,switch:uk,usdt:u:/examples/spans_async --duration 3s
@@ -120,12 +120,12 @@ def skipped(recording):
     return lost(recording, "nested")
 
 
-def recorded(machine, name):
+def recorded(machine, name, may_lose=("nested", "end_lost")):
     r = machine.recording(name)
     assert r.returncode == 0, machine.console() + machine.said(f"{name}.verifier")[-4000:]
     assert "refuses" not in r.stderr and "cannot" not in r.stderr
     assert r.one("SELECT count(*) FROM events") > 0
-    assert r.one("SELECT count(*) FROM events WHERE kind = 'lost' AND reason NOT IN ('nested', 'end_lost')") == 0
+    assert {reason for reason, in r.rows("SELECT DISTINCT reason FROM events WHERE kind = 'lost'")} <= set(may_lose)
     assert lost(r, "end_lost") <= skipped(r)  # a skipped event may have been an end
     return r
 
@@ -312,7 +312,7 @@ def test_connections_have_their_rows(machine):
 
 
 def test_every_source_loads_with_the_largest_stack_size(machine):
-    said = recorded(machine, "largest").stderr
+    said = recorded(machine, "largest", may_lose=("nested", "end_lost", "ring_full")).stderr
     loaded = set(re.findall(r"^([a-z]+)__\w+ +\d", said, re.M))
     assert {source.split(":")[0] for source in sources(machine.suite)} <= loaded, said
 

@@ -94,7 +94,7 @@ static void blame(struct db *db, const char *path)
 	buf__append(&sql, ")", sizeof(")"));
 	if (buf__err(&sql) == 0) {
 		if (duckdb_query(db->connection, (const char *)sql.data, &result) != DuckDBSuccess)
-			log__error("%s is damaged: %.*s; move the two files of this batch away to "
+			log__error("%s is damaged: %.*s; move the files of this batch away to "
 				   "read the rest of the recording",
 				   path, first_line(duckdb_result_error(&result)),
 				   duckdb_result_error(&result));
@@ -108,5 +108,7 @@ void batches__blame(struct db *db, const struct recfiles *files)
 	for (size_t i = 0; i < files->cnt; i++) {
 		blame(db, files->pairs[i].events);
 		blame(db, files->pairs[i].stacktraces);
+		if (files->pairs[i].processes)
+			blame(db, files->pairs[i].processes);
 	}
 }

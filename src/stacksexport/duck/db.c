@@ -86,28 +86,48 @@ void db__append_quoted(struct buf *sql, const char *s, char quote)
 	buf__u8(sql, (uint8_t)quote);
 }
 
-/* Appends ['path', …]; `field` is the offset of the path in a pair. */
-static void append_paths(struct buf *sql, const struct recfiles *files, size_t field)
+/* Appends ['path', …]; `field` is the offset of the path in a pair. Leaves out files that are not
+ * there; returns how many are. */
+static size_t append_paths(struct buf *sql, const struct recfiles *files, size_t field)
 {
+	size_t cnt = 0;
+
 	buf__str(sql, "[");
 	for (size_t i = 0; i < files->cnt; i++) {
-		buf__str(sql, i ? ", " : "");
-		db__append_quoted(sql, *(char *const *)((const char *)&files->pairs[i] + field),
-				  '\'');
+		const char *path = *(char *const *)((const char *)&files->pairs[i] + field);
+
+		if (!path)
+			continue;
+		buf__str(sql, cnt++ ? ", " : "");
+		db__append_quoted(sql, path, '\'');
 	}
 	buf__str(sql, "]");
+	return cnt;
 }
+
+/* The variables with the files of the recording. */
+static const struct file_list {
+	const char *variable;
+	size_t field; /* offset of the path in a pair */
+} file_lists[] = {
+	{ "events_files", offsetof(struct recfile_pair, events) },
+	{ "stacktraces_files", offsetof(struct recfile_pair, stacktraces) },
+	{ "processes_files", offsetof(struct recfile_pair, processes) },
+};
+
+#define FILE_LIST_CNT (sizeof(file_lists) / sizeof(file_lists[0]))
 
 int db__lock_down(struct db *db, const char *folder)
 {
 	struct buf sql = { 0 };
 	int err;
 
-	buf__str(&sql, "SET GLOBAL allowed_paths = list_concat(");
-	append_paths(&sql, db->files, offsetof(struct recfile_pair, events));
-	buf__str(&sql, ", ");
-	append_paths(&sql, db->files, offsetof(struct recfile_pair, stacktraces));
-	buf__str(&sql, "); ");
+	buf__str(&sql, "SET GLOBAL allowed_paths = flatten([");
+	for (size_t i = 0; i < FILE_LIST_CNT; i++) {
+		buf__str(&sql, i ? ", " : "");
+		append_paths(&sql, db->files, file_lists[i].field);
+	}
+	buf__str(&sql, "]); ");
 	if (folder) {
 		buf__str(&sql, "SET GLOBAL allowed_directories = [");
 		db__append_quoted(&sql, folder, '\'');
@@ -121,14 +141,17 @@ int db__lock_down(struct db *db, const char *folder)
 	return err;
 }
 
-/* Runs SET VARIABLE name = ['path', …]; `field` is the offset of the path in a pair. */
-static int db__set_list(struct db *db, const char *name, const struct recfiles *files, size_t field)
+/* Runs SET VARIABLE name = ['path', …], or NULL if there is no such file. */
+static int db__set_list(struct db *db, const struct file_list *list, const struct recfiles *files)
 {
 	struct buf sql = { 0 };
 	int err;
 
-	buf__printf(&sql, "SET VARIABLE %s = ", name);
-	append_paths(&sql, files, field);
+	buf__printf(&sql, "SET VARIABLE %s = ", list->variable);
+	if (!append_paths(&sql, files, list->field)) {
+		buf__reset(&sql);
+		buf__printf(&sql, "SET VARIABLE %s = NULL::VARCHAR[]", list->variable);
+	}
 	buf__u8(&sql, 0);
 	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
 	buf__free(&sql);
@@ -169,11 +192,11 @@ int db__script(struct db *db, const char *path)
 
 int db__set_files(struct db *db, const struct recfiles *files)
 {
-	int err = db__set_list(db, "events_files", files, offsetof(struct recfile_pair, events));
+	int err = 0;
 
-	return err ? err
-		   : db__set_list(db, "stacktraces_files", files,
-				  offsetof(struct recfile_pair, stacktraces));
+	for (size_t i = 0; i < FILE_LIST_CNT && !err; i++)
+		err = db__set_list(db, &file_lists[i], files);
+	return err;
 }
 
 int db__set_unions(struct db *db)

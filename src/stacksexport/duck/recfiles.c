@@ -21,6 +21,7 @@
 #define DEFAULT_ROOT "/var/lib/stacks"
 #define EVENTS	     "events-"
 #define STACKTRACES  "stacktraces-"
+#define PROCESSES    "processes-"
 #define SUFFIX	     ".parquet"
 
 static const char how_to_record[] = "record one with: sudo collector --duration 10s";
@@ -61,6 +62,7 @@ static void pair__free(struct recfile_pair *p)
 {
 	free(p->events);
 	free(p->stacktraces);
+	free(p->processes);
 }
 
 /* Appends a pair and takes ownership of its strings. */
@@ -87,10 +89,10 @@ static int by_events(const void *a, const void *b)
 
 static bool is_path(const char *path, const char *other, size_t other_sz)
 {
-	return strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
+	return path && strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
 }
 
-/* Sorts the pairs and drops doubles: a glob may match both files of a pair, or a folder and its
+/* Sorts the pairs and drops doubles: a glob may match several files of a pair, or a folder and its
  * contents. */
 static void sort_unique(struct recfiles *r)
 {
@@ -115,26 +117,45 @@ static int missing_pair(const char *have, const char *missing)
 	return -ENOENT;
 }
 
+/* Returns what the name of a batch's file begins with, or NULL if it is no such file. */
+static const char *prefix_of(const char *name)
+{
+	static const char *const prefixes[] = { EVENTS, STACKTRACES, PROCESSES };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (is_batch_file(name, prefixes[i]))
+			return prefixes[i];
+	return NULL;
+}
+
+static bool is_there(const char *path)
+{
+	return !path || access(path, F_OK) == 0;
+}
+
 /* Adds the pair that `path` is one file of. */
 static int add_file(struct recfiles *r, const char *path)
 {
-	bool is_events = is_batch_file(base_name(path), EVENTS);
+	const char *prefix = prefix_of(base_name(path));
 	struct recfile_pair p;
-	const char *other;
 	int err;
 
-	if (!is_events && !is_batch_file(base_name(path), STACKTRACES)) {
+	if (!prefix) {
 		log__error("%s is not a file of a recording; these are called " EVENTS "N" SUFFIX
 			   " and " STACKTRACES "N" SUFFIX,
 			   path);
 		return -EINVAL;
 	}
-	p.events = is_events ? strdup(path) : sibling(path, STACKTRACES, EVENTS);
-	p.stacktraces = is_events ? sibling(path, EVENTS, STACKTRACES) : strdup(path);
-	other = is_events ? p.stacktraces : p.events;
-	if (!other || access(other, F_OK) == 0)
+	p.events = sibling(path, prefix, EVENTS);
+	p.stacktraces = sibling(path, prefix, STACKTRACES);
+	p.processes = sibling(path, prefix, PROCESSES);
+	if (!is_there(p.processes)) {
+		free(p.processes);
+		p.processes = NULL;
+	}
+	if (is_there(p.events) && is_there(p.stacktraces))
 		return append(r, p);
-	err = missing_pair(path, other);
+	err = missing_pair(path, is_there(p.events) ? p.stacktraces : p.events);
 	pair__free(&p);
 	return err;
 }
@@ -337,7 +358,7 @@ static int add_match(struct recfiles *r, const char *path)
 		return parquet_file__unreadable(path, -errno);
 	if (S_ISDIR(st.st_mode))
 		err = add_folder_there(r, path);
-	else if (is_batch_file(name, EVENTS) || is_batch_file(name, STACKTRACES))
+	else if (prefix_of(name))
 		err = add_file(r, path);
 	return err == -ENOENT ? 0 : err;
 }
@@ -392,11 +413,12 @@ void recfiles__leave_out(struct recfiles *r, const char *path, size_t path_sz, c
 	for (size_t i = 0; i < r->cnt; i++) {
 		struct recfile_pair *p = &r->pairs[i];
 
-		if (!is_path(p->events, path, path_sz) && !is_path(p->stacktraces, path, path_sz)) {
+		if (!is_path(p->events, path, path_sz) && !is_path(p->stacktraces, path, path_sz) &&
+		    !is_path(p->processes, path, path_sz)) {
 			r->pairs[kept++] = *p;
 			continue;
 		}
-		log__warn("left out, with the other file of its batch: %.*s: %.*s", (int)path_sz,
+		log__warn("left out, with the other files of its batch: %.*s: %.*s", (int)path_sz,
 			  path, (int)why_sz, why);
 		pair__free(p);
 		r->left_out++;
@@ -416,11 +438,14 @@ int recfiles__check_left(const struct recfiles *r)
 static int check_pairs(struct recfiles *r)
 {
 	for (size_t i = r->cnt; i-- > 0;) {
-		const char *path = r->pairs[i].events, *problem;
+		const struct recfile_pair *p = &r->pairs[i];
+		const char *path = p->events, *problem;
 		int err = parquet_file__check(path, &problem);
 
 		if (!err)
-			err = parquet_file__check(path = r->pairs[i].stacktraces, &problem);
+			err = parquet_file__check(path = p->stacktraces, &problem);
+		if (!err && p->processes)
+			err = parquet_file__check(path = p->processes, &problem);
 		if (err && err != -EBADMSG)
 			return err;
 		if (err)

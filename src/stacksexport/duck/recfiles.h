@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the files of one or more recordings: pairs of events-N.parquet and stacktraces-N.parquet.
- */
+/* Finds the files of one or more recordings: pairs of events-N.parquet and stacktraces-N.parquet,
+ * and processes-N.parquet, which older recordings lack. */
 #ifndef STACKSEXPORT_DUCK_RECFILES_H
 #define STACKSEXPORT_DUCK_RECFILES_H
 
@@ -9,6 +9,7 @@
 
 struct recfile_pair {
 	char *events, *stacktraces;
+	char *processes; /* NULL: the batch has none */
 };
 
 struct recfiles {

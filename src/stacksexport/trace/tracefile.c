@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/jsonbuf.h"
+#include "stacksexport/trace/jsonbuf.h"
 
 #define PIECE_SZ (256u << 10)
 

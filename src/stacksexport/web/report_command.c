@@ -239,27 +239,6 @@ static int report_fill(struct report *r)
 	return err ? err : buf__err(&r->data);
 }
 
-/* Writes pieces of bytes to a file that appears when it is complete. 0 or -errno; reports. */
-static int write_pieces(const char *path, const struct frame_text *pieces, size_t cnt)
-{
-	struct outfile out = { 0 };
-	int err = outfile__open(&out, path, NULL);
-	FILE *f = err ? NULL : fopen(out.tmp, "we");
-
-	for (size_t i = 0; f && i < cnt; i++)
-		fwrite(pieces[i].s, 1, pieces[i].sz, f);
-	if (!err && (!f || ferror(f) || fflush(f) != 0)) {
-		err = errno ? -errno : -EIO;
-		log__error("cannot write %s: %s", path, strerror(-err));
-	}
-	if (f)
-		fclose(f);
-	if (!err)
-		err = outfile__commit(&out);
-	outfile__free(&out);
-	return err;
-}
-
 static int report_write(const struct report *r, const char *path)
 {
 	const struct asset *page = asset__find("report.html");
@@ -273,11 +252,12 @@ static int report_write(const struct report *r, const char *path)
 	}
 	at += strlen(placeholder) - strlen(placeholder_end);
 	rest = at + strlen("{}");
-	return write_pieces(path,
-			    (const struct frame_text[]){ { start, (size_t)(at - start) },
-							 { (const char *)r->data.data, r->data.sz },
-							 { rest, (size_t)(start + sz - rest) } },
-			    3);
+	return outfile__write(
+		path,
+		(const struct outfile_piece[]){ { start, (size_t)(at - start) },
+						{ r->data.data, r->data.sz },
+						{ rest, (size_t)(start + sz - rest) } },
+		3);
 }
 
 static int report_write_svg(struct report *r, const char *path)
@@ -292,8 +272,7 @@ static int report_write_svg(struct report *r, const char *path)
 		log__error("cannot draw %s: %.*s", path, (int)a.error.sz,
 			   a.error.sz ? (const char *)a.error.data : "");
 	else
-		err = write_pieces(path,
-				   &(struct frame_text){ (const char *)a.json.data, a.json.sz }, 1);
+		err = outfile__write(path, &(struct outfile_piece){ a.json.data, a.json.sz }, 1);
 	answer_free(&a);
 	return err;
 }
