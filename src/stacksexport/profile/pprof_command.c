@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport pprof` and `folded`: a query's result as a profile, in one of its formats. */
+/* `stacksexport pprof`, `folded` and `speedscope`: a query's result as a profile, in one of its
+ * formats. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@ static const struct profile_format format_pprof = { .series = { .prefix = "pprof
 						    .write = builder__write };
 static const struct profile_format format_folded = { .default_output = "-",
 						     .write = builder__write_folded };
+static const struct profile_format format_speedscope = { .default_output = "-",
+							 .write = builder__write_speedscope };
 
 static void add_comments(struct builder *b, const struct request *r, int64_t lost)
 {
@@ -168,4 +171,9 @@ int pprof__run(const struct export_options *o)
 int folded__run(const struct export_options *o)
 {
 	return profile__run(o, &format_folded);
+}
+
+int speedscope__run(const struct export_options *o)
+{
+	return profile__run(o, &format_speedscope);
 }

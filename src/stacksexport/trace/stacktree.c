@@ -7,7 +7,7 @@
 
 #include "base/strtab.h"
 #include "base/hash.h"
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 /* Compared as bytes: no padding. Texts are ids of stacktree.strings. */
 struct node_key {

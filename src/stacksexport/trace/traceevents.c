@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 /* Columns of sql/trace/events.sql. */
 enum event_column {

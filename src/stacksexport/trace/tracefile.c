@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 #define PIECE_SZ (256u << 10)
 

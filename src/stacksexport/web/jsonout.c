@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "stacksexport/duck/cells.h"
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 static void separate(struct buf *b)
 {

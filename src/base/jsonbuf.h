@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON (RFC 8259), written piece by piece into a buffer. */
-#ifndef STACKSEXPORT_TRACE_JSONBUF_H
-#define STACKSEXPORT_TRACE_JSONBUF_H
+#ifndef BASE_JSONBUF_H
+#define BASE_JSONBUF_H
 
 #include "base/buf.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 #include <inttypes.h>
 #include <stdio.h>
