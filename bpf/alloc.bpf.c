@@ -16,9 +16,10 @@
 
 /* The outermost allocation function that a thread is in. */
 struct alloc_thread {
-	__u64 sp; /* at its entry; 0: it is in none, or in one that has no sample and calls no other
-		   */
-	__u64 ret; /* where it returns to */
+	/* at its entry; 0: it is in none, or in one that has no sample and calls no other */
+	__u64 sp;
+	__u64 ret; /* where it returns to; 0: unknown */
+	__u64 cookie;
 	__u64 begin_ns;
 	__u64 result; /* address of the result (posix_memalign); 0: it is returned */
 	__u64 id;     /* of its sample; 0: none */
@@ -141,10 +142,22 @@ static __always_inline __u64 call_size(struct pt_regs *ctx, __u64 call)
 	return second;
 }
 
-/* Returns true if the thread is inside another allocation function, which has the allocation. */
-static __always_inline bool is_nested(const struct alloc_thread *th, __u64 sp, __u64 now_ns)
+/*
+ * Returns true if the thread is inside another allocation function, which has the allocation.
+ * Otherwise the call that it was in has ended unseen. That is certain if the same function is
+ * called again with the same stack.
+ */
+static __always_inline bool is_nested(struct alloc_thread *th, __u64 sp, __u64 cookie, __u64 now_ns)
 {
-	return th->sp && sp <= th->sp && now_ns - th->begin_ns < CALL_MAX_NS;
+	if (!th->sp)
+		return false;
+	if (sp <= th->sp && (sp != th->sp || cookie != th->cookie) &&
+	    now_ns - th->begin_ns < CALL_MAX_NS)
+		return true;
+	if (th->id)
+		lose(EVENT_FREE, EVENT_LOST_UNMATCHED);
+	th->sp = 0;
+	return false;
 }
 
 /* Returns true if the row was sent. */
@@ -161,9 +174,12 @@ static __always_inline bool send_alloc(void *ctx, struct task_struct *task, cons
 		    cfg.how[EVENT_ALLOC]);
 }
 
-static __always_inline void begin_call(struct pt_regs *ctx, struct alloc_thread *th, __u64 call,
+static __always_inline void begin_call(struct pt_regs *ctx, struct alloc_thread *th, __u64 cookie,
 				       const struct block *b)
 {
+	__u64 call = cookie & ALLOC_COOKIE_CALL;
+
+	th->cookie = cookie;
 	th->ret = regs__return_address(ctx);
 	th->begin_ns = b->begin_ns;
 	th->result = call == ALLOC_POSIX_ALIGN ? REGS_CALL_0(ctx) : 0;
@@ -196,7 +212,7 @@ static __always_inline bool enter(struct pt_regs *ctx, __u64 cookie)
 		lose(EVENT_ALLOC, EVENT_LOST_NO_MEMORY);
 		return false;
 	}
-	if (is_nested(th, ctx->sp, now_ns))
+	if (is_nested(th, ctx->sp, cookie, now_ns))
 		return false;
 	b.begin_ns = now_ns;
 	if (sample.chance) {
@@ -210,7 +226,7 @@ static __always_inline bool enter(struct pt_regs *ctx, __u64 cookie)
 		return false;
 	th = thread__find(task);
 	if (th)
-		begin_call(ctx, th, call, &b);
+		begin_call(ctx, th, cookie, &b);
 	return th;
 }
 
@@ -227,7 +243,8 @@ static __always_inline __u64 result_of(struct pt_regs *ctx, const struct alloc_t
 
 static __always_inline bool is_return(struct pt_regs *ctx, const struct alloc_thread *th)
 {
-	return th && th->sp && ctx->sp == th->sp + ARCH_CALL_PUSH && REGS_PC(ctx) == th->ret;
+	return th && th->sp && ctx->sp == th->sp + ARCH_CALL_PUSH &&
+	       (!th->ret || REGS_PC(ctx) == th->ret);
 }
 
 static __always_inline void leave(struct pt_regs *ctx)

@@ -24,7 +24,7 @@ static __always_inline void owner__set(struct owner *owner, const struct task_st
 	__builtin_memcpy(owner->comm, (const void *)leader->comm, EVENT_COMM_SZ);
 }
 
-/* What a program sets for its event. The rest is the same for all kinds. */
+/* The fields that a program sets for its event. The others are filled alike for all kinds. */
 struct emission {
 	__u64 time_ns, duration_ns, amount;
 	__u64 id;	   /* 0: that of the span */
@@ -35,7 +35,7 @@ struct emission {
 	__u64 cgroup_id; /* 0: that of the task */
 	__u64 reason;	 /* errno, enum event_reason, 0 */
 	__u32 target;	 /* with EVENT_F_TARGET */
-	__u32 flags;	 /* enum event_flags that the program knows */
+	__u32 flags;	 /* those of enum event_flags that the program sets itself */
 	__u32 detail;	 /* enum event_detail */
 	/* 0 means 1. What follows is aligned to 8 bytes: if it is 0, clang zeroes it by words, and
 	 * the verifier sees null pointers. */
