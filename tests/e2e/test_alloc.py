@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """alloc: what programs allocate, by samples that stand for the right number of bytes."""
-import pathlib
 import subprocess
 
 import pytest
 
-from conftest import COLLECTOR, needs_bpf, wait_for, wait_worked
+from conftest import COLLECTOR, needs_bpf, wait_worked
 
 pytestmark = needs_bpf
 
@@ -61,11 +60,6 @@ SELECT ustack, amount FROM stacks a WHERE kind = 'alloc' AND NOT EXISTS (FROM ev
 """
 
 
-def is_attached(pid):
-    """Returns true if the kernel has put a breakpoint into the process: it then has its page for instructions."""
-    return "[uprobes]" in pathlib.Path(f"/proc/{pid}/maps").read_text()
-
-
 def bytes_of(r, function, rows):
     return float(r.one(f"SELECT coalesce(sum(amount), 0) FROM ({rows}) WHERE list_contains(list_transform(ustack, lambda f: f.name), ?)", function))
 
@@ -101,9 +95,10 @@ def test_a_running_process_and_a_later_one_are_recorded(start, spawn, compile_c)
     """The later one has another file, and is recorded for its name."""
     first = spawn(compile_c(OWN, name="first"))
     wait_worked(0.01, first)
-    c = start("-p", "alloc:u:4K", "first", "second")
+    c = start("-v", "-p", "alloc:u:4K", "first", "second")
     second = spawn(compile_c(OWN, name="second"))
-    wait_for(lambda: is_attached(second.pid))
+    while "2 functions of" not in (line := c.next_line()) or "/second" not in line:
+        assert line, "the collector ended"
     wait_worked(0.2, first, second)
     r = c.stop()
     assert r.rows("SELECT DISTINCT command, kind, ustack[1].name, ustack[2].name FROM stacks WHERE kind != 'lost' ORDER BY ALL") == [
