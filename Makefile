@@ -295,7 +295,7 @@ lint: format-check lint-source lint-scripts lint-tidy
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
-	@tools/check-circles bpf
+	@for d in bpf src/elf src/process src/cfi src/jit src/symbol src/stacks; do tools/check-circles $$d || exit 1; done
 	@tools/check-english
 
 # Checks what has changed since the last run: a file is checked again when its object was built again.
