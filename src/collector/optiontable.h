@@ -29,6 +29,8 @@ enum collector_key {
 	KEY_COMPRESSION,
 	KEY_POLL,
 	KEY_KEEP_ROOT,
+	KEY_CONFIG,
+	KEY_PRESET,
 	KEY_LIST,
 	KEY_QUIET,
 	KEY_UNWINDER,
@@ -40,5 +42,12 @@ enum collector_key {
 };
 
 extern const struct argp_option collector_argp_options[];
+
+/* A set of options, as a text that collector/configfile.h reads. */
+struct preset {
+	const char *name; /* NULL ends the table */
+	const char *text;
+};
+extern const struct preset collector_presets[];
 
 #endif

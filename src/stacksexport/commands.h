@@ -11,6 +11,7 @@ int folded__run(const struct export_options *);
 int pprof__run(const struct export_options *);
 int query__run(const struct export_options *);
 int report__run(const struct export_options *);
+int speedscope__run(const struct export_options *);
 int top__run(const struct export_options *);
 int trace__run(const struct export_options *);
 int view__run(const struct export_options *);

@@ -68,6 +68,27 @@ static const struct subcommand subcommands[] = {
 		.run = folded__run,
 	},
 	{
+		.name = "speedscope",
+		.argument = "QUERY.sql",
+		.argument_max = 1,
+		.summary = "writes a query's result as a profile of speedscope",
+		.doc = "Takes the queries of pprof and gives the same numbers: one profile for "
+		       "each "
+		       "of the two columns, with a stack and its weight for each sample, not in "
+		       "the "
+		       "order of time. Speedscope has no negative weights; such stacks are left "
+		       "out. "
+		       "Open the file at speedscope.app, which reads it in the browser, or with "
+		       "the "
+		       "program of the npm package. The default output is the standard output.\n\n"
+		       "Examples:\n"
+		       "  stacksexport speedscope cpu_stacks.sql -c postgres > "
+		       "cpu.speedscope.json\n"
+		       "  stacksexport speedscope offcpu_stacks.sql --output offcpu.json",
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
+		.run = speedscope__run,
+	},
+	{
 		.name = "trace",
 		.argument = "QUERY.sql...",
 		.argument_max = EXPORT_ARGUMENTS_MAX,
