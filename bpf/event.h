@@ -43,7 +43,9 @@
 	X(VFS_FDATASYNC, "vfs_fdatasync", "vfs")   \
 	X(VFS_RENAME, "vfs_rename", "vfs")         \
 	X(VFS_UNLINK, "vfs_unlink", "vfs")         \
-	X(VFS_STAT, "vfs_stat", "vfs")
+	X(VFS_STAT, "vfs_stat", "vfs")             \
+	X(ALLOC, "alloc", "alloc")                 \
+	X(FREE, "free", "alloc")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };

@@ -9,6 +9,7 @@
 
 #include "base/parse.h"
 #include "base/strcopy.h"
+#include "bpf/alloc.h"
 
 #define ITEM_MAX 128 /* bytes; no valid item without a path is nearly as long */
 #define NAMES_SZ 256
@@ -80,6 +81,17 @@ const struct probe probes[] = {
 	  .stacks = PROBE_USER,
 	  .usage = "tcp[:S]",
 	  .help = "TCP connections made, accepted and reset, and retransmissions (default u)" },
+	{ .name = "alloc",
+	  .ways = { "session", "pair" },
+	  .needs_processes = true,
+	  .stacks = PROBE_USER,
+	  .param = PROBE_BYTES,
+	  .param_default = 512 << 10,
+	  .param_max = ALLOC_INTERVAL_MAX,
+	  .usage = "alloc[:S][:BYTES]",
+	  .help = "blocks that the chosen processes allocate, one sample every BYTES, and when "
+		  "they "
+		  "are freed (default u, 512K; 0: all)" },
 	{ .name = NULL },
 };
 
@@ -170,12 +182,25 @@ static int parse_every(const struct explain *x, struct probe_choice *choice, con
 	return 0;
 }
 
+static int parse_bytes(const struct explain *x, struct probe_choice *choice, const char *part)
+{
+	int err = parse__size(part, &choice->param);
+
+	if (err == -EINVAL)
+		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or a size such as 64K", part);
+	if (err || choice->param > choice->probe->param_max)
+		return wrong(x, "BYTES is 0 (all) to %lluM",
+			     (unsigned long long)choice->probe->param_max >> 20);
+	return 0;
+}
+
 static int parse_param(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	switch (choice->probe->param) {
 	case PROBE_HZ: return parse_hz(x, choice->probe, part, &choice->param);
 	case PROBE_DURATION: return parse_wait(x, choice->probe, part, &choice->param);
 	case PROBE_EVERY: return parse_every(x, choice, part);
+	case PROBE_BYTES: return parse_bytes(x, choice, part);
 	case PROBE_PATH:
 	case PROBE_NO_PARAM: break;
 	}
@@ -286,7 +311,7 @@ static bool chosen(const struct probe_choice *choices, size_t cnt, const struct 
 static int add_all(struct probe_choice *out, size_t cnt)
 {
 	for (const struct probe *p = probes; p->name && cnt < PROBE_CHOICE_MAX; p++) {
-		if (takes_path(p) || chosen(out, cnt, p))
+		if (takes_path(p) || p->needs_processes || chosen(out, cnt, p))
 			continue;
 		out[cnt++] = (struct probe_choice){
 			.probe = p, .stacks = p->stacks, .param = p->param_default, .optional = true

@@ -410,7 +410,8 @@ static bool detach(struct collector *c)
 	bool detached = capture__detach(c->capture);
 
 	if (!detached)
-		log__warn("the kernel has not detached the probes of usdt yet; a process may keep "
+		log__warn("the kernel has not detached the probes of programs yet; a process may "
+			  "keep "
 			  "the lock of its address space: the recording is complete, but a child "
 			  "process remains until they are detached");
 	return detached;

@@ -32,6 +32,9 @@ static void valid_probes_are_parsed(void **state)
 		{ "rss", "rss", PROBE_USER, 29 },
 		{ "rss:uk:0", "rss", PROBE_USER | PROBE_KERNEL, 0 },
 		{ "rss:1:n", "rss", 0, 1 },
+		{ "alloc", "alloc", PROBE_USER, 512 << 10 },
+		{ "alloc:uk:64K", "alloc", PROBE_USER | PROBE_KERNEL, 64 << 10 },
+		{ "alloc::0", "alloc", PROBE_USER, 0 },
 	};
 
 	(void)state;
@@ -61,7 +64,7 @@ static void several_probes_are_parsed(void **state)
 	assert_int_equal(out[1].param, 49);
 }
 
-/* Every probe that needs no path, except those listed explicitly. */
+/* Every probe that needs no path and no processes, except those listed explicitly. */
 static void all_selects_every_probe_without_a_path(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
@@ -74,6 +77,7 @@ static void all_selects_every_probe_without_a_path(void **state)
 		bool profile = !strcmp(out[i].probe->name, "profile");
 
 		assert_int_not_equal(out[i].probe->param, PROBE_PATH);
+		assert_false(out[i].probe->needs_processes);
 		assert_int_equal(out[i].optional, !profile);
 		profiles += profile && out[i].stacks == PROBE_KERNEL && out[i].param == 999;
 	}
