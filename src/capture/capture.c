@@ -126,7 +126,8 @@ static bool is_wanted(const struct capture *c, const char *name)
 	if (is_filter(name))
 		return c->skel->rodata->cfg.who;
 	if (!strcmp(name, LOCKED_PROGRAM))
-		return records(c, "usdt") || records(c, "alloc");
+		return records(c, "usdt") || records(c, "alloc") || records(c, "uprobe") ||
+		       records(c, "sdt");
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
 			return true;
@@ -237,6 +238,9 @@ static int open_skeleton(struct capture *c)
 	if (!err)
 		err = usdt__prepare(c->usdt, c->skel, records(c, "usdt") && multi);
 	if (!err)
+		err = any_probes__prepare(c->any, c->skel,
+					  (records(c, "uprobe") || records(c, "sdt")) && multi);
+	if (!err)
 		err = alloc__prepare(c->alloc, c->skel, way_of(c, "alloc"), multi);
 	features__free(f);
 	return err;
@@ -316,6 +320,8 @@ struct capture *capture__new(const struct capture_options *options)
 	c->cpu_cnt = err ? 0 : (size_t)cpu_cnt;
 	if (!err && !(c->usdt = usdt__new(options->probes, options->probe_cnt)))
 		err = -errno;
+	if (!err && !(c->any = any_probes__new(options->probes, options->probe_cnt)))
+		err = -errno;
 	if (!err && !(c->alloc = alloc__new()))
 		err = -errno;
 	if (!err)
@@ -333,6 +339,7 @@ bool capture__detach(struct capture *c)
 {
 	bool detached = !c || usdt__detach(c->usdt);
 
+	detached &= !c || any_probes__detach(c->any);
 	return (!c || alloc__detach(c->alloc)) && detached;
 }
 
@@ -345,6 +352,7 @@ void capture__free(struct capture *c)
 	if (c->skel)
 		collector_bpf__detach(c->skel); /* what follows may take long */
 	usdt__free(c->usdt);
+	any_probes__free(c->any);
 	alloc__free(c->alloc);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
@@ -357,14 +365,15 @@ void capture__free(struct capture *c)
 /* ---- attach, begin, end -------------------------------------------------------------------------
  */
 
-/* The sampler attaches the program of a perf event; usdt attaches that of a uprobe. */
+/* The sampler attaches the program of a perf event; usdt attaches that of a uprobe, anyprobe.c that
+ * of a tracepoint. */
 static int attach_program(const struct bpf_prog_skeleton *p)
 {
 	enum bpf_prog_type type = bpf_program__type(*p->prog);
 	int err;
 
 	if (bpf_program__fd(*p->prog) < 0 || type == BPF_PROG_TYPE_PERF_EVENT ||
-	    type == BPF_PROG_TYPE_KPROBE)
+	    type == BPF_PROG_TYPE_KPROBE || type == BPF_PROG_TYPE_TRACEPOINT)
 		return 0;
 	*p->link = bpf_program__attach(*p->prog);
 	if (*p->link)
@@ -400,8 +409,15 @@ static int attach(struct capture *c)
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
 	if (!err)
+		err = any_probes__attach(c->any, c->skel);
+	if (!err)
 		err = alloc__attach(c->alloc, c->skel, starts_processes(c));
 	return err ? err : update_samplers(c);
+}
+
+const struct any_probes *capture__any_probes(const struct capture *c)
+{
+	return c->any;
 }
 
 int capture__load(struct capture *c)

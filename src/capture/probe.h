@@ -12,9 +12,10 @@ enum probe_param {
 	PROBE_NO_PARAM,
 	PROBE_HZ,
 	PROBE_DURATION,
-	PROBE_EVERY, /* 1 of N; 0 and 1: all */
-	PROBE_PATH,  /* a file; the probe may be given more than once */
-	PROBE_BYTES, /* one sample in so many; 0: all */
+	PROBE_EVERY,  /* 1 of N; 0 and 1: all */
+	PROBE_PATH,   /* a file; the probe may be given more than once */
+	PROBE_TARGET, /* a place in a file or in the kernel; likewise */
+	PROBE_BYTES,  /* one sample in so many; 0: all */
 };
 
 #define PROBE_WAY_MAX 3
@@ -44,7 +45,7 @@ struct probe_choice {
 	bool optional; /* named by `all`: left out with a message if the machine does not support it
 			*/
 	uint64_t param;
-	const char *path; /* PROBE_PATH; points into the text that was parsed */
+	const char *path; /* PROBE_PATH, PROBE_TARGET; points into the text that was parsed */
 };
 
 #define PROBE_CHOICE_MAX 32

@@ -260,7 +260,7 @@ struct usdt *usdt__new(const struct probe_choice *choices, size_t cnt)
 		u->calls = has_calls();
 
 	for (size_t i = 0; i < cnt && !err; i++) {
-		if (choices[i].path)
+		if (choices[i].probe->param == PROBE_PATH)
 			err = add_target(u, &choices[i]);
 	}
 	if (!err)

@@ -230,6 +230,7 @@ static int prepare(struct collector *c)
 	c->session = session__new(o, c->recording, &c->census, c->runtimes);
 	if (!c->session)
 		return -errno;
+	session__set_probes(c->session, capture__any_probes(c->capture));
 	c->drained_ns = monotonic__ns();
 	c->memory = memory__new(process_table__files(c->census.processes), c->census.jobs,
 				o->max_memory_sz);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The same collector on other kernels: its rows there, and its messages for what a kernel lacks."""
+import json
 import re
 
 import pytest
@@ -15,7 +16,7 @@ PARTS = ["all", "errors", "signals", "threads"] + ["compat"] * (ARCH == "x86_64"
 if ARCH != "x86_64":
     sockets.CASES.pop("compat", None)
 SOURCES = ["profile:uk", "switch:uk", "exec:uk", "block:uk", "rss:uk", "vfs:uk", "fault:uk", "usdt:uk:/examples/spans_async",
-           "wake:uk", "net:uk", "tcp:uk"]
+           "wake:uk", "net:uk", "tcp:uk", "uprobe:uk:/examples/spans_async:main=s", "tracepoint:uk:sched:sched_process_exec"]
 
 
 def sources(suite):
@@ -52,6 +53,7 @@ record wake -p wake:uk -- /examples/lock 2 4
 record ends -p exec:n -- /tests/threads_end 100
 
 record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
+record places -p uprobe:/examples/spans_async:main=d,sdt:/examples/spans_async:stacks_tracing:enter,tracepoint:uk:sched:sched_process_exec -- /examples/spans_async 5 10
 
 for test in UNIT_TESTS; do
 	CMOCKA_MESSAGE_OUTPUT=TAP /tests/$test >/out/$test 2>&1
@@ -268,6 +270,15 @@ def test_sampled_allocations_have_the_right_sums(machine):
     assert live == pytest.approx(4 << 20, rel=0.15) and unwind == "root"
     way = "session__call" if release(machine.suite) >= (6, 13) else "pair__return"
     assert re.search(rf"^alloc__{way} +[1-9]", r.stderr, re.M), r.stderr
+
+
+def test_chosen_places_are_rows(machine):
+    r = recorded(machine, "places")
+    rows = r.rows("SELECT probe, args, ustack[1].name, unwind FROM stacks WHERE probe IS NOT NULL ORDER BY timestamp")
+    assert ("sched:sched_process_exec", "/examples/spans_async") in {(probe, json.loads(args)["filename"]) for probe, args, *_ in rows if probe.startswith("sched")}
+    assert [row for row in rows if row[0].endswith(":main")] == [("/examples/spans_async:main", '{"arg1": 3}', "main", "root")]
+    enters = [json.loads(args) for probe, args, _, status in rows if probe.endswith(":enter") and status == "root"]
+    assert len(enters) == 100 and {a["arg3"] for a in enters} == {1, 2, 3, 4, 5}
 
 
 def test_spans_are_rows(machine):
