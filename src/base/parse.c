@@ -27,6 +27,16 @@ int parse__u64(const char *s, uint64_t *out)
 	return err ? err : *end ? -EINVAL : 0;
 }
 
+int parse__percent(const char *s, uint64_t *out)
+{
+	const char *end;
+	int err = number(s, &end, out);
+
+	if (err || strcmp(end, "%") != 0)
+		return err ? err : -EINVAL;
+	return *out < 1 || *out > 100 ? -ERANGE : 0;
+}
+
 struct unit {
 	const char *name;
 	uint64_t factor;

@@ -3,10 +3,13 @@
 
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/completion.h"
 #include "capture/probe.h"
+#include "collector/optiontable.h"
 
 #define HELP_WIDTH 56 /* of 79, beside the names of sources */
 
@@ -47,7 +50,7 @@ char *collector_help__filter(int key, const char *text, void *input)
 	return out;
 }
 
-char *collector_help__probe_names(void)
+static char *probe_names(void)
 {
 	struct buf names = { 0 };
 
@@ -56,4 +59,23 @@ char *collector_help__probe_names(void)
 	buf__printf(&names, "all");
 	buf__u8(&names, 0);
 	return (char *)names.data;
+}
+
+int collector_help__print_completion(const char *shell)
+{
+	char *names = probe_names();
+	const struct completion_words words[] = {
+		{ "programs", names, true },
+		{ "preset", "always-on", false },
+		{ 0 },
+	};
+	const struct completion_command command = {
+		.options = { collector_argp_options, completion_argp_options },
+		.argument = "[COMM]… | -- COMMAND",
+	};
+	const struct completion c = { "collector", &command, 1, words };
+	int err = completion__print(stdout, &c, shell);
+
+	free(names);
+	return err;
 }

@@ -5,7 +5,7 @@
 /* The help filter of argp: puts the list of probes, from their table, before the last part. */
 char *collector_help__filter(int key, const char *text, void *input);
 
-/* Returns "profile switch … all"; the caller frees it. */
-char *collector_help__probe_names(void);
+/* Prints the completions of the options. Returns -EINVAL for an unknown shell. */
+int collector_help__print_completion(const char *shell);
 
 #endif

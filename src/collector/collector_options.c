@@ -4,13 +4,15 @@
 #include <argp.h>
 #include <errno.h>
 #include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/completion.h"
 #include "base/parse.h"
 #include "collector/collector_help.h"
+#include "collector/configfile.h"
 #include "collector/memorylimit.h"
 #include "collector/optiontable.h"
 #include "collector/statusfile.h"
@@ -41,11 +43,28 @@ static const char doc[] =
 
 const char *argp_program_version = "collector " STACKS_VERSION;
 
+/* Says where the mistake is, and ends the program. */
+static void __attribute__((noreturn, format(printf, 2, 3)))
+refuse(const struct argp_state *state, const char *fmt, ...)
+{
+	const struct options *o = state->input;
+	char why[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (o->config)
+		argp_error(state, "%s:%u: %s", o->config->name, o->config->line, why);
+	else
+		argp_error(state, "%s", why);
+	exit(2);
+}
+
 static void __attribute__((noreturn))
 wrong(const struct argp_state *state, const char *option, const char *value, const char *allowed)
 {
-	argp_error(state, "--%s: '%s' is not %s", option, value, allowed);
-	exit(2);
+	refuse(state, "--%s: '%s' is not %s", option, value, allowed);
 }
 
 static void *grow(const struct argp_state *state, void *array, size_t cnt, size_t sz)
@@ -93,14 +112,13 @@ static void add_cgroup(struct capture_filter *f, const char *arg, const struct a
 static void add_comm(struct capture_filter *f, const char *arg, const struct argp_state *state)
 {
 	if (strchr(arg, '/'))
-		argp_error(state, "'%s' is not the name of a command; to launch it, write -- %s",
-			   arg, arg);
+		refuse(state, "'%s' is not the name of a command; to launch it, write -- %s", arg,
+		       arg);
 	if (strlen(arg) >= EVENT_COMM_SZ)
-		argp_error(
-			state,
-			"'%s': a command's name has at most 15 bytes (the kernel cuts longer ones: "
-			"try '%.15s')",
-			arg, arg);
+		refuse(state,
+		       "'%s': a command's name has at most 15 bytes (the kernel cuts longer ones: "
+		       "try '%.15s')",
+		       arg, arg);
 	f->comms = grow(state, f->comms, f->comm_cnt, sizeof(*f->comms));
 	f->comms[f->comm_cnt++] = arg;
 }
@@ -111,7 +129,7 @@ static void set_probes(struct options *o, char *arg, const struct argp_state *st
 	int cnt = probes__parse(arg, o->probes, why, sizeof(why));
 
 	if (cnt < 0)
-		argp_error(state, "--programs: %s", why);
+		refuse(state, "--programs: %s", why);
 	o->capture.probe_cnt = (size_t)cnt;
 }
 
@@ -172,11 +190,13 @@ static void set_keep(struct retention *keep, const char *arg, const struct argp_
 
 	if (parse__duration(arg, &limit) == 0 && limit > 0 && limit <= INT64_MAX / 2)
 		keep->age_ns = limit;
+	else if (parse__percent(arg, &limit) == 0)
+		keep->percent = (uint32_t)limit;
 	else if (parse__size(arg, &limit) == 0 && limit > 0)
 		keep->sz = limit;
 	else
 		wrong(state, "keep", arg,
-		      "an age such as 12h or 2d, or a size such as 500M or 10G");
+		      "an age such as 12h or 2d, a size such as 500M or 10G, or 1% to 100%");
 }
 
 static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
@@ -199,25 +219,67 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
-		wrong(state, "runtimes", arg, "a comma list of: java, python");
+		wrong(state, "runtimes", arg, "a comma list of: java, javascript, python");
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state);
+
+/* Applies each option as if it stood on the command line here. Takes ownership of the text, which
+ * the options keep. */
+static void set_from_text(struct argp_state *state, const char *name, char *text)
+{
+	struct options *o = state->input;
+	struct config_text c = { .name = name, .rest = text };
+	const struct config_text *outer = o->config;
+	const char *why;
+
+	o->texts = grow(state, o->texts, o->text_cnt, sizeof(*o->texts));
+	o->texts[o->text_cnt++] = text;
+	o->config = &c;
+	while (config_text__next(&c)) {
+		const struct argp_option *option =
+			config_text__find(&c, collector_argp_options, &why);
+
+		if (option && option->key == KEY_CONFIG)
+			why = "cannot stand in a file";
+		if (why)
+			refuse(state, "'%s' %s", c.option, why);
+		parse_opt(option->key, c.value, state);
+	}
+	o->config = outer;
+}
+
+static void set_from_file(struct argp_state *state, const char *path)
+{
+	bool optional = *path == '-';
+	char *text = config_file__read(path + optional);
+
+	if (text)
+		set_from_text(state, path + optional, text);
+	else if (errno != ENOENT || !optional)
+		refuse(state, "cannot read the options in %s: %s", path + optional,
+		       errno == EINVAL ? "it is no text" : strerror(errno));
+}
+
+static void set_preset(struct argp_state *state, const char *name)
+{
+	const struct preset *p = collector_presets;
+	char *text;
+
+	while (p->name && strcmp(p->name, name) != 0)
+		p++;
+	if (!p->name)
+		wrong(state, "preset", name, "always-on");
+	text = strdup(p->text);
+	if (!text)
+		argp_failure(state, 1, ENOMEM, "options");
+	set_from_text(state, p->name, text);
 }
 
 static void print_completion(const char *shell, const struct argp_state *state)
 {
-	char *names = collector_help__probe_names();
-	const struct completion_words words[] = {
-		{ "programs", names, true },
-		{ 0 },
-	};
-	const struct completion_command command = {
-		.options = { collector_argp_options, completion_argp_options },
-		.argument = "[COMM]… | -- COMMAND",
-	};
-	const struct completion c = { "collector", &command, 1, words };
-
-	if (completion__print(stdout, &c, shell))
+	if (collector_help__print_completion(shell))
 		wrong(state, "completion", shell, "bash, zsh or fish");
-	free(names);
 	exit(0);
 }
 
@@ -251,9 +313,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
 	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
+	case KEY_METRICS: o->metrics_path = *arg ? arg : NULL; break;
 	case KEY_CACHE: o->cache_dir = arg; break;
 	case KEY_NO_CACHE: o->cache_dir = NULL; break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
+	case KEY_CONFIG: set_from_file(state, arg); break;
+	case KEY_PRESET: set_preset(state, arg); break;
 	case KEY_LIST: o->list = true; break;
 	case KEY_QUIET: o->quiet = true; break;
 	case KEY_UNWINDER: set_unwinder(o, arg, state); break;
@@ -385,6 +450,9 @@ void options__free(struct options *o)
 	free(o->capture.filter.uids);
 	free(o->capture.filter.cgroups);
 	free(o->sources);
+	for (size_t i = 0; i < o->text_cnt; i++)
+		free(o->texts[i]);
+	free(o->texts);
 }
 
 uint64_t options__join_min_ns(const struct options *o)

@@ -15,16 +15,20 @@ struct options {
 	struct probe_choice probes[PROBE_CHOICE_MAX];
 	struct capture_options capture; /* points into this struct */
 	struct recording_options recording;
-	char *sources;	      /* names of the probes, "profile,switch" */
-	uint64_t duration_ns; /* 0: until a signal or the command's end */
+	char **texts; /* of configurations and presets, to which other members point */
+	size_t text_cnt;
+	const struct config_text *config; /* the one that is being read; NULL: the command line */
+	char *sources;			  /* names of the probes, "profile,switch" */
+	uint64_t duration_ns;		  /* 0: until a signal or the command's end */
 	uint64_t poll_ns;
 	size_t max_memory_sz; /* see collector/memory.h */
 	uint64_t bill_ns; /* interval at which the cost of the BPF programs is printed; 0: only at
 			     the end */
 	enum unwinder_kind unwinder;
-	uint32_t runtimes;	 /* a bit for each row of runtimes_table */
-	const char *status_path; /* NULL: no status file */
-	const char *cache_dir;	 /* for compiled call-frame tables; NULL: they are not kept */
+	uint32_t runtimes;	  /* a bit for each row of runtimes_table */
+	const char *status_path;  /* NULL: no status file */
+	const char *metrics_path; /* NULL: no file of metrics */
+	const char *cache_dir;	  /* for compiled call-frame tables; NULL: they are not kept */
 	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */
 	bool all;	/* with a command: record the whole system anyway */
 	bool keep_root;

@@ -20,6 +20,7 @@
 #include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/memory.h"
+#include "collector/metrics.h"
 #include "collector/notify.h"
 #include "collector/collector_options.h"
 #include "collector/privileges.h"
@@ -47,6 +48,7 @@ struct collector {
 	struct session *session;
 	struct status status;
 	struct statusfile *statusfile; /* NULL: none */
+	struct metrics *metrics;       /* NULL: none */
 	struct memory *memory;
 	struct streams streams; /* of capture, then of sideband */
 	struct wakeups wakeups;
@@ -234,6 +236,9 @@ static int prepare(struct collector *c)
 	if (!c->memory)
 		return -errno;
 	c->statusfile = statusfile__new(o->status_path);
+	c->metrics =
+		metrics__new(o->metrics_path, &(struct metrics_sources){ c->capture, c->session,
+									 c->memory, c->recording });
 	err = collect_streams(c);
 	return err ? err : watch_all(c);
 }
@@ -325,6 +330,7 @@ static void record(struct collector *c)
 		drain(c);
 		memory__tick(c->memory, monotonic__ns());
 		statusfile__tick(c->statusfile, c->session, c->memory, monotonic__ns());
+		metrics__tick(c->metrics, monotonic__ns());
 		notify__tick(&c->notify, monotonic__ns());
 		if (status__due(&c->status, monotonic__ns()))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
@@ -383,6 +389,7 @@ static int exit_status(struct collector *c, int err)
 static void collector__free(struct collector *c)
 {
 	statusfile__free(c->statusfile);
+	metrics__free(c->metrics);
 	census__stop(&c->census);
 	memory__free(c->memory);
 	session__free(c->session);

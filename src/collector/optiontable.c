@@ -4,6 +4,15 @@
 #include "cfi/tablecache.h"
 #include "collector/statusfile.h"
 
+const struct preset collector_presets[] = {
+	{ "always-on", "programs = profile:uk:49,switch:uk:10ms,exec:n\n"
+		       "max-rate = 20000\n"
+		       "keep = 2d\n"
+		       "keep = 10G\n"
+		       "keep = 10%\n" },
+	{ NULL, NULL },
+};
+
 const struct argp_option collector_argp_options[] = {
 	{ 0, 0, 0, 0, "What is recorded", 1 },
 	{ "programs", 'p', "PROGRAMS", 0,
@@ -29,7 +38,8 @@ const struct argp_option collector_argp_options[] = {
 	  "previous stack, and mark these frames",
 	  1 },
 	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
-	  "Functions of programs that these interpreters run (java, python), comma-separated "
+	  "Functions of programs that these interpreters run (java, javascript, python), "
+	  "comma-separated "
 	  "(default: "
 	  "all)",
 	  1 },
@@ -45,9 +55,10 @@ const struct argp_option collector_argp_options[] = {
 	  "Use a folder that another user owns or may write to; that user could then replace the "
 	  "recording",
 	  2 },
-	{ "keep", KEY_KEEP, "AGE|SIZE", 0,
-	  "Keep only this much: remove the oldest batches of the recording. An age (12h, 2d) or a "
-	  "size (10G); may be given once for each. Also makes room on a full disk",
+	{ "keep", KEY_KEEP, "AGE|SIZE|PERCENT", 0,
+	  "Keep only this much: remove the oldest batches of the recording. An age (12h, 2d), a "
+	  "size (10G), or a part of the file system (10%); may be given once for each. Also makes "
+	  "room on a full disk",
 	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
@@ -55,6 +66,14 @@ const struct argp_option collector_argp_options[] = {
 	{ "groups-per-file", 'g', "N", 0, "Row groups per file (default: 10)", 2 },
 
 	{ 0, 0, 0, 0, "How it runs", 3 },
+	{ "preset", KEY_PRESET, "NAME", 0,
+	  "Options for a purpose. always-on: for a service, within limits that suit every server. "
+	  "Later options override it",
+	  3 },
+	{ "config", KEY_CONFIG, "FILE", 0,
+	  "Options from FILE, one 'option = value' a line, as if they stood here; -FILE: if it "
+	  "exists",
+	  3 },
 	{ "quiet", KEY_QUIET, 0, 0,
 	  "Print only errors, warnings and the line with the recording's folder", 3 },
 	{ "verbose", 'v', 0, 0, "Print details", 3 },
@@ -67,6 +86,8 @@ const struct argp_option collector_argp_options[] = {
 	  "Write the progress to FILE, as JSON, twice a second (default: " STATUS_FILE
 	  "; '' for none)",
 	  3 },
+	{ "metrics", KEY_METRICS, "FILE", 0,
+	  "Write counters to FILE every 5 seconds, in the text format of Prometheus", 3 },
 	{ "cache", KEY_CACHE, "DIR", 0,
 	  "Keep compiled call-frame tables in DIR (default: " TABLE_CACHE_DIR ")", 3 },
 	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep compiled call-frame tables", 3 },

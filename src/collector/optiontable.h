@@ -23,11 +23,14 @@ enum collector_key {
 	KEY_MAX_RATE,
 	KEY_MAX_MEMORY,
 	KEY_STATUS,
+	KEY_METRICS,
 	KEY_CACHE,
 	KEY_NO_CACHE,
 	KEY_COMPRESSION,
 	KEY_POLL,
 	KEY_KEEP_ROOT,
+	KEY_CONFIG,
+	KEY_PRESET,
 	KEY_LIST,
 	KEY_QUIET,
 	KEY_UNWINDER,
@@ -39,5 +42,12 @@ enum collector_key {
 };
 
 extern const struct argp_option collector_argp_options[];
+
+/* A set of options, as a text that collector/configfile.h reads. */
+struct preset {
+	const char *name; /* NULL ends the table */
+	const char *text;
+};
+extern const struct preset collector_presets[];
 
 #endif

@@ -24,6 +24,7 @@ struct session {
 	struct walker *walker;
 	struct kernel_names *kernel; /* NULL: no source takes kernel stacks */
 	struct stacks *stacks;
+	struct jit *jit; /* of the walker and of the stacks */
 	struct carry *carry;
 	struct deferred *deferred;
 	struct rows rows;

@@ -45,10 +45,18 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->joins = open_ops__new();
 	s->carry = carry__new();
 	s->deferred = deferred_for(o);
-	s->stacks = stacks__new(recording, NULL);
+	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
+	if (s->jit)
+		s->stacks = stacks__new(recording, s->jit);
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
-	s->walker = walker__new(&(struct walker_options){ o, s->jobs, s->processes, runtimes });
+	s->walker = walker__new(&(struct walker_options){
+		.options = o,
+		.jobs = s->jobs,
+		.processes = s->processes,
+		.runtimes = runtimes,
+		.jit = s->jit,
+	});
 	if (rows__init(&s->rows, recording, s->processes) == 0 && s->joins && s->carry &&
 	    s->stacks && s->deferred && s->walker && (s->kernel || !kernel)) {
 		s->rows.has_gaps = s->join_min_ns;
@@ -70,6 +78,7 @@ void session__free(struct session *s)
 	open_ops__free(s->joins);
 	rows__free(&s->rows);
 	walker__free(s->walker);
+	jit__free(s->jit);
 	kernel_names__free(s->kernel);
 	free(s);
 }

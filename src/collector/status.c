@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cputime.h"
 #include "base/log.h"
 #include "collector/absent.h"
 #include "stacks/labels.h"
@@ -34,18 +35,10 @@ void status__init(struct status *s, const struct options *o, const struct notify
 		log__set_before(clear_line);
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void status__recording(struct status *s, const char *dir, uint64_t begin_ns)
 {
 	s->begin_ns = s->shown_ns = begin_ns;
-	s->cpu_ns = own_cpu_ns();
+	s->cpu_ns = cpu_time__ns();
 	fprintf(stderr, "recording to %s%s\n", dir,
 		s->terminal && !s->quiet ? " (Ctrl-C ends it)" : "");
 }
@@ -82,7 +75,7 @@ void status__tick(struct status *s, const struct session *session, const struct 
 {
 	struct session_totals t = session__totals(session);
 	struct recording_stats written;
-	uint64_t cpu_ns = own_cpu_ns();
+	uint64_t cpu_ns = cpu_time__ns();
 	char roots[32] = "", text[PROGRESS_MAX];
 
 	recording__stats(r, &written);
@@ -202,7 +195,7 @@ static void print_summary(const struct status *s, const struct session *session,
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
-		recording__dir(r), (double)own_cpu_ns() / 1e9);
+		recording__dir(r), (double)cpu_time__ns() / 1e9);
 }
 
 /* Prints what every user must know. */

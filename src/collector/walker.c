@@ -67,7 +67,8 @@ struct walker *walker__new(const struct walker_options *options)
 						      .stitch_sz = o->stitch ? STITCH_SZ : 0,
 						      .cache = w->cache,
 						      .jobs = options->jobs,
-						      .processes = options->processes }) == 0) {
+						      .processes = options->processes,
+						      .jit = options->jit }) == 0) {
 		set_managed(w);
 		return w;
 	}

@@ -16,6 +16,7 @@ struct walker_options {
 	struct jobs *jobs;		 /* read the files; borrowed */
 	struct process_table *processes; /* borrowed */
 	struct runtimes *runtimes;	 /* borrowed; NULL: none are recorded */
+	struct jit *jit;		 /* borrowed */
 };
 
 struct walker *walker__new(const struct walker_options *); /* NULL + errno */

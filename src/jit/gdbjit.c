@@ -46,25 +46,48 @@ struct range {
 	size_t image;
 };
 
-struct gdb_jit {
-	uint64_t files;	  /* a hash of the mappings at the last search */
-	uint64_t address; /* of the descriptor; 0: none */
-	struct descriptor last;
+/* The result of reading the list once. */
+struct gdb_list {
 	struct image *images;
 	size_t cnt, cap, sz;
 	struct range *ranges; /* ascending, no overlaps */
 	size_t range_cnt, range_cap;
+};
+
+struct gdb_jit {
+	uint64_t files;	  /* a hash of the mappings at the last search */
+	uint64_t address; /* of the descriptor; 0: none */
+	struct descriptor last;
+	pthread_mutex_t *lock; /* protects the fields below; NULL: none */
+	struct gdb_list list;
 	uint32_t generation;
 };
 
-static void forget(struct gdb_jit *g)
+static void free_list(struct gdb_list *l)
 {
-	while (g->cnt)
-		free(g->images[--g->cnt].frames);
-	g->range_cnt = 0;
-	g->sz = 0;
+	while (l->cnt)
+		free(l->images[--l->cnt].frames);
+	free(l->images);
+	free(l->ranges);
+	*l = (struct gdb_list){ 0 };
+}
+
+void gdb_jit__forget(struct gdb_jit *g)
+{
+	free_list(&g->list);
 	g->last = (struct descriptor){ 0 };
 	g->generation++;
+}
+
+/* Takes ownership of what the list points to. */
+static void replace_list(struct gdb_jit *g, const struct gdb_list *list)
+{
+	if (g->lock)
+		pthread_mutex_lock(g->lock);
+	gdb_jit__forget(g);
+	g->list = *list;
+	if (g->lock)
+		pthread_mutex_unlock(g->lock);
 }
 
 /* ---- finding the descriptor ---------------------------------------------------------------------
@@ -183,13 +206,13 @@ static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
 }
 
 /* Counts the ranges that begin at or before the address. */
-static size_t range_upper(const struct gdb_jit *g, uint64_t addr)
+static size_t range_upper(const struct gdb_list *g, uint64_t addr)
 {
 	return SEARCH_COUNT(g->ranges, g->range_cnt, r, r->start <= addr);
 }
 
 /* The list is ordered from new to old: of overlapping images the first one is current. */
-static bool add_range(struct gdb_jit *g, const struct range *new)
+static bool add_range(struct gdb_list *g, const struct range *new)
 {
 	size_t at = range_upper(g, new->start);
 	struct range *ranges;
@@ -206,9 +229,9 @@ static bool add_range(struct gdb_jit *g, const struct range *new)
 	return true;
 }
 
-typedef void (*section_fn)(struct gdb_jit *, struct reading *, const Elf64_Shdr *);
+typedef void (*section_fn)(struct gdb_list *, struct reading *, const Elf64_Shdr *);
 
-static void take_code(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
+static void take_code(struct gdb_list *g, struct reading *r, const Elf64_Shdr *s)
 {
 	const struct range range = { s->sh_addr, s->sh_addr + s->sh_size, g->cnt };
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
@@ -220,7 +243,7 @@ static void take_code(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
 	i->end = range.end > i->end ? range.end : i->end;
 }
 
-static void take_frames(struct gdb_jit *g, struct reading *r, const Elf64_Shdr *s)
+static void take_frames(struct gdb_list *g, struct reading *r, const Elf64_Shdr *s)
 {
 	(void)g;
 	if (is_named(r->names, r->names_sz, s->sh_name, ".eh_frame"))
@@ -239,7 +262,7 @@ static bool section_at(const struct reading *r, size_t i, Elf64_Shdr *s)
 	return at;
 }
 
-static void each_section(struct gdb_jit *g, struct reading *r, section_fn fn)
+static void each_section(struct gdb_list *g, struct reading *r, section_fn fn)
 {
 	Elf64_Shdr s;
 
@@ -265,7 +288,7 @@ static bool read_head(struct reading *r)
 	return !r->names_sz || r->names[r->names_sz - 1] == '\0';
 }
 
-static void add_image(struct gdb_jit *g, struct reading *r)
+static void add_image(struct gdb_list *g, struct reading *r)
 {
 	struct image *images = array__room(g->images, g->cnt, &g->cap, sizeof(*images));
 
@@ -281,7 +304,7 @@ static void add_image(struct gdb_jit *g, struct reading *r)
 	g->sz += sizeof(r->image) + r->image.frames_sz;
 }
 
-static void read_image(struct gdb_jit *g, struct reading *r, const struct listed *l)
+static void read_image(struct gdb_list *g, struct reading *r, const struct listed *l)
 {
 	uint8_t *bytes = room(r, l->sz);
 
@@ -297,7 +320,7 @@ static void read_image(struct gdb_jit *g, struct reading *r, const struct listed
 	free(bytes);
 }
 
-static void read_list(struct gdb_jit *g, int mem, uint64_t first)
+static void read_list(struct gdb_list *g, int mem, uint64_t first)
 {
 	struct reading r = { .mem = mem, .left = READ_MAX };
 	struct listed l = { .next = first };
@@ -320,8 +343,10 @@ void gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
 	if (!g->address || !read_at(mem, g->address, &d, sizeof(d)) || d.version != VERSION)
 		d = (struct descriptor){ 0 };
 	if (memcmp(&d, &g->last, sizeof(d)) != 0) {
-		forget(g);
-		read_list(g, mem, d.first);
+		struct gdb_list list = { 0 };
+
+		read_list(&list, mem, d.first);
+		replace_list(g, &list);
 		g->last = d;
 	}
 	close(mem);
@@ -329,13 +354,13 @@ void gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
 
 bool gdb_jit__find(const struct gdb_jit *g, uint64_t addr, struct code *c)
 {
-	size_t i = range_upper(g, addr);
-	const struct range *range = i ? &g->ranges[i - 1] : NULL;
+	size_t i = range_upper(&g->list, addr);
+	const struct range *range = i ? &g->list.ranges[i - 1] : NULL;
 	const struct image *image;
 
 	if (!range || addr >= range->end)
 		return false;
-	image = &g->images[range->image];
+	image = &g->list.images[range->image];
 	*c = (struct code){ .start = image->start,
 			    .sz = image->end - image->start,
 			    .machine = image->machine,
@@ -347,12 +372,12 @@ bool gdb_jit__find(const struct gdb_jit *g, uint64_t addr, struct code *c)
 
 size_t gdb_jit__cnt(const struct gdb_jit *g)
 {
-	return g->cnt;
+	return g->list.cnt;
 }
 
 size_t gdb_jit__sz(const struct gdb_jit *g)
 {
-	return g->sz + g->range_cnt * sizeof(*g->ranges);
+	return g->list.sz + g->list.range_cnt * sizeof(*g->list.ranges);
 }
 
 uint32_t gdb_jit__generation(const struct gdb_jit *g)
@@ -360,17 +385,19 @@ uint32_t gdb_jit__generation(const struct gdb_jit *g)
 	return g->generation;
 }
 
-struct gdb_jit *gdb_jit__new(void)
+struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock)
 {
-	return calloc(1, sizeof(struct gdb_jit));
+	struct gdb_jit *g = calloc(1, sizeof(*g));
+
+	if (g)
+		g->lock = lock;
+	return g;
 }
 
 void gdb_jit__free(struct gdb_jit *g)
 {
 	if (!g)
 		return;
-	forget(g);
-	free(g->images);
-	free(g->ranges);
+	free_list(&g->list);
 	free(g);
 }

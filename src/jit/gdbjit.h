@@ -8,17 +8,23 @@
 #ifndef JIT_GDBJIT_H
 #define JIT_GDBJIT_H
 
+#include <pthread.h>
+
 #include "jit/codemap.h"
 #include "jit/jitfile.h"
 
 struct gdb_jit;
 
-struct gdb_jit *gdb_jit__new(void); /* returns NULL and sets errno on failure */
+/* gdb_jit__read() holds `lock` (NULL: none) only while it replaces the list. Returns NULL and sets
+ * errno on failure. */
+struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock);
 void gdb_jit__free(struct gdb_jit *);
 
 /* Reads the present list of the process. Keeps the last list of a process that is gone. Reads its
  * mappings, and its files if the mappings have changed. */
 void gdb_jit__read(struct gdb_jit *, const struct jit_owner *);
+/* Frees the list; the next gdb_jit__read() reads all of it. Must hold the lock. */
+void gdb_jit__forget(struct gdb_jit *);
 
 /*
  * Finds the image that contains the address: .start and .sz cover all of its code, .name is NULL,

@@ -1,43 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of code that processes make at run time, from their /tmp/perf-PID.map and from a
- * jit-PID.dump that they have mapped. Files are opened in the process's view of the file system and
- * must belong to its user or to root. They are read again when they have grown; files of recorded
- * processes are read once. One thread at a time. May block on a slow file system unless jobs read.
+ * Code that processes make at run time, from their /tmp/perf-PID.map, from a jit-PID.dump that they
+ * have mapped, and from the images that they list for gdb. This gives the names; jit/jitcfi.h gives
+ * the call-frame information of the same code.
+ *
+ * Files are opened in the process's view of the file system and must belong to its user or to root.
+ * They are read again when they have grown; files of recorded processes are read once. Any thread
+ * may use it. May block on a slow file system unless jobs read.
  */
 #ifndef JIT_JIT_H
 #define JIT_JIT_H
 
 #include "base/jobs.h"
 #include "jit/jitfile.h"
+#include "symbol/demangle.h"
 
 struct jit;
 
 struct jit_symbol {
-	const char *name; /* raw; valid until the next call */
-	uint64_t start;	  /* of the function, in the process */
+	char name[SYMBOL_NAME_MAX]; /* raw */
+	uint64_t start;		    /* of the function, in the process */
 };
 
-/* keeps the strings; returns NULL and sets errno on failure */
+/* Borrows the strings. Returns NULL and sets errno on failure. */
 struct jit *jit__new(const struct jit_places *);
-void jit__free(struct jit *);
-
-/* Finds the function that was at the place at that time. Returns false if none is known. */
-bool jit__symbol(struct jit *, const struct jit_place *, struct jit_symbol *);
+void jit__free(struct jit *); /* call it after jobs__free(); accepts NULL */
 
 /*
- * Non-blocking variant: jobs of `jobs` read the files, which the caller collects. Returns JIT_READS
- * while the files of the process are being read; call again after jobs__collect(). If reading takes
- * longer than a second, the process has no names until then.
+ * Finds the function that was at the place at that time. A job of `jobs`, which the caller
+ * collects, reads the files. Returns JIT_READS while the files of the process are being read; call
+ * again after jobs__collect(), or some time later. If reading takes longer than a second, the
+ * process has no names until then. If `jobs` is NULL, reads the files itself, or waits for a job
+ * that reads them, and never returns JIT_READS.
  */
 enum jit_answer { JIT_NONE, JIT_NAMED, JIT_READS };
-enum jit_answer jit__ask(struct jit *, const struct jit_place *, struct jobs *,
-			 struct jit_symbol *);
+enum jit_answer jit__name(struct jit *, const struct jit_place *, struct jobs *,
+			  struct jit_symbol *);
 
 /*
  * Returns 0 if the process, as far as it was examined, publishes no names. Otherwise returns a
  * number that changes when a place in the process may have another name than before.
  */
-uint32_t jit__generation(const struct jit *, uint32_t tgid);
+uint32_t jit__generation(struct jit *, uint32_t tgid);
+
+/* ---- for src/jit
+ * ----------------------------------------------------------------------------------
+ */
+
+struct process_code;
+
+/* Returns a reference to the code of the process; NULL if out of memory. */
+struct process_code *jit__code(struct jit *, uint32_t tgid);
+/* Returns whether this is still the code of the process with that ID. */
+bool jit__is_current(const struct jit *, const struct process_code *);
+/* Continues process_code__begin(): a job reads, or this thread if `jobs` is NULL. */
+void jit__read(struct jit *, struct process_code *, struct jobs *);
+bool jit__is_live(const struct jit *); /* it covers the processes of this host */
+/* Returns whether the process may have published call-frame information. */
+bool jit__may_have_frames(const struct jit *, uint32_t tgid);
 
 #endif

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call-frame information of code that processes make at run time, from their jitdumps and from the
- * images that they list for gdb. Jobs read both. Until they are read, such code is walked by frame
- * pointer.
+ * Call-frame information of code that processes make at run time (jit/jit.h). Until a job has read
+ * it, such code is walked by frame pointer. One thread at a time.
  */
 #ifndef JIT_JITCFI_H
 #define JIT_JITCFI_H
 
 #include "base/jobs.h"
 #include "process/process.h"
-#include "jit/jitfile.h"
+#include "jit/jit.h"
 
 struct jit_cfi;
 
-/* Covers the processes of this host unless other places are set. Returns NULL and sets errno on
- * failure. */
-struct jit_cfi *jit_cfi__new(void);
-void jit_cfi__set_places(struct jit_cfi *, const struct jit_places *);
-void jit_cfi__free(struct jit_cfi *);
+/* Borrows `jit`. Returns NULL and sets errno on failure. */
+struct jit_cfi *jit_cfi__new(struct jit *);
+void jit_cfi__free(struct jit_cfi *); /* accepts NULL */
 
 /*
  * Returns an ELF file in memory with the call-frame information of the function at a place, or NULL

@@ -156,19 +156,19 @@ static int add_record(const struct jitdump *d, struct record_head *r, struct pen
 		return load(d, r, &before, m);
 	if (r->id == CODE_MOVE)
 		return move(d, r, m);
-	if (r->id == UNWINDING_INFO && d->with_frames)
+	if (r->id == UNWINDING_INFO)
 		unwinding_info(r, p);
 	return 0;
 }
 
 /* Returns the bytes that must be available from here on: call-frame information belongs to the
  * function that follows it. */
-static size_t wanted(const struct jitdump *d, const uint8_t *at, size_t have)
+static size_t wanted(const uint8_t *at, size_t have)
 {
 	struct cursor c = cursor__on(at, have);
 	uint32_t id = cursor__u32(&c), sz = cursor__u32(&c);
 
-	if (!d->with_frames || id != UNWINDING_INFO || sz > CHUNK_SZ - HEAD_SZ)
+	if (id != UNWINDING_INFO || sz > CHUNK_SZ - HEAD_SZ)
 		return HEAD_SZ;
 	return sz + HEAD_SZ;
 }
@@ -183,7 +183,7 @@ static ssize_t add_records(const struct jitdump *d, struct cursor chunk, uint64_
 	uint64_t done = 0, last = 0;
 	size_t have = cursor__left(&chunk);
 
-	while (done < have && (have == left || have - done >= wanted(d, at + done, have - done))) {
+	while (done < have && (have == left || have - done >= wanted(at + done, have - done))) {
 		struct record_head r;
 		int err = next_record(at + done, have - done, left - done, &r);
 
@@ -198,6 +198,19 @@ static ssize_t add_records(const struct jitdump *d, struct cursor chunk, uint64_
 	}
 	/* Data of a function that is not complete yet is read again with it. */
 	return (ssize_t)(p.frames && last == p.record_sz ? done - last : done);
+}
+
+static ssize_t add_locked(const struct jitdump *d, struct cursor chunk, uint64_t left,
+			  struct codemap *m)
+{
+	ssize_t done;
+
+	if (d->lock)
+		pthread_mutex_lock(d->lock);
+	done = add_records(d, chunk, left, m);
+	if (d->lock)
+		pthread_mutex_unlock(d->lock);
+	return done;
 }
 
 int jitdump__read(struct jitdump *d, int fd, struct codemap *m)
@@ -216,7 +229,7 @@ int jitdump__read(struct jitdump *d, int fd, struct codemap *m)
 
 		got = pread(fd, chunk, left < CHUNK_SZ ? left : CHUNK_SZ, (off_t)d->off);
 		if (got > 0)
-			got = add_records(d, cursor__on(chunk, (size_t)got), left, m);
+			got = add_locked(d, cursor__on(chunk, (size_t)got), left, m);
 		else if (got < 0)
 			got = -errno;
 		err = got < 0 ? (int)got : 0;

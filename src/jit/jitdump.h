@@ -6,12 +6,15 @@
 #ifndef JIT_JITDUMP_H
 #define JIT_JITDUMP_H
 
+#include <pthread.h>
+
 #include "jit/codemap.h"
 
 /* How far a file has been read. */
 struct jitdump {
-	uint64_t off;	  /* 0: nothing yet */
-	bool with_frames; /* set by the caller: read call-frame information, too */
+	uint64_t off; /* 0: nothing yet */
+	/* Set by the caller: held while functions are added. NULL: none is needed. */
+	pthread_mutex_t *lock;
 	uint16_t machine; /* EM_*, of the code */
 	bool untimed;	  /* its times are ticks of a counter, not CLOCK_MONOTONIC */
 };

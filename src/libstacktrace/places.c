@@ -25,10 +25,10 @@ static void find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t addre
 	struct jit_place at = { tgid, address, t->jit_root ? UINT64_MAX : monotonic__ns() };
 	struct jit_symbol s;
 
-	if (!jit__symbol(t->jit, &at, &s))
+	if (jit__name(t->jit, &at, NULL, &s) != JIT_NAMED)
 		return;
 	p->symbol_start = s.start;
-	snprintf(p->symbol, sizeof(p->symbol), "%s", s.name);
+	snprintf(p->symbol, sizeof(p->symbol), "%.*s", (int)sizeof(p->symbol) - 1, s.name);
 }
 
 static void describe(const struct mapping *m, uint64_t address, struct stacktrace_place *p)

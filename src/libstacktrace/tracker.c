@@ -53,8 +53,8 @@ static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 	if (o->source != STACKTRACE_LIVE && !(t->jit_root = strdup(o->sysroot ? o->sysroot : "/")))
 		return false;
 	t->dump_paths = dump_paths__new();
-	t->jit_places = (struct jit_places){ t->proc, t->jit_root, t->dump_paths };
-	t->jit = t->dump_paths ? jit__new(&t->jit_places) : NULL;
+	if (t->dump_paths)
+		t->jit = jit__new(&(struct jit_places){ t->proc, t->jit_root, t->dump_paths });
 	return t->jit;
 }
 
@@ -75,12 +75,11 @@ static bool fill(stacktrace_tracker *t, const struct stacktrace_options *o)
 	t->jobs = jobs__new();
 	if (!t->jobs || !make_jit(t, o))
 		return false;
-	return walk_policy__open(&t->policy,
-				 &(struct walk_options){ .stitch_sz = o->max_stitch,
-							 .cache = t->cache,
-							 .jobs = t->jobs,
-							 .processes = t->processes,
-							 .jit_places = &t->jit_places }) == 0;
+	return walk_policy__open(&t->policy, &(struct walk_options){ .stitch_sz = o->max_stitch,
+								     .cache = t->cache,
+								     .jobs = t->jobs,
+								     .processes = t->processes,
+								     .jit = t->jit }) == 0;
 }
 
 /* The lock is recursive: on_process is called with it held and may call stacktrace_map(). */

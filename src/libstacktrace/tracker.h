@@ -33,8 +33,7 @@ struct stacktrace_tracker {
 	struct table_cache *cache; /* NULL if disabled */
 	struct walk_policy policy;
 	struct dump_paths *dump_paths;
-	struct jit_places jit_places;
-	char *proc, *jit_root; /* owned; jit_places points to them */
+	char *proc, *jit_root; /* owned; jit points to them */
 	struct jit *jit;
 	struct scratch *scratch;
 	uint64_t samples, frames, ended[STACKTRACE_END_COUNT];

@@ -67,6 +67,14 @@ int builder__write(struct builder *, const char *path);
  * Returns 0, -ENOMEM, or -errno of the failed write. */
 int builder__write_folded(struct builder *, const char *path);
 
+/*
+ * Writes the JSON of speedscope (https://www.speedscope.app/file-format-schema.json): a profile for
+ * each value, the last one first. Speedscope refuses negative weights, so samples with a value
+ * below 1 are left out of the profile of that value. Returns 0, -ENOMEM, or -errno of the failed
+ * write.
+ */
+int builder__write_speedscope(struct builder *, const char *path);
+
 /* Returns the unit of the value with that name: "nanoseconds", "bytes" or "count". */
 const char *builder__unit(const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interpreters and managed runtimes. Each is one row of a table: how a process is recognised, where
- * BPF finds a thread's calls, how these are split, and how functions are named. Nothing else knows
- * a runtime by name (docs/adding-a-runtime.md).
+ * Interpreters and managed runtimes. Each is one row of a table: how a process is recognised,
+ * where BPF finds a thread's calls, how these are split, and how functions are named. No other
+ * code depends on a particular runtime (docs/adding-a-runtime.md).
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -14,13 +14,13 @@
 #include "runtime/script.h"
 
 #define RUNTIME_OFFSETS 49
-#define RUNTIME_SYMBOLS 3
+#define RUNTIME_SYMBOLS 96 /* at most */
 
-/* Where a version of a runtime has its fields: what the row that made it says. */
+/* The positions of the fields in a version of a runtime, as the row of the runtime defines them. */
 struct runtime_layout {
 	const struct runtime *runtime;
 	uint64_t code_mask;		/* see struct capture_runtime */
-	uint64_t heaps;			/* address of the code's heaps, for a runtime with .code */
+	uint64_t heaps;			/* address of the code's heaps, or of what the row needs */
 	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
 	uint32_t version;		/* of the runtime, in its own notation */
 	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
@@ -46,15 +46,15 @@ struct runtime_run {
 	uint64_t anchor; /* an address in that activation's native frame; 0: unknown */
 };
 
-/* A runtime has its calls in a list, which BPF reads at the event (.split), or in frames of its own
- * code, which are walked afterwards (.code). */
+/* The calls are in a list, which BPF reads at the event (.split), or in frames of the runtime's
+ * own code, which are walked afterwards (.code). */
 struct runtime {
 	const char *name;     /* in --runtimes, and the column `mark` of frames placed by address */
 	const char *by_order; /* `mark` of frames placed by order */
 	const char *gone;     /* `mark` of frames with a function that cannot be read any more */
 	struct script unknown; /* those: only a module */
 	/* In an ELF file that processes map; without the first one it is not this runtime's. */
-	const char *symbols[RUNTIME_SYMBOLS];
+	const char *const *symbols; /* at most RUNTIME_SYMBOLS; terminated by NULL */
 	/* Returns true if a mapped file of this name (without folders) may have the symbols. */
 	bool (*may_have)(const char *file);
 	/*
@@ -79,6 +79,6 @@ struct runtime {
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
 
-extern const struct runtime cpython, hotspot;
+extern const struct runtime cpython, hotspot, v8;
 
 #endif

@@ -58,7 +58,7 @@ struct stacks {
 	struct known_id ids[IDS_CNT];
 };
 
-struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
+struct stacks *stacks__new(struct recording *recording, struct jit *jit)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
 	struct build_id id = kernel__build_id();
@@ -67,15 +67,13 @@ struct stacks *stacks__new(struct recording *recording, struct kallsyms *kernel)
 		return NULL;
 	s->recording = recording;
 	s->kernel_origin = digest__of(id.bytes, id.sz);
-	s->symbolizer = symbolizer__new();
+	s->symbolizer = symbolizer__new(jit);
 	s->jit = jit_keys__new();
 	s->rows = row_frames__new(recording, s->symbolizer);
-	if (!s->symbolizer || !s->jit || !s->rows) {
-		stacks__free(s);
-		return NULL;
-	}
-	stacks__set_kernel(s, kernel);
-	return s;
+	if (s->symbolizer && s->jit && s->rows)
+		return s;
+	stacks__free(s);
+	return NULL;
 }
 
 void stacks__set_kernel(struct stacks *s, struct kallsyms *kernel)

@@ -11,10 +11,11 @@
 
 struct stacks;
 
-/* Borrows both arguments. Kernel frames have no names if `kernel` is NULL. Returns NULL and sets
- * errno on failure. */
-struct stacks *stacks__new(struct recording *, struct kallsyms *kernel);
+/* Borrows both arguments. JIT code has no names if `jit` is NULL. Returns NULL and sets errno on
+ * failure. */
+struct stacks *stacks__new(struct recording *, struct jit *jit);
 void stacks__free(struct stacks *);
+/* Borrowed. Until it is called, kernel frames have no names. */
 void stacks__set_kernel(struct stacks *, struct kallsyms *);
 
 /*

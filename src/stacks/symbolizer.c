@@ -14,7 +14,6 @@
 #include "base/priority.h"
 #include "base/thread.h"
 #include "symbol/demangle.h"
-#include "jit/jit.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
 #define TOGETHER_NS	   1000000 /* stacks arrive in bursts: the thread is woken once for each burst */
@@ -100,7 +99,7 @@ static bool name_jit_frame(struct symbolizer *s, struct stack_job *j, struct sta
 	j->has_jit = true;
 	if (f->jit_name || !s->jit)
 		return true;
-	answer = jit__ask(s->jit, &place, s->jobs, &symbol);
+	answer = jit__name(s->jit, &place, s->jobs, &symbol);
 	if (answer != JIT_NAMED)
 		return answer == JIT_NONE;
 	symbol_name(symbol.name, readable);
@@ -255,7 +254,7 @@ static void *start(void *arg)
 	return NULL;
 }
 
-struct symbolizer *symbolizer__new(void)
+struct symbolizer *symbolizer__new(struct jit *jit)
 {
 	struct symbolizer *s = calloc(1, sizeof(*s));
 	int err;
@@ -264,11 +263,10 @@ struct symbolizer *symbolizer__new(void)
 		return NULL;
 	priority__init_lock(&s->lock);
 	priority__init_lock(&s->names);
-	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
+	s->jit = jit;
 	err = thread__start(&s->thread, start, s);
 	if (!err)
 		return s;
-	jit__free(s->jit);
 	free(s);
 	return errno = err, NULL;
 }
@@ -289,7 +287,6 @@ void symbolizer__free(struct symbolizer *s)
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
 	jobs__free(s->jobs);
-	jit__free(s->jit);
 	while ((j = queue__take(&s->done)) != NULL)
 		stack_job__free(j);
 	pthread_mutex_destroy(&s->names);

@@ -7,6 +7,7 @@
 #ifndef STACKS_SYMBOLIZER_H
 #define STACKS_SYMBOLIZER_H
 
+#include "jit/jit.h"
 #include "stacks/jitkeys.h"
 #include "store/row.h"
 #include "symbol/symbol.h"
@@ -52,7 +53,8 @@ struct stack_job {
 
 struct symbolizer;
 
-struct symbolizer *symbolizer__new(void); /* NULL + errno */
+/* Borrows `jit`; NULL: there are no names of JIT code. Returns NULL and sets errno on failure. */
+struct symbolizer *symbolizer__new(struct jit *jit);
 /* Waits briefly for the submitted jobs, then frees everything. */
 void symbolizer__free(struct symbolizer *);
 

@@ -6,10 +6,12 @@
 #include "stacksexport/export_options.h"
 
 int diff__run(const struct export_options *);
+int explain__run(const struct export_options *);
 int folded__run(const struct export_options *);
 int pprof__run(const struct export_options *);
 int query__run(const struct export_options *);
 int report__run(const struct export_options *);
+int speedscope__run(const struct export_options *);
 int top__run(const struct export_options *);
 int trace__run(const struct export_options *);
 int view__run(const struct export_options *);

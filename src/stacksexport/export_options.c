@@ -350,7 +350,7 @@ static void help_all(const struct subcommand *s)
 	puts("Usage: stacksexport COMMAND [OPTION...] [ARGUMENT]\n"
 	     "Reads recordings of the collector: profiles, tables and a first look.\n");
 	for (; s->name; s++)
-		printf("  %-8s %-20s %s\n", s->name, s->argument ? s->argument : "", s->summary);
+		printf("  %-10s %-20s %s\n", s->name, s->argument ? s->argument : "", s->summary);
 	puts("\n  -h, --help           this list; after a command, its options and examples\n"
 	     "  -v, --version        the program's version\n\n"
 	     "Examples:\n"

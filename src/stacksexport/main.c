@@ -21,6 +21,21 @@ static const struct subcommand subcommands[] = {
 		.run = top__run,
 	},
 	{
+		.name = "explain",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.summary = "tells a recording in one page, for people and language models",
+		.doc = "Writes Markdown: what ran, what it cost, where it waited and for whom, "
+		       "what grew, "
+		       "what stands out, what the recording does not know, and what to run next. "
+		       "Below each section is the query that its sentences come from.\n\n"
+		       "Examples:\n"
+		       "  stacksexport explain\n"
+		       "  stacksexport explain /var/lib/stacks/7 -c postgres -o postgres.md",
+		.accepts = OPTIONS_COMMON | OPTION_OUTPUT,
+		.run = explain__run,
+	},
+	{
 		.name = "pprof",
 		.argument = "QUERY.sql",
 		.argument_max = 1,
@@ -51,6 +66,27 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport folded offcpu_stacks.sql --output offcpu.folded",
 		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
 		.run = folded__run,
+	},
+	{
+		.name = "speedscope",
+		.argument = "QUERY.sql",
+		.argument_max = 1,
+		.summary = "writes a query's result as a profile of speedscope",
+		.doc = "Takes the queries of pprof and gives the same numbers: one profile for "
+		       "each "
+		       "of the two columns, with a stack and its weight for each sample, not in "
+		       "the "
+		       "order of time. Speedscope has no negative weights; such stacks are left "
+		       "out. "
+		       "Open the file at speedscope.app, which reads it in the browser, or with "
+		       "the "
+		       "program of the npm package. The default output is the standard output.\n\n"
+		       "Examples:\n"
+		       "  stacksexport speedscope cpu_stacks.sql -c postgres > "
+		       "cpu.speedscope.json\n"
+		       "  stacksexport speedscope offcpu_stacks.sql --output offcpu.json",
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
+		.run = speedscope__run,
 	},
 	{
 		.name = "trace",

@@ -285,3 +285,23 @@ void outfile__free(struct outfile *o)
 	free(o->dir);
 	*o = (struct outfile){ 0 };
 }
+
+int outfile__write(const char *path, const struct outfile_piece *pieces, size_t cnt)
+{
+	struct outfile out = { 0 };
+	int err = outfile__open(&out, path, NULL);
+	FILE *f = err ? NULL : fopen(out.tmp, "we");
+
+	for (size_t i = 0; f && i < cnt; i++)
+		fwrite(pieces[i].data, 1, pieces[i].sz, f);
+	if (!err && (!f || ferror(f) || fflush(f) != 0)) {
+		err = errno ? -errno : -EIO;
+		log__error("cannot write %s: %s", path, strerror(-err));
+	}
+	if (f)
+		fclose(f);
+	if (!err)
+		err = outfile__commit(&out);
+	outfile__free(&out);
+	return err;
+}

@@ -4,6 +4,7 @@
 #define STACKSEXPORT_OUTFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Files PREFIX-N.SUFFIX of a folder. */
 struct outfile_series {
@@ -28,5 +29,13 @@ int outfile__open(struct outfile *, const char *output, const struct outfile_ser
 /* Gives the file its name, or copies it to stdout. 0 or -errno; reports. */
 int outfile__commit(struct outfile *);
 void outfile__free(struct outfile *); /* what is not committed vanishes */
+
+struct outfile_piece {
+	const void *data;
+	size_t sz;
+};
+
+/* Writes a whole file, or to stdout for "-". 0 or -errno; reports. */
+int outfile__write(const char *output, const struct outfile_piece *, size_t cnt);
 
 #endif

@@ -19,6 +19,7 @@
 #include "stacksexport/printer.h"
 #include "stacksexport/progress.h"
 #include "stacksexport/request.h"
+#include "stacksexport/topbase.h"
 
 #define ROWS_DEFAULT 10
 #define COLUMN_MAX   16
@@ -279,25 +280,6 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 	return err;
 }
 
-/* Runs a script that makes one of the tables the others read; the number of its rows, or -errno. */
-static int64_t make_base(struct top *top, const char *path)
-{
-	duckdb_result result;
-	duckdb_data_chunk chunk = NULL;
-	int64_t cnt = db__run_file(&top->request.db, path, &result);
-
-	if (cnt == 0)
-		chunk = duckdb_fetch_chunk(result);
-	if (chunk && duckdb_data_chunk_get_size(chunk)) {
-		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
-
-		cnt = cells__int(&c, 0);
-	}
-	duckdb_destroy_data_chunk(&chunk);
-	duckdb_destroy_result(&result);
-	return cnt;
-}
-
 /* What the tables of off-CPU time leave out: one line, or with --waiting a table. */
 static int print_idle(struct top *top)
 {
@@ -384,24 +366,19 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 
 static int fill(struct top *top)
 {
-	static const char *const bases[] = { "sql/top/stack_functions.sql",
-					     "sql/top/waiting_functions.sql",
-					     "sql/top/sorted_waits.sql" };
+	struct db *db = &top->request.db;
+	const char *order = top->request.options->sort;
+	const struct top_base_options options = { top->by, order && strcmp(order, "total") == 0 };
 	int64_t facts[FACT_CNT] = { 0 };
-	int64_t cpu = make_base(top, "sql/top/groups.sql") < 0
-			      ? -1
-			      : make_base(top, "sql/top/cpu_samples.sql");
-	int64_t offcpu = cpu < 0 ? cpu : make_base(top, "sql/top/offcpu_waits.sql");
+	struct top_base_rows rows;
 
-	if (offcpu < 0 || read_facts(top, facts) != 0)
+	if (top_base__samples(db, &options, &rows) != 0 || read_facts(top, facts) != 0)
 		return STATUS_FAILED;
 	top->request.reads = 1ull << EVENT_PROFILE | 1ull << EVENT_SWITCH;
-	if (cpu == 0 && offcpu == 0)
+	if (rows.cpu == 0 && rows.offcpu == 0)
 		return request__empty(&top->request);
-	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
-		if (make_base(top, bases[i]) < 0)
-			return STATUS_FAILED;
-	if (print_facts(top, facts) != 0 || print_all(top, cpu > 0, offcpu > 0) != 0)
+	if (top_base__functions(db) != 0 || print_facts(top, facts) != 0 ||
+	    print_all(top, rows.cpu > 0, rows.offcpu > 0) != 0)
 		return STATUS_FAILED;
 	return STATUS_OK;
 }
@@ -453,16 +430,6 @@ static int check_by(struct top *top, const struct export_options *o)
 				     o->by);
 }
 
-/* Orders the tables of functions, and chooses what rows are by. Returns 0 or -errno (reported). */
-static int set_variables(struct top *top, const char *order)
-{
-	bool by_total = order && strcmp(order, "total") == 0;
-	struct db *db = &top->request.db;
-	int err = db__set_variable(db, "top_by_total", duckdb_create_bool(by_total));
-
-	return err ? err : db__set_variable(db, "top_by", duckdb_create_varchar(top->by));
-}
-
 int top__run(const struct export_options *o)
 {
 	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT };
@@ -473,8 +440,6 @@ int top__run(const struct export_options *o)
 	if (status != STATUS_OK)
 		return status;
 	status = request__open(&top.request, o);
-	if (status == STATUS_OK && set_variables(&top, o->sort) != 0)
-		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = print_memory(&top);
 	request__close(&top.request);

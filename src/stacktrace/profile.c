@@ -15,7 +15,8 @@ struct profile {
 	struct builder *builder;
 	struct binaries *binaries;
 	struct kallsyms *kernel; /* NULL if unreadable, or not of the recorded kernel */
-	struct jit *jit;	 /* NULL if it could not be created */
+	struct jit *jit;
+	struct jit_symbol jit_symbol; /* of the current frame */
 	uint64_t first_ns, last_ns;
 };
 
@@ -38,7 +39,7 @@ struct profile *profile__new(const struct profile_options *o)
 	if (p->binaries)
 		p->builder = builder__new(&builder);
 	p->kernel = o->live ? kallsyms__new("/proc/kallsyms") : NULL;
-	p->jit = jit__new(o->jit);
+	p->jit = o->jit;
 	if (p->builder)
 		return p;
 	profile__free(p);
@@ -52,7 +53,6 @@ void profile__free(struct profile *p)
 	builder__free(p->builder);
 	binaries__free(p->binaries);
 	kallsyms__free(p->kernel);
-	jit__free(p->jit);
 	free(p);
 }
 
@@ -124,14 +124,14 @@ static void name_by_process(struct profile *p, const struct frame *f, const stru
 			    struct named_frame *out)
 {
 	struct jit_place place = { i->record.tgid, frame__place(f), item__monotonic_ns(i) };
-	struct jit_symbol s;
+	struct jit_symbol *s = &p->jit_symbol;
 
-	if (!p->jit || !jit__symbol(p->jit, &place, &s))
+	if (jit__name(p->jit, &place, NULL, s) != JIT_NAMED)
 		return;
 	out->module = text("[jit]");
-	out->name = text(s.name);
-	out->address = s.start;
-	out->offset = place.addr - s.start;
+	out->name = text(s->name);
+	out->address = s->start;
+	out->offset = place.addr - s->start;
 	out->has_file_offset = false;
 }
 

@@ -5,14 +5,14 @@
 
 #include "event/trace.h"
 #include "formats/item.h"
-#include "jit/jitfile.h"
+#include "jit/jit.h"
 
 struct profile;
 
 struct profile_options {
-	bool live;  /* the recorded kernel is the running one */
-	bool clock; /* periods are nanoseconds of CPU time; if false, they count events */
-	const struct jit_places *jit; /* sources of JIT symbols; borrowed */
+	bool live;	 /* the recorded kernel is the running one */
+	bool clock;	 /* periods are nanoseconds of CPU time; if false, they count events */
+	struct jit *jit; /* names JIT code; borrowed */
 };
 
 struct profile *profile__new(const struct profile_options *); /* NULL + errno on failure */

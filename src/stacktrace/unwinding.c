@@ -30,7 +30,7 @@ struct unwinding {
 	struct jobs *jobs;
 	struct walk_policy policy;
 	struct dump_paths *dump_paths;
-	struct jit_places jit_places;
+	struct jit *jit;
 	bool live;
 	struct perfregs_order order; /* register order of the previous sample */
 	struct slot slots[UNWINDING_MAX];
@@ -75,7 +75,7 @@ static int open_policy(struct unwinding *u, const struct options *o)
 							    .stitch_sz = o->stitch ? STITCH_SZ : 0,
 							    .jobs = u->jobs,
 							    .processes = u->processes,
-							    .jit_places = &u->jit_places });
+							    .jit = u->jit });
 
 	if (!u->live)
 		u->policy.has_more = has_more;
@@ -95,10 +95,11 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 	u->processes = process_table__new(&processes);
 	u->jobs = jobs__new();
 	u->dump_paths = dump_paths__new();
-	u->jit_places = (struct jit_places){ .proc = u->live ? "/proc" : NULL,
-					     .root = o->sysroot ? o->sysroot : "/",
-					     .told = u->dump_paths };
-	return u->traces && u->processes && u->jobs && u->dump_paths && open_policy(u, o) == 0;
+	if (u->dump_paths)
+		u->jit = jit__new(&(struct jit_places){ .proc = u->live ? "/proc" : NULL,
+							.root = o->sysroot ? o->sysroot : "/",
+							.told = u->dump_paths });
+	return u->traces && u->processes && u->jobs && u->jit && open_policy(u, o) == 0;
 }
 
 struct unwinding *unwinding__new(const struct options *o, bool live)
@@ -126,6 +127,7 @@ void unwinding__free(struct unwinding *u)
 		return;
 	jobs__free(u->jobs);
 	walk_policy__close(&u->policy);
+	jit__free(u->jit);
 	process_table__free(u->processes);
 	dump_paths__free(u->dump_paths);
 	finder__free(u->finder);
@@ -133,9 +135,9 @@ void unwinding__free(struct unwinding *u)
 	free(u);
 }
 
-const struct jit_places *unwinding__jit_places(const struct unwinding *u)
+struct jit *unwinding__jit(const struct unwinding *u)
 {
-	return &u->jit_places;
+	return u->jit;
 }
 
 /* Applies a record. Sysprof captures have the inode but not its device, so the file is identified

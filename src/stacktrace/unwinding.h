@@ -7,7 +7,7 @@
 #include "formats/item.h"
 #include "process/process.h"
 #include "stacktrace/stacktrace_options.h"
-#include "jit/jitfile.h"
+#include "jit/jit.h"
 
 struct unwinding;
 
@@ -16,8 +16,8 @@ struct unwinding;
 struct unwinding *unwinding__new(const struct options *, bool live);
 void unwinding__free(struct unwinding *);
 
-/* Returns the sources of JIT symbols. The result is valid until unwinding__free(). */
-const struct jit_places *unwinding__jit_places(const struct unwinding *);
+/* Returns what names JIT code, borrowed until unwinding__free(). */
+struct jit *unwinding__jit(const struct unwinding *);
 
 /* Applies a process record or an overlay. Call in time order. */
 void unwinding__apply(struct unwinding *, const struct item *);

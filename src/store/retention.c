@@ -26,6 +26,7 @@ struct kept_batches {
 	struct kept_batch *list; /* ascending by number after kept_batches_read() */
 	size_t cnt, cap;
 	uint64_t sz, largest_sz;
+	uint64_t max_sz;
 };
 
 static uint64_t ns_of(struct timespec t)
@@ -88,10 +89,21 @@ static bool is_too_old(const struct kept_batches *k, const struct kept_batch *b)
 	return k->folder->keep.age_ns && ns_of(now) > b->written_ns + k->folder->keep.age_ns;
 }
 
+/* Returns the smaller one of both limits. The file system may have grown since the last call. */
+static uint64_t max_sz_of(const struct folder *f)
+{
+	uint64_t max_sz = f->keep.sz ? f->keep.sz : UINT64_MAX, part_sz;
+	struct statvfs fs;
+
+	if (!f->keep.percent || fstatvfs(f->fd, &fs) != 0)
+		return max_sz;
+	part_sz = (uint64_t)fs.f_blocks * fs.f_frsize / 100 * f->keep.percent;
+	return part_sz < max_sz ? part_sz : max_sz;
+}
+
 static bool is_surplus(const struct kept_batches *k, const struct kept_batch *b)
 {
-	return is_too_old(k, b) || (k->folder->keep.sz && k->sz > k->folder->keep.sz) ||
-	       !has_room(k);
+	return is_too_old(k, b) || k->sz > k->max_sz || !has_room(k);
 }
 
 /* Removes the events first: a reader leaves out a batch that lacks them. Returns 0 or -errno. */
@@ -119,8 +131,9 @@ uint64_t retention__apply(const struct folder *f)
 	struct kept_batches k = { .folder = f };
 	uint64_t removed = 0;
 
-	if (!f->keep.age_ns && !f->keep.sz)
+	if (!f->keep.age_ns && !f->keep.sz && !f->keep.percent)
 		return 0;
+	k.max_sz = max_sz_of(f);
 	kept_batches_read(&k);
 	while (removed + 1 < k.cnt && is_surplus(&k, &k.list[removed]) &&
 	       kept_batch_remove(&k, &k.list[removed]) == 0)

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 struct retention {
-	uint64_t age_ns; /* since a batch was written; 0: no limit */
-	uint64_t sz;	 /* bytes of all batches; 0: no limit */
+	uint64_t age_ns;  /* since a batch was written; 0: no limit */
+	uint64_t sz;	  /* bytes of all batches; 0: no limit */
+	uint32_t percent; /* the same, of the file system's size; 0: no limit */
 };
 
 struct folder;

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /proc/kallsyms: "ffffffff81000000 T _text", followed by a tab and "[module]" for modules. */
 #include "symbol/symbol.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/ksyms.h"
 #include "base/monotonic.h"
 #include "base/search.h"
 #include "base/strtab.h"
 #include "symbol/demangle.h"
 
-#define TEXT_MAX     (512U << 20) /* bytes of the file */
 #define MODULES_MAX  65536
 #define FUNCTION_MAX (1U << 20) /* bytes; a symbol does not cover addresses farther away */
 #define WAIT_MIN_NS  1000000000ULL
@@ -23,20 +20,20 @@
 
 struct entry {
 	uint64_t addr;
-	uint32_t name;	 /* offset in text; 0: data, which only ends the previous function */
+	uint32_t name;	 /* offset in names; 0: data, which only ends the previous function */
 	uint16_t module; /* index in modules; 0: the kernel */
 	/* of several names for one address, the one with the lowest rank is shown */
 	uint16_t rank;
 };
 
 struct module {
-	uint32_t name; /* in names, with brackets */
+	uint32_t name; /* in the names of struct kallsyms, with brackets */
 	uint64_t base; /* lowest function */
 };
 
 /* The result of reading the file once. */
 struct table {
-	struct buf text; /* with NULs where fields end */
+	struct buf names; /* of functions, each with a NUL; the first is empty */
 	struct entry *entries;
 	size_t cnt, cap;
 	struct module *modules;
@@ -52,31 +49,10 @@ struct kallsyms {
 
 static void table__free(struct table *t)
 {
-	buf__free(&t->text);
+	buf__free(&t->names);
 	free(t->entries);
 	free(t->modules);
 	*t = (struct table){ 0 };
-}
-
-static int read_all(const char *path, struct buf *text)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	ssize_t n = fd < 0 ? -1 : 1;
-
-	while (n > 0 && !err) {
-		const size_t step = 1 << 18;
-		uint8_t *at = buf__extend(text, step);
-
-		n = at ? read(fd, at, step) : 0;
-		text->sz -= at ? step - (size_t)(n > 0 ? n : 0) : 0;
-		err = text->sz > TEXT_MAX ? -EFBIG : buf__err(text);
-	}
-	if (n < 0)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	buf__u8(text, 0);
-	return err ? err : buf__err(text);
 }
 
 /* Lines of a module are consecutive, so its last one is nearly always found first. */
@@ -119,39 +95,27 @@ static uint16_t rank(char type, const char *name)
 	return (uint16_t)(binding << 14 | (underscores < 15 ? underscores : 15) << 10 | sz);
 }
 
-static bool is_digit(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
+struct filling {
+	struct kallsyms *k;
+	struct table *t;
+};
 
-static char *parse_address(char *s, uint64_t *addr)
+static int add_line(const struct ksym_line *l, void *arg)
 {
-	char *p = s;
-
-	for (*addr = 0; is_digit(*p); p++)
-		*addr = *addr << 4 | (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
-	return p > s && p - s <= 16 && *p == ' ' ? p + 1 : NULL;
-}
-
-/* Skips malformed lines. */
-static int parse_line(struct kallsyms *k, struct table *t, char *line)
-{
-	struct entry e = { 0 };
-	char *p = parse_address(line, &e.addr), *name = p ? p + 2 : NULL, *module;
+	const struct filling *f = arg;
+	struct table *t = f->t;
+	struct entry e = { .addr = l->addr, .rank = rank(l->type, l->name) };
 	int err = 0;
 
-	if (!p || e.addr == 0 || p[0] == '\0' || p[1] != ' ' || *name == '\0')
+	if (l->type == 'a' || l->type == 'A')
 		return 0;
-	if (p[0] == 'a' || p[0] == 'A') /* absolute: offsets of per-CPU variables */
-		return 0;
-	module = strchr(name, '\t');
-	if (module)
-		*module++ = '\0';
-	e.rank = rank(p[0], name);
-	if (e.rank < 3 << 14)
-		e.name = (uint32_t)((uint8_t *)name - t->text.data);
-	if (module && e.name)
-		err = find_module(k, t, module, &e.module);
+	if (e.rank < 3 << 14) {
+		e.name = (uint32_t)t->names.sz;
+		buf__append(&t->names, l->name, strlen(l->name) + 1);
+		err = buf__err(&t->names);
+	}
+	if (l->module && e.name && !err)
+		err = find_module(f->k, t, l->module, &e.module);
 	return err ? err : push(t, e);
 }
 
@@ -169,7 +133,7 @@ static int compare(const void *pa, const void *pb)
 /* Returns whether this is _text: the kernel's base, although its boot code may be below it. */
 static bool is_text(const struct table *t, const struct entry *e)
 {
-	return e->module == 0 && strcmp((const char *)t->text.data + e->name, "_text") == 0;
+	return e->module == 0 && strcmp((const char *)t->names.data + e->name, "_text") == 0;
 }
 
 /* Keeps one entry per address, and finds the start of each module. */
@@ -191,22 +155,16 @@ static void settle(struct table *t)
 	t->cnt = cnt;
 }
 
-static int parse(struct kallsyms *k, struct table *t)
+static int read_table(struct kallsyms *k, struct table *t)
 {
-	char *line = (char *)t->text.data, *end = line + t->text.sz;
 	uint16_t kernel;
 	int err = find_module(k, t, "[kernel]", &kernel);
 
-	while (line < end && !err) {
-		char *eol = memchr(line, '\n', (size_t)(end - line));
-
-		eol = eol ? eol : end - 1;
-		*eol = '\0';
-		err = parse_line(k, t, line);
-		line = eol + 1;
-	}
-	if (!err && t->cnt == 0) /* with kptr_restrict the lines have addresses of 0 */
-		err = t->text.sz > 1 ? -EPERM : -ENOENT;
+	buf__u8(&t->names, 0);
+	if (!err)
+		err = ksyms__each(k->path, add_line, &(struct filling){ k, t });
+	if (!err && !t->cnt) /* nothing but absolute symbols */
+		err = -EPERM;
 	if (!err)
 		settle(t);
 	return err;
@@ -215,10 +173,8 @@ static int parse(struct kallsyms *k, struct table *t)
 static int load(struct kallsyms *k)
 {
 	struct table t = { 0 };
-	int err = read_all(k->path, &t.text);
+	int err = read_table(k, &t);
 
-	if (!err)
-		err = parse(k, &t);
 	k->read_ns = monotonic__ns();
 	if (err) {
 		table__free(&t);
@@ -292,7 +248,7 @@ bool kallsyms__symbol(struct kallsyms *k, uint64_t addr, struct symbol *sym)
 	if (!e)
 		return false;
 	m = &k->table.modules[e->module];
-	sz = symbol_name((const char *)k->table.text.data + e->name, readable);
+	sz = symbol_name((const char *)k->table.names.data + e->name, readable);
 	*sym = (struct symbol){
 		.name = strtab__str(k->names, strtab__id(k->names, readable, sz), NULL),
 		.address = e->addr,

@@ -25,16 +25,16 @@ struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *jobs)
 		return NULL;
 	u->jobs = jobs;
 	u->flat = fastwalk__new(cache, jobs);
-	u->walk.jit = jit_cfi__new();
-	if (u->flat && u->walk.jit)
+	if (u->flat)
 		return u;
 	unwinder__free(u);
 	return NULL;
 }
 
-void unwinder__set_jit_places(struct unwinder *u, const struct jit_places *places)
+int unwinder__set_jit(struct unwinder *u, struct jit *jit)
 {
-	jit_cfi__set_places(u->walk.jit, places);
+	u->walk.jit = jit_cfi__new(jit);
+	return u->walk.jit ? 0 : -ENOMEM;
 }
 
 void unwinder__set_managed(struct unwinder *u, const struct managed_code *managed)
@@ -122,10 +122,12 @@ static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct fram
 
 	if (!by_pointer || w->awaits || w->coded || machine__links(slowwalk__machine(w)))
 		return;
+	if (w->managed.may_own && w->managed.may_own(w->managed.arg, f->map))
+		return; /* the runtime is to be asked each time */
 	if (f->map->file && f->flags & FRAME_CALLER)
 		fastwalk__use_frame_pointer(u->flat, f->map, frame__place(f));
 	else if (!f->map->file)
-		l->pointers = jit_cfi__none(w->jit, w->process);
+		l->pointers = !w->jit || jit_cfi__none(w->jit, w->process);
 }
 
 /* Returns whether a table has no rule for the next frame. */

@@ -7,7 +7,7 @@
 #include "event/trace.h"
 #include "process/managed.h"
 #include "process/process.h"
-#include "jit/jitfile.h"
+#include "jit/jit.h"
 #include "cfi/tablestore.h"
 
 struct unwinder;
@@ -15,9 +15,9 @@ struct unwinder;
 /* Borrows both arguments. Returns NULL and sets errno. Tables are not kept on disk if `cache` is
  * NULL. */
 struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *);
-/* Sets where jitdumps are, if they do not belong to processes of this host. Call it before the
- * first walk. */
-void unwinder__set_jit_places(struct unwinder *, const struct jit_places *);
+/* Sets what knows the code that processes make at run time; borrowed. Without it, such code is
+ * walked by frame pointer. Call it before the first walk. Returns 0 or -ENOMEM. */
+int unwinder__set_jit(struct unwinder *, struct jit *);
 /* Sets how code of managed runtimes is walked. Call it before the first walk. */
 void unwinder__set_managed(struct unwinder *, const struct managed_code *);
 /* Must be called after jobs__free(): no job may still use its files. */

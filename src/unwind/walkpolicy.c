@@ -8,16 +8,18 @@
 
 int walk_policy__open(struct walk_policy *w, const struct walk_options *o)
 {
+	int err = 0;
+
 	*w = (struct walk_policy){ .jobs = o->jobs, .processes = o->processes };
 	if (o->naive)
 		w->naive = libdwflwalk__new();
 	else
 		w->unwinder = unwinder__new(o->cache, o->jobs);
-	if (w->unwinder && o->jit_places)
-		unwinder__set_jit_places(w->unwinder, o->jit_places);
+	if (w->unwinder && o->jit)
+		err = unwinder__set_jit(w->unwinder, o->jit);
 	if (o->stitch_sz)
 		w->stitch = stitch__new(o->stitch_sz);
-	if ((w->naive || w->unwinder) && (w->stitch || !o->stitch_sz))
+	if (!err && (w->naive || w->unwinder) && (w->stitch || !o->stitch_sz))
 		return 0;
 	walk_policy__close(w);
 	return -ENOMEM;

@@ -8,7 +8,6 @@
 
 #include "peers.h"
 #include "snapset.h"
-#include "jit/dumppaths.h"
 #include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"
 
@@ -106,11 +105,7 @@ static inline void add_process(struct process_table *t, struct set *s, const uin
 /* For processes that have ended, like those of the snapshots. */
 static inline struct unwinder *new_unwinder(struct jobs *jobs)
 {
-	const struct jit_places places = { .root = "/", .told = must(dump_paths__new()) };
-	struct unwinder *u = must(unwinder__new(NULL, jobs));
-
-	unwinder__set_jit_places(u, &places);
-	return u;
+	return must(unwinder__new(NULL, jobs));
 }
 
 /* ---- unwinders ----------------------------------------------------------------------------------

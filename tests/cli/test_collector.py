@@ -52,6 +52,10 @@ def run(*args, program=COLLECTOR, **kw):
         (["--append"], ["--dir"]),
         (["--"], ["no command"]),
         (["sh", "--", "true"], ["cannot be combined"]),
+        (["--keep", "101%"], ["--keep", "1% to 100%"]),
+        (["--preset", "always"], ["--preset", "always-on"]),
+        (["--config", "/no/such/file"], ["/no/such/file: No such file"]),
+        (["--config", "/dev/zero"], ["/dev/zero"]),
     ],
 )
 def test_wrong_calls_are_refused(args, named):
@@ -60,6 +64,48 @@ def test_wrong_calls_are_refused(args, named):
     assert p.stdout == ""
     for part in named:
         assert part in p.stderr, p.stderr
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("# a comment\n\nkeep = 2 days\n", ":3: --keep: '2 days' is not an age"),
+        ("programs = profil", ":1: --programs: probe 'profil': unknown"),
+        ("kepp = 2d\n", ":1: 'kepp' is not an option"),
+        ("keep\n", ":1: 'keep' needs a value"),
+        ("append = yes\n", ":1: 'append' takes no value"),
+        ("config = /etc/passwd\n", ":1: 'config' cannot stand in a file"),
+        ("quiet\n= 5\n", ":2: '' is not an option"),
+        ("quiet\0\n", ": it is no text"),
+        ("#" * 70000, ": File too large"),
+    ],
+)
+def test_a_mistake_in_a_configuration_is_shown_by_its_line(tmp_path, text, said):
+    (tmp_path / "c").write_text(text)
+    p = run("--config", tmp_path / "c", "--list")
+    assert (p.returncode, p.stdout) == (2, "")
+    assert f"{tmp_path}/c{said}" in p.stderr
+
+
+def test_a_right_configuration_is_accepted(tmp_path):
+    lines = ["preset = always-on", " programs=profile:k:10,switch \t", "keep = 2d", "append", "status =", f"dir = {tmp_path}/r"]
+    (tmp_path / "c").write_text("\r\n".join(lines))
+    p = run("--config", tmp_path / "c", "--list")
+    assert (p.returncode, p.stderr) == (0, "")
+
+
+def test_a_configuration_may_be_absent_where_that_is_allowed(tmp_path):
+    assert run("--config", f"-{tmp_path}/c", "--list").returncode == 0
+    (tmp_path / "c").write_text("nonsense")
+    assert run("--config", f"-{tmp_path}/c", "--list").returncode == 2
+
+
+@needs_bpf
+def test_the_last_of_options_from_command_line_preset_and_configuration_counts(tmp_path):
+    (tmp_path / "c").write_text(f"dir = {tmp_path}/file\nstatus =\nduration = 1h")
+    p = run("-d", tmp_path / "r", "--preset", "always-on", "--config", tmp_path / "c", "-p", "profile:n", "--duration", "500ms")
+    assert p.returncode == 0 and f"recording to {tmp_path}/file" in p.stderr
+    assert "profile__sample" in p.stderr and "switch__" not in p.stderr
 
 
 def test_help_and_version_and_list():

@@ -7,8 +7,9 @@ import signal
 import socket
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
-from conftest import COLLECTOR, ROOT, needs_bpf
+from conftest import COLLECTOR, ROOT, needs_bpf, wait_for
 
 pytestmark = needs_bpf
 
@@ -61,10 +62,9 @@ def test_a_launched_command_cannot_notify_the_service_manager(record, manager):
 def test_the_options_and_capabilities_of_the_unit_are_enough(spawn, manager, tmp_path):
     s, env = manager
     unit = (ROOT / "packaging/collector.service").read_text()
-    options = shlex.split(re.search(r'COLLECTOR_OPTIONS=(.*)"', unit)[1])
     argv = shlex.split(re.search(r"^ExecStart=(.*)", unit, re.M)[1])
     argv[argv.index("--dir") + 1] = tmp_path / "recording"
-    argv[argv.index("$COLLECTOR_OPTIONS"):] = [*options, "--status", tmp_path / "status", "--cache", tmp_path / "cache"]
+    argv += ["--status", tmp_path / "status", "--cache", tmp_path / "cache"]
     capabilities = re.search(r"^CapabilityBoundingSet=(.*)", unit, re.M)[1].lower().replace("cap_", "+").split()
     p = spawn("setpriv", "--bounding-set", ",".join(["-all", *capabilities]), "--no-new-privs", COLLECTOR, *argv[1:], env=env, stderr=-1)
     wait_message(s, "READY=1")
@@ -72,3 +72,18 @@ def test_the_options_and_capabilities_of_the_unit_are_enough(spawn, manager, tmp
     _, err = p.communicate(timeout=120)
     assert (p.returncode, err) == (0, f"recording to {tmp_path}/recording\n")
     assert list((tmp_path / "recording").glob("events-*.parquet"))
+
+
+def test_prometheus_reads_the_metrics(start, tmp_path):
+    path = tmp_path / "metrics" / "stacks.prom"
+    c = start("-p", "switch:n", "--metrics", path)
+    families = {f.name: f for f in text_string_to_metric_families(wait_for(lambda: path.exists() and path.read_text()))}
+    values = {(s.name, *s.labels.values()): s.value for f in families.values() for s in f.samples}
+    assert values["stacks_collector_rows_total", "switch"] > 0 == values["stacks_collector_lost_events_total", "switch"]
+    assert values["stacks_collector_cpu_seconds_total",] > 0 and values["stacks_collector_bpf_runs_total", "switch__switch"] > 0
+    assert 0 < values["stacks_collector_memory_anonymous_bytes",] < values["stacks_collector_memory_limit_bytes",]
+    assert all(f.documentation.endswith(".") and f.type in ("counter", "gauge") for f in families.values())
+    documented = re.findall(r"`(stacks_collector_\w+)", (ROOT / "docs/operating.md").read_text())
+    assert sorted(documented) == sorted({s.name for f in families.values() for s in f.samples})
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert c.stop().returncode == 0 and not path.exists()

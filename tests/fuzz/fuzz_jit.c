@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct codemap *m = codemap__new();
 	struct perfmap p = { 0 };
-	struct jitdump d = { .with_frames = sz && data[0] & 2 };
+	struct jitdump d = { 0 };
 	size_t half = sz / 2;
 	int err = 0;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Programs of AArch64, before each of their instructions, as an emulator recorded them
- * (tests/aarch64): every stack is walked to its root through exactly the open calls.
+ * (tests/aarch64). src/unwind/unwinder.c walks every stack to its root through exactly the open
+ * calls.
  */
 #include "test.h"
 
@@ -223,7 +224,7 @@ static void signed_leaves_are_walked(void **state)
 
 enum { FP = 29 };
 
-struct jit {
+struct jit_code {
 	struct mapping map;
 	struct process process;
 	struct unwinder *unwinder;
@@ -233,9 +234,9 @@ struct jit {
 };
 
 /* A leaf at `base` + 0x100 that has called nothing, and two callers with frames. */
-static struct jit *jit__new(uint64_t base)
+static struct jit_code *jit_code__new(uint64_t base)
 {
-	struct jit *j = calloc(1, sizeof(*j));
+	struct jit_code *j = calloc(1, sizeof(*j));
 
 	assert_non_null(j);
 	j->map = (struct mapping){ .start = base, .end = base + 4096, .kind = MAPPING_ANON };
@@ -258,13 +259,13 @@ static struct jit *jit__new(uint64_t base)
 	return j;
 }
 
-static void jit__free(struct jit *j)
+static void jit_code__free(struct jit_code *j)
 {
 	unwinder__free(j->unwinder);
 	free(j);
 }
 
-static void jit__check(struct jit *j, const uint64_t *offs, size_t cnt)
+static void jit_code__check(struct jit_code *j, const uint64_t *offs, size_t cnt)
 {
 	unwinder__walk(j->unwinder, &j->process, &j->sample, &j->trace);
 	assert_int_equal(j->trace.status, UNWIND_ROOT);
@@ -276,47 +277,47 @@ static void jit__check(struct jit *j, const uint64_t *offs, size_t cnt)
 static void a_leaf_of_jit_code_returns_to_the_link_register(void **state)
 {
 	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
-	struct jit *j = jit__new(JIT);
+	struct jit_code *j = jit_code__new(JIT);
 
 	(void)state;
-	jit__check(j, offs, 4);
+	jit_code__check(j, offs, 4);
 	assert_int_equal(j->trace.frames[1].source, FRAME_BY_RETURN_ADDRESS);
 	assert_int_equal(j->trace.frames[1].sp, STACK);
 	assert_int_equal(j->trace.frames[2].source, FRAME_BY_POINTER);
 	j->words[3] = j->regs[LR]; /* the frame is the leaf's: it has called nothing yet */
-	jit__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
+	jit_code__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
 	assert_int_equal(j->trace.frames[1].source, FRAME_BY_LEAF_POINTER);
 	j->sample.valid &= ~(1ull << LR); /* its return address is unknown */
-	jit__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
-	jit__free(j);
+	jit_code__check(j, (const uint64_t[]){ 0x100, 0x200, 0x400 }, 3);
+	jit_code__free(j);
 }
 
 /* The sample gives the number of address bits. */
 static void large_addresses_are_stripped_of_signatures(void **state)
 {
 	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
-	struct jit *j = jit__new(FAR_AWAY);
+	struct jit_code *j = jit_code__new(FAR_AWAY);
 
 	(void)state;
 	j->regs[LR] = FAR_AWAY + 0x200 + (1ull << 53);
 	j->words[3] = FAR_AWAY + 0x300 + (1ull << 54);
 	j->sample.code_bits = (1ull << 52) - 1;
-	jit__check(j, offs, 4);
-	jit__free(j);
+	jit_code__check(j, offs, 4);
+	jit_code__free(j);
 }
 
 static void signatures_begin_at_bit_39_in_a_kernel_of_39_bits(void **state)
 {
 	static const uint64_t offs[] = { 0x100, 0x200, 0x300, 0x400 };
 	const uint64_t code = 0x7f12345000;
-	struct jit *j = jit__new(code);
+	struct jit_code *j = jit_code__new(code);
 
 	(void)state;
 	j->regs[LR] = code + 0x200 + (1ull << 39);
 	j->words[3] = code + 0x300 + (1ull << 47);
 	j->sample.code_bits = machine__code_bits(&machine_aarch64, 0x7ffffff000);
-	jit__check(j, offs, 4);
-	jit__free(j);
+	jit_code__check(j, offs, 4);
+	jit_code__free(j);
 }
 
 static void bits_of_an_address_by_where_the_stack_is(void **state)

@@ -11,37 +11,7 @@
 #include "base/buf.h"
 #include "codemap_scene.h"
 #include "jit/jitdump.h"
-
-static void put_header(struct buf *b, uint64_t flags)
-{
-	buf__u32(b, 0x4a695444);
-	buf__u32(b, 1);
-	buf__u32(b, 40);
-	buf__u32(b, 62);
-	buf__u32(b, 0);
-	buf__u32(b, 1);
-	buf__u64(b, 5);
-	buf__u64(b, flags);
-}
-
-static void put_prefix(struct buf *b, uint32_t id, uint32_t sz, uint64_t time_ns)
-{
-	buf__u32(b, id);
-	buf__u32(b, sz);
-	buf__u64(b, time_ns);
-}
-
-static void put_load(struct buf *b, const char *name, uint64_t addr, uint64_t time_ns)
-{
-	put_prefix(b, 0, (uint32_t)(56 + strlen(name) + 1 + 16), time_ns);
-	buf__u64(b, 1); /* pid, tid */
-	buf__u64(b, addr);
-	buf__u64(b, addr);
-	buf__u64(b, 16);
-	buf__u64(b, 1);
-	buf__append(b, name, strlen(name) + 1);
-	buf__append(b, "0123456789abcdef", 16);
-}
+#include "jitdump_scene.h"
 
 static void put_move(struct buf *b, uint64_t from, uint64_t to, uint64_t time_ns)
 {
@@ -88,19 +58,6 @@ static void a_dump_is_read_as_it_grows(void **state)
 	close(fd);
 }
 
-static void put_frames(struct buf *b, const char *hdr, const char *frames, bool hdr_first)
-{
-	size_t sz = strlen(hdr) + strlen(frames);
-
-	put_prefix(b, 4, (uint32_t)(40 + sz + 3), 9);
-	buf__u64(b, sz);
-	buf__u64(b, strlen(hdr));
-	buf__u64(b, 0);
-	buf__str(b, hdr_first ? hdr : frames);
-	buf__str(b, hdr_first ? frames : hdr);
-	buf__append(b, "\0\0\0", 3); /* V8's padding */
-}
-
 static void assert_frames(const struct codemap *m, uint64_t addr, const char *frames)
 {
 	struct code c;
@@ -115,7 +72,7 @@ static void assert_frames(const struct codemap *m, uint64_t addr, const char *fr
 static void dumps_have_call_frame_information(void **state)
 {
 	struct codemap *m = codemap__new();
-	struct jitdump d = { .with_frames = true };
+	struct jitdump d = { 0 };
 	struct buf b = { 0 };
 	int fd = text_file();
 

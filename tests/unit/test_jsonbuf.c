@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "stacksexport/trace/jsonbuf.h"
+#include "base/jsonbuf.h"
 
 #define assert_json(expected, call)                                \
 	do {                                                       \

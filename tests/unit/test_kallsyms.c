@@ -111,6 +111,22 @@ static void odd_lines_are_skipped(void **state)
 	kallsyms__free(k);
 }
 
+static void a_line_that_is_too_long_is_skipped(void **state)
+{
+	static const char format[] = "ffffffff81000000 T %08000d\nffffffff81000040 T next\n";
+	char text[9000];
+	struct kallsyms *k;
+	struct symbol s;
+
+	snprintf(text, sizeof(text), format, 0);
+	k = load(*state, text);
+	assert_non_null(k);
+	assert_false(kallsyms__symbol(k, 0xffffffff81000000, &s));
+	assert_true(kallsyms__symbol(k, 0xffffffff81000041, &s));
+	assert_string_equal(s.name, "next");
+	kallsyms__free(k);
+}
+
 /* A module that is loaded later is found after the file is read again; returned names stay valid.
  */
 static void a_module_comes_later(void **state)
@@ -212,5 +228,6 @@ static void look_ups_equal_a_linear_search(void **state)
 }
 
 RUN_TESTS(test_with_folder(addresses_have_symbols), test_with_folder(errors_are_reported),
-	  test_with_folder(odd_lines_are_skipped), test_with_folder(a_module_comes_later),
-	  test_with_folder(look_ups_equal_a_linear_search))
+	  test_with_folder(odd_lines_are_skipped),
+	  test_with_folder(a_line_that_is_too_long_is_skipped),
+	  test_with_folder(a_module_comes_later), test_with_folder(look_ups_equal_a_linear_search))

@@ -69,4 +69,20 @@ static void durations_are_parsed(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(sizes_are_parsed), cmocka_unit_test(durations_are_parsed))
+static void percentages_are_parsed(void **state)
+{
+	uint64_t v;
+
+	(void)state;
+	assert_int_equal(parse__percent("10%", &v), 0);
+	assert_int_equal(v, 10);
+	assert_int_equal(parse__percent("100%", &v), 0);
+	assert_int_equal(parse__percent("0%", &v), -ERANGE);
+	assert_int_equal(parse__percent("101%", &v), -ERANGE);
+	assert_int_equal(parse__percent("10", &v), -EINVAL);
+	assert_int_equal(parse__percent("10%%", &v), -EINVAL);
+	assert_int_equal(parse__percent("%", &v), -EINVAL);
+}
+
+RUN_TESTS(cmocka_unit_test(percentages_are_parsed), cmocka_unit_test(sizes_are_parsed),
+	  cmocka_unit_test(durations_are_parsed))

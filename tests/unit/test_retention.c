@@ -129,28 +129,50 @@ static void leaves_other_files_alone(void **state)
 	assert_int_equal(faccessat(folder.fd, "events-000009.parquet.tmp", F_OK, 0), 0);
 }
 
-/* Two batches of the largest size, by their bytes, need two pages; one page is free. */
-static void makes_room_on_a_full_disk(void **state)
+static void mount_small_disk(void)
 {
-	(void)state;
-	if (mount("none", dir, "tmpfs", 0, "size=64k") != 0) {
+	if (mount("none", dir, "tmpfs", 0, "size=64k") != 0)
 		skip();
-		return;
-	}
 	close(folder.fd);
 	folder.fd = open(dir, O_RDONLY | O_DIRECTORY);
-	folder.keep.age_ns = 3600 * SECOND_NS;
-	make_batches(5); /* 15 files, a page each: all but one */
-	assert_int_equal(retention__apply(&folder), 1);
-	check_left(2, 5);
+}
+
+static void unmount_small_disk(void)
+{
 	close(folder.fd);
 	folder.fd = -1;
 	assert_int_equal(umount(dir), 0);
 	folder.fd = open(dir, O_RDONLY | O_DIRECTORY);
 }
 
+static void removes_the_oldest_above_a_part_of_the_file_system(void **state)
+{
+	(void)state;
+	mount_small_disk();
+	folder.keep = (struct retention){ .percent = 10, .sz = 1 << 30 };
+	make_batches(5);
+	assert_int_equal(retention__apply(&folder), 3); /* 6.4 KB; a batch has 3,000 bytes */
+	check_left(4, 5);
+	folder.keep.sz = 3 * FILE_SZ; /* the smaller limit counts */
+	assert_int_equal(retention__apply(&folder), 1);
+	unmount_small_disk();
+}
+
+/* Two batches of the largest size, by their bytes, need two pages; one page is free. */
+static void makes_room_on_a_full_disk(void **state)
+{
+	(void)state;
+	mount_small_disk();
+	folder.keep.age_ns = 3600 * SECOND_NS;
+	make_batches(5); /* 15 files, a page each: all but one */
+	assert_int_equal(retention__apply(&folder), 1);
+	check_left(2, 5);
+	unmount_small_disk();
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 RUN_TESTS(IN_FOLDER(keeps_all_without_a_limit), IN_FOLDER(removes_the_oldest_above_the_size),
 	  IN_FOLDER(removes_what_is_older_than_the_age),
 	  IN_FOLDER(keeps_the_newest_batch_in_any_case), IN_FOLDER(leaves_other_files_alone),
+	  IN_FOLDER(removes_the_oldest_above_a_part_of_the_file_system),
 	  IN_FOLDER(makes_room_on_a_full_disk))

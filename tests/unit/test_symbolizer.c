@@ -24,7 +24,7 @@ static int setup(void **state)
 	struct rig *r = calloc(1, sizeof(*r));
 
 	*state = r;
-	r->symbolizer = symbolizer__new();
+	r->symbolizer = symbolizer__new(NULL);
 	r->self = elf_file__open("/proc/self/exe");
 	return r->symbolizer && r->self ? 0 : -1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport pprof` and `folded`: a query's result as a profile, in one of its formats. */
+/* `stacksexport pprof`, `folded` and `speedscope`: writes a query's result as a profile, in one of
+ * its formats. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 struct profile_format {
 	struct outfile_series series; /* .dir is not used */
 	const char *default_output;   /* NULL: the next file of the series */
-	bool binary;		      /* not for a terminal */
+	bool binary;		      /* binary: refused on a terminal */
 	bool viewer;		      /* google/pprof shows it */
 	int (*write)(struct builder *, const char *path);
 };
@@ -31,6 +32,8 @@ static const struct profile_format format_pprof = { .series = { .prefix = "pprof
 						    .write = builder__write };
 static const struct profile_format format_folded = { .default_output = "-",
 						     .write = builder__write_folded };
+static const struct profile_format format_speedscope = { .default_output = "-",
+							 .write = builder__write_speedscope };
 
 static void add_comments(struct builder *b, const struct request *r, int64_t lost)
 {
@@ -97,7 +100,7 @@ static int finish(struct request *r, const struct profile_format *format, struct
 	return status;
 }
 
-/* Reads the rows, builds the profile, writes it. */
+/* Reads the rows, and builds and writes the profile. */
 static int convert(struct request *r, const struct profile_format *format,
 		   const struct samples *samples)
 {
@@ -168,4 +171,9 @@ int pprof__run(const struct export_options *o)
 int folded__run(const struct export_options *o)
 {
 	return profile__run(o, &format_folded);
+}
+
+int speedscope__run(const struct export_options *o)
+{
+	return profile__run(o, &format_speedscope);
 }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cputime.h"
+#include "collector/textfile.h"
+#include "event/kind.h"
+#include "stacks/labels.h"
+
+#define EVERY_NS 5000000000
+#define PREFIX	 "stacks_collector_"
+
+struct metrics {
+	struct textfile *file;
+	struct metrics_sources from;
+};
+
+struct metrics *metrics__new(const char *path, const struct metrics_sources *from)
+{
+	struct metrics *m = path ? calloc(1, sizeof(*m)) : NULL;
+
+	if (!m)
+		return NULL;
+	m->from = *from;
+	m->file = textfile__new(&(struct textfile_options){
+		.what = "file of metrics", .path = path, .every_ns = EVERY_NS });
+	if (m->file)
+		return m;
+	free(m);
+	return NULL;
+}
+
+void metrics__free(struct metrics *m)
+{
+	if (m)
+		textfile__free(m->file);
+	free(m);
+}
+
+static void print_family(FILE *f, const char *name, const char *type, const char *help)
+{
+	fprintf(f, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", name, help, name, type);
+}
+
+/* A family of one value. */
+static void print_single(FILE *f, const char *name, uint64_t v, const char *help)
+{
+	bool counts = strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0;
+
+	print_family(f, name, counts ? "counter" : "gauge", help);
+	fprintf(f, PREFIX "%s %lu\n", name, v);
+}
+
+/* Lost events are counted for the first kind of their source. */
+static bool is_first_kind(size_t kind)
+{
+	size_t k = 0;
+
+	while (strcmp(event_kind__probe(k), event_kind__probe(kind)) != 0)
+		k++;
+	return k == kind;
+}
+
+static void print_by_kind(FILE *f, const struct session_stats *st)
+{
+	print_family(f, "rows_total", "counter", "Rows recorded, by kind of event.");
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
+		if (st->rows[k])
+			fprintf(f, PREFIX "rows_total{kind=\"%s\"} %lu\n", event_kind__name(k),
+				st->rows[k]);
+	print_family(f, "lost_events_total", "counter", "Events lost, by source.");
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
+		if (is_first_kind(k))
+			fprintf(f, PREFIX "lost_events_total{source=\"%s\"} %lu\n",
+				event_kind__probe(k), st->lost[k]);
+	fprintf(f, PREFIX "lost_events_total{source=\"process\"} %lu\n", st->lost_sideband);
+	print_family(f, "user_stacks_total", "counter",
+		     "User stacks walked, by how the walk ended.");
+	for (size_t i = 0; i < UNWIND_STATUS_CNT; i++)
+		fprintf(f, PREFIX "user_stacks_total{end=\"%s\"} %lu\n", unwind_status__name(i),
+			st->unwound[i]);
+}
+
+static void print_memory(FILE *f, const struct memory *memory, const struct session_totals *t)
+{
+	struct memory_stats m;
+
+	memory__stats(memory, &m);
+	print_single(f, "memory_limit_bytes", m.max_sz, "Limit by --max-memory.");
+	print_single(f, "memory_anonymous_bytes", m.anonymous_sz,
+		     "Anonymous memory in RAM, without the rings.");
+	print_family(f, "memory_part_bytes", "gauge", "Memory of one part of the collector.");
+	fprintf(f,
+		PREFIX "memory_part_bytes{part=\"names\"} %zu\n" PREFIX
+		       "memory_part_bytes{part=\"rules\"} %zu\n" PREFIX
+		       "memory_part_bytes{part=\"tables\"} %zu\n" PREFIX
+		       "memory_part_bytes{part=\"waiting\"} %zu\n",
+		m.slot_sz[ELF_SLOT_SYMBOLS], m.slot_sz[ELF_SLOT_UNWIND], m.slot_sz[ELF_SLOT_TABLE],
+		t->deferred.sz);
+	print_single(f, "memory_evicted_bytes_total", m.evicted_sz,
+		     "Data freed because of --max-memory.");
+}
+
+static void print_backlog(FILE *f, const struct session_totals *t)
+{
+	print_single(f, "processes", t->processes.processes, "Processes known.");
+	print_single(f, "threads", t->threads, "Threads known.");
+	print_single(f, "waiting_events", t->deferred.cnt,
+		     "Events that wait for a file that is being read.");
+	print_single(f, "reading_files", t->reading, "Files that are being read.");
+	print_single(f, "unnamed_stacks", t->unnamed, "Stacks that wait for their names.");
+}
+
+static void print_written(FILE *f, const struct recording *r)
+{
+	struct recording_stats written;
+
+	recording__stats(r, &written);
+	print_single(f, "written_bytes_total", written.bytes, "Bytes written to the recording.");
+	print_single(f, "batches_total", written.batches, "Batches written.");
+	print_single(f, "removed_batches_total", written.removed_batches,
+		     "Batches removed by --keep.");
+}
+
+static void print_cost(FILE *f, struct capture *capture)
+{
+	size_t cnt;
+	struct capture_cost *costs = capture__costs(capture, &cnt);
+
+	print_family(f, "cpu_seconds_total", "counter", "CPU time of the collector's threads.");
+	fprintf(f, PREFIX "cpu_seconds_total %.3f\n", (double)cpu_time__ns() / 1e9);
+	print_family(f, "bpf_cpu_seconds_total", "counter", "CPU time of a BPF program.");
+	for (size_t i = 0; costs && i < cnt; i++)
+		fprintf(f, PREFIX "bpf_cpu_seconds_total{program=\"%s\"} %.6f\n", costs[i].program,
+			(double)costs[i].run_ns / 1e9);
+	print_family(f, "bpf_runs_total", "counter", "Runs of a BPF program.");
+	for (size_t i = 0; costs && i < cnt; i++)
+		fprintf(f, PREFIX "bpf_runs_total{program=\"%s\"} %lu\n", costs[i].program,
+			costs[i].runs);
+	free(costs);
+}
+
+void metrics__tick(struct metrics *m, uint64_t now_ns)
+{
+	FILE *f = m ? textfile__begin(m->file, now_ns) : NULL;
+	struct session_totals t;
+
+	if (!f)
+		return;
+	t = session__totals(m->from.session);
+	print_by_kind(f, session__stats(m->from.session));
+	print_cost(f, m->from.capture);
+	print_memory(f, m->from.memory, &t);
+	print_backlog(f, &t);
+	print_written(f, m->from.recording);
+	textfile__end(m->file, f);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stacksexport/topbase.h"
+
+#include "stacksexport/duck/cells.h"
+
+/* Runs a script that makes a table. Returns the number of its rows, or -errno. */
+static int64_t make_table(struct db *db, const char *path)
+{
+	duckdb_result result;
+	duckdb_data_chunk chunk = NULL;
+	int64_t cnt = db__run_file(db, path, &result);
+
+	if (cnt == 0)
+		chunk = duckdb_fetch_chunk(result);
+	if (chunk && duckdb_data_chunk_get_size(chunk)) {
+		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
+
+		cnt = cells__int(&c, 0);
+	}
+	duckdb_destroy_data_chunk(&chunk);
+	duckdb_destroy_result(&result);
+	return cnt;
+}
+
+int top_base__samples(struct db *db, const struct top_base_options *o, struct top_base_rows *rows)
+{
+	int err = db__set_variable(db, "top_by_total", duckdb_create_bool(o->by_total));
+
+	*rows = (struct top_base_rows){ 0 };
+	if (!err)
+		err = db__set_variable(db, "top_by", duckdb_create_varchar(o->by));
+	if (!err)
+		err = (int)make_table(db, "sql/top/groups.sql");
+	rows->cpu = err < 0 ? err : make_table(db, "sql/top/cpu_samples.sql");
+	rows->offcpu = rows->cpu < 0 ? rows->cpu : make_table(db, "sql/top/offcpu_waits.sql");
+	return rows->offcpu < 0 ? (int)rows->offcpu : 0;
+}
+
+int top_base__functions(struct db *db)
+{
+	static const char *const scripts[] = { "sql/top/stack_functions.sql",
+					       "sql/top/waiting_functions.sql",
+					       "sql/top/sorted_waits.sql" };
+	int64_t made = 0;
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts) && made >= 0; i++)
+		made = make_table(db, scripts[i]);
+	return made < 0 ? (int)made : 0;
+}
