@@ -181,7 +181,7 @@ static __always_inline bool begin(void *ctx, struct task_struct *task, const str
 	return emit(ctx, task, row, cfg.how[EVENT_BLK_READ]);
 }
 
-/* What the flush and the request have in common. */
+/* Fields that the flush and the request have in common. */
 static __always_inline void describe_begin(struct emission *row, const struct bio *bio,
 					   const struct flight *flight)
 {
@@ -248,10 +248,8 @@ static __always_inline __u32 errno_of(int error)
 	return status < sizeof(errnos) ? errnos[status] : EIO;
 }
 
-/*
- * Looks the request up by its bios: by the first one, or by those that were merged in front of the
- * original first one. Bios behind it came by merging and have no entry.
- */
+/* Looks the request up by its bios: by the first one, or by those that were merged in front of the
+ * original first one. Bios that were merged at the end have no entry. */
 static __always_inline struct flight *flight__find(const struct request *rq, __u64 *key)
 {
 	const struct bio *bio = rq->bio;

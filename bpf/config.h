@@ -80,10 +80,11 @@ struct capture_calls {
 	__u64 next, cnt;
 	__u64 at;	    /* offset of the event_runtime in data[] */
 	__u64 base;	    /* see there */
-	__u64 window;	    /* address of words[0]; 0: nothing is there */
+	__u64 window;	    /* address of words[0]; 0: no list */
 	__u64 before;	    /* address of the last frame */
 	__u64 code, cookie; /* of the last frame */
-	/* The window, a single frame, a function; so many that a masked index is inside. */
+	/* Has the window, a single frame or a function. As many words as a masked index can reach.
+	 */
 	__u64 words[2 * CAPTURE_WINDOW_WORDS];
 };
 

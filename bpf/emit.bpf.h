@@ -24,7 +24,7 @@ static __always_inline void owner__set(struct owner *owner, const struct task_st
 	__builtin_memcpy(owner->comm, (const void *)leader->comm, EVENT_COMM_SZ);
 }
 
-/* What a program sets for its event. The rest is the same for all kinds. */
+/* The fields that a program sets for its event. The others are filled alike for all kinds. */
 struct emission {
 	__u64 time_ns, duration_ns, amount, id;
 	__u64 runnable_ns; /* UINT64_MAX: unknown */
@@ -34,7 +34,7 @@ struct emission {
 	__u64 cgroup_id;	 /* 0: that of the task */
 	__u64 reason;		 /* errno, enum event_reason, 0 */
 	__u32 target;		 /* with EVENT_F_TARGET */
-	__u32 flags;		 /* enum event_flags that the program knows */
+	__u32 flags;		 /* those of enum event_flags that the program sets itself */
 	__u32 weight;		 /* 0 means 1 */
 	__u32 detail;		 /* enum event_detail */
 	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the

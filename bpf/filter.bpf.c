@@ -42,7 +42,7 @@ static __always_inline void target__add(__u32 tgid, const struct task_struct *ta
 		lose(EVENT_KIND_CNT, EVENT_LOST_STATE_FULL);
 }
 
-/* Kernels before 5.17 leave bytes of an earlier, longer name behind the end of the current one. */
+/* Kernels before 5.17 leave bytes of an earlier, longer name after the end of the current one. */
 static __always_inline bool has_name(const struct task_struct *task)
 {
 	const struct task_struct *leader = task->group_leader;
@@ -142,7 +142,7 @@ int BPF_PROG(filter__exec, struct task_struct *task)
 	return 0;
 }
 
-/* Not at its exit, because it switches once more after that. */
+/* Runs when the thread is freed and not at its exit, because it switches once more after that. */
 SEC("?tp_btf/sched_process_free")
 int BPF_PROG(filter__free, struct task_struct *task)
 {

@@ -18,7 +18,7 @@
 
 #define MMSGHDR_SZ 64 /* struct mmsghdr */
 
-/* What a thread is doing. */
+/* The call that a thread is in. */
 struct call {
 	__u64 since_ns; /* when it began, or when it last sent or received; 0: not known */
 	__u64 msg;	/* struct msghdr */
@@ -50,7 +50,7 @@ struct transfer {
 	long ret;
 	__u32 kind;
 	__u32 flags;	  /* MSG_… */
-	struct name peer; /* set if the hook knows it; family 0: not known */
+	struct name peer; /* set if the hook has it; family 0: unknown */
 };
 
 SEC("?tp_btf/sched_process_free")
@@ -125,7 +125,7 @@ static __always_inline bool transfer__is_unix(const struct transfer *t)
 	return t->kind == EVENT_UNIX_SEND || t->kind == EVENT_UNIX_RECV;
 }
 
-/* Sets what a row says of its socket. If there is no memory the row says nothing. */
+/* Describes the row's socket. Without memory, the row has no description. */
 static __always_inline void transfer__describe(struct call *call, const struct sock *sk,
 					       const struct transfer *t, struct emission *row)
 {

@@ -32,7 +32,7 @@ struct {
 	__uint(max_entries, 1);
 } yardstick SEC(".maps");
 
-/* By CPU; user space sets the size before loading. The address of each part. */
+/* The address of each CPU's part, by CPU. User space sets the size before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
@@ -122,8 +122,8 @@ static long cpu_sum__add(__u32 cpu, struct cpu_sum *sum)
 	return 0;
 }
 
-/* Not a loop of our own: the verifier would check an iteration for each CPU, and gives up at a few
- * hundred. Kernels with such counters (6.2) have bpf_loop() (5.17). */
+/* Uses bpf_loop() (5.17), because for a loop in C the verifier would check an iteration for each
+ * CPU, and gives up at a few hundred. Kernels with such counters (6.2) have it. */
 static __noinline __s64 pages_on_cpus(const struct mm_struct *mm)
 {
 	struct cpu_sum sum = {};
@@ -279,7 +279,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task)
 		last_row(ctx, owner, now_ns);
 }
 
-/* From 6.16 on, it runs before the memory is gone. */
+/* From 6.16 on, this runs before the memory is freed. */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(rss__exit, struct task_struct *task)
 {

@@ -9,8 +9,8 @@
 
 #include "bpf/user.bpf.h"
 
-/* By the inode number of the executable file: an exec or fork of a known file needs no message from
- * user space. */
+/* Keys are inode numbers of executable files, so that an exec or fork of a known file needs no
+ * message from user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u64);

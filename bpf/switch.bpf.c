@@ -22,7 +22,7 @@ struct thread {
 	__u64 out_ns;	   /* when it last left a CPU */
 	__u64 runnable_ns; /* time that it waited before that; UNKNOWN */
 	__u64 ready_ns;	   /* since when it has waited for a CPU; 0: it does not, or not known */
-	/* the recording knows how it began: its first row has been made, or is not needed */
+	/* the thread's begin has been recorded: its first row has been made, or is not needed */
 	__u32 seen;
 	/* enum event_state in which it was off the CPU before the beginning; DEAD after its end */
 	__u32 state;

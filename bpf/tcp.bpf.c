@@ -38,8 +38,8 @@ struct conn {
 	__u64 connecting;
 };
 
-/* By the address of its struct sock, until it is closed. If the map is full, the least recently
- * used one is dropped. */
+/* The key is the address of the socket's struct sock, until it is closed. If the map is full, the
+ * least recently used entry is dropped. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__type(key, __u64);
@@ -138,10 +138,8 @@ int BPF_PROG(tcp__any__begins, const struct sock *sk, int before, int state)
 	return 0;
 }
 
-/*
- * Without stacks: the stacks and the owner are those of the beginning. The local port is known only
- * now. A socket that has failed by itself no longer knows its addresses.
- */
+/* Captures no stacks: the stacks and the owner are those of the beginning. The local port is known
+ * only now. A socket that has failed has lost its addresses. */
 static __always_inline void end_connect(void *ctx, const struct sock *sk, __u64 reason)
 {
 	struct event_socket ends;

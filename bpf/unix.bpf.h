@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What events say of Unix sockets. */
+/* Describes Unix sockets for events. */
 #ifndef UNIX_BPF_H
 #define UNIX_BPF_H
 

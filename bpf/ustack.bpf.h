@@ -118,8 +118,8 @@ static __always_inline bool is_on_signal_stack(const struct task_struct *task, _
 	return sp - task->sas_ss_sp < task->sas_ss_size;
 }
 
-/* Reads what the thread was doing before a signal handler on a signal stack. The frame itself tells
- * on which stack it is. */
+/* Reads the registers that the thread had before a signal handler on a signal stack. The signal
+ * frame names its signal stack, which must be this one. */
 static __always_inline bool signal__read(const struct user *u, struct capture_signal *s)
 {
 	__u64 stack = u->task->sas_ss_sp, sz = u->task->sas_ss_size;
@@ -287,7 +287,7 @@ static __always_inline __u64 go__machine(const struct user *u, struct capture_go
 	return c->m;
 }
 
-/* A g is believed only if it points back to its m. */
+/* Accepts a g only if it points back to its m. */
 static __always_inline bool goroutine__read(const struct user *u, struct capture_goroutine *c,
 					    __u64 g, __u64 m)
 {

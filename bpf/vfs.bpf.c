@@ -289,7 +289,7 @@ static __always_inline struct moves moves_of(__u64 nr)
 {
 	struct moves native, compat;
 
-	OPAQUE(nr); /* else what is compared is a copy, which tells a verifier of 6.1 nothing */
+	OPAQUE(nr); /* otherwise a copy is compared, from which a verifier of 6.1 learns nothing */
 	if (nr >= SYSCALL_CNT)
 		return (struct moves){ 0 };
 	native = syscalls[nr].native;

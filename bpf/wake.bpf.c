@@ -8,7 +8,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/interrupt.bpf.h"
 
-/* An interrupt belongs to no process, even one of an idle CPU. */
+/* An interrupt belongs to no process; it may run on an idle CPU. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(wake__waking, struct task_struct *woken)
 {

@@ -155,7 +155,7 @@ static bool is_barred(struct errands *s, struct errand *e)
 	return s->barred_cnt == USERS_MAX || barred_find(s, e->user_id);
 }
 
-/* Gives up the errand in hand: its thread is left behind. Must hold the lock. */
+/* Abandons the current errand; its thread keeps running. Must hold the lock. */
 static void give_up(struct errands *s)
 {
 	struct errand *e = s->runner->errand;

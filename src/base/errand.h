@@ -24,7 +24,7 @@ struct errand {
 struct errands;
 
 struct errands *errands__new(void); /* Returns NULL with errno set on failure. */
-/* Accepts NULL. Leaves threads that hang behind; the kernel ends them with the process. */
+/* Accepts NULL. Abandons threads that hang; the kernel ends them with the process. */
 void errands__free(struct errands *);
 
 /*

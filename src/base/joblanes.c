@@ -48,7 +48,8 @@ static struct job_lane *job_lanes_get(struct job_lanes *s, uint64_t id)
 	return NULL;
 }
 
-/* A job of an unknown user does not make the lane a shared one, which has no limit of its own. */
+/* A job of an unknown user does not make the lane shared, because shared lanes have no limit of
+ * their own. */
 static void job_lane_set_crowd(struct job_lane *l, uint64_t crowd)
 {
 	bool first = !l->crowd || l->crowd == JOB_CROWD_UNKNOWN;

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-/* Section 7: what may not stand in a string as it is. */
+/* Returns true for a byte that must be escaped in a string (RFC 8259, section 7). */
 static bool is_escaped(unsigned char c)
 {
 	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f;

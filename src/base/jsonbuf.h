@@ -5,12 +5,13 @@
 
 #include "base/buf.h"
 
-/* A string: quoted, escaped, with U+FFFD for what is no UTF-8. */
+/* Appends a string: quoted, escaped, with U+FFFD for bytes that are not UTF-8. */
 void jsonbuf__str(struct buf *, const char *s, size_t sz);
 
 void jsonbuf__int(struct buf *, int64_t);
 
-/* Nanoseconds as a number of microseconds with three decimals: no double comes between. */
+/* Appends nanoseconds as microseconds with three decimals. Computes with integers, because a
+ * double is not exact. */
 void jsonbuf__micros(struct buf *, uint64_t ns);
 
 #endif

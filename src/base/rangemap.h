@@ -13,7 +13,8 @@ struct addr_range {
 	uint32_t owner;	     /* an id of the caller; not RANGE_NONE */
 };
 
-/* From starts[i] to starts[i + 1] the innermost range is that of owners[i]; RANGE_NONE in a gap. */
+/* From starts[i] to starts[i + 1], the innermost range is the one with the number owners[i];
+ * RANGE_NONE in a gap. */
 struct range_map {
 	uint64_t *starts;
 	uint32_t *owners;

@@ -91,8 +91,7 @@ static int add_target(struct capture *c, uint32_t tgid, uint64_t start_ns)
 
 int capture__add_target(struct capture *c, uint32_t tgid)
 {
-	return add_target(c, tgid,
-			  0); /* any: the kernel knows the start time more exactly than we do */
+	return add_target(c, tgid, 0); /* any start time: the kernel knows the exact one */
 }
 
 static bool has_any(const struct bpf_map *map)

@@ -10,7 +10,7 @@
 #define HARDIRQS	 0x000f0000
 #define HARDIRQS_COUNTED 0x0f000000
 
-/* Finds the count: a variable of its own, or from 6.2 to 6.14 a member of pcpu_hot. */
+/* Finds the counter: a separate variable, or from 6.2 to 6.14 a member of pcpu_hot. */
 static int64_t find_count(const struct btf *btf)
 {
 	uint32_t type;

@@ -13,7 +13,7 @@ struct preempt_count {
 	uint32_t interrupt_bits; /* one of these is set in a hard or soft interrupt */
 };
 
-/* Returns false if the types lack it, or if tasks do not point to run queues. */
+/* Returns false if the types have no such counter, or if tasks do not point to run queues. */
 bool preempt_count__find(const struct btf *, struct preempt_count *);
 
 #endif

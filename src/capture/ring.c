@@ -14,7 +14,7 @@ struct ring {
 	struct stream stream; /* first: the stream is the ring */
 	struct ring_area area;
 	uint64_t pos;	    /* everything before it has been read */
-	uint64_t published; /* the position that the producer knows */
+	uint64_t published; /* the read position that was last published to the producer */
 	uint64_t limit;	    /* the end of this round */
 	uint64_t bad;
 	void *maps[2]; /* set by ring__map() */

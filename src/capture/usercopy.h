@@ -37,8 +37,8 @@ struct usercopy_code {
 
 enum { USERCOPY_COPY, USERCOPY_CHECK, USERCOPY_LOOK_UP, USERCOPY_SYM_CNT };
 
-/* From the kernel's symbols and types: the addresses of the functions, and the offset of
- * pagefault_disabled in task_struct. */
+/* The addresses of the functions, from the kernel's symbols, and the offset of pagefault_disabled
+ * in task_struct, from its types. */
 struct usercopy_places {
 	struct ksym syms[USERCOPY_SYM_CNT];
 	uint32_t disabled_off;

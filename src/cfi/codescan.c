@@ -30,7 +30,7 @@ struct scan_jump {
 
 #define JUMP_DISTANCE_MAX 1024 /* bytes; a longer jump may be the end of the function */
 
-/* What precedes the next instruction: neither, a call, or a call and padding. */
+/* What precedes the next instruction: a call, a call and padding, or neither. */
 enum call_before { CALL_NONE, CALL_LAST, CALL_PADDED };
 
 struct code_scanner {

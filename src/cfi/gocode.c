@@ -39,7 +39,7 @@ static bool sets_g(const uint8_t *code, size_t at)
 	return is_insn(code, at, mov_g_reg) || is_insn(code, at, ldr_g);
 }
 
-/* Returns the address behind the first such instruction from `at` on, or 0. */
+/* Returns the address after the first such instruction from `at` on, or 0. */
 static size_t behind(const uint8_t *code, size_t at, size_t sz, struct pattern p)
 {
 	for (; at + INSN <= sz; at += INSN)
@@ -56,7 +56,8 @@ static size_t behind_g(const uint8_t *code, size_t at, size_t sz)
 	return 0;
 }
 
-/* From the place where g becomes the thread's, to the one where the goroutine's stack is back. */
+/* Covers the code from the instruction that makes g the thread's own goroutine to the one that
+ * restores the goroutine's stack. */
 static size_t switch_rows(const uint8_t *code, size_t sz, struct gocode_row *rows)
 {
 	size_t begin = behind_g(code, 0, sz), back = begin ? behind_g(code, begin, sz) : 0;

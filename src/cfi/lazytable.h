@@ -17,7 +17,7 @@ struct lazy_source {
 	size_t segment_cnt;
 	struct lazy_section hdr, frames;
 	struct lazy_section
-		/* As in cfi/overrides.h; sz 0: none. */
+		/* Like the range in cfi/overrides.h; sz 0: none. */
 		marked[OVERRIDES_SECTIONS];
 };
 

@@ -54,7 +54,7 @@ static const struct go_override {
 	{ "_rt0_amd64", ROOT, 0 },
 	{ "_rt0_amd64_linux", ROOT, 0 },
 	{ "runtime.mcall",
-	  /* Leaves its goroutine for good; Go's profiler ends there, too. */
+	  /* Never returns to its goroutine; Go's profiler ends the stack there, too. */
 	  ROOT, 0 },
 	/* called on a goroutine's stack, these call functions on the thread's stack */
 	{ "runtime.systemstack", SWITCH, GOCODE_SWITCH },

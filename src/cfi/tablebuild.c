@@ -82,8 +82,8 @@ static bool gather_debug_frame(struct gathered *g, const struct elf_file *f)
 	return gather_section(g, f, ".debug_frame", false);
 }
 
-/* For a file without call-frame information of its own only: separate files are large and on disk.
- */
+/* Used only for a file without call-frame information, because separate debug files are large and
+ * on disk. */
 static void gather_separate(struct gathered *g, const struct elf_file *f)
 {
 	struct elf_file *debug = debug_data__open(f);

@@ -43,10 +43,8 @@ typedef bool (*deferred_fn)(const struct deferred_entry *, bool last, void *arg)
 
 /* Hands out the oldest events until the bounds hold again. Call it after deferred__add(). */
 void deferred__relieve(struct deferred *, uint32_t tgid, deferred_fn, void *arg);
-/*
- * Tries the first event of each queue and the events behind it, until one must wait on. Returns
- * false if it stopped early so that the caller can read the rings; call it again then.
- */
+/* Tries the first event of each queue and the following ones, until one must wait again. Returns
+ * false if it stopped early so that the caller can read the rings; call it again then. */
 bool deferred__retry(struct deferred *, uint64_t now_ns, deferred_fn, void *arg);
 /* Returns the time at which the next event has waited too long, UINT64_MAX if none waits. */
 uint64_t deferred__due_ns(const struct deferred *);

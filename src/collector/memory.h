@@ -23,7 +23,7 @@ void memory__free(struct memory *);
 /* Call it often, when no pointer into the data of a file is in use. `now_ns`: CLOCK_MONOTONIC. */
 void memory__tick(struct memory *, uint64_t now_ns);
 
-/* All numbers are bytes, except where a name says otherwise. */
+/* All numbers are bytes, unless a name has another unit. */
 struct memory_stats {
 	size_t max_sz;
 	size_t anonymous_sz;	      /* in RAM, by the kernel's count */

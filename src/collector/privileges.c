@@ -69,7 +69,7 @@ static const struct {
 	/* create maps, iterators, programs and perf events for CPUs that come online later */
 	{ CAP_BPF, false, always },
 	{ CAP_PERFMON, false, always },
-	/* read /proc/PID of other users' processes, and the files behind their mappings */
+	/* reads /proc/PID of other users' processes, and the files that they map */
 	{ CAP_SYS_PTRACE, true, always },
 	{ CAP_DAC_READ_SEARCH, true, always },
 	{ CAP_CHECKPOINT_RESTORE, true, always },

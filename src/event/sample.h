@@ -21,7 +21,7 @@ struct other_stack {
 	bool known;
 	uint64_t pc, sp, fp;
 	uint64_t link;	       /* the link register; 0: unknown, or there is none */
-	struct snapshot stack; /* size 0: the thread left it for good */
+	struct snapshot stack; /* size 0: the thread never returns to it */
 };
 
 /* All pointers are borrowed. The program counter and the stack pointer must be valid. */

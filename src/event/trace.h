@@ -34,7 +34,7 @@ enum frame_flags {
 	FRAME_SCRIPT =
 		1 << 2, /* a call of an interpreted program: pc is its index in trace.calls */
 	FRAME_INTERPRETER = 1 << 3, /* the interpreter at work for such calls */
-	FRAME_MANAGED = 1 << 4,	    /* code of a managed runtime, which knows its functions */
+	FRAME_MANAGED = 1 << 4,	    /* code of a managed runtime that names its functions itself */
 	FRAME_INTERPRETS = 1 << 5,  /* … its interpreter runs one: sp is the frame pointer */
 };
 

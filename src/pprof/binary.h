@@ -31,7 +31,7 @@ void binaries__free(struct binaries *);
 struct lines *binaries__lines(struct binaries *, const char *module, const char *build_id);
 
 /* Sets the address of a frame without a name to the start of its function, and its offset from
- * there. Leaves the frame unchanged if the file does not tell the function. */
+ * there. Leaves the frame unchanged if the file does not have the function. */
 void binaries__locate(struct binaries *, struct named_frame *);
 
 #endif

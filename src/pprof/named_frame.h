@@ -24,9 +24,11 @@ struct named_frame {
 	int32_t line;	/* in the script that `module` is; 0: none */
 };
 
-/* Returns `name` without what the compiler appends to the copies and parts that it makes of a
- * function: `.constprop.0`, `.isra.0`, `.part.0`, `.cold`, and ` [clone .cold]`, as a demangler
- * writes it. Viewers show what is behind the last dot or blank, which is then not the name. */
+/*
+ * Returns `name` without the suffixes that the compiler appends to copies and parts of a function:
+ * `.constprop.0`, `.isra.0`, `.part.0`, `.cold`, and ` [clone .cold]`, as demanglers write it.
+ * Viewers show the text after the last dot or blank, which would then be the suffix.
+ */
 struct frame_text frame_text__function(struct frame_text name);
 
 /* Appends the name of the frame (frame_text__function()), or module+0xaddress if it has none. The

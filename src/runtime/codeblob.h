@@ -20,7 +20,7 @@ struct code_scope {
 	uint32_t line, line_in; /* see struct script_call */
 };
 
-/* From the place after the one before up to this one, the code is in this scope. */
+/* The code from the end of the previous place up to this one is in this scope. */
 struct code_place {
 	uint32_t off, scope;
 };

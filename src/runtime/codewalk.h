@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a runtime that makes code needs to walk and to name it. */
+/* What the collector needs from a runtime that compiles code, to walk and name that code. */
 #ifndef RUNTIME_CODEWALK_H
 #define RUNTIME_CODEWALK_H
 
@@ -11,7 +11,7 @@ struct runtime_layout;
 
 #define CODE_RANGES_MAX 8
 
-/* Where a process has such code. */
+/* The places in a process that have such code. */
 struct code_ranges {
 	size_t cnt;
 	struct {
@@ -19,7 +19,7 @@ struct code_ranges {
 	} at[CODE_RANGES_MAX];
 };
 
-/* What to read: the code at an address, unless it still is the code that was there before. */
+/* A request to read the code at an address, unless it is still the code that was read before. */
 struct code_wanted {
 	uint64_t pc;
 	uint64_t header; /* of struct code_blob; 0: none was known */

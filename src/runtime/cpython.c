@@ -10,7 +10,7 @@
 #include "runtime/cpython_layout.h"
 #include "runtime/threadslot.h"
 
-/* enum _frameowner: from 3.12 on the C function has a frame of its own at the end of its calls. */
+/* enum _frameowner: from 3.12 on, the C function has its own frame at the end of its calls. */
 #define OWNED_BY_INTERPRETER 3
 
 #define INTERPRETERS_MAX 64
@@ -19,8 +19,8 @@
 
 #define VERSION(major, minor) ((major) << 8 | (minor))
 
-/* Objects of CPython in builds of its own offsets (3.11 and 3.12; Include/internal,
- * Include/cpython). */
+/* The offsets in CPython's objects for versions that do not export them (3.11 and 3.12;
+ * Include/internal, Include/cpython). */
 static const struct runtime_layout fixed[] = {
 	{ .version = VERSION(3, 11), .at = { [AT_INTERPRETERS] = 40,   [AT_INTERP_NEXT] = 0,
 					     [AT_INTERP_THREADS] = 16, [AT_THREAD_NEXT] = 8,
@@ -48,8 +48,9 @@ static const struct runtime_layout fixed[] = {
 };
 
 /*
- * From 3.13 on _PyRuntime begins with struct _Py_DebugOffsets, which has the offsets of the build.
- * Here .at are words of it (Include/internal/pycore_debug_offsets.h); 0: it has none.
+ * From 3.13 on, _PyRuntime begins with struct _Py_DebugOffsets, which has the offsets of the
+ * build. Here, .at has indexes of its words (Include/internal/pycore_debug_offsets.h); 0: no such
+ * word.
  */
 #define COOKIE		    "xdebugpy"
 #define DEBUG_VERSION	    8
@@ -146,7 +147,7 @@ static bool is_sane(const struct runtime_layout *l)
 	return l->at[AT_FRAME_OWNER] / 8 < CAPTURE_CALL_WORDS;
 }
 
-/* Reads the offsets that the process says itself. */
+/* Reads the offsets that the process itself exports. */
 static int read_described(struct remote *r, uint64_t state, struct runtime_layout *l)
 {
 	const struct runtime_layout *words;
@@ -270,7 +271,8 @@ static uint8_t owner_of(const struct runtime_layout *l, const struct event_call 
 	return (uint8_t)(c->word >> l->at[AT_FRAME_OWNER] % 8 * 8);
 }
 
-/* From 3.12 on the C function's own frame ends its calls. It is a local variable of it. */
+/* From 3.12 on, the calls end with the C function's own frame, which is a local variable of that
+ * function. */
 static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	size_t cnt = 0, first = 0;
@@ -286,8 +288,8 @@ static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *
 	return cnt;
 }
 
-/* In 3.11 the last call of a run says so; a _PyCFrame, a local variable of the C function, leads to
- * that of the run before. */
+/* In 3.11 a flag marks the last call of a run. A _PyCFrame, a local variable of the C function,
+ * has a pointer to that of the previous run. */
 static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	size_t cnt = 0, first = 0;

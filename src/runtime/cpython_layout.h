@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where CPython keeps what is read of it: indexes of struct runtime_layout.at. */
+/* The fields of CPython that are read: indexes of struct runtime_layout.at. */
 #ifndef RUNTIME_CPYTHON_LAYOUT_H
 #define RUNTIME_CPYTHON_LAYOUT_H
 

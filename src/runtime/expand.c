@@ -48,7 +48,7 @@ static void put_simple(struct expanding *x, const struct frame *f, const struct 
 /* ---- interpreted --------------------------------------------------------------------------------
  */
 
-/* Where the leaf is, a register says; other frames have it on the stack. */
+/* A register has the leaf's position; other frames have it on the stack. */
 static bool find_line(const struct expanding *x, const struct script_function *f, size_t i,
 		      struct script_call *out)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * HotSpot, from JDK 9 on, on x86-64. It needs nothing at the event: the stack says all, with the
- * code cache, the methods and libjvm's own tables, which are read afterwards.
- */
+/* HotSpot, from JDK 9 on, on x86-64. BPF reads nothing at the event: the stack is enough, together
+ * with the code cache, the methods and libjvm's own tables, which jobs read afterwards. */
 #include "runtime/hotspot.h"
 
 #include <errno.h>

@@ -19,7 +19,7 @@ uint64_t hotspot__instr(const struct event *, const struct snapshot *, const str
 int hotspot__read_method(struct remote *, const struct runtime_layout *, uint64_t method,
 			 struct script_function *);
 
-/* Reads what an nmethod says of its code's places. Returns 0 or -errno. */
+/* Reads the description of an nmethod's places. Returns 0 or -errno. */
 int hotspot__read_scopes(struct remote *, const struct runtime_layout *, struct code_blob *);
 
 /* The compressed numbers of debug information and line tables. */

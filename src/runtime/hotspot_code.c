@@ -61,7 +61,8 @@ int hotspot__read_ranges(struct remote *r, const struct runtime_layout *l, struc
 /* ---- one piece ----------------------------------------------------------------------------------
  */
 
-/* Each segment says how far back its block begins, in hops. Returns 0 if there is no block. */
+/* Each segment has the distance of one hop towards the start of its block. Returns 0 if there is
+ * no block. */
 static uint64_t find_block(struct remote *r, const struct heap *h, uint64_t pc)
 {
 	uint64_t segment = (pc - h->start) >> h->shift;

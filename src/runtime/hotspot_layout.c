@@ -35,7 +35,8 @@ struct wanted_field {
 	enum hotspot_at at;
 };
 
-/* Where versions differ, there is a row for each. A later row of the same .at adds to it. */
+/* Fields that differ between versions have a row per version. A later row with the same .at adds
+ * to it. */
 static const struct wanted_field fields[] = {
 	{ "CodeHeap", "_memory", JVM_HEAP_MEMORY },
 	{ "CodeHeap", "_segmap", JVM_HEAP_MAP },
@@ -97,7 +98,7 @@ static const struct wanted_field constants[] = {
 	{ NULL, "ConstMethodFlags::_misc_has_linenumber_table", JVM_CONST_HAS_LINES },
 };
 
-/* What some version lacks. */
+/* Fields that some versions do not have. */
 static const enum hotspot_at optional[] = {
 	JVM_BLOB_CODE,	    JVM_BLOB_BEGIN,	  JVM_BLOB_EXTRA,	JVM_BLOB_RELOCS,
 	JVM_BLOB_EXTRA_SZ,  JVM_NMETHOD_METADATA, JVM_NMETHOD_PCS_END,	JVM_NMETHOD_SCOPES_AT,

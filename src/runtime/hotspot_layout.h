@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where HotSpot has its fields, as libjvm's own tables say (gHotSpotVMStructs). */
+/* The positions of HotSpot's fields, from libjvm's own tables (gHotSpotVMStructs). */
 #ifndef RUNTIME_HOTSPOT_LAYOUT_H
 #define RUNTIME_HOTSPOT_LAYOUT_H
 

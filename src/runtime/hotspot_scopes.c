@@ -56,7 +56,7 @@ static uint64_t word_of(const struct scopes_reader *s, enum hotspot_at at)
 	return hotspot__word(s->remote, s->layout, s->blob->header, at);
 }
 
-/* From JDK 25 on: behind the relocations, outside of the code cache. */
+/* From JDK 25 on, this data follows the relocations, outside the code cache. */
 static struct part find_metadata(const struct scopes_reader *s, uint64_t scopes)
 {
 	uint64_t extra = word_of(s, JVM_BLOB_EXTRA);

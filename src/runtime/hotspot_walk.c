@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a frame of HotSpot's code to its caller (cpu/x86/frame_x86.hpp). */
+/* Walks from a frame of HotSpot's code to its caller (cpu/x86/frame_x86.hpp). */
 #include "runtime/hotspot.h"
 
 #include <string.h>
@@ -80,8 +80,8 @@ static bool leave_bare(struct code_walk *w, struct managed_frame *f)
 	       move(f, &c);
 }
 
-/* What stands between the frame's end and `ret`: a poll for safepoints, and a clean-up of vector
- * registers. `any`: bytes of an operand, which may be anything. */
+/* The instructions between the end of the frame and `ret`: a poll for safepoints, and a clean-up
+ * of vector registers. `any`: bytes of an operand, which are not compared. */
 static const struct {
 	uint8_t opcode[3], opcode_sz, any;
 } at_return[] = {
@@ -110,7 +110,7 @@ static size_t skip_at_return(const uint8_t *at, size_t left)
 	return 0;
 }
 
-/* How much of a leaf's frame there is. */
+/* How much of a leaf's frame exists. */
 enum extent { FRAME_WHOLE, FRAME_UNSAVED_FP, FRAME_SAVED_FP, FRAME_BARE };
 
 /* Returns the size of `sub $grows,%rsp`, or 0 if it is not there. */
@@ -123,8 +123,8 @@ static size_t grows_stack(const uint8_t *at, size_t left, uint32_t grows)
 	return left >= 7 && !memcmp(at, large, 3) && !memcmp(at + 3, &grows, 4) ? 7 : 0;
 }
 
-/* In the prologue: `push %rbp; sub $n,%rsp`, or `sub $n,%rsp; mov %rbp,m(%rsp)`. The size of the
- * frame says what n is. */
+/* Finds the part of the prologue that has run: `push %rbp; sub $n,%rsp`, or `sub $n,%rsp; mov
+ * %rbp,m(%rsp)`. The frame's size determines n. */
 static enum extent extent_at_entry(const struct code_blob *b, uint64_t off)
 {
 	for (uint32_t i = 0; i < b->complete; i++) {
@@ -155,7 +155,7 @@ static enum extent extent_at(const struct code_blob *b, uint64_t pc)
 	return at < end && *at == RET ? FRAME_BARE : FRAME_WHOLE;
 }
 
-/* Code behind a function's own may run after the frame is gone. */
+/* Code after the function's own may run when the frame has been removed. */
 static bool leads_on(struct code_walk *w, const struct code_blob *b, uint64_t sp)
 {
 	struct caller c;
@@ -230,9 +230,11 @@ static bool is_near(const struct managed_frame *f, uint64_t sp)
 	return sp >= f->sp && sp - f->sp <= FRAME_SZ;
 }
 
-/* A leaf that has no frame of its own yet, or not any more. Where a call begins, r13 has the
- * caller's stack pointer; where it ends, rbx. The return address is in a register meanwhile, or on
- * top of the stack. */
+/*
+ * Finds the caller of a leaf without a frame: at the start or end of its function. At the start of
+ * a call, r13 has the caller's stack pointer; at its end, rbx. The return address is then in a
+ * register, or on top of the stack.
+ */
 static bool leave_entry(struct code_walk *w, struct managed_frame *f)
 {
 	struct caller c = { .fp = f->fp };

@@ -26,8 +26,8 @@ static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
 	return NOWHERE;
 }
 
-/* From the frame that runs the innermost calls on, all of its file is the interpreter at work. The
- * root stays, so that all stacks of a program begin with the same frame. */
+/* From the frame that runs the innermost calls on, all frames of the interpreter's file are the
+ * interpreter itself. The root stays, so that all stacks of a program begin with the same frame. */
 static void mark_interpreter(const struct interleave_input *in, struct trace *t)
 {
 	const struct mapping *map;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interpreters and managed runtimes. Each is one row of a table: how a process is recognised, where
- * BPF finds a thread's calls, how these are split, and how functions are named. Nothing else knows
- * a runtime by name (docs/adding-a-runtime.md).
+ * Interpreters and managed runtimes. Each is one row of a table: how a process is recognised,
+ * where BPF finds a thread's calls, how these are split, and how functions are named. No other
+ * code depends on a particular runtime (docs/adding-a-runtime.md).
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -16,7 +16,7 @@
 #define RUNTIME_OFFSETS 49
 #define RUNTIME_SYMBOLS 3
 
-/* Where a version of a runtime has its fields: what the row that made it says. */
+/* The positions of the fields in a version of a runtime, as the row of the runtime defines them. */
 struct runtime_layout {
 	const struct runtime *runtime;
 	uint64_t code_mask;		/* see struct capture_runtime */
@@ -46,8 +46,8 @@ struct runtime_run {
 	uint64_t anchor; /* an address in that activation's native frame; 0: unknown */
 };
 
-/* A runtime has its calls in a list, which BPF reads at the event (.split), or in frames of its own
- * code, which are walked afterwards (.code). */
+/* The calls are in a list, which BPF reads at the event (.split), or in frames of the runtime's
+ * own code, which are walked afterwards (.code). */
 struct runtime {
 	const char *name;     /* in --runtimes, and the column `mark` of frames placed by address */
 	const char *by_order; /* `mark` of frames placed by order */

@@ -9,7 +9,7 @@
 
 #include "event/trace.h"
 
-/* From this offset in the function's code on, up to the next place's. Line 0: none. */
+/* The line of the code from this offset up to that of the next place. Line 0: none. */
 struct script_place {
 	uint32_t off, line;
 };

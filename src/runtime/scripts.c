@@ -21,7 +21,7 @@
 
 enum function_state { FUNCTION_WANTED, FUNCTION_READ, FUNCTION_GONE };
 
-/* The cookie tells functions apart that had the address one after the other. */
+/* The cookie distinguishes functions that had the same address at different times. */
 struct function_key {
 	uint64_t code, cookie;
 };

@@ -14,7 +14,7 @@ struct jit_keys;
 struct jit_keys *jit_keys__new(void); /* NULL + errno */
 void jit_keys__free(struct jit_keys *);
 
-/* Where and when a stack was taken. */
+/* The place and time at which a stack was taken. */
 struct stack_owner {
 	uint32_t tgid;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -29,7 +29,7 @@ bool jit_keys__begin(struct jit_keys *, const struct stack_owner *);
 /* Returns true once when the known names are so old that the process must be queried again. */
 bool jit_keys__due(struct jit_keys *);
 /* Returns true and the hash of the name at the address. Otherwise returns false and a number that
- * stands for the address until another name is there. */
+ * identifies the address until it has another name. */
 bool jit_keys__name(const struct jit_keys *, uint64_t addr, uint64_t *hash);
 
 /* Keeps what was found: jit__generation(), and hashes of names. */

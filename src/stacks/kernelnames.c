@@ -55,7 +55,7 @@ struct kernel_names *kernel_names__new(struct jobs *jobs, struct stacks *stacks)
 	}
 	k->stacks = stacks;
 	r->names = k;
-	/* a lane of its own, which belongs to no device */
+	/* a separate lane, which belongs to no device */
 	r->job = (struct job){
 		.rank = JOB_FIRST, .slow = true, .lane = UINT64_MAX, .work = work, .done = done
 	};

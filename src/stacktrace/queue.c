@@ -229,7 +229,7 @@ int queue__add(struct queue *q, const struct raw *raw, uint64_t time_ns)
 		return -ENOMEM;
 	if (raw->brief && copy(q, &e) != 0)
 		return -ENOMEM;
-	if (raw->round) /* has no time of its own; 0 would sort it first */
+	if (raw->round) /* it has no time; 0 would sort it first */
 		time_ns = q->newest_ns;
 	if (timeorder__add(&q->order, (struct waiting){ time_ns, q->end }) != 0) {
 		block__put(&q->blocks, e.raw_block);

@@ -29,7 +29,8 @@ static inline size_t leaf__null_cnt(const struct leaf *l)
 
 /* `order` is the list of rows, NULL: unchanged. Only tables without a list are sorted. */
 int leaf__from_rows(struct leaf *, const struct batch *, size_t column, const uint32_t *order);
-/* From a column of the batch's list. Both functions return 0 or -ENOMEM, and reuse the arrays. */
+/* Fills the leaf from a column of the batch. Both functions return 0 or -ENOMEM, and reuse the
+ * arrays. */
 int leaf__from_list(struct leaf *, const struct batch *, size_t column);
 void leaf__free(struct leaf *); /* frees its arrays */
 

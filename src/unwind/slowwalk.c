@@ -218,7 +218,7 @@ static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
 
 /* ---- in code of a managed runtime ---- */
 
-/* Returns SLOWWALK_STAY if no runtime knows the code. */
+/* Returns SLOWWALK_STAY if the code belongs to no runtime. */
 static enum unwind_status step_managed(struct slowwalk *w, struct frame *f)
 {
 	const struct machine *m = slowwalk__machine(w);

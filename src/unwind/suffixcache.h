@@ -14,7 +14,7 @@
 
 struct fastwalk_slot;
 
-/* Where a frame's pc and frame pointer were read: in the snapshot or elsewhere. */
+/* The source of a frame's pc and frame pointer: the snapshot or something else. */
 struct suffix_note {
 	const uint8_t *pc_from, *fp_from;
 	uint64_t fp;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walking policy of all programs: which walk is used, what happens while a file is being read,
- * when the mappings of a process are read again, and that truncated stacks are stitched. Only the
- * waiting differs between programs, which enum walk_wait says.
+ * when the mappings of a process are read again, and when truncated stacks are stitched. Programs
+ * differ only in how they wait: enum walk_wait.
  */
 #ifndef UNWIND_WALKPOLICY_H
 #define UNWIND_WALKPOLICY_H

@@ -6,7 +6,7 @@
 #include "stacksexport/duck/db.h"
 
 /*
- * Leaves out the batches of `files` that are no valid parts of a recording, with a warning for
+ * Leaves out the batches of `files` that are not valid parts of a recording, with a warning for
  * each, and passes the others to the database. Returns 0, -EBADMSG if none is left, or -errno
  * (already logged).
  */

@@ -29,8 +29,8 @@ struct call {
 	idx_t column_cnt;
 };
 
-/* Files are read together up to this size. Reading each alone costs 3 ms of preparation, and what
- * was read stays in memory until it is taken. */
+/* Files are read together up to this size. Preparing a query takes 3 ms, and what was read stays
+ * in memory until it is taken. */
 #define GROUP_SZ (16 << 20)
 
 /* The rows of a group of files. They are read while the rows of the previous group are taken. */
@@ -98,7 +98,7 @@ static const char *take_column(struct call *call, duckdb_bind_info info,
 		       : "following() takes only numbers, texts and bytes";
 }
 
-/* Returns NULL, or what is wrong. */
+/* Returns NULL, or the error. */
 static const char *take_columns(struct call *call, duckdb_bind_info info,
 				duckdb_prepared_statement query)
 {
@@ -113,7 +113,7 @@ static const char *take_columns(struct call *call, duckdb_bind_info info,
 	return wrong;
 }
 
-/* Prepares the query of a call, to know its columns. NULL, or what is wrong. */
+/* Prepares the query of a call, to find its columns. Returns NULL, or the error. */
 static const char *take_query(struct call *call, duckdb_bind_info info, const struct db *db,
 			      duckdb_prepared_statement *query)
 {
@@ -154,7 +154,8 @@ static enum pairing_of of_name(const char *name)
 	return strncmp(name, "mark_", 5) == 0 ? PAIRING_MARK : PAIRING_ROW;
 }
 
-/* SELECT key, moment, begin, is_mark, is_end, and what is asked for of the rest. */
+/* Appends SELECT key, moment, begin, is_mark, is_end, and the other columns that the outer query
+ * uses. */
 static void append_query(struct buf *sql, const struct call *call, duckdb_init_info info)
 {
 	buf__str(sql, "SELECT ");
@@ -169,7 +170,7 @@ static void append_query(struct buf *sql, const struct call *call, duckdb_init_i
 	buf__u8(sql, 0);
 }
 
-/* The files of the next group; none at the end. */
+/* Returns the files of the next group; none at the end. */
 static struct recfiles next_files(const struct recfiles *files, size_t from)
 {
 	struct recfiles group = { .pairs = files->pairs + from };
@@ -183,7 +184,7 @@ static struct recfiles next_files(const struct recfiles *files, size_t from)
 	return group;
 }
 
-/* Begins to read the next group, if there is one. 0 or -errno; reports. */
+/* Begins to read the next group, if there is one. Returns 0 or -errno (already logged). */
 static int start_next(struct run *run)
 {
 	struct file_group *b = &run->groups[run->started % 2];
@@ -224,7 +225,7 @@ static struct pairing *make_pairing(const struct call *call, duckdb_init_info in
 	return pairing;
 }
 
-/* Returns NULL, or what is wrong. */
+/* Returns NULL, or the error. */
 static const char *run__start(struct run *run, const struct call *call, duckdb_init_info info)
 {
 	const struct db *db = duckdb_init_get_extra_info(info);
@@ -250,7 +251,7 @@ static void init(duckdb_init_info info)
 	duckdb_init_set_init_data(info, run, run__free);
 }
 
-/* The next chunk of all groups in turn; NULL at the end, or with *wrong. */
+/* Returns the next chunk of all groups in turn; NULL at the end, or with *wrong. */
 static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
 {
 	while (run->taken < run->started) {
@@ -275,7 +276,8 @@ static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
 	return NULL;
 }
 
-/* Takes chunks until one completes a row: no rows would be the end. NULL, or what is wrong. */
+/* Takes chunks until one completes a row, because a result without rows would be the end. Returns
+ * NULL, or the error. */
 static const char *give_rows(struct run *run, duckdb_data_chunk output)
 {
 	duckdb_data_chunk chunk = NULL;

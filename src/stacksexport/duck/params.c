@@ -101,7 +101,7 @@ static int identifier(struct scan *s)
 		end++;
 	if (!*end)
 		return -EINVAL;
-	copy(s, (size_t)(end + 1 - s->pos)); /* "" is two identifiers to us: the text is the same */
+	copy(s, (size_t)(end + 1 - s->pos)); /* "" counts as two identifiers: same text */
 	return 0;
 }
 

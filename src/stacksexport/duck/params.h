@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ?command and ?buildid in a query: bare, quoted ('?command') or inside a longer literal
- * ('%?command%'). They become DuckDB's named parameters, so that what the user gives for them is
- * never part of the SQL. A query that asks whether one IS NULL can do without it.
+ * ('%?command%'). They become DuckDB's named parameters, so that their values are never part of
+ * the SQL. A query that tests whether one IS NULL can run without it.
  */
 #ifndef STACKSEXPORT_DUCK_PARAMS_H
 #define STACKSEXPORT_DUCK_PARAMS_H

@@ -285,7 +285,7 @@ static int newest_is_empty(const char *dir, const char *path)
 	return err;
 }
 
-/* Adds the newest of a folder of recordings; none is no error. */
+/* Adds the newest of a folder of recordings. Without one, adds nothing. */
 static int add_newest(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;

@@ -133,8 +133,8 @@ static const struct {
 	{ "sql/tables", "query -f" },
 };
 
-/* Returns the command that takes this query, if another one does; NULL: there is no query of that
- * name. */
+/* Returns the command that takes this query, if it is another one; NULL if there is no query of
+ * that name. */
 static const char *reader_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {

@@ -21,7 +21,7 @@ struct calltree {
 	struct calltree_options options;
 	struct trie trie;
 	struct tree_leaves full, waiting; /* of events */
-	struct tree_leaves below;	  /* of stacks: ID, node that they are below of */
+	struct tree_leaves below;	  /* of stacks: ID, and the node below which they are */
 	struct framelines lines;
 	bool *recursive; /* by node */
 	uint32_t recursive_cnt;
@@ -53,7 +53,8 @@ static void leaves_free(struct tree_leaves *l)
 	free(l->nodes);
 }
 
-/* The place of a key's node, which is KEYMAP_NONE if the key is new. NULL if out of memory. */
+/* Returns the place of a key's node, which is KEYMAP_NONE if the key is new. Returns NULL if out
+ * of memory. */
 static uint32_t *leaves_place(struct tree_leaves *l, uint64_t a, uint64_t b)
 {
 	uint32_t *nodes = array__room(l->nodes, l->keys.cnt, &l->cap, sizeof(*nodes));
@@ -99,7 +100,7 @@ static bool is_hidden(const struct calltree *t, const struct function *f)
 	       (t->options.hide & HIDE_LIBRARY && f->is_library);
 }
 
-/* The function that stands for a module: its name is the module's. */
+/* Returns the function that stands for a module: its name is the module's. */
 static uint32_t module_function(struct calltree *t, const struct function *f)
 {
 	struct frame_text module = stackset__text(t->stacks, f->module);
@@ -107,7 +108,8 @@ static uint32_t module_function(struct calltree *t, const struct function *f)
 	return stackset__add_function(t->stacks, module, module, f->kind);
 }
 
-/* Callers of one module in a row are one node. */
+/* Returns true if the caller belongs to the same node: consecutive callers of one module are one
+ * node. */
 static uint32_t add_module(struct calltree *t, uint32_t node, const struct function *f)
 {
 	uint32_t function = module_function(t, f);
@@ -166,7 +168,7 @@ static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
 	return place ? *place : KEYMAP_NONE;
 }
 
-/* Adds what `stacksexport top` shows of a stack that waits. */
+/* Adds the frames that `stacksexport top` shows of a waiting stack. */
 static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 {
 	size_t cnt;

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * All stacks of a stackset as one tree of functions. It is built as stacks are asked for, and only
- * once: a request then adds a weight to the leaf of each of its stacks.
- */
+/* All stacks of a stackset as one tree of functions. A stack is added at its first request, once.
+ * Each request then adds weights to the leaves of its stacks. */
 #ifndef STACKSEXPORT_MODEL_CALLTREE_H
 #define STACKSEXPORT_MODEL_CALLTREE_H
 
 #include "stacksexport/model/stackset.h"
 #include "stacksexport/model/trie.h"
 
-/* What two frames have in common to be one node. */
+/* What two frames must have in common to be one node. */
 enum tree_merge { MERGE_FUNCTION, MERGE_MODULE, MERGE_LINE };
 
 /* Frames that are left out. */
 enum tree_hide { HIDE_KERNEL = 1, HIDE_INTERPRETER = 2, HIDE_LIBRARY = 4 };
 
-/* Which of its frames a stack has. WAITING is how `stacksexport top` shows off-CPU time: the user
- * frames, or the kernel's if there are none, from the function on that waits. */
+/* The frames that a stack keeps. WAITING is how `stacksexport top` shows off-CPU time: the user
+ * frames, or the kernel's if there are none, from the waiting function on. */
 enum tree_shape { SHAPE_FULL, SHAPE_WAITING };
 
 struct calltree_options {
@@ -24,7 +22,7 @@ struct calltree_options {
 	unsigned hide; /* enum tree_hide */
 };
 
-/* A stack as events have it; 0 is none. */
+/* The IDs of a stack in the events; 0: none. */
 struct tree_stack {
 	uint64_t ustack, kstack;
 	enum tree_shape shape;
@@ -40,11 +38,11 @@ void calltree__free(struct calltree *);
  * memory. */
 uint32_t calltree__leaf(struct calltree *, const struct tree_stack *);
 
-/* The tree, which grows with each new leaf. */
+/* Returns the tree, which grows with each new leaf. */
 struct trie *calltree__trie(struct calltree *);
 const struct calltree_options *calltree__options(const struct calltree *);
 
-/* Returns one value per node: whether its function is also one of its callers. NULL if out of
+/* Returns, for each node, whether its function is also one of its callers. Returns NULL if out of
  * memory. */
 const bool *calltree__recursive(struct calltree *);
 

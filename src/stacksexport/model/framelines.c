@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 
-/* One look-up. */
+/* The frame that is being looked up. */
 struct framelines_search {
 	struct framelines *lines;
 	struct stackset *stacks;

@@ -30,7 +30,8 @@ static bool tree_has(const struct calltree *t, const struct calltree_options *o)
 	return of->merge == o->merge && of->hide == o->hide;
 }
 
-/* The place of the tree; else that of the one that was not used for longest, without it. */
+/* Returns the tree's place, or the place of the tree that was not used for longest, which is
+ * freed. */
 static size_t model_place(struct model *m, const struct calltree_options *o)
 {
 	size_t i = 0;

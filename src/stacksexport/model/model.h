@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stacks of all open recordings and the trees that are made of them, for several threads. */
+/* The stacks of all open recordings and the trees that are built from them, shared by several
+ * threads. */
 #ifndef STACKSEXPORT_MODEL_MODEL_H
 #define STACKSEXPORT_MODEL_MODEL_H
 
@@ -17,13 +18,13 @@ struct model {
 	struct calltree *trees[MODEL_TREES_MAX]; /* the latest used first */
 };
 
-/* `binary` is the file of option -b, or NULL. Returns 0 or -ENOMEM; model__free() in either case.
- */
+/* `binary` is the file of option -b, or NULL. Returns 0 or -ENOMEM; call model__free() in either
+ * case. */
 int model__init(struct model *, const char *binary);
 void model__free(struct model *);
 
-/* Returns the tree of these options, which is made if it is new; NULL if out of memory. Must hold
- * `lock`, until the tree is no longer used. */
+/* Returns the tree with these options, which is built at the first request; NULL if out of memory.
+ * Must hold `lock` until the tree is no longer used. */
 struct calltree *model__tree(struct model *, const struct calltree_options *);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/strtab.h"
 
-/* Where a stack's frames are in stackset.sequence. */
+/* The place of a stack's frames in stackset.sequence. */
 struct stack_span {
 	uint32_t begin, cnt;
 };
@@ -99,7 +99,7 @@ static struct frame_text base_name(struct frame_text path)
 	return (struct frame_text){ path.s + skip, path.sz - skip };
 }
 
-/* Modules in brackets that are no part of the kernel. */
+/* Modules in brackets that do not belong to the kernel. */
 static const struct {
 	const char *module;
 	enum frame_kind kind;
@@ -109,7 +109,7 @@ static const struct {
 	{ "[label]", FRAME_LABEL }, { "[python]", FRAME_USER },	  { "[java]", FRAME_USER },
 };
 
-/* Programs and libraries that run other programs' code. */
+/* Programs and libraries that interpret or compile other programs' code. */
 static const char *const interpreters[] = {
 	"python",  "libpython", "libjvm.so", "perl", "libperl", "ruby",
 	"libruby", "node",	"php",	     "lua",  "libnode", "libcoreclr.so",
@@ -170,7 +170,7 @@ uint32_t stackset__find_function(const struct stackset *s, struct frame_text nam
 	return KEYMAP_NONE;
 }
 
-/* As sql/stacks.sql names it: function_of(). */
+/* Returns the name that sql/stacks.sql gives: function_of(). */
 static uint32_t function_of(struct stackset *s, const struct named_frame *f)
 {
 	struct frame_text module = base_name(f->module), name = f->name;

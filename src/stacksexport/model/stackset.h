@@ -13,7 +13,7 @@
 #include "pprof/binary.h"
 #include "stacksexport/model/keymap.h"
 
-/* What code a function is. The numbers are those of the page (docs/view-api.md). */
+/* The kind of code of a function. The page uses the same numbers (docs/view-api.md). */
 enum frame_kind {
 	FRAME_USER,
 	FRAME_KERNEL,
@@ -42,7 +42,7 @@ struct stackset;
 struct stackset *stackset__new(struct binaries *);
 void stackset__free(struct stackset *);
 
-/* Adds a stack: its frames, leaf first, then its ID. A stack that is known stays as it is. */
+/* Adds a stack: its frames, leaf first, then its ID. Ignores a stack that was added before. */
 void stackset__frame(struct stackset *, const struct named_frame *);
 void stackset__stack(struct stackset *, uint64_t id);
 
@@ -64,9 +64,9 @@ uint32_t stackset__add_function(struct stackset *, struct frame_text name, struc
 uint32_t stackset__find_function(const struct stackset *, struct frame_text name,
 				 struct frame_text module);
 
-/* The text of an ID: NUL-terminated, borrowed until the set is freed. */
+/* Returns the text of an ID: NUL-terminated, borrowed until the set is freed. */
 struct frame_text stackset__text(const struct stackset *, uint32_t id);
 
-int stackset__err(const struct stackset *); /* 0 or -ENOMEM */
+int stackset__err(const struct stackset *); /* returns 0 or -ENOMEM */
 
 #endif

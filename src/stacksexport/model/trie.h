@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A tree of functions: stacks share what they have in common from the root on. */
+/* A tree of functions: stacks share their callers from the root on. */
 #ifndef STACKSEXPORT_MODEL_TRIE_H
 #define STACKSEXPORT_MODEL_TRIE_H
 
@@ -32,7 +32,7 @@ static inline uint32_t trie__function(const struct trie *t, uint32_t node)
 	return node == TRIE_ROOT ? TRIE_ROOT_LABEL : (uint32_t)t->children.keys[node - 1].b;
 }
 
-/* A sum of what a recording says: it stays at the ends of int64_t. */
+/* Adds two sums of a recording and stays within the limits of int64_t. */
 static inline int64_t trie__add(int64_t a, int64_t b)
 {
 	int64_t sum;

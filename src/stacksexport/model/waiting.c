@@ -54,7 +54,7 @@ static bool is_unnamed_of_libc(const struct names *n)
 	return is_of_libc(n) && (text_begins(n->name, "+") || text_is(n->name, "[no symbol]"));
 }
 
-/* The first frame from `at` on that counts; cnt if there is none. */
+/* Returns the first frame from `at` on that counts; cnt if there is none. */
 static size_t next_caller(const struct stackset *s, const uint32_t *frames, size_t cnt, size_t at)
 {
 	while (at < cnt && waiting__is_hidden(s, frames[at]))
@@ -62,7 +62,7 @@ static size_t next_caller(const struct stackset *s, const uint32_t *frames, size
 	return at;
 }
 
-/* The first of them with a name, as far as libc has none. */
+/* Returns the first frame from `at` on that counts and, if it is in libc, has a name. */
 static size_t first_named(const struct stackset *s, const uint32_t *frames, size_t cnt, size_t at)
 {
 	for (; at < cnt; at = next_caller(s, frames, cnt, at + 1)) {

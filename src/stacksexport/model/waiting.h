@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In which function a thread waits: the rules of sql/top/stack_functions.sql for stacks of a
- * stackset. The scheduler's functions, and those of glibc on top of every blocking call, are left
- * out; in a libc without symbols the first function with a name counts.
+ * Finds the function in which a thread waits, by the rules of sql/top/stack_functions.sql, for
+ * stacks of a stackset. Leaves out the scheduler's functions, and those of glibc on top of every
+ * blocking call. In a libc without symbols, the first function with a name counts.
  */
 #ifndef STACKSEXPORT_MODEL_WAITING_H
 #define STACKSEXPORT_MODEL_WAITING_H
@@ -14,10 +14,10 @@ struct waiting {
 	bool leaf_only; /* none counts: the thread waits in its innermost frame */
 };
 
-/* `frames`: leaf first. */
+/* Takes the frames leaf first. */
 struct waiting waiting__find(const struct stackset *, const uint32_t *frames, size_t cnt);
 
-/* Whether the function is on top of every wait. */
+/* Returns true if the function is on top of every wait. */
 bool waiting__is_hidden(const struct stackset *, uint32_t frame);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport pprof`, `folded` and `speedscope`: a query's result as a profile, in one of its
- * formats. */
+/* `stacksexport pprof`, `folded` and `speedscope`: writes a query's result as a profile, in one of
+ * its formats. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 struct profile_format {
 	struct outfile_series series; /* .dir is not used */
 	const char *default_output;   /* NULL: the next file of the series */
-	bool binary;		      /* not for a terminal */
+	bool binary;		      /* binary: refused on a terminal */
 	bool viewer;		      /* google/pprof shows it */
 	int (*write)(struct builder *, const char *path);
 };
@@ -100,7 +100,7 @@ static int finish(struct request *r, const struct profile_format *format, struct
 	return status;
 }
 
-/* Reads the rows, builds the profile, writes it. */
+/* Reads the rows, and builds and writes the profile. */
 static int convert(struct request *r, const struct profile_format *format,
 		   const struct samples *samples)
 {

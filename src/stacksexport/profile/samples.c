@@ -20,13 +20,13 @@ static int wrong(const char *query, const char *what, const char *column)
 	return -EINVAL;
 }
 
-/* DuckDB's name of an unnamed count(*) is not what people wrote. */
+/* Replaces the name that DuckDB gives an unnamed count(*). */
 static char *value_name(const char *name)
 {
 	return strdup(strcmp(name, "count_star()") == 0 ? "count(*)" : name);
 }
 
-/* Whether it is a stack in one of the forms. */
+/* Returns true if the column is a stack in one of the forms. */
 static bool find_form(struct samples *s, duckdb_prepared_statement prepared)
 {
 	duckdb_logical_type type = duckdb_prepared_statement_column_logical_type(prepared, 0);
@@ -82,7 +82,7 @@ void samples__free(struct samples *s)
 		free(s->names[i]);
 }
 
-/* The vectors of one chunk; of the stacks those of their form. */
+/* The vectors of one chunk; of the stacks only those of their form are set. */
 struct chunk_view {
 	struct frames frames;
 	struct parts parts;
@@ -108,7 +108,7 @@ static void take_frame(const struct named_frame *frame, void *builder)
 	builder__frame(builder, frame);
 }
 
-/* Whether value = count * quantum still holds with this row. */
+/* Clears the quantum if value = count * quantum does not hold for this row. */
 static void note_quantum(struct samples_stats *stats, const int64_t values[BUILDER_VALUE_CNT])
 {
 	int64_t expected;
@@ -154,7 +154,8 @@ static void read_rows(duckdb_result *result, enum samples_form form, struct buil
 	}
 }
 
-/* The rows, with parts for stacks, are in a table before the frames of their stacks are read. */
+/* Runs the query into a temporary table, with a part for each stack, before the frames of the
+ * stacks are read. */
 static int make_table(const struct samples *s, struct db *db)
 {
 	struct buf sql = { 0 };

@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "stacksexport/duck/share.h"
 
-/* As in tools/setup: later ones need a newer Go than Debian 12 has. */
+/* The version of tools/setup: later ones need a newer Go than Debian 12 has. */
 #define PPROF "github.com/google/pprof@v0.0.0-20240227163752-401108e1b7e7"
 
-/* Its first page is a graph, which wants graphviz. */
+/* pprof's first page is a graph, which needs graphviz. */
 #define FLAME_GRAPH "the flame graph is its page /ui/flamegraph"
 
 extern char **environ;

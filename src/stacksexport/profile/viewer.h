@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* google/pprof on a file that was written. */
+/* Shows a file that was written with google/pprof. */
 #ifndef STACKSEXPORT_PROFILE_VIEWER_H
 #define STACKSEXPORT_PROFILE_VIEWER_H
 
 #include <stdbool.h>
 
-/*
- * Runs pprof's web view on the file, when pprof is in $PATH, a person is at the terminal and `open`
- * is set, and waits until it ends; else says on stderr how to look at the file.
- */
+/* Runs pprof's web view on the file if pprof is in $PATH, stderr is a terminal and `open` is set,
+ * and waits until it ends. Otherwise prints to stderr how to look at the file. */
 void viewer__show(const char *path, bool open);
 
 #endif

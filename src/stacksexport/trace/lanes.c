@@ -10,7 +10,7 @@
 
 struct open_lane {
 	struct lane lane;
-	struct buf ends; /* int64_t: when the events end that are open, the outermost first */
+	struct buf ends; /* int64_t: the end times of the events that are open, outermost first */
 };
 
 struct thread_key {
@@ -21,7 +21,7 @@ struct thread_entry {
 	UT_hash_handle hh;
 	struct thread_key key;
 	struct open_lane *lanes;
-	size_t lane_cnt, first; /* first: of the query that is placed now */
+	size_t lane_cnt, first; /* first: lanes of the query that is being placed */
 	int32_t query;
 };
 
@@ -87,7 +87,8 @@ static struct thread_entry *get(struct lanes *l, const struct lanes_event *e)
 	return NULL;
 }
 
-/* Whether it lies inside of what is open on the lane, or behind it; then it is open too. */
+/* Returns true if the event lies inside the innermost open event of the lane, or after it; the
+ * event is then open too. */
 static bool lane__take(struct open_lane *lane, const struct lanes_event *e)
 {
 	const int64_t *ends = (const int64_t *)lane->ends.data;

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/jsonbuf.h"
 
-/* Compared as bytes: no padding. Texts are ids of stacktree.strings. */
+/* Keys are compared as bytes, so they have no padding. Texts are IDs of stacktree.strings. */
 struct node_key {
 	uint32_t parent, name, module;
 };
@@ -30,7 +30,7 @@ struct stack_entry {
 	char names[];
 };
 
-/* The table of nodes keeps the order in which they came. */
+/* uthash keeps the order in which nodes were added. */
 struct stacktree {
 	struct binaries *binaries;
 	struct strtab *strings;
@@ -109,7 +109,7 @@ void stacktree__frame(struct stacktree *t, const struct named_frame *f)
 	jsonbuf__str(&t->names, (const char *)t->text.data, t->text.sz);
 }
 
-/* The node of this name below that parent; 0 when out of memory. */
+/* Returns the node of this name below that parent; 0 if out of memory. */
 static uint32_t node_id(struct stacktree *t, const struct node_key *key)
 {
 	struct node_entry *n;
@@ -129,7 +129,7 @@ static uint32_t node_id(struct stacktree *t, const struct node_key *key)
 	return 0;
 }
 
-/* From the root on, so that a parent is there before its children. */
+/* Adds frames from the root on, so that a parent exists before its children. */
 static uint32_t leaf_id(struct stacktree *t)
 {
 	struct node_key *keys = (struct node_key *)t->frames.data;

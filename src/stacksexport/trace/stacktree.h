@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The stacks of a trace as a tree of frames: each frame has its caller as parent, and stacks share
- * what they have in common from the root on. Errors stick: see stacktree__err().
- */
+/* The stacks of a trace as a tree of frames. Each frame has its caller as parent, and stacks share
+ * their callers from the root on. Errors are sticky: see stacktree__err(). */
 #ifndef STACKSEXPORT_TRACE_STACKTREE_H
 #define STACKSEXPORT_TRACE_STACKTREE_H
 
@@ -11,11 +9,12 @@
 
 struct stacktree;
 
-struct stacktree *stacktree__new(struct binaries *); /* borrowed. NULL + errno */
+/* Borrows the binaries. Returns NULL and sets errno on failure. */
+struct stacktree *stacktree__new(struct binaries *);
 void stacktree__free(struct stacktree *);
 
-/* A stack: its frames, leaf first, then the key that events know it by. One without frames is
- * none. */
+/* Adds a stack: its frames, leaf first, then the key by which events refer to it. Ignores a stack
+ * without frames. */
 void stacktree__frame(struct stacktree *, const struct named_frame *);
 void stacktree__stack(struct stacktree *, uint64_t key);
 
@@ -26,7 +25,7 @@ struct stacktree_stack {
 	size_t names_sz;
 };
 
-/* False when there is no stack of that key. */
+/* Returns false if there is no stack with that key. */
 bool stacktree__find(const struct stacktree *, uint64_t key, struct stacktree_stack *);
 size_t stacktree__stack_cnt(const struct stacktree *);
 
@@ -39,6 +38,6 @@ struct stacktree_node {
 void stacktree__each(const struct stacktree *,
 		     void (*take)(const struct stacktree_node *, void *arg), void *arg);
 
-int stacktree__err(const struct stacktree *); /* 0 or -ENOMEM */
+int stacktree__err(const struct stacktree *); /* returns 0 or -ENOMEM */
 
 #endif

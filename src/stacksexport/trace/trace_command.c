@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport trace`: the results of queries as one trace, in Chrome's JSON format. */
+/* `stacksexport trace`: writes the results of queries as one trace, in Chrome's JSON format. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct trace {
 	int64_t first_ns; /* the zero of the trace */
 };
 
-/* Why rows of a query's result are not in the trace. */
+/* Reports why rows of a query's result are not in the trace. */
 static int say_problems(struct trace *t)
 {
 	duckdb_data_chunk chunk = NULL;
@@ -62,7 +62,7 @@ static int find_first(struct trace *t)
 	return STATUS_FAILED;
 }
 
-/* All queries, before anything is written. */
+/* Runs all queries before anything is written. */
 static int run_queries(struct trace *t)
 {
 	const struct export_options *o = t->request.options;
@@ -88,8 +88,8 @@ static bool ends_with(const char *s, const char *end)
 	return sz >= end_sz && strcmp(s + sz - end_sz, end) == 0;
 }
 
-/* Adds what a viewer shows about the whole trace, and what a reader of the file needs to compute
- * unix times. */
+/* Adds facts about the whole trace: those that a viewer shows, and the zero from which a reader
+ * computes unix times. */
 static int close_file(const struct trace *t, struct tracefile *file)
 {
 	const char *program = "stacksexport " STACKS_VERSION;
@@ -104,7 +104,7 @@ static int close_file(const struct trace *t, struct tracefile *file)
 	return tracefile__close(file, t->stacks, other);
 }
 
-/* 0 or -errno; reports. */
+/* Returns 0 or -errno (already logged). */
 static int write_file(struct trace *t, const char *path, struct traceevents_stats *stats)
 {
 	const char *output = t->request.options->output;

@@ -41,8 +41,8 @@ struct pass {
 /* How each event is written. */
 static const struct shape {
 	const char *event;
-	const char *phase; /* and what else it always has */
-	const char *kind;  /* the key of its kind; viewers tell counters by name and id */
+	const char *phase; /* with the other fields that all events of this shape have */
+	const char *kind;  /* the key of its kind; viewers identify counters by name and id */
 	bool drawn;	   /* on a lane of its thread */
 	bool lasts;
 } shapes[] = {
@@ -57,7 +57,7 @@ static const struct shape *shape__find(const struct cells *c, idx_t row)
 	const char *event = cells__str(c, row, &sz);
 
 	while (strlen(shapes[i].event) != sz || memcmp(shapes[i].event, event, sz) != 0)
-		i++; /* sql/trace/rows.sql lets no others pass */
+		i++; /* sql/trace/rows.sql passes only these kinds */
 	return &shapes[i];
 }
 
@@ -88,7 +88,7 @@ static bool find_stack(const struct pass *p, enum event_column c, idx_t row,
 	       stacktree__find(p->t->stacks, ((const uint64_t *)key->data)[row], stack);
 }
 
-/* Up to an argument's value. */
+/* Writes everything before an argument's value. */
 static void begin_arg(struct pass *p, const char *name)
 {
 	buf__str(p->out, p->first_arg ? "" : ",");
@@ -97,7 +97,7 @@ static void begin_arg(struct pass *p, const char *name)
 	p->first_arg = false;
 }
 
-/* Perfetto shows arguments, and no frames: the stacks are there too. */
+/* Perfetto shows arguments but not stack frames, so the stacks are arguments too. */
 static const struct {
 	enum event_column column;
 	const char *arg, *frame;
@@ -118,7 +118,7 @@ static void write_number_args(struct pass *p, idx_t row)
 	}
 }
 
-/* The query's own columns: texts. */
+/* Writes the query's own columns as texts. */
 static void write_other_args(struct pass *p, idx_t row)
 {
 	const struct tracequery *query = &p->t->queries[number(p, EVENT_QUERY, row)];
@@ -194,7 +194,7 @@ static void write_event(struct pass *p, const struct shape *shape, idx_t row, in
 	p->stats->events[number(p, EVENT_QUERY, row)]++;
 }
 
-/* Where it is drawn, and off it goes. */
+/* Places the event on a lane and writes it. */
 static int take_event(struct pass *p, idx_t row)
 {
 	const struct shape *shape = shape__find(&p->columns[EVENT_EVENT], row);
@@ -234,7 +234,7 @@ static int take_chunk(struct pass *p, duckdb_data_chunk chunk)
 struct naming {
 	struct pass *pass;
 	int64_t pid, tid;
-	const char *thread; /* its name; NULL: not known */
+	const char *thread; /* its name; NULL: unknown */
 	size_t thread_sz;
 };
 
@@ -253,7 +253,8 @@ static void write_name(const struct naming *n, int64_t tid, const char *what,
 	tracefile__end(file);
 }
 
-/* "worker" for the thread's own lane, "worker 4711: usdt_all (2)" for the second one of a query. */
+/* Formats a lane's name: "worker" for the thread's own lane, "worker 4711: usdt_all (2)" for the
+ * second one of a query. */
 static void name_lane(const struct lane *lane, void *arg)
 {
 	const struct naming *n = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The events of a trace, from the table trace_events (sql/trace/) into the file. */
+/* Writes the events of a trace, from the table trace_events (sql/trace/), into the file. */
 #ifndef STACKSEXPORT_TRACE_TRACEEVENTS_H
 #define STACKSEXPORT_TRACE_TRACEEVENTS_H
 
@@ -9,7 +9,7 @@
 #include "stacksexport/trace/tracefile.h"
 #include "stacksexport/trace/tracequery.h"
 
-/* What they are written with; all borrowed. */
+/* The parts that writing needs; all borrowed. */
 struct traceevents {
 	struct tracefile *file;
 	const struct stacktree *stacks;
@@ -18,12 +18,12 @@ struct traceevents {
 };
 
 struct traceevents_stats {
-	size_t events[EXPORT_ARGUMENTS_MAX]; /* written, by query */
-	size_t overlapping;		     /* not written: no lane was free */
+	size_t events[EXPORT_ARGUMENTS_MAX]; /* events that were written, by query */
+	size_t overlapping; /* events that were not written because no lane was free */
 };
 
-/* Events, then the names of their processes and threads. 0 or -errno; reports what goes wrong
- * before the file, which keeps its own errors. */
+/* Writes the events, then the names of their processes and threads. Returns 0 or -errno (already
+ * logged). The file keeps its own errors. */
 int traceevents__write(const struct traceevents *, struct db *, struct traceevents_stats *);
 
 #endif

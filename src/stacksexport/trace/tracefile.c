@@ -15,7 +15,7 @@
 struct tracefile {
 	gzFile gz;
 	struct buf out; /* not yet written */
-	bool first;	/* nothing was written into the list that is open */
+	bool first;	/* nothing has been written into the open list yet */
 	int err;
 };
 
@@ -44,7 +44,7 @@ struct tracefile *tracefile__open(const char *path, bool gz)
 		free(t);
 		return NULL;
 	}
-	t->gz = gzdopen(fd, gz ? "wb" : "wbT"); /* T: as it is */
+	t->gz = gzdopen(fd, gz ? "wb" : "wbT"); /* T: nothing is compressed */
 	if (!t->gz) {
 		close(fd);
 		free(t);
@@ -52,7 +52,7 @@ struct tracefile *tracefile__open(const char *path, bool gz)
 		return NULL;
 	}
 	t->first = true;
-	/* only how times are shown; they are microseconds in any case */
+	/* only how a viewer shows times; they are microseconds in any case */
 	buf__str(&t->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	return t;
 }

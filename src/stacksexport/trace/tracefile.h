@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Writes a trace in Chrome's JSON format, event by event, as chrome://tracing and Perfetto's viewer
- * read it. Errors stick: tracefile__close() says what went wrong.
- */
+/* Writes a trace in Chrome's JSON format, event by event, for chrome://tracing and Perfetto.
+ * Errors are sticky: tracefile__close() returns the first. */
 #ifndef STACKSEXPORT_TRACE_TRACEFILE_H
 #define STACKSEXPORT_TRACE_TRACEFILE_H
 
@@ -13,17 +11,15 @@
 
 struct tracefile;
 
-/* `gz`: compressed. NULL + errno. */
+/* `gz`: compress. Returns NULL and sets errno on failure. */
 struct tracefile *tracefile__open(const char *path, bool gz);
 
-/* Appends an event: JSON without the braces around it. */
+/* Appends an event, given as JSON without its braces. */
 struct buf *tracefile__begin(struct tracefile *);
 void tracefile__end(struct tracefile *);
 
-/*
- * Writes what follows the events: the frames of their stacks, and `other`, pairs of a name and a
- * text that ends with NULL; then closes and frees. 0 or -errno.
- */
+/* Writes the frames of the events' stacks, and `other`: pairs of a name and a text, terminated by
+ * NULL. Then closes and frees the file. Returns 0 or -errno. */
 int tracefile__close(struct tracefile *, const struct stacktree *, const char *const *other);
 
 #endif

@@ -13,8 +13,8 @@
 enum column_class { CLASS_TEXT, CLASS_INTEGER, CLASS_TIME, CLASS_STACK, CLASS_CNT };
 
 static const struct {
-	const char *needed; /* what the column has to be */
-	const char *none;   /* SQL of its value where the query does not have it */
+	const char *needed; /* the expected type, for messages */
+	const char *none;   /* SQL for its value if the query does not have the column */
 } classes[CLASS_CNT] = {
 	[CLASS_TEXT] = { "text", "NULL::VARCHAR" },
 	[CLASS_INTEGER] = { "an integer", "NULL::HUGEINT" },
@@ -23,7 +23,7 @@ static const struct {
 			  "NULL::UBIGINT[]" },
 };
 
-/* The columns that mean something; any others become arguments of the event. */
+/* The columns with a meaning; all others become arguments of the event. */
 static const struct trace_column {
 	const char *name;
 	enum column_class class;
@@ -40,10 +40,10 @@ static const struct trace_column {
 
 #define COLUMN_CNT (sizeof(columns) / sizeof(columns[0]))
 
-/* How a query's column holds what is needed. */
+/* The form in which a column of the query has its value. */
 enum form { FORM_NONE, FORM_TEXT, FORM_INTEGER, FORM_DECIMAL, FORM_FRAMES, FORM_IDS };
 
-/* Before and after the column's name, in each form: times become nanoseconds. */
+/* SQL before and after the column's name, for each form; times become nanoseconds. */
 static const struct {
 	const char *before, *after;
 } expressions[][CLASS_CNT] = {
@@ -57,8 +57,8 @@ static const struct {
 	[FORM_IDS][CLASS_STACK] = { "", "" },
 };
 
-/* The distinct stacks of a column of trace_input, with the key that sql/trace/rows.sql gives them;
- * in an order that is the same each time. */
+/* Selects the distinct stacks of a column of trace_input, with the keys that sql/trace/rows.sql
+ * gives them, in a reproducible order. */
 #define STACKS_OF_FRAMES                                       \
 	"SELECT hash(%1$s), any_value(%1$s) FROM trace_input " \
 	"WHERE len(%1$s) > 0 GROUP BY 1 ORDER BY 1"
@@ -77,7 +77,7 @@ struct work {
 	duckdb_prepared_statement prepared; /* to know the columns */
 	struct found {
 		enum form form;
-		int at; /* which of the query's columns it is; -1: none */
+		int at; /* index of the query's column; -1: none */
 	} found[COLUMN_CNT];
 	struct buf sql;
 };
@@ -154,7 +154,7 @@ static int note_arg(struct work *w, const char *name)
 	return STATUS_OK;
 }
 
-/* Which of the query's columns is what. */
+/* Finds the meaning of each of the query's columns. */
 static int note_columns(struct work *w)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(w->prepared);
@@ -183,7 +183,7 @@ static bool is_known(const struct work *w, int column)
 	return false;
 }
 
-/* [c7::VARCHAR, …]: the values of the columns that note_arg() took, in order. */
+/* Appends [c7::VARCHAR, …]: the values of the columns that note_arg() took, in order. */
 static void append_args(struct work *w, int cnt)
 {
 	bool first = true;
@@ -198,7 +198,8 @@ static void append_args(struct work *w, int cnt)
 	buf__str(&w->sql, "]::VARCHAR[] AS args");
 }
 
-/* What sql/trace/rows.sql reads. The query's columns by position, so that any names will do. */
+/* Makes the table that sql/trace/rows.sql reads. It names the query's columns by position, so that
+ * they may have any name. */
 static void append_input(struct work *w, const char *statement)
 {
 	int cnt = (int)duckdb_prepared_statement_column_count(w->prepared);
@@ -292,7 +293,7 @@ static int run_last(struct work *w, const char *statement)
 	return status;
 }
 
-/* /some/usdt_all.sql: usdt_all */
+/* /some/usdt_all.sql → usdt_all */
 static char *stem(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -5,7 +5,7 @@
 
 #include "stacksexport/web/view.h"
 
-/* Each appends JSON to the answer. Returns 0 or -errno; the answer has the error of -EINVAL. */
+/* Appends JSON to the answer. Returns 0 or -errno; for -EINVAL, the answer has the error. */
 typedef int answer_fn(struct web_request *, struct answer *);
 
 answer_fn recording__answer;
@@ -27,13 +27,13 @@ answer_fn sql__answer;
 struct endpoint {
 	const char *name; /* after "api/" */
 	answer_fn *answer;
-	bool is_post, selects; /* selects: it takes the parameters of a selection */
+	bool is_post, selects; /* selects: takes the parameters of a selection */
 };
 
 /* Returns NULL if there is no such request. */
 const struct endpoint *endpoint__find(const char *name);
 
-/* Answers a request. The status of the answer is set, and its error unless the status is 200. */
+/* Answers a request. Sets the status of the answer, and its error unless the status is 200. */
 void endpoint__answer(const struct endpoint *, struct web_request *, struct answer *);
 
 #endif

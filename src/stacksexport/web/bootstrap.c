@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FALSE_PART 0.05 /* of what is called significant */
+#define FALSE_PART 0.05 /* share of chance among the differences that are called significant */
 
 /* splitmix64: the same numbers in every run. */
 static uint64_t draw_next(uint64_t *state)
@@ -73,7 +73,8 @@ static double variance(const double *samples, double *mean)
 	return squares / (BOOTSTRAP_DRAWS - 1);
 }
 
-/* The draws tell the spread; the normal distribution tells what is rarer than they are. */
+/* Takes the spread from the draws. The normal distribution with this spread also gives p for
+ * differences that are too rare to be among the draws. */
 struct bootstrap_result bootstrap__compare(struct bootstrap *b, const struct bootstrap_series *s)
 {
 	double mean, deviation;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether two series of values per slice of time differ. The slices of each are drawn anew with
- * replacement, again and again: how much the difference of the sums varies says how far it may be
- * chance. The draws are the same in every run.
+ * Tests whether two series of values per slice of time differ. Draws the slices of each series
+ * again and again, with replacement. The spread of the differences of the sums shows how far a
+ * difference may be chance. The draws are the same in every run.
  */
 #ifndef STACKSEXPORT_WEB_BOOTSTRAP_H
 #define STACKSEXPORT_WEB_BOOTSTRAP_H
@@ -14,7 +14,7 @@
 #define BOOTSTRAP_DRAWS 400
 
 struct bootstrap {
-	uint16_t *counts; /* of each draw: how often each slice of A, then of B is in it */
+	uint16_t *counts; /* for each draw: how often it contains each slice of A, then of B */
 	size_t a_cnt, b_cnt;
 	double samples[BOOTSTRAP_DRAWS];
 };
@@ -26,11 +26,11 @@ struct bootstrap_series {
 };
 
 struct bootstrap_result {
-	double p;      /* of a difference this large, if there were none */
+	double p;      /* probability of a difference this large without a real one */
 	double lo, hi; /* the 95 % interval of B - A */
 };
 
-/* Returns 0 or -ENOMEM; bootstrap__free() in either case. */
+/* Returns 0 or -ENOMEM; call bootstrap__free() in either case. */
 int bootstrap__init(struct bootstrap *, size_t a_cnt, size_t b_cnt);
 void bootstrap__free(struct bootstrap *);
 

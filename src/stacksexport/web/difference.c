@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What changed from one time range, or one recording, to another, as a flame graph: api/diff. */
+/* Answers api/diff: what changed from one time range, or one recording, to another, as a flame
+ * graph. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* stdin and stderr are nothing, stdout is the pipe. */
+/* Makes stdin and stderr /dev/null, and stdout the pipe. */
 static int spawn_objdump(char *const argv[], int output, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
@@ -39,7 +39,7 @@ static int spawn_objdump(char *const argv[], int output, pid_t *pid)
 	return -err;
 }
 
-/* Until its end, or that of the time or the room. */
+/* Reads until the end, the time limit or the size limit. */
 static int read_output(int fd, struct buf *out)
 {
 	uint64_t until = monotonic__ns() + LIMIT_NS, now;

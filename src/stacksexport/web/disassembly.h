@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of a function, by objdump where it is installed. */
+/* Reads the instructions of a function with objdump, where that is installed. */
 #ifndef STACKSEXPORT_WEB_DISASSEMBLY_H
 #define STACKSEXPORT_WEB_DISASSEMBLY_H
 
@@ -14,10 +14,8 @@ struct disassembly_range {
 	uint64_t start, end;
 };
 
-/*
- * Appends what objdump prints. It is run without a shell, and ended after a few seconds or
- * megabytes. Returns 0; -ENOENT if there is no objdump, or -errno.
- */
+/* Appends the output of objdump. Runs it without a shell, and ends it after a few seconds or
+ * megabytes. Returns 0, -ENOENT if there is no objdump, or -errno. */
 int disassembly__read(const struct disassembly_range *, struct buf *out);
 
 /* One instruction: "  401136:\tmov    %edi,%eax". */
@@ -27,7 +25,7 @@ struct instruction {
 	size_t sz;
 };
 
-/* Takes the next instruction of the text; *at goes behind it. Returns false at the end. */
+/* Takes the next instruction of the text and moves *at after it. Returns false at the end. */
 bool instruction__next(struct instruction *, const char **at, const char *end);
 
 #endif

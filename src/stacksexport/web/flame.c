@@ -27,7 +27,8 @@ static int compare_sizes(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The size of the node that is the last one of `limit`, or `least`; -ENOMEM in *err. */
+/* Returns the size of the smallest of the `limit` largest nodes, at least `least`. Sets *err to
+ * -ENOMEM. */
 static uint64_t least_of_limit(const struct flame *f, uint64_t least, size_t limit, int *err)
 {
 	uint32_t cnt = trie__cnt(f->trie), found = 0;
@@ -110,7 +111,7 @@ void flame__free(struct flame *f)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* Texts get numbers in the order in which nodes name them. */
+/* Numbers texts in the order in which nodes refer to them. */
 struct flame_texts {
 	struct keymap keys; /* IDs of the stackset's strings */
 };
@@ -316,7 +317,7 @@ void flame__show_head(const struct metric *m, int64_t total, struct buf *out)
 	json_out__close(out, ']');
 }
 
-/* What the request asks for. */
+/* The parameters of a request. */
 struct flame_request {
 	const struct metric *metric;
 	struct calltree_options options;
@@ -325,7 +326,7 @@ struct flame_request {
 	flame_show_fn *show;
 };
 
-/* What is shown, and what was dropped before. */
+/* The sums to show, and the nodes that were dropped from them earlier. */
 struct flame_sums {
 	const struct trie *trie;
 	struct tree_weights *values;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A tree with its sums, as JSON: what is too small to be seen is part of its caller. */
+/* A tree with its sums, as JSON. A node that is too small to be visible is part of its caller. */
 #ifndef STACKSEXPORT_WEB_FLAME_H
 #define STACKSEXPORT_WEB_FLAME_H
 
@@ -8,7 +8,7 @@
 /* The largest nodes of a tree. */
 struct flame {
 	const struct trie *trie;
-	int64_t *self, *total;	  /* by node; what is dropped is in the self of its caller */
+	int64_t *self, *total;	  /* by node; a caller has the self of its dropped nodes */
 	uint32_t *kept, kept_cnt; /* nodes, callers first */
 	uint32_t *place;	  /* by node: its place in `kept`; KEYMAP_NONE: dropped */
 	uint32_t dropped_cnt;
@@ -17,8 +17,8 @@ struct flame {
 	const void *more_arg;
 };
 
-/* Takes the self values, one per node, which are freed by flame__free(). `limit` is the number of
- * nodes to keep. Returns 0 or -ENOMEM; flame__free() in either case. */
+/* Takes the self values, one per node; flame__free() frees them. `limit` is the number of nodes to
+ * keep. Returns 0 or -ENOMEM; call flame__free() in either case. */
 int flame__init(struct flame *, const struct trie *, struct tree_weights *self, size_t limit);
 void flame__free(struct flame *);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table of functions: the sums of `stacksexport top`. */
+/* Answers api/functions: the table of functions, with the sums of `stacksexport top`. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void table_show(const struct function_table *t, const struct stackset *s,
 	json_out__close(out, ']');
 }
 
-/* What the request asks for. */
+/* The parameters of a request. */
 struct functions_request {
 	const struct metric *metric;
 	struct calltree_options options;
@@ -87,7 +87,7 @@ static int functions_read(struct web_request *r, struct functions_request *f, st
 	if (query_params__int(&r->params, "limit", &f->limit) != 0 || f->limit < 1 ||
 	    f->limit > ROWS_MAX)
 		return answer__fail(a, 400, "limit is a number from 1 to %d", ROWS_MAX);
-	query_params__set(&r->params, "root", ""); /* sums of functions have no root */
+	query_params__set(&r->params, "root", ""); /* sums of functions are not grouped by root */
 	return flame__options(r, &f->options, a);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON, value by value. Commas come by themselves: before each value and key but the first. */
+/* Writes JSON value by value. Adds the commas: before each value and key except the first. */
 #ifndef STACKSEXPORT_WEB_JSONOUT_H
 #define STACKSEXPORT_WEB_JSONOUT_H
 
@@ -17,14 +17,16 @@ void json_out__bool(struct buf *, bool);
 void json_out__null(struct buf *);
 void json_out__text(struct buf *, const char *, size_t sz);
 
-/* A key and its value; the text ends with NUL, and NULL is null. */
+/* Append a key and its value. A text ends with NUL; NULL becomes null. */
 void json_out__key_int(struct buf *, const char *name, int64_t);
 void json_out__key_text(struct buf *, const char *name, const char *text);
 
-/* Returns the number of rows: each is an object, or an array if `is_array`. */
+/* Appends the rows of a result, each as an object, or as an array if `is_array`. Returns their
+ * number. */
 size_t json_out__rows(struct buf *, duckdb_result *, bool is_array);
 
-/* One value of a vector. Lists are arrays, structs objects, 64-bit IDs text in hexadecimal. */
+/* Appends one value of a vector. Lists are arrays, structs are objects, 64-bit IDs are hexadecimal
+ * text. */
 void json_out__cell(struct buf *, duckdb_vector, idx_t row);
 
 #endif

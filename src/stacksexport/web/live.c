@@ -11,11 +11,11 @@
 #include "base/monotonic.h"
 #include "stacksexport/web/reading.h"
 
-#define LOOK_NS	   1000000000ull /* between two looks into the folder */
+#define LOOK_NS	   1000000000ull /* time between two checks of the folder */
 #define REST_TIMES 4		 /* reading takes at most a fifth of the time */
 
-/* In one transaction: requests see the old rows, or all of the new ones. Threads keep their
- * numbers. */
+/* The scripts run in one transaction: requests see the old rows, or all of the new ones. Threads
+ * keep their numbers. */
 static const char *const scripts[] = {
 	"sql/view/clear.sql",	     "sql/view/load_totals.sql",  "sql/view/load_threads.sql",
 	"sql/view/load_unwinds.sql", "sql/view/load_samples.sql", "sql/view/load_waits.sql",
@@ -59,7 +59,8 @@ static bool live_wait(struct source *s, uint64_t ns)
 	return !ends;
 }
 
-/* The batches that `known` does not have; borrowed from `all`, which is sorted as `known` is. */
+/* Returns the batches that `known` does not have; borrowed from `all`, which is sorted like
+ * `known`. */
 static struct recfiles new_batches(const struct recfiles *all, const struct recfiles *known)
 {
 	struct recfiles fresh = { .label = all->label };
@@ -82,7 +83,7 @@ static int live_load(struct source *s, struct db *db)
 	return err ? err : reading__facts(s);
 }
 
-/* Stacks are there before the rows that refer to them. */
+/* Reads the stacks first, so that they exist before the rows that refer to them. */
 static int live_read(struct source *s, const struct recfiles *all)
 {
 	struct recfiles fresh = new_batches(all, s->request.db.files);
@@ -105,7 +106,8 @@ static int live_read(struct source *s, const struct recfiles *all)
 	return err;
 }
 
-/* From now on new connections see all batches. Lists of before stay: connections may use them. */
+/* Makes new connections see all batches. Keeps the earlier lists, because connections may still
+ * use them. */
 static void live_use(struct source *s, struct recfiles *all)
 {
 	pthread_mutex_lock(&s->wakings_lock);
@@ -118,7 +120,7 @@ static void live_use(struct source *s, struct recfiles *all)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Returns 0 or -errno; reports. */
+/* Returns 0 or -errno (already logged). */
 static int live_take(struct source *s)
 {
 	const char *folder = s->request.files.label;

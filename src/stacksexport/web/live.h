@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A recording that the collector still writes: its new batches are taken in as they come. */
+/* A recording that the collector is still writing: its new batches are read as they appear. */
 #ifndef STACKSEXPORT_WEB_LIVE_H
 #define STACKSEXPORT_WEB_LIVE_H
 

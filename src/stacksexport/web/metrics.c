@@ -91,7 +91,7 @@ const struct metric *metric__of(const struct web_request *r, struct answer *a)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The queries of one way to read. */
+/* The queries of metric__read(), or of metric__read_slices(). */
 struct metric_queries {
 	const char *samples, *waits, *labels; /* labels: NULL without roots */
 };
@@ -192,7 +192,7 @@ static uint64_t id_at(const struct cells *c, idx_t row)
 	return cells__is_null(c, row) ? 0 : ((const uint64_t *)c->data)[row];
 }
 
-/* Gives a value to the leaf, or below it to that of a state. */
+/* Passes on the value of the leaf, or of the leaf's child for that state. */
 static int summing_give(struct summing *s, const struct metric_value *of_leaf,
 			enum weight_state state)
 {

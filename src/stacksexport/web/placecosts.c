@@ -32,7 +32,7 @@ static struct place_cost *cost_at(struct place_costs *c, const struct stack_fram
 	return &costs[index];
 }
 
-/* Whether a place of the function is further in on the stack, too. */
+/* Returns true if the same place is also nearer to the leaf. */
 static bool is_again(const uint32_t *frames, size_t at)
 {
 	for (size_t i = 0; i < at; i++)

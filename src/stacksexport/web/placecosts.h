@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each place of one function costs. */
+/* The cost of each place of one function. */
 #ifndef STACKSEXPORT_WEB_PLACECOSTS_H
 #define STACKSEXPORT_WEB_PLACECOSTS_H
 
@@ -20,9 +20,9 @@ struct place_costs {
 };
 
 /*
- * Sums up the rows of a metric that samples_of_stacks.sql and waits_of_stacks.sql gave. A stack
- * counts once per place. Must hold the model's lock. Returns 0 or -ENOMEM; place_costs__free() in
- * either case.
+ * Sums up the rows that samples_of_stacks.sql and waits_of_stacks.sql gave for a metric. A stack
+ * counts once per place. Must hold the model's lock. Returns 0 or -ENOMEM; call
+ * place_costs__free() in either case.
  */
 int place_costs__sum(struct place_costs *, struct model *, uint32_t function, struct metric_rows *);
 void place_costs__free(struct place_costs *);

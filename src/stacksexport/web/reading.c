@@ -21,7 +21,7 @@ static void reading_done(struct source *s, enum source_part part)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Parts that are not there by then will not come. */
+/* Ends the wait for parts that have not been read: they never will be. */
 static void reading_failed(struct source *s, unsigned parts, const char *words)
 {
 	pthread_mutex_lock(&s->lock);
@@ -124,7 +124,7 @@ static void take_stacks(struct model *m, duckdb_data_chunk chunk)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Frames are long: their rows come in a stream, and are not kept. */
+/* Streams the rows instead of storing them, because frames are long. */
 static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statement prepared)
 {
 	duckdb_data_chunk chunk;
@@ -176,7 +176,8 @@ static int read_stacks(struct source *s)
 	return err;
 }
 
-/* In this order. Stacks have a thread of their own: their frames are taken one after the other. */
+/* The parts in the order of reading. Stacks have their own thread, because their frames are added
+ * one by one. */
 static const struct {
 	enum source_part part;
 	int (*read)(struct source *);

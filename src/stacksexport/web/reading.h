@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads a recording into the tables of the page, part by part, in threads of its own. */
+/* Reads a recording into the tables of the page, part by part, in its own threads. */
 #ifndef STACKSEXPORT_WEB_READING_H
 #define STACKSEXPORT_WEB_READING_H
 
 #include "stacksexport/web/source.h"
 
-/* Makes the tables and starts the threads. Returns 0 or -errno; reports. */
+/* Makes the tables and starts the threads. Returns 0 or -errno (already logged). */
 int reading__start(struct source *);
 
-/* Reads when the recording begins and ends from its tables. Returns 0 or -errno; reports. */
+/* Reads begin and end of the recording from its tables. Returns 0 or -errno (already logged). */
 int reading__facts(struct source *);
 
-/* Adds the stacks of the connection's files to the model. Returns 0 or -errno; reports. */
+/* Adds the stacks of the connection's files to the model. Returns 0 or -errno (already logged). */
 int reading__stacks(struct source *, struct db *);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the recording is: api/recording, api/stack. */
+/* Answers with facts about the recording: api/recording, api/stack. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void show_metric(const struct metric *m, struct buf *out)
 	json_out__close(out, '}');
 }
 
-/* Whether the recording has one of the metric's kinds. */
+/* Returns true if the recording has one of the metric's kinds. */
 static bool is_filled(const struct metric *m, const char *kind, size_t sz)
 {
 	const char *at = memmem(m->kinds, strlen(m->kinds), kind, sz);
@@ -74,7 +74,7 @@ static int show_metrics(struct web_request *r, struct answer *a)
 	return err;
 }
 
-/* "db-17, db-18" */
+/* Appends the host names: "db-17, db-18". */
 static int show_host(struct web_request *r, struct answer *a)
 {
 	duckdb_data_chunk chunk = NULL;
@@ -163,7 +163,7 @@ static void show_frame(const struct stackset *s, uint32_t index, struct buf *out
 	json_out__close(out, '}');
 }
 
-/* Returns how many there are. */
+/* Appends the stacks. Returns how many there are. */
 static size_t show_frames(struct model *m, const struct stack_ids *ids, struct buf *out)
 {
 	size_t all = 0;

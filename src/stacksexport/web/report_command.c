@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport report`: the page as one file, with the answers to its requests inside. */
+/* `stacksexport report`: writes the page as one file that includes the answers to its requests. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "stacksexport/web/svg.h"
 
 #define REPORT_MAX   (10u << 20) /* bytes of the file */
-#define SLICED_MAX   (1u << 20)	 /* of one flame graph with its slices; a larger one goes without */
+#define SLICED_MAX   (1u << 20)	 /* of a flame graph with its slices; else stored without them */
 #define STACKS_MAX   1000
 #define SLICES	     "100"
 #define DEFAULT_FILE "report.html"
@@ -24,20 +24,20 @@
 static const char placeholder[] = "<script type=\"application/json\" id=\"data\">{}</script>";
 static const char placeholder_end[] = "{}</script>";
 
-/* One report, as it grows. */
+/* One report that is being written. */
 struct report {
 	struct view view;
 	struct buf data; /* the object of answers */
 	size_t stack_cnt;
 };
 
-/* What a request has besides its name; NULL: nothing. */
+/* The parameters of a request; NULL: none. */
 struct report_request {
 	const char *name;
 	struct query_param params[2];
 };
 
-/* "api/flame?metric=cpu", as the page asks for it: the parameters in their order by name. */
+/* Writes "api/flame?metric=cpu", as the page requests it: the parameters sorted by name. */
 static void append_key(struct buf *data, const struct report_request *q)
 {
 	char key[256];
@@ -49,7 +49,7 @@ static void append_key(struct buf *data, const struct report_request *q)
 	json_out__key(data, key);
 }
 
-/* Answers a request as the server would. */
+/* Answers a request like the server. */
 static void report_ask(struct report *r, const struct report_request *q, struct answer *a)
 {
 	struct web_request request = { .view = &r->view, .source = &r->view.sources[0] };
@@ -66,7 +66,7 @@ static void answer_free(struct answer *a)
 	buf__free(&a->error);
 }
 
-/* 0 or -EINVAL; reports. */
+/* Returns 0 or -EINVAL (already logged). */
 static int answer_check(const struct report_request *q, const struct answer *a)
 {
 	if (a->status == 200)
@@ -75,7 +75,7 @@ static int answer_check(const struct report_request *q, const struct answer *a)
 	return -EINVAL;
 }
 
-/* No text of an answer may end the element that it is in: "<" becomes "\u003c". */
+/* Escapes "<" as "\u003c", so that no text of an answer can end the element that contains it. */
 static void append_escaped(struct buf *data, const struct buf *json)
 {
 	size_t from = 0;
@@ -111,7 +111,7 @@ static int report_add(struct report *r, const struct report_request *q)
 	return err;
 }
 
-/* With its slices if they fit; the page asks for it without. */
+/* Adds the flame graph with its slices if they fit. The page requests it without slices. */
 static int report_add_flame(struct report *r, const char *metric)
 {
 	struct report_request plain = { "flame", { { "metric", metric } } };
@@ -142,7 +142,8 @@ static int report_add_stack(struct report *r, const char *text, size_t sz)
 	return report_add(r, &q);
 }
 
-/* The stacks that an answer names: "stack":"ID", "sleep_stack":"ID". No text has such quotes. */
+/* Adds the stacks to which an answer refers: "stack":"ID", "sleep_stack":"ID". Other texts cannot
+ * look like this, because their quotes are escaped. */
 static int report_add_stacks(struct report *r, const struct report_request *q)
 {
 	static const char mark[] = "stack\":\"";
@@ -183,7 +184,7 @@ static const struct report_request with_stacks[] = {
 	{ "spans", { { 0 } } },
 };
 
-/* Whether the recording has the metric: api/recording says so. */
+/* Returns true if the recording has the metric, by the answer of api/recording. */
 static bool has_metric(const struct buf *recording, const char *id)
 {
 	char text[64];
@@ -211,7 +212,7 @@ static int report_add_metrics(struct report *r)
 	return err;
 }
 
-/* All parts are read first, so that api/recording knows them. */
+/* Waits for all parts first, so that api/recording has their facts. */
 static int report_await(struct report *r)
 {
 	struct source *s = &r->view.sources[0];

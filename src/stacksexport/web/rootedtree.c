@@ -9,7 +9,7 @@
 
 #define PART_MIN 5000 /* as in flame.c: less than 0.02 % of the total is not shown */
 
-/* One run. The arrays by node are zero between two roots. */
+/* The state of one call. The arrays by node are zero between two roots. */
 struct rooting {
 	struct rooted_tree *out;
 	const struct trie *all;
@@ -21,7 +21,7 @@ struct rooting {
 	uint32_t *place;       /* by node of `all`: its node in the output */
 	uint32_t *touched;     /* nodes of the root */
 	size_t touched_cnt, touched_cap;
-	uint64_t least; /* what is smaller is dropped */
+	uint64_t least; /* smaller nodes are dropped */
 };
 
 static uint64_t size_of(int64_t value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is being computed: for the progress that the page shows, limits of time, and cancelling. */
+/* The computations in progress: for the page's progress bar, time limits and cancelling. */
 #ifndef STACKSEXPORT_WEB_RUNNING_H
 #define STACKSEXPORT_WEB_RUNNING_H
 
@@ -12,9 +12,9 @@
 /* One computation, on the stack of its thread. */
 struct running_task {
 	struct running_task *next;
-	const char *what;	      /* for people; borrowed */
-	duckdb_connection connection; /* what it runs on; NULL: none */
-	uint64_t begin_ns, limit_ns;  /* limit_ns 0: it may take any time */
+	const char *what;	      /* for users; borrowed */
+	duckdb_connection connection; /* the connection it uses; NULL: none */
+	uint64_t begin_ns, limit_ns;  /* limit_ns 0: no limit */
 	bool can_cancel;
 };
 
@@ -30,14 +30,14 @@ struct running {
 int running__init(struct running *);
 void running__destroy(struct running *);
 
-/* The fields `next` and `begin_ns` are set here. */
+/* Sets the fields `next` and `begin_ns`. */
 void running__begin(struct running *, struct running_task *);
 void running__end(struct running *, struct running_task *);
 
 /* Interrupts all tasks that can be cancelled. */
 void running__cancel(struct running *);
 
-/* Interrupts everything: the program ends. */
+/* Interrupts all tasks, because the program ends. */
 void running__stop(struct running *);
 
 /* Appends an array: what, fraction, ms. */

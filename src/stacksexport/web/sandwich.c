@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The callers of a function and what it calls: api/sandwich. */
+/* Answers api/sandwich: the callers of a function and the functions that it calls. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define SANDWICH_NODES_MAX 20000
 
-/* One half: a tree of its own. */
+/* One half, which is its own tree. */
 struct sandwich_half {
 	struct trie trie;
 	struct tree_weights values;
@@ -31,7 +31,8 @@ static int half_add(struct sandwich_half *h, uint32_t node, int64_t value)
 	return node == KEYMAP_NONE ? -ENOMEM : tree_weights__add(&h->values, node, value);
 }
 
-/* From the function up to the root. A function without callers keeps its value itself. */
+/* Adds the callers, from the function up to the root. A function without callers keeps its value
+ * itself. */
 static int add_callers(struct sandwich *s, uint32_t node)
 {
 	uint32_t at = trie__child(&s->callers.trie, TRIE_ROOT, s->function);
@@ -42,7 +43,7 @@ static int add_callers(struct sandwich *s, uint32_t node)
 	return half_add(&s->callers, at, s->total[node]);
 }
 
-/* A recursive function is entered once: by its outermost call. */
+/* Enters a recursive function once, by its outermost call. */
 static int add_node(struct sandwich *s, uint32_t node)
 {
 	uint32_t parent = s->below[trie__parent(s->all, node)];

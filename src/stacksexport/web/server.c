@@ -21,7 +21,8 @@
 #define CONNECTIONS_MAX 512 /* a browser has six for each tab */
 #define IDLE_SECONDS	10
 
-/* Scripts, styles and requests come from this server only, and no other page shows this one. */
+/* Scripts, styles and requests may come from this server only, and no other page may embed this
+ * one. */
 static const struct {
 	const char *name, *value;
 } headers[] = {
@@ -59,7 +60,8 @@ static bool is_own_host(const struct server *s, const char *host)
 	return strcasecmp(host, own) == 0;
 }
 
-/* A name that leads to 127.0.0.1 by a trick of DNS is not ours; nor is a script of another page. */
+/* Returns false for requests through another host name (DNS rebinding), and for those of scripts
+ * of other pages. */
 static bool is_from_here(const struct exchange *e)
 {
 	const char *host = MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Host");
@@ -209,7 +211,7 @@ static enum MHD_Result answer(struct exchange *e, const char *url, const char *m
 	return is_post ? refuse(e, 405, "a page is read by GET") : send_asset(e, path);
 }
 
-/* The rest of a body that is too large is read, so that the client reads the answer. */
+/* Reads the rest of a body that is too large, so that the client reads the answer. */
 static void take_body(struct exchange *e, const char *data, size_t sz)
 {
 	if (e->too_large || e->body.sz + sz > BODY_MAX)
@@ -231,7 +233,7 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *connectio
 			return MHD_NO;
 		e->server = server;
 		e->connection = connection;
-		/* The time of an answer is not idle. */
+		/* No timeout: the connection is idle while the answer is computed. */
 		MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 		return MHD_YES;
 	}

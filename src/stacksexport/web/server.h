@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page's HTTP server. It listens on 127.0.0.1 only, at a port that the kernel chooses. Each
- * request has to begin with a random token and to name this server as its host, so that neither
- * other users nor other pages of a browser can read the recording.
+ * request must begin with a random token and name this server as its host. So neither other users
+ * nor other pages of a browser can read the recording.
  */
 #ifndef STACKSEXPORT_WEB_SERVER_H
 #define STACKSEXPORT_WEB_SERVER_H
@@ -18,7 +18,7 @@ struct server {
 	char token[SERVER_TOKEN_SZ + 1];
 };
 
-/* Returns 0 or -errno; reports. */
+/* Returns 0 or -errno (already logged). */
 int server__start(struct server *, struct view *);
 
 /* Returns when all requests have ended. */

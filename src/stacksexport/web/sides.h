@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two time ranges, or two recordings, that are compared: for the page and `stacksexport diff`. */
+/* Two time ranges, or two recordings, that the page or `stacksexport diff` compares. */
 #ifndef STACKSEXPORT_WEB_SIDES_H
 #define STACKSEXPORT_WEB_SIDES_H
 
 #include "stacksexport/web/bootstrap.h"
 #include "stacksexport/web/slices.h"
 
-#define SIDE_SLICE_CNT 40 /* of the time range of each side */
+#define SIDE_SLICE_CNT 40 /* for the time range of each side */
 
 enum diff_side { SIDE_A, SIDE_B, SIDE_CNT };
 
-/* One side: its own request, with the time range of the side. */
+/* One of the two sides: its own request, with its time range. */
 struct side {
 	struct web_request request;
 	struct metric_rows rows;
 	struct metric_list list;
-	double size; /* what the values are compared by: ns, or spans */
+	double size; /* the base of the comparison: ns, or a number of spans */
 	char width[24];
 };
 
 /* Zeroed is empty. */
 struct sides {
 	const struct metric *metric;
-	double scale; /* of B, so that it is as large as A */
+	double scale; /* factor for B, so that both sides have the same size */
 	struct side of[SIDE_CNT];
 };
 
-/*
- * Reads both sides by slices of time, as the request's afrom, ato, bfrom, bto, other, metric and
- * normalise say. Returns 0 or -errno, with the answer's error; sides__free() in either case.
+/* Reads both sides by slices of time, with the parameters afrom, ato, bfrom, bto, other, metric
+ * and normalise. Returns 0 or -errno, with the answer's error; call sides__free() in either case.
  */
 int sides__read(struct sides *, struct web_request *, struct answer *);
 void sides__free(struct sides *);
@@ -49,11 +48,11 @@ struct comparison {
 	bool *significant;
 };
 
-/* Returns 0 or -ENOMEM; comparison__free() in either case. */
+/* Returns 0 or -ENOMEM; call comparison__free() in either case. */
 int comparison__make(struct comparison *, const struct side_series *);
 void comparison__free(struct comparison *);
 
-/* The sum of a series. That of B is scaled. */
+/* Returns the sum of a series. Scales that of B. */
 double side_series__sum(const struct side_series *, enum diff_side, size_t index);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define SLICES_MAX 1000
 
-/* The place of a node; if it is dropped, that of its nearest caller. */
+/* Returns the place of a node, or of its nearest caller that was not dropped. */
 static uint32_t place_of(const struct flame *f, uint32_t node)
 {
 	while (f->place[node] == KEYMAP_NONE)
@@ -109,7 +109,7 @@ static void slices_show(const struct slices *s, int64_t width_ns, struct buf *ou
 	json_out__close(out, '}');
 }
 
-/* What a request asks for. */
+/* The parameters of a request. */
 struct slices_request {
 	const struct metric *metric;
 	struct calltree_options options;

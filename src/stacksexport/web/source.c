@@ -62,7 +62,7 @@ int source__await(struct source *s, enum source_part part)
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
-/* Each request has a connection of its own while its query runs. */
+/* Each request has its own connection while its query runs. */
 static int connection_take(struct source *s, struct db *out)
 {
 	struct db own;

@@ -10,12 +10,12 @@
 #include "stacksexport/web/webparams.h"
 #include "stacksexport/web/running.h"
 
-/* What is read when a recording is opened, and can be waited for. */
+/* The parts that are read when a recording is opened. Requests wait for those that they need. */
 enum source_part { PART_TOTALS, PART_STACKS, PART_SAMPLES, PART_WAITS, PART_MEMORY, PART_CNT };
 
 #define SOURCE_CONNECTIONS_MAX 32
 
-/* Fields below `lock` belong to it. */
+/* `lock` protects the fields below it. */
 struct source {
 	struct export_options options; /* of the request */
 	struct request request;
@@ -27,20 +27,19 @@ struct source {
 	pthread_cond_t changed;
 	unsigned done, failed; /* 1 << enum source_part */
 	char error[256];
-	bool live, ends;	    /* live: the collector writes it; ends: the program does */
-	int64_t begins_ns, ends_ns; /* unix time; valid with PART_TOTALS */
+	bool live, ends; /* live: the collector still writes it; ends: the program ends */
+	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
 	size_t idle_cnt;
-	struct recfiles **lists; /* of the reader: the batches of each time that new ones came */
+	struct recfiles **lists; /* owned by the reader: one list of batches for each time that new
+				    ones appeared */
 	size_t list_cnt;
 	pthread_mutex_t wakings_lock;
-	bool has_wakings; /* page.wakings is there; belongs to wakings_lock */
+	bool has_wakings; /* page.wakings exists; protected by wakings_lock */
 };
 
-/*
- * Opens a recording and starts to read it in a thread of its own. Returns STATUS_OK, or an exit
- * status after reporting; source__close() in either case.
- */
+/* Opens a recording and starts a thread that reads it. Returns STATUS_OK, or an exit status
+ * (already logged); call source__close() in either case. */
 int source__open(struct source *, const struct export_options *, struct running *, struct model *);
 void source__close(struct source *);
 
@@ -52,13 +51,14 @@ struct source_query {
 	const char *path; /* sql/view/… below the share folder, or NULL */
 	const char *sql;  /* one statement, if `path` is NULL */
 	const struct query_params *params;
-	uint64_t limit_ns; /* 0: it may take any time */
+	uint64_t limit_ns; /* 0: no limit */
 	bool can_cancel;
 };
 
 /*
- * Runs it to the end with the parameters that it names. The caller destroys *out in either case.
- * Returns 0; -EINVAL, or -EINTR if it was interrupted, with DuckDB's words in error[error_sz].
+ * Runs the query to its end with the parameters that it names. Returns 0; -EINVAL, or -EINTR if it
+ * was interrupted, with DuckDB's message in error[error_sz]. The caller destroys *out in either
+ * case.
  */
 int source__run(struct source *, const struct source_query *, duckdb_result *out,
 		struct buf *error);

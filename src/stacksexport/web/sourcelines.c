@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The lines of one function with their cost, or its instructions: api/source. */
+/* Answers api/source: the lines or instructions of one function, with their cost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,11 +16,11 @@
 #include "stacksexport/web/placecosts.h"
 
 #define SOURCE_MAX   (8u << 20) /* bytes of a source file */
-#define CONTEXT	     15		/* lines before the first and behind the last with a cost */
+#define CONTEXT	     15		/* lines before the first and after the last with a cost */
 #define FUNCTION_MAX 65536	/* bytes of instructions */
-#define LAST_INSN    16		/* bytes: no instruction is longer */
+#define LAST_INSN    16		/* bytes of the longest instruction */
 
-/* A line with its cost; costs of places without a line are left out. */
+/* A line with its cost. Leaves out costs of places without a line. */
 struct source_line {
 	int number;
 	int64_t self, total;
@@ -28,7 +28,7 @@ struct source_line {
 
 struct source_view {
 	struct place_costs costs;
-	char *file; /* of most of the cost; NULL: unknown */
+	char *file; /* with most of the cost; NULL: unknown */
 	struct source_line *lines;
 	size_t line_cnt, line_cap;
 	struct frame_text path, build_id;
@@ -66,7 +66,7 @@ static struct source_line *line_at(struct source_view *s, int number)
 	return &lines[s->line_cnt++];
 }
 
-/* The file of the first place counts: a function is in one file, but for what is inlined. */
+/* Uses the file of the first place: except for inlined code, a function is in one file. */
 static void add_place(struct source_view *s, struct lines *lines, const struct place_cost *cost)
 {
 	struct found_line found = { 0 };
@@ -104,7 +104,7 @@ static void find_lines(struct source_view *s, struct model *m)
 		qsort(s->lines, s->line_cnt, sizeof(*s->lines), compare_lines);
 }
 
-/* A debug file may name any path: only plain files of a bounded size are read. */
+/* Reads only regular files of a bounded size, because a debug file may name any path. */
 static char *read_source(const char *path, size_t *sz)
 {
 	int fd = path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -127,7 +127,7 @@ static char *read_source(const char *path, size_t *sz)
 	return text;
 }
 
-/* One line of the answer; `name` is its number, or where it is in the function. */
+/* Appends one line of the answer; `name` is its number, or its offset in the function. */
 struct shown_line {
 	const char *name;
 	struct frame_text text;
@@ -183,7 +183,7 @@ static void show_source(const struct source_view *s, const char *text, size_t sz
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* The costs of the places in [begin, end): the place of a caller is inside of its call. */
+/* Sums up the costs of the places in [begin, end): the place of a caller is inside its call. */
 static void add_costs(const struct source_view *s, uint64_t begin, uint64_t end,
 		      struct shown_line *line)
 {
@@ -218,7 +218,7 @@ static void show_instructions(const struct source_view *s, const struct buf *tex
 	json_out__close(out, ']');
 }
 
-/* From the start of the function to its last place that is on a stack. */
+/* Disassembles from the start of the function to its last place that is on a stack. */
 static struct disassembly_range range_of(const struct source_view *s)
 {
 	struct disassembly_range r = { s->path.s, s->costs.start, s->costs.start + 1 };

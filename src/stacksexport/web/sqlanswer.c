@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* SQL of the page: the shipped queries, and api/sql, which only reads. */
+/* Answers requests that run SQL: the shipped queries, and api/sql, which can only read. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -17,14 +17,14 @@
 
 #define ROWS_MAX     10000
 #define SQL_LIMIT_NS 30000000000ull
-#define CELLS_MAX    (16u << 20) /* bytes of JSON; then the result is cut */
+#define CELLS_MAX    (16u << 20) /* bytes of JSON; longer results are cut */
 
 /* ---- the shipped queries -------------------------------------------------------------------- */
 
 /* The page lists the queries in these folders. */
 static const char *const folders[] = { "tables", "pprof", "traceview" };
 
-/* The first lines of a query, without their dashes. */
+/* Appends the first lines of a query, without their dashes. */
 static void show_head(const char *sql, struct buf *out)
 {
 	struct buf head = { 0 };
@@ -111,7 +111,7 @@ int queries__answer(struct web_request *r, struct answer *a)
 	return 0;
 }
 
-/* "tables/why_off_cpu", and no other path. */
+/* Accepts paths such as "tables/why_off_cpu" only. */
 static bool is_query_name(const char *name)
 {
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
@@ -145,7 +145,7 @@ int query__answer(struct web_request *r, struct answer *a)
 
 /* ---- api/sql -------------------------------------------------------------------------------- */
 
-/* What the body says. */
+/* The fields of the body. */
 struct sql_request {
 	char *sql, *command, *build_id;
 	int64_t limit;
@@ -216,7 +216,7 @@ static int sql_prepare(struct db *db, const char *sql, duckdb_prepared_statement
 	return db__bind(db, *out) == 0 ? 0 : sql_failed(a, "the parameters cannot be bound");
 }
 
-/* All but the last statement, which gives the rows. */
+/* Runs all statements except the last, which gives the rows. */
 static int sql_run_first(struct db *db, const struct statements *st, struct answer *a)
 {
 	int err = 0;
@@ -290,7 +290,7 @@ static int sql_run_last(struct web_request *r, struct db *db, const char *sql, i
 	return err;
 }
 
-/* On a connection of its own: what is temporary ends with it. */
+/* Uses a separate connection, so that temporary tables end with it. */
 static int sql_run(struct web_request *r, const struct sql_request *q, const struct statements *st,
 		   struct answer *a)
 {

@@ -11,7 +11,7 @@
 
 #define FRAMES_MAX 10000 /* of one row */
 
-/* Types that JSON shows as they are. */
+/* The types that JSON can show directly. */
 static const struct {
 	duckdb_type type;
 	const char *name;
@@ -34,7 +34,7 @@ static const char *plain_name(duckdb_type type)
 	return NULL;
 }
 
-/* [kstack_id, ustack_id]: IDs have this type only. */
+/* Returns true for [kstack_id, ustack_id]: only IDs have this type. */
 static bool is_id_list(duckdb_logical_type type)
 {
 	return cells__element_type(type) == DUCKDB_TYPE_UBIGINT;
@@ -54,7 +54,8 @@ static const char *column_cast(duckdb_logical_type type)
 	return id == DUCKDB_TYPE_DECIMAL ? "DOUBLE" : "VARCHAR";
 }
 
-/* SELECT c0, CAST(c1 AS VARCHAR) FROM (query) t(c0, c1): by position, as names may be the same. */
+/* Appends SELECT c0, CAST(c1 AS VARCHAR) FROM (query) t(c0, c1). Columns go by position, because
+ * names may repeat. */
 int sql_columns__wrap(duckdb_prepared_statement query, const char *sql, struct buf *out)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(query);
@@ -110,7 +111,7 @@ void sql_columns__show(duckdb_prepared_statement query, struct buf *out)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* A row's frames, as they are appended. */
+/* The frames of a row that is being appended. */
 struct stack_names {
 	struct model *model;
 	struct buf *out;
@@ -197,7 +198,7 @@ static const struct {
 	{ is_id_list, add_ids },
 };
 
-/* False: it is no stack. */
+/* Returns false if the value is not a stack. */
 static bool show_stack(struct stack_names *n, duckdb_vector vector, idx_t row)
 {
 	duckdb_logical_type type = duckdb_vector_get_column_type(vector);

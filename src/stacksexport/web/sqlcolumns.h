@@ -6,10 +6,11 @@
 #include "stacksexport/duck/db.h"
 #include "stacksexport/model/model.h"
 
-/* Appends the query with each column as a type that JSON has, and a NUL. Returns 0 or -ENOMEM. */
+/* Appends the query, with each column converted to a type that JSON has, and a NUL. Returns 0 or
+ * -ENOMEM. */
 int sql_columns__wrap(duckdb_prepared_statement, const char *sql, struct buf *out);
 
-/* Appends the field `columns`: name and type of each. */
+/* Appends the field `columns`: the name and type of each column. */
 void sql_columns__show(duckdb_prepared_statement, struct buf *out);
 
 /* Appends one row as an array. Takes the model's lock for stacks that are IDs. */

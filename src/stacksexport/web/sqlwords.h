@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Whether a statement begins as those that shipped queries have before their last one: CREATE TEMP
- * TABLE, VIEW or MACRO, and SET VARIABLE. What these make lasts as long as the connection.
+ * Returns true if a statement may come before the last one of a query, as in shipped queries:
+ * CREATE TEMP TABLE, VIEW or MACRO, and SET VARIABLE. Their results last as long as the
+ * connection.
  */
 bool sql_words__are_temporary(const char *sql);
 

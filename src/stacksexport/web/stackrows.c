@@ -11,7 +11,7 @@
 #define SUFFIX	  "stack"
 #define ID_DIGITS 16
 
-/* "sleep_stack" → "sleep_where"; false for other names. */
+/* Finds "sleep_where" for "sleep_stack"; returns false for other names. */
 static bool where_name(const char *name, char out[64])
 {
 	size_t sz = strlen(name), suffix = strlen(SUFFIX);
@@ -49,7 +49,7 @@ bool stack_ids__parse(struct stack_ids *s, const char *text, size_t sz)
 	return false;
 }
 
-/* The user's stack counts, as in the table of functions. Must hold the lock. */
+/* Prefers the user stack, like the table of functions. Must hold the lock. */
 static struct frame_text waits_in(const struct stackset *s, const struct stack_ids *ids)
 {
 	static const struct frame_text none = { "[no stack]", sizeof("[no stack]") - 1 };

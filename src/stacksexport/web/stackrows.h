@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows with stacks: beside each column STACK the function in which it is. */
+/* Rows with stacks. Beside each column of stacks, another one has the function in which the thread
+ * waits. */
 #ifndef STACKSEXPORT_WEB_STACKROWS_H
 #define STACKSEXPORT_WEB_STACKROWS_H
 
@@ -14,7 +15,7 @@ int stack_rows__show(struct web_request *, const char *path, struct answer *);
 
 #define STACK_IDS_MAX 2
 
-/* The IDs in the text of page.stack_text(): "0123456789abcdef-…", the innermost first. */
+/* Reads the IDs in the text of page.stack_text(): "0123456789abcdef-…", innermost first. */
 struct stack_ids {
 	uint64_t ids[STACK_IDS_MAX];
 	size_t cnt;

@@ -18,7 +18,7 @@
 #define LEAST	    0.3 /* narrower frames are not drawn */
 #define NAME_MAX_SZ 1000
 
-/* One picture: where each kept node is. */
+/* One picture, with the position of each kept node. */
 struct svg {
 	const struct flame *flame;
 	const struct metric_shape *shape;
@@ -27,11 +27,11 @@ struct svg {
 	struct buf *out;
 };
 
-/* By enum frame_kind: from the palette of the page. */
+/* By enum frame_kind; the same colours as on the page. */
 static const char *const kind_colors[] = { "#f0a35e", "#e06c5f", "#8fbf6a",
 					   "#b8bcc4", "#6fa8dc", "#f2c46d" };
 
-/* Text of XML: escaped, without what XML cannot hold. */
+/* Appends text escaped for XML, without characters that XML cannot contain. */
 static void svg_text(struct buf *out, const char *s, size_t sz)
 {
 	struct buf clean = { 0 };
@@ -94,7 +94,7 @@ static void svg_place(struct svg *s, uint32_t i)
 		s->depth_max = s->depth[i];
 }
 
-/* As much of the name as fits. */
+/* Appends as much of the name as fits. */
 static void svg_label(const struct svg *s, uint32_t i, struct frame_text name, double y)
 {
 	struct buf clean = { 0 };

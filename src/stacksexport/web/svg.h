@@ -4,7 +4,8 @@
 
 #include "stacksexport/web/flame.h"
 
-/* A flame_show_fn: a picture without scripts, in which each frame has its numbers as a title. */
+/* A flame_show_fn. Draws a picture without scripts, in which each frame has its numbers as a
+ * title. */
 int svg__show(const struct flame *, const struct metric_shape *, struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What happens over time: api/timeline, api/heatmap. */
+/* Answers what happens over time: api/timeline, api/heatmap. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@
 #define BUCKETS_MAX	4000
 #define LANES_MAX	64
 
-/* How the values of a lane are made of what the queries give. */
+/* How a lane's values are computed from the results of the queries. */
 enum lane_sum {
 	LANE_RATE,  /* a sum, per second */
-	LANE_COUNT, /* a sum */
-	LANE_LEVEL, /* the sum from the beginning on */
-	LANE_OPEN,  /* how many are open, on average */
+	LANE_COUNT, /* a sum per bucket */
+	LANE_LEVEL, /* the sum since the beginning */
+	LANE_OPEN,  /* the average number that is open */
 };
 
 struct lane_kind {
@@ -48,18 +48,19 @@ static const struct lane_kind kinds[] = {
 
 struct lane {
 	const struct lane_kind *kind;
-	int64_t label;	     /* a child: which one */
+	int64_t label;	     /* number of a child */
 	char *parent, *text; /* of a child: the ID of its parent, its name; NULL: no child */
 	double *values;
-	double *numbers; /* LANE_OPEN: how many more are open after a bucket than before it */
+	double *numbers; /* LANE_OPEN: by how much the number of open ones changes at the end of a
+			    bucket */
 };
 
 struct timeline {
 	struct web_request *request;
 	int64_t width_ns, cnt;
 	struct lane lanes[LANES_MAX];
-	size_t lane_cnt, child_begin; /* child_begin: the first child that the next rows are of */
-	const char *parent;	      /* of children that are added */
+	size_t lane_cnt, child_begin; /* child_begin: the first child of the latest parent */
+	const char *parent;	      /* of the children that are being added */
 	char width[24];
 };
 
@@ -86,7 +87,7 @@ static void timeline_free(struct timeline *t)
 	}
 }
 
-/* The lane of all, which is added when its first value comes. */
+/* Returns the lane of a kind, which is added when its first value arrives. */
 static struct lane *timeline_lane(struct timeline *t, const struct lane_kind *kind)
 {
 	for (size_t i = 0; i < t->lane_cnt; i++)
@@ -112,7 +113,7 @@ static const struct lane_kind *kind_of_metric(int64_t metric)
 	return NULL;
 }
 
-/* By the last part of its ID. */
+/* Finds the kind by the last part of its ID. */
 static const struct lane_kind *kind_of_name(const char *name, size_t sz)
 {
 	for (size_t i = 0; i < KIND_CNT; i++) {
@@ -136,7 +137,7 @@ static double double_at(const struct cells *c, idx_t row)
 	return cells__is_null(c, row) ? 0 : ((const double *)c->data)[row];
 }
 
-/* metric, bucket, value */
+/* The columns are metric, bucket, value. */
 static void take_sum(struct timeline *t, const struct cells *c, idx_t row)
 {
 	const struct lane_kind *kind = kind_of_metric(cells__int(&c[0], row));
@@ -158,7 +159,7 @@ static void lane_add_edges(struct lane *lane, const struct timeline *t, const st
 	lane->values[bucket] -= double_at(&c[4], row);
 }
 
-/* lane, label, bucket, number, behind */
+/* The columns are lane, label, bucket, number, behind. */
 static void take_edges(struct timeline *t, const struct cells *c, idx_t row)
 {
 	size_t sz;
@@ -168,13 +169,13 @@ static void take_edges(struct timeline *t, const struct cells *c, idx_t row)
 	lane_add_edges(kind ? timeline_lane(t, kind) : NULL, t, c, row);
 }
 
-/* Like take_edges(), for the children that were chosen. */
+/* Like take_edges(), for the chosen children. */
 static void take_child(struct timeline *t, const struct cells *c, idx_t row)
 {
 	lane_add_edges(timeline_child(t, cells__int(&c[1], row)), t, c, row);
 }
 
-/* label, text, total */
+/* The columns are label, text, total. */
 static void take_largest(struct timeline *t, const struct cells *c, idx_t row)
 {
 	struct lane *lane = timeline_add(t, &kinds[KIND_CPU], cells__int(&c[0], row));
@@ -227,7 +228,7 @@ static void lane_finish(struct lane *lane, const struct timeline *t)
 	}
 }
 
-/* "cpu/postgres": the parent's ID, and the name of the child. */
+/* Appends "cpu/postgres": the parent's ID, and the name of the child. */
 static void show_id(const struct lane *lane, struct buf *out)
 {
 	struct buf id = { 0 };
@@ -257,7 +258,7 @@ static void lane_show(const struct lane *lane, const struct timeline *t, struct 
 	json_out__close(out, '}');
 }
 
-/* Lanes in the order of `kinds`, children after their parent. */
+/* Appends the lanes in the order of `kinds`, children after their parent. */
 static void timeline_show(struct timeline *t, struct buf *out)
 {
 	json_out__open(out, '{');
@@ -274,7 +275,7 @@ static void timeline_show(struct timeline *t, struct buf *out)
 	json_out__close(out, '}');
 }
 
-/* The width of a bucket, so that `cnt` of them cover the time range. */
+/* Returns the width of a bucket, so that `cnt` of them cover the time range. */
 static void set_width(struct web_request *r, int64_t cnt, int64_t least_ns, int64_t *width_ns,
 		      char text[24])
 {
@@ -289,7 +290,7 @@ static void set_width(struct web_request *r, int64_t cnt, int64_t least_ns, int6
 	query_params__set(&r->params, "width", text);
 }
 
-/* The children of a lane with most time, and their values. */
+/* Adds the children of a lane with most time, and their values. */
 static int timeline_children(struct timeline *t, const char *parent, const char *root,
 			     struct answer *a)
 {
@@ -303,7 +304,7 @@ static int timeline_children(struct timeline *t, const char *parent, const char 
 	return err ? err : timeline_rows(t, "sql/view/timeline_open.sql", take_child, a);
 }
 
-/* The threads of the commands in `expand`, which is "cpu/postgres,cpu/nginx". */
+/* Adds the threads of the commands in `expand`, such as "cpu/postgres,cpu/nginx". */
 static int timeline_threads(struct timeline *t, char *expand, struct answer *a)
 {
 	struct query_params *params = &t->request->params;

@@ -61,7 +61,7 @@ int answer__fail(struct answer *a, int status, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* A time of the request, in unix time. */
+/* Converts a time of the request from unix time. */
 static int select_time(struct web_request *r, const char *name, int64_t otherwise, char text[24])
 {
 	int64_t ns = otherwise - r->source->begins_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the page shows: one or two recordings, and the answers to its requests. */
+/* The recordings that the page shows, one or two, and the answers to its requests. */
 #ifndef STACKSEXPORT_WEB_VIEW_H
 #define STACKSEXPORT_WEB_VIEW_H
 
@@ -15,12 +15,12 @@ struct view {
 	struct running running;
 };
 
-/* Opens the recordings of the command line. Returns STATUS_OK, or an exit status after reporting;
- * view__close() in either case. */
+/* Opens the recordings of the command line. Returns STATUS_OK, or an exit status (already logged);
+ * call view__close() in either case. */
 int view__open(struct view *, const struct export_options *);
 void view__close(struct view *);
 
-/* A request, and the source that it is about. */
+/* A request, and the source that it queries. */
 struct web_request {
 	struct view *view;
 	struct source *source;
@@ -29,7 +29,7 @@ struct web_request {
 	char from[24], to[24];
 };
 
-/* What is sent back. Errors are text for people. */
+/* The response. Errors are text for users. */
 struct answer {
 	struct buf json, error;
 	int status; /* of HTTP */
@@ -39,7 +39,7 @@ struct answer {
  * Returns 0 or -errno, with the answer's error. */
 int view__select(struct web_request *, struct answer *);
 
-/* Waits until the stacks are there. Returns 0 or -errno, with the answer's error. */
+/* Waits until the stacks have been read. Returns 0 or -errno, with the answer's error. */
 int view__await_stacks(struct web_request *, struct answer *);
 
 /* Sets status and error of the answer. Returns -EINVAL. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `stacksexport view`: the page of a recording, for a browser. */
+/* `stacksexport view`: shows a recording as a page in a browser. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -17,13 +17,13 @@
 
 extern char **environ;
 
-/* A browser of root would run all that the web has as root. */
+/* Opens no browser for root, because it would run the scripts of all web pages as root. */
 static bool has_browser(const struct export_options *o)
 {
 	return !o->no_open && geteuid() != 0 && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
 }
 
-/* xdg-open ends as soon as the browser has the address. */
+/* Waits for xdg-open, which ends as soon as the browser has the address. */
 static bool open_browser(const char *url)
 {
 	char *argv[] = { (char *)"xdg-open", (char *)url, NULL };
@@ -54,7 +54,7 @@ static void say_address(const struct export_options *o, const struct server *s)
 		  s->port, s->port, host);
 }
 
-/* In all threads that are started later, too: one thread waits for these signals. */
+/* Blocks the signals in all threads that start later, too: one thread waits for them. */
 static sigset_t block_signals(void)
 {
 	sigset_t set;
@@ -67,7 +67,7 @@ static sigset_t block_signals(void)
 	return set;
 }
 
-/* Each request is a thread: their heaps would keep what was freed in them. */
+/* Limits the number of heaps: each request has a thread, and its heap would keep freed memory. */
 #define HEAPS_MAX 2
 
 int view__run(const struct export_options *o)

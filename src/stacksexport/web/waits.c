@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where threads wait, which threads wake them, and how long spans take. */
+/* Answers where threads wait, which threads wake them, and how long spans take. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define ROWS_DEFAULT "100"
 #define ROWS_MAX     10000
 
-/* Checks `limit`, and waits for what the queries read. */
+/* Checks `limit`, and waits for the parts that the queries read. */
 static int waits_prepare(struct web_request *r, struct answer *a)
 {
 	int64_t limit = 1;
@@ -43,7 +43,7 @@ int waits__answer(struct web_request *r, struct answer *a)
 	return err ? err : waits_show(r, "sql/view/waits.sql", a);
 }
 
-/* Wake-ups are paired when they are asked for first. */
+/* Pairs wake-ups at the first request that needs them. */
 static int load_wakings(struct web_request *r, struct answer *a)
 {
 	struct source *s = r->source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parameters of a request, and what its queries bind besides them. */
+/* The parameters of a request, and values that its queries bind besides them. */
 #ifndef STACKSEXPORT_WEB_WEBPARAMS_H
 #define STACKSEXPORT_WEB_WEBPARAMS_H
 
