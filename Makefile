@@ -293,7 +293,7 @@ format-check:
 lint: format-check lint-source lint-scripts lint-tidy
 
 # Folders of src in which no modules include each other. Add a folder when its last circle is gone.
-WITHOUT_CIRCLES := event jit runtime stacks symbol stacktrace libstacktrace stacksexport $(addprefix stacksexport/,duck model profile trace)
+WITHOUT_CIRCLES := event elf process symbol jit runtime cfi stacks stacktrace libstacktrace stacksexport $(addprefix stacksexport/,duck model profile trace)
 
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:
