@@ -59,10 +59,10 @@ static __always_inline bool has_user_side(struct task_struct *task)
 
 /*
  * Captures `task` according to `how` (enum capture_how, a constant for the verifier). Returns NULL
- * if the event is lost (already counted), else a slot for event__send() or event__drop(). `how` is
- * 64 bits wide, as are the counters of long loops. Before 354e8f1970f8 ("bpf: Support <8-byte
- * scalar spill and refill", 5.16) the verifier forgets smaller values that the compiler puts on the
- * stack for a while.
+ * if the event is lost (already counted) or left out (see `thinning`), else a slot for
+ * event__send() or event__drop(). `how` is 64 bits wide, as are the counters of long loops. Before
+ * 354e8f1970f8 ("bpf: Support <8-byte scalar spill and refill", 5.16) the verifier forgets smaller
+ * values that the compiler puts on the stack for a while.
  */
 struct capture_slot *event__capture(void *ctx, struct task_struct *task,
 				    const struct emission *what, __u64 how) __hidden;

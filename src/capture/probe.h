@@ -26,7 +26,10 @@ struct probe {
 	 * belongs to all ways. Empty: there is one way.
 	 */
 	const char *ways[PROBE_WAY_MAX];
-	unsigned stacks;       /* default, enum probe_stacks */
+	unsigned stacks; /* default, enum probe_stacks */
+	/* capture__thin() may leave out some of its events: each is complete in itself, and no sum
+	 * needs every one of them */
+	bool can_thin;
 	bool tells_interrupts; /* its programs call in_interrupt() */
 	enum probe_param param;
 	uint64_t param_default, param_max; /* Hz, ns, N */
