@@ -55,7 +55,7 @@ record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_as
 for test in UNIT_TESTS; do
 	CMOCKA_MESSAGE_OUTPUT=TAP /tests/$test >/out/$test 2>&1
 done
-record largest -p $sources --stack-size 1M --duration 1s
+record largest -p $sources --stack-size 1M --budget 50% --duration 1s
 
 mkdir /mnt
 mount -t ext4 -o no_prefetch_block_bitmaps /dev/nvme0n1 /mnt
