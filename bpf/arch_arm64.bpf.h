@@ -28,10 +28,24 @@ extern const volatile struct capture_config cfg;
 #define REGS_COMPAT_ARG_3(regs) REGS_ARG_3(regs)
 
 #define REGS_NR(regs) ((__u64)(__s64)(regs)->syscallno) /* number of the system call; -1: none */
+/* Arguments of a function, and its result. */
+#define REGS_CALL_0(r) ((r)->regs[0])
+#define REGS_CALL_1(r) ((r)->regs[1])
+#define REGS_CALL_2(r) ((r)->regs[2])
+#define REGS_RESULT(r) ((r)->regs[0])
+
 #define REGS_PC(regs) ((regs)->pc)
 #define REGS_G(regs)  ((regs)->regs[28]) /* Go's g, in Go code (ABIInternal) */
 
 #define ARCH_SYSCALL_FUNCTION(name) __arm64_sys_##name
+
+/* A call leaves the return address in the link register. */
+#define ARCH_CALL_PUSH 0
+
+static __always_inline __u64 regs__return_address(const struct pt_regs *regs)
+{
+	return regs->regs[30];
+}
 
 static __always_inline bool regs__are_compat(const struct pt_regs *regs)
 {

@@ -26,10 +26,28 @@
 #define REGS_COMPAT_ARG_3(regs) ((regs)->si)
 
 #define REGS_NR(regs) ((regs)->orig_ax) /* number of the system call */
+/* Arguments of a function, and its result. */
+#define REGS_CALL_0(regs) ((regs)->di)
+#define REGS_CALL_1(regs) ((regs)->si)
+#define REGS_CALL_2(regs) ((regs)->dx)
+#define REGS_RESULT(regs) ((regs)->ax)
+
 #define REGS_PC(regs) ((regs)->ip)
 #define REGS_G(regs)  ((regs)->r14) /* Go's g, in Go code (ABIInternal) */
 
 #define ARCH_SYSCALL_FUNCTION(name) __x64_sys_##name
+
+/* A call pushes the return address. */
+#define ARCH_CALL_PUSH 8
+
+/* Returns where a function will return to, at its first instruction; 0 if it cannot be read. */
+static __always_inline __u64 regs__return_address(const struct pt_regs *regs)
+{
+	__u64 address = 0;
+
+	bpf_probe_read_user(&address, sizeof(address), (const void *)regs->sp);
+	return address;
+}
 
 static __always_inline __u64 regs__sp(const struct pt_regs *regs)
 {

@@ -157,7 +157,8 @@ static __always_inline void copy_span(struct event *e, struct task_struct *task,
 		return;
 	e->span_id = s->span_id;
 	e->parent_id = s->parent_id;
-	e->id = s->id;
+	if (!what->id)
+		e->id = s->id;
 	__builtin_memcpy(e->span, s->name, EVENT_SPAN_SZ);
 }
 

@@ -26,17 +26,20 @@ static __always_inline void owner__set(struct owner *owner, const struct task_st
 
 /* The fields that a program sets for its event. The others are filled alike for all kinds. */
 struct emission {
-	__u64 time_ns, duration_ns, amount, id;
+	__u64 time_ns, duration_ns, amount;
+	__u64 id;	   /* 0: that of the span */
 	__u64 runnable_ns; /* UINT64_MAX: unknown */
 	__u64 kind, state;
 	__u64 cpu;
-	__u64 join;		 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
-	__u64 cgroup_id;	 /* 0: that of the task */
-	__u64 reason;		 /* errno, enum event_reason, 0 */
-	__u32 target;		 /* with EVENT_F_TARGET */
-	__u32 flags;		 /* those of enum event_flags that the program sets itself */
-	__u32 weight;		 /* 0 means 1 */
-	__u32 detail;		 /* enum event_detail */
+	__u64 join;	 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
+	__u64 cgroup_id; /* 0: that of the task */
+	__u64 reason;	 /* errno, enum event_reason, 0 */
+	__u32 target;	 /* with EVENT_F_TARGET */
+	__u32 flags;	 /* those of enum event_flags that the program sets itself */
+	__u32 detail;	 /* enum event_detail */
+	/* 0 means 1. What follows is aligned to 8 bytes: if it is 0, clang zeroes it by words, and
+	 * the verifier sees null pointers. */
+	__u32 weight;
 	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the
 				    stack */
 	__u64 detail_sz;

@@ -43,7 +43,12 @@
 	X(VFS_FDATASYNC, "vfs_fdatasync", "vfs")   \
 	X(VFS_RENAME, "vfs_rename", "vfs")         \
 	X(VFS_UNLINK, "vfs_unlink", "vfs")         \
-	X(VFS_STAT, "vfs_stat", "vfs")
+	X(VFS_STAT, "vfs_stat", "vfs")             \
+	X(ALLOC, "alloc", "alloc")                 \
+	X(FREE, "free", "alloc")                   \
+	X(UPROBE, "uprobe", "uprobe")              \
+	X(TRACEPOINT, "tracepoint", "tracepoint")  \
+	X(SDT, "sdt", "sdt")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -96,7 +101,8 @@ enum event_flags {
 	X(SOCKET, event_socket)   \
 	X(ADDRESS, event_address) \
 	X(UNIX, event_unix)       \
-	X(PATH, event_path)
+	X(PATH, event_path)       \
+	X(ARGS, event_args)
 
 #define X(id, ...) EVENT_DETAIL_##id,
 enum event_detail { EVENT_DETAILS(X) EVENT_DETAIL_CNT };
@@ -136,6 +142,17 @@ struct event_address {
 struct event_unix {
 	char path[108];
 	__u32 is_local;
+};
+
+#define EVENT_ARG_CNT	  4
+#define EVENT_ARG_TEXT_SZ 56
+
+/* What a chosen probe passed (src/capture/anyprobe.h). A text ends with NUL; its value is its size
+ * with that, 0 if it could not be read. A single text has all the room. */
+struct event_args {
+	__u64 choice; /* index of the probe's choice */
+	__u64 values[EVENT_ARG_CNT];
+	char text[EVENT_ARG_CNT][EVENT_ARG_TEXT_SZ];
 };
 
 #define EVENT_DETAIL_MAX sizeof(struct event_file)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* usdt: finds the processes for which the kernel would wait while it attaches probes. */
+/* Finds the processes for which the kernel would wait while it attaches probes. */
 #include "bpf/filter.bpf.h"
 
 /* Writes the id of each process of which a thread holds the lock of the address space, for reading
  * or for writing: see src/capture/uprobes.h. */
 SEC("?iter/task")
-int usdt__locked(struct bpf_iter__task *ctx)
+int uprobes__locked(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct mm_struct *mm = task ? task->mm : NULL;

@@ -27,7 +27,7 @@ WITH expected(part, name, holds, needed) AS (
         ('events', 'file', 'text', 'no'), ('events', 'fs', 'text', 'no'), ('events', 'local', 'text', 'no'),
         ('events', 'peer', 'text', 'no'), ('events', 'address', 'id', 'no'), ('events', 'cgroup', 'text', 'one'),
         ('events', 'host', 'text', 'one'), ('events', 'weight', 'int', 'one'), ('events', 'lost_kind', 'text', 'one'),
-        ('events', 'reason', 'text', 'one'),
+        ('events', 'reason', 'text', 'one'), ('events', 'probe', 'text', 'no'), ('events', 'args', 'text', 'no'),
         ('stacktraces', 'stack_id', 'id', 'each'), ('stacktraces', 'frames', 'list', 'each'),
         ('stacktraces', 'name', 'text', 'each'), ('stacktraces', 'address', 'id', 'each'),
         ('stacktraces', 'offset', 'id', 'each'), ('stacktraces', 'module', 'text', 'each'),

@@ -41,6 +41,8 @@
 --   selected_span                             the name of a span, or its id in decimal
 --   selected_cgroup                           this cgroup, and those inside of it
 --   selected_kind, selected_host
+--   other_groups_than               VARCHAR[] all groups but these
+--   selected_group                            a group by grouped_by: process, thread, cgroup, container, unit, span, host
 --
 -- Frames are long. A query over many events is fastest when it groups events by ustack_id and kstack_id first,
 -- and fetches frames for what is left; sql/pprof/ does so. A filter by a constant on what a view sorts by (pid in offcpu,
@@ -68,6 +70,31 @@ CREATE OR REPLACE MACRO selected_begin(begins) AS
 CREATE OR REPLACE MACRO has_selected_range() AS
     getvariable('selected_from') IS NOT NULL OR getvariable('selected_to') IS NOT NULL;
 
+-- The id of a container in a cgroup's path, 12 digits as its runtime prints it, or its name (LXC, systemd-nspawn).
+CREATE OR REPLACE MACRO container_of(cgroup) AS
+    coalesce(
+        nullif(left(regexp_extract(cgroup, '(?:^|[-/:])([0-9a-f]{64})(?:\.scope|/|$)', 1), 12), ''),
+        nullif(regexp_extract(cgroup, '/lxc(?:\.payload[./]|/)([^/]+)', 1), ''),
+        nullif(regexp_extract(cgroup, '/machine\.slice/(?:systemd-nspawn@|machine-)(.+?)\.(?:service|scope)', 1), ''),
+        '');
+
+-- The innermost unit of systemd that is no slice.
+CREATE OR REPLACE MACRO unit_of(cgroup) AS
+    regexp_extract(cgroup, '.*/([^/]+\.(?:service|scope|socket|mount|swap))(?:/|$)', 1);
+
+-- The group of an event: its command, or what the variable grouped_by says (stacksexport --by).
+CREATE OR REPLACE MACRO group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS
+    CASE getvariable('grouped_by')
+        WHEN 'process' THEN concat(command, ' ', tgid)
+        WHEN 'thread' THEN concat(coalesce(thread, command), ' ', pid)
+        WHEN 'cgroup' THEN coalesce(cgroup, '')
+        WHEN 'container' THEN coalesce(nullif(container_of(coalesce(cgroup, '')), ''), '[no container]')
+        WHEN 'unit' THEN coalesce(nullif(unit_of(coalesce(cgroup, '')), ''), '[no unit]')
+        WHEN 'span' THEN coalesce(nullif(trace_name, ''), '[no span]')
+        WHEN 'host' THEN coalesce(host, '')
+        ELSE command
+    END;
+
 -- Rows of a table, whatever their times are.
 CREATE OR REPLACE MACRO selected(rows) AS TABLE
 SELECT *
@@ -77,6 +104,13 @@ WHERE (getvariable('selected_command') IS NULL OR command = getvariable('selecte
     AND (getvariable('selected_pid') IS NULL OR tgid = getvariable('selected_pid'))
     AND (getvariable('selected_tid') IS NULL OR pid = getvariable('selected_tid'))
     AND (getvariable('selected_host') IS NULL OR host = getvariable('selected_host'))
+    AND (
+        getvariable('selected_group') IS NULL
+        OR group_of(command, thread, tgid, pid, cgroup, trace_name, host) = getvariable('selected_group'))
+    AND (
+        getvariable('other_groups_than') IS NULL
+        OR NOT list_contains(
+            getvariable('other_groups_than'), group_of(command, thread, tgid, pid, cgroup, trace_name, host)))
     AND (
         getvariable('selected_span') IS NULL
         OR trace_name = getvariable('selected_span')
@@ -113,18 +147,6 @@ SELECT e.*, coalesce(u.frames, []) AS ustack, coalesce(k.frames, []) AS kstack
 FROM events e
 LEFT JOIN stacktraces u ON u.stack_id = e.ustack_id
 LEFT JOIN stacktraces k ON k.stack_id = e.kstack_id;
-
--- The id of a container in a cgroup's path, 12 digits as its runtime prints it, or its name (LXC, systemd-nspawn).
-CREATE OR REPLACE MACRO container_of(cgroup) AS
-    coalesce(
-        nullif(left(regexp_extract(cgroup, '(?:^|[-/:])([0-9a-f]{64})(?:\.scope|/|$)', 1), 12), ''),
-        nullif(regexp_extract(cgroup, '/lxc(?:\.payload[./]|/)([^/]+)', 1), ''),
-        nullif(regexp_extract(cgroup, '/machine\.slice/(?:systemd-nspawn@|machine-)(.+?)\.(?:service|scope)', 1), ''),
-        '');
-
--- The innermost unit of systemd that is no slice.
-CREATE OR REPLACE MACRO unit_of(cgroup) AS
-    regexp_extract(cgroup, '.*/([^/]+\.(?:service|scope|socket|mount|swap))(?:/|$)', 1);
 
 -- What the batches say of processes. The union with a row that has all columns makes those null that a file lacks; the
 -- files of old recordings are none. In a shell the pattern matches the events, too, so that it always matches something.

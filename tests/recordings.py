@@ -31,6 +31,7 @@ NULLABLE = {
     "runnable": pa.int64(), "gaps": pa.int64(), "target": pa.int32(), "device": pa.string(), "file": pa.string(),
     "fs": pa.string(), "local": pa.string(), "peer": pa.string(), "address": pa.uint64(), "cgroup": pa.string(),
     "host": pa.string(), "weight": pa.int32(), "lost_kind": pa.string(), "reason": pa.string(), "path": pa.string(),
+    "probe": pa.string(), "args": pa.string(),
 }
 PROCESSES = pa.schema(
     [

@@ -40,7 +40,7 @@ struct rw_semaphore {
 
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
-	unsigned long start_code, start_brk, start_stack, stack_vm;
+	unsigned long start_code, start_brk, start_stack, stack_vm, exec_vm;
 	struct percpu_counter rss_stat[4]; /* from 6.2 on */
 	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
 	struct file *exe_file;

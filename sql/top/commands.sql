@@ -1,4 +1,4 @@
--- CPU and off-CPU time by group (groups.sql). `stacksexport top` prints the columns of its tables under their names, and
+-- CPU and off-CPU time by group (group_of). `stacksexport top` prints the columns of its tables under their names, and
 -- `group_name` under the name of the group. Integers are nanoseconds if the name ends in " s" or " ms". Columns that begin
 -- with "total" or end in " ms" have no sum. idle: blocked, waiting for work. Kernel threads that wait for work (state
 -- `idle`) are in none of the tables; idle.sql counts them.

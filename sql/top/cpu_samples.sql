@@ -1,4 +1,4 @@
--- CPU time by group (groups.sql) and stacks. The tables of CPU time are made from it.
+-- CPU time by group (group_of) and stacks. The tables of CPU time are made from it.
 CREATE OR REPLACE TEMP TABLE cpu_samples AS
 SELECT
     group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS group_name, ustack_id, kstack_id,

@@ -1,4 +1,4 @@
--- Off-CPU time by group (groups.sql), state, stack and length. The tables of off-CPU time are made from it. Kernel stacks
+-- Off-CPU time by group (group_of), state, stack and length. The tables of off-CPU time are made from it. Kernel stacks
 -- count only for threads without a user stack, because every kernel stack has the leaf `schedule`. Lengths are in classes,
 -- sixteen to each power of two, which keeps the table small: a quantile from it is right to 3 %. In a recording with a
 -- minimum, the gaps are sums of intervals and have no length.

@@ -17,8 +17,9 @@
 #include "capture/native.h"
 #include "event/kind.h"
 
-#define NS_PER_S      1000000000ull
-#define FILTER_PREFIX "filter__"
+#define NS_PER_S       1000000000ull
+#define FILTER_PREFIX  "filter__"
+#define LOCKED_PROGRAM "uprobes__locked"
 #define AHEAD_NS                                                                                 \
 	1000000 /* events are turned on and off this far in the future, so that all CPUs know by \
 		   then */
@@ -94,6 +95,16 @@ static bool records(const struct capture *c, const char *probe)
 	return false;
 }
 
+/* Returns the chosen way of a probe that has ways; NULL: it is not recorded. */
+static const char *way_of(const struct capture *c, const char *probe)
+{
+	for (size_t i = 0; i < c->options.probe_cnt; i++) {
+		if (!c->left_out[i] && !strcmp(c->options.probes[i].probe->name, probe))
+			return c->ways[i];
+	}
+	return NULL;
+}
+
 /* Returns false for a map that is named like a probe's programs, if the probe is not recorded: it
  * then needs no memory. */
 static bool is_used(const struct capture *c, const char *map)
@@ -114,6 +125,9 @@ static bool is_wanted(const struct capture *c, const char *name)
 {
 	if (is_filter(name))
 		return c->skel->rodata->cfg.who;
+	if (!strcmp(name, LOCKED_PROGRAM))
+		return records(c, "usdt") || records(c, "alloc") || records(c, "uprobe") ||
+		       records(c, "sdt");
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
 			return true;
@@ -190,6 +204,7 @@ static int open_skeleton(struct capture *c)
 {
 	struct capture_config *cfg;
 	struct features *f;
+	bool multi;
 	int err;
 
 	c->skel = collector_bpf__open();
@@ -218,11 +233,16 @@ static int open_skeleton(struct capture *c)
 	if (!f)
 		return -errno;
 	err = choose_programs(c, f);
+	multi = features__uprobe_multi(f);
 	if (!err)
 		err = capture__set_bounce(c, f);
 	if (!err)
-		err = usdt__prepare(c->usdt, c->skel,
-				    records(c, "usdt") && features__uprobe_multi(f));
+		err = usdt__prepare(c->usdt, c->skel, records(c, "usdt") && multi);
+	if (!err)
+		err = any_probes__prepare(c->any, c->skel,
+					  (records(c, "uprobe") || records(c, "sdt")) && multi);
+	if (!err)
+		err = alloc__prepare(c->alloc, c->skel, way_of(c, "alloc"), multi);
 	features__free(f);
 	return err;
 }
@@ -301,6 +321,10 @@ struct capture *capture__new(const struct capture_options *options)
 	c->cpu_cnt = err ? 0 : (size_t)cpu_cnt;
 	if (!err && !(c->usdt = usdt__new(options->probes, options->probe_cnt)))
 		err = -errno;
+	if (!err && !(c->any = any_probes__new(options->probes, options->probe_cnt)))
+		err = -errno;
+	if (!err && !(c->alloc = alloc__new()))
+		err = -errno;
 	if (!err)
 		err = open_skeleton(c);
 	if (!err)
@@ -314,7 +338,10 @@ struct capture *capture__new(const struct capture_options *options)
 
 bool capture__detach(struct capture *c)
 {
-	return !c || usdt__detach(c->usdt);
+	bool detached = !c || usdt__detach(c->usdt);
+
+	detached &= !c || any_probes__detach(c->any);
+	return (!c || alloc__detach(c->alloc)) && detached;
 }
 
 void capture__free(struct capture *c)
@@ -326,6 +353,8 @@ void capture__free(struct capture *c)
 	if (c->skel)
 		collector_bpf__detach(c->skel); /* what follows may take long */
 	usdt__free(c->usdt);
+	any_probes__free(c->any);
+	alloc__free(c->alloc);
 	collector_bpf__destroy(c->skel);
 	capture__free_rings(c);
 	free(c->skipped);
@@ -337,14 +366,15 @@ void capture__free(struct capture *c)
 /* ---- attach, begin, end -------------------------------------------------------------------------
  */
 
-/* The sampler attaches the program of a perf event; usdt attaches that of a uprobe. */
+/* The sampler attaches the program of a perf event; usdt attaches that of a uprobe, anyprobe.c that
+ * of a tracepoint. */
 static int attach_program(const struct bpf_prog_skeleton *p)
 {
 	enum bpf_prog_type type = bpf_program__type(*p->prog);
 	int err;
 
 	if (bpf_program__fd(*p->prog) < 0 || type == BPF_PROG_TYPE_PERF_EVENT ||
-	    type == BPF_PROG_TYPE_KPROBE)
+	    type == BPF_PROG_TYPE_KPROBE || type == BPF_PROG_TYPE_TRACEPOINT)
 		return 0;
 	*p->link = bpf_program__attach(*p->prog);
 	if (*p->link)
@@ -353,6 +383,14 @@ static int attach_program(const struct bpf_prog_skeleton *p)
 	log__error("cannot attach %s (%s): %s", p->name, bpf_program__section_name(*p->prog),
 		   strerror(-err));
 	return err;
+}
+
+/* Returns true if processes that do not exist yet may be recorded. */
+static bool starts_processes(const struct capture *c)
+{
+	const struct capture_filter *f = &c->options.filter;
+
+	return f->none_yet || f->comm_cnt || f->cgroup_cnt;
 }
 
 static int attach(struct capture *c)
@@ -371,7 +409,16 @@ static int attach(struct capture *c)
 		err = is_filter(s->progs[i].name) ? 0 : attach_program(&s->progs[i]);
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
+	if (!err)
+		err = any_probes__attach(c->any, c->skel);
+	if (!err)
+		err = alloc__attach(c->alloc, c->skel, starts_processes(c));
 	return err ? err : update_samplers(c);
+}
+
+const struct any_probes *capture__any_probes(const struct capture *c)
+{
+	return c->any;
 }
 
 int capture__load(struct capture *c)
@@ -454,47 +501,4 @@ void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 		capture__report_skipped(c, fn, arg);
 	}
 	capture__report_losses(c, fn, arg);
-}
-
-struct capture_cost *capture__costs(struct capture *c, size_t *cnt)
-{
-	const struct bpf_object_skeleton *s = c->skel->skeleton;
-	struct capture_cost *costs = calloc((size_t)s->prog_cnt, sizeof(*costs));
-
-	*cnt = 0;
-	for (int i = 0; costs && i < s->prog_cnt; i++) {
-		const struct bpf_program *prog = *s->progs[i].prog;
-		struct bpf_prog_info info = { 0 };
-		uint32_t sz = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &sz))
-			continue;
-		costs[(*cnt)++] = (struct capture_cost){ bpf_program__name(prog), info.run_cnt,
-							 info.run_time_ns };
-	}
-	return costs;
-}
-
-/* ---- what there is ------------------------------------------------------------------------------
- */
-
-int capture__list(capture_list_fn fn, void *arg)
-{
-	struct collector_bpf *skel = collector_bpf__open();
-	struct features *f = skel ? features__new() : NULL;
-	int err = f ? 0 : -errno;
-
-	if (f)
-		err = features__too_old(f) ? -ENOTSUP : features__err(f);
-	for (const struct probe *p = probes; p->name && !err; p++) {
-		const char *way;
-
-		fn(p, features__choose(f, skel->obj, p, &way) ? features__why(f) : NULL, arg);
-	}
-	if (!err)
-		diagnose__rights();
-	features__free(f);
-	collector_bpf__destroy(skel);
-	return err;
 }

@@ -10,6 +10,8 @@
 #include <sys/epoll.h>
 
 #include "bpf/config.h"
+#include "capture/alloc.h"
+#include "capture/anyprobe.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
 #include "capture/usdt.h"
@@ -28,6 +30,8 @@ struct capture {
 	struct sampler *samplers[PROBE_CHOICE_MAX];
 	size_t sampler_cnt;
 	struct usdt *usdt;
+	struct alloc *alloc;
+	struct any_probes *any;
 	const char *ways[PROBE_CHOICE_MAX]; /* the chosen way of each of options.probes; NULL if it
 					       has only one */
 	bool left_out[PROBE_CHOICE_MAX];

@@ -262,14 +262,21 @@ static bool has_uprobes(struct features *f, const char *name)
 	return false;
 }
 
+static bool has_sessions(struct features *f, const char *name)
+{
+	if (!has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION")) {
+		explain(f, "attach type", "BPF_TRACE_UPROBE_SESSION");
+		return false;
+	}
+	return has_uprobes(f, name);
+}
+
 static const struct {
 	const char *section;
 	bool (*has)(struct features *, const char *name);
 } hooks[] = {
-	{ "tp_btf/", has_tracepoint },
-	{ "fentry/", has_function },
-	{ "fexit/", has_function },
-	{ "uprobe", has_uprobes },
+	{ "tp_btf/", has_tracepoint },	    { "fentry/", has_function }, { "fexit/", has_function },
+	{ "uprobe/session", has_sessions }, { "uprobe", has_uprobes },
 };
 
 bool features__has_hook(struct features *f, const struct bpf_program *prog)

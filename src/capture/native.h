@@ -20,6 +20,9 @@ bool native__calls(const struct usercopy_code *, uint64_t target);
 /* Returns whether this code loads 32 bits from `off` bytes behind a pointer. */
 bool native__loads(const struct usercopy_code *, uint32_t off);
 
+/* The places of the first arguments of a function, in the syntax of USDT notes. */
+extern const char *const native__function_args[4];
+
 /* Reads one operand of a USDT argument, in the syntax of this machine's assembler. */
 void native__usdt_operand(struct usdt_text *, struct usdt_arg *);
 

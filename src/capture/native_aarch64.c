@@ -95,6 +95,8 @@ static void address(struct usdt_text *t, struct usdt_arg *a)
 		t->err = true;
 }
 
+const char *const native__function_args[4] = { "x0", "x1", "x2", "x3" };
+
 void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 {
 	if (usdt_text__take(t, "["))

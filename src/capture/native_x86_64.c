@@ -162,6 +162,8 @@ static void address(struct usdt_text *t, struct usdt_arg *a)
 		t->err = true;
 }
 
+const char *const native__function_args[4] = { "%rdi", "%rsi", "%rdx", "%rcx" };
+
 void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 {
 	if (usdt_text__take(t, "$")) {

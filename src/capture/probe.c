@@ -9,6 +9,7 @@
 
 #include "base/parse.h"
 #include "base/strcopy.h"
+#include "bpf/alloc.h"
 
 #define ITEM_MAX 128 /* bytes; no valid item without a path is nearly as long */
 #define NAMES_SZ 256
@@ -86,6 +87,35 @@ const struct probe probes[] = {
 	  .stacks = PROBE_USER,
 	  .usage = "tcp[:S]",
 	  .help = "TCP connections made, accepted and reset, and retransmissions (default u)" },
+	{ .name = "alloc",
+	  .ways = { "session", "pair" },
+	  .needs_processes = true,
+	  .stacks = PROBE_USER,
+	  .param = PROBE_BYTES,
+	  .param_default = 512 << 10,
+	  .param_max = ALLOC_INTERVAL_MAX,
+	  .usage = "alloc[:S][:BYTES]",
+	  .help = "blocks that the chosen processes allocate, one sample every BYTES, and when "
+		  "they "
+		  "are freed (default u, 512K; 0: all)" },
+	{ .name = "uprobe",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_TARGET,
+	  .usage = "uprobe[:S]:PATH:FUNCTION[=ARGS]",
+	  .help = "calls of a function; ARGS are up to four letters for its arguments: d int, "
+		  "u unsigned, l long, p pointer, s text, - none (default u)" },
+	{ .name = "tracepoint",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_TARGET,
+	  .usage = "tracepoint[:S]:GROUP:NAME[=FIELD+FIELD]",
+	  .help = "a tracepoint of the kernel, with up to four fields (default u, the first "
+		  "ones)" },
+	{ .name = "sdt",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_TARGET,
+	  .usage = "sdt[:S]:PATH:PROVIDER:NAME[=ARGS]",
+	  .help = "a static probe (USDT) of a program, with up to four arguments as numbers, or "
+		  "as ARGS of uprobe says (default u)" },
 	{ .name = NULL },
 };
 
@@ -176,13 +206,27 @@ static int parse_every(const struct explain *x, struct probe_choice *choice, con
 	return 0;
 }
 
+static int parse_bytes(const struct explain *x, struct probe_choice *choice, const char *part)
+{
+	int err = parse__size(part, &choice->param);
+
+	if (err == -EINVAL)
+		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or a size such as 64K", part);
+	if (err || choice->param > choice->probe->param_max)
+		return wrong(x, "BYTES is 0 (all) to %lluM",
+			     (unsigned long long)choice->probe->param_max >> 20);
+	return 0;
+}
+
 static int parse_param(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	switch (choice->probe->param) {
 	case PROBE_HZ: return parse_hz(x, choice->probe, part, &choice->param);
 	case PROBE_DURATION: return parse_wait(x, choice->probe, part, &choice->param);
 	case PROBE_EVERY: return parse_every(x, choice, part);
+	case PROBE_BYTES: return parse_bytes(x, choice, part);
 	case PROBE_PATH:
+	case PROBE_TARGET:
 	case PROBE_NO_PARAM: break;
 	}
 	return wrong(x, "'%s' is not stacks (u, k, uk, ku, n)", part);
@@ -221,10 +265,11 @@ static int parse_parts(const struct explain *x, struct probe_choice *choice, cha
 
 static bool takes_path(const struct probe *p)
 {
-	return p->param == PROBE_PATH;
+	return p->param == PROBE_PATH || p->param == PROBE_TARGET;
 }
 
-/* Parses S:PATH, :PATH, PATH:S or PATH. The path may contain colons. Returns the path. */
+/* Parses S:PATH, :PATH, PATH:S or PATH. The path may contain colons; a target ends with a name,
+ * which may look like stacks. Returns the path. */
 static char *cut_stacks(struct probe_choice *choice, char *rest)
 {
 	char *colon = strchrnul(rest, ':'), *last = strrchr(rest, ':');
@@ -237,7 +282,7 @@ static char *cut_stacks(struct probe_choice *choice, char *rest)
 			return colon + 1;
 		}
 	}
-	if (last && parse_stacks(last + 1, &choice->stacks))
+	if (last && choice->probe->param == PROBE_PATH && parse_stacks(last + 1, &choice->stacks))
 		*last = '\0';
 	return rest + (*rest == ':');
 }
@@ -265,6 +310,31 @@ static int parse_rest(const struct explain *x, struct probe_choice *choice, char
 	return parse_parts(x, choice, at);
 }
 
+/* Returns true for PATH:PROVIDER:NAME, also after stacks. The path of a file with spans must not
+ * end like that. */
+static bool names_static_probe(const char *rest)
+{
+	const char *name = strrchr(rest, ':'), *provider = name;
+	unsigned stacks;
+
+	if (!name || parse_stacks(name + 1, &stacks))
+		return false;
+	while (provider > rest && provider[-1] != ':')
+		provider--;
+	return provider > rest + 1 && !strchr(provider, '/') && strchr(rest, '/') &&
+	       !parse_stacks(strndupa(provider, (size_t)(name - provider)), &stacks);
+}
+
+/* Returns the probe that the item means: usdt has two forms. */
+static const struct probe *meant_by(const struct probe *p, const char *rest)
+{
+	if (strcmp(p->name, "usdt") != 0 || !rest || !names_static_probe(rest))
+		return p;
+	while (strcmp(p->name, "sdt") != 0)
+		p++;
+	return p;
+}
+
 static int parse_item(const struct explain *x, struct probe_choice *choice, char *item)
 {
 	size_t len = strcspn(item, ":");
@@ -272,6 +342,7 @@ static int parse_item(const struct explain *x, struct probe_choice *choice, char
 	for (const struct probe *p = probes; p->name; p++) {
 		if (strlen(p->name) != len || strncmp(p->name, item, len))
 			continue;
+		p = meant_by(p, item[len] ? item + len + 1 : NULL);
 		*choice = (struct probe_choice){ .probe = p,
 						 .stacks = p->stacks,
 						 .param = p->param_default };
@@ -292,7 +363,7 @@ static bool chosen(const struct probe_choice *choices, size_t cnt, const struct 
 static int add_all(struct probe_choice *out, size_t cnt)
 {
 	for (const struct probe *p = probes; p->name && cnt < PROBE_CHOICE_MAX; p++) {
-		if (takes_path(p) || chosen(out, cnt, p))
+		if (takes_path(p) || p->needs_processes || chosen(out, cnt, p))
 			continue;
 		out[cnt++] = (struct probe_choice){
 			.probe = p, .stacks = p->stacks, .param = p->param_default, .optional = true

@@ -12,8 +12,10 @@ enum probe_param {
 	PROBE_NO_PARAM,
 	PROBE_HZ,
 	PROBE_DURATION,
-	PROBE_EVERY, /* 1 of N; 0 and 1: all */
-	PROBE_PATH,  /* a file; the probe may be given more than once */
+	PROBE_EVERY,  /* 1 of N; 0 and 1: all */
+	PROBE_PATH,   /* a file; the probe may be given more than once */
+	PROBE_TARGET, /* a place in a file or in the kernel; likewise */
+	PROBE_BYTES,  /* one sample in so many; 0: all */
 };
 
 #define PROBE_WAY_MAX 3
@@ -31,8 +33,9 @@ struct probe {
 	 * needs every one of them */
 	bool can_thin;
 	bool tells_interrupts; /* its programs call in_interrupt() */
+	bool needs_processes;  /* which must be chosen; `all` leaves it out */
 	enum probe_param param;
-	uint64_t param_default, param_max; /* Hz, ns, N */
+	uint64_t param_default, param_max; /* Hz, ns, N, bytes */
 	const char *usage;		   /* "profile[:S][:HZ]" */
 	const char *help;		   /* one line */
 };
@@ -45,15 +48,15 @@ struct probe_choice {
 	bool optional; /* named by `all`: left out with a message if the machine does not support it
 			*/
 	uint64_t param;
-	const char *path; /* PROBE_PATH; points into the text that was parsed */
+	const char *path; /* PROBE_PATH, PROBE_TARGET; points into the text that was parsed */
 };
 
 #define PROBE_CHOICE_MAX 32
 
 /*
  * Parses "profile:u:99,switch:uk". "all" selects every probe that is not named beside it and needs
- * no path. Cuts the text into pieces. Returns the number of choices, or -EINVAL with `why`
- * describing the wrong part and what is allowed.
+ * no path and no chosen processes. Cuts the text into pieces. Returns the number of choices, or
+ * -EINVAL with `why` describing the wrong part and what is allowed.
  */
 int probes__parse(char *text, struct probe_choice *out, char *why, size_t why_sz);
 

@@ -50,6 +50,7 @@ struct locked {
 
 struct uprobes {
 	bool multi;
+	const char *source;
 	struct uprobe_set *sets;
 	size_t cnt;
 	int locked_fd;	      /* -1: there is no iterator */
@@ -66,13 +67,14 @@ struct uprobes {
 	uint32_t holder; /* one of the processes that it waits for; 0: none */
 };
 
-struct uprobes *uprobes__new(bool multi)
+struct uprobes *uprobes__new(bool multi, const char *source)
 {
 	struct uprobes *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return NULL;
 	u->multi = multi;
+	u->source = source;
 	u->locked_fd = -1;
 	priority__init_lock(&u->lock);
 	return u;
@@ -196,17 +198,21 @@ static size_t places_cnt(const struct uprobe_places *p)
 	return p->pc_offs.sz / sizeof(uint64_t);
 }
 
+#define MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
+
 static int attach_all(struct uprobe_set *s, const char *path)
 {
 	const struct uprobe_places *p = &s->places;
 	struct uprobe_multi attr = {
 		.prog_fd = (uint32_t)bpf_program__fd(s->prog),
-		.attach_type = UPROBES_ATTACH_MULTI,
+		.attach_type =
+			p->when == UPROBES_SESSION ? UPROBES_ATTACH_SESSION : UPROBES_ATTACH_MULTI,
 		.path = (uintptr_t)path,
 		.pc_offs = (uintptr_t)p->pc_offs.data,
 		.semaphore_offs = (uintptr_t)p->semaphore_offs.data,
 		.cookies = (uintptr_t)p->cookies.data,
 		.cnt = (uint32_t)places_cnt(p),
+		.multi_flags = p->when == UPROBES_RETURN ? MULTI_RETURN : 0,
 	};
 
 	s->fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
@@ -225,7 +231,7 @@ static int attach_each(struct uprobe_set *s, const char *path)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++, s->link_cnt++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offs[i],
-			    .bpf_cookie = cookies[i]);
+			    .bpf_cookie = cookies[i], .retprobe = s->places.when == UPROBES_RETURN);
 
 		s->links[i] = bpf_program__attach_uprobe_opts(s->prog, -1, path, pc_offs[i], &opts);
 		if (!s->links[i])
@@ -275,7 +281,7 @@ static void change_state(struct uprobes *u, enum uprobes_state state, int err)
 	u->err = err;
 	u->holder = 0;
 	if (u->late && state == UPROBES_ATTACHED && !u->stop && !err)
-		log__info("usdt: the probes are attached now");
+		log__info("%s: the probes are attached now", u->source);
 	bell__ring(&u->changed);
 	pthread_mutex_unlock(&u->lock);
 }
@@ -330,15 +336,15 @@ static bool wait_state(struct uprobes *u, enum uprobes_state state, uint64_t pat
 
 static void warn_late(const struct uprobes *u)
 {
-	const char *then = "the recording begins without its spans, and has them from when the "
+	const char *then = "the recording begins without its events, and has them from when the "
 			   "probes are attached";
 
 	if (u->holder)
-		log__warn("usdt: process %u keeps the lock of its address space (mmap_lock), under "
+		log__warn("%s: process %u keeps the lock of its address space (mmap_lock), under "
 			  "which the kernel attaches probes: %s",
-			  u->holder, then);
+			  u->source, u->holder, then);
 	else
-		log__warn("usdt: the kernel has not attached the probes yet: %s", then);
+		log__warn("%s: the kernel has not attached the probes yet: %s", u->source, then);
 }
 
 int uprobes__attach(struct uprobes *u, const struct bpf_link *locked)
@@ -351,7 +357,7 @@ int uprobes__attach(struct uprobes *u, const struct bpf_link *locked)
 	err = -thread__start(&u->thread, uprobes_run, u);
 	u->running = !err;
 	if (err) {
-		log__error("cannot attach to the probes of usdt: %s", strerror(-err));
+		log__error("cannot attach to the probes of %s: %s", u->source, strerror(-err));
 		return err;
 	}
 	priority__make_punctual(u->thread);

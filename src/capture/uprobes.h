@@ -13,19 +13,33 @@
 
 #include "base/buf.h"
 
-#define UPROBES_ATTACH_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, include/uapi/linux/bpf.h from 6.6 on */
+/* include/uapi/linux/bpf.h: BPF_TRACE_UPROBE_MULTI from 6.6 on, BPF_TRACE_UPROBE_SESSION from 6.13
+ * on
+ */
+#define UPROBES_ATTACH_MULTI   48
+#define UPROBES_ATTACH_SESSION 57
 
 struct bpf_link;
 struct bpf_program;
 struct uprobes;
 
+/* When the program runs. */
+enum uprobes_when {
+	UPROBES_AT,	 /* at the place */
+	UPROBES_RETURN,	 /* when the function returns that begins there */
+	UPROBES_SESSION, /* at both, if the program answers the first one with 0; only with `multi`
+			  */
+};
+
 /* The places of one program in one file: arrays of __u64, as the kernel takes them. */
 struct uprobe_places {
 	struct buf pc_offs, semaphore_offs, cookies;
+	enum uprobes_when when;
 };
 
-/* `multi`: the kernel attaches a program to many places at a time. Returns NULL and sets errno. */
-struct uprobes *uprobes__new(bool multi);
+/* `multi`: the kernel attaches a program to many places at a time. `source` (usdt, alloc) is for
+ * messages. Returns NULL and sets errno. */
+struct uprobes *uprobes__new(bool multi, const char *source);
 /* Takes the contents of `places`. `path` names the file in messages; `fd` is duplicated. The
  * program must live as long as the uprobes. Returns 0 or -errno. */
 int uprobes__add(struct uprobes *, const struct bpf_program *, const char *path, int fd,

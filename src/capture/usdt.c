@@ -260,7 +260,7 @@ struct usdt *usdt__new(const struct probe_choice *choices, size_t cnt)
 		u->calls = has_calls();
 
 	for (size_t i = 0; i < cnt && !err; i++) {
-		if (choices[i].path)
+		if (choices[i].probe->param == PROBE_PATH)
 			err = add_target(u, &choices[i]);
 	}
 	if (!err)
@@ -351,7 +351,7 @@ int usdt__attach(struct usdt *u, struct collector_bpf *skel)
 		err = bpf_map_update_elem(bpf_map__fd(skel->maps.usdt_sites), &i, &sites[i],
 					  BPF_ANY);
 	}
-	u->uprobes = uprobes__new(u->multi);
+	u->uprobes = uprobes__new(u->multi, "usdt");
 	if (!err && !u->uprobes)
 		err = -errno;
 	for (size_t i = 0; i < u->target_cnt && !err; i++)
@@ -360,5 +360,5 @@ int usdt__attach(struct usdt *u, struct collector_bpf *skel)
 		log__error("cannot attach to the probes of usdt: %s", strerror(-err));
 		return err;
 	}
-	return uprobes__attach(u->uprobes, skel->links.usdt__locked);
+	return uprobes__attach(u->uprobes, skel->links.uprobes__locked);
 }

@@ -2,6 +2,7 @@
 #include "collector/collector_help.h"
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +12,24 @@
 #include "capture/probe.h"
 #include "collector/optiontable.h"
 
-#define HELP_WIDTH 56 /* of 79, beside the names of sources */
+#define USAGE_WIDTH 17
+#define HELP_WIDTH  56 /* of 79, beside the names of sources */
 
-/* Prints an entry of the list below, broken at spaces: argp would break a long line anywhere. */
+/* Prints an entry of the list below, broken at spaces: argp would break a long line anywhere. A
+ * long usage has a line of its own. */
 static void print_entry(FILE *f, const char *usage, const char *help)
 {
+	bool alone = strlen(usage) > USAGE_WIDTH;
 	const char *rest = help;
 
-	fprintf(f, "  %-17s", usage);
+	fprintf(f, "  %-*s%s", USAGE_WIDTH, usage, alone ? "\n" : "");
 	while (*rest) {
 		size_t sz = strnlen(rest, HELP_WIDTH);
 
 		while (rest[sz] && rest[sz] != ' ')
 			sz--;
-		fprintf(f, "%*s  %.*s\n", rest == help ? 0 : 19, "", (int)sz, rest);
+		fprintf(f, "%*s  %.*s\n", rest == help && !alone ? 0 : USAGE_WIDTH + 2, "", (int)sz,
+			rest);
 		rest += sz + (rest[sz] == ' ');
 	}
 }

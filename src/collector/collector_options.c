@@ -229,7 +229,7 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
-		wrong(state, "runtimes", arg, "a comma list of: java, python");
+		wrong(state, "runtimes", arg, "a comma list of: java, javascript, python");
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state);
@@ -392,6 +392,17 @@ static void set_defaults(struct options *o)
 		o->recording.root = "/var/lib/stacks";
 }
 
+/* Returns true if a source needs chosen processes, and there are none. */
+static bool needs_processes(const struct options *o)
+{
+	const struct capture_filter *f = &o->capture.filter;
+	bool needed = false;
+
+	for (size_t i = 0; i < o->capture.probe_cnt; i++)
+		needed |= o->probes[i].probe->needs_processes;
+	return needed && !f->none_yet && !f->comm_cnt && !f->pid_cnt && !f->cgroup_cnt;
+}
+
 /* Reports options that only make sense together. */
 static void check(struct options *o, char *program)
 {
@@ -413,6 +424,9 @@ static void check(struct options *o, char *program)
 		why = "there is no command after --";
 	else if (o->command && (o->capture.filter.comm_cnt || o->capture.filter.pid_cnt))
 		why = "a command to launch cannot be combined with commands or processes to select";
+	else if (needs_processes(o))
+		why = "alloc needs the processes whose allocations it records: name a command, "
+		      "--pid or --cgroup";
 	else if (o->recording.append && !o->recording.dir)
 		why = "--append needs --dir";
 	if (!why)

@@ -103,7 +103,7 @@ static void (*const fillers[])(struct row *, const void *, size_t, struct record
 	[EVENT_DETAIL_NONE] = fill_none,       [EVENT_DETAIL_DISK] = fill_disk,
 	[EVENT_DETAIL_FILE] = fill_file,       [EVENT_DETAIL_SOCKET] = fill_socket,
 	[EVENT_DETAIL_ADDRESS] = fill_address, [EVENT_DETAIL_UNIX] = fill_unix,
-	[EVENT_DETAIL_PATH] = fill_path,
+	[EVENT_DETAIL_PATH] = fill_path,       [EVENT_DETAIL_ARGS] = fill_none, /* probeargs.h */
 };
 
 void detail__fill(struct row *row, const struct resolved_event *s, struct recording *r)

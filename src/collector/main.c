@@ -248,6 +248,7 @@ static int prepare(struct collector *c)
 	c->session = session__new(o, c->recording, &c->census, c->runtimes);
 	if (!c->session)
 		return -errno;
+	session__set_probes(c->session, capture__any_probes(c->capture));
 	c->drained_ns = monotonic__ns();
 	c->memory = memory__new(process_table__files(c->census.processes), c->census.jobs,
 				o->max_memory_sz);
@@ -432,7 +433,8 @@ static bool detach(struct collector *c)
 	bool detached = capture__detach(c->capture);
 
 	if (!detached)
-		log__warn("the kernel has not detached the probes of usdt yet; a process may keep "
+		log__warn("the kernel has not detached the probes of programs yet; a process may "
+			  "keep "
 			  "the lock of its address space: the recording is complete, but a child "
 			  "process remains until they are detached");
 	return detached;

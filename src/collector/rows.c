@@ -6,6 +6,7 @@
 
 #include "collector/cgroup.h"
 #include "collector/detail.h"
+#include "collector/probeargs.h"
 #include "collector/processrows.h"
 #include "collector/session.h"
 #include "event/kind.h"
@@ -158,6 +159,8 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 		      (e->flags & EVENT_F_TARGET ? ROW_TARGET : 0) |
 		      (e->kind == EVENT_SWITCH && r->has_gaps ? ROW_GAPS : 0);
 	detail__fill(&row, sl, r->recording);
+	if (e->detail == EVENT_DETAIL_ARGS && r->probes)
+		probe_args__fill(&row, sl, r->probes, r->recording);
 	return recording__add(r->recording, &row);
 }
 

@@ -10,6 +10,7 @@
 #include "collector/threadtable.h"
 #include "process/process.h"
 
+struct any_probes;
 struct cgroups;
 struct process_rows;
 
@@ -19,7 +20,8 @@ struct rows {
 	struct cgroups *cgroups;
 	struct process_rows *processes;
 	struct labels labels;
-	bool has_gaps; /* slices are joined, and the column `gaps` is filled */
+	const struct any_probes *probes; /* borrowed; NULL: none are recorded */
+	bool has_gaps;			 /* slices are joined, and the column `gaps` is filled */
 };
 
 /* Borrows the recording and the processes. Returns 0 or -errno. */

@@ -83,6 +83,11 @@ void session__free(struct session *s)
 	free(s);
 }
 
+void session__set_probes(struct session *s, const struct any_probes *any)
+{
+	s->rows.probes = any;
+}
+
 /* ---- records ------------------------------------------------------------------------------------
  */
 

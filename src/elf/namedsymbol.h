@@ -10,4 +10,16 @@
  */
 uint64_t elf_symbol__find(const struct elf_file *, const char *name, size_t *left);
 
+/*
+ * Fills found[] with the addresses of `cnt` such symbols, 0 where there is none, in one pass. Looks
+ * through the other symbols only if the dynamic ones lack the first or the last name. Returns
+ * found[0].
+ */
+struct elf_symbol_names {
+	const char *const *names;
+	size_t cnt;
+};
+uint64_t elf_symbol__find_all(const struct elf_file *, const struct elf_symbol_names *,
+			      uint64_t *found, size_t *left);
+
 #endif

@@ -30,11 +30,14 @@ struct managed_frame {
 	 * frame that runs a function has its frame pointer there. */
 	uint64_t own_pc, own_sp;
 	bool interprets;
+	bool hidden; /* the runtime itself is at work */
 };
 
 struct managed_code {
 	enum managed_result (*step)(void *arg, const struct managed_query *,
 				    struct managed_frame *);
+	/* Returns true if a runtime may have code without call-frame information in this file. */
+	bool (*may_own)(void *arg, const struct mapping *);
 	void *arg;
 };
 

@@ -10,7 +10,10 @@ enum code_kind {
 	CODE_STUB,	  /* of the runtime itself */
 	CODE_INTERPRETER, /* its frames say which function they run */
 	CODE_COMPILED,
-	CODE_NATIVE, /* calls a function in native code */
+	CODE_NATIVE,   /* calls a function in native code */
+	CODE_JIT,      /* of the runtime itself, made for a task: it may be freed */
+	CODE_BASELINE, /* its frames are those of the interpreter; a scope is a bytecode's offset */
+	CODE_BYTECODE, /* no code: what interpreters run; .scripts is empty if it has no name */
 };
 
 /* A call in the code of a function: of itself, or of one that was inlined. */
@@ -46,6 +49,8 @@ struct code_blob {
 	size_t script_cnt;
 	/* For the table of a process's code: */
 	uint64_t checked_ns;
+	uint64_t hint; /* that did not lead to the function of this bytecode; 0: none */
+	uint32_t tries;
 };
 
 void code_blob__free(struct code_blob *);	    /* accepts NULL */

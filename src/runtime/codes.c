@@ -7,28 +7,31 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "base/array.h"
 #include "base/hash.h"
 #include "base/monotonic.h"
 #include "process/crowd.h"
+#include "runtime/codefetch.h"
+#include "runtime/codeset.h"
 #include "runtime/locate.h"
 
 #define MEMORY_MAX (128u << 20) /* bytes of all code; then processes are forgotten */
 #define HOSTS_MAX  1024
 #define BLOBS_MAX  32768      /* of one process; then all of it are forgotten */
-#define READ_MAX   (8u << 20) /* bytes of one piece */
-#define WANTED_MAX 512	      /* pieces that one job reads */
 #define CHECK_NS   100000000  /* until code that is used has to be found unchanged */
+#define TRIES_MAX  16	      /* places of a function that are tried within CHECK_NS */
 #define RETRY_NS   1000000000 /* until an address without code is tried again */
+
+struct wanted_list {
+	struct code_wanted at[WANTED_MAX];
+	size_t cnt;
+};
 
 struct host {
 	uint32_t tgid;
 	uint64_t from_ns;
 	struct runtime_layout layout;
 	struct code_ranges ranges;
-	struct code_blob **blobs; /* ascending, none overlaps another */
-	size_t cnt, cap;
-	size_t sz; /* bytes */
+	struct code_set code;
 	bool reading;
 	bool given_up;		  /* its memory cannot be read: it has ended */
 	struct host *prev, *next; /* the one used last is the list's last */
@@ -43,33 +46,13 @@ struct codes {
 	struct codes_stats stats;
 };
 
-/* Knows all that it needs: it may go on when all else is gone. */
-struct fetching {
-	struct job job;
-	struct codes *codes; /* only while there are jobs */
-	struct host *host;
-	int proc;
-	uint32_t tgid;
-	uint64_t begin_ns;
-	struct runtime_layout layout;
-	struct code_ranges ranges;
-	bool has_ranges;
-	size_t cnt, done;
-	struct {
-		struct code_wanted wanted;
-		struct code_blob *blob; /* NULL: it is the same as before */
-	} pieces[];
-};
-
 /* ---- processes ----------------------------------------------------------------------------------
  */
 
 static void host__forget(struct codes *c, struct host *h)
 {
-	for (size_t i = 0; i < h->cnt; i++)
-		code_blob__free(h->blobs[i]);
-	c->stats.sz -= h->sz;
-	h->sz = h->cnt = 0;
+	c->stats.sz -= h->code.sz;
+	code_set__clear(&h->code);
 }
 
 static void host__free(struct codes *c, struct host *h)
@@ -79,7 +62,6 @@ static void host__free(struct codes *c, struct host *h)
 	DL_DELETE(c->recent, h);
 	if (c->last == h)
 		c->last = NULL;
-	free(h->blobs);
 	free(h);
 }
 
@@ -180,10 +162,33 @@ const struct runtime_layout *codes__layout(struct codes *c, const struct process
 	return h ? &h->layout : NULL;
 }
 
-static bool host__has(const struct host *h, uint64_t addr)
+static bool host__has(const struct host *h, const struct process *p, uint64_t addr)
 {
+	const struct mapping *m;
+
+	if (!h->layout.runtime->code->ranges) {
+		m = process__find(p, addr);
+		return m && m->kind == MAPPING_ANON;
+	}
 	for (size_t i = 0; i < h->ranges.cnt; i++)
 		if (addr >= h->ranges.at[i].start && addr < h->ranges.at[i].end)
+			return true;
+	return false;
+}
+
+/* Returns true if the runtime has code without call-frame information in this file. */
+static bool is_own_file(const struct runtime *r, const struct mapping *m)
+{
+	const char *slash = m && m->kind == MAPPING_FILE && m->path ? strrchr(m->path, '/') : NULL;
+
+	return slash && r->code && !r->code->ranges && r->may_have(slash + 1);
+}
+
+bool codes__may_own(void *arg, const struct mapping *m)
+{
+	(void)arg;
+	for (size_t i = 0; runtimes_table[i]; i++)
+		if (is_own_file(runtimes_table[i], m))
 			return true;
 	return false;
 }
@@ -191,64 +196,33 @@ static bool host__has(const struct host *h, uint64_t addr)
 /* ---- pieces -------------------------------------------------------------------------------------
  */
 
-/* Returns the index of the first piece that ends after an address. */
-static size_t find_after(const struct host *h, uint64_t addr)
-{
-	size_t lo = 0, hi = h->cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (h->blobs[mid]->end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static struct code_blob *find_blob(const struct host *h, uint64_t addr)
 {
-	size_t i = find_after(h, addr);
-
-	return i < h->cnt && h->blobs[i]->start <= addr ? h->blobs[i] : NULL;
+	return code_set__find(&h->code, addr);
 }
 
-/* Puts a piece in the place of those that it overlaps. */
 static void put_blob(struct codes *c, struct host *h, struct code_blob *b)
 {
-	struct code_blob **room = array__room(h->blobs, h->cnt, &h->cap, sizeof(*room));
-	size_t first, past;
-
-	if (!room) {
-		code_blob__free(b);
-		return;
-	}
-	h->blobs = room;
-	first = past = find_after(h, b->start);
-	for (; past < h->cnt && room[past]->start < b->end; past++) {
-		h->sz -= code_blob__memory(room[past]);
-		c->stats.sz -= code_blob__memory(room[past]);
-		code_blob__free(room[past]);
-	}
-	memmove(room + first + 1, room + past, (h->cnt - past) * sizeof(*room));
-	room[first] = b;
-	h->cnt += 1 - (past - first);
-	h->sz += code_blob__memory(b);
-	c->stats.sz += code_blob__memory(b);
+	c->stats.sz -= h->code.sz;
+	code_set__put(&h->code, b);
+	c->stats.sz += h->code.sz;
 }
 
-/* Returns true if a piece has to be read, or found to be the same still. */
-static bool is_due(const struct code_blob *b, uint64_t now_ns)
+/* Returns true if a piece has to be read, or found to be the same still. A young function moves
+ * several times: each new place of it is tried. */
+static bool is_due(const struct code_blob *b, uint64_t hint, uint64_t now_ns)
 {
-	if (!b)
+	if (!b || (b->hint && b->hint != hint && b->tries < TRIES_MAX))
 		return true;
 	switch (b->kind) {
 	case CODE_STUB:
 	case CODE_INTERPRETER: return false; /* never freed */
 	case CODE_NONE: return now_ns > b->checked_ns + RETRY_NS;
 	case CODE_COMPILED:
-	case CODE_NATIVE: break;
+	case CODE_NATIVE:
+	case CODE_JIT:
+	case CODE_BASELINE:
+	case CODE_BYTECODE: break;
 	}
 	return now_ns > b->checked_ns + CHECK_NS;
 }
@@ -256,117 +230,32 @@ static bool is_due(const struct code_blob *b, uint64_t now_ns)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-/* Returns a piece without code, for an address at which none can be read. */
-static struct code_blob *no_code(struct code_blob *b, uint64_t pc)
+/* A try that fails is counted with those before, until its time is over. */
+static void note_failure(struct code_blob *b, const struct code_blob *old,
+			 const struct code_wanted *w)
 {
-	code_blob__free(b);
-	b = calloc(1, sizeof(*b));
-	if (b) {
-		b->start = pc;
-		b->end = pc + 1;
-	}
-	return b;
+	if (b->kind != CODE_BYTECODE || b->script_cnt)
+		return;
+	b->hint = w->hint;
+	b->tries = old && old->hint && old->tries < TRIES_MAX ? old->tries + 1 : 1;
 }
 
-static void fetch(const struct fetching *f, int mem, const struct code_wanted *w,
-		  struct code_blob **out)
+static void take(struct code_fetch *f, size_t i)
 {
-	struct remote remote = { .mem = mem, .left = READ_MAX };
-	struct code_blob *b = calloc(1, sizeof(*b));
-	int err = b ? f->layout.runtime->code->read(&remote, &f->layout, w, b) : -ENOMEM;
-
-	*out = b;
-	if (err == -EALREADY) {
-		code_blob__free(b);
-		*out = NULL;
-	} else if (err) {
-		*out = no_code(b, w->pc);
-	}
-}
-
-static bool is_within(const struct code_blob *b, uint64_t pc)
-{
-	return b && b->kind != CODE_NONE && pc >= b->start && pc < b->end;
-}
-
-/* Several addresses may be in one piece: it is read once. They are in order. */
-static void fetch_all(struct job *job)
-{
-	struct fetching *f = (struct fetching *)job;
-	int mem = locate__open(f->proc, f->tgid, "mem");
-	struct remote remote = { .mem = mem, .left = READ_MAX };
-	const struct code_blob *last = NULL;
-
-	f->begin_ns = monotonic__ns();
-	f->has_ranges =
-		mem >= 0 && f->layout.runtime->code->ranges(&remote, &f->layout, &f->ranges) == 0;
-	for (f->done = 0; f->has_ranges && f->done < f->cnt; f->done++) {
-		const struct code_wanted *w = &f->pieces[f->done].wanted;
-
-		if (is_within(last, w->pc))
-			continue;
-		fetch(f, mem, w, &f->pieces[f->done].blob);
-		last = f->pieces[f->done].blob;
-	}
-	if (mem >= 0)
-		close(mem);
-}
-
-static void take(struct fetching *f, size_t i)
-{
-	struct code_blob *b = f->pieces[i].blob, *old;
+	struct code_blob *b = f->pieces[i].blob, *old = find_blob(f->host, f->pieces[i].wanted.pc);
 
 	if (b) {
-		b->checked_ns = f->begin_ns;
+		note_failure(b, old, &f->pieces[i].wanted);
+		b->checked_ns =
+			b->tries > 1 && b->tries < TRIES_MAX ? old->checked_ns : f->begin_ns;
 		f->codes->stats.read++;
 		put_blob(f->codes, f->host, b);
 		return;
 	}
-	old = find_blob(f->host, f->pieces[i].wanted.pc);
 	if (old && i < f->done) {
 		old->checked_ns = f->begin_ns;
 		f->codes->stats.checked++;
 	}
-}
-
-static void fetch_done(struct job *job)
-{
-	struct fetching *f = (struct fetching *)job;
-	struct host *h = f->host;
-
-	h->reading = false;
-	h->given_up = !f->has_ranges;
-	if (f->has_ranges)
-		h->ranges = f->ranges;
-	if (h->cnt + f->cnt > BLOBS_MAX)
-		host__forget(f->codes, h);
-	for (size_t i = 0; i < f->cnt; i++)
-		take(f, i);
-	free(f);
-}
-
-static void submit(struct codes *c, struct host *h, const struct code_wanted *wanted, size_t cnt)
-{
-	struct fetching *f = calloc(1, sizeof(*f) + cnt * sizeof(*f->pieces));
-
-	if (!f)
-		return;
-	f->job = (struct job){ .rank = JOB_FIRST,
-			       .lane = crowd__lane(c->proc, h->tgid),
-			       .crowd = crowd__of(c->proc, h->tgid),
-			       .work = fetch_all,
-			       .done = fetch_done };
-	f->codes = c;
-	f->host = h;
-	f->proc = c->proc;
-	f->tgid = h->tgid;
-	f->layout = h->layout;
-	f->cnt = cnt;
-	for (size_t i = 0; i < cnt; i++)
-		f->pieces[i].wanted = wanted[i];
-	h->reading = true;
-	c->stats.jobs++;
-	jobs__submit(c->jobs, &f->job);
 }
 
 static int by_address(const void *a, const void *b)
@@ -376,28 +265,98 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void want(const struct host *h, uint64_t pc, struct code_wanted *out)
-{
-	const struct code_blob *b = find_blob(h, pc);
+static void fetch_done(struct job *);
 
-	*out = (struct code_wanted){ pc, b ? b->header : 0, b ? b->id : 0 };
+static void submit(struct codes *c, struct host *h, struct wanted_list *list)
+{
+	size_t cnt = list->cnt;
+	struct code_fetch *f = calloc(1, sizeof(*f) + cnt * sizeof(*f->pieces));
+
+	if (!f)
+		return;
+	f->job = (struct job){ .rank = JOB_FIRST,
+			       .lane = crowd__lane(c->proc, h->tgid),
+			       .crowd = crowd__of(c->proc, h->tgid),
+			       .work = code_fetch__work,
+			       .done = fetch_done };
+	f->codes = c;
+	f->host = h;
+	f->proc = c->proc;
+	f->tgid = h->tgid;
+	f->layout = h->layout;
+	f->cnt = cnt;
+	qsort(list->at, cnt, sizeof(*list->at), by_address);
+	for (size_t i = 0; i < cnt; i++)
+		f->pieces[i].wanted = list->at[i];
+	h->reading = true;
+	c->stats.jobs++;
+	jobs__submit(c->jobs, &f->job);
 }
 
-/* Requests, in one go, the code of all words of the stack that may be return addresses into it:
- * most of them are. */
-static void request(struct codes *c, struct host *h, const struct managed_query *q, uint64_t pc)
+static void fetch_done(struct job *job)
 {
-	struct code_wanted wanted[WANTED_MAX];
-	uint64_t word, now_ns = q->sample->event_ns;
-	size_t cnt = 0;
+	struct code_fetch *f = (struct code_fetch *)job;
+	struct host *h = f->host;
 
-	want(h, pc, &wanted[cnt++]);
-	for (uint64_t off = 0; off + 8 <= q->stack->sz && cnt < WANTED_MAX; off += 8)
-		if (snapshot__word(q->stack, q->stack->addr + off, &word) &&
-		    host__has(h, word - 1) && is_due(find_blob(h, word - 1), now_ns))
-			want(h, word - 1, &wanted[cnt++]);
-	qsort(wanted, cnt, sizeof(*wanted), by_address);
-	submit(c, h, wanted, cnt);
+	h->reading = false;
+	h->given_up = !f->has_ranges;
+	if (f->has_ranges)
+		h->ranges = f->ranges;
+	if (h->code.cnt + f->cnt > BLOBS_MAX)
+		host__forget(f->codes, h);
+	for (size_t i = 0; i < f->cnt; i++)
+		take(f, i);
+	free(f);
+}
+
+static void want(const struct host *h, const struct code_wanted *w, struct code_wanted *out)
+{
+	const struct code_blob *b = find_blob(h, w->pc);
+
+	*out = (struct code_wanted){ w->pc, b ? b->header : 0, b ? b->id : 0, w->hint,
+				     w->other_hint };
+}
+
+/* Returns the piece that a word of the stack leads to: the code that it returns to, or the bytecode
+ * of a frame there. */
+static bool leads_to(const struct host *h, const struct managed_query *q, uint64_t at,
+		     struct code_wanted *w)
+{
+	const struct runtime_code *code = h->layout.runtime->code;
+	uint64_t word, pc;
+
+	if (!snapshot__word(q->stack, at, &word))
+		return false;
+	*w = (struct code_wanted){ .pc = word - 1 };
+	if (host__has(h, q->process, word - 1))
+		return true;
+	return code->bytecode && word > at && snapshot__word(q->stack, at + 8, &pc) &&
+	       process__find(q->process, pc - 1) && code->bytecode(&h->layout, q->stack, at, w);
+}
+
+/* Collects all pieces that words of the stack lead to: most of them are needed. */
+static void collect(const struct host *h, const struct managed_query *q,
+		    const struct code_wanted *first, struct wanted_list *list)
+{
+	uint64_t now_ns = q->sample->event_ns;
+	struct code_wanted w;
+
+	if (list->cnt < WANTED_MAX)
+		want(h, first, &list->at[list->cnt++]);
+	for (uint64_t off = 0; off + 8 <= q->stack->sz && list->cnt < WANTED_MAX; off += 8)
+		if (leads_to(h, q, q->stack->addr + off, &w) &&
+		    is_due(find_blob(h, w.pc), w.hint, now_ns))
+			want(h, &w, &list->at[list->cnt++]);
+}
+
+/* Requests pieces in one go. Events behind this one wait: they get what they need after it. */
+static void request(struct codes *c, struct host *h, const struct managed_query *q,
+		    const struct code_wanted *first)
+{
+	struct wanted_list list = { .cnt = 0 };
+
+	collect(h, q, first, &list);
+	submit(c, h, &list);
 }
 
 /* ---- walking ------------------------------------------------------------------------------------
@@ -409,34 +368,43 @@ struct host_walk {
 	struct host *host;
 };
 
-static const struct code_blob *find_for_walk(struct code_walk *walk, uint64_t pc)
+static const struct code_blob *find_function(struct code_walk *walk,
+					     const struct code_wanted *wanted)
 {
 	struct host_walk *w = (struct host_walk *)walk;
 	struct host *h = w->host;
-	const struct code_blob *b;
+	const struct code_blob *b = find_blob(h, wanted->pc);
 
-	if (!host__has(h, pc))
-		return NULL;
-	b = find_blob(h, pc);
-	if (!walk->query->patient || h->given_up || !is_due(b, walk->query->sample->event_ns))
+	if (!walk->query->patient || h->given_up ||
+	    !is_due(b, wanted->hint, walk->query->sample->event_ns))
 		return b;
 	walk->awaits = true;
 	if (!h->reading)
-		request(w->codes, h, walk->query, pc);
+		request(w->codes, h, walk->query, wanted);
 	return NULL;
+}
+
+static const struct code_blob *find_for_walk(struct code_walk *walk, uint64_t pc)
+{
+	if (!host__has(((struct host_walk *)walk)->host, walk->query->process, pc))
+		return NULL;
+	return find_function(walk, &(struct code_wanted){ .pc = pc });
 }
 
 enum managed_result codes__step(void *arg, const struct managed_query *q, struct managed_frame *f)
 {
 	struct codes *c = arg;
 	struct host *h = host__of(c, q->process);
-	struct host_walk w = { { q, find_for_walk, false }, c, h };
+	struct host_walk w = { { q, find_for_walk, find_function, NULL, false }, c, h };
+	uint64_t place = f->pc - f->caller;
 
-	if (!h || !host__has(h, f->pc - f->caller))
+	if (!h || !(host__has(h, q->process, place) ||
+		    is_own_file(h->layout.runtime, process__find(q->process, place))))
 		return MANAGED_NONE;
+	w.walk.layout = &h->layout;
 	f->own_pc = f->pc;
 	f->own_sp = f->sp;
-	f->interprets = false;
+	f->interprets = f->hidden = false;
 	return h->layout.runtime->code->step(&w.walk, f);
 }
 

@@ -28,8 +28,9 @@ void codes__add(struct codes *, const struct codes_owner *);
 /* Returns the layout of a process's runtime, or NULL: it has none that makes code. */
 const struct runtime_layout *codes__layout(struct codes *, const struct process *);
 
-/* `step` of struct managed_code; `arg` is the struct codes. */
+/* Functions of struct managed_code; `arg` is the struct codes. */
 enum managed_result codes__step(void *arg, const struct managed_query *, struct managed_frame *);
+bool codes__may_own(void *arg, const struct mapping *);
 
 /* Returns the code at a place, or NULL if none is known. Valid until jobs__collect(). */
 const struct code_blob *codes__at(struct codes *, const struct process *, uint64_t place);

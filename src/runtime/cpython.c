@@ -324,12 +324,14 @@ static bool may_have(const char *file)
 	return strncmp(file, "python", 6) == 0 || strncmp(file, "libpython", 9) == 0;
 }
 
+static const char *const symbols[] = { "_PyRuntime", "Py_Version", NULL };
+
 const struct runtime cpython = {
 	.name = "python",
 	.by_order = "python_order",
 	.gone = "python_gone",
 	.unknown = { .module = "[python]" },
-	.symbols = { "_PyRuntime", "Py_Version" },
+	.symbols = symbols,
 	.may_have = may_have,
 	.locate = locate,
 	.split = split,

@@ -66,6 +66,35 @@ static bool find_line(const struct expanding *x, const struct script_function *f
 	return true;
 }
 
+/* Returns false if nothing is known of what the frame runs. */
+static bool put_bytecode(struct expanding *x, size_t i, const struct code_blob *made)
+{
+	const struct frame *f = &x->trace->frames[i];
+	const struct runtime_code *code = x->runtime->code;
+	const struct runtime_layout *l = codes__layout(x->in->codes, x->in->process);
+	struct script_call out = { .mark = made ? code->baseline : code->interpreted };
+	const struct code_blob *b = NULL;
+	struct code_wanted wanted;
+	uint32_t scope;
+
+	if (code->bytecode && code->bytecode(l, x->in->stack, f->sp, &wanted))
+		b = codes__at(x->in->codes, x->in->process, wanted.pc);
+	if (!b || b->kind != CODE_BYTECODE)
+		return false;
+	if (!b->script_cnt) {
+		put_unknown(x, f);
+		return true;
+	}
+	scope = code_blob__scope(b, code->place(l, x->in->stack, f, made) + 1, false);
+	if (scope != CODE_NOWHERE) {
+		out.line = b->scopes[scope].line;
+		out.line_in = b->scopes[scope].line_in;
+	}
+	out.script = &b->scripts[0];
+	put_call(x, f, &out);
+	return true;
+}
+
 static void put_interpreted(struct expanding *x, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
@@ -93,7 +122,7 @@ static bool was_calling(const struct expanding *x, size_t i)
 	const struct frame *callee = i ? &x->trace->frames[i - 1] : NULL;
 	const struct code_blob *b;
 
-	if (!callee || !(callee->flags & FRAME_MANAGED))
+	if (!callee || !(callee->flags & FRAME_MANAGED) || x->runtime->code->bytecode)
 		return false;
 	if (callee->flags & FRAME_INTERPRETS)
 		return true;
@@ -128,6 +157,19 @@ static void put_compiled(struct expanding *x, const struct code_blob *b, size_t 
 	}
 }
 
+/* Code that is not known: it is gone, or a copy of code of the runtime's file. */
+static void put_copy(struct expanding *x, size_t i)
+{
+	const struct frame *f = &x->trace->frames[i];
+
+	if (f->flags & FRAME_INTERPRETS && put_bytecode(x, i, NULL))
+		return;
+	if (f->flags & FRAME_INTERPRETER)
+		put_frame(x, f);
+	else
+		put_unknown(x, f);
+}
+
 /* ---- all ----------------------------------------------------------------------------------------
  */
 
@@ -136,8 +178,14 @@ static void put_managed(struct expanding *x, size_t i)
 	const struct frame *f = &x->trace->frames[i];
 	const struct code_blob *b = codes__at(x->in->codes, x->in->process, frame__place(f));
 
+	if (f->map && f->map->kind == MAPPING_FILE) {
+		if (!(f->flags & FRAME_INTERPRETS) || !put_bytecode(x, i, NULL))
+			put_frame(x, f);
+		return;
+	}
 	switch (b ? b->kind : CODE_NONE) {
-	case CODE_NONE: put_unknown(x, f); break;
+	case CODE_NONE: put_copy(x, i); break;
+	case CODE_JIT:
 	case CODE_STUB: put_simple(x, f, b, STUB_MARK); break;
 	case CODE_INTERPRETER:
 		if (f->flags & FRAME_INTERPRETS)
@@ -145,9 +193,25 @@ static void put_managed(struct expanding *x, size_t i)
 		else
 			put_simple(x, f, b, STUB_MARK);
 		break;
+	case CODE_BYTECODE: break;
+	case CODE_BASELINE:
+		if (!(f->flags & FRAME_INTERPRETS) || !put_bytecode(x, i, b))
+			put_unknown(x, f);
+		break;
 	case CODE_COMPILED: put_compiled(x, b, i); break;
 	case CODE_NATIVE: put_simple(x, f, b, x->runtime->code->native); break;
 	}
+}
+
+/* The leaf is a builtin: no call-frame information led to its caller. */
+static bool is_builtin_leaf(const struct trace *t)
+{
+	uint32_t source = t->cnt > 1 ? t->frames[1].source : FRAME_BY_CFI;
+
+	return t->cnt > 1 && t->frames[0].map && t->frames[0].map->kind == MAPPING_FILE &&
+	       t->frames[1].flags & FRAME_MANAGED &&
+	       (source == FRAME_BY_CODE || source == FRAME_BY_RETURN_ADDRESS ||
+		source == FRAME_BY_LEAF_POINTER);
 }
 
 bool expand__frames(struct trace *t, const struct expand_input *in, bool last,
@@ -156,6 +220,8 @@ bool expand__frames(struct trace *t, const struct expand_input *in, bool last,
 	struct expanding x = { .in = in, .trace = t, .room = room };
 
 	x.runtime = codes__layout(in->codes, in->process)->runtime;
+	if (x.runtime->code->bytecode && is_builtin_leaf(t))
+		t->frames[0].flags |= FRAME_INTERPRETER;
 	for (size_t i = 0; i < t->cnt; i++) {
 		if (t->frames[i].flags & FRAME_MANAGED)
 			put_managed(&x, i);

@@ -43,11 +43,14 @@ static const struct runtime_code code = {
 	.instr = hotspot__instr,
 };
 
+static const char *const symbols[] = { "gHotSpotVMStructs", "gHotSpotVMTypes",
+				       "gHotSpotVMIntConstants", NULL };
+
 const struct runtime hotspot = {
 	.name = "java",
 	.gone = "java_gone",
 	.unknown = { .module = "[java]" },
-	.symbols = { "gHotSpotVMStructs", "gHotSpotVMTypes", "gHotSpotVMIntConstants" },
+	.symbols = symbols,
 	.may_have = may_have,
 	.locate = locate,
 	.read = hotspot__read_method,

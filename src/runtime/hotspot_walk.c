@@ -327,7 +327,10 @@ static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct ma
 static bool leave(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
 	switch (b->kind) {
-	case CODE_NONE: return false;
+	case CODE_NONE:
+	case CODE_JIT:
+	case CODE_BASELINE:
+	case CODE_BYTECODE: return false;
 	case CODE_STUB: return leave_stub(w, b, f);
 	case CODE_INTERPRETER: return leave_interpreted(w, f);
 	case CODE_NATIVE:

@@ -17,7 +17,7 @@
 #define SYMBOLS_MAX (32u << 20) /* bytes of symbols that are looked through in one go */
 #define READ_MAX    (4u << 20)	/* bytes of the process's memory */
 
-const struct runtime *const runtimes_table[] = { &cpython, &hotspot, NULL };
+const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, NULL };
 
 struct search {
 	int proc;
@@ -59,16 +59,17 @@ static struct elf_file *open_mapped(const struct search *s, const struct record_
 static bool find_symbols(struct search *s, const struct record_mmap *m, const struct runtime *r)
 {
 	struct elf_file *f = open_mapped(s, m);
-	uint64_t vaddr;
+	uint64_t vaddr = 0;
+	size_t cnt = 0;
 
 	memset(s->symbols, 0, sizeof(s->symbols));
-	for (size_t i = 0; f && elf_file__vaddr(f, m->pgoff, &vaddr) && i < RUNTIME_SYMBOLS; i++) {
-		uint64_t at = r->symbols[i] ? elf_symbol__find(f, r->symbols[i], &s->left) : 0;
-
-		s->symbols[i] = at ? m->start - vaddr + at : 0;
-		if (!s->symbols[0])
-			break;
-	}
+	while (r->symbols[cnt])
+		cnt++;
+	if (f && elf_file__vaddr(f, m->pgoff, &vaddr))
+		elf_symbol__find_all(f, &(struct elf_symbol_names){ r->symbols, cnt }, s->symbols,
+				     &s->left);
+	for (size_t i = 0; i < cnt; i++)
+		s->symbols[i] = s->symbols[i] ? m->start - vaddr + s->symbols[i] : 0;
 	elf_file__put(f);
 	return s->symbols[0];
 }
@@ -108,7 +109,7 @@ static void read_runtime(struct search *s)
 	l->layout.runtime = l->runtime;
 	l->err = remote.mem < 0 ? remote.mem
 				: l->runtime->locate(&remote, s->symbols, &l->layout, &l->where);
-	if (!l->err && l->runtime->code)
+	if (!l->err && l->runtime->code && l->runtime->code->ranges)
 		l->err = l->runtime->code->ranges(&remote, &l->layout, &l->ranges);
 	if (remote.mem >= 0)
 		close(remote.mem);

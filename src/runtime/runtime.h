@@ -14,13 +14,13 @@
 #include "runtime/script.h"
 
 #define RUNTIME_OFFSETS 49
-#define RUNTIME_SYMBOLS 3
+#define RUNTIME_SYMBOLS 96 /* at most */
 
 /* The positions of the fields in a version of a runtime, as the row of the runtime defines them. */
 struct runtime_layout {
 	const struct runtime *runtime;
 	uint64_t code_mask;		/* see struct capture_runtime */
-	uint64_t heaps;			/* address of the code's heaps, for a runtime with .code */
+	uint64_t heaps;			/* address of the code's heaps, or of what the row needs */
 	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
 	uint32_t version;		/* of the runtime, in its own notation */
 	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
@@ -54,7 +54,7 @@ struct runtime {
 	const char *gone;     /* `mark` of frames with a function that cannot be read any more */
 	struct script unknown; /* those: only a module */
 	/* In an ELF file that processes map; without the first one it is not this runtime's. */
-	const char *symbols[RUNTIME_SYMBOLS];
+	const char *const *symbols; /* at most RUNTIME_SYMBOLS; terminated by NULL */
 	/* Returns true if a mapped file of this name (without folders) may have the symbols. */
 	bool (*may_have)(const char *file);
 	/*
@@ -79,6 +79,6 @@ struct runtime {
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
 
-extern const struct runtime cpython, hotspot;
+extern const struct runtime cpython, hotspot, v8;
 
 #endif

@@ -340,7 +340,7 @@ static bool merge_code(struct runtimes *r, const struct runtimes_event *e, struc
 
 struct managed_code runtimes__code(struct runtimes *r)
 {
-	return (struct managed_code){ codes__step, r->codes };
+	return (struct managed_code){ codes__step, codes__may_own, r->codes };
 }
 
 bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct trace *t)

@@ -138,8 +138,8 @@ static const struct option_row rows[] = {
 	{ OPTION_BY,
 	  FIELD(STRING, by),
 	  { "by", KEY_BY, "WHAT", 0,
-	    "rows by command (the default), process, thread, cgroup, container, unit, span or "
-	    "host",
+	    "rows by command (the default of top), process, thread, cgroup, container, unit, "
+	    "span or host; in profiles, these are at the root of the stacks",
 	    0 } },
 	{ OPTION_WAITING,
 	  FIELD(FLAG, waiting),

@@ -47,8 +47,8 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n"
 		       "  stacksexport pprof offcpu_blocked_stacks.sql -b ./prog -i\n"
 		       "  stacksexport pprof sql/pprof/cpu_stacks.sql --output - > cpu.pb.gz",
-		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_DIR |
-			   OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OFFSETS |
+			   OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = pprof__run,
 	},
 	{
@@ -64,7 +64,8 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport folded cpu_stacks.sql -c postgres > cpu.folded\n"
 		       "  stacksexport folded offcpu_stacks.sql --output offcpu.folded",
-		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OFFSETS |
+			   OPTION_OUTPUT,
 		.run = folded__run,
 	},
 	{
@@ -85,7 +86,8 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport speedscope cpu_stacks.sql -c postgres > "
 		       "cpu.speedscope.json\n"
 		       "  stacksexport speedscope offcpu_stacks.sql --output offcpu.json",
-		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OFFSETS | OPTION_OUTPUT,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OFFSETS |
+			   OPTION_OUTPUT,
 		.run = speedscope__run,
 	},
 	{

@@ -18,6 +18,7 @@
 #include "stacksexport/moment.h"
 #include "stacksexport/printer.h"
 #include "stacksexport/progress.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/request.h"
 #include "stacksexport/topbase.h"
 
@@ -405,10 +406,6 @@ static int print_memory(struct top *top)
 	return status;
 }
 
-/* What --by takes. The first is the default. */
-static const char *const groups[] = { "command",   "process", "thread", "cgroup",
-				      "container", "unit",    "span",	"host" };
-
 /* Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int check_order(const struct export_options *o)
 {
@@ -417,26 +414,14 @@ static int check_order(const struct export_options *o)
 	return export_options__wrong(o, "--sort '%s': expected self or total", o->sort);
 }
 
-/* Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int check_by(struct top *top, const struct export_options *o)
-{
-	top->by = o->by ? o->by : groups[0];
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		if (strcmp(top->by, groups[i]) == 0)
-			return STATUS_OK;
-	return export_options__wrong(o,
-				     "--by '%s': expected command, process, thread, cgroup, "
-				     "container, unit, span or host",
-				     o->by);
-}
-
 int top__run(const struct export_options *o)
 {
-	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT };
+	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT,
+			   .by = o->by ? o->by : "command" };
 	int status = check_order(o);
 
 	if (status == STATUS_OK)
-		status = check_by(&top, o);
+		status = grouping__check(o);
 	if (status != STATUS_OK)
 		return status;
 	status = request__open(&top.request, o);

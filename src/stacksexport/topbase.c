@@ -28,9 +28,7 @@ int top_base__samples(struct db *db, const struct top_base_options *o, struct to
 
 	*rows = (struct top_base_rows){ 0 };
 	if (!err)
-		err = db__set_variable(db, "top_by", duckdb_create_varchar(o->by));
-	if (!err)
-		err = (int)make_table(db, "sql/top/groups.sql");
+		err = db__set_variable(db, "grouped_by", duckdb_create_varchar(o->by));
 	rows->cpu = err < 0 ? err : make_table(db, "sql/top/cpu_samples.sql");
 	rows->offcpu = rows->cpu < 0 ? rows->cpu : make_table(db, "sql/top/offcpu_waits.sql");
 	return rows->offcpu < 0 ? (int)rows->offcpu : 0;

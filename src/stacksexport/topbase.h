@@ -7,7 +7,7 @@
 
 /* How the tables are made. */
 struct top_base_options {
-	const char *by; /* what rows are by: "command", "process" … (sql/top/groups.sql) */
+	const char *by; /* what rows are by: "command", "process" … (--by) */
 	bool by_total;	/* functions are ordered by total time */
 };
 

@@ -49,6 +49,8 @@ static const struct column event_columns[] = {
 	NULLABLE(lost_kind, STRING, ZERO_IS_NULL),
 	NULLABLE(reason, STRING, ZERO_IS_NULL),
 	NULLABLE(path, STRING, ZERO_IS_NULL),
+	NULLABLE(probe, STRING, ZERO_IS_NULL),
+	NULLABLE(args, STRING, ZERO_IS_NULL),
 };
 
 #define FRAME(field, t, ...)                                                                  \

@@ -29,7 +29,7 @@ struct row {
 	uint32_t present; /* enum row_present */
 	uint32_t kind, command, trace_name, buildid, thread;
 	uint32_t unwind, state, device, file, fs, local, peer, cgroup, host, lost_kind, reason,
-		path;
+		path, probe, args;
 };
 
 /* A process that has events in the batch, or what it became by exec. Strings are ids of the batch's

@@ -240,11 +240,23 @@ static enum unwind_status step_managed(struct slowwalk *w, struct frame *f)
 		return UNWIND_NO_PROGRESS;
 	f->pc = at.own_pc;
 	f->sp = at.own_sp;
-	f->flags |= at.interprets ? FRAME_INTERPRETS : 0;
+	f->flags |= (at.interprets ? FRAME_INTERPRETS : 0) | (at.hidden ? FRAME_INTERPRETER : 0);
 	w->regs.v[m->fp] = at.fp;
 	w->regs.valid = m->caller;
 	w->source = FRAME_BY_CFI;
 	return slowwalk__return_to(w, at.pc, at.sp);
+}
+
+/* Some runtimes have code in their own file. */
+static enum unwind_status step_without_rule(struct slowwalk *w, struct frame *f,
+					    struct libdw_rules *cfi, uint64_t vaddr)
+{
+	bool caller = f->flags & FRAME_CALLER;
+	enum unwind_status status = SLOWWALK_STAY;
+
+	if (w->managed.step && f->map->kind == MAPPING_FILE)
+		status = step_managed(w, f);
+	return status == SLOWWALK_STAY ? no_cfi__step(w, cfi, vaddr - caller, caller) : status;
 }
 
 /* ---- one step ---- */
@@ -277,7 +289,7 @@ enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
 	if (w->awaits && w->patient)
 		return UNWIND_NO_CFI;
 	if (!rule)
-		return no_cfi__step(w, cfi, vaddr - caller, caller);
+		return step_without_rule(w, f, cfi, vaddr);
 	if (rule->flags & (RULE_SIGNAL | RULE_PLANTED)) /* the pc itself is the place */
 		f->flags &= ~(uint32_t)FRAME_CALLER;
 	if (rule->flags & RULE_SIGNAL)

@@ -122,6 +122,8 @@ static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct fram
 
 	if (!by_pointer || w->awaits || w->coded || machine__links(slowwalk__machine(w)))
 		return;
+	if (w->managed.may_own && w->managed.may_own(w->managed.arg, f->map))
+		return; /* the runtime is to be asked each time */
 	if (f->map->file && f->flags & FRAME_CALLER)
 		fastwalk__use_frame_pointer(u->flat, f->map, frame__place(f));
 	else if (!f->map->file)

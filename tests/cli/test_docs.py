@@ -40,10 +40,41 @@ def test_internal_links_and_anchors_resolve():
 
 
 def test_the_paths_that_documents_name_exist():
-    pattern = r"`((?:src|sql|docs|bpf|man|tests|examples|tools|packaging)/[\w./-]+)`"
+    pattern = r"`((?:src|sql|docs|bpf|man|tests|examples|tools|packaging|contrib|include)/[\w./-]+)`"
     missing = [f"{page.name}: {path}" for page in PAGES for path in re.findall(pattern, page.read_text())
                if "NAME" not in path and not (ROOT / path).exists()]
     assert not missing
+
+
+def architecture(title):
+    return re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", (ROOT / "docs/architecture.md").read_text(), re.S | re.M)[1]
+
+
+def test_the_modules_of_the_picture_exist():
+    modules = re.findall(r"\b(?:capture|process|unwind|runtime|stacks|store|formats|cfi)/\w*", architecture("The way of an event"))
+    assert len(modules) > 10
+    assert not [m for m in modules if not (ROOT / "src" / m).is_dir() and not (ROOT / "src" / f"{m}.c").exists()]
+
+
+def test_the_functions_that_decide_are_in_their_files():
+    decisions = re.findall(r"`(\w+)\(\)` in `([\w./]+)`", architecture("Where is it decided?"))
+    assert len(decisions) > 5
+    assert not [f"{name}() in {path}" for name, path in decisions if not re.search(rf"^\w.*\b{name}\(", (ROOT / path).read_text(), re.M)]
+
+
+def test_the_layers_are_those_of_the_makefile():
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", architecture("Layers"), re.M)
+    rules = re.findall(r"^(\w+)_MAY := *(.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert {folder: may.strip("–") for folder, may in rows} == dict(rules)
+
+
+def test_unit_tests_find_their_module():
+    """By its name, or by a path in the comment above the first #include."""
+    modules = {path.stem.removesuffix(".bpf") for folder in ("src", "bpf") for path in (ROOT / folder).rglob("*.[ch]")}
+    for test in (ROOT / "tests/unit").glob("test_*.c"):
+        head = test.read_text().partition("#include")[0]
+        paths = re.findall(r"\b(?:src|bpf|include|contrib)/[\w./]*\w", head)
+        assert test.stem.removeprefix("test_") in modules or any((ROOT / path).exists() for path in paths), test.name
 
 
 def test_the_readme_is_at_most_10_kib():

@@ -161,3 +161,26 @@ def test_the_kernels_threads_and_gaps(tmp_path):
     sql = "SELECT state, offcpu_ns / 1e9, runnable_ns / 1e9 FROM offcpu ORDER BY 1"
     assert rows(rec, sql, "--from", "9s", "--to", "12s") == [("gaps", 4, 1), ("sleeping", 2, 0)]
     assert rows(rec, sql, "--from", "11s", "--to", "12s") == [("sleeping", 1, 0)]
+
+
+GROUPS = {"command": {"one", "two"}, "process": {"one 1", "two 2"}, "thread": {"worker 1", "two 2"}, "cgroup": {"/a/b", "/ab"},
+          "container": {"[no container]"}, "span": {"[no span]", "GET /"}, "host": {"here"}}
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_profiles_have_groups_at_the_root(recording, by):
+    """All time is in a group, however the rows are paired."""
+    def folded(*args):
+        return [line.rsplit(" ", 1) for line in run("folded", "offcpu_stacks.sql", "-r", recording, *args).stdout.splitlines()]
+    grouped = folded("--by", by)
+    assert {stack.split(";")[0] for stack, _ in grouped} == GROUPS[by]
+    assert sum(int(n) for _, n in grouped) == sum(int(n) for _, n in folded())
+
+
+def test_many_groups_are_one(tmp_path):
+    b = Batch()
+    for tid in range(150):
+        b.profile(tid, names("f"), pid=tid + 1, count=3 if tid < 100 else 1)
+    out = [line.split(";") for line in run("folded", "cpu_ustacks.sql", "-r", b.write(tmp_path / "r"), "--by", "thread").stdout.splitlines()]
+    assert len(out) == 101 and ["[other]", f"f {50 * PERIOD}"] in out
+    assert "expected command" in run("folded", "cpu_ustacks.sql", "-r", tmp_path / "r", "--by", "x", status=2).stderr

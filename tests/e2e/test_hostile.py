@@ -321,7 +321,7 @@ def test_a_locked_address_space_keeps_no_probes_from_ending(start, spawn, compil
     r = end_in_time(c)
     check_forks(p)
     check_others(r, "honest")
-    assert "has not detached the probes of usdt yet" in r.stderr
+    assert "has not detached the probes of programs yet" in r.stderr
     assert os.path.exists(f"/proc/{child}")
     release(p)
     wait_for(lambda: not os.path.exists(f"/proc/{child}"))

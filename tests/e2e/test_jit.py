@@ -123,10 +123,10 @@ while (process.cpuUsage().user < 1000000) x += descend(5);
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node in the PATH")
-def test_node_functions_are_named_by_a_perf_map(record, tmp_path, no_maps_left):
+def test_a_perf_map_names_node_functions_without_the_runtime(record, tmp_path, no_maps_left):
     script = tmp_path / "busy.js"
     script.write_text(NODE_SOURCE)
-    r = record("-p", "profile:u:499", "--", "node", "--perf-basic-prof", "--no-turbo-inlining", script, cwd=tmp_path)
+    r = record("-p", "profile:u:499", "--no-runtimes", "--", "node", "--perf-basic-prof", "--no-turbo-inlining", script, cwd=tmp_path)
     frames = r.rows("SELECT f.module, f.name, count(*) FROM (SELECT unnest(ustack) AS f FROM stacks "
                     "WHERE command = 'node' AND ustack[1].module IN ('[jit]', '[anon]')) GROUP BY ALL")
     counts = {(module, name): n for module, name, n in frames}

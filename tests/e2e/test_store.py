@@ -49,7 +49,7 @@ def row(**columns):
 REQUIRED = dict(timestamp=0, duration=0, kind="", cpu=0, tgid=0, pid=0, span_id=0, parent_id=0, id=0, amount=0, command="",
                 trace_name="", buildid=b"")
 NULLABLE = ("thread ustack_id kstack_id unwind state runnable gaps target device file fs local peer address cgroup host weight "
-            "lost_kind reason path").split()
+            "lost_kind reason path probe args").split()
 
 
 def full(**columns):
@@ -78,7 +78,7 @@ def test_schema_is_the_documented_one(tmp_path):
     contract = """timestamp INT64,duration INT64,kind string,cpu INT32,tgid INT32,pid INT32,span_id UINT64,parent_id UINT64,
         id UINT64,amount INT64,command string,trace_name string,buildid binary,thread string,ustack_id UINT64,kstack_id UINT64,
         unwind string,state string,runnable INT64,gaps INT64,target INT32,device string,file string,fs string,local string,
-        peer string,address UINT64,cgroup string,host string,weight INT32,lost_kind string,reason string,path string"""
+        peer string,address UINT64,cgroup string,host string,weight INT32,lost_kind string,reason string,path string,probe string,args string"""
     want = [pa.field(name, types[kind], name not in REQUIRED) for name, kind in (c.split() for c in contract.split(","))]
     file = files(rec)[0]
     assert list(pq.read_schema(file)) == want

@@ -40,7 +40,7 @@ static void step(const struct code_blob *b, const uint8_t *data, size_t sz)
 	const uint64_t regs[EVENT_REG_CNT] = { [13] = 0x7040, [3] = 0x7080 };
 
 	for (uint64_t pc = b->start; pc < b->end; pc += 1 + (b->end - b->start) / 64) {
-		struct fuzz_walk w = { { &q, find, false }, b };
+		struct fuzz_walk w = { { .query = &q, .find = find }, b };
 		struct managed_frame f = { .pc = pc, .sp = 0x7000, .fp = 0x7060, .regs = regs };
 
 		hotspot__step(&w.walk, &f);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Programs of AArch64, before each of their instructions, as an emulator recorded them
- * (tests/aarch64): every stack is walked to its root through exactly the open calls.
+ * (tests/aarch64). src/unwind/unwinder.c walks every stack to its root through exactly the open
+ * calls.
  */
 #include "test.h"
 

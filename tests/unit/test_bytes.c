@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* buf and cursor: cursor reads what buf writes. */
+/* src/base/buf.h and src/base/cursor.h: a cursor reads what a buf has. */
 #include "test.h"
 
 #include "base/buf.h"

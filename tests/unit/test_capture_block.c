@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Requests to disks whose end no program has seen. */
+/* bpf/block.bpf.c: requests to disks, without the event of their end. */
 #include "capture_take.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Page faults of user code: the same by each way. */
+/* bpf/fault.bpf.c: page faults of user code, equal by each way. */
 #include "capture_take.h"
 
 #define PAGES	  1000

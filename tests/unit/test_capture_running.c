@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The user stack in an event of a running thread: in a switch, in a sample. */
+/* bpf/ustack.bpf.h: the user stack in an event of a running thread, in a switch and in a sample. */
 #include "capture_scene.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The user stack in an event of a sleeping thread: the right bytes of the right stack, from the
- * stack pointer to its top. */
+/* bpf/ustack.bpf.h: the user stack in an event of a sleeping thread. It has the right bytes of the
+ * right stack, from the stack pointer to its top. */
 #include "capture_scene.h"
 
 #include <fcntl.h>

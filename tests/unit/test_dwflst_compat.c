@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* contrib/dwflst_compat/dwflst_compat.h. */
 #include "test.h"
 
 #include <dwflst_compat.h>

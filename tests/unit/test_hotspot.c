@@ -155,7 +155,7 @@ static void the_compile_id_says_whether_it_is_the_same_code(void **state)
 {
 	struct rig *r = *state;
 	struct remote remote = { .mem = r->fd, .left = 8 << 20 };
-	const struct code_wanted w = { RUN_CODE, JVM_NMETHOD, JVM_ID };
+	const struct code_wanted w = { .pc = RUN_CODE, .header = JVM_NMETHOD, .id = JVM_ID };
 	struct code_blob *b = calloc(1, sizeof(*b));
 
 	assert_int_equal(hotspot__read_code(&remote, &r->layout, &w, b), -EALREADY);
@@ -314,7 +314,7 @@ static enum managed_result step(struct rig *r, struct managed_frame *f)
 	const struct process nobody = { 0 };
 	const struct sample sample = { .stack = stack };
 	const struct managed_query q = { &nobody, &sample, &stack, false };
-	struct rig_walk w = { { &q, find, false }, r };
+	struct rig_walk w = { { .query = &q, .find = find }, r };
 
 	f->own_pc = f->pc;
 	f->own_sp = f->sp;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* include/stacktrace.h: the library of src/libstacktrace. */
 #include "test.h"
 
 #include "scene.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* libstacktrace: limits, threads, and downloaded files. */
+/* src/libstacktrace: limits, threads, and downloaded files. */
 #include "test.h"
 
 #include <pthread.h>

@@ -38,7 +38,8 @@ static void columns_have_names_types_and_order(void **state)
 		{ "address", COLUMN_UINT64, true },   { "cgroup", COLUMN_STRING, true },
 		{ "host", COLUMN_STRING, true },      { "weight", COLUMN_INT32, true },
 		{ "lost_kind", COLUMN_STRING, true }, { "reason", COLUMN_STRING, true },
-		{ "path", COLUMN_STRING, true },
+		{ "path", COLUMN_STRING, true },      { "probe", COLUMN_STRING, true },
+		{ "args", COLUMN_STRING, true },
 	};
 
 	(void)state;

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "capture/probe.h"
@@ -32,6 +33,9 @@ static void valid_probes_are_parsed(void **state)
 		{ "rss", "rss", PROBE_USER, 29 },
 		{ "rss:uk:0", "rss", PROBE_USER | PROBE_KERNEL, 0 },
 		{ "rss:1:n", "rss", 0, 1 },
+		{ "alloc", "alloc", PROBE_USER, 512 << 10 },
+		{ "alloc:uk:64K", "alloc", PROBE_USER | PROBE_KERNEL, 64 << 10 },
+		{ "alloc::0", "alloc", PROBE_USER, 0 },
 	};
 
 	(void)state;
@@ -61,7 +65,7 @@ static void several_probes_are_parsed(void **state)
 	assert_int_equal(out[1].param, 49);
 }
 
-/* Every probe that needs no path, except those listed explicitly. */
+/* Every probe that needs no path and no processes, except those listed explicitly. */
 static void all_selects_every_probe_without_a_path(void **state)
 {
 	struct probe_choice out[PROBE_CHOICE_MAX];
@@ -74,6 +78,8 @@ static void all_selects_every_probe_without_a_path(void **state)
 		bool profile = !strcmp(out[i].probe->name, "profile");
 
 		assert_int_not_equal(out[i].probe->param, PROBE_PATH);
+		assert_int_not_equal(out[i].probe->param, PROBE_TARGET);
+		assert_false(out[i].probe->needs_processes);
 		assert_int_equal(out[i].optional, !profile);
 		profiles += profile && out[i].stacks == PROBE_KERNEL && out[i].param == 999;
 	}
@@ -104,6 +110,33 @@ static void paths_are_parsed(void **state)
 	}
 	assert_int_equal(probes__parse(strdupa("usdt:a,usdt:n:b"), out, why, sizeof(why)), 2);
 	assert_string_equal(out[1].path, "b");
+}
+
+/* The name at the end may look like stacks. */
+static void places_are_parsed(void **state)
+{
+	static const struct {
+		const char *text, *probe, *path;
+		unsigned stacks;
+	} cases[] = {
+		{ "uprobe:/bin/a:f=ds", "uprobe", "/bin/a:f=ds", PROBE_USER },
+		{ "uprobe:n:/bin/a:k", "uprobe", "/bin/a:k", 0 },
+		{ "tracepoint:uk:sched:sched_switch", "tracepoint", "sched:sched_switch",
+		  PROBE_USER | PROBE_KERNEL },
+		{ "sdt:/bin/a:p:n", "sdt", "/bin/a:p:n", PROBE_USER },
+		{ "usdt:/bin/a:p:n=s", "sdt", "/bin/a:p:n=s", PROBE_USER },
+		{ "usdt:k:/bin/a:p:n1", "sdt", "/bin/a:p:n1", PROBE_KERNEL },
+	};
+	struct probe_choice out[PROBE_CHOICE_MAX];
+	char why[256] = "";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(probes__parse(strdupa(cases[i].text), out, why, sizeof(why)), 1);
+		assert_string_equal(out[0].probe->name, cases[i].probe);
+		assert_string_equal(out[0].path, cases[i].path);
+		assert_int_equal(out[0].stacks, cases[i].stacks);
+	}
 }
 
 /* Each message names the wrong part and the allowed values; checks its start. */
@@ -176,20 +209,20 @@ static void the_table_is_well_formed(void **state)
 	(void)state;
 	for (const struct probe *p = probes; p->name; p++) {
 		struct probe_choice out[PROBE_CHOICE_MAX];
-		char why[256];
+		bool has_path = p->param == PROBE_PATH || p->param == PROBE_TARGET;
+		char why[256], text[64];
 
 		assert_memory_equal(p->usage, p->name, strlen(p->name));
 		assert_true(strlen(p->help) > 0);
 		assert_true(p->param_default <= p->param_max);
-		assert_int_equal(
-			probes__parse(p->param == PROBE_PATH ? strdupa("usdt:x") : strdupa(p->name),
-				      out, why, sizeof(why)),
-			1);
+		snprintf(text, sizeof(text), "%s%s", p->name, has_path ? ":x" : "");
+		assert_int_equal(probes__parse(text, out, why, sizeof(why)), 1);
 		assert_ptr_equal(out[0].probe, p);
 	}
 }
 
 RUN_TESTS(cmocka_unit_test(valid_probes_are_parsed), cmocka_unit_test(several_probes_are_parsed),
 	  cmocka_unit_test(all_selects_every_probe_without_a_path),
-	  cmocka_unit_test(paths_are_parsed), cmocka_unit_test(wrong_probes_are_explained),
-	  cmocka_unit_test(long_probes_are_refused), cmocka_unit_test(the_table_is_well_formed))
+	  cmocka_unit_test(paths_are_parsed), cmocka_unit_test(places_are_parsed),
+	  cmocka_unit_test(wrong_probes_are_explained), cmocka_unit_test(long_probes_are_refused),
+	  cmocka_unit_test(the_table_is_well_formed))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The header for programs; tests/cli has the supported compilers and linkers. */
+/* include/stacks_tracing.h; tests/cli has the supported compilers and linkers. */
 #include "test.h"
 
 #include <link.h>

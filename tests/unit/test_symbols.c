@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* src/symbol: names and lines of real files. */
 #include "test.h"
 
 #include <glob.h>

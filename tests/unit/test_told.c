@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The process table when records, not /proc, report the mappings. */
+/* src/process/process.h, when records instead of /proc report the mappings. */
 #include "test.h"
 
 #include "finder_scene.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Real programs, stopped anywhere: each stack is compared with libdwfl's walk, some with gdb's.
+ * src/unwind: real programs, stopped anywhere. Each stack is compared with libdwfl's walk, some
+ * with gdb's.
  */
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks through special kinds of code. */
+/* src/unwind/unwinder.h: walks through special kinds of code. */
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/uio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Walks through code without call-frame information, and to special callers. */
+/* src/unwind/nocfi.h: walks through code without call-frame information, and to special callers. */
 #include "test.h"
 
 #define SCENE_MORE                                                                               \

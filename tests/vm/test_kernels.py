@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The same collector on other kernels: its rows there, and its messages for what a kernel lacks."""
+import json
 import re
 
 import pytest
@@ -15,7 +16,7 @@ PARTS = ["all", "errors", "signals", "threads"] + ["compat"] * (ARCH == "x86_64"
 if ARCH != "x86_64":
     sockets.CASES.pop("compat", None)
 SOURCES = ["profile:uk", "switch:uk", "exec:uk", "block:uk", "rss:uk", "vfs:uk", "fault:uk", "usdt:uk:/examples/spans_async",
-           "wake:uk", "net:uk", "tcp:uk"]
+           "wake:uk", "net:uk", "tcp:uk", "uprobe:uk:/examples/spans_async:main=s", "tracepoint:uk:sched:sched_process_exec"]
 
 
 def sources(suite):
@@ -41,6 +42,7 @@ record stopped -p switch:uk --duration 1s --pid $!
 kill -KILL $!
 
 record memory -p rss:uk -- /examples/memory 16
+record alloc -v -p alloc:uk:16K --stack-size 1M -- /examples/memory 16
 for part in PARTS; do
 	mkdir -p /out/books-$part/folder
 	record vfs-$part -p vfs -- /tests/vfs_calls $part /out/books-$part/folder
@@ -51,6 +53,7 @@ record wake -p wake:uk -- /examples/lock 2 4
 record ends -p exec:n -- /tests/threads_end 100
 
 record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
+record places -p uprobe:/examples/spans_async:main=d,sdt:/examples/spans_async:stacks_tracing:enter,tracepoint:uk:sched:sched_process_exec -- /examples/spans_async 5 10
 
 for test in UNIT_TESTS; do
 	CMOCKA_MESSAGE_OUTPUT=TAP /tests/$test >/out/$test 2>&1
@@ -257,6 +260,25 @@ def test_the_kernel_stack_of_a_call_is_complete(machine):
         assert SYSCALL in kernel, kernel
         assert kernel[0] in ("vfs_writev", "do_writev") or not attaches_to_functions(machine.suite), kernel
         assert unwind == "root" and user[-1] == "_start"
+
+
+def test_sampled_allocations_have_the_right_sums(machine):
+    """Some 1,000 samples have a deviation of 3 %."""
+    r = recorded(machine, "alloc")
+    live, least, most = r.rows("SELECT sum(amount), min(unwind), max(unwind) FROM stacks a WHERE kind = 'alloc' AND list_contains(list_transform("
+                               "ustack, lambda f: f.name), 'cache_row') AND NOT EXISTS (FROM events f WHERE f.kind = 'free' AND f.id = a.id)")[0]
+    assert live == pytest.approx(16 << 20, rel=0.15) and least == most == "root"
+    way = "session__call" if release(machine.suite) >= (6, 13) else "pair__return"
+    assert re.search(rf"^alloc__{way} +[1-9]", r.stderr, re.M), r.stderr
+
+
+def test_chosen_places_are_rows(machine):
+    r = recorded(machine, "places")
+    rows = r.rows("SELECT probe, args, ustack[1].name, unwind FROM stacks WHERE probe IS NOT NULL ORDER BY timestamp")
+    assert ("sched:sched_process_exec", "/examples/spans_async") in {(probe, json.loads(args)["filename"]) for probe, args, *_ in rows if probe.startswith("sched")}
+    assert [row for row in rows if row[0].endswith(":main")] == [("/examples/spans_async:main", '{"arg1": 3}', "main", "root")]
+    enters = [json.loads(args) for probe, args, _, status in rows if probe.endswith(":enter") and status == "root"]
+    assert len(enters) == 100 and {a["arg3"] for a in enters} == {1, 2, 3, 4, 5}
 
 
 def test_spans_are_rows(machine):

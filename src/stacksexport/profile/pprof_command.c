@@ -123,15 +123,32 @@ static int convert(struct request *r, const struct profile_format *format,
 	return status;
 }
 
+/* Finds the groups of --by. Returns STATUS_OK, or another status after a message. */
+static int read_groups(struct request *r, struct samples *samples, struct grouping *groups)
+{
+	if (samples->form == SAMPLES_OF_FRAMES)
+		return export_options__wrong(r->options,
+					     "--by: the query must return ids of stacks, "
+					     "not frames");
+	if (grouping__read(groups, r, r->options->by) != 0)
+		return STATUS_FAILED;
+	samples->groups = groups;
+	return STATUS_OK;
+}
+
 static int run_query(struct request *r, const struct profile_format *format,
 		     const struct statements *st)
 {
 	struct samples samples = { 0 };
+	struct grouping groups = { .cnt = 0 };
 	int status = STATUS_FAILED;
 
 	if (db__divide_integers(&r->db) == 0 && db__run_but_last(&r->db, st) == 0 &&
 	    samples__init(&samples, &r->db, r->options->arguments[0], st->sql[st->cnt - 1]) == 0)
+		status = r->options->by ? read_groups(r, &samples, &groups) : STATUS_OK;
+	if (status == STATUS_OK)
 		status = convert(r, format, &samples);
+	grouping__free(&groups);
 	samples__free(&samples);
 	return status;
 }
@@ -151,6 +168,8 @@ static int profile__run(const struct export_options *o, const struct profile_for
 	if (format->binary && o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o,
 					     "a profile is not for a terminal: give --output FILE");
+	if (grouping__check(o) != STATUS_OK)
+		return STATUS_USAGE;
 	text = share__read_query(o->arguments[0], "sql/pprof");
 	status = text ? request__open(&r, o) : STATUS_FAILED;
 	if (status == STATUS_OK)

@@ -154,20 +154,19 @@ static void read_rows(duckdb_result *result, enum samples_form form, struct buil
 	}
 }
 
-/* Runs the query into a temporary table, with a part for each stack, before the frames of the
- * stacks are read. */
-static int make_table(const struct samples *s, struct db *db)
+/* Runs the query into the temporary table, with a part for each stack. `begin` makes the table or
+ * inserts. `grouped`: the name of the selected group is at the root of the stacks. */
+static int fill_table(const struct samples *s, struct db *db, const char *begin, bool grouped)
 {
+	const char *stack =
+		s->form == SAMPLES_OF_IDS ? "list_transform(c0, lambda id: stack_part(id))" : "c0";
 	struct buf sql = { 0 };
 	duckdb_result result = { 0 };
 	int err;
 
-	buf__printf(&sql,
-		    "CREATE OR REPLACE TEMP TABLE profile_samples AS SELECT %s AS stack, c1, c2 "
-		    "FROM (%s\n) t(c0, c1, c2)",
-		    s->form == SAMPLES_OF_IDS ? "list_transform(c0, lambda id: stack_part(id))"
-					      : "c0",
-		    s->sql);
+	buf__printf(&sql, "%s SELECT %s%s%s AS stack, c1, c2 FROM (%s\n) t(c0, c1, c2)", begin,
+		    grouped ? "list_append(" : "", stack,
+		    grouped ? ", label_part(getvariable('group_label')))" : "", s->sql);
 	buf__u8(&sql, 0);
 	err = buf__err(&sql);
 	if (err)
@@ -177,6 +176,21 @@ static int make_table(const struct samples *s, struct db *db)
 	duckdb_destroy_result(&result);
 	buf__free(&sql);
 	return err;
+}
+
+/* Runs the query for each group, before the frames of the stacks are read. */
+static int make_table(const struct samples *s, struct db *db)
+{
+	static const char create[] = "CREATE OR REPLACE TEMP TABLE profile_samples AS";
+	size_t cnt = s->groups ? grouping__cnt(s->groups) : 0;
+	int err = cnt ? 0 : fill_table(s, db, create, false);
+
+	for (size_t i = 0; i < cnt && !err; i++) {
+		err = grouping__select(s->groups, db, i);
+		if (!err)
+			err = fill_table(s, db, i ? "INSERT INTO profile_samples" : create, true);
+	}
+	return err || !cnt ? err : grouping__select(s->groups, db, cnt + 1);
 }
 
 static int keep_stacks(struct db *db, struct builder *b)

@@ -5,6 +5,7 @@
 
 #include "pprof/builder.h"
 #include "stacksexport/duck/db.h"
+#include "stacksexport/grouping.h"
 
 struct samples_stats {
 	size_t rows;
@@ -20,6 +21,8 @@ struct samples {
 	const char *sql;
 	enum samples_form form;
 	char *names[BUILDER_VALUE_CNT]; /* of the values */
+	/* names at the root of the stacks; borrowed; NULL: none. Not for SAMPLES_OF_FRAMES. */
+	const struct grouping *groups;
 };
 
 /* Checks that the columns are those of a profile. Returns 0, or -errno after logging what the

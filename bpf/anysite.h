@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A probe that the user chose by its place, as user space describes it to the programs. */
+#ifndef BPF_ANYSITE_H
+#define BPF_ANYSITE_H
+
+#include "bpf/event.h"
+#include "bpf/usdt_site.h"
+
+#define ANY_SITE_CNT 256
+
+enum any_text {
+	ANY_NUMBER,
+	ANY_POINTER, /* the value is the address of a text in the program's memory */
+	ANY_KERNEL,  /* … in the kernel's */
+	ANY_INLINE,  /* the text is in the record of the tracepoint */
+	ANY_LOCATED, /* the lower half of the value is the text's offset in the record */
+};
+
+struct any_arg {
+	/* Tracepoint: the value has .sz bytes at the offset .add of the record. */
+	struct usdt_arg value; /* .sz 0: there is no such argument */
+	__u32 text;	       /* enum any_text */
+	__u32 unused;
+};
+
+/* The index of a site is the cookie of its attached places. A static probe has several, if its
+ * places have their arguments elsewhere. */
+struct any_site {
+	struct event_args blank; /* .choice is set */
+	struct any_arg args[EVENT_ARG_CNT];
+	__u32 how;  /* enum capture_how */
+	__u32 wide; /* the site has one text */
+};
+
+#endif

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/alloc.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bell.h"
+#include "base/capabilities.h"
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "base/thread.h"
+#include "bpf/alloc.h"
+#include "bpf/config.h"
+#include "capture/allocfunctions.h"
+#include "capture/uprobes.h"
+#include "collector.skel.h"
+
+#define FILES_MAX      4096  /* of all processes, with or without allocation functions */
+#define ATTACHED_MAX   64    /* files with allocation functions */
+#define MAPPINGS_MAX   65536 /* of one process: vm.max_map_count */
+#define LINE_SZ	       512   /* of /proc/PID/maps; the end of longer ones is not needed */
+#define ATTACH_WAIT_NS 2000000000
+#define DETACH_WAIT_NS 500000000
+#define DETACH_ONE_NS  50000000 /* of a link of a single place, on kernels before 6.6 */
+#define DETACH_MAX_NS  3000000000
+#define POLL_NS	       10000000	  /* between two looks at the number of execs */
+#define LOOK_NS	       250000000  /* between two looks at the processes, without an exec */
+#define FRESH_NS       1000000000 /* after an exec, in which a program maps its libraries */
+
+#define LINKS_PER_FUNCTION 2
+
+struct seen_file {
+	uint64_t dev, ino;
+};
+
+enum alloc_state { ALLOC_STARTS, ALLOC_LOOKS, ALLOC_ENDED };
+
+struct alloc {
+	struct collector_bpf *skel;
+	bool session, multi, early;
+	struct seen_file files[FILES_MAX];
+	size_t file_cnt;
+	struct uprobes *attached[ATTACHED_MAX];
+	size_t attached_cnt;
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock; /* protects what follows */
+	struct bell changed;
+	size_t link_cnt; /* that are detached one by one */
+	enum alloc_state state;
+	bool stop;
+};
+
+struct alloc *alloc__new(void)
+{
+	struct alloc *a = calloc(1, sizeof(*a));
+
+	if (a)
+		priority__init_lock(&a->lock);
+	return a;
+}
+
+int alloc__prepare(struct alloc *a, struct collector_bpf *skel, const char *way, bool multi)
+{
+	const struct {
+		struct bpf_program *prog;
+		int type;
+	} types[] = {
+		{ skel->progs.alloc__session__call, UPROBES_ATTACH_SESSION },
+		{ skel->progs.alloc__pair__enter, UPROBES_ATTACH_MULTI },
+		{ skel->progs.alloc__pair__return, UPROBES_ATTACH_MULTI },
+		{ skel->progs.alloc__any__free, UPROBES_ATTACH_MULTI },
+	};
+	int err = 0;
+
+	a->session = way && !strcmp(way, "session");
+	a->multi = multi;
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types) && way && multi && !err; i++)
+		err = bpf_program__set_expected_attach_type(types[i].prog,
+							    (enum bpf_attach_type)types[i].type);
+	return err;
+}
+
+/* ---- one file -----------------------------------------------------------------------------------
+ */
+
+/* A program, and to which functions of a file it is attached. */
+struct alloc_hook {
+	const struct bpf_program *prog;
+	enum uprobes_when when;
+	bool frees;
+};
+
+static int add_hook(struct uprobes *u, const struct elf_file *f,
+		    const struct alloc_functions *functions, const struct alloc_hook *hook)
+{
+	struct uprobe_places p = { .when = hook->when };
+	int err;
+
+	for (size_t i = 0; i < functions->cnt; i++) {
+		const struct alloc_function *fn = &functions->at[i];
+		uint64_t call = fn->cookie & ALLOC_COOKIE_CALL;
+
+		if (hook->frees ? call < ALLOC_REALLOC : call == ALLOC_FREE)
+			continue;
+		buf__u64(&p.pc_offs, fn->off);
+		buf__u64(&p.semaphore_offs, 0);
+		buf__u64(&p.cookies, fn->cookie);
+	}
+	err = buf__err(&p.pc_offs) || buf__err(&p.semaphore_offs) || buf__err(&p.cookies);
+	err = err ? -ENOMEM : p.pc_offs.sz ? uprobes__add(u, hook->prog, f->path, f->fd, &p) : 0;
+	buf__free(&p.pc_offs);
+	buf__free(&p.semaphore_offs);
+	buf__free(&p.cookies);
+	return err;
+}
+
+/* In this order: a block of which the allocation is seen is also seen when it is freed. */
+static int add_hooks(const struct alloc *a, struct uprobes *u, const struct elf_file *f,
+		     const struct alloc_functions *functions)
+{
+	const struct alloc_hook session[] = {
+		{ a->skel->progs.alloc__any__free, UPROBES_AT, true },
+		{ a->skel->progs.alloc__session__call, UPROBES_SESSION, false },
+		{ NULL },
+	};
+	const struct alloc_hook pair[] = {
+		{ a->skel->progs.alloc__any__free, UPROBES_AT, true },
+		{ a->skel->progs.alloc__pair__return, UPROBES_RETURN, false },
+		{ a->skel->progs.alloc__pair__enter, UPROBES_AT, false },
+		{ NULL },
+	};
+	int err = 0;
+
+	for (const struct alloc_hook *h = a->session ? session : pair; h->prog && !err; h++)
+		err = add_hook(u, f, functions, h);
+	return err;
+}
+
+static int attach_functions(struct alloc *a, const struct elf_file *f,
+			    const struct alloc_functions *functions)
+{
+	struct uprobes *u;
+	int err;
+
+	if (a->attached_cnt == ATTACHED_MAX)
+		return -E2BIG;
+	u = uprobes__new(a->multi, "alloc");
+	if (!u)
+		return -errno;
+	err = add_hooks(a, u, f, functions);
+	if (!err)
+		err = uprobes__attach(u, a->skel->links.uprobes__locked);
+	if (err) {
+		uprobes__free(u);
+		return err;
+	}
+	a->attached[a->attached_cnt++] = u;
+	pthread_mutex_lock(&a->lock);
+	a->link_cnt += a->multi ? 0 : LINKS_PER_FUNCTION * functions->cnt;
+	pthread_mutex_unlock(&a->lock);
+	log__debug("alloc: attached to %zu functions of %s", functions->cnt, f->path);
+	return 0;
+}
+
+/* Takes ownership of fd. Most files have no allocation functions. */
+static void attach_file(struct alloc *a, int fd, const char *path)
+{
+	struct elf_file *f = elf_file__new(fd, path);
+	struct alloc_functions functions;
+	int err = 0;
+
+	if (f && f->machine == &machine_native)
+		err = alloc_functions__find(f, &functions);
+	else
+		functions.cnt = 0;
+	if (!err && functions.cnt)
+		err = attach_functions(a, f, &functions);
+	if (err)
+		log__warn("alloc: cannot attach to the functions of %s, its allocations are not "
+			  "recorded: %s",
+			  path, strerror(-err));
+	elf_file__put(f);
+}
+
+/* ---- one process --------------------------------------------------------------------------------
+ */
+
+/* One line of /proc/PID/maps. */
+struct code_mapping {
+	uint64_t start, end, dev, ino;
+	char path[LINE_SZ];
+};
+
+static bool parse_mapping(const char *line, struct code_mapping *m)
+{
+	unsigned maj, min;
+	char exec;
+
+	m->path[0] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %*x %x:%x %" SCNu64 " %511[^\n]",
+		   &m->start, &m->end, &exec, &maj, &min, &m->ino, m->path) < 6)
+		return false;
+	m->dev = (uint64_t)maj << 32 | min;
+	return exec == 'x' && m->ino;
+}
+
+/* Returns true if the file was not seen before. Beyond FILES_MAX no file is new. */
+static bool is_new_file(struct alloc *a, const struct code_mapping *m)
+{
+	for (size_t i = 0; i < a->file_cnt; i++) {
+		if (a->files[i].dev == m->dev && a->files[i].ino == m->ino)
+			return false;
+	}
+	if (a->file_cnt == FILES_MAX)
+		return false;
+	a->files[a->file_cnt++] = (struct seen_file){ m->dev, m->ino };
+	return true;
+}
+
+static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mapping *m)
+{
+	char path[80];
+	int fd;
+
+	if (!is_new_file(a, m))
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
+		 m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		attach_file(a, fd, m->path);
+	else
+		a->file_cnt--; /* the mapping may be gone: another process may have it */
+}
+
+/* Attaches to the files that the process maps; with `address`, only to the one that has it. */
+static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
+{
+	struct code_mapping m;
+	char path[64], line[LINE_SZ];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
+	f = fopen(path, "re");
+	for (size_t i = 0; f && i < MAPPINGS_MAX && fgets(line, sizeof(line), f); i++) {
+		if (parse_mapping(line, &m) &&
+		    (!address || (m.start <= address && address < m.end)))
+			see_mapping(a, tgid, &m);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------
+ */
+
+/* Looks at the processes that have mapped code since the last call. */
+static void look_at_processes(struct alloc *a)
+{
+	int fd = bpf_iter_create(bpf_link__fd(a->skel->links.alloc__any__find));
+	uint32_t tgids[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	do {
+		n = read(fd, tgids, sizeof(tgids));
+		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*tgids); i++)
+			see_process(a, tgids[i], 0);
+	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+}
+
+static bool alloc_stopped(struct alloc *a)
+{
+	bool stop;
+
+	pthread_mutex_lock(&a->lock);
+	stop = a->stop;
+	pthread_mutex_unlock(&a->lock);
+	return stop;
+}
+
+static void change_state(struct alloc *a, enum alloc_state state)
+{
+	pthread_mutex_lock(&a->lock);
+	a->state = state;
+	bell__ring(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void alloc_sleep(struct alloc *a)
+{
+	uint64_t until_ns = monotonic__ns() + POLL_NS;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->stop && monotonic__ns() < until_ns)
+		bell__wait(&a->changed, &a->lock, until_ns);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* Looks again after each exec of a recorded process, and sometimes for libraries that are loaded
+ * later. */
+static void follow_processes(struct alloc *a)
+{
+	uint64_t seen = 0, fresh_ns = 0, looked_ns = 0;
+
+	while (!alloc_stopped(a)) {
+		uint64_t execs = __atomic_load_n(&a->skel->bss->alloc_execs, __ATOMIC_RELAXED),
+			 now_ns = monotonic__ns();
+
+		if (execs != seen)
+			fresh_ns = now_ns;
+		seen = execs;
+		if (now_ns - looked_ns >= LOOK_NS || now_ns - fresh_ns < FRESH_NS) {
+			look_at_processes(a);
+			looked_ns = now_ns;
+		}
+		alloc_sleep(a);
+	}
+}
+
+/* Keeps what it takes to read mappings and files of other users, and to attach. CAP_SYS_ADMIN is
+ * for what uprobes.c says, and for kernels without the others. */
+static void limit_rights(const struct alloc *a)
+{
+	uint64_t named =
+		CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_CHECKPOINT_RESTORE);
+	bool has = (capabilities__permitted() & named) == named;
+
+	capabilities__keep(named | CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_SYS_PTRACE) |
+			   (has && a->multi ? 0 : CAPABILITY(CAP_SYS_ADMIN)));
+}
+
+static void *alloc_run(void *arg)
+{
+	struct alloc *a = arg;
+
+	limit_rights(a);
+	if (a->early)
+		see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
+	look_at_processes(a);
+	change_state(a, ALLOC_LOOKS);
+	follow_processes(a);
+	for (size_t i = 0; i < a->attached_cnt; i++)
+		uprobes__free(a->attached[i]);
+	change_state(a, ALLOC_ENDED);
+	return NULL;
+}
+
+/* Waits until the thread has come to this state. */
+static bool wait_state(struct alloc *a, enum alloc_state state, uint64_t patience_ns)
+{
+	uint64_t until_ns = monotonic__ns() + patience_ns;
+	bool reached;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->state < state && monotonic__ns() < until_ns)
+		bell__wait(&a->changed, &a->lock, until_ns);
+	reached = a->state >= state;
+	pthread_mutex_unlock(&a->lock);
+	return reached;
+}
+
+int alloc__attach(struct alloc *a, struct collector_bpf *skel, bool early)
+{
+	int err;
+
+	if (!skel->links.alloc__any__find) /* the probe is not recorded */
+		return 0;
+	a->skel = skel;
+	a->early = early;
+	err = thread__start(&a->thread, alloc_run, a);
+	a->running = !err;
+	if (err) {
+		log__error("cannot attach to the probes of alloc: %s", strerror(err));
+		return -err;
+	}
+	if (!wait_state(a, ALLOC_LOOKS, ATTACH_WAIT_NS))
+		log__warn("alloc: a process or a file does not answer: the recording begins "
+			  "without some allocations");
+	return 0;
+}
+
+bool alloc__detach(struct alloc *a)
+{
+	uint64_t patience_ns = DETACH_WAIT_NS;
+
+	if (!a || !a->running)
+		return true;
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	patience_ns += a->link_cnt * DETACH_ONE_NS;
+	if (patience_ns > DETACH_MAX_NS)
+		patience_ns = DETACH_MAX_NS;
+	bell__ring(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	return wait_state(a, ALLOC_ENDED, patience_ns);
+}
+
+void alloc__free(struct alloc *a)
+{
+	if (!a)
+		return;
+	alloc__detach(a);
+	if (a->running)
+		pthread_join(a->thread, NULL);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}

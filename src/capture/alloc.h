@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loads the probe alloc. A thread looks for recorded processes with new code, reads which files
+ * they map, and attaches to the allocation functions of each file. A file may not answer, or a
+ * process may hold the lock under which its mappings are read: then only this thread waits.
+ */
+#ifndef CAPTURE_ALLOC_H
+#define CAPTURE_ALLOC_H
+
+#include <stdbool.h>
+
+struct alloc;
+struct collector_bpf;
+
+/* Attaches nothing until alloc__attach(). Returns NULL and sets errno. */
+struct alloc *alloc__new(void);
+/* Sets how the programs are attached. Call it before they are loaded, with the chosen way of the
+ * probe (NULL: it is not recorded). `multi`: the kernel attaches a program to many places at a
+ * time. Returns 0 or -errno. */
+int alloc__prepare(struct alloc *, struct collector_bpf *, const char *way, bool multi);
+/*
+ * Starts the thread, and waits at most 2 s until it has attached to the processes that are recorded
+ * now. `early`: processes may start later, so it also attaches to the C library of this process,
+ * which most of them have; their first allocations are then not missed. Returns 0 or -errno
+ * (already logged).
+ */
+int alloc__attach(struct alloc *, struct collector_bpf *, bool early);
+/* Begins to detach and waits half a second; up to 3 s on kernels before 6.6, which detach each
+ * function by itself. Returns false if the thread has not ended by then.
+ * Accepts NULL. */
+bool alloc__detach(struct alloc *);
+/* Waits until the kernel has detached, without a limit. The programs must still be loaded. Accepts
+ * NULL. */
+void alloc__free(struct alloc *);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * V8, as in Node 18 to 24, on x86-64. BPF reads nothing: the stack has the functions, and jobs read
+ * their names afterwards. Objects that have moved are found through others that do not move.
+ */
+#include "runtime/v8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		  struct capture_runtime *c)
+{
+	(void)c;
+#ifdef __x86_64__
+	l->cookie_off = RUNTIME_NO_COOKIE;
+	l->code_mask = UINT64_MAX;
+	return v8__read_layout(r, symbols, l);
+#else
+	(void)r, (void)symbols, (void)l;
+	return -ENOTSUP;
+#endif
+}
+
+static bool may_have(const char *file)
+{
+	return strcmp(file, "node") == 0 || strcmp(file, "nodejs") == 0 ||
+	       strncmp(file, "libnode.so", 10) == 0;
+}
+
+static void print_version(uint32_t version, char *text, size_t sz)
+{
+	snprintf(text, sz, "V8 %u.%u", version >> 16, version & UINT16_MAX);
+}
+
+static const struct runtime_code code = {
+	.interpreted = "javascript_interpreted",
+	.baseline = "javascript_baseline",
+	.compiled = "javascript_compiled",
+	.inlined = "javascript_inlined",
+	.read = v8__read_code,
+	.step = v8__step,
+	.bytecode = v8__bytecode,
+	.place = v8__place,
+};
+
+const struct runtime v8 = {
+	.name = "javascript",
+	.gone = "javascript_gone",
+	.unknown = { .module = "[javascript]" },
+	.symbols = v8_symbols,
+	.may_have = may_have,
+	.locate = locate,
+	.code = &code,
+	.print_version = print_version,
+};

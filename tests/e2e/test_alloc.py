@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""alloc: what programs allocate, by samples that stand for the right number of bytes."""
+import subprocess
+
+import pytest
+
+from conftest import COLLECTOR, needs_bpf, wait_worked
+
+pytestmark = needs_bpf
+
+INTERVAL = 2048
+MB = 1000000
+
+# Each function allocates 10 MB. At 2 KB, that is about 5,000 samples: a deviation of 1.4 %.
+ALLOCATE = r"""
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <new>
+#define F extern "C" __attribute__((noipa)) void
+static void *kept[50000];
+template <class T> static void keep(int i, T *p) { kept[i] = p; }
+F with_malloc() { for (int i = 0; i < 25000; i++) keep(i, malloc(400)); }
+F in_child() { for (int i = 0; i < 25000; i++) free(kept[i]); for (int i = 0; i < 5000; i++) keep(i, malloc(2000)); _exit(0); }
+F with_calloc() { for (int i = 0; i < 10000; i++) keep(0, calloc(10, 100)); }
+F with_new() { for (int i = 0; i < 10000; i++) keep(0, new char[1000]); }
+F with_realloc() { for (int i = 0; i < 5000; i++) keep(0, realloc(realloc(NULL, 300), 2000)); }
+F with_align() { for (int i = 0; i < 5000; i++) { void *p; if (!posix_memalign(&p, 64, 1000)) keep(0, p); keep(0, aligned_alloc(16, 1000)); } }
+F freed() {
+  for (int i = 0; i < 10000; i++) { keep(0, malloc(1000)); free(kept[0]); keep(0, new char[1000]); delete[] (char *)kept[0]; } }
+F large() { for (int i = 0; i < 10; i++) keep(0, malloc(1000000)); }
+F after_exec() { for (int i = 0; i < 10000; i++) keep(0, malloc(1000)); }
+int main(int argc, char **argv) {
+  if (argc > 1) { after_exec(); return 0; }
+  with_malloc();
+  if (!fork()) in_child();
+  wait(NULL);
+  with_calloc(); with_new(); with_realloc(); with_align(); freed(); large();
+  execl(argv[0], argv[0], "again", NULL);
+}
+"""
+KEPT = ("with_malloc", "in_child", "with_calloc", "with_new", "with_realloc", "with_align", "large", "after_exec")
+
+# Programs with an allocator of their own, which no other process has mapped.
+OWN = r"""
+#include <stdlib.h>
+#define F __attribute__((noipa))
+static char heap[1 << 20];
+F void *je_malloc(size_t sz) { static size_t at; at = (at + 16) % (sizeof(heap) - 8192); return heap + at + sz % 2; }
+F void je_free(void *p) { *(volatile char *)p = 1; }
+F void churn(void) { for (int i = 0; i < 1000; i++) je_free(je_malloc(50)); }
+int main(void) { for (;;) churn(); }
+"""
+
+LIVE = """
+SELECT ustack, amount FROM stacks a WHERE kind = 'alloc' AND NOT EXISTS (FROM events f WHERE f.kind = 'free' AND f.id = a.id)
+"""
+
+
+def bytes_of(r, function, rows):
+    return float(r.one(f"SELECT coalesce(sum(amount), 0) FROM ({rows}) WHERE list_contains(list_transform(ustack, lambda f: f.name), ?)", function))
+
+
+def test_live_bytes_are_those_of_the_program(record, compile_c):
+    r = record("-p", f"alloc:u:{INTERVAL}", "--max-rate", "0", "--ring-size", "64M", "--",
+               compile_c(ALLOCATE, compiler="g++", suffix=".cpp", name="allocator"))
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
+    live = {f: bytes_of(r, f, LIVE) for f in (*KEPT, "freed")}
+    assert live.pop("freed") == 0
+    assert live == {f: pytest.approx(10 * MB, rel=0.07) for f in KEPT}
+    allocated = {f: bytes_of(r, f, "FROM stacks WHERE kind = 'alloc'") for f in ("with_realloc", "freed")}
+    assert allocated == {"with_realloc": pytest.approx(11.5 * MB, rel=0.07), "freed": pytest.approx(20 * MB, rel=0.07)}
+    # The weight counts allocations.
+    assert r.one("SELECT sum(weight) FROM stacks WHERE kind = 'alloc' AND ustack[2].name = 'with_malloc'") == pytest.approx(25000, rel=0.07)
+    # An allocation begins with the function that was called, and reaches the root.
+    assert r.one("SELECT count(*) FROM stacks WHERE kind = 'alloc' AND NOT regexp_matches(ustack[1].name, '(alloc|memalign)$')") == 0
+    assert r.rows("SELECT DISTINCT unwind FROM events WHERE kind = 'alloc'") == [("root",)]
+
+
+def test_a_free_refers_to_its_allocation(record, compile_c):
+    r = record("-p", "alloc:u:0", "--", compile_c(ALLOCATE, compiler="g++", suffix=".cpp", name="allocator"), "again")
+    assert r.one("SELECT count(*) FROM stacks WHERE kind = 'alloc' AND list_contains(list_transform(ustack, lambda f: f.name), 'after_exec') "
+                 "AND amount = 1000 AND weight = 1") == 10000 - r.lost("alloc", "filter")
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'alloc'") == r.one("SELECT count(DISTINCT id) FROM events WHERE kind = 'alloc'")
+    # the program frees what the C library allocated at its start
+    odd = r.rows("SELECT f.*, a.* FROM events f LEFT JOIN events a ON a.kind = 'alloc' AND a.id = f.id WHERE f.kind = 'free' AND "
+                 "(a.id IS NULL OR a.tgid != f.tgid OR a.amount != f.amount OR f.duration <= 0 OR abs(f.timestamp - f.duration - a.timestamp) > 1000000)")
+    assert odd == []
+
+
+def test_a_running_process_and_a_later_one_are_recorded(start, spawn, compile_c):
+    """The later one has another file, and is recorded for its name."""
+    first = spawn(compile_c(OWN, name="first"))
+    wait_worked(0.01, first)
+    c = start("-v", "-p", "alloc:u:4K", "first", "second")
+    second = spawn(compile_c(OWN, name="second"))
+    while "2 functions of" not in (line := c.next_line()) or "/second" not in line:
+        assert line, "the collector ended"
+    wait_worked(0.2, first, second)
+    r = c.stop()
+    assert r.rows("SELECT DISTINCT command, kind, ustack[1].name, ustack[2].name FROM stacks WHERE kind != 'lost' ORDER BY ALL") == [
+        (command, kind, f"je_{function}", "churn")
+        for command in ("first", "second") for kind, function in (("alloc", "malloc"), ("free", "free"))]
+
+
+@pytest.mark.parametrize("args, why", [
+    (["-p", "alloc"], "name a command, --pid or --cgroup"),
+    (["-p", "alloc", "--uid", "0"], "name a command, --pid or --cgroup"),
+    (["-p", "alloc:257M", "sh"], "BYTES is 0 (all) to 256M"),
+    (["-p", "alloc:512X", "sh"], "'512X' is not stacks (u, k, uk, ku, n) or a size such as 64K"),
+])
+def test_wrong_calls_are_refused(args, why):
+    p = subprocess.run([COLLECTOR, "-d", "/nonexistent/x", *args, "--duration", "100ms"], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 2 and why in p.stderr
