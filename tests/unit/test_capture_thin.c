@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rates that change while events are recorded: sums by weight stay what was done. */
+/* bpf/emit.bpf.c: rates that change while events are recorded. Sums by weight stay what was done.
+ */
 #include "capture_take.h"
 
 #include <fcntl.h>
