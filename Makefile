@@ -73,7 +73,7 @@ layer_objs = $(call objs,$($(1)_MAY) $(1))
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
 stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/web_assets.o
-stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ldw -lelf -llzma -lz -liberty -lpthread -lm \
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansson -ldw -lelf -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
@@ -293,7 +293,7 @@ format-check:
 lint: format-check lint-source lint-scripts lint-tidy
 
 # Folders of src in which no modules include each other. Add a folder when its last circle is gone.
-WITHOUT_CIRCLES := event jit runtime stacks symbol stacktrace libstacktrace stacksexport $(addprefix stacksexport/,duck model profile trace)
+WITHOUT_CIRCLES := event elf process symbol jit runtime cfi stacks stacktrace libstacktrace stacksexport $(addprefix stacksexport/,duck model profile trace)
 
 # The files that `make test` checks: versions of clang-format differ in their output.
 lint-source:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Makes rows from the instructions of an FDE. */
 #include "cfi/interp.h"
 
 #include <dwarf.h>
+
+#include "cfi/interp_ops.h"
 
 static void hand_on(struct cfi_run *r, struct cfi_row *end, uint64_t at)
 {
@@ -186,8 +187,8 @@ static void begin(struct cfi_run *r, struct cfi_cie *cie)
 	cie->begun = true;
 }
 
-void cfi_reader__rows(const struct cfi_fde *fde, const struct machine *machine, cfi_rows_fn fn,
-		      void *arg)
+void cfi_fde__rows(const struct cfi_fde *fde, const struct machine *machine, cfi_rows_fn fn,
+		   void *arg)
 {
 	struct cfi_run r; /* not zeroed, because the remembered states are large */
 

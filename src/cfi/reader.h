@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the entries of .eh_frame and .debug_frame, and makes rows from their instructions (DWARF 5,
- * section 6.4; LSB 5.0 core, 10.6 for .eh_frame). Follows only registers that packed rules need.
- * Every byte is checked; the size of the section bounds the time.
+ * Reads the entries of .eh_frame and .debug_frame (DWARF 5, section 6.4; LSB 5.0 core, 10.6 for
+ * .eh_frame). Follows only registers that packed rules need. Every byte is checked; the size of the
+ * section bounds the time.
  */
 #ifndef CFI_READER_H
 #define CFI_READER_H
@@ -12,12 +12,18 @@
 #include "base/cursor.h"
 #include "event/machine.h"
 #include "cfi/packedrule.h"
-#include "cfi/verify.h"
 
 #define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c /* AADWARF64 4.4.1; not in dwarf.h yet */
 
 /* Bytes. A CIE is executed for each of its FDEs; real ones have 20 to 40. */
 #define CFI_CIE_MAX 128
+
+struct cfi_section {
+	const uint8_t *data;
+	size_t sz;
+	uint64_t vaddr;
+	bool eh; /* .eh_frame; false: .debug_frame */
+};
 
 enum saved_how {
 	SAVED_SAME,	 /* not saved, or DW_CFA_same_value */
@@ -30,7 +36,7 @@ enum saved_how {
 
 enum cfa_how { CFA_REGISTER, CFA_AT_FP, CFA_AT_SP, CFA_PLT, CFA_OTHERWISE };
 
-/* Where the registers are saved at a place; used by interp.c. */
+/* Where the registers are saved at a place; cfi/interp.h sets and uses it. */
 struct cfi_state {
 	struct {
 		enum cfa_how how;
@@ -87,19 +93,13 @@ bool cfi_reader__fde(struct cfi_reader *, uint64_t at, struct cfi_fde *);
 /* Like cfi_reader__fde(), for a CIE. Its instructions point into the section's bytes. */
 bool cfi_reader__cie(const struct cfi_section *, uint64_t at, struct cfi_cie *);
 
-/* Returns the packed rule of a state, or PACKED_ELSEWHERE if no packed rule can express it. */
-struct packed_rule cfi_state__flatten(const struct cfi_state *, const struct cfi_cie *,
-				      const struct machine *);
-
 /* A rule from a place to the next row or the end. */
 struct cfi_row {
 	uint64_t at; /* counted like the FDE's start */
 	struct packed_rule rule;
 };
 
-/* Reports the rows of an FDE in ascending order, in groups; the last row ends at `end`. The callee
- * may change them. */
+/* Receives rows in ascending order, in groups; the last row ends at `end`. May change them. */
 typedef void (*cfi_rows_fn)(struct cfi_row *, size_t cnt, uint64_t end, void *arg);
-void cfi_reader__rows(const struct cfi_fde *, const struct machine *, cfi_rows_fn, void *arg);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/hashindex.h"
 #include "base/seed.h"
-#include "cfi/tablerows.h"
 
 #define MAGIC	   "STKTABLE"
 #define VERSION	   10

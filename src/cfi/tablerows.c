@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 
+#include "cfi/interp.h"
 #include "elf/code.h"
 
 /* Bytes of padding before an aligned function, which are never executed. */
@@ -251,7 +252,7 @@ void table_rows__fde(struct table_rows *r, const struct cfi_fde *fde)
 	if (is_start_context(r, fde))
 		take_rows(&root, 1, fde->start + fde->sz, r);
 	else
-		cfi_reader__rows(fde, r->source->machine, take_rows, r);
+		cfi_fde__rows(fde, r->source->machine, take_rows, r);
 }
 
 /* Returns the end of the segment with the last row. */

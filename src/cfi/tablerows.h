@@ -6,8 +6,49 @@
 #ifndef CFI_TABLEROWS_H
 #define CFI_TABLEROWS_H
 
-#include "cfi/table.h"
 #include "cfi/overrides.h"
+#include "cfi/reader.h"
+
+/* The position of an executable segment in the file, and its link-time address. */
+struct table_segment {
+	uint64_t vaddr, off, sz;
+};
+
+/* A rule that the call-frame information lacks or has wrong. */
+struct table_override {
+	uint64_t off, sz; /* in the file */
+	struct packed_rule rule;
+};
+
+/* Searches [off, end) of the file for a signal trampoline. */
+typedef bool (*table_find_fn)(void *arg, uint64_t off, uint64_t end, struct table_override *found);
+
+/* Copies code of the file. Returns false if the code cannot be read; the caller then assumes the
+ * usual. */
+typedef bool (*table_code_fn)(void *arg, uint64_t off, void *to, size_t sz);
+
+/* The code of larger files is not read: 99.9 % of files have less, which takes about 100 us to
+ * read. */
+#define TABLE_CODE_MAX (4u << 20)
+
+struct table_source {
+	const struct machine *machine;
+	struct build_id build_id;
+	uint64_t digest;
+	const struct table_segment *segments;
+	size_t segment_cnt;
+	const struct cfi_section *sections; /* if FDEs overlap, the first one counts */
+	size_t section_cnt;		    /* at most TABLE_SECTION_MAX */
+	const struct table_override *marks; /* ascending, without overlaps */
+	size_t mark_cnt;
+	table_find_fn find_trampoline; /* called for gaps between FDEs; NULL: no search */
+	void *find_arg;
+	table_code_fn read_code; /* NULL: code is not read */
+	void *code_arg;
+};
+
+/* Returns whether the file is small enough for `.read_code`. */
+bool table_source__may_read_code(const struct table_segment *, size_t cnt);
 
 /* Reports rows by file offset, ascending. */
 typedef void (*table_rows_fn)(const struct cfi_row *, size_t cnt, void *arg);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "cfi/reader.h"
 
 #define REGISTER_MAX	 200	      /* x86-64 has 125, and some reserved ones */
 #define STATES_MAX	 32	      /* remembered states; compilers use one */

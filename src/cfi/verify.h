@@ -8,16 +8,7 @@
 #ifndef CFI_VERIFY_H
 #define CFI_VERIFY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct cfi_section {
-	const uint8_t *data;
-	size_t sz;
-	uint64_t vaddr;
-	bool eh; /* .eh_frame; false: .debug_frame */
-};
+#include "cfi/reader.h"
 
 /*
  * Returns whether a compiler could have written every CIE and FDE, and whether every entry of the

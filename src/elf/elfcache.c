@@ -40,6 +40,7 @@ struct entry {
 };
 
 struct elf_cache {
+	struct elf_holder holder;
 	struct inode *by_inode;
 	struct entry *by_file, *by_build_id;
 	struct entry *idle; /* least recently used first */
@@ -50,17 +51,6 @@ struct elf_cache {
 	} accounts[ACCOUNTS];
 	size_t held_sz; /* sum of all accounts */
 };
-
-struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
-{
-	struct elf_cache *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->idle_max = idle_max ? idle_max : openfiles__share(IDLE_MAX);
-	c->held_max = held_max ? held_max : HELD_MAX;
-	return c;
-}
 
 static void forget_inode(struct elf_cache *c, struct inode *i)
 {
@@ -247,7 +237,7 @@ static struct entry *add(struct elf_cache *c, struct elf_file *f)
 		free(e);
 		return NULL;
 	}
-	f->cache = c;
+	f->holder = &c->holder;
 	f->held_sz = 0;
 	if (f->trusted && f->build_id.sz > 0) {
 		HASH_ADD_KEYPTR(hh_build_id, c->by_build_id, f->build_id.bytes, f->build_id.sz, e);
@@ -318,7 +308,7 @@ void elf_cache__give(struct elf_cache *c, struct elf_file *f)
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
 	unlink_entry(c, e);
-	f->cache = NULL;
+	f->holder = NULL;
 	free(e);
 }
 
@@ -329,28 +319,6 @@ struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const
 	if (st && (e || !f) && !find_inode(c, st))
 		remember_inode(c, st, e);
 	return e ? e->file : NULL;
-}
-
-bool elf_file__hold(struct elf_file *f, size_t sz)
-{
-	struct elf_cache *c = f->cache;
-	struct account *a;
-	size_t share;
-
-	if (f->trusted)
-		return true;
-	if (!c) {
-		f->held_sz += sz;
-		return true;
-	}
-	a = account_of(c, f->owner);
-	share = a ? (c->held_max - (c->held_sz - a->sz)) / 2 : 0;
-	if (!a || a->sz > share || sz > share - a->sz)
-		return false;
-	a->sz += sz;
-	c->held_sz += sz;
-	f->held_sz += sz;
-	return true;
 }
 
 /* ---- memory of attachments ---------------------------------------------------------------------
@@ -458,8 +426,26 @@ size_t elf_cache__cnt(const struct elf_cache *c)
 	return HASH_CNT(hh_file, c->by_file);
 }
 
-void elf_cache__release(struct elf_cache *c, struct elf_file *f)
+/* ---- for files ----------------------------------------------------------------------------------
+ */
+
+static bool hold(struct elf_holder *holder, struct elf_file *f, size_t sz)
 {
+	struct elf_cache *c = (struct elf_cache *)holder;
+	struct account *a = account_of(c, f->owner);
+	size_t share = a ? (c->held_max - (c->held_sz - a->sz)) / 2 : 0;
+
+	if (!a || a->sz > share || sz > share - a->sz)
+		return false;
+	a->sz += sz;
+	c->held_sz += sz;
+	f->held_sz += sz;
+	return true;
+}
+
+static void release(struct elf_holder *holder, struct elf_file *f)
+{
+	struct elf_cache *c = (struct elf_cache *)holder;
 	struct entry *e;
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
@@ -471,4 +457,16 @@ void elf_cache__release(struct elf_cache *c, struct elf_file *f)
 	DL_DELETE(c->idle, e);
 	c->idle_cnt--;
 	free_entry(c, e);
+}
+
+struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
+{
+	struct elf_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->holder = (struct elf_holder){ release, hold };
+	c->idle_max = idle_max ? idle_max : openfiles__share(IDLE_MAX);
+	c->held_max = held_max ? held_max : HELD_MAX;
+	return c;
 }

@@ -75,11 +75,4 @@ size_t elf_cache__shrink(struct elf_cache *, size_t sz);
 /* Sums the bytes in memory by slot; without slots that are pinned. */
 void elf_cache__sizes(const struct elf_cache *, size_t sz[ELF_SLOT_CNT]);
 
-/* Called by elf_file__put() when the last reference to one of the cache's files is gone. */
-void elf_cache__release(struct elf_cache *, struct elf_file *);
-
-/* Used by the cache: frees a file and its attachments, even if there are references. Accepts NULL.
- */
-void elf_file__free(struct elf_file *);
-
 #endif

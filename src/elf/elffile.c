@@ -9,8 +9,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "elf/elfcache.h"
-
 /* Linked programs have a few dozen of each; libelf allocates memory for every one that a header
  * declares. */
 #define SECTIONS_MAX 2048
@@ -378,10 +376,20 @@ void elf_file__put(struct elf_file *f)
 {
 	if (!f || --f->refs > 0)
 		return;
-	if (f->cache)
-		elf_cache__release(f->cache, f);
+	if (f->holder)
+		f->holder->release(f->holder, f);
 	else
 		elf_file__free(f);
+}
+
+bool elf_file__hold(struct elf_file *f, size_t sz)
+{
+	if (f->trusted)
+		return true;
+	if (f->holder)
+		return f->holder->hold(f->holder, f, sz);
+	f->held_sz += sz;
+	return true;
 }
 
 /* Ranges may overlap in a forged file, or share a page of it: prefers code. */

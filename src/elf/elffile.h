@@ -36,6 +36,14 @@ struct elf_attachment {
 	unsigned pins; /* see elf_file__pin() */
 };
 
+struct elf_file;
+
+/* What keeps files without references, and limits their memory: elf/elfcache.h. */
+struct elf_holder {
+	void (*release)(struct elf_holder *, struct elf_file *); /* it has no references any more */
+	bool (*hold)(struct elf_holder *, struct elf_file *, size_t sz); /* elf_file__hold() */
+};
+
 /*
  * One ELF file. Its key is the build ID if it is `trusted` (root owns the file and no other user
  * can write it), else device, inode and change time. A build ID is only a claim, and only root's
@@ -64,10 +72,9 @@ struct elf_file {
 	} section_table; /* from the ELF header */
 	unsigned refs;
 	struct elf_attachment slots[ELF_SLOT_CNT];
-	size_t held_sz; /* bytes that elf_file__hold() allowed */
-	/* private to elfcache.c: the cache that has the file; NULL: none */
-	struct elf_cache *cache;
-	void *image; /* private: the bytes of a file in memory */
+	size_t held_sz;		   /* bytes that elf_file__hold() allowed */
+	struct elf_holder *holder; /* keeps it when it has no references; NULL: nothing does */
+	void *image;		   /* private: the bytes of a file in memory */
 };
 
 /*
@@ -83,6 +90,8 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 
 struct elf_file *elf_file__get(struct elf_file *); /* takes a reference; NULL gives NULL */
 void elf_file__put(struct elf_file *);		   /* accepts NULL */
+/* Frees a file and its attachments, even if there are references. Accepts NULL. For its holder. */
+void elf_file__free(struct elf_file *);
 
 /* Keeps the data of a slot, also one that is still empty, until elf_file__unpin(). Only the thread
  * that owns the cache may call these two. They accept NULL. */
@@ -114,7 +123,7 @@ Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr 
  * Call it before keeping `sz` bytes in memory for the lifetime of the file. Untrusted files have
  * 256 MB in all. The files of one user get at most half of what the files of other users leave, so
  * that no user can use up the memory of others. Returns true for trusted files and files without a
- * cache. Only the thread that owns the cache may call it.
+ * holder. Only the thread that owns the holder may call it.
  */
 bool elf_file__hold(struct elf_file *, size_t sz);
 

@@ -97,9 +97,9 @@ static struct reading *read_command_line(const struct process_table *t, uint32_t
 	if (!r)
 		return NULL;
 	r->errand = (struct errand){ reading_run, reading_drop, reading_user, 0 };
-	r->proc = t->places.proc;
+	r->proc = t->open.places.proc;
 	r->tgid = tgid;
-	if (!errands__run(t->places.errands, &r->errand))
+	if (!errands__run(t->open.places.errands, &r->errand))
 		return NULL;
 	reading_join(r, max);
 	return r;
@@ -157,9 +157,10 @@ struct process_facts *process_table__facts(const struct process_table *t, uint32
 					   size_t text_max)
 {
 	char status[1024], stat_line[1024], path[PATH_MAX];
-	bool known = t->places.proc >= 0 && read_text(t->places.proc, tgid, "status", status) &&
-		     read_text(t->places.proc, tgid, "stat", stat_line);
-	size_t path_len = known ? read_executable(t->places.proc, tgid, path) : 0;
+	bool known = t->open.places.proc >= 0 &&
+		     read_text(t->open.places.proc, tgid, "status", status) &&
+		     read_text(t->open.places.proc, tgid, "stat", stat_line);
+	size_t path_len = known ? read_executable(t->open.places.proc, tgid, path) : 0;
 	size_t path_sz = path_len < text_max ? path_len : text_max;
 	/* without an executable: a zombie, or a thread of the kernel, which has no arguments */
 	struct reading *r = path_len ? read_command_line(t, tgid, text_max) : NULL;

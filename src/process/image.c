@@ -101,34 +101,6 @@ static bool same(const struct mapping *a, const struct mapping *b)
 	       a->path == b->path && build_id__equal(&a->build_id, &b->build_id);
 }
 
-void mapping__set_file(struct mapping *m, struct elf_file *f)
-{
-	m->file = f;
-	m->kind = MAPPING_FILE;
-	m->build_id = f->build_id;
-}
-
-bool mapping__settle(struct mapping *m)
-{
-	struct open_job *o = m->opening;
-
-	if (!o)
-		return true;
-	if (o->state != OPENING_DONE)
-		return false;
-	m->opening = NULL;
-	if (o->file)
-		mapping__set_file(m, elf_file__get(o->file));
-	else if (m->kind == MAPPING_FILE && !o->no_elf)
-		o->table->files_failed++;
-	if (o->misnamed) {
-		m->misnamed = true;
-		m->build_id = (struct build_id){ 0 };
-	}
-	open_job__put(o);
-	return true;
-}
-
 bool image__settle(struct image *i)
 {
 	bool all = true;
@@ -136,11 +108,6 @@ bool image__settle(struct image *i)
 	for (size_t n = 0; n < i->cnt; n++)
 		all &= mapping__settle(&i->maps[n]);
 	return all;
-}
-
-bool mapping__open(struct mapping *m)
-{
-	return !m->opening || (open_job__ask(m->opening) && mapping__settle(m));
 }
 
 bool image__equal(const struct image *a, const struct image *b)

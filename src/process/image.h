@@ -4,9 +4,10 @@
 #ifndef PROCESS_IMAGE_H
 #define PROCESS_IMAGE_H
 
+#include "process/mapping.h"
 #include "process/pathtab.h"
-#include "process/process.h"
 
+#define IMAGE_HINTS    128
 #define IMAGE_MAPS_MAX 65536 /* the default of vm.max_map_count is 65530 */
 
 struct image {
@@ -15,7 +16,7 @@ struct image {
 		*maps; /* ascending, no overlaps; each holds a reference to its file and path */
 	size_t cnt, cap;
 	unsigned refs;
-	uint16_t hints[PROCESS_HINTS];
+	uint16_t hints[IMAGE_HINTS]; /* see process__hint() */
 };
 
 struct image *image__new(struct pathtab *); /* Returns NULL with errno set on failure. */
@@ -34,9 +35,6 @@ int image__insert(struct image **image, struct mapping *);
  * pending.
  */
 bool image__settle(struct image *);
-bool mapping__settle(struct mapping *);
-void mapping__set_file(struct mapping *, struct elf_file *); /* Takes ownership of the reference. */
-bool mapping__open(struct mapping *); /* Like mapping__settle(), but starts the opening first. */
 
 bool image__equal(const struct image *, const struct image *);
 

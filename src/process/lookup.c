@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lookups in a process that the caller already holds. */
-#include "process/image.h"
+#include "process/lookup.h"
 
 #include "base/search.h"
+#include "process/image.h"
 #include "process/openjob.h"
+
+_Static_assert(IMAGE_HINTS == 1 << (64 - 57), "process__hint() returns one of all hints");
 
 struct process process__keep(const struct process *p)
 {

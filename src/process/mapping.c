@@ -1,171 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <limits.h>
+#include "process/mapping.h"
 
-#include "process/openpath.h"
 #include "process/openjob.h"
 
-#define DELETED " (deleted)"
-#define PATH_SZ (PATH_MAX + sizeof(DELETED))
-
-/* Kinds of mappings by path prefix. The first matching prefix decides. */
-static const struct {
-	const char *prefix;
-	enum mapping_kind kind;
-} kinds[] = {
-	{ "[vdso]", MAPPING_VDSO },
-	{ "[vsyscall]", MAPPING_VSYSCALL },
-	{ "[uprobes", MAPPING_UPROBES },
-	{ "/memfd:", MAPPING_ANON },
-	{ "/SYSV", MAPPING_ANON },
-	{ "/dev/zero", MAPPING_ANON },
-	{ "/anon_hugepage", MAPPING_ANON },
-	{ "//toolong", MAPPING_FILE },
-	{ "//enomem", MAPPING_FILE },
-	{ "//", MAPPING_ANON },
-	{ "/", MAPPING_FILE },
-};
-
-/* Nearly all paths differ from nearly all prefixes in the second letter. */
-static bool begins(const char *path, const char *prefix)
+void mapping__set_file(struct mapping *m, struct elf_file *f)
 {
-	return path[0] == prefix[0] && (prefix[1] == '\0' || path[1] == prefix[1]) &&
-	       strncmp(path, prefix, strlen(prefix)) == 0;
+	m->file = f;
+	m->kind = MAPPING_FILE;
+	m->build_id = f->build_id;
 }
 
-static enum mapping_kind kind_of(const char *path)
+bool mapping__settle(struct mapping *m)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (begins(path, kinds[i].prefix))
-			return kinds[i].kind;
-	return MAPPING_ANON; /* "", [heap], [stack], [anon:…], anon_inode:… */
-}
+	struct open_job *o = m->opening;
 
-/* Copies `path` without the " (deleted)" suffix. `to` has PATH_SZ bytes. */
-static void copy_path(char *to, const char *path)
-{
-	size_t sz = strnlen(path, PATH_SZ - 1), suffix = strlen(DELETED);
-
-	memcpy(to, path, sz);
-	if (sz > suffix && path[0] == '/' && memcmp(path + sz - suffix, DELETED, suffix) == 0)
-		sz -= suffix;
-	to[sz] = '\0';
-}
-
-/* Sets the file of the mapping if it is known, else its opening. */
-static void find_file(struct process_table *t, struct mapping *out, const struct open_request *r)
-{
-	bool told = t->places.told, there;
-	struct stat st;
-
-	out->opening = open_job__get(open_job__find_mapped(t, r->map));
-	if (out->opening)
-		return;
-	out->file = elf_cache__find_mapped(t->files, r, &st, &there);
-	if (out->file || (errno == ENOEXEC && !told))
-		return;
-	if (there && !S_ISREG(st.st_mode) && !told)
-		return;
-	if (!there)
-		out->opening = open_job__get(open_job__find_claimed(t, r));
-	if (!out->opening)
-		out->opening = open_job__new(t, r, there && S_ISREG(st.st_mode) ? &st : NULL);
-}
-
-/*
- * Opens the file of any mapping with a path: a memfd may hold a program (runc starts itself from
- * one). A recorded build ID proves that there was a file.
- */
-static void open_file(struct process_table *t, struct mapping *out, const struct open_request *r)
-{
-	out->build_id = r->map->build_id;
-	if (out->build_id.sz > 0)
-		out->kind = MAPPING_FILE;
-	find_file(t, out, r);
-	if (out->file)
-		mapping__set_file(out, out->file);
-	else if (out->opening)
-		mapping__settle(out);
-}
-
-/*
- * Returns true if the mapping is the running kernel's vdso, not one recorded on another kernel.
- */
-static bool is_own_vdso(const struct process_table *t, const struct record_mmap *m)
-{
-	/* A 32-bit process has another vdso than ours. */
-	return t->vdso && m->start > UINT32_MAX &&
-	       (m->build_id.sz == 0 || build_id__equal(&m->build_id, &t->vdso->build_id));
-}
-
-static void open_vdso(struct process_table *t, struct mapping *out, struct open_request *r)
-{
-	out->build_id = r->map->build_id;
-	if (is_own_vdso(t, r->map))
-		out->file = elf_file__get(t->vdso);
-	else if (r->map->build_id.sz > 0)
-		out->file = elf_cache__open_mapped(t->files, r);
-	if (out->file)
-		out->build_id = out->file->build_id;
-}
-
-int process_table__map(struct process_table *t, const struct entry *e, const struct record_mmap *m,
-		       struct mapping *out)
-{
-	char path[PATH_SZ];
-	struct open_request r = { &t->places, e->overlays, e->pub.tgid, m, path, NULL };
-
-	if (m->len == 0 || m->len > UINT64_MAX - m->start)
-		return -EINVAL;
-	copy_path(path, m->path);
-	*out = (struct mapping){ .start = m->start,
-				 .end = m->start + m->len,
-				 .pgoff = m->pgoff,
-				 .kind = kind_of(path),
-				 .vague = m->ino == 0 && m->build_id.sz == 0,
-				 .path = pathtab__add(t->paths, path) };
-	if (!out->path)
-		return -ENOMEM;
-	if (path[0] == '/' && (path[1] != '/' || out->kind == MAPPING_FILE))
-		open_file(t, out, &r);
-	if (out->kind == MAPPING_VDSO)
-		open_vdso(t, out, &r);
-	return 0;
-}
-
-static void look_again(struct process_table *t, const struct entry *e, struct mapping *m)
-{
-	struct record_mmap told = { .start = m->start,
-				    .len = m->end - m->start,
-				    .pgoff = m->pgoff,
-				    .build_id = m->build_id,
-				    .path = m->path };
-	struct open_request r = { &t->places, e->overlays, e->pub.tgid, &told, m->path, NULL };
-
-	if (!mapping__settle(m))
-		open_job__overlay(m->opening, e->overlays);
-	if (m->kind != MAPPING_FILE || m->file || m->opening || !(m->build_id.sz || m->vague))
-		return;
-	m->file = elf_cache__open_mapped(t->files, &r);
-	if (m->file)
-		m->build_id = m->file->build_id;
-}
-
-void process_table__look_again(struct process_table *t, const struct entry *e)
-{
-	for (size_t i = 0; i < e->pub.image->cnt; i++)
-		look_again(t, e, &e->pub.image->maps[i]);
-}
-
-bool process_table__collect(struct process_table *t)
-{
-	size_t found = t->places.finder ? finder__found(t->places.finder) : 0;
-	struct entry *e, *next;
-
-	if (found == t->found)
+	if (!o)
+		return true;
+	if (o->state != OPENING_DONE)
 		return false;
-	t->found = found;
-	HASH_ITER (hh, t->processes, e, next)
-		process_table__look_again(t, e);
+	m->opening = NULL;
+	if (o->file)
+		mapping__set_file(m, elf_file__get(o->file));
+	else if (m->kind == MAPPING_FILE && !o->no_elf)
+		o->set->failed_cnt++;
+	if (o->misnamed) {
+		m->misnamed = true;
+		m->build_id = (struct build_id){ 0 };
+	}
+	open_job__put(o);
 	return true;
+}
+
+bool mapping__open(struct mapping *m)
+{
+	return !m->opening || (open_job__ask(m->opening) && mapping__settle(m));
 }

@@ -113,7 +113,7 @@ static bool has_handle(const struct open_job *o)
 static void unname(struct open_job *o)
 {
 	if (o->hh_name.tbl)
-		HASH_DELETE(hh_name, o->table->names, o);
+		HASH_DELETE(hh_name, o->set->names, o);
 	o->hh_name.tbl = NULL;
 }
 
@@ -122,7 +122,7 @@ static void close_opening(struct open_job *o)
 {
 	unname(o);
 	if (o->hh.tbl)
-		HASH_DEL(o->table->openings, o);
+		HASH_DEL(o->set->openings, o);
 	if (has_handle(o))
 		close(o->handle);
 	overlays__put(o->overlays);
@@ -140,7 +140,7 @@ void open_job__put(struct open_job *o)
 	if (!o || --o->refs > 0)
 		return;
 	if (o->state == OPENING_WAITS) {
-		o->table->waiting_cnt -= has_handle(o);
+		o->set->waiting_cnt -= has_handle(o);
 		close_opening(o);
 	}
 	elf_file__put(o->file);
@@ -149,10 +149,10 @@ void open_job__put(struct open_job *o)
 
 static void finish(struct open_job *o)
 {
-	struct process_table *t = o->table;
+	struct open_jobs *s = o->set;
 
-	if (o->file && !t->places.told && o->is_named)
-		elf_cache__name(t->files, o->file, &o->map);
+	if (o->file && !s->places.told && o->is_named)
+		elf_cache__name(s->files, o->file, &o->map);
 	o->state = OPENING_DONE;
 	close_opening(o);
 }
@@ -168,8 +168,8 @@ static void done(struct job *job)
 
 	o->is_named = o->found && may_be_named(&o->map, o->found->dev, o->found->ino);
 	if (known || o->found)
-		o->file = elf_cache__adopt(o->table->files, o->found, known ? &st : NULL);
-	o->table->running_cnt--;
+		o->file = elf_cache__adopt(o->set->files, o->found, known ? &st : NULL);
+	o->set->running_cnt--;
 	finish(o);
 	open_job__put(o);
 }
@@ -181,7 +181,7 @@ static void done(struct job *job)
  */
 static void set_lane(struct open_job *o)
 {
-	int proc = o->table->places.proc;
+	int proc = o->set->places.proc;
 	uint64_t crowd;
 
 	o->job.lane = o->device;
@@ -200,13 +200,13 @@ static void submit(struct open_job *o)
 	};
 	set_lane(o);
 	o->state = OPENING_RUNS;
-	o->table->running_cnt++;
-	jobs__submit(o->table->jobs, &open_job__get(o)->job);
+	o->set->running_cnt++;
+	jobs__submit(o->set->jobs, &open_job__get(o)->job);
 }
 
 static void open_now(struct open_job *o)
 {
-	o->file = elf_cache__open_mapped(o->table->files, &o->request);
+	o->file = elf_cache__open_mapped(o->set->files, &o->request);
 	o->no_elf = !o->file && errno == ENOEXEC;
 	o->misnamed = !o->file && errno == EXDEV;
 	o->is_named = o->file && may_be_named(&o->map, o->file->dev, o->file->ino);
@@ -215,12 +215,12 @@ static void open_now(struct open_job *o)
 
 bool open_job__ask(struct open_job *o)
 {
-	struct process_table *t = o->table;
+	struct open_jobs *s = o->set;
 
-	if (o->state != OPENING_WAITS || (t->jobs && t->running_cnt >= t->openings_max))
+	if (o->state != OPENING_WAITS || (s->jobs && s->running_cnt >= s->openings_max))
 		return o->state == OPENING_DONE;
-	t->waiting_cnt -= has_handle(o);
-	if (t->jobs)
+	s->waiting_cnt -= has_handle(o);
+	if (s->jobs)
 		submit(o);
 	else
 		open_now(o);
@@ -235,18 +235,18 @@ void open_job__overlay(struct open_job *o, struct overlays *overlays)
 	o->request.overlays = o->overlays = overlays__get(overlays);
 }
 
-static struct open_job *find_key(struct process_table *t, struct open_key key)
+static struct open_job *find_key(struct open_jobs *s, struct open_key key)
 {
 	struct open_job *o;
 
-	HASH_FIND(hh, t->openings, &key, sizeof(key), o);
+	HASH_FIND(hh, s->openings, &key, sizeof(key), o);
 	return o;
 }
 
 /* A file that changes while its opening waits is opened in its later state. */
-struct open_job *open_job__find(struct process_table *t, const struct stat *st)
+struct open_job *open_job__find(struct open_jobs *s, const struct stat *st)
 {
-	struct open_job *o = find_key(t, (struct open_key){ st->st_dev, st->st_ino });
+	struct open_job *o = find_key(s, (struct open_key){ st->st_dev, st->st_ino });
 
 	return o && (o->state == OPENING_WAITS || handle__changed_at(st, o->ctime)) ? o : NULL;
 }
@@ -255,11 +255,11 @@ struct open_job *open_job__find(struct process_table *t, const struct stat *st)
  * The handle keeps the inode number from being reused, if the device has a number (major 0:
  * none).
  */
-struct open_job *open_job__find_mapped(struct process_table *t, const struct record_mmap *m)
+struct open_job *open_job__find_mapped(struct open_jobs *s, const struct record_mmap *m)
 {
-	if (t->places.told || m->maj == 0)
+	if (s->places.told || m->maj == 0)
 		return NULL;
-	return find_key(t, (struct open_key){ makedev(m->maj, m->min), m->ino });
+	return find_key(s, (struct open_key){ makedev(m->maj, m->min), m->ino });
 }
 
 static struct open_name name_of(const struct record_mmap *m)
@@ -267,22 +267,22 @@ static struct open_name name_of(const struct record_mmap *m)
 	return (struct open_name){ makedev(m->maj, m->min), m->ino, m->gen };
 }
 
-static struct open_job *find_name(struct process_table *t, struct open_name name)
+static struct open_job *find_name(struct open_jobs *s, struct open_name name)
 {
 	struct open_job *o;
 
-	HASH_FIND(hh_name, t->names, &name, sizeof(name), o);
+	HASH_FIND(hh_name, s->names, &name, sizeof(name), o);
 	return o;
 }
 
-struct open_job *open_job__find_claimed(struct process_table *t, const struct open_request *r)
+struct open_job *open_job__find_claimed(struct open_jobs *s, const struct open_request *r)
 {
-	struct open_job *o = find_name(t, name_of(r->map));
+	struct open_job *o = find_name(s, name_of(r->map));
 
 	return o && strcmp(o->path, r->path) == 0 ? o : NULL;
 }
 
-static struct open_job *make(struct process_table *t, const struct open_request *r)
+static struct open_job *make(struct open_jobs *s, const struct open_request *r)
 {
 	size_t path_sz = strlen(r->path) + 1;
 	struct open_job *o = calloc(1, sizeof(*o) + path_sz);
@@ -291,7 +291,7 @@ static struct open_job *make(struct process_table *t, const struct open_request 
 		return NULL;
 	memcpy(o->path, r->path, path_sz);
 	o->refs = 1;
-	o->table = t;
+	o->set = s;
 	o->places = *r->places;
 	o->places.errands = NULL; /* a job may wait for the process */
 	o->map = *r->map;
@@ -315,14 +315,14 @@ static bool is_roots(const struct stat *st)
 /* Records the name by which the file was mapped last. */
 static void give_name(struct open_job *o, const struct record_mmap *m, const struct stat *st)
 {
-	struct process_table *t = o->table;
+	struct open_jobs *s = o->set;
 	struct open_job *before;
 
 	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !is_roots(st) ||
 	    !may_be_named(m, o->key.dev, o->key.ino))
 		return;
 	unname(o);
-	before = find_name(t, name_of(m));
+	before = find_name(s, name_of(m));
 	if (before)
 		unname(before);
 	o->map.maj = m->maj;
@@ -330,7 +330,7 @@ static void give_name(struct open_job *o, const struct record_mmap *m, const str
 	o->map.ino = m->ino;
 	o->map.gen = m->gen;
 	o->name = name_of(m);
-	HASH_ADD(hh_name, t->names, name, sizeof(o->name), o);
+	HASH_ADD(hh_name, s->names, name, sizeof(o->name), o);
 }
 
 /*
@@ -340,14 +340,14 @@ static void give_name(struct open_job *o, const struct record_mmap *m, const str
  */
 static void share(struct open_job *o, const struct stat *st)
 {
-	struct process_table *t = o->table;
+	struct open_jobs *s = o->set;
 	struct open_key key = { st->st_dev, st->st_ino };
 
-	if (t->places.told || find_key(t, key))
+	if (s->places.told || find_key(s, key))
 		return;
 	o->key = key;
 	o->ctime = st->st_ctim;
-	HASH_ADD(hh, t->openings, key, sizeof(o->key), o);
+	HASH_ADD(hh, s->openings, key, sizeof(o->key), o);
 }
 
 /*
@@ -357,9 +357,9 @@ static void share(struct open_job *o, const struct stat *st)
  */
 static void hold(struct open_job *o, const struct open_request *r)
 {
-	struct process_table *t = o->table;
+	struct open_jobs *s = o->set;
 	struct stat st = { 0 };
-	int handle = t->waiting_cnt > t->openings_max ? -1 : open_request__handle(r);
+	int handle = s->waiting_cnt > s->openings_max ? -1 : open_request__handle(r);
 
 	if (handle < 0)
 		return;
@@ -370,26 +370,26 @@ static void hold(struct open_job *o, const struct open_request *r)
 	o->handle = handle;
 	o->request.handle = &o->handle;
 	o->device = st.st_dev;
-	t->waiting_cnt++;
+	s->waiting_cnt++;
 	share(o, &st);
 	give_name(o, r->map, &st);
 }
 
-struct open_job *open_job__new(struct process_table *t, const struct open_request *r,
+struct open_job *open_job__new(struct open_jobs *s, const struct open_request *r,
 			       const struct stat *st)
 {
-	struct open_job *o = st ? open_job__find(t, st) : NULL;
+	struct open_job *o = st ? open_job__find(s, st) : NULL;
 
 	if (o) {
 		give_name(o, r->map, st);
 		return open_job__get(o);
 	}
-	o = make(t, r);
+	o = make(s, r);
 	if (!o)
 		return NULL;
 	if (st)
 		hold(o, r);
-	if (has_handle(o) ? t->waiting_cnt > t->openings_max : may_be_asked(&t->places))
+	if (has_handle(o) ? s->waiting_cnt > s->openings_max : may_be_asked(&s->places))
 		open_job__ask(o);
 	return o;
 }

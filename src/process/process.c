@@ -12,8 +12,7 @@
 
 #include "base/monotonic.h"
 #include "base/openfiles.h"
-#include "process/openpath.h"
-#include "process/openjob.h"
+#include "process/tablemaps.h"
 
 #define REFRESH_NS    100000000 /* between two reads of the maps of a process */
 #define REFRESH_SHARE 20	/* reading huge maps takes at most 1/20 of the time */
@@ -127,10 +126,10 @@ static bool is_alive(const struct process_table *t, struct entry *e)
 	char name[16];
 
 	e->used = false;
-	if (t->places.told)
+	if (t->open.places.told)
 		return used;
 	snprintf(name, sizeof(name), "%u", e->pub.tgid);
-	return faccessat(t->places.proc, name, F_OK, 0) == 0;
+	return faccessat(t->open.places.proc, name, F_OK, 0) == 0;
 }
 
 /*
@@ -156,13 +155,13 @@ static void sweep(struct process_table *t, uint64_t time_ns)
 /* Returns the current time on the clock of the records. */
 static uint64_t now_ns(const struct process_table *t)
 {
-	return t->places.told ? t->last_ns : monotonic__ns();
+	return t->open.places.told ? t->last_ns : monotonic__ns();
 }
 
 /* Updates the entry from /proc. Leaves it unchanged if /proc has no such process. */
 static void read_process(struct process_table *t, struct entry *e)
 {
-	uint64_t from_ns = t->places.told ? 0 : monotonic__ns();
+	uint64_t from_ns = t->open.places.told ? 0 : monotonic__ns();
 	struct image *i = process_table__read(t, e);
 
 	e->asked = true;
@@ -180,7 +179,7 @@ static struct entry *get(struct process_table *t, uint32_t tgid)
 {
 	struct entry *e = find_or_add(t, tgid);
 
-	if (!e || e->asked || e->told || t->places.past)
+	if (!e || e->asked || e->told || t->open.places.past)
 		return e;
 	read_process(t, e);
 	if (e->pub.map_cnt == 0) /* the process is gone, and its EXIT record may be lost */
@@ -211,12 +210,12 @@ static void queue_unseen(struct process_table *t)
 
 int process_table__scan(struct process_table *t)
 {
-	int fd = openat(t->places.proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(t->open.places.proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *d;
 
 	if (!dir) {
-		int err = t->places.proc < 0 ? -ENOENT : -errno;
+		int err = t->open.places.proc < 0 ? -ENOENT : -errno;
 
 		if (fd >= 0)
 			close(fd);
@@ -240,7 +239,7 @@ bool process_table__refresh(struct process_table *t, struct process *p)
 	uint64_t begin_ns = monotonic__ns(), cost_ns;
 	struct image *i;
 
-	if (begin_ns < e->refresh_ns || (t->places.told && e->told) || t->places.past)
+	if (begin_ns < e->refresh_ns || (t->open.places.told && e->told) || t->open.places.past)
 		return false;
 	i = process_table__read(t, e);
 	cost_ns = monotonic__ns() - begin_ns;
@@ -292,7 +291,7 @@ static void apply_comm(struct process_table *t, struct entry *e, const struct re
 	adopt(e, i);
 	set_exe(e, (struct build_id){ 0 }, NULL);
 	e->named = e->told = false;
-	e->asked = !t->places.told;
+	e->asked = !t->open.places.told;
 	unqueue(t, e); /* after exec, the calling thread has the process's id */
 }
 
@@ -305,7 +304,7 @@ static void apply_exit(struct process_table *t, struct entry *e, const struct re
 /* Returns the entry for a record. Does not read /proc if the records report mappings. */
 static struct entry *at_record(struct process_table *t, uint32_t tgid)
 {
-	return t->places.told ? find_or_add(t, tgid) : get(t, tgid);
+	return t->open.places.told ? find_or_add(t, tgid) : get(t, tgid);
 }
 
 /* Copies the parent's mappings to the child, unless the child was scanned after the fork. */
@@ -409,16 +408,29 @@ int process_table__overlay(struct process_table *t, uint32_t tgid, const char *a
 	return err;
 }
 
+bool process_table__collect(struct process_table *t)
+{
+	size_t found = t->open.places.finder ? finder__found(t->open.places.finder) : 0;
+	struct entry *e, *next;
+
+	if (found == t->found)
+		return false;
+	t->found = found;
+	HASH_ITER (hh, t->processes, e, next)
+		process_table__look_again(t, e);
+	return true;
+}
+
 void process_table__stats(const struct process_table *t, struct process_table_stats *out)
 {
 	out->processes = HASH_COUNT(t->processes);
-	out->files = elf_cache__cnt(t->files);
-	out->files_failed = t->files_failed;
+	out->files = elf_cache__cnt(t->open.files);
+	out->files_failed = t->open.failed_cnt;
 }
 
 struct elf_cache *process_table__files(const struct process_table *t)
 {
-	return t->files;
+	return t->open.files;
 }
 
 struct process_table *process_table__new(const struct process_options *o)
@@ -428,26 +440,26 @@ struct process_table *process_table__new(const struct process_options *o)
 
 	if (!t)
 		return NULL;
-	t->jobs = o->jobs;
-	t->places = (struct file_places){ .proc = -1,
-					  .told = o->told,
-					  .past = o->past,
-					  .finder = o->finder,
-					  .own = own_files__new(),
-					  .identify = o->identify };
+	t->open.jobs = o->jobs;
+	t->open.places = (struct file_places){ .proc = -1,
+					       .told = o->told,
+					       .past = o->past,
+					       .finder = o->finder,
+					       .own = own_files__new(),
+					       .identify = o->identify };
 	t->process_max = o->process_max;
-	t->openings_max = openfiles__share(OPENINGS_MAX);
+	t->open.openings_max = openfiles__share(OPENINGS_MAX);
 	if (o->proc)
-		t->places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (o->proc && t->places.proc < 0)
+		t->open.places.proc = open(o->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->proc && t->open.places.proc < 0)
 		goto err_out;
-	if (t->jobs && !(t->places.errands = errands__new()))
+	if (t->open.jobs && !(t->open.places.errands = errands__new()))
 		goto err_out;
-	t->files = elf_cache__new(o->file_max, o->held_max);
+	t->open.files = elf_cache__new(o->file_max, o->held_max);
 	t->paths = pathtab__new();
 	t->vdso = elf_file__vdso();
-	file_places__identify(&t->places, t->vdso);
-	if (t->files && t->paths)
+	file_places__identify(&t->open.places, t->vdso);
+	if (t->open.files && t->paths)
 		return t;
 err_out:
 	err = errno;
@@ -463,14 +475,14 @@ void process_table__free(struct process_table *t)
 		return;
 	HASH_ITER (hh, t->processes, e, next)
 		drop(t, e);
-	HASH_CLEAR(hh_name, t->names);
-	HASH_CLEAR(hh, t->openings);
+	HASH_CLEAR(hh_name, t->open.names);
+	HASH_CLEAR(hh, t->open.openings);
 	elf_file__put(t->vdso);
-	elf_cache__free(t->files);
+	elf_cache__free(t->open.files);
 	pathtab__free(t->paths);
-	errands__free(t->places.errands);
-	if (t->places.proc >= 0)
-		close(t->places.proc);
-	own_files__close(t->places.own);
+	errands__free(t->open.places.errands);
+	if (t->open.places.proc >= 0)
+		close(t->open.places.proc);
+	own_files__close(t->open.places.own);
 	free(t);
 }

@@ -8,56 +8,8 @@
 #define PROCESS_PROCESS_H
 
 #include "event/record.h"
-#include "elf/elffile.h"
 #include "process/finder.h"
-
-enum mapping_kind {
-	MAPPING_FILE, /* .file if the ELF file could be opened, else path and build_id only */
-	MAPPING_ANON, /* executable memory without a file: JIT code, a memfd that is no ELF file …
-		       */
-	MAPPING_VDSO, /* .file is the kernel's vdso image */
-	MAPPING_VSYSCALL,
-	MAPPING_UPROBES, /* the kernel's page of out-of-line code for uprobes */
-};
-
-struct mapping {
-	uint64_t start, end; /* addresses; end is exclusive */
-	uint64_t pgoff;	     /* file offset of start */
-	enum mapping_kind kind;
-	struct elf_file *file;	  /* NULL if it could not be opened or is no ELF file */
-	struct open_job *opening; /* pending opening; NULL: none */
-	struct build_id build_id; /* of the file, or from the records */
-	bool vague;		  /* the records have its path, but neither build ID nor inode */
-	bool misnamed;	  /* the recorded build ID belongs to another file that has this path here;
-			     .file is NULL and .build_id is empty */
-	const char *path; /* as the process saw it, without " (deleted)"; valid as long as the
-			     mapping */
-};
-
-/* Accepts NULL. */
-static inline bool mapping__holds(const struct mapping *m, uint64_t addr)
-{
-	return m && addr >= m->start && addr < m->end;
-}
-
-/* Returns true if both are of one file. */
-static inline bool mapping__same_file(const struct mapping *a, const struct mapping *b)
-{
-	return a == b || (a->file && a->file == b->file);
-}
-
-struct process {
-	uint32_t tgid;
-	uint64_t from_ns;	  /* the mappings already include records before this time */
-	struct build_id build_id; /* of the main executable */
-	struct open_job *exe;	  /* pending opening; .build_id is not known yet */
-	struct mapping *maps;	  /* ascending, no overlaps, executable ones only */
-	size_t map_cnt;
-	uint64_t version; /* of .maps: changes with every change, unique to this process; 0: unknown
-			   */
-	struct image *image; /* private to process/; owns .maps */
-	uint16_t *hints;     /* PROCESS_HINTS, for process__find() alone; NULL: none */
-};
+#include "process/lookup.h"
 
 /* Sources besides the records. All zero: none. */
 struct process_options {
@@ -111,42 +63,6 @@ struct process *process_table__find(const struct process_table *, uint32_t tgid)
 /* Calls fn for every process; it must not change the table. */
 void process_table__each(const struct process_table *,
 			 void (*fn)(const struct process *, void *arg), void *arg);
-
-/* Returns a snapshot of the process, with fixed mappings. Drop it before the table is freed. */
-struct process process__keep(const struct process *);
-void process__drop(struct process *);
-
-/* Returns false while the main executable is being opened and its build ID is unknown. */
-bool process__named(struct process *);
-/*
- * Opens all files of the process, including unused ones. Returns false while an opening is
- * pending.
- */
-bool process__open(const struct process *);
-/* Like process__named() and process__open() together. */
-bool process__settled(struct process *);
-
-/* Cache of mapping indexes by address. An entry may be stale; verify it. */
-#define PROCESS_HINTS 128
-
-static inline uint16_t *process__hint(const struct process *p, uint64_t addr)
-{
-	return &p->hints[(addr >> 14) * 0x9e3779b97f4a7c15u >> 57];
-}
-
-/* The slow path of process__find(). */
-const struct mapping *process__search(const struct process *, uint64_t addr);
-
-/* Returns the executable mapping that holds addr, or NULL. */
-static inline const struct mapping *process__find(const struct process *p, uint64_t addr)
-{
-	size_t i = p->hints ? *process__hint(p, addr) : 0;
-
-	if (i < p->map_cnt && addr - p->maps[i].start < p->maps[i].end - p->maps[i].start &&
-	    !p->maps[i].opening)
-		return &p->maps[i];
-	return process__search(p, addr);
-}
 
 /*
  * Reads /proc/PID/maps again, after a pc was found in no mapping. At most once per 100 ms and

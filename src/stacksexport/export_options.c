@@ -37,6 +37,7 @@ enum {
 	KEY_FAIL_IF,
 	KEY_BEFORE,
 	KEY_AFTER,
+	KEY_READ_ONLY,
 };
 
 /* Where an option's argument goes. */
@@ -170,6 +171,10 @@ static const struct option_row rows[] = {
 	    "end with exit status 3 if a significant change is larger: 'self > 5%', 'total > 5%' "
 	    "or 'all > 5%', in percent of all of A",
 	    0 } },
+	{ OPTION_READ_ONLY,
+	  FIELD(FLAG, read_only),
+	  { "read-only", KEY_READ_ONLY, NULL, 0,
+	    "take one statement, which can read this recording and nothing else", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },

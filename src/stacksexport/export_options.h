@@ -42,6 +42,7 @@ enum export_option {
 	OPTION_ALL = 1 << 27,
 	OPTION_FAIL_IF = 1 << 28,
 	OPTIONS_RANGES = 1 << 29, /* --before and --after */
+	OPTION_READ_ONLY = 1 << 30,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -78,7 +79,7 @@ struct export_options {
 	 */
 	const char *metric, *normalise, *fail_if, *before, *after;
 	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
-	bool inlines, offsets, no_open, interpreter, waiting, all;
+	bool inlines, offsets, no_open, interpreter, waiting, all, read_only;
 	bool follows;	/* set by the subcommand: new batches are read as they come */
 	unsigned given; /* enum export_option */
 };

@@ -126,7 +126,8 @@ static const struct subcommand subcommands[] = {
 		       "events.csv\n"
 		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
-		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE,
+		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE |
+			   OPTION_READ_ONLY,
 		.run = query__run,
 	},
 	{
@@ -183,6 +184,23 @@ static const struct subcommand subcommands[] = {
 		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_INTERPRETER | OPTION_OUTPUT |
 			   OPTION_SVG,
 		.run = report__run,
+	},
+	{
+		.name = "mcp",
+		.summary = "serves recordings to language models (Model Context Protocol)",
+		.doc = "A server on standard input and output, which an agent starts. Its tools "
+		       "are "
+		       "recordings, summary, top, stacks, diff, sql and explain. They only read "
+		       "recordings, in the default folder or where a path is given; each ends "
+		       "after "
+		       "60 seconds and answers at most 100 KiB. Names in answers come from "
+		       "recorded "
+		       "programs.\n\n"
+		       "Examples:\n"
+		       "  claude mcp add stacks -- stacksexport mcp\n"
+		       "  STACKS_DIR=~/recordings stacksexport mcp",
+		.accepts = 0,
+		.run = mcp__run,
 	},
 	{ .name = NULL },
 };

@@ -269,12 +269,24 @@ static int run_last(struct query *q, const char *statement)
 		       : STATUS_FAILED;
 }
 
+/* From now on SQL can neither write, nor read other files than those of the recording. */
+static int restrict_to_reading(struct query *q, const struct statements *st)
+{
+	if (st->cnt != 1) {
+		log__error("--read-only takes one statement, not %zu", st->cnt);
+		return STATUS_FAILED;
+	}
+	return db__lock_down(&q->request.db, NULL) == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
 static int run_text(struct query *q, const char *text)
 {
 	const struct export_options *o = q->request.options;
 	struct statements st = { 0 };
 	int status = request__parse(&q->request, o->file ? o->file : "the query", text, &st);
 
+	if (status == STATUS_OK && o->read_only)
+		status = restrict_to_reading(q, &st);
 	if (status == STATUS_OK && db__run_but_last(&q->request.db, &st) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
@@ -324,6 +336,8 @@ int query__run(const struct export_options *o)
 	if (!q.format)
 		return export_options__wrong(
 			o, "there is no format '%s': table, csv, json, parquet", o->format);
+	if (o->read_only && (q.format->copy || o->output))
+		return export_options__wrong(o, "--read-only prints a table and writes no file");
 	if (!o->argument_cnt == !o->file)
 		return export_options__wrong(o, "give a query, or -f and a file with one");
 	q.request.options = o;

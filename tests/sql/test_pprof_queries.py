@@ -83,10 +83,17 @@ def forks(b, mine, other):
     b.add("exit", END, **other)
 
 
+def allocations(b, mine, other):
+    """Block 1 lives on, block 2 is freed; the third is that of another command."""
+    for at, (block, owner) in enumerate([(1, mine), (2, mine), (3, other)], 700):
+        b.add("alloc", at, names("malloc", "leak", "main"), amount=100 * block, weight=2, id=block, **owner)
+    b.add("free", 800, names("free", "main"), amount=200, weight=2, id=2, duration=99, **mine)
+
+
 @pytest.fixture
 def rec(tmp_path, program):
     b, mine, other = Batch(), dict(buildid=program[1]), dict(command="other", buildid=b"")
-    for part in (cpu, switches, amounts, memory, spans, forks):
+    for part in (cpu, switches, amounts, memory, spans, forks, allocations):
         part(b, mine, other)
     return b.write(tmp_path / "rec")
 
@@ -114,6 +121,8 @@ EXPECTED = {
     "tcp_connect_ustacks": {("tcp_connect", "main"): (4, 40)},
     "tcp_retransmit_peers": {("timer", "10.0.0.1:80"): (2, 4), ("[unknown peer]",): (1, 1)},
     "fault_ustacks": {("touch", "main"): (4, 4 * 4096)},
+    "alloc_live": {("malloc", "leak", "main"): (2, 100)},
+    "alloc_churn": {("malloc", "leak", "main"): (4, 300)},
     "rss_ustacks_growth": {("malloc", "main"): (3, 160), ("free", "main"): (1, -60), ("fill",): (1, 500)},
     "rss_ustacks_touched": {("malloc", "main"): (2, 310), ("fill",): (1, 500)},
     "usdt_ustack_trace_wait": {("poll", "main", "req"): (2, 400 + 500), ("stuck", "main", "req"): (1, END - 1200)},

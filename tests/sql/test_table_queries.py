@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from conftest import EXPORT, ROOT
-from recordings import START, Batch, kernel, names
+from recordings import SECOND, START, Batch, kernel, names
 
 SQL = ROOT / "sql"
 QUERIES = sorted((SQL / "tables").glob("*.sql"))
@@ -52,6 +52,26 @@ def cost(b):
     b.add("tcp_recv", 6, names("recv", "main"), duration=20 * MS).add("tcp_connect", 6, names("recv", "main"), duration=5 * MS)
     b.add("rss", 1, names("f", "main"), amount=10).add("rss", 2, names("malloc", "main"), amount=4106).add("rss", 3, names("f", "main"), amount=6)
     return b
+
+
+@pytest.fixture
+def blocks(tmp_path):
+    """Every second one block of leak() stays, and one of churn() is freed after 10 ms."""
+    b = Batch()
+    for i in range(1, 9):
+        b.add("alloc", i * SECOND, names("malloc", "leak"), amount=1000, weight=10, id=i)
+        b.add("alloc", i * SECOND, names("malloc", "churn"), amount=500, weight=5, id=100 + i)
+        b.add("free", i * SECOND + 10 * MS, names("free", "churn"), amount=500, weight=5, id=100 + i, duration=10 * MS)
+    return b.write(tmp_path / "r")
+
+
+def test_ages_of_blocks(blocks):
+    assert table(blocks, "alloc_ages", "up_to_s", "blocks", "bytes") == [(0.01, 40, 4000), (None, 80, 8000)]
+
+
+def test_a_leak_grows_in_each_quarter(blocks):
+    assert table(blocks, "alloc_over_time", "quarter_1", "quarter_2", "quarter_3", "quarter_4", "stack") == [
+        (2000, 4000, 6000, 8000, "malloc < leak")]
 
 
 def test_time_by_stack_sums_every_cost(tmp_path):

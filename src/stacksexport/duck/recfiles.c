@@ -374,13 +374,18 @@ static int add_glob(struct recfiles *r, const char *pattern)
 	return err ? err : add_label(r, pattern);
 }
 
-static int add_default(struct recfiles *r)
+const char *recfiles__root(void)
 {
 	const char *root = getenv("STACKS_DIR");
+
+	return root && *root ? root : DEFAULT_ROOT;
+}
+
+static int add_default(struct recfiles *r)
+{
+	const char *root = recfiles__root();
 	int err;
 
-	if (!root || !*root)
-		root = DEFAULT_ROOT;
 	err = access(root, F_OK) == 0 ? add_dir(r, root) : 0;
 	if (err || r->cnt)
 		return err;

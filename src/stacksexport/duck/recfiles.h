@@ -36,6 +36,9 @@ void recfiles__leave_out(struct recfiles *, const char *path, size_t path_sz, co
 /* Returns 0, or -EBADMSG after logging that no batch is left. */
 int recfiles__check_left(const struct recfiles *);
 
+/* Returns the folder of recordings: $STACKS_DIR, else /var/lib/stacks. */
+const char *recfiles__root(void);
+
 /* Returns true if a collector writes a recording into this folder. */
 bool recfiles__is_written(const char *folder);
 
