@@ -99,7 +99,7 @@ open(sys.argv[1], "w").write(str(count))
 """
     r = record("-p", "vfs:n", "--budget", "1%", "--ring-size", "32M", "--", "python3", "-c", program, tmp_path / "count")
     rates = r.rows("SELECT amount, reason, duration > 0 FROM events WHERE kind = 'rate' AND lost_kind = 'vfs' ORDER BY timestamp")
-    assert [n for n, *_ in rates[:2]] == [2, 4] and rates[0][1:] == ("over_budget", True)
+    assert rates[0] == (2, "over_budget", True)
     rows, weight, written = r.rows("""SELECT count(*), sum(weight), sum(weight * amount) FROM events
         WHERE kind = 'vfs_write' AND file = 'null'""")[0]
     count = int((tmp_path / "count").read_text())
