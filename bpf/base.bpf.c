@@ -5,6 +5,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct capture_config cfg = {};
 volatile __u64 begin_ns, end_ns;
+volatile __u64 thinning[EVENT_KIND_CNT];
 volatile __u64 lossy; /* something was lost since user space cleared it */
 
 struct losses {

@@ -25,6 +25,10 @@ extern const volatile struct capture_config cfg;
  * and off at the same time. 0: not yet. */
 extern volatile __u64 begin_ns, end_ns;
 
+/* User space changes them while programs run: of the events of a kind, 1 of so many is recorded,
+ * with the weight of all of them. 0 and 1: all. Always 0 without cfg.thins. */
+extern volatile __u64 thinning[EVENT_KIND_CNT];
+
 /* A program calls this first, with a time that it took before. */
 static __always_inline bool capturing(__u64 now_ns)
 {

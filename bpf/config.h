@@ -143,6 +143,7 @@ struct capture_config {
 	__u32 retransmit_has_error;
 	/* the tracepoint sched_switch reports the state in which prev left (5.18) */
 	__u32 has_prev_state;
+	__u32 thins;	/* `thinning` is in use */
 	__u32 spans;	/* the probe usdt is on */
 	__u32 runtimes; /* calls of interpreted programs are captured */
 	__u32 who;	/* only processes in `targets`, threads in `tids`, names in `comms` */

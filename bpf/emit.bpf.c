@@ -54,6 +54,21 @@ struct {
 	__uint(max_entries, 1);
 } paces SEC(".maps");
 
+/* For each kind: the value of `thinning` with which `left` was chosen, and the number of events to
+ * leave out before the next one. */
+struct thins {
+	struct {
+		__u64 every, left;
+	} of[EVENT_KIND_CNT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__type(value, struct thins);
+	__uint(max_entries, 1);
+} thins SEC(".maps");
+
 static __always_inline struct capture_slot *slot__take(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -235,6 +250,34 @@ static __always_inline bool paced(__u32 kind, __u64 now_ns)
 	return true;
 }
 
+/*
+ * Returns the number of events for which this one stands, or 0 if it is left out. After each change
+ * of N the first one is at a random place among N, so that each event is recorded with a
+ * probability of exactly 1/N, and sums by weight stay right.
+ */
+static __always_inline __u64 thin(__u64 kind)
+{
+	struct thins *t = bpf_map_lookup_elem(&thins, &(__u32){ 0 });
+	__u64 every;
+
+	OPAQUE(kind);
+	if (!t || kind >= EVENT_KIND_CNT || kind == EVENT_RSS)
+		return 1;
+	every = thinning[kind];
+	if (every <= 1)
+		return 1;
+	if (t->of[kind].every != every) {
+		t->of[kind].every = every;
+		t->of[kind].left = bpf_get_prandom_u32() % every;
+	}
+	if (t->of[kind].left) {
+		t->of[kind].left--;
+		return 0;
+	}
+	t->of[kind].left = every - 1;
+	return every;
+}
+
 /* Sets the slot's event and its size. */
 static __always_inline void fill(void *ctx, struct task_struct *task, const struct emission *what,
 				 struct capture_slot *slot, __u64 how)
@@ -268,16 +311,21 @@ __hidden struct capture_slot *event__capture(void *ctx, struct task_struct *task
 					     const struct emission *what, __u64 how)
 {
 	struct capture_slot *slot;
+	__u64 weight = 1;
 
+	if (cfg.thins && !what->unpaced && !(weight = thin(what->kind)))
+		return NULL;
 	if (!what->unpaced && !paced(what->kind, what->time_ns)) {
 		lose(what->kind, EVENT_LOST_RATE_LIMIT);
 		return NULL;
 	}
 	slot = slot__take();
-	if (slot)
-		fill(ctx, task, what, slot, how);
-	else
+	if (!slot) {
 		lose(what->kind, EVENT_LOST_NESTED);
+		return NULL;
+	}
+	fill(ctx, task, what, slot, how);
+	slot->event.weight *= weight;
 	return slot;
 }
 

@@ -31,15 +31,9 @@ struct emission {
 	__u64 runnable_ns; /* UINT64_MAX: unknown */
 	__u64 kind, state;
 	__u64 cpu;
-	__u64 join;	 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
-	__u64 cgroup_id; /* 0: that of the task */
-	__u64 reason;	 /* errno, enum event_reason, 0 */
-	__u32 target;	 /* with EVENT_F_TARGET */
-	__u32 flags;	 /* those of enum event_flags that the program sets itself */
-	__u32 detail;	 /* enum event_detail */
-	/* 0 means 1. What follows is aligned to 8 bytes: if it is 0, clang zeroes it by words, and
-	 * the verifier sees null pointers. */
-	__u32 weight;
+	__u64 join;		 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
+	__u64 cgroup_id;	 /* 0: that of the task */
+	__u64 reason;		 /* errno, enum event_reason, 0 */
 	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the
 				    stack */
 	__u64 detail_sz;
@@ -48,6 +42,12 @@ struct emission {
 	/* not counted by --max-rate. Not a bool: clang 21 then zeroes the next member byte by byte,
 	 * and the verifier forgets that it is 0. */
 	__u64 unpaced;
+	/* Last: clang zeroes what follows a member of 4 bytes by halves of 8 bytes, and then the
+	 * verifier does not see that a pointer is null. */
+	__u32 target; /* with EVENT_F_TARGET */
+	__u32 flags;  /* those of enum event_flags that the program sets itself */
+	__u32 detail; /* enum event_detail */
+	__u32 weight; /* 0 means 1 */
 };
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
@@ -62,10 +62,10 @@ static __always_inline bool has_user_side(struct task_struct *task)
 
 /*
  * Captures `task` according to `how` (enum capture_how, a constant for the verifier). Returns NULL
- * if the event is lost (already counted), else a slot for event__send() or event__drop(). `how` is
- * 64 bits wide, as are the counters of long loops. Before 354e8f1970f8 ("bpf: Support <8-byte
- * scalar spill and refill", 5.16) the verifier forgets smaller values that the compiler puts on the
- * stack for a while.
+ * if the event is lost (already counted) or left out (see `thinning`), else a slot for
+ * event__send() or event__drop(). `how` is 64 bits wide, as are the counters of long loops. Before
+ * 354e8f1970f8 ("bpf: Support <8-byte scalar spill and refill", 5.16) the verifier forgets smaller
+ * values that the compiler puts on the stack for a while.
  */
 struct capture_slot *event__capture(void *ctx, struct task_struct *task,
 				    const struct emission *what, __u64 how) __hidden;

@@ -160,6 +160,16 @@ static __always_inline __u64 pages_of(const struct mm_struct *mm)
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
+/* The rows of this kind are not left out by `thinning`: each stands for more changes. */
+static __always_inline __u64 changes_per_row(void)
+{
+	__u64 every = cfg.param[EVENT_RSS];
+
+	if (!cfg.thins || thinning[EVENT_RSS] <= 1)
+		return every;
+	return (every ? every : 1) * thinning[EVENT_RSS];
+}
+
 /*
  * Returns the number of changes that a row stands for if this change makes a row, else 0. A change
  * is mostly one page. It is many pages when a file is mapped or munmap() frees memory, one huge
@@ -169,7 +179,8 @@ static __always_inline __u64 pages_of(const struct mm_struct *mm)
  */
 static __always_inline __u32 due(struct memory *m, const struct mm_struct *mm)
 {
-	__s64 moved = pages_in_common(mm) - m->pages, most = 2 * cfg.param[EVENT_RSS];
+	__u64 every = changes_per_row();
+	__s64 moved = pages_in_common(mm) - m->pages, most = 2 * every;
 	__u32 changes;
 
 	if (m->mm != (__u64)mm) {
@@ -178,7 +189,7 @@ static __always_inline __u32 due(struct memory *m, const struct mm_struct *mm)
 		return 1;
 	}
 	changes = __sync_fetch_and_add(&m->changes, 1) + 1;
-	if (changes < cfg.param[EVENT_RSS] && moved < most && moved > -most)
+	if (changes < every && moved < most && moved > -most)
 		return 0;
 	/* Another CPU that has come as far makes the row. */
 	return __sync_val_compare_and_swap(&m->changes, changes, 0) == changes ? changes : 0;

@@ -3,6 +3,6 @@
 SELECT
     count(*) FILTER (command = '?command') AS of_command,
     count(*) FILTER (buildid = unhex('?buildid')) AS of_program,
-    (SELECT count(*) FROM events WHERE kind != 'lost') AS of_selection
+    (SELECT count(*) FROM events WHERE kind NOT IN ('lost', 'rate')) AS of_selection
 FROM all_events
-WHERE kind != 'lost';
+WHERE kind NOT IN ('lost', 'rate');

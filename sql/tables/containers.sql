@@ -12,7 +12,7 @@ WITH costs AS (
         sum(amount::HUGEINT * coalesce(weight, 1))
             FILTER (kind IN ('tcp_send', 'tcp_recv', 'udp_send', 'udp_recv', 'unix_send', 'unix_recv')) AS net
     FROM events
-    WHERE kind != 'lost'
+    WHERE kind NOT IN ('lost', 'rate')
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY host, tgid, cgroup
     UNION ALL

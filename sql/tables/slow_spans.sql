@@ -69,7 +69,7 @@ WITH nearby AS MATERIALIZED (
         CASE WHEN kind != 'rss' THEN amount END AS amount, coalesce(weight, 1) AS weight,
         coalesce(ustack_id, kstack_id) AS stack_id
     FROM nearby
-    WHERE kind NOT IN ('switch', 'trace_close', 'lost', 'rss')
+    WHERE kind NOT IN ('switch', 'trace_close', 'lost', 'rate', 'rss')
     UNION ALL
     SELECT
         hash(host, tgid), pid, span_id, timestamp, timestamp, NULL, 'rss growth', '', growth, 1,

@@ -17,7 +17,7 @@ WITH costs AS (
             AS net,
         0 AS blocked, 0 AS runnable, 0 AS growth, 0 AS touched
     FROM events
-    WHERE kind NOT IN ('switch', 'wake', 'lost')
+    WHERE kind NOT IN ('switch', 'wake', 'lost', 'rate')
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY ALL
     UNION ALL

@@ -2,7 +2,7 @@
 WITH cpu AS (
     SELECT command, tgid, sum(events) AS rows, sum(CASE WHEN kind = 'profile' THEN duration ELSE 0 END) AS cpu_ns
     FROM page.totals
-    WHERE kind != 'lost'
+    WHERE kind NOT IN ('lost', 'rate')
     GROUP BY command, tgid
 ), off AS (
     SELECT command, tgid, sum(ends - begins) AS offcpu_ns

@@ -220,6 +220,7 @@ static int open_skeleton(struct capture *c)
 	cfg->signal_fpu_sz = native__signal_fpu_sz();
 	cfg->wakeup_sz = c->options.ring_sz / 4;
 	cfg->runtimes = c->options.runtimes;
+	cfg->thins = c->options.thins;
 	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;
 	for (size_t i = 0; i < c->options.probe_cnt; i++)
 		set_probe(c, &c->options.probes[i]);
@@ -475,6 +476,13 @@ int capture__set_runtime(struct capture *c, uint64_t ino, const struct capture_r
 	int fd = bpf_map__fd(c->skel->maps.runtimes);
 
 	return bpf_map_update_elem(fd, &ino, r, BPF_ANY) ? -errno : 0;
+}
+
+void capture__thin(struct capture *c, const struct probe *p, uint32_t every)
+{
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
+		if (!strcmp(event_kind__probe((enum event_kind)k), p->name))
+			__atomic_store_n(&c->skel->bss->thinning[k], every, __ATOMIC_RELAXED);
 }
 
 /* ---- bills --------------------------------------------------------------------------------------

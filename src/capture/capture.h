@@ -38,6 +38,7 @@ struct capture_options {
 	uint32_t stack_sz; /* bytes of user stack at most */
 	uint32_t ring_sz;  /* bytes per CPU, a power of two */
 	uint64_t max_rate; /* events of a kind per second and CPU; 0: no limit */
+	bool thins;	   /* capture__thin() will be called */
 	bool debug;	   /* libbpf's own messages and the verifier's log */
 	bool runtimes;	/* capture the calls of interpreted programs, see capture__set_runtime() */
 	size_t cpu_cnt; /* possible CPUs, for tests of machines with many; 0: as many as there are
@@ -77,6 +78,10 @@ int capture__end(struct capture *, uint64_t *end_ns);
  * second; capture__free() waits for it without a limit. Accepts NULL. */
 bool capture__detach(struct capture *);
 void capture__free(struct capture *);
+
+/* Records 1 of `every` events of a source that can be thinned from now on, with that weight; 1:
+ * all. For a source that is itself 1 of N, it multiplies N. Needs the option `thins`. */
+void capture__thin(struct capture *, const struct probe *, uint32_t every);
 
 /* Sets where processes that run the executable file with this inode number keep their calls.
  * Returns 0 or -errno. */

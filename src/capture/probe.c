@@ -16,6 +16,7 @@
 
 const struct probe probes[] = {
 	{ .name = "profile",
+	  .can_thin = true,
 	  .stacks = PROBE_USER,
 	  .param = PROBE_HZ,
 	  .param_default = 99,
@@ -39,6 +40,7 @@ const struct probe probes[] = {
 	  .usage = "block[:S]",
 	  .help = "requests to disks: reads, writes, flushes, discards (default n)" },
 	{ .name = "rss",
+	  .can_thin = true,
 	  .stacks = PROBE_USER,
 	  .param = PROBE_EVERY,
 	  .param_default = 29,
@@ -47,12 +49,14 @@ const struct probe probes[] = {
 	  .help = "memory of a process, at 1 of N changes and at large ones (default u, 29; 0: "
 		  "all)" },
 	{ .name = "vfs",
+	  .can_thin = true,
 	  .ways = { "fentry", "syscalls" },
 	  .usage = "vfs[:S]",
 	  .help = "reads and writes of files and pipes, with their bytes, and calls that open, "
 		  "sync, "
 		  "rename, remove or stat files (default n)" },
 	{ .name = "fault",
+	  .can_thin = true,
 	  .ways = { "tp", "perf" },
 	  .stacks = PROBE_USER,
 	  .param = PROBE_EVERY,
@@ -67,11 +71,13 @@ const struct probe probes[] = {
 	  .help = "spans of programs that use stacks_tracing.h; PATH is a program or library, one "
 		  "per usdt (default u)" },
 	{ .name = "wake",
+	  .can_thin = true,
 	  .tells_interrupts = true,
 	  .stacks = PROBE_USER,
 	  .usage = "wake[:S]",
 	  .help = "threads that are woken, with the stack of the waker (default u)" },
 	{ .name = "net",
+	  .can_thin = true,
 	  .ways = { "tp", "syscalls", "fexit" },
 	  .usage = "net[:S]",
 	  .help = "sends and receives of TCP, UDP and Unix sockets (default n)" },

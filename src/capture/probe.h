@@ -28,7 +28,10 @@ struct probe {
 	 * belongs to all ways. Empty: there is one way.
 	 */
 	const char *ways[PROBE_WAY_MAX];
-	unsigned stacks;       /* default, enum probe_stacks */
+	unsigned stacks; /* default, enum probe_stacks */
+	/* capture__thin() may leave out some of its events: each is complete in itself, and no sum
+	 * needs every one of them */
+	bool can_thin;
 	bool tells_interrupts; /* its programs call in_interrupt() */
 	bool needs_processes;  /* which must be chosen; `all` leaves it out */
 	enum probe_param param;

@@ -175,6 +175,16 @@ static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_stat
 		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
 }
 
+static void set_budget(struct options *o, const char *arg, const struct argp_state *state)
+{
+	uint64_t percent;
+
+	if (parse__percent(arg, &percent))
+		wrong(state, "budget", arg, "1% to 100%");
+	o->budget_percent = (uint32_t)percent;
+	o->capture.thins = true;
+}
+
 static void set_max_memory(size_t *bytes, const char *arg, const struct argp_state *state)
 {
 	uint64_t sz;
@@ -311,6 +321,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
 	case KEY_MAX_MEMORY: set_max_memory(&o->max_memory_sz, arg, state); break;
 	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
+	case KEY_BUDGET: set_budget(o, arg, state); break;
 	case KEY_COMPRESSION: set_compression(o, arg, state); break;
 	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
 	case KEY_METRICS: o->metrics_path = *arg ? arg : NULL; break;

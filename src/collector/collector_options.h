@@ -21,7 +21,8 @@ struct options {
 	char *sources;			  /* names of the probes, "profile,switch" */
 	uint64_t duration_ns;		  /* 0: until a signal or the command's end */
 	uint64_t poll_ns;
-	size_t max_memory_sz; /* see collector/memory.h */
+	uint32_t budget_percent; /* of one CPU, for BPF programs and this process; 0: none */
+	size_t max_memory_sz;	 /* see collector/memory.h */
 	uint64_t bill_ns; /* interval at which the cost of the BPF programs is printed; 0: only at
 			     the end */
 	enum unwinder_kind unwinder;

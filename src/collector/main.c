@@ -17,6 +17,7 @@
 #include "collector/absent.h"
 #include "collector/census.h"
 #include "collector/clock.h"
+#include "collector/governor.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
 #include "collector/memory.h"
@@ -49,6 +50,7 @@ struct collector {
 	struct status status;
 	struct statusfile *statusfile; /* NULL: none */
 	struct metrics *metrics;       /* NULL: none */
+	struct governor *governor;     /* NULL: no budget */
 	struct memory *memory;
 	struct streams streams; /* of capture, then of sideband */
 	struct wakeups wakeups;
@@ -172,6 +174,22 @@ static int open_runtimes(struct collector *c)
 	return 0;
 }
 
+static int open_governor(struct collector *c)
+{
+	const struct options *o = &c->options;
+
+	if (!o->budget_percent)
+		return 0;
+	c->governor = governor__new(&(struct governor_options){
+		.capture = c->capture,
+		.session = c->session,
+		.probes = o->capture.probes,
+		.probe_cnt = o->capture.probe_cnt,
+		.percent = o->budget_percent,
+	});
+	return c->governor ? 0 : -errno;
+}
+
 /* Loads the programs while the census reads the running processes. */
 static int load(struct collector *c)
 {
@@ -240,7 +258,9 @@ static int prepare(struct collector *c)
 	c->metrics =
 		metrics__new(o->metrics_path, &(struct metrics_sources){ c->capture, c->session,
 									 c->memory, c->recording });
-	err = collect_streams(c);
+	err = open_governor(c);
+	if (!err)
+		err = collect_streams(c);
 	return err ? err : watch_all(c);
 }
 
@@ -332,6 +352,7 @@ static void record(struct collector *c)
 		memory__tick(c->memory, monotonic__ns());
 		statusfile__tick(c->statusfile, c->session, c->memory, monotonic__ns());
 		metrics__tick(c->metrics, monotonic__ns());
+		governor__tick(c->governor, monotonic__ns());
 		notify__tick(&c->notify, monotonic__ns());
 		if (status__due(&c->status, monotonic__ns()))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
@@ -391,6 +412,7 @@ static void collector__free(struct collector *c)
 {
 	statusfile__free(c->statusfile);
 	metrics__free(c->metrics);
+	governor__free(c->governor);
 	census__stop(&c->census);
 	memory__free(c->memory);
 	session__free(c->session);

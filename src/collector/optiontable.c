@@ -6,6 +6,7 @@
 
 const struct preset collector_presets[] = {
 	{ "always-on", "programs = profile:uk:49,switch:uk:10ms,exec:n\n"
+		       "budget = 10%\n"
 		       "max-rate = 20000\n"
 		       "keep = 2d\n"
 		       "keep = 10G\n"
@@ -96,6 +97,11 @@ const struct argp_option collector_argp_options[] = {
 	  "(default: 500000; 0: no limit)",
 	  3 },
 	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
+	{ "budget", KEY_BUDGET, "PERCENT", 0,
+	  "Cost of recording, BPF programs and collector together, in percent of one CPU (5%). "
+	  "Above "
+	  "it, the costliest source is thinned: 1 of N events, with the weight N",
+	  3 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
 	  "Memory of the collector beside the rings. Above it, names and unwind rules are freed "
 	  "and "

@@ -8,6 +8,7 @@
 #include "collector/detail.h"
 #include "collector/probeargs.h"
 #include "collector/processrows.h"
+#include "collector/session.h"
 #include "event/kind.h"
 
 int rows__init(struct rows *r, struct recording *recording, const struct process_table *processes)
@@ -163,6 +164,16 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 	return recording__add(r->recording, &row);
 }
 
+/* Adds a row that is not of an event: its time, a number, and two words. */
+static int rows_add_note(struct rows *r, struct row *row, const char *source, const char *reason)
+{
+	row->weight = 1;
+	row->host = r->labels.host;
+	row->lost_kind = recording__string(r->recording, source, strlen(source));
+	row->reason = recording__string(r->recording, reason, strlen(reason));
+	return recording__add(r->recording, row);
+}
+
 int rows__add_loss(struct rows *r, const struct capture_loss *l, uint64_t from_ns, uint64_t to_ns)
 {
 	struct row row = {
@@ -170,13 +181,22 @@ int rows__add_loss(struct rows *r, const struct capture_loss *l, uint64_t from_n
 		.duration = (int64_t)(to_ns - from_ns),
 		.cpu = (int32_t)l->cpu,
 		.amount = at_most_int64(l->cnt),
-		.weight = 1,
 	};
 
 	labels__refresh(&r->labels, r->recording);
 	row.kind = r->labels.lost;
-	row.host = r->labels.host;
-	row.lost_kind = recording__string(r->recording, l->probe, strlen(l->probe));
-	row.reason = recording__string(r->recording, l->reason, strlen(l->reason));
-	return recording__add(r->recording, &row);
+	return rows_add_note(r, &row, l->probe, l->reason);
+}
+
+int rows__add_rate(struct rows *r, const struct session_rate *rate)
+{
+	struct row row = {
+		.timestamp = clock__unix_ns(&r->clock, rate->to_ns),
+		.duration = (int64_t)(rate->to_ns - rate->from_ns),
+		.amount = rate->every,
+	};
+
+	labels__refresh(&r->labels, r->recording);
+	row.kind = r->labels.rate;
+	return rows_add_note(r, &row, rate->source, rate->reason);
 }

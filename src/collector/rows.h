@@ -49,4 +49,8 @@ void rows__sweep(struct rows *);
  */
 int rows__add_loss(struct rows *, const struct capture_loss *, uint64_t from_ns, uint64_t to_ns);
 
+/* Adds a row of kind `rate`. Returns 0 or -ENOMEM. */
+struct session_rate;
+int rows__add_rate(struct rows *, const struct session_rate *);
+
 #endif

@@ -147,6 +147,12 @@ void session__loss(const struct capture_loss *l, void *session)
 	pipeline__loss(session, l);
 }
 
+void session__rate(struct session *s, const struct session_rate *rate)
+{
+	if (rows__add_rate(&s->rows, rate) != 0)
+		s->err = -ENOMEM;
+}
+
 static bool carry_stacks(struct session *s, const struct resolved_event *sl)
 {
 	return carry__save(s->carry, s->recording, sl->ustack_id) &&

@@ -26,6 +26,13 @@ void session__set_probes(struct session *, const struct any_probes *);
 void session__records(const struct record *, size_t cnt, void *session);
 /* Counts lost events and adds their rows. Callback of capture__losses(). */
 void session__loss(const struct capture_loss *, void *session);
+/* Adds the row of a change of a source's rate. Times: CLOCK_MONOTONIC. */
+struct session_rate {
+	const char *source, *reason;
+	uint32_t every;		 /* 1 of so many events is recorded from now on */
+	uint64_t from_ns, to_ns; /* the time since the last change */
+};
+void session__rate(struct session *, const struct session_rate *);
 /* Call it before each drain, with the time up to which everything was drained. Returns 0, or -errno
  * if the recording failed and the caller must stop. */
 int session__tick(struct session *, uint64_t now_ns);

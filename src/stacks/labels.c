@@ -47,5 +47,6 @@ void labels__refresh(struct labels *l, struct recording *r)
 	for (size_t i = 0; i < UNWIND_STATUS_CNT; i++)
 		l->unwinds[i] = id(r, unwinds[i]);
 	l->lost = id(r, "lost");
+	l->rate = id(r, "rate");
 	l->host = id(r, l->host_name);
 }

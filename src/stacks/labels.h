@@ -12,7 +12,7 @@
 struct labels {
 	uint32_t generation;
 	uint32_t kinds[EVENT_KIND_CNT], states[EVENT_STATE_CNT], unwinds[UNWIND_STATUS_CNT];
-	uint32_t lost, host;
+	uint32_t lost, rate, host;
 	char host_name[HOST_NAME_MAX + 1];
 };
 

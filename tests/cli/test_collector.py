@@ -53,6 +53,8 @@ def run(*args, program=COLLECTOR, **kw):
         (["--"], ["no command"]),
         (["sh", "--", "true"], ["cannot be combined"]),
         (["--keep", "101%"], ["--keep", "1% to 100%"]),
+        (["--budget", "0%"], ["--budget", "1% to 100%"]),
+        (["--budget", "5"], ["--budget", "1% to 100%"]),
         (["--preset", "always"], ["--preset", "always-on"]),
         (["--config", "/no/such/file"], ["/no/such/file: No such file"]),
         (["--config", "/dev/zero"], ["/dev/zero"]),

@@ -87,3 +87,23 @@ def test_prometheus_reads_the_metrics(start, tmp_path):
     assert sorted(documented) == sorted({s.name for f in families.values() for s in f.samples})
     assert path.stat().st_mode & 0o777 == 0o644
     assert c.stop().returncode == 0 and not path.exists()
+
+
+def test_sums_stay_right_while_the_budget_lowers_the_rate(record, tmp_path):
+    program = """
+import os, sys, time
+null, end, count = os.open("/dev/null", os.O_WRONLY), time.monotonic() + 2.5, 0
+while time.monotonic() < end:
+    count += os.write(null, b"abc") == 3
+open(sys.argv[1], "w").write(str(count))
+"""
+    r = record("-p", "vfs:n", "--budget", "1%", "--ring-size", "32M", "--", "python3", "-c", program, tmp_path / "count")
+    rates = r.rows("SELECT amount, reason, duration > 0 FROM events WHERE kind = 'rate' AND lost_kind = 'vfs' ORDER BY timestamp")
+    assert rates[0] == (2, "over_budget", True)
+    rows, weight, written = r.rows("""SELECT count(*), sum(weight), sum(weight * amount) FROM events
+        WHERE kind = 'vfs_write' AND file = 'null'""")[0]
+    count = int((tmp_path / "count").read_text())
+    assert rows < 0.9 * count
+    assert abs(weight + r.lost("vfs") - count) < 0.03 * count and abs(written - 3 * weight) < 0.03 * 3 * count
+    weights = {n for (n,) in r.rows("SELECT DISTINCT weight FROM events WHERE kind = 'vfs_write'")}
+    assert weights <= {1, *(n for n, *_ in rates)} and len(weights) > 1

@@ -58,7 +58,7 @@ record places -p uprobe:/examples/spans_async:main=d,sdt:/examples/spans_async:s
 for test in UNIT_TESTS; do
 	CMOCKA_MESSAGE_OUTPUT=TAP /tests/$test >/out/$test 2>&1
 done
-record largest -p $sources --stack-size 1M --duration 1s
+record largest -p $sources --stack-size 1M --budget 50% --duration 1s
 
 mkdir /mnt
 mount -t ext4 -o no_prefetch_block_bitmaps /dev/nvme0n1 /mnt
