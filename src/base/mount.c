@@ -2,6 +2,7 @@
 #include "base/mount.h"
 
 #include <mntent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,4 +18,33 @@ char *mount__point(const char *type)
 	if (f)
 		endmntent(f);
 	return dir;
+}
+
+/* Returns the type of the line's file system if it has the device number, else NULL. The kernel
+ * writes a space in a name as \040. */
+static const char *type_of_device(const char *line, unsigned major, unsigned minor)
+{
+	const char *end = strstr(line, " - ");
+	unsigned maj, min;
+
+	if (!end || sscanf(line, "%*u %*u %u:%u", &maj, &min) != 2 || maj != major || min != minor)
+		return NULL;
+	return end + 3;
+}
+
+bool mount__is_of_admin(const char *mountinfo, unsigned major, unsigned minor)
+{
+	FILE *f = fopen(mountinfo, "re");
+	const char *type = NULL;
+	char *line = NULL;
+	size_t sz = 0;
+	bool is_fuse;
+
+	while (f && !type && getline(&line, &sz, f) > 0)
+		type = type_of_device(line, major, minor);
+	is_fuse = type && strncmp(type, "fuse", 4) == 0;
+	free(line);
+	if (f)
+		fclose(f);
+	return !is_fuse && (type || major);
 }

@@ -15,6 +15,7 @@
 #include "base/capabilities.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "base/mount.h"
 #include "base/thread.h"
 #include "bpf/alloc.h"
 #include "bpf/config.h"
@@ -195,34 +196,52 @@ static void attach_file(struct alloc *a, int fd, const char *path)
 
 /* One line of /proc/PID/maps. */
 struct code_mapping {
-	uint64_t start, end, dev, ino;
+	uint64_t start, end, ino;
+	unsigned major, minor;
 	char path[LINE_SZ];
 };
 
 static bool parse_mapping(const char *line, struct code_mapping *m)
 {
-	unsigned maj, min;
 	char exec;
 
 	m->path[0] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %*x %x:%x %" SCNu64 " %511[^\n]",
-		   &m->start, &m->end, &exec, &maj, &min, &m->ino, m->path) < 6)
+		   &m->start, &m->end, &exec, &m->major, &m->minor, &m->ino, m->path) < 6)
 		return false;
-	m->dev = (uint64_t)maj << 32 | min;
 	return exec == 'x' && m->ino;
 }
 
-/* Returns true if the file was not seen before. Beyond FILES_MAX no file is new. */
-static bool is_new_file(struct alloc *a, const struct code_mapping *m)
+/* Returns true if the file was not seen before. Beyond FILES_MAX no file is new. An inode of 0
+ * stands for the whole device. */
+static bool is_new_file(struct alloc *a, const struct code_mapping *m, uint64_t ino)
 {
+	uint64_t dev = (uint64_t)m->major << 32 | m->minor;
+
 	for (size_t i = 0; i < a->file_cnt; i++) {
-		if (a->files[i].dev == m->dev && a->files[i].ino == m->ino)
+		if (a->files[i].dev == dev && a->files[i].ino == ino)
 			return false;
 	}
 	if (a->file_cnt == FILES_MAX)
 		return false;
-	a->files[a->file_cnt++] = (struct seen_file){ m->dev, m->ino };
+	a->files[a->file_cnt++] = (struct seen_file){ dev, ino };
 	return true;
+}
+
+/*
+ * The kernel reads a file to attach to it, and meanwhile no process of the machine can fork. So
+ * the file must be on a file system that no user can keep from answering. Code in memory (memfd)
+ * is on none.
+ */
+static bool may_attach(struct alloc *a, const struct code_mapping *m)
+{
+	if (mount__is_of_admin("/proc/self/mountinfo", m->major, m->minor))
+		return true;
+	if (strncmp(m->path, "/memfd:", 7) != 0 && is_new_file(a, m, 0))
+		log__warn("alloc: does not attach to %s and other files of this file system: a "
+			  "user may have mounted it (FUSE, or in a namespace)",
+			  m->path);
+	return false;
 }
 
 static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mapping *m)
@@ -230,7 +249,7 @@ static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mappin
 	char path[80];
 	int fd;
 
-	if (!is_new_file(a, m))
+	if (!is_new_file(a, m, m->ino) || !may_attach(a, m))
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
 		 m->end);

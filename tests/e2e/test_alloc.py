@@ -106,6 +106,16 @@ def test_a_running_process_and_a_later_one_are_recorded(start, spawn, compile_c)
         for command in ("first", "second") for kind, function in (("alloc", "malloc"), ("free", "free"))]
 
 
+def test_a_file_that_a_user_mounted_is_left_alone(record, compile_c, spawn, tmp_path):
+    """The kernel would wait for its file system while no process can fork."""
+    program = compile_c(OWN, name="first")
+    process = spawn("unshare", "-m", "sh", "-c", f"mount -t tmpfs none /mnt && cp {program} /mnt && exec /mnt/first")
+    wait_worked(0.01, process)
+    r = record("-p", "alloc:u:4K", "--pid", str(process.pid), "--duration", "500ms")
+    assert "alloc: does not attach to /mnt/first and other files of this file system" in r.stderr
+    assert not list(r.path.glob("events-*"))
+
+
 @pytest.mark.parametrize("args, why", [
     (["-p", "alloc"], "name a command, --pid or --cgroup"),
     (["-p", "alloc", "--uid", "0"], "name a command, --pid or --cgroup"),
