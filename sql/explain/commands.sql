@@ -1,6 +1,7 @@
 -- What ran and what it cost: the rows of `stacksexport top`, TIME BY COMMAND (top_commands).
 WITH sums AS (
-    SELECT *, sum("cpu s") OVER () AS all_cpu, row_number() OVER (ORDER BY "cpu s" DESC, "blocked s" + "runnable s" DESC, group_name) AS place
+    SELECT *, sum("cpu s") OVER () AS all_cpu,
+           row_number() OVER (ORDER BY "cpu s" DESC, "blocked s" + "runnable s" DESC, group_name) AS place
     FROM top_commands
 )
 SELECT line
@@ -8,7 +9,8 @@ FROM (
     SELECT
         0 AS place,
         'In all, programs used ' || span_text(sum("cpu s")) || ' of CPU time: '
-        || printf('%.2f', sum("cpu s") / any_value(wall_ns)) || ' CPUs on average, of at least ' || any_value(cpus) || '.' AS line
+        || printf('%.2f', sum("cpu s") / any_value(wall_ns))
+        || ' CPUs on average, of at least ' || any_value(cpus) || '.' AS line
     FROM sums, explain_range
     HAVING sum("cpu s") > 0
     UNION ALL

@@ -16,7 +16,8 @@ SELECT line
 FROM (
     SELECT
         place,
-        '- ' || md(function) || CASE WHEN module != '' THEN ' of ' || md(module) ELSE '' END || ', in ' || md(group_name) || ': '
+        '- ' || md(function) || CASE WHEN module != '' THEN ' of ' || md(module) ELSE '' END
+        || ', in ' || md(group_name) || ': '
         || percent_text("self s", all_ns) || ' of the CPU time was in the function itself (' || span_text("self s") || ')'
         || CASE WHEN "for" != '' THEN ', for ' || md("for") ELSE '' END || '.' AS line
     FROM own

@@ -7,13 +7,16 @@ WITH register AS (
 ), blocked AS (
     SELECT group_name FROM top_commands WHERE "blocked s" > 0 ORDER BY "blocked s" DESC, group_name LIMIT 1
 ), lines AS (
-    SELECT 1 AS place, 'stacksexport top' || of_recording || ' -c ' || shell_word(group_name) AS command, 'all functions of the busiest command' AS gives
+    SELECT 1 AS place, 'stacksexport top' || of_recording || ' -c ' || shell_word(group_name) AS command,
+           'all functions of the busiest command' AS gives
     FROM busiest, register
     UNION ALL
-    SELECT 2, 'stacksexport pprof cpu_stacks.sql' || of_recording || ' -c ' || shell_word(group_name), 'its CPU time as a flame graph'
+    SELECT 2, 'stacksexport pprof cpu_stacks.sql' || of_recording || ' -c ' || shell_word(group_name),
+           'its CPU time as a flame graph'
     FROM busiest, register
     UNION ALL
-    SELECT 3, 'stacksexport pprof offcpu_blocked_stacks.sql' || of_recording || ' -c ' || shell_word(group_name), 'where the command that was blocked longest waited'
+    SELECT 3, 'stacksexport pprof offcpu_blocked_stacks.sql' || of_recording || ' -c ' || shell_word(group_name),
+           'where the command that was blocked longest waited'
     FROM blocked, register
     UNION ALL
     SELECT 4, 'stacksexport query -f slow_spans.sql' || of_recording, 'what happened in the slowest spans'

@@ -18,7 +18,8 @@ WITH threads AS (
 ), lines AS (
     SELECT
         1 AS place, cpu_ns AS size,
-        '- Thread ' || md(thread) || ' (' || pid || ') of ' || md(command) || ' was on a CPU for ' || percent_text(cpu_ns, wall_ns)
+        '- Thread ' || md(thread) || ' (' || pid || ') of ' || md(command) || ' was on a CPU for '
+        || percent_text(cpu_ns, wall_ns)
         || ' of the time: one thread limits what it does.' AS line
     FROM threads, explain_range
     WHERE cpu_ns > 0.85 * wall_ns

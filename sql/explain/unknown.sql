@@ -29,7 +29,8 @@ FROM (
     UNION ALL
     SELECT
         2, sum(n),
-        '- ' || printf('%.1f %%', floor(1000.0 * coalesce(sum(n) FILTER (how = 'root'), 0) / sum(n)) / 10) || ' of ' || plural(sum(n), 'user stack')
+        '- ' || printf('%.1f %%', floor(1000.0 * coalesce(sum(n) FILTER (how = 'root'), 0) / sum(n)) / 10)
+        || ' of ' || plural(sum(n), 'user stack')
         || ' reach the root'
         || coalesce('; the others end early: ' || string_agg(md(how) || ' ' || count_text(n), ', ' ORDER BY n DESC, how)
             FILTER (how != 'root'), '') || '.'

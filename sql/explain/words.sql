@@ -13,7 +13,8 @@ CREATE OR REPLACE TEMP MACRO md_text(text) AS
 
 -- A word of a command line for a shell.
 CREATE OR REPLACE TEMP MACRO shell_word(name) AS
-    CASE WHEN regexp_full_match(name, '[A-Za-z0-9_.:/@%+-]+') THEN name ELSE '''' || replace(name, '''', '''\''''') || '''' END;
+    CASE WHEN regexp_full_match(name, '[A-Za-z0-9_.:/@%+-]+') THEN name
+    ELSE '''' || replace(name, '''', '''\''''') || '''' END;
 
 CREATE OR REPLACE TEMP MACRO span_text(ns) AS CASE
     WHEN ns >= 100e9 THEN printf('%.0f s', ns / 1e9)

@@ -4,7 +4,8 @@
 -- range is nanoseconds since 1970.
 SELECT what, name, events
 FROM (
-    SELECT 0 AS place, 'begins' AS what, '' AS name, selected_begin(min(timestamp - duration) FILTER (kind != 'exit')) AS events
+    SELECT 0 AS place, 'begins' AS what, '' AS name,
+           selected_begin(min(timestamp - duration) FILTER (kind != 'exit')) AS events
     FROM all_events
     UNION ALL
     SELECT 1, 'ends', '', least(max(timestamp), getvariable('selected_to'))

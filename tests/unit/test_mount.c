@@ -31,7 +31,7 @@ static void what_users_mount_is_told_apart(void **state)
 	assert_false(mount__is_of_admin(path, 8, 16));
 	assert_false(mount__is_of_admin(path, 0, 62)); /* not a whole line */
 	assert_false(mount__is_of_admin(path, 0, 63)); /* in another namespace */
-	assert_true(mount__is_of_admin(path, 8, 2)); /* a disk */
+	assert_true(mount__is_of_admin(path, 8, 2));   /* a disk */
 	unlink(path);
 	assert_false(mount__is_of_admin(path, 0, 50));
 }
