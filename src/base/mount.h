@@ -7,10 +7,10 @@
 /* Returns the first mount point of a file system of that type, for the caller to free, or NULL. */
 char *mount__point(const char *type);
 /*
- * Returns whether the administrator mounted the file system with this device number, as in
- * /proc/PID/maps. Where the administrator sees it, a user can only mount FUSE (fusermount), whose
- * server decides when a read ends. Other mounts of users are in namespaces of their own, and never
- * of a disk. Asks no file system. `mountinfo` is proc_pid_mountinfo(5) of this process.
+ * Returns true if no user can have mounted the file system with this device number, as in
+ * /proc/PID/maps. In the administrator's mount namespace a user can mount FUSE only (fusermount).
+ * In other namespaces, no user can mount a disk. The function does not ask the file system, which
+ * might not answer. `mountinfo` is proc_pid_mountinfo(5) of this process.
  */
 bool mount__is_of_admin(const char *mountinfo, unsigned major, unsigned minor);
 
