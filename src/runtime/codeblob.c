@@ -1,8 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/codeblob.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/remote.h"
+
+int code_blob__read(struct code_blob *b, struct remote *r)
+{
+	b->bytes = malloc(b->end - b->start);
+	if (!b->bytes)
+		return -ENOMEM;
+	return remote__read(r, b->start, b->bytes, b->end - b->start) ? 0 : -EFAULT;
+}
+
+int code_blob__name(struct code_blob *b, const char *language, const char *module, const char *name)
+{
+	struct script_function f = { 0 };
+	int err = script_function__name(&f, language, module, name);
+
+	if (err)
+		return err;
+	b->scripts = malloc(sizeof(*b->scripts));
+	if (!b->scripts) {
+		script_function__free(&f);
+		return -ENOMEM;
+	}
+	b->scripts[b->script_cnt++] = f.script;
+	return 0;
+}
 
 void code_blob__free(struct code_blob *b)
 {

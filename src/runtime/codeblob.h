@@ -53,6 +53,12 @@ struct code_blob {
 	uint32_t tries;
 };
 
+struct remote;
+
+/* Reads .bytes, from .start to .end: the caller bounds how many. Returns 0 or -errno. */
+int code_blob__read(struct code_blob *, struct remote *);
+/* Makes the one script of code that is no function of the program. Returns 0 or -errno. */
+int code_blob__name(struct code_blob *, const char *language, const char *module, const char *name);
 void code_blob__free(struct code_blob *);	    /* accepts NULL */
 size_t code_blob__memory(const struct code_blob *); /* bytes */
 

@@ -120,30 +120,6 @@ static void read_code_range(struct remote *r, const struct runtime_layout *l, st
 	b->handlers = CODE_NOWHERE;
 }
 
-static int set_name(const struct runtime_layout *l, const char *name, struct code_blob *b)
-{
-	struct script_function f = { 0 };
-	int err = script_function__name(&f, l->runtime->name, l->runtime->unknown.module, name);
-
-	if (err)
-		return err;
-	b->scripts = malloc(sizeof(*b->scripts));
-	if (!b->scripts) {
-		script_function__free(&f);
-		return -ENOMEM;
-	}
-	b->scripts[b->script_cnt++] = f.script;
-	return 0;
-}
-
-static int read_bytes(struct remote *r, struct code_blob *b)
-{
-	b->bytes = malloc(b->end - b->start);
-	if (!b->bytes)
-		return -ENOMEM;
-	return remote__read(r, b->start, b->bytes, b->end - b->start) ? 0 : -EFAULT;
-}
-
 static int read_nmethod(struct remote *r, const struct runtime_layout *l, struct code_blob *b)
 {
 	uint32_t stubs = hotspot__u32(r, l, b->header, JVM_NMETHOD_STUBS);
@@ -152,7 +128,7 @@ static int read_nmethod(struct remote *r, const struct runtime_layout *l, struct
 	if (b->kind == CODE_COMPILED && b->header + stubs > b->start)
 		b->handlers = (uint32_t)(b->header + stubs - b->start);
 	b->orig_pc = hotspot__u32(r, l, b->header, JVM_NMETHOD_ORIG_PC);
-	err = read_bytes(r, b);
+	err = code_blob__read(b, r);
 	return err ? err : hotspot__read_scopes(r, l, b);
 }
 
@@ -165,7 +141,7 @@ static int read_kind(struct remote *r, const struct runtime_layout *l, struct co
 	if (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE)
 		b->id = hotspot__u32(r, l, b->header, JVM_NMETHOD_ID);
 	else
-		return set_name(l, name, b);
+		return code_blob__name(b, l->runtime->name, l->runtime->unknown.module, name);
 	return 0;
 }
 

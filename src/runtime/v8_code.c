@@ -74,42 +74,20 @@ static bool find_code(const struct v8_heap *h, uint64_t pc, struct v8_code *c)
 	return false;
 }
 
-static int set_name(const struct runtime_layout *l, uint32_t kind, struct code_blob *b)
-{
-	struct script_function f = { 0 };
-	int err = script_function__name(&f, l->runtime->name, l->runtime->unknown.module,
-					kind == KIND_REGEXP ? "(regexp)" : "(code)");
-
-	if (err)
-		return err;
-	b->scripts = malloc(sizeof(*b->scripts));
-	if (!b->scripts) {
-		script_function__free(&f);
-		return -ENOMEM;
-	}
-	b->scripts[b->script_cnt++] = f.script;
-	return 0;
-}
-
-static int read_bytes(struct remote *r, struct code_blob *b)
-{
-	b->bytes = malloc(b->end - b->start);
-	if (!b->bytes)
-		return -ENOMEM;
-	return remote__read(r, b->start, b->bytes, b->end - b->start) ? 0 : -EFAULT;
-}
-
 static int fill(const struct v8_heap *h, const struct v8_code *c, uint32_t kind,
 		struct code_blob *b)
 {
-	int err = read_bytes(h->remote, b);
+	int err = code_blob__read(b, h->remote);
 
 	if (err)
 		return err;
 	switch (b->kind) {
 	case CODE_COMPILED: return v8__read_scopes(h, c->code, b);
 	case CODE_BASELINE: return v8__read_baseline(h, c->code, b);
-	default: return set_name(h->layout, kind, b);
+	default:
+		return code_blob__name(b, h->layout->runtime->name,
+				       h->layout->runtime->unknown.module,
+				       kind == KIND_REGEXP ? "(regexp)" : "(code)");
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages to the service manager, whose socket this test owns. */
+/* Messages to the service manager; the test has the socket. */
 #include "test.h"
 
 #include "collector/notify.h"
