@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* uprobe, tracepoint, sdt: places that the user chose, with up to four arguments or fields. */
-#include "bpf/anysite.h"
-#include "bpf/emit.bpf.h"
+/* uprobe, sdt, kprobe, tracepoint: places that the user chose, with up to four arguments or fields.
+ */
+#include "bpf/anysite.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/usdt_arg.bpf.h"
 
@@ -46,24 +46,29 @@ static __always_inline __u64 read_text_at(const struct any_site *site, struct ev
 	return n > 0 ? n : 0;
 }
 
+/* Returns where the text of a field is. */
+static __always_inline const void *field_text(const void *ctx, const struct any_arg *a, __u64 v)
+{
+	if (a->text == ANY_INLINE)
+		return ctx + (__u16)a->value.add;
+	if (a->text == ANY_LOCATED)
+		return ctx + (__u16)v;
+	return (const void *)v;
+}
+
 static __always_inline void read_fields(const void *ctx, const struct any_site *site,
 					struct event_args *out)
 {
 #pragma unroll
 	for (int i = 0; i < EVENT_ARG_CNT; i++) {
-		const void *from;
+		__u64 v;
 
 		if (!site->args[i].value.sz)
 			continue;
-		out->values[i] = read_field(ctx, &site->args[i].value);
-		if (site->args[i].text == ANY_NUMBER)
-			continue;
-		from = (const void *)out->values[i];
-		if (site->args[i].text == ANY_INLINE)
-			from = ctx + (__u16)site->args[i].value.add;
-		else if (site->args[i].text == ANY_LOCATED)
-			from = ctx + (__u16)out->values[i];
-		out->values[i] = read_text_at(site, out, i, from);
+		v = read_field(ctx, &site->args[i].value);
+		if (site->args[i].text != ANY_NUMBER)
+			v = read_text_at(site, out, i, field_text(ctx, &site->args[i], v));
+		out->values[i] = v;
 	}
 }
 
@@ -80,29 +85,130 @@ static __always_inline void read_args(const void *ctx, const struct any_site *si
 	}
 }
 
-static __always_inline struct capture_slot *capture_site(void *ctx, struct task_struct *task,
-							 const struct any_site *site, __u32 kind)
+__hidden void any_site__read(const void *ctx, const struct any_site *site,
+			     struct capture_slot *slot)
 {
-	const struct emission row = { .time_ns = bpf_ktime_get_ns(),
-				      .kind = kind,
-				      .cpu = bpf_get_smp_processor_id(),
-				      .runnable_ns = ~0ULL,
-				      .detail = EVENT_DETAIL_ARGS,
-				      .detail_data = &site->blank,
-				      .detail_sz = sizeof(site->blank) };
-
-	if (!capturing(row.time_ns) || !recorded(task))
-		return NULL;
-	switch (site->how) {
-	case CAPTURE_USER: return event__capture(ctx, task, &row, CAPTURE_USER);
-	case CAPTURE_KERNEL: return event__capture(ctx, task, &row, CAPTURE_KERNEL);
-	case CAPTURE_USER | CAPTURE_KERNEL:
-		return event__capture(ctx, task, &row, CAPTURE_USER | CAPTURE_KERNEL);
-	}
-	return event__capture(ctx, task, &row, 0);
+	if (slot->event.detail_sz == sizeof(struct event_args))
+		read_args(ctx, site, (struct event_args *)slot->event.data);
 }
 
-static __always_inline const struct any_site *any_site_of(void *ctx)
+/* ---- tests --------------------------------------------------------------------------------------
+ */
+
+static __always_inline bool compare(__u64 op, __s64 order)
+{
+	switch (op) {
+	case ANY_EQ: return order == 0;
+	case ANY_NE: return order != 0;
+	case ANY_LT: return order < 0;
+	case ANY_LE: return order <= 0;
+	case ANY_GT: return order > 0;
+	case ANY_GE: return order >= 0;
+	}
+	return true;
+}
+
+static __always_inline __s64 order_of(__u64 a, __u64 b, bool is_signed)
+{
+	if (is_signed)
+		return ((__s64)a > (__s64)b) - ((__s64)a < (__s64)b);
+	return (a > b) - (a < b);
+}
+
+/* A text that cannot be read passes no test. */
+static __noinline bool text_passes(const struct any_test *t, const void *from, __u32 text)
+{
+	__u64 words[ANY_TEST_WORD_CNT] = {};
+	__u64 other = 0;
+
+	if (read_text((char *)words, sizeof(words), from, text) <= 0)
+		return false;
+#pragma unroll
+	for (int i = 0; i < ANY_TEST_WORD_CNT; i++)
+		other |= (words[i] ^ t->value[i]) & t->mask[i];
+	return compare(t->op, other != 0);
+}
+
+static __always_inline bool value_passes(const struct any_test *t, const struct any_arg *a, __u64 v,
+					 const void *text)
+{
+	if (a->text != ANY_NUMBER)
+		return text_passes(t, text, a->text);
+	return compare(t->op, order_of(v, t->value[0], a->value.is_signed));
+}
+
+__hidden bool any_site__passes(const void *ctx, const struct any_site *site)
+{
+	for (int i = 0; i < ANY_TEST_CNT; i++) {
+		const struct any_test *t = &site->tests[i];
+		__u32 subject = t->subject;
+		__u64 v;
+
+		if (!t->op)
+			break;
+		if (subject >= EVENT_ARG_CNT)
+			continue;
+		v = read_arg(ctx, &site->args[subject].value);
+		if (!value_passes(t, &site->args[subject], v, (const void *)v))
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool fields_pass(const void *ctx, const struct any_site *site)
+{
+	for (int i = 0; i < ANY_TEST_CNT; i++) {
+		const struct any_test *t = &site->tests[i];
+		__u32 subject = t->subject;
+		__u64 v;
+
+		if (!t->op)
+			break;
+		if (subject >= EVENT_ARG_CNT)
+			continue;
+		v = read_field(ctx, &site->args[subject].value);
+		if (!value_passes(t, &site->args[subject], v,
+				  field_text(ctx, &site->args[subject], v)))
+			return false;
+	}
+	return true;
+}
+
+__hidden bool any_site__passes_number(const struct any_site *site, __u64 subject, __u64 v)
+{
+	bool is_signed = subject == ANY_RESULT && site->result.is_signed;
+
+	for (int i = 0; i < ANY_TEST_CNT; i++) {
+		const struct any_test *t = &site->tests[i];
+
+		if (t->op && t->subject == subject &&
+		    !compare(t->op, order_of(v, t->value[0], is_signed)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+__hidden struct capture_slot *any_site__capture(void *ctx, struct task_struct *task,
+						const struct any_site *site, struct emission *row)
+{
+	row->cpu = bpf_get_smp_processor_id();
+	row->runnable_ns = ~0ULL;
+	row->detail = EVENT_DETAIL_ARGS;
+	row->detail_data = &site->blank;
+	row->detail_sz = sizeof(site->blank);
+	switch (site->how) {
+	case CAPTURE_USER: return event__capture(ctx, task, row, CAPTURE_USER);
+	case CAPTURE_KERNEL: return event__capture(ctx, task, row, CAPTURE_KERNEL);
+	case CAPTURE_USER | CAPTURE_KERNEL:
+		return event__capture(ctx, task, row, CAPTURE_USER | CAPTURE_KERNEL);
+	}
+	return event__capture(ctx, task, row, 0);
+}
+
+__hidden const struct any_site *any_site__of(void *ctx)
 {
 	__u32 idx = bpf_get_attach_cookie(ctx);
 
@@ -112,14 +218,17 @@ static __always_inline const struct any_site *any_site_of(void *ctx)
 static __always_inline int hit_code(struct pt_regs *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct any_site *site = any_site_of(ctx);
-	struct capture_slot *slot = site ? capture_site(ctx, task, site, kind) : NULL;
+	const struct any_site *site = any_site__of(ctx);
+	struct emission row = { .time_ns = bpf_ktime_get_ns(), .kind = kind };
+	struct capture_slot *slot;
 
+	if (!site || !capturing(row.time_ns) || !recorded(task) || !any_site__passes(ctx, site))
+		return 0;
+	slot = any_site__capture(ctx, task, site, &row);
 	if (!slot)
 		return 0;
-	if (slot->event.detail_sz == sizeof(struct event_args))
-		read_args(ctx, site, (struct event_args *)slot->event.data);
-	event__send(slot, slot->event.time_ns);
+	any_site__read(ctx, site, slot);
+	event__send(slot, row.time_ns);
 	return 0;
 }
 
@@ -135,20 +244,27 @@ int sdt__hit(struct pt_regs *ctx)
 	return hit_code(ctx, EVENT_SDT);
 }
 
+SEC("?kprobe")
+int kprobe__hit(struct pt_regs *ctx)
+{
+	return hit_code(ctx, EVENT_KPROBE);
+}
+
 SEC("?tracepoint")
 int tracepoint__hit(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct any_site *site = any_site_of(ctx);
+	const struct any_site *site = any_site__of(ctx);
+	struct emission row = { .time_ns = bpf_ktime_get_ns(), .kind = EVENT_TRACEPOINT };
 	struct capture_slot *slot;
 
-	if (!site)
+	if (!site || !capturing(row.time_ns) || !recorded(task) || !fields_pass(ctx, site))
 		return 0;
-	slot = capture_site(ctx, task, site, EVENT_TRACEPOINT);
+	slot = any_site__capture(ctx, task, site, &row);
 	if (!slot)
 		return 0;
 	if (slot->event.detail_sz == sizeof(struct event_args))
 		read_fields(ctx, site, (struct event_args *)slot->event.data);
-	event__send(slot, slot->event.time_ns);
+	event__send(slot, row.time_ns);
 	return 0;
 }

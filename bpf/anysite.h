@@ -23,11 +23,30 @@ struct any_arg {
 	__u32 unused;
 };
 
+#define ANY_TEST_CNT	  4
+#define ANY_TEST_TEXT_SZ  32 /* bytes of a text that are compared */
+#define ANY_TEST_WORD_CNT (ANY_TEST_TEXT_SZ / 8)
+
+enum any_op { ANY_ALWAYS, ANY_EQ, ANY_NE, ANY_LT, ANY_LE, ANY_GT, ANY_GE };
+
+/* What is tested: an argument, by its index, or one of these, when a call returns. */
+enum any_subject { ANY_RESULT = EVENT_ARG_CNT, ANY_DURATION };
+
+/* A condition for a row. */
+struct any_test {
+	__u32 op; /* enum any_op */
+	__u32 subject;
+	/* a number in the first word, or the bytes of a text; which of its bytes are compared */
+	__u64 value[ANY_TEST_WORD_CNT], mask[ANY_TEST_WORD_CNT];
+};
+
 /* The index of a site is the cookie of its attached places. A static probe has several, if its
  * places have their arguments elsewhere. */
 struct any_site {
 	struct event_args blank; /* .choice is set */
 	struct any_arg args[EVENT_ARG_CNT];
+	struct usdt_arg result; /* of a call; .sz 0: not recorded */
+	struct any_test tests[ANY_TEST_CNT];
 	__u32 how;  /* enum capture_how */
 	__u32 wide; /* the site has one text */
 };

@@ -40,7 +40,8 @@ extern const volatile struct capture_config cfg;
 #define ARCH_SYSCALL_FUNCTION(name) __arm64_sys_##name
 
 /* A call leaves the return address in the link register. */
-#define ARCH_CALL_PUSH 0
+#define ARCH_CALL_PUSH	   0
+#define ARCH_LINK_REGISTER 1
 
 static __always_inline __u64 regs__return_address(const struct pt_regs *regs)
 {

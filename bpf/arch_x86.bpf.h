@@ -38,7 +38,8 @@
 #define ARCH_SYSCALL_FUNCTION(name) __x64_sys_##name
 
 /* A call pushes the return address. */
-#define ARCH_CALL_PUSH 8
+#define ARCH_CALL_PUSH	   8
+#define ARCH_LINK_REGISTER 0
 
 /* Returns where a function will return to, at its first instruction; 0 if it cannot be read. */
 static __always_inline __u64 regs__return_address(const struct pt_regs *regs)

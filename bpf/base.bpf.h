@@ -29,6 +29,16 @@ extern volatile __u64 begin_ns, end_ns;
  * with the weight of all of them. 0 and 1: all. Always 0 without cfg.thins. */
 extern volatile __u64 thinning[EVENT_KIND_CNT];
 
+/* Counts the bits that are set, without branches, because the verifier would follow each branch.
+ * clang 14 crashes on __builtin_popcountll() and __builtin_ctzll(). */
+static __always_inline __u32 bits_in(__u64 v)
+{
+	v -= v >> 1 & 0x5555555555555555;
+	v = (v & 0x3333333333333333) + (v >> 2 & 0x3333333333333333);
+	v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return v * 0x0101010101010101 >> 56;
+}
+
 /* A program calls this first, with a time that it took before. */
 static __always_inline bool capturing(__u64 now_ns)
 {

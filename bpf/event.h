@@ -48,7 +48,9 @@
 	X(FREE, "free", "alloc")                   \
 	X(UPROBE, "uprobe", "uprobe")              \
 	X(TRACEPOINT, "tracepoint", "tracepoint")  \
-	X(SDT, "sdt", "sdt")
+	X(SDT, "sdt", "sdt")                       \
+	X(CALL, "call", "call")                    \
+	X(KPROBE, "kprobe", "kprobe")
 
 #define X(id, ...) EVENT_##id,
 enum event_kind { EVENT_KINDS(X) EVENT_KIND_CNT };
@@ -159,13 +161,14 @@ struct event_args {
 
 /* The column `reason`: 0 none, an errno, or one of these. X(id, value) */
 #define EVENT_REASON_FIRST 4096
-#define EVENT_REASONS(X)          \
-	X(SENT, "sent")           \
-	X(RECEIVED, "received")   \
-	X(WRITEBACK, "writeback") \
-	X(CLOSED, "closed")       \
-	X(PENDING, "pending")     \
-	X(END_UNSEEN, "end_unseen")
+#define EVENT_REASONS(X)            \
+	X(SENT, "sent")             \
+	X(RECEIVED, "received")     \
+	X(WRITEBACK, "writeback")   \
+	X(CLOSED, "closed")         \
+	X(PENDING, "pending")       \
+	X(END_UNSEEN, "end_unseen") \
+	X(NO_RETURN, "no_return")
 
 #define X(id, ...) EVENT_REASON_##id,
 enum event_reason {

@@ -95,15 +95,9 @@ static __always_inline struct process *process_of(struct task_struct *task)
 	return p;
 }
 
-/* Counts the bits below it without branches, because the verifier would follow each branch. clang
- * 14 crashes on __builtin_ctzll() here. */
 static __always_inline __u32 lowest_bit(__u64 v)
 {
-	v = (v & -v) - 1;
-	v -= v >> 1 & 0x5555555555555555;
-	v = (v & 0x3333333333333333) + (v >> 2 & 0x3333333333333333);
-	v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0f;
-	return v * 0x0101010101010101 >> 56;
+	return bits_in((v & -v) - 1);
 }
 
 /* Takes the lowest free place in the next word that has one. Returns USDT_REGION_SZ if all are

@@ -362,6 +362,97 @@ static __always_inline __u64 switched__copy(const struct user *u, struct event *
 	return sizeof(*s) + sz;
 }
 
+/* ---- return addresses ---------------------------------------------------------------------------
+ */
+
+#define RETURNS_MAX	64 /* of a thread: MAX_URETPROBE_DEPTH */
+#define RETURNS_FEW_MAX 8  /* without bpf_loop() */
+
+/*
+ * A return probe, of any program, replaces the return address of a call on the stack by that of a
+ * page in which the kernel is called (kernel/events/uprobes.c). The kernel's list has the original
+ * ones, innermost call first. Entries of calls that were left by longjmp() stay in it for a while:
+ * so only the address of that page is replaced.
+ */
+struct returns {
+	const struct return_instance *next;
+	struct event *event;
+	__u64 at; /* offset of the stack in data[] */
+	__u64 page;
+};
+
+/* Returns the bytes of missing pages before this offset of a stack with holes. */
+static __always_inline __u64 holes__before(const struct event *e, __u64 off)
+{
+	const struct capture_progress *p = &slot__of((struct event *)e)->progress;
+	__u64 page = (e->stack_addr + off) / CAPTURE_PAGE - e->stack_addr / CAPTURE_PAGE, cnt = 0;
+
+	for (__u64 i = 0; i < EVENT_HOLES_SZ / sizeof(__u64); i++) {
+		__u64 word = p->holes[i];
+
+		if (page < (i + 1) * 64)
+			word &= page > i * 64 ? (1ULL << (page - i * 64)) - 1 : 0;
+		cnt += bits_in(word);
+	}
+	return cnt * CAPTURE_PAGE;
+}
+
+/* Puts one original address into the copied stack. Returns whether it was the last one. */
+static __always_inline long return__restore(const struct returns *r)
+{
+	const struct return_instance *at = r->next;
+	struct event *e = r->event;
+	__u64 off = BPF_CORE_READ(at, stack) - e->stack_addr, *word;
+	__u64 original = BPF_CORE_READ(at, orig_ret_vaddr);
+
+	if (off >= EVENT_STACK_MAX)
+		return 0;
+	if (e->flags & EVENT_F_HOLES)
+		off -= holes__before(e, off);
+	if (off + sizeof(*word) > e->ustack_sz)
+		return 0;
+	off += r->at;
+	OPAQUE(off);
+	if (off > BEFORE_STACK_MAX + cfg.stack_sz)
+		return 0;
+	word = (void *)(e->data + off);
+	if (*word == r->page)
+		*word = original;
+	return 0;
+}
+
+static long return__restore_next(__u64 i, struct returns *r)
+{
+	const struct return_instance *at = r->next;
+
+	if (!at)
+		return 1;
+	return__restore(r);
+	r->next = BPF_CORE_READ(at, next);
+	return 0;
+}
+
+/* After the first `at` bytes of data[] is the copied stack. */
+static __always_inline void returns__restore(struct task_struct *task, struct event *e, __u64 at)
+{
+	struct returns r = { .event = e, .at = at };
+
+	if (!bpf_core_field_exists(task->utask) || !task->utask)
+		return;
+	r.next = task->utask->return_instances;
+	if (!r.next)
+		return;
+	r.page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
+		bpf_loop(RETURNS_MAX, return__restore_next, &r, 0);
+		return;
+	}
+	for (__u64 i = 0; i < RETURNS_FEW_MAX; i++) {
+		if (return__restore_next(i, &r))
+			break;
+	}
+}
+
 /* Appends the stack and related data after the first `at` bytes of data[]. Returns their size in
  * bytes. */
 static __always_inline __u64 stack__copy(struct task_struct *task, struct event *e, __u64 at,
@@ -393,6 +484,8 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 	if (e->stack_addr + spans != top)
 		e->flags |= EVENT_F_TRUNCATED;
 	e->ustack_sz = got;
+	if (!ARCH_LINK_REGISTER)
+		returns__restore(task, e, at);
 	if (e->flags & EVENT_F_HOLES)
 		got += EVENT_HOLES_SZ;
 	got += switched__copy(&u, e, at + got);

@@ -38,9 +38,28 @@ struct rw_semaphore {
 	atomic64_t count; /* not with CONFIG_PREEMPT_RT */
 };
 
+/* The page of a process through which functions with return probes return; CONFIG_UPROBES. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct return_instance {
+	unsigned long stack, orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
 	unsigned long start_code, start_brk, start_stack, stack_vm, exec_vm;
+	struct uprobes_state uprobes_state;
 	struct percpu_counter rss_stat[4]; /* from 6.2 on */
 	struct task_struct *owner;	   /* only with CONFIG_MEMCG */
 	struct file *exe_file;
@@ -174,6 +193,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct css_set *cgroups;
+	struct uprobe_task *utask; /* only with CONFIG_UPROBES */
 	struct thread_struct thread;
 	void *worker_private; /* a kernel thread's struct kthread, from 5.17 on */
 	int *set_child_tid;   /* before */

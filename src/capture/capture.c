@@ -127,7 +127,7 @@ static bool is_wanted(const struct capture *c, const char *name)
 		return c->skel->rodata->cfg.who;
 	if (!strcmp(name, LOCKED_PROGRAM))
 		return records(c, "usdt") || records(c, "alloc") || records(c, "uprobe") ||
-		       records(c, "sdt");
+		       records(c, "sdt") || records(c, "call");
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
 			return true;
@@ -239,8 +239,7 @@ static int open_skeleton(struct capture *c)
 	if (!err)
 		err = usdt__prepare(c->usdt, c->skel, records(c, "usdt") && multi);
 	if (!err)
-		err = any_probes__prepare(c->any, c->skel,
-					  (records(c, "uprobe") || records(c, "sdt")) && multi);
+		err = any_probes__prepare(c->any, c->skel, multi);
 	if (!err)
 		err = alloc__prepare(c->alloc, c->skel, way_of(c, "alloc"), multi);
 	features__free(f);

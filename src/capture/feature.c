@@ -262,6 +262,17 @@ static bool has_uprobes(struct features *f, const char *name)
 	return false;
 }
 
+static bool has_kprobes(struct features *f, const char *name)
+{
+	(void)name;
+	if (!access("/sys/bus/event_source/devices/kprobe", F_OK))
+		return true;
+	snprintf(f->why, sizeof(f->why),
+		 "the kernel has no kprobes; build it with CONFIG_KPROBE_EVENTS, or use a "
+		 "tracepoint");
+	return false;
+}
+
 static bool has_sessions(struct features *f, const char *name)
 {
 	if (!has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION")) {
@@ -276,7 +287,7 @@ static const struct {
 	bool (*has)(struct features *, const char *name);
 } hooks[] = {
 	{ "tp_btf/", has_tracepoint },	    { "fentry/", has_function }, { "fexit/", has_function },
-	{ "uprobe/session", has_sessions }, { "uprobe", has_uprobes },
+	{ "uprobe/session", has_sessions }, { "uprobe", has_uprobes },	 { "kprobe", has_kprobes },
 };
 
 bool features__has_hook(struct features *f, const struct bpf_program *prog)

@@ -22,6 +22,8 @@ bool native__loads(const struct usercopy_code *, uint32_t off);
 
 /* The places of the first arguments of a function, in the syntax of USDT notes. */
 extern const char *const native__function_args[4];
+/* Where a function leaves its result, likewise. */
+extern const char *const native__function_result;
 
 /* Reads one operand of a USDT argument, in the syntax of this machine's assembler. */
 void native__usdt_operand(struct usdt_text *, struct usdt_arg *);

@@ -97,6 +97,8 @@ static void address(struct usdt_text *t, struct usdt_arg *a)
 
 const char *const native__function_args[4] = { "x0", "x1", "x2", "x3" };
 
+const char *const native__function_result = "x0";
+
 void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 {
 	if (usdt_text__take(t, "["))

@@ -164,6 +164,8 @@ static void address(struct usdt_text *t, struct usdt_arg *a)
 
 const char *const native__function_args[4] = { "%rdi", "%rsi", "%rdx", "%rcx" };
 
+const char *const native__function_result = "%rax";
+
 void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 {
 	if (usdt_text__take(t, "$")) {

@@ -101,21 +101,34 @@ const struct probe probes[] = {
 	{ .name = "uprobe",
 	  .stacks = PROBE_USER,
 	  .param = PROBE_TARGET,
-	  .usage = "uprobe[:S]:PATH:FUNCTION[=ARGS]",
+	  .usage = "uprobe[:S]:PATH:FUNCTION[=ARGS][?TESTS]",
 	  .help = "calls of a function; ARGS are up to four letters for its arguments: d int, "
-		  "u unsigned, l long, p pointer, s text, - none (default u)" },
+		  "u unsigned, l long, p pointer, s text, - none; TESTS such as arg1>4096&arg2=x* "
+		  "choose which (default u)" },
+	{ .name = "call",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_TARGET,
+	  .usage = "call[:S]:PATH:FUNCTION[=ARGS[+RESULT]][?TESTS]",
+	  .help = "calls of a function from entry to return, with their time and result; not in "
+		  "Go programs (default u)" },
 	{ .name = "tracepoint",
 	  .stacks = PROBE_USER,
 	  .param = PROBE_TARGET,
-	  .usage = "tracepoint[:S]:GROUP:NAME[=FIELD+FIELD]",
+	  .usage = "tracepoint[:S]:GROUP:NAME[=FIELD+FIELD][?TESTS]",
 	  .help = "a tracepoint of the kernel, with up to four fields (default u, the first "
 		  "ones)" },
 	{ .name = "sdt",
 	  .stacks = PROBE_USER,
 	  .param = PROBE_TARGET,
-	  .usage = "sdt[:S]:PATH:PROVIDER:NAME[=ARGS]",
+	  .usage = "sdt[:S]:PATH:PROVIDER:NAME[=ARGS][?TESTS]",
 	  .help = "a static probe (USDT) of a program, with up to four arguments as numbers, or "
 		  "as ARGS of uprobe says (default u)" },
+	{ .name = "kprobe",
+	  .stacks = PROBE_USER | PROBE_KERNEL,
+	  .param = PROBE_TARGET,
+	  .usage = "kprobe[:S]:FUNCTION[=ARGS][?TESTS]",
+	  .help = "calls of a function of the kernel, as uprobe; s is a text of the kernel, t one "
+		  "of the program (default uk)" },
 	{ .name = NULL },
 };
 

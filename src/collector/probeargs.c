@@ -60,6 +60,18 @@ static void json_value(struct json *j, const struct any_place *p, const struct e
 		json_text(j, text, strnlen(text, max));
 }
 
+/* A call that has not returned has no result. */
+static void json_result(struct json *j, const struct any_place *p, const struct event *e)
+{
+	if (!p->site.result.sz || e->reason)
+		return;
+	json_add(j, "%s\"result\": ", j->sz ? ", " : "{");
+	if (p->site.result.is_signed)
+		json_add(j, "%" PRId64, (int64_t)e->amount);
+	else
+		json_add(j, "%" PRIu64, (uint64_t)e->amount);
+}
+
 void probe_args__fill(struct row *row, const struct resolved_event *sl,
 		      const struct any_probes *any, struct recording *r)
 {
@@ -80,6 +92,8 @@ void probe_args__fill(struct row *row, const struct resolved_event *sl,
 		json_add(&j, "%s\"%s\": ", j.sz ? ", " : "{", p->names[i]);
 		json_value(&j, p, &d, i);
 	}
+	json_result(&j, p, &sl->event);
+	row->amount = 0;
 	if (!j.sz)
 		return;
 	json_add(&j, "}");

@@ -10,7 +10,8 @@
 
 /*
  * Sets the place's name, and its arguments as a JSON object: {"fd": 3, "name": "text"}. Numbers are
- * in decimal. A text is null if it could not be read. Without arguments, `args` is null.
+ * in decimal. A text is null if it could not be read. Without arguments, `args` is null. The
+ * amount of a call is its result: it is in `args`, too, and not in the row's amount.
  */
 void probe_args__fill(struct row *, const struct resolved_event *, const struct any_probes *,
 		      struct recording *);

@@ -77,6 +77,16 @@ def test_static_probes_have_arguments(record):
     assert {s[2] for s in r.stacks("probe LIKE '%:enter'")} == {"root"}
 
 
+def test_events_are_chosen_by_their_arguments(record, program):
+    """Numbers are compared with their sign; a text that cannot be read passes no test."""
+    r = record("-p", f"uprobe:{program}:work=ds?arg1<-100&arg1>-150,uprobe:n:{program}:work=-s?arg2=\"7*", "--", program)
+    rows = args(r, "kind = 'uprobe'")
+    assert [a["arg1"] for _, a in rows if "arg1" in a] == [-n for n in range(101, 150)]
+    assert len([a for _, a in rows if "arg1" not in a]) == 11  # 7 and 70 to 79
+    r = record("-p", "tracepoint:n:syscalls:sys_enter_openat?filename=/nowhere&dfd<0", "--", program)
+    assert [a["dfd"] for _, a in args(r, "kind = 'tracepoint'")] == [-7]
+
+
 def test_calls_above_the_rate_are_lost_rows(record, program):
     r = record("-p", f"uprobe:n:{program}:work", "--max-rate", "50", "--", program)
     rows, lost = r.rows("SELECT count(*) FILTER (kind = 'uprobe'), sum(amount) FILTER (lost_kind = 'uprobe' AND reason = 'rate_limit') FROM events")[0]
@@ -86,8 +96,9 @@ def test_calls_above_the_rate_are_lost_rows(record, program):
 def test_places_that_are_not_there_are_named(start, program):
     for choice, why in {
         f"uprobe:{program}:nowhere": "no symbol of such a function", f"uprobe:{program}:work=z": "expected up to 4 letters",
+        f"uprobe:{program}:work=d?arg2>1": "names no recorded argument", f"uprobe:{program}:work=s?arg1>x": "texts are compared by = and !=",
         "tracepoint:sched:nothing": "the kernel has no such tracepoint", "tracepoint:sched:sched_switch=nothing": "'nothing' is not one of",
         f"sdt:{program}:a:b": "no such probe",
     }.items():
         r = start("-p", choice, "--duration", "1s", wait=False).finish()
-        assert r.returncode == 1 and f"{choice.split('=')[0]}" in r.stderr and why in r.stderr
+        assert r.returncode == 1 and f"{choice.split('=')[0].split('?')[0]}" in r.stderr and why in r.stderr
