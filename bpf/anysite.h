@@ -46,6 +46,11 @@ struct any_site {
 	struct event_args blank; /* .choice is set */
 	struct any_arg args[EVENT_ARG_CNT];
 	struct usdt_arg result; /* of a call; .sz 0: not recorded */
+	/* of a span: what its begin and its end have in common; .sz 0: the thread */
+	struct usdt_arg key;
+	char label[EVENT_SPAN_SZ]; /* its name, if label_arg is EVENT_ARG_CNT */
+	__u32 label_arg;	   /* the argument that is its name */
+	__u32 unused;
 	struct any_test tests[ANY_TEST_CNT];
 	__u32 how;  /* enum capture_how */
 	__u32 wide; /* the site has one text */

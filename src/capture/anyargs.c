@@ -10,6 +10,7 @@
 #include "capture/usdt_args.h"
 
 #define RESULT_MARK '+' /* before the letter of the result */
+#define KEY	    'k' /* the argument that the begin and the end of a span have in common */
 
 /* The letters after '='. */
 static const struct arg_letter {
@@ -35,7 +36,9 @@ static int wrong_letters(const struct any_wish *w)
 	log__error("%s:%s=%s: expected up to %d letters, one for each argument that there is: "
 		   "d int, u unsigned, l long, p pointer, s text, - none%s",
 		   w->target->source->probe, w->target->name, w->args, EVENT_ARG_CNT,
-		   w->target->source->at_return ? "; then + and d, u, l or p for the result" : "");
+		   w->target->source->at_return ? "; then + and d, u, l or p for the result"
+		   : w->target->source->at_end	? ", k key of the span"
+						: "");
 	return -EINVAL;
 }
 
@@ -83,6 +86,10 @@ int any_args__apply(const struct any_wish *w, const struct found_args *args, str
 
 		if (w->args[i] == RESULT_MARK)
 			return take_result(w, args, &w->args[i + 1], site);
+		if (w->args[i] == KEY && w->target->source->at_end && i < args->cnt) {
+			site->key = args->at[i];
+			continue;
+		}
 		if (i == args->cnt || (!l && w->args[i] != '-'))
 			return wrong_letters(w);
 		if (!l)

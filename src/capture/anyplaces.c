@@ -2,10 +2,12 @@
 /* Finds the places of chosen probes. */
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/strcopy.h"
 #include "capture/anyprobe_private.h"
 #include "capture/tracepoint.h"
 #include "capture/usdt_args.h"
@@ -223,6 +225,116 @@ int any_places__note(const struct any_wish *w)
 		log__warn("%s:%s: %zu of its places cannot be read and are left out",
 			  t->source->probe, t->name, s.left_out);
 	return err;
+}
+
+/* ---- spans ------------------------------------------------------------------------------------
+ */
+
+/* Returns the name at the end of PATH:FUNCTION or PATH:PROVIDER:NAME. */
+static char *last_part(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	return colon ? colon + 1 : text;
+}
+
+/* Splits BEGIN..END. Names have no dots, paths may. */
+static char *cut_end(char *text)
+{
+	char *end = NULL;
+
+	for (char *at = text; (at = strstr(at, "..")) != NULL; at++)
+		end = at;
+	if (!end)
+		return NULL;
+	*end = '\0';
+	return end + 2;
+}
+
+/* Removes the word that says which kind of place it is. */
+static void drop_kind(char *name)
+{
+	static const char *const kinds[] = { "usdt:", "sdt:", "uprobe:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t sz = strlen(kinds[i]);
+
+		if (!strncmp(name, kinds[i], sz)) {
+			memmove(name, name + sz, strlen(name + sz) + 1);
+			return;
+		}
+	}
+}
+
+/* A static probe has one part more than a function. */
+static int find_either(const struct any_wish *w)
+{
+	const char *slash = strrchr(w->target->name, '/'),
+		   *colon = strchr(slash ? slash : w->target->name, ':');
+
+	return colon && strchr(colon + 1, ':') ? any_places__note(w) : any_places__function(w);
+}
+
+/* An end without a path is in the file, and of the provider, of the begin. */
+static int name_end(const struct any_wish *w, struct any_target *end, const char *text)
+{
+	char *name = w->target->name;
+	int sz = strchr(text, ':') ? 0 : (int)(last_part(name) - name);
+
+	if (asprintf(&end->name, "%.*s%s", sz, name, text) < 0)
+		return end->name = NULL, -ENOMEM;
+	drop_kind(end->name);
+	return 0;
+}
+
+/* The first text is the span's name, or else the name of its begin. */
+static void label_span(const struct any_wish *w)
+{
+	struct any_site *site = &w->place->site;
+
+	const char *args = w->args ? w->args : "", *text = strchr(args, 's');
+
+	site->label_arg = text && text - args < EVENT_ARG_CNT ? (uint32_t)(text - args)
+							      : EVENT_ARG_CNT;
+	str__copy(site->label, sizeof(site->label), last_part(w->target->name));
+}
+
+static int name_span(const struct any_wish *w, const struct any_target *end)
+{
+	char **name = &w->probes->span_names[w->place->site.blank.choice];
+
+	if (asprintf(name, "%s..%s", w->target->name, last_part(end->name)) < 0)
+		return *name = NULL, -ENOMEM;
+	w->place->name = *name;
+	return 0;
+}
+
+int any_places__span(const struct any_wish *wish)
+{
+	struct any_target *end = &wish->probes->ends[wish->place->site.blank.choice];
+	struct any_place end_place = { .site = wish->place->site };
+	struct any_wish begin_wish = *wish, end_wish = *wish;
+	char *end_text = cut_end(wish->target->name);
+	int err;
+
+	if (!end_text)
+		return any_target__wrong(wish->target, "expected BEGIN..END");
+	any_wish__cut(&begin_wish);
+	drop_kind(wish->target->name);
+	end->source = wish->target->source;
+	end_wish.target = end;
+	end_wish.place = &end_place;
+	err = name_end(wish, end, end_text);
+	if (err)
+		return err;
+	any_wish__cut(&end_wish);
+	label_span(&begin_wish);
+	err = find_either(&begin_wish);
+	if (!err)
+		err = find_either(&end_wish);
+	if (!err && !wish->place->site.key.sz != !end_place.site.key.sz)
+		err = any_target__wrong(wish->target, "begin and end need a key (k) each, or none");
+	return err ? err : name_span(wish, end);
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------

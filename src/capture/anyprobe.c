@@ -54,12 +54,29 @@ static struct bpf_program *return_program(struct collector_bpf *skel)
 	return skel->progs.call__return;
 }
 
+static struct bpf_program *begin_program(struct collector_bpf *skel)
+{
+	return skel->progs.span__begin;
+}
+
+static struct bpf_program *end_program(struct collector_bpf *skel)
+{
+	return skel->progs.span__end;
+}
+
 static const struct any_source any_sources[] = {
-	{ "uprobe", any_places__function, uprobe_program, NULL },
-	{ "call", any_places__call, enter_program, return_program },
-	{ "sdt", any_places__note, sdt_program, NULL },
-	{ "tracepoint", any_places__tracepoint, tracepoint_program, NULL },
-	{ "kprobe", any_places__kernel_function, kprobe_program, NULL },
+	{ .probe = "uprobe", .find = any_places__function, .program = uprobe_program },
+	{ .probe = "call",
+	  .find = any_places__call,
+	  .program = enter_program,
+	  .at_return = return_program },
+	{ .probe = "sdt", .find = any_places__note, .program = sdt_program },
+	{ .probe = "span",
+	  .find = any_places__span,
+	  .program = begin_program,
+	  .at_end = end_program },
+	{ .probe = "tracepoint", .find = any_places__tracepoint, .program = tracepoint_program },
+	{ .probe = "kprobe", .find = any_places__kernel_function, .program = kprobe_program },
 };
 
 #define SOURCE_CNT (sizeof(any_sources) / sizeof(*any_sources))
@@ -73,11 +90,17 @@ static const struct any_source *source_of(const struct probe_choice *choice)
 }
 
 /* Ends the text at the mark. Returns what follows it, or NULL if there is none. */
-static const char *cut(char *mark)
+static char *cut(char *mark)
 {
 	if (mark)
 		*mark++ = '\0';
 	return mark;
+}
+
+void any_wish__cut(struct any_wish *w)
+{
+	w->tests = cut(strchr(w->target->name, '?'));
+	w->args = cut(strrchr(w->target->name, '='));
 }
 
 static int add_choice(struct any_probes *a, const struct probe_choice *choice, size_t idx)
@@ -91,8 +114,8 @@ static int add_choice(struct any_probes *a, const struct probe_choice *choice, s
 	w.target->name = strdup(choice->path);
 	if (!w.target->name)
 		return -ENOMEM;
-	w.tests = cut(strchr(w.target->name, '?'));
-	w.args = cut(strrchr(w.target->name, '='));
+	if (!w.target->source->at_end)
+		any_wish__cut(&w);
 	p->name = w.target->name;
 	p->site.blank.choice = idx;
 	p->site.how = (choice->stacks & PROBE_USER ? CAPTURE_USER : 0u) |
@@ -132,6 +155,8 @@ int any_probes__prepare(struct any_probes *a, struct collector_bpf *skel, bool m
 	int err = 0;
 
 	a->multi = multi;
+	for (size_t i = 0; i < PROBE_CHOICE_MAX; i++)
+		skel->rodata->cfg.spans |= a->ends[i].source != NULL;
 	for (size_t i = 0; i < SOURCE_CNT && multi && !err; i++) {
 		const struct any_source *s = &any_sources[i];
 
@@ -140,6 +165,8 @@ int any_probes__prepare(struct any_probes *a, struct collector_bpf *skel, bool m
 		err = set_multi(s->program(skel));
 		if (!err && s->at_return)
 			err = set_multi(s->at_return(skel));
+		if (!err && s->at_end)
+			err = set_multi(s->at_end(skel));
 	}
 	return err;
 }
@@ -218,6 +245,13 @@ static int attach_target(const struct any_probes *a, struct any_target *t,
 				  &t->places);
 }
 
+static int attach_end(const struct any_probes *a, struct any_target *t, struct collector_bpf *skel)
+{
+	return t->source ? uprobes__add(a->uprobes, t->source->at_end(skel), t->name, t->file->fd,
+					&t->places)
+			 : 0;
+}
+
 int any_probes__attach(struct any_probes *a, struct collector_bpf *skel)
 {
 	int err = 0;
@@ -228,8 +262,11 @@ int any_probes__attach(struct any_probes *a, struct collector_bpf *skel)
 	a->uprobes = uprobes__new(a->multi, "uprobe");
 	if (!err && !a->uprobes)
 		err = -errno;
-	for (size_t i = 0; i < PROBE_CHOICE_MAX && !err; i++)
-		err = attach_target(a, &a->targets[i], skel);
+	for (size_t i = 0; i < PROBE_CHOICE_MAX && !err; i++) {
+		err = attach_end(a, &a->ends[i], skel);
+		if (!err)
+			err = attach_target(a, &a->targets[i], skel);
+	}
 	return err ? err : uprobes__attach(a->uprobes, skel->links.uprobes__locked);
 }
 
@@ -238,20 +275,25 @@ bool any_probes__detach(struct any_probes *a)
 	return !a || uprobes__detach(a->uprobes);
 }
 
+static void target_free(struct any_target *t)
+{
+	bpf_link__destroy(t->link);
+	elf_file__put(t->file);
+	buf__free(&t->places.pc_offs);
+	buf__free(&t->places.semaphore_offs);
+	buf__free(&t->places.cookies);
+	free(t->name);
+}
+
 void any_probes__free(struct any_probes *a)
 {
 	if (!a)
 		return;
 	uprobes__free(a->uprobes);
 	for (size_t i = 0; i < PROBE_CHOICE_MAX; i++) {
-		struct any_target *t = &a->targets[i];
-
-		bpf_link__destroy(t->link);
-		elf_file__put(t->file);
-		buf__free(&t->places.pc_offs);
-		buf__free(&t->places.semaphore_offs);
-		buf__free(&t->places.cookies);
-		free(t->name);
+		target_free(&a->targets[i]);
+		target_free(&a->ends[i]);
+		free(a->span_names[i]);
 	}
 	free(a);
 }

@@ -18,11 +18,13 @@ struct any_source {
 	struct bpf_program *(*program)(struct collector_bpf *);
 	/* runs when the function returns; NULL: none */
 	struct bpf_program *(*at_return)(struct collector_bpf *);
+	/* runs at the end of a span; NULL: there is none */
+	struct bpf_program *(*at_end)(struct collector_bpf *);
 };
 
 /* What a choice needs to be attached. */
 struct any_target {
-	char *name; /* the choice's text without arguments and tests; any_place.name */
+	char *name; /* the choice's text without arguments and tests */
 	const struct any_source *source;
 	struct elf_file *file; /* NULL: the place is in the kernel */
 	struct uprobe_places places;
@@ -36,6 +38,8 @@ struct any_probes {
 	/* by the index of the choice: */
 	struct any_place places[PROBE_CHOICE_MAX];
 	struct any_target targets[PROBE_CHOICE_MAX];
+	struct any_target ends[PROBE_CHOICE_MAX]; /* of spans */
+	char *span_names[PROBE_CHOICE_MAX];	  /* BEGIN..END */
 	struct any_site sites[ANY_SITE_CNT]; /* of all, all different */
 	uint32_t site_cnt;
 	struct uprobes *uprobes; /* NULL: not attached */
@@ -46,8 +50,11 @@ struct any_wish {
 	struct any_probes *probes;
 	struct any_place *place; /* its site has the choice and the stacks */
 	struct any_target *target;
-	const char *args, *tests;
+	char *args, *tests;
 };
+
+/* Cuts arguments and tests off the target's name. */
+void any_wish__cut(struct any_wish *);
 
 /* Logs what is wrong with the choice. Returns -EINVAL. */
 int any_target__wrong(const struct any_target *, const char *why);
@@ -56,6 +63,7 @@ int any_target__wrong(const struct any_target *, const char *why);
 int any_places__function(const struct any_wish *);
 int any_places__call(const struct any_wish *);
 int any_places__note(const struct any_wish *);
+int any_places__span(const struct any_wish *);
 int any_places__tracepoint(const struct any_wish *);
 int any_places__kernel_function(const struct any_wish *);
 

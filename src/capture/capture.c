@@ -111,7 +111,8 @@ static bool is_used(const struct capture *c, const char *map)
 {
 	for (const struct probe *p = probes; p->name; p++) {
 		if (program__is_of(map, p, NULL))
-			return records(c, p->name);
+			return records(c, p->name) ||
+			       (!strcmp(p->name, "usdt") && records(c, "span"));
 	}
 	return true;
 }
@@ -127,7 +128,7 @@ static bool is_wanted(const struct capture *c, const char *name)
 		return c->skel->rodata->cfg.who;
 	if (!strcmp(name, LOCKED_PROGRAM))
 		return records(c, "usdt") || records(c, "alloc") || records(c, "uprobe") ||
-		       records(c, "sdt") || records(c, "call");
+		       records(c, "sdt") || records(c, "call") || records(c, "span");
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
 			return true;

@@ -123,6 +123,12 @@ const struct probe probes[] = {
 	  .usage = "sdt[:S]:PATH:PROVIDER:NAME[=ARGS][?TESTS]",
 	  .help = "a static probe (USDT) of a program, with up to four arguments as numbers, or "
 		  "as ARGS of uprobe says (default u)" },
+	{ .name = "span",
+	  .stacks = PROBE_USER,
+	  .param = PROBE_TARGET,
+	  .usage = "span[:S]:BEGIN[=ARGS][?TESTS]..END[=ARGS][?TESTS]",
+	  .help = "the time from one function or static probe to another on the same thread, or "
+		  "with the same argument k; the first text s of BEGIN names it (default u)" },
 	{ .name = "kprobe",
 	  .stacks = PROBE_USER | PROBE_KERNEL,
 	  .param = PROBE_TARGET,

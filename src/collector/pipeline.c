@@ -186,6 +186,7 @@ static void emit_or_park(struct session *s, struct work *w)
 		add_slice(s, w->thread, &w->row);
 		return;
 	}
+	rows__name_span(&s->rows, &w->row);
 	reason = open_ops__open(s->joins, &w->row, &w->thread->build_id, &given_up);
 	if (reason)
 		lose_one(s, &given_up, reason);

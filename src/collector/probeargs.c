@@ -72,6 +72,26 @@ static void json_result(struct json *j, const struct any_place *p, const struct 
 		json_add(j, "%" PRIu64, (uint64_t)e->amount);
 }
 
+bool probe_args__text(const struct resolved_event *sl, const struct any_probes *any,
+		      char text[PROBE_ARGS_TEXT_SZ])
+{
+	struct event_args d;
+	const struct any_place *p;
+	uint32_t arg;
+
+	if (sl->event.detail_sz != sizeof(d))
+		return false;
+	memcpy(&d, sl->detail, sizeof(d));
+	p = any_probes__place(any, d.choice);
+	arg = p ? p->site.label_arg : EVENT_ARG_CNT;
+	if (arg >= EVENT_ARG_CNT || p->site.args[arg].text == ANY_NUMBER || !d.values[arg])
+		return false;
+	snprintf(text, sizeof(d.text), "%.*s",
+		 (int)(p->site.wide ? sizeof(d.text) : sizeof(d.text[0])),
+		 d.text[p->site.wide ? 0 : arg]);
+	return true;
+}
+
 void probe_args__fill(struct row *row, const struct resolved_event *sl,
 		      const struct any_probes *any, struct recording *r)
 {

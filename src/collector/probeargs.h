@@ -16,4 +16,9 @@
 void probe_args__fill(struct row *, const struct resolved_event *, const struct any_probes *,
 		      struct recording *);
 
+/* Puts the text that names the span into `text`. Returns false if there is none. */
+#define PROBE_ARGS_TEXT_SZ (EVENT_ARG_CNT * EVENT_ARG_TEXT_SZ)
+bool probe_args__text(const struct resolved_event *, const struct any_probes *,
+		      char text[PROBE_ARGS_TEXT_SZ]);
+
 #endif

@@ -9,6 +9,7 @@
 #include "collector/probeargs.h"
 #include "collector/processrows.h"
 #include "collector/session.h"
+#include "collector/spannames.h"
 #include "event/kind.h"
 
 int rows__init(struct rows *r, struct recording *recording, const struct process_table *processes)
@@ -17,13 +18,16 @@ int rows__init(struct rows *r, struct recording *recording, const struct process
 	clock__init(&r->clock);
 	r->cgroups = cgroups__new();
 	r->processes = process_rows__new(recording, processes, &r->clock);
-	return r->cgroups && r->processes ? 0 : -ENOMEM;
+	r->span_names = span_names__new();
+	return r->cgroups && r->processes && r->span_names ? 0 : -ENOMEM;
 }
 
 void rows__free(struct rows *r)
 {
 	cgroups__free(r->cgroups);
 	process_rows__free(r->processes);
+	span_names__free(r->span_names);
+	r->span_names = NULL;
 	r->cgroups = NULL;
 	r->processes = NULL;
 }
@@ -122,6 +126,23 @@ static uint32_t reason_id(struct rows *r, uint16_t reason)
 	return name ? recording__string(r->recording, name, strlen(name)) : 0;
 }
 
+void rows__name_span(struct rows *r, const struct resolved_event *sl)
+{
+	char text[SPAN_NAME_SZ];
+
+	if (sl->event.kind == EVENT_TRACE_CLOSE && sl->event.detail == EVENT_DETAIL_ARGS &&
+	    r->probes && probe_args__text(sl, r->probes, text))
+		span_names__add(r->span_names, sl->event.span_id, text);
+}
+
+static uint32_t span_name_id(struct rows *r, const struct event *e)
+{
+	const char *text = r->probes ? span_names__find(r->span_names, e->span_id) : NULL;
+
+	return text ? recording__string(r->recording, text, strlen(text))
+		    : recording__string(r->recording, e->span, strnlen(e->span, sizeof(e->span)));
+}
+
 int rows__add(struct rows *r, const struct resolved_event *sl, const struct thread *t)
 {
 	const struct event *e = &sl->event;
@@ -145,8 +166,7 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 		.command = t->comm_id,
 		.thread = t->name_id,
 		.buildid = t->build_id_id,
-		.trace_name =
-			recording__string(r->recording, e->span, strnlen(e->span, sizeof(e->span))),
+		.trace_name = span_name_id(r, e),
 		.reason = reason_id(r, e->reason),
 		.unwind = sl->ustack_id ? r->labels.unwinds[sl->unwind] : 0,
 		.state = r->labels.states[e->state],

@@ -13,6 +13,7 @@
 struct any_probes;
 struct cgroups;
 struct process_rows;
+struct span_names;
 
 struct rows {
 	struct recording *recording; /* borrowed */
@@ -20,6 +21,7 @@ struct rows {
 	struct cgroups *cgroups;
 	struct process_rows *processes;
 	struct labels labels;
+	struct span_names *span_names;
 	const struct any_probes *probes; /* borrowed; NULL: none are recorded */
 	bool has_gaps;			 /* slices are joined, and the column `gaps` is filled */
 };
@@ -35,6 +37,9 @@ void rows__free(struct rows *);
  */
 void rows__name(struct rows *, struct thread *, const struct event *);
 void rows__set_build_id(struct rows *, struct thread *, const struct build_id *);
+
+/* Call it with the begin of an operation that may be a span, before rows of events in it. */
+void rows__name_span(struct rows *, const struct resolved_event *);
 
 /* Returns 0 or -ENOMEM. */
 int rows__add(struct rows *, const struct resolved_event *, const struct thread *);

@@ -98,6 +98,17 @@ def test_postgres_waits_for_a_row(postgres, record):
     assert first[-1] == "XactLockTableWait", first
 
 
+def test_queries_of_postgres_are_spans(postgres, record):
+    """The text of a query is the name of all events of its backend meanwhile: its waits for the row have it."""
+    server = program("postgres", *map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin")))
+    r = record("-p", f"span:n:usdt:{server}:postgresql:query__start=s..query__done,switch:u", "--duration", "2s")
+    update = "UPDATE counter SET n = n + 1 WHERE id = 1;"
+    ended, waits = r.rows(f"SELECT count(*) FILTER (kind = 'trace_close' AND reason IS NULL), count(*) FILTER (kind = 'switch' AND state = 'sleeping') FROM events WHERE trace_name = '{update}'")[0]
+    assert ended > 10 and waits > 10
+    top = subprocess.run([EXPORT, "top", "-r", r.path, "-c", "postgres", "--by", "span"], capture_output=True, text=True, check=True).stdout
+    assert update in top
+
+
 NGINX = """
 daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 256; }}
