@@ -19,7 +19,7 @@ bool any_site__passes_number(const struct any_site *, __u64 subject, __u64 v) __
 void any_site__read(const void *ctx, const struct any_site *, struct capture_slot *) __hidden;
 
 /* Captures the event with the stacks of the site. Returns NULL if it is lost. */
-struct capture_slot *any_site__capture(void *ctx, struct task_struct *task,
-				       const struct any_site *, struct emission *row) __hidden;
+struct capture_slot *any_site__capture(void *ctx, struct task_struct *task, const struct any_site *,
+				       struct emission *row) __hidden;
 
 #endif

@@ -106,8 +106,7 @@ static __always_inline void drop_all(void *ctx)
  * kernel has replaced its return address already. */
 static __always_inline bool is_jumped_to(struct task_struct *task, const struct pt_regs *ctx)
 {
-	return regs__return_address(ctx) ==
-	       BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	return regs__return_address(ctx) == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
 static __always_inline void remember(struct task_struct *task, const struct open_call *c)

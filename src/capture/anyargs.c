@@ -18,9 +18,9 @@ static const struct arg_letter {
 	uint8_t sz, is_signed;
 	uint32_t text, text_in_kernel;
 } arg_letters[] = {
-	{ 'd', 4, 1, ANY_NUMBER, ANY_NUMBER },	 { 'u', 4, 0, ANY_NUMBER, ANY_NUMBER },
-	{ 'l', 8, 1, ANY_NUMBER, ANY_NUMBER },	 { 'p', 8, 0, ANY_NUMBER, ANY_NUMBER },
-	{ 's', 8, 0, ANY_POINTER, ANY_KERNEL },	 { 't', 8, 0, ANY_POINTER, ANY_POINTER },
+	{ 'd', 4, 1, ANY_NUMBER, ANY_NUMBER },	{ 'u', 4, 0, ANY_NUMBER, ANY_NUMBER },
+	{ 'l', 8, 1, ANY_NUMBER, ANY_NUMBER },	{ 'p', 8, 0, ANY_NUMBER, ANY_NUMBER },
+	{ 's', 8, 0, ANY_POINTER, ANY_KERNEL }, { 't', 8, 0, ANY_POINTER, ANY_POINTER },
 };
 
 static const struct arg_letter *arg_letter__find(char c)
@@ -94,10 +94,10 @@ int any_args__apply(const struct any_wish *w, const struct found_args *args, str
 			return wrong_letters(w);
 		if (!l)
 			continue;
-		any_args__take(w, site, i,
-			       &(struct any_arg){ .value = value_of(l, &args->at[i]),
-						  .text = args->in_kernel ? l->text_in_kernel
-									  : l->text });
+		any_args__take(
+			w, site, i,
+			&(struct any_arg){ .value = value_of(l, &args->at[i]),
+					   .text = args->in_kernel ? l->text_in_kernel : l->text });
 	}
 	return 0;
 }

@@ -214,8 +214,8 @@ int any_places__note(const struct any_wish *w)
 	struct note_search s = { .wish = w, .blank = w->place->site };
 	struct any_target *t = w->target;
 	size_t path_sz = split_sdt(t->name, &s);
-	int err =
-		path_sz ? open_program(t, path_sz) : any_target__wrong(t, "expected PATH:PROVIDER:NAME");
+	int err = path_sz ? open_program(t, path_sz)
+			  : any_target__wrong(t, "expected PATH:PROVIDER:NAME");
 
 	if (!err)
 		err = sdt__each(t->file, see_note, &s);
@@ -294,8 +294,8 @@ static void label_span(const struct any_wish *w)
 
 	const char *args = w->args ? w->args : "", *text = strchr(args, 's');
 
-	site->label_arg = text && text - args < EVENT_ARG_CNT ? (uint32_t)(text - args)
-							      : EVENT_ARG_CNT;
+	site->label_arg =
+		text && text - args < EVENT_ARG_CNT ? (uint32_t)(text - args) : EVENT_ARG_CNT;
 	str__copy(site->label, sizeof(site->label), last_part(w->target->name));
 }
 

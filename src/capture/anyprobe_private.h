@@ -40,7 +40,7 @@ struct any_probes {
 	struct any_target targets[PROBE_CHOICE_MAX];
 	struct any_target ends[PROBE_CHOICE_MAX]; /* of spans */
 	char *span_names[PROBE_CHOICE_MAX];	  /* BEGIN..END */
-	struct any_site sites[ANY_SITE_CNT]; /* of all, all different */
+	struct any_site sites[ANY_SITE_CNT];	  /* of all, all different */
 	uint32_t site_cnt;
 	struct uprobes *uprobes; /* NULL: not attached */
 };
