@@ -226,6 +226,18 @@ bench-unwind: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@tests/bench/run unwinder
 
+## soak: record for HOURS (default 4) under a load that changes, with kills and a full disk; SOAK_OPTIONS=--machine changes the clock and unplugs CPUs, too
+.PHONY: soak
+soak: setup-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/storm
+	@$(DEPS)/venv/bin/python tests/soak/soak.py $(or $(HOURS),4) $(SOAK_OPTIONS)
+
+## kills: kill a recording collector 100 times, and check what each kill lost
+.PHONY: kills
+kills: setup-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(DEPS)/venv/bin/python tests/soak/kills.py
+
 ## fuzz: fuzz every parser for FUZZ_SECONDS each (default 60)
 fuzz:
 	@tests/fuzz/run

@@ -17,8 +17,6 @@ const ROOTS = [
   ['thread', 'thread'],
   ['span', 'span'],
   ['cgroup', 'cgroup'],
-  ['container', 'container'],
-  ['unit', 'unit'],
   ['host', 'host'],
 ];
 

@@ -9,8 +9,10 @@
 
 #include "base/buf.h"
 #include "base/completion.h"
+#include "capture/capture.h"
 #include "capture/probe.h"
 #include "collector/optiontable.h"
+#include "event/kind.h"
 
 #define USAGE_WIDTH 17
 #define HELP_WIDTH  56 /* of 79, beside the names of sources */
@@ -83,4 +85,20 @@ int collector_help__print_completion(const char *shell)
 
 	free(names);
 	return err;
+}
+
+static void list_probe(const struct probe *p, const char *missing, void *arg)
+{
+	(void)arg;
+	printf("%-24s %s\n%26srows:", p->usage, p->help, "");
+	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
+		if (!strcmp(event_kind__probe((enum event_kind)k), p->name))
+			printf(" %s", event_kind__name((enum event_kind)k));
+	}
+	printf("\n%26shere: %s%s\n", "", missing ? "no, " : "yes", missing ? missing : "");
+}
+
+int collector_help__list_probes(void)
+{
+	return capture__list(list_probe, NULL);
 }

@@ -3,30 +3,30 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <pwd.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/parse.h"
+#include "base/log.h"
 #include "collector/collector_help.h"
 #include "collector/configfile.h"
 #include "collector/memorylimit.h"
 #include "collector/optiontable.h"
+#include "collector/optionvalues.h"
 #include "collector/statusfile.h"
 #include "event/kind.h"
 #include "runtime/runtimes.h"
 #include "store/parquet.h"
 #include "cfi/tablecache.h"
 
-#define MAX_RATE       500000
-#define MAX_RATE_MAX   100000000
-#define POLL_MAX_NS    3600000000000
-#define RING_MAX       (1u << 30)
-#define MAX_MEMORY     ((size_t)256 << 20)
-#define MAX_MEMORY_MIN (16u << 20)
+#define MAX_RATE    500000
+#define POLL_MAX_NS 3600000000000
+#define MAX_MEMORY  ((size_t)256 << 20)
+#define BATCH_NS    10000000000
+/* The time of a flight recorder is divided into this many batches. */
+#define FLIGHT_BATCHES	    10
+#define FLIGHT_BATCH_MIN_NS 1000000000
 
 static const char doc[] =
 	"Records every event of the chosen sources with its stacks, of the whole system or of "
@@ -43,193 +43,18 @@ static const char doc[] =
 
 const char *argp_program_version = "collector " STACKS_VERSION;
 
-/* Says where the mistake is, and ends the program. */
-static void __attribute__((noreturn, format(printf, 2, 3)))
-refuse(const struct argp_state *state, const char *fmt, ...)
-{
-	const struct options *o = state->input;
-	char why[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	if (o->config)
-		argp_error(state, "%s:%u: %s", o->config->name, o->config->line, why);
-	else
-		argp_error(state, "%s", why);
-	exit(2);
-}
-
-static void __attribute__((noreturn))
-wrong(const struct argp_state *state, const char *option, const char *value, const char *allowed)
-{
-	refuse(state, "--%s: '%s' is not %s", option, value, allowed);
-}
-
-static void *grow(const struct argp_state *state, void *array, size_t cnt, size_t sz)
-{
-	void *more = realloc(array, (cnt + 1) * sz);
-
-	if (!more)
-		argp_failure(state, 1, ENOMEM, "options");
-	return more;
-}
-
-static void add_pids(struct capture_filter *f, const char *arg, const struct argp_state *state)
-{
-	char *list = strdupa(arg), *p;
-
-	while ((p = strsep(&list, ","))) {
-		uint64_t pid;
-
-		if (parse__u64(p, &pid) || pid == 0 || pid > INT32_MAX)
-			wrong(state, "pid", p, "a process or thread id");
-		f->pids = grow(state, f->pids, f->pid_cnt, sizeof(*f->pids));
-		f->pids[f->pid_cnt++] = (uint32_t)pid;
-	}
-}
-
-static void add_uid(struct capture_filter *f, const char *arg, const struct argp_state *state)
-{
-	const struct passwd *pw = getpwnam(arg);
-	uint64_t uid = pw ? pw->pw_uid : 0;
-
-	if (!pw && (parse__u64(arg, &uid) || uid >= UINT32_MAX))
-		wrong(state, "uid", arg, "a user's name or number");
-	f->uids = grow(state, f->uids, f->uid_cnt, sizeof(*f->uids));
-	f->uids[f->uid_cnt++] = (uint32_t)uid;
-}
-
-static void add_cgroup(struct capture_filter *f, const char *arg, const struct argp_state *state)
-{
-	if (!*arg)
-		wrong(state, "cgroup", arg, "a path");
-	f->cgroups = grow(state, f->cgroups, f->cgroup_cnt, sizeof(*f->cgroups));
-	f->cgroups[f->cgroup_cnt++] = arg;
-}
-
-static void add_comm(struct capture_filter *f, const char *arg, const struct argp_state *state)
-{
-	if (strchr(arg, '/'))
-		refuse(state, "'%s' is not the name of a command; to launch it, write -- %s", arg,
-		       arg);
-	if (strlen(arg) >= EVENT_COMM_SZ)
-		refuse(state,
-		       "'%s': a command's name has at most 15 bytes (the kernel cuts longer ones: "
-		       "try '%.15s')",
-		       arg, arg);
-	f->comms = grow(state, f->comms, f->comm_cnt, sizeof(*f->comms));
-	f->comms[f->comm_cnt++] = arg;
-}
-
-static void set_probes(struct options *o, char *arg, const struct argp_state *state)
-{
-	char why[256];
-	int cnt = probes__parse(arg, o->probes, why, sizeof(why));
-
-	if (cnt < 0)
-		refuse(state, "--programs: %s", why);
-	o->capture.probe_cnt = (size_t)cnt;
-}
-
-static void set_duration(uint64_t *ns, const char *option, const char *arg,
-			 const struct argp_state *state)
-{
-	if (parse__duration(arg, ns) || *ns > INT64_MAX / 2) /* no sum with a clock overflows */
-		wrong(state, option, arg, "a time such as 500ms, 5s or 10m");
-}
-
-static void set_end(struct options *o, const char *arg, const struct argp_state *state)
-{
-	set_duration(&o->duration_ns, "duration", arg, state);
-	if (o->duration_ns == 0)
-		wrong(state, "duration", arg, "a time such as 500ms, 5s or 10m");
-}
-
-/* Stores a size; one that exceeds 32 bits becomes the maximum, so that check() names the limit. */
-static void set_size(uint32_t *bytes, const char *option, const char *arg,
-		     const struct argp_state *state)
-{
-	uint64_t sz;
-	int err = parse__size(arg, &sz);
-
-	if (err == -EINVAL || (!err && sz == 0))
-		wrong(state, option, arg, "a size such as 64K or 4M");
-	*bytes = err || sz > 2 * RING_MAX ? 2 * RING_MAX : (uint32_t)sz;
-}
-
-static void set_count(size_t *cnt, const char *option, const char *arg,
-		      const struct argp_state *state)
-{
-	uint64_t n;
-
-	if (parse__u64(arg, &n) || n == 0 || n > 100000000)
-		wrong(state, option, arg, "a number from 1 to 100000000");
-	*cnt = n;
-}
-
-static void set_max_rate(uint64_t *rate, const char *arg, const struct argp_state *state)
-{
-	if (parse__u64(arg, rate) || *rate > MAX_RATE_MAX)
-		wrong(state, "max-rate", arg, "a number from 0 to 100000000");
-}
-
-static void set_budget(struct options *o, const char *arg, const struct argp_state *state)
-{
-	uint64_t percent;
-
-	if (parse__percent(arg, &percent))
-		wrong(state, "budget", arg, "1% to 100%");
-	o->budget_percent = (uint32_t)percent;
-	o->capture.thins = true;
-}
-
-static void set_max_memory(size_t *bytes, const char *arg, const struct argp_state *state)
-{
-	uint64_t sz;
-
-	if (parse__size(arg, &sz) || sz < MAX_MEMORY_MIN)
-		wrong(state, "max-memory", arg, "a size of at least 16M");
-	*bytes = sz;
-}
-
-static void set_keep(struct retention *keep, const char *arg, const struct argp_state *state)
-{
-	uint64_t limit;
-
-	if (parse__duration(arg, &limit) == 0 && limit > 0 && limit <= INT64_MAX / 2)
-		keep->age_ns = limit;
-	else if (parse__percent(arg, &limit) == 0)
-		keep->percent = (uint32_t)limit;
-	else if (parse__size(arg, &limit) == 0 && limit > 0)
-		keep->sz = limit;
-	else
-		wrong(state, "keep", arg,
-		      "an age such as 12h or 2d, a size such as 500M or 10G, or 1% to 100%");
-}
-
-static void set_compression(struct options *o, const char *arg, const struct argp_state *state)
-{
-	int level;
-
-	if (parquet__parse_compression(arg, &level) != 0)
-		wrong(state, "compression", arg, "zstd(1) ... zstd(22) or none");
-	o->recording.compression = arg;
-}
-
 static void set_unwinder(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (strcmp(arg, "naive") == 0)
 		o->unwinder = UNWINDER_NAIVE;
 	else if (strcmp(arg, "tables") != 0)
-		wrong(state, "unwinder", arg, "tables or naive");
+		options__wrong(state, "unwinder", arg, "tables or naive");
 }
 
 static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
-		wrong(state, "runtimes", arg, "a comma list of: java, javascript, python");
+		options__wrong(state, "runtimes", arg, "a comma list of: java, javascript, python");
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state);
@@ -243,7 +68,7 @@ static void set_from_text(struct argp_state *state, const char *name, char *text
 	const struct config_text *outer = o->config;
 	const char *why;
 
-	o->texts = grow(state, o->texts, o->text_cnt, sizeof(*o->texts));
+	o->texts = options__grow(state, o->texts, o->text_cnt, sizeof(*o->texts));
 	o->texts[o->text_cnt++] = text;
 	o->config = &c;
 	while (config_text__next(&c)) {
@@ -253,7 +78,7 @@ static void set_from_text(struct argp_state *state, const char *name, char *text
 		if (option && option->key == KEY_CONFIG)
 			why = "cannot stand in a file";
 		if (why)
-			refuse(state, "'%s' %s", c.option, why);
+			options__refuse(state, "'%s' %s", c.option, why);
 		parse_opt(option->key, c.value, state);
 	}
 	o->config = outer;
@@ -261,14 +86,16 @@ static void set_from_text(struct argp_state *state, const char *name, char *text
 
 static void set_from_file(struct argp_state *state, const char *path)
 {
+	struct options *o = state->input;
 	bool optional = *path == '-';
 	char *text = config_file__read(path + optional);
 
+	o->has_config = true;
 	if (text)
 		set_from_text(state, path + optional, text);
 	else if (errno != ENOENT || !optional)
-		refuse(state, "cannot read the options in %s: %s", path + optional,
-		       errno == EINVAL ? "it is no text" : strerror(errno));
+		options__refuse(state, "cannot read the options in %s: %s", path + optional,
+				errno == EINVAL ? "it is no text" : strerror(errno));
 }
 
 static void set_preset(struct argp_state *state, const char *name)
@@ -279,7 +106,7 @@ static void set_preset(struct argp_state *state, const char *name)
 	while (p->name && strcmp(p->name, name) != 0)
 		p++;
 	if (!p->name)
-		wrong(state, "preset", name, "always-on");
+		options__wrong(state, "preset", name, "always-on");
 	text = strdup(p->text);
 	if (!text)
 		argp_failure(state, 1, ENOMEM, "options");
@@ -289,8 +116,23 @@ static void set_preset(struct argp_state *state, const char *name)
 static void print_completion(const char *shell, const struct argp_state *state)
 {
 	if (collector_help__print_completion(shell))
-		wrong(state, "completion", shell, "bash, zsh or fish");
+		options__wrong(state, "completion", shell, "bash, zsh or fish");
 	exit(0);
+}
+
+/* Keys of argp itself, and those that stand for other options, are left out. */
+static void note_given(int key, const char *arg, const struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct given_option given = { .key = key };
+
+	if (key < 0 || key > KEY_LAST || key == KEY_CONFIG || key == KEY_PRESET)
+		return;
+	given.value = arg ? strdup(arg) : NULL;
+	if (arg && !given.value)
+		argp_failure(state, 1, ENOMEM, "options");
+	o->given.v = options__grow(state, o->given.v, o->given.cnt, sizeof(given));
+	o->given.v[o->given.cnt++] = given;
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
@@ -298,31 +140,36 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 	struct capture_filter *filter = &o->capture.filter;
 
+	note_given(key, arg, state);
 	switch (key) {
-	case 'p': set_probes(o, arg, state); break;
+	case 'p': option__set_probes(o, arg, state); break;
 	case 'a': o->all = true; break;
 	case 'd': o->recording.dir = arg; break;
-	case 'r': set_count(&o->recording.rows_per_group, "rows", arg, state); break;
-	case 'g': set_count(&o->recording.groups_per_file, "groups-per-file", arg, state); break;
+	case 'r': option__set_count(&o->recording.rows_per_group, "rows", arg, state); break;
+	case 'g':
+		option__set_count(&o->recording.groups_per_file, "groups-per-file", arg, state);
+		break;
 	case 'v': o->verbose = true; break;
-	case KEY_DURATION: set_end(o, arg, state); break;
-	case KEY_POLL: set_duration(&o->poll_ns, "poll", arg, state); break;
-	case KEY_BILL: set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
+	case KEY_DURATION: option__set_end(o, arg, state); break;
+	case KEY_POLL: option__set_duration(&o->poll_ns, "poll", arg, state); break;
+	case KEY_BILL: option__set_duration(&o->bill_ns, "profiling-interval", arg, state); break;
 	case KEY_APPEND: o->recording.append = true; break;
-	case KEY_KEEP: set_keep(&o->recording.keep, arg, state); break;
+	case KEY_KEEP: option__set_keep(&o->recording.keep, arg, state); break;
 	case KEY_FORCE: o->recording.force = true; break;
-	case KEY_PID: add_pids(filter, arg, state); break;
-	case KEY_UID: add_uid(filter, arg, state); break;
-	case KEY_CGROUP: add_cgroup(filter, arg, state); break;
-	case KEY_STACK_SIZE: set_size(&o->capture.stack_sz, "stack-size", arg, state); break;
+	case KEY_PID: option__add_pids(filter, arg, state); break;
+	case KEY_UID: option__add_uid(filter, arg, state); break;
+	case KEY_CGROUP: option__add_cgroup(filter, arg, state); break;
+	case KEY_STACK_SIZE:
+		option__set_size(&o->capture.stack_sz, "stack-size", arg, state);
+		break;
 	case KEY_STITCH: o->stitch = true; break;
 	case KEY_RUNTIMES: set_runtimes(o, arg, state); break;
 	case KEY_NO_RUNTIMES: o->runtimes = 0; break;
-	case KEY_RING_SIZE: set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
-	case KEY_MAX_MEMORY: set_max_memory(&o->max_memory_sz, arg, state); break;
-	case KEY_MAX_RATE: set_max_rate(&o->capture.max_rate, arg, state); break;
-	case KEY_BUDGET: set_budget(o, arg, state); break;
-	case KEY_COMPRESSION: set_compression(o, arg, state); break;
+	case KEY_RING_SIZE: option__set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
+	case KEY_MAX_MEMORY: option__set_max_memory(&o->max_memory_sz, arg, state); break;
+	case KEY_MAX_RATE: option__set_max_rate(&o->capture.max_rate, arg, state); break;
+	case KEY_BUDGET: option__set_budget(o, arg, state); break;
+	case KEY_COMPRESSION: option__set_compression(o, arg, state); break;
 	case KEY_STATUS: o->status_path = *arg ? arg : NULL; break;
 	case KEY_METRICS: o->metrics_path = *arg ? arg : NULL; break;
 	case KEY_CACHE: o->cache_dir = arg; break;
@@ -331,13 +178,17 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_CONFIG: set_from_file(state, arg); break;
 	case KEY_PRESET: set_preset(state, arg); break;
 	case KEY_LIST: o->list = true; break;
+	case KEY_DUMP: o->dump = true; break;
+	case KEY_FLIGHT: option__set_flight(o, arg, state); break;
+	case KEY_WHEN: option__add_condition(o, arg, state); break;
+	case KEY_BATCH: option__set_batch(o, arg, state); break;
 	case KEY_QUIET: o->quiet = true; break;
 	case KEY_UNWINDER: set_unwinder(o, arg, state); break;
 	case KEY_DEBUG_BPF: o->capture.debug = true; break;
 	case KEY_COMPLETION: print_completion(arg, state); break;
 	case KEY_BPF_STACKS:
 	case KEY_PREFIX: break;
-	case ARGP_KEY_ARG: add_comm(filter, arg, state); break;
+	case ARGP_KEY_ARG: option__add_comm(filter, arg, state); break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
@@ -380,7 +231,7 @@ static void set_defaults(struct options *o)
 		.recording = { .root = getenv("STACKS_DIR"),
 			       .rows_per_group = 100000,
 			       .groups_per_file = 10,
-			       .batch_ns = 10000000000,
+			       .batch_ns = BATCH_NS,
 			       .compression = "zstd(1)" },
 		.runtimes = RUNTIMES_ALL,
 		.poll_ns = 250000000,
@@ -429,8 +280,12 @@ static void check(struct options *o, char *program)
 		      "--pid or --cgroup";
 	else if (o->recording.append && !o->recording.dir)
 		why = "--append needs --dir";
+	else if (o->condition_cnt && !o->recording.flight.keep_ns)
+		why = "--when needs --flight";
 	if (!why)
 		return;
+	if (o->again)
+		options__fail(o, NULL, "", why);
 	fprintf(stderr, "%s: %s\nTry '%s --help' for more information.\n", program, why, program);
 	exit(2);
 }
@@ -446,19 +301,31 @@ static char *name_sources(const struct options *o)
 	return (char *)names.data;
 }
 
-void options__parse(struct options *o, int argc, char **argv)
+/* A flight recorder is as exact as its batches are short. It has half of the memory. */
+static void complete_flight(struct options *o)
+{
+	struct recording_options *r = &o->recording;
+
+	if (!r->flight.keep_ns)
+		return;
+	r->flight.max_sz = o->max_memory_sz / 2;
+	if (o->batch_given)
+		return;
+	r->batch_ns = r->flight.keep_ns / FLIGHT_BATCHES;
+	if (r->batch_ns > BATCH_NS)
+		r->batch_ns = BATCH_NS;
+	if (r->batch_ns < FLIGHT_BATCH_MIN_NS)
+		r->batch_ns = FLIGHT_BATCH_MIN_NS;
+}
+
+/* `argv` must live as long as the options. */
+static void parse_args(struct options *o, int argc, char **argv)
 {
 	char defaults[] = DEFAULT_PROBES;
 	char why[256];
-	int own = 1;
 
-	set_defaults(o);
 	argp_err_exit_status = 2;
-	while (own < argc && strcmp(argv[own], "--") != 0)
-		own++;
-	if (own < argc)
-		o->command = &argv[own + 1];
-	argp_parse(&argp, own, argv, 0, NULL, o);
+	argp_parse(&argp, argc, argv, 0, NULL, o);
 	if (!o->capture.probe_cnt)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
 	o->capture.runtimes = o->runtimes != 0;
@@ -466,6 +333,65 @@ void options__parse(struct options *o, int argc, char **argv)
 	o->capture.ring_sz = power_of_two(o->capture.ring_sz);
 	o->capture.filter.none_yet = o->command && !o->all;
 	check(o, program_invocation_short_name);
+	complete_flight(o);
+}
+
+/* Returns NULL if out of memory. */
+static char **copy_args(char **argv, size_t cnt)
+{
+	char **copy = calloc(cnt + 1, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < cnt; i++)
+		copy[i] = strdup(argv[i]);
+	return copy;
+}
+
+static void free_args(char **args)
+{
+	for (size_t i = 0; args && args[i]; i++)
+		free(args[i]);
+	free(args);
+}
+
+void options__parse(struct options *o, int argc, char **argv)
+{
+	int own = 1;
+
+	set_defaults(o);
+	while (own < argc && strcmp(argv[own], "--") != 0)
+		own++;
+	if (own < argc)
+		o->command = &argv[own + 1];
+	o->args = copy_args(argv, (size_t)own);
+	parse_args(o, own, argv);
+}
+
+/* Returns -EINVAL after logging a mistake. */
+static int parse_or_fail(struct options *o, int argc, char **argv)
+{
+	jmp_buf again;
+
+	o->again = &again;
+	if (setjmp(again) != 0)
+		return -EINVAL;
+	parse_args(o, argc, argv);
+	o->again = NULL;
+	return 0;
+}
+
+int options__parse_again(struct options *fresh, const struct options *o)
+{
+	size_t cnt = 0, sz;
+
+	set_defaults(fresh);
+	while (o->args && o->args[cnt])
+		cnt++;
+	sz = (cnt + 1) * sizeof(*o->args);
+	fresh->args = copy_args(o->args, cnt);
+	fresh->command = o->command;
+	/* argp changes the order of an array, and the options point to its strings */
+	return fresh->args ? parse_or_fail(fresh, (int)cnt, memcpy(alloca(sz), fresh->args, sz))
+			   : -EINVAL;
 }
 
 void options__free(struct options *o)
@@ -475,9 +401,14 @@ void options__free(struct options *o)
 	free(o->capture.filter.uids);
 	free(o->capture.filter.cgroups);
 	free(o->sources);
+	free(o->conditions);
 	for (size_t i = 0; i < o->text_cnt; i++)
 		free(o->texts[i]);
 	free(o->texts);
+	for (size_t i = 0; i < o->given.cnt; i++)
+		free(o->given.v[i].value);
+	free(o->given.v);
+	free_args(o->args);
 }
 
 uint64_t options__join_min_ns(const struct options *o)

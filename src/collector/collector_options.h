@@ -3,13 +3,25 @@
 #ifndef COLLECTOR_COLLECTOR_OPTIONS_H
 #define COLLECTOR_COLLECTOR_OPTIONS_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "capture/capture.h"
+#include "collector/condition.h"
 #include "store/recording.h"
 
 enum unwinder_kind { UNWINDER_TABLES, UNWINDER_NAIVE };
+
+/* The options as they were given, those of files and presets too, in order. */
+struct given_option {
+	int key;
+	char *value; /* NULL: none */
+};
+struct given_options {
+	struct given_option *v;
+	size_t cnt;
+};
 
 struct options {
 	struct probe_choice probes[PROBE_CHOICE_MAX];
@@ -18,8 +30,15 @@ struct options {
 	char **texts; /* of configurations and presets, to which other members point */
 	size_t text_cnt;
 	const struct config_text *config; /* the one that is being read; NULL: the command line */
-	char *sources;			  /* names of the probes, "profile,switch" */
-	uint64_t duration_ns;		  /* 0: until a signal or the command's end */
+	struct given_options given;
+	char **args;		      /* copy of the command line up to "--", ends with NULL */
+	jmp_buf *again;		      /* not NULL: where a mistake leads; else the program ends */
+	bool has_config;	      /* there was a --config */
+	struct condition *conditions; /* of --when */
+	size_t condition_cnt;
+	bool batch_given;
+	char *sources;	      /* names of the probes, "profile,switch" */
+	uint64_t duration_ns; /* 0: until a signal or the command's end */
 	uint64_t poll_ns;
 	uint32_t budget_percent; /* of one CPU, for BPF programs and this process; 0: none */
 	size_t max_memory_sz;	 /* see collector/memory.h */
@@ -35,11 +54,15 @@ struct options {
 	bool keep_root;
 	bool stitch; /* see unwind/stitch.h */
 	bool list;   /* print the probes and end */
+	bool dump;   /* trigger the running collector and end */
 	bool quiet, verbose;
 };
 
 /* Parses argv; prints and exits for --help, --version and errors (status 2), as argp does. */
 void options__parse(struct options *, int argc, char **argv);
+/* Parses the same command line once more, with the present content of its files. Returns 0, or
+ * -EINVAL after logging a mistake. Call options__free() in both cases. */
+int options__parse_again(struct options *fresh, const struct options *);
 void options__free(struct options *);
 /* Returns DUR of switch::DUR; 0: slices are not joined. */
 uint64_t options__join_min_ns(const struct options *);

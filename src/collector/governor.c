@@ -121,6 +121,11 @@ struct governor *governor__new(const struct governor_options *o)
 	return g;
 }
 
+void governor__set_percent(struct governor *g, uint32_t percent)
+{
+	g->o.percent = percent;
+}
+
 void governor__free(struct governor *g)
 {
 	free(g);

@@ -51,6 +51,9 @@ struct governor *governor__new(const struct governor_options *);
 /* Accepts NULL. */
 void governor__free(struct governor *);
 
+/* Changes the budget, from the next interval on. */
+void governor__set_percent(struct governor *, uint32_t percent);
+
 /* Acts if half a second has passed. Accepts NULL. `now_ns`: CLOCK_MONOTONIC. */
 void governor__tick(struct governor *, uint64_t now_ns);
 

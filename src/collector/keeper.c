@@ -23,6 +23,7 @@ static sigset_t passed_on(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	return set;
 }
 

@@ -11,7 +11,8 @@
 
 /*
  * Forks. Returns in the child: an fd for keeper__end(), or -1 where there is no keeper. The parent
- * passes SIGINT, SIGTERM and SIGHUP on, and never returns. The child is killed when it ends.
+ * passes SIGINT, SIGTERM, SIGHUP and SIGUSR1 on, and never returns. The child is killed when it
+ * ends.
  */
 int keeper__begin(void);
 /* Lets the parent end with this exit status if threads are left that may hang. With `goes_on`, this

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* collector: takes a snapshot at every event of the chosen probes, unwinds it, writes Parquet. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +14,8 @@
 #include "collector/absent.h"
 #include "collector/census.h"
 #include "collector/clock.h"
+#include "collector/collector_help.h"
+#include "collector/dump.h"
 #include "collector/governor.h"
 #include "collector/keeper.h"
 #include "collector/launch.h"
@@ -25,17 +24,23 @@
 #include "collector/notify.h"
 #include "collector/collector_options.h"
 #include "collector/privileges.h"
+#include "collector/reload.h"
 #include "collector/session.h"
+#include "collector/signals.h"
 #include "collector/status.h"
 #include "collector/statusfile.h"
+#include "collector/trigger.h"
 #include "collector/wakeups.h"
-#include "event/kind.h"
 #include "capture/sideband.h"
 
-#define STATUS_WAIT_MS	 1000 /* for a slow reader of stderr, not for an absent one */
-#define FILES_FEW	 200  /* fewer open files may be the cause of any failure at the start */
+#define STATUS_WAIT_MS	 1000	   /* for a slow reader of stderr, not for an absent one */
 #define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
 #define RUNTIMES_STEP_NS 2000000
+
+#define METRICS_SOURCES(c)                                              \
+	{                                                               \
+		(c)->capture, (c)->session, (c)->memory, (c)->recording \
+	}
 
 struct collector {
 	struct options options;
@@ -52,6 +57,7 @@ struct collector {
 	struct metrics *metrics;       /* NULL: none */
 	struct governor *governor;     /* NULL: no budget */
 	struct memory *memory;
+	struct trigger *trigger;
 	struct streams streams; /* of capture, then of sideband */
 	struct wakeups wakeups;
 	int signal_fd;
@@ -60,17 +66,6 @@ struct collector {
 	bool interrupted;
 	int err; /* what failed while recording */
 };
-
-static void list_probe(const struct probe *p, const char *missing, void *arg)
-{
-	(void)arg;
-	printf("%-24s %s\n%26srows:", p->usage, p->help, "");
-	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		if (!strcmp(event_kind__probe((enum event_kind)k), p->name))
-			printf(" %s", event_kind__name((enum event_kind)k));
-	}
-	printf("\n%26shere: %s%s\n", "", missing ? "no, " : "yes", missing ? missing : "");
-}
 
 /* Makes rows of everything that happened before now, earliest first. First closes a batch if it is
  * due: what was read the last time has its names by now. */
@@ -90,20 +85,6 @@ static void drain(void *arg)
 
 /* ---- start --------------------------------------------------------------------------------------
  */
-
-static int open_signals(struct collector *c)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return c->signal_fd < 0 ? -errno : 0;
-}
 
 /* Collects the streams of both kinds of rings in one array, for merge__drain(). */
 static int collect_streams(struct collector *c)
@@ -215,8 +196,11 @@ static int prepare(struct collector *c)
 		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
 	else
 		absent__report(&o->capture.filter);
-	if (err || (err = open_signals(c)) != 0)
+	if (err)
 		return err;
+	c->signal_fd = signals__open();
+	if (c->signal_fd < 0)
+		return c->signal_fd;
 	privileges__harden();
 	privileges__check();
 	openfiles__raise();
@@ -254,10 +238,14 @@ static int prepare(struct collector *c)
 				o->max_memory_sz);
 	if (!c->memory)
 		return -errno;
-	c->statusfile = statusfile__new(o->status_path);
-	c->metrics =
-		metrics__new(o->metrics_path, &(struct metrics_sources){ c->capture, c->session,
-									 c->memory, c->recording });
+	c->statusfile =
+		statusfile__new(o->status_path, &(struct statusfile_sources){ c->session, c->memory,
+									      c->recording });
+	c->metrics = metrics__new(o->metrics_path, &(struct metrics_sources)METRICS_SOURCES(c));
+	c->trigger = trigger__new(c->census.jobs);
+	if (!c->trigger)
+		return -errno;
+	trigger__watch(c->trigger, o->conditions, o->condition_cnt, c->session);
 	err = open_governor(c);
 	if (!err)
 		err = collect_streams(c);
@@ -301,15 +289,39 @@ static uint64_t left_ns(const struct collector *c)
 	return end_ns > now_ns ? end_ns - now_ns : 0;
 }
 
+static void reload(struct collector *c)
+{
+	const struct reload r = { .options = &c->options,
+				  .recording = c->recording,
+				  .session = c->session,
+				  .memory = c->memory,
+				  .governor = c->governor,
+				  .trigger = c->trigger,
+				  .metrics = &c->metrics,
+				  .metrics_sources = METRICS_SOURCES(c) };
+
+	reload__options(&r);
+}
+
+static void obey(struct collector *c, unsigned signals)
+{
+	bool hangup = signals & SIGNALS_HANGUP;
+
+	c->interrupted |= signals & SIGNALS_INTERRUPT || (hangup && !c->options.has_config);
+	if (hangup && c->options.has_config)
+		reload(c);
+	if (signals & SIGNALS_TRIGGER)
+		recording__trigger(c->recording);
+}
+
 static void wait_for_events(struct collector *c)
 {
 	unsigned why = wakeups__wait(&c->wakeups, left_ns(c));
-	struct signalfd_siginfo signal;
 
 	if (why & WAKEUP_RING)
 		capture__woken(c->capture);
-	while (why & WAKEUP_SIGNAL && read(c->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
-		c->interrupted = true;
+	if (why & WAKEUP_SIGNAL)
+		obey(c, signals__read(c->signal_fd));
 }
 
 /* Returns true if no process is left that can be recorded: those of --pid and their descendants. A
@@ -350,9 +362,11 @@ static void record(struct collector *c)
 		wait_for_events(c);
 		drain(c);
 		memory__tick(c->memory, monotonic__ns());
-		statusfile__tick(c->statusfile, c->session, c->memory, monotonic__ns());
+		statusfile__tick(c->statusfile, monotonic__ns());
 		metrics__tick(c->metrics, monotonic__ns());
 		governor__tick(c->governor, monotonic__ns());
+		if (trigger__tick(c->trigger, c->session, monotonic__ns()))
+			recording__trigger(c->recording);
 		notify__tick(&c->notify, monotonic__ns());
 		if (status__due(&c->status, monotonic__ns()))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
@@ -415,6 +429,7 @@ static void collector__free(struct collector *c)
 	governor__free(c->governor);
 	census__stop(&c->census);
 	memory__free(c->memory);
+	trigger__free(c->trigger);
 	session__free(c->session);
 	runtimes__free(c->runtimes);
 	recording__free(c->recording);
@@ -440,21 +455,6 @@ static bool detach(struct collector *c)
 	return detached;
 }
 
-/* Logs what to do about a failure that was logged. With few files, libbpf's tests of the kernel's
- * features can fail, and then the kernel refuses the programs for another reason than EMFILE. */
-static void advise(int err)
-{
-	struct rlimit files;
-
-	if (!err || getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return;
-	if (err != -EMFILE && files.rlim_max >= FILES_FEW)
-		return;
-	log__error("at most %llu files may be open (RLIMIT_NOFILE): raise the limit with ulimit "
-		   "-Hn, or with LimitNOFILE= if this is a service",
-		   (unsigned long long)files.rlim_max);
-}
-
 int main(int argc, char **argv)
 {
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
@@ -466,8 +466,10 @@ int main(int argc, char **argv)
 	log__init("collector", c.options.quiet	   ? LOG_WARN
 			       : c.options.verbose ? LOG_DEBUG
 						   : LOG_INFO);
+	if (c.options.dump)
+		return dump__trigger(c.options.status_path);
 	if (c.options.list)
-		return capture__list(list_probe, NULL) ? 1 : 0;
+		return collector_help__list_probes() ? 1 : 0;
 	memory__init_malloc();
 	notify__open(
 		&c.notify); /* the watchdog's time may be for this process, not for its child */
@@ -478,7 +480,7 @@ int main(int argc, char **argv)
 	err = prepare(&c);
 	if (!err)
 		err = run(&c);
-	advise(err);
+	privileges__advise(err);
 	status = exit_status(&c, err);
 	detached = detach(&c);
 	collector__free(&c);

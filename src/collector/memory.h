@@ -20,6 +20,8 @@ struct memory *memory__new(struct elf_cache *, struct jobs *, size_t max_sz);
 /* Call it after jobs__free(). Accepts NULL. */
 void memory__free(struct memory *);
 
+void memory__set_max(struct memory *, size_t max_sz);
+
 /* Call it often, when no pointer into the data of a file is in use. `now_ns`: CLOCK_MONOTONIC. */
 void memory__tick(struct memory *, uint64_t now_ns);
 
@@ -28,8 +30,9 @@ struct memory_stats {
 	size_t max_sz;
 	size_t anonymous_sz;	      /* in RAM, by the kernel's count */
 	size_t slot_sz[ELF_SLOT_CNT]; /* of the data that is attached to files */
-	uint64_t unused_sz;	      /* freed because it was not used, since the start */
-	uint64_t evicted_sz;	      /* freed because of `max_sz`, since the start */
+	size_t free_sz; /* that malloc() has and does not use, after the last try to give it back */
+	uint64_t unused_sz;  /* freed because it was not used, since the start */
+	uint64_t evicted_sz; /* freed because of `max_sz`, since the start */
 };
 void memory__stats(const struct memory *, struct memory_stats *);
 

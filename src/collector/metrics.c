@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cputime.h"
+#include "collector/memoryparts.h"
 #include "collector/textfile.h"
 #include "event/kind.h"
 #include "stacks/labels.h"
@@ -84,22 +85,21 @@ static void print_by_kind(FILE *f, const struct session_stats *st)
 			st->unwound[i]);
 }
 
-static void print_memory(FILE *f, const struct memory *memory, const struct session_totals *t)
+static void print_memory(FILE *f, const struct metrics_sources *from,
+			 const struct session_totals *t)
 {
+	struct memory_part parts[MEMORY_PART_CNT];
 	struct memory_stats m;
 
-	memory__stats(memory, &m);
+	memory__stats(from->memory, &m);
+	memory_parts__get(parts, t, &m, from->recording);
 	print_single(f, "memory_limit_bytes", m.max_sz, "Limit by --max-memory.");
 	print_single(f, "memory_anonymous_bytes", m.anonymous_sz,
 		     "Anonymous memory in RAM, without the rings.");
 	print_family(f, "memory_part_bytes", "gauge", "Memory of one part of the collector.");
-	fprintf(f,
-		PREFIX "memory_part_bytes{part=\"names\"} %zu\n" PREFIX
-		       "memory_part_bytes{part=\"rules\"} %zu\n" PREFIX
-		       "memory_part_bytes{part=\"tables\"} %zu\n" PREFIX
-		       "memory_part_bytes{part=\"waiting\"} %zu\n",
-		m.slot_sz[ELF_SLOT_SYMBOLS], m.slot_sz[ELF_SLOT_UNWIND], m.slot_sz[ELF_SLOT_TABLE],
-		t->deferred.sz);
+	for (size_t i = 0; i < MEMORY_PART_CNT; i++)
+		fprintf(f, PREFIX "memory_part_bytes{part=\"%s\"} %zu\n", parts[i].name,
+			parts[i].sz);
 	print_single(f, "memory_evicted_bytes_total", m.evicted_sz,
 		     "Data freed because of --max-memory.");
 }
@@ -153,7 +153,7 @@ void metrics__tick(struct metrics *m, uint64_t now_ns)
 	t = session__totals(m->from.session);
 	print_by_kind(f, session__stats(m->from.session));
 	print_cost(f, m->from.capture);
-	print_memory(f, m->from.memory, &t);
+	print_memory(f, &m->from, &t);
 	print_backlog(f, &t);
 	print_written(f, m->from.recording);
 	textfile__end(m->file, f);

@@ -61,6 +61,19 @@ const struct argp_option collector_argp_options[] = {
 	  "size (10G), or a part of the file system (10%); may be given once for each. Also makes "
 	  "room on a full disk",
 	  2 },
+	{ "flight", KEY_FLIGHT, "TIME", 0,
+	  "Write nothing until a trigger (--dump, SIGUSR1, --when), then the last TIME, which was "
+	  "kept in memory, and what follows for the same time",
+	  2 },
+	{ "when", KEY_WHEN, "CONDITION", 0,
+	  "A trigger of --flight: 'cpu > 90% for 5s' (all CPUs), 'memory > 2G' (any process), "
+	  "'span > 500ms'. May be repeated",
+	  2 },
+	{ "batch", KEY_BATCH, "TIME", 0,
+	  "Close a batch after TIME (default: 10s; with --flight a tenth of its time, 1s to 10s). "
+	  "A "
+	  "collector that is killed loses the batch in work",
+	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
 	{ "rows", 'r', "N", 0, "Rows per row group (default: 100000)", 2 },
@@ -79,6 +92,8 @@ const struct argp_option collector_argp_options[] = {
 	  "Print only errors, warnings and the line with the recording's folder", 3 },
 	{ "verbose", 'v', 0, 0, "Print details", 3 },
 	{ "list", KEY_LIST, 0, 0, "List the event sources and exit", 3 },
+	{ "dump", KEY_DUMP, 0, 0,
+	  "Trigger the running collector's --flight, and exit; --status finds it", 3 },
 	{ "poll", KEY_POLL, "TIME", 0, "Interval between two reads of the rings (default: 250ms)",
 	  3 },
 	{ "ring-size", KEY_RING_SIZE, "SIZE", 0,

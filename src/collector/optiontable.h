@@ -40,6 +40,11 @@ enum collector_key {
 	KEY_BPF_STACKS,
 	KEY_PREFIX,
 	KEY_COMPLETION,
+	KEY_FLIGHT,
+	KEY_WHEN,
+	KEY_DUMP,
+	KEY_BATCH,
+	KEY_LAST,
 };
 
 extern const struct argp_option collector_argp_options[];

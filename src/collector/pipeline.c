@@ -14,6 +14,8 @@
 static void add_row(struct session *s, const struct resolved_event *sl, const struct thread *t)
 {
 	s->stats.rows[sl->event.kind]++;
+	if (sl->event.kind == EVENT_TRACE_CLOSE && sl->event.duration_ns > s->span_above_ns)
+		s->slow_span_ns = sl->event.duration_ns;
 	if (rows__add(&s->rows, sl, t) != 0)
 		s->err = -ENOMEM;
 }

@@ -32,6 +32,8 @@ struct session {
 	struct threads threads;
 	struct session_stats stats;
 	uint64_t join_min_ns;	 /* switch::DUR */
+	uint64_t span_above_ns;	 /* longer spans are slow */
+	uint64_t slow_span_ns;	 /* duration of a slow span; 0: none was seen */
 	uint64_t losses_from_ns; /* time of the last query of losses */
 	uint64_t rescanned_ns;
 	uint64_t end_ns;     /* end of the recording; 0 before */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "base/log.h"
 #include "base/strcopy.h"
 #include "collector/statusfile.h"
+
+#define FILES_FEW 200 /* fewer open files may be the cause of any failure at the start */
 
 #define MAP_FILES "/proc/self/map_files"
 
@@ -149,4 +152,17 @@ void privileges__limit(const struct options *o)
 		if (kept[i].needed(o))
 			set |= CAPABILITY(kept[i].capability);
 	keep(set);
+}
+
+void privileges__advise(int err)
+{
+	struct rlimit files;
+
+	if (!err || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	if (err != -EMFILE && files.rlim_max >= FILES_FEW)
+		return;
+	log__error("at most %llu files may be open (RLIMIT_NOFILE): raise the limit with ulimit "
+		   "-Hn, or with LimitNOFILE= if this is a service",
+		   (unsigned long long)files.rlim_max);
 }

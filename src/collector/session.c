@@ -40,6 +40,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 		return NULL;
 	s->recording = recording;
 	s->join_min_ns = options__join_min_ns(o);
+	s->span_above_ns = UINT64_MAX;
 	s->jobs = census->jobs;
 	s->processes = census->processes;
 	s->joins = open_ops__new();
@@ -283,6 +284,19 @@ const struct session_stats *session__stats(const struct session *s)
 	return &s->stats;
 }
 
+void session__watch_spans(struct session *s, uint64_t above_ns)
+{
+	s->span_above_ns = above_ns;
+}
+
+uint64_t session__take_slow_span(struct session *s)
+{
+	uint64_t slow_ns = s->slow_span_ns;
+
+	s->slow_span_ns = 0;
+	return slow_ns;
+}
+
 struct session_totals session__totals(const struct session *s)
 {
 	const struct session_stats *st = &s->stats;
@@ -295,6 +309,7 @@ struct session_totals session__totals(const struct session *s)
 				    .nameless = stacks__nameless(s->stacks) };
 
 	t.threads = HASH_COUNT(s->threads.by_tid);
+	t.threads_sz = threads__sz(&s->threads);
 	process_table__stats(s->processes, &t.processes);
 	walker__stats(s->walker, &t.unwinder);
 	deferred__stats(s->deferred, &t.deferred);

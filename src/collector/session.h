@@ -49,14 +49,20 @@ const struct session_stats *session__stats(const struct session *);
 /* Sums over all kinds, and the work in progress. */
 struct session_totals {
 	uint64_t rows, user_stacks, to_root, lost;
-	size_t reading;	 /* files being opened or read, and tables being built */
-	size_t unnamed;	 /* stacks that wait for their names */
-	size_t nameless; /* stacks written without names: a file system did not answer */
-	size_t threads;	 /* known ones */
+	size_t reading;	   /* files being opened or read, and tables being built */
+	size_t unnamed;	   /* stacks that wait for their names */
+	size_t nameless;   /* stacks written without names: a file system did not answer */
+	size_t threads;	   /* known ones */
+	size_t threads_sz; /* bytes */
 	struct process_table_stats processes;
 	struct unwinder_stats unwinder;
 	struct deferred_stats deferred;
 };
+/* Sets the duration above which a closed span is slow. UINT64_MAX: none is. */
+void session__watch_spans(struct session *, uint64_t above_ns);
+/* Returns the duration of a slow span since the last call; 0: there was none. */
+uint64_t session__take_slow_span(struct session *);
+
 struct session_totals session__totals(const struct session *);
 
 #endif

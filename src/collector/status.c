@@ -186,8 +186,8 @@ static void print_summary(const struct status *s, const struct session *session,
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
 	if (written.added > written.rows)
-		fprintf(stderr,
-			"  missing from the files, because writing failed: %lu of these rows\n",
+		fprintf(stderr, "  missing from the files, because %s: %lu of these rows\n",
+			written.flight.is_on ? "no trigger came for them" : "writing failed",
 			written.added - written.rows);
 	if (written.removed_batches)
 		fprintf(stderr, "  removed by --keep: the %lu oldest batches\n",

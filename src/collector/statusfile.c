@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cputime.h"
+#include "collector/memoryparts.h"
 #include "collector/textfile.h"
 #include "stacks/labels.h"
 
@@ -14,6 +15,7 @@
 
 struct statusfile {
 	struct textfile *file;
+	struct statusfile_sources from;
 	uint64_t shown_ns, cpu_ns;
 };
 
@@ -25,12 +27,18 @@ static int statusfile_writer(FILE *f)
 	return fscanf(f, " { \"pid\": %d", &pid) == 1 ? pid : 0;
 }
 
-struct statusfile *statusfile__new(const char *path)
+int statusfile__pid(const char *path)
+{
+	return textfile__writer(statusfile_writer, path);
+}
+
+struct statusfile *statusfile__new(const char *path, const struct statusfile_sources *from)
 {
 	struct statusfile *s = path ? calloc(1, sizeof(*s)) : NULL;
 
 	if (!s)
 		return NULL;
+	s->from = *from;
 	s->file = textfile__new(&(struct textfile_options){ .what = "status file",
 							    .path = path,
 							    .every_ns = EVERY_NS,
@@ -63,24 +71,39 @@ static void print_failed(FILE *f, const struct session_stats *st)
 	fprintf(f, "},\n");
 }
 
-static void print_memory(FILE *f, const struct memory *memory, const struct session_totals *t)
+static void print_memory(FILE *f, const struct statusfile_sources *from,
+			 const struct session_totals *t)
 {
+	struct memory_part parts[MEMORY_PART_CNT];
 	struct memory_stats m;
 
-	memory__stats(memory, &m);
+	memory__stats(from->memory, &m);
+	memory_parts__get(parts, t, &m, from->recording);
+	fprintf(f, "  \"memory\": {\"limit\": %zu, \"anonymous\": %zu", m.max_sz, m.anonymous_sz);
+	for (size_t i = 0; i < MEMORY_PART_CNT; i++)
+		fprintf(f, ", \"%s\": %zu", parts[i].name, parts[i].sz);
 	fprintf(f,
-		"  \"memory\": {\"limit\": %zu, \"anonymous\": %zu, \"names\": %zu, \"rules\": "
-		"%zu, "
-		"\"tables\": %zu, \"waiting\": %zu, \"processes\": %zu, \"threads\": %zu, "
-		"\"files\": %zu, \"unused_freed\": %lu, \"evicted\": %lu},\n",
-		m.max_sz, m.anonymous_sz, m.slot_sz[ELF_SLOT_SYMBOLS], m.slot_sz[ELF_SLOT_UNWIND],
-		m.slot_sz[ELF_SLOT_TABLE], t->deferred.sz, t->processes.processes, t->threads,
-		t->processes.files, m.unused_sz, m.evicted_sz);
+		", \"processes\": %zu, \"threads\": %zu, \"files\": %zu, \"unused_freed\": %lu, "
+		"\"evicted\": %lu},\n",
+		t->processes.processes, t->threads, t->processes.files, m.unused_sz, m.evicted_sz);
 }
 
-static void print(struct statusfile *s, FILE *f, const struct session *session,
-		  const struct memory *memory, uint64_t now_ns)
+static void print_flight(FILE *f, const struct recording *r)
 {
+	struct recording_stats stats;
+
+	recording__stats(r, &stats);
+	if (stats.flight.is_on)
+		fprintf(f,
+			"  \"flight\": {\"batches\": %zu, \"bytes\": %zu, \"crowded\": %lu, "
+			"\"triggers\": %lu, \"writing\": %s},\n",
+			stats.flight.batches, stats.flight.sz, stats.flight.crowded,
+			stats.flight.triggers, stats.flight.writing ? "true" : "false");
+}
+
+static void print(struct statusfile *s, FILE *f, uint64_t now_ns)
+{
+	const struct session *session = s->from.session;
 	const struct session_stats *st = session__stats(session);
 	struct session_totals sum = session__totals(session);
 	const struct table_store_stats *tables = &sum.unwinder.tables;
@@ -104,19 +127,19 @@ static void print(struct statusfile *s, FILE *f, const struct session *session,
 		"\"none\": %zu, \"bytes\": %zu},\n",
 		tables->made, tables->cached, tables->indexed, tables->pending, tables->failed,
 		tables->bytes);
-	print_memory(f, memory, &sum);
+	print_memory(f, &s->from, &sum);
+	print_flight(f, s->from.recording);
 	fprintf(f, "  \"lost\": %lu,\n  \"own_cpu_percent\": %.2f\n}\n", sum.lost, cpu);
 	s->cpu_ns = cpu_ns;
 	s->shown_ns = now_ns;
 }
 
-void statusfile__tick(struct statusfile *s, const struct session *session,
-		      const struct memory *memory, uint64_t now_ns)
+void statusfile__tick(struct statusfile *s, uint64_t now_ns)
 {
 	FILE *f = s ? textfile__begin(s->file, now_ns) : NULL;
 
 	if (!f)
 		return;
-	print(s, f, session, memory, now_ns);
+	print(s, f, now_ns);
 	textfile__end(s->file, f);
 }

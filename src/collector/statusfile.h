@@ -9,19 +9,28 @@
 
 #include "collector/memory.h"
 #include "collector/session.h"
+#include "store/recording.h"
 
 #define STATUS_FILE "/run/collector/status"
+
+/* Returns the process that writes the file; 0 if there is none. */
+int statusfile__pid(const char *path);
+
+struct statusfile_sources { /* borrowed */
+	const struct session *session;
+	const struct memory *memory;
+	const struct recording *recording;
+};
 
 struct statusfile;
 
 /* Creates the file's folder if it is missing. Returns NULL + errno. A NULL path means no status
  * file and returns NULL, too. */
-struct statusfile *statusfile__new(const char *path);
+struct statusfile *statusfile__new(const char *path, const struct statusfile_sources *);
 /* Removes the file. Accepts NULL. */
 void statusfile__free(struct statusfile *);
 
 /* Replaces the file if half a second has passed. Accepts NULL. */
-void statusfile__tick(struct statusfile *, const struct session *, const struct memory *,
-		      uint64_t now_ns);
+void statusfile__tick(struct statusfile *, uint64_t now_ns);
 
 #endif

@@ -75,8 +75,7 @@ struct textfile *textfile__new(const struct textfile_options *o)
 	return errno = -err, NULL;
 }
 
-/* Returns the process that writes the file; 0 if there is none, or it does not matter. */
-static int writer_of(int (*writer)(FILE *), const char *path)
+int textfile__writer(int (*writer)(FILE *), const char *path)
 {
 	int fd = writer ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -94,7 +93,7 @@ void textfile__free(struct textfile *t)
 	if (!t)
 		return;
 	if (jobs__wait(t->jobs, END_NS) && t->written &&
-	    (!t->options.writer || writer_of(t->options.writer, t->path) == getpid()))
+	    (!t->options.writer || textfile__writer(t->options.writer, t->path) == getpid()))
 		unlink(t->path);
 	jobs__free(t->jobs);
 	free(t);
@@ -103,7 +102,7 @@ void textfile__free(struct textfile *t)
 /* Two collectors must not replace each other's file: the second one takes another name. */
 static void make_way(struct writing *w)
 {
-	int pid = writer_of(w->writer, w->path);
+	int pid = textfile__writer(w->writer, w->path);
 	size_t len;
 
 	if (pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH))

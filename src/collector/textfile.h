@@ -20,6 +20,9 @@ struct textfile_options {
 	int (*writer)(FILE *);
 };
 
+/* Returns what `writer` says of the file at `path`; 0 if there is none. */
+int textfile__writer(int (*writer)(FILE *), const char *path);
+
 struct textfile;
 
 /* Creates the file's folder if it is missing. Returns NULL + errno (already logged). */

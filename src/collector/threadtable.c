@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "collector/slice.h"
+
 /* Called for each event. IDs of threads lie close together. */
 static unsigned hash(uint32_t tid)
 {
@@ -48,6 +50,15 @@ void threads__sweep(struct threads *ts)
 	HASH_ITER (hh, ts->by_tid, t, next)
 		if (t->exited && !t->pending)
 			drop(ts, t);
+}
+
+size_t threads__sz(const struct threads *ts)
+{
+	size_t sz = 0;
+
+	for (const struct thread *t = ts->by_tid; t; t = t->hh.next)
+		sz += sizeof(*t) + (t->pending ? sizeof(*t->pending) : 0);
+	return sz;
 }
 
 void threads__free(struct threads *ts)

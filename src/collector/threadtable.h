@@ -36,6 +36,7 @@ struct thread *threads__get(struct threads *, uint32_t tid);
 struct thread *threads__find(struct threads *, uint32_t tid); /* or NULL */
 /* Frees the threads that exited. Call it when no record of them can arrive any more. */
 void threads__sweep(struct threads *);
+size_t threads__sz(const struct threads *); /* bytes */
 void threads__free(struct threads *);
 
 #endif

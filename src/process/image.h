@@ -36,6 +36,11 @@ int image__insert(struct image **image, struct mapping *);
  */
 bool image__settle(struct image *);
 
+static inline size_t image__sz(const struct image *i)
+{
+	return sizeof(*i) + i->cap * sizeof(*i->maps);
+}
+
 bool image__equal(const struct image *, const struct image *);
 
 #endif

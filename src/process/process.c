@@ -424,6 +424,9 @@ bool process_table__collect(struct process_table *t)
 void process_table__stats(const struct process_table *t, struct process_table_stats *out)
 {
 	out->processes = HASH_COUNT(t->processes);
+	out->sz = 0;
+	for (const struct entry *e = t->processes; e; e = e->hh.next)
+		out->sz += sizeof(*e) + image__sz(e->pub.image) / e->pub.image->refs;
 	out->files = elf_cache__cnt(t->open.files);
 	out->files_failed = t->open.failed_cnt;
 }

@@ -81,6 +81,7 @@ bool process_table__collect(struct process_table *);
 
 struct process_table_stats {
 	size_t processes, files;
+	size_t sz; /* bytes of the processes and their mappings */
 	uint64_t
 		files_failed; /* requested files that could not be opened or had another build ID */
 };

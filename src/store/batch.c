@@ -38,6 +38,17 @@ void batch__free(struct batch *b)
 	free(b);
 }
 
+size_t batch__sz(const struct batch *b)
+{
+	size_t sz = sizeof(*b);
+
+	for (size_t i = 0; i < b->table->column_cnt; i++) {
+		sz += b->vectors[i].data ? b->cnt * column__width(&b->table->columns[i]) : 0;
+		sz += b->vectors[i].present ? b->cnt : 0;
+	}
+	return b->list ? sz + b->cnt * sizeof(*b->list_cnts) + batch__sz(b->list) : sz;
+}
+
 /* Sets the defaults of the rows so far to zero. The room of later rows is not touched; calloc()
  * would clear reused memory, in a quiet recording 20 MB per batch. */
 static int start(struct vector *v, const struct column *c, const struct batch *b)

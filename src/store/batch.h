@@ -29,6 +29,9 @@ struct batch {
 struct batch *batch__new(const struct table *, size_t cap, size_t list_cap);
 void batch__free(struct batch *);
 
+/* Returns the bytes of its rows. */
+size_t batch__sz(const struct batch *);
+
 static inline size_t batch__room(const struct batch *b)
 {
 	return b->cap - b->cnt;

@@ -23,6 +23,11 @@ void idset__free(struct idset *);
 void idset__clear(struct idset *);	     /* keeps the memory */
 int idset__add(struct idset *, uint64_t id); /* 0 or -ENOMEM */
 
+static inline size_t idset__sz(const struct idset *s)
+{
+	return (s->mask + 1) * sizeof(*s->slots);
+}
+
 static inline size_t idset__slot(const struct idset *s, uint64_t id)
 {
 	size_t i = seed__mix(id) & s->mask;

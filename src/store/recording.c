@@ -26,9 +26,11 @@
 struct recording {
 	struct folder folder;
 	struct writer *writer;
+	struct flight *flight; /* NULL: all batches are written */
 	size_t rows_per_group, groups_per_file;
 	uint64_t batch_ns;
 	bool finished, removed;
+	bool triggered; /* the batch ends at the next tick */
 	/* the batch in the making: */
 	struct batch *events, *processes, *stacks[STACKS_CNT]; /* row groups in hand */
 	struct strtab *strings;
@@ -95,6 +97,16 @@ static void part_swap(struct batch **a, struct batch **b)
 	*b = t;
 }
 
+static size_t part_sz(const struct part *p)
+{
+	size_t sz = p->events ? batch__sz(p->events) : 0;
+
+	sz += p->processes ? batch__sz(p->processes) : 0;
+	for (int i = 0; i < STACKS_CNT; i++)
+		sz += p->stacks[i] ? batch__sz(p->stacks[i]) : 0;
+	return sz;
+}
+
 /* Hands row groups over and puts new ones in their place. 0 or -ENOMEM, then nothing changed. */
 static int push(struct recording *r, unsigned what, struct strtab *fresh)
 {
@@ -109,9 +121,11 @@ static int push(struct recording *r, unsigned what, struct strtab *fresh)
 	for (int i = 0; i < STACKS_CNT; i++)
 		if (what & PUSH_STACKS(i))
 			part_swap(&p->stacks[i], &r->stacks[i]);
+	p->sz = part_sz(p);
 	r->strings_taken = strtab__cnt(r->strings);
 	if (fresh) {
 		p->last = r->strings;
+		p->trigger = r->triggered && r->flight;
 		r->strings = fresh;
 		r->strings_taken = 0;
 	}
@@ -160,6 +174,8 @@ int recording__reserve_stack(struct recording *r, uint64_t stack_id)
  * not known to be in an earlier batch counts as its first one. */
 static int recording_remember(struct recording *r, uint64_t stack_id)
 {
+	if (r->flight)
+		return 0; /* earlier batches may never be written */
 	if (r->earlier.cnt >= EARLIER_MAX)
 		idset__clear(&r->earlier);
 	return idset__add(&r->earlier, stack_id);
@@ -268,6 +284,7 @@ static int close_batch(struct recording *r)
 	if (is_dropped)
 		idset__clear(&r->earlier);
 	r->groups = 0;
+	r->triggered = false;
 	r->generation++;
 	return 0;
 }
@@ -279,7 +296,8 @@ static bool is_old(const struct recording *r, uint64_t now_ns)
 
 static bool is_full(const struct recording *r)
 {
-	return r->groups >= r->groups_per_file || strtab__sz(r->strings) >= STRINGS_SZ_MAX;
+	return r->triggered || r->groups >= r->groups_per_file ||
+	       strtab__sz(r->strings) >= STRINGS_SZ_MAX;
 }
 
 bool recording__due(const struct recording *r, uint64_t now_ns)
@@ -295,13 +313,23 @@ int recording__tick(struct recording *r, uint64_t now_ns)
 	bool empty = !r->groups && !r->events->cnt && !r->row_cnt;
 	int err = r->row_cnt == batch__room(r->events) ? settle(r) : 0;
 
-	if (!r->since_ns || (old && empty)) {
+	if (!r->triggered && (!r->since_ns || (old && empty))) {
 		r->since_ns = now_ns;
 	} else if (!err && (old || is_full(r))) {
 		err = close_batch(r);
 		r->since_ns = now_ns;
 	}
 	return err ? err : writer__wait(r->writer, PARTS_MAX);
+}
+
+void recording__trigger(struct recording *r)
+{
+	r->triggered = true;
+}
+
+void recording__set_keep(struct recording *r, const struct retention *keep)
+{
+	writer__set_keep(r->writer, keep);
 }
 
 int recording__finish(struct recording *r)
@@ -321,7 +349,8 @@ bool recording__removed(const struct recording *r)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static int begin(struct recording *r, const struct parquet_options *o)
+static int begin(struct recording *r, const struct flight_options *flight,
+		 const struct parquet_options *o)
 {
 	int err = idset__init(&r->ids);
 
@@ -335,7 +364,9 @@ static int begin(struct recording *r, const struct parquet_options *o)
 	if (err || !r->events || !r->processes || !r->stacks[STACKS_FIRST] ||
 	    !r->stacks[STACKS_REPEATED] || !r->strings)
 		return -ENOMEM;
-	r->writer = writer__new(&r->folder, o);
+	if (flight->keep_ns && !(r->flight = flight__new(flight)))
+		return -ENOMEM;
+	r->writer = writer__new(&r->folder, r->flight, o);
 	return r->writer ? 0 : -errno;
 }
 
@@ -376,7 +407,7 @@ struct recording *recording__new(const struct recording_options *o)
 	r->generation = 1;
 	err = folder__open(&r->folder, &where);
 	if (!err) {
-		err = begin(r, &parquet);
+		err = begin(r, &o->flight, &parquet);
 		if (err)
 			log__error("cannot begin a recording: %s", strerror(-err));
 	}
@@ -392,6 +423,7 @@ void recording__free(struct recording *r)
 	if (!r)
 		return;
 	writer__free(r->writer);
+	flight__free(r->flight);
 	folder__close(&r->folder);
 	batch__free(r->events);
 	batch__free(r->processes);
@@ -419,4 +451,9 @@ void recording__stats(const struct recording *r, struct recording_stats *s)
 				       .batches = w.batches,
 				       .removed_batches = w.removed,
 				       .added = r->added };
+	s->batch_sz = w.waiting_sz + batch__sz(r->events) + batch__sz(r->processes) +
+		      strtab__sz(r->strings) + idset__sz(&r->ids) + idset__sz(&r->earlier);
+	for (int i = 0; i < STACKS_CNT; i++)
+		s->batch_sz += batch__sz(r->stacks[i]);
+	flight__stats(r->flight, &s->flight);
 }

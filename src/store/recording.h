@@ -11,16 +11,18 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "store/flight.h"
 #include "store/retention.h"
 #include "store/row.h"
 
 struct recording_options {
-	const char *dir;       /* the recording itself; NULL: the next number under root */
-	const char *root;      /* $STACKS_DIR, else /var/lib/stacks */
-	bool append;	       /* dir may have a recording already: continue its numbers */
-	struct retention keep; /* limits of what is kept; all 0: none */
-	bool force;	       /* accept a folder that another user owns or may write to */
-	uid_t owner_uid;       /* owner of folders (0750) and files (0640) */
+	const char *dir;	      /* the recording itself; NULL: the next number under root */
+	const char *root;	      /* $STACKS_DIR, else /var/lib/stacks */
+	bool append;		      /* dir may have a recording already: continue its numbers */
+	struct retention keep;	      /* limits of what is kept; all 0: none */
+	struct flight_options flight; /* .keep_ns 0: all batches are written */
+	bool force;		      /* accept a folder that another user owns or may write to */
+	uid_t owner_uid;	      /* owner of folders (0750) and files (0640) */
 	gid_t owner_gid;
 	size_t rows_per_group;	 /* 100000 */
 	size_t groups_per_file;	 /* 10 */
@@ -66,6 +68,13 @@ const char *recording__str(const struct recording *, uint32_t id, size_t *sz);
 /* Returns true if recording__tick() at now_ns would close the batch. */
 bool recording__due(const struct recording *, uint64_t now_ns);
 
+/* Ends the batch at the next recording__tick(). With a flight recorder, this is the trigger: what
+ * it has kept is written, and what follows for the same time. */
+void recording__trigger(struct recording *);
+
+/* Changes the limits of what is kept. */
+void recording__set_keep(struct recording *, const struct retention *);
+
 /* Copies the row. Does not close the batch: generations change only in recording__tick(). Returns 0
  * or -errno. */
 int recording__add(struct recording *, const struct row *);
@@ -93,6 +102,9 @@ struct recording_stats {
 		batches;
 	uint64_t removed_batches; /* by the limits of `keep` */
 	uint64_t added;		  /* rows, also those of incomplete batches */
+	size_t batch_sz; /* bytes in memory: the batch in work, and parts that wait for the writer
+			  */
+	struct flight_stats flight;
 };
 void recording__stats(const struct recording *, struct recording_stats *);
 

@@ -10,6 +10,7 @@
 
 #include "base/bell.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/priority.h"
 #include "base/thread.h"
 #include "store/parquet.h"
@@ -23,19 +24,24 @@ struct output {
 
 struct writer {
 	struct folder *folder;
+	struct flight *flight; /* NULL: all batches are written */
 	struct parquet_options options;
 	/* used by the thread only: */
 	struct output outputs[FOLDER_FILE_CNT];
 	struct strings strings; /* of the current batch */
 	uint64_t events;	/* in the current batch */
+	bool in_memory;		/* the current batch is for `flight` */
 	bool skipping;		/* the rest of a batch that found the disk full */
 	/* shared, under the lock: */
 	pthread_mutex_t lock;
 	struct bell changed;
 	struct part *first, **last;
 	bool stop;
+	struct retention keep; /* for the folder, if it has changed */
+	bool keep_changed;
 	/* shared: */
 	_Atomic size_t waiting; /* parts that are not yet written */
+	_Atomic size_t waiting_sz;
 	_Atomic int err;
 	_Atomic uint64_t rows, bytes, batches, removed;
 	_Atomic pid_t tid;
@@ -79,7 +85,8 @@ static int begin(struct writer *w, enum folder_file file)
 
 	if (o->parquet)
 		return 0;
-	o->fd = folder__create(w->folder, file, w->folder->next);
+	o->fd = w->in_memory ? flight__create(file)
+			     : folder__create(w->folder, file, w->folder->next);
 	if (o->fd < 0)
 		return failed(w, file, o->fd);
 	o->parquet = parquet__new(tables[file], o->fd, &w->options);
@@ -88,7 +95,7 @@ static int begin(struct writer *w, enum folder_file file)
 
 static void count_bytes(struct writer *w, struct output *o)
 {
-	uint64_t sz = parquet__sz(o->parquet);
+	uint64_t sz = w->in_memory ? 0 : parquet__sz(o->parquet);
 
 	atomic_fetch_add(&w->bytes, sz - o->counted);
 	o->counted = sz;
@@ -118,21 +125,40 @@ static int finish(struct writer *w, enum folder_file file)
 		return err;
 	err = parquet__finish(o->parquet);
 	count_bytes(w, o);
-	if (!err && fsync(o->fd) != 0)
+	if (!err && !w->in_memory && fsync(o->fd) != 0)
 		err = -errno;
 	return err ? failed(w, file, err) : 0;
 }
 
+/* Gives the files of the current batch to the flight recorder. */
+static int keep_in_memory(struct writer *w)
+{
+	struct flight_batch b = { .rows = w->events, .end_ns = monotonic__ns() };
+	int err;
+
+	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
+		struct output *o = &w->outputs[file];
+
+		b.fds[file] = o->fd;
+		b.sz += parquet__sz(o->parquet);
+		o->fd = -1;
+	}
+	err = flight__keep(w->flight, &b);
+	return err ? failed(w, FOLDER_EVENTS, err) : 0;
+}
+
+static void count_batch(struct writer *w, uint64_t rows)
+{
+	atomic_fetch_add(&w->rows, rows);
+	atomic_fetch_add(&w->batches, 1);
+	atomic_fetch_add(&w->removed, retention__apply(w->folder));
+}
+
 /* All files are complete on the disk before one gets its final name. */
-static int close_batch(struct writer *w)
+static int publish(struct writer *w)
 {
 	int err = 0;
 
-	/* A batch needs events: stacks alone are dropped. */
-	if (!w->outputs[FOLDER_EVENTS].parquet)
-		return 0;
-	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++)
-		err = finish(w, (enum folder_file)file);
 	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++) {
 		err = folder__publish(w->folder, (enum folder_file)file, w->folder->next);
 		if (err)
@@ -143,10 +169,22 @@ static int close_batch(struct writer *w)
 	fsync(w->folder->fd); /* some file systems do not support this; the names exist anyway */
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		w->outputs[file].counted = 0;
-	atomic_fetch_add(&w->rows, w->events);
-	atomic_fetch_add(&w->batches, 1);
-	atomic_fetch_add(&w->removed, retention__apply(w->folder));
+	count_batch(w, w->events);
 	return 0;
+}
+
+static int close_batch(struct writer *w)
+{
+	int err = 0;
+
+	/* A batch needs events: stacks alone are dropped. */
+	if (!w->outputs[FOLDER_EVENTS].parquet)
+		return 0;
+	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++)
+		err = finish(w, (enum folder_file)file);
+	if (err)
+		return err;
+	return w->in_memory ? keep_in_memory(w) : publish(w);
 }
 
 /* Ends the current batch. Discards files without a final name, and removes them from the
@@ -160,12 +198,14 @@ static void drop_batch(struct writer *w)
 		atomic_fetch_sub(&w->bytes, o->counted);
 		if (o->fd >= 0) {
 			close(o->fd);
-			folder__discard(w->folder, (enum folder_file)file, w->folder->next);
+			if (!w->in_memory)
+				folder__discard(w->folder, (enum folder_file)file, w->folder->next);
 		}
 		*o = (struct output){ .fd = -1 };
 	}
 	strings__free(&w->strings);
 	w->events = 0;
+	w->in_memory = flight__is_armed(w->flight, monotonic__ns());
 }
 
 static int write_part(struct writer *w, const struct part *p)
@@ -206,6 +246,38 @@ static bool make_room(struct writer *w, const struct part *p)
 	return true;
 }
 
+/* Returns 0 or -errno (already logged). */
+static int write_oldest(struct writer *w, const struct flight_batch *b)
+{
+	uint64_t sz = b->sz, rows = b->rows, removed;
+	int err = flight__write_oldest(w->flight, w->folder);
+
+	while (err == -ENOSPC && (removed = retention__apply(w->folder)) > 0) {
+		atomic_fetch_add(&w->removed, removed);
+		err = flight__write_oldest(w->flight, w->folder);
+	}
+	if (err)
+		return failed(w, FOLDER_EVENTS, err);
+	atomic_fetch_add(&w->bytes, sz);
+	count_batch(w, rows);
+	return 0;
+}
+
+/* Writes what the flight recorder has kept. Later batches go to the disk for some time. */
+static int write_flight(struct writer *w)
+{
+	uint64_t now_ns = monotonic__ns();
+	const struct flight_batch *b;
+	int err = 0;
+
+	flight__trigger(w->flight, now_ns);
+	w->in_memory = false;
+	while (!err && (b = flight__oldest(w->flight, now_ns)) != NULL)
+		err = write_oldest(w, b);
+	fsync(w->folder->fd);
+	return err;
+}
+
 /* ---- thread --------------------------------------------------------------------------------- */
 
 static struct part *pop(struct writer *w)
@@ -215,6 +287,9 @@ static struct part *pop(struct writer *w)
 	pthread_mutex_lock(&w->lock);
 	while (!w->first && !w->stop)
 		bell__wait(&w->changed, &w->lock, UINT64_MAX);
+	if (w->keep_changed)
+		w->folder->keep = w->keep;
+	w->keep_changed = false;
 	p = w->first;
 	if (p) {
 		w->first = p->next;
@@ -225,12 +300,13 @@ static struct part *pop(struct writer *w)
 	return p;
 }
 
-static void done(struct writer *w, int err)
+static void done(struct writer *w, size_t sz, int err)
 {
 	pthread_mutex_lock(&w->lock);
 	if (err)
 		w->err = err;
 	w->waiting--;
+	w->waiting_sz -= sz;
 	bell__ring(&w->changed);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -239,6 +315,7 @@ static void *run(void *arg)
 {
 	struct writer *w = arg;
 	struct part *p;
+	size_t sz;
 
 	priority__ordinary();
 	w->tid = thread__tid();
@@ -247,12 +324,15 @@ static void *run(void *arg)
 		int err = w->err || w->skipping ? 0 : write_part(w, p);
 
 		w->skipping &= !p->last;
+		if (!err && !w->err && p->trigger)
+			err = write_flight(w);
 		if (err)
 			drop_batch(w);
 		if (err == -ENOSPC && make_room(w, p))
 			err = 0;
+		sz = p->sz;
 		part__free(p);
-		done(w, err);
+		done(w, sz, err);
 	}
 	drop_batch(w);
 	/* in a folder of the caller, only this thread has the right */
@@ -268,7 +348,8 @@ static int start(struct writer *w)
 	return -err;
 }
 
-struct writer *writer__new(struct folder *folder, const struct parquet_options *o)
+struct writer *writer__new(struct folder *folder, struct flight *flight,
+			   const struct parquet_options *o)
 {
 	struct writer *w = calloc(1, sizeof(*w));
 	int err;
@@ -276,6 +357,8 @@ struct writer *writer__new(struct folder *folder, const struct parquet_options *
 	if (!w)
 		return NULL;
 	w->folder = folder;
+	w->flight = flight;
+	w->in_memory = flight__is_armed(flight, monotonic__ns());
 	w->options = *o;
 	w->last = &w->first;
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
@@ -296,7 +379,16 @@ void writer__push(struct writer *w, struct part *p)
 	*w->last = p;
 	w->last = &p->next;
 	w->waiting++;
+	w->waiting_sz += p->sz;
 	bell__ring(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void writer__set_keep(struct writer *w, const struct retention *keep)
+{
+	pthread_mutex_lock(&w->lock);
+	w->keep = *keep;
+	w->keep_changed = true;
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -337,7 +429,9 @@ void writer__free(struct writer *w)
 
 void writer__stats(const struct writer *w, struct writer_stats *s)
 {
-	*s = (struct writer_stats){
-		.rows = w->rows, .bytes = w->bytes, .batches = w->batches, .removed = w->removed
-	};
+	*s = (struct writer_stats){ .rows = w->rows,
+				    .bytes = w->bytes,
+				    .batches = w->batches,
+				    .waiting_sz = w->waiting_sz,
+				    .removed = w->removed };
 }

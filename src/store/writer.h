@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "store/batch.h"
+#include "store/flight.h"
 #include "store/folder.h"
 #include "store/parquet.h"
 #include "store/strings.h"
@@ -19,16 +20,21 @@ struct part {
 	struct batch *events, *processes, *stacks[STACKS_CNT];
 	struct strings strings; /* new since the part before */
 	struct strtab *last;	/* not NULL: the batch ends here, and these were its strings */
+	size_t sz;		/* bytes of its rows and strings */
+	bool trigger;		/* of the flight recorder; the batch ends here, too */
 };
 
 void part__free(struct part *);
 
 struct writer;
 
-/* Borrows the folder. Returns NULL and sets errno. */
-struct writer *writer__new(struct folder *, const struct parquet_options *);
+/* Borrows the folder and `flight`, which keeps batches until a trigger; NULL: all are written.
+ * Returns NULL and sets errno. */
+struct writer *writer__new(struct folder *, struct flight *, const struct parquet_options *);
 /* Never blocks. Takes ownership of the part, also after a failure. */
 void writer__push(struct writer *, struct part *);
+/* The limits apply from the next part on. */
+void writer__set_keep(struct writer *, const struct retention *);
 /* Blocks until fewer than `max` parts wait, or the writer has failed. Returns 0 or its -errno,
  * which was logged. Cheap if there is nothing to wait for. */
 int writer__wait(struct writer *, size_t max);
@@ -39,6 +45,7 @@ void writer__free(struct writer *); /* stops it first */
 struct writer_stats {
 	uint64_t rows, batches; /* of events in complete batches; their number */
 	uint64_t bytes;		/* written so far, without dropped batches */
+	size_t waiting_sz;	/* bytes of parts that are not yet written */
 	uint64_t removed;	/* batches that were older or more than --keep allows */
 };
 void writer__stats(const struct writer *, struct writer_stats *);
