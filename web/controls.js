@@ -17,6 +17,8 @@ const ROOTS = [
   ['thread', 'thread'],
   ['span', 'span'],
   ['cgroup', 'cgroup'],
+  ['container', 'container'],
+  ['unit', 'unit'],
   ['host', 'host'],
 ];
 

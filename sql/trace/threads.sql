@@ -6,7 +6,11 @@ WITH drawn AS (
 ), named AS (
     SELECT
         tgid AS pid, pid AS tid,
-        arg_max(command, timestamp) AS command, arg_max(coalesce(thread, command), timestamp) AS thread
+        arg_max(
+            CASE WHEN getvariable('grouped_by') IN ('cgroup', 'container', 'unit', 'span', 'host')
+                THEN concat(group_of(command, thread, tgid, pid, cgroup, trace_name, host), ': ') ELSE '' END || command,
+            timestamp) AS command,
+        arg_max(coalesce(thread, command), timestamp) AS thread
     FROM all_events
     WHERE tgid IN (SELECT pid FROM drawn) AND command != ''
     GROUP BY ALL

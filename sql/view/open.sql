@@ -70,6 +70,8 @@ CREATE MACRO page.root_text(root, thread) AS CASE root
     WHEN 'thread' THEN thread.thread || ' (' || thread.pid || ')'
     WHEN 'span' THEN coalesce(thread.span, '[no span]')
     WHEN 'cgroup' THEN coalesce(thread.cgroup, '[no cgroup]')
+    WHEN 'container' THEN coalesce(nullif(container_of(coalesce(thread.cgroup, '')), ''), '[no container]')
+    WHEN 'unit' THEN coalesce(nullif(unit_of(coalesce(thread.cgroup, '')), ''), '[no unit]')
     WHEN 'host' THEN coalesce(thread.host, '[no host]')
 END;
 

@@ -140,7 +140,8 @@ static const struct option_row rows[] = {
 	  FIELD(STRING, by),
 	  { "by", KEY_BY, "WHAT", 0,
 	    "rows by command (the default of top), process, thread, cgroup, container, unit, "
-	    "span or host; in profiles, these are at the root of the stacks",
+	    "span or host; in profiles, these are at the root of the stacks, in traces at the "
+	    "begin of the processes' names, in queries group_of() is",
 	    0 } },
 	{ OPTION_WAITING,
 	  FIELD(FLAG, waiting),

@@ -24,6 +24,11 @@ int grouping__check(const struct export_options *o)
 				     o->by);
 }
 
+int grouping__use(struct db *db, const char *by)
+{
+	return by ? db__set_variable(db, "grouped_by", duckdb_create_varchar(by)) : 0;
+}
+
 static void take_name(const char *s, size_t sz, void *arg)
 {
 	struct grouping *g = arg;
@@ -39,7 +44,7 @@ static void take_name(const char *s, size_t sz, void *arg)
 
 int grouping__read(struct grouping *g, struct request *r, const char *by)
 {
-	int err = db__set_variable(&r->db, "grouped_by", duckdb_create_varchar(by));
+	int err = grouping__use(&r->db, by);
 
 	*g = (struct grouping){ 0 };
 	if (!err)

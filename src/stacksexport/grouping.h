@@ -17,6 +17,8 @@ struct grouping {
 
 /* Checks --by. Returns STATUS_OK, or STATUS_USAGE after a message. */
 int grouping__check(const struct export_options *);
+/* Sets what group_of() groups by, unless it is NULL. Returns 0 or -errno (reported). */
+int grouping__use(struct db *, const char *by);
 /* Finds the groups by `by`. Returns 0 or -errno (reported). Call grouping__free() in either case.
  */
 int grouping__read(struct grouping *, struct request *, const char *by);

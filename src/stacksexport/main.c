@@ -105,7 +105,7 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport trace switch_with_stacks.sql usdt_all.sql\n"
 		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
-		.accepts = OPTIONS_COMMON | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = trace__run,
 	},
 	{
@@ -125,9 +125,10 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport query 'FROM events LIMIT 100' --format csv --output "
 		       "events.csv\n"
 		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
+		       "  stacksexport query -f costs_by_group.sql --by container\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
-		.accepts = OPTIONS_COMMON | OPTION_FORMAT | OPTION_OUTPUT | OPTION_FILE |
-			   OPTION_READ_ONLY,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_FORMAT | OPTION_OUTPUT |
+			   OPTION_FILE | OPTION_READ_ONLY,
 		.run = query__run,
 	},
 	{

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/json.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/printer.h"
@@ -317,6 +318,8 @@ static int run(struct query *q, const struct export_options *o)
 	char *text = o->file ? share__read_query(o->file, "sql/tables") : strdup(o->arguments[0]);
 	int status = text ? request__open(&q->request, o) : STATUS_FAILED;
 
+	if (status == STATUS_OK && grouping__use(&q->request.db, o->by) != 0)
+		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = open_output(q);
 	if (status == STATUS_OK)
@@ -341,5 +344,5 @@ int query__run(const struct export_options *o)
 	if (!o->argument_cnt == !o->file)
 		return export_options__wrong(o, "give a query, or -f and a file with one");
 	q.request.options = o;
-	return run(&q, o);
+	return grouping__check(o) == STATUS_OK ? run(&q, o) : STATUS_USAGE;
 }

@@ -184,3 +184,17 @@ def test_many_groups_are_one(tmp_path):
     out = [line.split(";") for line in run("folded", "cpu_ustacks.sql", "-r", b.write(tmp_path / "r"), "--by", "thread").stdout.splitlines()]
     assert len(out) == 101 and ["[other]", f"f {50 * PERIOD}"] in out
     assert "expected command" in run("folded", "cpu_ustacks.sql", "-r", tmp_path / "r", "--by", "x", status=2).stderr
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_tables_and_traces_have_groups(recording, tmp_path, by):
+    out = json.loads(run("query", "-f", "costs_by_group.sql", "-r", recording, "--by", by, "--format", "json").stdout)
+    assert {row["group"] for row in out} >= GROUPS[by] and sum(row["blocked_s"] for row in out) > 0
+    ungrouped = json.loads(run("query", "-f", "costs_by_group.sql", "-r", recording, "--format", "json").stdout)
+    for column in "cpu_s", "blocked_s", "events":
+        assert sum(row[column] for row in out) == pytest.approx(sum(row[column] for row in ungrouped))
+    run("trace", "switch_with_stacks.sql", "-r", recording, "--by", by, "--output", tmp_path / "t.json")
+    named = {e["args"]["name"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"] if e["name"] == "process_name"}
+    assert named and all((":" in name) == (by in ("cgroup", "container", "span", "host")) for name in named)
+    assert any(name.startswith(tuple(f"{group}: " for group in GROUPS[by])) for name in named) or by in ("command", "process", "thread")
+    assert "expected command" in run("trace", "switch_with_stacks.sql", "-r", recording, "--by", "x", status=2).stderr

@@ -16,7 +16,8 @@ PARTS = ["all", "errors", "signals", "threads"] + ["compat"] * (ARCH == "x86_64"
 if ARCH != "x86_64":
     sockets.CASES.pop("compat", None)
 SOURCES = ["profile:uk", "switch:uk", "exec:uk", "block:uk", "rss:uk", "vfs:uk", "fault:uk", "usdt:uk:/examples/spans_async",
-           "wake:uk", "net:uk", "tcp:uk", "uprobe:uk:/examples/spans_async:main=s", "tracepoint:uk:sched:sched_process_exec"]
+           "wake:uk", "net:uk", "tcp:uk", "uprobe:uk:/examples/spans_async:main=s", "call:uk:/examples/spans_async:main=d+d",
+           "span:uk:/examples/lock:lock_account..transfer", "kprobe:uk:vfs_read=-pl", "tracepoint:uk:sched:sched_process_exec"]
 
 
 def sources(suite):
@@ -54,6 +55,9 @@ record ends -p exec:n -- /tests/threads_end 100
 
 record spans -p profile:u:999,usdt:u:/examples/spans_async -- /examples/spans_async 5 10
 record places -p uprobe:/examples/spans_async:main=d,sdt:/examples/spans_async:stacks_tracing:enter,tracepoint:uk:sched:sched_process_exec -- /examples/spans_async 5 10
+
+record calls -p 'call:/examples/lock:update_account,call:/examples/lock:main=d+d,kprobe:uk:vfs_read=-pl?arg3>0,switch:u' -- /examples/lock 1 2
+record pairs -p 'span:/examples/lock:transfer..update_account,switch:u' -- /examples/lock 1 2
 
 for test in UNIT_TESTS; do
 	CMOCKA_MESSAGE_OUTPUT=TAP /tests/$test >/out/$test 2>&1
@@ -279,6 +283,27 @@ def test_chosen_places_are_rows(machine):
     assert [row for row in rows if row[0].endswith(":main")] == [("/examples/spans_async:main", '{"arg1": 3}', "main", "root")]
     enters = [json.loads(args) for probe, args, _, status in rows if probe.endswith(":enter") and status == "root"]
     assert len(enters) == 100 and {a["arg3"] for a in enters} == {1, 2, 3, 4, 5}
+
+
+def test_calls_are_rows_from_entry_to_return(machine):
+    """Where the kernel has replaced return addresses, stacks are whole. On AArch64 they are cut."""
+    r = recorded(machine, "calls")
+    rows = r.rows("SELECT ustack[1].name, args->>'result', reason, duration > 0, unwind FROM stacks WHERE kind = 'call'")
+    assert len([row for row in rows if row[0] == "update_account"]) > ENOUGH
+    assert [row[:4] for row in rows if row[0] == "main"] == [("main", "0", None, True)]
+    if ARCH == "x86_64":
+        assert {row[4] for row in rows} == {"root"}
+        waits = r.stacks("kind = 'switch' AND state = 'sleeping'")
+        assert any("update_account" in names and status == "root" and names[-1] != "[uprobes]" for names, _, status, _ in waits)
+    kernel = r.rows("SELECT kstack[1].name, (args->>'arg3')::INT, args->>'arg1', unwind FROM stacks WHERE kind = 'kprobe'")
+    assert kernel and all(name == "vfs_read" and size > 0 and file is None for name, size, file, _ in kernel), kernel
+
+
+def test_chosen_spans_are_rows(machine):
+    r = recorded(machine, "pairs")
+    rows = dict(r.rows("SELECT split_part(probe, ':', -1), count(*) FROM events WHERE kind = 'trace_close' GROUP BY ALL"))
+    assert list(rows) == ["transfer..update_account"] and rows["transfer..update_account"] > ENOUGH
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'trace_exit' AND trace_name = 'transfer'") > ENOUGH
 
 
 def test_spans_are_rows(machine):

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/trace/traceevents.h"
 #include "stacksexport/trace/tracequery.h"
@@ -155,6 +156,8 @@ static int run(struct trace *t)
 	struct outfile out = { 0 };
 	int status = request__open(&t->request, o);
 
+	if (status == STATUS_OK && grouping__use(&t->request.db, o->by) != 0)
+		status = STATUS_FAILED;
 	if (status == STATUS_OK && !(t->stacks = stacktree__new(t->request.binaries))) {
 		log__error("out of memory");
 		status = STATUS_FAILED;
@@ -185,6 +188,8 @@ int trace__run(const struct export_options *o)
 	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o,
 					     "a trace is not for a terminal: give --output FILE");
+	if (grouping__check(o) != STATUS_OK)
+		return STATUS_USAGE;
 	status = run(&t);
 	for (size_t i = 0; i < o->argument_cnt; i++)
 		tracequery__free(&t.queries[i]);
