@@ -13,6 +13,7 @@ enum code_kind {
 	CODE_NATIVE,   /* calls a function in native code */
 	CODE_JIT,      /* of the runtime itself, made for a task: it may be freed */
 	CODE_BASELINE, /* its frames are those of the interpreter; a scope is a bytecode's offset */
+	CODE_BARRIER,  /* a stub that returns to frames which are not on the stack */
 	CODE_BYTECODE, /* no code: what interpreters run; .scripts is empty if it has no name */
 };
 

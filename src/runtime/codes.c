@@ -216,6 +216,7 @@ static bool is_due(const struct code_blob *b, uint64_t hint, uint64_t now_ns)
 		return true;
 	switch (b->kind) {
 	case CODE_STUB:
+	case CODE_BARRIER:
 	case CODE_INTERPRETER: return false; /* never freed */
 	case CODE_NONE: return now_ns > b->checked_ns + RETRY_NS;
 	case CODE_COMPILED:

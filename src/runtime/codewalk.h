@@ -44,6 +44,7 @@ struct event;
 struct runtime_code {
 	/* Values of the column `mark`. */
 	const char *interpreted, *baseline, *compiled, *inlined, *native;
+	const char *elsewhere; /* for a frame that stands for some that are not on the stack */
 	/* For jobs. Returns 0 or -errno. NULL: code is in all executable memory without a file, and
 	 * in the runtime's own file where that has no call-frame information. */
 	int (*ranges)(struct remote *, const struct runtime_layout *, struct code_ranges *);
@@ -63,7 +64,8 @@ struct runtime_code {
 	bool (*function)(const struct snapshot *, const struct frame *, uint64_t *code);
 	/* Returns the address of its instruction that is executed, or 0: by the event's registers,
 	 * if the frame is the leaf and they may have it; or NULL, by the stack. */
-	uint64_t (*instr)(const struct event *, const struct snapshot *, const struct frame *);
+	uint64_t (*instr)(const struct runtime_layout *, const struct event *,
+			  const struct snapshot *, const struct frame *);
 };
 
 #endif

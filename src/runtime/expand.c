@@ -52,15 +52,16 @@ static void put_simple(struct expanding *x, const struct frame *f, const struct 
 static bool find_line(const struct expanding *x, const struct script_function *f, size_t i,
 		      struct script_call *out)
 {
-	const struct runtime_code *code = x->runtime->code;
+	const struct runtime_layout *l = codes__layout(x->in->codes, x->in->process);
 	const struct frame *frame = &x->trace->frames[i];
+	const struct snapshot *stack = x->in->stack;
 	const struct event *leaf = i ? NULL : x->in->event;
 
 	if (!f->sz) /* native */
 		return true;
-	if ((!leaf ||
-	     !script_function__line(f, code->instr(leaf, x->in->stack, frame), &out->line)) &&
-	    !script_function__line(f, code->instr(NULL, x->in->stack, frame), &out->line))
+	if ((!leaf || !script_function__line(f, l->runtime->code->instr(l, leaf, stack, frame),
+					     &out->line)) &&
+	    !script_function__line(f, l->runtime->code->instr(l, NULL, stack, frame), &out->line))
 		return false;
 	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
 	return true;
@@ -187,6 +188,7 @@ static void put_managed(struct expanding *x, size_t i)
 	case CODE_NONE: put_copy(x, i); break;
 	case CODE_JIT:
 	case CODE_STUB: put_simple(x, f, b, STUB_MARK); break;
+	case CODE_BARRIER: put_simple(x, f, b, x->runtime->code->elsewhere); break;
 	case CODE_INTERPRETER:
 		if (f->flags & FRAME_INTERPRETS)
 			put_interpreted(x, i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* HotSpot, from JDK 9 on, on x86-64. BPF reads nothing at the event: the stack is enough, together
+/* HotSpot, from JDK 8 on, on x86-64. BPF reads nothing at the event: the stack is enough, together
  * with the code cache, the methods and libjvm's own tables, which jobs read afterwards. */
 #include "runtime/hotspot.h"
 
@@ -36,6 +36,7 @@ static const struct runtime_code code = {
 	.compiled = "java_compiled",
 	.inlined = "java_inlined",
 	.native = "java_native",
+	.elsewhere = "java_heap",
 	.ranges = hotspot__read_ranges,
 	.read = hotspot__read_code,
 	.step = hotspot__step,

@@ -13,7 +13,8 @@ int hotspot__read_code(struct remote *, const struct runtime_layout *, const str
 		       struct code_blob *);
 enum managed_result hotspot__step(struct code_walk *, struct managed_frame *);
 bool hotspot__function(const struct snapshot *, const struct frame *, uint64_t *method);
-uint64_t hotspot__instr(const struct event *, const struct snapshot *, const struct frame *);
+uint64_t hotspot__instr(const struct runtime_layout *, const struct event *,
+			const struct snapshot *, const struct frame *);
 
 /* Reads a Method: names and lines. Returns 0 or -errno. For `read` of struct runtime. */
 int hotspot__read_method(struct remote *, const struct runtime_layout *, uint64_t method,

@@ -16,6 +16,10 @@
 #define NATIVE_NAME	 "native nmethod"
 #define INTERPRETER_NAME "Interpreter"
 
+/* The stub that gets the next frames of a virtual thread from the heap: the return barrier. */
+#define BARRIER_NAME  "ontinuation"
+#define BARRIER_LABEL "(virtual thread: callers on the heap)"
+
 struct heap {
 	uint64_t start, end; /* of what is reserved */
 	uint64_t map;
@@ -39,6 +43,10 @@ static size_t read_heaps(struct remote *r, const struct runtime_layout *l,
 	uint64_t array = remote__u64(r, l->heaps), data;
 	size_t cnt = array ? hotspot__u32(r, l, array, JVM_ARRAY_CNT) : 0;
 
+	if (l->version == JVM_ONE_HEAP) {
+		read_heap(r, l, array, &heaps[0]);
+		return r->err ? 0 : 1;
+	}
 	cnt = cnt < CODE_RANGES_MAX ? cnt : CODE_RANGES_MAX;
 	data = cnt ? hotspot__word(r, l, array, JVM_ARRAY_DATA) : 0;
 	for (size_t i = 0; i < cnt; i++)
@@ -102,7 +110,9 @@ static enum code_kind kind_of(const char *name)
 		return CODE_COMPILED;
 	if (strcmp(name, NATIVE_NAME) == 0)
 		return CODE_NATIVE;
-	return strcmp(name, INTERPRETER_NAME) == 0 ? CODE_INTERPRETER : CODE_STUB;
+	if (strcmp(name, INTERPRETER_NAME) == 0)
+		return CODE_INTERPRETER;
+	return strstr(name, BARRIER_NAME) ? CODE_BARRIER : CODE_STUB;
 }
 
 static void read_code_range(struct remote *r, const struct runtime_layout *l, struct code_blob *b)
@@ -138,11 +148,12 @@ static int read_kind(struct remote *r, const struct runtime_layout *l, struct co
 
 	remote__text(r, hotspot__word(r, l, b->header, JVM_BLOB_NAME), name, sizeof(name));
 	b->kind = kind_of(name);
-	if (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE)
+	if (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE) {
 		b->id = hotspot__u32(r, l, b->header, JVM_NMETHOD_ID);
-	else
-		return code_blob__name(b, l->runtime->name, l->runtime->unknown.module, name);
-	return 0;
+		return 0;
+	}
+	return code_blob__name(b, l->runtime->name, l->runtime->unknown.module,
+			       b->kind == CODE_BARRIER ? BARRIER_LABEL : name);
 }
 
 static bool is_same(const struct code_blob *b, const struct code_wanted *w)

@@ -110,7 +110,7 @@ static const enum hotspot_at optional[] = {
 
 /* Addresses of static fields. */
 struct statics {
-	uint64_t heaps, version;
+	uint64_t heaps, heap, version;
 };
 
 static void keep(struct runtime_layout *l, enum hotspot_at at, uint64_t v)
@@ -140,6 +140,8 @@ static void take_static(struct remote *r, const struct jvm_field *f, const char 
 		return;
 	if (strcmp(type, "CodeCache") == 0 && remote__is_text(r, f->name, "_heaps"))
 		s->heaps = f->where;
+	if (strcmp(type, "CodeCache") == 0 && remote__is_text(r, f->name, "_heap"))
+		s->heap = f->where;
 	if (strcmp(type, "Abstract_VM_Version") == 0 &&
 	    remote__is_text(r, f->name, "_vm_major_version"))
 		s->version = f->where;
@@ -221,10 +223,12 @@ int hotspot__read_layout(struct remote *r, const uint64_t *symbols, struct runti
 	read_constants(r, symbols[SYMBOL_CONSTANTS] ? remote__u64(r, symbols[SYMBOL_CONSTANTS]) : 0,
 		       l);
 	l->version = s.version ? remote__u32(r, s.version) : 0;
+	if (s.heap) /* its VM has another number: 25 */
+		l->version = JVM_ONE_HEAP;
 	if (r->err)
 		return -EAGAIN;
-	if (!s.heaps || !is_sane(l))
+	l->heaps = s.heap ? s.heap : s.heaps;
+	if (!l->heaps || !is_sane(l))
 		return -ENOTSUP;
-	l->heaps = s.heaps;
-	return remote__u64(r, s.heaps) ? 0 : -EAGAIN;
+	return remote__u64(r, l->heaps) ? 0 : -EAGAIN;
 }

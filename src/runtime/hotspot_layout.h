@@ -5,7 +5,8 @@
 
 #include "runtime/runtime.h"
 
-#define JVM_NONE UINT32_MAX /* this version has no such field */
+#define JVM_NONE     UINT32_MAX /* this version has no such field */
+#define JVM_ONE_HEAP 8		/* JDK 8 has one code heap, not a list of heaps */
 
 /* Indexes in runtime_layout.at: offsets of fields, sizes of types, and constants. */
 enum hotspot_at {

@@ -11,7 +11,7 @@
 #define LINES_MAX    (1u << 18)
 #define LINES_ESCAPE 0xff
 #define HIDDEN	     "+0x"	/* a hidden class has its address at the end of its name */
-#define LAMBDA	     "$$Lambda" /* … a number before it, up to JDK 20 */
+#define LAMBDA	     "$$Lambda" /* … a number before it, up to JDK 20; up to 14 only that */
 #define SPARSE_JDK   20		/* from here on no byte of a number is 0 */
 #define NUMBER_LOW   192	/* a lower byte is the last one (utilities/unsigned5.hpp) */
 #define NUMBER_SHIFT 6
@@ -79,12 +79,10 @@ static int read_constant(struct remote *r, const struct runtime_layout *l, const
 /* Cuts off what differs from one run of a program to the next. */
 static void cut_hidden(char *class)
 {
-	char *hidden = strstr(class, HIDDEN), *lambda;
+	char *hidden = strstr(class, HIDDEN), *lambda = strstr(class, LAMBDA "$");
 
-	if (!hidden)
-		return;
-	*hidden = 0;
-	lambda = strstr(class, LAMBDA);
+	if (hidden)
+		*hidden = 0;
 	if (lambda)
 		lambda[strlen(LAMBDA)] = 0;
 }

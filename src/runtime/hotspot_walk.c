@@ -10,9 +10,11 @@
 #define FRAME_SENDER_SP -8
 #define FRAME_METHOD	-24
 #define FRAME_BCP	-64
+#define FRAME_OLD_BCP	-56 /* in JDK 8: one word less lies before it */
 
-#define NEAR_SZ	 4096	   /* of a stub's frame, and of what a callee adds to an interpreter's */
-#define FRAME_SZ (1 << 20) /* of an interpreter's frame */
+#define NEAR_SZ	   4096	     /* of a stub's frame, and of what a callee adds to an interpreter's */
+#define FRAME_SZ   (1 << 20) /* of an interpreter's frame */
+#define BARRIER_SZ 1024	     /* from the barrier to the carrier's frames */
 
 #define REG_RAX 0
 #define REG_RBX 3
@@ -321,6 +323,54 @@ static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct ma
 	return !f->caller && (leave_bare(w, f) || leave_entry(w, f));
 }
 
+/*
+ * Continuation.enterSpecial() has a ContinuationEntry on its stack, below its caller's frame
+ * pointer and return address (runtime/continuationEntry.hpp).
+ */
+enum entry_word {
+	ENTRY_PARENT, /* usually NULL: of another continuation below */
+	ENTRY_CONTINUATION,
+	ENTRY_CHUNK,
+	ENTRY_FLAGS, /* whether it is a virtual thread's; and the size of arguments, in words */
+	ENTRY_FASTPATH,
+	ENTRY_COUNT, /* of monitors held by the carrier, or of pins */
+	ENTRY_OTHER, /* a second count, or nothing (JDK 26) */
+	ENTRY_FP,
+	ENTRY_PC,
+	ENTRY_WORDS
+};
+
+#define ENTRY_COUNT_MAX 4096
+
+static bool is_entry(const uint64_t e[ENTRY_WORDS], uint64_t at)
+{
+	return (!e[ENTRY_PARENT] || e[ENTRY_PARENT] > at) && e[ENTRY_CONTINUATION] &&
+	       (uint32_t)e[ENTRY_FLAGS] <= 1 && e[ENTRY_FLAGS] >> 32 < ENTRY_COUNT_MAX &&
+	       (uint32_t)e[ENTRY_COUNT] < ENTRY_COUNT_MAX;
+}
+
+/*
+ * Frames of a virtual thread that go on in the heap return to the barrier. On the stack, those of
+ * its carrier follow, from the caller of Continuation.enterSpecial() on. Before them lie arguments,
+ * or frames that are being copied from the heap.
+ */
+static bool leave_barrier(struct code_walk *w, struct managed_frame *f)
+{
+	uint64_t entry[ENTRY_WORDS];
+	struct caller c;
+
+	for (uint64_t at = f->sp; at < f->sp + BARRIER_SZ; at += sizeof(*entry)) {
+		for (size_t i = 0; i < ENTRY_WORDS; i++)
+			if (!word_at(w, at + i * sizeof(*entry), &entry[i]))
+				return false;
+		if (!is_entry(entry, at) || !is_return(w, entry[ENTRY_PC]))
+			continue;
+		c = (struct caller){ entry[ENTRY_PC], at + sizeof(entry), entry[ENTRY_FP] };
+		return move(f, &c);
+	}
+	return false;
+}
+
 /* ---- one step -----------------------------------------------------------------------------------
  */
 
@@ -332,6 +382,7 @@ static bool leave(struct code_walk *w, const struct code_blob *b, struct managed
 	case CODE_BASELINE:
 	case CODE_BYTECODE: return false;
 	case CODE_STUB: return leave_stub(w, b, f);
+	case CODE_BARRIER: return (!f->caller && leave_stub(w, b, f)) || leave_barrier(w, f);
 	case CODE_INTERPRETER: return leave_interpreted(w, f);
 	case CODE_NATIVE:
 	case CODE_COMPILED: break;
@@ -357,12 +408,14 @@ bool hotspot__function(const struct snapshot *s, const struct frame *f, uint64_t
 
 /* A frame that has called has it on the stack; so has the leaf, if the register has something else:
  * that is the place of its last call, or of the call that is being made. */
-uint64_t hotspot__instr(const struct event *e, const struct snapshot *s, const struct frame *f)
+uint64_t hotspot__instr(const struct runtime_layout *l, const struct event *e,
+			const struct snapshot *s, const struct frame *f)
 {
+	int64_t off = l->version == JVM_ONE_HEAP ? FRAME_OLD_BCP : FRAME_BCP;
 	uint64_t bcp = 0;
 
 	if (e)
 		return e->regs[REG_R13];
-	snapshot__word(s, f->sp + FRAME_BCP, &bcp);
+	snapshot__word(s, f->sp + (uint64_t)off, &bcp);
 	return bcp;
 }

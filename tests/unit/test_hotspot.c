@@ -93,6 +93,23 @@ static void a_vm_without_heaps_has_not_started(void **state)
 	assert_int_equal(jvm__layout(r->fd, &r->layout), -EAGAIN);
 }
 
+static void a_vm_with_one_heap_is_that_of_jdk_8(void **state)
+{
+	struct rig *r = *state;
+	struct code_ranges ranges;
+	struct remote remote;
+
+	jvm__word(r->fd, JVM_FIELDS + 8, jvm__text(r->fd, "_heap"));
+	jvm__word(r->fd, JVM_HEAPS, JVM_HEAP);
+	assert_int_equal(jvm__layout(r->fd, &r->layout), 0);
+	assert_int_equal(r->layout.version, 8);
+	remote = (struct remote){ .mem = r->fd, .left = 1 << 20 };
+	assert_int_equal(hotspot__read_ranges(&remote, &r->layout, &ranges), 0);
+	assert_int_equal(ranges.cnt, 1);
+	assert_int_equal(ranges.at[0].start, JVM_CODE);
+	assert_int_equal(ranges.at[0].end, JVM_CODE_END);
+}
+
 static void forget(struct code_blob *b)
 {
 	for (size_t i = 0; i < b->script_cnt; i++)
@@ -204,6 +221,10 @@ static void what_differs_between_runs_is_no_part_of_a_name(void **state)
 	assert_int_equal(read_method(r, &f), 0);
 	assert_string_equal(f.script.name, "a.B$$Lambda.run");
 	assert_string_equal(f.script.module, "a/B$$Lambda");
+	script_function__free(&f);
+	jvm__symbol(r->fd, 4, "a/B$$Lambda$14");
+	assert_int_equal(read_method(r, &f), 0);
+	assert_string_equal(f.script.name, "a.B$$Lambda.run");
 	script_function__free(&f);
 }
 
@@ -388,6 +409,7 @@ static void put_interpreted(struct rig *r, size_t idx)
 	r->stack[idx + 1] = RUN_CODE + 0x20;
 	r->stack[idx - 1] = STACK + 8 * (idx + 10);
 	r->stack[idx - 3] = JVM_METHOD;
+	r->stack[idx - 7] = 0x7777;
 	r->stack[idx - 8] = JVM_METHOD + 0x100 + JVM_CONST_METHOD_SZ + 4;
 }
 
@@ -408,8 +430,10 @@ static void an_interpreted_frame_has_its_callers_stack_pointer(void **state)
 	assert_int_equal(f.own_sp, found.sp);
 	assert_true(hotspot__function(&s, &found, &method));
 	assert_int_equal(method, JVM_METHOD);
-	assert_int_equal(hotspot__instr(NULL, &s, &found),
+	assert_int_equal(hotspot__instr(&r->layout, NULL, &s, &found),
 			 JVM_METHOD + 0x100 + JVM_CONST_METHOD_SZ + 4);
+	r->layout.version = JVM_ONE_HEAP;
+	assert_int_equal(hotspot__instr(&r->layout, NULL, &s, &found), r->stack[20 - 7]);
 }
 
 static void an_interpreter_at_a_call_has_its_caller_in_registers(void **state)
@@ -441,6 +465,41 @@ static void a_stub_has_its_return_address_on_top_or_a_frame_pointer(void **state
 	assert_left(&f, 6, 0xf1f1);
 }
 
+static void put_entry(struct rig *r, size_t idx)
+{
+	static const uint64_t words[] = { 0, 0xf788fd60, 0, 1, STACK + 8 * 30, 0, 0x7fca00000000 };
+
+	memcpy(&r->stack[idx], words, sizeof(words));
+	r->stack[idx + 7] = 0xf0f0;
+	r->stack[idx + 8] = RUN_CODE + 0x20;
+}
+
+/* Between them lie arguments, and what other frames have left. */
+static void the_return_barrier_leads_to_the_caller_of_the_continuation(void **state)
+{
+	struct rig *r = *state;
+	struct managed_frame f = { .pc = JVM_STUB + JVM_BEGIN + 9, .sp = STACK, .caller = true };
+
+	r->blobs[1]->kind = CODE_BARRIER;
+	r->stack[4] = RUN_CODE + 0x20;
+	assert_int_equal(step(r, &f), MANAGED_LOST);
+	put_entry(r, 9);
+	assert_int_equal(step(r, &f), MANAGED_STEPPED);
+	assert_left(&f, 9 + 9, 0xf0f0);
+}
+
+static void a_stub_for_continuations_is_the_barrier(void **state)
+{
+	struct rig *r = *state;
+	struct code_blob b;
+
+	jvm__word(r->fd, JVM_STUB, jvm__text(r->fd, "StubRoutines (continuation stubs)"));
+	assert_int_equal(read_code(r, JVM_STUB + JVM_BEGIN, &b), 0);
+	assert_int_equal(b.kind, CODE_BARRIER);
+	assert_string_equal(b.scripts[0].name, "(virtual thread: callers on the heap)");
+	forget(&b);
+}
+
 static void a_frame_that_leads_nowhere_is_lost(void **state)
 {
 	struct rig *r = *state;
@@ -458,9 +517,9 @@ static void a_frame_that_leads_nowhere_is_lost(void **state)
 RUN_TESTS(TEST(the_tables_say_where_fields_are),
 	  TEST(a_field_that_is_missing_is_an_unknown_version),
 	  TEST(an_offset_out_of_all_bounds_is_an_unknown_version),
-	  TEST(a_vm_without_heaps_has_not_started), TEST(any_address_leads_to_its_code),
-	  TEST(code_has_its_kind), TEST(free_memory_and_data_are_no_code),
-	  TEST(a_map_that_leads_out_of_the_heap_is_refused),
+	  TEST(a_vm_without_heaps_has_not_started), TEST(a_vm_with_one_heap_is_that_of_jdk_8),
+	  TEST(any_address_leads_to_its_code), TEST(code_has_its_kind),
+	  TEST(free_memory_and_data_are_no_code), TEST(a_map_that_leads_out_of_the_heap_is_refused),
 	  TEST(the_compile_id_says_whether_it_is_the_same_code), TEST(a_method_has_names_and_lines),
 	  TEST(what_differs_between_runs_is_no_part_of_a_name),
 	  TEST(a_name_out_of_the_pool_is_no_method), TEST(numbers_of_all_versions_are_read),
@@ -473,4 +532,5 @@ RUN_TESTS(TEST(the_tables_say_where_fields_are),
 	  TEST(an_interpreted_frame_has_its_callers_stack_pointer),
 	  TEST(an_interpreter_at_a_call_has_its_caller_in_registers),
 	  TEST(a_stub_has_its_return_address_on_top_or_a_frame_pointer),
-	  TEST(a_frame_that_leads_nowhere_is_lost))
+	  TEST(the_return_barrier_leads_to_the_caller_of_the_continuation),
+	  TEST(a_stub_for_continuations_is_the_barrier), TEST(a_frame_that_leads_nowhere_is_lost))
