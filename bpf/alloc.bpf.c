@@ -54,6 +54,24 @@ struct {
 	__uint(max_entries, ALLOC_BLOCK_MAX);
 } alloc__blocks SEC(".maps");
 
+/* Processes for which functions are attached: those that are attached for all ignore them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u32);
+	__type(value, __u32);
+	__uint(max_entries, ALLOC_OWN_MAX);
+} alloc__own SEC(".maps");
+
+volatile __u32 alloc_owns; /* there are such processes */
+
+static __always_inline bool is_of_another(__u64 cookie)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	return alloc_owns && !(cookie & ALLOC_COOKIE_OWN) &&
+	       bpf_map_lookup_elem(&alloc__own, &tgid);
+}
+
 /* ---- blocks -------------------------------------------------------------------------------------
  */
 
@@ -282,6 +300,8 @@ int alloc__session__call(struct pt_regs *ctx)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	__u64 ip = REGS_PC(ctx);
 
+	if (is_of_another(cookie))
+		return 1;
 	/* code returns to a place with the same address in its page by chance only */
 	if (((cookie >> ALLOC_COOKIE_PAGE) & ALLOC_PAGE_MASK) != (ip & ALLOC_PAGE_MASK) ||
 	    is_return(ctx, thread__find(bpf_get_current_task_btf()))) {
@@ -309,7 +329,7 @@ int alloc__pair__return(struct pt_regs *ctx)
 SEC("?uprobe")
 int alloc__any__free(struct pt_regs *ctx)
 {
-	if (REGS_CALL_0(ctx))
+	if (REGS_CALL_0(ctx) && !is_of_another(bpf_get_attach_cookie(ctx)))
 		block__end(ctx, REGS_CALL_0(ctx), 0);
 	return 0;
 }
@@ -347,8 +367,13 @@ static __always_inline void end_process(struct task_struct *task, __u64 mm)
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(alloc__any__process_exit, struct task_struct *task)
 {
-	if (!task->signal->live.counter)
-		end_process(task, 0);
+	__u32 tgid = task->tgid;
+
+	if (task->signal->live.counter)
+		return 0;
+	end_process(task, 0);
+	if (alloc_owns)
+		bpf_map_delete_elem(&alloc__own, &tgid);
 	return 0;
 }
 

@@ -20,8 +20,12 @@ enum alloc_call {
  * it calls no other allocation function. */
 #define ALLOC_COOKIE_CALL 0xfULL
 #define ALLOC_COOKIE_LEAF (1ULL << 4)
+/* The function is attached for one process only, which is in `alloc__own`. */
+#define ALLOC_COOKIE_OWN  (1ULL << 5)
 #define ALLOC_COOKIE_PAGE 12 /* from this bit on: the address in its page */
 #define ALLOC_PAGE_MASK	  0xfffULL
+
+#define ALLOC_OWN_MAX 8 /* processes that functions are attached for one by one */
 
 #define ALLOC_BLOCK_MAX 131072 /* sampled blocks that are live at a time; 14 MB */
 

@@ -24,7 +24,7 @@
 #include "collector.skel.h"
 
 #define FILES_MAX      4096  /* of all processes, with or without allocation functions */
-#define ATTACHED_MAX   64    /* files with allocation functions */
+#define ATTACHED_MAX   256   /* files with allocation functions, by process */
 #define MAPPINGS_MAX   65536 /* of one process: vm.max_map_count */
 #define LINE_SZ	       512   /* of /proc/PID/maps; the end of longer ones is not needed */
 #define ATTACH_WAIT_NS 2000000000
@@ -39,6 +39,7 @@
 
 struct seen_file {
 	uint64_t dev, ino;
+	uint32_t own; /* the process that it is attached for; 0: all */
 };
 
 enum alloc_state { ALLOC_STARTS, ALLOC_LOOKS, ALLOC_ENDED };
@@ -46,6 +47,9 @@ enum alloc_state { ALLOC_STARTS, ALLOC_LOOKS, ALLOC_ENDED };
 struct alloc {
 	struct collector_bpf *skel;
 	bool session, multi, early;
+	uint32_t own[ALLOC_OWN_MAX]; /* processes that functions are attached for one by one */
+	size_t own_cnt;
+	uint32_t now; /* that of these to attach for; 0: for all processes */
 	struct seen_file files[FILES_MAX];
 	size_t file_cnt;
 	struct uprobes *attached[ATTACHED_MAX];
@@ -97,12 +101,13 @@ struct alloc_hook {
 	const struct bpf_program *prog;
 	enum uprobes_when when;
 	bool frees;
+	uint32_t tgid; /* 0: all processes */
 };
 
 static int add_hook(struct uprobes *u, const struct elf_file *f,
 		    const struct alloc_functions *functions, const struct alloc_hook *hook)
 {
-	struct uprobe_places p = { .when = hook->when };
+	struct uprobe_places p = { .when = hook->when, .tgid = hook->tgid };
 	int err;
 
 	for (size_t i = 0; i < functions->cnt; i++) {
@@ -113,7 +118,7 @@ static int add_hook(struct uprobes *u, const struct elf_file *f,
 			continue;
 		buf__u64(&p.pc_offs, fn->off);
 		buf__u64(&p.semaphore_offs, 0);
-		buf__u64(&p.cookies, fn->cookie);
+		buf__u64(&p.cookies, fn->cookie | (hook->tgid ? ALLOC_COOKIE_OWN : 0));
 	}
 	err = buf__err(&p.pc_offs) || buf__err(&p.semaphore_offs) || buf__err(&p.cookies);
 	err = err ? -ENOMEM : p.pc_offs.sz ? uprobes__add(u, hook->prog, f->path, f->fd, &p) : 0;
@@ -128,15 +133,15 @@ static int add_hooks(const struct alloc *a, struct uprobes *u, const struct elf_
 		     const struct alloc_functions *functions)
 {
 	const struct alloc_hook session[] = {
-		{ a->skel->progs.alloc__any__free, UPROBES_AT, true },
-		{ a->skel->progs.alloc__session__call, UPROBES_SESSION, false },
-		{ NULL },
+		{ a->skel->progs.alloc__any__free, UPROBES_AT, true, a->now },
+		{ a->skel->progs.alloc__session__call, UPROBES_SESSION, false, a->now },
+		{ .prog = NULL },
 	};
 	const struct alloc_hook pair[] = {
-		{ a->skel->progs.alloc__any__free, UPROBES_AT, true },
-		{ a->skel->progs.alloc__pair__return, UPROBES_RETURN, false },
-		{ a->skel->progs.alloc__pair__enter, UPROBES_AT, false },
-		{ NULL },
+		{ a->skel->progs.alloc__any__free, UPROBES_AT, true, 0 },
+		{ a->skel->progs.alloc__pair__return, UPROBES_RETURN, false, 0 },
+		{ a->skel->progs.alloc__pair__enter, UPROBES_AT, false, 0 },
+		{ .prog = NULL },
 	};
 	int err = 0;
 
@@ -167,7 +172,8 @@ static int attach_functions(struct alloc *a, const struct elf_file *f,
 	pthread_mutex_lock(&a->lock);
 	a->link_cnt += a->multi ? 0 : LINKS_PER_FUNCTION * functions->cnt;
 	pthread_mutex_unlock(&a->lock);
-	log__debug("alloc: attached to %zu functions of %s", functions->cnt, f->path);
+	log__debug("alloc: attached to %zu functions of %s for %s", functions->cnt, f->path,
+		   a->now ? "one process" : "all processes");
 	return 0;
 }
 
@@ -219,12 +225,12 @@ static bool is_new_file(struct alloc *a, const struct code_mapping *m, uint64_t 
 	uint64_t dev = (uint64_t)m->major << 32 | m->minor;
 
 	for (size_t i = 0; i < a->file_cnt; i++) {
-		if (a->files[i].dev == dev && a->files[i].ino == ino)
+		if (a->files[i].dev == dev && a->files[i].ino == ino && a->files[i].own == a->now)
 			return false;
 	}
 	if (a->file_cnt == FILES_MAX)
 		return false;
-	a->files[a->file_cnt++] = (struct seen_file){ dev, ino };
+	a->files[a->file_cnt++] = (struct seen_file){ dev, ino, a->now };
 	return true;
 }
 
@@ -260,6 +266,14 @@ static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mappin
 		a->file_cnt--; /* the mapping may be gone: another process may have it */
 }
 
+static uint32_t own_or_all(const struct alloc *a, uint32_t tgid)
+{
+	for (size_t i = 0; i < a->own_cnt; i++)
+		if (a->own[i] == tgid)
+			return tgid;
+	return 0;
+}
+
 /* Attaches to the files that the process maps; with `address`, only to the one that has it. */
 static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 {
@@ -267,6 +281,7 @@ static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 	char path[64], line[LINE_SZ];
 	FILE *f;
 
+	a->now = own_or_all(a, tgid);
 	snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
 	f = fopen(path, "re");
 	for (size_t i = 0; f && i < MAPPINGS_MAX && fgets(line, sizeof(line), f); i++) {
@@ -281,6 +296,24 @@ static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
+/*
+ * A few processes that exist already have functions attached one by one: other processes that map
+ * the same files, such as the C library, then pay nothing. Processes that start later cannot wait
+ * for that; their files are attached for all. Kernels before 6.13 would record one thread only.
+ */
+static void choose_own(struct alloc *a, const uint32_t *tgids, size_t cnt)
+{
+	int fd = bpf_map__fd(a->skel->maps.alloc__own);
+	uint32_t one = 1;
+
+	if (!a->session || a->early || a->state != ALLOC_STARTS || cnt > ALLOC_OWN_MAX)
+		return;
+	for (size_t i = 0; i < cnt; i++)
+		if (bpf_map_update_elem(fd, &tgids[i], &one, BPF_ANY) == 0)
+			a->own[a->own_cnt++] = tgids[i];
+	a->skel->bss->alloc_owns = 1;
+}
+
 /* Looks at the processes that have mapped code since the last call. */
 static void look_at_processes(struct alloc *a)
 {
@@ -292,6 +325,8 @@ static void look_at_processes(struct alloc *a)
 		return;
 	do {
 		n = read(fd, tgids, sizeof(tgids));
+		if (n > 0)
+			choose_own(a, tgids, (size_t)n / sizeof(*tgids));
 		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*tgids); i++)
 			see_process(a, tgids[i], 0);
 	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));

@@ -213,6 +213,7 @@ static int attach_all(struct uprobe_set *s, const char *path)
 		.cookies = (uintptr_t)p->cookies.data,
 		.cnt = (uint32_t)places_cnt(p),
 		.multi_flags = p->when == UPROBES_RETURN ? MULTI_RETURN : 0,
+		.pid = p->tgid,
 	};
 
 	s->fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -35,6 +36,7 @@ enum uprobes_when {
 struct uprobe_places {
 	struct buf pc_offs, semaphore_offs, cookies;
 	enum uprobes_when when;
+	uint32_t tgid; /* only in this process, which needs `multi`; 0: in all */
 };
 
 /* `multi`: the kernel attaches a program to many places at a time. `source` (usdt, alloc) is for

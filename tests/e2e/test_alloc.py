@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """alloc: what programs allocate, by samples that stand for the right number of bytes."""
+import os
+import re
 import subprocess
 
 import pytest
@@ -104,6 +106,59 @@ def test_a_running_process_and_a_later_one_are_recorded(start, spawn, compile_c)
     assert r.rows("SELECT DISTINCT command, kind, ustack[1].name, ustack[2].name FROM stacks WHERE kind != 'lost' ORDER BY ALL") == [
         (command, kind, f"je_{function}", "churn")
         for command in ("first", "second") for kind, function in (("alloc", "malloc"), ("free", "free"))]
+
+
+FORKS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+#define F __attribute__((noipa))
+static void *volatile kept;
+F void churn(int n) { for (int i = 0; i < n; i++) { kept = malloc(100); free(kept); } }
+F void in_child(void) { for (int i = 0; i < 100; i++) churn(100); }
+int main(int argc, char **argv)
+{
+	for (;;) {
+		churn(1000);
+		usleep(1000);
+		if (argc > 1 && !fork()) {
+			usleep(400000); /* as long as it may take to find it */
+			in_child();
+			_exit(0);
+		}
+		while (argc > 1 && waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		usleep(argc > 1 ? 100000 : 1000);
+	}
+}
+"""
+
+
+def runs(r):
+    return sum(int(n) for n in re.findall(r"^alloc__(?:session__call|any__free) +(\d+)", r.stderr, re.M))
+
+
+@pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 13), reason="such a kernel records one thread only")
+def test_only_the_chosen_process_pays(start, spawn, compile_c):
+    """Another process calls the same functions of the same files all the time."""
+    other, chosen = spawn(compile_c(FORKS, name="forks")), spawn("sleep", "60")
+    wait_worked(0.01, other)
+    r = start("-v", "-p", "alloc", "--pid", str(chosen.pid), "--duration", "500ms", wait=False).finish()
+    assert r.returncode == 0 and runs(r) == 0, r.stderr
+    r = start("-v", "-p", "alloc", "--pid", str(other.pid), "--duration", "500ms", wait=False).finish()
+    assert runs(r) > 10000, r.stderr
+
+
+def test_children_of_a_chosen_process_are_recorded_once(record, spawn, compile_c):
+    """They are found later, and their files are attached for all processes: the parent still counts once."""
+    parent = spawn(compile_c(FORKS, name="forks"), "x")
+    wait_worked(0.005, parent)
+    r = record("-p", "alloc:u:1", "--pid", str(parent.pid), "--duration", "3s", "--max-rate", "0", "--ring-size", "64M")
+    of_children = r.one(f"SELECT count(*) FROM stacks WHERE kind = 'alloc' AND tgid != {parent.pid} AND list_contains(list_transform(ustack, lambda f: f.name), 'in_child')")
+    assert of_children > 0
+    rounds = r.rows(f"SELECT count(*) FROM events WHERE kind = 'alloc' AND tgid = {parent.pid} GROUP BY timestamp // 50000000")
+    assert r.one(f"SELECT count(*) FROM events WHERE kind = 'free' AND reason IS NOT NULL AND tgid = {parent.pid}") == 0
+    assert all(n <= 1100 for n, in rounds), rounds
 
 
 def test_a_file_that_a_user_mounted_is_left_alone(record, compile_c, spawn, tmp_path):
