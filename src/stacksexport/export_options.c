@@ -38,13 +38,16 @@ enum {
 	KEY_BEFORE,
 	KEY_AFTER,
 	KEY_READ_ONLY,
+	KEY_FOLLOW,
+	KEY_REMOVE,
+	KEY_EVERY,
 };
 
 /* Where an option's argument goes. */
 enum field_kind { FIELD_STRING, FIELD_FLAG, FIELD_NUMBER, FIELD_RECORDING };
 
 struct option_row {
-	unsigned bit; /* enum export_option */
+	uint64_t bit; /* enum export_option */
 	enum field_kind kind;
 	size_t field; /* offset in struct export_options */
 	struct argp_option argp;
@@ -115,7 +118,7 @@ static const struct option_row rows[] = {
 	  FIELD(STRING, dir),
 	  { "directory", 'd', "DIR", 0,
 	    "write pprof-N.pb.gz or traceview-N.json in DIR, with the next free N; default: "
-	    "~/stacks_export_data",
+	    "~/stacks_export_data; merge: the fleet folder",
 	    0 } },
 	{ OPTION_OUTPUT,
 	  FIELD(STRING, output),
@@ -176,6 +179,19 @@ static const struct option_row rows[] = {
 	  FIELD(FLAG, read_only),
 	  { "read-only", KEY_READ_ONLY, NULL, 0,
 	    "take one statement, which can read this recording and nothing else", 0 } },
+	{ OPTION_FOLLOW,
+	  FIELD(FLAG, follow),
+	  { "follow", KEY_FOLLOW, NULL, 0,
+	    "go on until SIGINT or SIGTERM: merge new batches as collectors write them", 0 } },
+	{ OPTION_EVERY,
+	  FIELD(STRING, every),
+	  { "every", KEY_EVERY, "TIME", 0,
+	    "with --follow: merge when a batch is this old, or 128 MB are there; default: 10m",
+	    0 } },
+	{ OPTION_REMOVE,
+	  FIELD(FLAG, remove),
+	  { "remove", KEY_REMOVE, NULL, 0,
+	    "remove batches of recordings when all of their rows are on disk in DIR", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -204,7 +220,7 @@ struct parse {
 
 /* The rows that `accepts` has, then the general ones; `out` has room for all and a last empty one.
  */
-static void argp_options(unsigned accepts, struct argp_option *out)
+static void argp_options(uint64_t accepts, struct argp_option *out)
 {
 	for (size_t i = 0; i < ROW_CNT; i++)
 		if (rows[i].bit & accepts)
@@ -383,7 +399,7 @@ int export_options__wrong(const struct export_options *o, const char *fmt, ...)
 /* The options that were given all belong to the subcommand. */
 static bool check_accepted(const struct export_options *o, int *status)
 {
-	unsigned foreign = o->given & ~o->subcommand->accepts;
+	uint64_t foreign = o->given & ~o->subcommand->accepts;
 
 	for (size_t i = 0; foreign && i < ROW_CNT; i++) {
 		if (!(rows[i].bit & foreign))
@@ -429,7 +445,7 @@ bool export_options__parse(struct export_options *o, const struct subcommand *su
 	int argc = 0;
 
 	*o = (struct export_options){ 0 };
-	argp_options(~0u, options);
+	argp_options(~0ull, options);
 	while (argv[argc])
 		argc++;
 	argp_err_exit_status = STATUS_USAGE;

@@ -43,6 +43,9 @@ enum export_option {
 	OPTION_FAIL_IF = 1 << 28,
 	OPTIONS_RANGES = 1 << 29, /* --before and --after */
 	OPTION_READ_ONLY = 1 << 30,
+	OPTION_FOLLOW = 1ull << 31,
+	OPTION_REMOVE = 1ull << 32,
+	OPTION_EVERY = 1ull << 33,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -80,8 +83,10 @@ struct export_options {
 	const char *metric, *normalise, *fail_if, *before, *after;
 	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open, interpreter, waiting, all, read_only;
+	const char *every; /* merge --every */
+	bool follow, remove;
 	bool follows;	/* set by the subcommand: new batches are read as they come */
-	unsigned given; /* enum export_option */
+	uint64_t given; /* enum export_option */
 };
 
 struct subcommand {
@@ -90,7 +95,7 @@ struct subcommand {
 	size_t argument_max;
 	const char *summary; /* one line */
 	const char *doc;     /* what --help says after the options: details and examples */
-	unsigned accepts;    /* enum export_option */
+	uint64_t accepts;    /* enum export_option */
 	int (*run)(const struct export_options *); /* returns the exit status */
 };
 

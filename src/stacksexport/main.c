@@ -203,6 +203,23 @@ static const struct subcommand subcommands[] = {
 		.accepts = 0,
 		.run = mcp__run,
 	},
+	{
+		.name = "merge",
+		.argument = "FOLDER...",
+		.argument_max = EXPORT_ARGUMENTS_MAX,
+		.summary = "merges recordings of many hosts into a fleet folder",
+		.doc = "Adds all batches of all recordings below each FOLDER (default: "
+		       "$STACKS_DIR, "
+		       "else /var/lib/stacks), and the files of other fleet folders, to the folder "
+		       "DIR: Parquet files by day and hour, sorted by command, host and time, for "
+		       "DuckDB, Spark, ClickHouse and Iceberg. What DIR has already is not added "
+		       "again. It can be killed at any time and run again.\n\n"
+		       "Examples:\n"
+		       "  stacksexport merge /srv/hosts -d /srv/fleet\n"
+		       "  stacksexport merge -d /var/lib/fleet --follow --remove",
+		.accepts = OPTION_DIR | OPTION_FOLLOW | OPTION_EVERY | OPTION_REMOVE,
+		.run = merge__run,
+	},
 	{ .name = NULL },
 };
 

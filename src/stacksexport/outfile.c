@@ -24,8 +24,7 @@ static int cannot_write(const char *path, int err)
 	return err;
 }
 
-/* mkdir -p */
-static int make_dirs(const char *dir)
+int outfile__make_dirs(const char *dir)
 {
 	char *path = strdup(dir);
 	int err = path ? 0 : -ENOMEM;
@@ -86,7 +85,7 @@ static int open_numbered(struct outfile *o, const struct outfile_series *series)
 	o->dir = series->dir ? strdup(series->dir) : default_dir();
 	if (!o->dir)
 		return -ENOMEM;
-	err = make_dirs(o->dir);
+	err = outfile__make_dirs(o->dir);
 	return err ? err : make_tmp(o, o->dir, series->prefix);
 }
 

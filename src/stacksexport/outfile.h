@@ -30,6 +30,9 @@ int outfile__open(struct outfile *, const char *output, const struct outfile_ser
 int outfile__commit(struct outfile *);
 void outfile__free(struct outfile *); /* what is not committed vanishes */
 
+/* Makes a folder with its parents, like mkdir -p. 0 or -errno; reports. */
+int outfile__make_dirs(const char *dir);
+
 struct outfile_piece {
 	const void *data;
 	size_t sz;
