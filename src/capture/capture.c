@@ -14,17 +14,13 @@
 #include "base/monotonic.h"
 #include "capture/diagnose.h"
 #include "capture/feature.h"
-#include "capture/native.h"
 #include "event/kind.h"
 
-#define NS_PER_S       1000000000ull
-#define FILTER_PREFIX  "filter__"
-#define LOCKED_PROGRAM "uprobes__locked"
-#define AHEAD_NS                                                                                 \
-	1000000 /* events are turned on and off this far in the future, so that all CPUs know by \
-		   then */
+#define NS_PER_S 1000000000ull
+/* Events are turned on and off this far in the future, so that all CPUs know by then. */
+#define AHEAD_NS 1000000
 
-/* ---- open, choose, load -------------------------------------------------------------------------
+/* ---- load ---------------------------------------------------------------------------------------
  */
 
 /* Prints messages of any length in full, because the end of the verifier's log matters. */
@@ -33,218 +29,6 @@ print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	(void)level;
 	return vfprintf(stderr, fmt, ap);
-}
-
-static uint32_t how_of(unsigned stacks)
-{
-	return (stacks & PROBE_USER ? CAPTURE_USER : 0) |
-	       (stacks & PROBE_KERNEL ? CAPTURE_KERNEL : 0);
-}
-
-static void set_probe(struct capture *c, const struct probe_choice *choice)
-{
-	struct capture_config *cfg = &c->skel->rodata->cfg;
-
-	for (size_t kind = 0; kind < EVENT_KIND_CNT; kind++) {
-		if (strcmp(event_kind__probe((enum event_kind)kind), choice->probe->name))
-			continue;
-		cfg->how[kind] = how_of(choice->stacks);
-		cfg->param[kind] = choice->param;
-	}
-}
-
-static void say_chosen(const struct probe_choice *choice, const char *way)
-{
-	log__debug("%s: %s user stacks, %s kernel stacks%s%s", choice->probe->name,
-		   choice->stacks & PROBE_USER ? "with" : "no",
-		   choice->stacks & PROBE_KERNEL ? "with" : "no", way ? ", by way of " : "",
-		   way ? way : "");
-}
-
-/* Leaves out probes that `all` named and the kernel lacks. For a probe that was named itself this
- * is an error. */
-static int choose_ways(struct capture *c, struct features *f)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < c->options.probe_cnt && !err; i++) {
-		const struct probe_choice *choice = &c->options.probes[i];
-
-		err = features__choose(f, c->skel->obj, choice->probe, &c->ways[i]);
-		if (features__err(f))
-			return features__err(f);
-		c->left_out[i] = err && choice->optional;
-		if (c->left_out[i]) {
-			log__info("%s is left out: %s", choice->probe->name, features__why(f));
-			err = 0;
-		} else if (err) {
-			log__error("%s: %s", choice->probe->name, features__why(f));
-		} else {
-			say_chosen(choice, c->ways[i]);
-		}
-	}
-	return err;
-}
-
-static bool records(const struct capture *c, const char *probe)
-{
-	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		if (!c->left_out[i] && !strcmp(c->options.probes[i].probe->name, probe))
-			return true;
-	}
-	return false;
-}
-
-/* Returns the chosen way of a probe that has ways; NULL: it is not recorded. */
-static const char *way_of(const struct capture *c, const char *probe)
-{
-	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		if (!c->left_out[i] && !strcmp(c->options.probes[i].probe->name, probe))
-			return c->ways[i];
-	}
-	return NULL;
-}
-
-/* Returns false for a map that is named like a probe's programs, if the probe is not recorded: it
- * then needs no memory. */
-static bool is_used(const struct capture *c, const char *map)
-{
-	for (const struct probe *p = probes; p->name; p++) {
-		if (program__is_of(map, p, NULL))
-			return records(c, p->name) ||
-			       (!strcmp(p->name, "usdt") && records(c, "span"));
-	}
-	return true;
-}
-
-static bool is_filter(const char *name)
-{
-	return !strncmp(name, FILTER_PREFIX, strlen(FILTER_PREFIX));
-}
-
-static bool is_wanted(const struct capture *c, const char *name)
-{
-	if (is_filter(name))
-		return c->skel->rodata->cfg.who;
-	if (!strcmp(name, LOCKED_PROGRAM))
-		return records(c, "usdt") || records(c, "alloc") || records(c, "uprobe") ||
-		       records(c, "sdt") || records(c, "call") || records(c, "span");
-	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool tells_interrupts(const struct capture *c)
-{
-	for (size_t i = 0; i < c->options.probe_cnt; i++) {
-		if (c->options.probes[i].probe->tells_interrupts)
-			return true;
-	}
-	return false;
-}
-
-static void set_preempt_count(struct capture_config *cfg, struct features *f)
-{
-	struct preempt_count count;
-
-	if (!features__preempt_count(f, &count))
-		return;
-	cfg->preempt_count_off = count.from_rq;
-	cfg->interrupt_bits = count.interrupt_bits;
-}
-
-/* Sets what differs between kernels. */
-static void set_arguments(const struct capture *c, struct features *f)
-{
-	struct capture_config *cfg = &c->skel->rodata->cfg;
-
-	if (tells_interrupts(c))
-		set_preempt_count(cfg, f);
-	if (records(c, "switch")) /* preempt, prev, next, and prev's state from 5.18 on */
-		cfg->has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
-	if (records(c, "tcp")) {
-		cfg->retransmit_has_error = features__tracepoint_args(f, "tcp_retransmit_skb") >= 3;
-		cfg->accept_args = (uint32_t)features__function_args(f, "inet_accept");
-	}
-}
-
-static int choose_programs(struct capture *c, struct features *f)
-{
-	struct bpf_program *prog;
-	struct bpf_map *map;
-	int err = choose_ways(c, f);
-
-	set_arguments(c, f);
-	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(
-		prog, is_wanted(c, bpf_program__name(prog)) && !features__leaves_out(f, prog));
-	bpf_object__for_each_map(map, c->skel->obj)
-		bpf_map__set_autocreate(map, is_used(c, bpf_map__name(map)));
-	return features__err(f) ? features__err(f) : err;
-}
-
-/* A slot has room for a stack and one page more: the verifier does not see that a copy by pages
- * ends with the stack. */
-static int set_sizes(struct capture *c)
-{
-	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
-	int err;
-
-	c->slot_sz = sizeof(struct capture_slot) + CAPTURE_BEFORE_RUNTIME(c->options.stack_sz) +
-		     CAPTURE_RUNTIME_SZ + CAPTURE_PAGE;
-	err = bpf_map__set_max_entries(c->skel->maps.scratch, cpu_cnt);
-	if (!err)
-		err = bpf_map__set_max_entries(c->skel->maps.rings, cpu_cnt);
-	if (!err)
-		err = bpf_map__set_max_entries(c->skel->maps.offsets, cpu_cnt);
-	return err;
-}
-
-static int open_skeleton(struct capture *c)
-{
-	struct capture_config *cfg;
-	struct features *f;
-	bool multi;
-	int err;
-
-	c->skel = collector_bpf__open();
-	if (!c->skel)
-		return -errno;
-	c->skipped = calloc((size_t)c->skel->skeleton->prog_cnt, sizeof(*c->skipped));
-	if (!c->skipped)
-		return -ENOMEM;
-	cfg = &c->skel->rodata->cfg;
-	cfg->cpu_cnt = (uint32_t)c->cpu_cnt;
-	cfg->stack_sz = c->options.stack_sz;
-	cfg->page_sz = (uint32_t)sysconf(_SC_PAGESIZE);
-	cfg->signal_fpu_sz = native__signal_fpu_sz();
-	cfg->wakeup_sz = c->options.ring_sz / 4;
-	cfg->runtimes = c->options.runtimes;
-	cfg->thins = c->options.thins;
-	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;
-	for (size_t i = 0; i < c->options.probe_cnt; i++)
-		set_probe(c, &c->options.probes[i]);
-	err = capture__set_filter(c, &c->options.filter);
-	if (!err)
-		err = set_sizes(c);
-	if (err)
-		return err;
-	f = features__new();
-	if (!f)
-		return -errno;
-	err = choose_programs(c, f);
-	multi = features__uprobe_multi(f);
-	if (!err)
-		err = capture__set_bounce(c, f);
-	if (!err)
-		err = usdt__prepare(c->usdt, c->skel, records(c, "usdt") && multi);
-	if (!err)
-		err = any_probes__prepare(c->any, c->skel, multi);
-	if (!err)
-		err = alloc__prepare(c->alloc, c->skel, way_of(c, "alloc"), multi);
-	features__free(f);
-	return err;
 }
 
 /* Makes a sampler for each program of a perf event. The parameter of its probe is the rate. */
@@ -326,7 +110,7 @@ struct capture *capture__new(const struct capture_options *options)
 	if (!err && !(c->alloc = alloc__new()))
 		err = -errno;
 	if (!err)
-		err = open_skeleton(c);
+		err = capture__open_skeleton(c);
 	if (!err)
 		err = capture__new_rings(c);
 	if (!err)
@@ -402,11 +186,11 @@ static int attach(struct capture *c)
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there are no costs */
 	for (int i = 0; i < s->prog_cnt && !err;
 	     i++) /* first, so that they see an exec before other programs do */
-		err = is_filter(s->progs[i].name) ? attach_program(&s->progs[i]) : 0;
+		err = capture__is_filter(s->progs[i].name) ? attach_program(&s->progs[i]) : 0;
 	if (!err)
 		err = capture__fill_filter(c, &c->options.filter);
 	for (int i = 0; i < s->prog_cnt && !err; i++)
-		err = is_filter(s->progs[i].name) ? 0 : attach_program(&s->progs[i]);
+		err = capture__is_filter(s->progs[i].name) ? 0 : attach_program(&s->progs[i]);
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
 	if (!err)

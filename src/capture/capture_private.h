@@ -52,6 +52,12 @@ struct capture {
 	int epoll_fd, stats_fd;
 };
 
+/* skeleton.c: opens the skeleton and sets all that has to be set before loading. Returns 0 or
+ * -errno. */
+int capture__open_skeleton(struct capture *);
+/* Returns true for a program that finds out which processes the filters select. */
+bool capture__is_filter(const char *program);
+
 /* capture_filter.c. Before loading: sets sizes and constants. After loading, when the programs
  * already see which processes end: sets contents. Return 0 or -errno (already logged). */
 int capture__set_filter(struct capture *, const struct capture_filter *);
