@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/jobs.h"
+#include "base/jobcrowd.h"
 
 #define CROWD_MAX      2   /* lanes of one crowd that run or hang at the same time */
 #define REMEMBERED_MAX 256 /* kept lanes, unless more have jobs */

@@ -12,27 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/jobcrowd.h"
+
 /* The order of waiting jobs. JOB_FIRST jobs run with the priority of the thread that created the
  * jobs, because it waits for them. */
 enum job_rank { JOB_FIRST, JOB_NEXT, JOB_LAST, JOB_RANK_CNT };
-
-#define JOB_CROWD_ROOT	  UINT64_MAX
-#define JOB_CROWD_UNKNOWN (UINT64_MAX - 1) /* for example, the process has ended */
 
 /* The submitter allocates it, as a part of the struct that `work` and `done` use. */
 struct job {
 	struct job *next;    /* private */
 	struct job_lane *at; /* private */
 	enum job_rank rank;
-	bool slow;     /* it takes long: another thread takes over at once */
-	uint64_t lane; /* jobs of one lane (a device) run one after another */
-	/*
-	 * The user that is responsible for the lane, plus one; JOB_CROWD_ROOT; JOB_CROWD_UNKNOWN;
-	 * or 0 for a disk, which does not hang. Of the lanes in which only one user has jobs, at
-	 * most two run at a time. If both hang, jobs in other lanes of that user are returned
-	 * undone. The lanes of all users together leave threads for disks.
-	 */
-	uint64_t crowd;
+	bool slow;	/* it takes long: another thread takes over at once */
+	uint64_t lane;	/* jobs of one lane (a device) run one after another */
+	uint64_t crowd; /* base/jobcrowd.h */
 	/*
 	 * NULL, or tests whether the lane answers. Called on a thread before the first job of a
 	 * lane, and again some time after it did not answer. Jobs of a lane that does not answer
