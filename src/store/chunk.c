@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "store/chunkmeta.h"
 #include "store/encode.h"
 
 /* A dictionary is one page, which readers keep in memory. */
@@ -22,15 +21,8 @@ void chunk_writer__free(struct chunk_writer *w)
 {
 	page_writer__free(&w->pages);
 	dict__free(&w->dict);
-	free(w->v);
-	buf__free(&w->bound);
-}
-
-void chunk__free(struct chunk *c)
-{
-	buf__free(&c->meta);
-	buf__free(&c->column_index);
-	buf__free(&c->offset_index);
+	free(w->written.v);
+	buf__free(&w->written.bound);
 }
 
 /* ---- encoding ------------------------------------------------------------------------------- */
@@ -110,22 +102,22 @@ static void find_bounds(struct page *p, const struct leaf *l, const struct dict 
 	}
 }
 
-static struct page *next_page(struct chunk_writer *w)
+static struct page *next_page(struct chunk_pages *p)
 {
-	struct page *v = array__room(w->v, w->cnt, &w->cap, sizeof(*v));
+	struct page *v = array__room(p->v, p->cnt, &p->cap, sizeof(*v));
 
 	if (!v)
 		return NULL;
-	w->v = v;
-	return &w->v[w->cnt];
+	p->v = v;
+	return &v[p->cnt];
 }
 
 static int put_data(struct chunk_writer *w, const struct leaf *l, enum encoding encoding)
 {
 	struct page at = { .encoding = encoding };
 
-	for (w->cnt = 0; at.from < l->level_cnt; w->cnt++) {
-		struct page *p = next_page(w);
+	for (w->written.cnt = 0; at.from < l->level_cnt; w->written.cnt++) {
+		struct page *p = next_page(&w->written);
 		int err;
 
 		if (!p)
@@ -145,15 +137,16 @@ static int put_data(struct chunk_writer *w, const struct leaf *l, enum encoding 
 
 int chunk_writer__write(struct chunk_writer *w, const struct leaf *l, struct chunk *c)
 {
-	struct page dict = { 0 };
 	int encoding = l->sorted ? ENCODING_DELTA : choose(w, l), err = 0;
 
 	if (encoding < 0)
 		return encoding;
+	w->written.dict = (struct page){ 0 };
+	w->written.zipped = w->pages.zstd != NULL;
 	c->off = w->pages.sink->off;
 	if (encoding == ENCODING_DICT)
-		err = page_writer__dict(&w->pages, &dict, l, &w->dict);
+		err = page_writer__dict(&w->pages, &w->written.dict, l, &w->dict);
 	if (!err)
 		err = put_data(w, l, (enum encoding)encoding);
-	return err ? err : chunk__describe(c, l, w, &dict);
+	return err ? err : chunk__describe(c, l, &w->written);
 }

@@ -21,11 +21,11 @@ int32_t column__physical(const struct column *c)
 }
 
 /* Returns the page with the smallest or largest bound, or NULL if no page has a value. */
-static const struct page *extreme(const struct chunk_writer *w, const struct leaf *l, bool max)
+static const struct page *extreme(const struct chunk_pages *pages, const struct leaf *l, bool max)
 {
 	const struct page *best = NULL;
 
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++) {
 		if (!p->value_cnt)
 			continue;
 		if (!best || (max ? leaf__cmp(l, p->max, best->max) > 0
@@ -35,18 +35,18 @@ static const struct page *extreme(const struct chunk_writer *w, const struct lea
 	return best;
 }
 
-static void put_statistics(struct thrift *t, const struct leaf *l, struct chunk_writer *w)
+static void put_statistics(struct thrift *t, const struct leaf *l, struct chunk_pages *pages)
 {
-	const struct page *min = extreme(w, l, false), *max = extreme(w, l, true);
+	const struct page *min = extreme(pages, l, false), *max = extreme(pages, l, true);
 	bool min_exact, max_exact;
 
 	thrift__struct(t, 12);
 	thrift__i64(t, 3, (int64_t)leaf__null_cnt(l));
 	if (min) {
-		max_exact = bound__max(&w->bound, l, max->max);
-		thrift__binary(t, 5, w->bound.data, w->bound.sz);
-		min_exact = bound__min(&w->bound, l, min->min);
-		thrift__binary(t, 6, w->bound.data, w->bound.sz);
+		max_exact = bound__max(&pages->bound, l, max->max);
+		thrift__binary(t, 5, pages->bound.data, pages->bound.sz);
+		min_exact = bound__min(&pages->bound, l, min->min);
+		thrift__binary(t, 6, pages->bound.data, pages->bound.sz);
 		thrift__bool(t, 7, max_exact);
 		thrift__bool(t, 8, min_exact);
 	}
@@ -81,51 +81,50 @@ static void put_encoding_stat(struct thrift *t, enum page_type type, enum encodi
 	thrift__end(t);
 }
 
-static void put_meta(struct chunk *c, const struct leaf *l, struct chunk_writer *w,
-		     const struct page *dict)
+static void put_meta(struct chunk *c, const struct leaf *l, struct chunk_pages *pages)
 {
 	struct thrift t = thrift__on(&c->meta);
-	enum encoding encoding = w->v[0].encoding;
+	enum encoding encoding = pages->v[0].encoding;
 
 	thrift__i32(&t, 1, column__physical(l->column));
-	put_encodings(&t, encoding, dict->off != 0);
+	put_encodings(&t, encoding, pages->dict.off != 0);
 	put_path(&t, l);
-	thrift__i32(&t, 4, w->pages.zstd ? CODEC_ZSTD : CODEC_NONE);
+	thrift__i32(&t, 4, pages->zipped ? CODEC_ZSTD : CODEC_NONE);
 	thrift__i64(&t, 5, (int64_t)l->level_cnt);
 	thrift__i64(&t, 6, (int64_t)c->raw_sz);
 	thrift__i64(&t, 7, (int64_t)c->stored_sz);
-	thrift__i64(&t, 9, (int64_t)w->v[0].off);
-	if (dict->off)
-		thrift__i64(&t, 11, (int64_t)dict->off);
-	put_statistics(&t, l, w);
-	thrift__list(&t, 13, THRIFT_STRUCT, dict->off ? 2 : 1);
-	if (dict->off)
+	thrift__i64(&t, 9, (int64_t)pages->v[0].off);
+	if (pages->dict.off)
+		thrift__i64(&t, 11, (int64_t)pages->dict.off);
+	put_statistics(&t, l, pages);
+	thrift__list(&t, 13, THRIFT_STRUCT, pages->dict.off ? 2 : 1);
+	if (pages->dict.off)
 		put_encoding_stat(&t, PAGE_DICT, ENCODING_PLAIN, 1);
-	put_encoding_stat(&t, PAGE_DATA, encoding, w->cnt);
+	put_encoding_stat(&t, PAGE_DATA, encoding, pages->cnt);
 	thrift__end(&t);
 }
 
 /* ---- page index ----------------------------------------------------------------------------- */
 
-static void put_bounds(struct thrift *t, int id, const struct leaf *l, struct chunk_writer *w)
+static void put_bounds(struct thrift *t, int id, const struct leaf *l, struct chunk_pages *pages)
 {
-	thrift__list(t, id, THRIFT_BINARY, w->cnt);
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
-		buf__reset(&w->bound);
+	thrift__list(t, id, THRIFT_BINARY, pages->cnt);
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++) {
+		buf__reset(&pages->bound);
 		if (p->value_cnt && id == 2)
-			bound__min(&w->bound, l, p->min);
+			bound__min(&pages->bound, l, p->min);
 		else if (p->value_cnt)
-			bound__max(&w->bound, l, p->max);
-		thrift__item_binary(t, w->bound.data, w->bound.sz);
+			bound__max(&pages->bound, l, p->max);
+		thrift__item_binary(t, pages->bound.data, pages->bound.sz);
 	}
 }
 
 /* Returns whether both bounds never decrease from page to page, ignoring pages of nulls. */
-static bool is_ascending(const struct leaf *l, const struct chunk_writer *w)
+static bool is_ascending(const struct leaf *l, const struct chunk_pages *pages)
 {
 	const struct page *last = NULL;
 
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++) {
 		if (!p->value_cnt)
 			continue;
 		if (last &&
@@ -136,28 +135,28 @@ static bool is_ascending(const struct leaf *l, const struct chunk_writer *w)
 	return true;
 }
 
-static void put_column_index(struct chunk *c, const struct leaf *l, struct chunk_writer *w)
+static void put_column_index(struct chunk *c, const struct leaf *l, struct chunk_pages *pages)
 {
 	struct thrift t = thrift__on(&c->column_index);
 
-	thrift__list(&t, 1, THRIFT_TRUE, w->cnt);
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++)
+	thrift__list(&t, 1, THRIFT_TRUE, pages->cnt);
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++)
 		thrift__item_bool(&t, p->value_cnt == 0);
-	put_bounds(&t, 2, l, w);
-	put_bounds(&t, 3, l, w);
-	thrift__i32(&t, 4, is_ascending(l, w));
-	thrift__list(&t, 5, THRIFT_I64, w->cnt);
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++)
+	put_bounds(&t, 2, l, pages);
+	put_bounds(&t, 3, l, pages);
+	thrift__i32(&t, 4, is_ascending(l, pages));
+	thrift__list(&t, 5, THRIFT_I64, pages->cnt);
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++)
 		thrift__item_int(&t, (int64_t)(p->cnt - p->value_cnt));
 	thrift__end(&t);
 }
 
-static void put_offset_index(struct chunk *c, const struct chunk_writer *w)
+static void put_offset_index(struct chunk *c, const struct chunk_pages *pages)
 {
 	struct thrift t = thrift__on(&c->offset_index);
 
-	thrift__list(&t, 1, THRIFT_STRUCT, w->cnt);
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+	thrift__list(&t, 1, THRIFT_STRUCT, pages->cnt);
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++) {
 		thrift__element(&t);
 		thrift__i64(&t, 1, (int64_t)p->off);
 		thrift__i32(&t, 2, (int32_t)p->stored_sz);
@@ -167,20 +166,26 @@ static void put_offset_index(struct chunk *c, const struct chunk_writer *w)
 	thrift__end(&t);
 }
 
-int chunk__describe(struct chunk *c, const struct leaf *l, struct chunk_writer *w,
-		    const struct page *dict)
+void chunk__free(struct chunk *c)
 {
-	c->raw_sz = dict->raw_sz;
-	c->stored_sz = dict->stored_sz;
-	for (const struct page *p = w->v; p < w->v + w->cnt; p++) {
+	buf__free(&c->meta);
+	buf__free(&c->column_index);
+	buf__free(&c->offset_index);
+}
+
+int chunk__describe(struct chunk *c, const struct leaf *l, struct chunk_pages *pages)
+{
+	c->raw_sz = pages->dict.raw_sz;
+	c->stored_sz = pages->dict.stored_sz;
+	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++) {
 		c->raw_sz += p->raw_sz;
 		c->stored_sz += p->stored_sz;
 	}
-	put_meta(c, l, w, dict);
-	put_column_index(c, l, w);
-	put_offset_index(c, w);
+	put_meta(c, l, pages);
+	put_column_index(c, l, pages);
+	put_offset_index(c, pages);
 	return buf__err(&c->meta) || buf__err(&c->column_index) || buf__err(&c->offset_index) ||
-			       buf__err(&w->bound)
+			       buf__err(&pages->bound)
 		       ? -ENOMEM
 		       : 0;
 }

@@ -207,7 +207,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	struct finished found = { 0 };
 	int err;
 
-	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner, .keep = o->keep };
+	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
 	err = o->dir ? open_given(f, o) : open_next(f, o);
 	if (err)
 		return err;

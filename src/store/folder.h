@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 #include "store/path.h"
-#include "store/retention.h"
 
 struct folder {
 	int fd;			 /* locked against other writers; -1: not open */
@@ -22,8 +21,7 @@ struct folder {
 	char *path;		 /* for messages */
 	struct path_owner owner; /* gets everything that is created here */
 	uint32_t next;		 /* number of the next batch */
-	struct retention keep;
-	bool removed; /* by folder__remove_empty() */
+	bool removed;		 /* by folder__remove_empty() */
 };
 
 /* Files of a batch, in the order in which they get their names. */
@@ -35,7 +33,6 @@ struct folder_options {
 	const char *dir, *root; /* dir NULL: the next number under root */
 	bool append;		/* dir may have a recording already */
 	bool force;		/* accept a folder that another user owns or may write to */
-	struct retention keep;
 	struct path_owner owner;
 };
 

@@ -349,8 +349,8 @@ bool recording__removed(const struct recording *r)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static int begin(struct recording *r, const struct flight_options *flight,
-		 const struct parquet_options *o)
+static int begin(struct recording *r, const struct recording_options *o,
+		 const struct parquet_options *parquet)
 {
 	int err = idset__init(&r->ids);
 
@@ -364,10 +364,13 @@ static int begin(struct recording *r, const struct flight_options *flight,
 	if (err || !r->events || !r->processes || !r->stacks[STACKS_FIRST] ||
 	    !r->stacks[STACKS_REPEATED] || !r->strings)
 		return -ENOMEM;
-	if (flight->keep_ns && !(r->flight = flight__new(flight)))
+	if (o->flight.keep_ns && !(r->flight = flight__new(&o->flight)))
 		return -ENOMEM;
-	r->writer = writer__new(&r->folder, r->flight, o);
-	return r->writer ? 0 : -errno;
+	r->writer = writer__new(&r->folder, r->flight, parquet);
+	if (!r->writer)
+		return -errno;
+	writer__set_keep(r->writer, &o->keep);
+	return 0;
 }
 
 static int check(const struct recording_options *o, struct parquet_options *parquet)
@@ -390,7 +393,6 @@ struct recording *recording__new(const struct recording_options *o)
 					.root = o->root,
 					.append = o->append,
 					.force = o->force,
-					.keep = o->keep,
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
@@ -407,7 +409,7 @@ struct recording *recording__new(const struct recording_options *o)
 	r->generation = 1;
 	err = folder__open(&r->folder, &where);
 	if (!err) {
-		err = begin(r, &o->flight, &parquet);
+		err = begin(r, o, &parquet);
 		if (err)
 			log__error("cannot begin a recording: %s", strerror(-err));
 	}

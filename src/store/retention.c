@@ -22,6 +22,7 @@ struct kept_batch {
 };
 
 struct kept_batches {
+	const struct retention *keep;
 	const struct folder *folder;
 	struct kept_batch *list; /* ascending by number after kept_batches_read() */
 	size_t cnt, cap;
@@ -86,18 +87,18 @@ static bool is_too_old(const struct kept_batches *k, const struct kept_batch *b)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return k->folder->keep.age_ns && ns_of(now) > b->written_ns + k->folder->keep.age_ns;
+	return k->keep->age_ns && ns_of(now) > b->written_ns + k->keep->age_ns;
 }
 
 /* Returns the smaller one of both limits. The file system may have grown since the last call. */
-static uint64_t max_sz_of(const struct folder *f)
+static uint64_t max_sz_of(const struct retention *keep, const struct folder *f)
 {
-	uint64_t max_sz = f->keep.sz ? f->keep.sz : UINT64_MAX, part_sz;
+	uint64_t max_sz = keep->sz ? keep->sz : UINT64_MAX, part_sz;
 	struct statvfs fs;
 
-	if (!f->keep.percent || fstatvfs(f->fd, &fs) != 0)
+	if (!keep->percent || fstatvfs(f->fd, &fs) != 0)
 		return max_sz;
-	part_sz = (uint64_t)fs.f_blocks * fs.f_frsize / 100 * f->keep.percent;
+	part_sz = (uint64_t)fs.f_blocks * fs.f_frsize / 100 * keep->percent;
 	return part_sz < max_sz ? part_sz : max_sz;
 }
 
@@ -126,14 +127,14 @@ static int kept_batch_remove(struct kept_batches *k, const struct kept_batch *b)
 	return 0;
 }
 
-uint64_t retention__apply(const struct folder *f)
+uint64_t retention__apply(const struct retention *keep, const struct folder *f)
 {
-	struct kept_batches k = { .folder = f };
+	struct kept_batches k = { .keep = keep, .folder = f };
 	uint64_t removed = 0;
 
-	if (!f->keep.age_ns && !f->keep.sz && !f->keep.percent)
+	if (!keep->age_ns && !keep->sz && !keep->percent)
 		return 0;
-	k.max_sz = max_sz_of(f);
+	k.max_sz = max_sz_of(keep, f);
 	kept_batches_read(&k);
 	while (removed + 1 < k.cnt && is_surplus(&k, &k.list[removed]) &&
 	       kept_batch_remove(&k, &k.list[removed]) == 0)

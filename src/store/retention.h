@@ -14,11 +14,11 @@ struct retention {
 struct folder;
 
 /*
- * Removes the oldest batches, all files of each, until the rest is within the limits of
- * folder->keep and the file system has room for two batches of the largest size. Keeps the newest
+ * Removes the oldest batches, all files of each, until the rest is within the limits and the file
+ * system has room for two batches of the largest size. Keeps the newest
  * batch. Does nothing without a limit. A batch that cannot be removed is reported once, and ends
  * this call. Returns the number of batches removed.
  */
-uint64_t retention__apply(const struct folder *);
+uint64_t retention__apply(const struct retention *, const struct folder *);
 
 #endif

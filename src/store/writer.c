@@ -32,12 +32,13 @@ struct writer {
 	uint64_t events;	/* in the current batch */
 	bool in_memory;		/* the current batch is for `flight` */
 	bool skipping;		/* the rest of a batch that found the disk full */
+	struct retention keep;	/* what is kept in the folder */
 	/* shared, under the lock: */
 	pthread_mutex_t lock;
 	struct bell changed;
 	struct part *first, **last;
 	bool stop;
-	struct retention keep; /* for the folder, if it has changed */
+	struct retention new_keep;
 	bool keep_changed;
 	/* shared: */
 	_Atomic size_t waiting; /* parts that are not yet written */
@@ -151,7 +152,7 @@ static void count_batch(struct writer *w, uint64_t rows)
 {
 	atomic_fetch_add(&w->rows, rows);
 	atomic_fetch_add(&w->batches, 1);
-	atomic_fetch_add(&w->removed, retention__apply(w->folder));
+	atomic_fetch_add(&w->removed, retention__apply(&w->keep, w->folder));
 }
 
 /* All files are complete on the disk before one gets its final name. */
@@ -234,7 +235,7 @@ static int write_part(struct writer *w, const struct part *p)
 /* Makes room on a full disk and gives up the current batch. Returns false if that does not help. */
 static bool make_room(struct writer *w, const struct part *p)
 {
-	uint64_t removed = retention__apply(w->folder);
+	uint64_t removed = retention__apply(&w->keep, w->folder);
 
 	if (!removed)
 		return false;
@@ -252,7 +253,7 @@ static int write_oldest(struct writer *w, const struct flight_batch *b)
 	uint64_t sz = b->sz, rows = b->rows, removed;
 	int err = flight__write_oldest(w->flight, w->folder);
 
-	while (err == -ENOSPC && (removed = retention__apply(w->folder)) > 0) {
+	while (err == -ENOSPC && (removed = retention__apply(&w->keep, w->folder)) > 0) {
 		atomic_fetch_add(&w->removed, removed);
 		err = flight__write_oldest(w->flight, w->folder);
 	}
@@ -288,7 +289,7 @@ static struct part *pop(struct writer *w)
 	while (!w->first && !w->stop)
 		bell__wait(&w->changed, &w->lock, UINT64_MAX);
 	if (w->keep_changed)
-		w->folder->keep = w->keep;
+		w->keep = w->new_keep;
 	w->keep_changed = false;
 	p = w->first;
 	if (p) {
@@ -387,7 +388,7 @@ void writer__push(struct writer *w, struct part *p)
 void writer__set_keep(struct writer *w, const struct retention *keep)
 {
 	pthread_mutex_lock(&w->lock);
-	w->keep = *keep;
+	w->new_keep = *keep;
 	w->keep_changed = true;
 	pthread_mutex_unlock(&w->lock);
 }

@@ -9,6 +9,7 @@
 #include "store/flight.h"
 #include "store/folder.h"
 #include "store/parquet.h"
+#include "store/retention.h"
 #include "store/strings.h"
 
 enum { STACKS_FIRST, STACKS_REPEATED, STACKS_CNT };
@@ -33,7 +34,8 @@ struct writer;
 struct writer *writer__new(struct folder *, struct flight *, const struct parquet_options *);
 /* Never blocks. Takes ownership of the part, also after a failure. */
 void writer__push(struct writer *, struct part *);
-/* The limits apply from the next part on. */
+/* The limits of what is kept in the folder apply from the next part on. Without a call there are
+ * none. */
 void writer__set_keep(struct writer *, const struct retention *);
 /* Blocks until fewer than `max` parts wait, or the writer has failed. Returns 0 or its -errno,
  * which was logged. Cheap if there is nothing to wait for. */

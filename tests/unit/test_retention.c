@@ -13,11 +13,13 @@
 
 #include "base/log.h"
 #include "store/folder.h"
+#include "store/retention.h"
 
 #define SECOND_NS 1000000000ull
 #define FILE_SZ	  1000
 
 static struct folder folder;
+static struct retention limits;
 static char dir[] = "/tmp/test_retention.XXXXXX";
 
 static int enter_folder(void **state)
@@ -27,6 +29,7 @@ static int enter_folder(void **state)
 	snprintf(dir, sizeof(dir), "/tmp/test_retention.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
+	limits = (struct retention){ 0 };
 	folder = (struct folder){ .fd = open(dir, O_RDONLY | O_DIRECTORY), .path = dir };
 	return folder.fd < 0 ? -1 : 0;
 }
@@ -85,7 +88,7 @@ static void keeps_all_without_a_limit(void **state)
 {
 	(void)state;
 	make_batches(3);
-	assert_int_equal(retention__apply(&folder), 0);
+	assert_int_equal(retention__apply(&limits, &folder), 0);
 	check_left(1, 3);
 }
 
@@ -93,18 +96,18 @@ static void removes_the_oldest_above_the_size(void **state)
 {
 	(void)state;
 	make_batches(12);
-	folder.keep.sz = 5 * FOLDER_FILE_CNT * FILE_SZ + 1;
-	assert_int_equal(retention__apply(&folder), 7);
+	limits.sz = 5 * FOLDER_FILE_CNT * FILE_SZ + 1;
+	assert_int_equal(retention__apply(&limits, &folder), 7);
 	check_left(8, 12);
-	assert_int_equal(retention__apply(&folder), 0);
+	assert_int_equal(retention__apply(&limits, &folder), 0);
 }
 
 static void removes_what_is_older_than_the_age(void **state)
 {
 	(void)state;
 	make_batches(6);
-	folder.keep.age_ns = 25 * SECOND_NS;
-	assert_int_equal(retention__apply(&folder), 3);
+	limits.age_ns = 25 * SECOND_NS;
+	assert_int_equal(retention__apply(&limits, &folder), 3);
 	check_left(4, 6);
 }
 
@@ -112,8 +115,8 @@ static void keeps_the_newest_batch_in_any_case(void **state)
 {
 	(void)state;
 	make_batches(2);
-	folder.keep.sz = 1;
-	assert_int_equal(retention__apply(&folder), 1);
+	limits.sz = 1;
+	assert_int_equal(retention__apply(&limits, &folder), 1);
 	check_left(2, 2);
 }
 
@@ -123,8 +126,8 @@ static void leaves_other_files_alone(void **state)
 	make_batches(3);
 	assert_int_equal(mknodat(folder.fd, "events-notes.parquet", S_IFREG | 0600, 0), 0);
 	assert_int_equal(mknodat(folder.fd, "events-000009.parquet.tmp", S_IFREG | 0600, 0), 0);
-	folder.keep.sz = 1;
-	assert_int_equal(retention__apply(&folder), 2);
+	limits.sz = 1;
+	assert_int_equal(retention__apply(&limits, &folder), 2);
 	assert_int_equal(faccessat(folder.fd, "events-notes.parquet", F_OK, 0), 0);
 	assert_int_equal(faccessat(folder.fd, "events-000009.parquet.tmp", F_OK, 0), 0);
 }
@@ -149,12 +152,13 @@ static void removes_the_oldest_above_a_part_of_the_file_system(void **state)
 {
 	(void)state;
 	mount_small_disk();
-	folder.keep = (struct retention){ .percent = 10, .sz = 1 << 30 };
+	limits = (struct retention){ .percent = 10, .sz = 1 << 30 };
 	make_batches(5);
-	assert_int_equal(retention__apply(&folder), 3); /* 6.4 KB; a batch has 3,000 bytes */
+	assert_int_equal(retention__apply(&limits, &folder),
+			 3); /* 6.4 KB; a batch has 3,000 bytes */
 	check_left(4, 5);
-	folder.keep.sz = 3 * FILE_SZ; /* the smaller limit counts */
-	assert_int_equal(retention__apply(&folder), 1);
+	limits.sz = 3 * FILE_SZ; /* the smaller limit counts */
+	assert_int_equal(retention__apply(&limits, &folder), 1);
 	unmount_small_disk();
 }
 
@@ -163,9 +167,9 @@ static void makes_room_on_a_full_disk(void **state)
 {
 	(void)state;
 	mount_small_disk();
-	folder.keep.age_ns = 3600 * SECOND_NS;
+	limits.age_ns = 3600 * SECOND_NS;
 	make_batches(5); /* 15 files, a page each: all but one */
-	assert_int_equal(retention__apply(&folder), 1);
+	assert_int_equal(retention__apply(&limits, &folder), 1);
 	check_left(2, 5);
 	unmount_small_disk();
 }
