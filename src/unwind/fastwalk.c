@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "unwind/rulecache.h"
+#include "unwind/suffixcache.h"
+
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/nocfi.h"
 
-#include "unwind/slowwalk_private.h"
-
 #define ENTRY_MAX 16 /* bytes of stack that a program's first instructions may use */
 
 /* ---- return addresses ---- */

@@ -7,8 +7,7 @@
 #ifndef UNWIND_NOCFI_H
 #define UNWIND_NOCFI_H
 
-#include "cfi/libdwrules.h"
-#include "unwind/slowwalk.h"
+#include "unwind/slowwalk_state.h"
 
 /* `cfi`: of the file, NULL if there is none. `place`: the link-time address of the code. `caller`:
  * the frame has called the one before. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "unwind/fastwalk.h"
+#include "unwind/fastslot.h"
 
 /* Returns true for the pseudo frame after the root, which has a return address of 0. */
 static bool is_end(const struct frame *f)
