@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Readers and writers of record streams. Each format implements both interfaces. The table of
- * formats is in stream.c.
- */
+/* Readers and writers of record streams. Each format of formats/formats.h implements both
+ * interfaces. */
 #ifndef FORMATS_STREAM_H
 #define FORMATS_STREAM_H
 
@@ -76,13 +74,6 @@ struct stream_writer {
 
 /* ---- readers ---- */
 
-/* Returns the format by the first bytes of the input, or FORMAT_UNKNOWN. */
-enum format format__detect(struct input *);
-const char *format__name(enum format);
-enum format format__by_name(const char *); /* FORMAT_UNKNOWN if there is none */
-
-/* Reads the header; check reader->fault. Returns NULL with errno set if out of memory. */
-struct stream_reader *stream_reader__new(enum format, struct input *);
 void stream_reader__free(struct stream_reader *);
 
 /* Stores the next record. It is valid until the next call, or as long as the input holds it.
@@ -115,8 +106,6 @@ struct stream_writer_options {
 	struct output *out;		    /* borrowed */
 };
 
-struct stream_writer *stream_writer__new(
-	const struct stream_writer_options *); /* NULL + errno on failure */
 void stream_writer__free(struct stream_writer *);
 
 static inline void stream_writer__begin(struct stream_writer *w)

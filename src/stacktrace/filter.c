@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "formats/formats.h"
 #include "stacktrace/chainjoin.h"
 #include "stacktrace/profile.h"
 #include "stacktrace/queue.h"

@@ -8,6 +8,7 @@
 
 #include "base/completion.h"
 #include "base/parse.h"
+#include "formats/formats.h"
 
 #define LATENCY_NS     250000000
 #define LATENCY_MAX_NS 60000000000

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "formats/formats.h"
 #include "formats/itemstack.h"
-#include "formats/stream.h"
 
 static void see(const struct item *item)
 {

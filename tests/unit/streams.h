@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "formats/stream.h"
+#include "formats/formats.h"
 
 struct bytes {
 	uint8_t *data;

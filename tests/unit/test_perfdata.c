@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perfdata.h"
+#include "formats/formats.h"
 #include "formats/itemstack.h"
+#include "formats/perfdata.h"
 #include "streams.h"
 
 #define FILE_DATA "tests/golden/file.data"

@@ -5,6 +5,7 @@
 #include <byteswap.h>
 #include <stdlib.h>
 
+#include "formats/formats.h"
 #include "formats/itemstack.h"
 #include "formats/sysprof.h"
 #include "streams.h"
