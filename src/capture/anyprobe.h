@@ -8,17 +8,10 @@
 
 #include <stdbool.h>
 
-#include "bpf/anysite.h"
+#include "capture/anyplace.h"
 #include "capture/probe.h"
 
 struct collector_bpf;
-
-/* What the rows of a place say of it and of its arguments. */
-struct any_place {
-	const char *name; /* PATH:FUNCTION, GROUP:NAME, PATH:PROVIDER:NAME */
-	char names[EVENT_ARG_CNT][32];
-	struct any_site site; /* its first */
-};
 
 struct any_probes;
 

@@ -3,7 +3,10 @@
 #ifndef CAPTURE_TRACEPOINT_H
 #define CAPTURE_TRACEPOINT_H
 
-#include "capture/anyprobe.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/anyplace.h"
 
 /*
  * Reads the tracepoint GROUP:NAME. `fields` are names with '+' between them, NULL: the first ones.

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/strtab.h"
-#include "pprof/builder_state.h"
+#include "pprof/builder_private.h"
 #include "base/utf8.h"
 
 static uint32_t intern(struct builder *b, const char *s, size_t sz)

@@ -3,7 +3,7 @@
 #ifndef PPROF_BUILDER_INDEX_H
 #define PPROF_BUILDER_INDEX_H
 
-#include "pprof/builder_state.h"
+#include "pprof/builder_private.h"
 
 /* Entry i has the id i; entry 0 is NULL. Borrows the entries. */
 struct builder_index {

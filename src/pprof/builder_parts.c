@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pprof/builder.h"
-#include "pprof/builder_state.h"
+#include "pprof/builder_private.h"
 
 void builder__keep(struct builder *b, uint64_t stack_id)
 {

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "base/strtab.h"
-#include "pprof/builder_state.h"
+#include "pprof/builder_private.h"
 
 #define PROFILE_SZ_MAX INT32_MAX /* the largest message of protobuf */
 #define PAGE_SZ	       4096

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of a builder. Private to builder.c and builder_parts.c, which fill it, and to the
  * writers of formats. */
-#ifndef PPROF_BUILDER_STATE_H
-#define PPROF_BUILDER_STATE_H
+#ifndef PPROF_BUILDER_PRIVATE_H
+#define PPROF_BUILDER_PRIVATE_H
 
 #include "base/buf.h"
 #include "profile.pb-c.h"
