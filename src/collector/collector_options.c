@@ -14,7 +14,6 @@
 #include "collector/memorylimit.h"
 #include "collector/optiontable.h"
 #include "collector/optionvalues.h"
-#include "collector/statusfile.h"
 #include "event/kind.h"
 #include "runtime/runtimes.h"
 #include "store/parquet.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cputime.h"
+#include "collector/rows.h"
 #include "event/kind.h"
 
 #define EVERY_NS    500000000
@@ -206,11 +207,11 @@ static void governor_act(struct governor *g, uint64_t now_ns)
 		return;
 	capture__thin(g->o.capture, p, g->plan.sources[i].every);
 	session__rate(g->o.session,
-		      &(struct session_rate){ .source = p->name,
-					      .reason = over ? "over_budget" : "within_budget",
-					      .every = g->plan.sources[i].every,
-					      .from_ns = g->changed_ns[i],
-					      .to_ns = now_ns });
+		      &(struct rate_change){ .source = p->name,
+					     .reason = over ? "over_budget" : "within_budget",
+					     .every = g->plan.sources[i].every,
+					     .from_ns = g->changed_ns[i],
+					     .to_ns = now_ns });
 	g->changed_ns[i] = now_ns;
 }
 

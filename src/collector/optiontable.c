@@ -2,7 +2,6 @@
 #include "collector/optiontable.h"
 
 #include "cfi/tablecache.h"
-#include "collector/statusfile.h"
 
 const struct preset collector_presets[] = {
 	{ "always-on", "programs = profile:uk:49,switch:uk:10ms,exec:n\n"

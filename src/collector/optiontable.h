@@ -6,6 +6,7 @@
 #include <argp.h>
 
 #define DEFAULT_PROBES "profile:u:99,rss:u:29,switch:ku:0s"
+#define STATUS_FILE    "/run/collector/status" /* default of --status */
 
 enum collector_key {
 	KEY_DURATION = 256,

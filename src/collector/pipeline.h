@@ -6,10 +6,11 @@
 #ifndef COLLECTOR_PIPELINE_H
 #define COLLECTOR_PIPELINE_H
 
+#include "collector/deferred.h"
 #include "collector/openops.h"
 #include "collector/rows.h"
-#include "collector/session.h"
 #include "collector/slice.h"
+#include "collector/tally.h"
 #include "collector/threadtable.h"
 #include "collector/walker.h"
 #include "process/process.h"

@@ -16,7 +16,6 @@
 #include "base/capabilities.h"
 #include "base/log.h"
 #include "base/strcopy.h"
-#include "collector/statusfile.h"
 
 #define FILES_FEW 200 /* fewer open files may be the cause of any failure at the start */
 

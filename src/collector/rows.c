@@ -8,7 +8,6 @@
 #include "collector/detail.h"
 #include "collector/probeargs.h"
 #include "collector/processrows.h"
-#include "collector/session.h"
 #include "collector/spannames.h"
 #include "event/kind.h"
 
@@ -208,7 +207,7 @@ int rows__add_loss(struct rows *r, const struct capture_loss *l, uint64_t from_n
 	return rows_add_note(r, &row, l->probe, l->reason);
 }
 
-int rows__add_rate(struct rows *r, const struct session_rate *rate)
+int rows__add_rate(struct rows *r, const struct rate_change *rate)
 {
 	struct row row = {
 		.timestamp = clock__unix_ns(&r->clock, rate->to_ns),

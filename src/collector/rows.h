@@ -54,8 +54,14 @@ void rows__sweep(struct rows *);
  */
 int rows__add_loss(struct rows *, const struct capture_loss *, uint64_t from_ns, uint64_t to_ns);
 
+/* A change of a source's rate. Times: CLOCK_MONOTONIC. */
+struct rate_change {
+	const char *source, *reason;
+	uint32_t every;		 /* 1 of so many events is recorded from now on */
+	uint64_t from_ns, to_ns; /* the time since the last change */
+};
+
 /* Adds a row of kind `rate`. Returns 0 or -ENOMEM. */
-struct session_rate;
-int rows__add_rate(struct rows *, const struct session_rate *);
+int rows__add_rate(struct rows *, const struct rate_change *);
 
 #endif

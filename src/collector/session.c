@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/pipeline.h"
+#include "collector/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "collector/pipeline.h"
 #include "event/kind.h"
 
 #define END_PATIENCE_NS 2000000000 /* for files */
@@ -148,7 +149,7 @@ void session__loss(const struct capture_loss *l, void *session)
 	pipeline__loss(session, l);
 }
 
-void session__rate(struct session *s, const struct session_rate *rate)
+void session__rate(struct session *s, const struct rate_change *rate)
 {
 	if (rows__add_rate(&s->rows, rate) != 0)
 		s->err = -ENOMEM;

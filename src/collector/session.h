@@ -13,6 +13,7 @@
 
 struct session;
 struct any_probes;
+struct rate_change; /* collector/rows.h */
 
 /* Borrows the census, which must outlive the session; its jobs must be stopped first. Borrows
  * `runtimes`; NULL: none are recorded. Returns NULL + errno (already logged). */
@@ -26,13 +27,8 @@ void session__set_probes(struct session *, const struct any_probes *);
 void session__records(const struct record *, size_t cnt, void *session);
 /* Counts lost events and adds their rows. Callback of capture__losses(). */
 void session__loss(const struct capture_loss *, void *session);
-/* Adds the row of a change of a source's rate. Times: CLOCK_MONOTONIC. */
-struct session_rate {
-	const char *source, *reason;
-	uint32_t every;		 /* 1 of so many events is recorded from now on */
-	uint64_t from_ns, to_ns; /* the time since the last change */
-};
-void session__rate(struct session *, const struct session_rate *);
+/* Adds the row of a change of a source's rate. */
+void session__rate(struct session *, const struct rate_change *);
 /* Call it before each drain, with the time up to which everything was drained. Returns 0, or -errno
  * if the recording failed and the caller must stop. */
 int session__tick(struct session *, uint64_t now_ns);

@@ -8,6 +8,7 @@
 
 #include "base/cputime.h"
 #include "collector/memoryparts.h"
+#include "collector/optiontable.h"
 #include "collector/textfile.h"
 #include "stacks/labels.h"
 

@@ -11,8 +11,6 @@
 #include "collector/session.h"
 #include "store/recording.h"
 
-#define STATUS_FILE "/run/collector/status"
-
 /* Returns the process that writes the file; 0 if there is none. */
 int statusfile__pid(const char *path);
 
