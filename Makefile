@@ -314,12 +314,9 @@ format-check:
 .PHONY: lint lint-source lint-scripts lint-tidy
 lint: format-check lint-source lint-scripts lint-tidy
 
-# Folders of src in which no modules include each other. Add a folder when its last circle is gone.
-WITHOUT_CIRCLES := event elf process symbol jit runtime cfi stacks stacktrace libstacktrace stacksexport $(addprefix stacksexport/,duck model profile trace)
-
 lint-source:
 	@tools/check-layers $(foreach l,$(LAYERS),"$(l): $($(l)_MAY)")
-	@tools/check-circles bpf $(addprefix src/,$(WITHOUT_CIRCLES))
+	@tools/check-circles bpf $(sort $(dir $(wildcard src/*/*.h src/*/*/*.h)))
 	@tools/check-english
 	@tools/check-sizes
 

@@ -6,6 +6,7 @@
 
 #include "stacksexport/web/flame.h"
 #include "stacksexport/web/jsonout.h"
+#include "stacksexport/web/slices.h"
 
 static int progress__answer(struct web_request *r, struct answer *a)
 {
@@ -24,11 +25,17 @@ static int cancel__answer(struct web_request *r, struct answer *a)
 	return 0;
 }
 
+static int flame_or_slices__answer(struct web_request *r, struct answer *a)
+{
+	return query_params__find(&r->params, "slices") ? slices__answer(r, a)
+							: flame__answer(r, a);
+}
+
 static const struct endpoint endpoints[] = {
 	{ "recording", recording__answer, false, true },
 	{ "timeline", timeline__answer, false, true },
 	{ "heatmap", heatmap__answer, false, true },
-	{ "flame", flame__answer, false, true },
+	{ "flame", flame_or_slices__answer, false, true },
 	{ "functions", functions__answer, false, true },
 	{ "sandwich", sandwich__answer, false, true },
 	{ "diff", diff__answer, false, false },

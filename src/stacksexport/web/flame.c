@@ -7,7 +7,6 @@
 
 #include "stacksexport/web/jsonout.h"
 #include "stacksexport/web/rootedtree.h"
-#include "stacksexport/web/slices.h"
 
 #define LIMIT_DEFAULT 20000
 #define LIMIT_MAX     200000
@@ -444,6 +443,5 @@ static int show_answer(const struct flame *f, const struct metric_shape *shape, 
 
 int flame__answer(struct web_request *r, struct answer *a)
 {
-	return query_params__find(&r->params, "slices") ? slices__answer(r, a)
-							: flame__draw(r, show_answer, a);
+	return flame__draw(r, show_answer, a);
 }

@@ -42,6 +42,7 @@ typedef int flame_show_fn(const struct flame *, const struct metric_shape *, str
  * -errno, with the answer's error. */
 int flame__draw(struct web_request *, flame_show_fn *, struct answer *);
 
+/* Answers api/flame without `slices`. */
 int flame__answer(struct web_request *, struct answer *);
 
 #endif

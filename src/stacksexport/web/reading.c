@@ -11,7 +11,6 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/frames.h"
 #include "stacksexport/duck/share.h"
-#include "stacksexport/web/live.h"
 
 static void reading_done(struct source *s, enum source_part part)
 {
@@ -197,9 +196,8 @@ static void *reading_stacks(void *arg)
 	return NULL;
 }
 
-static void *reading_thread(void *arg)
+void reading__all(struct source *s)
 {
-	struct source *s = arg;
 	pthread_t stacks;
 	bool has_stacks = pthread_create(&stacks, NULL, reading_stacks, s) == 0;
 
@@ -209,24 +207,4 @@ static void *reading_thread(void *arg)
 		reading_done(s, parts[i].part);
 	if (has_stacks)
 		pthread_join(stacks, NULL);
-	if (s->live && !s->failed)
-		live__follow(s);
-	return NULL;
-}
-
-int reading__start(struct source *s)
-{
-	struct db *db = &s->request.db;
-	int err = db__script(db, "sql/view/open.sql");
-
-	if (!err)
-		err = db__script(db, "sql/view/slices.sql");
-	if (!err && db->in_order)
-		err = db__script(db, "sql/view/slices_in_order.sql");
-	if (!err)
-		err = db__lock_down(db, s->live ? s->request.files.label : NULL);
-	if (!err)
-		err = -pthread_create(&s->reader, NULL, reading_thread, s);
-	s->has_reader = !err;
-	return err;
 }

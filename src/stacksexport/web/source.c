@@ -8,24 +8,6 @@
 #include "base/log.h"
 #include "stacksexport/duck/share.h"
 #include "stacksexport/progress.h"
-#include "stacksexport/web/reading.h"
-
-int source__open(struct source *s, const struct export_options *o, struct running *running,
-		 struct model *model)
-{
-	int status;
-
-	*s = (struct source){ .running = running, .model = model };
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
-	pthread_mutex_init(&s->wakings_lock, NULL);
-	s->options = *o;
-	status = request__open(&s->request, &s->options);
-	s->live = s->request.files.grow;
-	if (status == STATUS_OK && reading__start(s) != 0)
-		status = STATUS_FAILED;
-	return status;
-}
 
 void source__close(struct source *s)
 {

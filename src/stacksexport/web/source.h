@@ -38,9 +38,7 @@ struct source {
 	bool has_wakings; /* page.wakings exists; protected by wakings_lock */
 };
 
-/* Opens a recording and starts a thread that reads it. Returns STATUS_OK, or an exit status
- * (already logged); call source__close() in either case. */
-int source__open(struct source *, const struct export_options *, struct running *, struct model *);
+/* Stops the thread of source__open() (sourcethread.h). */
 void source__close(struct source *);
 
 /* Waits until a part has been read. Returns 0, or -EIO with the reason in `error`. */

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "stacksexport/web/jsonout.h"
+#include "stacksexport/web/sourcethread.h"
 
 /* The recordings are arguments or options -r; none: the newest one. */
 static int view_open_source(struct view *v, const char *recording)
