@@ -185,6 +185,33 @@ static int load(struct collector *c)
 	return err ? err : census_err;
 }
 
+/* Makes the session, and what watches it. */
+static int open_session(struct collector *c)
+{
+	struct options *o = &c->options;
+
+	/* reads the kernel's symbols if it takes kernel stacks; the trampolines of the programs are
+	 * among them now */
+	c->session = session__new(o, c->recording, &c->census, c->runtimes);
+	if (!c->session)
+		return -errno;
+	session__set_probes(c->session, capture__any_probes(c->capture));
+	c->drained_ns = monotonic__ns();
+	c->memory = memory__new(process_table__files(c->census.processes), c->census.jobs,
+				o->max_memory_sz);
+	if (!c->memory)
+		return -errno;
+	c->statusfile =
+		statusfile__new(o->status_path, &(struct statusfile_sources){ c->session, c->memory,
+									      c->recording });
+	c->metrics = metrics__new(o->metrics_path, &(struct metrics_sources)METRICS_SOURCES(c));
+	c->trigger = trigger__new(c->census.jobs);
+	if (!c->trigger)
+		return -errno;
+	trigger__watch(c->trigger, o->conditions, o->condition_cnt, c->session);
+	return 0;
+}
+
 /* Forks the command's process first, because it must not inherit what is opened later. */
 static int prepare(struct collector *c)
 {
@@ -227,26 +254,9 @@ static int prepare(struct collector *c)
 	err = open_runtimes(c);
 	if (err)
 		return err;
-	/* reads the kernel's symbols if it takes kernel stacks; the trampolines of the programs are
-	 * among them now */
-	c->session = session__new(o, c->recording, &c->census, c->runtimes);
-	if (!c->session)
-		return -errno;
-	session__set_probes(c->session, capture__any_probes(c->capture));
-	c->drained_ns = monotonic__ns();
-	c->memory = memory__new(process_table__files(c->census.processes), c->census.jobs,
-				o->max_memory_sz);
-	if (!c->memory)
-		return -errno;
-	c->statusfile =
-		statusfile__new(o->status_path, &(struct statusfile_sources){ c->session, c->memory,
-									      c->recording });
-	c->metrics = metrics__new(o->metrics_path, &(struct metrics_sources)METRICS_SOURCES(c));
-	c->trigger = trigger__new(c->census.jobs);
-	if (!c->trigger)
-		return -errno;
-	trigger__watch(c->trigger, o->conditions, o->condition_cnt, c->session);
-	err = open_governor(c);
+	err = open_session(c);
+	if (!err)
+		err = open_governor(c);
 	if (!err)
 		err = collect_streams(c);
 	return err ? err : watch_all(c);

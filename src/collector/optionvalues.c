@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collector/optionvalues.h"
+#include "collector/collector_options_private.h"
 
 #include <errno.h>
 #include <pwd.h>

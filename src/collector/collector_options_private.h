@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The values of the collector's options. A function that is given a mistake says where it is, and
- * does not return. Private to collector_options.c.
+ * optionvalues.c: the values of the collector's options. A function that is given a mistake says
+ * where it is, and does not return. Private to collector_options.c.
  */
-#ifndef COLLECTOR_OPTIONVALUES_H
-#define COLLECTOR_OPTIONVALUES_H
+#ifndef COLLECTOR_COLLECTOR_OPTIONS_PRIVATE_H
+#define COLLECTOR_COLLECTOR_OPTIONS_PRIVATE_H
 
 #include <argp.h>
 
