@@ -50,9 +50,9 @@ struct capture_goroutine {
 
 /*
  * Where an interpreter keeps the calls of a thread: in a linked list that begins in the thread's
- * state. It is the same for all processes of one executable file. The key in the map `runtimes` is
- * the inode number of that file. A false match is noticed, because the state has the thread's own
- * id.
+ * state, or one after the other. It is the same for all processes of one executable file. The key
+ * in the map `runtimes` is the inode number of that file. A false match is noticed, because the
+ * state has the thread's own id.
  */
 struct capture_runtime {
 	/* offset from the thread pointer: words that may have the address of the state; the second
@@ -60,7 +60,9 @@ struct capture_runtime {
 	__s64 state_off[2];
 	/* offset from the thread pointer: the value that the state has as the thread's id */
 	__s64 self_off;
-	__u32 id_off;	 /* bytes, in the state */
+	/* bytes: pointers from the state to the struct with the id; 0: none */
+	__u32 id_path[2];
+	__u32 id_off;	 /* bytes, in that struct */
 	__u32 first_off; /* bytes, in the state: the address of the first frame */
 	/* bytes: if set, that word points to a struct that has the address here */
 	__u32 indirect;
@@ -69,10 +71,22 @@ struct capture_runtime {
 	__u32 cookie[3];
 	__u64 code_mask; /* the bits of a function's address; the other bits are tags */
 	__u32 layout;	 /* for user space */
-	__u32 unused;
+	__u32 frame_sz;	 /* bytes; not 0: Ruby's frames, which lie one after the other */
 };
 
 #define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */
+
+/*
+ * Ruby (vm_core.h, method.h). A call of a C method has the address of its method entry, with this
+ * bit, in place of an instruction sequence. The cookie is made of three words of the method entry
+ * from `def` on, or of an instruction sequence's body: iseq_encoded, pathobj and base_label.
+ */
+#define CAPTURE_RUBY_CFUNC 1
+#define CAPTURE_RUBY_BODY  16 /* bytes: rb_iseq_t.body */
+#define CAPTURE_RUBY_DEF   16 /* bytes: rb_callable_method_entry_t.def */
+#define CAPTURE_RUBY_CODE  1  /* words of a body */
+#define CAPTURE_RUBY_PATH  8
+#define CAPTURE_RUBY_LABEL 9
 
 /* Progress along the list. */
 struct capture_calls {
@@ -81,7 +95,8 @@ struct capture_calls {
 	__u64 at;	    /* offset of the event_runtime in data[] */
 	__u64 base;	    /* see there */
 	__u64 window;	    /* address of words[0]; 0: no list */
-	__u64 before;	    /* address of the last frame */
+	__u64 before;	    /* address of the last frame; Ruby: of the environments in words[] */
+	__u64 low, end;	    /* Ruby: the VM's stack */
 	__u64 code, cookie; /* of the last frame */
 	/* Has the window, a single frame or a function. As many words as a masked index can reach.
 	 */

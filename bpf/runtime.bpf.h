@@ -7,6 +7,7 @@
 #ifndef RUNTIME_BPF_H
 #define RUNTIME_BPF_H
 
+#include "bpf/ruby.bpf.h"
 #include "bpf/user.bpf.h"
 
 /* Keys are inode numbers of executable files, so that an exec or fork of a known file needs no
@@ -25,35 +26,28 @@ static __always_inline const struct capture_runtime *runtime__of(const struct mm
 	return bpf_map_lookup_elem(&runtimes, &ino);
 }
 
-static __always_inline __u64 user__word(const struct user *u, __u64 addr)
+/* Returns the address of the thread's state. 0: there is none, or it belongs to another thread. */
+static __always_inline __u64 calls__state(const struct user *u, const struct capture_runtime *r)
 {
-	__u64 word = 0;
-
-	return user__read(u, &word, sizeof(word), addr) ? 0 : word;
-}
-
-/* Returns the base to which the thread's state refers: the first frame, or its place. 0: there is
- * no such state, or it belongs to another thread. */
-static __always_inline __u64 calls__base(const struct user *u, const struct capture_runtime *r)
-{
-	__u64 tp = task__thread_pointer(u->task), state;
+	__u64 tp = task__thread_pointer(u->task), state, id;
 
 	if (!tp)
 		return 0;
 	state = user__word(u, tp + r->state_off[0]);
 	if (!state && r->state_off[1] != r->state_off[0])
 		state = user__word(u, tp + r->state_off[1]);
-	if (!state || user__word(u, state + r->id_off) != tp + r->self_off)
-		return 0;
-	return user__word(u, state + r->first_off);
+	id = state;
+	if (id && r->id_path[0])
+		id = user__word(u, id + r->id_path[0]);
+	if (id && r->id_path[1])
+		id = user__word(u, id + r->id_path[1]);
+	return id && user__word(u, id + r->id_off) == tp + r->self_off ? state : 0;
 }
 
-#define WORD(index) ((index) & (2 * CAPTURE_WINDOW_WORDS - 1))
-#define WINDOW_SZ   (CAPTURE_WINDOW_WORDS * sizeof(__u64))
-#define CALL_SZ	    (CAPTURE_CALL_WORDS * sizeof(__u64))
-#define SINGLE	    CAPTURE_WINDOW_WORDS /* words of a frame that is not in the window */
-#define FUNCTION    (CAPTURE_WINDOW_WORDS + 16)
-#define NO_WORDS    (~0ULL)
+#define WINDOW_SZ (CAPTURE_WINDOW_WORDS * sizeof(__u64))
+#define CALL_SZ	  (CAPTURE_CALL_WORDS * sizeof(__u64))
+#define SINGLE	  CAPTURE_WINDOW_WORDS /* words of a frame that is not in the window */
+#define FUNCTION  (CAPTURE_WINDOW_WORDS + 16)
 
 /* Returns 0 if the function cannot be read. Recursive calls of one function read it once. */
 static __always_inline __u64 call__cookie(const struct user *u, const struct capture_runtime *r,
@@ -105,7 +99,7 @@ static __always_inline long call__copy(const struct user *u)
 {
 	struct capture_calls *calls = &slot__of(u->event)->calls;
 	const struct capture_runtime *r = &calls->runtime;
-	__u64 at = calls->next, word, off;
+	__u64 at = calls->next, word;
 	struct event_call *call;
 
 	if (!at || calls->cnt >= EVENT_CALLS_MAX)
@@ -113,11 +107,9 @@ static __always_inline long call__copy(const struct user *u)
 	word = frame__read(u, calls, at);
 	if (word == NO_WORDS)
 		return 1;
-	off = calls->at + sizeof(struct event_runtime) + calls->cnt * sizeof(*call);
-	OPAQUE(off);
-	if (off > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz) + CAPTURE_RUNTIME_SZ - sizeof(*call))
+	call = call__room(u, calls);
+	if (!call)
 		return 1;
-	call = (void *)(u->event->data + off);
 	call->at = at;
 	call->code = calls->words[WORD(word + r->code)];
 	call->instr = calls->words[WORD(word + r->instr)];
@@ -134,9 +126,27 @@ static long call__copy_next(__u64 i, struct user *u)
 	return call__copy(u);
 }
 
+static long ruby__copy_next(__u64 i, struct user *u)
+{
+	(void)i;
+	return ruby__copy(u);
+}
+
 #define CALLS_UNROLLED_MAX 128 /* without bpf_loop(), the verifier checks every iteration */
 
-static __always_inline void calls__follow(struct user *u)
+static __always_inline void ruby__follow(struct user *u)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
+		bpf_loop(EVENT_CALLS_MAX, ruby__copy_next, u, 0);
+		return;
+	}
+	for (__u64 i = 0; i < CALLS_UNROLLED_MAX; i++) {
+		if (ruby__copy(u))
+			break;
+	}
+}
+
+static __always_inline void list__follow(struct user *u)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
 		bpf_loop(EVENT_CALLS_MAX, call__copy_next, u, 0);
@@ -148,18 +158,32 @@ static __always_inline void calls__follow(struct user *u)
 	}
 }
 
-/* Returns the first frame of the list, or 0 if there is none. */
-static __always_inline __u64 calls__begin(const struct user *u, struct capture_calls *calls)
+/* Finds the first frame of the list; there may be none. */
+static __always_inline void list__begin(const struct user *u, struct capture_calls *calls,
+					__u64 state)
 {
 	const struct capture_runtime *r = &calls->runtime;
-	__u64 base = calls__base(u, r);
+	__u64 base = user__word(u, state + r->first_off);
 
 	calls->base = base;
-	calls->cnt = calls->window = calls->code = calls->cookie = 0;
 	calls->next = base;
 	if (base && r->indirect != CAPTURE_NOT_INDIRECT)
 		calls->next = user__word(u, base + r->indirect);
 	calls->before = calls->next; /* the innermost frame begins a window */
+}
+
+/* Returns the first frame, or 0 if there is none. */
+static __always_inline __u64 calls__begin(const struct user *u, struct capture_calls *calls)
+{
+	__u64 state = calls__state(u, &calls->runtime);
+
+	calls->cnt = calls->window = calls->code = calls->cookie = calls->next = 0;
+	if (!state)
+		return 0;
+	if (calls->runtime.frame_sz)
+		ruby__begin(u, calls, state);
+	else
+		list__begin(u, calls, state);
 	return calls->next;
 }
 
@@ -176,7 +200,10 @@ static __always_inline __u64 calls__copy(struct user *u, struct event *e, __u64 
 	calls->at = at;
 	if (!calls__begin(u, calls))
 		return 0;
-	calls__follow(u);
+	if (calls->runtime.frame_sz)
+		ruby__follow(u);
+	else
+		list__follow(u);
 	at = calls->at;
 	OPAQUE(at);
 	if (at > CAPTURE_BEFORE_RUNTIME(cfg.stack_sz))

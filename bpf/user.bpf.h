@@ -59,4 +59,12 @@ static __always_inline long user__read(const struct user *u, void *dst, __u32 sz
 	return bpf_probe_read_kernel(dst, sz, u->bounce);
 }
 
+/* Returns 0 if the word cannot be read. */
+static __always_inline __u64 user__word(const struct user *u, __u64 addr)
+{
+	__u64 word = 0;
+
+	return user__read(u, &word, sizeof(word), addr) ? 0 : word;
+}
+
 #endif

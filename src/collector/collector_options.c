@@ -53,7 +53,8 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
-		options__wrong(state, "runtimes", arg, "a comma list of: java, javascript, python");
+		options__wrong(state, "runtimes", arg,
+			       "a comma list of: java, javascript, python, ruby");
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state);

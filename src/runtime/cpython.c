@@ -280,11 +280,11 @@ static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *
 	for (size_t i = 0; i < c->cnt; i++) {
 		if (owner_of(c->layout, &c->calls[i]) < OWNED_BY_INTERPRETER)
 			continue;
-		runs[cnt++] = (struct runtime_run){ first, i - first, c->calls[i].at };
+		runs[cnt++] = (struct runtime_run){ first, i - first, c->calls[i].at, 0 };
 		first = i + 1;
 	}
 	if (first < c->cnt)
-		runs[cnt++] = (struct runtime_run){ first, c->cnt - first, 0 };
+		runs[cnt++] = (struct runtime_run){ first, c->cnt - first, 0, 0 };
 	return cnt;
 }
 
@@ -298,7 +298,7 @@ static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *
 	for (size_t i = 0; i < c->cnt; i++) {
 		if (!owner_of(c->layout, &c->calls[i]) && i + 1 < c->cnt)
 			continue;
-		runs[cnt++] = (struct runtime_run){ first, i + 1 - first, cframe };
+		runs[cnt++] = (struct runtime_run){ first, i + 1 - first, cframe, 0 };
 		first = i + 1;
 		if (!snapshot__word(c->stack, cframe + c->layout->at[AT_CFRAME_PREVIOUS], &cframe))
 			cframe = 0;

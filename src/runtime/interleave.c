@@ -26,17 +26,45 @@ static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
 	return NOWHERE;
 }
 
-/* From the frame that runs the innermost calls on, all frames of the interpreter's file are the
- * interpreter itself. The root stays, so that all stacks of a program begin with the same frame. */
+#define FUNCTION_MAX (64u << 10) /* bytes of a function in machine code */
+
+/*
+ * Returns the native frame before which the calls go that frame `runner` runs: that one, or a
+ * callee that is the interpreter, too. If the innermost call is a C function, its frame is the one
+ * closest to the start of that function; the frames from there up to the runner are the
+ * interpreter.
+ */
+static size_t find_place(const struct interleave_input *in, const struct runtime_run *run,
+			 const struct trace *t, size_t from, size_t runner)
+{
+	size_t place = in->runtime->has_core && runner > from ? runner - 1 : runner;
+	uint64_t closest = FUNCTION_MAX;
+
+	for (size_t i = from; run->entry && i < runner; i++) {
+		if (t->frames[i].pc - run->entry >= closest)
+			continue;
+		closest = t->frames[i].pc - run->entry;
+		place = i + 1;
+	}
+	return place;
+}
+
+/* From the place of the innermost calls on, all frames of the interpreter's file are the
+ * interpreter itself, and all up to the one that runs them. The root stays, so that all stacks of a
+ * program begin with the same frame. */
 static void mark_interpreter(const struct interleave_input *in, struct trace *t)
 {
+	size_t runner = NOWHERE, run = 0;
 	const struct mapping *map;
-	size_t inner = NOWHERE;
 
-	for (size_t i = 0; i < in->run_cnt && inner == NOWHERE; i++)
-		inner = find_native(t, in->runs[i].anchor, 0);
-	map = inner == NOWHERE ? NULL : t->frames[inner].map;
-	for (size_t i = inner; map && i + 1 < t->cnt; i++)
+	for (; run < in->run_cnt && runner == NOWHERE; run++)
+		runner = find_native(t, in->runs[run].anchor, 0);
+	if (runner == NOWHERE)
+		return;
+	map = t->frames[runner].map;
+	for (size_t i = find_place(in, &in->runs[run - 1], t, 0, runner); i < runner; i++)
+		t->frames[i].flags |= FRAME_INTERPRETER;
+	for (size_t i = runner; map && i + 1 < t->cnt; i++)
 		if (t->frames[i].map && mapping__same_file(t->frames[i].map, map))
 			t->frames[i].flags |= FRAME_INTERPRETER;
 }
@@ -98,7 +126,7 @@ static void put_run(struct merging *m, const struct runtime_run *run)
 		return;
 	}
 	m->runner = m->trace->frames[at].pc;
-	put_natives(m, at);
+	put_natives(m, find_place(m->in, run, m->trace, m->next, at));
 	put_calls(m, run, m->in->runtime->name);
 }
 

@@ -17,13 +17,13 @@
 #define SYMBOLS_MAX (32u << 20) /* bytes of symbols that are looked through in one go */
 #define READ_MAX    (4u << 20)	/* bytes of the process's memory */
 
-const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, NULL };
+const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, &ruby, NULL };
 
 struct search {
 	int proc;
 	uint32_t tgid, wanted;
-	size_t left; /* bytes of symbols that may still be looked through */
-	uint64_t ino;
+	size_t left;	    /* bytes of symbols that may still be looked through */
+	uint64_t ino, base; /* of the last file that was looked into; where it is mapped first */
 	uint64_t symbols[RUNTIME_SYMBOLS];
 	struct located *out;
 };
@@ -94,6 +94,7 @@ static void look_into(const struct record_mmap *m, void *arg)
 		if (!(s->wanted >> i & 1) || !r->may_have(name))
 			continue;
 		s->ino = m->ino;
+		s->base = m->start;
 		if (find_symbols(s, m, r))
 			s->out->runtime = r;
 	}
@@ -109,6 +110,10 @@ static void read_runtime(struct search *s)
 	l->layout.runtime = l->runtime;
 	l->err = remote.mem < 0 ? remote.mem
 				: l->runtime->locate(&remote, s->symbols, &l->layout, &l->where);
+	if (l->runtime->in_file) {
+		l->layout.file = s->ino;
+		l->layout.heaps -= s->base;
+	}
 	if (!l->err && l->runtime->code && l->runtime->code->ranges)
 		l->err = l->runtime->code->ranges(&remote, &l->layout, &l->ranges);
 	if (remote.mem >= 0)
@@ -129,6 +134,30 @@ static int read_ino(int proc, uint32_t tgid, uint64_t *ino)
 	close(handle);
 	*ino = st.st_ino;
 	return err;
+}
+
+struct file_search {
+	uint64_t ino, start;
+};
+
+static void look_for_file(const struct record_mmap *m, void *arg)
+{
+	struct file_search *s = arg;
+
+	if (m->ino == s->ino && !s->start)
+		s->start = m->start;
+}
+
+uint64_t locate__file(int proc, uint32_t tgid, uint64_t ino)
+{
+	struct file_search s = { ino, 0 };
+	int maps = locate__open(proc, tgid, "maps");
+
+	if (maps < 0)
+		return 0;
+	maps__read(maps, look_for_file, &s);
+	close(maps);
+	return s.start;
 }
 
 void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *out)

@@ -22,4 +22,7 @@ void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *)
 /* Opens a file of /proc/PID. Returns an fd or -errno. */
 int locate__open(int proc, uint32_t tgid, const char *name);
 
+/* Returns the first address at which the process has mapped that file to run it, or 0. */
+uint64_t locate__file(int proc, uint32_t tgid, uint64_t ino);
+
 #endif

@@ -15,6 +15,7 @@ struct remote {
 	int mem;     /* /proc/PID/mem, or a file with the same contents */
 	size_t left; /* bytes that may still be read */
 	bool err;
+	uint64_t base; /* start of the runtime's file, if the layout needs it */
 };
 
 /* Returns false, with zeros in `to`, if not all of it could be read. */

@@ -19,8 +19,11 @@
 /* The positions of the fields in a version of a runtime, as the row of the runtime defines them. */
 struct runtime_layout {
 	const struct runtime *runtime;
-	uint64_t code_mask;		/* see struct capture_runtime */
-	uint64_t heaps;			/* address of the code's heaps, or of what the row needs */
+	uint64_t code_mask; /* see struct capture_runtime */
+	uint64_t heaps;	    /* address of the code's heaps, or of what the row needs */
+	/* Not 0: inode of the runtime's file. `heaps` then counts from where that is mapped first,
+	 * because processes have it at different addresses. */
+	uint64_t file;
 	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
 	uint32_t version;		/* of the runtime, in its own notation */
 	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
@@ -28,7 +31,7 @@ struct runtime_layout {
 
 #define RUNTIME_NO_COOKIE UINT32_MAX
 
-_Static_assert(sizeof(struct runtime_layout) == 44 + 4 * RUNTIME_OFFSETS, "compared as bytes");
+_Static_assert(sizeof(struct runtime_layout) == 52 + 4 * RUNTIME_OFFSETS, "compared as bytes");
 
 /* The calls of a thread, innermost first, as BPF has read them. */
 struct runtime_calls {
@@ -44,6 +47,7 @@ struct runtime_calls {
 struct runtime_run {
 	size_t first, cnt;
 	uint64_t anchor; /* an address in that activation's native frame; 0: unknown */
+	uint64_t entry;	 /* the C function that the innermost call is; 0: it is none */
 };
 
 /* The calls are in a list, which BPF reads at the event (.split), or in frames of the runtime's
@@ -69,6 +73,11 @@ struct runtime {
 	/* Reads a function. Returns 0, or -errno if it is none. */
 	int (*read)(struct remote *, const struct runtime_layout *, uint64_t code,
 		    struct script_function *);
+	/* Reads the function's cookie. NULL: it is made of the layout's words. */
+	uint64_t (*cookie)(struct remote *, uint64_t code);
+	bool in_file;	 /* layout->file is set */
+	bool has_core;	 /* the callee of an activation is the interpreter, too */
+	bool keeps_name; /* a call at an unknown place of its function loses only its line */
 	const struct runtime_code *code; /* or NULL */
 	/* Returns true for a function of the runtime's own that no view shows. */
 	bool (*is_hidden)(const struct script *);
@@ -79,6 +88,6 @@ struct runtime {
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
 
-extern const struct runtime cpython, hotspot, v8;
+extern const struct runtime cpython, hotspot, v8, ruby;
 
 #endif

@@ -282,7 +282,8 @@ bool runtimes__is_looking(const struct runtimes *r)
  */
 
 /* Returns false while the function is being read. */
-static bool fill_call(struct runtimes *r, const struct runtime_layout *l, size_t i)
+static bool fill_call(struct runtimes *r, const struct runtime_layout *l, struct runtime_run *run,
+		      size_t i)
 {
 	const struct runtime *runtime = l->runtime;
 	struct script_call *out = &r->script_calls[i];
@@ -291,9 +292,12 @@ static bool fill_call(struct runtimes *r, const struct runtime_layout *l, size_t
 
 	f = scripts__find(r->scripts, &r->calls[i], &reads);
 	*out = (struct script_call){ .script = &runtime->unknown };
-	if (!f || !script_function__line(f, r->calls[i].instr, &out->line))
+	if (!f ||
+	    (!script_function__line(f, r->calls[i].instr, &out->line) && !runtime->keeps_name))
 		return !reads;
-	out->script = runtime->is_hidden(&f->script) ? NULL : &f->script;
+	if (runtime->has_core && i == run->first && !f->sz)
+		run->entry = f->start;
+	out->script = runtime->is_hidden && runtime->is_hidden(&f->script) ? NULL : &f->script;
 	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
 	return true;
 }
@@ -364,7 +368,7 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 	in.run_cnt = in.runtime->split(&c, r->runs);
 	for (size_t run = 0; run < in.run_cnt; run++)
 		for (size_t i = 0; i < r->runs[run].cnt; i++)
-			all &= fill_call(r, c.layout, r->runs[run].first + i);
+			all &= fill_call(r, c.layout, &r->runs[run], r->runs[run].first + i);
 	scripts__request(r->scripts);
 	if (!all && !e->last)
 		return false;

@@ -234,15 +234,16 @@ static bool has_cookie(struct remote *r, const struct runtime_layout *l,
 
 	if (l->cookie_off == RUNTIME_NO_COOKIE)
 		return !r->err;
+	if (l->runtime->cookie)
+		return l->runtime->cookie(r, key->code) == key->cookie && !r->err;
 	for (size_t i = 0; i < 3; i++)
 		words[i] = remote__u64(r, key->code + l->cookie_off + 8 * l->cookie[i]);
 	return !r->err && EVENT_COOKIE(words[0], words[1], words[2]) == key->cookie;
 }
 
-static int read_function(int mem, const struct runtime_layout *l, const struct function_key *key,
-			 struct script_function *f)
+static int read_function(struct remote remote, const struct runtime_layout *l,
+			 const struct function_key *key, struct script_function *f)
 {
-	struct remote remote = { .mem = mem, .left = READ_MAX };
 	int err = l->runtime->read(&remote, l, key->code, f);
 
 	return err ? err : has_cookie(&remote, l, key) ? 0 : -ESTALE;
@@ -251,14 +252,15 @@ static int read_function(int mem, const struct runtime_layout *l, const struct f
 static void work(struct job *job)
 {
 	struct reading *r = (struct reading *)job;
-	int mem = locate__open(r->proc, r->tgid, "mem");
+	struct remote m = { .mem = locate__open(r->proc, r->tgid, "mem"), .left = READ_MAX };
 
-	for (r->done = 0; mem >= 0 && r->done < r->cnt; r->done++)
-		r->functions[r->done].err =
-			read_function(mem, &r->layout, &r->functions[r->done].key,
-				      &r->functions[r->done].function);
-	if (mem >= 0)
-		close(mem);
+	if (r->layout.file)
+		m.base = locate__file(r->proc, r->tgid, r->layout.file);
+	for (r->done = 0; m.mem >= 0 && r->done < r->cnt; r->done++)
+		r->functions[r->done].err = read_function(m, &r->layout, &r->functions[r->done].key,
+							  &r->functions[r->done].function);
+	if (m.mem >= 0)
+		close(m.mem);
 }
 
 static void take(struct reading *r, size_t i)

@@ -67,7 +67,7 @@ static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
 
 static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1108 }, { 1, 2, 0x1400 } };
+	const struct runtime_run runs[] = { { 0, 1, 0x1108, 0 }, { 1, 2, 0x1400, 0 } };
 
 	(void)state;
 	begin("pEpoEpo", UNWIND_ROOT);
@@ -78,7 +78,7 @@ static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
 
 static void leaves_the_root_unmarked(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1108 } };
+	const struct runtime_run runs[] = { { 0, 1, 0x1108, 0 } };
 
 	(void)state;
 	begin("pEpp", UNWIND_ROOT);
@@ -88,7 +88,7 @@ static void leaves_the_root_unmarked(void **state)
 
 static void leaves_out_hidden_calls(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 3, 0x1100 } };
+	const struct runtime_run runs[] = { { 0, 3, 0x1100, 0 } };
 
 	(void)state;
 	begin("pEo", UNWIND_ROOT);
@@ -98,7 +98,9 @@ static void leaves_out_hidden_calls(void **state)
 
 static void puts_calls_by_order_where_no_frame_holds_the_anchor(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x9000 }, { 2, 1, 0 } };
+	const struct runtime_run runs[] = { { 0, 1, 0x1100, 0 },
+					    { 1, 1, 0x9000, 0 },
+					    { 2, 1, 0, 0 } };
 
 	(void)state;
 	begin("pEpo", UNWIND_ROOT);
@@ -109,7 +111,7 @@ static void puts_calls_by_order_where_no_frame_holds_the_anchor(void **state)
 /* All E are at one place in the code. */
 static void puts_calls_by_order_before_frames_at_the_same_place(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0 }, { 2, 1, 0 } };
+	const struct runtime_run runs[] = { { 0, 1, 0x1100, 0 }, { 1, 1, 0, 0 }, { 2, 1, 0, 0 } };
 
 	(void)state;
 	begin("oEppEpEpo", UNWIND_STITCHED);
@@ -119,7 +121,9 @@ static void puts_calls_by_order_before_frames_at_the_same_place(void **state)
 
 static void puts_calls_last_if_the_native_stack_is_cut(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 1, 0x1100 }, { 1, 1, 0x1900 }, { 2, 1, 0 } };
+	const struct runtime_run runs[] = { { 0, 1, 0x1100, 0 },
+					    { 1, 1, 0x1900, 0 },
+					    { 2, 1, 0, 0 } };
 
 	(void)state;
 	begin("oEpo", UNWIND_TRUNCATED);
@@ -130,7 +134,7 @@ static void puts_calls_last_if_the_native_stack_is_cut(void **state)
 
 static void marks_calls_without_a_name(void **state)
 {
-	const struct runtime_run runs[] = { { 3, 1, 0x1100 } };
+	const struct runtime_run runs[] = { { 3, 1, 0x1100, 0 } };
 
 	(void)state;
 	begin("pEo", UNWIND_ROOT);
@@ -140,7 +144,7 @@ static void marks_calls_without_a_name(void **state)
 
 static void ends_at_the_limit_of_a_trace(void **state)
 {
-	const struct runtime_run runs[] = { { 0, 3, 0x1000 } };
+	const struct runtime_run runs[] = { { 0, 3, 0x1000, 0 } };
 
 	(void)state;
 	trace.cnt = TRACE_MAX;
@@ -153,10 +157,35 @@ static void ends_at_the_limit_of_a_trace(void **state)
 	assert_true(trace.frames[2].flags & FRAME_SCRIPT);
 }
 
+/* The callee of the runner is the interpreter, too. The frames of a C function that is called are
+ * before its call: those up to the one closest to its start. */
+static void puts_calls_below_the_core_of_an_interpreter(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 2, 0x1300, 0 }, { 2, 1, 0x1300, 'o' - 1 } };
+	struct script_call calls[4] = { { .script = &scripts[0] },
+					{ .script = &scripts[1] },
+					{ .script = &scripts[2] } };
+	struct interleave_input in = { &ruby, runs, 1, calls, false };
+
+	(void)state;
+	begin("oppEoE", UNWIND_ROOT);
+	interleave__calls(&trace, &in, &room);
+	assert_int_equal(trace.frames[2].flags, FRAME_SCRIPT);
+	assert_int_equal(trace.frames[3].flags, FRAME_SCRIPT);
+	assert_int_equal(trace.frames[4].flags, FRAME_INTERPRETER);
+	assert_int_equal(trace.frames[5].flags, FRAME_INTERPRETER);
+	begin("popEpE", UNWIND_ROOT);
+	in.runs = runs + 1;
+	interleave__calls(&trace, &in, &room);
+	assert_int_equal(trace.frames[2].flags, FRAME_SCRIPT);
+	assert_int_equal(trace.frames[3].flags, FRAME_INTERPRETER);
+}
+
 RUN_TESTS(cmocka_unit_test(puts_runs_before_the_frames_that_hold_their_anchors),
 	  cmocka_unit_test(leaves_the_root_unmarked), cmocka_unit_test(leaves_out_hidden_calls),
 	  cmocka_unit_test(puts_calls_by_order_where_no_frame_holds_the_anchor),
 	  cmocka_unit_test(puts_calls_by_order_before_frames_at_the_same_place),
 	  cmocka_unit_test(puts_calls_last_if_the_native_stack_is_cut),
 	  cmocka_unit_test(marks_calls_without_a_name),
-	  cmocka_unit_test(ends_at_the_limit_of_a_trace))
+	  cmocka_unit_test(ends_at_the_limit_of_a_trace),
+	  cmocka_unit_test(puts_calls_below_the_core_of_an_interpreter))

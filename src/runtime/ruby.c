@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CRuby 3.1 to 3.4, with and without YJIT. The control frames of a thread are an array. Several of
+ * them share one activation of vm_exec(): Ruby calls Ruby without C.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/ruby_layout.h"
+#include "runtime/threadslot.h"
+
+/* The execution context of the thread that runs is in a thread-local variable, ruby_current_ec. */
+static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t ec,
+		     struct capture_runtime *c)
+{
+	uint64_t thread = remote__u64(r, ec + RUBY_EC_THREAD), native = thread;
+	struct thread_slot slot = { 0 };
+	int64_t off[2], self_off;
+
+	if (l->at[RUBY_THREAD_NATIVE] != RUBY_NONE)
+		native = remote__u64(r, thread + l->at[RUBY_THREAD_NATIVE]);
+	thread_slot__vote(&slot, r, remote__u64(r, native + l->at[RUBY_ID]), ec);
+	if (r->err || !thread_slot__winners(&slot, off))
+		return -EAGAIN;
+	if (!thread_slot__self_off(r, &machine_native, slot.self, &self_off))
+		return -ENOTSUP;
+	c->self_off = self_off;
+	c->state_off[0] = self_off + off[0];
+	c->state_off[1] = self_off + off[1];
+	return 0;
+}
+
+static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		  struct capture_runtime *c)
+{
+	uint64_t ec;
+	int err = ruby__find_layout(r, symbols, l, &ec);
+
+	if (err)
+		return err;
+	l->code_mask = UINT64_MAX;
+	*c = (struct capture_runtime){ .id_path = { RUBY_EC_THREAD, l->at[RUBY_THREAD_NATIVE] },
+				       .id_off = l->at[RUBY_ID],
+				       .indirect = CAPTURE_NOT_INDIRECT,
+				       .frame_sz = l->at[RUBY_FRAME_SIZE] };
+	return find_slot(r, l, ec, c);
+}
+
+static bool may_have(const char *file)
+{
+	return strncmp(file, "libruby", 7) == 0 || strncmp(file, "ruby", 4) == 0;
+}
+
+static void print_version(uint32_t version, char *text, size_t sz)
+{
+	snprintf(text, sz, "%u.%u", version >> 8, version & 255);
+}
+
+static const char *const symbols[] = { [RUBY_API_VERSION] = "ruby_api_version",
+				       [RUBY_OBJECT] = "rb_cObject",
+				       [RUBY_STDOUT] = "rb_stdout",
+				       [RUBY_CURRENT_VM] = "ruby_current_vm_ptr",
+				       NULL };
+
+const struct runtime ruby = {
+	.name = "ruby",
+	.by_order = "ruby_order",
+	.gone = "ruby_gone",
+	.unknown = { .module = "[ruby]" },
+	.symbols = symbols,
+	.may_have = may_have,
+	.locate = locate,
+	.split = ruby__split,
+	.read = ruby__read,
+	.cookie = ruby__cookie,
+	.in_file = true,
+	.has_core = true,
+	.keeps_name = true,
+	.print_version = print_version,
+};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fuzz.h"
+
+#include "../unit/fakeruby.h"
+
+static void check_function(struct script_function *f)
+{
+	uint32_t line;
+
+	for (size_t i = 1; i < f->cnt; i++)
+		FUZZ_CHECK(f->places[i - 1].off < f->places[i].off);
+	if (script_function__line(f, f->start, &line))
+		FUZZ_CHECK(f->sz > 0);
+	FUZZ_CHECK(!f->script.name == !f->script.module);
+	script_function__free(f);
+}
+
+/* The input lies over the instruction sequence's body, its lines and its texts. */
+static void read_iseq(int fd, const uint8_t *data, size_t sz)
+{
+	struct runtime_layout l = fake__layout();
+	struct remote r = { .mem = fd, .left = 1 << 20 };
+	struct script_function f = { 0 };
+
+	fake__iseq(fd);
+	fake__put(fd, FAKE_BODY, data, sz);
+	l.at[RUBY_HAS_FLAGS_LENGTH] = sz & 1;
+	ruby.read(&r, &l, FAKE_ISEQ, &f);
+	check_function(&f);
+}
+
+static void read_index(int fd, const uint8_t *data, size_t sz)
+{
+	struct runtime_layout l = fake__layout();
+	struct remote r = { .mem = fd, .left = 1 << 20 };
+	struct script_function f = { 0 };
+
+	fake__iseq(fd);
+	if (sz & 1)
+		fake__word(fd, FAKE_BODY + 120, FAKE_INDEX);
+	fake__u32(fd, FAKE_BODY + 128, 64);
+	fake__put(fd, FAKE_INDEX, data, sz);
+	ruby.read(&r, &l, FAKE_ISEQ, &f);
+	check_function(&f);
+}
+
+/* The input lies over the method entry, or the table of symbols. */
+static void read_method(int fd, const uint8_t *data, size_t sz)
+{
+	struct runtime_layout l = fake__layout();
+	struct remote r = { .mem = fd, .left = 1 << 20 };
+	struct script_function f = { 0 };
+
+	fake__vm(fd);
+	fake__method(fd, FAKE_EACH << 4);
+	fake__put(fd, sz & 1 ? FAKE_METHOD : FAKE_IDS, data, sz);
+	ruby.read(&r, &l, FAKE_METHOD | CAPTURE_RUBY_CFUNC, &f);
+	check_function(&f);
+}
+
+/* The input lies over .data and .bss, or over the VM. */
+static void locate(int fd, const uint8_t *data, size_t sz)
+{
+	const uint64_t symbols[] = { FAKE_API_VERSION, FAKE_OBJECT, FAKE_STDOUT,
+				     sz & 1 ? FAKE_VM_POINTER : 0 };
+	struct runtime_layout l = { .runtime = &ruby };
+	struct remote r = { .mem = fd, .left = 1 << 20 };
+	struct capture_runtime c;
+
+	fake__vm(fd);
+	fake__put(fd, sz & 2 ? FAKE_SYMBOLS : FAKE_VM, data, sz);
+	if (ruby.locate(&r, symbols, &l, &c) == 0)
+		FUZZ_CHECK(c.frame_sz == l.at[RUBY_FRAME_SIZE] && l.heaps);
+}
+
+/* The input is the calls, and the stack. */
+static void split(const uint8_t *data, size_t sz)
+{
+	static struct event_call calls[EVENT_CALLS_MAX];
+	static struct runtime_run runs[EVENT_CALLS_MAX + 1];
+	const struct snapshot stack = { 0x1000, sz, data, NULL };
+	struct runtime_layout l = fake__layout();
+	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = 0x1000, .calls = calls };
+	size_t cnt, sum = 0;
+
+	c.cnt = sz / sizeof(*calls) < EVENT_CALLS_MAX ? sz / sizeof(*calls) : EVENT_CALLS_MAX;
+	c.cut = sz & 1;
+	memcpy(calls, data, c.cnt * sizeof(*calls));
+	cnt = ruby.split(&c, runs);
+	FUZZ_CHECK(cnt <= c.cnt + 1);
+	for (size_t i = 0; i < cnt; i++) {
+		FUZZ_CHECK(runs[i].first + runs[i].cnt <= c.cnt);
+		sum += runs[i].cnt;
+	}
+	FUZZ_CHECK(sum <= c.cnt);
+}
+
+/* The first byte says what the rest is. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
+{
+	int fd;
+
+	if (sz < 1)
+		return 0;
+	fd = fake__new();
+	FUZZ_CHECK(fd >= 0);
+	switch (data[0] % 5) {
+	case 0: read_iseq(fd, data + 1, sz - 1); break;
+	case 1: read_index(fd, data + 1, sz - 1); break;
+	case 2: read_method(fd, data + 1, sz - 1); break;
+	case 3: locate(fd, data + 1, sz - 1); break;
+	case 4: split(data + 1, sz - 1); break;
+	}
+	close(fd);
+	return 0;
+}
