@@ -74,7 +74,7 @@ layer_objs = $(call objs,$($(1)_MAY) $(1))
 
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
-stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/web_assets.o
+stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/perfetto.pb-c.o $(BUILD)/gen/web_assets.o
 stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansson -lnettle -ldw -lelf -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
@@ -376,6 +376,7 @@ $(DUCKDB)/lib/libduckdb.so $(DUCKDB)/include/duckdb.h:
 
 $(call objs,stacksexport): | $(DUCKDB)/include/duckdb.h
 $(call objs,pprof): $(BUILD)/gen/profile.pb-c.h
+$(call objs,stacksexport): $(BUILD)/gen/profile.pb-c.h $(BUILD)/gen/perfetto.pb-c.h
 $(call objs,capture): $(SKEL)
 
 $(BUILD)/obj/%.o: src/%.c
@@ -447,7 +448,12 @@ $(BUILD)/gen/profile.pb-c.c $(BUILD)/gen/profile.pb-c.h &: src/pprof/profile.pro
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(BUILD)/gen -Isrc/pprof $<
 
-$(BUILD)/gen/profile.pb-c.o: $(BUILD)/gen/profile.pb-c.c
+$(BUILD)/gen/perfetto.pb-c.c $(BUILD)/gen/perfetto.pb-c.h &: src/stacksexport/tracks/perfetto.proto
+	$(call msg,PROTOC,$@)
+	@mkdir -p $(@D)
+	$(Q)protoc-c --c_out=$(BUILD)/gen -Isrc/stacksexport/tracks $<
+
+$(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/perfetto.pb-c.o: %.o: %.c
 	$(call msg,CC,$@)
 	$(Q)$(CC) -O2 -g -I$(BUILD)/gen -c -o $@ $<
 

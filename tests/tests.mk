@@ -4,7 +4,8 @@
 # All objects except the programs' main.o. A test links only the objects that it refers to.
 TEST_LIB := $(BUILD)/tests/libtest.a
 TEST_LAYERS ?= $(LAYERS)
-TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter pprof,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o))
+TEST_OBJS := $(filter-out %/main.o,$(call objs,$(TEST_LAYERS)) $(if $(filter pprof,$(TEST_LAYERS)),$(BUILD)/gen/profile.pb-c.o) \
+	$(if $(filter stacksexport,$(TEST_LAYERS)),$(BUILD)/gen/perfetto.pb-c.o))
 $(TEST_LIB): $(TEST_OBJS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsP $@ $^

@@ -13,7 +13,9 @@ WITH timed AS (
     SELECT
         *,
         CASE
-            WHEN event IS NULL OR event NOT IN ('complete', 'counter', 'instant')
+            WHEN event IS NULL
+                OR event NOT IN ('complete', 'counter', 'instant')
+                    AND NOT (event = 'sample' AND coalesce(getvariable('trace_takes_samples'), false))
                 THEN 'event has to be complete, counter or instant'
             WHEN pid IS NULL OR pid NOT BETWEEN 0 AND 2147483647 OR tid NOT BETWEEN 0 AND 2147483647
                 THEN 'pid or tid is no number of a process or thread'

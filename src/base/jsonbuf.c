@@ -72,3 +72,11 @@ void jsonbuf__micros(struct buf *out, uint64_t ns)
 	snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
 	buf__str(out, text);
 }
+
+void jsonbuf__millis(struct buf *out, uint64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ".%06u", ns / 1000000, (unsigned)(ns % 1000000));
+	buf__str(out, text);
+}

@@ -14,4 +14,7 @@ void jsonbuf__int(struct buf *, int64_t);
  * double is not exact. */
 void jsonbuf__micros(struct buf *, uint64_t ns);
 
+/* Like jsonbuf__micros(), for milliseconds with six decimals. */
+void jsonbuf__millis(struct buf *, uint64_t ns);
+
 #endif

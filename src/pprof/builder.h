@@ -43,6 +43,7 @@ void builder__sample(struct builder *, const int64_t values[BUILDER_VALUE_CNT]);
  */
 void builder__keep(struct builder *, uint64_t stack_id);
 void builder__kept(struct builder *, uint64_t stack_id, bool reversed);
+bool builder__is_kept(const struct builder *, uint64_t stack_id);
 
 /* Says whether the samples that follow are those of the base of a difference. pprof takes the base
  * for all of a percentage. The values of the base are negative. */

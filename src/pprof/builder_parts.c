@@ -42,6 +42,14 @@ void builder__kept(struct builder *b, uint64_t stack_id, bool reversed)
 		buf__append(&b->stack, &k->location_ids[i - 1], sizeof(uint64_t));
 }
 
+bool builder__is_kept(const struct builder *b, uint64_t stack_id)
+{
+	struct kept_stack *k;
+
+	HASH_FIND(hh, b->kept, &stack_id, sizeof(stack_id), k);
+	return k != NULL;
+}
+
 void builder__free_kept(struct builder *b)
 {
 	struct kept_stack *k, *next;

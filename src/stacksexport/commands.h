@@ -7,9 +7,11 @@
 
 int diff__run(const struct export_options *);
 int explain__run(const struct export_options *);
+int firefox__run(const struct export_options *);
 int folded__run(const struct export_options *);
 int mcp__run(const struct export_options *);
 int merge__run(const struct export_options *);
+int perfetto__run(const struct export_options *);
 int pprof__run(const struct export_options *);
 int query__run(const struct export_options *);
 int report__run(const struct export_options *);

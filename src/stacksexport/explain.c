@@ -175,22 +175,17 @@ int explain__page(struct request *r, struct buf *out)
 
 int explain__run(const struct export_options *options)
 {
-	struct export_options o = *options;
 	struct request r = { 0 };
 	struct buf page = { 0 };
 	int status;
 
-	if (o.argument_cnt) {
-		o.recordings[0] = o.arguments[0];
-		o.recording_cnt = 1;
-	}
-	status = request__open(&r, &o);
+	status = request__open(&r, options);
 	if (status == STATUS_OK && explain__page(&r, &page) != 0)
 		status = STATUS_FAILED;
 	progress__end();
 	if (status == STATUS_OK &&
-	    outfile__write(o.output ? o.output : "-", &(struct outfile_piece){ page.data, page.sz },
-			   1) != 0)
+	    outfile__write(options->output ? options->output : "-",
+			   &(struct outfile_piece){ page.data, page.sz }, 1) != 0)
 		status = STATUS_FAILED;
 	buf__free(&page);
 	request__close(&r);

@@ -152,8 +152,8 @@ static const struct option_row rows[] = {
 	{ OPTION_METRIC,
 	  FIELD(STRING, metric),
 	  { "metric", KEY_METRIC, "METRIC", 0,
-	    "compare cpu (the default), offcpu, wall, spans, rss, disk, files, net, faults or "
-	    "wakeups",
+	    "diff: compare cpu (the default), offcpu, wall, spans, rss, disk, files, net, faults "
+	    "or wakeups; firefox: samples of wall (the default), cpu or offcpu",
 	    0 } },
 	{ OPTIONS_RANGES,
 	  FIELD(STRING, before),
@@ -262,6 +262,19 @@ static const struct subcommand *subcommand__find(const struct subcommand *s, con
 		if (strcmp(s->name, name) == 0)
 			return s;
 	return NULL;
+}
+
+/* Takes the arguments as those of -r where that is what they are. */
+static bool take_recordings(struct export_options *o, int *status)
+{
+	for (size_t i = 0; o->subcommand->of_recordings && i < o->argument_cnt; i++) {
+		if (o->recording_cnt == EXPORT_ARGUMENTS_MAX) {
+			*status = export_options__wrong(o, "too many recordings");
+			return false;
+		}
+		o->recordings[o->recording_cnt++] = o->arguments[i];
+	}
+	return true;
 }
 
 static error_t positional(struct parse *p, const char *arg, struct argp_state *state)
@@ -413,7 +426,7 @@ static bool check_accepted(const struct export_options *o, int *status)
 
 static bool check(const struct parse *p, int *status)
 {
-	const struct export_options *o = p->options;
+	struct export_options *o = p->options;
 
 	*status = STATUS_OK;
 	if (p->version) {
@@ -431,7 +444,7 @@ static bool check(const struct parse *p, int *status)
 		*status = export_options__wrong(o, "a command is missing, for example top");
 		return false;
 	}
-	return check_accepted(o, status);
+	return check_accepted(o, status) && take_recordings(o, status);
 }
 
 bool export_options__parse(struct export_options *o, const struct subcommand *subcommands,

@@ -93,6 +93,7 @@ struct subcommand {
 	const char *name;
 	const char *argument; /* its name in the usage; NULL when it takes none */
 	size_t argument_max;
+	bool of_recordings;  /* its arguments are recordings, as if -r were before each */
 	const char *summary; /* one line */
 	const char *doc;     /* what --help says after the options: details and examples */
 	uint64_t accepts;    /* enum export_option */

@@ -6,6 +6,9 @@
 static const struct subcommand subcommands[] = {
 	{
 		.name = "top",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.of_recordings = true,
 		.summary = "shows where CPU time and off-CPU time went",
 		.doc = "Prints tables of commands and functions, the busiest first. self is the "
 		       "time in the function itself; total includes the functions that it called. "
@@ -16,7 +19,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport top -c postgres -N 40\n"
 		       "  stacksexport top -c python3 --sort total\n"
 		       "  stacksexport top --by thread --pid 4711 --waiting\n"
-		       "  stacksexport top -r /var/lib/stacks/7 -b ./prog",
+		       "  stacksexport top /var/lib/stacks/7 -b ./prog",
 		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_SORT | OPTION_BY | OPTION_WAITING,
 		.run = top__run,
 	},
@@ -24,6 +27,7 @@ static const struct subcommand subcommands[] = {
 		.name = "explain",
 		.argument = "[RECORDING]",
 		.argument_max = 1,
+		.of_recordings = true,
 		.summary = "tells a recording in one page, for people and language models",
 		.doc = "Writes Markdown: what ran, what it cost, where it waited and for whom, "
 		       "what grew, "
@@ -107,6 +111,43 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport trace vfs_all.sql my.sql -c postgres --output trace.json.gz",
 		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_DIR | OPTION_OUTPUT | OPTION_NO_OPEN,
 		.run = trace__run,
+	},
+	{
+		.name = "firefox",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.of_recordings = true,
+		.summary = "writes a recording for the Firefox Profiler",
+		.doc = "A track for each thread: samples on and off the CPU, weighted by time, and "
+		       "markers for spans, files, disks, network and processes. Samples off the "
+		       "CPU have the thread's state on top of their stack. Open the file at "
+		       "profiler.firefox.com, which reads it in the browser; select a part of a "
+		       "large recording with --from and --to. -o FILE is --output FILE; the "
+		       "default is firefox.json.gz.\n\n"
+		       "Examples:\n"
+		       "  stacksexport firefox --from -30s\n"
+		       "  stacksexport firefox /var/lib/stacks/7 -c postgres --metric cpu -o "
+		       "cpu.json.gz",
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_METRIC | OPTION_OUTPUT,
+		.run = firefox__run,
+	},
+	{
+		.name = "perfetto",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.of_recordings = true,
+		.summary = "writes a recording as a native trace of Perfetto",
+		.doc = "Tracks for each process and thread: slices on and off the CPU, of spans, "
+		       "files, disks and network, with their stacks; memory as a counter; CPU "
+		       "samples with their stacks. Open the file at ui.perfetto.dev, which reads "
+		       "it "
+		       "in the browser, or with trace_processor. trace writes the results of your "
+		       "own queries. -o FILE is --output FILE; the default is perfetto.pftrace.\n\n"
+		       "Examples:\n"
+		       "  stacksexport perfetto --from -30s\n"
+		       "  stacksexport perfetto /var/lib/stacks/7 -c postgres -o pg.pftrace",
+		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OUTPUT,
+		.run = perfetto__run,
 	},
 	{
 		.name = "query",

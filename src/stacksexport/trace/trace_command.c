@@ -11,6 +11,8 @@
 #include "stacksexport/commands.h"
 #include "stacksexport/grouping.h"
 #include "stacksexport/outfile.h"
+#include "stacksexport/piecefile.h"
+#include "stacksexport/trace/stacktree.h"
 #include "stacksexport/trace/traceevents.h"
 #include "stacksexport/trace/tracequery.h"
 
@@ -22,6 +24,23 @@ struct trace {
 	int64_t lost;	  /* events */
 	int64_t first_ns; /* the zero of the trace */
 };
+
+static bool tree_has(const void *stacks, uint64_t key)
+{
+	struct stacktree_stack stack;
+
+	return stacktree__find(stacks, key, &stack);
+}
+
+static void tree_add_frame(const struct named_frame *frame, void *stacks)
+{
+	stacktree__frame(stacks, frame);
+}
+
+static void tree_add(void *stacks, uint64_t key)
+{
+	stacktree__stack(stacks, key);
+}
 
 /* Reports why rows of a query's result are not in the trace. */
 static int say_problems(struct trace *t)
@@ -66,6 +85,7 @@ static int find_first(struct trace *t)
 /* Runs all queries before anything is written. */
 static int run_queries(struct trace *t)
 {
+	const struct stack_sink sink = { tree_has, tree_add_frame, tree_add, t->stacks };
 	const struct export_options *o = t->request.options;
 	int status = STATUS_OK;
 
@@ -74,19 +94,12 @@ static int run_queries(struct trace *t)
 		return STATUS_FAILED;
 	for (size_t i = 0; i < o->argument_cnt && status == STATUS_OK; i++) {
 		t->queries[i].path = o->arguments[i];
-		status = tracequery__run(&t->queries[i], &t->request, (int)i, t->stacks);
+		status = tracequery__run(&t->queries[i], &t->request, (int)i, &sink);
 	}
 	if (status == STATUS_OK &&
 	    (say_problems(t) != 0 || request__lost(&t->request, &t->lost) != 0))
 		status = STATUS_FAILED;
 	return status == STATUS_OK ? find_first(t) : status;
-}
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t sz = strlen(s), end_sz = strlen(end);
-
-	return sz >= end_sz && strcmp(s + sz - end_sz, end) == 0;
 }
 
 /* Adds facts about the whole trace: those that a viewer shows, and the zero from which a reader
@@ -109,7 +122,7 @@ static int close_file(const struct trace *t, struct tracefile *file)
 static int write_file(struct trace *t, const char *path, struct traceevents_stats *stats)
 {
 	const char *output = t->request.options->output;
-	struct tracefile *file = tracefile__open(path, output && ends_with(output, ".gz"));
+	struct tracefile *file = tracefile__open(path, output && piecefile__is_gz(output));
 	struct traceevents events = {
 		.file = file, .stacks = t->stacks, .queries = t->queries, .first_ns = t->first_ns
 	};

@@ -5,27 +5,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "stacksexport/duck/cells.h"
 #include "base/jsonbuf.h"
-
-/* Columns of sql/trace/events.sql. */
-enum event_column {
-	EVENT_QUERY,
-	EVENT_EVENT,
-	EVENT_NAME,
-	EVENT_KIND,
-	EVENT_PID,
-	EVENT_TID,
-	EVENT_CPU,
-	EVENT_AMOUNT,
-	EVENT_RATE,
-	EVENT_BEGIN,
-	EVENT_END,
-	EVENT_STACK,
-	EVENT_END_STACK,
-	EVENT_ARGS,
-	EVENT_COLUMN_CNT,
-};
+#include "stacksexport/duck/cells.h"
+#include "stacksexport/trace/tracerows.h"
 
 /* One pass over the events. */
 struct pass {
@@ -33,33 +15,21 @@ struct pass {
 	struct traceevents_stats *stats;
 	struct lanes *lanes;
 	struct buf *out; /* of the event being written */
-	struct cells columns[EVENT_COLUMN_CNT];
-	struct cells arg; /* elements of EVENT_ARGS */
+	const struct trace_rows *rows;
 	bool first_arg;
 };
 
-/* How each event is written. */
+/* How each event is written, by enum event_shape. */
 static const struct shape {
-	const char *event;
 	const char *phase; /* with the other fields that all events of this shape have */
 	const char *kind;  /* the key of its kind; viewers identify counters by name and id */
 	bool drawn;	   /* on a lane of its thread */
 	bool lasts;
 } shapes[] = {
-	{ "complete", "\"ph\":\"X\"", "cat", true, true },
-	{ "instant", "\"ph\":\"i\",\"s\":\"t\"", "cat", true, false },
-	{ "counter", "\"ph\":\"C\"", "id", false, false },
+	[SHAPE_COMPLETE] = { "\"ph\":\"X\"", "cat", true, true },
+	[SHAPE_INSTANT] = { "\"ph\":\"i\",\"s\":\"t\"", "cat", true, false },
+	[SHAPE_COUNTER] = { "\"ph\":\"C\"", "id", false, false },
 };
-
-static const struct shape *shape__find(const struct cells *c, idx_t row)
-{
-	size_t sz, i = 0;
-	const char *event = cells__str(c, row, &sz);
-
-	while (strlen(shapes[i].event) != sz || memcmp(shapes[i].event, event, sz) != 0)
-		i++; /* sql/trace/rows.sql passes only these kinds */
-	return &shapes[i];
-}
 
 static void write_text(struct buf *out, const char *key, const struct cells *c, idx_t row)
 {
@@ -76,16 +46,15 @@ static void write_text(struct buf *out, const char *key, const struct cells *c, 
 
 static int64_t number(const struct pass *p, enum event_column c, idx_t row)
 {
-	return cells__int(&p->columns[c], row);
+	return trace_rows__number(p->rows, c, row);
 }
 
 static bool find_stack(const struct pass *p, enum event_column c, idx_t row,
 		       struct stacktree_stack *stack)
 {
-	const struct cells *key = &p->columns[c];
+	uint64_t key;
 
-	return !cells__is_null(key, row) &&
-	       stacktree__find(p->t->stacks, ((const uint64_t *)key->data)[row], stack);
+	return trace_rows__key(p->rows, c, row, &key) && stacktree__find(p->t->stacks, key, stack);
 }
 
 /* Writes everything before an argument's value. */
@@ -111,7 +80,7 @@ static const struct {
 static void write_number_args(struct pass *p, idx_t row)
 {
 	for (size_t i = 0; i < sizeof(number_columns) / sizeof(number_columns[0]); i++) {
-		if (cells__is_null(&p->columns[number_columns[i].column], row))
+		if (cells__is_null(&p->rows->columns[number_columns[i].column], row))
 			continue;
 		begin_arg(p, number_columns[i].arg);
 		jsonbuf__int(p->out, number(p, number_columns[i].column, row));
@@ -122,11 +91,10 @@ static void write_number_args(struct pass *p, idx_t row)
 static void write_other_args(struct pass *p, idx_t row)
 {
 	const struct tracequery *query = &p->t->queries[number(p, EVENT_QUERY, row)];
-	duckdb_list_entry list = ((const duckdb_list_entry *)p->columns[EVENT_ARGS].data)[row];
 
 	for (size_t i = 0; i < query->arg_cnt; i++) {
 		size_t sz;
-		const char *s = cells__str(&p->arg, list.offset + i, &sz);
+		const char *s = trace_rows__arg(p->rows, row, i, &sz);
 
 		if (!s)
 			continue;
@@ -179,8 +147,8 @@ static void write_event(struct pass *p, const struct shape *shape, idx_t row, in
 	buf__str(p->out, ",\"tid\":");
 	jsonbuf__int(p->out, tid);
 	write_times(p, shape, row);
-	write_text(p->out, "name", &p->columns[EVENT_NAME], row);
-	write_text(p->out, shape->kind, &p->columns[EVENT_KIND], row);
+	write_text(p->out, "name", &p->rows->columns[EVENT_NAME], row);
+	write_text(p->out, shape->kind, &p->rows->columns[EVENT_KIND], row);
 	for (size_t i = 0; i < sizeof(stack_columns) / sizeof(stack_columns[0]); i++)
 		if (find_stack(p, stack_columns[i].column, row, &stack))
 			write_frame(p->out, stack_columns[i].frame, stack.leaf);
@@ -195,18 +163,20 @@ static void write_event(struct pass *p, const struct shape *shape, idx_t row, in
 }
 
 /* Places the event on a lane and writes it. */
-static int take_event(struct pass *p, idx_t row)
+static int take_event(const struct trace_rows *rows, idx_t row, void *pass)
 {
-	const struct shape *shape = shape__find(&p->columns[EVENT_EVENT], row);
-	int64_t tid = number(p, EVENT_TID, row);
+	struct pass *p = pass;
+	const struct shape *shape = &shapes[trace_rows__shape(rows, row)];
+	int64_t tid = trace_rows__number(rows, EVENT_TID, row);
 	struct lanes_event e = {
-		.query = (int32_t)number(p, EVENT_QUERY, row),
-		.pid = (int32_t)number(p, EVENT_PID, row),
+		.query = (int32_t)trace_rows__number(rows, EVENT_QUERY, row),
+		.pid = (int32_t)trace_rows__number(rows, EVENT_PID, row),
 		.tid = (int32_t)tid,
-		.begin_ns = number(p, EVENT_BEGIN, row),
-		.end_ns = number(p, EVENT_END, row),
+		.begin_ns = trace_rows__number(rows, EVENT_BEGIN, row),
+		.end_ns = trace_rows__number(rows, EVENT_END, row),
 	};
 
+	p->rows = rows;
 	if (shape->drawn)
 		tid = lanes__place(p->lanes, &e);
 	if (tid == -E2BIG)
@@ -216,18 +186,6 @@ static int take_event(struct pass *p, idx_t row)
 	else
 		write_event(p, shape, row, tid);
 	return 0;
-}
-
-static int take_chunk(struct pass *p, duckdb_data_chunk chunk)
-{
-	int err = 0;
-
-	for (idx_t i = 0; i < EVENT_COLUMN_CNT; i++)
-		p->columns[i] = cells__on(duckdb_data_chunk_get_vector(chunk, i));
-	p->arg = cells__on(duckdb_list_vector_get_child(p->columns[EVENT_ARGS].vector));
-	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++)
-		err = take_event(p, row);
-	return err;
 }
 
 /* One thread of sql/trace/threads.sql. */
@@ -324,15 +282,8 @@ static int write_names(struct pass *p, struct db *db)
 int traceevents__write(const struct traceevents *t, struct db *db, struct traceevents_stats *stats)
 {
 	struct pass p = { .t = t, .stats = stats, .lanes = lanes__new() };
-	duckdb_data_chunk chunk = NULL;
-	duckdb_result result = { 0 };
-	int err = p.lanes ? db__run_file(db, "sql/trace/events.sql", &result) : -ENOMEM;
+	int err = p.lanes ? trace_rows__each(db, "sql/trace/events.sql", take_event, &p) : -ENOMEM;
 
-	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		err = take_chunk(&p, chunk);
-		duckdb_destroy_data_chunk(&chunk);
-	}
-	duckdb_destroy_result(&result);
 	if (!err)
 		err = write_names(&p, db);
 	if (err == -ENOMEM)

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/buf.h"
+#include "stacksexport/duck/frames.h"
 #include "stacksexport/duck/share.h"
 
 enum column_class { CLASS_TEXT, CLASS_INTEGER, CLASS_TIME, CLASS_STACK, CLASS_CNT };
@@ -72,7 +73,7 @@ static const struct {
 struct work {
 	struct tracequery *query;
 	struct request *request;
-	struct stacktree *stacks;
+	const struct stack_sink *sink;
 	int number;
 	duckdb_prepared_statement prepared; /* to know the columns */
 	struct found {
@@ -233,11 +234,6 @@ static int run_sql(struct work *w, const char *sql)
 	return err ? STATUS_FAILED : STATUS_OK;
 }
 
-static void take_frame(const struct named_frame *frame, void *stacks)
-{
-	stacktree__frame(stacks, frame);
-}
-
 static void read_stacks(struct work *w, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
@@ -248,8 +244,10 @@ static void read_stacks(struct work *w, duckdb_result *result)
 		struct frames frames = frames__on(duckdb_data_chunk_get_vector(chunk, 1));
 
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
-			frames__each(&frames, row, take_frame, w->stacks);
-			stacktree__stack(w->stacks, keys[row]);
+			if (w->sink->has(w->sink->arg, keys[row]))
+				continue;
+			frames__each(&frames, row, w->sink->frame, w->sink->arg);
+			w->sink->stack(w->sink->arg, keys[row]);
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}
@@ -302,10 +300,12 @@ static char *stem(const char *path)
 	return dot && dot > name ? strndup(name, (size_t)(dot - name)) : strdup(name);
 }
 
-int tracequery__run(struct tracequery *q, struct request *r, int number, struct stacktree *stacks)
+int tracequery__run(struct tracequery *q, struct request *r, int number,
+		    const struct stack_sink *sink)
 {
-	struct work w = { .query = q, .request = r, .stacks = stacks, .number = number };
-	char *text = share__read_query(q->path, "sql/traceview");
+	struct work w = { .query = q, .request = r, .sink = sink, .number = number };
+	char *text =
+		q->shipped ? share__read(q->path) : share__read_query(q->path, "sql/traceview");
 	struct statements st = { 0 };
 	int status = STATUS_FAILED;
 
