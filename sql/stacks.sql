@@ -95,11 +95,9 @@ CREATE OR REPLACE MACRO group_of(command, thread, tgid, pid, cgroup, trace_name,
         ELSE command
     END;
 
--- Rows of a table, whatever their times are.
-CREATE OR REPLACE MACRO selected(rows) AS TABLE
-SELECT *
-FROM query_table(rows)
-WHERE (getvariable('selected_command') IS NULL OR command = getvariable('selected_command'))
+-- Whether an event is selected, whatever its time and kind are.
+CREATE OR REPLACE MACRO is_selected(command, thread, tgid, pid, cgroup, trace_name, host, span_id) AS
+    (getvariable('selected_command') IS NULL OR command = getvariable('selected_command'))
     AND (getvariable('selected_thread') IS NULL OR coalesce(thread, command) = getvariable('selected_thread'))
     AND (getvariable('selected_pid') IS NULL OR tgid = getvariable('selected_pid'))
     AND (getvariable('selected_tid') IS NULL OR pid = getvariable('selected_tid'))
@@ -119,6 +117,12 @@ WHERE (getvariable('selected_command') IS NULL OR command = getvariable('selecte
         getvariable('selected_cgroup') IS NULL
         OR cgroup = getvariable('selected_cgroup')
         OR starts_with(cgroup, rtrim(getvariable('selected_cgroup'), '/') || '/'));
+
+-- Rows of a table, whatever their times are.
+CREATE OR REPLACE MACRO selected(rows) AS TABLE
+SELECT *
+FROM query_table(rows)
+WHERE is_selected(command, thread, tgid, pid, cgroup, trace_name, host, span_id);
 
 CREATE OR REPLACE VIEW events AS
 FROM selected('all_events')

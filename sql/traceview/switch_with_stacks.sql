@@ -23,12 +23,12 @@ SELECT
     (timestamp - duration) * 0.001 AS start, duration * 0.001 AS duration, -- microseconds, exactly
     NULL::UBIGINT[] AS stack, [kstack_id, ustack_id] AS end_stack, state AS left_as, NULL AS runnable_us
 FROM selected('switches')
-WHERE duration > 0 AND in_selected_range(timestamp)
+WHERE duration > 0 AND in_selected_range(timestamp) AND coalesce(getvariable('selected_kind'), 'switch') = 'switch'
     AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
 UNION ALL
 SELECT
     'complete', state, tgid, pid, 'offcpu', NULL, selected_begin(timestamp) * 0.001, offcpu_ns * 0.001,
     [kstack_id, ustack_id], NULL, NULL, runnable_ns * 0.001
 FROM selected_intervals('waits')
-WHERE state != 'gaps'
+WHERE state != 'gaps' AND coalesce(getvariable('selected_kind'), 'switch') = 'switch'
     AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'));

@@ -5,5 +5,5 @@ SELECT
     CASE WHEN kind = 'lost' THEN lost_kind END AS lost_kind, CASE WHEN kind = 'lost' THEN reason END AS reason,
     count(*), sum(coalesce(weight, 1)), sum(page.weighted(duration, weight)), sum(amount),
     min(CASE WHEN kind = 'exit' THEN timestamp ELSE timestamp - duration END), max(timestamp)
-FROM all_events
+FROM page.events
 GROUP BY ALL;

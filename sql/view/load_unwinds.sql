@@ -1,6 +1,6 @@
 -- Adds how the user stacks of the recording end to page.unwinds.
 INSERT INTO page.unwinds
 SELECT coalesce(unwind, 'unknown'), count(*)
-FROM all_events
+FROM events
 WHERE ustack_id IS NOT NULL
 GROUP BY ALL;

@@ -1,6 +1,9 @@
--- Intervals of the view offcpu, without those of threads of the kernel that have no work.
+-- Intervals of the view offcpu, without those of threads of the kernel that have no work; in a selected range, the parts
+-- in it.
 INSERT INTO page.waits
-SELECT begins, woken, ends, state, who, ustack_id, kstack_id
+SELECT
+    selected_begin(begins), least(selected_begin(woken), least(ends, getvariable('selected_to'))),
+    least(ends, getvariable('selected_to')), state, who, ustack_id, kstack_id
 FROM (
     SELECT
         timestamp AS begins, greatest(next_begin, timestamp) AS ends,
@@ -13,5 +16,7 @@ FROM (
         timestamp - gaps, timestamp, timestamp - least(gaps, coalesce(runnable, 0)), page.state_code('gaps'), thread_key,
         NULL, NULL
     FROM page.slices
-    WHERE gaps > 0)
-JOIN page.threads t ON t.key = thread_key;
+    WHERE gaps > 0 AND in_selected_range(timestamp))
+JOIN page.threads t ON t.key = thread_key
+WHERE coalesce(getvariable('selected_kind'), 'switch') = 'switch'
+    AND (NOT has_selected_range() OR selected_ns(begins, ends) > 0);

@@ -1,7 +1,7 @@
 -- Who woke whom: the intervals of the view wakeups that ended with a wake-up.
 CREATE OR REPLACE TABLE page.wakings AS
 SELECT
-    w.timestamp AS begins, w.timestamp + blocked_ns AS ends, who,
+    selected_begin(w.timestamp) AS begins, begins + blocked_ns AS ends, who,
     CASE waker_command WHEN '' THEN 'an interrupt' ELSE waker_command END AS waker,
     w.ustack_id, w.kstack_id, waker_ustack_id, waker_kstack_id
 FROM wakeups w

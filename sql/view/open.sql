@@ -89,4 +89,12 @@ WHERE (command_ IS NULL OR command = command_::VARCHAR)
     AND (cgroup_ IS NULL OR cgroup = cgroup_::VARCHAR OR starts_with(cgroup, rtrim(cgroup_::VARCHAR, '/') || '/'))
     AND (host_ IS NULL OR host = host_::VARCHAR);
 
+-- The selected events, and the notices of lost ones, which have no command.
+CREATE VIEW page.events AS
+FROM main.events
+WHERE kind != 'lost'
+UNION ALL
+FROM all_events
+WHERE kind = 'lost' AND in_selected_range(timestamp);
+
 CREATE TABLE page.unwinds (how VARCHAR, rows BIGINT);

@@ -185,7 +185,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport view\n"
 		       "  stacksexport view /var/lib/stacks/7\n"
 		       "  stacksexport view before after -b ./prog",
-		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_INTERPRETER | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_NO_OPEN,
 		.run = view__run,
 	},
 	{
@@ -204,9 +204,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport diff old new -c server --fail-if 'self > 5%'\n"
 		       "  stacksexport diff --before 0s..10s --after 10s..20s --metric offcpu\n"
 		       "  stacksexport diff old new --normalise spans -o diff.pb.gz",
-		.accepts = OPTION_RECORDING | OPTION_COMM | OPTION_BINARY | OPTION_INTERPRETER |
-			   OPTION_PID | OPTION_TID | OPTION_THREAD | OPTION_SPAN | OPTION_CGROUP |
-			   OPTION_HOST | OPTION_ROWS | OPTION_OUTPUT | OPTION_METRIC |
+		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_OUTPUT | OPTION_METRIC |
 			   OPTION_NORMALISE | OPTION_ALL | OPTION_FAIL_IF | OPTIONS_RANGES,
 		.run = diff__run,
 	},
@@ -217,14 +215,13 @@ static const struct subcommand subcommands[] = {
 		.summary = "writes the page of a recording as one file",
 		.doc = "The same page as that of view, with its data inside: for people without "
 		       "the "
-		       "recording. It loads nothing from the network. It has the whole time range "
-		       "of each metric; selecting a range works, filters do not. -o FILE is "
-		       "--output FILE; the default is report.html.\n\n"
+		       "recording. It loads nothing from the network. It has the selected "
+		       "part of the recording; in the page, selecting a range works, filters do "
+		       "not. -o FILE is --output FILE; the default is report.html.\n\n"
 		       "Examples:\n"
 		       "  stacksexport report -o slow.html\n"
 		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
-		.accepts = OPTION_RECORDING | OPTION_BINARY | OPTION_INTERPRETER | OPTION_OUTPUT |
-			   OPTION_SVG,
+		.accepts = OPTIONS_COMMON | OPTION_OUTPUT | OPTION_SVG,
 		.run = report__run,
 	},
 	{

@@ -63,6 +63,15 @@ static int open_binaries(struct request *r)
 	return err ? err : function_ids__register(&r->db, places);
 }
 
+/* Selects the part of the recording on a connection. */
+static int request_select(struct db *db, const void *request)
+{
+	const struct request *r = request;
+	int err = selection__set(db, r->options, &r->extent);
+
+	return err ? err : selection__set_command(db, r->db.values[PARAM_COMMAND]);
+}
+
 int request__open(struct request *r, const struct export_options *options)
 {
 	int status = selection__check(options);
@@ -84,10 +93,12 @@ int request__open(struct request *r, const struct export_options *options)
 	read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
 	r->db.values[PARAM_BUILDID] = options->binary ? r->build_id : NULL;
-	status = selection__set(&r->db, options);
-	if (status == STATUS_OK && selection__set_command(&r->db, r->db.values[PARAM_COMMAND]) != 0)
-		status = STATUS_FAILED;
-	return status;
+	if (selection__read_extent(&r->db, options, &r->extent) != 0 ||
+	    request_select(&r->db, r) != 0)
+		return STATUS_FAILED;
+	r->db.select = request_select;
+	r->db.select_arg = r;
+	return STATUS_OK;
 }
 
 void request__close(struct request *r)

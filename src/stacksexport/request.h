@@ -7,6 +7,7 @@
 #include "stacksexport/duck/db.h"
 #include "stacksexport/export_options.h"
 #include "stacksexport/duck/recfiles.h"
+#include "stacksexport/selection.h"
 
 struct request {
 	const struct export_options *options;
@@ -15,8 +16,9 @@ struct request {
 	struct binaries *binaries;
 	char build_id[BUILD_ID_HEX_SZ]; /* of -b; "" without */
 	char comm[16];			/* -c, as long as the kernel keeps it */
-	uint64_t reads;			/* kinds that the queries name (sources.h) */
-	bool reads_lost;		/* and the notices of lost events */
+	struct selection_extent extent;
+	uint64_t reads;	 /* kinds that the queries name (sources.h) */
+	bool reads_lost; /* and the notices of lost events */
 };
 
 /* Opens it all. STATUS_OK, or an exit status after reporting; request__close() in either case. */

@@ -68,13 +68,8 @@ int selection__check(const struct export_options *o)
 	return STATUS_OK;
 }
 
-/* Where the recording begins and ends; moments may be relative to that. */
-struct extent {
-	int64_t start_ns, end_ns;
-};
-
 static duckdb_value row__value(const struct selection_row *row, const char *text,
-			       const struct extent *extent)
+			       const struct selection_extent *extent)
 {
 	struct moment moment = { 0 };
 	uint64_t number = 0;
@@ -93,36 +88,36 @@ static duckdb_value row__value(const struct selection_row *row, const char *text
 	return NULL;
 }
 
-static bool is_relative(const char *text)
-{
-	struct moment moment;
-
-	return text && moment__parse(text, &moment) == 0 && moment.base != MOMENT_SINCE_1970;
-}
-
-static int read_extent(struct db *db, const struct export_options *o, struct extent *extent)
+int selection__read_extent(struct db *db, const struct export_options *o,
+			   struct selection_extent *extent)
 {
 	int64_t *const fields[] = { &extent->start_ns, &extent->end_ns };
 
-	*extent = (struct extent){ 0 };
-	if (!is_relative(o->from) && !is_relative(o->to))
-		return 0;
-	return db__read_integers(db, "sql/extent.sql", fields, 2);
+	*extent = (struct selection_extent){ 0 };
+	return o->from || o->to ? db__read_integers(db, "sql/extent.sql", fields, 2) : 0;
 }
 
-int selection__set(struct db *db, const struct export_options *o)
+static int set_extent(struct db *db, const struct selection_extent *extent)
 {
-	struct extent extent;
-	int err = read_extent(db, o, &extent);
+	int err = db__set_variable(db, "recording_begins", duckdb_create_int64(extent->start_ns));
+
+	return err ? err
+		   : db__set_variable(db, "recording_ends", duckdb_create_int64(extent->end_ns));
+}
+
+int selection__set(struct db *db, const struct export_options *o,
+		   const struct selection_extent *extent)
+{
+	int err = o->from || o->to ? set_extent(db, extent) : 0;
 
 	for (size_t i = 0; i < ROW_CNT && !err; i++) {
 		const char *text = row__text(&rows[i], o);
 
 		if (text)
 			err = db__set_variable(db, rows[i].variable,
-					       row__value(&rows[i], text, &extent));
+					       row__value(&rows[i], text, extent));
 	}
-	return err ? STATUS_FAILED : STATUS_OK;
+	return err;
 }
 
 int selection__set_command(struct db *db, const char *command)

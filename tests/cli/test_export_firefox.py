@@ -3,7 +3,9 @@
 import gzip
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -28,14 +30,24 @@ class Profiler:
         self.path = path
 
     def __enter__(self):
-        self.call("load", self.path)
+        """Its background process has half a second to start, which a busy machine may not give it."""
+        for _ in range(20):
+            p = self.start("load", self.path)
+            late = re.search(r"did not become ready.*as pid (\d+)", p.stdout + p.stderr, re.S)
+            if not late:
+                break
+            os.kill(int(late[1]), signal.SIGKILL)
+        assert p.returncode == 0, p.stdout + p.stderr
         return self
+
+    def start(self, *args):
+        return subprocess.run([self.node, PROFILER, *map(str, args)], env=self.env, capture_output=True, text=True, timeout=60)
 
     def __exit__(self, *_):
         self.call("stop", "--all")
 
     def call(self, *args):
-        p = subprocess.run([self.node, PROFILER, *map(str, args)], env=self.env, capture_output=True, text=True, timeout=60)
+        p = self.start(*args)
         assert p.returncode == 0, p.stdout + p.stderr
         return p.stdout
 

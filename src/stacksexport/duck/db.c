@@ -213,7 +213,9 @@ int db__connect_again(const struct db *db, struct db *out)
 	if (duckdb_connect(db->database, &out->connection) != DuckDBSuccess)
 		return -ENOMEM;
 	err = db__set_files(out, db->files);
-	return err ? err : db__set_unions(out);
+	if (!err)
+		err = db__set_unions(out);
+	return err || !db->select ? err : db->select(out, db->select_arg);
 }
 
 void db__close(struct db *db)

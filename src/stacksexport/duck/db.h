@@ -18,6 +18,9 @@ struct db {
 	bool in_order; /* rows are in the order of time, so that following() is available */
 	/* Reports damaged files after a query failed to read; NULL: not called. */
 	void (*blame)(struct db *, const struct recfiles *);
+	/* Selects a part of the recording on another connection; NULL: all. */
+	int (*select)(struct db *, const void *arg);
+	const void *select_arg;
 	const char *values[PARAM_CNT]; /* values of ?command and ?buildid; NULL is SQL's NULL */
 };
 
@@ -27,7 +30,8 @@ struct db {
 int db__connect(struct db *);
 void db__close(struct db *);
 
-/* Opens another connection to the same tables, which the caller closes with duckdb_disconnect().
+/* Opens another connection to the same tables, with the same selection. The caller closes it with
+ * duckdb_disconnect().
  * Returns 0 or -errno (already logged). */
 int db__connect_again(const struct db *, struct db *out);
 

@@ -22,10 +22,10 @@
  * those of newer ones. */
 #define FORMAT_VERSION 65
 
-#define MARKERS                                                          \
-	"sql/traceview/usdt_all.sql", "sql/traceview/vfs_all.sql",       \
-		"sql/traceview/blk_all.sql", "sql/traceview/net_all.sql", \
-		"sql/traceview/tcp_all.sql", "sql/traceview/exec_all.sql"
+#define MARKERS                                                                                 \
+	"sql/traceview/usdt_all.sql", "sql/traceview/vfs_all.sql", "sql/traceview/blk_all.sql", \
+		"sql/traceview/net_all.sql", "sql/traceview/tcp_all.sql",                       \
+		"sql/traceview/exec_all.sql"
 #define SAMPLES "sql/tracks/samples.sql"
 #define WAITS	"sql/tracks/waits.sql"
 
@@ -69,8 +69,9 @@ static void write_schema(struct buf *out, const struct tracequery *q)
 	static const char *const numbers[] = { "cpu", "amount", "rate" };
 
 	write_text(out, "{\"name\":", q->name);
-	buf__str(out, ",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
-		      "\"tableLabel\":\"{marker.name}\",\"chartLabel\":\"{marker.name}\",\"fields\":[");
+	buf__str(out,
+		 ",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
+		 "\"tableLabel\":\"{marker.name}\",\"chartLabel\":\"{marker.name}\",\"fields\":[");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		buf__printf(out, "%s{\"key\":\"%s\",\"label\":\"%s\",\"format\":\"integer\"}",
 			    i ? "," : "", numbers[i], numbers[i]);
@@ -95,7 +96,8 @@ static void write_meta(struct firefox *f)
 		    "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
 		    "\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
 		    "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
-		    "\"threadCPUDelta\":\"ns\"},\"oscpu\":\"Linux\",\"platform\":\"Linux\",\"importedFrom\":"
+		    "\"threadCPUDelta\":\"ns\"},\"oscpu\":\"Linux\",\"platform\":\"Linux\","
+		    "\"importedFrom\":"
 		    "\"stacksexport " STACKS_VERSION "\",\"interval\":",
 		    FORMAT_VERSION);
 	jsonbuf__millis(f->out, (uint64_t)facts.period_ns);

@@ -14,8 +14,11 @@
 	"{\"name\":\"" name "\",\"color\":\"" color "\",\"subcategories\":[\"Other\"]}"
 
 const char fox_categories[] =
-	"[" CATEGORY("Other", "grey") "," CATEGORY("User", "yellow") "," CATEGORY("Kernel", "orange") "," CATEGORY(
-		"JIT", "green") "," CATEGORY("Blocked", "blue") "," CATEGORY("Runnable", "red") "]";
+	"[" CATEGORY("Other", "grey") "," CATEGORY("User", "yellow") "," CATEGORY(
+		"Kernel",
+		"orange") "," CATEGORY("JIT", "green") "," CATEGORY("Blocked",
+								    "blue") "," CATEGORY("Runnable",
+											 "red") "]";
 
 int fox_tables__init(struct fox_tables *t, struct builder *b)
 {
@@ -198,8 +201,8 @@ static void number_functions(struct fox_writing *w)
 			module = keymap__add(&w->modules, f->module, f->build_id, &is_new) + 1;
 		if (f->file && keymap__add(&w->sources, f->file, 0, &is_new) == KEYMAP_NONE)
 			w->t->err = -ENOMEM;
-		w->function_of[i] = keymap__add(
-			&w->functions, (uint64_t)f->name << 32 | f->file, module, &is_new);
+		w->function_of[i] = keymap__add(&w->functions, (uint64_t)f->name << 32 | f->file,
+						module, &is_new);
 		if (w->function_of[i] == KEYMAP_NONE)
 			w->t->err = -ENOMEM;
 	}
@@ -295,8 +298,8 @@ static void function_source(struct fox_writing *w, uint32_t i)
 
 static void module_name(struct fox_writing *w, uint32_t i)
 {
-	const char *path = strtab__str(w->t->builder->strings,
-				       (uint32_t)w->modules.keys[i].a, NULL);
+	const char *path =
+		strtab__str(w->t->builder->strings, (uint32_t)w->modules.keys[i].a, NULL);
 	const char *slash = strrchr(path, '/');
 	const char *name = slash && slash[1] ? slash + 1 : path;
 
@@ -386,8 +389,8 @@ static const struct fox_table {
 
 enum { TABLE_CNT = sizeof(tables) / sizeof(tables[0]) };
 
-/* Appends the name by which servers of symbols know a file. It is the first 16 bytes of the build ID
- * as a GUID, and the age 0. The first three fields of a GUID are little-endian. */
+/* Appends the name by which servers of symbols know a file. It is the first 16 bytes of the build
+ * ID as a GUID, and the age 0. The first three fields of a GUID are little-endian. */
 static void append_breakpad_id(struct buf *out, const char *build_id)
 {
 	static const uint8_t order[] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -395,7 +398,9 @@ static void append_breakpad_id(struct buf *out, const char *build_id)
 
 	for (size_t i = 0; i < sizeof(order); i++)
 		for (size_t digit = 0; digit < 2; digit++)
-			buf__u8(out, there ? (uint8_t)toupper((unsigned char)build_id[2 * order[i] + digit]) : '0');
+			buf__u8(out, there ? (uint8_t)toupper(
+						     (unsigned char)build_id[2 * order[i] + digit])
+					   : '0');
 	buf__u8(out, '0');
 }
 
@@ -429,7 +434,11 @@ static void write_all(struct fox_writing *w)
 {
 	struct fox_tables *t = w->t;
 	const uint32_t cnts[TABLE_CNT] = {
-		trie__cnt(&t->stacks) - 1, w->frame_cnt, w->functions.cnt, w->modules.cnt, 0,
+		trie__cnt(&t->stacks) - 1,
+		w->frame_cnt,
+		w->functions.cnt,
+		w->modules.cnt,
+		0,
 		w->sources.cnt,
 	};
 

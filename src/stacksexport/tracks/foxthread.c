@@ -12,9 +12,8 @@ enum { MARKER_NAME, MARKER_CATEGORY, MARKER_BEGIN, MARKER_END, MARKER_PHASE, MAR
 
 static const char *const sample_columns[FOX_SAMPLE_COLUMNS] = { "stack", "time", "weight",
 								"threadCPUDelta" };
-static const char *const marker_columns[FOX_MARKER_COLUMNS] = {
-	"name", "category", "startTime", "endTime", "phase", "data"
-};
+static const char *const marker_columns[FOX_MARKER_COLUMNS] = { "name",	   "category", "startTime",
+								"endTime", "phase",    "data" };
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
 
@@ -169,8 +168,7 @@ static void take_marker(struct fox_thread *t, const struct trace_rows *rows, idx
 void fox_thread__take(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
 {
 	if (fox_thread__is_empty(t))
-		t->begin_ns =
-			(int64_t)since_first(t, trace_rows__number(rows, EVENT_BEGIN, row));
+		t->begin_ns = (int64_t)since_first(t, trace_rows__number(rows, EVENT_BEGIN, row));
 	if (trace_rows__shape(rows, row) == SHAPE_SAMPLE)
 		take_sample(t, rows, row);
 	else

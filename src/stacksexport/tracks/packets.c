@@ -98,8 +98,15 @@ static Stacks__Perfetto__InternedString interned(uint64_t iid, const char *s, si
 }
 
 /* The lists of texts in InternedData. */
-enum text_list { LIST_CATEGORY, LIST_NAME, LIST_KEY, LIST_FUNCTION, LIST_PATH, LIST_SOURCE,
-		 LIST_BUILD_ID };
+enum text_list {
+	LIST_CATEGORY,
+	LIST_NAME,
+	LIST_KEY,
+	LIST_FUNCTION,
+	LIST_PATH,
+	LIST_SOURCE,
+	LIST_BUILD_ID
+};
 
 static void write_text(struct packets *p, enum text_list list,
 		       Stacks__Perfetto__InternedString string)
@@ -177,9 +184,8 @@ void packets__begin(struct packets *p, int64_t first_ns, int64_t period_ns)
 	timebase.has_counter = true;
 	timebase.counter = COUNTER_CPU_CLOCK;
 	timebase.has_frequency = period_ns > 0;
-	timebase.frequency = period_ns > 0 ? (1000000000 + (uint64_t)period_ns / 2) /
-						     (uint64_t)period_ns
-					   : 0;
+	timebase.frequency =
+		period_ns > 0 ? (1000000000 + (uint64_t)period_ns / 2) / (uint64_t)period_ns : 0;
 	samples.timebase = &timebase;
 	defaults.perf_sample_defaults = &samples;
 	packet.trace_packet_defaults = &defaults;
@@ -243,8 +249,7 @@ static void write_mapping(struct stack_packets *s, const struct mapping_entry *m
 	sz = build_id_bytes(hex, hex_sz, bytes);
 	write_path(s, m->key.module);
 	if (sz)
-		write_text(s->p, LIST_BUILD_ID,
-			   interned(m->key.build_id, (const char *)bytes, sz));
+		write_text(s->p, LIST_BUILD_ID, interned(m->key.build_id, (const char *)bytes, sz));
 	mapping.has_iid = true;
 	mapping.iid = m->pb.id;
 	mapping.has_build_id = sz > 0;
@@ -314,8 +319,8 @@ static void collect_stack(struct stack_packets *s, const struct kept_stack *k, s
 			uint64_t f = l->line[j]->function_id;
 
 			buf__str(names, names->sz ? "\n" : "");
-			buf__str(names, strtab__str(s->b->strings, s->index.functions[f]->key.name,
-						    NULL));
+			buf__str(names,
+				 strtab__str(s->b->strings, s->index.functions[f]->key.name, NULL));
 		}
 	}
 }
@@ -324,7 +329,8 @@ static void collect_stack(struct stack_packets *s, const struct kept_stack *k, s
 static void write_stack(struct stack_packets *s, const struct kept_stack *k)
 {
 	Stacks__Perfetto__InternedData data = STACKS__PERFETTO__INTERNED_DATA__INIT;
-	Stacks__Perfetto__Callstack stack = STACKS__PERFETTO__CALLSTACK__INIT, *stacks[] = { &stack };
+	Stacks__Perfetto__Callstack stack = STACKS__PERFETTO__CALLSTACK__INIT,
+				    *stacks[] = { &stack };
 	Stacks__Perfetto__InternedString text, *texts[] = { &text };
 	struct buf frames = { 0 }, names = { 0 };
 	bool is_new;

@@ -92,8 +92,7 @@ static void describe_process(struct perfetto *f, const struct thread_name *n)
 	process.has_pid = true;
 	process.pid = n->id.pid;
 	if (*n->command)
-		process.process_name =
-			packets__clean(&f->packets, n->command, strlen(n->command));
+		process.process_name = packets__clean(&f->packets, n->command, strlen(n->command));
 	track.process = &process;
 	describe(f, &track, process_uuid(n->id.pid));
 }
@@ -153,9 +152,9 @@ static uint64_t counter_track(struct perfetto *f, const struct trace_rows *rows,
 	size_t sz;
 	const char *name = cells__str(&rows->columns[EVENT_NAME], row, &sz);
 	bool is_new;
-	uint32_t index = keymap__add(&f->counters, (uint32_t)pid,
-				     packets__text(&f->packets, &f->packets.names, name, sz),
-				     &is_new);
+	uint32_t index =
+		keymap__add(&f->counters, (uint32_t)pid,
+			    packets__text(&f->packets, &f->packets.names, name, sz), &is_new);
 
 	if (index == KEYMAP_NONE) {
 		f->packets.err = -ENOMEM;
@@ -237,8 +236,7 @@ static void annotate_stacks(struct perfetto *f, struct annotations *a,
 static void annotate_args(struct perfetto *f, struct annotations *a, const struct trace_rows *rows,
 			  idx_t row)
 {
-	const struct tracequery *q =
-		&f->tracks.queries[trace_rows__number(rows, EVENT_QUERY, row)];
+	const struct tracequery *q = &f->tracks.queries[trace_rows__number(rows, EVENT_QUERY, row)];
 	size_t first = a->cnt, at = 0;
 
 	for (size_t i = 0; i < q->arg_cnt && a->cnt < ANNOTATION_MAX; i++) {

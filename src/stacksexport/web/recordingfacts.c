@@ -58,7 +58,7 @@ static int show_metrics(struct web_request *r, struct answer *a)
 	duckdb_data_chunk chunk;
 	duckdb_result result;
 	unsigned filled = 0;
-	int err = view__query(r, "sql/view/kinds.sql", &result, a);
+	int err = view__query(r, "sql/view/filled.sql", &result, a);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
 		filled |= filled_by(chunk);
