@@ -377,7 +377,7 @@ int BPF_PROG(alloc__any__process_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Execs of recorded processes: user space then looks for their code. */
+/* Execs and forks of recorded processes: user space then looks for their code. */
 __u64 alloc_execs;
 
 SEC("?tp_btf/sched_process_exec")
@@ -390,6 +390,14 @@ int BPF_PROG(alloc__any__process_exec, struct task_struct *task)
 	if (th)
 		th->sp = 0;
 	end_process(task, (__u64)task->mm);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(alloc__any__process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	if (parent->tgid != child->tgid && recorded(parent))
+		__sync_fetch_and_add(&alloc_execs, 1);
 	return 0;
 }
 

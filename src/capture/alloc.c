@@ -20,6 +20,7 @@
 #include "bpf/alloc.h"
 #include "bpf/config.h"
 #include "capture/allocfunctions.h"
+#include "capture/allochooks.h"
 #include "capture/uprobes.h"
 #include "collector.skel.h"
 
@@ -46,7 +47,8 @@ enum alloc_state { ALLOC_STARTS, ALLOC_LOOKS, ALLOC_ENDED };
 
 struct alloc {
 	struct collector_bpf *skel;
-	bool session, multi, early;
+	bool session, multi;
+	bool early;		     /* processes may start later */
 	uint32_t own[ALLOC_OWN_MAX]; /* processes that functions are attached for one by one */
 	size_t own_cnt;
 	uint32_t now; /* that of these to attach for; 0: for all processes */
@@ -60,6 +62,7 @@ struct alloc {
 	struct bell changed;
 	size_t link_cnt; /* that are detached one by one */
 	enum alloc_state state;
+	uint32_t command; /* a process that is about to start a program; 0: none */
 	bool stop;
 };
 
@@ -96,60 +99,6 @@ int alloc__prepare(struct alloc *a, struct collector_bpf *skel, const char *way,
 /* ---- one file -----------------------------------------------------------------------------------
  */
 
-/* A program, and to which functions of a file it is attached. */
-struct alloc_hook {
-	const struct bpf_program *prog;
-	enum uprobes_when when;
-	bool frees;
-	uint32_t tgid; /* 0: all processes */
-};
-
-static int add_hook(struct uprobes *u, const struct elf_file *f,
-		    const struct alloc_functions *functions, const struct alloc_hook *hook)
-{
-	struct uprobe_places p = { .when = hook->when, .tgid = hook->tgid };
-	int err;
-
-	for (size_t i = 0; i < functions->cnt; i++) {
-		const struct alloc_function *fn = &functions->at[i];
-		uint64_t call = fn->cookie & ALLOC_COOKIE_CALL;
-
-		if (hook->frees ? call < ALLOC_REALLOC : call == ALLOC_FREE)
-			continue;
-		buf__u64(&p.pc_offs, fn->off);
-		buf__u64(&p.semaphore_offs, 0);
-		buf__u64(&p.cookies, fn->cookie | (hook->tgid ? ALLOC_COOKIE_OWN : 0));
-	}
-	err = buf__err(&p.pc_offs) || buf__err(&p.semaphore_offs) || buf__err(&p.cookies);
-	err = err ? -ENOMEM : p.pc_offs.sz ? uprobes__add(u, hook->prog, f->path, f->fd, &p) : 0;
-	buf__free(&p.pc_offs);
-	buf__free(&p.semaphore_offs);
-	buf__free(&p.cookies);
-	return err;
-}
-
-/* In this order: a block of which the allocation is seen is also seen when it is freed. */
-static int add_hooks(const struct alloc *a, struct uprobes *u, const struct elf_file *f,
-		     const struct alloc_functions *functions)
-{
-	const struct alloc_hook session[] = {
-		{ a->skel->progs.alloc__any__free, UPROBES_AT, true, a->now },
-		{ a->skel->progs.alloc__session__call, UPROBES_SESSION, false, a->now },
-		{ .prog = NULL },
-	};
-	const struct alloc_hook pair[] = {
-		{ a->skel->progs.alloc__any__free, UPROBES_AT, true, 0 },
-		{ a->skel->progs.alloc__pair__return, UPROBES_RETURN, false, 0 },
-		{ a->skel->progs.alloc__pair__enter, UPROBES_AT, false, 0 },
-		{ .prog = NULL },
-	};
-	int err = 0;
-
-	for (const struct alloc_hook *h = a->session ? session : pair; h->prog && !err; h++)
-		err = add_hook(u, f, functions, h);
-	return err;
-}
-
 static int attach_functions(struct alloc *a, const struct elf_file *f,
 			    const struct alloc_functions *functions)
 {
@@ -161,7 +110,8 @@ static int attach_functions(struct alloc *a, const struct elf_file *f,
 	u = uprobes__new(a->multi, "alloc");
 	if (!u)
 		return -errno;
-	err = add_hooks(a, u, f, functions);
+	err = alloc_hooks__add(u,
+			       &(struct alloc_file){ a->skel, f, functions, a->session, a->now });
 	if (!err)
 		err = uprobes__attach(u, a->skel->links.uprobes__locked);
 	if (err) {
@@ -274,14 +224,14 @@ static uint32_t own_or_all(const struct alloc *a, uint32_t tgid)
 	return 0;
 }
 
-/* Attaches to the files that the process maps; with `address`, only to the one that has it. */
+/* Attaches, for the process `now` or for all, to the files that the process maps; with `address`,
+ * only to the one that has it. */
 static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 {
 	struct code_mapping m;
 	char path[64], line[LINE_SZ];
 	FILE *f;
 
-	a->now = own_or_all(a, tgid);
 	snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
 	f = fopen(path, "re");
 	for (size_t i = 0; f && i < MAPPINGS_MAX && fgets(line, sizeof(line), f); i++) {
@@ -296,6 +246,24 @@ static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
+static void look_at_process(struct alloc *a, uint32_t tgid)
+{
+	a->now = own_or_all(a, tgid);
+	see_process(a, tgid, 0);
+}
+
+static bool add_own(struct alloc *a, uint32_t tgid)
+{
+	uint32_t one = 1;
+
+	if (a->own_cnt == ALLOC_OWN_MAX ||
+	    bpf_map_update_elem(bpf_map__fd(a->skel->maps.alloc__own), &tgid, &one, BPF_ANY) != 0)
+		return false;
+	a->own[a->own_cnt++] = tgid;
+	a->skel->bss->alloc_owns = 1;
+	return true;
+}
+
 /*
  * A few processes that exist already have functions attached one by one: other processes that map
  * the same files, such as the C library, then pay nothing. Processes that start later cannot wait
@@ -303,15 +271,35 @@ static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
  */
 static void choose_own(struct alloc *a, const uint32_t *tgids, size_t cnt)
 {
-	int fd = bpf_map__fd(a->skel->maps.alloc__own);
-	uint32_t one = 1;
-
 	if (!a->session || a->early || a->state != ALLOC_STARTS || cnt > ALLOC_OWN_MAX)
 		return;
 	for (size_t i = 0; i < cnt; i++)
-		if (bpf_map_update_elem(fd, &tgids[i], &one, BPF_ANY) == 0)
-			a->own[a->own_cnt++] = tgids[i];
-	a->skel->bss->alloc_owns = 1;
+		add_own(a, tgids[i]);
+}
+
+/* Attaches to the C library of this process, which most programs have: then their first allocations
+ * are not missed. */
+static void see_own_library(struct alloc *a)
+{
+	see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
+}
+
+/* The places in the C library stay when the command's process starts its program. */
+static void await_command(struct alloc *a)
+{
+	uint32_t tgid;
+
+	pthread_mutex_lock(&a->lock);
+	tgid = a->command;
+	pthread_mutex_unlock(&a->lock);
+	if (!tgid)
+		return;
+	a->now = a->session && add_own(a, tgid) ? tgid : 0;
+	see_own_library(a);
+	pthread_mutex_lock(&a->lock);
+	a->command = 0;
+	bell__ring(&a->changed);
+	pthread_mutex_unlock(&a->lock);
 }
 
 /* Looks at the processes that have mapped code since the last call. */
@@ -328,7 +316,7 @@ static void look_at_processes(struct alloc *a)
 		if (n > 0)
 			choose_own(a, tgids, (size_t)n / sizeof(*tgids));
 		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*tgids); i++)
-			see_process(a, tgids[i], 0);
+			look_at_process(a, tgids[i]);
 	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	close(fd);
 }
@@ -356,7 +344,7 @@ static void alloc_sleep(struct alloc *a)
 	uint64_t until_ns = monotonic__ns() + POLL_NS;
 
 	pthread_mutex_lock(&a->lock);
-	while (!a->stop && monotonic__ns() < until_ns)
+	while (!a->stop && !a->command && monotonic__ns() < until_ns)
 		bell__wait(&a->changed, &a->lock, until_ns);
 	pthread_mutex_unlock(&a->lock);
 }
@@ -371,6 +359,7 @@ static void follow_processes(struct alloc *a)
 		uint64_t execs = __atomic_load_n(&a->skel->bss->alloc_execs, __ATOMIC_RELAXED),
 			 now_ns = monotonic__ns();
 
+		await_command(a);
 		if (execs != seen)
 			fresh_ns = now_ns;
 		seen = execs;
@@ -400,7 +389,7 @@ static void *alloc_run(void *arg)
 
 	limit_rights(a);
 	if (a->early)
-		see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
+		see_own_library(a);
 	look_at_processes(a);
 	change_state(a, ALLOC_LOOKS);
 	follow_processes(a);
@@ -442,6 +431,20 @@ int alloc__attach(struct alloc *a, struct collector_bpf *skel, bool early)
 		log__warn("alloc: a process or a file does not answer: the recording begins "
 			  "without some allocations");
 	return 0;
+}
+
+void alloc__add_command(struct alloc *a, uint32_t tgid)
+{
+	uint64_t until_ns = monotonic__ns() + ATTACH_WAIT_NS;
+
+	if (!a->running)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->command = tgid;
+	bell__ring(&a->changed);
+	while (a->command && monotonic__ns() < until_ns)
+		bell__wait(&a->changed, &a->lock, until_ns);
+	pthread_mutex_unlock(&a->lock);
 }
 
 bool alloc__detach(struct alloc *a)

@@ -8,6 +8,7 @@
 #define CAPTURE_ALLOC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct alloc;
 struct collector_bpf;
@@ -20,11 +21,14 @@ struct alloc *alloc__new(void);
 int alloc__prepare(struct alloc *, struct collector_bpf *, const char *way, bool multi);
 /*
  * Starts the thread, and waits at most 2 s until it has attached to the processes that are recorded
- * now. `early`: processes may start later, so it also attaches to the C library of this process,
- * which most of them have; their first allocations are then not missed. Returns 0 or -errno
- * (already logged).
+ * now. `early`: any processes may start later, so it also attaches to the C library of this
+ * process, which most of them have; their first allocations are then not missed. Returns 0 or
+ * -errno (already logged).
  */
 int alloc__attach(struct alloc *, struct collector_bpf *, bool early);
+/* Attaches to the C library for a process that is about to start a program, and for no other one if
+ * the kernel can do that. Waits at most 2 s. */
+void alloc__add_command(struct alloc *, uint32_t tgid);
 /* Begins to detach and waits half a second; up to 3 s on kernels before 6.6, which detach each
  * function by itself. Returns false if the thread has not ended by then.
  * Accepts NULL. */

@@ -169,12 +169,12 @@ static int attach_program(const struct bpf_prog_skeleton *p)
 	return err;
 }
 
-/* Returns true if processes that do not exist yet may be recorded. */
+/* Returns true if processes that do not exist yet may be recorded, other than a command. */
 static bool starts_processes(const struct capture *c)
 {
 	const struct capture_filter *f = &c->options.filter;
 
-	return f->none_yet || f->comm_cnt || f->cgroup_cnt;
+	return f->comm_cnt || f->cgroup_cnt;
 }
 
 static int attach(struct capture *c)

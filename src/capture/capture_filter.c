@@ -108,7 +108,11 @@ bool capture__has_targets(const struct capture *c)
 
 int capture__add_command(struct capture *c, uint32_t tgid)
 {
-	return add_target(c, tgid, CAPTURE_FROM_EXEC);
+	int err = add_target(c, tgid, CAPTURE_FROM_EXEC);
+
+	if (!err)
+		alloc__add_command(c->alloc, tgid);
+	return err;
 }
 
 /* Returns the process of a thread; 0 if there is none. */
