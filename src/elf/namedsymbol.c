@@ -19,17 +19,29 @@ static uint8_t *read_part(const struct elf_file *f, Elf_Scn *scn, size_t *sz, si
 	return section__read(f, scn, sz);
 }
 
-static void take_symbol(const struct elf_symbol_names *wanted, const char *name, uint64_t value,
-			uint64_t *found)
+struct symbol_taker {
+	void (*take)(void *arg, const char *name, const Elf64_Sym *);
+	void *arg;
+};
+
+struct address_search {
+	const struct elf_symbol_names *wanted;
+	uint64_t *found;
+};
+
+static void take_address(void *arg, const char *name, const Elf64_Sym *sym)
 {
-	for (size_t i = 0; i < wanted->cnt; i++)
-		if (!found[i] && wanted->names[i][0] == *name &&
-		    strcmp(wanted->names[i], name) == 0)
-			found[i] = value;
+	const struct address_search *s = arg;
+
+	for (size_t i = 0; i < s->wanted->cnt; i++)
+		if (!s->found[i] && s->wanted->names[i][0] == *name &&
+		    strcmp(s->wanted->names[i], name) == 0)
+			s->found[i] = sym->st_value;
 }
 
-static void find_in(const struct elf_file *f, uint32_t type, const struct elf_symbol_names *wanted,
-		    uint64_t *found, size_t *left)
+/* Calls `take` for each defined symbol of a table. */
+static void each_symbol(const struct elf_file *f, uint32_t type, size_t *left,
+			const struct symbol_taker *taker)
 {
 	GElf_Shdr shdr;
 	Elf_Scn *table = section__typed(f, type, &shdr);
@@ -44,7 +56,7 @@ static void find_in(const struct elf_file *f, uint32_t type, const struct elf_sy
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz) /* NUL at the end */
-			take_symbol(wanted, (const char *)names + sym.st_name, sym.st_value, found);
+			taker->take(taker->arg, (const char *)names + sym.st_name, &sym);
 	}
 	free(names);
 	free(syms);
@@ -53,10 +65,13 @@ static void find_in(const struct elf_file *f, uint32_t type, const struct elf_sy
 uint64_t elf_symbol__find_all(const struct elf_file *f, const struct elf_symbol_names *wanted,
 			      uint64_t *found, size_t *left)
 {
+	struct address_search s = { wanted, found };
+	const struct symbol_taker taker = { take_address, &s };
+
 	memset(found, 0, wanted->cnt * sizeof(*found));
-	find_in(f, SHT_DYNSYM, wanted, found, left);
+	each_symbol(f, SHT_DYNSYM, left, &taker);
 	if (!found[0] || !found[wanted->cnt - 1])
-		find_in(f, SHT_SYMTAB, wanted, found, left);
+		each_symbol(f, SHT_SYMTAB, left, &taker);
 	return found[0];
 }
 
@@ -65,4 +80,46 @@ uint64_t elf_symbol__find(const struct elf_file *f, const char *name, size_t *le
 	uint64_t found;
 
 	return elf_symbol__find_all(f, &(struct elf_symbol_names){ &name, 1 }, &found, left);
+}
+
+struct code_search {
+	const char *name;
+	uint64_t vaddr, sz;
+};
+
+static void take_largest(void *arg, const char *name, const Elf64_Sym *sym)
+{
+	struct code_search *s = arg;
+
+	if (sym->st_size <= s->sz || strcmp(s->name, name) != 0)
+		return;
+	s->vaddr = sym->st_value;
+	s->sz = sym->st_size;
+}
+
+/* Returns false if no segment of the file has it. */
+static bool find_offset(const struct elf_file *f, const struct code_search *s,
+			struct elf_symbol_code *code)
+{
+	Elf *elf = elf_file__elf(f);
+	GElf_Phdr p;
+
+	for (int i = 0; gelf_getphdr(elf, i, &p); i++) {
+		if (p.p_type != PT_LOAD || s->vaddr < p.p_vaddr ||
+		    s->vaddr - p.p_vaddr >= p.p_filesz || s->sz > p.p_filesz)
+			continue;
+		code->start = s->vaddr - p.p_vaddr + p.p_offset;
+		code->end = code->start + s->sz;
+		return true;
+	}
+	return false;
+}
+
+bool elf_symbol__code(const struct elf_file *f, const char *name, struct elf_symbol_code *code,
+		      size_t *left)
+{
+	struct code_search s = { .name = name };
+
+	each_symbol(f, SHT_DYNSYM, left, &(struct symbol_taker){ take_largest, &s });
+	return s.sz && find_offset(f, &s, code);
 }

@@ -22,4 +22,13 @@ struct elf_symbol_names {
 uint64_t elf_symbol__find_all(const struct elf_file *, const struct elf_symbol_names *,
 			      uint64_t *found, size_t *left);
 
+/* The code of a function, as offsets in its file. */
+struct elf_symbol_code {
+	uint64_t start, end;
+};
+/* Finds the largest function of that name among the dynamic symbols: there may be one for each
+ * version. Returns false if there is none. */
+bool elf_symbol__code(const struct elf_file *, const char *name, struct elf_symbol_code *,
+		      size_t *left);
+
 #endif

@@ -324,6 +324,12 @@ static bool may_have(const char *file)
 	return strncmp(file, "python", 6) == 0 || strncmp(file, "libpython", 9) == 0;
 }
 
+static bool is_c_library(const char *file)
+{
+	return strncmp(file, "libc.", 5) == 0 || strncmp(file, "libc-", 5) == 0 ||
+	       strncmp(file, "libpthread", 10) == 0 || strncmp(file, "ld-musl", 7) == 0;
+}
+
 static const char *const symbols[] = { "_PyRuntime", "Py_Version", NULL };
 
 const struct runtime cpython = {
@@ -337,5 +343,11 @@ const struct runtime cpython = {
 	.split = split,
 	.read = cpython__read,
 	.is_hidden = is_hidden,
+	/* Locks are semaphores: the interpreter uses this function for nothing else. */
+	.wait = { "pthread_cond_timedwait", is_c_library },
+	.waiting = { .module = "[python]",
+		     .name = "(waits for the GIL)",
+		     .module_key = 0x6e6f68747970,
+		     .name_key = 0x4c494720726f66 },
 	.print_version = print_version,
 };

@@ -14,7 +14,8 @@ struct merging {
 	uint64_t runner;	    /* pc of the last native frame that runs calls; 0: none */
 };
 
-#define NOWHERE SIZE_MAX
+#define NOWHERE	  SIZE_MAX
+#define WAIT_MARK "waits"
 
 /* Returns the index of the first native frame from `from` on that has the address in its part of
  * the stack. */
@@ -24,6 +25,16 @@ static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
 		if (anchor >= t->frames[i].sp && anchor < t->frames[i + 1].sp)
 			return i;
 	return NOWHERE;
+}
+
+/* Returns the index of the native frame that runs the innermost calls. */
+static size_t find_inner(const struct interleave_input *in, const struct trace *t)
+{
+	size_t inner = NOWHERE;
+
+	for (size_t i = 0; i < in->run_cnt && inner == NOWHERE; i++)
+		inner = find_native(t, in->runs[i].anchor, 0);
+	return inner;
 }
 
 #define FUNCTION_MAX (64u << 10) /* bytes of a function in machine code */
@@ -74,6 +85,39 @@ static void put_frame(struct merging *m, const struct frame *f)
 	if (m->frame_cnt < TRACE_MAX)
 		m->room->frames[m->frame_cnt] = *f;
 	m->frame_cnt++;
+}
+
+#define WAIT_DEPTH 8 /* frames of the C library */
+
+static bool calls_wait(const struct frame *f, const struct elf_symbol_code *wait,
+		       const struct mapping *interpreter)
+{
+	const struct mapping *m = f->map;
+	uint64_t off;
+
+	if (!m || m->kind != MAPPING_FILE || !f[1].map ||
+	    !mapping__same_file(f[1].map, interpreter))
+		return false;
+	off = f->pc - (f->flags & FRAME_CALLER ? 1 : 0) - m->start + m->pgoff;
+	return off >= wait->start && off < wait->end;
+}
+
+/* The interpreter itself has called the function in which threads wait. */
+static bool is_waiting(const struct merging *m, size_t inner)
+{
+	const struct trace *t = m->trace;
+
+	for (size_t i = 0; m->in->wait && inner != NOWHERE && i < inner && i < WAIT_DEPTH; i++)
+		if (calls_wait(&t->frames[i], m->in->wait, t->frames[inner].map))
+			return true;
+	return false;
+}
+
+static void put_wait(struct merging *m)
+{
+	m->room->calls[m->call_cnt] =
+		(struct script_call){ &m->in->runtime->waiting, WAIT_MARK, 0, 0 };
+	put_frame(m, &(struct frame){ .pc = m->call_cnt++, .flags = FRAME_SCRIPT });
 }
 
 static void put_natives(struct merging *m, size_t end)
@@ -134,8 +178,11 @@ void interleave__calls(struct trace *t, const struct interleave_input *in,
 		       struct interleave_room *room)
 {
 	struct merging m = { .in = in, .trace = t, .room = room };
+	size_t inner = find_inner(in, t);
 
 	mark_interpreter(in, t);
+	if (is_waiting(&m, inner))
+		put_wait(&m);
 	for (size_t i = 0; i < in->run_cnt; i++)
 		put_run(&m, &in->runs[i]);
 	put_natives(&m, t->cnt);

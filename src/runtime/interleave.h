@@ -9,13 +9,14 @@ struct interleave_input {
 	const struct runtime *runtime;
 	const struct runtime_run *runs; /* innermost first */
 	size_t run_cnt;
-	const struct script_call *calls; /* by the runs' indexes; without script: not shown */
-	bool cut;			 /* there are more calls than these */
+	const struct script_call *calls;    /* by the runs' indexes; without script: not shown */
+	bool cut;			    /* there are more calls than these */
+	const struct elf_symbol_code *wait; /* of the layout; or NULL */
 };
 
 /* Belongs to the caller, reused for every trace. */
 struct interleave_room {
-	struct script_call calls[EVENT_CALLS_MAX]; /* trace->calls, borrowed by the trace */
+	struct script_call calls[EVENT_CALLS_MAX + 1]; /* trace->calls, borrowed by the trace */
 	struct frame frames[TRACE_MAX];
 };
 
@@ -23,7 +24,8 @@ struct interleave_room {
  * The native frame that holds a run's anchor runs its calls: they go before it. Where no frame
  * holds it, calls follow by order, marked so. Native frames of the interpreter's own file, from the
  * one that runs the innermost calls on, get FRAME_INTERPRETER, but for the root. A trace with more
- * calls than were read is UNWIND_LIMIT.
+ * calls than were read is UNWIND_LIMIT. A thread that waits for its turn in the interpreter has a
+ * leaf that says so.
  */
 void interleave__calls(struct trace *, const struct interleave_input *, struct interleave_room *);
 

@@ -102,6 +102,30 @@ static void look_into(const struct record_mmap *m, void *arg)
 		snprintf(s->out->file, sizeof(s->out->file), "%.63s", name);
 }
 
+static void find_place(struct search *s, const struct record_mmap *m,
+		       const struct runtime_place *place, struct elf_symbol_code *code)
+{
+	struct elf_file *f;
+
+	if (!place->symbol || code->end || !place->may_have(name_of(m->path)))
+		return;
+	f = open_mapped(s, m);
+	if (f)
+		elf_symbol__code(f, place->symbol, code, &s->left);
+	elf_file__put(f);
+}
+
+static void look_for_places(const struct record_mmap *m, void *arg)
+{
+	struct search *s = arg;
+	const struct runtime *r = s->out->runtime;
+
+	if (!m->ino)
+		return;
+	find_place(s, m, &r->evaluator, &s->out->layout.evaluator);
+	find_place(s, m, &r->wait, &s->out->layout.wait);
+}
+
 static void read_runtime(struct search *s)
 {
 	struct remote remote = { .mem = locate__open(s->proc, s->tgid, "mem"), .left = READ_MAX };
@@ -169,8 +193,11 @@ void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *o
 	out->err = maps < 0 ? maps : read_ino(proc, tgid, &out->ino);
 	if (maps >= 0 && !out->err)
 		maps__read(maps, look_into, &s);
+	if (out->runtime) {
+		lseek(maps, 0, SEEK_SET);
+		maps__read(maps, look_for_places, &s);
+		read_runtime(&s);
+	}
 	if (maps >= 0)
 		close(maps);
-	if (out->runtime)
-		read_runtime(&s);
 }

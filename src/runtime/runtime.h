@@ -8,6 +8,7 @@
 #define RUNTIME_RUNTIME_H
 
 #include "bpf/config.h"
+#include "elf/namedsymbol.h"
 #include "event/sample.h"
 #include "runtime/codewalk.h"
 #include "runtime/remote.h"
@@ -24,14 +25,15 @@ struct runtime_layout {
 	/* Not 0: inode of the runtime's file. `heaps` then counts from where that is mapped first,
 	 * because processes have it at different addresses. */
 	uint64_t file;
-	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
-	uint32_t version;		/* of the runtime, in its own notation */
-	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
+	uint32_t cookie_off, cookie[3];		/* or RUNTIME_NO_COOKIE */
+	uint32_t version;			/* of the runtime, in its own notation */
+	uint32_t at[RUNTIME_OFFSETS];		/* bytes */
+	struct elf_symbol_code evaluator, wait; /* see struct runtime; empty: unknown */
 };
 
 #define RUNTIME_NO_COOKIE UINT32_MAX
 
-_Static_assert(sizeof(struct runtime_layout) == 52 + 4 * RUNTIME_OFFSETS, "compared as bytes");
+_Static_assert(sizeof(struct runtime_layout) == 84 + 4 * RUNTIME_OFFSETS, "compared as bytes");
 
 /* The calls of a thread, innermost first, as BPF has read them. */
 struct runtime_calls {
@@ -48,6 +50,12 @@ struct runtime_run {
 	size_t first, cnt;
 	uint64_t anchor; /* an address in that activation's native frame; 0: unknown */
 	uint64_t entry;	 /* the C function that the innermost call is; 0: it is none */
+};
+
+/* A function, and which mapped files may have its code. */
+struct runtime_place {
+	const char *symbol; /* NULL: none */
+	bool (*may_have)(const char *file);
 };
 
 /* The calls are in a list, which BPF reads at the event (.split), or in frames of the runtime's
@@ -79,6 +87,12 @@ struct runtime {
 	bool has_core;	 /* the callee of an activation is the interpreter, too */
 	bool keeps_name; /* a call at an unknown place of its function loses only its line */
 	const struct runtime_code *code; /* or NULL */
+	/* The C function that runs calls, where .split needs it. */
+	struct runtime_place evaluator;
+	/* The C function in which a thread waits for its turn if the interpreter calls it, and what
+	 * stands for that in its stack. */
+	struct runtime_place wait;
+	struct script waiting;
 	/* Returns true for a function of the runtime's own that no view shows. */
 	bool (*is_hidden)(const struct script *);
 	/* Formats a version for a message. */

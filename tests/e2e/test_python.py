@@ -207,6 +207,43 @@ def test_stopped_threads_are_where_python_says(start, spawn, tmp_path, python):
     assert not differing, json.dumps(differing, indent=1)
 
 
+TURNS = """
+import threading, time
+end = time.time() + 1.5
+def spin():
+    t = 0
+    while time.time() < end:
+        for i in range(1000): t += i
+def naps():
+    while time.time() < end: time.sleep(0.001)
+def locks():
+    lock = threading.Lock(); lock.acquire()
+    while time.time() < end: lock.acquire(timeout=0.01)
+threads = [threading.Thread(target=t, name=t.__name__) for t in (spin, spin, naps, locks)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+"""
+
+
+@every_python
+def test_a_wait_for_the_gil_has_a_name(record, tmp_path, python):
+    script = write(tmp_path, TURNS)
+    r = record("-p", "switch:u", "--", python, script)
+    cnt = {}
+    for stack, n in r.rows("""
+            SELECT ustack, count(*) FROM stacks WHERE kind = 'switch' AND state = 'sleeping' AND ustack_id IS NOT NULL
+            GROUP BY ALL"""):
+        function = next((name for name, _ in scripts(stack, script)), None)
+        waits = stack[0]["name"] == "(waits for the GIL)"
+        assert waits == any(f["mark"] == "waits" for f in stack)
+        native = [f["name"] for f in stack if f["mark"] not in ("python", "waits")]
+        assert not waits or "pthread_cond_timedwait" in " ".join(n or "" for n in native[:4]), stack
+        cnt[function, waits] = cnt.get((function, waits), 0) + n
+    # A thread that computes waits for nothing else; those that sleep, or try to lock, do both.
+    assert cnt["spin", True] > max(50, 5 * cnt.get(("spin", False), 0)), cnt
+    assert all(cnt[f, w] > 20 for f in ("naps", "locks") for w in (True, False)), cnt
+
+
 SOURCES = """
 import os, socket, sys, threading, time
 def writes(fd): os.write(fd, b"x" * 4096)

@@ -17,6 +17,9 @@ static struct script scripts[4] = { { "a.py", "a", 0, 0 },
 static struct elf_file python_file, other_file;
 static struct mapping python = { .file = &python_file }, other = { .file = &other_file };
 
+/* Code of other_file: empty, or that of w. */
+static struct elf_symbol_code wait;
+
 /* Native frames, leaf first, 0x100 bytes each from 0x1000 on: E runs calls, p is of the same file,
  * o of another. */
 static void begin(const char *frames, enum unwind_status status)
@@ -24,9 +27,10 @@ static void begin(const char *frames, enum unwind_status status)
 	trace.cnt = strlen(frames);
 	trace.status = status;
 	for (size_t i = 0; i < trace.cnt; i++)
-		trace.frames[i] = (struct frame){ .pc = (uint64_t)frames[i],
-						  .sp = 0x1000 + 0x100 * i,
-						  .map = frames[i] == 'o' ? &other : &python };
+		trace.frames[i] =
+			(struct frame){ .pc = (uint64_t)frames[i],
+					.sp = 0x1000 + 0x100 * i,
+					.map = strchr("ow", frames[i]) ? &other : &python };
 }
 
 /* What is in the trace: E, p, o; I for what became the interpreter's; calls by their names, in
@@ -58,7 +62,7 @@ static const char *describe(void)
 static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
 {
 	struct script_call calls[4];
-	struct interleave_input in = { &cpython, runs, cnt, calls, false };
+	struct interleave_input in = { &cpython, runs, cnt, calls, false, &wait };
 
 	for (size_t i = 0; i < 4; i++)
 		calls[i] = (struct script_call){ .script = i == hidden ? NULL : &scripts[i] };
@@ -74,6 +78,26 @@ static void puts_runs_before_the_frames_that_hold_their_anchors(void **state)
 	merge(runs, 2, 9);
 	assert_string_equal(describe(), "paIIobcIIo");
 	assert_int_equal(trace.status, UNWIND_ROOT);
+}
+
+static void a_thread_that_waits_for_its_turn_has_a_leaf_that_says_so(void **state)
+{
+	const struct runtime_run runs[] = { { 0, 1, 0x1308, 0 } };
+
+	(void)state;
+	wait = (struct elf_symbol_code){ 'w', 'w' + 1 };
+	begin("owpEpo", UNWIND_ROOT);
+	merge(runs, 1, 9);
+	assert_string_equal(describe(), "(owpaIIo");
+	assert_string_equal(trace__call(&trace, 0)->mark, "waits");
+	/* A library between them waits for something of its own. */
+	begin("wopEpo", UNWIND_ROOT);
+	merge(runs, 1, 9);
+	assert_string_equal(describe(), "wopaIIo");
+	wait = (struct elf_symbol_code){ 0, 0 };
+	begin("owpEpo", UNWIND_ROOT);
+	merge(runs, 1, 9);
+	assert_string_equal(describe(), "owpaIIo");
 }
 
 static void leaves_the_root_unmarked(void **state)
@@ -165,7 +189,7 @@ static void puts_calls_below_the_core_of_an_interpreter(void **state)
 	struct script_call calls[4] = { { .script = &scripts[0] },
 					{ .script = &scripts[1] },
 					{ .script = &scripts[2] } };
-	struct interleave_input in = { &ruby, runs, 1, calls, false };
+	struct interleave_input in = { &ruby, runs, 1, calls, false, NULL };
 
 	(void)state;
 	begin("oppEoE", UNWIND_ROOT);
@@ -182,6 +206,7 @@ static void puts_calls_below_the_core_of_an_interpreter(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(puts_runs_before_the_frames_that_hold_their_anchors),
+	  cmocka_unit_test(a_thread_that_waits_for_its_turn_has_a_leaf_that_says_so),
 	  cmocka_unit_test(leaves_the_root_unmarked), cmocka_unit_test(leaves_out_hidden_calls),
 	  cmocka_unit_test(puts_calls_by_order_where_no_frame_holds_the_anchor),
 	  cmocka_unit_test(puts_calls_by_order_before_frames_at_the_same_place),
