@@ -34,7 +34,6 @@ struct memory {
 struct trim {
 	struct job job;
 	struct memory *owner;
-	size_t free_sz; /* afterwards */
 };
 
 void memory__init_malloc(void)
@@ -72,28 +71,16 @@ void memory__set_max(struct memory *m, size_t max_sz)
 	m->stats.max_sz = max_sz;
 }
 
-/* mallinfo2() is newer than the oldest C library that the programs run with. */
-static size_t heap_free_sz(void)
-{
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-	return (unsigned)mallinfo().fordblks;
-#pragma GCC diagnostic pop
-}
-
 static void trim_work(struct job *job)
 {
-	struct trim *t = (struct trim *)(void *)job;
-
+	(void)job;
 	malloc_trim(0);
-	t->free_sz = heap_free_sz();
 }
 
 static void trim_done(struct job *job)
 {
 	struct trim *t = (struct trim *)(void *)job;
 
-	t->owner->stats.free_sz = t->free_sz;
 	t->owner->trim = NULL;
 	free(t);
 }

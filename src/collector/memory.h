@@ -30,9 +30,8 @@ struct memory_stats {
 	size_t max_sz;
 	size_t anonymous_sz;	      /* in RAM, by the kernel's count */
 	size_t slot_sz[ELF_SLOT_CNT]; /* of the data that is attached to files */
-	size_t free_sz; /* that malloc() has and does not use, after the last try to give it back */
-	uint64_t unused_sz;  /* freed because it was not used, since the start */
-	uint64_t evicted_sz; /* freed because of `max_sz`, since the start */
+	uint64_t unused_sz;	      /* freed because it was not used, since the start */
+	uint64_t evicted_sz;	      /* freed because of `max_sz`, since the start */
 };
 void memory__stats(const struct memory *, struct memory_stats *);
 

@@ -19,7 +19,6 @@ void memory_parts__get(struct memory_part out[MEMORY_PART_CNT], const struct ses
 		       { "thread_table", t->threads_sz },
 		       { "batch", r.batch_sz },
 		       { "flight", r.flight.sz },
-		       { "free", m->free_sz },
 	       },
 	       MEMORY_PART_CNT * sizeof(*out));
 }

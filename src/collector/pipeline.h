@@ -37,10 +37,13 @@ struct session {
 	uint64_t slow_span_ns;	 /* duration of a slow span; 0: none was seen */
 	uint64_t losses_from_ns; /* time of the last query of losses */
 	uint64_t rescanned_ns;
-	uint64_t end_ns;     /* end of the recording; 0 before */
-	uint64_t overdue_ns; /* start of a batch's wait for names; 0: none waits */
-	int err;	     /* the recording failed and must stop */
-	bool backlog;	     /* deferred events can be retried: their files have been read */
+	uint64_t swept_ns;	   /* time of the last sweep of threads */
+	uint32_t empty_generation; /* of the recording, if its batch was empty at that time; else 0
+				    */
+	uint64_t end_ns;	   /* end of the recording; 0 before */
+	uint64_t overdue_ns;	   /* start of a batch's wait for names; 0: none waits */
+	int err;		   /* the recording failed and must stop */
+	bool backlog;		   /* deferred events can be retried: their files have been read */
 	bool said;
 };
 

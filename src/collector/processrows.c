@@ -74,14 +74,19 @@ static void seen_drop(struct process_rows *p, struct seen_process *s)
 	free(s);
 }
 
-void process_rows__free(struct process_rows *p)
+void process_rows__forget(struct process_rows *p)
 {
 	struct seen_process *s, *next;
 
-	if (!p)
-		return;
 	HASH_ITER (hh, p->by_tgid, s, next)
 		seen_drop(p, s);
+}
+
+void process_rows__free(struct process_rows *p)
+{
+	if (!p)
+		return;
+	process_rows__forget(p);
 	users__free(p->users);
 	free(p);
 }

@@ -31,5 +31,7 @@ void process_rows__exec(struct process_rows *, uint32_t tgid);
 void process_rows__fork(struct process_rows *, uint32_t tgid);
 /* A batch has begun: frees what the last one did not need. */
 void process_rows__sweep(struct process_rows *);
+/* Frees everything. The batch has no row of a process. */
+void process_rows__forget(struct process_rows *);
 
 #endif

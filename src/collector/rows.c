@@ -110,6 +110,11 @@ void rows__sweep(struct rows *r)
 	process_rows__sweep(r->processes);
 }
 
+void rows__forget(struct rows *r)
+{
+	process_rows__forget(r->processes);
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 

@@ -49,6 +49,8 @@ void rows__fork(struct rows *, struct thread *, uint32_t tgid); /* the thread ma
 void rows__exec(struct rows *, struct thread *, uint32_t tgid);
 /* A batch has begun. */
 void rows__sweep(struct rows *);
+/* No event has come for some time, and the batch is empty: frees what is kept of processes. */
+void rows__forget(struct rows *);
 
 /* Adds a row of kind `lost` for a loss between two times (CLOCK_MONOTONIC). Returns 0 or -ENOMEM.
  */

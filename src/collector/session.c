@@ -15,6 +15,7 @@
 	3500000000 /* for files and names; the rest of the end takes another second and a half */
 #define NAMES_PATIENCE_NS \
 	2000000000 /* patience with the names of a batch; then the collector waits for them … */
+#define SWEEP_NS      5000000000 /* interval at which ended threads and processes are forgotten */
 #define NAMES_WAIT_NS 1000000000 /* … this long; rings may overflow meanwhile, which is counted */
 
 /* A slow disk reads what a large library needs in a tenth of the wait; a busy thread fills its
@@ -203,6 +204,25 @@ static int out_of_memory(struct session *s)
 	return s->err;
 }
 
+/* By time and not by batch: after a burst there may be no event, and so no batch, for hours. */
+static void session_sweep(struct session *s, uint64_t now_ns)
+{
+	uint32_t generation = recording__generation(s->recording);
+	bool empty = recording__is_empty(s->recording);
+
+	if (now_ns - s->swept_ns < SWEEP_NS)
+		return;
+	s->swept_ns = now_ns;
+	/* the last event of a thread was lost */
+	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
+		if (t->exited && threads__is_idle(&s->threads, t))
+			pipeline__end_slice(s, t);
+	threads__sweep(&s->threads);
+	if (empty && s->empty_generation == generation)
+		rows__forget(&s->rows);
+	s->empty_generation = empty ? generation : 0;
+}
+
 int session__tick(struct session *s, uint64_t now_ns)
 {
 	uint32_t generation = recording__generation(s->recording);
@@ -224,9 +244,9 @@ int session__tick(struct session *s, uint64_t now_ns)
 	err = recording__tick(s->recording, now_ns);
 	if (generation != recording__generation(s->recording)) {
 		carry__restore(s->carry, s->recording);
-		threads__sweep(&s->threads);
 		rows__sweep(&s->rows);
 	}
+	session_sweep(s, now_ns);
 	return err;
 }
 

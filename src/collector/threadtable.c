@@ -19,13 +19,10 @@ struct thread *threads__find(struct threads *ts, uint32_t tid)
 	return t;
 }
 
-struct thread *threads__get(struct threads *ts, uint32_t tid)
+static struct thread *threads_add(struct threads *ts, uint32_t tid)
 {
-	struct thread *t = threads__find(ts, tid);
+	struct thread *t = calloc(1, sizeof(*t));
 
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
 	t->tid = tid;
@@ -34,6 +31,22 @@ struct thread *threads__get(struct threads *ts, uint32_t tid)
 		return t;
 	free(t);
 	return NULL;
+}
+
+struct thread *threads__get(struct threads *ts, uint32_t tid)
+{
+	struct thread *t = threads__find(ts, tid);
+
+	if (!t)
+		t = threads_add(ts, tid);
+	if (t)
+		t->sweep = ts->sweeps;
+	return t;
+}
+
+bool threads__is_idle(const struct threads *ts, const struct thread *t)
+{
+	return ts->sweeps - t->sweep >= 2;
 }
 
 static void drop(struct threads *ts, struct thread *t)
@@ -47,8 +60,9 @@ void threads__sweep(struct threads *ts)
 {
 	struct thread *t, *next;
 
+	ts->sweeps++;
 	HASH_ITER (hh, ts->by_tid, t, next)
-		if (t->exited && !t->pending)
+		if ((t->exited || threads__is_idle(ts, t)) && !t->pending)
 			drop(ts, t);
 }
 

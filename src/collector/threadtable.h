@@ -23,18 +23,25 @@ struct thread {
 	struct build_id build_id;
 	uint32_t comm_id, name_id, cgroup_str_id, build_id_id;
 	bool exited;
+	uint32_t sweep;			/* number of the last sweep before its last event */
 	struct resolved_event *pending; /* waits to be joined with the next slice, or NULL */
 	UT_hash_handle hh;
 };
 
 struct threads {
 	struct thread *by_tid;
+	uint32_t sweeps;
 };
 
 /* Returns the thread, and adds it if it is new. Returns NULL if out of memory. */
 struct thread *threads__get(struct threads *, uint32_t tid);
 struct thread *threads__find(struct threads *, uint32_t tid); /* or NULL */
-/* Frees the threads that exited. Call it when no record of them can arrive any more. */
+/* Returns true if the thread had no event between the last two sweeps, and since. */
+bool threads__is_idle(const struct threads *, const struct thread *);
+/*
+ * Frees the threads without a pending slice that exited or are idle. The next event of an idle
+ * thread adds it again. A thread that an event adds after its end stays until it is idle.
+ */
 void threads__sweep(struct threads *);
 size_t threads__sz(const struct threads *); /* bytes */
 void threads__free(struct threads *);

@@ -300,6 +300,11 @@ static bool is_full(const struct recording *r)
 	       strtab__sz(r->strings) >= STRINGS_SZ_MAX;
 }
 
+bool recording__is_empty(const struct recording *r)
+{
+	return !r->groups && !r->events->cnt && !r->row_cnt;
+}
+
 bool recording__due(const struct recording *r, uint64_t now_ns)
 {
 	bool fills = r->row_cnt == batch__room(r->events) && r->groups + 1 >= r->groups_per_file;
@@ -310,7 +315,7 @@ bool recording__due(const struct recording *r, uint64_t now_ns)
 int recording__tick(struct recording *r, uint64_t now_ns)
 {
 	bool old = is_old(r, now_ns);
-	bool empty = !r->groups && !r->events->cnt && !r->row_cnt;
+	bool empty = recording__is_empty(r);
 	int err = r->row_cnt == batch__room(r->events) ? settle(r) : 0;
 
 	if (!r->triggered && (!r->since_ns || (old && empty))) {

@@ -65,6 +65,8 @@ int recording__add_stack(struct recording *, uint64_t stack_id, const struct row
 ssize_t recording__stack(const struct recording *, uint64_t stack_id, struct buf *frames);
 const char *recording__str(const struct recording *, uint32_t id, size_t *sz);
 
+/* Returns true if the batch has no row of an event yet. */
+bool recording__is_empty(const struct recording *);
 /* Returns true if recording__tick() at now_ns would close the batch. */
 bool recording__due(const struct recording *, uint64_t now_ns);
 

@@ -50,5 +50,29 @@ static void exited_threads_are_removed_when_nothing_waits(void **state)
 	threads__free(&ts); /* with pending slices */
 }
 
-RUN_TESTS(cmocka_unit_test(made_on_first_sight),
+/* The record of a thread's end may come before its first event, so the event makes it again. */
+static void idle_threads_are_removed(void **state)
+{
+	struct threads ts = { 0 };
+
+	(void)state;
+	threads__get(&ts, 1);
+	threads__get(&ts, 2)->pending = calloc(1, sizeof(struct resolved_event));
+	threads__sweep(&ts);
+	threads__get(&ts, 3);
+	assert_non_null(threads__find(&ts, 1));
+	assert_false(threads__is_idle(&ts, threads__find(&ts, 1)));
+	threads__sweep(&ts);
+	assert_null(threads__find(&ts, 1));
+	assert_true(threads__is_idle(&ts, threads__find(&ts, 2)));
+	assert_non_null(threads__find(&ts, 3));
+	threads__get(&ts, 3);
+	threads__sweep(&ts);
+	assert_non_null(threads__find(&ts, 3));
+	threads__sweep(&ts);
+	assert_null(threads__find(&ts, 3));
+	threads__free(&ts);
+}
+
+RUN_TESTS(cmocka_unit_test(made_on_first_sight), cmocka_unit_test(idle_threads_are_removed),
 	  cmocka_unit_test(exited_threads_are_removed_when_nothing_waits))
