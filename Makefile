@@ -185,8 +185,8 @@ differential: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/compare_walks
 	@tests/differential/run
 
-## nightly: all checks that take too long for test: clang, tsan, single-step, check-all, differential, test-vm, fuzz; hours, goes on after a failure
-NIGHTLY := clang tsan single-step check-all differential test-vm fuzz
+## nightly: all checks that take too long for test: clang, tsan, single-step, check-all, differential, test-vm, fuzz, fleet; hours, goes on after a failure
+NIGHTLY := clang tsan single-step check-all differential test-vm fuzz fleet
 .PHONY: nightly $(NIGHTLY)
 nightly: setup-tests
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(MAKE) --no-print-directory -k $(NIGHTLY)
@@ -214,6 +214,13 @@ single-step: shadow-build $(BUILD)/shadow/gmp_numbers
 servers: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
+
+## fleet: ask Spark, ClickHouse, Iceberg and DuckDB about a fleet folder; minutes; skips engines that are not installed
+.PHONY: fleet
+fleet: setup-tests
+	@tools/setup fleet
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@PYTHONPATH=tests:tests/cli $(DEPS)/fleet/bin/python -m pytest -q -rs -p per_test_timeout -p no:cacheprovider tests/fleet
 
 ## bench: measure costs and print them as tables
 bench: setup-tests

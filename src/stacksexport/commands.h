@@ -13,6 +13,7 @@ int mcp__run(const struct export_options *);
 int merge__run(const struct export_options *);
 int perfetto__run(const struct export_options *);
 int pprof__run(const struct export_options *);
+int push__run(const struct export_options *);
 int query__run(const struct export_options *);
 int report__run(const struct export_options *);
 int speedscope__run(const struct export_options *);

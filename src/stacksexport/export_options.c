@@ -41,6 +41,7 @@ enum {
 	KEY_FOLLOW,
 	KEY_REMOVE,
 	KEY_EVERY,
+	KEY_MAX_SPOOL,
 };
 
 /* Where an option's argument goes. */
@@ -182,16 +183,23 @@ static const struct option_row rows[] = {
 	{ OPTION_FOLLOW,
 	  FIELD(FLAG, follow),
 	  { "follow", KEY_FOLLOW, NULL, 0,
-	    "go on until SIGINT or SIGTERM: merge new batches as collectors write them", 0 } },
+	    "go on until SIGINT or SIGTERM: merge new batches, or send new files, as they come",
+	    0 } },
 	{ OPTION_EVERY,
 	  FIELD(STRING, every),
 	  { "every", KEY_EVERY, "TIME", 0,
 	    "with --follow: merge when a batch is this old, or 128 MB are there; default: 10m",
 	    0 } },
+	{ OPTION_MAX_SPOOL,
+	  FIELD(STRING, max_spool),
+	  { "max-spool", KEY_MAX_SPOOL, "SIZE", 0,
+	    "with --follow: when more than this waits to be sent, remove the oldest events", 0 } },
 	{ OPTION_REMOVE,
 	  FIELD(FLAG, remove),
 	  { "remove", KEY_REMOVE, NULL, 0,
-	    "remove batches of recordings when all of their rows are on disk in DIR", 0 } },
+	    "merge: remove batches of recordings when all of their rows are on disk in DIR; push: "
+	    "remove files that were sent",
+	    0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },

@@ -46,6 +46,7 @@ enum export_option {
 	OPTION_FOLLOW = 1ull << 31,
 	OPTION_REMOVE = 1ull << 32,
 	OPTION_EVERY = 1ull << 33,
+	OPTION_MAX_SPOOL = 1ull << 34,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -83,7 +84,8 @@ struct export_options {
 	const char *metric, *normalise, *fail_if, *before, *after;
 	size_t rows; /* -N; 0: as many as the subcommand shows by itself */
 	bool inlines, offsets, no_open, interpreter, waiting, all, read_only;
-	const char *every; /* merge --every */
+	const char *every;     /* merge --every */
+	const char *max_spool; /* push --max-spool */
 	bool follow, remove;
 	bool follows;	/* set by the subcommand: new batches are read as they come */
 	uint64_t given; /* enum export_option */

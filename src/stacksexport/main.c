@@ -258,6 +258,23 @@ static const struct subcommand subcommands[] = {
 		.accepts = OPTION_DIR | OPTION_FOLLOW | OPTION_EVERY | OPTION_REMOVE,
 		.run = merge__run,
 	},
+	{
+		.name = "push",
+		.argument = "FOLDER URL",
+		.argument_max = 2,
+		.summary = "sends a fleet folder to an S3 store, or a mounted folder",
+		.doc = "Sends the files of the fleet folder FOLDER that URL does not have yet. URL "
+		       "is "
+		       "s3://BUCKET/PREFIX (at AWS_ENDPOINT_URL, else at Amazon), "
+		       "https://HOST/BUCKET/PREFIX, or a folder. Credentials are those of "
+		       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else of ~/.aws/credentials. "
+		       "Failed requests are tried again. It needs libcurl 7.88 or newer.\n\n"
+		       "Examples:\n"
+		       "  stacksexport push /var/lib/fleet s3://profiles/fleet\n"
+		       "  stacksexport push /var/lib/fleet /mnt/fleet --follow --remove",
+		.accepts = OPTION_FOLLOW | OPTION_REMOVE | OPTION_MAX_SPOOL,
+		.run = push__run,
+	},
 	{ .name = NULL },
 };
 

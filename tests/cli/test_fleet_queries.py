@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The questions of sql/fleet/ give the numbers that stacksexport gives for the recordings."""
+import csv
+import importlib.machinery
+import importlib.util
+import io
+
+import pytest
+
+from conftest import ROOT
+from exporter import run
+from fleetrecordings import write_hosts
+
+HALVES = """WITH h AS (
+    SELECT host, command, ustack AS s, CASE WHEN kstack_id IS NULL THEN duration * weight ELSE 0 END AS leaf, duration * weight AS ns
+    FROM stacks WHERE kind = 'profile' AND ustack_id IS NOT NULL
+    UNION ALL
+    SELECT host, command, kstack, duration * weight, duration * weight FROM stacks WHERE kind = 'profile' AND kstack_id IS NOT NULL)"""
+ORACLES = {
+    "top_functions": HALVES + """, f AS (
+        SELECT host, ns, leaf, s[1].name AS n, s[1].module AS m, unnest(list_distinct(list_transform(s, lambda x: {'n': x.name, 'm': x.module}))) AS fn
+        FROM h)
+        SELECT fn.n, fn.m, sum(CASE WHEN fn.n = f.n AND fn.m = f.m THEN leaf ELSE 0 END) AS self, sum(ns) AS total, count(DISTINCT host)
+        FROM f GROUP BY 1, 2 ORDER BY 3 DESC, 4 DESC, 1, 2""",
+    "library_cost": HALVES + """, f AS (
+        SELECT host, command, ns, leaf, s[1].module AS m, unnest(list_distinct(list_transform(s, lambda x: x.module))) AS f FROM h)
+        SELECT f, sum(CASE WHEN f = m THEN leaf ELSE 0 END), sum(ns), count(DISTINCT command), count(DISTINCT host)
+        FROM f GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1""",
+    "off_cpu_by_reason": """SELECT command, state, sum(blocked_ns), sum(runnable_ns), count(*) FROM offcpu GROUP BY ALL
+        ORDER BY 3 DESC, 4 DESC, 1, 2""",
+    "hosts_unlike_peers": """WITH p AS (
+        SELECT command, host, 100.0 * ns / sum(ns) OVER (PARTITION BY host) AS p
+        FROM (SELECT command, host, sum(duration * weight) AS ns FROM events WHERE kind = 'profile' GROUP BY ALL)), q AS (
+        SELECT *, (SELECT avg(o.p) FROM p o WHERE o.command = p.command AND o.host != p.host) AS peers, count(*) OVER (PARTITION BY command) AS n
+        FROM p)
+        SELECT command, host, p, peers, p - peers, n FROM q WHERE n >= 3 ORDER BY abs(p - peers) DESC, 1, 2""",
+    "regression": """WITH t AS (
+        SELECT command, lower(hex(buildid)) AS b, unnest(list_distinct(list_transform(ustack, lambda x: {'n': x.name, 'm': x.module}))) AS f,
+            duration * weight AS ns, sum(duration * weight) OVER (PARTITION BY command, buildid) AS total
+        FROM stacks WHERE kind = 'profile' AND command = 'web'), s AS (
+        SELECT command, f, b, 100.0 * sum(ns) / any_value(total) AS p FROM t GROUP BY ALL)
+        SELECT o.command, o.f.n, o.f.m, o.b, n.b, o.p, n.p, n.p - o.p FROM s o JOIN s n ON o.f = n.f AND o.command = n.command
+        WHERE o.b = repeat('00', 20) AND n.b = repeat('01', 20) ORDER BY 8 DESC, 2, 3""",
+    "slow_spans": """SELECT trace_name, duration, host, command, tgid, span_id - 18446744073709551616::HUGEINT, timestamp - duration
+        FROM events WHERE kind = 'trace_close' ORDER BY 2 DESC, 7, 3, 6 LIMIT 100""",
+}
+
+
+def load_tool():
+    loader = importlib.machinery.SourceFileLoader("fleet_ask", str(ROOT / "tools/fleet-ask"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("fleet_ask", loader))
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fleet")
+    hosts = write_hosts(folder / "hosts")
+    run("merge", hosts, "-d", folder / "fleet")
+    tool = load_tool()
+    return hosts, tool, tool.connect("duckdb", folder / "fleet")
+
+
+def test_every_question_has_a_comparison():
+    assert sorted(q.stem for q in (ROOT / "sql/fleet").glob("*.sql")) == sorted(ORACLES)
+
+
+@pytest.mark.parametrize("query", ORACLES)
+def test_a_fleet_gives_the_numbers_of_its_recordings(fleet, query):
+    hosts, tool, db = fleet
+    _, rows = tool.ask(db, ROOT / "sql/fleet" / f"{query}.sql")
+    expected = list(csv.reader(io.StringIO(run("query", ORACLES[query], "-r", f"{hosts}/*/1", "--format", "csv").stdout)))[1:]
+    assert len(rows) == len(expected) > 1
+    numbers = [tuple(float(v) if not isinstance(v, str) else v for v in row) for row in rows]
+    assert numbers == [tuple(e if isinstance(n, str) else pytest.approx(float(e), rel=1e-9, abs=1e-9) for e, n in zip(x, y, strict=True))
+                       for x, y in zip(expected, numbers, strict=True)]
