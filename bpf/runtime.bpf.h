@@ -172,34 +172,42 @@ static __always_inline void list__begin(const struct user *u, struct capture_cal
 	calls->before = calls->next; /* the innermost frame begins a window */
 }
 
-/* Returns the first frame, or 0 if there is none. */
-static __always_inline __u64 calls__begin(const struct user *u, struct capture_calls *calls)
+/* Finds the first frame; there may be none. */
+static __always_inline void calls__begin(const struct user *u, struct capture_calls *calls)
 {
 	__u64 state = calls__state(u, &calls->runtime);
 
 	calls->cnt = calls->window = calls->code = calls->cookie = calls->next = 0;
 	if (!state)
-		return 0;
+		return;
 	if (calls->runtime.frame_sz)
 		ruby__begin(u, calls, state);
 	else
 		list__begin(u, calls, state);
-	return calls->next;
+}
+
+/* Finds the thread's innermost call. */
+static __always_inline void calls__find(const struct user *u, struct event *e)
+{
+	struct capture_calls *calls = &slot__of(e)->calls;
+	const struct capture_runtime *runtime = runtime__of(u->mm);
+
+	calls->next = 0;
+	if (!runtime)
+		return;
+	calls->runtime = *runtime;
+	calls__begin(u, calls);
 }
 
 /* Appends the calls after the first `at` bytes of data[]. Returns their size in bytes. */
 static __always_inline __u64 calls__copy(struct user *u, struct event *e, __u64 at)
 {
 	struct capture_calls *calls = &slot__of(e)->calls;
-	const struct capture_runtime *runtime = runtime__of(u->mm);
 	struct event_runtime *out;
 
-	if (!runtime)
+	if (!calls->next)
 		return 0;
-	calls->runtime = *runtime;
 	calls->at = at;
-	if (!calls__begin(u, calls))
-		return 0;
 	if (calls->runtime.frame_sz)
 		ruby__follow(u);
 	else

@@ -453,6 +453,70 @@ static __always_inline void returns__restore(struct task_struct *task, struct ev
 	}
 }
 
+#define ABOVE_MAX 16384 /* bytes of a stack above Ruby's VM stack */
+
+/* Marks the pages from page `first` of the snapshot to page `last` as missing. */
+static __always_inline void holes__mark(struct event *e, __u64 at, __s64 first, __s64 last)
+{
+	volatile struct capture_progress *p = &slot__of(e)->progress;
+
+	for (__s64 i = 0; i < (__s64)(EVENT_HOLES_SZ / sizeof(__u64)); i++) {
+		__s64 from = first - 64 * i, to = last - 64 * i;
+
+		from = from < 0 ? 0 : from;
+		to = to > 64 ? 64 : to;
+		p->holes[i] = from < to ? ~0ULL >> ((64 - (to - from)) & 63) << (from & 63) : 0;
+	}
+	__builtin_memcpy(e->data + at, (const void *)p->holes, EVENT_HOLES_SZ);
+	e->flags |= EVENT_F_HOLES;
+}
+
+/*
+ * The stack of a Ruby thread has the VM's stack of 1 MB below its first functions. Copies what is
+ * below and above it. Returns the size in bytes, or 0 if the stack is not like that.
+ */
+static __always_inline __u64 stack__copy_around(const struct user *u, struct event *e, __u64 at)
+{
+	const struct capture_calls *calls = &slot__of(e)->calls;
+	__u64 tp = task__thread_pointer(u->task), base = e->stack_addr & -CAPTURE_PAGE;
+	__u64 above = calls->end & -CAPTURE_PAGE, second = tp - above;
+	__u64 below = (calls->low + CAPTURE_PAGE - 1) & -CAPTURE_PAGE,
+	      first = below - e->stack_addr;
+
+	if (cfg.stack_sz < 2 * ABOVE_MAX || user__bounces(u) || above < below ||
+	    above - base >= EVENT_HOLES_SZ * 8 * CAPTURE_PAGE - ABOVE_MAX)
+		return 0;
+	OPAQUE(first);
+	OPAQUE(second);
+	if (at > BEFORE_STACK_MAX || first > cfg.stack_sz - ABOVE_MAX || second > ABOVE_MAX ||
+	    user__read(u, e->data + at, first, e->stack_addr))
+		return 0;
+	at += first;
+	OPAQUE(at);
+	if (at > BEFORE_STACK_MAX + cfg.stack_sz - ABOVE_MAX ||
+	    user__read(u, e->data + at, second, above))
+		return 0;
+	holes__mark(e, at + second, (below - base) / CAPTURE_PAGE, (above - base) / CAPTURE_PAGE);
+	return first + second;
+}
+
+/* Returns whether Ruby's VM stack follows the C stack: in threads but the first, and in fibers. */
+static __always_inline bool has_ruby_above(struct event *e)
+{
+	const struct capture_calls *calls = &slot__of(e)->calls;
+
+	return cfg.runtimes && calls->next && calls->runtime.frame_sz &&
+	       calls->low - e->stack_addr < cfg.stack_sz;
+}
+
+/* The C stack of a fiber ends where its VM stack begins. */
+static __always_inline __u64 fiber__top(struct capture_slot *slot)
+{
+	slot->top_known = true;
+	slot->goroutine.here = slot->goroutine.hi = slot->goroutine.away = 0;
+	return slot->calls.low;
+}
+
 /* Appends the stack and related data after the first `at` bytes of data[]. Returns their size in
  * bytes. */
 static __always_inline __u64 stack__copy(struct task_struct *task, struct event *e, __u64 at,
@@ -464,8 +528,20 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 
 	if (user__bounces(&u))
 		u.bounce = slot__bounce(e);
-	top = stack__top(&u, slot__of(e), regs);
 	e->stack_addr = regs->sp - EVENT_RED_ZONE;
+	if (cfg.runtimes)
+		calls__find(&u, e);
+	if (has_ruby_above(e)) {
+		got = stack__copy_around(&u, e, at);
+		if (got) {
+			e->ustack_sz = got;
+			got += EVENT_HOLES_SZ;
+			return got + calls__copy(&u, e, at + got);
+		}
+		top = fiber__top(slot__of(e));
+	} else {
+		top = stack__top(&u, slot__of(e), regs);
+	}
 	want = top - e->stack_addr;
 	got = want;
 	if (got > cfg.stack_sz)

@@ -366,6 +366,10 @@ def test_threads_and_fibers_have_whole_stacks(record, tmp_path):
     assert len(rows) == 5
     for pid, total, working in rows:
         assert working >= 0.75 * total, (pid, total, working)
+    whole, all_of_them = r.rows(f"""
+        SELECT count(*) FILTER (WHERE unwind = 'root'), count(*) FROM stacks
+        WHERE kind = 'profile' AND list_contains(list_transform(ustack, lambda f: f.name || ':' || f.module), 'work:{script}')""")[0]
+    assert whole >= 0.99 * all_of_them
 
 
 FORGED = """
