@@ -181,7 +181,7 @@ static bool is_own_file(const struct runtime *r, const struct mapping *m)
 {
 	const char *slash = m && m->kind == MAPPING_FILE && m->path ? strrchr(m->path, '/') : NULL;
 
-	return slash && r->code && !r->code->ranges && r->may_have(slash + 1);
+	return slash && r->code && r->code->bytecode && r->may_have(slash + 1);
 }
 
 bool codes__may_own(void *arg, const struct mapping *m)

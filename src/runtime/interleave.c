@@ -41,9 +41,9 @@ static size_t find_inner(const struct interleave_input *in, const struct trace *
 
 /*
  * Returns the native frame before which the calls go that frame `runner` runs: that one, or a
- * callee that is the interpreter, too. If the innermost call is a C function, its frame is the one
- * closest to the start of that function; the frames from there up to the runner are the
- * interpreter.
+ * callee that is the interpreter, too, or code that the runtime has made. If the innermost call is
+ * a C function, its frame is the one closest to the start of that function; the frames from there
+ * up to the runner are the interpreter.
  */
 static size_t find_place(const struct interleave_input *in, const struct runtime_run *run,
 			 const struct trace *t, size_t from, size_t runner)
@@ -51,6 +51,9 @@ static size_t find_place(const struct interleave_input *in, const struct runtime
 	size_t place = in->runtime->has_core && runner > from ? runner - 1 : runner;
 	uint64_t closest = FUNCTION_MAX;
 
+	for (size_t i = from; i < place; i++)
+		if (t->frames[i].flags & FRAME_MANAGED)
+			place = i;
 	for (size_t i = from; run->entry && i < runner; i++) {
 		if (t->frames[i].pc - run->entry >= closest)
 			continue;

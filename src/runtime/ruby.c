@@ -63,6 +63,8 @@ static const char *const symbols[] = { [RUBY_API_VERSION] = "ruby_api_version",
 				       [RUBY_CURRENT_VM] = "ruby_current_vm_ptr",
 				       NULL };
 
+static const struct runtime_code code = { .step = ruby__step };
+
 const struct runtime ruby = {
 	.name = "ruby",
 	.by_order = "ruby_order",
@@ -74,6 +76,7 @@ const struct runtime ruby = {
 	.split = ruby__split,
 	.read = ruby__read,
 	.cookie = ruby__cookie,
+	.code = &code,
 	.in_file = true,
 	.has_core = true,
 	.keeps_name = true,

@@ -57,6 +57,7 @@ bool ruby__text(struct remote *, const struct runtime_layout *, uint64_t string,
 int ruby__read(struct remote *, const struct runtime_layout *, uint64_t code,
 	       struct script_function *);
 uint64_t ruby__cookie(struct remote *, uint64_t code);
+enum managed_result ruby__step(struct code_walk *, struct managed_frame *);
 size_t ruby__split(const struct runtime_calls *, struct runtime_run *runs);
 
 #endif

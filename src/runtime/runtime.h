@@ -59,7 +59,7 @@ struct runtime_place {
 };
 
 /* The calls are in a list, which BPF reads at the event (.split), or in frames of the runtime's
- * own code, which are walked afterwards (.code). */
+ * own code, which are walked afterwards (.code). With both, .code only steps out of such code. */
 struct runtime {
 	const char *name;     /* in --runtimes, and the column `mark` of frames placed by address */
 	const char *by_order; /* `mark` of frames placed by order */

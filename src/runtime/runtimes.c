@@ -171,7 +171,7 @@ static void look_take_code(struct runtimes *r, struct look *l)
 		   at->runtime->name, at->layout.version, at->ranges.cnt);
 }
 
-static void look_take(struct runtimes *r, struct look *l)
+static void look_take_calls(struct runtimes *r, struct look *l)
 {
 	struct located *at = &l->located;
 	int layout = layout__index(r, &at->layout);
@@ -193,6 +193,14 @@ static void look_take(struct runtimes *r, struct look *l)
 		   (unsigned long long)at->ino);
 }
 
+static void look_take(struct runtimes *r, struct look *l)
+{
+	if (l->located.runtime->code)
+		look_take_code(r, l);
+	if (l->located.runtime->split)
+		look_take_calls(r, l);
+}
+
 static struct seen *seen__of(struct runtimes *r, uint32_t tgid)
 {
 	return &r->seen[tgid * 0x9e3779b1u >> 20];
@@ -210,7 +218,7 @@ static void look_done(struct job *job)
 		s->again_ns = UINT64_MAX;
 	}
 	if (l->done && l->located.runtime && l->located.err == 0)
-		(l->located.runtime->code ? look_take_code : look_take)(r, l);
+		look_take(r, l);
 	else if (l->done && l->located.runtime && l->located.err == -ENOTSUP)
 		say_unknown(r, l);
 	else if (s->tgid == l->tgid && l->located.err == -EAGAIN) {
@@ -268,7 +276,7 @@ void runtimes__look(struct runtimes *r, const struct process *p)
 	s->again_ns = UINT64_MAX;
 	s->rest_ns = now_ns + AGAIN_NS;
 	runtime = may_have(r, p);
-	s->waits = runtime && runtime->code;
+	s->waits = runtime && runtime->code && !runtime->split;
 	if (runtime)
 		look__submit(r, p, s);
 }
@@ -333,6 +341,8 @@ static bool merge_code(struct runtimes *r, const struct runtimes_event *e, struc
 
 	if (!owner.layout)
 		return e->last || !is_looked_at(r, p);
+	if (owner.layout->runtime->split)
+		return true;
 	if (!scripts__begin(r->scripts, &owner))
 		return e->last;
 	all = expand__frames(t,

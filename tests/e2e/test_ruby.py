@@ -134,7 +134,7 @@ def test_a_busy_program_has_whole_stacks_in_the_right_order(record, tmp_path, ru
         for (callee, line), caller in zip(frames, frames[1:]):
             if callee in CALLS and line is not None:
                 assert caller in CALLS[callee], stack
-        whole += frames[-1][0] == "<main>" and (status == "root" or "--yjit" in ruby)
+        whole += frames[-1][0] == "<main>" and status == "root"
     assert whole >= 0.99 * len(program)
     assert max(len(f) for f, *_ in program) > 300
 
@@ -254,14 +254,24 @@ def comparable(expected, stack):
     return [(unqualified(n),) if c else (unqualified(n), m, l) for c, (n, m, l) in zip(own, expected)], ours
 
 
+def stopped_stacks(start, program):
+    """[(tid, stack)] of threads that sleep. On a busy machine it can take longer than half a second to look into the
+    process, for which the collector waits before it records."""
+    for _ in range(3):
+        r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
+        stacks = r.rows("SELECT pid, ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL")
+        if any(f["mark"] in ("ruby", "ruby_order") for _, s in stacks for f in s):
+            break
+    return stacks
+
+
 @every_ruby
 def test_stopped_threads_are_where_ruby_says(start, spawn, tmp_path, ruby):
     script, said = write(tmp_path, WAITING), tmp_path / "said.json"
     program = spawn(*ruby, script, said, write(tmp_path, "sleep 1000\n", "loaded.rb"))
     wait_for(said.exists)
     expected = {int(k): v for k, v in json.loads(said.read_text()).items()}
-    r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
-    found = dict(r.rows("SELECT pid, ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL"))
+    found = dict(stopped_stacks(start, program))
     compared = {name: comparable(e, found.get(t, [])) for t, (name, e) in expected.items()}
     assert len(compared) > 35
     differing = {name: c for name, c in compared.items() if c[0] != c[1]}
@@ -319,9 +329,7 @@ def test_deep_stacks_are_whole(start, spawn, tmp_path, ruby):
     stopped.mkdir()
     program = spawn(*ruby, script, stopped)
     wait_for(lambda: len(os.listdir(stopped)) == 3 and all(state(t) == "S" for t in os.listdir(stopped)))
-    r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
-    stacks = [[f["name"] for f in s if f["module"] == str(script)] for (s,) in
-              r.rows("SELECT ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL")]
+    stacks = [[f["name"] for f in s if f["module"] == str(script)] for _, s in stopped_stacks(start, program)]
     assert sorted(s.count("deep") for s in stacks)[-2:] == [1001, 1001]
     assert max(s.count("deeper") for s in stacks) == 151
 
