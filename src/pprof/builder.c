@@ -119,6 +119,13 @@ void builder__free(struct builder *b)
 	free(b);
 }
 
+/* Python's `<module>` and Ruby's `block in <main>`: pprof would take what is in the brackets for
+ * template arguments of C++, and remove it, unless there is no system name. */
+static bool is_bracketed(const char *name)
+{
+	return *name == '<' || strstr(name, " in <");
+}
+
 static uint64_t function_id(struct builder *b, uint32_t name, uint32_t file)
 {
 	struct function_key key = { name, file };
@@ -133,7 +140,8 @@ static uint64_t function_id(struct builder *b, uint32_t name, uint32_t file)
 	f->key = key;
 	perftools__profiles__function__init(&f->pb);
 	f->pb.id = HASH_COUNT(b->functions) + 1;
-	f->pb.name = f->pb.system_name = name;
+	f->pb.name = name;
+	f->pb.system_name = is_bracketed(strtab__str(b->strings, name, NULL)) ? 0 : name;
 	f->pb.filename = file;
 	HASH_ADD(hh, b->functions, key, sizeof(f->key), f);
 	if (HASH_ADDED(f))

@@ -223,6 +223,28 @@ static void suffixes_of_the_compiler_are_left_out(void **state)
 	}
 }
 
+/* pprof removes what is in brackets from a name that is also the system's. */
+static void names_in_brackets_are_no_names_of_the_system(void **state)
+{
+	const struct named_frame frames[] = {
+		{ .name = TEXT("<module>"), .module = TEXT("a.py"), .address = 1 },
+		{ .name = TEXT("block in <main>"), .module = TEXT("a.rb"), .address = 2 },
+		{ .name = TEXT("a<int>"), .module = TEXT("a.so"), .address = 3 },
+	};
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
+	Profile *p;
+
+	(void)state;
+	add(b, frames, 3, 1, 1);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_function, 3);
+	for (size_t i = 0; i < p->n_function; i++)
+		assert_int_equal(p->function[i]->system_name == p->function[i]->name,
+				 strcmp(str(p, p->function[i]->name), "a<int>") == 0);
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
 static void copies_of_a_function_are_one(void **state)
 {
 	struct named_frame copy = work;
@@ -408,6 +430,7 @@ static void kept_stacks_make_samples(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
+	  cmocka_unit_test(names_in_brackets_are_no_names_of_the_system),
 	  cmocka_unit_test(mappings_say_where_the_file_lies),
 	  cmocka_unit_test(the_program_that_most_began_in_is_first),
 	  cmocka_unit_test(a_library_goes_before_code_without_a_file),
