@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cpus.h"
 #include "base/log.h"
 #include "collector/collector_help.h"
 #include "collector/collector_options_private.h"
@@ -23,6 +24,7 @@
 #define POLL_MAX_NS 3600000000000
 #define MAX_MEMORY  ((size_t)256 << 20)
 #define BATCH_NS    10000000000
+#define RING	    (4u << 20)
 /* The time of a flight recorder is divided into this many batches. */
 #define FLIGHT_BATCHES	    10
 #define FLIGHT_BATCH_MIN_NS 1000000000
@@ -211,6 +213,15 @@ static uint32_t power_of_two(uint32_t sz)
 	return p;
 }
 
+/* The largest stacks need a ring of at least twice their size. */
+static uint32_t default_ring_sz(uint32_t stack_sz)
+{
+	uint32_t least = power_of_two(2 * stack_sz);
+
+	return memory_limit__ring_sz(memory_limit__of_cgroup(), cpus__possible(),
+				     least > RING ? least : RING, least);
+}
+
 /* The rings and the kernel's memory for files need room below the limit of a cgroup, too. */
 static size_t default_max_memory(void)
 {
@@ -224,10 +235,7 @@ static size_t default_max_memory(void)
 static void set_defaults(struct options *o)
 {
 	*o = (struct options){
-		.capture = { .probes = o->probes,
-			     .stack_sz = 256 << 10,
-			     .ring_sz = 4 << 20,
-			     .max_rate = MAX_RATE },
+		.capture = { .probes = o->probes, .stack_sz = 256 << 10, .max_rate = MAX_RATE },
 		.recording = { .root = getenv("STACKS_DIR"),
 			       .rows_per_group = 100000,
 			       .groups_per_file = 10,
@@ -330,7 +338,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
 	o->capture.runtimes = o->runtimes != 0;
 	o->recording.sources = o->sources = name_sources(o);
-	o->capture.ring_sz = power_of_two(o->capture.ring_sz);
+	o->capture.ring_sz = o->capture.ring_sz ? power_of_two(o->capture.ring_sz)
+						: default_ring_sz(o->capture.stack_sz);
 	o->capture.filter.none_yet = o->command && !o->all;
 	check(o, program_invocation_short_name);
 	complete_flight(o);

@@ -81,3 +81,10 @@ size_t memory_limit__of_cgroup(void)
 		fclose(f);
 	return lowest;
 }
+
+uint32_t memory_limit__ring_sz(size_t limit_sz, size_t cpu_cnt, uint32_t most, uint32_t least)
+{
+	while (most / 2 >= least && most > limit_sz / 4 / cpu_cnt)
+		most /= 2;
+	return most;
+}

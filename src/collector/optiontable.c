@@ -96,7 +96,7 @@ const struct argp_option collector_argp_options[] = {
 	{ "poll", KEY_POLL, "TIME", 0, "Interval between two reads of the rings (default: 250ms)",
 	  3 },
 	{ "ring-size", KEY_RING_SIZE, "SIZE", 0,
-	  "Size of each CPU's ring (default: 4M, at most 1G)", 3 },
+	  "Size of each CPU's ring, at most 1G (default: 4M; less in a small cgroup)", 3 },
 	{ "status", KEY_STATUS, "FILE", 0,
 	  "Write the progress to FILE, as JSON, twice a second (default: " STATUS_FILE
 	  "; '' for none)",

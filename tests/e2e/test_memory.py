@@ -4,6 +4,7 @@ import os
 
 from conftest import alone, needs_bpf, wait_for, wait_status
 from crowds import anonymous_mb
+from smallcgroup import small_cgroup  # noqa: F401
 
 pytestmark = [needs_bpf, alone]
 
@@ -74,3 +75,15 @@ def test_names_are_read_again_after_the_limit_evicted_them(start, spawn, compile
     assert evicted > 2 * 80 * SYMBOLS
     running = {tuple(names[:2]) for names, *_ in r.stacks("command = 'many'") if "main" in names}
     assert running == {("spins", "main"), ("turns", "main")}
+
+
+def test_runs_in_a_cgroup_of_128_mb(small_cgroup, start, spawn, compile_c, tmp_path):
+    """The rings, the maps and the files count there, too."""
+    small_cgroup.lower(128 << 20)
+    status = tmp_path / "status"
+    c = start("--preset", "always-on", "--batch", "1s", "--status", status, preexec_fn=small_cgroup.enter)
+    assert wait_status(status, lambda s: s["memory"]["anonymous"])["memory"]["limit"] == 64 << 20
+    assert spawn(compile_c(BURST, "-lpthread", name="burst"), CROWD).wait() == 0
+    wait_for(lambda: len(list(c.path.glob("events-*.parquet"))) >= 3)
+    r = c.stop()
+    assert r.returncode == 0 and r.one("SELECT count(*) FROM events WHERE kind = 'exec' AND command = 'true'") > 0
