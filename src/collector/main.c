@@ -385,9 +385,8 @@ static void record(struct collector *c)
 	}
 }
 
-/* Turns events off and drains the rings a last time, before the recording closes. `tell` is false
- * if the command was not started, and there is nothing to report. */
-static int end(struct collector *c, bool tell)
+/* Ends the recording. `begun`: false if the command was not started; then nothing is kept. */
+static int end(struct collector *c, bool begun)
 {
 	int err, finish_err;
 
@@ -395,10 +394,12 @@ static int end(struct collector *c, bool tell)
 	err = capture__end(c->capture, &c->end_ns);
 	drain(c);
 	session__flush(c->session, c->end_ns);
+	if (!begun)
+		recording__drop_batch(c->recording);
 	finish_err = recording__finish(c->recording);
 	if (!err)
 		err = c->err ? c->err : finish_err;
-	if (tell && log__writable(STATUS_WAIT_MS)) {
+	if (begun && log__writable(STATUS_WAIT_MS)) {
 		status__summary(&c->status, c->session, c->recording, c->end_ns);
 		status__bill(&c->status, c->capture, c->end_ns - c->begin_ns);
 	}
@@ -459,9 +460,8 @@ static bool detach(struct collector *c)
 
 	if (!detached)
 		log__warn("the kernel has not detached the probes of programs yet; a process may "
-			  "keep "
-			  "the lock of its address space: the recording is complete, but a child "
-			  "process remains until they are detached");
+			  "keep the lock of its address space: the recording is complete, but a "
+			  "child process remains until they are detached");
 	return detached;
 }
 

@@ -337,6 +337,11 @@ void recording__set_keep(struct recording *r, const struct retention *keep)
 	writer__set_keep(r->writer, keep);
 }
 
+void recording__drop_batch(struct recording *r)
+{
+	r->finished = true;
+}
+
 int recording__finish(struct recording *r)
 {
 	int err = r->finished ? 0 : close_batch(r), write_err;

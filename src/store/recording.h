@@ -91,6 +91,8 @@ int recording__add_process(struct recording *, const struct process_row *);
  */
 int recording__tick(struct recording *, uint64_t now_ns);
 
+/* Call it before recording__finish(), which then does not write the current batch. */
+void recording__drop_batch(struct recording *);
 /* Closes the last batch and waits for the writer. Returns 0 or -errno. Removes a numbered folder
  * that is empty. */
 int recording__finish(struct recording *);

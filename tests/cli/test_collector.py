@@ -290,12 +290,13 @@ def test_a_missing_command_leaves_no_recording(tmp_path, command, status, why):
 
 
 @needs_bpf
-def test_a_command_that_cannot_run_leaves_no_recording(tmp_path):
+@pytest.mark.parametrize("options", [[], ["-a"]])
+def test_a_command_that_cannot_run_leaves_no_recording(tmp_path, options):
     """The interpreter of the script is missing: only execve() reports that."""
     program = tmp_path / "program"
     program.write_text("#!/nobody/s/interpreter\n")
     program.chmod(0o755)
-    p = run("--", program, env={**os.environ, "STACKS_DIR": str(tmp_path / "all")})
+    p = run(*options, "--", program, env={**os.environ, "STACKS_DIR": str(tmp_path / "all")})
     assert p.returncode == 127 and p.stderr.splitlines()[1:] == [f"collector: {program}: No such file or directory"], p.stderr
     assert list((tmp_path / "all").iterdir()) == []
 
