@@ -29,7 +29,7 @@ enum managed_result ruby__step(struct code_walk *w, struct managed_frame *f)
 		uint64_t at = f->sp + 8 * i;
 
 		if (!snapshot__word(q->stack, at, &word))
-			return MANAGED_LOST;
+			return MANAGED_NONE;
 		if (!is_in_ruby(q->process, word)) {
 			saved = word;
 			continue;
@@ -40,5 +40,5 @@ enum managed_result ruby__step(struct code_walk *w, struct managed_frame *f)
 		f->sp = at + 8;
 		return MANAGED_STEPPED;
 	}
-	return MANAGED_LOST;
+	return MANAGED_NONE; /* code of something else than YJIT */
 }

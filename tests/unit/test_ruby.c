@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "event/sample.h"
 #include "fakeruby.h"
+#include "process/process.h"
 
 static const uint64_t exported[] = { FAKE_API_VERSION, FAKE_OBJECT, FAKE_STDOUT, FAKE_VM_POINTER };
 static const uint64_t stripped[] = { FAKE_API_VERSION, FAKE_OBJECT, FAKE_STDOUT, 0 };
@@ -412,7 +414,49 @@ static void ends_with_tags_that_loop(void **state)
 	assert_int_equal(split(calls, 1, runs), 1);
 }
 
-RUN_TESTS(cmocka_unit_test(reads_names_and_lines),
+/* ---- out of compiled code -----------------------------------------------------------------------
+ */
+
+static enum managed_result step_at(const uint64_t *words, size_t cnt, struct managed_frame *f)
+{
+	static struct mapping maps[] = {
+		{ .start = 0x10000,
+		  .end = 0x20000,
+		  .kind = MAPPING_FILE,
+		  .path = "/lib/libruby-3.3.so.3.3" },
+		{ .start = 0x20000, .end = 0x30000, .kind = MAPPING_ANON, .path = "" },
+		{ .start = 0x30000,
+		  .end = 0x40000,
+		  .kind = MAPPING_FILE,
+		  .path = "/lib/libother.so" },
+	};
+	const struct process p = { .maps = maps, .map_cnt = 3 };
+	const struct snapshot s = { STACK, cnt * 8, (const uint8_t *)words, NULL };
+	const struct sample sample = { .stack = s };
+	const struct managed_query q = { &p, &sample, &s, false };
+	struct code_walk w = { .query = &q };
+
+	*f = (struct managed_frame){ .pc = 0x20100, .sp = STACK, .fp = STACK + 24 };
+	return ruby.code->step(&w, f);
+}
+
+static void leaves_compiled_code_by_an_address_in_ruby(void **state)
+{
+	const uint64_t words[] = { 1, 0x20500, 0x30100, 0x7777, 0x10500, 0x10600 };
+	const uint64_t other[] = { 1, 0x20500, 0x30100, 0x7777 };
+	struct managed_frame f;
+
+	(void)state;
+	assert_int_equal(step_at(words, 6, &f), MANAGED_STEPPED);
+	assert_int_equal(f.pc, 0x10500);
+	assert_int_equal(f.sp, STACK + 40);
+	assert_int_equal(f.fp, 0x7777); /* saved where the frame pointer was */
+	assert_true(f.hidden);
+	assert_int_equal(step_at(other, 4, &f), MANAGED_NONE);
+}
+
+RUN_TESTS(cmocka_unit_test(leaves_compiled_code_by_an_address_in_ruby),
+	  cmocka_unit_test(reads_names_and_lines),
 	  cmocka_unit_test(reads_positions_that_are_a_list),
 	  cmocka_unit_test(takes_the_first_of_two_paths),
 	  cmocka_unit_test(names_evaluated_code_as_what_is_around_it),
