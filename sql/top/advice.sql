@@ -11,16 +11,16 @@ WITH counted AS (
     SELECT sum(cnt) AS cnt
     FROM counted
 ), of_stacks AS (
+    -- Functions have numbers, so that no frame is read again. A file has its path without folders there.
     SELECT
-        stack_id,
-        list_distinct(list_transform(frames, lambda f: parse_filename(f.module))) AS files,
-        list_distinct(list_transform(list_filter(frames, lambda f: f.name IS NULL), lambda f: f.module)) AS nameless
-    FROM stacktraces
-    WHERE stack_id IN (SELECT stack_id FROM counted)
+        stack_id, functions, list_filter(functions, lambda f: getvariable('is_unnamed')[f]) AS unnamed,
+        list_distinct(list_transform(unnamed, lambda f: getvariable('modules')[f])) AS nameless
+    FROM stack_functions
 ), stacks_with AS MATERIALIZED (
-    SELECT c.command, c.unwind, c.cnt, s.files, s.nameless
+    SELECT c.command, c.unwind, c.cnt, s.functions, s.nameless
     FROM counted c
     JOIN of_stacks s USING (stack_id)
+    WHERE len(s.nameless) > 0 OR c.unwind = 'truncated'
 ), runtimes AS (
     FROM (VALUES
         ('libjvm.so', 'start java with -XX:+PreserveFramePointer and run "jcmd PID Compiler.perfmap" while you record'),
@@ -28,7 +28,11 @@ WITH counted AS (
         ('libcoreclr.so', 'start .NET with DOTNET_PerfMapEnabled=1')) AS r(file, advice)
 ), run_by AS (
     SELECT command, min(advice) AS advice
-    FROM (SELECT DISTINCT command, unnest(files) AS file FROM stacks_with)
+    FROM (
+        SELECT DISTINCT command, getvariable('modules')[unnest(functions)] AS file
+        FROM counted
+        JOIN stack_functions USING (stack_id)
+        WHERE command IN (SELECT command FROM stacks_with WHERE list_contains(nameless, '[anon]')))
     JOIN runtimes USING (file)
     GROUP BY command
 ), findings AS (
@@ -46,10 +50,10 @@ WITH counted AS (
         sum(cnt), 0.05,
         concat(
             'user stacks go through functions without names of ', file, ': install its debug package (Debian: ',
-            '"dpkg -S ', parse_filename(file), '" says of which PACKAGE, then apt install PACKAGE-dbgsym or PACKAGE-dbg; ',
+            '"dpkg -S ', file, '" says of which PACKAGE, then apt install PACKAGE-dbgsym or PACKAGE-dbg; ',
             'Fedora: debuginfo-install) and record again')
     FROM (SELECT cnt, unnest(nameless) AS file FROM stacks_with)
-    WHERE starts_with(file, '/')
+    WHERE NOT starts_with(file, '[')
     GROUP BY file
     UNION ALL
     SELECT

@@ -65,6 +65,7 @@ SELECT
 FROM functions;
 
 -- By the number of a function.
+SET VARIABLE modules = (SELECT list(module ORDER BY id) FROM functions);
 SET VARIABLE is_of_waiting = (SELECT list(is_of_waiting ORDER BY id) FROM traits);
 SET VARIABLE is_of_libc = (SELECT list(is_of_libc ORDER BY id) FROM traits);
 SET VARIABLE is_of_runtime = (SELECT list(is_of_runtime ORDER BY id) FROM traits);

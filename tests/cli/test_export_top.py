@@ -46,7 +46,7 @@ def test_advice(tmp_path):
     b.profile(100, [frame(None, "/lib/libz.so.1"), *names("main")], count=40).profile(150, names("deep"), unwind="truncated", count=9)
     b.profile(200, [frame(None, "/lib/few.so")], count=1)
     lines = sections(run("top", "-r", b.write(tmp_path / "r")).stdout)["TO GET MORE FROM A RECORDING"]
-    assert lines[0].startswith("40.0 % of the user stacks go through functions without names of /lib/libz.so.1: install its debug package")
+    assert lines[0].startswith("40.0 % of the user stacks go through functions without names of libz.so.1: install its debug package")
     assert '"dpkg -S libz.so.1"' in lines[0]
     assert lines[1] == ("30.0 % of the user stacks of shop go through code without names that it made at run time: start java with "
                         '-XX:+PreserveFramePointer and run "jcmd PID Compiler.perfmap" while you record')
