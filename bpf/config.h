@@ -46,6 +46,7 @@ struct capture_goroutine {
 
 #define CAPTURE_RUNTIMES_MAX 1024 /* executable files */
 #define CAPTURE_CALL_WORDS   10	  /* words read from an interpreter's frame */
+#define CAPTURE_OBJECT_WORDS 11	  /* words read from one that is an object */
 #define CAPTURE_NOT_INDIRECT (~0u)
 
 /*
@@ -72,6 +73,8 @@ struct capture_runtime {
 	__u64 code_mask; /* the bits of a function's address; the other bits are tags */
 	__u32 layout;	 /* for user space */
 	__u32 frame_sz;	 /* bytes; not 0: Ruby's frames, which lie one after the other */
+	__u32 frame_off; /* bytes; not 0: frames are objects, and their words begin here */
+	__u32 unused;
 };
 
 #define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */

@@ -46,6 +46,7 @@ static __always_inline __u64 calls__state(const struct user *u, const struct cap
 
 #define WINDOW_SZ (CAPTURE_WINDOW_WORDS * sizeof(__u64))
 #define CALL_SZ	  (CAPTURE_CALL_WORDS * sizeof(__u64))
+#define OBJECT_SZ (CAPTURE_OBJECT_WORDS * sizeof(__u64))
 #define SINGLE	  CAPTURE_WINDOW_WORDS /* words of a frame that is not in the window */
 #define FUNCTION  (CAPTURE_WINDOW_WORDS + 16)
 
@@ -84,8 +85,11 @@ static __always_inline bool window__move(const struct user *u, struct capture_ca
 static __always_inline __u64 frame__read(const struct user *u, struct capture_calls *calls,
 					 __u64 at)
 {
-	__u64 before = calls->before;
+	__u64 before = calls->before, off = calls->runtime.frame_off;
 
+	if (off)
+		return user__read(u, calls->words + SINGLE, OBJECT_SZ, at + off) ? NO_WORDS
+										 : SINGLE;
 	calls->before = at;
 	if (calls->window && at - calls->window <= WINDOW_SZ - CALL_SZ)
 		return (at - calls->window) / sizeof(__u64);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CPython 3.11 to 3.15 with a GIL. A thread's calls are a linked list of _PyInterpreterFrame.
+ * CPython 3.9 to 3.15 with a GIL. A thread's calls are a linked list of _PyInterpreterFrame.
  * Several calls share one activation of _PyEval_EvalFrameDefault(): Python calls Python without C.
+ * Up to 3.10, they are a list of PyFrameObject, with an activation each.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,11 +18,33 @@
 #define CODE_TAGS	 7ull /* of _PyStackRef, from 3.14 on */
 #define OFFSET_MAX	 (1u << 20)
 
-#define VERSION(major, minor) ((major) << 8 | (minor))
-
-/* The offsets in CPython's objects for versions that do not export them (3.11 and 3.12;
+/* The offsets in CPython's objects for versions that do not export them (3.9 to 3.12;
  * Include/internal, Include/cpython). */
 static const struct runtime_layout fixed[] = {
+	{ .version = VERSION(3, 9),
+	  .at = { [AT_INTERPRETERS] = 32,	 [AT_INTERP_NEXT] = 0,
+		  [AT_INTERP_THREADS] = 8,	 [AT_THREAD_NEXT] = 8,
+		  [AT_THREAD_ID] = 176,		 [AT_THREAD_FIRST] = 24,
+		  [AT_CFRAME_CURRENT] = AT_NONE, [AT_CFRAME_PREVIOUS] = AT_NONE,
+		  [AT_FRAME_CODE] = 32,		 [AT_FRAME_PREVIOUS] = 24,
+		  [AT_FRAME_INSTR] = 104,	 [AT_FRAME_OWNER] = 104,
+		  [AT_CODE_FILE] = 104,		 [AT_CODE_NAME] = 112,
+		  [AT_CODE_LINES] = 120,	 [AT_CODE_FIRST_LINE] = 40,
+		  [AT_CODE_BYTES] = 48,		 [AT_TEXT_LENGTH] = 16,
+		  [AT_TEXT_STATE] = 32,		 [AT_TEXT_ASCII] = 48,
+		  [AT_TEXT_OTHER] = 72,		 [AT_BYTES] = 32 } },
+	{ .version = VERSION(3, 10),
+	  .at = { [AT_INTERPRETERS] = 32,	 [AT_INTERP_NEXT] = 0,
+		  [AT_INTERP_THREADS] = 8,	 [AT_THREAD_NEXT] = 8,
+		  [AT_THREAD_ID] = 176,		 [AT_THREAD_FIRST] = 24,
+		  [AT_CFRAME_CURRENT] = AT_NONE, [AT_CFRAME_PREVIOUS] = AT_NONE,
+		  [AT_FRAME_CODE] = 32,		 [AT_FRAME_PREVIOUS] = 24,
+		  [AT_FRAME_INSTR] = 96,	 [AT_FRAME_OWNER] = 96,
+		  [AT_CODE_FILE] = 104,		 [AT_CODE_NAME] = 112,
+		  [AT_CODE_LINES] = 120,	 [AT_CODE_FIRST_LINE] = 40,
+		  [AT_CODE_BYTES] = 48,		 [AT_TEXT_LENGTH] = 16,
+		  [AT_TEXT_STATE] = 32,		 [AT_TEXT_ASCII] = 48,
+		  [AT_TEXT_OTHER] = 72,		 [AT_BYTES] = 32 } },
 	{ .version = VERSION(3, 11), .at = { [AT_INTERPRETERS] = 40,   [AT_INTERP_NEXT] = 0,
 					     [AT_INTERP_THREADS] = 16, [AT_THREAD_NEXT] = 8,
 					     [AT_THREAD_ID] = 152,     [AT_THREAD_FIRST] = 56,
@@ -173,14 +196,25 @@ static bool has_cookie(struct remote *r, uint64_t state)
 	       memcmp(cookie, COOKIE, sizeof(cookie)) == 0;
 }
 
-/* `symbols`: the addresses of _PyRuntime and Py_Version. */
+enum { SYMBOL_RUNTIME, SYMBOL_VERSION, SYMBOL_SINCE_3_10, SYMBOL_SINCE_3_9 };
+
+static uint32_t read_version(struct remote *r, const uint64_t *symbols)
+{
+	if (symbols[SYMBOL_VERSION])
+		return (uint32_t)remote__u64(r, symbols[SYMBOL_VERSION]) >> 16;
+	return symbols[SYMBOL_SINCE_3_10]  ? VERSION(3, 10)
+	       : symbols[SYMBOL_SINCE_3_9] ? VERSION(3, 9)
+					   : 0;
+}
+
+/* `symbols`: addresses, see below. */
 static int find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
 {
 	const struct runtime_layout *f;
 
-	if (has_cookie(r, symbols[0]))
-		return read_described(r, symbols[0], l);
-	l->version = symbols[1] ? (uint32_t)remote__u64(r, symbols[1]) >> 16 : 0;
+	if (has_cookie(r, symbols[SYMBOL_RUNTIME]))
+		return read_described(r, symbols[SYMBOL_RUNTIME], l);
+	l->version = read_version(r, symbols);
 	f = find_version(fixed, ARRAY_CNT(fixed), l->version);
 	if (f)
 		memcpy(l->at, f->at, sizeof(l->at));
@@ -228,11 +262,13 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 	return 0;
 }
 
-/* The cookie of a code object is made of its first line, and the addresses of its name and lines.
- */
+/* The cookie of a code object is made of its first line, and the addresses of its name and lines,
+ * or bytes. */
 static bool set_cookie(struct runtime_layout *l)
 {
-	static const enum cpython_at words[] = { AT_CODE_FIRST_LINE, AT_CODE_NAME, AT_CODE_LINES };
+	const enum cpython_at words[] = { AT_CODE_FIRST_LINE, AT_CODE_NAME,
+					  cpython__has_frame_objects(l) ? AT_CODE_BYTES
+									: AT_CODE_LINES };
 
 	l->code_mask = ~CODE_TAGS;
 	l->cookie_off = l->at[AT_CODE_FIRST_LINE] & ~7u;
@@ -248,17 +284,20 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 		  struct capture_runtime *c)
 {
 	int err = find_layout(r, symbols, l);
+	uint32_t off;
 
 	if (err)
 		return err;
+	off = cpython__has_frame_objects(l) ? l->at[AT_FRAME_PREVIOUS] : 0;
 	*c = (struct capture_runtime){
 		.id_off = l->at[AT_THREAD_ID],
 		.first_off = l->at[AT_THREAD_FIRST],
 		.indirect = l->at[AT_CFRAME_CURRENT],
-		.code = l->at[AT_FRAME_CODE] / 8,
-		.previous = l->at[AT_FRAME_PREVIOUS] / 8,
-		.instr = l->at[AT_FRAME_INSTR] / 8,
-		.word = l->at[AT_FRAME_OWNER] / 8,
+		.code = (l->at[AT_FRAME_CODE] - off) / 8,
+		.previous = (l->at[AT_FRAME_PREVIOUS] - off) / 8,
+		.instr = (l->at[AT_FRAME_INSTR] - off) / 8,
+		.word = (l->at[AT_FRAME_OWNER] - off) / 8,
+		.frame_off = off,
 	};
 	return set_cookie(l) ? find_slot(r, l, symbols[0], c) : -ENOTSUP;
 }
@@ -308,6 +347,8 @@ static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *
 
 static size_t split(const struct runtime_calls *c, struct runtime_run *runs)
 {
+	if (cpython__has_frame_objects(c->layout))
+		return cpython__split_by_evaluator(c, runs);
 	if (c->layout->at[AT_CFRAME_PREVIOUS] != AT_NONE)
 		return split_by_entry(c, runs);
 	return split_by_owner(c, runs);
@@ -330,7 +371,18 @@ static bool is_c_library(const char *file)
 	       strncmp(file, "libpthread", 10) == 0 || strncmp(file, "ld-musl", 7) == 0;
 }
 
-static const char *const symbols[] = { "_PyRuntime", "Py_Version", NULL };
+/* Up to 3.10, f_lasti counts bytes, or units; it is -1 before the first one. */
+static uint64_t instr_of(const struct runtime_layout *l, const struct event_call *c)
+{
+	int32_t last = (int32_t)c->instr;
+
+	if (!cpython__has_frame_objects(l))
+		return c->instr;
+	return last <= 0 ? 0 : l->version == VERSION(3, 10) ? 2 * (uint64_t)last : (uint64_t)last;
+}
+
+static const char *const symbols[] = { "_PyRuntime", "Py_Version", "Py_NewRef", "PyFrame_GetBack",
+				       NULL };
 
 const struct runtime cpython = {
 	.name = "python",
@@ -342,7 +394,9 @@ const struct runtime cpython = {
 	.locate = locate,
 	.split = split,
 	.read = cpython__read,
+	.instr = instr_of,
 	.is_hidden = is_hidden,
+	.evaluator = { "_PyEval_EvalFrameDefault", may_have },
 	/* Locks are semaphores: the interpreter uses this function for nothing else. */
 	.wait = { "pthread_cond_timedwait", is_c_library },
 	.waiting = { .module = "[python]",

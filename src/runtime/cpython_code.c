@@ -164,6 +164,53 @@ int cpython__decode_lines(struct script_function *f, const uint8_t *table, size_
 	return c.err ? -EINVAL : err;
 }
 
+#define PAIR_NO_LINE -128
+
+int cpython__decode_line_pairs(struct script_function *f, const uint8_t *table, size_t sz)
+{
+	uint32_t off = 0, line = f->first_line;
+	int err = 0;
+
+	for (size_t i = 0; !err && i + 2 <= sz; i += 2) {
+		int8_t delta = (int8_t)table[i + 1];
+
+		if (delta != PAIR_NO_LINE)
+			line += (uint32_t)delta;
+		if (delta == PAIR_NO_LINE || line > INT32_MAX)
+			err = table[i] ? script_function__add(f, off, 0) : 0;
+		else
+			err = table[i] ? script_function__add(f, off, line) : 0;
+		off += table[i];
+	}
+	return err ? err : sz % 2 ? -EINVAL : 0;
+}
+
+int cpython__decode_lnotab(struct script_function *f, const uint8_t *table, size_t sz)
+{
+	uint32_t off = 0, line = f->first_line;
+	int err = 0;
+
+	for (size_t i = 0; !err && i + 2 <= sz; i += 2) {
+		if (table[i]) /* else more is added to the line of the same place */
+			err = script_function__add(f, off, line > INT32_MAX ? 0 : line);
+		off += table[i];
+		line += (uint32_t)(int8_t)table[i + 1];
+	}
+	if (!err)
+		err = script_function__add(f, off, line > INT32_MAX ? 0 : line);
+	return err ? err : sz % 2 ? -EINVAL : 0;
+}
+
+static int decode(const struct runtime_layout *l, struct script_function *f, const uint8_t *table,
+		  size_t sz)
+{
+	if (!cpython__has_frame_objects(l))
+		return cpython__decode_lines(f, table, sz);
+	if (l->version == VERSION(3, 10))
+		return cpython__decode_line_pairs(f, table, sz);
+	return cpython__decode_lnotab(f, table, sz);
+}
+
 /* Without lines the function still has its names. */
 static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t code,
 		      struct script_function *f)
@@ -179,7 +226,7 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 	if (!table)
 		return -ENOMEM;
 	if (remote__read(r, bytes + l->at[AT_BYTES], table, sz))
-		err = cpython__decode_lines(f, table, sz) == -ENOMEM ? -ENOMEM : 0;
+		err = decode(l, f, table, sz) == -ENOMEM ? -ENOMEM : 0;
 	else
 		err = -EFAULT;
 	free(table);
@@ -196,17 +243,26 @@ static bool is_code(struct remote *r, uint64_t code)
 	return remote__is_text(r, remote__u64(r, type + TYPE_NAME), "code");
 }
 
+/* Up to 3.10, places are counted from 0 on. */
+static void find_bytes(struct remote *r, const struct runtime_layout *l, uint64_t code,
+		       struct script_function *f)
+{
+	bool apart = cpython__has_frame_objects(l);
+	uint64_t at = apart ? remote__u64(r, code + l->at[AT_CODE_BYTES]) : code;
+	uint64_t units = remote__u64(r, at + OBJECT_SIZE);
+
+	f->start = apart ? 0 : code + l->at[AT_CODE_BYTES];
+	f->sz = units > CODE_UNITS_MAX ? 0 : apart ? units : 2 * units;
+}
+
 int cpython__read(struct remote *r, const struct runtime_layout *l, uint64_t code,
 		  struct script_function *f)
 {
-	uint64_t units;
 	int err;
 
 	if (!is_code(r, code))
 		return -EINVAL;
-	units = remote__u64(r, code + OBJECT_SIZE);
-	f->start = code + l->at[AT_CODE_BYTES];
-	f->sz = units <= CODE_UNITS_MAX ? 2 * units : 0;
+	find_bytes(r, l, code, f);
 	f->first_line = remote__u32(r, code + l->at[AT_CODE_FIRST_LINE]);
 	err = r->err ? -EFAULT : read_names(r, l, code, f);
 	return err ? err : read_lines(r, l, code, f);

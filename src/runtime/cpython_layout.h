@@ -5,6 +5,8 @@
 
 #include "runtime/runtime.h"
 
+#define VERSION(major, minor) ((major) << 8 | (minor))
+
 enum cpython_at {
 	AT_INTERPRETERS, /* _PyRuntimeState: interpreters.head */
 	AT_INTERP_NEXT,	 /* PyInterpreterState */
@@ -14,15 +16,15 @@ enum cpython_at {
 	AT_THREAD_FIRST,    /* current_frame, or up to 3.12 cframe */
 	AT_CFRAME_CURRENT,  /* _PyCFrame */
 	AT_CFRAME_PREVIOUS, /* only in 3.11: there a run ends with a call that `is_entry` */
-	AT_FRAME_CODE,	    /* _PyInterpreterFrame */
+	AT_FRAME_CODE,	    /* _PyInterpreterFrame, or up to 3.10 PyFrameObject */
 	AT_FRAME_PREVIOUS,
-	AT_FRAME_INSTR,
-	AT_FRAME_OWNER, /* one byte; in 3.11 is_entry */
+	AT_FRAME_INSTR, /* up to 3.10 f_lasti */
+	AT_FRAME_OWNER, /* one byte; in 3.11 is_entry; before, nothing */
 	AT_CODE_FILE,	/* PyCodeObject */
 	AT_CODE_NAME,
 	AT_CODE_LINES,
 	AT_CODE_FIRST_LINE,
-	AT_CODE_BYTES,
+	AT_CODE_BYTES,	/* up to 3.10 a pointer to them */
 	AT_TEXT_LENGTH, /* PyASCIIObject */
 	AT_TEXT_STATE,
 	AT_TEXT_ASCII, /* its size: where ASCII text begins */
@@ -40,6 +42,12 @@ enum cpython_at {
 
 _Static_assert(AT_CNT <= RUNTIME_OFFSETS, "room");
 
+/* Up to 3.10, a thread's calls are objects, each with an activation of the C function. */
+static inline bool cpython__has_frame_objects(const struct runtime_layout *l)
+{
+	return l->version < VERSION(3, 11);
+}
+
 int cpython__read(struct remote *, const struct runtime_layout *, uint64_t code,
 		  struct script_function *);
 
@@ -48,5 +56,11 @@ int cpython__read(struct remote *, const struct runtime_layout *, uint64_t code,
  * Returns 0, or -EINVAL for a table that ends in the middle of an entry; what was decoded stays.
  */
 int cpython__decode_lines(struct script_function *, const uint8_t *table, size_t sz);
+/* Like cpython__decode_lines(), for 3.10 and 3.9 (Objects/lnotab_notes.txt there). */
+int cpython__decode_line_pairs(struct script_function *, const uint8_t *table, size_t sz);
+int cpython__decode_lnotab(struct script_function *, const uint8_t *table, size_t sz);
+
+/* For `split` of struct runtime, up to 3.10. */
+size_t cpython__split_by_evaluator(const struct runtime_calls *, struct runtime_run *runs);
 
 #endif

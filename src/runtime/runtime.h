@@ -39,7 +39,8 @@ _Static_assert(sizeof(struct runtime_layout) == 84 + 4 * RUNTIME_OFFSETS, "compa
 struct runtime_calls {
 	const struct runtime_layout *layout;
 	const struct snapshot *stack;
-	uint64_t base; /* see struct event_runtime */
+	const struct trace *trace; /* native frames */
+	uint64_t base;		   /* see struct event_runtime */
 	size_t cnt;
 	bool cut; /* there are more */
 	const struct event_call *calls;
@@ -81,6 +82,8 @@ struct runtime {
 	/* Reads a function. Returns 0, or -errno if it is none. */
 	int (*read)(struct remote *, const struct runtime_layout *, uint64_t code,
 		    struct script_function *);
+	/* Returns the place in a function's code that a call executes. NULL: event_call.instr. */
+	uint64_t (*instr)(const struct runtime_layout *, const struct event_call *);
 	/* Reads the function's cookie. NULL: it is made of the layout's words. */
 	uint64_t (*cookie)(struct remote *, uint64_t code);
 	bool in_file;	 /* layout->file is set */

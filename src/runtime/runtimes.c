@@ -295,13 +295,14 @@ static bool fill_call(struct runtimes *r, const struct runtime_layout *l, struct
 {
 	const struct runtime *runtime = l->runtime;
 	struct script_call *out = &r->script_calls[i];
+	const struct event_call *c = &r->calls[i];
+	uint64_t instr = runtime->instr ? runtime->instr(l, c) : c->instr;
 	const struct script_function *f;
 	bool reads = false;
 
-	f = scripts__find(r->scripts, &r->calls[i], &reads);
+	f = scripts__find(r->scripts, c, &reads);
 	*out = (struct script_call){ .script = &runtime->unknown };
-	if (!f ||
-	    (!script_function__line(f, r->calls[i].instr, &out->line) && !runtime->keeps_name))
+	if (!f || (!script_function__line(f, instr, &out->line) && !runtime->keeps_name))
 		return !reads;
 	if (runtime->has_core && i == run->first && !f->sz)
 		run->entry = f->start;
@@ -359,7 +360,7 @@ struct managed_code runtimes__code(struct runtimes *r)
 
 bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
 {
-	struct runtime_calls c = { .stack = e->stack };
+	struct runtime_calls c = { .stack = e->stack, .trace = t };
 	struct interleave_input in = { .runs = r->runs, .calls = r->script_calls };
 	struct scripts_owner owner = { e->process->tgid, e->process->from_ns, NULL };
 	bool all = true;

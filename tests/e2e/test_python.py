@@ -3,8 +3,10 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -12,7 +14,7 @@ from conftest import EXPORT, needs_bpf, wait_for
 
 pytestmark = needs_bpf
 
-VERSIONS = range(11, 16)
+VERSIONS = range(9, 16)
 
 
 def interpreters():
@@ -24,7 +26,7 @@ def interpreters():
 PYTHONS = interpreters()
 every_python = pytest.mark.parametrize("python", PYTHONS, ids=[pathlib.Path(p).name for p in PYTHONS])
 if not PYTHONS:
-    pytestmark = pytest.mark.skip(reason="no Python from 3.11 on in /usr/bin (Debian: python3)")
+    pytestmark = pytest.mark.skip(reason="no Python from 3.9 on in /usr/bin (Debian: python3)")
 
 BUSY = """
 import functools, sys, time
@@ -82,6 +84,12 @@ CALLS = {
 }
 
 
+def named(python, name):
+    """The name that code has in this Python: before 3.11 only functions know their qualified names."""
+    minor = int(re.search(r"python3[.](\d+)", str(python))[1])
+    return name if minor >= 11 else name.split(".")[-1]
+
+
 def write(tmp_path, source, name="prog.py"):
     path = tmp_path / name
     path.write_text(source)
@@ -96,14 +104,18 @@ def scripts(stack, script):
 @every_python
 def test_a_busy_program_has_whole_stacks_in_the_right_order(record, tmp_path, python):
     script = write(tmp_path, BUSY)
-    r = record("-p", "profile:u:499", "--", python, script)
+    # 300 calls take more than 256 KB in 3.10, where each has a frame of the interpreter's function.
+    r = record("-p", "profile:u:499", "--stack-size=1M", "--", python, script)
     rows = r.rows("SELECT ustack, unwind FROM stacks WHERE kind = 'profile' AND ustack_id IS NOT NULL")
     program = [(scripts(s, script), u, s) for s, u in rows if scripts(s, script)]
     assert len(program) > 200
     whole = 0
+    calls = {}
+    for callee, callers in CALLS.items():
+        calls.setdefault(named(python, callee), set()).update((named(python, f), line) for f, line in callers)
     for frames, status, stack in program:
         for (callee, _), caller in zip(frames, frames[1:]):
-            assert caller in CALLS[callee], stack
+            assert caller in calls[callee], stack
         whole += frames[-1][0] == "<module>" and status == "root"
         assert {f["mark"] for f in stack if f["module"] == str(script)} == {"python"}
     assert whole >= 0.99 * len(program)
@@ -121,7 +133,8 @@ def test_native_frames_lie_between_the_functions_that_call_them(record, tmp_path
     at, callbacks = names.index("key"), names.index("callbacks")
     # sorted() and the activation of the interpreter for key() are the interpreter's own.
     assert at < callbacks - 1 and set(names[at + 1:callbacks]) == {"interpreter"}
-    assert names[callbacks + 1:callbacks + 3] == ["main", "<module>"]
+    # Before 3.11 each function has an activation of its own.
+    assert [n for n in names[callbacks + 1:] if n != "interpreter"][:2] == ["main", "<module>"]
 
 
 WAITING = """
@@ -180,7 +193,7 @@ while len(ready) < len(enters) or any(state(t) != "S" for t in ready):
 time.sleep(0.5)
 def frames(f):
     while f:
-        yield f.f_code.co_qualname, f.f_code.co_filename, f.f_lineno
+        yield getattr(f.f_code, "co_qualname", f.f_code.co_name), f.f_code.co_filename, f.f_lineno
         f = f.f_back
 ids = {t.ident: t.native_id for t in threading.enumerate()}
 found = {ids[i]: list(frames(f)) for i, f in sys._current_frames().items() if i != threading.get_ident()}
@@ -198,6 +211,7 @@ def test_stopped_threads_are_where_python_says(start, spawn, tmp_path, python):
     wait_for(said.exists)
     expected = {int(k): [tuple(f) for f in v] for k, v in json.loads(said.read_text()).items()}
     c = start("-p", "switch:u", "--pid", str(program.pid))
+    time.sleep(1)  # functions are read after the first events that have them
     r = c.stop()
     found = {}
     for pid, stack in r.rows("SELECT pid, ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL"):

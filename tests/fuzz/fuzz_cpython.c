@@ -16,11 +16,12 @@ static void check_function(struct script_function *f)
 	script_function__free(f);
 }
 
-static void read_lines(const uint8_t *data, size_t sz)
+static void read_lines(int (*decode)(struct script_function *, const uint8_t *, size_t),
+		       const uint8_t *data, size_t sz)
 {
 	struct script_function f = { .first_line = 1, .sz = 1 << 20 };
 
-	cpython__decode_lines(&f, data, sz);
+	decode(&f, data, sz);
 	check_function(&f);
 }
 
@@ -33,6 +34,8 @@ static void read_code(int fd, const uint8_t *data, size_t sz)
 
 	fake__code(fd);
 	fake__put(fd, FAKE_CODE, data, sz);
+	if (sz & 1)
+		l.version = 0x309 + (sz >> 1 & 1);
 	cpython.read(&r, &l, FAKE_CODE, &f);
 	check_function(&f);
 }
@@ -40,7 +43,7 @@ static void read_code(int fd, const uint8_t *data, size_t sz)
 /* The input lies over _PyRuntime and what it leads to. */
 static void locate(int fd, const uint8_t *data, size_t sz)
 {
-	const uint64_t symbols[] = { FAKE_RUNTIME, FAKE_VERSION };
+	const uint64_t symbols[] = { FAKE_RUNTIME, sz & 1 ? FAKE_VERSION : 0, sz & 2, sz & 4 };
 	struct runtime_layout l = { .runtime = &cpython };
 	struct remote r = { .mem = fd, .left = 1 << 20 };
 	struct capture_runtime c;
@@ -50,7 +53,8 @@ static void locate(int fd, const uint8_t *data, size_t sz)
 	if (cpython.locate(&r, symbols, &l, &c) != 0)
 		return;
 	FUZZ_CHECK(c.code < CAPTURE_CALL_WORDS && c.previous < CAPTURE_CALL_WORDS);
-	FUZZ_CHECK(c.instr < CAPTURE_CALL_WORDS && c.word < CAPTURE_CALL_WORDS);
+	FUZZ_CHECK(c.instr < CAPTURE_OBJECT_WORDS && c.word < CAPTURE_OBJECT_WORDS);
+	FUZZ_CHECK(c.frame_off || (c.instr < CAPTURE_CALL_WORDS && c.word < CAPTURE_CALL_WORDS));
 	for (size_t i = 0; i < 3; i++)
 		FUZZ_CHECK(l.cookie[i] < CAPTURE_CALL_WORDS);
 }
@@ -63,8 +67,20 @@ static void split(const uint8_t *data, size_t sz)
 	const struct snapshot stack = { 0x1000, sz, data, NULL };
 	struct runtime_layout l = fake__layout();
 	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = 0x1000, .calls = calls };
+	const struct mapping map = { .end = 1ull << 40, .path = "/x/python3.9" };
+	static struct trace trace;
 	size_t cnt, sum = 0;
 
+	l.evaluator = (struct elf_symbol_code){ 0x4000, 0x8000 };
+	trace.cnt = sz / 16 < TRACE_MAX ? sz / 16 : TRACE_MAX;
+	for (size_t i = 0; i < trace.cnt; i++) {
+		trace.frames[i] = (struct frame){ .sp = 0x1000 + 16 * i, .map = &map };
+		memcpy(&trace.frames[i].pc, data + 16 * i, 2);
+	}
+	trace.status = sz & 4 ? UNWIND_ROOT : UNWIND_TRUNCATED;
+	c.trace = &trace;
+	if (sz & 2)
+		l.version = 0x309;
 	c.cnt = sz / sizeof(*calls) < EVENT_CALLS_MAX ? sz / sizeof(*calls) : EVENT_CALLS_MAX;
 	memcpy(calls, data, c.cnt * sizeof(*calls));
 	if (sz & 1) {
@@ -89,8 +105,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 		return 0;
 	fd = fake__new();
 	FUZZ_CHECK(fd >= 0);
-	switch (data[0] % 4) {
-	case 0: read_lines(data + 1, sz - 1); break;
+	switch (data[0] % 6) {
+	case 0: read_lines(cpython__decode_lines, data + 1, sz - 1); break;
+	case 4: read_lines(cpython__decode_line_pairs, data + 1, sz - 1); break;
+	case 5: read_lines(cpython__decode_lnotab, data + 1, sz - 1); break;
 	case 1: read_code(fd, data + 1, sz - 1); break;
 	case 2: locate(fd, data + 1, sz - 1); break;
 	case 3: split(data + 1, sz - 1); break;

@@ -9,7 +9,8 @@
 #include "fakepython.h"
 #include "runtime/threadslot.h"
 
-static const uint64_t symbols[] = { FAKE_RUNTIME, FAKE_VERSION };
+/* _PyRuntime, Py_Version, and functions that 3.10 and 3.9 brought. */
+static uint64_t symbols[] = { FAKE_RUNTIME, FAKE_VERSION, 0, 0 };
 
 static struct remote remote_of(int fd)
 {
@@ -278,10 +279,37 @@ static void names_an_unknown_version(void **state)
 	char text[32];
 
 	(void)state;
-	fake__word(fd, FAKE_VERSION, 0x030a0000);
+	fake__word(fd, FAKE_VERSION, 0x03080000);
 	assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
 	cpython.print_version(l.version, text, sizeof(text));
-	assert_string_equal(text, "3.10");
+	assert_string_equal(text, "3.8");
+	close(fd);
+}
+
+/* They have no Py_Version. */
+static void old_versions_differ_by_their_functions(void **state)
+{
+	static const uint32_t versions[] = { 0, 0x309, 0x30a };
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__word(fd, FAKE_RUNTIME + 32, FAKE_INTERPRETER);
+	fake__word(fd, FAKE_INTERPRETER + 8, FAKE_THREADS);
+	fake__word(fd, FAKE_THREADS + 176, FAKE_SELF);
+	fake__word(fd, FAKE_SELF + 792, FAKE_THREADS);
+	symbols[1] = 0;
+	for (size_t i = 0; i < 3; i++) {
+		symbols[3] = i > 0;
+		symbols[2] = i > 1;
+		assert_int_equal(locate(fd, &l, &c), i ? 0 : -ENOTSUP);
+		assert_int_equal(l.version, versions[i]);
+	}
+	assert_int_equal(c.frame_off, 24);
+	assert_int_equal(c.instr, 9);
+	symbols[1] = FAKE_VERSION;
+	symbols[2] = symbols[3] = 0;
 	close(fd);
 }
 
@@ -324,6 +352,103 @@ static void rejects_forged_offsets(void **state)
 	put_described(fd, 0x7f0d00f0, 8);
 	assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
 	close(fd);
+}
+
+/* ---- 3.9 and 3.10 -------------------------------------------------------------------------------
+ */
+
+static uint32_t line_at(const struct script_function *f, uint64_t off)
+{
+	uint32_t line;
+
+	assert_true(script_function__line(f, off, &line));
+	return line;
+}
+
+/* From 6 on: 300 lines more, in three steps. From 10 on: 5 less. */
+static void decodes_the_line_table_of_3_9(void **state)
+{
+	static const uint8_t table[] = { 6, 127, 0, 127, 0, 46, 4, (uint8_t)-5, 1 };
+	struct script_function f = { .first_line = 10, .sz = 20 };
+
+	(void)state;
+	assert_int_equal(cpython__decode_lnotab(&f, table, sizeof(table)), -EINVAL);
+	assert_int_equal(f.cnt, 3);
+	assert_int_equal(line_at(&f, 5), 10);
+	assert_int_equal(line_at(&f, 6), 310);
+	assert_int_equal(line_at(&f, 19), 305);
+	script_function__free(&f);
+}
+
+/* Lines 11, none, 9. */
+static void decodes_the_line_table_of_3_10(void **state)
+{
+	static const uint8_t table[] = { 4, 1, 2, 0x80, 0, 5, 6, (uint8_t)-7, 1 };
+	struct script_function f = { .first_line = 10, .sz = 12 };
+
+	(void)state;
+	assert_int_equal(cpython__decode_line_pairs(&f, table, sizeof(table)), -EINVAL);
+	assert_int_equal(line_at(&f, 3), 11);
+	assert_int_equal(line_at(&f, 4), 0);
+	assert_int_equal(line_at(&f, 11), 9);
+	script_function__free(&f);
+}
+
+static void a_code_object_of_3_10_has_its_bytes_elsewhere(void **state)
+{
+	struct runtime_layout l = fake__layout();
+	struct event_call call = { .instr = 3 | 77ull << 32 };
+	struct script_function f = { 0 };
+	int fd = fake__new();
+	struct remote r = remote_of(fd);
+
+	(void)state;
+	fake__code(fd);
+	l.version = 0x30a;
+	l.at[AT_CODE_BYTES] = 48;
+	fake__word(fd, FAKE_CODE + 48, FAKE_TEXTS + 0x400);
+	fake__word(fd, FAKE_TEXTS + 0x400 + 16, 40);
+	assert_int_equal(cpython.read(&r, &l, FAKE_CODE, &f), 0);
+	assert_int_equal(f.start, 0);
+	assert_int_equal(f.sz, 40);
+	assert_int_equal(cpython.instr(&l, &call), 6);
+	call.instr = UINT32_MAX; /* it has not begun */
+	assert_int_equal(cpython.instr(&l, &call), 0);
+	script_function__free(&f);
+	close(fd);
+}
+
+/* Frames: a C function, the evaluator, its caller, a cold part of it, its caller, the root. */
+static void calls_of_3_9_are_the_activations_of_the_evaluator(void **state)
+{
+	static const uint64_t pcs[] = {
+		0x10, 0x4100, 0x9000, 0x20, 0x9000, 0x30, 0x4200, 0x8000, 5
+	};
+	const struct mapping map = { .end = 1ull << 40, .path = "/usr/bin/python3.9" };
+	struct runtime_layout l = fake__layout();
+	struct event_call calls[4] = { 0 };
+	static struct trace trace;
+	struct runtime_calls c = { .layout = &l, .trace = &trace, .cnt = 3, .calls = calls };
+	struct runtime_run runs[5];
+
+	(void)state;
+	l.version = 0x309;
+	l.evaluator = (struct elf_symbol_code){ 0x4000, 0x5000 };
+	trace.cnt = 9;
+	for (size_t i = 0; i < trace.cnt; i++)
+		trace.frames[i] = (struct frame){ pcs[i], 0x100 * i, &map, 0, 0 };
+	assert_int_equal(cpython.split(&c, runs), 3);
+	assert_int_equal(runs[0].anchor, 0x100);
+	assert_int_equal(runs[1].anchor, 0x300);
+	assert_int_equal(runs[2].anchor, 0x600);
+	c.cnt = 2; /* the innermost activation has not begun its call */
+	assert_int_equal(cpython.split(&c, runs), 2);
+	assert_int_equal(runs[0].anchor, 0x300);
+	c.cnt = 4; /* the stack is not whole */
+	trace.status = UNWIND_TRUNCATED;
+	assert_int_equal(cpython.split(&c, runs), 4);
+	assert_int_equal(runs[0].anchor, 0x100);
+	assert_int_equal(runs[3].anchor, 0);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------
@@ -390,6 +515,11 @@ RUN_TESTS(cmocka_unit_test(reads_names_and_lines), cmocka_unit_test(cleans_names
 	  cmocka_unit_test(finds_the_thread_pointer_above_a_descriptor),
 	  cmocka_unit_test(waits_for_a_runtime_that_has_not_started),
 	  cmocka_unit_test(names_an_unknown_version),
+	  cmocka_unit_test(old_versions_differ_by_their_functions),
+	  cmocka_unit_test(decodes_the_line_table_of_3_9),
+	  cmocka_unit_test(decodes_the_line_table_of_3_10),
+	  cmocka_unit_test(a_code_object_of_3_10_has_its_bytes_elsewhere),
+	  cmocka_unit_test(calls_of_3_9_are_the_activations_of_the_evaluator),
 	  cmocka_unit_test(bounds_a_list_of_threads_that_loops),
 	  cmocka_unit_test(rejects_forged_offsets),
 	  cmocka_unit_test(splits_by_the_frame_of_the_c_function),
