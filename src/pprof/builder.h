@@ -76,6 +76,11 @@ int builder__write_folded(struct builder *, const char *path);
  */
 int builder__write_speedscope(struct builder *, const char *path);
 
+/* Writes a request of OTLP, profiles v1development: one profile, of the CPU samples with their
+ * period, of off-CPU time, or of the last value. Returns 0, -ENOMEM, -EFBIG (over 2 GiB), or -errno
+ * of the failed write. */
+int builder__write_otlp(struct builder *, const char *path);
+
 /* Returns the unit of the value with that name: "nanoseconds", "bytes" or "count". */
 const char *builder__unit(const char *name);
 

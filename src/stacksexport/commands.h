@@ -11,6 +11,7 @@ int firefox__run(const struct export_options *);
 int folded__run(const struct export_options *);
 int mcp__run(const struct export_options *);
 int merge__run(const struct export_options *);
+int otlp__run(const struct export_options *);
 int perfetto__run(const struct export_options *);
 int pprof__run(const struct export_options *);
 int push__run(const struct export_options *);

@@ -275,6 +275,23 @@ static const struct subcommand subcommands[] = {
 		.accepts = OPTION_FOLLOW | OPTION_REMOVE | OPTION_MAX_SPOOL,
 		.run = push__run,
 	},
+	{
+		.name = "otlp",
+		.argument = "QUERY.sql",
+		.argument_max = 1,
+		.summary = "writes a query's result as a profile of OpenTelemetry (OTLP)",
+		.doc = "Takes the queries of pprof and writes a request of the profiles protocol, "
+		       "v1development of opentelemetry-proto 1.11, which is not stable: CPU "
+		       "samples "
+		       "as samples/count with their period, off-CPU time as off_cpu/nanoseconds, "
+		       "else the third column. service.name is the COMM of -c, or system. The "
+		       "default output is the standard output.\n\n"
+		       "Examples:\n"
+		       "  stacksexport otlp cpu_stacks.sql -c postgres --output cpu.otlp",
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OFFSETS |
+			   OPTION_OUTPUT,
+		.run = otlp__run,
+	},
 	{ .name = NULL },
 };
 

@@ -34,6 +34,9 @@ static const struct profile_format format_folded = { .default_output = "-",
 						     .write = builder__write_folded };
 static const struct profile_format format_speedscope = { .default_output = "-",
 							 .write = builder__write_speedscope };
+static const struct profile_format format_otlp = { .default_output = "-",
+						   .binary = true,
+						   .write = builder__write_otlp };
 
 static void add_comments(struct builder *b, const struct request *r, int64_t lost)
 {
@@ -195,4 +198,9 @@ int folded__run(const struct export_options *o)
 int speedscope__run(const struct export_options *o)
 {
 	return profile__run(o, &format_speedscope);
+}
+
+int otlp__run(const struct export_options *o)
+{
+	return profile__run(o, &format_otlp);
 }
