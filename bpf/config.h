@@ -91,16 +91,21 @@ struct capture_runtime {
 #define CAPTURE_RUBY_PATH  8
 #define CAPTURE_RUBY_LABEL 9
 
+#define CAPTURE_RUBY_KNOWN 16 /* a power of two */
+
 /* Progress along the list. */
 struct capture_calls {
 	struct capture_runtime runtime;
 	__u64 next, cnt;
-	__u64 at;	    /* offset of the event_runtime in data[] */
-	__u64 base;	    /* see there */
-	__u64 window;	    /* address of words[0]; 0: no list */
-	__u64 before;	    /* address of the last frame; Ruby: of the environments in words[] */
-	__u64 low, end;	    /* Ruby: the VM's stack */
-	__u64 code, cookie; /* of the last frame */
+	__u64 at;	/* offset of the event_runtime in data[] */
+	__u64 base;	/* see there */
+	__u64 window;	/* address of words[0]; 0: no list */
+	__u64 before;	/* address of the last frame; Ruby: of the environments in words[] */
+	__u64 low, end; /* Ruby: the VM's stack */
+	struct {
+		__u64 code, cookie;
+	} known[CAPTURE_RUBY_KNOWN]; /* Ruby: functions of this event by a hash */
+	__u64 code, cookie;	     /* of the last frame */
 	/* Has the window, a single frame or a function. As many words as a masked index can reach.
 	 */
 	__u64 words[2 * CAPTURE_WINDOW_WORDS];

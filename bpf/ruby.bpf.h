@@ -60,6 +60,7 @@ static __always_inline void ruby__begin(const struct user *u, struct capture_cal
 	calls->end = low + cnt * sizeof(*words);
 	calls->base = words[RUBY_EC_TAG];
 	calls->before = 0;
+	__builtin_memset(calls->known, 0, sizeof(calls->known));
 	if (frame - low < calls->end - low)
 		calls->next = frame;
 }
@@ -111,27 +112,38 @@ static __always_inline __u64 ruby__env(const struct user *u, struct capture_call
 	return calls->before ? RUBY_ENVS + (at - begin) / sizeof(__u64) : NO_WORDS;
 }
 
-/* Returns 0 if the function cannot be read. Recursive calls of one function read it once. */
-static __always_inline __u64 ruby__cookie(const struct user *u, struct capture_calls *calls,
-					  __u64 code)
+/* Returns 0 if the function cannot be read. */
+static __always_inline __u64 ruby__read_cookie(const struct user *u, struct capture_calls *calls,
+					       __u64 code)
 {
 	__u64 *words = calls->words + RUBY_FUNCTION, body;
 
-	if (code == calls->code)
-		return calls->cookie;
-	calls->code = code;
-	calls->cookie = 0;
 	if (code & CAPTURE_RUBY_CFUNC) {
-		if (!user__read(u, words, 3 * sizeof(*words),
-				code - CAPTURE_RUBY_CFUNC + CAPTURE_RUBY_DEF))
-			calls->cookie = EVENT_COOKIE(words[0], words[1], words[2]);
-		return calls->cookie;
+		if (user__read(u, words, 3 * sizeof(*words),
+			       code - CAPTURE_RUBY_CFUNC + CAPTURE_RUBY_DEF))
+			return 0;
+		return EVENT_COOKIE(words[0], words[1], words[2]);
 	}
 	body = user__word(u, code + CAPTURE_RUBY_BODY);
-	if (body && !user__read(u, words, (CAPTURE_RUBY_LABEL + 1) * sizeof(*words), body))
-		calls->cookie = EVENT_COOKIE(words[CAPTURE_RUBY_CODE], words[CAPTURE_RUBY_PATH],
-					     words[CAPTURE_RUBY_LABEL]);
-	return calls->cookie;
+	if (!body || user__read(u, words, (CAPTURE_RUBY_LABEL + 1) * sizeof(*words), body))
+		return 0;
+	return EVENT_COOKIE(words[CAPTURE_RUBY_CODE], words[CAPTURE_RUBY_PATH],
+			    words[CAPTURE_RUBY_LABEL]);
+}
+
+/* A stack has most of its functions several times (`each`, and its block): they are read once. */
+static __always_inline __u64 ruby__cookie(const struct user *u, struct capture_calls *calls,
+					  __u64 code)
+{
+	__u64 i = (code >> 3 ^ code >> 7) & (CAPTURE_RUBY_KNOWN - 1);
+
+	OPAQUE(i);
+	i &= CAPTURE_RUBY_KNOWN - 1;
+	if (calls->known[i].code != code) {
+		calls->known[i].code = code;
+		calls->known[i].cookie = ruby__read_cookie(u, calls, code);
+	}
+	return calls->known[i].cookie;
 }
 
 /* Fills a call, if the frame is one. Frames of C blocks and the one at the end are not, as in
