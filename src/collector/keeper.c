@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/capabilities.h"
+#include "base/log.h"
 
 static sigset_t passed_on(void)
 {
@@ -101,6 +102,17 @@ int keeper__begin(void)
 	if (getppid() != parent)
 		_exit(128 + SIGKILL);
 	return word[1];
+}
+
+bool keeper__detach(struct capture *capture)
+{
+	bool detached = capture__detach(capture);
+
+	if (!detached)
+		log__warn("the kernel has not detached the probes of programs yet; a process may "
+			  "keep the lock of its address space: the recording is complete, but a "
+			  "child process remains until they are detached");
+	return detached;
 }
 
 static bool is_alone(void)

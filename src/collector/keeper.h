@@ -9,12 +9,17 @@
 
 #include <stdbool.h>
 
+#include "capture/capture.h"
+
 /*
  * Forks. Returns in the child: an fd for keeper__end(), or -1 where there is no keeper. The parent
  * passes SIGINT, SIGTERM, SIGHUP and SIGUSR1 on, and never returns. The child is killed when it
  * ends.
  */
 int keeper__begin(void);
+/* Detaches the programs. Returns false after a warning if the kernel has not detached from the
+ * probes of programs yet: this process must go on. */
+bool keeper__detach(struct capture *);
 /* Lets the parent end with this exit status if threads are left that may hang. With `goes_on`, this
  * process outlives the parent. Otherwise returns, and the parent ends when this process does, with
  * its status and its CPU time. */

@@ -37,6 +37,11 @@
 #define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
 #define RUNTIMES_STEP_NS 2000000
 
+#define MEMORY_OWNERS(c)                                                   \
+	&(struct memory_owners)                                            \
+	{                                                                  \
+		process_table__files((c)->census.processes), (c)->runtimes \
+	}
 #define METRICS_SOURCES(c)                                              \
 	{                                                               \
 		(c)->capture, (c)->session, (c)->memory, (c)->recording \
@@ -197,8 +202,7 @@ static int open_session(struct collector *c)
 		return -errno;
 	session__set_probes(c->session, capture__any_probes(c->capture));
 	c->drained_ns = monotonic__ns();
-	c->memory = memory__new(process_table__files(c->census.processes), c->census.jobs,
-				o->max_memory_sz);
+	c->memory = memory__new(MEMORY_OWNERS(c), c->census.jobs, o->max_memory_sz);
 	if (!c->memory)
 		return -errno;
 	c->statusfile =
@@ -453,18 +457,6 @@ static void collector__free(struct collector *c)
 	options__free(&c->options);
 }
 
-/* Returns false if the kernel has not detached from the probes of programs yet. */
-static bool detach(struct collector *c)
-{
-	bool detached = capture__detach(c->capture);
-
-	if (!detached)
-		log__warn("the kernel has not detached the probes of programs yet; a process may "
-			  "keep the lock of its address space: the recording is complete, but a "
-			  "child process remains until they are detached");
-	return detached;
-}
-
 int main(int argc, char **argv)
 {
 	struct collector c = { .launch = { .go_fd = -1, .exec_fd = -1, .pid_fd = -1 },
@@ -492,7 +484,7 @@ int main(int argc, char **argv)
 		err = run(&c);
 	privileges__advise(err);
 	status = exit_status(&c, err);
-	detached = detach(&c);
+	detached = keeper__detach(c.capture);
 	collector__free(&c);
 	keeper__end(keeper, status, !detached);
 	capture__free(c.capture);

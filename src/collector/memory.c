@@ -22,7 +22,7 @@
 #define ARENA_MAX      4
 
 struct memory {
-	struct elf_cache *files;
+	struct memory_owners owners;
 	struct jobs *jobs;
 	struct trim *trim; /* the running job, or NULL */
 	int statm_fd;
@@ -42,13 +42,13 @@ void memory__init_malloc(void)
 	mallopt(M_ARENA_MAX, ARENA_MAX);
 }
 
-struct memory *memory__new(struct elf_cache *files, struct jobs *jobs, size_t max_sz)
+struct memory *memory__new(const struct memory_owners *owners, struct jobs *jobs, size_t max_sz)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
-	m->files = files;
+	m->owners = *owners;
 	m->jobs = jobs;
 	m->stats.max_sz = max_sz;
 	m->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -113,6 +113,15 @@ static size_t anonymous_sz(const struct memory *m)
 	return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Frees names and rules first: the functions of programs are read again from their memory, which
+ * costs more. Returns the bytes freed. */
+static size_t evict(struct memory *m, size_t sz)
+{
+	size_t freed = elf_cache__shrink(m->owners.files, sz);
+
+	return freed < sz ? freed + runtimes__shrink(m->owners.runtimes, sz - freed) : freed;
+}
+
 /* Above the limit, free memory goes back first; then data goes until an eighth is free. */
 static void enforce(struct memory *m, uint64_t now_ns)
 {
@@ -120,7 +129,7 @@ static void enforce(struct memory *m, uint64_t now_ns)
 	bool over = now_sz > max_sz;
 
 	if (over && m->trimmed_ns && now_ns - m->trimmed_ns < 2 * TRIM_SOON && !m->trim)
-		m->stats.evicted_sz += elf_cache__shrink(m->files, now_sz - max_sz + max_sz / 8);
+		m->stats.evicted_sz += evict(m, now_sz - max_sz + max_sz / 8);
 	if (now_ns - m->trimmed_ns >= (over ? TRIM_SOON : TRIM_NS))
 		trim_start(m, now_ns);
 }
@@ -133,7 +142,7 @@ void memory__tick(struct memory *m, uint64_t now_ns)
 	m->stats.anonymous_sz = anonymous_sz(m);
 	if (now_ns - m->swept_ns >= SWEEP_NS) {
 		m->swept_ns = now_ns;
-		m->stats.unused_sz += elf_cache__sweep(m->files, SWEEP_AGE);
+		m->stats.unused_sz += elf_cache__sweep(m->owners.files, SWEEP_AGE);
 	}
 	enforce(m, now_ns);
 }
@@ -141,5 +150,6 @@ void memory__tick(struct memory *m, uint64_t now_ns)
 void memory__stats(const struct memory *m, struct memory_stats *out)
 {
 	*out = m->stats;
-	elf_cache__sizes(m->files, out->slot_sz);
+	elf_cache__sizes(m->owners.files, out->slot_sz);
+	out->runtimes_sz = runtimes__sz(m->owners.runtimes);
 }

@@ -8,15 +8,20 @@
 
 #include "base/jobs.h"
 #include "elf/elfcache.h"
+#include "runtime/runtimes.h"
 
 struct memory;
 
 /* Sets how malloc() keeps free memory. Call it before threads are created. */
 void memory__init_malloc(void);
 
-/* Borrows the cache and the jobs. `max_sz`: bytes of anonymous memory, without the rings. Returns
- * NULL and sets errno. */
-struct memory *memory__new(struct elf_cache *, struct jobs *, size_t max_sz);
+struct memory_owners { /* borrowed */
+	struct elf_cache *files;
+	struct runtimes *runtimes; /* NULL: none are recorded */
+};
+/* Borrows the jobs. `max_sz`: bytes of anonymous memory, without the rings. Returns NULL and sets
+ * errno. */
+struct memory *memory__new(const struct memory_owners *, struct jobs *, size_t max_sz);
 /* Call it after jobs__free(). Accepts NULL. */
 void memory__free(struct memory *);
 
@@ -30,6 +35,7 @@ struct memory_stats {
 	size_t max_sz;
 	size_t anonymous_sz;	      /* in RAM, by the kernel's count */
 	size_t slot_sz[ELF_SLOT_CNT]; /* of the data that is attached to files */
+	size_t runtimes_sz;	      /* functions and code that were read from processes */
 	uint64_t unused_sz;	      /* freed because it was not used, since the start */
 	uint64_t evicted_sz;	      /* freed because of `max_sz`, since the start */
 };

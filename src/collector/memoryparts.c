@@ -14,6 +14,7 @@ void memory_parts__get(struct memory_part out[MEMORY_PART_CNT], const struct ses
 		       { "names", m->slot_sz[ELF_SLOT_SYMBOLS] },
 		       { "rules", m->slot_sz[ELF_SLOT_UNWIND] },
 		       { "tables", m->slot_sz[ELF_SLOT_TABLE] },
+		       { "runtimes", m->runtimes_sz },
 		       { "waiting", t->deferred.sz },
 		       { "process_table", t->processes.sz },
 		       { "thread_table", t->threads_sz },

@@ -101,6 +101,20 @@ static void make_room(struct codes *c)
 	}
 }
 
+size_t codes__shrink(struct codes *c, size_t sz)
+{
+	size_t before = c->stats.sz;
+	struct host *h;
+
+	DL_FOREACH (c->recent, h) {
+		if (before - c->stats.sz >= sz)
+			break;
+		if (!h->reading)
+			host__forget(c, h);
+	}
+	return before - c->stats.sz;
+}
+
 static struct host *host__new(struct codes *c, uint32_t tgid)
 {
 	struct host *h = calloc(1, sizeof(*h));

@@ -14,6 +14,9 @@ struct codes;
 
 /* Both are borrowed; `proc` is an open /proc. NULL + errno. */
 struct codes *codes__new(int proc, struct jobs *);
+/* Forgets the code of the least recently used processes, until `sz` bytes are free. Returns the
+ * bytes freed. */
+size_t codes__shrink(struct codes *, size_t sz);
 void codes__free(struct codes *); /* after jobs__free(); accepts NULL */
 
 /* Declares that a process has such a runtime. `from_ns` is that of struct process. */

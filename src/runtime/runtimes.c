@@ -65,6 +65,25 @@ struct runtimes *runtimes__new(const struct runtimes_options *o)
 	return NULL;
 }
 
+size_t runtimes__sz(const struct runtimes *r)
+{
+	struct codes_stats codes;
+
+	if (!r)
+		return 0;
+	codes__stats(r->codes, &codes);
+	return scripts__sz(r->scripts) + codes.sz;
+}
+
+size_t runtimes__shrink(struct runtimes *r, size_t sz)
+{
+	size_t freed = r ? scripts__shrink(r->scripts, sz) : 0;
+
+	if (r && freed < sz)
+		freed += codes__shrink(r->codes, sz - freed);
+	return freed;
+}
+
 void runtimes__free(struct runtimes *r)
 {
 	if (!r)

@@ -34,6 +34,12 @@ void runtimes__look(struct runtimes *, const struct process *);
 /* Returns true while a job looks into a process. */
 bool runtimes__is_looking(const struct runtimes *);
 
+/* Returns the bytes of functions and code that were read from processes. Accepts NULL. */
+size_t runtimes__sz(const struct runtimes *);
+/* Forgets the functions and the code of the least recently used processes, until `sz` bytes are
+ * free. They are read again when needed. Returns the bytes freed. Accepts NULL. */
+size_t runtimes__shrink(struct runtimes *, size_t sz);
+
 /* For unwinder__set_managed(); valid as long as the runtimes. */
 struct managed_code runtimes__code(struct runtimes *);
 

@@ -148,6 +148,29 @@ static void make_room(struct scripts *s)
 	}
 }
 
+size_t scripts__sz(const struct scripts *s)
+{
+	return s->sz;
+}
+
+size_t scripts__shrink(struct scripts *s, size_t sz)
+{
+	size_t before = s->sz;
+	struct host *h, *next;
+
+	DL_FOREACH_SAFE(s->recent, h, next)
+	{
+		if (before - s->sz >= sz)
+			break;
+		if (h->reading)
+			continue;
+		if (h == s->in_hand)
+			s->in_hand = NULL;
+		host__free(s, h);
+	}
+	return before - s->sz;
+}
+
 static bool is_same(const struct host *h, const struct scripts_owner *o)
 {
 	return h->from_ns == o->from_ns && memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0 &&

@@ -10,6 +10,10 @@ struct scripts;
 
 /* Both are borrowed; `proc` is an open /proc. NULL + errno. */
 struct scripts *scripts__new(int proc, struct jobs *);
+size_t scripts__sz(const struct scripts *); /* bytes */
+/* Forgets the least recently used processes, until `sz` bytes are free. Returns the bytes freed.
+ * The next call must be scripts__begin(). */
+size_t scripts__shrink(struct scripts *, size_t sz);
 void scripts__free(struct scripts *); /* after jobs__free(); accepts NULL */
 
 /* The process of the functions that follow. */

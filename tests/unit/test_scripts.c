@@ -137,6 +137,26 @@ static void a_function_that_was_replaced_before_it_was_read_has_no_name(void **s
 	assert_null(name_of(r, &c));
 }
 
+static void functions_that_were_evicted_are_read_again(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r);
+	size_t sz;
+
+	name_of(r, &c);
+	assert_int_equal(scripts__shrink(r->scripts, 1), 0); /* a job reads it */
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &c), "App.run");
+	sz = scripts__sz(r->scripts);
+	assert_true(sz > 0);
+	assert_int_equal(scripts__shrink(r->scripts, 0), 0);
+	assert_int_equal(scripts__shrink(r->scripts, 1), sz);
+	assert_int_equal(scripts__sz(r->scripts), 0);
+	assert_string_equal(name_of(r, &c), "");
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &c), "App.run");
+}
+
 static void functions_of_a_process_that_ended_have_no_names(void **state)
 {
 	struct rig *r = *state;
@@ -168,5 +188,6 @@ static void another_process_with_the_id_is_read_anew(void **state)
 
 RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(another_function_at_the_address_has_another_name),
 	  TEST(a_function_that_was_replaced_before_it_was_read_has_no_name),
+	  TEST(functions_that_were_evicted_are_read_again),
 	  TEST(functions_of_a_process_that_ended_have_no_names),
 	  TEST(another_process_with_the_id_is_read_anew))
