@@ -114,7 +114,7 @@ $(PROFILERS): $(wildcard examples/stacktrace/*.h) $(library_HEADERS) $(BUILD)/li
 	$(call msg,EXAMPLE,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(EXAMPLE_CFLAGS) -D_GNU_SOURCE -Icontrib/dwflst_compat -Iexamples/stacktrace -I$(BUILD)/gen -o $@ $(filter %.c,$^) \
-		$(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS)
+		$(BUILD)/lib/libstacktrace.a $(example_LIBS) $(library_LIBS) $(if $(SAN),-fsanitize=$(SAN))
 
 $(BUILD)/examples/stacktrace/bpf_profiler: $(BUILD)/gen/bpf_profiler.skel.h
 $(BUILD)/examples/stacktrace/bpf_profiler: example_LIBS := -lbpf

@@ -72,8 +72,8 @@ static int instructions(void (*f)(void))
 	return cnt;
 }
 
-#ifdef __SANITIZE_ADDRESS__
-#define CHECKS 100 /* of the sanitizers, for each load */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECKS 200 /* of the sanitizers, for each load */
 #else
 #define CHECKS 0
 #endif
