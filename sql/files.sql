@@ -36,7 +36,7 @@ WITH expected(part, name, holds, needed) AS (
         ('processes', 'start', 'int', 'no'), ('processes', 'parent', 'int', 'no'),
         ('processes', 'command_line', 'text', 'no'), ('processes', 'executable', 'text', 'no'),
         ('processes', 'cgroup', 'text', 'no'), ('processes', 'uid', 'int', 'no'), ('processes', 'user', 'text', 'no'),
-        ('processes', 'host', 'text', 'no')
+        ('processes', 'host', 'text', 'no'), ('processes', 'container_name', 'text', 'no')
 ), types(holds, types) AS (
     VALUES
         ('int', ['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'UTINYINT', 'USMALLINT', 'UINTEGER']),

@@ -160,7 +160,7 @@ FROM (
     SELECT
         NULL::BIGINT AS timestamp, NULL::INTEGER AS tgid, NULL::BIGINT AS start, NULL::INTEGER AS parent,
         NULL::VARCHAR AS command_line, NULL::VARCHAR AS executable, NULL::VARCHAR AS cgroup, NULL::INTEGER AS uid,
-        NULL::VARCHAR AS user, NULL::VARCHAR AS host, NULL::VARCHAR AS filename
+        NULL::VARCHAR AS user, NULL::VARCHAR AS host, NULL::VARCHAR AS container_name, NULL::VARCHAR AS filename
     UNION ALL BY NAME
     SELECT *, filename
     FROM read_parquet(
@@ -176,7 +176,7 @@ WHERE starts_with(parse_filename(filename), 'processes-');
 CREATE OR REPLACE VIEW processes AS
 SELECT
     host, tgid, start, parent, command_line, executable, cgroup, nullif(container_of(cgroup), '') AS container,
-    nullif(unit_of(cgroup), '') AS unit, uid, user
+    container_name, nullif(unit_of(cgroup), '') AS unit, uid, user
 FROM process_rows
 QUALIFY row_number() OVER (PARTITION BY host, tgid, start ORDER BY timestamp DESC) = 1;
 

@@ -37,6 +37,7 @@ PROCESSES = pa.schema(
     [
         ("timestamp", pa.int64()), ("tgid", pa.int32()), ("start", pa.int64()), ("parent", pa.int32()), ("command_line", pa.string()),
         ("executable", pa.string()), ("cgroup", pa.string()), ("uid", pa.int32()), ("user", pa.string()), ("host", pa.string()),
+        ("container_name", pa.string()),
     ]
 )
 EVENTS = pa.schema(
@@ -109,7 +110,7 @@ class Batch:
     def process(self, at, **fields):
         """What is known of a process at that time. A batch without any has no file of them, as in older recordings."""
         row = dict(timestamp=START + at, tgid=100, start=START, parent=1, command_line="prog -x", executable="/usr/bin/prog", cgroup="/", uid=0,
-                   user="root", host="here")
+                   user="root", host="here", container_name=None)
         self.processes.append({**row, **fields})
         return self
 

@@ -1,8 +1,9 @@
 -- Which containers and units of systemd used the CPUs, waited for them, or used disks and the network?
 --     stacksexport query -f sql/tables/containers.sql [-c COMMAND] [-b PROGRAM]
--- One row per container and unit, null for what is in none. cpu_s: samples of kind profile. runnable_s: waiting for a CPU.
--- blocked_s: waiting for something else; threads that wait at the same time add up. disk_bytes and net_bytes: requests to
--- disks, and what went through sockets. processes: how many of them had an event. A column is 0 without its source.
+-- One row per container and unit, null for what is in none. name: as the container's runtime calls it, if it was known.
+-- cpu_s: samples of kind profile. runnable_s: waiting for a CPU. blocked_s: waiting for something else; threads that wait at
+-- the same time add up. disk_bytes and net_bytes: requests to disks, and what went through sockets. processes: how many of
+-- them had an event. A column is 0 without its source.
 WITH costs AS (
     SELECT
         host, tgid, cgroup,
@@ -21,9 +22,11 @@ WITH costs AS (
     WHERE state IS DISTINCT FROM 'idle' -- a kernel thread without work
         AND ('?command' IS NULL OR command = '?command') AND ('?buildid' IS NULL OR buildid = unhex('?buildid'))
     GROUP BY host, tgid, cgroup
+), names AS (
+    SELECT host, cgroup, max(container_name) AS name FROM process_rows WHERE container_name IS NOT NULL GROUP BY ALL
 )
 SELECT
-    nullif(container_of(coalesce(cgroup, '')), '') AS container,
+    nullif(container_of(coalesce(cgroup, '')), '') AS container, name,
     nullif(unit_of(coalesce(cgroup, '')), '') AS unit,
     coalesce(sum(cpu) / 1e9, 0)::DECIMAL(18, 3) AS cpu_s,
     (sum(runnable) / 1e9)::DECIMAL(18, 3) AS runnable_s,
@@ -32,6 +35,7 @@ SELECT
     coalesce(sum(net), 0)::BIGINT AS net_bytes,
     count(DISTINCT (host, tgid)) AS processes
 FROM costs
+LEFT JOIN names USING (host, cgroup)
 GROUP BY ALL
 ORDER BY cpu_s DESC, runnable_s DESC, blocked_s DESC, container, unit
 LIMIT 100;

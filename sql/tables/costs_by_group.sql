@@ -1,8 +1,8 @@
 -- What did each command use, or each of what --by says?
 --     stacksexport query -f sql/tables/costs_by_group.sql [-c COMMAND] [-b PROGRAM] [--by WHAT]
--- Time, disk, network and memory. WHAT is process, thread, cgroup, container, unit, span or host. Seconds of all threads, and bytes. disk_s is the time of
--- requests, which blocked_s may include. rss_growth is net growth of memory. A column is 0 if the recording does not have
--- its source.
+-- Time, disk, network and memory. WHAT is process, thread, cgroup, container, unit, span or host. Seconds of all threads,
+-- and bytes. disk_s is the time of requests, which blocked_s may include; blocked_s includes waiting for work. rss_growth
+-- is net growth of memory. A column is 0 if the recording does not have its source.
 WITH costs AS (
     SELECT
         group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS group_name,

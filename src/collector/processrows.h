@@ -20,8 +20,8 @@ void process_rows__free(struct process_rows *); /* accepts NULL */
 
 /*
  * Adds the row of the process of an event, unless the batch has it. The caller has set timestamp,
- * tgid, cgroup and host, and calls it for the first event of each thread in a batch, and for the
- * first one after a fork or an exec. May read /proc.
+ * tgid, cgroup, container and host, and calls it for the first event of each thread in a batch, and
+ * for the first one after a fork or an exec. May read /proc.
  */
 void process_rows__see(struct process_rows *, const struct process_row *seen);
 

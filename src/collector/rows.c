@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/cgroup.h"
+#include "collector/containernames.h"
 #include "collector/detail.h"
 #include "collector/probeargs.h"
 #include "collector/processrows.h"
@@ -18,7 +19,8 @@ int rows__init(struct rows *r, struct recording *recording, const struct process
 	r->cgroups = cgroups__new();
 	r->processes = process_rows__new(recording, processes, &r->clock);
 	r->span_names = span_names__new();
-	return r->cgroups && r->processes && r->span_names ? 0 : -ENOMEM;
+	r->containers = container_names__new("");
+	return r->cgroups && r->processes && r->span_names && r->containers ? 0 : -ENOMEM;
 }
 
 void rows__free(struct rows *r)
@@ -26,7 +28,9 @@ void rows__free(struct rows *r)
 	cgroups__free(r->cgroups);
 	process_rows__free(r->processes);
 	span_names__free(r->span_names);
+	container_names__free(r->containers);
 	r->span_names = NULL;
+	r->containers = NULL;
 	r->cgroups = NULL;
 	r->processes = NULL;
 }
@@ -46,12 +50,21 @@ static uint32_t cgroup_id(struct rows *r, uint64_t id)
 	return path ? recording__string(r->recording, path, strlen(path)) : 0;
 }
 
+static uint32_t container_id(struct rows *r, uint64_t cgroup)
+{
+	const char *path = cgroup ? cgroups__path(r->cgroups, cgroup) : NULL;
+	const char *name = path ? container_names__find(r->containers, path) : NULL;
+
+	return name ? recording__string(r->recording, name, strlen(name)) : 0;
+}
+
 static void see_process(struct rows *r, const struct thread *t, const struct event *e)
 {
 	process_rows__see(r->processes, &(struct process_row){
 						.timestamp = clock__unix_ns(&r->clock, e->time_ns),
 						.tgid = (int32_t)e->tgid,
 						.cgroup = t->cgroup_str_id,
+						.container_name = container_id(r, t->cgroup_id),
 						.host = r->labels.host,
 					});
 }

@@ -12,6 +12,7 @@
 
 struct any_probes;
 struct cgroups;
+struct container_names;
 struct process_rows;
 struct span_names;
 
@@ -22,6 +23,7 @@ struct rows {
 	struct process_rows *processes;
 	struct labels labels;
 	struct span_names *span_names;
+	struct container_names *containers;
 	const struct any_probes *probes; /* borrowed; NULL: none are recorded */
 	bool has_gaps;			 /* slices are joined, and the column `gaps` is filled */
 };

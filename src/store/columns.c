@@ -93,6 +93,7 @@ static const struct column process_columns[] = {
 	PROCESS(uid, INT32, .nullable = true, .present = PROCESS_ROW_FACTS),
 	PROCESS(user, STRING, .nullable = true),
 	PROCESS(host, STRING, .nullable = true),
+	PROCESS(container_name, STRING, .nullable = true),
 };
 
 #define COLUMNS(c) .columns = c, .column_cnt = sizeof(c) / sizeof(*(c))

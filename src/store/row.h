@@ -41,7 +41,7 @@ struct process_row {
 	int64_t start;	   /* unix ns */
 	int32_t tgid, parent, uid;
 	uint32_t present; /* enum process_row_present */
-	uint32_t command_line, executable, cgroup, user, host;
+	uint32_t command_line, executable, cgroup, user, host, container_name;
 };
 
 /* One frame of a stack, leaf first in arrays. Strings are ids of the batch's dictionary. */
