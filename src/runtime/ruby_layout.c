@@ -129,7 +129,7 @@ static bool are_symbols(struct remote *r, const struct runtime_layout *l, const 
 	char name[4] = "";
 	uint64_t string;
 
-	if (words[0] < RUBY_OPERATOR_MAX || words[0] > LAST_ID_MAX || !words[RUBY_SYMBOLS_IDS])
+	if (words[0] <= PLUS || words[0] > LAST_ID_MAX || !words[RUBY_SYMBOLS_IDS])
 		return false;
 	string = ruby__element(&trial, words[RUBY_SYMBOLS_IDS], 0);
 	string = ruby__element(&trial, string, 2 * PLUS);
