@@ -397,8 +397,10 @@ const struct runtime cpython = {
 	.instr = instr_of,
 	.is_hidden = is_hidden,
 	.evaluator = { "_PyEval_EvalFrameDefault", may_have },
-	/* Locks are semaphores: the interpreter uses this function for nothing else. */
-	.wait = { "pthread_cond_timedwait", is_c_library },
+	/* Locks are semaphores: the interpreter uses these functions for nothing else. It waits in
+	 * the second one after it has given the GIL away, until another thread has it. */
+	.waits = { { "pthread_cond_timedwait", is_c_library },
+		   { "pthread_cond_wait", is_c_library } },
 	.waiting = { .module = "[python]",
 		     .name = "(waits for the GIL)",
 		     .module_key = 0x6e6f68747970,

@@ -92,7 +92,7 @@ static void put_frame(struct merging *m, const struct frame *f)
 
 #define WAIT_DEPTH 8 /* frames of the C library */
 
-static bool calls_wait(const struct frame *f, const struct elf_symbol_code *wait,
+static bool calls_wait(const struct frame *f, const struct elf_symbol_code *waits,
 		       const struct mapping *interpreter)
 {
 	const struct mapping *m = f->map;
@@ -102,7 +102,10 @@ static bool calls_wait(const struct frame *f, const struct elf_symbol_code *wait
 	    !mapping__same_file(f[1].map, interpreter))
 		return false;
 	off = f->pc - (f->flags & FRAME_CALLER ? 1 : 0) - m->start + m->pgoff;
-	return off >= wait->start && off < wait->end;
+	for (size_t i = 0; i < RUNTIME_WAITS; i++)
+		if (off >= waits[i].start && off < waits[i].end)
+			return true;
+	return false;
 }
 
 /* The interpreter itself has called the function in which threads wait. */
@@ -110,8 +113,8 @@ static bool is_waiting(const struct merging *m, size_t inner)
 {
 	const struct trace *t = m->trace;
 
-	for (size_t i = 0; m->in->wait && inner != NOWHERE && i < inner && i < WAIT_DEPTH; i++)
-		if (calls_wait(&t->frames[i], m->in->wait, t->frames[inner].map))
+	for (size_t i = 0; m->in->waits && inner != NOWHERE && i < inner && i < WAIT_DEPTH; i++)
+		if (calls_wait(&t->frames[i], m->in->waits, t->frames[inner].map))
 			return true;
 	return false;
 }

@@ -9,9 +9,9 @@ struct interleave_input {
 	const struct runtime *runtime;
 	const struct runtime_run *runs; /* innermost first */
 	size_t run_cnt;
-	const struct script_call *calls;    /* by the runs' indexes; without script: not shown */
-	bool cut;			    /* there are more calls than these */
-	const struct elf_symbol_code *wait; /* of the layout; or NULL */
+	const struct script_call *calls;     /* by the runs' indexes; without script: not shown */
+	bool cut;			     /* there are more calls than these */
+	const struct elf_symbol_code *waits; /* of the layout; or NULL */
 };
 
 /* Belongs to the caller, reused for every trace. */

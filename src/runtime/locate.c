@@ -123,7 +123,8 @@ static void look_for_places(const struct record_mmap *m, void *arg)
 	if (!m->ino)
 		return;
 	find_place(s, m, &r->evaluator, &s->out->layout.evaluator);
-	find_place(s, m, &r->wait, &s->out->layout.wait);
+	for (size_t i = 0; i < RUNTIME_WAITS; i++)
+		find_place(s, m, &r->waits[i], &s->out->layout.waits[i]);
 }
 
 static void read_runtime(struct search *s)

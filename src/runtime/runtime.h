@@ -15,6 +15,7 @@
 #include "runtime/script.h"
 
 #define RUNTIME_OFFSETS 49
+#define RUNTIME_WAITS	2
 #define RUNTIME_SYMBOLS 96 /* at most */
 
 /* The positions of the fields in a version of a runtime, as the row of the runtime defines them. */
@@ -25,15 +26,16 @@ struct runtime_layout {
 	/* Not 0: inode of the runtime's file. `heaps` then counts from where that is mapped first,
 	 * because processes have it at different addresses. */
 	uint64_t file;
-	uint32_t cookie_off, cookie[3];		/* or RUNTIME_NO_COOKIE */
-	uint32_t version;			/* of the runtime, in its own notation */
-	uint32_t at[RUNTIME_OFFSETS];		/* bytes */
-	struct elf_symbol_code evaluator, wait; /* see struct runtime; empty: unknown */
+	uint32_t cookie_off, cookie[3]; /* or RUNTIME_NO_COOKIE */
+	uint32_t version;		/* of the runtime, in its own notation */
+	uint32_t at[RUNTIME_OFFSETS];	/* bytes */
+	/* See struct runtime; empty: unknown. */
+	struct elf_symbol_code evaluator, waits[RUNTIME_WAITS];
 };
 
 #define RUNTIME_NO_COOKIE UINT32_MAX
 
-_Static_assert(sizeof(struct runtime_layout) == 84 + 4 * RUNTIME_OFFSETS, "compared as bytes");
+_Static_assert(sizeof(struct runtime_layout) == 100 + 4 * RUNTIME_OFFSETS, "compared as bytes");
 
 /* The calls of a thread, innermost first, as BPF has read them. */
 struct runtime_calls {
@@ -92,9 +94,9 @@ struct runtime {
 	const struct runtime_code *code; /* or NULL */
 	/* The C function that runs calls, where .split needs it. */
 	struct runtime_place evaluator;
-	/* The C function in which a thread waits for its turn if the interpreter calls it, and what
-	 * stands for that in its stack. */
-	struct runtime_place wait;
+	/* The C functions in which a thread waits for its turn if the interpreter calls them, and
+	 * what stands for that in its stack. */
+	struct runtime_place waits[RUNTIME_WAITS];
 	struct script waiting;
 	/* Returns true for a function of the runtime's own that no view shows. */
 	bool (*is_hidden)(const struct script *);

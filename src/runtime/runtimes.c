@@ -395,7 +395,7 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 		return e->last;
 	in.runtime = c.layout->runtime;
 	in.cut = c.cut;
-	in.wait = &c.layout->wait;
+	in.waits = c.layout->waits;
 	in.run_cnt = in.runtime->split(&c, r->runs);
 	for (size_t run = 0; run < in.run_cnt; run++)
 		for (size_t i = 0; i < r->runs[run].cnt; i++)

@@ -18,7 +18,7 @@ static struct elf_file python_file, other_file;
 static struct mapping python = { .file = &python_file }, other = { .file = &other_file };
 
 /* Code of other_file: empty, or that of w. */
-static struct elf_symbol_code wait;
+static struct elf_symbol_code waits[RUNTIME_WAITS];
 
 /* Native frames, leaf first, 0x100 bytes each from 0x1000 on: E runs calls, p is of the same file,
  * o of another. */
@@ -62,7 +62,7 @@ static const char *describe(void)
 static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
 {
 	struct script_call calls[4];
-	struct interleave_input in = { &cpython, runs, cnt, calls, false, &wait };
+	struct interleave_input in = { &cpython, runs, cnt, calls, false, waits };
 
 	for (size_t i = 0; i < 4; i++)
 		calls[i] = (struct script_call){ .script = i == hidden ? NULL : &scripts[i] };
@@ -85,7 +85,7 @@ static void a_thread_that_waits_for_its_turn_has_a_leaf_that_says_so(void **stat
 	const struct runtime_run runs[] = { { 0, 1, 0x1308, 0 } };
 
 	(void)state;
-	wait = (struct elf_symbol_code){ 'w', 'w' + 1 };
+	waits[1] = (struct elf_symbol_code){ 'w', 'w' + 1 };
 	begin("owpEpo", UNWIND_ROOT);
 	merge(runs, 1, 9);
 	assert_string_equal(describe(), "(owpaIIo");
@@ -94,7 +94,7 @@ static void a_thread_that_waits_for_its_turn_has_a_leaf_that_says_so(void **stat
 	begin("wopEpo", UNWIND_ROOT);
 	merge(runs, 1, 9);
 	assert_string_equal(describe(), "wopaIIo");
-	wait = (struct elf_symbol_code){ 0, 0 };
+	waits[1] = (struct elf_symbol_code){ 0, 0 };
 	begin("owpEpo", UNWIND_ROOT);
 	merge(runs, 1, 9);
 	assert_string_equal(describe(), "owpaIIo");
