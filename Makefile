@@ -75,7 +75,7 @@ layer_objs = $(call objs,$($(1)_MAY) $(1))
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
 stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/perfetto.pb-c.o $(BUILD)/gen/web_assets.o
-stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansson -lnettle -ldw -lelf -llzma -lz -liberty -lpthread -lm \
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansson -lncursesw -ltinfo -lnettle -ldw -lelf -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread

@@ -9,6 +9,7 @@ int diff__run(const struct export_options *);
 int explain__run(const struct export_options *);
 int firefox__run(const struct export_options *);
 int folded__run(const struct export_options *);
+int live__run(const struct export_options *);
 int mcp__run(const struct export_options *);
 int merge__run(const struct export_options *);
 int otlp__run(const struct export_options *);

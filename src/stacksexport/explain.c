@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "stacksexport/commands.h"
-#include "stacksexport/duck/share.h"
 #include "stacksexport/explain.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/progress.h"
@@ -44,29 +43,6 @@ static const struct {
 	{ "top_advice", "sql/top/advice.sql" },
 };
 
-static int make_table(struct db *db, const char *table, const char *path)
-{
-	char *text = share__read(path);
-	duckdb_result result = { 0 };
-	struct statements st = { 0 };
-	struct buf sql = { 0 };
-	int err = text ? statements__parse(&st, text) : -ENOENT;
-
-	if (!err) {
-		buf__printf(&sql, "CREATE OR REPLACE TEMP TABLE %s AS ", table);
-		buf__str(&sql, st.sql[st.cnt - 1]);
-		buf__u8(&sql, 0);
-		err = buf__err(&sql);
-	}
-	if (!err)
-		err = db__run(db, (const char *)sql.data, &result);
-	duckdb_destroy_result(&result);
-	statements__free(&st);
-	buf__free(&sql);
-	free(text);
-	return err;
-}
-
 static int make_tables(struct request *r)
 {
 	static const struct top_base_options options = { .by = "command" };
@@ -76,7 +52,7 @@ static int make_tables(struct request *r)
 	if (!err)
 		err = top_base__functions(&r->db);
 	for (size_t i = 0; i < sizeof(top_tables) / sizeof(*top_tables) && !err; i++)
-		err = make_table(&r->db, top_tables[i].table, top_tables[i].path);
+		err = top_base__keep(&r->db, top_tables[i].table, top_tables[i].path);
 	return err ? err : db__script(&r->db, "sql/explain/words.sql");
 }
 

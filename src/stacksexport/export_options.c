@@ -200,6 +200,10 @@ static const struct option_row rows[] = {
 	    "merge: remove batches of recordings when all of their rows are on disk in DIR; push: "
 	    "remove files that were sent",
 	    0 } },
+	{ OPTION_SOURCES,
+	  FIELD(STRING, sources),
+	  { "programs", 'p', "PROGRAMS", 0,
+	    "live: what the collector that it starts records, as its -p", 0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },
@@ -305,7 +309,7 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 	return 0;
 }
 
-#define SUBCOMMAND_MAX 16
+#define SUBCOMMAND_MAX 32
 
 static void print_completion(const struct subcommand *s, const char *shell,
 			     struct argp_state *state)

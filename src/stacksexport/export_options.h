@@ -47,6 +47,7 @@ enum export_option {
 	OPTION_REMOVE = 1ull << 32,
 	OPTION_EVERY = 1ull << 33,
 	OPTION_MAX_SPOOL = 1ull << 34,
+	OPTION_SOURCES = 1ull << 35,
 
 	/* Which part of a recording (selection.h). */
 	OPTIONS_SELECTION = OPTION_FROM | OPTION_TO | OPTION_PID | OPTION_TID | OPTION_THREAD |
@@ -76,9 +77,10 @@ struct export_options {
 	const char *file;   /* -f: a file with the query */
 	/* selection.h */
 	const char *from, *to, *pid, *tid, *thread, *span, *kind, *cgroup, *host;
-	const char *sort; /* "self" or "total"; NULL: "self" */
-	const char *by;	  /* --by; NULL: "command" */
-	const char *svg;  /* --svg: a picture of a flame graph */
+	const char *sort;    /* "self" or "total"; NULL: "self" */
+	const char *by;	     /* --by; NULL: "command" */
+	const char *sources; /* -p: of the collector that live starts */
+	const char *svg;     /* --svg: a picture of a flame graph */
 	/* diff: a metric's id, what its sides are compared by, its limit, "FROM..TO" of each side
 	 */
 	const char *metric, *normalise, *fail_if, *before, *after;

@@ -189,6 +189,23 @@ static const struct subcommand subcommands[] = {
 		.run = view__run,
 	},
 	{
+		.name = "live",
+		.argument = "[RECORDING]",
+		.argument_max = 1,
+		.of_recordings = true,
+		.summary = "shows what the machine does now, in a terminal",
+		.doc = "Functions, waits, processes and a flame graph of the last ten seconds, "
+		       "refreshed each second. Starts a collector, which needs root, or follows "
+		       "RECORDING, which a collector writes (with --batch 1s: each second). The "
+		       "keys are on the last line of the screen.\n\n"
+		       "Examples:\n"
+		       "  sudo stacksexport live\n"
+		       "  sudo stacksexport live -p profile,switch -c postgres\n"
+		       "  stacksexport live /var/lib/stacks/7",
+		.accepts = OPTIONS_COMMON | OPTION_SOURCES,
+		.run = live__run,
+	},
+	{
 		.name = "diff",
 		.argument = "[A [B]]",
 		.argument_max = 2,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stacksexport/topbase.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "stacksexport/duck/cells.h"
+#include "stacksexport/duck/share.h"
 
 /* Runs a script that makes a table. Returns the number of its rows, or -errno. */
 static int64_t make_table(struct db *db, const char *path)
@@ -44,4 +48,27 @@ int top_base__functions(struct db *db)
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts) && made >= 0; i++)
 		made = make_table(db, scripts[i]);
 	return made < 0 ? (int)made : 0;
+}
+
+int top_base__keep(struct db *db, const char *table, const char *path)
+{
+	char *text = share__read(path);
+	duckdb_result result = { 0 };
+	struct statements st = { 0 };
+	struct buf sql = { 0 };
+	int err = text ? statements__parse(&st, text) : -ENOENT;
+
+	if (!err) {
+		buf__printf(&sql, "CREATE OR REPLACE TEMP TABLE %s AS ", table);
+		buf__str(&sql, st.sql[st.cnt - 1]);
+		buf__u8(&sql, 0);
+		err = buf__err(&sql);
+	}
+	if (!err)
+		err = db__run(db, (const char *)sql.data, &result);
+	duckdb_destroy_result(&result);
+	statements__free(&st);
+	buf__free(&sql);
+	free(text);
+	return err;
 }

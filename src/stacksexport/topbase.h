@@ -24,4 +24,7 @@ int top_base__samples(struct db *, const struct top_base_options *, struct top_b
  * (reported). */
 int top_base__functions(struct db *);
 
+/* Keeps the result of a query of sql/top/ in a temporary table. Returns 0 or -errno (reported). */
+int top_base__keep(struct db *, const char *table, const char *path);
+
 #endif

@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, COLLECTOR, EXPORT
 
 PROGRAMS = {"collector": COLLECTOR, "stacksexport": EXPORT, "stacktrace": BUILD / "bin/stacktrace"}
-SUBCOMMANDS = ["top", "explain", "pprof", "folded", "speedscope", "firefox", "perfetto", "trace", "query", "diff"]
+SUBCOMMANDS = ["top", "explain", "pprof", "folded", "speedscope", "firefox", "perfetto", "trace", "query", "live", "diff"]
 CALLS = [["collector"], ["stacktrace"], ["stacksexport"], *(["stacksexport", name] for name in SUBCOMMANDS)]
 SHELLS = ["bash", "zsh", "fish"]
 

@@ -9,7 +9,7 @@ from conftest import BUILD, ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MANUALS = {"collector": "recording.md", "stacksexport": "exporting.md", "stacktrace": "stacktrace.md"}
-SUBCOMMANDS = {"stacksexport": ["top", "explain", "pprof", "folded", "speedscope", "firefox", "perfetto", "trace", "query", "view", "report", "diff", "mcp", "merge", "push", "otlp"]}
+SUBCOMMANDS = {"stacksexport": ["top", "explain", "pprof", "folded", "speedscope", "firefox", "perfetto", "trace", "query", "view", "live", "report", "diff", "mcp", "merge", "push", "otlp"]}
 COMMON = {"--help", "--usage", "--version"}
 
 

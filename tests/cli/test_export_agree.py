@@ -13,7 +13,7 @@ from test_export_firefox import stacks
 from test_export_top import sections
 from traces import Trace, perfetto
 
-COMMANDS = ["top", "explain", "pprof", "folded", "speedscope", "firefox", "perfetto", "trace", "query", "view", "report", "diff"]
+COMMANDS = ["top", "explain", "pprof", "folded", "speedscope", "firefox", "perfetto", "trace", "query", "view", "report", "live", "diff"]
 OPTIONS = ["--from", "--to", "--command", "--pid", "--tid", "--thread", "--span", "--kind", "--cgroup", "--host", "--register"]
 CPU, OFFCPU = "cpu_stacks.sql", "offcpu_stacks.sql"
 

@@ -1,0 +1,3 @@
+-- `stacksexport live`: the names of the functions in its flame graph.
+SELECT id, name
+FROM functions;

@@ -1,0 +1,3 @@
+-- `stacksexport live`: time by process.
+SELECT *
+FROM live_rows;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `stacksexport live`: the last seconds of a recording in a terminal, refreshed each second. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "stacksexport/commands.h"
+#include "stacksexport/duck/recfiles.h"
+#include "stacksexport/live/livescreen.h"
+#include "stacksexport/live/recorder.h"
+
+#define REFRESH_NS	1000000000
+#define SECONDS_DEFAULT 10
+
+struct live {
+	struct recorder recorder;
+	struct live_screen screen;
+	struct live_data data;
+	int64_t read_ns; /* when it was read last */
+};
+
+static volatile sig_atomic_t live_signalled;
+
+static void live_signal(int number)
+{
+	live_signalled = number;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void live_read(struct live *l)
+{
+	bool good = live_data__read(&l->data, &l->screen.request);
+
+	l->read_ns = now_ns();
+	if (recorder__has_ended(&l->recorder))
+		l->screen.status = recfiles__is_written(l->screen.request.recording)
+					   ? "recording"
+					   : "the recording has ended";
+	else
+		l->screen.status = good ? "recording" : "waiting for events";
+}
+
+/* Messages would be written over the screen: they are dropped, and those of a recorder are in its
+ * log. */
+static int live_silence(void)
+{
+	int kept = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null >= 0) {
+		dup2(null, STDERR_FILENO);
+		close(null);
+	}
+	return kept;
+}
+
+static void live_loop(struct live *l)
+{
+	live_screen__draw(&l->screen, &l->data);
+	while (!l->screen.ended && !live_signalled) {
+		bool stale = false, key = live_screen__key(&l->screen, &stale);
+		bool due = !l->screen.paused && now_ns() - l->read_ns >= REFRESH_NS;
+
+		if (stale) {
+			l->screen.status = "reading";
+			live_screen__draw(&l->screen, &(struct live_data){ .text = NULL });
+		}
+		if (stale || due)
+			live_read(l);
+		if (key || stale || due)
+			live_screen__draw(&l->screen, &l->data);
+		if (l->recorder.folder[0] && recorder__has_ended(&l->recorder) && !l->data.text &&
+		    !l->data.total)
+			break; /* it could not record */
+	}
+}
+
+static int live_show(struct live *l)
+{
+	int kept, status = STATUS_OK;
+
+	kept = live_silence();
+	if (live_screen__open(&l->screen)) {
+		live_loop(l);
+		live_screen__close();
+	} else {
+		status = STATUS_FAILED;
+	}
+	if (kept >= 0) {
+		dup2(kept, STDERR_FILENO);
+		close(kept);
+	}
+	if (status != STATUS_OK)
+		log__error("this terminal cannot show a full screen: TERM=%s", getenv("TERM"));
+	return status;
+}
+
+static int live_start(struct live *l, const struct export_options *o)
+{
+	const char *folder = o->recording_cnt ? o->recordings[0] : NULL;
+
+	l->screen.request = (struct live_request){ .options = o,
+						   .recording = folder,
+						   .seconds = SECONDS_DEFAULT };
+	l->screen.status = "waiting for events";
+	if (folder && o->sources)
+		return export_options__wrong(o, "-p is for a recording that begins now");
+	if (folder && access(folder, R_OK | X_OK) != 0) {
+		log__error("cannot read %s: %s", folder, strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (folder)
+		return STATUS_OK;
+	if (recorder__start(&l->recorder, o->sources) != 0)
+		return STATUS_FAILED;
+	l->screen.request.recording = l->recorder.recording;
+	return STATUS_OK;
+}
+
+int live__run(const struct export_options *o)
+{
+	struct live l = { .read_ns = 0 };
+	int status;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return export_options__wrong(o, "live needs a terminal; see also: top");
+	signal(SIGINT, live_signal);
+	signal(SIGTERM, live_signal);
+	signal(SIGHUP, live_signal);
+	status = live_start(&l, o);
+	if (status == STATUS_OK)
+		status = live_show(&l);
+	if (status == STATUS_OK && l.recorder.folder[0] && !l.data.text && !l.data.total &&
+	    !l.screen.ended && !live_signalled) {
+		recorder__print_log(&l.recorder);
+		status = STATUS_FAILED;
+	}
+	recorder__stop(&l.recorder);
+	live_data__free(&l.data);
+	return status;
+}
