@@ -147,12 +147,15 @@ echo ready
 wait
 """
 
-DESCRIBED = """
+SERVED = """
 set -e
 mount -t tmpfs none /mnt
 mkdir /mnt/fuse
 $SLOWFS $SOURCE /mnt/fuse > /mnt/log &
 until grep -q mounted /mnt/log; do sleep 0.05; done
+"""
+
+DESCRIBED = SERVED + """
 $PROGRAM /mnt/fuse/page &
 sleep 1
 touch $SOURCE/.hang
@@ -160,12 +163,7 @@ echo ready
 wait
 """
 
-HELD = """
-set -e
-mount -t tmpfs none /mnt
-mkdir /mnt/fuse
-$SLOWFS $SOURCE /mnt/fuse > /mnt/log &
-until grep -q mounted /mnt/log; do sleep 0.05; done
+HELD = SERVED + """
 stat /mnt/fuse/page > /mnt/log2
 echo "0 65536" > $SOURCE/.hang
 $PROGRAM /mnt/fuse $SOURCE $MAPPED > /mnt/held &

@@ -28,22 +28,8 @@ def recording(tmp_path):
     for i in range(10):
         at = i * SECOND
         b.slice(at, at + 100 * MILLISECOND, "sleeping", names("lock", "main"), kernel("futex_wait", "schedule"), pid=101)
-        b.add(
-            "trace_exit",
-            at + 400 * MILLISECOND,
-            duration=300 * MILLISECOND,
-            span_id=1000 + i,
-            trace_name="GET /report",
-            pid=101,
-        )
-        b.add(
-            "trace_close",
-            at + 400 * MILLISECOND,
-            duration=300 * MILLISECOND,
-            span_id=1000 + i,
-            trace_name="GET /report",
-            pid=101,
-        )
+        for kind in ("trace_exit", "trace_close"):
+            b.add(kind, at + 400 * MILLISECOND, duration=300 * MILLISECOND, span_id=1000 + i, trace_name="GET /report", pid=101)
     b.add(
         "lost",
         2 * SECOND,
