@@ -403,4 +403,60 @@ def test_virtual_threads_have_their_frames_then_those_of_their_carrier(record, c
     assert whole >= 0.99 * cnt, (cnt, whole)
 
 
-SOURCES = {"Busy": SOURCE, "Work": WORK, "Waits": WAITS, "Virtual": VIRTUAL}
+# Each thread stays on its carrier: the VM's frames, which initialize a class, cannot be moved to the heap. The callers of
+# first() can, because it has slept.
+PINNED = """
+import java.lang.reflect.Method;
+public class Pinned {
+    static void nap(int ms) { try { Thread.sleep(ms); } catch (InterruptedException e) { } }
+    static class Lazy { static int x; static { nap(1000000); } }
+    static class Other { static int x; static { nap(1000000); } }
+    static void deep(int n, boolean other) {
+        if (n > 0) deep(n - 1, other);
+        else if (other) Other.x++;
+        else Lazy.x++;
+    }
+    static void first(int n) { nap(5); deep(n, n > 100); }
+    public static void main(String[] a) throws Exception {
+        Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
+        for (int i = 0; i < 2; i++) { final int n = 5 + i * 200; start.invoke(null, (Runnable) () -> first(n)); }
+        Thread.sleep(1000000);
+    }
+}
+"""
+
+
+def dumped(vm, pid, path):
+    """[[(method, line)]] of the virtual threads, by the VM itself."""
+    subprocess.run([str(pathlib.Path(vm[0]).with_name("jcmd")), str(pid), "Thread.dump_to_file", "-format=json", "-overwrite", path],
+                   check=True, capture_output=True)
+    frame = re.compile(r"(?:[^/]*/)?(.*)[(][^:]*?:?(\d*)[)]$")
+    return [[frame.match(f).groups() for f in t["stack"]]
+            for c in json.loads(path.read_text())["threadDump"]["threadContainers"] for t in c["threads"]
+            if any("Pinned.deep" in f for f in t["stack"])]
+
+
+@every_vm
+def test_virtual_threads_that_wait_on_their_carrier_are_where_java_says(start, spawn, tmp_path, classes, vm):
+    if not has_virtual_threads(vm) or not pathlib.Path(vm[0]).with_name("jcmd").exists():
+        pytest.skip("no virtual threads, or no jcmd")
+    program = spawn(*vm, "-Xmx64m", "-cp", classes, "Pinned")
+    wait_for(lambda: len(dumped(vm, program.pid, tmp_path / "dump")) == 2)
+    expected = dumped(vm, program.pid, tmp_path / "dump")
+    if not all("Pinned$Lazy.<clinit>" in str(s) or "Pinned$Other.<clinit>" in str(s) for s in expected):
+        pytest.skip("this VM moves such frames")
+    r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
+    found = []
+    for (stack,) in r.rows("SELECT ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL"):
+        if any(f["name"] == "Pinned.deep" for f in stack):
+            names = [f["name"] for f in stack]
+            own = stack[:names.index(HEAP)]
+            found.append([(f["name"], str(f["line"] or "")) for f in own if is_java(f)])
+            assert names.index("java.lang.VirtualThread.runContinuation") > len(own)
+    # The oldest frames are on the heap.
+    assert len(found) == 2 and {len(e) > 100 for e in expected} == {True, False}
+    for mine in found:
+        assert any(mine == e[:len(mine)] and 0 < len(e) - len(mine) < 4 for e in expected), (mine, expected)
+
+
+SOURCES = {"Busy": SOURCE, "Work": WORK, "Waits": WAITS, "Virtual": VIRTUAL, "Pinned": PINNED}
