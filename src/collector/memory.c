@@ -142,6 +142,7 @@ void memory__tick(struct memory *m, uint64_t now_ns)
 	m->stats.anonymous_sz = anonymous_sz(m);
 	if (now_ns - m->swept_ns >= SWEEP_NS) {
 		m->swept_ns = now_ns;
+		runtimes__sweep(m->owners.runtimes);
 		m->stats.unused_sz += elf_cache__sweep(m->owners.files, SWEEP_AGE);
 	}
 	enforce(m, now_ns);

@@ -12,6 +12,7 @@
 #include "process/crowd.h"
 #include "runtime/codefetch.h"
 #include "runtime/codeset.h"
+#include "runtime/ended.h"
 #include "runtime/locate.h"
 
 #define MEMORY_MAX (128u << 20) /* bytes of all code; then processes are forgotten */
@@ -33,6 +34,7 @@ struct host {
 	struct code_ranges ranges;
 	struct code_set code;
 	bool reading;
+	bool used;		  /* since the last sweep */
 	bool given_up;		  /* its memory cannot be read: it has ended */
 	struct host *prev, *next; /* the one used last is the list's last */
 	UT_hash_handle hh;
@@ -101,6 +103,20 @@ static void make_room(struct codes *c)
 	}
 }
 
+void codes__sweep(struct codes *c)
+{
+	struct host *h, *next;
+
+	DL_FOREACH_SAFE(c->recent, h, next)
+	{
+		bool used = h->used;
+
+		h->used = false;
+		if (!used && !h->reading && process__ended(c->proc, h->tgid))
+			host__free(c, h);
+	}
+}
+
 size_t codes__shrink(struct codes *c, size_t sz)
 {
 	size_t before = c->stats.sz;
@@ -139,6 +155,7 @@ void codes__add(struct codes *c, const struct codes_owner *o)
 	HASH_FIND(hh, c->by_tgid, &o->tgid, sizeof(o->tgid), h);
 	if (h && h->from_ns == o->from_ns &&
 	    memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0) {
+		h->used = true;
 		h->ranges = *o->ranges;
 		return;
 	}
@@ -148,6 +165,7 @@ void codes__add(struct codes *c, const struct codes_owner *o)
 	if (!h)
 		return;
 	host__forget(c, h);
+	h->used = true;
 	h->given_up = false;
 	h->from_ns = o->from_ns;
 	h->layout = *o->layout;
@@ -166,6 +184,7 @@ static struct host *host__of(struct codes *c, const struct process *p)
 		DL_APPEND(c->recent, h);
 		c->last = h;
 	}
+	h->used = true;
 	return h->from_ns == p->from_ns ? h : NULL;
 }
 

@@ -14,6 +14,8 @@ struct codes;
 
 /* Both are borrowed; `proc` is an open /proc. NULL + errno. */
 struct codes *codes__new(int proc, struct jobs *);
+/* Forgets processes that have ended and were not used since the last sweep. */
+void codes__sweep(struct codes *);
 /* Forgets the code of the least recently used processes, until `sz` bytes are free. Returns the
  * bytes freed. */
 size_t codes__shrink(struct codes *, size_t sz);

@@ -75,6 +75,14 @@ size_t runtimes__sz(const struct runtimes *r)
 	return scripts__sz(r->scripts) + codes.sz;
 }
 
+void runtimes__sweep(struct runtimes *r)
+{
+	if (!r)
+		return;
+	scripts__sweep(r->scripts);
+	codes__sweep(r->codes);
+}
+
 size_t runtimes__shrink(struct runtimes *r, size_t sz)
 {
 	size_t freed = r ? scripts__shrink(r->scripts, sz) : 0;

@@ -36,6 +36,8 @@ bool runtimes__is_looking(const struct runtimes *);
 
 /* Returns the bytes of functions and code that were read from processes. Accepts NULL. */
 size_t runtimes__sz(const struct runtimes *);
+/* Forgets processes that have ended and were not used since the last sweep. Accepts NULL. */
+void runtimes__sweep(struct runtimes *);
 /* Forgets the functions and the code of the least recently used processes, until `sz` bytes are
  * free. They are read again when needed. Returns the bytes freed. Accepts NULL. */
 size_t runtimes__shrink(struct runtimes *, size_t sz);

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/monotonic.h"
 #include "process/crowd.h"
+#include "runtime/ended.h"
 #include "runtime/locate.h"
 
 #define MEMORY_MAX    (128u << 20) /* bytes of all functions; then processes are forgotten */
@@ -42,6 +43,7 @@ struct host {
 	struct entry *functions;
 	size_t sz;		     /* bytes */
 	bool reading;		     /* a job is under way */
+	bool used;		     /* since the last sweep */
 	struct function_key *wanted; /* for the next job */
 	size_t cnt, cap;
 	struct host *prev, *next; /* the one used last is the list's last */
@@ -153,6 +155,27 @@ size_t scripts__sz(const struct scripts *s)
 	return s->sz;
 }
 
+static void scripts_drop(struct scripts *s, struct host *h)
+{
+	if (h == s->in_hand)
+		s->in_hand = NULL;
+	host__free(s, h);
+}
+
+void scripts__sweep(struct scripts *s)
+{
+	struct host *h, *next;
+
+	DL_FOREACH_SAFE(s->recent, h, next)
+	{
+		bool used = h->used;
+
+		h->used = false;
+		if (!used && !h->reading && process__ended(s->proc, h->tgid))
+			scripts_drop(s, h);
+	}
+}
+
 size_t scripts__shrink(struct scripts *s, size_t sz)
 {
 	size_t before = s->sz;
@@ -162,11 +185,8 @@ size_t scripts__shrink(struct scripts *s, size_t sz)
 	{
 		if (before - s->sz >= sz)
 			break;
-		if (h->reading)
-			continue;
-		if (h == s->in_hand)
-			s->in_hand = NULL;
-		host__free(s, h);
+		if (!h->reading)
+			scripts_drop(s, h);
 	}
 	return before - s->sz;
 }
@@ -187,6 +207,7 @@ bool scripts__begin(struct scripts *s, const struct scripts_owner *o)
 	s->in_hand = h = h ? h : host__new(s, o);
 	if (!h)
 		return false;
+	h->used = true;
 	DL_DELETE(s->recent, h);
 	DL_APPEND(s->recent, h);
 	if (is_same(h, o))

@@ -11,6 +11,9 @@ struct scripts;
 /* Both are borrowed; `proc` is an open /proc. NULL + errno. */
 struct scripts *scripts__new(int proc, struct jobs *);
 size_t scripts__sz(const struct scripts *); /* bytes */
+/* Forgets processes that have ended and were not used since the last sweep. The next call must be
+ * scripts__begin(). */
+void scripts__sweep(struct scripts *);
 /* Forgets the least recently used processes, until `sz` bytes are free. Returns the bytes freed.
  * The next call must be scripts__begin(). */
 size_t scripts__shrink(struct scripts *, size_t sz);

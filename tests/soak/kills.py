@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kills.py [COUNT]: kills a recording collector COUNT times (100), and says what each kill lost. Fails if one lost more than a
-second of events, or damaged a file."""
+"""kills.py [COUNT [PROGRAMS]]: kills a recording collector COUNT times (100), and says what each kill lost. Fails if one lost
+more than a second of events, or damaged a file."""
 import pathlib
 import random
 import subprocess
@@ -17,11 +17,12 @@ LIMIT = 1.0  # seconds
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    programs = sys.argv[2] if len(sys.argv) > 2 else "profile:n:99,switch:n"
     losses, seed = [], random.randrange(1 << 32)
     random.seed(seed)
     print(f"{count} kills, seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as tmp:
-        c = Service(pathlib.Path(tmp), "-p", "profile:u:99,switch:u", "--batch", "500ms", "--poll", "100ms")
+        c = Service(pathlib.Path(tmp), "-p", programs, "--batch", "500ms", "--poll", "100ms")
         load = subprocess.Popen(["sh", "-c", "while :; do :; sleep 0.01; done"])
         try:
             for _ in range(count):

@@ -157,6 +157,28 @@ static void functions_that_were_evicted_are_read_again(void **state)
 	assert_string_equal(name_of(r, &c), "App.run");
 }
 
+static void functions_of_ended_processes_are_forgotten(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r);
+	char path[512], moved[520];
+
+	name_of(r, &c);
+	wait_for_jobs(r);
+	scripts__sweep(r->scripts);
+	scripts__sweep(r->scripts);
+	assert_string_equal(name_of(r, &c), "App.run"); /* the process is there */
+	snprintf(path, sizeof(path), "%s/%d", r->dir, TGID);
+	snprintf(moved, sizeof(moved), "%s.moved", path);
+	assert_int_equal(rename(path, moved), 0);
+	scripts__sweep(r->scripts);
+	assert_string_equal(name_of(r, &c), "App.run"); /* its last events come later */
+	scripts__sweep(r->scripts);
+	assert_true(scripts__sz(r->scripts) > 0);
+	scripts__sweep(r->scripts);
+	assert_int_equal(scripts__sz(r->scripts), 0);
+}
+
 static void functions_of_a_process_that_ended_have_no_names(void **state)
 {
 	struct rig *r = *state;
@@ -189,5 +211,6 @@ static void another_process_with_the_id_is_read_anew(void **state)
 RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(another_function_at_the_address_has_another_name),
 	  TEST(a_function_that_was_replaced_before_it_was_read_has_no_name),
 	  TEST(functions_that_were_evicted_are_read_again),
+	  TEST(functions_of_ended_processes_are_forgotten),
 	  TEST(functions_of_a_process_that_ended_have_no_names),
 	  TEST(another_process_with_the_id_is_read_anew))
