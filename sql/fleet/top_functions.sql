@@ -6,7 +6,8 @@ WITH samples AS (
     WHERE kind = 'profile'
     GROUP BY host, ustack_id, kstack_id
 ), halves AS (
-    SELECT host, ustack_id AS stack_id, CASE WHEN kstack_id IS NULL THEN sample_ns ELSE 0 END AS leaf_ns, sample_ns AS half_ns
+    SELECT
+        host, ustack_id AS stack_id, CASE WHEN kstack_id IS NULL THEN sample_ns ELSE 0 END AS leaf_ns, sample_ns AS half_ns
     FROM samples
     WHERE ustack_id IS NOT NULL
     UNION ALL

@@ -1,4 +1,5 @@
--- The kinds of events that the page has something of. A thread may wait in the whole range that is selected, without an event.
+-- The kinds of events that the page has something of. A thread may wait in the whole range that is
+-- selected, without an event.
 SELECT DISTINCT kind
 FROM page.totals
 WHERE kind NOT IN ('lost', 'rate')
