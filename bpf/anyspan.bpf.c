@@ -58,8 +58,8 @@ static __noinline int close_span(void *ctx, __u64 span_id, __u64 reason)
 }
 
 /* The row of the thread's stay in the span. */
-static __always_inline void send_exit(void *ctx, struct task_struct *task,
-				      const struct any_site *site, const struct open_span *s)
+static __noinline int send_exit(void *ctx, struct task_struct *task, const struct any_site *site,
+				const struct open_span *s)
 {
 	struct emission row = { .time_ns = bpf_ktime_get_ns(),
 				.kind = EVENT_TRACE_EXIT,
@@ -68,10 +68,9 @@ static __always_inline void send_exit(void *ctx, struct task_struct *task,
 
 	row.duration_ns = row.time_ns - s->enter_ns;
 	if (!capturing(row.time_ns))
-		return;
+		return 0;
 	slot = any_site__capture(ctx, task, site, &row);
-	if (slot)
-		event__send(slot, row.time_ns);
+	return slot ? event__send(slot, row.time_ns) : 0;
 }
 
 /* Returns the span of the choice, and forgets it; 0: there is none. */
@@ -198,31 +197,40 @@ static __always_inline bool remember_key(const void *ctx, const struct any_site 
 	return false;
 }
 
+/* Not inline, because its row needs the stack that span__begin() needs before. */
+static __noinline int send_begin(struct pt_regs *ctx, const struct open_span *s)
+{
+	const struct any_site *site = any_site__of(ctx);
+	struct emission row = { .time_ns = s->enter_ns,
+				.join = s->span_id,
+				.kind = EVENT_TRACE_CLOSE,
+				.flags = EVENT_F_OPEN | EVENT_F_PENDING,
+				.span = s };
+	struct capture_slot *slot;
+
+	if (!site)
+		return 0;
+	slot = any_site__capture(ctx, bpf_get_current_task_btf(), site, &row);
+	if (!slot)
+		return 0;
+	any_site__read(ctx, site, slot);
+	return event__send(slot, row.time_ns);
+}
+
 SEC("?uprobe")
 int span__begin(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct any_site *site = any_site__of(ctx);
-	struct emission row = { .time_ns = bpf_ktime_get_ns(),
-				.kind = EVENT_TRACE_CLOSE,
-				.flags = EVENT_F_OPEN | EVENT_F_PENDING };
-	struct open_span s = { .enter_ns = row.time_ns };
-	struct capture_slot *slot;
+	struct open_span s = { .enter_ns = bpf_ktime_get_ns() };
 
-	if (!site || !capturing(row.time_ns) || !recorded(task) || !any_site__passes(ctx, site))
+	if (!site || !capturing(s.enter_ns) || !recorded(task) || !any_site__passes(ctx, site))
 		return 0;
 	end_old(ctx, site);
-	s.span_id = new_span_id(row.time_ns);
+	s.span_id = new_span_id(s.enter_ns);
 	fill_span(ctx, site, task, &s);
-	if (!(site->key.sz ? remember_key(ctx, site, &s) : enter_in_thread(site, &s)))
-		return 0;
-	row.join = s.span_id;
-	row.span = &s;
-	slot = any_site__capture(ctx, task, site, &row);
-	if (!slot)
-		return 0;
-	any_site__read(ctx, site, slot);
-	event__send(slot, row.time_ns);
+	if (site->key.sz ? remember_key(ctx, site, &s) : enter_in_thread(site, &s))
+		send_begin(ctx, &s);
 	return 0;
 }
 

@@ -33,28 +33,36 @@ static __always_inline __u64 join_of(__u64 begin_ns, const struct task_struct *t
 	return begin_ns ^ (__u64)(__u32)task->pid << 40;
 }
 
-static __noinline int send_end(void *ctx, struct emission *row)
+/* How a call ended. */
+struct call_end {
+	__u64 begin_ns, time_ns, result;
+	__u32 flags, reason;
+};
+
+static __noinline int send_end(void *ctx, const struct call_end *end)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!capturing(row->time_ns))
+	if (!capturing(end->time_ns))
 		return 0;
-	row->join = join_of(row->join, task);
-	row->kind = EVENT_CALL;
-	row->cpu = bpf_get_smp_processor_id();
-	row->runnable_ns = ~0ULL;
-	row->unpaced = true;
-	return emit(ctx, task, row, 0);
+	return emit(ctx, task,
+		    &(struct emission){ .time_ns = end->time_ns,
+					.join = join_of(end->begin_ns, task),
+					.amount = end->result,
+					.kind = EVENT_CALL,
+					.cpu = bpf_get_smp_processor_id(),
+					.runnable_ns = ~0ULL,
+					.reason = end->reason,
+					.flags = EVENT_F_CLOSE | end->flags,
+					.unpaced = true },
+		    0);
 }
 
-static __always_inline int end_unreturned(void *ctx, __u64 begin_ns)
+static __always_inline void end_unreturned(void *ctx, __u64 begin_ns)
 {
-	struct emission row = { .time_ns = bpf_ktime_get_ns(),
-				.join = begin_ns,
-				.flags = EVENT_F_CLOSE,
-				.reason = EVENT_REASON_NO_RETURN };
-
-	return send_end(ctx, &row);
+	send_end(ctx, &(struct call_end){ .begin_ns = begin_ns,
+					  .time_ns = bpf_ktime_get_ns(),
+					  .reason = EVENT_REASON_NO_RETURN });
 }
 
 /* Ends the innermost call if its entry was below `limit`. Returns false if it stays, or there is
@@ -131,30 +139,39 @@ static __always_inline bool has_room(struct task_struct *task)
 	return false;
 }
 
+/* Not inline, because its row needs the stack that call__enter() needs before. */
+static __noinline int begin_call(struct pt_regs *ctx, const struct open_call *c)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct any_site *site = any_site__of(ctx);
+	struct emission row = { .time_ns = c->begin_ns,
+				.join = join_of(c->begin_ns, task),
+				.kind = EVENT_CALL,
+				.flags = EVENT_F_OPEN | EVENT_F_PENDING };
+	struct capture_slot *slot;
+
+	if (!site)
+		return 0;
+	slot = any_site__capture(ctx, task, site, &row);
+	if (!slot)
+		return 0;
+	any_site__read(ctx, site, slot);
+	return event__send(slot, c->begin_ns);
+}
+
 SEC("?uprobe")
 int call__enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct any_site *site = any_site__of(ctx);
-	struct emission row = { .time_ns = bpf_ktime_get_ns(),
-				.kind = EVENT_CALL,
-				.flags = EVENT_F_OPEN | EVENT_F_PENDING };
 	struct open_call c = { .sp = ctx->sp,
-			       .begin_ns = row.time_ns,
+			       .begin_ns = bpf_ktime_get_ns(),
 			       .site = bpf_get_attach_cookie(ctx) };
-	struct capture_slot *slot;
 
-	if (!site || !capturing(row.time_ns) || !recorded(task))
+	if (!site || !capturing(c.begin_ns) || !recorded(task))
 		return 0;
 	drop_below(ctx, c.sp + !is_jumped_to(task, ctx));
-	if (!any_site__passes(ctx, site) || !has_room(task))
-		return 0;
-	row.join = join_of(c.begin_ns, task);
-	slot = any_site__capture(ctx, task, site, &row);
-	if (!slot)
-		return 0;
-	any_site__read(ctx, site, slot);
-	if (event__send(slot, row.time_ns))
+	if (any_site__passes(ctx, site) && has_room(task) && begin_call(ctx, &c))
 		remember(task, &c);
 	return 0;
 }
@@ -194,19 +211,19 @@ int call__return(struct pt_regs *ctx)
 	struct call_thread *th = thread__find((void *)bpf_get_current_task_btf());
 	const struct any_site *site = any_site__of(ctx);
 	__u64 sp = ctx->sp - ARCH_CALL_PUSH;
-	struct emission row = { .time_ns = bpf_ktime_get_ns(), .flags = EVENT_F_CLOSE };
+	struct call_end end = { .time_ns = bpf_ktime_get_ns() };
 
 	if (!site || !th || !th->depth)
 		return 0;
-	row.join = take_call(th, sp, bpf_get_attach_cookie(ctx));
+	end.begin_ns = take_call(th, sp, bpf_get_attach_cookie(ctx));
 	drop_below(ctx, sp);
-	if (!row.join)
+	if (!end.begin_ns)
 		return 0;
-	row.amount = result_of(ctx, site);
-	if (!any_site__passes_number(site, ANY_RESULT, row.amount) ||
-	    !any_site__passes_number(site, ANY_DURATION, row.time_ns - row.join))
-		row.flags |= EVENT_F_CANCEL;
-	send_end(ctx, &row);
+	end.result = result_of(ctx, site);
+	if (!any_site__passes_number(site, ANY_RESULT, end.result) ||
+	    !any_site__passes_number(site, ANY_DURATION, end.time_ns - end.begin_ns))
+		end.flags = EVENT_F_CANCEL;
+	send_end(ctx, &end);
 	return 0;
 }
 

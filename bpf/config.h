@@ -122,6 +122,11 @@ struct capture_calls {
 #define CAPTURE_RUNTIME_SZ \
 	(sizeof(struct event_runtime) + EVENT_CALLS_MAX * sizeof(struct event_call))
 
+/* Progress along the kernel's list of replaced return addresses; in ustack.bpf.h. */
+struct capture_returns {
+	__u64 next, at, page;
+};
+
 /* The place where an event is built. */
 struct capture_slot {
 	__u32 busy, idx;
@@ -130,6 +135,7 @@ struct capture_slot {
 	struct capture_progress progress;
 	struct capture_goroutine goroutine;
 	struct capture_signal signal;
+	struct capture_returns returns;
 	struct capture_calls calls;
 	struct event event;
 };

@@ -217,21 +217,15 @@ static __always_inline __u64 switched__copy(const struct user *u, struct event *
 /* ---- return addresses ---------------------------------------------------------------------------
  */
 
-#define RETURNS_MAX	64 /* of a thread: MAX_URETPROBE_DEPTH */
-#define RETURNS_FEW_MAX 8  /* without bpf_loop() */
+#define RETURNS_MAX 64 /* of a thread: MAX_URETPROBE_DEPTH */
 
 /*
  * A return probe, of any program, replaces the return address of a call on the stack by that of a
  * page in which the kernel is called (kernel/events/uprobes.c). The kernel's list has the original
  * ones, innermost call first. Entries of calls that were left by longjmp() stay in it for a while:
- * so only the address of that page is replaced.
+ * so only the address of that page is replaced. The state is in the slot, because the programs have
+ * no room left on their stacks.
  */
-struct returns {
-	const struct return_instance *next;
-	struct event *event;
-	__u64 at; /* offset of the stack in data[] */
-	__u64 page;
-};
 
 /* Returns the bytes of missing pages before this offset of a stack with holes. */
 static __always_inline __u64 holes__before(const struct event *e, __u64 off)
@@ -249,60 +243,60 @@ static __always_inline __u64 holes__before(const struct event *e, __u64 off)
 	return cnt * CAPTURE_PAGE;
 }
 
-/* Puts one original address into the copied stack. Returns whether it was the last one. */
-static __always_inline long return__restore(const struct returns *r)
+/* Puts one original address into the copied stack. */
+static __always_inline void return__restore(struct event *e, const struct capture_returns *r)
 {
-	const struct return_instance *at = r->next;
-	struct event *e = r->event;
-	__u64 off = BPF_CORE_READ(at, stack) - e->stack_addr, *word;
-	__u64 original = BPF_CORE_READ(at, orig_ret_vaddr);
+	const struct return_instance *instance = (const void *)r->next;
+	__u64 off = BPF_CORE_READ(instance, stack) - e->stack_addr, *word;
+	__u64 original = BPF_CORE_READ(instance, orig_ret_vaddr);
 
 	if (off >= EVENT_STACK_MAX)
-		return 0;
+		return;
 	if (e->flags & EVENT_F_HOLES)
 		off -= holes__before(e, off);
 	if (off + sizeof(*word) > e->ustack_sz)
-		return 0;
+		return;
 	off += r->at;
 	OPAQUE(off);
 	if (off > BEFORE_STACK_MAX + cfg.stack_sz)
-		return 0;
+		return;
 	word = (void *)(e->data + off);
 	if (*word == r->page)
 		*word = original;
-	return 0;
 }
 
-static long return__restore_next(__u64 i, struct returns *r)
+/* Returns whether there are no more. */
+static long return__restore_next(__u64 i, const struct user *u)
 {
-	const struct return_instance *at = r->next;
+	struct event *e = u->event;
+	struct capture_returns *r = &slot__of(e)->returns;
+	const struct return_instance *instance = (const void *)r->next;
 
-	if (!at)
+	if (!instance)
 		return 1;
-	return__restore(r);
-	r->next = BPF_CORE_READ(at, next);
+	return__restore(e, r);
+	r->next = (__u64)BPF_CORE_READ(instance, next);
 	return 0;
 }
 
-/* After the first `at` bytes of data[] is the copied stack. */
-static __always_inline void returns__restore(struct task_struct *task, struct event *e, __u64 at)
+/* After the first `at` bytes of data[] is the copied stack. Before 5.17 stacks end at such an
+ * address. */
+static __always_inline void returns__restore(struct user *u, __u64 at)
 {
-	struct returns r = { .event = e, .at = at };
+	struct capture_returns *r = &slot__of(u->event)->returns;
+	struct task_struct *task = u->task;
+	const struct xol_area *area;
 
-	if (!bpf_core_field_exists(task->utask) || !task->utask)
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) ||
+	    !bpf_core_field_exists(task->utask) || !task->utask)
 		return;
-	r.next = task->utask->return_instances;
-	if (!r.next)
+	r->next = (__u64)task->utask->return_instances;
+	area = u->mm->uprobes_state.xol_area;
+	if (!r->next || !area)
 		return;
-	r.page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(RETURNS_MAX, return__restore_next, &r, 0);
-		return;
-	}
-	for (__u64 i = 0; i < RETURNS_FEW_MAX; i++) {
-		if (return__restore_next(i, &r))
-			break;
-	}
+	r->page = area->vaddr;
+	r->at = at;
+	bpf_loop(RETURNS_MAX, return__restore_next, u, 0);
 }
 
 #define ABOVE_MAX 16384 /* bytes of a stack above Ruby's VM stack */
@@ -413,7 +407,7 @@ static __always_inline __u64 stack__copy(struct task_struct *task, struct event 
 		e->flags |= EVENT_F_TRUNCATED;
 	e->ustack_sz = got;
 	if (!ARCH_LINK_REGISTER)
-		returns__restore(task, e, at);
+		returns__restore(&u, at);
 	if (e->flags & EVENT_F_HOLES)
 		got += EVENT_HOLES_SZ;
 	got += switched__copy(&u, e, at + got);
