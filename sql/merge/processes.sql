@@ -1,11 +1,10 @@
 -- The processes of one part of a fleet folder: of the rows of merge_files that differ in nothing but their time, the newest.
-SELECT
-    max(timestamp) AS timestamp, tgid, start, parent, command_line, executable, cgroup, uid, "user", host
+SELECT max(timestamp) AS timestamp, * EXCLUDE (timestamp)
 FROM (
     SELECT
         NULL::BIGINT AS timestamp, NULL::INTEGER AS tgid, NULL::BIGINT AS start, NULL::INTEGER AS parent,
         NULL::VARCHAR AS command_line, NULL::VARCHAR AS executable, NULL::VARCHAR AS cgroup, NULL::INTEGER AS uid,
-        NULL::VARCHAR AS user, NULL::VARCHAR AS host
+        NULL::VARCHAR AS user, NULL::VARCHAR AS host, NULL::VARCHAR AS container_name
     WHERE false
     UNION ALL BY NAME
     FROM read_parquet(getvariable('merge_files'), hive_partitioning => false))

@@ -86,6 +86,14 @@ def test_rows_are_sorted_and_the_metadata_has_the_version(hosts, tmp_path):
     assert table["buildid"][0].as_py() == BUILD_ID
 
 
+def test_processes_have_every_column(hosts, tmp_path):
+    merge(hosts, "-d", tmp_path / "fleet")
+    (path,) = Fleet(tmp_path / "fleet").files("processes")
+    recorded_names = pq.read_schema(hosts / "a" / "1" / "processes-000001.parquet").names
+    assert set(recorded_names) <= set(pq.read_schema(path).names)
+    assert pq.read_table(path, partitioning=None)["host"].to_pylist() == ["a", "b", "c"]
+
+
 def test_ids_are_signed_and_join(hosts, tmp_path):
     merge(hosts, "-d", tmp_path / "fleet")
     fleet = Fleet(tmp_path / "fleet")
