@@ -34,6 +34,8 @@ static size_t bytecode_sz(const struct sizes *s, const uint8_t *at, size_t left)
 {
 	uint32_t width = 0, prefix = 0;
 
+	if (!left)
+		return 0;
 	if (*at <= 3) {
 		width = *at % 2 == PREFIX_WIDE ? 1 : 2;
 		prefix = 1;
