@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "stacksexport/commands.h"
 #include "stacksexport/duck/recfiles.h"
 #include "stacksexport/live/livescreen.h"
@@ -22,7 +22,7 @@ struct live {
 	struct recorder recorder;
 	struct live_screen screen;
 	struct live_data data;
-	int64_t read_ns; /* when it was read last */
+	uint64_t read_ns; /* when it was read last */
 };
 
 static volatile sig_atomic_t live_signalled;
@@ -32,19 +32,11 @@ static void live_signal(int number)
 	live_signalled = number;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 static void live_read(struct live *l)
 {
 	bool good = live_data__read(&l->data, &l->screen.request);
 
-	l->read_ns = now_ns();
+	l->read_ns = monotonic__ns();
 	if (recorder__has_ended(&l->recorder))
 		l->screen.status = recfiles__is_written(l->screen.request.recording)
 					   ? "recording"
@@ -71,7 +63,7 @@ static void live_loop(struct live *l)
 	live_screen__draw(&l->screen, &l->data);
 	while (!l->screen.ended && !live_signalled) {
 		bool stale = false, key = live_screen__key(&l->screen, &stale);
-		bool due = !l->screen.paused && now_ns() - l->read_ns >= REFRESH_NS;
+		bool due = !l->screen.paused && monotonic__ns() - l->read_ns >= REFRESH_NS;
 
 		if (stale) {
 			l->screen.status = "reading";

@@ -42,7 +42,7 @@ bool live_screen__open(struct live_screen *s)
 							      COLOR_MAGENTA };
 
 		start_color();
-		for (short i = 0; i < PAIR_FRAME_CNT; i++)
+		for (int i = 0; i < PAIR_FRAME_CNT; i++)
 			init_pair((short)(PAIR_FRAME + i), COLOR_BLACK, colors[i]);
 	}
 	s->request.width = (size_t)COLS;
