@@ -371,7 +371,7 @@ def test_threads_and_fibers_have_whole_stacks(record, tmp_path):
     rows = r.rows(f"""
         SELECT pid, count(*), count(*) FILTER (WHERE list_contains(list_transform(ustack, lambda f: f.name || ':' || f.module), 'work:{script}'))
         FROM stacks WHERE kind = 'profile' GROUP BY pid HAVING count(*) > 50""")
-    assert len(rows) == 5
+    assert len(rows) >= 4  # Ruby may run the last one on the native thread of one that has ended
     for pid, total, working in rows:
         assert working >= 0.75 * total, (pid, total, working)
     whole, all_of_them = r.rows(f"""
