@@ -202,7 +202,7 @@ def test_query_files_are_found_by_name(rec, tmp_path):
         (["profile"], ["profile"]),
         (["pprof"], ["query"]),
         (["pprof", "a.sql", "b.sql"], ["b.sql"]),
-        (["top", "x"], ["x"]),
+        (["top", "x", "y"], ["y"]),
         (["query"], ["-f"]),
         (["query", "SELECT 1", "-f", "x"], ["-f"]),
         (["query", "SELECT 1", "--format", "xml"], ["xml", "parquet"]),

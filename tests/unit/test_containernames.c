@@ -145,6 +145,7 @@ static bool count(const struct jsonscan_value *v, void *arg)
 
 static void deep_documents_end(void **state)
 {
+	static const char closed[] = "[\"a\", {\"b\": \"c\", \"d\": [\"e\", 1, null]}]]]\"f\"";
 	char deep[1000];
 	int texts = 0;
 
@@ -152,8 +153,7 @@ static void deep_documents_end(void **state)
 	memset(deep, '[', sizeof(deep));
 	jsonscan__each(deep, sizeof(deep), count, &texts);
 	assert_int_equal(texts, 0);
-	jsonscan__each("[\"a\", {\"b\": \"c\", \"d\": [\"e\", 1, null]}]]]\"f\"", 45, count,
-		       &texts);
+	jsonscan__each(closed, strlen(closed), count, &texts);
 	assert_int_equal(texts, 4);
 }
 
