@@ -2,8 +2,8 @@
 --     stacksexport query -f sql/tables/containers.sql [-c COMMAND] [-b PROGRAM]
 -- One row per container and unit, null for what is in none. name: as the container's runtime calls it, if it was known.
 -- cpu_s: samples of kind profile. runnable_s: waiting for a CPU. blocked_s: waiting for something else; threads that wait at
--- the same time add up. disk_bytes and net_bytes: requests to disks, and what went through sockets. processes: how many of
--- them had an event. A column is 0 without its source.
+-- the same time add up. disk_bytes: read and written by requests to disks. net_bytes: sent and received by sockets.
+-- processes: number of processes with an event. A column is 0 without its source.
 WITH costs AS (
     SELECT
         host, tgid, cgroup,
