@@ -19,7 +19,8 @@
 #define HELD_UP_NS  100000000	/* after this time another thread takes over */
 #define LONG_NS	    2000000000	/* a thread with a job of this age is watched */
 #define STILL_NS    1000000000	/* a watched thread without CPU time for this long hangs */
-#define PATIENCE_NS 500000000	/* maximum wait in jobs__free() */
+#define PATIENCE_NS 500000000	/* maximum wait in jobs__free() for threads without progress */
+#define STOP_NS	    2000000000	/* maximum wait in jobs__free() */
 #define DEAD_NS	    30000000000 /* after this time a lane that did not answer is probed again */
 
 struct queue {
@@ -401,18 +402,43 @@ struct jobs *jobs__new(void)
 	return errno = err, NULL;
 }
 
+/* Returns the CPU time of the threads that have a job. */
+static uint64_t busy_cpu_ns(const struct jobs *s)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < s->worker_cnt; i++)
+		sum_ns += s->workers[i].in_hand ? cpu_ns(&s->workers[i]) : 0;
+	return sum_ns;
+}
+
+/* Waits until no thread has a job, or none makes progress. On a busy machine a thread may wait for
+ * a CPU for longer than its job takes. Must hold the lock. */
+static void wait_for_threads(struct jobs *s)
+{
+	uint64_t now_ns = monotonic__ns(), last_ns = now_ns + STOP_NS;
+	uint64_t until_ns = now_ns + PATIENCE_NS, used_ns = busy_cpu_ns(s), before_ns;
+
+	while (s->busy_cnt > s->hung_cnt && now_ns < until_ns && now_ns < last_ns) {
+		wait_for_change(s, until_ns);
+		now_ns = monotonic__ns();
+		before_ns = used_ns;
+		used_ns = busy_cpu_ns(s);
+		if (used_ns != before_ns)
+			until_ns = now_ns + PATIENCE_NS;
+	}
+}
+
 /* Stops the threads. Returns true if none has a job. */
 static bool stop(struct jobs *s)
 {
-	uint64_t until_ns = monotonic__ns() + PATIENCE_NS;
 	bool idle;
 
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	lend(s);
 	bell__ring(&s->changed);
-	while (s->busy_cnt > s->hung_cnt && monotonic__ns() < until_ns)
-		wait_for_change(s, until_ns);
+	wait_for_threads(s);
 	idle = s->busy_cnt == 0;
 	pthread_mutex_unlock(&s->lock);
 	return idle;

@@ -46,9 +46,10 @@ struct jobs;
 
 struct jobs *jobs__new(void); /* returns NULL and sets errno on failure */
 /*
- * Drops jobs that have not started and waits half a second for the others. Returns false if a
- * thread still hangs, which keeps its job. The program cannot exit before that thread if the kernel
- * does not release it (a FUSE server that does not answer). Accepts NULL.
+ * Drops jobs that have not started and waits for the others: half a second after a thread last used
+ * CPU time, and two seconds at most. Returns false if a thread still hangs, which keeps its job.
+ * The program cannot exit before that thread if the kernel does not release it (a FUSE server that
+ * does not answer). Accepts NULL.
  */
 bool jobs__free(struct jobs *);
 
