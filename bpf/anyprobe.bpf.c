@@ -137,10 +137,13 @@ static __always_inline bool value_passes(const struct any_test *t, const struct 
 	return compare(t->op, order_of(v, t->value[0], a->value.is_signed));
 }
 
-__hidden bool any_site__passes(const void *ctx, const struct any_site *site)
+/* `of_tracepoint`, a constant: `ctx` is a tracepoint's fields, not the registers at a probe. */
+static __always_inline bool args_pass(const void *ctx, const struct any_site *site,
+				      bool of_tracepoint)
 {
 	for (int i = 0; i < ANY_TEST_CNT; i++) {
 		const struct any_test *t = &site->tests[i];
+		const struct any_arg *a;
 		__u32 subject = t->subject;
 		__u64 v;
 
@@ -148,30 +151,17 @@ __hidden bool any_site__passes(const void *ctx, const struct any_site *site)
 			break;
 		if (subject >= EVENT_ARG_CNT)
 			continue;
-		v = read_arg(ctx, &site->args[subject].value);
-		if (!value_passes(t, &site->args[subject], v, (const void *)v))
+		a = &site->args[subject];
+		v = of_tracepoint ? read_field(ctx, &a->value) : read_arg(ctx, &a->value);
+		if (!value_passes(t, a, v, of_tracepoint ? field_text(ctx, a, v) : (const void *)v))
 			return false;
 	}
 	return true;
 }
 
-static __always_inline bool fields_pass(const void *ctx, const struct any_site *site)
+__hidden bool any_site__passes(const void *ctx, const struct any_site *site)
 {
-	for (int i = 0; i < ANY_TEST_CNT; i++) {
-		const struct any_test *t = &site->tests[i];
-		__u32 subject = t->subject;
-		__u64 v;
-
-		if (!t->op)
-			break;
-		if (subject >= EVENT_ARG_CNT)
-			continue;
-		v = read_field(ctx, &site->args[subject].value);
-		if (!value_passes(t, &site->args[subject], v,
-				  field_text(ctx, &site->args[subject], v)))
-			return false;
-	}
-	return true;
+	return args_pass(ctx, site, false);
 }
 
 __hidden bool any_site__passes_number(const struct any_site *site, __u64 subject, __u64 v)
@@ -258,7 +248,7 @@ int tracepoint__hit(void *ctx)
 	struct emission row = { .time_ns = bpf_ktime_get_ns(), .kind = EVENT_TRACEPOINT };
 	struct capture_slot *slot;
 
-	if (!site || !capturing(row.time_ns) || !recorded(task) || !fields_pass(ctx, site))
+	if (!site || !capturing(row.time_ns) || !recorded(task) || !args_pass(ctx, site, true))
 		return 0;
 	slot = any_site__capture(ctx, task, site, &row);
 	if (!slot)
