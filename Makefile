@@ -49,24 +49,25 @@ endif
 
 # The folders of src, and for each folder the other folders whose headers it may include (tools/check-layers).
 base_MAY :=
+worker_MAY := base
 event_MAY := base
-elf_MAY := base event
-process_MAY := base event elf
-symbol_MAY := base event elf process
-jit_MAY := base event elf process symbol
-runtime_MAY := base event elf process symbol
-cfi_MAY := base event elf
-unwind_MAY := base event elf process jit cfi
+elf_MAY := base worker event
+process_MAY := base worker event elf
+symbol_MAY := base worker event elf process
+jit_MAY := base worker event elf process symbol
+runtime_MAY := base worker event elf process symbol
+cfi_MAY := base worker event elf
+unwind_MAY := base worker event elf process jit cfi
 store_MAY := base
-stacks_MAY := base event elf process symbol jit store
-capture_MAY := base event elf
+stacks_MAY := base worker event elf process symbol jit store
+capture_MAY := base worker event elf
 formats_MAY := base event
-pprof_MAY := base event elf symbol cfi
-collector_MAY := base event elf process symbol jit runtime cfi unwind store stacks capture
-stacksexport_MAY := base event elf symbol cfi pprof
-stacktrace_MAY := base event elf process symbol jit cfi unwind formats pprof
-libstacktrace_MAY := base event elf process symbol jit cfi unwind
-LAYERS := base event elf process symbol jit runtime cfi unwind store stacks capture formats pprof collector stacksexport \
+pprof_MAY := base worker event elf symbol cfi
+collector_MAY := base worker event elf process symbol jit runtime cfi unwind store stacks capture
+stacksexport_MAY := base worker event elf symbol cfi pprof
+stacktrace_MAY := base worker event elf process symbol jit cfi unwind formats pprof
+libstacktrace_MAY := base worker event elf process symbol jit cfi unwind
+LAYERS := base worker event elf process symbol jit runtime cfi unwind store stacks capture formats pprof collector stacksexport \
 	stacktrace libstacktrace
 objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(addsuffix .c,$(addprefix %_,$(OTHER_MACHINES))),$(wildcard $(foreach d,$(1),src/$(d)/*.c src/$(d)/*/*.c))))
 # The parts of a program: its folder, and the folders that its folder may use.

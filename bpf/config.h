@@ -165,7 +165,7 @@ struct capture_config {
 	/* bytes of FPU state that the kernel puts on a signal stack first */
 	__u32 signal_fpu_sz;
 	__u32 wakeup_sz;	/* bytes in a ring at which user space is woken */
-	__u32 exclude_tgids[2]; /* the collector and its keeper; 0: none */
+	__u32 exclude_tgids[3]; /* the collector, its keeper, the starter of its workers; 0: none */
 	__u32 bounce;		/* user memory is read through the map `bounces` */
 	__u32 accept_args;	/* number of arguments of the kernel's function inet_accept() */
 	/* the tracepoint tcp_retransmit_skb reports the result (6.17) */

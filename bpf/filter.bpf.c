@@ -95,7 +95,11 @@ static __always_inline bool has_uid(const struct task_struct *task)
 
 __hidden bool is_collector(const struct task_struct *task)
 {
-	return task->tgid == (int)cfg.exclude_tgids[0] || task->tgid == (int)cfg.exclude_tgids[1];
+	__u32 tgid = task->tgid, starter = cfg.exclude_tgids[2];
+
+	if (tgid == cfg.exclude_tgids[0] || tgid == cfg.exclude_tgids[1] || tgid == starter)
+		return true;
+	return starter && (__u32)task->real_parent->tgid == starter;
 }
 
 __hidden bool recorded_in(struct task_struct *task, const struct cgroup *cgroup)

@@ -23,7 +23,8 @@ struct job_lane {
 	bool shared;	/* several crowds, or root, have had jobs in it */
 	bool diskless;	/* a job named a crowd: the lane's file system may hang */
 	bool probed;
-	uint64_t dead_until_ns; /* 0: its probe has not failed */
+	bool probe_failed;
+	uint64_t dead_until_ns; /* 0: its probe has not failed, and no job was late */
 	enum job_lane_state state;
 	size_t job_cnt; /* submitted jobs that have not been returned */
 	UT_hash_handle hh;

@@ -48,7 +48,8 @@ struct jobs {
 	bool stop, orphan; /* orphan: the last thread frees this struct */
 	int nice;	   /* of the creator */
 	int fd;		   /* readable if `done` is not empty */
-	size_t pending;	   /* used by the submitting thread only */
+	size_t pending;	   /* used by the submitting thread only, like the next */
+	struct workers *processes;
 };
 
 static void queue__init(struct queue *q)
@@ -104,12 +105,15 @@ static bool answers(struct jobs *s, struct job *j)
 	struct job_lane *l = j->at;
 	bool dead = l->dead_until_ns > 0, ok;
 
-	if (!j->probe || (l->probed && !dead) || (dead && monotonic__ns() < l->dead_until_ns))
-		return !dead;
+	if (dead && monotonic__ns() < l->dead_until_ns)
+		return false;
+	if (!j->probe || (l->probed && !dead))
+		return !dead || !l->probe_failed;
 	pthread_mutex_unlock(&s->lock);
 	ok = j->probe(j);
 	pthread_mutex_lock(&s->lock);
 	l->probed = true;
+	l->probe_failed = !ok;
 	l->dead_until_ns = ok ? 0 : monotonic__ns() + DEAD_NS;
 	return ok;
 }
@@ -155,6 +159,8 @@ static void work_off(struct worker *w, struct job *j)
 			set_priority(w, j->rank);
 			j->work(j);
 			pthread_mutex_lock(&s->lock);
+			if (j->late && j->at->diskless)
+				j->at->dead_until_ns = monotonic__ns() + DEAD_NS;
 		}
 		end(w);
 	}
@@ -353,6 +359,16 @@ static void lend(const struct jobs *s)
 {
 	for (size_t i = 0; i < s->worker_cnt; i++)
 		priority__lend(s->workers[i].tid);
+}
+
+void jobs__set_workers(struct jobs *s, struct workers *workers)
+{
+	s->processes = workers;
+}
+
+struct workers *jobs__workers(const struct jobs *s)
+{
+	return s ? s->processes : NULL;
 }
 
 void jobs__lend(struct jobs *s)

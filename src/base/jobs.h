@@ -37,12 +37,16 @@ struct job {
 	 * may continue after everything else has been freed.
 	 */
 	void (*work)(struct job *);
+	/* Set by `work`: a file of the lane did not answer. Unless the lane is a disk, it gets no
+	 * jobs for half a minute. */
+	bool late;
 	/* Called by jobs__collect(), on its thread; returns the job to its owner. Also called for a
 	 * job that was dropped before it started: `work` was not called then. */
 	void (*done)(struct job *);
 };
 
 struct jobs;
+struct workers; /* worker/workers.h */
 
 struct jobs *jobs__new(void); /* returns NULL and sets errno on failure */
 /*
@@ -52,6 +56,11 @@ struct jobs *jobs__new(void); /* returns NULL and sets errno on failure */
  * does not answer). Accepts NULL.
  */
 bool jobs__free(struct jobs *);
+
+/* Sets the processes in which jobs read the files of others (borrowed); NULL: the jobs' threads
+ * read them. Call it before jobs are submitted, and workers__stop() before jobs__free(). */
+void jobs__set_workers(struct jobs *, struct workers *);
+struct workers *jobs__workers(const struct jobs *); /* accepts NULL */
 
 /* If `jobs` is NULL, runs the job before it returns. */
 void jobs__submit(struct jobs *, struct job *);

@@ -28,7 +28,8 @@ struct capture_filter {
 	size_t cgroup_cnt;
 	bool none_yet; /* record no process before capture__add_command(), because the command is
 			  still to be launched */
-	uint32_t keeper_pid; /* another process that is never recorded, like this one; 0: none */
+	uint32_t keeper_pid;  /* another process that is never recorded, like this one; 0: none */
+	uint32_t starter_pid; /* one that is not recorded, with its children; 0: none */
 };
 
 struct capture_options {

@@ -62,6 +62,7 @@ int capture__set_filter(struct capture *c, const struct capture_filter *f)
 	if (!names_self(f)) {
 		cfg->exclude_tgids[0] = (uint32_t)getpid();
 		cfg->exclude_tgids[1] = f->keeper_pid;
+		cfg->exclude_tgids[2] = f->starter_pid;
 	}
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++) {
 		size_t cnt = sizes[i].map == c->skel->maps.targets && !cfg->who ? 1 : sizes[i].cnt;

@@ -378,6 +378,19 @@ static bool rows_are_sound(const struct cfi_table *t)
 	return true;
 }
 
+/* Any numbers are safe: a walk checks each address. */
+static bool rules_are_sound(const struct cfi_table *t)
+{
+	for (uint32_t i = 0; i < t->rule_cnt; i++) {
+		const struct packed_rule *r = &cfi_table__rules(t)[i];
+
+		if (r->how >= PACKED_POINTER ||
+		    r->flags & ~(PACKED_CALLERS_ONLY | PACKED_UNWINDING))
+			return false;
+	}
+	return true;
+}
+
 bool cfi_table__is_sound(const struct cfi_table *t, size_t sz, const struct build_id *build_id)
 {
 	uint64_t expected;
@@ -391,7 +404,8 @@ bool cfi_table__is_sound(const struct cfi_table *t, size_t sz, const struct buil
 	expected = sizeof(*t) + (uint64_t)t->row_cnt * sizeof(struct table_row) +
 		   ((uint64_t)t->page_cnt + 1) * sizeof(uint32_t) +
 		   (uint64_t)t->rule_cnt * sizeof(struct packed_rule);
-	return expected == sz && checksum(t) == t->checksum && rows_are_sound(t);
+	return expected == sz && checksum(t) == t->checksum && rows_are_sound(t) &&
+	       rules_are_sound(t);
 }
 
 /* ---- gaps ---------------------------------------------------------------------------------------

@@ -7,16 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "cfi/tablebuild.h"
+#include "cfi/tabletask.h"
+
+#define RETRY_NS 30000000000 /* after workers failed */
 
 /* A job that builds a table. The job's thread uses the fields above the line while it runs; the
  * requesting thread uses all others. */
 struct making {
 	struct job job;
-	struct table_cache *cache; /* a reference; NULL: none */
-	char *path;
-	int fd;
-	bool trusted;
+	struct table_cache *cache;     /* a reference; NULL: none */
+	struct workers *workers;       /* a reference; NULL: the job's thread reads the file */
+	struct elf_file file_like;     /* a copy: its identity, path and descriptor */
+	bool failed;		       /* a worker failed: try again later */
 	bool whole;		       /* build the table if the cache has none */
 	const struct cfi_table *table; /* when done; NULL: there is none */
 	bool mapped;
@@ -35,6 +39,7 @@ struct slot {
 	struct table_slot seen;
 	bool mapped;		  /* the table is from the cache */
 	bool asked;		  /* the table has been requested */
+	uint64_t retry_ns;	  /* a worker failed: request it again after this time; 0: no */
 	struct lazy_table *index; /* until there is a table; NULL: none */
 	size_t answers;		  /* of the lazy table */
 	struct held *held;
@@ -65,33 +70,66 @@ static const struct cfi_table *load(const struct table_cache *c, const struct el
 }
 
 /* The cache is used for files with a trusted build ID. */
+static bool is_cached(const struct making *m, const struct elf_file *f)
+{
+	return m->cache && f->trusted && f->build_id.sz;
+}
+
 static void make(struct making *m, struct elf_file *own)
 {
-	bool cached = m->cache && own->trusted && own->build_id.sz;
 	struct cfi_table *table;
 
-	m->table = cached ? load(m->cache, own) : NULL;
+	m->table = is_cached(m, own) ? load(m->cache, own) : NULL;
 	m->mapped = m->table;
 	if (m->table || !m->whole)
 		return;
 	table = cfi_table__of_file(own);
-	if (table && cached)
+	if (table && is_cached(m, own))
 		table_cache__store(m->cache, table);
 	m->table = table;
 }
 
 /* Opens the file again: libelf handles must not be shared by threads. */
-static void work(struct job *job)
+static void make_here(struct making *m)
 {
-	struct making *m = (struct making *)job;
-	struct elf_file *own = elf_file__new(m->fd, m->path);
+	struct elf_file *own = elf_file__new(m->file_like.fd, m->file_like.path);
 
-	m->fd = -1;
+	m->file_like.fd = -1;
 	if (own) {
-		own->trusted &= m->trusted;
+		own->trusted &= m->file_like.trusted;
 		make(m, own);
 	}
 	elf_file__put(own);
+}
+
+/* Like make(), with a worker that reads the file. */
+static void make_there(struct making *m)
+{
+	const struct elf_file *f = &m->file_like;
+	const struct cfi_table *cached =
+		is_cached(m, f) ? table_cache__load(m->cache, &f->build_id) : NULL;
+	struct table_request request = { f, cached, m->whole };
+	struct cfi_table *table = NULL;
+	int err = cached || m->whole ? table_task__ask(m->workers, &request, &table) : -ENOENT;
+
+	m->failed = workers__failed(err);
+	m->job.late = err == -ETIMEDOUT;
+	m->mapped = cached && !err && !table;
+	m->table = m->mapped ? cached : table;
+	if (cached && !m->mapped)
+		table_cache__unmap(cached);
+	if (table && is_cached(m, f))
+		table_cache__store(m->cache, table);
+}
+
+static void work(struct job *job)
+{
+	struct making *m = (struct making *)job;
+
+	if (m->workers)
+		make_there(m);
+	else
+		make_here(m);
 }
 
 static void drop_table(const struct cfi_table *t, bool mapped)
@@ -178,21 +216,24 @@ static void make_index(struct table_store *t, struct elf_file *file, struct slot
 
 static void making__free(struct making *m)
 {
-	if (m->fd >= 0)
-		close(m->fd);
+	if (m->file_like.fd >= 0)
+		close(m->file_like.fd);
 	drop_table(m->table, m->mapped);
 	table_cache__put(m->cache);
+	workers__put(m->workers);
 	elf_file__put(m->file);
-	free(m->path);
+	free(m->file_like.path);
 	free(m);
 }
 
 static void done(struct job *job)
 {
 	struct making *m = (struct making *)job;
-	const struct slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
+	struct slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
 
 	m->tables->stats.pending--;
+	if (m->failed && m->whole)
+		slot->retry_ns = monotonic__ns() + RETRY_NS;
 	/* A busy file may request its table again before the cache has answered. */
 	if (!slot->seen.table && (m->table || m->whole)) {
 		adopt(m->tables, m->file, m->table, m->mapped);
@@ -215,12 +256,16 @@ static struct making *making__new(struct table_store *t, struct elf_file *file, 
 			       .done = done };
 	m->tables = t;
 	m->whole = whole;
-	m->trusted = file->trusted;
 	m->cache = table_cache__get(t->cache);
-	m->path = strdup(file->path);
-	m->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	m->workers = workers__get(jobs__workers(t->jobs));
+	m->file_like = (struct elf_file){ .build_id = file->build_id,
+					  .trusted = file->trusted,
+					  .owner = file->owner,
+					  .dev = file->dev,
+					  .path = strdup(file->path),
+					  .fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3) };
 	m->file = elf_file__get(file);
-	if (m->path && m->fd >= 0)
+	if (m->file_like.path && m->file_like.fd >= 0)
 		return m;
 	making__free(m);
 	return NULL;
@@ -245,6 +290,16 @@ static void ask_for_table(struct table_store *t, struct elf_file *file)
 	if (!slot->asked)
 		submit(t, file, true);
 	slot->asked = true;
+}
+
+/* Requests the table again, some time after a worker failed. */
+static void ask_once_more(struct table_store *t, struct elf_file *file, struct slot *slot)
+{
+	if (!slot->retry_ns || monotonic__ns() < slot->retry_ns)
+		return;
+	slot->retry_ns = 0;
+	slot->asked = false;
+	ask_for_table(t, file);
 }
 
 static void meet(struct table_store *t, struct elf_file *file, struct slot *slot)
@@ -283,8 +338,11 @@ bool table_store__rule(struct table_store *t, struct elf_file *file, uint64_t of
 
 	if (slot->seen.table)
 		*rule = cfi_table__at(slot->seen.table, off);
-	if (slot->seen.table || !slot->index)
-		return slot->seen.table;
+	if (slot->seen.table)
+		return true;
+	ask_once_more(t, file, slot);
+	if (!slot->index)
+		return false;
 	if (lazy_table__rule(slot->index, &query, rule)) {
 		slot__drop_index(slot);
 		ask_for_table(t, file);

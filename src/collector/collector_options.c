@@ -177,6 +177,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_CACHE: o->cache_dir = arg; break;
 	case KEY_NO_CACHE: o->cache_dir = NULL; break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
+	case KEY_NO_SANDBOX: o->no_sandbox = true; break;
 	case KEY_CONFIG: set_from_file(state, arg); break;
 	case KEY_PRESET: set_preset(state, arg); break;
 	case KEY_LIST: o->list = true; break;

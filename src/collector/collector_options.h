@@ -52,9 +52,10 @@ struct options {
 	char **command; /* argv of the command to launch, NULL without one; borrowed from argv */
 	bool all;	/* with a command: record the whole system anyway */
 	bool keep_root;
-	bool stitch; /* see unwind/stitch.h */
-	bool list;   /* print the probes and end */
-	bool dump;   /* trigger the running collector and end */
+	bool no_sandbox; /* read files of others in this process */
+	bool stitch;	 /* see unwind/stitch.h */
+	bool list;	 /* print the probes and end */
+	bool dump;	 /* trigger the running collector and end */
 	bool quiet, verbose;
 };
 

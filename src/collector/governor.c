@@ -217,10 +217,11 @@ static void governor_act(struct governor *g, uint64_t now_ns)
 
 void governor__tick(struct governor *g, uint64_t now_ns)
 {
-	struct governor_sums now = { .own_ns = cpu_time__ns() };
+	struct governor_sums now = { 0 };
 
 	if (!g || now_ns - g->acted_ns < EVERY_NS)
 		return;
+	now.own_ns = session__cpu_ns(g->o.session);
 	governor_read_bpf(g, &now);
 	governor_read_events(g, &now);
 	if (g->acted_ns) {

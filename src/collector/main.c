@@ -15,6 +15,7 @@
 #include "collector/census.h"
 #include "collector/clock.h"
 #include "collector/collector_help.h"
+#include "collector/confined.h"
 #include "collector/dump.h"
 #include "collector/governor.h"
 #include "collector/keeper.h"
@@ -53,6 +54,7 @@ struct collector {
 	struct notify notify;
 	struct capture *capture;
 	struct sideband *sideband;
+	struct workers *workers; /* NULL: none */
 	struct census census;
 	struct recording *recording;
 	struct runtimes *runtimes; /* NULL: none are recorded */
@@ -181,6 +183,7 @@ static int load(struct collector *c)
 {
 	int err = sideband__enable(c->sideband), census_err;
 
+	jobs__set_workers(c->census.jobs, c->workers);
 	if (!err)
 		err = census__begin(&c->census);
 	if (err)
@@ -216,13 +219,16 @@ static int open_session(struct collector *c)
 	return 0;
 }
 
-/* Forks the command's process first, because it must not inherit what is opened later. */
+/* Forks the other processes first, because they must not inherit what is opened later. */
 static int prepare(struct collector *c)
 {
 	struct options *o = &c->options;
 	struct caller caller = caller__get();
-	int err = 0;
+	int err = confined__begin(o, &c->workers);
 
+	if (err)
+		return err;
+	o->capture.filter.starter_pid = (uint32_t)workers__starter_pid(c->workers);
 	if (o->command)
 		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
 	else
@@ -442,6 +448,7 @@ static void collector__free(struct collector *c)
 	statusfile__free(c->statusfile);
 	metrics__free(c->metrics);
 	governor__free(c->governor);
+	workers__stop(c->workers);
 	census__stop(&c->census);
 	memory__free(c->memory);
 	trigger__free(c->trigger);
@@ -450,6 +457,7 @@ static void collector__free(struct collector *c)
 	recording__free(c->recording);
 	sideband__free(c->sideband);
 	census__free(&c->census);
+	workers__put(c->workers);
 	launch__free(&c->launch);
 	wakeups__close(&c->wakeups);
 	notify__close(&c->notify);

@@ -125,13 +125,14 @@ static void print_written(FILE *f, const struct recording *r)
 		     "Batches removed by --keep.");
 }
 
-static void print_cost(FILE *f, struct capture *capture)
+static void print_cost(FILE *f, struct capture *capture, uint64_t cpu_ns)
 {
 	size_t cnt;
 	struct capture_cost *costs = capture__costs(capture, &cnt);
 
-	print_family(f, "cpu_seconds_total", "counter", "CPU time of the collector's threads.");
-	fprintf(f, PREFIX "cpu_seconds_total %.3f\n", (double)cpu_time__ns() / 1e9);
+	print_family(f, "cpu_seconds_total", "counter",
+		     "CPU time of the collector and its workers.");
+	fprintf(f, PREFIX "cpu_seconds_total %.3f\n", (double)cpu_ns / 1e9);
 	print_family(f, "bpf_cpu_seconds_total", "counter", "CPU time of a BPF program.");
 	for (size_t i = 0; costs && i < cnt; i++)
 		fprintf(f, PREFIX "bpf_cpu_seconds_total{program=\"%s\"} %.6f\n", costs[i].program,
@@ -152,7 +153,7 @@ void metrics__tick(struct metrics *m, uint64_t now_ns)
 		return;
 	t = session__totals(m->from.session);
 	print_by_kind(f, session__stats(m->from.session));
-	print_cost(f, m->from.capture);
+	print_cost(f, m->from.capture, session__cpu_ns(m->from.session));
 	print_memory(f, &m->from, &t);
 	print_backlog(f, &t);
 	print_written(f, m->from.recording);

@@ -106,6 +106,11 @@ const struct argp_option collector_argp_options[] = {
 	{ "cache", KEY_CACHE, "DIR", 0,
 	  "Keep compiled call-frame tables in DIR (default: " TABLE_CACHE_DIR ")", 3 },
 	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep compiled call-frame tables", 3 },
+	{ "no-sandbox", KEY_NO_SANDBOX, 0, 0,
+	  "Parse files of other users in the collector itself, not in processes without rights; "
+	  "for "
+	  "kernels that cannot confine these",
+	  3 },
 	{ "max-rate", KEY_MAX_RATE, "N", 0,
 	  "Record at most N events of a kind per second on each CPU, and count the rest as lost "
 	  "(default: 500000; 0: no limit)",

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cputime.h"
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "collector/pipeline.h"
 #include "event/kind.h"
+#include "worker/workers.h"
 
 #define END_PATIENCE_NS 2000000000 /* for files */
 #define END_NS \
@@ -316,6 +318,14 @@ uint64_t session__take_slow_span(struct session *s)
 
 	s->slow_span_ns = 0;
 	return slow_ns;
+}
+
+uint64_t session__cpu_ns(const struct session *s)
+{
+	struct workers_stats workers;
+
+	workers__stats(jobs__workers(s->jobs), &workers);
+	return cpu_time__ns() + workers.cpu_ns;
 }
 
 struct session_totals session__totals(const struct session *s)

@@ -60,5 +60,7 @@ void session__watch_spans(struct session *, uint64_t above_ns);
 uint64_t session__take_slow_span(struct session *);
 
 struct session_totals session__totals(const struct session *);
+/* Returns the CPU time in ns of this process and of its workers. */
+uint64_t session__cpu_ns(const struct session *);
 
 #endif

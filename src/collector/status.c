@@ -75,7 +75,7 @@ void status__tick(struct status *s, const struct session *session, const struct 
 {
 	struct session_totals t = session__totals(session);
 	struct recording_stats written;
-	uint64_t cpu_ns = cpu_time__ns();
+	uint64_t cpu_ns = session__cpu_ns(session);
 	char roots[32] = "", text[PROGRESS_MAX];
 
 	recording__stats(r, &written);
@@ -195,7 +195,7 @@ static void print_summary(const struct status *s, const struct session *session,
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
 		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
-		recording__dir(r), (double)cpu_time__ns() / 1e9);
+		recording__dir(r), (double)session__cpu_ns(session) / 1e9);
 }
 
 /* Prints what every user must know. */

@@ -108,7 +108,7 @@ static void print(struct statusfile *s, FILE *f, uint64_t now_ns)
 	const struct session_stats *st = session__stats(session);
 	struct session_totals sum = session__totals(session);
 	const struct table_store_stats *tables = &sum.unwinder.tables;
-	uint64_t cpu_ns = cpu_time__ns();
+	uint64_t cpu_ns = session__cpu_ns(session);
 	double converted =
 		sum.user_stacks ? 100.0 * (double)sum.to_root / (double)sum.user_stacks : 100;
 	double cpu = s->shown_ns

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/handle.h"
+#include "base/strcopy.h"
 #include "elf/section.h"
 
 #define CRC_MAX	   (2LL << 30)	  /* bytes read for a CRC */
@@ -34,11 +35,19 @@ static int open_regular(const char *path)
 	return fd;
 }
 
-static bool same_owner(const struct elf_file *a, const struct elf_file *b)
+static bool same_owner(int a, int b)
 {
 	struct stat sta, stb;
 
-	return fstat(a->fd, &sta) == 0 && fstat(b->fd, &stb) == 0 && sta.st_uid == stb.st_uid;
+	return fstat(a, &sta) == 0 && fstat(b, &stb) == 0 && sta.st_uid == stb.st_uid;
+}
+
+/* Returns whether the owner of `fd` may speak about the file. */
+static bool may_speak(const struct elf_file *f, int fd)
+{
+	if (elf_file__trusts(fd))
+		return elf_file__looks_like_one(fd);
+	return !f->trusted && same_owner(f->fd, fd);
 }
 
 static bool has_crc(int fd, uint32_t want)
@@ -55,23 +64,8 @@ static bool has_crc(int fd, uint32_t want)
 
 static bool is_wanted(const struct elf_file *f, const struct elf_file *debug, const uint32_t *crc)
 {
-	if (!debug->trusted && (f->trusted || !same_owner(f, debug)))
-		return false;
 	return f->build_id.sz ? build_id__equal(&f->build_id, &debug->build_id)
 			      : crc && has_crc(debug->fd, *crc);
-}
-
-/* Returns the file at `path` if it is the right one, else NULL. */
-static struct elf_file *open_matching(const struct elf_file *f, const char *path,
-				      const uint32_t *crc)
-{
-	int fd = open_regular(path);
-	struct elf_file *debug = fd < 0 ? NULL : elf_file__new(fd, path);
-
-	if (debug && is_wanted(f, debug, crc))
-		return debug;
-	elf_file__put(debug);
-	return NULL;
 }
 
 /* Returns false if the file has no build ID, or if the path is too long. */
@@ -86,11 +80,75 @@ static bool find_path(const struct elf_file *f, const char *dir, char path[stati
 	return snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) < PATH_MAX;
 }
 
-static struct elf_file *by_build_id(const struct elf_file *f, const char *dir)
+/* The prefix of the file's folder, and the folder between it and the name; NULL: DIR. */
+static const char *const link_places[DEBUG_PLACE_CNT][2] = {
+	[DEBUG_BESIDE] = { "", "" },
+	[DEBUG_IN_FOLDER] = { "", ".debug/" },
+	[DEBUG_BELOW_DIR] = { NULL, "" },
+};
+
+/* Returns false if there is no such place. */
+static bool link_path(const struct elf_file *f, const char *dir, const struct debug_query *q,
+		      char path[static PATH_MAX])
+{
+	const char *slash = strrchr(f->path, '/');
+	const char *const *place = link_places[q->place];
+	int n;
+
+	if (!slash || q->name[0] == '\0' || strchr(q->name, '/'))
+		return false;
+	n = snprintf(path, PATH_MAX, "%s%.*s/%s%s", place[0] ? place[0] : dir,
+		     (int)(slash - f->path), f->path, place[1], q->name);
+	return n > 0 && n < PATH_MAX && strcmp(path, f->path) != 0;
+}
+
+/* Like debug_file__find(). Sets the path if it returns a descriptor. */
+static int find_candidate(const struct elf_file *f, const char *dir, const struct debug_query *q,
+			  char path[static PATH_MAX])
+{
+	bool has_path = q->place == DEBUG_BY_BUILD_ID ? find_path(f, dir, path)
+						      : link_path(f, dir, q, path);
+	int fd = has_path ? open_regular(path) : -1;
+
+	if (fd >= 0 && may_speak(f, fd))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -ENOENT;
+}
+
+int debug_file__find(const struct elf_file *f, const char *dir, const struct debug_query *q)
 {
 	char path[PATH_MAX];
 
-	return find_path(f, dir, path) ? open_matching(f, path, NULL) : NULL;
+	return find_candidate(f, dir, q, path);
+}
+
+int debug_file__find_wanted(const struct elf_file *f, const void *query, size_t sz)
+{
+	const struct debug_query *q = query;
+
+	if (sz != sizeof(*q) || q->place >= DEBUG_PLACE_CNT ||
+	    strnlen(q->name, sizeof(q->name)) == sizeof(q->name))
+		return -EINVAL;
+	return debug_file__find(f, DEBUG_DIR, q);
+}
+
+/* Returns the file at that place if it is the right one, else NULL. */
+static struct elf_file *open_matching(const struct elf_file *f, const char *dir,
+				      const struct debug_query *q, const uint32_t *crc)
+{
+	const struct debug_opener *opener = f->debug_opener;
+	char path[PATH_MAX] = "";
+	int fd = opener ? opener->open(q, opener->arg) : find_candidate(f, dir, q, path);
+	struct elf_file *debug = fd < 0 ? NULL : elf_file__new(fd, path);
+
+	if (debug && is_wanted(f, debug, crc)) {
+		debug->trusted |= f->trusted; /* its owner has been checked */
+		return debug;
+	}
+	elf_file__put(debug);
+	return NULL;
 }
 
 bool debug_file__is_absent(const struct elf_file *f, const char *dir)
@@ -105,60 +163,44 @@ bool debug_file__is_absent(const struct elf_file *f, const char *dir)
 }
 
 /*
- * Reads .gnu_debuglink: returns the name, for the caller to free, and sets `*crc`, which follows it
- * at the next multiple of 4. Returns NULL if there is none. libdwelf would read as many bytes into
- * memory as the file declares.
+ * Reads .gnu_debuglink: the name, and the CRC, which follows it at the next multiple of 4. Returns
+ * false if there is none. libdwelf would read as many bytes into memory as the file declares.
  */
-static char *read_debuglink(const struct elf_file *f, uint32_t *crc)
+static bool read_debuglink(const struct elf_file *f, struct debug_query *q, uint32_t *crc)
 {
 	GElf_Shdr shdr;
 	Elf_Scn *scn = elf_file__section(f, ".gnu_debuglink", &shdr);
-	size_t sz, end;
-	char *name;
+	size_t sz = 0;
+	char *name = scn && shdr.sh_size <= LINK_MAX ? (char *)section__read(f, scn, &sz) : NULL;
+	size_t end = name ? (strlen(name) + 1 + 3) & -(size_t)4 : 0;
+	bool ok = name && end + sizeof(*crc) <= sz && str__copy(q->name, sizeof(q->name), name);
 
-	if (!scn || shdr.sh_size > LINK_MAX)
-		return NULL;
-	name = (char *)section__read(f, scn, &sz);
-	if (!name)
-		return NULL;
-	end = (strlen(name) + 1 + 3) & -(size_t)4;
-	if (end + sizeof(*crc) > sz) {
-		free(name);
-		return NULL;
-	}
-	memcpy(crc, name + end, sizeof(*crc));
-	return name;
+	if (ok)
+		memcpy(crc, name + end, sizeof(*crc));
+	free(name);
+	return ok;
 }
 
 static struct elf_file *by_debuglink(const struct elf_file *f, const char *dir)
 {
-	/* prefix of the file's folder, and folder between it and the name */
-	const char *places[][2] = { { "", "" }, { "", ".debug/" }, { dir, "" } };
-	const char *slash = strrchr(f->path, '/');
 	struct elf_file *debug = NULL;
-	char path[PATH_MAX], *name;
-	bool usable;
+	struct debug_query q = { 0 };
 	uint32_t crc;
 
-	name = read_debuglink(f, &crc);
-	usable = name && slash && name[0] != '\0' && !strchr(name, '/');
-	for (size_t i = 0; usable && i < sizeof(places) / sizeof(*places) && !debug; i++) {
-		int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", places[i][0],
-				 (int)(slash - f->path), f->path, places[i][1], name);
-
-		if (n > 0 && n < (int)sizeof(path) && strcmp(path, f->path) != 0)
-			debug = open_matching(f, path, &crc);
-	}
-	free(name);
+	if (!read_debuglink(f, &q, &crc))
+		return NULL;
+	for (q.place = DEBUG_BESIDE; q.place < DEBUG_PLACE_CNT && !debug; q.place++)
+		debug = open_matching(f, dir, &q, &crc);
 	return debug;
 }
 
 struct elf_file *debug_file__open(const struct elf_file *f, const char *dir)
 {
+	const struct debug_query by_id = { .place = DEBUG_BY_BUILD_ID };
 	struct elf_file *debug = NULL;
 
-	if (f->fd >= 0)
-		debug = by_build_id(f, dir);
+	if (f->fd >= 0 && f->build_id.sz)
+		debug = open_matching(f, dir, &by_id, NULL);
 	if (f->fd >= 0 && !debug)
 		debug = by_debuglink(f, dir);
 	if (!debug)

@@ -187,6 +187,21 @@ static bool is_trusted(const struct stat *st, const struct statfs *fs)
 	       !(fs->f_flags & ST_NOSUID);
 }
 
+bool elf_file__trusts(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && fstatfs(fd, &fs) == 0 && is_trusted(&st, &fs);
+}
+
+bool elf_file__looks_like_one(int fd)
+{
+	uint8_t head[sizeof(Elf64_Ehdr)];
+
+	return pread(fd, head, sizeof(head), 0) == sizeof(head) && header_ok(head, sizeof(head));
+}
+
 #define OWNER_FUSE  UINT32_MAX /* file systems on which any owner can be claimed */
 #define OWNER_RANGE 65536      /* additional ids of one user (/etc/subuid) */
 
@@ -245,11 +260,9 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 
 Elf *elf_file__begin(const struct elf_file *f)
 {
-	uint8_t head[sizeof(Elf64_Ehdr)];
-
 	if (f->image)
 		return elf_memory(f->image, f->sz);
-	if (pread(f->fd, head, sizeof(head), 0) != sizeof(head) || !header_ok(head, sizeof(head)))
+	if (!elf_file__looks_like_one(f->fd))
 		return NULL;
 	return elf_begin(f->fd, ELF_C_READ, NULL);
 }

@@ -37,6 +37,7 @@ struct elf_attachment {
 };
 
 struct elf_file;
+struct debug_opener;
 
 /* What keeps files without references, and limits their memory: elf/elfcache.h. */
 struct elf_holder {
@@ -75,6 +76,8 @@ struct elf_file {
 	size_t held_sz;		   /* bytes that elf_file__hold() allowed */
 	struct elf_holder *holder; /* keeps it when it has no references; NULL: nothing does */
 	void *image;		   /* private: the bytes of a file in memory */
+	/* opens its separate debug file (elf/debugfile.h); NULL: this process may do that itself */
+	const struct debug_opener *debug_opener;
 };
 
 /*
@@ -87,6 +90,11 @@ struct elf_file *elf_file__new(int fd, const char *path);
 /* Takes ownership of the malloc()ed `image`, also on failure. The file is trusted: it is the
  * kernel's vdso. */
 struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path);
+
+/* Returns whether an open file would be .trusted. */
+bool elf_file__trusts(int fd);
+/* Returns whether an open file begins like an ELF program or library of this byte order. */
+bool elf_file__looks_like_one(int fd);
 
 struct elf_file *elf_file__get(struct elf_file *); /* takes a reference; NULL gives NULL */
 void elf_file__put(struct elf_file *);		   /* accepts NULL */

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cfi/tabletask.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cfi/tablebuild.h"
+#include "elf/debugfile.h"
+#include "elf/remotefile.h"
+
+/* Bytes of the largest table. */
+#define TABLE_SZ_MAX                                                           \
+	(sizeof(struct cfi_table) + TABLE_ROW_MAX * sizeof(struct table_row) + \
+	 (TABLE_PAGE_MAX + 1) * sizeof(uint32_t) + TABLE_RULE_MAX * sizeof(struct packed_rule))
+
+/* The request, as it is sent. */
+struct table_question {
+	struct remote_file file;
+	uint64_t digest; /* of the cached table */
+	bool cached, whole;
+};
+
+static bool table_is_sound(const void *answer, size_t sz, void *arg)
+{
+	const struct table_request *r = arg;
+
+	return answer ? cfi_table__is_sound(answer, sz, &r->file->build_id) : r->cached != NULL;
+}
+
+static int table_open_debug(const void *what, size_t sz, void *arg)
+{
+	const struct table_request *r = arg;
+
+	return debug_file__find_wanted(r->file, what, sz);
+}
+
+int table_task__ask(struct workers *w, const struct table_request *r, struct cfi_table **table)
+{
+	const struct table_question question = { .file = remote_file__of(r->file),
+						 .digest = r->cached ? r->cached->digest : 0,
+						 .cached = r->cached,
+						 .whole = r->whole };
+	const struct worker_request request = { .kind = TASK_TABLE,
+						.owner = remote_file__owner(r->file),
+						.path = r->file->path,
+						.data = &question,
+						.sz = sizeof(question),
+						.fd = r->file->fd,
+						.answer_max = TABLE_SZ_MAX,
+						.open = table_open_debug,
+						.check = table_is_sound,
+						.arg = (void *)r };
+	void *answer;
+	size_t sz;
+	int err = workers__ask(w, &request, &answer, &sz);
+
+	*table = answer;
+	return err;
+}
+
+/* ---- in a worker --------------------------------------------------------------------------------
+ */
+
+static int table_answer(struct task *t, const struct table_question *q, struct elf_file *f)
+{
+	struct cfi_table *table;
+
+	if (q->cached && cfi_table__digest(f) == q->digest)
+		return 0;
+	if (!q->whole)
+		return -ENOENT;
+	table = cfi_table__of_file(f);
+	if (!table)
+		return -errno;
+	t->answer = table;
+	t->answer_sz = table->sz;
+	return 0;
+}
+
+int table_task__run(struct task *t)
+{
+	struct table_question q;
+	struct remote_opener opener;
+	struct elf_file *f;
+	int err;
+
+	if (t->request_sz != sizeof(q))
+		return -EINVAL;
+	memcpy(&q, t->request, sizeof(q));
+	f = remote_file__open(t, &q.file, &opener);
+	if (!f)
+		return -errno;
+	err = table_answer(t, &q, f);
+	elf_file__put(f);
+	return err;
+}

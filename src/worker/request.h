@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A request to a worker. */
+#ifndef WORKER_REQUEST_H
+#define WORKER_REQUEST_H
+
+#include <stdbool.h>
+
+#include "worker/task.h"
+
+/* Owners of files: WORKER_TRUSTED, or a value of the program's. */
+#define WORKER_TRUSTED 0
+
+struct worker_request {
+	enum task_kind kind;
+	uint64_t owner;	  /* of the file */
+	const char *path; /* for messages */
+	const void *data; /* at most CHANNEL_PAYLOAD_MAX bytes */
+	size_t sz;
+	int fd;		   /* borrowed; -1: none */
+	size_t answer_max; /* bytes */
+	/* Opens another file that the worker wants: returns a descriptor, which is passed on and
+	 * closed, or -errno. The bytes are the worker's: they may be forged. NULL: none. */
+	int (*open)(const void *what, size_t sz, void *arg);
+	/* Checks an answer. Returns false if no working task gives it. */
+	bool (*check)(const void *answer, size_t sz, void *arg);
+	void *arg;
+};
+
+#endif

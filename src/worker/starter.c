@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "worker/channel.h"
+#include "worker/sandbox.h"
+#include "worker/sanitized.h"
+
+#define CHILDREN_MAX 256
+
+/* Its own children, which are not reaped before they leave this list: their ids cannot be reused
+ * while they are in it. */
+struct children {
+	pid_t pids[CHILDREN_MAX];
+	size_t cnt;
+};
+
+/* ---- a worker -----------------------------------------------------------------------------------
+ */
+
+/* Before Linux 5.9, closes as many as there can be. */
+static void close_from(int fd)
+{
+	struct rlimit files;
+
+	if (syscall(SYS_close_range, fd, ~0u, 0) == 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	for (; fd < (int)files.rlim_cur; fd++)
+		close(fd);
+}
+
+/* Closes all descriptors but one, and gives that the number 3. Reports of sanitizers go to stderr.
+ */
+static void keep_only(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+#ifdef SANITIZED
+	int standard = STDERR_FILENO;
+#else
+	int standard = STDERR_FILENO + 1;
+#endif
+
+	for (int i = 0; null >= 0 && i < standard; i++)
+		dup2(null, i);
+	if (fd != STDERR_FILENO + 1)
+		dup3(fd, STDERR_FILENO + 1, O_CLOEXEC);
+	close_from(STDERR_FILENO + 2);
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void work(int socket, uint32_t lack, const task_fn functions[TASK_CNT])
+{
+	struct message hello = { .kind = MESSAGE_HELLO };
+	enum sandbox_step step = SANDBOX_OPEN;
+
+	/* the starter has /dev/null on the standard descriptors already */
+	dup3(socket, STDERR_FILENO + 1, O_CLOEXEC);
+	close_from(STDERR_FILENO + 2);
+	prctl(PR_SET_NAME, "stacks-worker");
+	hello.err = sandbox__close(lack, &step);
+	hello.value = step;
+	if (channel__send(STDERR_FILENO + 1, hello, NULL, 0, -1) == 0 && !hello.err)
+		task__serve(STDERR_FILENO + 1, functions);
+	_exit(0);
+}
+
+/* ---- the starter --------------------------------------------------------------------------------
+ */
+
+static void children_reap(struct children *c)
+{
+	for (size_t i = 0; i < c->cnt;)
+		if (waitpid(c->pids[i], NULL, WNOHANG) != 0)
+			c->pids[i] = c->pids[--c->cnt];
+		else
+			i++;
+}
+
+static void children_kill(const struct children *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->cnt; i++)
+		if (c->pids[i] == pid)
+			kill(pid, SIGKILL);
+}
+
+static pid_t children_start(struct children *c, int socket, uint32_t lack,
+			    const task_fn functions[TASK_CNT])
+{
+	pid_t pid;
+
+	if (socket < 0)
+		return -EPROTO;
+	if (c->cnt == CHILDREN_MAX)
+		return -EAGAIN;
+	pid = fork();
+	if (pid == 0)
+		work(socket, lack, functions);
+	if (pid < 0)
+		return -errno;
+	c->pids[c->cnt++] = pid;
+	return pid;
+}
+
+static _Noreturn void start_workers(uint32_t lack, const task_fn functions[TASK_CNT])
+{
+	static struct packet p;
+	static struct children children;
+	const int control = STDERR_FILENO + 1;
+
+	while (channel__receive(control, &p) == 0) {
+		children_reap(&children);
+		if (p.message.kind == MESSAGE_START) {
+			pid_t pid = children_start(&children, p.fd, lack, functions);
+			struct message reply = { .kind = MESSAGE_STARTED,
+						 .err = pid < 0 ? pid : 0,
+						 .pid = pid };
+
+			channel__send(control, reply, NULL, 0, -1);
+		} else if (p.message.kind == MESSAGE_KILL) {
+			children_kill(&children, p.message.pid);
+		}
+		if (p.fd >= 0)
+			close(p.fd);
+	}
+	_exit(0);
+}
+
+/* Leaves the namespaces and forks the starter, because process ids change only for children. Tells
+ * the program the starter's process id, as the program sees it. */
+static _Noreturn void leave(int socket, const task_fn functions[TASK_CNT])
+{
+	struct message ready = { .kind = MESSAGE_READY };
+	uint32_t lack;
+	pid_t pid;
+
+	keep_only(socket);
+	reset_signals();
+	prctl(PR_SET_NAME, "stacks-starter");
+	lack = sandbox__leave();
+	pid = fork();
+	if (pid == 0) {
+		lack = sandbox__empty(lack);
+		ready.value = lack;
+		if (channel__send(STDERR_FILENO + 1, ready, NULL, 0, -1) != 0)
+			_exit(1);
+		start_workers(lack, functions);
+	}
+	ready.kind = MESSAGE_STARTED;
+	ready.pid = pid;
+	ready.err = pid < 0 ? -errno : 0;
+	channel__send(STDERR_FILENO + 1, ready, NULL, 0, -1);
+	_exit(0);
+}
+
+/* ---- the program --------------------------------------------------------------------------------
+ */
+
+/* Receives the two first messages, which come in any order. */
+static int starter_meet(struct starter *s)
+{
+	bool ready = false, started = false;
+	struct packet *p = malloc(sizeof(*p));
+	int err = p ? 0 : -ENOMEM;
+
+	while (!err && !(ready && started)) {
+		err = channel__receive(s->socket, p);
+		if (err)
+			break;
+		ready |= p->message.kind == MESSAGE_READY;
+		started |= p->message.kind == MESSAGE_STARTED;
+		if (p->message.kind == MESSAGE_READY)
+			s->lack = p->message.value;
+		if (p->message.kind == MESSAGE_STARTED) {
+			s->pid = p->message.pid;
+			err = p->message.err;
+		}
+	}
+	free(p);
+	return err;
+}
+
+int starter__begin(struct starter *s, const task_fn functions[TASK_CNT])
+{
+	int sockets[2], err = channel__pair(sockets);
+	pid_t child;
+
+	*s = (struct starter){ .socket = -1 };
+	if (err)
+		return err;
+	child = fork();
+	if (child == 0)
+		leave(sockets[1], functions);
+	close(sockets[1]);
+	s->socket = sockets[0];
+	err = child < 0 ? -errno : starter_meet(s);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	if (err)
+		starter__end(s);
+	return err;
+}
+
+void starter__stop(struct starter *s)
+{
+	if (s->socket >= 0)
+		shutdown(s->socket, SHUT_RDWR);
+}
+
+void starter__end(struct starter *s)
+{
+	if (s->socket >= 0)
+		close(s->socket);
+	s->socket = -1;
+}
+
+pid_t starter__start(struct starter *s, int socket)
+{
+	struct packet *p = malloc(sizeof(*p));
+	pid_t pid;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	err = channel__send(s->socket, (struct message){ .kind = MESSAGE_START }, NULL, 0, socket);
+	if (!err)
+		err = channel__receive(s->socket, p);
+	if (!err)
+		err = p->message.err;
+	pid = err ? err : p->message.pid;
+	free(p);
+	return pid;
+}
+
+void starter__kill(struct starter *s, pid_t pid)
+{
+	channel__send(s->socket, (struct message){ .kind = MESSAGE_KILL, .pid = pid }, NULL, 0, -1);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a worker does: functions that run in the sandbox. */
+#ifndef WORKER_TASK_H
+#define WORKER_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Requests, by number. A program has a table of functions for those that it makes. */
+enum task_kind {
+	TASK_TABLE, /* cfi/tabletask.h */
+	TASK_CNT
+};
+
+/* A request in a worker. */
+struct task {
+	const void *request; /* as the program sent it */
+	size_t request_sz;
+	int fd; /* of the file that the request is about, or -1. The function may set it to -1 and
+		   take it; else it is closed */
+	int socket;   /* private */
+	void *answer; /* set by the function: malloc()ed, of `answer_sz` bytes; or NULL */
+	size_t answer_sz;
+};
+
+/* Answers a request. Returns 0 or -errno, which becomes the result of workers__ask(). */
+typedef int (*task_fn)(struct task *);
+
+/* Asks the program for another file. Returns its descriptor, or -errno. */
+int task__want(struct task *, const void *what, size_t sz);
+
+/* Answers requests from the socket until the other side closes it. */
+void task__serve(int socket, const task_fn functions[TASK_CNT]);
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/workers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "base/priority.h"
+#include "worker/channel.h"
+#include "worker/exchange.h"
+#include "worker/sandbox.h"
+#include "worker/starter.h"
+
+#define TRIES	     4		/* workers that may die of one request */
+#define UNASKED	     UINT64_MAX /* the owner of a worker that has read no file */
+#define IDLE_MAX     4		/* workers that wait for requests */
+#define BUSY_MAX     128	/* as many as there can be threads that wait for one */
+#define WARNINGS_MAX 16
+
+struct workers {
+	atomic_uint refs;
+	atomic_bool stopped;
+	_Atomic uint64_t ended_cpu_ns; /* of workers that have been ended */
+	struct starter starter;
+	pthread_mutex_t starting; /* held while a worker is started */
+	bool orphaned;		  /* under that lock: the starter has ended */
+	pthread_mutex_t lock;	  /* protects what follows; never held while waiting */
+	struct worker *idle;	  /* latest first */
+	size_t idle_cnt;
+	struct worker *busy[BUSY_MAX];
+	size_t busy_cnt;
+	struct workers_stats stats;
+	unsigned warned;
+};
+
+/* ---- all workers --------------------------------------------------------------------------------
+ */
+
+/* Kills a worker and forgets it. */
+static void workers_end(struct workers *s, struct worker *w)
+{
+	s->ended_cpu_ns += worker__cpu_ns(w);
+	if (w->inner > 0)
+		starter__kill(&s->starter, w->inner);
+	close(w->socket);
+	free(w);
+}
+
+static void warn(struct workers *s, const char *path, const char *what)
+{
+	if (s->warned++ < WARNINGS_MAX)
+		log__warn("%s: %s", path, what);
+}
+
+/* Receives a worker's first message. Returns 0, -EPERM (already logged) if it cannot be confined,
+ * or -ECHILD if it has ended. */
+static int workers_meet(struct workers *s, struct worker *w)
+{
+	struct worker_patience patience = worker__patience(w);
+	struct packet *p = malloc(sizeof(*p));
+	int err = p ? worker__receive(w, &s->stopped, &patience, p) : -ENOMEM;
+
+	if (!err && p->message.err)
+		log__error("cannot %s for a worker: %s; run with --no-sandbox to read files of "
+			   "other users in this process",
+			   sandbox__step_text(p->message.value), strerror(-p->message.err));
+	if (!err)
+		err = p->message.err ? -EPERM : p->message.kind == MESSAGE_HELLO ? 0 : -EPROTO;
+	if (!err)
+		w->pid = p->sender;
+	if (!err && p->fd >= 0)
+		close(p->fd);
+	free(p);
+	return err == -EPIPE ? -ECHILD : err;
+}
+
+/* Starts a worker. Must hold `starting`. Returns NULL and sets errno: EPIPE if the starter has
+ * ended, ECHILD if the worker has. */
+static struct worker *workers_start_one(struct workers *s)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	int sockets[2], err = w ? channel__pair(sockets) : -ENOMEM;
+
+	if (err) {
+		free(w);
+		return errno = -err, NULL;
+	}
+	*w = (struct worker){ .socket = sockets[0], .owner = UNASKED };
+	setsockopt(w->socket, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int));
+	w->inner = starter__start(&s->starter, sockets[1]);
+	close(sockets[1]);
+	err = w->inner < 0 ? w->inner : workers_meet(s, w);
+	if (!err) {
+		s->stats.started++;
+		return w;
+	}
+	workers_end(s, w);
+	return errno = -err, NULL;
+}
+
+/* Removes an idle worker that may read files of this owner from the list. Returns NULL if there is
+ * none. */
+static struct worker *workers_pick(struct workers *s, uint64_t owner)
+{
+	struct worker **found = NULL, *w;
+
+	for (struct worker **at = &s->idle; *at; at = &(*at)->next)
+		if ((*at)->owner == owner || ((*at)->owner == UNASKED && !found))
+			found = at;
+	if (!found)
+		return NULL;
+	w = *found;
+	*found = w->next;
+	s->idle_cnt--;
+	return w;
+}
+
+/* Starts a worker. Returns NULL and sets errno: ECHILD if another try makes sense. Reports once
+ * that the starter has ended. */
+static struct worker *workers_start(struct workers *s)
+{
+	struct worker *w = NULL;
+	bool orphaned = false;
+	int err = EPIPE;
+
+	pthread_mutex_lock(&s->starting);
+	if (!s->orphaned && !s->stopped) {
+		w = workers_start_one(s);
+		err = w ? 0 : errno;
+		s->orphaned = orphaned = err == EPIPE && !s->stopped;
+	}
+	pthread_mutex_unlock(&s->starting);
+	if (orphaned)
+		log__error("the process that starts workers has ended: files that are new from now "
+			   "on have no unwind rules and names; restart the recording");
+	errno = err;
+	return w;
+}
+
+/* Enters a worker in the list of those that have a request. Returns false if there is no room, or
+ * all end. */
+static bool workers_engage(struct workers *s, struct worker *w, uint64_t owner)
+{
+	bool room;
+
+	pthread_mutex_lock(&s->lock);
+	room = !s->stopped && s->busy_cnt < BUSY_MAX;
+	if (room) {
+		w->owner = owner;
+		s->busy[s->busy_cnt++] = w;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return room;
+}
+
+/* Returns a worker for a request. Returns NULL and sets errno: ECHILD if another try makes sense.
+ */
+static struct worker *workers_take(struct workers *s, uint64_t owner)
+{
+	struct worker *w;
+
+	pthread_mutex_lock(&s->lock);
+	w = s->stopped ? NULL : workers_pick(s, owner);
+	pthread_mutex_unlock(&s->lock);
+	if (!w)
+		w = workers_start(s);
+	if (!w || workers_engage(s, w, owner))
+		return w;
+	workers_end(s, w);
+	return errno = EBUSY, NULL;
+}
+
+/* Ends the idle worker that has waited longest. Must hold the lock. */
+static void workers_drop_oldest(struct workers *s)
+{
+	struct worker **at = &s->idle, *w;
+
+	while ((*at)->next)
+		at = &(*at)->next;
+	w = *at;
+	*at = NULL;
+	s->idle_cnt--;
+	workers_end(s, w);
+}
+
+/* Returns a worker after a request. */
+static void workers_return(struct workers *s, struct worker *w, bool failed)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (s->busy[i] != w)
+		i++;
+	s->busy[i] = s->busy[--s->busy_cnt];
+	if (failed || s->stopped) {
+		workers_end(s, w);
+	} else {
+		w->next = s->idle;
+		s->idle = w;
+		if (++s->idle_cnt > IDLE_MAX)
+			workers_drop_oldest(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Counts a failure, and reports it if it matters to users. `last`: there is no other try. */
+static void workers_note(struct workers *s, const struct worker_request *r, int err, bool last)
+{
+	pthread_mutex_lock(&s->lock);
+	if (err == -EPROTO || err == -EFBIG) {
+		s->stats.refused++;
+		warn(s, r->path, "the answer of a worker that read this file was refused");
+	} else if (err == -ETIMEDOUT || err == -ETIME) {
+		s->stats.late++;
+		warn(s, r->path,
+		     "reading this file takes too long; it is left alone for half a minute");
+	} else if (err != -ESHUTDOWN) {
+		s->stats.died++;
+		if (last)
+			warn(s, r->path,
+			     "the workers that read this file have ended; it is left alone for "
+			     "half a minute");
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Returns false if the next worker would take as long. */
+static bool may_try_again(int err)
+{
+	return err != -ETIMEDOUT && err != -ETIME;
+}
+
+int workers__ask(struct workers *s, const struct worker_request *r, void **answer, size_t *sz)
+{
+	struct worker_result result = { .err = -ECHILD, .failed = true };
+	struct packet *p = malloc(sizeof(*p));
+
+	*answer = NULL;
+	*sz = 0;
+	if (!p)
+		return -ENOMEM;
+	for (int tries = 1; tries <= TRIES;) {
+		struct worker *w = workers_take(s, r->owner);
+
+		result = (struct worker_result){ .err = -ECHILD, .failed = true };
+		if (!w && errno != ECHILD)
+			break;
+		if (w) {
+			result = worker__ask(w, r, &s->stopped, p);
+			workers_return(s, w, result.failed);
+		}
+		if (!result.failed)
+			break;
+		workers_note(s, r, result.err, tries == TRIES);
+		if (!may_try_again(result.err) || s->stopped)
+			break;
+		tries += !result.unread;
+	}
+	free(p);
+	*answer = result.answer;
+	*sz = result.sz;
+	return result.failed && may_try_again(result.err) ? -ECHILD : result.err;
+}
+
+/* ---- creation -----------------------------------------------------------------------------------
+ */
+
+struct workers *workers__new(const task_fn functions[TASK_CNT])
+{
+	struct workers *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return NULL;
+	s->refs = 1;
+	priority__init_lock(&s->lock);
+	priority__init_lock(&s->starting);
+	err = starter__begin(&s->starter, functions);
+	if (err)
+		log__error("cannot start a process for workers: %s", strerror(-err));
+	if (!err) {
+		s->idle = workers_start_one(s);
+		s->idle_cnt = s->idle != NULL;
+		err = s->idle ? 0 : -errno;
+	}
+	if (!err)
+		return s;
+	workers__put(s);
+	return errno = -err, NULL;
+}
+
+void workers__stop(struct workers *s)
+{
+	struct worker *w;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stopped = true;
+	for (size_t i = 0; i < s->busy_cnt; i++)
+		shutdown(s->busy[i]->socket, SHUT_RDWR); /* wakes the thread that waits */
+	while ((w = s->idle) != NULL) {
+		s->idle = w->next;
+		workers_end(s, w);
+	}
+	s->idle_cnt = 0;
+	starter__stop(&s->starter);
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct workers *workers__get(struct workers *s)
+{
+	if (s)
+		atomic_fetch_add(&s->refs, 1);
+	return s;
+}
+
+void workers__put(struct workers *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+		return;
+	workers__stop(s);
+	starter__end(&s->starter);
+	pthread_mutex_destroy(&s->starting);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void workers__stats(struct workers *s, struct workers_stats *stats)
+{
+	*stats = (struct workers_stats){ 0 };
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	*stats = s->stats;
+	stats->cpu_ns = s->ended_cpu_ns;
+	for (const struct worker *w = s->idle; w; w = w->next)
+		stats->cpu_ns += worker__cpu_ns(w);
+	for (size_t i = 0; i < s->busy_cnt; i++)
+		stats->cpu_ns += worker__cpu_ns(s->busy[i]);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint32_t workers__lack(const struct workers *s)
+{
+	return s->starter.lack;
+}
+
+pid_t workers__starter_pid(const struct workers *s)
+{
+	return s ? s->starter.pid : 0;
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes without rights parse the files of others: what they lack, and what their deaths cost."""
+import ctypes
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import COLLECTOR, alone, needs_bpf, wait_for, wait_worked
+from test_files import BUSY, lost
+
+pytestmark = [needs_bpf, alone]
+
+KILLS = 1000
+
+
+def children(pid):
+    try:
+        return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def starters():
+    """The processes that start workers. They have left the collector, but they are the same program."""
+
+    def is_one(folder):
+        try:
+            return (folder / "comm").read_text() == "stacks-starter\n" and os.path.samestat(os.stat(folder / "exe"), os.stat(COLLECTOR))
+        except OSError:
+            return False
+
+    return [int(p.name) for p in pathlib.Path("/proc").glob("[0-9]*") if is_one(p)]
+
+
+def status_of(pid):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
+
+
+def test_the_kernel_says_what_a_worker_lacks(start):
+    c = start("-p", "profile:u:99", "nothing")
+    (starter,) = starters()
+    (worker,) = children(starter)
+    s = status_of(worker)
+    assert (s["Seccomp"], s["NoNewPrivs"], s["Groups"]) == (["2"], ["1"], [])
+    assert set(s["Uid"] + s["Gid"]) == {"65534"}
+    assert {s[f"Cap{name}"][0] for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {"0" * 16}
+    for name in "net", "mnt", "pid", "ipc", "uts":
+        assert os.readlink(f"/proc/{worker}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}"), name
+    mounts = [line.split() for line in pathlib.Path(f"/proc/{worker}/mountinfo").read_text().splitlines()]
+    assert [(m[4], m[5].split(",")[0], m[m.index("-") + 1]) for m in mounts] == [("/", "ro", "tmpfs")]
+    open_files = {os.readlink(p) for p in pathlib.Path(f"/proc/{worker}/fd").iterdir()}
+    assert {f.partition(":")[0] for f in open_files} == {"/dev/null", "socket"}
+    assert set(status_of(starter)["CapEff"]) == {"00000000000000e0"}
+    assert c.stop().returncode == 0
+    wait_for(lambda: not os.path.exists(f"/proc/{starter}") and not os.path.exists(f"/proc/{worker}"))
+
+
+def test_workers_are_not_recorded(start, spawn, compile_c):
+    c = start("-p", "profile:u:999,switch:u", "--no-cache")
+    wait_worked(0.5, spawn(compile_c(BUSY, name="busy")))
+    r = c.stop()
+    assert r.one("SELECT count(*) FROM events WHERE command = 'busy'") > 10
+    assert r.one("SELECT count(*) FROM events WHERE command LIKE 'stacks-%'") == 0
+
+
+# Uses 8 ms of CPU time. Without .eh_frame_hdr its table is built at its first sample.
+SHORT = """
+#include <time.h>
+static volatile unsigned long n;
+__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 100000; i++) n++; }
+__attribute__((noinline)) static void work(void) { while (clock() < CLOCKS_PER_SEC / 125) spin(); n++; }
+int main(void) { work(); n++; return 0; }
+"""
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+class Killer(threading.Thread):
+    """Kills workers at random moments."""
+
+    def __init__(self, starter):
+        super().__init__()
+        self.starter, self.kills, self.over = starter, 0, False
+
+    def run(self):
+        while not self.over:
+            for pid in filter(is_alive, children(self.starter)):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    self.kills += 1
+                except ProcessLookupError:
+                    pass
+            time.sleep(random.random() * 0.002)
+
+
+def test_a_thousand_kills_of_workers_lose_no_row(start, compile_c, tmp_path):
+    """Every program is a new file, whose table a worker builds. Each stack is walked and has its names."""
+    program = compile_c(SHORT, "-Wl,--no-eh-frame-hdr", name="short")
+    program.chmod(0o777)  # other users can write it, so that its build ID is not believed
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    c = start("-p", "profile:u:999", "--no-cache", "--ring-size", "64M")
+    (starter,) = starters()
+    killer = Killer(starter)
+    killer.start()
+    try:
+        count = 0
+        while killer.kills < KILLS and count < 10 * KILLS:
+            names = [copies / f"short{count + i}" for i in range(4)]
+            for name in names:
+                shutil.copy(program, name)
+            for p in [subprocess.Popen([name]) for name in names]:
+                assert p.wait() == 0
+            count += len(names)
+    finally:
+        killer.over = True
+        killer.join()
+    r = c.stop()
+    assert killer.kills >= KILLS
+    assert r.returncode == 0, r.stderr
+    assert lost(r) == 0
+    short = "kind = 'profile' AND command LIKE 'short%' AND ustack_id IS NOT NULL"
+    assert dict(r.rows(f"SELECT unwind, count(*) FROM events WHERE {short} GROUP BY 1")).keys() == {"root"}, r.stderr
+    assert r.one(f"SELECT count(DISTINCT command) FROM events WHERE {short}") > 0.9 * count
+    working = "list_contains(list_transform(ustack, lambda f: f.name), 'work')"
+    assert r.one(f"SELECT count(*) FROM stacks WHERE {short} AND {working}") > 0.7 * r.one(f"SELECT count(*) FROM stacks WHERE {short}")
+
+
+def test_without_the_sandbox_there_are_no_workers(start):
+    c = start("-p", "profile:u:99", "--no-sandbox", "nothing")
+    assert starters() == []
+    r = c.stop()
+    assert r.returncode == 0
+    assert "with all rights of this process (--no-sandbox)" in r.stderr
+
+
+def refuse_filters():
+    """Makes prctl(PR_SET_SECCOMP) fail in this process and its children, as on a kernel without filters."""
+    number, arch = {"x86_64": (157, 0xC000003E), "aarch64": (167, 0xC00000B7)}[os.uname().machine]
+    code = [
+        (0x20, 0, 0, 4),  # the architecture
+        (0x15, 0, 5, arch),
+        (0x20, 0, 0, 0),  # the number
+        (0x15, 0, 3, number),
+        (0x20, 0, 0, 16),  # the first argument
+        (0x15, 0, 1, 22),  # PR_SET_SECCOMP
+        (0x06, 0, 0, 0x00050000 | 22),  # fail with EINVAL
+        (0x06, 0, 0, 0x7FFF0000),
+    ]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+    fprog = struct.pack("HxxxxxxP", len(code), ctypes.addressof(program))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, fprog, 0, 0) == 0
+
+
+@pytest.mark.parametrize("option", [[], ["--no-sandbox"]])
+def test_a_kernel_without_filters_needs_no_sandbox(record, option):
+    """The collector says what to do, and does nothing else."""
+    r = record("-p", "profile:u:99", "--duration", "100ms", *option, "nothing", preexec_fn=refuse_filters, status=0 if option else 1)
+    if not option:
+        assert re.search("cannot filter system calls for a worker: Invalid argument; run with --no-sandbox", r.stderr)

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Workers: what they may not do, and what a hostile or dying one costs. */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/monotonic.h"
+#include "cfi/tablebuild.h"
+#include "cfi/tabletask.h"
+#include "shell.h"
+#include "worker/channel.h"
+#include "worker/memfile.h"
+#include "worker/sandbox.h"
+#include "worker/sanitized.h"
+
+#define LARGE (1u << 20)
+
+/* ---- what workers do in these tests -------------------------------------------------------------
+ */
+
+static void answer_with(struct task *t, const void *data, size_t sz)
+{
+	t->answer = malloc(sz);
+	memcpy(t->answer, data, sz);
+	t->answer_sz = sz;
+}
+
+static int echo(struct task *t)
+{
+	answer_with(t, (const char *)t->request + 1, t->request_sz - 1);
+	return 0;
+}
+
+static int large(struct task *t)
+{
+	t->answer = calloc(1, LARGE);
+	memset(t->answer, 'x', LARGE);
+	t->answer_sz = LARGE;
+	return 0;
+}
+
+/* Returns an error, because it has sent an answer of its own. */
+static int send_own(struct task *t, const void *data, size_t sz, const int *fds, size_t fd_cnt)
+{
+	char control[CMSG_SPACE(4 * sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	struct message m = { .kind = MESSAGE_ANSWER };
+	struct iovec parts[] = { { &m, sizeof(m) }, { (void *)data, sz } };
+	struct msghdr head = { .msg_iov = parts, .msg_iovlen = 2 };
+	struct cmsghdr *c = (struct cmsghdr *)(void *)control;
+
+	if (fd_cnt) {
+		head.msg_control = control;
+		head.msg_controllen = CMSG_SPACE(fd_cnt * sizeof(int));
+		*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+				       .cmsg_type = SCM_RIGHTS,
+				       .cmsg_len = CMSG_LEN(fd_cnt * sizeof(int)) };
+		memcpy(CMSG_DATA(c), fds, fd_cnt * sizeof(int));
+	}
+	sendmsg(t->socket, &head, MSG_NOSIGNAL);
+	_exit(0);
+}
+
+static int unsealed(struct task *t)
+{
+	int fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (write(fd, "x", 1) != 1)
+		return -EIO;
+	return send_own(t, "", 0, &fd, 1);
+}
+
+static int too_many(struct task *t)
+{
+	int fds[4];
+
+	for (int i = 0; i < 4; i++)
+		fds[i] = memfile__make("x", 1);
+	return send_own(t, "", 0, fds, 4);
+}
+
+static int empty_file(struct task *t)
+{
+	int fd = memfile__make("", 0);
+
+	return send_own(t, "", 0, &fd, 1);
+}
+
+static int no_memory_file(struct task *t)
+{
+	return send_own(t, "", 0, &t->fd, 1);
+}
+
+static int truncated(struct task *t)
+{
+	sendmsg(t->socket,
+		&(struct msghdr){ .msg_iov = &(struct iovec){ "x", 1 }, .msg_iovlen = 1 },
+		MSG_NOSIGNAL);
+	_exit(0);
+}
+
+static int die(struct task *t)
+{
+	(void)t;
+	_exit(1);
+}
+
+static int wait_for_ever(struct task *t)
+{
+	static struct packet p;
+
+	return channel__receive(t->socket, &p);
+}
+
+static int want_for_ever(struct task *t)
+{
+	while (task__want(t, "more", 5) != -EPIPE)
+		;
+	return -EIO;
+}
+
+static int want_one(struct task *t)
+{
+	char text[16] = "";
+	int fd = task__want(t, "one", 4);
+	ssize_t sz = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
+
+	if (sz <= 0)
+		return -EIO;
+	answer_with(t, text, (size_t)sz);
+	return 0;
+}
+
+#define REFUSED(call) ((call) < 0 && errno == EPERM)
+
+/* Answers with a letter for each thing that is allowed and should not be. */
+static int try_everything(struct task *t)
+{
+	char found[16];
+	size_t n = 0;
+
+	found[n++] = '.';
+#ifndef SANITIZED
+	if (!REFUSED(open("/", O_RDONLY | O_CLOEXEC)))
+		found[n++] = 'o';
+#endif
+	if (!REFUSED(socket(AF_INET, SOCK_STREAM, 0)))
+		found[n++] = 's';
+	if (!REFUSED(fork()))
+		found[n++] = 'f';
+	if (!REFUSED(kill(1, 0)))
+		found[n++] = 'k';
+	if (!REFUSED(ptrace(PTRACE_TRACEME, 0, NULL, NULL)))
+		found[n++] = 'p';
+	if (!REFUSED(execl("/bin/true", "true", NULL)))
+		found[n++] = 'e';
+	if (!REFUSED(unshare(CLONE_NEWUSER)))
+		found[n++] = 'u';
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+	    MAP_FAILED)
+		found[n++] = 'm';
+	if (!REFUSED(memfd_create("huge", MFD_CLOEXEC | MFD_HUGETLB)))
+		found[n++] = 'h';
+	if (!REFUSED(fcntl(t->socket, F_SETOWN, 1)))
+		found[n++] = 'w';
+	answer_with(t, found, n);
+	return 0;
+}
+
+/* The first byte of a request, and what a worker then does. */
+static const struct {
+	char what;
+	task_fn run;
+} deeds[] = {
+	{ 'e', echo },		{ 'l', large },	     { 'u', unsealed },
+	{ 'm', too_many },	{ '0', empty_file }, { 'f', no_memory_file },
+	{ 't', truncated },	{ 'd', die },	     { 'w', wait_for_ever },
+	{ 'W', want_for_ever }, { '1', want_one },   { 'T', try_everything },
+};
+
+static int run_deed(struct task *t)
+{
+	for (size_t i = 0; i < sizeof(deeds) / sizeof(*deeds); i++)
+		if (t->request_sz && deeds[i].what == *(const char *)t->request)
+			return deeds[i].run(t);
+	return table_task__run(t);
+}
+
+static const task_fn functions[TASK_CNT] = { [TASK_TABLE] = run_deed };
+
+/* ---- the other side -----------------------------------------------------------------------------
+ */
+
+static int setup(void **state)
+{
+	log__init("test_workers", LOG_ERROR);
+	*state = workers__new(functions);
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	workers__put(*state);
+	return 0;
+}
+
+static bool any_answer(const void *answer, size_t sz, void *arg)
+{
+	(void)answer, (void)sz, (void)arg;
+	return true;
+}
+
+static int open_hosts(const void *what, size_t sz, void *arg)
+{
+	char *text = arg;
+
+	assert_true(sz <= 5);
+	memcpy(text, what, sz);
+	return memfile__make("another file", 12);
+}
+
+static char wanted[16];
+
+static int ask_for(struct workers *w, const char *what, uint64_t owner, void **answer, size_t *sz)
+{
+	int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+	struct worker_request r = { .owner = owner,
+				    .path = "/bin/sh",
+				    .data = what,
+				    .sz = strlen(what),
+				    .fd = fd,
+				    .answer_max = LARGE,
+				    .open = open_hosts,
+				    .check = any_answer,
+				    .arg = wanted };
+	int err = workers__ask(w, &r, answer, sz);
+
+	close(fd);
+	return err;
+}
+
+static struct workers_stats stats_of(struct workers *w)
+{
+	struct workers_stats s;
+
+	workers__stats(w, &s);
+	return s;
+}
+
+static void assert_echoes(struct workers *w, const char *text, uint64_t owner)
+{
+	char request[32] = "e";
+	void *answer;
+	size_t sz;
+
+	memcpy(request + 1, text, strlen(text) + 1);
+	assert_int_equal(ask_for(w, request, owner, &answer, &sz), 0);
+	assert_int_equal(sz, strlen(text));
+	assert_memory_equal(answer, text, sz);
+	free(answer);
+}
+
+static void answers_are_small_or_large(void **state)
+{
+	void *answer;
+	size_t sz;
+
+	assert_echoes(*state, "hello", 0);
+	assert_int_equal(ask_for(*state, "l", 0, &answer, &sz), 0);
+	assert_int_equal(sz, LARGE);
+	assert_int_equal(((char *)answer)[LARGE - 1], 'x');
+	free(answer);
+	assert_int_equal(stats_of(*state).started, 1);
+}
+
+static void a_worker_gets_the_files_that_it_wants(void **state)
+{
+	void *answer;
+	size_t sz;
+
+	assert_int_equal(ask_for(*state, "1", 0, &answer, &sz), 0);
+	assert_int_equal(sz, 12);
+	assert_memory_equal(answer, "another file", 12);
+	assert_string_equal(wanted, "one");
+	free(answer);
+}
+
+static void a_worker_reads_files_of_one_owner_only(void **state)
+{
+	assert_echoes(*state, "a", 7);
+	assert_echoes(*state, "b", 7);
+	assert_int_equal(stats_of(*state).started, 1);
+	assert_echoes(*state, "c", 0);
+	assert_echoes(*state, "d", 8);
+	assert_int_equal(stats_of(*state).started, 3);
+	assert_echoes(*state, "e", 7);
+	assert_int_equal(stats_of(*state).started, 3);
+}
+
+static size_t open_cnt(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t cnt = 0;
+
+	while (readdir(d))
+		cnt++;
+	closedir(d);
+	return cnt;
+}
+
+static void forged_answers_are_refused(void **state)
+{
+	static const char *const forged[] = { "u", "m", "0", "f", "t" };
+	size_t before = open_cnt();
+	void *answer;
+	size_t sz;
+
+	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
+		struct workers_stats s = stats_of(*state);
+
+		assert_int_equal(ask_for(*state, forged[i], 0, &answer, &sz), -ECHILD);
+		assert_null(answer);
+		assert_int_equal(stats_of(*state).refused - s.refused, 4);
+		assert_echoes(*state, "still there", 0);
+	}
+	assert_true(open_cnt() <= before + 1);
+}
+
+static void a_worker_that_wants_too_much_is_ended(void **state)
+{
+	void *answer;
+	size_t sz;
+
+	assert_int_equal(ask_for(*state, "W", 0, &answer, &sz), -ECHILD);
+	assert_echoes(*state, "still there", 0);
+}
+
+static void a_file_of_which_workers_die_is_given_up(void **state)
+{
+	void *answer;
+	size_t sz;
+
+	assert_int_equal(ask_for(*state, "d", 0, &answer, &sz), -ECHILD);
+	assert_int_equal(stats_of(*state).died, 4);
+	assert_echoes(*state, "still there", 0);
+}
+
+static void a_worker_that_waits_for_its_file_is_ended(void **state)
+{
+	uint64_t begin_ns = monotonic__ns();
+	void *answer;
+	size_t sz;
+
+	assert_int_equal(ask_for(*state, "w", 0, &answer, &sz), -ETIMEDOUT);
+	assert_true(monotonic__ns() - begin_ns >= 3000000000);
+	assert_int_equal(stats_of(*state).late, 1);
+	assert_echoes(*state, "still there", 0);
+}
+
+static void *wait_in_thread(void *arg)
+{
+	void *answer;
+	size_t sz;
+
+	return (void *)(intptr_t)ask_for(arg, "w", 9, &answer, &sz);
+}
+
+static void stopping_ends_requests_in_progress(void **state)
+{
+	pthread_t thread;
+	void *err, *answer;
+	size_t sz;
+
+	assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, *state), 0);
+	while (stats_of(*state).started < 1 || stats_of(*state).cpu_ns == 0)
+		sched_yield();
+	workers__stop(*state);
+	pthread_join(thread, &err);
+	assert_int_equal((intptr_t)err, -ECHILD);
+	assert_int_equal(ask_for(*state, "e", 0, &answer, &sz), -ECHILD);
+}
+
+/* ---- the sandbox --------------------------------------------------------------------------------
+ */
+
+static void a_worker_can_do_nothing_else(void **state)
+{
+	void *answer;
+	size_t sz;
+
+	assert_int_equal(ask_for(*state, "T", 0, &answer, &sz), 0);
+	assert_memory_equal(answer, ".", sz);
+	assert_int_equal(sz, 1);
+	free(answer);
+}
+
+/* Returns the ids of the starter's children. */
+static size_t worker_pids(const struct workers *w, pid_t pids[16])
+{
+	pid_t starter = workers__starter_pid(w);
+	char path[64];
+	size_t cnt = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", starter, starter);
+	f = fopen(path, "re");
+	while (f && cnt < 16 && fscanf(f, "%d", &pids[cnt]) == 1)
+		cnt++;
+	if (f)
+		fclose(f);
+	return cnt;
+}
+
+static void assert_line(pid_t pid, const char *line)
+{
+	char *found = shell__output("grep -cx '%s' /proc/%d/status || true", line, pid);
+
+	if (found[0] != '1')
+		fail_msg("there is no line '%s'", line);
+	free(found);
+}
+
+static void assert_own(pid_t pid, const char *namespace)
+{
+	char *same = shell__output("[ $(readlink /proc/%d/ns/%s) = $(readlink /proc/%d/ns/%s) ] && "
+				   "echo same || echo own",
+				   pid, namespace, getpid(), namespace);
+
+	if (strcmp(same, "own\n") != 0)
+		fail_msg("the namespace %s is shared", namespace);
+	free(same);
+}
+
+static void the_kernel_says_what_a_worker_lacks(void **state)
+{
+	static const char *const namespaces[] = { "net", "mnt", "pid", "ipc", "uts" };
+	char *mounts, lacks[SANDBOX_LACKS_MAX];
+	pid_t pids[16];
+
+	if (geteuid() != 0)
+		skip_because("needs root, to look at the process of another user");
+	sandbox__lacks_text(workers__lack(*state), lacks);
+	if (*lacks)
+		skip_because("this machine refuses own: %s", lacks);
+	assert_echoes(*state, "x", 0);
+	assert_int_equal(worker_pids(*state, pids), 1);
+	assert_line(pids[0], "Seccomp:\t2");
+	assert_line(pids[0], "NoNewPrivs:\t1");
+	assert_line(pids[0], "Uid:\t65534\t65534\t65534\t65534");
+	assert_line(pids[0], "Gid:\t65534\t65534\t65534\t65534");
+	assert_line(pids[0], "Groups:\t ");
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const sets[] = { "Inh", "Prm", "Eff", "Amb" };
+		char line[64];
+
+		snprintf(line, sizeof(line), "Cap%s:\t0000000000000000", sets[i]);
+		assert_line(pids[0], line);
+	}
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++)
+		assert_own(pids[0], namespaces[i]);
+	mounts = shell__output("cut -d' ' -f5,6 /proc/%d/mountinfo", pids[0]);
+	assert_string_equal(mounts, "/ ro,nosuid,nodev,noexec,relatime\n");
+	free(mounts);
+}
+
+static void workers_end_with_the_program(void **state)
+{
+	pid_t pids[16], starter = workers__starter_pid(*state);
+
+	assert_echoes(*state, "x", 0);
+	assert_int_equal(worker_pids(*state, pids), 1);
+	workers__stop(*state);
+	while (kill(pids[0], 0) == 0 || kill(starter, 0) == 0)
+		sched_yield();
+	assert_int_equal(errno, ESRCH);
+}
+
+/* ---- tables -------------------------------------------------------------------------------------
+ */
+
+static struct cfi_table *table_of(struct workers *w, const struct elf_file *f)
+{
+	struct table_request r = { .file = f, .whole = true };
+	struct cfi_table *t;
+
+	assert_int_equal(table_task__ask(w, &r, &t), 0);
+	return t;
+}
+
+static void a_table_is_the_same_from_a_worker(void **state)
+{
+	struct elf_file *f = elf_file__open("/bin/sh");
+	struct cfi_table *here = cfi_table__of_file(f), *there = table_of(*state, f);
+	struct table_request cached = { .file = f, .cached = here, .whole = true };
+	struct cfi_table *none;
+
+	assert_non_null(there);
+	assert_int_equal(here->sz, there->sz);
+	assert_memory_equal(here, there, here->sz);
+	assert_int_equal(table_task__ask(*state, &cached, &none), 0);
+	assert_null(none);
+	here->digest++;
+	assert_int_equal(table_task__ask(*state, &cached, &none), 0);
+	assert_int_equal(none->digest, there->digest);
+	free(none);
+	free(here);
+	free(there);
+	elf_file__put(f);
+}
+
+static void a_table_of_another_build_id_is_refused(void **state)
+{
+	struct elf_file *f = elf_file__open("/bin/sh"), *other = elf_file__open("/bin/ls");
+	struct cfi_table *there;
+
+	assert_true(f->build_id.sz && other->build_id.sz);
+	there = table_of(*state, f);
+	assert_false(cfi_table__is_sound(there, there->sz, &other->build_id));
+	free(there);
+	elf_file__put(f);
+	elf_file__put(other);
+}
+
+#define KILLS	1000
+#define THREADS 4
+
+struct storm {
+	struct workers *workers;
+	const struct cfi_table *right;
+	struct elf_file *file;
+	atomic_bool over;
+	atomic_size_t built, given_up;
+};
+
+static void *build_tables(void *arg)
+{
+	struct storm *s = arg;
+
+	while (!s->over) {
+		struct table_request r = { .file = s->file, .whole = true };
+		struct cfi_table *t;
+		int err = table_task__ask(s->workers, &r, &t);
+
+		assert_true(err == 0 || err == -ECHILD);
+		if (err) {
+			s->given_up++;
+			continue;
+		}
+		assert_int_equal(t->sz, s->right->sz);
+		assert_memory_equal(t, s->right, t->sz);
+		s->built++;
+		free(t);
+	}
+	return NULL;
+}
+
+/* A worker is killed at any moment of its life, a thousand times. */
+static void killed_workers_cost_no_answer(void **state)
+{
+	struct elf_file *f = elf_file__open("/bin/sh");
+	struct storm s = { .workers = *state, .file = f };
+	pthread_t threads[THREADS];
+	size_t kills = 0;
+
+	if (geteuid() != 0)
+		skip_because("needs root, to kill the process of another user");
+	s.right = cfi_table__of_file(f);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, build_tables, &s);
+	while (kills < KILLS) {
+		pid_t pids[16];
+		size_t cnt = worker_pids(*state, pids), built = s.built;
+
+		if (cnt && kill(pids[(size_t)random() % cnt], SIGKILL) == 0)
+			kills++;
+		while (s.built == built && kills % 8 == 0)
+			sched_yield();
+	}
+	s.over = true;
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(s.built >= KILLS / 8);
+	assert_true(stats_of(*state).died > 0);
+	assert_true(s.given_up < s.built);
+	assert_echoes(*state, "still there", 0);
+	free((void *)s.right);
+	elf_file__put(f);
+}
+
+static void without_the_starter_requests_fail(void **state)
+{
+	void *answer;
+	size_t sz;
+
+	assert_int_equal(kill(workers__starter_pid(*state), SIGKILL), 0);
+	while (ask_for(*state, "e", 0, &answer, &sz) == 0)
+		free(answer);
+	assert_int_equal(ask_for(*state, "e", 0, &answer, &sz), -ECHILD);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+RUN_TESTS(T(answers_are_small_or_large), T(a_worker_gets_the_files_that_it_wants),
+	  T(a_worker_reads_files_of_one_owner_only), T(forged_answers_are_refused),
+	  T(a_worker_that_wants_too_much_is_ended), T(a_file_of_which_workers_die_is_given_up),
+	  T(a_worker_that_waits_for_its_file_is_ended), T(stopping_ends_requests_in_progress),
+	  T(a_worker_can_do_nothing_else), T(the_kernel_says_what_a_worker_lacks),
+	  T(workers_end_with_the_program), T(a_table_is_the_same_from_a_worker),
+	  T(a_table_of_another_build_id_is_refused), T(killed_workers_cost_no_answer),
+	  T(without_the_starter_requests_fail))
