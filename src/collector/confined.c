@@ -5,10 +5,14 @@
 
 #include "base/log.h"
 #include "cfi/tabletask.h"
+#include "symbol/nametask.h"
+#include "symbol/symtabtask.h"
 #include "worker/sandbox.h"
 
 static const task_fn tasks[TASK_CNT] = {
 	[TASK_TABLE] = table_task__run,
+	[TASK_SYMBOLS] = symtab_task__run,
+	[TASK_NAMES] = name_task__run,
 };
 
 int confined__begin(const struct options *o, struct workers **workers)

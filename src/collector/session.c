@@ -52,7 +52,7 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->deferred = deferred_for(o);
 	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
 	if (s->jit)
-		s->stacks = stacks__new(recording, s->jit);
+		s->stacks = stacks__new(recording, s->jit, jobs__workers(s->jobs));
 	if (s->stacks && kernel)
 		s->kernel = kernel_names__new(s->jobs, s->stacks);
 	s->walker = walker__new(&(struct walker_options){

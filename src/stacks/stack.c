@@ -58,7 +58,7 @@ struct stacks {
 	struct known_id ids[IDS_CNT];
 };
 
-struct stacks *stacks__new(struct recording *recording, struct jit *jit)
+struct stacks *stacks__new(struct recording *recording, struct jit *jit, struct workers *workers)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
 	struct build_id id = kernel__build_id();
@@ -67,7 +67,7 @@ struct stacks *stacks__new(struct recording *recording, struct jit *jit)
 		return NULL;
 	s->recording = recording;
 	s->kernel_origin = digest__of(id.bytes, id.sz);
-	s->symbolizer = symbolizer__new(jit);
+	s->symbolizer = symbolizer__new(jit, workers);
 	s->jit = jit_keys__new();
 	s->rows = row_frames__new(recording, s->symbolizer);
 	if (s->symbolizer && s->jit && s->rows)

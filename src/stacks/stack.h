@@ -11,9 +11,9 @@
 
 struct stacks;
 
-/* Borrows both arguments. JIT code has no names if `jit` is NULL. Returns NULL and sets errno on
- * failure. */
-struct stacks *stacks__new(struct recording *, struct jit *jit);
+/* Borrows all arguments. JIT code has no names if `jit` is NULL; `workers` may be NULL
+ * (stacks/symbolizer.h). Returns NULL and sets errno on failure. */
+struct stacks *stacks__new(struct recording *, struct jit *jit, struct workers *);
 void stacks__free(struct stacks *);
 /* Borrowed. Until it is called, kernel frames have no names. */
 void stacks__set_kernel(struct stacks *, struct kallsyms *);

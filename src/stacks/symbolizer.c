@@ -13,7 +13,7 @@
 #include "base/monotonic.h"
 #include "base/priority.h"
 #include "base/thread.h"
-#include "symbol/demangle.h"
+#include "stacks/mangled.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
 #define TOGETHER_NS	   1000000 /* stacks arrive in bursts: the thread is woken once for each burst */
@@ -32,9 +32,10 @@ struct queue {
 /* The thread that finds names. It reads no file itself; jobs do. */
 struct symbolizer {
 	pthread_t thread;
-	pid_t tid;	      /* 0: it has not started */
-	struct jit *jit;      /* NULL: no names of JIT code */
-	struct jobs *jobs;    /* they read symbol tables, and the names that processes publish */
+	pid_t tid;	   /* 0: it has not started */
+	struct jit *jit;   /* NULL: no names of JIT code */
+	struct jobs *jobs; /* they read symbol tables, and the names that processes publish */
+	struct mangled_names mangled;
 	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
 	struct queue todo, done;
@@ -85,6 +86,7 @@ static bool name_frame(struct symbolizer *s, struct stack_frame *f)
 	answer = elf_file__ask_symbol(f->file, f->vaddr, s->jobs, &f->symbol);
 	pthread_mutex_unlock(&s->names);
 	f->asked = answer != SYMBOL_READS;
+	f->mangled = answer == SYMBOL_MANGLED;
 	return f->asked;
 }
 
@@ -102,7 +104,7 @@ static bool name_jit_frame(struct symbolizer *s, struct stack_job *j, struct sta
 	answer = jit__name(s->jit, &place, s->jobs, &symbol);
 	if (answer != JIT_NAMED)
 		return answer == JIT_NONE;
-	symbol_name(symbol.name, readable);
+	mangled_names__of_process(&s->mangled, j->owner.tgid, symbol.name, readable);
 	f->jit_name = strdup(readable);
 	f->symbol = (struct symbol){ .name = f->jit_name, .address = symbol.start };
 	return true;
@@ -122,6 +124,7 @@ static bool name_files(struct symbolizer *s, struct stack_job *j)
 	for (size_t i = 0; i < j->cnt && !j->files_done; i++)
 		if (j->frames[i].file && !j->frames[i].asked)
 			all &= name_frame(s, &j->frames[i]);
+	mangled_names__of_files(&s->mangled, j);
 	if (!j->files_done && is_settled(j, all, TABLES_NS)) {
 		j->files_done = true;
 		j->since_ns = monotonic__ns();
@@ -246,15 +249,17 @@ static void *start(void *arg)
 
 	priority__ordinary();
 	s->jobs = jobs__new();
-	if (s->jobs)
+	if (s->jobs) {
+		jobs__set_workers(s->jobs, s->mangled.workers);
 		return run(s);
+	}
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
-struct symbolizer *symbolizer__new(struct jit *jit)
+struct symbolizer *symbolizer__new(struct jit *jit, struct workers *workers)
 {
 	struct symbolizer *s = calloc(1, sizeof(*s));
 	int err;
@@ -264,6 +269,8 @@ struct symbolizer *symbolizer__new(struct jit *jit)
 	priority__init_lock(&s->lock);
 	priority__init_lock(&s->names);
 	s->jit = jit;
+	s->mangled.workers = workers;
+	s->mangled.lock = &s->names;
 	err = thread__start(&s->thread, start, s);
 	if (!err)
 		return s;

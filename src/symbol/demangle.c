@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 
 /* Bytes. libiberty's own limit on recursion rejects longer C++ names. */
-#define MANGLED_MAX 1024
+#define MANGLED_MAX (SYMBOL_MANGLED_MAX - sizeof("@plt"))
 /* A D name can repeat parts of itself: n references make at most 3^(n/3) copies. */
 #define D_BACKREFS_MAX 24
 #define ELLIPSIS       "\xe2\x80\xa6"
@@ -91,11 +91,21 @@ static const struct {
 	{ "_D", dlang },
 };
 
+#define LANGUAGE_CNT (sizeof(languages) / sizeof(*languages))
+
+/* Returns the first language from `i` on that has such names, or LANGUAGE_CNT. */
+static size_t language_of(const char *mangled, size_t i)
+{
+	while (i < LANGUAGE_CNT &&
+	       strncmp(mangled, languages[i].prefix, strlen(languages[i].prefix)) != 0)
+		i++;
+	return i;
+}
+
 static bool demangle(const char *mangled, struct output *o)
 {
-	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++)
-		if (strncmp(mangled, languages[i].prefix, strlen(languages[i].prefix)) == 0 &&
-		    run(languages[i].fn, mangled, o))
+	for (size_t i = 0; (i = language_of(mangled, i)) < LANGUAGE_CNT; i++)
+		if (run(languages[i].fn, mangled, o))
 			return true;
 	return false;
 }
@@ -128,16 +138,34 @@ static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 	return at;
 }
 
+static const char plt[] = "@plt";
+
+/* Returns the bytes of "@plt" at the end of the name, or 0. */
+static size_t plt_suffix(const char *raw, size_t sz)
+{
+	return sz > strlen(plt) && strcmp(raw + sz - strlen(plt), plt) == 0 ? strlen(plt) : 0;
+}
+
+bool symbol_name_is_mangled(const char *raw)
+{
+	size_t sz = strnlen(raw, SYMBOL_NAME_MAX);
+
+	return sz - plt_suffix(raw, sz) <= MANGLED_MAX && language_of(raw, 0) < LANGUAGE_CNT;
+}
+
+size_t symbol_name_plain(const char *raw, char out[SYMBOL_NAME_MAX])
+{
+	return clean(raw, strnlen(raw, SYMBOL_NAME_MAX), out);
+}
+
 size_t symbol_name(const char *raw, char out[SYMBOL_NAME_MAX])
 {
-	static const char plt[] = "@plt";
 	char text[SYMBOL_NAME_MAX + 1], mangled[MANGLED_MAX + 1];
 	struct output o = { .data = text, .cap = sizeof(text) };
 	size_t sz = strnlen(raw, SYMBOL_NAME_MAX);
-	size_t suffix =
-		sz > strlen(plt) && strcmp(raw + sz - strlen(plt), plt) == 0 ? strlen(plt) : 0;
+	size_t suffix = plt_suffix(raw, sz);
 
-	if (raw[0] != '_' || sz - suffix > MANGLED_MAX)
+	if (!symbol_name_is_mangled(raw))
 		return clean(raw, sz, out);
 	memcpy(mangled, raw, sz - suffix);
 	mangled[sz - suffix] = '\0';

@@ -25,14 +25,20 @@ bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
 int elf_file__known_symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
 
 struct jobs;
-enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS };
+enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS, SYMBOL_MANGLED };
 /*
  * Non-blocking variant: a job of `jobs`, which the caller collects, reads the file. Returns
  * SYMBOL_READS while it is being read; call again after jobs__collect(). A file that could not be
- * read has no names, and is read again after 30 s.
+ * read has no names, and is read again after 30 s. If the jobs have workers, returns SYMBOL_MANGLED
+ * for a name that must be demangled first: call elf_file__set_name() with the readable form of
+ * elf_file__mangled().
  */
 enum symbol_answer elf_file__ask_symbol(struct elf_file *, uint64_t vaddr, struct jobs *,
 					struct symbol *);
+/* Returns NULL if the function at `vaddr` has no mangled name, or has been named before. Valid as
+ * long as its file if ELF_SLOT_SYMBOLS is pinned. */
+const char *elf_file__mangled(struct elf_file *, uint64_t vaddr);
+void elf_file__set_name(struct elf_file *, uint64_t vaddr, const char *readable);
 
 struct kallsyms;
 /* Reads /proc/kallsyms (path is for tests). Returns NULL and sets errno; EPERM if kptr_restrict

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads symbol tables by jobs. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "base/jobs.h"
 #include "base/monotonic.h"
-#include "symbol/symtab.h"
+#include "symbol/symtabtask.h"
 
 #define READS_MAX 256 /* at a time: each holds a file descriptor */
 #define RETRY_NS                                                                         \
@@ -19,8 +20,9 @@
 struct symtab_read {
 	struct job job;
 	atomic_uint refs;
-	struct elf_file copy; /* what symtab__new() uses of the file */
-	struct symtab *table; /* the result; NULL: none, or taken */
+	struct elf_file copy;	 /* what symtab__new() uses of the file */
+	struct workers *workers; /* a reference; NULL: the job's thread reads the file */
+	struct symtab *table;	 /* the result; NULL: none, or taken */
 	bool done;
 	uint64_t retry_ns; /* once done */
 };
@@ -41,6 +43,7 @@ static void symtab_read_put(void *data)
 	free(r->copy.segments);
 	free(r->copy.path);
 	symtab__free(r->table);
+	workers__put(r->workers);
 	free(r);
 }
 
@@ -51,6 +54,8 @@ static bool symtab_read_copy(struct symtab_read *r, const struct elf_file *f)
 
 	r->copy = (struct elf_file){ .build_id = f->build_id,
 				     .trusted = f->trusted,
+				     .owner = f->owner,
+				     .dev = f->dev,
 				     .path = strdup(f->path),
 				     .fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3),
 				     .segments = malloc(segments_sz + 1),
@@ -63,8 +68,13 @@ static bool symtab_read_copy(struct symtab_read *r, const struct elf_file *f)
 static void symtab_read_work(struct job *j)
 {
 	struct symtab_read *r = symtab_read_of(j);
+	int err = 0;
 
-	r->table = symtab__new(&r->copy);
+	if (r->workers)
+		r->table = symtab_task__ask(r->workers, &r->copy, &err);
+	else
+		r->table = symtab__new(&r->copy);
+	j->late = err == -ETIMEDOUT;
 }
 
 static void symtab_read_done(struct job *j)
@@ -96,6 +106,7 @@ static struct symtab_read *symtab_read_start(struct elf_file *f, struct jobs *jo
 			       .work = symtab_read_work,
 			       .done = symtab_read_done };
 	r->refs = 2;
+	r->workers = workers__get(jobs__workers(jobs));
 	jobs__submit(jobs, &r->job);
 	return r;
 }
@@ -142,6 +153,8 @@ enum symbol_answer elf_file__ask_symbol(struct elf_file *f, uint64_t vaddr, stru
 
 	if (!symtab_is_settled(f, jobs))
 		return SYMBOL_READS;
+	if (jobs__workers(jobs) && elf_file__mangled(f, vaddr))
+		return SYMBOL_MANGLED;
 	readable = f->slots[ELF_SLOT_SYMBOLS].data || f->fd < 0;
 	return readable && elf_file__symbol(f, vaddr, symbol) ? SYMBOL_NAMED : SYMBOL_NONE;
 }

@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "symbol/symtab.h"
+#include "symbol/symtab_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/strtab.h"
 #include "elf/debugfile.h"
 #include "symbol/demangle.h"
-#include "base/rangemap.h"
 #include "elf/symlist.h"
-
-struct function {
-	uint64_t addr;
-	uint32_t raw;  /* offset in `raw` */
-	uint32_t name; /* in `names`; 0 before the first look-up */
-};
-
-struct symtab {
-	struct range_map map; /* link-time address → index in functions */
-	struct function *functions;
-	size_t cnt;
-	struct buf raw;	      /* names as in the file, with NULs */
-	struct strtab *names; /* readable names of the functions that were looked up */
-};
 
 void symtab__free(void *data)
 {
@@ -32,10 +15,13 @@ void symtab__free(void *data)
 
 	if (!t)
 		return;
-	range_map__free(&t->map);
-	free(t->functions);
-	buf__free(&t->raw);
 	strtab__free(t->names);
+	free(t->block);
+	if (!t->block) {
+		range_map__free(&t->map);
+		free(t->functions);
+		buf__free(&t->raw);
+	}
 	free(t);
 }
 
@@ -154,7 +140,7 @@ static int keep(struct symtab *t, const struct symlist *l)
 			continue;
 		if (!kept[owner]) {
 			const struct raw_symbol *s = &l->syms[owner];
-			const struct function f = { s->addr, keep_name(t, l, s), 0 };
+			const struct symtab_function f = { s->addr, keep_name(t, l, s), 0 };
 
 			t->functions[t->cnt] = f;
 			kept[owner] = (uint32_t)++t->cnt;
@@ -181,7 +167,8 @@ static int fill(struct symtab *t, struct symlist *l)
 
 static void shrink(struct symtab *t)
 {
-	struct function *functions = realloc(t->functions, (t->cnt + 1) * sizeof(*functions));
+	struct symtab_function *functions =
+		realloc(t->functions, (t->cnt + 1) * sizeof(*functions));
 	uint8_t *raw = realloc(t->raw.data, t->raw.sz);
 
 	t->functions = functions ? functions : t->functions;
@@ -200,7 +187,8 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 				.path = f->path,
 				.fd = f->fd,
 				.segments = f->segments,
-				.segment_cnt = f->segment_cnt };
+				.segment_cnt = f->segment_cnt,
+				.debug_opener = f->debug_opener };
 	struct symlist l = { 0 };
 	int err;
 
@@ -236,26 +224,53 @@ struct symtab *symtab__new(const struct elf_file *f)
 }
 
 /* Returns the function at an address, or NULL. */
-static struct function *find(const struct symtab *t, uint64_t vaddr)
+static struct symtab_function *find(const struct symtab *t, uint64_t vaddr)
 {
 	uint32_t idx = range_map__find(&t->map, vaddr);
 
 	return idx == RANGE_NONE ? NULL : &t->functions[idx];
 }
 
-/* Demangles the name, once; raw 0: it has none. */
-static void make_name(struct symtab *t, struct function *f)
+/* raw 0: it has no name. */
+static void set_name(struct symtab *t, struct symtab_function *f, const char *readable, size_t sz)
 {
-	char readable[SYMBOL_NAME_MAX];
-	size_t sz = symbol_name((const char *)t->raw.data + f->raw, readable);
-
 	f->name = strtab__id(t->names, readable, sz);
 	if (!f->name)
 		f->raw = 0;
 }
 
+/* Demangles the name, once. */
+static void make_name(struct symtab *t, struct symtab_function *f)
+{
+	char readable[SYMBOL_NAME_MAX];
+	size_t sz = symbol_name((const char *)t->raw.data + f->raw, readable);
+
+	set_name(t, f, readable, sz);
+}
+
+const char *elf_file__mangled(struct elf_file *f, uint64_t vaddr)
+{
+	const struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
+	const struct symtab_function *function = t ? find(t, vaddr) : NULL;
+	const char *raw;
+
+	if (!function || !function->raw || function->name)
+		return NULL;
+	raw = (const char *)t->raw.data + function->raw;
+	return symbol_name_is_mangled(raw) ? raw : NULL;
+}
+
+void elf_file__set_name(struct elf_file *f, uint64_t vaddr, const char *readable)
+{
+	struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
+	struct symtab_function *function = t ? find(t, vaddr) : NULL;
+
+	if (function && function->raw && !function->name)
+		set_name(t, function, readable, strlen(readable));
+}
+
 /* Returns 0, -ENOENT if it has no name, or -EAGAIN before the first look-up. */
-static int take_name(const struct symtab *t, const struct function *f, struct symbol *sym)
+static int take_name(const struct symtab *t, const struct symtab_function *f, struct symbol *sym)
 {
 	if (!f || !f->raw)
 		return -ENOENT;
@@ -283,7 +298,7 @@ void elf_file__set_symtab(struct elf_file *f, struct symtab *t)
 bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 {
 	struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
-	struct function *function;
+	struct symtab_function *function;
 
 	if (!t) {
 		t = symtab__new(f);

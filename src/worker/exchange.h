@@ -22,7 +22,7 @@ struct worker_patience {
 	uint64_t cpu_ns;
 };
 
-struct worker_patience worker__patience(const struct worker *);
+struct worker_patience worker__patience(const struct worker *, uint64_t late_ns);
 
 /* Receives a message. Returns 0, -ETIMEDOUT or -ETIME if the worker is late, -ESHUTDOWN if all end
  * (`stopped`), or an error of channel__receive(). */

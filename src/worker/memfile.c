@@ -23,13 +23,14 @@ static int memfile_create(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int memfile__make(const void *data, size_t sz)
+int memfile__make(const struct memfile_part *parts, size_t cnt)
 {
-	int fd = memfile_create(), err = fd;
+	int fd = memfile_create(), err = 0;
 
 	if (fd < 0)
-		return err;
-	err = write_all(fd, data, sz);
+		return fd;
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = write_all(fd, parts[i].data, parts[i].sz);
 	if (!err && fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0)
 		err = -errno;
 	if (!err)

@@ -12,8 +12,14 @@
 #endif
 #define MEMFILE_FLAGS (MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL)
 
-/* Returns the descriptor of a sealed copy of the bytes, or -errno. */
-int memfile__make(const void *data, size_t sz);
+/* Bytes in memory. */
+struct memfile_part {
+	const void *data;
+	size_t sz;
+};
+
+/* Returns the descriptor of a sealed copy of all parts, or -errno. */
+int memfile__make(const struct memfile_part *, size_t cnt);
 
 /*
  * Returns a malloc()ed copy of the bytes, of which there is at least one, and sets `*sz`. Returns

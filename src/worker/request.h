@@ -18,6 +18,7 @@ struct worker_request {
 	size_t sz;
 	int fd;		   /* borrowed; -1: none */
 	size_t answer_max; /* bytes */
+	uint64_t late_ns;  /* longest time for an answer; 0: a minute */
 	/* Opens another file that the worker wants: returns a descriptor, which is passed on and
 	 * closed, or -errno. The bytes are the worker's: they may be forged. NULL: none. */
 	int (*open)(const void *what, size_t sz, void *arg);

@@ -9,7 +9,7 @@
 #include "worker/channel.h"
 #include "worker/memfile.h"
 
-#define TRIM_SZ (1u << 20) /* larger answers leave free memory behind */
+#define TRIM_PAD (1u << 20) /* bytes that are kept for the next answer */
 
 int task__want(struct task *t, const void *what, size_t sz)
 {
@@ -27,21 +27,28 @@ int task__want(struct task *t, const void *what, size_t sz)
 	return reply.message.err < 0 ? reply.message.err : -EPROTO;
 }
 
-static int task_answer(const struct task *t, int err)
+/* Makes a file in memory of an answer that fits no message. */
+static int task_make_file(struct task *t)
 {
-	struct message m = { .kind = MESSAGE_ANSWER, .err = err };
-	int fd;
+	const struct memfile_part part = { t->answer, t->answer_sz };
+	int fd = t->answer_sz > CHANNEL_PAYLOAD_MAX ? memfile__make(&part, 1) : -1;
 
-	if (err || t->answer_sz <= CHANNEL_PAYLOAD_MAX)
-		return channel__send(t->socket, m, t->answer, err ? 0 : t->answer_sz, -1);
-	fd = memfile__make(t->answer, t->answer_sz);
-	if (fd < 0) {
-		m.err = fd;
+	if (t->answer_sz > CHANNEL_PAYLOAD_MAX && fd < 0)
+		return fd;
+	t->answer_fd = fd >= 0 ? fd : t->answer_fd;
+	return 0;
+}
+
+/* Sends the answer, or the error. */
+static int task_answer(struct task *t, int err)
+{
+	struct message m = { .kind = MESSAGE_ANSWER, .err = err ? err : task_make_file(t) };
+
+	if (m.err)
 		return channel__send(t->socket, m, NULL, 0, -1);
-	}
-	err = channel__send(t->socket, m, NULL, 0, fd);
-	close(fd);
-	return err;
+	if (t->answer_fd >= 0)
+		return channel__send(t->socket, m, NULL, 0, t->answer_fd);
+	return channel__send(t->socket, m, t->answer, t->answer_sz, -1);
 }
 
 static int task_run(struct task *t, const task_fn functions[TASK_CNT], uint32_t number)
@@ -52,8 +59,10 @@ static int task_run(struct task *t, const task_fn functions[TASK_CNT], uint32_t 
 		close(t->fd);
 	err = task_answer(t, err);
 	free(t->answer);
-	if (t->answer_sz > TRIM_SZ)
-		malloc_trim(0);
+	if (t->answer_fd >= 0) {
+		close(t->answer_fd);
+		malloc_trim(TRIM_PAD); /* large answers leave free memory behind */
+	}
 	return err;
 }
 
@@ -62,9 +71,11 @@ void task__serve(int socket, const task_fn functions[TASK_CNT])
 	static struct packet p; /* 16 KiB */
 
 	while (channel__receive(socket, &p) == 0) {
-		struct task t = {
-			.request = p.payload, .request_sz = p.sz, .fd = p.fd, .socket = socket
-		};
+		struct task t = { .request = p.payload,
+				  .request_sz = p.sz,
+				  .fd = p.fd,
+				  .answer_fd = -1,
+				  .socket = socket };
 
 		if (p.message.kind != MESSAGE_REQUEST || task_run(&t, functions, p.message.value))
 			return;

@@ -8,7 +8,9 @@
 
 /* Requests, by number. A program has a table of functions for those that it makes. */
 enum task_kind {
-	TASK_TABLE, /* cfi/tabletask.h */
+	TASK_TABLE,   /* cfi/tabletask.h */
+	TASK_SYMBOLS, /* symbol/symtabtask.h */
+	TASK_NAMES,   /* symbol/nametask.h */
 	TASK_CNT
 };
 
@@ -21,6 +23,7 @@ struct task {
 	int socket;   /* private */
 	void *answer; /* set by the function: malloc()ed, of `answer_sz` bytes; or NULL */
 	size_t answer_sz;
+	int answer_fd; /* or set to that of memfile__make(), which is then closed; -1: none */
 };
 
 /* Answers a request. Returns 0 or -errno, which becomes the result of workers__ask(). */

@@ -40,7 +40,7 @@ static int setup(void **state)
 		return -1;
 	o.dir = r->dir;
 	r->recording = recording__new(&o);
-	r->stacks = r->recording ? stacks__new(r->recording, NULL) : NULL;
+	r->stacks = r->recording ? stacks__new(r->recording, NULL, NULL) : NULL;
 	*state = r;
 	return r->stacks ? 0 : -1;
 }
@@ -335,7 +335,7 @@ static void kernel_stacks_begin_below_our_programs(void **state)
 	fclose(f);
 	kernel = kallsyms__new(path);
 	assert_non_null(kernel);
-	stacks = stacks__new(r->recording, NULL);
+	stacks = stacks__new(r->recording, NULL, NULL);
 	stacks__kernel(stacks, traced, 7, false); /* there are no names yet, as on a busy machine */
 	stacks__set_kernel(stacks, kernel);
 	ids[0] = stacks__kernel(stacks, traced, 7, false);

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "stacks/symbolizer.h"
+#include "symbol/nametask.h"
+#include "symbol/symtabtask.h"
 
 /* defined by the linker: link-time address 0 of this program */
 extern const char __executable_start[];
@@ -15,18 +18,64 @@ extern const char __executable_start[];
 #define PATIENT_NS 60000000000
 
 struct rig {
+	struct workers *workers; /* NULL: none */
 	struct symbolizer *symbolizer;
 	struct elf_file *self;
 };
+
+static int begin(struct rig *r)
+{
+	r->symbolizer = symbolizer__new(NULL, r->workers);
+	r->self = elf_file__open("/proc/self/exe");
+	return r->symbolizer && r->self ? 0 : -1;
+}
 
 static int setup(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
 
 	*state = r;
-	r->symbolizer = symbolizer__new(NULL);
-	r->self = elf_file__open("/proc/self/exe");
-	return r->symbolizer && r->self ? 0 : -1;
+	return begin(r);
+}
+
+static const task_fn honest[TASK_CNT] = {
+	[TASK_SYMBOLS] = symtab_task__run, [TASK_NAMES] = name_task__run
+};
+
+static int setup_with_workers(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	r->workers = workers__new(honest);
+	return r->workers ? begin(r) : -1;
+}
+
+/* Gives a name with a control character, which no terminal must get, or one name too few. */
+static int answer_badly(struct task *t)
+{
+	static const char *const answers[] = { "bad\033name", "name without an end", "" };
+	const char *bad = answers[t->request_sz % 3];
+	size_t sz = strlen(bad) + (t->request_sz % 3 != 1);
+
+	t->answer = malloc(sz);
+	memcpy(t->answer, bad, sz);
+	t->answer_sz = sz;
+	return 0;
+}
+
+static const task_fn hostile[TASK_CNT] = {
+	[TASK_SYMBOLS] = symtab_task__run, [TASK_NAMES] = answer_badly
+};
+
+static int setup_with_hostile_workers(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	log__init("test_symbolizer", LOG_ERROR);
+	r->workers = workers__new(hostile);
+	return r->workers ? begin(r) : -1;
 }
 
 static int teardown(void **state)
@@ -34,6 +83,7 @@ static int teardown(void **state)
 	struct rig *r = *state;
 
 	symbolizer__free(r->symbolizer);
+	workers__put(r->workers);
 	assert_int_equal(r->self->refs, 1); /* jobs had references, and are gone */
 	elf_file__put(r->self);
 	free(r);
@@ -141,6 +191,78 @@ static void another_thread_may_ask_meanwhile(void **state)
 	}
 }
 
+#define CPP	   "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"
+#define CPP_FRAMES 60
+
+/* Returns a stack through functions of libstdc++, with long names. */
+static struct stack_job *make_cpp_job(struct elf_file *f, uint64_t vaddr)
+{
+	struct stack_job *j = calloc(1, sizeof(*j) + CPP_FRAMES * sizeof(*j->frames));
+
+	assert_non_null(j);
+	j->stack_id = 1;
+	j->cnt = CPP_FRAMES;
+	for (size_t i = 0; i < CPP_FRAMES; i++, vaddr += 1009)
+		j->frames[i] = (struct stack_frame){ .file = elf_file__get(f), .vaddr = vaddr };
+	return j;
+}
+
+/* Names 20 stacks, and calls `named` for each frame. */
+static void name_cpp(struct rig *r, void (*named)(const struct stack_frame *, struct elf_file *))
+{
+	struct elf_file *f = elf_file__open(CPP), *here = elf_file__open(CPP);
+
+	if (!f)
+		skip_because("there is no %s", CPP);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t vaddr = f->segments[1].vaddr + i * 40961;
+		struct stack_job *j;
+
+		assert_true(symbolizer__submit(r->symbolizer, make_cpp_job(f, vaddr)));
+		symbolizer__wait(r->symbolizer, PATIENT_NS);
+		j = symbolizer__take(r->symbolizer);
+		assert_non_null(j);
+		for (size_t n = 0; n < CPP_FRAMES; n++)
+			named(&j->frames[n], here);
+		stack_job__free(j);
+	}
+	elf_file__put(f);
+	elf_file__put(here);
+}
+
+static void is_named_as_here(const struct stack_frame *frame, struct elf_file *here)
+{
+	struct symbol s;
+
+	if (elf_file__symbol(here, frame->vaddr, &s))
+		assert_string_equal(frame->symbol.name, s.name);
+	else
+		assert_null(frame->symbol.name);
+}
+
+static void names_from_workers_are_the_same(void **state)
+{
+	name_cpp(*state, is_named_as_here);
+}
+
+static void is_mangled(const struct stack_frame *frame, struct elf_file *here)
+{
+	struct symbol s;
+
+	if (elf_file__symbol(here, frame->vaddr, &s) && strchr(s.name, '('))
+		assert_int_equal(strncmp(frame->symbol.name, "_Z", 2), 0);
+}
+
+static void names_that_workers_forge_stay_mangled(void **state)
+{
+	struct workers_stats s;
+	struct rig *r = *state;
+
+	name_cpp(r, is_mangled);
+	workers__stats(r->workers, &s);
+	assert_true(s.refused > 0);
+}
+
 static void jobs_that_are_not_taken_are_freed(void **state)
 {
 	struct rig *r = *state;
@@ -155,8 +277,15 @@ static void it_may_end_without_work(void **state)
 	symbolizer__free(NULL);
 }
 
-#define test_with_rig(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define test_with_rig(f)     cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define test_with_workers(f) cmocka_unit_test_setup_teardown(f, setup_with_workers, teardown)
+#define test_with_hostile_workers(f) \
+	cmocka_unit_test_setup_teardown(f, setup_with_hostile_workers, teardown)
 
-RUN_TESTS(test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
+RUN_TESTS(test_with_workers(jobs_come_back_in_order), test_with_workers(waits_for_the_job_in_hand),
+	  test_with_workers(another_thread_may_ask_meanwhile),
+	  test_with_workers(names_from_workers_are_the_same),
+	  test_with_hostile_workers(names_that_workers_forge_stay_mangled),
+	  test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
 	  test_with_rig(another_thread_may_ask_meanwhile),
 	  test_with_rig(jobs_that_are_not_taken_are_freed), test_with_rig(it_may_end_without_work))

@@ -90,13 +90,13 @@ static int too_many(struct task *t)
 	int fds[4];
 
 	for (int i = 0; i < 4; i++)
-		fds[i] = memfile__make("x", 1);
+		fds[i] = memfile__make(&(struct memfile_part){ "x", 1 }, 1);
 	return send_own(t, "", 0, fds, 4);
 }
 
 static int empty_file(struct task *t)
 {
-	int fd = memfile__make("", 0);
+	int fd = memfile__make(NULL, 0);
 
 	return send_own(t, "", 0, &fd, 1);
 }
@@ -231,7 +231,7 @@ static int open_hosts(const void *what, size_t sz, void *arg)
 
 	assert_true(sz <= 5);
 	memcpy(text, what, sz);
-	return memfile__make("another file", 12);
+	return memfile__make(&(struct memfile_part){ "another file", 12 }, 1);
 }
 
 static char wanted[16];

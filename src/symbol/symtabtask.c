@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/symtabtask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/remotefile.h"
+#include "symbol/symtab_private.h"
+#include "worker/memfile.h"
+
+/* Bytes. The symbols of the largest browsers have 300 MB. */
+#define BLOCK_MAX	    (1u << 30)
+#define BLOCK_UNTRUSTED_MAX (256u << 20)
+
+/* A table as one block:
+ *	struct symtab_block       header
+ *	uint64_t[]                map_cnt: .starts of the map
+ *	struct symtab_function[]  function_cnt
+ *	uint32_t[]                map_cnt: .owners of the map
+ *	char[]                    raw_sz: names, with NULs
+ */
+struct symtab_block {
+	uint64_t map_cnt, function_cnt, raw_sz;
+};
+
+#define START_SZ    sizeof(uint64_t)
+#define OWNER_SZ    sizeof(uint32_t)
+#define FUNCTION_SZ sizeof(struct symtab_function)
+
+/* Sets the table's parts to those in the block. */
+static void symtab_point_into(struct symtab *t, const struct symtab_block *b)
+{
+	t->map.cnt = b->map_cnt;
+	t->map.starts = (uint64_t *)(b + 1);
+	t->cnt = b->function_cnt;
+	t->functions = (struct symtab_function *)(t->map.starts + b->map_cnt);
+	t->map.owners = (uint32_t *)(t->functions + b->function_cnt);
+	t->raw = (struct buf){ .data = (uint8_t *)(t->map.owners + b->map_cnt),
+			       .sz = b->raw_sz,
+			       .cap = b->raw_sz };
+}
+
+/* Returns 0 if the numbers are too large for a block. */
+static uint64_t symtab_block_sz(const struct symtab_block *b)
+{
+	if (b->map_cnt > BLOCK_MAX || b->function_cnt > BLOCK_MAX || b->raw_sz > BLOCK_MAX)
+		return 0;
+	return sizeof(*b) + b->map_cnt * (START_SZ + OWNER_SZ) + b->function_cnt * FUNCTION_SZ +
+	       b->raw_sz;
+}
+
+bool symtab_block__is_sound(const void *block, size_t sz)
+{
+	const struct symtab_block *b = block;
+	struct symtab t = { 0 };
+
+	if (sz < sizeof(*b) || symtab_block_sz(b) != sz || b->raw_sz == 0)
+		return false;
+	symtab_point_into(&t, b);
+	if (t.raw.data[t.raw.sz - 1] != '\0')
+		return false;
+	for (size_t i = 0; i < t.cnt; i++)
+		if (t.functions[i].raw >= t.raw.sz || t.functions[i].name)
+			return false;
+	for (size_t i = 0; i < t.map.cnt; i++)
+		if ((t.map.owners[i] >= t.cnt && t.map.owners[i] != RANGE_NONE) ||
+		    (i && t.map.starts[i] < t.map.starts[i - 1]))
+			return false;
+	return true;
+}
+
+struct symtab *symtab__of_block(void *block, size_t sz)
+{
+	struct symtab *t = symtab_block__is_sound(block, sz) ? calloc(1, sizeof(*t)) : NULL;
+
+	if (!t)
+		return NULL;
+	t->names = strtab__new();
+	if (!t->names) {
+		free(t);
+		return NULL;
+	}
+	symtab_point_into(t, block);
+	t->block = block;
+	return t;
+}
+
+static bool symtab_check(const void *answer, size_t sz, void *arg)
+{
+	(void)arg;
+	return symtab_block__is_sound(answer, sz);
+}
+
+static int symtab_open_debug(const void *what, size_t sz, void *arg)
+{
+	return debug_file__find_wanted(arg, what, sz);
+}
+
+struct symtab *symtab_task__ask(struct workers *w, const struct elf_file *f, int *err)
+{
+	const struct remote_file file = remote_file__of(f);
+	const struct worker_request request = { .kind = TASK_SYMBOLS,
+						.owner = remote_file__owner(f),
+						.path = f->path,
+						.data = &file,
+						.sz = sizeof(file),
+						.fd = f->fd,
+						.answer_max = f->trusted ? BLOCK_MAX
+									 : BLOCK_UNTRUSTED_MAX,
+						.open = symtab_open_debug,
+						.check = symtab_check,
+						.arg = (void *)f };
+	struct symtab *t;
+	void *block;
+	size_t sz;
+
+	*err = workers__ask(w, &request, &block, &sz);
+	if (*err)
+		return NULL;
+	t = symtab__of_block(block, sz);
+	if (!t) {
+		free(block);
+		*err = -ENOMEM;
+	}
+	return t;
+}
+
+/* ---- in a worker --------------------------------------------------------------------------------
+ */
+
+/* Returns a file in memory, or -errno. */
+static int symtab_to_file(const struct symtab *t)
+{
+	const struct symtab_block head = { t->map.cnt, t->cnt, t->raw.sz };
+	const struct memfile_part parts[] = {
+		{ &head, sizeof(head) },
+		{ t->map.starts, t->map.cnt * START_SZ },
+		{ t->functions, t->cnt * FUNCTION_SZ },
+		{ t->map.owners, t->map.cnt * OWNER_SZ },
+		{ t->raw.data, t->raw.sz },
+	};
+
+	return memfile__make(parts, sizeof(parts) / sizeof(*parts));
+}
+
+int symtab_task__run(struct task *task)
+{
+	struct remote_opener opener;
+	struct remote_file remote;
+	struct elf_file *f;
+	struct symtab *t;
+
+	if (task->request_sz != sizeof(remote))
+		return -EINVAL;
+	memcpy(&remote, task->request, sizeof(remote));
+	f = remote_file__open(task, &remote, &opener);
+	t = f ? symtab__new(f) : NULL;
+	task->answer_fd = t ? symtab_to_file(t) : -errno;
+	symtab__free(t);
+	elf_file__put(f);
+	return task->answer_fd < 0 ? task->answer_fd : 0;
+}
