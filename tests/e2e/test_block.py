@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from conftest import alone, needs_bpf
+from conftest import needs_bpf
 from recordings import below_syscall_cancel
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 MB = 1 << 20
 # aio DEVICE BLOCK…: writes these blocks of 4 KiB in one submission, in this order.

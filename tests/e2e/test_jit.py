@@ -7,9 +7,9 @@ import tempfile
 
 import pytest
 
-from conftest import BUILD, alone, needs_bpf, wait_for, wait_worked
+from conftest import BUILD, needs_bpf, wait_for, wait_worked
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 PROGRAM = BUILD / "tests" / "jit_program"
 MS = 600  # half of the time in one function, half in the other

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from conftest import BUILD, EXAMPLES, Collector, alone, needs_bpf
+from conftest import BUILD, EXAMPLES, Collector, needs_bpf
 from sockets import CASES, PROTOCOLS, by_functions, check_case, check_kernel_stacks, check_names, check_pingpong, check_unix, said, script
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 
 @pytest.fixture(scope="module")

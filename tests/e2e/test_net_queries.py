@@ -3,10 +3,10 @@
 import pytest
 
 from cli.exporter import Raw, run
-from conftest import Collector, alone, needs_bpf
+from conftest import Collector, needs_bpf
 from recordings import below_syscall_cancel
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 TIMES, SIZE = 100, 1000
 
 TRAFFIC = f"""

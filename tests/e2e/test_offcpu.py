@@ -3,9 +3,9 @@
 import pathlib
 import time
 
-from conftest import EXAMPLES, alone, needs_bpf, wait_for
+from conftest import EXAMPLES, needs_bpf, wait_for
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 # Per row: the interval off the CPU that follows it.
 INTERVALS = """

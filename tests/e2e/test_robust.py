@@ -12,7 +12,7 @@ import pytest
 
 from conftest import COLLECTOR, EXAMPLES, EXPORT, Recording, alone, needs_bpf, wait_for, wait_switches
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -44,6 +44,7 @@ def test_after_kill_9_every_finished_batch_is_whole(start, spawn):
         ).fetchone()[0] == 0
 
 
+@alone  # no event may be lost
 def test_a_recording_is_read_while_it_is_written(start, spawn):
     """A reader sees only complete batches, and each time at least those that it saw before."""
     query = ("SELECT count(*) AS events, count_if(e.ustack_id IS NOT NULL AND s.stack_id IS NULL) AS without "
@@ -117,6 +118,7 @@ def test_keep_makes_room_on_a_full_disk(spawn, start, tmp_path):
         subprocess.run(["umount", mount], check=True)
 
 
+@alone  # counts what small rings lose
 def test_lost_events_are_rows(start):
     c = start("-p", "switch:u", "--ring-size", "128K", "--stack-size", "64K", "--poll", "1s")
     subprocess.run(["perf", "bench", "sched", "pipe", "-l", "100000"], check=True, capture_output=True)
@@ -137,6 +139,7 @@ def busy_scheduler(start):
     return c.stop()
 
 
+@alone  # needs free CPUs
 def test_no_loss_at_a_busy_schedulers_rate(start):
     """One of five runs must succeed: other users of the machine may take the CPU, or a wait for a file, for longer than a
     ring lasts."""
@@ -186,6 +189,7 @@ def test_an_unread_stderr_does_not_block(tmp_path):
     assert Recording(tmp_path / "r").one("SELECT count(*) FROM events") > 0
 
 
+@alone  # needs the CPUs for its crowd
 def test_a_crowd_of_busy_threads_does_not_stop_the_recording(start, spawn, compile_c):
     """With ordinary priority the collector gets a thousandth of a CPU here, and took minutes to start and to stop."""
     crowd = compile_c(

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from conftest import BUILD, Collector, alone, needs_bpf
+from conftest import BUILD, Collector, needs_bpf
 from connections import CHECKS, check, script
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 
 @pytest.fixture(scope="module")

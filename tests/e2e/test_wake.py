@@ -2,9 +2,9 @@
 """wake: each wake-up has its waker, the woken thread and the stack."""
 import subprocess
 
-from conftest import EXAMPLES, alone, needs_bpf
+from conftest import EXAMPLES, needs_bpf
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 ROUNDS = 100
 
