@@ -74,7 +74,8 @@ static void keep_chain(struct filter *f, struct queued *q, const struct item_sam
  * Returns NULL if out of memory. */
 static struct profile *profile_of(struct filter *f)
 {
-	struct profile_options o = { f->live, f->reader->clock, unwinding__jit(f->unwinding) };
+	struct profile_options o = { f->live, f->reader->clock, unwinding__jit(f->unwinding),
+				     unwinding__workers(f->unwinding) };
 
 	if (!f->profile)
 		f->profile = profile__new(&o);

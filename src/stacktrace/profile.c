@@ -9,13 +9,14 @@
 #include "pprof/builder.h"
 #include "process/process.h"
 #include "jit/jit.h"
-#include "symbol/symbol.h"
+#include "symbol/remotesymbol.h"
 
 struct profile {
 	struct builder *builder;
 	struct binaries *binaries;
 	struct kallsyms *kernel; /* NULL if unreadable, or not of the recorded kernel */
 	struct jit *jit;
+	struct workers *workers;
 	struct jit_symbol jit_symbol; /* of the current frame */
 	uint64_t first_ns, last_ns;
 };
@@ -40,6 +41,7 @@ struct profile *profile__new(const struct profile_options *o)
 		p->builder = builder__new(&builder);
 	p->kernel = o->live ? kallsyms__new("/proc/kallsyms") : NULL;
 	p->jit = o->jit;
+	p->workers = o->workers;
 	if (p->builder)
 		return p;
 	profile__free(p);
@@ -103,7 +105,7 @@ static void add_kernel_frames(struct profile *p, const struct item_sample *s, si
 }
 
 /* Names a frame by the symbols of its file. Returns false if the file could not be opened. */
-static bool name_by_file(const struct frame *f, struct named_frame *out)
+static bool name_by_file(const struct profile *p, const struct frame *f, struct named_frame *out)
 {
 	const struct mapping *m = f->map;
 	struct symbol s;
@@ -112,7 +114,7 @@ static bool name_by_file(const struct frame *f, struct named_frame *out)
 	if (!m->file || !elf_file__vaddr(m->file, out->file_offset, &vaddr))
 		return false;
 	out->offset = vaddr;
-	if (!elf_file__symbol(m->file, vaddr, &s))
+	if (!workers__symbol(p->workers, m->file, vaddr, &s))
 		return true;
 	out->name = text(s.name);
 	out->address = s.address;
@@ -157,7 +159,7 @@ static void add_user_frame(struct profile *p, const struct frame *f, const struc
 		if (out.has_file_offset)
 			out.offset = out.file_offset;
 	}
-	if (m && !name_by_file(f, &out))
+	if (m && !name_by_file(p, f, &out))
 		name_by_process(p, f, i, &out);
 	builder__frame(p->builder, &out);
 }

@@ -13,6 +13,7 @@ struct profile_options {
 	bool live;	 /* the recorded kernel is the running one */
 	bool clock;	 /* periods are nanoseconds of CPU time; if false, they count events */
 	struct jit *jit; /* names JIT code; borrowed */
+	struct workers *workers; /* read symbols; borrowed; NULL: none */
 };
 
 struct profile *profile__new(const struct profile_options *); /* NULL + errno on failure */

@@ -22,6 +22,7 @@ enum key {
 	KEY_SYSROOT,
 	KEY_DEBUGINFOD,
 	KEY_STITCH,
+	KEY_NO_SANDBOX,
 	KEY_COMPLETION,
 };
 
@@ -48,6 +49,8 @@ static const struct argp_option argp_options[] = {
 	  "Download files that are not found from the servers in $DEBUGINFOD_URLS", 2 },
 	{ "stitch", KEY_STITCH, 0, 0,
 	  "Complete truncated stacks with the callers in the thread's previous stack", 2 },
+	{ "no-sandbox", KEY_NO_SANDBOX, 0, 0,
+	  "As root, parse files in this process, not in processes without rights", 2 },
 	{ "latency", KEY_LATENCY, "TIME", 0,
 	  "Write the input of a pipe after TIME at the latest (default: 250ms)", 3 },
 	{ "status", KEY_STATUS, "FILE", 0,
@@ -160,6 +163,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_SYSROOT: o->sysroot = arg; return 0;
 	case KEY_DEBUGINFOD: o->debuginfod = true; return 0;
 	case KEY_STITCH: o->stitch = true; return 0;
+	case KEY_NO_SANDBOX: o->no_sandbox = true; return 0;
 	case KEY_COMPLETION: print_completion(arg, state); return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'; name files with -i and -o", arg);

@@ -14,6 +14,7 @@ struct options {
 	const char *status;	    /* a file, or NULL */
 	const char *sysroot;	    /* a folder, or NULL */
 	bool debuginfod, stitch;
+	bool no_sandbox; /* root parses files in this process */
 	enum mode mode;
 	enum format format; /* FORMAT_UNKNOWN: detect it */
 	enum format target; /* FORMAT_UNKNOWN: the format of the input */

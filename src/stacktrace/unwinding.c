@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/jobs.h"
 #include "base/log.h"
 #include "base/openfiles.h"
+#include "cfi/tabletask.h"
 #include "formats/itemstack.h"
 #include "jit/dumppaths.h"
+#include "symbol/nametask.h"
+#include "symbol/symtabtask.h"
 #include "unwind/walkpolicy.h"
 
 #define DOWNLOAD_PATIENCE_NS 90000000000
@@ -25,7 +29,8 @@ struct slot {
 };
 
 struct unwinding {
-	struct finder *finder; /* NULL before open_finder() */
+	struct workers *workers; /* NULL: none */
+	struct finder *finder;	 /* NULL before open_finder() */
 	struct process_table *processes;
 	struct jobs *jobs;
 	struct walk_policy policy;
@@ -99,7 +104,24 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 		u->jit = jit__new(&(struct jit_places){ .proc = u->live ? "/proc" : NULL,
 							.root = o->sysroot ? o->sysroot : "/",
 							.told = u->dump_paths });
+	if (u->jobs)
+		jobs__set_workers(u->jobs, u->workers);
 	return u->traces && u->processes && u->jobs && u->jit && open_policy(u, o) == 0;
+}
+
+/* Root's rights are not needed to parse files. Other users have no more rights than their own. */
+static const task_fn tasks[TASK_CNT] = {
+	[TASK_TABLE] = table_task__run,
+	[TASK_SYMBOLS] = symtab_task__run,
+	[TASK_NAMES] = name_task__run,
+};
+
+static bool open_workers(struct unwinding *u, const struct options *o)
+{
+	if (geteuid() != 0 || o->no_sandbox || o->mode != MODE_CACHING)
+		return true;
+	u->workers = workers__new(tasks);
+	return u->workers;
 }
 
 struct unwinding *unwinding__new(const struct options *o, bool live)
@@ -110,7 +132,7 @@ struct unwinding *unwinding__new(const struct options *o, bool live)
 		return log__error("out of memory"), NULL;
 	openfiles__raise();
 	u->live = live;
-	if (!open_finder(u, o)) {
+	if (!open_workers(u, o) || !open_finder(u, o)) {
 		unwinding__free(u);
 		return NULL;
 	}
@@ -125,14 +147,21 @@ void unwinding__free(struct unwinding *u)
 {
 	if (!u)
 		return;
+	workers__stop(u->workers);
 	jobs__free(u->jobs);
 	walk_policy__close(&u->policy);
 	jit__free(u->jit);
 	process_table__free(u->processes);
 	dump_paths__free(u->dump_paths);
 	finder__free(u->finder);
+	workers__put(u->workers);
 	free(u->traces);
 	free(u);
+}
+
+struct workers *unwinding__workers(const struct unwinding *u)
+{
+	return u->workers;
 }
 
 struct jit *unwinding__jit(const struct unwinding *u)

@@ -16,6 +16,8 @@ struct unwinding;
 struct unwinding *unwinding__new(const struct options *, bool live);
 void unwinding__free(struct unwinding *);
 
+/* Returns the processes that read files, or NULL; borrowed until unwinding__free(). */
+struct workers *unwinding__workers(const struct unwinding *);
 /* Returns what names JIT code, borrowed until unwinding__free(). */
 struct jit *unwinding__jit(const struct unwinding *);
 

@@ -86,6 +86,21 @@ struct symtab *symtab__of_block(void *block, size_t sz)
 	return t;
 }
 
+struct symtab *symtab__empty(void)
+{
+	const struct symtab_block head = { .raw_sz = 1 };
+	struct symtab_block *b = calloc(1, sizeof(*b) + 1);
+	struct symtab *t;
+
+	if (!b)
+		return NULL;
+	*b = head;
+	t = symtab__of_block(b, sizeof(*b) + 1);
+	if (!t)
+		free(b);
+	return t;
+}
+
 static bool symtab_check(const void *answer, size_t sz, void *arg)
 {
 	(void)arg;

@@ -13,6 +13,8 @@ struct symtab *symtab_task__ask(struct workers *, const struct elf_file *, int *
 /* Returns the table in a block of `sz` bytes, of which it takes ownership if it is sound; else
  * NULL. */
 struct symtab *symtab__of_block(void *block, size_t sz);
+/* Returns a table without symbols, or NULL and sets errno. */
+struct symtab *symtab__empty(void);
 /* Returns whether a block is sound. */
 bool symtab_block__is_sound(const void *block, size_t sz);
 

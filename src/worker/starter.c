@@ -59,12 +59,18 @@ static void keep_only(int fd)
 	close_from(STDERR_FILENO + 2);
 }
 
+/* A terminal and a service manager also send these signals to workers, which the program needs
+ * until its end. They end with it. */
+static const int ignored_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE };
+
 static void reset_signals(void)
 {
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
+	for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(*ignored_signals); i++)
+		signal(ignored_signals[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """stacktrace on recordings of perf. perf and sysprof's own library read the output."""
+import gzip
 import json
 import os
 import re
@@ -207,6 +208,19 @@ def test_naive_and_caching_agree(tmp_path):
         run("-i", data, "-o", tmp_path / mode, "-m", mode)
     assert_same_frames(chains(tmp_path / "naive"), chains(tmp_path / "caching"), share=0.99)
     assert sum(len(user) for _, _, user in chains(tmp_path / "caching")) > 500
+
+
+@needs_perf
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: other users have no workers")
+@pytest.mark.parametrize("ending", [".data", ".pb.gz"])
+def test_workers_change_no_byte(recorded, tmp_path, ending):
+    """Root's files are the same with and without the processes that parse."""
+    results = {}
+    for option in [], ["--no-sandbox"]:
+        out = tmp_path / f"out{len(results)}{ending}"
+        run("-i", recorded, "-o", out, *option)
+        results[len(results)] = gzip.decompress(out.read_bytes()) if ending == ".pb.gz" else out.read_bytes()
+    assert results[0] == results[1] and results[0]
 
 
 def test_modes_passthru_and_none_do_not_unwind(tmp_path):
