@@ -344,5 +344,6 @@ struct session_totals session__totals(const struct session *s)
 	process_table__stats(s->processes, &t.processes);
 	walker__stats(s->walker, &t.unwinder);
 	deferred__stats(s->deferred, &t.deferred);
+	workers__stats(jobs__workers(s->jobs), &t.workers);
 	return t;
 }

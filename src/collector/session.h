@@ -10,6 +10,7 @@
 #include "collector/tally.h"
 #include "runtime/runtimes.h"
 #include "unwind/unwinder.h"
+#include "worker/workers.h"
 
 struct session;
 struct any_probes;
@@ -53,6 +54,7 @@ struct session_totals {
 	struct process_table_stats processes;
 	struct unwinder_stats unwinder;
 	struct deferred_stats deferred;
+	struct workers_stats workers;
 };
 /* Sets the duration above which a closed span is slow. UINT64_MAX: none is. */
 void session__watch_spans(struct session *, uint64_t above_ns);

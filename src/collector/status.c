@@ -134,13 +134,18 @@ static void advise_walks(const struct session_stats *st)
 
 static void say_walks(const struct session *session)
 {
-	struct unwinder_stats u = session__totals(session).unwinder;
+	const struct session_totals t = session__totals(session);
+	const struct unwinder_stats u = t.unwinder;
+	const struct workers_stats w = t.workers;
 
 	log__debug("stacks walked by tables %lu, across code without a table %lu, by libdw's rules "
 		   "%lu; tables made %zu, from the cache %zu, in parts %zu, of files without one "
 		   "%zu, %zu bytes of them",
 		   u.flat, u.partly, u.odd, u.tables.made, u.tables.cached, u.tables.indexed,
 		   u.tables.failed, u.tables.bytes);
+	log__debug("workers: %lu started, %lu died, %lu late, %lu with answers that were refused; "
+		   "%lu requests; CPU %.2f s",
+		   w.started, w.died, w.late, w.refused, w.asked, (double)w.cpu_ns / 1e9);
 }
 
 static bool is_only_kind(size_t kind)

@@ -165,6 +165,7 @@ static struct worker *workers_take(struct workers *s, uint64_t owner)
 	struct worker *w;
 
 	pthread_mutex_lock(&s->lock);
+	s->stats.asked++;
 	w = s->stopped ? NULL : workers_pick(s, owner);
 	pthread_mutex_unlock(&s->lock);
 	if (!w)

@@ -47,6 +47,7 @@ static inline bool workers__failed(int err)
 
 struct workers_stats {
 	uint64_t started, died, late, refused; /* refused: their answers were wrong */
+	uint64_t asked;			       /* requests */
 	uint64_t cpu_ns; /* of all workers, but for those that others killed */
 };
 void workers__stats(struct workers *, struct workers_stats *); /* NULL: sets zeros */
