@@ -92,6 +92,15 @@ void sandbox__lacks_text(uint32_t lack, char text[SANDBOX_LACKS_MAX])
 					       sz ? ", " : "", lacks[i].name);
 }
 
+/* Makes the current folder, a mount, the root folder. The root of an initramfs cannot be replaced:
+ * the process only leaves it. */
+static bool sandbox_enter_root(void)
+{
+	if (syscall(SYS_pivot_root, ".", ".") == 0)
+		return umount2(".", MNT_DETACH) == 0;
+	return chroot(".") == 0;
+}
+
 /* Makes an empty, read-only root folder, and detaches all others. Returns false on failure. */
 static bool sandbox_empty_root(void)
 {
@@ -100,8 +109,7 @@ static bool sandbox_empty_root(void)
 	/* /proc is a folder on every system on which the programs run */
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 	       mount("none", "/proc", "tmpfs", flags, "size=4k,mode=555") == 0 &&
-	       chdir("/proc") == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
-	       umount2(".", MNT_DETACH) == 0 && chdir("/") == 0 &&
+	       chdir("/proc") == 0 && sandbox_enter_root() && chdir("/") == 0 &&
 	       mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL) == 0;
 }
 
