@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import COLLECTOR, ROOT, needs_bpf, wait_for
+from test_sandbox import children, starters, status_of
 
 pytestmark = needs_bpf
 
@@ -59,6 +60,16 @@ def test_a_launched_command_cannot_notify_the_service_manager(record, manager):
     assert wait_message(s, "READY=1") == []
 
 
+def users_of_workers():
+    users = set()
+    for worker in sum(map(children, starters()), []):
+        try:
+            users |= set(status_of(worker)["Uid"])
+        except OSError:  # of another test: it has ended
+            pass
+    return users
+
+
 def test_the_options_and_capabilities_of_the_unit_are_enough(spawn, manager, tmp_path):
     s, env = manager
     unit = (ROOT / "packaging/collector.service").read_text()
@@ -68,6 +79,7 @@ def test_the_options_and_capabilities_of_the_unit_are_enough(spawn, manager, tmp
     capabilities = re.search(r"^CapabilityBoundingSet=(.*)", unit, re.M)[1].lower().replace("cap_", "+").split()
     p = spawn("setpriv", "--bounding-set", ",".join(["-all", *capabilities]), "--no-new-privs", COLLECTOR, *argv[1:], env=env, stderr=-1)
     wait_message(s, "READY=1")
+    assert users_of_workers() == {"65534"}
     p.send_signal(signal.SIGTERM)
     _, err = p.communicate(timeout=120)
     assert (p.returncode, err) == (0, f"recording to {tmp_path}/recording\n")
