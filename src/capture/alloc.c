@@ -21,6 +21,7 @@
 #include "bpf/config.h"
 #include "capture/allocfunctions.h"
 #include "capture/allochooks.h"
+#include "capture/alloclibraries.h"
 #include "capture/uprobes.h"
 #include "collector.skel.h"
 
@@ -63,6 +64,7 @@ struct alloc {
 	size_t link_cnt; /* that are detached one by one */
 	enum alloc_state state;
 	uint32_t command; /* a process that is about to start a program; 0: none */
+	char *program;	  /* this program */
 	bool stop;
 };
 
@@ -277,14 +279,31 @@ static void choose_own(struct alloc *a, const uint32_t *tgids, size_t cnt)
 		add_own(a, tgids[i]);
 }
 
-/* Attaches to the C library of this process, which most programs have: then their first allocations
- * are not missed. */
-static void see_own_library(struct alloc *a)
+static void see_path(struct alloc *a, const char *path)
 {
-	see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
+	void *page = code_page__map(path);
+
+	if (!page)
+		return;
+	see_process(a, (uint32_t)getpid(), (uintptr_t)page);
+	code_page__unmap(page);
 }
 
-/* The places in the C library stay when the command's process starts its program. */
+/* Attaches to the C library of this process, which most programs have, and to the allocators beside
+ * it: then the first allocations of programs are not missed. Kernels before 6.6 attach to each
+ * function by itself, which takes too long for files that may never be mapped. */
+static void see_own_libraries(struct alloc *a)
+{
+	glob_t found = { 0 };
+
+	see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
+	if (a->multi && !alloc_libraries__find(&found))
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			see_path(a, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* The places stay when the command's process starts its program. */
 static void await_command(struct alloc *a)
 {
 	uint32_t tgid;
@@ -295,7 +314,9 @@ static void await_command(struct alloc *a)
 	if (!tgid)
 		return;
 	a->now = a->session && add_own(a, tgid) ? tgid : 0;
-	see_own_library(a);
+	see_own_libraries(a);
+	if (a->program)
+		see_path(a, a->program);
 	pthread_mutex_lock(&a->lock);
 	a->command = 0;
 	bell__ring(&a->changed);
@@ -389,10 +410,12 @@ static void *alloc_run(void *arg)
 
 	limit_rights(a);
 	if (a->early)
-		see_own_library(a);
+		see_own_libraries(a);
 	look_at_processes(a);
 	change_state(a, ALLOC_LOOKS);
 	follow_processes(a);
+	for (size_t i = 0; i < a->attached_cnt; i++)
+		uprobes__stop(a->attached[i]);
 	for (size_t i = 0; i < a->attached_cnt; i++)
 		uprobes__free(a->attached[i]);
 	change_state(a, ALLOC_ENDED);
@@ -433,7 +456,7 @@ int alloc__attach(struct alloc *a, struct collector_bpf *skel, bool early)
 	return 0;
 }
 
-void alloc__add_command(struct alloc *a, uint32_t tgid)
+void alloc__add_command(struct alloc *a, uint32_t tgid, const char *program)
 {
 	uint64_t until_ns = monotonic__ns() + ATTACH_WAIT_NS;
 
@@ -441,6 +464,7 @@ void alloc__add_command(struct alloc *a, uint32_t tgid)
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->command = tgid;
+	a->program = program ? strdup(program) : NULL;
 	bell__ring(&a->changed);
 	while (a->command && monotonic__ns() < until_ns)
 		bell__wait(&a->changed, &a->lock, until_ns);
@@ -471,5 +495,6 @@ void alloc__free(struct alloc *a)
 	if (a->running)
 		pthread_join(a->thread, NULL);
 	pthread_mutex_destroy(&a->lock);
+	free(a->program);
 	free(a);
 }

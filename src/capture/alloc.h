@@ -22,13 +22,14 @@ int alloc__prepare(struct alloc *, struct collector_bpf *, const char *way, bool
 /*
  * Starts the thread, and waits at most 2 s until it has attached to the processes that are recorded
  * now. `early`: any processes may start later, so it also attaches to the C library of this
- * process, which most of them have; their first allocations are then not missed. Returns 0 or
- * -errno (already logged).
+ * process and to the known allocators beside it; the first allocations in these are then not
+ * missed. Returns 0 or -errno (already logged).
  */
 int alloc__attach(struct alloc *, struct collector_bpf *, bool early);
-/* Attaches to the C library for a process that is about to start a program, and for no other one if
- * the kernel can do that. Waits at most 2 s. */
-void alloc__add_command(struct alloc *, uint32_t tgid);
+/* Attaches to the same libraries, and to the program, for a process that is about to start this
+ * program, and for no other one if the kernel can do that. `program` is a path, or NULL if it is
+ * not known. Waits at most 2 s. */
+void alloc__add_command(struct alloc *, uint32_t tgid, const char *program);
 /* Begins to detach and waits half a second; up to 3 s on kernels before 6.6, which detach each
  * function by itself. Returns false if the thread has not ended by then.
  * Accepts NULL. */

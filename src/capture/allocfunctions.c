@@ -43,12 +43,12 @@ static const struct alloc_name c_names[] = {
 	{ "sdallocx", ALLOC_FREE, LEAF_ALWAYS },
 };
 
-/* operator new and delete: [], nothrow, aligned, sized */
+/* operator new and delete: [], nothrow, aligned, sized. In jemalloc, new[] jumps to new. */
 static const struct alloc_name cpp_names[] = {
 	{ "_Znwm", ALLOC_SIZE, LEAF_OWN },
-	{ "_Znam", ALLOC_SIZE, LEAF_OWN },
+	{ "_Znam", ALLOC_SIZE, LEAF_NEVER },
 	{ "_ZnwmRKSt9nothrow_t", ALLOC_SIZE, LEAF_OWN },
-	{ "_ZnamRKSt9nothrow_t", ALLOC_SIZE, LEAF_OWN },
+	{ "_ZnamRKSt9nothrow_t", ALLOC_SIZE, LEAF_NEVER },
 	{ "_ZnwmSt11align_val_t", ALLOC_SIZE, LEAF_NEVER },
 	{ "_ZnamSt11align_val_t", ALLOC_SIZE, LEAF_NEVER },
 	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALLOC_SIZE, LEAF_NEVER },
@@ -130,22 +130,26 @@ static bool file_offset(const struct elf_file *f, uint64_t addr, uint64_t *off)
 	return false;
 }
 
-static bool has_address(const struct alloc_functions *l, uint64_t addr)
+static struct alloc_function *find_address(struct alloc_functions *l, uint64_t addr)
 {
 	for (size_t i = 0; i < l->cnt; i++) {
 		if (l->at[i].addr == addr)
-			return true;
+			return &l->at[i];
 	}
-	return false;
+	return NULL;
 }
 
-/* The kind of leaf is in the cookie until the library is known. */
+/* The kind of leaf is in the cookie until the library is known. A function with several names is
+ * what the best known of them says. */
 static void add_function(const struct elf_file *f, struct alloc_functions *l,
 			 const struct alloc_name *n, uint64_t addr)
 {
 	struct alloc_function fn = { .addr = addr, .cookie = n->call | (uint64_t)n->leaf << 4 };
+	struct alloc_function *known = find_address(l, addr);
 
-	if (l->cnt < ALLOC_FUNCTION_MAX && !has_address(l, addr) && file_offset(f, addr, &fn.off))
+	if (known && fn.cookie >> 4 > known->cookie >> 4)
+		known->cookie = fn.cookie;
+	if (!known && l->cnt < ALLOC_FUNCTION_MAX && file_offset(f, addr, &fn.off))
 		l->at[l->cnt++] = fn;
 }
 
@@ -210,7 +214,7 @@ static void take_functions(const struct allocator_scan *s, enum symbol_set set,
 		struct alloc_function fn = l->at[i];
 		uint64_t call = fn.cookie & ALLOC_COOKIE_CALL;
 
-		if (has_address(out, fn.addr))
+		if (find_address(out, fn.addr))
 			continue;
 		fn.cookie = call | (is_leaf(s, fn.cookie >> 4) ? ALLOC_COOKIE_LEAF : 0) |
 			    (fn.addr & ALLOC_PAGE_MASK) << ALLOC_COOKIE_PAGE;

@@ -68,8 +68,9 @@ int capture__add_target(struct capture *, uint32_t tgid);
 /* Returns true while a process that was chosen by id, or one of its descendants, exists. A process
  * that has ended and was waited for no longer exists. */
 bool capture__has_targets(const struct capture *);
-/* Records this process from its next exec on: before, the launched command runs code of ours. */
-int capture__add_command(struct capture *, uint32_t tgid);
+/* Records this process from its next exec on: before, the launched command runs code of ours.
+ * `program` is the path of what it will exec, or NULL. */
+int capture__add_command(struct capture *, uint32_t tgid, const char *program);
 /* Turns events on from *begin_ns (CLOCK_MONOTONIC), which it sets before the first drain. Writes
  * the rows of threads that are off the CPU at that time. */
 int capture__begin(struct capture *, uint64_t *begin_ns);

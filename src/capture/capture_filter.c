@@ -107,12 +107,12 @@ bool capture__has_targets(const struct capture *c)
 	return has_any(c->skel->maps.targets) || has_any(c->skel->maps.tids);
 }
 
-int capture__add_command(struct capture *c, uint32_t tgid)
+int capture__add_command(struct capture *c, uint32_t tgid, const char *program)
 {
 	int err = add_target(c, tgid, CAPTURE_FROM_EXEC);
 
 	if (!err)
-		alloc__add_command(c->alloc, tgid);
+		alloc__add_command(c->alloc, tgid, program);
 	return err;
 }
 

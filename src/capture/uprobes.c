@@ -377,15 +377,22 @@ static void uprobes_join(struct uprobes *u)
 	u->running = false;
 }
 
+void uprobes__stop(struct uprobes *u)
+{
+	pthread_mutex_lock(&u->lock);
+	u->stop = true;
+	bell__ring(&u->changed);
+	pthread_mutex_unlock(&u->lock);
+}
+
 bool uprobes__detach(struct uprobes *u)
 {
 	bool detached;
 
 	if (!u || !u->running)
 		return true;
+	uprobes__stop(u);
 	pthread_mutex_lock(&u->lock);
-	u->stop = true;
-	bell__ring(&u->changed);
 	detached = wait_state(u, UPROBES_DETACHED, DETACH_WAIT_NS);
 	pthread_mutex_unlock(&u->lock);
 	if (detached)

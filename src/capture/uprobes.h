@@ -53,6 +53,8 @@ int uprobes__add(struct uprobes *, const struct bpf_program *, const char *path,
  * (already logged).
  */
 int uprobes__attach(struct uprobes *, const struct bpf_link *locked);
+/* Begins to detach and does not wait. The kernel detaches several in the time of one. */
+void uprobes__stop(struct uprobes *);
 /* Begins to detach and waits half a second. Returns false if the kernel has not detached by then.
  * Accepts NULL. */
 bool uprobes__detach(struct uprobes *);

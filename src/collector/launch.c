@@ -110,11 +110,11 @@ static int why_not(const char *path)
 	return S_ISREG(st.st_mode) && st.st_mode & 0111 ? 0 : EACCES;
 }
 
-/* Like why_not(), for a name that is looked up in the folders of $PATH. */
-static int why_not_in_path(const char *name)
+/* Like why_not(), for a name that is looked up in the folders of $PATH. `path` has PATH_MAX bytes,
+ * and afterwards the file's path. */
+static int why_not_in_path(const char *name, char *path)
 {
 	const char *dirs = getenv("PATH");
-	char path[PATH_MAX];
 	int err = ENOENT;
 
 	if (!dirs)
@@ -123,8 +123,7 @@ static int why_not_in_path(const char *name)
 		int sz = (int)strcspn(dirs, ":");
 		int why = ENOENT;
 
-		if (snprintf(path, sizeof(path), "%.*s%s%s", sz, dirs, sz ? "/" : "", name) <
-		    (int)sizeof(path))
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", sz, dirs, sz ? "/" : "", name) < PATH_MAX)
 			why = why_not(path);
 		if (!why)
 			return 0;
@@ -150,11 +149,14 @@ int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 {
 	struct pipes p;
 	/* find mistyped commands before anything is started */
-	int err = strchr(argv[0], '/') ? why_not(argv[0]) : why_not_in_path(argv[0]);
+	bool has_path = strchr(argv[0], '/') != NULL;
+	char path[PATH_MAX];
+	int err = has_path ? why_not(argv[0]) : why_not_in_path(argv[0], path);
 
 	*l = (struct launch){ .command = argv[0], .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
 	if (err)
 		return cannot_run(l, err);
+	l->program = strdup(has_path ? argv[0] : path);
 	if (pipe2(p.go, O_CLOEXEC) || pipe2(p.exec, O_CLOEXEC))
 		goto failed;
 	l->pid = fork();
@@ -228,4 +230,5 @@ void launch__free(struct launch *l)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	free(l->program);
 }

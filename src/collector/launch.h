@@ -8,6 +8,7 @@
 
 struct launch {
 	const char *command; /* argv[0]; borrowed */
+	char *program;	     /* the path of its file; owned */
 	pid_t pid;	     /* 0: not started */
 	int go_fd;	     /* the child waits for a byte on it before it execs */
 	int exec_fd;	     /* the child's errno when exec failed; closed by a successful one */

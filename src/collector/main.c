@@ -282,7 +282,7 @@ static int begin(struct collector *c)
 	int err = 0;
 
 	if (c->options.command && !c->options.all)
-		err = capture__add_command(c->capture, (uint32_t)c->launch.pid);
+		err = capture__add_command(c->capture, (uint32_t)c->launch.pid, c->launch.program);
 	if (!err)
 		err = capture__begin(c->capture, &c->begin_ns);
 	if (err)

@@ -66,8 +66,15 @@ def bytes_of(r, function, rows):
     return float(r.one(f"SELECT coalesce(sum(amount), 0) FROM ({rows}) WHERE list_contains(list_transform(ustack, lambda f: f.name), ?)", function))
 
 
-def test_live_bytes_are_those_of_the_program(record, compile_c):
-    r = record("-p", f"alloc:u:{INTERVAL}", "--max-rate", "0", "--ring-size", "64M", "--",
+def library_path(name):
+    found = re.search(rf"^\t{re.escape(name)} .*x86-64.* => (.*)$", subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout, re.M)
+    return found[1] if found else pytest.skip(f"{name} is not installed")
+
+
+@pytest.mark.parametrize("library", ["libc.so.6", "libjemalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_live_bytes_are_those_of_the_program(record, compile_c, library):
+    """From the first allocation on: these libraries are attached to before the program starts."""
+    r = record("-p", f"alloc:u:{INTERVAL}", "--max-rate", "0", "--ring-size", "64M", "--", "env", f"LD_PRELOAD={library_path(library)}",
                compile_c(ALLOCATE, compiler="g++", suffix=".cpp", name="allocator"))
     assert r.one("SELECT count(*) FROM events WHERE kind = 'lost'") == 0
     live = {f: bytes_of(r, f, LIVE) for f in (*KEPT, "freed")}
@@ -78,8 +85,23 @@ def test_live_bytes_are_those_of_the_program(record, compile_c):
     # The weight counts allocations.
     assert r.one("SELECT sum(weight) FROM stacks WHERE kind = 'alloc' AND ustack[2].name = 'with_malloc'") == pytest.approx(25000, rel=0.07)
     # An allocation begins with the function that was called, and reaches the root.
-    assert r.one("SELECT count(*) FROM stacks WHERE kind = 'alloc' AND NOT regexp_matches(ustack[1].name, '(alloc|memalign)$')") == 0
+    assert r.one("SELECT count(*) FROM stacks WHERE kind = 'alloc' AND NOT regexp_matches(ustack[1].name, '(alloc|memalign|new.*)$')") == 0
     assert r.rows("SELECT DISTINCT unwind FROM events WHERE kind = 'alloc'") == [("root",)]
+
+
+STATIC = r"""
+#include <stdlib.h>
+#define F __attribute__((noipa))
+static char heap[1 << 20];
+F void *je_malloc(size_t sz) { return heap + sz % 2; }
+F void first(void) { for (int i = 0; i < 1000; i++) je_malloc(50); }
+int main(void) { first(); }
+"""
+
+
+def test_the_first_allocation_of_a_program_with_its_own_functions_is_seen(record, compile_c):
+    r = record("-p", "alloc:u:0", "--", compile_c(STATIC, name="own"))
+    assert r.one("SELECT count(*) FROM stacks WHERE kind = 'alloc' AND ustack[2].name = 'first'") == 1000
 
 
 def test_a_free_refers_to_its_allocation(record, compile_c):

@@ -10,6 +10,8 @@
 
 #include "bpf/alloc.h"
 #include "capture/allocfunctions.h"
+#include "capture/alloclibraries.h"
+#include "elf/namedsymbol.h"
 
 #define KB	1024ull
 #define DRAWS	(1u << 20)
@@ -150,6 +152,39 @@ static void a_library_that_calls_malloc_has_none(void **state)
 	dlclose(cpp);
 }
 
+/* Returns true if the function is one, and calls no other. */
+static bool is_leaf(const struct elf_file *f, const struct alloc_functions *l, const char *name)
+{
+	size_t left = 64u << 20;
+
+	return cookie_of(l, elf_symbol__find(f, name, &left)) & ALLOC_COOKIE_LEAF;
+}
+
+/* In jemalloc, new[] jumps to new. In tcmalloc, both are names of one function. */
+static void an_array_new_is_a_leaf_only_where_it_is_new_itself(void **state)
+{
+	static struct alloc_functions l;
+	glob_t found;
+
+	(void)state;
+	if (alloc_libraries__find(&found))
+		return globfree(&found); /* none is installed */
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		bool is_jemalloc = strstr(found.gl_pathv[i], "/libjemalloc"),
+		     is_tcmalloc = strstr(found.gl_pathv[i], "/libtcmalloc_minimal.");
+		struct elf_file *f = elf_file__open(found.gl_pathv[i]);
+
+		assert_non_null(f);
+		assert_int_equal(alloc_functions__find(f, &l), 0);
+		if (is_jemalloc || is_tcmalloc) {
+			assert_true(is_leaf(f, &l, "_Znwm"));
+			assert_int_equal(is_leaf(f, &l, "_Znam"), is_tcmalloc);
+		}
+		elf_file__put(f);
+	}
+	globfree(&found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +193,7 @@ int main(void)
 		cmocka_unit_test(an_empty_allocation_is_never_chosen),
 		cmocka_unit_test(the_functions_of_the_c_library_are_found),
 		cmocka_unit_test(a_library_that_calls_malloc_has_none),
+		cmocka_unit_test(an_array_new_is_a_leaf_only_where_it_is_new_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

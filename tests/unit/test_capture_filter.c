@@ -306,7 +306,7 @@ static void a_command_is_accepted_from_its_exec_on(void **state)
 
 	(void)state;
 	take__begin(&t, "switch:n,profile:u,exec:n");
-	assert_int_equal(capture__add_command(t.capture, (uint32_t)pid), 0);
+	assert_int_equal(capture__add_command(t.capture, (uint32_t)pid, NULL), 0);
 	take__for(&t, 30);
 	assert_int_equal(t.cnt, 0);
 	*go = true;
