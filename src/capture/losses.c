@@ -13,10 +13,23 @@ static const char *const loss_reasons[] = {
 #undef X
 };
 
-/* Returns the name for a row of the losses. The last row belongs to the filters. */
-static const char *losing_probe(size_t kind)
+/* Returns the first chosen probe that makes such events, of those of spans usdt if both are chosen.
+ * The last row of the losses belongs to the filters. */
+static const char *losing_probe(const struct capture *c, size_t kind)
 {
-	return kind == EVENT_KIND_CNT ? "filter" : event_kind__probe((enum event_kind)kind);
+	const char *name = kind == EVENT_KIND_CNT ? "filter"
+						  : event_kind__probe((enum event_kind)kind),
+		   *other = name;
+
+	for (size_t i = 0; i < c->options.probe_cnt && kind < EVENT_KIND_CNT; i++) {
+		const char *chosen = c->options.probes[i].probe->name;
+
+		if (!strcmp(chosen, name))
+			return name;
+		if (event_kind__is_of((enum event_kind)kind, chosen))
+			other = chosen;
+	}
+	return other;
 }
 
 /* Reports records with inconsistent sizes. Their kind is unknown. */
@@ -52,7 +65,7 @@ void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 		for (size_t i = 0; i < (EVENT_KIND_CNT + 1) * EVENT_LOSS_CNT; i++) {
 			size_t kind = i / EVENT_LOSS_CNT, why = i % EVENT_LOSS_CNT;
 			const struct capture_loss loss = {
-				.probe = losing_probe(kind),
+				.probe = losing_probe(c, kind),
 				.reason = loss_reasons[why],
 				.cpu = (uint32_t)cpu,
 				.cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why],

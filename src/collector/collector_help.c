@@ -92,7 +92,7 @@ static void list_probe(const struct probe *p, const char *missing, void *arg)
 	(void)arg;
 	printf("%-24s %s\n%26srows:", p->usage, p->help, "");
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		if (!strcmp(event_kind__probe((enum event_kind)k), p->name))
+		if (event_kind__is_of((enum event_kind)k, p->name))
 			printf(" %s", event_kind__name((enum event_kind)k));
 	}
 	printf("\n%26shere: %s%s\n", "", missing ? "no, " : "yes", missing ? missing : "");

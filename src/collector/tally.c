@@ -31,7 +31,7 @@ static void warn_of(struct session_stats *s, size_t kind, const struct capture_l
 void session_stats__lose(struct session_stats *s, const struct capture_loss *l)
 {
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++) {
-		if (strcmp(event_kind__probe(k), l->probe) != 0)
+		if (!event_kind__is_of(k, l->probe))
 			continue;
 		s->lost[k] += l->cnt;
 		warn_of(s, k, l);

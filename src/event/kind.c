@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/errname.h"
 
@@ -20,6 +21,11 @@ const char *event_kind__name(enum event_kind kind)
 const char *event_kind__probe(enum event_kind kind)
 {
 	return kinds[kind].probe;
+}
+
+bool event_kind__is_of(enum event_kind kind, const char *probe)
+{
+	return !strcmp(kinds[kind].probe, !strcmp(probe, "span") ? "usdt" : probe);
 }
 
 #define X(id, name) [EVENT_REASON_##id - EVENT_REASON_FIRST] = name,

@@ -78,6 +78,23 @@ def test_a_span_with_a_key_ends_on_another_thread(record, program):
     assert r.one("SELECT count(*) FROM events WHERE kind = 'switch' AND span_id != 0") == 0  # no thread is in it
 
 
+def test_lost_spans_are_counted_for_the_source_that_was_chosen(record, compile_c):
+    """16,384 spans with a key may be open at a time."""
+    program = compile_c("""
+__attribute__((noinline)) void request_begin(long id) { __asm__ volatile("" ::"r"(id) : "memory"); }
+__attribute__((noinline)) void request_end(long id) { __asm__ volatile("" ::"r"(id) : "memory"); }
+int main(void)
+{
+	for (long i = 0; i < 17000; i++)
+		request_begin(i);
+	request_end(0);
+}
+""", "-O1", name="open")
+    r = record("-p", f"span:n:{program}:request_begin=k..request_end=k", "--max-rate", "0", "--", program)
+    assert r.rows("SELECT lost_kind, reason, sum(amount)::BIGINT FROM events WHERE kind = 'lost' GROUP BY ALL") == [("span", "state_full", 17000 - 16384)]
+    assert "span: too many concurrent operations" in r.stderr
+
+
 def test_tests_choose_begins_and_ends(record, program):
     r = record("-p", f"span:{program}:query_start=s?arg1=*..{program}:query_done=d?arg1>=4", "--", program)
     rows = r.rows("SELECT trace_name, reason FROM events WHERE kind = 'trace_close' ORDER BY timestamp")

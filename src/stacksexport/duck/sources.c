@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,13 +93,14 @@ uint64_t sources__kind(const char *name, size_t sz)
 static uint64_t kinds_of(const char *probe, size_t sz)
 {
 	uint64_t kinds = 0;
+	char name[32];
 
-	for (int i = 0; i < EVENT_KIND_CNT; i++) {
-		const char *known = event_kind__probe((enum event_kind)i);
-
-		if (strlen(known) == sz && memcmp(known, probe, sz) == 0)
+	if (sz >= sizeof(name))
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)sz, probe);
+	for (int i = 0; i < EVENT_KIND_CNT; i++)
+		if (event_kind__is_of((enum event_kind)i, name))
 			kinds |= 1ull << i;
-	}
 	return kinds;
 }
 
