@@ -38,11 +38,6 @@
 #define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
 #define RUNTIMES_STEP_NS 2000000
 
-#define MEMORY_OWNERS(c)                                                   \
-	&(struct memory_owners)                                            \
-	{                                                                  \
-		process_table__files((c)->census.processes), (c)->runtimes \
-	}
 #define METRICS_SOURCES(c)                                              \
 	{                                                               \
 		(c)->capture, (c)->session, (c)->memory, (c)->recording \
@@ -205,7 +200,9 @@ static int open_session(struct collector *c)
 		return -errno;
 	session__set_probes(c->session, capture__any_probes(c->capture));
 	c->drained_ns = monotonic__ns();
-	c->memory = memory__new(MEMORY_OWNERS(c), c->census.jobs, o->max_memory_sz);
+	c->memory = memory__new(&(struct memory_owners){ process_table__files(c->census.processes),
+							 c->runtimes, session__jit(c->session) },
+				c->census.jobs, o->max_memory_sz);
 	if (!c->memory)
 		return -errno;
 	c->statusfile =

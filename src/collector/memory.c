@@ -12,7 +12,8 @@
 
 #define LOOK_NS	  500000000
 #define SWEEP_NS  5000000000
-#define SWEEP_AGE 2 /* sweeps without use: 10 to 15 s */
+#define SWEEP_AGE 2  /* sweeps without use: 10 to 15 s */
+#define JIT_AGE	  12 /* the same: 60 to 65 s, because reading a perf map costs more */
 #define TRIM_NS	  10000000000
 #define TRIM_SOON 1000000000 /* while there is too much */
 
@@ -113,13 +114,15 @@ static size_t anonymous_sz(const struct memory *m)
 	return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Frees names and rules first: the functions of programs are read again from their memory, which
- * costs more. Returns the bytes freed. */
+/* Frees names and rules first: the functions of programs, and what programs publish of their code,
+ * cost more to read again. Returns the bytes freed. */
 static size_t evict(struct memory *m, size_t sz)
 {
 	size_t freed = elf_cache__shrink(m->owners.files, sz);
 
-	return freed < sz ? freed + runtimes__shrink(m->owners.runtimes, sz - freed) : freed;
+	if (freed < sz)
+		freed += runtimes__shrink(m->owners.runtimes, sz - freed);
+	return freed < sz ? freed + jit__shrink(m->owners.jit, sz - freed) : freed;
 }
 
 /* Above the limit, free memory goes back first; then data goes until an eighth is free. */
@@ -143,6 +146,7 @@ void memory__tick(struct memory *m, uint64_t now_ns)
 	if (now_ns - m->swept_ns >= SWEEP_NS) {
 		m->swept_ns = now_ns;
 		runtimes__sweep(m->owners.runtimes);
+		m->stats.unused_sz += jit__sweep(m->owners.jit, JIT_AGE);
 		m->stats.unused_sz += elf_cache__sweep(m->owners.files, SWEEP_AGE);
 	}
 	enforce(m, now_ns);
@@ -153,4 +157,5 @@ void memory__stats(const struct memory *m, struct memory_stats *out)
 	*out = m->stats;
 	elf_cache__sizes(m->owners.files, out->slot_sz);
 	out->runtimes_sz = runtimes__sz(m->owners.runtimes);
+	out->jit_sz = jit__sz(m->owners.jit);
 }

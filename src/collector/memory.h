@@ -8,6 +8,7 @@
 
 #include "base/jobs.h"
 #include "elf/elfcache.h"
+#include "jit/jit.h"
 #include "runtime/runtimes.h"
 
 struct memory;
@@ -18,6 +19,7 @@ void memory__init_malloc(void);
 struct memory_owners { /* borrowed */
 	struct elf_cache *files;
 	struct runtimes *runtimes; /* NULL: none are recorded */
+	struct jit *jit;
 };
 /* Borrows the jobs. `max_sz`: bytes of anonymous memory, without the rings. Returns NULL and sets
  * errno. */
@@ -36,6 +38,7 @@ struct memory_stats {
 	size_t anonymous_sz;	      /* in RAM, by the kernel's count */
 	size_t slot_sz[ELF_SLOT_CNT]; /* of the data that is attached to files */
 	size_t runtimes_sz;	      /* functions and code that were read from processes */
+	size_t jit_sz;		      /* names and call-frame information that they publish */
 	uint64_t unused_sz;	      /* freed because it was not used, since the start */
 	uint64_t evicted_sz;	      /* freed because of `max_sz`, since the start */
 };

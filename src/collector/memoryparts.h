@@ -12,7 +12,7 @@ struct memory_part {
 	size_t sz; /* bytes */
 };
 
-#define MEMORY_PART_CNT 9
+#define MEMORY_PART_CNT 13
 
 void memory_parts__get(struct memory_part[MEMORY_PART_CNT], const struct session_totals *,
 		       const struct memory_stats *, const struct recording *);

@@ -328,6 +328,11 @@ uint64_t session__cpu_ns(const struct session *s)
 	return cpu_time__ns() + workers.cpu_ns;
 }
 
+struct jit *session__jit(const struct session *s)
+{
+	return s->jit;
+}
+
 struct session_totals session__totals(const struct session *s)
 {
 	const struct session_stats *st = &s->stats;
@@ -341,6 +346,8 @@ struct session_totals session__totals(const struct session *s)
 
 	t.threads = HASH_COUNT(s->threads.by_tid);
 	t.threads_sz = threads__sz(&s->threads);
+	t.unnamed_sz = stacks__unnamed_sz(s->stacks);
+	t.kernel_names_sz = stacks__kernel_names_sz(s->stacks);
 	process_table__stats(s->processes, &t.processes);
 	walker__stats(s->walker, &t.unwinder);
 	deferred__stats(s->deferred, &t.deferred);

@@ -42,15 +42,16 @@ bool session__backlog(const struct session *);
 void session__flush(struct session *, uint64_t end_ns);
 
 const struct session_stats *session__stats(const struct session *);
+struct jit *session__jit(const struct session *); /* borrowed */
 
 /* Sums over all kinds, and the work in progress. */
 struct session_totals {
 	uint64_t rows, user_stacks, to_root, lost;
-	size_t reading;	   /* files being opened or read, and tables being built */
-	size_t unnamed;	   /* stacks that wait for their names */
-	size_t nameless;   /* stacks written without names: a file system did not answer */
-	size_t threads;	   /* known ones */
-	size_t threads_sz; /* bytes */
+	size_t reading;	 /* files being opened or read, and tables being built */
+	size_t unnamed;	 /* stacks that wait for their names */
+	size_t nameless; /* stacks written without names: a file system did not answer */
+	size_t threads;	 /* known ones */
+	size_t threads_sz, unnamed_sz, kernel_names_sz; /* bytes */
 	struct process_table_stats processes;
 	struct unwinder_stats unwinder;
 	struct deferred_stats deferred;

@@ -415,10 +415,8 @@ void elf_cache__sizes(const struct elf_cache *c, size_t sz[ELF_SLOT_CNT])
 {
 	memset(sz, 0, ELF_SLOT_CNT * sizeof(*sz));
 	for (const struct entry *e = c->by_file; e; e = e->hh_file.next)
-		for (int slot = 0; slot < ELF_SLOT_CNT; slot++)
-			sz[slot] += is_in_use(e->file, slot) && slot != ELF_SLOT_TABLE
-					    ? 0
-					    : e->file->slots[slot].sz;
+		for (int slot = 0; slot < ELF_SLOT_SYMTAB_READ; slot++)
+			sz[slot] += e->file->slots[slot].sz;
 }
 
 size_t elf_cache__cnt(const struct elf_cache *c)

@@ -72,7 +72,8 @@ size_t elf_cache__cnt(const struct elf_cache *);
  */
 size_t elf_cache__sweep(struct elf_cache *, unsigned age);
 size_t elf_cache__shrink(struct elf_cache *, size_t sz);
-/* Sums the bytes in memory by slot; without slots that are pinned. */
+/* Sums the bytes in memory by slot, also of slots that are pinned and cannot be freed now. Another
+ * thread may add data to a pinned slot meanwhile. ELF_SLOT_SYMTAB_READ counts as empty. */
 void elf_cache__sizes(const struct elf_cache *, size_t sz[ELF_SLOT_CNT]);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <gelf.h>
 #include <libelf.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,10 +31,10 @@ enum elf_slot {
 struct elf_attachment {
 	void *data;
 	void (*free)(void *data);
-	size_t sz;     /* bytes in memory, for elf_cache__sizes() */
-	size_t held;   /* bytes that elf_file__hold() allowed for it */
-	unsigned age;  /* passes of elf_cache__sweep() since the last use; users set it to 0 */
-	unsigned pins; /* see elf_file__pin() */
+	atomic_size_t sz; /* bytes in memory, for elf_cache__sizes() */
+	size_t held;	  /* bytes that elf_file__hold() allowed for it */
+	unsigned age;	  /* passes of elf_cache__sweep() since the last use; users set it to 0 */
+	unsigned pins;	  /* see elf_file__pin() */
 };
 
 struct elf_file;

@@ -43,27 +43,30 @@ static struct process_code *find_oldest(const struct jit *j)
 	return oldest;
 }
 
-/* Returns the process with the most data, if all together have too much. */
 static struct process_code *find_largest(const struct jit *j)
 {
 	struct process_code *largest = j->processes;
+
+	for (struct process_code *p = largest; p; p = p->hh.next)
+		largest = p->sz > largest->sz ? p : largest;
+	return largest;
+}
+
+static size_t bytes_of_all(const struct jit *j)
+{
 	size_t bytes = 0;
 
-	for (struct process_code *p = largest; p; p = p->hh.next) {
+	for (const struct process_code *p = j->processes; p; p = p->hh.next)
 		bytes += p->sz;
-		largest = p->sz > largest->sz ? p : largest;
-	}
-	return bytes > BYTES_MAX ? largest : NULL;
+	return bytes;
 }
 
 /* The largest process is not read again for some time: a process that fills the shared memory loses
  * its own part. */
 static void keep_bounds(struct jit *j)
 {
-	struct process_code *largest;
-
-	while ((largest = find_largest(j)) != NULL)
-		process_code__empty(largest, ASIDE_NS);
+	while (bytes_of_all(j) > BYTES_MAX)
+		process_code__empty(find_largest(j), ASIDE_NS);
 	while (HASH_COUNT(j->processes) > PROCESSES_MAX)
 		jit_drop(j, find_oldest(j));
 }
@@ -254,6 +257,58 @@ uint32_t jit__generation(struct jit *j, uint32_t tgid)
 	generation = p ? p->generation : 0;
 	pthread_mutex_unlock(&j->lock);
 	return generation;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+size_t jit__sz(struct jit *j)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&j->lock);
+	bytes = bytes_of_all(j);
+	pthread_mutex_unlock(&j->lock);
+	return bytes;
+}
+
+/* Returns whether the process was used since the last sweep, and begins the next one. */
+static bool is_used(struct process_code *p)
+{
+	bool used = p->used != p->swept;
+
+	p->swept = p->used;
+	return used;
+}
+
+size_t jit__sweep(struct jit *j, unsigned age)
+{
+	struct process_code *p, *next;
+	size_t freed = 0;
+
+	pthread_mutex_lock(&j->lock);
+	HASH_ITER (hh, j->processes, p, next) {
+		p->age = is_used(p) ? 0 : p->age + 1;
+		if (p->age <= age)
+			continue;
+		freed += p->sz;
+		jit_drop(j, p);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return freed;
+}
+
+size_t jit__shrink(struct jit *j, size_t sz)
+{
+	size_t freed = 0;
+
+	pthread_mutex_lock(&j->lock);
+	for (struct process_code *p; freed < sz && (p = find_largest(j)) && p->sz;) {
+		freed += p->sz;
+		process_code__empty(p, ASIDE_NS);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return freed;
 }
 
 struct jit *jit__new(const struct jit_places *places)

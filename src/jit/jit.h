@@ -43,6 +43,16 @@ enum jit_answer jit__name(struct jit *, const struct jit_place *, struct jobs *,
  */
 uint32_t jit__generation(struct jit *, uint32_t tgid);
 
+/*
+ * Bytes in memory of all processes. jit__sweep() forgets the processes that were not used since
+ * `age` sweeps. jit__shrink() empties the largest ones until at least `sz` bytes are free, if there
+ * are so many; their files are read again when they are used. Both return the number of bytes that
+ * were freed. Call them from the thread that collects the jobs.
+ */
+size_t jit__sz(struct jit *);
+size_t jit__sweep(struct jit *, unsigned age);
+size_t jit__shrink(struct jit *, size_t sz);
+
 /* ---- for src/jit
  * ----------------------------------------------------------------------------------
  */

@@ -40,6 +40,8 @@ struct process_code {
 	atomic_uint refs;
 	UT_hash_handle hh; /* of struct jit, like: */
 	uint64_t used;	   /* time of the last use: a number that grows */
+	uint64_t swept;	   /* .used at the last jit__sweep() */
+	unsigned age;	   /* sweeps without use */
 
 	/* These do not change. */
 	uint32_t tgid;

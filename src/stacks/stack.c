@@ -352,6 +352,16 @@ size_t stacks__unnamed(const struct stacks *s)
 	return symbolizer__pending(s->symbolizer);
 }
 
+size_t stacks__unnamed_sz(const struct stacks *s)
+{
+	return symbolizer__sz(s->symbolizer);
+}
+
+size_t stacks__kernel_names_sz(const struct stacks *s)
+{
+	return s->kernel ? kallsyms__sz(s->kernel) : 0;
+}
+
 int stacks__err(const struct stacks *s)
 {
 	return s->err;

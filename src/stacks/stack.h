@@ -38,6 +38,9 @@ uint64_t stacks__kernel(struct stacks *, const uint64_t *pcs, size_t cnt, bool i
 size_t stacks__collect(struct stacks *);
 size_t stacks__unnamed(
 	const struct stacks *); /* stacks without names so far; 0: the batch may be closed */
+/* Bytes in memory of the stacks without names so far, and of the kernel's names. */
+size_t stacks__unnamed_sz(const struct stacks *);
+size_t stacks__kernel_names_sz(const struct stacks *);
 /* Returns the number of stacks that were written without names, because a file system did not
  * answer in time. */
 size_t stacks__nameless(const struct stacks *);

@@ -44,9 +44,14 @@ struct symbolizer {
 	size_t todo_frames, parked_cnt;
 	uint64_t passed_ns; /* time of the last try of all parked stacks */
 	bool asleep, stop;
-	size_t pending;	       /* private to the submitting thread */
+	size_t pending, sz;    /* private to the submitting thread; sz: bytes of these jobs */
 	pthread_mutex_t names; /* protects the readable names in symbol tables */
 };
+
+static size_t stack_job__sz(const struct stack_job *j)
+{
+	return sizeof(*j) + j->cnt * sizeof(*j->frames);
+}
 
 static void queue__put(struct queue *q, struct stack_job *j)
 {
@@ -314,6 +319,7 @@ bool symbolizer__submit(struct symbolizer *s, struct stack_job *j)
 	room = !s->stop && s->todo_frames <= WAITING_FRAMES_MAX;
 	if (room) {
 		s->pending++;
+		s->sz += stack_job__sz(j);
 		s->todo_frames += j->cnt;
 		queue__put(&s->todo, j);
 		if (s->asleep)
@@ -333,14 +339,21 @@ struct stack_job *symbolizer__take(struct symbolizer *s)
 	pthread_mutex_lock(&s->lock);
 	j = queue__take(&s->done);
 	pthread_mutex_unlock(&s->lock);
-	if (j)
+	if (j) {
 		s->pending--;
+		s->sz -= stack_job__sz(j);
+	}
 	return j;
 }
 
 size_t symbolizer__pending(const struct symbolizer *s)
 {
 	return s->pending;
+}
+
+size_t symbolizer__sz(const struct symbolizer *s)
+{
+	return s->sz;
 }
 
 /* Finishes all stacks of the queue with the names found so far. */
@@ -357,7 +370,7 @@ static void give_up(struct symbolizer *s, struct queue *q)
 /* Returns a copy of the stack, without names and references, or NULL. */
 static struct stack_job *nameless_copy(struct stack_job *j)
 {
-	struct stack_job *copy = malloc(sizeof(*copy) + j->cnt * sizeof(*copy->frames));
+	struct stack_job *copy = malloc(stack_job__sz(j));
 
 	if (!copy)
 		return NULL;
@@ -383,6 +396,7 @@ static void give_up_in_hand(struct symbolizer *s)
 		return;
 	j->stack_id = 0;
 	s->pending++;
+	s->sz += stack_job__sz(copy);
 	finish(s, copy);
 }
 

@@ -28,6 +28,7 @@ bool symbolizer__submit(struct symbolizer *, struct stack_job *);
 /* Returns a finished job, which the caller frees, or NULL if there is none yet. */
 struct stack_job *symbolizer__take(struct symbolizer *);
 size_t symbolizer__pending(const struct symbolizer *); /* submitted and not taken yet */
+size_t symbolizer__sz(const struct symbolizer *);      /* bytes of these jobs, without names */
 /*
  * Waits until all submitted jobs are finished, at most `patience_ns`. Then returns the others
  * without names, with `gave_up` set, and returns false.

@@ -214,6 +214,14 @@ void kallsyms__free(struct kallsyms *k)
 	free(k);
 }
 
+size_t kallsyms__sz(const struct kallsyms *k)
+{
+	const struct table *t = &k->table;
+
+	return t->names.sz + t->cnt * sizeof(*t->entries) + t->module_cnt * sizeof(*t->modules) +
+	       strtab__sz(k->names);
+}
+
 static const struct entry *find(const struct table *t, uint64_t addr)
 {
 	size_t lo = SEARCH_COUNT(t->entries, t->cnt, e, e->addr <= addr);

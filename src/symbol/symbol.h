@@ -45,6 +45,7 @@ struct kallsyms;
  * hides the addresses. */
 struct kallsyms *kallsyms__new(const char *path);
 void kallsyms__free(struct kallsyms *);
+size_t kallsyms__sz(const struct kallsyms *); /* bytes in memory */
 /* Finds the function at addr. For an unknown address, reads the file again, at most once a second,
  * because a module may be new. Returns false if there is none. */
 bool kallsyms__symbol(struct kallsyms *, uint64_t addr, struct symbol *);

@@ -306,6 +306,8 @@ static void unused_data_is_freed_and_files_stay(void **state)
 	assert_null(idle->slots[ELF_SLOT_TABLE].data);
 	assert_int_equal(elf_cache__sweep(c, 1), 100);
 	assert_null(mapped->slots[ELF_SLOT_UNWIND].data);
+	elf_cache__sizes(c, sz);
+	assert_int_equal(sz[ELF_SLOT_SYMBOLS], 100); /* pinned, but in memory */
 	elf_file__unpin(mapped, ELF_SLOT_SYMBOLS);
 	elf_cache__sizes(c, sz);
 	assert_int_equal(sz[ELF_SLOT_SYMBOLS], 100);

@@ -250,7 +250,45 @@ static void a_recorded_process_has_names(void **state)
 	unlink(map_path);
 }
 
-RUN_TESTS(test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_read_seldom),
+#define SWEEPS 3
+
+static void a_sweep_forgets_processes_that_are_not_used(void **state)
+{
+	size_t sz;
+
+	write_map("1000 10 a\n");
+	assert_int_equal(jit__sz(*state), 0);
+	assert_string_equal(told(*state, 0x1000), "a");
+	sz = jit__sz(*state);
+	assert_true(sz > 0);
+	for (int i = 0; i < 2 * SWEEPS; i++) {
+		assert_int_equal(jit__sweep(*state, SWEEPS), 0);
+		assert_string_equal(told(*state, 0x1000), "a");
+	}
+	assert_int_equal(jit__sweep(*state, SWEEPS), 0); /* sees the last use */
+	for (int i = 0; i < SWEEPS; i++)
+		assert_int_equal(jit__sweep(*state, SWEEPS), 0);
+	assert_int_equal(jit__sweep(*state, SWEEPS), sz);
+	assert_int_equal(jit__sz(*state), 0);
+	assert_string_equal(told(*state, 0x1000), "a"); /* reads it again */
+}
+
+static void shrinking_empties_the_largest_process(void **state)
+{
+	size_t sz;
+
+	write_map("1000 10 a\n");
+	assert_int_equal(jit__shrink(*state, 1), 0);
+	assert_string_equal(told(*state, 0x1000), "a");
+	sz = jit__sz(*state);
+	assert_int_equal(jit__shrink(*state, 1), sz);
+	assert_int_equal(jit__sz(*state), 0);
+	assert_string_equal(told(*state, 0x1000), ""); /* not read again for some time */
+}
+
+RUN_TESTS(test_with_jit(a_sweep_forgets_processes_that_are_not_used),
+	  test_with_jit(shrinking_empties_the_largest_process),
+	  test_with_jit(a_map_of_this_process), test_with_jit(a_large_map_is_read_seldom),
 	  test_with_jit(links_to_other_files_are_not_believed),
 	  test_with_jit(a_file_of_another_user_is_not_believed),
 	  test_with_jit(processes_that_ended_have_no_names),

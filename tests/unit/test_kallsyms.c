@@ -48,6 +48,9 @@ static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 static void addresses_have_symbols(void **state)
 {
 	struct kallsyms *k = load(*state, kernel);
+
+	assert_in_range(kallsyms__sz(k), sizeof("startup_64") + sizeof("bpf_prog_1234_mine"),
+			1 << 20);
 	const uint64_t text = 0xffffffff81000000, ext4 = 0xffffffffc0001000;
 	struct symbol s;
 

@@ -128,11 +128,13 @@ static void jobs_come_back_in_order(void **state)
 	struct rig *r = *state;
 
 	assert_null(symbolizer__take(r->symbolizer));
+	assert_int_equal(symbolizer__sz(r->symbolizer), 0);
 	symbolizer__wait(r->symbolizer, PATIENT_NS);
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t id = 1; id <= 100; id++)
 			symbolizer__submit(r->symbolizer, make_job(r, id));
 		assert_int_equal(symbolizer__pending(r->symbolizer), 100);
+		assert_true(symbolizer__sz(r->symbolizer) > 100 * sizeof(struct stack_job));
 		symbolizer__wait(r->symbolizer, PATIENT_NS);
 		for (uint64_t id = 1; id <= 100; id++) {
 			struct stack_job *j = symbolizer__take(r->symbolizer);
@@ -142,6 +144,7 @@ static void jobs_come_back_in_order(void **state)
 			assert_int_equal(symbolizer__pending(r->symbolizer), 100 - id);
 		}
 		assert_null(symbolizer__take(r->symbolizer));
+		assert_int_equal(symbolizer__sz(r->symbolizer), 0);
 	}
 }
 
