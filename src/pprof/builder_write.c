@@ -49,13 +49,14 @@ static void set_ranges(struct builder *b)
 
 enum origin_kind { ORIGIN_NO_FILE, ORIGIN_LIBRARY, ORIGIN_PROGRAM }; /* rising in rank */
 
-/* [jit], [vdso] and [kernel] are no files. */
-static enum origin_kind origin_kind(const struct builder *b, int64_t filename)
+/* [jit], [vdso] and [kernel] are no files. Frames of a script or a class have the address 0. */
+static enum origin_kind origin_kind(const struct builder *b, const struct mapping_entry *m)
 {
-	const char *module = strtab__str(b->strings, (uint32_t)filename, NULL);
+	const char *module = strtab__str(b->strings, m->key.module, NULL);
 	const char *so = strstr(module, ".so");
+	bool is_script = m->low == 0 && m->high == 0;
 
-	if (!module[0] || module[0] == '[')
+	if (!module[0] || module[0] == '[' || is_script)
 		return ORIGIN_NO_FILE;
 	return so && (so[3] == '\0' || so[3] == '.') ? ORIGIN_LIBRARY : ORIGIN_PROGRAM;
 }
@@ -66,7 +67,7 @@ static void add_missing_program(struct builder *b)
 	struct mapping_entry *m, *next;
 
 	HASH_ITER (hh, b->mappings, m, next) {
-		if (origin_kind(b, m->pb.filename) == ORIGIN_PROGRAM)
+		if (origin_kind(b, m) == ORIGIN_PROGRAM)
 			return;
 	}
 	builder__add_program(b);
@@ -110,6 +111,7 @@ static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
 {
 	struct candidate *candidates = calloc(p->n_mapping + 1, sizeof(*candidates));
 	Perftools__Profiles__Mapping *program;
+	struct mapping_entry *m, *next;
 	size_t best;
 
 	if (!candidates || b->err) {
@@ -117,8 +119,8 @@ static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
 		free(candidates);
 		return;
 	}
-	for (size_t i = 0; i < p->n_mapping; i++)
-		candidates[i].kind = origin_kind(b, p->mapping[i]->filename);
+	HASH_ITER (hh, b->mappings, m, next)
+		candidates[m->pb.id - 1].kind = origin_kind(b, m);
 	for (size_t i = 0; i < p->n_sample; i++) {
 		struct candidate *c = origin(p, p->sample[i], candidates);
 		int64_t value = p->sample[i]->value[BUILDER_VALUE_CNT - 1];

@@ -178,6 +178,23 @@ static void a_library_goes_before_code_without_a_file(void **state)
 	perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
+static void a_script_is_not_the_program(void **state)
+{
+	const struct named_frame script = { .name = TEXT("main"),
+					    .module = TEXT("Shop.java"),
+					    .line = 7 };
+	struct binaries *binaries;
+	struct builder *b = new_builder(&binaries, false);
+	Profile *p;
+
+	(void)state;
+	add(b, (const struct named_frame[]){ work, script }, 2, 1, 6);
+	p = finish(b, binaries);
+	assert_int_equal(p->n_mapping, 2);
+	assert_string_equal(str(p, p->mapping[0]->filename), "/bin/p");
+	perftools__profiles__profile__free_unpacked(p, NULL);
+}
+
 static void a_program_without_a_frame_is_first(void **state)
 {
 	struct binaries *binaries = binaries__new(NULL);
@@ -434,6 +451,7 @@ RUN_TESTS(cmocka_unit_test(same_stacks_are_one_sample),
 	  cmocka_unit_test(mappings_say_where_the_file_lies),
 	  cmocka_unit_test(the_program_that_most_began_in_is_first),
 	  cmocka_unit_test(a_library_goes_before_code_without_a_file),
+		cmocka_unit_test(a_script_is_not_the_program),
 	  cmocka_unit_test(a_program_without_a_frame_is_first),
 	  cmocka_unit_test(suffixes_of_the_compiler_are_left_out),
 	  cmocka_unit_test(copies_of_a_function_are_one),
