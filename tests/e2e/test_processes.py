@@ -113,9 +113,10 @@ def test_the_recording_ends_with_the_thread(start, spawn, compile_c):
 
 
 def test_a_user_is_recorded(start, spawn, public):
-    spawn(public(EXAMPLES / "sleeper"), 30, user=65534)
+    """The user is not nobody: the workers of other collectors are."""
+    spawn(public(EXAMPLES / "sleeper"), 30, user="daemon")
     spawn(EXAMPLES / "lock", 30)
-    c = start("-p", "switch:u", "--uid", "nobody")
+    c = start("-p", "switch:u", "--uid", "daemon")
     time.sleep(1)
     assert commands(c.stop()) == {"sleeper"}
 
