@@ -33,7 +33,7 @@
 #define DETACH_WAIT_NS 500000000
 #define DETACH_ONE_NS  50000000 /* of a link of a single place, on kernels before 6.6 */
 #define DETACH_MAX_NS  3000000000
-#define POLL_NS	       10000000	  /* between two looks at the number of execs */
+#define POLL_NS	       2000000	  /* between two looks at the number of execs */
 #define LOOK_NS	       250000000  /* between two looks at the processes, without an exec */
 #define FRESH_NS       1000000000 /* after an exec, in which a program maps its libraries */
 
@@ -444,7 +444,7 @@ int alloc__attach(struct alloc *a, struct collector_bpf *skel, bool early)
 		return 0;
 	a->skel = skel;
 	a->early = early;
-	err = thread__start(&a->thread, alloc_run, a);
+	err = thread__start_punctual(&a->thread, alloc_run, a);
 	a->running = !err;
 	if (err) {
 		log__error("cannot attach to the probes of alloc: %s", strerror(err));
