@@ -74,8 +74,12 @@ struct capture_runtime {
 	__u32 layout;	 /* for user space */
 	__u32 frame_sz;	 /* bytes; not 0: Ruby's frames, which lie one after the other */
 	__u32 frame_off; /* bytes; not 0: frames are objects, and their words begin here */
-	__u32 unused;
+	__u32 place;	 /* enum capture_place */
 };
+
+/* Where the state is: the thread's own, or PHP's variable. state_off[0] is its address, or counts
+ * from where the code of the executable file begins. */
+enum capture_place { CAPTURE_IN_THREAD, CAPTURE_IN_EXECUTABLE, CAPTURE_AT_ADDRESS };
 
 #define CAPTURE_WINDOW_WORDS 256 /* 2 KiB, at most CAPTURE_BOUNCE_SZ */
 
@@ -91,7 +95,34 @@ struct capture_runtime {
 #define CAPTURE_RUBY_PATH  8
 #define CAPTURE_RUBY_LABEL 9
 
-#define CAPTURE_RUBY_KNOWN 16 /* a power of two */
+/*
+ * PHP (zend_compile.h, zend_string.h). The cookie has the function's type in its lowest bits. It is
+ * made of words of the function: of one in C its name, class and handler, of another one the
+ * length and the first bytes of its name, its code, and the hash of its file's name: 0 if PHP has
+ * not needed it. capture_runtime.cookie has the indexes of handler, code and file.
+ *
+ * A function's memory may be gone when it is read: a closure's, or a script's at the end of a
+ * request. What it points to stays. A call with CAPTURE_PHP_DESCRIBED in its word is followed by
+ * such words in place of a call: .at name, .code class, .instr code, .word file, .cookie the number
+ * of its instructions, and its first line in the high 32 bits.
+ */
+#define CAPTURE_PHP_DESCRIBED	   (1ULL << 63)
+#define CAPTURE_PHP_FUNCTION_WORDS 23
+#define CAPTURE_PHP_TYPES	   7
+#define CAPTURE_PHP_INTERNAL	   1 /* ZEND_INTERNAL_FUNCTION */
+#define CAPTURE_PHP_NAME	   1 /* words of a function */
+#define CAPTURE_PHP_CLASS	   2
+#define CAPTURE_PHP_HASH	   1 /* words of a zend_string */
+#define CAPTURE_PHP_LENGTH	   2
+#define CAPTURE_PHP_STRING_WORDS   5
+/* What lies behind a text of less than 8 bytes is not its own. */
+#define CAPTURE_PHP_TEXT(words)                           \
+	EVENT_COOKIE(words[CAPTURE_PHP_LENGTH], words[3], \
+		     words[CAPTURE_PHP_LENGTH] < 8 ? 0 : words[4])
+#define CAPTURE_PHP_COOKIE(type, a, b, c) \
+	((EVENT_COOKIE(a, b, c) & ~(__u64)CAPTURE_PHP_TYPES) | (type))
+
+#define CAPTURE_KNOWN 16 /* a power of two */
 
 /* Progress along the list. */
 struct capture_calls {
@@ -104,8 +135,8 @@ struct capture_calls {
 	__u64 low, end; /* Ruby: the VM's stack */
 	struct {
 		__u64 code, cookie;
-	} known[CAPTURE_RUBY_KNOWN]; /* Ruby: functions of this event by a hash */
-	__u64 code, cookie;	     /* of the last frame */
+	} known[CAPTURE_KNOWN]; /* Ruby, PHP: functions of this event by a hash */
+	__u64 code, cookie;	/* of the last frame */
 	/* Has the window, a single frame or a function. As many words as a masked index can reach.
 	 */
 	__u64 words[2 * CAPTURE_WINDOW_WORDS];

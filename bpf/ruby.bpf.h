@@ -135,10 +135,10 @@ static __always_inline __u64 ruby__read_cookie(const struct user *u, struct capt
 static __always_inline __u64 ruby__cookie(const struct user *u, struct capture_calls *calls,
 					  __u64 code)
 {
-	__u64 i = (code >> 3 ^ code >> 7) & (CAPTURE_RUBY_KNOWN - 1);
+	__u64 i = (code >> 3 ^ code >> 7) & (CAPTURE_KNOWN - 1);
 
 	OPAQUE(i);
-	i &= CAPTURE_RUBY_KNOWN - 1;
+	i &= CAPTURE_KNOWN - 1;
 	if (calls->known[i].code != code) {
 		calls->known[i].code = code;
 		calls->known[i].cookie = ruby__read_cookie(u, calls, code);

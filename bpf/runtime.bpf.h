@@ -7,6 +7,7 @@
 #ifndef RUNTIME_BPF_H
 #define RUNTIME_BPF_H
 
+#include "bpf/php.bpf.h"
 #include "bpf/ruby.bpf.h"
 #include "bpf/user.bpf.h"
 
@@ -31,6 +32,10 @@ static __always_inline __u64 calls__state(const struct user *u, const struct cap
 {
 	__u64 tp = task__thread_pointer(u->task), state, id;
 
+	if (php__is(r))
+		return php__state(u, r);
+	if (r->place != CAPTURE_IN_THREAD)
+		return 0;
 	if (!tp)
 		return 0;
 	state = user__word(u, tp + r->state_off[0]);
@@ -56,6 +61,8 @@ static __always_inline __u64 call__cookie(const struct user *u, const struct cap
 {
 	const __u64 *words = calls->words;
 
+	if (php__is(r))
+		return php__cookie(u, calls, code);
 	if (code == calls->code)
 		return calls->cookie;
 	calls->code = code;
@@ -121,6 +128,10 @@ static __always_inline long call__copy(const struct user *u)
 	calls->next = calls->words[WORD(word + r->previous)];
 	calls->cnt++;
 	call->cookie = call__cookie(u, r, calls, call->code & r->code_mask);
+	if (php__is(r)) {
+		call->word &= ~CAPTURE_PHP_DESCRIBED;
+		php__describe(u, calls, call);
+	}
 	return 0;
 }
 
@@ -174,6 +185,8 @@ static __always_inline void list__begin(const struct user *u, struct capture_cal
 	if (base && r->indirect != CAPTURE_NOT_INDIRECT)
 		calls->next = user__word(u, base + r->indirect);
 	calls->before = calls->next; /* the innermost frame begins a window */
+	if (php__is(r))
+		__builtin_memset(calls->known, 0, sizeof(calls->known));
 }
 
 /* Finds the first frame; there may be none. */

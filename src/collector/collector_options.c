@@ -56,7 +56,7 @@ static void set_runtimes(struct options *o, const char *arg, const struct argp_s
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
 		options__wrong(state, "runtimes", arg,
-			       "a comma list of: java, javascript, python, ruby");
+			       "a comma list of: java, javascript, php, python, ruby");
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state);

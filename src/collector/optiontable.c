@@ -38,7 +38,8 @@ const struct argp_option collector_argp_options[] = {
 	  "previous stack, and mark these frames",
 	  1 },
 	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
-	  "Functions of programs that these interpreters run (java, javascript, python, ruby), "
+	  "Functions of programs that these interpreters run (java, javascript, php, python, "
+	  "ruby), "
 	  "comma-separated "
 	  "(default: "
 	  "all)",

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/activations.h"
 #include "runtime/cpython_layout.h"
 #include "runtime/threadslot.h"
 
@@ -345,10 +346,19 @@ static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *
 	return cnt;
 }
 
+/* Up to 3.10, each call has an activation of its own. */
+static size_t split_by_call(const struct runtime_calls *c, struct runtime_run *runs)
+{
+	for (size_t i = 0; i < c->cnt; i++)
+		runs[i] = (struct runtime_run){ i, 1, 0, 0 };
+	activations__assign(c, runs, c->cnt);
+	return c->cnt;
+}
+
 static size_t split(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	if (cpython__has_frame_objects(c->layout))
-		return cpython__split_by_evaluator(c, runs);
+		return split_by_call(c, runs);
 	if (c->layout->at[AT_CFRAME_PREVIOUS] != AT_NONE)
 		return split_by_entry(c, runs);
 	return split_by_owner(c, runs);

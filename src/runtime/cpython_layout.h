@@ -60,7 +60,4 @@ int cpython__decode_lines(struct script_function *, const uint8_t *table, size_t
 int cpython__decode_line_pairs(struct script_function *, const uint8_t *table, size_t sz);
 int cpython__decode_lnotab(struct script_function *, const uint8_t *table, size_t sz);
 
-/* For `split` of struct runtime, up to 3.10. */
-size_t cpython__split_by_evaluator(const struct runtime_calls *, struct runtime_run *runs);
-
 #endif

@@ -104,7 +104,7 @@ static void put_interpreted(struct expanding *x, size_t i)
 	uint64_t at;
 
 	if (x->runtime->code->function(x->in->stack, f, &at))
-		function = scripts__find(x->in->scripts, &(struct event_call){ .code = at },
+		function = scripts__find(x->in->scripts, &(struct event_call){ .code = at }, NULL,
 					 &x->awaits);
 	if (!function || !find_line(x, function, i, &out)) {
 		put_unknown(x, f);

@@ -17,7 +17,7 @@
 #define SYMBOLS_MAX (32u << 20) /* bytes of symbols that are looked through in one go */
 #define READ_MAX    (4u << 20)	/* bytes of the process's memory */
 
-const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, &ruby, NULL };
+const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, &ruby, &php, NULL };
 
 struct search {
 	int proc;
@@ -138,6 +138,10 @@ static void read_runtime(struct search *s)
 	if (l->runtime->in_file) {
 		l->layout.file = s->ino;
 		l->layout.heaps -= s->base;
+	}
+	if (l->where.place == CAPTURE_AT_ADDRESS && s->ino == l->ino) {
+		l->where.place = CAPTURE_IN_EXECUTABLE;
+		l->where.state_off[0] -= (int64_t)s->base;
 	}
 	if (!l->err && l->runtime->code && l->runtime->code->ranges)
 		l->err = l->runtime->code->ranges(&remote, &l->layout, &l->ranges);

@@ -55,6 +55,12 @@ struct runtime_run {
 	uint64_t entry;	 /* the C function that the innermost call is; 0: it is none */
 };
 
+/* A function as a call says it. */
+struct function_wanted {
+	uint64_t code, cookie;
+	struct event_call description; /* all 0: none */
+};
+
 /* A function, and which mapped files may have its code. */
 struct runtime_place {
 	const char *symbol; /* NULL: none */
@@ -84,8 +90,15 @@ struct runtime {
 	/* Reads a function. Returns 0, or -errno if it is none. */
 	int (*read)(struct remote *, const struct runtime_layout *, uint64_t code,
 		    struct script_function *);
+	/* In place of .read, where the cookie alone identifies a function: a call may be followed
+	 * by a description (CAPTURE_PHP_DESCRIBED). */
+	int (*read_described)(struct remote *, const struct runtime_layout *,
+			      const struct function_wanted *, struct script_function *);
 	/* Returns the place in a function's code that a call executes. NULL: event_call.instr. */
 	uint64_t (*instr)(const struct runtime_layout *, const struct event_call *);
+	/* Returns the innermost call's .instr by the event's registers, if they have it. Or NULL.
+	 */
+	uint64_t (*leaf_instr)(const struct event *, const struct event_call *);
 	/* Reads the function's cookie. NULL: it is made of the layout's words. */
 	uint64_t (*cookie)(struct remote *, uint64_t code);
 	bool in_file;	 /* layout->file is set */
@@ -107,6 +120,6 @@ struct runtime {
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
 
-extern const struct runtime cpython, hotspot, v8, ruby;
+extern const struct runtime cpython, hotspot, v8, ruby, php;
 
 #endif

@@ -43,6 +43,7 @@ struct runtimes {
 	bool said_full;
 	uint32_t said_version; /* the last unknown one */
 	struct event_call calls[EVENT_CALLS_MAX];
+	struct event_call descriptions[EVENT_CALLS_MAX]; /* of the functions of these; or all 0 */
 	struct runtime_run runs[EVENT_CALLS_MAX + 1];
 	struct script_call script_calls[EVENT_CALLS_MAX];
 	struct interleave_room room;
@@ -327,7 +328,11 @@ static bool fill_call(struct runtimes *r, const struct runtime_layout *l, struct
 	const struct script_function *f;
 	bool reads = false;
 
-	f = scripts__find(r->scripts, c, &reads);
+	if (!c->code) { /* a frame that only links others */
+		*out = (struct script_call){ 0 };
+		return true;
+	}
+	f = scripts__find(r->scripts, c, &r->descriptions[i], &reads);
 	*out = (struct script_call){ .script = &runtime->unknown };
 	if (!f || (!script_function__line(f, instr, &out->line) && !runtime->keeps_name))
 		return !reads;
@@ -336,6 +341,20 @@ static bool fill_call(struct runtimes *r, const struct runtime_layout *l, struct
 	out->script = runtime->is_hidden && runtime->is_hidden(&f->script) ? NULL : &f->script;
 	out->line_in = out->line ? out->line - f->first_line + 1 : 0;
 	return true;
+}
+
+/* Moves the descriptions out of the first `cnt` calls. Returns how many are left. */
+static size_t take_descriptions(struct runtimes *r, size_t cnt)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++, n++) {
+		r->calls[n] = r->calls[i];
+		r->descriptions[n] = (struct event_call){ 0 };
+		if (r->calls[n].word & CAPTURE_PHP_DESCRIBED && i + 1 < cnt)
+			r->descriptions[n] = r->calls[++i];
+	}
+	return n;
 }
 
 /* Fills .calls. Returns how many there are; sets *layout to NULL if the event makes no sense. */
@@ -350,6 +369,10 @@ static size_t take_calls(struct runtimes *r, const struct event *e, struct runti
 	c->cnt = head.cnt < EVENT_CALLS_MAX ? head.cnt : EVENT_CALLS_MAX;
 	c->layout = head.layout < r->layout_cnt ? &r->layouts[head.layout] : NULL;
 	memcpy(r->calls, bytes, c->cnt * sizeof(*r->calls));
+	if (c->layout && c->layout->runtime->read_described)
+		c->cnt = take_descriptions(r, c->cnt);
+	if (c->cnt && c->layout && c->layout->runtime->leaf_instr)
+		r->calls[0].instr = c->layout->runtime->leaf_instr(e, &r->calls[0]);
 	return c->cnt;
 }
 

@@ -22,7 +22,8 @@
 
 enum function_state { FUNCTION_WANTED, FUNCTION_READ, FUNCTION_GONE };
 
-/* The cookie distinguishes functions that had the same address at different times. */
+/* The cookie distinguishes functions that had the same address at different times. The code is 0
+ * where the cookie alone identifies a function. */
 struct function_key {
 	uint64_t code, cookie;
 };
@@ -41,10 +42,10 @@ struct host {
 	uint64_t from_ns;
 	struct runtime_layout layout;
 	struct entry *functions;
-	size_t sz;		     /* bytes */
-	bool reading;		     /* a job is under way */
-	bool used;		     /* since the last sweep */
-	struct function_key *wanted; /* for the next job */
+	size_t sz;			/* bytes */
+	bool reading;			/* a job is under way */
+	bool used;			/* since the last sweep */
+	struct function_wanted *wanted; /* for the next job */
 	size_t cnt, cap;
 	struct host *prev, *next; /* the one used last is the list's last */
 	UT_hash_handle hh;
@@ -70,6 +71,7 @@ struct reading {
 	size_t cnt, done;
 	struct {
 		struct function_key key;
+		struct function_wanted wanted;
 		int err;
 		struct script_function function;
 	} functions[];
@@ -237,22 +239,28 @@ static struct entry *entry__new(struct scripts *s, struct host *h, const struct 
 	return e;
 }
 
-static void entry__want(struct host *h, struct entry *e)
+static struct function_key key_of(const struct host *h, const struct function_wanted *w)
 {
-	struct function_key *wanted = array__room(h->wanted, h->cnt, &h->cap, sizeof(*wanted));
+	return (struct function_key){ h->layout.runtime->read_described ? 0 : w->code, w->cookie };
+}
+
+static void entry__want(struct host *h, struct entry *e, const struct function_wanted *w)
+{
+	struct function_wanted *wanted = array__room(h->wanted, h->cnt, &h->cap, sizeof(*wanted));
 
 	if (!wanted)
 		return;
 	h->wanted = wanted;
-	wanted[h->cnt++] = e->key;
+	wanted[h->cnt++] = *w;
 	e->queued = true;
 }
 
 const struct script_function *scripts__find(struct scripts *s, const struct event_call *c,
-					    bool *reads)
+					    const struct event_call *description, bool *reads)
 {
 	struct host *h = s->in_hand;
-	struct function_key key = { c->code & h->layout.code_mask, c->cookie };
+	struct function_wanted wanted = { c->code & h->layout.code_mask, c->cookie, { 0 } };
+	struct function_key key = key_of(h, &wanted);
 	struct entry *e;
 
 	HASH_FIND(hh, h->functions, &key, sizeof(key), e);
@@ -261,8 +269,10 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
 		return NULL;
 	if (e->state == FUNCTION_READ)
 		return &e->function;
-	if (!e->queued && (e->state == FUNCTION_WANTED || s->now_ns - e->read_ns > RETRY_NS))
-		entry__want(h, e);
+	if (!e->queued && (e->state == FUNCTION_WANTED || s->now_ns - e->read_ns > RETRY_NS)) {
+		wanted.description = description ? *description : wanted.description;
+		entry__want(h, e, &wanted);
+	}
 	*reads |= e->state == FUNCTION_WANTED && e->queued;
 	return NULL;
 }
@@ -272,25 +282,28 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
 
 /* Read last: what was read before is the function of the event if the cookie is still its own. */
 static bool has_cookie(struct remote *r, const struct runtime_layout *l,
-		       const struct function_key *key)
+		       const struct function_wanted *w)
 {
 	uint64_t words[3];
 
 	if (l->cookie_off == RUNTIME_NO_COOKIE)
 		return !r->err;
 	if (l->runtime->cookie)
-		return l->runtime->cookie(r, key->code) == key->cookie && !r->err;
+		return l->runtime->cookie(r, w->code) == w->cookie && !r->err;
 	for (size_t i = 0; i < 3; i++)
-		words[i] = remote__u64(r, key->code + l->cookie_off + 8 * l->cookie[i]);
-	return !r->err && EVENT_COOKIE(words[0], words[1], words[2]) == key->cookie;
+		words[i] = remote__u64(r, w->code + l->cookie_off + 8 * l->cookie[i]);
+	return !r->err && EVENT_COOKIE(words[0], words[1], words[2]) == w->cookie;
 }
 
-static int read_function(struct remote remote, const struct runtime_layout *l,
-			 const struct function_key *key, struct script_function *f)
+static int read_function(struct remote r, const struct runtime_layout *l,
+			 const struct function_wanted *w, struct script_function *f)
 {
-	int err = l->runtime->read(&remote, l, key->code, f);
+	int err;
 
-	return err ? err : has_cookie(&remote, l, key) ? 0 : -ESTALE;
+	if (l->runtime->read_described)
+		return l->runtime->read_described(&r, l, w, f);
+	err = l->runtime->read(&r, l, w->code, f);
+	return err ? err : has_cookie(&r, l, w) ? 0 : -ESTALE;
 }
 
 static void work(struct job *job)
@@ -301,8 +314,9 @@ static void work(struct job *job)
 	if (r->layout.file)
 		m.base = locate__file(r->proc, r->tgid, r->layout.file);
 	for (r->done = 0; m.mem >= 0 && r->done < r->cnt; r->done++)
-		r->functions[r->done].err = read_function(m, &r->layout, &r->functions[r->done].key,
-							  &r->functions[r->done].function);
+		r->functions[r->done].err =
+			read_function(m, &r->layout, &r->functions[r->done].wanted,
+				      &r->functions[r->done].function);
 	if (m.mem >= 0)
 		close(m.mem);
 }
@@ -360,8 +374,10 @@ void scripts__request(struct scripts *s)
 	r->tgid = h->tgid;
 	r->layout = h->layout;
 	r->cnt = h->cnt;
-	for (size_t i = 0; i < h->cnt; i++)
-		r->functions[i].key = h->wanted[i];
+	for (size_t i = 0; i < h->cnt; i++) {
+		r->functions[i].wanted = h->wanted[i];
+		r->functions[i].key = key_of(h, &h->wanted[i]);
+	}
 	h->cnt = 0;
 	h->reading = true;
 	jobs__submit(s->jobs, &r->job);

@@ -30,10 +30,10 @@ struct scripts_owner {
 bool scripts__begin(struct scripts *, const struct scripts_owner *);
 /*
  * Returns the function of a call, or NULL if it cannot be read any more, or not yet: *reads is
- * set then, and a job reads it after scripts__request().
+ * set then, and a job reads it after scripts__request(). The description may be NULL.
  */
 const struct script_function *scripts__find(struct scripts *, const struct event_call *,
-					    bool *reads);
+					    const struct event_call *description, bool *reads);
 void scripts__request(struct scripts *);
 
 #endif

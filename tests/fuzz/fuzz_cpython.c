@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fuzz.h"
+#include "script.h"
 
 #include "../unit/fakepython.h"
-
-static void check_function(struct script_function *f)
-{
-	uint32_t line;
-
-	FUZZ_CHECK(f->cnt <= SCRIPT_PLACES_MAX);
-	for (size_t i = 1; i < f->cnt; i++)
-		FUZZ_CHECK(f->places[i - 1].off < f->places[i].off);
-	if (script_function__line(f, f->start, &line))
-		FUZZ_CHECK(f->sz > 0);
-	FUZZ_CHECK(!f->script.name == !f->script.module);
-	script_function__free(f);
-}
 
 static void read_lines(int (*decode)(struct script_function *, const uint8_t *, size_t),
 		       const uint8_t *data, size_t sz)
@@ -22,7 +9,7 @@ static void read_lines(int (*decode)(struct script_function *, const uint8_t *, 
 	struct script_function f = { .first_line = 1, .sz = 1 << 20 };
 
 	decode(&f, data, sz);
-	check_function(&f);
+	script__check(&f);
 }
 
 /* The input lies over the code object, its type and its texts; all pointers can be in it. */
@@ -37,7 +24,7 @@ static void read_code(int fd, const uint8_t *data, size_t sz)
 	if (sz & 1)
 		l.version = 0x309 + (sz >> 1 & 1);
 	cpython.read(&r, &l, FAKE_CODE, &f);
-	check_function(&f);
+	script__check(&f);
 }
 
 /* The input lies over _PyRuntime and what it leads to. */
@@ -69,7 +56,7 @@ static void split(const uint8_t *data, size_t sz)
 	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = 0x1000, .calls = calls };
 	const struct mapping map = { .end = 1ull << 40, .path = "/x/python3.9" };
 	static struct trace trace;
-	size_t cnt, sum = 0;
+	size_t cnt;
 
 	l.evaluator = (struct elf_symbol_code){ 0x4000, 0x8000 };
 	trace.cnt = sz / 16 < TRACE_MAX ? sz / 16 : TRACE_MAX;
@@ -88,12 +75,7 @@ static void split(const uint8_t *data, size_t sz)
 		l.at[AT_FRAME_OWNER] = 70;
 	}
 	cnt = cpython.split(&c, runs);
-	FUZZ_CHECK(cnt <= c.cnt + 1);
-	for (size_t i = 0; i < cnt; i++) {
-		FUZZ_CHECK(runs[i].first + runs[i].cnt <= c.cnt);
-		sum += runs[i].cnt;
-	}
-	FUZZ_CHECK(sum <= c.cnt);
+	runs__check(&c, runs, cnt);
 }
 
 /* The first byte says what the rest is. */

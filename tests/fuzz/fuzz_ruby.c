@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fuzz.h"
+#include "script.h"
 
 #include "../unit/fakeruby.h"
-
-static void check_function(struct script_function *f)
-{
-	uint32_t line;
-
-	for (size_t i = 1; i < f->cnt; i++)
-		FUZZ_CHECK(f->places[i - 1].off < f->places[i].off);
-	if (script_function__line(f, f->start, &line))
-		FUZZ_CHECK(f->sz > 0);
-	FUZZ_CHECK(!f->script.name == !f->script.module);
-	script_function__free(f);
-}
 
 /* The input lies over the instruction sequence's body, its lines and its texts. */
 static void read_iseq(int fd, const uint8_t *data, size_t sz)
@@ -26,7 +14,7 @@ static void read_iseq(int fd, const uint8_t *data, size_t sz)
 	fake__put(fd, FAKE_BODY, data, sz);
 	l.at[RUBY_HAS_FLAGS_LENGTH] = sz & 1;
 	ruby.read(&r, &l, FAKE_ISEQ, &f);
-	check_function(&f);
+	script__check(&f);
 }
 
 static void read_index(int fd, const uint8_t *data, size_t sz)
@@ -41,7 +29,7 @@ static void read_index(int fd, const uint8_t *data, size_t sz)
 	fake__u32(fd, FAKE_BODY + 128, 64);
 	fake__put(fd, FAKE_INDEX, data, sz);
 	ruby.read(&r, &l, FAKE_ISEQ, &f);
-	check_function(&f);
+	script__check(&f);
 }
 
 /* The input lies over the method entry, or the table of symbols. */
@@ -55,7 +43,7 @@ static void read_method(int fd, const uint8_t *data, size_t sz)
 	fake__method(fd, FAKE_EACH << 4);
 	fake__put(fd, sz & 1 ? FAKE_METHOD : FAKE_IDS, data, sz);
 	ruby.read(&r, &l, FAKE_METHOD | CAPTURE_RUBY_CFUNC, &f);
-	check_function(&f);
+	script__check(&f);
 }
 
 /* The input lies over .data and .bss, or over the VM. */
@@ -81,18 +69,13 @@ static void split(const uint8_t *data, size_t sz)
 	const struct snapshot stack = { 0x1000, sz, data, NULL };
 	struct runtime_layout l = fake__layout();
 	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = 0x1000, .calls = calls };
-	size_t cnt, sum = 0;
+	size_t cnt;
 
 	c.cnt = sz / sizeof(*calls) < EVENT_CALLS_MAX ? sz / sizeof(*calls) : EVENT_CALLS_MAX;
 	c.cut = sz & 1;
 	memcpy(calls, data, c.cnt * sizeof(*calls));
 	cnt = ruby.split(&c, runs);
-	FUZZ_CHECK(cnt <= c.cnt + 1);
-	for (size_t i = 0; i < cnt; i++) {
-		FUZZ_CHECK(runs[i].first + runs[i].cnt <= c.cnt);
-		sum += runs[i].cnt;
-	}
-	FUZZ_CHECK(sum <= c.cnt);
+	runs__check(&c, runs, cnt);
 }
 
 /* The first byte says what the rest is. */

@@ -3,10 +3,7 @@
 #ifndef UNIT_FAKERUBY_H
 #define UNIT_FAKERUBY_H
 
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include "lib/fakememory.h"
 #include "runtime/ruby_layout.h"
 
 #define FAKE_API_VERSION 0x10000 /* ruby_api_version */
@@ -34,24 +31,7 @@
 
 static inline int fake__new(void)
 {
-	int fd = memfd_create("fakeruby", MFD_CLOEXEC);
-
-	return fd >= 0 && ftruncate(fd, FAKE_SZ) == 0 ? fd : -1;
-}
-
-static inline void fake__put(int fd, uint64_t addr, const void *data, size_t sz)
-{
-	(void)!pwrite(fd, data, sz, (off_t)addr);
-}
-
-static inline void fake__word(int fd, uint64_t addr, uint64_t word)
-{
-	fake__put(fd, addr, &word, sizeof(word));
-}
-
-static inline void fake__u32(int fd, uint64_t addr, uint32_t v)
-{
-	fake__put(fd, addr, &v, sizeof(v));
+	return fake__memory("fakeruby", FAKE_SZ);
 }
 
 static inline struct runtime_layout fake__layout(void)

@@ -6,10 +6,7 @@
 #ifndef UNIT_FAKEV8_H
 #define UNIT_FAKEV8_H
 
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include "lib/fakememory.h"
 #include "runtime/v8.h"
 
 #define FAKE_SZ	       0x80000
@@ -56,21 +53,6 @@ enum fake_type {
 	FAKE_TYPE_SHARED = 274,
 	FAKE_TYPE_FUNCTION = 500,
 };
-
-static inline void fake__put(int fd, uint64_t at, const void *data, size_t sz)
-{
-	(void)!pwrite(fd, data, sz, (off_t)at);
-}
-
-static inline void fake__word(int fd, uint64_t at, uint64_t word)
-{
-	fake__put(fd, at, &word, sizeof(word));
-}
-
-static inline void fake__u32(int fd, uint64_t at, uint32_t v)
-{
-	fake__put(fd, at, &v, sizeof(v));
-}
 
 /* A reference to the object at an address, and a small number. */
 #define OBJECT(at) ((uint64_t)(at) + 1)
@@ -267,9 +249,9 @@ static inline void fake__codes(int fd)
 
 static inline int fake__new(void)
 {
-	int fd = memfd_create("fakev8", MFD_CLOEXEC);
+	int fd = fake__memory("fakev8", FAKE_SZ);
 
-	if (fd < 0 || ftruncate(fd, FAKE_SZ) != 0)
+	if (fd < 0)
 		return -1;
 	fake__functions(fd);
 	fake__codes(fd);

@@ -85,7 +85,7 @@ static const char *name_of(struct rig *r, const struct event_call *c)
 	bool reads = false;
 
 	assert_true(scripts__begin(r->scripts, &r->owner));
-	f = scripts__find(r->scripts, c, &reads);
+	f = scripts__find(r->scripts, c, NULL, &reads);
 	scripts__request(r->scripts);
 	assert_false(f && reads);
 	return f ? f->script.name : reads ? "" : NULL;

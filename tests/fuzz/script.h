@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What holds for every function and every run that is read of an interpreter, whatever it has in
+ * its memory. */
+#ifndef FUZZ_SCRIPT_H
+#define FUZZ_SCRIPT_H
+
+#include "fuzz.h"
+
+#include "runtime/runtime.h"
+
+/* Frees the function. */
+static inline void script__check(struct script_function *f)
+{
+	uint32_t line;
+
+	FUZZ_CHECK(f->cnt <= SCRIPT_PLACES_MAX);
+	for (size_t i = 1; i < f->cnt; i++)
+		FUZZ_CHECK(f->places[i - 1].off < f->places[i].off);
+	if (script_function__line(f, f->start, &line))
+		FUZZ_CHECK(f->sz > 0);
+	FUZZ_CHECK(!f->script.name == !f->script.module);
+	script_function__free(f);
+}
+
+static inline void runs__check(const struct runtime_calls *c, const struct runtime_run *runs,
+			       size_t cnt)
+{
+	size_t sum = 0;
+
+	FUZZ_CHECK(cnt <= c->cnt + 1);
+	for (size_t i = 0; i < cnt; i++) {
+		FUZZ_CHECK(runs[i].first + runs[i].cnt <= c->cnt);
+		sum += runs[i].cnt;
+	}
+	FUZZ_CHECK(sum <= c->cnt);
+}
+
+#endif
