@@ -158,33 +158,35 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
  * of 32 bits. Arguments count from 1, 0 is none. The descriptor is what counts where the path is
  * empty. Of two paths it is the new one.
  */
-#define PATH_SYSCALLS(X)                  \
-	X(openat, 56, OPEN, 2, 0)         \
-	X(openat2, 437, OPEN, 2, 0)       \
-	X(fsync, 82, FSYNC, 0, 1)         \
-	X(fdatasync, 83, FDATASYNC, 0, 1) \
-	X(renameat, 38, RENAME, 4, 0)     \
-	X(renameat2, 276, RENAME, 4, 0)   \
-	X(unlinkat, 35, UNLINK, 2, 0)     \
-	X(fstat, 80, STAT, 0, 1)          \
-	X(newfstatat, 79, STAT, 2, 1)     \
+#define PATH_SYSCALLS(X)                              \
+	X(openat, 56, OPEN, 2, 0)                     \
+	X(openat2, 437, OPEN, 2, 0)                   \
+	X(fsync, 82, FSYNC, 0, 1)                     \
+	X(fdatasync, 83, FDATASYNC, 0, 1)             \
+	X(sync_file_range, 84, SYNC_FILE_RANGE, 0, 1) \
+	X(renameat, 38, RENAME, 4, 0)                 \
+	X(renameat2, 276, RENAME, 4, 0)               \
+	X(unlinkat, 35, UNLINK, 2, 0)                 \
+	X(fstat, 80, STAT, 0, 1)                      \
+	X(newfstatat, 79, STAT, 2, 1)                 \
 	X(statx, 291, STAT, 2, 1)
-#define PATH_SYSCALLS_32(X)                \
-	X(open, 5, OPEN, 1, 0)             \
-	X(creat, 8, OPEN, 1, 0)            \
-	X(openat, 322, OPEN, 2, 0)         \
-	X(openat2, 437, OPEN, 2, 0)        \
-	X(fsync, 118, FSYNC, 0, 1)         \
-	X(fdatasync, 148, FDATASYNC, 0, 1) \
-	X(rename, 38, RENAME, 2, 0)        \
-	X(renameat, 329, RENAME, 4, 0)     \
-	X(renameat2, 382, RENAME, 4, 0)    \
-	X(unlink, 10, UNLINK, 1, 0)        \
-	X(unlinkat, 328, UNLINK, 2, 0)     \
-	X(stat64, 195, STAT, 1, 0)         \
-	X(lstat64, 196, STAT, 1, 0)        \
-	X(fstat, 197, STAT, 0, 1)          \
-	X(newfstatat, 327, STAT, 2, 1)     \
+#define PATH_SYSCALLS_32(X)                             \
+	X(open, 5, OPEN, 1, 0)                          \
+	X(creat, 8, OPEN, 1, 0)                         \
+	X(openat, 322, OPEN, 2, 0)                      \
+	X(openat2, 437, OPEN, 2, 0)                     \
+	X(fsync, 118, FSYNC, 0, 1)                      \
+	X(fdatasync, 148, FDATASYNC, 0, 1)              \
+	X(sync_file_range2, 341, SYNC_FILE_RANGE, 0, 1) \
+	X(rename, 38, RENAME, 2, 0)                     \
+	X(renameat, 329, RENAME, 4, 0)                  \
+	X(renameat2, 382, RENAME, 4, 0)                 \
+	X(unlink, 10, UNLINK, 1, 0)                     \
+	X(unlinkat, 328, UNLINK, 2, 0)                  \
+	X(stat64, 195, STAT, 1, 0)                      \
+	X(lstat64, 196, STAT, 1, 0)                     \
+	X(fstat, 197, STAT, 0, 1)                       \
+	X(newfstatat, 327, STAT, 2, 1)                  \
 	X(statx, 397, STAT, 2, 1)
 #define SYSCALL_CNT 438
 #define UNUSED	    395 /* neither has one with that number */

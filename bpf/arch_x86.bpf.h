@@ -173,42 +173,44 @@ static __always_inline __u32 compat__accept_fd(const struct pt_regs *regs)
  * of 32 bits. Arguments count from 1, 0 is none. The descriptor is what counts where the path is
  * empty. Of two paths it is the new one.
  */
-#define PATH_SYSCALLS(X)                  \
-	X(open, 2, OPEN, 1, 0)            \
-	X(creat, 85, OPEN, 1, 0)          \
-	X(openat, 257, OPEN, 2, 0)        \
-	X(openat2, 437, OPEN, 2, 0)       \
-	X(fsync, 74, FSYNC, 0, 1)         \
-	X(fdatasync, 75, FDATASYNC, 0, 1) \
-	X(rename, 82, RENAME, 2, 0)       \
-	X(renameat, 264, RENAME, 4, 0)    \
-	X(renameat2, 316, RENAME, 4, 0)   \
-	X(unlink, 87, UNLINK, 1, 0)       \
-	X(unlinkat, 263, UNLINK, 2, 0)    \
-	X(stat, 4, STAT, 1, 0)            \
-	X(lstat, 6, STAT, 1, 0)           \
-	X(fstat, 5, STAT, 0, 1)           \
-	X(newfstatat, 262, STAT, 2, 1)    \
+#define PATH_SYSCALLS(X)                               \
+	X(open, 2, OPEN, 1, 0)                         \
+	X(creat, 85, OPEN, 1, 0)                       \
+	X(openat, 257, OPEN, 2, 0)                     \
+	X(openat2, 437, OPEN, 2, 0)                    \
+	X(fsync, 74, FSYNC, 0, 1)                      \
+	X(fdatasync, 75, FDATASYNC, 0, 1)              \
+	X(sync_file_range, 277, SYNC_FILE_RANGE, 0, 1) \
+	X(rename, 82, RENAME, 2, 0)                    \
+	X(renameat, 264, RENAME, 4, 0)                 \
+	X(renameat2, 316, RENAME, 4, 0)                \
+	X(unlink, 87, UNLINK, 1, 0)                    \
+	X(unlinkat, 263, UNLINK, 2, 0)                 \
+	X(stat, 4, STAT, 1, 0)                         \
+	X(lstat, 6, STAT, 1, 0)                        \
+	X(fstat, 5, STAT, 0, 1)                        \
+	X(newfstatat, 262, STAT, 2, 1)                 \
 	X(statx, 332, STAT, 2, 1)
-#define PATH_SYSCALLS_32(X)                \
-	X(open, 5, OPEN, 1, 0)             \
-	X(creat, 8, OPEN, 1, 0)            \
-	X(openat, 295, OPEN, 2, 0)         \
-	X(openat2, 437, OPEN, 2, 0)        \
-	X(fsync, 118, FSYNC, 0, 1)         \
-	X(fdatasync, 148, FDATASYNC, 0, 1) \
-	X(rename, 38, RENAME, 2, 0)        \
-	X(renameat, 302, RENAME, 4, 0)     \
-	X(renameat2, 353, RENAME, 4, 0)    \
-	X(unlink, 10, UNLINK, 1, 0)        \
-	X(unlinkat, 301, UNLINK, 2, 0)     \
-	X(stat, 106, STAT, 1, 0)           \
-	X(stat64, 195, STAT, 1, 0)         \
-	X(lstat, 107, STAT, 1, 0)          \
-	X(lstat64, 196, STAT, 1, 0)        \
-	X(fstat, 108, STAT, 0, 1)          \
-	X(fstat64, 197, STAT, 0, 1)        \
-	X(newfstatat, 300, STAT, 2, 1)     \
+#define PATH_SYSCALLS_32(X)                            \
+	X(open, 5, OPEN, 1, 0)                         \
+	X(creat, 8, OPEN, 1, 0)                        \
+	X(openat, 295, OPEN, 2, 0)                     \
+	X(openat2, 437, OPEN, 2, 0)                    \
+	X(fsync, 118, FSYNC, 0, 1)                     \
+	X(fdatasync, 148, FDATASYNC, 0, 1)             \
+	X(sync_file_range, 314, SYNC_FILE_RANGE, 0, 1) \
+	X(rename, 38, RENAME, 2, 0)                    \
+	X(renameat, 302, RENAME, 4, 0)                 \
+	X(renameat2, 353, RENAME, 4, 0)                \
+	X(unlink, 10, UNLINK, 1, 0)                    \
+	X(unlinkat, 301, UNLINK, 2, 0)                 \
+	X(stat, 106, STAT, 1, 0)                       \
+	X(stat64, 195, STAT, 1, 0)                     \
+	X(lstat, 107, STAT, 1, 0)                      \
+	X(lstat64, 196, STAT, 1, 0)                    \
+	X(fstat, 108, STAT, 0, 1)                      \
+	X(fstat64, 197, STAT, 0, 1)                    \
+	X(newfstatat, 300, STAT, 2, 1)                 \
 	X(statx, 383, STAT, 2, 1)
 #define SYSCALL_CNT 438
 #define UNUSED	    391 /* neither has one with that number, nor will */

@@ -11,45 +11,46 @@
  * probes[] in src/capture/probe.c; nothing else enumerates the kinds. Append only. X(id, value of
  * the column `kind`, probe that makes it)
  */
-#define EVENT_KINDS(X)                             \
-	X(PROFILE, "profile", "profile")           \
-	X(SWITCH, "switch", "switch")              \
-	X(EXEC, "exec", "exec")                    \
-	X(EXIT, "exit", "exec")                    \
-	X(FORK, "fork", "exec")                    \
-	X(BLK_READ, "blk_read", "block")           \
-	X(BLK_WRITE, "blk_write", "block")         \
-	X(BLK_FLUSH, "blk_flush", "block")         \
-	X(BLK_DISCARD, "blk_discard", "block")     \
-	X(RSS, "rss", "rss")                       \
-	X(VFS_READ, "vfs_read", "vfs")             \
-	X(VFS_WRITE, "vfs_write", "vfs")           \
-	X(FAULT, "fault", "fault")                 \
-	X(TRACE_EXIT, "trace_exit", "usdt")        \
-	X(TRACE_CLOSE, "trace_close", "usdt")      \
-	X(WAKE, "wake", "wake")                    \
-	X(TCP_SEND, "tcp_send", "net")             \
-	X(TCP_RECV, "tcp_recv", "net")             \
-	X(UDP_SEND, "udp_send", "net")             \
-	X(UDP_RECV, "udp_recv", "net")             \
-	X(TCP_RETRANSMIT, "tcp_retransmit", "tcp") \
-	X(TCP_CONNECT, "tcp_connect", "tcp")       \
-	X(TCP_ACCEPT, "tcp_accept", "tcp")         \
-	X(TCP_RESET, "tcp_reset", "tcp")           \
-	X(UNIX_SEND, "unix_send", "net")           \
-	X(UNIX_RECV, "unix_recv", "net")           \
-	X(VFS_OPEN, "vfs_open", "vfs")             \
-	X(VFS_FSYNC, "vfs_fsync", "vfs")           \
-	X(VFS_FDATASYNC, "vfs_fdatasync", "vfs")   \
-	X(VFS_RENAME, "vfs_rename", "vfs")         \
-	X(VFS_UNLINK, "vfs_unlink", "vfs")         \
-	X(VFS_STAT, "vfs_stat", "vfs")             \
-	X(ALLOC, "alloc", "alloc")                 \
-	X(FREE, "free", "alloc")                   \
-	X(UPROBE, "uprobe", "uprobe")              \
-	X(TRACEPOINT, "tracepoint", "tracepoint")  \
-	X(SDT, "sdt", "sdt")                       \
-	X(CALL, "call", "call")                    \
+#define EVENT_KINDS(X)                                       \
+	X(PROFILE, "profile", "profile")                     \
+	X(SWITCH, "switch", "switch")                        \
+	X(EXEC, "exec", "exec")                              \
+	X(EXIT, "exit", "exec")                              \
+	X(FORK, "fork", "exec")                              \
+	X(BLK_READ, "blk_read", "block")                     \
+	X(BLK_WRITE, "blk_write", "block")                   \
+	X(BLK_FLUSH, "blk_flush", "block")                   \
+	X(BLK_DISCARD, "blk_discard", "block")               \
+	X(RSS, "rss", "rss")                                 \
+	X(VFS_READ, "vfs_read", "vfs")                       \
+	X(VFS_WRITE, "vfs_write", "vfs")                     \
+	X(FAULT, "fault", "fault")                           \
+	X(TRACE_EXIT, "trace_exit", "usdt")                  \
+	X(TRACE_CLOSE, "trace_close", "usdt")                \
+	X(WAKE, "wake", "wake")                              \
+	X(TCP_SEND, "tcp_send", "net")                       \
+	X(TCP_RECV, "tcp_recv", "net")                       \
+	X(UDP_SEND, "udp_send", "net")                       \
+	X(UDP_RECV, "udp_recv", "net")                       \
+	X(TCP_RETRANSMIT, "tcp_retransmit", "tcp")           \
+	X(TCP_CONNECT, "tcp_connect", "tcp")                 \
+	X(TCP_ACCEPT, "tcp_accept", "tcp")                   \
+	X(TCP_RESET, "tcp_reset", "tcp")                     \
+	X(UNIX_SEND, "unix_send", "net")                     \
+	X(UNIX_RECV, "unix_recv", "net")                     \
+	X(VFS_OPEN, "vfs_open", "vfs")                       \
+	X(VFS_FSYNC, "vfs_fsync", "vfs")                     \
+	X(VFS_FDATASYNC, "vfs_fdatasync", "vfs")             \
+	X(VFS_SYNC_FILE_RANGE, "vfs_sync_file_range", "vfs") \
+	X(VFS_RENAME, "vfs_rename", "vfs")                   \
+	X(VFS_UNLINK, "vfs_unlink", "vfs")                   \
+	X(VFS_STAT, "vfs_stat", "vfs")                       \
+	X(ALLOC, "alloc", "alloc")                           \
+	X(FREE, "free", "alloc")                             \
+	X(UPROBE, "uprobe", "uprobe")                        \
+	X(TRACEPOINT, "tracepoint", "tracepoint")            \
+	X(SDT, "sdt", "sdt")                                 \
+	X(CALL, "call", "call")                              \
 	X(KPROBE, "kprobe", "kprobe")
 
 #define X(id, ...) EVENT_##id,

@@ -61,6 +61,7 @@ os.chdir(sys.argv[1])
 fd = os.open("new", os.O_CREAT | os.O_RDWR)
 os.fsync(fd)
 os.fdatasync(fd)
+ctypes.CDLL(None).sync_file_range(fd, ctypes.c_long(0), ctypes.c_long(0), 2)
 os.fstat(fd)
 os.rename("new", os.path.abspath("./renamed"))
 os.rename("renamed", "again", src_dir_fd=None, dst_dir_fd=os.open(".", os.O_RDONLY | os.O_DIRECTORY))
@@ -78,9 +79,9 @@ def test_calls_with_a_path(record, place):
                   "AND timestamp >= (SELECT min(timestamp) FROM events WHERE path = 'new') AND ifnull(path, '') NOT LIKE '%.%' "
                   "AND ifnull(path, '') NOT LIKE '/usr%' AND ifnull(path, '') NOT LIKE '/proc%' ORDER BY timestamp")
     rows = [row for row in rows if row[0] != "vfs_stat" or row[2] in ("new", "again")]
-    assert rows[:7] == [
+    assert rows[:8] == [
         ("vfs_open", "new", "new", "tmpfs", None, True), ("vfs_fsync", None, "new", "tmpfs", None, True),
-        ("vfs_fdatasync", None, "new", "tmpfs", None, True), ("vfs_stat", None, "new", "tmpfs", None, True),
+        ("vfs_fdatasync", None, "new", "tmpfs", None, True), ("vfs_sync_file_range", None, "new", "tmpfs", None, True), ("vfs_stat", None, "new", "tmpfs", None, True),
         ("vfs_rename", f"{place}/folder/renamed", "renamed", None, None, True), ("vfs_rename", "again", "again", None, None, True),
         ("vfs_stat", "again", "again", None, None, True),
     ]
