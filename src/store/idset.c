@@ -20,9 +20,26 @@ void idset__free(struct idset *s)
 	s->slots = NULL;
 }
 
+/* Halves the memory if the ids took less than an eighth of the slots. Returns false if it did not.
+ */
+static bool shrink(struct idset *s)
+{
+	size_t half = (s->mask + 1) / 2;
+	uint64_t *slots =
+		half >= SLOTS_MIN && s->cnt < half / 4 ? calloc(half, sizeof(*slots)) : NULL;
+
+	if (!slots)
+		return false;
+	free(s->slots);
+	s->slots = slots;
+	s->mask = half - 1;
+	return true;
+}
+
 void idset__clear(struct idset *s)
 {
-	memset(s->slots, 0, (s->mask + 1) * sizeof(*s->slots));
+	if (!shrink(s))
+		memset(s->slots, 0, (s->mask + 1) * sizeof(*s->slots));
 	s->cnt = 0;
 	s->zero = false;
 }

@@ -20,7 +20,7 @@ struct idset {
 
 int idset__init(struct idset *); /* 0 or -ENOMEM */
 void idset__free(struct idset *);
-void idset__clear(struct idset *);	     /* keeps the memory */
+void idset__clear(struct idset *); /* keeps the memory, or half of it if it was mostly free */
 int idset__add(struct idset *, uint64_t id); /* 0 or -ENOMEM */
 
 static inline size_t idset__sz(const struct idset *s)

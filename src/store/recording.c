@@ -18,7 +18,7 @@
 #define STACKS_PER_GROUP    65536
 #define FRAMES_PER_GROUP    262144
 #define PROCESSES_PER_GROUP 4096
-#define EARLIER_MAX	    (1u << 20) /* 16 MiB */
+#define EARLIER_MAX	    (1u << 18) /* 4 MiB */
 /* Rows that are copied as they come before they are turned into columns. */
 #define BLOCK	 64
 #define ROWS_MAX (1u << 28)

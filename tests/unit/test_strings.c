@@ -109,6 +109,30 @@ static void strings_have_bounds(void **state)
 	}
 }
 
+static void a_cleared_idset_gives_memory_back(void **state)
+{
+	struct idset s;
+	size_t least, most;
+
+	(void)state;
+	assert_int_equal(idset__init(&s), 0);
+	least = idset__sz(&s);
+	for (uint64_t i = 1; i <= 100000; i++)
+		assert_int_equal(idset__add(&s, i), 0);
+	most = idset__sz(&s);
+	idset__clear(&s);
+	assert_int_equal(idset__sz(&s), most); /* the next batch is probably as large */
+	for (size_t sz = most; sz > least; sz /= 2) {
+		assert_int_equal(idset__sz(&s), sz);
+		assert_int_equal(idset__add(&s, sz), 0);
+		idset__clear(&s);
+		assert_false(idset__has(&s, sz));
+	}
+	idset__clear(&s);
+	assert_int_equal(idset__sz(&s), least);
+	idset__free(&s);
+}
+
 static void idset_remembers_ids(void **state)
 {
 	struct idset s;
@@ -131,4 +155,5 @@ static void idset_remembers_ids(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(names_are_sanitized), cmocka_unit_test(strings_have_bounds),
-	  cmocka_unit_test(idset_remembers_ids))
+	  cmocka_unit_test(idset_remembers_ids),
+	  cmocka_unit_test(a_cleared_idset_gives_memory_back))
