@@ -16,7 +16,8 @@
 #include "worker/sandbox.h"
 #include "worker/starter.h"
 
-#define TRIES	     4		/* workers that may die of one request */
+#define FAILURES_MAX 16		/* of one request */
+#define YOUNG_NS     5000000000 /* after this, a failure of a request counts more */
 #define UNASKED	     UINT64_MAX /* the owner of a worker that has read no file */
 #define IDLE_MAX     4		/* workers that wait for requests */
 #define BUSY_MAX     128	/* as many as there can be threads that wait for one */
@@ -236,19 +237,31 @@ static bool may_try_again(int err)
 	return err != -ETIMEDOUT && err != -ETIME;
 }
 
-int workers__ask(struct workers *s, const struct worker_request *r, void **answer, size_t *sz)
+/*
+ * Returns how many of FAILURES_MAX a failure counts for. Other processes can kill workers, but they
+ * cannot cause wrong answers. `young`: the request is.
+ */
+static unsigned failure_weight(const struct worker_result *r, bool young)
 {
-	struct worker_result result = { .err = -ECHILD, .failed = true };
-	struct packet *p = malloc(sizeof(*p));
+	if (!may_try_again(r->err))
+		return FAILURES_MAX;
+	if (!young || r->err == -EPROTO || r->err == -EFBIG)
+		return FAILURES_MAX / 4;
+	return r->unread ? 0 : 1;
+}
 
-	*answer = NULL;
-	*sz = 0;
-	if (!p)
-		return -ENOMEM;
-	for (int tries = 1; tries <= TRIES;) {
+/* Makes the request to workers, one after another, until one does not fail. */
+static struct worker_result workers_try(struct workers *s, const struct worker_request *r,
+					struct packet *p)
+{
+	const struct worker_result none = { .err = -ECHILD, .failed = true };
+	uint64_t young_ns = monotonic__ns() + YOUNG_NS;
+	struct worker_result result = none;
+
+	for (unsigned failures = 0; failures < FAILURES_MAX && !s->stopped;) {
 		struct worker *w = workers_take(s, r->owner);
 
-		result = (struct worker_result){ .err = -ECHILD, .failed = true };
+		result = none;
 		if (!w && errno != ECHILD)
 			break;
 		if (w) {
@@ -257,11 +270,22 @@ int workers__ask(struct workers *s, const struct worker_request *r, void **answe
 		}
 		if (!result.failed)
 			break;
-		workers_note(s, r, result.err, tries == TRIES);
-		if (!may_try_again(result.err) || s->stopped)
-			break;
-		tries += !result.unread;
+		failures += failure_weight(&result, monotonic__ns() < young_ns);
+		workers_note(s, r, result.err, failures >= FAILURES_MAX);
 	}
+	return result;
+}
+
+int workers__ask(struct workers *s, const struct worker_request *r, void **answer, size_t *sz)
+{
+	struct worker_result result;
+	struct packet *p = malloc(sizeof(*p));
+
+	*answer = NULL;
+	*sz = 0;
+	if (!p)
+		return -ENOMEM;
+	result = workers_try(s, r, p);
 	free(p);
 	*answer = result.answer;
 	*sz = result.sz;

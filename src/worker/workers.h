@@ -2,8 +2,8 @@
 /*
  * Processes without rights that read and parse the files of others. The program opens a file,
  * passes the descriptor, and receives bytes, which it checks. A worker that is late, dies or
- * answers nonsense is killed. Up to three other ones get the request of a worker that was not
- * late.
+ * answers nonsense is killed. Others get the request of a worker that was not late: up to three
+ * after wrong answers, up to 15 after deaths, which other processes can cause.
  *
  * A worker never reads files of two owners, so a defect of a parser cannot change what is known
  * about the files of another user.

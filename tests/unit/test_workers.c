@@ -356,7 +356,7 @@ static void a_file_of_which_workers_die_is_given_up(void **state)
 	size_t sz;
 
 	assert_int_equal(ask_for(*state, "d", 0, &answer, &sz), -ECHILD);
-	assert_int_equal(stats_of(*state).died, 4);
+	assert_in_range(stats_of(*state).died, 4, 16); /* 16, unless they need five seconds */
 	assert_echoes(*state, "still there", 0);
 }
 
