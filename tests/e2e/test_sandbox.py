@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Processes without rights parse the files of others: what they lack, and what their deaths cost."""
 import ctypes
+import math
 import os
 import pathlib
 import random
@@ -14,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import COLLECTOR, alone, needs_bpf, wait_for, wait_worked
+from conftest import COLLECTOR, alone, needs_bpf, wait_for, wait_worked, worked
 from test_files import BUSY, lost
 
 pytestmark = [needs_bpf, alone]
@@ -106,21 +107,27 @@ def is_alive(pid):
 
 
 class Killer(threading.Thread):
-    """Kills workers at random moments."""
+    """Kills each worker after a random CPU time, so that a busy machine does not make its life shorter."""
 
     def __init__(self, starter):
         super().__init__()
-        self.starter, self.kills, self.over = starter, 0, False
+        self.starter, self.kills, self.over, self.ends = starter, 0, False, {}
+
+    def meet(self, pid):
+        """Kills the worker if its time is over, once."""
+        try:
+            if worked(pid) >= self.ends.setdefault(pid, random.random() * 0.0006):
+                os.kill(pid, signal.SIGKILL)
+                self.ends[pid] = math.inf
+                self.kills += 1
+        except OSError:
+            pass
 
     def run(self):
         while not self.over:
             for pid in filter(is_alive, children(self.starter)):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    self.kills += 1
-                except ProcessLookupError:
-                    pass
-            time.sleep(random.random() * 0.002)
+                self.meet(pid)
+            time.sleep(0.0002)
 
 
 def test_a_thousand_kills_of_workers_lose_no_row(start, compile_c, tmp_path):
