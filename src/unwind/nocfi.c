@@ -179,16 +179,24 @@ static enum unwind_status guess_caller(struct slowwalk *w, bool caller)
 	return no_cfi__follow_fp(w, caller);
 }
 
-enum unwind_status no_cfi__leave_no_code(struct slowwalk *w)
+enum unwind_status no_cfi__leave_entry(struct slowwalk *w)
 {
 	uint64_t pc, sp;
 
-	if (slowwalk__pc(w) >= ADDRESS_MIN && slowwalk__pc(w) < slowwalk__machine(w)->stack_end)
-		return UNWIND_NO_MAP; /* the mapping may have been created since */
 	if (!find_return_address(w, &pc, &sp) || !is_return_address(w, pc))
-		return UNWIND_NO_MAP;
+		return UNWIND_NO_CFI;
 	w->source = FRAME_BY_RETURN_ADDRESS;
 	return slowwalk__return_to(w, pc, sp);
+}
+
+enum unwind_status no_cfi__leave_no_code(struct slowwalk *w)
+{
+	enum unwind_status status;
+
+	if (slowwalk__pc(w) >= ADDRESS_MIN && slowwalk__pc(w) < slowwalk__machine(w)->stack_end)
+		return UNWIND_NO_MAP; /* the mapping may have been created since */
+	status = no_cfi__leave_entry(w);
+	return status == UNWIND_NO_CFI ? UNWIND_NO_MAP : status;
 }
 
 enum unwind_status no_cfi__step(struct slowwalk *w, struct libdw_rules *cfi, uint64_t place,

@@ -132,19 +132,22 @@ static bool leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
 	       slowwalk__is_behind(w, *pc, elf_code__after_nop, false);
 }
 
-/* During the system call the registers become those at the nop: the stack pointer may already be
- * restored. */
+/*
+ * During the system call the registers become those at the nop: the stack pointer may already be
+ * restored. Elsewhere in the pages is a copy of the instruction at a probe, which has not run yet
+ * (kernel/events/uprobes.c, xol_get_insn_slot()). Most probes are where a function starts.
+ */
 static enum unwind_status leave_uprobe(struct slowwalk *w)
 {
 	uint64_t off = slowwalk__pc(w) - w->map->start, at = slowwalk__sp(w), pc;
 
 	if (off >= sizeof(uprobe_pushed))
-		return UNWIND_NO_CFI;
+		return no_cfi__leave_entry(w);
 	at += uprobe_pushed[off];
 	if (!leaves_at(w, at, &pc)) {
 		at = slowwalk__sp(w) - sizeof(pc);
 		if (off != UPROBE_IN_CALL || !leaves_at(w, at, &pc))
-			return UNWIND_NO_CFI;
+			return no_cfi__leave_entry(w);
 	}
 	w->source = FRAME_BY_CFI;
 	return slowwalk__return_to(w, pc, at + sizeof(pc));

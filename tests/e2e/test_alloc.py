@@ -57,6 +57,15 @@ F void churn(void) { for (int i = 0; i < 1000; i++) je_free(je_malloc(50)); }
 int main(void) { for (;;) churn(); }
 """
 
+# Allocates all the time: many samples are at the probe, in the kernel's copy of the first instruction of malloc().
+AT_PROBES = r"""
+#include <stdlib.h>
+#define F __attribute__((noipa))
+F void *allocates(size_t sz) { void *p = malloc(sz); __asm__ volatile("" : "+r"(p)); return p; }
+F void turns(void) { for (int i = 0; i < 1000; i++) free(allocates(100)); }
+int main(void) { for (int i = 0; i < 300; i++) turns(); return 0; }
+"""
+
 LIVE = """
 SELECT ustack, amount FROM stacks a WHERE kind = 'alloc' AND NOT EXISTS (FROM events f WHERE f.kind = 'free' AND f.id = a.id)
 """
@@ -204,3 +213,11 @@ def test_a_file_that_a_user_mounted_is_left_alone(record, compile_c, spawn, tmp_
 def test_wrong_calls_are_refused(args, why):
     p = subprocess.run([COLLECTOR, "-d", "/nonexistent/x", *args, "--duration", "100ms"], capture_output=True, text=True, timeout=60)
     assert p.returncode == 2 and why in p.stderr
+
+
+def test_samples_at_a_probe_are_walked(record, compile_c):
+    r = record("-p", "alloc:n:1M,profile:u:4999", "--", compile_c(AT_PROBES, "-O2", name="probed"))
+    stacks = [(names, status, n) for names, modules, status, n in r.stacks("kind = 'profile' AND command = 'probed'") if modules[0] == "[uprobes]"]
+    assert sum(n for *_, n in stacks) > 10
+    assert {status for _, status, _ in stacks} == {"root"}
+    assert {"main"} == {names[-4] for names, *_ in stacks}, stacks

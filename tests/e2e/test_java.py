@@ -390,7 +390,7 @@ def test_virtual_threads_have_their_frames_then_those_of_their_carrier(record, c
     for stack, status, n in frames(r, "kind = 'profile'"):
         names = [f["name"] for f in stack]
         own = [(f["name"].split(".")[-1], f["line"]) for f in stack if is_java(f) and f["module"] == "Virtual.java"]
-        if any(name.startswith(("Thaw<", "Freeze<")) for name in names):
+        if any((name or "").startswith(("Thaw<", "Freeze<")) for name in names):
             continue  # the VM was writing the callers' frames
         for (callee, _), caller in zip(own, own[1:]):
             assert caller in VIRTUAL_CALLS[callee], (callee, caller, names)
