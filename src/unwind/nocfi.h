@@ -27,7 +27,7 @@ enum unwind_status no_cfi__follow_fp(struct slowwalk *, bool caller);
 enum unwind_status no_cfi__leave_no_code(struct slowwalk *);
 
 /*
- * Steps back from the first instruction of a function whose code is elsewhere. Returns
+ * Steps back from the first instruction of a function, of which the kernel runs a copy. Returns
  * UNWIND_NO_CFI if no return address is on top of the stack, or in the link register.
  */
 enum unwind_status no_cfi__leave_entry(struct slowwalk *);
