@@ -134,8 +134,9 @@ static bool leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
 
 /*
  * During the system call the registers become those at the nop: the stack pointer may already be
- * restored. Elsewhere in the pages is a copy of the instruction at a probe, which has not run yet
- * (kernel/events/uprobes.c, xol_get_insn_slot()). Most probes are where a function starts.
+ * restored. Behind the first slot of a page are copies of the instructions at probes, which have
+ * not run yet (kernel/events/uprobes.c, xol_get_insn_slot()). Most probes are where a function
+ * starts.
  */
 static enum unwind_status leave_uprobe(struct slowwalk *w)
 {
@@ -147,7 +148,7 @@ static enum unwind_status leave_uprobe(struct slowwalk *w)
 	if (!leaves_at(w, at, &pc)) {
 		at = slowwalk__sp(w) - sizeof(pc);
 		if (off != UPROBE_IN_CALL || !leaves_at(w, at, &pc))
-			return no_cfi__leave_entry(w);
+			return UNWIND_NO_CFI;
 	}
 	w->source = FRAME_BY_CFI;
 	return slowwalk__return_to(w, pc, at + sizeof(pc));

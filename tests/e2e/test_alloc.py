@@ -218,6 +218,7 @@ def test_wrong_calls_are_refused(args, why):
 def test_samples_at_a_probe_are_walked(record, compile_c):
     r = record("-p", "alloc:n:1M,profile:u:4999", "--", compile_c(AT_PROBES, "-O2", name="probed"))
     stacks = [(names, status, n) for names, modules, status, n in r.stacks("kind = 'profile' AND command = 'probed'") if modules[0] == "[uprobes]"]
-    assert sum(n for *_, n in stacks) > 10
-    assert {status for _, status, _ in stacks} == {"root"}
-    assert {"main"} == {names[-4] for names, *_ in stacks}, stacks
+    whole = [(names, n) for names, status, n in stacks if status == "root"]
+    assert {"main"} == {names[-4] for names, _ in whole}, stacks
+    # Where a return probe is hit, only the kernel knows the caller.
+    assert sum(n for _, n in whole) >= max(10, 0.8 * sum(n for *_, n in stacks)), stacks

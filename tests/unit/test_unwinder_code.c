@@ -248,6 +248,12 @@ static void uprobes_are_walked(void **state)
 		t->words[places[i].pushed] = return_into(PLAIN); /* without a nop */
 		CHECK(t, NO_CFI, 1);
 	}
+	/* a copy of the first instruction of a function */
+	leaf(state, UPROBES + 128, 8)->words[0] = return_into(PLAIN);
+	((struct fixture *)*state)->words[1] = return_into(ROOT);
+	CHECK((struct fixture *)*state, ROOT, 3);
+	leaf(state, UPROBES + 128, 8)->words[0] = 0xdead;
+	CHECK((struct fixture *)*state, NO_CFI, 1);
 	/* the kernel has popped everything except the pc */
 	leaf(state, UPROBES + 13, 8)->words[-1] = return_into(PROBED);
 	((struct fixture *)*state)->words[0] = return_into(ROOT);
