@@ -61,7 +61,7 @@ static inline void fake__string(int fd, uint64_t at, const char *text, size_t sz
 	fake__put(fd, at + 24, text, sz);
 }
 
-/* PHP with one module, whose first request has begun. */
+/* PHP with one module; the first request has begun. */
 static inline void fake__php(int fd)
 {
 	static const uint8_t execute[] = { 0x41, 0x55, 0x41, 0x54, 0x55,

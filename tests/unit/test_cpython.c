@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fakepython.h"
@@ -105,87 +104,6 @@ static void bounds_what_claims_to_be_large(void **state)
 	assert_in_range(script_function__memory(&f), 1, 65536);
 	script_function__free(&f);
 	close(fd);
-}
-
-/* ---- lines --------------------------------------------------------------------------------------
- */
-
-/* Prints first line, line table, and what co_lines() says of all functions of some modules. */
-static const char co_lines[] =
-	"import argparse, asyncio.base_events, json.decoder, typing, types\n"
-	"def each(c):\n"
-	" yield c\n"
-	" for k in c.co_consts:\n"
-	"  if isinstance(k, types.CodeType): yield from each(k)\n"
-	"def all(m):\n"
-	" return each(compile(open(m.__file__).read(), m.__file__, \"exec\"))\n"
-	"for m in (argparse, asyncio.base_events, json.decoder, typing):\n"
-	" for c in all(m):\n"
-	"  print(c.co_firstlineno, c.co_linetable.hex(), len(c.co_code),"
-	" \" \".join(f\"{a}:{l or 0}\" for a, b, l in c.co_lines()))\n";
-
-static size_t unhex(const char *hex, uint8_t *out)
-{
-	size_t n = 0;
-	unsigned byte;
-
-	while (sscanf(hex + 2 * n, "%2x", &byte) == 1)
-		out[n++] = (uint8_t)byte;
-	return n;
-}
-
-/* One line of the output: what the table says at each place that co_lines() lists. */
-static size_t check_function(char *text, uint8_t *table)
-{
-	char *first = strtok(text, " "), *hex = strtok(NULL, " "), *sz = strtok(NULL, " "), *place;
-	struct script_function f = { .first_line = (uint32_t)atoi(first),
-				     .sz = strtoul(sz, NULL, 10) };
-	size_t checked = 0;
-	unsigned off, line;
-	uint32_t found;
-
-	assert_int_equal(cpython__decode_lines(&f, table, unhex(hex, table)), 0);
-	while ((place = strtok(NULL, " \n")) != NULL) {
-		assert_int_equal(sscanf(place, "%u:%u", &off, &line), 2);
-		assert_true(script_function__line(&f, off, &found));
-		assert_int_equal(found, line);
-		checked++;
-	}
-	script_function__free(&f);
-	return checked;
-}
-
-static void decodes_lines_as_python_does(void **state)
-{
-	static char command[4096], text[1 << 20];
-	static uint8_t table[1 << 19];
-	size_t checked = 0;
-	FILE *python;
-
-	(void)state;
-	snprintf(command, sizeof(command),
-		 "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -c '%s'",
-		 co_lines);
-	python = popen(command, "r");
-	while (python && fgets(text, sizeof(text), python))
-		checked += check_function(text, table);
-	if (!python || pclose(python) != 0)
-		skip_because("decodes_lines_as_python_does: no python3 from 3.11 on");
-	assert_true(checked > 5000);
-}
-
-static void ends_with_a_cut_line_table(void **state)
-{
-	static const uint8_t cut[] = { 0x80, 0x00, 0xf0, 0x41 }, unmarked[] = { 0x80, 0x00, 0x12 };
-	static const uint8_t endless[] = { 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	struct script_function f = { .first_line = 1, .sz = 100 };
-
-	(void)state;
-	assert_int_equal(cpython__decode_lines(&f, cut, sizeof(cut)), -EINVAL);
-	assert_int_equal(cpython__decode_lines(&f, unmarked, sizeof(unmarked)), -EINVAL);
-	assert_int_equal(cpython__decode_lines(&f, endless, sizeof(endless)), -EINVAL);
-	assert_int_equal(f.cnt, 1);
-	script_function__free(&f);
 }
 
 /* ---- where calls are ----------------------------------------------------------------------------
@@ -509,8 +427,7 @@ static void splits_by_entry(void **state)
 RUN_TESTS(cmocka_unit_test(reads_names_and_lines), cmocka_unit_test(cleans_names),
 	  cmocka_unit_test(rejects_what_is_no_code_object),
 	  cmocka_unit_test(bounds_what_claims_to_be_large),
-	  cmocka_unit_test(decodes_lines_as_python_does),
-	  cmocka_unit_test(ends_with_a_cut_line_table),
+
 	  cmocka_unit_test(finds_the_slot_of_a_thread), cmocka_unit_test(takes_both_of_two_slots),
 	  cmocka_unit_test(finds_the_thread_pointer_above_a_descriptor),
 	  cmocka_unit_test(waits_for_a_runtime_that_has_not_started),
