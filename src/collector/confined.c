@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cfi/tabletask.h"
+#include "jit/codetask.h"
 #include "symbol/nametask.h"
 #include "symbol/symtabtask.h"
 #include "worker/sandbox.h"
@@ -13,6 +14,7 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_TABLE] = table_task__run,
 	[TASK_SYMBOLS] = symtab_task__run,
 	[TASK_NAMES] = name_task__run,
+	[TASK_CODE] = code_task__run,
 };
 
 int confined__begin(const struct options *o, struct workers **workers)

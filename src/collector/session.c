@@ -50,7 +50,8 @@ struct session *session__new(const struct options *o, struct recording *recordin
 	s->joins = open_ops__new();
 	s->carry = carry__new();
 	s->deferred = deferred_for(o);
-	s->jit = jit__new(&(struct jit_places){ .proc = "/proc" });
+	s->jit = jit__new(
+		&(struct jit_places){ .proc = "/proc", .workers = jobs__workers(s->jobs) });
 	if (s->jit)
 		s->stacks = stacks__new(recording, s->jit, jobs__workers(s->jobs));
 	if (s->stacks && kernel)

@@ -8,7 +8,7 @@ struct remote_file remote_file__of(const struct elf_file *f)
 
 uint64_t remote_file__owner(const struct elf_file *f)
 {
-	return f->trusted ? WORKER_TRUSTED : ((uint64_t)f->dev << 32 ^ f->owner) + 1;
+	return f->trusted ? WORKER_TRUSTED : worker_owner(f->dev, f->owner);
 }
 
 static int remote_open_debug(const struct debug_query *q, void *arg)

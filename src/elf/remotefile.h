@@ -16,8 +16,7 @@ struct remote_file {
 
 struct remote_file remote_file__of(const struct elf_file *);
 
-/* Returns .owner of requests about the file. A user may claim any owner on its own file system, so
- * the device counts, too. */
+/* Returns .owner of requests about the file. */
 uint64_t remote_file__owner(const struct elf_file *);
 
 /* ---- in a worker --------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
@@ -17,7 +16,6 @@
 #define PREFIX_SZ     16
 
 #define CHUNK_SZ 65536
-#define TURN_SZ	 (512u << 20) /* bytes read at a time */
 /* The part of a record that is used: the fixed part of a load, and the name. */
 #define HEAD_SZ (56 + SYMBOL_NAME_MAX)
 
@@ -30,7 +28,8 @@ struct record_head {
 	struct cursor rest;
 };
 
-static int read_header(struct jitdump *d, int fd, uint64_t file_sz)
+/* Returns -EAGAIN if it is not complete. */
+static int read_header(struct code_progress *d, int fd, uint64_t file_sz)
 {
 	uint8_t bytes[HEADER_SZ] = { 0 };
 	struct cursor c = cursor__on(bytes, sizeof(bytes));
@@ -48,15 +47,10 @@ static int read_header(struct jitdump *d, int fd, uint64_t file_sz)
 	d->machine = (uint16_t)cursor__u32(&c);
 	cursor__bytes(&c, 16); /* padding, pid, time */
 	d->untimed = cursor__u64(&c) & ARCH_TIMES;
+	if (file_sz < sz)
+		return -EAGAIN;
 	d->off = sz;
 	return 0;
-}
-
-static int add(struct codemap *m, const struct code *c)
-{
-	int err = codemap__add(m, c);
-
-	return err == -EINVAL ? 0 : err; /* stubs may be empty */
 }
 
 /* Data for the next loaded function; valid as long as the chunk. */
@@ -85,8 +79,8 @@ static void unwinding_info(struct record_head *r, struct pending *p)
 	*p = (struct pending){ at, sz - hdr_sz, r->sz };
 }
 
-static int load(const struct jitdump *d, struct record_head *r, const struct pending *p,
-		struct codemap *m)
+static void load(const struct code_progress *d, struct record_head *r, const struct pending *p,
+		 struct code_list *l)
 {
 	struct code c = { .time_ns = d->untimed ? 0 : r->time_ns,
 			  .frames = p->frames,
@@ -100,31 +94,27 @@ static int load(const struct jitdump *d, struct record_head *r, const struct pen
 	c.sz = cursor__u64(&r->rest);
 	cursor__bytes(&r->rest, 8); /* index */
 	if (r->rest.err)
-		return 0;
+		return;
 	sz = strnlen((const char *)r->rest.pos, cursor__left(&r->rest) < sizeof(name)
 							? cursor__left(&r->rest)
 							: sizeof(name) - 1);
 	memcpy(name, r->rest.pos, sz);
 	name[sz] = '\0';
 	c.name = name;
-	return add(m, &c);
+	code_list__add(l, &c);
 }
 
-static int move(const struct jitdump *d, struct record_head *r, struct codemap *m)
+static void move(const struct code_progress *d, struct record_head *r, struct code_list *l)
 {
-	uint64_t from, to, time_ns = d->untimed ? UINT64_MAX : r->time_ns;
-	struct code c;
+	struct code c = { .time_ns = d->untimed ? 0 : r->time_ns };
+	uint64_t from;
 
 	cursor__bytes(&r->rest, 16); /* pid, tid, vma */
 	from = cursor__u64(&r->rest);
-	to = cursor__u64(&r->rest);
-	if (r->rest.err || !codemap__find(m, from, time_ns, &c) || c.start != from)
-		return 0;
-	c.start = to;
-	c.frames_sz = 0; /* they are relative to the old address */
+	c.start = cursor__u64(&r->rest);
 	c.sz = cursor__u64(&r->rest);
-	c.time_ns = d->untimed ? 0 : r->time_ns;
-	return r->rest.err ? 0 : add(m, &c);
+	if (!r->rest.err)
+		code_list__move(l, from, &c);
 }
 
 /* Reads the head of a record that ends at most `left` bytes away; .sz is 0 if it is incomplete. */
@@ -145,20 +135,19 @@ static int next_record(const uint8_t *at, size_t have, uint64_t left, struct rec
 	return 0;
 }
 
-static int add_record(const struct jitdump *d, struct record_head *r, struct pending *p,
-		      struct codemap *m)
+static void add_record(const struct code_progress *d, struct record_head *r, struct pending *p,
+		       struct code_list *l)
 {
 	const struct pending before = *p;
 
 	if (r->id == CODE_LOAD || r->id == UNWINDING_INFO)
 		*p = (struct pending){ 0 };
 	if (r->id == CODE_LOAD)
-		return load(d, r, &before, m);
+		load(d, r, &before, l);
 	if (r->id == CODE_MOVE)
-		return move(d, r, m);
+		move(d, r, l);
 	if (r->id == UNWINDING_INFO)
 		unwinding_info(r, p);
-	return 0;
 }
 
 /* Returns the bytes that must be available from here on: call-frame information belongs to the
@@ -173,67 +162,53 @@ static size_t wanted(const uint8_t *at, size_t have)
 	return sz + HEAD_SZ;
 }
 
-/* Adds the records of a chunk that starts `left` bytes before the end of the file. Returns their
- * bytes (the last record may extend past the chunk), or -errno. */
-static ssize_t add_records(const struct jitdump *d, struct cursor chunk, uint64_t left,
-			   struct codemap *m)
+/* Adds the records of a chunk that starts `left` bytes before the end of the file, until the list
+ * is full. Returns their bytes (the last record may extend past the chunk), and sets `*err`. */
+static uint64_t add_records(const struct code_progress *d, struct cursor chunk, uint64_t left,
+			    struct code_list *l, int *err)
 {
 	const uint8_t *at = chunk.pos;
 	struct pending p = { 0 };
 	uint64_t done = 0, last = 0;
 	size_t have = cursor__left(&chunk);
 
-	while (done < have && (have == left || have - done >= wanted(at + done, have - done))) {
+	while (done < have && (p.frames || !code_list__is_full(l)) &&
+	       (have == left || have - done >= wanted(at + done, have - done))) {
 		struct record_head r;
-		int err = next_record(at + done, have - done, left - done, &r);
 
-		if (!err && r.sz == 0)
+		*err = next_record(at + done, have - done, left - done, &r);
+		if (*err || r.sz == 0)
 			break;
-		if (!err)
-			err = add_record(d, &r, &p, m);
-		if (err)
-			return err;
+		add_record(d, &r, &p, l);
 		last = r.sz;
 		done += r.sz;
 	}
 	/* Data of a function that is not complete yet is read again with it. */
-	return (ssize_t)(p.frames && last == p.record_sz ? done - last : done);
+	return p.frames && last == p.record_sz ? done - last : done;
 }
 
-static ssize_t add_locked(const struct jitdump *d, struct cursor chunk, uint64_t left,
-			  struct codemap *m)
+/* Adds the records of the next chunk. Returns their bytes, and sets `*err`. */
+static uint64_t add_chunk(const struct code_progress *d, const struct code_part *part,
+			  struct code_list *l, int *err)
 {
-	ssize_t done;
+	uint64_t left = part->end - d->off;
+	uint8_t bytes[CHUNK_SZ];
+	ssize_t got = pread(part->fd, bytes, left < CHUNK_SZ ? left : CHUNK_SZ, (off_t)d->off);
 
-	if (d->lock)
-		pthread_mutex_lock(d->lock);
-	done = add_records(d, chunk, left, m);
-	if (d->lock)
-		pthread_mutex_unlock(d->lock);
-	return done;
+	if (got < 0)
+		*err = -errno;
+	return got > 0 ? add_records(d, cursor__on(bytes, (size_t)got), left, l, err) : 0;
 }
 
-int jitdump__read(struct jitdump *d, int fd, struct codemap *m)
+int jitdump__read(struct code_progress *d, const struct code_part *part, struct code_list *l)
 {
-	uint8_t chunk[CHUNK_SZ];
-	struct stat st;
-	ssize_t got = 1;
-	int err = fstat(fd, &st) == 0 ? 0 : -errno;
-	uint64_t begin;
+	int err = d->off == 0 ? read_header(d, part->fd, part->end) : 0;
+	uint64_t done = 1;
 
-	if (!err && d->off == 0)
-		err = read_header(d, fd, (uint64_t)st.st_size);
-	begin = d->off;
-	while (!err && got > 0 && d->off < (uint64_t)st.st_size && d->off - begin < TURN_SZ) {
-		uint64_t left = (uint64_t)st.st_size - d->off;
-
-		got = pread(fd, chunk, left < CHUNK_SZ ? left : CHUNK_SZ, (off_t)d->off);
-		if (got > 0)
-			got = add_locked(d, cursor__on(chunk, (size_t)got), left, m);
-		else if (got < 0)
-			got = -errno;
-		err = got < 0 ? (int)got : 0;
-		d->off += got > 0 ? (uint64_t)got : 0;
+	while (!err && done > 0 && d->off < part->until && d->off < part->end &&
+	       !code_list__is_full(l)) {
+		done = add_chunk(d, part, l, &err);
+		d->off += done;
 	}
 	return err == -EAGAIN ? 0 : err;
 }

@@ -6,24 +6,12 @@
 #ifndef JIT_JITDUMP_H
 #define JIT_JITDUMP_H
 
-#include <pthread.h>
-
-#include "jit/codemap.h"
-
-/* How far a file has been read. */
-struct jitdump {
-	uint64_t off; /* 0: nothing yet */
-	/* Set by the caller: held while functions are added. NULL: none is needed. */
-	pthread_mutex_t *lock;
-	uint16_t machine; /* EM_*, of the code */
-	bool untimed;	  /* its times are ticks of a counter, not CLOCK_MONOTONIC */
-};
+#include "jit/codelist.h"
 
 /*
- * Adds the functions of all records that have become complete since the last call, from at most
- * some 512 MB of the file; if .off has grown there may be more. Returns 0, -EBADMSG if the file is
- * broken or no jitdump of this byte order, or another -errno.
+ * Adds the functions of the complete records in a part of the file to the list until it is full.
+ * Returns 0, -EBADMSG if the file is broken or no jitdump of this byte order, or another -errno.
  */
-int jitdump__read(struct jitdump *, int fd, struct codemap *);
+int jitdump__read(struct code_progress *, const struct code_part *, struct code_list *);
 
 #endif

@@ -15,6 +15,7 @@
 #include "event/record.h"
 
 struct dump_paths;
+struct workers; /* worker/workers.h */
 
 /* The places of the files of processes. */
 struct jit_places {
@@ -23,6 +24,7 @@ struct jit_places {
 	 * from records. NULL: their files are not searched. */
 	const char *root;
 	const struct dump_paths *told; /* borrowed */
+	struct workers *workers;       /* they parse the files; NULL: the thread that reads does */
 };
 
 struct jit_place {

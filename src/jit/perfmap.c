@@ -7,8 +7,7 @@
 
 #include "symbol/demangle.h"
 
-#define TEXT_SZ 65536	    /* longer lines are skipped */
-#define TURN_SZ (64u << 20) /* bytes read at a time */
+#define TEXT_SZ 65536 /* longer lines are skipped */
 
 static unsigned digit_of(char c)
 {
@@ -48,32 +47,25 @@ bool perfmap__line(char *line, struct code *c)
 	return true;
 }
 
-/* Adds the complete lines of a text. Returns the consumed bytes, or -errno. */
-static ssize_t add_lines(struct perfmap *p, char *text, size_t sz, struct codemap *m)
+/* Adds complete lines of a text until the list is full. Returns the consumed bytes. */
+static size_t add_lines(struct code_progress *p, char *text, size_t sz, struct code_list *l)
 {
 	char *line = text, *end;
 
-	while ((end = memchr(line, '\n', sz - (size_t)(line - text)))) {
+	while (!code_list__is_full(l) && (end = memchr(line, '\n', sz - (size_t)(line - text)))) {
 		struct code c;
-		int err = 0;
 
 		*end = '\0';
 		if (!p->in_long_line && perfmap__line(line, &c))
-			err = codemap__add(m, &c);
-		if (err == -E2BIG) {
-			p->overflowed = true;
-			err = codemap__keep_newest(m) ? -E2BIG : codemap__add(m, &c);
-		}
-		if (err && err != -EINVAL)
-			return err;
+			code_list__add(l, &c);
 		p->in_long_line = false;
 		line = end + 1;
 	}
-	return line - text;
+	return (size_t)(line - text);
 }
 
 /* Reads the bytes before the offset. */
-static ssize_t read_last(const struct perfmap *p, int fd, uint8_t last[sizeof(p->last)])
+static ssize_t read_last(const struct code_progress *p, int fd, uint8_t last[sizeof(p->last)])
 {
 	size_t sz = p->off < sizeof(p->last) ? (size_t)p->off : sizeof(p->last);
 
@@ -81,7 +73,7 @@ static ssize_t read_last(const struct perfmap *p, int fd, uint8_t last[sizeof(p-
 }
 
 /* Java rewrites its whole file on each request. */
-static bool is_same(const struct perfmap *p, int fd)
+static bool is_same(const struct code_progress *p, int fd)
 {
 	uint8_t last[sizeof(p->last)];
 	ssize_t sz = read_last(p, fd, last);
@@ -89,24 +81,32 @@ static bool is_same(const struct perfmap *p, int fd)
 	return sz >= 0 && memcmp(last, p->last, (size_t)sz) == 0;
 }
 
-int perfmap__read(struct perfmap *p, int fd, struct codemap *m)
+/* Reads at most a text's bytes at the offset. */
+static ssize_t read_text(const struct code_progress *p, const struct code_part *part,
+			 char text[TEXT_SZ])
 {
-	uint64_t end = p->off + TURN_SZ;
-	char text[TEXT_SZ];
-	ssize_t got = 0, done;
+	uint64_t left = part->end - p->off;
 
-	if (!is_same(p, fd))
+	return pread(part->fd, text, left < TEXT_SZ ? left : TEXT_SZ, (off_t)p->off);
+}
+
+int perfmap__read(struct code_progress *p, const struct code_part *part, struct code_list *l)
+{
+	char text[TEXT_SZ];
+	ssize_t got = 0;
+
+	if (!is_same(p, part->fd))
 		return -ESTALE;
-	while (p->off < end && (got = pread(fd, text, sizeof(text), (off_t)p->off)) > 0) {
-		done = add_lines(p, text, (size_t)got, m);
-		if (done < 0)
-			return (int)done;
+	while (p->off < part->until && p->off < part->end && !code_list__is_full(l) &&
+	       (got = read_text(p, part, text)) > 0) {
+		size_t done = add_lines(p, text, (size_t)got, l);
+
 		if (done == 0 && got < TEXT_SZ)
 			break;
 		p->in_long_line |= done == 0;
-		p->off += (uint64_t)(done ? done : got);
+		p->off += done ? done : (size_t)got;
 	}
-	if (got < 0 || read_last(p, fd, p->last) < 0)
+	if (got < 0 || read_last(p, part->fd, p->last) < 0)
 		return -errno;
 	return 0;
 }

@@ -5,25 +5,14 @@
 #ifndef JIT_PERFMAP_H
 #define JIT_PERFMAP_H
 
-#include <sys/types.h>
-
-#include "jit/codemap.h"
-
-/* How far a file has been read. */
-struct perfmap {
-	uint64_t off;
-	bool in_long_line; /* the start of the line was skipped */
-	uint8_t last[32];  /* the bytes before off, if there are so many */
-	bool overflowed;   /* it had too many functions; the newest are kept */
-};
+#include "jit/codelist.h"
 
 /*
- * Adds the functions that were appended to the file since the last call, from at most some 64 MB;
- * if .off has grown there may be more. Skips an incomplete last line, which the runtime may still
- * be writing. Drops the oldest functions if there is no room. Returns 0, -ESTALE if the file has
- * been replaced by another text, or the -errno of reading or of codemap__add().
+ * Adds the functions of a part of the file to the list until it is full. Skips an incomplete last
+ * line, which the runtime may still be writing. Returns 0, -ESTALE if the file has been replaced by
+ * another text, or the -errno of reading.
  */
-int perfmap__read(struct perfmap *, int fd, struct codemap *);
+int perfmap__read(struct code_progress *, const struct code_part *, struct code_list *);
 
 /* Parses one line without its end: "START SIZE NAME", in hexadecimal. Modifies the line. Returns
  * false if it is malformed. */

@@ -18,6 +18,14 @@
 #define SHARE	  20	    /* at most a SHAREth part of the time is spent searching and reading */
 /* a read that takes less is completed at once; others get their share */
 #define CHEAP_NS 1000000
+#define ALONE_NS 30000000000 /* interval before files are read again after workers failed */
+#define AT_ONCE	 1024	     /* functions added at a time */
+#define NOT_ALL	 UINT64_MAX  /* no size of a file */
+
+/* Bytes of a file that are read at a time. */
+static const uint64_t turn_sz[CODE_FORMAT_CNT] = {
+	[CODE_DUMP] = 512u << 20, [CODE_MAP] = 64u << 20
+};
 
 /* Returns how long to wait after work that began at `begin_ns`. */
 static uint64_t rest_since(uint64_t begin_ns)
@@ -27,11 +35,6 @@ static uint64_t rest_since(uint64_t begin_ns)
 
 /* ---- one source ---------------------------------------------------------------------------------
  */
-
-static uint64_t source_done(const struct code_source *s, size_t kind)
-{
-	return kind == CODE_DUMP ? s->at.jitdump.off : s->at.perfmap.off;
-}
 
 /* Must hold the lock. */
 static void source_reset(struct process_code *p, size_t kind)
@@ -61,25 +64,45 @@ static void source_close(struct process_code *p, size_t kind)
 	source_reset(p, kind);
 }
 
-static int source_read_part(struct process_code *p, size_t kind)
+/* Adds functions to the map. Holds the lock for moments only: look-ups wait for it. Those of a perf
+ * map need no lock. */
+static int source_add(struct process_code *p, size_t kind, const struct code_list *l)
 {
 	struct code_source *s = &p->sources[kind];
-	int err;
+	size_t cnt = code_list__cnt(l);
+	int err = 0;
 
 	if (kind == CODE_MAP)
-		return perfmap__read(&s->at.perfmap, s->fd, s->map);
-	s->at.jitdump.lock = &p->lock;
+		return code_list__apply(l, 0, cnt, s->map, &s->overflowed);
 	p->adding = true;
-	err = jitdump__read(&s->at.jitdump, s->fd, s->map);
+	for (size_t i = 0; i < cnt && !err; i += AT_ONCE) {
+		pthread_mutex_lock(&p->lock);
+		err = code_list__apply(l, i, i + AT_ONCE < cnt ? i + AT_ONCE : cnt, s->map, NULL);
+		pthread_mutex_unlock(&p->lock);
+	}
 	p->adding = false;
 	return err;
 }
 
-/* Reads one turn. Reads the whole file of a recorded process. */
-static void source_read_more(struct process_code *p, size_t kind)
+static int source_read_part(struct process_code *p, size_t kind, uint64_t end, bool *more)
 {
 	struct code_source *s = &p->sources[kind];
-	uint64_t done;
+	const struct code_file file = { kind, p->tgid, s->fd, end, p->workers };
+	struct code_list list;
+	int err = code_task__read(&file, &s->at, &list, more);
+	int add_err = source_add(p, kind, &list);
+
+	code_list__free(&list);
+	return err ? err : add_err;
+}
+
+/* Reads the file up to the offset `end`, or one turn of it. Reads all of a recorded process's. */
+static void source_read_more(struct process_code *p, size_t kind, uint64_t end)
+{
+	struct code_source *s = &p->sources[kind];
+	uint64_t turn_end = p->owner.told ? end : s->at.off + turn_sz[kind];
+	bool more = false;
+	int err = 0;
 
 	if (!s->map) {
 		pthread_mutex_lock(&p->lock);
@@ -87,27 +110,33 @@ static void source_read_more(struct process_code *p, size_t kind)
 		pthread_mutex_unlock(&p->lock);
 	}
 	do {
-		done = source_done(s, kind);
 		if (s->map)
-			s->err = source_read_part(p, kind);
-	} while (p->owner.told && !s->err && source_done(s, kind) > done);
+			err = source_read_part(p, kind, end, &more);
+	} while (more && !err && s->at.off < turn_end);
+	p->failed |= workers__failed(err);
+	s->err = workers__failed(err) ? 0 : err;
+	s->read_sz = more || err ? NOT_ALL : end;
 }
 
 /* Reads the new part of the file, or all of it if it has started over. */
 static void source_read(struct process_code *p, size_t kind)
 {
 	struct code_source *s = &p->sources[kind];
-	uint64_t done = source_done(s, kind);
 	struct stat st;
+	uint64_t end;
 
-	if (s->fd < 0 || fstat(s->fd, &st) != 0 || s->err || (uint64_t)st.st_size == done)
+	if (s->fd < 0 || fstat(s->fd, &st) != 0 || s->err)
 		return;
-	if ((uint64_t)st.st_size > done)
-		source_read_more(p, kind);
-	if ((uint64_t)st.st_size > done && s->err != -ESTALE)
+	end = (uint64_t)st.st_size;
+	if (end == s->read_sz)
 		return;
+	if (end > s->at.off) {
+		source_read_more(p, kind, end);
+		if (s->err != -ESTALE)
+			return;
+	}
 	source_restart(p, kind);
-	source_read_more(p, kind);
+	source_read_more(p, kind, end);
 }
 
 /* A removed text may be followed by another one of that name. A dump may be removed as soon as it
@@ -175,7 +204,7 @@ static void search_files(struct process_code *p)
 
 static void warn_of_large_map(struct process_code *p)
 {
-	if (!p->sources[CODE_MAP].at.perfmap.overflowed || p->warned)
+	if (!p->sources[CODE_MAP].overflowed || p->warned)
 		return;
 	log__warn("process %u: its perf map has too many functions; the oldest ones have no names",
 		  p->tgid);
@@ -189,15 +218,20 @@ static void read_files(struct process_code *p)
 	uint64_t begin_ns = monotonic__ns(), rest_ns;
 	bool first = false;
 
-	for (size_t i = 0; i < CODE_SOURCE_CNT; i++) {
+	p->failed = false;
+	for (size_t i = 0; i < CODE_FORMAT_CNT; i++) {
 		first |= p->sources[i].fd >= 0 && !p->sources[i].map;
 		source_read(p, i);
 	}
 	warn_of_large_map(p);
 	rest_ns = rest_since(begin_ns);
+	if (p->failed)
+		rest_ns = ALONE_NS;
+	else if (first || rest_ns <= CHEAP_NS * SHARE)
+		rest_ns = 0;
 	pthread_mutex_lock(&p->lock);
 	if (!p->discard)
-		p->again_ns = !first && rest_ns > CHEAP_NS * SHARE ? begin_ns + rest_ns : 0;
+		p->again_ns = rest_ns ? begin_ns + rest_ns : 0;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -220,7 +254,7 @@ static uint32_t names_generation(const struct process_code *p)
 	uint32_t reused = 0;
 	bool names = false;
 
-	for (size_t i = 0; i < CODE_SOURCE_CNT; i++) {
+	for (size_t i = 0; i < CODE_FORMAT_CNT; i++) {
 		const struct codemap *m = p->sources[i].map;
 
 		names |= m != NULL;
@@ -231,7 +265,7 @@ static uint32_t names_generation(const struct process_code *p)
 
 static void empty(struct process_code *p)
 {
-	for (size_t i = 0; i < CODE_SOURCE_CNT; i++)
+	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
 		source_close(p, i);
 	gdb_jit__forget(p->listed);
 	p->read_ns = 0;
@@ -243,7 +277,7 @@ static void report_content(struct process_code *p)
 {
 	size_t sz = gdb_jit__sz(p->listed);
 
-	for (size_t i = 0; i < CODE_SOURCE_CNT; i++)
+	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
 		sz += p->sources[i].map ? codemap__sz(p->sources[i].map) : 0;
 	p->sz = sz;
 	p->none = (p->has_list || p->owner.told) && p->sources[CODE_DUMP].fd < 0 &&
@@ -361,7 +395,7 @@ bool process_code__find_frames(const struct process_code *p, const struct jit_pl
 
 	if (!find_in(dump, place, c))
 		return gdb_jit__find(p->listed, place->addr, c);
-	c->machine = dump->at.jitdump.machine;
+	c->machine = dump->at.machine;
 	c->frames_at = frames_image__address(c);
 	return true;
 }
@@ -404,7 +438,8 @@ struct process_code *process_code__new(const struct jit_places *places, uint32_t
 	p->refs = 1;
 	p->tgid = tgid;
 	p->owner.proc = p->owner.root = -1;
-	for (size_t i = 0; i < CODE_SOURCE_CNT; i++)
+	p->workers = workers__get(places->workers);
+	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
 		p->sources[i].fd = -1;
 	priority__init_lock(&p->lock);
 	p->listed = gdb_jit__new(&p->lock);
@@ -427,13 +462,14 @@ void process_code__put(struct process_code *p)
 {
 	if (!p || --p->refs > 0)
 		return;
-	for (size_t i = 0; i < CODE_SOURCE_CNT; i++)
+	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
 		source_close(p, i);
 	gdb_jit__free(p->listed);
 	jit_owner__close(&p->owner);
 	pthread_mutex_destroy(&p->lock);
 	free(p->proc);
 	free(p->root);
+	workers__put(p->workers);
 	free(p->told);
 	free(p);
 }

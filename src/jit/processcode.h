@@ -17,9 +17,8 @@
 #include "base/bell.h"
 #include "base/hash.h"
 #include "jit/gdbjit.h"
-#include "jit/jitdump.h"
+#include "jit/codetask.h"
 #include "jit/jitfile.h"
-#include "jit/perfmap.h"
 
 #define PROCESS_CODE_WAIT_NS 1000000000 /* callers wait this long for a read */
 
@@ -27,14 +26,11 @@
 struct code_source {
 	int fd;		     /* negative: not found */
 	struct codemap *map; /* NULL: nothing yet */
-	union {
-		struct perfmap perfmap;
-		struct jitdump jitdump;
-	} at;
-	int err; /* sticky */
+	struct code_progress at;
+	uint64_t read_sz; /* size of the file when all of it was read; UINT64_MAX: it was not */
+	bool overflowed;  /* it had too many functions; the newest are kept */
+	int err;	  /* sticky */
 };
-
-enum { CODE_DUMP, CODE_MAP, CODE_SOURCE_CNT }; /* the dump comes first, because it has times */
 
 struct process_code {
 	atomic_uint refs;
@@ -48,6 +44,7 @@ struct process_code {
 	uint64_t lane, crowd; /* of the jobs that read it */
 	char *proc, *root; /* see struct jit_places; copies, for a job that outlives their owner */
 	char *told;	   /* path of its jitdump, from records; NULL: none */
+	struct workers *workers; /* a reference; NULL: the reader's thread parses its files */
 
 	atomic_bool gone;	/* another process has the ID, or this one was dropped */
 	atomic_bool none;	/* a read found no call-frame information */
@@ -65,13 +62,14 @@ struct process_code {
 	uint64_t read_ns;     /* start of the last read; 0: none */
 	uint64_t again_ns;    /* no read before this time */
 	uint32_t reloaded;    /* number of times that a source started over */
-	struct code_source sources[CODE_SOURCE_CNT];
+	struct code_source sources[CODE_FORMAT_CNT];
 	struct gdb_jit *listed;
 
 	/* Private to the reader. */
 	struct jit_owner owner;
 	bool opened;	    /* .owner has been opened, or that failed */
 	bool warned;	    /* about its large perf map */
+	bool failed;	    /* in this read, workers failed */
 	uint64_t search_ns; /* no search for missing files before this time */
 	uint64_t list_ns;   /* … for the list */
 };

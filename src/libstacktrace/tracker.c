@@ -54,7 +54,8 @@ static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 		return false;
 	t->dump_paths = dump_paths__new();
 	if (t->dump_paths)
-		t->jit = jit__new(&(struct jit_places){ t->proc, t->jit_root, t->dump_paths });
+		t->jit = jit__new(&(struct jit_places){
+			.proc = t->proc, .root = t->jit_root, .told = t->dump_paths });
 	return t->jit;
 }
 

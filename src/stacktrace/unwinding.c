@@ -11,6 +11,7 @@
 #include "base/openfiles.h"
 #include "cfi/tabletask.h"
 #include "formats/itemstack.h"
+#include "jit/codetask.h"
 #include "jit/dumppaths.h"
 #include "symbol/nametask.h"
 #include "symbol/symtabtask.h"
@@ -103,7 +104,8 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 	if (u->dump_paths)
 		u->jit = jit__new(&(struct jit_places){ .proc = u->live ? "/proc" : NULL,
 							.root = o->sysroot ? o->sysroot : "/",
-							.told = u->dump_paths });
+							.told = u->dump_paths,
+							.workers = u->workers });
 	if (u->jobs)
 		jobs__set_workers(u->jobs, u->workers);
 	return u->traces && u->processes && u->jobs && u->jit && open_policy(u, o) == 0;
@@ -114,6 +116,7 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_TABLE] = table_task__run,
 	[TASK_SYMBOLS] = symtab_task__run,
 	[TASK_NAMES] = name_task__run,
+	[TASK_CODE] = code_task__run,
 };
 
 static bool open_workers(struct unwinding *u, const struct options *o)

@@ -4,11 +4,18 @@
 #define WORKER_REQUEST_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "worker/task.h"
 
 /* Owners of files: WORKER_TRUSTED, or a value of the program's. */
 #define WORKER_TRUSTED 0
+/* Returns the owner of an untrusted file. A user may claim any owner on its own file system, so the
+ * device counts, too. */
+static inline uint64_t worker_owner(dev_t dev, uid_t uid)
+{
+	return ((uint64_t)dev << 32 ^ uid) + 1;
+}
 
 struct worker_request {
 	enum task_kind kind;

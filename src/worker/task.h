@@ -11,6 +11,7 @@ enum task_kind {
 	TASK_TABLE,   /* cfi/tabletask.h */
 	TASK_SYMBOLS, /* symbol/symtabtask.h */
 	TASK_NAMES,   /* symbol/nametask.h */
+	TASK_CODE,    /* jit/codetask.h */
 	TASK_CNT
 };
 

@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import COLLECTOR, alone, needs_bpf, wait_for, wait_worked, worked
+from conftest import BUILD, COLLECTOR, alone, needs_bpf, wait_for, wait_worked, worked
 from test_files import BUSY, lost
 
 pytestmark = [needs_bpf, alone]
@@ -181,25 +181,58 @@ def overlap(ranges, begin, end):
     return [r for r in ranges if r[0] < end and r[1] > begin]
 
 
-@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_the_collector_opens_a_file_and_a_worker_reads_its_symbols(start, spawn, compile_c, tmp_path):
+@pytest.fixture
+def trace_reads(spawn, tmp_path):
+    """Traces what the collector and its workers read from now on. Returns a function that, after their end, returns the ranges that each side has read from a file."""
+
+    def begin(c):
+        starter = only_starter()
+        sides = [[c.pid], [starter, *children(starter)]]
+        traces = [tmp_path / "trace-of-collector", tmp_path / "trace-of-workers"]
+        options = ["-f", "-y", "-e", "trace=pread64", "-e", "signal=none"]
+        straces = [spawn("strace", *options, "-o", to, "-p", ",".join(map(str, pids)), stderr=subprocess.DEVNULL) for pids, to in zip(sides, traces)]
+        wait_for(lambda: all(status_of(pid)["TracerPid"] != ["0"] for pids in sides for pid in pids))
+
+        def of(file):
+            for strace in straces:
+                strace.wait()
+            return [reads(trace, file) for trace in traces]
+
+        return of
+
+    return begin
+
+
+needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+
+
+@needs_strace
+def test_the_collector_opens_a_file_and_a_worker_reads_its_symbols(start, spawn, compile_c, trace_reads):
     c = start("-p", "profile:u:199", "--no-cache", "traced")
-    starter = only_starter()
-    sides = [[c.pid], [starter, *children(starter)]]
-    traces = [tmp_path / "trace-of-collector", tmp_path / "trace-of-workers"]
-    options = ["-f", "-y", "-e", "trace=pread64", "-e", "signal=none"]
-    straces = [spawn("strace", *options, "-o", to, "-p", ",".join(map(str, pids)), stderr=subprocess.DEVNULL) for pids, to in zip(sides, traces)]
-    wait_for(lambda: all(status_of(pid)["TracerPid"] != ["0"] for pids in sides for pid in pids))
+    reads_of = trace_reads(c)
     program = compile_c(BUSY, name="traced")
     wait_worked(0.5, spawn(program))
     r = c.stop()
-    for strace in straces:
-        strace.wait()
     assert ["spin", "work", "main"] in [names[:3] for names, _, _, _ in r.stacks("kind = 'profile'")]
-    by_collector, by_workers = (reads(trace, program) for trace in traces)
+    by_collector, by_workers = reads_of(program)
     for name in ".symtab", ".strtab":
         assert overlap(by_collector, *section(program, name)) == []
         assert overlap(by_workers, *section(program, name)) != []
+
+
+@needs_strace
+@pytest.mark.parametrize("kind", ["map", "dump"])
+def test_the_collector_opens_files_of_jit_code_and_a_worker_reads_them(start, spawn, tmp_path, trace_reads, kind):
+    c = start("-p", "profile:u:499", "jit_program")
+    reads_of = trace_reads(c)
+    program = spawn(BUILD / "tests" / "jit_program", 1500, kind, tmp_path)
+    program.wait()
+    r = c.stop()
+    file = {"map": pathlib.Path(f"/tmp/perf-{program.pid}.map"), "dump": tmp_path / f"jit-{program.pid}.dump"}[kind]
+    file.unlink()
+    assert r.one("SELECT count(*) FROM stacks WHERE list_contains(list_transform(ustack, lambda f: f.name), 'second')") > 10
+    by_collector, by_workers = reads_of(file)
+    assert by_collector == [] and by_workers != []
 
 
 def test_without_the_sandbox_there_are_no_workers(start):

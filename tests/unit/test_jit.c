@@ -14,9 +14,7 @@
 #include "shell.h"
 #include "jit/codemap.h"
 #include "jit/jit.h"
-#include "jit/jitdump.h"
 #include "jit/dumppaths.h"
-#include "jit/perfmap.h"
 
 static char map_path[64];
 

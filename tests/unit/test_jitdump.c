@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "codefile_scene.h"
 #include "codemap_scene.h"
 #include "jit/jitdump.h"
 #include "jitdump_scene.h"
@@ -27,7 +28,7 @@ static void put_move(struct buf *b, uint64_t from, uint64_t to, uint64_t time_ns
 static void a_dump_is_read_as_it_grows(void **state)
 {
 	struct codemap *m = codemap__new();
-	struct jitdump d = { 0 };
+	struct code_progress d = { 0 };
 	struct buf b = { 0 };
 	int fd = text_file();
 
@@ -42,14 +43,14 @@ static void a_dump_is_read_as_it_grows(void **state)
 	/* Byte by byte at the start: no record is used before it is complete. */
 	for (size_t i = 0; i < 200; i++) {
 		append(fd, b.data + i, 1);
-		assert_int_equal(jitdump__read(&d, fd, m), 0);
+		assert_int_equal(code_read(NULL, CODE_DUMP, fd, &d, m), 0);
 		assert_int_equal(codemap__cnt(m), i >= 40 + 56 + 2 + 16 - 1);
 	}
 	append(fd, b.data + 200, b.sz - 201);
-	assert_int_equal(jitdump__read(&d, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_DUMP, fd, &d, m), 0);
 	assert_int_equal(codemap__cnt(m), 2);
 	append(fd, b.data + b.sz - 1, 1);
-	assert_int_equal(jitdump__read(&d, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_DUMP, fd, &d, m), 0);
 	assert_string_equal(at(m, 0x1000, 29), "a");
 	assert_string_equal(at(m, 0x1000, 30), "b");
 	assert_string_equal(at(m, 0x2008, 20), "a");
@@ -72,7 +73,7 @@ static void assert_frames(const struct codemap *m, uint64_t addr, const char *fr
 static void dumps_have_call_frame_information(void **state)
 {
 	struct codemap *m = codemap__new();
-	struct jitdump d = { 0 };
+	struct code_progress d = { 0 };
 	struct buf b = { 0 };
 	int fd = text_file();
 
@@ -89,7 +90,7 @@ static void dumps_have_call_frame_information(void **state)
 	put_load(&b, "lost", 0x5000, 10);
 	for (size_t i = 0; i < b.sz; i++) {
 		append(fd, b.data + i, 1);
-		assert_int_equal(jitdump__read(&d, fd, m), 0);
+		assert_int_equal(code_read(NULL, CODE_DUMP, fd, &d, m), 0);
 	}
 	assert_int_equal(codemap__cnt(m), 5);
 	assert_frames(m, 0x1000, "FRAMES of a");
@@ -105,7 +106,7 @@ static void dumps_have_call_frame_information(void **state)
 static void times_of_another_clock_are_ignored(void **state)
 {
 	struct codemap *m = codemap__new();
-	struct jitdump d = { 0 };
+	struct code_progress d = { 0 };
 	struct buf b = { 0 };
 	int fd = text_file();
 
@@ -115,7 +116,7 @@ static void times_of_another_clock_are_ignored(void **state)
 	put_load(&b, "b", 0x1000, UINT64_MAX / 2 + 1);
 	put_move(&b, 0x1000, 0x3000, UINT64_MAX / 2 + 2);
 	append(fd, b.data, b.sz);
-	assert_int_equal(jitdump__read(&d, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_DUMP, fd, &d, m), 0);
 	assert_string_equal(at(m, 0x1000, 1), "b");
 	assert_string_equal(at(m, 0x3000, 1), "b");
 	buf__free(&b);
@@ -140,7 +141,7 @@ static void broken_dumps_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct codemap *m = codemap__new();
-		struct jitdump d = { 0 };
+		struct code_progress d = { 0 };
 		struct buf b = { 0 };
 		int fd = text_file();
 
@@ -148,7 +149,7 @@ static void broken_dumps_are_refused(void **state)
 		put_load(&b, "a", 0x1000, 10);
 		b.data[cases[i].at] = cases[i].byte;
 		append(fd, b.data, b.sz);
-		assert_int_equal(jitdump__read(&d, fd, m), cases[i].err);
+		assert_int_equal(code_read(NULL, CODE_DUMP, fd, &d, m), cases[i].err);
 		assert_int_equal(codemap__cnt(m), 0);
 		buf__free(&b);
 		codemap__free(m);

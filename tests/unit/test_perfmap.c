@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "codefile_scene.h"
 #include "codemap_scene.h"
 #include "jit/perfmap.h"
 
@@ -52,7 +53,7 @@ static void the_newest_of_a_large_map_are_kept(void **state)
 {
 	const uint64_t cnt = (1u << 19) + 1000;
 	struct codemap *m = codemap__new();
-	struct perfmap p = { 0 };
+	struct code_progress p = { 0 };
 	struct buf text = { 0 };
 	int fd = text_file();
 	char name[16];
@@ -61,14 +62,13 @@ static void the_newest_of_a_large_map_are_kept(void **state)
 	for (uint64_t i = 0; i < cnt; i++)
 		buf__printf(&text, "%llx 10 f%llu\n", 0x100000ull + i * 16, (unsigned long long)i);
 	append(fd, (const char *)text.data, text.sz);
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
-	assert_true(p.overflowed);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	for (uint64_t i = cnt - 200000; i < cnt; i++) {
 		snprintf(name, sizeof(name), "f%llu", (unsigned long long)i);
 		assert_string_equal(at(m, 0x100000 + i * 16, 0), name);
 	}
 	append(fd, "100000 10 again\n", 16);
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	assert_string_equal(at(m, 0x100000, 0), "again");
 	buf__free(&text);
 	close(fd);
@@ -78,34 +78,34 @@ static void the_newest_of_a_large_map_are_kept(void **state)
 static void a_map_is_read_as_it_grows(void **state)
 {
 	struct codemap *m = codemap__new();
-	struct perfmap p = { 0 };
+	struct code_progress p = { 0 };
 	char *line = malloc(200000);
 	int fd = text_file();
 
 	(void)state;
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	append(fd, "1000 10 a\n2000 10 b", 19);
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	assert_string_equal(at(m, 0x1000, 0), "a");
 	assert_string_equal(at(m, 0x2000, 0), ""); /* its name may be incomplete */
 	append(fd, "c\nnonsense\n1000 10 d\n", 21);
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	assert_string_equal(at(m, 0x1000, 0), "d");
 	assert_string_equal(at(m, 0x2000, 0), "bc");
 	/* A line that is too long is skipped. */
 	memset(line, 'x', 200000);
 	memcpy(line, "3000 10 ", 8);
 	append(fd, line, 200000);
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	append(fd, "\n4000 10 e\n", 11);
-	assert_int_equal(perfmap__read(&p, fd, m), 0);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), 0);
 	assert_string_equal(at(m, 0x3000, 0), "");
 	assert_string_equal(at(m, 0x4000, 0), "e");
 	/* Another text in its place. */
 	assert_int_equal(ftruncate(fd, 0), 0);
 	append(fd, line, 200000);
 	append(fd, line, 200000);
-	assert_int_equal(perfmap__read(&p, fd, m), -ESTALE);
+	assert_int_equal(code_read(NULL, CODE_MAP, fd, &p, m), -ESTALE);
 	codemap__free(m);
 	free(line);
 	close(fd);
