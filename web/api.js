@@ -14,6 +14,9 @@ function apiEmbedded() {
 
 export const isReport = embedded !== null;
 
+// What a report shows first, instead of the page's defaults.
+export const apiState = embedded?.state ?? {};
+
 // What went wrong, and what to do about it.
 class ApiError extends Error {
   constructor(message, hint = '') {
@@ -59,6 +62,11 @@ function apiKeep(key, answer) {
 
 function apiFromReport(key, path, params) {
   if (key in embedded) return embedded[key];
+  if (params.root && apiHas(path, { metric: params.metric, root: params.root }))
+    throw new ApiError(
+      'this report has no ranges of time of a flame graph that is split',
+      'Choose to split by nothing, or open the recording with stacksexport view.',
+    );
   const flame = embedded[apiKey('api/flame', { metric: params.metric })];
   const [from, to] = [Number(params.from || 0), Number(params.to || Infinity)];
   if (flame?.slices && path === 'flame') return sliceFlame(flame, from, to);

@@ -46,8 +46,9 @@ export function controlMerge() {
   );
 }
 
-export function controlRoot() {
-  return choice('Split by', ROOTS, stateGet('root'), (root) => stateSet({ root, zoom: '' }));
+export function controlRoot(metric) {
+  const roots = ROOTS.filter(([root]) => root === 'none' || apiHas('flame', { metric, root }));
+  return roots.length === 1 ? null : choice('Split by', roots, stateGet('root'), (root) => stateSet({ root, zoom: '' }));
 }
 
 export function controlHide() {

@@ -138,7 +138,8 @@ class FlameView {
       controlMetric(this.page),
       controlLayout(),
       controlInvert(),
-      isReport ? null : [controlRoot(), controlMerge(), controlHide()],
+      controlRoot(this.page.metric().id),
+      isReport ? null : [controlMerge(), controlHide()],
     );
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The view as the URL's fragment keeps it: what is not there has its default. Back and forward go through it.
 
+import { apiState } from './api.js';
+
 const DEFAULTS = {
   view: 'flame',
   metric: '',
@@ -38,6 +40,7 @@ const DEFAULTS = {
   folded: '',
   tfrom: '',
   tto: '',
+  ...apiState,
 };
 export const SELECTION = ['from', 'to', 'command', 'tgid', 'pid', 'thread', 'span', 'cgroup', 'host'];
 const listeners = new Set();

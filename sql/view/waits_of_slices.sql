@@ -1,12 +1,12 @@
--- The time off the CPU, by slice of time and stack. label: the slice, from 1 on.
+-- The time off the CPU, by slice of time, root and stack. label: the slice, from 1 on.
 WITH parts AS (
     SELECT
-        begins, woken, ends, ustack_id, kstack_id,
+        begins, woken, ends, ustack_id, kstack_id, label AS root,
         unnest(range(
             (greatest(begins, $from::BIGINT) - $from::BIGINT) // $width::BIGINT,
             (least(ends, $to::BIGINT) - 1 - $from::BIGINT) // $width::BIGINT + 1)) AS slice
     FROM page.waits
-    JOIN page.chosen(NULL, $command, $tgid, $pid, $thread, $span, $cgroup, $host) USING (who)
+    JOIN page.chosen($root, $command, $tgid, $pid, $thread, $span, $cgroup, $host) USING (who)
     WHERE begins < $to::BIGINT AND ends > $from::BIGINT AND ends > begins AND ($only_spans IS NULL OR in_span)
 ), limits AS (
     SELECT
@@ -18,6 +18,6 @@ SELECT
     (slice + 1)::UINTEGER AS label, ustack_id, kstack_id, 0 AS value,
     sum(greatest(least(woken, until) - greatest(begins, since), 0)) AS blocked,
     sum(greatest(least(ends, until) - greatest(woken, since), 0)) AS runnable,
-    count(*) AS events
+    count(*) AS events, root
 FROM limits
 GROUP BY ALL;

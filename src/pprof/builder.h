@@ -68,6 +68,9 @@ int builder__write(struct builder *, const char *path);
  * Returns 0, -ENOMEM, or -errno of the failed write. */
 int builder__write_folded(struct builder *, const char *path);
 
+/* Orders the samples by their last value, the largest first. */
+void builder__sort(struct builder *);
+
 /*
  * Writes the JSON of speedscope (https://www.speedscope.app/file-format-schema.json): a profile for
  * each value, the last one first. Speedscope refuses negative weights, so samples with a value

@@ -39,6 +39,18 @@ static void folded_sample(const struct builder *b, const struct builder_index *i
 	fprintf(f, " %" PRId64 "\n", s->values[BUILDER_VALUE_CNT - 1]);
 }
 
+static int compare_values(const struct sample_entry *a, const struct sample_entry *b)
+{
+	int64_t x = a->values[BUILDER_VALUE_CNT - 1], y = b->values[BUILDER_VALUE_CNT - 1];
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+void builder__sort(struct builder *b)
+{
+	HASH_SORT(b->samples, compare_values);
+}
+
 int builder__write_folded(struct builder *b, const char *path)
 {
 	struct builder_index index;

@@ -139,13 +139,16 @@ static const struct option_row rows[] = {
 	{ OPTION_SORT,
 	  FIELD(STRING, sort),
 	  { "sort", KEY_SORT, "BY", 0,
-	    "order functions by self time (the default) or by total time", 0 } },
+	    "order of rows. top, live, view, report: functions by self time (the default) or "
+	    "total time; diff: by change (the default), a, b or p; query: by this column, numbers "
+	    "with the largest first; folded: by value, the largest first",
+	    0 } },
 	{ OPTION_BY,
 	  FIELD(STRING, by),
 	  { "by", KEY_BY, "WHAT", 0,
 	    "rows by command (the default of top), process, thread, cgroup, container, unit, "
-	    "span or host; in profiles, these are at the root of the stacks, in traces at the "
-	    "begin of the processes' names, in queries group_of() is",
+	    "span or host; in profiles and pages, these are at the root of the stacks, in "
+	    "timelines at the begin of the processes' names, in queries group_of() is",
 	    0 } },
 	{ OPTION_WAITING,
 	  FIELD(FLAG, waiting),
@@ -317,7 +320,7 @@ static void print_completion(const struct subcommand *s, const char *shell,
 	static const struct completion_words words[] = {
 		{ "format", "table csv json parquet", false },
 		{ "by", "command process thread cgroup container unit span host", false },
-		{ "sort", "self total", false },
+		{ "sort", "self total change a b p value", false },
 		{ "metric", "cpu offcpu wall spans rss disk files net faults wakeups", false },
 		{ "normalise", "time spans", false },
 		{ 0 },

@@ -24,6 +24,14 @@ int grouping__check(const struct export_options *o)
 				     o->by);
 }
 
+int grouping__check_tracks(const struct export_options *o)
+{
+	if (o->by && strcmp(o->by, "span") == 0)
+		return export_options__wrong(o, "--by span: a track is a thread, which is in many "
+						"spans; select one with --span NAME");
+	return grouping__check(o);
+}
+
 int grouping__use(struct db *db, const char *by)
 {
 	return by ? db__set_variable(db, "grouped_by", duckdb_create_varchar(by)) : 0;

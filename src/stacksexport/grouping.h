@@ -17,6 +17,9 @@ struct grouping {
 
 /* Checks --by. Returns STATUS_OK, or STATUS_USAGE after a message. */
 int grouping__check(const struct export_options *);
+/* Like grouping__check() for timelines. A track is a thread, which is in many spans: refuses
+ * "span". */
+int grouping__check_tracks(const struct export_options *);
 /* Sets what group_of() groups by, unless it is NULL. Returns 0 or -errno (reported). */
 int grouping__use(struct db *, const char *by);
 /* Finds the groups by `by`. Returns 0 or -errno (reported). Call grouping__free() in either case.

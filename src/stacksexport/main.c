@@ -68,8 +68,8 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport folded cpu_stacks.sql -c postgres > cpu.folded\n"
 		       "  stacksexport folded offcpu_stacks.sql --output offcpu.folded",
-		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OFFSETS |
-			   OPTION_OUTPUT,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_SORT | OPTION_INLINES |
+			   OPTION_OFFSETS | OPTION_OUTPUT,
 		.run = folded__run,
 	},
 	{
@@ -128,7 +128,8 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport firefox --from -30s\n"
 		       "  stacksexport firefox /var/lib/stacks/7 -c postgres --metric cpu -o "
 		       "cpu.json.gz",
-		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_METRIC | OPTION_OUTPUT,
+		.accepts =
+			OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_METRIC | OPTION_OUTPUT,
 		.run = firefox__run,
 	},
 	{
@@ -146,7 +147,7 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport perfetto --from -30s\n"
 		       "  stacksexport perfetto /var/lib/stacks/7 -c postgres -o pg.pftrace",
-		.accepts = OPTIONS_COMMON | OPTION_INLINES | OPTION_OUTPUT,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OUTPUT,
 		.run = perfetto__run,
 	},
 	{
@@ -166,10 +167,11 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport query 'FROM events LIMIT 100' --format csv --output "
 		       "events.csv\n"
 		       "  stacksexport query -f time_by_stack.sql -c postgres\n"
-		       "  stacksexport query -f costs_by_group.sql --by container\n"
+		       "  stacksexport query -f costs_by_group.sql --by container --sort "
+		       "blocked_s\n"
 		       "  stacksexport query -f my.sql -c postgres --format json",
-		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_FORMAT | OPTION_OUTPUT |
-			   OPTION_FILE | OPTION_READ_ONLY,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_SORT | OPTION_FORMAT |
+			   OPTION_OUTPUT | OPTION_FILE | OPTION_READ_ONLY,
 		.run = query__run,
 	},
 	{
@@ -185,7 +187,7 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport view\n"
 		       "  stacksexport view /var/lib/stacks/7\n"
 		       "  stacksexport view before after -b ./prog",
-		.accepts = OPTIONS_COMMON | OPTION_NO_OPEN,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_SORT | OPTION_NO_OPEN,
 		.run = view__run,
 	},
 	{
@@ -202,7 +204,7 @@ static const struct subcommand subcommands[] = {
 		       "  sudo stacksexport live\n"
 		       "  sudo stacksexport live -p profile,switch -c postgres\n"
 		       "  stacksexport live /var/lib/stacks/7",
-		.accepts = OPTIONS_COMMON | OPTION_SOURCES,
+		.accepts = OPTIONS_COMMON | OPTION_SORT | OPTION_SOURCES,
 		.run = live__run,
 	},
 	{
@@ -220,9 +222,11 @@ static const struct subcommand subcommands[] = {
 		       "  stacksexport diff old new\n"
 		       "  stacksexport diff old new -c server --fail-if 'self > 5%'\n"
 		       "  stacksexport diff --before 0s..10s --after 10s..20s --metric offcpu\n"
+		       "  stacksexport diff old new --by container --sort b\n"
 		       "  stacksexport diff old new --normalise spans -o diff.pb.gz",
-		.accepts = OPTIONS_COMMON | OPTION_ROWS | OPTION_OUTPUT | OPTION_METRIC |
-			   OPTION_NORMALISE | OPTION_ALL | OPTION_FAIL_IF | OPTIONS_RANGES,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_SORT | OPTION_ROWS | OPTION_OUTPUT |
+			   OPTION_METRIC | OPTION_NORMALISE | OPTION_ALL | OPTION_FAIL_IF |
+			   OPTIONS_RANGES,
 		.run = diff__run,
 	},
 	{
@@ -238,7 +242,7 @@ static const struct subcommand subcommands[] = {
 		       "Examples:\n"
 		       "  stacksexport report -o slow.html\n"
 		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
-		.accepts = OPTIONS_COMMON | OPTION_OUTPUT | OPTION_SVG,
+		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_SORT | OPTION_OUTPUT | OPTION_SVG,
 		.run = report__run,
 	},
 	{

@@ -52,6 +52,7 @@ struct query {
 	struct outfile out;
 	duckdb_prepared_statement prepared; /* the last statement, to know its columns */
 	struct buf sql;			    /* the same, as it is run */
+	idx_t sorted_by;		    /* a column; the number of columns: none */
 };
 
 static const struct format *format__find(const char *name)
@@ -100,6 +101,43 @@ static const struct shown *shown__of(const struct query *q, idx_t column)
 	return shown;
 }
 
+/* Finds the column of --sort. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int find_order(struct query *q)
+{
+	const char *wanted = q->request.options->sort;
+	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared), i;
+	struct buf names = { 0 };
+	int status = STATUS_OK;
+
+	for (i = 0; wanted && i < cnt; i++) {
+		const char *name = duckdb_prepared_statement_column_name(q->prepared, i);
+		bool found = strcmp(name, wanted) == 0;
+
+		buf__printf(&names, "%s%s", i ? ", " : "", name);
+		duckdb_free((void *)name);
+		if (found)
+			break;
+	}
+	buf__u8(&names, 0);
+	q->sorted_by = wanted ? i : cnt;
+	if (wanted && i == cnt)
+		status = export_options__wrong(q->request.options,
+					       "--sort '%s': the result has the columns %s", wanted,
+					       buf__err(&names) ? "?" : (char *)names.data);
+	buf__free(&names);
+	return status;
+}
+
+/* Texts in the order of the alphabet, anything else with the largest first. */
+static void wrap_order(struct query *q)
+{
+	bool is_text = duckdb_prepared_statement_column_type(q->prepared, q->sorted_by) ==
+		       DUCKDB_TYPE_VARCHAR;
+
+	buf__printf(&q->sql, " ORDER BY t.c%d %s NULLS LAST", (int)q->sorted_by,
+		    is_text ? "ASC" : "DESC");
+}
+
 /* SELECT shown(c0) AS "name", … FROM (statement) t(c0, …): by position, as names may be the same.
  */
 static void wrap(struct query *q, const char *statement)
@@ -129,6 +167,8 @@ static void wrap(struct query *q, const char *statement)
 		buf__str(&q->sql, column);
 	}
 	buf__str(&q->sql, ")");
+	if (q->sorted_by < cnt)
+		wrap_order(q);
 }
 
 static void wrap_copy(struct query *q, const char *statement)
@@ -265,9 +305,12 @@ static int run_wrapped(struct query *q, const char *statement)
 
 static int run_last(struct query *q, const char *statement)
 {
-	return db__prepare_rows(&q->request.db, statement, &q->prepared) == 0
-		       ? run_wrapped(q, statement)
-		       : STATUS_FAILED;
+	int status;
+
+	if (db__prepare_rows(&q->request.db, statement, &q->prepared) != 0)
+		return STATUS_FAILED;
+	status = find_order(q);
+	return status == STATUS_OK ? run_wrapped(q, statement) : status;
 }
 
 /* From now on SQL can neither write, nor read other files than those of the recording. */

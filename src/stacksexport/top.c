@@ -214,8 +214,8 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 static int fill(struct top *top)
 {
 	struct db *db = &top->request.db;
-	const char *order = top->request.options->sort;
-	const struct top_base_options options = { top->by, order && strcmp(order, "total") == 0 };
+	const struct top_base_options options = { top->by,
+						  top_base__by_total(top->request.options) };
 	int64_t facts[FACT_CNT] = { 0 };
 	struct top_base_rows rows;
 
@@ -252,19 +252,11 @@ static int print_memory(struct top *top)
 	return status;
 }
 
-/* Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int check_order(const struct export_options *o)
-{
-	if (!o->sort || strcmp(o->sort, "self") == 0 || strcmp(o->sort, "total") == 0)
-		return STATUS_OK;
-	return export_options__wrong(o, "--sort '%s': expected self or total", o->sort);
-}
-
 int top__run(const struct export_options *o)
 {
 	struct top top = { .row_max = o->rows ? o->rows : ROWS_DEFAULT,
 			   .by = o->by ? o->by : "command" };
-	int status = check_order(o);
+	int status = top_base__check_order(o);
 
 	if (status == STATUS_OK)
 		status = grouping__check(o);

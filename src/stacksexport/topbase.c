@@ -3,9 +3,22 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/share.h"
+
+bool top_base__by_total(const struct export_options *o)
+{
+	return o->sort && strcmp(o->sort, "total") == 0;
+}
+
+int top_base__check_order(const struct export_options *o)
+{
+	if (!o->sort || top_base__by_total(o) || strcmp(o->sort, "self") == 0)
+		return STATUS_OK;
+	return export_options__wrong(o, "--sort '%s': expected self or total", o->sort);
+}
 
 /* Runs a script that makes a table. Returns the number of its rows, or -errno. */
 static int64_t make_table(struct db *db, const char *path)

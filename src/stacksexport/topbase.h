@@ -4,12 +4,18 @@
 #define STACKSEXPORT_TOPBASE_H
 
 #include "stacksexport/duck/db.h"
+#include "stacksexport/export_options.h"
 
 /* How the tables are made. */
 struct top_base_options {
 	const char *by; /* what rows are by: "command", "process" … (--by) */
 	bool by_total;	/* functions are ordered by total time */
 };
+
+/* Checks --sort where it orders functions. Returns STATUS_OK, or STATUS_USAGE after a message. */
+int top_base__check_order(const struct export_options *);
+/* Whether --sort says total time. */
+bool top_base__by_total(const struct export_options *);
 
 /* How many rows there are of CPU time and of off-CPU time. */
 struct top_base_rows {

@@ -58,6 +58,23 @@ def test_changes_are_shown_and_noise_is_not(changing):
     assert per_span["slow" if "slow" in per_span else "fast"][1] < b, "B has twice the spans of A"
 
 
+def test_groups_and_order(rec, tmp_path):
+    """The groups have all that the functions have, and are the roots of the profile."""
+    p = run("diff", rec, "--before", "0s..500ms", "--after", "500ms..1s", "--metric", "wall", "--by", "process", "--sort", "b", "--all", "-N", 1000,
+            "-o", tmp_path / "d.pb.gz")
+    lines = p.stdout.split("\nWALL CLOCK BY PROCESS\n")[1].split("\n\n")[0].splitlines()
+    groups = [(float(a), float(b), label) for a, b, *_, label in (re.split(r"\s{2,}", line.strip()) for line in lines[1:])]
+    assert {label for *_, label in groups} == {"prog (100)", "other (200)"}
+    found = tables(p.stdout)["self"].values()
+    for side in 0, 1:
+        assert sum(g[side] for g in groups) == pytest.approx(sum(f[side] for f in found), abs=0.003)
+    for order in [g[1] for g in groups], [f[1] for f in found]:
+        assert order == sorted(order, reverse=True) and len(order) > 1
+    text = pprof(tmp_path / "d.pb.gz", "-traces")
+    assert {lines[-1].strip() for lines in map(str.splitlines, re.split(r"\n-+\+-+\n", text)[1:-1])} == {"prog (100)", "other (200)"}
+    assert "--sort 'self': expected change, a, b or p" in run("diff", rec, "--before", "..1s", "--sort", "self", status=2).stderr
+
+
 def test_two_recordings_are_compared(changing, tmp_path):
     b = Batch()
     for i in range(2000):

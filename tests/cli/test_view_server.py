@@ -179,11 +179,13 @@ def data_of(report):
 
 
 def test_a_report_has_the_answers_of_the_server(server, rec, tmp_path):
-    run("report", rec, "-o", tmp_path / "r.html", "--svg", tmp_path / "f.svg")
+    run("report", rec, "-o", tmp_path / "r.html", "--svg", tmp_path / "f.svg", "--by", "process", "--sort", "total")
     text, data = data_of(tmp_path / "r.html")
+    assert data["state"] == {"root": "process"}
+    assert paths(data["api/flame?metric=wall&root=process"]) == paths(server.get("flame", metric="wall", root="process"))
     assert data["api/recording"] == server.get("recording")
     assert data["api/timeline?buckets=800"] == server.get("timeline", buckets=800)
-    assert data["api/functions?metric=offcpu"] == server.get("functions", metric="offcpu")
+    assert data["api/functions?metric=offcpu"] == server.get("functions", metric="offcpu", sort="total")
     assert paths(data["api/flame?metric=wall"]) == paths(server.get("flame", metric="wall")) and data["api/flame?metric=wall"]["slices"]
     for row in data["api/waits"]["rows"] + data["api/spans"]["slowest"][0]["waits"]:
         assert data[f"api/stack?id={row['stack']}"]["frames"]
@@ -282,11 +284,11 @@ def test_a_browser_is_opened_where_there_is_one(rec, tmp_path):
     (tmp_path / "xdg-open").write_text(f"#!/bin/sh\necho \"$1\" > {tmp_path}/opened\n")
     (tmp_path / "xdg-open").chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":9"}
-    p = subprocess.Popen([EXPORT, "view", rec], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    p = subprocess.Popen([EXPORT, "view", rec, "--by", "unit", "--sort", "total"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     url = p.stdout.readline().strip()
     p.send_signal(2)
     p.communicate(timeout=60)
-    assert (tmp_path / "opened").read_text().strip() == url
+    assert (tmp_path / "opened").read_text().strip() == url and url.endswith("/#root=unit&sort=total")
 
 
 def test_a_recording_that_is_not_there_is_reported(tmp_path):

@@ -80,6 +80,22 @@ def test_a_range_is_selected_without_a_server(open_view, report):
     assert view.page.locator("tbody tr", has_text="parse").count() == 0
 
 
+def test_a_report_can_be_split(open_view, report):
+    """It begins as it was written with --by, and can show the flame graph without groups."""
+    text = report.read_text()
+    split = json.dumps(Answers().flame(dict(metric="cpu", root="process"))).replace("<", "\\u003c")
+    report.write_text(text.replace('{"api/recording"', '{"state": {"root": "process"}, "api/flame?metric=cpu&root=process": ' + split + ', "api/recording"', 1))
+    view = open_view(report.as_uri())
+    view.open()
+    choice = view.page.get_by_label("Split by")
+    assert choice.input_value() == "process" and choice.locator("option").all_inner_texts() == ["nothing", "process"]
+    drag(view, ".brush", 0.5, 1)
+    assert "Choose to split by nothing" in view.page.locator("main").inner_text()
+    choice.select_option("none")
+    view.settle()
+    assert "7 s" in view.page.locator(".trail").inner_text()
+
+
 def test_hostile_names_do_not_end_the_data(open_view, report):
     view = open_view(report.as_uri())
     view.open("view=functions")

@@ -14,6 +14,7 @@
 #include "stacksexport/duck/recfiles.h"
 #include "stacksexport/live/livescreen.h"
 #include "stacksexport/live/recorder.h"
+#include "stacksexport/topbase.h"
 
 #define REFRESH_NS	1000000000
 #define SECONDS_DEFAULT 10
@@ -105,7 +106,8 @@ static int live_start(struct live *l, const struct export_options *o)
 
 	l->screen.request = (struct live_request){ .options = o,
 						   .recording = folder,
-						   .seconds = SECONDS_DEFAULT };
+						   .seconds = SECONDS_DEFAULT,
+						   .by_total = top_base__by_total(o) };
 	l->screen.status = "waiting for events";
 	if (folder && o->sources)
 		return export_options__wrong(o, "-p is for a recording that begins now");
@@ -126,6 +128,8 @@ int live__run(const struct export_options *o)
 	struct live l = { .read_ns = 0 };
 	int status;
 
+	if (top_base__check_order(o) != STATUS_OK)
+		return STATUS_USAGE;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return export_options__wrong(o, "live needs a terminal; see also: top");
 	signal(SIGINT, live_signal);

@@ -52,8 +52,11 @@ static void add_comments(struct builder *b, const struct request *r, int64_t los
 static int write_out(const struct export_options *o, const struct profile_format *format,
 		     struct builder *b, struct outfile *out)
 {
-	int err = format->write(b, out->tmp);
+	int err;
 
+	if (o->sort)
+		builder__sort(b);
+	err = format->write(b, out->tmp);
 	if (err)
 		log__error("cannot write the profile: %s",
 			   err == -EFBIG ? "larger than 2 GiB; select a shorter time"
@@ -171,6 +174,8 @@ static int profile__run(const struct export_options *o, const struct profile_for
 	if (format->binary && o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o,
 					     "a profile is not for a terminal: give --output FILE");
+	if (o->sort && strcmp(o->sort, "value") != 0)
+		return export_options__wrong(o, "--sort '%s': expected value", o->sort);
 	if (grouping__check(o) != STATUS_OK)
 		return STATUS_USAGE;
 	text = share__read_query(o->arguments[0], "sql/pprof");

@@ -201,7 +201,7 @@ int trace__run(const struct export_options *o)
 	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o,
 					     "a trace is not for a terminal: give --output FILE");
-	if (grouping__check(o) != STATUS_OK)
+	if (grouping__check_tracks(o) != STATUS_OK)
 		return STATUS_USAGE;
 	status = run(&t);
 	for (size_t i = 0; i < o->argument_cnt; i++)

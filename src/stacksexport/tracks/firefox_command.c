@@ -9,6 +9,7 @@
 #include "base/jsonbuf.h"
 #include "base/log.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/progress.h"
 #include "stacksexport/tracks/foxtables.h"
@@ -225,5 +226,7 @@ int firefox__run(const struct export_options *o)
 					     o->metric);
 	if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o, "a profile is not for a terminal: give -o FILE");
+	if (grouping__check_tracks(o) != STATUS_OK)
+		return STATUS_USAGE;
 	return run(&f, o, output);
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/outfile.h"
 #include "stacksexport/progress.h"
 #include "stacksexport/trace/lanes.h"
@@ -438,5 +439,7 @@ int perfetto__run(const struct export_options *o)
 
 	if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o, "a trace is not for a terminal: give -o FILE");
+	if (grouping__check_tracks(o) != STATUS_OK)
+		return STATUS_USAGE;
 	return run(&f, o, output);
 }

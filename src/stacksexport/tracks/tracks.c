@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/duck/share.h"
 #include "stacksexport/duck/sources.h"
 
@@ -87,6 +88,8 @@ int tracks__open(struct tracks *t, const struct export_options *o, const char *c
 	status = request__open(&t->request, o);
 	if (status != STATUS_OK)
 		return status;
+	if (grouping__use(&t->request.db, o->by) != 0)
+		return STATUS_FAILED;
 	frames.binaries = t->request.binaries;
 	t->frames = builder__new(&frames);
 	if (!t->frames) {

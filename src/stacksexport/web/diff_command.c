@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `stacksexport diff`: what changed from one recording, or time range, to another, as a table. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,15 +12,15 @@
 #include "base/log.h"
 #include "stacksexport/commands.h"
 #include "stacksexport/duck/sources.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/moment.h"
-#include "stacksexport/printer.h"
 #include "stacksexport/progress.h"
+#include "stacksexport/web/diffgroups.h"
 #include "stacksexport/web/difflimit.h"
 #include "stacksexport/web/diffprofile.h"
+#include "stacksexport/web/difftable.h"
 
-#define ROWS_DEFAULT 10
-#define RANGE_SEP    ".."
-#define COLUMN_CNT   9
+#define RANGE_SEP ".."
 
 struct diff_command {
 	const struct export_options *options;
@@ -29,6 +30,7 @@ struct diff_command {
 	struct diff_limit limit;
 	struct sides sides;
 	struct diff_functions functions;
+	struct diff_groups groups; /* empty without --by */
 };
 
 /* ---- the request ---------------------------------------------------------------------------- */
@@ -123,141 +125,68 @@ static int set_params(struct diff_command *d)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static const struct diff_unit {
-	const char *unit, *name;
-	double divisor;
-	int decimals;
-} diff_units[] = {
-	{ "ns", "s", 1e9, 3 },
-	{ "bytes", "MB", 1e6, 3 },
-	{ "count", "", 1, 0 },
-};
-
-static const struct diff_unit *unit_of(const struct metric *m)
+static void print_function(const void *command, struct printer *p, size_t row)
 {
-	const struct diff_unit *u = diff_units;
-
-	while (strcmp(u->unit, m->unit) != 0)
-		u++;
-	return u;
-}
-
-/* The place of a row and how much it changed, to be sorted. */
-struct diff_row {
-	size_t index;
-	struct diff_change change;
-};
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct diff_row *x = a, *y = b;
-	double p = fabs(x->change.b - x->change.a), q = fabs(y->change.b - y->change.a);
-
-	return p < q ? 1 : p > q ? -1 : x->index < y->index ? -1 : x->index > y->index;
-}
-
-static void print_heading(struct printer *p, const char *field, const struct diff_unit *u)
-{
-	printer__cellf(p, "A %s%s%s", field, *u->name ? " " : "", u->name);
-	printer__cellf(p, "B %s%s%s", field, *u->name ? " " : "", u->name);
-	printer__cellf(p, "change%s%s", *u->name ? " " : "", u->name);
-	printer__cellf(p, "change %%");
-	printer__cellf(p, "low %%");
-	printer__cellf(p, "high %%");
-	printer__cellf(p, "p");
-	printer__cellf(p, "module");
-	printer__cellf(p, "function");
-}
-
-/* A percentage of all of A, which may be nothing. */
-static void print_percent(struct printer *p, double value, double all)
-{
-	if (all != 0)
-		printer__cellf(p, "%+.2f", 100 * value / fabs(all));
-	else
-		printer__cellf(p, "-");
-}
-
-static void print_row(const struct diff_command *d, struct printer *p, const struct diff_row *row)
-{
+	const struct diff_command *d = command;
 	const struct stackset *stacks = d->view.model.stacks;
-	const struct diff_unit *u = unit_of(d->sides.metric);
-	const struct function *f = stackset__function(stacks, d->functions.functions[row->index]);
+	const struct function *f = stackset__function(stacks, d->functions.functions[row]);
 	const struct frame_text name = stackset__text(stacks, f->name);
 	const struct frame_text module = stackset__text(stacks, f->module);
-	const struct diff_change *c = &row->change;
-	double all = diff_functions__change(&d->functions, DIFF_ALL, 0).a;
 
-	printer__cellf(p, "%.*f", u->decimals, c->a / u->divisor);
-	printer__cellf(p, "%.*f", u->decimals, c->b / u->divisor);
-	printer__cellf(p, "%+.*f", u->decimals, (c->b - c->a) / u->divisor);
-	print_percent(p, c->b - c->a, all);
-	print_percent(p, c->lo, all);
-	print_percent(p, c->hi, all);
-	printer__cellf(p, c->p < 0.001 ? "<0.001" : "%.3f", c->p);
 	printer__cell(p, module.s, module.sz);
 	printer__cell(p, name.s, name.sz);
 }
 
-/* Returns the rows of a field, sorted; NULL if out of memory. */
-static struct diff_row *choose_rows(const struct diff_command *d, enum diff_field field,
-				    size_t *cnt)
+static void print_group(const void *command, struct printer *p, size_t row)
 {
-	struct diff_row *rows = calloc(d->functions.cnt + 1, sizeof(*rows));
+	const struct diff_command *d = command;
+	size_t sz;
+	const char *name = diff_groups__name(&d->groups, row, &sz);
 
-	*cnt = 0;
-	for (size_t i = 0; rows && i < d->functions.cnt; i++) {
-		struct diff_row row = { i, diff_functions__change(&d->functions, field, i) };
-
-		if (row.change.significant ||
-		    (d->options->all && (row.change.a != 0 || row.change.b != 0)))
-			rows[(*cnt)++] = row;
-	}
-	if (rows)
-		qsort(rows, *cnt, sizeof(*rows), compare_rows);
-	return rows;
+	printer__cell(p, name, sz);
 }
 
-static int print_rows(const struct diff_command *d, const struct diff_row *rows, size_t cnt,
-		      const char *field)
+static int print_functions(const struct diff_command *d, enum diff_field field, const char *name)
 {
-	static const bool right[COLUMN_CNT] = { true, true, true, true, true, true, true };
-	size_t max = d->options->rows ? d->options->rows : ROWS_DEFAULT;
-	struct printer *p = printer__new(COLUMN_CNT, right);
-	int err = p ? 0 : -ENOMEM;
+	const struct diff_table table = {
+		.title = field == DIFF_SELF ? "SELF BY FUNCTION" : "TOTAL BY FUNCTION",
+		.field = name,
+		.labels = { "module", "function" },
+		.unit = diff_unit__of(d->sides.metric),
+		.series = &d->functions.fields[field],
+		.all = diff_functions__change(&d->functions, DIFF_ALL, 0).a,
+		.print_labels = print_function,
+		.arg = d,
+	};
 
-	if (p) {
-		print_heading(p, field, unit_of(d->sides.metric));
-		for (size_t i = 0; i < cnt && i < max; i++)
-			print_row(d, p, &rows[i]);
-		err = printer__print(p, stdout, terminal__width(STDOUT_FILENO));
-	}
-	printer__free(p);
-	if (!err && cnt > max)
-		printf("(%zu more)\n", cnt - max);
-	return err;
+	return diff_table__print(&table, d->options);
 }
 
-static int print_table(const struct diff_command *d, enum diff_field field, const char *name)
+/* "CPU BY PROCESS" */
+static int print_groups(const struct diff_command *d)
 {
-	size_t cnt;
-	struct diff_row *rows = choose_rows(d, field, &cnt);
-	int err = rows ? 0 : -ENOMEM;
+	char title[64];
+	const struct diff_table table = {
+		.title = title,
+		.field = "",
+		.labels = { d->options->by },
+		.unit = diff_unit__of(d->sides.metric),
+		.series = &d->groups.series,
+		.all = diff_functions__change(&d->functions, DIFF_ALL, 0).a,
+		.print_labels = print_group,
+		.arg = d,
+	};
 
-	printf("\n%s BY FUNCTION%s\n", field == DIFF_SELF ? "SELF" : "TOTAL",
-	       d->options->all ? "" : ", SIGNIFICANT CHANGES");
-	if (rows && cnt)
-		err = print_rows(d, rows, cnt, name);
-	else if (rows)
-		puts(d->options->all ? "none" : "none (--all shows the others)");
-	free(rows);
-	return err;
+	snprintf(title, sizeof(title), "%s by %s", d->sides.metric->label, d->options->by);
+	for (char *c = title; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return diff_table__print(&table, d->options);
 }
 
 static void print_side(const struct diff_command *d, enum diff_side side)
 {
 	const struct web_request *r = &d->sides.of[side].request;
-	const struct diff_unit *u = unit_of(d->sides.metric);
+	const struct diff_unit *u = diff_unit__of(d->sides.metric);
 	const struct diff_series *all = &d->functions.fields[DIFF_ALL];
 	int64_t from = 0, to = 0;
 	char when[MOMENT_TEXT_SZ];
@@ -274,7 +203,7 @@ static void print_side(const struct diff_command *d, enum diff_side side)
 
 static int print_all(const struct diff_command *d)
 {
-	const struct diff_unit *u = unit_of(d->sides.metric);
+	const struct diff_unit *u = diff_unit__of(d->sides.metric);
 	struct diff_change c = diff_functions__change(&d->functions, DIFF_ALL, 0);
 	bool by_spans = d->options->normalise && strcmp(d->options->normalise, "spans") == 0;
 	int err;
@@ -287,9 +216,11 @@ static int print_all(const struct diff_command *d)
 		printf(", %+.1f %% (95 %% interval %+.1f to %+.1f)", 100 * (c.b - c.a) / fabs(c.a),
 		       100 * c.lo / fabs(c.a), 100 * c.hi / fabs(c.a));
 	puts(". Percentages below are of all of A.");
-	err = print_table(d, DIFF_SELF, "self");
+	err = d->options->by ? print_groups(d) : 0;
 	if (!err)
-		err = print_table(d, DIFF_TOTAL, "total");
+		err = print_functions(d, DIFF_SELF, "self");
+	if (!err)
+		err = print_functions(d, DIFF_TOTAL, "total");
 	if (!err && fflush(stdout) != 0)
 		err = errno ? -errno : -EIO;
 	if (err)
@@ -367,6 +298,8 @@ static int compare_functions(struct diff_command *d)
 	err = shape.tree ? sides__list(&d->sides, &shape) : -ENOMEM;
 	if (!err)
 		err = diff_functions__make(&d->functions, &shape, &d->sides);
+	if (!err && d->options->by)
+		err = diff_groups__make(&d->groups, &d->sides);
 	pthread_mutex_unlock(&model->lock);
 	if (err)
 		log__error("cannot compare: %s", strerror(-err));
@@ -376,7 +309,10 @@ static int compare_functions(struct diff_command *d)
 static int diff_read(struct diff_command *d)
 {
 	struct answer a = { 0 };
-	int err = sides__read(&d->sides, &d->request, &a);
+	int err;
+
+	d->sides.by = d->options->by;
+	err = sides__read(&d->sides, &d->request, &a);
 
 	if (err)
 		log__error("%.*s", (int)a.error.sz,
@@ -420,6 +356,8 @@ static int check_options(struct diff_command *d)
 			o, "give two recordings, or --before and --after for two ranges of one");
 	if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return export_options__wrong(o, "a profile is not for a terminal: give -o FILE");
+	if (grouping__check(o) != STATUS_OK || diff_table__check_order(o) != STATUS_OK)
+		return STATUS_USAGE;
 	return range_check(o, "before", o->before) == STATUS_OK ? range_check(o, "after", o->after)
 								: STATUS_USAGE;
 }
@@ -438,6 +376,7 @@ int diff__run(const struct export_options *o)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = diff_show(&d);
+	diff_groups__free(&d.groups);
 	diff_functions__free(&d.functions);
 	sides__free(&d.sides);
 	view__close(&d.view);

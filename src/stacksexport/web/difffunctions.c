@@ -70,23 +70,6 @@ static int functions_choose(struct diff_functions *d, const struct metric_shape 
 	return err;
 }
 
-static int series_init(struct diff_series *s, size_t cnt, double scale)
-{
-	s->series = (struct side_series){ .cnt = cnt, .scale = scale };
-	for (int i = 0; i < SIDE_CNT; i++) {
-		s->values[i] = calloc((cnt + 1) * SIDE_SLICE_CNT, sizeof(*s->values[i]));
-		s->series.values[i] = s->values[i];
-		if (!s->values[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void series_add(struct diff_series *s, enum diff_side side, size_t at, int64_t value)
-{
-	s->values[side][at] = trie__add(s->values[side][at], value);
-}
-
 /* Adds one stack: to its innermost function, and once to each of its functions. */
 static void functions_add(struct diff_functions *d, struct calltree *tree, enum diff_side side,
 			  const struct metric_value *v)
@@ -97,18 +80,16 @@ static void functions_add(struct diff_functions *d, struct calltree *tree, enum 
 
 	if (!v->label || v->label > SIDE_SLICE_CNT)
 		return;
-	series_add(&d->fields[DIFF_ALL], side, slice, v->value);
+	diff_series__add(&d->fields[DIFF_ALL], side, 0, slice, v->value);
 	for (uint32_t node = v->node; node != TRIE_ROOT; node = trie__parent(trie, node)) {
 		uint32_t place = d->place[trie__function(trie, node)];
 
 		if (place == KEYMAP_NONE)
 			continue;
 		if (node == v->node)
-			series_add(&d->fields[DIFF_SELF], side, place * SIDE_SLICE_CNT + slice,
-				   v->value);
+			diff_series__add(&d->fields[DIFF_SELF], side, place, slice, v->value);
 		if (!recursive[node])
-			series_add(&d->fields[DIFF_TOTAL], side, place * SIDE_SLICE_CNT + slice,
-				   v->value);
+			diff_series__add(&d->fields[DIFF_TOTAL], side, place, slice, v->value);
 	}
 }
 
@@ -120,12 +101,12 @@ int diff_functions__make(struct diff_functions *d, const struct metric_shape *sh
 	if (!err && !calltree__recursive(shape->tree))
 		err = -ENOMEM;
 	for (int f = 0; f < DIFF_FIELD_CNT && !err; f++)
-		err = series_init(&d->fields[f], f == DIFF_ALL ? 1 : d->cnt, s->scale);
+		err = diff_series__init(&d->fields[f], f == DIFF_ALL ? 1 : d->cnt, s->scale);
 	for (int side = 0; side < SIDE_CNT && !err; side++)
 		for (size_t i = 0; i < s->of[side].list.cnt; i++)
 			functions_add(d, shape->tree, side, &s->of[side].list.rows[i]);
 	for (int f = 0; f < DIFF_FIELD_CNT && !err; f++)
-		err = comparison__make(&d->fields[f].comparison, &d->fields[f].series);
+		err = diff_series__compare(&d->fields[f]);
 	return err;
 }
 
@@ -133,26 +114,13 @@ void diff_functions__free(struct diff_functions *d)
 {
 	free(d->functions);
 	free(d->place);
-	for (int f = 0; f < DIFF_FIELD_CNT; f++) {
-		for (int i = 0; i < SIDE_CNT; i++)
-			free(d->fields[f].values[i]);
-		comparison__free(&d->fields[f].comparison);
-	}
+	for (int f = 0; f < DIFF_FIELD_CNT; f++)
+		diff_series__free(&d->fields[f]);
 	*d = (struct diff_functions){ 0 };
 }
 
 struct diff_change diff_functions__change(const struct diff_functions *d, enum diff_field field,
 					  size_t index)
 {
-	const struct diff_series *s = &d->fields[field];
-	const struct bootstrap_result *r = &s->comparison.results[index];
-
-	return (struct diff_change){
-		.a = side_series__sum(&s->series, SIDE_A, index),
-		.b = side_series__sum(&s->series, SIDE_B, index),
-		.lo = r->lo,
-		.hi = r->hi,
-		.p = r->p,
-		.significant = s->comparison.significant[index],
-	};
+	return diff_series__change(&d->fields[field], index);
 }

@@ -3,7 +3,7 @@
 #ifndef STACKSEXPORT_WEB_DIFFFUNCTIONS_H
 #define STACKSEXPORT_WEB_DIFFFUNCTIONS_H
 
-#include "stacksexport/web/sides.h"
+#include "stacksexport/web/diffseries.h"
 
 enum diff_field {
 	DIFF_SELF,
@@ -12,14 +12,7 @@ enum diff_field {
 	DIFF_FIELD_CNT
 }; /* ALL: the sum of all stacks */
 
-/* The series of a field: one per kept function, in their order; of DIFF_ALL one. */
-struct diff_series {
-	int64_t *values[SIDE_CNT];
-	struct side_series series;
-	struct comparison comparison;
-};
-
-/* Zeroed is empty. */
+/* Zeroed is empty. Each field has one row per kept function, in their order; DIFF_ALL has one. */
 struct diff_functions {
 	uint32_t *functions, *place; /* functions: those that are kept; place: by function */
 	size_t cnt;
@@ -34,12 +27,6 @@ struct diff_functions {
 int diff_functions__make(struct diff_functions *, const struct metric_shape *,
 			 const struct sides *);
 void diff_functions__free(struct diff_functions *);
-
-/* One line of the table. The values of B are scaled to the size of A. */
-struct diff_change {
-	double a, b, lo, hi, p; /* lo, hi: of b - a */
-	bool significant;
-};
 
 struct diff_change diff_functions__change(const struct diff_functions *, enum diff_field,
 					  size_t index);

@@ -10,10 +10,12 @@
 #include "pprof/builder.h"
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/outfile.h"
+#include "stacksexport/web/rootlabels.h"
 
 /* The columns of samples_of_stacks.sql and waits_of_stacks.sql. */
 enum {
-	COLUMN_USTACK = 1,
+	COLUMN_LABEL,
+	COLUMN_USTACK,
 	COLUMN_KSTACK,
 	COLUMN_VALUE,
 	COLUMN_BLOCKED,
@@ -24,7 +26,9 @@ enum {
 struct diff_profile {
 	struct builder *builder;
 	const struct stackset *stacks;
-	double scale; /* of the side that is added */
+	double scale;		   /* of the side that is added */
+	struct strtab *texts;	   /* of roots */
+	struct root_labels labels; /* of the side that is added; empty: stacks have no root */
 };
 
 static int64_t scaled(int64_t value, double scale)
@@ -57,6 +61,20 @@ static void add_frames(struct diff_profile *p, const struct cells *ids, idx_t ro
 	}
 }
 
+/* Adds what the stack belongs to, as its root. */
+static void add_root(struct diff_profile *p, const struct cells *labels, idx_t row)
+{
+	static const char module[] = "[label]";
+	struct named_frame f = { .module = { module, sizeof(module) - 1 } };
+
+	if (!p->labels.keys.cnt)
+		return;
+	f.name.s = strtab__str(p->texts,
+			       root_labels__text(&p->labels, (uint32_t)cells__int(labels, row)),
+			       &f.name.sz);
+	builder__frame(p->builder, &f);
+}
+
 static void add_row(struct diff_profile *p, duckdb_data_chunk chunk, idx_t row)
 {
 	int64_t sum = 0, values[BUILDER_VALUE_CNT];
@@ -73,6 +91,8 @@ static void add_row(struct diff_profile *p, duckdb_data_chunk chunk, idx_t row)
 	add_frames(p, &c, row);
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_USTACK));
 	add_frames(p, &c, row);
+	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_LABEL));
+	add_root(p, &c, row);
 	builder__sample(p->builder, values);
 }
 
@@ -97,6 +117,8 @@ static int add_side(struct diff_profile *p, struct sides *s, enum diff_side side
 
 	if (err)
 		log__error("%.*s", (int)a.error.sz, a.error.sz ? (const char *)a.error.data : "");
+	if (!err && s->by)
+		err = root_labels__read(&p->labels, p->texts, &rows.labels);
 	p->scale = side == SIDE_A ? -1 : s->scale;
 	builder__of_base(p->builder, side == SIDE_A);
 	pthread_mutex_lock(&r->view->model.lock);
@@ -105,6 +127,7 @@ static int add_side(struct diff_profile *p, struct sides *s, enum diff_side side
 		add_rows(p, &rows.waits);
 	}
 	pthread_mutex_unlock(&r->view->model.lock);
+	root_labels__free(&p->labels);
 	metric_rows__free(&rows);
 	buf__free(&a.error);
 	return err;
@@ -134,22 +157,23 @@ int diff_profile__write(struct sides *s, const char *path)
 	char name[32];
 	struct builder_options options = { .value_names = { "events", name },
 					   .binaries = model->binaries };
-	struct diff_profile p = { .stacks = model->stacks };
+	struct diff_profile p = { .stacks = model->stacks, .texts = strtab__new() };
 	int err = 0;
 
 	snprintf(name, sizeof(name), "%s%s", s->metric->id,
 		 strcmp(s->metric->unit, "ns") == 0	 ? "_time"
 		 : strcmp(s->metric->unit, "bytes") == 0 ? "_bytes"
 							 : "");
-	p.builder = builder__new(&options);
+	p.builder = p.texts ? builder__new(&options) : NULL;
 	if (!p.builder) {
 		log__error("out of memory");
-		return -ENOMEM;
+		err = -ENOMEM;
 	}
 	for (int side = 0; side < SIDE_CNT && !err; side++)
 		err = add_side(&p, s, side);
 	if (!err)
 		err = write_file(p.builder, path);
 	builder__free(p.builder);
+	strtab__free(p.texts);
 	return err;
 }

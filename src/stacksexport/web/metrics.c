@@ -146,12 +146,17 @@ int metric__read(struct web_request *r, const struct metric *m, struct metric_ro
 int metric__read_slices(struct web_request *r, const struct metric *m, struct metric_rows *rows,
 			struct answer *a)
 {
-	static const struct metric_queries queries = { .samples = "sql/view/samples_of_slices.sql",
-						       .waits = "sql/view/waits_of_slices.sql" };
+	const struct metric_queries queries = {
+		.samples = "sql/view/samples_of_slices.sql",
+		.waits = "sql/view/waits_of_slices.sql",
+		.labels = query_params__find(&r->params, "root") ? "sql/view/labels.sql" : NULL,
+	};
 	int err = await_metric(r, m, a);
 
 	*rows = (struct metric_rows){ .queries = &queries };
-	return err ? err : read_rows(r, m, rows, a);
+	err = err ? err : read_rows(r, m, rows, a);
+	rows->queries = NULL;
+	return err;
 }
 
 void metric_rows__free(struct metric_rows *rows)
@@ -163,8 +168,10 @@ void metric_rows__free(struct metric_rows *rows)
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* The columns of samples_of_stacks.sql and waits_of_stacks.sql. */
-enum sum_column { SUM_LABEL, SUM_USTACK, SUM_KSTACK, SUM_VALUE, SUM_EVENTS = 6, SUM_COLUMNS };
+/* The columns of samples_of_stacks.sql and waits_of_stacks.sql. Those of slices have a root, too.
+ */
+enum sum_column { SUM_LABEL, SUM_USTACK, SUM_KSTACK, SUM_VALUE, SUM_EVENTS = 6, SUM_ROOT };
+#define SUM_COLUMNS (SUM_ROOT + 1)
 
 /* One run of metric__each(). */
 struct summing {
@@ -216,6 +223,7 @@ static int summing_add_row(struct summing *s, const struct cells columns[SUM_COL
 		.node = calltree__leaf(s->shape->tree, &stack),
 		.label = (uint32_t)cells__int(&columns[SUM_LABEL], row),
 		.events = cells__int(&columns[SUM_EVENTS], row),
+		.root = columns[SUM_ROOT].data ? (uint32_t)cells__int(&columns[SUM_ROOT], row) : 0,
 	};
 	int err = v.node == KEYMAP_NONE ? -ENOMEM : 0;
 
@@ -233,9 +241,9 @@ static int summing_add_rows(struct summing *s, duckdb_result *result)
 	int err = 0;
 
 	while (!err && (chunk = duckdb_fetch_chunk(*result))) {
-		struct cells columns[SUM_COLUMNS];
+		struct cells columns[SUM_COLUMNS] = { 0 };
 
-		for (idx_t i = 0; i < SUM_COLUMNS; i++)
+		for (idx_t i = 0; i < duckdb_data_chunk_get_column_count(chunk); i++)
 			columns[i] = cells__on(duckdb_data_chunk_get_vector(chunk, i));
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++)
 			err = summing_add_row(s, columns, row);

@@ -40,7 +40,7 @@ int metric__read(struct web_request *, const struct metric *, struct metric_rows
 void metric_rows__free(struct metric_rows *);
 
 /* Like metric__read(), by slices of time of the request's `width`. The label of a row is the number
- * of its slice, from 1 on. */
+ * of its slice, from 1 on. With `root` in the request, labels are read, too. */
 int metric__read_slices(struct web_request *, const struct metric *, struct metric_rows *,
 			struct answer *);
 
@@ -57,6 +57,7 @@ struct metric_shape {
 struct metric_value {
 	uint32_t node, label; /* label: the number of its root in rows.labels; 0: none */
 	int64_t value, events;
+	uint32_t root; /* of metric__read_slices(): the number of its root in rows.labels */
 };
 
 typedef int metric_fn(const struct metric_value *, void *arg);

@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/outfile.h"
+#include "stacksexport/topbase.h"
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/assets.h"
 #include "stacksexport/web/jsonout.h"
@@ -28,6 +30,8 @@ static const char placeholder_end[] = "{}</script>";
 struct report {
 	struct view view;
 	struct buf data; /* the object of answers */
+	const char *by;	 /* what flame graphs are split by, too; NULL: nothing */
+	bool by_total;	 /* order of functions */
 	size_t stack_cnt;
 };
 
@@ -127,6 +131,44 @@ static int report_add_flame(struct report *r, const char *metric)
 	return fits ? 0 : report_add(r, &plain);
 }
 
+/* Adds the functions of a metric in the order of --sort. The page requests them without it. */
+static int report_add_functions(struct report *r, const char *metric)
+{
+	struct report_request plain = { "functions", { { "metric", metric } } };
+	struct report_request sorted = { "functions",
+					 { { "metric", metric }, { "sort", "total" } } };
+	struct answer a;
+	int err;
+
+	if (!r->by_total)
+		return report_add(r, &plain);
+	report_ask(r, &sorted, &a);
+	err = answer_check(&sorted, &a);
+	if (!err)
+		report_put(r, &plain, &a.json);
+	answer_free(&a);
+	return err;
+}
+
+static int report_add_metric(struct report *r, const char *metric)
+{
+	struct report_request split = { "flame", { { "metric", metric }, { "root", r->by } } };
+	int err = report_add_flame(r, metric);
+
+	if (!err && r->by)
+		err = report_add(r, &split);
+	return err ? err : report_add_functions(r, metric);
+}
+
+/* Adds what the page shows first. */
+static void report_add_state(struct report *r)
+{
+	json_out__key(&r->data, "state");
+	json_out__open(&r->data, '{');
+	json_out__key_text(&r->data, "root", r->by ? r->by : "none");
+	json_out__close(&r->data, '}');
+}
+
 /* ---- stacks --------------------------------------------------------------------------------- */
 
 static int report_add_stack(struct report *r, const char *text, size_t sz)
@@ -199,15 +241,9 @@ static int report_add_metrics(struct report *r)
 	int err = 0;
 
 	report_ask(r, &simple[0], &recording);
-	for (const struct metric *m = metrics; m->id && !err; m++) {
-		struct report_request functions = { "functions", { { "metric", m->id } } };
-
-		if (recording.status != 200 || !has_metric(&recording.json, m->id))
-			continue;
-		err = report_add_flame(r, m->id);
-		if (!err)
-			err = report_add(r, &functions);
-	}
+	for (const struct metric *m = metrics; m->id && !err; m++)
+		if (recording.status == 200 && has_metric(&recording.json, m->id))
+			err = report_add_metric(r, m->id);
 	answer_free(&recording);
 	return err;
 }
@@ -230,6 +266,7 @@ static int report_fill(struct report *r)
 	int err = report_await(r);
 
 	json_out__open(&r->data, '{');
+	report_add_state(r);
 	for (size_t i = 0; i < sizeof(simple) / sizeof(*simple) && !err; i++)
 		err = report_add(r, &simple[i]);
 	if (!err)
@@ -280,9 +317,12 @@ static int report_write_svg(struct report *r, const char *path)
 
 int report__run(const struct export_options *o)
 {
-	struct report r = { 0 };
-	int status = view__open(&r.view, o), err = 0;
+	struct report r = { .by = o->by, .by_total = top_base__by_total(o) };
+	int status, err = 0;
 
+	if (grouping__check(o) != STATUS_OK || top_base__check_order(o) != STATUS_OK)
+		return STATUS_USAGE;
+	status = view__open(&r.view, o);
 	if (status == STATUS_OK)
 		err = report_fill(&r);
 	if (status == STATUS_OK && !err)

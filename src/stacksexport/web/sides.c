@@ -26,7 +26,6 @@ static int side_select(struct side *s, const struct web_request *r, enum diff_si
 	}
 	query_params__set(&s->request.params, "from", from ? from : "");
 	query_params__set(&s->request.params, "to", to ? to : "");
-	query_params__set(&s->request.params, "root", "");
 	err = view__select(&s->request, a);
 	if (!err)
 		slices__width(&s->request, SIDE_SLICE_CNT, s->width);
@@ -84,6 +83,7 @@ int sides__read(struct sides *s, struct web_request *r, struct answer *a)
 	err = s->metric ? 0 : -EINVAL;
 	for (int side = 0; side < SIDE_CNT && !err; side++) {
 		err = side_select(&s->of[side], r, side, a);
+		query_params__set(&s->of[side].request.params, "root", s->by ? s->by : "");
 		if (!err)
 			err = side_read(&s->of[side], s->metric, by_spans, a);
 	}

@@ -22,6 +22,8 @@ struct side {
 /* Zeroed is empty. */
 struct sides {
 	const struct metric *metric;
+	const char
+		*by;  /* what rows have their own labels by ("root" of api/flame); NULL: nothing */
 	double scale; /* factor for B, so that both sides have the same size */
 	struct side of[SIDE_CNT];
 };

@@ -12,7 +12,9 @@
 
 #include "base/log.h"
 #include "stacksexport/commands.h"
+#include "stacksexport/grouping.h"
 #include "stacksexport/progress.h"
+#include "stacksexport/topbase.h"
 #include "stacksexport/web/server.h"
 
 extern char **environ;
@@ -39,9 +41,13 @@ static bool open_browser(const char *url)
 
 static void say_address(const struct export_options *o, const struct server *s)
 {
-	char url[128], host[256] = "";
+	char url[160], host[256] = "";
 
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/", s->port, s->token);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s/%s%s%s", s->port, s->token,
+		 o->by ? "#root=" : "", o->by ? o->by : "",
+		 !top_base__by_total(o) ? ""
+		 : o->by		? "&sort=total"
+					: "#sort=total");
 	puts(url);
 	fflush(stdout);
 	if (has_browser(o) && open_browser(url)) {
@@ -72,11 +78,14 @@ static sigset_t block_signals(void)
 
 int view__run(const struct export_options *o)
 {
-	sigset_t signals = block_signals();
 	struct server server = { 0 };
 	struct view view;
+	sigset_t signals;
 	int status, signal;
 
+	if (grouping__check(o) != STATUS_OK || top_base__check_order(o) != STATUS_OK)
+		return STATUS_USAGE;
+	signals = block_signals();
 	mallopt(M_ARENA_MAX, HEAPS_MAX);
 	status = view__open(&view, o);
 
