@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vfs: calls that move bytes from or to a file, with the number of bytes.
+ * vfs: calls that move bytes from or to a file, with the number of bytes and the path.
  *
  * When a call begins, it is noted with the names of its files, because another thread may close
  * them before it ends. A read has one side, sendfile has two, and each side is a row. Sockets
  * belong to the probe net.
  */
 #include "bpf/emit.bpf.h"
+#include "bpf/filepath.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
@@ -34,9 +35,14 @@ enum call_state {
 	CALL_RESTARTS,	  /* after the signal's handler has run */
 };
 
+/* As sent: one of the two structs, which have the same layout. */
 struct side {
-	__u64 sz; /* size of the file struct as sent; 0: this side is not recorded */
-	struct event_file file;
+	__u64 sz;     /* 0: this side is not recorded */
+	__u64 detail; /* EVENT_DETAIL_PATH, or EVENT_DETAIL_FILE if the path is not known */
+	union {
+		struct event_file file;
+		struct event_path path;
+	};
 };
 
 /* The current call of a thread, or its last one. */
@@ -94,6 +100,11 @@ static __always_inline void side__set(struct side *s, const struct file *file)
 {
 	long sz;
 
+	s->detail = EVENT_DETAIL_PATH;
+	s->sz = file_path__read(&s->path, file);
+	if (s->sz)
+		return;
+	s->detail = EVENT_DETAIL_FILE;
 	bpf_probe_read_kernel_str(s->file.fs, sizeof(s->file.fs),
 				  BPF_CORE_READ(file, f_inode, i_sb, s_type, name));
 	sz = bpf_probe_read_kernel_str(s->file.name, sizeof(s->file.name),
@@ -153,6 +164,7 @@ static __always_inline void side__emit(void *ctx, struct emission *row, const st
 				       __u32 kind)
 {
 	row->kind = kind;
+	row->detail = s->detail;
 	row->detail_data = &s->file;
 	row->detail_sz = s->sz;
 	if (s->sz)
@@ -167,8 +179,7 @@ static __noinline int call__emit(void *ctx, struct call *c, __u64 now_ns, long r
 				.amount = result < 0 ? 0 : result,
 				.reason = result < 0 ? -result : 0,
 				.cpu = bpf_get_smp_processor_id(),
-				.runnable_ns = ~0ULL,
-				.detail = EVENT_DETAIL_FILE };
+				.runnable_ns = ~0ULL };
 
 	c->state = CALL_NONE;
 	side__emit(ctx, &row, &c->in, EVENT_VFS_READ);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * vfs: calls that open, sync, rename, remove or look at a file, with the path that the program
- * gave. At the system calls, also where functions can be hooked: their functions are many.
+ * gave, or else that of the open file. At the system calls, also where functions can be hooked:
+ * their functions are many.
  *
  * The path is read when the call ends. By then the kernel has read it, so it is in memory. Another
  * thread of the program may have changed it meanwhile.
  */
 #include "bpf/emit.bpf.h"
+#include "bpf/filepath.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
 
@@ -111,16 +113,22 @@ static __always_inline long path__read(struct event_path *p, const struct pt_reg
 	return sz < 1 ? 1 : sz;
 }
 
-/* Reads the name and the file system of an open file, like side__set() in vfs.bpf.c. */
-static __always_inline long path__read_file(struct event_path *p, const struct file *file)
+/* Reads path, or else name, and file system of an open file, like side__set() in vfs.bpf.c. Returns
+ * the bytes to send. */
+static __always_inline long path__read_file(struct event_path *p, const struct file *file,
+					    struct emission *row)
 {
-	long sz = 0;
+	long sz = file ? file_path__read(p, file) : 0;
 
+	if (sz)
+		return sz;
+	row->detail = EVENT_DETAIL_FILE;
 	path__read_fs(p, file);
+	p->path[0] = 0;
 	if (file)
 		sz = bpf_probe_read_kernel_str(p->path, sizeof(p->path),
 					       BPF_CORE_READ(file, f_path.dentry, d_name.name));
-	return sz < 1 ? 1 : sz;
+	return (sizeof(p->fs) + (sz < 1 ? 1 : sz) + 7) & ~7UL;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------
@@ -175,12 +183,10 @@ int BPF_PROG(vfs__any__path_exit, struct pt_regs *regs, long result)
 	sz = path__read(&c->path, regs, &call);
 	if (call.kind == EVENT_VFS_OPEN && result >= 0)
 		path__read_fs(&c->path, path_file(result));
-	if (sz == 1 && call.fd) {
-		row.detail = EVENT_DETAIL_FILE;
-		sz = path__read_file(&c->path, path_file(path_arg(regs, call.fd)));
-	}
 	row.detail_data = &c->path;
 	row.detail_sz = (sizeof(c->path.fs) + sz + 7) & ~7UL;
+	if (sz == 1 && call.fd)
+		row.detail_sz = path__read_file(&c->path, path_file(path_arg(regs, call.fd)), &row);
 	emit(ctx, bpf_get_current_task_btf(), &row, cfg.how[EVENT_VFS_READ]);
 	return 0;
 }

@@ -121,14 +121,28 @@ struct inode {
 };
 
 struct qstr {
+	__u64 hash_len;
 	const unsigned char *name;
 };
 
 struct dentry {
+	struct dentry *d_parent;
 	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
 };
 
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
 };
 

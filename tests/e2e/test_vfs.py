@@ -79,9 +79,10 @@ def test_calls_with_a_path(record, place):
                   "AND timestamp >= (SELECT min(timestamp) FROM events WHERE path = 'new') AND ifnull(path, '') NOT LIKE '%.%' "
                   "AND ifnull(path, '') NOT LIKE '/usr%' AND ifnull(path, '') NOT LIKE '/proc%' ORDER BY timestamp")
     rows = [row for row in rows if row[0] != "vfs_stat" or row[2] in ("new", "again")]
+    path = f"{place}/folder/new"
     assert rows[:8] == [
-        ("vfs_open", "new", "new", "tmpfs", None, True), ("vfs_fsync", None, "new", "tmpfs", None, True),
-        ("vfs_fdatasync", None, "new", "tmpfs", None, True), ("vfs_sync_file_range", None, "new", "tmpfs", None, True), ("vfs_stat", None, "new", "tmpfs", None, True),
+        ("vfs_open", "new", "new", "tmpfs", None, True), ("vfs_fsync", path, "new", "tmpfs", None, True),
+        ("vfs_fdatasync", path, "new", "tmpfs", None, True), ("vfs_sync_file_range", path, "new", "tmpfs", None, True), ("vfs_stat", path, "new", "tmpfs", None, True),
         ("vfs_rename", f"{place}/folder/renamed", "renamed", None, None, True), ("vfs_rename", "again", "again", None, None, True),
         ("vfs_stat", "again", "again", None, None, True),
     ]
@@ -135,6 +136,36 @@ for name in (b'plain', b'new\\nline', b'x' * 255, b'\\xff\\xfe', 'größe'.encod
 """)
     assert r.rows("SELECT file, amount FROM events WHERE kind = 'vfs_write' AND amount >= 1000 ORDER BY timestamp") == [
         ("plain", 1005), ("new\nline", 1008), ("x" * 255, 1255), ("\ufffd\ufffd", 1002), ("größe", 1007)]
+
+
+def test_open_files_have_their_path(record, place):
+    """Across mounts, and whatever was renamed. Without one, a file keeps its name."""
+    r = python(record, f"""
+os.chdir('{place}')
+a = os.open('a', os.O_CREAT | os.O_WRONLY)
+for size in (2001, 2002):
+    os.write(a, b'x' * size)
+os.rename('a', 'folder/b')
+os.write(a, b'x' * 2003)
+os.unlink('folder/b')
+os.write(a, b'x' * 2004)
+os.makedirs('d/' * 40)
+os.write(os.open('d/' * 40 + 'deep', os.O_CREAT | os.O_WRONLY), b'x' * 2005)
+os.makedirs('l' * 200)
+os.write(os.open('l' * 200 + '/' + 'm' * 60, os.O_CREAT | os.O_WRONLY), b'x' * 2006)
+os.write(os.memfd_create('memory'), b'x' * 2007)
+os.write(os.pipe()[1], b'x' * 2008)
+with open('/proc/self/comm', 'r+b', buffering=0) as f:
+    f.write(b'x' * 2009)
+root = os.open('/', os.O_RDONLY | os.O_DIRECTORY)
+os.fsync(root)
+print(os.getpid())
+""")
+    rows = r.rows("SELECT amount, path, file FROM events WHERE kind = 'vfs_write' AND amount BETWEEN 2001 AND 2009 ORDER BY timestamp")
+    assert rows == [
+        (2001, f"{place}/a", "a"), (2002, f"{place}/a", "a"), (2003, f"{place}/folder/b", "b"), (2004, f"{place}/folder/b", "b"),
+        (2005, None, "deep"), (2006, None, "m" * 60), (2007, None, "memfd:memory"), (2008, None, None), (2009, f"/proc/{r.stdout.strip()}/comm", "comm")]
+    assert r.rows("SELECT path FROM events WHERE kind = 'vfs_fsync'") == [("/",)]
 
 
 def test_files_of_every_kind_have_names(record):
