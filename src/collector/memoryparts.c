@@ -30,7 +30,7 @@ void memory_parts__get(struct memory_part out[MEMORY_PART_CNT], const struct ses
 		       { "rules", m->slot_sz[ELF_SLOT_UNWIND] },
 		       { "tables", m->slot_sz[ELF_SLOT_TABLE] },
 		       { "runtimes", m->runtimes_sz },
-		       { "jit", m->jit_sz },
+		       { "jit", m->jit_sz + t->unwinder.jit_cfi_sz },
 		       { "kernel_names", t->kernel_names_sz },
 		       { "unnamed", t->unnamed_sz },
 		       { "waiting", t->deferred.sz },

@@ -255,6 +255,27 @@ bool jit_cfi__none(const struct jit_cfi *j, const struct process *p)
 	return w && jit__is_current(j->jit, w->code) && w->code->none;
 }
 
+static size_t image_sz(const struct image *i)
+{
+	size_t sz = sizeof(*i);
+
+	if (!i->file)
+		return sz;
+	for (size_t s = 0; s < ELF_SLOT_CNT; s++)
+		sz += i->file->slots[s].sz;
+	return sz + sizeof(*i->file) + i->file->sz;
+}
+
+size_t jit_cfi__sz(const struct jit_cfi *j)
+{
+	size_t sz = 0;
+
+	for (const struct watched *w = j ? j->processes : NULL; w; w = w->hh.next)
+		for (const struct image *i = w->images; i; i = i->hh.next)
+			sz += image_sz(i);
+	return sz;
+}
+
 struct jit_cfi *jit_cfi__new(struct jit *jit)
 {
 	struct jit_cfi *j = calloc(1, sizeof(*j));

@@ -26,4 +26,7 @@ struct elf_file *jit_cfi__find(struct jit_cfi *, const struct jit_place *, struc
 /* Returns true if the process, as far as it was examined, has no such information at all. */
 bool jit_cfi__none(const struct jit_cfi *, const struct process *);
 
+/* Returns the bytes of the files in memory and of what is attached to them. Accepts NULL. */
+size_t jit_cfi__sz(const struct jit_cfi *);
+
 #endif

@@ -364,4 +364,5 @@ void unwinder__stats(const struct unwinder *u, struct unwinder_stats *s)
 {
 	*s = u->stats;
 	table_store__stats(fastwalk__tables(u->flat), &s->tables);
+	s->jit_cfi_sz = jit_cfi__sz(u->walk.jit);
 }

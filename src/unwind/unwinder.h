@@ -57,6 +57,7 @@ struct unwinder_stats {
 		odd;	   /* walks: all fast; fast except code without a table; all slow */
 	uint64_t recalled; /* of these walks: those that copied callers from the suffix cache */
 	struct table_store_stats tables;
+	size_t jit_cfi_sz; /* bytes of the call-frame information of JIT code */
 };
 void unwinder__stats(const struct unwinder *, struct unwinder_stats *);
 

@@ -79,9 +79,13 @@ static void the_largest_process_loses_its_tables(void **state)
 	pid_t children[CHILDREN];
 
 	(void)state;
+	assert_int_equal(jit_cfi__sz(NULL), 0);
 	for (size_t i = 0; i < CHILDREN; i++) {
+		size_t before = jit_cfi__sz(j);
+
 		children[i] = start_listed(IMAGES + (i == LARGEST), FRAMES);
 		assert_true(is_found(j, children[i]));
+		assert_in_range(jit_cfi__sz(j), before + SMALL, before + (16 << 10));
 	}
 	for (int turn = 0; turn < 3; turn++)
 		for (size_t i = 0; i < CHILDREN; i++)
