@@ -1,21 +1,21 @@
 -- What a profile says of the recording, or of the selected range of it: when it began, how long it is (of several: the
 -- sum), what a sample of kind 'profile' stands for where all stand for the same.
--- A process that ends has lived longer than the recording (exit).
+-- A process that ends has lived longer than the recording (exit). In a fleet folder, what a host recorded is a recording.
 WITH batches AS (
     SELECT
-        file_index,
+        file_index, coalesce(host, '') AS host,
         min(timestamp - duration) FILTER (kind != 'exit') AS start_ns,
         max(timestamp) AS end_ns,
         min(duration) FILTER (kind = 'profile') AS shortest,
         max(duration) FILTER (kind = 'profile') AS longest
     FROM read_parquet(getvariable('events_files'), union_by_name => coalesce(getvariable('unions_columns'), true))
-    GROUP BY file_index
+    GROUP BY ALL
 ), recordings AS (
     SELECT
         selected_begin(min(start_ns)) AS start_ns, selected_ns(min(start_ns), max(end_ns)) AS wall_ns,
         min(shortest) AS shortest, max(longest) AS longest
-    FROM batches
-    GROUP BY parse_dirpath(getvariable('events_files')[file_index::BIGINT + 1])
+    FROM (SELECT *, getvariable('events_files')[file_index::BIGINT + 1] AS file FROM batches)
+    GROUP BY CASE WHEN starts_with(parse_filename(file), 'part-') THEN host ELSE parse_dirpath(file) END
 )
 SELECT
     min(start_ns) AS start_ns,

@@ -48,7 +48,8 @@
 -- and fetches frames for what is left; sql/pprof/ does so. A filter by a constant on what a view sorts by (pid in offcpu,
 -- tgid in rss, span_id in span_waits) acts before it sorts.
 
-CREATE OR REPLACE VIEW all_events AS
+-- These two tables exist already if there are parts of a fleet folder (fleet_tables.sql).
+CREATE VIEW IF NOT EXISTS all_events AS
 SELECT *
 FROM read_parquet(
     coalesce(getvariable('events_files'), [coalesce(getvariable('recording'), '.') || '/events-*.parquet']),
@@ -130,7 +131,7 @@ WHERE in_selected_range(timestamp) AND (getvariable('selected_kind') IS NULL OR 
 
 -- Each batch has all stacks of its own events, so most stacks are in many batches: the row in the first batch counts.
 -- The ids alone determine that row; frames are read only for these rows, and from no file without one.
-CREATE OR REPLACE VIEW whole_stacktraces AS
+CREATE VIEW IF NOT EXISTS whole_stacktraces AS
 SELECT stack_id, frames
 FROM read_parquet(
     coalesce(getvariable('stacktraces_files'), [coalesce(getvariable('recording'), '.') || '/stacktraces-*.parquet']),
@@ -167,8 +168,8 @@ FROM (
         coalesce(
             getvariable('processes_files'), getvariable('events_files')[1:1],
             [coalesce(getvariable('recording'), '.') || '/[ep]*s-*.parquet']),
-        union_by_name => coalesce(getvariable('unions_columns'), true)))
-WHERE starts_with(parse_filename(filename), 'processes-');
+        union_by_name => coalesce(getvariable('unions_columns'), true), hive_partitioning => false))
+WHERE starts_with(parse_filename(filename), 'processes-') OR contains(filename, '/processes/day=');
 
 -- A process as its newest row describes it: it may have run several programs, and may have changed its command line.
 -- `start` is null if the process ended before it was read. An id can be used again: of the processes with the tgid of an

@@ -61,8 +61,8 @@ static const struct option_row rows[] = {
 	  FIELD(RECORDING, recordings),
 	  { "register", 'r', "RECORDING", 0,
 	    "a recording's folder, a folder of recordings (the one with the highest number is "
-	    "read), a file of a recording, or a glob; may be repeated; default: the newest in "
-	    "$STACKS_DIR, else in /var/lib/stacks",
+	    "read), a file of a recording, a fleet folder, or a glob; may be repeated; default: "
+	    "the newest in $STACKS_DIR, else in /var/lib/stacks",
 	    0 } },
 	{ OPTION_COMM,
 	  FIELD(STRING, comm),

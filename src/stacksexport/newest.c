@@ -33,7 +33,9 @@ void newest__report(const struct recfiles *r)
 	struct stat st;
 
 	for (size_t i = 0; i < r->cnt; i++) {
-		if (stat(r->pairs[i].events, &st) == 0 && st.st_mtime > written)
+		const char *events = r->pairs[i].events;
+
+		if (events && stat(events, &st) == 0 && st.st_mtime > written)
 			written = st.st_mtime;
 	}
 	newest__age(written, time(NULL), age);

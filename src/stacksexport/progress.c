@@ -94,17 +94,27 @@ static void *progress_thread(void *arg)
 	return arg;
 }
 
+static size_t file_count(const struct recfiles *files)
+{
+	const char *paths[RECFILES_OF_PAIR];
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < files->cnt; i++)
+		cnt += recfile_pair__paths(&files->pairs[i], paths);
+	return cnt;
+}
+
 static double files_megabytes(const struct recfiles *files)
 {
 	double bytes = 0;
 
 	for (size_t i = 0; i < files->cnt; i++) {
+		const char *paths[RECFILES_OF_PAIR];
+		size_t cnt = recfile_pair__paths(&files->pairs[i], paths);
 		struct stat st;
 
-		if (stat(files->pairs[i].events, &st) == 0)
-			bytes += (double)st.st_size;
-		if (stat(files->pairs[i].stacktraces, &st) == 0)
-			bytes += (double)st.st_size;
+		for (size_t n = 0; n < cnt; n++)
+			bytes += stat(paths[n], &st) == 0 ? (double)st.st_size : 0;
 	}
 	return bytes / 1e6;
 }
@@ -118,7 +128,7 @@ static void progress_name(const struct recfiles *files)
 	buf__str(&label, " ");
 	snprintf(state.what, sizeof(state.what), "reading %.*s(%zu files, %.0f MB)",
 		 (int)utf8__prefix((const char *)label.data, label.sz, LABEL_CHARACTERS),
-		 (const char *)label.data, 2 * files->cnt, files_megabytes(files));
+		 (const char *)label.data, file_count(files), files_megabytes(files));
 	buf__free(&label);
 }
 

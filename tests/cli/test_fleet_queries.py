@@ -4,6 +4,7 @@ import csv
 import importlib.machinery
 import importlib.util
 import io
+import shutil
 
 import pytest
 
@@ -46,6 +47,15 @@ ORACLES = {
 }
 
 
+# What a recording has, in one table: numbers, functions, intervals and processes.
+EVERYTHING = """SELECT 'events' AS what, host, command, kind AS name, count(*) AS cnt, sum(duration * weight)::BIGINT AS ns, max(span_id) AS most FROM events GROUP BY ALL
+    UNION ALL SELECT 'functions', host, command, f.name, count(*), sum(duration * weight)::BIGINT, max(f.address + f."offset")
+        FROM (SELECT host, command, duration, weight, unnest(list_concat(kstack, ustack)) AS f FROM stacks) GROUP BY ALL
+    UNION ALL SELECT 'offcpu', host, command, state, count(*), sum(offcpu_ns)::BIGINT, max(ustack_id) FROM offcpu GROUP BY ALL
+    UNION ALL SELECT 'processes', host, executable, NULL, count(*), min(start), NULL FROM processes GROUP BY ALL
+    ORDER BY ALL"""
+
+
 def load_tool():
     loader = importlib.machinery.SourceFileLoader("fleet_ask", str(ROOT / "tools/fleet-ask"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("fleet_ask", loader))
@@ -75,3 +85,48 @@ def test_a_fleet_gives_the_numbers_of_its_recordings(fleet, query):
     numbers = [tuple(float(v) if not isinstance(v, str) else v for v in row) for row in rows]
     assert numbers == [tuple(e if isinstance(n, str) else pytest.approx(float(e), rel=1e-9, abs=1e-9) for e, n in zip(x, y, strict=True))
                        for x, y in zip(expected, numbers, strict=True)]
+
+
+def everything(recording, *options):
+    return run("query", EVERYTHING, "-r", recording, "--format", "csv", *options).stdout
+
+
+def test_a_fleet_folder_is_a_recording(fleet):
+    hosts, _, _ = fleet
+    expected = everything(f"{hosts}/*/1")
+    assert len(expected.splitlines()) > 40
+    assert everything(hosts.parent / "fleet") == expected
+    assert everything(f"{hosts.parent}/fleet/events/day=*/hour=*") == expected
+
+
+def test_a_part_of_a_fleet_folder_is_selected_as_a_part_of_a_recording(fleet):
+    hosts, _, _ = fleet
+    selection = "--host", "c", "--command", "web", "--from", "10s", "--to", "40s"
+    expected = everything(f"{hosts}/*/1", *selection)
+    assert len(expected.splitlines()) > 5
+    assert everything(hosts.parent / "fleet", *selection) == expected
+
+
+def test_a_fleet_folder_is_as_long_as_its_recordings(fleet):
+    hosts, _, _ = fleet
+    long = [run("query", "-f", ROOT / "sql/recording.sql", "-r", r, "--format", "csv").stdout for r in (f"{hosts}/*/1", hosts.parent / "fleet")]
+    assert long[0] == long[1]
+
+
+def test_a_fleet_folder_and_a_recording_are_one_data_set(fleet, tmp_path):
+    hosts, _, _ = fleet
+    run("merge", hosts / "a", hosts / "b", "-d", tmp_path / "fleet")
+    both = "-r", tmp_path / "fleet"
+    expected = everything(f"{hosts}/[abc]/1")
+    assert everything(hosts / "c" / "1", *both) == expected
+
+
+def test_damaged_parts_are_left_out(fleet, tmp_path):
+    hosts, _, _ = fleet
+    shutil.copytree(hosts.parent / "fleet", tmp_path / "fleet")
+    (part,) = (tmp_path / "fleet" / "processes").rglob("*.parquet")
+    data = bytearray(part.read_bytes())
+    data[-200:-8] = bytes(192)  # its end
+    part.write_bytes(data)
+    p = run("query", "SELECT count(*) FROM events", "-r", tmp_path / "fleet")
+    assert "left out" in p.stderr and part.name in p.stderr

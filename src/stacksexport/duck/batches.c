@@ -38,18 +38,27 @@ static void leave_out(struct recfiles *files, duckdb_result *result)
 	}
 }
 
+/* A part of a fleet folder is no batch of its own: only its end is read. */
+static const char footer_sql[] = "SELECT NULL::VARCHAR, NULL::VARCHAR FROM parquet_schema(coalesce("
+				 "getvariable('events_files'), getvariable('stacktraces_files'), "
+				 "getvariable('processes_files')))";
+
 /* Checks each batch alone, because a file with an unreadable end fails the joint check. */
-static int check_each(struct db *db, struct recfiles *files, const char *sql)
+static int check_each(struct db *db, struct recfiles *files, const char *batch_sql)
 {
 	int err = 0;
 
 	for (size_t i = files->cnt; i-- > 0 && !err;) {
+		bool whole = files->pairs[i].events && files->pairs[i].stacktraces;
+		const char *sql = whole ? batch_sql : footer_sql;
 		struct recfiles one = { .pairs = &files->pairs[i], .cnt = 1 };
+		const char *paths[RECFILES_OF_PAIR], *path;
 		duckdb_result result;
 
+		recfile_pair__paths(&files->pairs[i], paths);
+		path = paths[0];
 		err = db__set_files(db, &one);
 		if (!err && duckdb_query(db->connection, sql, &result) != DuckDBSuccess) {
-			const char *path = files->pairs[i].events;
 			const char *words = duckdb_result_error(&result);
 			char why[256];
 
@@ -65,18 +74,33 @@ static int check_each(struct db *db, struct recfiles *files, const char *sql)
 	return err;
 }
 
+/* Checks all files together. Returns false if that fails. */
+static bool check_all(struct db *db, struct recfiles *files, const char *sql)
+{
+	duckdb_result result;
+	bool ok = duckdb_query(db->connection, sql, &result) == DuckDBSuccess;
+
+	if (ok)
+		leave_out(files, &result);
+	duckdb_destroy_result(&result);
+	return ok;
+}
+
 int batches__check(struct db *db, struct recfiles *files)
 {
 	char *sql = share__read("sql/files.sql");
-	duckdb_result result;
 	int err = sql ? db__set_files(db, files) : -ENOENT;
 
-	if (!err && duckdb_query(db->connection, sql, &result) == DuckDBSuccess) {
-		leave_out(files, &result);
-		duckdb_destroy_result(&result);
-	} else if (!err) {
-		duckdb_destroy_result(&result);
+	if (!err && !check_all(db, files, sql)) {
 		err = check_each(db, files, sql);
+		if (!err)
+			err = recfiles__check_left(files);
+		if (!err && files->has_parts)
+			err = db__set_files(db, files);
+		if (!err && files->has_parts && !check_all(db, files, sql)) {
+			log__error("cannot read %s: its files do not fit together", files->label);
+			err = -EBADMSG;
+		}
 	}
 	free(sql);
 	if (!err)
@@ -106,9 +130,10 @@ static void blame(struct db *db, const char *path)
 void batches__blame(struct db *db, const struct recfiles *files)
 {
 	for (size_t i = 0; i < files->cnt; i++) {
-		blame(db, files->pairs[i].events);
-		blame(db, files->pairs[i].stacktraces);
-		if (files->pairs[i].processes)
-			blame(db, files->pairs[i].processes);
+		const char *paths[RECFILES_OF_PAIR];
+		size_t cnt = recfile_pair__paths(&files->pairs[i], paths);
+
+		for (size_t n = 0; n < cnt; n++)
+			blame(db, paths[n]);
 	}
 }

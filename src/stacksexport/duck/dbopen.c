@@ -66,6 +66,8 @@ int db__open(struct db *db, struct recfiles *files)
 		err = batches__check(db, files);
 	if (!err)
 		err = db__compare_columns(db);
+	if (!err && files->has_parts)
+		err = db__script(db, "sql/fleet_tables.sql");
 	if (!err)
 		err = db__script(db, "sql/stacks.sql");
 	for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]) && !err; i++)

@@ -16,47 +16,13 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "stacksexport/duck/batchnames.h"
+#include "stacksexport/duck/fleetfiles.h"
 #include "stacksexport/duck/parquetfile.h"
 
 #define DEFAULT_ROOT "/var/lib/stacks"
-#define EVENTS	     "events-"
-#define STACKTRACES  "stacktraces-"
-#define PROCESSES    "processes-"
-#define SUFFIX	     ".parquet"
 
 static const char how_to_record[] = "record one with: sudo collector --duration 10s";
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool has_prefix(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-static bool is_batch_file(const char *name, const char *prefix)
-{
-	size_t sz = strlen(name);
-
-	return has_prefix(name, prefix) && sz > strlen(SUFFIX) &&
-	       strcmp(name + sz - strlen(SUFFIX), SUFFIX) == 0;
-}
-
-/* Returns the other file of a pair: PATH with `from` at the beginning of its name replaced by `to`.
- */
-static char *sibling(const char *path, const char *from, const char *to)
-{
-	const char *name = base_name(path);
-	char *out;
-
-	if (asprintf(&out, "%.*s%s%s", (int)(name - path), path, to, name + strlen(from)) < 0)
-		return NULL;
-	return out;
-}
 
 static void pair__free(struct recfile_pair *p)
 {
@@ -65,26 +31,42 @@ static void pair__free(struct recfile_pair *p)
 	free(p->processes);
 }
 
+size_t recfile_pair__paths(const struct recfile_pair *p, const char *paths[RECFILES_OF_PAIR])
+{
+	const char *const all[RECFILES_OF_PAIR] = { p->events, p->stacktraces, p->processes };
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < RECFILES_OF_PAIR; i++)
+		if (all[i])
+			paths[cnt++] = all[i];
+	return cnt;
+}
+
+/* Returns the path by which pairs are sorted. */
+static const char *pair__key(const struct recfile_pair *p)
+{
+	const char *paths[RECFILES_OF_PAIR];
+
+	return recfile_pair__paths(p, paths) ? paths[0] : "";
+}
+
 /* Appends a pair and takes ownership of its strings. */
 static int append(struct recfiles *r, struct recfile_pair p)
 {
 	struct recfile_pair *pairs = reallocarray(r->pairs, r->cnt + 1, sizeof(*pairs));
 
-	if (pairs)
-		r->pairs = pairs;
-	if (!pairs || !p.events || !p.stacktraces) {
+	if (!pairs) {
 		pair__free(&p);
 		return -ENOMEM;
 	}
+	r->pairs = pairs;
 	r->pairs[r->cnt++] = p;
 	return 0;
 }
 
-static int by_events(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-	const struct recfile_pair *x = a, *y = b;
-
-	return strcmp(x->events, y->events);
+	return strcmp(pair__key(a), pair__key(b));
 }
 
 static bool is_path(const char *path, const char *other, size_t other_sz)
@@ -99,9 +81,9 @@ static void sort_unique(struct recfiles *r)
 	size_t kept = 0;
 
 	if (r->cnt)
-		qsort(r->pairs, r->cnt, sizeof(*r->pairs), by_events);
+		qsort(r->pairs, r->cnt, sizeof(*r->pairs), by_key);
 	for (size_t i = 0; i < r->cnt; i++) {
-		if (kept && strcmp(r->pairs[i].events, r->pairs[kept - 1].events) == 0)
+		if (kept && by_key(&r->pairs[i], &r->pairs[kept - 1]) == 0)
 			pair__free(&r->pairs[i]);
 		else
 			r->pairs[kept++] = r->pairs[i];
@@ -113,42 +95,50 @@ static int missing_pair(const char *have, const char *missing)
 {
 	log__error(
 		"%s is missing, so %s cannot be read and is left out: a batch is a pair of files",
-		missing, base_name(have));
+		missing, batch_name__of(have));
 	return -ENOENT;
-}
-
-/* Returns what the name of a batch's file begins with, or NULL if it is no such file. */
-static const char *prefix_of(const char *name)
-{
-	static const char *const prefixes[] = { EVENTS, STACKTRACES, PROCESSES };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (is_batch_file(name, prefixes[i]))
-			return prefixes[i];
-	return NULL;
 }
 
 static bool is_there(const char *path)
 {
-	return !path || access(path, F_OK) == 0;
+	return access(path, F_OK) == 0;
+}
+
+static int take_part(struct recfile_pair part, void *arg)
+{
+	struct recfiles *r = arg;
+
+	r->has_parts = true;
+	return append(r, part);
+}
+
+/* Adds the parts below a path of a fleet folder; none is no error. */
+static int add_parts(struct recfiles *r, const char *path)
+{
+	return fleet_files__each(path, take_part, r);
 }
 
 /* Adds the pair that `path` is one file of. */
 static int add_file(struct recfiles *r, const char *path)
 {
-	const char *prefix = prefix_of(base_name(path));
 	struct recfile_pair p;
 	int err;
 
-	if (!prefix) {
-		log__error("%s is not a file of a recording; these are called " EVENTS "N" SUFFIX
-			   " and " STACKTRACES "N" SUFFIX,
+	if (fleet_files__is_part(path))
+		return add_parts(r, path);
+	if (!batch_name__prefix(path)) {
+		log__error("%s is not a file of a recording; these are called " BATCH_EVENTS
+			   "N" BATCH_SUFFIX " and " BATCH_STACKTRACES "N" BATCH_SUFFIX,
 			   path);
 		return -EINVAL;
 	}
-	p.events = sibling(path, prefix, EVENTS);
-	p.stacktraces = sibling(path, prefix, STACKTRACES);
-	p.processes = sibling(path, prefix, PROCESSES);
+	p.events = batch_name__sibling(path, BATCH_EVENTS);
+	p.stacktraces = batch_name__sibling(path, BATCH_STACKTRACES);
+	p.processes = batch_name__sibling(path, BATCH_PROCESSES);
+	if (!p.events || !p.stacktraces || !p.processes) {
+		pair__free(&p);
+		return -ENOMEM;
+	}
 	if (!is_there(p.processes)) {
 		free(p.processes);
 		p.processes = NULL;
@@ -162,7 +152,9 @@ static int add_file(struct recfiles *r, const char *path)
 
 static int events_only(const struct dirent *d)
 {
-	return is_batch_file(d->d_name, EVENTS);
+	const char *prefix = batch_name__prefix(d->d_name);
+
+	return prefix && strcmp(prefix, BATCH_EVENTS) == 0;
 }
 
 static int numbers_only(const struct dirent *d)
@@ -187,7 +179,7 @@ static void free_names(struct dirent **names, int cnt)
 	free(names);
 }
 
-/* Adds the batches of a recording's folder; none is no error. */
+/* Adds the batches of a recording's folder, or the parts of a fleet folder; none is no error. */
 static int add_batches(struct recfiles *r, const char *dir)
 {
 	struct dirent **names;
@@ -204,7 +196,7 @@ static int add_batches(struct recfiles *r, const char *dir)
 			err = 0; /* the others can be read without this one */
 	}
 	free_names(names, cnt);
-	return err;
+	return err || cnt ? err : add_parts(r, dir);
 }
 
 /* Returns true if the folder has a batch. */
@@ -350,7 +342,6 @@ static int add_folder_there(struct recfiles *r, const char *dir)
  * read. */
 static int add_match(struct recfiles *r, const char *path)
 {
-	const char *name = base_name(path);
 	struct stat st;
 	int err = 0;
 
@@ -358,7 +349,7 @@ static int add_match(struct recfiles *r, const char *path)
 		return parquet_file__unreadable(path, -errno);
 	if (S_ISDIR(st.st_mode))
 		err = add_folder_there(r, path);
-	else if (prefix_of(name))
+	else if (batch_name__prefix(path) || fleet_files__is_part(path))
 		err = add_file(r, path);
 	return err == -ENOENT ? 0 : err;
 }
@@ -402,7 +393,7 @@ static int add_arg(struct recfiles *r, const char *arg)
 	if (err || r->cnt > before)
 		return err;
 	if (there)
-		log__error("there is no recording in %s: no " EVENTS "N" SUFFIX
+		log__error("there is no recording in %s: no " BATCH_EVENTS "N" BATCH_SUFFIX
 			   ", and no numbered folder; %s",
 			   arg, how_to_record);
 	else
@@ -423,8 +414,9 @@ void recfiles__leave_out(struct recfiles *r, const char *path, size_t path_sz, c
 			r->pairs[kept++] = *p;
 			continue;
 		}
-		log__warn("left out, with the other files of its batch: %.*s: %.*s", (int)path_sz,
-			  path, (int)why_sz, why);
+		log__warn("left out%s: %.*s: %.*s",
+			  p->events && p->stacktraces ? ", with the other files of its batch" : "",
+			  (int)path_sz, path, (int)why_sz, why);
 		pair__free(p);
 		r->left_out++;
 	}
@@ -433,7 +425,13 @@ void recfiles__leave_out(struct recfiles *r, const char *path, size_t path_sz, c
 
 int recfiles__check_left(const struct recfiles *r)
 {
-	if (r->cnt)
+	bool events = false, stacks = false;
+
+	for (size_t i = 0; i < r->cnt; i++) {
+		events |= r->pairs[i].events != NULL;
+		stacks |= r->pairs[i].stacktraces != NULL;
+	}
+	if (events && stacks)
 		return 0;
 	log__error("cannot read %s: it has no batch of two valid files", r->label);
 	return -EBADMSG;
@@ -443,18 +441,17 @@ int recfiles__check_left(const struct recfiles *r)
 static int check_pairs(struct recfiles *r)
 {
 	for (size_t i = r->cnt; i-- > 0;) {
-		const struct recfile_pair *p = &r->pairs[i];
-		const char *path = p->events, *problem;
-		int err = parquet_file__check(path, &problem);
+		const char *paths[RECFILES_OF_PAIR], *problem;
+		size_t cnt = recfile_pair__paths(&r->pairs[i], paths), n = 0;
+		int err = 0;
 
-		if (!err)
-			err = parquet_file__check(path = p->stacktraces, &problem);
-		if (!err && p->processes)
-			err = parquet_file__check(path = p->processes, &problem);
+		while (n < cnt && !(err = parquet_file__check(paths[n], &problem)))
+			n++;
 		if (err && err != -EBADMSG)
 			return err;
 		if (err)
-			recfiles__leave_out(r, path, strlen(path), problem, strlen(problem));
+			recfiles__leave_out(r, paths[n], strlen(paths[n]), problem,
+					    strlen(problem));
 	}
 	return recfiles__check_left(r);
 }
