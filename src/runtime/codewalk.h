@@ -45,6 +45,8 @@ struct runtime_code {
 	/* Values of the column `mark`. */
 	const char *interpreted, *baseline, *compiled, *inlined, *native;
 	const char *elsewhere; /* for a frame that stands for some that are not on the stack */
+	/* In place of runtime.locate, which see. */
+	int (*layout)(struct remote *, const uint64_t *symbols, struct runtime_layout *);
 	/* For jobs. Returns 0 or -errno. NULL: code is in all executable memory without a file, and
 	 * in the runtime's own file where that has no call-frame information. */
 	int (*ranges)(struct remote *, const struct runtime_layout *, struct code_ranges *);

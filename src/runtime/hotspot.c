@@ -3,23 +3,8 @@
  * with the code cache, the methods and libjvm's own tables, which jobs read afterwards. */
 #include "runtime/hotspot.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
-		  struct capture_runtime *c)
-{
-	(void)c;
-#ifdef __x86_64__
-	l->cookie_off = RUNTIME_NO_COOKIE;
-	l->code_mask = UINT64_MAX;
-	return hotspot__read_layout(r, symbols, l);
-#else
-	(void)r, (void)symbols, (void)l;
-	return -ENOTSUP;
-#endif
-}
 
 static bool may_have(const char *file)
 {
@@ -38,6 +23,7 @@ static const struct runtime_code code = {
 	.native = "java_native",
 	.elsewhere = "java_heap",
 	.ranges = hotspot__read_ranges,
+	.layout = hotspot__read_layout,
 	.read = hotspot__read_code,
 	.step = hotspot__step,
 	.function = hotspot__function,
@@ -53,7 +39,6 @@ const struct runtime hotspot = {
 	.unknown = { .module = "[java]" },
 	.symbols = symbols,
 	.may_have = may_have,
-	.locate = locate,
 	.read = hotspot__read_method,
 	.code = &code,
 	.print_version = print_version,

@@ -19,6 +19,20 @@
 
 const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, &ruby, &php, NULL };
 
+int runtime__locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		    struct capture_runtime *c)
+{
+	if (l->runtime->locate)
+		return l->runtime->locate(r, symbols, l, c);
+#ifdef __x86_64__
+	l->cookie_off = RUNTIME_NO_COOKIE;
+	l->code_mask = UINT64_MAX;
+	return l->runtime->code->layout(r, symbols, l);
+#else
+	return -ENOTSUP;
+#endif
+}
+
 struct search {
 	int proc;
 	uint32_t tgid, wanted;
@@ -134,7 +148,7 @@ static void read_runtime(struct search *s)
 
 	l->layout.runtime = l->runtime;
 	l->err = remote.mem < 0 ? remote.mem
-				: l->runtime->locate(&remote, s->symbols, &l->layout, &l->where);
+				: runtime__locate(&remote, s->symbols, &l->layout, &l->where);
 	if (l->runtime->in_file) {
 		l->layout.file = s->ino;
 		l->layout.heaps -= s->base;

@@ -7,6 +7,10 @@
 
 #define VERSION(major, minor) ((major) << 8 | (minor))
 
+#define SINCE_3_2                                                                 \
+	[RUBY_THREAD_NATIVE] = 40, [RUBY_THREAD_EC] = 48, [RUBY_FRAME_SIZE] = 56, \
+	[RUBY_BODY_INFO] = 112, [RUBY_EMBEDDED_TEXT] = 24
+
 /* vm_core.h, thread_pthread.h, iseq.h, internal/core/rstring.h of each version. */
 static const struct runtime_layout known[] = {
 	{ .version = VERSION(3, 1),
@@ -18,27 +22,9 @@ static const struct runtime_layout known[] = {
 		  [RUBY_EMBEDDED_TEXT] = 16,
 		  [RUBY_HAS_BOXED_LINE] = 1,
 		  [RUBY_HAS_FLAGS_LENGTH] = 1 } },
-	{ .version = VERSION(3, 2),
-	  .at = { [RUBY_THREAD_NATIVE] = 40,
-		  [RUBY_ID] = 8,
-		  [RUBY_THREAD_EC] = 48,
-		  [RUBY_FRAME_SIZE] = 56,
-		  [RUBY_BODY_INFO] = 112,
-		  [RUBY_EMBEDDED_TEXT] = 24 } },
-	{ .version = VERSION(3, 3),
-	  .at = { [RUBY_THREAD_NATIVE] = 40,
-		  [RUBY_ID] = 16,
-		  [RUBY_THREAD_EC] = 48,
-		  [RUBY_FRAME_SIZE] = 56,
-		  [RUBY_BODY_INFO] = 112,
-		  [RUBY_EMBEDDED_TEXT] = 24 } },
-	{ .version = VERSION(3, 4),
-	  .at = { [RUBY_THREAD_NATIVE] = 40,
-		  [RUBY_ID] = 16,
-		  [RUBY_THREAD_EC] = 48,
-		  [RUBY_FRAME_SIZE] = 56,
-		  [RUBY_BODY_INFO] = 112,
-		  [RUBY_EMBEDDED_TEXT] = 24 } },
+	{ .version = VERSION(3, 2), .at = { SINCE_3_2, [RUBY_ID] = 8 } },
+	{ .version = VERSION(3, 3), .at = { SINCE_3_2, [RUBY_ID] = 16 } },
+	{ .version = VERSION(3, 4), .at = { SINCE_3_2, [RUBY_ID] = 16 } },
 };
 
 #define ARRAY_CNT(a) (sizeof(a) / sizeof(*(a)))

@@ -81,7 +81,8 @@ struct runtime {
 	/*
 	 * Finds the layout, and where a thread's calls are, from the symbols' addresses (0: none).
 	 * Returns 0, -EAGAIN if the runtime has not started yet, or -ENOTSUP for an unknown
-	 * version, which is in layout->version then.
+	 * version, which is in layout->version then. NULL: .code->layout does that, and BPF reads
+	 * nothing.
 	 */
 	int (*locate)(struct remote *, const uint64_t *symbols, struct runtime_layout *,
 		      struct capture_runtime *);
@@ -119,6 +120,10 @@ struct runtime {
 
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
+
+/* Calls .locate or .code->layout. */
+int runtime__locate(struct remote *, const uint64_t *symbols, struct runtime_layout *,
+		    struct capture_runtime *);
 
 extern const struct runtime cpython, hotspot, v8, ruby, php;
 

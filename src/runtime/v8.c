@@ -5,23 +5,8 @@
  */
 #include "runtime/v8.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
-		  struct capture_runtime *c)
-{
-	(void)c;
-#ifdef __x86_64__
-	l->cookie_off = RUNTIME_NO_COOKIE;
-	l->code_mask = UINT64_MAX;
-	return v8__read_layout(r, symbols, l);
-#else
-	(void)r, (void)symbols, (void)l;
-	return -ENOTSUP;
-#endif
-}
 
 static bool may_have(const char *file)
 {
@@ -39,6 +24,7 @@ static const struct runtime_code code = {
 	.baseline = "javascript_baseline",
 	.compiled = "javascript_compiled",
 	.inlined = "javascript_inlined",
+	.layout = v8__read_layout,
 	.read = v8__read_code,
 	.step = v8__step,
 	.bytecode = v8__bytecode,
@@ -51,7 +37,6 @@ const struct runtime v8 = {
 	.unknown = { .module = "[javascript]" },
 	.symbols = v8_symbols,
 	.may_have = may_have,
-	.locate = locate,
 	.code = &code,
 	.print_version = print_version,
 };

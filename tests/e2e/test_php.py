@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from conftest import needs_bpf, wait_for
+from scriptcalls import check_callers, stopped_stacks, write
 
 pytestmark = needs_bpf
 
@@ -124,12 +125,6 @@ CALLS = {
 }
 
 
-def write(tmp_path, source, name="prog.php"):
-    path = tmp_path / name
-    path.write_text(source)
-    return path
-
-
 def plain(name):
     """Without the place of a closure."""
     return re.sub(r"^.*\{closure.*", "{closure}", name)
@@ -142,22 +137,13 @@ def calls(stack):
 
 @every_php
 def test_a_busy_program_has_whole_stacks_in_the_right_order(record, tmp_path, php):
-    script = write(tmp_path, BUSY)
+    script = write(tmp_path, BUSY, "prog.php")
     r = record("-p", "profile:u:499", "--", *php, script)
     rows = r.rows("SELECT ustack, unwind FROM stacks WHERE kind = 'profile' AND ustack_id IS NOT NULL")
     program = [(calls(s), u, s) for s, u in rows if any(f["module"] == str(script) for f in s)]
-    assert len(program) > 200
-    whole, inexact = 0, []
-    for frames, status, stack in program:
-        for i, ((callee, line), caller) in enumerate(zip(frames, frames[1:])):
-            if callee in CALLS and caller not in CALLS[callee]:
-                assert caller[0] in {n for n, _ in CALLS[callee]}, "\n".join(f"{f['name']} {f['module']} {f['line']} {f['mark']}" for f in stack)
-                inexact.append((callee, line, caller))
-        whole += frames[-1][0] == "{main}" and status == "root"
-        assert not any(f["mark"] == "php_gone" for f in stack)
-    assert whole >= 0.99 * len(program)
+    assert not any(f["mark"] == "php_gone" for _, _, stack in program for f in stack)
+    inexact = check_callers(program, CALLS, "{main}")
     assert len(inexact) <= 0.01 * len(program), inexact
-    assert max(len(f) for f, *_ in program) > 300
 
 
 WAITING = r"""<?php
@@ -293,29 +279,18 @@ def our_calls(stack):
     return [(n,) if m.startswith("<") else (n, m, line) for n, m, line in ours]
 
 
-def stopped_stacks(start, program):
-    """{pid: stack} of processes that sleep. On a busy machine it can take longer than half a second to look into the
-    process, for which the collector waits before it records."""
-    for _ in range(3):
-        r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
-        stacks = dict(r.rows("SELECT pid, ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL"))
-        if any(f["mark"] in ("php", "php_order") for s in stacks.values() for f in s):
-            break
-    return stacks
-
-
 @every_php
 def test_stopped_programs_are_where_php_says(start, spawn, request, tmp_path, php):
     said = tmp_path / "said"
     said.mkdir()
-    script = write(tmp_path, WAITING)
+    script = write(tmp_path, WAITING, "prog.php")
     program = spawn(*php, script, said, write(tmp_path, "<?php\n\nstops();\n", "loaded.php"), start_new_session=True)
     request.addfinalizer(lambda: os.killpg(program.pid, signal.SIGKILL))
     wait_for((said / "names").exists)
     names = {int(k): v for k, v in json.loads((said / "names").read_text()).items()}
     wait_for(lambda: all((said / str(p)).exists() and is_stopped(p) for p in names))
     expected = {p: said_calls(script, json.loads((said / str(p)).read_text())) for p in names}
-    found = stopped_stacks(start, program)
+    found = stopped_stacks(start, program, "php")
     assert len(names) > 45
     differing = {n: (expected[p], our_calls(found.get(p, []))) for p, n in names.items() if expected[p] != our_calls(found.get(p, []))}
     assert differing.keys() <= DELEGATING, {n: d for n, d in differing.items() if n not in DELEGATING}
@@ -341,7 +316,7 @@ for ($i = 0; $i < 60 || hrtime(true) < $finish; $i++) {
 
 @every_php
 def test_every_source_has_the_functions(record, tmp_path, php):
-    script = write(tmp_path, SOURCES)
+    script = write(tmp_path, SOURCES, "prog.php")
     r = record("-p", "switch:u,rss:u:29,vfs:u,net:u", "--", *php, script, tmp_path / "out")
     for kind, function in [("switch", "sleeps"), ("rss", "allocates"), ("vfs_write", "writes"), ("tcp_send", "sends")]:
         cnt = r.one(f"""
@@ -361,12 +336,12 @@ if (pcntl_fork()) deep(1000); else deeper(150);
 
 @every_php
 def test_deep_stacks_are_whole(start, spawn, request, tmp_path, php):
-    script, stopped = write(tmp_path, DEEP), tmp_path / "stopped"
+    script, stopped = write(tmp_path, DEEP, "prog.php"), tmp_path / "stopped"
     stopped.mkdir()
     program = spawn(*php, script, stopped, start_new_session=True)
     request.addfinalizer(lambda: os.killpg(program.pid, signal.SIGKILL))
     wait_for(lambda: len(os.listdir(stopped)) == 2 and all(is_stopped(p) for p in os.listdir(stopped)))
-    stacks = [[f["name"] for f in s] for s in stopped_stacks(start, program).values()]
+    stacks = [[f["name"] for f in s] for s in stopped_stacks(start, program, "php").values()]
     assert max(s.count("deep") for s in stacks) == 1001
     assert max(s.count("deeper") for s in stacks) == 151
     assert all(s.count("{main}") == 1 for s in stacks)

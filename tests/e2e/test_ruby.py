@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from conftest import needs_bpf, wait_for
+from scriptcalls import check_callers, stopped_stacks, write
 
 pytestmark = needs_bpf
 
@@ -107,12 +108,6 @@ CALLS = {
 }
 
 
-def write(tmp_path, source, name="prog.rb"):
-    path = tmp_path / name
-    path.write_text(source)
-    return path
-
-
 def is_of_program(frame, script):
     return frame["module"] in (str(script), "<cfunc>") or (frame["module"] or "").startswith("<internal:")
 
@@ -124,20 +119,11 @@ def calls(stack, script):
 
 @every_ruby
 def test_a_busy_program_has_whole_stacks_in_the_right_order(record, tmp_path, ruby):
-    script = write(tmp_path, BUSY)
+    script = write(tmp_path, BUSY, "prog.rb")
     r = record("-p", "profile:u:499", "--", *ruby, script)
     rows = r.rows("SELECT ustack, unwind FROM stacks WHERE kind = 'profile' AND ustack_id IS NOT NULL")
     program = [(calls(s, script), u, s) for s, u in rows if any(f["module"] == str(script) for f in s)]
-    assert len(program) > 200
-    broken = []
-    for frames, status, stack in program:
-        for (callee, line), caller in zip(frames, frames[1:]):
-            if callee in CALLS and line is not None:
-                assert caller in CALLS[callee], stack
-        if frames[-1][0] != "<main>" or status != "root":
-            broken.append((status, [(f["name"], f["module"], f["mark"]) for f in stack]))
-    assert len(broken) <= 0.01 * len(program), broken[:3]
-    assert max(len(f) for f, *_ in program) > 300
+    assert not check_callers(program, CALLS, "<main>", is_known=lambda call: call[1] is not None)
 
 
 WAITING = """
@@ -255,24 +241,13 @@ def comparable(expected, stack):
     return [(unqualified(n),) if c else (unqualified(n), m, l) for c, (n, m, l) in zip(own, expected)], ours
 
 
-def stopped_stacks(start, program):
-    """[(tid, stack)] of threads that sleep. On a busy machine it can take longer than half a second to look into the
-    process, for which the collector waits before it records."""
-    for _ in range(3):
-        r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
-        stacks = r.rows("SELECT pid, ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL")
-        if any(f["mark"] in ("ruby", "ruby_order") for _, s in stacks for f in s):
-            break
-    return stacks
-
-
 @every_ruby
 def test_stopped_threads_are_where_ruby_says(start, spawn, tmp_path, ruby):
-    script, said = write(tmp_path, WAITING), tmp_path / "said.json"
+    script, said = write(tmp_path, WAITING, "prog.rb"), tmp_path / "said.json"
     program = spawn(*ruby, script, said, write(tmp_path, "sleep 1000\n", "loaded.rb"))
     wait_for(said.exists)
     expected = {int(k): v for k, v in json.loads(said.read_text()).items()}
-    found = dict(stopped_stacks(start, program))
+    found = stopped_stacks(start, program, "ruby")
     compared = {name: comparable(e, found.get(t, [])) for t, (name, e) in expected.items()}
     assert len(compared) > 35
     differing = {name: c for name, c in compared.items() if c[0] != c[1]}
@@ -298,7 +273,7 @@ end
 
 @every_ruby
 def test_every_source_has_the_functions(record, tmp_path, ruby):
-    script = write(tmp_path, SOURCES)
+    script = write(tmp_path, SOURCES, "prog.rb")
     r = record("-p", "switch:u,rss:u:0,vfs:u,net:u", "--", *ruby, script, tmp_path / "out")
     for kind, function in [("switch", "sleeps"), ("rss", "allocates"), ("vfs_write", "writes"), ("tcp_send", "sends")]:
         cnt = r.one(f"""
@@ -326,11 +301,11 @@ def state(tid):
 
 @every_ruby
 def test_deep_stacks_are_whole(start, spawn, tmp_path, ruby):
-    script, stopped = write(tmp_path, DEEP), tmp_path / "stopped"
+    script, stopped = write(tmp_path, DEEP, "prog.rb"), tmp_path / "stopped"
     stopped.mkdir()
     program = spawn(*ruby, script, stopped)
     wait_for(lambda: len(os.listdir(stopped)) == 3 and all(state(t) == "S" for t in os.listdir(stopped)))
-    stacks = [[f["name"] for f in s if f["module"] == str(script)] for _, s in stopped_stacks(start, program)]
+    stacks = [[f["name"] for f in s if f["module"] == str(script)] for s in stopped_stacks(start, program, "ruby").values()]
     assert sorted(s.count("deep") for s in stacks)[-2:] == [1001, 1001]
     assert max(s.count("deeper") for s in stacks) == 151
 
@@ -346,7 +321,7 @@ Process.waitall
 
 
 def test_workers_have_the_functions_of_their_own(record, tmp_path):
-    script = write(tmp_path, WORKERS)
+    script = write(tmp_path, WORKERS, "prog.rb")
     r = record("-p", "profile:u:199", "--", *RUBIES[0], script)
     rows = r.rows(f"""
         SELECT tgid, count(*) FROM stacks WHERE kind = 'profile' AND
@@ -367,7 +342,7 @@ Ractor.new { work(6) }.take if ARGV[0]
 
 
 def test_threads_and_fibers_have_whole_stacks(record, tmp_path):
-    script = write(tmp_path, THREADS)
+    script = write(tmp_path, THREADS, "prog.rb")
     r = record("-p", "profile:u:199", "--", *RUBIES[0], script, "ractor")
     rows = r.rows(f"""
         SELECT pid, count(*), count(*) FILTER (WHERE list_contains(list_transform(ustack, lambda f: f.name || ':' || f.module), 'work:{script}'))
@@ -437,7 +412,7 @@ def test_a_forged_runtime_is_bounded(record, compile_c, tmp_path):
 
 def test_ids_of_stacks_are_the_same_in_every_process(record, tmp_path):
     """The functions lie elsewhere in each process."""
-    script = write(tmp_path, BUSY)
+    script = write(tmp_path, BUSY, "prog.rb")
     ids = []
     for _ in range(2):
         r = record("-p", "profile:u:499", "--", *RUBIES[0], script)

@@ -12,6 +12,24 @@ static void read_lines(int (*decode)(struct script_function *, const uint8_t *, 
 	script__check(&f);
 }
 
+static void read_lines_3_11(int fd, const uint8_t *data, size_t sz)
+{
+	(void)fd;
+	read_lines(cpython__decode_lines, data, sz);
+}
+
+static void read_line_pairs(int fd, const uint8_t *data, size_t sz)
+{
+	(void)fd;
+	read_lines(cpython__decode_line_pairs, data, sz);
+}
+
+static void read_lnotab(int fd, const uint8_t *data, size_t sz)
+{
+	(void)fd;
+	read_lines(cpython__decode_lnotab, data, sz);
+}
+
 /* The input lies over the code object, its type and its texts; all pointers can be in it. */
 static void read_code(int fd, const uint8_t *data, size_t sz)
 {
@@ -47,7 +65,7 @@ static void locate(int fd, const uint8_t *data, size_t sz)
 }
 
 /* The input is the calls, and the stack. */
-static void split(const uint8_t *data, size_t sz)
+static void split(int fd, const uint8_t *data, size_t sz)
 {
 	static struct event_call calls[EVENT_CALLS_MAX];
 	static struct runtime_run runs[EVENT_CALLS_MAX + 1];
@@ -58,6 +76,7 @@ static void split(const uint8_t *data, size_t sz)
 	static struct trace trace;
 	size_t cnt;
 
+	(void)fd;
 	l.evaluator = (struct elf_symbol_code){ 0x4000, 0x8000 };
 	trace.cnt = sz / 16 < TRACE_MAX ? sz / 16 : TRACE_MAX;
 	for (size_t i = 0; i < trace.cnt; i++) {
@@ -78,23 +97,4 @@ static void split(const uint8_t *data, size_t sz)
 	runs__check(&c, runs, cnt);
 }
 
-/* The first byte says what the rest is. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
-{
-	int fd;
-
-	if (sz < 1)
-		return 0;
-	fd = fake__new();
-	FUZZ_CHECK(fd >= 0);
-	switch (data[0] % 6) {
-	case 0: read_lines(cpython__decode_lines, data + 1, sz - 1); break;
-	case 4: read_lines(cpython__decode_line_pairs, data + 1, sz - 1); break;
-	case 5: read_lines(cpython__decode_lnotab, data + 1, sz - 1); break;
-	case 1: read_code(fd, data + 1, sz - 1); break;
-	case 2: locate(fd, data + 1, sz - 1); break;
-	case 3: split(data + 1, sz - 1); break;
-	}
-	close(fd);
-	return 0;
-}
+SCRIPT_INPUTS(read_lines_3_11, read_code, locate, split, read_line_pairs, read_lnotab)

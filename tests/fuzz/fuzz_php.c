@@ -55,7 +55,7 @@ static void locate(int fd, const uint8_t *data, size_t sz)
 }
 
 /* The input is the calls, and the native frames. */
-static void split(const uint8_t *data, size_t sz)
+static void split(int fd, const uint8_t *data, size_t sz)
 {
 	static struct event_call calls[EVENT_CALLS_MAX];
 	static struct runtime_run runs[EVENT_CALLS_MAX + 1];
@@ -64,6 +64,7 @@ static void split(const uint8_t *data, size_t sz)
 	static struct trace trace;
 	struct runtime_calls c = { .layout = &l, .trace = &trace, .calls = calls };
 
+	(void)fd;
 	l.evaluator = (struct elf_symbol_code){ 0x4000, 0x8000 };
 	trace.cnt = sz / 16 < TRACE_MAX ? sz / 16 : TRACE_MAX;
 	for (size_t i = 0; i < trace.cnt; i++) {
@@ -78,7 +79,7 @@ static void split(const uint8_t *data, size_t sz)
 }
 
 /* The input is the stack of code that the JIT has made. */
-static void step(const uint8_t *data, size_t sz)
+static void step(int fd, const uint8_t *data, size_t sz)
 {
 	struct mapping map = { .end = 1ull << 40, .kind = MAPPING_FILE, .path = "/x/php8.2" };
 	const struct process p = { .maps = &map, .map_cnt = 1 };
@@ -89,27 +90,10 @@ static void step(const uint8_t *data, size_t sz)
 	struct code_walk w = { .query = &q, .layout = &l };
 	struct managed_frame f = { .pc = 1ull << 41, .sp = 0x1000 + (sz & ~7ull) - 160 };
 
+	(void)fd;
 	l.at[PHP_SAVED_FP] = 128;
 	if (php.code->step(&w, &f) == MANAGED_STEPPED)
 		FUZZ_CHECK(f.sp == 0x1000 + (sz & ~7ull));
 }
 
-/* The first byte says what the rest is. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
-{
-	int fd;
-
-	if (sz < 1)
-		return 0;
-	fd = fake__new();
-	FUZZ_CHECK(fd >= 0);
-	switch (data[0] % 5) {
-	case 0: read_function(fd, data + 1, sz - 1); break;
-	case 1: read_described(fd, data + 1, sz - 1); break;
-	case 2: locate(fd, data + 1, sz - 1); break;
-	case 3: split(data + 1, sz - 1); break;
-	case 4: step(data + 1, sz - 1); break;
-	}
-	close(fd);
-	return 0;
-}
+SCRIPT_INPUTS(read_function, read_described, locate, split, step)

@@ -62,7 +62,7 @@ static void locate(int fd, const uint8_t *data, size_t sz)
 }
 
 /* The input is the calls, and the stack. */
-static void split(const uint8_t *data, size_t sz)
+static void split(int fd, const uint8_t *data, size_t sz)
 {
 	static struct event_call calls[EVENT_CALLS_MAX];
 	static struct runtime_run runs[EVENT_CALLS_MAX + 1];
@@ -71,6 +71,7 @@ static void split(const uint8_t *data, size_t sz)
 	struct runtime_calls c = { .layout = &l, .stack = &stack, .base = 0x1000, .calls = calls };
 	size_t cnt;
 
+	(void)fd;
 	c.cnt = sz / sizeof(*calls) < EVENT_CALLS_MAX ? sz / sizeof(*calls) : EVENT_CALLS_MAX;
 	c.cut = sz & 1;
 	memcpy(calls, data, c.cnt * sizeof(*calls));
@@ -78,22 +79,4 @@ static void split(const uint8_t *data, size_t sz)
 	runs__check(&c, runs, cnt);
 }
 
-/* The first byte says what the rest is. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
-{
-	int fd;
-
-	if (sz < 1)
-		return 0;
-	fd = fake__new();
-	FUZZ_CHECK(fd >= 0);
-	switch (data[0] % 5) {
-	case 0: read_iseq(fd, data + 1, sz - 1); break;
-	case 1: read_index(fd, data + 1, sz - 1); break;
-	case 2: read_method(fd, data + 1, sz - 1); break;
-	case 3: locate(fd, data + 1, sz - 1); break;
-	case 4: split(data + 1, sz - 1); break;
-	}
-	close(fd);
-	return 0;
-}
+SCRIPT_INPUTS(read_iseq, read_index, read_method, locate, split)

@@ -6,6 +6,8 @@
 
 #include "fuzz.h"
 
+#include <unistd.h>
+
 #include "runtime/runtime.h"
 
 /* Frees the function. */
@@ -34,5 +36,28 @@ static inline void runs__check(const struct runtime_calls *c, const struct runti
 	}
 	FUZZ_CHECK(sum <= c->cnt);
 }
+
+/* What the input may be. `fd` is the file with the runtime's memory. */
+typedef void (*script_input)(int fd, const uint8_t *data, size_t sz);
+
+/* The first byte says which of them the rest is. */
+static inline int script__run(const script_input *inputs, size_t cnt, int fd, const uint8_t *data,
+			      size_t sz)
+{
+	FUZZ_CHECK(fd >= 0);
+	if (sz)
+		inputs[data[0] % cnt](fd, data + 1, sz - 1);
+	close(fd);
+	return 0;
+}
+
+#define SCRIPT_INPUTS(...)                                                                      \
+	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)                              \
+	{                                                                                       \
+		static const script_input inputs[] = { __VA_ARGS__ };                           \
+                                                                                                \
+		return script__run(inputs, sizeof(inputs) / sizeof(*inputs), fake__new(), data, \
+				   sz);                                                         \
+	}
 
 #endif

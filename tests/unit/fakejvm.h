@@ -274,7 +274,7 @@ static inline int jvm__layout(int fd, struct runtime_layout *l)
 	struct capture_runtime c;
 
 	*l = (struct runtime_layout){ .runtime = &hotspot };
-	return hotspot.locate(&r, symbols, l, &c);
+	return runtime__locate(&r, symbols, l, &c);
 }
 
 #endif

@@ -267,7 +267,7 @@ static inline int fake__layout(int fd, struct runtime_layout *l)
 	for (size_t i = 0; v8_symbols[i]; i++)
 		symbols[i] = fake__symbol(fd, i);
 	*l = (struct runtime_layout){ .runtime = &v8 };
-	return v8.locate(&r, symbols, l, &c);
+	return runtime__locate(&r, symbols, l, &c);
 }
 
 #endif

@@ -4,58 +4,30 @@
 #ifndef HOTSPOT_SCENE_H
 #define HOTSPOT_SCENE_H
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "coderig.h"
 #include "fakejvm.h"
 
-#define STACK	 0x7000 /* address of the snapshot */
-#define WORDS	 512
 #define RUN_CODE (JVM_NMETHOD + JVM_BEGIN)
-
-struct rig {
-	int fd;
-	struct runtime_layout layout;
-	struct code_blob *blobs[3]; /* of the nmethod, the stub and the interpreter */
-	uint64_t stack[WORDS], regs[EVENT_REG_CNT];
-};
 
 static int read_code(const struct rig *r, uint64_t pc, struct code_blob *b)
 {
-	struct remote remote = { .mem = r->fd, .left = 8 << 20 };
-	const struct code_wanted w = { .pc = pc };
-
-	*b = (struct code_blob){ 0 };
-	return hotspot__read_code(&remote, &r->layout, &w, b);
+	return rig__read(r, &(struct code_wanted){ .pc = pc }, b);
 }
 
+/* The nmethod, the stub and the interpreter. */
 static int setup(void **state)
 {
-	static const uint64_t at[] = { JVM_NMETHOD, JVM_STUB, JVM_INTERP };
-	struct rig *r = calloc(1, sizeof(*r));
+	static const struct rig_parts parts = { .memory = jvm__new,
+						.layout = jvm__layout,
+						.wanted = {
+							{ .pc = JVM_NMETHOD + JVM_BEGIN + 0x40 },
+							{ .pc = JVM_STUB + JVM_BEGIN + 0x40 },
+							{ .pc = JVM_INTERP + JVM_BEGIN + 0x40 },
+						} };
 
-	r->fd = jvm__new();
-	if (r->fd < 0 || jvm__layout(r->fd, &r->layout) != 0)
-		return -1;
-	for (size_t i = 0; i < 3; i++) {
-		r->blobs[i] = calloc(1, sizeof(struct code_blob));
-		if (read_code(r, at[i] + JVM_BEGIN + 0x40, r->blobs[i]) != 0)
-			return -1;
-	}
-	*state = r;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct rig *r = *state;
-
-	for (size_t i = 0; i < 3; i++)
-		code_blob__free(r->blobs[i]);
-	close(r->fd);
-	free(r);
-	return 0;
+	return rig__new(state, &parts);
 }
 
 static void forget(struct code_blob *b)
@@ -65,6 +37,6 @@ static void forget(struct code_blob *b)
 	free(b->scripts);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rig__free)
 
 #endif

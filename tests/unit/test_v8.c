@@ -5,59 +5,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "coderig.h"
 #include "fakev8.h"
 
-#define STACK 0x7000 /* address of the snapshot */
-#define WORDS 512
 #define JIT   (FAKE_STREAM + 0x100)
 #define BASE  (FAKE_BASELINE + 0x100)
 #define FILED 0x10000 /* a mapping of the runtime's file: builtins */
 
-struct rig {
-	int fd;
-	struct runtime_layout layout;
-	struct code_blob *blobs[3]; /* optimised, baseline, bytecode */
-	uint64_t stack[WORDS];
-};
-
-static int read_wanted(const struct rig *r, const struct code_wanted *w, struct code_blob *b)
-{
-	struct remote remote = { .mem = r->fd, .left = 8 << 20 };
-
-	return v8__read_code(&remote, &r->layout, w, b);
-}
-
-static const struct code_wanted wanted[] = {
-	{ .pc = JIT + 0x40 },
-	{ .pc = BASE + 0x30 },
-	{ .pc = FAKE_BYTECODE + FAKE_DATA, .hint = OBJECT(FAKE_FUNCTION) },
+/* Optimised code, baseline code, bytecode. */
+static const struct rig_parts parts = {
+	.memory = fake__new,
+	.layout = fake__layout,
+	.wanted = { { .pc = JIT + 0x40 },
+		    { .pc = BASE + 0x30 },
+		    { .pc = FAKE_BYTECODE + FAKE_DATA, .hint = OBJECT(FAKE_FUNCTION) } },
 };
 
 static int setup(void **state)
 {
-	struct rig *r = calloc(1, sizeof(*r));
-
-	*state = r;
-	r->fd = fake__new();
-	if (r->fd < 0 || fake__layout(r->fd, &r->layout) != 0)
-		return -1;
-	for (size_t i = 0; i < 3; i++) {
-		r->blobs[i] = calloc(1, sizeof(struct code_blob));
-		if (read_wanted(r, &wanted[i], r->blobs[i]) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct rig *r = *state;
-
-	for (size_t i = 0; i < 3; i++)
-		code_blob__free(r->blobs[i]);
-	close(r->fd);
-	free(r);
-	return 0;
+	return rig__new(state, &parts);
 }
 
 /* Reads a piece again; it is to be freed. */
@@ -65,7 +31,7 @@ static struct code_blob *read_again(const struct rig *r, const struct code_wante
 {
 	struct code_blob *b = calloc(1, sizeof(*b));
 
-	assert_int_equal(read_wanted(r, w, b), expected);
+	assert_int_equal(rig__read(r, w, b), expected);
 	return b;
 }
 
@@ -160,11 +126,11 @@ static void a_function_without_a_name_is_anonymous(void **state)
 	struct code_blob *b;
 
 	fake__word(r->fd, FAKE_SCOPE + 48, fake__string(r->fd, 9, ""));
-	b = read_again(r, &wanted[2], 0);
+	b = read_again(r, &parts.wanted[2], 0);
 	assert_string_equal(b->scripts[0].name, "(anonymous)");
 	code_blob__free(b);
 	fake__word(r->fd, FAKE_SCOPE + 64, fake__string(r->fd, 10, "exports.run"));
-	b = read_again(r, &wanted[2], 0);
+	b = read_again(r, &parts.wanted[2], 0);
 	assert_string_equal(b->scripts[0].name, "exports.run");
 	code_blob__free(b);
 }
@@ -180,7 +146,7 @@ static void a_name_may_be_made_of_others(void **state)
 	FAKE_OBJECT(r->fd, thin, FAKE_TYPE_THIN, 0, fake__string(r->fd, 13, "r\xfcn"));
 	fake__u32(r->fd, thin + 12, 3);
 	fake__word(r->fd, FAKE_SCOPE + 48, OBJECT(at));
-	b = read_again(r, &wanted[2], 0);
+	b = read_again(r, &parts.wanted[2], 0);
 	assert_string_equal(b->scripts[0].name, "App.r\xc3\xbcn");
 	code_blob__free(b);
 }
@@ -193,13 +159,13 @@ static void a_string_that_contains_itself_is_no_name(void **state)
 	FAKE_OBJECT(r->fd, at, FAKE_TYPE_CONS, 0, OBJECT(at), OBJECT(at));
 	fake__u32(r->fd, at + 12, 100);
 	fake__word(r->fd, FAKE_SCOPE + 48, OBJECT(at));
-	code_blob__free(read_again(r, &wanted[2], -EINVAL));
+	code_blob__free(read_again(r, &parts.wanted[2], -EINVAL));
 }
 
 static void a_function_that_moved_is_followed(void **state)
 {
 	struct rig *r = *state;
-	struct code_wanted w = wanted[2];
+	struct code_wanted w = parts.wanted[2];
 	struct code_blob *b;
 
 	w.hint = OBJECT(FAKE_STRINGS + 0x800);
@@ -212,7 +178,7 @@ static void a_function_that_moved_is_followed(void **state)
 static void another_function_in_its_place_is_not_named(void **state)
 {
 	struct rig *r = *state;
-	struct code_wanted w = wanted[2];
+	struct code_wanted w = parts.wanted[2];
 	struct code_blob *b;
 
 	fake__word(r->fd, FAKE_FUNCTION + 32, OBJECT(FAKE_INNER));
@@ -229,7 +195,7 @@ static void another_function_in_its_place_is_not_named(void **state)
 static void what_was_read_is_found_to_be_the_same(void **state)
 {
 	struct rig *r = *state;
-	struct code_wanted w = wanted[2];
+	struct code_wanted w = parts.wanted[2];
 
 	w.header = r->blobs[2]->header;
 	w.id = r->blobs[2]->id;
@@ -244,9 +210,9 @@ static void a_length_out_of_all_bounds_is_refused(void **state)
 	struct rig *r = *state;
 
 	fake__word(r->fd, FAKE_BYTECODE + 8, SMI(INT32_MAX));
-	code_blob__free(read_again(r, &wanted[2], -ENOENT));
+	code_blob__free(read_again(r, &parts.wanted[2], -ENOENT));
 	fake__word(r->fd, FAKE_BYTECODE + 8, SMI(-1));
-	code_blob__free(read_again(r, &wanted[2], -ENOENT));
+	code_blob__free(read_again(r, &parts.wanted[2], -ENOENT));
 }
 
 /* ---- code ---------------------------------------------------------------------------------------
@@ -272,7 +238,7 @@ static void code_of_another_object_is_refused(void **state)
 	struct rig *r = *state;
 
 	fake__word(r->fd, FAKE_CODE + 32, OBJECT(FAKE_BASELINE));
-	code_blob__free(read_again(r, &wanted[0], -ENOENT));
+	code_blob__free(read_again(r, &parts.wanted[0], -ENOENT));
 }
 
 static void optimised_code_says_what_is_inlined(void **state)
@@ -298,7 +264,7 @@ static void an_inlined_call_in_itself_is_nowhere(void **state)
 	struct code_blob *b;
 
 	fake__word(r->fd, FAKE_INLINED + 16, INLINED(39, 0));
-	b = read_again(r, &wanted[0], 0);
+	b = read_again(r, &parts.wanted[0], 0);
 	assert_int_equal(code_blob__scope(b, JIT + 0x30, false), CODE_NOWHERE);
 	code_blob__free(b);
 }
@@ -416,8 +382,8 @@ static void a_frame_of_the_interpreter_says_its_function(void **state)
 	assert_true(f.interprets);
 	assert_int_equal(f.own_sp, AT(10));
 	assert_true(v8__bytecode(&r->layout, &s, AT(10), &w));
-	assert_int_equal(w.pc, wanted[2].pc);
-	assert_int_equal(w.hint, wanted[2].hint);
+	assert_int_equal(w.pc, parts.wanted[2].pc);
+	assert_int_equal(w.hint, parts.wanted[2].hint);
 	assert_int_equal(v8__place(&r->layout, &s, &(struct frame){ .sp = AT(10) }, NULL),
 			 FAKE_BYTECODE + FAKE_DATA + 6);
 }
@@ -471,7 +437,7 @@ static void a_frame_pointer_below_the_stack_pointer_leads_nowhere(void **state)
 	assert_int_equal(step(r, &f), MANAGED_LOST);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, rig__free)
 
 RUN_TESTS(TEST(constants_say_where_fields_are),
 	  TEST(another_notation_of_values_is_an_unknown_version),
